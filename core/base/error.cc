@@ -1,0 +1,63 @@
+#include "core/base/error.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace doppio {
+namespace {
+
+std::string WithPlace(const SourceLoc& at, const std::string& message) {
+  return at.known() ? at.ToString() + ": " + message : message;
+}
+
+std::string JoinLines(const std::vector<Error>& errors) {
+  std::string text;
+  for (const Error& e : errors) {
+    if (!text.empty()) text += '\n';
+    text += e.what();
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string SourceLoc::ToString() const {
+  std::string text = file;
+  if (line > 0) text += ":" + std::to_string(line);
+  if (line > 0 && column > 0) text += ":" + std::to_string(column);
+  return text;
+}
+
+Error::Error(ExitCode code, const SourceLoc& at, const std::string& message)
+    : std::runtime_error(WithPlace(at, message)), code_(code), at_(at), message_(message) {}
+
+ErrorList::ErrorList(std::vector<Error> errors)
+    : Error(errors.empty() ? ExitCode::kBug : errors.front().code(), JoinLines(errors)),
+      errors_(std::move(errors)) {}
+
+void ErrorCollector::ThrowIfAny() const {
+  if (errors_.empty()) return;
+  if (errors_.size() == 1) throw errors_.front();
+  // In the order of the file, so that the user can work from the top.
+  std::vector<Error> sorted = errors_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Error& a, const Error& b) {
+    if (a.at().file != b.at().file || !a.at().known()) return false;
+    return std::make_pair(a.at().line, a.at().column) < std::make_pair(b.at().line, b.at().column);
+  });
+  throw ErrorList(std::move(sorted));
+}
+
+void RethrowWithContext(const Error& error, const SourceLoc& at, const std::string& context) {
+  throw Error(error.code(), error.at().known() ? error.at() : at, context + ": " + error.message());
+}
+
+namespace internal {
+
+void CheckFailed(const char* file, int line, const char* condition, const std::string& message) {
+  const char* name = std::strrchr(file, '/');
+  throw Error(ExitCode::kBug, "internal error: " + std::string(name ? name + 1 : file) + ":" +
+                                  std::to_string(line) + ": " + message + " (" + condition + ")");
+}
+
+}  // namespace internal
+}  // namespace doppio

@@ -1,0 +1,144 @@
+#include "core/base/file.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+[[noreturn]] void Fail(const std::string& doing, const std::string& path) {
+  throw FileError("cannot " + doing + " '" + path + "': " + std::strerror(errno));
+}
+
+// Closes on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+void Sync(const std::string& path, int flags) {
+  Descriptor file(open(path.c_str(), flags));
+  if (file.get() < 0 || fsync(file.get()) != 0) Fail("write", path);
+}
+
+void WriteAll(const std::string& path, const std::string& content) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.get() < 0) Fail("write", path);
+  const char* data = content.data();
+  size_t left = content.size();
+  while (left > 0) {
+    const ssize_t written = write(file.get(), data, left);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) Fail("write", path);
+    data += written;
+    left -= static_cast<size_t>(written);
+  }
+}
+
+}  // namespace
+
+std::string ReadFile(const std::string& path) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) Fail("read", path);
+  struct stat info;
+  if (fstat(file.get(), &info) != 0) Fail("read", path);
+  if (S_ISDIR(info.st_mode)) {
+    errno = EISDIR;
+    Fail("read", path);
+  }
+  std::string content;
+  content.resize(static_cast<size_t>(info.st_size));
+  size_t have = 0;
+  for (;;) {
+    if (have == content.size()) content.resize(have + 65536);  // a pipe, or a file that grows
+    const ssize_t got = read(file.get(), &content[have], content.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) Fail("read", path);
+    if (got == 0) break;
+    have += static_cast<size_t>(got);
+  }
+  content.resize(have);
+  return content;
+}
+
+void WriteFileAtomically(const std::string& path,
+                         const std::function<void(const std::string& temporary)>& write) {
+  const std::string temporary = path + ".tmp." + std::to_string(getpid());
+  try {
+    write(temporary);
+    Sync(temporary, O_RDWR);
+    if (rename(temporary.c_str(), path.c_str()) != 0) Fail("write", path);
+  } catch (...) {
+    unlink(temporary.c_str());
+    throw;
+  }
+  const std::string folder = DirName(path);
+  Sync(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+}
+
+void WriteFileAtomically(const std::string& path, const std::string& content) {
+  WriteFileAtomically(path, [&](const std::string& temporary) { WriteAll(temporary, content); });
+}
+
+bool FileExists(const std::string& path) { return FileBytes(path) >= 0; }
+
+int64_t FileBytes(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 ? static_cast<int64_t>(info.st_size) : -1;
+}
+
+std::string DirName(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+bool EndsWith(const std::string& text, const std::string& suffix) {
+  return text.size() >= suffix.size() &&
+         text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+std::vector<std::string> Glob(const std::string& pattern) {
+  if (pattern.find_first_of("*?[") == std::string::npos) return {pattern};
+  glob_t found;
+  std::vector<std::string> paths;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  globfree(&found);
+  return paths;
+}
+
+uint32_t Crc32c(const void* data, size_t bytes, uint32_t crc) {
+  static const std::array<uint32_t, 256> table = [] {
+    std::array<uint32_t, 256> t;
+    for (uint32_t i = 0; i < 256; ++i) {
+      uint32_t c = i;
+      for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ ((c & 1) ? 0x82F63B78u : 0);
+      t[i] = c;
+    }
+    return t;
+  }();
+  crc = ~crc;
+  const unsigned char* p = static_cast<const unsigned char*>(data);
+  for (size_t i = 0; i < bytes; ++i) crc = table[(crc ^ p[i]) & 0xff] ^ (crc >> 8);
+  return ~crc;
+}
+
+}  // namespace doppio

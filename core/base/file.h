@@ -1,0 +1,32 @@
+// Whole files in and out. Writing is atomic: aside, synced, renamed; a reader sees the old file or the new.
+#ifndef DOPPIO_CORE_BASE_FILE_H_
+#define DOPPIO_CORE_BASE_FILE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace doppio {
+
+// Throw FileError with the path and the system's reason.
+std::string ReadFile(const std::string& path);
+void WriteFileAtomically(const std::string& path, const std::string& content);
+// For writers that need a path (HDF5): `write` fills the temporary file it is given.
+void WriteFileAtomically(const std::string& path,
+                         const std::function<void(const std::string& temporary)>& write);
+
+bool FileExists(const std::string& path);
+int64_t FileBytes(const std::string& path);  // -1 when it does not exist
+// "models/lenet/net.prototxt" -> "models/lenet/", "net.prototxt" -> "".
+std::string DirName(const std::string& path);
+bool EndsWith(const std::string& text, const std::string& suffix);
+// Paths matching a pattern with * and ?, sorted; a path without them is returned as it is.
+std::vector<std::string> Glob(const std::string& pattern);
+
+// CRC-32C (Castagnoli), as in RFC 3720: "123456789" gives 0xe3069283.
+uint32_t Crc32c(const void* data, size_t bytes, uint32_t crc = 0);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_BASE_FILE_H_

@@ -1,0 +1,16 @@
+// Log lines: glog's, because its format is the one that parsers of Caffe's logs know.
+// They go to standard error only; results of a command go to standard output.
+#ifndef DOPPIO_CORE_BASE_LOG_H_
+#define DOPPIO_CORE_BASE_LOG_H_
+
+#include <glog/logging.h>
+
+namespace doppio {
+
+// Call once, first in main. Lines look like "I1120 18:12:53.123456  4711 trainer.cc:239] text".
+// Never writes a file. GLOG_minloglevel is honoured.
+void InitLog(const char* program);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_BASE_LOG_H_

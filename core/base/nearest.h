@@ -1,0 +1,21 @@
+// "Did you mean": the known name closest to one that is not known.
+#ifndef DOPPIO_CORE_BASE_NEAREST_H_
+#define DOPPIO_CORE_BASE_NEAREST_H_
+
+#include <string>
+#include <vector>
+
+namespace doppio {
+
+// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, ignoring case.
+int EditDistance(const std::string& a, const std::string& b);
+
+// The candidate closest to `name`, or "" when none is within max(1, length / 3) edits.
+std::string Nearest(const std::string& name, const std::vector<std::string>& candidates);
+
+// "; did you mean 'kernel_size'?" or "".
+std::string DidYouMean(const std::string& name, const std::vector<std::string>& candidates);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_BASE_NEAREST_H_

@@ -1,0 +1,93 @@
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as
+// 1, 2, 3", SC 2011). A number is a pure function of a key and a counter, so it is the same on every
+// device, for any number of threads and of ranks, and nothing has to be saved to resume a run.
+//
+// Keys used in Doppio: (seed, stream). Streams are Stream("dropout:drop6")-like hashes of a purpose and a
+// layer's name; counters are (global sample index, element).
+#ifndef DOPPIO_CORE_BASE_RANDOM_H_
+#define DOPPIO_CORE_BASE_RANDOM_H_
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#ifdef __CUDACC__
+#define DOPPIO_HD __host__ __device__
+#else
+#define DOPPIO_HD
+#endif
+
+namespace doppio {
+
+// Four independent 32-bit words for one counter.
+struct Random4 {
+  uint32_t v[4];
+};
+
+DOPPIO_HD inline Random4 Philox(uint64_t key, uint64_t counter_hi, uint64_t counter_lo) {
+  uint32_t c0 = static_cast<uint32_t>(counter_lo), c1 = static_cast<uint32_t>(counter_lo >> 32);
+  uint32_t c2 = static_cast<uint32_t>(counter_hi), c3 = static_cast<uint32_t>(counter_hi >> 32);
+  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = static_cast<uint64_t>(0xD2511F53u) * c0;
+    const uint64_t p1 = static_cast<uint64_t>(0xCD9E8D57u) * c2;
+    const uint32_t n0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
+    const uint32_t n2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    c1 = static_cast<uint32_t>(p1);
+    c3 = static_cast<uint32_t>(p0);
+    c0 = n0;
+    c2 = n2;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return {{c0, c1, c2, c3}};
+}
+
+// Uniform in [0, 1), 24 bits: exact in float.
+DOPPIO_HD inline float ToUnit(uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
+
+// The generator for one stream of one run.
+class Random {
+ public:
+  DOPPIO_HD Random(uint64_t seed, uint64_t stream)
+      : key_(seed * 0x9E3779B97F4A7C15ull + (stream ^ (stream >> 31)) * 0xD1342543DE82EF95ull) {}
+
+  DOPPIO_HD Random4 At(uint64_t sample, uint64_t element) const {
+    return Philox(key_, sample, element);
+  }
+  // One uniform in [0, 1). Four neighbouring elements share a Philox call.
+  DOPPIO_HD float Uniform(uint64_t sample, uint64_t element) const {
+    return ToUnit(At(sample, element >> 2).v[element & 3]);
+  }
+  DOPPIO_HD uint32_t Bits(uint64_t sample, uint64_t element) const {
+    return At(sample, element >> 2).v[element & 3];
+  }
+  // Uniform in [0, n), n > 0. The bias is below n / 2^32.
+  DOPPIO_HD uint32_t Below(uint32_t n, uint64_t sample, uint64_t element) const {
+    return static_cast<uint32_t>((static_cast<uint64_t>(Bits(sample, element)) * n) >> 32);
+  }
+  // Standard normal by Box-Muller; each element has its own Philox call.
+  DOPPIO_HD float Normal(uint64_t sample, uint64_t element) const {
+    const Random4 r = At(sample, element ^ (1ull << 63));
+    const float u = (static_cast<float>(r.v[0] >> 8) + 1.0f) * 0x1p-24f;  // (0, 1]
+    return sqrtf(-2.0f * logf(u)) * cosf(6.28318530718f * ToUnit(r.v[1]));
+  }
+
+ private:
+  uint64_t key_;
+};
+
+// A stream number for a purpose, by FNV-1a: Stream("filler", "conv1", 0).
+inline uint64_t Stream(const std::string& purpose, const std::string& name = "", int index = 0) {
+  uint64_t h = 14695981039346656037ull;
+  auto mix = [&h](unsigned char c) { h = (h ^ c) * 1099511628211ull; };
+  for (char c : purpose) mix(static_cast<unsigned char>(c));
+  mix(0);
+  for (char c : name) mix(static_cast<unsigned char>(c));
+  for (int shift = 0; shift < 32; shift += 8) mix(static_cast<unsigned char>(index >> shift));
+  return h;
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_BASE_RANDOM_H_

@@ -1,0 +1,57 @@
+// Names to values, filled by static initialisers of the files that are linked in: what is absent is not
+// registered. Registration happens before main, look-ups after it, so there is no lock.
+//
+//   using Rules = Registry<RuleFactory>;
+//   DOPPIO_REGISTER(Rules, "SGD", MakeSgd);
+#ifndef DOPPIO_CORE_BASE_REGISTRY_H_
+#define DOPPIO_CORE_BASE_REGISTRY_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/nearest.h"
+
+namespace doppio {
+
+template <class Value>
+class Registry {
+ public:
+  static Registry& Get() {
+    static Registry* registry = new Registry;  // never destroyed: used by static objects
+    return *registry;
+  }
+
+  bool Add(const std::string& name, Value value) {
+    DOPPIO_CHECK(values_.emplace(name, std::move(value)).second, "registered twice: " + name);
+    return true;
+  }
+
+  // Null when the name is not known.
+  const Value* Find(const std::string& name) const {
+    auto it = values_.find(name);
+    return it == values_.end() ? nullptr : &it->second;
+  }
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : values_) names.push_back(entry.first);
+    return names;
+  }
+
+ private:
+  std::map<std::string, Value> values_;
+};
+
+#define DOPPIO_CONCAT_INNER(a, b) a##b
+#define DOPPIO_CONCAT(a, b) DOPPIO_CONCAT_INNER(a, b)
+// `registry` is a type; the rest is (name, value).
+#define DOPPIO_REGISTER(registry, name, ...)                                \
+  [[maybe_unused]] static const bool DOPPIO_CONCAT(doppio_registered_, __COUNTER__) = \
+      registry::Get().Add(name, __VA_ARGS__)
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_BASE_REGISTRY_H_

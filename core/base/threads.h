@@ -1,0 +1,37 @@
+// The one pool of compute threads: OpenMP's, which oneDNN uses as well, so that they never compete.
+// Data threads (data/pipeline.cc) are ordinary threads and never call ParallelFor.
+#ifndef DOPPIO_CORE_BASE_THREADS_H_
+#define DOPPIO_CORE_BASE_THREADS_H_
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace doppio {
+
+// Threads that a parallel region gets: OMP_NUM_THREADS or the cores this process may use.
+inline int NumThreads() { return omp_get_max_threads(); }
+
+// Calls f(begin, end) on disjoint ranges that cover [0, n), one per thread, each of at least `grain`
+// items (so that small work stays on the caller). The ranges depend on n, grain and the number of
+// threads only. `f` must not throw.
+template <class F>
+void ParallelFor(int64_t n, int64_t grain, const F& f) {
+  const int64_t wanted = std::max<int64_t>(1, n / std::max<int64_t>(1, grain));
+  const int threads = static_cast<int>(std::min<int64_t>(NumThreads(), wanted));
+  if (threads <= 1) {
+    if (n > 0) f(int64_t{0}, n);
+    return;
+  }
+#pragma omp parallel num_threads(threads)
+  {
+    const int64_t rank = omp_get_thread_num(), size = omp_get_num_threads();
+    const int64_t begin = n * rank / size, end = n * (rank + 1) / size;
+    if (begin < end) f(begin, end);
+  }
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_BASE_THREADS_H_

@@ -1,0 +1,54 @@
+#include "core/device/arena.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kAlignment = 256;
+
+int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+bool AliveTogether(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+// The offset of the smallest gap between the placed blocks that are alive together with `block`.
+int64_t FindGap(const Lifetime& block, const std::vector<const Lifetime*>& placed_by_offset) {
+  int64_t best = -1, best_gap = 0, end = 0;
+  for (const Lifetime* other : placed_by_offset) {
+    if (!AliveTogether(block, *other)) continue;
+    const int64_t gap = other->offset - end;
+    if (gap >= block.bytes && (best < 0 || gap < best_gap)) {
+      best = end;
+      best_gap = gap;
+    }
+    end = std::max(end, other->offset + Aligned(other->bytes));
+  }
+  return best >= 0 ? best : end;
+}
+
+}  // namespace
+
+int64_t PlaceBlocks(std::vector<Lifetime>* blocks) {
+  std::vector<size_t> order(blocks->size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return (*blocks)[a].bytes > (*blocks)[b].bytes;
+  });
+  std::vector<const Lifetime*> placed;
+  int64_t total = 0;
+  for (size_t i : order) {
+    Lifetime& block = (*blocks)[i];
+    block.offset = FindGap(block, placed);
+    auto after = std::upper_bound(
+        placed.begin(), placed.end(), &block,
+        [](const Lifetime* a, const Lifetime* b) { return a->offset < b->offset; });
+    placed.insert(after, &block);
+    total = std::max(total, block.offset + Aligned(block.bytes));
+  }
+  return total;
+}
+
+}  // namespace doppio

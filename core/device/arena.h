@@ -1,0 +1,24 @@
+// Lifetimes to offsets: places blocks that live over ranges of steps in one piece of memory, so that blocks
+// which are never alive together share it.
+#ifndef DOPPIO_CORE_DEVICE_ARENA_H_
+#define DOPPIO_CORE_DEVICE_ARENA_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace doppio {
+
+// Alive in steps [first, last], both included.
+struct Lifetime {
+  int64_t bytes = 0;
+  int first = 0;
+  int last = 0;
+  int64_t offset = -1;  // filled in by PlaceBlocks, a multiple of 256
+};
+
+// Best fit, biggest first. Returns the bytes of the whole arena.
+int64_t PlaceBlocks(std::vector<Lifetime>* blocks);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_DEVICE_ARENA_H_

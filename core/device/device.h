@@ -1,0 +1,87 @@
+// A device that computes and owns memory. Values of this class are made once by tools/ and passed down;
+// there is no "current device".
+#ifndef DOPPIO_CORE_DEVICE_DEVICE_H_
+#define DOPPIO_CORE_DEVICE_DEVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/base/registry.h"
+
+namespace doppio {
+
+enum class DeviceKind { kCpu, kCuda };
+
+inline const char* Name(DeviceKind kind) { return kind == DeviceKind::kCpu ? "CPU" : "CUDA"; }
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual DeviceKind kind() const = 0;
+  virtual std::string name() const = 0;  // "CPU (2 threads)", "GPU 0 (NVIDIA H200)"
+
+  // 64-byte aligned and zeroed (on the CPU touched first by the threads that compute). Throws MemoryError.
+  // Freed memory is kept for the next request of its size class.
+  virtual void* Allocate(int64_t bytes) = 0;
+  virtual void Free(void* memory) noexcept = 0;
+
+  // Between this device and the host, or within the device; complete when they return.
+  virtual void CopyFromHost(void* to, const void* from, int64_t bytes) = 0;
+  virtual void CopyToHost(void* to, const void* from, int64_t bytes) = 0;
+  virtual void Zero(void* memory, int64_t bytes) = 0;
+  virtual void Synchronize() = 0;
+
+  virtual int64_t bytes_in_use() const = 0;
+  virtual int64_t peak_bytes() const = 0;
+};
+
+// Owns a block of a device's memory.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Device* device, int64_t bytes)
+      : device_(device), data_(bytes > 0 ? device->Allocate(bytes) : nullptr), bytes_(bytes) {}
+  ~Buffer() { reset(); }
+  Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  void* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+  void reset() {
+    if (data_ != nullptr) device_->Free(data_);
+    data_ = nullptr;
+    bytes_ = 0;
+  }
+
+ private:
+  Device* device_ = nullptr;
+  void* data_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+std::unique_ptr<Device> MakeCpuDevice();
+
+// What `device_query` prints and `--gpu` checks: accelerators register a lister and a maker where they
+// are linked in; a CPU-only build has none.
+struct DeviceInfo {
+  int index = 0;
+  std::string name;
+  std::string description;  // compute capability, memory, driver
+  std::string unusable;     // empty, or why the device cannot be used
+};
+struct DeviceBackend {
+  // Throws DeviceError when the driver or runtime is missing.
+  std::vector<DeviceInfo> (*list)();
+  std::unique_ptr<Device> (*make)(int index);
+};
+using DeviceBackends = Registry<DeviceBackend>;  // by name: "CUDA"
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_DEVICE_DEVICE_H_

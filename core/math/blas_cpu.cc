@@ -1,0 +1,29 @@
+#include "core/math/blas.h"
+
+#include <cblas.h>
+#include <dnnl.h>
+
+#include "core/base/error.h"
+
+namespace doppio {
+
+void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
+          const float* a, const float* b, float beta, float* c) {
+  const dnnl_status_t status =
+      dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, alpha, a,
+                 transpose_a ? m : k, b, transpose_b ? k : n, beta, c, n);
+  DOPPIO_CHECK(status == dnnl_success, "sgemm refused its arguments");
+}
+
+void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha,
+          const double* a, const double* b, double beta, double* c) {
+  // OpenBLAS' own threads would compete with the compute pool.
+  static const bool single = (openblas_set_num_threads(1), true);
+  (void)single;
+  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+              transpose_b ? CblasTrans : CblasNoTrans, static_cast<int>(m), static_cast<int>(n),
+              static_cast<int>(k), alpha, a, static_cast<int>(transpose_a ? m : k), b,
+              static_cast<int>(transpose_b ? k : n), beta, c, static_cast<int>(n));
+}
+
+}  // namespace doppio

@@ -1,0 +1,106 @@
+#include "core/net/fork_names.h"
+
+namespace doppio {
+namespace {
+
+struct ForkName {
+  const char* message;  // null: any
+  const char* field;    // a '*' at the end stands for any ending
+  const char* fork;
+  const char* advice;   // may be empty
+};
+
+constexpr char kSegNet[] = "SegNet's Caffe";
+constexpr char kPspNet[] = "PSPNet's Caffe";
+constexpr char kYolo[] = "MobileNet-YOLO's Caffe";
+constexpr char kJacinto[] = "caffe-jacinto";
+constexpr char kTsn[] = "TSN's Caffe (yjxiong)";
+constexpr char kCompression[] = "a Caffe for network compression";
+constexpr char kDistortion[] = "an SSD fork with other names for distortions";
+constexpr char kDropIt[] = "remove it to train without it";
+
+constexpr ForkName kForkNames[] = {
+    {"LayerParameter", "bn_param", "the forks with a layer \"BN\" (SegNet, PSPNet, TSN)",
+     "use the layers BatchNorm and Scale"},
+    {"LayerParameter", "upsample_param", "SegNet's and MobileNet-YOLO's Caffe",
+     "for a fixed factor use a Deconvolution with a bilinear filler"},
+    {"LayerParameter", "dense_image_data_param", kSegNet, ""},
+    {"LossParameter", "weight_by_label_freqs", kSegNet, "InfogainLoss can weight classes"},
+    {"LossParameter", "class_weighting", kSegNet, "InfogainLoss can weight classes"},
+    {"DropoutParameter", "sample_weights_test", kSegNet, kDropIt},
+    {"DropoutParameter", "scale_train", "Microsoft's Caffe", kDropIt},
+    {"LayerParameter", "seg_accuracy_param", kPspNet, ""},
+    {"ImageDataParameter", "label_type", kPspNet, ""},
+    {"TransformationParameter", "scale_factors", kPspNet, ""},
+    {"LayerParameter", "yolo*", kYolo, ""},
+    {"AnnotatedDataParameter", "yolo*", kYolo, ""},
+    {"AnnotatedDataParameter", "train_diffcult", kYolo, ""},
+    {"AnnotatedDataParameter", "single_class", kYolo, ""},
+    {"AnnotatedDataParameter", "seg_scales", kYolo, ""},
+    {nullptr, "objectness_score", "RefineDet's Caffe", ""},
+    {"NonMaximumSuppressionParameter", "soft_nms", "an SSD fork with soft NMS", kDropIt},
+    {"NonMaximumSuppressionParameter", "theta", "an SSD fork with soft NMS", kDropIt},
+    {"DistortionParameter", "all_effects", kDistortion, ""},
+    {"DistortionParameter", "brightness", kDistortion, "see brightness_prob and brightness_delta"},
+    {"DistortionParameter", "contrast", kDistortion, "see contrast_prob and contrast_lower"},
+    {"DistortionParameter", "hue", kDistortion, "see hue_prob and hue_delta"},
+    {"DistortionParameter", "saturation", kDistortion, "see saturation_prob and saturation_lower"},
+    {"DistortionParameter", "random_order", kDistortion, "see random_order_prob"},
+    {"DistortionParameter", "prob", kDistortion, "each effect has its own ..._prob"},
+    {"NoiseParameter", "all_effects", kDistortion, kDropIt},
+    {"SolverParameter", "sparse_mode", kJacinto, kDropIt},
+    {"SolverParameter", "display_sparsity", kJacinto, kDropIt},
+    {"SolverParameter", "sparsity_*", kJacinto, kDropIt},
+    {"SolverParameter", "ignore_shape_mismatch", kJacinto, kDropIt},
+    {"NetParameter", "quantize", kJacinto, kDropIt},
+    {"LayerParameter", "image_label_data_param", kJacinto, ""},
+    {"TransformationParameter", "var_sz_img_*", kJacinto, ""},
+    {"TransformationParameter", "fix_crop", kTsn, ""},
+    {"TransformationParameter", "multi_scale", kTsn, ""},
+    {"TransformationParameter", "max_distort", kTsn, ""},
+    {"TransformationParameter", "scale_ratios", kTsn, ""},
+    {"VideoDataParameter", "modality", kTsn, ""},
+    {"VideoDataParameter", "new_length", kTsn, ""},
+    {"VideoDataParameter", "num_segments", kTsn, ""},
+    {"LayerParameter", "weights_compress*", kCompression, kDropIt},
+    {"LayerParameter", "activations_compress*", kCompression, kDropIt},
+    {"LayerParameter", "compress", kCompression, kDropIt},
+    {"LayerParameter", "qcodeconfig", kCompression, kDropIt},
+    {"LayerParameter", "lstm_param", "caffe-lstm (junhyukoh)",
+     "use the layer LSTM with recurrent_param"},
+    {"LayerParameter", "continuation_indicator_param", "a fork for text recognition",
+     "the layer LSTM takes the indicator as its second bottom"},
+    {"LayerParameter", "ctc_loss_param", "a fork for text recognition", ""},
+    {"LayerParameter", "labelsequence_accuracy_param", "a fork for text recognition", ""},
+    {"LayerParameter", "margin_inner_product_param", "SphereFace's Caffe", ""},
+    {"LayerParameter", "center_loss_param", "caffe-face (ydwen)", ""},
+    {"LayerParameter", "selu_dropout_param", "a fork with SELU", ""},
+    {"LayerParameter", "multi_stage_meanfield_param", "CRF-RNN's Caffe", ""},
+    {"V1LayerParameter", "multi_stage_meanfield_param", "CRF-RNN's Caffe", ""},
+    {"V1LayerParameter", "type=MULTI_STAGE_MEANFIELD", "CRF-RNN's Caffe", ""},
+    {"V1LayerParameter", "type=CROP", "forks for segmentation",
+     "in a net of the current form the layer is type: \"Crop\""},
+    {"V1LayerParameter", "type=LRN_MAP", "a fork", ""},
+    {"V1LayerParameter", "lrn_map_param", "a fork", ""},
+    {"V1LayerParameter", "type=COLINEAR_CONVOLUTION", "a fork", ""},
+    {"V1LayerParameter", "colinear_convolution_param", "a fork", ""},
+};
+
+bool Matches(const std::string& pattern, const std::string& name) {
+  if (pattern.back() != '*') return pattern == name;
+  return name.compare(0, pattern.size() - 1, pattern, 0, pattern.size() - 1) == 0;
+}
+
+}  // namespace
+
+std::string ForkHint(const std::string& message, const std::string& field) {
+  for (const ForkName& entry : kForkNames) {
+    if (entry.message != nullptr && message != entry.message) continue;
+    if (!Matches(entry.field, field)) continue;
+    const std::string hint = std::string("it comes from ") + entry.fork;
+    return *entry.advice == '\0' ? hint : hint + "; " + entry.advice;
+  }
+  return "";
+}
+
+}  // namespace doppio

@@ -1,0 +1,184 @@
+// What a layer is. Two registries meet here: LayerTypes, which say what a layer of some type means (arity,
+// shapes, parameters: pure, no device, no memory), and KernelTypes, which compute it on a device.
+//
+// Life of a layer: infer (graph) -> the best kernel that does not decline is constructed (plan) -> memory is placed
+// -> Bind once -> Forward / Backward many times. Infer first, allocate later: nothing is allocated after Bind.
+#ifndef DOPPIO_CORE_NET_LAYER_H_
+#define DOPPIO_CORE_NET_LAYER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/registry.h"
+#include "core/device/device.h"
+#include "core/net/spec.h"
+#include "core/tensor/tensor.h"
+
+namespace doppio {
+
+// ---- What a layer means ----------------------------------------------------------------------------------
+
+// One learnable blob of a layer, in Caffe's order (weight, bias; BatchNorm: mean, variance, factor).
+struct ParamShape {
+  Shape shape;
+  FillerParameter filler;    // the initial values
+  bool trainable = true;     // false: statistics kept by the layer itself; lr_mult is forced to 0
+};
+
+// How tops lie relative to bottom 0. A view layer has no kernel: the plan aliases memory, gradients included.
+enum class View {
+  kNone,
+  kReshape,   // every top is the bottom's elements in row-major order under another shape (needs plain layout)
+  kSame,      // every top is the bottom (Split); any layout
+};
+
+// Answer of LayerType::infer for given bottom shapes.
+struct LayerShape {
+  std::vector<Shape> tops;
+  std::vector<ParamShape> params;
+
+  // Which values backward reads. The plan frees or overwrites what is not read; kernels must keep to it (a kernel
+  // that needs more declares saved_bytes and keeps its own copy).
+  bool backward_reads_bottoms = true;
+  bool backward_reads_tops = true;
+
+  // The kernels compute correctly when top 0 and bottom 0 share memory, likewise their gradients.
+  bool in_place_ok = false;
+
+  View view = View::kNone;
+
+  // The tops keep what the caller put there from pass to pass (Input).
+  bool persistent_tops = false;
+
+  bool has_backward = true;               // false: no gradient flows (Accuracy, ArgMax, data)
+  std::vector<bool> no_gradient_bottoms;  // true at i: bottom i never gets a gradient (labels). Empty: none so.
+  bool loss = false;                      // top 0 has loss_weight 1 unless the file says otherwise
+
+  int64_t macs = 0;  // multiply-adds of one forward pass over the whole batch, for `summary`
+};
+
+constexpr int kAny = -1;
+
+struct LayerType {
+  int min_bottoms = 0, max_bottoms = kAny;
+  int min_tops = 0, max_tops = kAny;
+  bool same_count = false;   // as many tops as bottoms
+  bool auto_top = false;     // a missing top is made (losses)
+  // Throws UserError via spec.Mistake for whatever the user got wrong; arity has been checked before.
+  LayerShape (*infer)(const LayerSpec& spec, const std::vector<Shape>& bottoms) = nullptr;
+};
+using LayerTypes = Registry<LayerType>;
+
+// ---- What computes it ------------------------------------------------------------------------------------
+
+// What changes from call to call.
+struct Pass {
+  uint64_t step = 0;       // forward passes of this net before this one, over all iterations (iter_size counts)
+  int rank = 0, ranks = 1;
+
+  // The global index of row 0 of a batch of `batch` rows: the key of per-sample random numbers.
+  uint64_t FirstSample(int64_t batch) const {
+    return (step * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank)) *
+           static_cast<uint64_t>(batch);
+  }
+};
+
+// All that is known when a kernel is made.
+struct KernelArgs {
+  const LayerSpec* spec = nullptr;
+  const LayerShape* shape = nullptr;
+  DType dtype = DType::kFloat32;
+  Device* device = nullptr;
+  std::vector<TensorSpec> bottoms;          // with the layout they have where they are made
+  std::vector<Layout> param_layouts;        // of parameters already placed by another layer or net
+  std::vector<bool> param_placed;           // whether param_layouts[i] is binding
+  bool backward = false;                    // whether Backward will be called
+  std::vector<bool> bottom_gradient;        // which bottoms need a gradient
+  std::vector<bool> param_gradient;         // which parameters need one
+};
+
+// What a kernel asks of the plan. Defaults: everything plain, no extra memory.
+struct KernelNeeds {
+  std::vector<Layout> bottoms;   // layouts it wants; the plan inserts reorders. Gradients have the same ones.
+  std::vector<Layout> tops;      // layouts it makes
+  std::vector<Layout> params;    // layouts it wants for params not placed yet (gradient and history follow)
+  int64_t saved_bytes = 0;       // memory from its Forward to its Backward (masks, indices, workspaces)
+  int64_t scratch_bytes = 0;     // memory within one call, shared by all layers
+};
+
+// Memory, fixed from Bind on. Absent gradients have raw == nullptr.
+struct KernelTensors {
+  std::vector<Tensor> bottoms, tops, params;
+  std::vector<Tensor> bottom_grads, top_grads, param_grads;
+  void* saved = nullptr;
+  void* scratch = nullptr;
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  const KernelNeeds& needs() const { return needs_; }
+
+  // Called once, after memory is placed; override to build what needs addresses, calling the base first.
+  virtual void Bind(KernelTensors tensors) { t_ = std::move(tensors); }
+  virtual void Forward(const Pass& pass) = 0;
+  // Writes bottom gradients (whole, never adds). Parameter gradients: adds where add[i], else writes.
+  // Only called when args.backward.
+  virtual void Backward(const Pass& pass, const std::vector<bool>& add);
+
+  // Data sources: the global index of the next sample, saved in snapshots. -1: not a source.
+  virtual int64_t position() const { return -1; }
+  virtual void Seek(int64_t /*sample*/) {}
+  // Samples in the source; 0 when not a source or endless.
+  virtual int64_t source_size() const { return 0; }
+  // Seconds Forward has waited for data so far.
+  virtual double wait_seconds() const { return 0; }
+
+ protected:
+  KernelNeeds needs_;   // filled by the constructor; vectors may stay empty for "all plain"
+  KernelTensors t_;
+};
+
+// One implementation of a layer type on a device.
+struct KernelType {
+  std::string layer;                       // "Convolution"
+  DeviceKind device = DeviceKind::kCpu;
+  std::string engine;                      // "reference", "onednn", "cuda", "cudnn"
+  int rank = 0;                            // the highest that does not decline wins; reference is 0
+  std::unique_ptr<Kernel> (*make)(const KernelArgs& args) = nullptr;
+  // Empty, or why it cannot compute this layer ("oneDNN has no float64"). May be null: never declines.
+  std::string (*declines)(const KernelArgs& args) = nullptr;
+};
+
+class KernelTypes {
+ public:
+  static KernelTypes& Get();
+  bool Add(KernelType type);
+  // Those of a layer on a device, best rank first.
+  std::vector<const KernelType*> For(const std::string& layer, DeviceKind device) const;
+
+ private:
+  std::multimap<std::string, KernelType> types_;
+};
+
+#define DOPPIO_REGISTER_LAYER(name, ...) DOPPIO_REGISTER(::doppio::LayerTypes, name, __VA_ARGS__)
+// DOPPIO_REGISTER_KERNEL({"ReLU", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
+#define DOPPIO_REGISTER_KERNEL(...)                                          \
+  [[maybe_unused]] static const bool DOPPIO_CONCAT(doppio_kernel_, __COUNTER__) = \
+      ::doppio::KernelTypes::Get().Add(__VA_ARGS__)
+
+// Makes a factory of a kernel class template on float / double with constructor (const KernelArgs&):
+// {"Scale", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleKernel>}.
+template <template <class> class K>
+std::unique_ptr<Kernel> MakeForFloat(const KernelArgs& args) {
+  if (args.dtype == DType::kFloat64) return std::make_unique<K<double>>(args);
+  DOPPIO_CHECK(args.dtype == DType::kFloat32, "reference kernels compute in float and double");
+  return std::make_unique<K<float>>(args);
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_NET_LAYER_H_

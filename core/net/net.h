@@ -1,0 +1,67 @@
+// A net that runs: the plan's steps over memory placed once. Forward and Backward allocate nothing; a failure leaves
+// with the layer's name and place.
+#ifndef DOPPIO_CORE_NET_NET_H_
+#define DOPPIO_CORE_NET_NET_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/net/gradient_sink.h"
+#include "core/net/graph.h"
+#include "core/net/params.h"
+#include "core/net/plan.h"
+
+namespace doppio {
+
+// One number a user watches: an element of an output blob.
+struct NetOutput {
+  std::string blob;
+  float loss_weight = 0;
+  Tensor value;   // plain
+};
+
+class Net {
+ public:
+  // Plans and places everything. `params` outlives the net; a net with options.backward brings gradients into it.
+  Net(Graph graph, const PlanOptions& options, ParamStore* params);
+  ~Net();
+
+  // Runs all layers; returns the weighted sum of the losses.
+  double Forward();
+  // After Forward. Parameter gradients are added to those already there when `accumulate`, else replaced.
+  void Backward(bool accumulate, GradientSink* sink = nullptr);
+
+  const Graph& graph() const { return graph_; }
+  const Plan& plan() const { return *plan_; }
+  ParamStore& params() const { return *params_; }
+  // The store's index of graph().params[i].
+  int param_index(int graph_param) const { return plan_->param_index[static_cast<size_t>(graph_param)]; }
+
+  const std::vector<NetOutput>& outputs() const { return outputs_; }
+  // The last version of a blob, or an absent tensor when its memory is not kept (see PlanOptions::keep_all).
+  Tensor Blob(const std::string& name) const;
+  Tensor BlobGradient(const std::string& name) const;
+
+  // For `time`: runs one step of plan().forward / plan().backward.
+  void RunStep(const PlanStep& step, bool accumulate = false);
+
+  // Data sources: place in the data by layer name, for snapshots; forward passes so far.
+  Pass& pass() { return pass_; }
+  Kernel* kernel(int node) const { return plan_->kernels[static_cast<size_t>(node)].get(); }
+
+ private:
+  void LogForward(const PlanStep& step) const;
+  void LogBackward(const PlanStep& step) const;
+
+  Graph graph_;
+  ParamStore* params_;
+  std::unique_ptr<Plan> plan_;
+  std::vector<NetOutput> outputs_;
+  Pass pass_;
+  std::vector<bool> add_;   // scratch of RunStep, sized once
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_NET_NET_H_

@@ -1,0 +1,122 @@
+#include "core/net/params.h"
+
+#include "core/base/random.h"
+#include "core/math/dnnl.h"
+#include "core/net/filler.h"
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kAlignment = 64;  // elements: whole cache lines and vectors for every parameter
+
+int64_t Aligned(int64_t elements) { return (elements + kAlignment - 1) / kAlignment * kAlignment; }
+
+int64_t StoredElements(const Tensor& tensor) {
+  return tensor.layout.plain() ? tensor.count() : tensor.layout.bytes() / ElementBytes(tensor.dtype);
+}
+
+}  // namespace
+
+std::vector<int> ParamStore::Resolve(const Graph& graph) {
+  std::vector<int> indices;
+  for (const GraphParam& wanted : graph.params) {
+    const LayerSpec& layer = graph.layer(wanted.node);
+    auto key = std::make_pair(layer.name(), wanted.index);
+    auto it = by_layer_.find(key);
+    if (it != by_layer_.end()) {
+      const Param& known = params_[static_cast<size_t>(it->second)];
+      if (known.shape != wanted.shape) {
+        throw layer.Mistake("", "its parameter " + std::to_string(wanted.index) + " is " +
+                                    wanted.shape.ToString() + ", but the layer of that name at " +
+                                    known.at.ToString() + " has " + known.shape.ToString() +
+                                    "; layers of train and test nets with one name share parameters");
+      }
+      indices.push_back(it->second);
+      continue;
+    }
+    Param param;
+    param.layer = layer.name();
+    param.index = wanted.index;
+    param.shape = wanted.shape;
+    param.filler = wanted.filler;
+    param.trainable = wanted.trainable;
+    param.lr_mult = wanted.lr_mult;
+    param.decay_mult = wanted.decay_mult;
+    param.at = layer.At();
+    param.value = Tensor({wanted.shape, dtype_, Layout()}, nullptr);
+    indices.push_back(static_cast<int>(params_.size()));
+    by_layer_[key] = indices.back();
+    params_.push_back(param);
+  }
+  return indices;
+}
+
+void ParamStore::SetLayout(int param, const Layout& layout) {
+  DOPPIO_CHECK(!placed(param), "the layout of a placed parameter is fixed");
+  params_[static_cast<size_t>(param)].value.layout = layout;
+}
+
+void ParamStore::Allocate(bool gradients, const std::vector<int>& finish_order) {
+  std::vector<int> added;
+  for (size_t i = 0; i < params_.size(); ++i) {
+    if (!placed(static_cast<int>(i))) added.push_back(static_cast<int>(i));
+  }
+  const bool arenas = gradients && arena_size_ == 0;
+  if (arenas) {
+    learnable_ = added;
+    std::vector<bool> listed(params_.size(), false);
+    std::vector<int> order;
+    for (int i : finish_order) {
+      if (!listed[static_cast<size_t>(i)]) order.push_back(i);
+      listed[static_cast<size_t>(i)] = true;
+    }
+    for (int i : added) {
+      if (!listed[static_cast<size_t>(i)]) order.push_back(i);
+    }
+    for (int i : order) {
+      param(i).offset = arena_size_;
+      arena_size_ += Aligned(StoredElements(param(i).value));
+    }
+    const int64_t bytes = arena_size_ * ElementBytes(dtype_);
+    values_ = Buffer(device_, bytes);
+    grads_ = Buffer(device_, bytes);
+  }
+  for (int i : added) {
+    Param& p = param(i);
+    if (arenas) {
+      const int64_t offset = p.offset * ElementBytes(dtype_);
+      p.value.raw = static_cast<char*>(values_.data()) + offset;
+      p.grad = Tensor(p.value, static_cast<char*>(grads_.data()) + offset);
+    } else {
+      others_.emplace_back(device_, p.value.bytes());
+      p.value.raw = others_.back().data();
+    }
+    Fill(&p);
+  }
+}
+
+void ParamStore::Fill(Param* param) {
+  const uint64_t stream = Stream("filler", param->layer, param->index);
+  try {
+    if (param->value.layout.plain() && device_->kind() == DeviceKind::kCpu) {
+      doppio::Fill(param->filler, param->shape, seed_, stream, param->value);
+      return;
+    }
+    const TensorSpec plain{param->shape, dtype_, Layout()};
+    std::vector<char> host(static_cast<size_t>(plain.bytes()) + 64);
+    void* aligned = host.data();
+    size_t space = host.size();
+    std::align(64, static_cast<size_t>(plain.bytes()), aligned, space);
+    const Tensor filled(plain, aligned);
+    doppio::Fill(param->filler, param->shape, seed_, stream, filled);
+    if (device_->kind() == DeviceKind::kCpu) {
+      CopyTensor(filled, param->value);
+    } else {
+      device_->CopyFromHost(param->value.raw, aligned, plain.bytes());
+    }
+  } catch (const Error& e) {
+    RethrowWithContext(e, param->at, "layer '" + param->layer + "'");
+  }
+}
+
+}  // namespace doppio

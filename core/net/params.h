@@ -1,0 +1,81 @@
+// The learnable blobs of a run in flat arenas: values, and gradients of the net that trains. Nets of one run (train
+// and test) find their parameters here by layer name, so they share them.
+//
+// Arena order is the order in which backward finishes the parameters, so that a bucket of gradients is a slice, the
+// clipping norm one reduction and an update one pass. params() is in Caffe's order (that of the layers).
+#ifndef DOPPIO_CORE_NET_PARAMS_H_
+#define DOPPIO_CORE_NET_PARAMS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/net/graph.h"
+#include "core/tensor/tensor.h"
+
+namespace doppio {
+
+struct Param {
+  std::string layer;         // owner's name
+  int index = 0;             // among the owner's parameters
+  Shape shape;
+  FillerParameter filler;
+  bool trainable = true;     // false: statistics; solvers see lr_mult 0
+  float lr_mult = 1, decay_mult = 1;
+  bool gradient = false;     // backward computes one
+  SourceLoc at;
+
+  Tensor value, grad;        // grad.raw == nullptr outside the training net
+  int64_t offset = 0;        // of value and grad in the arenas, in elements
+};
+
+class ParamStore {
+ public:
+  ParamStore(Device* device, DType dtype, uint64_t seed)
+      : device_(device), dtype_(dtype), seed_(seed) {}
+
+  // The store's index of each of graph.params: found by (layer, index) with an equal shape, else added. A parameter
+  // that exists with another shape is the user's mistake.
+  std::vector<int> Resolve(const Graph& graph);
+  // A parameter that was added keeps `layout` (only before Allocate).
+  void SetLayout(int param, const Layout& layout);
+  bool placed(int param) const { return params_[static_cast<size_t>(param)].value.raw != nullptr; }
+  // Gives memory to what was added since the last call and fills it with initial values. With gradients: in arenas
+  // that SGD runs over, ordered by `finish_order` (indices of params()); without: test-only parameters.
+  void Allocate(bool gradients, const std::vector<int>& finish_order);
+
+  const std::vector<Param>& params() const { return params_; }
+  Param& param(int i) { return params_[static_cast<size_t>(i)]; }
+  Device* device() const { return device_; }
+  DType dtype() const { return dtype_; }
+
+  // The arenas of the training net; `arena_size()` elements each, gaps are zero.
+  Tensor values() const { return Arena(values_); }
+  Tensor grads() const { return Arena(grads_); }
+  int64_t arena_size() const { return arena_size_; }
+  // Parameters that lie in the arenas, in Caffe's order: what solvers update and snapshots keep history for.
+  const std::vector<int>& learnable() const { return learnable_; }
+
+ private:
+  Tensor Arena(const Buffer& buffer) const {
+    return Tensor({Shape{arena_size_}, dtype_, Layout()}, buffer.data());
+  }
+  void Fill(Param* param);
+
+  Device* device_;
+  DType dtype_;
+  uint64_t seed_;
+  std::vector<Param> params_;
+  std::map<std::pair<std::string, int>, int> by_layer_;
+  std::vector<int> learnable_;
+  Buffer values_, grads_;
+  std::vector<Buffer> others_;
+  int64_t arena_size_ = 0;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_NET_PARAMS_H_

@@ -1,0 +1,244 @@
+#include "core/net/plan.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/math/dnnl.h"
+#include "core/net/plan_draft.h"
+
+namespace doppio {
+namespace {
+
+// Turns a finished draft into bound kernels and steps.
+class Assembler {
+ public:
+  Assembler(Draft* draft, Plan* plan, ParamStore* params)
+      : draft_(*draft), graph_(*draft->graph), plan_(*plan), params_(*params) {}
+
+  void Run() {
+    PlaceConstants();
+    plan_.memory.activations = PlaceBlocks(&draft_.blocks);
+    plan_.arena = Buffer(draft_.options.device, plan_.memory.activations);
+    plan_.scratch = Buffer(draft_.options.device, plan_.memory.scratch);
+    plan_.tensors.resize(graph_.nodes.size());
+    for (Item& item : draft_.items) {
+      if (item.reorder) {
+        AddReorder(item);
+      } else {
+        BindLayer(item);
+      }
+    }
+    if (draft_.options.backward) {
+      for (size_t t = draft_.items.size(); t-- > 0;) AddBackward(draft_.items[t]);
+      MarkReady();
+    }
+    ShowEdges();
+  }
+
+ private:
+  Group& group(int id) { return draft_.groups[static_cast<size_t>(id)]; }
+
+  void PlaceConstants() {
+    std::vector<Lifetime> blocks;
+    for (const Group& g : draft_.groups) {
+      Lifetime life;
+      life.bytes = g.constant_grad ? g.spec.bytes() : 0;
+      blocks.push_back(life);
+    }
+    plan_.constants = Buffer(draft_.options.device, PlaceBlocks(&blocks));
+    constant_.resize(draft_.groups.size());
+    for (size_t g = 0; g < draft_.groups.size(); ++g) {
+      if (!draft_.groups[g].constant_grad) continue;
+      constant_[g] = static_cast<char*>(plan_.constants.data()) + blocks[g].offset;
+      FillTensor(Tensor(draft_.groups[g].spec, constant_[g]), draft_.groups[g].loss_weight);
+    }
+  }
+
+  void FillTensor(const Tensor& tensor, float value) {
+    DispatchFloat(tensor.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      std::vector<T> host(static_cast<size_t>(tensor.stored()), static_cast<T>(value));
+      draft_.options.device->CopyFromHost(tensor.raw, host.data(), tensor.bytes());
+    });
+  }
+
+  void* At(int block) {
+    if (block < 0) return nullptr;
+    return static_cast<char*>(plan_.arena.data()) + draft_.blocks[static_cast<size_t>(block)].offset;
+  }
+
+  Tensor Value(int g, const TensorSpec& spec) { return Tensor(spec, At(group(g).storage)); }
+
+  Tensor TopGradient(const Item& item, size_t i) {
+    if (i >= item.top_grads.size()) return Tensor(item.top_specs[i], nullptr);
+    const int block = item.top_grads[i];
+    return Tensor(item.top_specs[i],
+                  block == -2 ? constant_[static_cast<size_t>(item.tops[i])] : At(block));
+  }
+
+  Tensor BottomGradient(const Item& item, size_t i) {
+    const int block = i < item.bottom_grads.size() ? item.bottom_grads[i] : -1;
+    return Tensor(item.bottom_specs[i], At(block));
+  }
+
+  void BindLayer(const Item& item) {
+    const size_t n = static_cast<size_t>(item.node);
+    const Node& node = graph_.nodes[n];
+    KernelTensors t;
+    for (size_t i = 0; i < item.bottoms.size(); ++i) {
+      t.bottoms.push_back(Value(item.bottoms[i], item.bottom_specs[i]));
+      t.bottom_grads.push_back(BottomGradient(item, i));
+    }
+    for (size_t i = 0; i < item.tops.size(); ++i) {
+      t.tops.push_back(Value(item.tops[i], item.top_specs[i]));
+      t.top_grads.push_back(TopGradient(item, i));
+    }
+    for (size_t i = 0; i < node.params.size(); ++i) {
+      const Param& param = params_.params()[static_cast<size_t>(StoreIndex(node.params[i]))];
+      t.params.push_back(param.value);
+      t.params.back().shape = node.param_shapes[i];
+      t.param_grads.push_back(param.grad);
+      t.param_grads.back().shape = node.param_shapes[i];
+      if (!item.backward || !node.param_gradient[i]) t.param_grads.back().raw = nullptr;
+    }
+    t.saved = At(item.saved);
+    t.scratch = plan_.scratch.data();
+    plan_.tensors[n] = t;
+    plan_.kernels[n]->Bind(std::move(t));
+    PlanStep step;
+    step.node = item.node;
+    plan_.forward.push_back(step);
+  }
+
+  PlanStep ReorderStep(int node, const Tensor& from, const Tensor& to) {
+    PlanStep step;
+    step.kind = StepKind::kReorder;
+    step.node = node;
+    step.from = from;
+    step.to = to;
+    step.reorder = std::make_shared<Reorder>(DescOf(from), DescOf(to));
+    return step;
+  }
+
+  void AddReorder(const Item& item) {
+    plan_.forward.push_back(ReorderStep(item.node, Value(item.bottoms[0], item.bottom_specs[0]),
+                                        Value(item.tops[0], item.top_specs[0])));
+  }
+
+  int StoreIndex(int graph_param) const {
+    return plan_.param_index[static_cast<size_t>(graph_param)];
+  }
+
+  void AddBackward(const Item& item) {
+    if (!item.backward) return;
+    for (int g : item.fills) {
+      PlanStep fill;
+      fill.kind = StepKind::kFill;
+      fill.node = item.node;
+      fill.value = group(g).loss_weight;
+      fill.to = Tensor(group(g).spec, At(group(g).grad_storage));
+      plan_.backward.push_back(fill);
+    }
+    PlanStep step;
+    step.node = item.node;
+    if (item.reorder) {
+      if (item.bottom_grads.empty() || item.bottom_grads[0] < 0) return;
+      step = ReorderStep(item.node, TopGradient(item, 0), BottomGradient(item, 0));
+    } else {
+      const Node& node = graph_.nodes[static_cast<size_t>(item.node)];
+      for (size_t i = 0; i < node.params.size(); ++i) {
+        const bool wanted = node.param_gradient[i];
+        step.first_use.push_back(wanted && seen_params_.insert(StoreIndex(node.params[i])).second);
+      }
+    }
+    step.backward = true;
+    plan_.backward.push_back(step);
+    for (const Item::Addition& addition : item.additions) {
+      PlanStep add;
+      add.kind = StepKind::kAdd;
+      add.node = item.node;
+      const size_t bottom = static_cast<size_t>(addition.bottom);
+      add.from = Tensor(item.bottom_specs[bottom], At(addition.block));
+      add.to = Tensor(item.bottom_specs[bottom], At(group(item.bottoms[bottom]).grad_storage));
+      plan_.backward.push_back(add);
+    }
+    for (size_t s = plan_.backward.size(); s-- > 0 && plan_.backward[s].node == item.node;) {
+      plan_.backward[s].backward = true;
+    }
+  }
+
+  // A parameter is complete after the last step that adds to it.
+  void MarkReady() {
+    std::vector<bool> seen(params_.params().size(), false);
+    for (size_t s = plan_.backward.size(); s-- > 0;) {
+      PlanStep& step = plan_.backward[s];
+      if (step.kind != StepKind::kLayer) continue;
+      const Node& node = graph_.nodes[static_cast<size_t>(step.node)];
+      for (size_t i = 0; i < node.params.size(); ++i) {
+        const size_t store = static_cast<size_t>(StoreIndex(node.params[i]));
+        if (!node.param_gradient[i] || seen[store]) continue;
+        seen[store] = true;
+        step.ready.push_back(static_cast<int>(store));
+      }
+    }
+  }
+
+  // Values and gradients that stay whole to the end of the iteration can be looked at by name.
+  void ShowEdges() {
+    plan_.values.resize(graph_.edges.size());
+    plan_.grads.resize(graph_.edges.size());
+    for (size_t e = 0; e < graph_.edges.size(); ++e) {
+      const int id = draft_.edge_group[e];
+      const Group& g = group(id);
+      const TensorSpec spec{graph_.edges[e].shape, g.spec.dtype, g.spec.layout};
+      plan_.values[e] = g.pinned ? Value(id, spec) : Tensor(spec, nullptr);
+      const bool kept = draft_.options.keep_all && g.grad_storage >= 0;
+      plan_.grads[e] = Tensor(spec, kept ? At(g.grad_storage) : constant_[static_cast<size_t>(id)]);
+    }
+  }
+
+  Draft& draft_;
+  const Graph& graph_;
+  Plan& plan_;
+  ParamStore& params_;
+  std::vector<void*> constant_;    // per group: its constant gradient
+  std::set<int> seen_params_;
+};
+
+// The order in which backward completes the parameters.
+std::vector<int> FinishOrder(const Draft& draft, const Plan& plan) {
+  std::vector<int> order;
+  std::set<int> seen;
+  for (const Item& item : draft.items) {
+    if (item.reorder || !item.backward) continue;
+    const Node& node = draft.graph->nodes[static_cast<size_t>(item.node)];
+    // Within a layer the later parameter first, so that reversing keeps their order.
+    for (size_t i = node.params.size(); i-- > 0;) {
+      const int store = plan.param_index[static_cast<size_t>(node.params[i])];
+      if (node.param_gradient[i] && seen.insert(store).second) order.push_back(store);
+    }
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params) {
+  auto plan = std::make_unique<Plan>();
+  plan->param_index = params->Resolve(graph);
+  Draft draft;
+  draft.graph = &graph;
+  draft.options = options;
+  ChooseKernels(&draft, plan.get(), params);
+  PlanMemory(&draft, plan.get());
+  const int64_t before = options.device->bytes_in_use();
+  params->Allocate(options.backward, FinishOrder(draft, *plan));
+  plan->memory.params = options.device->bytes_in_use() - before;
+  if (options.backward) plan->memory.param_grads = params->grads().bytes();
+  plan->memory.params -= plan->memory.param_grads;
+  Assembler(&draft, plan.get(), params).Run();
+  return plan;
+}
+
+}  // namespace doppio

@@ -1,0 +1,72 @@
+// How a graph is computed: a kernel for each layer, layouts and the reorders between them, which versions share
+// memory, lifetimes and offsets, and the list of steps. Made once; the net runs it.
+#ifndef DOPPIO_CORE_NET_PLAN_H_
+#define DOPPIO_CORE_NET_PLAN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/net/graph.h"
+#include "core/net/layer.h"
+#include "core/net/params.h"
+
+namespace doppio {
+
+class Reorder;  // core/math/dnnl.h
+
+struct PlanOptions {
+  Device* device = nullptr;
+  DType dtype = DType::kFloat32;
+  bool backward = false;
+  std::string engine;      // only kernels of this engine ("reference"); "" = the best
+  bool keep_all = false;   // every blob and its gradient keep their own memory to the end of an iteration
+};
+
+enum class StepKind {
+  kLayer,     // a kernel's Forward or Backward
+  kReorder,   // value or gradient of one edge into another layout
+  kFill,      // a gradient starts as its loss weight
+  kAdd,       // a further contribution to a gradient
+};
+
+struct PlanStep {
+  StepKind kind = StepKind::kLayer;
+  bool backward = false;
+  int node = 0;                      // the layer it belongs to (the reader, for a reorder)
+  Tensor from, to;                   // kReorder, kAdd (to += from); kFill writes `to`
+  std::shared_ptr<const Reorder> reorder;
+  float value = 0;                   // kFill
+  std::vector<bool> first_use;       // kLayer backward: parameter i gets its first contribution of this pass
+  std::vector<int> ready;            // parameters (of the store) that are complete after this step
+};
+
+// What `summary`, `--dry_run` and the first log lines say. Bytes.
+struct MemoryUse {
+  int64_t params = 0, param_grads = 0;
+  int64_t activations = 0;     // the arena: values, gradients, saved memory, with sharing
+  int64_t unshared = 0;        // the same without sharing
+  int64_t scratch = 0;
+};
+
+struct Plan {
+  std::vector<std::unique_ptr<Kernel>> kernels;       // null for views
+  std::vector<const KernelType*> kernel_types;        // null for views
+  std::vector<std::string> declined;                  // per node: "onednn: why" for kernels passed over
+  std::vector<KernelTensors> tensors;                 // per node, as bound
+  std::vector<Tensor> values, grads;                  // per edge; absent when not kept to the end
+  std::vector<PlanStep> forward, backward;
+  std::vector<int> param_index;                       // graph param -> store param
+  std::vector<std::string> notes;                     // in-place writes refused, and the like
+  MemoryUse memory;
+  int reorders = 0;
+
+  Buffer arena, scratch, constants;
+};
+
+std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_NET_PLAN_H_

@@ -1,0 +1,74 @@
+// The plan while it is made: what core/net/plan*.cc hand to each other. Nobody else includes this.
+//
+// Time: item t of T runs forward at time t and backward at 2T - 1 - t; memory lifetimes are ranges of times.
+#ifndef DOPPIO_CORE_NET_PLAN_DRAFT_H_
+#define DOPPIO_CORE_NET_PLAN_DRAFT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/device/arena.h"
+#include "core/net/plan.h"
+
+namespace doppio {
+
+// One set of numbers: a version of a blob with all views of it, in one layout.
+struct Group {
+  TensorSpec spec;
+  int item = 0;                     // that makes it
+  std::vector<int> readers;         // items, forward
+  bool read_backward = false;       // by its maker or a reader
+  int last_backward_read = -1;      // time
+  bool pinned = false;              // must hold its value to the end of the iteration
+  bool persistent = false;          // and into the next ones
+  float loss_weight = 0;
+  int storage = -1;                 // block of the value
+  int grad_storage = -1;            // block of the gradient; -1: none
+  bool constant_grad = false;       // the gradient is the loss weight and nothing else
+  std::map<std::string, int> converted;  // layout descriptor -> group with the same numbers
+};
+
+// A layer's kernel, or a reorder of one group for it.
+struct Item {
+  bool reorder = false;
+  int node = 0;
+  std::vector<int> bottoms, tops;                 // groups
+  std::vector<TensorSpec> bottom_specs, top_specs;  // this item's view: shapes may differ from the group's
+  bool backward = false;
+  std::vector<bool> bottom_gradient;
+  bool in_place_ok = false;
+
+  // Filled with the memory: blocks, -1 = absent.
+  std::vector<int> bottom_grads, top_grads;       // of gradients; -2: the constant of the top's group
+  int saved = -1;
+  // Contributions to gradients that others have written to before: made aside, then added.
+  struct Addition {
+    int bottom;     // of this item
+    int block;      // where it was made
+  };
+  std::vector<Addition> additions;
+  std::vector<int> fills;                         // groups whose gradient starts as their loss weight, before this item
+};
+
+struct Draft {
+  const Graph* graph = nullptr;
+  PlanOptions options;
+  std::vector<Item> items;
+  std::vector<Group> groups;
+  std::vector<int> edge_group;        // per edge of the graph
+  std::vector<Lifetime> blocks;
+  int output_reorders = 0;
+
+  int end() const { return 2 * static_cast<int>(items.size()) - 1; }
+  int BackwardTime(int item) const { return end() - item; }
+};
+
+// Chooses kernels and layouts; fills items, groups, plan->kernels, and the layouts of new parameters.
+void ChooseKernels(Draft* draft, Plan* plan, ParamStore* params);
+// Decides what shares memory and how long everything lives; fills blocks.
+void PlanMemory(Draft* draft, Plan* plan);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_NET_PLAN_DRAFT_H_

@@ -1,0 +1,209 @@
+// A kernel for every layer, and the reorders between those that want different layouts.
+#include "core/net/plan_draft.h"
+
+namespace doppio {
+namespace {
+
+class Chooser {
+ public:
+  Chooser(Draft* draft, Plan* plan, ParamStore* params)
+      : draft_(*draft), graph_(*draft->graph), plan_(*plan), params_(*params) {}
+
+  void Run() {
+    const size_t nodes = graph_.nodes.size();
+    plan_.kernels.resize(nodes);
+    plan_.kernel_types.resize(nodes);
+    plan_.declined.resize(nodes);
+    draft_.edge_group.assign(graph_.edges.size(), -1);
+    layout_decided_.assign(params_.params().size(), false);
+    for (size_t i = 0; i < layout_decided_.size(); ++i) {
+      layout_decided_[i] = params_.placed(static_cast<int>(i));
+    }
+    for (size_t p = 0; p < graph_.params.size(); ++p) {
+      // Users that see it under another shape can only agree on the plain layout.
+      if (graph_.params[p].reshaped) layout_decided_[StoreIndex(static_cast<int>(p))] = true;
+    }
+    for (size_t n = 0; n < nodes; ++n) {
+      const int node = static_cast<int>(n);
+      if (graph_.nodes[n].shape.view != View::kNone) {
+        AddView(node);
+      } else {
+        AddLayer(node);
+      }
+    }
+    for (int edge : graph_.outputs) ShowOutput(edge);
+  }
+
+ private:
+  size_t StoreIndex(int graph_param) const {
+    return static_cast<size_t>(plan_.param_index[static_cast<size_t>(graph_param)]);
+  }
+  Group& group(int id) { return draft_.groups[static_cast<size_t>(id)]; }
+  int GroupOf(int edge) const { return draft_.edge_group[static_cast<size_t>(edge)]; }
+  const Edge& edge(int id) const { return graph_.edges[static_cast<size_t>(id)]; }
+
+  TensorSpec SpecOf(int edge_id) {
+    const Group& g = group(GroupOf(edge_id));
+    return {edge(edge_id).shape, g.spec.dtype, g.spec.layout};
+  }
+
+  void AddView(int n) {
+    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    int source = GroupOf(node.bottoms[0]);
+    if (node.shape.view == View::kReshape) source = Convert(source, Layout(), n);
+    for (int top : node.tops) {
+      draft_.edge_group[static_cast<size_t>(top)] = source;
+      group(source).loss_weight += edge(top).loss_weight;
+      if (edge(top).loss_weight != 0) group(source).pinned = true;
+    }
+  }
+
+  // The group with the numbers of `source` in `layout`; adds a reorder for the first who asks.
+  int Convert(int source, const Layout& layout, int reader) {
+    if (group(source).spec.layout == layout) return source;
+    const std::string key = layout.plain() ? "" : layout.descriptor();
+    auto known = group(source).converted.find(key);
+    if (known != group(source).converted.end()) return known->second;
+    Item item;
+    item.reorder = true;
+    item.node = reader;
+    item.bottoms = {source};
+    item.bottom_specs = {group(source).spec};
+    item.backward = draft_.options.backward;
+    item.bottom_gradient = {true};
+    TensorSpec spec = group(source).spec;
+    spec.layout = layout;
+    item.top_specs = {spec};
+    const int made = AddGroup(spec);
+    item.tops = {made};
+    AddItem(std::move(item));
+    group(source).converted[key] = made;
+    ++plan_.reorders;
+    return made;
+  }
+
+  int AddGroup(const TensorSpec& spec) {
+    Group g;
+    g.spec = spec;
+    g.item = static_cast<int>(draft_.items.size());
+    draft_.groups.push_back(g);
+    return static_cast<int>(draft_.groups.size()) - 1;
+  }
+
+  void AddItem(Item item) {
+    for (int b : item.bottoms) group(b).readers.push_back(static_cast<int>(draft_.items.size()));
+    draft_.items.push_back(std::move(item));
+  }
+
+  KernelArgs ArgsFor(int n) {
+    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    KernelArgs args;
+    args.spec = &graph_.layer(n);
+    args.shape = &node.shape;
+    args.dtype = draft_.options.dtype;
+    args.device = draft_.options.device;
+    args.backward = draft_.options.backward && node.backward;
+    args.bottom_gradient = node.bottom_gradient;
+    args.param_gradient = node.param_gradient;
+    for (int b : node.bottoms) args.bottoms.push_back(SpecOf(b));
+    for (int p : node.params) {
+      const size_t store = StoreIndex(p);
+      args.param_layouts.push_back(params_.params()[store].value.layout);
+      args.param_placed.push_back(layout_decided_[store]);
+    }
+    return args;
+  }
+
+  // The best kernel that does not decline.
+  void MakeKernel(int n, const KernelArgs& args) {
+    const LayerSpec& spec = graph_.layer(n);
+    std::string& declined = plan_.declined[static_cast<size_t>(n)];
+    for (const KernelType* type : KernelTypes::Get().For(spec.type(), args.device->kind())) {
+      if (!draft_.options.engine.empty() && type->engine != draft_.options.engine) continue;
+      const std::string why = type->declines == nullptr ? "" : type->declines(args);
+      if (!why.empty()) {
+        declined += (declined.empty() ? "" : "; ") + type->engine + ": " + why;
+        continue;
+      }
+      plan_.kernels[static_cast<size_t>(n)] = type->make(args);
+      plan_.kernel_types[static_cast<size_t>(n)] = type;
+      return;
+    }
+    throw spec.Mistake("type", "no kernel computes this " + spec.type() + " layer in " +
+                                   Name(args.dtype) + " on the " + Name(args.device->kind()) +
+                                   (declined.empty() ? "" : " (" + declined + ")"));
+  }
+
+  static Layout At(const std::vector<Layout>& layouts, size_t i) {
+    return i < layouts.size() ? layouts[i] : Layout();
+  }
+
+  void AddLayer(int n) {
+    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    const KernelArgs args = ArgsFor(n);
+    try {
+      MakeKernel(n, args);
+    } catch (const Error& e) {
+      if (e.at().known()) throw;
+      RethrowWithContext(e, graph_.layer(n).At(), "layer '" + graph_.layer(n).name() + "'");
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& e) {
+      throw Error(ExitCode::kBug, graph_.layer(n).At(),
+                  "internal error: " + graph_.Describe(n) + ": " + e.what());
+    }
+    const KernelNeeds& needs = plan_.kernels[static_cast<size_t>(n)]->needs();
+    for (size_t i = 0; i < node.params.size(); ++i) {
+      const size_t store = StoreIndex(node.params[i]);
+      if (layout_decided_[store]) continue;
+      params_.SetLayout(static_cast<int>(store), At(needs.params, i));
+      layout_decided_[store] = true;
+    }
+    Item item;
+    item.node = n;
+    item.backward = args.backward;
+    item.bottom_gradient = node.bottom_gradient;
+    item.in_place_ok = node.shape.in_place_ok;
+    for (size_t i = 0; i < node.bottoms.size(); ++i) {
+      const Layout wanted = At(needs.bottoms, i);
+      const int made = GroupOf(node.bottoms[i]);
+      const int read = Convert(made, wanted, n);
+      item.bottoms.push_back(read);
+      item.bottom_specs.push_back({edge(node.bottoms[i]).shape, args.dtype, wanted});
+    }
+    for (size_t i = 0; i < node.tops.size(); ++i) {
+      const Edge& top = edge(node.tops[i]);
+      const TensorSpec spec{top.shape, args.dtype, At(needs.tops, i)};
+      const int made = AddGroup(spec);
+      group(made).loss_weight = top.loss_weight;
+      group(made).persistent = node.shape.persistent_tops;
+      group(made).pinned = top.loss_weight != 0 || node.shape.persistent_tops || draft_.options.keep_all;
+      draft_.edge_group[static_cast<size_t>(node.tops[i])] = made;
+      item.tops.push_back(made);
+      item.top_specs.push_back(spec);
+    }
+    AddItem(std::move(item));
+  }
+
+  // Outputs are read by people: plain, and there until the iteration ends.
+  void ShowOutput(int output) {
+    const int made = GroupOf(output);
+    const int shown = Convert(made, Layout(), edge(output).producer);
+    group(shown).pinned = true;
+    draft_.edge_group[static_cast<size_t>(output)] = shown;
+  }
+
+  Draft& draft_;
+  const Graph& graph_;
+  Plan& plan_;
+  ParamStore& params_;
+  std::vector<bool> layout_decided_;
+};
+
+}  // namespace
+
+void ChooseKernels(Draft* draft, Plan* plan, ParamStore* params) {
+  Chooser(draft, plan, params).Run();
+}
+
+}  // namespace doppio

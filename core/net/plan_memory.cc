@@ -1,0 +1,184 @@
+// Which values and gradients share memory, and how long each block lives.
+#include <algorithm>
+
+#include "core/net/plan_draft.h"
+
+namespace doppio {
+namespace {
+
+class MemoryPlanner {
+ public:
+  MemoryPlanner(Draft* draft, Plan* plan)
+      : draft_(*draft), plan_(*plan), graph_(*draft->graph) {}
+
+  void Run() {
+    FindBackwardReads();
+    for (size_t t = 0; t < draft_.items.size(); ++t) PlaceValues(static_cast<int>(t));
+    ExtendValues();
+    for (size_t t = draft_.items.size(); t-- > 0;) {
+      if (draft_.options.backward) PlaceGradients(static_cast<int>(t));
+    }
+    for (size_t t = 0; t < draft_.items.size(); ++t) PlaceSaved(static_cast<int>(t));
+    for (const Lifetime& block : draft_.blocks) {
+      plan_.memory.unshared += block.bytes;
+    }
+    plan_.memory.unshared += shared_bytes_;
+  }
+
+ private:
+  Group& group(int id) { return draft_.groups[static_cast<size_t>(id)]; }
+  Item& item(int t) { return draft_.items[static_cast<size_t>(t)]; }
+  Lifetime& block(int id) { return draft_.blocks[static_cast<size_t>(id)]; }
+
+  int NewBlock(int64_t bytes, int first, int last) {
+    Lifetime life;
+    life.bytes = bytes;
+    life.first = first;
+    life.last = last;
+    draft_.blocks.push_back(life);
+    return static_cast<int>(draft_.blocks.size()) - 1;
+  }
+
+  void FindBackwardReads() {
+    for (size_t i = 0; i < draft_.items.size(); ++i) {
+      const Item& it = draft_.items[i];
+      if (it.reorder || !it.backward) continue;
+      const LayerShape& shape = graph_.nodes[static_cast<size_t>(it.node)].shape;
+      const int time = draft_.BackwardTime(static_cast<int>(i));
+      auto read = [&](int g) {
+        group(g).read_backward = true;
+        group(g).last_backward_read = std::max(group(g).last_backward_read, time);
+      };
+      if (shape.backward_reads_bottoms) std::for_each(it.bottoms.begin(), it.bottoms.end(), read);
+      if (shape.backward_reads_tops) std::for_each(it.tops.begin(), it.tops.end(), read);
+    }
+  }
+
+  // Nobody reads the old value once item `t` has made the new one over it.
+  bool MayOverwrite(int g, int t) {
+    const Group& old = group(g);
+    if (old.pinned || old.read_backward) return false;
+    return *std::max_element(old.readers.begin(), old.readers.end()) == t &&
+           std::count(old.readers.begin(), old.readers.end(), t) == 1;
+  }
+
+  void PlaceValues(int t) {
+    Item& it = item(t);
+    for (size_t i = 0; i < it.tops.size(); ++i) {
+      Group& top = group(it.tops[i]);
+      const bool may = i == 0 && it.in_place_ok && !draft_.options.keep_all && !it.bottoms.empty() &&
+                       it.bottom_specs[0].bytes() == top.spec.bytes() &&
+                       it.bottom_specs[0].layout == top.spec.layout;
+      if (may && MayOverwrite(it.bottoms[0], t)) {
+        top.storage = group(it.bottoms[0]).storage;
+        shared_bytes_ += top.spec.bytes();
+        continue;
+      }
+      NoteRefused(it, i);
+      top.storage = NewBlock(top.spec.bytes(), top.persistent ? 0 : t, t);
+    }
+  }
+
+  // Says where the file asks for in-place work that would destroy a value somebody still needs.
+  void NoteRefused(const Item& it, size_t top) {
+    if (it.reorder || top != 0 || draft_.options.keep_all) return;
+    const LayerParameter& param = graph_.layer(it.node).param;
+    if (param.bottom_size() == 0 || param.top_size() == 0 || param.bottom(0) != param.top(0)) return;
+    plan_.notes.push_back("layer '" + param.name() + "' works in place in the file; '" + param.top(0) +
+                          "' gets its own memory because its old value is still read");
+  }
+
+  void ExtendValues() {
+    for (const Group& g : draft_.groups) {
+      Lifetime& life = block(g.storage);
+      for (int reader : g.readers) life.last = std::max(life.last, reader);
+      life.last = std::max(life.last, g.last_backward_read);
+      if (g.pinned) life.last = draft_.end();
+    }
+  }
+
+  bool HasGradient(const Group& g) const { return g.constant_grad || g.grad_storage >= 0; }
+
+  void PlaceGradients(int t) {
+    Item& it = item(t);
+    if (!it.backward) return;
+    const int time = draft_.BackwardTime(t);
+    bool any = false;
+    for (int g : it.tops) {
+      Group& top = group(g);
+      // Readers come later in the list, so what they had to say about this gradient has been said.
+      if (top.grad_storage < 0 && top.loss_weight != 0) top.constant_grad = true;
+      if (top.grad_storage >= 0) {
+        block(top.grad_storage).last =
+            std::max(block(top.grad_storage).last, draft_.options.keep_all ? draft_.end() : time);
+      }
+      it.top_grads.push_back(top.constant_grad ? -2 : top.grad_storage);
+      any = any || HasGradient(top);
+    }
+    it.bottom_grads.assign(it.bottoms.size(), -1);
+    if (it.reorder && !any) it.backward = false;
+    if (!it.backward) return;
+    for (size_t i = 0; i < it.bottoms.size(); ++i) {
+      if (it.bottom_gradient[i] && (!it.reorder || Wanted(it.bottoms[i]))) Contribute(&it, i, time);
+    }
+  }
+
+  // Whether the maker of `g` computes with its gradient.
+  bool Wanted(int g) {
+    const Item& maker = item(group(g).item);
+    return maker.backward;
+  }
+
+  void Contribute(Item* it, size_t i, int time) {
+    const int g = it->bottoms[i];
+    Group& bottom = group(g);
+    const int last = draft_.options.keep_all ? draft_.end() : time;
+    if (bottom.grad_storage < 0 && bottom.loss_weight != 0) {
+      bottom.grad_storage = NewBlock(bottom.spec.bytes(), time, last);
+      it->fills.push_back(g);
+    } else if (bottom.grad_storage < 0) {
+      bottom.grad_storage = MayShareGradient(*it, i) ? group(it->tops[0]).grad_storage
+                                                     : NewBlock(bottom.spec.bytes(), time, last);
+      it->bottom_grads[i] = bottom.grad_storage;
+      return;
+    }
+    const int aside = NewBlock(bottom.spec.bytes(), time, time);
+    it->bottom_grads[i] = aside;
+    it->additions.push_back({static_cast<int>(i), aside});
+    block(bottom.grad_storage).last = std::max(block(bottom.grad_storage).last, time);
+  }
+
+  // The bottom's gradient may be written over the top's, which only this item reads.
+  bool MayShareGradient(const Item& it, size_t i) {
+    if (i != 0 || !it.in_place_ok || draft_.options.keep_all || it.reorder) return false;
+    if (std::count(it.bottom_gradient.begin(), it.bottom_gradient.end(), true) != 1) return false;
+    const Group& top = group(it.tops[0]);
+    if (top.grad_storage < 0 || it.bottom_specs[0].layout != top.spec.layout ||
+        it.bottom_specs[0].bytes() != top.spec.bytes()) {
+      return false;
+    }
+    shared_bytes_ += top.spec.bytes();
+    return true;
+  }
+
+  void PlaceSaved(int t) {
+    Item& it = item(t);
+    if (it.reorder) return;
+    const KernelNeeds& needs = plan_.kernels[static_cast<size_t>(it.node)]->needs();
+    plan_.memory.scratch = std::max(plan_.memory.scratch, needs.scratch_bytes);
+    if (needs.saved_bytes > 0) {
+      it.saved = NewBlock(needs.saved_bytes, t, it.backward ? draft_.BackwardTime(t) : t);
+    }
+  }
+
+  Draft& draft_;
+  Plan& plan_;
+  const Graph& graph_;
+  int64_t shared_bytes_ = 0;
+};
+
+}  // namespace
+
+void PlanMemory(Draft* draft, Plan* plan) { MemoryPlanner(draft, plan).Run(); }
+
+}  // namespace doppio

@@ -1,0 +1,83 @@
+#include "core/net/text_tokens.h"
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <cctype>
+#include <tuple>
+
+namespace doppio {
+namespace {
+
+struct Complaint {
+  int line, column;
+  std::string message;
+};
+
+class Complaints : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, google::protobuf::io::ColumnNumber column,
+                const std::string& message) override {
+    // One unreadable character tends to bring several complaints about the same word.
+    if (!list.empty() && list.back().line == line && column - list.back().column <= 1) return;
+    list.push_back({line, column, message});
+  }
+  std::vector<Complaint> list;
+};
+
+bool Contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The tokenizer's sentence in our words where ours can say what to do.
+std::string InOurWords(const std::string& message) {
+  if (Contains(message, "cross line")) return "the string is not closed on its line";
+  if (Contains(message, "end of string")) return "the string is not closed";
+  if (Contains(message, "non ascii")) {
+    return "a character that is not plain ASCII (a typographic quote?); only strings and comments "
+           "may have them";
+  }
+  std::string words = message;
+  if (!words.empty() && words.back() == '.') words.pop_back();
+  if (!words.empty()) words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
+  return words;
+}
+
+// A complaint inside or at the end of a string belongs to where the string begins.
+SourceLoc PlaceOf(const Complaint& complaint, const std::vector<Token>& tokens,
+                  const std::string& file) {
+  const Token* word = nullptr;
+  for (const Token& token : tokens) {
+    if (std::tie(token.line, token.column) > std::tie(complaint.line, complaint.column)) break;
+    word = &token;
+  }
+  if (word != nullptr && word->type == google::protobuf::io::Tokenizer::TYPE_STRING &&
+      complaint.line == word->line && complaint.column <= word->end_column) {
+    return PlaceOf(*word, file);
+  }
+  return {file, complaint.line + 1, complaint.column + 1};
+}
+
+}  // namespace
+
+SourceLoc PlaceOf(const Token& token, const std::string& file) {
+  return {file, token.line + 1, token.column + 1};
+}
+
+std::vector<Token> Tokenize(const std::string& text, const std::string& file,
+                            ErrorCollector* mistakes) {
+  Complaints complaints;
+  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+  google::protobuf::io::Tokenizer tokenizer(&stream, &complaints);
+  // As protobuf's text parser sets it.
+  tokenizer.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
+  tokenizer.set_allow_f_after_float(true);
+  std::vector<Token> tokens;
+  while (tokenizer.Next()) tokens.push_back(tokenizer.current());
+  tokens.push_back(tokenizer.current());
+  for (const Complaint& complaint : complaints.list) {
+    mistakes->Add(PlaceOf(complaint, tokens, file), InOurWords(complaint.message));
+  }
+  return tokens;
+}
+
+}  // namespace doppio

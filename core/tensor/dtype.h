@@ -1,0 +1,46 @@
+// Element types and the one switch from a runtime type to a template parameter.
+#ifndef DOPPIO_CORE_TENSOR_DTYPE_H_
+#define DOPPIO_CORE_TENSOR_DTYPE_H_
+
+#include <cstdint>
+
+#include "core/base/error.h"
+
+namespace doppio {
+
+enum class DType { kFloat32, kFloat64, kFloat16, kBFloat16, kInt32, kUint8 };
+
+inline int64_t ElementBytes(DType type) {
+  switch (type) {
+    case DType::kFloat64: return 8;
+    case DType::kFloat32:
+    case DType::kInt32: return 4;
+    case DType::kFloat16:
+    case DType::kBFloat16: return 2;
+    case DType::kUint8: return 1;
+  }
+  return 0;
+}
+
+inline const char* Name(DType type) {
+  switch (type) {
+    case DType::kFloat64: return "float64";
+    case DType::kFloat32: return "float32";
+    case DType::kInt32: return "int32";
+    case DType::kFloat16: return "float16";
+    case DType::kBFloat16: return "bfloat16";
+    case DType::kUint8: return "uint8";
+  }
+  return "?";
+}
+
+// Calls f(float{}) or f(double{}): the two types that the plain CPU kernels compute in.
+template <class F>
+auto DispatchFloat(DType type, F&& f) {
+  DOPPIO_CHECK(type == DType::kFloat32 || type == DType::kFloat64, Name(type));
+  return type == DType::kFloat64 ? f(double{}) : f(float{});
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_TENSOR_DTYPE_H_

@@ -1,0 +1,86 @@
+// Layers tested in the user's language: a layer's prototxt, bottoms, and what is expected of it.
+//
+//   LayerCase(R"(type: "Pooling" pooling_param { kernel_size: 2 stride: 2 })")
+//       .Bottom({1, 1, 2, 2}, {1, 4, 3, 2})
+//       .ExpectTop({1, 1, 1, 1}, {4})
+//       .ExpectGradient()          // analytic against central differences, in double
+//       .ExpectBackendsAgree();    // every other kernel, and every memory plan, against the reference
+//
+// The layer runs inside a real net (graph, plan, memory) whose loss is a fixed random combination of its tops.
+#ifndef DOPPIO_TESTS_TESTING_LAYER_CASE_H_
+#define DOPPIO_TESTS_TESTING_LAYER_CASE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/net/net.h"
+
+namespace doppio {
+
+class LayerCase {
+ public:
+  explicit LayerCase(const std::string& layer_prototxt);
+
+  // The next bottom. Values are in row-major order.
+  LayerCase& Bottom(const Shape& shape, const std::vector<double>& values);
+  // Values drawn uniformly from [low, high), the same in every run.
+  LayerCase& RandomBottom(const Shape& shape, double low = -1, double high = 1);
+  // Integers in [0, classes): labels.
+  LayerCase& LabelBottom(const Shape& shape, int classes);
+  // Parameter i gets these values; otherwise they are drawn from [-0.5, 0.5).
+  LayerCase& Param(int i, const std::vector<double>& values);
+  // Parameters keep what their fillers gave them.
+  LayerCase& KeepFilledParams();
+  LayerCase& InPlace();             // top 0 is named as bottom 0
+  LayerCase& InPhase(Phase phase);
+  LayerCase& Tops(int count);       // 1 unless said
+  LayerCase& Passes(int forwards);  // forward passes before results are looked at; 1 unless said
+
+  LayerCase& ExpectTop(const Shape& shape, const std::vector<double>& values, double tolerance = 1e-5,
+                       int top = 0);
+  LayerCase& ExpectTopShape(const Shape& shape, int top = 0);
+  // Gradients by given gradients of the tops; `top_gradient` is that of top 0, the others are 0.
+  LayerCase& ExpectBottomGradient(const std::vector<double>& top_gradient,
+                                  const std::vector<double>& bottom_gradient, int bottom = 0,
+                                  double tolerance = 1e-5);
+  LayerCase& ExpectParam(int i, const std::vector<double>& values, double tolerance = 1e-5);
+  // Differences of width `step`; elements of bottoms closer than 2 * step to `kink` are left out.
+  LayerCase& ExpectGradient(double step = 1e-4, double tolerance = 1e-5, double kink = 1e300);
+  LayerCase& ExpectBackendsAgree(double tolerance = 2e-5);
+  // Building the net fails with a message that contains all of `parts`.
+  LayerCase& ExpectMistake(const std::vector<std::string>& parts);
+
+  std::vector<double> Top(int top = 0);
+
+ private:
+  struct Input {
+    Shape shape;
+    std::vector<double> values;
+  };
+  struct Result {
+    std::vector<Shape> shapes;
+    std::vector<std::vector<double>> tops, bottom_grads, param_grads, params;
+    double loss = 0;
+  };
+  struct Run;
+
+  std::string NetText() const;
+  std::unique_ptr<Run> Build(DType dtype, const std::string& engine, bool backward, bool keep_all);
+  Result Compute(DType dtype, const std::string& engine, bool backward, bool keep_all);
+
+  std::string layer_;
+  std::vector<Input> inputs_;
+  std::vector<std::pair<int, std::vector<double>>> params_;
+  std::vector<double> top_gradient_;   // of top 0, when given
+  bool keep_filled_ = false, in_place_ = false;
+  Phase phase_ = TRAIN;
+  int tops_ = 1, passes_ = 1;
+};
+
+// Parses, filters and understands a net; for tests of graphs and plans.
+Graph GraphFromText(const std::string& text, Phase phase = TRAIN);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TESTS_TESTING_LAYER_CASE_H_

@@ -1,0 +1,118 @@
+"""cuda_library: .cu files compiled by nvcc and linked like any cc_library."""
+
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+load("@local_config_cuda//:defs.bzl", "CUDA_ARCHS", "HAVE_CUDA", "NVCC")
+
+_HEADERS = [".cuh", ".h"]
+
+def _gencode():
+    flags = ["-gencode=arch=compute_%s,code=sm_%s" % (a, a) for a in CUDA_ARCHS]
+    newest = CUDA_ARCHS[-1]
+    return flags + ["-gencode=arch=compute_%s,code=compute_%s" % (newest, newest)]
+
+def _flags(ctx):
+    """What nvcc takes over from --compilation_mode, --copt and --cxxopt."""
+    mode = {"dbg": ["-O0", "-g"], "fastbuild": ["-O2"], "opt": ["-O3", "-DNDEBUG"]}
+    flags = mode[ctx.var["COMPILATION_MODE"]]
+    host = ["-fPIC"]
+    for flag in ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts:
+        if flag.startswith("-std="):
+            flags.append(flag)
+        elif flag.startswith("-fsanitize") or flag.startswith("-fno-sanitize") or flag == "-Wall":
+            # The rest is left out: -Wextra complains about nvcc's own output, and host
+            # code in .cu files only launches kernels, whatever -march says.
+            host.append(flag)
+    return flags + ["-Xcompiler=" + ",".join(host)]
+
+def _impl(ctx):
+    toolchain = find_cpp_toolchain(ctx)
+    merged = cc_common.merge_cc_infos(
+        direct_cc_infos = [CcInfo(compilation_context = cc_common.create_compilation_context(
+            headers = depset(ctx.files.hdrs),
+        ))],
+        cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
+    )
+    compilation = merged.compilation_context
+
+    objects = []
+    for source in [f for f in ctx.files.srcs if f.extension == "cu"]:
+        object = ctx.actions.declare_file(
+            "_objs/%s/%s.o" % (ctx.label.name, source.basename[:-3]),
+        )
+        args = ctx.actions.args()
+        args.add_all(["-c", source, "-o", object, "-ccbin", toolchain.compiler_executable])
+        args.add_all(_flags(ctx) + _gencode() + ctx.attr.copts)
+        args.add_all(["--threads=0", "--expt-relaxed-constexpr", "--expt-extended-lambda"])
+        args.add_all(compilation.defines, before_each = "-D")
+        args.add_all(compilation.quote_includes, before_each = "-I")
+        args.add_all(compilation.includes, before_each = "-I")
+        args.add_all(compilation.system_includes, before_each = "-isystem")
+        ctx.actions.run(
+            executable = NVCC,
+            arguments = [args],
+            inputs = depset(
+                ctx.files.srcs + [ctx.file._version],
+                transitive = [compilation.headers],
+            ),
+            outputs = [object],
+            env = {"PATH": "/usr/bin:/bin"},
+            mnemonic = "CudaCompile",
+            progress_message = "Compiling %s with nvcc" % source.short_path,
+        )
+        objects.append(object)
+
+    linking, _ = cc_common.create_linking_context_from_compilation_outputs(
+        actions = ctx.actions,
+        name = ctx.label.name,
+        feature_configuration = cc_common.configure_features(
+            ctx = ctx,
+            cc_toolchain = toolchain,
+            requested_features = ctx.features,
+            unsupported_features = ctx.disabled_features,
+        ),
+        cc_toolchain = toolchain,
+        compilation_outputs = cc_common.create_compilation_outputs(
+            objects = depset(objects),
+            pic_objects = depset(objects),
+        ),
+        linking_contexts = [dep[CcInfo].linking_context for dep in ctx.attr.deps],
+        disallow_dynamic_library = True,
+        alwayslink = ctx.attr.alwayslink,
+    )
+    return [
+        DefaultInfo(files = depset(objects)),
+        CcInfo(compilation_context = compilation, linking_context = linking),
+    ]
+
+_nvcc_library = rule(
+    implementation = _impl,
+    attrs = {
+        "srcs": attr.label_list(allow_files = [".cu"] + _HEADERS),
+        "hdrs": attr.label_list(allow_files = _HEADERS),
+        "deps": attr.label_list(providers = [CcInfo]),
+        "copts": attr.string_list(),
+        "alwayslink": attr.bool(),
+        "_version": attr.label(
+            default = "@local_config_cuda//:version.txt",
+            allow_single_file = True,
+        ),
+        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+    },
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+    fragments = ["cpp"],
+)
+
+def cuda_library(name, srcs = [], hdrs = [], deps = [], copts = [], alwayslink = False, **kwargs):
+    """A library of .cu files. Without CUDA only its headers and dependencies remain."""
+    if HAVE_CUDA:
+        _nvcc_library(
+            name = name,
+            srcs = srcs,
+            hdrs = hdrs,
+            deps = deps + ["@local_config_cuda//:cudart"],
+            copts = copts,
+            alwayslink = alwayslink,
+            **kwargs
+        )
+    else:
+        native.cc_library(name = name, hdrs = hdrs, deps = deps, **kwargs)

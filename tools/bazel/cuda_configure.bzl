@@ -1,0 +1,76 @@
+"""Finds the CUDA toolkit; where there is none, @local_config_cuda says so.
+
+Environment: CUDA_HOME, then CUDA_PATH, then /usr/local/cuda name the toolkit;
+DOPPIO_CUDA=0 ignores it; DOPPIO_CUDA_ARCHS=80,90 names the GPUs to compile for.
+"""
+
+# Ampere, Hopper, Blackwell. The last one is also embedded as PTX, for what comes later.
+_DEFAULT_ARCHS = ["80", "90", "100"]
+
+def _toolkit(ctx):
+    env = ctx.os.environ
+    if env.get("DOPPIO_CUDA") == "0":
+        return None
+    for root in [env.get("CUDA_HOME"), env.get("CUDA_PATH"), "/usr/local/cuda"]:
+        if root and ctx.path(root + "/bin/nvcc").exists:
+            return root
+    return None
+
+def _archs(ctx, nvcc):
+    known = ctx.execute([nvcc, "--list-gpu-arch"]).stdout.strip().split("\n")
+    asked = [a for a in ctx.os.environ.get("DOPPIO_CUDA_ARCHS", "").split(",") if a]
+    for arch in asked:
+        if "compute_" + arch not in known:
+            fail("DOPPIO_CUDA_ARCHS: %s knows no %r, only %s" % (nvcc, arch, " ".join(known)))
+    archs = asked or [a for a in _DEFAULT_ARCHS if "compute_" + a in known]
+    if not archs:
+        fail("%s compiles for none of %s; set DOPPIO_CUDA_ARCHS or DOPPIO_CUDA=0" %
+             (nvcc, _DEFAULT_ARCHS))
+    return archs
+
+_NONE = """package(default_visibility = ["//visibility:public"])
+cc_library(name = "headers")
+cc_library(name = "cudart")
+"""
+
+# thrust, cub and libcu++ are left out of `headers`: only nvcc reads them, and it finds
+# its own. cuBLAS, cuDNN and NCCL are opened at run time, so there are headers only.
+_FOUND = """package(default_visibility = ["//visibility:public"])
+exports_files(["version.txt"])
+cc_library(
+    name = "headers",
+    hdrs = glob(["include/*.h", "include/*.hpp", "include/crt/**"]),
+    includes = ["include"],
+)
+cc_library(
+    name = "cudart",
+    linkopts = ["-L{lib}", "-lcudart_static", "-ldl", "-lrt", "-lpthread"],
+    deps = [":headers"],
+)
+"""
+
+def _impl(ctx):
+    root = _toolkit(ctx)
+    archs = []
+    if root:
+        nvcc = root + "/bin/nvcc"
+        archs = _archs(ctx, nvcc)
+        ctx.symlink(root + "/include", "include")
+
+        # An input of every nvcc run, so that a new toolkit compiles anew.
+        ctx.file("version.txt", nvcc + "\n" + ctx.execute([nvcc, "--version"]).stdout)
+        ctx.file("BUILD", _FOUND.format(lib = root + "/lib64"))
+    else:
+        ctx.file("BUILD", _NONE)
+    ctx.file("defs.bzl", "HAVE_CUDA = %r\nNVCC = %r\nCUDA_ARCHS = %r\n" % (
+        root != None,
+        root + "/bin/nvcc" if root else "",
+        archs,
+    ))
+
+cuda_configure = repository_rule(
+    implementation = _impl,
+    local = True,
+    configure = True,
+    environ = ["CUDA_HOME", "CUDA_PATH", "DOPPIO_CUDA", "DOPPIO_CUDA_ARCHS"],
+)

@@ -1,0 +1,144 @@
+"""The rules that Doppio's BUILD files are written in, and who may use whom."""
+
+load("@local_config_cuda//:defs.bzl", "HAVE_CUDA")
+load("@sys//:defs.bzl", "HAVE_MPI")
+load("//tools/bazel:cuda.bzl", "cuda_library")
+
+# A folder uses lower floors. Folders of one floor use each other only on floors 1 and 2.
+_FLOORS = {
+    "proto": 1,
+    "core/base": 1,
+    "core/device": 2,
+    "core/math": 2,
+    "core/tensor": 2,
+    "core/net": 3,
+    "data": 3,
+    "layers": 4,
+    "parallel": 4,
+    "solvers": 4,
+    "tools": 5,
+    "tests": 6,
+}
+
+def floor_visibility():
+    """The folders that may depend on the calling one, as a `visibility` list."""
+    package = native.package_name() + "/"
+    rooms = [folder for folder in _FLOORS if package.startswith(folder + "/")]
+    if not rooms:
+        return ["//visibility:private"]
+    here = rooms[0]
+    floor = _FLOORS[here]
+    return ["//%s:__subpackages__" % folder for folder in _FLOORS if (
+        folder == here or _FLOORS[folder] > floor or (_FLOORS[folder] == floor and floor <= 2)
+    )]
+
+def doppio_library(
+        name,
+        srcs = [],
+        hdrs = [],
+        deps = [],
+        cuda_srcs = [],
+        visibility = None,
+        **kwargs):
+    """A cc_library, visible to the floors above.
+
+    Args:
+      name: the folder's name for its main library, so that `//core/base` means it.
+      srcs: .cc files, and headers nobody else includes.
+      hdrs: headers.
+      deps: libraries; `@sys//:...` for those of the system.
+      cuda_srcs: .cu and *_cuda.cc files, left out when there is no CUDA.
+      visibility: instead of the floors above.
+      **kwargs: handed to cc_library.
+    """
+    visibility = visibility or floor_visibility()
+    if HAVE_CUDA and cuda_srcs:
+        # nvcc gets all headers and dependencies of the library, never the library.
+        kernels = [f for f in cuda_srcs if f.endswith(".cu")]
+        headers = hdrs + [f for f in srcs if f.endswith(".h")]
+        native.cc_library(name = name + "_headers", hdrs = headers, deps = deps)
+        if kernels:
+            cuda_library(
+                name = name + "_cu",
+                srcs = kernels,
+                deps = [name + "_headers"],
+                alwayslink = kwargs.get("alwayslink", False),
+            )
+            deps = deps + [name + "_cu"]
+        srcs = srcs + [f for f in cuda_srcs if not f.endswith(".cu")]
+        deps = deps + ["@local_config_cuda//:cudart"]
+    native.cc_library(
+        name = name,
+        srcs = srcs,
+        hdrs = hdrs,
+        deps = deps,
+        visibility = visibility,
+        **kwargs
+    )
+
+def doppio_layers(names, deps, hdrs = [], extra = {}):
+    """One self-registering library per layer, and `:layers` that links them all.
+
+    Layer `foo` is foo.cc; where they exist also foo_dnnl.cc and, with CUDA, foo.cu and
+    foo_cuda.cc. Every file registers itself, hence alwayslink.
+
+    Args:
+      names: the layers.
+      deps: what every layer depends on.
+      hdrs: headers of this folder that layers share.
+      extra: {layer: {"srcs": [...], "hdrs": [...], "deps": [...]}}, what one layer needs more.
+    """
+    unknown = [name for name in extra if name not in names]
+    if unknown:
+        fail("extra names no layer of the list: %s" % unknown)
+    native.cc_library(name = "shared_headers", hdrs = hdrs, deps = deps)
+    for name in names:
+        more = extra.get(name, {})
+        doppio_library(
+            name = name,
+            srcs = [name + ".cc"] + native.glob([name + "_dnnl.cc"]) + more.get("srcs", []),
+            hdrs = more.get("hdrs", []),
+            deps = [":shared_headers"] + more.get("deps", []),
+            cuda_srcs = native.glob([name + ".cu", name + "_cuda.cc"]),
+            alwayslink = True,
+        )
+    native.cc_library(
+        name = "layers",
+        deps = [":" + name for name in names],
+        visibility = floor_visibility(),
+    )
+
+def doppio_test(name, srcs = None, deps = [], **kwargs):
+    """A GoogleTest program with its main(); `srcs` is name.cc when left out.
+
+    Tests that can use the optional data folder find it in the environment variable
+    DOPPIO_SHARED, and skip with a reason where it is not set (see tools/check).
+    """
+    native.cc_test(
+        name = name,
+        srcs = srcs or [name + ".cc"],
+        deps = deps + ["@sys//:gtest_main"],
+        **kwargs
+    )
+
+def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], **kwargs):
+    """A GoogleTest program run under mpirun; it has its own main(), which starts MPI.
+
+    Every rank runs all cases and the first one reports them; a failure on any rank fails
+    the test. Without MPI (--config=portable) there is no such test.
+    """
+    if not HAVE_MPI:
+        return
+    native.cc_binary(
+        name = name + "_program",
+        srcs = srcs or [name + ".cc"],
+        deps = deps + ["@sys//:gtest", "@sys//:mpi"],
+        testonly = True,
+    )
+    native.sh_test(
+        name = name,
+        srcs = ["//tools/bazel:mpi_test.sh"],
+        args = [str(ranks), "$(rootpath :%s_program)" % name],
+        data = data + [name + "_program"],
+        **kwargs
+    )
