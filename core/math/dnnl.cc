@@ -103,7 +103,23 @@ void CopyTensor(const Tensor& from, const Tensor& to) {
     std::memcpy(to.raw, from.raw, static_cast<size_t>(from.bytes()));
     return;
   }
-  Reorder(DescOf(from), DescOf(to)).Run(from.raw, to.raw);
+  dnnl::memory::desc source = DescOf(from), target = DescOf(to);
+  if (source.dims() != target.dims()) {
+    if (from.layout.plain()) {
+      source = PlainDesc(Shape(target.dims()));
+    } else if (to.layout.plain()) {
+      target = PlainDesc(Shape(source.dims()));
+    } else {
+      // Two opaque layouts under different dims meet only in the plain one.
+      TensorSpec plain = to;
+      plain.layout = Layout();
+      std::vector<char> memory(static_cast<size_t>(plain.bytes()));
+      CopyTensor(from, Tensor(plain, memory.data()));
+      CopyTensor(Tensor(plain, memory.data()), to);
+      return;
+    }
+  }
+  Reorder(source, target).Run(from.raw, to.raw);
 }
 
 }  // namespace doppio

@@ -1,10 +1,9 @@
-// The one door to oneDNN: layouts <-> memory descriptors, execution on the compute threads, reorders.
-// Files that include this are CPU kernels; nothing else sees dnnl.hpp.
+// The one door to oneDNN: layouts <-> memory descriptors, execution on the compute threads,
+// reorders. Files that include this are CPU kernels; nothing else sees dnnl.hpp.
 #ifndef DOPPIO_CORE_MATH_DNNL_H_
 #define DOPPIO_CORE_MATH_DNNL_H_
 
 #include <dnnl.hpp>
-
 #include <unordered_map>
 #include <vector>
 
@@ -48,7 +47,9 @@ class Reorder {
   dnnl::reorder primitive_;
 };
 
-// Copies once between layouts (snapshots, fillers); not for use inside an iteration.
+// Copies once between layouts (snapshots, fillers); not for use inside an iteration. The descriptor
+// of an opaque layout may split or merge axes of the tensor's shape (a group axis in front, volumes
+// flattened): the elements are the same in row-major order.
 void CopyTensor(const Tensor& from, const Tensor& to);
 
 }  // namespace doppio

@@ -7,7 +7,7 @@ struct ForkName {
   const char* message;  // null: any
   const char* field;    // a '*' at the end stands for any ending
   const char* fork;
-  const char* advice;   // may be empty
+  const char* advice;  // may be empty
 };
 
 constexpr char kSegNet[] = "SegNet's Caffe";

@@ -72,7 +72,6 @@ void FindGradients(Graph* graph) {
       if (node.bottom_gradient[i]) arrives[edge] = true;
     }
   }
-  for (size_t e = 0; e < graph->edges.size(); ++e) graph->edges[e].gradient = arrives[e];
 }
 
 }  // namespace doppio

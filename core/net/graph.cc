@@ -161,6 +161,7 @@ class Builder {
         edge.loss_weight = spec.param.loss_weight(i);
       } else if (complete && node->shape.loss && i == 0) {
         edge.loss_weight = 1;
+        edge.implicit_weight = true;
       }
       const bool in_place = i < spec.param.bottom_size() && spec.param.bottom(i) == edge.name;
       if (!seen.insert(edge.name).second || (i < named && !in_place && current_.count(edge.name) != 0)) {

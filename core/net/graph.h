@@ -40,7 +40,7 @@ struct Edge {
   int top = 0;              // which top of it
   std::vector<Use> uses;
   float loss_weight = 0;
-  bool gradient = false;    // whether backward computes it
+  bool implicit_weight = false;   // a loss layer's own 1: gives way to the gradient of a reader, as in Caffe
 };
 
 struct Node {

@@ -18,6 +18,12 @@ double Sum(const Tensor& tensor) {
   });
 }
 
+double First(const Tensor& tensor) {
+  return DispatchFloat(tensor.dtype, [&](auto zero) {
+    return static_cast<double>(*tensor.data<decltype(zero)>());
+  });
+}
+
 double MeanMagnitude(const Tensor& tensor) {
   if (!tensor || tensor.count() == 0) return 0;
   return DispatchFloat(tensor.dtype, [&](auto zero) {
@@ -71,9 +77,8 @@ double Net::Forward() {
   }
   ++pass_.step;
   double loss = 0;
-  for (size_t e = 0; e < graph_.edges.size(); ++e) {
-    const float weight = graph_.edges[e].loss_weight;
-    if (weight != 0) loss += weight * Sum(plan_->values[e]);
+  for (const LossTerm& term : plan_->losses) {
+    loss += (term.gradient ? First(term.gradient) : term.weight) * Sum(term.value);
   }
   return loss;
 }

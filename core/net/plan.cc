@@ -33,6 +33,7 @@ class Assembler {
       MarkReady();
     }
     ShowEdges();
+    AddLosses();
   }
 
  private:
@@ -194,6 +195,20 @@ class Assembler {
       plan_.values[e] = g.pinned ? Value(id, spec) : Tensor(spec, nullptr);
       const bool kept = draft_.options.keep_all && g.grad_storage >= 0;
       plan_.grads[e] = Tensor(spec, kept ? At(g.grad_storage) : constant_[static_cast<size_t>(id)]);
+    }
+  }
+
+  void AddLosses() {
+    for (size_t e = 0; e < graph_.edges.size(); ++e) {
+      const Edge& edge = graph_.edges[e];
+      if (edge.loss_weight == 0) continue;
+      LossTerm term{plan_.values[e], edge.loss_weight, Tensor()};
+      const Group& g = group(draft_.edge_group[e]);
+      if (g.implicit_weight && g.grad_storage >= 0) {
+        term.gradient = Tensor(g.spec, At(g.grad_storage));
+        FillTensor(term.gradient, g.loss_weight);
+      }
+      plan_.losses.push_back(term);
     }
   }
 

@@ -42,6 +42,13 @@ struct PlanStep {
   std::vector<int> ready;            // parameters (of the store) that are complete after this step
 };
 
+// One addend of the net's loss.
+struct LossTerm {
+  Tensor value;
+  float weight = 0;
+  Tensor gradient;   // present: its first element is the weight, as readers of the loss set it in the last backward
+};
+
 // What `summary`, `--dry_run` and the first log lines say. Bytes.
 struct MemoryUse {
   int64_t params = 0, param_grads = 0;
@@ -57,6 +64,7 @@ struct Plan {
   std::vector<KernelTensors> tensors;                 // per node, as bound
   std::vector<Tensor> values, grads;                  // per edge; absent when not kept to the end
   std::vector<PlanStep> forward, backward;
+  std::vector<LossTerm> losses;
   std::vector<int> param_index;                       // graph param -> store param
   std::vector<std::string> notes;                     // in-place writes refused, and the like
   MemoryUse memory;

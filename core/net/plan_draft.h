@@ -23,6 +23,7 @@ struct Group {
   bool pinned = false;              // must hold its value to the end of the iteration
   bool persistent = false;          // and into the next ones
   float loss_weight = 0;
+  bool implicit_weight = false;     // readers' gradients replace it, else they are added to it
   int storage = -1;                 // block of the value
   int grad_storage = -1;            // block of the gradient; -1: none
   bool constant_grad = false;       // the gradient is the loss weight and nothing else

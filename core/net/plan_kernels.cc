@@ -176,6 +176,7 @@ class Chooser {
       const TensorSpec spec{top.shape, args.dtype, At(needs.tops, i)};
       const int made = AddGroup(spec);
       group(made).loss_weight = top.loss_weight;
+      group(made).implicit_weight = top.implicit_weight;
       group(made).persistent = node.shape.persistent_tops;
       group(made).pinned = top.loss_weight != 0 || node.shape.persistent_tops || draft_.options.keep_all;
       draft_.edge_group[static_cast<size_t>(node.tops[i])] = made;

@@ -133,12 +133,14 @@ class MemoryPlanner {
     const int g = it->bottoms[i];
     Group& bottom = group(g);
     const int last = draft_.options.keep_all ? draft_.end() : time;
-    if (bottom.grad_storage < 0 && bottom.loss_weight != 0) {
+    if (bottom.grad_storage < 0 && bottom.loss_weight != 0 && !bottom.implicit_weight) {
       bottom.grad_storage = NewBlock(bottom.spec.bytes(), time, last);
       it->fills.push_back(g);
     } else if (bottom.grad_storage < 0) {
       bottom.grad_storage = MayShareGradient(*it, i) ? group(it->tops[0]).grad_storage
                                                      : NewBlock(bottom.spec.bytes(), time, last);
+      // Weighs the loss in the next pass as well.
+      if (bottom.implicit_weight) KeepAlways(bottom.grad_storage);
       it->bottom_grads[i] = bottom.grad_storage;
       return;
     }
@@ -148,8 +150,14 @@ class MemoryPlanner {
     block(bottom.grad_storage).last = std::max(block(bottom.grad_storage).last, time);
   }
 
+  void KeepAlways(int id) {
+    block(id).first = 0;
+    block(id).last = draft_.end();
+  }
+
   // The bottom's gradient may be written over the top's, which only this item reads.
   bool MayShareGradient(const Item& it, size_t i) {
+    if (group(it.bottoms[i]).implicit_weight) return false;
     if (i != 0 || !it.in_place_ok || draft_.options.keep_all || it.reorder) return false;
     if (std::count(it.bottom_gradient.begin(), it.bottom_gradient.end(), true) != 1) return false;
     const Group& top = group(it.tops[0]);

@@ -1,14 +1,14 @@
 // Text files to messages, with the place of every field, and every mistake found in one pass.
 //
-// protobuf's parser stops at the first unknown name and reports the position after it, so a pass over the tokens,
-// guided by the message's descriptor, runs first and reports all unknown fields, enum values and wrong value
-// kinds at their own line and column with the nearest known name (and the fork a foreign name comes from).
+// protobuf's parser stops at the first unknown name and reports the position after it, so a pass
+// over the tokens (text_check.h) runs first and reports all mistakes at their own line and column.
 #ifndef DOPPIO_CORE_NET_PROTOTXT_H_
 #define DOPPIO_CORE_NET_PROTOTXT_H_
 
 #include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -16,27 +16,39 @@
 
 namespace doppio {
 
-// Where the fields of one parsed message stand. A cheap value: shares the tree of the whole file.
+// Where the fields of one parsed message stand. A cheap value: shares what is known of the whole
+// file.
 class FieldPlaces {
  public:
   FieldPlaces() = default;
   explicit FieldPlaces(SourceLoc whole) : whole_(std::move(whole)) {}
 
-  // The place of field `path` ("a.b.c"; `index` counts in the repetition of the last one, -1 for singular),
-  // falling back to the nearest enclosing message that was written, then to the whole message.
+  // The place of field `path` ("a.b.c"; `index` counts in the repetition of the last one; one
+  // before it may carry its own: "param[1].lr_mult"), falling back to the nearest enclosing message
+  // that was written, then to the whole message.
   SourceLoc At(const std::string& path = "", int index = 0) const;
   // The places of the `index`-th sub-message `field` of `message` (a message of this place's type).
   FieldPlaces Nested(const google::protobuf::Message& message, const std::string& field,
                      int index = 0) const;
+  // From now on field `path` is said to stand at `at`: the command line replaced what the file
+  // says.
+  void Override(const std::string& path, const SourceLoc& at);
 
  private:
   friend FieldPlaces ParseText(const std::string& text, const std::string& file,
                                google::protobuf::Message* message);
   using Tree = google::protobuf::TextFormat::ParseInfoTree;
+  // One per file, kept alive by every FieldPlaces of it.
+  struct File {
+    std::string name;
+    Tree tree;
+    std::map<std::string, SourceLoc> overrides;  // by path from the file's root
+  };
   SourceLoc whole_;
-  std::shared_ptr<const Tree> root_;  // keeps `tree_` alive
-  const Tree* tree_ = nullptr;
+  std::shared_ptr<File> file_;
+  const Tree* tree_ = nullptr;  // null: this message was not written in the file
   const google::protobuf::Descriptor* type_ = nullptr;
+  std::string prefix_;  // the path to this message from the file's root, "layer[3]."
 };
 
 // Parses `text`; `file` names it in messages. Throws ErrorList / UserError with all mistakes.

@@ -1,5 +1,6 @@
 #include "core/net/text_check.h"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -27,8 +28,8 @@ bool Closes(const Token& token) {
   return token.text == "}" || token.text == ">" || token.text == "]";
 }
 
-// A recursive descent over the tokens. Each function stands behind what it has dealt with, right or wrong.
-// The recursion is as deep as the message types nest, which none of ours does without end.
+// A recursive descent over the tokens. Each function stands behind what it has dealt with, right or
+// wrong. The recursion is as deep as the message types nest, which none of ours does without end.
 class Checker {
  public:
   Checker(std::vector<Token> tokens, const std::string& file, ErrorCollector* mistakes)
@@ -129,8 +130,9 @@ class Checker {
     if (!Take(";")) Take(",");
   }
 
-  // A field that `type` does not have. It may belong to a message around this one that should have been closed
-  // before it; then, if the file has too few closing brackets, this is the place of one.
+  // A field that `type` does not have. It may belong to a message around this one that should have
+  // been closed before it; then, if the file has too few closing brackets, this is the place of
+  // one.
   void Unknown(const Descriptor& type, const Token& name) {
     std::string text = "unknown field '" + name.text + "' in " + type.name();
     const std::string fork = ForkHint(type.name(), name.text);
@@ -172,7 +174,13 @@ class Checker {
       if (Take(",")) continue;
       Add(Here(), "expected ',' or ']' in the list of line " + std::to_string(opening.line + 1) +
                       ", got " + Found());
-      while (!AtEnd() && !Is("]") && !Is("}") && !LooksLikeField()) ++at_;
+      while (!AtEnd() && !Is("]") && !Is("}") && !LooksLikeField()) {
+        if (Opens(Here())) {
+          SkipValue();
+        } else {
+          ++at_;
+        }
+      }
       Take("]");
       return;
     }
@@ -188,13 +196,8 @@ class Checker {
     } else if (Opens(Here())) {
       Add(Here(), Wants(field) + (Is("[") ? ", got a list" : ", got a message"));
     } else {
-      const size_t first = at_;
-      if (!Is("-") || field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-      } else if (++at_, AtEnd()) {
-        at_ = first;
-      }
-      const std::string wrong = WrongValue(field, at_ > first, Here());
-      at_ = first;
+      const bool negative = Is("-");
+      const std::string wrong = WrongValue(field, negative, negative ? Next() : Here());
       if (!wrong.empty()) Add(Here(), wrong);
     }
     if (!LooksLikeField()) SkipValue();

@@ -1,5 +1,6 @@
-// The pass over a text file that runs before protobuf's parser: it knows the message type, so it goes on after a
-// mistake and names each one at the token that is wrong. It accepts exactly what the parser accepts.
+// The pass over a text file that runs before protobuf's parser: it knows the message type, so it
+// goes on after a mistake and names each one at the token that is wrong. It accepts exactly what
+// the parser accepts.
 #ifndef DOPPIO_CORE_NET_TEXT_CHECK_H_
 #define DOPPIO_CORE_NET_TEXT_CHECK_H_
 

@@ -38,13 +38,14 @@ std::string InOurWords(const std::string& message) {
   }
   std::string words = message;
   if (!words.empty() && words.back() == '.') words.pop_back();
-  if (!words.empty()) words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
+  if (!words.empty())
+    words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
   return words;
 }
 
 // A complaint inside or at the end of a string belongs to where the string begins.
-SourceLoc PlaceOf(const Complaint& complaint, const std::vector<Token>& tokens,
-                  const std::string& file) {
+SourceLoc PlaceOfComplaint(const Complaint& complaint, const std::vector<Token>& tokens,
+                           const std::string& file) {
   const Token* word = nullptr;
   for (const Token& token : tokens) {
     if (std::tie(token.line, token.column) > std::tie(complaint.line, complaint.column)) break;
@@ -52,7 +53,7 @@ SourceLoc PlaceOf(const Complaint& complaint, const std::vector<Token>& tokens,
   }
   if (word != nullptr && word->type == google::protobuf::io::Tokenizer::TYPE_STRING &&
       complaint.line == word->line && complaint.column <= word->end_column) {
-    return PlaceOf(*word, file);
+    return doppio::PlaceOf(*word, file);
   }
   return {file, complaint.line + 1, complaint.column + 1};
 }
@@ -75,7 +76,7 @@ std::vector<Token> Tokenize(const std::string& text, const std::string& file,
   while (tokenizer.Next()) tokens.push_back(tokenizer.current());
   tokens.push_back(tokenizer.current());
   for (const Complaint& complaint : complaints.list) {
-    mistakes->Add(PlaceOf(complaint, tokens, file), InOurWords(complaint.message));
+    mistakes->Add(PlaceOfComplaint(complaint, tokens, file), InOurWords(complaint.message));
   }
   return tokens;
 }

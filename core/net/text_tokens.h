@@ -16,8 +16,8 @@ using Token = google::protobuf::io::Tokenizer::Token;  // line and column count 
 // The place of a token in `file`, counted from 1. A tab ends at the next multiple of 8.
 SourceLoc PlaceOf(const Token& token, const std::string& file);
 
-// All tokens of `text`, the last one of TYPE_END. What no token can be made of (a string without its end, a
-// typographic quote) goes to `mistakes`.
+// All tokens of `text`, the last one of TYPE_END. What no token can be made of (a string without
+// its end, a typographic quote) goes to `mistakes`.
 std::vector<Token> Tokenize(const std::string& text, const std::string& file,
                             ErrorCollector* mistakes);
 

@@ -22,13 +22,18 @@ uint64_t Max() {
   return static_cast<uint64_t>(std::numeric_limits<T>::max());
 }
 
-// The largest value of an integer field, which is also the smallest one negated, less one, if it is signed.
+// The largest value of an integer field, which is also the smallest one negated, less one, if it is
+// signed.
 uint64_t Largest(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_UINT32: return Max<uint32_t>();
-    case FieldDescriptor::CPPTYPE_UINT64: return Max<uint64_t>();
-    case FieldDescriptor::CPPTYPE_INT64: return Max<int64_t>();
-    default: return Max<int32_t>();
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return Max<uint32_t>();
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return Max<uint64_t>();
+    case FieldDescriptor::CPPTYPE_INT64:
+      return Max<int64_t>();
+    default:
+      return Max<int32_t>();
   }
 }
 
@@ -114,27 +119,39 @@ std::string WrongEnum(const FieldDescriptor& field, bool negative, const Token& 
 std::string Wants(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_UINT32:
-    case FieldDescriptor::CPPTYPE_UINT64: return field.name() + " wants a non-negative integer";
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return field.name() + " wants a non-negative integer";
     case FieldDescriptor::CPPTYPE_INT32:
-    case FieldDescriptor::CPPTYPE_INT64: return field.name() + " wants an integer";
+    case FieldDescriptor::CPPTYPE_INT64:
+      return field.name() + " wants an integer";
     case FieldDescriptor::CPPTYPE_FLOAT:
-    case FieldDescriptor::CPPTYPE_DOUBLE: return field.name() + " wants a number";
-    case FieldDescriptor::CPPTYPE_BOOL: return field.name() + " wants true or false";
-    case FieldDescriptor::CPPTYPE_STRING: return field.name() + " wants a string in quotes";
-    case FieldDescriptor::CPPTYPE_ENUM: return field.name() + " wants a name";
-    default: return field.name() + " wants a message";
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return field.name() + " wants a number";
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return field.name() + " wants true or false";
+    case FieldDescriptor::CPPTYPE_STRING:
+      return field.name() + " wants a string in quotes";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return field.name() + " wants a name";
+    default:
+      return field.name() + " wants a message";
   }
 }
 
 std::string WrongValue(const FieldDescriptor& field, bool negative, const Token& token) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_FLOAT:
-    case FieldDescriptor::CPPTYPE_DOUBLE: return WrongNumber(field, negative, token);
-    case FieldDescriptor::CPPTYPE_BOOL: return WrongBool(field, negative, token);
-    case FieldDescriptor::CPPTYPE_ENUM: return WrongEnum(field, negative, token);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return WrongNumber(field, negative, token);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return WrongBool(field, negative, token);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return WrongEnum(field, negative, token);
     case FieldDescriptor::CPPTYPE_STRING:
-      return token.type == Tokenizer::TYPE_STRING ? "" : Wants(field) + Got(token, negative);
-    default: return WrongInteger(field, negative, token);
+      if (token.type == Tokenizer::TYPE_STRING && !negative) return "";
+      return Wants(field) + Got(token, negative);
+    default:
+      return WrongInteger(field, negative, token);
   }
 }
 

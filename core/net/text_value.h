@@ -13,8 +13,8 @@ namespace doppio {
 // "stride wants an integer".
 std::string Wants(const google::protobuf::FieldDescriptor& field);
 
-// Why `token` (behind a '-' if `negative`) is no value of the scalar `field`: "stride wants an integer, got 1.5".
-// Empty when protobuf accepts it.
+// Why `token` (behind a '-' if `negative`) is no value of the scalar `field`: "stride wants an
+// integer, got 1.5". Empty when protobuf accepts it.
 std::string WrongValue(const google::protobuf::FieldDescriptor& field, bool negative,
                        const Token& token);
 

@@ -32,6 +32,14 @@ def floor_visibility():
         folder == here or _FLOORS[folder] > floor or (_FLOORS[folder] == floor and floor <= 2)
     )]
 
+def doppio_sources():
+    """`:sources`, the files that tests/floors_test.py reads."""
+    native.filegroup(
+        name = "sources",
+        srcs = native.glob(["*.h", "*.cc", "*.cu", "*.cuh"]),
+        visibility = ["//tests:__subpackages__"],
+    )
+
 def doppio_library(
         name,
         srcs = [],
@@ -52,6 +60,8 @@ def doppio_library(
       **kwargs: handed to cc_library.
     """
     visibility = visibility or floor_visibility()
+    if native.package_name().split("/")[-1] == name:
+        doppio_sources()
     if HAVE_CUDA and cuda_srcs:
         # nvcc gets all headers and dependencies of the library, never the library.
         kernels = [f for f in cuda_srcs if f.endswith(".cu")]
@@ -76,7 +86,7 @@ def doppio_library(
         **kwargs
     )
 
-def doppio_layers(names, deps, hdrs = [], extra = {}):
+def doppio_layers(names, deps, srcs = [], hdrs = [], extra = {}):
     """One self-registering library per layer, and `:layers` that links them all.
 
     Layer `foo` is foo.cc; where they exist also foo_dnnl.cc and, with CUDA, foo.cu and
@@ -85,20 +95,22 @@ def doppio_layers(names, deps, hdrs = [], extra = {}):
     Args:
       names: the layers.
       deps: what every layer depends on.
-      hdrs: headers of this folder that layers share.
+      srcs: sources that layers share.
+      hdrs: headers that layers share.
       extra: {layer: {"srcs": [...], "hdrs": [...], "deps": [...]}}, what one layer needs more.
     """
     unknown = [name for name in extra if name not in names]
     if unknown:
         fail("extra names no layer of the list: %s" % unknown)
-    native.cc_library(name = "shared_headers", hdrs = hdrs, deps = deps)
+    doppio_sources()
+    native.cc_library(name = "shared", srcs = srcs, hdrs = hdrs, deps = deps)
     for name in names:
         more = extra.get(name, {})
         doppio_library(
             name = name,
             srcs = [name + ".cc"] + native.glob([name + "_dnnl.cc"]) + more.get("srcs", []),
             hdrs = more.get("hdrs", []),
-            deps = [":shared_headers"] + more.get("deps", []),
+            deps = [":shared"] + more.get("deps", []),
             cuda_srcs = native.glob([name + ".cu", name + "_cuda.cc"]),
             alwayslink = True,
         )

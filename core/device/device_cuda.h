@@ -1,0 +1,52 @@
+// What the .cu and _cuda.cc files share: the check of CUDA's results, the stream of a device, and the shape of a launch.
+// Light enough for nvcc: no protobuf, no glog.
+#ifndef DOPPIO_CORE_DEVICE_DEVICE_CUDA_H_
+#define DOPPIO_CORE_DEVICE_DEVICE_CUDA_H_
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/device/device.h"
+
+namespace doppio {
+
+// Cuda(cudaStreamSynchronize(stream), "waiting for GPU 0"): throws DeviceError unless the result is success.
+inline void Cuda(cudaError_t result, const std::string& doing) {
+  if (result == cudaSuccess) return;
+  cudaGetLastError();  // the next call must not report it again
+  throw DeviceError("CUDA failed in " + doing + ": " + cudaGetErrorString(result) + " (" +
+                    cudaGetErrorName(result) + ")");
+}
+
+// After <<<>>>: the launch was accepted. What goes wrong inside a kernel shows at the next synchronisation.
+inline void CheckLaunch(const char* kernel) {
+  const cudaError_t result = cudaGetLastError();
+  if (result != cudaSuccess) Cuda(result, std::string("the launch of ") + kernel);
+}
+
+// The one stream that a device computes on, and from this call on the device is the calling thread's current one, as
+// launches need. `device` is of kind kCuda. Everything the Device does to memory is in the order of this stream; other
+// streams wait for it by an event.
+cudaStream_t CudaStream(Device* device);
+
+// The compute capabilities that this program has kernels for, as 100 major + 10 minor, ascending; the last one can be
+// translated for newer devices as well.
+const std::vector<int>& CompiledArchs();
+
+constexpr int kThreadsPerBlock = 256;
+
+// Blocks of a grid-stride kernel over `items`: enough to fill any device several times.
+inline unsigned BlocksFor(int64_t items) {
+  constexpr int64_t kMost = 8192;
+  return static_cast<unsigned>(
+      std::clamp<int64_t>((items + kThreadsPerBlock - 1) / kThreadsPerBlock, 1, kMost));
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_DEVICE_DEVICE_CUDA_H_

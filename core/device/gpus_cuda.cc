@@ -1,0 +1,117 @@
+#include "core/device/gpus_cuda.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/device/device_cuda.h"
+
+namespace doppio {
+namespace {
+
+// 13000 -> "13.0"
+std::string Version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+std::string Capability(int major, int minor) {
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+// 0 when there is none.
+int DriverVersion() {
+  int version = 0;
+  return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
+}
+
+int RuntimeVersion() {
+  int version = 0;
+  Cuda(cudaRuntimeGetVersion(&version), "asking for the version of the runtime");
+  return version;
+}
+
+constexpr const char* kOrCpu = ", or leave --gpu out to use the CPU";
+
+[[noreturn]] void ThrowNoDriver() {
+  const int driver = DriverVersion();
+  const std::string needed = Version(RuntimeVersion());
+  if (driver == 0) {
+    throw DeviceError("no NVIDIA driver answers on this machine; install one that supports CUDA " + needed +
+                      " (in a container: start it with access to the GPUs, as docker run --gpus all does)" +
+                      kOrCpu);
+  }
+  throw DeviceError("the NVIDIA driver is too old: it supports CUDA " + Version(driver) +
+                    ", and this program needs " + needed + "; install a newer driver" + kOrCpu);
+}
+
+[[noreturn]] void ThrowNoGpu() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  throw DeviceError("the NVIDIA driver shows no GPU" +
+                    (visible != nullptr ? "; CUDA_VISIBLE_DEVICES is '" + std::string(visible) +
+                                              "', which hides all that it does not name"
+                                        : std::string("; see whether nvidia-smi lists one")) +
+                    kOrCpu);
+}
+
+int Count() {
+  int count = 0;
+  const cudaError_t result = cudaGetDeviceCount(&count);
+  if (result != cudaSuccess) cudaGetLastError();
+  if (result == cudaErrorInsufficientDriver) ThrowNoDriver();
+  if (result == cudaErrorNoDevice || (result == cudaSuccess && count == 0)) ThrowNoGpu();
+  Cuda(result, "looking for GPUs");
+  return count;
+}
+
+std::string GiB(size_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GiB", static_cast<double>(bytes) / (1 << 30));
+  return text;
+}
+
+DeviceInfo Describe(int index) {
+  cudaDeviceProp p{};
+  Cuda(cudaGetDeviceProperties(&p, index), "looking at GPU " + std::to_string(index));
+  DeviceInfo info;
+  info.index = index;
+  info.name = p.name;
+  info.description = "compute capability " + Capability(p.major, p.minor) + ", " + GiB(p.totalGlobalMem) +
+                     ", driver for CUDA " + Version(DriverVersion()) + ", runtime " +
+                     Version(RuntimeVersion());
+  info.unusable = WhyNoCode(p.major, p.minor, CompiledArchs());
+  return info;
+}
+
+}  // namespace
+
+std::string WhyNoCode(int major, int minor, const std::vector<int>& archs) {
+  const int capability = 100 * major + 10 * minor;
+  if (capability >= archs.back()) return "";  // translated at start-up
+  std::string compiled;
+  for (int arch : archs) {
+    // Machine code also runs on later minor versions.
+    if (arch / 100 == major && arch <= capability) return "";
+    compiled += (compiled.empty() ? "" : ", ") + Capability(arch / 100, arch % 100 / 10);
+  }
+  return "it has compute capability " + Capability(major, minor) + ", and this program was compiled for " +
+         compiled + "; build it again with DOPPIO_CUDA_ARCHS=" + std::to_string(capability / 10);
+}
+
+std::vector<DeviceInfo> ListGpus() {
+  std::vector<DeviceInfo> gpus;
+  const int count = Count();
+  for (int i = 0; i < count; ++i) gpus.push_back(Describe(i));
+  return gpus;
+}
+
+DeviceInfo UsableGpu(int index) {
+  std::string existing;
+  for (const DeviceInfo& gpu : ListGpus()) {
+    const std::string name = std::to_string(gpu.index) + " (" + gpu.name + ")";
+    if (gpu.index == index && gpu.unusable.empty()) return gpu;
+    if (gpu.index == index) throw DeviceError("GPU " + name + " cannot be used: " + gpu.unusable);
+    existing += (existing.empty() ? "" : ", ") + name;
+  }
+  throw DeviceError("there is no GPU " + std::to_string(index) + "; this machine shows " + existing);
+}
+
+}  // namespace doppio

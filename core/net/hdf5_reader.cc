@@ -1,0 +1,130 @@
+#include <cstring>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/net/hdf5_blobs.h"
+#include "core/net/hdf5_handle.h"
+
+namespace doppio {
+namespace {
+
+herr_t AddName(hid_t, const char* name, const H5L_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->push_back(name);
+  return 0;
+}
+
+Shape ExtentOf(hid_t dataset) {
+  const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  std::vector<hsize_t> dims(static_cast<size_t>(rank < 0 ? 0 : rank));
+  H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
+  return Shape(std::vector<int64_t>(dims.begin(), dims.end()));
+}
+
+}  // namespace
+
+bool IsHdf5(const std::string& path) {
+  char start[8] = {};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(start, sizeof start) && std::memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0;
+}
+
+Hdf5BlobReader::Hdf5BlobReader(const std::string& path, const std::string& kind)
+    : path_(path), kind_(kind), file_(-1) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr,
+               nullptr);  // the library prints unless told otherwise, per thread
+  if (!FileExists(path)) throw FileError("cannot read '" + path + "': there is no such file");
+  if (!IsHdf5(path)) Fail("it is not an HDF5 file");
+  file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (file_ < 0) Fail("it is damaged; it may have been cut off while it was copied");
+}
+
+Hdf5BlobReader::~Hdf5BlobReader() {
+  if (file_ >= 0) H5Fclose(file_);
+}
+
+void Hdf5BlobReader::Fail(const std::string& what) const {
+  throw FileError("'" + path_ + "' is not a " + kind_ + ": " + what);
+}
+
+std::vector<Hdf5BlobReader::Child> Hdf5BlobReader::Children(const std::string& group) const {
+  const Hdf5Handle parent(H5Gopen2(file_, group.c_str(), H5P_DEFAULT), H5Gclose);
+  if (!parent.ok()) Fail("it has no group '" + group + "'");
+  std::vector<std::string> names;
+  H5Literate(parent.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, AddName, &names);
+  std::vector<Child> children;
+  for (const std::string& name : names) {
+    const Hdf5Handle child(H5Gopen2(parent.get(), name.c_str(), H5P_DEFAULT), H5Gclose);
+    children.push_back({name, child.ok()});
+  }
+  return children;
+}
+
+bool Hdf5BlobReader::Has(const std::string& name) const {
+  return H5Lexists(file_, name.c_str(), H5P_DEFAULT) > 0;
+}
+
+PlainBlob Hdf5BlobReader::Blob(const std::string& name) const {
+  const Hdf5Handle data(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!data.ok()) Fail("it has no data set '" + name + "'");
+  const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
+  if (H5Tget_class(type.get()) != H5T_FLOAT && H5Tget_class(type.get()) != H5T_INTEGER) {
+    Fail("its data set '" + name + "' does not hold numbers");
+  }
+  PlainBlob blob;
+  blob.shape = ExtentOf(data.get());
+  blob.data.resize(static_cast<size_t>(blob.shape.count()));
+  if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, blob.data.data()) < 0) {
+    Fail("its data set '" + name + "' is damaged");
+  }
+  return blob;
+}
+
+int64_t Hdf5BlobReader::Int(const std::string& name) const {
+  const Hdf5Handle data(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+  int64_t value = 0;
+  if (!data.ok()) Fail("it has no data set '" + name + "'");
+  if (ExtentOf(data.get()).count() != 1 ||
+      H5Dread(data.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0) {
+    Fail("its data set '" + name + "' is not one number");
+  }
+  return value;
+}
+
+std::string Hdf5BlobReader::Text(const std::string& name) const {
+  const Hdf5Handle data(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!data.ok()) Fail("it has no data set '" + name + "'");
+  const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
+  if (H5Tget_class(type.get()) != H5T_STRING || ExtentOf(data.get()).count() != 1) {
+    Fail("its data set '" + name + "' is not a text");
+  }
+  std::string text;
+  if (H5Tis_variable_str(type.get()) > 0) {  // as Python writes it
+    char* made = nullptr;
+    if (H5Dread(data.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &made) >= 0 &&
+        made != nullptr) {
+      text = made;
+      H5free_memory(made);
+    }
+  } else {
+    text.resize(H5Tget_size(type.get()));
+    if (H5Dread(data.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text[0]) < 0) {
+      Fail("its data set '" + name + "' is damaged");
+    }
+    text.resize(std::strlen(text.c_str()));  // ends with a zero
+  }
+  return text;
+}
+
+std::string Hdf5BlobReader::Bytes(const std::string& name) const {
+  const Hdf5Handle data(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!data.ok()) Fail("it has no data set '" + name + "'");
+  std::string bytes(static_cast<size_t>(ExtentOf(data.get()).count()), '\0');
+  if (H5Dread(data.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, &bytes[0]) < 0) {
+    Fail("its data set '" + name + "' is damaged");
+  }
+  return bytes;
+}
+
+}  // namespace doppio

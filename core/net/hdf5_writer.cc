@@ -1,0 +1,70 @@
+#include "core/base/error.h"
+#include "core/net/hdf5_blobs.h"
+#include "core/net/hdf5_handle.h"
+
+namespace doppio {
+
+Hdf5BlobWriter::Hdf5BlobWriter(const std::string& path) : path_(path), file_(-1), make_groups_(-1) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr,
+               nullptr);  // the library prints unless told otherwise, per thread
+  file_ = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  if (file_ < 0) Fail();
+  make_groups_ = H5Pcreate(H5P_LINK_CREATE);
+  H5Pset_create_intermediate_group(make_groups_, 1);
+}
+
+Hdf5BlobWriter::~Hdf5BlobWriter() {
+  if (make_groups_ >= 0) H5Pclose(make_groups_);
+  if (file_ >= 0) H5Fclose(file_);
+}
+
+void Hdf5BlobWriter::Fail() const {
+  throw FileError("cannot write '" + path_ +
+                  "' as HDF5; is the folder there, writable and not full?");
+}
+
+void Hdf5BlobWriter::Group(const std::string& name) {
+  // "block/conv" may have made "block" on its way.
+  if (Hdf5Handle(H5Gopen2(file_, name.c_str(), H5P_DEFAULT), H5Gclose).ok()) return;
+  const Hdf5Handle group(H5Gcreate2(file_, name.c_str(), make_groups_, H5P_DEFAULT, H5P_DEFAULT),
+                         H5Gclose);
+  if (!group.ok()) Fail();
+}
+
+void Hdf5BlobWriter::Write(const std::string& name, const Shape& shape, int64_t file_type,
+                           int64_t memory_type, const void* data) {
+  const std::vector<hsize_t> dims(shape.dims().begin(), shape.dims().end());
+  const Hdf5Handle space(H5Screate_simple(shape.rank(), dims.data(), nullptr), H5Sclose);
+  const Hdf5Handle set(H5Dcreate2(file_, name.c_str(), file_type, space.get(), make_groups_,
+                                  H5P_DEFAULT, H5P_DEFAULT),
+                       H5Dclose);
+  if (!set.ok()) Fail();
+  if (H5Dwrite(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) Fail();
+}
+
+void Hdf5BlobWriter::Blob(const std::string& name, const Shape& shape, const float* data) {
+  Write(name, shape, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, data);
+}
+
+void Hdf5BlobWriter::Int(const std::string& name, int64_t value) {
+  Write(name, Shape{1}, H5T_STD_I32LE, H5T_NATIVE_INT64, &value);
+}
+
+void Hdf5BlobWriter::Text(const std::string& name, const std::string& text) {
+  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), text.size() + 1);
+  Write(name, Shape(), type.get(), type.get(), text.c_str());
+}
+
+void Hdf5BlobWriter::Bytes(const std::string& name, const std::string& bytes) {
+  Write(name, Shape{static_cast<int64_t>(bytes.size())}, H5T_STD_U8LE, H5T_NATIVE_UINT8,
+        bytes.data());
+}
+
+void Hdf5BlobWriter::Close() {
+  const hid_t file = file_;
+  file_ = -1;
+  if (H5Fclose(file) < 0) Fail();
+}
+
+}  // namespace doppio

@@ -1,0 +1,62 @@
+#include "core/net/plain_blob.h"
+
+#include "core/base/error.h"
+#include "core/math/dnnl.h"
+
+namespace doppio {
+namespace {
+
+// `data` as a tensor that oneDNN can reorder to or from `opaque`. The descriptor's axes count: it
+// may split the first one into groups, which is the same memory when plain.
+Tensor PlainPeer(const Tensor& opaque, const float* data) {
+  const dnnl::memory::dims dims = DescOf(opaque).dims();
+  return Tensor({Shape(std::vector<int64_t>(dims.begin(), dims.end())), DType::kFloat32, Layout()},
+                const_cast<float*>(data));
+}
+
+std::vector<float> ToFloats(const Tensor& tensor, Device* device) {
+  std::vector<float> data(static_cast<size_t>(tensor.count()));
+  if (data.empty()) return data;
+  if (!tensor.layout.plain()) {
+    DOPPIO_CHECK(device->kind() == DeviceKind::kCpu, "opaque layouts are oneDNN's");
+    CopyTensor(tensor, PlainPeer(tensor, data.data()));
+  } else if (tensor.dtype == DType::kFloat64) {
+    std::vector<double> wide(data.size());
+    device->CopyToHost(wide.data(), tensor.raw, tensor.bytes());
+    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(wide[i]);
+  } else {
+    DOPPIO_CHECK(tensor.dtype == DType::kFloat32, Name(tensor.dtype));
+    device->CopyToHost(data.data(), tensor.raw, tensor.bytes());
+  }
+  return data;
+}
+
+}  // namespace
+
+PlainBlob ReadTensor(const Tensor& tensor, Device* device) {
+  return {tensor.shape, ToFloats(tensor, device)};
+}
+
+void WriteTensor(const std::vector<float>& data, const Tensor& tensor, Device* device) {
+  DOPPIO_CHECK(static_cast<int64_t>(data.size()) == tensor.count(), "as many values as elements");
+  if (data.empty()) return;
+  if (!tensor.layout.plain()) {
+    DOPPIO_CHECK(device->kind() == DeviceKind::kCpu, "opaque layouts are oneDNN's");
+    CopyTensor(PlainPeer(tensor, data.data()), tensor);
+  } else if (tensor.dtype == DType::kFloat64) {
+    const std::vector<double> wide(data.begin(), data.end());
+    device->CopyFromHost(tensor.raw, wide.data(), tensor.bytes());
+  } else {
+    DOPPIO_CHECK(tensor.dtype == DType::kFloat32, Name(tensor.dtype));
+    device->CopyFromHost(tensor.raw, data.data(), tensor.bytes());
+  }
+}
+
+HostFloats::HostFloats(const Tensor& tensor, Device* device) {
+  const bool direct = device->kind() == DeviceKind::kCpu && tensor.layout.plain() &&
+                      tensor.dtype == DType::kFloat32;
+  if (!direct) copy_ = ToFloats(tensor, device);
+  data_ = direct ? tensor.data<float>() : copy_.data();
+}
+
+}  // namespace doppio

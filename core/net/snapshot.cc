@@ -1,0 +1,156 @@
+#include "core/net/snapshot.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/net/solver_state.h"
+#include "core/net/weights.h"
+
+namespace doppio {
+namespace {
+
+std::string FolderOf(const std::string& path) {
+  const std::string folder = DirName(path);
+  return folder.empty() ? "." : folder;
+}
+
+std::string BaseName(const std::string& path) { return path.substr(DirName(path).size()); }
+
+uint32_t FileCrc(const std::string& path) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "rb"), fclose);
+  if (file == nullptr) throw FileError("cannot read '" + path + "': " + std::strerror(errno));
+  std::vector<char> part(1 << 20);
+  uint32_t crc = 0;
+  size_t bytes = 0;
+  while ((bytes = fread(part.data(), 1, part.size(), file.get())) > 0) {
+    crc = Crc32c(part.data(), bytes, crc);
+  }
+  if (ferror(file.get())) throw FileError("cannot read '" + path + "': " + std::strerror(errno));
+  return crc;
+}
+
+// Folders move between machines, so the file beside the state will do.
+std::string FindModel(const std::string& state, const std::string& learned_net) {
+  if (learned_net.empty()) {
+    throw FileError("'" + state + "' does not name its weights file (learned_net)");
+  }
+  const std::string beside = DirName(state) + BaseName(learned_net);
+  if (FileExists(learned_net)) return learned_net;
+  if (FileExists(beside)) return beside;
+  throw FileError("the weights of '" + state + "' are missing: there is no '" + learned_net +
+                  (beside == learned_net ? "'" : "' and no '" + beside + "'"));
+}
+
+bool Matches(const RunState& run, const std::string& model) {
+  return (!run.has_model_bytes() || FileBytes(model) == run.model_bytes()) &&
+         (!run.has_model_crc() || FileCrc(model) == run.model_crc());
+}
+
+// N of BASE_iter_N.solverstate[.h5], or -1.
+int64_t IterOf(const std::string& name, const std::string& base) {
+  const std::string head = base + "_iter_";
+  size_t end = name.size();
+  if (EndsWith(name, ".h5")) end -= 3;
+  const std::string tail = ".solverstate";
+  if (end < head.size() + tail.size() + 1 || name.compare(0, head.size(), head) != 0) return -1;
+  if (name.compare(end - tail.size(), tail.size(), tail) != 0) return -1;
+  const std::string digits = name.substr(head.size(), end - tail.size() - head.size());
+  if (digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos) return -1;
+  return std::stoll(digits);
+}
+
+// States of a prefix, newest first.
+std::vector<std::string> StatesOf(const std::string& prefix) {
+  std::vector<std::pair<int64_t, std::string>> found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(FolderOf(prefix).c_str()), closedir);
+  if (folder == nullptr) return {};
+  while (const dirent* entry = readdir(folder.get())) {
+    const int64_t iter = IterOf(entry->d_name, BaseName(prefix));
+    if (iter >= 0) found.emplace_back(iter, DirName(prefix) + entry->d_name);
+  }
+  std::sort(found.rbegin(), found.rend());
+  std::vector<std::string> states;
+  for (auto& one : found) states.push_back(std::move(one.second));
+  return states;
+}
+
+}  // namespace
+
+SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5) {
+  const std::string stem = prefix + "_iter_" + std::to_string(iter);
+  const std::string h5 = hdf5 ? ".h5" : "";
+  return {stem + ".caffemodel" + h5, stem + ".solverstate" + h5};
+}
+
+void CheckWritable(const std::string& prefix) {
+  const std::string folder = FolderOf(prefix);
+  const std::string start = "cannot write snapshots '" + prefix + "_iter_*': ";
+  struct stat info;
+  if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    throw FileError(start + "there is no folder '" + folder +
+                    "'; make it (mkdir -p) or set another snapshot_prefix");
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw FileError(start + "folder '" + folder + "' is not writable (" + std::strerror(errno) +
+                    "); change its rights or set another snapshot_prefix");
+  }
+}
+
+void WriteSnapshot(const SnapshotNames& names, const Graph& graph,
+                   const std::vector<int>& param_index, const ParamStore& params,
+                   SolverSnapshot snapshot, bool gradients) {
+  WriteWeights(names.model, EndsWith(names.model, ".h5"), graph, param_index, params, gradients);
+  WriteState(names, std::move(snapshot));
+}
+
+void WriteState(const SnapshotNames& names, SolverSnapshot snapshot) {
+  snapshot.learned_net = names.model;
+  snapshot.run_state.set_iter(snapshot.iter);
+  snapshot.run_state.set_model_bytes(FileBytes(names.model));
+  snapshot.run_state.set_model_crc(FileCrc(names.model));
+  WriteSolverState(names.state, snapshot);
+}
+
+SolverSnapshot ReadSnapshot(const std::string& path) {
+  SolverSnapshot snapshot = ReadSolverState(path);
+  const std::string model = FindModel(path, snapshot.learned_net);
+  snapshot.learned_net = model;
+  if (!Matches(snapshot.run_state, model)) {
+    // The path as written may meet a file of another run while the right one moved along with the
+    // state.
+    const std::string beside = DirName(path) + BaseName(model);
+    if (beside == model || !FileExists(beside) || !Matches(snapshot.run_state, beside)) {
+      throw FileError("'" + model + "' is not the weights file that '" + path +
+                      "' was written with; restore it, or start anew from it with --weights");
+    }
+    snapshot.learned_net = beside;
+  }
+  return snapshot;
+}
+
+std::optional<std::string> NewestWholeSnapshot(const std::string& prefix) {
+  for (const std::string& state : StatesOf(prefix)) {
+    try {
+      const SolverSnapshot snapshot = ReadSnapshot(state);
+      // Without our checksum only reading the weights tells whether they are whole.
+      if (!snapshot.run_state.has_model_crc()) ReadWeights(snapshot.learned_net);
+      return state;
+    } catch (const FileError& e) {
+      LOG(WARNING) << "Snapshot " << state << " is passed over: " << e.what();
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace doppio

@@ -1,0 +1,56 @@
+// Snapshots: PREFIX_iter_N.caffemodel[.h5] with the weights and PREFIX_iter_N.solverstate[.h5] with
+// all else that a run needs to go on, readable by BVLC Caffe. The state is written last and carries
+// size and checksum of the weights: a snapshot is whole or it does not count, whenever the process
+// dies.
+#ifndef DOPPIO_CORE_NET_SNAPSHOT_H_
+#define DOPPIO_CORE_NET_SNAPSHOT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/net/graph.h"
+#include "core/net/params.h"
+#include "core/net/plain_blob.h"
+#include "proto/solver.pb.h"
+
+namespace doppio {
+
+struct SolverSnapshot {
+  int64_t iter = 0;
+  int64_t current_step = 0;
+  std::string learned_net;         // path of the weights
+  std::vector<PlainBlob> history;  // in Caffe's order
+  RunState run_state;              // has_iter() is false when another Caffe wrote the file
+  // What "plateau" remembers.
+  float minimum_loss = 1e38f;
+  int64_t iter_last_event = 0;
+};
+
+struct SnapshotNames {
+  std::string model, state;
+};
+SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5);
+
+// FileError unless files with this prefix can be made; for the start of a run.
+void CheckWritable(const std::string& prefix);
+
+// Weights, then state. Fills in learned_net and the fields of run_state that tie the state to the
+// weights. `gradients` as in WriteWeights. HDF5 where the names end with ".h5".
+void WriteSnapshot(const SnapshotNames& names, const Graph& graph,
+                   const std::vector<int>& param_index, const ParamStore& params,
+                   SolverSnapshot snapshot, bool gradients = false);
+// The second half alone, after WriteWeights(names.model, ...).
+void WriteState(const SnapshotNames& names, SolverSnapshot snapshot);
+
+// learned_net is the path of a file that exists: as written, or the file of that name beside the
+// state. FileError when the state is damaged or its weights are missing or were changed since.
+SolverSnapshot ReadSnapshot(const std::string& path);
+
+// The state with the highest iteration that ReadSnapshot accepts; those passed over are logged.
+std::optional<std::string> NewestWholeSnapshot(const std::string& prefix);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_NET_SNAPSHOT_H_

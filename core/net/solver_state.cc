@@ -1,0 +1,117 @@
+#include "core/net/solver_state.h"
+
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/net/hdf5_blobs.h"
+#include "core/net/wire_file.h"
+
+namespace doppio {
+namespace {
+
+// Of the HDF5 form; BVLC reads the names it knows and leaves others alone.
+constexpr char kRunState[] = "/run_state";
+
+SolverState WithoutHistory(const SolverSnapshot& snapshot) {
+  SolverState state;
+  state.set_iter(static_cast<int32_t>(snapshot.iter));
+  state.set_learned_net(snapshot.learned_net);
+  state.set_current_step(static_cast<int32_t>(snapshot.current_step));
+  // Only for policy "plateau"; both are at their defaults otherwise.
+  if (snapshot.minimum_loss != state.minimum_loss()) state.set_minimum_loss(snapshot.minimum_loss);
+  if (snapshot.iter_last_event != 0) {
+    state.set_iter_last_event(static_cast<int32_t>(snapshot.iter_last_event));
+  }
+  *state.mutable_run_state() = snapshot.run_state;
+  return state;
+}
+
+void Take(const SolverState& state, SolverSnapshot* snapshot) {
+  snapshot->iter = state.iter();
+  snapshot->learned_net = state.learned_net();
+  snapshot->current_step = state.current_step();
+  snapshot->minimum_loss = state.minimum_loss();
+  snapshot->iter_last_event = state.iter_last_event();
+  snapshot->run_state = state.run_state();
+}
+
+void WriteBinary(const std::string& path, const SolverSnapshot& snapshot) {
+  WireWriter out(path);
+  out.Raw(WithoutHistory(snapshot).SerializeAsString());
+  for (const PlainBlob& blob : snapshot.history) {
+    out.Blob(SolverState::kHistoryFieldNumber, blob.shape, blob.data.data());
+  }
+  out.Close();
+}
+
+SolverSnapshot ReadBinary(const std::string& path) {
+  WireReader in(path, ".solverstate");
+  SolverSnapshot snapshot;
+  std::string others;
+  while (const int field = in.Next()) {
+    if (field == SolverState::kHistoryFieldNumber)
+      snapshot.history.push_back(in.Blob());
+    else
+      in.CopyTo(&others);
+  }
+  SolverState state;
+  if (!state.ParseFromString(others) || !state.has_iter()) in.Fail("it holds no iteration");
+  Take(state, &snapshot);
+  return snapshot;
+}
+
+void WriteHdf5(const std::string& path, const SolverSnapshot& snapshot) {
+  Hdf5BlobWriter out(path);
+  out.Int("/iter", snapshot.iter);
+  out.Text("/learned_net", snapshot.learned_net);
+  out.Int("/current_step", snapshot.current_step);
+  out.Group("/history");
+  for (size_t i = 0; i < snapshot.history.size(); ++i) {
+    const PlainBlob& blob = snapshot.history[i];
+    out.Blob("/history/" + std::to_string(i), blob.shape, blob.data.data());
+  }
+  SolverState ours = WithoutHistory(snapshot);
+  out.Bytes(kRunState, ours.SerializeAsString());
+  out.Close();
+}
+
+SolverSnapshot ReadHdf5(const std::string& path) {
+  const Hdf5BlobReader in(path, ".solverstate.h5");
+  SolverSnapshot snapshot;
+  SolverState state;
+  if (in.Has(kRunState) && !state.ParseFromString(in.Bytes(kRunState))) {
+    in.Fail("its data set 'run_state' is damaged");
+  }
+  Take(state, &snapshot);
+  snapshot.iter = in.Int("/iter");
+  snapshot.current_step = in.Has("/current_step") ? in.Int("/current_step") : 0;
+  snapshot.learned_net = in.Has("/learned_net") ? in.Text("/learned_net") : "";
+  const size_t blobs = in.Children("/history").size();
+  for (size_t i = 0; i < blobs; ++i) {
+    snapshot.history.push_back(in.Blob("/history/" + std::to_string(i)));
+  }
+  return snapshot;
+}
+
+}  // namespace
+
+void WriteSolverState(const std::string& path, const SolverSnapshot& snapshot) {
+  DOPPIO_CHECK(snapshot.iter <= std::numeric_limits<int32_t>::max(), "Caffe counts in 32 bits");
+  WriteFileAtomically(path, [&](const std::string& temporary) {
+    EndsWith(path, ".h5") ? WriteHdf5(temporary, snapshot) : WriteBinary(temporary, snapshot);
+  });
+}
+
+SolverSnapshot ReadSolverState(const std::string& path) {
+  SolverSnapshot snapshot =
+      IsHdf5(path) || EndsWith(path, ".h5") ? ReadHdf5(path) : ReadBinary(path);
+  if (snapshot.run_state.has_iter() && snapshot.run_state.iter() != snapshot.iter) {
+    throw FileError("'" + path + "' contradicts itself: iteration " +
+                    std::to_string(snapshot.iter) + ", but the run's state is of iteration " +
+                    std::to_string(snapshot.run_state.iter()));
+  }
+  return snapshot;
+}
+
+}  // namespace doppio

@@ -1,0 +1,19 @@
+// The bytes of .solverstate and .solverstate.h5 files; what they promise together with the weights
+// is snapshot.h's.
+#ifndef DOPPIO_CORE_NET_SOLVER_STATE_H_
+#define DOPPIO_CORE_NET_SOLVER_STATE_H_
+
+#include <string>
+
+#include "core/net/snapshot.h"
+
+namespace doppio {
+
+// Atomically; HDF5 where the path ends with ".h5".
+void WriteSolverState(const std::string& path, const SolverSnapshot& snapshot);
+// By content. FileError when the file is missing, damaged or of another kind.
+SolverSnapshot ReadSolverState(const std::string& path);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_NET_SOLVER_STATE_H_

@@ -1,0 +1,136 @@
+#include "core/net/spec.h"
+
+#include <algorithm>
+
+namespace doppio {
+namespace {
+
+template <class Names>
+bool Has(const Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Everything a rule sets must hold.
+bool Meets(const NetState& state, const NetStateRule& rule) {
+  if (rule.has_phase() && rule.phase() != state.phase()) return false;
+  if (rule.has_min_level() && state.level() < rule.min_level()) return false;
+  if (rule.has_max_level() && state.level() > rule.max_level()) return false;
+  for (const std::string& stage : rule.stage()) {
+    if (!Has(state.stage(), stage)) return false;
+  }
+  for (const std::string& stage : rule.not_stage()) {
+    if (Has(state.stage(), stage)) return false;
+  }
+  return true;
+}
+
+template <class Rules>
+bool MeetsAny(const NetState& state, const Rules& rules) {
+  return std::any_of(rules.begin(), rules.end(),
+                     [&](const NetStateRule& rule) { return Meets(state, rule); });
+}
+
+bool Included(const LayerParameter& layer, const NetState& state) {
+  if (layer.include_size() > 0) return MeetsAny(state, layer.include());
+  return !MeetsAny(state, layer.exclude());
+}
+
+void SetFirstAxis(int64_t batch, google::protobuf::RepeatedPtrField<BlobShape>* shapes) {
+  for (BlobShape& shape : *shapes) {
+    if (shape.dim_size() > 0) shape.set_dim(0, batch);
+  }
+}
+
+// In whatever form the layers that make data say their batch.
+void SetBatch(int64_t batch, LayerParameter* layer) {
+  const auto size = static_cast<uint32_t>(batch);
+  if (layer->has_data_param()) layer->mutable_data_param()->set_batch_size(size);
+  if (layer->has_image_data_param()) layer->mutable_image_data_param()->set_batch_size(size);
+  if (layer->has_hdf5_data_param()) layer->mutable_hdf5_data_param()->set_batch_size(size);
+  if (layer->has_memory_data_param()) layer->mutable_memory_data_param()->set_batch_size(size);
+  if (layer->has_window_data_param()) layer->mutable_window_data_param()->set_batch_size(size);
+  if (layer->has_input_param()) SetFirstAxis(batch, layer->mutable_input_param()->mutable_shape());
+  if (layer->has_dummy_data_param()) {
+    DummyDataParameter* dummy = layer->mutable_dummy_data_param();
+    SetFirstAxis(batch, dummy->mutable_shape());
+    for (uint32_t& num : *dummy->mutable_num()) num = size;
+  }
+}
+
+// Before the Input layer a net listed its inputs, with one shape or four dimensions for each.
+LayerSpec InputLayer(const NetParameter& net, const FieldPlaces& places, ErrorCollector* mistakes) {
+  LayerSpec layer;
+  layer.places = FieldPlaces(places.At("input"));
+  layer.param.set_name("input");
+  layer.param.set_type("Input");
+  for (const std::string& name : net.input()) layer.param.add_top(name);
+  InputParameter* param = layer.param.mutable_input_param();
+  const int inputs = net.input_size();
+  const auto count = [&](const char* field, int got, int wanted) {
+    if (got == wanted) return true;
+    mistakes->Add(places.At(field), std::to_string(inputs) + " input(s) want " +
+                                        std::to_string(wanted) + " " + field + ", got " +
+                                        std::to_string(got));
+    return false;
+  };
+  if (net.input_shape_size() > 0) {
+    if (count("input_shape", net.input_shape_size(), inputs)) {
+      *param->mutable_shape() = net.input_shape();
+    }
+  } else if (net.input_dim_size() > 0) {
+    if (count("input_dim", net.input_dim_size(), 4 * inputs)) {
+      for (int i = 0; i < 4 * inputs; ++i) {
+        BlobShape* shape = i % 4 == 0 ? param->add_shape() : param->mutable_shape(i / 4);
+        shape->add_dim(net.input_dim(i));
+      }
+    }
+  } else {
+    mistakes->Add(places.At("input"), "input '" + net.input(0) +
+                                          "' has no shape: give one input_shape, or four "
+                                          "input_dim, for each input");
+  }
+  return layer;
+}
+
+}  // namespace
+
+NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,
+                    const NetOptions& options) {
+  ErrorCollector mistakes;
+  NetSpec spec;
+  spec.name = net.name();
+  spec.force_backward = net.force_backward();
+  spec.debug_info = net.debug_info();
+  spec.state = state;
+  spec.options = options;
+  spec.options.phase = state.phase();
+  spec.at = places.At();
+  if (net.layers_size() > 0) {
+    mistakes.Add(places.At("layers"),
+                 "uses the V1 format (layers { type: CONVOLUTION }): write it in the current one, "
+                 "layer { type: \"Convolution\" }");
+  }
+  if (net.input_size() > 0) {
+    spec.layers.push_back(InputLayer(net, places, &mistakes));
+    spec.layers.back().options = spec.options;
+  }
+  for (int i = 0; i < net.layer_size(); ++i) {
+    LayerSpec layer;
+    layer.param = net.layer(i);
+    layer.places = places.Nested(net, "layer", i);
+    layer.options = spec.options;
+    if (layer.param.has_phase()) layer.options.phase = layer.param.phase();
+    if (layer.param.include_size() > 0 && layer.param.exclude_size() > 0) {
+      mistakes.Add(layer.Mistake("exclude", "has include and exclude; use one of the two"));
+    } else if (Included(layer.param, state)) {
+      spec.layers.push_back(std::move(layer));
+    }
+  }
+  if (options.batch > 0) {
+    for (LayerSpec& layer : spec.layers) SetBatch(options.batch, &layer.param);
+  }
+  mistakes.ThrowIfAny();
+  return spec;
+}
+
+}  // namespace doppio

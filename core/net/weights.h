@@ -1,0 +1,54 @@
+// Weight files: .caffemodel of every Caffe since V0, and .caffemodel.h5. Of a file only layer
+// names, types and blobs are trusted; the architecture is the prototxt's. Layers find their values
+// by name, as in Caffe.
+#ifndef DOPPIO_CORE_NET_WEIGHTS_H_
+#define DOPPIO_CORE_NET_WEIGHTS_H_
+
+#include <string>
+#include <vector>
+
+#include "core/net/graph.h"
+#include "core/net/params.h"
+#include "core/net/plain_blob.h"
+
+namespace doppio {
+
+struct LayerBlobs {
+  std::string name;
+  std::string type;  // as the file says: "Convolution", V1 "CONVOLUTION", V0 "conv"; HDF5 has none
+  std::vector<PlainBlob> blobs;  // one that the file leaves out has shape {0}
+};
+
+struct WeightsFile {
+  std::string path;
+  bool hdf5 = false;  // it may leave out parameters that another layer owns
+  std::vector<LayerBlobs> layers;
+};
+
+// By content: HDF5 or binary; text where the name ends with ".prototxt". Throws FileError when the
+// file is missing, damaged or of another kind.
+WeightsFile ReadWeights(const std::string& path);
+
+struct WeightsReport {
+  std::vector<std::string> copied;   // layers, in the file's order
+  std::vector<std::string> ignored;  // layers with blobs that the net has not
+  std::vector<std::string>
+      missing;  // layers with parameters that the file has not: they keep their values
+};
+
+// Copies values into parameters that have memory; param_index as in Plan. Either everything fits or
+// UserErrors say what does not (all at once) and nothing is copied.
+WeightsReport CopyWeights(const WeightsFile& file, const Graph& graph,
+                          const std::vector<int>& param_index, ParamStore* params);
+// "Ignoring source layer fc8" and the like, as log lines.
+void LogReport(const WeightsReport& report, const std::string& path);
+
+// Writes the parameters of `graph` as BVLC Caffe reads them, atomically; `gradients` adds them as
+// diffs.
+void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
+                  const std::vector<int>& param_index, const ParamStore& params,
+                  bool gradients = false);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_NET_WEIGHTS_H_

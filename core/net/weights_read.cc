@@ -1,0 +1,127 @@
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/net/hdf5_blobs.h"
+#include "core/net/prototxt.h"
+#include "core/net/weights.h"
+#include "core/net/wire_file.h"
+#include "proto/legacy.pb.h"
+#include "proto/net.pb.h"
+
+namespace doppio {
+namespace {
+
+// V2, V1 and V0 layers differ in their field numbers only, as far as weights go.
+struct LayerFields {
+  int name, type, blobs;
+};
+constexpr LayerFields kV2{LayerParameter::kNameFieldNumber, LayerParameter::kTypeFieldNumber,
+                          LayerParameter::kBlobsFieldNumber};
+constexpr LayerFields kV1{V1LayerParameter::kNameFieldNumber, V1LayerParameter::kTypeFieldNumber,
+                          V1LayerParameter::kBlobsFieldNumber};
+constexpr LayerFields kV0{V0LayerParameter::kNameFieldNumber, V0LayerParameter::kTypeFieldNumber,
+                          V0LayerParameter::kBlobsFieldNumber};
+
+std::string V1TypeName(uint64_t number) {
+  const int type = static_cast<int>(number);
+  return V1LayerParameter::LayerType_IsValid(type)
+             ? V1LayerParameter::LayerType_Name(static_cast<V1LayerParameter::LayerType>(type))
+             : std::to_string(type);
+}
+
+void ReadLayer(WireReader* in, const LayerFields& fields, LayerBlobs* layer) {
+  const bool v1 = fields.name == kV1.name;
+  in->Message([&] {
+    while (const int field = in->Next()) {
+      if (field == fields.name)
+        layer->name = in->String();
+      else if (field == fields.type)
+        layer->type = v1 ? V1TypeName(in->Varint()) : in->String();
+      else if (field == fields.blobs)
+        layer->blobs.push_back(in->Blob());
+      else if (v1 && field == V1LayerParameter::kLayerFieldNumber)
+        ReadLayer(in, kV0, layer);
+      else
+        in->Skip();
+    }
+  });
+}
+
+std::vector<LayerBlobs> ReadLayers(WireReader* in) {
+  std::vector<LayerBlobs> layers;
+  while (const int field = in->Next()) {
+    if (field == NetParameter::kLayerFieldNumber) {
+      layers.emplace_back();
+      ReadLayer(in, kV2, &layers.back());
+    } else if (field == NetParameter::kLayersFieldNumber) {
+      layers.emplace_back();
+      ReadLayer(in, kV1, &layers.back());
+    } else {
+      in->Skip();
+    }
+  }
+  if (layers.empty()) in->Fail("it has no layers");
+  return layers;
+}
+
+std::vector<LayerBlobs> ReadTextLayers(const std::string& path) {
+  NetParameter net;
+  ParseTextFile(path, &net);
+  const std::string bytes = net.SerializePartialAsString();
+  WireReader in(bytes, path, "net with weights");
+  return ReadLayers(&in);
+}
+
+constexpr size_t kMaxBlobs = 1000;  // of one layer
+
+// "12" is 12; what is no number is kMaxBlobs.
+size_t BlobIndex(const std::string& name) {
+  if (name.empty() || name.size() > 3 ||
+      name.find_first_not_of("0123456789") != std::string::npos) {
+    return kMaxBlobs;
+  }
+  return static_cast<size_t>(std::stoi(name));
+}
+
+// A group is a layer; "block/conv" lies inside the group "block", which may be a layer as well.
+void ReadGroups(const Hdf5BlobReader& in, const std::string& name,
+                std::vector<LayerBlobs>* layers) {
+  const std::string group = "/data/" + name;
+  LayerBlobs layer;
+  layer.name = name;
+  bool has_groups = false;
+  for (const Hdf5BlobReader::Child& child : in.Children(group)) {
+    if (child.group) {
+      has_groups = true;
+      ReadGroups(in, name + "/" + child.name, layers);
+      continue;
+    }
+    const size_t index = BlobIndex(child.name);
+    if (index >= kMaxBlobs) in.Fail("layer '" + name + "' has a data set '" + child.name + "'");
+    if (index >= layer.blobs.size()) layer.blobs.resize(index + 1, PlainBlob{Shape{0}, {}});
+    layer.blobs[index] = in.Blob(group + "/" + child.name);
+  }
+  if (!layer.blobs.empty() || !has_groups) layers->push_back(std::move(layer));
+}
+
+}  // namespace
+
+WeightsFile ReadWeights(const std::string& path) {
+  WeightsFile file;
+  file.path = path;
+  if (IsHdf5(path) || EndsWith(path, ".h5")) {
+    const Hdf5BlobReader in(path, ".caffemodel.h5");
+    file.hdf5 = true;
+    for (const Hdf5BlobReader::Child& child : in.Children("/data")) {
+      if (!child.group) in.Fail("'/data/" + child.name + "' is not a layer");
+      ReadGroups(in, child.name, &file.layers);
+    }
+  } else if (EndsWith(path, ".prototxt")) {
+    file.layers = ReadTextLayers(path);
+  } else {
+    WireReader in(path, ".caffemodel");
+    file.layers = ReadLayers(&in);
+  }
+  return file;
+}
+
+}  // namespace doppio

@@ -1,0 +1,91 @@
+#include <memory>
+
+#include "core/base/file.h"
+#include "core/net/hdf5_blobs.h"
+#include "core/net/weights.h"
+#include "core/net/wire_file.h"
+#include "proto/net.pb.h"
+
+namespace doppio {
+namespace {
+
+struct Source {
+  const Graph& graph;
+  const std::vector<int>& param_index;
+  const ParamStore& params;
+  bool gradients;
+
+  const Param& param(int graph_param) const {
+    return params.params()[static_cast<size_t>(param_index[static_cast<size_t>(graph_param)])];
+  }
+  bool diff(const Param& p) const { return gradients && static_cast<bool>(p.grad); }
+};
+
+// Values go straight from the parameter to the file: the message would double the memory of a large
+// net. A message is its fields in any order, so the layer without blobs and then the blobs are the
+// layer.
+void WriteBinary(const Source& from, const std::string& path) {
+  WireWriter out(path);
+  NetParameter head;
+  head.set_name(from.graph.spec.name);
+  out.Raw(head.SerializeAsString());
+  for (size_t i = 0; i < from.graph.nodes.size(); ++i) {
+    const Node& node = from.graph.nodes[i];
+    LayerParameter layer = from.graph.layer(static_cast<int>(i)).param;
+    layer.clear_blobs();
+    const std::string text = layer.SerializePartialAsString();
+    int64_t bytes = static_cast<int64_t>(text.size());
+    for (size_t k = 0; k < node.params.size(); ++k) {
+      bytes += WireBlobBytes(node.param_shapes[k], from.diff(from.param(node.params[k])));
+    }
+    out.MessageHead(NetParameter::kLayerFieldNumber, bytes);
+    out.Raw(text);
+    for (size_t k = 0; k < node.params.size(); ++k) {
+      const Param& param = from.param(node.params[k]);
+      const HostFloats value(param.value, from.params.device());
+      std::unique_ptr<HostFloats> diff;
+      if (from.diff(param)) diff = std::make_unique<HostFloats>(param.grad, from.params.device());
+      out.Blob(LayerParameter::kBlobsFieldNumber, node.param_shapes[k], value.data(),
+               diff ? diff->data() : nullptr);
+    }
+  }
+  out.Close();
+}
+
+// A shared parameter is stored by its owner; its gradient by every user, as BVLC does.
+void WriteHdf5(const Source& from, const std::string& path) {
+  Hdf5BlobWriter out(path);
+  out.Group("/data");
+  for (size_t i = 0; i < from.graph.nodes.size(); ++i) {
+    const Node& node = from.graph.nodes[i];
+    const std::string& name = from.graph.layer(static_cast<int>(i)).name();
+    out.Group("/data/" + name);
+    if (from.gradients) out.Group("/diff/" + name);
+    for (size_t k = 0; k < node.params.size(); ++k) {
+      const Param& param = from.param(node.params[k]);
+      const GraphParam& owned = from.graph.params[static_cast<size_t>(node.params[k])];
+      const std::string set = "/" + name + "/" + std::to_string(k);
+      if (owned.node == static_cast<int>(i) && owned.index == static_cast<int>(k)) {
+        const HostFloats value(param.value, from.params.device());
+        out.Blob("/data" + set, node.param_shapes[k], value.data());
+      }
+      if (from.diff(param)) {
+        const HostFloats diff(param.grad, from.params.device());
+        out.Blob("/diff" + set, node.param_shapes[k], diff.data());
+      }
+    }
+  }
+  out.Close();
+}
+
+}  // namespace
+
+void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
+                  const std::vector<int>& param_index, const ParamStore& params, bool gradients) {
+  const Source from{graph, param_index, params, gradients};
+  WriteFileAtomically(path, [&](const std::string& temporary) {
+    hdf5 ? WriteHdf5(from, temporary) : WriteBinary(from, temporary);
+  });
+}
+
+}  // namespace doppio

@@ -1,0 +1,16 @@
+// Caffe's Datum, the value of every LMDB and LevelDB record.
+#ifndef DOPPIO_DATA_DATUM_H_
+#define DOPPIO_DATA_DATUM_H_
+
+#include <cstddef>
+
+#include "data/record.h"
+
+namespace doppio {
+
+// Throws FileError when `value` is no Datum or contradicts itself.
+void ReadDatum(const void* value, size_t bytes, Record* record);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_DATA_DATUM_H_

@@ -1,0 +1,30 @@
+// JPEG and PNG files in memory to 8-bit pixels, told apart by their first bytes, not by their
+// names. The pixels are those that Caffe gets from OpenCV: full JPEG decoding (never a scaled one),
+// bilinear resizing, alpha dropped, 16-bit PNGs cut to 8 bits. Orientation tags are not applied. A
+// colour PNG that states its gamma becomes gray in linear light: libpng's way.
+#ifndef DOPPIO_DATA_DECODE_H_
+#define DOPPIO_DATA_DECODE_H_
+
+#include <vector>
+
+#include "data/record.h"
+
+namespace doppio {
+
+// Rows of pixels: gray, or blue, green, red. Reused from image to image.
+struct Image {
+  ImageShape shape;
+  std::vector<uint8_t> bytes;
+
+  Pixels pixels() const { return {shape, bytes.data(), nullptr, true}; }
+};
+
+// Thread-safe. Throws FileError when the bytes are no whole JPEG or PNG.
+void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
+
+// Bilinear, as cv::resize does it by default.
+void Resize(int height, int width, Image* image);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_DATA_DECODE_H_

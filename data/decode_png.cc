@@ -1,0 +1,85 @@
+#include <png.h>
+
+#include <csetjmp>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "data/decode_formats.h"
+
+namespace doppio {
+namespace {
+
+// What libpng's callbacks see.
+struct Reading {
+  const uint8_t* next;
+  size_t left;
+  std::jmp_buf escape;
+  char message[128];
+};
+
+void OnError(png_structp png, png_const_charp message) {
+  auto* reading = static_cast<Reading*>(png_get_error_ptr(png));
+  std::strncpy(reading->message, message, sizeof reading->message - 1);
+  std::longjmp(reading->escape, 1);
+}
+
+void OnWarning(png_structp, png_const_charp) {}
+
+void TakeBytes(png_structp png, png_bytep to, size_t bytes) {
+  auto* reading = static_cast<Reading*>(png_get_io_ptr(png));
+  if (bytes > reading->left) png_error(png, "it ends too early");
+  std::memcpy(to, reading->next, bytes);
+  reading->next += bytes;
+  reading->left -= bytes;
+}
+
+// Asks libpng for 8-bit gray or BGR, whatever the file holds.
+void Convert(png_structp png, png_infop info, bool gray) {
+  png_set_strip_16(png);
+  png_set_expand(png);       // palettes, 1 to 4 bits; a transparent colour becomes alpha
+  png_set_strip_alpha(png);  // and is dropped
+  const bool stored_gray = (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0;
+  if (gray && !stored_gray) png_set_rgb_to_gray(png, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
+  if (!gray && stored_gray) png_set_gray_to_rgb(png);
+  if (!gray) png_set_bgr(png);
+}
+
+// Everything here is plain C data or owned by the caller: longjmp skips no destructor.
+bool ReadPng(png_structp png, png_infop info, Reading* reading, DecodeOptions::Color color,
+             Image* image) {
+  if (setjmp(reading->escape) != 0) return false;
+  png_set_read_fn(png, reading, TakeBytes);
+  png_read_info(png, info);
+  const bool gray = color == DecodeOptions::Color::kGray ||
+                    (color == DecodeOptions::Color::kAsStored &&
+                     (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0);
+  Convert(png, info, gray);
+  const int passes = png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  image->shape = {gray ? 1 : 3, static_cast<int>(png_get_image_height(png, info)),
+                  static_cast<int>(png_get_image_width(png, info))};
+  const size_t row_bytes = png_get_rowbytes(png, info);
+  image->bytes.resize(row_bytes * image->shape.height);
+  for (int pass = 0; pass < passes; ++pass) {
+    for (int y = 0; y < image->shape.height; ++y) {
+      png_read_row(png, image->bytes.data() + row_bytes * y, nullptr);
+    }
+  }
+  png_read_end(png, nullptr);
+  return true;
+}
+
+}  // namespace
+
+void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image) {
+  Reading reading = {};
+  reading.next = file;
+  reading.left = bytes;
+  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, OnError, OnWarning);
+  png_infop info = png != nullptr ? png_create_info_struct(png) : nullptr;
+  const bool whole = info != nullptr && ReadPng(png, info, &reading, color, image);
+  png_destroy_read_struct(&png, &info, nullptr);
+  if (!whole) throw FileError(std::string("corrupt PNG image: ") + reading.message);
+}
+
+}  // namespace doppio

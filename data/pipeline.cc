@@ -1,0 +1,188 @@
+#include "data/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/base/error.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+namespace {
+
+// Raw records cost next to nothing; encoded images keep half of the cores busy.
+int ChooseThreads(bool encoded) {
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return encoded ? std::clamp(cores / 2, 1, 8) : 1;
+}
+
+int64_t DrawSkip(uint32_t rand_skip, const Random& random) {
+  return rand_skip == 0 ? 0 : random.Below(rand_skip, 0, 0);
+}
+
+SampleOrder MakeOrder(const Source& source, const PipelineOptions& options) {
+  const Random skip(options.seed, options.stream ^ Stream("rand_skip"));
+  const Random shuffle(options.seed, options.stream ^ Stream("shuffle"));
+  return SampleOrder(source.size(), options.shuffle, shuffle, DrawSkip(options.rand_skip, skip));
+}
+
+}  // namespace
+
+Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter& transform,
+                   Phase phase, const PipelineOptions& options)
+    : source_(std::move(source)),
+      augment_(transform, phase, Random(options.seed, options.stream ^ Stream("augment"))),
+      options_(options),
+      order_(MakeOrder(*source_, options)) {
+  DOPPIO_CHECK(options.batch > 0 && options.rank < options.world, "pipeline options");
+  Scratch scratch;
+  try {
+    data_shape_ = augment_.OutputShape(ReadPixels(0, &scratch).shape);
+  } catch (const Error& e) {
+    RethrowWithContext(e, {}, source_->Name(0));
+  }
+  label_count_ = static_cast<int>(scratch.record.labels.size());
+  if (options_.threads <= 0) options_.threads = ChooseThreads(scratch.record.encoded != nullptr);
+  options_.prefetch = std::max(1, options_.prefetch);
+  // At least two chunks a thread, and small ones, so that no thread idles at the end of a batch.
+  chunk_samples_ = std::clamp(options_.batch / (2 * options_.threads), 1, 16);
+  chunks_ = (options_.batch + chunk_samples_ - 1) / chunk_samples_;
+}
+
+Pipeline::~Pipeline() { Stop(); }
+
+void Pipeline::Start() {
+  slots_.resize(static_cast<size_t>(options_.prefetch) + 1);  // and the one that is handed out
+  for (Slot& slot : slots_) {
+    slot.batch.data.resize(static_cast<size_t>(options_.batch * data_shape_.count()));
+    slot.batch.labels.resize(static_cast<size_t>(options_.batch) *
+                             static_cast<size_t>(label_count_));
+    slot.chunks_left = chunks_;
+    slot.failure = nullptr;
+  }
+  next_chunk_ = next_batch_ * chunks_;
+  released_ = next_batch_;
+  for (int i = 0; i < options_.threads; ++i) workers_.emplace_back([this] { Work(); });
+}
+
+void Pipeline::Stop() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+  }
+  slot_freed_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+  stop_ = false;
+  handed_out_ = false;
+}
+
+void Pipeline::Seek(int64_t sample) {
+  Stop();
+  start_ = sample;
+  next_batch_ = 0;
+}
+
+void Pipeline::Shard(int rank, int world) {
+  if (rank == options_.rank && world == options_.world) return;
+  Stop();  // the threads read what changes
+  const int64_t position = next_sample() - int64_t{options_.rank} * options_.batch;
+  options_.rank = rank;
+  options_.world = world;
+  Seek(position);
+}
+
+const Batch& Pipeline::Next() {
+  if (workers_.empty()) Start();
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto slots = static_cast<int64_t>(slots_.size());
+  if (handed_out_) {
+    slots_[static_cast<size_t>(released_ % slots)].chunks_left = chunks_;
+    ++released_;
+    handed_out_ = false;
+    slot_freed_.notify_all();
+  }
+  Slot& slot = slots_[static_cast<size_t>(next_batch_ % slots)];
+  if (slot.chunks_left > 0) {
+    const auto begin = std::chrono::steady_clock::now();
+    batch_ready_.wait(lock, [&slot] { return slot.chunks_left == 0; });
+    wait_seconds_ +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+  if (slot.failure) std::rethrow_exception(slot.failure);
+  slot.batch.first_sample = next_sample();
+  ++next_batch_;
+  handed_out_ = true;
+  return slot.batch;
+}
+
+void Pipeline::Work() {
+  Scratch scratch;
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    slot_freed_.wait(lock, [this] {
+      return stop_ || next_chunk_ / chunks_ < released_ + static_cast<int64_t>(slots_.size());
+    });
+    if (stop_) return;
+    const int64_t chunk = next_chunk_++;
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      FillChunk(chunk, &scratch);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    Slot& slot = slots_[static_cast<size_t>(chunk / chunks_) % slots_.size()];
+    if (failure && (!slot.failure || chunk < slot.failed_chunk)) {
+      slot.failure = failure;
+      slot.failed_chunk = chunk;
+    }
+    if (--slot.chunks_left == 0) batch_ready_.notify_one();
+  }
+}
+
+void Pipeline::FillChunk(int64_t chunk, Scratch* scratch) {
+  const int64_t number = chunk / chunks_;
+  Batch& batch = slots_[static_cast<size_t>(number) % slots_.size()].batch;
+  const int64_t first_sample = SampleOf(number);
+  const int begin = static_cast<int>(chunk % chunks_) * chunk_samples_;
+  const int end = std::min(begin + chunk_samples_, options_.batch);
+  for (int row = begin; row < end; ++row) FillSample(first_sample + row, row, &batch, scratch);
+}
+
+Pixels Pipeline::ReadPixels(int64_t index, Scratch* scratch) const {
+  Record& record = scratch->record;
+  source_->Read(index, &record);
+  if (record.encoded == nullptr) return record.pixels;
+  DecodeOptions decode = record.decode;
+  if (augment_.color() != DecodeOptions::Color::kAsStored) decode.color = augment_.color();
+  Decode(record.encoded, record.encoded_bytes, decode, &scratch->image);
+  return scratch->image.pixels();
+}
+
+void Pipeline::FillSample(int64_t sample, int row, Batch* batch, Scratch* scratch) const {
+  const int64_t index = order_.Record(sample);
+  try {
+    const Pixels pixels = ReadPixels(index, scratch);
+    const ImageShape shape = augment_.OutputShape(pixels.shape);
+    if (shape != data_shape_) {
+      throw FileError("it is " + shape.ToString() +
+                      " (channels x height x width), but the first one is " +
+                      data_shape_.ToString() +
+                      ": images of one batch must be of one size; set new_height and new_width "
+                      "(ImageData), or crop_size");
+    }
+    const std::vector<float>& labels = scratch->record.labels;
+    if (static_cast<int>(labels.size()) != label_count_) {
+      throw FileError("it has " + std::to_string(labels.size()) +
+                      " labels, but the first record has " + std::to_string(label_count_));
+    }
+    augment_.Apply(pixels, static_cast<uint64_t>(sample),
+                   &batch->data[static_cast<size_t>(row * shape.count())]);
+    std::copy(labels.begin(), labels.end(), batch->labels.begin() + int64_t{row} * label_count_);
+  } catch (const Error& e) {
+    RethrowWithContext(e, {}, source_->Name(index));
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,45 @@
+// A data set: a fixed number of records, each of which can be read at any time. Shuffling, sharding
+// and resuming need nothing else, so every format is opened such that any index can be read
+// directly.
+//
+// A format is one file: it registers its opener under the name of the backend in data_param.
+#ifndef DOPPIO_DATA_SOURCE_H_
+#define DOPPIO_DATA_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/base/registry.h"
+#include "data/record.h"
+#include "proto/state.pb.h"
+
+namespace doppio {
+
+class DataParameter;
+class ImageDataParameter;
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual int64_t size() const = 0;  // at least 1
+  // Called from several threads at once. What the record points to lives as long as the source or
+  // until the record is read into again. Throws FileError saying what is wrong with the record, but
+  // not which one it is: callers add Name(index).
+  virtual void Read(int64_t index, Record* record) const = 0;
+  // For messages: "record '00000007' of 'mnist_train_lmdb'".
+  virtual std::string Name(int64_t index) const = 0;
+};
+
+// Opens what data_param names, for a net of the given phase. Throws FileError, UserError.
+using SourceOpener = std::unique_ptr<Source> (*)(const DataParameter& parameter, Phase phase);
+using Sources = Registry<SourceOpener>;
+
+// By the backend's name: "LMDB", "IDX".
+std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase);
+// The text file of "path label..." lines that layer ImageData reads.
+std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_DATA_SOURCE_H_

@@ -1,0 +1,310 @@
+// Data, ImageData, HDF5Data: thin shells over data/, the one door from layers to it.
+//
+// A net may also be built without its data (DataMode): to know the shapes, or to be timed on random
+// data. Then the shape is the one the layer's own fields tell, and the source is opened only if
+// they do not.
+#include <algorithm>
+
+#include "core/base/random.h"
+#include "core/base/threads.h"
+#include "core/net/layer.h"
+#include "data/hdf5.h"
+#include "data/pipeline.h"
+
+namespace doppio {
+namespace {
+
+LayerShape Produces(const LayerSpec& spec, std::vector<Shape> tops) {
+  LayerShape shape;
+  shape.tops = std::move(tops);
+  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.persistent_tops = spec.options.data != DataMode::kOpen;  // written once, see RandomKernel
+  return shape;
+}
+
+// Runs `f` and names the layer, and the field's place, in what it throws.
+template <class F>
+auto AtField(const LayerSpec& spec, const std::string& field, F&& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    RethrowWithContext(e, spec.At(field), "layer '" + spec.name() + "'");
+  }
+}
+
+template <class T>
+void CopyTo(const Tensor& top, const float* from) {
+  T* to = top.data<T>();
+  ParallelFor(top.count(), 1 << 16,
+              [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); });
+}
+
+// Stands in for a source: values in [-1, 1) and, for tops of one number a sample, the labels 0 and
+// 1, which are in range wherever there is something to tell apart. Written once.
+template <class T>
+class RandomKernel : public Kernel {
+ public:
+  explicit RandomKernel(const KernelArgs& args)
+      : random_(args.spec->options.seed, Stream("synthetic")) {}
+
+  void Forward(const Pass&) override {
+    for (; written_ < t_.tops.size(); ++written_) {
+      const Tensor& top = t_.tops[written_];
+      const bool labels = top.shape.count() == top.shape.dim_or_1(0);
+      for (int64_t i = 0; i < top.count(); ++i) {
+        top.data<T>()[i] =
+            labels ? static_cast<T>(i % 2)
+                   : static_cast<T>(2 * random_.Uniform(written_, static_cast<uint64_t>(i)) - 1);
+      }
+    }
+  }
+
+ private:
+  const Random random_;
+  size_t written_ = 0;  // tops
+};
+
+// ---- Data, ImageData
+// ----------------------------------------------------------------------------------
+
+bool IsImageList(const LayerSpec& spec) { return spec.type() == "ImageData"; }
+
+std::string ParamOf(const LayerSpec& spec) {
+  return IsImageList(spec) ? "image_data_param" : "data_param";
+}
+
+TransformationParameter TransformOf(const LayerSpec& spec) {
+  TransformationParameter transform = IsImageList(spec)
+                                          ? spec.param.image_data_param().transform_param()
+                                          : spec.param.data_param().transform_param();
+  transform.MergeFrom(spec.param.transform_param());
+  if (spec.param.data_param().force_encoded_color()) transform.set_force_color(true);
+  return transform;
+}
+
+template <class Param>
+PipelineOptions OptionsFrom(const Param& param) {
+  PipelineOptions options;
+  options.batch = static_cast<int>(param.batch_size());
+  options.shuffle = param.shuffle();
+  options.rand_skip = param.rand_skip();
+  options.threads = param.has_threads() ? static_cast<int>(param.threads()) : 0;
+  return options;
+}
+
+PipelineOptions OptionsOf(const LayerSpec& spec) {
+  PipelineOptions options = IsImageList(spec) ? OptionsFrom(spec.param.image_data_param())
+                                              : OptionsFrom(spec.param.data_param());
+  if (spec.param.data_param().prefetch() > 0) {
+    options.prefetch = static_cast<int>(spec.param.data_param().prefetch());
+  }
+  if (spec.options.data_threads > 0) options.threads = spec.options.data_threads;
+  options.seed = spec.options.seed;
+  options.stream = Stream("data", spec.name());
+  if (options.batch < 1) {
+    throw spec.Mistake(ParamOf(spec) + ".batch_size", "batch_size must be at least 1");
+  }
+  return options;
+}
+
+std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
+  const PipelineOptions options = OptionsOf(spec);
+  std::unique_ptr<Source> source = AtField(spec, ParamOf(spec) + ".source", [&] {
+    return IsImageList(spec) ? OpenImageList(spec.param.image_data_param())
+                             : OpenSource(spec.param.data_param(), spec.phase());
+  });
+  return AtField(spec, "transform_param", [&] {
+    return std::make_unique<Pipeline>(std::move(source), TransformOf(spec), spec.phase(), options);
+  });
+}
+
+// Of one sample.
+struct SampleShape {
+  ImageShape image;
+  int labels = 1;
+};
+
+// What the layer's fields say about its images without looking at them.
+struct DeclaredShape {
+  SampleShape sample;
+  bool known = false;
+  bool sure =
+      false;  // false: the usual, IDX files of MNIST's extents and databases of colour images
+};
+
+DeclaredShape Declared(const LayerSpec& spec) {
+  const TransformationParameter transform = TransformOf(spec);
+  const ImageDataParameter& list = spec.param.image_data_param();
+  const DataParameter& data = spec.param.data_param();
+  DeclaredShape declared;
+  declared.sure = true;
+  ImageShape& image = declared.sample.image;
+  if (IsImageList(spec)) {
+    image = {list.is_color() ? 3 : 1, static_cast<int>(list.new_height()),
+             static_cast<int>(list.new_width())};
+  } else if (data.backend() == DataParameter::CIFAR) {
+    image = {3, 32, 32};
+  } else if (data.backend() == DataParameter::DIGITS || data.backend() == DataParameter::IDX) {
+    image = {1, 28, 28};
+    declared.sure = data.backend() == DataParameter::DIGITS;
+  } else {
+    image.channels = transform.mean_value_size() > 1 ? transform.mean_value_size() : 3;
+    declared.sure = transform.mean_value_size() > 1;
+  }
+  if (transform.crop_size() > 0) {
+    image.height = image.width = static_cast<int>(transform.crop_size());
+  }
+  if (transform.crop_h() > 0) image.height = static_cast<int>(transform.crop_h());
+  if (transform.crop_w() > 0) image.width = static_cast<int>(transform.crop_w());
+  declared.sample.labels = std::max(1, spec.param.top_size() - 1);
+  declared.known = image.count() > 0;
+  return declared;
+}
+
+SampleShape OpenedShape(const LayerSpec& spec) {
+  const std::unique_ptr<Pipeline> pipeline = OpenPipeline(spec);
+  return {pipeline->data_shape(), pipeline->label_count()};
+}
+
+SampleShape ShapeOf(const LayerSpec& spec) {
+  if (spec.options.data == DataMode::kOpen) return OpenedShape(spec);
+  const DeclaredShape declared = Declared(spec);
+  if (spec.options.data == DataMode::kSynthetic && declared.known && declared.sure) {
+    return declared.sample;
+  }
+  try {
+    return OpenedShape(spec);
+  } catch (const Error& e) {
+    if (e.code() != ExitCode::kFile) throw;
+    if (declared.known) return declared.sample;
+    throw FileError(e.at(),
+                    e.message() + "; without it, the shape is known only if crop_size is set");
+  }
+}
+
+LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
+  const int64_t batch = OptionsOf(spec).batch;
+  const SampleShape sample = ShapeOf(spec);
+  std::vector<Shape> tops = {
+      Shape{batch, sample.image.channels, sample.image.height, sample.image.width}};
+  const int label_tops = spec.param.top_size() - 1;
+  if (label_tops > 1 && label_tops != sample.labels) {
+    throw spec.Mistake("top",
+                       std::to_string(label_tops) + " tops for labels, but each record has " +
+                           std::to_string(sample.labels) +
+                           "; give one top for all labels, or one each",
+                       2);
+  }
+  for (int i = 0; i < label_tops; ++i) {
+    // Caffe's shape for the usual single label; several in one top are its columns.
+    tops.push_back(label_tops == 1 && sample.labels > 1 ? Shape{batch, sample.labels}
+                                                        : Shape{batch});
+  }
+  return Produces(spec, std::move(tops));
+}
+
+template <class T>
+class ImagesKernel : public Kernel {
+ public:
+  explicit ImagesKernel(const KernelArgs& args) : pipeline_(OpenPipeline(*args.spec)) {}
+
+  void Forward(const Pass& pass) override {
+    pipeline_->Shard(pass.rank, pass.ranks);
+    const Batch& batch = pipeline_->Next();
+    CopyTo<T>(t_.tops[0], batch.data.data());
+    if (t_.tops.size() == 2) CopyTo<T>(t_.tops[1], batch.labels.data());
+    for (size_t i = 1; t_.tops.size() > 2 && i < t_.tops.size(); ++i) {
+      const Tensor& top = t_.tops[i];
+      const size_t labels = t_.tops.size() - 1;
+      for (int64_t row = 0; row < top.count(); ++row) {
+        top.data<T>()[row] =
+            static_cast<T>(batch.labels[static_cast<size_t>(row) * labels + i - 1]);
+      }
+    }
+  }
+  int64_t position() const override { return pipeline_->next_sample(); }
+  void Seek(int64_t sample) override { pipeline_->Seek(sample); }
+  int64_t source_size() const override { return pipeline_->size(); }
+  double wait_seconds() const override { return pipeline_->wait_seconds(); }
+
+ private:
+  const std::unique_ptr<Pipeline> pipeline_;
+};
+
+// ---- HDF5Data
+// -----------------------------------------------------------------------------------------
+
+std::unique_ptr<Hdf5Rows> OpenRows(const LayerSpec& spec) {
+  const HDF5DataParameter& param = spec.param.hdf5_data_param();
+  Hdf5Options options;
+  options.batch = static_cast<int>(param.batch_size());
+  options.shuffle = param.shuffle();
+  options.seed = spec.options.seed;
+  options.stream = Stream("data", spec.name());
+  const std::vector<std::string> tops(spec.param.top().begin(), spec.param.top().end());
+  return AtField(spec, "hdf5_data_param.source",
+                 [&] { return std::make_unique<Hdf5Rows>(param.source(), tops, options); });
+}
+
+LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
+  const HDF5DataParameter& param = spec.param.hdf5_data_param();
+  if (param.batch_size() < 1) {
+    throw spec.Mistake("hdf5_data_param.batch_size", "batch_size must be at least 1");
+  }
+  if (!param.has_source())
+    throw spec.Mistake("hdf5_data_param", "needs a source, a list of HDF5 files");
+  if (spec.param.has_transform_param()) {
+    throw spec.Mistake("transform_param",
+                       "HDF5Data does not transform its data; remove transform_param");
+  }
+  const std::unique_ptr<Hdf5Rows> rows = OpenRows(spec);
+  std::vector<Shape> tops;
+  for (size_t i = 0; i < static_cast<size_t>(spec.param.top_size()); ++i) {
+    std::vector<int64_t> dims = rows->row_shape(i).dims();
+    dims.insert(dims.begin(), param.batch_size());
+    tops.push_back(Shape(std::move(dims)));
+  }
+  return Produces(spec, std::move(tops));
+}
+
+template <class T>
+class RowsKernel : public Kernel {
+ public:
+  explicit RowsKernel(const KernelArgs& args) : rows_(OpenRows(*args.spec)) {
+    for (const Shape& shape : args.shape->tops) {
+      values_.emplace_back(static_cast<size_t>(shape.count()));
+      pointers_.push_back(values_.back().data());
+    }
+  }
+
+  void Forward(const Pass& pass) override {
+    rows_->Shard(pass.rank, pass.ranks);
+    rows_->Next(pointers_);
+    for (size_t i = 0; i < pointers_.size(); ++i) CopyTo<T>(t_.tops[i], pointers_[i]);
+  }
+  int64_t position() const override { return rows_->next_sample(); }
+  void Seek(int64_t sample) override { rows_->Seek(sample); }
+  int64_t source_size() const override { return rows_->size(); }
+
+ private:
+  const std::unique_ptr<Hdf5Rows> rows_;
+  std::vector<std::vector<float>> values_;
+  std::vector<float*> pointers_;
+};
+
+template <template <class> class K>
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  return args.spec->options.data == DataMode::kOpen ? MakeForFloat<K>(args)
+                                                    : MakeForFloat<RandomKernel>(args);
+}
+
+DOPPIO_REGISTER_LAYER("Data", LayerType{0, 0, 1, kAny, false, false, &InferImages});
+DOPPIO_REGISTER_LAYER("ImageData", LayerType{0, 0, 1, kAny, false, false, &InferImages});
+DOPPIO_REGISTER_LAYER("HDF5Data", LayerType{0, 0, 1, kAny, false, false, &InferRows});
+DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>,
+                        nullptr});
+DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0, &Make<RowsKernel>, nullptr});
+
+}  // namespace
+}  // namespace doppio

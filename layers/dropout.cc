@@ -1,0 +1,123 @@
+// Dropout: in training, zeroes each element with probability dropout_ratio and scales the others so
+// that the expectation stays; otherwise nothing. What is dropped depends on the seed, the layer's
+// name, the global index of the sample and the element within it only.
+#include <algorithm>
+
+#include "core/base/random.h"
+#include "core/base/threads.h"
+#include "core/net/layer.h"
+
+namespace doppio {
+namespace {
+
+LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const float ratio = spec.param.dropout_param().dropout_ratio();
+  if (!(ratio >= 0 && ratio < 1)) {
+    throw spec.Mistake("dropout_param.dropout_ratio",
+                       "dropout_ratio " + std::to_string(ratio) + " is outside [0, 1)");
+  }
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.in_place_ok = true;
+  if (spec.phase() == TEST || ratio == 0) shape.view = View::kSame;
+  return shape;
+}
+
+// Plain layout, because elements are counted in row-major order.
+template <class T>
+class Dropout : public Kernel {
+ public:
+  explicit Dropout(const KernelArgs& args)
+      : ratio_(args.spec->param.dropout_param().dropout_ratio()),
+        scale_(T(1) / (T(1) - T(ratio_))),
+        random_(Seed(*args.spec), Stream("dropout", args.spec->name())) {
+    const Shape& shape = args.bottoms[0].shape;
+    samples_ = shape.dim_or_1(0);
+    per_sample_ = samples_ > 0 ? shape.count() / samples_ : 0;
+    needs_.saved_bytes = shape.count();
+  }
+
+  void Forward(const Pass& pass) override {
+    const T* x = t_.bottoms[0].template data<T>();
+    T* y = t_.tops[0].template data<T>();
+    uint8_t* kept = static_cast<uint8_t*>(t_.saved);
+    const uint64_t first_sample = pass.FirstSample(samples_);
+    ForEachChunk([=](int64_t sample, int64_t element, int64_t begin, int64_t count) {
+      Draw(first_sample + static_cast<uint64_t>(sample), element, count, kept + begin);
+      Apply(kept + begin, count, x + begin, y + begin);
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    const T* dy = t_.top_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].template data<T>();
+    const uint8_t* kept = static_cast<const uint8_t*>(t_.saved);
+    ForEachChunk([=](int64_t, int64_t, int64_t begin, int64_t count) {
+      Apply(kept + begin, count, dy + begin, dx + begin);
+    });
+  }
+
+ private:
+  static constexpr int64_t kChunk = 256;  // elements; four share a Philox call
+
+  // NVCaffe's layer may name its own seed.
+  static uint64_t Seed(const LayerSpec& spec) {
+    const int64_t own = spec.param.dropout_param().random_seed();
+    return own >= 0 ? static_cast<uint64_t>(own) : spec.options.seed;
+  }
+
+  // f(sample, the chunk's first element in the sample and in the tensor, elements), in parallel.
+  template <class F>
+  void ForEachChunk(const F& f) const {
+    const int64_t chunks = (per_sample_ + kChunk - 1) / kChunk;
+    ParallelFor(samples_ * chunks, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t sample = i / chunks, element = i % chunks * kChunk;
+        f(sample, element, sample * per_sample_ + element, std::min(kChunk, per_sample_ - element));
+      }
+    });
+  }
+
+  void Draw(uint64_t sample, int64_t element, int64_t count, uint8_t* kept) const {
+    uint32_t words[kChunk];
+    const uint64_t first = static_cast<uint64_t>(element) / 4;
+    const Random random = random_;
+#pragma omp simd
+    for (int i = 0; i < kChunk / 4; ++i) {
+      const Random4 four = random.At(sample, first + static_cast<uint64_t>(i));
+      words[4 * i] = four.v[0];
+      words[4 * i + 1] = four.v[1];
+      words[4 * i + 2] = four.v[2];
+      words[4 * i + 3] = four.v[3];
+    }
+    const float ratio = ratio_;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) kept[i] = ToUnit(words[i]) >= ratio ? 1 : 0;
+  }
+
+  void Apply(const uint8_t* kept, int64_t count, const T* from, T* to) const {
+    const T scale = scale_;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) to[i] = (kept[i] != 0 ? from[i] : T(0)) * scale;
+  }
+
+  const float ratio_;
+  const T scale_;
+  const Random random_;
+  int64_t samples_ = 0, per_sample_ = 0;
+};
+
+LayerType Type() {
+  LayerType type;
+  type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
+  type.infer = &Infer;
+  return type;
+}
+DOPPIO_REGISTER_LAYER("Dropout", Type());
+DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Dropout>,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

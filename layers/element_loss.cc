@@ -1,0 +1,112 @@
+// Every loss of element_loss_ops.h on the CPU: meaning, kernel and registration.
+#include "core/net/layer.h"
+#include "layers/block_sum.h"
+#include "layers/element_loss_ops.h"
+#include "layers/loss_normalizer.h"
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kGrain = 8192;
+
+template <class Op>
+struct ElementLoss {
+  static LossNormalizer Normalizer(const LayerSpec& spec, const Shape& prediction) {
+    const int64_t outer = prediction.dim_or_1(0),
+                  inner = prediction.count() / std::max<int64_t>(1, outer);
+    return Op::kUsesLossParam ? LossNormalizer(spec, LossParameter::BATCH_SIZE, outer, inner)
+                              : LossNormalizer(LossParameter::BATCH_SIZE, outer, inner);
+  }
+
+  static LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+    // Shapes may differ behind the first axis, as long as both hold the same number of values per
+    // sample.
+    if (bottoms[0].count() != bottoms[1].count() ||
+        bottoms[0].dim_or_1(0) != bottoms[1].dim_or_1(0)) {
+      throw spec.Mistake("bottom",
+                         "target '" + spec.param.bottom(1) + "' is " + bottoms[1].ToString() +
+                             ", prediction '" + spec.param.bottom(0) + "' is " +
+                             bottoms[0].ToString() +
+                             "; they need the same first extent and the same number of values",
+                         1);
+    }
+    Normalizer(spec, bottoms[0]);
+    LayerShape shape;
+    shape.tops = {Shape()};
+    shape.backward_reads_tops = false;
+    shape.no_gradient_bottoms = {false, !Op::kTargetLearns};
+    shape.loss = true;
+    return shape;
+  }
+
+  template <class T>
+  class Cpu : public Kernel {
+   public:
+    explicit Cpu(const KernelArgs& args)
+        : count_(args.bottoms[0].shape.count()),
+          normalizer_(Normalizer(*args.spec, args.bottoms[0].shape)),
+          sum_(count_) {
+      const LossParameter& param = args.spec->param.loss_param();
+      has_ignore_ = Op::kUsesLossParam && param.has_ignore_label();
+      ignore_ = static_cast<T>(param.ignore_label());
+    }
+
+    void Forward(const Pass& pass) override {
+      const T *x = t_.bottoms[0].template data<T>(), *t = t_.bottoms[1].template data<T>();
+      double valid = static_cast<double>(count_);
+      if (has_ignore_) {
+        valid = sum_([&](int64_t begin, int64_t end) {
+          return static_cast<double>(
+              std::count_if(t + begin, t + end, [this](T v) { return !Ignored(v); }));
+        });
+      }
+      const double loss = sum_([&](int64_t begin, int64_t end) {
+        double sum = 0;
+        for (int64_t i = begin; i < end; ++i) {
+          if (!Ignored(t[i])) sum += static_cast<double>(Op::Loss(x[i], t[i]));
+        }
+        return sum;
+      });
+      divisor_ = normalizer_.Divisor(pass, static_cast<int64_t>(valid));
+      t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
+    }
+
+    void Backward(const Pass&, const std::vector<bool>&) override {
+      const double weight = static_cast<double>(t_.top_grads[0].template data<T>()[0]);
+      const T *x = t_.bottoms[0].template data<T>(), *t = t_.bottoms[1].template data<T>();
+      for (size_t side = 0; side < 2; ++side) {
+        if (!t_.bottom_grads[side]) continue;
+        const T scale = static_cast<T>((side == 0 ? weight : -weight) / divisor_);
+        T* to = t_.bottom_grads[side].template data<T>();
+        ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            to[i] = Ignored(t[i]) ? T(0) : scale * Op::Gradient(x[i], t[i]);
+          }
+        });
+      }
+    }
+
+   private:
+    // Targets are cut to an integer before they are compared, as labels are.
+    bool Ignored(T target) const { return has_ignore_ && std::trunc(target) == ignore_; }
+
+    const int64_t count_;
+    const LossNormalizer normalizer_;
+    BlockSum sum_;
+    bool has_ignore_;
+    T ignore_;
+    double divisor_ = 1;  // of the last Forward
+  };
+
+  static bool Register() {
+    LayerTypes::Get().Add(Op::kType, LayerType{2, 2, 1, 1, false, true, &Infer});
+    return KernelTypes::Get().Add(
+        {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});
+  }
+};
+
+[[maybe_unused]] const bool registered =
+    ElementLoss<EuclideanLoss>::Register() && ElementLoss<SigmoidCrossEntropyLoss>::Register();
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,297 @@
+// InnerProduct by oneDNN, always as a product of two matrices, for which it has its fastest
+// kernels.
+//
+// A bottom in blocks of channels is not unpacked: one sample of it is a row whose elements are
+// merely in another order (and has zeros where channels fill a block). The weights live with their
+// input axis in the same order.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "core/net/layer.h"
+#include "layers/dnnl_support.h"
+
+namespace doppio {
+namespace {
+
+using dnnl::memory;
+
+// The channels per block of an image in blocks; 0 when `tensor` lies in any other way.
+int64_t BlockOf(const TensorSpec& tensor) {
+  if (tensor.layout.plain() || tensor.shape.rank() < 3) return 0;
+  const auto& blocking = DescOf(tensor).data.format_desc.blocking;
+  if (blocking.inner_nblks != 1 || blocking.inner_idxs[0] != 1) return 0;
+  const int64_t block = blocking.inner_blks[0];
+  return LayoutOf(ChannelBlocked(tensor.shape, block)) == tensor.layout ? block : 0;
+}
+
+// The weights as a matrix over rows of memory order <-> as a tensor (outputs, channels,
+// spatial...), for bottoms of `bottom`'s shape in blocks of `block` channels. Both describe the
+// same memory.
+class BlockedWeights {
+ public:
+  BlockedWeights(const Shape& bottom, int64_t outputs, int64_t block)
+      : shape_(bottom), outputs_(outputs), block_(block), area_(bottom.count(2)) {
+    shape_[0] = outputs;
+  }
+  int64_t padded_inputs() const { return (shape_[1] + block_ - 1) / block_ * block_ * area_; }
+
+  // Null desc when the tensor cannot be described.
+  memory::desc Tensor(const memory::desc& matrix) const {
+    const auto& from = matrix.data.format_desc.blocking;
+    dnnl_memory_desc_t to = PlainDesc(shape_).data;
+    to.padded_dims[0] = matrix.data.padded_dims[0];
+    to.padded_dims[1] = (shape_[1] + block_ - 1) / block_ * block_;
+    auto& blocking = to.format_desc.blocking;
+    int64_t inner = 1;
+    for (int i = 0; i < from.inner_nblks; ++i) {
+      blocking.inner_blks[i] = from.inner_blks[i];
+      blocking.inner_idxs[i] = from.inner_idxs[i];
+      if (from.inner_idxs[i] == 1) inner *= from.inner_blks[i];
+    }
+    blocking.inner_nblks = from.inner_nblks;
+    int64_t step = from.strides[1];
+    if (from.inner_nblks == 0 && step == 1) {
+      blocking.inner_nblks = 1;
+      blocking.inner_blks[0] = block_;
+      blocking.inner_idxs[0] = 1;
+      step = block_;
+    } else if (inner != block_) {
+      return memory::desc();
+    }
+    for (int i = to.ndims - 1; i >= 1; --i) {
+      blocking.strides[i] = step;
+      step *= i == 1 ? 1 : to.dims[i];
+    }
+    blocking.strides[0] = from.strides[0];
+    return memory::desc(to);
+  }
+
+  memory::desc Matrix(const memory::desc& tensor) const {
+    const auto& from = tensor.data.format_desc.blocking;
+    dnnl_memory_desc_t to = PlainDesc(Shape{outputs_, padded_inputs()}).data;
+    to.padded_dims[0] = tensor.data.padded_dims[0];
+    auto& blocking = to.format_desc.blocking;
+    blocking.strides[0] = from.strides[0];
+    if (from.inner_nblks == 1 && from.inner_idxs[0] == 1) return memory::desc(to);
+    blocking.inner_nblks = from.inner_nblks;
+    for (int i = 0; i < from.inner_nblks; ++i) {
+      blocking.inner_blks[i] = from.inner_blks[i];
+      blocking.inner_idxs[i] = from.inner_idxs[i];
+    }
+    blocking.strides[1] = from.strides[tensor.data.ndims - 1];
+    return memory::desc(to);
+  }
+
+ private:
+  Shape shape_;
+  int64_t outputs_, block_, area_;
+};
+
+struct Step {
+  dnnl::primitive primitive;
+  memory::desc scratchpad;
+  int64_t offset = 0;
+  DnnlArgs args;
+};
+
+class DnnlInnerProduct : public Kernel {
+ public:
+  explicit DnnlInnerProduct(const KernelArgs& args)
+      : bias_(args.spec->param.inner_product_param().bias_term()),
+        outputs_(args.spec->param.inner_product_param().num_output()) {
+    const InnerProductParameter& p = args.spec->param.inner_product_param();
+    const TensorSpec& bottom = args.bottoms[0];
+    const int axis = bottom.shape.canonical_axis(p.axis());
+    const bool placed = !args.param_placed.empty() && args.param_placed[0];
+    // Weights that lie somewhere already say how the bottom has to come: it is the smaller of the
+    // two.
+    int64_t block = axis == 1 && !p.transpose() ? BlockOf(bottom) : 0;
+    memory::desc kept;
+    if (placed) {
+      kept = DescOf({args.shape->params[0].shape, DType::kFloat32, args.param_layouts[0]});
+      block = kept.dims().size() > 2 ? ChannelBlockOf(kept) : 0;
+    }
+    const BlockedWeights blocked(bottom.shape, outputs_, std::max<int64_t>(1, block));
+    const int64_t inputs = block > 0 ? blocked.padded_inputs() : bottom.shape.count(axis);
+    src_ = PlainDesc(Shape{bottom.shape.count(0, axis), inputs});
+    dst_ = PlainDesc(Shape{bottom.shape.count(0, axis), outputs_});
+    needs_.bottoms = {block > 0 ? LayoutOf(ChannelBlocked(bottom.shape, block)) : Layout()};
+
+    // How the weights are kept, as a matrix.
+    const Shape matrix{outputs_, inputs};
+    if (p.transpose()) {
+      kept = memory::desc(DnnlDims(matrix), memory::data_type::f32, dnnl::memory::format_tag::ba);
+    } else if (placed) {
+      if (block > 0) kept = blocked.Matrix(kept);
+    } else {
+      kept = ForwardDesc(args, AnyDesc(matrix)).weights_desc();
+      if (block > 0 && blocked.Tensor(kept).is_zero()) kept = PlainDesc(matrix);
+    }
+    needs_.params.push_back(p.transpose() ? Layout()
+                                          : LayoutOf(block > 0 ? blocked.Tensor(kept) : kept));
+    if (bias_) needs_.params.emplace_back();
+    MakePrimitives(args, kept, AnyDesc(matrix));
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    auto scratchpad = [this](const Step& step) {
+      return MemoryAt(step.scratchpad, At(t_.scratch, step.offset));
+    };
+    const memory::desc bias = PlainDesc(Shape{outputs_});
+    forward_weights_.Bind(t_.params[0].raw, t_.scratch);
+    forward_.args = {{DNNL_ARG_SRC, MemoryAt(src_, t_.bottoms[0].raw)},
+                     {DNNL_ARG_WEIGHTS, forward_weights_.memory()},
+                     {DNNL_ARG_DST, MemoryAt(dst_, t_.tops[0].raw)},
+                     {DNNL_ARG_SCRATCHPAD, scratchpad(forward_)}};
+    if (bias_) forward_.args.emplace(DNNL_ARG_BIAS, MemoryAt(bias, t_.params[1].raw));
+    if (params_.primitive) {
+      weight_gradient_.Bind(t_.param_grads[0].raw, t_.scratch);
+      params_.args = {{DNNL_ARG_SRC, MemoryAt(src_, t_.bottoms[0].raw)},
+                      {DNNL_ARG_DIFF_DST, MemoryAt(dst_, t_.top_grads[0].raw)},
+                      {DNNL_ARG_DIFF_WEIGHTS, weight_gradient_.Target(false)},
+                      {DNNL_ARG_SCRATCHPAD, scratchpad(params_)}};
+      if (bias_) {
+        bias_gradient_.Bind(t_.param_grads[1].raw, t_.scratch);
+        params_.args.emplace(DNNL_ARG_DIFF_BIAS, bias_gradient_.Target(false));
+      }
+    }
+    if (data_.primitive) {
+      data_weights_.Bind(t_.params[0].raw, t_.scratch);
+      data_.args = {{DNNL_ARG_DIFF_SRC, MemoryAt(src_, t_.bottom_grads[0].raw)},
+                    {DNNL_ARG_WEIGHTS, data_weights_.memory()},
+                    {DNNL_ARG_DIFF_DST, MemoryAt(dst_, t_.top_grads[0].raw)},
+                    {DNNL_ARG_SCRATCHPAD, scratchpad(data_)}};
+    }
+  }
+
+  void Forward(const Pass&) override {
+    forward_weights_.Prepare();
+    Execute(forward_.primitive, forward_.args);
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    if (params_.primitive) {
+      params_.args[DNNL_ARG_DIFF_WEIGHTS] = weight_gradient_.Target(add[0]);
+      if (bias_) params_.args[DNNL_ARG_DIFF_BIAS] = bias_gradient_.Target(add[1]);
+      Execute(params_.primitive, params_.args);
+      weight_gradient_.Finish(add[0]);
+      if (bias_) bias_gradient_.Finish(add[1]);
+    }
+    if (data_.primitive && t_.bottom_grads[0]) {
+      data_weights_.Prepare();
+      Execute(data_.primitive, data_.args);
+    }
+  }
+
+ private:
+  using ForwardPd = dnnl::inner_product_forward::primitive_desc;
+
+  static int64_t ChannelBlockOf(const memory::desc& weights) {
+    const auto& blocking = weights.data.format_desc.blocking;
+    int64_t block = 1;
+    for (int i = 0; i < blocking.inner_nblks; ++i) {
+      if (blocking.inner_idxs[i] == 1) block *= blocking.inner_blks[i];
+    }
+    return block;
+  }
+
+  ForwardPd ForwardDesc(const KernelArgs& args, const memory::desc& weights) const {
+    const dnnl::prop_kind kind =
+        args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+    const memory::desc bias = bias_ ? PlainDesc(Shape{outputs_}) : memory::desc();
+    return ForwardPd({kind, src_, weights, bias, dst_}, DnnlAttr(), DnnlEngine());
+  }
+
+  // `make(weights)` with the weights as they are kept, unless another layout is a class faster.
+  template <class Make>
+  static auto Best(const Make& make, const memory::desc& kept, const memory::desc& any) {
+    auto free = make(any);
+    try {
+      auto own = make(kept);
+      if (Slowness(own.impl_info_str()) <= Slowness(free.impl_info_str()) + 1) return own;
+    } catch (const dnnl::error&) {
+      // Its favourite layout, then, at the price of a reorder.
+    }
+    return free;
+  }
+
+  void MakePrimitives(const KernelArgs& args, const memory::desc& kept, const memory::desc& any) {
+    Carver scratch;
+    const ForwardPd forward =
+        Best([&](const memory::desc& w) { return ForwardDesc(args, w); }, kept, any);
+    forward_.primitive = dnnl::inner_product_forward(forward);
+    forward_.scratchpad = forward.scratchpad_desc();
+    forward_.offset = scratch.Take(forward_.scratchpad);
+    forward_weights_ = ParamReader(kept, forward.weights_desc(), &scratch);
+    needs_.scratch_bytes = scratch.bytes();
+    if (!args.backward) return;
+
+    bool params = args.param_gradient.empty();
+    for (bool wanted : args.param_gradient) params = params || wanted;
+    const memory::desc bias = bias_ ? PlainDesc(Shape{outputs_}) : memory::desc();
+    if (params) {
+      scratch = Carver();
+      const auto desc = Best(
+          [&](const memory::desc& w) {
+            return dnnl::inner_product_backward_weights::primitive_desc(
+                {src_, w, bias, dst_}, DnnlAttr(), DnnlEngine(), forward);
+          },
+          kept, any);
+      params_.primitive = dnnl::inner_product_backward_weights(desc);
+      params_.scratchpad = desc.scratchpad_desc();
+      params_.offset = scratch.Take(params_.scratchpad);
+      weight_gradient_ = GradientWriter(kept, desc.diff_weights_desc(), &scratch);
+      if (bias_) bias_gradient_ = GradientWriter(bias, bias, &scratch);
+      needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
+    }
+    if (args.bottom_gradient.empty() || args.bottom_gradient[0]) {
+      scratch = Carver();
+      const auto desc = Best(
+          [&](const memory::desc& w) {
+            return dnnl::inner_product_backward_data::primitive_desc({src_, w, dst_}, DnnlAttr(),
+                                                                     DnnlEngine(), forward);
+          },
+          kept, any);
+      data_.primitive = dnnl::inner_product_backward_data(desc);
+      data_.scratchpad = desc.scratchpad_desc();
+      data_.offset = scratch.Take(data_.scratchpad);
+      data_weights_ = ParamReader(kept, desc.weights_desc(), &scratch);
+      needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
+    }
+  }
+
+  const bool bias_;
+  const int64_t outputs_;
+  memory::desc src_, dst_;  // as matrices, in memory order
+  Step forward_, params_, data_;
+  ParamReader forward_weights_, data_weights_;
+  GradientWriter weight_gradient_, bias_gradient_;
+};
+
+std::string Declines(const KernelArgs& args) {
+  if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
+  const Shape& bottom = args.bottoms[0].shape;
+  if (bottom.count() == 0) return "the bottom is empty";
+  if (!args.param_placed.empty() && args.param_placed[0] && !args.param_layouts[0].plain()) {
+    const memory::dims dims =
+        DescOf({args.shape->params[0].shape, DType::kFloat32, args.param_layouts[0]}).dims();
+    const bool same_volume =
+        dims.size() == 2 ||
+        std::equal(dims.begin() + 1, dims.end(), bottom.dims().begin() + 1, bottom.dims().end());
+    if (args.spec->param.inner_product_param().transpose() || !same_volume) {
+      return "its weights are kept in the order of another layer that shares them";
+    }
+  }
+  return "";
+}
+
+DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "onednn", 10,
+                        [](const KernelArgs& args) -> std::unique_ptr<Kernel> {
+                          return std::make_unique<DnnlInnerProduct>(args);
+                        },
+                        &Declines});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,72 @@
+// What a loss is divided by: loss_param's `normalization`, or the older `normalize`, in one place
+// for all losses that know it. The divisor is at least 1, so that a batch whose labels are all
+// ignored has loss 0.
+#ifndef DOPPIO_LAYERS_LOSS_NORMALIZER_H_
+#define DOPPIO_LAYERS_LOSS_NORMALIZER_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/net/layer.h"
+
+namespace doppio {
+
+class LossNormalizer {
+ public:
+  using Mode = LossParameter::NormalizationMode;
+
+  // `outer` samples (before the axis of the classes) with `inner` positions each. `unset` is the
+  // layer's mode when the file names none: VALID for SoftmaxWithLoss and InfogainLoss, BATCH_SIZE
+  // for SigmoidCrossEntropyLoss.
+  LossNormalizer(const LayerSpec& spec, Mode unset, int64_t outer, int64_t inner)
+      : LossNormalizer(unset, outer, inner) {
+    const LossParameter& param = spec.param.loss_param();
+    if (param.has_normalization()) {
+      mode_ = param.normalization();
+    } else if (param.has_normalize()) {
+      mode_ = param.normalize() ? LossParameter::VALID : LossParameter::BATCH_SIZE;
+    }
+    pre_fixed_ = static_cast<double>(param.pre_fixed_normalizer());
+    if (mode_ == LossParameter::PRE_FIXED && !(pre_fixed_ > 0)) {
+      throw spec.Mistake("loss_param.pre_fixed_normalizer",
+                         "pre_fixed_normalizer is " + std::to_string(pre_fixed_) +
+                             "; the loss is divided by it, so give a positive number");
+    }
+  }
+  LossNormalizer(Mode mode, int64_t outer, int64_t inner)
+      : mode_(mode), outer_(outer), inner_(inner) {}
+
+  // What this rank divides the sum of its losses by; `valid` of its labels are not ignored. The
+  // mean over all ranks of (sum / divisor) then is the loss of the one big batch. Every loss asks
+  // here and nowhere else: a count that depends on the data (VALID) is taken to be alike on all
+  // ranks, and exchanging it belongs in this function.
+  double Divisor(const Pass& pass, int64_t valid) const {
+    const double ranks = pass.ranks;
+    double all = 1;
+    switch (mode_) {
+      case LossParameter::FULL:
+        all = static_cast<double>(outer_ * inner_) * ranks;
+        break;
+      case LossParameter::VALID:
+        all = static_cast<double>(valid) * ranks;
+        break;
+      case LossParameter::BATCH_SIZE:
+        all = static_cast<double>(outer_) * ranks;
+        break;
+      case LossParameter::NONE:
+        break;
+      case LossParameter::PRE_FIXED:
+        return pre_fixed_ / ranks;
+    }
+    return std::max(1.0, all) / ranks;
+  }
+
+ private:
+  Mode mode_;
+  double pre_fixed_ = 1;
+  int64_t outer_, inner_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_LOSS_NORMALIZER_H_

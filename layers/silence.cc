@@ -1,0 +1,36 @@
+// Silence: reads blobs so that they are not outputs of the net. Their gradient from here is zero.
+#include <cstring>
+
+#include "core/net/layer.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferSilence(const LayerSpec&, const std::vector<Shape>&) {
+  LayerShape shape;
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  return shape;
+}
+
+class SilenceKernel : public Kernel {
+ public:
+  explicit SilenceKernel(const KernelArgs& args) {
+    for (const TensorSpec& bottom : args.bottoms) needs_.bottoms.push_back(bottom.layout);
+  }
+  void Forward(const Pass&) override {}
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    for (const Tensor& gradient : t_.bottom_grads) {
+      if (gradient) std::memset(gradient.raw, 0, static_cast<size_t>(gradient.bytes()));
+    }
+  }
+};
+
+std::unique_ptr<Kernel> MakeSilence(const KernelArgs& args) {
+  return std::make_unique<SilenceKernel>(args);
+}
+
+DOPPIO_REGISTER_LAYER("Silence", LayerType{1, kAny, 0, 0, false, false, &InferSilence});
+DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCpu, "reference", 0, &MakeSilence, nullptr});
+
+}  // namespace
+}  // namespace doppio

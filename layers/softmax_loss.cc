@@ -1,0 +1,144 @@
+// SoftmaxWithLoss: cross entropy of the softmax of a prediction and class labels; a second top
+// shows the softmax.
+#include <cfloat>
+
+#include "core/net/layer.h"
+#include "layers/labels.h"
+#include "layers/loss_normalizer.h"
+#include "layers/softmax_math.h"
+
+namespace doppio {
+namespace {
+
+void CheckLabels(const LayerSpec& spec, const SoftmaxShape& s, const Shape& prediction,
+                 const Shape& label) {
+  const int64_t wanted = s.outer * s.inner;
+  if (label.count() == wanted) return;
+  throw spec.Mistake(
+      "bottom",
+      "label '" + spec.param.bottom(1) + "' has " + std::to_string(label.count()) + " values (" +
+          label.ToString() + "), the prediction needs " + std::to_string(wanted) + ": one per " +
+          (s.inner > 1 ? "sample and position" : "sample") + " of " + prediction.ToString() +
+          " with its classes on axis " + std::to_string(spec.param.softmax_param().axis()),
+      1);
+}
+
+LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const SoftmaxShape s = SoftmaxShapeOf(spec, bottoms[0]);
+  CheckLabels(spec, s, bottoms[0], bottoms[1]);
+  LossNormalizer(spec, LossParameter::VALID, s.outer, s.inner);
+  if (spec.param.loss_param().label_smoothing() != 0) {
+    throw spec.Mistake("loss_param.label_smoothing",
+                       "label_smoothing is not supported; remove it or set it to 0");
+  }
+  LayerShape shape;
+  shape.tops = {Shape()};
+  if (spec.param.top_size() > 1) shape.tops.push_back(bottoms[0]);
+  // Backward works on saved probabilities and cut labels, so that the prediction's memory is free.
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.no_gradient_bottoms = {false, true};
+  shape.loss = true;
+  return shape;
+}
+
+template <class T>
+class SoftmaxLossKernel : public Kernel {
+ public:
+  explicit SoftmaxLossKernel(const KernelArgs& args)
+      : at_(args.spec->At()),
+        shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
+        labels_(args.spec->param.loss_param(), shape_.classes),
+        normalizer_(*args.spec, LossParameter::VALID, shape_.outer, shape_.inner),
+        backward_(args.backward) {
+    const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T)) +
+                          shape_.outer * shape_.inner * static_cast<int64_t>(sizeof(int32_t));
+    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = bytes;
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    probability_ = static_cast<T*>(backward_ ? t_.saved : t_.scratch);
+    label_ = reinterpret_cast<int32_t*>(probability_ + shape_.count());
+  }
+
+  void Forward(const Pass& pass) override {
+    const int64_t valid =
+        labels_.Read(at_, t_.bottoms[1].data<T>(), shape_.outer, shape_.inner, label_);
+    SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
+    double loss = 0;
+    for (int64_t o = 0; o < shape_.outer; ++o) {
+      const T* sample = probability_ + o * shape_.classes * shape_.inner;
+      for (int64_t j = 0; j < shape_.inner; ++j) {
+        const int32_t label = label_[o * shape_.inner + j];
+        if (label == kIgnoredLabel) continue;
+        const T p = sample[label * shape_.inner + j];
+        // Written so that NaN passes. The bound is float's for double too, as in Caffe.
+        loss -= static_cast<double>(std::log(p < T(FLT_MIN) ? T(FLT_MIN) : p));
+      }
+    }
+    divisor_ = normalizer_.Divisor(pass, valid);
+    t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
+    if (t_.tops.size() > 1) {
+      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].template data<T>());
+    }
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    T* dx = t_.bottom_grads[0].template data<T>();
+    const bool through_top1 = t_.tops.size() > 1 && t_.top_grads[1];
+    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].data<T>(), dx);
+    const double weight = t_.top_grads[0] ? static_cast<double>(t_.top_grads[0].data<T>()[0]) : 0.0;
+    const T scale = static_cast<T>(weight / divisor_);
+    const int64_t per_sample = shape_.classes * shape_.inner;
+    ParallelFor(shape_.outer, 1 + 16384 / (per_sample + 1), [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        const T* p = probability_ + o * per_sample;
+        const int32_t* label = label_ + o * shape_.inner;
+        T* to = dx + o * per_sample;
+        if (shape_.inner == 1) {
+          AddRow(p, label[0], scale, through_top1, to);
+        } else {
+          AddPositions(p, label, scale, through_top1, to);
+        }
+      }
+    });
+  }
+
+ private:
+  // scale * (p - [class is the label]), 0 where the label is ignored; added to `to` or written.
+  void AddRow(const T* p, int32_t label, T scale, bool add, T* to) const {
+    if (!add) std::fill(to, to + shape_.classes, T(0));
+    if (label == kIgnoredLabel) return;
+    const T before = to[label];
+#pragma omp simd
+    for (int64_t c = 0; c < shape_.classes; ++c) to[c] += scale * p[c];
+    to[label] = before + scale * (p[label] - T(1));  // p - 1 first: exact where p is near 1
+  }
+  void AddPositions(const T* p, const int32_t* label, T scale, bool add, T* to) const {
+    for (int32_t c = 0; c < shape_.classes; ++c, p += shape_.inner, to += shape_.inner) {
+#pragma omp simd
+      for (int64_t j = 0; j < shape_.inner; ++j) {
+        const T g =
+            label[j] == kIgnoredLabel ? T(0) : scale * (p[j] - (label[j] == c ? T(1) : T(0)));
+        to[j] = add ? to[j] + g : g;
+      }
+    }
+  }
+
+  const SourceLoc at_;
+  const SoftmaxShape shape_;
+  const LabelReader labels_;
+  const LossNormalizer normalizer_;
+  const bool backward_;
+  T* probability_ = nullptr;
+  int32_t* label_ = nullptr;
+  double divisor_ = 1;  // of the last Forward
+};
+
+DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType{2, 2, 1, 2, false, true, &InferSoftmaxLoss});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<SoftmaxLossKernel>, nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,57 @@
+// One pass over the arenas of values, gradients and history: what a device must offer so that parameters on it can be
+// updated. The CPU's is apply.cc; other devices register theirs where they are linked in.
+#ifndef DOPPIO_SOLVERS_APPLY_H_
+#define DOPPIO_SOLVERS_APPLY_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/base/registry.h"
+#include "core/device/device.h"
+#include "core/tensor/dtype.h"
+#include "solvers/rules.h"
+
+namespace doppio {
+
+// The slice of one parameter, in elements of the arenas, its padding included.
+struct UpdateSlice {
+  int64_t begin = 0, end = 0;
+  float lr_mult = 1, decay_mult = 1;
+  bool gradient = true;  // false: backward leaves its gradient 0
+};
+
+// What is updated; fixed for a run. Slices are sorted and disjoint.
+struct UpdateArenas {
+  DType dtype = DType::kFloat32;
+  int64_t size = 0;  // elements
+  void* values = nullptr;
+  const void* grads = nullptr;
+  void* history[kMaxSlots] = {};  // as many as the rule has slots
+  std::vector<UpdateSlice> slices;
+};
+
+// What differs from update to update.
+struct UpdateNumbers {
+  double rate = 0;   // RateFactor included
+  double decay = 0;  // weight_decay
+  double scale = 1;  // of the gradients
+  bool l1 = false;
+  RuleScalars<double> rule;
+};
+
+class UpdatePass {
+ public:
+  virtual ~UpdatePass() = default;
+  // The sum of the squares of all gradients, in double and in an order that never changes.
+  virtual double SumSquares() = 0;
+  virtual void Run(const UpdateNumbers& numbers) = 0;
+};
+
+// Made once per run; `rule` indexes Rules.
+using MakeUpdatePass = std::unique_ptr<UpdatePass> (*)(Device* device, UpdateArenas arenas, size_t rule);
+using UpdatePasses = Registry<MakeUpdatePass>;  // by Name(DeviceKind)
+
+}  // namespace doppio
+
+#endif  // DOPPIO_SOLVERS_APPLY_H_

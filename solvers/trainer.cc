@@ -1,0 +1,155 @@
+// The iterations: BVLC Caffe's order of tests, forward, backward, log lines, update and snapshots.
+#include "solvers/trainer.h"
+
+#include <cmath>
+
+#include "core/base/log.h"
+#include "solvers/outputs.h"
+#include "solvers/run_state.h"
+
+namespace doppio {
+namespace {
+
+double SecondsSince(std::chrono::steady_clock::time_point begun) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
+}  // namespace
+
+TrainResult Trainer::Solve() {
+  LOG(INFO) << "Solving " << train_net_->graph().spec.name;
+  LOG(INFO) << "Learning Rate Policy: " << spec_.param.lr_policy();
+  result_ = TrainResult();
+  stop_ = false;
+  display_time_ = Clock::now();
+  display_iter_ = iter_;
+  wait_seconds_ = WaitSeconds(*train_net_);
+
+  while (iter_ < schedule_.max_iter && !stop_) Step();
+
+  if (spec_.param.snapshot_after_train() && !schedule_.SnapshotAt(iter_) && snapshot_iter_ != iter_) Snapshot();
+  result_.stopped = stop_;
+  if (stop_) {
+    LOG(INFO) << "Optimization stopped early.";
+  } else {
+    Finish();
+  }
+  testing_.reset();
+  result_.iteration = iter_;
+  result_.smoothed_loss = smoothed_.value();
+  return result_;
+}
+
+void Trainer::Step() {
+  if (schedule_.TestAt(iter_) && (iter_ > 0 || spec_.param.test_initialization())) {
+    TestAll();
+    if (stop_) return;
+  }
+  const Clock::time_point begun = Clock::now();
+  const double loss = ForwardBackward();
+  smoothed_.Add(loss);
+  if (DisplayNow()) LogIteration();
+  ApplyUpdate();
+  Report(loss, begun);
+  if (schedule_.SnapshotAt(iter_)) Snapshot();
+  HandleRequest();
+}
+
+void Trainer::TestAll() {
+  RunState before;
+  for (size_t i = 0; i < test_nets_.size(); ++i) {
+    if (schedule_.whole_test[i]) SeekSources(test_nets_[i].get(), 0);
+    SavePositions(TestPrefix(i), test_nets_[i].get(), &before);
+  }
+  testing_ = before;
+  result_.tests.clear();
+  for (size_t i = 0; i < test_nets_.size() && !stop_; ++i) {
+    LOG(INFO) << "Iteration " << iter_ << ", Testing net (#" << i << ")";
+    TestScores test = RunTest(test_nets_[i].get(), schedule_.test_iter[i], [this] {
+      HandleRequest();
+      return stop_;
+    });
+    test.net = static_cast<int>(i);
+    test.iteration = iter_;
+    LogTest(test, spec_.param.test_compute_loss());
+    if (options_.on_test) options_.on_test(test);
+    result_.tests.push_back(std::move(test));
+  }
+  if (!stop_) testing_.reset();
+}
+
+double Trainer::ForwardBackward() {
+  double loss = 0;
+  for (int pass = 0; pass < schedule_.iter_size; ++pass) {
+    loss += train_net_->Forward();
+    train_net_->Backward(pass > 0);
+  }
+  return loss / schedule_.iter_size;
+}
+
+void Trainer::ApplyUpdate() {
+  rate_ = policy_->Rate(iter_);
+  const bool display = DisplayNow();
+  if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
+  update_->Run(rate_, iter_, schedule_.iter_size);
+  if (display && update_->clip_scale() != 1) {
+    LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << update_->gradient_norm() << " > "
+              << spec_.param.clip_gradients() << ") by scale factor " << update_->clip_scale();
+  }
+  ++iter_;
+}
+
+bool Trainer::DisplayNow() const { return spec_.param.display() > 0 && iter_ % spec_.param.display() == 0; }
+
+void Trainer::LogIteration() {
+  const double seconds = SecondsSince(display_time_);
+  const double per_second = static_cast<double>(iter_ - display_iter_) / (seconds > 0 ? seconds : 1);
+  LOG(INFO) << "Iteration " << iter_ << " (" << per_second << " iter/s, " << seconds << "s/"
+            << spec_.param.display() << " iters), loss = " << smoothed_.value();
+  LogOutputs("Train", ReadOutputs(*train_net_));
+  display_time_ = Clock::now();
+  display_iter_ = iter_;
+}
+
+// Tells about the iteration whose update was the last.
+void Trainer::Report(double loss, Clock::time_point begun) {
+  if (finite_ && !std::isfinite(loss)) {
+    LOG(WARNING) << "Iteration " << iter_ - 1 << ": the loss is " << loss
+                 << "; the weights are likely lost from here on. A lower base_lr or clip_gradients often helps.";
+  }
+  finite_ = std::isfinite(loss);
+
+  const double wait = WaitSeconds(*train_net_);
+  if (options_.on_iteration) {
+    Progress progress;
+    progress.iteration = iter_;
+    progress.max_iter = schedule_.max_iter;
+    progress.loss = loss;
+    progress.smoothed_loss = smoothed_.value();
+    progress.rate = rate_;
+    const double seconds = SecondsSince(begun);
+    if (seconds > 0) progress.images_per_second = static_cast<double>(batch_ * schedule_.iter_size) / seconds;
+    progress.data_wait_seconds = wait - wait_seconds_;
+    options_.on_iteration(progress);
+  }
+  wait_seconds_ = wait;
+}
+
+void Trainer::HandleRequest() {
+  const Request request = options_.poll ? options_.poll() : Request::kNone;
+  const bool snapshot = request == Request::kSnapshot || request == Request::kSnapshotStop;
+  if (snapshot && snapshot_iter_ != iter_) Snapshot();
+  if (request == Request::kStop || request == Request::kSnapshotStop) stop_ = true;
+}
+
+// After max_iter iterations: the loss of the next batch, and a last test.
+void Trainer::Finish() {
+  if (DisplayNow()) {
+    smoothed_.Add(train_net_->Forward());
+    LOG(INFO) << "Iteration " << iter_ << ", loss = " << smoothed_.value();
+  }
+  if (schedule_.TestAt(iter_)) TestAll();
+  LOG(INFO) << "Optimization Done.";
+}
+
+}  // namespace doppio

@@ -1,0 +1,147 @@
+// Trains: builds the nets a solver names, runs its iterations, tests, log lines and snapshots exactly as BVLC
+// Caffe's solver does, and stops or resumes anywhere without changing the numbers.
+//
+//   Trainer trainer(LoadSolver(...), options);   // every mistake of the user shows here
+//   TrainResult result = trainer.Solve();
+#ifndef DOPPIO_SOLVERS_TRAINER_H_
+#define DOPPIO_SOLVERS_TRAINER_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/net/net.h"
+#include "core/net/params.h"
+#include "core/net/snapshot.h"
+#include "core/net/solver_spec.h"
+#include "solvers/lr_policy.h"
+#include "solvers/schedule.h"
+#include "solvers/smoothed_loss.h"
+#include "solvers/test_pass.h"
+#include "solvers/update.h"
+
+namespace doppio {
+
+// What somebody outside (a signal, a time limit) wants of the running training.
+enum class Request {
+  kNone,
+  kSnapshot,      // write one, go on
+  kStop,          // end after this iteration; a snapshot if snapshot_after_train
+  kSnapshotStop,  // end after this iteration with a snapshot
+};
+
+// After each iteration's update.
+struct Progress {
+  int64_t iteration = 0;  // updates done so far
+  int64_t max_iter = 0;
+  double loss = 0;
+  double smoothed_loss = 0;      // over average_loss iterations
+  double rate = 0;               // the learning rate of this update
+  double images_per_second = 0;  // of this iteration; 0 when no top of the net looks like a batch
+  double data_wait_seconds = 0;  // of this iteration
+};
+
+struct TrainerOptions {
+  Device* device = nullptr;  // outlives the trainer
+  DType dtype = DType::kFloat32;
+  std::string engine;            // see PlanOptions
+  std::optional<uint64_t> seed;  // instead of the solver's random_seed and the resumed run's seed
+  DataMode data = DataMode::kOpen;
+  int64_t batch = 0;  // see NetOptions
+  int data_threads = 0;
+
+  std::string resume;                // a .solverstate[.h5] to go on from
+  std::vector<std::string> weights;  // files to start from; empty: the solver's `weights`. Not with resume.
+
+  std::function<Request()> poll;  // asked once per iteration and per test batch; may be empty
+  std::function<void(const Progress&)> on_iteration;
+  std::function<void(const TestScores&)> on_test;  // after each test net
+};
+
+struct TrainResult {
+  int64_t iteration = 0;
+  bool stopped = false;      // by a request, before max_iter
+  double smoothed_loss = 0;
+  std::string state_file;    // of the last snapshot this call wrote, or ""
+  std::string model_file;
+  std::vector<TestScores> tests;  // of the last round of tests, in the order of the test nets
+};
+
+class Trainer {
+ public:
+  // Builds everything (nets, data sources, parameters, history), loads the snapshot or the weights, and checks
+  // that snapshots can be written. Throws what is wrong with the user's files.
+  Trainer(SolverSpec spec, TrainerOptions options);
+  ~Trainer();
+
+  // Iterations up to max_iter (fewer when stopped), with tests, snapshots and log lines.
+  TrainResult Solve();
+
+  // The parts, for `time`, `--dry_run` and tests.
+  Net& train_net() { return *train_net_; }
+  const std::vector<std::unique_ptr<Net>>& test_nets() const { return test_nets_; }
+  ParamStore& params() { return params_; }
+  Update& update() { return update_.value(); }
+  const Schedule& schedule() const { return schedule_; }
+  const SolverParameter& param() const { return spec_.param; }
+  int64_t iteration() const { return iter_; }
+  uint64_t seed() const { return seed_; }
+  // Rows of one batch of the train net, or 0 when it has no data top.
+  int64_t batch() const { return batch_; }
+
+  // One forward and backward of every pass of iter_size; returns the mean loss.
+  double ForwardBackward();
+  // One update with the gradients of the last ForwardBackward; counts the iteration.
+  void ApplyUpdate();
+  // Writes weights and state of now.
+  void Snapshot();
+  // All test nets, in order.
+  void TestAll();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Trainer(SolverSpec spec, TrainerOptions options, const std::optional<SolverSnapshot>& resumed);
+  std::unique_ptr<Net> MakeNet(const NetSource& source, bool train);
+  void LoadWeights(const std::string& path);
+  void Resume(const SolverSnapshot& snapshot);
+  RunState MakeRunState();
+
+  void Step();
+  bool DisplayNow() const;
+  void LogIteration();
+  void Report(double loss, Clock::time_point begun);
+  void HandleRequest();
+  void Finish();
+
+  SolverSpec spec_;
+  TrainerOptions options_;
+  uint64_t seed_ = 0;
+  ParamStore params_;
+  std::unique_ptr<Net> train_net_;
+  std::vector<std::unique_ptr<Net>> test_nets_;
+  Schedule schedule_;
+  std::optional<LrPolicy> policy_;
+  std::optional<Update> update_;
+
+  int64_t iter_ = 0;   // updates done
+  int64_t batch_ = 0;
+  double rate_ = 0;
+  SmoothedLoss smoothed_;
+  bool stop_ = false;
+  bool finite_ = true;               // the last loss was; each change for the worse is logged once
+  int64_t snapshot_iter_ = -1;       // of the last snapshot
+  std::optional<RunState> testing_;  // during tests: where the test nets' data stood before them
+  double wait_seconds_ = 0;          // of the train net's data layers, up to the last iteration
+  Clock::time_point display_time_;
+  int64_t display_iter_ = 0;
+  TrainResult result_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_SOLVERS_TRAINER_H_

@@ -1,0 +1,64 @@
+// What of a training goes into a snapshot, and how it comes back.
+#include "core/base/log.h"
+#include "core/net/weights.h"
+#include "solvers/run_state.h"
+#include "solvers/trainer.h"
+
+namespace doppio {
+
+RunState Trainer::MakeRunState() {
+  // Tests that are under way start again when the run is resumed, so their data stands where they found it.
+  RunState state;
+  if (testing_) {
+    state = *testing_;
+  } else {
+    for (size_t i = 0; i < test_nets_.size(); ++i) SavePositions(TestPrefix(i), test_nets_[i].get(), &state);
+  }
+  SavePositions("", train_net_.get(), &state);
+  state.set_seed(seed_);
+  for (float loss : smoothed_.recent()) state.add_recent_loss(loss);
+  return state;
+}
+
+void Trainer::Snapshot() {
+  const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
+  const SnapshotNames names = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5);
+  const char* kind = hdf5 ? "HDF5" : "binary proto";
+
+  LOG(INFO) << "Snapshotting to " << kind << " file " << names.model;
+  WriteWeights(names.model, hdf5, train_net_->graph(), train_net_->plan().param_index, params_,
+               spec_.param.snapshot_diff());
+
+  LOG(INFO) << "Snapshotting solver state to " << kind << " file " << names.state;
+  SolverSnapshot snapshot;
+  snapshot.iter = iter_;
+  snapshot.current_step = policy_->current_step();
+  snapshot.history = update_->ExportHistory();
+  snapshot.run_state = MakeRunState();
+  WriteState(names, std::move(snapshot));
+
+  snapshot_iter_ = iter_;
+  result_.model_file = names.model;
+  result_.state_file = names.state;
+}
+
+void Trainer::Resume(const SolverSnapshot& snapshot) {
+  LOG(INFO) << "Restoring previous solver status from " << options_.resume;
+  LoadWeights(snapshot.learned_net);
+  update_->ImportHistory(snapshot.history, options_.resume);
+  policy_->set_current_step(static_cast<int>(snapshot.current_step));
+  iter_ = snapshot.iter;
+
+  const RunState& run = snapshot.run_state;
+  if (!run.has_iter()) {
+    LOG(INFO) << options_.resume << " does not say where its data stood; going on after "
+              << iter_ * schedule_.iter_size << " batches";
+    SkipPasses(train_net_.get(), iter_ * schedule_.iter_size);
+    return;
+  }
+  RestorePositions("", run, train_net_.get());
+  for (size_t i = 0; i < test_nets_.size(); ++i) RestorePositions(TestPrefix(i), run, test_nets_[i].get());
+  for (float loss : run.recent_loss()) smoothed_.Add(loss);
+}
+
+}  // namespace doppio

@@ -1,0 +1,110 @@
+// How a training comes to its first iteration: seed, nets, schedule, history, weights.
+#include <random>
+#include <utility>
+
+#include "core/base/log.h"
+#include "core/net/weights.h"
+#include "solvers/trainer.h"
+
+namespace doppio {
+namespace {
+
+std::optional<SolverSnapshot> ReadResumed(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  return ReadSnapshot(path);
+}
+
+uint64_t ChooseSeed(const SolverParameter& param, const TrainerOptions& options,
+                    const std::optional<SolverSnapshot>& resumed) {
+  if (options.seed) return *options.seed;
+  if (param.random_seed() >= 0) return static_cast<uint64_t>(param.random_seed());
+  if (resumed && resumed->run_state.has_seed()) return resumed->run_state.seed();
+  return std::random_device()();
+}
+
+std::vector<std::string> SplitAtCommas(const std::string& text) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace
+
+Trainer::Trainer(SolverSpec spec, TrainerOptions options)
+    : Trainer(std::move(spec), options, ReadResumed(options.resume)) {}
+
+Trainer::Trainer(SolverSpec spec, TrainerOptions options, const std::optional<SolverSnapshot>& resumed)
+    : spec_(std::move(spec)),
+      options_(std::move(options)),
+      seed_(ChooseSeed(spec_.param, options_, resumed)),
+      params_(options_.device, options_.dtype, seed_),
+      smoothed_(spec_.param.average_loss()) {
+  // The solver's own fields and the folder for snapshots first: data may take long to open.
+  ErrorCollector mistakes;
+  mistakes.Try([&] { LrPolicy(spec_.param, spec_.places, spec_.param.max_iter()); });
+  mistakes.Try([&] { CheckRule(spec_.param, spec_.places); });
+  mistakes.ThrowIfAny();
+  if (spec_.param.snapshot() > 0 || spec_.param.snapshot_epoch() > 0 || spec_.param.snapshot_after_train()) {
+    CheckWritable(spec_.param.snapshot_prefix());
+  }
+
+  train_net_ = MakeNet(spec_.train, true);
+  for (const TestNetSource& test : spec_.tests) test_nets_.push_back(MakeNet(test, false));
+
+  const SourceSize source = FindSource(*train_net_);
+  batch_ = source.batch;
+  std::vector<SourceSize> test_sources;
+  for (const auto& net : test_nets_) test_sources.push_back(FindSource(*net));
+  schedule_ = MakeSchedule(spec_, source, test_sources);
+  policy_.emplace(spec_.param, spec_.places, schedule_.max_iter);
+  update_.emplace(spec_.param, spec_.places, &params_);
+
+  if (resumed) {
+    Resume(*resumed);
+    return;
+  }
+  std::vector<std::string> files = options_.weights;
+  if (files.empty()) {
+    for (const std::string& entry : spec_.param.weights()) {
+      for (const std::string& file : SplitAtCommas(entry)) files.push_back(file);
+    }
+  }
+  for (const std::string& file : files) LoadWeights(file);
+}
+
+Trainer::~Trainer() = default;
+
+std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
+  NetOptions net;
+  net.phase = train ? TRAIN : TEST;
+  net.data = options_.data;
+  net.batch = options_.batch;
+  net.seed = seed_;
+  net.data_threads = options_.data_threads;
+  NetSpec spec = MakeNetSpec(source.net, source.places, source.state, net);
+  spec.debug_info = spec.debug_info || (train && spec_.param.debug_info());
+
+  PlanOptions plan;
+  plan.device = options_.device;
+  plan.dtype = options_.dtype;
+  plan.backward = train;
+  plan.engine = options_.engine;
+  plan.keep_all = spec.debug_info;
+  return std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
+}
+
+void Trainer::LoadWeights(const std::string& path) {
+  const WeightsFile file = ReadWeights(path);
+  auto copy = [&](const Net& net) {
+    return CopyWeights(file, net.graph(), net.plan().param_index, &params_);
+  };
+  LogReport(copy(*train_net_), path);
+  // Layers that only a test net has.
+  for (const auto& net : test_nets_) copy(*net);
+}
+
+}  // namespace doppio

@@ -1,0 +1,173 @@
+#include "solvers/update.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+#include "core/base/nearest.h"
+
+namespace doppio {
+namespace {
+
+std::string Text(float value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+size_t FindRule(const SolverParameter& param, const FieldPlaces& places) {
+  const std::string& name = param.type();
+  const std::vector<std::string> names = RuleNames();
+  const auto it = std::find(names.begin(), names.end(), name);
+  if (it != names.end()) return static_cast<size_t>(it - names.begin());
+  std::string known;
+  for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
+  throw UserError(places.At("type"), "unknown solver type '" + name + "'" + DidYouMean(name, names) + "; known: " + known);
+}
+
+void CheckFields(const SolverParameter& param, const FieldPlaces& places, size_t index, ErrorCollector* errors) {
+  const std::string rule = RuleNames()[index];
+  bool momentum_allowed = true;
+  VisitRule(index, [&](auto r) { momentum_allowed = decltype(r)::kMomentum; });
+  if (!momentum_allowed && param.momentum() != 0) {
+    errors->Add(places.At("momentum"), rule + " has no momentum, but momentum is " + Text(param.momentum()) +
+                                           "; remove it or set it to 0");
+  }
+  auto in_zero_one = [&](const char* field, float value) {
+    if (!(value >= 0 && value < 1)) {
+      errors->Add(places.At(field), std::string(field) + " is " + Text(value) + "; it must be at least 0 and below 1");
+    }
+  };
+  if (rule == RmsProp::kName) in_zero_one("rms_decay", param.rms_decay());
+  if (rule == Adam::kName) {
+    in_zero_one("momentum", param.momentum());
+    in_zero_one("momentum2", param.momentum2());
+  }
+  if (rule != Sgd::kName && rule != Nesterov::kName && !(param.delta() > 0)) {
+    // Elements whose gradients are all 0, such as the padding of blocked layouts, would become 0/0.
+    errors->Add(places.At("delta"), "delta is " + Text(param.delta()) + "; it must be above 0");
+  }
+  if (param.regularization_type() != "L1" && param.regularization_type() != "L2") {
+    errors->Add(places.At("regularization_type"),
+                "unknown regularization_type '" + param.regularization_type() + "'; known: L1, L2");
+  }
+}
+
+std::vector<UpdateSlice> SlicesOf(const ParamStore& store) {
+  std::vector<UpdateSlice> slices;
+  for (int i : store.learnable()) {
+    const Param& p = store.params()[static_cast<size_t>(i)];
+    slices.push_back({p.offset, p.offset + p.value.stored(), p.trainable ? p.lr_mult : 0.0f, p.decay_mult,
+                      p.gradient});
+  }
+  std::sort(slices.begin(), slices.end(),
+            [](const UpdateSlice& a, const UpdateSlice& b) { return a.begin < b.begin; });
+  return slices;
+}
+
+}  // namespace
+
+std::vector<std::string> RuleNames() {
+  return std::apply([](auto... rule) { return std::vector<std::string>{decltype(rule)::kName...}; }, Rules());
+}
+
+void CheckRule(const SolverParameter& param, const FieldPlaces& places) {
+  ErrorCollector errors;
+  errors.Try([&] { CheckFields(param, places, FindRule(param, places), &errors); });
+  errors.ThrowIfAny();
+}
+
+Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params)
+    : params_(params), clip_(param.clip_gradients()) {
+  CheckRule(param, places);
+  const size_t rule = FindRule(param, places);
+  rule_name_ = RuleNames()[rule];
+  size_t slots = 0;
+  VisitRule(rule, [&](auto r) {
+    slots = static_cast<size_t>(decltype(r)::kSlots);
+    rate_factor_ = &decltype(r)::RateFactor;
+  });
+
+  numbers_.decay = param.weight_decay();
+  numbers_.l1 = param.regularization_type() == "L1";
+  numbers_.rule.momentum = param.momentum();
+  numbers_.rule.momentum2 = param.momentum2();
+  numbers_.rule.delta = param.delta();
+  numbers_.rule.rms_decay = param.rms_decay();
+
+  UpdateArenas arenas;
+  arenas.dtype = params->dtype();
+  arenas.size = params->arena_size();
+  arenas.values = params->values().raw;
+  arenas.grads = params->grads().raw;
+  arenas.slices = SlicesOf(*params);
+  for (size_t slot = 0; slot < slots; ++slot) {
+    history_.emplace_back(params->device(), arenas.size * ElementBytes(arenas.dtype));
+    arenas.history[slot] = history_.back().data();
+  }
+  const std::string device = Name(params->device()->kind());
+  const MakeUpdatePass* make = UpdatePasses::Get().Find(device);
+  DOPPIO_CHECK(make != nullptr, "no update is linked in for device kind " + device);
+  pass_ = (*make)(params->device(), std::move(arenas), rule);
+}
+
+void Update::Run(double rate, int64_t iteration, int iter_size) {
+  gradient_norm_ = 0;
+  clip_scale_ = 1;
+  if (clip_ >= 0) {
+    gradient_norm_ = std::sqrt(pass_->SumSquares());
+    if (gradient_norm_ > clip_) clip_scale_ = clip_ / gradient_norm_;
+  }
+  numbers_.scale = clip_scale_ / iter_size;
+  numbers_.rate = rate * rate_factor_(numbers_.rule, iteration + 1);
+  pass_->Run(numbers_);
+}
+
+int64_t Update::history_bytes() const {
+  int64_t bytes = 0;
+  for (const Buffer& slot : history_) bytes += slot.bytes();
+  return bytes;
+}
+
+Tensor Update::HistoryOf(const Param& param, size_t slot) const {
+  char* base = static_cast<char*>(history_[slot].data());
+  return Tensor(param.value, base + param.offset * ElementBytes(params_->dtype()));
+}
+
+std::vector<PlainBlob> Update::ExportHistory() const {
+  std::vector<PlainBlob> blobs;
+  for (size_t slot = 0; slot < history_.size(); ++slot) {
+    for (int i : params_->learnable()) {
+      const Param& param = params_->params()[static_cast<size_t>(i)];
+      blobs.push_back(ReadTensor(HistoryOf(param, slot), params_->device()));
+    }
+  }
+  return blobs;
+}
+
+void Update::ImportHistory(const std::vector<PlainBlob>& blobs, const std::string& file) {
+  const std::vector<int>& learnable = params_->learnable();
+  const size_t wanted = history_.size() * learnable.size();
+  if (blobs.size() != wanted) {
+    throw FileError(file + " holds " + std::to_string(blobs.size()) + " history blobs, but " + rule_name_ +
+                    " keeps " + std::to_string(wanted) + " for the " + std::to_string(learnable.size()) +
+                    " parameters of this net; go on with the net and the solver type it was written with");
+  }
+  // All are checked before any is written. Old files have other shapes of the same size.
+  for (const bool write : {false, true}) {
+    for (size_t i = 0; i < blobs.size(); ++i) {
+      const Param& param = params_->params()[static_cast<size_t>(learnable[i % learnable.size()])];
+      if (write) {
+        WriteTensor(blobs[i].data, HistoryOf(param, i / learnable.size()), params_->device());
+      } else if (static_cast<int64_t>(blobs[i].data.size()) != param.shape.count()) {
+        throw FileError(file + ": history blob " + std::to_string(i) + " has " +
+                        std::to_string(blobs[i].data.size()) + " elements, but parameter " +
+                        std::to_string(param.index) + " of layer '" + param.layer + "' is " +
+                        param.shape.ToString() + "; this is the state of another net");
+      }
+    }
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,60 @@
+// The update of all learnable parameters of a run: the rule a solver names, its history beside the parameters' arenas,
+// and one pass over them per iteration.
+#ifndef DOPPIO_SOLVERS_UPDATE_H_
+#define DOPPIO_SOLVERS_UPDATE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/net/params.h"
+#include "core/net/plain_blob.h"
+#include "core/net/prototxt.h"
+#include "proto/solver.pb.h"
+#include "solvers/apply.h"
+
+namespace doppio {
+
+class Update {
+ public:
+  // After the store's Allocate; `params` outlives the update. `param` as LoadSolver returns it. Throws all mistakes in
+  // its fields together.
+  Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params);
+
+  // Updates with the gradients that lie in the store, which are sums over iter_size passes: clip, divide by
+  // iter_size, decay, rule, write. `iteration` counts updates from 0.
+  void Run(double rate, int64_t iteration, int iter_size);
+
+  const std::string& rule() const { return rule_name_; }
+  // Of the last Run, before clipping; 0 without clip_gradients.
+  double gradient_norm() const { return gradient_norm_; }
+  // What the last Run multiplied gradients by to keep to clip_gradients; 1: nothing.
+  double clip_scale() const { return clip_scale_; }
+  int64_t history_bytes() const;
+
+  // Caffe's order: the first slot of every learnable parameter, then the second of every one.
+  std::vector<PlainBlob> ExportHistory() const;
+  // Throws FileError, naming `file`, when number or sizes do not fit these parameters.
+  void ImportHistory(const std::vector<PlainBlob>& blobs, const std::string& file);
+
+ private:
+  Tensor HistoryOf(const Param& param, size_t slot) const;
+
+  ParamStore* params_;
+  std::string rule_name_;
+  double (*rate_factor_)(const RuleScalars<double>&, int64_t) = nullptr;
+  UpdateNumbers numbers_;
+  double clip_ = -1;
+  double gradient_norm_ = 0, clip_scale_ = 1;
+  std::vector<Buffer> history_;  // one per slot
+  std::unique_ptr<UpdatePass> pass_;
+};
+
+std::vector<std::string> RuleNames();
+// What Update's constructor checks first: the rule's name and the fields it uses. Throws all mistakes together.
+void CheckRule(const SolverParameter& param, const FieldPlaces& places);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_SOLVERS_UPDATE_H_

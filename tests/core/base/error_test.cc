@@ -1,0 +1,80 @@
+#include "core/base/error.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/registry.h"
+
+namespace doppio {
+namespace {
+
+TEST(Error, StartsWithThePlaceThatIsKnown) {
+  EXPECT_STREQ(UserError({"net.prototxt", 31, 11}, "no such blob").what(),
+               "net.prototxt:31:11: no such blob");
+  EXPECT_STREQ(UserError({"net.prototxt", 31, 0}, "x").what(), "net.prototxt:31: x");
+  EXPECT_STREQ(UserError({"net.prototxt", 0, 0}, "x").what(), "net.prototxt: x");
+  EXPECT_STREQ(UserError(SourceLoc(), "x").what(), "x");
+}
+
+TEST(Error, CarriesTheExitCodeOfItsKind) {
+  EXPECT_EQ(UserError(SourceLoc(), "").code(), ExitCode::kConfig);
+  EXPECT_EQ(FileError("").code(), ExitCode::kFile);
+  EXPECT_EQ(UsageError("").code(), ExitCode::kUsage);
+  EXPECT_EQ(DeviceError("").code(), ExitCode::kDevice);
+  EXPECT_EQ(MemoryError("").code(), ExitCode::kMemory);
+}
+
+TEST(Error, GainsContextAndKeepsCodeAndPlace) {
+  const FileError inner("cannot read 'x'");
+  try {
+    RethrowWithContext(inner, {"net.prototxt", 4, 3}, "layer 'data'");
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "net.prototxt:4:3: layer 'data': cannot read 'x'");
+    EXPECT_EQ(e.code(), ExitCode::kFile);
+  }
+  const UserError placed({"list.txt", 7, 0}, "no label");
+  try {
+    RethrowWithContext(placed, {"net.prototxt", 4, 3}, "layer 'data'");
+  } catch (const Error& e) {
+    EXPECT_EQ(e.at().file, "list.txt");
+  }
+}
+
+TEST(ErrorCollector, ThrowsAllMistakesInTheOrderOfTheFile) {
+  ErrorCollector errors;
+  EXPECT_NO_THROW(errors.ThrowIfAny());
+  errors.Add({"a", 9, 1}, "later");
+  EXPECT_FALSE(errors.Try([] { throw UserError({"a", 2, 5}, "sooner"); }));
+  EXPECT_TRUE(errors.Try([] {}));
+  try {
+    errors.ThrowIfAny();
+    FAIL();
+  } catch (const ErrorList& e) {
+    EXPECT_STREQ(e.what(), "a:2:5: sooner\na:9:1: later");
+    EXPECT_EQ(e.code(), ExitCode::kConfig);
+  }
+}
+
+TEST(Check, NamesFileLineAndCondition) {
+  try {
+    DOPPIO_CHECK(1 + 1 == 3, "arithmetic");
+    FAIL();
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    EXPECT_EQ(text.find("internal error: error_test.cc:"), 0u) << text;
+    EXPECT_NE(text.find("arithmetic (1 + 1 == 3)"), std::string::npos) << text;
+    EXPECT_EQ(e.code(), ExitCode::kBug);
+  }
+}
+
+TEST(Registry, FindsNamesAndRefusesASecondOfTheSame) {
+  Registry<int>& registry = Registry<int>::Get();
+  registry.Add("b", 2);
+  registry.Add("a", 1);
+  EXPECT_EQ(*registry.Find("a"), 1);
+  EXPECT_EQ(registry.Find("c"), nullptr);
+  EXPECT_EQ(registry.Names(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_THROW(registry.Add("a", 3), Error);
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,77 @@
+#include "core/base/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+class FileTest : public testing::Test {
+ protected:
+  std::string Path(const std::string& name) { return testing::TempDir() + "/file_test_" + name; }
+};
+
+TEST_F(FileTest, WritesWholeFilesAndReadsThemBack) {
+  const std::string path = Path("whole");
+  const std::string content("a\0b\n", 4);
+  WriteFileAtomically(path, content);
+  EXPECT_EQ(ReadFile(path), content);
+  EXPECT_EQ(FileBytes(path), 4);
+  WriteFileAtomically(path, "");
+  EXPECT_EQ(ReadFile(path), "");
+}
+
+TEST_F(FileTest, AFailedWriterLeavesTheOldFileAndNoTemporary) {
+  const std::string path = Path("kept");
+  WriteFileAtomically(path, "old");
+  EXPECT_THROW(WriteFileAtomically(path,
+                                   [](const std::string& temporary) {
+                                     WriteFileAtomically(temporary, "half");
+                                     throw FileError("disk full");
+                                   }),
+               FileError);
+  EXPECT_EQ(ReadFile(path), "old");
+  EXPECT_EQ(Glob(path + ".*").size(), 0u);
+}
+
+TEST_F(FileTest, SaysWhichFileAndWhy) {
+  try {
+    ReadFile(Path("absent"));
+    FAIL();
+  } catch (const FileError& e) {
+    EXPECT_NE(std::string(e.what()).find("absent': No such file or directory"), std::string::npos)
+        << e.what();
+  }
+  try {
+    ReadFile(testing::TempDir());
+    FAIL();
+  } catch (const FileError& e) {
+    EXPECT_NE(std::string(e.what()).find("Is a directory"), std::string::npos) << e.what();
+  }
+  EXPECT_THROW(WriteFileAtomically(Path("no") + "/such/folder", "x"), FileError);
+}
+
+TEST_F(FileTest, GlobSortsAndKeepsPlainPaths) {
+  for (const char* name : {"g_2.bin", "g_1.bin"}) WriteFileAtomically(Path(name), "");
+  EXPECT_EQ(Glob(Path("g_*.bin")), (std::vector<std::string>{Path("g_1.bin"), Path("g_2.bin")}));
+  EXPECT_EQ(Glob(Path("plain")), std::vector<std::string>{Path("plain")});
+  EXPECT_TRUE(Glob(Path("nothing*")).empty());
+}
+
+TEST(Names, FolderAndSuffix) {
+  EXPECT_EQ(DirName("models/lenet/net.prototxt"), "models/lenet/");
+  EXPECT_EQ(DirName("net.prototxt"), "");
+  EXPECT_TRUE(EndsWith("a.caffemodel.h5", ".h5"));
+  EXPECT_FALSE(EndsWith("h5", ".h5"));
+}
+
+TEST(Crc32c, GivesTheCheckValueOfItsStandard) {
+  EXPECT_EQ(Crc32c("123456789", 9), 0xe3069283u);
+  EXPECT_EQ(Crc32c("6789", 4, Crc32c("12345", 5)), 0xe3069283u);
+}
+
+}  // namespace
+}  // namespace doppio

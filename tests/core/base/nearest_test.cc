@@ -1,0 +1,29 @@
+#include "core/base/nearest.h"
+
+#include <gtest/gtest.h>
+
+namespace doppio {
+namespace {
+
+TEST(EditDistance, CountsInsertionsDeletionsSubstitutionsAndSwaps) {
+  EXPECT_EQ(EditDistance("relu", "relu"), 0);
+  EXPECT_EQ(EditDistance("ReLU", "relu"), 0);
+  EXPECT_EQ(EditDistance("kernal_size", "kernel_size"), 1);
+  EXPECT_EQ(EditDistance("Convolutoin", "Convolution"), 1);
+  EXPECT_EQ(EditDistance("", "abc"), 3);
+  EXPECT_EQ(EditDistance("kitten", "sitting"), 3);
+}
+
+TEST(Nearest, TakesTheClosestWithinAThirdOfTheName) {
+  EXPECT_EQ(Nearest("Convolutoin", {"Pooling", "Convolution", "Deconvolution"}), "Convolution");
+  EXPECT_EQ(Nearest("xyz", {"Pooling", "Convolution"}), "");
+  EXPECT_EQ(Nearest("ip_1", {"ip1", "ip2", "conv1"}), "ip1");
+}
+
+TEST(DidYouMean, IsEmptyWithoutACandidate) {
+  EXPECT_EQ(DidYouMean("MAXX", {"MAX", "AVE"}), "; did you mean 'MAX'?");
+  EXPECT_EQ(DidYouMean("zzzz", {"MAX", "AVE"}), "");
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,47 @@
+#include "core/device/device.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace doppio {
+namespace {
+
+TEST(CpuDevice, GivesZeroedAlignedMemoryAndTakesItBack) {
+  std::unique_ptr<Device> device = MakeCpuDevice();
+  for (int64_t bytes : {1, 100, 5000, 3 << 20}) {
+    void* memory = device->Allocate(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % 64, 0u);
+    const char* p = static_cast<char*>(memory);
+    for (int64_t i = 0; i < bytes; ++i) ASSERT_EQ(p[i], 0);
+    std::memset(memory, 1, static_cast<size_t>(bytes));
+    device->Free(memory);
+    EXPECT_EQ(device->bytes_in_use(), 0);
+    // The same block comes back, zeroed again.
+    void* again = device->Allocate(bytes);
+    EXPECT_EQ(again, memory);
+    EXPECT_EQ(static_cast<char*>(again)[bytes - 1], 0);
+    device->Free(again);
+  }
+  EXPECT_GE(device->peak_bytes(), 3 << 20);
+}
+
+TEST(CpuDevice, SaysWhenTheHostHasNoMemoryLeft) {
+  std::unique_ptr<Device> device = MakeCpuDevice();
+  EXPECT_THROW(device->Allocate(int64_t{1} << 60), MemoryError);
+}
+
+TEST(Buffer, FreesWhatItOwnsOnce) {
+  std::unique_ptr<Device> device = MakeCpuDevice();
+  {
+    Buffer a(device.get(), 1000);
+    Buffer b = std::move(a);
+    EXPECT_EQ(a.data(), nullptr);
+    EXPECT_NE(b.data(), nullptr);
+    b = Buffer(device.get(), 10);
+  }
+  EXPECT_EQ(device->bytes_in_use(), 0);
+}
+
+}  // namespace
+}  // namespace doppio

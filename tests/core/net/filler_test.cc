@@ -1,0 +1,173 @@
+#include "core/net/filler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/net/prototxt.h"
+
+namespace doppio {
+namespace {
+
+template <class T = float>
+std::vector<T> Filled(const std::string& text, const Shape& shape, uint64_t stream = 7) {
+  FillerParameter filler;
+  ParseText(text, "filler", &filler);
+  std::vector<T> values(static_cast<size_t>(std::max<int64_t>(1, shape.count())), T(-99));
+  const DType type = sizeof(T) == 8 ? DType::kFloat64 : DType::kFloat32;
+  Fill(filler, shape, 1, stream, Tensor({shape, type, Layout()}, values.data()));
+  return values;
+}
+
+std::string MistakeOf(const std::string& text, const Shape& shape) {
+  FillerParameter filler;
+  ParseText(text, "filler", &filler);
+  try {
+    CheckFiller(filler, shape);
+  } catch (const UserError& e) {
+    EXPECT_FALSE(e.at().known());
+    return e.what();
+  }
+  return "";
+}
+
+struct Moments {
+  double mean, variance, min, max;
+};
+
+Moments MomentsOf(const std::vector<float>& values) {
+  double sum = 0, squares = 0;
+  for (float v : values) {
+    sum += v;
+    squares += static_cast<double>(v) * v;
+  }
+  const double n = static_cast<double>(values.size());
+  return {sum / n, squares / n - sum * sum / n / n, *std::min_element(values.begin(), values.end()),
+          *std::max_element(values.begin(), values.end())};
+}
+
+constexpr int64_t kMany = 200000;
+
+TEST(Filler, ConstantIsZeroUnlessSaid) {
+  EXPECT_EQ(Filled("", {3}), (std::vector<float>{0, 0, 0}));
+  EXPECT_EQ(Filled("type: 'constant' value: -2.5", {1, 2}), (std::vector<float>{-2.5, -2.5}));
+}
+
+TEST(Filler, UniformHasTheMomentsOfItsInterval) {
+  const Moments m = MomentsOf(Filled("type: 'uniform' min: -1 max: 3", {kMany}));
+  EXPECT_GE(m.min, -1);
+  EXPECT_LT(m.max, 3);
+  EXPECT_NEAR(m.mean, 1, 0.02);
+  EXPECT_NEAR(m.variance, 16.0 / 12, 0.02);
+}
+
+TEST(Filler, GaussianHasMeanAndDeviation) {
+  const Moments m = MomentsOf(Filled("type: 'gaussian' mean: 2 std: 0.5", {kMany}));
+  EXPECT_NEAR(m.mean, 2, 0.01);
+  EXPECT_NEAR(m.variance, 0.25, 0.005);
+  EXPECT_LT(m.min, 0.3);  // 3.4 deviations
+  EXPECT_GT(m.max, 3.7);
+}
+
+TEST(Filler, SparseGaussianKeepsTheGivenNumberPerOutput) {
+  // 5 of 20 outputs are connected to each input, on average.
+  const std::vector<float> values = Filled("type: 'gaussian' std: 1 sparse: 5", {20, 10000});
+  const auto zeros = std::count(values.begin(), values.end(), 0.0f);
+  EXPECT_NEAR(static_cast<double>(zeros) / 200000, 0.75, 0.01);
+  // Independent of the values: those kept are still normal.
+  EXPECT_NEAR(MomentsOf(values).variance, 0.25, 0.01);
+}
+
+TEST(Filler, PositiveUnitballRowsSumToOne) {
+  const std::vector<float> values = Filled("type: 'positive_unitball'", {3, 5, 7});
+  for (size_t row = 0; row < 3; ++row) {
+    double sum = 0;
+    for (size_t i = 0; i < 35; ++i) {
+      EXPECT_GE(values[row * 35 + i], 0);
+      sum += values[row * 35 + i];
+    }
+    EXPECT_NEAR(sum, 1, 1e-5);
+  }
+}
+
+TEST(Filler, XavierBoundFollowsTheFan) {
+  // Fan in 30*40 = 1200 per output, fan out 200*40/... = count / channels = 8000.
+  const Shape shape{200, 30, 8, 5};
+  const struct {
+    const char* norm;
+    double fan;
+  } cases[] = {{"", 1200}, {"variance_norm: FAN_OUT", 8000}, {"variance_norm: AVERAGE", 4600}};
+  for (const auto& c : cases) {
+    const Moments m = MomentsOf(Filled(std::string("type: 'xavier' ") + c.norm, shape));
+    const double bound = std::sqrt(3 / c.fan);
+    EXPECT_GE(m.min, -bound);
+    EXPECT_LE(m.max, bound);
+    EXPECT_GT(m.max, 0.999 * bound);
+    EXPECT_NEAR(m.variance * c.fan, 1, 0.02);
+  }
+}
+
+TEST(Filler, MsraVarianceIsTwoByFan) {
+  EXPECT_NEAR(MomentsOf(Filled("type: 'msra'", {200, 30, 8, 5})).variance * 1200, 2, 0.04);
+  EXPECT_NEAR(MomentsOf(Filled("type: 'msra' variance_norm: FAN_OUT", {200, 1000})).variance * 200,
+              2, 0.04);
+}
+
+TEST(Filler, OneAxisHasItsCountAsFanOut) {
+  const Moments m = MomentsOf(Filled("type: 'xavier' variance_norm: FAN_OUT", {kMany}));
+  EXPECT_NEAR(m.max, std::sqrt(3.0 / kMany), 1e-5);
+}
+
+TEST(Filler, BilinearEvenKernel) {
+  // 4x4: f = 2, c = 0.75: the triangle is 1/4, 3/4, 3/4, 1/4.
+  const float t[] = {0.25f, 0.75f, 0.75f, 0.25f};
+  const std::vector<float> values = Filled("type: 'bilinear'", {2, 1, 4, 4});
+  for (size_t i = 0; i < 32; ++i) EXPECT_FLOAT_EQ(values[i], t[i % 4] * t[i / 4 % 4]) << i;
+}
+
+TEST(Filler, BilinearOddKernel) {
+  // 3x3: f = 2, c = (2*2 - 1 - 0) / 4 = 0.75 as Caffe computes it: 1/4, 3/4, 3/4.
+  const float even_f[] = {0.25f, 0.75f, 0.75f};
+  std::vector<float> values = Filled("type: 'bilinear'", {1, 1, 3, 3});
+  for (size_t i = 0; i < 9; ++i) EXPECT_FLOAT_EQ(values[i], even_f[i % 3] * even_f[i / 3]) << i;
+  // 5x5: f = 3, c = (6 - 1 - 1) / 6 = 2/3: 1/3, 2/3, 1, 2/3, 1/3.
+  const float odd_f[] = {1 / 3.f, 2 / 3.f, 1, 2 / 3.f, 1 / 3.f};
+  values = Filled("type: 'bilinear'", {1, 1, 5, 5});
+  for (size_t i = 0; i < 25; ++i) EXPECT_NEAR(values[i], odd_f[i % 5] * odd_f[i / 5], 1e-6) << i;
+}
+
+TEST(Filler, DoubleGetsTheFloatValues) {
+  for (const char* text : {"type: 'uniform' min: -3", "type: 'gaussian' sparse: 2", "type: 'msra'",
+                           "type: 'positive_unitball'", "type: 'bilinear'"}) {
+    const std::vector<float> narrow = Filled<float>(text, {5, 3, 4, 4});
+    const std::vector<double> wide = Filled<double>(text, {5, 3, 4, 4});
+    for (size_t i = 0; i < narrow.size(); ++i)
+      EXPECT_EQ(static_cast<double>(narrow[i]), wide[i]) << text;
+  }
+}
+
+TEST(Filler, StreamsDifferAndRepeat) {
+  EXPECT_EQ(Filled("type: 'uniform'", {33}, 1), Filled("type: 'uniform'", {33}, 1));
+  EXPECT_NE(Filled("type: 'uniform'", {33}, 1), Filled("type: 'uniform'", {33}, 2));
+}
+
+TEST(Filler, EmptyShapesAreLeftAlone) {
+  EXPECT_EQ(Filled("type: 'xavier'", {0, 3}), std::vector<float>{-99});
+  EXPECT_EQ(Filled("type: 'positive_unitball'", {3, 0}), std::vector<float>{-99});
+}
+
+TEST(Filler, MistakesSayWhatToDo) {
+  EXPECT_NE(MistakeOf("type: 'xaviar'", {3}).find("did you mean 'xavier'?"), std::string::npos);
+  EXPECT_NE(MistakeOf("type: 'bilinear'", {1, 1, 3, 4}).find("1x1x3x4"), std::string::npos);
+  EXPECT_NE(MistakeOf("type: 'uniform' min: 2", {3}).find("greater than max"), std::string::npos);
+  EXPECT_NE(MistakeOf("type: 'xavier' sparse: 2", {3}).find("remove `sparse`"), std::string::npos);
+  EXPECT_NE(MistakeOf("type: 'gaussian' sparse: 4", {3, 9}).find("more than the outputs of 3x9"),
+            std::string::npos);
+  EXPECT_EQ(MistakeOf("type: 'gaussian' sparse: 3", {3, 9}), "");
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,139 @@
+#include "core/net/graph.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/testing/layer_case.h"
+
+namespace doppio {
+namespace {
+
+constexpr char kInput[] =
+    "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
+    "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 } } }\n";
+
+std::string Ip(const std::string& name, const std::string& bottom, const std::string& more = "") {
+  return "layer { name: '" + name + "' type: 'InnerProduct' bottom: '" + bottom + "' top: '" + name +
+         "' inner_product_param { num_output: 5 } " + more + " }\n";
+}
+
+std::string Loss(const std::string& bottom, const std::string& more = "") {
+  return "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: '" + bottom +
+         "' bottom: 'y' top: 'loss' " + more + " }\n";
+}
+
+std::string MistakesOf(const std::string& text) {
+  try {
+    GraphFromText(text);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kConfig);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Graph, ResolvesNamesShapesAndParameters) {
+  const Graph graph = GraphFromText(kInput + Ip("a", "x") + Ip("b", "a") + Loss("b"));
+  ASSERT_EQ(graph.nodes.size(), 4u);
+  EXPECT_EQ(graph.edges[static_cast<size_t>(graph.FindEdge("b"))].shape, (Shape{4, 5}));
+  ASSERT_EQ(graph.params.size(), 4u);
+  EXPECT_EQ(graph.params[0].shape, (Shape{5, 3}));
+  EXPECT_EQ(graph.params[3].shape, (Shape{5}));
+  ASSERT_EQ(graph.outputs.size(), 1u);
+  EXPECT_EQ(graph.edges[static_cast<size_t>(graph.outputs[0])].loss_weight, 1);
+}
+
+TEST(Graph, GivesAnInPlaceBlobANewVersion) {
+  const Graph graph = GraphFromText(
+      kInput + Ip("a", "x") + "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'a' }\n" + Loss("a"));
+  const int last = graph.FindEdge("a");
+  EXPECT_EQ(graph.edges[static_cast<size_t>(last)].producer, 2);
+  EXPECT_EQ(graph.nodes[3].bottoms[0], last);
+  EXPECT_NE(graph.nodes[2].bottoms[0], last);
+}
+
+TEST(Graph, BackPropagatesOnlyWhereSomethingLearnsUnderALoss) {
+  const Graph graph = GraphFromText(kInput + Ip("a", "x") + Ip("dead", "a") + Loss("a"));
+  EXPECT_TRUE(graph.nodes[1].backward);
+  EXPECT_FALSE(graph.nodes[1].bottom_gradient[0]) << "the input learns nothing";
+  EXPECT_TRUE(graph.nodes[1].param_gradient[0]);
+  EXPECT_FALSE(graph.nodes[2].backward) << "no loss depends on it";
+  EXPECT_FALSE(graph.nodes[3].bottom_gradient[1]) << "a label";
+}
+
+TEST(Graph, PropagateDownCutsAndForceBackwardForces) {
+  const Graph cut =
+      GraphFromText(kInput + Ip("a", "x") + Ip("b", "a", "propagate_down: false") + Loss("b"));
+  EXPECT_FALSE(cut.nodes[1].backward);
+  EXPECT_TRUE(cut.nodes[2].param_gradient[0]);
+  const Graph frozen = GraphFromText(kInput + Ip("a", "x", "param { lr_mult: 0 } param { lr_mult: 0 }") +
+                                     Loss("a"));
+  EXPECT_FALSE(frozen.nodes[1].backward);
+  const Graph forced = GraphFromText("force_backward: true\n" + std::string(kInput) +
+                                     Ip("a", "x", "param { lr_mult: 0 } param { lr_mult: 0 }") +
+                                     Loss("a"));
+  EXPECT_TRUE(forced.nodes[1].bottom_gradient[0]);
+  EXPECT_TRUE(forced.nodes[1].param_gradient[0]);
+}
+
+TEST(Graph, SharesParametersByName) {
+  const Graph graph = GraphFromText(
+      kInput + Ip("a", "x", "param { name: 'w' }") +
+      "layer { name: 'b' type: 'InnerProduct' bottom: 'x' top: 'b' inner_product_param { num_output: 5 }"
+      " param { name: 'w' lr_mult: 3 } }\n");
+  EXPECT_EQ(graph.params.size(), 3u);
+  EXPECT_EQ(graph.nodes[1].params[0], graph.nodes[2].params[0]);
+  EXPECT_EQ(graph.params[0].uses, 2);
+  EXPECT_EQ(graph.params[0].lr_mult, 3) << "only the later user names it, so it takes effect";
+}
+
+TEST(Graph, RefusesConflictsBetweenSharers) {
+  const std::string shape = MistakesOf(kInput + Ip("a", "x", "param { name: 'w' }") +
+                                       Ip("b", "a", "param { name: 'w' }"));
+  EXPECT_NE(shape.find("'w' is shared with layer 'a' (line 3), where its shape is 5x3, not 5x5"),
+            std::string::npos) << shape;
+  const std::string mult = MistakesOf(kInput + Ip("a", "x", "param { name: 'w' lr_mult: 1 }") +
+                                      Ip("b", "x", "param { name: 'w' lr_mult: 2 }"));
+  EXPECT_NE(mult.find("lr_mult is"), std::string::npos) << mult;
+}
+
+TEST(Graph, ReportsAllMistakesOfANetWithTheirPlaces) {
+  const std::string text = MistakesOf(kInput + Ip("conv1", "x") + Ip("b", "cnov1") +
+                                      "layer { name: 'c' type: 'Relu6' bottom: 'b' top: 'c' }\n" +
+                                      "layer { name: 'd' type: 'ReLU' bottom: 'x' top: 'b' }\n");
+  EXPECT_NE(text.find("net.prototxt:4:"), std::string::npos) << text;
+  EXPECT_NE(text.find("bottom 'cnov1' is made by no layer above; did you mean 'conv1' (line 3)?"),
+            std::string::npos) << text;
+  EXPECT_NE(text.find("unknown type 'Relu6'; did you mean 'ReLU'?"), std::string::npos) << text;
+  EXPECT_NE(text.find("top 'b' is already made by layer 'b' (line 4)"), std::string::npos) << text;
+}
+
+TEST(Graph, PointsAtALayerBelowThatMakesTheBottom) {
+  const std::string text = MistakesOf(kInput + Ip("a", "b") + Ip("b", "x"));
+  EXPECT_NE(text.find("only by layer 'b' (line 4); move that layer up"), std::string::npos) << text;
+}
+
+TEST(Graph, ChecksHowManyBottomsTopsWeightsAndFlagsAreGiven) {
+  EXPECT_NE(MistakesOf(std::string(kInput) +
+                       "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'x' top: 'l' }\n")
+                .find("bottom(s), got 1"),
+            std::string::npos);
+  EXPECT_NE(MistakesOf(kInput + Ip("a", "x", "propagate_down: true propagate_down: true"))
+                .find("propagate_down is given 2 times for 1 bottoms"),
+            std::string::npos);
+  EXPECT_NE(MistakesOf(kInput + Ip("a", "x", "loss_weight: 1 loss_weight: 2"))
+                .find("loss_weight is given 2 times for 1 tops"),
+            std::string::npos);
+  EXPECT_NE(MistakesOf(kInput + Ip("a", "x", "param {} param {} param {}"))
+                .find("param is given 3 times, the layer has 2 parameter(s)"),
+            std::string::npos);
+}
+
+TEST(Graph, RefusesToLearnThroughALayerWithoutAGradient) {
+  const std::string text = MistakesOf(kInput + Ip("a", "x") +
+                                      "layer { name: 't' type: 'Threshold' bottom: 'a' top: 't' }\n" +
+                                      Loss("t"));
+  EXPECT_NE(text.find("Threshold has no gradient"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace doppio

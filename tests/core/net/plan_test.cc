@@ -1,0 +1,171 @@
+// Memory and layouts: whatever the plan shares, the numbers are those of a net that shares nothing.
+#include "core/net/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/random.h"
+#include "core/math/dnnl.h"
+#include "core/net/net.h"
+#include "tests/testing/layer_case.h"
+
+namespace doppio {
+namespace {
+
+struct Built {
+  std::unique_ptr<Device> device = MakeCpuDevice();
+  std::unique_ptr<ParamStore> store;
+  std::unique_ptr<Net> net;
+  double loss = 0;
+  std::vector<float> gradients;
+};
+
+Built Train(const std::string& text, bool keep_all, const std::string& engine = "", int passes = 2) {
+  Built built;
+  PlanOptions options;
+  options.device = built.device.get();
+  options.backward = true;
+  options.keep_all = keep_all;
+  options.engine = engine;
+  built.store = std::make_unique<ParamStore>(built.device.get(), DType::kFloat32, 5);
+  built.net = std::make_unique<Net>(GraphFromText(text), options, built.store.get());
+  const std::vector<Tensor>& inputs = built.net->plan().tensors[0].tops;
+  const doppio::Random random(1, 2);
+  for (int64_t i = 0; i < inputs[0].count(); ++i) {
+    inputs[0].data<float>()[i] = random.Normal(0, static_cast<uint64_t>(i));
+  }
+  for (int64_t i = 0; i < inputs[1].count(); ++i) {
+    inputs[1].data<float>()[i] = static_cast<float>(random.Below(3, 1, static_cast<uint64_t>(i)));
+  }
+  // Twice, so that what the first pass left in the arena cannot matter.
+  for (int pass = 0; pass < passes; ++pass) {
+    built.loss = built.net->Forward();
+    built.net->Backward(false);
+  }
+  for (const Param& param : built.store->params()) {
+    if (!param.gradient && !param.grad) continue;
+    std::vector<float> plain(static_cast<size_t>(param.shape.count()));
+    CopyTensor(param.grad, Tensor({param.shape, DType::kFloat32, Layout()}, plain.data()));
+    built.gradients.insert(built.gradients.end(), plain.begin(), plain.end());
+  }
+  return built;
+}
+
+void ExpectSame(const std::string& text) {
+  const Built kept = Train(text, true, "reference"), planned = Train(text, false, "reference");
+  EXPECT_EQ(kept.loss, planned.loss);
+  ASSERT_EQ(kept.gradients.size(), planned.gradients.size());
+  for (size_t i = 0; i < kept.gradients.size(); ++i) {
+    ASSERT_EQ(kept.gradients[i], planned.gradients[i]) << i;
+  }
+  EXPECT_LT(planned.net->plan().memory.activations, kept.net->plan().memory.activations);
+  const Built fast = Train(text, false);
+  EXPECT_NEAR(fast.loss, kept.loss, 1e-4 * std::max(1.0, kept.loss));
+  float largest = 0;
+  for (float g : kept.gradients) largest = std::max(largest, std::fabs(g));
+  for (size_t i = 0; i < kept.gradients.size(); ++i) {
+    ASSERT_NEAR(kept.gradients[i], fast.gradients[i], 1e-4 * largest) << i;
+  }
+}
+
+constexpr char kInput[] =
+    "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
+    "  input_param { shape { dim: 2 dim: 3 dim: 9 dim: 9 } shape { dim: 2 } } }\n";
+
+std::string Layer(const std::string& name, const std::string& type, const std::string& bottom,
+                  const std::string& top, const std::string& more = "") {
+  return "layer { name: '" + name + "' type: '" + type + "' bottom: '" + bottom + "' top: '" + top +
+         "' " + more + " }\n";
+}
+
+std::string Conv(const std::string& name, const std::string& bottom, int outputs) {
+  return Layer(name, "Convolution", bottom, name,
+               "convolution_param { num_output: " + std::to_string(outputs) +
+                   " kernel_size: 3 pad: 1 weight_filler { type: 'xavier' }"
+                   " bias_filler { type: 'uniform' min: -0.1 max: 0.1 } }");
+}
+
+std::string Classifier(const std::string& bottom) {
+  return Layer("ip", "InnerProduct", bottom, "ip",
+               "inner_product_param { num_output: 3 weight_filler { type: 'xavier' } }") +
+         "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'y' top: 'loss' }\n";
+}
+
+TEST(Plan, KeepsTheNumbersOfInPlaceChains) {
+  // AlexNet's fc6: ReLU keeps its top, Dropout would overwrite it.
+  ExpectSame(kInput + Conv("c1", "x", 17) + Layer("r1", "ReLU", "c1", "c1") +
+             Layer("d1", "Dropout", "c1", "c1") + Conv("c2", "c1", 5) +
+             Layer("s2", "Sigmoid", "c2", "c2") + Layer("t2", "TanH", "c2", "c2") + Classifier("c2"));
+}
+
+TEST(Plan, KeepsTheNumbersOfBranches) {
+  ExpectSame(kInput + Conv("c1", "x", 8) + Layer("r1", "ReLU", "c1", "r1") + Conv("a", "r1", 8) +
+             Conv("b", "r1", 8) +
+             "layer { name: 'sum' type: 'Eltwise' bottom: 'a' bottom: 'b' bottom: 'r1' top: 'sum' }\n" +
+             Layer("r2", "ReLU", "sum", "sum") +
+             "layer { name: 'cat' type: 'Concat' bottom: 'sum' bottom: 'r1' bottom: 'b' top: 'cat' }\n" +
+             Layer("p", "Pooling", "cat", "p", "pooling_param { kernel_size: 3 stride: 2 }") +
+             Classifier("p"));
+}
+
+TEST(Plan, KeepsTheNumbersOfViewsAndSharedParameters) {
+  ExpectSame(kInput + Conv("c1", "x", 3) +
+             "layer { name: 'c2' type: 'Convolution' bottom: 'c1' top: 'c2' param { name: 'w' }"
+             " convolution_param { num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"
+             "layer { name: 'c3' type: 'Convolution' bottom: 'c2' top: 'c3' param { name: 'w' }"
+             " convolution_param { num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"
+             "layer { name: 'split' type: 'Split' bottom: 'c3' top: 's1' top: 's2' }\n" +
+             Layer("f1", "Flatten", "s1", "f1") +
+             Layer("f2", "Reshape", "s2", "f2", "reshape_param { shape { dim: 0 dim: -1 } }") +
+             Layer("sq", "Power", "f1", "sq", "power_param { power: 2 }") +
+             "layer { name: 'sum' type: 'Eltwise' bottom: 'sq' bottom: 'f2' top: 'sum' }\n" +
+             Classifier("sum"));
+}
+
+TEST(Plan, KeepsTheNumbersOfLossesOnTheWay) {
+  ExpectSame(kInput + Conv("c1", "x", 4) +
+             Layer("a", "AbsVal", "c1", "a", "loss_weight: 0.01") + Conv("c2", "a", 4) + Classifier("c2"));
+}
+
+TEST(Plan, SaysWhichInPlaceWritesGotTheirOwnMemory) {
+  const Built built = Train(kInput + Conv("c1", "x", 4) + Layer("s", "Sigmoid", "c1", "c1") +
+                              Layer("p", "Power", "c1", "c1", "power_param { power: 2 }") +
+                              Classifier("c1"),
+                          false, "reference");
+  ASSERT_EQ(built.net->plan().notes.size(), 1u);
+  EXPECT_NE(built.net->plan().notes[0].find("layer 'p' works in place"), std::string::npos);
+}
+
+TEST(Plan, OrdersTheArenaByWhenBackwardFinishes) {
+  const Built built = Train(kInput + Conv("c1", "x", 4) + Conv("c2", "c1", 4) + Classifier("c2"), false);
+  const std::vector<Param>& params = built.store->params();
+  ASSERT_EQ(params.size(), 6u);   // Caffe's order: c1, c2, ip
+  EXPECT_LT(params[4].offset, params[2].offset);
+  EXPECT_LT(params[2].offset, params[0].offset);
+  EXPECT_LT(params[0].offset, params[1].offset) << "weight before bias";
+  for (const Param& param : params) EXPECT_EQ(param.offset % 64, 0);
+  std::vector<int> ready;
+  for (const PlanStep& step : built.net->plan().backward) {
+    ready.insert(ready.end(), step.ready.begin(), step.ready.end());
+  }
+  EXPECT_EQ(ready, (std::vector<int>{4, 5, 2, 3, 0, 1}));
+}
+
+TEST(Plan, AccumulatesGradientsOverPasses) {
+  const std::string text = kInput + Conv("c1", "x", 4) + Classifier("c1");
+  Built once = Train(text, false);
+  Built twice = Train(text, false);
+  twice.net->Forward();
+  twice.net->Backward(true);
+  for (const Param& param : twice.store->params()) {
+    const Param& single = once.store->param(static_cast<int>(&param - &twice.store->params()[0]));
+    for (int64_t i = 0; i < param.grad.stored(); ++i) {
+      ASSERT_NEAR(param.grad.data<float>()[i], 2 * single.grad.data<float>()[i], 1e-5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,213 @@
+#include "core/net/prototxt.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/base/file.h"
+#include "core/net/text_check.h"
+#include "proto/net.pb.h"
+#include "proto/solver.pb.h"
+
+namespace doppio {
+namespace {
+
+using testing::ElementsAre;
+
+// What a parse complains of, one line each, as the user sees it.
+template <class Message>
+std::vector<std::string> Mistakes(const std::string& text) {
+  Message message;
+  try {
+    ParseText(text, "f", &message);
+  } catch (const ErrorList& list) {
+    std::vector<std::string> lines;
+    for (const Error& error : list.errors()) lines.push_back(error.what());
+    return lines;
+  } catch (const Error& error) {
+    return {error.what()};
+  }
+  return {};
+}
+
+std::vector<std::string> NetMistakes(const std::string& text) {
+  return Mistakes<NetParameter>(text);
+}
+
+TEST(ParseText, NamesUnknownFieldAtItsOwnPlace) {
+  EXPECT_THAT(
+      NetMistakes("layer {\n  convolution_param {\n    kernal_size: 5\n  }\n}\n"),
+      ElementsAre("f:3:5: unknown field 'kernal_size' in ConvolutionParameter; did you mean "
+                  "'kernel_size'?"));
+}
+
+TEST(ParseText, ReportsAllMistakesInOnePass) {
+  EXPECT_THAT(NetMistakes("layer { nam: \"a\" }\n"
+                          "layer { pooling_param { pool: MAXX stride: 1.5 pad: -1 } }\n"
+                          "layer { type: Pooling top: 5 propagate_down: yes }\n"
+                          "layer { loss_weight: \"1\" loss_weight: 0x10 }\n"),
+              ElementsAre("f:1:9: unknown field 'nam' in LayerParameter; did you mean 'name'?",
+                          "f:2:31: 'MAXX' is not a value of pool (MAX, AVE, STOCHASTIC); did you "
+                          "mean 'MAX'?",
+                          "f:2:44: stride wants a non-negative integer, got 1.5",
+                          "f:2:53: pad wants a non-negative integer, got -1",
+                          "f:3:15: type wants a string in quotes, got Pooling",
+                          "f:3:28: top wants a string in quotes, got 5",
+                          "f:3:46: propagate_down wants true or false, got yes",
+                          "f:4:22: loss_weight wants a number, got \"1\"",
+                          "f:4:39: loss_weight wants a decimal number, got 0x10"));
+}
+
+TEST(ParseText, ChecksTheRangeOfIntegers) {
+  EXPECT_THAT(Mistakes<SolverParameter>("max_iter: 2147483648 random_seed: -9223372036854775808"),
+              ElementsAre("f:1:11: max_iter is at most 2147483647, got 2147483648"));
+  EXPECT_THAT(Mistakes<SolverParameter>("display: -2147483649"),
+              ElementsAre("f:1:10: display is at least -2147483648, got -2147483649"));
+}
+
+TEST(ParseText, RefusesASingularFieldGivenTwice) {
+  EXPECT_THAT(Mistakes<SolverParameter>("base_lr: 1\nbase_lr: 2\n"),
+              ElementsAre("f:2:1: 'base_lr' is given twice; the first is at line 1"));
+  EXPECT_THAT(NetMistakes("layer { pooling_param { pad: 1 }\n pooling_param { stride: 2 } }"),
+              ElementsAre("f:2:2: 'pooling_param' is given twice; the first is at line 1"));
+}
+
+TEST(ParseText, FindsWhereABraceIsMissing) {
+  EXPECT_THAT(
+      NetMistakes("layer {\n  name: \"a\"\n  pooling_param {\n    pad: 1\n}\n"
+                  "layer { nam: \"b\" }\n"),
+      ElementsAre("f:6:1: missing '}' before 'layer', which is a field of NetParameter, not "
+                  "of LayerParameter",
+                  "f:6:9: unknown field 'nam' in LayerParameter; did you mean 'name'?"));
+  EXPECT_THAT(NetMistakes("name: \"n\"\nlayer {\n  name: \"a\"\n"),
+              ElementsAre("f:2:7: this '{' is never closed"));
+}
+
+TEST(ParseText, FindsABraceTooMany) {
+  EXPECT_THAT(NetMistakes("layer {\n}\n}\n"),
+              ElementsAre("f:3:1: this '}' closes nothing: it is one too many"));
+  EXPECT_THAT(NetMistakes("layer {\n name: \"a\" }\n top: \"t\"\n}\n"),
+              ElementsAre("f:3:2: unknown field 'top' in NetParameter; LayerParameter, closed at "
+                          "line 2, has one",
+                          "f:4:1: this '}' closes nothing: it is one too many"));
+  EXPECT_THAT(NetMistakes("layer < name: \"a\" }"),
+              ElementsAre("f:1:19: expected '>' to close the '<' of line 1, got '}'"));
+}
+
+TEST(ParseText, SaysWhichMessageAroundHasTheField) {
+  EXPECT_THAT(NetMistakes("layer { convolution_param { bottom: \"a\" } }"),
+              ElementsAre("f:1:29: unknown field 'bottom' in ConvolutionParameter; LayerParameter "
+                          "around it has one"));
+}
+
+TEST(ParseText, FindsMissingColonsAndValues) {
+  EXPECT_THAT(NetMistakes("layer { name \"a\"\n pooling_param { pad:\n stride: 2 kernel_size } }"),
+              ElementsAre("f:1:14: missing ':' between 'name' and its value",
+                          "f:2:18: 'pad' has no value", "f:3:12: 'kernel_size' has no value"));
+}
+
+TEST(ParseText, TellsMessagesFromValues) {
+  EXPECT_THAT(NetMistakes("layer { pooling_param: 3 top { } name: [\"a\"] include: [{} {}] }"),
+              ElementsAre("f:1:24: 'pooling_param' is a message: expected '{', got '3'",
+                          "f:1:30: top wants a string in quotes, got a message",
+                          "f:1:40: name wants a string in quotes, got a list",
+                          "f:1:59: expected ',' or ']' in the list of line 1, got '{'"));
+}
+
+TEST(ParseText, KnowsTheNamesOfForks) {
+  EXPECT_THAT(
+      NetMistakes("layer {\n  bn_param { }\n}"),
+      ElementsAre("f:2:3: unknown field 'bn_param' in LayerParameter: it comes from the "
+                  "forks with a layer \"BN\" (SegNet, PSPNet, TSN); use the layers BatchNorm "
+                  "and Scale"));
+  EXPECT_THAT(NetMistakes("layers { type: MULTI_STAGE_MEANFIELD }"),
+              ElementsAre(testing::EndsWith(": it comes from CRF-RNN's Caffe")));
+}
+
+TEST(ParseText, ReportsAnOpenStringWhereItBegins) {
+  EXPECT_THAT(NetMistakes("name: \"n\nlayer { }"),
+              ElementsAre("f:1:7: the string is not closed on its line"));
+  EXPECT_THAT(NetMistakes("name: \xE2\x80\x9Cn\xE2\x80\x9D")[0],
+              testing::HasSubstr("f:1:7: a character that is not plain ASCII"));
+}
+
+TEST(ParseText, TakesEverySpellingOfTextFormat) {
+  NetParameter net;
+  ParseText(
+      "\xEF\xBB\xBFname: 'a' \"b\"; # comment\n"
+      "layer < name: 'l', top: ['t', \"u\"] loss_weight: [1.5f, -inf, 1e1]\n"
+      "  include: [{ phase: TEST min_level: -0x1 }, { phase: 0 }]\n"
+      "  param: { lr_mult: nan } param [{}] propagate_down: t propagate_down: 0\n"
+      "  power_param { scale: - 2 } exclude [] >\n"
+      "force_backward: False input_dim: 010",
+      "f", &net);
+  EXPECT_EQ(net.name(), "ab");
+  EXPECT_EQ(net.input_dim(0), 8);
+  ASSERT_EQ(net.layer_size(), 1);
+  EXPECT_EQ(net.layer(0).top_size(), 2);
+  EXPECT_EQ(net.layer(0).loss_weight(2), 10);
+  EXPECT_EQ(net.layer(0).include(0).min_level(), -1);
+  EXPECT_EQ(net.layer(0).include(1).phase(), TRAIN);
+  EXPECT_EQ(net.layer(0).param_size(), 2);
+  EXPECT_EQ(net.layer(0).power_param().scale(), -2);
+}
+
+TEST(FieldPlaces, FindsFieldsTheirRepetitionsAndWhatIsAround) {
+  NetParameter net;
+  const FieldPlaces places = ParseText(
+      "name: \"n\"\n"
+      "layer { name: \"a\" }\n"
+      "layer {\n  bottom: \"x\"\n  bottom: \"y\"\n  convolution_param {\n    kernel_size: [3,\n "
+      "4]\n"
+      "  }\n  param { }\n  param { lr_mult: 1 }\n}\n",
+      "f", &net);
+  EXPECT_EQ(places.At().ToString(), "f");
+  EXPECT_EQ(places.At("name").ToString(), "f:1:1");
+  EXPECT_EQ(places.At("layer", 1).ToString(), "f:3:1");
+  const FieldPlaces layer = places.Nested(net, "layer", 1);
+  EXPECT_EQ(layer.At().ToString(), "f:3:1");
+  EXPECT_EQ(layer.At("bottom", 1).ToString(), "f:5:3");
+  EXPECT_EQ(layer.At("convolution_param.kernel_size", 1).ToString(), "f:7:5");
+  EXPECT_EQ(layer.At("convolution_param.stride").ToString(), "f:6:3");
+  EXPECT_EQ(layer.At("pooling_param.stride").ToString(), "f:3:1");
+  EXPECT_EQ(layer.At("param[1].lr_mult").ToString(), "f:11:11");
+  EXPECT_EQ(layer.Nested(net.layer(1), "pooling_param").At("pad").ToString(), "f:3:1");
+  EXPECT_EQ(FieldPlaces(SourceLoc{"g", 4, 2}).At("name").ToString(), "g:4:2");
+}
+
+TEST(ParseTextFile, NamesAFileItCannotRead) {
+  NetParameter net;
+  EXPECT_THROW(ParseTextFile("no/such/net.prototxt", &net), FileError);
+}
+
+// protobuf's own parser decides what is well formed.
+TEST(CheckText, AgreesWithProtobufOnRealFiles) {
+  const char* shared = std::getenv("DOPPIO_SHARED");
+  if (shared == nullptr) GTEST_SKIP() << "DOPPIO_SHARED is not set";
+  const std::filesystem::path cases = std::filesystem::path(shared) / "conformance" / "cases";
+  if (!std::filesystem::exists(cases)) GTEST_SKIP() << "no " << cases;
+  auto* log_before = google::protobuf::SetLogHandler(nullptr);  // its complaints are expected
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cases)) {
+    if (entry.path().extension() != ".prototxt") continue;
+    const std::string text = ReadFile(entry.path().string());
+    NetParameter net;
+    SolverParameter solver;
+    google::protobuf::Message* message = &net;
+    if (entry.path().filename().string().find("solver") != std::string::npos) message = &solver;
+    google::protobuf::TextFormat::Parser parser;
+    const bool parses = parser.ParseFromString(text, message);
+    ErrorCollector mistakes;
+    CheckText(text, entry.path().string(), *message->GetDescriptor(), &mistakes);
+    EXPECT_EQ(mistakes.empty(), parses) << entry.path();
+    ++files;
+  }
+  google::protobuf::SetLogHandler(log_before);
+  EXPECT_GT(files, 600);
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,222 @@
+#include "core/net/snapshot.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/net/hdf5_blobs.h"
+#include "core/net/weights.h"
+#include "tests/core/net/tiny_net.h"
+#include "tests/core/net/weight_files.h"
+
+namespace doppio {
+namespace {
+
+// An empty folder of its own for each test, with '/' at the end.
+std::string Folder() {
+  std::string path = testing::TempDir() + "/snapshot_XXXXXX";
+  EXPECT_NE(mkdtemp(&path[0]), nullptr);
+  return path + "/";
+}
+
+TinyNet OneLayer() {
+  TinyNet tiny;
+  tiny.Layer("ip", "InnerProduct", {{3, 4}, {3}});
+  tiny.Allocate();
+  tiny.Place();
+  tiny.Number(0, 1);
+  return tiny;
+}
+
+SolverSnapshot Example(int64_t iter) {
+  SolverSnapshot snapshot;
+  snapshot.iter = iter;
+  snapshot.current_step = 2;
+  snapshot.history = {{Shape{3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+                      {Shape{3}, {-1, 0.5, 1e-30f}},
+                      {Shape(), {3}}};
+  snapshot.run_state.set_seed(uint64_t{1} << 63);
+  snapshot.run_state.add_recent_loss(0.25f);
+  auto* data = snapshot.run_state.add_data();
+  data->set_layer("data");
+  data->set_next_sample(int64_t{1} << 40);
+  return snapshot;
+}
+
+std::string Write(const std::string& prefix, int64_t iter, bool hdf5 = false) {
+  const TinyNet tiny = OneLayer();
+  const SnapshotNames names = NamesOfSnapshot(prefix, iter, hdf5);
+  WriteSnapshot(names, tiny.graph, tiny.index, *tiny.store, Example(iter));
+  return names.state;
+}
+
+TEST(Snapshot, IsNamedAsInCaffe) {
+  const SnapshotNames names = NamesOfSnapshot("out/lenet", 500, true);
+  EXPECT_EQ(names.model, "out/lenet_iter_500.caffemodel.h5");
+  EXPECT_EQ(names.state, "out/lenet_iter_500.solverstate.h5");
+  EXPECT_EQ(NamesOfSnapshot("a", 0, false).state, "a_iter_0.solverstate");
+}
+
+TEST(Snapshot, RoundTripsInBothForms) {
+  for (const bool hdf5 : {false, true}) {
+    const std::string prefix = Folder() + "run";
+    const SolverSnapshot read = ReadSnapshot(Write(prefix, 123456, hdf5));
+    const SolverSnapshot wanted = Example(123456);
+    EXPECT_EQ(read.iter, 123456);
+    EXPECT_EQ(read.current_step, 2);
+    EXPECT_EQ(read.learned_net, NamesOfSnapshot(prefix, 123456, hdf5).model);
+    ASSERT_EQ(read.history.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(read.history[i].shape, wanted.history[i].shape);
+      EXPECT_EQ(read.history[i].data, wanted.history[i].data);
+    }
+    EXPECT_EQ(read.run_state.seed(), uint64_t{1} << 63);
+    EXPECT_EQ(read.run_state.recent_loss(0), 0.25f);
+    EXPECT_EQ(read.run_state.data(0).next_sample(), int64_t{1} << 40);
+    EXPECT_EQ(read.run_state.iter(), 123456);
+    EXPECT_EQ(read.minimum_loss, 1e38f);
+    EXPECT_EQ(ReadWeights(read.learned_net).layers[0].blobs[0].data[11], 12);
+  }
+}
+
+TEST(Snapshot, BinaryStateIsAnOrdinarySolverState) {
+  const std::string path = Write(Folder() + "run", 7);
+  SolverState state;
+  ASSERT_TRUE(state.ParseFromString(ReadFile(path)));
+  EXPECT_EQ(state.iter(), 7);
+  EXPECT_EQ(state.current_step(), 2);
+  EXPECT_EQ(state.history_size(), 3);
+  EXPECT_EQ(state.history(1).data(1), 0.5f);
+  EXPECT_FALSE(state.has_minimum_loss());
+}
+
+TEST(Snapshot, Hdf5StateHasTheNamesThatCaffeReads) {
+  const std::string path = Write(Folder() + "run", 7, true);
+  const Hdf5BlobReader in(path, "file");
+  EXPECT_EQ(in.Int("/iter"), 7);
+  EXPECT_EQ(in.Int("/current_step"), 2);
+  ExpectContains(in.Text("/learned_net"), "run_iter_7.caffemodel.h5");
+  EXPECT_EQ(in.Children("/history").size(), 3u);  // Caffe counts them
+  EXPECT_EQ(in.Blob("/history/0").shape, (Shape{3, 4}));
+}
+
+TEST(Snapshot, MovesWithItsFolder) {
+  const std::string from = Folder(), to = Folder();
+  const std::string state = Write(from + "run", 5);
+  WriteFileAtomically(to + "run_iter_5.solverstate", ReadFile(state));
+  WriteFileAtomically(to + "run_iter_5.caffemodel", ReadFile(from + "run_iter_5.caffemodel"));
+  unlink((from + "run_iter_5.caffemodel").c_str());
+  EXPECT_EQ(ReadSnapshot(to + "run_iter_5.solverstate").learned_net, to + "run_iter_5.caffemodel");
+  // A file of another run at the old place does not count either.
+  WriteFileAtomically(from + "run_iter_5.caffemodel", "another run's");
+  EXPECT_EQ(ReadSnapshot(to + "run_iter_5.solverstate").learned_net, to + "run_iter_5.caffemodel");
+  unlink((to + "run_iter_5.caffemodel").c_str());
+  unlink((from + "run_iter_5.caffemodel").c_str());
+  const std::string text = FileErrorOf([&] { ReadSnapshot(to + "run_iter_5.solverstate"); });
+  ExpectContains(text, "there is no '" + from + "run_iter_5.caffemodel' and no '" + to +
+                           "run_iter_5.caffemodel'");
+}
+
+TEST(Snapshot, NoticesWeightsThatAreNotItsOwn) {
+  const std::string folder = Folder();
+  const std::string state = Write(folder + "run", 5);
+  std::string model = ReadFile(folder + "run_iter_5.caffemodel");
+  model[model.size() - 1] = static_cast<char>(model.back() ^ 1);  // same size
+  WriteFileAtomically(folder + "run_iter_5.caffemodel", model);
+  ExpectContains(FileErrorOf([&] { ReadSnapshot(state); }), "is not the weights file");
+}
+
+TEST(Snapshot, DamagedStatesAreFileErrors) {
+  const std::string folder = Folder();
+  for (const bool hdf5 : {false, true}) {
+    const std::string path = Write(folder + "run", 5, hdf5);
+    const std::string good = ReadFile(path);
+    for (const size_t keep : {size_t{0}, size_t{1}, good.size() / 2, good.size() - 1}) {
+      WriteFileAtomically(path, good.substr(0, keep));
+      ExpectContains(FileErrorOf([&] { ReadSnapshot(path); }), "is not a .solverstate");
+    }
+  }
+  ExpectContains(FileErrorOf([&] { ReadSnapshot(folder + "nosuch.solverstate"); }), "cannot read");
+  ExpectContains(FileErrorOf([&] { ReadSnapshot(folder + "run_iter_5.caffemodel"); }),
+                 "is not a .solverstate");
+}
+
+TEST(NewestWholeSnapshot, TakesTheHighestIterationByNumber) {
+  const std::string prefix = Folder() + "run";
+  EXPECT_FALSE(NewestWholeSnapshot(prefix).has_value());
+  Write(prefix, 900);
+  Write(prefix, 1000);
+  Write(prefix, 20, true);
+  Write(prefix + "_other", 5000);
+  WriteFileAtomically(prefix + "_iter_7000.solverstate.tmp.123", "left by a dead process");
+  EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_1000.solverstate");
+}
+
+TEST(NewestWholeSnapshot, PassesOverWhatADyingProcessLeaves) {
+  const std::string prefix = Folder() + "run";
+  Write(prefix, 10);
+  Write(prefix, 20);
+  // Killed after the model of 30.
+  WriteFileAtomically(prefix + "_iter_30.caffemodel", ReadFile(prefix + "_iter_20.caffemodel"));
+  EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_20.solverstate");
+  // A second run killed between model and state of 20.
+  WriteFileAtomically(prefix + "_iter_20.caffemodel",
+                      ReadFile(prefix + "_iter_10.caffemodel") + "x");
+  EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_10.solverstate");
+  // A copy that ended early.
+  const std::string state = ReadFile(prefix + "_iter_10.solverstate");
+  WriteFileAtomically(prefix + "_iter_40.solverstate", state.substr(0, state.size() / 2));
+  EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_10.solverstate");
+  unlink((prefix + "_iter_10.caffemodel").c_str());
+  EXPECT_FALSE(NewestWholeSnapshot(prefix).has_value());
+}
+
+TEST(CheckWritable, NamesTheFolder) {
+  const std::string folder = Folder();
+  CheckWritable(folder + "run");
+  CheckWritable("run");
+  const std::string text = FileErrorOf([&] { CheckWritable(folder + "missing/run"); });
+  ExpectContains(text, "there is no folder '" + folder + "missing/'");
+  ExpectContains(text, "mkdir -p");
+  WriteFileAtomically(folder + "file", "");
+  ExpectContains(FileErrorOf([&] { CheckWritable(folder + "file/run"); }), "there is no folder");
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  chmod(folder.c_str(), 0500);
+  ExpectContains(FileErrorOf([&] { CheckWritable(folder + "run"); }), "is not writable");
+}
+
+TEST(SharedFiles, StatesOfOtherCaffesLoad) {
+  if (SharedFile("").empty()) GTEST_SKIP() << "DOPPIO_SHARED is not set: no state files here";
+  const std::string models = SharedFile("corpus/models/");
+  const struct {
+    std::string path, model;
+    int64_t iter;
+    size_t history;
+  } cases[] = {
+      {"cifar10_quick_h5/cifar10_quick_iter_5000.solverstate.h5",
+       "cifar10_quick_iter_5000.caffemodel.h5", 5000, 10},
+      {"cifar10_quick_v2_with_state/cifar10_quick_iter_4000.solverstate",
+       "cifar10_quick_iter_4000.caffemodel", 4000, 10},
+      {"lenet_v1_with_state/lenet_iter_10000.solverstate", "lenet_iter_10000.caffemodel", 10000, 8},
+  };
+  for (const auto& c : cases) {
+    const SolverSnapshot snapshot = ReadSnapshot(models + c.path);
+    EXPECT_EQ(snapshot.iter, c.iter);
+    EXPECT_EQ(snapshot.history.size(), c.history);
+    EXPECT_EQ(snapshot.learned_net, models + DirName(c.path) + c.model);
+    EXPECT_FALSE(snapshot.run_state.has_iter());
+    // History goes with the parameters, also in the old four-axis shapes.
+    std::vector<int64_t> params, history;
+    for (const LayerBlobs& layer : ReadWeights(snapshot.learned_net).layers) {
+      for (const PlainBlob& blob : layer.blobs) params.push_back(blob.shape.count());
+    }
+    for (const PlainBlob& blob : snapshot.history) history.push_back(blob.shape.count());
+    EXPECT_EQ(params, history);
+  }
+  EXPECT_EQ(NewestWholeSnapshot(models + "lenet_v1_with_state/lenet"),
+            models + "lenet_v1_with_state/lenet_iter_10000.solverstate");
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,152 @@
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <gtest/gtest.h>
+
+#include "core/net/weights.h"
+#include "tests/core/net/weight_files.h"
+
+namespace doppio {
+namespace {
+
+TEST(ReadWeights, GivesNamesTypesAndBlobs) {
+  const WeightsFile file = ReadWeights(Saved(TwoLayers()));
+  ASSERT_EQ(file.layers.size(), 2u);
+  EXPECT_EQ(file.layers[0].name, "conv");
+  EXPECT_EQ(file.layers[0].type, "Convolution");
+  EXPECT_EQ(file.layers[1].blobs[0].shape, (Shape{3, 4}));
+  EXPECT_EQ(file.layers[1].blobs[1].data, (std::vector<float>{50, 51, 52}));
+}
+
+TEST(ReadWeights, V1AndV0LayersWithFourAxes) {
+  NetParameter net;
+  V1LayerParameter* v1 = net.add_layers();
+  v1->set_name("new");
+  v1->set_type(V1LayerParameter::INNER_PRODUCT);
+  BlobProto* blob = v1->add_blobs();
+  blob->set_num(1);
+  blob->set_channels(1);
+  blob->set_height(2);
+  blob->set_width(3);
+  for (int i = 0; i < 6; ++i) blob->add_data(static_cast<float>(i));
+  V0LayerParameter* v0 = net.add_layers()->mutable_layer();
+  v0->set_name("old");
+  v0->set_type("innerproduct");
+  *v0->add_blobs() = *blob;
+  const WeightsFile file = ReadWeights(Saved(net));
+  EXPECT_EQ(file.layers[0].type, "INNER_PRODUCT");
+  EXPECT_EQ(file.layers[1].name, "old");
+  EXPECT_EQ(file.layers[1].type, "innerproduct");
+  for (const LayerBlobs& layer : file.layers) {
+    EXPECT_EQ(layer.blobs[0].shape, (Shape{1, 1, 2, 3}));
+    EXPECT_EQ(layer.blobs[0].data, (std::vector<float>{0, 1, 2, 3, 4, 5}));
+  }
+}
+
+TEST(ReadWeights, UnpackedDoubleAndRawValues) {
+  NetParameter net;
+  LayerParameter* layer = net.add_layer();
+  layer->set_name("a");
+  BlobProto* wide = layer->add_blobs();
+  wide->mutable_shape()->add_dim(2);
+  wide->add_double_data(0.5);
+  wide->add_double_data(-2);
+  BlobProto* half = layer->add_blobs();  // 1, -2, smallest subnormal 2^-24
+  half->mutable_shape()->add_dim(3);
+  half->set_raw_data(std::string("\x00\x3c\x00\xc0\x01\x00", 6));
+  // What an old writer makes: tag 5 with a fixed32 each, no shape message.
+  std::string unpacked;
+  {
+    google::protobuf::io::StringOutputStream stream(&unpacked);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    for (int field = 1; field <= 4; ++field) {
+      out.WriteTag(static_cast<uint32_t>(field << 3));
+      out.WriteVarint32(field == 4 ? 2 : 1);
+    }
+    for (uint32_t bits : {0x3f800000u, 0x40000000u}) {
+      out.WriteTag(5 << 3 | 5);
+      out.WriteLittleEndian32(bits);
+    }
+  }
+  std::string bytes = net.SerializeAsString();
+  // One more layer: { name: "u" blobs { ... } }.
+  const std::string inner =
+      std::string("\x0a\x01u\x3a") + static_cast<char>(unpacked.size()) + unpacked;
+  bytes += std::string("\xa2\x06") + static_cast<char>(inner.size()) + inner;
+  WriteBytes(Temporary("styles.caffemodel"), bytes);
+  const WeightsFile file = ReadWeights(Temporary("styles.caffemodel"));
+  EXPECT_EQ(file.layers[0].blobs[0].data, (std::vector<float>{0.5, -2}));
+  EXPECT_EQ(file.layers[0].blobs[1].data, (std::vector<float>{1, -2, 0x1p-24f}));
+  EXPECT_EQ(file.layers[1].blobs[0].shape, (Shape{1, 1, 1, 2}));
+  EXPECT_EQ(file.layers[1].blobs[0].data, (std::vector<float>{1, 2}));
+}
+
+TEST(ReadWeights, OnlyTrustsNamesTypesAndBlobs) {
+  // Field 145 as a number, 147 as text that is no message: what forks write under BVLC's numbers.
+  const std::string bytes("\xa2\x06\x0d\x0a\x01q\x88\x09\x02\x9a\x09\x04\xff\xff\xff\xff", 16);
+  WriteBytes(Temporary("fork.caffemodel"), bytes);
+  EXPECT_EQ(ReadWeights(Temporary("fork.caffemodel")).layers[0].name, "q");
+}
+
+TEST(ReadWeights, TextFile) {
+  WriteBytes(Temporary("w.prototxt"),
+             "layer { name: 'a' type: 'Bias' blobs { shape { dim: 2 } data: 1 data: 4 } }");
+  EXPECT_EQ(ReadWeights(Temporary("w.prototxt")).layers[0].blobs[0].data,
+            (std::vector<float>{1, 4}));
+}
+
+TEST(ReadWeights, EveryCutIsNoticedOrAtTheEndOfALayer) {
+  const NetParameter net = TwoLayers();
+  const std::string bytes = net.SerializeAsString();
+  const size_t first_layer = 3 + net.layer(0).ByteSizeLong();  // a tag of 2 bytes, a length of 1
+  for (size_t cut = 0; cut < bytes.size(); ++cut) {
+    SCOPED_TRACE(std::to_string(cut) + " " + std::to_string(first_layer));
+    WriteBytes(Temporary("cut.caffemodel"), bytes.substr(0, cut));
+    if (cut == first_layer) {
+      EXPECT_EQ(ReadWeights(Temporary("cut.caffemodel")).layers.size(), 1u);
+    } else {
+      ExpectContains(FileErrorOf([] { ReadWeights(Temporary("cut.caffemodel")); }),
+                     "is not a .caffemodel");
+    }
+  }
+}
+
+TEST(ReadWeights, DamageNeverCrashes) {
+  const std::string good = TwoLayers().SerializeAsString();
+  int refused = 0;
+  for (size_t at = 0; at < good.size(); ++at) {
+    for (const int flip : {0x01, 0x80, 0xff}) {
+      std::string bad = good;
+      bad[at] = static_cast<char>(bad[at] ^ flip);
+      WriteBytes(Temporary("flip.caffemodel"), bad);
+      try {
+        ReadWeights(Temporary("flip.caffemodel"));
+      } catch (const FileError&) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 50);
+}
+
+TEST(ReadWeights, SaysWhatIsWrong) {
+  ExpectContains(FileErrorOf([] { ReadWeights("/no/such.caffemodel"); }),
+                 "cannot read '/no/such.caffemodel'");
+  ExpectContains(FileErrorOf([] { ReadWeights("/no/such.caffemodel.h5"); }),
+                 "there is no such file");
+  WriteBytes(Temporary("empty.caffemodel"), "");
+  ExpectContains(FileErrorOf([] { ReadWeights(Temporary("empty.caffemodel")); }), "it is empty");
+  WriteBytes(Temporary("text.caffemodel"), "name: \"x\"\n");
+  ExpectContains(FileErrorOf([] { ReadWeights(Temporary("text.caffemodel")); }),
+                 "is not a .caffemodel");
+  WriteBytes(Temporary("text.h5"), "name: \"x\"\n");
+  ExpectContains(FileErrorOf([] { ReadWeights(Temporary("text.h5")); }), "it is not an HDF5 file");
+  NetParameter net = TwoLayers();
+  net.mutable_layer(1)->mutable_blobs(0)->mutable_data()->RemoveLast();
+  ExpectContains(FileErrorOf([&] { ReadWeights(Saved(net)); }),
+                 "a blob of shape 3x4 has 11 values");
+  net.mutable_layer(1)->mutable_blobs(0)->mutable_shape()->set_dim(0, int64_t{1} << 62);
+  ExpectContains(FileErrorOf([&] { ReadWeights(Saved(net)); }), "has 11 values");
+}
+
+}  // namespace
+}  // namespace doppio

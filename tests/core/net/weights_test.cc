@@ -1,0 +1,285 @@
+#include "core/net/weights.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+#include "core/math/dnnl.h"
+#include "core/net/hdf5_blobs.h"
+#include "core/net/wire_file.h"
+#include "tests/core/net/tiny_net.h"
+#include "tests/core/net/weight_files.h"
+
+namespace doppio {
+namespace {
+
+TinyNet TwoLayerNet(DType type = DType::kFloat32) {
+  TinyNet net;
+  net.Layer("conv", "Convolution", {{2, 3, 1, 1}, {2}});
+  net.Layer("ip", "InnerProduct", {{3, 4}, {3}});
+  net.Allocate(type);
+  net.Place();
+  return net;
+}
+
+template <class F>
+std::string ConfigErrorOf(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kConfig);
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(CopyWeights, FillsByNameAndReports) {
+  NetParameter net = TwoLayers();
+  net.mutable_layer(0)->set_name("other");
+  net.add_layer()->set_name("relu");
+  TinyNet tiny = TwoLayerNet();
+  tiny.Number(0, 100);
+  const WeightsReport report =
+      CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get());
+  EXPECT_EQ(report.copied, std::vector<std::string>{"ip"});
+  EXPECT_EQ(report.ignored, std::vector<std::string>{"other"});
+  EXPECT_EQ(report.missing, std::vector<std::string>{"conv"});
+  EXPECT_EQ(tiny.Floats(3), (std::vector<float>{50, 51, 52}));
+  EXPECT_EQ(tiny.Floats(0)[5], 105);
+}
+
+TEST(CopyWeights, OldFourAxisShapesFitFewerAxes) {
+  NetParameter net;
+  LayerParameter* ip = net.add_layer();
+  ip->set_name("ip");
+  for (const auto& [h, w] : {std::pair<int, int>{3, 4}, {1, 3}}) {
+    BlobProto* blob = ip->add_blobs();
+    blob->set_num(1);
+    blob->set_channels(1);
+    blob->set_height(h);
+    blob->set_width(w);
+    for (int i = 0; i < h * w; ++i) blob->add_data(static_cast<float>(i));
+  }
+  TinyNet tiny = TwoLayerNet(DType::kFloat64);
+  CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get());
+  EXPECT_EQ(tiny.Floats(2)[11], 11);
+  EXPECT_EQ(tiny.Value(3).data<double>()[2], 2);
+}
+
+TEST(CopyWeights, AllMismatchesAreOneErrorAndNothingIsCopied) {
+  NetParameter net = TwoLayers();
+  net.mutable_layer(0)->mutable_blobs(0)->mutable_shape()->set_dim(0, 3);
+  net.mutable_layer(0)->mutable_blobs(0)->mutable_shape()->set_dim(1, 2);
+  net.mutable_layer(1)->mutable_blobs()->RemoveLast();
+  TinyNet tiny = TwoLayerNet();
+  const std::string path = Saved(net);
+  const std::string text = ConfigErrorOf(
+      [&] { CopyWeights(ReadWeights(path), tiny.graph, tiny.index, tiny.store.get()); });
+  ExpectContains(text, "net.prototxt:1:1");
+  ExpectContains(
+      text, "layer 'conv': its parameter blob 0 is 2x3x1x1, but in '" + path + "' it is 3x2x1x1");
+  ExpectContains(text, "net.prototxt:2:1");
+  ExpectContains(text, "layer 'ip': it has 2 parameter blobs, but the layer of this name in '" +
+                           path + "' has 1");
+  ExpectContains(text, "give it another name");
+  EXPECT_EQ(tiny.Floats(1), (std::vector<float>{0, 0}));
+}
+
+TEST(CopyWeights, TheOwnerOfASharedParameterDecides) {
+  NetParameter net = TwoLayers();
+  LayerParameter* twin = net.add_layer();
+  twin->set_name("twin");
+  AddBlob(twin->add_blobs(), {3, 4}, 900);
+  TinyNet tiny;
+  tiny.Layer("ip", "InnerProduct", {{3, 4}, {3}});
+  tiny.Sharer("twin", {0});
+  tiny.Allocate();
+  tiny.Place();
+  CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get());
+  EXPECT_EQ(tiny.Floats(0)[0], 30);
+  // Without the owner the sharer's values are better than none.
+  net.mutable_layer(1)->set_name("gone");
+  CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get());
+  EXPECT_EQ(tiny.Floats(0)[0], 900);
+}
+
+TEST(WriteWeights, IsWhatProtobufReads) {
+  TinyNet tiny = TwoLayerNet();
+  for (int p = 0; p < 4; ++p) tiny.Number(p, static_cast<float>(100 * p));
+  tiny.graph.spec.layers[0].param.mutable_convolution_param()->set_num_output(2);
+  const std::string path = Temporary("written.caffemodel");
+  WriteWeights(path, false, tiny.graph, tiny.index, *tiny.store);
+  NetParameter net;
+  ASSERT_TRUE(net.ParseFromString(ReadFile(path)));
+  EXPECT_EQ(net.name(), "tiny");
+  ASSERT_EQ(net.layer_size(), 2);
+  EXPECT_EQ(net.layer(0).type(), "Convolution");
+  EXPECT_EQ(net.layer(0).convolution_param().num_output(), 2u);
+  ASSERT_EQ(net.layer(1).blobs_size(), 2);
+  EXPECT_EQ(net.layer(1).blobs(0).shape().DebugString(), "dim: 3\ndim: 4\n");
+  EXPECT_EQ(net.layer(1).blobs(0).data_size(), 12);
+  EXPECT_EQ(net.layer(1).blobs(0).data(11), 211);
+  EXPECT_EQ(net.layer(1).blobs(0).diff_size(), 0);
+}
+
+TEST(WriteWeights, GradientsOnRequest) {
+  TinyNet tiny = TwoLayerNet();
+  const Param& param = tiny.store->params()[static_cast<size_t>(tiny.index[3])];
+  WriteTensor({7, 8, 9}, param.grad, tiny.device.get());
+  WriteWeights(Temporary("diff.caffemodel"), false, tiny.graph, tiny.index, *tiny.store, true);
+  NetParameter net;
+  ASSERT_TRUE(net.ParseFromString(ReadFile(Temporary("diff.caffemodel"))));
+  EXPECT_EQ(net.layer(1).blobs(1).diff(2), 9);
+  WriteWeights(Temporary("diff.caffemodel.h5"), true, tiny.graph, tiny.index, *tiny.store, true);
+  const Hdf5BlobReader in(Temporary("diff.caffemodel.h5"), "file");
+  EXPECT_EQ(in.Blob("/diff/ip/1").data, (std::vector<float>{7, 8, 9}));
+}
+
+TEST(WriteWeights, RoundTripsOpaqueLayoutsInBothForms) {
+  const Shape shape{5, 3, 3, 3};  // odd, so that blocks are padded
+  const dnnl::memory::desc any = AnyDesc(shape);
+  const dnnl::convolution_forward::primitive_desc conv({dnnl::prop_kind::forward_training,
+                                                        dnnl::algorithm::convolution_direct,
+                                                        AnyDesc({2, 3, 8, 8}),
+                                                        any,
+                                                        AnyDesc({2, 5, 6, 6}),
+                                                        {1, 1},
+                                                        {0, 0},
+                                                        {0, 0}},
+                                                       DnnlEngine());
+  // Groups split the first axis: 4x3x3x3 in two groups is 2x2x3x3x3 to oneDNN.
+  const dnnl::memory::desc grouped({2, 2, 3, 3, 3}, dnnl::memory::data_type::f32,
+                                   dnnl::memory::format_tag::gOIhw8o8i);
+  const Layout layout = LayoutOf(conv.weights_desc()), group_layout = LayoutOf(grouped);
+  for (const bool hdf5 : {false, true}) {
+    const std::string path = Temporary(hdf5 ? "opaque.caffemodel.h5" : "opaque.caffemodel");
+    const auto make = [&](bool opaque) {
+      TinyNet tiny;
+      tiny.Layer("block/conv", "Convolution", {shape, {5}});  // a name with a slash, as GoogLeNet's
+      tiny.Layer("block/conv/grouped", "Convolution", {{4, 3, 3, 3}});
+      tiny.Allocate();
+      if (opaque) tiny.store->SetLayout(tiny.index[0], layout);
+      if (opaque) tiny.store->SetLayout(tiny.index[2], group_layout);
+      tiny.Place();
+      return tiny;
+    };
+    TinyNet from = make(true), to = make(false), back = make(true);
+    ASSERT_FALSE(group_layout.plain());
+    from.Number(0, 1);
+    from.Number(1, 500);
+    from.Number(2, 700);
+    WriteWeights(path, hdf5, from.graph, from.index, *from.store);
+    for (TinyNet* tiny : {&to, &back}) {
+      const WeightsReport report =
+          CopyWeights(ReadWeights(path), tiny->graph, tiny->index, tiny->store.get());
+      EXPECT_EQ(report.copied.size(), 2u);
+      for (int p = 0; p < 3; ++p) EXPECT_EQ(tiny->Floats(p), from.Floats(p));
+    }
+    EXPECT_EQ(to.Value(0).data<float>()[134], 135);
+    EXPECT_EQ(to.Value(2).data<float>()[107], 807);
+    EXPECT_EQ(ReadWeights(path).layers.size(), 2u);
+  }
+}
+
+TEST(WriteWeights, HoldsASharedParameterAsCaffeDoes) {
+  TinyNet tiny;
+  tiny.Layer("a", "InnerProduct", {{2, 2}});
+  tiny.Layer("own", "InnerProduct", {{3}});
+  tiny.Sharer("b", {0, 1});
+  tiny.Allocate();
+  tiny.Place();
+  tiny.Number(0, 4);
+  // Binary: every user has it. HDF5: its owner alone.
+  WriteWeights(Temporary("shared.caffemodel"), false, tiny.graph, tiny.index, *tiny.store);
+  EXPECT_EQ(ReadWeights(Temporary("shared.caffemodel")).layers[2].blobs.size(), 2u);
+  WriteWeights(Temporary("shared.caffemodel.h5"), true, tiny.graph, tiny.index, *tiny.store);
+  const WeightsFile file = ReadWeights(Temporary("shared.caffemodel.h5"));
+  ASSERT_EQ(file.layers.size(), 3u);  // by name: a, b, own
+  EXPECT_EQ(file.layers[0].blobs[0].data, (std::vector<float>{4, 5, 6, 7}));
+  EXPECT_TRUE(file.layers[1].blobs.empty());
+  tiny.Number(0, 0);
+  CopyWeights(file, tiny.graph, tiny.index, tiny.store.get());
+  EXPECT_EQ(tiny.Floats(0)[3], 7);
+}
+
+TEST(WriteWeights, SaysWhereItCannotWrite) {
+  TinyNet tiny = TwoLayerNet();
+  ExpectContains(FileErrorOf([&] {
+                   WriteWeights("/no/folder/x.caffemodel", false, tiny.graph, tiny.index,
+                                *tiny.store);
+                 }),
+                 "cannot write '/no/folder/x.caffemodel");
+}
+
+TEST(WriteWeights, ProtobufHoldsLessThanTwoGibibytes) {
+  WireWriter out(Temporary("large.caffemodel"));
+  out.MessageHead(100, 1000);
+  ExpectContains(FileErrorOf([&] { out.MessageHead(100, int64_t{1} << 31); }),
+                 "snapshot_format: HDF5");
+}
+
+// ---- Files that other Caffes wrote
+// -------------------------------------------------------------------------
+
+std::string Shapes(const WeightsFile& file) {
+  std::string text;
+  for (const LayerBlobs& layer : file.layers) {
+    if (layer.blobs.empty()) continue;
+    text += layer.name + ":";
+    for (const PlainBlob& blob : layer.blobs) text += " " + blob.shape.ToString();
+    text += "; ";
+  }
+  return text;
+}
+
+TEST(SharedFiles, ModelsOfTheCorpusHaveTheirShapes) {
+  if (SharedFile("").empty()) GTEST_SKIP() << "DOPPIO_SHARED is not set: no model files here";
+  const auto shapes = [](const std::string& file) {
+    return Shapes(ReadWeights(SharedFile("corpus/models/" + file)));
+  };
+  EXPECT_EQ(shapes("cifar10_quick_h5/cifar10_quick_iter_5000.caffemodel.h5"),
+            "conv1: 32x3x5x5 32; conv2: 32x32x5x5 32; conv3: 64x32x5x5 64; ip1: 64x1024 64; ip2: "
+            "10x64 10; ");
+  EXPECT_EQ(shapes("cifar10_quick_v2_with_state/cifar10_quick_iter_4000.caffemodel"),
+            "conv1: 32x3x5x5 32; conv2: 32x32x5x5 32; conv3: 64x32x5x5 64; ip1: 64x1024 64; ip2: "
+            "10x64 10; ");
+  EXPECT_EQ(shapes("lenet_v1_with_state/lenet_iter_10000.caffemodel"),
+            "conv1: 20x1x5x5 1x1x1x20; conv2: 50x20x5x5 1x1x1x50; ip1: 1x1x500x800 1x1x1x500; "
+            "ip2: 1x1x10x500 1x1x1x10; ");
+  EXPECT_EQ(shapes("lenet_rmsprop/lenet_rmsprop_iter_10000.caffemodel"),
+            "conv1: 20x1x5x5 20; conv2: 50x20x5x5 50; ip1: 500x800 500; ip2: 10x500 10; ");
+  EXPECT_EQ(shapes("mtcnn_det1/det1.caffemodel"),
+            "conv1: 10x3x3x3 10; PReLU1: 10; conv2: 16x10x3x3 16; PReLU2: 16; conv3: 32x16x3x3 32; "
+            "PReLU3: 32; "
+            "conv4-1: 2x32x1x1 2; conv4-2: 4x32x1x1 4; ");
+}
+
+TEST(SharedFiles, EveryStyleOfValuesFitsItsNet) {
+  if (SharedFile("").empty()) GTEST_SKIP() << "DOPPIO_SHARED is not set: no model files here";
+  for (const char* style : {"double", "legacy4d", "unpacked", "unpacked_shape"}) {
+    const std::string folder = SharedFile(std::string("conformance/cases/weights_style_") + style);
+    TinyNet tiny;
+    tiny.Layer("a", "InnerProduct", {{5, 4}, {5}});
+    tiny.Layer("b", "InnerProduct", {{3, 5}, {3}});
+    tiny.Allocate();
+    tiny.Place();
+    const WeightsFile file = ReadWeights(folder + "/init.caffemodel");
+    const WeightsReport report = CopyWeights(file, tiny.graph, tiny.index, tiny.store.get());
+    EXPECT_EQ(report.copied, (std::vector<std::string>{"a", "b"})) << style;
+    for (float v : tiny.Floats(0)) EXPECT_NE(v, 0) << style;
+  }
+  ExpectContains(FileErrorOf([] {
+                   ReadWeights(SharedFile("conformance/cases/bad_weights_corrupt/init.caffemodel"));
+                 }),
+                 "is not a .caffemodel");
+  // There the net is what the values do not fit.
+  TinyNet tiny = TwoLayerNet();
+  tiny.graph.spec.layers[1].param.set_name("a");
+  EXPECT_THROW(
+      CopyWeights(
+          ReadWeights(SharedFile("conformance/cases/bad_weights_data_short/init.caffemodel")),
+          tiny.graph, tiny.index, tiny.store.get()),
+      Error);
+}
+
+}  // namespace
+}  // namespace doppio

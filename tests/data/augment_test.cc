@@ -1,0 +1,160 @@
+#include "data/augment.h"
+
+#include <set>
+
+#include "tests/data/tiny_data.h"
+
+namespace doppio {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const Random kRandom(5, 6);
+
+Augment Make(const std::string& text, Phase phase = TEST) {
+  return Augment(Parse<TransformationParameter>(text), phase, kRandom);
+}
+
+std::vector<float> Apply(const Augment& augment, const Pixels& image, uint64_t sample = 0) {
+  std::vector<float> to(static_cast<size_t>(augment.OutputShape(image.shape).count()));
+  augment.Apply(image, sample, to.data());
+  return to;
+}
+
+// Two channels of 3x4: 0..11 and 100..111.
+class AugmentTest : public testing::Test {
+ protected:
+  AugmentTest() {
+    for (int c = 0; c < 2; ++c) {
+      for (int i = 0; i < 12; ++i) bytes_.push_back(static_cast<uint8_t>(100 * c + i));
+    }
+    image_ = {{2, 3, 4}, bytes_.data(), nullptr, false};
+  }
+  std::string MeanFile(const std::string& text) {
+    const std::string path = ScratchPath("mean.binaryproto");
+    WriteFile(path, Parse<BlobProto>(text).SerializeAsString());
+    return "mean_file: '" + path + "'";
+  }
+  std::vector<uint8_t> bytes_;
+  Pixels image_;
+};
+
+TEST_F(AugmentTest, ChangesNothingWhenNothingIsAsked) {
+  EXPECT_EQ(Apply(Make(""), image_), std::vector<float>(bytes_.begin(), bytes_.end()));
+}
+
+TEST_F(AugmentTest, SubtractsTheMeanBeforeItScales) {
+  const std::vector<float> one = Apply(Make("mean_value: 2 scale: 0.5"), image_);
+  EXPECT_EQ(one[0], -1);     // (0 - 2) * 0.5
+  EXPECT_EQ(one[23], 54.5);  // (111 - 2) * 0.5
+  const std::vector<float> each = Apply(Make("mean_value: 2 mean_value: 100 scale: 0.5"), image_);
+  EXPECT_EQ(each[0], -1);
+  EXPECT_EQ(each[23], 5.5);  // (111 - 100) * 0.5
+}
+
+TEST_F(AugmentTest, CropsAtTheCentreWhenTesting) {
+  // Rows (3 - 2) / 2 = 0 and on, columns (4 - 2) / 2 = 1 and on.
+  EXPECT_THAT(Apply(Make("crop_size: 2"), image_), ElementsAre(1, 2, 5, 6, 101, 102, 105, 106));
+  EXPECT_THAT(Apply(Make("crop_h: 1 crop_w: 2"), image_), ElementsAre(5, 6, 105, 106));
+}
+
+TEST_F(AugmentTest, CropsTheMeanFileWithTheImage) {
+  std::string text = "num: 1 channels: 2 height: 3 width: 4";
+  for (int i = 0; i < 24; ++i) text += " data: " + std::to_string(10 * i);
+  const Augment augment = Make(MeanFile(text) + " crop_size: 2 scale: 2");
+  // Pixel 1 less mean 10, pixel 2 less 20, pixel 5 less 50, ...; channel 1: 101 less 130.
+  EXPECT_THAT(Apply(augment, image_), ElementsAre(-18, -36, -90, -108, -58, -76, -130, -148));
+}
+
+TEST_F(AugmentTest, ReadsAMeanWithAShapeAndDoubles) {
+  std::string text = "shape { dim: 2 dim: 3 dim: 4 }";
+  for (int i = 0; i < 24; ++i) text += " double_data: 1";
+  EXPECT_EQ(Apply(Make(MeanFile(text)), image_)[23], 110);
+}
+
+TEST_F(AugmentTest, CropsAtRandomWhenTraining) {
+  const Augment augment = Make("crop_size: 2", TRAIN);
+  std::set<float> corners;
+  for (uint64_t sample = 0; sample < 200; ++sample) {
+    const std::vector<float> out = Apply(augment, image_, sample);
+    corners.insert(out[0]);
+    EXPECT_EQ(out, Apply(augment, image_, sample)) << "sample " << sample;
+    EXPECT_EQ(out[3], out[0] + 5);
+    EXPECT_EQ(out[4], out[0] + 100);
+  }
+  EXPECT_THAT(corners, ElementsAre(0, 1, 2, 4, 5, 6));  // all six places
+}
+
+TEST_F(AugmentTest, MirrorsHalfOfTheImagesInBothPhases) {
+  for (Phase phase : {TRAIN, TEST}) {
+    const Augment augment = Make("mirror: true mean_value: 1", phase);
+    int mirrored = 0;
+    for (uint64_t sample = 0; sample < 400; ++sample) {
+      const std::vector<float> out = Apply(augment, image_, sample);
+      if (out[0] == -1) continue;
+      ++mirrored;
+      EXPECT_EQ(out[0], 2);
+      EXPECT_EQ(out[3], -1);
+      EXPECT_EQ(out[23], 107);  // the last row of channel 1 starts with 108
+    }
+    EXPECT_NEAR(mirrored, 200, 50);  // five standard deviations
+  }
+}
+
+TEST_F(AugmentTest, SeparatesInterleavedColours) {
+  const std::vector<uint8_t> bgr = {1, 2, 3, 4, 5, 6};
+  const Pixels image{{3, 1, 2}, bgr.data(), nullptr, true};
+  EXPECT_THAT(Apply(Make("mean_value: [1, 0, 0]"), image), ElementsAre(0, 3, 2, 5, 3, 6));
+}
+
+TEST_F(AugmentTest, TakesFloats) {
+  const std::vector<float> values = {0.5f, -1.5f};
+  const Pixels image{{1, 1, 2}, nullptr, values.data(), false};
+  EXPECT_THAT(Apply(Make("scale: 2"), image), ElementsAre(1, -3));
+}
+
+TEST_F(AugmentTest, SaysThatTheCropIsLargerThanTheImage) {
+  EXPECT_EQ(MessageOf([&] { Make("crop_size: 5").OutputShape(image_.shape); }),
+            "3: the crop 5x5 is larger than the image 3x4");
+}
+
+TEST_F(AugmentTest, SaysThatTheMeanDoesNotFit) {
+  EXPECT_EQ(MessageOf([&] { Make("mean_value: [1, 2, 3]").OutputShape(image_.shape); }),
+            "3: transform_param has 3 mean_value, but the image has 2 channels; give one, or one "
+            "per channel");
+  const Augment augment = Make(MeanFile("num: 1 channels: 1 height: 1 width: 2 data: [1, 2]"));
+  EXPECT_THAT(MessageOf([&] { augment.OutputShape(image_.shape); }),
+              HasSubstr("is 1x1x2, but the image is 2x3x4"));
+}
+
+TEST_F(AugmentTest, SaysWhatIsWrongWithTheMeanFile) {
+  EXPECT_EQ(MessageOf([&] { Make("mean_file: 'none.binaryproto'"); }),
+            "4: cannot read 'none.binaryproto': No such file or directory");
+  const std::string path = ScratchPath("mean.binaryproto");
+  WriteFile(path, "\xff\xff\xff\xff");
+  EXPECT_EQ(MessageOf([&] { Make("mean_file: '" + path + "'"); }),
+            "4: mean file '" + path + "' is not a Caffe mean (a binary BlobProto)");
+  EXPECT_EQ(MessageOf([&] { Make(MeanFile("num: 1 channels: 1 height: 2 width: 2 data: 1")); }),
+            "4: mean file '" + path + "' holds 1 values, but its shape is 1x2x2");
+  EXPECT_EQ(
+      MessageOf([&] { Make(MeanFile("num: 2 channels: 1 height: 1 width: 1 data: [1, 1]")); }),
+      "4: mean file '" + path + "' does not hold one image");
+}
+
+TEST_F(AugmentTest, RefusesContradictions) {
+  EXPECT_EQ(MessageOf([&] { Make("force_color: true force_gray: true"); }),
+            "3: transform_param: set only one of force_color and force_gray");
+  EXPECT_EQ(MessageOf([&] { Make("mean_file: 'x' mean_value: 1"); }),
+            "3: transform_param: set only one of mean_file and mean_value");
+  EXPECT_EQ(MessageOf([&] { Make("crop_size: 3 crop_h: 2"); }),
+            "3: transform_param: set crop_size, or both crop_h and crop_w");
+}
+
+TEST_F(AugmentTest, RefusesWhatOtherCaffesWouldDoToTheImages) {
+  EXPECT_THAT(MessageOf([&] { Make("resize_param { height: 3 }"); }),
+              HasSubstr("3: transform_param: resize_param is not implemented"));
+}
+
+}  // namespace
+}  // namespace doppio

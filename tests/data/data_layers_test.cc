@@ -1,0 +1,265 @@
+// Layers Data, ImageData and HDF5Data inside a net.
+#include <hdf5.h>
+
+#include "core/net/net.h"
+#include "core/net/prototxt.h"
+#include "tests/data/tiny_data.h"
+
+namespace doppio {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Graph MakeTestGraph(const std::string& text, DataMode mode, Phase phase = TRAIN,
+                    int64_t batch = 0) {
+  NetParameter net;
+  const FieldPlaces places = ParseText(text, "net.prototxt", &net);
+  NetState state;
+  state.set_phase(phase);
+  NetOptions options;
+  options.data = mode;
+  options.batch = batch;
+  options.seed = 9;
+  return MakeGraph(MakeNetSpec(net, places, state, options));
+}
+
+// A net of one data layer.
+class DataNet {
+ public:
+  explicit DataNet(const std::string& layer, DataMode mode = DataMode::kOpen, Phase phase = TRAIN,
+                   DType dtype = DType::kFloat32) {
+    Graph graph = MakeTestGraph("layer { name: 'input' " + layer + " }", mode, phase);
+    PlanOptions options;
+    options.device = device_.get();
+    options.dtype = dtype;
+    options.keep_all = true;
+    store_ = std::make_unique<ParamStore>(device_.get(), dtype, 1);
+    net_ = std::make_unique<Net>(std::move(graph), options, store_.get());
+  }
+
+  Net* operator->() { return net_.get(); }
+  Kernel* kernel() { return net_->kernel(0); }
+  Shape ShapeOf(const std::string& blob) { return net_->Blob(blob).shape; }
+  std::vector<double> Values(const std::string& blob) {
+    const Tensor tensor = net_->Blob(blob);
+    std::vector<double> values;
+    for (int64_t i = 0; i < tensor.count(); ++i) {
+      values.push_back(tensor.dtype == DType::kFloat64 ? tensor.data<double>()[i]
+                                                       : tensor.data<float>()[i]);
+    }
+    return values;
+  }
+
+ private:
+  std::unique_ptr<Device> device_ = MakeCpuDevice();
+  std::unique_ptr<ParamStore> store_;
+  std::unique_ptr<Net> net_;
+};
+
+std::string Shapes(const std::string& layer, DataMode mode, int64_t batch = 0) {
+  const Graph graph = MakeTestGraph("layer { name: 'input' " + layer + " }", mode, TRAIN, batch);
+  std::string text;
+  for (const Edge& edge : graph.edges) text += edge.name + " " + edge.shape.ToString() + "; ";
+  return text;
+}
+
+std::string Mistake(const std::string& layer, DataMode mode = DataMode::kOpen) {
+  return MessageOf([&] { Shapes(layer, mode); });
+}
+
+// Three records of 1x1x2 with values 10 i and 10 i + 1, labels 5 + i.
+std::string ThreeRecords() {
+  const std::string path = ScratchPath("db");
+  KeysAndValues records;
+  for (int i = 0; i < 3; ++i) {
+    records.push_back({std::to_string(i), RawDatum(1, 1, 2, {10 * i, 10 * i + 1}, 5 + i)});
+  }
+  WriteLmdb(path, records);
+  return "type: 'Data' top: 'd' top: 'l' data_param { backend: LMDB source: '" + path +
+         "' batch_size: 2 } ";
+}
+
+TEST(DataLayer, DeliversImagesAndLabels) {
+  for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    DataNet net(ThreeRecords() + "transform_param { scale: 0.5 mean_value: 4 }", DataMode::kOpen,
+                TRAIN, dtype);
+    EXPECT_EQ(net.ShapeOf("d"), (Shape{2, 1, 1, 2}));
+    EXPECT_EQ(net.ShapeOf("l"), Shape{2});
+    EXPECT_EQ(net.kernel()->source_size(), 3);
+    net->Forward();
+    EXPECT_THAT(net.Values("d"), ElementsAre(-2, -1.5, 3, 3.5));
+    EXPECT_THAT(net.Values("l"), ElementsAre(5, 6));
+    net->Forward();
+    EXPECT_THAT(net.Values("l"), ElementsAre(7, 5));
+  }
+}
+
+TEST(DataLayer, GoesOnFromItsPosition) {
+  DataNet first(ThreeRecords()), second(ThreeRecords());
+  EXPECT_EQ(first.kernel()->position(), 0);
+  first->Forward();
+  EXPECT_EQ(first.kernel()->position(), 2);
+  second.kernel()->Seek(first.kernel()->position());
+  second->Forward();
+  EXPECT_THAT(second.Values("l"), ElementsAre(7, 5));
+}
+
+TEST(DataLayer, TakesTheShareOfItsRank) {
+  DataNet net(ThreeRecords());
+  net->pass().rank = 1;
+  net->pass().ranks = 2;
+  net->Forward();
+  EXPECT_THAT(net.Values("l"), ElementsAre(7, 5));
+}
+
+TEST(DataLayer, TakesTheBatchOfTheCommandLine) {
+  EXPECT_EQ(Shapes(ThreeRecords(), DataMode::kOpen, 7), "d 7x1x1x2; l 7; ");
+}
+
+TEST(DataLayer, ReadsATransformWrittenInsideItsOwnMessage) {
+  DataNet net(
+      "type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1 transform_param { "
+      "crop_size: 7 } }");
+  EXPECT_EQ(net.ShapeOf("d"), (Shape{1, 1, 7, 7}));
+}
+
+TEST(DataLayer, TakesThePartOfItsPhase) {
+  const std::string layer = "type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1 } ";
+  EXPECT_EQ(DataNet(layer, DataMode::kOpen, TRAIN).kernel()->source_size(), 60000);
+  EXPECT_EQ(DataNet(layer, DataMode::kOpen, TEST).kernel()->source_size(), 10000);
+}
+
+TEST(DataLayer, SaysWhereTheMistakeIs) {
+  EXPECT_EQ(
+      Mistake(
+          "type: 'Data' top: 'd'\ndata_param { backend: LMDB\n  source: 'none' batch_size: 1 }"),
+      "4: net.prototxt:3:3: layer 'input': no LMDB database at 'none': there is no such file");
+  EXPECT_EQ(Mistake("type: 'Data' top: 'd'\ndata_param { backend: DIGITS }"),
+            "3: net.prototxt:2:1: layer 'input': batch_size must be at least 1");
+  EXPECT_EQ(Mistake("type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1 }\n"
+                    "transform_param { crop_size: 99 }"),
+            "3: net.prototxt:2:1: layer 'input': generated digit 0 (train): the crop 99x99 is "
+            "larger than the "
+            "image 28x28");
+  EXPECT_THAT(
+      Mistake(
+          "type: 'Data' top: 'd' top: 'a' top: 'b' data_param { backend: DIGITS batch_size: 1 }"),
+      HasSubstr("2 tops for labels, but each record has 1"));
+}
+
+std::string TwoLabels(const std::string& tops, const std::string& more = "") {
+  WriteFile(ScratchPath("a.png"), Png(1, 1, 3, {1, 2, 3}));
+  WriteFile(ScratchPath("list.txt"), ScratchPath("a.png") + " 4 0.5\n");
+  return "type: 'ImageData' " + tops + " image_data_param { source: '" + ScratchPath("list.txt") +
+         "' batch_size: 2 " + more + " } ";
+}
+
+TEST(ImageDataLayer, DeliversSeveralLabelsInOneTopOrOneEach) {
+  DataNet one(TwoLabels("top: 'd' top: 'l'"));
+  one->Forward();
+  EXPECT_THAT(one.Values("d"), ElementsAre(3, 2, 1, 3, 2, 1));
+  EXPECT_EQ(one.ShapeOf("l"), (Shape{2, 2}));
+  EXPECT_THAT(one.Values("l"), ElementsAre(4, 0.5, 4, 0.5));
+  DataNet each(TwoLabels("top: 'd' top: 'a' top: 'b'"));
+  each->Forward();
+  EXPECT_EQ(each.ShapeOf("b"), Shape{2});
+  EXPECT_THAT(each.Values("a"), ElementsAre(4, 4));
+  EXPECT_THAT(each.Values("b"), ElementsAre(0.5, 0.5));
+}
+
+TEST(ImageDataLayer, NamesTheImageThatIsBroken) {
+  const std::string layer = TwoLabels("top: 'd' top: 'l'");
+  WriteFile(ScratchPath("a.png"), "no image");
+  EXPECT_THAT(Mistake(layer),
+              HasSubstr("layer 'input': image '" + ScratchPath("a.png") + "' (" +
+                        ScratchPath("list.txt") + ":1): it is neither a JPEG nor a PNG image"));
+}
+
+std::string FourRows() {
+  const std::string path = ScratchPath("a.h5");
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  for (const char* name : {"d", "l"}) {
+    const hsize_t shape[] = {4, 2};
+    const hid_t space = H5Screate_simple(name[0] == 'd' ? 2 : 1, shape, nullptr);
+    const hid_t data =
+        H5Dcreate2(file, name, H5T_NATIVE_FLOAT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(data, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(data);
+    H5Sclose(space);
+  }
+  H5Fclose(file);
+  WriteFile(ScratchPath("list.txt"), path);
+  return "type: 'HDF5Data' top: 'd' top: 'l' hdf5_data_param { source: '" +
+         ScratchPath("list.txt") + "' batch_size: 3 } ";
+}
+
+TEST(Hdf5DataLayer, DeliversTheDataSetsNamedLikeItsTops) {
+  DataNet net(FourRows(), DataMode::kOpen, TRAIN, DType::kFloat64);
+  EXPECT_EQ(net.ShapeOf("d"), (Shape{3, 2}));
+  EXPECT_EQ(net.ShapeOf("l"), Shape{3});
+  EXPECT_EQ(net.kernel()->source_size(), 4);
+  net->Forward();
+  EXPECT_THAT(net.Values("d"), ElementsAre(1, 2, 3, 4, 5, 6));
+  net->Forward();
+  EXPECT_THAT(net.Values("l"), ElementsAre(4, 1, 2));
+  EXPECT_EQ(net.kernel()->position(), 6);
+}
+
+TEST(Hdf5DataLayer, SaysWhatIsWrong) {
+  EXPECT_THAT(Mistake(FourRows() + "transform_param { scale: 2 }"),
+              HasSubstr("HDF5Data does not transform its data"));
+  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd'"), HasSubstr("batch_size must be at least 1"));
+  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd' hdf5_data_param { batch_size: 1 }"),
+              HasSubstr("needs a source"));
+  EXPECT_THAT(Mistake("type: 'HDF5Data' top: 'd' hdf5_data_param { source: 'none' batch_size: 1 }"),
+              HasSubstr("layer 'input': cannot read 'none'"));
+}
+
+TEST(DataWithoutSource, HasTheShapeThatItsFieldsTell) {
+  for (DataMode mode : {DataMode::kAssume, DataMode::kSynthetic}) {
+    const auto data = [&](const std::string& param, const std::string& transform = "") {
+      return Shapes("type: 'Data' top: 'd' top: 'l' data_param { batch_size: 4 source: 'none' " +
+                        param + " } transform_param { " + transform + " }",
+                    mode);
+    };
+    EXPECT_EQ(data("backend: LMDB", "crop_size: 5"), "d 4x3x5x5; l 4; ");
+    EXPECT_EQ(data("backend: LMDB", "crop_h: 5 crop_w: 6 mean_value: [1, 2]"), "d 4x2x5x6; l 4; ");
+    EXPECT_EQ(data("backend: IDX"), "d 4x1x28x28; l 4; ");
+    EXPECT_EQ(data("backend: CIFAR", "crop_size: 28"), "d 4x3x28x28; l 4; ");
+    EXPECT_THAT(MessageOf([&] { data("backend: LMDB"); }),
+                HasSubstr("without it, the shape is known only if crop_size is set"));
+    EXPECT_EQ(
+        Shapes(
+            "type: 'ImageData' top: 'd' top: 'l' image_data_param { source: 'none' new_height: 6 "
+            "new_width: 7 is_color: false }",
+            mode),
+        "d 1x1x6x7; l 1; ");
+  }
+}
+
+TEST(DataWithoutSource, IsOpenedWhereItIsTheOnlyOneToKnow) {
+  EXPECT_EQ(Shapes(ThreeRecords(), DataMode::kSynthetic), "d 2x1x1x2; l 2; ");
+  EXPECT_EQ(Shapes(ThreeRecords() + "transform_param { crop_size: 1 }", DataMode::kSynthetic),
+            "d 2x1x1x1; l 2; ");
+}
+
+TEST(DataWithoutSource, IsRandomAndWithLabelsInRange) {
+  DataNet net(
+      "type: 'Data' top: 'd' top: 'l' data_param { backend: LMDB source: 'none' batch_size: 3 } "
+      "transform_param { crop_size: 8 }",
+      DataMode::kSynthetic);
+  net->Forward();
+  const std::vector<double> data = net.Values("d");
+  EXPECT_THAT(data, Each(testing::AllOf(testing::Ge(-1), testing::Lt(1))));
+  EXPECT_NE(data[0], data[1]);
+  EXPECT_THAT(net.Values("l"), ElementsAre(0, 1, 0));
+  net->Forward();
+  EXPECT_EQ(net.Values("d"), data);
+  EXPECT_EQ(net.kernel()->source_size(), 0);
+}
+
+}  // namespace
+}  // namespace doppio

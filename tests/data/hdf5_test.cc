@@ -1,0 +1,182 @@
+#include "data/hdf5.h"
+
+#include <hdf5.h>
+
+#include <algorithm>
+
+#include "tests/data/tiny_data.h"
+
+namespace doppio {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct DataSet {
+  std::string name;
+  std::vector<hsize_t> shape;
+  std::vector<double> values;
+  hid_t type;  // in the file
+};
+
+std::string WriteHdf5(const std::string& name, const std::vector<DataSet>& sets) {
+  const std::string path = ScratchPath(name);
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  for (const DataSet& set : sets) {
+    const hid_t space =
+        H5Screate_simple(static_cast<int>(set.shape.size()), set.shape.data(), nullptr);
+    const hid_t data =
+        H5Dcreate2(file, set.name.c_str(), set.type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    EXPECT_GE(H5Dwrite(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, set.values.data()),
+              0);
+    H5Dclose(data);
+    H5Sclose(space);
+  }
+  H5Fclose(file);
+  return path;
+}
+
+std::string WriteList(const std::string& lines) {
+  WriteFile(ScratchPath("list.txt"), lines);
+  return ScratchPath("list.txt");
+}
+
+std::vector<float> NextRows(Hdf5Rows* rows, int batch) {
+  std::vector<float> values(static_cast<size_t>(batch * rows->row_shape(0).count()));
+  rows->Next({values.data()});
+  return values;
+}
+
+// Three files of 3, 1 and 4 rows: 0..7.
+std::string EightRows() {
+  return WriteList(WriteHdf5("a.h5", {{"d", {3, 1}, {0, 1, 2}, H5T_IEEE_F32LE}}) + "\n\n" +
+                   WriteHdf5("b.h5", {{"d", {1, 1}, {3}, H5T_IEEE_F32LE}}) + "   " +
+                   WriteHdf5("c.h5", {{"d", {4, 1}, {4, 5, 6, 7}, H5T_IEEE_F32LE}}) + " \r\n");
+}
+
+Hdf5Options Options(int batch, bool shuffle = false) {
+  Hdf5Options options;
+  options.batch = batch;
+  options.shuffle = shuffle;
+  return options;
+}
+
+TEST(Hdf5Rows, ReadsEachTopFromTheDataSetOfItsNameInAnyNumberType) {
+  const std::string list =
+      WriteList(WriteHdf5("a.h5", {{"big", {2, 1, 2}, {0.5, -1.5, 2, 3}, H5T_IEEE_F32BE},
+                                   {"small", {2}, {-7, 9}, H5T_STD_I8BE},
+                                   {"exact", {2, 1}, {0.25, 1e10}, H5T_IEEE_F64LE},
+                                   {"bytes", {2}, {250, 251}, H5T_STD_U8LE}}));
+  Hdf5Rows rows(list, {"small", "big", "exact", "bytes"}, Options(2));
+  EXPECT_EQ(rows.size(), 2);
+  EXPECT_EQ(rows.row_shape(0), Shape{});
+  EXPECT_EQ(rows.row_shape(1), (Shape{1, 2}));
+  std::vector<float> small(2), big(4), exact(2), bytes(2);
+  rows.Next({small.data(), big.data(), exact.data(), bytes.data()});
+  EXPECT_THAT(small, ElementsAre(-7, 9));
+  EXPECT_THAT(big, ElementsAre(0.5, -1.5, 2, 3));
+  EXPECT_THAT(exact, ElementsAre(0.25, 1e10f));
+  EXPECT_THAT(bytes, ElementsAre(250, 251));
+}
+
+TEST(Hdf5Rows, GoesFromFileToFileAndStartsOver) {
+  Hdf5Rows rows(EightRows(), {"d"}, Options(5));
+  EXPECT_EQ(rows.size(), 8);
+  EXPECT_THAT(NextRows(&rows, 5), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_EQ(rows.next_sample(), 5);
+  EXPECT_THAT(NextRows(&rows, 5), ElementsAre(5, 6, 7, 0, 1));
+  EXPECT_THAT(NextRows(&rows, 5), ElementsAre(2, 3, 4, 5, 6));
+}
+
+TEST(Hdf5Rows, FillsABatchLargerThanAllFiles) {
+  Hdf5Rows rows(EightRows(), {"d"}, Options(10));
+  EXPECT_THAT(NextRows(&rows, 10), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 0, 1));
+}
+
+TEST(Hdf5Rows, ShufflesFilesAndRowsEachEpoch) {
+  Hdf5Rows rows(EightRows(), {"d"}, Options(8, true));
+  std::vector<float> first = NextRows(&rows, 8);
+  const std::vector<float> second = NextRows(&rows, 8);
+  EXPECT_NE(first, second);
+  // Rows of one file stay together: those of c.h5 lie side by side.
+  const auto c = std::find_if(first.begin(), first.end(), [](float v) { return v >= 4; });
+  ASSERT_LE(c - first.begin(), 4);
+  EXPECT_TRUE(std::all_of(c, c + 4, [](float v) { return v >= 4; }));
+  std::sort(first.begin(), first.end());
+  EXPECT_THAT(first, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+TEST(Hdf5Rows, GoesOnFromAnySampleAsIfItHadRunThere) {
+  const std::string list = EightRows();
+  Hdf5Rows straight(list, {"d"}, Options(3, true)), fresh(list, {"d"}, Options(3, true));
+  for (int i = 0; i < 4; ++i) NextRows(&straight, 3);
+  fresh.Seek(straight.next_sample());
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(NextRows(&fresh, 3), NextRows(&straight, 3));
+}
+
+TEST(Hdf5Rows, SharesOfAllRanksMakeUpTheStream) {
+  const std::string list = EightRows();
+  Hdf5Rows whole(list, {"d"}, Options(2, true));
+  Hdf5Options options = Options(2, true);
+  options.world = 2;
+  Hdf5Rows first(list, {"d"}, options);
+  options.rank = 1;
+  Hdf5Rows second(list, {"d"}, options);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(NextRows(&first, 2), NextRows(&whole, 2));
+    EXPECT_EQ(second.next_sample(), whole.next_sample());
+    EXPECT_EQ(NextRows(&second, 2), NextRows(&whole, 2));
+  }
+}
+
+std::string OpenError(const std::string& list, const std::vector<std::string>& tops = {"d"}) {
+  return MessageOf([&] { Hdf5Rows(list, tops, Options(1)); });
+}
+
+TEST(Hdf5Rows, SaysWhichFileIsMissingOrOfAnotherKind) {
+  EXPECT_EQ(OpenError("none.txt"), "4: cannot read 'none.txt': No such file or directory");
+  EXPECT_EQ(OpenError(WriteList("\n")), "4: '" + ScratchPath("list.txt") + "' lists no HDF5 files");
+  EXPECT_EQ(OpenError(WriteList("gone.h5")), "4: no HDF5 file 'gone.h5': there is no such file");
+  WriteFile(ScratchPath("x.h5"), "no hdf5");
+  EXPECT_EQ(OpenError(WriteList(ScratchPath("x.h5"))),
+            "4: cannot open '" + ScratchPath("x.h5") +
+                "' as an HDF5 file: it is damaged or of another kind");
+}
+
+TEST(Hdf5Rows, SaysWhichDataSetIsMissingAndWhatThereIs) {
+  const std::string path =
+      WriteHdf5("a.h5", {{"data", {1}, {1}, H5T_IEEE_F32LE}, {"label", {1}, {1}, H5T_IEEE_F32LE}});
+  EXPECT_EQ(OpenError(WriteList(path)),
+            "4: HDF5 file '" + path + "' has no data set 'd'; it has data label");
+}
+
+TEST(Hdf5Rows, SaysThatADataSetHoldsNoNumbers) {
+  const std::string path = ScratchPath("a.h5");
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hsize_t two = 2;
+  const hid_t space = H5Screate_simple(1, &two, nullptr);
+  H5Dclose(H5Dcreate2(file, "d", H5T_C_S1, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  H5Sclose(space);
+  H5Fclose(file);
+  EXPECT_EQ(OpenError(WriteList(path)), "4: data set 'd' of '" + path + "' does not hold numbers");
+}
+
+TEST(Hdf5Rows, SaysThatShapesDiffer) {
+  const std::string rows = WriteHdf5(
+      "rows.h5", {{"d", {2}, {1, 2}, H5T_IEEE_F32LE}, {"e", {3}, {1, 2, 3}, H5T_IEEE_F32LE}});
+  EXPECT_EQ(OpenError(WriteList(rows), {"d", "e"}),
+            "4: data set 'e' of '" + rows + "' has 3 rows, but data set 'd' has 2");
+  const std::string a = WriteHdf5("a.h5", {{"d", {1, 2}, {1, 2}, H5T_IEEE_F32LE}});
+  const std::string b = WriteHdf5("b.h5", {{"d", {1, 3}, {1, 2, 3}, H5T_IEEE_F32LE}});
+  EXPECT_EQ(OpenError(WriteList(a + "\n" + b)),
+            "4: data set 'd' of '" + b + "' has rows of 3, but in '" + a + "' they are 2");
+  const std::string scalar = WriteHdf5("s.h5", {{"d", {}, {1}, H5T_IEEE_F32LE}});
+  EXPECT_THAT(OpenError(WriteList(scalar)),
+              HasSubstr("is a single number; its first axis must be rows"));
+  const std::string empty = WriteHdf5("e.h5", {{"d", {0}, {}, H5T_IEEE_F32LE}});
+  EXPECT_EQ(OpenError(WriteList(empty)),
+            "4: the HDF5 files of '" + ScratchPath("list.txt") + "' have no rows");
+}
+
+}  // namespace
+}  // namespace doppio

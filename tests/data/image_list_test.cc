@@ -1,0 +1,80 @@
+#include "data/source.h"
+#include "tests/data/tiny_data.h"
+
+namespace doppio {
+namespace {
+
+using testing::HasSubstr;
+
+class ImageListTest : public testing::Test {
+ protected:
+  std::unique_ptr<Source> Open(const std::string& lines, const std::string& more = "") {
+    WriteFile(list_, lines);
+    return OpenImageList(Parse<ImageDataParameter>("source: '" + list_ + "' " + more));
+  }
+  const std::string list_ = ScratchPath("list.txt");
+  const std::string root_ = ScratchPath("");
+};
+
+TEST_F(ImageListTest, ReadsPathsWithSpacesSeveralLabelsAndBlankLines) {
+  WriteFile(ScratchPath("a.jpg"), "first");
+  WriteFile(ScratchPath("my photo 3.jpg"), "second");
+  const auto source =
+      Open("a.jpg 1 -2.5e-1\n\n  \nmy photo 3.jpg\t7  .5 \r\n", "root_folder: '" + root_ + "'");
+  ASSERT_EQ(source->size(), 2);
+  Record record;
+  source->Read(0, &record);
+  EXPECT_EQ(record.labels, (std::vector<float>{1, -0.25f}));
+  source->Read(1, &record);
+  EXPECT_EQ(record.labels, (std::vector<float>{7, 0.5f}));
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(record.encoded), record.encoded_bytes),
+            "second");
+  EXPECT_EQ(source->Name(1), "image '" + root_ + "my photo 3.jpg' (" + list_ + ":4)");
+}
+
+TEST_F(ImageListTest, PassesOnHowToDecode) {
+  WriteFile(ScratchPath("a"), "x");
+  Record record;
+  Open("a 1", "root_folder: '" + root_ + "' new_height: 4 new_width: 6")->Read(0, &record);
+  EXPECT_EQ(record.decode.color, DecodeOptions::Color::kColor);
+  EXPECT_EQ(record.decode.height, 4);
+  EXPECT_EQ(record.decode.width, 6);
+  Open("a 1", "root_folder: '" + root_ + "' is_color: false")->Read(0, &record);
+  EXPECT_EQ(record.decode.color, DecodeOptions::Color::kGray);
+}
+
+TEST_F(ImageListTest, SaysWhichLineHasNoLabel) {
+  EXPECT_EQ(MessageOf([&] { Open("a.jpg 1\nb.jpg\n"); }),
+            "4: " + list_ + ":2: no label after 'b.jpg'; each line is: path label [label...]");
+  // A lone number is a path, and names that strtof would take are names.
+  EXPECT_THAT(MessageOf([&] { Open("12\n"); }), HasSubstr("no label after '12'"));
+  EXPECT_THAT(MessageOf([&] { Open("a nan\n"); }), HasSubstr("no label after 'a nan'"));
+}
+
+TEST_F(ImageListTest, SaysWhichLineHasAnotherNumberOfLabels) {
+  EXPECT_EQ(MessageOf([&] { Open("a.jpg 1 2\nb.jpg 3\n"); }),
+            "4: " + list_ + ":2: 1 labels, but line 1 has 2");
+}
+
+TEST_F(ImageListTest, SaysThatTheListIsMissingOrEmpty) {
+  EXPECT_EQ(MessageOf([&] { OpenImageList(Parse<ImageDataParameter>("source: 'none.txt'")); }),
+            "4: cannot read 'none.txt': No such file or directory");
+  EXPECT_EQ(MessageOf([&] { Open("\n\n"); }), "4: the image list '" + list_ + "' is empty");
+  EXPECT_EQ(MessageOf([] { OpenImageList(ImageDataParameter()); }),
+            "3: image_data_param needs a source");
+}
+
+TEST_F(ImageListTest, SaysThatAnImageIsMissing) {
+  const auto source = Open("gone.jpg 1", "root_folder: '" + root_ + "'");
+  Record record;
+  EXPECT_EQ(MessageOf([&] { source->Read(0, &record); }),
+            "4: cannot read '" + root_ + "gone.jpg': No such file or directory");
+}
+
+TEST_F(ImageListTest, WantsBothNewExtents) {
+  EXPECT_EQ(MessageOf([&] { Open("a 1", "new_height: 3"); }),
+            "3: image_data_param: set both new_height and new_width, or neither");
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,90 @@
+#include "data/order.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <vector>
+
+namespace doppio {
+namespace {
+
+std::vector<int64_t> Epoch(const SampleOrder& order, int64_t epoch, int64_t size) {
+  std::vector<int64_t> records;
+  for (int64_t i = 0; i < size; ++i) records.push_back(order.Record(epoch * size + i));
+  return records;
+}
+
+std::vector<int64_t> Sorted(std::vector<int64_t> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+std::vector<int64_t> UpTo(int64_t n) {
+  std::vector<int64_t> values(static_cast<size_t>(n));
+  std::iota(values.begin(), values.end(), 0);
+  return values;
+}
+
+TEST(SampleOrder, WalksThroughTheRecordsAgainAndAgain) {
+  const SampleOrder order(3, false, Random(1, 2), 0);
+  EXPECT_EQ(Epoch(order, 0, 3), UpTo(3));
+  EXPECT_EQ(Epoch(order, 7, 3), UpTo(3));
+  EXPECT_EQ(order.Epoch(5), 1);
+  EXPECT_EQ(order.Position(5), 2);
+}
+
+TEST(SampleOrder, StartsLaterWhenRecordsAreSkipped) {
+  const SampleOrder order(5, false, Random(1, 2), 3);
+  EXPECT_EQ(order.Record(0), 3);
+  EXPECT_EQ(order.Record(2), 0);
+}
+
+TEST(SampleOrder, VisitsEachRecordOncePerShuffledEpoch) {
+  for (int64_t size : {1, 2, 3, 4, 5, 7, 10, 63, 64, 65, 1000, 60000}) {
+    const SampleOrder order(size, true, Random(1, 2), 0);
+    for (int64_t epoch : {0, 1, 5}) {
+      EXPECT_EQ(Sorted(Epoch(order, epoch, size)), UpTo(size)) << size << " epoch " << epoch;
+    }
+  }
+}
+
+TEST(SampleOrder, ShufflesEachEpochAndEachSeedDifferently) {
+  const SampleOrder order(100, true, Random(1, 2), 0), other(100, true, Random(2, 2), 0);
+  const std::vector<int64_t> first = Epoch(order, 0, 100);
+  EXPECT_NE(first, UpTo(100));
+  EXPECT_NE(first, Epoch(order, 1, 100));
+  EXPECT_NE(first, Epoch(other, 0, 100));
+  EXPECT_EQ(first, Epoch(order, 0, 100));
+}
+
+// Each of 20 records should come first equally often: chi-square with 19 degrees of freedom stays
+// below 49.6 with probability 0.9999. The same for who follows record 0.
+TEST(SampleOrder, HasNoFavourites) {
+  constexpr int64_t kSize = 20, kEpochs = 4000;
+  const SampleOrder order(kSize, true, Random(11, 22), 0);
+  std::map<int64_t, int> first, follower;
+  int followed = 0;
+  for (int64_t epoch = 0; epoch < kEpochs; ++epoch) {
+    const std::vector<int64_t> records = Epoch(order, epoch, kSize);
+    ++first[records[0]];
+    const auto zero = std::find(records.begin(), records.end(), 0);
+    if (zero + 1 == records.end()) continue;
+    ++follower[*(zero + 1)];
+    ++followed;
+  }
+  auto chi2 = [](const std::map<int64_t, int>& counts, double expected) {
+    double sum = 0;
+    for (const auto& entry : counts)
+      sum += (entry.second - expected) * (entry.second - expected) / expected;
+    return sum;
+  };
+  EXPECT_EQ(first.size(), 20u);
+  EXPECT_LT(chi2(first, kEpochs / 20.0), 49.6);
+  EXPECT_EQ(follower.size(), 19u);
+  EXPECT_LT(chi2(follower, followed / 19.0), 48.0);
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,262 @@
+#include "data/pipeline.h"
+
+#include <atomic>
+#include <chrono>
+
+#include "tests/data/tiny_data.h"
+
+namespace doppio {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Record i is one pixel of value i, with label i.
+class Numbers : public Source {
+ public:
+  explicit Numbers(int64_t size, int64_t bad = -1) : size_(size), bad_(bad) {}
+  int64_t size() const override { return size_; }
+  void Read(int64_t index, Record* record) const override {
+    if (index == bad_) throw FileError("it is bad");
+    record->float_storage.assign(1, static_cast<float>(index));
+    record->pixels = {{1, 1, 1}, nullptr, record->float_storage.data(), false};
+    record->labels.assign(1, static_cast<float>(index));
+    // Makes threads overtake each other.
+    if (index % 5 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  std::string Name(int64_t index) const override { return "number " + std::to_string(index); }
+
+ private:
+  int64_t size_, bad_;
+};
+
+std::unique_ptr<Pipeline> Make(std::unique_ptr<Source> source, const PipelineOptions& options,
+                               const std::string& transform = "") {
+  return std::make_unique<Pipeline>(std::move(source), Parse<TransformationParameter>(transform),
+                                    TRAIN, options);
+}
+
+PipelineOptions Options(int batch, int threads = 1, bool shuffle = false) {
+  PipelineOptions options;
+  options.batch = batch;
+  options.threads = threads;
+  options.shuffle = shuffle;
+  options.seed = 3;
+  return options;
+}
+
+std::vector<float> Labels(Pipeline* pipeline, int batches) {
+  std::vector<float> all;
+  for (int i = 0; i < batches; ++i) {
+    const Batch& batch = pipeline->Next();
+    all.insert(all.end(), batch.labels.begin(), batch.labels.end());
+  }
+  return all;
+}
+
+TEST(Pipeline, DeliversBatchesInOrderAndStartsOver) {
+  const auto pipeline = Make(std::make_unique<Numbers>(5), Options(3));
+  EXPECT_EQ(pipeline->size(), 5);
+  EXPECT_EQ(pipeline->label_count(), 1);
+  EXPECT_EQ(pipeline->data_shape(), (ImageShape{1, 1, 1}));
+  EXPECT_EQ(pipeline->next_sample(), 0);
+  const Batch& batch = pipeline->Next();
+  EXPECT_EQ(batch.first_sample, 0);
+  EXPECT_THAT(batch.data, ElementsAre(0, 1, 2));
+  EXPECT_THAT(batch.labels, ElementsAre(0, 1, 2));
+  EXPECT_EQ(pipeline->next_sample(), 3);
+  EXPECT_THAT(pipeline->Next().labels, ElementsAre(3, 4, 0));
+  EXPECT_THAT(pipeline->Next().labels, ElementsAre(1, 2, 3));
+}
+
+TEST(Pipeline, GivesTheSameForAnyNumberOfThreads) {
+  std::vector<std::vector<float>> data(3), labels(3);
+  const int threads[] = {1, 2, 4};
+  for (size_t i = 0; i < 3; ++i) {
+    auto source = OpenSource(Parse<DataParameter>("backend: DIGITS size: 50"), TRAIN);
+    PipelineOptions options = Options(7, threads[i], true);
+    options.rand_skip = 20;
+    const auto pipeline = Make(std::move(source), options, "mirror: true crop_size: 20");
+    EXPECT_EQ(pipeline->threads(), threads[i]);
+    for (int b = 0; b < 20; ++b) {
+      const Batch& batch = pipeline->Next();
+      data[i].insert(data[i].end(), batch.data.begin(), batch.data.end());
+      labels[i].insert(labels[i].end(), batch.labels.begin(), batch.labels.end());
+    }
+  }
+  for (size_t i = 1; i < 3; ++i) {
+    EXPECT_EQ(data[i], data[0]);
+    EXPECT_EQ(labels[i], labels[0]);
+  }
+}
+
+TEST(Pipeline, ShufflesEachEpochAnew) {
+  const auto pipeline = Make(std::make_unique<Numbers>(12), Options(4, 2, true));
+  std::vector<float> first = Labels(pipeline.get(), 3), second = Labels(pipeline.get(), 3);
+  EXPECT_NE(first, second);
+  std::sort(first.begin(), first.end());
+  std::sort(second.begin(), second.end());
+  EXPECT_THAT(first, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+  EXPECT_EQ(first, second);
+}
+
+TEST(Pipeline, DrawsDifferentlyForAnotherSeedOrStream) {
+  PipelineOptions options = Options(32, 1, true);
+  const auto first = Make(std::make_unique<Numbers>(32), options);
+  options.stream = 1;
+  const auto other_stream = Make(std::make_unique<Numbers>(32), options);
+  options.stream = 0;
+  options.seed = 4;
+  const auto other_seed = Make(std::make_unique<Numbers>(32), options);
+  const std::vector<float> labels = first->Next().labels;
+  EXPECT_NE(labels, other_stream->Next().labels);
+  EXPECT_NE(labels, other_seed->Next().labels);
+}
+
+TEST(Pipeline, GoesOnFromAnySampleAsIfItHadRunThere) {
+  const auto straight = Make(std::make_unique<Numbers>(10), Options(3, 2, true), "mirror: true");
+  Labels(straight.get(), 5);
+  const int64_t at = straight->next_sample();
+  EXPECT_EQ(at, 15);
+  const std::vector<float> expected = Labels(straight.get(), 6);
+
+  const auto fresh = Make(std::make_unique<Numbers>(10), Options(3, 4, true), "mirror: true");
+  fresh->Seek(at);
+  EXPECT_EQ(fresh->next_sample(), at);
+  EXPECT_EQ(Labels(fresh.get(), 6), expected);
+  straight->Seek(at);  // backwards, with batches under way
+  EXPECT_EQ(Labels(straight.get(), 6), expected);
+}
+
+TEST(Pipeline, SharesOfAllRanksMakeUpTheStream) {
+  const auto whole = Make(std::make_unique<Numbers>(11), Options(2, 2, true));
+  PipelineOptions options = Options(2, 1, true);
+  options.world = 3;
+  std::vector<std::unique_ptr<Pipeline>> ranks;
+  for (options.rank = 0; options.rank < 3; ++options.rank) {
+    ranks.push_back(Make(std::make_unique<Numbers>(11), options));
+  }
+  for (int round = 0; round < 6; ++round) {
+    for (const auto& rank : ranks) {
+      const int64_t sample = whole->next_sample();
+      EXPECT_EQ(rank->next_sample(), sample);
+      EXPECT_EQ(rank->Next().labels, whole->Next().labels) << "sample " << sample;
+    }
+  }
+}
+
+TEST(Pipeline, TakesAnotherShareFromWhereTheStreamIs) {
+  const auto pipeline = Make(std::make_unique<Numbers>(100), Options(2));
+  pipeline->Shard(1, 2);
+  EXPECT_THAT(pipeline->Next().labels, ElementsAre(2, 3));
+  pipeline->Shard(1, 2);
+  EXPECT_THAT(pipeline->Next().labels, ElementsAre(6, 7));
+  pipeline->Shard(0, 1);  // both ranks have taken two batches: 8 samples
+  EXPECT_THAT(pipeline->Next().labels, ElementsAre(8, 9));
+  pipeline->Seek(20);
+  pipeline->Shard(2, 3);
+  EXPECT_EQ(pipeline->next_sample(), 24);
+}
+
+TEST(Pipeline, SkipsARandomNumberOfRecordsAtTheStart) {
+  PipelineOptions options = Options(1);
+  options.rand_skip = 50;
+  const float first = Make(std::make_unique<Numbers>(100), options)->Next().labels[0];
+  EXPECT_LT(first, 50);
+  options.seed = 5;
+  const float other = Make(std::make_unique<Numbers>(100), options)->Next().labels[0];
+  EXPECT_NE(first, other);
+}
+
+TEST(Pipeline, DeliversTheBatchesBeforeABadRecordAndThenNamesIt) {
+  for (int threads : {1, 4}) {
+    const auto pipeline = Make(std::make_unique<Numbers>(100, 17), Options(5, threads));
+    EXPECT_EQ(Labels(pipeline.get(), 3).back(), 14);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      EXPECT_EQ(MessageOf([&] { pipeline->Next(); }), "4: number 17: it is bad");
+    }
+    pipeline->Seek(20);
+    EXPECT_EQ(pipeline->Next().labels[0], 20);
+  }
+}
+
+TEST(Pipeline, NamesABadFirstRecordAtOnce) {
+  EXPECT_EQ(MessageOf([] { Make(std::make_unique<Numbers>(9, 0), Options(2)); }),
+            "4: number 0: it is bad");
+}
+
+TEST(Pipeline, EndsWhileThreadsAreAtWork) {
+  for (int i = 0; i < 50; ++i) {
+    const auto pipeline = Make(std::make_unique<Numbers>(1000), Options(3, 4));
+    if (i % 2 == 0) pipeline->Next();
+  }
+}
+
+TEST(Pipeline, ReadsNoFurtherAheadThanAsked) {
+  class Counting : public Numbers {
+   public:
+    explicit Counting(std::atomic<int>* reads) : Numbers(1000), reads_(reads) {}
+    void Read(int64_t index, Record* record) const override {
+      Numbers::Read(index, record);
+      ++*reads_;
+    }
+
+   private:
+    std::atomic<int>* reads_;
+  };
+  std::atomic<int> reads{0};
+  PipelineOptions options = Options(2, 2);
+  options.prefetch = 3;
+  const auto pipeline = Make(std::make_unique<Counting>(&reads), options);
+  pipeline->Next();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  // The first record at the start, the batch that is out, and three more.
+  EXPECT_LE(reads, 1 + 2 + 3 * 2);
+}
+
+TEST(Pipeline, ReadsImagesOfAListAndNamesTheOneOfAnotherSize) {
+  const std::string list = ScratchPath("list.txt"), root = ScratchPath("");
+  WriteFile(ScratchPath("a.png"), Png(1, 2, 3, {1, 2, 3, 4, 5, 6}));
+  WriteFile(ScratchPath("b.png"), Png(2, 2, 3, std::vector<int>(12, 9)));
+  WriteFile(list, "a.png 1 0.5\nb.png 2 0.25\n");
+  const std::string parameter = "source: '" + list + "' root_folder: '" + root + "'";
+  auto open = [&](const std::string& more) {
+    return OpenImageList(Parse<ImageDataParameter>(parameter + more));
+  };
+  const auto one = Make(open(""), Options(1));
+  EXPECT_EQ(one->data_shape(), (ImageShape{3, 1, 2}));
+  EXPECT_EQ(one->label_count(), 2);
+  const Batch& batch = one->Next();
+  EXPECT_THAT(batch.data, ElementsAre(3, 6, 2, 5, 1, 4));  // planes blue, green, red
+  EXPECT_THAT(batch.labels, ElementsAre(1, 0.5));
+  const auto both = Make(open(""), Options(2));
+  EXPECT_EQ(
+      MessageOf([&] { both->Next(); }),
+      "4: image '" + root + "b.png' (" + list +
+          ":2): it is 3x2x2 (channels x height x width), but the first one is 3x1x2: images of one "
+          "batch must be of one size; set new_height and new_width (ImageData), or crop_size");
+  const auto resized = Make(open(" new_height: 4 new_width: 4"), Options(2));
+  EXPECT_EQ(resized->data_shape(), (ImageShape{3, 4, 4}));
+  EXPECT_EQ(resized->Next().labels.size(), 4u);
+  const auto cropped = Make(open(""), Options(2), "crop_size: 1");
+  EXPECT_EQ(cropped->Next().data.size(), 6u);
+}
+
+TEST(Pipeline, DecodesRecordsOfADatabase) {
+  const std::string path = ScratchPath("db");
+  WriteLmdb(path, {{"a", EncodedDatum(Png(1, 1, 3, {1, 2, 3}), 4)},
+                   {"b", EncodedDatum(Png(1, 1, 3, {4, 5, 6}), 5)},
+                   {"c", EncodedDatum("broken", 5)}});
+  auto open = [&] {
+    return OpenSource(Parse<DataParameter>("backend: LMDB source: '" + path + "'"), TRAIN);
+  };
+  EXPECT_THAT(Make(open(), Options(2))->Next().data, ElementsAre(3, 2, 1, 6, 5, 4));
+  EXPECT_EQ(Make(open(), Options(2), "force_gray: true")->data_shape(), (ImageShape{1, 1, 1}));
+  EXPECT_EQ(MessageOf([&] { Make(open(), Options(3))->Next(); }),
+            "4: record 'c' of '" + path + "': it is neither a JPEG nor a PNG image");
+  EXPECT_THAT(MessageOf([&] { Make(open(), Options(1), "crop_size: 2"); }),
+              HasSubstr("record 'a' of '" + path + "': the crop 2x2 is larger than the image 1x1"));
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Who includes whom: a file may include its own folder or a lower floor (docs/design.md).
+
+Bazel's visibility stops direct dependencies; this also stops includes that slip in through transitive ones, and
+keeps the headers of device libraries in the files that may know them.
+"""
+import os
+import re
+import sys
+import unittest
+
+FLOORS = {
+    "proto": 1, "core/base": 1,
+    "core/device": 2, "core/math": 2, "core/tensor": 2,
+    "core/net": 3, "data": 3,
+    "layers": 4, "parallel": 4, "solvers": 4,
+    "tools": 5,
+}
+NEIGHBOURS_MAY_MEET = {1, 2}   # small rooms of one floor that build on each other
+DOORS = {("layers/data.cc", "data")}
+# Headers of device libraries, and the files that may include them.
+FENCED = {
+    r"dnnl\.(h|hpp)": r"core/math/(dnnl\.(h|cc)|blas_cpu\.cc)",
+    r"cuda.*\.h|cudnn.*\.h|cublas.*\.h|nccl\.h": r".*\.cuh?|.*_cuda\.(cc|h)|core/math/cudnn\..*|parallel/(p2p|nccl)\.cc",
+    r"mpi\.h": r"parallel/mpi\.cc",
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
+
+
+def sources(root):
+    for floor in FLOORS:
+        folder = os.path.join(root, floor)
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+            if name.endswith((".h", ".cc", ".cu", ".cuh")):
+                yield floor, floor + "/" + name
+
+
+def room_of(path):
+    folder = os.path.dirname(path)
+    return folder if folder in FLOORS else None
+
+
+class FloorsTest(unittest.TestCase):
+    root = os.getcwd()
+
+    def includes(self):
+        for room, path in sources(self.root):
+            with open(os.path.join(self.root, path), encoding="utf-8") as f:
+                for number, line in enumerate(f, 1):
+                    match = INCLUDE.match(line)
+                    if match:
+                        yield room, path, number, match.group(1) == '"', match.group(2)
+
+    def test_finds_the_sources(self):
+        self.assertGreater(len(list(sources(self.root))), 60)
+
+    def test_a_file_includes_its_own_room_or_a_lower_floor(self):
+        wrong = []
+        for room, path, number, quoted, target in self.includes():
+            other = room_of(target) if quoted else None
+            if other is None or other == room or (path, other) in DOORS:
+                continue
+            if FLOORS[other] > FLOORS[room]:
+                wrong.append("%s:%d includes %s, a higher floor" % (path, number, target))
+            if FLOORS[other] == FLOORS[room] and FLOORS[room] not in NEIGHBOURS_MAY_MEET:
+                wrong.append("%s:%d includes %s, its neighbour" % (path, number, target))
+        self.assertEqual([], wrong)
+
+    def test_quoted_includes_are_paths_from_the_root(self):
+        wrong = ["%s:%d %s" % (p, n, t) for _, p, n, quoted, t in self.includes()
+                 if quoted and room_of(t) is None]
+        self.assertEqual([], wrong)
+
+    def test_device_headers_stay_in_their_files(self):
+        wrong = []
+        for _, path, number, quoted, target in self.includes():
+            for header, allowed in FENCED.items():
+                if not quoted and re.fullmatch(header, target) and not re.fullmatch(allowed, path):
+                    wrong.append("%s:%d includes <%s>" % (path, number, target))
+        self.assertEqual([], wrong)
+
+    def test_no_conditional_compilation_by_device(self):
+        wrong = []
+        for _, path in sources(self.root):
+            with open(os.path.join(self.root, path), encoding="utf-8") as f:
+                for number, line in enumerate(f, 1):
+                    if re.match(r"\s*#\s*if.*(CUDA|MPI|DNNL)", line) and path != "core/base/random.h":
+                        wrong.append("%s:%d" % (path, number))
+        self.assertEqual([], wrong)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,77 @@
+// A store of parameters without a net, for tests of updates: values and gradients given as numbers.
+#ifndef DOPPIO_TESTS_SOLVERS_PARAM_STORE_CASE_H_
+#define DOPPIO_TESTS_SOLVERS_PARAM_STORE_CASE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/device/device.h"
+#include "core/net/params.h"
+#include "solvers/update.h"
+
+namespace doppio {
+
+struct ParamCase {
+  Shape shape;
+  double value = 0;
+  float lr_mult = 1, decay_mult = 1;
+  bool trainable = true;
+  bool gradient = true;
+};
+
+// Layers "a", "b", ... with one parameter each.
+class ParamStoreCase {
+ public:
+  explicit ParamStoreCase(const std::vector<ParamCase>& cases, DType dtype = DType::kFloat64)
+      : device_(MakeCpuDevice()), store_(device_.get(), dtype, 1) {
+    Graph graph;
+    for (size_t i = 0; i < cases.size(); ++i) {
+      LayerSpec layer;
+      layer.param.set_name(std::string(1, static_cast<char>('a' + i)));
+      graph.spec.layers.push_back(layer);
+      GraphParam param;
+      param.node = static_cast<int>(i);
+      param.shape = cases[i].shape;
+      param.filler.set_value(static_cast<float>(cases[i].value));
+      param.lr_mult = cases[i].lr_mult;
+      param.decay_mult = cases[i].decay_mult;
+      param.trainable = cases[i].trainable;
+      graph.params.push_back(param);
+    }
+    const std::vector<int> indices = store_.Resolve(graph);
+    // Backward finishes the last layer first.
+    store_.Allocate(true, std::vector<int>(indices.rbegin(), indices.rend()));
+    for (size_t i = 0; i < cases.size(); ++i) store_.param(static_cast<int>(i)).gradient = cases[i].gradient;
+  }
+
+  ParamStore& store() { return store_; }
+
+  void SetGradient(int param, double gradient) {
+    const Tensor& grad = store_.param(param).grad;
+    DispatchFloat(grad.dtype, [&](auto type) {
+      using T = decltype(type);
+      for (int64_t i = 0; i < grad.count(); ++i) grad.data<T>()[i] = static_cast<T>(gradient);
+    });
+  }
+
+  double Value(int param, int64_t element = 0) {
+    const Tensor& value = store_.param(param).value;
+    return DispatchFloat(value.dtype,
+                         [&](auto type) { return static_cast<double>(value.data<decltype(type)>()[element]); });
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+  ParamStore store_;
+};
+
+inline Update MakeUpdate(const std::string& solver, ParamStore* store) {
+  SolverParameter param;
+  const FieldPlaces places = ParseText(solver, "solver.prototxt", &param);
+  return Update(param, places, store);
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TESTS_SOLVERS_PARAM_STORE_CASE_H_

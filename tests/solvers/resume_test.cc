@@ -1,0 +1,97 @@
+// A run that stops and goes on ends as the uninterrupted one, byte for byte.
+#include <gtest/gtest.h>
+
+#include "tests/solvers/trainer_case.h"
+
+namespace doppio {
+namespace {
+
+// Random data and dropout: everything that depends on counters.
+std::string RandomNet() {
+  return R"(name: "random"
+    layer { name: "in" type: "DummyData" top: "x" top: "y"
+            dummy_data_param { shape { dim: 5 dim: 7 } shape { dim: 5 dim: 3 }
+                               data_filler { type: "gaussian" std: 1 } data_filler { type: "uniform" min: -1 max: 1 } } }
+    layer { name: "ip1" type: "InnerProduct" bottom: "x" top: "h"
+            inner_product_param { num_output: 9 weight_filler { type: "xavier" } } }
+    layer { name: "drop" type: "Dropout" bottom: "h" top: "h" dropout_param { dropout_ratio: 0.4 } }
+    layer { name: "ip2" type: "InnerProduct" bottom: "h" top: "out"
+            inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "out" bottom: "y" top: "loss" })";
+}
+
+// Stopped at the `stop_poll`-th poll: each test asks twice, each iteration once.
+void ExpectSameBytes(const std::string& rule, int stop_poll, int64_t stop_iteration) {
+  const std::string solver = rule +
+                             " base_lr: 0.05 lr_policy: 'multistep' gamma: 0.5 stepvalue: 2 stepvalue: 5 max_iter: 8"
+                             " iter_size: 2 weight_decay: 0.01 clip_gradients: 1 average_loss: 3 display: 1"
+                             " test_iter: 2 test_interval: 2";
+  TrainerCase whole(RandomNet(), solver), parts(RandomNet(), solver);
+  whole.Make()->Solve();
+
+  TrainerOptions first;
+  first.poll = [stop_poll, polls = 0]() mutable { return ++polls == stop_poll ? Request::kStop : Request::kNone; };
+  const TrainResult stopped = parts.Make(first)->Solve();
+  ASSERT_TRUE(stopped.stopped);
+  ASSERT_EQ(stopped.iteration, stop_iteration);
+  TrainerOptions second;
+  second.resume = stopped.state_file;
+  const TrainResult resumed = parts.Make(second)->Solve();
+  EXPECT_EQ(resumed.iteration, 8);
+
+  EXPECT_EQ(ReadFile(whole.Model(8)), ReadFile(parts.Model(8))) << rule;
+}
+
+TEST(Resume, EqualsTheUninterruptedRun) {
+  ExpectSameBytes("type: 'SGD' momentum: 0.9", 8, 4);
+  ExpectSameBytes("type: 'Adam' momentum: 0.9", 7, 3);
+  ExpectSameBytes("type: 'AdaGrad'", 8, 4);
+}
+
+TEST(Resume, RepeatsATestThatWasInterrupted) { ExpectSameBytes("type: 'SGD'", 6, 2); }
+
+TEST(Resume, ShowsTheLossesOfTheUninterruptedRun) {
+  const std::string solver = "base_lr: 0.5 lr_policy: 'fixed' max_iter: 4 average_loss: 3 display: 1";
+  TrainerCase c(SquareNet(), solver);
+  std::vector<double> whole, parts;
+  TrainerOptions options;
+  options.on_iteration = [&](const Progress& p) { whole.push_back(p.smoothed_loss); };
+  c.Make(options)->Solve();
+  options.on_iteration = [&](const Progress& p) { parts.push_back(p.smoothed_loss); };
+  options.poll = [polls = 0]() mutable { return ++polls == 2 ? Request::kStop : Request::kNone; };
+  const TrainResult stopped = c.Make(options)->Solve();
+  options.poll = nullptr;
+  options.resume = stopped.state_file;
+  c.Make(options)->Solve();
+  EXPECT_EQ(whole, parts);
+}
+
+TEST(Resume, KeepsADrawnSeed) {
+  TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 1");
+  TrainerOptions options;
+  options.seed = 123456789012ull;
+  const std::string state = c.Make(options)->Solve().state_file;
+  SolverParameter param;
+  SolverSpec spec = LoadSolver(c.Prefix().substr(0, c.Prefix().size() - 1) + "solver.prototxt");
+  spec.param.set_random_seed(-1);
+  auto device = MakeCpuDevice();
+  TrainerOptions resumed;
+  resumed.device = device.get();
+  resumed.resume = state;
+  EXPECT_EQ(Trainer(spec, resumed).seed(), 123456789012ull);
+}
+
+TEST(Resume, RefusesTheStateOfAnotherRule) {
+  TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 1");
+  TrainerOptions options;
+  options.resume = c.Make()->Solve().state_file;
+  try {
+    c.Make(options, "type: 'Adam'");
+    FAIL() << "accepted";
+  } catch (const FileError& e) {
+    EXPECT_NE(std::string(e.what()).find("history blobs, but Adam keeps 2"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace doppio

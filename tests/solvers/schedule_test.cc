@@ -1,0 +1,77 @@
+#include "solvers/schedule.h"
+
+#include <gtest/gtest.h>
+
+namespace doppio {
+namespace {
+
+// `iterations` as LoadSolver takes them from test_iter.
+Schedule Make(const std::string& text, const SourceSize& train, const std::vector<SourceSize>& tests = {},
+              int64_t iterations = kWholePass) {
+  SolverSpec solver;
+  solver.places = ParseText(text, "solver.prototxt", &solver.param);
+  solver.tests.resize(tests.size());
+  for (TestNetSource& test : solver.tests) test.iterations = iterations;
+  return MakeSchedule(solver, train, tests);
+}
+
+std::string Mistake(const std::string& text, const SourceSize& train, const std::vector<SourceSize>& tests = {}) {
+  try {
+    Make(text, train, tests);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(Schedule, TakesIterationsAsTheyAre) {
+  const Schedule s = Make("max_iter: 30 test_interval: 5 snapshot: 10", {}, {{100, 10}}, 4);
+  EXPECT_EQ(s.max_iter, 30);
+  ASSERT_EQ(s.test_iter.size(), 1u);
+  EXPECT_EQ(s.test_iter[0], 4);
+  EXPECT_FALSE(s.whole_test[0]);
+  EXPECT_TRUE(s.TestAt(0));
+  EXPECT_TRUE(s.TestAt(5));
+  EXPECT_FALSE(s.TestAt(6));
+  EXPECT_TRUE(s.SnapshotAt(20));
+  EXPECT_FALSE(s.SnapshotAt(21));
+}
+
+TEST(Schedule, CountsEpochsInIterationsRoundedUp) {
+  // 105 samples in batches of 10, two per iteration: 5.25 iterations an epoch.
+  const Schedule s = Make("max_epoch: 4 test_epoch: 1 snapshot_epoch: 2 iter_size: 2", {105, 10}, {{7, 7}});
+  EXPECT_EQ(s.max_iter, 21);
+  EXPECT_EQ(s.test_interval, 6);
+  EXPECT_EQ(s.snapshot, 11);
+}
+
+TEST(Schedule, TestsTheWholeSetWithoutTestIter) {
+  const Schedule s = Make("max_iter: 1 test_interval: 1", {}, {{100, 10}, {101, 10}});
+  ASSERT_EQ(s.test_iter.size(), 2u);
+  EXPECT_EQ(s.test_iter[0], 10);
+  EXPECT_EQ(s.test_iter[1], 11);
+  EXPECT_TRUE(s.whole_test[1]);
+}
+
+TEST(Schedule, NeverTestsOrSnapshotsUnlessAsked) {
+  const Schedule s = Make("max_iter: 1", {});
+  EXPECT_FALSE(s.TestAt(0));
+  EXPECT_FALSE(s.SnapshotAt(0));
+}
+
+TEST(Schedule, RefusesEpochsOfDataOfUnknownSize) {
+  const std::string text = Mistake("base_lr: 1\nmax_epoch: 2", {0, 10});
+  EXPECT_NE(text.find("solver.prototxt:2:"), std::string::npos) << text;
+  EXPECT_NE(text.find("max_epoch needs train data of known size"), std::string::npos) << text;
+}
+
+TEST(Schedule, RefusesAWholePassOverDataOfUnknownSize) {
+  EXPECT_NE(Mistake("max_iter: 1 test_interval: 1", {}, {{0, 10}}).find("give test_iter"), std::string::npos);
+}
+
+TEST(Schedule, AsksForMaxIter) {
+  EXPECT_NE(Mistake("base_lr: 1", {}).find("max_iter is missing"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace doppio

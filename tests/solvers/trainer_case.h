@@ -1,0 +1,81 @@
+// Trainings of small nets written as text: files in a fresh folder, log lines and results in hand.
+#ifndef DOPPIO_TESTS_SOLVERS_TRAINER_CASE_H_
+#define DOPPIO_TESTS_SOLVERS_TRAINER_CASE_H_
+
+#include <glog/logging.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/device/device.h"
+#include "core/net/solver_spec.h"
+#include "solvers/trainer.h"
+
+namespace doppio {
+
+// Collects the text of log lines while it lives.
+class LogLines : public google::LogSink {
+ public:
+  LogLines() { google::AddLogSink(this); }
+  ~LogLines() override { google::RemoveLogSink(this); }
+  void send(google::LogSeverity, const char*, const char*, int, const struct tm*, const char* message,
+            size_t length) override {
+    lines.emplace_back(message, length);
+  }
+  // How many lines contain `text`.
+  int Count(const std::string& text) const {
+    int count = 0;
+    for (const std::string& line : lines) count += line.find(text) != std::string::npos;
+    return count;
+  }
+  std::vector<std::string> lines;
+};
+
+class TrainerCase {
+ public:
+  // `solver` without net and snapshot_prefix.
+  TrainerCase(const std::string& net, const std::string& solver) : solver_(solver), device_(MakeCpuDevice()) {
+    std::string folder = testing::TempDir() + "/trainerXXXXXX";
+    EXPECT_NE(mkdtemp(&folder[0]), nullptr);
+    folder_ = folder + "/";
+    WriteFileAtomically(folder_ + "net.prototxt", net);
+  }
+
+  // More fields for the solver (they may repeat what was given: the last one counts, by an override).
+  std::unique_ptr<Trainer> Make(TrainerOptions options = {}, const std::string& more = "") {
+    const std::string path = folder_ + "solver.prototxt";
+    WriteFileAtomically(path, "net: '" + folder_ + "net.prototxt'\nsnapshot_prefix: '" + Prefix() +
+                                  "'\nrandom_seed: 7\n" + solver_ + "\n" + more);
+    options.device = device_.get();
+    return std::make_unique<Trainer>(LoadSolver(path), options);
+  }
+
+  std::string Prefix() const { return folder_ + "s"; }
+  std::string Model(int64_t iter) const { return Prefix() + "_iter_" + std::to_string(iter) + ".caffemodel"; }
+  std::string State(int64_t iter) const { return Prefix() + "_iter_" + std::to_string(iter) + ".solverstate"; }
+
+ private:
+  std::string solver_, folder_;
+  std::unique_ptr<Device> device_;
+};
+
+// One weight w that starts at 1 and a loss of w^2 / 2, so that the gradient is w.
+inline std::string SquareNet() {
+  return R"(name: "square"
+    layer { name: "in" type: "DummyData" top: "x" top: "zero"
+            dummy_data_param { shape { dim: 1 dim: 1 } shape { dim: 1 dim: 1 }
+                               data_filler { value: 1 } data_filler { value: 0 } } }
+    layer { name: "ip" type: "InnerProduct" bottom: "x" top: "w"
+            inner_product_param { num_output: 1 bias_term: false weight_filler { type: "constant" value: 1 } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "w" bottom: "zero" top: "loss" })";
+}
+
+inline float FirstWeight(Trainer* trainer) { return *trainer->params().params()[0].value.data<float>(); }
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TESTS_SOLVERS_TRAINER_CASE_H_

@@ -1,0 +1,205 @@
+#include "solvers/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/solvers/trainer_case.h"
+
+namespace doppio {
+namespace {
+
+constexpr const char* kFixed = "base_lr: 0.5 lr_policy: 'fixed' max_iter: 3";
+
+TEST(Trainer, HalvesTheWeightOfASquareEachIteration) {
+  TrainerCase c(SquareNet(), kFixed);
+  auto trainer = c.Make();
+  const TrainResult result = trainer->Solve();
+  EXPECT_FLOAT_EQ(FirstWeight(trainer.get()), 0.125f);
+  EXPECT_EQ(result.iteration, 3);
+  EXPECT_FALSE(result.stopped);
+  EXPECT_EQ(result.state_file, c.State(3));
+  EXPECT_TRUE(FileExists(c.Model(3)));
+}
+
+TEST(Trainer, WritesTheLinesThatParsersOfCaffeLogsKnow) {
+  TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 2 display: 1 test_iter: 2 test_interval: 2");
+  auto trainer = c.Make();
+  LogLines log;
+  trainer->Solve();
+  std::vector<std::string> lines = log.lines;
+  // Times differ from run to run.
+  for (std::string& line : lines) {
+    const size_t open = line.find(" ("), close = line.find("iters)");
+    if (close != std::string::npos) line.replace(open, close + 6 - open, " (TIME)");
+  }
+  const std::vector<std::string> expected = {
+      "Solving square",
+      "Learning Rate Policy: fixed",
+      "Iteration 0, Testing net (#0)",
+      "    Test net output #0: loss = 0.5 (* 1 = 0.5 loss)",
+      "Iteration 0 (TIME), loss = 0.5",
+      "    Train net output #0: loss = 0.5 (* 1 = 0.5 loss)",
+      "Iteration 0, lr = 0.5",
+      "Iteration 1 (TIME), loss = 0.125",
+      "    Train net output #0: loss = 0.125 (* 1 = 0.125 loss)",
+      "Iteration 1, lr = 0.5",
+      "Snapshotting to binary proto file " + c.Model(2),
+      "Snapshotting solver state to binary proto file " + c.State(2),
+      "Iteration 2, loss = 0.03125",
+      "Iteration 2, Testing net (#0)",
+      "    Test net output #0: loss = 0.03125 (* 1 = 0.03125 loss)",
+      "Optimization Done.",
+  };
+  EXPECT_EQ(lines, expected);
+}
+
+TEST(Trainer, ShowsTheMeanOfTheLastLosses) {
+  // Losses 1/2, 1/8, 1/32; two are averaged.
+  TrainerCase c(SquareNet(), std::string(kFixed) + " display: 1 average_loss: 2");
+  LogLines log;
+  c.Make()->Solve();
+  EXPECT_EQ(log.Count("iters), loss = 0.5"), 1);
+  EXPECT_EQ(log.Count("iters), loss = 0.3125"), 1);
+  EXPECT_EQ(log.Count("iters), loss = 0.078125"), 1);
+}
+
+TEST(Trainer, SumsGradientsOverIterSizeAndDividesByIt) {
+  TrainerCase c(SquareNet(), std::string(kFixed) + " iter_size: 4");
+  auto trainer = c.Make();
+  const TrainResult result = trainer->Solve();
+  EXPECT_FLOAT_EQ(FirstWeight(trainer.get()), 0.125f);
+  EXPECT_FLOAT_EQ(static_cast<float>(result.smoothed_loss), 0.03125f);
+}
+
+TEST(Trainer, SkipsTheFirstTestAndTheLastSnapshotWhenTold) {
+  TrainerCase c(SquareNet(), std::string(kFixed) +
+                                 " test_iter: 1 test_interval: 2 test_initialization: false test_compute_loss: true"
+                                 " snapshot_after_train: false snapshot: 2");
+  LogLines log;
+  const TrainResult result = c.Make()->Solve();
+  EXPECT_EQ(log.Count("Testing net"), 1);
+  EXPECT_EQ(log.Count("Iteration 2, Testing net (#0)"), 1);
+  EXPECT_EQ(log.Count("Test loss: 0.03125"), 1);
+  EXPECT_TRUE(FileExists(c.State(2)));
+  EXPECT_FALSE(FileExists(c.State(3)));
+  EXPECT_EQ(result.state_file, c.State(2));
+}
+
+TEST(Trainer, DoesNotWriteTheLastSnapshotTwice) {
+  TrainerCase c(SquareNet(), std::string(kFixed) + " snapshot: 3");
+  LogLines log;
+  c.Make()->Solve();
+  EXPECT_EQ(log.Count("Snapshotting to"), 1);
+}
+
+TEST(Trainer, TellsProgressAfterEachUpdate) {
+  TrainerCase c(SquareNet(), kFixed);
+  std::vector<Progress> seen;
+  TrainerOptions options;
+  options.on_iteration = [&](const Progress& p) { seen.push_back(p); };
+  c.Make(options)->Solve();
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_EQ(seen[1].iteration, 2);
+  EXPECT_EQ(seen[1].max_iter, 3);
+  EXPECT_FLOAT_EQ(static_cast<float>(seen[1].loss), 0.125f);
+  EXPECT_FLOAT_EQ(static_cast<float>(seen[1].rate), 0.5f);
+  EXPECT_GT(seen[1].images_per_second, 0);
+}
+
+// Answers the n-th poll, counted from 1, with a request.
+TrainerOptions AskAt(int n, Request request) {
+  TrainerOptions options;
+  options.poll = [n, request, polls = 0]() mutable { return ++polls == n ? request : Request::kNone; };
+  return options;
+}
+
+TEST(Trainer, StopsWithASnapshotAfterTheIterationItIsAskedIn) {
+  TrainerCase c(SquareNet(), kFixed);
+  LogLines log;
+  const TrainResult result = c.Make(AskAt(2, Request::kStop))->Solve();
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.iteration, 2);
+  EXPECT_EQ(result.state_file, c.State(2));
+  EXPECT_EQ(log.Count("Optimization stopped early."), 1);
+  EXPECT_EQ(log.Count("Optimization Done."), 0);
+}
+
+TEST(Trainer, StopsWithoutASnapshotWhenNoneIsWantedAfterTraining) {
+  TrainerCase c(SquareNet(), std::string(kFixed) + " snapshot_after_train: false");
+  EXPECT_EQ(c.Make(AskAt(1, Request::kStop))->Solve().state_file, "");
+  EXPECT_EQ(c.Make(AskAt(1, Request::kSnapshotStop))->Solve().state_file, c.State(1));
+}
+
+TEST(Trainer, SnapshotsOnRequestAndGoesOn) {
+  TrainerCase c(SquareNet(), kFixed);
+  const TrainResult result = c.Make(AskAt(1, Request::kSnapshot))->Solve();
+  EXPECT_FALSE(result.stopped);
+  EXPECT_TRUE(FileExists(c.State(1)));
+  EXPECT_TRUE(FileExists(c.State(3)));
+}
+
+TEST(Trainer, StopsWithinATest) {
+  TrainerCase c(SquareNet(), std::string(kFixed) + " test_iter: 5 test_interval: 2");
+  LogLines log;
+  // Five polls in the test at 0, two after iterations, the eighth in the test at 2.
+  const TrainResult result = c.Make(AskAt(9, Request::kStop))->Solve();
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.iteration, 2);
+  EXPECT_EQ(log.Count("Test interrupted."), 1);
+  EXPECT_EQ(result.state_file, c.State(2));
+}
+
+TEST(Trainer, WarnsOnceWhenTheLossIsNoNumber) {
+  TrainerCase c(SquareNet(), "base_lr: 1e30 lr_policy: 'fixed' max_iter: 5");
+  LogLines log;
+  c.Make()->Solve();
+  EXPECT_EQ(log.Count("Iteration 1: the loss is inf"), 1);
+  EXPECT_EQ(log.Count("the loss is"), 1);
+}
+
+std::string Mistake(TrainerCase* c, const TrainerOptions& options = {}) {
+  try {
+    c->Make(options);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(Trainer, ReportsMistakesOfPolicyAndRuleTogether) {
+  TrainerCase c(SquareNet(), "base_lr: 1 lr_policy: 'fixd' max_iter: 1 type: 'Adamm'");
+  const std::string text = Mistake(&c);
+  EXPECT_NE(text.find("did you mean 'fixed'?"), std::string::npos) << text;
+  EXPECT_NE(text.find("did you mean 'Adam'?"), std::string::npos) << text;
+}
+
+TEST(Trainer, RefusesAFolderThatIsNotThereBeforeItOpensData) {
+  SolverSpec spec;  // its net is empty
+  spec.param.set_base_lr(1);
+  spec.param.set_lr_policy("fixed");
+  spec.param.set_max_iter(1);
+  spec.param.set_snapshot_prefix("/no/such/folder/s");
+  const auto device = MakeCpuDevice();
+  TrainerOptions options;
+  options.device = device.get();
+  try {
+    Trainer trainer(spec, options);
+    FAIL() << "accepted";
+  } catch (const FileError& e) {
+    EXPECT_NE(std::string(e.what()).find("/no/such/folder"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Trainer, StartsFromWeightsAndTheFlagsWinOverTheSolvers) {
+  TrainerCase trained(SquareNet(), kFixed);
+  trained.Make()->Solve();
+  TrainerCase c(SquareNet(), std::string(kFixed) + " weights: '/no/such.caffemodel'");
+  EXPECT_NE(Mistake(&c).find("/no/such.caffemodel"), std::string::npos);
+  TrainerOptions options;
+  options.weights = {trained.Model(3)};
+  EXPECT_FLOAT_EQ(FirstWeight(c.Make(options).get()), 0.125f);
+}
+
+}  // namespace
+}  // namespace doppio

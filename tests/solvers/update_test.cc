@@ -1,0 +1,249 @@
+#include "solvers/update.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "tests/solvers/param_store_case.h"
+
+namespace doppio {
+namespace {
+
+// One parameter of one element that starts at `start`: its values after an update with each of the gradients.
+void ExpectValues(const std::string& solver, double rate, double start, const std::vector<double>& gradients,
+                  const std::vector<double>& values, DType dtype = DType::kFloat64) {
+  ParamStoreCase c({{Shape{1}, start}}, dtype);
+  Update update = MakeUpdate(solver, &c.store());
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    c.SetGradient(0, gradients[i]);
+    update.Run(rate, static_cast<int64_t>(i), 1);
+    EXPECT_NEAR(c.Value(0), values[i], 1e-6) << solver << ", update " << i + 1;
+  }
+}
+
+TEST(Update, SgdKeepsTheRateInItsHistory) {
+  // h = 0.1, 0.15, 0.175
+  ExpectValues("type: 'SGD' momentum: 0.5", 0.1, 1, {1, 1, 1}, {0.9, 0.75, 0.575});
+  ExpectValues("type: 'SGD' momentum: 0.5", 0.1, 1, {1, 1, 1}, {0.9, 0.75, 0.575}, DType::kFloat32);
+}
+
+TEST(Update, SgdAfterARateChangeKeepsTheOldRateInItsHistory) {
+  ParamStoreCase c({{Shape{1}, 1}});
+  Update update = MakeUpdate("momentum: 0.5", &c.store());
+  c.SetGradient(0, 1);
+  update.Run(0.1, 0, 1);
+  update.Run(0.01, 1, 1);  // h = 0.5 * 0.1 + 0.01
+  EXPECT_NEAR(c.Value(0), 0.9 - 0.06, 1e-7);
+}
+
+TEST(Update, NesterovLooksAhead) {
+  // h = 0.1, 0.15, 0.175; steps 1.5 h' - 0.5 h = 0.15, 0.175, 0.1875
+  ExpectValues("type: 'Nesterov' momentum: 0.5", 0.1, 1, {1, 1, 1}, {0.85, 0.675, 0.4875});
+}
+
+TEST(Update, AdaGradSumsSquares) {
+  // h = 9, 25, 169; steps 3/4, 4/6, 12/14
+  ExpectValues("type: 'AdaGrad' delta: 1", 1, 5, {3, 4, 12},
+               {5 - 0.75, 5 - 0.75 - 2. / 3, 5 - 0.75 - 2. / 3 - 6. / 7});
+}
+
+TEST(Update, RmsPropAveragesSquares) {
+  // h = 0.25 g^2 + 0.75 h = 1, 1, 1; steps 0.1 g / (1 + 1)
+  ExpectValues("type: 'RMSProp' rms_decay: 0.75 delta: 1", 0.1, 1, {2, 1, -1}, {0.9, 0.85, 0.9});
+}
+
+TEST(Update, AdaDeltaScalesByPastSteps) {
+  // h = 3, 6, 9; d = g sqrt((1 + u) / (1 + h)); u = 0, 0.75, 1.5 before each step
+  const double w1 = 10 - std::sqrt(6) / 2, w2 = w1 - 1.5, w3 = w2 - std::sqrt(3);
+  ExpectValues("type: 'AdaDelta' momentum: 0.5 delta: 1", 1, 10, {std::sqrt(6), 3, std::sqrt(12)}, {w1, w2, w3});
+}
+
+TEST(Update, AdamCorrectsItsBias) {
+  // m = 1, 1, 1; v = 1, 1, 1; corrections sqrt(1 - 0.75^t) / (1 - 0.5^t) from t = 1
+  const double w1 = 2 - 0.5, w2 = w1 - std::sqrt(0.4375) / 0.75 / 2, w3 = w2 - std::sqrt(0.578125) / 0.875 / 2;
+  ExpectValues("type: 'Adam' momentum: 0.5 momentum2: 0.75 delta: 1", 1, 2, {2, 1, 1}, {w1, w2, w3});
+}
+
+TEST(Update, DecaysWeightsWithBothMultipliers) {
+  // Rate 0.5 * 2 = 1, decay 0.1 * 2 = 0.2.
+  ParamStoreCase c({{Shape{1}, 1, 2, 2}});
+  Update update = MakeUpdate("weight_decay: 0.1", &c.store());
+  c.SetGradient(0, 1);
+  for (double value : {-0.2, -1.16, -1.928}) {
+    update.Run(0.5, 0, 1);
+    EXPECT_NEAR(c.Value(0), value, 1e-6);
+  }
+}
+
+TEST(Update, L1DecaysByTheSign) {
+  ExpectValues("weight_decay: 0.25 regularization_type: 'L1'", 1, 0.5, {0, 0, 0, 0.25, 0},
+               {0.25, 0, 0, -0.25, 0});
+}
+
+TEST(Update, ClipsTheSumThenDividesThenDecays) {
+  // Norm 5 over both, clip 1: 1/5; iter_size 2: 1/10. Decay 0.5 is added after that.
+  ParamStoreCase c({{Shape{1}, 1}, {Shape{1}, 1}});
+  Update update = MakeUpdate("clip_gradients: 1 weight_decay: 0.5", &c.store());
+  c.SetGradient(0, 3);
+  c.SetGradient(1, 4);
+  update.Run(1, 0, 2);
+  EXPECT_NEAR(c.Value(0), 1 - (0.3 + 0.5), 1e-12);
+  EXPECT_NEAR(c.Value(1), 1 - (0.4 + 0.5), 1e-12);
+  EXPECT_NEAR(update.gradient_norm(), 5, 1e-12);
+  EXPECT_NEAR(update.clip_scale(), 0.2, 1e-12);
+}
+
+TEST(Update, LeavesGradientsWithinTheLimitAlone) {
+  ParamStoreCase c({{Shape{4}, 1}});
+  Update update = MakeUpdate("clip_gradients: 2", &c.store());
+  c.SetGradient(0, 1);  // norm 2
+  update.Run(0.25, 0, 1);
+  EXPECT_DOUBLE_EQ(c.Value(0, 3), 0.75);
+  EXPECT_DOUBLE_EQ(update.clip_scale(), 1);
+}
+
+TEST(Update, ParametersWithoutGradientOnlyDecay) {
+  ParamStoreCase c({{Shape{2}, 1, 1, 1, true, false}, {Shape{2}, 1, 1, 0, true, false}});
+  Update update = MakeUpdate("weight_decay: 0.5", &c.store());
+  update.Run(0.5, 0, 1);
+  EXPECT_DOUBLE_EQ(c.Value(0), 0.75);
+  EXPECT_DOUBLE_EQ(c.Value(1), 1);
+}
+
+TEST(Update, StatisticsAndFrozenParametersStay) {
+  ParamStoreCase c({{Shape{3}, 7, 1, 1, false, false}, {Shape{3}, 5, 0, 1}});
+  Update update = MakeUpdate("type: 'Adam' momentum: 0.9 weight_decay: 0.5", &c.store());
+  c.SetGradient(1, 2);
+  for (int i = 0; i < 3; ++i) update.Run(0.5, i, 1);
+  EXPECT_DOUBLE_EQ(c.Value(0), 7);
+  EXPECT_DOUBLE_EQ(c.Value(1), 5);
+  EXPECT_EQ(update.ExportHistory().size(), 4u);
+}
+
+TEST(Update, ExportsAllFirstSlotsThenAllSecondOnes) {
+  ParamStoreCase c({{Shape{2, 3}, 1}, {Shape{2}, 1}});
+  Update update = MakeUpdate("type: 'Adam' momentum: 0.5 momentum2: 0.75", &c.store());
+  c.SetGradient(0, 2);
+  c.SetGradient(1, 4);
+  update.Run(1, 0, 1);
+  const std::vector<PlainBlob> blobs = update.ExportHistory();
+  ASSERT_EQ(blobs.size(), 4u);
+  EXPECT_EQ(blobs[0].shape, (Shape{2, 3}));
+  EXPECT_EQ(blobs[1].shape, (Shape{2}));
+  EXPECT_FLOAT_EQ(blobs[0].data[5], 1);  // 0.5 g
+  EXPECT_FLOAT_EQ(blobs[1].data[1], 2);
+  EXPECT_FLOAT_EQ(blobs[2].data[5], 1);  // 0.25 g^2
+  EXPECT_FLOAT_EQ(blobs[3].data[1], 4);
+}
+
+TEST(Update, GoesOnFromImportedHistory) {
+  // As in SgdKeepsTheRateInItsHistory, interrupted after the first update.
+  ParamStoreCase c({{Shape{1}, 0.9}});
+  Update update = MakeUpdate("momentum: 0.5", &c.store());
+  update.ImportHistory({{Shape{1, 1, 1, 1}, {0.1f}}}, "a.solverstate");
+  c.SetGradient(0, 1);
+  update.Run(0.1, 1, 1);
+  EXPECT_NEAR(c.Value(0), 0.75, 1e-6);
+  update.Run(0.1, 2, 1);
+  EXPECT_NEAR(c.Value(0), 0.575, 1e-6);
+}
+
+TEST(Update, RefusesTheHistoryOfAnotherNetOrRule) {
+  ParamStoreCase c({{Shape{2}, 1}, {Shape{3}, 1}});
+  Update update = MakeUpdate("momentum: 0.5", &c.store());
+  auto mistake = [&](const std::vector<PlainBlob>& blobs) -> std::string {
+    try {
+      update.ImportHistory(blobs, "a.solverstate");
+    } catch (const FileError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_NE(mistake({{Shape{2}, {1, 1}}}).find("a.solverstate holds 1 history blobs, but SGD keeps 2"),
+            std::string::npos);
+  EXPECT_NE(mistake({{Shape{2}, {1, 1}}, {Shape{2}, {1, 1}}})
+                .find("history blob 1 has 2 elements, but parameter 0 of layer 'b' is 3"),
+            std::string::npos);
+}
+
+// More elements than one thread's chunk, odd sizes, several multipliers.
+std::vector<ParamCase> ManyParams() {
+  return {{Shape{70001}, 0.5}, {Shape{3, 7}, -1, 2, 0}, {Shape{1}, 2}, {Shape{33000}, 0.25, 0.5, 3}};
+}
+
+std::vector<float> ValuesWith(int threads) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  ParamStoreCase c(ManyParams(), DType::kFloat32);
+  Update update =
+      MakeUpdate("type: 'Adam' momentum: 0.9 weight_decay: 0.01 clip_gradients: 3", &c.store());
+  for (int step = 0; step < 3; ++step) {
+    for (int p = 0; p < 4; ++p) {
+      const Tensor& grad = c.store().param(p).grad;
+      for (int64_t i = 0; i < grad.count(); ++i) {
+        grad.data<float>()[i] = std::sin(static_cast<float>(i + p + 10 * step));
+      }
+    }
+    update.Run(0.01, step, 2);
+  }
+  omp_set_num_threads(before);
+  const Tensor values = c.store().values();
+  return std::vector<float>(values.data<float>(), values.data<float>() + values.count());
+}
+
+TEST(Update, BytesDoNotDependOnTheNumberOfThreads) {
+  const std::vector<float> one = ValuesWith(1), three = ValuesWith(3);
+  ASSERT_EQ(one.size(), three.size());
+  EXPECT_EQ(std::memcmp(one.data(), three.data(), one.size() * sizeof(float)), 0);
+}
+
+TEST(Update, ReachesEveryElementOnceAndNoGap) {
+  ParamStoreCase c(ManyParams());
+  Update update = MakeUpdate("weight_decay: 0.5", &c.store());
+  for (int p = 0; p < 4; ++p) c.SetGradient(p, 1);
+  update.Run(0.5, 0, 1);
+  std::vector<bool> used(static_cast<size_t>(c.store().arena_size()), false);
+  for (int p = 0; p < 4; ++p) {
+    const ParamCase given = ManyParams()[static_cast<size_t>(p)];
+    const double expected =
+        given.value - 0.5 * given.lr_mult * (1 + 0.5 * given.decay_mult * given.value);
+    const Param& param = c.store().param(p);
+    for (int64_t i = 0; i < param.value.count(); ++i) {
+      ASSERT_NEAR(c.Value(p, i), expected, 1e-7) << "parameter " << p << ", element " << i;
+      used[static_cast<size_t>(param.offset + i)] = true;
+    }
+  }
+  for (int64_t i = 0; i < c.store().arena_size(); ++i) {
+    if (used[static_cast<size_t>(i)]) continue;
+    ASSERT_EQ(c.store().values().data<double>()[i], 0) << "gap at " << i;
+  }
+}
+
+std::string Mistake(const std::string& solver) {
+  ParamStoreCase c({{Shape{1}, 1}});
+  try {
+    MakeUpdate(solver, &c.store());
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(Update, RefusesWhatARuleCannotUse) {
+  EXPECT_NE(Mistake("type: 'RMSProp'\nrms_decay: 1.5").find("solver.prototxt:2:"), std::string::npos);
+  EXPECT_NE(Mistake("type: 'RMSProp' rms_decay: 1.5").find("rms_decay is 1.5; it must be"), std::string::npos);
+  EXPECT_NE(Mistake("type: 'AdaGrad' momentum: 0.9").find("AdaGrad has no momentum, but momentum is 0.9"),
+            std::string::npos);
+  EXPECT_NE(Mistake("type: 'RMSProp' momentum: 0.9").find("RMSProp has no momentum"), std::string::npos);
+  EXPECT_NE(Mistake("type: 'Adam' delta: 0").find("delta is 0; it must be above 0"), std::string::npos);
+  EXPECT_NE(Mistake("type: 'Adam' momentum: 1").find("momentum is 1; it must be"), std::string::npos);
+  EXPECT_NE(Mistake("regularization_type: 'L3'").find("unknown regularization_type 'L3'; known: L1, L2"),
+            std::string::npos);
+  EXPECT_NE(Mistake("type: 'Adamm'").find("unknown solver type 'Adamm'; did you mean 'Adam'?"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""The program as a user meets it: what it prints where, and how it ends."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cases  # noqa: E402
+
+ROOT = os.getcwd()
+DOPPIO = os.path.join(ROOT, "tools/doppio")
+LENET = os.path.join(ROOT, "models/lenet/train_val.prototxt")
+
+# Two samples of two values; no file needed.
+TINY_NET = """name: "tiny"
+layer { name: "in" type: "DummyData" top: "x" top: "y"
+  dummy_data_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 }
+    data_filler { type: "gaussian" } data_filler { type: "constant" value: 1 } } }
+layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip"
+  inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "y" top: "loss" }
+"""
+TINY_SOLVER = """net: "net.prototxt"
+base_lr: 0.01
+lr_policy: "fixed"
+max_iter: 20
+display: 10
+snapshot_prefix: "tiny"
+"""
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+        return name
+
+    def write_tiny(self, solver=TINY_SOLVER):
+        self.write("net.prototxt", TINY_NET)
+        return self.write("solver.prototxt", solver)
+
+    def run_tool(self, *args, program=DOPPIO, **env):
+        return subprocess.run([program, *args], cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              env={**os.environ, **env})
+
+
+class HelpTest(Cli):
+    def test_without_arguments_shows_the_commands_and_exits_2(self):
+        r = self.run_tool()
+        self.assertEqual(2, r.returncode)
+        self.assertEqual("", r.stdout)
+        for command in ("train", "test", "time", "check", "summary", "device_query"):
+            self.assertRegex(r.stderr, r"(?m)^  %s " % command)
+
+    def test_help_is_a_result(self):
+        r = self.run_tool("help")
+        self.assertEqual((0, ""), (r.returncode, r.stderr))
+        self.assertIn("usage: doppio COMMAND", r.stdout)
+
+    def test_every_command_has_a_page_with_flags_exit_codes_and_example(self):
+        for command in ("train", "test", "time", "check", "summary", "device_query"):
+            page = self.run_tool("help", command)
+            self.assertEqual(0, page.returncode, page.stderr)
+            self.assertEqual(page.stdout, self.run_tool(command, "--help").stdout)
+            self.assertRegex(page.stdout, r"(?m)^  --json ")
+            self.assertRegex(page.stdout, r"(?m)^   75  ")
+            self.assertRegex(page.stdout, r"(?m)^  doppio %s" % command)
+            self.assertLessEqual(max(map(len, page.stdout.splitlines())), 130)
+
+    def test_version(self):
+        self.assertRegex(self.run_tool("--version").stdout, r"^doppio \d+\.\d+")
+
+
+class UsageTest(Cli):
+    def test_unknown_flag(self):
+        r = self.run_tool("train", "--slover=x.prototxt")
+        self.assertEqual(2, r.returncode)
+        self.assertEqual("error: unknown flag '--slover'; did you mean '--solver'?\n"
+                         "try: doppio train --help\n", r.stderr)
+
+    def test_unknown_command(self):
+        r = self.run_tool("trian", "--solver=x")
+        self.assertEqual((2, "error: unknown command 'trian'; did you mean 'train'?\n"), (r.returncode, r.stderr))
+
+    def test_missing_flag(self):
+        r = self.run_tool("train")
+        self.assertEqual((2, "error: 'train' needs --solver\ntry: doppio train --help\n"), (r.returncode, r.stderr))
+
+    def test_flag_of_another_command_only_warns(self):
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--iterations=5")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertIn("--iterations has no effect on 'train'", r.stderr)
+
+    def test_gpu_without_one_says_why(self):
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--gpu=77")
+        self.assertEqual(5, r.returncode, r.stderr)
+        self.assertIn("77", r.stderr)
+
+    def test_missing_file(self):
+        r = self.run_tool("train", "--solver=nowhere.prototxt")
+        self.assertEqual(4, r.returncode)
+        self.assertIn("nowhere.prototxt", r.stderr)
+
+
+class MistakeTest(Cli):
+    def test_typo_is_shown_with_its_line(self):
+        self.write("net.prototxt", TINY_NET.replace("num_output", "num_outputs"))
+        r = self.run_tool("check", "net.prototxt")
+        self.assertEqual(3, r.returncode)
+        self.assertIn("net.prototxt:6:25: error: unknown field 'num_outputs' in InnerProductParameter; "
+                      "did you mean 'num_output'?\n"
+                      "    6 |   inner_product_param { num_outputs: 2 weight_filler { type: \"xavier\" } } }\n"
+                      "      |                         ^~~~~~~~~~~\n", r.stdout)
+
+    def test_train_says_that_nothing_was_run(self):
+        self.write("solver.prototxt", TINY_SOLVER)
+        self.write("net.prototxt", TINY_NET.replace("num_output", "num_outputs").replace("EuclideanLoss", "Euclidean"))
+        r = self.run_tool("train", "--solver=solver.prototxt")
+        self.assertEqual(3, r.returncode)
+        self.assertEqual("", r.stdout)
+        self.assertRegex(r.stderr, r"(?m)^\d errors? in net.prototxt.*Nothing was run\.$")
+
+    def test_several_mistakes_come_together(self):
+        net = TINY_NET.replace('"EuclideanLoss"', '"EuclideanLos"').replace('bottom: "x"', 'bottom: "xx"')
+        self.write("net.prototxt", net)
+        r = self.run_tool("check", "net.prototxt")
+        self.assertEqual(3, r.returncode)
+        self.assertIn("did you mean 'EuclideanLoss'?", r.stdout)
+        self.assertIn("'xx'", r.stdout)
+
+    def test_check_reports_as_json(self):
+        self.write("net.prototxt", TINY_NET.replace("num_output", "num_outputs"))
+        r = self.run_tool("check", "--format=json", "net.prototxt")
+        self.assertEqual(3, r.returncode)
+        found = json.loads(r.stdout)
+        self.assertEqual(1, found["errors"])
+        self.assertEqual(("net.prototxt", 6, 25),
+                         tuple(found["files"][0]["errors"][0][k] for k in ("file", "line", "column")))
+
+    def test_check_tells_what_has_no_effect(self):
+        self.write("net.prototxt", TINY_NET.replace('name: "tiny"', 'name: "tiny"\nreduce_buckets: 3'))
+        r = self.run_tool("check", "net.prototxt")
+        self.assertEqual(0, r.returncode, r.stdout)
+        self.assertIn("net.prototxt:2:1: warning: 'reduce_buckets' of NetParameter comes from a fork of Caffe", r.stdout)
+
+    def test_check_tells_of_a_loose_end(self):
+        self.write("net.prototxt", TINY_NET + 'layer { name: "r" type: "ReLU" bottom: "ip" top: "unused" }\n')
+        r = self.run_tool("check", "net.prototxt")
+        self.assertEqual(0, r.returncode, r.stdout)
+        self.assertIn("warning: blob 'unused' of layer 'r' is read by no layer", r.stdout)
+
+    def test_check_reads_solvers_and_their_nets(self):
+        self.write_tiny(TINY_SOLVER.replace('"fixed"', '"fixd"'))
+        r = self.run_tool("check", "solver.prototxt")
+        self.assertEqual(3, r.returncode, r.stdout)
+        self.assertIn("did you mean 'fixed'?", r.stdout)
+
+    def test_models_have_no_mistakes(self):
+        models = [os.path.join(ROOT, "models", m) for m in sorted(os.listdir(os.path.join(ROOT, "models")))]
+        files = [os.path.join(m, "train_val.prototxt") for m in models if os.path.isdir(m)]
+        self.assertGreaterEqual(len(files), 1)
+        r = self.run_tool("check", *files)
+        self.assertEqual(0, r.returncode, r.stdout)
+
+
+class SummaryTest(Cli):
+    def test_of_lenet(self):
+        # By hand: 20*1*25+20, 50*20*25+50, 500*800+500, 10*500+10.
+        r = self.run_tool("summary", "--model", LENET)
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stdout, r"(?m)^ conv1 .* 20×24×24 +520 +0\.288 +45\.0 ")
+        self.assertRegex(r.stdout, r"(?m)^ conv2 .* 50×8×8 +25 050 +1\.600 +12\.5 ")
+        self.assertRegex(r.stdout, r"(?m)^ ip1 .* 500 +400 500 +0\.400 +2\.0 ")
+        self.assertRegex(r.stdout, r"(?m)^ relu1 .*in place")
+        self.assertRegex(r.stdout, r"(?m)^ total +431 080 +2\.293 ")
+
+    def test_as_json_for_another_batch(self):
+        r = self.run_tool("summary", "--model", LENET, "--batch=7", "--json")
+        self.assertEqual(0, r.returncode, r.stderr)
+        summary = json.loads(r.stdout)
+        self.assertEqual((7, 431080, 7 * 2293000), (summary["batch"], summary["params"], summary["macs"]))
+
+    def test_obeys_set(self):
+        r = self.run_tool("summary", "--model", LENET, "--json",
+                          "--set=net.layer[conv1].convolution_param.num_output=10")
+        self.assertEqual(0, r.returncode, r.stderr)
+        # conv1 260, conv2 50*10*25+50, the rest unchanged.
+        self.assertEqual(260 + 12550 + 400500 + 5010, json.loads(r.stdout)["params"])
+
+
+class DeviceQueryTest(Cli):
+    def test_names_the_cpu(self):
+        r = self.run_tool("device_query")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stdout, r"(?m)^CPU   .*cores")
+        self.assertIn("oneDNN", r.stdout)
+
+    def test_as_json(self):
+        r = self.run_tool("device_query", "--json", OMP_NUM_THREADS="2")
+        found = json.loads(r.stdout)
+        self.assertEqual(2, found["cpu"]["compute_threads"])
+        self.assertGreaterEqual(found["cpu"]["hardware_threads"], 1)
+        self.assertTrue(found["gpus"] or found["no_gpu_because"])
+
+
+class TimeTest(Cli):
+    def test_reports_speed_as_json(self):
+        self.write_tiny()
+        r = self.run_tool("time", "--model=net.prototxt", "--iterations=3", "--warmup=1", "--json")
+        self.assertEqual(0, r.returncode, r.stderr)
+        found = json.loads(r.stdout)
+        self.assertEqual(4, found["batch"])
+        self.assertAlmostEqual(4e3 / found["iteration_ms"], found["images_per_second"], delta=1)
+        self.assertEqual(["in", "ip", "loss"], [layer["name"] for layer in found["layers"]])
+        for key in ("forward_ms", "backward_ms", "update_ms", "data_wait", "peak_memory_bytes", "reorders"):
+            self.assertGreaterEqual(found[key], 0, key)
+
+    def test_logs_the_lines_of_caffe(self):
+        self.write_tiny()
+        r = self.run_tool("time", "-model", "net.prototxt", "-iterations", "2")
+        self.assertRegex(r.stderr, r"\] Average Forward pass: [\d.e-]+ ms\.")
+        self.assertRegex(r.stderr, r"\] Average Forward-Backward: [\d.e-]+ ms\.")
+        self.assertRegex(r.stdout, r"images/s at batch 4")
+
+    def test_synthetic_needs_no_data(self):
+        r = self.run_tool("time", "--model", LENET, "--synthetic", "--batch=3", "--iterations=1", "--warmup=0", "--json")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertEqual(3, json.loads(r.stdout)["batch"])
+
+
+class TrainTest(Cli):
+    def test_trains_and_tests(self):
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--json")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"(?m)^I\d{4} [\d:.]+ +\d+ \S+:\d+\] Iteration 10 .*loss = ")
+        result = json.loads(r.stdout.splitlines()[-1])
+        self.assertEqual((20, False), (result["iteration"], result["stopped"]))
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "tiny_iter_20.caffemodel")))
+        scored = self.run_tool("test", "--model=net.prototxt", "--weights=tiny_iter_20.caffemodel", "--iterations=2",
+                               "--json")
+        self.assertEqual(0, scored.returncode, scored.stderr)
+        self.assertIn("] Batch 1, loss = ", scored.stderr)
+        self.assertEqual("loss", json.loads(scored.stdout)["outputs"][0]["name"])
+
+    def test_works_under_the_names_of_caffe(self):
+        self.write_tiny()
+        for name, words in (("caffe", ["train"]), ("train", [])):
+            link = os.path.join(self.folder, name)
+            os.symlink(DOPPIO, link)
+            r = self.run_tool(*words, "-solver", "solver.prototxt", program=link)
+            self.assertEqual(0, r.returncode, r.stderr)
+            self.assertIn("Optimization Done.", r.stderr)
+
+    def test_dry_run_shows_the_plan_and_writes_nothing(self):
+        self.write_tiny()
+        before = sorted(os.listdir(self.folder))
+        r = self.run_tool("train", "--solver=solver.prototxt", "--dry_run")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stdout, r"(?m)^ ip +InnerProduct +\w+")
+        self.assertEqual(before, sorted(os.listdir(self.folder)))
+
+    def test_set_changes_the_solver(self):
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--set", "max_iter=3", "--unset=display")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "tiny_iter_3.caffemodel")))
+
+    def test_refuses_snapshot_and_weights_together(self):
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--snapshot=a.solverstate", "--weights=b.caffemodel")
+        self.assertEqual(2, r.returncode)
+        self.assertIn("--snapshot", r.stderr)
+
+    def test_old_gpu_mode_without_a_gpu_is_noted(self):
+        self.write_tiny(TINY_SOLVER + "solver_mode: GPU\n")
+        r = self.run_tool("train", "--solver=solver.prototxt")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertIn("running on the CPU", r.stderr)
+
+    def test_resume_auto_goes_on_from_the_newest_snapshot(self):
+        self.write_tiny()
+        self.assertEqual(0, self.run_tool("train", "--solver=solver.prototxt").returncode)
+        r = self.run_tool("train", "--solver=solver.prototxt", "--resume", "--set", "max_iter=25", "--json")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertIn("tiny_iter_20.solverstate", r.stderr)
+        self.assertEqual(25, json.loads(r.stdout.splitlines()[-1])["iteration"])
+
+    def start(self, *args):
+        # Endless but for the signal; a snapshot shows that it runs.
+        self.write_tiny(TINY_SOLVER.replace("max_iter: 20", "max_iter: 2000000000").replace("display: 10", "display: 1000"))
+        process = subprocess.Popen([DOPPIO, "train", "--solver=solver.prototxt", *args], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            if "Iteration 1000" in line:
+                return process
+        self.fail("it ended: " + "".join(lines))
+
+    def snapshots(self):
+        return [f for f in os.listdir(self.folder) if f.endswith(".solverstate")]
+
+    def test_sigterm_snapshots_stops_and_tells_how_to_go_on(self):
+        process = self.start()
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=60)
+        self.assertEqual(75, process.returncode, log)
+        self.assertEqual(1, len(self.snapshots()))
+        command = re.search(r"to go on: (.*)", log).group(1)
+        self.assertIn("--snapshot=" + self.snapshots()[0], command)
+
+    def test_sigint_with_effect_none_changes_nothing(self):
+        process = self.start("--sigint_effect=none")
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        self.assertIsNone(process.poll())
+
+    def test_sighup_snapshots_and_goes_on(self):
+        process = self.start()
+        process.send_signal(signal.SIGHUP)
+        for _ in range(100):
+            if self.snapshots():
+                break
+            time.sleep(0.1)
+        self.assertEqual(1, len(self.snapshots()))
+        self.assertIsNone(process.poll())
+
+    def test_stop_exit_code_can_be_chosen(self):
+        process = self.start("--stop_exit_code=0")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(0, process.returncode)
+
+
+if __name__ == "__main__":
+    cases.main()

@@ -1,0 +1,174 @@
+// The command line: every spelling of gflags, and what is told about a wrong one.
+#include "tools/flags.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+DEFINE_string(fruit, "", "<NAME> a flag of 'bake' only");
+DEFINE_string(resume, "", "<PATH> optional value");
+DECLARE_string(set);
+DECLARE_string(unset);
+
+namespace doppio {
+namespace {
+
+ExitCode Nothing(const CommandLine&, bool*) { return ExitCode::kDone; }
+
+DOPPIO_REGISTER(Commands, "cook",
+                {"cooks", {"solver", "gpu", "json", "iterations", "set", "unset", "resume"}, {"solver"}, "", "",
+                 &Nothing});
+DOPPIO_REGISTER(Commands, "bake", {"bakes", {"fruit", "model", "iterations"}, {}, "FILES...", "", &Nothing});
+DOPPIO_REGISTER(Commands, "sift", {"sifts", {"data_threads"}, {}, "", "", &Nothing});
+
+class Flags : public testing::Test {
+ protected:
+  static CommandLine Parse(std::vector<std::string> words) {
+    words.insert(words.begin(), "bin/doppio");
+    return ParseCommandLine(words);
+  }
+  // What the user is told.
+  static std::string Complaint(const std::vector<std::string>& words) {
+    try {
+      Parse(words);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ExitCode::kUsage);
+      return e.what();
+    }
+    return "";
+  }
+
+  gflags::FlagSaver saver_;
+};
+
+TEST_F(Flags, AreTakenInEverySpelling) {
+  const std::vector<std::vector<std::string>> spellings = {
+      {"cook", "--solver=s", "--gpu=3"}, {"cook", "-solver", "s", "-gpu", "3"}, {"cook", "--solver", "s", "-gpu=3"},
+      {"-gpu", "3", "cook", "-solver=s"}, {"--gpu", "3", "--solver", "s", "cook"}};
+  for (const auto& words : spellings) {
+    FLAGS_solver = FLAGS_gpu = "";
+    EXPECT_EQ(Parse(words).command_name, "cook");
+    EXPECT_EQ(FLAGS_solver, "s");
+    EXPECT_EQ(FLAGS_gpu, "3");
+  }
+}
+
+TEST_F(Flags, OfTruthNeedNoValue) {
+  Parse({"cook", "--solver=s", "--json"});
+  EXPECT_TRUE(FLAGS_json);
+  Parse({"cook", "--solver=s", "--nojson"});
+  EXPECT_FALSE(FLAGS_json);
+  Parse({"cook", "--solver=s", "-json=yes"});
+  EXPECT_TRUE(FLAGS_json);
+}
+
+TEST_F(Flags, TakeADashForAnUnderscore) {
+  Parse({"sift", "--data-threads=2"});
+  EXPECT_EQ(FLAGS_data_threads, 2);
+}
+
+TEST_F(Flags, MayRepeatSetAndUnset) {
+  const CommandLine line = Parse({"cook", "--set", "base_lr=1", "--solver=s", "--unset=momentum", "--set=a.b=2=3"});
+  EXPECT_EQ(line.sets, (std::vector<std::string>{"base_lr=1", "a.b=2=3"}));
+  EXPECT_EQ(line.unsets, std::vector<std::string>{"momentum"});
+}
+
+TEST_F(Flags, EndAtTwoDashes) {
+  const CommandLine line = Parse({"bake", "--", "--fruit", "-x"});
+  EXPECT_EQ(line.files, (std::vector<std::string>{"--fruit", "-x"}));
+}
+
+TEST_F(Flags, ResumeAloneMeansAuto) {
+  Parse({"cook", "--resume", "--solver=s"});
+  EXPECT_EQ(FLAGS_resume, "auto");
+  Parse({"cook", "--solver=s", "--resume", "a_iter_5.solverstate"});
+  EXPECT_EQ(FLAGS_resume, "a_iter_5.solverstate");
+  EXPECT_EQ(Parse({"--resume", "cook", "--solver=s"}).command_name, "cook");
+  EXPECT_EQ(FLAGS_resume, "auto");
+}
+
+TEST_F(Flags, OfOtherCommandsOnlyWarn) {
+  const CommandLine line = Parse({"cook", "--solver=s", "--fruit=plum"});
+  ASSERT_EQ(line.warnings.size(), 1u);
+  EXPECT_EQ(line.warnings[0], "--fruit has no effect on 'cook': it is a flag of 'bake'");
+  EXPECT_EQ(FLAGS_fruit, "");
+}
+
+TEST_F(Flags, UnknownOnesAreAnsweredWithTheNearest) {
+  EXPECT_EQ(Complaint({"cook", "--solver=s", "--itertions=3"}),
+            "unknown flag '--itertions'; did you mean '--iterations'?\ntry: doppio cook --help");
+  EXPECT_EQ(Complaint({"cook", "--solvr=s", "--zzzzzzzz"}),
+            "unknown flag '--solvr'; did you mean '--solver'?\nunknown flag '--zzzzzzzz'\ntry: doppio cook --help");
+}
+
+TEST_F(Flags, WrongValuesAreToldWithWhatIsWanted) {
+  EXPECT_EQ(Complaint({"cook", "--solver=s", "--iterations=many"}),
+            "--iterations wants an integer, got 'many'\ntry: doppio cook --help");
+  EXPECT_EQ(Complaint({"cook", "--solver=s", "--gpu"}), "--gpu needs a value\ntry: doppio cook --help");
+}
+
+TEST_F(Flags, MissingOnesAreNamed) {
+  EXPECT_EQ(Complaint({"cook"}), "'cook' needs --solver\ntry: doppio cook --help");
+}
+
+TEST_F(Flags, AFileWithoutAFlagIsAskedFor) {
+  EXPECT_EQ(Complaint({"cook", "net/s.prototxt"}),
+            "'cook' does not know what to do with 'net/s.prototxt'; did you mean --solver=net/s.prototxt?\n"
+            "try: doppio cook --help");
+}
+
+TEST_F(Flags, UnknownCommandsAreAnsweredWithTheNearest) {
+  EXPECT_EQ(Complaint({"cok", "--solver=s"}), "unknown command 'cok'; did you mean 'cook'?");
+}
+
+TEST_F(Flags, HelpNeverFailsForTheRestOfTheLine) {
+  EXPECT_TRUE(Parse({"cook", "--help"}).help);
+  EXPECT_TRUE(Parse({"cook", "-h"}).help);
+  EXPECT_TRUE(Parse({"--version"}).version);
+}
+
+TEST_F(Flags, ALinkNamedLikeACommandIsThatCommand) {
+  EXPECT_EQ(ParseCommandLine({"/usr/bin/cook", "--solver=s"}).command_name, "cook");
+  EXPECT_EQ(ParseCommandLine({"/usr/bin/caffe", "cook", "--solver=s"}).command_name, "cook");
+  EXPECT_EQ(ParseCommandLine({"caffe"}).command, nullptr);
+}
+
+TEST_F(Flags, ComeFromTheEnvironmentWhenNotGiven) {
+  setenv("DOPPIO_GPU", "5", 1);
+  setenv("DOPPIO_SOLVER", "e", 1);
+  Parse({"cook", "--gpu=1"});
+  EXPECT_EQ(FLAGS_gpu, "1");
+  EXPECT_EQ(FLAGS_solver, "e");
+  setenv("DOPPIO_ITERATIONS", "few", 1);
+  EXPECT_EQ(Complaint({"cook"}).substr(0, 46), "DOPPIO_ITERATIONS wants an integer, got 'few'\n");
+  for (const char* name : {"DOPPIO_GPU", "DOPPIO_SOLVER", "DOPPIO_ITERATIONS"}) unsetenv(name);
+}
+
+TEST_F(Flags, ComeFromGflagsVariablesOnRequestOnly) {
+  setenv("FLAGS_gpu", "6", 1);
+  Parse({"cook", "--solver=s"});
+  EXPECT_EQ(FLAGS_gpu, "");
+  Parse({"cook", "--solver=s", "--fromenv=gpu"});
+  EXPECT_EQ(FLAGS_gpu, "6");
+  unsetenv("FLAGS_gpu");
+  EXPECT_EQ(Complaint({"cook", "--solver=s", "--fromenv=gpu"}),
+            "--fromenv=gpu: FLAGS_gpu is not set in the environment");
+  EXPECT_EQ(Complaint({"cook", "--solver=s", "--tryfromenv=gpu"}), "");
+}
+
+TEST_F(Flags, ComeFromAFile) {
+  const std::string path = testing::TempDir() + "/flags.txt";
+  std::ofstream(path) << "# our cluster\n--solver=from_file\n\n  -gpu=7  \n--set=base_lr=2\n";
+  const CommandLine line = Parse({"cook", "--flagfile=" + path});
+  EXPECT_EQ(FLAGS_solver, "from_file");
+  EXPECT_EQ(FLAGS_gpu, "7");
+  EXPECT_EQ(line.sets, std::vector<std::string>{"base_lr=2"});
+}
+
+TEST_F(Flags, OfTheLogLibraryAreTaken) {
+  EXPECT_TRUE(Parse({"cook", "--solver=s", "-alsologtostderr=1", "--minloglevel=0"}).warnings.empty());
+}
+
+}  // namespace
+}  // namespace doppio

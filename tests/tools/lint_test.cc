@@ -1,0 +1,49 @@
+// What `check` and `train` warn of.
+#include "tools/lint.h"
+
+#include <gtest/gtest.h>
+
+namespace doppio {
+namespace {
+
+std::vector<Warning> Ignored(const std::string& text) {
+  NetParameter net;
+  const FieldPlaces places = ParseText(text, "net.prototxt", &net);
+  return IgnoredFields(net, places);
+}
+
+TEST(IgnoredFields, AreTheForksFieldsThatNothingObeys) {
+  const auto warnings = Ignored("name: 'n'\nlayer {\n  name: 'c'\n  type: 'Convolution'\n"
+                                "  convolution_param { num_output: 1 conv_algos_override: '1,1,1' }\n}\n");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].at.ToString(), "net.prototxt:5:37");
+  EXPECT_EQ(warnings[0].message,
+            "'conv_algos_override' of ConvolutionParameter comes from a fork of Caffe: it is accepted, but has no "
+            "effect here");
+}
+
+TEST(IgnoredFields, LeaveOutWhatIsObeyed) {
+  EXPECT_TRUE(Ignored("layer { name: 'e' type: 'ELU' elu_param { alpha: 1 lambda: 1.05 } }").empty());
+}
+
+TEST(IgnoredFields, LeaveOutWhatSaysTheDefault) {
+  EXPECT_TRUE(Ignored("reduce_buckets: 6").empty());
+  EXPECT_EQ(Ignored("reduce_buckets: 7").size(), 1u);
+}
+
+TEST(LooseEnds, AreBlobsNobodyReadsBesideALoss) {
+  NetParameter net;
+  const FieldPlaces places = ParseText(
+      "layer { name: 'in' type: 'Input' top: 'a' top: 'b' input_param { shape { dim: 2 dim: 3 } } }\n"
+      "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'left' }\n"
+      "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'a' bottom: 'b' top: 'loss' }\n",
+      "net.prototxt", &net);
+  const Graph graph = MakeGraph(MakeNetSpec(net, places, net.state(), NetOptions()));
+  const auto warnings = LooseEnds(graph);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].at.ToString().substr(0, 14), "net.prototxt:2");
+  EXPECT_NE(warnings[0].message.find("blob 'left' of layer 'r' is read by no layer"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace doppio

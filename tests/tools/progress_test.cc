@@ -1,0 +1,40 @@
+// The line at the bottom of the terminal.
+#include "tools/progress.h"
+
+#include <gtest/gtest.h>
+
+#include "tools/text_table.h"
+
+namespace doppio {
+namespace {
+
+Progress Half() {
+  Progress progress;
+  progress.iteration = 500;
+  progress.max_iter = 1000;
+  progress.smoothed_loss = 0.12345;
+  progress.rate = 0.01;
+  return progress;
+}
+
+TEST(ProgressText, SaysHowFarHowFastAndHowLong) {
+  EXPECT_EQ(ProgressText(Half(), 2410.4, 0.25, 0.02, {120, false}),
+            "[###############               ] 500/1000  loss 0.1235  2 410 img/s  ETA 2 m 05 s  lr 0.01  "
+            "data wait 2 %");
+}
+
+TEST(ProgressText, LeavesOutWhatIsNotKnown) {
+  const std::string text = ProgressText(Half(), 0, 0, 0, {120, false});
+  EXPECT_EQ(text.find("img/s"), std::string::npos);
+  EXPECT_EQ(text.find("ETA"), std::string::npos);
+}
+
+TEST(ProgressText, IsNeverWiderThanTheTerminal) {
+  for (int columns : {20, 40, 61, 80, 200}) {
+    EXPECT_LT(DisplayWidth(ProgressText(Half(), 2410, 0.25, 0.02, {columns, true})),
+              static_cast<size_t>(std::max(columns, 21)));
+  }
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,57 @@
+// Signals become requests; nothing is lost and nothing is invented.
+#include "tools/signals.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+TEST(Signals, AreReportedOnceAsTheirEffect) {
+  SignalHandler handler({{SIGHUP, Request::kSnapshot}, {SIGUSR1, Request::kSnapshotStop}});
+  EXPECT_EQ(handler.Poll(), Request::kNone);
+  raise(SIGHUP);
+  EXPECT_EQ(handler.Poll(), Request::kSnapshot);
+  EXPECT_EQ(handler.Poll(), Request::kNone);
+  raise(SIGUSR1);
+  EXPECT_EQ(handler.Poll(), Request::kSnapshotStop);
+}
+
+TEST(Signals, OfTwoKindsAddUp) {
+  SignalHandler handler({{SIGHUP, Request::kSnapshot}, {SIGINT, Request::kStop}});
+  raise(SIGHUP);
+  raise(SIGINT);
+  EXPECT_EQ(handler.Poll(), Request::kSnapshotStop);
+}
+
+TEST(Signals, WithoutEffectAreSwallowed) {
+  SignalHandler handler({{SIGINT, Request::kNone}});
+  raise(SIGINT);
+  raise(SIGINT);
+  EXPECT_EQ(handler.Poll(), Request::kNone);
+}
+
+TEST(SignalsDeathTest, ASecondInterruptQuitsAtOnce) {
+  auto twice = [](int signal) {
+    SignalHandler handler({{signal, Request::kStop}});
+    raise(signal);
+    raise(signal);
+  };
+  EXPECT_EXIT(twice(SIGINT), testing::ExitedWithCode(130), "");
+  EXPECT_EXIT(twice(SIGTERM), testing::ExitedWithCode(143), "");
+}
+
+TEST(Signals, EffectsAreFourWords) {
+  EXPECT_EQ(ParseEffect("sigint_effect", "snapshot_stop"), Request::kSnapshotStop);
+  try {
+    ParseEffect("sigint_effect", "halt");
+    FAIL();
+  } catch (const UsageError& e) {
+    EXPECT_STREQ(e.what(), "--sigint_effect wants stop, snapshot, snapshot_stop or none, got 'halt'");
+  }
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,53 @@
+// Tables and numbers for people.
+#include "tools/text_table.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace doppio {
+namespace {
+
+TEST(TextTable, AlignsByWhatIsSeenNotByBytes) {
+  TextTable table({"layer", "output", ">params"});
+  table.Add({"conv1", "20×24×24", "520"});
+  table.Add({"pool", "20×12×12", "–"});
+  std::ostringstream out;
+  table.Print(out);
+  EXPECT_EQ(out.str(),
+            " layer  output    params\n"
+            " conv1  20×24×24     520\n"
+            " pool   20×12×12       –\n");
+}
+
+TEST(TextTable, LeavesNoSpaceAtTheEndOfALine) {
+  TextTable table({"a", "note"});
+  table.Add({"x", ""});
+  std::ostringstream out;
+  table.Print(out);
+  EXPECT_EQ(out.str(), " a  note\n x\n");
+}
+
+TEST(Numbers, AreGroupedByThousands) {
+  EXPECT_EQ(Thousands(0), "0");
+  EXPECT_EQ(Thousands(999), "999");
+  EXPECT_EQ(Thousands(25050), "25 050");
+  EXPECT_EQ(Thousands(-431080), "-431 080");
+  EXPECT_EQ(Thousands(138357544), "138 357 544");
+}
+
+TEST(Numbers, OfBytesHaveAUnit) {
+  EXPECT_EQ(Bytes(512), "512 B");
+  EXPECT_EQ(Bytes(1536), "1.5 KiB");
+  EXPECT_EQ(Bytes(5ll << 30), "5.0 GiB");
+}
+
+TEST(Numbers, OfSecondsReadLikeAClock) {
+  EXPECT_EQ(Duration(0.25), "250 ms");
+  EXPECT_EQ(Duration(59), "59 s");
+  EXPECT_EQ(Duration(61), "1 m 01 s");
+  EXPECT_EQ(Duration(47163), "13 h 06 m");
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,200 @@
+// `check`: everything that is wrong with nets and solvers, without running them.
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/base/file.h"
+#include "core/net/solver_spec.h"
+#include "core/net/text_tokens.h"
+#include "solvers/lr_policy.h"
+#include "solvers/update.h"
+#include "tools/command.h"
+#include "tools/flags.h"
+#include "tools/lint.h"
+#include "tools/nets.h"
+#include "tools/report.h"
+#include "tools/reserved_device.h"
+
+DEFINE_string(format, "text", "<text|json> how to print the findings");
+
+namespace doppio {
+namespace {
+
+struct Findings {
+  std::string file;
+  bool solver = false;
+  std::vector<Error> errors;
+  std::vector<Warning> warnings;
+  std::vector<std::string> notes;  // what was found in order
+
+  // A net is looked at once for each phase: most of what is wrong shows twice.
+  void Add(const Error& error) {
+    const bool known = std::any_of(errors.begin(), errors.end(), [&](const Error& e) {
+      return std::string(e.what()) == error.what();
+    });
+    if (!known) errors.push_back(error);
+  }
+  void Add(const Warning& warning) {
+    const bool known = std::any_of(warnings.begin(), warnings.end(), [&](const Warning& w) {
+      return w.message == warning.message && w.at.ToString() == warning.at.ToString();
+    });
+    if (!known) warnings.push_back(warning);
+  }
+  template <class F>
+  bool Try(F&& f) {
+    ErrorCollector collector;
+    const bool fine = collector.Try(f);
+    for (const Error& e : collector.errors()) Add(e);
+    return fine;
+  }
+};
+
+// By the names at the top level of the file: a solver has none of a net's and the other way round, but for a few.
+bool LooksLikeSolver(const std::string& text, const std::string& file) {
+  ErrorCollector ignored;
+  int depth = 0, of_solver = 0, of_net = 0;
+  for (const Token& token : Tokenize(text, file, &ignored)) {
+    if (token.text == "{" || token.text == "<") ++depth;
+    if (token.text == "}" || token.text == ">") --depth;
+    if (depth != 0 || token.type != google::protobuf::io::Tokenizer::TYPE_IDENTIFIER) continue;
+    of_solver += SolverParameter::descriptor()->FindFieldByName(token.text) != nullptr;
+    of_net += NetParameter::descriptor()->FindFieldByName(token.text) != nullptr;
+  }
+  if (of_solver != of_net) return of_solver > of_net;
+  return file.find("solver") != std::string::npos;
+}
+
+void CheckGraph(const NetSource& source, Findings* findings) {
+  findings->Try([&] {
+    NetSpec spec = MakeNetSpec(source.net, source.places, source.state,
+                               OptionsFromFlags(source.state.phase(), DataMode::kAssume));
+    const Graph graph = MakeGraph(std::move(spec));
+    for (const Warning& warning : LooseEnds(graph)) findings->Add(warning);
+    findings->notes.push_back(Phase_Name(source.state.phase()) + ": " + std::to_string(graph.nodes.size()) +
+                              " layers, " + std::to_string(ParameterCount(graph)) + " parameters");
+  });
+}
+
+// Whether a phase is meant to be built: a file for training only has no data for the other one.
+bool HasSources(const NetSource& source) {
+  bool found = false;
+  ErrorCollector ignored;  // CheckGraph reports them
+  ignored.Try([&] {
+    const NetSpec spec = MakeNetSpec(source.net, source.places, source.state, NetOptions());
+    found = std::any_of(spec.layers.begin(), spec.layers.end(),
+                        [](const LayerSpec& layer) { return layer.param.bottom_size() == 0; });
+  });
+  return found;
+}
+
+void CheckNet(const std::string& file, const Overrides& overrides, Findings* findings) {
+  std::vector<NetSource> sources;
+  for (Phase phase : {TRAIN, TEST}) {
+    findings->Try([&] {
+      sources.push_back(LoadNet(file, overrides, phase, FLAGS_level, SplitList(FLAGS_stage)));
+    });
+  }
+  if (sources.empty()) return;
+  for (const Warning& warning : IgnoredFields(sources[0].net, sources[0].places)) findings->Add(warning);
+  const bool any = std::any_of(sources.begin(), sources.end(), HasSources);
+  for (const NetSource& source : sources) {
+    if (!any || HasSources(source)) CheckGraph(source, findings);
+  }
+}
+
+void CheckSolver(const std::string& file, const Overrides& overrides, Findings* findings) {
+  findings->solver = true;
+  SolverSpec spec;
+  if (!findings->Try([&] { spec = LoadSolver(file, overrides, FLAGS_level, SplitList(FLAGS_stage)); })) return;
+  for (const Warning& warning : IgnoredFields(spec.param, spec.places)) findings->Add(warning);
+  for (const Warning& warning : IgnoredFields(spec.train.net, spec.train.places)) findings->Add(warning);
+  findings->Try([&] { LrPolicy(spec.param, spec.places, std::max(1, spec.param.max_iter())); });
+  findings->Try([&] {
+    const std::unique_ptr<Device> device = MakeReservedDevice();
+    ParamStore none(device.get(), DType::kFloat32, 0);
+    Update(spec.param, spec.places, &none);
+  });
+  CheckGraph(spec.train, findings);
+  for (const TestNetSource& test : spec.tests) CheckGraph(test, findings);
+}
+
+void PrintText(const Findings& findings) {
+  for (const Error& e : findings.errors) PrintFinding(e.at(), "error", e.message(), std::cout);
+  for (const Warning& w : findings.warnings) PrintFinding(w.at, "warning", w.message, std::cout);
+  std::cout << findings.file << ": ";
+  if (findings.errors.empty()) {
+    std::cout << "no errors";
+  } else {
+    std::cout << findings.errors.size() << (findings.errors.size() == 1 ? " error" : " errors");
+  }
+  if (!findings.warnings.empty()) {
+    std::cout << ", " << findings.warnings.size() << (findings.warnings.size() == 1 ? " warning" : " warnings");
+  }
+  if (findings.errors.empty()) {
+    for (const std::string& note : findings.notes) std::cout << "; " << note;
+  }
+  std::cout << '\n';
+}
+
+nlohmann::json ToJson(const SourceLoc& at, const std::string& message) {
+  return {{"file", at.file}, {"line", at.line}, {"column", at.column}, {"message", message}};
+}
+
+void PrintJson(const std::vector<Findings>& all) {
+  nlohmann::json out;
+  out["files"] = nlohmann::json::array();
+  size_t errors = 0, warnings = 0;
+  for (const Findings& findings : all) {
+    nlohmann::json file{{"file", findings.file}, {"kind", findings.solver ? "solver" : "net"},
+                        {"errors", nlohmann::json::array()}, {"warnings", nlohmann::json::array()}};
+    for (const Error& e : findings.errors) file["errors"].push_back(ToJson(e.at(), e.message()));
+    for (const Warning& w : findings.warnings) file["warnings"].push_back(ToJson(w.at, w.message));
+    errors += findings.errors.size();
+    warnings += findings.warnings.size();
+    out["files"].push_back(file);
+  }
+  out["errors"] = errors;
+  out["warnings"] = warnings;
+  std::cout << out.dump(2) << '\n';
+}
+
+ExitCode RunCheck(const CommandLine& line, bool*) {
+  const bool json = FLAGS_json || FLAGS_format == "json";
+  if (!json && FLAGS_format != "text") throw UsageError("--format wants text or json, got '" + FLAGS_format + "'");
+  std::vector<std::string> files = line.files;
+  for (const std::string& file : {FLAGS_solver, FLAGS_model}) {
+    if (!file.empty()) files.push_back(file);
+  }
+  if (files.empty()) throw UsageError("'check' needs files\ntry: doppio check --help");
+  std::vector<Findings> all;
+  ExitCode code = ExitCode::kDone;
+  for (const std::string& file : files) {
+    Findings findings;
+    findings.file = file;
+    // Each file has overrides of its own, because every one must change something.
+    const Overrides overrides = OverridesOf(line);
+    findings.Try([&] {
+      if (LooksLikeSolver(ReadFile(file), file)) {
+        CheckSolver(file, overrides, &findings);
+      } else {
+        CheckNet(file, overrides, &findings);
+      }
+    });
+    if (!findings.errors.empty() && code != ExitCode::kConfig) code = findings.errors[0].code();
+    if (!json) PrintText(findings);
+    all.push_back(std::move(findings));
+  }
+  if (json) PrintJson(all);
+  return code;
+}
+
+DOPPIO_REGISTER(Commands, "check",
+                {"finds everything that is wrong with nets and solvers, without running them",
+                 {"solver", "model", "format", "json", "level", "stage", "batch", "set", "unset"}, {}, "FILES...",
+                 "doppio check models/*/*.prototxt", &RunCheck});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,77 @@
+#include "tools/describe.h"
+
+#include "tools/nets.h"
+#include "tools/text_table.h"
+
+namespace doppio {
+namespace {
+
+std::string NameOf(const Graph& graph) { return graph.spec.name.empty() ? "unnamed net" : graph.spec.name; }
+
+std::string MemoryOf(const Net& net) {
+  const MemoryUse& use = net.plan().memory;
+  return Bytes(use.activations) + " activations, " + Bytes(use.params) + " parameters, " +
+         Bytes(use.param_grads) + " gradients, " + Bytes(use.scratch) + " workspace";
+}
+
+std::string BatchText(const Trainer& trainer, int64_t batch) {
+  const int iter_size = trainer.schedule().iter_size;
+  if (batch == 0) return "no batch";
+  if (iter_size == 1) return "batch " + Thousands(batch);
+  return "batch " + Thousands(batch) + " × iter_size " + std::to_string(iter_size) + " = " +
+         Thousands(batch * iter_size);
+}
+
+}  // namespace
+
+std::vector<std::string> DescribeTraining(Trainer* trainer) {
+  const Net& net = trainer->train_net();
+  const Schedule& schedule = trainer->schedule();
+  const int64_t batch = BatchOf(net.graph());
+  std::vector<std::string> lines;
+  lines.push_back("train net " + NameOf(net.graph()) + ": " + std::to_string(net.graph().nodes.size()) +
+                  " layers, " + Thousands(ParameterCount(net.graph())) + " parameters, " +
+                  BatchText(*trainer, batch) + ", " + Name(trainer->params().dtype()) + ", on " +
+                  trainer->params().device()->name());
+  lines.push_back("  memory: " + MemoryOf(net) + ", " + Bytes(trainer->update().history_bytes()) + " history of " +
+                  trainer->update().rule());
+  const SourceSize source = FindSource(net);
+  std::string plan = "  " + Thousands(schedule.max_iter - trainer->iteration()) + " iterations from " +
+                     Thousands(trainer->iteration()) + ", seed " + std::to_string(trainer->seed());
+  if (source.samples > 0 && batch > 0) {
+    const double samples = static_cast<double>(schedule.max_iter * schedule.iter_size) * static_cast<double>(batch);
+    plan += ", " + Thousands(source.samples) + " samples (" +
+            Fixed(samples / static_cast<double>(source.samples), 1) + " epochs in all)";
+  }
+  lines.push_back(plan);
+  for (size_t i = 0; i < trainer->test_nets().size(); ++i) {
+    const Net& test = *trainer->test_nets()[i];
+    std::string line = "test net #" + std::to_string(i) + " " + NameOf(test.graph()) + ": batch " +
+                       Thousands(BatchOf(test.graph())) + ", " + std::to_string(schedule.test_iter[i]) + " batches";
+    if (schedule.test_interval > 0) line += " every " + Thousands(schedule.test_interval) + " iterations";
+    lines.push_back(line);
+    lines.push_back("  memory: " + Bytes(test.plan().memory.activations) + " activations, " +
+                    Bytes(test.plan().memory.scratch) + " workspace");
+  }
+  if (schedule.snapshot > 0) {
+    lines.push_back("snapshots every " + Thousands(schedule.snapshot) + " iterations: " +
+                    trainer->param().snapshot_prefix() + "_iter_N");
+  }
+  return lines;
+}
+
+void PrintKernels(const Net& net, std::ostream& out) {
+  TextTable table({"layer", "type", "kernel", "output", "note"});
+  for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
+    const Node& node = net.graph().nodes[i];
+    const LayerSpec& layer = net.graph().layer(static_cast<int>(i));
+    const KernelType* kernel = net.plan().kernel_types[i];
+    table.Add({layer.name(), layer.type(), kernel == nullptr ? "view" : kernel->engine,
+               node.tops.empty() ? "" : net.graph().edges[static_cast<size_t>(node.tops[0])].shape.ToString(),
+               net.plan().declined[i]});
+  }
+  table.Print(out);
+  for (const std::string& note : net.plan().notes) out << " note: " << note << '\n';
+}
+
+}  // namespace doppio

@@ -1,0 +1,21 @@
+// What is about to run, in words: said at the start of a training and by --dry_run, so that nothing is hidden.
+#ifndef DOPPIO_TOOLS_DESCRIBE_H_
+#define DOPPIO_TOOLS_DESCRIBE_H_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "solvers/trainer.h"
+
+namespace doppio {
+
+// Nets, parameters, batch, device, memory, how long: a few lines.
+std::vector<std::string> DescribeTraining(Trainer* trainer);
+
+// Each layer of a net with its kernel, and why faster ones were passed over.
+void PrintKernels(const Net& net, std::ostream& out);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_DESCRIBE_H_

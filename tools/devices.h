@@ -1,0 +1,17 @@
+// From --gpu to a device.
+#ifndef DOPPIO_TOOLS_DEVICES_H_
+#define DOPPIO_TOOLS_DEVICES_H_
+
+#include <memory>
+#include <string>
+
+#include "core/device/device.h"
+
+namespace doppio {
+
+// The CPU for "", else the one GPU that `gpu` ("0", "all") names. DeviceError says why it cannot be used.
+std::unique_ptr<Device> OpenDevice(const std::string& gpu);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_DEVICES_H_

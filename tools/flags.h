@@ -1,0 +1,45 @@
+// Flags: gflags holds and converts the values; this adds what it lacks. Each command takes only its own flags, an
+// unknown one is answered with the nearest name, --set and --unset may be repeated, and DOPPIO_<FLAG> in the
+// environment stands in for a flag that is not given.
+//
+// Every spelling of gflags works: -gpu 0, --gpu=0, --json, --nojson, '-' and '_' equal, before or after the
+// command; `--` ends the flags; --flagfile, --fromenv, --tryfromenv.
+//
+// The description of a flag begins with what the help page shows for its value: "<FILE> the solver".
+#ifndef DOPPIO_TOOLS_FLAGS_H_
+#define DOPPIO_TOOLS_FLAGS_H_
+
+#include <gflags/gflags.h>
+
+#include <string>
+#include <vector>
+
+#include "tools/command.h"
+
+// Flags of several commands; a flag of one command is defined in its file.
+DECLARE_string(solver);
+DECLARE_string(model);
+DECLARE_string(weights);
+DECLARE_string(gpu);
+DECLARE_int32(level);
+DECLARE_string(stage);
+DECLARE_string(phase);
+DECLARE_int32(iterations);
+DECLARE_bool(synthetic);
+DECLARE_int64(batch);
+DECLARE_int64(seed);
+DECLARE_int32(data_threads);
+DECLARE_string(engine);
+DECLARE_bool(json);
+
+namespace doppio {
+
+// `arguments` is argv. A program name that is a command's ("train", from a link) is that command. Throws UsageError.
+CommandLine ParseCommandLine(const std::vector<std::string>& arguments);
+
+// "a,b" -> {"a", "b"}; empty parts are dropped.
+std::vector<std::string> SplitList(const std::string& text);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_FLAGS_H_

@@ -1,0 +1,101 @@
+#include "tools/lint.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/text_format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace doppio {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::TextFormat;
+
+// proto/net.proto gives the names of forks these numbers.
+bool IsForkField(const FieldDescriptor& field) { return field.number() >= 1000 && field.number() < 2000; }
+
+// Those that a layer or source obeys, or refuses by itself where it cannot.
+bool HasEffect(const FieldDescriptor& field) {
+  static const auto* names = new std::set<std::string>{
+      "BatchNormParameter.relu",
+      "BatchNormParameter.scale_bias",
+      "BatchNormParameter.stats_batch_size",
+      "BatchNormParameter.use_weight_bias",
+      "ConvolutionParameter.fusion_type",
+      "ConvolutionParameter.relu",
+      "DataParameter.shuffle",
+      "DataParameter.threads",
+      "DropoutParameter.random_seed",
+      "ELUParameter.lambda",
+      "ImageDataParameter.threads",
+      "InnerProductParameter.relu",
+      "LossParameter.label_smoothing",
+      "LossParameter.pre_fixed_normalizer",
+      "TransformationParameter.crop_h",
+      "TransformationParameter.crop_w",
+  };
+  return names->count(field.containing_type()->name() + "." + field.name()) > 0;
+}
+
+// Written out, but as it would be anyway.
+bool IsDefault(const Message& message, const FieldDescriptor& field) {
+  if (field.is_repeated() || field.message_type() != nullptr) return false;
+  std::string value, otherwise;
+  const std::unique_ptr<Message> empty(message.New());
+  TextFormat::PrintFieldValueToString(message, &field, -1, &value);
+  TextFormat::PrintFieldValueToString(*empty, &field, -1, &otherwise);
+  return value == otherwise;
+}
+
+void AddIgnoredFields(const Message& message, const FieldPlaces& places, std::vector<Warning>* warnings) {
+  std::vector<const FieldDescriptor*> fields;
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  reflection.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (IsForkField(*field)) {
+      if (HasEffect(*field) || IsDefault(message, *field)) continue;
+      warnings->push_back({places.At(field->name()), "'" + field->name() + "' of " +
+                                                         message.GetDescriptor()->name() +
+                                                         " comes from a fork of Caffe: it is accepted, but has "
+                                                         "no effect here"});
+    } else if (field->message_type() != nullptr) {
+      const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+      for (int i = 0; i < count; ++i) {
+        const Message& nested = field->is_repeated() ? reflection.GetRepeatedMessage(message, field, i)
+                                                     : reflection.GetMessage(message, field);
+        AddIgnoredFields(nested, places.Nested(message, field->name(), i), warnings);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Warning> IgnoredFields(const Message& message, const FieldPlaces& places) {
+  std::vector<Warning> warnings;
+  AddIgnoredFields(message, places, &warnings);
+  return warnings;
+}
+
+std::vector<Warning> LooseEnds(const Graph& graph) {
+  const bool has_loss = std::any_of(graph.edges.begin(), graph.edges.end(),
+                                    [](const Edge& edge) { return edge.loss_weight != 0; });
+  // A net that only computes, for use after training: its outputs are what it is for.
+  if (!has_loss) return {};
+  std::vector<Warning> warnings;
+  for (int output : graph.outputs) {
+    const Edge& edge = graph.edges[static_cast<size_t>(output)];
+    const Node& producer = graph.nodes[static_cast<size_t>(edge.producer)];
+    // Scores are made to be looked at.
+    if (edge.loss_weight != 0 || (!producer.shape.has_backward && !producer.bottoms.empty())) continue;
+    const LayerSpec& layer = graph.layer(edge.producer);
+    warnings.push_back({layer.At("top", edge.top), "blob '" + edge.name + "' of layer '" + layer.name() +
+                                                       "' is read by no layer, so it is an output of the net; a "
+                                                       "Silence layer would hide it"});
+  }
+  return warnings;
+}
+
+}  // namespace doppio

@@ -1,0 +1,28 @@
+// What is no mistake, but probably not what the user meant.
+#ifndef DOPPIO_TOOLS_LINT_H_
+#define DOPPIO_TOOLS_LINT_H_
+
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <vector>
+
+#include "core/net/graph.h"
+#include "core/net/prototxt.h"
+
+namespace doppio {
+
+struct Warning {
+  SourceLoc at;
+  std::string message;
+};
+
+// Fields of Caffe's forks that are read so that their files work, but change nothing here.
+std::vector<Warning> IgnoredFields(const google::protobuf::Message& message, const FieldPlaces& places);
+
+// Blobs that no layer reads although the net has a loss.
+std::vector<Warning> LooseEnds(const Graph& graph);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_LINT_H_

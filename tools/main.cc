@@ -1,0 +1,63 @@
+// Finds the command, runs it, and turns whatever it throws into one message and an exit code. Nothing else in the
+// program catches an error to print it.
+#include <unistd.h>
+
+#include <iostream>
+#include <new>
+
+#include "core/base/log.h"
+#include "tools/command.h"
+#include "tools/flags.h"
+#include "tools/help.h"
+#include "tools/report.h"
+
+namespace doppio {
+namespace {
+
+ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
+  const CommandLine line = ParseCommandLine(arguments);
+  FLAGS_logtostderr = true;  // whatever old scripts say: no log files in the system's temporary folder
+  if (line.version) {
+    PrintVersion(std::cout);
+    return ExitCode::kDone;
+  }
+  if (line.help) {
+    PrintHelp(line.command_name, std::cout);
+    return ExitCode::kDone;
+  }
+  if (line.command == nullptr) {
+    PrintHelp("", std::cerr);
+    return ExitCode::kUsage;
+  }
+  for (const std::string& warning : line.warnings) LOG(WARNING) << warning;
+  return line.command->run(line, began);
+}
+
+ExitCode Fail(const Error& error, bool began) {
+  std::cout.flush();
+  PrintFailure(error, began, std::cerr);
+  return error.code();
+}
+
+int Main(int argc, char** argv) {
+  InitLog(argv[0]);
+  bool began = false;
+  ExitCode code = ExitCode::kDone;
+  try {
+    code = Run(std::vector<std::string>(argv, argv + argc), &began);
+    // A full disk or a closed pipe behind standard output loses the result.
+    if (!std::cout.flush()) throw FileError("standard output cannot be written");
+  } catch (const Error& e) {
+    code = Fail(e, began);
+  } catch (const std::bad_alloc&) {
+    code = Fail(MemoryError("the host is out of memory; a smaller --batch needs less"), began);
+  } catch (const std::exception& e) {
+    code = Fail(Error(ExitCode::kBug, std::string("internal error: ") + e.what()), began);
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace
+}  // namespace doppio
+
+int main(int argc, char** argv) { return doppio::Main(argc, argv); }

@@ -1,0 +1,79 @@
+#include "tools/nets.h"
+
+#include <cctype>
+
+#include "core/net/solver_spec.h"
+#include "core/net/weights.h"
+#include "tools/flags.h"
+
+namespace doppio {
+
+Phase PhaseFromFlags(Phase otherwise) {
+  if (FLAGS_phase.empty()) return otherwise;
+  std::string upper;
+  for (char c : FLAGS_phase) upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  Phase phase;
+  if (!Phase_Parse(upper, &phase)) {
+    throw UsageError("--phase wants TRAIN or TEST, got '" + FLAGS_phase + "'");
+  }
+  return phase;
+}
+
+Overrides OverridesOf(const CommandLine& line) { return ParseOverrides(line.sets, line.unsets); }
+
+NetOptions OptionsFromFlags(Phase phase, DataMode data) {
+  if (FLAGS_batch < 0 || FLAGS_batch > INT32_MAX) {
+    throw UsageError("--batch wants a number of images, got " + std::to_string(FLAGS_batch));
+  }
+  NetOptions options;
+  options.phase = phase;
+  options.data = data;
+  options.batch = FLAGS_batch;
+  options.data_threads = FLAGS_data_threads;
+  options.seed = FLAGS_seed >= 0 ? static_cast<uint64_t>(FLAGS_seed) : 1;
+  return options;
+}
+
+FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data) {
+  if (line.Given("model") && line.Given("solver")) {
+    throw UsageError("--model and --solver both name a net; give one of them");
+  }
+  const NetOptions options = OptionsFromFlags(phase, data);
+  auto understand = [&](const NetSource& source) {
+    return MakeGraph(MakeNetSpec(source.net, source.places, source.state, options));
+  };
+  const std::vector<std::string> stages = SplitList(FLAGS_stage);
+  if (line.Given("model")) {
+    return {understand(LoadNet(FLAGS_model, OverridesOf(line), phase, FLAGS_level, stages)), 0};
+  }
+  const SolverSpec solver = LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, stages);
+  if (phase == TRAIN) return {understand(solver.train), 0};
+  if (solver.tests.empty()) {
+    throw UserError(SourceLoc{FLAGS_solver}, "the solver names no net to test: add test_iter and test_interval, "
+                                             "or use --model");
+  }
+  return {understand(solver.tests[0]), solver.tests[0].iterations};
+}
+
+void LoadWeightFiles(const std::string& files, Net* net) {
+  for (const std::string& path : SplitList(files)) {
+    LogReport(CopyWeights(ReadWeights(path), net->graph(), net->plan().param_index, &net->params()), path);
+  }
+}
+
+int64_t BatchOf(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (!node.bottoms.empty() || node.tops.empty()) continue;
+    const Shape& shape = graph.edges[static_cast<size_t>(node.tops[0])].shape;
+    if (shape.rank() > 0) return shape[0];
+  }
+  return 0;
+}
+
+int64_t ParameterCount(const Graph& graph) {
+  int64_t count = 0;
+  for (const GraphParam& param : graph.params) count += param.shape.count();
+  return count;
+}
+
+}  // namespace doppio

@@ -1,0 +1,38 @@
+// Nets as commands name them: --model or --solver, with --set, --phase, --level, --stage and --batch applied.
+#ifndef DOPPIO_TOOLS_NETS_H_
+#define DOPPIO_TOOLS_NETS_H_
+
+#include <string>
+#include <vector>
+
+#include "core/net/graph.h"
+#include "core/net/net.h"
+#include "core/net/overrides.h"
+#include "tools/command.h"
+
+namespace doppio {
+
+// --phase, or `otherwise` when it is not given.
+Phase PhaseFromFlags(Phase otherwise);
+Overrides OverridesOf(const CommandLine& line);
+// --batch, --data_threads, --seed.
+NetOptions OptionsFromFlags(Phase phase, DataMode data);
+
+struct FlaggedNet {
+  Graph graph;
+  int64_t test_iter = 0;  // of the solver, for a test net; 0 or less: the whole source once
+};
+// The net of --model, or the one that --solver has for the phase (its first test net).
+FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data);
+
+// Copies files of weights, separated by commas, into the parameters of a net and logs what did not fit.
+void LoadWeightFiles(const std::string& files, Net* net);
+
+// Rows of one batch: of the first layer without bottoms; 0 when it has none.
+int64_t BatchOf(const Graph& graph);
+// Values that learn or are kept, each counted once.
+int64_t ParameterCount(const Graph& graph);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_NETS_H_

@@ -1,0 +1,100 @@
+#include "tools/report.h"
+
+#include <cctype>
+#include <fstream>
+#include <set>
+
+namespace doppio {
+namespace {
+
+// Line `number` of a file, from 1; "" when there is none, as for a place on the command line.
+std::string SourceLine(const std::string& path, int number) {
+  std::ifstream file(path);
+  std::string line;
+  for (int i = 0; i < number; ++i) {
+    if (!std::getline(file, line)) return "";
+  }
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  return line;
+}
+
+// Columns count a tab up to the next multiple of 8, as protobuf does.
+std::string WithoutTabs(const std::string& line) {
+  std::string text;
+  for (char c : line) {
+    if (c == '\t') {
+      text.append(8 - text.size() % 8, ' ');
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+// As many columns as the word, number or string that starts at `begin`.
+size_t WordLength(const std::string& line, size_t begin) {
+  if (begin >= line.size()) return 1;
+  const char quote = line[begin];
+  if (quote == '"' || quote == '\'') {
+    const size_t end = line.find(quote, begin + 1);
+    return (end == std::string::npos ? line.size() : end + 1) - begin;
+  }
+  size_t end = begin;
+  while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) || line[end] == '_' ||
+                               line[end] == '.' || line[end] == '-')) {
+    ++end;
+  }
+  return end > begin ? end - begin : 1;
+}
+
+void PrintSource(const SourceLoc& at, std::ostream& out) {
+  if (at.line <= 0 || at.column <= 0) return;
+  const std::string line = WithoutTabs(SourceLine(at.file, at.line));
+  const size_t begin = static_cast<size_t>(at.column - 1);
+  if (begin >= line.size()) return;
+  const std::string number = std::to_string(at.line);
+  const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
+  out << margin << number << " | " << line << '\n';
+  out << std::string(margin.size() + number.size(), ' ') << " | " << std::string(begin, ' ') << '^'
+      << std::string(WordLength(line, begin) - 1, '~') << '\n';
+}
+
+}  // namespace
+
+void PrintFinding(const SourceLoc& at, const std::string& kind, const std::string& message,
+                  std::ostream& out) {
+  // The first line carries place and text, the source follows, then what else there is to say.
+  const size_t end = message.find('\n');
+  out << (at.known() ? at.ToString() + ": " : "") << kind << ": " << message.substr(0, end) << '\n';
+  PrintSource(at, out);
+  if (end != std::string::npos) out << message.substr(end + 1) << '\n';
+}
+
+std::vector<Error> Mistakes(const Error& error) {
+  const auto* list = dynamic_cast<const ErrorList*>(&error);
+  return list != nullptr ? list->errors() : std::vector<Error>{error};
+}
+
+std::string CountErrors(const std::vector<Error>& errors) {
+  std::set<std::string> files;
+  for (const Error& e : errors) {
+    if (e.at().known()) files.insert(e.at().file);
+  }
+  const std::string count =
+      std::to_string(errors.size()) + (errors.size() == 1 ? " error" : " errors");
+  if (files.empty()) return count;
+  return count + " in " +
+         (files.size() == 1 ? *files.begin() : std::to_string(files.size()) + " files");
+}
+
+void PrintFailure(const Error& error, bool began, std::ostream& out) {
+  const std::vector<Error> mistakes = Mistakes(error);
+  for (const Error& e : mistakes) PrintFinding(e.at(), "error", e.message(), out);
+  if (error.code() == ExitCode::kBug) {
+    out << "This is a defect of Doppio. Please report it with the command line and the files it names.\n";
+  } else if (error.code() == ExitCode::kConfig) {
+    out << CountErrors(mistakes) << (began ? "." : ". Nothing was run.") << '\n';
+  }
+}
+
+}  // namespace doppio

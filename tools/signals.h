@@ -1,0 +1,33 @@
+// Signals as wishes to the running training. Handlers only set a flag; the trainer asks once per iteration.
+#ifndef DOPPIO_TOOLS_SIGNALS_H_
+#define DOPPIO_TOOLS_SIGNALS_H_
+
+#include <map>
+#include <string>
+
+#include "solvers/trainer.h"
+
+namespace doppio {
+
+// Of one value of --sigint_effect and its kin: stop, snapshot, snapshot_stop, none. UsageError for another.
+Request ParseEffect(const std::string& flag, const std::string& value);
+
+// Catches these signals while it lives; one at a time. A second SIGINT or SIGTERM after one that stops ends the
+// process at once with 130 or 143.
+class SignalHandler {
+ public:
+  explicit SignalHandler(const std::map<int, Request>& effects);
+  ~SignalHandler();
+  SignalHandler(const SignalHandler&) = delete;
+  SignalHandler& operator=(const SignalHandler&) = delete;
+
+  // What was asked for since the last call; a stop stays asked for.
+  Request Poll();
+
+ private:
+  std::map<int, Request> effects_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_SIGNALS_H_

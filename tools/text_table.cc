@@ -1,0 +1,84 @@
+#include "tools/text_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace doppio {
+
+TextTable::TextTable(const std::vector<std::string>& titles) {
+  std::vector<std::string> cells;
+  for (const std::string& title : titles) {
+    right_.push_back(!title.empty() && title[0] == '>');
+    cells.push_back(right_.back() ? title.substr(1) : title);
+  }
+  rows_.push_back(std::move(cells));
+}
+
+void TextTable::Add(std::vector<std::string> cells) {
+  cells.resize(right_.size());
+  rows_.push_back(std::move(cells));
+}
+
+void TextTable::Print(std::ostream& out) const {
+  std::vector<size_t> widths(right_.size(), 0);
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
+  }
+  for (const auto& row : rows_) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string space(widths[i] - DisplayWidth(row[i]), ' ');
+      line += (i == 0 ? " " : "  ") + (right_[i] ? space + row[i] : row[i] + space);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << '\n';
+  }
+}
+
+size_t DisplayWidth(const std::string& text) {
+  // Continuation bytes are 10xxxxxx.
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string Thousands(int64_t value) {
+  std::string digits = std::to_string(value);
+  const int64_t first = value < 0 ? 1 : 0;
+  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > first; i -= 3) {
+    digits.insert(static_cast<size_t>(i), " ");
+  }
+  return digits;
+}
+
+std::string Fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f", digits, value);
+  return text;
+}
+
+std::string Bytes(int64_t bytes) {
+  double value = static_cast<double>(bytes);
+  for (const char* unit : {"B", "KiB", "MiB"}) {
+    if (value < 1024) return Fixed(value, *unit == 'B' ? 0 : 1) + " " + unit;
+    value /= 1024;
+  }
+  return Fixed(value, 1) + " GiB";
+}
+
+std::string Duration(double seconds) {
+  if (seconds < 1) return Fixed(seconds * 1e3, 0) + " ms";
+  const int64_t s = static_cast<int64_t>(std::llround(seconds));
+  char text[64];
+  if (s < 60) {
+    std::snprintf(text, sizeof(text), "%d s", static_cast<int>(s));
+  } else if (s < 3600) {
+    std::snprintf(text, sizeof(text), "%d m %02d s", static_cast<int>(s / 60), static_cast<int>(s % 60));
+  } else {
+    std::snprintf(text, sizeof(text), "%lld h %02d m", static_cast<long long>(s / 3600),
+                  static_cast<int>(s / 60 % 60));
+  }
+  return text;
+}
+
+}  // namespace doppio

@@ -1,0 +1,246 @@
+// `train`: a solver from its start, from weights or from a snapshot, to its end or to a signal.
+#include <signal.h>
+
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/base/log.h"
+#include "core/net/snapshot.h"
+#include "core/net/solver_spec.h"
+#include "solvers/trainer.h"
+#include "tools/command.h"
+#include "tools/describe.h"
+#include "tools/devices.h"
+#include "tools/flags.h"
+#include "tools/lint.h"
+#include "tools/nets.h"
+#include "tools/progress.h"
+#include "tools/reserved_device.h"
+#include "tools/signals.h"
+#include "tools/text_table.h"
+
+DEFINE_string(snapshot, "", "<FILE> snapshot to go on from (.solverstate)");
+DEFINE_string(resume, "", "<auto|FILE> like --snapshot; auto (or no value) takes the newest whole one, if any");
+DEFINE_bool(dry_run, false, "print nets, kernels and memory; train nothing and write nothing");
+DEFINE_string(sigint_effect, "stop",
+              "<EFFECT> of SIGINT (Ctrl-C): stop, snapshot, snapshot_stop, none; stop takes a snapshot unless "
+              "snapshot_after_train is false; a second one quits at once");
+DEFINE_string(sighup_effect, "snapshot", "<EFFECT> of SIGHUP");
+DEFINE_string(sigterm_effect, "snapshot_stop", "<EFFECT> of SIGTERM");
+DEFINE_string(sigusr1_effect, "snapshot_stop", "<EFFECT> of SIGUSR1");
+DEFINE_string(sigusr2_effect, "snapshot_stop", "<EFFECT> of SIGUSR2");
+DEFINE_int32(stop_exit_code, 75, "<N> exit code when a signal has stopped the training after a snapshot");
+DEFINE_string(log_format, "auto", "<auto|caffe> auto = for people on a terminal, Caffe's lines elsewhere");
+DEFINE_string(progress, "auto", "<auto|on|off> the progress line; auto = on a terminal");
+
+namespace doppio {
+namespace {
+
+// How the run tells what it does.
+std::optional<Terminal> ProgressTerminal() {
+  if (FLAGS_log_format != "auto" && FLAGS_log_format != "caffe") {
+    throw UsageError("--log_format wants auto or caffe, got '" + FLAGS_log_format + "'");
+  }
+  if (FLAGS_progress != "auto" && FLAGS_progress != "on" && FLAGS_progress != "off") {
+    throw UsageError("--progress wants auto, on or off, got '" + FLAGS_progress + "'");
+  }
+  if (FLAGS_log_format == "caffe" || FLAGS_progress == "off") return std::nullopt;
+  const std::optional<Terminal> terminal = FindTerminal();
+  return terminal || FLAGS_progress == "auto" ? terminal : Terminal();
+}
+
+std::map<int, Request> SignalEffects() {
+  return {{SIGINT, ParseEffect("sigint_effect", FLAGS_sigint_effect)},
+          {SIGHUP, ParseEffect("sighup_effect", FLAGS_sighup_effect)},
+          {SIGTERM, ParseEffect("sigterm_effect", FLAGS_sigterm_effect)},
+          {SIGUSR1, ParseEffect("sigusr1_effect", FLAGS_sigusr1_effect)},
+          {SIGUSR2, ParseEffect("sigusr2_effect", FLAGS_sigusr2_effect)}};
+}
+
+// The snapshot to go on from, or "".
+std::string SnapshotFromFlags(const SolverParameter& solver) {
+  if (FLAGS_resume.empty()) return FLAGS_snapshot;
+  if (FLAGS_resume != "auto") return FLAGS_resume;
+  const std::optional<std::string> newest = NewestWholeSnapshot(solver.snapshot_prefix());
+  if (newest) {
+    LOG(INFO) << "--resume=auto: going on from " << *newest;
+  } else {
+    LOG(INFO) << "--resume=auto: no snapshot " << solver.snapshot_prefix() << "_iter_*, starting anew";
+  }
+  return newest.value_or("");
+}
+
+void CheckStart() {
+  if (!FLAGS_resume.empty() && !FLAGS_snapshot.empty()) {
+    throw UsageError("--resume and --snapshot both name the snapshot to go on from; give one of them");
+  }
+  // With --resume=auto the weights are for the first start.
+  const bool snapshot = !FLAGS_snapshot.empty() || (!FLAGS_resume.empty() && FLAGS_resume != "auto");
+  if (snapshot && !FLAGS_weights.empty()) {
+    throw UsageError("a snapshot holds all weights, so --snapshot and --weights exclude each other: --snapshot to "
+                     "go on with a training, --weights to start a new one from trained weights");
+  }
+}
+
+void WarnOfIgnored(const SolverSpec& solver) {
+  std::vector<Warning> warnings = IgnoredFields(solver.param, solver.places);
+  for (const Warning& w : IgnoredFields(solver.train.net, solver.train.places)) warnings.push_back(w);
+  for (const Warning& w : warnings) {
+    LOG(WARNING) << (w.at.known() ? w.at.ToString() + ": " : "") << w.message;
+  }
+  if (FLAGS_gpu.empty() && solver.param.has_solver_mode() && solver.param.solver_mode() == SolverParameter::GPU) {
+    LOG(WARNING) << "note: solver_mode: GPU, but no --gpu given: running on the CPU";
+  }
+}
+
+TrainerOptions OptionsOf(const SolverSpec& solver, Device* device) {
+  const NetOptions net = OptionsFromFlags(TRAIN, FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen);
+  TrainerOptions options;
+  options.device = device;
+  options.engine = FLAGS_engine;
+  if (FLAGS_seed >= 0) options.seed = net.seed;
+  options.data = net.data;
+  options.batch = net.batch;
+  options.data_threads = net.data_threads;
+  options.resume = SnapshotFromFlags(solver.param);
+  if (options.resume.empty()) options.weights = SplitList(FLAGS_weights);
+  return options;
+}
+
+void PrintDryRun(Trainer* trainer) {
+  for (const std::string& line : DescribeTraining(trainer)) std::cout << line << '\n';
+  std::cout << '\n';
+  PrintKernels(trainer->train_net(), std::cout);
+  for (const auto& net : trainer->test_nets()) {
+    std::cout << "\ntest net:\n";
+    PrintKernels(*net, std::cout);
+  }
+  std::cout << "\nNothing was run (--dry_run).\n";
+}
+
+std::string Quoted(const std::string& word) {
+  if (word.find_first_of(" \t'\"\\$`*?[]{}();&|<>!#~") == std::string::npos && !word.empty()) return word;
+  std::string text = "'";
+  for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+// The same command line, but starting from `state`.
+std::string ResumeCommand(const CommandLine& line, const std::string& state) {
+  std::string command = Quoted(line.program);
+  for (size_t i = 0; i < line.words.size(); ++i) {
+    const std::string& word = line.words[i];
+    const std::string name = word.substr(std::min(word.size(), word.find_first_not_of('-')));
+    bool start = false;
+    for (const char* flag : {"snapshot", "weights", "resume"}) {
+      start = start || (word[0] == '-' && name.substr(0, name.find('=')) == flag);
+    }
+    if (!start) {
+      command += " " + Quoted(word);
+    } else if (name.find('=') == std::string::npos && i + 1 < line.words.size() && line.words[i + 1][0] != '-' &&
+               line.words[i + 1] != line.command_name) {
+      ++i;  // its value
+    }
+  }
+  return command + " --snapshot=" + Quoted(state);
+}
+
+nlohmann::json Number(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
+
+void PrintResult(const TrainResult& result) {
+  if (FLAGS_json) {
+    nlohmann::json out{{"iteration", result.iteration}, {"stopped", result.stopped},
+                       {"loss", Number(result.smoothed_loss)}, {"state_file", result.state_file},
+                       {"model_file", result.model_file}, {"tests", nlohmann::json::array()}};
+    for (const TestScores& test : result.tests) {
+      nlohmann::json scores = nlohmann::json::array();
+      for (const OutputValue& output : test.scores) {
+        scores.push_back({{"name", output.blob}, {"value", Number(output.value)}});
+      }
+      out["tests"].push_back({{"net", test.net}, {"iteration", test.iteration}, {"outputs", scores}});
+    }
+    std::cout << out.dump() << '\n';
+    return;
+  }
+  std::cout << "iteration " << result.iteration << ", loss " << result.smoothed_loss << '\n';
+  for (const TestScores& test : result.tests) {
+    if (!test.complete) continue;
+    std::cout << "test #" << test.net << " at iteration " << test.iteration;
+    constexpr size_t kShown = 20;
+    for (size_t i = 0; i < std::min(kShown, test.scores.size()); ++i) {
+      std::cout << "  " << test.scores[i].blob << ' ' << test.scores[i].value;
+    }
+    std::cout << '\n';
+  }
+  if (!result.model_file.empty()) std::cout << "weights  " << result.model_file << '\n';
+  if (!result.state_file.empty()) std::cout << "snapshot " << result.state_file << '\n';
+}
+
+ExitCode Finish(const CommandLine& line, const TrainResult& result) {
+  PrintResult(result);
+  if (!result.stopped) return ExitCode::kDone;
+  std::cout.flush();
+  if (result.state_file.empty()) {
+    std::cerr << "stopped by a signal at iteration " << result.iteration << ", without a snapshot\n";
+    constexpr int kInterrupted = 128 + SIGINT;
+    return line.Given("stop_exit_code") ? static_cast<ExitCode>(FLAGS_stop_exit_code)
+                                        : static_cast<ExitCode>(kInterrupted);
+  }
+  std::cerr << "stopped by a signal at iteration " << result.iteration << "; to go on: "
+            << ResumeCommand(line, result.state_file) << '\n';
+  return static_cast<ExitCode>(FLAGS_stop_exit_code);
+}
+
+ExitCode RunTrain(const CommandLine& line, bool* began) {
+  CheckStart();
+  const std::map<int, Request> effects = SignalEffects();
+  const std::optional<Terminal> terminal = ProgressTerminal();
+  std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
+  if (FLAGS_dry_run && device->kind() == DeviceKind::kCpu) device = MakeReservedDevice();
+  const SolverSpec solver = LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, SplitList(FLAGS_stage));
+  WarnOfIgnored(solver);
+  TrainerOptions options = OptionsOf(solver, device.get());
+
+  std::unique_ptr<ProgressLine> progress;
+  if (terminal && !FLAGS_dry_run) {
+    FLAGS_minloglevel = std::max(FLAGS_minloglevel, static_cast<int>(google::GLOG_WARNING));
+    progress = std::make_unique<ProgressLine>(*terminal);
+    options.on_iteration = [&](const Progress& p) { progress->Iteration(p); };
+    options.on_test = [&](const TestScores& scores) { progress->Test(scores); };
+  }
+  std::unique_ptr<SignalHandler> signals;
+  options.poll = [&] { return signals == nullptr ? Request::kNone : signals->Poll(); };
+  Trainer trainer(solver, options);
+  if (FLAGS_dry_run) {
+    PrintDryRun(&trainer);
+    return ExitCode::kDone;
+  }
+  for (const std::string& text : DescribeTraining(&trainer)) {
+    if (progress != nullptr) {
+      std::cerr << text << '\n';
+    } else {
+      LOG(INFO) << text;
+    }
+  }
+  *began = true;
+  // Not earlier: while files are read and nets are built a signal ends the process at once.
+  signals = std::make_unique<SignalHandler>(effects);
+  const TrainResult result = trainer.Solve();
+  if (progress != nullptr) progress->Clear();
+  return Finish(line, result);
+}
+
+DOPPIO_REGISTER(Commands, "train",
+                {"trains a net as a solver says",
+                 {"solver",        "snapshot",       "resume",         "weights",        "gpu",
+                  "set",           "unset",          "dry_run",        "synthetic",      "batch",
+                  "level",         "stage",          "seed",           "data_threads",   "engine",
+                  "sigint_effect", "sighup_effect",  "sigterm_effect", "sigusr1_effect", "sigusr2_effect",
+                  "stop_exit_code", "log_format",    "progress",       "json"},
+                 {"solver"}, "", "doppio train --solver=models/lenet/solver.prototxt --set base_lr=0.02", &RunTrain});
+
+}  // namespace
+}  // namespace doppio
