@@ -59,7 +59,7 @@ struct Elu : ActivationDefaults {
     return Elu(spec.param.elu_param().alpha(), spec.param.elu_param().lambda());
   }
   // Only with these does the sign of the top tell the sign of the bottom.
-  bool same_sign() const { return alpha >= 0 && lambda > 0; }
+  DOPPIO_HD bool same_sign() const { return alpha >= 0 && lambda > 0; }
   Reads reads() const { return same_sign() ? Reads::kTop : Reads::kBottom; }
   bool keeps_zero() const { return true; }
   template <class T>
@@ -164,7 +164,7 @@ struct Power : ActivationDefaults {
     const auto& p = spec.param.power_param();
     return Power(p.power(), p.scale(), p.shift());
   }
-  bool constant() const { return power * scale == 0; }
+  DOPPIO_HD bool constant() const { return power * scale == 0; }
   Reads reads() const { return constant() || power == 1 ? Reads::kNothing : Reads::kBottom; }
   bool keeps_zero() const { return shift == 0 && power >= 1; }
   template <class T>
@@ -261,7 +261,8 @@ struct Bnll : ActivationDefaults {
 struct Clip : ActivationDefaults {
   static constexpr const char* kType = "Clip";
   float min, max;
-  Clip(float min, float max) : min(min), max(max) {}
+  bool in_place;  // as the file has it: Caffe's gradient then sees the clipped values, so it passes everywhere
+  Clip(float min, float max, bool in_place) : min(min), max(max), in_place(in_place) {}
   template <class Spec>
   static Clip From(const Spec& spec) {
     const auto& p = spec.param.clip_param();
@@ -271,9 +272,9 @@ struct Clip : ActivationDefaults {
       throw spec.Mistake("clip_param.min", "min " + std::to_string(p.min()) + " is above max " +
                                                std::to_string(p.max()) + "; exchange them");
     }
-    return Clip(p.min(), p.max());
+    return Clip(p.min(), p.max(), spec.param.top_size() == 1 && spec.param.bottom(0) == spec.param.top(0));
   }
-  Reads reads() const { return Reads::kBottom; }
+  Reads reads() const { return in_place ? Reads::kTop : Reads::kBottom; }
   bool keeps_zero() const { return min <= 0 && max >= 0; }
   template <class T>
   DOPPIO_HD T Forward(T x) const {

@@ -55,6 +55,7 @@ struct TrainerOptions {
   int data_threads = 0;
 
   std::string resume;                // a .solverstate[.h5] to go on from
+  bool restart_data = false;         // on resume, data starts at its first sample, as in Caffe
   std::vector<std::string> weights;  // files to start from; empty: the solver's `weights`. Not with resume.
 
   std::function<Request()> poll;  // asked once per iteration and per test batch; may be empty

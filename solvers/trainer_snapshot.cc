@@ -50,15 +50,19 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
   iter_ = snapshot.iter;
 
   const RunState& run = snapshot.run_state;
-  if (!run.has_iter()) {
+  for (float loss : run.recent_loss()) smoothed_.Add(loss);
+  if (run.has_iter()) {
+    RestorePositions("", run, train_net_.get());
+    for (size_t i = 0; i < test_nets_.size(); ++i) RestorePositions(TestPrefix(i), run, test_nets_[i].get());
+  } else {
     LOG(INFO) << options_.resume << " does not say where its data stood; going on after "
               << iter_ * schedule_.iter_size << " batches";
     SkipPasses(train_net_.get(), iter_ * schedule_.iter_size);
-    return;
   }
-  RestorePositions("", run, train_net_.get());
-  for (size_t i = 0; i < test_nets_.size(); ++i) RestorePositions(TestPrefix(i), run, test_nets_[i].get());
-  for (float loss : run.recent_loss()) smoothed_.Add(loss);
+  if (options_.restart_data) {
+    SeekSources(train_net_.get(), 0);
+    for (const auto& net : test_nets_) SeekSources(net.get(), 0);
+  }
 }
 
 }  // namespace doppio

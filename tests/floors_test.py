@@ -84,7 +84,7 @@ class FloorsTest(unittest.TestCase):
         for _, path in sources(self.root):
             with open(os.path.join(self.root, path), encoding="utf-8") as f:
                 for number, line in enumerate(f, 1):
-                    if re.match(r"\s*#\s*if.*(CUDA|MPI|DNNL)", line) and path != "core/base/random.h":
+                    if re.match(r"\s*#\s*(if|ifdef)\s.*(CUDA|MPI|DNNL)", line) and path != "core/base/random.h":
                         wrong.append("%s:%d" % (path, number))
         self.assertEqual([], wrong)
 

@@ -52,7 +52,8 @@ struct Findings {
   }
 };
 
-// By the names at the top level of the file: a solver has none of a net's and the other way round, but for a few.
+// By the names at the top level of the file: a solver has none of a net's and the other way round,
+// but for a few.
 bool LooksLikeSolver(const std::string& text, const std::string& file) {
   ErrorCollector ignored;
   int depth = 0, of_solver = 0, of_net = 0;
@@ -73,8 +74,9 @@ void CheckGraph(const NetSource& source, Findings* findings) {
                                OptionsFromFlags(source.state.phase(), DataMode::kAssume));
     const Graph graph = MakeGraph(std::move(spec));
     for (const Warning& warning : LooseEnds(graph)) findings->Add(warning);
-    findings->notes.push_back(Phase_Name(source.state.phase()) + ": " + std::to_string(graph.nodes.size()) +
-                              " layers, " + std::to_string(ParameterCount(graph)) + " parameters");
+    findings->notes.push_back(Phase_Name(source.state.phase()) + ": " +
+                              std::to_string(graph.nodes.size()) + " layers, " +
+                              std::to_string(ParameterCount(graph)) + " parameters");
   });
 }
 
@@ -98,7 +100,8 @@ void CheckNet(const std::string& file, const Overrides& overrides, Findings* fin
     });
   }
   if (sources.empty()) return;
-  for (const Warning& warning : IgnoredFields(sources[0].net, sources[0].places)) findings->Add(warning);
+  for (const Warning& warning : IgnoredFields(sources[0].net, sources[0].places))
+    findings->Add(warning);
   const bool any = std::any_of(sources.begin(), sources.end(), HasSources);
   for (const NetSource& source : sources) {
     if (!any || HasSources(source)) CheckGraph(source, findings);
@@ -108,9 +111,12 @@ void CheckNet(const std::string& file, const Overrides& overrides, Findings* fin
 void CheckSolver(const std::string& file, const Overrides& overrides, Findings* findings) {
   findings->solver = true;
   SolverSpec spec;
-  if (!findings->Try([&] { spec = LoadSolver(file, overrides, FLAGS_level, SplitList(FLAGS_stage)); })) return;
+  if (!findings->Try(
+          [&] { spec = LoadSolver(file, overrides, FLAGS_level, SplitList(FLAGS_stage)); }))
+    return;
   for (const Warning& warning : IgnoredFields(spec.param, spec.places)) findings->Add(warning);
-  for (const Warning& warning : IgnoredFields(spec.train.net, spec.train.places)) findings->Add(warning);
+  for (const Warning& warning : IgnoredFields(spec.train.net, spec.train.places))
+    findings->Add(warning);
   findings->Try([&] { LrPolicy(spec.param, spec.places, std::max(1, spec.param.max_iter())); });
   findings->Try([&] {
     const std::unique_ptr<Device> device = MakeReservedDevice();
@@ -131,7 +137,8 @@ void PrintText(const Findings& findings) {
     std::cout << findings.errors.size() << (findings.errors.size() == 1 ? " error" : " errors");
   }
   if (!findings.warnings.empty()) {
-    std::cout << ", " << findings.warnings.size() << (findings.warnings.size() == 1 ? " warning" : " warnings");
+    std::cout << ", " << findings.warnings.size()
+              << (findings.warnings.size() == 1 ? " warning" : " warnings");
   }
   if (findings.errors.empty()) {
     for (const std::string& note : findings.notes) std::cout << "; " << note;
@@ -148,8 +155,10 @@ void PrintJson(const std::vector<Findings>& all) {
   out["files"] = nlohmann::json::array();
   size_t errors = 0, warnings = 0;
   for (const Findings& findings : all) {
-    nlohmann::json file{{"file", findings.file}, {"kind", findings.solver ? "solver" : "net"},
-                        {"errors", nlohmann::json::array()}, {"warnings", nlohmann::json::array()}};
+    nlohmann::json file{{"file", findings.file},
+                        {"kind", findings.solver ? "solver" : "net"},
+                        {"errors", nlohmann::json::array()},
+                        {"warnings", nlohmann::json::array()}};
     for (const Error& e : findings.errors) file["errors"].push_back(ToJson(e.at(), e.message()));
     for (const Warning& w : findings.warnings) file["warnings"].push_back(ToJson(w.at, w.message));
     errors += findings.errors.size();
@@ -163,7 +172,8 @@ void PrintJson(const std::vector<Findings>& all) {
 
 ExitCode RunCheck(const CommandLine& line, bool*) {
   const bool json = FLAGS_json || FLAGS_format == "json";
-  if (!json && FLAGS_format != "text") throw UsageError("--format wants text or json, got '" + FLAGS_format + "'");
+  if (!json && FLAGS_format != "text")
+    throw UsageError("--format wants text or json, got '" + FLAGS_format + "'");
   std::vector<std::string> files = line.files;
   for (const std::string& file : {FLAGS_solver, FLAGS_model}) {
     if (!file.empty()) files.push_back(file);
@@ -193,8 +203,11 @@ ExitCode RunCheck(const CommandLine& line, bool*) {
 
 DOPPIO_REGISTER(Commands, "check",
                 {"finds everything that is wrong with nets and solvers, without running them",
-                 {"solver", "model", "format", "json", "level", "stage", "batch", "set", "unset"}, {}, "FILES...",
-                 "doppio check models/*/*.prototxt", &RunCheck});
+                 {"solver", "model", "format", "json", "level", "stage", "batch", "set", "unset"},
+                 {},
+                 "FILES...",
+                 "doppio check models/*/*.prototxt",
+                 &RunCheck});
 
 }  // namespace
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// A command of the program: one file each, which registers itself. Its row says what the help pages and the
-// flag parser need to know.
+// A command of the program: one file each, which registers itself. Its row says what the help pages
+// and the flag parser need to know.
 #ifndef DOPPIO_TOOLS_COMMAND_H_
 #define DOPPIO_TOOLS_COMMAND_H_
 
@@ -15,11 +15,11 @@ struct Command;
 
 // The command line, understood. Values of flags are in gflags' FLAGS_ variables.
 struct CommandLine {
-  std::string program;                // argv[0], for messages that show how to go on
-  const Command* command = nullptr;   // null: none was named
+  std::string program;               // argv[0], for messages that show how to go on
+  const Command* command = nullptr;  // null: none was named
   std::string command_name;
-  std::vector<std::string> words;     // all arguments behind it, as given
-  std::vector<std::string> files;     // those that are not flags
+  std::vector<std::string> words;         // all arguments behind it, as given
+  std::vector<std::string> files;         // those that are not flags
   std::vector<std::string> sets, unsets;  // every --set and --unset
   bool help = false, version = false;
   std::vector<std::string> given;     // names of the flags that were given, in order
@@ -34,8 +34,8 @@ struct Command {
   std::vector<std::string> required;  // "solver", or "model|solver" for one of several
   std::string files;                  // how the usage line names its arguments; "" = it takes none
   std::string example;
-  // `line.command` is this command. `*began` is set once the actual work begins, so that an error before it can
-  // say that nothing was run.
+  // `line.command` is this command. `*began` is set once the actual work begins, so that an error
+  // before it can say that nothing was run.
   ExitCode (*run)(const CommandLine& line, bool* began) = nullptr;
 };
 using Commands = Registry<Command>;

@@ -6,7 +6,9 @@
 namespace doppio {
 namespace {
 
-std::string NameOf(const Graph& graph) { return graph.spec.name.empty() ? "unnamed net" : graph.spec.name; }
+std::string NameOf(const Graph& graph) {
+  return graph.spec.name.empty() ? "unnamed net" : graph.spec.name;
+}
 
 std::string MemoryOf(const Net& net) {
   const MemoryUse& use = net.plan().memory;
@@ -29,17 +31,20 @@ std::vector<std::string> DescribeTraining(Trainer* trainer) {
   const Schedule& schedule = trainer->schedule();
   const int64_t batch = BatchOf(net.graph());
   std::vector<std::string> lines;
-  lines.push_back("train net " + NameOf(net.graph()) + ": " + std::to_string(net.graph().nodes.size()) +
-                  " layers, " + Thousands(ParameterCount(net.graph())) + " parameters, " +
+  lines.push_back("train net " + NameOf(net.graph()) + ": " +
+                  std::to_string(net.graph().nodes.size()) + " layers, " +
+                  Thousands(ParameterCount(net.graph())) + " parameters, " +
                   BatchText(*trainer, batch) + ", " + Name(trainer->params().dtype()) + ", on " +
                   trainer->params().device()->name());
-  lines.push_back("  memory: " + MemoryOf(net) + ", " + Bytes(trainer->update().history_bytes()) + " history of " +
-                  trainer->update().rule());
+  lines.push_back("  memory: " + MemoryOf(net) + ", " + Bytes(trainer->update().history_bytes()) +
+                  " history of " + trainer->update().rule());
   const SourceSize source = FindSource(net);
-  std::string plan = "  " + Thousands(schedule.max_iter - trainer->iteration()) + " iterations from " +
-                     Thousands(trainer->iteration()) + ", seed " + std::to_string(trainer->seed());
+  std::string plan = "  " + Thousands(schedule.max_iter - trainer->iteration()) +
+                     " iterations from " + Thousands(trainer->iteration()) + ", seed " +
+                     std::to_string(trainer->seed());
   if (source.samples > 0 && batch > 0) {
-    const double samples = static_cast<double>(schedule.max_iter * schedule.iter_size) * static_cast<double>(batch);
+    const double samples =
+        static_cast<double>(schedule.max_iter * schedule.iter_size) * static_cast<double>(batch);
     plan += ", " + Thousands(source.samples) + " samples (" +
             Fixed(samples / static_cast<double>(source.samples), 1) + " epochs in all)";
   }
@@ -47,15 +52,17 @@ std::vector<std::string> DescribeTraining(Trainer* trainer) {
   for (size_t i = 0; i < trainer->test_nets().size(); ++i) {
     const Net& test = *trainer->test_nets()[i];
     std::string line = "test net #" + std::to_string(i) + " " + NameOf(test.graph()) + ": batch " +
-                       Thousands(BatchOf(test.graph())) + ", " + std::to_string(schedule.test_iter[i]) + " batches";
-    if (schedule.test_interval > 0) line += " every " + Thousands(schedule.test_interval) + " iterations";
+                       Thousands(BatchOf(test.graph())) + ", " +
+                       std::to_string(schedule.test_iter[i]) + " batches";
+    if (schedule.test_interval > 0)
+      line += " every " + Thousands(schedule.test_interval) + " iterations";
     lines.push_back(line);
     lines.push_back("  memory: " + Bytes(test.plan().memory.activations) + " activations, " +
                     Bytes(test.plan().memory.scratch) + " workspace");
   }
   if (schedule.snapshot > 0) {
-    lines.push_back("snapshots every " + Thousands(schedule.snapshot) + " iterations: " +
-                    trainer->param().snapshot_prefix() + "_iter_N");
+    lines.push_back("snapshots every " + Thousands(schedule.snapshot) +
+                    " iterations: " + trainer->param().snapshot_prefix() + "_iter_N");
   }
   return lines;
 }
@@ -67,7 +74,9 @@ void PrintKernels(const Net& net, std::ostream& out) {
     const LayerSpec& layer = net.graph().layer(static_cast<int>(i));
     const KernelType* kernel = net.plan().kernel_types[i];
     table.Add({layer.name(), layer.type(), kernel == nullptr ? "view" : kernel->engine,
-               node.tops.empty() ? "" : net.graph().edges[static_cast<size_t>(node.tops[0])].shape.ToString(),
+               node.tops.empty()
+                   ? ""
+                   : net.graph().edges[static_cast<size_t>(node.tops[0])].shape.ToString(),
                net.plan().declined[i]});
   }
   table.Print(out);

@@ -1,4 +1,5 @@
-// What is about to run, in words: said at the start of a training and by --dry_run, so that nothing is hidden.
+// What is about to run, in words: said at the start of a training and by --dry_run, so that nothing
+// is hidden.
 #ifndef DOPPIO_TOOLS_DESCRIBE_H_
 #define DOPPIO_TOOLS_DESCRIBE_H_
 

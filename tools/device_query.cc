@@ -19,7 +19,7 @@ namespace {
 
 struct CpuInfo {
   std::string model = "unknown CPU";
-  int cores = 0;     // physical
+  int cores = 0;  // physical
   int hardware_threads = 0;
 };
 
@@ -44,15 +44,24 @@ CpuInfo ReadCpuInfo() {
 
 std::string CpuIsa() {
   switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::sse41: return "SSE4.1";
-    case dnnl::cpu_isa::avx: return "AVX";
-    case dnnl::cpu_isa::avx2: return "AVX2";
-    case dnnl::cpu_isa::avx2_vnni: return "AVX2 VNNI";
-    case dnnl::cpu_isa::avx512_core: return "AVX-512";
-    case dnnl::cpu_isa::avx512_core_vnni: return "AVX-512 VNNI";
-    case dnnl::cpu_isa::avx512_core_bf16: return "AVX-512 BF16";
-    case dnnl::cpu_isa::avx512_core_amx: return "AVX-512 AMX";
-    default: return "x86-64";
+    case dnnl::cpu_isa::sse41:
+      return "SSE4.1";
+    case dnnl::cpu_isa::avx:
+      return "AVX";
+    case dnnl::cpu_isa::avx2:
+      return "AVX2";
+    case dnnl::cpu_isa::avx2_vnni:
+      return "AVX2 VNNI";
+    case dnnl::cpu_isa::avx512_core:
+      return "AVX-512";
+    case dnnl::cpu_isa::avx512_core_vnni:
+      return "AVX-512 VNNI";
+    case dnnl::cpu_isa::avx512_core_bf16:
+      return "AVX-512 BF16";
+    case dnnl::cpu_isa::avx512_core_amx:
+      return "AVX-512 AMX";
+    default:
+      return "x86-64";
   }
 }
 
@@ -93,14 +102,22 @@ Accelerators FindAccelerators() {
 
 void PrintJson(const CpuInfo& cpu, const Accelerators& gpus) {
   nlohmann::json out;
-  out["cpu"] = {{"model", cpu.model}, {"cores", cpu.cores}, {"hardware_threads", cpu.hardware_threads},
-                {"compute_threads", NumThreads()}, {"isa", CpuIsa()}};
-  out["libraries"] = {{"onednn", DnnlVersion()}, {"openblas", OpenBlasVersion()},
-                      {"protobuf", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)}};
+  out["cpu"] = {{"model", cpu.model},
+                {"cores", cpu.cores},
+                {"hardware_threads", cpu.hardware_threads},
+                {"compute_threads", NumThreads()},
+                {"isa", CpuIsa()}};
+  out["libraries"] = {
+      {"onednn", DnnlVersion()},
+      {"openblas", OpenBlasVersion()},
+      {"protobuf", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)}};
   out["gpus"] = nlohmann::json::array();
   for (const DeviceInfo& gpu : gpus.devices) {
-    out["gpus"].push_back({{"index", gpu.index}, {"name", gpu.name}, {"description", gpu.description},
-                           {"usable", gpu.unusable.empty()}, {"why_not", gpu.unusable}});
+    out["gpus"].push_back({{"index", gpu.index},
+                           {"name", gpu.name},
+                           {"description", gpu.description},
+                           {"usable", gpu.unusable.empty()},
+                           {"why_not", gpu.unusable}});
   }
   if (!gpus.none.empty()) out["no_gpu_because"] = gpus.none;
   std::cout << out.dump(2) << '\n';
@@ -110,8 +127,9 @@ void PrintText(const CpuInfo& cpu, const Accelerators& gpus) {
   std::cout << "CPU   " << cpu.model << ": " << cpu.cores << " cores, " << cpu.hardware_threads
             << " hardware threads, " << CpuIsa() << "\n      computing with " << NumThreads()
             << " threads (OMP_NUM_THREADS)\n";
-  std::cout << "with  oneDNN " << DnnlVersion() << " · OpenBLAS " << OpenBlasVersion() << " · protobuf "
-            << google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION) << '\n';
+  std::cout << "with  oneDNN " << DnnlVersion() << " · OpenBLAS " << OpenBlasVersion()
+            << " · protobuf " << google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)
+            << '\n';
   if (!gpus.none.empty()) {
     std::cout << "GPU   none: " << gpus.none << '\n';
     return;
@@ -152,8 +170,12 @@ ExitCode RunDeviceQuery(const CommandLine&, bool*) {
 }
 
 DOPPIO_REGISTER(Commands, "device_query",
-                {"shows the CPU, the GPUs and the libraries that Doppio computes with", {"gpu", "json"}, {}, "",
-                 "doppio device_query --json", &RunDeviceQuery});
+                {"shows the CPU, the GPUs and the libraries that Doppio computes with",
+                 {"gpu", "json"},
+                 {},
+                 "",
+                 "doppio device_query --json",
+                 &RunDeviceQuery});
 
 }  // namespace
 }  // namespace doppio

@@ -9,7 +9,8 @@
 
 namespace doppio {
 
-// The CPU for "", else the one GPU that `gpu` ("0", "all") names. DeviceError says why it cannot be used.
+// The CPU for "", else the one GPU that `gpu` ("0", "all") names. DeviceError says why it cannot be
+// used.
 std::unique_ptr<Device> OpenDevice(const std::string& gpu);
 
 }  // namespace doppio

@@ -19,11 +19,15 @@ DEFINE_string(phase, "", "<TRAIN|TEST> phase of the net");
 DEFINE_int32(iterations, 50, "<N> how many batches to run");
 DEFINE_bool(synthetic, false, "random data of the right shape instead of every data source");
 DEFINE_int64(batch, 0, "<N> batch size of every data layer, instead of the file's; 0 = the file's");
-DEFINE_int64(seed, -1, "<N> seed of all random numbers, instead of random_seed; negative = the file's");
-DEFINE_int32(data_threads, 0, "<N> threads that decode data, for each data layer; 0 = chosen by itself");
-DEFINE_string(engine, "", "<NAME> only kernels of this engine: reference, onednn; empty = the fastest");
+DEFINE_int64(seed, -1,
+             "<N> seed of all random numbers, instead of random_seed; negative = the file's");
+DEFINE_int32(data_threads, 0,
+             "<N> threads that decode data, for each data layer; 0 = chosen by itself");
+DEFINE_string(engine, "",
+              "<NAME> only kernels of this engine: reference, onednn; empty = the fastest");
 DEFINE_bool(json, false, "the result as JSON on standard output");
-DEFINE_string(set, "", "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "
+DEFINE_string(set, "",
+              "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "
               "stepvalue+=3000, net.layer[conv1].convolution_param.num_output=32");
 DEFINE_string(unset, "", "<PATH> remove one value of the solver or net, may be repeated");
 
@@ -153,8 +157,9 @@ class Parser {
       return false;
     }
     if (HasOptionalValue(name)) {
-      const bool value_follows = next != nullptr && (*next)[0] != '-' &&
-                                 (line_.command != nullptr || Commands::Get().Find(*next) == nullptr);
+      const bool value_follows =
+          next != nullptr && (*next)[0] != '-' &&
+          (line_.command != nullptr || Commands::Get().Find(*next) == nullptr);
       Take({name, value_follows ? *next : "auto", shown});
       return value_follows;
     }
@@ -171,7 +176,8 @@ class Parser {
     } else if (a.flag == "flagfile") {
       for (const std::string& path : SplitList(a.value)) ReadFlagFile(path);
     } else if (a.flag == "fromenv" || a.flag == "tryfromenv") {
-      for (const std::string& flag : SplitList(a.value)) ReadGflagsVariable(flag, a.flag == "fromenv");
+      for (const std::string& flag : SplitList(a.value))
+        ReadGflagsVariable(flag, a.flag == "fromenv");
     } else {
       assignments_.push_back(a);
       line_.given.push_back(a.flag);
@@ -246,7 +252,9 @@ class Parser {
       gflags::GetCommandLineFlagInfo(a.flag.c_str(), &info);
       const bool number = info.type.compare(0, 3, "int") == 0;
       throw UsageError(a.from + " wants " +
-                       (info.type == "bool" ? "true or false" : number ? "an integer" : "a number") +
+                       (info.type == "bool" ? "true or false"
+                        : number            ? "an integer"
+                                            : "a number") +
                        ", got '" + a.value + "'" + HelpHint());
     }
   }
@@ -276,9 +284,10 @@ class Parser {
     // "doppio train solver.prototxt" means the command's file.
     const bool file = !line_.command->required.empty() && EndsWith(first, ".prototxt");
     throw UsageError("'" + line_.command_name + "' does not know what to do with '" + first + "'" +
-                     (file ? "; did you mean --" + SplitAlternatives(line_.command->required[0])[0] +
-                                 "=" + first + "?"
-                           : "") +
+                     (file
+                          ? "; did you mean --" + SplitAlternatives(line_.command->required[0])[0] +
+                                "=" + first + "?"
+                          : "") +
                      HelpHint());
   }
 
@@ -300,7 +309,8 @@ class Parser {
   }
 
   std::string HelpHint() const {
-    return "\ntry: doppio " + (line_.command_name.empty() ? "" : line_.command_name + " ") + "--help";
+    return "\ntry: doppio " + (line_.command_name.empty() ? "" : line_.command_name + " ") +
+           "--help";
   }
 
   CommandLine line_;

@@ -1,11 +1,12 @@
-// Flags: gflags holds and converts the values; this adds what it lacks. Each command takes only its own flags, an
-// unknown one is answered with the nearest name, --set and --unset may be repeated, and DOPPIO_<FLAG> in the
-// environment stands in for a flag that is not given.
+// Flags: gflags holds and converts the values; this adds what it lacks. Each command takes only its
+// own flags, an unknown one is answered with the nearest name, --set and --unset may be repeated,
+// and DOPPIO_<FLAG> in the environment stands in for a flag that is not given.
 //
-// Every spelling of gflags works: -gpu 0, --gpu=0, --json, --nojson, '-' and '_' equal, before or after the
-// command; `--` ends the flags; --flagfile, --fromenv, --tryfromenv.
+// Every spelling of gflags works: -gpu 0, --gpu=0, --json, --nojson, '-' and '_' equal, before or
+// after the command; `--` ends the flags; --flagfile, --fromenv, --tryfromenv.
 //
-// The description of a flag begins with what the help page shows for its value: "<FILE> the solver".
+// The description of a flag begins with what the help page shows for its value: "<FILE> the
+// solver".
 #ifndef DOPPIO_TOOLS_FLAGS_H_
 #define DOPPIO_TOOLS_FLAGS_H_
 
@@ -34,7 +35,8 @@ DECLARE_bool(json);
 
 namespace doppio {
 
-// `arguments` is argv. A program name that is a command's ("train", from a link) is that command. Throws UsageError.
+// `arguments` is argv. A program name that is a command's ("train", from a link) is that command.
+// Throws UsageError.
 CommandLine ParseCommandLine(const std::vector<std::string>& arguments);
 
 // "a,b" -> {"a", "b"}; empty parts are dropped.

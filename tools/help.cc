@@ -17,21 +17,25 @@ constexpr const char* kVersion = "0.1.0";
 constexpr size_t kWidth = 100;
 
 struct ExitCodeHelp {
-  ExitCode code;
+  int code;
   const char* meaning;
 };
-constexpr ExitCodeHelp kExitCodes[] = {
-    {ExitCode::kDone, "the work asked for is done"},
-    {ExitCode::kBug, "a defect of Doppio"},
-    {ExitCode::kUsage, "unknown command or flag, a flag is missing"},
-    {ExitCode::kConfig, "mistakes in a net, a solver or --set"},
-    {ExitCode::kFile, "a file is missing, unreadable, damaged or cannot be written"},
-    {ExitCode::kDevice, "the device asked for is missing or unusable"},
-    {ExitCode::kMemory, "out of memory"},
-    {ExitCode::kNonFinite, "the loss is not a number any more"},
-    {ExitCode::kPeer, "another rank is lost"},
-    {ExitCode::kDifference, "a comparison is over its tolerance"},
-    {ExitCode::kStopped, "stopped by a signal, after a snapshot: run again to go on"},
+const ExitCodeHelp kExitCodes[] = {
+    {static_cast<int>(ExitCode::kDone), "the work asked for is done"},
+    {static_cast<int>(ExitCode::kBug), "a defect of Doppio"},
+    {static_cast<int>(ExitCode::kUsage), "unknown command or flag, a flag is missing"},
+    {static_cast<int>(ExitCode::kConfig), "mistakes in a net, a solver or --set"},
+    {static_cast<int>(ExitCode::kFile),
+     "a file is missing, unreadable, damaged or cannot be written"},
+    {static_cast<int>(ExitCode::kDevice), "the device asked for is missing or unusable"},
+    {static_cast<int>(ExitCode::kMemory), "out of memory"},
+    {static_cast<int>(ExitCode::kNonFinite), "the loss is not a number any more"},
+    {static_cast<int>(ExitCode::kPeer), "another rank is lost"},
+    {static_cast<int>(ExitCode::kDifference), "a comparison is over its tolerance"},
+    {static_cast<int>(ExitCode::kStopped),
+     "stopped by a signal, after a snapshot: run again to go on"},
+    {130, "a second SIGINT, before the snapshot was written"},
+    {143, "a second SIGTERM, before the snapshot was written"},
 };
 
 // Lines of words, each no wider than the page, all but the first indented.
@@ -55,7 +59,8 @@ std::string Wrap(const std::string& text, size_t indent) {
 
 void PrintFlag(const std::string& name, std::ostream& out) {
   gflags::CommandLineFlagInfo info;
-  DOPPIO_CHECK(gflags::GetCommandLineFlagInfo(name.c_str(), &info), "no flag of this name: " + name);
+  DOPPIO_CHECK(gflags::GetCommandLineFlagInfo(name.c_str(), &info),
+               "no flag of this name: " + name);
   std::string shown = "--" + name, text = info.description;
   if (!text.empty() && text[0] == '<') {
     const size_t end = text.find('>');
@@ -81,19 +86,22 @@ void PrintFlag(const std::string& name, std::ostream& out) {
 void PrintExitCodes(std::ostream& out) {
   out << "\nExit codes:\n";
   for (const ExitCodeHelp& e : kExitCodes) {
-    out << std::setw(5) << static_cast<int>(e.code) << "  " << e.meaning << '\n';
+    out << std::setw(5) << e.code << "  " << e.meaning << '\n';
   }
 }
 
 void PrintCommands(std::ostream& out) {
   out << "Doppio trains the networks that Caffe's prototxt files describe.\n\n"
-         "usage: doppio COMMAND [flags]        (flags may also stand before the command)\n\nCommands:\n";
+         "usage: doppio COMMAND [flags]        (flags may also stand before the "
+         "command)\n\nCommands:\n";
   for (const std::string& name : Commands::Get().Names()) {
     out << "  " << std::left << std::setw(14) << name << std::right
         << Commands::Get().Find(name)->summary << '\n';
   }
-  out << "\nEvery flag can also be given in the environment: DOPPIO_SOLVER for --solver. Called through a\n"
-         "link with the name of a command, the program is that command. Results go to standard output,\n"
+  out << "\nEvery flag can also be given in the environment: DOPPIO_SOLVER for --solver. Called "
+         "through a\n"
+         "link with the name of a command, the program is that command. Results go to standard "
+         "output,\n"
          "log lines to standard error.\n";
   PrintExitCodes(out);
   out << "\nExample:\n  doppio train --solver=models/lenet/solver.prototxt\n"
@@ -102,7 +110,8 @@ void PrintCommands(std::ostream& out) {
 
 void PrintCommand(const std::string& name, const Command& command, std::ostream& out) {
   out << "usage: doppio " << name << (command.flags.empty() ? "" : " [flags]")
-      << (command.files.empty() ? "" : " " + command.files) << "\n\n" << command.summary << '\n';
+      << (command.files.empty() ? "" : " " + command.files) << "\n\n"
+      << command.summary << '\n';
   if (!command.flags.empty()) out << "\nFlags:\n";
   for (const std::string& flag : command.flags) PrintFlag(flag, out);
   PrintExitCodes(out);
@@ -120,8 +129,14 @@ ExitCode RunVersion(const CommandLine&, bool*) {
 }
 
 DOPPIO_REGISTER(Commands, "help",
-                {"shows the commands, or the flags of one", {}, {}, "[COMMAND]", "doppio help train", &RunHelp});
-DOPPIO_REGISTER(Commands, "version", {"shows the version", {}, {}, "", "doppio version", &RunVersion});
+                {"shows the commands, or the flags of one",
+                 {},
+                 {},
+                 "[COMMAND]",
+                 "doppio help train",
+                 &RunHelp});
+DOPPIO_REGISTER(Commands, "version",
+                {"shows the version", {}, {}, "", "doppio version", &RunVersion});
 
 }  // namespace
 

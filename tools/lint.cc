@@ -14,7 +14,9 @@ using google::protobuf::Message;
 using google::protobuf::TextFormat;
 
 // proto/net.proto gives the names of forks these numbers.
-bool IsForkField(const FieldDescriptor& field) { return field.number() >= 1000 && field.number() < 2000; }
+bool IsForkField(const FieldDescriptor& field) {
+  return field.number() >= 1000 && field.number() < 2000;
+}
 
 // Those that a layer or source obeys, or refuses by itself where it cannot.
 bool HasEffect(const FieldDescriptor& field) {
@@ -49,22 +51,24 @@ bool IsDefault(const Message& message, const FieldDescriptor& field) {
   return value == otherwise;
 }
 
-void AddIgnoredFields(const Message& message, const FieldPlaces& places, std::vector<Warning>* warnings) {
+void AddIgnoredFields(const Message& message, const FieldPlaces& places,
+                      std::vector<Warning>* warnings) {
   std::vector<const FieldDescriptor*> fields;
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   reflection.ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
     if (IsForkField(*field)) {
       if (HasEffect(*field) || IsDefault(message, *field)) continue;
-      warnings->push_back({places.At(field->name()), "'" + field->name() + "' of " +
-                                                         message.GetDescriptor()->name() +
-                                                         " comes from a fork of Caffe: it is accepted, but has "
-                                                         "no effect here"});
+      warnings->push_back({places.At(field->name()),
+                           "'" + field->name() + "' of " + message.GetDescriptor()->name() +
+                               " comes from a fork of Caffe: it is accepted, but has "
+                               "no effect here"});
     } else if (field->message_type() != nullptr) {
       const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
       for (int i = 0; i < count; ++i) {
-        const Message& nested = field->is_repeated() ? reflection.GetRepeatedMessage(message, field, i)
-                                                     : reflection.GetMessage(message, field);
+        const Message& nested = field->is_repeated()
+                                    ? reflection.GetRepeatedMessage(message, field, i)
+                                    : reflection.GetMessage(message, field);
         AddIgnoredFields(nested, places.Nested(message, field->name(), i), warnings);
       }
     }
@@ -89,11 +93,13 @@ std::vector<Warning> LooseEnds(const Graph& graph) {
     const Edge& edge = graph.edges[static_cast<size_t>(output)];
     const Node& producer = graph.nodes[static_cast<size_t>(edge.producer)];
     // Scores are made to be looked at.
-    if (edge.loss_weight != 0 || (!producer.shape.has_backward && !producer.bottoms.empty())) continue;
+    if (edge.loss_weight != 0 || (!producer.shape.has_backward && !producer.bottoms.empty()))
+      continue;
     const LayerSpec& layer = graph.layer(edge.producer);
-    warnings.push_back({layer.At("top", edge.top), "blob '" + edge.name + "' of layer '" + layer.name() +
-                                                       "' is read by no layer, so it is an output of the net; a "
-                                                       "Silence layer would hide it"});
+    warnings.push_back(
+        {layer.At("top", edge.top), "blob '" + edge.name + "' of layer '" + layer.name() +
+                                        "' is read by no layer, so it is an output of the net; a "
+                                        "Silence layer would hide it"});
   }
   return warnings;
 }

@@ -18,7 +18,8 @@ struct Warning {
 };
 
 // Fields of Caffe's forks that are read so that their files work, but change nothing here.
-std::vector<Warning> IgnoredFields(const google::protobuf::Message& message, const FieldPlaces& places);
+std::vector<Warning> IgnoredFields(const google::protobuf::Message& message,
+                                   const FieldPlaces& places);
 
 // Blobs that no layer reads although the net has a loss.
 std::vector<Warning> LooseEnds(const Graph& graph);

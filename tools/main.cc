@@ -1,5 +1,5 @@
-// Finds the command, runs it, and turns whatever it throws into one message and an exit code. Nothing else in the
-// program catches an error to print it.
+// Finds the command, runs it, and turns whatever it throws into one message and an exit code.
+// Nothing else in the program catches an error to print it.
 #include <unistd.h>
 
 #include <iostream>
@@ -16,7 +16,8 @@ namespace {
 
 ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
   const CommandLine line = ParseCommandLine(arguments);
-  FLAGS_logtostderr = true;  // whatever old scripts say: no log files in the system's temporary folder
+  FLAGS_logtostderr =
+      true;  // whatever old scripts say: no log files in the system's temporary folder
   if (line.version) {
     PrintVersion(std::cout);
     return ExitCode::kDone;

@@ -11,7 +11,8 @@ namespace doppio {
 Phase PhaseFromFlags(Phase otherwise) {
   if (FLAGS_phase.empty()) return otherwise;
   std::string upper;
-  for (char c : FLAGS_phase) upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char c : FLAGS_phase)
+    upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   Phase phase;
   if (!Phase_Parse(upper, &phase)) {
     throw UsageError("--phase wants TRAIN or TEST, got '" + FLAGS_phase + "'");
@@ -24,6 +25,9 @@ Overrides OverridesOf(const CommandLine& line) { return ParseOverrides(line.sets
 NetOptions OptionsFromFlags(Phase phase, DataMode data) {
   if (FLAGS_batch < 0 || FLAGS_batch > INT32_MAX) {
     throw UsageError("--batch wants a number of images, got " + std::to_string(FLAGS_batch));
+  }
+  if (FLAGS_data_threads < 0) {
+    throw UsageError("--data_threads wants 0 or more, got " + std::to_string(FLAGS_data_threads));
   }
   NetOptions options;
   options.phase = phase;
@@ -49,15 +53,17 @@ FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data) {
   const SolverSpec solver = LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, stages);
   if (phase == TRAIN) return {understand(solver.train), 0};
   if (solver.tests.empty()) {
-    throw UserError(SourceLoc{FLAGS_solver}, "the solver names no net to test: add test_iter and test_interval, "
-                                             "or use --model");
+    throw UserError(SourceLoc{FLAGS_solver},
+                    "the solver names no net to test: add test_iter and test_interval, "
+                    "or use --model");
   }
   return {understand(solver.tests[0]), solver.tests[0].iterations};
 }
 
 void LoadWeightFiles(const std::string& files, Net* net) {
   for (const std::string& path : SplitList(files)) {
-    LogReport(CopyWeights(ReadWeights(path), net->graph(), net->plan().param_index, &net->params()), path);
+    LogReport(CopyWeights(ReadWeights(path), net->graph(), net->plan().param_index, &net->params()),
+              path);
   }
 }
 

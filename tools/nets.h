@@ -1,4 +1,5 @@
-// Nets as commands name them: --model or --solver, with --set, --phase, --level, --stage and --batch applied.
+// Nets as commands name them: --model or --solver, with --set, --phase, --level, --stage and
+// --batch applied.
 #ifndef DOPPIO_TOOLS_NETS_H_
 #define DOPPIO_TOOLS_NETS_H_
 
@@ -25,7 +26,8 @@ struct FlaggedNet {
 // The net of --model, or the one that --solver has for the phase (its first test net).
 FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data);
 
-// Copies files of weights, separated by commas, into the parameters of a net and logs what did not fit.
+// Copies files of weights, separated by commas, into the parameters of a net and logs what did not
+// fit.
 void LoadWeightFiles(const std::string& files, Net* net);
 
 // Rows of one batch: of the first layer without bottoms; 0 when it has none.

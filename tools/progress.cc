@@ -61,8 +61,9 @@ std::optional<Terminal> FindTerminal() {
   return terminal;
 }
 
-std::string ProgressText(const Progress& progress, double images_per_second, double seconds_per_iteration,
-                         double data_wait_share, const Terminal& terminal) {
+std::string ProgressText(const Progress& progress, double images_per_second,
+                         double seconds_per_iteration, double data_wait_share,
+                         const Terminal& terminal) {
   const double share = progress.max_iter > 0 ? static_cast<double>(progress.iteration) /
                                                    static_cast<double>(progress.max_iter)
                                              : 0;
@@ -107,7 +108,8 @@ void ProgressLine::Iteration(const Progress& progress) {
   started_ = true;
   last_drawn_ = now;
   drawn_ = true;
-  std::cerr << "\r\033[K" << ProgressText(progress, images_, seconds_, wait_, terminal_) << std::flush;
+  std::cerr << "\r\033[K" << ProgressText(progress, images_, seconds_, wait_, terminal_)
+            << std::flush;
 }
 
 void ProgressLine::Test(const TestScores& scores) {

@@ -1,5 +1,6 @@
-// Training as a person sees it: one line at the bottom of the terminal that is redrawn, and above it a line for each
-// test. Where standard error is not a terminal, the trainer's log lines say the same and this is not used.
+// Training as a person sees it: one line at the bottom of the terminal that is redrawn, and above
+// it a line for each test. Where standard error is not a terminal, the trainer's log lines say the
+// same and this is not used.
 #ifndef DOPPIO_TOOLS_PROGRESS_H_
 #define DOPPIO_TOOLS_PROGRESS_H_
 
@@ -17,13 +18,16 @@ struct Terminal {
   bool utf8 = false;
 };
 
-// Of standard error; nothing when it is no terminal, or one that cannot move its cursor (TERM=dumb).
+// Of standard error; nothing when it is no terminal, or one that cannot move its cursor
+// (TERM=dumb).
 std::optional<Terminal> FindTerminal();
 
-// "▕████      ▏ 6120/450000  1.4 %  2 410 img/s  ETA 13 h 06 m  loss 3.912  lr 0.1  data wait 2 %", no longer than
-// the terminal is wide. `seconds_per_iteration` 0: not known yet.
-std::string ProgressText(const Progress& progress, double images_per_second, double seconds_per_iteration,
-                         double data_wait_share, const Terminal& terminal);
+// "▕████      ▏ 6120/450000  loss 3.912  2 410 img/s  ETA 13 h 06 m  lr 0.1  data wait 2 %", no
+// longer than the terminal is wide: what does not fit is left out from the end.
+// `seconds_per_iteration` 0: not known yet.
+std::string ProgressText(const Progress& progress, double images_per_second,
+                         double seconds_per_iteration, double data_wait_share,
+                         const Terminal& terminal);
 
 class ProgressLine {
  public:

@@ -40,8 +40,8 @@ size_t WordLength(const std::string& line, size_t begin) {
     return (end == std::string::npos ? line.size() : end + 1) - begin;
   }
   size_t end = begin;
-  while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) || line[end] == '_' ||
-                               line[end] == '.' || line[end] == '-')) {
+  while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) ||
+                               line[end] == '_' || line[end] == '.' || line[end] == '-')) {
     ++end;
   }
   return end > begin ? end - begin : 1;
@@ -78,7 +78,8 @@ std::vector<Error> Mistakes(const Error& error) {
 std::string CountErrors(const std::vector<Error>& errors) {
   std::set<std::string> files;
   for (const Error& e : errors) {
-    if (e.at().known()) files.insert(e.at().file);
+    // A place may also be an option: "--set base_lr=x".
+    if (e.at().known() && e.at().file.compare(0, 2, "--") != 0) files.insert(e.at().file);
   }
   const std::string count =
       std::to_string(errors.size()) + (errors.size() == 1 ? " error" : " errors");
@@ -91,7 +92,8 @@ void PrintFailure(const Error& error, bool began, std::ostream& out) {
   const std::vector<Error> mistakes = Mistakes(error);
   for (const Error& e : mistakes) PrintFinding(e.at(), "error", e.message(), out);
   if (error.code() == ExitCode::kBug) {
-    out << "This is a defect of Doppio. Please report it with the command line and the files it names.\n";
+    out << "This is a defect of Doppio. Please report it with the command line and the files it "
+           "names.\n";
   } else if (error.code() == ExitCode::kConfig) {
     out << CountErrors(mistakes) << (began ? "." : ". Nothing was run.") << '\n';
   }

@@ -1,6 +1,7 @@
 // How mistakes look to the user: the place, the text, the source line and a mark under the column.
 //
-//   net.prototxt:7:5: error: unknown field 'kernal_size' in ConvolutionParameter; did you mean 'kernel_size'?
+//   net.prototxt:7:5: error: unknown field 'kernal_size' in ConvolutionParameter; did you mean
+//   'kernel_size'?
 //       7 |     kernal_size: 5
 //         |     ^~~~~~~~~~~
 #ifndef DOPPIO_TOOLS_REPORT_H_
@@ -24,8 +25,8 @@ std::vector<Error> Mistakes(const Error& error);
 // "3 errors in net.prototxt", "1 error", "4 errors in 2 files".
 std::string CountErrors(const std::vector<Error>& errors);
 
-// What main prints for a failure. Mistakes in files get a closing line with their number, which also says that
-// nothing was run if the work has not begun.
+// What main prints for a failure. Mistakes in files get a closing line with their number, which
+// also says that nothing was run if the work has not begun.
 void PrintFailure(const Error& error, bool began, std::ostream& out);
 
 }  // namespace doppio

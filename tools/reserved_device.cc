@@ -2,8 +2,11 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
+
+#include "core/base/threads.h"
 
 namespace doppio {
 namespace {
@@ -14,13 +17,14 @@ class ReservedDevice : public Device {
     for (const auto& [memory, bytes] : blocks_) munmap(memory, static_cast<size_t>(bytes));
   }
   DeviceKind kind() const override { return DeviceKind::kCpu; }
-  std::string name() const override { return "CPU (memory reserved only)"; }
+  std::string name() const override { return "CPU (" + std::to_string(NumThreads()) + " threads)"; }
 
   void* Allocate(int64_t bytes) override {
     void* memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
-      throw MemoryError("the system does not even reserve " + std::to_string(bytes >> 20) + " MiB of addresses");
+      throw MemoryError("the system does not even reserve " + std::to_string(bytes >> 20) +
+                        " MiB of addresses");
     }
     blocks_[memory] = bytes;
     in_use_ += bytes;
@@ -39,7 +43,9 @@ class ReservedDevice : public Device {
   void CopyToHost(void* to, const void* from, int64_t bytes) override {
     std::memcpy(to, from, static_cast<size_t>(bytes));
   }
-  void Zero(void* memory, int64_t bytes) override { std::memset(memory, 0, static_cast<size_t>(bytes)); }
+  void Zero(void* memory, int64_t bytes) override {
+    std::memset(memory, 0, static_cast<size_t>(bytes));
+  }
   void Synchronize() override {}
   int64_t bytes_in_use() const override { return in_use_; }
   int64_t peak_bytes() const override { return peak_; }

@@ -27,7 +27,8 @@ Request ParseEffect(const std::string& flag, const std::string& value) {
   if (value == "snapshot") return Request::kSnapshot;
   if (value == "stop") return Request::kStop;
   if (value == "snapshot_stop") return Request::kSnapshotStop;
-  throw UsageError("--" + flag + " wants stop, snapshot, snapshot_stop or none, got '" + value + "'");
+  throw UsageError("--" + flag + " wants stop, snapshot, snapshot_stop or none, got '" + value +
+                   "'");
 }
 
 SignalHandler::SignalHandler(const std::map<int, Request>& effects) : effects_(effects) {

@@ -1,4 +1,5 @@
-// Signals as wishes to the running training. Handlers only set a flag; the trainer asks once per iteration.
+// Signals as wishes to the running training. Handlers only set a flag; the trainer asks once per
+// iteration.
 #ifndef DOPPIO_TOOLS_SIGNALS_H_
 #define DOPPIO_TOOLS_SIGNALS_H_
 
@@ -9,11 +10,12 @@
 
 namespace doppio {
 
-// Of one value of --sigint_effect and its kin: stop, snapshot, snapshot_stop, none. UsageError for another.
+// Of one value of --sigint_effect and its kin: stop, snapshot, snapshot_stop, none. UsageError for
+// another.
 Request ParseEffect(const std::string& flag, const std::string& value);
 
-// Catches these signals while it lives; one at a time. A second SIGINT or SIGTERM after one that stops ends the
-// process at once with 130 or 143.
+// Catches these signals while it lives; one at a time. A second SIGINT or SIGTERM after one that
+// stops ends the process at once with 130 or 143.
 class SignalHandler {
  public:
   explicit SignalHandler(const std::map<int, Request>& effects);

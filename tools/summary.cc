@@ -38,7 +38,9 @@ std::string Strides(const P& p, uint32_t single) {
   return "/" + std::to_string(h) + (h == w ? "" : "×" + std::to_string(w));
 }
 
-std::string Window(uint32_t h, uint32_t w) { return " " + std::to_string(h) + "×" + std::to_string(w); }
+std::string Window(uint32_t h, uint32_t w) {
+  return " " + std::to_string(h) + "×" + std::to_string(w);
+}
 
 std::string Detail(const LayerParameter& layer) {
   if (layer.has_convolution_param()) {
@@ -50,7 +52,8 @@ std::string Detail(const LayerParameter& layer) {
       window = " " + Join(extents, "×");
     } else {
       const uint32_t size = p.kernel_size_size() == 1 ? p.kernel_size(0) : 0;
-      window = Window(p.has_kernel_h() ? p.kernel_h() : size, p.has_kernel_w() ? p.kernel_w() : size);
+      window =
+          Window(p.has_kernel_h() ? p.kernel_h() : size, p.has_kernel_w() ? p.kernel_w() : size);
     }
     return window + Strides(p, p.stride_size() > 0 ? p.stride(0) : 1) +
            (p.group() > 1 ? ", " + std::to_string(p.group()) + " groups" : "");
@@ -59,8 +62,9 @@ std::string Detail(const LayerParameter& layer) {
     const PoolingParameter& p = layer.pooling_param();
     const std::string method = " " + PoolingParameter::PoolMethod_Name(p.pool());
     if (p.global_pooling()) return method + " global";
-    return method + Window(p.has_kernel_h() ? p.kernel_h() : p.kernel_size(),
-                           p.has_kernel_w() ? p.kernel_w() : p.kernel_size()) +
+    return method +
+           Window(p.has_kernel_h() ? p.kernel_h() : p.kernel_size(),
+                  p.has_kernel_w() ? p.kernel_w() : p.kernel_size()) +
            Strides(p, p.stride());
   }
   return "";
@@ -136,7 +140,9 @@ Memory PlanMemory(Graph graph, bool backward) {
 
 void PrintText(const std::vector<Row>& rows, const Memory& memory, int64_t batch, bool train) {
   const double images = static_cast<double>(std::max<int64_t>(1, batch));
-  auto mmacs = [&](int64_t macs) { return macs == 0 ? kNothing : Fixed(static_cast<double>(macs) / images / 1e6, 3); };
+  auto mmacs = [&](int64_t macs) {
+    return macs == 0 ? kNothing : Fixed(static_cast<double>(macs) / images / 1e6, 3);
+  };
   auto kilobytes = [&](int64_t bytes) -> std::string {
     const double value = static_cast<double>(bytes) / images / 1024;
     if (value < 0.005) return kNothing;
@@ -146,38 +152,48 @@ void PrintText(const std::vector<Row>& rows, const Memory& memory, int64_t batch
   Row total;
   for (const Row& row : rows) {
     table.Add({row.name, row.type, row.output,
-               row.params > 0 ? Thousands(row.params) : row.shares ? "shared" : kNothing, mmacs(row.macs),
-               kilobytes(row.activations), row.from});
+               row.params > 0 ? Thousands(row.params)
+               : row.shares   ? "shared"
+                              : kNothing,
+               mmacs(row.macs), kilobytes(row.activations), row.from});
     total.params += row.params;
     total.macs += row.macs;
     total.activations += row.activations;
   }
-  table.Add({"total", "", "", Thousands(total.params), mmacs(total.macs), kilobytes(total.activations), ""});
+  table.Add({"total", "", "", Thousands(total.params), mmacs(total.macs),
+             kilobytes(total.activations), ""});
   table.Print(std::cout);
   std::cout << "memory at batch " << batch << ": ";
   if (!memory.unknown.empty()) {
     std::cout << "not known, because the net cannot run here: " << memory.unknown << '\n';
   } else {
     const MemoryUse& use = memory.use;
-    std::cout << Bytes(use.activations) << " activations" << (train ? " and their gradients" : "") << " ("
-              << Bytes(use.unshared) << " if none shared memory) + " << Bytes(use.params) << " parameters";
+    std::cout << Bytes(use.activations) << " activations" << (train ? " and their gradients" : "")
+              << " (" << Bytes(use.unshared) << " if none shared memory) + " << Bytes(use.params)
+              << " parameters";
     if (train) {
-      std::cout << " + " << Bytes(use.param_grads) << " gradients + " << Bytes(use.param_grads) << " momentum";
+      std::cout << " + " << Bytes(use.param_grads) << " gradients + " << Bytes(use.param_grads)
+                << " momentum";
     }
     std::cout << " + " << Bytes(use.scratch) << " workspace\n";
   }
   std::cout << "(MAC = multiply-add; FLOPs ≈ 2 × MAC; values are 4 bytes each)\n";
 }
 
-void PrintJson(const Graph& graph, const std::vector<Row>& rows, const Memory& memory, int64_t batch) {
+void PrintJson(const Graph& graph, const std::vector<Row>& rows, const Memory& memory,
+               int64_t batch) {
   nlohmann::json out;
   out["net"] = graph.spec.name;
   out["batch"] = batch;
   out["layers"] = nlohmann::json::array();
   int64_t params = 0, macs = 0, activations = 0;
   for (const Row& row : rows) {
-    out["layers"].push_back({{"name", row.name}, {"type", row.type}, {"output", row.output_shape},
-                             {"params", row.params}, {"macs", row.macs}, {"activation_bytes", row.activations}});
+    out["layers"].push_back({{"name", row.name},
+                             {"type", row.type},
+                             {"output", row.output_shape},
+                             {"params", row.params},
+                             {"macs", row.macs},
+                             {"activation_bytes", row.activations}});
     params += row.params;
     macs += row.macs;
     activations += row.activations;
@@ -186,8 +202,10 @@ void PrintJson(const Graph& graph, const std::vector<Row>& rows, const Memory& m
   out["macs"] = macs;
   out["activation_bytes"] = activations;
   if (memory.unknown.empty()) {
-    out["memory"] = {{"parameters", memory.use.params}, {"gradients", memory.use.param_grads},
-                     {"activations", memory.use.activations}, {"unshared", memory.use.unshared},
+    out["memory"] = {{"parameters", memory.use.params},
+                     {"gradients", memory.use.param_grads},
+                     {"activations", memory.use.activations},
+                     {"unshared", memory.use.unshared},
                      {"workspace", memory.use.scratch}};
   } else {
     out["memory"] = nullptr;
@@ -201,7 +219,8 @@ ExitCode RunSummary(const CommandLine& line, bool* began) {
   const Graph graph = NetFromFlags(line, phase, DataMode::kAssume).graph;
   *began = true;
   std::vector<Row> rows;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) rows.push_back(MakeRow(graph, static_cast<int>(i)));
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    rows.push_back(MakeRow(graph, static_cast<int>(i)));
   const int64_t batch = BatchOf(graph);
   const Memory memory = PlanMemory(graph, phase == TRAIN);
   if (FLAGS_json) {
@@ -215,7 +234,10 @@ ExitCode RunSummary(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(Commands, "summary",
                 {"shows the layers of a net: shapes, parameters, multiply-adds, memory",
                  {"model", "solver", "phase", "batch", "level", "stage", "set", "unset", "json"},
-                 {"model|solver"}, "", "doppio summary --model=models/lenet/train_val.prototxt", &RunSummary});
+                 {"model|solver"},
+                 "",
+                 "doppio summary --model=models/lenet/train_val.prototxt",
+                 &RunSummary});
 
 }  // namespace
 }  // namespace doppio

@@ -51,7 +51,8 @@ TestScores Score(Net* net, int64_t batches) {
     std::ostringstream text;
     text << output.blob << " = " << output.value;
     if (output.loss_weight != 0) {
-      text << " (* " << output.loss_weight << " = " << output.loss_weight * output.value << " loss)";
+      text << " (* " << output.loss_weight << " = " << output.loss_weight * output.value
+           << " loss)";
     }
     LOG(INFO) << text.str();
   }
@@ -67,7 +68,8 @@ std::string Number(double value) {
 void PrintText(const Net& net, const TestScores& scores) {
   TextTable table({"output", ">mean", ">loss weight"});
   for (const OutputValue& output : scores.scores) {
-    table.Add({output.blob, Number(output.value), output.loss_weight == 0 ? "–" : Number(output.loss_weight)});
+    table.Add({output.blob, Number(output.value),
+               output.loss_weight == 0 ? "–" : Number(output.loss_weight)});
   }
   table.Add({"weighted loss", Number(scores.loss), ""});
   table.Print(std::cout);
@@ -82,7 +84,8 @@ void PrintJson(const Net& net, const TestScores& scores) {
   out["loss"] = scores.loss;
   out["outputs"] = nlohmann::json::array();
   for (const OutputValue& output : scores.scores) {
-    out["outputs"].push_back({{"name", output.blob}, {"value", output.value}, {"loss_weight", output.loss_weight}});
+    out["outputs"].push_back(
+        {{"name", output.blob}, {"value", output.value}, {"loss_weight", output.loss_weight}});
   }
   std::cout << out.dump(2) << '\n';
 }
@@ -108,14 +111,16 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "test",
-                {"scores weights on test data",
-                 {"model", "solver", "weights", "iterations", "gpu", "level", "stage", "batch", "set", "unset",
-                  "synthetic", "data_threads", "seed", "engine", "json"},
-                 {"model|solver", "weights"}, "",
-                 "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel "
-                 "--iterations=100",
-                 &RunTestCommand});
+DOPPIO_REGISTER(
+    Commands, "test",
+    {"scores weights on test data",
+     {"model", "solver", "weights", "iterations", "gpu", "level", "stage", "batch", "set", "unset",
+      "synthetic", "data_threads", "seed", "engine", "json"},
+     {"model|solver", "weights"},
+     "",
+     "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel "
+     "--iterations=100",
+     &RunTestCommand});
 
 }  // namespace
 }  // namespace doppio

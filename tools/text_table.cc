@@ -38,8 +38,9 @@ void TextTable::Print(std::ostream& out) const {
 
 size_t DisplayWidth(const std::string& text) {
   // Continuation bytes are 10xxxxxx.
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
 }
 
 std::string Thousands(int64_t value) {
@@ -73,7 +74,8 @@ std::string Duration(double seconds) {
   if (s < 60) {
     std::snprintf(text, sizeof(text), "%d s", static_cast<int>(s));
   } else if (s < 3600) {
-    std::snprintf(text, sizeof(text), "%d m %02d s", static_cast<int>(s / 60), static_cast<int>(s % 60));
+    std::snprintf(text, sizeof(text), "%d m %02d s", static_cast<int>(s / 60),
+                  static_cast<int>(s % 60));
   } else {
     std::snprintf(text, sizeof(text), "%lld h %02d m", static_cast<long long>(s / 3600),
                   static_cast<int>(s / 60 % 60));

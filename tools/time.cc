@@ -1,6 +1,7 @@
-// `time`: how fast a net runs. First whole iterations (forward, backward, update) without any other clock in between,
-// then, apart from that, every layer alone.
+// `time`: how fast a net runs. First whole iterations (forward, backward, update) without any other
+// clock in between, then, apart from that, every layer alone.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +11,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <unistd.h>
 
 #include "core/base/log.h"
 #include "core/base/threads.h"
@@ -24,22 +24,28 @@
 #include "tools/text_table.h"
 
 DEFINE_int32(warmup, 5, "<N> iterations before the clock starts");
-DEFINE_bool(startup, false, "only the time from the start of the process to the end of the first iteration");
+DEFINE_bool(startup, false,
+            "only the time from the start of the process to the end of the first iteration");
 
 namespace doppio {
 namespace {
 
 double NowMs() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
   const size_t middle = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle), values.end());
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle),
+                   values.end());
   const double upper = values[middle];
   if (values.size() % 2 == 1) return upper;
-  return (upper + *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle))) / 2;
+  return (upper +
+          *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle))) /
+         2;
 }
 
 // Since the kernel made the process: loading of libraries included.
@@ -63,7 +69,8 @@ int64_t ProcessPeakBytes() {
   return static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
-// The peers' setting: SGD with momentum and weight decay, at a rate that keeps random data harmless.
+// The peers' setting: SGD with momentum and weight decay, at a rate that keeps random data
+// harmless.
 SolverParameter PeerSolver() {
   SolverParameter solver;
   solver.set_type("SGD");
@@ -80,7 +87,7 @@ struct LayerTime {
 struct Timing {
   double forward_ms = 0, backward_ms = 0, update_ms = 0, iteration_ms = 0;  // medians
   double total_ms = 0;
-  double data_wait = 0;      // share of the time of all iterations
+  double data_wait = 0;  // share of the time of all iterations
   double startup_seconds = 0;
   std::vector<LayerTime> layers;  // means, per node
 };
@@ -136,7 +143,8 @@ class Timer {
 
   void TimeIterations(int iterations, Timing* timing) {
     std::vector<double> forward, backward, update, whole;
-    for (auto* list : {&forward, &backward, &update, &whole}) list->reserve(static_cast<size_t>(iterations));
+    for (auto* list : {&forward, &backward, &update, &whole})
+      list->reserve(static_cast<size_t>(iterations));
     const double wait_before = WaitSeconds(*net_), begin = NowMs();
     for (int i = 0; i < iterations; ++i) {
       const Moments m = Iteration();
@@ -184,7 +192,9 @@ std::string KernelName(const Net& net, size_t node) {
 }
 
 double ImagesPerSecond(const Net& net, const Timing& timing) {
-  return timing.iteration_ms > 0 ? static_cast<double>(BatchOf(net.graph())) * 1e3 / timing.iteration_ms : 0;
+  return timing.iteration_ms > 0
+             ? static_cast<double>(BatchOf(net.graph())) * 1e3 / timing.iteration_ms
+             : 0;
 }
 
 // The lines that parsers of `caffe time` look for.
@@ -210,17 +220,20 @@ void PrintText(const Net& net, const Timing& timing, int64_t peak_bytes) {
   for (size_t i = 0; i < timing.layers.size(); ++i) {
     const LayerSpec& layer = net.graph().layer(static_cast<int>(i));
     const LayerTime& t = timing.layers[i];
-    table.Add({layer.name(), layer.type(), KernelName(net, i), Fixed(t.forward_ms, 3), Fixed(t.backward_ms, 3),
+    table.Add({layer.name(), layer.type(), KernelName(net, i), Fixed(t.forward_ms, 3),
+               Fixed(t.backward_ms, 3),
                Fixed(sum > 0 ? 100 * (t.forward_ms + t.backward_ms) / sum : 0, 1)});
   }
   table.Print(std::cout);
   const std::string indent = "\n  ";
-  std::cout << "\niteration " << Fixed(timing.iteration_ms, 3) << " ms = forward " << Fixed(timing.forward_ms, 3)
-            << " + backward " << Fixed(timing.backward_ms, 3) << " + update " << Fixed(timing.update_ms, 3)
-            << " (medians)\n" << Fixed(ImagesPerSecond(net, timing), 1) << " images/s at batch "
+  std::cout << "\niteration " << Fixed(timing.iteration_ms, 3) << " ms = forward "
+            << Fixed(timing.forward_ms, 3) << " + backward " << Fixed(timing.backward_ms, 3)
+            << " + update " << Fixed(timing.update_ms, 3) << " (medians)\n"
+            << Fixed(ImagesPerSecond(net, timing), 1) << " images/s at batch "
             << BatchOf(net.graph()) << " on " << net.params().device()->name() << '\n'
-            << "data wait " << Fixed(100 * timing.data_wait, 1) << " %, peak memory " << Bytes(peak_bytes) << ", "
-            << net.plan().reorders << " reorders, first iteration ended " << Fixed(timing.startup_seconds, 2)
+            << "data wait " << Fixed(100 * timing.data_wait, 1) << " %, peak memory "
+            << Bytes(peak_bytes) << ", " << net.plan().reorders
+            << " reorders, first iteration ended " << Fixed(timing.startup_seconds, 2)
             << " s after the start\n";
 }
 
@@ -245,7 +258,9 @@ nlohmann::json ToJson(const Net& net, const Timing& timing, int iterations, int6
   out["layers"] = nlohmann::json::array();
   for (size_t i = 0; i < timing.layers.size(); ++i) {
     const LayerSpec& layer = net.graph().layer(static_cast<int>(i));
-    out["layers"].push_back({{"name", layer.name()}, {"type", layer.type()}, {"kernel", KernelName(net, i)},
+    out["layers"].push_back({{"name", layer.name()},
+                             {"type", layer.type()},
+                             {"kernel", KernelName(net, i)},
                              {"forward_ms", timing.layers[i].forward_ms},
                              {"backward_ms", timing.layers[i].backward_ms}});
   }
@@ -263,13 +278,15 @@ ExitCode RunTime(const CommandLine& line, bool* began) {
     if (FLAGS_json) {
       std::cout << nlohmann::json{{"startup_seconds", timing.startup_seconds}}.dump() << '\n';
     } else {
-      std::cout << Fixed(timing.startup_seconds, 3) << " s from the start to the end of the first iteration\n";
+      std::cout << Fixed(timing.startup_seconds, 3)
+                << " s from the start to the end of the first iteration\n";
     }
     return ExitCode::kDone;
   }
   LogCaffeLines(timer.net(), timing, FLAGS_iterations);
   if (FLAGS_json) {
-    std::cout << ToJson(timer.net(), timing, FLAGS_iterations, device->peak_bytes()).dump(2) << '\n';
+    std::cout << ToJson(timer.net(), timing, FLAGS_iterations, device->peak_bytes()).dump(2)
+              << '\n';
   } else {
     PrintText(timer.net(), timing, device->peak_bytes());
   }
@@ -278,10 +295,13 @@ ExitCode RunTime(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "time",
                 {"times a net: whole iterations and each layer",
-                 {"model", "solver", "iterations", "warmup", "phase", "synthetic", "batch", "weights", "gpu", "level",
-                  "stage", "set", "unset", "data_threads", "seed", "engine", "startup", "json"},
-                 {"model|solver"}, "",
-                 "doppio time --model=models/lenet/train_val.prototxt --synthetic --json", &RunTime});
+                 {"model", "solver", "iterations", "warmup", "phase", "synthetic", "batch",
+                  "weights", "gpu", "level", "stage", "set", "unset", "data_threads", "seed",
+                  "engine", "startup", "json"},
+                 {"model|solver"},
+                 "",
+                 "doppio time --model=models/lenet/train_val.prototxt --synthetic --json",
+                 &RunTime});
 
 }  // namespace
 }  // namespace doppio

@@ -21,17 +21,21 @@
 #include "tools/text_table.h"
 
 DEFINE_string(snapshot, "", "<FILE> snapshot to go on from (.solverstate)");
-DEFINE_string(resume, "", "<auto|FILE> like --snapshot; auto (or no value) takes the newest whole one, if any");
+DEFINE_string(resume, "",
+              "<auto|FILE> like --snapshot; auto (or no value) takes the newest whole one, if any");
 DEFINE_bool(dry_run, false, "print nets, kernels and memory; train nothing and write nothing");
 DEFINE_string(sigint_effect, "stop",
-              "<EFFECT> of SIGINT (Ctrl-C): stop, snapshot, snapshot_stop, none; stop takes a snapshot unless "
+              "<EFFECT> of SIGINT (Ctrl-C): stop, snapshot, snapshot_stop, none; stop takes a "
+              "snapshot unless "
               "snapshot_after_train is false; a second one quits at once");
 DEFINE_string(sighup_effect, "snapshot", "<EFFECT> of SIGHUP");
 DEFINE_string(sigterm_effect, "snapshot_stop", "<EFFECT> of SIGTERM");
 DEFINE_string(sigusr1_effect, "snapshot_stop", "<EFFECT> of SIGUSR1");
 DEFINE_string(sigusr2_effect, "snapshot_stop", "<EFFECT> of SIGUSR2");
-DEFINE_int32(stop_exit_code, 75, "<N> exit code when a signal has stopped the training after a snapshot");
-DEFINE_string(log_format, "auto", "<auto|caffe> auto = for people on a terminal, Caffe's lines elsewhere");
+DEFINE_int32(stop_exit_code, 75,
+             "<N> exit code when a signal has stopped the training after a snapshot");
+DEFINE_string(log_format, "auto",
+              "<auto|caffe> auto = for people on a terminal, Caffe's lines elsewhere");
 DEFINE_string(progress, "auto", "<auto|on|off> the progress line; auto = on a terminal");
 
 namespace doppio {
@@ -66,36 +70,44 @@ std::string SnapshotFromFlags(const SolverParameter& solver) {
   if (newest) {
     LOG(INFO) << "--resume=auto: going on from " << *newest;
   } else {
-    LOG(INFO) << "--resume=auto: no snapshot " << solver.snapshot_prefix() << "_iter_*, starting anew";
+    LOG(INFO) << "--resume=auto: no snapshot " << solver.snapshot_prefix()
+              << "_iter_*, starting anew";
   }
   return newest.value_or("");
 }
 
 void CheckStart() {
   if (!FLAGS_resume.empty() && !FLAGS_snapshot.empty()) {
-    throw UsageError("--resume and --snapshot both name the snapshot to go on from; give one of them");
+    throw UsageError(
+        "--resume and --snapshot both name the snapshot to go on from; give one of them");
   }
   // With --resume=auto the weights are for the first start.
-  const bool snapshot = !FLAGS_snapshot.empty() || (!FLAGS_resume.empty() && FLAGS_resume != "auto");
+  const bool snapshot =
+      !FLAGS_snapshot.empty() || (!FLAGS_resume.empty() && FLAGS_resume != "auto");
   if (snapshot && !FLAGS_weights.empty()) {
-    throw UsageError("a snapshot holds all weights, so --snapshot and --weights exclude each other: --snapshot to "
-                     "go on with a training, --weights to start a new one from trained weights");
+    throw UsageError(
+        "a snapshot holds all weights, so --snapshot and --weights exclude each other: --snapshot "
+        "to "
+        "go on with a training, --weights to start a new one from trained weights");
   }
 }
 
 void WarnOfIgnored(const SolverSpec& solver) {
   std::vector<Warning> warnings = IgnoredFields(solver.param, solver.places);
-  for (const Warning& w : IgnoredFields(solver.train.net, solver.train.places)) warnings.push_back(w);
+  for (const Warning& w : IgnoredFields(solver.train.net, solver.train.places))
+    warnings.push_back(w);
   for (const Warning& w : warnings) {
     LOG(WARNING) << (w.at.known() ? w.at.ToString() + ": " : "") << w.message;
   }
-  if (FLAGS_gpu.empty() && solver.param.has_solver_mode() && solver.param.solver_mode() == SolverParameter::GPU) {
+  if (FLAGS_gpu.empty() && solver.param.has_solver_mode() &&
+      solver.param.solver_mode() == SolverParameter::GPU) {
     LOG(WARNING) << "note: solver_mode: GPU, but no --gpu given: running on the CPU";
   }
 }
 
 TrainerOptions OptionsOf(const SolverSpec& solver, Device* device) {
-  const NetOptions net = OptionsFromFlags(TRAIN, FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen);
+  const NetOptions net =
+      OptionsFromFlags(TRAIN, FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen);
   TrainerOptions options;
   options.device = device;
   options.engine = FLAGS_engine;
@@ -120,7 +132,8 @@ void PrintDryRun(Trainer* trainer) {
 }
 
 std::string Quoted(const std::string& word) {
-  if (word.find_first_of(" \t'\"\\$`*?[]{}();&|<>!#~") == std::string::npos && !word.empty()) return word;
+  if (word.find_first_of(" \t'\"\\$`*?[]{}();&|<>!#~") == std::string::npos && !word.empty())
+    return word;
   std::string text = "'";
   for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
@@ -138,8 +151,8 @@ std::string ResumeCommand(const CommandLine& line, const std::string& state) {
     }
     if (!start) {
       command += " " + Quoted(word);
-    } else if (name.find('=') == std::string::npos && i + 1 < line.words.size() && line.words[i + 1][0] != '-' &&
-               line.words[i + 1] != line.command_name) {
+    } else if (name.find('=') == std::string::npos && i + 1 < line.words.size() &&
+               line.words[i + 1][0] != '-' && line.words[i + 1] != line.command_name) {
       ++i;  // its value
     }
   }
@@ -152,15 +165,16 @@ nlohmann::json Number(double value) {
 
 void PrintResult(const TrainResult& result) {
   if (FLAGS_json) {
-    nlohmann::json out{{"iteration", result.iteration}, {"stopped", result.stopped},
+    nlohmann::json out{{"iteration", result.iteration},        {"stopped", result.stopped},
                        {"loss", Number(result.smoothed_loss)}, {"state_file", result.state_file},
-                       {"model_file", result.model_file}, {"tests", nlohmann::json::array()}};
+                       {"model_file", result.model_file},      {"tests", nlohmann::json::array()}};
     for (const TestScores& test : result.tests) {
       nlohmann::json scores = nlohmann::json::array();
       for (const OutputValue& output : test.scores) {
         scores.push_back({{"name", output.blob}, {"value", Number(output.value)}});
       }
-      out["tests"].push_back({{"net", test.net}, {"iteration", test.iteration}, {"outputs", scores}});
+      out["tests"].push_back(
+          {{"net", test.net}, {"iteration", test.iteration}, {"outputs", scores}});
     }
     std::cout << out.dump() << '\n';
     return;
@@ -184,13 +198,14 @@ ExitCode Finish(const CommandLine& line, const TrainResult& result) {
   if (!result.stopped) return ExitCode::kDone;
   std::cout.flush();
   if (result.state_file.empty()) {
-    std::cerr << "stopped by a signal at iteration " << result.iteration << ", without a snapshot\n";
+    std::cerr << "stopped by a signal at iteration " << result.iteration
+              << ", without a snapshot\n";
     constexpr int kInterrupted = 128 + SIGINT;
     return line.Given("stop_exit_code") ? static_cast<ExitCode>(FLAGS_stop_exit_code)
                                         : static_cast<ExitCode>(kInterrupted);
   }
-  std::cerr << "stopped by a signal at iteration " << result.iteration << "; to go on: "
-            << ResumeCommand(line, result.state_file) << '\n';
+  std::cerr << "stopped by a signal at iteration " << result.iteration
+            << "; to go on: " << ResumeCommand(line, result.state_file) << '\n';
   return static_cast<ExitCode>(FLAGS_stop_exit_code);
 }
 
@@ -200,7 +215,8 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
   const std::optional<Terminal> terminal = ProgressTerminal();
   std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
   if (FLAGS_dry_run && device->kind() == DeviceKind::kCpu) device = MakeReservedDevice();
-  const SolverSpec solver = LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, SplitList(FLAGS_stage));
+  const SolverSpec solver =
+      LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, SplitList(FLAGS_stage));
   WarnOfIgnored(solver);
   TrainerOptions options = OptionsOf(solver, device.get());
 
@@ -235,12 +251,34 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "train",
                 {"trains a net as a solver says",
-                 {"solver",        "snapshot",       "resume",         "weights",        "gpu",
-                  "set",           "unset",          "dry_run",        "synthetic",      "batch",
-                  "level",         "stage",          "seed",           "data_threads",   "engine",
-                  "sigint_effect", "sighup_effect",  "sigterm_effect", "sigusr1_effect", "sigusr2_effect",
-                  "stop_exit_code", "log_format",    "progress",       "json"},
-                 {"solver"}, "", "doppio train --solver=models/lenet/solver.prototxt --set base_lr=0.02", &RunTrain});
+                 {"solver",
+                  "snapshot",
+                  "resume",
+                  "weights",
+                  "gpu",
+                  "set",
+                  "unset",
+                  "dry_run",
+                  "synthetic",
+                  "batch",
+                  "level",
+                  "stage",
+                  "seed",
+                  "data_threads",
+                  "engine",
+                  "sigint_effect",
+                  "sighup_effect",
+                  "sigterm_effect",
+                  "sigusr1_effect",
+                  "sigusr2_effect",
+                  "stop_exit_code",
+                  "log_format",
+                  "progress",
+                  "json"},
+                 {"solver"},
+                 "",
+                 "doppio train --solver=models/lenet/solver.prototxt --set base_lr=0.02",
+                 &RunTrain});
 
 }  // namespace
 }  // namespace doppio

@@ -27,7 +27,7 @@ class CudaDevice : public Device {
   CudaDevice(int index, const std::string& model)
       : index_(index), name_("GPU " + std::to_string(index) + " (" + model + ")") {
     MakeCurrent();
-    Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on " + name_);
+    Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on", name_);
   }
 
   // Results are not looked at: the runtime may be gone already, and nobody could act on them.
@@ -64,12 +64,14 @@ class CudaDevice : public Device {
   void CopyFromHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
   void CopyToHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
 
-  // Complete for all that comes after it on this device and for the copies to the host; nobody waits for it.
+  // Complete for all that comes after it on this device and for the copies to the host; nobody
+  // waits for it.
   void Zero(void* memory, int64_t bytes) override {
-    Cuda(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream()), "clearing memory of " + name_);
+    Cuda(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream()), "clearing memory of",
+         name_);
   }
 
-  void Synchronize() override { Cuda(cudaStreamSynchronize(stream()), "waiting for " + name_); }
+  void Synchronize() override { Cuda(cudaStreamSynchronize(stream()), "waiting for", name_); }
 
   int64_t bytes_in_use() const override { return in_use_; }
   int64_t peak_bytes() const override { return peak_; }
@@ -81,12 +83,12 @@ class CudaDevice : public Device {
 
  private:
   // The current device belongs to the thread, and any thread may come.
-  void MakeCurrent() { Cuda(cudaSetDevice(index_), "choosing " + name_); }
+  void MakeCurrent() { Cuda(cudaSetDevice(index_), "choosing", name_); }
 
   void Copy(void* to, const void* from, int64_t bytes) {
     // The addresses tell the direction.
     Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, stream()),
-         "copying to or from " + name_);
+         "copying to or from", name_);
     Synchronize();
   }
 
@@ -116,15 +118,15 @@ class CudaDevice : public Device {
       result = cudaMalloc(&memory, static_cast<size_t>(size));
     }
     if (result == cudaErrorMemoryAllocation) ThrowNoMemory(size);
-    Cuda(result, "allocating " + MiB(size) + " on " + name_);
+    Cuda(result, "allocating on", name_);
     return memory;
   }
 
   void GiveBackCache() {
-    Cuda(cudaStreamSynchronize(stream_), "waiting for " + name_);
+    Cuda(cudaStreamSynchronize(stream_), "waiting for", name_);
     for (auto& block : free_) {
       sizes_.erase(block.second);
-      Cuda(cudaFree(block.second), "freeing memory of " + name_);
+      Cuda(cudaFree(block.second), "freeing memory of", name_);
     }
     free_.clear();
   }
@@ -132,12 +134,12 @@ class CudaDevice : public Device {
   [[noreturn]] void ThrowNoMemory(int64_t size) {
     cudaGetLastError();
     size_t free = 0, total = 0;
-    Cuda(cudaMemGetInfo(&free, &total), "asking for the memory of " + name_);
-    throw MemoryError(name_ + " has no " + MiB(size) + " left: " + MiB(static_cast<int64_t>(free)) +
-                      " of " + MiB(static_cast<int64_t>(total)) + " are free and this process uses " +
-                      MiB(in_use_) +
-                      "; make batch_size smaller and iter_size larger by the same factor, or end other "
-                      "programs on this GPU");
+    Cuda(cudaMemGetInfo(&free, &total), "asking for the memory of", name_);
+    throw MemoryError(
+        name_ + " has no " + MiB(size) + " left: " + MiB(static_cast<int64_t>(free)) + " of " +
+        MiB(static_cast<int64_t>(total)) + " are free and this process uses " + MiB(in_use_) +
+        "; make batch_size smaller and iter_size larger by the same factor, or end other "
+        "programs on this GPU");
   }
 
   const int index_;

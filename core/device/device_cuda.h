@@ -1,5 +1,5 @@
-// What the .cu and _cuda.cc files share: the check of CUDA's results, the stream of a device, and the shape of a launch.
-// Light enough for nvcc: no protobuf, no glog.
+// What the .cu and _cuda.cc files share: the check of CUDA's results, the stream of a device, and
+// the shape of a launch. Light enough for nvcc: no protobuf, no glog.
 #ifndef DOPPIO_CORE_DEVICE_DEVICE_CUDA_H_
 #define DOPPIO_CORE_DEVICE_DEVICE_CUDA_H_
 
@@ -15,27 +15,29 @@
 
 namespace doppio {
 
-// Cuda(cudaStreamSynchronize(stream), "waiting for GPU 0"): throws DeviceError unless the result is success.
-inline void Cuda(cudaError_t result, const std::string& doing) {
+// Cuda(cudaStreamSynchronize(stream), "waiting for", name): throws DeviceError unless the result is
+// success.
+inline void Cuda(cudaError_t result, const char* doing, const std::string& what = std::string()) {
   if (result == cudaSuccess) return;
   cudaGetLastError();  // the next call must not report it again
-  throw DeviceError("CUDA failed in " + doing + ": " + cudaGetErrorString(result) + " (" +
-                    cudaGetErrorName(result) + ")");
+  throw DeviceError("CUDA failed at " + std::string(doing) + (what.empty() ? "" : " ") + what +
+                    ": " + cudaGetErrorString(result) + " (" + cudaGetErrorName(result) + ")");
 }
 
-// After <<<>>>: the launch was accepted. What goes wrong inside a kernel shows at the next synchronisation.
+// After <<<>>>: the launch was accepted. What goes wrong inside a kernel shows at the next
+// synchronisation.
 inline void CheckLaunch(const char* kernel) {
   const cudaError_t result = cudaGetLastError();
-  if (result != cudaSuccess) Cuda(result, std::string("the launch of ") + kernel);
+  if (result != cudaSuccess) Cuda(result, "the launch of", kernel);
 }
 
-// The one stream that a device computes on, and from this call on the device is the calling thread's current one, as
-// launches need. `device` is of kind kCuda. Everything the Device does to memory is in the order of this stream; other
-// streams wait for it by an event.
+// The one stream that a device computes on, and from this call on the device is the calling
+// thread's current one, as launches need. `device` is of kind kCuda. Everything the Device does to
+// memory is in the order of this stream; other streams wait for it by an event.
 cudaStream_t CudaStream(Device* device);
 
-// The compute capabilities that this program has kernels for, as 100 major + 10 minor, ascending; the last one can be
-// translated for newer devices as well.
+// The compute capabilities that this program has kernels for, as 100 major + 10 minor, ascending;
+// the last one can be translated for newer devices as well.
 const std::vector<int>& CompiledArchs();
 
 constexpr int kThreadsPerBlock = 256;

@@ -35,9 +35,10 @@ constexpr const char* kOrCpu = ", or leave --gpu out to use the CPU";
   const int driver = DriverVersion();
   const std::string needed = Version(RuntimeVersion());
   if (driver == 0) {
-    throw DeviceError("no NVIDIA driver answers on this machine; install one that supports CUDA " + needed +
-                      " (in a container: start it with access to the GPUs, as docker run --gpus all does)" +
-                      kOrCpu);
+    throw DeviceError(
+        "no NVIDIA driver answers on this machine; install one that supports CUDA " + needed +
+        " (in a container: start it with access to the GPUs, as docker run --gpus all does)" +
+        kOrCpu);
   }
   throw DeviceError("the NVIDIA driver is too old: it supports CUDA " + Version(driver) +
                     ", and this program needs " + needed + "; install a newer driver" + kOrCpu);
@@ -70,13 +71,13 @@ std::string GiB(size_t bytes) {
 
 DeviceInfo Describe(int index) {
   cudaDeviceProp p{};
-  Cuda(cudaGetDeviceProperties(&p, index), "looking at GPU " + std::to_string(index));
+  Cuda(cudaGetDeviceProperties(&p, index), "looking at GPU", std::to_string(index));
   DeviceInfo info;
   info.index = index;
   info.name = p.name;
-  info.description = "compute capability " + Capability(p.major, p.minor) + ", " + GiB(p.totalGlobalMem) +
-                     ", driver for CUDA " + Version(DriverVersion()) + ", runtime " +
-                     Version(RuntimeVersion());
+  info.description = "compute capability " + Capability(p.major, p.minor) + ", " +
+                     GiB(p.totalGlobalMem) + ", driver for CUDA " + Version(DriverVersion()) +
+                     ", runtime " + Version(RuntimeVersion());
   info.unusable = WhyNoCode(p.major, p.minor, CompiledArchs());
   return info;
 }
@@ -92,8 +93,9 @@ std::string WhyNoCode(int major, int minor, const std::vector<int>& archs) {
     if (arch / 100 == major && arch <= capability) return "";
     compiled += (compiled.empty() ? "" : ", ") + Capability(arch / 100, arch % 100 / 10);
   }
-  return "it has compute capability " + Capability(major, minor) + ", and this program was compiled for " +
-         compiled + "; build it again with DOPPIO_CUDA_ARCHS=" + std::to_string(capability / 10);
+  return "it has compute capability " + Capability(major, minor) +
+         ", and this program was compiled for " + compiled +
+         "; build it again with DOPPIO_CUDA_ARCHS=" + std::to_string(capability / 10);
 }
 
 std::vector<DeviceInfo> ListGpus() {
@@ -111,7 +113,8 @@ DeviceInfo UsableGpu(int index) {
     if (gpu.index == index) throw DeviceError("GPU " + name + " cannot be used: " + gpu.unusable);
     existing += (existing.empty() ? "" : ", ") + name;
   }
-  throw DeviceError("there is no GPU " + std::to_string(index) + "; this machine shows " + existing);
+  throw DeviceError("there is no GPU " + std::to_string(index) + "; this machine shows " +
+                    existing);
 }
 
 }  // namespace doppio

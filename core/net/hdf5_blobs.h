@@ -31,7 +31,8 @@ class Hdf5BlobReader {
   PlainBlob Blob(const std::string& name) const;
   int64_t Int(const std::string& name) const;
   std::string Text(const std::string& name) const;
-  std::string Bytes(const std::string& name) const;
+  // An attribute of the file itself, which lists of data sets do not show; "" when there is none.
+  std::string RootBytes(const std::string& name) const;
 
   [[noreturn]] void Fail(const std::string& what) const;
 
@@ -52,7 +53,7 @@ class Hdf5BlobWriter {
   void Blob(const std::string& name, const Shape& shape, const float* data);
   void Int(const std::string& name, int64_t value);  // 32 bits, one element, as BVLC reads it
   void Text(const std::string& name, const std::string& text);
-  void Bytes(const std::string& name, const std::string& bytes);
+  void RootBytes(const std::string& name, const std::string& bytes);  // up to 64 KB
   void Close();
 
  private:

@@ -117,12 +117,13 @@ std::string Hdf5BlobReader::Text(const std::string& name) const {
   return text;
 }
 
-std::string Hdf5BlobReader::Bytes(const std::string& name) const {
-  const Hdf5Handle data(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!data.ok()) Fail("it has no data set '" + name + "'");
-  std::string bytes(static_cast<size_t>(ExtentOf(data.get()).count()), '\0');
-  if (H5Dread(data.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, &bytes[0]) < 0) {
-    Fail("its data set '" + name + "' is damaged");
+std::string Hdf5BlobReader::RootBytes(const std::string& name) const {
+  if (H5Aexists(file_, name.c_str()) <= 0) return "";
+  const Hdf5Handle attribute(H5Aopen(file_, name.c_str(), H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  std::string bytes(static_cast<size_t>(H5Sget_simple_extent_npoints(space.get())), '\0');
+  if (H5Aread(attribute.get(), H5T_NATIVE_UINT8, &bytes[0]) < 0) {
+    Fail("its attribute '" + name + "' is damaged");
   }
   return bytes;
 }

@@ -56,9 +56,12 @@ void Hdf5BlobWriter::Text(const std::string& name, const std::string& text) {
   Write(name, Shape(), type.get(), type.get(), text.c_str());
 }
 
-void Hdf5BlobWriter::Bytes(const std::string& name, const std::string& bytes) {
-  Write(name, Shape{static_cast<int64_t>(bytes.size())}, H5T_STD_U8LE, H5T_NATIVE_UINT8,
-        bytes.data());
+void Hdf5BlobWriter::RootBytes(const std::string& name, const std::string& bytes) {
+  const hsize_t size = bytes.size();
+  const Hdf5Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose);
+  const Hdf5Handle attribute(
+      H5Acreate2(file_, name.c_str(), H5T_STD_U8LE, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  if (!attribute.ok() || H5Awrite(attribute.get(), H5T_NATIVE_UINT8, bytes.data()) < 0) Fail();
 }
 
 void Hdf5BlobWriter::Close() {

@@ -69,6 +69,7 @@ void ParamStore::Allocate(bool gradients, const std::vector<int>& finish_order) 
     for (int i : finish_order) {
       if (!listed[static_cast<size_t>(i)]) order.push_back(i);
       listed[static_cast<size_t>(i)] = true;
+      param(i).gradient = true;
     }
     for (int i : added) {
       if (!listed[static_cast<size_t>(i)]) order.push_back(i);

@@ -10,8 +10,8 @@
 namespace doppio {
 namespace {
 
-// Of the HDF5 form; BVLC reads the names it knows and leaves others alone.
-constexpr char kRunState[] = "/run_state";
+// Of the HDF5 form: an attribute, so that the data sets are exactly Caffe's.
+constexpr char kRunState[] = "run_state";
 
 SolverState WithoutHistory(const SolverSnapshot& snapshot) {
   SolverState state;
@@ -72,7 +72,7 @@ void WriteHdf5(const std::string& path, const SolverSnapshot& snapshot) {
     out.Blob("/history/" + std::to_string(i), blob.shape, blob.data.data());
   }
   SolverState ours = WithoutHistory(snapshot);
-  out.Bytes(kRunState, ours.SerializeAsString());
+  out.RootBytes(kRunState, ours.SerializeAsString());
   out.Close();
 }
 
@@ -80,8 +80,8 @@ SolverSnapshot ReadHdf5(const std::string& path) {
   const Hdf5BlobReader in(path, ".solverstate.h5");
   SolverSnapshot snapshot;
   SolverState state;
-  if (in.Has(kRunState) && !state.ParseFromString(in.Bytes(kRunState))) {
-    in.Fail("its data set 'run_state' is damaged");
+  if (!state.ParseFromString(in.RootBytes(kRunState))) {
+    in.Fail("its attribute 'run_state' is damaged");
   }
   Take(state, &snapshot);
   snapshot.iter = in.Int("/iter");

@@ -57,8 +57,7 @@ struct NetSpec {
 };
 
 // Filters `net` by `state` and turns the old `input` fields into an Input layer. Collects all mistakes (a layer
-// with both include and exclude, several layers of one name that survive, ...) and throws them together.
-// `places` are those of `net` as parsed.
+// with both include and exclude, ...) and throws them together. `places` are those of `net` as parsed.
 NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,
                     const NetOptions& options);
 

@@ -48,8 +48,12 @@ void ReadLayer(WireReader* in, const LayerFields& fields, LayerBlobs* layer) {
 
 std::vector<LayerBlobs> ReadLayers(WireReader* in) {
   std::vector<LayerBlobs> layers;
+  bool named = false;  // a net without layers is one all the same if it says its name
   while (const int field = in->Next()) {
-    if (field == NetParameter::kLayerFieldNumber) {
+    if (field == NetParameter::kNameFieldNumber) {
+      in->String();
+      named = true;
+    } else if (field == NetParameter::kLayerFieldNumber) {
       layers.emplace_back();
       ReadLayer(in, kV2, &layers.back());
     } else if (field == NetParameter::kLayersFieldNumber) {
@@ -59,7 +63,7 @@ std::vector<LayerBlobs> ReadLayers(WireReader* in) {
       in->Skip();
     }
   }
-  if (layers.empty()) in->Fail("it has no layers");
+  if (layers.empty() && !named) in->Fail("it has no layers");
   return layers;
 }
 

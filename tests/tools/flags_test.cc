@@ -17,9 +17,14 @@ namespace {
 ExitCode Nothing(const CommandLine&, bool*) { return ExitCode::kDone; }
 
 DOPPIO_REGISTER(Commands, "cook",
-                {"cooks", {"solver", "gpu", "json", "iterations", "set", "unset", "resume"}, {"solver"}, "", "",
+                {"cooks",
+                 {"solver", "gpu", "json", "iterations", "set", "unset", "resume"},
+                 {"solver"},
+                 "",
+                 "",
                  &Nothing});
-DOPPIO_REGISTER(Commands, "bake", {"bakes", {"fruit", "model", "iterations"}, {}, "FILES...", "", &Nothing});
+DOPPIO_REGISTER(Commands, "bake",
+                {"bakes", {"fruit", "model", "iterations"}, {}, "FILES...", "", &Nothing});
 DOPPIO_REGISTER(Commands, "sift", {"sifts", {"data_threads"}, {}, "", "", &Nothing});
 
 class Flags : public testing::Test {
@@ -43,9 +48,11 @@ class Flags : public testing::Test {
 };
 
 TEST_F(Flags, AreTakenInEverySpelling) {
-  const std::vector<std::vector<std::string>> spellings = {
-      {"cook", "--solver=s", "--gpu=3"}, {"cook", "-solver", "s", "-gpu", "3"}, {"cook", "--solver", "s", "-gpu=3"},
-      {"-gpu", "3", "cook", "-solver=s"}, {"--gpu", "3", "--solver", "s", "cook"}};
+  const std::vector<std::vector<std::string>> spellings = {{"cook", "--solver=s", "--gpu=3"},
+                                                           {"cook", "-solver", "s", "-gpu", "3"},
+                                                           {"cook", "--solver", "s", "-gpu=3"},
+                                                           {"-gpu", "3", "cook", "-solver=s"},
+                                                           {"--gpu", "3", "--solver", "s", "cook"}};
   for (const auto& words : spellings) {
     FLAGS_solver = FLAGS_gpu = "";
     EXPECT_EQ(Parse(words).command_name, "cook");
@@ -69,7 +76,8 @@ TEST_F(Flags, TakeADashForAnUnderscore) {
 }
 
 TEST_F(Flags, MayRepeatSetAndUnset) {
-  const CommandLine line = Parse({"cook", "--set", "base_lr=1", "--solver=s", "--unset=momentum", "--set=a.b=2=3"});
+  const CommandLine line =
+      Parse({"cook", "--set", "base_lr=1", "--solver=s", "--unset=momentum", "--set=a.b=2=3"});
   EXPECT_EQ(line.sets, (std::vector<std::string>{"base_lr=1", "a.b=2=3"}));
   EXPECT_EQ(line.unsets, std::vector<std::string>{"momentum"});
 }
@@ -99,13 +107,15 @@ TEST_F(Flags, UnknownOnesAreAnsweredWithTheNearest) {
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--itertions=3"}),
             "unknown flag '--itertions'; did you mean '--iterations'?\ntry: doppio cook --help");
   EXPECT_EQ(Complaint({"cook", "--solvr=s", "--zzzzzzzz"}),
-            "unknown flag '--solvr'; did you mean '--solver'?\nunknown flag '--zzzzzzzz'\ntry: doppio cook --help");
+            "unknown flag '--solvr'; did you mean '--solver'?\nunknown flag '--zzzzzzzz'\ntry: "
+            "doppio cook --help");
 }
 
 TEST_F(Flags, WrongValuesAreToldWithWhatIsWanted) {
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--iterations=many"}),
             "--iterations wants an integer, got 'many'\ntry: doppio cook --help");
-  EXPECT_EQ(Complaint({"cook", "--solver=s", "--gpu"}), "--gpu needs a value\ntry: doppio cook --help");
+  EXPECT_EQ(Complaint({"cook", "--solver=s", "--gpu"}),
+            "--gpu needs a value\ntry: doppio cook --help");
 }
 
 TEST_F(Flags, MissingOnesAreNamed) {
@@ -114,7 +124,8 @@ TEST_F(Flags, MissingOnesAreNamed) {
 
 TEST_F(Flags, AFileWithoutAFlagIsAskedFor) {
   EXPECT_EQ(Complaint({"cook", "net/s.prototxt"}),
-            "'cook' does not know what to do with 'net/s.prototxt'; did you mean --solver=net/s.prototxt?\n"
+            "'cook' does not know what to do with 'net/s.prototxt'; did you mean "
+            "--solver=net/s.prototxt?\n"
             "try: doppio cook --help");
 }
 
@@ -167,7 +178,8 @@ TEST_F(Flags, ComeFromAFile) {
 }
 
 TEST_F(Flags, OfTheLogLibraryAreTaken) {
-  EXPECT_TRUE(Parse({"cook", "--solver=s", "-alsologtostderr=1", "--minloglevel=0"}).warnings.empty());
+  EXPECT_TRUE(
+      Parse({"cook", "--solver=s", "-alsologtostderr=1", "--minloglevel=0"}).warnings.empty());
 }
 
 }  // namespace

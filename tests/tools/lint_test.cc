@@ -13,17 +13,20 @@ std::vector<Warning> Ignored(const std::string& text) {
 }
 
 TEST(IgnoredFields, AreTheForksFieldsThatNothingObeys) {
-  const auto warnings = Ignored("name: 'n'\nlayer {\n  name: 'c'\n  type: 'Convolution'\n"
-                                "  convolution_param { num_output: 1 conv_algos_override: '1,1,1' }\n}\n");
+  const auto warnings = Ignored(
+      "name: 'n'\nlayer {\n  name: 'c'\n  type: 'Convolution'\n"
+      "  convolution_param { num_output: 1 conv_algos_override: '1,1,1' }\n}\n");
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].at.ToString(), "net.prototxt:5:37");
   EXPECT_EQ(warnings[0].message,
-            "'conv_algos_override' of ConvolutionParameter comes from a fork of Caffe: it is accepted, but has no "
+            "'conv_algos_override' of ConvolutionParameter comes from a fork of Caffe: it is "
+            "accepted, but has no "
             "effect here");
 }
 
 TEST(IgnoredFields, LeaveOutWhatIsObeyed) {
-  EXPECT_TRUE(Ignored("layer { name: 'e' type: 'ELU' elu_param { alpha: 1 lambda: 1.05 } }").empty());
+  EXPECT_TRUE(
+      Ignored("layer { name: 'e' type: 'ELU' elu_param { alpha: 1 lambda: 1.05 } }").empty());
 }
 
 TEST(IgnoredFields, LeaveOutWhatSaysTheDefault) {
@@ -34,7 +37,8 @@ TEST(IgnoredFields, LeaveOutWhatSaysTheDefault) {
 TEST(LooseEnds, AreBlobsNobodyReadsBesideALoss) {
   NetParameter net;
   const FieldPlaces places = ParseText(
-      "layer { name: 'in' type: 'Input' top: 'a' top: 'b' input_param { shape { dim: 2 dim: 3 } } }\n"
+      "layer { name: 'in' type: 'Input' top: 'a' top: 'b' input_param { shape { dim: 2 dim: 3 } } "
+      "}\n"
       "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'left' }\n"
       "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'a' bottom: 'b' top: 'loss' }\n",
       "net.prototxt", &net);
@@ -42,7 +46,8 @@ TEST(LooseEnds, AreBlobsNobodyReadsBesideALoss) {
   const auto warnings = LooseEnds(graph);
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].at.ToString().substr(0, 14), "net.prototxt:2");
-  EXPECT_NE(warnings[0].message.find("blob 'left' of layer 'r' is read by no layer"), std::string::npos);
+  EXPECT_NE(warnings[0].message.find("blob 'left' of layer 'r' is read by no layer"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -18,9 +18,10 @@ Progress Half() {
 }
 
 TEST(ProgressText, SaysHowFarHowFastAndHowLong) {
-  EXPECT_EQ(ProgressText(Half(), 2410.4, 0.25, 0.02, {120, false}),
-            "[###############               ] 500/1000  loss 0.1235  2 410 img/s  ETA 2 m 05 s  lr 0.01  "
-            "data wait 2 %");
+  EXPECT_EQ(
+      ProgressText(Half(), 2410.4, 0.25, 0.02, {120, false}),
+      "[###############               ] 500/1000  loss 0.1235  2 410 img/s  ETA 2 m 05 s  lr 0.01  "
+      "data wait 2 %");
 }
 
 TEST(ProgressText, LeavesOutWhatIsNotKnown) {

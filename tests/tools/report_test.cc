@@ -24,49 +24,63 @@ std::string Write(const std::string& name, const std::string& text) {
 TEST(Report, ShowsTheSourceLineAndMarksTheWord) {
   const std::string path = Write("a.prototxt", "layer {\n  kernal_size: 5\n}\n");
   EXPECT_EQ(Failure(UserError({path, 2, 3}, "unknown field 'kernal_size'")),
-            path + ":2:3: error: unknown field 'kernal_size'\n"
-                   "    2 |   kernal_size: 5\n"
-                   "      |   ^~~~~~~~~~~\n"
-                   "1 error in " + path + ". Nothing was run.\n");
+            path +
+                ":2:3: error: unknown field 'kernal_size'\n"
+                "    2 |   kernal_size: 5\n"
+                "      |   ^~~~~~~~~~~\n"
+                "1 error in " +
+                path + ". Nothing was run.\n");
 }
 
 TEST(Report, MarksTheRightWordBehindATab) {
   // protobuf counts a tab up to the next multiple of 8.
   const std::string path = Write("tab.prototxt", "\tpool: MAXX\n");
-  EXPECT_EQ(Failure(UserError({path, 1, 15}, "no")),
-            path + ":1:15: error: no\n"
-                   "    1 |         pool: MAXX\n"
-                   "      |               ^~~~\n"
-                   "1 error in " + path + ". Nothing was run.\n");
+  EXPECT_EQ(Failure(UserError({path, 1, 15}, "no")), path +
+                                                         ":1:15: error: no\n"
+                                                         "    1 |         pool: MAXX\n"
+                                                         "      |               ^~~~\n"
+                                                         "1 error in " +
+                                                         path + ". Nothing was run.\n");
 }
 
 TEST(Report, CountsSeveralMistakesAndPutsNotesBehindTheSource) {
   const std::string path = Write("b.prototxt", "one: 1\ntwo: \"x y\"\n");
-  const ErrorList list({UserError({path, 1, 1}, "first\n  note: more"), UserError({path, 2, 6}, "second")});
-  EXPECT_EQ(Failure(list),
-            path + ":1:1: error: first\n"
-                   "    1 | one: 1\n"
-                   "      | ^~~\n"
-                   "  note: more\n" +
-                path + ":2:6: error: second\n"
-                       "    2 | two: \"x y\"\n"
-                       "      |      ^~~~~\n"
-                       "2 errors in " + path + ". Nothing was run.\n");
+  const ErrorList list(
+      {UserError({path, 1, 1}, "first\n  note: more"), UserError({path, 2, 6}, "second")});
+  EXPECT_EQ(Failure(list), path +
+                               ":1:1: error: first\n"
+                               "    1 | one: 1\n"
+                               "      | ^~~\n"
+                               "  note: more\n" +
+                               path +
+                               ":2:6: error: second\n"
+                               "    2 | two: \"x y\"\n"
+                               "      |      ^~~~~\n"
+                               "2 errors in " +
+                               path + ". Nothing was run.\n");
+}
+
+TEST(Report, DoesNotTakeAnOptionForAFile) {
+  EXPECT_EQ(Failure(UserError({"--set base_lr=x", 0, 0}, "base_lr wants a number, got x")),
+            "--set base_lr=x: error: base_lr wants a number, got x\n1 error. Nothing was run.\n");
 }
 
 TEST(Report, DoesNotSayNothingWasRunLater) {
-  EXPECT_EQ(Failure(UserError({}, "label 11 is out of range"), true), "error: label 11 is out of range\n1 error.\n");
+  EXPECT_EQ(Failure(UserError({}, "label 11 is out of range"), true),
+            "error: label 11 is out of range\n1 error.\n");
 }
 
 TEST(Report, HasOneLineForTheRest) {
   EXPECT_EQ(Failure(FileError("cannot read x")), "error: cannot read x\n");
-  EXPECT_EQ(Failure(FileError({"list.txt", 7, 0}, "no such image")), "list.txt:7: error: no such image\n");
+  EXPECT_EQ(Failure(FileError({"list.txt", 7, 0}, "no such image")),
+            "list.txt:7: error: no such image\n");
 }
 
 TEST(Report, AsksToReportOurOwnDefects) {
   EXPECT_EQ(Failure(Error(ExitCode::kBug, "internal error: plan.cc:88: x")),
             "error: internal error: plan.cc:88: x\n"
-            "This is a defect of Doppio. Please report it with the command line and the files it names.\n");
+            "This is a defect of Doppio. Please report it with the command line and the files it "
+            "names.\n");
 }
 
 }  // namespace

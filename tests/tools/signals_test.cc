@@ -49,7 +49,8 @@ TEST(Signals, EffectsAreFourWords) {
     ParseEffect("sigint_effect", "halt");
     FAIL();
   } catch (const UsageError& e) {
-    EXPECT_STREQ(e.what(), "--sigint_effect wants stop, snapshot, snapshot_stop or none, got 'halt'");
+    EXPECT_STREQ(e.what(),
+                 "--sigint_effect wants stop, snapshot, snapshot_stop or none, got 'halt'");
   }
 }
 

@@ -1,0 +1,55 @@
+// Every layer of activation_ops.h on a GPU, in single precision.
+#include "layers/activation_cuda.h"
+
+#include "core/device/device_cuda.h"
+#include "core/net/layer.h"
+
+namespace doppio {
+namespace {
+
+template <class Op>
+class CudaActivation : public Kernel {
+ public:
+  explicit CudaActivation(const KernelArgs& args)
+      : device_(args.device), reads_(Op::From(*args.spec).reads()), op_(Op::From(*args.spec)) {}
+
+  void Forward(const Pass&) override {
+    const Tensor& x = t_.bottoms[0];
+    LaunchForward(op_, x.data<float>(), t_.tops[0].data<float>(), x.count(), CudaStream(device_));
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    const Tensor& dx = t_.bottom_grads[0];
+    if (!dx) return;
+    const Tensor& dy = t_.top_grads[0];
+    const Tensor& v = reads_ == Reads::kBottom ? t_.bottoms[0]
+                      : reads_ == Reads::kTop  ? t_.tops[0]
+                                               : dy;
+    LaunchBackward(op_, v.data<float>(), dy.data<float>(), dx.data<float>(), dx.count(),
+                   CudaStream(device_));
+  }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaActivation>(args);
+  }
+
+ private:
+  Device* device_;
+  const Reads reads_;
+  const AnyActivation op_;
+};
+
+std::string Declines(const KernelArgs& args) {
+  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
+}
+
+template <class... Ops>
+bool RegisterAll(const std::tuple<Ops...>*) {
+  return (KernelTypes::Get().Add(
+              {Ops::kType, DeviceKind::kCuda, "cuda", 10, &CudaActivation<Ops>::Make, &Declines}) &&
+          ...);
+}
+[[maybe_unused]] const bool registered = RegisterAll(static_cast<AllActivations*>(nullptr));
+
+}  // namespace
+}  // namespace doppio

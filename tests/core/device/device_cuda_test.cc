@@ -1,0 +1,109 @@
+// A build with CUDA: what it has registered, what it says where there is no GPU, and the memory of
+// one.
+#include "core/device/device_cuda.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "core/device/gpus_cuda.h"
+#include "tests/core/device/first_gpu.h"
+
+namespace doppio {
+namespace {
+
+const DeviceBackend& Backend() { return *DeviceBackends::Get().Find("CUDA"); }
+
+std::string MessageOf(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const DeviceError& e) {
+    return e.message();
+  }
+  return "no DeviceError";
+}
+
+void ExpectParts(const std::string& message, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) {
+    EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks " << part;
+  }
+}
+
+TEST(CudaBackend, IsRegistered) { ASSERT_NE(DeviceBackends::Get().Find("CUDA"), nullptr); }
+
+TEST(CudaBackend, SaysWhatToDoWhereThereIsNoGpu) {
+  std::string why;
+  if (FirstGpu(&why) != nullptr) GTEST_SKIP() << "this machine has a GPU";
+  for (const std::string& message :
+       {MessageOf([] { Backend().list(); }), MessageOf([] { Backend().make(0); })}) {
+    ExpectParts(message, {"driver", "leave --gpu out to use the CPU"});
+    EXPECT_EQ(message, why);
+  }
+}
+
+TEST(CudaBackend, NamesTheGpusThatExistWhenAskedForAnother) {
+  std::string why;
+  if (FirstGpu(&why) == nullptr) GTEST_SKIP() << why;
+  ExpectParts(MessageOf([] { Backend().make(1000); }),
+              {"there is no GPU 1000; this machine shows 0 (", Backend().list()[0].name});
+  EXPECT_NE(MessageOf([] { Backend().make(-1); }).find("there is no GPU -1"), std::string::npos);
+}
+
+TEST(CudaBackend, KnowsWhichGpusItsCodeRunsOn) {
+  const std::vector<int> archs = {800, 900};
+  EXPECT_EQ(WhyNoCode(8, 0, archs), "");
+  EXPECT_EQ(WhyNoCode(8, 9, archs), "");
+  EXPECT_EQ(WhyNoCode(9, 0, archs), "");
+  EXPECT_EQ(WhyNoCode(12, 1, archs), "");
+  ExpectParts(WhyNoCode(7, 5, archs),
+              {"compute capability 7.5", "compiled for 8.0, 9.0;", "DOPPIO_CUDA_ARCHS=75"});
+  EXPECT_NE(WhyNoCode(8, 0, {860, 900}), "");
+  ASSERT_FALSE(CompiledArchs().empty());
+  EXPECT_TRUE(std::is_sorted(CompiledArchs().begin(), CompiledArchs().end()));
+  EXPECT_EQ(WhyNoCode(CompiledArchs()[0] / 100, CompiledArchs()[0] % 100 / 10, CompiledArchs()),
+            "");
+}
+
+TEST(CudaDevice, GivesZeroedAlignedMemoryAndTakesItBack) {
+  std::string why;
+  const std::unique_ptr<Device> device = FirstGpu(&why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  for (int64_t bytes : {1, 100, 5000, 3 << 20}) {
+    void* memory = device->Allocate(bytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % 64, 0u);
+    EXPECT_GE(device->bytes_in_use(), bytes);
+    const std::vector<char> ones(static_cast<size_t>(bytes), 1);
+    std::vector<char> read(ones);
+    device->CopyToHost(read.data(), memory, bytes);
+    EXPECT_EQ(read, std::vector<char>(read.size()));
+    device->CopyFromHost(memory, ones.data(), bytes);
+    device->CopyToHost(read.data(), memory, bytes);
+    EXPECT_EQ(read, ones);
+    device->Free(memory);
+    EXPECT_EQ(device->bytes_in_use(), 0);
+    void* again = device->Allocate(bytes);
+    EXPECT_EQ(again, memory);
+    device->CopyToHost(read.data(), again, bytes);
+    EXPECT_EQ(read, std::vector<char>(read.size()));
+    device->Free(again);
+  }
+  EXPECT_EQ(device->peak_bytes(), 4 << 20);
+}
+
+TEST(CudaDevice, SaysHowMuchMemoryIsLeft) {
+  std::string why;
+  const std::unique_ptr<Device> device = FirstGpu(&why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  device->Free(device->Allocate(1 << 20));  // a cache to give back
+  try {
+    device->Allocate(int64_t{1} << 50);
+    FAIL() << "a GPU with a PiB";
+  } catch (const MemoryError& e) {
+    ExpectParts(e.message(),
+                {device->name(), "has no 1073741824 MiB left", "are free", "batch_size"});
+  }
+  device->Free(device->Allocate(1 << 20));  // and it goes on
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,228 @@
+// The CUDA kernels against the CPU's, which other tests compare with numbers by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/base/random.h"
+#include "core/net/layer.h"
+#include "layers/activation_ops.h"
+#include "solvers/apply.h"
+#include "tests/core/device/first_gpu.h"
+
+namespace doppio {
+namespace {
+
+std::vector<float> RandomFloats(int64_t n, uint64_t stream) {
+  const Random random(5, stream);
+  std::vector<float> values;
+  for (int64_t i = 0; i < n; ++i)
+    values.push_back(4 * random.Uniform(0, static_cast<uint64_t>(i)) - 2);
+  return values;
+}
+
+template <class T>
+void ExpectNear(const std::vector<T>& got, const std::vector<T>& want, double tolerance,
+                const std::string& what) {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  for (size_t i = 0; i < got.size(); ++i) {
+    ASSERT_NEAR(got[i], want[i], tolerance * std::max(1.0, std::fabs(static_cast<double>(want[i]))))
+        << what << ", element " << i;
+  }
+}
+
+// Numbers on a device, `offset` elements after the start of a block.
+template <class T>
+class OnDevice {
+ public:
+  OnDevice(Device* device, const std::vector<T>& values, int64_t offset = 0)
+      : device_(device),
+        bytes_(static_cast<int64_t>(values.size() * sizeof(T))),
+        buffer_(device, bytes_ + offset * static_cast<int64_t>(sizeof(T))),
+        data_(static_cast<T*>(buffer_.data()) + offset) {
+    device->CopyFromHost(data_, values.data(), bytes_);
+  }
+  T* data() const { return data_; }
+  std::vector<T> Read() const {
+    std::vector<T> values(static_cast<size_t>(bytes_) / sizeof(T));
+    device_->CopyToHost(values.data(), data_, bytes_);
+    return values;
+  }
+
+ private:
+  Device* device_;
+  int64_t bytes_;
+  Buffer buffer_;
+  T* data_;
+};
+
+struct Passed {
+  std::vector<float> y, dx;
+};
+
+Passed RunLayer(Device* device, const std::string& layer, int64_t n, int64_t offset) {
+  LayerSpec spec;
+  spec.places = ParseText("name: 'a' " + layer, "layer.prototxt", &spec.param);
+  const TensorSpec tensor{Shape{n}, DType::kFloat32, Layout()};
+  const LayerShape shape = LayerTypes::Get().Find(spec.type())->infer(spec, {tensor.shape});
+  KernelArgs args;
+  args.spec = &spec;
+  args.shape = &shape;
+  args.device = device;
+  args.bottoms = {tensor};
+  args.backward = true;
+  args.bottom_gradient = {true};
+  // The last one is the reference on the CPU.
+  const std::unique_ptr<Kernel> kernel =
+      KernelTypes::Get().For(spec.type(), device->kind()).back()->make(args);
+
+  const std::vector<float> nothing(static_cast<size_t>(n), 7);
+  const OnDevice<float> x(device, RandomFloats(n, 1), offset), y(device, nothing, offset);
+  const OnDevice<float> dy(device, RandomFloats(n, 2), offset), dx(device, nothing, offset);
+  KernelTensors t;
+  t.bottoms = {Tensor(tensor, x.data())};
+  t.tops = {Tensor(tensor, y.data())};
+  t.top_grads = {Tensor(tensor, dy.data())};
+  t.bottom_grads = {Tensor(tensor, dx.data())};
+  kernel->Bind(t);
+  kernel->Forward(Pass());
+  if (shape.has_backward) kernel->Backward(Pass(), {});
+  return {y.Read(), dx.Read()};
+}
+
+const char* const kLayers[] = {
+    "type: 'ReLU'",
+    "type: 'ReLU' relu_param { negative_slope: 0.1 }",
+    "type: 'ReLU' relu_param { negative_slope: -0.5 }",
+    "type: 'ELU' elu_param { alpha: 0.7 }",
+    "type: 'ELU' elu_param { alpha: -0.7 }",
+    "type: 'Sigmoid'",
+    "type: 'TanH'",
+    "type: 'Swish' swish_param { beta: 1.5 }",
+    "type: 'AbsVal'",
+    "type: 'Power' power_param { power: 1.5 scale: 0.5 shift: 3 }",
+    "type: 'Power' power_param { power: 2 scale: -0.5 }",
+    "type: 'Power' power_param { power: 0 shift: 2 }",
+    "type: 'Exp' exp_param { base: 2 scale: 0.5 shift: 1 }",
+    "type: 'Log' log_param { base: 10 shift: 3 }",
+    "type: 'BNLL'",
+    "type: 'Clip' clip_param { min: -0.5 max: 1 }",
+    "type: 'Threshold' threshold_param { threshold: 0.25 }",
+};
+
+TEST(CudaActivation, IsRegisteredForEveryActivation) {
+  std::apply(
+      [](auto... op) {
+        for (const char* type : {decltype(op)::kType...}) {
+          const auto kernels = KernelTypes::Get().For(type, DeviceKind::kCuda);
+          ASSERT_EQ(kernels.size(), 1u) << type;
+          EXPECT_EQ(kernels[0]->engine, "cuda");
+          KernelArgs args;
+          EXPECT_EQ(kernels[0]->declines(args), "");
+          args.dtype = DType::kFloat64;
+          EXPECT_EQ(kernels[0]->declines(args), "it has no float64");
+        }
+      },
+      AllActivations(Relu(0), Elu(1, 1), Sigmoid(), TanH(), Swish(1), AbsVal(), Power(1, 1, 0),
+                     Exp(1, 1), Log(1, 0, 1), Bnll(), Clip(0, 1), Threshold(0)));
+}
+
+TEST(CudaActivation, AgreesWithTheCpu) {
+  std::string why;
+  const std::unique_ptr<Device> gpu = FirstGpu(&why), cpu = MakeCpuDevice();
+  if (gpu == nullptr) GTEST_SKIP() << why;
+  for (const char* layer : kLayers) {
+    for (int64_t n : {1, 3, 1030, 100003}) {
+      for (int64_t offset : {0, 1}) {
+        const Passed want = RunLayer(cpu.get(), layer, n, offset);
+        const Passed got = RunLayer(gpu.get(), layer, n, offset);
+        const std::string what = layer + std::string(", ") + std::to_string(n) + " elements";
+        ExpectNear(got.y, want.y, 1e-5, what + ", top");
+        ExpectNear(got.dx, want.dx, 1e-5, what + ", bottom gradient");
+      }
+    }
+  }
+}
+
+// Parameters of uneven sizes, one across two chunks, one at an odd place, one without a gradient.
+std::vector<UpdateSlice> Slices() {
+  return {{0, 1, 1, 1, true},
+          {64, 69, 2, 0, true},
+          {128, 10135, 1, 1, true},
+          {10241, 10300, 0, 0.5f, true},
+          {10304, 14400, 1, 2, false}};
+}
+
+template <class T>
+struct Updated {
+  std::vector<T> values, h0, h1;
+  double sum_squares = 0, same_again = 0;
+};
+
+template <class T>
+Updated<T> RunUpdate(Device* device, size_t rule, bool l1) {
+  const int64_t n = 14464;
+  auto random = [n](uint64_t stream) {
+    const std::vector<float> floats = RandomFloats(n, stream);
+    return std::vector<T>(floats.begin(), floats.end());
+  };
+  const OnDevice<T> values(device, random(1)), grads(device, random(2));
+  const OnDevice<T> h0(device, std::vector<T>(n)), h1(device, std::vector<T>(n));
+  UpdateArenas arenas;
+  arenas.dtype = sizeof(T) == 8 ? DType::kFloat64 : DType::kFloat32;
+  arenas.size = n;
+  arenas.values = values.data();
+  arenas.grads = grads.data();
+  arenas.history[0] = h0.data();
+  VisitRule(rule, [&](auto r) {
+    if (decltype(r)::kSlots > 1) arenas.history[1] = h1.data();
+  });
+  arenas.slices = Slices();
+  const std::unique_ptr<UpdatePass> pass =
+      (*UpdatePasses::Get().Find(Name(device->kind())))(device, arenas, rule);
+  UpdateNumbers numbers;
+  numbers.rate = 0.1;
+  numbers.decay = 0.01;
+  numbers.scale = 0.5;
+  numbers.l1 = l1;
+  numbers.rule.momentum = 0.9;
+  numbers.rule.momentum2 = 0.99;
+  numbers.rule.delta = 1e-3;
+  numbers.rule.rms_decay = 0.95;
+  Updated<T> result;
+  result.sum_squares = pass->SumSquares();
+  result.same_again = pass->SumSquares();
+  for (int i = 0; i < 3; ++i) pass->Run(numbers);
+  result.values = values.Read();
+  result.h0 = h0.Read();
+  result.h1 = h1.Read();
+  return result;
+}
+
+template <class T>
+void ExpectUpdatesAgree(Device* cpu, Device* gpu, double tolerance) {
+  for (size_t rule = 0; rule < std::tuple_size_v<Rules>; ++rule) {
+    for (bool l1 : {false, true}) {
+      std::string what;
+      VisitRule(rule, [&](auto r) { what = decltype(r)::kName; });
+      const Updated<T> want = RunUpdate<T>(cpu, rule, l1), got = RunUpdate<T>(gpu, rule, l1);
+      ExpectNear(got.values, want.values, tolerance, what + ", values");
+      ExpectNear(got.h0, want.h0, tolerance, what + ", first history");
+      ExpectNear(got.h1, want.h1, tolerance, what + ", second history");
+      EXPECT_NEAR(got.sum_squares, want.sum_squares, 1e-12 * want.sum_squares);
+      EXPECT_EQ(got.sum_squares, got.same_again) << "the order of the sum changed";
+    }
+  }
+}
+
+TEST(CudaUpdate, IsRegistered) { EXPECT_NE(UpdatePasses::Get().Find("CUDA"), nullptr); }
+
+TEST(CudaUpdate, AgreesWithTheCpuForEveryRule) {
+  std::string why;
+  const std::unique_ptr<Device> gpu = FirstGpu(&why), cpu = MakeCpuDevice();
+  if (gpu == nullptr) GTEST_SKIP() << why;
+  ExpectUpdatesAgree<float>(cpu.get(), gpu.get(), 2e-5);
+  ExpectUpdatesAgree<double>(cpu.get(), gpu.get(), 1e-12);
+}
+
+}  // namespace
+}  // namespace doppio
