@@ -180,9 +180,9 @@ class DnnlConvolution : public Kernel {
       params_.primitive = dnnl::convolution_backward_weights(desc);
       params_.scratchpad = desc.scratchpad_desc();
       params_.offset = scratch.Take(params_.scratchpad);
-      weight_gradient_ = GradientWriter(kept, desc.diff_weights_desc(), &scratch);
+      weight_gradient_ = GradientWriter(args, 0, kept, desc.diff_weights_desc(), &scratch);
       const memory::desc bias = PlainDesc(Shape{g_.out_channels});
-      if (g_.bias) bias_gradient_ = GradientWriter(bias, bias, &scratch);
+      if (g_.bias) bias_gradient_ = GradientWriter(args, 1, bias, bias, &scratch);
       needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
     }
     if (chooser.backward_data()) {

@@ -242,8 +242,8 @@ class DnnlInnerProduct : public Kernel {
       params_.primitive = dnnl::inner_product_backward_weights(desc);
       params_.scratchpad = desc.scratchpad_desc();
       params_.offset = scratch.Take(params_.scratchpad);
-      weight_gradient_ = GradientWriter(kept, desc.diff_weights_desc(), &scratch);
-      if (bias_) bias_gradient_ = GradientWriter(bias, bias, &scratch);
+      weight_gradient_ = GradientWriter(args, 0, kept, desc.diff_weights_desc(), &scratch);
+      if (bias_) bias_gradient_ = GradientWriter(args, 1, bias, bias, &scratch);
       needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
     }
     if (args.bottom_gradient.empty() || args.bottom_gradient[0]) {

@@ -8,7 +8,8 @@
 namespace doppio {
 namespace {
 
-// Chunks are of one size whatever the number of threads, so sums and vector remainders never depend on it.
+// Chunks are of one size whatever the number of threads, so sums and vector remainders never depend
+// on it.
 constexpr int64_t kChunk = 1 << 15;
 
 template <class T>
@@ -36,7 +37,9 @@ void UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T
 class CpuUpdatePass : public UpdatePass {
  public:
   CpuUpdatePass(UpdateArenas arenas, size_t rule)
-      : a_(std::move(arenas)), rule_(rule), sums_(static_cast<size_t>((a_.size + kChunk - 1) / kChunk)) {}
+      : a_(std::move(arenas)),
+        rule_(rule),
+        sums_(static_cast<size_t>((a_.size + kChunk - 1) / kChunk)) {}
 
   double SumSquares() override {
     return DispatchFloat(a_.dtype, [this](auto type) {

@@ -1,5 +1,6 @@
-// One pass over the arenas of values, gradients and history: what a device must offer so that parameters on it can be
-// updated. The CPU's is apply.cc; other devices register theirs where they are linked in.
+// One pass over the arenas of values, gradients and history: what a device must offer so that
+// parameters on it can be updated. The CPU's is apply.cc; other devices register theirs where they
+// are linked in.
 #ifndef DOPPIO_SOLVERS_APPLY_H_
 #define DOPPIO_SOLVERS_APPLY_H_
 
@@ -49,7 +50,8 @@ class UpdatePass {
 };
 
 // Made once per run; `rule` indexes Rules.
-using MakeUpdatePass = std::unique_ptr<UpdatePass> (*)(Device* device, UpdateArenas arenas, size_t rule);
+using MakeUpdatePass = std::unique_ptr<UpdatePass> (*)(Device* device, UpdateArenas arenas,
+                                                       size_t rule);
 using UpdatePasses = Registry<MakeUpdatePass>;  // by Name(DeviceKind)
 
 }  // namespace doppio

@@ -22,8 +22,8 @@ struct LrPolicyRow {
   const char* name;
   std::vector<const char*> needs;  // fields besides base_lr
   double (*rate)(const LrInput&);
-  int (*step)(const LrInput&);     // the step after `in.step`; null: none
-  bool announce;                   // log each step
+  int (*step)(const LrInput&);  // the step after `in.step`; null: none
+  bool announce;                // log each step
 };
 
 namespace {
@@ -97,14 +97,15 @@ std::vector<std::string> LrPolicyNames() {
 LrPolicy::LrPolicy(const SolverParameter& param, const FieldPlaces& places, int64_t max_iter)
     : param_(param), row_(FindRow(param, places)), max_iter_(max_iter) {
   ErrorCollector errors;
-  if (!param.has_base_lr()) errors.Add(places.At(), "base_lr is missing; give the learning rate to start with");
+  if (!param.has_base_lr())
+    errors.Add(places.At(), "base_lr is missing; give the learning rate to start with");
   for (const char* field : row_->needs) {
     if (!IsSet(param, field)) {
-      errors.Add(places.At("lr_policy"),
-                 std::string("lr_policy '") + row_->name + "' needs " + field + ", which is not set");
+      errors.Add(places.At("lr_policy"), std::string("lr_policy '") + row_->name + "' needs " +
+                                             field + ", which is not set");
     } else if (field == std::string("stepsize") && param.stepsize() <= 0) {
-      errors.Add(places.At("stepsize"),
-                 "stepsize is " + std::to_string(param.stepsize()) + "; give the iterations between two steps, at least 1");
+      errors.Add(places.At("stepsize"), "stepsize is " + std::to_string(param.stepsize()) +
+                                            "; give the iterations between two steps, at least 1");
     }
   }
   errors.ThrowIfAny();

@@ -1,5 +1,5 @@
-// The learning rate of an iteration: pure functions in a table, one row per policy of Caffe, plus the count of steps
-// taken, which snapshots keep.
+// The learning rate of an iteration: pure functions in a table, one row per policy of Caffe, plus
+// the count of steps taken, which snapshots keep.
 #ifndef DOPPIO_SOLVERS_LR_POLICY_H_
 #define DOPPIO_SOLVERS_LR_POLICY_H_
 
@@ -16,8 +16,8 @@ struct LrPolicyRow;
 
 class LrPolicy {
  public:
-  // Throws UserError for an unknown policy or a field it needs and lacks. `param` outlives the policy; `max_iter` is
-  // the effective one (see Schedule).
+  // Throws UserError for an unknown policy or a field it needs and lacks. `param` outlives the
+  // policy; `max_iter` is the effective one (see Schedule).
   LrPolicy(const SolverParameter& param, const FieldPlaces& places, int64_t max_iter);
 
   // Asked once per iteration, in order: "multistep" takes at most one step a call, as in Caffe.

@@ -1,4 +1,5 @@
-// The numbers a net puts out, one per element of its output blobs, and the log lines that show them in Caffe's words.
+// The numbers a net puts out, one per element of its output blobs, and the log lines that show them
+// in Caffe's words.
 #ifndef DOPPIO_SOLVERS_OUTPUTS_H_
 #define DOPPIO_SOLVERS_OUTPUTS_H_
 
@@ -21,7 +22,8 @@ std::vector<OutputValue> ReadOutputs(const Net& net);
 // "    Test net output #0: loss = 0.26 (* 1 = 0.26 loss)"; `kind` is "Train" or "Test".
 std::string OutputLine(const char* kind, size_t index, const OutputValue& output);
 
-// One line each. A net whose outputs hold thousands of numbers (a blob nobody reads) gets the first ones and a note.
+// One line each. A net whose outputs hold thousands of numbers (a blob nobody reads) gets the first
+// ones and a note.
 void LogOutputs(const char* kind, const std::vector<OutputValue>& outputs);
 
 }  // namespace doppio

@@ -1,7 +1,9 @@
-// The update rules, each written once for CPU and GPU, with Caffe's arithmetic. g is the gradient of one element
-// after clipping, division by iter_size and weight decay; Step returns what is subtracted from the value.
+// The update rules, each written once for CPU and GPU, with Caffe's arithmetic. g is the gradient
+// of one element after clipping, division by iter_size and weight decay; Step returns what is
+// subtracted from the value.
 //
-// To add a rule, write its struct and append it to Rules: updates on both devices, snapshots and resume follow.
+// To add a rule, write its struct and append it to Rules: updates on both devices, snapshots and
+// resume follow.
 #ifndef DOPPIO_SOLVERS_RULES_H_
 #define DOPPIO_SOLVERS_RULES_H_
 
@@ -28,7 +30,8 @@ struct RuleDefaults {
 };
 
 // h <- momentum h + rate g;  w <- w - h.
-// Polyak, "Some methods of speeding up the convergence of iteration methods", 1964; the rate inside h is Caffe's.
+// Polyak, "Some methods of speeding up the convergence of iteration methods", 1964; the rate inside
+// h is Caffe's.
 struct Sgd : RuleDefaults {
   static constexpr const char* kName = "SGD";
   static constexpr int kSlots = 1;
@@ -39,8 +42,9 @@ struct Sgd : RuleDefaults {
 };
 
 // h' = momentum h + rate g;  w <- w - ((1 + momentum) h' - momentum h).
-// Nesterov, "A method of solving a convex programming problem with convergence rate O(1/k^2)", 1983, as in
-// Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013.
+// Nesterov, "A method of solving a convex programming problem with convergence rate O(1/k^2)",
+// 1983, as in Sutskever et al., "On the importance of initialization and momentum in deep
+// learning", ICML 2013.
 struct Nesterov : RuleDefaults {
   static constexpr const char* kName = "Nesterov";
   static constexpr int kSlots = 1;
@@ -53,7 +57,8 @@ struct Nesterov : RuleDefaults {
 };
 
 // h <- h + g^2;  w <- w - rate g / (sqrt(h) + delta).
-// Duchi, Hazan, Singer, "Adaptive Subgradient Methods for Online Learning and Stochastic Optimization", JMLR 2011.
+// Duchi, Hazan, Singer, "Adaptive Subgradient Methods for Online Learning and Stochastic
+// Optimization", JMLR 2011.
 struct AdaGrad : RuleDefaults {
   static constexpr const char* kName = "AdaGrad";
   static constexpr int kSlots = 1;
@@ -80,7 +85,8 @@ struct RmsProp : RuleDefaults {
 
 // h <- momentum h + (1 - momentum) g^2;  d = g sqrt((delta + u) / (delta + h));
 // u <- momentum u + (1 - momentum) d^2;  w <- w - rate d.
-// Zeiler, "ADADELTA: An Adaptive Learning Rate Method", arXiv 1212.5701, 2012; momentum is the paper's rho.
+// Zeiler, "ADADELTA: An Adaptive Learning Rate Method", arXiv 1212.5701, 2012; momentum is the
+// paper's rho.
 struct AdaDelta : RuleDefaults {
   static constexpr const char* kName = "AdaDelta";
   static constexpr int kSlots = 2;
@@ -95,7 +101,8 @@ struct AdaDelta : RuleDefaults {
 
 // m <- momentum m + (1 - momentum) g;  v <- momentum2 v + (1 - momentum2) g^2;
 // w <- w - rate sqrt(1 - momentum2^t) / (1 - momentum^t) m / (sqrt(v) + delta).
-// Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, the efficient form at the end of section 2.
+// Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, the efficient form at the
+// end of section 2.
 struct Adam : RuleDefaults {
   static constexpr const char* kName = "Adam";
   static constexpr int kSlots = 2;

@@ -44,8 +44,10 @@ void RestorePositions(const std::string& prefix, const RunState& state, Net* net
   });
 }
 
-void SeekSources(Net* net, int64_t sample) {
-  ForSources(*net, [&](int, Kernel* kernel) { kernel->Seek(sample); });
+void SeekSources(const std::string& type, Net* net, int64_t sample) {
+  ForSources(*net, [&](int node, Kernel* kernel) {
+    if (type.empty() || net->graph().layer(node).type() == type) kernel->Seek(sample);
+  });
 }
 
 void SkipPasses(Net* net, int64_t passes) {

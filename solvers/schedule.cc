@@ -10,36 +10,40 @@ namespace {
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // What a pair of fields, one in iterations and one in epochs, says in iterations.
-int64_t Iterations(const SolverSpec& solver, const SourceSize& train, const char* field, int64_t iterations,
-                   const char* epoch_field, int64_t epochs, ErrorCollector* errors) {
+int64_t Iterations(const SolverSpec& solver, const SourceSize& train, const char* field,
+                   int64_t iterations, const char* epoch_field, int64_t epochs,
+                   ErrorCollector* errors) {
   if (epochs <= 0) return iterations;
   if (train.samples > 0 && train.batch > 0) {
     return CeilDiv(epochs * train.samples, train.batch * solver.param.iter_size());
   }
-  errors->Add(solver.places.At(epoch_field),
-              std::string(epoch_field) +
-                  " needs train data of known size, which no data layer of the train net has; give " + field +
-                  " instead");
+  errors->Add(
+      solver.places.At(epoch_field),
+      std::string(epoch_field) +
+          " needs train data of known size, which no data layer of the train net has; give " +
+          field + " instead");
   return 0;
 }
 
 // Batches of a test of this net.
-int64_t TestBatches(const SolverSpec& solver, size_t net, const SourceSize& source, ErrorCollector* errors) {
+int64_t TestBatches(const SolverSpec& solver, size_t net, const SourceSize& source,
+                    ErrorCollector* errors) {
   const int64_t given = solver.tests[net].iterations;
   if (given != kWholePass) return given;
   if (source.samples <= 0 || source.batch <= 0) {
-    errors->Add(solver.places.At("test_interval"),
-                "test net #" + std::to_string(net) +
-                    " has no data layer of known size, so there is no whole pass to test; give test_iter");
+    errors->Add(
+        solver.places.At("test_interval"),
+        "test net #" + std::to_string(net) +
+            " has no data layer of known size, so there is no whole pass to test; give test_iter");
     return 0;
   }
   const int64_t batches = CeilDiv(source.samples, source.batch);
   const int64_t twice = batches * source.batch - source.samples;
-  LOG(INFO) << "Test net #" << net << ": no test_iter, so a test is one pass over its " << source.samples
-            << " samples in " << batches << " batches of " << source.batch
+  LOG(INFO) << "Test net #" << net << ": no test_iter, so a test is one pass over its "
+            << source.samples << " samples in " << batches << " batches of " << source.batch
             << (twice == 0 ? ""
-                           : "; the last batch wraps round and counts the first " + std::to_string(twice) +
-                                 " samples twice");
+                           : "; the last batch wraps round and counts the first " +
+                                 std::to_string(twice) + " samples twice");
   return batches;
 }
 
@@ -59,18 +63,22 @@ SourceSize FindSource(const Net& net) {
   return found;
 }
 
-Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train, const std::vector<SourceSize>& tests) {
+Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train,
+                      const std::vector<SourceSize>& tests) {
   const SolverParameter& p = solver.param;
   DOPPIO_CHECK(tests.size() == solver.tests.size(), "a source for each test net");
   ErrorCollector errors;
   if (!p.has_max_iter() && p.max_epoch() == 0) {
-    errors.Add(solver.places.At(), "max_iter is missing; give the iterations to train for (or max_epoch)");
+    errors.Add(solver.places.At(),
+               "max_iter is missing; give the iterations to train for (or max_epoch)");
   }
   Schedule s;
-  s.max_iter = Iterations(solver, train, "max_iter", p.max_iter(), "max_epoch", p.max_epoch(), &errors);
-  s.test_interval =
-      Iterations(solver, train, "test_interval", p.test_interval(), "test_epoch", p.test_epoch(), &errors);
-  s.snapshot = Iterations(solver, train, "snapshot", p.snapshot(), "snapshot_epoch", p.snapshot_epoch(), &errors);
+  s.max_iter =
+      Iterations(solver, train, "max_iter", p.max_iter(), "max_epoch", p.max_epoch(), &errors);
+  s.test_interval = Iterations(solver, train, "test_interval", p.test_interval(), "test_epoch",
+                               p.test_epoch(), &errors);
+  s.snapshot = Iterations(solver, train, "snapshot", p.snapshot(), "snapshot_epoch",
+                          p.snapshot_epoch(), &errors);
   s.iter_size = p.iter_size();
   for (size_t i = 0; i < tests.size(); ++i) {
     s.test_iter.push_back(TestBatches(solver, i, tests[i], &errors));

@@ -1,5 +1,5 @@
-// When a training tests, snapshots and ends, in iterations: what the solver says in iterations or in epochs of the
-// train data, and tests that mean "the whole test set once".
+// When a training tests, snapshots and ends, in iterations: what the solver says in iterations or
+// in epochs of the train data, and tests that mean "the whole test set once".
 #ifndef DOPPIO_SOLVERS_SCHEDULE_H_
 #define DOPPIO_SOLVERS_SCHEDULE_H_
 
@@ -11,7 +11,8 @@
 
 namespace doppio {
 
-// The data source of a net: its first data layer that knows its size, else its first layer without bottoms.
+// The data source of a net: its first data layer that knows its size, else its first layer without
+// bottoms.
 struct SourceSize {
   int64_t samples = 0;  // 0: endless or unknown
   int64_t batch = 0;    // rows of one batch; 0: no source
@@ -20,11 +21,11 @@ SourceSize FindSource(const Net& net);
 
 struct Schedule {
   int64_t max_iter = 0;
-  int64_t test_interval = 0;        // 0: never
-  int64_t snapshot = 0;             // 0: only at the end
+  int64_t test_interval = 0;  // 0: never
+  int64_t snapshot = 0;       // 0: only at the end
   int iter_size = 1;
-  std::vector<int64_t> test_iter;   // batches of a test, one per test net
-  std::vector<bool> whole_test;     // it starts at the first sample, to see each once
+  std::vector<int64_t> test_iter;  // batches of a test, one per test net
+  std::vector<bool> whole_test;    // it starts at the first sample, to see each once
 
   bool TestAt(int64_t iteration) const {
     return test_interval > 0 && !test_iter.empty() && iteration % test_interval == 0;
@@ -32,9 +33,10 @@ struct Schedule {
   bool SnapshotAt(int64_t iteration) const { return snapshot > 0 && iteration % snapshot == 0; }
 };
 
-// Of a solver as LoadSolver checked it; the sources are those of its nets. Throws all mistakes together: epochs or
-// whole passes of data of unknown size, no end.
-Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train, const std::vector<SourceSize>& tests);
+// Of a solver as LoadSolver checked it; the sources are those of its nets. Throws all mistakes
+// together: epochs or whole passes of data of unknown size, no end.
+Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train,
+                      const std::vector<SourceSize>& tests);
 
 }  // namespace doppio
 

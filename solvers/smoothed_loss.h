@@ -1,5 +1,5 @@
-// The mean loss of the last `average_loss` iterations, as log lines show it. Kept in float and summed from the oldest
-// on, so that a resumed run shows the same numbers.
+// The mean loss of the last `average_loss` iterations, as log lines show it. Kept in float and
+// summed from the oldest on, so that a resumed run shows the same numbers.
 #ifndef DOPPIO_SOLVERS_SMOOTHED_LOSS_H_
 #define DOPPIO_SOLVERS_SMOOTHED_LOSS_H_
 

@@ -27,7 +27,8 @@ TrainResult Trainer::Solve() {
 
   while (iter_ < schedule_.max_iter && !stop_) Step();
 
-  if (spec_.param.snapshot_after_train() && !schedule_.SnapshotAt(iter_) && snapshot_iter_ != iter_) Snapshot();
+  if (spec_.param.snapshot_after_train() && !schedule_.SnapshotAt(iter_) && snapshot_iter_ != iter_)
+    Snapshot();
   result_.stopped = stop_;
   if (stop_) {
     LOG(INFO) << "Optimization stopped early.";
@@ -58,7 +59,7 @@ void Trainer::Step() {
 void Trainer::TestAll() {
   RunState before;
   for (size_t i = 0; i < test_nets_.size(); ++i) {
-    if (schedule_.whole_test[i]) SeekSources(test_nets_[i].get(), 0);
+    if (schedule_.whole_test[i]) SeekSources("", test_nets_[i].get(), 0);
     SavePositions(TestPrefix(i), test_nets_[i].get(), &before);
   }
   testing_ = before;
@@ -93,17 +94,21 @@ void Trainer::ApplyUpdate() {
   if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
   update_->Run(rate_, iter_, schedule_.iter_size);
   if (display && update_->clip_scale() != 1) {
-    LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << update_->gradient_norm() << " > "
-              << spec_.param.clip_gradients() << ") by scale factor " << update_->clip_scale();
+    LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << update_->gradient_norm()
+              << " > " << spec_.param.clip_gradients() << ") by scale factor "
+              << update_->clip_scale();
   }
   ++iter_;
 }
 
-bool Trainer::DisplayNow() const { return spec_.param.display() > 0 && iter_ % spec_.param.display() == 0; }
+bool Trainer::DisplayNow() const {
+  return spec_.param.display() > 0 && iter_ % spec_.param.display() == 0;
+}
 
 void Trainer::LogIteration() {
   const double seconds = SecondsSince(display_time_);
-  const double per_second = static_cast<double>(iter_ - display_iter_) / (seconds > 0 ? seconds : 1);
+  const double per_second =
+      static_cast<double>(iter_ - display_iter_) / (seconds > 0 ? seconds : 1);
   LOG(INFO) << "Iteration " << iter_ << " (" << per_second << " iter/s, " << seconds << "s/"
             << spec_.param.display() << " iters), loss = " << smoothed_.value();
   LogOutputs("Train", ReadOutputs(*train_net_));
@@ -115,7 +120,8 @@ void Trainer::LogIteration() {
 void Trainer::Report(double loss, Clock::time_point begun) {
   if (finite_ && !std::isfinite(loss)) {
     LOG(WARNING) << "Iteration " << iter_ - 1 << ": the loss is " << loss
-                 << "; the weights are likely lost from here on. A lower base_lr or clip_gradients often helps.";
+                 << "; the weights are likely lost from here on. A lower base_lr or clip_gradients "
+                    "often helps.";
   }
   finite_ = std::isfinite(loss);
 
@@ -128,7 +134,8 @@ void Trainer::Report(double loss, Clock::time_point begun) {
     progress.smoothed_loss = smoothed_.value();
     progress.rate = rate_;
     const double seconds = SecondsSince(begun);
-    if (seconds > 0) progress.images_per_second = static_cast<double>(batch_ * schedule_.iter_size) / seconds;
+    if (seconds > 0)
+      progress.images_per_second = static_cast<double>(batch_ * schedule_.iter_size) / seconds;
     progress.data_wait_seconds = wait - wait_seconds_;
     options_.on_iteration(progress);
   }

@@ -1,5 +1,5 @@
-// Trains: builds the nets a solver names, runs its iterations, tests, log lines and snapshots exactly as BVLC
-// Caffe's solver does, and stops or resumes anywhere without changing the numbers.
+// Trains: builds the nets a solver names, runs its iterations, tests, log lines and snapshots
+// exactly as BVLC Caffe's solver does, and stops or resumes anywhere without changing the numbers.
 //
 //   Trainer trainer(LoadSolver(...), options);   // every mistake of the user shows here
 //   TrainResult result = trainer.Solve();
@@ -54,9 +54,10 @@ struct TrainerOptions {
   int64_t batch = 0;  // see NetOptions
   int data_threads = 0;
 
-  std::string resume;                // a .solverstate[.h5] to go on from
-  bool restart_data = false;         // on resume, data starts at its first sample, as in Caffe
-  std::vector<std::string> weights;  // files to start from; empty: the solver's `weights`. Not with resume.
+  std::string resume;         // a .solverstate[.h5] to go on from
+  std::string restart_type;   // on resume, sources of this layer type start at their first sample
+  std::vector<std::string>
+      weights;  // files to start from; empty: the solver's `weights`. Not with resume.
 
   std::function<Request()> poll;  // asked once per iteration and per test batch; may be empty
   std::function<void(const Progress&)> on_iteration;
@@ -65,17 +66,17 @@ struct TrainerOptions {
 
 struct TrainResult {
   int64_t iteration = 0;
-  bool stopped = false;      // by a request, before max_iter
+  bool stopped = false;  // by a request, before max_iter
   double smoothed_loss = 0;
-  std::string state_file;    // of the last snapshot this call wrote, or ""
+  std::string state_file;  // of the last snapshot this call wrote, or ""
   std::string model_file;
   std::vector<TestScores> tests;  // of the last round of tests, in the order of the test nets
 };
 
 class Trainer {
  public:
-  // Builds everything (nets, data sources, parameters, history), loads the snapshot or the weights, and checks
-  // that snapshots can be written. Throws what is wrong with the user's files.
+  // Builds everything (nets, data sources, parameters, history), loads the snapshot or the weights,
+  // and checks that snapshots can be written. Throws what is wrong with the user's files.
   Trainer(SolverSpec spec, TrainerOptions options);
   ~Trainer();
 
@@ -129,7 +130,7 @@ class Trainer {
   std::optional<LrPolicy> policy_;
   std::optional<Update> update_;
 
-  int64_t iter_ = 0;   // updates done
+  int64_t iter_ = 0;  // updates done
   int64_t batch_ = 0;
   double rate_ = 0;
   SmoothedLoss smoothed_;

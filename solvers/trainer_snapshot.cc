@@ -7,12 +7,14 @@
 namespace doppio {
 
 RunState Trainer::MakeRunState() {
-  // Tests that are under way start again when the run is resumed, so their data stands where they found it.
+  // Tests that are under way start again when the run is resumed, so their data stands where they
+  // found it.
   RunState state;
   if (testing_) {
     state = *testing_;
   } else {
-    for (size_t i = 0; i < test_nets_.size(); ++i) SavePositions(TestPrefix(i), test_nets_[i].get(), &state);
+    for (size_t i = 0; i < test_nets_.size(); ++i)
+      SavePositions(TestPrefix(i), test_nets_[i].get(), &state);
   }
   SavePositions("", train_net_.get(), &state);
   state.set_seed(seed_);
@@ -53,15 +55,16 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
   for (float loss : run.recent_loss()) smoothed_.Add(loss);
   if (run.has_iter()) {
     RestorePositions("", run, train_net_.get());
-    for (size_t i = 0; i < test_nets_.size(); ++i) RestorePositions(TestPrefix(i), run, test_nets_[i].get());
+    for (size_t i = 0; i < test_nets_.size(); ++i)
+      RestorePositions(TestPrefix(i), run, test_nets_[i].get());
   } else {
     LOG(INFO) << options_.resume << " does not say where its data stood; going on after "
               << iter_ * schedule_.iter_size << " batches";
     SkipPasses(train_net_.get(), iter_ * schedule_.iter_size);
   }
-  if (options_.restart_data) {
-    SeekSources(train_net_.get(), 0);
-    for (const auto& net : test_nets_) SeekSources(net.get(), 0);
+  if (!options_.restart_type.empty()) {
+    SeekSources(options_.restart_type, train_net_.get(), 0);
+    for (const auto& net : test_nets_) SeekSources(options_.restart_type, net.get(), 0);
   }
 }
 

@@ -37,7 +37,8 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 Trainer::Trainer(SolverSpec spec, TrainerOptions options)
     : Trainer(std::move(spec), options, ReadResumed(options.resume)) {}
 
-Trainer::Trainer(SolverSpec spec, TrainerOptions options, const std::optional<SolverSnapshot>& resumed)
+Trainer::Trainer(SolverSpec spec, TrainerOptions options,
+                 const std::optional<SolverSnapshot>& resumed)
     : spec_(std::move(spec)),
       options_(std::move(options)),
       seed_(ChooseSeed(spec_.param, options_, resumed)),
@@ -48,7 +49,8 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options, const std::optional<So
   mistakes.Try([&] { LrPolicy(spec_.param, spec_.places, spec_.param.max_iter()); });
   mistakes.Try([&] { CheckRule(spec_.param, spec_.places); });
   mistakes.ThrowIfAny();
-  if (spec_.param.snapshot() > 0 || spec_.param.snapshot_epoch() > 0 || spec_.param.snapshot_after_train()) {
+  if (spec_.param.snapshot() > 0 || spec_.param.snapshot_epoch() > 0 ||
+      spec_.param.snapshot_after_train()) {
     CheckWritable(spec_.param.snapshot_prefix());
   }
 
@@ -92,6 +94,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   plan.device = options_.device;
   plan.dtype = options_.dtype;
   plan.backward = train;
+  plan.accumulate = schedule_.iter_size > 1;
   plan.engine = options_.engine;
   plan.keep_all = spec.debug_info;
   return std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);

@@ -23,20 +23,23 @@ size_t FindRule(const SolverParameter& param, const FieldPlaces& places) {
   if (it != names.end()) return static_cast<size_t>(it - names.begin());
   std::string known;
   for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
-  throw UserError(places.At("type"), "unknown solver type '" + name + "'" + DidYouMean(name, names) + "; known: " + known);
+  throw UserError(places.At("type"), "unknown solver type '" + name + "'" +
+                                         DidYouMean(name, names) + "; known: " + known);
 }
 
-void CheckFields(const SolverParameter& param, const FieldPlaces& places, size_t index, ErrorCollector* errors) {
+void CheckFields(const SolverParameter& param, const FieldPlaces& places, size_t index,
+                 ErrorCollector* errors) {
   const std::string rule = RuleNames()[index];
   bool momentum_allowed = true;
   VisitRule(index, [&](auto r) { momentum_allowed = decltype(r)::kMomentum; });
   if (!momentum_allowed && param.momentum() != 0) {
-    errors->Add(places.At("momentum"), rule + " has no momentum, but momentum is " + Text(param.momentum()) +
-                                           "; remove it or set it to 0");
+    errors->Add(places.At("momentum"), rule + " has no momentum, but momentum is " +
+                                           Text(param.momentum()) + "; remove it or set it to 0");
   }
   auto in_zero_one = [&](const char* field, float value) {
     if (!(value >= 0 && value < 1)) {
-      errors->Add(places.At(field), std::string(field) + " is " + Text(value) + "; it must be at least 0 and below 1");
+      errors->Add(places.At(field), std::string(field) + " is " + Text(value) +
+                                        "; it must be at least 0 and below 1");
     }
   };
   if (rule == RmsProp::kName) in_zero_one("rms_decay", param.rms_decay());
@@ -58,8 +61,8 @@ std::vector<UpdateSlice> SlicesOf(const ParamStore& store) {
   std::vector<UpdateSlice> slices;
   for (int i : store.learnable()) {
     const Param& p = store.params()[static_cast<size_t>(i)];
-    slices.push_back({p.offset, p.offset + p.value.stored(), p.trainable ? p.lr_mult : 0.0f, p.decay_mult,
-                      p.gradient});
+    slices.push_back({p.offset, p.offset + p.value.stored(), p.trainable ? p.lr_mult : 0.0f,
+                      p.decay_mult, p.gradient});
   }
   std::sort(slices.begin(), slices.end(),
             [](const UpdateSlice& a, const UpdateSlice& b) { return a.begin < b.begin; });
@@ -69,7 +72,8 @@ std::vector<UpdateSlice> SlicesOf(const ParamStore& store) {
 }  // namespace
 
 std::vector<std::string> RuleNames() {
-  return std::apply([](auto... rule) { return std::vector<std::string>{decltype(rule)::kName...}; }, Rules());
+  return std::apply([](auto... rule) { return std::vector<std::string>{decltype(rule)::kName...}; },
+                    Rules());
 }
 
 void CheckRule(const SolverParameter& param, const FieldPlaces& places) {
@@ -150,9 +154,10 @@ void Update::ImportHistory(const std::vector<PlainBlob>& blobs, const std::strin
   const std::vector<int>& learnable = params_->learnable();
   const size_t wanted = history_.size() * learnable.size();
   if (blobs.size() != wanted) {
-    throw FileError(file + " holds " + std::to_string(blobs.size()) + " history blobs, but " + rule_name_ +
-                    " keeps " + std::to_string(wanted) + " for the " + std::to_string(learnable.size()) +
-                    " parameters of this net; go on with the net and the solver type it was written with");
+    throw FileError(
+        file + " holds " + std::to_string(blobs.size()) + " history blobs, but " + rule_name_ +
+        " keeps " + std::to_string(wanted) + " for the " + std::to_string(learnable.size()) +
+        " parameters of this net; go on with the net and the solver type it was written with");
   }
   // All are checked before any is written. Old files have other shapes of the same size.
   for (const bool write : {false, true}) {

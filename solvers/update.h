@@ -1,5 +1,5 @@
-// The update of all learnable parameters of a run: the rule a solver names, its history beside the parameters' arenas,
-// and one pass over them per iteration.
+// The update of all learnable parameters of a run: the rule a solver names, its history beside the
+// parameters' arenas, and one pass over them per iteration.
 #ifndef DOPPIO_SOLVERS_UPDATE_H_
 #define DOPPIO_SOLVERS_UPDATE_H_
 
@@ -18,12 +18,12 @@ namespace doppio {
 
 class Update {
  public:
-  // After the store's Allocate; `params` outlives the update. `param` as LoadSolver returns it. Throws all mistakes in
-  // its fields together.
+  // After the store's Allocate; `params` outlives the update. `param` as LoadSolver returns it.
+  // Throws all mistakes in its fields together.
   Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params);
 
-  // Updates with the gradients that lie in the store, which are sums over iter_size passes: clip, divide by
-  // iter_size, decay, rule, write. `iteration` counts updates from 0.
+  // Updates with the gradients that lie in the store, which are sums over iter_size passes: clip,
+  // divide by iter_size, decay, rule, write. `iteration` counts updates from 0.
   void Run(double rate, int64_t iteration, int iter_size);
 
   const std::string& rule() const { return rule_name_; }
@@ -52,7 +52,8 @@ class Update {
 };
 
 std::vector<std::string> RuleNames();
-// What Update's constructor checks first: the rule's name and the fields it uses. Throws all mistakes together.
+// What Update's constructor checks first: the rule's name and the fields it uses. Throws all
+// mistakes together.
 void CheckRule(const SolverParameter& param, const FieldPlaces& places);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// What one update does to one element, in Caffe's order: clip and divide by iter_size, weight decay, rule, write.
-// The CPU pass (apply.cc) and the GPU pass run this same function.
+// What one update does to one element, in Caffe's order: clip and divide by iter_size, weight
+// decay, rule, write. The CPU pass (apply.cc) and the GPU pass run this same function.
 #ifndef DOPPIO_SOLVERS_UPDATE_ELEMENT_H_
 #define DOPPIO_SOLVERS_UPDATE_ELEMENT_H_
 
@@ -15,11 +15,11 @@ struct UpdateScalars {
   bool l1 = false;  // weight decay by the sign of the value instead of the value
 };
 
-// `rate` and `decay` have the parameter's multipliers in them. Zero value, gradient and history stay zero, so the
-// padding of opaque layouts may be passed over like any element.
+// `rate` and `decay` have the parameter's multipliers in them. Zero value, gradient and history
+// stay zero, so the padding of opaque layouts may be passed over like any element.
 template <class Rule, class T>
-DOPPIO_HD inline void UpdateElement(const UpdateScalars<T>& s, T rate, T decay, T gradient, T* value,
-                                    T* history) {
+DOPPIO_HD inline void UpdateElement(const UpdateScalars<T>& s, T rate, T decay, T gradient,
+                                    T* value, T* history) {
   const T w = *value;
   const T pull = s.l1 ? T((w > T(0)) - (w < T(0))) : w;
   const T g = gradient * s.scale + decay * pull;

@@ -80,14 +80,15 @@ std::string ProgressText(const Progress& progress, double images_per_second,
   parts.push_back("lr " + Short(progress.rate));
   parts.push_back("data wait " + Fixed(100 * data_wait_share, 0) + " %");
   const size_t width = static_cast<size_t>(std::max(20, terminal.columns - 1));
-  std::string text;
+  // As wide for every iteration, so that nothing jumps.
+  const int bar = terminal.columns < 70 ? 0 : terminal.columns < 110 ? 12 : 30;
+  std::string text = bar > 0 ? Bar(share, bar, terminal.utf8) : "";
   for (const std::string& part : parts) {
-    if (DisplayWidth(text) + 2 + DisplayWidth(part) > width) break;
-    text += (text.empty() ? "" : "  ") + part;
+    const std::string gap = text.empty() ? "" : &part == &parts[0] ? " " : "  ";
+    if (DisplayWidth(text) + gap.size() + DisplayWidth(part) > width) break;
+    text += gap + part;
   }
-  const size_t left = width - std::min(width, DisplayWidth(text));
-  if (left < 10) return text;
-  return Bar(share, static_cast<int>(std::min<size_t>(left - 3, 30)), terminal.utf8) + " " + text;
+  return text;
 }
 
 void ProgressLine::Iteration(const Progress& progress) {

@@ -100,6 +100,7 @@ class Timer {
     options.device = device;
     options.engine = FLAGS_engine;
     options.backward = graph.spec.options.phase == TRAIN;
+    options.accumulate = false;
     net_ = std::make_unique<Net>(std::move(graph), options, &params_);
     if (!FLAGS_weights.empty()) LoadWeightFiles(FLAGS_weights, net_.get());
     if (options.backward) update_ = std::make_unique<Update>(PeerSolver(), FieldPlaces(), &params_);

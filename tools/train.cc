@@ -116,6 +116,8 @@ TrainerOptions OptionsOf(const SolverSpec& solver, Device* device) {
   options.batch = net.batch;
   options.data_threads = net.data_threads;
   options.resume = SnapshotFromFlags(solver.param);
+  // Caffe's flag keeps Caffe's habit for HDF5 rows; --resume goes on where the run stopped.
+  if (!FLAGS_snapshot.empty()) options.restart_type = "HDF5Data";
   if (options.resume.empty()) options.weights = SplitList(FLAGS_weights);
   return options;
 }
@@ -156,7 +158,7 @@ std::string ResumeCommand(const CommandLine& line, const std::string& state) {
       ++i;  // its value
     }
   }
-  return command + " --snapshot=" + Quoted(state);
+  return command + " --resume=" + Quoted(state);
 }
 
 nlohmann::json Number(double value) {

@@ -98,6 +98,7 @@ struct KernelArgs {
   bool backward = false;                    // whether Backward will be called
   std::vector<bool> bottom_gradient;        // which bottoms need a gradient
   std::vector<bool> param_gradient;         // which parameters need one
+  std::vector<bool> param_may_add;          // whether Backward may be told to add to it
 };
 
 // What a kernel asks of the plan. Defaults: everything plain, no extra memory.

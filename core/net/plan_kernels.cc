@@ -110,6 +110,8 @@ class Chooser {
       const size_t store = StoreIndex(p);
       args.param_layouts.push_back(params_.params()[store].value.layout);
       args.param_placed.push_back(layout_decided_[store]);
+      args.param_may_add.push_back(draft_.options.accumulate ||
+                                   graph_.params[static_cast<size_t>(p)].uses > 1);
     }
     return args;
   }
@@ -155,7 +157,10 @@ class Chooser {
     const KernelNeeds& needs = plan_.kernels[static_cast<size_t>(n)]->needs();
     for (size_t i = 0; i < node.params.size(); ++i) {
       const size_t store = StoreIndex(node.params[i]);
-      if (layout_decided_[store]) continue;
+      if (layout_decided_[store]) {
+        CheckReadable(n, i, args.param_layouts[i], At(needs.params, i));
+        continue;
+      }
       params_.SetLayout(static_cast<int>(store), At(needs.params, i));
       layout_decided_[store] = true;
     }
@@ -184,6 +189,15 @@ class Chooser {
       item.top_specs.push_back(spec);
     }
     AddItem(std::move(item));
+  }
+
+  // A kernel that can read a parameter where another one has put it says so by asking for that layout.
+  void CheckReadable(int n, size_t i, const Layout& there, const Layout& wanted) {
+    if (there == wanted) return;
+    const LayerSpec& spec = graph_.layer(n);
+    throw spec.Mistake("param", "its parameter " + std::to_string(i) +
+                                    " is shared with a layer that keeps it in another memory layout; "
+                                    "run with --engine=reference");
   }
 
   // Outputs are read by people: plain, and there until the iteration ends.

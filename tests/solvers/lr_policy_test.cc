@@ -17,7 +17,8 @@ void ExpectRates(const std::string& text, int64_t max_iter, const std::vector<do
   const SolverParameter param = Parse(text);
   LrPolicy policy(param, FieldPlaces(), max_iter);
   for (size_t i = 0; i < rates.size(); ++i) {
-    EXPECT_NEAR(policy.Rate(static_cast<int64_t>(i)), rates[i], 1e-6) << text << " at iteration " << i;
+    EXPECT_NEAR(policy.Rate(static_cast<int64_t>(i)), rates[i], 1e-6)
+        << text << " at iteration " << i;
   }
 }
 
@@ -32,7 +33,9 @@ std::string Mistake(const std::string& text) {
   return "accepted";
 }
 
-TEST(LrPolicy, FixedStaysAtBaseLr) { ExpectRates("base_lr: 0.25 lr_policy: 'fixed'", 9, {0.25, 0.25, 0.25}); }
+TEST(LrPolicy, FixedStaysAtBaseLr) {
+  ExpectRates("base_lr: 0.25 lr_policy: 'fixed'", 9, {0.25, 0.25, 0.25});
+}
 
 TEST(LrPolicy, StepMultipliesByGammaEveryStepsizeIterations) {
   ExpectRates("base_lr: 1 lr_policy: 'step' gamma: 0.5 stepsize: 2", 9, {1, 1, 0.5, 0.5, 0.25});
@@ -53,12 +56,13 @@ TEST(LrPolicy, PolyReachesZeroAtMaxIter) {
 
 TEST(LrPolicy, SigmoidIsHalfwayAtStepsize) {
   // exp(-gamma) = 1/3.
-  ExpectRates("base_lr: 1 lr_policy: 'sigmoid' gamma: 1.0986123 stepsize: 1", 9, {0.25, 0.5, 0.75, 0.9});
+  ExpectRates("base_lr: 1 lr_policy: 'sigmoid' gamma: 1.0986123 stepsize: 1", 9,
+              {0.25, 0.5, 0.75, 0.9});
 }
 
 TEST(LrPolicy, MultistepTakesOneStepPerIterationAtMost) {
-  ExpectRates("base_lr: 1 lr_policy: 'multistep' gamma: 0.5 stepvalue: 1 stepvalue: 1 stepvalue: 4", 9,
-              {1, 0.5, 0.25, 0.25, 0.125, 0.125});
+  ExpectRates("base_lr: 1 lr_policy: 'multistep' gamma: 0.5 stepvalue: 1 stepvalue: 1 stepvalue: 4",
+              9, {1, 0.5, 0.25, 0.25, 0.125, 0.125});
 }
 
 TEST(LrPolicy, MultistepGoesOnFromTheStepOfASnapshot) {
@@ -81,16 +85,20 @@ TEST(LrPolicy, StepCountsItsStepsForSnapshots) {
 TEST(LrPolicy, NamesTheNearestPolicy) {
   const std::string text = Mistake("base_lr: 1\nlr_policy: 'multistp'");
   EXPECT_NE(text.find("solver.prototxt:2:"), std::string::npos) << text;
-  EXPECT_NE(text.find("unknown lr_policy 'multistp'; did you mean 'multistep'?"), std::string::npos) << text;
+  EXPECT_NE(text.find("unknown lr_policy 'multistp'; did you mean 'multistep'?"), std::string::npos)
+      << text;
 }
 
 TEST(LrPolicy, SaysWhichFieldsAreMissing) {
-  EXPECT_NE(Mistake("base_lr: 1 lr_policy: 'step' stepsize: 3").find("lr_policy 'step' needs gamma"),
-            std::string::npos);
-  EXPECT_NE(Mistake("base_lr: 1 lr_policy: 'step' gamma: 0.1 stepsize: 0").find("stepsize is 0; give"),
-            std::string::npos);
+  EXPECT_NE(
+      Mistake("base_lr: 1 lr_policy: 'step' stepsize: 3").find("lr_policy 'step' needs gamma"),
+      std::string::npos);
+  EXPECT_NE(
+      Mistake("base_lr: 1 lr_policy: 'step' gamma: 0.1 stepsize: 0").find("stepsize is 0; give"),
+      std::string::npos);
   EXPECT_NE(Mistake("lr_policy: 'fixed'").find("base_lr is missing"), std::string::npos);
-  EXPECT_NE(Mistake("base_lr: 1").find("lr_policy is missing; give one of fixed, step"), std::string::npos);
+  EXPECT_NE(Mistake("base_lr: 1").find("lr_policy is missing; give one of fixed, step"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ class ParamStoreCase {
     const std::vector<int> indices = store_.Resolve(graph);
     // Backward finishes the last layer first.
     store_.Allocate(true, std::vector<int>(indices.rbegin(), indices.rend()));
-    for (size_t i = 0; i < cases.size(); ++i) store_.param(static_cast<int>(i)).gradient = cases[i].gradient;
+    for (size_t i = 0; i < cases.size(); ++i)
+      store_.param(static_cast<int>(i)).gradient = cases[i].gradient;
   }
 
   ParamStore& store() { return store_; }
@@ -57,8 +58,9 @@ class ParamStoreCase {
 
   double Value(int param, int64_t element = 0) {
     const Tensor& value = store_.param(param).value;
-    return DispatchFloat(value.dtype,
-                         [&](auto type) { return static_cast<double>(value.data<decltype(type)>()[element]); });
+    return DispatchFloat(value.dtype, [&](auto type) {
+      return static_cast<double>(value.data<decltype(type)>()[element]);
+    });
   }
 
  private:

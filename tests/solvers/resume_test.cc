@@ -22,15 +22,18 @@ std::string RandomNet() {
 
 // Stopped at the `stop_poll`-th poll: each test asks twice, each iteration once.
 void ExpectSameBytes(const std::string& rule, int stop_poll, int64_t stop_iteration) {
-  const std::string solver = rule +
-                             " base_lr: 0.05 lr_policy: 'multistep' gamma: 0.5 stepvalue: 2 stepvalue: 5 max_iter: 8"
-                             " iter_size: 2 weight_decay: 0.01 clip_gradients: 1 average_loss: 3 display: 1"
-                             " test_iter: 2 test_interval: 2";
+  const std::string solver =
+      rule +
+      " base_lr: 0.05 lr_policy: 'multistep' gamma: 0.5 stepvalue: 2 stepvalue: 5 max_iter: 8"
+      " iter_size: 2 weight_decay: 0.01 clip_gradients: 1 average_loss: 3 display: 1"
+      " test_iter: 2 test_interval: 2";
   TrainerCase whole(RandomNet(), solver), parts(RandomNet(), solver);
   whole.Make()->Solve();
 
   TrainerOptions first;
-  first.poll = [stop_poll, polls = 0]() mutable { return ++polls == stop_poll ? Request::kStop : Request::kNone; };
+  first.poll = [stop_poll, polls = 0]() mutable {
+    return ++polls == stop_poll ? Request::kStop : Request::kNone;
+  };
   const TrainResult stopped = parts.Make(first)->Solve();
   ASSERT_TRUE(stopped.stopped);
   ASSERT_EQ(stopped.iteration, stop_iteration);
@@ -50,8 +53,73 @@ TEST(Resume, EqualsTheUninterruptedRun) {
 
 TEST(Resume, RepeatsATestThatWasInterrupted) { ExpectSameBytes("type: 'SGD'", 6, 2); }
 
+// Two epochs of 50 shuffled and mirrored digits in batches of 8: 13 iterations; tests are whole
+// passes over 20.
+const char* DigitsNet() {
+  return R"(name: "digits"
+    layer { name: "data" type: "Data" top: "x" top: "label" include { phase: TRAIN }
+            transform_param { mirror: true scale: 0.00390625 }
+            data_param { backend: DIGITS size: 50 batch_size: 8 shuffle: true } }
+    layer { name: "data" type: "Data" top: "x" top: "label" include { phase: TEST }
+            transform_param { scale: 0.00390625 } data_param { backend: DIGITS size: 20 batch_size: 8 } }
+    layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip"
+            inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" })";
+}
+
+// Losses of the iterations of one Solve.
+std::vector<double> Losses(TrainerCase* c, TrainerOptions options, TrainResult* result) {
+  std::vector<double> losses;
+  options.on_iteration = [&](const Progress& p) { losses.push_back(p.loss); };
+  *result = c->Make(options)->Solve();
+  return losses;
+}
+
+constexpr const char* kEpochs =
+    "base_lr: 0.1 lr_policy: 'fixed' momentum: 0.9 max_epoch: 2 test_epoch: 1 snapshot: 5";
+
+TEST(Resume, GoesOnWhereTheDataStood) {
+  TrainerCase c(DigitsNet(), kEpochs);
+  TrainResult whole, resumed;
+  const std::vector<double> all = Losses(&c, {}, &whole);
+  const std::string model = ReadFile(whole.model_file);
+  ASSERT_EQ(whole.iteration, 13);
+  TrainerOptions options;
+  options.resume = c.State(5);
+  const std::vector<double> rest = Losses(&c, options, &resumed);
+  EXPECT_EQ(rest, std::vector<double>(all.begin() + 5, all.end()));
+  EXPECT_EQ(ReadFile(resumed.model_file), model);
+  ASSERT_EQ(resumed.tests.size(), 1u);
+  EXPECT_EQ(resumed.tests[0].batches, 3);
+}
+
+TEST(Resume, CountsBatchesWhenTheStateIsCaffes) {
+  TrainerCase c(DigitsNet(), kEpochs);
+  TrainResult whole, resumed;
+  const std::vector<double> all = Losses(&c, {}, &whole);
+  SolverState state;
+  ASSERT_TRUE(state.ParseFromString(ReadFile(c.State(5))));
+  state.clear_run_state();
+  WriteFileAtomically(c.State(5), state.SerializeAsString());
+  TrainerOptions options;
+  options.resume = c.State(5);
+  EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin() + 5, all.end()));
+}
+
+TEST(Resume, StartsTheDataAnewWhenTold) {
+  // Without learning, a loss tells which batch it is of.
+  TrainerCase c(DigitsNet(), "base_lr: 0 lr_policy: 'fixed' max_iter: 4 snapshot: 2");
+  TrainResult whole, resumed;
+  const std::vector<double> all = Losses(&c, {}, &whole);
+  TrainerOptions options;
+  options.resume = c.State(2);
+  options.restart_type = "Data";
+  EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin(), all.begin() + 2));
+}
+
 TEST(Resume, ShowsTheLossesOfTheUninterruptedRun) {
-  const std::string solver = "base_lr: 0.5 lr_policy: 'fixed' max_iter: 4 average_loss: 3 display: 1";
+  const std::string solver =
+      "base_lr: 0.5 lr_policy: 'fixed' max_iter: 4 average_loss: 3 display: 1";
   TrainerCase c(SquareNet(), solver);
   std::vector<double> whole, parts;
   TrainerOptions options;
@@ -89,7 +157,8 @@ TEST(Resume, RefusesTheStateOfAnotherRule) {
     c.Make(options, "type: 'Adam'");
     FAIL() << "accepted";
   } catch (const FileError& e) {
-    EXPECT_NE(std::string(e.what()).find("history blobs, but Adam keeps 2"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("history blobs, but Adam keeps 2"), std::string::npos)
+        << e.what();
   }
 }
 

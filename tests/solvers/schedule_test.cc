@@ -6,8 +6,8 @@ namespace doppio {
 namespace {
 
 // `iterations` as LoadSolver takes them from test_iter.
-Schedule Make(const std::string& text, const SourceSize& train, const std::vector<SourceSize>& tests = {},
-              int64_t iterations = kWholePass) {
+Schedule Make(const std::string& text, const SourceSize& train,
+              const std::vector<SourceSize>& tests = {}, int64_t iterations = kWholePass) {
   SolverSpec solver;
   solver.places = ParseText(text, "solver.prototxt", &solver.param);
   solver.tests.resize(tests.size());
@@ -15,7 +15,8 @@ Schedule Make(const std::string& text, const SourceSize& train, const std::vecto
   return MakeSchedule(solver, train, tests);
 }
 
-std::string Mistake(const std::string& text, const SourceSize& train, const std::vector<SourceSize>& tests = {}) {
+std::string Mistake(const std::string& text, const SourceSize& train,
+                    const std::vector<SourceSize>& tests = {}) {
   try {
     Make(text, train, tests);
   } catch (const Error& e) {
@@ -39,7 +40,8 @@ TEST(Schedule, TakesIterationsAsTheyAre) {
 
 TEST(Schedule, CountsEpochsInIterationsRoundedUp) {
   // 105 samples in batches of 10, two per iteration: 5.25 iterations an epoch.
-  const Schedule s = Make("max_epoch: 4 test_epoch: 1 snapshot_epoch: 2 iter_size: 2", {105, 10}, {{7, 7}});
+  const Schedule s =
+      Make("max_epoch: 4 test_epoch: 1 snapshot_epoch: 2 iter_size: 2", {105, 10}, {{7, 7}});
   EXPECT_EQ(s.max_iter, 21);
   EXPECT_EQ(s.test_interval, 6);
   EXPECT_EQ(s.snapshot, 11);
@@ -66,7 +68,8 @@ TEST(Schedule, RefusesEpochsOfDataOfUnknownSize) {
 }
 
 TEST(Schedule, RefusesAWholePassOverDataOfUnknownSize) {
-  EXPECT_NE(Mistake("max_iter: 1 test_interval: 1", {}, {{0, 10}}).find("give test_iter"), std::string::npos);
+  EXPECT_NE(Mistake("max_iter: 1 test_interval: 1", {}, {{0, 10}}).find("give test_iter"),
+            std::string::npos);
 }
 
 TEST(Schedule, AsksForMaxIter) {

@@ -22,8 +22,8 @@ class LogLines : public google::LogSink {
  public:
   LogLines() { google::AddLogSink(this); }
   ~LogLines() override { google::RemoveLogSink(this); }
-  void send(google::LogSeverity, const char*, const char*, int, const struct tm*, const char* message,
-            size_t length) override {
+  void send(google::LogSeverity, const char*, const char*, int, const struct tm*,
+            const char* message, size_t length) override {
     lines.emplace_back(message, length);
   }
   // How many lines contain `text`.
@@ -38,14 +38,16 @@ class LogLines : public google::LogSink {
 class TrainerCase {
  public:
   // `solver` without net and snapshot_prefix.
-  TrainerCase(const std::string& net, const std::string& solver) : solver_(solver), device_(MakeCpuDevice()) {
+  TrainerCase(const std::string& net, const std::string& solver)
+      : solver_(solver), device_(MakeCpuDevice()) {
     std::string folder = testing::TempDir() + "/trainerXXXXXX";
     EXPECT_NE(mkdtemp(&folder[0]), nullptr);
     folder_ = folder + "/";
     WriteFileAtomically(folder_ + "net.prototxt", net);
   }
 
-  // More fields for the solver (they may repeat what was given: the last one counts, by an override).
+  // More fields for the solver (they may repeat what was given: the last one counts, by an
+  // override).
   std::unique_ptr<Trainer> Make(TrainerOptions options = {}, const std::string& more = "") {
     const std::string path = folder_ + "solver.prototxt";
     WriteFileAtomically(path, "net: '" + folder_ + "net.prototxt'\nsnapshot_prefix: '" + Prefix() +
@@ -55,8 +57,12 @@ class TrainerCase {
   }
 
   std::string Prefix() const { return folder_ + "s"; }
-  std::string Model(int64_t iter) const { return Prefix() + "_iter_" + std::to_string(iter) + ".caffemodel"; }
-  std::string State(int64_t iter) const { return Prefix() + "_iter_" + std::to_string(iter) + ".solverstate"; }
+  std::string Model(int64_t iter) const {
+    return Prefix() + "_iter_" + std::to_string(iter) + ".caffemodel";
+  }
+  std::string State(int64_t iter) const {
+    return Prefix() + "_iter_" + std::to_string(iter) + ".solverstate";
+  }
 
  private:
   std::string solver_, folder_;
@@ -74,7 +80,9 @@ inline std::string SquareNet() {
     layer { name: "loss" type: "EuclideanLoss" bottom: "w" bottom: "zero" top: "loss" })";
 }
 
-inline float FirstWeight(Trainer* trainer) { return *trainer->params().params()[0].value.data<float>(); }
+inline float FirstWeight(Trainer* trainer) {
+  return *trainer->params().params()[0].value.data<float>();
+}
 
 }  // namespace doppio
 

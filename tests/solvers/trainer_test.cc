@@ -23,7 +23,9 @@ TEST(Trainer, HalvesTheWeightOfASquareEachIteration) {
 }
 
 TEST(Trainer, WritesTheLinesThatParsersOfCaffeLogsKnow) {
-  TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 2 display: 1 test_iter: 2 test_interval: 2");
+  TrainerCase c(
+      SquareNet(),
+      "base_lr: 0.5 lr_policy: 'fixed' max_iter: 2 display: 1 test_iter: 2 test_interval: 2");
   auto trainer = c.Make();
   LogLines log;
   trainer->Solve();
@@ -73,9 +75,11 @@ TEST(Trainer, SumsGradientsOverIterSizeAndDividesByIt) {
 }
 
 TEST(Trainer, SkipsTheFirstTestAndTheLastSnapshotWhenTold) {
-  TrainerCase c(SquareNet(), std::string(kFixed) +
-                                 " test_iter: 1 test_interval: 2 test_initialization: false test_compute_loss: true"
-                                 " snapshot_after_train: false snapshot: 2");
+  TrainerCase c(
+      SquareNet(),
+      std::string(kFixed) +
+          " test_iter: 1 test_interval: 2 test_initialization: false test_compute_loss: true"
+          " snapshot_after_train: false snapshot: 2");
   LogLines log;
   const TrainResult result = c.Make()->Solve();
   EXPECT_EQ(log.Count("Testing net"), 1);
@@ -110,7 +114,9 @@ TEST(Trainer, TellsProgressAfterEachUpdate) {
 // Answers the n-th poll, counted from 1, with a request.
 TrainerOptions AskAt(int n, Request request) {
   TrainerOptions options;
-  options.poll = [n, request, polls = 0]() mutable { return ++polls == n ? request : Request::kNone; };
+  options.poll = [n, request, polls = 0]() mutable {
+    return ++polls == n ? request : Request::kNone;
+  };
   return options;
 }
 

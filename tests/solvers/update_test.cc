@@ -11,9 +11,11 @@
 namespace doppio {
 namespace {
 
-// One parameter of one element that starts at `start`: its values after an update with each of the gradients.
-void ExpectValues(const std::string& solver, double rate, double start, const std::vector<double>& gradients,
-                  const std::vector<double>& values, DType dtype = DType::kFloat64) {
+// One parameter of one element that starts at `start`: its values after an update with each of the
+// gradients.
+void ExpectValues(const std::string& solver, double rate, double start,
+                  const std::vector<double>& gradients, const std::vector<double>& values,
+                  DType dtype = DType::kFloat64) {
   ParamStoreCase c({{Shape{1}, start}}, dtype);
   Update update = MakeUpdate(solver, &c.store());
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -57,13 +59,16 @@ TEST(Update, RmsPropAveragesSquares) {
 TEST(Update, AdaDeltaScalesByPastSteps) {
   // h = 3, 6, 9; d = g sqrt((1 + u) / (1 + h)); u = 0, 0.75, 1.5 before each step
   const double w1 = 10 - std::sqrt(6) / 2, w2 = w1 - 1.5, w3 = w2 - std::sqrt(3);
-  ExpectValues("type: 'AdaDelta' momentum: 0.5 delta: 1", 1, 10, {std::sqrt(6), 3, std::sqrt(12)}, {w1, w2, w3});
+  ExpectValues("type: 'AdaDelta' momentum: 0.5 delta: 1", 1, 10, {std::sqrt(6), 3, std::sqrt(12)},
+               {w1, w2, w3});
 }
 
 TEST(Update, AdamCorrectsItsBias) {
   // m = 1, 1, 1; v = 1, 1, 1; corrections sqrt(1 - 0.75^t) / (1 - 0.5^t) from t = 1
-  const double w1 = 2 - 0.5, w2 = w1 - std::sqrt(0.4375) / 0.75 / 2, w3 = w2 - std::sqrt(0.578125) / 0.875 / 2;
-  ExpectValues("type: 'Adam' momentum: 0.5 momentum2: 0.75 delta: 1", 1, 2, {2, 1, 1}, {w1, w2, w3});
+  const double w1 = 2 - 0.5, w2 = w1 - std::sqrt(0.4375) / 0.75 / 2,
+               w3 = w2 - std::sqrt(0.578125) / 0.875 / 2;
+  ExpectValues("type: 'Adam' momentum: 0.5 momentum2: 0.75 delta: 1", 1, 2, {2, 1, 1},
+               {w1, w2, w3});
 }
 
 TEST(Update, DecaysWeightsWithBothMultipliers) {
@@ -161,8 +166,9 @@ TEST(Update, RefusesTheHistoryOfAnotherNetOrRule) {
     }
     return "accepted";
   };
-  EXPECT_NE(mistake({{Shape{2}, {1, 1}}}).find("a.solverstate holds 1 history blobs, but SGD keeps 2"),
-            std::string::npos);
+  EXPECT_NE(
+      mistake({{Shape{2}, {1, 1}}}).find("a.solverstate holds 1 history blobs, but SGD keeps 2"),
+      std::string::npos);
   EXPECT_NE(mistake({{Shape{2}, {1, 1}}, {Shape{2}, {1, 1}}})
                 .find("history blob 1 has 2 elements, but parameter 0 of layer 'b' is 3"),
             std::string::npos);
@@ -170,7 +176,8 @@ TEST(Update, RefusesTheHistoryOfAnotherNetOrRule) {
 
 // More elements than one thread's chunk, odd sizes, several multipliers.
 std::vector<ParamCase> ManyParams() {
-  return {{Shape{70001}, 0.5}, {Shape{3, 7}, -1, 2, 0}, {Shape{1}, 2}, {Shape{33000}, 0.25, 0.5, 3}};
+  return {
+      {Shape{70001}, 0.5}, {Shape{3, 7}, -1, 2, 0}, {Shape{1}, 2}, {Shape{33000}, 0.25, 0.5, 3}};
 }
 
 std::vector<float> ValuesWith(int threads) {
@@ -232,15 +239,22 @@ std::string Mistake(const std::string& solver) {
 }
 
 TEST(Update, RefusesWhatARuleCannotUse) {
-  EXPECT_NE(Mistake("type: 'RMSProp'\nrms_decay: 1.5").find("solver.prototxt:2:"), std::string::npos);
-  EXPECT_NE(Mistake("type: 'RMSProp' rms_decay: 1.5").find("rms_decay is 1.5; it must be"), std::string::npos);
-  EXPECT_NE(Mistake("type: 'AdaGrad' momentum: 0.9").find("AdaGrad has no momentum, but momentum is 0.9"),
+  EXPECT_NE(Mistake("type: 'RMSProp'\nrms_decay: 1.5").find("solver.prototxt:2:"),
             std::string::npos);
-  EXPECT_NE(Mistake("type: 'RMSProp' momentum: 0.9").find("RMSProp has no momentum"), std::string::npos);
-  EXPECT_NE(Mistake("type: 'Adam' delta: 0").find("delta is 0; it must be above 0"), std::string::npos);
-  EXPECT_NE(Mistake("type: 'Adam' momentum: 1").find("momentum is 1; it must be"), std::string::npos);
-  EXPECT_NE(Mistake("regularization_type: 'L3'").find("unknown regularization_type 'L3'; known: L1, L2"),
+  EXPECT_NE(Mistake("type: 'RMSProp' rms_decay: 1.5").find("rms_decay is 1.5; it must be"),
             std::string::npos);
+  EXPECT_NE(
+      Mistake("type: 'AdaGrad' momentum: 0.9").find("AdaGrad has no momentum, but momentum is 0.9"),
+      std::string::npos);
+  EXPECT_NE(Mistake("type: 'RMSProp' momentum: 0.9").find("RMSProp has no momentum"),
+            std::string::npos);
+  EXPECT_NE(Mistake("type: 'Adam' delta: 0").find("delta is 0; it must be above 0"),
+            std::string::npos);
+  EXPECT_NE(Mistake("type: 'Adam' momentum: 1").find("momentum is 1; it must be"),
+            std::string::npos);
+  EXPECT_NE(
+      Mistake("regularization_type: 'L3'").find("unknown regularization_type 'L3'; known: L1, L2"),
+      std::string::npos);
   EXPECT_NE(Mistake("type: 'Adamm'").find("unknown solver type 'Adamm'; did you mean 'Adam'?"),
             std::string::npos);
 }

@@ -322,7 +322,7 @@ class TrainTest(Cli):
         self.assertEqual(75, process.returncode, log)
         self.assertEqual(1, len(self.snapshots()))
         command = re.search(r"to go on: (.*)", log).group(1)
-        self.assertIn("--snapshot=" + self.snapshots()[0], command)
+        self.assertIn("--resume=" + self.snapshots()[0], command)
 
     def test_sigint_with_effect_none_changes_nothing(self):
         process = self.start("--sigint_effect=none")
