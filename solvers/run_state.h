@@ -21,7 +21,7 @@ void SavePositions(const std::string& prefix, Net* net, RunState* state);
 // The inverse; a source that the state does not know stays where it is.
 void RestorePositions(const std::string& prefix, const RunState& state, Net* net);
 
-// Moves all sources of a net.
+// Moves the sources of one layer type; "" means all.
 void SeekSources(const std::string& type, Net* net, int64_t sample);
 // For a state without positions, such as Caffe's: as if `passes` batches had been read.
 void SkipPasses(Net* net, int64_t passes);

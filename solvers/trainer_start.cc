@@ -94,7 +94,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   plan.device = options_.device;
   plan.dtype = options_.dtype;
   plan.backward = train;
-  plan.accumulate = schedule_.iter_size > 1;
+  plan.accumulate = spec_.param.iter_size() > 1;
   plan.engine = options_.engine;
   plan.keep_all = spec.debug_info;
   return std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
