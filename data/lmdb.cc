@@ -42,6 +42,10 @@ class LmdbSource : public Source {
                            ? "; it looks like a LevelDB, so set backend: LEVELDB"
                            : ""));
     }
+    const std::string file = folder ? path + "/data.mdb" : path;
+    if (FileBytes(file) == 0) {
+      throw FileError("'" + file + "' is not an LMDB file: it has no bytes at all");
+    }
     Must(mdb_env_create(&handles_.env));
     const unsigned flags =
         MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS | (folder ? 0u : unsigned{MDB_NOSUBDIR});

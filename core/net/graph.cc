@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/net/filler.h"
 #include "core/net/gradient_flow.h"
 
 namespace doppio {
@@ -200,6 +201,11 @@ class Builder {
         ShareParam(spec, i, given, shape.shape, shared->second);
         node->params.push_back(shared->second);
         continue;
+      }
+      try {
+        CheckFiller(shape.filler, shape.shape);
+      } catch (const UserError& e) {
+        throw spec.Mistake("", e.message());
       }
       GraphParam param;
       param.node = index;

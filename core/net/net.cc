@@ -113,7 +113,6 @@ void Net::RunStep(const PlanStep& step, bool accumulate) {
     for (size_t i = 0; i < add_.size(); ++i) add_[i] = accumulate || !step.first_use[i];
     layer.Backward(pass_, add_);
   } catch (const Error& e) {
-    if (e.at().known()) throw;
     RethrowWithContext(e, graph_.layer(step.node).At(),
                        "layer '" + graph_.layer(step.node).name() + "', " +
                            (step.backward ? "backward" : "forward"));

@@ -8,6 +8,8 @@
 #include "core/net/fork_names.h"
 #include "core/net/text_tokens.h"
 #include "core/net/text_value.h"
+#include "proto/net.pb.h"
+#include "proto/solver.pb.h"
 
 namespace doppio {
 namespace {
@@ -18,6 +20,15 @@ using google::protobuf::io::Tokenizer;
 
 bool IsMessage(const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+}
+
+// What a file is whose top level has field `name`, when that is not what it is read as; else null.
+const char* FindKind(const Descriptor& read_as, const std::string& name) {
+  const bool as_net = &read_as == NetParameter::descriptor();
+  const bool as_solver = &read_as == SolverParameter::descriptor();
+  if (as_solver && NetParameter::descriptor()->FindFieldByName(name)) return "net";
+  if (as_net && SolverParameter::descriptor()->FindFieldByName(name)) return "solver";
+  return nullptr;
 }
 
 bool Opens(const Token& token) {
@@ -154,6 +165,8 @@ class Checker {
     } else if (closed_ != nullptr && closed_->FindFieldByName(name.text) != nullptr) {
       Add(name, text + "; " + closed_->name() + ", closed at line " + std::to_string(closed_line_) +
                     ", has one");
+    } else if (open_.size() == 1 && FindKind(type, name.text) != nullptr) {
+      Add(name, text + "; is this file a " + FindKind(type, name.text) + "?");
     } else {
       std::vector<std::string> names;
       for (int i = 0; i < type.field_count(); ++i) names.push_back(type.field(i)->name());

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Whole training iterations of the model zoo, side by side with another trainer.
+
+usage: compare.py [--doppio PATH] [--peer 'COMMAND'] [--threads 2] [--runs 5] [--seconds 2] [--quick] [NET ...]
+
+Each program runs alone, in turn, RUNS times per net; medians are printed as the table of docs/performance.md.
+COMMAND is called with `--threads T --runs 1 --seconds S NET` and prints `NET BATCH IMAGES_PER_SECOND ...`; without
+one only Doppio is measured. `share` is the part of this machine's convolution rate, measured in the same run, that
+a net's multiply-adds reach (three times the forward's for an iteration). --quick: one iteration each, for tests.
+"""
+import argparse
+import json
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BATCH = {"lenet": 64, "cifar10_quick": 100, "alexnet": 16, "caffenet": 16, "googlenet": 8, "resnet50": 4, "vgg16": 2}
+
+
+def run(command, threads):
+    env = dict(os.environ, OMP_NUM_THREADS=str(threads))
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=ROOT)
+    if result.returncode != 0:
+        sys.exit("%s failed:\n%s" % (" ".join(command), result.stderr.decode()[-2000:]))
+    return result.stdout.decode()
+
+
+def model(net):
+    return "models/%s/train_val.prototxt" % net
+
+
+def time_doppio(opt, path, extra, iterations):
+    command = [opt.doppio, "time", "--model=" + path, "--json", "--iterations=%d" % iterations] + extra
+    return json.loads(run(command, opt.threads))
+
+
+def iterations_for(opt, net):
+    """As many as fill the seconds asked for."""
+    if opt.quick:
+        return 1
+    first = time_doppio(opt, model(net), ["--synthetic", "--batch=%d" % BATCH[net]], 3)
+    return max(3, int(opt.seconds * 1000 / first["iteration_ms"]))
+
+
+def macs_per_image(opt, net):
+    summary = json.loads(run([opt.doppio, "summary", "--model=" + model(net), "--phase=TRAIN", "--json"], opt.threads))
+    return summary["macs"] / summary["batch"]
+
+
+def convolution_rate(opt):
+    """GFLOP/s of the forward of one big convolution, best of the runs."""
+    macs = 16 * 28 * 28 * 256 * 256 * 9
+    best = 0
+    for _ in range(1 if opt.quick else opt.runs):
+        timing = time_doppio(opt, "tests/bench/conv_rate.prototxt", [], 1 if opt.quick else 20)
+        layer = next(l for l in timing["layers"] if l["name"] == "conv")
+        best = max(best, 2e-6 * macs / layer["forward_ms"])
+    return best
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("nets", nargs="*", default=list(BATCH))
+    parser.add_argument("--doppio", default=os.path.join(ROOT, "bazel-bin/tools/doppio"))
+    parser.add_argument("--peer", default="")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--quick", action="store_true")
+    opt = parser.parse_args()
+    runs = 1 if opt.quick else opt.runs
+    rate = convolution_rate(opt)
+    print("convolution rate: %.0f GFLOP/s with %d threads\n" % (rate, opt.threads))
+    print("| net | batch | Doppio images/s | peer images/s | ratio | share of the convolution rate | peak MiB |")
+    print("|---|---|---|---|---|---|---|")
+    for net in opt.nets:
+        iterations = iterations_for(opt, net)
+        ours, theirs, peak = [], [], 0
+        for _ in range(runs):
+            timing = time_doppio(opt, model(net), ["--synthetic", "--batch=%d" % BATCH[net]], iterations)
+            ours.append(timing["images_per_second"])
+            peak = max(peak, timing["process_peak_bytes"] / 2**20)
+            if opt.peer:
+                words = shlex.split(opt.peer) + ["--threads", str(opt.threads), "--runs", "1",
+                                                 "--seconds", str(opt.seconds), net]
+                theirs.append(float(run(words, opt.threads).split()[2]))
+        speed = statistics.median(ours)
+        share = speed * macs_per_image(opt, net) * 6e-9 / rate
+        peer = statistics.median(theirs) if theirs else None
+        print("| %s | %d | %.1f | %s | %s | %.0f %% | %.0f |" % (
+            net, BATCH[net], speed, "%.1f" % peer if peer else "–", "%.2f" % (speed / peer) if peer else "–",
+            100 * share, peak), flush=True)
+
+
+if __name__ == "__main__":
+    main()
