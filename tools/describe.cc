@@ -38,6 +38,7 @@ std::vector<std::string> DescribeTraining(Trainer* trainer) {
                   trainer->params().device()->name());
   lines.push_back("  memory: " + MemoryOf(net) + ", " + Bytes(trainer->update().history_bytes()) +
                   " history of " + trainer->update().rule());
+  for (const std::string& note : net.plan().notes) lines.push_back("  note: " + note);
   const SourceSize source = FindSource(net);
   std::string plan = "  " + Thousands(schedule.max_iter - trainer->iteration()) +
                      " iterations from " + Thousands(trainer->iteration()) + ", seed " +
@@ -80,7 +81,6 @@ void PrintKernels(const Net& net, std::ostream& out) {
                net.plan().declined[i]});
   }
   table.Print(out);
-  for (const std::string& note : net.plan().notes) out << " note: " << note << '\n';
 }
 
 }  // namespace doppio

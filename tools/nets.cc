@@ -29,6 +29,9 @@ NetOptions OptionsFromFlags(Phase phase, DataMode data) {
   if (FLAGS_data_threads < 0) {
     throw UsageError("--data_threads wants 0 or more, got " + std::to_string(FLAGS_data_threads));
   }
+  if (!FLAGS_engine.empty() && FLAGS_engine != "reference" && FLAGS_engine != "onednn") {
+    throw UsageError("--engine wants reference or onednn, got '" + FLAGS_engine + "'");
+  }
   NetOptions options;
   options.phase = phase;
   options.data = data;

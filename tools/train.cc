@@ -94,8 +94,14 @@ void CheckStart() {
 
 void WarnOfIgnored(const SolverSpec& solver) {
   std::vector<Warning> warnings = IgnoredFields(solver.param, solver.places);
-  for (const Warning& w : IgnoredFields(solver.train.net, solver.train.places))
-    warnings.push_back(w);
+  auto add = [&](const NetSource& source) {
+    for (const Warning& w : IgnoredFields(source.net, source.places)) {
+      const auto same = [&](const Warning& known) { return known.at.ToString() == w.at.ToString(); };
+      if (std::none_of(warnings.begin(), warnings.end(), same)) warnings.push_back(w);
+    }
+  };
+  add(solver.train);
+  for (const NetSource& test : solver.tests) add(test);
   for (const Warning& w : warnings) {
     LOG(WARNING) << (w.at.known() ? w.at.ToString() + ": " : "") << w.message;
   }

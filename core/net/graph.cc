@@ -112,10 +112,23 @@ class Builder {
     if (spec.type().empty()) throw spec.Mistake("", "has no type");
     const LayerType* type = LayerTypes::Get().Find(spec.type());
     if (type == nullptr) {
-      throw spec.Mistake("type", "unknown type '" + spec.type() + "'" +
-                                     DidYouMean(spec.type(), LayerTypes::Get().Names()));
+      throw spec.Mistake("type", KnownElsewhere(spec.type())
+                                     ? "type '" + spec.type() + "' of Caffe is not in this version of Doppio"
+                                     : "unknown type '" + spec.type() + "'" +
+                                           DidYouMean(spec.type(), LayerTypes::Get().Names()));
     }
     return type;
+  }
+
+  // Caffe's layers that no file here registers: their names are no typing mistakes.
+  static bool KnownElsewhere(const std::string& type) {
+    static const std::set<std::string> names = {
+        "BatchReindex", "ContrastiveLoss", "Crop",       "Deconvolution", "Embed",
+        "Filter",       "HDF5Output",      "HingeLoss",  "Im2col",        "InfogainLoss",
+        "LSTM",         "MVN",             "MemoryData", "MultinomialLogisticLoss",
+        "Python",       "RNN",             "Reduction",  "SPP",           "Tile",
+        "WindowData"};
+    return names.count(type) != 0;
   }
 
   static void CheckCount(const LayerSpec& spec, const char* what, int have, int min, int max) {

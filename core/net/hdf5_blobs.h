@@ -62,7 +62,7 @@ class Hdf5BlobWriter {
              const void* data);
 
   const std::string path_;
-  int64_t file_, make_groups_;  // hid_t
+  int64_t file_, make_groups_, untimed_;  // hid_t
 };
 
 }  // namespace doppio

@@ -4,16 +4,21 @@
 
 namespace doppio {
 
-Hdf5BlobWriter::Hdf5BlobWriter(const std::string& path) : path_(path), file_(-1), make_groups_(-1) {
+Hdf5BlobWriter::Hdf5BlobWriter(const std::string& path)
+    : path_(path), file_(-1), make_groups_(-1), untimed_(-1) {
   H5Eset_auto2(H5E_DEFAULT, nullptr,
                nullptr);  // the library prints unless told otherwise, per thread
   file_ = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (file_ < 0) Fail();
   make_groups_ = H5Pcreate(H5P_LINK_CREATE);
   H5Pset_create_intermediate_group(make_groups_, 1);
+  // Without the time of writing, equal contents are equal files.
+  untimed_ = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_obj_track_times(untimed_, false);
 }
 
 Hdf5BlobWriter::~Hdf5BlobWriter() {
+  if (untimed_ >= 0) H5Pclose(untimed_);
   if (make_groups_ >= 0) H5Pclose(make_groups_);
   if (file_ >= 0) H5Fclose(file_);
 }
@@ -36,7 +41,7 @@ void Hdf5BlobWriter::Write(const std::string& name, const Shape& shape, int64_t 
   const std::vector<hsize_t> dims(shape.dims().begin(), shape.dims().end());
   const Hdf5Handle space(H5Screate_simple(shape.rank(), dims.data(), nullptr), H5Sclose);
   const Hdf5Handle set(H5Dcreate2(file_, name.c_str(), file_type, space.get(), make_groups_,
-                                  H5P_DEFAULT, H5P_DEFAULT),
+                                  untimed_, H5P_DEFAULT),
                        H5Dclose);
   if (!set.ok()) Fail();
   if (H5Dwrite(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) Fail();

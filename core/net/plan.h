@@ -20,7 +20,7 @@ struct PlanOptions {
   Device* device = nullptr;
   DType dtype = DType::kFloat32;
   bool backward = false;
-  std::string engine;      // only kernels of this engine ("reference"); "" = the best
+  std::string engine;      // "reference": only those kernels; "" or another: that engine's where it has one, else the best
   bool accumulate = true;  // Net::Backward may be asked to add to the gradients of the pass before (iter_size)
   bool keep_all = false;   // every blob and its gradient keep their own memory to the end of an iteration
 };

@@ -4,6 +4,8 @@
 namespace doppio {
 namespace {
 
+constexpr char kReference[] = "reference";
+
 class Chooser {
  public:
   Chooser(Draft* draft, Plan* plan, ParamStore* params)
@@ -121,7 +123,7 @@ class Chooser {
     const LayerSpec& spec = graph_.layer(n);
     std::string& declined = plan_.declined[static_cast<size_t>(n)];
     for (const KernelType* type : KernelTypes::Get().For(spec.type(), args.device->kind())) {
-      if (!draft_.options.engine.empty() && type->engine != draft_.options.engine) continue;
+      if (draft_.options.engine == kReference && type->engine != kReference) continue;
       const std::string why = type->declines == nullptr ? "" : type->declines(args);
       if (!why.empty()) {
         declined += (declined.empty() ? "" : "; ") + type->engine + ": " + why;
