@@ -67,13 +67,7 @@ class CpuUpdatePass : public UpdatePass {
  private:
   template <class Rule, class T>
   void Run(const UpdateNumbers& n) {
-    UpdateScalars<T> s;
-    s.rule.momentum = static_cast<T>(n.rule.momentum);
-    s.rule.momentum2 = static_cast<T>(n.rule.momentum2);
-    s.rule.delta = static_cast<T>(n.rule.delta);
-    s.rule.rms_decay = static_cast<T>(n.rule.rms_decay);
-    s.scale = static_cast<T>(n.scale);
-    s.l1 = n.l1;
+    const UpdateScalars<T> s = ScalarsOf<T>(n);
     T* values = static_cast<T*>(a_.values);
     const T* grads = static_cast<const T*>(a_.grads);
     T* h0 = static_cast<T*>(a_.history[0]);

@@ -189,13 +189,7 @@ class CudaUpdatePass : public UpdatePass {
 
   template <class Rule, class T>
   void Launch(const UpdateNumbers& n) {
-    UpdateScalars<T> s;
-    s.rule.momentum = static_cast<T>(n.rule.momentum);
-    s.rule.momentum2 = static_cast<T>(n.rule.momentum2);
-    s.rule.delta = static_cast<T>(n.rule.delta);
-    s.rule.rms_decay = static_cast<T>(n.rule.rms_decay);
-    s.scale = static_cast<T>(n.scale);
-    s.l1 = n.l1;
+    const UpdateScalars<T> s = ScalarsOf<T>(n);
     const Arenas<T> arenas = {static_cast<T*>(a_.values), static_cast<const T*>(a_.grads),
                               static_cast<T*>(a_.history[0]), static_cast<T*>(a_.history[1])};
     UpdateChunks<Rule, T>

@@ -3,6 +3,7 @@
 #ifndef DOPPIO_SOLVERS_UPDATE_ELEMENT_H_
 #define DOPPIO_SOLVERS_UPDATE_ELEMENT_H_
 
+#include "solvers/apply.h"
 #include "solvers/rules.h"
 
 namespace doppio {
@@ -14,6 +15,18 @@ struct UpdateScalars {
   T scale = 1;      // clipping factor / iter_size
   bool l1 = false;  // weight decay by the sign of the value instead of the value
 };
+
+template <class T>
+UpdateScalars<T> ScalarsOf(const UpdateNumbers& numbers) {
+  UpdateScalars<T> s;
+  s.rule.momentum = static_cast<T>(numbers.rule.momentum);
+  s.rule.momentum2 = static_cast<T>(numbers.rule.momentum2);
+  s.rule.delta = static_cast<T>(numbers.rule.delta);
+  s.rule.rms_decay = static_cast<T>(numbers.rule.rms_decay);
+  s.scale = static_cast<T>(numbers.scale);
+  s.l1 = numbers.l1;
+  return s;
+}
 
 // `rate` and `decay` have the parameter's multipliers in them. Zero value, gradient and history
 // stay zero, so the padding of opaque layouts may be passed over like any element.
