@@ -16,6 +16,10 @@ class Builder {
 
   Graph Build() {
     const size_t count = graph_.spec.layers.size();
+    if (count == 0) {
+      throw UserError(graph_.spec.at,
+                      "the net has no layers in phase " + Phase_Name(graph_.spec.state.phase()));
+    }
     graph_.nodes.resize(count);
     for (size_t i = 0; i < count; ++i) {
       errors_.Try([&] { AddNode(static_cast<int>(i)); });

@@ -110,9 +110,6 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
                  "uses the V1 format (layers { type: CONVOLUTION }): write it in the current one, "
                  "layer { type: \"Convolution\" }");
   }
-  if (net.layers_size() + net.layer_size() + net.input_size() == 0) {
-    mistakes.Add(places.At(), "the net has no layers");
-  }
   if (net.input_size() > 0) {
     spec.layers.push_back(InputLayer(net, places, &mistakes));
     spec.layers.back().options = spec.options;
