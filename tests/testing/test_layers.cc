@@ -1,12 +1,105 @@
-// Two layers that only tests use: TestInput, whose tops hold what the test writes, and TestProbe, a loss that is a
-// fixed combination of its bottoms, so that every element of every top matters differently.
-#include "core/net/layer.h"
 #include "tests/testing/test_layers.h"
+
+#include <algorithm>
+
+#include "core/base/random.h"
+#include "core/math/dnnl.h"
 
 namespace doppio {
 
+std::vector<double> ReadPlain(const Tensor& tensor) {
+  if (!tensor) return {};
+  const int64_t count = tensor.count();
+  if (tensor.dtype == DType::kFloat64) {
+    return std::vector<double>(tensor.data<double>(), tensor.data<double>() + count);
+  }
+  std::vector<float> plain(static_cast<size_t>(count) + 1);
+  CopyTensor(tensor, Tensor({tensor.shape, tensor.dtype, Layout()}, plain.data()));
+  return std::vector<double>(plain.begin(), plain.begin() + count);
+}
+
+void WritePlain(const std::vector<double>& values, const Tensor& tensor) {
+  DOPPIO_CHECK(
+      static_cast<int64_t>(values.size()) == tensor.count(),
+      "a test gives " + std::to_string(values.size()) + " values for " + tensor.shape.ToString());
+  if (tensor.dtype == DType::kFloat64) {
+    std::copy(values.begin(), values.end(), tensor.data<double>());
+    return;
+  }
+  std::vector<float> plain(values.begin(), values.end());
+  plain.push_back(0);
+  CopyTensor(Tensor({tensor.shape, tensor.dtype, Layout()}, plain.data()), tensor);
+}
+
+int64_t PaddingInUse(const Tensor& tensor) {
+  if (!tensor || tensor.layout.plain()) return 0;
+  auto differs_from_zero = [](double value) { return value != 0; };
+  const float* stored = tensor.data<float>();
+  const std::vector<double> plain = ReadPlain(tensor);
+  return std::count_if(stored, stored + tensor.stored(), differs_from_zero) -
+         std::count_if(plain.begin(), plain.end(), differs_from_zero);
+}
+
 double ProbeWeight(int bottom, int64_t element) {
-  return Random(7, Stream("probe", "", bottom)).Uniform(0, static_cast<uint64_t>(element)) * 2 - 0.7;
+  return Random(7, Stream("probe", "", bottom)).Uniform(0, static_cast<uint64_t>(element)) * 2 -
+         0.7;
+}
+
+TestSource::TestSource(const KernelArgs& args, int block) {
+  using Tag = dnnl::memory::format_tag;
+  for (const Shape& top : args.shape->tops) {
+    needs_.tops.emplace_back();
+    if (block == 0 || top.rank() < 3 || top.rank() > 5) continue;
+    const Tag eights[] = {Tag::aBc8b, Tag::aBcd8b, Tag::aBcde8b};
+    const Tag sixteens[] = {Tag::aBc16b, Tag::aBcd16b, Tag::aBcde16b};
+    needs_.tops.back() =
+        LayoutOf(dnnl::memory::desc(DnnlDims(top), dnnl::memory::data_type::f32,
+                                    (block == 8 ? eights : sixteens)[top.rank() - 3]));
+  }
+}
+
+void TestSource::Forward(const Pass&) {
+  for (size_t i = 0; i < values.size(); ++i) WritePlain(values[i], t_.tops[i]);
+}
+
+void TestSource::Backward(const Pass&, const std::vector<bool>&) {
+  gradients.clear();
+  padding_in_use = 0;
+  for (const Tensor& gradient : t_.top_grads) {
+    gradients.push_back(ReadPlain(gradient));
+    padding_in_use += PaddingInUse(gradient);
+  }
+  if (t_.param_grads[0]) WritePlain({0}, t_.param_grads[0]);
+}
+
+TestProbe::TestProbe(const KernelArgs& args) {
+  for (const TensorSpec& bottom : args.bottoms) needs_.bottoms.push_back(bottom.layout);
+}
+
+void TestProbe::Forward(const Pass&) {
+  seen.clear();
+  padding_in_use = 0;
+  double sum = 0;
+  for (size_t b = 0; b < t_.bottoms.size(); ++b) {
+    seen.push_back(ReadPlain(t_.bottoms[b]));
+    padding_in_use += PaddingInUse(t_.bottoms[b]);
+    for (size_t i = 0; i < seen[b].size(); ++i) {
+      sum += ProbeWeight(static_cast<int>(b), static_cast<int64_t>(i)) * seen[b][i];
+    }
+  }
+  WritePlain({sum}, t_.tops[0]);
+}
+
+void TestProbe::Backward(const Pass&, const std::vector<bool>&) {
+  const double weight = ReadPlain(t_.top_grads[0])[0];
+  for (size_t b = 0; b < t_.bottoms.size(); ++b) {
+    if (!t_.bottom_grads[b]) continue;
+    std::vector<double> values(static_cast<size_t>(t_.bottoms[b].count()));
+    for (size_t i = 0; i < values.size() && gradient.empty(); ++i) {
+      values[i] = weight * ProbeWeight(static_cast<int>(b), static_cast<int64_t>(i));
+    }
+    WritePlain(b == 0 && !gradient.empty() ? gradient : values, t_.bottom_grads[b]);
+  }
 }
 
 namespace {
@@ -21,10 +114,13 @@ LayerShape InferInput(const LayerSpec& spec, const std::vector<Shape>&) {
   return shape;
 }
 
-class TestInput : public Kernel {
- public:
-  void Forward(const Pass&) override {}
-};
+LayerShape InferSource(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  LayerShape shape = InferInput(spec, bottoms);
+  shape.has_backward = true;
+  shape.persistent_tops = shape.backward_reads_tops = false;
+  shape.params = {{Shape{1}, FillerParameter(), true}};
+  return shape;
+}
 
 LayerShape InferProbe(const LayerSpec&, const std::vector<Shape>&) {
   LayerShape shape;
@@ -34,59 +130,37 @@ LayerShape InferProbe(const LayerSpec&, const std::vector<Shape>&) {
   return shape;
 }
 
-template <class T>
-class TestProbe : public Kernel {
+class TestInput : public Kernel {
  public:
-  explicit TestProbe(const KernelArgs&) {}
-
-  void Forward(const Pass&) override {
-    double sum = 0;
-    for (size_t b = 0; b < t_.bottoms.size(); ++b) {
-      const T* x = t_.bottoms[b].data<T>();
-      for (int64_t i = 0; i < t_.bottoms[b].count(); ++i) {
-        sum += ProbeWeight(static_cast<int>(b), i) * static_cast<double>(x[i]);
-      }
-    }
-    *t_.tops[0].data<T>() = static_cast<T>(sum);
-  }
-
-  void Backward(const Pass&, const std::vector<bool>&) override {
-    const double weight = *t_.top_grads[0].data<T>();
-    for (size_t b = 0; b < t_.bottoms.size(); ++b) {
-      if (!t_.bottom_grads[b]) continue;
-      T* dx = t_.bottom_grads[b].data<T>();
-      for (int64_t i = 0; i < t_.bottoms[b].count(); ++i) {
-        dx[i] = static_cast<T>(weight * ProbeWeight(static_cast<int>(b), i));
-      }
-    }
-  }
+  void Forward(const Pass&) override {}
 };
 
-LayerType InputType() {
-  LayerType type;
-  type.max_bottoms = 0;
-  type.min_tops = 1;
-  type.infer = &InferInput;
-  return type;
+std::unique_ptr<Kernel> MakeInput(const KernelArgs&) { return std::make_unique<TestInput>(); }
+std::unique_ptr<Kernel> MakeProbe(const KernelArgs& args) {
+  return std::make_unique<TestProbe>(args);
+}
+template <int kBlock>
+std::unique_ptr<Kernel> MakeSource(const KernelArgs& args) {
+  return std::make_unique<TestSource>(args, kBlock);
 }
 
-LayerType ProbeType() {
-  LayerType type;
-  type.min_bottoms = 1;
-  type.min_tops = type.max_tops = 1;
-  type.infer = &InferProbe;
-  return type;
+// Under both engines' names, so that a net can be forced onto one engine.
+bool RegisterTestLayer(const std::string& name, const LayerType& type,
+                       decltype(KernelType::make) make) {
+  LayerTypes::Get().Add(name, type);
+  return KernelTypes::Get().Add({name, DeviceKind::kCpu, "reference", 0, make, nullptr}) &&
+         KernelTypes::Get().Add({name, DeviceKind::kCpu, "onednn", 1, make, nullptr});
 }
 
-std::unique_ptr<Kernel> MakeTestInput(const KernelArgs&) { return std::make_unique<TestInput>(); }
+const LayerType kSource{0, 0, 1, kAny, false, false, &InferSource};
 
-DOPPIO_REGISTER_LAYER("TestInput", InputType());
-DOPPIO_REGISTER_LAYER("TestProbe", ProbeType());
-// Also under the fast engine's name, so that a net can be forced onto one engine.
-DOPPIO_REGISTER_KERNEL({"TestInput", DeviceKind::kCpu, "reference", 0, &MakeTestInput, nullptr});
-DOPPIO_REGISTER_KERNEL({"TestInput", DeviceKind::kCpu, "onednn", 1, &MakeTestInput, nullptr});
-DOPPIO_REGISTER_KERNEL({"TestProbe", DeviceKind::kCpu, "reference", 0, &MakeForFloat<TestProbe>, nullptr});
-DOPPIO_REGISTER_KERNEL({"TestProbe", DeviceKind::kCpu, "onednn", 1, &MakeForFloat<TestProbe>, nullptr});
+[[maybe_unused]] const bool registered =
+    RegisterTestLayer("TestInput", LayerType{0, 0, 1, kAny, false, false, &InferInput},
+                      &MakeInput) &&
+    RegisterTestLayer("TestSource", kSource, &MakeSource<0>) &&
+    RegisterTestLayer("TestSourceBlocked8", kSource, &MakeSource<8>) &&
+    RegisterTestLayer("TestSourceBlocked16", kSource, &MakeSource<16>) &&
+    RegisterTestLayer("TestProbe", LayerType{1, kAny, 1, 1, false, false, &InferProbe}, &MakeProbe);
 
 }  // namespace
 }  // namespace doppio

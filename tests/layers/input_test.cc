@@ -1,0 +1,104 @@
+// Input and DummyData: tops without bottoms.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/testing/layer_case.h"
+
+namespace doppio {
+namespace {
+
+LayerCase Source(const std::string& layer, int tops = 1) {
+  LayerCase c(layer);
+  c.Tops(tops).NoGradient();
+  return c;
+}
+
+TEST(Input, StartsWithZeros) {
+  Source("type: 'Input' input_param { shape { dim: 1 dim: 3 } }")
+      .ExpectTop({1, 3}, {0, 0, 0})
+      .ExpectBackendsAgree();
+}
+
+TEST(Input, HasOneShapeForAllTopsOrOneEach) {
+  Source("type: 'Input' input_param { shape { dim: 2 } }", 2)
+      .ExpectTopShape({2}, 0)
+      .ExpectTopShape({2}, 1);
+  Source("type: 'Input' input_param { shape { dim: 2 } shape { dim: 3 dim: 1 } }", 2)
+      .ExpectTopShape({2}, 0)
+      .ExpectTopShape({3, 1}, 1);
+}
+
+TEST(Input, ExplainsMistakes) {
+  Source("type: 'Input'").ExpectMistake({"has no shape", "input_param { shape { dim: ... } }"});
+  Source("type: 'Input' input_param { shape { dim: 0 } }").ExpectMistake({"dim 0", "at least 1"});
+  Source("type: 'Input' input_param { shape { dim: -1 } }").ExpectMistake({"dim -1"});
+  Source("type: 'Input' input_param { shape { dim: 1 } shape { dim: 2 } }", 3)
+      .ExpectMistake({"shape is given 2 times for 3 top(s)"});
+}
+
+TEST(DummyData, FillsItsTops) {
+  Source("type: 'DummyData' dummy_data_param { shape { dim: 2 } data_filler { value: 3 } }")
+      .ExpectTop({2}, {3, 3});
+  Source("type: 'DummyData' dummy_data_param { shape { dim: 2 } }").ExpectTop({2}, {0, 0});
+  Source(
+      "type: 'DummyData' dummy_data_param { shape { dim: 1 } shape { dim: 2 } data_filler { value: "
+      "3 }"
+      " data_filler { value: 4 } }",
+      2)
+      .ExpectTop({1}, {3})
+      .ExpectTop({2}, {4, 4}, 1e-5, 1)
+      .ExpectBackendsAgree();
+}
+
+TEST(DummyData, KnowsTheOldShape) {
+  Source(
+      "type: 'DummyData' dummy_data_param { num: 3 channels: 1 height: 2 width: 1 data_filler { "
+      "value: 1 } }")
+      .ExpectTop({3, 1, 2, 1}, {1, 1, 1, 1, 1, 1});
+  Source("type: 'DummyData' dummy_data_param { num: 3 num: 1 channels: 1 height: 2 width: 1 }", 2)
+      .ExpectTopShape({3, 1, 2, 1}, 0)
+      .ExpectTopShape({1, 1, 2, 1}, 1);
+}
+
+TEST(DummyData, DrawsAnewForEachPassButKeepsConstants) {
+  const std::string layer =
+      "type: 'DummyData' dummy_data_param { shape { dim: 1000 } data_filler { type: 'uniform' min: "
+      "2 max: 4 }"
+      " data_filler { value: 5 } }";
+  const std::vector<double> first = Source(layer, 2).Top(0);
+  EXPECT_EQ(Source(layer, 2).Top(0), first);
+  EXPECT_NE(Source(layer, 2).Passes(2).Top(0), first);
+  EXPECT_EQ(Source(layer, 2).Passes(2).Top(1), std::vector<double>(1000, 5));
+  double mean = 0;
+  for (double x : first) {
+    ASSERT_GE(x, 2);
+    ASSERT_LE(x, 4);
+    mean += x / 1000;
+  }
+  // Five standard deviations of the mean of 1000 draws.
+  EXPECT_NEAR(mean, 3, 5 * 0.0183);
+}
+
+TEST(DummyData, ExplainsMistakes) {
+  auto dummy = [](const std::string& param) {
+    return Source("type: 'DummyData' dummy_data_param { " + param + " }", 2);
+  };
+  dummy("").ExpectMistake({"has no shape"});
+  dummy("shape { dim: 1 } num: 1").ExpectMistake({"keep shape"});
+  dummy("shape { dim: 1 } shape { dim: 1 } shape { dim: 1 }")
+      .ExpectMistake({"shape is given 3 times for 2 top(s)"});
+  dummy("shape { dim: 0 }").ExpectMistake({"dim 0", "at least 1"});
+  dummy("num: 1 channels: 1 height: 1").ExpectMistake({"width is given 0 times for 2 top(s)"});
+  dummy("num: 1 channels: 1 width: 1").ExpectMistake({"height is given 0 times"});
+  dummy("num: 1 width: 1 height: 1").ExpectMistake({"channels is given 0 times"});
+  dummy("width: 1 channels: 1 height: 1").ExpectMistake({"num is given 0 times"});
+  dummy("num: 0 channels: 1 height: 1 width: 1").ExpectMistake({"dim 0"});
+  dummy("shape { dim: 1 } data_filler { } data_filler { } data_filler { }")
+      .ExpectMistake({"data_filler is given 3 times"});
+  dummy("shape { dim: 1 } data_filler { type: 'gausian' }")
+      .ExpectMistake({"layer 'layer'", "gausian"});
+}
+
+}  // namespace
+}  // namespace doppio

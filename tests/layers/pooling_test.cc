@@ -1,0 +1,152 @@
+#include <gtest/gtest.h>
+
+#include "tests/testing/layer_case.h"
+
+namespace doppio {
+namespace {
+
+LayerCase Pool(const std::string& param) {
+  return LayerCase("type: 'Pooling' pooling_param { " + param + " }");
+}
+
+// 1 to 9 in three rows.
+LayerCase Nine(const std::string& param) {
+  LayerCase c = Pool(param);
+  c.Bottom({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  return c;
+}
+
+TEST(Pooling, TakesTheLargestOrTheMean) {
+  Nine("kernel_size: 2")
+      .ExpectTop({1, 1, 2, 2}, {5, 6, 8, 9})
+      .ExpectBottomGradient({1, 2, 3, 4}, {0, 0, 0, 0, 1, 2, 0, 3, 4});
+  Nine("pool: AVE kernel_size: 2")
+      .ExpectTop({1, 1, 2, 2}, {3, 4, 6, 7})
+      .ExpectBottomGradient({4, 0, 0, 8}, {1, 1, 0, 1, 3, 2, 0, 2, 2});
+}
+
+TEST(Pooling, RoundsUpUnlessTold) {
+  Nine("kernel_size: 2 stride: 2").ExpectTop({1, 1, 2, 2}, {5, 6, 8, 9});
+  for (const char* floor : {"round_mode: FLOOR", "torch_pooling: true", "ceil_mode: false"}) {
+    Nine("kernel_size: 2 stride: 2 " + std::string(floor)).ExpectTop({1, 1, 1, 1}, {5});
+  }
+  // The cut windows are averaged over what is inside.
+  Nine("pool: AVE kernel_size: 2 stride: 2").ExpectTop({1, 1, 2, 2}, {3, 4.5, 7.5, 9});
+}
+
+TEST(Pooling, DropsAWindowThatStartsInTheFarPadding) {
+  Nine("kernel_size: 2 stride: 2 pad: 1").ExpectTop({1, 1, 2, 2}, {1, 3, 7, 9});
+}
+
+TEST(Pooling, CountsPaddingInTheMean) {
+  Nine("pool: AVE kernel_size: 2 stride: 2 pad: 1").ExpectTop({1, 1, 2, 2}, {0.25, 1.25, 2.75, 7});
+  Nine("pool: AVE kernel_size: 2 stride: 2 pad: 1 avg_include_pad: false")
+      .ExpectTop({1, 1, 2, 2}, {1, 2.5, 5.5, 7});
+}
+
+TEST(Pooling, DividesByAWindowCutAtTheEndOfThePadding) {
+  const std::string param = "pool: AVE kernel_h: 1 kernel_w: 3 stride_h: 1 stride_w: 2 pad_w: 1 ";
+  // The last window covers 4, the padding, and one column more, which does not count.
+  Pool(param)
+      .Bottom({1, 1, 1, 4}, {1, 2, 3, 4})
+      .ExpectTop({1, 1, 1, 3}, {1, 3, 2})
+      .ExpectBottomGradient({3, 6, 8}, {1, 3, 2, 6});
+  Pool(param + "avg_include_pad: false")
+      .Bottom({1, 1, 1, 4}, {1, 2, 3, 4})
+      .ExpectTop({1, 1, 1, 3}, {1.5, 3, 4});
+}
+
+TEST(Pooling, LeavesPaddingOutOfTheMaximum) {
+  Pool("kernel_size: 3 pad: 1 stride: 2")
+      .Bottom({1, 1, 2, 2}, {-4, -3, -2, -1})
+      .ExpectTop({1, 1, 2, 2}, {-1, -1, -1, -1});
+}
+
+TEST(Pooling, TakesTheFirstOfEqualElements) {
+  Pool("kernel_size: 2")
+      .Bottom({1, 1, 2, 3}, {7, 7, 7, 7, 7, 7})
+      .Tops(2)
+      .ExpectTop({1, 1, 1, 2}, {0, 1}, 1e-5, 1)
+      .ExpectBottomGradient({1, 2}, {1, 2, 0, 0, 0, 0});
+}
+
+TEST(Pooling, ShowsTheChosenElementsInASecondTop) {
+  LayerCase c = Nine("kernel_size: 2 stride: 2");
+  c.Tops(2).ExpectTop({1, 1, 2, 2}, {5, 6, 8, 9}).ExpectTop({1, 1, 2, 2}, {4, 5, 7, 8}, 1e-5, 1);
+  Pool("kernel_size: 2")
+      .RandomBottom({3, 2, 3, 4})
+      .Tops(2)
+      .ExpectGradient(1e-5)
+      .ExpectBackendsAgree();
+}
+
+TEST(Pooling, MayTakeTheWholeImage) {
+  Nine("global_pooling: true").ExpectTop({1, 1, 1, 1}, {9});
+  Pool("pool: AVE global_pooling: true")
+      .Bottom({3, 1, 1, 2}, {1, 3, 5, 7, 9, 11})
+      .ExpectTop({3, 1, 1, 1}, {2, 6, 10});
+}
+
+TEST(Pooling, HasDefaultsForTheOtherOfTwoAxes) {
+  // stride_w and pad_w alone leave the other axis at 1 and 0.
+  Nine("pool: AVE kernel_h: 3 kernel_w: 1 stride_w: 2").ExpectTop({1, 1, 1, 2}, {4, 6});
+}
+
+class PoolingVariants : public testing::TestWithParam<std::string> {};
+
+TEST_P(PoolingVariants, AgreeWithDifferencesAndInEveryLayout) {
+  for (const char* pool : {"MAX ", "AVE "}) {
+    const std::string param = "pool: " + std::string(pool) + GetParam();
+    Pool(param).RandomBottom({1, 2, 6, 5}).ExpectGradient(1e-6, 1e-4).ExpectBackendsAgree();
+    for (const Shape& shape : {Shape{3, 16, 5, 7}, Shape{1, 19, 7, 6}})
+      Pool(param).RandomBottom(shape, -2, -1).ExpectBackendsAgree();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pooling, PoolingVariants,
+    testing::Values("kernel_size: 2 stride: 2", "kernel_size: 3 stride: 2",
+                    "kernel_size: 3 stride: 1 pad: 1", "kernel_size: 2 stride: 2 pad: 1",
+                    "kernel_size: 3 stride: 2 pad: 1", "kernel_size: 4 stride: 3 pad: 2",
+                    "kernel_size: 2 stride: 3 round_mode: FLOOR",
+                    "kernel_size: 3 stride: 2 pad: 1 avg_include_pad: false",
+                    "kernel_size: 3 stride: 2 pad: 1 round_mode: FLOOR",
+                    "kernel_h: 2 kernel_w: 3 stride_h: 1 stride_w: 2 pad_h: 1 pad_w: 2",
+                    "kernel_h: 5 kernel_w: 1", "global_pooling: true",
+                    "kernel_size: 1 stride: 2 round_mode: FLOOR"));
+
+TEST(Pooling, ComesFromOneDnn) {
+  LayerCase c = Pool("kernel_size: 3 stride: 2");
+  c.RandomBottom({3, 16, 7, 7});
+  EXPECT_EQ(c.Engine(), "onednn");
+}
+
+TEST(Pooling, ExplainsMistakes) {
+  Nine("").ExpectMistake({"kernel_size is missing", "global_pooling"});
+  Nine("kernel_h: 2").ExpectMistake({"kernel_h and kernel_w are both needed"});
+  Nine("kernel_size: 2 kernel_h: 2 kernel_w: 2")
+      .ExpectMistake({"both kernel_size and kernel_h/_w", "keep one"});
+  Nine("kernel_size: 2 stride: 1 stride_h: 1").ExpectMistake({"both stride and stride_h/_w"});
+  Nine("kernel_size: 2 pad: 1 pad_w: 1").ExpectMistake({"both pad and pad_h/_w"});
+  Nine("kernel_size: 0").ExpectMistake({"the kernel must be positive, found 0"});
+  Nine("kernel_h: 1 kernel_w: 0").ExpectMistake({"the kernel must be positive"});
+  Nine("kernel_size: 1 stride: 0").ExpectMistake({"stride must be positive"});
+  Nine("kernel_size: 2 pad: 2").ExpectMistake({"pad 2 must be smaller than the kernel, 2"});
+  Nine("kernel_size: 5 round_mode: FLOOR")
+      .ExpectMistake({"kernel 5 is too large for an input of 3"});
+  Nine("kernel_size: 1 stride: 5")
+      .ExpectMistake({"last window", "outside the input", "size 3", "round_mode: FLOOR"});
+  Nine("global_pooling: true kernel_size: 3")
+      .ExpectMistake({"global_pooling takes the whole image"});
+  Nine("global_pooling: true kernel_h: 3 kernel_w: 3")
+      .ExpectMistake({"global_pooling takes the whole image"});
+  Nine("global_pooling: true pad: 1").ExpectMistake({"global_pooling needs pad 0 and stride 1"});
+  Nine("global_pooling: true stride: 2").ExpectMistake({"global_pooling needs pad 0 and stride 1"});
+  Nine("pool: STOCHASTIC kernel_size: 2").ExpectMistake({"STOCHASTIC pooling is not available"});
+  Nine("kernel_size: 2 axis: 2").ExpectMistake({"last two of 4 axes"});
+  Nine("pool: AVE kernel_size: 2").Tops(2).ExpectMistake({"only MAX pooling has a second top"});
+  Pool("kernel_size: 1").RandomBottom({1, 2, 3}).ExpectMistake({"4 axes", "found 1x2x3"});
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,95 @@
+// What is registered, as a whole: kernels for every layer, and a row of the manual.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <fstream>
+#include <set>
+
+#include "core/net/layer.h"
+#include "tests/testing/layer_case.h"
+
+namespace doppio {
+namespace {
+
+// Without those of the tests themselves.
+std::vector<std::string> ProductTypes() {
+  std::vector<std::string> types;
+  for (const std::string& type : LayerTypes::Get().Names()) {
+    if (type.rfind("Test", 0) != 0) types.push_back(type);
+  }
+  return types;
+}
+
+std::vector<std::string> Engines(const std::string& type) {
+  std::vector<std::string> engines;
+  for (const KernelType* kernel : KernelTypes::Get().For(type, DeviceKind::kCpu))
+    engines.push_back(kernel->engine);
+  return engines;
+}
+
+TEST(LayerRegistry, HasAReferenceKernelLastForEveryLayerThatComputes) {
+  std::set<std::string> without;
+  for (const std::string& type : ProductTypes()) {
+    const std::vector<std::string> engines = Engines(type);
+    if (engines.empty()) {
+      without.insert(type);
+    } else {
+      EXPECT_EQ(engines.back(), "reference") << type;
+      EXPECT_EQ(std::set<std::string>(engines.begin(), engines.end()).size(), engines.size())
+          << type;
+    }
+  }
+  EXPECT_EQ(without, (std::set<std::string>{"Flatten", "Reshape", "Split"}));
+}
+
+TEST(LayerRegistry, NeedsNoKernelForViews) {
+  for (const char* layer :
+       {"'Flatten'", "'Reshape' reshape_param { shape { dim: -1 } }", "'Split'"}) {
+    const Graph graph = GraphFromText(
+        "layer { name: 'in' type: 'TestInput' top: 'x' input_param { shape { dim: 1 dim: 2 } } }"
+        "layer { name: 'view' bottom: 'x' top: 'y' type: " +
+        std::string(layer) + " }");
+    EXPECT_NE(graph.nodes[1].shape.view, View::kNone) << layer;
+  }
+}
+
+TEST(LayerRegistry, NamesTheReferenceOnlyForTheCpu) {
+  for (const std::string& type : ProductTypes()) {
+    for (const KernelType* kernel : KernelTypes::Get().For(type, DeviceKind::kCpu)) {
+      EXPECT_NE(kernel->make, nullptr) << type;
+      EXPECT_EQ(kernel->engine == "reference", kernel->rank == 0) << type << ", " << kernel->engine;
+    }
+    for (const KernelType* kernel : KernelTypes::Get().For(type, DeviceKind::kCuda)) {
+      EXPECT_NE(kernel->engine, "reference") << type;
+    }
+  }
+}
+
+// The first cells, in backticks, of the table under "## Layers".
+std::vector<std::string> TypesInTheManual() {
+  std::ifstream manual("docs/prototxt.md");
+  EXPECT_TRUE(manual.good());
+  std::vector<std::string> types;
+  bool in_section = false;
+  const std::string row = "| `";
+  for (std::string line; std::getline(manual, line);) {
+    if (line.rfind("## ", 0) == 0) in_section = line == "## Layers";
+    if (!in_section || line.rfind(row, 0) != 0) continue;
+    const size_t end = line.find('`', row.size());
+    // Other tables of the section start with fields in small letters.
+    const std::string name = line.substr(row.size(), end - row.size());
+    if (std::isupper(static_cast<unsigned char>(name[0])) && line.compare(end, 3, "` |") == 0)
+      types.push_back(name);
+  }
+  return types;
+}
+
+TEST(LayerRegistry, IsTheTableOfTheManual) {
+  const std::vector<std::string> rows = TypesInTheManual(), registered = ProductTypes();
+  const std::set<std::string> manual(rows.begin(), rows.end());
+  EXPECT_EQ(manual.size(), rows.size()) << "a type has two rows";
+  EXPECT_EQ(manual, std::set<std::string>(registered.begin(), registered.end()));
+}
+
+}  // namespace
+}  // namespace doppio

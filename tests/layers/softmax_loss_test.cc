@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cmath>
+
+#include "tests/testing/layer_case.h"
+
+namespace doppio {
+namespace {
+
+const double kLn2 = std::log(2.0), kLn3 = std::log(3.0);
+
+LayerCase Loss(const std::string& more = "") {
+  return LayerCase("type: 'SoftmaxWithLoss' " + more);
+}
+
+TEST(SoftmaxWithLoss, IsTheMeanCrossEntropy) {
+  // Probabilities 1/6, 1/3, 1/2; losses ln 6, ln 2, ln 3.
+  Loss()
+      .Bottom({3, 3}, {0, kLn2, kLn3, 0, kLn2, kLn3, 0, kLn2, kLn3})
+      .Bottom({3}, {0, 2, 1})
+      .ExpectTop({}, {2 * std::log(6.0) / 3})
+      .ExpectBottomGradient(
+          {3}, {-5.0 / 6, 1.0 / 3, 0.5, 1.0 / 6, 1.0 / 3, -0.5, 1.0 / 6, -2.0 / 3, 0.5});
+  Loss().Bottom({1, 3}, {0, kLn2, kLn3}).Bottom({1, 1, 1, 1}, {2}).ExpectTop({}, {kLn2});
+}
+
+TEST(SoftmaxWithLoss, TakesALabelForEveryPosition) {
+  // Even odds but at position 1 of sample 0, where class 0 has 3/4.
+  Loss()
+      .Bottom({2, 2, 2}, {0, kLn3, 0, 0, 5, 6, 5, 6})
+      .Bottom({2, 1, 2}, {0, 1, 1, 0})
+      .ExpectTop({}, {5 * kLn2 / 4});
+  Loss("softmax_param { axis: -1 }")
+      .Bottom({1, 2, 2}, {0, 0, kLn3, 0})
+      .Bottom({1, 2}, {1, 1})
+      .ExpectTop({}, {1.5 * kLn2});
+}
+
+TEST(SoftmaxWithLoss, IsNormalisedAsTold) {
+  auto expect = [](const std::string& param, double loss) {
+    LayerCase c = Loss("loss_param { ignore_label: 1 " + param + " }");
+    c.Bottom({2, 2, 2}, {0, 9, 0, 0, 0, 0, 0, 0}).Bottom({2, 2}, {0, 1, 0, 0});
+    c.ExpectTop({}, {loss}).AsLoss().ExpectGradient().ExpectBackendsAgree();
+  };
+  expect("", kLn2);
+  expect("normalization: VALID", kLn2);
+  expect("normalization: FULL", 0.75 * kLn2);
+  expect("normalization: BATCH_SIZE", 1.5 * kLn2);
+  expect("normalization: NONE", 3 * kLn2);
+  expect("normalization: PRE_FIXED pre_fixed_normalizer: 0.5", 6 * kLn2);
+  expect("normalize: true", kLn2);
+  expect("normalize: false", 1.5 * kLn2);
+  expect("normalize: false normalization: FULL", 0.75 * kLn2);
+}
+
+TEST(SoftmaxWithLoss, IsZeroWhenEveryLabelIsIgnored) {
+  Loss("loss_param { ignore_label: -1 }")
+      .RandomBottom({3, 2})
+      .Bottom({3}, {-1, -1, -1})
+      .ExpectTop({}, {0})
+      .ExpectBottomGradient({1}, {0, 0, 0, 0, 0, 0});
+}
+
+TEST(SoftmaxWithLoss, ClampsProbabilitiesAtTheSmallestNormalFloat) {
+  Loss()
+      .Bottom({1, 2}, {1000, 0})
+      .Bottom({1}, {1})
+      .ExpectTop({}, {-std::log(FLT_MIN)})
+      .ExpectBottomGradient({1}, {1, -1});
+}
+
+TEST(SoftmaxWithLoss, CutsLabelsToIntegers) {
+  Loss().Bottom({1, 2}, {0, kLn3}).Bottom({1}, {0.9}).ExpectTop({}, {2 * kLn2});
+  Loss("loss_param { ignore_label: 0 }")
+      .Bottom({2, 2}, {0, 9, 0, 0})
+      .Bottom({2}, {0.9, 1})
+      .ExpectTop({}, {kLn2});
+}
+
+TEST(SoftmaxWithLoss, ShowsTheProbabilitiesInASecondTop) {
+  LayerCase c = Loss();
+  c.Bottom({1, 3}, {0, kLn2, kLn3})
+      .Bottom({1}, {2})
+      .Tops(2)
+      .ExpectTop({}, {kLn2})
+      .ExpectTop({1, 3}, {1.0 / 6, 1.0 / 3, 0.5}, 1e-5, 1);
+  // Read by another loss: gradients come from both tops.
+  for (const Shape& shape : {Shape{3, 4}, Shape{1, 3, 2, 2}}) {
+    LayerCase both = Loss("loss_weight: 2 loss_weight: 0 loss_param { ignore_label: 0 }");
+    Shape labels = shape;
+    labels[1] = 1;
+    both.RandomBottom(shape).LabelBottom(labels, 3).Tops(2).ExpectGradient().ExpectBackendsAgree();
+  }
+  Loss("loss_weight: 1 loss_weight: 0.5")
+      .RandomBottom({3, 4})
+      .LabelBottom({3}, 4)
+      .Tops(2)
+      .AsLoss()
+      .ExpectGradient()
+      .ExpectBackendsAgree();
+}
+
+TEST(SoftmaxWithLoss, AgreesWithDifferencesAndInEveryLayout) {
+  for (const char* more :
+       {"", "loss_weight: 3", "softmax_param { axis: 2 }", "loss_param { ignore_label: 1 }"}) {
+    const bool axis_2 = std::string(more).find("axis: 2") != std::string::npos;
+    LayerCase c = Loss(more);
+    c.RandomBottom({3, 5, 3, 1}, -2, 2).LabelBottom(axis_2 ? Shape{3, 5, 1} : Shape{3, 3, 1}, 3);
+    c.AsLoss().ExpectGradient().ExpectBackendsAgree();
+    EXPECT_EQ(c.BottomGradient(1), std::vector<double>()) << "labels do not learn";
+  }
+  Loss().RandomBottom({1, 7}).LabelBottom({1}, 7).AsLoss().ExpectGradient().ExpectBackendsAgree();
+  Loss().RandomBottom({3, 10}).LabelBottom({3}, 10).AsLoss().ExpectGradient().ExpectBackendsAgree();
+}
+
+TEST(SoftmaxWithLoss, ExplainsMistakes) {
+  auto with = [](const std::string& more, const std::vector<double>& labels) {
+    LayerCase c = Loss(more);
+    c.RandomBottom({2, 3}).Bottom({static_cast<int64_t>(labels.size())}, labels);
+    return c;
+  };
+  with("", {0}).ExpectMistake(
+      {"label 'b1' has 1 values (1)", "the prediction needs 2", "one per sample of 2x3"});
+  with("softmax_param { axis: 0 }", {0, 1})
+      .ExpectMistake({"needs 3", "sample and position", "axis 0"});
+  with("softmax_param { axis: 2 }", {0, 1}).ExpectMistake({"axis 2 does not exist"});
+  with("loss_param { label_smoothing: 0.1 }", {0, 1})
+      .ExpectMistake({"label_smoothing is not supported"});
+  with("loss_param { normalization: PRE_FIXED pre_fixed_normalizer: -1 }", {0, 1})
+      .ExpectMistake({"pre_fixed_normalizer is -1"});
+  with("", {0, 3}).ExpectMistake({"label 3 at sample 1 is outside 0..2", "ignore_label"});
+  with("loss_param { ignore_label: -1 }", {0, -2}).ExpectMistake({"label -2 at sample 1"});
+  Loss().RandomBottom({2, 3}).ExpectMistake({"SoftmaxWithLoss takes", "bottom"});
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Nets and solvers whose results BVLC Caffe computed: the trainer must agree with every one it can read.
+
+The cases come with a program that runs and compares them; they lie in $DOPPIO_SHARED/conformance.
+Left out are those with layers, or a form of file, that this version does not have, by its own word.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import junit  # noqa: E402
+import scenario  # noqa: E402
+
+FOLDER = os.path.join(os.environ.get("DOPPIO_SHARED", ""), "conformance")
+CASES = os.path.join(FOLDER, "cases")
+
+
+def environment():
+    return {**os.environ, "GOMP_SPINCOUNT": "1000"}
+
+
+def run_cases(*args):
+    """The lines that run_cases.py prints, one for each case and a last one."""
+    run = subprocess.run([sys.executable, os.path.join(FOLDER, "run_cases.py"), "--tool", scenario.DOPPIO + " train",
+                          "--jobs", "2", *args, CASES], capture_output=True, text=True, env=environment())
+    return run.stdout.splitlines(), run.stdout + run.stderr
+
+
+def missing_in(case):
+    """What the case needs and this version says not to have; empty when there is nothing."""
+    folder = os.path.join(CASES, case)
+    with open(os.path.join(folder, "case.json"), encoding="utf-8") as f:
+        runs = json.load(f)["runs"]
+    solvers = {word.split("=", 1)[1] for words in runs for word in words if re.match("--?solver=", word)}
+    check = subprocess.run([scenario.DOPPIO, "check", *sorted(solvers)], cwd=folder, capture_output=True, text=True,
+                           env=environment())
+    found = {"layer " + name for name in re.findall(r"type '(\w+)' of Caffe is not in this version", check.stdout)}
+    found |= {"the %s format" % name for name in re.findall(r"uses the (V\d) format", check.stdout)}
+    return ", ".join(sorted(found))
+
+
+class ConformanceTest(unittest.TestCase):
+    results = {}
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.path.isdir(CASES):
+            return
+        lines, cls.output = run_cases()
+        for line in lines:
+            found = re.match(r"(pass|FAIL) +(\S+) +[\d.]+s +(.*)", line)
+            if found:
+                cls.results[found.group(2)] = (found.group(1) == "pass", found.group(3))
+
+    def setUp(self):
+        if not os.path.isdir(CASES):
+            self.skipTest("DOPPIO_SHARED names no folder with conformance/cases")
+
+    def check_case(self, case):
+        passed, why = self.results.get(case, (False, "no result"))
+        if not passed or case.startswith("bad_"):
+            missing = missing_in(case)
+            if missing:
+                self.skipTest("needs " + missing)
+        self.assertTrue(passed, why)
+
+    def test_there_are_cases(self):
+        self.assertGreater(len(self.results), 100, getattr(self, "output", ""))
+
+    def test_another_learning_rate_is_noticed(self):
+        cases = sorted(c for c, (passed, _) in self.results.items() if passed and c.startswith("sgd_"))[:5]
+        self.assertEqual(5, len(cases))
+        lines, output = run_cases("--perturb-lr", "1.01", *("--only=" + case for case in cases))
+        self.assertEqual("0 passed, 5 failed", lines[-1], output)
+
+
+def add_cases():
+    if not os.path.isdir(CASES):
+        return
+    for case in sorted(os.listdir(CASES)):
+        setattr(ConformanceTest, "test_" + case, lambda self, case=case: self.check_case(case))
+
+
+add_cases()
+
+if __name__ == "__main__":
+    junit.main()

@@ -1,0 +1,36 @@
+// The net that a LayerCase runs: node 0 is the source of the bottoms, node 1 the layer, node 2 the
+// probe, if any.
+#ifndef DOPPIO_TESTS_TESTING_LAYER_CASE_RUN_H_
+#define DOPPIO_TESTS_TESTING_LAYER_CASE_RUN_H_
+
+#include <memory>
+
+#include "tests/testing/layer_case.h"
+#include "tests/testing/test_layers.h"
+
+namespace doppio {
+
+struct LayerCase::Run {
+  std::unique_ptr<Device> device = MakeCpuDevice();
+  std::unique_ptr<ParamStore> store;
+  std::unique_ptr<Net> net;
+  TestSource* source = nullptr;
+  TestProbe* probe = nullptr;  // null when nothing reads the tops
+
+  const Node& node() const { return net->graph().nodes[1]; }
+  const KernelTensors& tensors() const { return net->plan().tensors[1]; }
+  const Tensor& param(size_t i) const {
+    return store->param(net->param_index(node().params[i])).value;
+  }
+  // From the first random numbers on, whatever ran before.
+  double Forward(int passes) {
+    double loss = 0;
+    net->pass().step = 0;
+    for (int i = 0; i < passes; ++i) loss = net->Forward();
+    return loss;
+  }
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TESTS_TESTING_LAYER_CASE_RUN_H_
