@@ -1,6 +1,4 @@
-// Silence: reads blobs so that they are not outputs of the net. Their gradient from here is zero.
-#include <cstring>
-
+// Silence: reads blobs so that they are not outputs of the net. Without tops it never gets a gradient.
 #include "core/net/layer.h"
 
 namespace doppio {
@@ -8,7 +6,7 @@ namespace {
 
 LayerShape InferSilence(const LayerSpec&, const std::vector<Shape>&) {
   LayerShape shape;
-  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.has_backward = false;
   return shape;
 }
 
@@ -18,11 +16,6 @@ class SilenceKernel : public Kernel {
     for (const TensorSpec& bottom : args.bottoms) needs_.bottoms.push_back(bottom.layout);
   }
   void Forward(const Pass&) override {}
-  void Backward(const Pass&, const std::vector<bool>&) override {
-    for (const Tensor& gradient : t_.bottom_grads) {
-      if (gradient) std::memset(gradient.raw, 0, static_cast<size_t>(gradient.bytes()));
-    }
-  }
 };
 
 std::unique_ptr<Kernel> MakeSilence(const KernelArgs& args) {

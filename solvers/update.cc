@@ -24,7 +24,7 @@ size_t FindRule(const SolverParameter& param, const FieldPlaces& places) {
   std::string known;
   for (const std::string& one : names) known += (known.empty() ? "" : ", ") + one;
   throw UserError(places.At("type"), "unknown solver type '" + name + "'" +
-                                         DidYouMean(name, names) + "; known: " + known);
+                                         DidYouMean(name, names) + " (" + known + ")");
 }
 
 void CheckFields(const SolverParameter& param, const FieldPlaces& places, size_t index,

@@ -1,10 +1,13 @@
 // `train`: a solver from its start, from weights or from a snapshot, to its end or to a signal.
 #include <signal.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <sstream>
 #include <nlohmann/json.hpp>
 
+#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/net/snapshot.h"
 #include "core/net/solver_spec.h"
@@ -171,7 +174,13 @@ nlohmann::json Number(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
-void PrintResult(const TrainResult& result) {
+// Old scripts run `caffe train ... 2>&1 | tee log` and parse every line as a log line.
+bool CalledAsCaffe(const CommandLine& line) {
+  const std::string name = line.program.substr(DirName(line.program).size());
+  return name == "caffe" || name == "train";
+}
+
+void PrintResult(const CommandLine& line, const TrainResult& result) {
   if (FLAGS_json) {
     nlohmann::json out{{"iteration", result.iteration},        {"stopped", result.stopped},
                        {"loss", Number(result.smoothed_loss)}, {"state_file", result.state_file},
@@ -187,33 +196,44 @@ void PrintResult(const TrainResult& result) {
     std::cout << out.dump() << '\n';
     return;
   }
-  std::cout << "iteration " << result.iteration << ", loss " << result.smoothed_loss << '\n';
+  std::ostringstream text;
+  text << "iteration " << result.iteration << ", loss " << result.smoothed_loss << '\n';
   for (const TestScores& test : result.tests) {
     if (!test.complete) continue;
-    std::cout << "test #" << test.net << " at iteration " << test.iteration;
+    text << "test #" << test.net << " at iteration " << test.iteration;
     constexpr size_t kShown = 20;
     for (size_t i = 0; i < std::min(kShown, test.scores.size()); ++i) {
-      std::cout << "  " << test.scores[i].blob << ' ' << test.scores[i].value;
+      text << "  " << test.scores[i].blob << ' ' << test.scores[i].value;
     }
-    std::cout << '\n';
+    text << '\n';
   }
-  if (!result.model_file.empty()) std::cout << "weights  " << result.model_file << '\n';
-  if (!result.state_file.empty()) std::cout << "snapshot " << result.state_file << '\n';
+  if (!result.model_file.empty()) text << "weights  " << result.model_file << '\n';
+  if (!result.state_file.empty()) text << "snapshot " << result.state_file << '\n';
+  if (!CalledAsCaffe(line)) std::cout << text.str();
 }
 
-ExitCode Finish(const CommandLine& line, const TrainResult& result) {
-  PrintResult(result);
+// The last word on standard error: a log line like the others where a parser may read it.
+void Tell(bool terminal, const std::string& text) {
+  if (terminal) {
+    std::cerr << text << '\n';
+  } else {
+    LOG(INFO) << text;
+  }
+}
+
+ExitCode Finish(const CommandLine& line, const TrainResult& result, bool terminal) {
+  PrintResult(line, result);
   if (!result.stopped) return ExitCode::kDone;
   std::cout.flush();
   if (result.state_file.empty()) {
-    std::cerr << "stopped by a signal at iteration " << result.iteration
-              << ", without a snapshot\n";
+    Tell(terminal, "stopped by a signal at iteration " + std::to_string(result.iteration) +
+                       ", without a snapshot");
     constexpr int kInterrupted = 128 + SIGINT;
     return line.Given("stop_exit_code") ? static_cast<ExitCode>(FLAGS_stop_exit_code)
                                         : static_cast<ExitCode>(kInterrupted);
   }
-  std::cerr << "stopped by a signal at iteration " << result.iteration
-            << "; to go on: " << ResumeCommand(line, result.state_file) << '\n';
+  Tell(terminal, "stopped by a signal at iteration " + std::to_string(result.iteration) +
+                     "; to go on: " + ResumeCommand(line, result.state_file));
   return static_cast<ExitCode>(FLAGS_stop_exit_code);
 }
 
@@ -242,19 +262,13 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
     PrintDryRun(&trainer);
     return ExitCode::kDone;
   }
-  for (const std::string& text : DescribeTraining(&trainer)) {
-    if (progress != nullptr) {
-      std::cerr << text << '\n';
-    } else {
-      LOG(INFO) << text;
-    }
-  }
+  for (const std::string& text : DescribeTraining(&trainer)) Tell(progress != nullptr, text);
   *began = true;
   // Not earlier: while files are read and nets are built a signal ends the process at once.
   signals = std::make_unique<SignalHandler>(effects);
   const TrainResult result = trainer.Solve();
   if (progress != nullptr) progress->Clear();
-  return Finish(line, result);
+  return Finish(line, result, progress != nullptr);
 }
 
 DOPPIO_REGISTER(Commands, "train",

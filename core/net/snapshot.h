@@ -33,7 +33,8 @@ struct SnapshotNames {
 };
 SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5);
 
-// FileError unless files with this prefix can be made; for the start of a run.
+// FileError unless files with this prefix can be made; for the start of a run. Also removes the temporary files that
+// killed writers have left there.
 void CheckWritable(const std::string& prefix);
 
 // Weights, then state. Fills in learned_net and the fields of run_state that tie the state to the

@@ -10,8 +10,8 @@ import tempfile
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import cases  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../scenarios"))
+import junit  # noqa: E402
 
 ROOT = os.getcwd()
 DOPPIO = os.path.join(ROOT, "tools/doppio")
@@ -348,4 +348,4 @@ class TrainTest(Cli):
 
 
 if __name__ == "__main__":
-    cases.main()
+    junit.main()

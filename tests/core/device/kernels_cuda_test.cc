@@ -123,7 +123,7 @@ TEST(CudaActivation, IsRegisteredForEveryActivation) {
         }
       },
       AllActivations(Relu(0), Elu(1, 1), Sigmoid(), TanH(), Swish(1), AbsVal(), Power(1, 1, 0),
-                     Exp(1, 1), Log(1, 0, 1), Bnll(), Clip(0, 1), Threshold(0)));
+                     Exp(1, 1), Log(1, 0, 1), Bnll(), Clip(0, 1, false), Threshold(0)));
 }
 
 TEST(CudaActivation, AgreesWithTheCpu) {
