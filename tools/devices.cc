@@ -14,15 +14,20 @@ int Ordinal(const std::string& text, const std::string& gpu) {
   return std::stoi(text);
 }
 
-// Of the one GPU that is named.
-int OrdinalOf(const DeviceBackend& backend, const std::string& gpu) {
+// The numbers that are written; none for "all".
+std::vector<int> WrittenOrdinals(const std::string& gpu) {
   std::vector<int> ordinals;
+  if (gpu == "all") return ordinals;
+  for (const std::string& text : SplitList(gpu)) ordinals.push_back(Ordinal(text, gpu));
+  return ordinals;
+}
+
+// Of the one GPU that is named.
+int OnlyOrdinal(const DeviceBackend& backend, const std::string& gpu, std::vector<int> ordinals) {
   if (gpu == "all") {
     for (const DeviceInfo& device : backend.list()) {
       if (device.unusable.empty()) ordinals.push_back(device.index);
     }
-  } else {
-    for (const std::string& text : SplitList(gpu)) ordinals.push_back(Ordinal(text, gpu));
   }
   if (ordinals.size() == 1) return ordinals[0];
   throw DeviceError("it names " + std::to_string(ordinals.size()) +
@@ -33,9 +38,11 @@ int OrdinalOf(const DeviceBackend& backend, const std::string& gpu) {
 
 std::unique_ptr<Device> OpenDevice(const std::string& gpu) {
   if (gpu.empty()) return MakeCpuDevice();
+  // A mistake in the flag is one in every build.
+  const std::vector<int> ordinals = WrittenOrdinals(gpu);
   try {
     const DeviceBackend* cuda = DeviceBackends::Get().Find("CUDA");
-    if (cuda != nullptr) return cuda->make(OrdinalOf(*cuda, gpu));
+    if (cuda != nullptr) return cuda->make(OnlyOrdinal(*cuda, gpu, ordinals));
     throw DeviceError(
         "this build of Doppio has no GPU support, because no CUDA was found when it was built; "
         "leave --gpu out to use the CPU");
