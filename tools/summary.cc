@@ -132,6 +132,7 @@ Memory PlanMemory(Graph graph, bool backward) {
     PlanOptions options;
     options.device = device.get();
     options.backward = backward;
+    options.accumulate = false;  // a net alone knows of no iter_size
     memory.use = MakePlan(graph, options, &params)->memory;
   });
   if (!errors.empty()) memory.unknown = errors.errors()[0].what();
