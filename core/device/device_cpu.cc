@@ -1,12 +1,10 @@
 #include <sys/mman.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
 
 #include "core/base/threads.h"
+#include "core/device/block_cache.h"
 #include "core/device/device.h"
 
 namespace doppio {
@@ -25,9 +23,7 @@ int64_t SizeClass(int64_t bytes) {
 
 class CpuDevice : public Device {
  public:
-  ~CpuDevice() override {
-    for (auto& block : free_) std::free(block.second);
-  }
+  ~CpuDevice() override { blocks_.Clear(&std::free); }
 
   DeviceKind kind() const override { return DeviceKind::kCpu; }
   std::string name() const override {
@@ -36,17 +32,12 @@ class CpuDevice : public Device {
 
   void* Allocate(int64_t bytes) override {
     const int64_t size = SizeClass(bytes);
-    void* memory = Take(size);
+    void* memory = blocks_.Take(size, [&] { return AskHost(size); });
     Zero(memory, size);
     return memory;
   }
 
-  void Free(void* memory) noexcept override {
-    std::lock_guard<std::mutex> lock(mutex_);
-    auto it = sizes_.find(memory);
-    in_use_ -= it->second;
-    free_.emplace(it->second, memory);
-  }
+  void Free(void* memory) noexcept override { blocks_.Put(memory); }
 
   void CopyFromHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
   void CopyToHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
@@ -58,31 +49,20 @@ class CpuDevice : public Device {
   }
 
   void Synchronize() override {}
-  int64_t bytes_in_use() const override { return in_use_; }
-  int64_t peak_bytes() const override { return peak_; }
+  int64_t bytes_in_use() const override { return blocks_.bytes_in_use(); }
+  int64_t peak_bytes() const override { return blocks_.peak_bytes(); }
 
  private:
-  void* Take(int64_t size) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    void* memory = nullptr;
-    auto it = free_.find(size);
-    if (it != free_.end()) {
-      memory = it->second;
-      free_.erase(it);
-    } else {
-      const int64_t alignment = size >= kHugePage ? kHugePage : 64;
-      const int64_t rounded = (size + alignment - 1) / alignment * alignment;
-      memory = std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(rounded));
-      if (memory == nullptr) {
-        throw MemoryError("the host has no " + std::to_string(size >> 20) + " MiB left; " +
-                          std::to_string(in_use_ >> 20) + " MiB are in use by this process");
-      }
-      // Fewer TLB misses on the big arenas; a hint only, so failure does not matter.
-      if (size >= kHugePage) madvise(memory, static_cast<size_t>(rounded), MADV_HUGEPAGE);
-      sizes_[memory] = size;
+  void* AskHost(int64_t size) {
+    const int64_t alignment = size >= kHugePage ? kHugePage : 64;
+    const int64_t rounded = (size + alignment - 1) / alignment * alignment;
+    void* memory = std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(rounded));
+    if (memory == nullptr) {
+      throw MemoryError("the host has no " + std::to_string(size >> 20) + " MiB left; " +
+                        std::to_string(bytes_in_use() >> 20) + " MiB are in use by this process");
     }
-    in_use_ += size;
-    if (in_use_ > peak_) peak_ = in_use_.load();
+    // Fewer TLB misses on the big arenas; a hint only, so failure does not matter.
+    if (size >= kHugePage) madvise(memory, static_cast<size_t>(rounded), MADV_HUGEPAGE);
     return memory;
   }
 
@@ -94,10 +74,7 @@ class CpuDevice : public Device {
     });
   }
 
-  std::mutex mutex_;
-  std::multimap<int64_t, void*> free_;
-  std::map<void*, int64_t> sizes_;
-  std::atomic<int64_t> in_use_{0}, peak_{0};
+  BlockCache blocks_;
 };
 
 }  // namespace

@@ -1,10 +1,7 @@
 // One GPU: its memory, kept by size class, and the stream that it computes on.
 #include "core/device/device_cuda.h"
 
-#include <atomic>
-#include <map>
-#include <mutex>
-
+#include "core/device/block_cache.h"
 #include "core/device/gpus_cuda.h"
 
 namespace doppio {
@@ -34,7 +31,7 @@ class CudaDevice : public Device {
   ~CudaDevice() override {
     cudaSetDevice(index_);
     cudaStreamSynchronize(stream_);
-    for (auto& block : free_) cudaFree(block.second);
+    blocks_.Clear([](void* memory) { cudaFree(memory); });
     cudaStreamDestroy(stream_);
   }
 
@@ -43,7 +40,7 @@ class CudaDevice : public Device {
 
   void* Allocate(int64_t bytes) override {
     const int64_t size = SizeClass(bytes);
-    void* memory = Take(size);
+    void* memory = blocks_.Take(size, [&] { return AskDriver(size); });
     try {
       Zero(memory, size);
     } catch (...) {
@@ -54,12 +51,7 @@ class CudaDevice : public Device {
   }
 
   // Kernels that still use the block run before those of its next owner: there is one stream.
-  void Free(void* memory) noexcept override {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const int64_t size = sizes_.find(memory)->second;
-    in_use_ -= size;
-    free_.emplace(size, memory);
-  }
+  void Free(void* memory) noexcept override { blocks_.Put(memory); }
 
   void CopyFromHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
   void CopyToHost(void* to, const void* from, int64_t bytes) override { Copy(to, from, bytes); }
@@ -73,8 +65,8 @@ class CudaDevice : public Device {
 
   void Synchronize() override { Cuda(cudaStreamSynchronize(stream()), "waiting for", name_); }
 
-  int64_t bytes_in_use() const override { return in_use_; }
-  int64_t peak_bytes() const override { return peak_; }
+  int64_t bytes_in_use() const override { return blocks_.bytes_in_use(); }
+  int64_t peak_bytes() const override { return blocks_.peak_bytes(); }
 
   cudaStream_t stream() {
     MakeCurrent();
@@ -92,29 +84,12 @@ class CudaDevice : public Device {
     Synchronize();
   }
 
-  void* Take(int64_t size) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    void* memory = nullptr;
-    auto it = free_.find(size);
-    if (it != free_.end()) {
-      memory = it->second;
-      free_.erase(it);
-    } else {
-      memory = AskDriver(size);
-      sizes_[memory] = size;
-    }
-    in_use_ += size;
-    if (in_use_ > peak_) peak_ = in_use_.load();
-    return memory;
-  }
-
   void* AskDriver(int64_t size) {
     MakeCurrent();
     void* memory = nullptr;
     cudaError_t result = cudaMalloc(&memory, static_cast<size_t>(size));
-    if (result == cudaErrorMemoryAllocation && !free_.empty()) {
+    if (result == cudaErrorMemoryAllocation && GiveBackCache()) {
       cudaGetLastError();
-      GiveBackCache();
       result = cudaMalloc(&memory, static_cast<size_t>(size));
     }
     if (result == cudaErrorMemoryAllocation) ThrowNoMemory(size);
@@ -122,13 +97,10 @@ class CudaDevice : public Device {
     return memory;
   }
 
-  void GiveBackCache() {
+  // False when nothing was kept.
+  bool GiveBackCache() {
     Cuda(cudaStreamSynchronize(stream_), "waiting for", name_);
-    for (auto& block : free_) {
-      sizes_.erase(block.second);
-      Cuda(cudaFree(block.second), "freeing memory of", name_);
-    }
-    free_.clear();
+    return blocks_.Clear([&](void* memory) { Cuda(cudaFree(memory), "freeing memory of", name_); });
   }
 
   [[noreturn]] void ThrowNoMemory(int64_t size) {
@@ -137,7 +109,7 @@ class CudaDevice : public Device {
     Cuda(cudaMemGetInfo(&free, &total), "asking for the memory of", name_);
     throw MemoryError(
         name_ + " has no " + MiB(size) + " left: " + MiB(static_cast<int64_t>(free)) + " of " +
-        MiB(static_cast<int64_t>(total)) + " are free and this process uses " + MiB(in_use_) +
+        MiB(static_cast<int64_t>(total)) + " are free and this process uses " + MiB(bytes_in_use()) +
         "; make batch_size smaller and iter_size larger by the same factor, or end other "
         "programs on this GPU");
   }
@@ -145,10 +117,7 @@ class CudaDevice : public Device {
   const int index_;
   const std::string name_;
   cudaStream_t stream_ = nullptr;
-  std::mutex mutex_;
-  std::multimap<int64_t, void*> free_;
-  std::map<void*, int64_t> sizes_;
-  std::atomic<int64_t> in_use_{0}, peak_{0};
+  BlockCache blocks_;
 };
 
 std::unique_ptr<Device> MakeCudaDevice(int index) {

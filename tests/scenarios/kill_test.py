@@ -16,14 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import junit  # noqa: E402
 import scenario  # noqa: E402
 
-NET = """layer { name: "data" type: "Data" top: "data" top: "label" transform_param { scale: 0.01 mirror: true }
-  data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true } }
-layer { name: "pool" type: "Pooling" bottom: "data" top: "pool" pooling_param { pool: AVE kernel_size: 7 stride: 7 } }
-layer { name: "drop" type: "Dropout" bottom: "pool" top: "pool" dropout_param { dropout_ratio: 0.2 } }
-layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip"
-  inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
-layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
-"""
+NET = scenario.TINY_NET.replace("scale: 0.01", "scale: 0.01 mirror: true")
 SOLVER = """net: "net.prototxt"
 type: "Adam" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed"
 random_seed: 5

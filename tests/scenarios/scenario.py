@@ -12,6 +12,17 @@ DOPPIO = next((p for p in (os.path.join(ROOT, "tools/doppio"), os.path.join(ROOT
                if os.path.isfile(p)), None)
 
 
+# A net that learns a little in no time, with everything that draws random numbers.
+TINY_NET = """layer { name: "data" type: "Data" top: "data" top: "label" transform_param { scale: 0.01 }
+  data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true } }
+layer { name: "pool" type: "Pooling" bottom: "data" top: "pool" pooling_param { pool: AVE kernel_size: 7 stride: 7 } }
+layer { name: "drop" type: "Dropout" bottom: "pool" top: "pool" dropout_param { dropout_ratio: 0.2 } }
+layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip"
+  inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+"""
+
+
 class Scenario(unittest.TestCase):
     """A case in a folder of its own, which is removed."""
 

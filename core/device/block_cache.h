@@ -1,0 +1,71 @@
+// Freed memory by size class, kept for the next request of that class, and counts of what is in use. What a block
+// is, and where it comes from, is the device's business. Safe from any thread.
+#ifndef DOPPIO_CORE_DEVICE_BLOCK_CACHE_H_
+#define DOPPIO_CORE_DEVICE_BLOCK_CACHE_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace doppio {
+
+class BlockCache {
+ public:
+  // A kept block of `size` bytes, else what `make()` returns; it may throw, and may call Clear.
+  template <class Make>
+  void* Take(int64_t size, const Make& make) {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    void* memory = nullptr;
+    auto it = free_.find(size);
+    if (it != free_.end()) {
+      memory = it->second;
+      free_.erase(it);
+    } else {
+      memory = make();
+      sizes_[memory] = size;
+    }
+    in_use_ += size;
+    if (in_use_ > peak_) peak_ = in_use_;
+    return memory;
+  }
+
+  // Gives back what Take returned.
+  void Put(void* memory) noexcept {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    const int64_t size = sizes_.find(memory)->second;
+    in_use_ -= size;
+    free_.emplace(size, memory);
+  }
+
+  // Forgets the kept blocks and hands each to `free`. False when there were none.
+  template <class Free>
+  bool Clear(const Free& free) {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    const bool any = !free_.empty();
+    for (auto& block : free_) {
+      sizes_.erase(block.second);
+      free(block.second);
+    }
+    free_.clear();
+    return any;
+  }
+
+  int64_t bytes_in_use() const {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    return in_use_;
+  }
+  int64_t peak_bytes() const {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    return peak_;
+  }
+
+ private:
+  mutable std::recursive_mutex mutex_;
+  std::multimap<int64_t, void*> free_;
+  std::map<void*, int64_t> sizes_;
+  int64_t in_use_ = 0, peak_ = 0;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_DEVICE_BLOCK_CACHE_H_
