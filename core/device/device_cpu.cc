@@ -12,13 +12,13 @@ namespace {
 
 constexpr int64_t kHugePage = 2 << 20;
 
-// Rounds up to a size class: powers of two below a page, then multiples of 1/8 of the power below.
+// Rounds up to a size class: powers of two up to a huge page, then whole huge pages. The big arenas come once, so
+// they must fit: a finer class wins nothing, a coarser one is memory that is touched and never used.
 int64_t SizeClass(int64_t bytes) {
+  if (bytes > kHugePage) return (bytes + kHugePage - 1) / kHugePage * kHugePage;
   int64_t power = 64;
   while (power < bytes) power *= 2;
-  if (power <= 4096) return power;
-  const int64_t step = power / 16;
-  return (bytes + step - 1) / step * step;
+  return power;
 }
 
 class CpuDevice : public Device {
