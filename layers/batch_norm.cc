@@ -5,20 +5,12 @@
 // Backward needs the top only, since the top is the normalised value. So the layer works in place,
 // in any layout, and moves less memory than a primitive that keeps its bottom: that is why there is
 // no oneDNN kernel.
-#include <cmath>
-
-#include "core/net/layer.h"
-#include "layers/channel_blocks.h"
+#include "layers/batch_norm_stats.h"
 
 namespace doppio {
 namespace {
 
 constexpr int kBlobs = 3;
-
-bool UsesGlobalStats(const LayerSpec& spec) {
-  const BatchNormParameter& param = spec.param.batch_norm_param();
-  return param.has_use_global_stats() ? param.use_global_stats() : spec.phase() == TEST;
-}
 
 // What the forks fold into this layer changes its result, so it must not be passed over.
 void RefuseForkFields(const LayerSpec& spec) {
@@ -75,17 +67,11 @@ template <class T>
 class BatchNorm : public Kernel {
  public:
   explicit BatchNorm(const KernelArgs& args)
-      : global_(UsesGlobalStats(*args.spec)),
-        fraction_(args.spec->param.batch_norm_param().moving_average_fraction()),
-        epsilon_(args.spec->param.batch_norm_param().eps()) {
-    const TensorSpec& bottom = args.bottoms[0];
-    const int end = std::min(2, bottom.shape.rank());
-    const Layout layout = ChannelLayout(bottom, 1, end);
-    SeeChannels({bottom.shape, args.dtype, layout}, 1, end, &channels_);
-    needs_.bottoms = needs_.tops = {layout};
-    const int64_t per_channel = channels_.padded() * static_cast<int64_t>(sizeof(T));
-    needs_.saved_bytes = per_channel;                                      // scale_
-    needs_.scratch_bytes = ChannelSumsBytes(channels_) + 2 * per_channel;  // sums, first_, second_
+      : stats_(*args.spec, args.bottoms[0]), channels_(stats_.channels()) {
+    needs_.bottoms = needs_.tops = {stats_.layout()};
+    needs_.saved_bytes = stats_.per_channel_bytes();  // scale_
+    // The sums, first_, second_.
+    needs_.scratch_bytes = ChannelSumsBytes(channels_) + 2 * stats_.per_channel_bytes();
   }
 
   void Bind(KernelTensors tensors) override {
@@ -96,17 +82,11 @@ class BatchNorm : public Kernel {
   }
 
   void Forward(const Pass&) override {
-    T* const mean = first_;
-    std::fill(mean, mean + channels_.padded(), T(0));
-    std::fill(scale_, scale_ + channels_.padded(), T(0));
-    if (global_)
-      TakeRunningStats(mean);
-    else
-      TakeBatchStats(mean);
     const T* x = t_.bottoms[0].template data<T>();
     T* y = t_.tops[0].template data<T>();
+    stats_.Take(x, t_.params, t_.scratch, second_, first_, scale_);
     ForEachElement(
-        channels_, [=](int64_t i, T shift, T scale) { y[i] = (x[i] - shift) * scale; }, mean,
+        channels_, [=](int64_t i, T mean, T scale) { y[i] = (x[i] - mean) * scale; }, first_,
         scale_);
   }
 
@@ -114,7 +94,7 @@ class BatchNorm : public Kernel {
     if (!t_.bottom_grads[0]) return;
     const T* dy = t_.top_grads[0].template data<T>();
     T* dx = t_.bottom_grads[0].template data<T>();
-    if (global_) {
+    if (stats_.global()) {
       ForEachElement(
           channels_, [=](int64_t i, T scale) { dx[i] = dy[i] * scale; }, scale_);
       return;
@@ -125,11 +105,7 @@ class BatchNorm : public Kernel {
       sum += dy[i];
       dot += dy[i] * y[i];
     });
-    const double m = static_cast<double>(channels_.positions());
-    for (int64_t c = 0; c < channels_.padded(); ++c) {
-      first_[c] = static_cast<T>(sums[c] / m);
-      second_[c] = static_cast<T>(sums[channels_.padded() + c] / m);
-    }
+    stats_.Average(sums, first_, second_);
     ForEachElement(
         channels_,
         [=](int64_t i, T along_one, T along_y, T scale) {
@@ -139,57 +115,8 @@ class BatchNorm : public Kernel {
   }
 
  private:
-  T ScaleOf(T variance) const { return T(1) / std::sqrt(variance + epsilon_); }
-
-  void TakeRunningStats(T* mean) {
-    const T weight = *t_.params[2].template data<T>();
-    const T per_weight = weight == 0 ? T(0) : T(1) / weight;
-    for (int64_t c = 0; c < channels_.channels; ++c) {
-      mean[c] = per_weight * t_.params[0].template data<T>()[c];
-      scale_[c] = ScaleOf(per_weight * t_.params[1].template data<T>()[c]);
-    }
-  }
-
-  // One pass: sums of x and x^2 relative to a pivot close enough to the mean that nothing cancels,
-  // the mean of the first sample.
-  void TakeBatchStats(T* mean) {
-    const T* x = t_.bottoms[0].template data<T>();
-    ChannelBlocks sample = channels_;
-    sample.outer = 1;
-    const double* sums =
-        SumPerChannel<T>(sample, t_.scratch, [=](T& sum, T&, int64_t i) { sum += x[i]; });
-    T* const pivot = second_;
-    for (int64_t c = 0; c < channels_.padded(); ++c) {
-      pivot[c] = static_cast<T>(sums[c] / static_cast<double>(sample.positions()));
-    }
-    sums = SumPerChannel<T>(
-        channels_, t_.scratch,
-        [=](T& sum, T& square, int64_t i, T near_mean) {
-          const T d = x[i] - near_mean;
-          sum += d;
-          square += d * d;
-        },
-        pivot);
-
-    const double m = static_cast<double>(channels_.positions());
-    const double unbiased = m > 1 ? m / (m - 1) : 1;
-    T* running_mean = t_.params[0].template data<T>();
-    T* running_variance = t_.params[1].template data<T>();
-    for (int64_t c = 0; c < channels_.channels; ++c) {
-      const double offset = sums[c] / m;
-      const double variance = std::max(0.0, sums[channels_.padded() + c] / m - offset * offset);
-      mean[c] = static_cast<T>(pivot[c] + offset);
-      scale_[c] = ScaleOf(static_cast<T>(variance));
-      running_mean[c] = mean[c] + fraction_ * running_mean[c];
-      running_variance[c] = static_cast<T>(unbiased * variance) + fraction_ * running_variance[c];
-    }
-    T* weight = t_.params[2].template data<T>();
-    *weight = T(1) + fraction_ * *weight;
-  }
-
-  const bool global_;
-  const T fraction_, epsilon_;
-  ChannelBlocks channels_;
+  const BatchNormStats<T> stats_;
+  const ChannelBlocks channels_;
   T* scale_ = nullptr;  // 1 / standard deviation, per channel
   T *first_ = nullptr, *second_ = nullptr;
 };

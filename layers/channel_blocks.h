@@ -73,13 +73,14 @@ void ForEachElement(const ChannelBlocks& v, const F& f, const Factor*... factors
   auto rows = [&](auto block) {
     const int64_t grain = std::max<int64_t>(1, kGrain / block);
     ParallelFor(v.outer * v.blocks * v.inner, grain, [&](int64_t begin, int64_t end) {
+      const F local = f;  // whose values no store can change, as far as the compiler knows
       while (begin < end) {
         const int64_t run = begin / v.inner, c = run % v.blocks * block;
         const int64_t stop = std::min(end, (run + 1) * v.inner);
         for (; begin < stop; ++begin) {
           const int64_t first = begin * block;
 #pragma omp simd
-          for (int64_t lane = 0; lane < block; ++lane) f(first + lane, factors[c + lane]...);
+          for (int64_t lane = 0; lane < block; ++lane) local(first + lane, factors[c + lane]...);
         }
       }
     });
@@ -125,15 +126,16 @@ const double* SumPerChannel(const ChannelBlocks& v, void* room, const F& f,
     double* const sum_a = sums + part * 2 * v.padded() + c;
     double* const sum_b = sum_a + v.padded();
     T a[kLanes] = {}, b[kLanes] = {};
+    const F local = f;
     if (v.block == 1) {  // the lanes are neighbouring positions
       auto run = [&](Factor... values) {
         int64_t i = begin;
         for (; i + kLanes <= end; i += kLanes) {
 #pragma omp simd
           for (int64_t lane = 0; lane < kLanes; ++lane)
-            f(a[lane], b[lane], base + i + lane, values...);
+            local(a[lane], b[lane], base + i + lane, values...);
         }
-        for (; i < end; ++i) f(a[i % kLanes], b[i % kLanes], base + i, values...);
+        for (; i < end; ++i) local(a[i % kLanes], b[i % kLanes], base + i, values...);
       };
       run(factors[c]...);
       for (int64_t lane = 0; lane < kLanes; ++lane) {
@@ -148,7 +150,7 @@ const double* SumPerChannel(const ChannelBlocks& v, void* room, const F& f,
         const int64_t row = base + i * v.block;
 #pragma omp simd
         for (int64_t lane = 0; lane < lanes; ++lane)
-          f(a[lane], b[lane], row + lane, factors[c + lane]...);
+          local(a[lane], b[lane], row + lane, factors[c + lane]...);
       }
       for (int64_t lane = 0; lane < lanes; ++lane) {
         sum_a[lane] += a[lane];

@@ -1,167 +1,45 @@
 // Convolution by oneDNN. Weights live in the layout that the forward primitive reads; images stay
 // in blocks of channels between layers, except that the first convolution of a net reads its few
-// channels plain.
+// channels plain. Of a chain's tail, ReLU and the sum are part of the forward primitive.
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "core/net/layer.h"
-#include "layers/conv_geometry.h"
-#include "layers/dnnl_support.h"
+#include "layers/convolution_choice.h"
 
 namespace doppio {
 namespace {
 
 using dnnl::memory;
 
-// The primitives for one choice of layouts.
-struct Choice {
-  dnnl::convolution_forward::primitive_desc forward;
-  dnnl::convolution_backward_data::primitive_desc backward_data;
-  dnnl::convolution_backward_weights::primitive_desc backward_weights;
-  double slowness = 0;
-};
-
-class Chooser {
- public:
-  Chooser(const KernelArgs& args, const ConvGeometry& g)
-      : args_(args), g_(g), stride_(g.stride), dilation_(g.dilation), pad_(g.pad) {
-    for (int64_t& d : dilation_) --d;  // oneDNN counts the holes
-    src_ = {g.batch, g.in_channels};
-    dst_ = {g.batch, g.out_channels};
-    src_.insert(src_.end(), g.input.begin(), g.input.end());
-    dst_.insert(dst_.end(), g.output.begin(), g.output.end());
-    if (g.group > 1) weights_.push_back(g.group);
-    weights_.insert(weights_.end(), {g.out_channels / g.group, g.in_channels / g.group});
-    weights_.insert(weights_.end(), g.kernel.begin(), g.kernel.end());
-    const Shape weights_shape(weights_);
-    if (!args.param_placed.empty() && args.param_placed[0]) {
-      placed_ = DescOf({weights_shape, DType::kFloat32, args.param_layouts[0]});
-    }
-    data_ = args.bottom_gradient.empty() ? args.backward : false;
-    for (bool wanted : args.bottom_gradient) data_ = data_ || (args.backward && wanted);
-    params_ = args.param_gradient.empty() ? args.backward : false;
-    for (bool wanted : args.param_gradient) params_ = params_ || (args.backward && wanted);
-  }
-
-  bool backward_data() const { return data_; }
-  bool backward_params() const { return params_; }
-  // The layout the weights already have elsewhere; empty when this layer decides.
-  const memory::desc& placed() const { return placed_; }
-
-  // The fastest; null when oneDNN has none.
-  std::unique_ptr<Choice> Best() const {
-    const memory::desc any_src = AnyDesc(Shape(src_)), any_dst = AnyDesc(Shape(dst_));
-    const memory::desc plain_src = PlainDesc(Shape(src_)), plain_dst = PlainDesc(Shape(dst_));
-    std::unique_ptr<Choice> best;
-    auto offer = [&](const memory::desc& src, const memory::desc& dst) {
-      if (best != nullptr && best->slowness == 0) return;
-      for (bool placed : {true, false}) {
-        if (placed && placed_.is_zero()) continue;
-        std::unique_ptr<Choice> choice = Try(src, dst, placed ? placed_ : AnyDesc(Shape(weights_)));
-        if (choice != nullptr && (best == nullptr || choice->slowness < best->slowness)) {
-          best = std::move(choice);
-        }
-      }
-    };
-    // A batch of several axes has no blocked layout of the bottom's own rank.
-    if (g_.axis == 1) {
-      offer(any_src, any_dst);
-      const memory::desc bottom = DescOf(args_.bottoms[0]);
-      offer(bottom, any_dst);
-      for (int64_t block : {16, 8}) {
-        offer(ChannelBlocked(Shape(src_), block), ChannelBlocked(Shape(dst_), block));
-      }
-    }
-    offer(plain_src, plain_dst);
-    return best;
-  }
-
- private:
-  std::unique_ptr<Choice> Try(const memory::desc& src, const memory::desc& dst,
-                              const memory::desc& weights) const {
-    const dnnl::algorithm direct = dnnl::algorithm::convolution_direct;
-    const memory::desc bias = g_.bias ? PlainDesc(Shape{g_.out_channels}) : memory::desc();
-    const dnnl::prop_kind kind =
-        args_.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    auto choice = std::make_unique<Choice>();
-    try {
-      choice->forward = dnnl::convolution_forward::primitive_desc(
-          {kind, direct, src, weights, bias, dst, stride_, dilation_, pad_, pad_}, DnnlAttr(),
-          DnnlEngine());
-      choice->slowness = Slowness(choice->forward.impl_info_str());
-      // Gradients lie as their values do.
-      const memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
-      if (g_.axis == 1 && x != DescOf(args_.bottoms[0])) choice->slowness += kReorderSlowness;
-      if (!placed_.is_zero() && placed_ != choice->forward.weights_desc()) {
-        choice->slowness += kReorderSlowness;
-      }
-      if (data_) {
-        choice->backward_data = dnnl::convolution_backward_data::primitive_desc(
-            {direct, x, AnyDesc(Shape(weights_)), y, stride_, dilation_, pad_, pad_}, DnnlAttr(),
-            DnnlEngine(), choice->forward);
-        choice->slowness += Slowness(choice->backward_data.impl_info_str());
-      }
-      if (params_) {
-        const memory::desc kept = placed_.is_zero() ? choice->forward.weights_desc() : placed_;
-        choice->backward_weights = BackwardWeights(*choice, x, y, kept, bias);
-        choice->slowness += Slowness(choice->backward_weights.impl_info_str());
-      }
-    } catch (const dnnl::error&) {
-      return nullptr;  // no implementation for these layouts
-    }
-    return choice;
-  }
-
-  // Writes the parameter's own layout if that is not slower than what oneDNN would choose.
-  dnnl::convolution_backward_weights::primitive_desc BackwardWeights(
-      const Choice& choice, const memory::desc& x, const memory::desc& y, const memory::desc& kept,
-      const memory::desc& bias) const {
-    auto make = [&](const memory::desc& weights) {
-      return dnnl::convolution_backward_weights::primitive_desc(
-          {dnnl::algorithm::convolution_direct, x, weights, bias, y, stride_, dilation_, pad_,
-           pad_},
-          DnnlAttr(), DnnlEngine(), choice.forward);
-    };
-    auto any = make(AnyDesc(Shape(weights_)));
-    if (any.diff_weights_desc() == kept) return any;
-    try {
-      auto own = make(kept);
-      if (Slowness(own.impl_info_str()) <= Slowness(any.impl_info_str())) return own;
-    } catch (const dnnl::error&) {
-      // `any` it is.
-    }
-    return any;
-  }
-
-  const KernelArgs& args_;
-  const ConvGeometry& g_;
-  memory::dims stride_, dilation_, pad_, src_, dst_, weights_;
-  memory::desc placed_;
-  bool data_ = false, params_ = false;
-};
-
 std::string Declines(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
   const ConvGeometry g = ReadConvGeometry(*args.spec, args.bottoms[0].shape, false);
   if (g.spatial_rank() < 1 || g.spatial_rank() > 3) return "oneDNN has 1 to 3 spatial axes";
   if (args.bottoms[0].shape.count() == 0) return "the bottom is empty";
-  if (Chooser(args, g).Best() == nullptr) return "oneDNN has no implementation of this convolution";
-  return "";
+  if (ConvChooser(args, g).Best() != nullptr) return "";
+  return std::string("oneDNN has no implementation of this ") +
+         (args.chain == nullptr ? "convolution" : "chain as fast as that of its convolution");
+}
+
+std::optional<LayerShape> Infer(const std::vector<ChainLink>& chain) {
+  if (chain.front().spec->param.bottom_size() != 1) return std::nullopt;
+  return InferTail(chain);
 }
 
 class DnnlConvolution : public Kernel {
  public:
   explicit DnnlConvolution(const KernelArgs& args)
-      : g_(ReadConvGeometry(*args.spec, args.bottoms[0].shape, false)) {
-    const Chooser chooser(args, g_);
-    const std::unique_ptr<Choice> choice = chooser.Best();
+      : g_(ReadConvGeometry(*args.spec, args.bottoms[0].shape, false)), tail_(args.chain) {
+    const ConvChooser chooser(args, g_);
+    const std::unique_ptr<ConvChoice> choice = chooser.Best();
     DOPPIO_CHECK(choice != nullptr, "a convolution that was declined");
     src_ = choice->forward.src_desc();
     dst_ = choice->forward.dst_desc();
     if (g_.axis == 1) {
       needs_.bottoms.assign(args.bottoms.size(), LayoutOf(src_));
       needs_.tops.assign(args.bottoms.size(), LayoutOf(dst_));
+      if (tail_.sum) needs_.bottoms[1] = LayoutOf(dst_);
     }
     const memory::desc weights = choice->forward.weights_desc();
     const memory::desc kept = chooser.placed().is_zero() ? weights : chooser.placed();
@@ -204,7 +82,8 @@ class DnnlConvolution : public Kernel {
       if (g_.bias) bias_gradient_.Bind(t_.param_grads[1].raw, t_.scratch);
     }
     if (data_.primitive) data_weights_.Bind(t_.params[0].raw, t_.scratch);
-    for (size_t i = 0; i < t_.bottoms.size(); ++i) BindPair(i);
+    for (size_t i = 0; i < t_.tops.size(); ++i) BindPair(i);
+    if (tail_.sum) forward_.args[0].emplace(kDnnlOther, MemoryAt(dst_, t_.bottoms[1].raw));
   }
 
   void Forward(const Pass&) override {
@@ -213,11 +92,13 @@ class DnnlConvolution : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
+    tail_.MaskGradient<float>(t_);
+    tail_.PassGradient<float>(t_);
     if (params_.primitive && (t_.param_grads[0] || (g_.bias && t_.param_grads[1])))
       BackwardParams(add);
     if (!data_.primitive) return;
     data_weights_.Prepare();
-    for (size_t i = 0; i < t_.bottoms.size(); ++i) {
+    for (size_t i = 0; i < t_.tops.size(); ++i) {
       if (!t_.bottom_grads[i]) continue;
       if (t_.top_grads[i]) {
         Execute(data_.primitive, data_.args[i]);
@@ -265,7 +146,7 @@ class DnnlConvolution : public Kernel {
   void BackwardParams(const std::vector<bool>& add) {
     bool add_weights = add[0], add_bias = g_.bias && add[1];
     bool written = false;
-    for (size_t i = 0; i < t_.bottoms.size(); ++i) {
+    for (size_t i = 0; i < t_.tops.size(); ++i) {
       if (!t_.top_grads[i]) continue;
       DnnlArgs& args = params_.args[i];
       args[DNNL_ARG_DIFF_WEIGHTS] = weight_gradient_.Target(add_weights);
@@ -283,17 +164,28 @@ class DnnlConvolution : public Kernel {
   }
 
   const ConvGeometry g_;
+  const ChainTail tail_;
   memory::desc src_, dst_;
   Step forward_, params_, data_;
   ParamReader forward_weights_, data_weights_;
   GradientWriter weight_gradient_, bias_gradient_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Convolution", DeviceKind::kCpu, "onednn", 10,
-                        [](const KernelArgs& args) -> std::unique_ptr<Kernel> {
-                          return std::make_unique<DnnlConvolution>(args);
-                        },
-                        &Declines});
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  return std::make_unique<DnnlConvolution>(args);
+}
+
+DOPPIO_REGISTER_KERNEL({"Convolution", DeviceKind::kCpu, "onednn", 10, &Make, &Declines});
+
+bool RegisterChains() {
+  for (const char* chain :
+       {"Convolution+ReLU", "Convolution+Eltwise", "Convolution+Eltwise+ReLU"}) {
+    FusionTypes::Get().Add(chain, {&Infer});
+    KernelTypes::Get().Add({chain, DeviceKind::kCpu, "onednn", 10, &Make, &Declines});
+  }
+  return true;
+}
+[[maybe_unused]] const bool registered = RegisterChains();
 
 }  // namespace
 }  // namespace doppio

@@ -211,7 +211,11 @@ class ImagesKernel : public Kernel {
   void Forward(const Pass& pass) override {
     pipeline_->Shard(pass.rank, pass.ranks);
     const Batch& batch = pipeline_->Next();
-    CopyTo<T>(t_.tops[0], batch.data.data());
+    const Tensor& data = t_.tops[0];
+    const int64_t count = std::max<int64_t>(1, pipeline_->data_shape().count());
+    ParallelFor(data.shape.dim_or_1(0), (1 << 16) / count + 1, [&](int64_t begin, int64_t end) {
+      pipeline_->Write(batch, begin, end, data.data<T>());
+    });
     if (t_.tops.size() == 2) CopyTo<T>(t_.tops[1], batch.labels.data());
     for (size_t i = 1; t_.tops.size() > 2 && i < t_.tops.size(); ++i) {
       const Tensor& top = t_.tops[i];

@@ -94,12 +94,14 @@ class ParamReader {
 class GradientWriter {
  public:
   GradientWriter() = default;
-  // For parameter `i` of the layer of `args`; `kept` is where it lies, `made` what the primitive writes.
+  // For parameter `i` of the layer of `args`; `kept` is where it lies, `made` what the primitive
+  // writes.
   GradientWriter(const KernelArgs& args, size_t i, const dnnl::memory::desc& kept,
                  const dnnl::memory::desc& made, Carver* scratch)
       : kept_(kept), made_(made) {
-    const bool direct = kept == made && args.bottoms.size() == 1 && i < args.param_may_add.size() &&
-                        !args.param_may_add[i] && args.param_gradient[i];
+    const bool direct = kept == made && args.shape->tops.size() == 1 &&
+                        i < args.param_may_add.size() && !args.param_may_add[i] &&
+                        args.param_gradient[i];
     if (!direct) made_offset_ = scratch->Take(made);
     if (kept == made) return;
     reorder_ = Reorder(made, kept);

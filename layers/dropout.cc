@@ -1,7 +1,9 @@
 // Dropout: in training, zeroes each element with probability dropout_ratio and scales the others so
 // that the expectation stays; otherwise nothing. What is dropped depends on the seed, the layer's
-// name, the global index of the sample and the element within it only.
+// name, the global index of the sample and the element within it only. Backward remembers it as a
+// bit per element.
 #include <algorithm>
+#include <type_traits>
 
 #include "core/base/random.h"
 #include "core/base/threads.h"
@@ -35,17 +37,16 @@ class Dropout : public Kernel {
     const Shape& shape = args.bottoms[0].shape;
     samples_ = shape.dim_or_1(0);
     per_sample_ = samples_ > 0 ? shape.count() / samples_ : 0;
-    needs_.saved_bytes = shape.count();
+    needs_.saved_bytes = samples_ * BitsPerSample() / 8;
   }
 
   void Forward(const Pass& pass) override {
     const T* x = t_.bottoms[0].template data<T>();
     T* y = t_.tops[0].template data<T>();
-    uint8_t* kept = static_cast<uint8_t*>(t_.saved);
     const uint64_t first_sample = pass.FirstSample(samples_);
-    ForEachChunk([=](int64_t sample, int64_t element, int64_t begin, int64_t count) {
-      Draw(first_sample + static_cast<uint64_t>(sample), element, count, kept + begin);
-      Apply(kept + begin, count, x + begin, y + begin);
+    ForEachChunk([=](int64_t sample, int64_t element, int64_t begin, int64_t count, Bits* kept) {
+      Draw(first_sample + static_cast<uint64_t>(sample), element, kept);
+      Apply(kept, count, x + begin, y + begin);
     });
   }
 
@@ -53,14 +54,17 @@ class Dropout : public Kernel {
     if (!t_.bottom_grads[0]) return;
     const T* dy = t_.top_grads[0].template data<T>();
     T* dx = t_.bottom_grads[0].template data<T>();
-    const uint8_t* kept = static_cast<const uint8_t*>(t_.saved);
-    ForEachChunk([=](int64_t, int64_t, int64_t begin, int64_t count) {
-      Apply(kept + begin, count, dy + begin, dx + begin);
+    ForEachChunk([=](int64_t, int64_t, int64_t begin, int64_t count, const Bits* kept) {
+      Apply(kept, count, dy + begin, dx + begin);
     });
   }
 
  private:
+  using Bits = uint16_t;  // of kLanes neighbours: a vector register's floats
+  static constexpr int64_t kLanes = 16;
   static constexpr int64_t kChunk = 256;  // elements; four share a Philox call
+
+  int64_t BitsPerSample() const { return (per_sample_ + kChunk - 1) / kChunk * kChunk; }
 
   // NVCaffe's layer may name its own seed.
   static uint64_t Seed(const LayerSpec& spec) {
@@ -68,19 +72,23 @@ class Dropout : public Kernel {
     return own >= 0 ? static_cast<uint64_t>(own) : spec.options.seed;
   }
 
-  // f(sample, the chunk's first element in the sample and in the tensor, elements), in parallel.
+  // f(sample, the chunk's first element in the sample and in the tensor, elements, their bits), in
+  // parallel.
   template <class F>
   void ForEachChunk(const F& f) const {
-    const int64_t chunks = (per_sample_ + kChunk - 1) / kChunk;
+    const int64_t chunks = BitsPerSample() / kChunk;
+    Bits* const kept = static_cast<Bits*>(t_.saved);
     ParallelFor(samples_ * chunks, 16, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t sample = i / chunks, element = i % chunks * kChunk;
-        f(sample, element, sample * per_sample_ + element, std::min(kChunk, per_sample_ - element));
+        f(sample, element, sample * per_sample_ + element, std::min(kChunk, per_sample_ - element),
+          kept + i * (kChunk / kLanes));
       }
     });
   }
 
-  void Draw(uint64_t sample, int64_t element, int64_t count, uint8_t* kept) const {
+  // The bits of a whole chunk, be the sample shorter or not.
+  void Draw(uint64_t sample, int64_t element, Bits* kept) const {
     uint32_t words[kChunk];
     const uint64_t first = static_cast<uint64_t>(element) / 4;
     const Random random = random_;
@@ -93,14 +101,29 @@ class Dropout : public Kernel {
       words[4 * i + 3] = four.v[3];
     }
     const float ratio = ratio_;
-#pragma omp simd
-    for (int64_t i = 0; i < count; ++i) kept[i] = ToUnit(words[i]) >= ratio ? 1 : 0;
+    for (int64_t i = 0; i < kChunk; i += kLanes) {
+      uint32_t bits = 0;
+#pragma omp simd reduction(| : bits)
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        bits |= (ToUnit(words[i + lane]) >= ratio ? 1u : 0u) << lane;
+      }
+      kept[i / kLanes] = static_cast<Bits>(bits);
+    }
   }
 
-  void Apply(const uint8_t* kept, int64_t count, const T* from, T* to) const {
+  void Apply(const Bits* kept, int64_t count, const T* from, T* to) const {
     const T scale = scale_;
+    auto lanes = [=](int64_t begin, auto n) {
+      const uint32_t bits = kept[begin / kLanes];
 #pragma omp simd
-    for (int64_t i = 0; i < count; ++i) to[i] = (kept[i] != 0 ? from[i] : T(0)) * scale;
+      for (int64_t lane = 0; lane < n; ++lane) {
+        const T value = from[begin + lane];
+        to[begin + lane] = ((bits >> lane & 1u) != 0 ? value : T(0)) * scale;
+      }
+    };
+    const int64_t whole = count / kLanes * kLanes;
+    for (int64_t i = 0; i < whole; i += kLanes) lanes(i, std::integral_constant<int64_t, kLanes>());
+    if (whole < count) lanes(whole, count - whole);
   }
 
   const float ratio_;

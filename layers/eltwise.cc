@@ -1,6 +1,7 @@
-// Eltwise: the sum (with coefficients), product or maximum of two or more bottoms of one shape.
+// Eltwise: the sum (with coefficients), product or maximum of two or more bottoms of one shape; and
+// a sum together with the ReLU after it.
 #include "core/base/threads.h"
-#include "core/net/layer.h"
+#include "layers/chain.h"
 
 namespace doppio {
 namespace {
@@ -31,6 +32,17 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   shape.backward_reads_bottoms = param.operation() == Op::PROD;
   shape.backward_reads_tops = param.operation() == Op::PROD && !param.stable_prod_grad();
   shape.in_place_ok = true;
+  if (IsPlainSum(spec)) shape.passes_gradient.assign(bottoms.size(), true);
+  return shape;
+}
+
+std::optional<LayerShape> InferWithRelu(const std::vector<ChainLink>& chain) {
+  const ChainLink& sum = chain.front();
+  std::optional<LayerShape> shape = InferTail(chain);
+  if (!shape || !IsPlainSum(*sum.spec)) return std::nullopt;
+  shape->backward_reads_bottoms = false;
+  shape->passes_gradient = sum.shape->passes_gradient;
+  shape->in_place_ok = true;
   return shape;
 }
 
@@ -45,7 +57,8 @@ class Eltwise : public Kernel {
   explicit Eltwise(const KernelArgs& args)
       : op_(args.spec->param.eltwise_param().operation()),
         stable_(args.spec->param.eltwise_param().stable_prod_grad()),
-        coefficients_(args.bottoms.size(), T(1)) {
+        coefficients_(args.bottoms.size(), T(1)),
+        tail_(args.chain) {
     const EltwiseParameter& param = args.spec->param.eltwise_param();
     if (op_ == Op::SUM)
       std::copy(param.coeff().begin(), param.coeff().end(), coefficients_.begin());
@@ -77,6 +90,7 @@ class Eltwise : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
+    tail_.template MaskGradient<T>(t_);
     // The first comes last: its gradient may lie where dy is.
     for (size_t i = in_.size(); i-- > 0;) {
       if (!t_.bottom_grads[i]) continue;
@@ -111,7 +125,13 @@ class Eltwise : public Kernel {
       std::copy(first, first + n, result);
       for (size_t k = 1; k < in_.size(); ++k) MultiplyBy(in_[k] + begin, n, result);
     }
-    std::copy(result, result + n, y);
+    if (!tail_.relu) {
+      std::copy(result, result + n, y);
+      return;
+    }
+    const Relu relu = *tail_.relu;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = relu.Forward(result[i]);
   }
 
   // Caffe's ties: between the first two the second wins, later ones must be larger.
@@ -172,6 +192,7 @@ class Eltwise : public Kernel {
   const Op::EltwiseOp op_;
   const bool stable_;
   std::vector<T> coefficients_;
+  const ChainTail tail_;
   std::vector<const T*> in_;
 };
 
@@ -185,6 +206,9 @@ LayerType Type() {
 }
 DOPPIO_REGISTER_LAYER("Eltwise", Type());
 DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Eltwise>,
+                        nullptr});
+DOPPIO_REGISTER_FUSION("Eltwise+ReLU", {&InferWithRelu});
+DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCpu, "fused", 0, &MakeForFloat<Eltwise>,
                         nullptr});
 
 }  // namespace

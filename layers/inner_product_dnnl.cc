@@ -1,92 +1,32 @@
 // InnerProduct by oneDNN, always as a product of two matrices, for which it has its fastest
 // kernels.
 //
-// A bottom in blocks of channels is not unpacked: one sample of it is a row whose elements are
-// merely in another order (and has zeros where channels fill a block). The weights live with their
-// input axis in the same order.
+// A bottom in blocks of channels is taken as it lies; the weights live with their input axis in the
+// same order.
 #include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "core/net/layer.h"
+#include "layers/blocked_weights.h"
 #include "layers/dnnl_support.h"
+#include "layers/dnnl_tail.h"
 
 namespace doppio {
 namespace {
 
 using dnnl::memory;
 
-// The channels per block of an image in blocks; 0 when `tensor` lies in any other way.
-int64_t BlockOf(const TensorSpec& tensor) {
-  if (tensor.layout.plain() || tensor.shape.rank() < 3) return 0;
-  const auto& blocking = DescOf(tensor).data.format_desc.blocking;
-  if (blocking.inner_nblks != 1 || blocking.inner_idxs[0] != 1) return 0;
-  const int64_t block = blocking.inner_blks[0];
-  return LayoutOf(ChannelBlocked(tensor.shape, block)) == tensor.layout ? block : 0;
+using ForwardPd = dnnl::inner_product_forward::primitive_desc;
+
+ForwardPd ForwardDesc(const KernelArgs& args, const memory::desc& src, const memory::desc& weights,
+                      const memory::desc& dst, const ChainTail& tail) {
+  const dnnl::prop_kind kind =
+      args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+  const InnerProductParameter& p = args.spec->param.inner_product_param();
+  const memory::desc bias = p.bias_term() ? PlainDesc(Shape{p.num_output()}) : memory::desc();
+  return ForwardPd({kind, src, weights, bias, dst}, DnnlTailAttr(tail, dst), DnnlEngine());
 }
-
-// The weights as a matrix over rows of memory order <-> as a tensor (outputs, channels,
-// spatial...), for bottoms of `bottom`'s shape in blocks of `block` channels. Both describe the
-// same memory.
-class BlockedWeights {
- public:
-  BlockedWeights(const Shape& bottom, int64_t outputs, int64_t block)
-      : shape_(bottom), outputs_(outputs), block_(block), area_(bottom.count(2)) {
-    shape_[0] = outputs;
-  }
-  int64_t padded_inputs() const { return (shape_[1] + block_ - 1) / block_ * block_ * area_; }
-
-  // Null desc when the tensor cannot be described.
-  memory::desc Tensor(const memory::desc& matrix) const {
-    const auto& from = matrix.data.format_desc.blocking;
-    dnnl_memory_desc_t to = PlainDesc(shape_).data;
-    to.padded_dims[0] = matrix.data.padded_dims[0];
-    to.padded_dims[1] = (shape_[1] + block_ - 1) / block_ * block_;
-    auto& blocking = to.format_desc.blocking;
-    int64_t inner = 1;
-    for (int i = 0; i < from.inner_nblks; ++i) {
-      blocking.inner_blks[i] = from.inner_blks[i];
-      blocking.inner_idxs[i] = from.inner_idxs[i];
-      if (from.inner_idxs[i] == 1) inner *= from.inner_blks[i];
-    }
-    blocking.inner_nblks = from.inner_nblks;
-    int64_t step = from.strides[1];
-    if (from.inner_nblks == 0 && step == 1) {
-      blocking.inner_nblks = 1;
-      blocking.inner_blks[0] = block_;
-      blocking.inner_idxs[0] = 1;
-      step = block_;
-    } else if (inner != block_) {
-      return memory::desc();
-    }
-    for (int i = to.ndims - 1; i >= 1; --i) {
-      blocking.strides[i] = step;
-      step *= i == 1 ? 1 : to.dims[i];
-    }
-    blocking.strides[0] = from.strides[0];
-    return memory::desc(to);
-  }
-
-  memory::desc Matrix(const memory::desc& tensor) const {
-    const auto& from = tensor.data.format_desc.blocking;
-    dnnl_memory_desc_t to = PlainDesc(Shape{outputs_, padded_inputs()}).data;
-    to.padded_dims[0] = tensor.data.padded_dims[0];
-    auto& blocking = to.format_desc.blocking;
-    blocking.strides[0] = from.strides[0];
-    if (from.inner_nblks == 1 && from.inner_idxs[0] == 1) return memory::desc(to);
-    blocking.inner_nblks = from.inner_nblks;
-    for (int i = 0; i < from.inner_nblks; ++i) {
-      blocking.inner_blks[i] = from.inner_blks[i];
-      blocking.inner_idxs[i] = from.inner_idxs[i];
-    }
-    blocking.strides[1] = from.strides[tensor.data.ndims - 1];
-    return memory::desc(to);
-  }
-
- private:
-  Shape shape_;
-  int64_t outputs_, block_, area_;
-};
 
 struct Step {
   dnnl::primitive primitive;
@@ -99,7 +39,8 @@ class DnnlInnerProduct : public Kernel {
  public:
   explicit DnnlInnerProduct(const KernelArgs& args)
       : bias_(args.spec->param.inner_product_param().bias_term()),
-        outputs_(args.spec->param.inner_product_param().num_output()) {
+        outputs_(args.spec->param.inner_product_param().num_output()),
+        tail_(args.chain) {
     const InnerProductParameter& p = args.spec->param.inner_product_param();
     const TensorSpec& bottom = args.bottoms[0];
     const int axis = bottom.shape.canonical_axis(p.axis());
@@ -125,7 +66,7 @@ class DnnlInnerProduct : public Kernel {
     } else if (placed) {
       if (block > 0) kept = blocked.Matrix(kept);
     } else {
-      kept = ForwardDesc(args, AnyDesc(matrix)).weights_desc();
+      kept = ForwardDesc(args, src_, AnyDesc(matrix), dst_, kNoTail).weights_desc();
       if (block > 0 && blocked.Tensor(kept).is_zero()) kept = PlainDesc(matrix);
     }
     needs_.params.push_back(p.transpose() ? Layout()
@@ -172,6 +113,7 @@ class DnnlInnerProduct : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
+    tail_.MaskGradient<float>(t_);
     if (params_.primitive) {
       params_.args[DNNL_ARG_DIFF_WEIGHTS] = weight_gradient_.Target(add[0]);
       if (bias_) params_.args[DNNL_ARG_DIFF_BIAS] = bias_gradient_.Target(add[1]);
@@ -186,8 +128,6 @@ class DnnlInnerProduct : public Kernel {
   }
 
  private:
-  using ForwardPd = dnnl::inner_product_forward::primitive_desc;
-
   static int64_t ChannelBlockOf(const memory::desc& weights) {
     const auto& blocking = weights.data.format_desc.blocking;
     int64_t block = 1;
@@ -195,13 +135,6 @@ class DnnlInnerProduct : public Kernel {
       if (blocking.inner_idxs[i] == 1) block *= blocking.inner_blks[i];
     }
     return block;
-  }
-
-  ForwardPd ForwardDesc(const KernelArgs& args, const memory::desc& weights) const {
-    const dnnl::prop_kind kind =
-        args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    const memory::desc bias = bias_ ? PlainDesc(Shape{outputs_}) : memory::desc();
-    return ForwardPd({kind, src_, weights, bias, dst_}, DnnlAttr(), DnnlEngine());
   }
 
   // `make(weights)` with the weights as they are kept, unless another layout is a class faster.
@@ -220,9 +153,11 @@ class DnnlInnerProduct : public Kernel {
   void MakePrimitives(const KernelArgs& args, const memory::desc& kept, const memory::desc& any) {
     Carver scratch;
     const ForwardPd forward =
-        Best([&](const memory::desc& w) { return ForwardDesc(args, w); }, kept, any);
-    forward_.primitive = dnnl::inner_product_forward(forward);
-    forward_.scratchpad = forward.scratchpad_desc();
+        Best([&](const memory::desc& w) { return ForwardDesc(args, src_, w, dst_, kNoTail); }, kept,
+             any);
+    const ForwardPd with_tail = ForwardDesc(args, src_, forward.weights_desc(), dst_, tail_);
+    forward_.primitive = dnnl::inner_product_forward(with_tail);
+    forward_.scratchpad = with_tail.scratchpad_desc();
     forward_.offset = scratch.Take(forward_.scratchpad);
     forward_weights_ = ParamReader(kept, forward.weights_desc(), &scratch);
     needs_.scratch_bytes = scratch.bytes();
@@ -264,11 +199,31 @@ class DnnlInnerProduct : public Kernel {
 
   const bool bias_;
   const int64_t outputs_;
+  const ChainTail tail_;
   memory::desc src_, dst_;  // as matrices, in memory order
   Step forward_, params_, data_;
   ParamReader forward_weights_, data_weights_;
   GradientWriter weight_gradient_, bias_gradient_;
 };
+
+// Whether ReLU costs nothing more.
+bool TakesTail(const KernelArgs& args) {
+  const InnerProductParameter& p = args.spec->param.inner_product_param();
+  const Shape& bottom = args.bottoms[0].shape;
+  const int axis = bottom.canonical_axis(p.axis());
+  const int64_t rows = bottom.count(0, axis), inputs = bottom.count(axis), outputs = p.num_output();
+  const auto slowness = [&](const ChainTail& tail) {
+    return Slowness(ForwardDesc(args, PlainDesc(Shape{rows, inputs}),
+                                AnyDesc(Shape{outputs, inputs}), PlainDesc(Shape{rows, outputs}),
+                                tail)
+                        .impl_info_str());
+  };
+  try {
+    return slowness(ChainTail(args.chain)) <= slowness(kNoTail);
+  } catch (const dnnl::error&) {
+    return false;
+  }
+}
 
 std::string Declines(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
@@ -284,14 +239,17 @@ std::string Declines(const KernelArgs& args) {
       return "its weights are kept in the order of another layer that shares them";
     }
   }
+  if (args.chain != nullptr && !TakesTail(args)) return "oneDNN is slower with ReLU than without";
   return "";
 }
 
-DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "onednn", 10,
-                        [](const KernelArgs& args) -> std::unique_ptr<Kernel> {
-                          return std::make_unique<DnnlInnerProduct>(args);
-                        },
-                        &Declines});
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  return std::make_unique<DnnlInnerProduct>(args);
+}
+
+DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "onednn", 10, &Make, &Declines});
+DOPPIO_REGISTER_FUSION("InnerProduct+ReLU", {&InferTail});
+DOPPIO_REGISTER_KERNEL({"InnerProduct+ReLU", DeviceKind::kCpu, "onednn", 10, &Make, &Declines});
 
 }  // namespace
 }  // namespace doppio

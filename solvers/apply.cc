@@ -8,8 +8,8 @@
 namespace doppio {
 namespace {
 
-// Chunks are of one size whatever the number of threads, so sums and vector remainders never depend
-// on it.
+// Chunks are of one size whatever the number of threads and the slices that are asked for, so sums
+// and vector remainders never depend on them.
 constexpr int64_t kChunk = 1 << 15;
 
 template <class T>
@@ -20,10 +20,12 @@ double SumSquaresOf(const T* g, int64_t n) {
   return sum;
 }
 
+// Says whether some value is not finite afterwards.
 template <class Rule, class T>
-void UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T* w, T* h0, T* h1,
+bool UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T* w, T* h0, T* h1,
                  int64_t n) {
   const UpdateScalars<T> s = scalars;  // a copy that no store can alias
+  unsigned lost = 0;
 // Not "omp simd": it would give `h` memory of its own per lane, and GCC then vectorises nothing.
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
@@ -31,24 +33,27 @@ void UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T
     UpdateElement<Rule>(s, rate, decay, g[i], &w[i], h);
     h0[i] = h[0];
     if (Rule::kSlots > 1) h1[i] = h[1];
+    lost |= w[i] - w[i] == 0 ? 0u : 1u;
   }
+  return lost != 0;
 }
 
 class CpuUpdatePass : public UpdatePass {
  public:
-  CpuUpdatePass(UpdateArenas arenas, size_t rule)
+  CpuUpdatePass(Device* device, UpdateArenas arenas, size_t rule)
       : a_(std::move(arenas)),
         rule_(rule),
-        sums_(static_cast<size_t>((a_.size + kChunk - 1) / kChunk)) {}
+        sums_(static_cast<size_t>((a_.size + kChunk - 1) / kChunk)),
+        lost_(sums_.size(), kNone),
+        zeros_(device, kChunk * ElementBytes(a_.dtype)) {}
 
   double SumSquares() override {
     return DispatchFloat(a_.dtype, [this](auto type) {
       using T = decltype(type);
-      const T* grads = static_cast<const T*>(a_.grads);
-      ForChunks([&](size_t chunk, int64_t begin, int64_t end) {
+      ForChunks(0, a_.size, [&](size_t chunk, int64_t begin, int64_t end) {
         double sum = 0;
         ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
-          if (slice.gradient) sum += SumSquaresOf(grads + from, to - from);
+          if (slice.gradient) sum += SumSquaresOf(Gradient<T>(slice, from), to - from);
         });
         sums_[chunk] = sum;
       });
@@ -58,35 +63,58 @@ class CpuUpdatePass : public UpdatePass {
     });
   }
 
-  void Run(const UpdateNumbers& numbers) override {
-    VisitRule(rule_, [&](auto rule) {
-      DispatchFloat(a_.dtype, [&](auto type) { Run<decltype(rule), decltype(type)>(numbers); });
-    });
+  std::optional<size_t> FirstLost() const override {
+    const size_t first = *std::min_element(lost_.begin(), lost_.end());
+    return first == kNone ? std::nullopt : std::optional<size_t>(first);
   }
 
- private:
-  template <class Rule, class T>
-  void Run(const UpdateNumbers& n) {
-    const UpdateScalars<T> s = ScalarsOf<T>(n);
-    T* values = static_cast<T*>(a_.values);
-    const T* grads = static_cast<const T*>(a_.grads);
-    T* h0 = static_cast<T*>(a_.history[0]);
-    T* h1 = static_cast<T*>(a_.history[1]);
-    ForChunks([&](size_t, int64_t begin, int64_t end) {
-      ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
-        const T rate = static_cast<T>(n.rate * slice.lr_mult);
-        const T decay = static_cast<T>(n.decay * slice.decay_mult);
-        UpdateRange<Rule>(s, rate, decay, grads + from, values + from, h0 + from,
-                          Rule::kSlots > 1 ? h1 + from : nullptr, to - from);
+  void Run(const UpdateNumbers& numbers, size_t first, size_t last) override {
+    if (first == last) return;
+    const int64_t begin = a_.slices[first].begin, end = a_.slices[last - 1].end;
+    VisitRule(rule_, [&](auto rule) {
+      DispatchFloat(a_.dtype, [&](auto type) {
+        RunWithin<decltype(rule), decltype(type)>(numbers, begin, end);
       });
     });
   }
 
+ private:
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+
+  template <class T>
+  const T* Gradient(const UpdateSlice& slice, int64_t element) const {
+    if (!slice.gradient) return static_cast<const T*>(zeros_.data());
+    return static_cast<const T*>(a_.grads) + slice.grad_begin + (element - slice.begin);
+  }
+
+  template <class Rule, class T>
+  void RunWithin(const UpdateNumbers& n, int64_t arena_begin, int64_t arena_end) {
+    const UpdateScalars<T> s = ScalarsOf<T>(n);
+    T* values = static_cast<T*>(a_.values);
+    T* h0 = static_cast<T*>(a_.history[0]);
+    T* h1 = static_cast<T*>(a_.history[1]);
+    ForChunks(arena_begin, arena_end, [&](size_t chunk, int64_t begin, int64_t end) {
+      ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
+        const T rate = static_cast<T>(n.rate * slice.lr_mult);
+        const T decay = static_cast<T>(n.decay * slice.decay_mult);
+        const bool lost =
+            UpdateRange<Rule>(s, rate, decay, Gradient<T>(slice, from), values + from, h0 + from,
+                              Rule::kSlots > 1 ? h1 + from : nullptr, to - from);
+        if (!lost) return;
+        const size_t index = static_cast<size_t>(&slice - a_.slices.data());
+        lost_[chunk] = std::min(lost_[chunk], index);
+      });
+    });
+  }
+
+  // The parts of [begin, end) in each chunk.
   template <class F>
-  void ForChunks(const F& f) {
-    ParallelFor(static_cast<int64_t>(sums_.size()), 1, [&](int64_t first, int64_t last) {
-      for (int64_t chunk = first; chunk < last; ++chunk) {
-        f(static_cast<size_t>(chunk), chunk * kChunk, std::min(a_.size, (chunk + 1) * kChunk));
+  void ForChunks(int64_t begin, int64_t end, const F& f) {
+    const int64_t base = begin / kChunk, chunks = (end + kChunk - 1) / kChunk - base;
+    ParallelFor(chunks, 1, [&](int64_t first, int64_t last) {
+      for (int64_t chunk = base + first; chunk < base + last; ++chunk) {
+        f(static_cast<size_t>(chunk), std::max(begin, chunk * kChunk),
+          std::min(end, (chunk + 1) * kChunk));
       }
     });
   }
@@ -104,10 +132,12 @@ class CpuUpdatePass : public UpdatePass {
   UpdateArenas a_;
   size_t rule_;
   std::vector<double> sums_;  // one per chunk
+  std::vector<size_t> lost_;  // per chunk, the first slice with a value that was not finite
+  Buffer zeros_;              // as many as a chunk has elements
 };
 
-std::unique_ptr<UpdatePass> MakeCpuPass(Device*, UpdateArenas arenas, size_t rule) {
-  return std::make_unique<CpuUpdatePass>(std::move(arenas), rule);
+std::unique_ptr<UpdatePass> MakeCpuPass(Device* device, UpdateArenas arenas, size_t rule) {
+  return std::make_unique<CpuUpdatePass>(device, std::move(arenas), rule);
 }
 
 DOPPIO_REGISTER(UpdatePasses, Name(DeviceKind::kCpu), &MakeCpuPass);

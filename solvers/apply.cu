@@ -1,5 +1,5 @@
-// The update pass of a GPU: one launch over the parameters of all layers, whatever their number and
-// size, and one reduction for the norm of their gradients.
+// The update pass of a GPU: one launch over neighbouring parameters, whatever their number and size,
+// and one reduction for the norm of all gradients.
 #include <initializer_list>
 
 #include "core/device/device_cuda.h"
@@ -17,19 +17,16 @@ constexpr int64_t kMaxSums = 1024;
 // A part of one parameter's slice.
 struct Chunk {
   int64_t begin, end;
+  int64_t grad_shift;  // what leads from an element to its gradient
   float lr_mult, decay_mult;
   bool gradient;
 };
 
-std::vector<Chunk> ChunksOf(const std::vector<UpdateSlice>& slices) {
-  std::vector<Chunk> chunks;
-  for (const UpdateSlice& s : slices) {
-    for (int64_t begin = s.begin; begin < s.end; begin += kChunk) {
-      chunks.push_back(
-          {begin, std::min(s.end, begin + kChunk), s.lr_mult, s.decay_mult, s.gradient});
-    }
+void AddChunks(const UpdateSlice& s, std::vector<Chunk>* chunks) {
+  for (int64_t begin = s.begin; begin < s.end; begin += kChunk) {
+    chunks->push_back({begin, std::min(s.end, begin + kChunk), s.grad_begin - s.begin, s.lr_mult,
+                       s.decay_mult, s.gradient});
   }
-  return chunks;
 }
 
 // 16 bytes, moved by one instruction.
@@ -78,7 +75,7 @@ __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, Up
         c,
         [&](int64_t i) {
           Pack<T> w = PackAt(a.values, i), h0 = PackAt(a.h0, i), h1{};
-          const Pack<T> g = PackAt(a.grads, i);
+          const Pack<T> g = c.gradient ? PackAt(a.grads, i + c.grad_shift) : Pack<T>{};
           if (kTwo) h1 = PackAt(a.h1, i);
 #pragma unroll
           for (int k = 0; k < Pack<T>::kSize; ++k) {
@@ -93,7 +90,8 @@ __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, Up
         },
         [&](int64_t i) {
           T h[kMaxSlots] = {a.h0[i], kTwo ? a.h1[i] : T(0)};
-          UpdateElement<Rule>(s, rate, decay, a.grads[i], &a.values[i], h);
+          const T g = c.gradient ? a.grads[i + c.grad_shift] : T(0);
+          UpdateElement<Rule>(s, rate, decay, g, &a.values[i], h);
           a.h0[i] = h[0];
           if (kTwo) a.h1[i] = h[1];
         });
@@ -126,11 +124,11 @@ __global__ void SumSquaresOf(const Chunk* chunks, int64_t count, const T* grads,
     ForChunk<T>(
         c,
         [&](int64_t i) {
-          const Pack<T> g = PackAt(grads, i);
+          const Pack<T> g = PackAt(grads, i + c.grad_shift);
 #pragma unroll
           for (int k = 0; k < Pack<T>::kSize; ++k) add(g.v[k]);
         },
-        [&](int64_t i) { add(grads[i]); });
+        [&](int64_t i) { add(grads[i + c.grad_shift]); });
   }
   sum = BlockSum(sum);
   __shared__ bool last;
@@ -152,8 +150,13 @@ class CudaUpdatePass : public UpdatePass {
  public:
   CudaUpdatePass(Device* device, UpdateArenas arenas, size_t rule)
       : device_(device), a_(std::move(arenas)), rule_(rule) {
-    const std::vector<Chunk> chunks = ChunksOf(a_.slices);
+    std::vector<Chunk> chunks;
+    for (const UpdateSlice& slice : a_.slices) {
+      first_row_.push_back(static_cast<int64_t>(chunks.size()));
+      AddChunks(slice, &chunks);
+    }
     count_ = static_cast<int64_t>(chunks.size());
+    first_row_.push_back(count_);
     const int64_t bytes = count_ * static_cast<int64_t>(sizeof(Chunk));
     chunks_ = Buffer(device, bytes);
     if (count_ > 0) device->CopyFromHost(chunks_.data(), chunks.data(), bytes);
@@ -177,10 +180,16 @@ class CudaUpdatePass : public UpdatePass {
     return total;
   }
 
-  void Run(const UpdateNumbers& numbers) override {
-    if (count_ == 0) return;
+  // The kernels here pass NaN on, so the loss tells.
+  std::optional<size_t> FirstLost() const override { return std::nullopt; }
+
+  void Run(const UpdateNumbers& numbers, size_t first, size_t last) override {
+    const int64_t begin = first_row_[first], count = first_row_[last] - begin;
+    if (count == 0) return;
     VisitRule(rule_, [&](auto rule) {
-      DispatchFloat(a_.dtype, [&](auto type) { Launch<decltype(rule), decltype(type)>(numbers); });
+      DispatchFloat(a_.dtype, [&](auto type) {
+        Launch<decltype(rule), decltype(type)>(numbers, begin, count);
+      });
     });
   }
 
@@ -188,13 +197,13 @@ class CudaUpdatePass : public UpdatePass {
   const Chunk* Rows() const { return static_cast<const Chunk*>(chunks_.data()); }
 
   template <class Rule, class T>
-  void Launch(const UpdateNumbers& n) {
+  void Launch(const UpdateNumbers& n, int64_t first_row, int64_t rows) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
     const Arenas<T> arenas = {static_cast<T*>(a_.values), static_cast<const T*>(a_.grads),
                               static_cast<T*>(a_.history[0]), static_cast<T*>(a_.history[1])};
     UpdateChunks<Rule, T>
-        <<<BlocksFor(count_ * kThreadsPerBlock), kThreadsPerBlock, 0, CudaStream(device_)>>>(
-            Rows(), count_, arenas, s, n.rate, n.decay);
+        <<<BlocksFor(rows * kThreadsPerBlock), kThreadsPerBlock, 0, CudaStream(device_)>>>(
+            Rows() + first_row, rows, arenas, s, n.rate, n.decay);
     CheckLaunch(Rule::kName);
   }
 
@@ -202,6 +211,7 @@ class CudaUpdatePass : public UpdatePass {
   UpdateArenas a_;
   size_t rule_;
   int64_t count_ = 0;  // chunks
+  std::vector<int64_t> first_row_;  // of each slice in the chunks; their number at the end
   Buffer chunks_, sums_, total_, arrived_;
 };
 

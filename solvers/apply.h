@@ -1,4 +1,4 @@
-// One pass over the arenas of values, gradients and history: what a device must offer so that
+// Passes over the arenas of values, gradients and history: what a device must offer so that
 // parameters on it can be updated. The CPU's is apply.cc; other devices register theirs where they
 // are linked in.
 #ifndef DOPPIO_SOLVERS_APPLY_H_
@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/base/registry.h"
@@ -15,17 +16,18 @@
 
 namespace doppio {
 
-// The slice of one parameter, in elements of the arenas, its padding included.
+// One parameter, in elements of the arenas, its padding included.
 struct UpdateSlice {
-  int64_t begin = 0, end = 0;
+  int64_t begin = 0, end = 0;  // of values and history
+  int64_t grad_begin = 0;      // in the gradients
   float lr_mult = 1, decay_mult = 1;
-  bool gradient = true;  // false: backward leaves its gradient 0
+  bool gradient = true;  // false: it is 0, and has no memory
 };
 
 // What is updated; fixed for a run. Slices are sorted and disjoint.
 struct UpdateArenas {
   DType dtype = DType::kFloat32;
-  int64_t size = 0;  // elements
+  int64_t size = 0;  // elements of values and of each history
   void* values = nullptr;
   const void* grads = nullptr;
   void* history[kMaxSlots] = {};  // as many as the rule has slots
@@ -46,7 +48,10 @@ class UpdatePass {
   virtual ~UpdatePass() = default;
   // The sum of the squares of all gradients, in double and in an order that never changes.
   virtual double SumSquares() = 0;
-  virtual void Run(const UpdateNumbers& numbers) = 0;
+  // The first slice in which a Run so far has left a value that is not finite.
+  virtual std::optional<size_t> FirstLost() const = 0;
+  // Updates slices [first, last). What an element becomes does not depend on the others.
+  virtual void Run(const UpdateNumbers& numbers, size_t first, size_t last) = 0;
 };
 
 // Made once per run; `rule` indexes Rules.

@@ -30,11 +30,9 @@ TrainResult Trainer::Solve() {
   if (spec_.param.snapshot_after_train() && !schedule_.SnapshotAt(iter_) && snapshot_iter_ != iter_)
     Snapshot();
   result_.stopped = stop_;
-  if (stop_) {
-    LOG(INFO) << "Optimization stopped early.";
-  } else {
-    Finish();
-  }
+  if (!stop_) Finish();
+  writer_.Wait();
+  LOG(INFO) << (result_.stopped ? "Optimization stopped early." : "Optimization Done.");
   testing_.reset();
   result_.iteration = iter_;
   result_.smoothed_loss = smoothed_.value();
@@ -52,6 +50,7 @@ void Trainer::Step() {
   if (DisplayNow()) LogIteration();
   ApplyUpdate();
   Report(loss, begun);
+  writer_.Check();
   if (schedule_.SnapshotAt(iter_)) Snapshot();
   HandleRequest();
 }
@@ -80,19 +79,25 @@ void Trainer::TestAll() {
 }
 
 double Trainer::ForwardBackward() {
+  rate_ = policy_->Rate(iter_);
+  const bool update = params_.gradients_share_memory();
+  if (update) update_->Begin(rate_, iter_);
   double loss = 0;
   for (int pass = 0; pass < schedule_.iter_size; ++pass) {
     loss += train_net_->Forward();
-    train_net_->Backward(pass > 0);
+    train_net_->Backward(pass > 0, update ? &*update_ : nullptr);
   }
   return loss / schedule_.iter_size;
 }
 
 void Trainer::ApplyUpdate() {
-  rate_ = policy_->Rate(iter_);
   const bool display = DisplayNow();
   if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
-  update_->Run(rate_, iter_, schedule_.iter_size);
+  if (params_.gradients_share_memory()) {
+    update_->Finish();
+  } else {
+    update_->Run(rate_, iter_, schedule_.iter_size);
+  }
   if (display && update_->clip_scale() != 1) {
     LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << update_->gradient_norm()
               << " > " << spec_.param.clip_gradients() << ") by scale factor "
@@ -118,12 +123,17 @@ void Trainer::LogIteration() {
 
 // Tells about the iteration whose update was the last.
 void Trainer::Report(double loss, Clock::time_point begun) {
-  if (finite_ && !std::isfinite(loss)) {
-    LOG(WARNING) << "Iteration " << iter_ - 1 << ": the loss is " << loss
-                 << "; the weights are likely lost from here on. A lower base_lr or clip_gradients "
-                    "often helps.";
+  const std::optional<int> lost = update_->LostParam();
+  const bool finite = std::isfinite(loss) && !lost;
+  if (finite_ && !finite) {
+    LOG(WARNING) << "Iteration " << iter_ - 1 << ": "
+                 << (std::isfinite(loss) ? "the weights of layer '" + params_.param(*lost).layer +
+                                               "' are no longer finite"
+                                         : "the loss is " + std::to_string(loss) +
+                                               "; the weights are likely lost from here on")
+                 << ". A lower base_lr or clip_gradients often helps.";
   }
-  finite_ = std::isfinite(loss);
+  finite_ = finite;
 
   const double wait = WaitSeconds(*train_net_);
   if (options_.on_iteration) {
@@ -156,7 +166,6 @@ void Trainer::Finish() {
     LOG(INFO) << "Iteration " << iter_ << ", loss = " << smoothed_.value();
   }
   if (schedule_.TestAt(iter_)) TestAll();
-  LOG(INFO) << "Optimization Done.";
 }
 
 }  // namespace doppio

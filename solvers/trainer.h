@@ -21,6 +21,7 @@
 #include "solvers/lr_policy.h"
 #include "solvers/schedule.h"
 #include "solvers/smoothed_loss.h"
+#include "solvers/snapshot_writer.h"
 #include "solvers/test_pass.h"
 #include "solvers/update.h"
 
@@ -49,6 +50,7 @@ struct TrainerOptions {
   Device* device = nullptr;  // outlives the trainer
   DType dtype = DType::kFloat32;
   std::string engine;            // see PlanOptions
+  bool fusion = true;            // likewise
   std::optional<uint64_t> seed;  // instead of the solver's random_seed and the resumed run's seed
   DataMode data = DataMode::kOpen;
   int64_t batch = 0;  // see NetOptions
@@ -80,7 +82,8 @@ class Trainer {
   Trainer(SolverSpec spec, TrainerOptions options);
   ~Trainer();
 
-  // Iterations up to max_iter (fewer when stopped), with tests, snapshots and log lines.
+  // Iterations up to max_iter (fewer when stopped), with tests, snapshots and log lines. When it
+  // returns, all snapshots are on the disk.
   TrainResult Solve();
 
   // The parts, for `time`, `--dry_run` and tests.
@@ -95,11 +98,13 @@ class Trainer {
   // Rows of one batch of the train net, or 0 when it has no data top.
   int64_t batch() const { return batch_; }
 
-  // One forward and backward of every pass of iter_size; returns the mean loss.
+  // One forward and backward of every pass of iter_size; returns the mean loss. Where the solver
+  // allows it (ConsumesGradients), each parameter is updated as soon as its gradient is complete.
   double ForwardBackward();
-  // One update with the gradients of the last ForwardBackward; counts the iteration.
+  // After ForwardBackward: what is left of its update; counts the iteration.
   void ApplyUpdate();
-  // Writes weights and state of now.
+  // Writes weights and state of now, while the training goes on; the files are there when Solve
+  // returns or the trainer is gone.
   void Snapshot();
   // All test nets, in order.
   void TestAll();
@@ -142,6 +147,7 @@ class Trainer {
   Clock::time_point display_time_;
   int64_t display_iter_ = 0;
   TrainResult result_;
+  SnapshotWriter writer_;  // the last one: the thread reads the train net's graph
 };
 
 }  // namespace doppio

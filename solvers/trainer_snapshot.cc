@@ -24,24 +24,24 @@ RunState Trainer::MakeRunState() {
 
 void Trainer::Snapshot() {
   const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
-  const SnapshotNames names = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5);
   const char* kind = hdf5 ? "HDF5" : "binary proto";
 
-  LOG(INFO) << "Snapshotting to " << kind << " file " << names.model;
-  WriteWeights(names.model, hdf5, train_net_->graph(), train_net_->plan().param_index, params_,
-               spec_.param.snapshot_diff());
-
-  LOG(INFO) << "Snapshotting solver state to " << kind << " file " << names.state;
-  SolverSnapshot snapshot;
-  snapshot.iter = iter_;
-  snapshot.current_step = policy_->current_step();
-  snapshot.history = update_->ExportHistory();
-  snapshot.run_state = MakeRunState();
-  WriteState(names, std::move(snapshot));
+  SnapshotContents contents;
+  contents.names = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5);
+  contents.graph = &train_net_->graph();
+  contents.weights =
+      WeightsOf(train_net_->plan().param_index, params_, spec_.param.snapshot_diff());
+  contents.history = update_->History();
+  contents.solver.iter = iter_;
+  contents.solver.current_step = policy_->current_step();
+  contents.solver.run_state = MakeRunState();
+  LOG(INFO) << "Snapshotting to " << kind << " file " << contents.names.model;
+  LOG(INFO) << "Snapshotting solver state to " << kind << " file " << contents.names.state;
+  writer_.Write(contents);
 
   snapshot_iter_ = iter_;
-  result_.model_file = names.model;
-  result_.state_file = names.state;
+  result_.model_file = contents.names.model;
+  result_.state_file = contents.names.state;
 }
 
 void Trainer::Resume(const SolverSnapshot& snapshot) {

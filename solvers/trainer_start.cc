@@ -95,7 +95,9 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   plan.dtype = options_.dtype;
   plan.backward = train;
   plan.accumulate = spec_.param.iter_size() > 1;
+  plan.gradients_consumed = train && ConsumesGradients(spec_.param) && !spec.debug_info;
   plan.engine = options_.engine;
+  plan.fusion = options_.fusion;
   plan.keep_all = spec.debug_info;
   return std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
 }

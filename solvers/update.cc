@@ -57,16 +57,17 @@ void CheckFields(const SolverParameter& param, const FieldPlaces& places, size_t
   }
 }
 
-std::vector<UpdateSlice> SlicesOf(const ParamStore& store) {
-  std::vector<UpdateSlice> slices;
-  for (int i : store.learnable()) {
-    const Param& p = store.params()[static_cast<size_t>(i)];
-    slices.push_back({p.offset, p.offset + p.value.stored(), p.trainable ? p.lr_mult : 0.0f,
-                      p.decay_mult, p.gradient});
-  }
-  std::sort(slices.begin(), slices.end(),
-            [](const UpdateSlice& a, const UpdateSlice& b) { return a.begin < b.begin; });
-  return slices;
+std::vector<int> InArenaOrder(const ParamStore& store) {
+  std::vector<int> order = store.learnable();
+  auto offset = [&](int i) { return store.params()[static_cast<size_t>(i)].offset; };
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return offset(a) < offset(b); });
+  return order;
+}
+
+UpdateSlice SliceOf(const Param& p) {
+  return {p.offset,      p.offset + p.value.stored(),
+          p.grad_offset, p.trainable ? p.lr_mult : 0.0f,
+          p.decay_mult,  p.gradient};
 }
 
 }  // namespace
@@ -80,6 +81,11 @@ void CheckRule(const SolverParameter& param, const FieldPlaces& places) {
   ErrorCollector errors;
   errors.Try([&] { CheckFields(param, places, FindRule(param, places), &errors); });
   errors.ThrowIfAny();
+}
+
+bool ConsumesGradients(const SolverParameter& param) {
+  return param.clip_gradients() < 0 && param.iter_size() == 1 && !param.debug_info() &&
+         !param.snapshot_diff();
 }
 
 Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params)
@@ -105,7 +111,7 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
   arenas.size = params->arena_size();
   arenas.values = params->values().raw;
   arenas.grads = params->grads().raw;
-  arenas.slices = SlicesOf(*params);
+  arenas.slices = MakeSlices();
   for (size_t slot = 0; slot < slots; ++slot) {
     history_.emplace_back(params->device(), arenas.size * ElementBytes(arenas.dtype));
     arenas.history[slot] = history_.back().data();
@@ -116,16 +122,57 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
   pass_ = (*make)(params->device(), std::move(arenas), rule);
 }
 
+std::vector<UpdateSlice> Update::MakeSlices() {
+  std::vector<UpdateSlice> slices;
+  slice_of_.resize(params_->params().size());
+  for (int i : InArenaOrder(*params_)) {
+    const size_t slice = slices.size();
+    slice_of_[static_cast<size_t>(i)] = slice;
+    slices.push_back(SliceOf(params_->param(i)));
+    if (slices.back().gradient) continue;
+    const bool goes_on = !without_gradient_.empty() && without_gradient_.back().second == slice;
+    if (!goes_on) without_gradient_.emplace_back(slice, slice);
+    without_gradient_.back().second = slice + 1;
+  }
+  slice_count_ = slices.size();
+  return slices;
+}
+
+void Update::SetNumbers(double rate, int64_t iteration, double scale) {
+  numbers_.scale = scale;
+  numbers_.rate = rate * rate_factor_(numbers_.rule, iteration + 1);
+}
+
 void Update::Run(double rate, int64_t iteration, int iter_size) {
+  DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
   gradient_norm_ = 0;
   clip_scale_ = 1;
   if (clip_ >= 0) {
     gradient_norm_ = std::sqrt(pass_->SumSquares());
     if (gradient_norm_ > clip_) clip_scale_ = clip_ / gradient_norm_;
   }
-  numbers_.scale = clip_scale_ / iter_size;
-  numbers_.rate = rate * rate_factor_(numbers_.rule, iteration + 1);
-  pass_->Run(numbers_);
+  SetNumbers(rate, iteration, clip_scale_ / iter_size);
+  pass_->Run(numbers_, 0, slice_count_);
+}
+
+void Update::Begin(double rate, int64_t iteration) {
+  DOPPIO_CHECK(clip_ < 0, "clipping needs all gradients at once");
+  SetNumbers(rate, iteration, 1);
+}
+
+void Update::Ready(int param) {
+  const size_t slice = slice_of_[static_cast<size_t>(param)];
+  pass_->Run(numbers_, slice, slice + 1);
+}
+
+void Update::Finish() {
+  for (const auto& range : without_gradient_) pass_->Run(numbers_, range.first, range.second);
+}
+
+std::optional<int> Update::LostParam() const {
+  const std::optional<size_t> slice = pass_->FirstLost();
+  if (!slice) return std::nullopt;
+  return InArenaOrder(*params_)[*slice];
 }
 
 int64_t Update::history_bytes() const {
@@ -139,14 +186,19 @@ Tensor Update::HistoryOf(const Param& param, size_t slot) const {
   return Tensor(param.value, base + param.offset * ElementBytes(params_->dtype()));
 }
 
-std::vector<PlainBlob> Update::ExportHistory() const {
-  std::vector<PlainBlob> blobs;
+std::vector<Tensor> Update::History() const {
+  std::vector<Tensor> history;
   for (size_t slot = 0; slot < history_.size(); ++slot) {
     for (int i : params_->learnable()) {
-      const Param& param = params_->params()[static_cast<size_t>(i)];
-      blobs.push_back(ReadTensor(HistoryOf(param, slot), params_->device()));
+      history.push_back(HistoryOf(params_->params()[static_cast<size_t>(i)], slot));
     }
   }
+  return history;
+}
+
+std::vector<PlainBlob> Update::ExportHistory() const {
+  std::vector<PlainBlob> blobs;
+  for (const Tensor& tensor : History()) blobs.push_back(ReadTensor(tensor, params_->device()));
   return blobs;
 }
 

@@ -1,13 +1,16 @@
 // The update of all learnable parameters of a run: the rule a solver names, its history beside the
-// parameters' arenas, and one pass over them per iteration.
+// parameters' arenas, and one pass over them per iteration, or parts of it while backward goes on.
 #ifndef DOPPIO_SOLVERS_UPDATE_H_
 #define DOPPIO_SOLVERS_UPDATE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/device/device.h"
+#include "core/net/gradient_sink.h"
 #include "core/net/params.h"
 #include "core/net/plain_blob.h"
 #include "core/net/prototxt.h"
@@ -16,7 +19,7 @@
 
 namespace doppio {
 
-class Update {
+class Update : public GradientSink {
  public:
   // After the store's Allocate; `params` outlives the update. `param` as LoadSolver returns it.
   // Throws all mistakes in its fields together.
@@ -26,19 +29,32 @@ class Update {
   // divide by iter_size, decay, rule, write. `iteration` counts updates from 0.
   void Run(double rate, int64_t iteration, int iter_size);
 
+  // The same, with the same numbers, for gradients of one pass that backward hands over one by one:
+  // Begin, Net::Backward(false, &update), Finish for the parameters that have none. Where the
+  // store's gradients share memory this is the only way. Not with clip_gradients.
+  void Begin(double rate, int64_t iteration);
+  void Ready(int param) override;
+  void Finish();
+
   const std::string& rule() const { return rule_name_; }
   // Of the last Run, before clipping; 0 without clip_gradients.
   double gradient_norm() const { return gradient_norm_; }
   // What the last Run multiplied gradients by to keep to clip_gradients; 1: nothing.
   double clip_scale() const { return clip_scale_; }
+  // A parameter of the store that some update so far has left with values that are not finite. Its
+  // layer may still give finite numbers, since ReLU hides NaN where oneDNN computes it.
+  std::optional<int> LostParam() const;
   int64_t history_bytes() const;
 
   // Caffe's order: the first slot of every learnable parameter, then the second of every one.
+  std::vector<Tensor> History() const;
   std::vector<PlainBlob> ExportHistory() const;
   // Throws FileError, naming `file`, when number or sizes do not fit these parameters.
   void ImportHistory(const std::vector<PlainBlob>& blobs, const std::string& file);
 
  private:
+  std::vector<UpdateSlice> MakeSlices();  // and the index of them below
+  void SetNumbers(double rate, int64_t iteration, double scale);
   Tensor HistoryOf(const Param& param, size_t slot) const;
 
   ParamStore* params_;
@@ -49,7 +65,14 @@ class Update {
   double gradient_norm_ = 0, clip_scale_ = 1;
   std::vector<Buffer> history_;  // one per slot
   std::unique_ptr<UpdatePass> pass_;
+  size_t slice_count_ = 0;
+  std::vector<size_t> slice_of_;                             // per parameter of the store
+  std::vector<std::pair<size_t, size_t>> without_gradient_;  // ranges of slices
 };
+
+// Whether a training with this solver needs no gradient once its parameter is updated, so that
+// PlanOptions::gradients_consumed may be set and Begin, Ready, Finish used.
+bool ConsumesGradients(const SolverParameter& param);
 
 std::vector<std::string> RuleNames();
 // What Update's constructor checks first: the rule's name and the fields it uses. Throws all

@@ -68,13 +68,19 @@ std::vector<std::string> DescribeTraining(Trainer* trainer) {
   return lines;
 }
 
+std::string KernelName(const Net& net, size_t node) {
+  const int head = net.plan().computed_with[node];
+  if (head != static_cast<int>(node)) return "with " + net.graph().layer(head).name();
+  const KernelType* type = net.plan().kernel_types[node];
+  return type == nullptr ? "view" : type->engine;
+}
+
 void PrintKernels(const Net& net, std::ostream& out) {
   TextTable table({"layer", "type", "kernel", "output", "note"});
   for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
     const Node& node = net.graph().nodes[i];
     const LayerSpec& layer = net.graph().layer(static_cast<int>(i));
-    const KernelType* kernel = net.plan().kernel_types[i];
-    table.Add({layer.name(), layer.type(), kernel == nullptr ? "view" : kernel->engine,
+    table.Add({layer.name(), layer.type(), KernelName(net, i),
                node.tops.empty()
                    ? ""
                    : net.graph().edges[static_cast<size_t>(node.tops[0])].shape.ToString(),

@@ -14,6 +14,9 @@ namespace doppio {
 // Nets, parameters, batch, device, memory, how long: a few lines.
 std::vector<std::string> DescribeTraining(Trainer* trainer);
 
+// What computes a layer: the engine of its kernel, "with NAME" inside a chain of that head, "view" for nothing at all.
+std::string KernelName(const Net& net, size_t node);
+
 // Each layer of a net with its kernel, and why faster ones were passed over.
 void PrintKernels(const Net& net, std::ostream& out);
 

@@ -25,6 +25,8 @@ DEFINE_int32(data_threads, 0,
              "<N> threads that decode data, for each data layer; 0 = chosen by itself");
 DEFINE_string(engine, "",
               "<NAME> reference: only the plain kernels; onednn or empty: the fastest");
+DEFINE_bool(fusion, true,
+            "compute neighbouring layers together where that gives the same numbers");
 DEFINE_bool(json, false, "the result as JSON on standard output");
 DEFINE_string(set, "",
               "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "

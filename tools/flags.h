@@ -31,6 +31,7 @@ DECLARE_int64(batch);
 DECLARE_int64(seed);
 DECLARE_int32(data_threads);
 DECLARE_string(engine);
+DECLARE_bool(fusion);
 DECLARE_bool(json);
 
 namespace doppio {

@@ -132,7 +132,9 @@ Memory PlanMemory(Graph graph, bool backward) {
     PlanOptions options;
     options.device = device.get();
     options.backward = backward;
-    options.accumulate = false;  // a net alone knows of no iter_size
+    // As under a solver without iter_size, clip_gradients and the like: a net alone knows of none.
+    options.accumulate = false;
+    options.gradients_consumed = backward && !graph.spec.debug_info;
     memory.use = MakePlan(graph, options, &params)->memory;
   });
   if (!errors.empty()) memory.unknown = errors.errors()[0].what();
@@ -173,7 +175,7 @@ void PrintText(const std::vector<Row>& rows, const Memory& memory, int64_t batch
               << " (" << Bytes(use.unshared) << " if none shared memory) + " << Bytes(use.params)
               << " parameters";
     if (train) {
-      std::cout << " + " << Bytes(use.param_grads) << " gradients + " << Bytes(use.param_grads)
+      std::cout << " + " << Bytes(use.param_grads) << " gradients + " << Bytes(use.params)
                 << " momentum";
     }
     std::cout << " + " << Bytes(use.scratch) << " workspace\n";

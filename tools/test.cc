@@ -98,6 +98,7 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
   PlanOptions options;
   options.device = device.get();
   options.engine = FLAGS_engine;
+  options.fusion = FLAGS_fusion;
   Net net(std::move(named.graph), options, &params);
   if (!FLAGS_weights.empty()) LoadWeightFiles(FLAGS_weights, &net);
   const int64_t batches = BatchesToRun(line, net, named.test_iter);
@@ -115,7 +116,7 @@ DOPPIO_REGISTER(
     Commands, "test",
     {"scores weights on test data",
      {"model", "solver", "weights", "iterations", "gpu", "level", "stage", "batch", "set", "unset",
-      "synthetic", "data_threads", "seed", "engine", "json"},
+      "synthetic", "data_threads", "seed", "engine", "fusion", "json"},
      {"model|solver", "weights"},
      "",
      "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel "

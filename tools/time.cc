@@ -18,6 +18,7 @@
 #include "solvers/run_state.h"
 #include "solvers/update.h"
 #include "tools/command.h"
+#include "tools/describe.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
 #include "tools/nets.h"
@@ -80,6 +81,29 @@ SolverParameter PeerSolver() {
 }
 constexpr double kRate = 1e-4;
 
+// Updates while backward goes on, as `train` does for such a solver, and says how long that took. A
+// GPU works on after a call, so there the time of updates stays part of backward.
+class TimedUpdate : public GradientSink {
+ public:
+  explicit TimedUpdate(ParamStore* params) : update_(PeerSolver(), FieldPlaces(), params) {}
+
+  void Begin(int64_t iteration) {
+    update_.Begin(kRate, iteration);
+    ms_ = 0;
+  }
+  void Ready(int param) override {
+    const double begin = NowMs();
+    update_.Ready(param);
+    ms_ += NowMs() - begin;
+  }
+  void Finish() { update_.Finish(); }
+  double ms() const { return ms_; }  // within backward
+
+ private:
+  Update update_;
+  double ms_ = 0;
+};
+
 struct LayerTime {
   double forward_ms = 0, backward_ms = 0;
 };
@@ -99,11 +123,13 @@ class Timer {
     PlanOptions options;
     options.device = device;
     options.engine = FLAGS_engine;
+    options.fusion = FLAGS_fusion;
     options.backward = graph.spec.options.phase == TRAIN;
     options.accumulate = false;
+    options.gradients_consumed = options.backward && ConsumesGradients(PeerSolver());
     net_ = std::make_unique<Net>(std::move(graph), options, &params_);
     if (!FLAGS_weights.empty()) LoadWeightFiles(FLAGS_weights, net_.get());
-    if (options.backward) update_ = std::make_unique<Update>(PeerSolver(), FieldPlaces(), &params_);
+    if (options.backward) update_ = std::make_unique<TimedUpdate>(&params_);
   }
 
   const Net& net() const { return *net_; }
@@ -124,18 +150,23 @@ class Timer {
  private:
   struct Moments {
     double begin, forward, backward, end;
+    double update;  // within backward
   };
 
   Moments Iteration() {
-    Moments m;
+    Moments m{};
     m.begin = NowMs();
     net_->Forward();
     device_->Synchronize();
     m.forward = NowMs();
-    if (update_ != nullptr) net_->Backward(false);
+    if (update_ != nullptr) {
+      update_->Begin(iteration_);
+      net_->Backward(false, update_.get());
+      m.update = update_->ms();
+    }
     device_->Synchronize();
     m.backward = NowMs();
-    if (update_ != nullptr) update_->Run(kRate, iteration_, 1);
+    if (update_ != nullptr) update_->Finish();
     device_->Synchronize();
     m.end = NowMs();
     ++iteration_;
@@ -150,8 +181,8 @@ class Timer {
     for (int i = 0; i < iterations; ++i) {
       const Moments m = Iteration();
       forward.push_back(m.forward - m.begin);
-      backward.push_back(m.backward - m.forward);
-      update.push_back(m.end - m.backward);
+      backward.push_back(m.backward - m.forward - m.update);
+      update.push_back(m.end - m.backward + m.update);
       whole.push_back(m.end - m.begin);
     }
     timing->total_ms = NowMs() - begin;
@@ -183,14 +214,9 @@ class Timer {
   Device* device_;
   ParamStore params_;
   std::unique_ptr<Net> net_;
-  std::unique_ptr<Update> update_;
+  std::unique_ptr<TimedUpdate> update_;
   int64_t iteration_ = 0;
 };
-
-std::string KernelName(const Net& net, size_t node) {
-  const KernelType* type = net.plan().kernel_types[node];
-  return type == nullptr ? "view" : type->engine;
-}
 
 double ImagesPerSecond(const Net& net, const Timing& timing) {
   return timing.iteration_ms > 0
@@ -298,7 +324,7 @@ DOPPIO_REGISTER(Commands, "time",
                 {"times a net: whole iterations and each layer",
                  {"model", "solver", "iterations", "warmup", "phase", "synthetic", "batch",
                   "weights", "gpu", "level", "stage", "set", "unset", "data_threads", "seed",
-                  "engine", "startup", "json"},
+                  "engine", "fusion", "startup", "json"},
                  {"model|solver"},
                  "",
                  "doppio time --model=models/lenet/train_val.prototxt --synthetic --json",

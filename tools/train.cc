@@ -120,6 +120,7 @@ TrainerOptions OptionsOf(const SolverSpec& solver, Device* device) {
   TrainerOptions options;
   options.device = device;
   options.engine = FLAGS_engine;
+  options.fusion = FLAGS_fusion;
   if (FLAGS_seed >= 0) options.seed = net.seed;
   options.data = net.data;
   options.batch = net.batch;
@@ -288,6 +289,7 @@ DOPPIO_REGISTER(Commands, "train",
                   "seed",
                   "data_threads",
                   "engine",
+                  "fusion",
                   "sigint_effect",
                   "sighup_effect",
                   "sigterm_effect",

@@ -19,6 +19,8 @@
 
 namespace doppio {
 
+struct ChainLink;  // core/net/fusion.h
+
 // ---- What a layer means ----------------------------------------------------------------------------------
 
 // One learnable blob of a layer, in Caffe's order (weight, bias; BatchNorm: mean, variance, factor).
@@ -47,6 +49,14 @@ struct LayerShape {
 
   // The kernels compute correctly when top 0 and bottom 0 share memory, likewise their gradients.
   bool in_place_ok = false;
+
+  // Backward may write over the top gradients it is given.
+  bool overwrites_top_gradients = false;
+
+  // true at i: bottom i's gradient is top 0's as it stands after Backward. The plan then lets both be the same memory
+  // where it can: bottom_grads[i] is absent, and the kernel has nothing to write. Backward does not read the value of
+  // such a bottom, whatever backward_reads_bottoms says. Empty: none.
+  std::vector<bool> passes_gradient;
 
   View view = View::kNone;
 
@@ -86,10 +96,11 @@ struct Pass {
   }
 };
 
-// All that is known when a kernel is made.
+// All that is known when a kernel is made. For a chain (core/net/fusion.h) spec is the head's, the rest the chain's.
 struct KernelArgs {
   const LayerSpec* spec = nullptr;
   const LayerShape* shape = nullptr;
+  const std::vector<ChainLink>* chain = nullptr;   // null for a layer alone
   DType dtype = DType::kFloat32;
   Device* device = nullptr;
   std::vector<TensorSpec> bottoms;          // with the layout they have where they are made

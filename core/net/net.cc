@@ -1,6 +1,7 @@
 #include "core/net/net.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "core/base/log.h"
 #include "core/base/threads.h"
@@ -34,14 +35,24 @@ double MeanMagnitude(const Tensor& tensor) {
   });
 }
 
-void Add(const Tensor& from, const Tensor& to) {
+void Add(const Tensor& before, const Tensor& from, const Tensor& to) {
   DispatchFloat(to.dtype, [&](auto zero) {
     using T = decltype(zero);
+    const T* b = before.data<T>();
     const T* f = from.data<T>();
     T* t = to.data<T>();
     ParallelFor(to.stored(), 1 << 14, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) t[i] += f[i];
+#pragma omp simd
+      for (int64_t i = begin; i < end; ++i) t[i] = b[i] + f[i];
     });
+  });
+}
+
+void Copy(const Tensor& from, const Tensor& to) {
+  const char* f = from.data<char>();
+  char* t = to.data<char>();
+  ParallelFor(to.bytes(), 1 << 16, [=](int64_t begin, int64_t end) {
+    std::memcpy(t + begin, f + begin, static_cast<size_t>(end - begin));
   });
 }
 
@@ -101,7 +112,8 @@ void Net::RunStep(const PlanStep& step, bool accumulate) {
     switch (step.kind) {
       case StepKind::kReorder: step.reorder->Run(step.from.raw, step.to.raw); return;
       case StepKind::kFill: FillWith(step.value, step.to); return;
-      case StepKind::kAdd: Add(step.from, step.to); return;
+      case StepKind::kAdd: Add(step.before, step.from, step.to); return;
+      case StepKind::kCopy: Copy(step.from, step.to); return;
       case StepKind::kLayer: break;
     }
     Kernel& layer = *plan_->kernels[static_cast<size_t>(step.node)];

@@ -1,5 +1,7 @@
 #include "core/net/params.h"
 
+#include <limits>
+
 #include "core/base/random.h"
 #include "core/math/dnnl.h"
 #include "core/net/filler.h"
@@ -56,43 +58,62 @@ void ParamStore::SetLayout(int param, const Layout& layout) {
   params_[static_cast<size_t>(param)].value.layout = layout;
 }
 
-void ParamStore::Allocate(bool gradients, const std::vector<int>& finish_order) {
+void ParamStore::Allocate(bool gradients, const std::vector<int>& finish_order,
+                          std::vector<Lifetime> lives) {
   std::vector<int> added;
   for (size_t i = 0; i < params_.size(); ++i) {
     if (!placed(static_cast<int>(i))) added.push_back(static_cast<int>(i));
   }
-  const bool arenas = gradients && arena_size_ == 0;
-  if (arenas) {
+  if (gradients && arena_size_ == 0) {
     learnable_ = added;
-    std::vector<bool> listed(params_.size(), false);
-    std::vector<int> order;
-    for (int i : finish_order) {
-      if (!listed[static_cast<size_t>(i)]) order.push_back(i);
-      listed[static_cast<size_t>(i)] = true;
-      param(i).gradient = true;
-    }
+    std::vector<int> order = finish_order;
+    for (int i : finish_order) param(i).gradient = true;
     for (int i : added) {
-      if (!listed[static_cast<size_t>(i)]) order.push_back(i);
+      if (!param(i).gradient) order.push_back(i);
     }
-    for (int i : order) {
-      param(i).offset = arena_size_;
-      arena_size_ += Aligned(StoredElements(param(i).value));
-    }
-    const int64_t bytes = arena_size_ * ElementBytes(dtype_);
-    values_ = Buffer(device_, bytes);
-    grads_ = Buffer(device_, bytes);
+    PlaceValues(order);
+    PlaceGradients(order, std::move(lives));
   }
   for (int i : added) {
     Param& p = param(i);
-    if (arenas) {
-      const int64_t offset = p.offset * ElementBytes(dtype_);
-      p.value.raw = static_cast<char*>(values_.data()) + offset;
-      p.grad = Tensor(p.value, static_cast<char*>(grads_.data()) + offset);
-    } else {
+    if (!placed(i)) {
       others_.emplace_back(device_, p.value.bytes());
       p.value.raw = others_.back().data();
     }
     Fill(&p);
+  }
+}
+
+void ParamStore::PlaceValues(const std::vector<int>& order) {
+  for (int i : order) {
+    param(i).offset = arena_size_;
+    arena_size_ += Aligned(StoredElements(param(i).value));
+  }
+  values_ = Buffer(device_, arena_size_ * ElementBytes(dtype_));
+  for (int i : order) {
+    param(i).value.raw = static_cast<char*>(values_.data()) + param(i).offset * ElementBytes(dtype_);
+  }
+}
+
+void ParamStore::PlaceGradients(const std::vector<int>& order, std::vector<Lifetime> lives) {
+  gradients_share_memory_ = !lives.empty();
+  int64_t bytes = values_.bytes();
+  if (gradients_share_memory_) {
+    for (size_t k = 0; k < lives.size(); ++k) {
+      const TensorSpec& value = param(order[k]).value;
+      lives[k].bytes = value.bytes();
+      // Kernels leave the zeros of the padding alone, so others must, too.
+      if (value.layout.padded()) lives[k] = {value.bytes(), 0, std::numeric_limits<int>::max()};
+    }
+    bytes = PlaceBlocks(&lives);
+  }
+  grads_ = Buffer(device_, bytes);
+  for (size_t k = 0; k < order.size(); ++k) {
+    Param& p = param(order[k]);
+    p.grad = Tensor(p.value, nullptr);
+    if (gradients_share_memory_ && k >= lives.size()) continue;
+    p.grad_offset = gradients_share_memory_ ? lives[k].offset / ElementBytes(dtype_) : p.offset;
+    p.grad.raw = static_cast<char*>(grads_.data()) + p.grad_offset * ElementBytes(dtype_);
   }
 }
 

@@ -2,7 +2,8 @@
 // and test) find their parameters here by layer name, so they share them.
 //
 // Arena order is the order in which backward finishes the parameters, so that a bucket of gradients is a slice, the
-// clipping norm one reduction and an update one pass. params() is in Caffe's order (that of the layers).
+// clipping norm one reduction and an update one pass. params() is in Caffe's order (that of the layers). Where each
+// gradient is used up as soon as it is complete, gradients share memory instead (Allocate's `lives`).
 #ifndef DOPPIO_CORE_NET_PARAMS_H_
 #define DOPPIO_CORE_NET_PARAMS_H_
 
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/device/arena.h"
 #include "core/device/device.h"
 #include "core/net/graph.h"
 #include "core/tensor/tensor.h"
@@ -29,7 +31,8 @@ struct Param {
   SourceLoc at;
 
   Tensor value, grad;        // grad.raw == nullptr outside the training net
-  int64_t offset = 0;        // of value and grad in the arenas, in elements
+  int64_t offset = 0;        // of value in values(), in elements
+  int64_t grad_offset = 0;   // of grad in grads(): the same, unless gradients share memory
 };
 
 class ParamStore {
@@ -45,24 +48,31 @@ class ParamStore {
   bool placed(int param) const { return params_[static_cast<size_t>(param)].value.raw != nullptr; }
   // Gives memory to what was added since the last call and fills it with initial values. With gradients: in arenas
   // that SGD runs over, ordered by `finish_order` (indices of params()); without: test-only parameters.
-  void Allocate(bool gradients, const std::vector<int>& finish_order);
+  // `lives`, where given, says for each of finish_order when its gradient is in use (`bytes` is filled in here):
+  // gradients that are never in use together share memory, and parameters without gradient have no memory for one.
+  void Allocate(bool gradients, const std::vector<int>& finish_order, std::vector<Lifetime> lives = {});
 
   const std::vector<Param>& params() const { return params_; }
   Param& param(int i) { return params_[static_cast<size_t>(i)]; }
   Device* device() const { return device_; }
   DType dtype() const { return dtype_; }
 
-  // The arenas of the training net; `arena_size()` elements each, gaps are zero.
+  // The arenas of the training net; gaps are zero, unless gradients share memory. values() and every slot of history
+  // have arena_size() elements.
   Tensor values() const { return Arena(values_); }
   Tensor grads() const { return Arena(grads_); }
   int64_t arena_size() const { return arena_size_; }
+  // Each gradient is gone once the next ones are computed.
+  bool gradients_share_memory() const { return gradients_share_memory_; }
   // Parameters that lie in the arenas, in Caffe's order: what solvers update and snapshots keep history for.
   const std::vector<int>& learnable() const { return learnable_; }
 
  private:
   Tensor Arena(const Buffer& buffer) const {
-    return Tensor({Shape{arena_size_}, dtype_, Layout()}, buffer.data());
+    return Tensor({Shape{buffer.bytes() / ElementBytes(dtype_)}, dtype_, Layout()}, buffer.data());
   }
+  void PlaceValues(const std::vector<int>& order);
+  void PlaceGradients(const std::vector<int>& order, std::vector<Lifetime> lives);
   void Fill(Param* param);
 
   Device* device_;
@@ -74,6 +84,7 @@ class ParamStore {
   Buffer values_, grads_;
   std::vector<Buffer> others_;
   int64_t arena_size_ = 0;
+  bool gradients_share_memory_ = false;
 };
 
 }  // namespace doppio

@@ -14,27 +14,27 @@ Tensor PlainPeer(const Tensor& opaque, const float* data) {
                 const_cast<float*>(data));
 }
 
-std::vector<float> ToFloats(const Tensor& tensor, Device* device) {
-  std::vector<float> data(static_cast<size_t>(tensor.count()));
-  if (data.empty()) return data;
-  if (!tensor.layout.plain()) {
-    DOPPIO_CHECK(device->kind() == DeviceKind::kCpu, "opaque layouts are oneDNN's");
-    CopyTensor(tensor, PlainPeer(tensor, data.data()));
-  } else if (tensor.dtype == DType::kFloat64) {
-    std::vector<double> wide(data.size());
-    device->CopyToHost(wide.data(), tensor.raw, tensor.bytes());
-    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(wide[i]);
-  } else {
-    DOPPIO_CHECK(tensor.dtype == DType::kFloat32, Name(tensor.dtype));
-    device->CopyToHost(data.data(), tensor.raw, tensor.bytes());
-  }
-  return data;
-}
-
 }  // namespace
 
+void ReadTensor(const Tensor& tensor, Device* device, float* to) {
+  if (tensor.count() == 0) return;
+  if (!tensor.layout.plain()) {
+    DOPPIO_CHECK(device->kind() == DeviceKind::kCpu, "opaque layouts are oneDNN's");
+    CopyTensor(tensor, PlainPeer(tensor, to));
+  } else if (tensor.dtype == DType::kFloat64) {
+    std::vector<double> wide(static_cast<size_t>(tensor.count()));
+    device->CopyToHost(wide.data(), tensor.raw, tensor.bytes());
+    for (size_t i = 0; i < wide.size(); ++i) to[i] = static_cast<float>(wide[i]);
+  } else {
+    DOPPIO_CHECK(tensor.dtype == DType::kFloat32, Name(tensor.dtype));
+    device->CopyToHost(to, tensor.raw, tensor.bytes());
+  }
+}
+
 PlainBlob ReadTensor(const Tensor& tensor, Device* device) {
-  return {tensor.shape, ToFloats(tensor, device)};
+  PlainBlob blob{tensor.shape, std::vector<float>(static_cast<size_t>(tensor.count()))};
+  ReadTensor(tensor, device, blob.data.data());
+  return blob;
 }
 
 void WriteTensor(const std::vector<float>& data, const Tensor& tensor, Device* device) {
@@ -53,9 +53,10 @@ void WriteTensor(const std::vector<float>& data, const Tensor& tensor, Device* d
 }
 
 HostFloats::HostFloats(const Tensor& tensor, Device* device) {
-  const bool direct = device->kind() == DeviceKind::kCpu && tensor.layout.plain() &&
-                      tensor.dtype == DType::kFloat32;
-  if (!direct) copy_ = ToFloats(tensor, device);
+  const bool direct =
+      device == nullptr || (device->kind() == DeviceKind::kCpu && tensor.layout.plain() &&
+                            tensor.dtype == DType::kFloat32);
+  if (!direct) copy_ = ReadTensor(tensor, device).data;
   data_ = direct ? tensor.data<float>() : copy_.data();
 }
 

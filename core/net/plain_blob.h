@@ -18,11 +18,13 @@ struct PlainBlob {
 // Not for use inside an iteration. The shape is the tensor's, also where an opaque layout splits
 // axes.
 PlainBlob ReadTensor(const Tensor& tensor, Device* device);
+// The same to where `to` points.
+void ReadTensor(const Tensor& tensor, Device* device, float* to);
 // `data` has as many elements as `tensor`.
 void WriteTensor(const std::vector<float>& data, const Tensor& tensor, Device* device);
 
 // A tensor's values without a copy where they already are plain floats on the host. Valid while
-// both live.
+// both live. `device` null: the tensor holds plain floats on the host.
 class HostFloats {
  public:
   HostFloats(const Tensor& tensor, Device* device);

@@ -1,6 +1,7 @@
 #include "core/net/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/math/dnnl.h"
@@ -84,7 +85,7 @@ class Assembler {
 
   void BindLayer(const Item& item) {
     const size_t n = static_cast<size_t>(item.node);
-    const Node& node = graph_.nodes[n];
+    const Unit& unit = draft_.UnitOf(item);
     KernelTensors t;
     for (size_t i = 0; i < item.bottoms.size(); ++i) {
       t.bottoms.push_back(Value(item.bottoms[i], item.bottom_specs[i]));
@@ -94,13 +95,13 @@ class Assembler {
       t.tops.push_back(Value(item.tops[i], item.top_specs[i]));
       t.top_grads.push_back(TopGradient(item, i));
     }
-    for (size_t i = 0; i < node.params.size(); ++i) {
-      const Param& param = params_.params()[static_cast<size_t>(StoreIndex(node.params[i]))];
+    for (size_t i = 0; i < unit.params.size(); ++i) {
+      const Param& param = params_.params()[static_cast<size_t>(StoreIndex(unit.params[i]))];
       t.params.push_back(param.value);
-      t.params.back().shape = node.param_shapes[i];
+      t.params.back().shape = unit.param_shapes[i];
       t.param_grads.push_back(param.grad);
-      t.param_grads.back().shape = node.param_shapes[i];
-      if (!item.backward || !node.param_gradient[i]) t.param_grads.back().raw = nullptr;
+      t.param_grads.back().shape = unit.param_shapes[i];
+      if (!item.backward || !unit.param_gradient[i]) t.param_grads.back().raw = nullptr;
     }
     t.saved = At(item.saved);
     t.scratch = plan_.scratch.data();
@@ -132,13 +133,22 @@ class Assembler {
 
   void AddBackward(const Item& item) {
     if (!item.backward) return;
-    for (int g : item.fills) {
+    for (const Item::Fill& start : item.fills) {
       PlanStep fill;
       fill.kind = StepKind::kFill;
       fill.node = item.node;
-      fill.value = group(g).loss_weight;
-      fill.to = Tensor(group(g).spec, At(group(g).grad_storage));
+      fill.value = group(start.group).loss_weight;
+      fill.to = Tensor(group(start.group).spec, At(start.block));
       plan_.backward.push_back(fill);
+    }
+    for (const Item::Copy& own : item.copies) {
+      PlanStep copy;
+      copy.kind = StepKind::kCopy;
+      copy.node = item.node;
+      copy.to = TopGradient(item, static_cast<size_t>(own.top));
+      copy.from = Tensor(copy.to, own.from == -2 ? constant_[static_cast<size_t>(item.tops[own.top])]
+                                                 : At(own.from));
+      plan_.backward.push_back(copy);
     }
     PlanStep step;
     step.node = item.node;
@@ -146,10 +156,10 @@ class Assembler {
       if (item.bottom_grads.empty() || item.bottom_grads[0] < 0) return;
       step = ReorderStep(item.node, TopGradient(item, 0), BottomGradient(item, 0));
     } else {
-      const Node& node = graph_.nodes[static_cast<size_t>(item.node)];
-      for (size_t i = 0; i < node.params.size(); ++i) {
-        const bool wanted = node.param_gradient[i];
-        step.first_use.push_back(wanted && seen_params_.insert(StoreIndex(node.params[i])).second);
+      const Unit& unit = draft_.UnitOf(item);
+      for (size_t i = 0; i < unit.params.size(); ++i) {
+        const bool wanted = unit.param_gradient[i];
+        step.first_use.push_back(wanted && seen_params_.insert(StoreIndex(unit.params[i])).second);
       }
     }
     step.backward = true;
@@ -159,8 +169,9 @@ class Assembler {
       add.kind = StepKind::kAdd;
       add.node = item.node;
       const size_t bottom = static_cast<size_t>(addition.bottom);
-      add.from = Tensor(item.bottom_specs[bottom], At(addition.block));
-      add.to = Tensor(item.bottom_specs[bottom], At(group(item.bottoms[bottom]).grad_storage));
+      add.from = Tensor(item.bottom_specs[bottom], At(addition.from));
+      add.before = Tensor(item.bottom_specs[bottom], At(addition.before));
+      add.to = Tensor(item.bottom_specs[bottom], At(addition.to));
       plan_.backward.push_back(add);
     }
     for (size_t s = plan_.backward.size(); s-- > 0 && plan_.backward[s].node == item.node;) {
@@ -170,14 +181,16 @@ class Assembler {
 
   // A parameter is complete after the last step that adds to it.
   void MarkReady() {
+    std::map<int, const Unit*> units;
+    for (const Unit& unit : draft_.units) units[unit.head()] = &unit;
     std::vector<bool> seen(params_.params().size(), false);
     for (size_t s = plan_.backward.size(); s-- > 0;) {
       PlanStep& step = plan_.backward[s];
       if (step.kind != StepKind::kLayer) continue;
-      const Node& node = graph_.nodes[static_cast<size_t>(step.node)];
-      for (size_t i = 0; i < node.params.size(); ++i) {
-        const size_t store = static_cast<size_t>(StoreIndex(node.params[i]));
-        if (!node.param_gradient[i] || seen[store]) continue;
+      const Unit& unit = *units.at(step.node);
+      for (size_t i = 0; i < unit.params.size(); ++i) {
+        const size_t store = static_cast<size_t>(StoreIndex(unit.params[i]));
+        if (!unit.param_gradient[i] || seen[store]) continue;
         seen[store] = true;
         step.ready.push_back(static_cast<int>(store));
       }
@@ -190,6 +203,7 @@ class Assembler {
     plan_.grads.resize(graph_.edges.size());
     for (size_t e = 0; e < graph_.edges.size(); ++e) {
       const int id = draft_.edge_group[e];
+      if (id < 0) continue;   // inside a chain
       const Group& g = group(id);
       const TensorSpec spec{graph_.edges[e].shape, g.spec.dtype, g.spec.layout};
       plan_.values[e] = g.pinned ? Value(id, spec) : Tensor(spec, nullptr);
@@ -220,21 +234,34 @@ class Assembler {
   std::set<int> seen_params_;
 };
 
-// The order in which backward completes the parameters.
-std::vector<int> FinishOrder(const Draft& draft, const Plan& plan) {
+// The order in which backward completes the parameters, and from when to when it works on each one's gradient.
+struct GradientUse {
   std::vector<int> order;
-  std::set<int> seen;
-  for (const Item& item : draft.items) {
+  std::vector<Lifetime> lives;
+};
+
+GradientUse FindGradientUse(const Draft& draft, const Plan& plan) {
+  GradientUse found;
+  std::map<int, size_t> place;
+  for (size_t t = 0; t < draft.items.size(); ++t) {
+    const Item& item = draft.items[t];
     if (item.reorder || !item.backward) continue;
-    const Node& node = draft.graph->nodes[static_cast<size_t>(item.node)];
-    // Within a layer the later parameter first, so that reversing keeps their order.
-    for (size_t i = node.params.size(); i-- > 0;) {
-      const int store = plan.param_index[static_cast<size_t>(node.params[i])];
-      if (node.param_gradient[i] && seen.insert(store).second) order.push_back(store);
+    const Unit& unit = draft.UnitOf(item);
+    const int time = draft.BackwardTime(static_cast<int>(t));
+    // Within a unit the later parameter first, so that reversing keeps their order.
+    for (size_t i = unit.params.size(); i-- > 0;) {
+      if (!unit.param_gradient[i]) continue;
+      const int store = plan.param_index[static_cast<size_t>(unit.params[i])];
+      if (place.emplace(store, found.order.size()).second) {
+        found.order.push_back(store);
+        found.lives.push_back({0, time, time});
+      }
+      found.lives[place[store]].first = time;   // later items come earlier in backward
     }
   }
-  std::reverse(order.begin(), order.end());
-  return order;
+  std::reverse(found.order.begin(), found.order.end());
+  std::reverse(found.lives.begin(), found.lives.end());
+  return found;
 }
 
 }  // namespace
@@ -248,7 +275,9 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, P
   ChooseKernels(&draft, plan.get(), params);
   PlanMemory(&draft, plan.get());
   const int64_t before = options.device->bytes_in_use();
-  params->Allocate(options.backward, FinishOrder(draft, *plan));
+  GradientUse gradients = FindGradientUse(draft, *plan);
+  if (!options.gradients_consumed) gradients.lives.clear();
+  params->Allocate(options.backward, gradients.order, std::move(gradients.lives));
   plan->memory.params = options.device->bytes_in_use() - before;
   if (options.backward) plan->memory.param_grads = params->grads().bytes();
   plan->memory.params -= plan->memory.param_grads;

@@ -22,7 +22,9 @@ struct PlanOptions {
   bool backward = false;
   std::string engine;      // "reference": only those kernels; "" or another: that engine's where it has one, else the best
   bool accumulate = true;  // Net::Backward may be asked to add to the gradients of the pass before (iter_size)
-  bool keep_all = false;   // every blob and its gradient keep their own memory to the end of an iteration
+  bool gradients_consumed = false;   // each parameter's gradient is used up when a GradientSink is told that it is ready
+  bool fusion = true;      // layers may be computed together where that gives the same numbers (core/net/fusion.h)
+  bool keep_all = false;   // every blob and its gradient keep their own memory to the end of an iteration; no fusion
 };
 
 enum class StepKind {
@@ -30,13 +32,15 @@ enum class StepKind {
   kReorder,   // value or gradient of one edge into another layout
   kFill,      // a gradient starts as its loss weight
   kAdd,       // a further contribution to a gradient
+  kCopy,      // a gradient that a layer writes over while others still read it
 };
 
 struct PlanStep {
   StepKind kind = StepKind::kLayer;
   bool backward = false;
-  int node = 0;                      // the layer it belongs to (the reader, for a reorder)
-  Tensor from, to;                   // kReorder, kAdd (to += from); kFill writes `to`
+  int node = 0;                      // the layer it belongs to (a chain's head; the reader, for a reorder)
+  Tensor from, to;                   // kReorder, kCopy; kAdd: to = before + from; kFill writes `to`
+  Tensor before;                     // kAdd: what is added to; mostly `to` itself
   std::shared_ptr<const Reorder> reorder;
   float value = 0;                   // kFill
   std::vector<bool> first_use;       // kLayer backward: parameter i gets its first contribution of this pass
@@ -59,8 +63,9 @@ struct MemoryUse {
 };
 
 struct Plan {
-  std::vector<std::unique_ptr<Kernel>> kernels;       // null for views
-  std::vector<const KernelType*> kernel_types;        // null for views
+  std::vector<std::unique_ptr<Kernel>> kernels;       // null for views and for layers computed with another one
+  std::vector<const KernelType*> kernel_types;        // likewise
+  std::vector<int> computed_with;                     // per node: the head of its chain, mostly itself
   std::vector<std::string> declined;                  // per node: "onednn: why" for kernels passed over
   std::vector<KernelTensors> tensors;                 // per node, as bound
   std::vector<Tensor> values, grads;                  // per edge; absent when not kept to the end

@@ -5,10 +5,12 @@
 #define DOPPIO_CORE_NET_PLAN_DRAFT_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/device/arena.h"
+#include "core/net/fusion.h"
 #include "core/net/plan.h"
 
 namespace doppio {
@@ -30,10 +32,26 @@ struct Group {
   std::map<std::string, int> converted;  // layout descriptor -> group with the same numbers
 };
 
-// A layer's kernel, or a reorder of one group for it.
+// What one kernel computes, seen from outside: a layer, or a chain of them (core/net/fusion.h).
+struct Unit {
+  std::vector<int> nodes;             // head to tail
+  std::vector<ChainLink> chain;       // empty for a layer alone
+  std::string type;                   // as KernelTypes knows it
+  LayerShape shape;
+  std::vector<int> bottoms, tops;     // edges
+  std::vector<int> params;            // of the graph
+  std::vector<Shape> param_shapes;
+  bool backward = false;
+  std::vector<bool> bottom_gradient, param_gradient;
+
+  int head() const { return nodes.front(); }
+};
+
+// A unit's kernel, or a reorder of one group for it.
 struct Item {
   bool reorder = false;
-  int node = 0;
+  int node = 0;                                   // the unit's head
+  int unit = -1;                                  // -1 for a reorder
   std::vector<int> bottoms, tops;                 // groups
   std::vector<TensorSpec> bottom_specs, top_specs;  // this item's view: shapes may differ from the group's
   bool backward = false;
@@ -43,18 +61,32 @@ struct Item {
   // Filled with the memory: blocks, -1 = absent.
   std::vector<int> bottom_grads, top_grads;       // of gradients; -2: the constant of the top's group
   int saved = -1;
-  // Contributions to gradients that others have written to before: made aside, then added.
+  // Contributions to gradients that others have written to before: made aside (or passed on from the top), then added.
   struct Addition {
     int bottom;     // of this item
-    int block;      // where it was made
+    int from;       // where it was made
+    int before;     // where the gradient was
+    int to;         // where it is from here on; mostly the same
   };
   std::vector<Addition> additions;
-  std::vector<int> fills;                         // groups whose gradient starts as their loss weight, before this item
+  // Top gradients that others still read, copied before backward writes over them.
+  struct Copy {
+    int top;        // of this item
+    int from;
+  };
+  std::vector<Copy> copies;
+  // Gradients that start as their loss weight, before this item.
+  struct Fill {
+    int group;
+    int block;
+  };
+  std::vector<Fill> fills;
 };
 
 struct Draft {
   const Graph* graph = nullptr;
   PlanOptions options;
+  std::vector<Unit> units;
   std::vector<Item> items;
   std::vector<Group> groups;
   std::vector<int> edge_group;        // per edge of the graph
@@ -63,7 +95,14 @@ struct Draft {
 
   int end() const { return 2 * static_cast<int>(items.size()) - 1; }
   int BackwardTime(int item) const { return end() - item; }
+  const Unit& UnitOf(const Item& item) const { return units[static_cast<size_t>(item.unit)]; }
 };
+
+// Node `n` and the layers after it that could be computed together with it as far as the graph tells: each reads the
+// only top of the one before it, which nobody else does.
+std::vector<int> ChainFrom(const Graph& graph, int n);
+// These layers as one unit; nothing where no fusion takes them. One layer always is one.
+std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes);
 
 // Chooses kernels and layouts; fills items, groups, plan->kernels, and the layouts of new parameters.
 void ChooseKernels(Draft* draft, Plan* plan, ParamStore* params);

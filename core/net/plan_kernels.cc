@@ -16,6 +16,8 @@ class Chooser {
     plan_.kernels.resize(nodes);
     plan_.kernel_types.resize(nodes);
     plan_.declined.resize(nodes);
+    plan_.computed_with.resize(nodes);
+    for (size_t n = 0; n < nodes; ++n) plan_.computed_with[n] = static_cast<int>(n);
     draft_.edge_group.assign(graph_.edges.size(), -1);
     layout_decided_.assign(params_.params().size(), false);
     for (size_t i = 0; i < layout_decided_.size(); ++i) {
@@ -25,12 +27,14 @@ class Chooser {
       // Users that see it under another shape can only agree on the plain layout.
       if (graph_.params[p].reshaped) layout_decided_[StoreIndex(static_cast<int>(p))] = true;
     }
+    std::vector<bool> computed(nodes, false);
     for (size_t n = 0; n < nodes; ++n) {
       const int node = static_cast<int>(n);
+      if (computed[n]) continue;
       if (graph_.nodes[n].shape.view != View::kNone) {
         AddView(node);
       } else {
-        AddLayer(node);
+        for (int done : AddLayers(node)) computed[static_cast<size_t>(done)] = true;
       }
     }
     for (int edge : graph_.outputs) ShowOutput(edge);
@@ -97,18 +101,18 @@ class Chooser {
     draft_.items.push_back(std::move(item));
   }
 
-  KernelArgs ArgsFor(int n) {
-    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+  KernelArgs ArgsFor(const Unit& unit) {
     KernelArgs args;
-    args.spec = &graph_.layer(n);
-    args.shape = &node.shape;
+    args.spec = &graph_.layer(unit.head());
+    args.shape = &unit.shape;
+    args.chain = unit.chain.empty() ? nullptr : &unit.chain;
     args.dtype = draft_.options.dtype;
     args.device = draft_.options.device;
-    args.backward = draft_.options.backward && node.backward;
-    args.bottom_gradient = node.bottom_gradient;
-    args.param_gradient = node.param_gradient;
-    for (int b : node.bottoms) args.bottoms.push_back(SpecOf(b));
-    for (int p : node.params) {
+    args.backward = draft_.options.backward && unit.backward;
+    args.bottom_gradient = unit.bottom_gradient;
+    args.param_gradient = unit.param_gradient;
+    for (int b : unit.bottoms) args.bottoms.push_back(SpecOf(b));
+    for (int p : unit.params) {
       const size_t store = StoreIndex(p);
       args.param_layouts.push_back(params_.params()[store].value.layout);
       args.param_placed.push_back(layout_decided_[store]);
@@ -118,78 +122,100 @@ class Chooser {
     return args;
   }
 
-  // The best kernel that does not decline.
-  void MakeKernel(int n, const KernelArgs& args) {
-    const LayerSpec& spec = graph_.layer(n);
-    std::string& declined = plan_.declined[static_cast<size_t>(n)];
-    for (const KernelType* type : KernelTypes::Get().For(spec.type(), args.device->kind())) {
+  // Node `n`, together with as many of the layers after it as some kernel takes; says which it were.
+  std::vector<int> AddLayers(int n) {
+    std::vector<int> nodes = {n};
+    if (draft_.options.fusion && !draft_.options.keep_all) nodes = ChainFrom(graph_, n);
+    for (;; nodes.pop_back()) {
+      std::optional<Unit> unit = MakeUnit(graph_, nodes);
+      if (!unit || !MakeKernel(*unit)) continue;
+      AddUnit(std::move(*unit));
+      return nodes;
+    }
+  }
+
+  // The best kernel that does not decline. False: there is none for this chain; a layer alone must have one.
+  bool MakeKernel(const Unit& unit) {
+    const KernelArgs args = ArgsFor(unit);
+    const LayerSpec& spec = *args.spec;
+    try {
+      return MakeKernel(unit, args);
+    } catch (const Error& e) {
+      if (e.at().known()) throw;
+      RethrowWithContext(e, spec.At(), "layer '" + spec.name() + "'");
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& e) {
+      throw Error(ExitCode::kBug, spec.At(),
+                  "internal error: " + graph_.Describe(unit.head()) + ": " + e.what());
+    }
+  }
+
+  bool MakeKernel(const Unit& unit, const KernelArgs& args) {
+    const size_t n = static_cast<size_t>(unit.head());
+    std::string declined;
+    for (const KernelType* type : KernelTypes::Get().For(unit.type, args.device->kind())) {
       if (draft_.options.engine == kReference && type->engine != kReference) continue;
       const std::string why = type->declines == nullptr ? "" : type->declines(args);
       if (!why.empty()) {
         declined += (declined.empty() ? "" : "; ") + type->engine + ": " + why;
         continue;
       }
-      plan_.kernels[static_cast<size_t>(n)] = type->make(args);
-      plan_.kernel_types[static_cast<size_t>(n)] = type;
-      return;
+      plan_.kernels[n] = type->make(args);
+      plan_.kernel_types[n] = type;
+      plan_.declined[n] = declined;
+      return true;
     }
-    throw spec.Mistake("type", "no kernel computes this " + spec.type() + " layer in " +
-                                   Name(args.dtype) + " on the " + Name(args.device->kind()) +
-                                   (declined.empty() ? "" : " (" + declined + ")"));
+    if (!unit.chain.empty()) return false;
+    throw args.spec->Mistake("type", "no kernel computes this " + unit.type + " layer in " +
+                                         Name(args.dtype) + " on the " + Name(args.device->kind()) +
+                                         (declined.empty() ? "" : " (" + declined + ")"));
   }
 
   static Layout At(const std::vector<Layout>& layouts, size_t i) {
     return i < layouts.size() ? layouts[i] : Layout();
   }
 
-  void AddLayer(int n) {
-    const Node& node = graph_.nodes[static_cast<size_t>(n)];
-    const KernelArgs args = ArgsFor(n);
-    try {
-      MakeKernel(n, args);
-    } catch (const Error& e) {
-      if (e.at().known()) throw;
-      RethrowWithContext(e, graph_.layer(n).At(), "layer '" + graph_.layer(n).name() + "'");
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (const std::exception& e) {
-      throw Error(ExitCode::kBug, graph_.layer(n).At(),
-                  "internal error: " + graph_.Describe(n) + ": " + e.what());
-    }
+  void AddUnit(Unit unit) {
+    const int n = unit.head();
     const KernelNeeds& needs = plan_.kernels[static_cast<size_t>(n)]->needs();
-    for (size_t i = 0; i < node.params.size(); ++i) {
-      const size_t store = StoreIndex(node.params[i]);
+    for (size_t i = 0; i < unit.params.size(); ++i) {
+      const size_t store = StoreIndex(unit.params[i]);
       if (layout_decided_[store]) {
-        CheckReadable(n, i, args.param_layouts[i], At(needs.params, i));
+        CheckReadable(n, i, params_.params()[store].value.layout, At(needs.params, i));
         continue;
       }
       params_.SetLayout(static_cast<int>(store), At(needs.params, i));
       layout_decided_[store] = true;
     }
+    for (int member : unit.nodes) plan_.computed_with[static_cast<size_t>(member)] = n;
     Item item;
     item.node = n;
-    item.backward = args.backward;
-    item.bottom_gradient = node.bottom_gradient;
-    item.in_place_ok = node.shape.in_place_ok;
-    for (size_t i = 0; i < node.bottoms.size(); ++i) {
+    item.unit = static_cast<int>(draft_.units.size());
+    item.backward = draft_.options.backward && unit.backward;
+    item.bottom_gradient = unit.bottom_gradient;
+    item.in_place_ok = unit.shape.in_place_ok;
+    const DType dtype = draft_.options.dtype;
+    for (size_t i = 0; i < unit.bottoms.size(); ++i) {
       const Layout wanted = At(needs.bottoms, i);
-      const int made = GroupOf(node.bottoms[i]);
+      const int made = GroupOf(unit.bottoms[i]);
       const int read = Convert(made, wanted, n);
       item.bottoms.push_back(read);
-      item.bottom_specs.push_back({edge(node.bottoms[i]).shape, args.dtype, wanted});
+      item.bottom_specs.push_back({edge(unit.bottoms[i]).shape, dtype, wanted});
     }
-    for (size_t i = 0; i < node.tops.size(); ++i) {
-      const Edge& top = edge(node.tops[i]);
-      const TensorSpec spec{top.shape, args.dtype, At(needs.tops, i)};
+    for (size_t i = 0; i < unit.tops.size(); ++i) {
+      const Edge& top = edge(unit.tops[i]);
+      const TensorSpec spec{top.shape, dtype, At(needs.tops, i)};
       const int made = AddGroup(spec);
       group(made).loss_weight = top.loss_weight;
       group(made).implicit_weight = top.implicit_weight;
-      group(made).persistent = node.shape.persistent_tops;
-      group(made).pinned = top.loss_weight != 0 || node.shape.persistent_tops || draft_.options.keep_all;
-      draft_.edge_group[static_cast<size_t>(node.tops[i])] = made;
+      group(made).persistent = unit.shape.persistent_tops;
+      group(made).pinned = top.loss_weight != 0 || unit.shape.persistent_tops || draft_.options.keep_all;
+      draft_.edge_group[static_cast<size_t>(unit.tops[i])] = made;
       item.tops.push_back(made);
       item.top_specs.push_back(spec);
     }
+    draft_.units.push_back(std::move(unit));
     AddItem(std::move(item));
   }
 

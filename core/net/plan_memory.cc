@@ -43,13 +43,16 @@ class MemoryPlanner {
     for (size_t i = 0; i < draft_.items.size(); ++i) {
       const Item& it = draft_.items[i];
       if (it.reorder || !it.backward) continue;
-      const LayerShape& shape = graph_.nodes[static_cast<size_t>(it.node)].shape;
+      const LayerShape& shape = draft_.UnitOf(it).shape;
       const int time = draft_.BackwardTime(static_cast<int>(i));
       auto read = [&](int g) {
         group(g).read_backward = true;
         group(g).last_backward_read = std::max(group(g).last_backward_read, time);
       };
-      if (shape.backward_reads_bottoms) std::for_each(it.bottoms.begin(), it.bottoms.end(), read);
+      for (size_t b = 0; shape.backward_reads_bottoms && b < it.bottoms.size(); ++b) {
+        const bool passes = b < shape.passes_gradient.size() && shape.passes_gradient[b];
+        if (!passes) read(it.bottoms[b]);
+      }
       if (shape.backward_reads_tops) std::for_each(it.tops.begin(), it.tops.end(), read);
     }
   }
@@ -108,18 +111,19 @@ class MemoryPlanner {
       Group& top = group(g);
       // Readers come later in the list, so what they had to say about this gradient has been said.
       if (top.grad_storage < 0 && top.loss_weight != 0) top.constant_grad = true;
-      if (top.grad_storage >= 0) {
-        block(top.grad_storage).last =
-            std::max(block(top.grad_storage).last, draft_.options.keep_all ? draft_.end() : time);
-      }
+      if (top.grad_storage >= 0) Extend(top.grad_storage, time);
       it.top_grads.push_back(top.constant_grad ? -2 : top.grad_storage);
       any = any || HasGradient(top);
     }
     it.bottom_grads.assign(it.bottoms.size(), -1);
     if (it.reorder && !any) it.backward = false;
     if (!it.backward) return;
+    if (!it.reorder && draft_.UnitOf(it).shape.overwrites_top_gradients) OwnTopGradients(&it, time);
     for (size_t i = 0; i < it.bottoms.size(); ++i) {
       if (it.bottom_gradient[i] && (!it.reorder || Wanted(it.bottoms[i]))) Contribute(&it, i, time);
+    }
+    for (int g : it.tops) {
+      if (group(g).grad_storage >= 0) --readers_[group(g).grad_storage];
     }
   }
 
@@ -129,25 +133,62 @@ class MemoryPlanner {
     return maker.backward;
   }
 
+  // How many layers but this item are still to read the gradient in `id`.
+  int OtherReaders(const Item& it, int id) {
+    int mine = 0;
+    for (int g : it.tops) mine += group(g).grad_storage == id ? 1 : 0;
+    return readers_[id] - mine;
+  }
+
+  void OwnTopGradients(Item* it, int time) {
+    for (size_t i = 0; i < it->tops.size(); ++i) {
+      const int there = it->top_grads[i];
+      if (there == -1 || (there >= 0 && OtherReaders(*it, there) == 0)) continue;
+      it->top_grads[i] = NewBlock(it->top_specs[i].bytes(), time, time);
+      it->copies.push_back({static_cast<int>(i), there});
+    }
+  }
+
   void Contribute(Item* it, size_t i, int time) {
     const int g = it->bottoms[i];
     Group& bottom = group(g);
-    const int last = draft_.options.keep_all ? draft_.end() : time;
+    const bool passed = PassesGradient(*it, i);
     if (bottom.grad_storage < 0 && bottom.loss_weight != 0 && !bottom.implicit_weight) {
-      bottom.grad_storage = NewBlock(bottom.spec.bytes(), time, last);
-      it->fills.push_back(g);
+      SetGradient(g, NewBlock(bottom.spec.bytes(), time, time), time);
+      it->fills.push_back({g, bottom.grad_storage});
     } else if (bottom.grad_storage < 0) {
-      bottom.grad_storage = MayShareGradient(*it, i) ? group(it->tops[0]).grad_storage
-                                                     : NewBlock(bottom.spec.bytes(), time, last);
+      if (passed && !bottom.implicit_weight) {
+        SetGradient(g, it->top_grads[0], time);
+        shared_bytes_ += bottom.spec.bytes();
+        return;
+      }
+      SetGradient(g, MayShareGradient(*it, i) ? it->top_grads[0]
+                                              : NewBlock(bottom.spec.bytes(), time, time), time);
       // Weighs the loss in the next pass as well.
       if (bottom.implicit_weight) KeepAlways(bottom.grad_storage);
       it->bottom_grads[i] = bottom.grad_storage;
       return;
     }
-    const int aside = NewBlock(bottom.spec.bytes(), time, time);
-    it->bottom_grads[i] = aside;
-    it->additions.push_back({static_cast<int>(i), aside});
-    block(bottom.grad_storage).last = std::max(block(bottom.grad_storage).last, time);
+    const int before = bottom.grad_storage;
+    int from = passed ? it->top_grads[0] : -1;
+    if (!passed) from = it->bottom_grads[i] = NewBlock(bottom.spec.bytes(), time, time);
+    Extend(from, time);
+    Extend(before, time);
+    if (readers_[before] > (Wanted(g) ? 1 : 0)) {
+      if (Wanted(g)) --readers_[before];
+      SetGradient(g, NewBlock(bottom.spec.bytes(), time, time), time);
+    }
+    it->additions.push_back({static_cast<int>(i), from, before, bottom.grad_storage});
+  }
+
+  void SetGradient(int g, int id, int time) {
+    group(g).grad_storage = id;
+    if (Wanted(g)) ++readers_[id];
+    Extend(id, time);
+  }
+
+  void Extend(int id, int time) {
+    block(id).last = std::max(block(id).last, draft_.options.keep_all ? draft_.end() : time);
   }
 
   void KeepAlways(int id) {
@@ -155,17 +196,25 @@ class MemoryPlanner {
     block(id).last = draft_.end();
   }
 
+  bool SameMemory(const Item& it, size_t i) {
+    const TensorSpec& top = it.top_specs[0];
+    return it.bottom_specs[i].layout == top.layout && it.bottom_specs[i].bytes() == top.bytes();
+  }
+
+  // Bottom i's gradient is what the top's is after this item.
+  bool PassesGradient(const Item& it, size_t i) {
+    if (it.reorder || draft_.options.keep_all || it.top_grads[0] < 0) return false;
+    const std::vector<bool>& passes = draft_.UnitOf(it).shape.passes_gradient;
+    return i < passes.size() && passes[i] && SameMemory(it, i);
+  }
+
   // The bottom's gradient may be written over the top's, which only this item reads.
   bool MayShareGradient(const Item& it, size_t i) {
     if (group(it.bottoms[i]).implicit_weight) return false;
     if (i != 0 || !it.in_place_ok || draft_.options.keep_all || it.reorder) return false;
     if (std::count(it.bottom_gradient.begin(), it.bottom_gradient.end(), true) != 1) return false;
-    const Group& top = group(it.tops[0]);
-    if (top.grad_storage < 0 || it.bottom_specs[0].layout != top.spec.layout ||
-        it.bottom_specs[0].bytes() != top.spec.bytes()) {
-      return false;
-    }
-    shared_bytes_ += top.spec.bytes();
+    if (it.top_grads[0] < 0 || !SameMemory(it, 0) || OtherReaders(it, it.top_grads[0]) > 0) return false;
+    shared_bytes_ += it.top_specs[0].bytes();
     return true;
   }
 
@@ -183,6 +232,7 @@ class MemoryPlanner {
   Plan& plan_;
   const Graph& graph_;
   int64_t shared_bytes_ = 0;
+  std::map<int, int> readers_;   // block of a gradient -> layers that are still to read it
 };
 
 }  // namespace

@@ -122,19 +122,33 @@ void CheckWritable(const std::string& prefix) {
   RemoveLeftovers(prefix);
 }
 
-void WriteSnapshot(const SnapshotNames& names, const Graph& graph,
-                   const std::vector<int>& param_index, const ParamStore& params,
-                   SolverSnapshot snapshot, bool gradients) {
-  WriteWeights(names.model, EndsWith(names.model, ".h5"), graph, param_index, params, gradients);
-  WriteState(names, std::move(snapshot));
-}
+namespace {
 
-void WriteState(const SnapshotNames& names, SolverSnapshot snapshot) {
+void WriteState(const SnapshotNames& names, SolverSnapshot snapshot,
+                const std::vector<Tensor>& history, Device* device) {
   snapshot.learned_net = names.model;
   snapshot.run_state.set_iter(snapshot.iter);
   snapshot.run_state.set_model_bytes(FileBytes(names.model));
   snapshot.run_state.set_model_crc(FileCrc(names.model));
-  WriteSolverState(names.state, snapshot);
+  WriteSolverState(names.state, snapshot, history, device);
+}
+
+}  // namespace
+
+void WriteSnapshot(const SnapshotContents& c) {
+  WriteWeights(c.names.model, EndsWith(c.names.model, ".h5"), *c.graph, c.weights);
+  WriteState(c.names, c.solver, c.history, c.weights.device);
+}
+
+void WriteSnapshot(const SnapshotNames& names, const Graph& graph,
+                   const std::vector<int>& param_index, const ParamStore& params,
+                   SolverSnapshot snapshot, bool gradients) {
+  WriteWeights(names.model, EndsWith(names.model, ".h5"), graph, param_index, params, gradients);
+  std::vector<Tensor> history;
+  for (PlainBlob& blob : snapshot.history) {
+    history.emplace_back(TensorSpec{blob.shape, DType::kFloat32, Layout()}, blob.data.data());
+  }
+  WriteState(names, snapshot, history, nullptr);
 }
 
 SolverSnapshot ReadSnapshot(const std::string& path) {

@@ -13,6 +13,7 @@
 #include "core/net/graph.h"
 #include "core/net/params.h"
 #include "core/net/plain_blob.h"
+#include "core/net/weights.h"
 #include "proto/solver.pb.h"
 
 namespace doppio {
@@ -37,13 +38,20 @@ SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5
 // killed writers have left there.
 void CheckWritable(const std::string& prefix);
 
-// Weights, then state. Fills in learned_net and the fields of run_state that tie the state to the
-// weights. `gradients` as in WriteWeights. HDF5 where the names end with ".h5".
+// All that goes into the two files.
+struct SnapshotContents {
+  SnapshotNames names;  // HDF5 where they end with ".h5"
+  const Graph* graph = nullptr;
+  WeightTensors weights;
+  std::vector<Tensor> history;  // where the weights are, in Caffe's order
+  SolverSnapshot solver;        // learned_net, history and what ties run_state to the weights are filled in on the way
+};
+// Weights, then state.
+void WriteSnapshot(const SnapshotContents& contents);
+// The same of a run, with snapshot.history as the history. `gradients` as in WriteWeights.
 void WriteSnapshot(const SnapshotNames& names, const Graph& graph,
                    const std::vector<int>& param_index, const ParamStore& params,
                    SolverSnapshot snapshot, bool gradients = false);
-// The second half alone, after WriteWeights(names.model, ...).
-void WriteState(const SnapshotNames& names, SolverSnapshot snapshot);
 
 // learned_net is the path of a file that exists: as written, or the file of that name beside the
 // state. FileError when the state is damaged or its weights are missing or were changed since.

@@ -36,11 +36,13 @@ void Take(const SolverState& state, SolverSnapshot* snapshot) {
   snapshot->run_state = state.run_state();
 }
 
-void WriteBinary(const std::string& path, const SolverSnapshot& snapshot) {
+void WriteBinary(const std::string& path, const SolverSnapshot& snapshot,
+                 const std::vector<Tensor>& history, Device* device) {
   WireWriter out(path);
   out.Raw(WithoutHistory(snapshot).SerializeAsString());
-  for (const PlainBlob& blob : snapshot.history) {
-    out.Blob(SolverState::kHistoryFieldNumber, blob.shape, blob.data.data());
+  for (const Tensor& tensor : history) {
+    const HostFloats values(tensor, device);
+    out.Blob(SolverState::kHistoryFieldNumber, tensor.shape, values.data());
   }
   out.Close();
 }
@@ -61,15 +63,16 @@ SolverSnapshot ReadBinary(const std::string& path) {
   return snapshot;
 }
 
-void WriteHdf5(const std::string& path, const SolverSnapshot& snapshot) {
+void WriteHdf5(const std::string& path, const SolverSnapshot& snapshot,
+               const std::vector<Tensor>& history, Device* device) {
   Hdf5BlobWriter out(path);
   out.Int("/iter", snapshot.iter);
   out.Text("/learned_net", snapshot.learned_net);
   out.Int("/current_step", snapshot.current_step);
   out.Group("/history");
-  for (size_t i = 0; i < snapshot.history.size(); ++i) {
-    const PlainBlob& blob = snapshot.history[i];
-    out.Blob("/history/" + std::to_string(i), blob.shape, blob.data.data());
+  for (size_t i = 0; i < history.size(); ++i) {
+    const HostFloats values(history[i], device);
+    out.Blob("/history/" + std::to_string(i), history[i].shape, values.data());
   }
   SolverState ours = WithoutHistory(snapshot);
   out.RootBytes(kRunState, ours.SerializeAsString());
@@ -96,10 +99,12 @@ SolverSnapshot ReadHdf5(const std::string& path) {
 
 }  // namespace
 
-void WriteSolverState(const std::string& path, const SolverSnapshot& snapshot) {
+void WriteSolverState(const std::string& path, const SolverSnapshot& snapshot,
+                      const std::vector<Tensor>& history, Device* device) {
   DOPPIO_CHECK(snapshot.iter <= std::numeric_limits<int32_t>::max(), "Caffe counts in 32 bits");
   WriteFileAtomically(path, [&](const std::string& temporary) {
-    EndsWith(path, ".h5") ? WriteHdf5(temporary, snapshot) : WriteBinary(temporary, snapshot);
+    EndsWith(path, ".h5") ? WriteHdf5(temporary, snapshot, history, device)
+                          : WriteBinary(temporary, snapshot, history, device);
   });
 }
 

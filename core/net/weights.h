@@ -43,8 +43,19 @@ WeightsReport CopyWeights(const WeightsFile& file, const Graph& graph,
 // "Ignoring source layer fc8" and the like, as log lines.
 void LogReport(const WeightsReport& report, const std::string& path);
 
-// Writes the parameters of `graph` as BVLC Caffe reads them, atomically; `gradients` adds them as
-// diffs.
+// The numbers that go into a file of weights, for each of graph.params.
+struct WeightTensors {
+  std::vector<Tensor> values;
+  std::vector<Tensor> diffs;  // empty, or the gradients, where there are any
+  Device* device = nullptr;   // where they are; null: plain floats on the host
+};
+WeightTensors WeightsOf(const std::vector<int>& param_index, const ParamStore& params,
+                        bool gradients);
+
+// Writes the parameters of `graph` as BVLC Caffe reads them, atomically.
+void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
+                  const WeightTensors& weights);
+// Those of a run; `gradients` adds them as diffs.
 void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
                   const std::vector<int>& param_index, const ParamStore& params,
                   bool gradients = false);

@@ -11,14 +11,14 @@ namespace {
 
 struct Source {
   const Graph& graph;
-  const std::vector<int>& param_index;
-  const ParamStore& params;
-  bool gradients;
+  const WeightTensors& weights;
 
-  const Param& param(int graph_param) const {
-    return params.params()[static_cast<size_t>(param_index[static_cast<size_t>(graph_param)])];
+  const Tensor& value(int param) const { return weights.values[static_cast<size_t>(param)]; }
+  bool diffs() const { return !weights.diffs.empty(); }
+  // Absent where there is none.
+  Tensor diff(int param) const {
+    return diffs() ? weights.diffs[static_cast<size_t>(param)] : Tensor();
   }
-  bool diff(const Param& p) const { return gradients && static_cast<bool>(p.grad); }
 };
 
 // Values go straight from the parameter to the file: the message would double the memory of a large
@@ -36,15 +36,15 @@ void WriteBinary(const Source& from, const std::string& path) {
     const std::string text = layer.SerializePartialAsString();
     int64_t bytes = static_cast<int64_t>(text.size());
     for (size_t k = 0; k < node.params.size(); ++k) {
-      bytes += WireBlobBytes(node.param_shapes[k], from.diff(from.param(node.params[k])));
+      bytes += WireBlobBytes(node.param_shapes[k], static_cast<bool>(from.diff(node.params[k])));
     }
     out.MessageHead(NetParameter::kLayerFieldNumber, bytes);
     out.Raw(text);
     for (size_t k = 0; k < node.params.size(); ++k) {
-      const Param& param = from.param(node.params[k]);
-      const HostFloats value(param.value, from.params.device());
+      const HostFloats value(from.value(node.params[k]), from.weights.device);
+      const Tensor gradient = from.diff(node.params[k]);
       std::unique_ptr<HostFloats> diff;
-      if (from.diff(param)) diff = std::make_unique<HostFloats>(param.grad, from.params.device());
+      if (gradient) diff = std::make_unique<HostFloats>(gradient, from.weights.device);
       out.Blob(LayerParameter::kBlobsFieldNumber, node.param_shapes[k], value.data(),
                diff ? diff->data() : nullptr);
     }
@@ -60,17 +60,16 @@ void WriteHdf5(const Source& from, const std::string& path) {
     const Node& node = from.graph.nodes[i];
     const std::string& name = from.graph.layer(static_cast<int>(i)).name();
     out.Group("/data/" + name);
-    if (from.gradients) out.Group("/diff/" + name);
+    if (from.diffs()) out.Group("/diff/" + name);
     for (size_t k = 0; k < node.params.size(); ++k) {
-      const Param& param = from.param(node.params[k]);
       const GraphParam& owned = from.graph.params[static_cast<size_t>(node.params[k])];
       const std::string set = "/" + name + "/" + std::to_string(k);
       if (owned.node == static_cast<int>(i) && owned.index == static_cast<int>(k)) {
-        const HostFloats value(param.value, from.params.device());
+        const HostFloats value(from.value(node.params[k]), from.weights.device);
         out.Blob("/data" + set, node.param_shapes[k], value.data());
       }
-      if (from.diff(param)) {
-        const HostFloats diff(param.grad, from.params.device());
+      if (const Tensor gradient = from.diff(node.params[k])) {
+        const HostFloats diff(gradient, from.weights.device);
         out.Blob("/diff" + set, node.param_shapes[k], diff.data());
       }
     }
@@ -80,12 +79,29 @@ void WriteHdf5(const Source& from, const std::string& path) {
 
 }  // namespace
 
+WeightTensors WeightsOf(const std::vector<int>& param_index, const ParamStore& params,
+                        bool gradients) {
+  WeightTensors weights;
+  for (int index : param_index) {
+    const Param& param = params.params()[static_cast<size_t>(index)];
+    weights.values.push_back(param.value);
+    if (gradients) weights.diffs.push_back(param.grad);
+  }
+  weights.device = params.device();
+  return weights;
+}
+
 void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
-                  const std::vector<int>& param_index, const ParamStore& params, bool gradients) {
-  const Source from{graph, param_index, params, gradients};
+                  const WeightTensors& weights) {
+  const Source from{graph, weights};
   WriteFileAtomically(path, [&](const std::string& temporary) {
     hdf5 ? WriteHdf5(from, temporary) : WriteBinary(from, temporary);
   });
+}
+
+void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
+                  const std::vector<int>& param_index, const ParamStore& params, bool gradients) {
+  WriteWeights(path, hdf5, graph, WeightsOf(param_index, params, gradients));
 }
 
 }  // namespace doppio

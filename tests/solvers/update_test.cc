@@ -127,6 +127,18 @@ TEST(Update, StatisticsAndFrozenParametersStay) {
   EXPECT_EQ(update.ExportHistory().size(), 4u);
 }
 
+TEST(Update, TellsWhichParameterIsNoLongerFinite) {
+  for (double gradient : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    ParamStoreCase c({{Shape{3}, 1}, {Shape{70000}, 1}});
+    Update update = MakeUpdate("", &c.store());
+    update.Run(0.1, 0, 1);
+    EXPECT_EQ(update.LostParam(), std::nullopt);
+    c.SetGradient(1, gradient);
+    update.Run(0.1, 1, 1);
+    EXPECT_EQ(update.LostParam(), 1);
+  }
+}
+
 TEST(Update, ExportsAllFirstSlotsThenAllSecondOnes) {
   ParamStoreCase c({{Shape{2, 3}, 1}, {Shape{2}, 1}});
   Update update = MakeUpdate("type: 'Adam' momentum: 0.5 momentum2: 0.75", &c.store());

@@ -143,13 +143,14 @@ TEST(CudaActivation, AgreesWithTheCpu) {
   }
 }
 
-// Parameters of uneven sizes, one across two chunks, one at an odd place, one without a gradient.
+// Parameters of uneven sizes, one across two chunks, one at an odd place, one without a gradient;
+// gradients in another order.
 std::vector<UpdateSlice> Slices() {
-  return {{0, 1, 1, 1, true},
-          {64, 69, 2, 0, true},
-          {128, 10135, 1, 1, true},
-          {10241, 10300, 0, 0.5f, true},
-          {10304, 14400, 1, 2, false}};
+  return {{0, 1, 10240, 1, 1, true},
+          {64, 69, 64, 2, 0, true},
+          {128, 10135, 192, 1, 1, true},
+          {10241, 10300, 1, 0, 0.5f, true},
+          {10304, 14400, 0, 1, 2, false}};
 }
 
 template <class T>
@@ -191,7 +192,11 @@ Updated<T> RunUpdate(Device* device, size_t rule, bool l1) {
   Updated<T> result;
   result.sum_squares = pass->SumSquares();
   result.same_again = pass->SumSquares();
-  for (int i = 0; i < 3; ++i) pass->Run(numbers);
+  for (int i = 0; i < 3; ++i) {
+    pass->Run(numbers, 2, arenas.slices.size());
+    pass->Run(numbers, 0, 1);
+    pass->Run(numbers, 1, 2);
+  }
   result.values = values.Read();
   result.h0 = h0.Read();
   result.h1 = h1.Read();

@@ -1,0 +1,115 @@
+// The mean and scale of each channel that BatchNorm goes by, for the layer alone and in chains, and
+// the upkeep of its running statistics.
+#ifndef DOPPIO_LAYERS_BATCH_NORM_STATS_H_
+#define DOPPIO_LAYERS_BATCH_NORM_STATS_H_
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/net/layer.h"
+#include "layers/channel_blocks.h"
+
+namespace doppio {
+
+inline bool UsesGlobalStats(const LayerSpec& spec) {
+  const BatchNormParameter& param = spec.param.batch_norm_param();
+  return param.has_use_global_stats() ? param.use_global_stats() : spec.phase() == TEST;
+}
+
+template <class T>
+class BatchNormStats {
+ public:
+  BatchNormStats(const LayerSpec& spec, const TensorSpec& bottom)
+      : global_(UsesGlobalStats(spec)),
+        fraction_(spec.param.batch_norm_param().moving_average_fraction()),
+        epsilon_(spec.param.batch_norm_param().eps()) {
+    const int end = std::min(2, bottom.shape.rank());
+    layout_ = ChannelLayout(bottom, 1, end);
+    SeeChannels({bottom.shape, bottom.dtype, layout_}, 1, end, &channels_);
+  }
+
+  bool global() const { return global_; }
+  // How the bottom is to lie, and how it is seen then.
+  const Layout& layout() const { return layout_; }
+  const ChannelBlocks& channels() const { return channels_; }
+  int64_t per_channel_bytes() const { return channels_.padded() * static_cast<int64_t>(sizeof(T)); }
+
+  // Fills `mean` and `scale` (1 / standard deviation), one value per channel and zeros for padding;
+  // updates `state`, the layer's parameters. `sums` is of ChannelSumsBytes, `pivot` per channel.
+  void Take(const T* x, const std::vector<Tensor>& state, void* sums, T* pivot, T* mean,
+            T* scale) const {
+    std::fill(mean, mean + channels_.padded(), T(0));
+    std::fill(scale, scale + channels_.padded(), T(0));
+    if (global_)
+      TakeRunning(state, mean, scale);
+    else
+      TakeBatch(x, state, sums, pivot, mean, scale);
+  }
+
+  // Turns two sums per channel into means.
+  void Average(const double* sums, T* first, T* second) const {
+    const double m = static_cast<double>(channels_.positions());
+    for (int64_t c = 0; c < channels_.padded(); ++c) {
+      first[c] = static_cast<T>(sums[c] / m);
+      second[c] = static_cast<T>(sums[channels_.padded() + c] / m);
+    }
+  }
+
+ private:
+  T ScaleOf(T variance) const { return T(1) / std::sqrt(variance + epsilon_); }
+
+  void TakeRunning(const std::vector<Tensor>& state, T* mean, T* scale) const {
+    const T weight = *state[2].data<T>();
+    const T per_weight = weight == 0 ? T(0) : T(1) / weight;
+    for (int64_t c = 0; c < channels_.channels; ++c) {
+      mean[c] = per_weight * state[0].data<T>()[c];
+      scale[c] = ScaleOf(per_weight * state[1].data<T>()[c]);
+    }
+  }
+
+  // One pass: sums of x and x^2 relative to a pivot close enough to the mean that nothing cancels,
+  // the mean of the first sample.
+  void TakeBatch(const T* x, const std::vector<Tensor>& state, void* room, T* pivot, T* mean,
+                 T* scale) const {
+    ChannelBlocks sample = channels_;
+    sample.outer = 1;
+    const double* sums =
+        SumPerChannel<T>(sample, room, [=](T& sum, T&, int64_t i) { sum += x[i]; });
+    for (int64_t c = 0; c < channels_.padded(); ++c) {
+      pivot[c] = static_cast<T>(sums[c] / static_cast<double>(sample.positions()));
+    }
+    sums = SumPerChannel<T>(
+        channels_, room,
+        [=](T& sum, T& square, int64_t i, T near_mean) {
+          const T d = x[i] - near_mean;
+          sum += d;
+          square += d * d;
+        },
+        pivot);
+
+    const double m = static_cast<double>(channels_.positions());
+    const double unbiased = m > 1 ? m / (m - 1) : 1;
+    T* running_mean = state[0].data<T>();
+    T* running_variance = state[1].data<T>();
+    for (int64_t c = 0; c < channels_.channels; ++c) {
+      const double offset = sums[c] / m;
+      const double variance = std::max(0.0, sums[channels_.padded() + c] / m - offset * offset);
+      mean[c] = static_cast<T>(pivot[c] + offset);
+      scale[c] = ScaleOf(static_cast<T>(variance));
+      running_mean[c] = mean[c] + fraction_ * running_mean[c];
+      running_variance[c] = static_cast<T>(unbiased * variance) + fraction_ * running_variance[c];
+    }
+    T* weight = state[2].data<T>();
+    *weight = T(1) + fraction_ * *weight;
+  }
+
+  bool global_;
+  T fraction_, epsilon_;
+  Layout layout_;
+  ChannelBlocks channels_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_BATCH_NORM_STATS_H_

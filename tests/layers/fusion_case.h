@@ -1,0 +1,148 @@
+// Layers that are computed together must give what they give one by one: tops exactly, gradients up
+// to rounding. Here a net runs both ways and the two are compared.
+#ifndef DOPPIO_TESTS_LAYERS_FUSION_CASE_H_
+#define DOPPIO_TESTS_LAYERS_FUSION_CASE_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/random.h"
+#include "tests/testing/layer_case.h"
+#include "tests/testing/test_layers.h"
+
+namespace doppio {
+
+// A net of layers over x and other, which are of one shape; its probe reads y.
+struct NetCase {
+  std::string layers;
+  Shape shape{3, 20, 5, 7};
+  int block = 0;  // channels per block of x and other
+  DType dtype = DType::kFloat32;
+  Phase phase = TRAIN;
+  bool backward = true, bottoms_learn = true;
+
+  std::string Text() const {
+    std::string dims;
+    for (int64_t d : shape.dims()) dims += " dim: " + std::to_string(d);
+    return "layer { name: 'in' type: 'TestSource" +
+           (block > 0 ? "Blocked" + std::to_string(block) : std::string()) +
+           "' top: 'x' top: 'other' param { lr_mult: " + (bottoms_learn ? "1" : "0") +
+           " } input_param { shape {" + dims + " } shape {" + dims + " } } }\n" + layers +
+           "layer { name: 'probe' type: 'TestProbe' bottom: 'y' top: 'probe' }\n";
+  }
+};
+
+struct Outcome {
+  std::vector<std::string> chains;
+  std::vector<double> top;
+  std::map<std::string, std::vector<double>> values,
+      gradients;  // of parameters, by layer and place
+};
+
+inline std::vector<std::string> ChainsOf(const Net& net) {
+  std::map<int, std::string> units;
+  for (size_t n = 0; n < net.graph().nodes.size(); ++n) {
+    std::string& unit = units[net.plan().computed_with[n]];
+    unit += (unit.empty() ? "" : "+") + net.graph().layer(static_cast<int>(n)).type();
+  }
+  std::vector<std::string> chains;
+  for (const auto& unit : units) {
+    if (unit.second.find('+') != std::string::npos) chains.push_back(unit.second);
+  }
+  return chains;
+}
+
+// Two iterations, of which the second adds its gradients to those of the first.
+inline Outcome Run(const NetCase& c, bool fusion) {
+  const std::unique_ptr<Device> device = MakeCpuDevice();
+  PlanOptions options;
+  options.device = device.get();
+  options.dtype = c.dtype;
+  options.backward = c.backward;
+  options.fusion = fusion;
+  ParamStore store(device.get(), c.dtype, 5);
+  Net net(GraphFromText(c.Text(), c.phase), options, &store);
+  // What is read before it was written shows.
+  for (const Buffer* buffer : {&net.plan().arena, &net.plan().scratch}) {
+    std::fill_n(static_cast<unsigned char*>(buffer->data()), buffer->bytes(), 0xff);
+  }
+  TestSource& source = dynamic_cast<TestSource&>(*net.kernel(0));
+  const int probe = static_cast<int>(net.graph().nodes.size()) - 1;
+  for (int i = 0; i < 2; ++i) {
+    const Random random(11, Stream("bottom", "", i));
+    std::vector<double> values;
+    for (int64_t e = 0; e < c.shape.count(); ++e) {
+      values.push_back(random.Uniform(0, static_cast<uint64_t>(e)) * 3 - 1);
+    }
+    source.values.push_back(values);
+  }
+
+  Outcome outcome;
+  for (int pass = 0; pass < 2; ++pass) {
+    net.Forward();
+    if (c.backward) net.Backward(pass == 1);
+  }
+  outcome.chains = ChainsOf(net);
+  outcome.top = dynamic_cast<TestProbe&>(*net.kernel(probe)).seen[0];
+  EXPECT_EQ(dynamic_cast<TestProbe&>(*net.kernel(probe)).padding_in_use, 0);
+  EXPECT_EQ(source.padding_in_use, 0);
+  for (size_t n = 1; n < net.graph().nodes.size(); ++n) {
+    const Node& node = net.graph().nodes[n];
+    for (size_t i = 0; i < node.params.size(); ++i) {
+      const std::string name =
+          net.graph().layer(static_cast<int>(n)).name() + " " + std::to_string(i);
+      const Param& param = store.param(net.param_index(node.params[i]));
+      outcome.values[name] = ReadPlain(param.value);
+      if (c.backward && node.param_gradient[i]) outcome.gradients[name] = ReadPlain(param.grad);
+    }
+  }
+  for (size_t i = 0; i < source.gradients.size(); ++i) {
+    outcome.gradients["bottom " + std::to_string(i)] = source.gradients[i];
+  }
+  return outcome;
+}
+
+inline void ExpectClose(const std::vector<double>& got, const std::vector<double>& want,
+                        double tolerance, const std::string& what) {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  double largest = 0;
+  for (double v : want) largest = std::max(largest, std::fabs(v));
+  for (size_t i = 0; i < got.size(); ++i) {
+    // Not fabs() > ..., so that NaN fails.
+    if (std::fabs(got[i] - want[i]) <= tolerance * std::max(largest, 1e-3)) continue;
+    FAIL() << what << " " << i << ": " << got[i] << ", apart it is " << want[i];
+  }
+}
+
+// Returns the chains there are.
+inline std::vector<std::string> ExpectSameNumbers(const NetCase& c) {
+  SCOPED_TRACE(c.Text() + Name(c.dtype) + (c.phase == TRAIN ? " TRAIN" : " TEST") +
+               (c.backward ? " backward" : ""));
+  const Outcome together = Run(c, true), apart = Run(c, false);
+  EXPECT_TRUE(apart.chains.empty());
+  EXPECT_EQ(together.top, apart.top);
+  EXPECT_EQ(together.values, apart.values);  // running statistics among them
+  const double tolerance = c.dtype == DType::kFloat64 ? 1e-13 : 3e-6;
+  EXPECT_EQ(together.gradients.size(), apart.gradients.size());
+  for (const auto& gradient : apart.gradients) {
+    const auto found = together.gradients.find(gradient.first);
+    ExpectClose(found == together.gradients.end() ? std::vector<double>() : found->second,
+                gradient.second, tolerance, gradient.first);
+  }
+  return together.chains;
+}
+
+// `chains` are all that are to be found.
+inline void ExpectSame(const NetCase& c, const std::vector<std::string>& chains) {
+  EXPECT_EQ(ExpectSameNumbers(c), chains) << c.Text();
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TESTS_LAYERS_FUSION_CASE_H_

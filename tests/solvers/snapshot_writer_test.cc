@@ -1,0 +1,128 @@
+#include "solvers/snapshot_writer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "tests/solvers/trainer_case.h"
+
+namespace doppio {
+namespace {
+
+std::string SmallNet() {
+  return R"(name: "small"
+    layer { name: "in" type: "DummyData" top: "x" top: "y"
+            dummy_data_param { shape { dim: 2 dim: 3 dim: 8 dim: 8 } shape { dim: 2 dim: 4 }
+                               data_filler { type: "gaussian" std: 1 } } }
+    layer { name: "conv" type: "Convolution" bottom: "x" top: "c"
+            convolution_param { num_output: 20 kernel_size: 3 weight_filler { type: "xavier" } } }
+    layer { name: "ip" type: "InnerProduct" bottom: "c" top: "out"
+            inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "out" bottom: "y" top: "loss" })";
+}
+
+constexpr const char* kAdam =
+    "type: 'Adam' base_lr: 0.01 lr_policy: 'fixed' max_iter: 3 snapshot_after_train: false";
+
+SnapshotContents ContentsOf(Trainer* trainer, const SnapshotNames& names, bool gradients) {
+  SnapshotContents contents;
+  contents.names = names;
+  contents.graph = &trainer->train_net().graph();
+  contents.weights =
+      WeightsOf(trainer->train_net().plan().param_index, trainer->params(), gradients);
+  contents.history = trainer->update().History();
+  contents.solver.iter = trainer->iteration();
+  contents.solver.run_state.set_seed(7);
+  return contents;
+}
+
+TEST(SnapshotWriter, WritesTheNumbersOfTheMomentItWasAsked) {
+  for (const bool hdf5 : {false, true}) {
+    for (const bool gradients : {false, true}) {
+      TrainerCase c(SmallNet(), kAdam);
+      const auto trainer = c.Make({}, gradients ? "snapshot_diff: true" : "");
+      trainer->Solve();
+      const SnapshotNames names = NamesOfSnapshot(c.Prefix(), 3, hdf5);
+      const SnapshotContents contents = ContentsOf(trainer.get(), names, gradients);
+      WriteSnapshot(contents);
+      const std::string model = ReadFile(names.model), state = ReadFile(names.state);
+      unlink(names.model.c_str());
+      unlink(names.state.c_str());
+
+      SnapshotWriter writer;
+      writer.Write(contents);
+      const Tensor values = trainer->params().values();
+      std::memset(values.raw, 1, static_cast<size_t>(values.bytes()));
+      for (const Tensor& history : trainer->update().History()) {
+        std::memset(history.raw, 1, static_cast<size_t>(history.bytes()));
+      }
+      writer.Wait();
+      EXPECT_TRUE(ReadFile(names.model) == model);
+      EXPECT_TRUE(ReadFile(names.state) == state);
+    }
+  }
+}
+
+TEST(SnapshotWriter, TellsAFailureOnce) {
+  TrainerCase c(SmallNet(), kAdam);
+  const auto trainer = c.Make();
+  SnapshotWriter writer;
+  writer.Write(ContentsOf(trainer.get(), NamesOfSnapshot("/no/such/folder/s", 0, false), false));
+  try {
+    writer.Wait();
+    FAIL() << "no failure";
+  } catch (const FileError& e) {
+    EXPECT_NE(std::string(e.what()).find("/no/such/folder"), std::string::npos) << e.what();
+  }
+  writer.Wait();
+  writer.Check();
+}
+
+TEST(SnapshotWriter, WritesAtOnceWhenThereIsNoMemoryForACopy) {
+  TrainerCase c(SmallNet(), kAdam);
+  const auto trainer = c.Make();
+  SnapshotContents contents =
+      ContentsOf(trainer.get(), NamesOfSnapshot(c.Prefix(), 0, false), false);
+  // More than there are addresses, and than a file takes.
+  contents.history[0] =
+      Tensor({Shape{int64_t{1} << 45}, DType::kFloat32, Layout()}, contents.history[0].raw);
+  SnapshotWriter writer;
+  EXPECT_THROW(writer.Write(contents), FileError);
+  EXPECT_TRUE(FileExists(c.Model(0)));
+  EXPECT_FALSE(FileExists(c.State(0)));
+  writer.Wait();
+}
+
+TEST(SnapshotWriter, WaitsForTheOneBefore) {
+  TrainerCase c(SmallNet(), kAdam);
+  const auto trainer = c.Make();
+  SnapshotWriter writer;
+  writer.Write(ContentsOf(trainer.get(), NamesOfSnapshot(c.Prefix(), 1, false), false));
+  writer.Write(ContentsOf(trainer.get(), NamesOfSnapshot(c.Prefix(), 2, false), false));
+  EXPECT_TRUE(FileExists(c.State(1)));
+  writer.Write(ContentsOf(trainer.get(), NamesOfSnapshot("/no/such/folder/s", 0, false), false));
+  EXPECT_THROW(
+      writer.Write(ContentsOf(trainer.get(), NamesOfSnapshot(c.Prefix(), 3, false), false)),
+      FileError);
+}
+
+// The folder of a run's snapshots goes away after the first iteration.
+TEST(SnapshotWriter, EndsTheTrainingWhenItFails) {
+  TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 100000 snapshot: 2");
+  const std::string folder = DirName(c.Prefix()), moved = folder.substr(0, folder.size() - 1) + "-";
+  TrainerOptions options;
+  int64_t reached = 0;
+  options.on_iteration = [&](const Progress& progress) {
+    reached = progress.iteration;
+    if (reached > 1) return;
+    EXPECT_EQ(rename(folder.c_str(), moved.c_str()), 0);
+  };
+  const auto trainer = c.Make(options);
+  EXPECT_THROW(trainer->Solve(), FileError);
+  EXPECT_LE(reached, 4) << "the second snapshot waits for the first";
+}
+
+}  // namespace
+}  // namespace doppio
