@@ -1,6 +1,7 @@
 #include "data/augment.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -39,18 +40,12 @@ void RefuseUnknown(const TransformationParameter& parameter) {
   }
 }
 
-// One row. `from` steps from pixel to pixel of one channel.
-template <class T, int kStep, class Mean>
-void WriteRow(const T* __restrict from, int width, bool mirrored, const Mean& mean, float scale,
-              float* __restrict to) {
+template <class F, class T>
+void FillRow(const F& value, int width, bool mirrored, T* __restrict to) {
   if (mirrored) {
-    for (int x = 0; x < width; ++x) {
-      to[width - 1 - x] = (static_cast<float>(from[x * kStep]) - mean(x)) * scale;
-    }
+    for (int x = 0; x < width; ++x) to[width - 1 - x] = value(x);
   } else {
-    for (int x = 0; x < width; ++x) {
-      to[x] = (static_cast<float>(from[x * kStep]) - mean(x)) * scale;
-    }
+    for (int x = 0; x < width; ++x) to[x] = value(x);
   }
 }
 
@@ -125,52 +120,118 @@ ImageShape Augment::OutputShape(const ImageShape& image) const {
   return {image.channels, crop_height_, crop_width_};
 }
 
-template <class T, int kStep>
-void Augment::Write(const T* from, const Pixels& image, uint64_t sample, float* to) const {
-  const ImageShape& in = image.shape;
-  const ImageShape out = OutputShape(in);
-  int top = 0, left = 0;
-  if (crop_height_ > 0) {
-    top = (in.height - out.height) / 2;
-    left = (in.width - out.width) / 2;
-    if (random_crop_) {
-      top = static_cast<int>(
-          random_.Below(static_cast<uint32_t>(in.height - out.height + 1), sample, 1));
-      left = static_cast<int>(
-          random_.Below(static_cast<uint32_t>(in.width - out.width + 1), sample, 2));
-    }
+Cut Augment::CutOf(const ImageShape& image, uint64_t sample) const {
+  Cut cut;
+  cut.shape = OutputShape(image);
+  const int spare_rows = image.height - cut.shape.height;
+  const int spare_columns = image.width - cut.shape.width;
+  cut.top = spare_rows / 2;
+  cut.left = spare_columns / 2;
+  if (crop_height_ > 0 && random_crop_) {
+    cut.top = static_cast<int>(random_.Below(static_cast<uint32_t>(spare_rows + 1), sample, 1));
+    cut.left = static_cast<int>(random_.Below(static_cast<uint32_t>(spare_columns + 1), sample, 2));
   }
-  const bool mirrored = mirror_ && random_.Below(2, sample, 0) == 1;
-  const int64_t plane = int64_t{in.height} * in.width;
-  for (int c = 0; c < out.channels; ++c) {
+  cut.mirrored = mirror_ && random_.Below(2, sample, 0) == 1;
+  return cut;
+}
+
+void Augment::Start(const Cut& cut, CutPixels* to) const {
+  const auto count = static_cast<size_t>(cut.shape.count());
+  to->finished = !mean_image_.empty();
+  if (to->finished) {
+    to->floats.resize(count);
+  } else {
+    to->bytes.resize(count);
+  }
+}
+
+float Augment::MeanOf(int channel) const {
+  if (mean_values_.empty()) return 0;
+  return mean_values_[mean_values_.size() == 1 ? 0 : static_cast<size_t>(channel)];
+}
+
+// `values(x)` is a byte or a float.
+template <class Values>
+void Augment::Take(const Values& values, const ImageShape& image, const Cut& cut, int channel,
+                   int y, CutPixels* to) const {
+  const int width = cut.shape.width;
+  const int64_t at = (int64_t{channel} * cut.shape.height + y) * width;
+  if (!to->finished) {
+    const auto byte = [&values](int x) { return static_cast<uint8_t>(values(x)); };
+    return FillRow(byte, width, cut.mirrored, to->bytes.data() + at);
+  }
+  const float scale = scale_, flat_mean = MeanOf(channel);
+  const auto flat = [&values, flat_mean, scale](int x) {
+    return (static_cast<float>(values(x)) - flat_mean) * scale;
+  };
+  if (mean_image_.empty()) return FillRow(flat, width, cut.mirrored, to->floats.data() + at);
+  const int64_t row = int64_t{channel} * image.height + cut.top + y;
+  const float* mean = mean_image_.data() + row * image.width + cut.left;
+  const auto each = [&values, mean, scale](int x) {
+    return (static_cast<float>(values(x)) - mean[x]) * scale;
+  };
+  FillRow(each, width, cut.mirrored, to->floats.data() + at);
+}
+
+void Augment::WriteRow(const uint8_t* pixels, const ImageShape& image, const Cut& cut, int channel,
+                       int y, CutPixels* to) const {
+  Take([pixels](int x) { return pixels[x]; }, image, cut, channel, y, to);
+}
+
+void Augment::WriteRow(const uint32_t* pixels, const ImageShape& image, const Cut& cut, int channel,
+                       int y, CutPixels* to) const {
+  const int shift = 8 * channel;
+  const auto value = [pixels, shift](int x) { return static_cast<uint8_t>(pixels[x] >> shift); };
+  Take(value, image, cut, channel, y, to);
+}
+
+template <int kStep, class T>
+void Augment::TakeAll(const T* from, const ImageShape& image, uint64_t sample,
+                      CutPixels* to) const {
+  const Cut cut = CutOf(image, sample);
+  Start(cut, to);
+  if (std::is_same<T, float>::value) {
+    to->finished = true;
+    to->floats.resize(static_cast<size_t>(cut.shape.count()));
+  }
+  const int64_t plane = int64_t{image.height} * image.width;
+  for (int c = 0; c < cut.shape.channels; ++c) {
     const T* channel = from + (kStep > 1 ? c : c * plane);
-    const float flat_mean =
-        mean_values_.empty() ? 0.0f
-                             : mean_values_[mean_values_.size() == 1 ? 0 : static_cast<size_t>(c)];
-    for (int y = 0; y < out.height; ++y, to += out.width) {
-      const int64_t first = int64_t{top + y} * in.width + left;
-      const T* row = channel + first * kStep;
-      if (mean_image_.empty()) {
-        auto mean = [flat_mean](int) { return flat_mean; };
-        WriteRow<T, kStep>(row, out.width, mirrored, mean, scale_, to);
-      } else {
-        const float* mean_row = &mean_image_[static_cast<size_t>(c * plane + first)];
-        auto mean = [mean_row](int x) { return mean_row[x]; };
-        WriteRow<T, kStep>(row, out.width, mirrored, mean, scale_, to);
-      }
+    for (int y = 0; y < cut.shape.height; ++y) {
+      const T* row = channel + (int64_t{cut.top + y} * image.width + cut.left) * kStep;
+      Take([row](int x) { return row[x * kStep]; }, image, cut, c, y, to);
     }
   }
 }
 
-void Augment::Apply(const Pixels& image, uint64_t sample, float* to) const {
+void Augment::Apply(const Pixels& image, uint64_t sample, CutPixels* to) const {
   // Interleaved pixels come from the decoder only: bytes, gray or colour.
   DOPPIO_CHECK(!image.interleaved || (image.bytes != nullptr && image.shape.channels <= 3),
                "layout");
-  if (image.floats != nullptr) return Write<float, 1>(image.floats, image, sample, to);
+  if (image.floats != nullptr) return TakeAll<1>(image.floats, image.shape, sample, to);
   if (image.interleaved && image.shape.channels == 3) {
-    return Write<uint8_t, 3>(image.bytes, image, sample, to);
+    return TakeAll<3>(image.bytes, image.shape, sample, to);
   }
-  Write<uint8_t, 1>(image.bytes, image, sample, to);
+  TakeAll<1>(image.bytes, image.shape, sample, to);
 }
+
+template <class T>
+void Augment::Finish(const CutPixels& from, const ImageShape& cut, T* to) const {
+  if (from.finished) {
+    std::copy(from.floats.begin(), from.floats.begin() + cut.count(), to);
+    return;
+  }
+  const int64_t plane = int64_t{cut.height} * cut.width;
+  const float scale = scale_;
+  for (int c = 0; c < cut.channels; ++c) {
+    const float mean = MeanOf(c);
+    const uint8_t* __restrict bytes = from.bytes.data() + c * plane;
+    T* __restrict values = to + c * plane;
+    for (int64_t i = 0; i < plane; ++i) values[i] = (static_cast<float>(bytes[i]) - mean) * scale;
+  }
+}
+
+template void Augment::Finish(const CutPixels&, const ImageShape&, float*) const;
+template void Augment::Finish(const CutPixels&, const ImageShape&, double*) const;
 
 }  // namespace doppio

@@ -1,6 +1,8 @@
-// transform_param: crop, mirror, mean, scale, in one pass from pixels to the floats of a batch.
-// A pure function of the image and of a random key, so the result does not depend on who computes
-// it.
+// transform_param: crop, mirror, mean, scale, from pixels to the floats of a batch. A pure function
+// of the image and of a random key, so the result does not depend on who computes it.
+//
+// In two steps: a sample is cut out of its image, and stays bytes as long as it can, a quarter of
+// the memory; mean and scale come when it is written to where it is used.
 #ifndef DOPPIO_DATA_AUGMENT_H_
 #define DOPPIO_DATA_AUGMENT_H_
 
@@ -14,6 +16,20 @@ namespace doppio {
 
 class TransformationParameter;
 
+// The part of an image that a sample is made of.
+struct Cut {
+  ImageShape shape;
+  int top = 0, left = 0;
+  bool mirrored = false;
+};
+
+// A sample on its way, planar. Keeps its memory from one to the next.
+struct CutPixels {
+  bool finished = false;  // floats, mean and scale applied; else bytes
+  std::vector<uint8_t> bytes;
+  std::vector<float> floats;
+};
+
 class Augment {
  public:
   // Reads the mean file. Throws UserError on contradictory settings or ones that are not
@@ -22,18 +38,33 @@ class Augment {
 
   // What an image of this shape becomes. Throws UserError when crop or mean do not fit it.
   ImageShape OutputShape(const ImageShape& image) const;
-  // Writes OutputShape(image.shape).count() floats, planar. Crops at random in training, at the
-  // centre in testing; mirrors at random in both, as Caffe does. `sample` is the global index of
-  // the sample.
-  void Apply(const Pixels& image, uint64_t sample, float* to) const;
+  // Crops at random in training, at the centre in testing; mirrors at random in both, as Caffe
+  // does. `sample` is the global index of the sample. Throws as OutputShape does.
+  Cut CutOf(const ImageShape& image, uint64_t sample) const;
+  void Apply(const Pixels& image, uint64_t sample, CutPixels* to) const;
+  // Apply, for who has no more than a row of the image at a time: Start, then row `y` of each
+  // channel. `pixels` points to the leftmost one in the cut: gray, or words of blue, green, red
+  // from the lowest byte up.
+  void Start(const Cut& cut, CutPixels* to) const;
+  void WriteRow(const uint8_t* pixels, const ImageShape& image, const Cut& cut, int channel, int y,
+                CutPixels* to) const;
+  void WriteRow(const uint32_t* pixels, const ImageShape& image, const Cut& cut, int channel, int y,
+                CutPixels* to) const;
+  // Writes cut.count() numbers. T: float, double.
+  template <class T>
+  void Finish(const CutPixels& from, const ImageShape& cut, T* to) const;
 
   // force_color and force_gray: what encoded images should be decoded to.
   DecodeOptions::Color color() const { return color_; }
 
  private:
   void ReadMeanFile(const std::string& path);
-  template <class T, int kStep>
-  void Write(const T* from, const Pixels& image, uint64_t sample, float* to) const;
+  float MeanOf(int channel) const;
+  template <class Values>
+  void Take(const Values& values, const ImageShape& image, const Cut& cut, int channel, int y,
+            CutPixels* to) const;
+  template <int kStep, class T>
+  void TakeAll(const T* from, const ImageShape& image, uint64_t sample, CutPixels* to) const;
 
   float scale_;
   bool mirror_;

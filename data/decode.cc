@@ -4,13 +4,10 @@
 
 #include "core/base/error.h"
 #include "data/decode_formats.h"
+#include "data/jpeg_reader.h"
 
 namespace doppio {
 namespace {
-
-bool IsJpeg(const uint8_t* file, size_t bytes) {
-  return bytes >= 3 && file[0] == 0xff && file[1] == 0xd8 && file[2] == 0xff;
-}
 
 bool IsPng(const uint8_t* file, size_t bytes) {
   return bytes >= 8 && file[0] == 0x89 && file[1] == 'P' && file[2] == 'N' && file[3] == 'G';
@@ -20,7 +17,7 @@ bool IsPng(const uint8_t* file, size_t bytes) {
 
 void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image) {
   if (IsJpeg(file, bytes)) {
-    DecodeJpeg(file, bytes, options.color, image);
+    DecodeJpeg(file, bytes, options, image);
   } else if (IsPng(file, bytes)) {
     DecodePng(file, bytes, options.color, image);
   } else {

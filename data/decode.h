@@ -1,7 +1,8 @@
 // JPEG and PNG files in memory to 8-bit pixels, told apart by their first bytes, not by their
-// names. The pixels are those that Caffe gets from OpenCV: full JPEG decoding (never a scaled one),
-// bilinear resizing, alpha dropped, 16-bit PNGs cut to 8 bits. Orientation tags are not applied. A
-// colour PNG that states its gamma becomes gray in linear light: libpng's way.
+// names. The pixels are those that Caffe gets from OpenCV: full JPEG decoding (a scaled one only
+// where it is asked for), bilinear resizing, alpha dropped, 16-bit PNGs cut to 8 bits. Orientation
+// tags are not applied. A colour PNG that states its gamma becomes gray in linear light: libpng's
+// way.
 #ifndef DOPPIO_DATA_DECODE_H_
 #define DOPPIO_DATA_DECODE_H_
 

@@ -7,7 +7,7 @@
 
 namespace doppio {
 
-void DecodeJpeg(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);
+void DecodeJpeg(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
 void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);
 
 }  // namespace doppio

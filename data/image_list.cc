@@ -1,5 +1,9 @@
 // Layer ImageData's list: lines "path label [label...]". A path may hold spaces: the labels are the
 // numbers at the end of the line, as many on each line as on the first.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cctype>
 #include <cstdlib>
 #include <vector>
@@ -48,6 +52,26 @@ Line ParseLine(std::string text, const SourceLoc& at) {
   return line;
 }
 
+// Into a buffer that only ever grows, so that reading file after file does not allocate. Returns
+// the file's bytes. What is not a plain file, or grows meanwhile, is left to ReadFile.
+size_t ReadInto(const std::string& path, std::string* buffer) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
+    const auto bytes = static_cast<size_t>(info.st_size);
+    if (buffer->size() <= bytes) buffer->resize(bytes + 1);
+    // One byte more is asked for than expected: a short answer means the end.
+    const ssize_t got = read(file, &(*buffer)[0], bytes + 1);
+    if (got == info.st_size) {
+      close(file);
+      return bytes;
+    }
+  }
+  if (file >= 0) close(file);
+  *buffer = ReadFile(path);  // or throws, with the reason
+  return buffer->size();
+}
+
 class ImageListSource : public Source {
  public:
   explicit ImageListSource(const ImageDataParameter& parameter)
@@ -59,6 +83,10 @@ class ImageListSource : public Source {
     if ((decode_.height > 0) != (decode_.width > 0)) {
       throw UserError({}, "image_data_param: set both new_height and new_width, or neither");
     }
+    decode_.scaled = parameter.scaled_decode();
+    if (decode_.scaled && decode_.height == 0) {
+      throw UserError({}, "image_data_param: scaled_decode needs new_height and new_width");
+    }
     ReadList();
     if (lines_.empty()) throw FileError("the image list '" + list_ + "' is empty");
   }
@@ -67,9 +95,8 @@ class ImageListSource : public Source {
 
   void Read(int64_t index, Record* record) const override {
     const Line& line = lines_[static_cast<size_t>(index)];
-    record->byte_storage = ReadFile(root_ + line.path);
+    record->encoded_bytes = ReadInto(root_ + line.path, &record->byte_storage);
     record->encoded = reinterpret_cast<const uint8_t*>(record->byte_storage.data());
-    record->encoded_bytes = record->byte_storage.size();
     record->decode = decode_;
     record->labels = line.labels;
   }

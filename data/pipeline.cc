@@ -36,7 +36,8 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
   DOPPIO_CHECK(options.batch > 0 && options.rank < options.world, "pipeline options");
   Scratch scratch;
   try {
-    data_shape_ = augment_.OutputShape(ReadPixels(0, &scratch).shape);
+    source_->Read(0, &scratch.record);
+    data_shape_ = augment_.OutputShape(PixelsOf(&scratch).shape);
   } catch (const Error& e) {
     RethrowWithContext(e, {}, source_->Name(0));
   }
@@ -53,7 +54,7 @@ Pipeline::~Pipeline() { Stop(); }
 void Pipeline::Start() {
   slots_.resize(static_cast<size_t>(options_.prefetch) + 1);  // and the one that is handed out
   for (Slot& slot : slots_) {
-    slot.batch.data.resize(static_cast<size_t>(options_.batch * data_shape_.count()));
+    slot.batch.samples.resize(static_cast<size_t>(options_.batch));
     slot.batch.labels.resize(static_cast<size_t>(options_.batch) *
                              static_cast<size_t>(label_count_));
     slot.chunks_left = chunks_;
@@ -150,35 +151,62 @@ void Pipeline::FillChunk(int64_t chunk, Scratch* scratch) {
   for (int row = begin; row < end; ++row) FillSample(first_sample + row, row, &batch, scratch);
 }
 
-Pixels Pipeline::ReadPixels(int64_t index, Scratch* scratch) const {
-  Record& record = scratch->record;
-  source_->Read(index, &record);
-  if (record.encoded == nullptr) return record.pixels;
+DecodeOptions Pipeline::DecodeOf(const Record& record) const {
   DecodeOptions decode = record.decode;
   if (augment_.color() != DecodeOptions::Color::kAsStored) decode.color = augment_.color();
-  Decode(record.encoded, record.encoded_bytes, decode, &scratch->image);
+  return decode;
+}
+
+Pixels Pipeline::PixelsOf(Scratch* scratch) const {
+  const Record& record = scratch->record;
+  if (record.encoded == nullptr) return record.pixels;
+  Decode(record.encoded, record.encoded_bytes, DecodeOf(record), &scratch->image);
   return scratch->image.pixels();
+}
+
+void Pipeline::CheckShape(const ImageShape& image) const {
+  const ImageShape shape = augment_.OutputShape(image);
+  if (shape == data_shape_) return;
+  throw FileError("it is " + shape.ToString() +
+                  " (channels x height x width), but the first one is " + data_shape_.ToString() +
+                  ": images of one batch must be of one size; set new_height and new_width "
+                  "(ImageData), or crop_size");
+}
+
+// What most photographs are, without an image in between. False: not such a file.
+bool Pipeline::FillFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const {
+  const Record& record = scratch->record;
+  if (record.encoded == nullptr || !IsJpeg(record.encoded, record.encoded_bytes)) return false;
+  JpegReader reader(record.encoded, record.encoded_bytes);
+  if (reader.components() != 1 && reader.components() != 3) return false;
+  const DecodeOptions decode = DecodeOf(record);
+  if (decode.scaled) reader.ScaleTo(decode.height, decode.width);
+  ImageShape image = {reader.ChannelsFor(decode.color), reader.height(), reader.width()};
+  if (decode.height > 0 && decode.width > 0) {
+    image.height = decode.height;
+    image.width = decode.width;
+  }
+  CheckShape(image);
+  const Cut cut = augment_.CutOf(image, static_cast<uint64_t>(sample));
+  WriteJpegCut(&reader, image, cut, augment_, &scratch->jpeg, to);
+  return true;
 }
 
 void Pipeline::FillSample(int64_t sample, int row, Batch* batch, Scratch* scratch) const {
   const int64_t index = order_.Record(sample);
+  CutPixels* const to = &batch->samples[static_cast<size_t>(row)];
   try {
-    const Pixels pixels = ReadPixels(index, scratch);
-    const ImageShape shape = augment_.OutputShape(pixels.shape);
-    if (shape != data_shape_) {
-      throw FileError("it is " + shape.ToString() +
-                      " (channels x height x width), but the first one is " +
-                      data_shape_.ToString() +
-                      ": images of one batch must be of one size; set new_height and new_width "
-                      "(ImageData), or crop_size");
+    source_->Read(index, &scratch->record);
+    if (!FillFromJpeg(sample, scratch, to)) {
+      const Pixels pixels = PixelsOf(scratch);
+      CheckShape(pixels.shape);
+      augment_.Apply(pixels, static_cast<uint64_t>(sample), to);
     }
     const std::vector<float>& labels = scratch->record.labels;
     if (static_cast<int>(labels.size()) != label_count_) {
       throw FileError("it has " + std::to_string(labels.size()) +
                       " labels, but the first record has " + std::to_string(label_count_));
     }
-    augment_.Apply(pixels, static_cast<uint64_t>(sample),
-                   &batch->data[static_cast<size_t>(row * shape.count())]);
     std::copy(labels.begin(), labels.end(), batch->labels.begin() + int64_t{row} * label_count_);
   } catch (const Error& e) {
     RethrowWithContext(e, {}, source_->Name(index));

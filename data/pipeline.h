@@ -17,6 +17,7 @@
 
 #include "data/augment.h"
 #include "data/decode.h"
+#include "data/jpeg_cut.h"
 #include "data/order.h"
 #include "data/source.h"
 
@@ -35,9 +36,9 @@ struct PipelineOptions {
 };
 
 struct Batch {
-  int64_t first_sample = 0;   // its global index in the stream
-  std::vector<float> data;    // batch x data_shape()
-  std::vector<float> labels;  // batch x label_count()
+  int64_t first_sample = 0;        // its global index in the stream
+  std::vector<CutPixels> samples;  // for Write
+  std::vector<float> labels;       // batch x label_count()
 };
 
 class Pipeline {
@@ -57,6 +58,15 @@ class Pipeline {
   // The next batch, valid until the next call of Next or Seek. Rethrows the failure of a bad record
   // when its batch is asked for, with the record's name; so does every call after it.
   const Batch& Next();
+  // The samples [begin, end) of a batch, data_shape().count() numbers each. Any thread may take a
+  // part. T: float, double.
+  template <class T>
+  void Write(const Batch& batch, int64_t begin, int64_t end, T* to) const {
+    for (int64_t i = begin; i < end; ++i) {
+      augment_.Finish(batch.samples[static_cast<size_t>(i)], data_shape_,
+                      to + i * data_shape_.count());
+    }
+  }
 
   // Global index of the first sample of the batch that Next() will return.
   int64_t next_sample() const { return SampleOf(next_batch_); }
@@ -79,6 +89,7 @@ class Pipeline {
   struct Scratch {
     Record record;
     Image image;
+    JpegCutScratch jpeg;
   };
 
   int64_t SampleOf(int64_t batch) const {
@@ -89,7 +100,10 @@ class Pipeline {
   void Work();
   void FillChunk(int64_t chunk, Scratch* scratch);
   void FillSample(int64_t sample, int row, Batch* batch, Scratch* scratch) const;
-  Pixels ReadPixels(int64_t index, Scratch* scratch) const;
+  bool FillFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const;
+  DecodeOptions DecodeOf(const Record& record) const;
+  Pixels PixelsOf(Scratch* scratch) const;
+  void CheckShape(const ImageShape& image) const;
 
   const std::unique_ptr<Source> source_;
   const Augment augment_;

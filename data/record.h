@@ -41,6 +41,7 @@ struct DecodeOptions {
   Color color = Color::kAsStored;
   int height = 0;  // both positive: the result is resized to this
   int width = 0;
+  bool scaled = false;  // a JPEG is decoded at 1/2, 1/4 or 1/8 first where that is large enough
 };
 
 struct Record {

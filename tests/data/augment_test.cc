@@ -18,7 +18,9 @@ Augment Make(const std::string& text, Phase phase = TEST) {
 
 std::vector<float> Apply(const Augment& augment, const Pixels& image, uint64_t sample = 0) {
   std::vector<float> to(static_cast<size_t>(augment.OutputShape(image.shape).count()));
-  augment.Apply(image, sample, to.data());
+  CutPixels cut;
+  augment.Apply(image, sample, &cut);
+  augment.Finish(cut, augment.OutputShape(image.shape), to.data());
   return to;
 }
 
@@ -106,6 +108,22 @@ TEST_F(AugmentTest, SeparatesInterleavedColours) {
   const std::vector<uint8_t> bgr = {1, 2, 3, 4, 5, 6};
   const Pixels image{{3, 1, 2}, bgr.data(), nullptr, true};
   EXPECT_THAT(Apply(Make("mean_value: [1, 0, 0]"), image), ElementsAre(0, 3, 2, 5, 3, 6));
+}
+
+TEST_F(AugmentTest, TakesBytesAndFloatsInTurn) {
+  const float value = -1.5f;
+  const Pixels one{{1, 1, 1}, nullptr, &value, false};
+  const Augment augment = Make("scale: 2 mean_value: 1");
+  CutPixels cut;
+  double out[24];
+  for (int round = 0; round < 2; ++round) {
+    augment.Apply(image_, 0, &cut);
+    augment.Finish(cut, image_.shape, out);
+    EXPECT_EQ(out[23], 220);  // (111 - 1) * 2
+    augment.Apply(one, 0, &cut);
+    augment.Finish(cut, one.shape, out);
+    EXPECT_EQ(out[0], -5);
+  }
 }
 
 TEST_F(AugmentTest, TakesFloats) {

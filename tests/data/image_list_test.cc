@@ -39,6 +39,10 @@ TEST_F(ImageListTest, PassesOnHowToDecode) {
   EXPECT_EQ(record.decode.color, DecodeOptions::Color::kColor);
   EXPECT_EQ(record.decode.height, 4);
   EXPECT_EQ(record.decode.width, 6);
+  EXPECT_FALSE(record.decode.scaled);
+  Open("a 1", "root_folder: '" + root_ + "' new_height: 4 new_width: 6 scaled_decode: true")
+      ->Read(0, &record);
+  EXPECT_TRUE(record.decode.scaled);
   Open("a 1", "root_folder: '" + root_ + "' is_color: false")->Read(0, &record);
   EXPECT_EQ(record.decode.color, DecodeOptions::Color::kGray);
 }
@@ -69,6 +73,27 @@ TEST_F(ImageListTest, SaysThatAnImageIsMissing) {
   Record record;
   EXPECT_EQ(MessageOf([&] { source->Read(0, &record); }),
             "4: cannot read '" + root_ + "gone.jpg': No such file or directory");
+}
+
+TEST_F(ImageListTest, ReadsIntoOneBufferFilesThatGrowShrinkAndAreEmpty) {
+  const std::string contents[] = {"longer than the next", "", "b", std::string(100000, 'c')};
+  std::string lines;
+  for (int i = 0; i < 4; ++i) {
+    WriteFile(ScratchPath(std::to_string(i)), contents[i]);
+    lines += std::to_string(i) + " 0\n";
+  }
+  const auto source = Open(lines, "root_folder: '" + root_ + "'");
+  Record record;
+  for (const int i : {0, 1, 2, 3, 2, 0}) {
+    source->Read(i, &record);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(record.encoded), record.encoded_bytes),
+              contents[i]);
+  }
+}
+
+TEST_F(ImageListTest, SaysThatScaledDecodingNeedsASize) {
+  EXPECT_EQ(MessageOf([&] { Open("a 1", "scaled_decode: true"); }),
+            "3: image_data_param: scaled_decode needs new_height and new_width");
 }
 
 TEST_F(ImageListTest, WantsBothNewExtents) {

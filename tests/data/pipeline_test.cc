@@ -54,6 +54,17 @@ std::vector<float> Labels(Pipeline* pipeline, int batches) {
   return all;
 }
 
+std::vector<float> Data(const Pipeline& pipeline, const Batch& batch) {
+  const auto samples = static_cast<int64_t>(batch.samples.size());
+  std::vector<float> data(static_cast<size_t>(samples * pipeline.data_shape().count()));
+  pipeline.Write(batch, 0, samples, data.data());
+  return data;
+}
+
+std::vector<float> NextData(const std::unique_ptr<Pipeline>& pipeline) {
+  return Data(*pipeline, pipeline->Next());
+}
+
 TEST(Pipeline, DeliversBatchesInOrderAndStartsOver) {
   const auto pipeline = Make(std::make_unique<Numbers>(5), Options(3));
   EXPECT_EQ(pipeline->size(), 5);
@@ -62,7 +73,7 @@ TEST(Pipeline, DeliversBatchesInOrderAndStartsOver) {
   EXPECT_EQ(pipeline->next_sample(), 0);
   const Batch& batch = pipeline->Next();
   EXPECT_EQ(batch.first_sample, 0);
-  EXPECT_THAT(batch.data, ElementsAre(0, 1, 2));
+  EXPECT_THAT(Data(*pipeline, batch), ElementsAre(0, 1, 2));
   EXPECT_THAT(batch.labels, ElementsAre(0, 1, 2));
   EXPECT_EQ(pipeline->next_sample(), 3);
   EXPECT_THAT(pipeline->Next().labels, ElementsAre(3, 4, 0));
@@ -80,7 +91,8 @@ TEST(Pipeline, GivesTheSameForAnyNumberOfThreads) {
     EXPECT_EQ(pipeline->threads(), threads[i]);
     for (int b = 0; b < 20; ++b) {
       const Batch& batch = pipeline->Next();
-      data[i].insert(data[i].end(), batch.data.begin(), batch.data.end());
+      const std::vector<float> values = Data(*pipeline, batch);
+      data[i].insert(data[i].end(), values.begin(), values.end());
       labels[i].insert(labels[i].end(), batch.labels.begin(), batch.labels.end());
     }
   }
@@ -227,7 +239,7 @@ TEST(Pipeline, ReadsImagesOfAListAndNamesTheOneOfAnotherSize) {
   EXPECT_EQ(one->data_shape(), (ImageShape{3, 1, 2}));
   EXPECT_EQ(one->label_count(), 2);
   const Batch& batch = one->Next();
-  EXPECT_THAT(batch.data, ElementsAre(3, 6, 2, 5, 1, 4));  // planes blue, green, red
+  EXPECT_THAT(Data(*one, batch), ElementsAre(3, 6, 2, 5, 1, 4));  // planes blue, green, red
   EXPECT_THAT(batch.labels, ElementsAre(1, 0.5));
   const auto both = Make(open(""), Options(2));
   EXPECT_EQ(
@@ -239,7 +251,7 @@ TEST(Pipeline, ReadsImagesOfAListAndNamesTheOneOfAnotherSize) {
   EXPECT_EQ(resized->data_shape(), (ImageShape{3, 4, 4}));
   EXPECT_EQ(resized->Next().labels.size(), 4u);
   const auto cropped = Make(open(""), Options(2), "crop_size: 1");
-  EXPECT_EQ(cropped->Next().data.size(), 6u);
+  EXPECT_EQ(NextData(cropped).size(), 6u);
 }
 
 TEST(Pipeline, DecodesRecordsOfADatabase) {
@@ -250,7 +262,7 @@ TEST(Pipeline, DecodesRecordsOfADatabase) {
   auto open = [&] {
     return OpenSource(Parse<DataParameter>("backend: LMDB source: '" + path + "'"), TRAIN);
   };
-  EXPECT_THAT(Make(open(), Options(2))->Next().data, ElementsAre(3, 2, 1, 6, 5, 4));
+  EXPECT_THAT(NextData(Make(open(), Options(2))), ElementsAre(3, 2, 1, 6, 5, 4));
   EXPECT_EQ(Make(open(), Options(2), "force_gray: true")->data_shape(), (ImageShape{1, 1, 1}));
   EXPECT_EQ(MessageOf([&] { Make(open(), Options(3))->Next(); }),
             "4: record 'c' of '" + path + "': it is neither a JPEG nor a PNG image");

@@ -1,0 +1,137 @@
+#include "data/jpeg_reader.h"
+
+#include <jerror.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+// Columns beside the window that interpolating its colours looks at: one sample, of up to 4 pixels.
+constexpr int kMargin = 4;
+
+}  // namespace
+
+bool IsJpeg(const uint8_t* file, size_t bytes) {
+  return bytes >= 3 && file[0] == 0xff && file[1] == 0xd8 && file[2] == 0xff;
+}
+
+void JpegReader::OnError(j_common_ptr info) {
+  auto* errors = reinterpret_cast<Errors*>(info->err);
+  info->err->format_message(info, errors->message);
+  std::longjmp(errors->escape, 1);
+}
+
+// Warnings are common in good data sets (stray bytes before a marker); only missing data is an
+// error.
+void JpegReader::OnMessage(j_common_ptr info, int level) {
+  if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) {
+    reinterpret_cast<Errors*>(info->err)->cut_short = true;
+  }
+}
+
+// `call` must own nothing: longjmp skips destructors.
+template <class F>
+void JpegReader::Run(const F& call) {
+  if (setjmp(errors_.escape) != 0) {
+    throw FileError(std::string("corrupt JPEG image: ") + errors_.message);
+  }
+  call();
+}
+
+JpegReader::JpegReader(const uint8_t* file, size_t bytes) {
+  jpeg_decompress_struct* info = &jpeg_.info;
+  info->err = jpeg_std_error(&errors_.base);
+  errors_.base.error_exit = OnError;
+  errors_.base.emit_message = OnMessage;
+  errors_.base.output_message = [](j_common_ptr) {};
+  Run([info, file, bytes] {
+    jpeg_create_decompress(info);
+    jpeg_mem_src(info, file, static_cast<unsigned long>(bytes));  // NOLINT: libjpeg's type
+    jpeg_read_header(info, TRUE);
+    jpeg_calc_output_dimensions(info);
+  });
+}
+
+// Other eighths are no help: only these have fast transforms.
+void JpegReader::ScaleTo(int height, int width) {
+  jpeg_decompress_struct* info = &jpeg_.info;
+  info->scale_denom = 8;
+  for (unsigned eighths : {1u, 2u, 4u, 8u}) {
+    info->scale_num = eighths;
+    Run([info] { jpeg_calc_output_dimensions(info); });
+    if (this->height() >= height && this->width() >= width) return;
+  }
+}
+
+// Several scans are all unpacked by now, and may want smoothing across the window's edges; of the
+// rarer ratios of colour, libjpeg-turbo does not cut all right when it scales.
+bool JpegReader::CanSkip() const {
+  const jpeg_decompress_struct& info = jpeg_.info;
+  return info.comps_in_scan == info.num_components && info.progressive_mode == FALSE &&
+         info.max_h_samp_factor <= 2 && info.max_v_samp_factor <= 2;
+}
+
+PixelWindow JpegReader::Start(J_COLOR_SPACE pixels, const PixelWindow& wanted) {
+  jpeg_decompress_struct* info = &jpeg_.info;
+  info->out_color_space = pixels;
+  Run([info] { jpeg_start_decompress(info); });
+  PixelWindow window{0, wanted.bottom, 0, width()};
+  if (!CanSkip()) return window;
+  auto left = static_cast<JDIMENSION>(std::max(0, wanted.left - kMargin));
+  JDIMENSION columns = static_cast<JDIMENSION>(std::min(width(), wanted.right + kMargin)) - left;
+  JDIMENSION* const at = &left;
+  JDIMENSION* const count = &columns;
+  const auto rows = static_cast<JDIMENSION>(wanted.top);
+  Run([info, at, count, rows] {
+    jpeg_crop_scanline(info, at, count);
+    if (rows > 0) jpeg_skip_scanlines(info, rows);
+  });
+  window.top = wanted.top;
+  window.left = static_cast<int>(left);
+  window.right = static_cast<int>(left + columns);
+  return window;
+}
+
+void JpegReader::ReadRow(uint8_t* row) {
+  jpeg_decompress_struct* info = &jpeg_.info;
+  Run([info, row] {
+    JSAMPROW rows = row;
+    jpeg_read_scanlines(info, &rows, 1);
+  });
+}
+
+// In packed data a byte of ones is followed by zero; anything else is a marker. When the next one,
+// restarts aside, is the end of the image, decoding the rows below could only warn.
+bool JpegReader::EndIsThere() const {
+  const auto is_restart = [](int marker) { return marker >= JPEG_RST0 && marker <= JPEG_RST0 + 7; };
+  const int pending = jpeg_.info.unread_marker;
+  if (pending != 0 && !is_restart(pending)) return pending == JPEG_EOI;
+  const JOCTET* at = jpeg_.info.src->next_input_byte;
+  const JOCTET* const end = at + jpeg_.info.src->bytes_in_buffer;
+  while (at < end) {
+    at = static_cast<const JOCTET*>(std::memchr(at, 0xff, static_cast<size_t>(end - at)));
+    if (at == nullptr) return false;
+    while (at < end && *at == 0xff) ++at;
+    if (at == end) return false;
+    if (*at != 0 && !is_restart(*at)) return *at == JPEG_EOI;
+  }
+  return false;
+}
+
+void JpegReader::Finish() {
+  jpeg_decompress_struct* info = &jpeg_.info;
+  const bool rows_left = info->output_scanline < info->output_height;
+  if (rows_left && !(CanSkip() && EndIsThere())) {
+    std::vector<uint8_t> row(static_cast<size_t>(info->output_width) * 4);
+    while (info->output_scanline < info->output_height) ReadRow(row.data());
+  }
+  if (info->output_scanline == info->output_height) Run([info] { jpeg_finish_decompress(info); });
+  if (errors_.cut_short) throw FileError("corrupt JPEG image: it ends too early");
+}
+
+}  // namespace doppio

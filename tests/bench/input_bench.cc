@@ -1,0 +1,242 @@
+// How fast ImageData is on one core, against a bare libjpeg-turbo loop over the same files.
+//
+//   bazel run //tests/bench:input_bench [-- ROUNDS IMAGES]
+//
+// The files are drawn here: 500x375, 4:2:0, quality 90, about 50 KB each. A round decodes all of
+// them to BGR the way any program does, then runs the layer (resize 256, crop 224, mirror, mean)
+// over as many, its copy into the net included. Both read the files; the whole program has one
+// core. Rates are per second of that core's time, so that other programs do not count.
+#include <omp.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+// jpeglib.h needs what stands before it.
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+// clang-format on
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/net/net.h"
+#include "core/net/prototxt.h"
+
+namespace doppio {
+namespace {
+
+constexpr int kHeight = 375, kWidth = 500, kBatch = 32;
+
+// Adds smooth noise: random values on a grid of `cell` pixels, interpolated.
+void AddNoise(int cell, float amplitude, const Random& random, uint64_t key,
+              std::vector<float>* plane) {
+  const int columns = kWidth / cell + 2;
+  std::vector<float> grid(static_cast<size_t>(columns * (kHeight / cell + 2)));
+  for (size_t i = 0; i < grid.size(); ++i) grid[i] = amplitude * (2 * random.Uniform(key, i) - 1);
+  for (int y = 0; y < kHeight; ++y) {
+    const float* above = &grid[static_cast<size_t>(y / cell * columns)];
+    const float* below = above + columns;
+    const float dy = static_cast<float>(y % cell) / static_cast<float>(cell);
+    for (int x = 0; x < kWidth; ++x) {
+      const int i = x / cell;
+      const float dx = static_cast<float>(x % cell) / static_cast<float>(cell);
+      (*plane)[static_cast<size_t>(y * kWidth + x)] +=
+          (above[i] * (1 - dx) + above[i + 1] * dx) * (1 - dy) +
+          (below[i] * (1 - dx) + below[i + 1] * dx) * dy;
+    }
+  }
+}
+
+// Like a photograph in what matters to a decoder: the finer the structure, the weaker; colours
+// weaker than light.
+std::vector<uint8_t> DrawPhoto(uint64_t number) {
+  const Random random(7, number);
+  std::vector<float> light(size_t{kHeight} * kWidth, 128), warm(light.size()), cold(light.size());
+  const struct {
+    int cell;
+    float amplitude;
+  } kOctaves[] = {{128, 70}, {64, 50}, {32, 36}, {16, 26}, {8, 18}, {4, 12}, {2, 8}, {1, 4}};
+  uint64_t key = 0;
+  for (const auto& octave : kOctaves) {
+    AddNoise(octave.cell, octave.amplitude, random, key++, &light);
+    AddNoise(octave.cell, 0.4f * octave.amplitude, random, key++, &warm);
+    AddNoise(octave.cell, 0.4f * octave.amplitude, random, key++, &cold);
+  }
+  const auto byte = [](float v) { return static_cast<uint8_t>(std::clamp(v, 0.0f, 255.0f)); };
+  std::vector<uint8_t> rgb;
+  for (size_t i = 0; i < light.size(); ++i) {
+    rgb.push_back(byte(light[i] + warm[i]));
+    rgb.push_back(byte(light[i] - 0.3f * (warm[i] + cold[i])));
+    rgb.push_back(byte(light[i] + cold[i]));
+  }
+  return rgb;
+}
+
+std::string Encode(const std::vector<uint8_t>& rgb) {
+  jpeg_compress_struct info;
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* memory = nullptr;
+  unsigned long size = 0;  // NOLINT: libjpeg's type
+  jpeg_mem_dest(&info, &memory, &size);
+  info.image_width = kWidth;
+  info.image_height = kHeight;
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, 90, TRUE);
+  jpeg_start_compress(&info, TRUE);
+  while (info.next_scanline < info.image_height) {
+    auto* row = const_cast<JSAMPROW>(&rgb[size_t{info.next_scanline} * kWidth * 3]);
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  std::string file(reinterpret_cast<char*>(memory), size);
+  jpeg_destroy_compress(&info);
+  free(memory);
+  return file;
+}
+
+// The loop that anybody would write.
+void DecodeBare(const std::string& path, std::vector<uint8_t>* file, std::vector<uint8_t>* bgr) {
+  std::FILE* stream = std::fopen(path.c_str(), "rb");
+  std::fseek(stream, 0, SEEK_END);
+  file->resize(static_cast<size_t>(std::ftell(stream)));
+  std::rewind(stream);
+  const size_t got = std::fread(file->data(), 1, file->size(), stream);
+  std::fclose(stream);
+  jpeg_decompress_struct info;
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, file->data(), got);
+  jpeg_read_header(&info, TRUE);
+  info.out_color_space = JCS_EXT_BGR;
+  jpeg_start_decompress(&info);
+  const size_t row_bytes = size_t{info.output_width} * 3;
+  bgr->resize(row_bytes * info.output_height);
+  while (info.output_scanline < info.output_height) {
+    uint8_t* row = bgr->data() + row_bytes * info.output_scanline;
+    jpeg_read_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_decompress(&info);
+  jpeg_destroy_decompress(&info);
+}
+
+// Files in a folder of their own, deleted at the end.
+class Photos {
+ public:
+  explicit Photos(int count) {
+    std::string name = (std::getenv("TEST_TMPDIR") ? std::getenv("TEST_TMPDIR") : "/tmp") +
+                       std::string("/input_bench_XXXXXX");
+    folder_ = mkdtemp(&name[0]);
+    std::ofstream list(list_path());
+    for (int i = 0; i < count; ++i) {
+      paths_.push_back(folder_ + "/" + std::to_string(i) + ".jpg");
+      const std::string file = Encode(DrawPhoto(static_cast<uint64_t>(i)));
+      bytes_ += file.size();
+      std::ofstream(paths_.back(), std::ios::binary) << file;
+      list << paths_.back() << " " << i % 10 << "\n";
+    }
+  }
+  ~Photos() {
+    for (const std::string& path : paths_) unlink(path.c_str());
+    unlink(list_path().c_str());
+    rmdir(folder_.c_str());
+  }
+  std::string list_path() const { return folder_ + "/list.txt"; }
+  const std::vector<std::string>& paths() const { return paths_; }
+  size_t mean_bytes() const { return bytes_ / paths_.size(); }
+
+ private:
+  std::string folder_;
+  std::vector<std::string> paths_;
+  size_t bytes_ = 0;
+};
+
+Graph LayerGraph(const std::string& list) {
+  const std::string text =
+      "layer { name: 'data' type: 'ImageData' top: 'data' top: 'label' image_data_param { source: "
+      "'" +
+      list + "' batch_size: " + std::to_string(kBatch) +
+      " new_height: 256 new_width: 256 shuffle: true threads: 1 } transform_param { crop_size: 224 "
+      "mirror: true mean_value: 104 mean_value: 117 mean_value: 123 } }";
+  NetParameter net;
+  const FieldPlaces places = ParseText(text, "input_bench", &net);
+  NetState state;
+  state.set_phase(TRAIN);
+  NetOptions options;
+  options.data = DataMode::kOpen;
+  options.seed = 1;
+  return MakeGraph(MakeNetSpec(net, places, state, options));
+}
+
+double CoreSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+int Main(int rounds, int images) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  sched_setaffinity(0, sizeof one, &one);
+  omp_set_num_threads(1);
+  const Photos photos(images);
+  std::unique_ptr<Device> device = MakeCpuDevice();
+  ParamStore params(device.get(), DType::kFloat32, 1);
+  PlanOptions options;
+  options.device = device.get();
+  options.keep_all = true;
+  Net net(LayerGraph(photos.list_path()), options, &params);
+  const int batches = std::max(1, images / kBatch);
+  std::vector<uint8_t> file, bgr;
+  std::vector<double> bare, layer, ratio;
+  for (int round = 0; round < rounds; ++round) {
+    // The layer's thread works ahead: let it get there, and rest, before the other is timed.
+    double before;
+    do {
+      before = CoreSeconds();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    } while (CoreSeconds() - before > 0.002);
+    double begin = CoreSeconds();
+    for (const std::string& path : photos.paths()) DecodeBare(path, &file, &bgr);
+    bare.push_back(images / (CoreSeconds() - begin));
+    for (int i = 0; i < 6; ++i) net.Forward();  // what it had ready
+    begin = CoreSeconds();
+    for (int i = 0; i < batches; ++i) net.Forward();
+    layer.push_back(batches * kBatch / (CoreSeconds() - begin));
+    ratio.push_back(layer.back() / bare.back());
+  }
+  std::sort(ratio.begin(), ratio.end());
+  std::printf("files: %d of %zu bytes on average; rounds: %d\n", images, photos.mean_bytes(),
+              rounds);
+  std::printf("bare decode %8.1f images/s per core\n", Median(bare));
+  std::printf("ImageData   %8.1f images/s per core\n", Median(layer));
+  std::printf("ratio       %8.3f (%.3f to %.3f)\n", Median(ratio), ratio.front(), ratio.back());
+  return 0;
+}
+
+}  // namespace
+}  // namespace doppio
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 9;
+  const int images = argc > 2 ? std::atoi(argv[2]) : 128;
+  return doppio::Main(std::max(1, rounds), std::max(1, images));
+}

@@ -1,0 +1,227 @@
+// The short way from a JPEG to a sample against the long one: whole image, cv::resize, cut.
+#include "data/jpeg_cut.h"
+
+#include <algorithm>
+
+#include "data/decode.h"
+#include "tests/data/tiny_data.h"
+
+namespace doppio {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+const Random kRandom(3, 4);
+
+struct JpegKind {
+  int height, width, channels;
+  int across = 2, down = 2;  // pixels for a sample of colour
+  bool progressive = false;
+  unsigned restart = 0;  // blocks; 0: none
+};
+
+// Smooth enough for colours to survive, rough enough for no two pixels to be alike.
+std::string MakeJpeg(const JpegKind& kind) {
+  jpeg_compress_struct info;
+  jpeg_error_mgr errors;
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* memory = nullptr;
+  unsigned long size = 0;  // NOLINT: libjpeg's type
+  jpeg_mem_dest(&info, &memory, &size);
+  info.image_width = static_cast<JDIMENSION>(kind.width);
+  info.image_height = static_cast<JDIMENSION>(kind.height);
+  info.input_components = kind.channels;
+  info.in_color_space = kind.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_set_defaults(&info);
+  jpeg_set_quality(&info, 90, TRUE);
+  if (kind.channels == 3) {
+    info.comp_info[0].h_samp_factor = kind.across;
+    info.comp_info[0].v_samp_factor = kind.down;
+  }
+  if (kind.progressive) jpeg_simple_progression(&info);
+  info.restart_interval = kind.restart;
+  jpeg_start_compress(&info, TRUE);
+  std::vector<uint8_t> row(static_cast<size_t>(kind.width * kind.channels));
+  for (int y = 0; y < kind.height; ++y) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      const int x = static_cast<int>(i) / kind.channels, c = static_cast<int>(i) % kind.channels;
+      const int slope = (x * (3 + c) + y * (5 - 2 * c)) % 160;
+      row[i] = static_cast<uint8_t>(slope + kRandom.Below(90, static_cast<uint64_t>(y), i));
+    }
+    JSAMPROW start = row.data();
+    jpeg_write_scanlines(&info, &start, 1);
+  }
+  jpeg_finish_compress(&info);
+  std::string file(reinterpret_cast<char*>(memory), size);
+  jpeg_destroy_compress(&info);
+  free(memory);
+  return file;
+}
+
+const uint8_t* BytesOf(const std::string& file) {
+  return reinterpret_cast<const uint8_t*>(file.data());
+}
+
+std::vector<float> Finished(const Augment& augment, const CutPixels& pixels,
+                            const ImageShape& shape) {
+  std::vector<float> values(static_cast<size_t>(shape.count()));
+  augment.Finish(pixels, shape, values.data());
+  return values;
+}
+
+std::vector<float> LongWay(const std::string& file, const DecodeOptions& options,
+                           const Augment& augment, uint64_t sample) {
+  Image image;
+  Decode(BytesOf(file), file.size(), options, &image);
+  CutPixels cut;
+  augment.Apply(image.pixels(), sample, &cut);
+  return Finished(augment, cut, augment.OutputShape(image.shape));
+}
+
+std::vector<float> ShortWay(const std::string& file, const DecodeOptions& options,
+                            const Augment& augment, uint64_t sample) {
+  static JpegCutScratch scratch;  // kept from image to image, as workers do
+  JpegReader reader(BytesOf(file), file.size());
+  if (options.scaled) reader.ScaleTo(options.height, options.width);
+  ImageShape image = {reader.ChannelsFor(options.color), reader.height(), reader.width()};
+  if (options.height > 0) image = {image.channels, options.height, options.width};
+  const Cut place = augment.CutOf(image, sample);
+  CutPixels cut;
+  WriteJpegCut(&reader, image, place, augment, &scratch, &cut);
+  return Finished(augment, cut, place.shape);
+}
+
+class JpegCut : public testing::Test {
+ protected:
+  int Below(int n) {
+    return static_cast<int>(kRandom.Below(static_cast<uint32_t>(n), drawn_++, 7));
+  }
+  // Any crop that fits.
+  Augment AnyCrop(int height, int width) {
+    const std::string crop = "crop_h: " + std::to_string(1 + Below(height)) +
+                             " crop_w: " + std::to_string(1 + Below(width));
+    return Augment(Parse<TransformationParameter>(crop + " mirror: true scale: 0.5 mean_value: 9"),
+                   TRAIN, kRandom);
+  }
+  uint64_t drawn_ = 0;
+};
+
+TEST_F(JpegCut, GivesTheSameForAnyKindOfFileAndAnyCrop) {
+  const int ratios[][2] = {{1, 1}, {2, 1}, {2, 2}, {1, 2}, {4, 1}, {4, 2}, {2, 4}};
+  const DecodeOptions::Color colors[] = {DecodeOptions::Color::kAsStored,
+                                         DecodeOptions::Color::kColor, DecodeOptions::Color::kGray};
+  for (int i = 0; i < 400; ++i) {
+    const int* ratio = ratios[Below(7)];
+    JpegKind kind{1 + Below(140), 1 + Below(140), Below(5) == 0 ? 1 : 3, ratio[0], ratio[1]};
+    kind.progressive = Below(6) == 0;
+    kind.restart = Below(3) == 0 ? 3 : 0;
+    const std::string file = MakeJpeg(kind);
+    DecodeOptions options;
+    options.color = colors[Below(3)];
+    if (Below(3) > 0) {
+      options.height = 1 + Below(150);
+      options.width = 1 + Below(150);
+      options.scaled = Below(3) == 0;
+    }
+    const bool resized = options.height > 0;
+    for (uint64_t sample = 0; sample < 3; ++sample) {
+      const Augment augment =
+          AnyCrop(resized ? options.height : kind.height, resized ? options.width : kind.width);
+      ASSERT_EQ(ShortWay(file, options, augment, sample), LongWay(file, options, augment, sample))
+          << kind.height << "x" << kind.width << " colour " << kind.across << "x" << kind.down
+          << " to " << options.height << "x" << options.width;
+    }
+  }
+}
+
+TEST_F(JpegCut, ResizesAsOpenCvDoesForAnySize) {
+  const std::string file = MakeJpeg({96, 120, 3, 1, 1});
+  const Augment whole(TransformationParameter(), TEST, kRandom);
+  for (int i = 0; i < 600; ++i) {
+    DecodeOptions options{DecodeOptions::Color::kColor, 1 + Below(250), 1 + Below(250)};
+    if (i == 0)
+      options = {DecodeOptions::Color::kColor, 48, 60};  // OpenCV has its own way to halve
+    ASSERT_EQ(ShortWay(file, options, whole, 0), LongWay(file, options, whole, 0))
+        << options.height << "x" << options.width;
+  }
+}
+
+TEST_F(JpegCut, CutsTheMeanImageAsWell) {
+  std::string text = "num: 1 channels: 3 height: 30 width: 40";
+  for (int i = 0; i < 3600; ++i) text += " data: " + std::to_string(i % 97);
+  const std::string path = ScratchPath("mean.binaryproto");
+  WriteFile(path, Parse<BlobProto>(text).SerializeAsString());
+  const Augment augment(
+      Parse<TransformationParameter>("mirror: true crop_size: 21 mean_file: '" + path + "'"), TRAIN,
+      kRandom);
+  const std::string file = MakeJpeg({50, 70, 3});
+  for (uint64_t sample = 0; sample < 20; ++sample) {
+    const DecodeOptions options{DecodeOptions::Color::kColor, 30, 40};
+    EXPECT_EQ(ShortWay(file, options, augment, sample), LongWay(file, options, augment, sample));
+  }
+}
+
+// Wherever the file ends, and whatever is wrong in it, also below the crop.
+TEST_F(JpegCut, FailsWithTheSameWordsOnDamagedFiles) {
+  const Augment top(Parse<TransformationParameter>("crop_h: 8 crop_w: 30"), TEST, kRandom);
+  const DecodeOptions options{DecodeOptions::Color::kColor, 40, 40};
+  int failures = 0;
+  for (const unsigned restart : {0u, 2u}) {
+    JpegKind kind{64, 64, 3};
+    kind.restart = restart;
+    const std::string whole = MakeJpeg(kind);
+    const auto compare = [&](const std::string& file) {
+      std::vector<float> short_values, long_values;
+      const std::string message =
+          MessageOf([&] { short_values = ShortWay(file, options, top, 0); });
+      EXPECT_EQ(message, MessageOf([&] { long_values = LongWay(file, options, top, 0); }));
+      EXPECT_EQ(short_values, long_values);
+      failures += message.empty() ? 0 : 1;
+    };
+    for (size_t bytes = 4; bytes < whole.size(); bytes += 5) compare(whole.substr(0, bytes));
+    for (int i = 0; i < 600; ++i) {
+      std::string file = whole;
+      for (int n = 1 + Below(3); n > 0; --n) {
+        file[static_cast<size_t>(20 + Below(static_cast<int>(file.size()) - 20))] =
+            Below(3) == 0 ? '\xff' : static_cast<char>(Below(256));
+      }
+      compare(file);
+    }
+    compare(whole + "and more");
+  }
+  EXPECT_GT(failures, 500);
+}
+
+TEST_F(JpegCut, SaysThatTheFileEndsTooEarlyBelowTheCrop) {
+  const Augment top(Parse<TransformationParameter>("crop_h: 1 crop_w: 1"), TEST, kRandom);
+  const std::string file = MakeJpeg({64, 64, 3});
+  EXPECT_EQ(MessageOf([&] { ShortWay(file.substr(0, file.size() - 2), {}, top, 0); }),
+            "4: corrupt JPEG image: it ends too early");
+}
+
+TEST_F(JpegCut, ScalesToTheSmallestThatIsLargeEnough) {
+  const auto scaled = [](int height, int width) {
+    const std::string file = Jpeg(64, 96, 1, std::vector<int>(64 * 96, 90));
+    JpegReader reader(BytesOf(file), file.size());
+    reader.ScaleTo(height, width);
+    return std::make_pair(reader.height(), reader.width());
+  };
+  EXPECT_EQ(scaled(8, 12), std::make_pair(8, 12));
+  EXPECT_EQ(scaled(9, 12), std::make_pair(16, 24));
+  EXPECT_EQ(scaled(16, 25), std::make_pair(32, 48));
+  EXPECT_EQ(scaled(33, 1), std::make_pair(64, 96));
+  EXPECT_EQ(scaled(200, 200), std::make_pair(64, 96));
+}
+
+TEST_F(JpegCut, KeepsFlatColoursWhenItScales) {
+  const std::string file = Jpeg(64, 64, 1, std::vector<int>(64 * 64, 90));
+  const Augment whole(TransformationParameter(), TEST, kRandom);
+  const DecodeOptions options{DecodeOptions::Color::kGray, 10, 10, true};
+  EXPECT_THAT(ShortWay(file, options, whole, 0), Each(90));
+  EXPECT_THAT(LongWay(file, options, whole, 0), Each(90));
+}
+
+}  // namespace
+}  // namespace doppio
