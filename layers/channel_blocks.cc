@@ -60,4 +60,21 @@ Layout ChannelLayout(const TensorSpec& tensor, int begin, int end) {
   return SeeChannels(tensor, begin, end, &unused) ? tensor.layout : Layout();
 }
 
+Layout WithSpatial(const Shape& from, const Layout& layout, const Shape& to) {
+  if (layout.plain()) return layout;
+  ChannelBlocks v;
+  DOPPIO_CHECK(SeeOpaque({from, DType::kFloat32, layout}, &v), "a layout without channels");
+  dnnl_memory_desc_t desc = DescOf({from, DType::kFloat32, layout}).data;
+  auto& blocking = desc.format_desc.blocking;
+  int64_t stride = v.block;
+  for (int axis = desc.ndims - 1; axis > 1; --axis) {
+    desc.dims[axis] = desc.padded_dims[axis] = to[axis];
+    blocking.strides[axis] = stride;
+    stride *= to[axis];
+  }
+  if (blocking.inner_nblks == 1) blocking.strides[1] = stride;
+  blocking.strides[0] = stride * v.blocks;
+  return LayoutOf(dnnl::memory::desc(desc));
+}
+
 }  // namespace doppio

@@ -11,6 +11,7 @@ namespace {
 // Chunks are of one size whatever the number of threads and the slices that are asked for, so sums
 // and vector remainders never depend on them.
 constexpr int64_t kChunk = 1 << 15;
+constexpr int64_t kStep = 1 << 10;
 
 template <class T>
 double SumSquaresOf(const T* g, int64_t n) {
@@ -20,12 +21,10 @@ double SumSquaresOf(const T* g, int64_t n) {
   return sum;
 }
 
-// Says whether some value is not finite afterwards.
 template <class Rule, class T>
-bool UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T* w, T* h0, T* h1,
+void UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T* w, T* h0, T* h1,
                  int64_t n) {
   const UpdateScalars<T> s = scalars;  // a copy that no store can alias
-  unsigned lost = 0;
 // Not "omp simd": it would give `h` memory of its own per lane, and GCC then vectorises nothing.
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
@@ -33,9 +32,15 @@ bool UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T
     UpdateElement<Rule>(s, rate, decay, g[i], &w[i], h);
     h0[i] = h[0];
     if (Rule::kSlots > 1) h1[i] = h[1];
-    lost |= w[i] - w[i] == 0 ? 0u : 1u;
   }
-  return lost != 0;
+}
+
+template <class T>
+bool AllFinite(const T* values, int64_t n) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += values[i] - values[i];
+  return sum == 0;
 }
 
 class CpuUpdatePass : public UpdatePass {
@@ -97,10 +102,15 @@ class CpuUpdatePass : public UpdatePass {
       ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
         const T rate = static_cast<T>(n.rate * slice.lr_mult);
         const T decay = static_cast<T>(n.decay * slice.decay_mult);
-        const bool lost =
-            UpdateRange<Rule>(s, rate, decay, Gradient<T>(slice, from), values + from, h0 + from,
-                              Rule::kSlots > 1 ? h1 + from : nullptr, to - from);
-        if (!lost) return;
+        // In steps that stay in the nearest cache until they are looked at.
+        bool finite = true;
+        for (int64_t step = from; step < to; step += kStep) {
+          const int64_t count = std::min(kStep, to - step);
+          UpdateRange<Rule>(s, rate, decay, Gradient<T>(slice, step), values + step, h0 + step,
+                            Rule::kSlots > 1 ? h1 + step : nullptr, count);
+          finite = AllFinite(values + step, count) && finite;
+        }
+        if (finite) return;
         const size_t index = static_cast<size_t>(&slice - a_.slices.data());
         lost_[chunk] = std::min(lost_[chunk], index);
       });

@@ -115,12 +115,6 @@ INSTANTIATE_TEST_SUITE_P(
                     "kernel_h: 5 kernel_w: 1", "global_pooling: true",
                     "kernel_size: 1 stride: 2 round_mode: FLOOR"));
 
-TEST(Pooling, ComesFromOneDnn) {
-  LayerCase c = Pool("kernel_size: 3 stride: 2");
-  c.RandomBottom({3, 16, 7, 7});
-  EXPECT_EQ(c.Engine(), "onednn");
-}
-
 TEST(Pooling, ExplainsMistakes) {
   Nine("").ExpectMistake({"kernel_size is missing", "global_pooling"});
   Nine("kernel_h: 2").ExpectMistake({"kernel_h and kernel_w are both needed"});
