@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/base/error.h"
+#include "core/base/threads.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -11,7 +12,7 @@ namespace {
 
 // Raw records cost next to nothing; encoded images keep half of the cores busy.
 int ChooseThreads(bool encoded) {
-  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  const int cores = ProcessCores();
   return encoded ? std::clamp(cores / 2, 1, 8) : 1;
 }
 
@@ -117,6 +118,7 @@ const Batch& Pipeline::Next() {
 }
 
 void Pipeline::Work() {
+  UseAllCores();
   Scratch scratch;
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {

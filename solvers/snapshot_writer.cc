@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/log.h"
+#include "core/base/threads.h"
 
 namespace doppio {
 namespace {
@@ -81,6 +82,7 @@ void SnapshotWriter::Write(const SnapshotContents& contents) {
   try {
     // Owned by the thread's stack, so that the memory is given back when the files are there.
     writing_ = std::async(std::launch::async, [copy = std::make_unique<Copy>(contents)]() mutable {
+      UseAllCores();
       const std::unique_ptr<Copy> mine = std::move(copy);
       WriteSnapshot(mine->contents());
     });

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/base/log.h"
+#include "core/base/threads.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/help.h"
@@ -42,6 +43,7 @@ ExitCode Fail(const Error& error, bool began) {
 
 int Main(int argc, char** argv) {
   InitLog(argv[0]);
+  PinComputeThreads();
   bool began = false;
   ExitCode code = ExitCode::kDone;
   try {

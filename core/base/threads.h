@@ -13,6 +13,15 @@ namespace doppio {
 // Threads that a parallel region gets: OMP_NUM_THREADS or the cores this process may use.
 inline int NumThreads() { return omp_get_max_threads(); }
 
+// Keeps each compute thread, the calling one among them, on a core of its own, where there are as many as cores that the
+// process may use; elsewhere, and where OpenMP's own variables (OMP_PROC_BIND, OMP_PLACES) are set, does nothing. False when
+// nothing was done. Threads that are started later begin on the caller's core: they call UseAllCores first.
+bool PinComputeThreads();
+// The calling thread may run on all cores that the process was started with.
+void UseAllCores();
+// How many these are; 1 when nobody knows. std::thread's hardware_concurrency would count the caller's.
+int ProcessCores();
+
 // Calls f(begin, end) on disjoint ranges that cover [0, n), one per thread, each of at least `grain`
 // items (so that small work stays on the caller). The ranges depend on n, grain and the number of
 // threads only. `f` must not throw.

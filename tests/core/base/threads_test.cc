@@ -1,0 +1,48 @@
+#include "core/base/threads.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+namespace doppio {
+namespace {
+
+int CoresOfThisThread() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+TEST(Threads, StayOnCoresOfTheirOwn) {
+  const int cores = CoresOfThisThread();
+  ASSERT_EQ(ProcessCores(), cores);
+  omp_set_num_threads(cores);
+  if (!PinComputeThreads()) GTEST_SKIP() << "one core, or OpenMP's own variables say where threads go";
+  std::atomic<int> alone{0};
+#pragma omp parallel num_threads(cores)
+  alone += CoresOfThisThread() == 1 ? 1 : 0;
+  EXPECT_EQ(alone, cores);
+  EXPECT_EQ(ProcessCores(), cores);
+  int inherited = 0, all = 0;
+  std::thread([&] {
+    inherited = CoresOfThisThread();
+    UseAllCores();
+    all = CoresOfThisThread();
+  }).join();
+  EXPECT_EQ(inherited, 1);
+  EXPECT_EQ(all, cores);
+  UseAllCores();
+}
+
+TEST(Threads, AreLeftAloneWhereFewerThanCoresAreAsked) {
+  if (ProcessCores() < 2) GTEST_SKIP() << "one core";
+  omp_set_num_threads(1);
+  EXPECT_FALSE(PinComputeThreads());
+  EXPECT_EQ(CoresOfThisThread(), ProcessCores());
+}
+
+}  // namespace
+}  // namespace doppio
