@@ -15,7 +15,7 @@ class CudaActivation : public Kernel {
 
   void Forward(const Pass&) override {
     const Tensor& x = t_.bottoms[0];
-    LaunchForward(op_, x.data<float>(), t_.tops[0].data<float>(), x.count(), CudaStream(device_));
+    LaunchForward(GpuOf(device_), op_, x.data<float>(), t_.tops[0].data<float>(), x.count());
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -25,8 +25,7 @@ class CudaActivation : public Kernel {
     const Tensor& v = reads_ == Reads::kBottom ? t_.bottoms[0]
                       : reads_ == Reads::kTop  ? t_.tops[0]
                                                : dy;
-    LaunchBackward(op_, v.data<float>(), dy.data<float>(), dx.data<float>(), dx.count(),
-                   CudaStream(device_));
+    LaunchBackward(GpuOf(device_), op_, v.data<float>(), dy.data<float>(), dx.data<float>(), dx.count());
   }
 
   static std::unique_ptr<Kernel> Make(const KernelArgs& args) {

@@ -3,12 +3,11 @@
 #ifndef DOPPIO_LAYERS_ACTIVATION_CUDA_H_
 #define DOPPIO_LAYERS_ACTIVATION_CUDA_H_
 
-#include <cuda_runtime.h>
-
 #include <cstdint>
 #include <tuple>
 #include <variant>
 
+#include "core/device/device_cuda.h"
 #include "layers/activation_ops.h"
 
 namespace doppio {
@@ -21,12 +20,10 @@ struct VariantOf<std::tuple<Ops...>> {
 };
 using AnyActivation = VariantOf<AllActivations>::type;
 
-// y = op.Forward(x) for n elements; y may be x. In the order of `stream`.
-void LaunchForward(const AnyActivation& op, const float* x, float* y, int64_t n,
-                   cudaStream_t stream);
+// y = op.Forward(x) for n elements; y may be x.
+void LaunchForward(const Gpu& gpu, const AnyActivation& op, const float* x, float* y, int64_t n);
 // dx = op.Gradient(v, dy); dx may be dy.
-void LaunchBackward(const AnyActivation& op, const float* v, const float* dy, float* dx, int64_t n,
-                    cudaStream_t stream);
+void LaunchBackward(const Gpu& gpu, const AnyActivation& op, const float* v, const float* dy, float* dx, int64_t n);
 
 }  // namespace doppio
 

@@ -2,7 +2,7 @@
 // and one reduction for the norm of all gradients.
 #include <initializer_list>
 
-#include "core/device/device_cuda.h"
+#include "core/device/launch.cuh"
 #include "solvers/apply.h"
 #include "solvers/update_element.h"
 
@@ -11,8 +11,6 @@ namespace {
 
 // What one block updates at a time: small, so that small nets fill the device too.
 constexpr int64_t kChunk = 4096;
-// Blocks of the reduction, of which the last one adds up what the others found.
-constexpr int64_t kMaxSums = 1024;
 
 // A part of one parameter's slice.
 struct Chunk {
@@ -63,6 +61,17 @@ struct Arenas {
   T* h1;  // null for rules with one slot
 };
 
+// One element of a chunk, whose multipliers are in `rate` and `decay`.
+template <class Rule, class T>
+DOPPIO_HD void UpdateAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chunk& c, T rate, T decay, int64_t i) {
+  constexpr bool kTwo = Rule::kSlots > 1;
+  T h[kMaxSlots] = {a.h0[i], kTwo ? a.h1[i] : T(0)};
+  const T g = c.gradient ? a.grads[i + c.grad_shift] : T(0);
+  UpdateElement<Rule>(s, rate, decay, g, &a.values[i], h);
+  a.h0[i] = h[0];
+  if (kTwo) a.h1[i] = h[1];
+}
+
 template <class Rule, class T>
 __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, UpdateScalars<T> s,
                              double base_rate, double base_decay) {
@@ -88,62 +97,40 @@ __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, Up
           PackAt(a.h0, i) = h0;
           if (kTwo) PackAt(a.h1, i) = h1;
         },
-        [&](int64_t i) {
-          T h[kMaxSlots] = {a.h0[i], kTwo ? a.h1[i] : T(0)};
-          const T g = c.gradient ? a.grads[i + c.grad_shift] : T(0);
-          UpdateElement<Rule>(s, rate, decay, g, &a.values[i], h);
-          a.h0[i] = h[0];
-          if (kTwo) a.h1[i] = h[1];
-        });
+        [&](int64_t i) { UpdateAt<Rule>(a, s, c, rate, decay, i); });
   }
 }
 
-// The sum over all threads of a block, in thread 0, always added in the same order.
-__device__ double BlockSum(double value) {
-  __shared__ double sums[kThreadsPerBlock];
-  sums[threadIdx.x] = value;
-  for (int half = kThreadsPerBlock / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+template <class Rule, class T>
+void RunChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<T>& a, const UpdateScalars<T>& s,
+               double base_rate, double base_decay) {
+  if (gpu.on_host) {
+    for (const Chunk* c = chunks; c < chunks + count; ++c) {
+      for (int64_t i = c->begin; i < c->end; ++i) {
+        UpdateAt<Rule>(a, s, *c, static_cast<T>(base_rate * c->lr_mult), static_cast<T>(base_decay * c->decay_mult), i);
+      }
+    }
+    return;
   }
-  const double sum = sums[0];
-  __syncthreads();  // `sums` is free again
-  return sum;
+  UpdateChunks<Rule, T><<<BlocksFor(count * kThreadsPerBlock), kThreadsPerBlock, 0, gpu.stream>>>(
+      chunks, count, a, s, base_rate, base_decay);
+  CheckLaunch(Rule::kName);
 }
 
-// Which block comes last differs from run to run, what it adds up does not. `arrived` is 0 before
-// and after.
+// The sums of squares of all chunks, then of these.
 template <class T>
-__global__ void SumSquaresOf(const Chunk* chunks, int64_t count, const T* grads,
-                             volatile double* sums, unsigned* arrived, double* total) {
-  double sum = 0;
-  auto add = [&](T g) { sum += static_cast<double>(g) * static_cast<double>(g); };
-  for (int64_t row = blockIdx.x; row < count; row += gridDim.x) {
-    const Chunk c = chunks[row];
-    if (!c.gradient) continue;
-    ForChunk<T>(
-        c,
-        [&](int64_t i) {
-          const Pack<T> g = PackAt(grads, i + c.grad_shift);
-#pragma unroll
-          for (int k = 0; k < Pack<T>::kSize; ++k) add(g.v[k]);
-        },
-        [&](int64_t i) { add(grads[i + c.grad_shift]); });
-  }
-  sum = BlockSum(sum);
-  __shared__ bool last;
-  if (threadIdx.x == 0) {
-    sums[blockIdx.x] = sum;
-    __threadfence();
-    last = atomicInc(arrived, gridDim.x - 1) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-  sum = 0;
-  for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x) sum += sums[i];
-  sum = BlockSum(sum);
-  if (threadIdx.x == 0) *total = sum;
+void SumSquaresOf(const Gpu& gpu, const Chunk* chunks, int64_t count, const T* grads, double* sums, double* total) {
+  ReduceRows(
+      gpu, count, kChunk, "the gradient norm", 0.0, DOPPIO_BODY(int64_t row, int64_t i) {
+        const Chunk c = chunks[row];
+        if (!c.gradient || c.begin + i >= c.end) return 0.0;
+        const double g = static_cast<double>(grads[c.begin + i + c.grad_shift]);
+        return g * g;
+      },
+      Plus(), DOPPIO_BODY(int64_t row, double sum) { sums[row] = sum; }, nullptr);
+  ReduceRows(
+      gpu, 1, count, "the gradient norm", 0.0, DOPPIO_BODY(int64_t, int64_t i) { return sums[i]; }, Plus(),
+      DOPPIO_BODY(int64_t, double sum) { *total = sum; }, total + 1);
 }
 
 class CudaUpdatePass : public UpdatePass {
@@ -160,20 +147,16 @@ class CudaUpdatePass : public UpdatePass {
     const int64_t bytes = count_ * static_cast<int64_t>(sizeof(Chunk));
     chunks_ = Buffer(device, bytes);
     if (count_ > 0) device->CopyFromHost(chunks_.data(), chunks.data(), bytes);
-    sums_ = Buffer(device, kMaxSums * sizeof(double));
-    total_ = Buffer(device, sizeof(double));
-    arrived_ = Buffer(device, sizeof(unsigned));
+    sums_ = Buffer(device, count_ * static_cast<int64_t>(sizeof(double)));
+    total_ = Buffer(device, static_cast<int64_t>(sizeof(double)) + ReduceRowsBytes<double>(1, count_));
   }
 
   double SumSquares() override {
     if (count_ == 0) return 0;
     DispatchFloat(a_.dtype, [this](auto type) {
       using T = decltype(type);
-      SumSquaresOf<<<static_cast<unsigned>(std::min(count_, kMaxSums)), kThreadsPerBlock, 0,
-                     CudaStream(device_)>>>(
-          Rows(), count_, static_cast<const T*>(a_.grads), static_cast<double*>(sums_.data()),
-          static_cast<unsigned*>(arrived_.data()), static_cast<double*>(total_.data()));
-      CheckLaunch("the gradient norm");
+      SumSquaresOf(GpuOf(device_), Rows(), count_, static_cast<const T*>(a_.grads),
+                   static_cast<double*>(sums_.data()), static_cast<double*>(total_.data()));
     });
     double total = 0;
     device_->CopyToHost(&total, total_.data(), sizeof total);
@@ -201,10 +184,7 @@ class CudaUpdatePass : public UpdatePass {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
     const Arenas<T> arenas = {static_cast<T*>(a_.values), static_cast<const T*>(a_.grads),
                               static_cast<T*>(a_.history[0]), static_cast<T*>(a_.history[1])};
-    UpdateChunks<Rule, T>
-        <<<BlocksFor(rows * kThreadsPerBlock), kThreadsPerBlock, 0, CudaStream(device_)>>>(
-            Rows() + first_row, rows, arenas, s, n.rate, n.decay);
-    CheckLaunch(Rule::kName);
+    RunChunks<Rule>(GpuOf(device_), Rows() + first_row, rows, arenas, s, n.rate, n.decay);
   }
 
   Device* device_;
@@ -212,7 +192,7 @@ class CudaUpdatePass : public UpdatePass {
   size_t rule_;
   int64_t count_ = 0;  // chunks
   std::vector<int64_t> first_row_;  // of each slice in the chunks; their number at the end
-  Buffer chunks_, sums_, total_, arrived_;
+  Buffer chunks_, sums_, total_;
 };
 
 std::unique_ptr<UpdatePass> MakeCudaPass(Device* device, UpdateArenas arenas, size_t rule) {

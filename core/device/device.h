@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -13,6 +14,9 @@
 namespace doppio {
 
 enum class DeviceKind { kCpu, kCuda };
+
+// kTf32: factors of matrix products and convolutions have 10 bits of mantissa, sums stay single (NVIDIA's tensor cores).
+enum class MathMode { kFloat32, kTf32 };
 
 inline const char* Name(DeviceKind kind) { return kind == DeviceKind::kCpu ? "CPU" : "CUDA"; }
 
@@ -35,6 +39,26 @@ class Device {
 
   virtual int64_t bytes_in_use() const = 0;
   virtual int64_t peak_bytes() const = 0;
+
+  // What single-precision products may be rounded to on the way; set before anything is made for the device.
+  MathMode math() const { return math_; }
+  void set_math(MathMode math) { math_ = math; }
+
+  // What higher floors keep for a device, such as the handle of a library: made as T(this) by the first call.
+  template <class T>
+  T& Attached(const std::string& key) {
+    std::shared_ptr<void>& kept = attached_[key];
+    if (kept == nullptr) kept = std::make_shared<T>(this);
+    return *static_cast<T*>(kept.get());
+  }
+
+ protected:
+  // For destructors, while the device still works.
+  void DropAttached() { attached_.clear(); }
+
+ private:
+  MathMode math_ = MathMode::kFloat32;
+  std::map<std::string, std::shared_ptr<void>> attached_;
 };
 
 // Owns a block of a device's memory.
@@ -81,6 +105,9 @@ struct DeviceBackend {
   std::unique_ptr<Device> (*make)(int index);
 };
 using DeviceBackends = Registry<DeviceBackend>;  // by name: "CUDA"
+
+// The host in the place of an accelerator, where its code is linked in: for tests, by Name(DeviceKind).
+using StandInDevices = Registry<std::unique_ptr<Device> (*)()>;
 
 }  // namespace doppio
 

@@ -1,6 +1,8 @@
 // One GPU: its memory, kept by size class, and the stream that it computes on.
 #include "core/device/device_cuda.h"
 
+#include <cstring>
+
 #include "core/device/block_cache.h"
 #include "core/device/gpus_cuda.h"
 
@@ -19,7 +21,7 @@ int64_t SizeClass(int64_t bytes) {
 
 std::string MiB(int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
-class CudaDevice : public Device {
+class CudaDevice : public GpuDevice {
  public:
   CudaDevice(int index, const std::string& model)
       : index_(index), name_("GPU " + std::to_string(index) + " (" + model + ")") {
@@ -30,12 +32,12 @@ class CudaDevice : public Device {
   // Results are not looked at: the runtime may be gone already, and nobody could act on them.
   ~CudaDevice() override {
     cudaSetDevice(index_);
+    DropAttached();
     cudaStreamSynchronize(stream_);
     blocks_.Clear([](void* memory) { cudaFree(memory); });
     cudaStreamDestroy(stream_);
   }
 
-  DeviceKind kind() const override { return DeviceKind::kCuda; }
   std::string name() const override { return name_; }
 
   void* Allocate(int64_t bytes) override {
@@ -68,12 +70,14 @@ class CudaDevice : public Device {
   int64_t bytes_in_use() const override { return blocks_.bytes_in_use(); }
   int64_t peak_bytes() const override { return blocks_.peak_bytes(); }
 
+  Gpu gpu() override { return {stream(), false}; }
+
+ private:
   cudaStream_t stream() {
     MakeCurrent();
     return stream_;
   }
 
- private:
   // The current device belongs to the thread, and any thread may come.
   void MakeCurrent() { Cuda(cudaSetDevice(index_), "choosing", name_); }
 
@@ -128,9 +132,31 @@ DOPPIO_REGISTER(DeviceBackends, Name(DeviceKind::kCuda), DeviceBackend{&ListGpus
 
 }  // namespace
 
-cudaStream_t CudaStream(Device* device) {
-  DOPPIO_CHECK(device->kind() == DeviceKind::kCuda, device->name());
-  return static_cast<CudaDevice*>(device)->stream();
+cudaStream_t CudaStream(Device* device) { return GpuOf(device).stream; }
+
+void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes) {
+  const Gpu gpu = GpuOf(device);
+  if (gpu.on_host) {
+    std::memmove(to, from, static_cast<size_t>(bytes));
+    return;
+  }
+  Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice, gpu.stream), "copying within",
+       device->name());
+}
+
+void CopyRowsOnDevice(Device* device, void* to, int64_t to_pitch, const void* from, int64_t from_pitch, int64_t bytes,
+                      int64_t rows) {
+  const Gpu gpu = GpuOf(device);
+  if (gpu.on_host) {
+    for (int64_t r = 0; r < rows; ++r) {
+      std::memcpy(static_cast<char*>(to) + r * to_pitch, static_cast<const char*>(from) + r * from_pitch,
+                  static_cast<size_t>(bytes));
+    }
+    return;
+  }
+  Cuda(cudaMemcpy2DAsync(to, static_cast<size_t>(to_pitch), from, static_cast<size_t>(from_pitch),
+                         static_cast<size_t>(bytes), static_cast<size_t>(rows), cudaMemcpyDeviceToDevice, gpu.stream),
+       "copying within", device->name());
 }
 
 }  // namespace doppio

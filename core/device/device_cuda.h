@@ -31,6 +31,27 @@ inline void CheckLaunch(const char* kernel) {
   if (result != cudaSuccess) Cuda(result, "the launch of", kernel);
 }
 
+// A device of kind kCuda: a GPU, or the host in its place (StandInDevices).
+struct Gpu {
+  cudaStream_t stream = nullptr;
+  bool on_host = false;   // bodies run at once, on the calling thread (core/device/launch.cuh)
+};
+class GpuDevice : public Device {
+ public:
+  DeviceKind kind() const final { return DeviceKind::kCuda; }
+  // Makes the device the calling thread's current one, as launches need.
+  virtual Gpu gpu() = 0;
+};
+inline Gpu GpuOf(Device* device) {
+  DOPPIO_CHECK(device->kind() == DeviceKind::kCuda, device->name());
+  return static_cast<GpuDevice*>(device)->gpu();
+}
+
+// Within the device, in the order of its stream. Rows: `rows` times `bytes`, so far apart as the pitches say.
+void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes);
+void CopyRowsOnDevice(Device* device, void* to, int64_t to_pitch, const void* from, int64_t from_pitch, int64_t bytes,
+                      int64_t rows);
+
 // The one stream that a device computes on, and from this call on the device is the calling
 // thread's current one, as launches need. `device` is of kind kCuda. Everything the Device does to
 // memory is in the order of this stream; other streams wait for it by an event.

@@ -1,69 +1,45 @@
 #include "core/net/net.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <limits>
 
 #include "core/base/log.h"
-#include "core/base/threads.h"
-#include "core/math/dnnl.h"
+#include "core/math/tensor_ops.h"
 
 namespace doppio {
 namespace {
 
-double Sum(const Tensor& tensor) {
-  return DispatchFloat(tensor.dtype, [&](auto zero) {
-    const auto* data = tensor.data<decltype(zero)>();
-    double sum = 0;
-    for (int64_t i = 0; i < tensor.stored(); ++i) sum += data[i];
-    return sum;
+// f(value) for the elements of a tensor, padding included, or the first `most` of them; on any device.
+template <class F>
+void ForValues(Device* device, const Tensor& tensor, int64_t most, const F& f) {
+  DispatchFloat(tensor.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t count = std::min(most, tensor.stored());
+    std::vector<T> copy;
+    const T* data = tensor.data<T>();
+    if (device->kind() != DeviceKind::kCpu) {
+      copy.resize(static_cast<size_t>(count));
+      device->CopyToHost(copy.data(), data, count * static_cast<int64_t>(sizeof(T)));
+      data = copy.data();
+    }
+    for (int64_t i = 0; i < count; ++i) f(static_cast<double>(data[i]));
   });
 }
 
-double First(const Tensor& tensor) {
-  return DispatchFloat(tensor.dtype, [&](auto zero) {
-    return static_cast<double>(*tensor.data<decltype(zero)>());
-  });
+constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+
+double Sum(Device* device, const Tensor& tensor, int64_t most = kAll) {
+  double sum = 0;
+  ForValues(device, tensor, most, [&](double value) { sum += value; });
+  return sum;
 }
 
-double MeanMagnitude(const Tensor& tensor) {
+double MeanMagnitude(Device* device, const Tensor& tensor) {
   if (!tensor || tensor.count() == 0) return 0;
-  return DispatchFloat(tensor.dtype, [&](auto zero) {
-    const auto* data = tensor.data<decltype(zero)>();
-    double sum = 0;
-    for (int64_t i = 0; i < tensor.stored(); ++i) sum += std::fabs(data[i]);
-    return sum / static_cast<double>(tensor.count());
-  });
-}
-
-void Add(const Tensor& before, const Tensor& from, const Tensor& to) {
-  DispatchFloat(to.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const T* b = before.data<T>();
-    const T* f = from.data<T>();
-    T* t = to.data<T>();
-    ParallelFor(to.stored(), 1 << 14, [=](int64_t begin, int64_t end) {
-#pragma omp simd
-      for (int64_t i = begin; i < end; ++i) t[i] = b[i] + f[i];
-    });
-  });
-}
-
-void Copy(const Tensor& from, const Tensor& to) {
-  const char* f = from.data<char>();
-  char* t = to.data<char>();
-  ParallelFor(to.bytes(), 1 << 16, [=](int64_t begin, int64_t end) {
-    std::memcpy(t + begin, f + begin, static_cast<size_t>(end - begin));
-  });
-}
-
-void FillWith(float value, const Tensor& to) {
-  DispatchFloat(to.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    T* t = to.data<T>();
-    ParallelFor(to.stored(), 1 << 14, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) t[i] = static_cast<T>(value);
-    });
-  });
+  double sum = 0;
+  ForValues(device, tensor, kAll, [&](double value) { sum += std::fabs(value); });
+  return sum / static_cast<double>(tensor.count());
 }
 
 }  // namespace
@@ -88,8 +64,9 @@ double Net::Forward() {
   }
   ++pass_.step;
   double loss = 0;
+  Device* device = params_->device();
   for (const LossTerm& term : plan_->losses) {
-    loss += (term.gradient ? First(term.gradient) : term.weight) * Sum(term.value);
+    loss += (term.gradient ? Sum(device, term.gradient, 1) : term.weight) * Sum(device, term.value);
   }
   return loss;
 }
@@ -109,11 +86,12 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
 
 void Net::RunStep(const PlanStep& step, bool accumulate) {
   try {
+    const TensorOps& ops = OpsOf(params_->device());
     switch (step.kind) {
       case StepKind::kReorder: step.reorder->Run(step.from.raw, step.to.raw); return;
-      case StepKind::kFill: FillWith(step.value, step.to); return;
-      case StepKind::kAdd: Add(step.before, step.from, step.to); return;
-      case StepKind::kCopy: Copy(step.from, step.to); return;
+      case StepKind::kFill: ops.Fill(step.value, step.to); return;
+      case StepKind::kAdd: ops.Add(step.before, step.from, step.to); return;
+      case StepKind::kCopy: ops.Copy(step.from, step.to); return;
       case StepKind::kLayer: break;
     }
     Kernel& layer = *plan_->kernels[static_cast<size_t>(step.node)];
@@ -151,11 +129,11 @@ void Net::LogForward(const PlanStep& step) const {
   for (size_t i = 0; i < node.tops.size(); ++i) {
     LOG(INFO) << "    [Forward] Layer " << layer << ", top blob "
               << graph_.edges[static_cast<size_t>(node.tops[i])].name
-              << " data: " << MeanMagnitude(t.tops[i]);
+              << " data: " << MeanMagnitude(params_->device(), t.tops[i]);
   }
   for (size_t i = 0; i < node.params.size(); ++i) {
     LOG(INFO) << "    [Forward] Layer " << layer << ", param blob " << i
-              << " data: " << MeanMagnitude(t.params[i]);
+              << " data: " << MeanMagnitude(params_->device(), t.params[i]);
   }
 }
 
@@ -169,12 +147,12 @@ void Net::LogBackward(const PlanStep& step) const {
     if (!t.bottom_grads[i]) continue;
     LOG(INFO) << "    [Backward] Layer " << layer << ", bottom blob "
               << graph_.edges[static_cast<size_t>(node.bottoms[i])].name
-              << " diff: " << MeanMagnitude(t.bottom_grads[i]);
+              << " diff: " << MeanMagnitude(params_->device(), t.bottom_grads[i]);
   }
   for (size_t i = 0; i < node.params.size(); ++i) {
     if (!t.param_grads[i]) continue;
     LOG(INFO) << "    [Backward] Layer " << layer << ", param blob " << i
-              << " diff: " << MeanMagnitude(t.param_grads[i]);
+              << " diff: " << MeanMagnitude(params_->device(), t.param_grads[i]);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "core/math/dnnl.h"
+#include "core/math/tensor_ops.h"
 #include "core/net/plan_draft.h"
 
 namespace doppio {
@@ -118,7 +118,7 @@ class Assembler {
     step.node = node;
     step.from = from;
     step.to = to;
-    step.reorder = std::make_shared<Reorder>(DescOf(from), DescOf(to));
+    step.reorder = OpsOf(draft_.options.device).Convert(from, to);
     return step;
   }
 

@@ -14,7 +14,7 @@
 
 namespace doppio {
 
-class Reorder;  // core/math/dnnl.h
+class Converter;  // core/math/tensor_ops.h
 
 struct PlanOptions {
   Device* device = nullptr;
@@ -41,7 +41,7 @@ struct PlanStep {
   int node = 0;                      // the layer it belongs to (a chain's head; the reader, for a reorder)
   Tensor from, to;                   // kReorder, kCopy; kAdd: to = before + from; kFill writes `to`
   Tensor before;                     // kAdd: what is added to; mostly `to` itself
-  std::shared_ptr<const Reorder> reorder;
+  std::shared_ptr<const Converter> reorder;
   float value = 0;                   // kFill
   std::vector<bool> first_use;       // kLayer backward: parameter i gets its first contribution of this pass
   std::vector<int> ready;            // parameters (of the store) that are complete after this step

@@ -1,4 +1,5 @@
 // A kernel for every layer, and the reorders between those that want different layouts.
+#include "core/net/host_kernel.h"
 #include "core/net/plan_draft.h"
 
 namespace doppio {
@@ -155,7 +156,8 @@ class Chooser {
     const size_t n = static_cast<size_t>(unit.head());
     std::string declined;
     for (const KernelType* type : KernelTypes::Get().For(unit.type, args.device->kind())) {
-      if (draft_.options.engine == kReference && type->engine != kReference) continue;
+      const bool judge = draft_.options.engine == kReference && args.device->kind() == DeviceKind::kCpu;
+      if (judge && type->engine != kReference) continue;
       const std::string why = type->declines == nullptr ? "" : type->declines(args);
       if (!why.empty()) {
         declined += (declined.empty() ? "" : "; ") + type->engine + ": " + why;
@@ -167,6 +169,12 @@ class Chooser {
       return true;
     }
     if (!unit.chain.empty()) return false;
+    if (args.device->kind() != DeviceKind::kCpu) {
+      plan_.kernels[n] = MakeHostKernel(args);
+      plan_.kernel_types[n] = &HostKernelType();
+      plan_.declined[n] = declined;
+      if (plan_.kernels[n] != nullptr) return true;
+    }
     throw args.spec->Mistake("type", "no kernel computes this " + unit.type + " layer in " +
                                          Name(args.dtype) + " on the " + Name(args.device->kind()) +
                                          (declined.empty() ? "" : " (" + declined + ")"));

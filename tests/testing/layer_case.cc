@@ -2,8 +2,10 @@
 #include "tests/testing/layer_case.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/base/random.h"
+#include "core/net/host_kernel.h"
 #include "core/net/prototxt.h"
 #include "tests/testing/layer_case_run.h"
 
@@ -123,23 +125,32 @@ namespace {
 
 // Fills memory with NaN, so that what is read before it was written shows. Tops that keep what they
 // are given start with zeros, and the gradient of a loss with its weight.
-void Spoil(Net* net) {
+void Spoil(Net* net, Device* device) {
   const Plan& plan = net->plan();
   if (net->graph().nodes[1].shape.persistent_tops) return;
   std::vector<std::vector<double>> weights;
-  for (const LossTerm& term : plan.losses) weights.push_back(ReadPlain(term.gradient));
+  for (const LossTerm& term : plan.losses) weights.push_back(ReadPlain(term.gradient, device));
   for (const Buffer* buffer : {&plan.arena, &plan.scratch}) {
-    std::fill_n(static_cast<unsigned char*>(buffer->data()), buffer->bytes(), 0xff);
+    const std::vector<char> noise(static_cast<size_t>(buffer->bytes()), static_cast<char>(0xff));
+    if (!noise.empty()) device->CopyFromHost(buffer->data(), noise.data(), buffer->bytes());
   }
   for (size_t i = 0; i < weights.size(); ++i) {
-    if (!weights[i].empty()) WritePlain(weights[i], plan.losses[i].gradient);
+    if (!weights[i].empty()) WritePlain(weights[i], plan.losses[i].gradient, device);
   }
 }
 
 }  // namespace
 
+std::unique_ptr<Device> TestGpu() {
+  const char* asked = std::getenv("DOPPIO_TEST_GPU");
+  if (asked != nullptr) return DeviceBackends::Get().Find(Name(DeviceKind::kCuda))->make(std::atoi(asked));
+  const auto* stand_in = StandInDevices::Get().Find(Name(DeviceKind::kCuda));
+  return stand_in == nullptr ? nullptr : (*stand_in)();
+}
+
 std::unique_ptr<LayerCase::Run> LayerCase::Build(const Mode& mode) {
   auto run = std::make_unique<Run>();
+  run->device = mode.gpu ? TestGpu() : MakeCpuDevice();
   PlanOptions options;
   options.device = run->device.get();
   options.dtype = mode.dtype;
@@ -149,11 +160,11 @@ std::unique_ptr<LayerCase::Run> LayerCase::Build(const Mode& mode) {
   options.accumulate = mode.accumulate;
   run->store = std::make_unique<ParamStore>(run->device.get(), mode.dtype, 5);
   run->net = std::make_unique<Net>(GraphFromText(NetText(mode), phase_), options, run->store.get());
-  run->source = dynamic_cast<TestSource*>(run->net->kernel(0));
-  Spoil(run->net.get());
+  run->source = dynamic_cast<TestSource*>(InnermostKernel(run->net->kernel(0)));
+  Spoil(run->net.get(), run->device.get());
   for (const Input& input : inputs_) run->source->values.push_back(input.values);
   if (probed()) {
-    run->probe = dynamic_cast<TestProbe*>(run->net->kernel(2));
+    run->probe = dynamic_cast<TestProbe*>(InnermostKernel(run->net->kernel(2)));
     run->probe->gradient = top_gradient_;
   }
   SetParams(run.get());
@@ -169,10 +180,10 @@ void LayerCase::SetParams(Run* run) {
     for (int64_t e = 0; e < param.shape.count(); ++e) {
       values.push_back(random.Uniform(0, static_cast<uint64_t>(e)) - 0.5);
     }
-    WritePlain(values, run->param(i));
+    WritePlain(values, run->param(i), run->device.get());
   }
   for (const auto& given : params_)
-    WritePlain(given.second, run->param(static_cast<size_t>(given.first)));
+    WritePlain(given.second, run->param(static_cast<size_t>(given.first)), run->device.get());
 }
 
 LayerCase::Result LayerCase::Compute(const Mode& mode) {
@@ -183,11 +194,12 @@ LayerCase::Result LayerCase::Compute(const Mode& mode) {
     result.shapes.push_back(run->net->graph().edges[static_cast<size_t>(edge)].shape);
     // Nobody reads it: then it is an output of the net, and kept.
     if (!probed())
-      result.tops.push_back(ReadPlain(run->net->plan().values[static_cast<size_t>(edge)]));
+      result.tops.push_back(
+          ReadPlain(run->net->plan().values[static_cast<size_t>(edge)], run->device.get()));
   }
   if (probed()) result.tops = run->probe->seen;
   for (size_t i = 0; i < run->node().params.size(); ++i)
-    result.params.push_back(ReadPlain(run->param(i)));
+    result.params.push_back(ReadPlain(run->param(i), run->device.get()));
   if (mode.backward) ComputeBackward(run.get(), mode, &result);
   result.padding_in_use = run->source->padding_in_use + (probed() ? run->probe->padding_in_use : 0);
   return result;
@@ -199,11 +211,11 @@ void LayerCase::ComputeBackward(Run* run, const Mode& mode, Result* result) {
   // A view has no kernel, and no parameters.
   const std::vector<Tensor> gradients =
       run->node().params.empty() ? std::vector<Tensor>() : run->tensors().param_grads;
-  for (const Tensor& gradient : gradients) result->param_grads.push_back(ReadPlain(gradient));
+  for (const Tensor& gradient : gradients) result->param_grads.push_back(ReadPlain(gradient, run->device.get()));
   if (!mode.accumulate || gradients.empty()) return;
   run->Forward(passes_);
   run->net->Backward(true);
-  for (const Tensor& gradient : gradients) result->added_grads.push_back(ReadPlain(gradient));
+  for (const Tensor& gradient : gradients) result->added_grads.push_back(ReadPlain(gradient, run->device.get()));
 }
 
 }  // namespace doppio

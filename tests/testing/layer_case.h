@@ -64,6 +64,8 @@ class LayerCase {
   std::vector<double> BottomGradient(int bottom = 0);
   // The engine whose kernel computes the layer in float; "view" when none does.
   std::string Engine();
+  // The same on a GPU; "" in a build without CUDA.
+  std::string GpuEngine();
 
  private:
   struct Input {
@@ -78,6 +80,7 @@ class LayerCase {
     bool bottoms_learn = true;  // whether gradients of the bottoms are wanted
     bool accumulate = true;     // whether gradients may be asked to add
     int block = 0;              // channels per block of the bottoms
+    bool gpu = false;           // on TestGpu()
     std::string ToString() const;
   };
   struct Result {
@@ -97,6 +100,8 @@ class LayerCase {
   void SetParams(Run* run);
   void ComputeBackward(Run* run, const Mode& mode, Result* result);
   void Compare(const Mode& mode, const Result& want, double tolerance);
+  void ExpectGpuAgrees(const Result& want, double tolerance);
+  std::string EngineOn(bool gpu);
 
   std::string layer_;
   std::vector<Input> inputs_;
@@ -106,6 +111,9 @@ class LayerCase {
   Phase phase_ = TRAIN;
   int tops_ = 1, read_ = 1 << 30, passes_ = 1;
 };
+
+// The GPU that DOPPIO_TEST_GPU names by its index, else the host in its place; null in a build without CUDA.
+std::unique_ptr<Device> TestGpu();
 
 // Parses, filters and understands a net; for tests of graphs and plans.
 Graph GraphFromText(const std::string& text, Phase phase = TRAIN);

@@ -35,7 +35,7 @@ void ExpectAllNear(const std::vector<std::vector<double>>& got,
 }  // namespace
 
 std::string LayerCase::Mode::ToString() const {
-  return std::string(" [") + (engine.empty() ? "fastest" : engine) + ", " + Name(dtype) +
+  return std::string(gpu ? " [GPU, " : " [") + (engine.empty() ? "fastest" : engine) + ", " + Name(dtype) +
          (keep_all ? ", kept" : ", planned") + (backward ? "" : ", forward only") +
          (bottoms_learn ? "" : ", bottoms fixed") +
          (block > 0 ? ", bottoms in blocks of " + std::to_string(block) : "") + "]";
@@ -113,7 +113,7 @@ LayerCase& LayerCase::ExpectGradient(double step, double tolerance, double kink)
     if (analytic.param_grads[p].empty()) continue;
     check(
         analytic.params[p], analytic.param_grads[p],
-        [&](const std::vector<double>& values) { WritePlain(values, run->param(p)); }, false,
+        [&](const std::vector<double>& values) { WritePlain(values, run->param(p), run->device.get()); }, false,
         "parameter " + std::to_string(p));
   }
   EXPECT_GT(checked, 0) << layer_ << ": no gradient came back";
@@ -172,7 +172,27 @@ LayerCase& LayerCase::ExpectBackendsAgree(double tolerance) {
   }
   mode.backward = false;
   Compare(mode, want, tolerance);
+  ExpectGpuAgrees(want, tolerance);
   return *this;
+}
+
+void LayerCase::ExpectGpuAgrees(const Result& want, double tolerance) {
+  if (TestGpu() == nullptr) return;
+  Mode mode;
+  mode.gpu = true;
+  mode.dtype = DType::kFloat32;
+  mode.engine = "";
+  for (bool backward : {!no_gradient_, false}) {
+    mode.backward = backward;
+    for (bool keep_all : {true, false}) {
+      mode.keep_all = keep_all;
+      Compare(mode, want, tolerance);
+    }
+  }
+  if (want.param_grads.empty()) return;
+  mode.backward = true;
+  mode.bottoms_learn = mode.accumulate = false;
+  Compare(mode, want, tolerance);
 }
 
 LayerCase& LayerCase::ExpectMistake(const std::vector<std::string>& parts) {
@@ -206,8 +226,12 @@ std::vector<double> LayerCase::BottomGradient(int bottom) {
                                                         : std::vector<double>();
 }
 
-std::string LayerCase::Engine() {
+std::string LayerCase::GpuEngine() { return TestGpu() == nullptr ? "" : EngineOn(true); }
+std::string LayerCase::Engine() { return EngineOn(false); }
+
+std::string LayerCase::EngineOn(bool gpu) {
   Mode mode;
+  mode.gpu = gpu;
   mode.dtype = DType::kFloat32;
   mode.engine = "";
   mode.backward = !no_gradient_;

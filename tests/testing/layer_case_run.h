@@ -11,7 +11,7 @@
 namespace doppio {
 
 struct LayerCase::Run {
-  std::unique_ptr<Device> device = MakeCpuDevice();
+  std::unique_ptr<Device> device;
   std::unique_ptr<ParamStore> store;
   std::unique_ptr<Net> net;
   TestSource* source = nullptr;

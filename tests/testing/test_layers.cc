@@ -7,8 +7,13 @@
 
 namespace doppio {
 
-std::vector<double> ReadPlain(const Tensor& tensor) {
+std::vector<double> ReadPlain(const Tensor& tensor, Device* device) {
   if (!tensor) return {};
+  if (device != nullptr && device->kind() != DeviceKind::kCpu) {
+    std::vector<char> host(static_cast<size_t>(tensor.bytes()));
+    device->CopyToHost(host.data(), tensor.raw, tensor.bytes());
+    return ReadPlain(Tensor(tensor, host.data()));
+  }
   const int64_t count = tensor.count();
   if (tensor.dtype == DType::kFloat64) {
     return std::vector<double>(tensor.data<double>(), tensor.data<double>() + count);
@@ -18,7 +23,13 @@ std::vector<double> ReadPlain(const Tensor& tensor) {
   return std::vector<double>(plain.begin(), plain.begin() + count);
 }
 
-void WritePlain(const std::vector<double>& values, const Tensor& tensor) {
+void WritePlain(const std::vector<double>& values, const Tensor& tensor, Device* device) {
+  if (device != nullptr && device->kind() != DeviceKind::kCpu) {
+    std::vector<char> host(static_cast<size_t>(tensor.bytes()));
+    WritePlain(values, Tensor(tensor, host.data()));
+    device->CopyFromHost(tensor.raw, host.data(), tensor.bytes());
+    return;
+  }
   DOPPIO_CHECK(
       static_cast<int64_t>(values.size()) == tensor.count(),
       "a test gives " + std::to_string(values.size()) + " values for " + tensor.shape.ToString());

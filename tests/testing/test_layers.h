@@ -17,9 +17,10 @@
 
 namespace doppio {
 
-// The values of a tensor of any layout in row-major order; none when it is absent.
-std::vector<double> ReadPlain(const Tensor& tensor);
-void WritePlain(const std::vector<double>& values, const Tensor& tensor);
+// The values of a tensor of any layout in row-major order; none when it is absent. `device` is where it lies; null: the
+// host.
+std::vector<double> ReadPlain(const Tensor& tensor, Device* device = nullptr);
+void WritePlain(const std::vector<double>& values, const Tensor& tensor, Device* device = nullptr);
 
 // Elements of padding (of blocked channels) that are not zero, as all kernels promise that they
 // are.

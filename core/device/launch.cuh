@@ -1,0 +1,153 @@
+// How CUDA code runs: over indices, and sums over rows. What is to be done is given as host/device functions, so that
+// on the host in a GPU's place (StandInDevices, for tests) the same code runs on the host, one element after the other.
+//
+// Only for .cu files. Bodies are lambdas marked DOPPIO_BODY; an enclosing function must not be private to a class.
+#ifndef DOPPIO_CORE_DEVICE_LAUNCH_CUH_
+#define DOPPIO_CORE_DEVICE_LAUNCH_CUH_
+
+#include <cstdint>
+
+#include "core/device/device_cuda.h"
+
+#define DOPPIO_BODY [=] __host__ __device__
+
+namespace doppio {
+namespace launch {
+
+template <class F>
+__global__ void RunForEach(int64_t n, const F f) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) f(i);
+}
+
+// Sums of the threads of a block, always added in the same order; valid in thread 0.
+template <class Sum, class Combine>
+__device__ Sum CombineBlock(Sum mine, const Combine& combine) {
+  __shared__ alignas(16) unsigned char room[kThreadsPerBlock * sizeof(Sum)];
+  Sum* sums = reinterpret_cast<Sum*>(room);
+  sums[threadIdx.x] = mine;
+  for (int half = kThreadsPerBlock / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) sums[threadIdx.x] = combine(sums[threadIdx.x], sums[threadIdx.x + half]);
+  }
+  const Sum all = sums[0];
+  __syncthreads();   // the room is free again
+  return all;
+}
+
+// A block for each (row, part): partial[row * parts + part].
+template <class Sum, class Map, class Combine>
+__global__ void RunReduceParts(int64_t rows, int64_t cols, int64_t parts, Sum zero, const Map map,
+                               const Combine combine, Sum* partial) {
+  for (int64_t item = blockIdx.x; item < rows * parts; item += gridDim.x) {
+    const int64_t row = item / parts, part = item % parts;
+    const int64_t end = cols * (part + 1) / parts;
+    Sum sum = zero;
+    for (int64_t c = cols * part / parts + threadIdx.x; c < end; c += blockDim.x) {
+      sum = combine(sum, map(row, c));
+    }
+    sum = CombineBlock(sum, combine);
+    if (threadIdx.x == 0) partial[item] = sum;
+  }
+}
+
+// A block for each row, which finishes it as well.
+template <class Sum, class Map, class Combine, class Finish>
+__global__ void RunReduceRows(int64_t rows, int64_t cols, Sum zero, const Map map, const Combine combine,
+                              const Finish finish) {
+  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    Sum sum = zero;
+    for (int64_t c = threadIdx.x; c < cols; c += blockDim.x) sum = combine(sum, map(row, c));
+    sum = CombineBlock(sum, combine);
+    if (threadIdx.x == 0) finish(row, sum);
+  }
+}
+
+// A thread for each row: short rows, or few elements to add up.
+template <class Sum, class Map, class Combine, class Finish>
+__host__ __device__ void ReduceRow(int64_t row, int64_t cols, Sum zero, const Map& map, const Combine& combine,
+                                   const Finish& finish) {
+  Sum sum = zero;
+  for (int64_t c = 0; c < cols; ++c) sum = combine(sum, map(row, c));
+  finish(row, sum);
+}
+
+constexpr int64_t kShortRow = 32;          // elements that one thread may as well add up
+constexpr int64_t kPartOfRow = 8192;       // elements worth a block of their own where there are few rows
+constexpr int64_t kMostParts = 64;
+
+inline int64_t PartsOf(int64_t rows, int64_t cols) {
+  if (rows >= 1024 || cols < 2 * kPartOfRow) return 1;
+  return std::clamp<int64_t>(std::min(cols / kPartOfRow, 2048 / std::max<int64_t>(1, rows)), 1, kMostParts);
+}
+
+}  // namespace launch
+
+// f(i) for every i in [0, n). `what` names it in error messages.
+template <class F>
+void ForEachIndex(const Gpu& gpu, int64_t n, const char* what, const F& f) {
+  if (n <= 0) return;
+  if (gpu.on_host) {
+    for (int64_t i = 0; i < n; ++i) f(i);
+    return;
+  }
+  launch::RunForEach<<<BlocksFor(n), kThreadsPerBlock, 0, gpu.stream>>>(n, f);
+  CheckLaunch(what);
+}
+
+// Memory that ReduceRows works in.
+template <class Sum>
+int64_t ReduceRowsBytes(int64_t rows, int64_t cols) {
+  const int64_t parts = launch::PartsOf(rows, cols);
+  return parts == 1 ? 0 : rows * parts * static_cast<int64_t>(sizeof(Sum));
+}
+
+// finish(row, sum) for every row, where sum combines map(row, c) for c in [0, cols), starting with `zero`. The order of
+// additions depends on the sizes only. `Sum` is a number or a small struct of numbers. `room`: ReduceRowsBytes.
+template <class Sum, class Map, class Combine, class Finish>
+void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero, const Map& map,
+                const Combine& combine, const Finish& finish, void* room) {
+  if (rows <= 0) return;
+  if (gpu.on_host || cols <= launch::kShortRow) {
+    ForEachIndex(gpu, rows, what, DOPPIO_BODY(int64_t row) {
+      launch::ReduceRow(row, cols, zero, map, combine, finish);
+    });
+    return;
+  }
+  const int64_t parts = launch::PartsOf(rows, cols);
+  constexpr int64_t kMostBlocks = 65535;
+  const unsigned blocks = static_cast<unsigned>(std::min(rows * parts, kMostBlocks));
+  if (parts == 1) {
+    launch::RunReduceRows<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(rows, cols, zero, map, combine, finish);
+    CheckLaunch(what);
+    return;
+  }
+  Sum* partial = static_cast<Sum*>(room);
+  launch::RunReduceParts<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(rows, cols, parts, zero, map, combine, partial);
+  CheckLaunch(what);
+  ForEachIndex(gpu, rows, what, DOPPIO_BODY(int64_t row) {
+    launch::ReduceRow(
+        row, parts, zero, [=](int64_t r, int64_t c) { return partial[r * parts + c]; }, combine, finish);
+  });
+}
+
+struct Plus {
+  template <class T>
+  __host__ __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
+// Adds to memory that other threads add to as well. The order, and so the last bits, may differ from run to run.
+template <class T>
+__host__ __device__ void AddShared(T* to, T value) {
+#ifdef __CUDA_ARCH__
+  atomicAdd(to, value);
+#else
+  *to += value;
+#endif
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_DEVICE_LAUNCH_CUH_

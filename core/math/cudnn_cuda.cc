@@ -1,0 +1,102 @@
+#include "core/math/cudnn.h"
+
+#include "core/base/error.h"
+#include "core/device/device_cuda.h"
+#include "core/math/shared_library.h"
+
+namespace doppio {
+namespace {
+
+std::vector<int> Ints(const std::vector<int64_t>& values) { return {values.begin(), values.end()}; }
+
+std::vector<int> Strides(const std::vector<int64_t>& dims, bool channels_last) {
+  std::vector<int> strides(dims.size(), 1);
+  int64_t next = channels_last ? dims[1] : 1;
+  for (size_t i = dims.size(); i-- > 2;) {
+    strides[i] = static_cast<int>(next);
+    next *= dims[i];
+  }
+  strides[1] = channels_last ? 1 : static_cast<int>(next);
+  strides[0] = static_cast<int>(channels_last ? next : next * dims[1]);
+  return strides;
+}
+
+struct Handle {
+  explicit Handle(Device* device) {
+    const cudaStream_t stream = CudaStream(device);
+    CheckCudnn(Cudnn().cudnnCreate(&handle), "its start");
+    CheckCudnn(Cudnn().cudnnSetStream(handle, stream), "taking a stream");
+  }
+  ~Handle() { Cudnn().cudnnDestroy(handle); }
+  cudnnHandle_t handle = nullptr;
+};
+
+cudnnMathType_t MathOf(DType data, MathMode math) {
+  if (data != DType::kFloat32) return CUDNN_TENSOR_OP_MATH;
+  return math == MathMode::kFloat32 ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
+}
+
+}  // namespace
+
+const CudnnApi& Cudnn() {
+  static const CudnnApi api = [] {
+    const SharedLibrary library("cuDNN", "libcudnn.so.9");
+    CudnnApi a;
+#define DOPPIO_CUDNN_SET(name) library.SetTo(&a.name, #name);
+    DOPPIO_CUDNN_FUNCTIONS(DOPPIO_CUDNN_SET)
+#undef DOPPIO_CUDNN_SET
+    return a;
+  }();
+  return api;
+}
+
+void CheckCudnn(cudnnStatus_t status, const char* doing) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  throw DeviceError(std::string("cuDNN failed at ") + doing + ": " + Cudnn().cudnnGetErrorString(status));
+}
+
+cudnnHandle_t CudnnHandle(Device* device) {
+  CudaStream(device);
+  return device->Attached<Handle>("cudnn").handle;
+}
+
+cudnnDataType_t CudnnType(DType type) {
+  switch (type) {
+    case DType::kFloat32: return CUDNN_DATA_FLOAT;
+    case DType::kFloat64: return CUDNN_DATA_DOUBLE;
+    case DType::kFloat16: return CUDNN_DATA_HALF;
+    case DType::kBFloat16: return CUDNN_DATA_BFLOAT16;
+    default: break;
+  }
+  DOPPIO_CHECK(false, Name(type));
+  return CUDNN_DATA_FLOAT;
+}
+
+CudnnTensor::CudnnTensor(const std::vector<int64_t>& dims, DType type, bool channels_last)
+    : CudnnDescriptor(Cudnn().cudnnCreateTensorDescriptor, Cudnn().cudnnDestroyTensorDescriptor) {
+  CheckCudnn(Cudnn().cudnnSetTensorNdDescriptor(get(), CudnnType(type), static_cast<int>(dims.size()),
+                                                Ints(dims).data(), Strides(dims, channels_last).data()),
+             "describing a tensor");
+}
+
+CudnnFilter::CudnnFilter(const std::vector<int64_t>& dims, DType type, bool channels_last)
+    : CudnnDescriptor(Cudnn().cudnnCreateFilterDescriptor, Cudnn().cudnnDestroyFilterDescriptor) {
+  const cudnnTensorFormat_t format = channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
+  CheckCudnn(Cudnn().cudnnSetFilterNdDescriptor(get(), CudnnType(type), format, static_cast<int>(dims.size()),
+                                                Ints(dims).data()),
+             "describing a filter");
+}
+
+CudnnConvolution::CudnnConvolution(const CudnnConvolutionShape& shape, DType data, MathMode math)
+    : CudnnDescriptor(Cudnn().cudnnCreateConvolutionDescriptor, Cudnn().cudnnDestroyConvolutionDescriptor) {
+  // Sums are in single precision at least, whatever the data.
+  const cudnnDataType_t sums = data == DType::kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+  CheckCudnn(Cudnn().cudnnSetConvolutionNdDescriptor(
+                 get(), static_cast<int>(shape.pad.size()), Ints(shape.pad).data(), Ints(shape.stride).data(),
+                 Ints(shape.dilation).data(), CUDNN_CROSS_CORRELATION, sums),
+             "describing a convolution");
+  CheckCudnn(Cudnn().cudnnSetConvolutionGroupCount(get(), static_cast<int>(shape.group)), "setting groups");
+  CheckCudnn(Cudnn().cudnnSetConvolutionMathType(get(), MathOf(data, math)), "choosing a precision");
+}
+
+}  // namespace doppio

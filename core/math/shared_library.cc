@@ -1,0 +1,61 @@
+#include "core/math/shared_library.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// "" is the loader's own way of looking.
+std::vector<std::string> Folders() {
+  std::vector<std::string> folders = {""};
+  const std::string given = Environment("DOPPIO_CUDA_LIBRARIES");
+  for (size_t begin = 0; begin < given.size();) {
+    const size_t end = std::min(given.find(':', begin), given.size());
+    if (end > begin) folders.push_back(given.substr(begin, end - begin) + "/");
+    begin = end + 1;
+  }
+  const std::string home = Environment("CUDA_HOME");
+  if (!home.empty()) folders.push_back(home + "/lib64/");
+  folders.push_back("/usr/local/cuda/lib64/");
+  return folders;
+}
+
+}  // namespace
+
+SharedLibrary::SharedLibrary(const std::string& name, const std::string& file) : name_(name) {
+  std::string reason;
+  for (const std::string& folder : Folders()) {
+    // Global: cuDNN finds cuBLAS among what the process has open.
+    handle_ = dlopen((folder + file).c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (handle_ != nullptr) {
+      path_ = folder + file;
+      return;
+    }
+    const char* error = dlerror();
+    if (reason.empty() && error != nullptr) reason = error;
+  }
+  throw DeviceError(name + " cannot be opened: " + reason +
+                    "; install it (CUDA toolkit, or pip) and name its folder in LD_LIBRARY_PATH or "
+                    "DOPPIO_CUDA_LIBRARIES");
+}
+
+void* SharedLibrary::Find(const char* function) const {
+  void* address = dlsym(handle_, function);
+  if (address == nullptr) {
+    throw DeviceError(name_ + " (" + path_ + ") has no function " + function +
+                      "; it is another version than this program was built for");
+  }
+  return address;
+}
+
+}  // namespace doppio
