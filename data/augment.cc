@@ -145,6 +145,12 @@ void Augment::Start(const Cut& cut, CutPixels* to) const {
   }
 }
 
+std::vector<float> Augment::ChannelMeans(int channels) const {
+  std::vector<float> means;
+  for (int c = 0; c < channels; ++c) means.push_back(MeanOf(c));
+  return means;
+}
+
 float Augment::MeanOf(int channel) const {
   if (mean_values_.empty()) return 0;
   return mean_values_[mean_values_.size() == 1 ? 0 : static_cast<size_t>(channel)];

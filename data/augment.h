@@ -54,6 +54,10 @@ class Augment {
   template <class T>
   void Finish(const CutPixels& from, const ImageShape& cut, T* to) const;
 
+  // What Finish does to bytes: (byte - mean of the channel) * scale.
+  float scale() const { return scale_; }
+  std::vector<float> ChannelMeans(int channels) const;
+
   // force_color and force_gray: what encoded images should be decoded to.
   DecodeOptions::Color color() const { return color_; }
 

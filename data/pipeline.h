@@ -68,6 +68,9 @@ class Pipeline {
     }
   }
 
+  // For who writes samples of bytes himself.
+  const Augment& augment() const { return augment_; }
+
   // Global index of the first sample of the batch that Next() will return.
   int64_t next_sample() const { return SampleOf(next_batch_); }
   // Goes on from the sample that the next batch of rank 0 starts with: each rank is given the same

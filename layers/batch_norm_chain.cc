@@ -170,8 +170,7 @@ class BatchNormChain : public Kernel {
 };
 
 bool RegisterAll() {
-  for (const char* chain : {"BatchNorm+Scale", "BatchNorm+ReLU", "BatchNorm+Scale+ReLU",
-                            "BatchNorm+Scale+Eltwise", "BatchNorm+Scale+Eltwise+ReLU"}) {
+  for (const char* chain : kBatchNormChains) {
     FusionTypes::Get().Add(chain, {&Infer});
     KernelTypes::Get().Add(
         {chain, DeviceKind::kCpu, "fused", 0, &MakeForFloat<BatchNormChain>, nullptr});

@@ -12,6 +12,11 @@
 
 namespace doppio {
 
+// BatchNorm together with the layers that mostly follow it.
+constexpr const char* kBatchNormChains[] = {"BatchNorm+Scale", "BatchNorm+ReLU",
+                                            "BatchNorm+Scale+ReLU", "BatchNorm+Scale+Eltwise",
+                                            "BatchNorm+Scale+Eltwise+ReLU"};
+
 inline bool UsesGlobalStats(const LayerSpec& spec) {
   const BatchNormParameter& param = spec.param.batch_norm_param();
   return param.has_use_global_stats() ? param.use_global_stats() : spec.phase() == TEST;

@@ -10,6 +10,7 @@
 #include "core/net/layer.h"
 #include "data/hdf5.h"
 #include "data/pipeline.h"
+#include "layers/batch_upload.h"
 
 namespace doppio {
 namespace {
@@ -235,6 +236,71 @@ class ImagesKernel : public Kernel {
   const std::unique_ptr<Pipeline> pipeline_;
 };
 
+// On an accelerator: batches go there as they are, and are finished there.
+class UploadedImagesKernel : public Kernel {
+ public:
+  explicit UploadedImagesKernel(const KernelArgs& args)
+      : device_(args.device), pipeline_(OpenPipeline(*args.spec)) {
+    normalization_.means = pipeline_->augment().ChannelMeans(pipeline_->data_shape().channels);
+    normalization_.scale = pipeline_->augment().scale();
+    for (const Shape& top : args.shape->tops) {
+      uploads_.push_back((*BatchUploads::Get().Find(Name(device_->kind())))(device_, top.count()));
+    }
+  }
+
+  static std::string Declines(const KernelArgs& args) {
+    if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
+    if (args.spec->options.data != DataMode::kOpen) return "random data is made on the host";
+    return "";
+  }
+
+  void Forward(const Pass& pass) override {
+    pipeline_->Shard(pass.rank, pass.ranks);
+    const Batch& batch = pipeline_->Next();
+    SendImages(batch);
+    const size_t labels = t_.tops.size() - 1;
+    for (size_t i = 1; i < t_.tops.size(); ++i) {
+      float* to = static_cast<float*>(uploads_[i]->Fill());
+      const int64_t count = t_.tops[i].count();
+      for (int64_t row = 0; row < count; ++row) {
+        to[row] = batch.labels[labels == 1 ? static_cast<size_t>(row)
+                                           : static_cast<size_t>(row) * labels + i - 1];
+      }
+      uploads_[i]->SendFloats(t_.tops[i]);
+    }
+  }
+  int64_t position() const override { return pipeline_->next_sample(); }
+  void Seek(int64_t sample) override { pipeline_->Seek(sample); }
+  int64_t source_size() const override { return pipeline_->size(); }
+  double wait_seconds() const override { return pipeline_->wait_seconds(); }
+
+ private:
+  void SendImages(const Batch& batch) {
+    void* const to = uploads_[0]->Fill();
+    const int64_t rows = static_cast<int64_t>(batch.samples.size());
+    const int64_t count = pipeline_->data_shape().count(), grain = (1 << 16) / (count + 1) + 1;
+    const bool bytes = std::none_of(batch.samples.begin(), batch.samples.end(),
+                                    [](const CutPixels& sample) { return sample.finished; });
+    ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+      if (!bytes) return pipeline_->Write(batch, begin, end, static_cast<float*>(to));
+      for (int64_t i = begin; i < end; ++i) {
+        std::copy_n(batch.samples[static_cast<size_t>(i)].bytes.data(), count,
+                    static_cast<uint8_t*>(to) + i * count);
+      }
+    });
+    if (bytes) {
+      uploads_[0]->SendBytes(t_.tops[0], normalization_);
+    } else {
+      uploads_[0]->SendFloats(t_.tops[0]);
+    }
+  }
+
+  Device* device_;
+  const std::unique_ptr<Pipeline> pipeline_;
+  Normalization normalization_;
+  std::vector<std::unique_ptr<BatchUpload>> uploads_;  // one per top
+};
+
 // ---- HDF5Data
 // -----------------------------------------------------------------------------------------
 
@@ -308,6 +374,17 @@ DOPPIO_REGISTER_LAYER("HDF5Data", LayerType{0, 0, 1, kAny, false, false, &InferR
 DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>,
                         nullptr});
+bool RegisterUploads() {
+  for (const char* type : {"Data", "ImageData"}) {
+    KernelTypes::Get().Add({type, DeviceKind::kCuda, "cuda", 10,
+                            [](const KernelArgs& args) -> std::unique_ptr<Kernel> {
+                              return std::make_unique<UploadedImagesKernel>(args);
+                            },
+                            &UploadedImagesKernel::Declines});
+  }
+  return true;
+}
+[[maybe_unused]] const bool uploads_registered = RegisterUploads();
 DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0, &Make<RowsKernel>, nullptr});
 
 }  // namespace

@@ -1,13 +1,12 @@
 // Dropout: in training, zeroes each element with probability dropout_ratio and scales the others so
-// that the expectation stays; otherwise nothing. What is dropped depends on the seed, the layer's
-// name, the global index of the sample and the element within it only. Backward remembers it as a
-// bit per element.
+// that the expectation stays; otherwise nothing. Backward remembers what was dropped as a bit per
+// element.
 #include <algorithm>
 #include <type_traits>
 
-#include "core/base/random.h"
 #include "core/base/threads.h"
 #include "core/net/layer.h"
+#include "layers/dropout_random.h"
 
 namespace doppio {
 namespace {
@@ -33,7 +32,7 @@ class Dropout : public Kernel {
   explicit Dropout(const KernelArgs& args)
       : ratio_(args.spec->param.dropout_param().dropout_ratio()),
         scale_(T(1) / (T(1) - T(ratio_))),
-        random_(Seed(*args.spec), Stream("dropout", args.spec->name())) {
+        random_(DropoutRandom(*args.spec)) {
     const Shape& shape = args.bottoms[0].shape;
     samples_ = shape.dim_or_1(0);
     per_sample_ = samples_ > 0 ? shape.count() / samples_ : 0;
@@ -65,12 +64,6 @@ class Dropout : public Kernel {
   static constexpr int64_t kChunk = 256;  // elements; four share a Philox call
 
   int64_t BitsPerSample() const { return (per_sample_ + kChunk - 1) / kChunk * kChunk; }
-
-  // NVCaffe's layer may name its own seed.
-  static uint64_t Seed(const LayerSpec& spec) {
-    const int64_t own = spec.param.dropout_param().random_seed();
-    return own >= 0 ? static_cast<uint64_t>(own) : spec.options.seed;
-  }
 
   // f(sample, the chunk's first element in the sample and in the tensor, elements, their bits), in
   // parallel.
@@ -105,7 +98,7 @@ class Dropout : public Kernel {
       uint32_t bits = 0;
 #pragma omp simd reduction(| : bits)
       for (int64_t lane = 0; lane < kLanes; ++lane) {
-        bits |= (ToUnit(words[i + lane]) >= ratio ? 1u : 0u) << lane;
+        bits |= (IsKept(words[i + lane], ratio) ? 1u : 0u) << lane;
       }
       kept[i / kLanes] = static_cast<Bits>(bits);
     }

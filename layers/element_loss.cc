@@ -1,8 +1,7 @@
 // Every loss of element_loss_ops.h on the CPU: meaning, kernel and registration.
 #include "core/net/layer.h"
 #include "layers/block_sum.h"
-#include "layers/element_loss_ops.h"
-#include "layers/loss_normalizer.h"
+#include "layers/element_loss_spec.h"
 
 namespace doppio {
 namespace {
@@ -11,13 +10,6 @@ constexpr int64_t kGrain = 8192;
 
 template <class Op>
 struct ElementLoss {
-  static LossNormalizer Normalizer(const LayerSpec& spec, const Shape& prediction) {
-    const int64_t outer = prediction.dim_or_1(0),
-                  inner = prediction.count() / std::max<int64_t>(1, outer);
-    return Op::kUsesLossParam ? LossNormalizer(spec, LossParameter::BATCH_SIZE, outer, inner)
-                              : LossNormalizer(LossParameter::BATCH_SIZE, outer, inner);
-  }
-
   static LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
     // Shapes may differ behind the first axis, as long as both hold the same number of values per
     // sample.
@@ -30,7 +22,7 @@ struct ElementLoss {
                              "; they need the same first extent and the same number of values",
                          1);
     }
-    Normalizer(spec, bottoms[0]);
+    ElementLossNormalizer<Op>(spec, bottoms[0]);
     LayerShape shape;
     shape.tops = {Shape()};
     shape.backward_reads_tops = false;
@@ -44,26 +36,23 @@ struct ElementLoss {
    public:
     explicit Cpu(const KernelArgs& args)
         : count_(args.bottoms[0].shape.count()),
-          normalizer_(Normalizer(*args.spec, args.bottoms[0].shape)),
-          sum_(count_) {
-      const LossParameter& param = args.spec->param.loss_param();
-      has_ignore_ = Op::kUsesLossParam && param.has_ignore_label();
-      ignore_ = static_cast<T>(param.ignore_label());
-    }
+          normalizer_(ElementLossNormalizer<Op>(*args.spec, args.bottoms[0].shape)),
+          sum_(count_),
+          ignored_(IgnoredTargetOf<Op, T>(*args.spec)) {}
 
     void Forward(const Pass& pass) override {
       const T *x = t_.bottoms[0].template data<T>(), *t = t_.bottoms[1].template data<T>();
       double valid = static_cast<double>(count_);
-      if (has_ignore_) {
+      if (ignored_.any) {
         valid = sum_([&](int64_t begin, int64_t end) {
           return static_cast<double>(
-              std::count_if(t + begin, t + end, [this](T v) { return !Ignored(v); }));
+              std::count_if(t + begin, t + end, [this](T v) { return !ignored_(v); }));
         });
       }
       const double loss = sum_([&](int64_t begin, int64_t end) {
         double sum = 0;
         for (int64_t i = begin; i < end; ++i) {
-          if (!Ignored(t[i])) sum += static_cast<double>(Op::Loss(x[i], t[i]));
+          if (!ignored_(t[i])) sum += static_cast<double>(Op::Loss(x[i], t[i]));
         }
         return sum;
       });
@@ -80,21 +69,17 @@ struct ElementLoss {
         T* to = t_.bottom_grads[side].template data<T>();
         ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            to[i] = Ignored(t[i]) ? T(0) : scale * Op::Gradient(x[i], t[i]);
+            to[i] = ignored_(t[i]) ? T(0) : scale * Op::Gradient(x[i], t[i]);
           }
         });
       }
     }
 
    private:
-    // Targets are cut to an integer before they are compared, as labels are.
-    bool Ignored(T target) const { return has_ignore_ && std::trunc(target) == ignore_; }
-
     const int64_t count_;
     const LossNormalizer normalizer_;
     BlockSum sum_;
-    bool has_ignore_;
-    T ignore_;
+    const IgnoredTarget<T> ignored_;
     double divisor_ = 1;  // of the last Forward
   };
 
@@ -105,8 +90,11 @@ struct ElementLoss {
   }
 };
 
-[[maybe_unused]] const bool registered =
-    ElementLoss<EuclideanLoss>::Register() && ElementLoss<SigmoidCrossEntropyLoss>::Register();
+template <class... Ops>
+bool RegisterAll(const std::variant<Ops...>*) {
+  return (ElementLoss<Ops>::Register() && ...);
+}
+[[maybe_unused]] const bool registered = RegisterAll(static_cast<AnyElementLoss*>(nullptr));
 
 }  // namespace
 }  // namespace doppio

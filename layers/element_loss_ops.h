@@ -1,5 +1,5 @@
 // Losses that are a sum over pairs of a prediction x and a target t: one struct each, for every
-// device.
+// device. To add one, write it here and append it to AnyElementLoss.
 //
 // An operation promises
 //   kType              the layer's type in a net file;
@@ -10,6 +10,7 @@
 #define DOPPIO_LAYERS_ELEMENT_LOSS_OPS_H_
 
 #include <cmath>
+#include <variant>
 
 #include "core/base/random.h"  // DOPPIO_HD
 #include "layers/activation_ops.h"
@@ -41,6 +42,16 @@ struct SigmoidCrossEntropyLoss {
   DOPPIO_HD static T Gradient(T x, T t) {
     return Logistic(x) - t;
   }
+};
+
+using AnyElementLoss = std::variant<EuclideanLoss, SigmoidCrossEntropyLoss>;
+
+// Which targets do not count. They are cut to an integer before they are compared, as labels are.
+template <class T>
+struct IgnoredTarget {
+  bool any;
+  T value;
+  DOPPIO_HD bool operator()(T target) const { return any && std::trunc(target) == value; }
 };
 
 }  // namespace doppio

@@ -11,10 +11,12 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/base/random.h"  // DOPPIO_HD
 
 namespace doppio {
 
 constexpr int32_t kIgnoredLabel = -1;
+constexpr int32_t kWrongLabel = -2;
 
 class LabelReader {
  public:
@@ -23,6 +25,15 @@ class LabelReader {
   LabelReader(const Param& param, int64_t classes)
       : has_ignore_(param.has_ignore_label()), ignore_(param.ignore_label()), classes_(classes) {}
 
+  // The class that a label means, or one of the two above.
+  template <class T>
+  DOPPIO_HD int32_t Class(T label) const {
+    const T cut = std::trunc(label);
+    if (has_ignore_ && cut == static_cast<T>(ignore_)) return kIgnoredLabel;
+    // Also false for NaN.
+    return cut >= 0 && cut < static_cast<T>(classes_) ? static_cast<int32_t>(cut) : kWrongLabel;
+  }
+
   // Cuts the labels of `outer` samples with `inner` positions each. Throws at `at`, the layer's
   // place, for the first one that is neither a class nor ignored. Returns how many are not ignored.
   template <class T>
@@ -30,22 +41,14 @@ class LabelReader {
                int32_t* out) const {
     int64_t valid = 0;
     for (int64_t i = 0; i < outer * inner; ++i) {
-      const T cut = std::trunc(labels[i]);
-      if (has_ignore_ && cut == static_cast<T>(ignore_)) {
-        out[i] = kIgnoredLabel;
-        continue;
-      }
-      // Also false for NaN.
-      if (!(cut >= 0 && cut < static_cast<T>(classes_))) {
-        Fail(at, static_cast<double>(labels[i]), i, inner);
-      }
-      out[i] = static_cast<int32_t>(cut);
-      ++valid;
+      out[i] = Class(labels[i]);
+      if (out[i] == kWrongLabel) Fail(at, static_cast<double>(labels[i]), i, inner);
+      if (out[i] != kIgnoredLabel) ++valid;
     }
     return valid;
   }
 
- private:
+  // Label number `index` is wrong.
   [[noreturn]] void Fail(const SourceLoc& at, double label, int64_t index, int64_t inner) const {
     std::ostringstream text;
     text << "label " << label << " at sample " << index / inner;
@@ -56,6 +59,7 @@ class LabelReader {
     throw UserError(at, text.str());
   }
 
+ private:
   bool has_ignore_;
   int ignore_;
   int64_t classes_;

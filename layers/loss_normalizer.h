@@ -4,10 +4,10 @@
 #ifndef DOPPIO_LAYERS_LOSS_NORMALIZER_H_
 #define DOPPIO_LAYERS_LOSS_NORMALIZER_H_
 
-#include <algorithm>
 #include <cstdint>
 
 #include "core/net/layer.h"
+#include "layers/loss_divisor.h"
 
 namespace doppio {
 
@@ -36,30 +36,34 @@ class LossNormalizer {
   LossNormalizer(Mode mode, int64_t outer, int64_t inner)
       : mode_(mode), outer_(outer), inner_(inner) {}
 
-  // What this rank divides the sum of its losses by; `valid` of its labels are not ignored. The
-  // mean over all ranks of (sum / divisor) then is the loss of the one big batch. Every loss asks
-  // here and nowhere else: a count that depends on the data (VALID) is taken to be alike on all
-  // ranks, and exchanging it belongs in this function.
-  double Divisor(const Pass& pass, int64_t valid) const {
-    const double ranks = pass.ranks;
-    double all = 1;
+  // What this rank divides the sum of its losses by, as a function of how many of its labels are
+  // not ignored. The mean over all ranks of (sum / divisor) then is the loss of the one big batch.
+  // Every loss asks here and nowhere else: a count that depends on the data (VALID) is taken to be
+  // alike on all ranks, and exchanging it belongs in this function.
+  LossDivisor DivisorOf(const Pass& pass) const {
+    LossDivisor divisor;
+    divisor.ranks = pass.ranks;
     switch (mode_) {
       case LossParameter::FULL:
-        all = static_cast<double>(outer_ * inner_) * ranks;
+        divisor.fixed = static_cast<double>(outer_ * inner_) * divisor.ranks;
         break;
       case LossParameter::VALID:
-        all = static_cast<double>(valid) * ranks;
+        divisor.fixed = 0;
+        divisor.per_valid = divisor.ranks;
         break;
       case LossParameter::BATCH_SIZE:
-        all = static_cast<double>(outer_) * ranks;
+        divisor.fixed = static_cast<double>(outer_) * divisor.ranks;
         break;
       case LossParameter::NONE:
         break;
       case LossParameter::PRE_FIXED:
-        return pre_fixed_ / ranks;
+        divisor.fixed = pre_fixed_;
+        divisor.least = 0;
+        break;
     }
-    return std::max(1.0, all) / ranks;
+    return divisor;
   }
+  double Divisor(const Pass& pass, int64_t valid) const { return DivisorOf(pass)(valid); }
 
  private:
   Mode mode_;

@@ -5,6 +5,7 @@
 
 #include "core/base/threads.h"
 #include "core/net/layer.h"
+#include "layers/lrn_ops.h"
 
 namespace doppio {
 namespace {
@@ -30,14 +31,9 @@ template <class T>
 class LrnKernel : public Kernel {
  public:
   explicit LrnKernel(const KernelArgs& args)
-      : within_(args.spec->param.lrn_param().norm_region() == LRNParameter::WITHIN_CHANNEL),
-        half_((args.spec->param.lrn_param().local_size() - 1) / 2),
-        beta_(args.spec->param.lrn_param().beta()),
-        k_(within_ ? 1.0f : args.spec->param.lrn_param().k()),
+      : window_(LrnWindowOf(args.spec->param.lrn_param())),
+        ops_(LrnOps<T>::From(args.spec->param.lrn_param(), window_)),
         shape_(args.bottoms[0].shape) {
-    const int64_t size = 2 * half_ + 1;
-    alpha_ = static_cast<T>(args.spec->param.lrn_param().alpha()) /
-             static_cast<T>(within_ ? size * size : size);
     const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T));
     needs_.scratch_bytes = bytes;
     if (args.backward) needs_.saved_bytes = bytes;  // scale, which backward reads again
@@ -47,13 +43,13 @@ class LrnKernel : public Kernel {
     const T* x = t_.bottoms[0].data<T>();
     T* y = t_.tops[0].data<T>();
     T* scale = static_cast<T*>(needs_.saved_bytes > 0 ? t_.saved : t_.scratch);
-    EachRow([&](int64_t n, int64_t c, int64_t h) {
+    EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {
       const int64_t at = Row(n, c, h), width = shape_[3];
       std::fill(scale + at, scale + at + width, T(0));
       SumWindow(n, c, h, scale + at, [x](int64_t i) { return x[i] * x[i]; });
       for (int64_t i = at; i < at + width; ++i) {
-        scale[i] = k_ + alpha_ * scale[i];
-        y[i] = x[i] * std::pow(scale[i], -beta_);
+        scale[i] = ops.Scale(scale[i]);
+        y[i] = x[i] * ops.Power(scale[i]);
       }
     });
   }
@@ -66,20 +62,18 @@ class LrnKernel : public Kernel {
     T* dx = t_.bottom_grads[0].data<T>();
     const T* scale = static_cast<const T*>(t_.saved);
     T* ratio = static_cast<T*>(t_.scratch);
-    EachRow([&](int64_t n, int64_t c, int64_t h) {
+    EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {
       const int64_t at = Row(n, c, h);
       for (int64_t i = at; i < at + shape_[3]; ++i) {
-        const T power = std::pow(scale[i], -beta_);
-        ratio[i] = dy[i] * x[i] * power / scale[i];
+        ratio[i] = ops.Ratio(x[i], dy[i], scale[i]);
       }
     });
-    const T factor = 2 * alpha_ * beta_;
-    EachRow([&](int64_t n, int64_t c, int64_t h) {
+    EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {
       const int64_t at = Row(n, c, h), width = shape_[3];
       std::fill(dx + at, dx + at + width, T(0));
       SumWindow(n, c, h, dx + at, [ratio](int64_t i) { return ratio[i]; });
       for (int64_t i = at; i < at + width; ++i) {
-        dx[i] = dy[i] * std::pow(scale[i], -beta_) - factor * x[i] * dx[i];
+        dx[i] = ops.Gradient(x[i], dy[i], scale[i], dx[i]);
       }
     });
   }
@@ -103,11 +97,13 @@ class LrnKernel : public Kernel {
   // sums[j] += value(i) over the window i around element j of a row.
   template <class F>
   void SumWindow(int64_t n, int64_t c, int64_t h, T* sums, const F& value) const {
-    const int64_t middle = within_ ? h : c, extent = within_ ? shape_[2] : shape_[1];
-    const int64_t width = shape_[3], reach = within_ ? half_ : 0;
-    for (int64_t m = std::max<int64_t>(0, middle - half_);
-         m <= std::min(extent - 1, middle + half_); ++m) {
-      const int64_t row = within_ ? Row(n, c, m) : Row(n, m, h);
+    const bool within = window_.within;
+    const int64_t half = window_.half;
+    const int64_t middle = within ? h : c, extent = within ? shape_[2] : shape_[1];
+    const int64_t width = shape_[3], reach = within ? half : 0;
+    for (int64_t m = std::max<int64_t>(0, middle - half);
+         m <= std::min(extent - 1, middle + half); ++m) {
+      const int64_t row = within ? Row(n, c, m) : Row(n, m, h);
       for (int64_t shift = -std::min(reach, width - 1); shift <= std::min(reach, width - 1);
            ++shift) {
         const int64_t begin = std::max<int64_t>(0, -shift), end = std::min(width, width - shift);
@@ -116,10 +112,8 @@ class LrnKernel : public Kernel {
     }
   }
 
-  const bool within_;
-  const int64_t half_;
-  const T beta_, k_;
-  T alpha_;  // divided by the window
+  const LrnWindow window_;
+  const LrnOps<T> ops_;
   const Shape shape_;
 };
 

@@ -40,7 +40,7 @@ class PoolingKernel : public Kernel {
     needs_.bottoms = {layout};
     needs_.tops.assign(args.shape->tops.size(), WithSpatial(bottom.shape, layout, args.shape->tops[0]));
     if (g_.max && args.backward) {
-      needs_.saved_bytes = channels_.outer * channels_.padded() * g_.h.output * g_.w.output * IndexBytes();
+      needs_.saved_bytes = channels_.outer * channels_.padded() * g_.h.output * g_.w.output * g_.place_bytes();
     }
   }
 
@@ -48,7 +48,7 @@ class PoolingKernel : public Kernel {
     ForEachPlane([this](auto lanes, int64_t in, int64_t out) {
       if (!g_.max) {
         Average<lanes>(in, out);
-      } else if (IndexBytes() == 1) {
+      } else if (g_.place_bytes() == 1) {
         TakeLargest<lanes, uint8_t>(in, out);
       } else {
         TakeLargest<lanes, int32_t>(in, out);
@@ -63,7 +63,7 @@ class PoolingKernel : public Kernel {
       if (!t_.top_grads[0]) return;
       if (!g_.max) {
         SpreadAverage<lanes>(in, out);
-      } else if (IndexBytes() == 1) {
+      } else if (g_.place_bytes() == 1) {
         ReturnToLargest<lanes, uint8_t>(in, out);
       } else {
         ReturnToLargest<lanes, int32_t>(in, out);
@@ -72,11 +72,6 @@ class PoolingKernel : public Kernel {
   }
 
  private:
-  // The place of the chosen element in its window is a byte where that is enough.
-  int64_t IndexBytes() const {
-    return g_.h.kernel * g_.w.kernel <= 256 ? 1 : static_cast<int64_t>(sizeof(int32_t));
-  }
-
   // f(lanes, where they begin in bottom and in top) for the channels of all images, in parallel.
   template <class F>
   void ForEachPlane(const F& f) const {
@@ -201,8 +196,7 @@ class PoolingKernel : public Kernel {
   }
 
   T Divisor(int64_t i, int64_t j) const {
-    const int64_t inside = (g_.h.End(i) - g_.h.Begin(i)) * (g_.w.End(j) - g_.w.Begin(j));
-    return static_cast<T>(g_.count_padding ? g_.h.Span(i) * g_.w.Span(j) : inside);
+    return static_cast<T>(MeanDivisor(g_.count_padding, g_.h, g_.w, i, j));
   }
 
   // Between an element of the input and its place in a window.

@@ -1,4 +1,4 @@
-// The geometry of Pooling, checked, with Caffe's rounding: the output is rounded up unless told
+// The geometry of Pooling, read from the file and checked, with Caffe's rounding: the output is rounded up unless told
 // otherwise, and with padding the last window must start inside the image or its left padding.
 #ifndef DOPPIO_LAYERS_POOLING_GEOMETRY_H_
 #define DOPPIO_LAYERS_POOLING_GEOMETRY_H_
@@ -6,35 +6,10 @@
 #include <algorithm>
 #include <string>
 
-#include "core/base/random.h"
 #include "core/net/layer.h"
+#include "layers/pooling_windows.h"
 
 namespace doppio {
-
-// One of the two spatial axes.
-struct PoolingAxis {
-  int64_t input = 0, output = 0, kernel = 0, stride = 1, pad = 0;
-
-  // Window i covers [Begin, End) of the input. `Span` is its length before the padding is cut off.
-  DOPPIO_HD int64_t Begin(int64_t i) const { return i * stride > pad ? i * stride - pad : 0; }
-  DOPPIO_HD int64_t End(int64_t i) const {
-    const int64_t end = i * stride - pad + kernel;
-    return end < input ? end : input;
-  }
-  DOPPIO_HD int64_t Span(int64_t i) const {
-    const int64_t begin = i * stride - pad, end = begin + kernel, last = input + pad;
-    return (end < last ? end : last) - begin;
-  }
-  // How far the last window reaches beyond the input.
-  int64_t overhang() const { return (output - 1) * stride - pad + kernel - input; }
-};
-
-struct PoolingGeometry {
-  bool max = true;
-  bool count_padding = true;  // AVE: the divisor is the window with its padding, else without
-  int64_t planes = 0;         // images x channels
-  PoolingAxis h, w;
-};
 
 namespace internal {
 

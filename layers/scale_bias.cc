@@ -2,72 +2,13 @@
 // the axes of bottom 0 that they lack. Bias is the same without a factor.
 #include "core/net/layer.h"
 #include "layers/channel_blocks.h"
+#include "layers/scale_bias_form.h"
 
 namespace doppio {
 namespace {
 
-// Which axes of bottom 0 the factors span, and where they come from.
-struct Form {
-  int begin = 0, end = 0;
-  int scale_param = -1, bias_param = -1;  // index among the parameters; -1: none there
-  bool scale_bottom = false, bias_bottom = false;
-
-  bool has_scale() const { return scale_bottom || scale_param >= 0; }
-  bool has_bias() const { return bias_bottom || bias_param >= 0; }
-};
-
-// `message` is scale_param or bias_param, whose axis and num_axes mean the same.
-template <class Param>
-Form FormOf(const LayerSpec& spec, const std::string& message, const Param& param,
-            const std::vector<Shape>& bottoms) {
-  const Shape& shape = bottoms[0];
-  Form form;
-  const bool scalar = bottoms.size() == 2 && bottoms[1].rank() == 0;
-  if (!scalar && !shape.has_axis(param.axis())) {
-    throw spec.Mistake(message + ".axis", "axis " + std::to_string(param.axis()) +
-                                              " is outside bottom 0 of shape " + shape.ToString());
-  }
-  form.begin = scalar ? 0 : shape.canonical_axis(param.axis());
-  if (bottoms.size() == 2) {
-    form.end = form.begin + bottoms[1].rank();
-    bool fits = form.end <= shape.rank();
-    for (int i = form.begin; fits && i < form.end; ++i)
-      fits = shape[i] == bottoms[1][i - form.begin];
-    if (fits) return form;
-    throw spec.Mistake("bottom",
-                       "bottom 1 of shape " + bottoms[1].ToString() +
-                           " does not match bottom 0 of shape " + shape.ToString() + " from axis " +
-                           std::to_string(form.begin) + " on",
-                       1);
-  }
-  const int axes = param.num_axes();
-  if (axes < -1 || form.begin + axes > shape.rank()) {
-    throw spec.Mistake(message + ".num_axes",
-                       "num_axes " + std::to_string(axes) + " from axis " +
-                           std::to_string(form.begin) + " does not fit bottom 0 of shape " +
-                           shape.ToString() + "; -1 means all from there on");
-  }
-  form.end = axes == -1 ? shape.rank() : form.begin + axes;
-  return form;
-}
-
-Form FormOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const bool learned = bottoms.size() == 1;
-  if (spec.type() == "Bias") {
-    Form form = FormOf(spec, "bias_param", spec.param.bias_param(), bottoms);
-    form.bias_bottom = !learned;
-    form.bias_param = learned ? 0 : -1;
-    return form;
-  }
-  Form form = FormOf(spec, "scale_param", spec.param.scale_param(), bottoms);
-  form.scale_bottom = !learned;
-  form.scale_param = learned ? 0 : -1;
-  if (spec.param.scale_param().bias_term()) form.bias_param = learned ? 1 : 0;
-  return form;
-}
-
 LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const Form form = FormOf(spec, bottoms);
+  const ScaleBiasForm form = FormOf(spec, bottoms);
   const std::vector<int64_t>& dims = bottoms[0].dims();
   ParamShape scale, bias;
   scale.shape = bias.shape =
@@ -194,7 +135,7 @@ class ScaleBias : public Kernel {
     return SumPerChannel<T>(channels_, t_.scratch, [=](T&, T& sum, int64_t i) { sum += dy[i]; });
   }
 
-  Form form_;
+  ScaleBiasForm form_;
   ChannelBlocks channels_;
 };
 

@@ -14,14 +14,9 @@
 #include "core/base/threads.h"
 #include "core/net/spec.h"
 #include "core/tensor/shape.h"
+#include "layers/softmax_shape.h"
 
 namespace doppio {
-
-// An array seen as outer x classes x inner.
-struct SoftmaxShape {
-  int64_t outer = 1, classes = 1, inner = 1;
-  int64_t count() const { return outer * classes * inner; }
-};
 
 // Around softmax_param.axis of the layer.
 inline SoftmaxShape SoftmaxShapeOf(const LayerSpec& spec, const Shape& bottom) {

@@ -34,15 +34,32 @@ int OnlyOrdinal(const DeviceBackend& backend, const std::string& gpu, std::vecto
                     " usable GPUs; this version uses one at a time");
 }
 
+void SetUp(Device* gpu) {
+  gpu->set_math(FLAGS_precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
+  gpu->set_workspace_bytes(int64_t{FLAGS_workspace_mb} << 20);
+  gpu->set_deterministic(FLAGS_deterministic);
+}
+
 }  // namespace
 
 std::unique_ptr<Device> OpenDevice(const std::string& gpu) {
-  if (gpu.empty()) return MakeCpuDevice();
+  if (FLAGS_precision != "fp32" && FLAGS_precision != "tf32") {
+    throw UsageError("--precision wants fp32 or tf32, got '" + FLAGS_precision + "'");
+  }
+  if (FLAGS_workspace_mb < 0) throw UsageError("--workspace_mb must not be negative");
+  if (gpu.empty()) {
+    if (FLAGS_precision == "tf32") throw UsageError("--precision=tf32 is for GPUs; the CPU computes in fp32");
+    return MakeCpuDevice();
+  }
   // A mistake in the flag is one in every build.
   const std::vector<int> ordinals = WrittenOrdinals(gpu);
   try {
     const DeviceBackend* cuda = DeviceBackends::Get().Find("CUDA");
-    if (cuda != nullptr) return cuda->make(OnlyOrdinal(*cuda, gpu, ordinals));
+    if (cuda != nullptr) {
+      std::unique_ptr<Device> device = cuda->make(OnlyOrdinal(*cuda, gpu, ordinals));
+      SetUp(device.get());
+      return device;
+    }
     throw DeviceError(
         "this build of Doppio has no GPU support, because no CUDA was found when it was built; "
         "leave --gpu out to use the CPU");

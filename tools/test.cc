@@ -115,8 +115,8 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(
     Commands, "test",
     {"scores weights on test data",
-     {"model", "solver", "weights", "iterations", "gpu", "level", "stage", "batch", "set", "unset",
-      "synthetic", "data_threads", "seed", "engine", "fusion", "json"},
+     {"model", "solver", "weights", "iterations", "gpu", "precision", "workspace_mb", "deterministic",
+      "level", "stage", "batch", "set", "unset", "synthetic", "data_threads", "seed", "engine", "fusion", "json"},
      {"model|solver", "weights"},
      "",
      "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel "

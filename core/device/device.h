@@ -43,6 +43,12 @@ class Device {
   // What single-precision products may be rounded to on the way; set before anything is made for the device.
   MathMode math() const { return math_; }
   void set_math(MathMode math) { math_ = math; }
+  // Likewise, for devices whose libraries offer several algorithms: the most memory one may work in, and whether only
+  // those count that give the same bits every time.
+  int64_t workspace_bytes() const { return workspace_bytes_; }
+  void set_workspace_bytes(int64_t bytes) { workspace_bytes_ = bytes; }
+  bool deterministic() const { return deterministic_; }
+  void set_deterministic(bool deterministic) { deterministic_ = deterministic; }
 
   // What higher floors keep for a device, such as the handle of a library: made as T(this) by the first call.
   template <class T>
@@ -58,6 +64,8 @@ class Device {
 
  private:
   MathMode math_ = MathMode::kFloat32;
+  int64_t workspace_bytes_ = int64_t{512} << 20;
+  bool deterministic_ = false;
   std::map<std::string, std::shared_ptr<void>> attached_;
 };
 

@@ -52,6 +52,39 @@ void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes);
 void CopyRowsOnDevice(Device* device, void* to, int64_t to_pitch, const void* from, int64_t from_pitch, int64_t bytes,
                       int64_t rows);
 
+// From pinned memory, in the order of the device's stream; the caller goes on at once.
+void CopyToDeviceAsync(Device* device, void* to, const void* from, int64_t bytes);
+
+// Host memory that a device reads and writes by itself, at full speed.
+class PinnedBuffer {
+ public:
+  PinnedBuffer(Device* device, int64_t bytes);
+  ~PinnedBuffer();
+  PinnedBuffer(const PinnedBuffer&) = delete;
+  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+  void* data() const { return data_; }
+
+ private:
+  bool on_host_;
+  void* data_ = nullptr;
+};
+
+// A point in a device's stream that the host can wait for.
+class Fence {
+ public:
+  explicit Fence(Device* device);
+  ~Fence();
+  Fence(const Fence&) = delete;
+  Fence& operator=(const Fence&) = delete;
+  void Record();
+  // Until the device has passed the last Record; at once before the first.
+  void Wait();
+
+ private:
+  Device* device_;
+  cudaEvent_t event_ = nullptr;   // null on the host
+};
+
 // The one stream that a device computes on, and from this call on the device is the calling
 // thread's current one, as launches need. `device` is of kind kCuda. Everything the Device does to
 // memory is in the order of this stream; other streams wait for it by an event.

@@ -83,9 +83,11 @@ inline int64_t PartsOf(int64_t rows, int64_t cols) {
 
 }  // namespace launch
 
+// Functions with bodies are `static`: nvcc numbers lambdas by file, and the linker would take one file's for another's.
+
 // f(i) for every i in [0, n). `what` names it in error messages.
 template <class F>
-void ForEachIndex(const Gpu& gpu, int64_t n, const char* what, const F& f) {
+static void ForEachIndex(const Gpu& gpu, int64_t n, const char* what, const F& f) {
   if (n <= 0) return;
   if (gpu.on_host) {
     for (int64_t i = 0; i < n; ++i) f(i);
@@ -105,7 +107,7 @@ int64_t ReduceRowsBytes(int64_t rows, int64_t cols) {
 // finish(row, sum) for every row, where sum combines map(row, c) for c in [0, cols), starting with `zero`. The order of
 // additions depends on the sizes only. `Sum` is a number or a small struct of numbers. `room`: ReduceRowsBytes.
 template <class Sum, class Map, class Combine, class Finish>
-void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero, const Map& map,
+static void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero, const Map& map,
                 const Combine& combine, const Finish& finish, void* room) {
   if (rows <= 0) return;
   if (gpu.on_host || cols <= launch::kShortRow) {
@@ -137,16 +139,6 @@ struct Plus {
     return a + b;
   }
 };
-
-// Adds to memory that other threads add to as well. The order, and so the last bits, may differ from run to run.
-template <class T>
-__host__ __device__ void AddShared(T* to, T value) {
-#ifdef __CUDA_ARCH__
-  atomicAdd(to, value);
-#else
-  *to += value;
-#endif
-}
 
 }  // namespace doppio
 

@@ -2,6 +2,7 @@
 
 #include <cublas_v2.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -17,7 +18,7 @@ struct Api {
   decltype(cublasDestroy_v2)* destroy;
   decltype(cublasSetStream_v2)* set_stream;
   decltype(cublasSetMathMode)* set_math_mode;
-  decltype(cublasSgemmStridedBatched)* gemm;
+  decltype(cublasSgemmStridedBatched_64)* gemm;
   decltype(cublasGetStatusString)* text;
 };
 
@@ -29,7 +30,7 @@ const Api& Cublas() {
     library.SetTo(&a.destroy, "cublasDestroy_v2");
     library.SetTo(&a.set_stream, "cublasSetStream_v2");
     library.SetTo(&a.set_math_mode, "cublasSetMathMode");
-    library.SetTo(&a.gemm, "cublasSgemmStridedBatched");
+    library.SetTo(&a.gemm, "cublasSgemmStridedBatched_64");
     library.SetTo(&a.text, "cublasGetStatusString");
     return a;
   }();
@@ -64,14 +65,14 @@ void GpuGemmBatch(Device* device, bool transpose_a, bool transpose_b, int64_t m,
     }
     return;
   }
-  const Handle& own = device->Attached<Handle>("cublas");
+  if (m == 0 || n == 0 || batch == 0) return;
   CudaStream(device);   // makes the device current
+  const Handle& own = device->Attached<Handle>("cublas");
   const auto op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  const int64_t a_row = std::max<int64_t>(1, transpose_a ? m : k), b_row = std::max<int64_t>(1, transpose_b ? k : n);
   // cuBLAS is column-major: C' = B' A'.
-  Check(Cublas().gemm(own.handle, op(transpose_b), op(transpose_a), static_cast<int>(n), static_cast<int>(m),
-                      static_cast<int>(k), &alpha, b, static_cast<int>(transpose_b ? k : n), strides.b, a,
-                      static_cast<int>(transpose_a ? m : k), strides.a, &beta, c, static_cast<int>(n), strides.c,
-                      static_cast<int>(batch)),
+  Check(Cublas().gemm(own.handle, op(transpose_b), op(transpose_a), n, m, k, &alpha, b, b_row, strides.b, a, a_row,
+                      strides.a, &beta, c, n, strides.c, batch),
         "a matrix product");
 }
 

@@ -14,20 +14,24 @@
 
 namespace doppio {
 
-#define DOPPIO_CUDNN_FUNCTIONS(F)                                                                   \
-  F(cudnnCreate) F(cudnnDestroy) F(cudnnSetStream) F(cudnnGetErrorString) F(cudnnGetVersion)        \
-  F(cudnnCreateTensorDescriptor) F(cudnnDestroyTensorDescriptor) F(cudnnSetTensorNdDescriptor)      \
-  F(cudnnCreateFilterDescriptor) F(cudnnDestroyFilterDescriptor) F(cudnnSetFilterNdDescriptor)      \
-  F(cudnnCreateConvolutionDescriptor) F(cudnnDestroyConvolutionDescriptor)                          \
+#define DOPPIO_CUDNN_FUNCTIONS(F)                                                                  \
+  F(cudnnCreate) F(cudnnDestroy) F(cudnnSetStream) F(cudnnGetVersion)                              \
+  F(cudnnGetErrorString) F(cudnnGetLastErrorString)                                                \
+  F(cudnnCreateTensorDescriptor) F(cudnnDestroyTensorDescriptor) F(cudnnSetTensorNdDescriptor)     \
+  F(cudnnCreateFilterDescriptor) F(cudnnDestroyFilterDescriptor) F(cudnnSetFilterNdDescriptor)     \
+  F(cudnnCreateConvolutionDescriptor) F(cudnnDestroyConvolutionDescriptor)                         \
   F(cudnnSetConvolutionNdDescriptor) F(cudnnSetConvolutionGroupCount) F(cudnnSetConvolutionMathType) \
-  F(cudnnCreateActivationDescriptor) F(cudnnDestroyActivationDescriptor)                            \
-  F(cudnnSetActivationDescriptor)                                                                   \
-  F(cudnnFindConvolutionForwardAlgorithm) F(cudnnFindConvolutionBackwardDataAlgorithm)              \
-  F(cudnnFindConvolutionBackwardFilterAlgorithm) F(cudnnGetConvolutionForwardAlgorithm_v7)          \
-  F(cudnnGetConvolutionBackwardDataAlgorithm_v7) F(cudnnGetConvolutionBackwardFilterAlgorithm_v7)   \
-  F(cudnnConvolutionForward) F(cudnnConvolutionBiasActivationForward)                               \
-  F(cudnnConvolutionBackwardData) F(cudnnConvolutionBackwardFilter) F(cudnnConvolutionBackwardBias) \
-  F(cudnnAddTensor)
+  F(cudnnGetConvolutionNdForwardOutputDim)                                                         \
+  F(cudnnCreateActivationDescriptor) F(cudnnDestroyActivationDescriptor)                           \
+  F(cudnnSetActivationDescriptor)                                                                  \
+  F(cudnnFindConvolutionForwardAlgorithm) F(cudnnGetConvolutionForwardAlgorithm_v7)                \
+  F(cudnnGetConvolutionForwardWorkspaceSize)                                                       \
+  F(cudnnFindConvolutionBackwardDataAlgorithm) F(cudnnGetConvolutionBackwardDataAlgorithm_v7)      \
+  F(cudnnGetConvolutionBackwardDataWorkspaceSize)                                                  \
+  F(cudnnFindConvolutionBackwardFilterAlgorithm) F(cudnnGetConvolutionBackwardFilterAlgorithm_v7)  \
+  F(cudnnGetConvolutionBackwardFilterWorkspaceSize)                                                \
+  F(cudnnConvolutionForward) F(cudnnConvolutionBiasActivationForward)                              \
+  F(cudnnConvolutionBackwardData) F(cudnnConvolutionBackwardFilter)
 
 struct CudnnApi {
 #define DOPPIO_CUDNN_MEMBER(name) decltype(::name)* name;
@@ -38,7 +42,7 @@ struct CudnnApi {
 // Opens the library at the first call. Throws DeviceError when it is not there.
 const CudnnApi& Cudnn();
 
-// CheckCudnn(Cudnn().cudnnAddTensor(...), "adding a bias"): throws DeviceError unless the status is success.
+// CheckCudnn(Cudnn().cudnnConvolutionForward(...), "a convolution"): throws DeviceError unless the status is success.
 void CheckCudnn(cudnnStatus_t status, const char* doing);
 
 // Of the device, on its stream; makes the device the thread's current one.
@@ -84,6 +88,8 @@ struct CudnnConvolutionShape {
 class CudnnConvolution : public CudnnDescriptor<cudnnConvolutionDescriptor_t> {
  public:
   CudnnConvolution(const CudnnConvolutionShape& shape, DType data, MathMode math);
+  // As an algorithm wants it.
+  void SetMath(cudnnMathType_t math);
 };
 
 }  // namespace doppio

@@ -52,7 +52,11 @@ const CudnnApi& Cudnn() {
 
 void CheckCudnn(cudnnStatus_t status, const char* doing) {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  throw DeviceError(std::string("cuDNN failed at ") + doing + ": " + Cudnn().cudnnGetErrorString(status));
+  // What it says more about it, on this thread.
+  char detail[512] = "";
+  Cudnn().cudnnGetLastErrorString(detail, sizeof(detail));
+  throw DeviceError(std::string("cuDNN failed at ") + doing + ": " + Cudnn().cudnnGetErrorString(status) +
+                    (*detail == '\0' ? "" : std::string(" (") + detail + ")"));
 }
 
 cudnnHandle_t CudnnHandle(Device* device) {
@@ -96,7 +100,11 @@ CudnnConvolution::CudnnConvolution(const CudnnConvolutionShape& shape, DType dat
                  Ints(shape.dilation).data(), CUDNN_CROSS_CORRELATION, sums),
              "describing a convolution");
   CheckCudnn(Cudnn().cudnnSetConvolutionGroupCount(get(), static_cast<int>(shape.group)), "setting groups");
-  CheckCudnn(Cudnn().cudnnSetConvolutionMathType(get(), MathOf(data, math)), "choosing a precision");
+  SetMath(MathOf(data, math));
+}
+
+void CudnnConvolution::SetMath(cudnnMathType_t math) {
+  CheckCudnn(Cudnn().cudnnSetConvolutionMathType(get(), math), "choosing a precision");
 }
 
 }  // namespace doppio

@@ -4,6 +4,8 @@
 #include "core/net/net.h"
 #include "core/net/prototxt.h"
 #include "tests/data/tiny_data.h"
+#include "tests/testing/layer_case.h"
+#include "tests/testing/test_layers.h"
 
 namespace doppio {
 namespace {
@@ -29,7 +31,8 @@ Graph MakeTestGraph(const std::string& text, DataMode mode, Phase phase = TRAIN,
 class DataNet {
  public:
   explicit DataNet(const std::string& layer, DataMode mode = DataMode::kOpen, Phase phase = TRAIN,
-                   DType dtype = DType::kFloat32) {
+                   DType dtype = DType::kFloat32, std::unique_ptr<Device> device = MakeCpuDevice())
+      : device_(std::move(device)) {
     Graph graph = MakeTestGraph("layer { name: 'input' " + layer + " }", mode, phase);
     PlanOptions options;
     options.device = device_.get();
@@ -44,16 +47,11 @@ class DataNet {
   Shape ShapeOf(const std::string& blob) { return net_->Blob(blob).shape; }
   std::vector<double> Values(const std::string& blob) {
     const Tensor tensor = net_->Blob(blob);
-    std::vector<double> values;
-    for (int64_t i = 0; i < tensor.count(); ++i) {
-      values.push_back(tensor.dtype == DType::kFloat64 ? tensor.data<double>()[i]
-                                                       : tensor.data<float>()[i]);
-    }
-    return values;
+    return ReadPlain(tensor, device_.get());
   }
 
  private:
-  std::unique_ptr<Device> device_ = MakeCpuDevice();
+  std::unique_ptr<Device> device_;
   std::unique_ptr<ParamStore> store_;
   std::unique_ptr<Net> net_;
 };
@@ -79,6 +77,24 @@ std::string ThreeRecords() {
   WriteLmdb(path, records);
   return "type: 'Data' top: 'd' top: 'l' data_param { backend: LMDB source: '" + path +
          "' batch_size: 2 } ";
+}
+
+TEST(DataLayers, GiveAGpuTheSameBatches) {
+  if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+  for (const char* transform :
+       {"", "scale: 0.5 mirror: true crop_size: 20 mean_value: 3", "mean_value: 128 scale: 0.0078125"}) {
+    const std::string layer =
+        "type: 'Data' top: 'x' top: 'y' data_param { backend: DIGITS size: 20 batch_size: 7 shuffle: true }"
+        " transform_param { " + std::string(transform) + " }";
+    DataNet cpu(layer), gpu(layer, DataMode::kOpen, TRAIN, DType::kFloat32, TestGpu());
+    EXPECT_EQ(gpu->plan().kernel_types[0]->engine, "cuda");
+    for (int pass = 0; pass < 5; ++pass) {
+      cpu->Forward();
+      gpu->Forward();
+      EXPECT_EQ(gpu.Values("x"), cpu.Values("x")) << transform;
+      EXPECT_EQ(gpu.Values("y"), cpu.Values("y"));
+    }
+  }
 }
 
 TEST(DataLayer, DeliversImagesAndLabels) {

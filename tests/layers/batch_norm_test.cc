@@ -94,6 +94,16 @@ TEST(BatchNorm, AgreesWithDifferencesAndInEveryLayout) {
   LayerCase("type: 'BatchNorm'").RandomBottom({3, 19, 3, 2}).ExpectBackendsAgree();
 }
 
+// Large enough for each way to add up channels.
+TEST(BatchNorm, AgreesForManyChannelsAndForLongOnes) {
+  for (const Shape& shape : {Shape{40, 300}, Shape{33, 70, 2, 2}, Shape{2, 3, 20, 20}}) {
+    LayerCase c("type: 'BatchNorm'");
+    c.RandomBottom(shape).ExpectBackendsAgree();
+    const std::string gpu = c.GpuEngine();
+    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+  }
+}
+
 TEST(BatchNorm, TakesThreeParamEntriesWhateverTheySay) {
   TwoChannels("param { lr_mult: 1 } param { lr_mult: 2 } param { lr_mult: 0 }")
       .ExpectParam(0, {2, 2})

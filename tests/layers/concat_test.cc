@@ -43,6 +43,8 @@ TEST(Concat, AgreesWithDifferencesAndInEveryLayout) {
     for (int64_t part : parts) c.RandomBottom({3, part, 2, 1});
     c.ExpectBackendsAgree();
     EXPECT_EQ(c.Engine(), "onednn");
+    const std::string gpu = c.GpuEngine();
+    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
   }
   LayerCase("type: 'Concat'")
       .RandomBottom({3, 2, 2, 1})

@@ -101,6 +101,12 @@ TEST(Convolution, StartsByItsFillers) {
       .ExpectTop({1, 1, 1, 1}, {50});
 }
 
+// cuDNN where it is, else our own; in a build without CUDA none.
+void ExpectGpuKernel(LayerCase* c) {
+  const std::string engine = c->GpuEngine();
+  EXPECT_TRUE(engine == "cuda" || engine == "cudnn" || engine.empty()) << engine;
+}
+
 struct Variant {
   std::string param;
   Shape small, large;  // small enough for differences; for the fast kernels
@@ -116,6 +122,7 @@ TEST_P(ConvolutionVariants, AgreeWithDifferencesAndInEveryLayout) {
     LayerCase c = Convolve(outputs + v.param);
     c.RandomBottom(v.large).ExpectBackendsAgree(1e-4);
     EXPECT_EQ(c.Engine(), "onednn") << v.param;
+    ExpectGpuKernel(&c);
   }
 }
 
@@ -157,6 +164,7 @@ TEST(Convolution, AgreesInFourSpatialDimensions) {
   LayerCase c = Convolve("num_output: 2 kernel_size: 2");
   c.RandomBottom({1, 2, 2, 3, 2, 2}).ExpectGradient().ExpectBackendsAgree();
   EXPECT_EQ(c.Engine(), "reference");
+  ExpectGpuKernel(&c);
   Convolve("num_output: 3").RandomBottom({3, 4}).ExpectGradient().ExpectBackendsAgree();
 }
 

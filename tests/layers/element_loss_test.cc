@@ -131,6 +131,23 @@ TEST(SigmoidCrossEntropyLoss, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
+TEST(SigmoidCrossEntropyLoss, IgnoresTargetsOnEveryDevice) {
+  LayerCase("type: 'SigmoidCrossEntropyLoss' loss_param { ignore_label: 1 normalization: VALID }")
+      .RandomBottom({3, 7})
+      .LabelBottom({3, 7}, 3)
+      .AsLoss()
+      .ExpectBackendsAgree();
+}
+
+TEST(ElementLosses, HaveKernelsForGpus) {
+  for (const char* type : {"EuclideanLoss", "SigmoidCrossEntropyLoss"}) {
+    LayerCase c("type: '" + std::string(type) + "'");
+    // So many values that several blocks of threads share the sum.
+    c.RandomBottom({3, 5700}).RandomBottom({3, 5700}, 0, 1).AsLoss().ExpectBackendsAgree();
+    EXPECT_NE(c.GpuEngine(), "host");
+  }
+}
+
 TEST(ElementLosses, ExplainMistakes) {
   for (const char* type : {"EuclideanLoss", "SigmoidCrossEntropyLoss"}) {
     const std::string layer = "type: '" + std::string(type) + "' ";

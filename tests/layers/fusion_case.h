@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/net/host_kernel.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
 
@@ -59,21 +60,22 @@ inline std::vector<std::string> ChainsOf(const Net& net) {
 }
 
 // Two iterations, of which the second adds its gradients to those of the first.
-inline Outcome Run(const NetCase& c, bool fusion) {
-  const std::unique_ptr<Device> device = MakeCpuDevice();
+inline Outcome RunOn(Device* device, const NetCase& c, bool fusion) {
   PlanOptions options;
-  options.device = device.get();
+  options.device = device;
   options.dtype = c.dtype;
   options.backward = c.backward;
   options.fusion = fusion;
-  ParamStore store(device.get(), c.dtype, 5);
+  ParamStore store(device, c.dtype, 5);
   Net net(GraphFromText(c.Text(), c.phase), options, &store);
   // What is read before it was written shows.
   for (const Buffer* buffer : {&net.plan().arena, &net.plan().scratch}) {
-    std::fill_n(static_cast<unsigned char*>(buffer->data()), buffer->bytes(), 0xff);
+    const std::vector<char> noise(static_cast<size_t>(buffer->bytes()), static_cast<char>(0xff));
+    device->CopyFromHost(buffer->data(), noise.data(), buffer->bytes());
   }
-  TestSource& source = dynamic_cast<TestSource&>(*net.kernel(0));
-  const int probe = static_cast<int>(net.graph().nodes.size()) - 1;
+  TestSource& source = dynamic_cast<TestSource&>(*InnermostKernel(net.kernel(0)));
+  const int last = static_cast<int>(net.graph().nodes.size()) - 1;
+  const TestProbe& probe = dynamic_cast<TestProbe&>(*InnermostKernel(net.kernel(last)));
   for (int i = 0; i < 2; ++i) {
     const Random random(11, Stream("bottom", "", i));
     std::vector<double> values;
@@ -89,8 +91,8 @@ inline Outcome Run(const NetCase& c, bool fusion) {
     if (c.backward) net.Backward(pass == 1);
   }
   outcome.chains = ChainsOf(net);
-  outcome.top = dynamic_cast<TestProbe&>(*net.kernel(probe)).seen[0];
-  EXPECT_EQ(dynamic_cast<TestProbe&>(*net.kernel(probe)).padding_in_use, 0);
+  outcome.top = probe.seen[0];
+  EXPECT_EQ(probe.padding_in_use, 0);
   EXPECT_EQ(source.padding_in_use, 0);
   for (size_t n = 1; n < net.graph().nodes.size(); ++n) {
     const Node& node = net.graph().nodes[n];
@@ -98,8 +100,9 @@ inline Outcome Run(const NetCase& c, bool fusion) {
       const std::string name =
           net.graph().layer(static_cast<int>(n)).name() + " " + std::to_string(i);
       const Param& param = store.param(net.param_index(node.params[i]));
-      outcome.values[name] = ReadPlain(param.value);
-      if (c.backward && node.param_gradient[i]) outcome.gradients[name] = ReadPlain(param.grad);
+      outcome.values[name] = ReadPlain(param.value, device);
+      if (c.backward && node.param_gradient[i])
+        outcome.gradients[name] = ReadPlain(param.grad, device);
     }
   }
   for (size_t i = 0; i < source.gradients.size(); ++i) {
@@ -108,16 +111,56 @@ inline Outcome Run(const NetCase& c, bool fusion) {
   return outcome;
 }
 
+inline Outcome Run(const NetCase& c, bool fusion) {
+  return RunOn(MakeCpuDevice().get(), c, fusion);
+}
+
+// `tolerance` is relative to the largest value, if that is above `least`.
 inline void ExpectClose(const std::vector<double>& got, const std::vector<double>& want,
-                        double tolerance, const std::string& what) {
+                        double tolerance, const std::string& what, double least = 1e-3) {
   ASSERT_EQ(got.size(), want.size()) << what;
-  double largest = 0;
+  double largest = least;
   for (double v : want) largest = std::max(largest, std::fabs(v));
   for (size_t i = 0; i < got.size(); ++i) {
     // Not fabs() > ..., so that NaN fails.
-    if (std::fabs(got[i] - want[i]) <= tolerance * std::max(largest, 1e-3)) continue;
+    if (std::fabs(got[i] - want[i]) <= tolerance * largest) continue;
     FAIL() << what << " " << i << ": " << got[i] << ", apart it is " << want[i];
   }
+}
+
+inline void ExpectClose(const std::map<std::string, std::vector<double>>& got,
+                        const std::map<std::string, std::vector<double>>& want, double tolerance,
+                        double least = 1e-3) {
+  EXPECT_EQ(got.size(), want.size());
+  for (const auto& item : want) {
+    const auto found = got.find(item.first);
+    ExpectClose(found == got.end() ? std::vector<double>() : found->second, item.second, tolerance,
+                item.first, least);
+  }
+}
+
+// On a GPU, together, what the CPU gives for the layers one by one; and what kernels there are for
+// the chains are used.
+inline void ExpectSameOnGpu(const NetCase& c, const std::vector<std::string>& chains,
+                            const Outcome& apart) {
+  const std::unique_ptr<Device> gpu = TestGpu();
+  // Tensors are plain there.
+  if (gpu == nullptr || c.dtype != DType::kFloat32 || c.block > 0) return;
+  SCOPED_TRACE("on " + gpu->name());
+  const Outcome there = RunOn(gpu.get(), c, true);
+  for (const std::string& chain : chains) {
+    if (KernelTypes::Get().For(chain, DeviceKind::kCuda).empty()) continue;
+    // Or as a part of a longer one.
+    EXPECT_TRUE(std::any_of(
+        there.chains.begin(), there.chains.end(),
+        [&](const std::string& found) { return found.find(chain) != std::string::npos; }))
+        << chain;
+  }
+  // Sums of many elements that cancel are not compared by what is left of them.
+  constexpr double kTolerance = 2e-5, kLeast = 1;
+  ExpectClose(there.top, apart.top, kTolerance, "top", kLeast);
+  ExpectClose(there.values, apart.values, kTolerance, kLeast);
+  ExpectClose(there.gradients, apart.gradients, kTolerance, kLeast);
 }
 
 // Returns the chains there are.
@@ -129,12 +172,8 @@ inline std::vector<std::string> ExpectSameNumbers(const NetCase& c) {
   EXPECT_EQ(together.top, apart.top);
   EXPECT_EQ(together.values, apart.values);  // running statistics among them
   const double tolerance = c.dtype == DType::kFloat64 ? 1e-13 : 3e-6;
-  EXPECT_EQ(together.gradients.size(), apart.gradients.size());
-  for (const auto& gradient : apart.gradients) {
-    const auto found = together.gradients.find(gradient.first);
-    ExpectClose(found == together.gradients.end() ? std::vector<double>() : found->second,
-                gradient.second, tolerance, gradient.first);
-  }
+  ExpectClose(together.gradients, apart.gradients, tolerance);
+  ExpectSameOnGpu(c, together.chains, apart);
   return together.chains;
 }
 

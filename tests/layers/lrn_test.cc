@@ -56,6 +56,12 @@ TEST(LRN, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
+TEST(LRN, HasAKernelForGpus) {
+  LayerCase c("type: 'LRN'");
+  c.RandomBottom({1, 2, 1, 1});
+  EXPECT_NE(c.GpuEngine(), "host");
+}
+
 TEST(LRN, ExplainsMistakes) {
   LayerCase("type: 'LRN' lrn_param { local_size: 4 }")
       .RandomBottom({1, 2, 1, 1})

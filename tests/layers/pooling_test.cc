@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "tests/testing/layer_case.h"
 
 namespace doppio {
@@ -114,6 +116,24 @@ INSTANTIATE_TEST_SUITE_P(
                     "kernel_h: 2 kernel_w: 3 stride_h: 1 stride_w: 2 pad_h: 1 pad_w: 2",
                     "kernel_h: 5 kernel_w: 1", "global_pooling: true",
                     "kernel_size: 1 stride: 2 round_mode: FLOOR"));
+
+TEST(Pooling, TakesWindowsOfAnySize) {
+  // More places than a byte can tell apart.
+  Pool("kernel_size: 17 stride: 2 pad: 3").RandomBottom({1, 2, 19, 23}).ExpectBackendsAgree();
+  // A plane so large that a GPU works on it with many threads.
+  for (const char* param : {"pool: AVE global_pooling: true", "pool: AVE kernel_h: 35 kernel_w: 31"}) {
+    Pool(param).RandomBottom({3, 2, 35, 31}).ExpectBackendsAgree();
+  }
+  // Sums of 1 to 1024.
+  std::vector<double> values(1024);
+  std::iota(values.begin(), values.end(), 1.0);
+  Pool("pool: AVE global_pooling: true").Bottom({1, 1, 32, 32}, values).ExpectTop({1, 1, 1, 1}, {512.5});
+}
+
+TEST(Pooling, HasAKernelForGpus) {
+  LayerCase c = Nine("kernel_size: 2");
+  EXPECT_NE(c.GpuEngine(), "host");
+}
 
 TEST(Pooling, ExplainsMistakes) {
   Nine("").ExpectMistake({"kernel_size is missing", "global_pooling"});

@@ -45,6 +45,18 @@ TEST(PReLU, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
+// Large enough for each way to add up channels.
+TEST(PReLU, AgreesForManyChannelsAndForLongOnes) {
+  for (const char* shared : {"false", "true"}) {
+    for (const Shape& shape : {Shape{40, 300}, Shape{33, 70, 2, 2}, Shape{2, 3, 20, 20}}) {
+      LayerCase c("type: 'PReLU' prelu_param { channel_shared: " + std::string(shared) + " }");
+      c.RandomBottom(shape).ExpectBackendsAgree();
+      const std::string gpu = c.GpuEngine();
+      EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    }
+  }
+}
+
 TEST(PReLU, NeedsChannels) {
   LayerCase("type: 'PReLU'").Bottom({3}, {1, 2, 3}).ExpectMistake({"shape 3", "at least 2 axes"});
 }

@@ -120,6 +120,19 @@ TEST(ScaleAndBias, AgreeWithDifferencesAndInEveryLayout) {
   }
 }
 
+// Large enough for each way to add up channels.
+TEST(ScaleAndBias, AgreeForManyChannelsAndForLongOnes) {
+  for (const char* layer :
+       {"type: 'Scale'", "type: 'Scale' scale_param { bias_term: true }", "type: 'Bias'"}) {
+    for (const Shape& shape : {Shape{40, 300}, Shape{33, 70, 2, 2}, Shape{2, 3, 20, 20}}) {
+      LayerCase c(layer);
+      c.RandomBottom(shape).ExpectBackendsAgree();
+      const std::string gpu = c.GpuEngine();
+      EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    }
+  }
+}
+
 TEST(ScaleAndBias, ExplainMistakes) {
   LayerCase("type: 'Scale' scale_param { axis: 2 }")
       .Bottom({1, 2}, {1, 2})

@@ -3,7 +3,9 @@
 #include <cfloat>
 #include <cmath>
 
+#include "core/net/host_kernel.h"
 #include "tests/testing/layer_case.h"
+#include "tests/testing/test_layers.h"
 
 namespace doppio {
 namespace {
@@ -112,6 +114,44 @@ TEST(SoftmaxWithLoss, AgreesWithDifferencesAndInEveryLayout) {
   }
   Loss().RandomBottom({1, 7}).LabelBottom({1}, 7).AsLoss().ExpectGradient().ExpectBackendsAgree();
   Loss().RandomBottom({3, 10}).LabelBottom({3}, 10).AsLoss().ExpectGradient().ExpectBackendsAgree();
+}
+
+TEST(SoftmaxWithLoss, HasAKernelForGpus) {
+  LayerCase c = Loss();
+  c.RandomBottom({3, 70}, -5, 5).LabelBottom({3}, 70).AsLoss().ExpectBackendsAgree();
+  EXPECT_NE(c.GpuEngine(), "host");
+  // So many labels that several blocks of threads share the sum.
+  Loss("loss_param { ignore_label: 1 }")
+      .RandomBottom({2, 3, 8500}, -5, 5)
+      .LabelBottom({2, 8500}, 3)
+      .AsLoss()
+      .ExpectBackendsAgree();
+}
+
+TEST(SoftmaxWithLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
+  const std::unique_ptr<Device> gpu = TestGpu();
+  if (gpu == nullptr) GTEST_SKIP() << "this build has no CUDA";
+  PlanOptions options;
+  options.device = gpu.get();
+  ParamStore store(gpu.get(), DType::kFloat32, 5);
+  Net net(GraphFromText("layer { name: 'in' type: 'TestSource' top: 'x' top: 'label' input_param {"
+                        "  shape { dim: 4 dim: 3 } shape { dim: 4 } } }"
+                        "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'x' bottom: 'label' }"),
+          options, &store);
+  TestSource& source = dynamic_cast<TestSource&>(*InnermostKernel(net.kernel(0)));
+  const std::vector<double> even(12, 0), good = {0, 1, 2, 0};
+  source.values = {even, {0, 2, 3.5, -1}};
+  EXPECT_TRUE(std::isnan(net.Forward()));
+  gpu->Synchronize();
+  source.values = {even, good};
+  try {
+    net.Forward();
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::kConfig);
+    EXPECT_NE(std::string(e.what()).find("label 3.5 at sample 2 is outside 0..2"), std::string::npos) << e.what();
+  }
+  EXPECT_NEAR(net.Forward(), kLn3, 1e-6);
 }
 
 TEST(SoftmaxWithLoss, ExplainsMistakes) {

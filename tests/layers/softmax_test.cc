@@ -42,6 +42,16 @@ TEST(Softmax, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
+TEST(Softmax, HasAKernelForGpus) {
+  LayerCase c("type: 'Softmax'");
+  c.RandomBottom({1, 2});
+  EXPECT_NE(c.GpuEngine(), "host");
+  // More classes than one GPU thread should add up, alone, with few positions and with many behind them.
+  for (const Shape& shape : {Shape{3, 70}, Shape{2, 70, 3}, Shape{1, 70, 40}}) {
+    LayerCase("type: 'Softmax'").RandomBottom(shape, -5, 5).ExpectBackendsAgree();
+  }
+}
+
 TEST(Softmax, NeedsItsAxis) {
   LayerCase("type: 'Softmax' softmax_param { axis: 2 }")
       .RandomBottom({1, 2})

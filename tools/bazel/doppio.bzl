@@ -86,16 +86,17 @@ def doppio_library(
         **kwargs
     )
 
-def doppio_layers(names, deps, srcs = [], hdrs = [], extra = {}):
+def doppio_layers(names, deps, srcs = [], cuda_srcs = [], hdrs = [], extra = {}):
     """One self-registering library per layer, and `:layers` that links them all.
 
-    Layer `foo` is foo.cc; where they exist also foo_dnnl.cc and, with CUDA, foo.cu and
-    foo_cuda.cc. Every file registers itself, hence alwayslink.
+    Layer `foo` is foo.cc; where they exist also foo_dnnl.cc and, with CUDA, foo.cu, foo_cuda.cc
+    and foo_cudnn_cuda.cc. Every file registers itself, hence alwayslink.
 
     Args:
       names: the layers.
       deps: what every layer depends on.
       srcs: sources that layers share.
+      cuda_srcs: such sources for CUDA.
       hdrs: headers that layers share.
       extra: {layer: {"srcs": [...], "hdrs": [...], "deps": [...]}}, what one layer needs more.
     """
@@ -103,7 +104,14 @@ def doppio_layers(names, deps, srcs = [], hdrs = [], extra = {}):
     if unknown:
         fail("extra names no layer of the list: %s" % unknown)
     doppio_sources()
-    native.cc_library(name = "shared", srcs = srcs, hdrs = hdrs, deps = deps)
+    doppio_library(
+        name = "shared",
+        srcs = srcs,
+        hdrs = hdrs,
+        deps = deps,
+        cuda_srcs = cuda_srcs,
+        visibility = ["//visibility:private"],
+    )
     for name in names:
         more = extra.get(name, {})
         doppio_library(
@@ -111,7 +119,7 @@ def doppio_layers(names, deps, srcs = [], hdrs = [], extra = {}):
             srcs = [name + ".cc"] + native.glob([name + "_dnnl.cc"]) + more.get("srcs", []),
             hdrs = more.get("hdrs", []),
             deps = [":shared"] + more.get("deps", []),
-            cuda_srcs = native.glob([name + ".cu", name + "_cuda.cc"]),
+            cuda_srcs = native.glob([name + ".cu", name + "_cuda.cc", name + "_cudnn_cuda.cc"]),
             alwayslink = True,
         )
     native.cc_library(

@@ -1,0 +1,154 @@
+// BatchNorm alone and in the chains of batch_norm_chain.cc on a GPU, in single precision, by the
+// same formulas: one pass over memory for the statistics and one that writes the top; backward
+// likewise one for the sums and one that writes.
+#include "layers/batch_norm_cuda.h"
+
+#include "layers/batch_norm_stats.h"
+#include "layers/chain.h"
+#include "layers/tail_cuda.h"
+
+namespace doppio {
+namespace {
+
+constexpr size_t kScaleParam = 3, kBiasParam = 4;  // after BatchNorm's own
+
+// What both kernels have: the statistics, and memory per channel. Behind the room for sums lie
+// further values per channel.
+class CudaNorm : public Kernel {
+ public:
+  CudaNorm(const KernelArgs& args, int scratch_values)
+      : device_(args.device),
+        global_(UsesGlobalStats(*args.spec)),
+        fraction_(args.spec->param.batch_norm_param().moving_average_fraction()),
+        epsilon_(args.spec->param.batch_norm_param().eps()),
+        channels_(args.bottoms[0].shape, 1, std::min(2, args.bottoms[0].shape.rank())) {
+    const int64_t per_channel = channels_.channels() * static_cast<int64_t>(sizeof(float));
+    needs_.saved_bytes = 2 * per_channel;
+    needs_.scratch_bytes = BatchNormRoom(channels_) + scratch_values * per_channel;
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    by_.mean = static_cast<float*>(t_.saved);
+    by_.scale = by_.mean + channels_.channels();
+    first_ = reinterpret_cast<float*>(static_cast<char*>(t_.scratch) + BatchNormRoom(channels_));
+    second_ = first_ + channels_.channels();
+    state_ = {t_.params[0].data<float>(), t_.params[1].data<float>(), t_.params[2].data<float>()};
+  }
+
+ protected:
+  void TakeStatistics(const Gpu& gpu) {
+    if (global_)
+      TakeRunningStatistics(gpu, channels_, epsilon_, state_, by_);
+    else
+      TakeBatchStatistics(gpu, channels_, t_.bottoms[0].data<float>(), fraction_, epsilon_, state_,
+                          by_, t_.scratch);
+  }
+
+  Device* const device_;
+  const bool global_;
+  const float fraction_, epsilon_;
+  const Channels channels_;
+  RunningStatistics state_{};
+  Normaliser by_{};
+  float *first_ = nullptr, *second_ = nullptr;
+};
+
+class CudaBatchNorm : public CudaNorm {
+ public:
+  explicit CudaBatchNorm(const KernelArgs& args) : CudaNorm(args, 2) {}
+
+  void Forward(const Pass&) override {
+    const Gpu gpu = GpuOf(device_);
+    TakeStatistics(gpu);
+    LaunchNormalise(gpu, channels_, t_.bottoms[0].data<float>(), by_, t_.tops[0].data<float>());
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    LaunchNormaliseBackward(GpuOf(device_), channels_, t_.tops[0].data<float>(),
+                            t_.top_grads[0].data<float>(), by_.scale, global_ ? nullptr : first_,
+                            global_ ? nullptr : second_, t_.bottom_grads[0].data<float>(),
+                            t_.scratch);
+  }
+};
+
+class CudaBatchNormChain : public CudaNorm {
+ public:
+  explicit CudaBatchNormChain(const KernelArgs& args) : CudaNorm(args, 2), tail_(args.chain) {
+    const ChainLink* scale = FindLink(args.chain, "Scale");
+    has_scale_ = scale != nullptr;
+    has_bias_ = has_scale_ && scale->spec->param.scale_param().bias_term();
+  }
+
+  void Forward(const Pass&) override {
+    const Gpu gpu = GpuOf(device_);
+    TakeStatistics(gpu);
+    LaunchChain(gpu, WithRelu(true), t_.bottoms[0].data<float>(),
+                tail_.sum ? t_.bottoms[1].data<float>() : nullptr, t_.tops[0].data<float>());
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    const Gpu gpu = GpuOf(device_);
+    const float* x = t_.bottoms[0].data<float>();
+    float* dy = t_.top_grads[0].data<float>();
+    float* dx = t_.bottom_grads[0].data<float>();
+    // After a sum, whose other side is not read, ReLU's mask comes from y, and is put on dy once.
+    const bool mask = tail_.sum && tail_.relu;
+    const float* y = mask ? t_.tops[0].data<float>() : nullptr;
+    ChainSums sums{};
+    if (has_scale_)
+      sums.factor_grad = {t_.param_grads[kScaleParam].data<float>(), add[kScaleParam]};
+    if (has_bias_) sums.bias_grad = {t_.param_grads[kBiasParam].data<float>(), add[kBiasParam]};
+    // The batch's mean and variance depend on x as well, running ones do not.
+    if (dx != nullptr && !global_) {
+      sums.mean_dz = first_;
+      sums.mean_normal_dz = second_;
+    }
+    if (sums.factor_grad.to != nullptr || sums.bias_grad.to != nullptr || sums.mean_dz != nullptr) {
+      LaunchChainSums(gpu, WithRelu(true), x, y, dy, sums, t_.scratch);
+    } else if (mask) {
+      LaunchReluMask(gpu, tail_.relu->slope, channels_.count(), y, dy);
+    }
+    if (tail_.sum && t_.bottom_grads[1] && t_.bottom_grads[1].raw != dy) {
+      CopyOnDevice(device_, t_.bottom_grads[1].raw, dy, t_.bottom_grads[1].bytes());
+    }
+    if (dx != nullptr) {
+      LaunchChainGradient(gpu, WithRelu(!mask), x, dy, sums.mean_dz, sums.mean_normal_dz, dx);
+    }
+  }
+
+ private:
+  NormChain WithRelu(bool relu) const {
+    return {channels_, by_, has_scale_ ? t_.params[kScaleParam].data<float>() : nullptr,
+            has_bias_ ? t_.params[kBiasParam].data<float>() : nullptr,
+            relu && tail_.relu ? *tail_.relu : Relu(1)};
+  }
+
+  const ChainTail tail_;
+  bool has_scale_ = false, has_bias_ = false;
+};
+
+template <class K>
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  return std::make_unique<K>(args);
+}
+
+std::string Declines(const KernelArgs& args) {
+  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
+}
+
+DOPPIO_REGISTER_KERNEL({"BatchNorm", DeviceKind::kCuda, "cuda", 10, &Make<CudaBatchNorm>,
+                        &Declines});
+
+bool RegisterChains() {
+  for (const char* chain : kBatchNormChains) {
+    KernelTypes::Get().Add(
+        {chain, DeviceKind::kCuda, "cuda", 10, &Make<CudaBatchNormChain>, &Declines});
+  }
+  return true;
+}
+[[maybe_unused]] const bool registered = RegisterChains();
+
+}  // namespace
+}  // namespace doppio

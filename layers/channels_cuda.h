@@ -1,0 +1,82 @@
+// Per-channel work on a GPU (BatchNorm, Scale, Bias, PReLU) sees a plain tensor as
+// [outer][channels][inner]. Here is the view, in plain arguments; the loops over it are in
+// channels.cuh.
+#ifndef DOPPIO_LAYERS_CHANNELS_CUDA_H_
+#define DOPPIO_LAYERS_CHANNELS_CUDA_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/tensor/shape.h"
+#include "layers/divider.h"
+
+namespace doppio {
+
+// n / divisor for 0 <= n <= most: 32-bit wherever that is enough.
+class IndexDivider {
+ public:
+  IndexDivider(int64_t divisor, int64_t most)
+      : narrow_(std::max(divisor, most) <= INT32_MAX),
+        by_32_(narrow_ ? divisor : 1),
+        by_64_(divisor) {}
+  DOPPIO_HD int64_t operator()(int64_t n) const {
+    return narrow_ ? by_32_(static_cast<int32_t>(n)) : by_64_(n);
+  }
+
+ private:
+  bool narrow_;
+  Divider<int32_t> by_32_;
+  Divider<int64_t> by_64_;
+};
+
+class Channels {
+ public:
+  // Axes [begin, end) of `shape` are the channels; an empty range means one channel for everything.
+  Channels(const Shape& shape, int begin, int end)
+      : Channels(shape.count(0, begin), shape.count(begin, end), shape.count(end)) {}
+  // A tensor without channels.
+  explicit Channels(int64_t count) : Channels(1, 1, count) {}
+
+  DOPPIO_HD int64_t channels() const { return channels_; }
+  DOPPIO_HD int64_t outer() const { return outer_; }
+  DOPPIO_HD int64_t inner() const { return inner_; }
+  int64_t count() const { return outer_ * channels_ * inner_; }
+  int64_t positions() const { return outer_ * inner_; }  // elements of one channel
+
+  // The channel of element i.
+  DOPPIO_HD int64_t Of(int64_t i) const {
+    const int64_t run = by_inner_(i);
+    return run - by_channels_(run) * channels_;
+  }
+  // Element k of channel c.
+  DOPPIO_HD int64_t At(int64_t c, int64_t k) const {
+    const int64_t n = by_inner_(k);
+    return (n * channels_ + c) * inner_ + (k - n * inner_);
+  }
+  DOPPIO_HD int64_t OverInner(int64_t i) const { return by_inner_(i); }
+
+ private:
+  // Long runs are fast, and one channel is one run.
+  Channels(int64_t outer, int64_t channels, int64_t inner)
+      : outer_(channels == 1 ? 1 : outer),
+        channels_(channels),
+        inner_(channels == 1 ? outer * inner : inner),
+        by_inner_(inner_, count()),
+        by_channels_(channels_, count()) {}
+
+  int64_t outer_, channels_, inner_;
+  IndexDivider by_inner_, by_channels_;
+};
+
+// Where a sum per channel goes, if anywhere: a gradient.
+struct SumTarget {
+  float* to = nullptr;
+  bool add = false;
+  DOPPIO_HD void Store(int64_t c, double sum) const {
+    if (to != nullptr) to[c] = static_cast<float>(add ? to[c] + sum : sum);
+  }
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_CHANNELS_CUDA_H_

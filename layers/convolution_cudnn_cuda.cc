@@ -1,0 +1,155 @@
+// Convolution by cuDNN. Bias, sum and ReLU are part of its forward product where its algorithm has
+// them; otherwise they are one more pass over the top.
+#include <optional>
+
+#include "layers/convolution_choice_cuda.h"
+#include "layers/gpu_convolution_cuda.h"
+
+namespace doppio {
+namespace {
+
+// The algorithm that computes a tail as well.
+constexpr cudnnConvolutionFwdAlgo_t kWithTail = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+
+bool MayFuse(const ConvGeometry& g, const ChainTail& tail) {
+  return g.bias && g.spatial_rank() <= 2 && (!tail.relu || tail.relu->slope == 0);
+}
+
+// What a layer asks of cuDNN.
+struct CudnnSteps {
+  CudnnSteps(const KernelArgs& args, const ConvGeometry& g, const ChainTail& tail)
+      : problem(args.device, g),
+        forward(problem, MayFuse(g, tail) ? std::make_optional(kWithTail) : std::nullopt) {
+    if (!args.backward) return;
+    // Of a chain's bottoms only the first is the convolution's.
+    const size_t bottoms = args.chain != nullptr ? 1 : args.bottom_gradient.size();
+    for (size_t i = 0; i < bottoms && !data; ++i) {
+      if (args.bottom_gradient[i]) data.emplace(problem);
+    }
+    if (args.param_gradient[0]) filter.emplace(problem);
+  }
+
+  std::string WhyNot() const {
+    if (!forward.found()) return forward.WhyNone();
+    if (data && !data->found()) return data->WhyNone();
+    if (filter && !filter->found()) return filter->WhyNone();
+    return "";
+  }
+  size_t workspace() const {
+    return std::max(
+        {forward.workspace(), data ? data->workspace() : 0, filter ? filter->workspace() : 0});
+  }
+
+  const CudnnProblem problem;
+  CudnnStep<CudnnForward> forward;
+  std::optional<CudnnStep<CudnnBackwardData>> data;
+  std::optional<CudnnStep<CudnnBackwardFilter>> filter;
+};
+
+class CudnnActivation : public CudnnDescriptor<cudnnActivationDescriptor_t> {
+ public:
+  explicit CudnnActivation(bool relu)
+      : CudnnDescriptor(Cudnn().cudnnCreateActivationDescriptor,
+                        Cudnn().cudnnDestroyActivationDescriptor) {
+    CheckCudnn(Cudnn().cudnnSetActivationDescriptor(
+                   get(), relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY,
+                   CUDNN_PROPAGATE_NAN, 0),
+               "describing an activation");
+  }
+};
+
+class CudnnConvolutionKernel : public GpuConvolution {
+ public:
+  explicit CudnnConvolutionKernel(const KernelArgs& args)
+      : GpuConvolution(args),
+        handle_(CudnnHandle(device_)),
+        steps_(args, g_, tail_),
+        activation_(tail_.relu.has_value()) {
+    DOPPIO_CHECK(steps_.WhyNot().empty(), "a convolution that was declined");
+    fused_ = MayFuse(g_, tail_) && steps_.forward.algorithm() == kWithTail;
+    NeedScratch(static_cast<int64_t>(steps_.workspace()));
+  }
+
+ protected:
+  bool Multiply(const float* x, float* y) override {
+    const CudnnProblem& p = steps_.problem;
+    const auto& step = steps_.forward;
+    if (fused_) {
+      const float other = tail_.sum ? 1 : 0;
+      const cudnnStatus_t status = Cudnn().cudnnConvolutionBiasActivationForward(
+          handle(), &kOne, p.x.get(), x, p.w.get(), weights(), step.conv(), step.algorithm(),
+          t_.scratch, step.workspace(), &other, p.y.get(), tail_.sum ? t_.bottoms[1].raw : y,
+          p.bias.get(), t_.params[1].raw, activation_.get(), p.y.get(), y);
+      const int kind = CUDNN_STATUS_CATEGORY(status);
+      if (kind != CUDNN_STATUS_NOT_SUPPORTED && kind != CUDNN_STATUS_BAD_PARAM) {
+        CheckCudnn(status, "a convolution with its tail");
+        return true;
+      }
+      fused_ = false;  // it tells only when it is asked to compute
+    }
+    CheckCudnn(Cudnn().cudnnConvolutionForward(handle(), &kOne, p.x.get(), x, p.w.get(), weights(),
+                                               step.conv(), step.algorithm(), t_.scratch,
+                                               step.workspace(), &kZero, p.y.get(), y),
+               "a convolution");
+    return false;
+  }
+
+  void WeightGradient(const float* x, const float* dy, bool add, float* dw) override {
+    const CudnnProblem& p = steps_.problem;
+    const auto& step = *steps_.filter;
+    CheckCudnn(Cudnn().cudnnConvolutionBackwardFilter(
+                   handle(), &kOne, p.x.get(), x, p.y.get(), dy, step.conv(), step.algorithm(),
+                   t_.scratch, step.workspace(), add ? &kOne : &kZero, p.w.get(), dw),
+               "the gradient of a filter");
+  }
+
+  void DataGradient(const float* dy, float* dx) override {
+    const CudnnProblem& p = steps_.problem;
+    const auto& step = *steps_.data;
+    CheckCudnn(Cudnn().cudnnConvolutionBackwardData(
+                   handle(), &kOne, p.w.get(), weights(), p.y.get(), dy, step.conv(),
+                   step.algorithm(), t_.scratch, step.workspace(), &kZero, p.x.get(), dx),
+               "the gradient of a convolution's bottom");
+  }
+
+ private:
+  static constexpr float kOne = 1, kZero = 0;
+
+  cudnnHandle_t handle() const {
+    CudaStream(device_);  // makes the device the thread's current one
+    return handle_;
+  }
+
+  const cudnnHandle_t handle_;
+  const CudnnSteps steps_;
+  const CudnnActivation activation_;
+  bool fused_ = false;
+};
+
+std::string Declines(const KernelArgs& args) {
+  if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
+  if (GpuOf(args.device).on_host) return "cuDNN needs a GPU";
+  const ConvGeometry g = ReadConvGeometry(*args.spec, args.bottoms[0].shape, false);
+  if (g.spatial_rank() > 3) return "cuDNN has at most 3 spatial axes";
+  const int64_t largest =
+      g.batch * std::max(g.in_channels * g.input_count(), g.out_channels * g.output_count());
+  if (largest == 0 || g.input_count() == 0) return "the bottom is empty";
+  if (largest > INT32_MAX) return "cuDNN counts the elements of a tensor in 32 bits";
+  try {
+    return CudnnSteps(args, g, ChainTail(args.chain)).WhyNot();
+  } catch (const DeviceError& e) {
+    return e.message();  // not there, or not for this GPU
+  }
+}
+
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  return std::make_unique<CudnnConvolutionKernel>(args);
+}
+
+[[maybe_unused]] const bool registered = [] {
+  RegisterGpuConvolution("cudnn", 20, &Make, &Declines);
+  return true;
+}();
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,23 @@
+// Dropout on a GPU in plain arguments: what dropout_cuda.cc asks of dropout.cu.
+#ifndef DOPPIO_LAYERS_DROPOUT_CUDA_H_
+#define DOPPIO_LAYERS_DROPOUT_CUDA_H_
+
+#include "core/device/device_cuda.h"
+#include "layers/dropout_random.h"
+
+namespace doppio {
+
+struct DropoutForm {
+  Random random;
+  float ratio, scale;  // scale: of what is kept
+  int64_t samples, per_sample;
+};
+
+// `to` is what is kept of `from`, scaled, and zero elsewhere. The same numbers are drawn whenever
+// first_sample is the same: so values and their gradients go the same way. `to` may be `from`.
+void LaunchDropout(const Gpu& gpu, const DropoutForm& form, uint64_t first_sample,
+                   const float* from, float* to);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_DROPOUT_CUDA_H_

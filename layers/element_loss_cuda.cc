@@ -1,0 +1,67 @@
+// Every loss of element_loss_ops.h on a GPU. Nothing comes to the host: the number of targets that count, the divisor
+// and the loss stay on the device, and so does the loss weight.
+#include "layers/element_loss_cuda.h"
+
+#include "core/net/layer.h"
+#include "layers/element_loss_spec.h"
+
+namespace doppio {
+namespace {
+
+template <class Op>
+class CudaElementLoss : public Kernel {
+ public:
+  explicit CudaElementLoss(const KernelArgs& args)
+      : device_(args.device),
+        count_(args.bottoms[0].shape.count()),
+        backward_(args.backward),
+        normalizer_(ElementLossNormalizer<Op>(*args.spec, args.bottoms[0].shape)),
+        ignored_(IgnoredTargetOf<Op, float>(*args.spec)) {
+    needs_.scratch_bytes = kDivisorBytes + ElementLossScratchBytes(count_);
+    if (backward_) needs_.saved_bytes = kDivisorBytes;
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    per_divisor_ = static_cast<double*>(backward_ ? t_.saved : t_.scratch);
+    in_ = {t_.bottoms[0].data<float>(), t_.bottoms[1].data<float>(), count_, ignored_};
+  }
+
+  void Forward(const Pass& pass) override {
+    LaunchElementLossForward(GpuOf(device_), Op(), in_, normalizer_.DivisorOf(pass), t_.tops[0].data<float>(),
+                             per_divisor_, static_cast<char*>(t_.scratch) + kDivisorBytes);
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    float *dx = t_.bottom_grads[0].data<float>(), *dtarget = t_.bottom_grads[1].data<float>();
+    if (dx == nullptr && dtarget == nullptr) return;
+    LaunchElementLossBackward(GpuOf(device_), Op(), in_, t_.top_grads[0].data<float>(), per_divisor_, dx, dtarget);
+  }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaElementLoss>(args); }
+
+ private:
+  static constexpr int64_t kDivisorBytes = 64;   // what follows it stays aligned
+
+  Device* device_;
+  const int64_t count_;
+  const bool backward_;
+  const LossNormalizer normalizer_;
+  const IgnoredTarget<float> ignored_;
+  ElementLossInputs in_{};
+  double* per_divisor_ = nullptr;
+};
+
+std::string Declines(const KernelArgs& args) {
+  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
+}
+
+template <class... Ops>
+bool RegisterAll(const std::variant<Ops...>*) {
+  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10, &CudaElementLoss<Ops>::Make, &Declines}) &&
+          ...);
+}
+[[maybe_unused]] const bool registered = RegisterAll(static_cast<AnyElementLoss*>(nullptr));
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,29 @@
+// What the file says to a loss of element_loss_ops.h, for its kernels on every device.
+#ifndef DOPPIO_LAYERS_ELEMENT_LOSS_SPEC_H_
+#define DOPPIO_LAYERS_ELEMENT_LOSS_SPEC_H_
+
+#include <algorithm>
+
+#include "core/net/layer.h"
+#include "layers/element_loss_ops.h"
+#include "layers/loss_normalizer.h"
+
+namespace doppio {
+
+template <class Op>
+LossNormalizer ElementLossNormalizer(const LayerSpec& spec, const Shape& prediction) {
+  const int64_t outer = prediction.dim_or_1(0),
+                inner = prediction.count() / std::max<int64_t>(1, outer);
+  return Op::kUsesLossParam ? LossNormalizer(spec, LossParameter::BATCH_SIZE, outer, inner)
+                            : LossNormalizer(LossParameter::BATCH_SIZE, outer, inner);
+}
+
+template <class Op, class T>
+IgnoredTarget<T> IgnoredTargetOf(const LayerSpec& spec) {
+  const LossParameter& param = spec.param.loss_param();
+  return {Op::kUsesLossParam && param.has_ignore_label(), static_cast<T>(param.ignore_label())};
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_ELEMENT_LOSS_SPEC_H_

@@ -1,0 +1,27 @@
+// LRN on a GPU, in plain arguments: what lrn_cuda.cc asks of lrn.cu.
+#ifndef DOPPIO_LAYERS_LRN_CUDA_H_
+#define DOPPIO_LAYERS_LRN_CUDA_H_
+
+#include <cstdint>
+
+#include "core/device/device_cuda.h"
+#include "layers/lrn_ops.h"
+
+namespace doppio {
+
+struct LrnShape {
+  LrnWindow window;
+  int64_t images, channels, height, width;
+  int64_t count() const { return images * channels * height * width; }
+};
+
+// `scale` may be null where no Backward follows.
+void LaunchLrnForward(const Gpu& gpu, const LrnShape& shape, const LrnOps<float>& ops, const float* x, float* y,
+                      float* scale);
+// `ratio`: scratch for as many floats as the bottom has.
+void LaunchLrnBackward(const Gpu& gpu, const LrnShape& shape, const LrnOps<float>& ops, const float* x,
+                       const float* dy, const float* scale, float* ratio, float* dx);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_LRN_CUDA_H_

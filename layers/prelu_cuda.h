@@ -1,0 +1,25 @@
+// PReLU on a GPU in plain arguments: what prelu_cuda.cc asks of prelu.cu.
+#ifndef DOPPIO_LAYERS_PRELU_CUDA_H_
+#define DOPPIO_LAYERS_PRELU_CUDA_H_
+
+#include "core/device/device_cuda.h"
+#include "layers/channels_cuda.h"
+
+namespace doppio {
+
+// y = x where it is positive, else slope * x; y may be x.
+void LaunchPrelu(const Gpu& gpu, const Channels& channels, const float* x, const float* slope,
+                 float* y);
+
+// dx alone; it may be dy.
+void LaunchPreluGradient(const Gpu& gpu, const Channels& channels, const float* x, const float* dy,
+                         const float* slope, float* dx);
+
+// The gradient of the slopes and, unless it is null, dx in the same pass.
+int64_t PreluRoom(const Channels& channels);
+void LaunchPreluSums(const Gpu& gpu, const Channels& channels, const float* x, const float* dy,
+                     const float* slope, float* dx, const SumTarget& slope_grad, void* room);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_PRELU_CUDA_H_

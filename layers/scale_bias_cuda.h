@@ -1,0 +1,27 @@
+// Scale and Bias on a GPU in plain arguments: what scale_bias_cuda.cc asks of scale_bias.cu.
+#ifndef DOPPIO_LAYERS_SCALE_BIAS_CUDA_H_
+#define DOPPIO_LAYERS_SCALE_BIAS_CUDA_H_
+
+#include "core/device/device_cuda.h"
+#include "layers/channels_cuda.h"
+
+namespace doppio {
+
+// y = x [* scale] [+ bias], either being null where there is none; y may be x.
+void LaunchScaleBias(const Gpu& gpu, const Channels& channels, const float* x, const float* scale,
+                     const float* bias, float* y);
+
+// dx = dy * scale; dx may be dy.
+void LaunchScaleGradient(const Gpu& gpu, const Channels& channels, const float* dy,
+                         const float* scale, float* dx);
+
+// The sums of x * dy and of dy, and dx in the same pass. x null: the first sum is not wanted. dx
+// null: it is not wanted; it may be dy.
+int64_t ScaleBiasRoom(const Channels& channels);
+void LaunchScaleBiasSums(const Gpu& gpu, const Channels& channels, const float* x, const float* dy,
+                         const float* scale, float* dx, const SumTarget& scale_grad,
+                         const SumTarget& bias_grad, void* room);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_SCALE_BIAS_CUDA_H_

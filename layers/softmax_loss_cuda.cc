@@ -1,0 +1,78 @@
+// SoftmaxWithLoss on a GPU. Nothing comes to the host: the number of labels that count, the divisor and the loss stay
+// on the device, and so does the loss weight. A wrong label makes the loss NaN at once and is named by a later Forward.
+#include "layers/softmax_loss_cuda.h"
+
+#include "core/net/layer.h"
+#include "layers/loss_normalizer.h"
+#include "layers/softmax_math.h"
+
+namespace doppio {
+namespace {
+
+class CudaSoftmaxLoss : public Kernel {
+ public:
+  explicit CudaSoftmaxLoss(const KernelArgs& args)
+      : device_(args.device),
+        at_(args.spec->At()),
+        shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
+        labels_(args.spec->param.loss_param(), shape_.classes),
+        normalizer_(*args.spec, LossParameter::VALID, shape_.outer, shape_.inner),
+        backward_(args.backward),
+        scratch_bytes_(RoundUp(SoftmaxLossScratchBytes(shape_))) {
+    needs_.scratch_bytes = scratch_bytes_ + (backward_ ? 0 : StateBytes());
+    needs_.saved_bytes = backward_ ? StateBytes() : 0;
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    char* memory = backward_ ? static_cast<char*>(t_.saved) : static_cast<char*>(t_.scratch) + scratch_bytes_;
+    state_.per_divisor = reinterpret_cast<double*>(memory);
+    state_.classes = reinterpret_cast<int32_t*>(memory + kAlign);
+    state_.probability = backward_ ? reinterpret_cast<float*>(memory + kAlign + ClassesBytes()) : nullptr;
+    wrong_ = std::make_unique<WrongLabel>(device_);
+  }
+
+  void Forward(const Pass& pass) override {
+    wrong_->ThrowIfAny(labels_, at_, shape_.inner);
+    LaunchSoftmaxLossForward(GpuOf(device_), shape_, labels_, normalizer_.DivisorOf(pass),
+                             t_.bottoms[0].data<float>(), t_.bottoms[1].data<float>(), state_,
+                             t_.tops[0].data<float>(), t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr,
+                             wrong_->word(), t_.scratch);
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    LaunchSoftmaxLossBackward(GpuOf(device_), shape_, state_, t_.top_grads[0].data<float>(),
+                              t_.top_grads.size() > 1 ? t_.top_grads[1].data<float>() : nullptr,
+                              t_.bottom_grads[0].data<float>(), t_.scratch);
+  }
+
+ private:
+  static constexpr int64_t kAlign = 64;
+  static int64_t RoundUp(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+  int64_t ClassesBytes() const { return RoundUp(shape_.positions() * static_cast<int64_t>(sizeof(int32_t))); }
+  int64_t StateBytes() const {
+    return kAlign + ClassesBytes() + (backward_ ? shape_.count() * static_cast<int64_t>(sizeof(float)) : 0);
+  }
+
+  Device* device_;
+  const SourceLoc at_;
+  const SoftmaxShape shape_;
+  const LabelReader labels_;
+  const LossNormalizer normalizer_;
+  const bool backward_;
+  const int64_t scratch_bytes_;
+  SoftmaxLossState state_{};
+  std::unique_ptr<WrongLabel> wrong_;
+};
+
+std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaSoftmaxLoss>(args); }
+
+std::string Declines(const KernelArgs& args) {
+  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
+}
+
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &Make, &Declines});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,45 @@
+#include "core/math/shared_library.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+std::string MessageOf(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const DeviceError& e) {
+    return e.message();
+  }
+  return "no DeviceError";
+}
+
+void ExpectParts(const std::string& message, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts) {
+    EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks " << part;
+  }
+}
+
+TEST(SharedLibrary, SaysWhatIsMissingAndWhatToDo) {
+  ExpectParts(MessageOf([] { SharedLibrary("cuNothing", "libcunothing.so.7"); }),
+              {"cuNothing cannot be opened", "libcunothing.so.7", "LD_LIBRARY_PATH",
+               "DOPPIO_CUDA_LIBRARIES"});
+}
+
+TEST(SharedLibrary, FindsFunctionsAndNamesThoseItLacks) {
+  const SharedLibrary c("the C library", "libc.so.6");
+  EXPECT_EQ(c.path(), "libc.so.6");
+  int (*absolute)(int) = nullptr;
+  c.SetTo(&absolute, "abs");
+  EXPECT_EQ(absolute(-3), 3);
+  ExpectParts(MessageOf([&] { c.Find("cuNothingCreate"); }),
+              {"the C library", "libc.so.6", "has no function cuNothingCreate", "version"});
+}
+
+}  // namespace
+}  // namespace doppio
