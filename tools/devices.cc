@@ -1,5 +1,7 @@
 #include "tools/devices.h"
 
+#include <cstdlib>
+
 #include "core/base/error.h"
 #include "tools/flags.h"
 
@@ -34,6 +36,12 @@ int OnlyOrdinal(const DeviceBackend& backend, const std::string& gpu, std::vecto
                     " usable GPUs; this version uses one at a time");
 }
 
+// For tests: with DOPPIO_GPU_STAND_IN=1 every GPU is the host in its place, where CUDA code runs slowly.
+bool StandsIn() {
+  const char* value = std::getenv("DOPPIO_GPU_STAND_IN");
+  return value != nullptr && std::string(value) == "1";
+}
+
 void SetUp(Device* gpu) {
   gpu->set_math(FLAGS_precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
   gpu->set_workspace_bytes(int64_t{FLAGS_workspace_mb} << 20);
@@ -56,7 +64,8 @@ std::unique_ptr<Device> OpenDevice(const std::string& gpu) {
   try {
     const DeviceBackend* cuda = DeviceBackends::Get().Find("CUDA");
     if (cuda != nullptr) {
-      std::unique_ptr<Device> device = cuda->make(OnlyOrdinal(*cuda, gpu, ordinals));
+      std::unique_ptr<Device> device = StandsIn() ? (*StandInDevices::Get().Find("CUDA"))()
+                                                  : cuda->make(OnlyOrdinal(*cuda, gpu, ordinals));
       SetUp(device.get());
       return device;
     }
