@@ -51,10 +51,10 @@ inline Join MakePlainJoin(const std::vector<Shape>& parts, int axis, DType dtype
   return MakeJoin(parts, axis, dtype, order);
 }
 
-// Concat when the parts are its bottoms, Slice when they are its tops.
-class JoinKernel : public Kernel {
+// Concat when the parts are its bottoms, Slice when they are its tops; devices say how runs are copied.
+class JoinKernelBase : public Kernel {
  public:
-  JoinKernel(Join join, bool parts_are_bottoms)
+  JoinKernelBase(Join join, bool parts_are_bottoms)
       : join_(std::move(join)), concat_(parts_are_bottoms) {
     needs_.bottoms = concat_ ? join_.parts : std::vector<Layout>{join_.whole};
     needs_.tops = concat_ ? std::vector<Layout>{join_.whole} : join_.parts;
@@ -76,6 +76,22 @@ class JoinKernel : public Kernel {
     }
   }
 
+ protected:
+  // Absent parts (tops whose gradient nobody computes) count as zero.
+  virtual void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const = 0;
+  // Absent parts (bottoms that need no gradient) are left out.
+  virtual void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const = 0;
+
+  const Join join_;
+
+ private:
+  const bool concat_;
+};
+
+class JoinKernel : public JoinKernelBase {
+ public:
+  using JoinKernelBase::JoinKernelBase;
+
  private:
   // f(part, where its run of this row starts in the part, ... in the whole) for all runs.
   template <class F>
@@ -92,8 +108,7 @@ class JoinKernel : public Kernel {
     });
   }
 
-  // Absent parts (tops whose gradient nobody computes) count as zero.
-  void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const {
+  void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const override {
     ForEachRun([&](size_t p, int64_t in_part, int64_t in_whole) {
       const size_t bytes = static_cast<size_t>(join_.run_bytes[p]);
       char* to = whole.data<char>() + in_whole;
@@ -105,17 +120,13 @@ class JoinKernel : public Kernel {
     });
   }
 
-  // Absent parts (bottoms that need no gradient) are left out.
-  void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const {
+  void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const override {
     ForEachRun([&](size_t p, int64_t in_part, int64_t in_whole) {
       if (!parts[p]) return;
       std::memcpy(parts[p].data<char>() + in_part, whole.data<char>() + in_whole,
                   static_cast<size_t>(join_.run_bytes[p]));
     });
   }
-
-  const Join join_;
-  const bool concat_;
 };
 
 }  // namespace doppio

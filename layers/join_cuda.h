@@ -8,31 +8,13 @@
 
 namespace doppio {
 
-// Concat when the parts are its bottoms, Slice when they are its tops.
-class CudaJoinKernel : public Kernel {
+class CudaJoinKernel : public JoinKernelBase {
  public:
   CudaJoinKernel(Device* device, Join join, bool parts_are_bottoms)
-      : device_(device), join_(std::move(join)), concat_(parts_are_bottoms) {}
-
-  void Forward(const Pass&) override {
-    if (concat_) {
-      Gather(t_.bottoms, t_.tops[0]);
-    } else {
-      Scatter(t_.bottoms[0], t_.tops);
-    }
-  }
-
-  void Backward(const Pass&, const std::vector<bool>&) override {
-    if (concat_) {
-      Scatter(t_.top_grads[0], t_.bottom_grads);
-    } else if (t_.bottom_grads[0]) {
-      Gather(t_.top_grads, t_.bottom_grads[0]);
-    }
-  }
+      : JoinKernelBase(std::move(join), parts_are_bottoms), device_(device) {}
 
  private:
-  // Absent parts (tops whose gradient nobody computes) count as zero.
-  void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const {
+  void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const override {
     const bool complete =
         std::all_of(parts.begin(), parts.end(), [](const Tensor& part) { return bool(part); });
     if (!complete) OpsOf(device_).Fill(0, whole);
@@ -41,8 +23,7 @@ class CudaJoinKernel : public Kernel {
     });
   }
 
-  // Absent parts (bottoms that need no gradient) are left out.
-  void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const {
+  void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const override {
     ForEachPart(parts, [&](const Tensor& part, int64_t run, int64_t offset) {
       CopyRuns(part.data<char>(), run, whole.data<char>() + offset, join_.row_bytes, run);
     });
@@ -69,8 +50,6 @@ class CudaJoinKernel : public Kernel {
   }
 
   Device* const device_;
-  const Join join_;
-  const bool concat_;
 };
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// Layers that oneDNN computes over windows of one bottom, with a workspace from forward to backward: Pooling, LRN.
+// Layers that oneDNN computes over windows of one bottom, with a workspace from forward to backward, such as LRN.
 // Each says how its primitives are made for a layout; the choice between layouts and the running are here.
 #ifndef DOPPIO_LAYERS_WINDOW_DNNL_H_
 #define DOPPIO_LAYERS_WINDOW_DNNL_H_
