@@ -71,9 +71,8 @@ class Eltwise : public Kernel {
     needs_.bottoms.assign(args.bottoms.size(), layout);
     needs_.tops = {layout};
     if (op_ == Op::MAX && args.backward) {
-      const int64_t elements = TensorSpec{args.bottoms[0].shape, args.dtype, layout}.bytes() /
-                               static_cast<int64_t>(sizeof(T));
-      needs_.saved_bytes = elements * static_cast<int64_t>(sizeof(Winner));
+      const int64_t stored = TensorSpec{args.bottoms[0].shape, args.dtype, layout}.stored();
+      needs_.saved_bytes = stored * static_cast<int64_t>(sizeof(Winner));
     }
     in_.resize(args.bottoms.size());
   }

@@ -20,6 +20,7 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   LayerShape shape;
   const Shape top{bottoms[0][0], bottoms[0][1], g.h.output, g.w.output};
   shape.tops.assign(static_cast<size_t>(std::max(1, spec.param.top_size())), top);
+  shape.exact_tops = {false, true};
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   return shape;
 }

@@ -55,6 +55,7 @@ struct TrainerOptions {
   DataMode data = DataMode::kOpen;
   int64_t batch = 0;  // see NetOptions
   int data_threads = 0;
+  std::optional<DType> stored;  // likewise
 
   std::string resume;         // a .solverstate[.h5] to go on from
   std::string restart_type;   // on resume, sources of this layer type start at their first sample

@@ -87,6 +87,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   net.batch = options_.batch;
   net.seed = seed_;
   net.data_threads = options_.data_threads;
+  net.stored = options_.stored;
   NetSpec spec = MakeNetSpec(source.net, source.places, source.state, net);
   spec.debug_info = spec.debug_info || (train && spec_.param.debug_info());
 

@@ -50,13 +50,22 @@ void SetUp(Device* gpu) {
 
 }  // namespace
 
+std::optional<DType> StoredFromFlags() {
+  const std::string& name = FLAGS_precision;
+  if (name.empty()) return std::nullopt;
+  if (name == "fp32" || name == "tf32") return DType::kFloat32;
+  if (name == "bf16") return DType::kBFloat16;
+  if (name == "fp16") return DType::kFloat16;
+  throw UsageError("--precision wants fp32, tf32, bf16 or fp16, got '" + name + "'");
+}
+
 std::unique_ptr<Device> OpenDevice(const std::string& gpu) {
-  if (FLAGS_precision != "fp32" && FLAGS_precision != "tf32") {
-    throw UsageError("--precision wants fp32 or tf32, got '" + FLAGS_precision + "'");
-  }
+  StoredFromFlags();
   if (FLAGS_workspace_mb < 0) throw UsageError("--workspace_mb must not be negative");
   if (gpu.empty()) {
-    if (FLAGS_precision == "tf32") throw UsageError("--precision=tf32 is for GPUs; the CPU computes in fp32");
+    if (FLAGS_precision == "tf32") {
+      throw UsageError("--precision=tf32 is for GPUs; the CPU has fp32, bf16 and fp16");
+    }
     return MakeCpuDevice();
   }
   // A mistake in the flag is one in every build.

@@ -27,8 +27,9 @@ DEFINE_string(engine, "",
               "<NAME> reference: only the plain kernels; onednn or empty: the fastest");
 DEFINE_bool(fusion, true,
             "compute neighbouring layers together where that gives the same numbers");
-DEFINE_string(precision, "fp32",
-              "<NAME> of products on GPUs: fp32, or tf32 (10 bits of mantissa, sums in fp32)");
+DEFINE_string(precision, "",
+              "<NAME> fp32; tf32: products on GPUs from factors with 10 bits of mantissa; bf16, fp16: activations and "
+              "their gradients in 16 bits; parameters and sums always in fp32; without it what the file says, else fp32");
 DEFINE_int32(workspace_mb, 512, "<MB> the most memory a GPU's convolution may work in");
 DEFINE_bool(deterministic, false, "only algorithms that give the same bits every time on a GPU");
 DEFINE_bool(json, false, "the result as JSON on standard output");

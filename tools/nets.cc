@@ -4,6 +4,7 @@
 
 #include "core/net/solver_spec.h"
 #include "core/net/weights.h"
+#include "tools/devices.h"
 #include "tools/flags.h"
 
 namespace doppio {
@@ -37,6 +38,7 @@ NetOptions OptionsFromFlags(Phase phase, DataMode data) {
   options.data = data;
   options.batch = FLAGS_batch;
   options.data_threads = FLAGS_data_threads;
+  options.stored = StoredFromFlags();
   options.seed = FLAGS_seed >= 0 ? static_cast<uint64_t>(FLAGS_seed) : 1;
   return options;
 }

@@ -125,6 +125,7 @@ TrainerOptions OptionsOf(const SolverSpec& solver, Device* device) {
   options.data = net.data;
   options.batch = net.batch;
   options.data_threads = net.data_threads;
+  options.stored = net.stored;
   options.resume = SnapshotFromFlags(solver.param);
   // Caffe's flag keeps Caffe's habit for HDF5 rows; --resume goes on where the run stopped.
   if (!FLAGS_snapshot.empty()) options.restart_type = "HDF5Data";

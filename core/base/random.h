@@ -11,11 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#ifdef __CUDACC__
-#define DOPPIO_HD __host__ __device__
-#else
-#define DOPPIO_HD
-#endif
+#include "core/base/host_device.h"
 
 namespace doppio {
 

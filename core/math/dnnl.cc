@@ -72,7 +72,7 @@ Layout LayoutOf(const dnnl::memory::desc& desc) {
   bool padded = false;
   for (int i = 0; i < from.ndims; ++i) padded = padded || from.padded_dims[i] != from.dims[i];
   return Layout(std::string(reinterpret_cast<const char*>(&raw), sizeof raw),
-                static_cast<int64_t>(desc.get_size()), padded);
+                static_cast<int64_t>(desc.get_size() / sizeof(float)), padded);
 }
 
 dnnl::memory MemoryAt(const dnnl::memory::desc& desc, void* raw) {

@@ -1,6 +1,7 @@
 #include "core/math/tensor_ops.h"
 
 #include <cstring>
+#include <vector>
 
 #include "core/base/threads.h"
 #include "core/math/dnnl.h"
@@ -19,17 +20,72 @@ class DnnlConverter : public Converter {
   const Reorder reorder_;
 };
 
+// to[i] = the same number in another type.
+template <class From, class To>
+void ConvertElements(const From* from, To* to, int64_t count) {
+  ParallelFor(count, kGrain, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) to[i] = static_cast<To>(static_cast<float>(from[i]));
+  });
+}
+
+class TypeConverter : public Converter {
+ public:
+  TypeConverter(DType from, DType to, int64_t count) : from_(from), to_(to), count_(count) {}
+  void Run(const void* from, void* to) const override {
+    DispatchStored(from_, [&](auto source) {
+      DispatchStored(to_, [&](auto target) {
+        ConvertElements(static_cast<const decltype(source)*>(from), static_cast<decltype(target)*>(to), count_);
+      });
+    });
+  }
+
+ private:
+  const DType from_, to_;
+  const int64_t count_;
+};
+
+// oneDNN has no 16-bit reorders on every CPU: through single precision in between.
+class NarrowReorder : public Converter {
+ public:
+  NarrowReorder(const TensorSpec& from, const TensorSpec& to)
+      : widen_(from.dtype, DType::kFloat32, from.stored()),
+        reorder_(Wide(from), Wide(to)),
+        round_(DType::kFloat32, to.dtype, to.stored()),
+        before_(static_cast<size_t>(from.stored())),
+        after_(static_cast<size_t>(to.stored())) {}
+
+  void Run(const void* from, void* to) const override {
+    widen_.Run(from, before_.data());
+    reorder_.Run(before_.data(), after_.data());
+    round_.Run(after_.data(), to);
+  }
+
+ private:
+  static TensorSpec Wide(TensorSpec spec) {
+    spec.dtype = DType::kFloat32;
+    return spec;
+  }
+
+  const TypeConverter widen_;
+  const DnnlConverter reorder_;
+  const TypeConverter round_;
+  mutable std::vector<float> before_, after_;
+};
+
 class CpuTensorOps : public TensorOps {
  public:
   void Add(const Tensor& a, const Tensor& b, const Tensor& to) const override {
-    DispatchFloat(to.dtype, [&](auto zero) {
+    DispatchReal(to.dtype, [&](auto zero) {
       using T = decltype(zero);
+      using Wide = ComputeType<T>;
       const T* x = a.data<T>();
       const T* y = b.data<T>();
       T* z = to.data<T>();
       ParallelFor(to.stored(), kGrain, [=](int64_t begin, int64_t end) {
 #pragma omp simd
-        for (int64_t i = begin; i < end; ++i) z[i] = x[i] + y[i];
+        for (int64_t i = begin; i < end; ++i) {
+          z[i] = static_cast<T>(static_cast<Wide>(x[i]) + static_cast<Wide>(y[i]));
+        }
       });
     });
   }
@@ -43,7 +99,7 @@ class CpuTensorOps : public TensorOps {
   }
 
   void Fill(float value, const Tensor& to) const override {
-    DispatchFloat(to.dtype, [&](auto zero) {
+    DispatchReal(to.dtype, [&](auto zero) {
       using T = decltype(zero);
       T* t = to.data<T>();
       ParallelFor(to.stored(), kGrain, [=](int64_t begin, int64_t end) {
@@ -53,7 +109,9 @@ class CpuTensorOps : public TensorOps {
   }
 
   std::unique_ptr<Converter> Convert(const TensorSpec& from, const TensorSpec& to) const override {
-    return std::make_unique<DnnlConverter>(from, to);
+    if (from.dtype == to.dtype && !Is16Bit(from.dtype)) return std::make_unique<DnnlConverter>(from, to);
+    if (from.layout == to.layout) return std::make_unique<TypeConverter>(from.dtype, to.dtype, to.stored());
+    return std::make_unique<NarrowReorder>(from, to);
   }
 };
 

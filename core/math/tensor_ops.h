@@ -10,7 +10,7 @@
 
 namespace doppio {
 
-// From one layout to another; made once, run often.
+// From one type and layout to another; made once, run often.
 class Converter {
  public:
   virtual ~Converter() = default;

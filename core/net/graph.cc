@@ -6,6 +6,7 @@
 
 #include "core/net/filler.h"
 #include "core/net/gradient_flow.h"
+#include "core/net/storage.h"
 
 namespace doppio {
 namespace {
@@ -27,6 +28,7 @@ class Builder {
     errors_.ThrowIfAny();
     FindOutputs();
     FindGradients(&graph_);
+    ChooseStorage(&graph_);
     return std::move(graph_);
   }
 

@@ -39,6 +39,7 @@ struct Edge {
   int producer = 0;         // node
   int top = 0;              // which top of it
   std::vector<Use> uses;
+  DType stored = DType::kFloat32;   // a 16-bit type, or else what the plan computes in
   float loss_weight = 0;
   bool implicit_weight = false;   // a loss layer's own 1: gives way to the gradient of a reader, as in Caffe
 };

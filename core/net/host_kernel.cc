@@ -99,7 +99,7 @@ class HostKernel : public Kernel {
   int64_t source_size() const override { return inner_->source_size(); }
   double wait_seconds() const override { return inner_->wait_seconds(); }
 
-  Kernel* inner() const { return inner_.get(); }
+  Kernel* inner() const override { return inner_.get(); }
 
  private:
   void Down(const std::vector<Mirror>& mirrors) const {
@@ -129,11 +129,6 @@ std::unique_ptr<Kernel> MakeHostKernel(const KernelArgs& args) {
     if (HostKernel::TakesPlain(*kernel->inner())) return kernel;
   }
   return nullptr;
-}
-
-Kernel* InnermostKernel(Kernel* kernel) {
-  const auto* host = dynamic_cast<HostKernel*>(kernel);
-  return host == nullptr ? kernel : host->inner();
 }
 
 const KernelType& HostKernelType() {

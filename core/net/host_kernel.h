@@ -12,9 +12,6 @@ namespace doppio {
 // For the layer of `args`, whose device is not the CPU; null when the CPU has no plain kernel that takes it.
 std::unique_ptr<Kernel> MakeHostKernel(const KernelArgs& args);
 
-// The CPU's kernel inside such a kernel; any other kernel itself.
-Kernel* InnermostKernel(Kernel* kernel);
-
 // What Plan::kernel_types says of such a layer: engine "host".
 const KernelType& HostKernelType();
 

@@ -60,6 +60,11 @@ struct LayerShape {
 
   View view = View::kNone;
 
+  // true at i: top i stays in single precision whatever activations are stored as (labels, indices, the user's own
+  // numbers). Empty: all where has_backward is false, else none. Losses and what is made of nothing else than such blobs
+  // stay so without being named.
+  std::vector<bool> exact_tops;
+
   // The tops keep what the caller put there from pass to pass (Input).
   bool persistent_tops = false;
 
@@ -101,9 +106,10 @@ struct KernelArgs {
   const LayerSpec* spec = nullptr;
   const LayerShape* shape = nullptr;
   const std::vector<ChainLink>* chain = nullptr;   // null for a layer alone
-  DType dtype = DType::kFloat32;
+  DType dtype = DType::kFloat32;            // of parameters, and what is computed in
   Device* device = nullptr;
-  std::vector<TensorSpec> bottoms;          // with the layout they have where they are made
+  std::vector<TensorSpec> bottoms;          // with the type and layout they have where they are made
+  std::vector<DType> tops;                  // the types that tops are to be stored as
   std::vector<Layout> param_layouts;        // of parameters already placed by another layer or net
   std::vector<bool> param_placed;           // whether param_layouts[i] is binding
   bool backward = false;                    // whether Backward will be called
@@ -115,6 +121,7 @@ struct KernelArgs {
 // What a kernel asks of the plan. Defaults: everything plain, no extra memory.
 struct KernelNeeds {
   std::vector<Layout> bottoms;   // layouts it wants; the plan inserts reorders. Gradients have the same ones.
+  std::vector<DType> types;      // of bottoms it wants (narrow kernels), likewise; empty: as they are
   std::vector<Layout> tops;      // layouts it makes
   std::vector<Layout> params;    // layouts it wants for params not placed yet (gradient and history follow)
   int64_t saved_bytes = 0;       // memory from its Forward to its Backward (masks, indices, workspaces)
@@ -148,11 +155,19 @@ class Kernel {
   virtual int64_t source_size() const { return 0; }
   // Seconds Forward has waited for data so far.
   virtual double wait_seconds() const { return 0; }
+  // The kernel that this one lends its tensors to, where it only copies for another.
+  virtual Kernel* inner() const { return nullptr; }
 
  protected:
   KernelNeeds needs_;   // filled by the constructor; vectors may stay empty for "all plain"
   KernelTensors t_;
 };
+
+// The kernel that computes: `kernel` itself, or the one inside.
+inline Kernel* InnermostKernel(Kernel* kernel) {
+  while (kernel->inner() != nullptr) kernel = kernel->inner();
+  return kernel;
+}
 
 // One implementation of a layer type on a device.
 struct KernelType {
@@ -163,6 +178,9 @@ struct KernelType {
   std::unique_ptr<Kernel> (*make)(const KernelArgs& args) = nullptr;
   // Empty, or why it cannot compute this layer ("oneDNN has no float64"). May be null: never declines.
   std::string (*declines)(const KernelArgs& args) = nullptr;
+  // It reads and writes 16-bit bottoms and tops as they are stored. The others see single precision: core/net/wide_kernel.h
+  // copies for them.
+  bool narrow = false;
 };
 
 class KernelTypes {

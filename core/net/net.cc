@@ -13,7 +13,7 @@ namespace {
 // f(value) for the elements of a tensor, padding included, or the first `most` of them; on any device.
 template <class F>
 void ForValues(Device* device, const Tensor& tensor, int64_t most, const F& f) {
-  DispatchFloat(tensor.dtype, [&](auto zero) {
+  DispatchReal(tensor.dtype, [&](auto zero) {
     using T = decltype(zero);
     const int64_t count = std::min(most, tensor.stored());
     std::vector<T> copy;
@@ -23,7 +23,7 @@ void ForValues(Device* device, const Tensor& tensor, int64_t most, const F& f) {
       device->CopyToHost(copy.data(), data, count * static_cast<int64_t>(sizeof(T)));
       data = copy.data();
     }
-    for (int64_t i = 0; i < count; ++i) f(static_cast<double>(data[i]));
+    for (int64_t i = 0; i < count; ++i) f(static_cast<double>(static_cast<ComputeType<T>>(data[i])));
   });
 }
 

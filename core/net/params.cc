@@ -13,10 +13,6 @@ constexpr int64_t kAlignment = 64;  // elements: whole cache lines and vectors f
 
 int64_t Aligned(int64_t elements) { return (elements + kAlignment - 1) / kAlignment * kAlignment; }
 
-int64_t StoredElements(const Tensor& tensor) {
-  return tensor.layout.plain() ? tensor.count() : tensor.layout.bytes() / ElementBytes(tensor.dtype);
-}
-
 }  // namespace
 
 std::vector<int> ParamStore::Resolve(const Graph& graph) {
@@ -87,7 +83,7 @@ void ParamStore::Allocate(bool gradients, const std::vector<int>& finish_order,
 void ParamStore::PlaceValues(const std::vector<int>& order) {
   for (int i : order) {
     param(i).offset = arena_size_;
-    arena_size_ += Aligned(StoredElements(param(i).value));
+    arena_size_ += Aligned(param(i).value.stored());
   }
   values_ = Buffer(device_, arena_size_ * ElementBytes(dtype_));
   for (int i : order) {

@@ -57,9 +57,9 @@ class Assembler {
   }
 
   void FillTensor(const Tensor& tensor, float value) {
-    DispatchFloat(tensor.dtype, [&](auto zero) {
+    DispatchReal(tensor.dtype, [&](auto zero) {
       using T = decltype(zero);
-      std::vector<T> host(static_cast<size_t>(tensor.stored()), static_cast<T>(value));
+      const std::vector<T> host(static_cast<size_t>(tensor.stored()), static_cast<T>(value));
       draft_.options.device->CopyFromHost(tensor.raw, host.data(), tensor.bytes());
     });
   }

@@ -18,7 +18,7 @@ class Converter;  // core/math/tensor_ops.h
 
 struct PlanOptions {
   Device* device = nullptr;
-  DType dtype = DType::kFloat32;
+  DType dtype = DType::kFloat32;   // of parameters, and what is computed in
   bool backward = false;
   std::string engine;      // "reference": only those kernels; "" or another: that engine's where it has one, else the best
   bool accumulate = true;  // Net::Backward may be asked to add to the gradients of the pass before (iter_size)

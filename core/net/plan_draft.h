@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/device/arena.h"
@@ -29,7 +30,7 @@ struct Group {
   int storage = -1;                 // block of the value
   int grad_storage = -1;            // block of the gradient; -1: none
   bool constant_grad = false;       // the gradient is the loss weight and nothing else
-  std::map<std::string, int> converted;  // layout descriptor -> group with the same numbers
+  std::map<std::pair<DType, std::string>, int> converted;  // type and layout -> group with the same numbers
 };
 
 // What one kernel computes, seen from outside: a layer, or a chain of them (core/net/fusion.h).

@@ -1,6 +1,7 @@
 // A kernel for every layer, and the reorders between those that want different layouts.
 #include "core/net/host_kernel.h"
 #include "core/net/plan_draft.h"
+#include "core/net/wide_kernel.h"
 
 namespace doppio {
 namespace {
@@ -54,10 +55,16 @@ class Chooser {
     return {edge(edge_id).shape, g.spec.dtype, g.spec.layout};
   }
 
+  // 16-bit storage is for nets that compute in single precision.
+  DType StoredType(int edge_id) const {
+    const DType dtype = draft_.options.dtype;
+    return dtype == DType::kFloat32 && Is16Bit(edge(edge_id).stored) ? edge(edge_id).stored : dtype;
+  }
+
   void AddView(int n) {
     const Node& node = graph_.nodes[static_cast<size_t>(n)];
     int source = GroupOf(node.bottoms[0]);
-    if (node.shape.view == View::kReshape) source = Convert(source, Layout(), n);
+    if (node.shape.view == View::kReshape) source = Convert(source, group(source).spec.dtype, Layout(), n);
     for (int top : node.tops) {
       draft_.edge_group[static_cast<size_t>(top)] = source;
       group(source).loss_weight += edge(top).loss_weight;
@@ -65,10 +72,10 @@ class Chooser {
     }
   }
 
-  // The group with the numbers of `source` in `layout`; adds a reorder for the first who asks.
-  int Convert(int source, const Layout& layout, int reader) {
-    if (group(source).spec.layout == layout) return source;
-    const std::string key = layout.plain() ? "" : layout.descriptor();
+  // The group with the numbers of `source` as `dtype` in `layout`; adds a reorder for the first who asks.
+  int Convert(int source, DType dtype, const Layout& layout, int reader) {
+    if (group(source).spec.layout == layout && group(source).spec.dtype == dtype) return source;
+    const std::pair<DType, std::string> key(dtype, layout.descriptor());
     auto known = group(source).converted.find(key);
     if (known != group(source).converted.end()) return known->second;
     Item item;
@@ -79,6 +86,7 @@ class Chooser {
     item.backward = draft_.options.backward;
     item.bottom_gradient = {true};
     TensorSpec spec = group(source).spec;
+    spec.dtype = dtype;
     spec.layout = layout;
     item.top_specs = {spec};
     const int made = AddGroup(spec);
@@ -113,6 +121,7 @@ class Chooser {
     args.bottom_gradient = unit.bottom_gradient;
     args.param_gradient = unit.param_gradient;
     for (int b : unit.bottoms) args.bottoms.push_back(SpecOf(b));
+    for (int t : unit.tops) args.tops.push_back(StoredType(t));
     for (int p : unit.params) {
       const size_t store = StoreIndex(p);
       args.param_layouts.push_back(params_.params()[store].value.layout);
@@ -154,23 +163,31 @@ class Chooser {
 
   bool MakeKernel(const Unit& unit, const KernelArgs& args) {
     const size_t n = static_cast<size_t>(unit.head());
+    const bool narrow = HasNarrowEdges(args);
+    const KernelArgs wide = narrow ? Widened(args) : args;
+    const auto make = [&](const KernelArgs& seen, const auto& maker) {
+      std::unique_ptr<Kernel> kernel = maker(seen);
+      if (!narrow || &seen == &args || kernel == nullptr) return kernel;
+      return MakeWideKernel(args, std::move(kernel));
+    };
     std::string declined;
     for (const KernelType* type : KernelTypes::Get().For(unit.type, args.device->kind())) {
       const bool judge = draft_.options.engine == kReference && args.device->kind() == DeviceKind::kCpu;
       if (judge && type->engine != kReference) continue;
-      const std::string why = type->declines == nullptr ? "" : type->declines(args);
+      const KernelArgs& seen = type->narrow ? args : wide;
+      const std::string why = type->declines == nullptr ? "" : type->declines(seen);
       if (!why.empty()) {
         declined += (declined.empty() ? "" : "; ") + type->engine + ": " + why;
         continue;
       }
-      plan_.kernels[n] = type->make(args);
+      plan_.kernels[n] = make(seen, type->make);
       plan_.kernel_types[n] = type;
       plan_.declined[n] = declined;
       return true;
     }
     if (!unit.chain.empty()) return false;
     if (args.device->kind() != DeviceKind::kCpu) {
-      plan_.kernels[n] = MakeHostKernel(args);
+      plan_.kernels[n] = make(wide, &MakeHostKernel);
       plan_.kernel_types[n] = &HostKernelType();
       plan_.declined[n] = declined;
       if (plan_.kernels[n] != nullptr) return true;
@@ -203,17 +220,16 @@ class Chooser {
     item.backward = draft_.options.backward && unit.backward;
     item.bottom_gradient = unit.bottom_gradient;
     item.in_place_ok = unit.shape.in_place_ok;
-    const DType dtype = draft_.options.dtype;
     for (size_t i = 0; i < unit.bottoms.size(); ++i) {
       const Layout wanted = At(needs.bottoms, i);
       const int made = GroupOf(unit.bottoms[i]);
-      const int read = Convert(made, wanted, n);
-      item.bottoms.push_back(read);
+      const DType dtype = needs.types.empty() ? group(made).spec.dtype : needs.types[i];
+      item.bottoms.push_back(Convert(made, dtype, wanted, n));
       item.bottom_specs.push_back({edge(unit.bottoms[i]).shape, dtype, wanted});
     }
     for (size_t i = 0; i < unit.tops.size(); ++i) {
       const Edge& top = edge(unit.tops[i]);
-      const TensorSpec spec{top.shape, dtype, At(needs.tops, i)};
+      const TensorSpec spec{top.shape, StoredType(unit.tops[i]), At(needs.tops, i)};
       const int made = AddGroup(spec);
       group(made).loss_weight = top.loss_weight;
       group(made).implicit_weight = top.implicit_weight;
@@ -236,10 +252,10 @@ class Chooser {
                                     "run with --engine=reference");
   }
 
-  // Outputs are read by people: plain, and there until the iteration ends.
+  // Outputs are read by people: plain, in full, and there until the iteration ends.
   void ShowOutput(int output) {
     const int made = GroupOf(output);
-    const int shown = Convert(made, Layout(), edge(output).producer);
+    const int shown = Convert(made, draft_.options.dtype, Layout(), edge(output).producer);
     group(shown).pinned = true;
     draft_.edge_group[static_cast<size_t>(output)] = shown;
   }

@@ -71,6 +71,7 @@ class MemoryPlanner {
       Group& top = group(it.tops[i]);
       const bool may = i == 0 && it.in_place_ok && !draft_.options.keep_all && !it.bottoms.empty() &&
                        it.bottom_specs[0].bytes() == top.spec.bytes() &&
+                       it.bottom_specs[0].dtype == top.spec.dtype &&
                        it.bottom_specs[0].layout == top.spec.layout;
       if (may && MayOverwrite(it.bottoms[0], t)) {
         top.storage = group(it.bottoms[0]).storage;
@@ -198,7 +199,8 @@ class MemoryPlanner {
 
   bool SameMemory(const Item& it, size_t i) {
     const TensorSpec& top = it.top_specs[0];
-    return it.bottom_specs[i].layout == top.layout && it.bottom_specs[i].bytes() == top.bytes();
+    const TensorSpec& bottom = it.bottom_specs[i];
+    return bottom.layout == top.layout && bottom.dtype == top.dtype && bottom.bytes() == top.bytes();
   }
 
   // Bottom i's gradient is what the top's is after this item.

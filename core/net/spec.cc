@@ -100,6 +100,7 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
   NetSpec spec;
   spec.name = net.name();
   spec.force_backward = net.force_backward();
+  spec.forward_type = net.default_forward_type();
   spec.debug_info = net.debug_info();
   spec.state = state;
   spec.options = options;

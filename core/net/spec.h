@@ -4,11 +4,13 @@
 #define DOPPIO_CORE_NET_SPEC_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/net/prototxt.h"
+#include "core/tensor/dtype.h"
 #include "proto/net.pb.h"
 
 namespace doppio {
@@ -27,6 +29,7 @@ struct NetOptions {
   int64_t batch = 0;   // overrides batch_size of every data layer when > 0
   uint64_t seed = 0;   // of every random stream
   int data_threads = 0;  // decode threads of each data layer; 0 = chosen by the pipeline
+  std::optional<DType> stored;  // what activations are stored as, where the file says nothing else (core/net/storage.h)
 };
 
 struct LayerSpec {
@@ -50,6 +53,7 @@ struct NetSpec {
   std::string name;
   bool force_backward = false;
   bool debug_info = false;
+  Number::Type forward_type = Number::FLOAT;   // of layers that name none
   NetState state;
   NetOptions options;
   SourceLoc at;

@@ -3,8 +3,10 @@
 #define DOPPIO_CORE_TENSOR_DTYPE_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/base/error.h"
+#include "core/tensor/half.h"
 
 namespace doppio {
 
@@ -40,6 +42,27 @@ auto DispatchFloat(DType type, F&& f) {
   DOPPIO_CHECK(type == DType::kFloat32 || type == DType::kFloat64, Name(type));
   return type == DType::kFloat64 ? f(double{}) : f(float{});
 }
+
+inline bool Is16Bit(DType type) { return type == DType::kFloat16 || type == DType::kBFloat16; }
+
+// Calls f(float{}), f(Half{}) or f(BFloat16{}): what activations and their gradients are stored as.
+template <class F>
+auto DispatchStored(DType type, F&& f) {
+  DOPPIO_CHECK(type == DType::kFloat32 || Is16Bit(type), Name(type));
+  if (type == DType::kFloat16) return f(Half{});
+  return type == DType::kBFloat16 ? f(BFloat16{}) : f(float{});
+}
+
+// Both of the above: every type that has fractions.
+template <class F>
+auto DispatchReal(DType type, F&& f) {
+  if (type == DType::kFloat64) return f(double{});
+  return DispatchStored(type, f);
+}
+
+// What numbers of type T are computed in.
+template <class T>
+using ComputeType = std::conditional_t<std::is_same<T, double>::value, double, float>;
 
 }  // namespace doppio
 

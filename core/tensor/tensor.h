@@ -14,11 +14,10 @@ struct TensorSpec {
   DType dtype = DType::kFloat32;
   Layout layout;
 
+  // Elements in memory, padding included: what an element-wise pass over the memory covers.
+  int64_t stored() const { return layout.opaque() ? layout.stored() : shape.count(); }
   // Storage it needs. At least one element, so that empty tensors have an address too.
-  int64_t bytes() const {
-    if (!layout.plain()) return layout.bytes();
-    return (shape.count() > 0 ? shape.count() : 1) * ElementBytes(dtype);
-  }
+  int64_t bytes() const { return (stored() > 0 ? stored() : 1) * ElementBytes(dtype); }
 };
 
 struct Tensor : TensorSpec {
@@ -29,8 +28,6 @@ struct Tensor : TensorSpec {
 
   explicit operator bool() const { return raw != nullptr; }
   int64_t count() const { return shape.count(); }
-  // Elements stored, padding included: what an element-wise pass over the memory covers.
-  int64_t stored() const { return layout.plain() ? count() : bytes() / ElementBytes(dtype); }
 
   template <class T>
   T* data() const {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/net/host_kernel.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
 

@@ -3,7 +3,6 @@
 #include <cfloat>
 #include <cmath>
 
-#include "core/net/host_kernel.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
 

@@ -5,13 +5,12 @@
 #include <cstdlib>
 
 #include "core/base/random.h"
-#include "core/net/host_kernel.h"
 #include "core/net/prototxt.h"
 #include "tests/testing/layer_case_run.h"
 
 namespace doppio {
 
-Graph GraphFromText(const std::string& text, Phase phase) {
+Graph GraphFromText(const std::string& text, Phase phase, DType stored) {
   NetParameter net;
   const FieldPlaces places = ParseText(text, "net.prototxt", &net);
   NetState state;
@@ -19,6 +18,7 @@ Graph GraphFromText(const std::string& text, Phase phase) {
   NetOptions options;
   options.phase = phase;
   options.seed = 3;
+  options.stored = stored;
   return MakeGraph(MakeNetSpec(net, places, state, options));
 }
 
@@ -84,6 +84,11 @@ LayerCase& LayerCase::Passes(int forwards) {
 
 LayerCase& LayerCase::AsLoss() {
   as_loss_ = true;
+  return *this;
+}
+
+LayerCase& LayerCase::NarrowTolerance(double halves) {
+  narrow_tolerance_ = halves;
   return *this;
 }
 
@@ -159,7 +164,7 @@ std::unique_ptr<LayerCase::Run> LayerCase::Build(const Mode& mode) {
   options.keep_all = mode.keep_all;
   options.accumulate = mode.accumulate;
   run->store = std::make_unique<ParamStore>(run->device.get(), mode.dtype, 5);
-  run->net = std::make_unique<Net>(GraphFromText(NetText(mode), phase_), options, run->store.get());
+  run->net = std::make_unique<Net>(GraphFromText(NetText(mode), phase_, mode.stored), options, run->store.get());
   run->source = dynamic_cast<TestSource*>(InnermostKernel(run->net->kernel(0)));
   Spoil(run->net.get(), run->device.get());
   for (const Input& input : inputs_) run->source->values.push_back(input.values);

@@ -55,6 +55,9 @@ class LayerCase {
   // Differences of width `step`; elements of bottoms closer than 2 * step to `kink` are left out.
   LayerCase& ExpectGradient(double step = 1e-4, double tolerance = 1e-5, double kink = 1e300);
   LayerCase& ExpectBackendsAgree(double tolerance = 2e-5);
+  // How far results with 16-bit activations may be off, in halves of a unit in the last place of the largest result; 4
+  // unless said. Before ExpectBackendsAgree.
+  LayerCase& NarrowTolerance(double halves);
   // Building the net, or its first pass, fails with a message that has a place and contains all of
   // `parts`.
   LayerCase& ExpectMistake(const std::vector<std::string>& parts);
@@ -81,6 +84,7 @@ class LayerCase {
     bool accumulate = true;     // whether gradients may be asked to add
     int block = 0;              // channels per block of the bottoms
     bool gpu = false;           // on TestGpu()
+    DType stored = DType::kFloat32;   // of activations
     std::string ToString() const;
   };
   struct Result {
@@ -101,6 +105,7 @@ class LayerCase {
   void ComputeBackward(Run* run, const Mode& mode, Result* result);
   void Compare(const Mode& mode, const Result& want, double tolerance);
   void ExpectGpuAgrees(const Result& want, double tolerance);
+  void ExpectNarrowAgrees();
   std::string EngineOn(bool gpu);
 
   std::string layer_;
@@ -110,13 +115,14 @@ class LayerCase {
   bool keep_filled_ = false, in_place_ = false, as_loss_ = false, no_gradient_ = false;
   Phase phase_ = TRAIN;
   int tops_ = 1, read_ = 1 << 30, passes_ = 1;
+  double narrow_tolerance_ = 4;
 };
 
 // The GPU that DOPPIO_TEST_GPU names by its index, else the host in its place; null in a build without CUDA.
 std::unique_ptr<Device> TestGpu();
 
 // Parses, filters and understands a net; for tests of graphs and plans.
-Graph GraphFromText(const std::string& text, Phase phase = TRAIN);
+Graph GraphFromText(const std::string& text, Phase phase = TRAIN, DType stored = DType::kFloat32);
 
 }  // namespace doppio
 

@@ -37,7 +37,7 @@ void ExpectAllNear(const std::vector<std::vector<double>>& got,
 std::string LayerCase::Mode::ToString() const {
   return std::string(gpu ? " [GPU, " : " [") + (engine.empty() ? "fastest" : engine) + ", " + Name(dtype) +
          (keep_all ? ", kept" : ", planned") + (backward ? "" : ", forward only") +
-         (bottoms_learn ? "" : ", bottoms fixed") +
+         (bottoms_learn ? "" : ", bottoms fixed") + (Is16Bit(stored) ? std::string(", in ") + Name(stored) : "") +
          (block > 0 ? ", bottoms in blocks of " + std::to_string(block) : "") + "]";
 }
 
@@ -173,7 +173,39 @@ LayerCase& LayerCase::ExpectBackendsAgree(double tolerance) {
   mode.backward = false;
   Compare(mode, want, tolerance);
   ExpectGpuAgrees(want, tolerance);
+  ExpectNarrowAgrees();
   return *this;
+}
+
+// With activations in 16 bits, on every device: what single precision makes of the same bottoms, but for the rounding of
+// tops, gradients and what lies between.
+void LayerCase::ExpectNarrowAgrees() {
+  const std::vector<Input> given = inputs_;
+  for (DType type : {DType::kBFloat16, DType::kFloat16}) {
+    for (Input& input : inputs_) {
+      for (double& value : input.values) {
+        DispatchStored(type, [&](auto zero) {
+          value = static_cast<float>(static_cast<decltype(zero)>(static_cast<float>(value)));
+        });
+      }
+    }
+    Mode mode;
+    mode.dtype = DType::kFloat32;
+    mode.backward = !no_gradient_;
+    const Result want = Compute(mode);
+    mode.engine = "";
+    mode.stored = type;
+    const double step = type == DType::kFloat16 ? 0x1p-11 : 0x1p-8;   // half a unit in the last place
+    for (bool gpu : {false, true}) {
+      if (gpu && TestGpu() == nullptr) continue;
+      mode.gpu = gpu;
+      for (bool keep_all : {true, false}) {
+        mode.keep_all = keep_all;
+        Compare(mode, want, narrow_tolerance_ * step);
+      }
+    }
+    inputs_ = given;
+  }
 }
 
 void LayerCase::ExpectGpuAgrees(const Result& want, double tolerance) {

@@ -1,0 +1,92 @@
+// The 16-bit types that activations may be stored as. Nobody computes in them: a value is widened to float, and rounded
+// to the nearest (ties to even) where it is stored.
+#ifndef DOPPIO_CORE_TENSOR_HALF_H_
+#define DOPPIO_CORE_TENSOR_HALF_H_
+
+#include <cstdint>
+#include <cstring>
+
+#include "core/base/host_device.h"
+
+namespace doppio {
+namespace half_bits {
+
+DOPPIO_HD inline uint32_t BitsOf(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+DOPPIO_HD inline float FloatOf(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits.
+DOPPIO_HD inline uint16_t RoundToHalf(float value) {
+#ifdef __CUDA_ARCH__
+  uint16_t narrow;
+  asm("{cvt.rn.f16.f32 %0, %1;}" : "=h"(narrow) : "f"(value));
+  return narrow;
+#else
+  const uint32_t bits = BitsOf(value), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);    // NaN
+  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);   // 65520 and more: infinity
+  if (magnitude < 0x38800000u) {
+    // Below 2^-14 the step is 2^-24: adding 0.5 puts that step at the end of float's fraction, which rounds.
+    const uint32_t steps = BitsOf(FloatOf(magnitude) + 0.5f) - 0x3f000000u;
+    return static_cast<uint16_t>(sign | steps);
+  }
+  const uint32_t odd = magnitude >> 13 & 1u;
+  return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
+#endif
+}
+
+DOPPIO_HD inline float WidenHalf(uint16_t narrow) {
+#ifdef __CUDA_ARCH__
+  float value;
+  asm("{cvt.f32.f16 %0, %1;}" : "=f"(value) : "h"(narrow));
+  return value;
+#else
+  const uint32_t sign = (narrow & 0x8000u) << 16, magnitude = narrow & 0x7fffu;
+  if (magnitude >= 0x7c00u) return FloatOf(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  // Read with float's exponent it is 2^112 times too small; subnormal numbers come out right, too.
+  const float value = FloatOf(magnitude << 13) * 0x1p112f;
+  return FloatOf(sign | BitsOf(value));
+#endif
+}
+
+// The upper half of a float: 1 sign, 8 exponent and 7 fraction bits.
+DOPPIO_HD inline uint16_t RoundToBFloat16(float value) {
+#ifdef __CUDA_ARCH__
+  uint16_t narrow;
+  asm("{cvt.rn.bf16.f32 %0, %1;}" : "=h"(narrow) : "f"(value));
+  return narrow;
+#else
+  const uint32_t bits = BitsOf(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>(bits >> 16 | 0x40u);   // NaN stays one
+  return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+#endif
+}
+
+}  // namespace half_bits
+
+struct Half {
+  uint16_t bits = 0;
+
+  Half() = default;
+  DOPPIO_HD explicit Half(float value) : bits(half_bits::RoundToHalf(value)) {}
+  DOPPIO_HD explicit operator float() const { return half_bits::WidenHalf(bits); }
+};
+
+struct BFloat16 {
+  uint16_t bits = 0;
+
+  BFloat16() = default;
+  DOPPIO_HD explicit BFloat16(float value) : bits(half_bits::RoundToBFloat16(value)) {}
+  DOPPIO_HD explicit operator float() const { return half_bits::FloatOf(static_cast<uint32_t>(bits) << 16); }
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_TENSOR_HALF_H_
