@@ -99,6 +99,7 @@ LayerCase& LayerCase::NoGradient() {
 
 std::string LayerCase::NetText(const Mode& mode) const {
   std::string text = "layer { name: 'in' type: 'TestSource";
+  if (mode.channels_last) text += "Last";
   if (mode.block > 0) text += "Blocked" + std::to_string(mode.block);
   text +=
       "' param { lr_mult: " + std::string(mode.backward && mode.bottoms_learn ? "1" : "0") + " }";

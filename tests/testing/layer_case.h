@@ -84,6 +84,7 @@ class LayerCase {
     bool accumulate = true;     // whether gradients may be asked to add
     int block = 0;              // channels per block of the bottoms
     bool gpu = false;           // on TestGpu()
+    bool channels_last = false;       // the bottoms; on a GPU
     DType stored = DType::kFloat32;   // of activations
     std::string ToString() const;
   };
@@ -97,6 +98,7 @@ class LayerCase {
   };
   struct Run;
 
+  bool HasImages() const;
   bool probed() const { return tops_ > 0 && !as_loss_; }
   std::string NetText(const Mode& mode) const;
   std::unique_ptr<Run> Build(const Mode& mode);

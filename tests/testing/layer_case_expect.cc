@@ -37,7 +37,7 @@ void ExpectAllNear(const std::vector<std::vector<double>>& got,
 std::string LayerCase::Mode::ToString() const {
   return std::string(gpu ? " [GPU, " : " [") + (engine.empty() ? "fastest" : engine) + ", " + Name(dtype) +
          (keep_all ? ", kept" : ", planned") + (backward ? "" : ", forward only") +
-         (bottoms_learn ? "" : ", bottoms fixed") + (Is16Bit(stored) ? std::string(", in ") + Name(stored) : "") +
+         (bottoms_learn ? "" : ", bottoms fixed") + (channels_last ? ", channels last" : "") + (Is16Bit(stored) ? std::string(", in ") + Name(stored) : "") +
          (block > 0 ? ", bottoms in blocks of " + std::to_string(block) : "") + "]";
 }
 
@@ -138,6 +138,11 @@ void LayerCase::Compare(const Mode& mode, const Result& want, double tolerance) 
   }
 }
 
+bool LayerCase::HasImages() const {
+  return std::any_of(inputs_.begin(), inputs_.end(),
+                     [](const Input& input) { return input.shape.rank() >= 3; });
+}
+
 LayerCase& LayerCase::ExpectBackendsAgree(double tolerance) {
   Mode mode;
   mode.keep_all = true;
@@ -154,8 +159,7 @@ LayerCase& LayerCase::ExpectBackendsAgree(double tolerance) {
   mode.dtype = DType::kFloat32;
   Compare(mode, want, tolerance);
   mode.engine = "";
-  const bool image = std::any_of(inputs_.begin(), inputs_.end(),
-                                 [](const Input& input) { return input.shape.rank() >= 3; });
+  const bool image = HasImages();
   for (int block : {0, 8, 16}) {
     if (block > 0 && !image) continue;
     mode.block = block;
@@ -203,6 +207,10 @@ void LayerCase::ExpectNarrowAgrees() {
         mode.keep_all = keep_all;
         Compare(mode, want, narrow_tolerance_ * step);
       }
+      if (!gpu || !HasImages()) continue;
+      mode.channels_last = true;
+      Compare(mode, want, narrow_tolerance_ * step);
+      mode.channels_last = false;
     }
     inputs_ = given;
   }
@@ -220,6 +228,10 @@ void LayerCase::ExpectGpuAgrees(const Result& want, double tolerance) {
       mode.keep_all = keep_all;
       Compare(mode, want, tolerance);
     }
+    if (!HasImages()) continue;
+    mode.channels_last = true;
+    Compare(mode, want, tolerance);
+    mode.channels_last = false;
   }
   if (want.param_grads.empty()) return;
   mode.backward = true;

@@ -7,6 +7,22 @@
 
 namespace doppio {
 
+namespace {
+
+// Where each element of a plain tensor lies in `layout`; not for opaque ones.
+std::vector<int64_t> Places(const Shape& shape, const Layout& layout) {
+  std::vector<int64_t> places(static_cast<size_t>(shape.count()));
+  const int64_t channels = shape.rank() > 1 ? shape[1] : 1, inner = shape.rank() > 1 ? shape.count(2) : 1;
+  for (int64_t i = 0; i < shape.count(); ++i) {
+    const int64_t image = i / (channels * inner), c = i / inner % channels, position = i % inner;
+    places[static_cast<size_t>(i)] =
+        layout.channels_last() ? (image * inner + position) * channels + c : i;
+  }
+  return places;
+}
+
+}  // namespace
+
 std::vector<double> ReadPlain(const Tensor& tensor, Device* device) {
   if (!tensor) return {};
   if (device != nullptr && device->kind() != DeviceKind::kCpu) {
@@ -15,8 +31,15 @@ std::vector<double> ReadPlain(const Tensor& tensor, Device* device) {
     return ReadPlain(Tensor(tensor, host.data()));
   }
   const int64_t count = tensor.count();
-  if (tensor.dtype == DType::kFloat64) {
-    return std::vector<double>(tensor.data<double>(), tensor.data<double>() + count);
+  if (!tensor.layout.opaque()) {
+    std::vector<double> values;
+    DispatchReal(tensor.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t place : Places(tensor.shape, tensor.layout)) {
+        values.push_back(static_cast<ComputeType<T>>(tensor.data<T>()[place]));
+      }
+    });
+    return values;
   }
   std::vector<float> plain(static_cast<size_t>(count) + 1);
   CopyTensor(tensor, Tensor({tensor.shape, tensor.dtype, Layout()}, plain.data()));
@@ -33,8 +56,14 @@ void WritePlain(const std::vector<double>& values, const Tensor& tensor, Device*
   DOPPIO_CHECK(
       static_cast<int64_t>(values.size()) == tensor.count(),
       "a test gives " + std::to_string(values.size()) + " values for " + tensor.shape.ToString());
-  if (tensor.dtype == DType::kFloat64) {
-    std::copy(values.begin(), values.end(), tensor.data<double>());
+  if (!tensor.layout.opaque()) {
+    DispatchReal(tensor.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const std::vector<int64_t> places = Places(tensor.shape, tensor.layout);
+      for (size_t i = 0; i < values.size(); ++i) {
+        tensor.data<T>()[places[i]] = static_cast<T>(static_cast<ComputeType<T>>(values[i]));
+      }
+    });
     return;
   }
   std::vector<float> plain(values.begin(), values.end());
@@ -43,7 +72,7 @@ void WritePlain(const std::vector<double>& values, const Tensor& tensor, Device*
 }
 
 int64_t PaddingInUse(const Tensor& tensor) {
-  if (!tensor || tensor.layout.plain()) return 0;
+  if (!tensor || !tensor.layout.opaque()) return 0;
   auto differs_from_zero = [](double value) { return value != 0; };
   const float* stored = tensor.data<float>();
   const std::vector<double> plain = ReadPlain(tensor);
@@ -56,11 +85,12 @@ double ProbeWeight(int bottom, int64_t element) {
          0.7;
 }
 
-TestSource::TestSource(const KernelArgs& args, int block) {
+TestSource::TestSource(const KernelArgs& args, int block) : device_(args.device) {
   using Tag = dnnl::memory::format_tag;
   for (const Shape& top : args.shape->tops) {
     needs_.tops.emplace_back();
-    if (block == 0 || top.rank() < 3 || top.rank() > 5) continue;
+    if (block == kChannelsLast && top.rank() >= 3) needs_.tops.back() = Layout::ChannelsLast();
+    if (block <= 0 || top.rank() < 3 || top.rank() > 5) continue;
     const Tag eights[] = {Tag::aBc8b, Tag::aBcd8b, Tag::aBcde8b};
     const Tag sixteens[] = {Tag::aBc16b, Tag::aBcd16b, Tag::aBcde16b};
     needs_.tops.back() =
@@ -70,20 +100,20 @@ TestSource::TestSource(const KernelArgs& args, int block) {
 }
 
 void TestSource::Forward(const Pass&) {
-  for (size_t i = 0; i < values.size(); ++i) WritePlain(values[i], t_.tops[i]);
+  for (size_t i = 0; i < values.size(); ++i) WritePlain(values[i], t_.tops[i], device_);
 }
 
 void TestSource::Backward(const Pass&, const std::vector<bool>&) {
   gradients.clear();
   padding_in_use = 0;
   for (const Tensor& gradient : t_.top_grads) {
-    gradients.push_back(ReadPlain(gradient));
+    gradients.push_back(ReadPlain(gradient, device_));
     padding_in_use += PaddingInUse(gradient);
   }
-  if (t_.param_grads[0]) WritePlain({0}, t_.param_grads[0]);
+  if (t_.param_grads[0]) WritePlain({0}, t_.param_grads[0], device_);
 }
 
-TestProbe::TestProbe(const KernelArgs& args) {
+TestProbe::TestProbe(const KernelArgs& args) : device_(args.device) {
   for (const TensorSpec& bottom : args.bottoms) needs_.bottoms.push_back(bottom.layout);
 }
 
@@ -92,24 +122,24 @@ void TestProbe::Forward(const Pass&) {
   padding_in_use = 0;
   double sum = 0;
   for (size_t b = 0; b < t_.bottoms.size(); ++b) {
-    seen.push_back(ReadPlain(t_.bottoms[b]));
+    seen.push_back(ReadPlain(t_.bottoms[b], device_));
     padding_in_use += PaddingInUse(t_.bottoms[b]);
     for (size_t i = 0; i < seen[b].size(); ++i) {
       sum += ProbeWeight(static_cast<int>(b), static_cast<int64_t>(i)) * seen[b][i];
     }
   }
-  WritePlain({sum}, t_.tops[0]);
+  WritePlain({sum}, t_.tops[0], device_);
 }
 
 void TestProbe::Backward(const Pass&, const std::vector<bool>&) {
-  const double weight = ReadPlain(t_.top_grads[0])[0];
+  const double weight = ReadPlain(t_.top_grads[0], device_)[0];
   for (size_t b = 0; b < t_.bottoms.size(); ++b) {
     if (!t_.bottom_grads[b]) continue;
     std::vector<double> values(static_cast<size_t>(t_.bottoms[b].count()));
     for (size_t i = 0; i < values.size() && gradient.empty(); ++i) {
       values[i] = weight * ProbeWeight(static_cast<int>(b), static_cast<int64_t>(i));
     }
-    WritePlain(b == 0 && !gradient.empty() ? gradient : values, t_.bottom_grads[b]);
+    WritePlain(b == 0 && !gradient.empty() ? gradient : values, t_.bottom_grads[b], device_);
   }
 }
 
@@ -163,6 +193,11 @@ bool RegisterTestLayer(const std::string& name, const LayerType& type,
          KernelTypes::Get().Add({name, DeviceKind::kCpu, "onednn", 1, make, nullptr});
 }
 
+bool RegisterOnGpu(const std::string& name, const LayerType& type, decltype(KernelType::make) make) {
+  LayerTypes::Get().Add(name, type);
+  return KernelTypes::Get().Add({name, DeviceKind::kCuda, "cuda", 1, make, nullptr, true});
+}
+
 const LayerType kSource{0, 0, 1, kAny, false, false, &InferSource};
 
 [[maybe_unused]] const bool registered =
@@ -171,6 +206,7 @@ const LayerType kSource{0, 0, 1, kAny, false, false, &InferSource};
     RegisterTestLayer("TestSource", kSource, &MakeSource<0>) &&
     RegisterTestLayer("TestSourceBlocked8", kSource, &MakeSource<8>) &&
     RegisterTestLayer("TestSourceBlocked16", kSource, &MakeSource<16>) &&
+    RegisterOnGpu("TestSourceLast", kSource, &MakeSource<TestSource::kChannelsLast>) &&
     RegisterTestLayer("TestProbe", LayerType{1, kAny, 1, 1, false, false, &InferProbe}, &MakeProbe);
 
 }  // namespace

@@ -5,6 +5,7 @@
 //   to it.
 //                TestSourceBlocked8 and TestSourceBlocked16 make tops of 3 to 5 axes in blocks of
 //                channels.
+//                TestSourceLast, on a GPU only, makes them with channels last.
 //   TestProbe    a loss: a fixed combination of its bottoms in which every element matters
 //   differently.
 #ifndef DOPPIO_TESTS_TESTING_TEST_LAYERS_H_
@@ -28,6 +29,7 @@ int64_t PaddingInUse(const Tensor& tensor);
 
 class TestSource : public Kernel {
  public:
+  static constexpr int kChannelsLast = -1;   // in place of a block's channels
   TestSource(const KernelArgs& args, int block);
   void Forward(const Pass& pass) override;
   void Backward(const Pass& pass, const std::vector<bool>& add) override;
@@ -35,6 +37,9 @@ class TestSource : public Kernel {
   std::vector<std::vector<double>> values;     // what the tops will hold
   std::vector<std::vector<double>> gradients;  // what came back; empty where nothing did
   int64_t padding_in_use = 0;                  // in these gradients
+
+ private:
+  Device* device_;
 };
 
 // Takes its bottoms in the layout they have.
@@ -47,6 +52,9 @@ class TestProbe : public Kernel {
   std::vector<std::vector<double>> seen;  // the bottoms of the last Forward
   std::vector<double> gradient;           // if given: of bottom 0, the others' being 0
   int64_t padding_in_use = 0;             // in the bottoms
+
+ private:
+  Device* device_;
 };
 
 // The derivative of the probe's loss by element `element` of its bottom `bottom`.
