@@ -46,6 +46,7 @@ void SetUp(Device* gpu) {
   gpu->set_math(FLAGS_precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
   gpu->set_workspace_bytes(int64_t{FLAGS_workspace_mb} << 20);
   gpu->set_deterministic(FLAGS_deterministic);
+  gpu->set_records(FLAGS_cuda_graph);
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ DEFINE_string(precision, "",
               "their gradients in 16 bits; parameters and sums always in fp32; without it what the file says, else fp32");
 DEFINE_int32(workspace_mb, 512, "<MB> the most memory a GPU's convolution may work in");
 DEFINE_bool(deterministic, false, "only algorithms that give the same bits every time on a GPU");
+DEFINE_bool(cuda_graph, true,
+            "have a GPU repeat what is the same in every iteration as one piece of work, not launch by launch");
 DEFINE_bool(json, false, "the result as JSON on standard output");
 DEFINE_string(set, "",
               "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "

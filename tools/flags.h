@@ -35,6 +35,7 @@ DECLARE_bool(fusion);
 DECLARE_string(precision);
 DECLARE_int32(workspace_mb);
 DECLARE_bool(deterministic);
+DECLARE_bool(cuda_graph);
 DECLARE_bool(json);
 
 namespace doppio {

@@ -4,7 +4,10 @@
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+
+#include "core/base/file.h"
 
 namespace doppio {
 namespace {
@@ -67,6 +70,28 @@ bool HasEffect(const FieldDescriptor& field) {
   return names->count(field.containing_type()->name() + "." + field.name()) > 0;
 }
 
+// NVCaffe's number types. A layer's tops are stored as its forward type says (core/net/storage.h), gradients as their
+// values are, and sums are always in single precision.
+std::optional<Warning> IgnoredNumberType(const Message& message, const FieldDescriptor& field,
+                                         const FieldPlaces& places) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  const auto value = [&](const FieldDescriptor& f) { return reflection.GetEnumValue(message, &f); };
+  const std::string name = field.name();
+  const std::string what = "'" + name + ": " + Number::Type_Name(static_cast<Number::Type>(value(field))) + "' ";
+  if (EndsWith(name, "forward_type")) {
+    const int type = value(field);
+    if (type == Number::FLOAT || type == Number::FLOAT16 || type == Number::BFLOAT16) return std::nullopt;
+    return Warning{places.At(name), what + "has no effect: activations are stored as FLOAT, FLOAT16 or BFLOAT16"};
+  }
+  if (EndsWith(name, "backward_type")) {
+    const std::string forward = name.substr(0, name.size() - 13) + "forward_type";
+    if (value(field) == value(*message.GetDescriptor()->FindFieldByName(forward))) return std::nullopt;
+    return Warning{places.At(name), what + "has no effect: gradients are stored as values are, as " + forward + " says"};
+  }
+  if (value(field) == Number::FLOAT) return std::nullopt;
+  return Warning{places.At(name), what + "has no effect: everything is computed in FLOAT"};
+}
+
 // Written out, but as it would be anyway.
 bool IsDefault(const Message& message, const FieldDescriptor& field) {
   if (field.is_repeated() || field.message_type() != nullptr) return false;
@@ -84,6 +109,11 @@ void AddIgnoredFields(const Message& message, const FieldPlaces& places,
   reflection.ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
     if (IsForkField(*field)) {
+      if (field->enum_type() == Number::Type_descriptor()) {
+        const std::optional<Warning> ignored = IgnoredNumberType(message, *field, places);
+        if (ignored) warnings->push_back(*ignored);
+        continue;
+      }
       if (HasEffect(*field) || IsDefault(message, *field)) continue;
       warnings->push_back({places.At(field->name()),
                            "'" + field->name() + "' of " + message.GetDescriptor()->name() +

@@ -115,7 +115,7 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(
     Commands, "test",
     {"scores weights on test data",
-     {"model", "solver", "weights", "iterations", "gpu", "precision", "workspace_mb", "deterministic",
+     {"model", "solver", "weights", "iterations", "gpu", "precision", "workspace_mb", "deterministic", "cuda_graph",
       "level", "stage", "batch", "set", "unset", "synthetic", "data_threads", "seed", "engine", "fusion", "json"},
      {"model|solver", "weights"},
      "",

@@ -323,7 +323,7 @@ ExitCode RunTime(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(Commands, "time",
                 {"times a net: whole iterations and each layer",
                  {"model", "solver", "iterations", "warmup", "phase", "synthetic", "batch",
-                  "weights", "gpu", "precision", "workspace_mb", "deterministic", "level", "stage", "set", "unset", "data_threads", "seed",
+                  "weights", "gpu", "precision", "workspace_mb", "deterministic", "cuda_graph", "level", "stage", "set", "unset", "data_threads", "seed",
                   "engine", "fusion", "startup", "json"},
                  {"model|solver"},
                  "",

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +20,13 @@ enum class DeviceKind { kCpu, kCuda };
 enum class MathMode { kFloat32, kTf32 };
 
 inline const char* Name(DeviceKind kind) { return kind == DeviceKind::kCpu ? "CPU" : "CUDA"; }
+
+// Work that a device has taken down and does again as one (a CUDA graph).
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void Run() = 0;
+};
 
 class Device {
  public:
@@ -37,6 +45,10 @@ class Device {
   virtual void Zero(void* memory, int64_t bytes) = 0;
   virtual void Synchronize() = 0;
 
+  // Takes down what `work` asks of this device, without doing it; `work` must ask for the same every time, and wait for
+  // nothing. Null where the device cannot; then nothing was done.
+  virtual std::unique_ptr<Recording> Record(const std::function<void()>& /*work*/) { return nullptr; }
+
   virtual int64_t bytes_in_use() const = 0;
   virtual int64_t peak_bytes() const = 0;
 
@@ -49,6 +61,9 @@ class Device {
   void set_workspace_bytes(int64_t bytes) { workspace_bytes_ = bytes; }
   bool deterministic() const { return deterministic_; }
   void set_deterministic(bool deterministic) { deterministic_ = deterministic; }
+  // Whether work that is the same in every pass is to be recorded, where the device can.
+  bool records() const { return records_; }
+  void set_records(bool records) { records_ = records; }
 
   // What higher floors keep for a device, such as the handle of a library: made as T(this) by the first call.
   template <class T>
@@ -66,6 +81,7 @@ class Device {
   MathMode math_ = MathMode::kFloat32;
   int64_t workspace_bytes_ = int64_t{512} << 20;
   bool deterministic_ = false;
+  bool records_ = true;
   std::map<std::string, std::shared_ptr<void>> attached_;
 };
 

@@ -23,6 +23,21 @@ int64_t SizeClass(int64_t bytes) {
 
 std::string MiB(int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
+class CudaRecording : public Recording {
+ public:
+  CudaRecording(GpuDevice* device, cudaGraph_t graph) : device_(device) {
+    Cuda(cudaGraphInstantiate(&ready_, graph, 0), "preparing a graph on", device->name());
+  }
+  ~CudaRecording() override { cudaGraphExecDestroy(ready_); }
+  void Run() override {
+    Cuda(cudaGraphLaunch(ready_, device_->gpu().stream), "the launch of a graph on", device_->name());
+  }
+
+ private:
+  GpuDevice* const device_;
+  cudaGraphExec_t ready_ = nullptr;
+};
+
 class CudaDevice : public GpuDevice {
  public:
   CudaDevice(int index, const std::string& model)
@@ -69,6 +84,25 @@ class CudaDevice : public GpuDevice {
 
   void Synchronize() override { Cuda(cudaStreamSynchronize(stream()), "waiting for", name_); }
 
+  std::unique_ptr<Recording> Record(const std::function<void()>& work) override {
+    // Other threads may go on allocating pinned memory meanwhile.
+    Cuda(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal), "recording on", name_);
+    cudaGraph_t graph = nullptr;
+    bool complete = true;
+    try {
+      work();
+    } catch (const DeviceError&) {
+      complete = false;   // some library does what cannot be recorded; it says so when it is asked
+    } catch (...) {
+      EndCapture(&graph);
+      throw;
+    }
+    if (!EndCapture(&graph) || !complete) return nullptr;
+    std::unique_ptr<Recording> recording = std::make_unique<CudaRecording>(this, graph);
+    cudaGraphDestroy(graph);
+    return recording;
+  }
+
   int64_t bytes_in_use() const override { return blocks_.bytes_in_use(); }
   int64_t peak_bytes() const override { return blocks_.peak_bytes(); }
 
@@ -82,6 +116,12 @@ class CudaDevice : public GpuDevice {
 
   // The current device belongs to the thread, and any thread may come.
   void MakeCurrent() { Cuda(cudaSetDevice(index_), "choosing", name_); }
+
+  bool EndCapture(cudaGraph_t* graph) {
+    const bool ended = cudaStreamEndCapture(stream_, graph) == cudaSuccess;
+    if (!ended) cudaGetLastError();
+    return ended && *graph != nullptr;
+  }
 
   void Copy(void* to, const void* from, int64_t bytes) {
     // The addresses tell the direction.

@@ -148,6 +148,10 @@ class Kernel {
   // Only called when args.backward.
   virtual void Backward(const Pass& pass, const std::vector<bool>& add);
 
+  // Forward, and Backward for equal `add`, ask the same of the device in every pass, and nothing else of anybody: so a
+  // device may record and repeat them (Device::Record).
+  virtual bool same_every_pass() const { return false; }
+
   // Data sources: the global index of the next sample, saved in snapshots. -1: not a source.
   virtual int64_t position() const { return -1; }
   virtual void Seek(int64_t /*sample*/) {}

@@ -50,6 +50,10 @@ Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
     const Edge& e = graph_.edges[static_cast<size_t>(edge)];
     outputs_.push_back({e.name, e.loss_weight, plan_->values[static_cast<size_t>(edge)]});
   }
+  Device* device = params_->device();
+  forward_ = StepRunner(*plan_, plan_->forward, device);
+  replace_ = StepRunner(*plan_, plan_->backward, device);
+  add_to_ = StepRunner(*plan_, plan_->backward, device);
   size_t most = 0;
   for (const Node& node : graph_.nodes) most = std::max(most, node.params.size());
   add_.reserve(most);
@@ -58,9 +62,14 @@ Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
 Net::~Net() = default;
 
 double Net::Forward() {
-  for (const PlanStep& step : plan_->forward) {
-    RunStep(step);
-    if (graph_.spec.debug_info) LogForward(step);
+  const auto run = [this](const PlanStep& step) { RunStep(step); };
+  if (graph_.spec.debug_info) {
+    for (const PlanStep& step : plan_->forward) {
+      RunStep(step);
+      LogForward(step);
+    }
+  } else {
+    forward_.Run(run, nullptr);
   }
   ++pass_.step;
   double loss = 0;
@@ -74,12 +83,19 @@ double Net::Forward() {
 void Net::Backward(bool accumulate, GradientSink* sink) {
   // Random numbers of a backward belong to the forward before it.
   --pass_.step;
-  for (const PlanStep& step : plan_->backward) {
-    RunStep(step, accumulate);
+  const auto run = [this, accumulate](const PlanStep& step) { RunStep(step, accumulate); };
+  const auto after = [this, sink](const PlanStep& step) {
     if (graph_.spec.debug_info) LogBackward(step);
-    if (sink != nullptr) {
-      for (int param : step.ready) sink->Ready(param);
+    for (size_t i = 0; sink != nullptr && i < step.ready.size(); ++i) sink->Ready(step.ready[i]);
+  };
+  // Whoever has to act between two steps needs them one by one.
+  if (graph_.spec.debug_info || (sink != nullptr && params_->gradients_share_memory())) {
+    for (const PlanStep& step : plan_->backward) {
+      run(step);
+      after(step);
     }
+  } else {
+    (accumulate ? add_to_ : replace_).Run(run, after);
   }
   ++pass_.step;
 }

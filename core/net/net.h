@@ -11,6 +11,7 @@
 #include "core/net/graph.h"
 #include "core/net/params.h"
 #include "core/net/plan.h"
+#include "core/net/step_runner.h"
 
 namespace doppio {
 
@@ -43,6 +44,9 @@ class Net {
   Tensor Blob(const std::string& name) const;
   Tensor BlobGradient(const std::string& name) const;
 
+  // Stretches of steps that the device repeats as one, once they have come twice.
+  int recordings() const { return forward_.recordings() + replace_.recordings() + add_to_.recordings(); }
+
   // For `time`: runs one step of plan().forward / plan().backward.
   void RunStep(const PlanStep& step, bool accumulate = false);
 
@@ -57,6 +61,8 @@ class Net {
   Graph graph_;
   ParamStore* params_;
   std::unique_ptr<Plan> plan_;
+  StepRunner forward_;
+  StepRunner replace_, add_to_;   // backward, by what becomes of the gradients before
   std::vector<NetOutput> outputs_;
   Pass pass_;
   std::vector<bool> add_;   // scratch of RunStep, sized once

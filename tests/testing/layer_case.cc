@@ -10,7 +10,7 @@
 
 namespace doppio {
 
-Graph GraphFromText(const std::string& text, Phase phase, DType stored) {
+Graph GraphFromText(const std::string& text, Phase phase, std::optional<DType> stored) {
   NetParameter net;
   const FieldPlaces places = ParseText(text, "net.prototxt", &net);
   NetState state;

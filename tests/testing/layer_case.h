@@ -13,6 +13,7 @@
 #define DOPPIO_TESTS_TESTING_LAYER_CASE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -124,7 +125,7 @@ class LayerCase {
 std::unique_ptr<Device> TestGpu();
 
 // Parses, filters and understands a net; for tests of graphs and plans.
-Graph GraphFromText(const std::string& text, Phase phase = TRAIN, DType stored = DType::kFloat32);
+Graph GraphFromText(const std::string& text, Phase phase = TRAIN, std::optional<DType> stored = std::nullopt);
 
 }  // namespace doppio
 

@@ -34,6 +34,24 @@ TEST(IgnoredFields, LeaveOutWhatSaysTheDefault) {
   EXPECT_EQ(Ignored("reduce_buckets: 7").size(), 1u);
 }
 
+TEST(IgnoredFields, KnowWhatBecomesOfNumberTypes) {
+  EXPECT_TRUE(Ignored("default_forward_type: FLOAT16 default_backward_type: FLOAT16\n"
+                      "default_forward_math: FLOAT default_backward_math: FLOAT\n"
+                      "layer { name: 'r' type: 'ReLU' forward_type: BFLOAT16 backward_type: BFLOAT16 }")
+                  .empty());
+  const auto warnings = Ignored(
+      "default_forward_math: FLOAT16\n"
+      "layer { name: 'a' type: 'ReLU' forward_type: DOUBLE }\n"
+      "layer { name: 'b' type: 'ReLU' forward_type: FLOAT16 backward_type: FLOAT }\n");
+  ASSERT_EQ(warnings.size(), 3u);
+  EXPECT_EQ(warnings[0].message, "'default_forward_math: FLOAT16' has no effect: everything is computed in FLOAT");
+  EXPECT_EQ(warnings[1].at.ToString(), "net.prototxt:2:33");
+  EXPECT_EQ(warnings[1].message,
+            "'forward_type: DOUBLE' has no effect: activations are stored as FLOAT, FLOAT16 or BFLOAT16");
+  EXPECT_EQ(warnings[2].message,
+            "'backward_type: FLOAT' has no effect: gradients are stored as values are, as forward_type says");
+}
+
 TEST(LooseEnds, AreBlobsNobodyReadsBesideALoss) {
   NetParameter net;
   const FieldPlaces places = ParseText(

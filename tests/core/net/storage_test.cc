@@ -1,0 +1,114 @@
+// What edges are stored as, and that nets compute with it.
+#include "core/net/storage.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/net/net.h"
+#include "tests/testing/layer_case.h"
+
+namespace doppio {
+namespace {
+
+constexpr char kInput[] =
+    "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
+    "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 } } }\n";
+
+constexpr char kNet[] =
+    "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param { num_output: 5\n"
+    "  weight_filler { type: 'gaussian' std: 0.5 } } }\n"
+    "layer { name: 'relu' type: 'ReLU' bottom: 'a' top: 'a' }\n"
+    "layer { name: 'flat' type: 'Flatten' bottom: 'a' top: 'flat' }\n"
+    "layer { name: 'b' type: 'InnerProduct' bottom: 'flat' top: 'b' FORWARD inner_product_param { num_output: 4\n"
+    "  weight_filler { type: 'gaussian' std: 0.5 } } }\n"
+    "layer { name: 'labels' type: 'Reshape' bottom: 'y' top: 'labels' reshape_param { shape { dim: 4 } } }\n"
+    "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'b' bottom: 'labels' top: 'loss' }\n"
+    "layer { name: 'accuracy' type: 'Accuracy' bottom: 'b' bottom: 'labels' top: 'accuracy' }\n";
+
+std::string NetText(const std::string& forward_type_of_b, const std::string& head = "") {
+  std::string text = kNet;
+  text.replace(text.find("FORWARD"), 7, forward_type_of_b);
+  return head + kInput + text;
+}
+
+DType Stored(const Graph& graph, const std::string& blob) {
+  return graph.edges[static_cast<size_t>(graph.FindEdge(blob))].stored;
+}
+
+TEST(Storage, KeepsLossesLabelsAndScoresExact) {
+  const Graph graph = GraphFromText(NetText(""), TRAIN, DType::kBFloat16);
+  for (const char* blob : {"a", "flat", "b"}) EXPECT_EQ(Stored(graph, blob), DType::kBFloat16) << blob;
+  for (const char* blob : {"x", "y", "labels", "loss", "accuracy"}) {
+    EXPECT_EQ(Stored(graph, blob), DType::kFloat32) << blob;
+  }
+  EXPECT_EQ(StoredAs(graph), DType::kBFloat16);
+}
+
+TEST(Storage, IsWhatTheFileSaysUnlessTheRunAsksForAnother) {
+  const auto graph = [](const std::string& text, std::optional<DType> asked) {
+    return GraphFromText(text, TRAIN, asked);
+  };
+  const std::string file = NetText("forward_type: FLOAT", "default_forward_type: FLOAT16\n");
+  EXPECT_EQ(Stored(graph(file, std::nullopt), "a"), DType::kFloat16);
+  EXPECT_EQ(Stored(graph(file, std::nullopt), "b"), DType::kFloat32);
+  EXPECT_EQ(Stored(graph(file, DType::kBFloat16), "a"), DType::kBFloat16);
+  EXPECT_EQ(Stored(graph(file, DType::kBFloat16), "b"), DType::kFloat32);
+  EXPECT_EQ(StoredAs(graph(file, DType::kFloat32)), DType::kFloat32);
+  const std::string layer = NetText("forward_type: FLOAT16");
+  EXPECT_EQ(Stored(graph(layer, std::nullopt), "a"), DType::kFloat32);
+  EXPECT_EQ(Stored(graph(layer, std::nullopt), "b"), DType::kFloat16);
+  EXPECT_EQ(Stored(graph(layer, DType::kBFloat16), "b"), DType::kBFloat16);
+  EXPECT_EQ(Stored(graph(layer, DType::kFloat32), "b"), DType::kFloat32);
+}
+
+// A net with its inputs filled in, after one forward and backward.
+struct Trained {
+  Trained(DType stored, bool gpu) : device(gpu ? TestGpu() : MakeCpuDevice()) {
+    if (device == nullptr) return;
+    PlanOptions options;
+    options.device = device.get();
+    options.backward = true;
+    store = std::make_unique<ParamStore>(device.get(), DType::kFloat32, 5);
+    net = std::make_unique<Net>(GraphFromText(NetText(""), TRAIN, stored), options, store.get());
+    const std::vector<float> x = {1, -2, 0.5f, 0.25f, 3, -1, 0, 1, 2, -0.5f, 1.5f, -3}, y = {0, 3, 1, 2};
+    device->CopyFromHost(net->Blob("x").raw, x.data(), 48);
+    device->CopyFromHost(net->Blob("y").raw, y.data(), 16);
+    loss = net->Forward();
+    net->Backward(false);
+    gradients.resize(static_cast<size_t>(store->grads().count()));
+    device->CopyToHost(gradients.data(), store->grads().raw, store->grads().bytes());
+  }
+  std::unique_ptr<Device> device;
+  std::unique_ptr<ParamStore> store;
+  std::unique_ptr<Net> net;
+  double loss = 0;
+  std::vector<float> gradients;
+};
+
+TEST(Storage, RoundsWhatLayersHandOnAndNothingElse) {
+  const Trained exact(DType::kFloat32, false);
+  for (bool gpu : {false, true}) {
+    for (DType type : {DType::kBFloat16, DType::kFloat16}) {
+      const Trained narrow(type, gpu);
+      if (narrow.device == nullptr) continue;
+      const double step = type == DType::kFloat16 ? 0x1p-11 : 0x1p-8;
+      EXPECT_NEAR(narrow.loss, exact.loss, 4 * step);
+      EXPECT_NE(narrow.loss, exact.loss) << "nothing was rounded";
+      double largest = 0, difference = 0;
+      for (size_t i = 0; i < exact.gradients.size(); ++i) {
+        largest = std::max<double>(largest, std::fabs(exact.gradients[i]));
+        difference = std::max<double>(difference, std::fabs(exact.gradients[i] - narrow.gradients[i]));
+      }
+      EXPECT_LT(difference, 8 * step * largest);
+      EXPECT_EQ(narrow.net->outputs()[0].value.dtype, DType::kFloat32);
+      EXPECT_EQ(narrow.store->values().dtype, DType::kFloat32);
+      // The arena: two activations and their gradients of half the size.
+      EXPECT_LT(narrow.net->plan().memory.activations, exact.net->plan().memory.activations + 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace doppio
