@@ -2,7 +2,7 @@
 //
 //   bazel run //tests/bench:input_bench [-- ROUNDS IMAGES]
 //
-// The files are drawn here: 500x375, 4:2:0, quality 90, about 50 KB each. A round decodes all of
+// The files are photos.h's. A round decodes all of
 // them to BGR the way any program does, then runs the layer (resize 256, crop 224, mirror, mean)
 // over as many, its copy into the net included. Both read the files; the whole program has one
 // core. Rates are per second of that core's time, so that other programs do not count.
@@ -26,85 +26,14 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/random.h"
 #include "core/net/net.h"
 #include "core/net/prototxt.h"
+#include "tests/bench/photos.h"
 
 namespace doppio {
 namespace {
 
-constexpr int kHeight = 375, kWidth = 500, kBatch = 32;
-
-// Adds smooth noise: random values on a grid of `cell` pixels, interpolated.
-void AddNoise(int cell, float amplitude, const Random& random, uint64_t key,
-              std::vector<float>* plane) {
-  const int columns = kWidth / cell + 2;
-  std::vector<float> grid(static_cast<size_t>(columns * (kHeight / cell + 2)));
-  for (size_t i = 0; i < grid.size(); ++i) grid[i] = amplitude * (2 * random.Uniform(key, i) - 1);
-  for (int y = 0; y < kHeight; ++y) {
-    const float* above = &grid[static_cast<size_t>(y / cell * columns)];
-    const float* below = above + columns;
-    const float dy = static_cast<float>(y % cell) / static_cast<float>(cell);
-    for (int x = 0; x < kWidth; ++x) {
-      const int i = x / cell;
-      const float dx = static_cast<float>(x % cell) / static_cast<float>(cell);
-      (*plane)[static_cast<size_t>(y * kWidth + x)] +=
-          (above[i] * (1 - dx) + above[i + 1] * dx) * (1 - dy) +
-          (below[i] * (1 - dx) + below[i + 1] * dx) * dy;
-    }
-  }
-}
-
-// Like a photograph in what matters to a decoder: the finer the structure, the weaker; colours
-// weaker than light.
-std::vector<uint8_t> DrawPhoto(uint64_t number) {
-  const Random random(7, number);
-  std::vector<float> light(size_t{kHeight} * kWidth, 128), warm(light.size()), cold(light.size());
-  const struct {
-    int cell;
-    float amplitude;
-  } kOctaves[] = {{128, 70}, {64, 50}, {32, 36}, {16, 26}, {8, 18}, {4, 12}, {2, 8}, {1, 4}};
-  uint64_t key = 0;
-  for (const auto& octave : kOctaves) {
-    AddNoise(octave.cell, octave.amplitude, random, key++, &light);
-    AddNoise(octave.cell, 0.4f * octave.amplitude, random, key++, &warm);
-    AddNoise(octave.cell, 0.4f * octave.amplitude, random, key++, &cold);
-  }
-  const auto byte = [](float v) { return static_cast<uint8_t>(std::clamp(v, 0.0f, 255.0f)); };
-  std::vector<uint8_t> rgb;
-  for (size_t i = 0; i < light.size(); ++i) {
-    rgb.push_back(byte(light[i] + warm[i]));
-    rgb.push_back(byte(light[i] - 0.3f * (warm[i] + cold[i])));
-    rgb.push_back(byte(light[i] + cold[i]));
-  }
-  return rgb;
-}
-
-std::string Encode(const std::vector<uint8_t>& rgb) {
-  jpeg_compress_struct info;
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* memory = nullptr;
-  unsigned long size = 0;  // NOLINT: libjpeg's type
-  jpeg_mem_dest(&info, &memory, &size);
-  info.image_width = kWidth;
-  info.image_height = kHeight;
-  info.input_components = 3;
-  info.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&info);
-  jpeg_set_quality(&info, 90, TRUE);
-  jpeg_start_compress(&info, TRUE);
-  while (info.next_scanline < info.image_height) {
-    auto* row = const_cast<JSAMPROW>(&rgb[size_t{info.next_scanline} * kWidth * 3]);
-    jpeg_write_scanlines(&info, &row, 1);
-  }
-  jpeg_finish_compress(&info);
-  std::string file(reinterpret_cast<char*>(memory), size);
-  jpeg_destroy_compress(&info);
-  free(memory);
-  return file;
-}
+constexpr int kBatch = 32;
 
 // The loop that anybody would write.
 void DecodeBare(const std::string& path, std::vector<uint8_t>* file, std::vector<uint8_t>* bgr) {
@@ -132,35 +61,25 @@ void DecodeBare(const std::string& path, std::vector<uint8_t>* file, std::vector
   jpeg_destroy_decompress(&info);
 }
 
-// Files in a folder of their own, deleted at the end.
-class Photos {
+// A folder of files, deleted at the end.
+class PhotoFolder {
  public:
-  explicit Photos(int count) {
+  explicit PhotoFolder(int count) {
     std::string name = (std::getenv("TEST_TMPDIR") ? std::getenv("TEST_TMPDIR") : "/tmp") +
                        std::string("/input_bench_XXXXXX");
     folder_ = mkdtemp(&name[0]);
-    std::ofstream list(list_path());
-    for (int i = 0; i < count; ++i) {
-      paths_.push_back(folder_ + "/" + std::to_string(i) + ".jpg");
-      const std::string file = Encode(DrawPhoto(static_cast<uint64_t>(i)));
-      bytes_ += file.size();
-      std::ofstream(paths_.back(), std::ios::binary) << file;
-      list << paths_.back() << " " << i % 10 << "\n";
-    }
+    photos_ = DrawPhotos(folder_, count);
   }
-  ~Photos() {
-    for (const std::string& path : paths_) unlink(path.c_str());
-    unlink(list_path().c_str());
+  ~PhotoFolder() {
+    for (const std::string& path : photos_.paths) unlink(path.c_str());
+    unlink(photos_.list.c_str());
     rmdir(folder_.c_str());
   }
-  std::string list_path() const { return folder_ + "/list.txt"; }
-  const std::vector<std::string>& paths() const { return paths_; }
-  size_t mean_bytes() const { return bytes_ / paths_.size(); }
+  const Photos& photos() const { return photos_; }
 
  private:
   std::string folder_;
-  std::vector<std::string> paths_;
-  size_t bytes_ = 0;
+  Photos photos_;
 };
 
 Graph LayerGraph(const std::string& list) {
@@ -197,13 +116,14 @@ int Main(int rounds, int images) {
   CPU_SET(sched_getcpu(), &one);
   sched_setaffinity(0, sizeof one, &one);
   omp_set_num_threads(1);
-  const Photos photos(images);
+  const PhotoFolder folder(images);
+  const Photos& photos = folder.photos();
   std::unique_ptr<Device> device = MakeCpuDevice();
   ParamStore params(device.get(), DType::kFloat32, 1);
   PlanOptions options;
   options.device = device.get();
   options.keep_all = true;
-  Net net(LayerGraph(photos.list_path()), options, &params);
+  Net net(LayerGraph(photos.list), options, &params);
   const int batches = std::max(1, images / kBatch);
   std::vector<uint8_t> file, bgr;
   std::vector<double> bare, layer, ratio;
@@ -215,7 +135,7 @@ int Main(int rounds, int images) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     } while (CoreSeconds() - before > 0.002);
     double begin = CoreSeconds();
-    for (const std::string& path : photos.paths()) DecodeBare(path, &file, &bgr);
+    for (const std::string& path : photos.paths) DecodeBare(path, &file, &bgr);
     bare.push_back(images / (CoreSeconds() - begin));
     for (int i = 0; i < 6; ++i) net.Forward();  // what it had ready
     begin = CoreSeconds();
@@ -224,7 +144,7 @@ int Main(int rounds, int images) {
     ratio.push_back(layer.back() / bare.back());
   }
   std::sort(ratio.begin(), ratio.end());
-  std::printf("files: %d of %zu bytes on average; rounds: %d\n", images, photos.mean_bytes(),
+  std::printf("files: %d of %zu bytes on average; rounds: %d\n", images, photos.mean_bytes,
               rounds);
   std::printf("bare decode %8.1f images/s per core\n", Median(bare));
   std::printf("ImageData   %8.1f images/s per core\n", Median(layer));
