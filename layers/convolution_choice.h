@@ -59,7 +59,7 @@ class ConvChooser {
     try {
       const auto& alone = best->forward;
       const auto with_tail = Forward(alone.src_desc(), alone.weights_desc(), alone.dst_desc(),
-                                     DnnlTailAttr(ChainTail(args_.chain), alone.dst_desc()));
+                                     DnnlTailAttr(args_.math, ChainTail(args_.chain), alone.dst_desc()));
       if (Slowness(with_tail.impl_info_str()) > Slowness(alone.impl_info_str())) return nullptr;
       best->forward = with_tail;
     } catch (const dnnl::error&) {
@@ -117,7 +117,7 @@ class ConvChooser {
                                   const dnnl::memory::desc& weights) const {
     auto choice = std::make_unique<ConvChoice>();
     try {
-      choice->forward = Forward(src, weights, dst, DnnlAttr());
+      choice->forward = Forward(src, weights, dst, DnnlAttr(args_.math));
       choice->slowness = Slowness(choice->forward.impl_info_str());
       // Gradients lie as their values do.
       const dnnl::memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
@@ -129,7 +129,7 @@ class ConvChooser {
         choice->backward_data = dnnl::convolution_backward_data::primitive_desc(
             {dnnl::algorithm::convolution_direct, x, AnyDesc(Shape(weights_)), y, stride_,
              dilation_, pad_, pad_},
-            DnnlAttr(), DnnlEngine(), choice->forward);
+            DnnlAttr(args_.math), DnnlEngine(), choice->forward);
         choice->slowness += Slowness(choice->backward_data.impl_info_str());
       }
       if (params_) {
@@ -152,7 +152,7 @@ class ConvChooser {
       return dnnl::convolution_backward_weights::primitive_desc(
           {dnnl::algorithm::convolution_direct, x, weights, BiasDesc(), y, stride_, dilation_, pad_,
            pad_},
-          DnnlAttr(), DnnlEngine(), choice.forward);
+          DnnlAttr(args_.math), DnnlEngine(), choice.forward);
     };
     auto any = make(AnyDesc(Shape(weights_)));
     if (any.diff_weights_desc() == kept) return any;

@@ -14,12 +14,13 @@ namespace doppio {
 // The argument that takes the sum's other side; it lies as the primitive's `dst` does.
 constexpr int kDnnlOther = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
 
-// DnnlAttr() with `tail`.
-inline dnnl::primitive_attr DnnlTailAttr(const ChainTail& tail, const dnnl::memory::desc& dst) {
+// DnnlAttr(math) with `tail`.
+inline dnnl::primitive_attr DnnlTailAttr(MathMode math, const ChainTail& tail,
+                                         const dnnl::memory::desc& dst) {
   dnnl::post_ops post;
   if (tail.sum) post.append_binary(dnnl::algorithm::binary_add, dst);
   if (tail.relu) post.append_eltwise(1, dnnl::algorithm::eltwise_relu, tail.relu->slope, 0);
-  dnnl::primitive_attr attr = DnnlAttr();
+  dnnl::primitive_attr attr = DnnlAttr(math);
   attr.set_post_ops(post);
   return attr;
 }

@@ -25,7 +25,7 @@ ForwardPd ForwardDesc(const KernelArgs& args, const memory::desc& src, const mem
       args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   const InnerProductParameter& p = args.spec->param.inner_product_param();
   const memory::desc bias = p.bias_term() ? PlainDesc(Shape{p.num_output()}) : memory::desc();
-  return ForwardPd({kind, src, weights, bias, dst}, DnnlTailAttr(tail, dst), DnnlEngine());
+  return ForwardPd({kind, src, weights, bias, dst}, DnnlTailAttr(args.math, tail, dst), DnnlEngine());
 }
 
 struct Step {
@@ -171,7 +171,7 @@ class DnnlInnerProduct : public Kernel {
       const auto desc = Best(
           [&](const memory::desc& w) {
             return dnnl::inner_product_backward_weights::primitive_desc(
-                {src_, w, bias, dst_}, DnnlAttr(), DnnlEngine(), forward);
+                {src_, w, bias, dst_}, DnnlAttr(args.math), DnnlEngine(), forward);
           },
           kept, any);
       params_.primitive = dnnl::inner_product_backward_weights(desc);
@@ -185,7 +185,7 @@ class DnnlInnerProduct : public Kernel {
       scratch = Carver();
       const auto desc = Best(
           [&](const memory::desc& w) {
-            return dnnl::inner_product_backward_data::primitive_desc({src_, w, dst_}, DnnlAttr(),
+            return dnnl::inner_product_backward_data::primitive_desc({src_, w, dst_}, DnnlAttr(args.math),
                                                                      DnnlEngine(), forward);
           },
           kept, any);

@@ -16,8 +16,9 @@ namespace doppio {
 
 enum class DeviceKind { kCpu, kCuda };
 
-// kTf32: factors of matrix products and convolutions have 10 bits of mantissa, sums stay single (NVIDIA's tensor cores).
-enum class MathMode { kFloat32, kTf32 };
+// What factors of matrix products and convolutions may be rounded to; sums stay single. kTf32: 10 bits of mantissa
+// (NVIDIA's tensor cores); kBFloat16: 7 bits (CPUs with instructions for it, others compute as with kFloat32).
+enum class MathMode { kFloat32, kTf32, kBFloat16 };
 
 inline const char* Name(DeviceKind kind) { return kind == DeviceKind::kCpu ? "CPU" : "CUDA"; }
 

@@ -16,8 +16,9 @@ dnnl::stream& DnnlStream() {
   return *stream;
 }
 
-dnnl::primitive_attr DnnlAttr() {
+dnnl::primitive_attr DnnlAttr(MathMode math) {
   dnnl::primitive_attr attr;
+  if (math == MathMode::kBFloat16) attr.set_fpmath_mode(dnnl::fpmath_mode::bf16);
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attr;
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/device/device.h"
 #include "core/tensor/tensor.h"
 
 namespace doppio {
@@ -16,7 +17,7 @@ dnnl::engine& DnnlEngine();
 dnnl::stream& DnnlStream();
 
 // Attributes with the scratchpad in the caller's hands: pass memory under DNNL_ARG_SCRATCHPAD.
-dnnl::primitive_attr DnnlAttr();
+dnnl::primitive_attr DnnlAttr(MathMode math = MathMode::kFloat32);
 
 dnnl::memory::dims DnnlDims(const Shape& shape);
 // Row-major, dense, float32.

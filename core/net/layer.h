@@ -107,6 +107,7 @@ struct KernelArgs {
   const LayerShape* shape = nullptr;
   const std::vector<ChainLink>* chain = nullptr;   // null for a layer alone
   DType dtype = DType::kFloat32;            // of parameters, and what is computed in
+  MathMode math = MathMode::kFloat32;       // how exact products are to be
   Device* device = nullptr;
   std::vector<TensorSpec> bottoms;          // with the type and layout they have where they are made
   std::vector<DType> tops;                  // the types that tops are to be stored as

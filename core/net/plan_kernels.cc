@@ -117,6 +117,7 @@ class Chooser {
     args.chain = unit.chain.empty() ? nullptr : &unit.chain;
     args.dtype = draft_.options.dtype;
     args.device = draft_.options.device;
+    args.math = args.device->math();
     args.backward = draft_.options.backward && unit.backward;
     args.bottom_gradient = unit.bottom_gradient;
     args.param_gradient = unit.param_gradient;

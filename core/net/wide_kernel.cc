@@ -142,7 +142,10 @@ bool HasNarrowEdges(const KernelArgs& args) {
 KernelArgs Widened(const KernelArgs& args) {
   KernelArgs wide = args;
   for (TensorSpec& bottom : wide.bottoms) bottom.dtype = args.dtype;
-  for (DType& top : wide.tops) top = args.dtype;
+  for (DType& top : wide.tops) {
+    if (top == DType::kBFloat16) wide.math = MathMode::kBFloat16;
+    top = args.dtype;
+  }
   return wide;
 }
 

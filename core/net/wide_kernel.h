@@ -12,7 +12,7 @@ namespace doppio {
 
 // Whether some bottom or top of `args` is stored in 16 bits.
 bool HasNarrowEdges(const KernelArgs& args);
-// `args` as such a kernel sees them: bottoms and tops in args.dtype.
+// `args` as such a kernel sees them: bottoms and tops in args.dtype. Products may be made from bfloat16 where tops will be.
 KernelArgs Widened(const KernelArgs& args);
 // `inner` was made for Widened(args).
 std::unique_ptr<Kernel> MakeWideKernel(const KernelArgs& args, std::unique_ptr<Kernel> inner);
