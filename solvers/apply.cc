@@ -53,19 +53,11 @@ class CpuUpdatePass : public UpdatePass {
         zeros_(device, kChunk * ElementBytes(a_.dtype)) {}
 
   double SumSquares() override {
-    return DispatchFloat(a_.dtype, [this](auto type) {
-      using T = decltype(type);
-      ForChunks(0, a_.size, [&](size_t chunk, int64_t begin, int64_t end) {
-        double sum = 0;
-        ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
-          if (slice.gradient) sum += SumSquaresOf(Gradient<T>(slice, from), to - from);
-        });
-        sums_[chunk] = sum;
-      });
-      double total = 0;
-      for (double sum : sums_) total += sum;
-      return total;
-    });
+    return SumGradients([](const auto* g, int64_t n) { return SumSquaresOf(g, n); });
+  }
+
+  bool GradientsFinite() override {
+    return SumGradients([](const auto* g, int64_t n) { return AllFinite(g, n) ? 0.0 : 1.0; }) == 0;
   }
 
   std::optional<size_t> FirstLost() const override {
@@ -90,6 +82,24 @@ class CpuUpdatePass : public UpdatePass {
   const T* Gradient(const UpdateSlice& slice, int64_t element) const {
     if (!slice.gradient) return static_cast<const T*>(zeros_.data());
     return static_cast<const T*>(a_.grads) + slice.grad_begin + (element - slice.begin);
+  }
+
+  // The sum of f(gradients, n) over their pieces, in an order that never changes.
+  template <class F>
+  double SumGradients(const F& f) {
+    return DispatchFloat(a_.dtype, [&](auto type) {
+      using T = decltype(type);
+      ForChunks(0, a_.size, [&](size_t chunk, int64_t begin, int64_t end) {
+        double sum = 0;
+        ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
+          if (slice.gradient) sum += f(Gradient<T>(slice, from), to - from);
+        });
+        sums_[chunk] = sum;
+      });
+      double total = 0;
+      for (double sum : sums_) total += sum;
+      return total;
+    });
   }
 
   template <class Rule, class T>

@@ -48,7 +48,10 @@ class UpdatePass {
   virtual ~UpdatePass() = default;
   // The sum of the squares of all gradients, in double and in an order that never changes.
   virtual double SumSquares() = 0;
-  // The first slice in which a Run so far has left a value that is not finite.
+  // Whether all gradients are.
+  virtual bool GradientsFinite() = 0;
+  // The first slice in which a Run so far has left a value that is not finite. Does not wait for a
+  // device: knows of the runs that it has finished, such as all before the last loss was read.
   virtual std::optional<size_t> FirstLost() const = 0;
   // Updates slices [first, last). What an element becomes does not depend on the others.
   virtual void Run(const UpdateNumbers& numbers, size_t first, size_t last) = 0;

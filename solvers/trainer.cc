@@ -36,6 +36,8 @@ TrainResult Trainer::Solve() {
   testing_.reset();
   result_.iteration = iter_;
   result_.smoothed_loss = smoothed_.value();
+  if (!scaler_.scaling().off()) result_.loss_scale = scaler_.scale();
+  result_.updates_skipped = scaler_.skipped();
   return result_;
 }
 
@@ -80,6 +82,8 @@ void Trainer::TestAll() {
 
 double Trainer::ForwardBackward() {
   rate_ = policy_->Rate(iter_);
+  train_net_->SetLossScale(scaler_.scale());
+  update_->set_loss_scale(scaler_.scale());
   const bool update = params_.gradients_share_memory();
   if (update) update_->Begin(rate_, iter_);
   double loss = 0;
@@ -95,15 +99,32 @@ void Trainer::ApplyUpdate() {
   if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
   if (params_.gradients_share_memory()) {
     update_->Finish();
-  } else {
+  } else if (!scaler_.dynamic() || JudgeGradients()) {
     update_->Run(rate_, iter_, schedule_.iter_size);
   }
-  if (display && update_->clip_scale() != 1) {
+  if (display && !skipped_ && update_->clip_scale() != 1) {
     LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << update_->gradient_norm()
               << " > " << spec_.param.clip_gradients() << ") by scale factor "
               << update_->clip_scale();
   }
   ++iter_;
+}
+
+// Whether the update is to run; the scale of the next iteration is found.
+bool Trainer::JudgeGradients() {
+  const float scale = scaler_.scale();
+  const bool finite = update_->GradientsFinite();
+  skipped_ = !scaler_.Judge(finite);
+  if (skipped_) {
+    LOG(INFO) << "Iteration " << iter_ << ": gradients are not finite at loss scale "
+              << LossScaleText(scale) << "; update skipped, scale now " << LossScaleText(scaler_.scale());
+  } else if (!finite && !scale_exhausted_) {
+    scale_exhausted_ = true;
+    LOG(WARNING) << "Iteration " << iter_ << ": gradients are not finite at the smallest loss scale, "
+                 << LossScaleText(scale) << ", either, so the scale is not the reason; "
+                 << "from here on such updates are not skipped";
+  }
+  return !skipped_;
 }
 
 bool Trainer::DisplayNow() const {
@@ -130,7 +151,7 @@ void Trainer::Report(double loss, Clock::time_point begun) {
                  << (std::isfinite(loss) ? "the weights of layer '" + params_.param(*lost).layer +
                                                "' are no longer finite"
                                          : "the loss is " + std::to_string(loss) +
-                                               "; the weights are likely lost from here on")
+                                               (skipped_ ? "" : "; the weights are likely lost from here on"))
                  << ". A lower base_lr or clip_gradients often helps.";
   }
   finite_ = finite;

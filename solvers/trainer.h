@@ -18,6 +18,7 @@
 #include "core/net/params.h"
 #include "core/net/snapshot.h"
 #include "core/net/solver_spec.h"
+#include "solvers/loss_scaler.h"
 #include "solvers/lr_policy.h"
 #include "solvers/schedule.h"
 #include "solvers/smoothed_loss.h"
@@ -56,6 +57,7 @@ struct TrainerOptions {
   int64_t batch = 0;  // see NetOptions
   int data_threads = 0;
   std::optional<DType> stored;  // likewise
+  std::optional<LossScaling> loss_scaling;  // instead of what the net's file or the storage asks for
 
   std::string resume;         // a .solverstate[.h5] to go on from
   std::string restart_type;   // on resume, sources of this layer type start at their first sample
@@ -74,6 +76,8 @@ struct TrainResult {
   std::string state_file;  // of the last snapshot this call wrote, or ""
   std::string model_file;
   std::vector<TestScores> tests;  // of the last round of tests, in the order of the test nets
+  std::optional<float> loss_scale;  // of the next iteration, where the loss is scaled
+  int64_t updates_skipped = 0;      // in the whole training, because gradients were not finite
 };
 
 class Trainer {
@@ -96,6 +100,7 @@ class Trainer {
   const SolverParameter& param() const { return spec_.param; }
   int64_t iteration() const { return iter_; }
   uint64_t seed() const { return seed_; }
+  const LossScaler& loss_scaler() const { return scaler_; }
   // Rows of one batch of the train net, or 0 when it has no data top.
   int64_t batch() const { return batch_; }
 
@@ -120,6 +125,7 @@ class Trainer {
   RunState MakeRunState();
 
   void Step();
+  bool JudgeGradients();
   bool DisplayNow() const;
   void LogIteration();
   void Report(double loss, Clock::time_point begun);
@@ -129,6 +135,7 @@ class Trainer {
   SolverSpec spec_;
   TrainerOptions options_;
   uint64_t seed_ = 0;
+  LossScaler scaler_;
   ParamStore params_;
   std::unique_ptr<Net> train_net_;
   std::vector<std::unique_ptr<Net>> test_nets_;
@@ -142,6 +149,8 @@ class Trainer {
   SmoothedLoss smoothed_;
   bool stop_ = false;
   bool finite_ = true;               // the last loss was; each change for the worse is logged once
+  bool skipped_ = false;             // the last update was
+  bool scale_exhausted_ = false;     // it has been said that no scale helps
   int64_t snapshot_iter_ = -1;       // of the last snapshot
   std::optional<RunState> testing_;  // during tests: where the test nets' data stood before them
   double wait_seconds_ = 0;          // of the train net's data layers, up to the last iteration

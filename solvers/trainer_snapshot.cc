@@ -19,6 +19,7 @@ RunState Trainer::MakeRunState() {
   SavePositions("", train_net_.get(), &state);
   state.set_seed(seed_);
   for (float loss : smoothed_.recent()) state.add_recent_loss(loss);
+  scaler_.Save(&state);
   return state;
 }
 
@@ -53,6 +54,7 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
 
   const RunState& run = snapshot.run_state;
   for (float loss : run.recent_loss()) smoothed_.Add(loss);
+  scaler_.Restore(run);
   if (run.has_iter()) {
     RestorePositions("", run, train_net_.get());
     for (size_t i = 0; i < test_nets_.size(); ++i)

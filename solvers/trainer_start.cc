@@ -22,6 +22,14 @@ uint64_t ChooseSeed(const SolverParameter& param, const TrainerOptions& options,
   return std::random_device()();
 }
 
+// The flag before the file, the file before what the type of stored activations needs.
+LossScaling ChooseLossScaling(const SolverSpec& spec, const TrainerOptions& options) {
+  constexpr DType kStorage = DType::kFloat32;
+  if (options.loss_scaling) return *options.loss_scaling;
+  const std::optional<LossScaling> file = LossScalingOf(spec.train.net, spec.train.places);
+  return file ? *file : DefaultLossScaling(kStorage);
+}
+
 std::vector<std::string> SplitAtCommas(const std::string& text) {
   std::vector<std::string> parts;
   for (size_t begin = 0; begin <= text.size();) {
@@ -48,6 +56,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   ErrorCollector mistakes;
   mistakes.Try([&] { LrPolicy(spec_.param, spec_.places, spec_.param.max_iter()); });
   mistakes.Try([&] { CheckRule(spec_.param, spec_.places); });
+  mistakes.Try([&] { scaler_ = LossScaler(ChooseLossScaling(spec_, options_)); });
   mistakes.ThrowIfAny();
   if (spec_.param.snapshot() > 0 || spec_.param.snapshot_epoch() > 0 ||
       spec_.param.snapshot_after_train()) {
@@ -98,7 +107,8 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   plan.accumulate = spec_.param.iter_size() > 1;
   // A GPU updates everything in one launch, after a backward that it repeats as a whole.
   const bool piecewise = options_.device->kind() == DeviceKind::kCpu;
-  plan.gradients_consumed = train && piecewise && ConsumesGradients(spec_.param) && !spec.debug_info;
+  plan.gradients_consumed = train && piecewise && ConsumesGradients(spec_.param) &&
+                              !spec.debug_info && !scaler_.dynamic();
   plan.engine = options_.engine;
   plan.fusion = options_.fusion;
   plan.keep_all = spec.debug_info;

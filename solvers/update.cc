@@ -139,7 +139,7 @@ std::vector<UpdateSlice> Update::MakeSlices() {
 }
 
 void Update::SetNumbers(double rate, int64_t iteration, double scale) {
-  numbers_.scale = scale;
+  numbers_.scale = scale / loss_scale_;
   numbers_.rate = rate * rate_factor_(numbers_.rule, iteration + 1);
 }
 
@@ -148,11 +148,21 @@ void Update::Run(double rate, int64_t iteration, int iter_size) {
   gradient_norm_ = 0;
   clip_scale_ = 1;
   if (clip_ >= 0) {
-    gradient_norm_ = std::sqrt(pass_->SumSquares());
+    gradient_norm_ = std::sqrt(sum_squares_ ? *sum_squares_ : pass_->SumSquares()) / loss_scale_;
+    sum_squares_.reset();
     if (gradient_norm_ > clip_) clip_scale_ = clip_ / gradient_norm_;
   }
   SetNumbers(rate, iteration, clip_scale_ / iter_size);
   pass_->Run(numbers_, 0, slice_count_);
+}
+
+bool Update::GradientsFinite() {
+  DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
+  if (clip_ < 0) return pass_->GradientsFinite();
+  const double sum = pass_->SumSquares();
+  if (!std::isfinite(sum)) return false;
+  sum_squares_ = sum;
+  return true;
 }
 
 void Update::Begin(double rate, int64_t iteration) {

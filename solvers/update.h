@@ -25,9 +25,16 @@ class Update : public GradientSink {
   // Throws all mistakes in its fields together.
   Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params);
 
+  // What the gradients in the store are larger by than the loss's (Net::SetLossScale); 1 at first.
+  void set_loss_scale(double scale) { loss_scale_ = scale; }
+
   // Updates with the gradients that lie in the store, which are sums over iter_size passes: clip,
   // divide by iter_size, decay, rule, write. `iteration` counts updates from 0.
   void Run(double rate, int64_t iteration, int iter_size);
+
+  // Whether all gradients that lie in the store are. If so, Run is next, and clips by the norm that
+  // this has found where it needs one.
+  bool GradientsFinite();
 
   // The same, with the same numbers, for gradients of one pass that backward hands over one by one:
   // Begin, Net::Backward(false, &update), Finish for the parameters that have none. Where the
@@ -37,7 +44,7 @@ class Update : public GradientSink {
   void Finish();
 
   const std::string& rule() const { return rule_name_; }
-  // Of the last Run, before clipping; 0 without clip_gradients.
+  // Of the last Run, before clipping and without the loss scale; 0 without clip_gradients.
   double gradient_norm() const { return gradient_norm_; }
   // What the last Run multiplied gradients by to keep to clip_gradients; 1: nothing.
   double clip_scale() const { return clip_scale_; }
@@ -62,6 +69,8 @@ class Update : public GradientSink {
   double (*rate_factor_)(const RuleScalars<double>&, int64_t) = nullptr;
   UpdateNumbers numbers_;
   double clip_ = -1;
+  double loss_scale_ = 1;
+  std::optional<double> sum_squares_;  // of the gradients in the store, for the next Run
   double gradient_norm_ = 0, clip_scale_ = 1;
   std::vector<Buffer> history_;  // one per slot
   std::unique_ptr<UpdatePass> pass_;

@@ -12,7 +12,7 @@ namespace doppio {
 template <class T>
 struct UpdateScalars {
   RuleScalars<T> rule;
-  T scale = 1;      // clipping factor / iter_size
+  T scale = 1;      // clipping factor / iter_size / loss scale
   bool l1 = false;  // weight decay by the sign of the value instead of the value
 };
 

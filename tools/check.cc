@@ -9,6 +9,7 @@
 #include "core/base/file.h"
 #include "core/net/solver_spec.h"
 #include "core/net/text_tokens.h"
+#include "solvers/loss_scaler.h"
 #include "solvers/lr_policy.h"
 #include "solvers/update.h"
 #include "tools/command.h"
@@ -100,6 +101,7 @@ void CheckNet(const std::string& file, const Overrides& overrides, Findings* fin
     });
   }
   if (sources.empty()) return;
+  findings->Try([&] { LossScalingOf(sources[0].net, sources[0].places); });
   for (const Warning& warning : IgnoredFields(sources[0].net, sources[0].places))
     findings->Add(warning);
   const bool any = std::any_of(sources.begin(), sources.end(), HasSources);
@@ -117,6 +119,7 @@ void CheckSolver(const std::string& file, const Overrides& overrides, Findings* 
   for (const Warning& warning : IgnoredFields(spec.param, spec.places)) findings->Add(warning);
   for (const Warning& warning : IgnoredFields(spec.train.net, spec.train.places))
     findings->Add(warning);
+  findings->Try([&] { LossScalingOf(spec.train.net, spec.train.places); });
   findings->Try([&] { LrPolicy(spec.param, spec.places, std::max(1, spec.param.max_iter())); });
   findings->Try([&] {
     const std::unique_ptr<Device> device = MakeReservedDevice();

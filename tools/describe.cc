@@ -38,6 +38,10 @@ std::vector<std::string> DescribeTraining(Trainer* trainer) {
                   trainer->params().device()->name());
   lines.push_back("  memory: " + MemoryOf(net) + ", " + Bytes(trainer->update().history_bytes()) +
                   " history of " + trainer->update().rule());
+  const LossScaler& scaler = trainer->loss_scaler();
+  if (!scaler.scaling().off()) {
+    lines.push_back("  loss scale " + LossScaleText(scaler.scale()) + (scaler.dynamic() ? ", dynamic" : ""));
+  }
   for (const std::string& note : net.plan().notes) lines.push_back("  note: " + note);
   const SourceSize source = FindSource(net);
   std::string plan = "  " + Thousands(schedule.max_iter - trainer->iteration()) +

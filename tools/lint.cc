@@ -39,6 +39,8 @@ bool HasEffect(const FieldDescriptor& field) {
       "InnerProductParameter.relu",
       "LossParameter.label_smoothing",
       "LossParameter.pre_fixed_normalizer",
+      "NetParameter.global_grad_scale",
+      "NetParameter.global_grad_scale_adaptive",
       "PoolingParameter.avg_include_pad",
       "PoolingParameter.axis",
       "PoolingParameter.ceil_mode",

@@ -37,6 +37,9 @@ DEFINE_string(sigusr1_effect, "snapshot_stop", "<EFFECT> of SIGUSR1");
 DEFINE_string(sigusr2_effect, "snapshot_stop", "<EFFECT> of SIGUSR2");
 DEFINE_int32(stop_exit_code, 75,
              "<N> exit code when a signal has stopped the training after a snapshot");
+DEFINE_string(loss_scale, "auto",
+              "<auto|dynamic|N> factor on the loss, taken out of the gradients again: N, or one that is found; auto = "
+              "what the net's file says, else dynamic where activations are stored as fp16");
 DEFINE_string(log_format, "auto",
               "<auto|caffe> auto = for people on a terminal, Caffe's lines elsewhere");
 DEFINE_string(progress, "auto", "<auto|on|off> the progress line; auto = on a terminal");
@@ -126,6 +129,7 @@ TrainerOptions OptionsOf(const SolverSpec& solver, Device* device) {
   options.batch = net.batch;
   options.data_threads = net.data_threads;
   options.stored = net.stored;
+  options.loss_scaling = ParseLossScaling("loss_scale", FLAGS_loss_scale);
   options.resume = SnapshotFromFlags(solver.param);
   // Caffe's flag keeps Caffe's habit for HDF5 rows; --resume goes on where the run stopped.
   if (!FLAGS_snapshot.empty()) options.restart_type = "HDF5Data";
@@ -187,6 +191,10 @@ void PrintResult(const CommandLine& line, const TrainResult& result) {
     nlohmann::json out{{"iteration", result.iteration},        {"stopped", result.stopped},
                        {"loss", Number(result.smoothed_loss)}, {"state_file", result.state_file},
                        {"model_file", result.model_file},      {"tests", nlohmann::json::array()}};
+    if (result.loss_scale) {
+      out["loss_scale"] = *result.loss_scale;
+      out["updates_skipped"] = result.updates_skipped;
+    }
     for (const TestScores& test : result.tests) {
       nlohmann::json scores = nlohmann::json::array();
       for (const OutputValue& output : test.scores) {
@@ -281,6 +289,7 @@ DOPPIO_REGISTER(Commands, "train",
                   "weights",
                   "gpu",
                   "precision",
+                  "loss_scale",
                   "workspace_mb",
                   "deterministic", "cuda_graph",
                   "set",

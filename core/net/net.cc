@@ -57,6 +57,7 @@ Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
   size_t most = 0;
   for (const Node& node : graph_.nodes) most = std::max(most, node.params.size());
   add_.reserve(most);
+  for (const LossTerm& term : plan_->losses) reader_weights_.push_back(term.weight);
 }
 
 Net::~Net() = default;
@@ -74,10 +75,24 @@ double Net::Forward() {
   ++pass_.step;
   double loss = 0;
   Device* device = params_->device();
-  for (const LossTerm& term : plan_->losses) {
-    loss += (term.gradient ? Sum(device, term.gradient, 1) : term.weight) * Sum(device, term.value);
-  }
+  for (size_t i = 0; i < plan_->losses.size(); ++i) loss += WeightOf(i) * Sum(device, plan_->losses[i].value);
   return loss;
+}
+
+double Net::WeightOf(size_t i) {
+  const LossTerm& term = plan_->losses[i];
+  if (!term.gradient) return term.weight;
+  const double weight = Sum(params_->device(), term.gradient, 1) / read_scale_;
+  // A backward that was too large for its type says nothing about the loss.
+  if (read_scale_ == 1 || std::isfinite(weight)) reader_weights_[i] = weight;
+  return reader_weights_[i];
+}
+
+void Net::SetLossScale(float scale) {
+  if (scale == loss_scale_) return;
+  loss_scale_ = scale;
+  const TensorOps& ops = OpsOf(params_->device());
+  for (const ConstantGradient& start : plan_->constant_gradients) ops.Fill(start.weight * scale, start.gradient);
 }
 
 void Net::Backward(bool accumulate, GradientSink* sink) {
@@ -98,6 +113,7 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
     (accumulate ? add_to_ : replace_).Run(run, after);
   }
   ++pass_.step;
+  read_scale_ = loss_scale_;
 }
 
 void Net::RunStep(const PlanStep& step, bool accumulate) {
@@ -105,7 +121,7 @@ void Net::RunStep(const PlanStep& step, bool accumulate) {
     const TensorOps& ops = OpsOf(params_->device());
     switch (step.kind) {
       case StepKind::kReorder: step.reorder->Run(step.from.raw, step.to.raw); return;
-      case StepKind::kFill: ops.Fill(step.value, step.to); return;
+      case StepKind::kFill: ops.Fill(step.value * loss_scale_, step.to); return;
       case StepKind::kAdd: ops.Add(step.before, step.from, step.to); return;
       case StepKind::kCopy: ops.Copy(step.from, step.to); return;
       case StepKind::kLayer: break;
@@ -135,7 +151,7 @@ Tensor Net::BlobGradient(const std::string& name) const {
   return edge < 0 ? Tensor() : plan_->grads[static_cast<size_t>(edge)];
 }
 
-// The lines of Caffe's debug_info: mean magnitudes.
+// The lines of Caffe's debug_info: mean magnitudes, of gradients as without a loss scale.
 void Net::LogForward(const PlanStep& step) const {
   if (step.kind != StepKind::kLayer) return;
   const size_t n = static_cast<size_t>(step.node);
@@ -163,12 +179,12 @@ void Net::LogBackward(const PlanStep& step) const {
     if (!t.bottom_grads[i]) continue;
     LOG(INFO) << "    [Backward] Layer " << layer << ", bottom blob "
               << graph_.edges[static_cast<size_t>(node.bottoms[i])].name
-              << " diff: " << MeanMagnitude(params_->device(), t.bottom_grads[i]);
+              << " diff: " << MeanMagnitude(params_->device(), t.bottom_grads[i]) / loss_scale_;
   }
   for (size_t i = 0; i < node.params.size(); ++i) {
     if (!t.param_grads[i]) continue;
     LOG(INFO) << "    [Backward] Layer " << layer << ", param blob " << i
-              << " diff: " << MeanMagnitude(params_->device(), t.param_grads[i]);
+              << " diff: " << MeanMagnitude(params_->device(), t.param_grads[i]) / loss_scale_;
   }
 }
 

@@ -33,6 +33,10 @@ class Net {
   // After Forward. Parameter gradients are added to those already there when `accumulate`, else replaced.
   void Backward(bool accumulate, GradientSink* sink = nullptr);
 
+  // From now on backward starts from the gradients of `scale` times the loss, and everything it computes is so much
+  // larger. Not between the passes of one iteration. What Forward returns does not change.
+  void SetLossScale(float scale);
+
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return *plan_; }
   ParamStore& params() const { return *params_; }
@@ -55,6 +59,7 @@ class Net {
   Kernel* kernel(int node) const { return plan_->kernels[static_cast<size_t>(node)].get(); }
 
  private:
+  double WeightOf(size_t term);
   void LogForward(const PlanStep& step) const;
   void LogBackward(const PlanStep& step) const;
 
@@ -65,6 +70,9 @@ class Net {
   StepRunner replace_, add_to_;   // backward, by what becomes of the gradients before
   std::vector<NetOutput> outputs_;
   Pass pass_;
+  float loss_scale_ = 1;
+  float read_scale_ = 1;                // of the gradients that the readers of losses have set
+  std::vector<double> reader_weights_;  // per loss term: the last one that was a number
   std::vector<bool> add_;   // scratch of RunStep, sized once
 };
 

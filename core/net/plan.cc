@@ -52,7 +52,9 @@ class Assembler {
     for (size_t g = 0; g < draft_.groups.size(); ++g) {
       if (!draft_.groups[g].constant_grad) continue;
       constant_[g] = static_cast<char*>(plan_.constants.data()) + blocks[g].offset;
-      FillTensor(Tensor(draft_.groups[g].spec, constant_[g]), draft_.groups[g].loss_weight);
+      const ConstantGradient start{Tensor(draft_.groups[g].spec, constant_[g]), draft_.groups[g].loss_weight};
+      FillTensor(start.gradient, start.weight);
+      plan_.constant_gradients.push_back(start);
     }
   }
 

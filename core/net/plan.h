@@ -54,6 +54,12 @@ struct LossTerm {
   Tensor gradient;   // present: its first element is the weight, as readers of the loss set it in the last backward
 };
 
+// A gradient that is its loss weight, times the loss scale, and nothing else.
+struct ConstantGradient {
+  Tensor gradient;
+  float weight = 0;
+};
+
 // What `summary`, `--dry_run` and the first log lines say. Bytes.
 struct MemoryUse {
   int64_t params = 0, param_grads = 0;
@@ -71,6 +77,7 @@ struct Plan {
   std::vector<Tensor> values, grads;                  // per edge; absent when not kept to the end
   std::vector<PlanStep> forward, backward;
   std::vector<LossTerm> losses;
+  std::vector<ConstantGradient> constant_gradients;   // as for a loss scale of 1
   std::vector<int> param_index;                       // graph param -> store param
   std::vector<std::string> notes;                     // in-place writes refused, and the like
   MemoryUse memory;

@@ -39,6 +39,8 @@ SOLVERS = {
     "nesterov": 'type: "Nesterov" base_lr: 0.02 momentum: 0.9 lr_policy: "inv" gamma: 0.01 power: 0.75\n',
     "rmsprop": 'type: "RMSProp" base_lr: 0.005 rms_decay: 0.9 lr_policy: "exp" gamma: 0.999\n',
     "adadelta": 'type: "AdaDelta" base_lr: 1 momentum: 0.9 delta: 1e-6 lr_policy: "fixed"\n',
+    # Gradients of a loss that weighs 1e34 are too large for a float at the first scales.
+    "scaled": 'type: "SGD" base_lr: 5e-36 momentum: 0.9 lr_policy: "fixed"\n',
     "adagrad": 'type: "AdaGrad" base_lr: 0.01 lr_policy: "step" gamma: 0.5 stepsize: 70\n',
 }
 COMMON = """net: "net.prototxt"
@@ -99,14 +101,14 @@ class ResumeTest(scenario.Scenario):
     def same_file(self, name):
         self.assertEqual(self.read("whole/" + name), self.read("parts/" + name), name + " differs")
 
-    def check_resumed(self, solver, how, net=None, threads=1, suffix="", extra=""):
+    def check_resumed(self, solver, how, net=None, threads=1, suffix="", extra="", flags=()):
         """200 iterations at once, and 100 and 100."""
         for folder in ("whole", "parts"):
             self.fill(folder, solver, net or digits_net(), extra)
-        data = "--data_threads=%d" % threads
-        whole = self.run_in("whole", data)
-        first = self.run_in("parts", data, "--set=max_iter=100")
-        second = self.run_in("parts", data, how)
+        flags = ("--data_threads=%d" % threads,) + flags
+        whole = self.run_in("whole", *flags)
+        first = self.run_in("parts", *flags, "--set=max_iter=100")
+        second = self.run_in("parts", *flags, how)
         self.assertEqual((200, 100, 200), (whole["iteration"], first["iteration"], second["iteration"]))
         self.same_file("run_iter_200.caffemodel" + suffix)
         self.assertNotEqual(self.read("parts/run_iter_100.caffemodel" + suffix),
@@ -120,6 +122,7 @@ class ResumeTest(scenario.Scenario):
         for iteration in (100, 150, 200):
             self.assertEqual(whole["scores"][iteration], second["scores"][iteration], iteration)
         self.assertEqual(whole["tests"], second["tests"])
+        return whole, second
 
     def test_sgd_by_snapshot_with_one_data_thread(self):
         self.check_resumed("sgd", "--snapshot=run_iter_100.solverstate")
@@ -157,6 +160,20 @@ class ResumeTest(scenario.Scenario):
 
     def test_adagrad(self):
         self.check_resumed("adagrad", "--resume")
+
+    def test_a_loss_scale_that_has_found_its_size(self):
+        net = digits_net().replace('top: "loss" }', 'top: "loss" loss_weight: 1e34 }')
+        for suffix, extra in (("", ""), (".h5", "snapshot_format: HDF5\n")):
+            whole, second = self.check_resumed("scaled", "--resume", net, suffix=suffix, extra=extra,
+                                               flags=("--loss_scale=dynamic",))
+            self.assertIn("Iteration 0: gradients are not finite at loss scale 65536; update skipped, scale now 32768",
+                          whole["log"])
+            self.assertIn("  loss scale 65536, dynamic", whole["log"])
+            self.assertNotIn("update skipped", second["log"])
+            self.assertGreaterEqual(whole["updates_skipped"], 1)
+            self.assertEqual(65536 / 2 ** whole["updates_skipped"], whole["loss_scale"])
+            for key in ("loss_scale", "updates_skipped"):
+                self.assertEqual(whole[key], second[key])
 
     def test_decode_threads_change_nothing(self):
         for net in (digits_net(), list_net()):

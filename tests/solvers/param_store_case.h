@@ -23,8 +23,9 @@ struct ParamCase {
 // Layers "a", "b", ... with one parameter each.
 class ParamStoreCase {
  public:
-  explicit ParamStoreCase(const std::vector<ParamCase>& cases, DType dtype = DType::kFloat64)
-      : device_(MakeCpuDevice()), store_(device_.get(), dtype, 1) {
+  explicit ParamStoreCase(const std::vector<ParamCase>& cases, DType dtype = DType::kFloat64,
+                          std::unique_ptr<Device> device = MakeCpuDevice())
+      : device_(std::move(device)), store_(device_.get(), dtype, 1) {
     Graph graph;
     for (size_t i = 0; i < cases.size(); ++i) {
       LayerSpec layer;
@@ -49,17 +50,24 @@ class ParamStoreCase {
   ParamStore& store() { return store_; }
 
   void SetGradient(int param, double gradient) {
+    for (int64_t i = 0; i < store_.param(param).grad.count(); ++i) SetGradient(param, i, gradient);
+  }
+
+  void SetGradient(int param, int64_t element, double gradient) {
     const Tensor& grad = store_.param(param).grad;
     DispatchFloat(grad.dtype, [&](auto type) {
       using T = decltype(type);
-      for (int64_t i = 0; i < grad.count(); ++i) grad.data<T>()[i] = static_cast<T>(gradient);
+      const T value = static_cast<T>(gradient);
+      device_->CopyFromHost(grad.data<T>() + element, &value, sizeof value);
     });
   }
 
   double Value(int param, int64_t element = 0) {
     const Tensor& value = store_.param(param).value;
     return DispatchFloat(value.dtype, [&](auto type) {
-      return static_cast<double>(value.data<decltype(type)>()[element]);
+      decltype(type) copy = 0;
+      device_->CopyToHost(&copy, value.data<decltype(type)>() + element, sizeof copy);
+      return static_cast<double>(copy);
     });
   }
 

@@ -38,8 +38,9 @@ class LogLines : public google::LogSink {
 class TrainerCase {
  public:
   // `solver` without net and snapshot_prefix.
-  TrainerCase(const std::string& net, const std::string& solver)
-      : solver_(solver), device_(MakeCpuDevice()) {
+  TrainerCase(const std::string& net, const std::string& solver,
+              std::unique_ptr<Device> device = MakeCpuDevice())
+      : solver_(solver), device_(std::move(device)) {
     std::string folder = testing::TempDir() + "/trainerXXXXXX";
     EXPECT_NE(mkdtemp(&folder[0]), nullptr);
     folder_ = folder + "/";
@@ -81,7 +82,7 @@ inline std::string SquareNet() {
 }
 
 inline float FirstWeight(Trainer* trainer) {
-  return *trainer->params().params()[0].value.data<float>();
+  return ReadTensor(trainer->params().params()[0].value, trainer->params().device()).data[0];
 }
 
 }  // namespace doppio

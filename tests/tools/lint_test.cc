@@ -29,6 +29,10 @@ TEST(IgnoredFields, LeaveOutWhatIsObeyed) {
       Ignored("layer { name: 'e' type: 'ELU' elu_param { alpha: 1 lambda: 1.05 } }").empty());
 }
 
+TEST(IgnoredFields, LeaveOutTheLossScale) {
+  EXPECT_TRUE(Ignored("global_grad_scale: 128 global_grad_scale_adaptive: true").empty());
+}
+
 TEST(IgnoredFields, LeaveOutWhatSaysTheDefault) {
   EXPECT_TRUE(Ignored("reduce_buckets: 6").empty());
   EXPECT_EQ(Ignored("reduce_buckets: 7").size(), 1u);
