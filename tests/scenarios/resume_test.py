@@ -161,19 +161,23 @@ class ResumeTest(scenario.Scenario):
     def test_adagrad(self):
         self.check_resumed("adagrad", "--resume")
 
-    def test_a_loss_scale_that_has_found_its_size(self):
+    def check_loss_scale(self, **how):
         net = digits_net().replace('top: "loss" }', 'top: "loss" loss_weight: 1e34 }')
-        for suffix, extra in (("", ""), (".h5", "snapshot_format: HDF5\n")):
-            whole, second = self.check_resumed("scaled", "--resume", net, suffix=suffix, extra=extra,
-                                               flags=("--loss_scale=dynamic",))
-            self.assertIn("Iteration 0: gradients are not finite at loss scale 65536; update skipped, scale now 32768",
-                          whole["log"])
-            self.assertIn("  loss scale 65536, dynamic", whole["log"])
-            self.assertNotIn("update skipped", second["log"])
-            self.assertGreaterEqual(whole["updates_skipped"], 1)
-            self.assertEqual(65536 / 2 ** whole["updates_skipped"], whole["loss_scale"])
-            for key in ("loss_scale", "updates_skipped"):
-                self.assertEqual(whole[key], second[key])
+        whole, second = self.check_resumed("scaled", "--resume", net, flags=("--loss_scale=dynamic",), **how)
+        self.assertIn("Iteration 0: gradients are not finite at loss scale 65536; update skipped, scale now 32768",
+                      whole["log"])
+        self.assertIn("  loss scale 65536, dynamic", whole["log"])
+        self.assertNotIn("update skipped", second["log"])
+        self.assertGreaterEqual(whole["updates_skipped"], 1)
+        self.assertEqual(65536 / 2 ** whole["updates_skipped"], whole["loss_scale"])
+        for key in ("loss_scale", "updates_skipped"):
+            self.assertEqual(whole[key], second[key])
+
+    def test_a_loss_scale_that_has_found_its_size(self):
+        self.check_loss_scale()
+
+    def test_a_loss_scale_of_an_hdf5_state(self):
+        self.check_loss_scale(suffix=".h5", extra="snapshot_format: HDF5\n")
 
     def test_decode_threads_change_nothing(self):
         for net in (digits_net(), list_net()):

@@ -249,12 +249,27 @@ class TrainTest(Cli):
         self.assertRegex(r.stderr, r"(?m)^I\d{4} [\d:.]+ +\d+ \S+:\d+\] Iteration 10 .*loss = ")
         result = json.loads(r.stdout.splitlines()[-1])
         self.assertEqual((20, False), (result["iteration"], result["stopped"]))
+        self.assertNotIn("loss_scale", result)
         self.assertTrue(os.path.exists(os.path.join(self.folder, "tiny_iter_20.caffemodel")))
         scored = self.run_tool("test", "--model=net.prototxt", "--weights=tiny_iter_20.caffemodel", "--iterations=2",
                                "--json")
         self.assertEqual(0, scored.returncode, scored.stderr)
         self.assertIn("] Batch 1, loss = ", scored.stderr)
         self.assertEqual("loss", json.loads(scored.stdout)["outputs"][0]["name"])
+
+    def test_a_loss_scale_changes_no_result(self):
+        self.write_tiny()
+        models = {}
+        for flag in ("auto", "1024", "dynamic"):
+            r = self.run_tool("train", "--solver=solver.prototxt", "--seed=3", "--json", "--loss_scale=" + flag)
+            self.assertEqual(0, r.returncode, r.stderr)
+            result = json.loads(r.stdout.splitlines()[-1])
+            self.assertEqual({"1024": 1024, "dynamic": 65536}.get(flag), result.get("loss_scale"))
+            self.assertEqual({"1024": 0, "dynamic": 0}.get(flag), result.get("updates_skipped"))
+            with open(os.path.join(self.folder, "tiny_iter_20.caffemodel"), "rb") as f:
+                models[flag] = f.read()
+        self.assertEqual(models["auto"], models["1024"])
+        self.assertEqual(models["auto"], models["dynamic"])
 
     def test_works_under_the_names_of_caffe(self):
         self.write_tiny()
