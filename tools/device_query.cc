@@ -9,9 +9,11 @@
 
 #include "core/base/threads.h"
 #include "core/device/device.h"
+#include "core/device/nvml.h"
 #include "core/math/dnnl.h"
 #include "tools/command.h"
 #include "tools/flags.h"
+#include "tools/gpu_readings.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -78,6 +80,25 @@ std::string OpenBlasVersion() {
   return config.substr(begin + 1, config.find(' ', begin + 1) - begin - 1);
 }
 
+// The driver's library, for how things stand now.
+struct Watching {
+  std::unique_ptr<Nvml> nvml;
+  std::string none;  // why there is none
+};
+
+Watching OpenNvml() {
+  Watching watching;
+  ErrorCollector errors;
+  if (!errors.Try([&] { watching.nvml = std::make_unique<Nvml>(); })) watching.none = errors.errors()[0].message();
+  return watching;
+}
+
+GpuReading Now(const Watching& watching, const DeviceInfo& gpu) {
+  if (watching.nvml == nullptr) return GpuReading();
+  const std::optional<Nvml::Handle> handle = watching.nvml->Find(gpu.pci_bus_id);
+  return handle ? watching.nvml->Read(*handle) : GpuReading();
+}
+
 struct Accelerators {
   std::vector<DeviceInfo> devices;
   std::string none;  // why there are none
@@ -100,7 +121,7 @@ Accelerators FindAccelerators() {
   return found;
 }
 
-void PrintJson(const CpuInfo& cpu, const Accelerators& gpus) {
+void PrintJson(const CpuInfo& cpu, const Accelerators& gpus, const Watching& watching) {
   nlohmann::json out;
   out["cpu"] = {{"model", cpu.model},
                 {"cores", cpu.cores},
@@ -116,30 +137,51 @@ void PrintJson(const CpuInfo& cpu, const Accelerators& gpus) {
     out["gpus"].push_back({{"index", gpu.index},
                            {"name", gpu.name},
                            {"description", gpu.description},
+                           {"pci_bus_id", gpu.pci_bus_id},
                            {"usable", gpu.unusable.empty()},
-                           {"why_not", gpu.unusable}});
+                           {"why_not", gpu.unusable},
+                           {"now", ToJson(Now(watching, gpu))}});
   }
   if (!gpus.none.empty()) out["no_gpu_because"] = gpus.none;
+  if (watching.nvml == nullptr) {
+    out["no_nvml_because"] = watching.none;
+  } else {
+    out["nvml"] = {{"driver", watching.nvml->driver_version()}, {"gpus", nlohmann::json::array()}};
+    for (Nvml::Handle gpu : watching.nvml->Gpus()) {
+      out["nvml"]["gpus"].push_back(
+          {{"name", watching.nvml->NameOf(gpu)}, {"now", ToJson(watching.nvml->Read(gpu))}});
+    }
+  }
   std::cout << out.dump(2) << '\n';
 }
 
-void PrintText(const CpuInfo& cpu, const Accelerators& gpus) {
+void PrintText(const CpuInfo& cpu, const Accelerators& gpus, const Watching& watching) {
   std::cout << "CPU   " << cpu.model << ": " << cpu.cores << " cores, " << cpu.hardware_threads
             << " hardware threads, " << CpuIsa() << "\n      computing with " << NumThreads()
             << " threads (OMP_NUM_THREADS)\n";
   std::cout << "with  oneDNN " << DnnlVersion() << " · OpenBLAS " << OpenBlasVersion()
             << " · protobuf " << google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)
             << '\n';
-  if (!gpus.none.empty()) {
+  if (gpus.none.empty()) {
+    TextTable table({">GPU", "Name", "Details", "Usable", "Now"});
+    for (const DeviceInfo& gpu : gpus.devices) {
+      table.Add({std::to_string(gpu.index), gpu.name, gpu.description,
+                 gpu.unusable.empty() ? "yes" : "no: " + gpu.unusable, LongText(Now(watching, gpu))});
+    }
+    table.Print(std::cout);
+  } else {
     std::cout << "GPU   none: " << gpus.none << '\n';
+  }
+  if (watching.nvml == nullptr) {
+    std::cout << "NVML  none: " << watching.none << '\n';
     return;
   }
-  TextTable table({">GPU", "Name", "Details", "Usable"});
-  for (const DeviceInfo& gpu : gpus.devices) {
-    table.Add({std::to_string(gpu.index), gpu.name, gpu.description,
-               gpu.unusable.empty() ? "yes" : "no: " + gpu.unusable});
+  std::cout << "NVML  driver " << watching.nvml->driver_version() << '\n';
+  if (gpus.none.empty()) return;
+  // The driver may show what CUDA cannot use.
+  for (Nvml::Handle gpu : watching.nvml->Gpus()) {
+    std::cout << "      " << watching.nvml->NameOf(gpu) << ": " << LongText(watching.nvml->Read(gpu)) << '\n';
   }
-  table.Print(std::cout);
 }
 
 ExitCode RunDeviceQuery(const CommandLine&, bool*) {
@@ -161,10 +203,11 @@ ExitCode RunDeviceQuery(const CommandLine&, bool*) {
     }
     gpus.devices = kept;
   }
+  const Watching watching = OpenNvml();
   if (FLAGS_json) {
-    PrintJson(cpu, gpus);
+    PrintJson(cpu, gpus, watching);
   } else {
-    PrintText(cpu, gpus);
+    PrintText(cpu, gpus, watching);
   }
   return ExitCode::kDone;
 }

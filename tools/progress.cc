@@ -9,6 +9,7 @@
 #include <ctime>
 #include <iostream>
 
+#include "tools/gpu_readings.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -63,7 +64,7 @@ std::optional<Terminal> FindTerminal() {
 
 std::string ProgressText(const Progress& progress, double images_per_second,
                          double seconds_per_iteration, double data_wait_share,
-                         const Terminal& terminal) {
+                         const Terminal& terminal, const GpuReading& gpu) {
   const double share = progress.max_iter > 0 ? static_cast<double>(progress.iteration) /
                                                    static_cast<double>(progress.max_iter)
                                              : 0;
@@ -79,6 +80,8 @@ std::string ProgressText(const Progress& progress, double images_per_second,
   }
   parts.push_back("lr " + Short(progress.rate));
   parts.push_back("data wait " + Fixed(100 * data_wait_share, 0) + " %");
+  const std::string watched = ShortText(gpu, terminal.utf8);
+  if (!watched.empty()) parts.push_back(watched);
   const size_t width = static_cast<size_t>(std::max(20, terminal.columns - 1));
   // As wide for every iteration, so that nothing jumps.
   const int bar = terminal.columns < 70 ? 0 : terminal.columns < 110 ? 12 : 30;
@@ -91,7 +94,7 @@ std::string ProgressText(const Progress& progress, double images_per_second,
   return text;
 }
 
-void ProgressLine::Iteration(const Progress& progress) {
+void ProgressLine::Iteration(const Progress& progress, const GpuReading& gpu) {
   const Clock::time_point now = Clock::now();
   auto seconds_since = [now](Clock::time_point then) {
     return std::chrono::duration<double>(now - then).count();
@@ -109,7 +112,7 @@ void ProgressLine::Iteration(const Progress& progress) {
   started_ = true;
   last_drawn_ = now;
   drawn_ = true;
-  std::cerr << "\r\033[K" << ProgressText(progress, images_, seconds_, wait_, terminal_)
+  std::cerr << "\r\033[K" << ProgressText(progress, images_, seconds_, wait_, terminal_, gpu)
             << std::flush;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/device/nvml.h"
 #include "solvers/trainer.h"
 
 namespace doppio {
@@ -22,19 +23,19 @@ struct Terminal {
 // (TERM=dumb).
 std::optional<Terminal> FindTerminal();
 
-// "▕████      ▏ 6120/450000  loss 3.912  2 410 img/s  ETA 13 h 06 m  lr 0.1  data wait 2 %", no
-// longer than the terminal is wide: what does not fit is left out from the end.
+// "▕████      ▏ 6120/450000  loss 3.912  2 410 img/s  ETA 13 h 06 m  lr 0.1  data wait 2 %  GPU 97 % 61 °C 540 W",
+// no longer than the terminal is wide: what does not fit is left out from the end.
 // `seconds_per_iteration` 0: not known yet.
 std::string ProgressText(const Progress& progress, double images_per_second,
                          double seconds_per_iteration, double data_wait_share,
-                         const Terminal& terminal);
+                         const Terminal& terminal, const GpuReading& gpu = GpuReading());
 
 class ProgressLine {
  public:
   explicit ProgressLine(const Terminal& terminal) : terminal_(terminal) {}
   ~ProgressLine() { Clear(); }
 
-  void Iteration(const Progress& progress);
+  void Iteration(const Progress& progress, const GpuReading& gpu = GpuReading());
   void Test(const TestScores& scores);
   // Removes the line, so that something else can be printed.
   void Clear();

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "core/base/log.h"
@@ -21,6 +22,7 @@
 #include "tools/describe.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
+#include "tools/gpu_readings.h"
 #include "tools/nets.h"
 #include "tools/text_table.h"
 
@@ -114,6 +116,7 @@ struct Timing {
   double data_wait = 0;  // share of the time of all iterations
   double startup_seconds = 0;
   std::vector<LayerTime> layers;  // means, per node
+  std::optional<GpuSummary> gpu;  // during whole iterations, where the device is watched
 };
 
 class Timer {
@@ -177,6 +180,7 @@ class Timer {
     std::vector<double> forward, backward, update, whole;
     for (auto* list : {&forward, &backward, &update, &whole})
       list->reserve(static_cast<size_t>(iterations));
+    const std::unique_ptr<GpuWatch> watch = WatchGpu(*device_);
     const double wait_before = WaitSeconds(*net_), begin = NowMs();
     for (int i = 0; i < iterations; ++i) {
       const Moments m = Iteration();
@@ -186,6 +190,7 @@ class Timer {
       whole.push_back(m.end - m.begin);
     }
     timing->total_ms = NowMs() - begin;
+    if (watch != nullptr) timing->gpu = watch->Summary();
     timing->data_wait = (WaitSeconds(*net_) - wait_before) * 1e3 / timing->total_ms;
     timing->forward_ms = Median(forward);
     timing->backward_ms = Median(backward);
@@ -262,6 +267,7 @@ void PrintText(const Net& net, const Timing& timing, int64_t peak_bytes) {
             << Bytes(peak_bytes) << ", " << net.plan().reorders
             << " reorders, first iteration ended " << Fixed(timing.startup_seconds, 2)
             << " s after the start\n";
+  if (timing.gpu && !Text(*timing.gpu).empty()) std::cout << Text(*timing.gpu) << '\n';
 }
 
 nlohmann::json ToJson(const Net& net, const Timing& timing, int iterations, int64_t peak_bytes) {
@@ -282,6 +288,7 @@ nlohmann::json ToJson(const Net& net, const Timing& timing, int iterations, int6
   out["peak_memory_bytes"] = peak_bytes;
   out["process_peak_bytes"] = ProcessPeakBytes();
   out["reorders"] = net.plan().reorders;
+  if (timing.gpu) out["gpu"] = ToJson(*timing.gpu);
   out["layers"] = nlohmann::json::array();
   for (size_t i = 0; i < timing.layers.size(); ++i) {
     const LayerSpec& layer = net.graph().layer(static_cast<int>(i));

@@ -16,6 +16,7 @@
 #include "tools/describe.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
+#include "tools/gpu_readings.h"
 #include "tools/lint.h"
 #include "tools/nets.h"
 #include "tools/progress.h"
@@ -186,7 +187,7 @@ bool CalledAsCaffe(const CommandLine& line) {
   return name == "caffe" || name == "train";
 }
 
-void PrintResult(const CommandLine& line, const TrainResult& result) {
+void PrintResult(const CommandLine& line, const TrainResult& result, const std::optional<GpuSummary>& gpu) {
   if (FLAGS_json) {
     nlohmann::json out{{"iteration", result.iteration},        {"stopped", result.stopped},
                        {"loss", Number(result.smoothed_loss)}, {"state_file", result.state_file},
@@ -203,6 +204,7 @@ void PrintResult(const CommandLine& line, const TrainResult& result) {
       out["tests"].push_back(
           {{"net", test.net}, {"iteration", test.iteration}, {"outputs", scores}});
     }
+    if (gpu) out["gpu"] = ToJson(*gpu);
     std::cout << out.dump() << '\n';
     return;
   }
@@ -217,6 +219,7 @@ void PrintResult(const CommandLine& line, const TrainResult& result) {
     }
     text << '\n';
   }
+  if (gpu && !Text(*gpu).empty()) text << Text(*gpu) << '\n';
   if (!result.model_file.empty()) text << "weights  " << result.model_file << '\n';
   if (!result.state_file.empty()) text << "snapshot " << result.state_file << '\n';
   if (!CalledAsCaffe(line)) std::cout << text.str();
@@ -231,8 +234,9 @@ void Tell(bool terminal, const std::string& text) {
   }
 }
 
-ExitCode Finish(const CommandLine& line, const TrainResult& result, bool terminal) {
-  PrintResult(line, result);
+ExitCode Finish(const CommandLine& line, const TrainResult& result, const std::optional<GpuSummary>& gpu,
+                bool terminal) {
+  PrintResult(line, result, gpu);
   if (!result.stopped) return ExitCode::kDone;
   std::cout.flush();
   if (result.state_file.empty()) {
@@ -259,10 +263,13 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
   TrainerOptions options = OptionsOf(solver, device.get());
 
   std::unique_ptr<ProgressLine> progress;
+  std::unique_ptr<GpuWatch> watch;
   if (terminal && !FLAGS_dry_run) {
     FLAGS_minloglevel = std::max(FLAGS_minloglevel, static_cast<int>(google::GLOG_WARNING));
     progress = std::make_unique<ProgressLine>(*terminal);
-    options.on_iteration = [&](const Progress& p) { progress->Iteration(p); };
+    options.on_iteration = [&](const Progress& p) {
+      progress->Iteration(p, watch == nullptr ? GpuReading() : watch->Latest());
+    };
     options.on_test = [&](const TestScores& scores) { progress->Test(scores); };
   }
   std::unique_ptr<SignalHandler> signals;
@@ -276,9 +283,12 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
   *began = true;
   // Not earlier: while files are read and nets are built a signal ends the process at once.
   signals = std::make_unique<SignalHandler>(effects);
+  watch = WatchGpu(*device);
   const TrainResult result = trainer.Solve();
   if (progress != nullptr) progress->Clear();
-  return Finish(line, result, progress != nullptr);
+  std::optional<GpuSummary> gpu;
+  if (watch != nullptr) gpu = watch->Summary();
+  return Finish(line, result, gpu, progress != nullptr);
 }
 
 DOPPIO_REGISTER(Commands, "train",

@@ -34,6 +34,7 @@ class Device {
   virtual ~Device() = default;
   virtual DeviceKind kind() const = 0;
   virtual std::string name() const = 0;  // "CPU (2 threads)", "GPU 0 (NVIDIA H200)"
+  virtual std::string pci_bus_id() const { return ""; }  // "0000:3B:00.0"; "" for what is no board
 
   // 64-byte aligned and zeroed (on the CPU touched first by the threads that compute). Throws MemoryError.
   // Freed memory is kept for the next request of its size class.
@@ -122,6 +123,7 @@ struct DeviceInfo {
   int index = 0;
   std::string name;
   std::string description;  // compute capability, memory, driver
+  std::string pci_bus_id;   // as Device::pci_bus_id
   std::string unusable;     // empty, or why the device cannot be used
 };
 struct DeviceBackend {

@@ -40,8 +40,10 @@ class CudaRecording : public Recording {
 
 class CudaDevice : public GpuDevice {
  public:
-  CudaDevice(int index, const std::string& model)
-      : index_(index), name_("GPU " + std::to_string(index) + " (" + model + ")") {
+  CudaDevice(int index, const DeviceInfo& info)
+      : index_(index),
+        name_("GPU " + std::to_string(index) + " (" + info.name + ")"),
+        pci_bus_id_(info.pci_bus_id) {
     MakeCurrent();
     Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on", name_);
   }
@@ -56,6 +58,7 @@ class CudaDevice : public GpuDevice {
   }
 
   std::string name() const override { return name_; }
+  std::string pci_bus_id() const override { return pci_bus_id_; }
 
   void* Allocate(int64_t bytes) override {
     const int64_t size = SizeClass(bytes);
@@ -161,13 +164,13 @@ class CudaDevice : public GpuDevice {
   }
 
   const int index_;
-  const std::string name_;
+  const std::string name_, pci_bus_id_;
   cudaStream_t stream_ = nullptr;
   BlockCache blocks_;
 };
 
 std::unique_ptr<Device> MakeCudaDevice(int index) {
-  return std::make_unique<CudaDevice>(index, UsableGpu(index).name);
+  return std::make_unique<CudaDevice>(index, UsableGpu(index));
 }
 
 DOPPIO_REGISTER(DeviceBackends, Name(DeviceKind::kCuda), DeviceBackend{&ListGpus, &MakeCudaDevice});

@@ -69,6 +69,12 @@ std::string GiB(size_t bytes) {
   return text;
 }
 
+std::string PciBusId(int index) {
+  char text[32] = "";
+  Cuda(cudaDeviceGetPCIBusId(text, sizeof text, index), "asking for the bus of GPU", std::to_string(index));
+  return text;
+}
+
 DeviceInfo Describe(int index) {
   cudaDeviceProp p{};
   Cuda(cudaGetDeviceProperties(&p, index), "looking at GPU", std::to_string(index));
@@ -78,6 +84,7 @@ DeviceInfo Describe(int index) {
   info.description = "compute capability " + Capability(p.major, p.minor) + ", " +
                      GiB(p.totalGlobalMem) + ", driver for CUDA " + Version(DriverVersion()) +
                      ", runtime " + Version(RuntimeVersion());
+  info.pci_bus_id = PciBusId(index);
   info.unusable = WhyNoCode(p.major, p.minor, CompiledArchs());
   return info;
 }

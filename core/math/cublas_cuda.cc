@@ -8,7 +8,7 @@
 
 #include "core/device/device_cuda.h"
 #include "core/math/blas.h"
-#include "core/math/shared_library.h"
+#include "core/base/shared_library.h"
 
 namespace doppio {
 namespace {

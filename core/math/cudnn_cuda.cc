@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/device/device_cuda.h"
-#include "core/math/shared_library.h"
+#include "core/base/shared_library.h"
 
 namespace doppio {
 namespace {

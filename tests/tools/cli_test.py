@@ -216,6 +216,33 @@ class DeviceQueryTest(Cli):
         self.assertTrue(found["gpus"] or found["no_gpu_because"])
 
 
+    def test_says_where_there_is_no_nvml(self):
+        if self.run_tool("device_query", "--json").stdout.find("no_nvml_because") < 0:
+            self.skipTest("this machine has an NVIDIA driver")
+        r = self.run_tool("device_query")
+        self.assertEqual((0, ""), (r.returncode, r.stderr))
+        self.assertRegex(r.stdout, r"(?m)^GPU   none: ")
+        self.assertRegex(r.stdout, r"(?m)^NVML  none: .*libnvidia-ml\.so\.1.*it comes with the NVIDIA driver$")
+
+    def test_shows_what_the_driver_shows(self):
+        os.symlink(os.path.join(ROOT, "tests/core/device/libfake_nvml.so"),
+                   os.path.join(self.folder, "libnvidia-ml.so.1"))
+        found = json.loads(self.run_tool("device_query", "--json", LD_LIBRARY_PATH=self.folder).stdout)
+        self.assertEqual("580.65.06", found["nvml"]["driver"])
+        first, second = found["nvml"]["gpus"]
+        self.assertEqual(("Paper GPU 0", 97, 20 << 30, 80 << 30, 61, 540.4, 700),
+                         (first["name"], *(first["now"][key] for key in (
+                             "utilization_percent", "memory_used_bytes", "memory_total_bytes",
+                             "temperature_celsius", "power_watts", "power_limit_watts"))))
+        self.assertEqual((33, None), (second["now"]["temperature_celsius"], second["now"]["power_watts"]))
+        if found["gpus"]:
+            return
+        text = self.run_tool("device_query", LD_LIBRARY_PATH=self.folder).stdout
+        self.assertIn("NVML  driver 580.65.06\n"
+                      "      Paper GPU 0: 97 % busy, 20.0 GiB of 80.0 GiB in use, 61 °C, 540 of 700 W\n"
+                      "      Paper GPU 1: 33 °C\n", text)
+
+
 class TimeTest(Cli):
     def test_reports_speed_as_json(self):
         self.write_tiny()

@@ -24,6 +24,22 @@ TEST(ProgressText, SaysHowFarHowFastAndHowLong) {
       "data wait 2 %");
 }
 
+TEST(ProgressText, ShowsTheGpuWhereThereIsRoom) {
+  GpuReading gpu;
+  gpu.utilization_percent = 97;
+  gpu.temperature_celsius = 61;
+  gpu.power_watts = 540;
+  const std::string bare = ProgressText(Half(), 2410, 0.25, 0.02, {140, true});
+  EXPECT_EQ(ProgressText(Half(), 2410, 0.25, 0.02, {140, true}, gpu), bare + "  GPU 97 % 61 °C 540 W");
+  // It goes first, as a whole: "[", 30 of the bar, "]", 75 of text, 2 between, 19 of the GPU.
+  const std::string wide = ProgressText(Half(), 2410, 0.25, 0.02, {129, false}, gpu);
+  EXPECT_EQ(DisplayWidth(wide), 128u);
+  EXPECT_NE(wide.find("data wait 2 %  GPU 97 % 61 C 540 W"), std::string::npos) << wide;
+  const std::string narrower = ProgressText(Half(), 2410, 0.25, 0.02, {128, false}, gpu);
+  EXPECT_EQ(narrower.find("GPU"), std::string::npos) << narrower;
+  EXPECT_NE(narrower.find("data wait 2 %"), std::string::npos) << narrower;
+}
+
 TEST(ProgressText, LeavesOutWhatIsNotKnown) {
   const std::string text = ProgressText(Half(), 0, 0, 0, {120, false});
   EXPECT_EQ(text.find("img/s"), std::string::npos);

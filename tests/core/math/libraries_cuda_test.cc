@@ -7,7 +7,7 @@
 #include "core/device/device_cuda.h"
 #include "core/math/cublas.h"
 #include "core/math/cudnn.h"
-#include "core/math/shared_library.h"
+#include "core/base/shared_library.h"
 
 namespace doppio {
 namespace {

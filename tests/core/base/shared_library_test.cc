@@ -1,4 +1,4 @@
-#include "core/math/shared_library.h"
+#include "core/base/shared_library.h"
 
 #include <gtest/gtest.h>
 
@@ -31,12 +31,22 @@ TEST(SharedLibrary, SaysWhatIsMissingAndWhatToDo) {
                "DOPPIO_CUDA_LIBRARIES"});
 }
 
+TEST(SharedLibrary, GivesTheAdviceOfItsCaller) {
+  const std::string message =
+      MessageOf([] { SharedLibrary("cuNothing", "libcunothing.so.7", "it comes with the driver"); });
+  ExpectParts(message, {"cuNothing cannot be opened", "; it comes with the driver"});
+  EXPECT_EQ(message.find("toolkit"), std::string::npos);
+}
+
 TEST(SharedLibrary, FindsFunctionsAndNamesThoseItLacks) {
   const SharedLibrary c("the C library", "libc.so.6");
   EXPECT_EQ(c.path(), "libc.so.6");
   int (*absolute)(int) = nullptr;
   c.SetTo(&absolute, "abs");
   EXPECT_EQ(absolute(-3), 3);
+  int (*nothing)(int) = absolute;
+  c.SetIfThere(&nothing, "cuNothingCreate");
+  EXPECT_EQ(nothing, nullptr);
   ExpectParts(MessageOf([&] { c.Find("cuNothingCreate"); }),
               {"the C library", "libc.so.6", "has no function cuNothingCreate", "version"});
 }

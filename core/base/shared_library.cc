@@ -1,4 +1,4 @@
-#include "core/math/shared_library.h"
+#include "core/base/shared_library.h"
 
 #include <dlfcn.h>
 
@@ -32,7 +32,8 @@ std::vector<std::string> Folders() {
 
 }  // namespace
 
-SharedLibrary::SharedLibrary(const std::string& name, const std::string& file) : name_(name) {
+SharedLibrary::SharedLibrary(const std::string& name, const std::string& file, const std::string& advice)
+    : name_(name) {
   std::string reason;
   for (const std::string& folder : Folders()) {
     // Global: cuDNN finds cuBLAS among what the process has open.
@@ -44,18 +45,18 @@ SharedLibrary::SharedLibrary(const std::string& name, const std::string& file) :
     const char* error = dlerror();
     if (reason.empty() && error != nullptr) reason = error;
   }
-  throw DeviceError(name + " cannot be opened: " + reason +
-                    "; install it (CUDA toolkit, or pip) and name its folder in LD_LIBRARY_PATH or "
-                    "DOPPIO_CUDA_LIBRARIES");
+  throw DeviceError(name + " cannot be opened: " + reason + "; " + advice);
 }
 
 void* SharedLibrary::Find(const char* function) const {
-  void* address = dlsym(handle_, function);
+  void* address = FindIfThere(function);
   if (address == nullptr) {
     throw DeviceError(name_ + " (" + path_ + ") has no function " + function +
                       "; it is another version than this program was built for");
   }
   return address;
 }
+
+void* SharedLibrary::FindIfThere(const char* function) const { return dlsym(handle_, function); }
 
 }  // namespace doppio

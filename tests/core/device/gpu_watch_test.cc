@@ -1,0 +1,106 @@
+#include "core/device/gpu_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+namespace doppio {
+namespace {
+
+using std::chrono::milliseconds;
+
+GpuReading Reading(double utilization, double celsius, double watts) {
+  GpuReading reading;
+  reading.utilization_percent = utilization;
+  reading.temperature_celsius = celsius;
+  reading.power_watts = watts;
+  return reading;
+}
+
+// What a watch makes of these readings; it sees the last one until it is stopped.
+GpuSummary SummaryOf(const std::vector<GpuReading>& readings) {
+  std::atomic<size_t> next{0};
+  std::atomic<bool> enough{false};
+  GpuWatch* self = nullptr;
+  std::atomic<bool> known{false};
+  GpuSummary last;
+  GpuWatch watch(
+      [&] {
+        while (!known) std::this_thread::yield();
+        // After the last one: what all before have come to.
+        if (next == readings.size()) {
+          if (!enough) last = self->Summary();
+          enough = true;
+          return GpuReading();
+        }
+        return readings[next++];
+      },
+      milliseconds(1));
+  self = &watch;
+  known = true;
+  while (!enough) std::this_thread::yield();
+  watch.Stop();
+  return last;
+}
+
+TEST(GpuWatch, AveragesUtilizationAndKeepsPeaks) {
+  const GpuSummary summary =
+      SummaryOf({Reading(90, 55, 400), Reading(100, 61, 540.5), Reading(80, 60, 500)});
+  EXPECT_EQ(summary.readings, 3);
+  EXPECT_EQ(summary.mean_utilization_percent, 90);
+  EXPECT_EQ(summary.peak_temperature_celsius, 61);
+  EXPECT_EQ(summary.peak_power_watts, 540.5);
+}
+
+TEST(GpuWatch, CountsOnlyReadingsThatHaveTheNumber) {
+  GpuReading hot;
+  hot.temperature_celsius = 70;
+  const GpuSummary summary = SummaryOf({Reading(50, 40, 100), hot, Reading(100, 41, 90)});
+  EXPECT_EQ(summary.readings, 3);
+  EXPECT_EQ(summary.mean_utilization_percent, 75);
+  EXPECT_EQ(summary.peak_temperature_celsius, 70);
+  EXPECT_EQ(summary.peak_power_watts, 100);
+}
+
+TEST(GpuWatch, HasNoNumbersThatNobodyTells) {
+  const GpuSummary summary = SummaryOf({GpuReading(), GpuReading()});
+  EXPECT_EQ(summary.readings, 2);
+  EXPECT_FALSE(summary.mean_utilization_percent);
+  EXPECT_FALSE(summary.peak_temperature_celsius);
+  EXPECT_FALSE(summary.peak_power_watts);
+}
+
+TEST(GpuWatch, GivesTheLatestReading) {
+  std::atomic<int> calls{0};
+  GpuWatch watch([&] { return Reading(++calls, 0, 0); }, milliseconds(1));
+  while (calls < 3) std::this_thread::yield();
+  watch.Stop();
+  EXPECT_EQ(watch.Latest().utilization_percent, calls.load());
+}
+
+TEST(GpuWatch, ReadsNothingBeforeTheFirstIntervalAndStopsAtOnce) {
+  std::atomic<int> calls{0};
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    GpuWatch watch([&] { return Reading(++calls, 0, 0); }, std::chrono::hours(1));
+    EXPECT_FALSE(watch.Latest().utilization_percent);
+    EXPECT_EQ(watch.Summary().readings, 0);
+  }
+  EXPECT_EQ(calls, 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(1));
+}
+
+TEST(GpuWatch, ReadsNothingAfterStop) {
+  std::atomic<int> calls{0};
+  GpuWatch watch([&] { return Reading(++calls, 0, 0); }, milliseconds(1));
+  while (calls < 1) std::this_thread::yield();
+  watch.Stop();
+  watch.Stop();
+  const int stopped = calls;
+  std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(calls, stopped);
+}
+
+}  // namespace
+}  // namespace doppio
