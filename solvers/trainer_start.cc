@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/log.h"
+#include "core/net/storage.h"
 #include "core/net/weights.h"
 #include "solvers/trainer.h"
 
@@ -24,10 +25,9 @@ uint64_t ChooseSeed(const SolverParameter& param, const TrainerOptions& options,
 
 // The flag before the file, the file before what the type of stored activations needs.
 LossScaling ChooseLossScaling(const SolverSpec& spec, const TrainerOptions& options) {
-  constexpr DType kStorage = DType::kFloat32;
   if (options.loss_scaling) return *options.loss_scaling;
   const std::optional<LossScaling> file = LossScalingOf(spec.train.net, spec.train.places);
-  return file ? *file : DefaultLossScaling(kStorage);
+  return file ? *file : DefaultLossScaling(StorageAskedFor(spec.train.net, options.stored));
 }
 
 std::vector<std::string> SplitAtCommas(const std::string& text) {

@@ -1,5 +1,6 @@
 #include "tools/describe.h"
 
+#include "core/net/storage.h"
 #include "tools/nets.h"
 #include "tools/text_table.h"
 
@@ -24,6 +25,17 @@ std::string BatchText(const Trainer& trainer, int64_t batch) {
          Thousands(batch * iter_size);
 }
 
+std::string PrecisionText(Trainer* trainer) {
+  const DType stored = StoredAs(trainer->train_net().graph());
+  const std::string computed = Name(trainer->params().dtype());
+  return Is16Bit(stored) ? computed + " with activations in " + Name(stored) : computed;
+}
+
+// The shape, and the type where it is a 16-bit one.
+std::string OutputText(const Edge& edge) {
+  return edge.shape.ToString() + (Is16Bit(edge.stored) ? std::string(" ") + Name(edge.stored) : "");
+}
+
 }  // namespace
 
 std::vector<std::string> DescribeTraining(Trainer* trainer) {
@@ -34,7 +46,7 @@ std::vector<std::string> DescribeTraining(Trainer* trainer) {
   lines.push_back("train net " + NameOf(net.graph()) + ": " +
                   std::to_string(net.graph().nodes.size()) + " layers, " +
                   Thousands(ParameterCount(net.graph())) + " parameters, " +
-                  BatchText(*trainer, batch) + ", " + Name(trainer->params().dtype()) + ", on " +
+                  BatchText(*trainer, batch) + ", " + PrecisionText(trainer) + ", on " +
                   trainer->params().device()->name());
   lines.push_back("  memory: " + MemoryOf(net) + ", " + Bytes(trainer->update().history_bytes()) +
                   " history of " + trainer->update().rule());
@@ -87,7 +99,7 @@ void PrintKernels(const Net& net, std::ostream& out) {
     table.Add({layer.name(), layer.type(), KernelName(net, i),
                node.tops.empty()
                    ? ""
-                   : net.graph().edges[static_cast<size_t>(node.tops[0])].shape.ToString(),
+                   : OutputText(net.graph().edges[static_cast<size_t>(node.tops[0])]),
                net.plan().declined[i]});
   }
   table.Print(out);

@@ -52,6 +52,16 @@ void ChooseStorage(Graph* graph) {
   }
 }
 
+DType StorageAskedFor(const NetParameter& net, std::optional<DType> asked) {
+  if (asked) return *asked;
+  DType narrowest = TypeOf(net.default_forward_type());
+  for (const LayerParameter& layer : net.layer()) {
+    const DType own = layer.has_forward_type() ? TypeOf(layer.forward_type()) : DType::kFloat32;
+    if (own == DType::kFloat16 || narrowest == DType::kFloat32) narrowest = own;
+  }
+  return narrowest;
+}
+
 DType StoredAs(const Graph& graph) {
   const auto narrow = std::find_if(graph.edges.begin(), graph.edges.end(),
                                    [](const Edge& edge) { return Is16Bit(edge.stored); });

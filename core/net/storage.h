@@ -15,6 +15,10 @@ namespace doppio {
 // Fills Edge::stored. After the losses' weights are known.
 void ChooseStorage(Graph* graph);
 
+// The narrowest range among the types that a net's file and the run ask for: kFloat16 where some layer may have it, else
+// kBFloat16 where some may have that, else kFloat32.
+DType StorageAskedFor(const NetParameter& net, std::optional<DType> asked);
+
 // The 16-bit type that edges of the graph have, kFloat32 if none has one.
 DType StoredAs(const Graph& graph);
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/net/net.h"
+#include "core/net/prototxt.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {
@@ -61,6 +62,19 @@ TEST(Storage, IsWhatTheFileSaysUnlessTheRunAsksForAnother) {
   EXPECT_EQ(Stored(graph(layer, std::nullopt), "b"), DType::kFloat16);
   EXPECT_EQ(Stored(graph(layer, DType::kBFloat16), "b"), DType::kBFloat16);
   EXPECT_EQ(Stored(graph(layer, DType::kFloat32), "b"), DType::kFloat32);
+}
+
+TEST(Storage, AskedForIsTheNarrowestRange) {
+  const auto asked = [](const std::string& text, std::optional<DType> run) {
+    NetParameter net;
+    ParseText(text, "net.prototxt", &net);
+    return StorageAskedFor(net, run);
+  };
+  EXPECT_EQ(asked("name: 'n'", std::nullopt), DType::kFloat32);
+  EXPECT_EQ(asked("layer { forward_type: BFLOAT16 }", std::nullopt), DType::kBFloat16);
+  EXPECT_EQ(asked("layer { forward_type: FLOAT16 } layer { forward_type: BFLOAT16 }", std::nullopt), DType::kFloat16);
+  EXPECT_EQ(asked("default_forward_type: FLOAT16 layer { forward_type: FLOAT }", std::nullopt), DType::kFloat16);
+  EXPECT_EQ(asked("default_forward_type: FLOAT16", DType::kFloat32), DType::kFloat32);
 }
 
 // A net with its inputs filled in, after one forward and backward.
