@@ -88,8 +88,9 @@ double Trainer::ForwardBackward() {
   if (update) update_->Begin(rate_, iter_);
   double loss = 0;
   for (int pass = 0; pass < schedule_.iter_size; ++pass) {
-    loss += train_net_->Forward();
+    train_net_->StartForward();
     train_net_->Backward(pass > 0, update ? &*update_ : nullptr);
+    loss += train_net_->Loss();
   }
   return loss / schedule_.iter_size;
 }

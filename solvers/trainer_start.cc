@@ -105,10 +105,8 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   plan.dtype = options_.dtype;
   plan.backward = train;
   plan.accumulate = spec_.param.iter_size() > 1;
-  // A GPU updates everything in one launch, after a backward that it repeats as a whole.
-  const bool piecewise = options_.device->kind() == DeviceKind::kCpu;
-  plan.gradients_consumed = train && piecewise && ConsumesGradients(spec_.param) &&
-                              !spec.debug_info && !scaler_.dynamic();
+  plan.gradients_consumed = train && ConsumesGradients(spec_.param, *options_.device) &&
+                            !spec.debug_info && !scaler_.dynamic();
   plan.engine = options_.engine;
   plan.fusion = options_.fusion;
   plan.keep_all = spec.debug_info;

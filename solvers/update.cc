@@ -83,8 +83,8 @@ void CheckRule(const SolverParameter& param, const FieldPlaces& places) {
   errors.ThrowIfAny();
 }
 
-bool ConsumesGradients(const SolverParameter& param) {
-  return param.clip_gradients() < 0 && param.iter_size() == 1 && !param.debug_info() &&
+bool ConsumesGradients(const SolverParameter& param, const Device& device) {
+  return device.kind() == DeviceKind::kCpu && param.clip_gradients() < 0 && param.iter_size() == 1 && !param.debug_info() &&
          !param.snapshot_diff();
 }
 

@@ -80,8 +80,9 @@ class Update : public GradientSink {
 };
 
 // Whether a training with this solver needs no gradient once its parameter is updated, so that
-// PlanOptions::gradients_consumed may be set and Begin, Ready, Finish used.
-bool ConsumesGradients(const SolverParameter& param);
+// PlanOptions::gradients_consumed may be set and Begin, Ready, Finish used. Not on a GPU: it updates
+// everything in one launch, after a backward that it repeats as a whole.
+bool ConsumesGradients(const SolverParameter& param, const Device& device);
 
 std::vector<std::string> RuleNames();
 // What Update's constructor checks first: the rule's name and the fields it uses. Throws all

@@ -83,26 +83,36 @@ SolverParameter PeerSolver() {
 }
 constexpr double kRate = 1e-4;
 
-// Updates while backward goes on, as `train` does for such a solver, and says how long that took. A
-// GPU works on after a call, so there the time of updates stays part of backward.
+// Updates as `train` does for such a solver, while backward goes on or after it, and says how long the former took.
 class TimedUpdate : public GradientSink {
  public:
-  explicit TimedUpdate(ParamStore* params) : update_(PeerSolver(), FieldPlaces(), params) {}
+  explicit TimedUpdate(ParamStore* params)
+      : update_(PeerSolver(), FieldPlaces(), params), piecewise_(params->gradients_share_memory()) {}
 
   void Begin(int64_t iteration) {
-    update_.Begin(kRate, iteration);
+    iteration_ = iteration;
+    if (piecewise_) update_.Begin(kRate, iteration);
     ms_ = 0;
   }
   void Ready(int param) override {
+    if (!piecewise_) return;
     const double begin = NowMs();
     update_.Ready(param);
     ms_ += NowMs() - begin;
   }
-  void Finish() { update_.Finish(); }
+  void Finish() {
+    if (piecewise_) {
+      update_.Finish();
+    } else {
+      update_.Run(kRate, iteration_, 1);
+    }
+  }
   double ms() const { return ms_; }  // within backward
 
  private:
   Update update_;
+  const bool piecewise_;
+  int64_t iteration_ = 0;
   double ms_ = 0;
 };
 
@@ -129,7 +139,7 @@ class Timer {
     options.fusion = FLAGS_fusion;
     options.backward = graph.spec.options.phase == TRAIN;
     options.accumulate = false;
-    options.gradients_consumed = options.backward && ConsumesGradients(PeerSolver());
+    options.gradients_consumed = options.backward && ConsumesGradients(PeerSolver(), *device);
     net_ = std::make_unique<Net>(std::move(graph), options, &params_);
     if (!FLAGS_weights.empty()) LoadWeightFiles(FLAGS_weights, net_.get());
     if (options.backward) update_ = std::make_unique<TimedUpdate>(&params_);
@@ -156,22 +166,25 @@ class Timer {
     double update;  // within backward
   };
 
-  Moments Iteration() {
+  // `apart`: waits between the parts, so that each has a time of its own; otherwise as `train` runs.
+  Moments Iteration(bool apart = true) {
+    const auto now = [&] {
+      if (apart) device_->Synchronize();
+      return NowMs();
+    };
     Moments m{};
-    m.begin = NowMs();
-    net_->Forward();
-    device_->Synchronize();
-    m.forward = NowMs();
+    m.begin = now();
+    net_->StartForward();
+    m.forward = now();
     if (update_ != nullptr) {
       update_->Begin(iteration_);
       net_->Backward(false, update_.get());
       m.update = update_->ms();
     }
-    device_->Synchronize();
-    m.backward = NowMs();
+    m.backward = now();
     if (update_ != nullptr) update_->Finish();
-    device_->Synchronize();
-    m.end = NowMs();
+    net_->Loss();
+    m.end = now();
     ++iteration_;
     return m;
   }
@@ -180,8 +193,12 @@ class Timer {
     std::vector<double> forward, backward, update, whole;
     for (auto* list : {&forward, &backward, &update, &whole})
       list->reserve(static_cast<size_t>(iterations));
+    // A GPU works on while the host goes ahead: whole iterations, and their parts by themselves.
+    const bool ahead = device_->kind() != DeviceKind::kCpu;
     const std::unique_ptr<GpuWatch> watch = WatchGpu(*device_);
     const double wait_before = WaitSeconds(*net_), begin = NowMs();
+    for (int i = 0; i < iterations && ahead; ++i) Iteration(false);
+    if (ahead) EndWhole(watch.get(), wait_before, begin, timing);
     for (int i = 0; i < iterations; ++i) {
       const Moments m = Iteration();
       forward.push_back(m.forward - m.begin);
@@ -189,13 +206,19 @@ class Timer {
       update.push_back(m.end - m.backward + m.update);
       whole.push_back(m.end - m.begin);
     }
-    timing->total_ms = NowMs() - begin;
-    if (watch != nullptr) timing->gpu = watch->Summary();
-    timing->data_wait = (WaitSeconds(*net_) - wait_before) * 1e3 / timing->total_ms;
+    if (!ahead) EndWhole(watch.get(), wait_before, begin, timing);
     timing->forward_ms = Median(forward);
     timing->backward_ms = Median(backward);
     timing->update_ms = Median(update);
-    timing->iteration_ms = Median(whole);
+    timing->iteration_ms = ahead ? timing->total_ms / iterations : Median(whole);
+  }
+
+  // What iterations that began at `begin` have taken altogether.
+  void EndWhole(GpuWatch* watch, double wait_before, double begin, Timing* timing) {
+    device_->Synchronize();
+    timing->total_ms = NowMs() - begin;
+    if (watch != nullptr) timing->gpu = watch->Summary();
+    timing->data_wait = (WaitSeconds(*net_) - wait_before) * 1e3 / timing->total_ms;
   }
 
   // Reorders and sums of gradients count for the layer they are made for.

@@ -29,6 +29,16 @@ class Recording {
   virtual void Run() = 0;
 };
 
+// Copies of a device's memory that the host reads later, so that neither waits for the other.
+class Download {
+ public:
+  virtual ~Download() = default;
+  // Copies to `offset` of the host's memory what is at `from` once the device has done what it was asked so far.
+  virtual void Start(int64_t offset, const void* from, int64_t bytes) = 0;
+  // Waits for all that was started. The memory stays as it is until the next Start.
+  virtual const char* Wait() = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -46,6 +56,8 @@ class Device {
   virtual void CopyToHost(void* to, const void* from, int64_t bytes) = 0;
   virtual void Zero(void* memory, int64_t bytes) = 0;
   virtual void Synchronize() = 0;
+  // Of so many bytes in all.
+  virtual std::unique_ptr<Download> MakeDownload(int64_t bytes);
 
   // Takes down what `work` asks of this device, without doing it; `work` must ask for the same every time, and wait for
   // nothing. Null where the device cannot; then nothing was done.

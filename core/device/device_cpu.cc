@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "core/base/threads.h"
 #include "core/device/block_cache.h"
@@ -77,7 +78,25 @@ class CpuDevice : public Device {
   BlockCache blocks_;
 };
 
+// For devices that do everything at once.
+class ImmediateDownload : public Download {
+ public:
+  ImmediateDownload(Device* device, int64_t bytes) : device_(device), memory_(static_cast<size_t>(bytes)) {}
+  void Start(int64_t offset, const void* from, int64_t bytes) override {
+    device_->CopyToHost(memory_.data() + offset, from, bytes);
+  }
+  const char* Wait() override { return memory_.data(); }
+
+ private:
+  Device* const device_;
+  std::vector<char> memory_;
+};
+
 }  // namespace
+
+std::unique_ptr<Download> Device::MakeDownload(int64_t bytes) {
+  return std::make_unique<ImmediateDownload>(this, bytes);
+}
 
 std::unique_ptr<Device> MakeCpuDevice() { return std::make_unique<CpuDevice>(); }
 

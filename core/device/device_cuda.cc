@@ -38,6 +38,26 @@ class CudaRecording : public Recording {
   cudaGraphExec_t ready_ = nullptr;
 };
 
+class CudaDownload : public Download {
+ public:
+  CudaDownload(GpuDevice* device, int64_t bytes) : device_(device), memory_(device, bytes), arrived_(device) {}
+  void Start(int64_t offset, const void* from, int64_t bytes) override {
+    Cuda(cudaMemcpyAsync(static_cast<char*>(memory_.data()) + offset, from, static_cast<size_t>(bytes),
+                         cudaMemcpyDeviceToHost, device_->gpu().stream),
+         "copying from", device_->name());
+    arrived_.Record();
+  }
+  const char* Wait() override {
+    arrived_.Wait();
+    return static_cast<const char*>(memory_.data());
+  }
+
+ private:
+  GpuDevice* const device_;
+  PinnedBuffer memory_;
+  Fence arrived_;
+};
+
 class CudaDevice : public GpuDevice {
  public:
   CudaDevice(int index, const DeviceInfo& info)
@@ -86,6 +106,10 @@ class CudaDevice : public GpuDevice {
   }
 
   void Synchronize() override { Cuda(cudaStreamSynchronize(stream()), "waiting for", name_); }
+
+  std::unique_ptr<Download> MakeDownload(int64_t bytes) override {
+    return std::make_unique<CudaDownload>(this, bytes);
+  }
 
   std::unique_ptr<Recording> Record(const std::function<void()>& work) override {
     // Other threads may go on allocating pinned memory meanwhile.

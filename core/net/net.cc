@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/base/log.h"
 #include "core/math/tensor_ops.h"
@@ -10,36 +9,16 @@
 namespace doppio {
 namespace {
 
-// f(value) for the elements of a tensor, padding included, or the first `most` of them; on any device.
-template <class F>
-void ForValues(Device* device, const Tensor& tensor, int64_t most, const F& f) {
-  DispatchReal(tensor.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const int64_t count = std::min(most, tensor.stored());
-    std::vector<T> copy;
-    const T* data = tensor.data<T>();
-    if (device->kind() != DeviceKind::kCpu) {
-      copy.resize(static_cast<size_t>(count));
-      device->CopyToHost(copy.data(), data, count * static_cast<int64_t>(sizeof(T)));
-      data = copy.data();
-    }
-    for (int64_t i = 0; i < count; ++i) f(static_cast<double>(static_cast<ComputeType<T>>(data[i])));
-  });
-}
-
-constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
-
-double Sum(Device* device, const Tensor& tensor, int64_t most = kAll) {
-  double sum = 0;
-  ForValues(device, tensor, most, [&](double value) { sum += value; });
-  return sum;
-}
-
 double MeanMagnitude(Device* device, const Tensor& tensor) {
   if (!tensor || tensor.count() == 0) return 0;
-  double sum = 0;
-  ForValues(device, tensor, kAll, [&](double value) { sum += std::fabs(value); });
-  return sum / static_cast<double>(tensor.count());
+  return DispatchReal(tensor.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> copy(static_cast<size_t>(tensor.stored()));
+    device->CopyToHost(copy.data(), tensor.raw, tensor.bytes());
+    double sum = 0;
+    for (T value : copy) sum += std::fabs(static_cast<double>(static_cast<ComputeType<T>>(value)));
+    return sum / static_cast<double>(tensor.count());
+  });
 }
 
 }  // namespace
@@ -57,12 +36,12 @@ Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
   size_t most = 0;
   for (const Node& node : graph_.nodes) most = std::max(most, node.params.size());
   add_.reserve(most);
-  for (const LossTerm& term : plan_->losses) reader_weights_.push_back(term.weight);
+  losses_ = LossReader(device, plan_->losses);
 }
 
 Net::~Net() = default;
 
-double Net::Forward() {
+void Net::StartForward() {
   const auto run = [this](const PlanStep& step) { RunStep(step); };
   if (graph_.spec.debug_info) {
     for (const PlanStep& step : plan_->forward) {
@@ -73,19 +52,7 @@ double Net::Forward() {
     forward_.Run(run, nullptr);
   }
   ++pass_.step;
-  double loss = 0;
-  Device* device = params_->device();
-  for (size_t i = 0; i < plan_->losses.size(); ++i) loss += WeightOf(i) * Sum(device, plan_->losses[i].value);
-  return loss;
-}
-
-double Net::WeightOf(size_t i) {
-  const LossTerm& term = plan_->losses[i];
-  if (!term.gradient) return term.weight;
-  const double weight = Sum(params_->device(), term.gradient, 1) / read_scale_;
-  // A backward that was too large for its type says nothing about the loss.
-  if (read_scale_ == 1 || std::isfinite(weight)) reader_weights_[i] = weight;
-  return reader_weights_[i];
+  losses_.Start(read_scale_);
 }
 
 void Net::SetLossScale(float scale) {

@@ -9,6 +9,7 @@
 
 #include "core/net/gradient_sink.h"
 #include "core/net/graph.h"
+#include "core/net/loss_reader.h"
 #include "core/net/params.h"
 #include "core/net/plan.h"
 #include "core/net/step_runner.h"
@@ -29,7 +30,13 @@ class Net {
   ~Net();
 
   // Runs all layers; returns the weighted sum of the losses.
-  double Forward();
+  double Forward() {
+    StartForward();
+    return Loss();
+  }
+  // The two halves of Forward. Where a backward comes between them, the device does not wait for the host to see the loss.
+  void StartForward();
+  double Loss() { return losses_.Sum(); }
   // After Forward. Parameter gradients are added to those already there when `accumulate`, else replaced.
   void Backward(bool accumulate, GradientSink* sink = nullptr);
 
@@ -59,7 +66,6 @@ class Net {
   Kernel* kernel(int node) const { return plan_->kernels[static_cast<size_t>(node)].get(); }
 
  private:
-  double WeightOf(size_t term);
   void LogForward(const PlanStep& step) const;
   void LogBackward(const PlanStep& step) const;
 
@@ -71,8 +77,8 @@ class Net {
   std::vector<NetOutput> outputs_;
   Pass pass_;
   float loss_scale_ = 1;
-  float read_scale_ = 1;                // of the gradients that the readers of losses have set
-  std::vector<double> reader_weights_;  // per loss term: the last one that was a number
+  float read_scale_ = 1;    // of the gradients that the readers of losses have set
+  LossReader losses_;
   std::vector<bool> add_;   // scratch of RunStep, sized once
 };
 
