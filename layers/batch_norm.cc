@@ -81,10 +81,10 @@ class BatchNorm : public Kernel {
     second_ = first_ + channels_.padded();
   }
 
-  void Forward(const Pass&) override {
+  void Forward(const Pass& pass) override {
     const T* x = t_.bottoms[0].template data<T>();
     T* y = t_.tops[0].template data<T>();
-    stats_.Take(x, t_.params, t_.scratch, second_, first_, scale_);
+    stats_.Take(pass, x, t_.params, t_.scratch, second_, first_, scale_);
     ForEachElement(
         channels_, [=](int64_t i, T mean, T scale) { y[i] = (x[i] - mean) * scale; }, first_,
         scale_);

@@ -27,6 +27,7 @@ struct TakeSums {
     const double unbiased = positions > 1 ? positions / (positions - 1) : 1;
     to.mean[c] = static_cast<float>(Pivot(c) + offset);
     to.scale[c] = ScaleOf(static_cast<float>(variance), epsilon);
+    if (state.mean == nullptr) return;
     state.mean[c] = to.mean[c] + fraction * state.mean[c];
     state.variance[c] = static_cast<float>(unbiased * variance) + fraction * state.variance[c];
     if (c == 0) *state.weight = 1 + fraction * *state.weight;

@@ -60,8 +60,8 @@ class BatchNormChain : public Kernel {
     y_ = t_.tops[0].template data<T>();
   }
 
-  void Forward(const Pass&) override {
-    stats_.Take(x_, t_.params, t_.scratch, along_one_, mean_, scale_);
+  void Forward(const Pass& pass) override {
+    stats_.Take(pass, x_, t_.params, t_.scratch, along_one_, mean_, scale_);
     const T* other = tail_.sum ? t_.bottoms[1].template data<T>() : nullptr;
     if (tail_.sum && tail_.relu) {
       Write([other, relu = *tail_.relu](T z, int64_t i) { return relu.Forward(z + other[i]); });

@@ -37,12 +37,12 @@ class CudaNorm : public Kernel {
   }
 
  protected:
-  void TakeStatistics(const Gpu& gpu) {
+  void TakeStatistics(const Gpu& gpu, const Pass& pass) {
     if (global_)
       TakeRunningStatistics(gpu, channels_, epsilon_, state_, by_);
     else
-      TakeBatchStatistics(gpu, channels_, t_.bottoms[0].data<float>(), fraction_, epsilon_, state_,
-                          by_, t_.scratch);
+      TakeBatchStatistics(gpu, channels_, t_.bottoms[0].data<float>(), fraction_, epsilon_,
+                          pass.again ? RunningStatistics() : state_, by_, t_.scratch);
   }
 
   Device* const device_;
@@ -58,9 +58,9 @@ class CudaBatchNorm : public CudaNorm {
  public:
   explicit CudaBatchNorm(const KernelArgs& args) : CudaNorm(args, 2) {}
 
-  void Forward(const Pass&) override {
+  void Forward(const Pass& pass) override {
     const Gpu gpu = GpuOf(device_);
-    TakeStatistics(gpu);
+    TakeStatistics(gpu, pass);
     LaunchNormalise(gpu, channels_, t_.bottoms[0].data<float>(), by_, t_.tops[0].data<float>());
   }
 
@@ -81,9 +81,9 @@ class CudaBatchNormChain : public CudaNorm {
     has_bias_ = has_scale_ && scale->spec->param.scale_param().bias_term();
   }
 
-  void Forward(const Pass&) override {
+  void Forward(const Pass& pass) override {
     const Gpu gpu = GpuOf(device_);
-    TakeStatistics(gpu);
+    TakeStatistics(gpu, pass);
     LaunchChain(gpu, WithRelu(true), t_.bottoms[0].data<float>(),
                 tail_.sum ? t_.bottoms[1].data<float>() : nullptr, t_.tops[0].data<float>());
   }

@@ -10,9 +10,9 @@
 namespace doppio {
 
 // The layer's parameters: decayed sums of the means, of the variances, and of their weights (one
-// number).
+// number). All null where they are not to change.
 struct RunningStatistics {
-  float *mean, *variance, *weight;
+  float *mean = nullptr, *variance = nullptr, *weight = nullptr;
 };
 
 // What is subtracted from a channel, and then multiplied with.

@@ -41,15 +41,18 @@ class BatchNormStats {
   int64_t per_channel_bytes() const { return channels_.padded() * static_cast<int64_t>(sizeof(T)); }
 
   // Fills `mean` and `scale` (1 / standard deviation), one value per channel and zeros for padding;
-  // updates `state`, the layer's parameters. `sums` is of ChannelSumsBytes, `pivot` per channel.
-  void Take(const T* x, const std::vector<Tensor>& state, void* sums, T* pivot, T* mean,
-            T* scale) const {
+  // updates `state`, the layer's parameters, unless the pass says that it has been done. `sums` is of
+  // ChannelSumsBytes, `pivot` per channel.
+  void Take(const Pass& pass, const T* x, const std::vector<Tensor>& state, void* sums, T* pivot,
+            T* mean, T* scale) const {
     std::fill(mean, mean + channels_.padded(), T(0));
     std::fill(scale, scale + channels_.padded(), T(0));
-    if (global_)
+    if (global_) {
       TakeRunning(state, mean, scale);
-    else
-      TakeBatch(x, state, sums, pivot, mean, scale);
+      return;
+    }
+    const double* moments = TakeBatch(x, sums, pivot, mean, scale);
+    if (!pass.again) Update(moments, mean, state);
   }
 
   // Turns two sums per channel into means.
@@ -74,9 +77,8 @@ class BatchNormStats {
   }
 
   // One pass: sums of x and x^2 relative to a pivot close enough to the mean that nothing cancels,
-  // the mean of the first sample.
-  void TakeBatch(const T* x, const std::vector<Tensor>& state, void* room, T* pivot, T* mean,
-                 T* scale) const {
+  // the mean of the first sample. Returns them.
+  const double* TakeBatch(const T* x, void* room, T* pivot, T* mean, T* scale) const {
     ChannelBlocks sample = channels_;
     sample.outer = 1;
     const double* sums =
@@ -94,14 +96,27 @@ class BatchNormStats {
         pivot);
 
     const double m = static_cast<double>(channels_.positions());
+    for (int64_t c = 0; c < channels_.channels; ++c) {
+      mean[c] = static_cast<T>(pivot[c] + sums[c] / m);
+      scale[c] = ScaleOf(static_cast<T>(Variance(sums, c)));
+    }
+    return sums;
+  }
+
+  double Variance(const double* sums, int64_t c) const {
+    const double m = static_cast<double>(channels_.positions());
+    const double offset = sums[c] / m;
+    return std::max(0.0, sums[channels_.padded() + c] / m - offset * offset);
+  }
+
+  // The running statistics take up those of the batch.
+  void Update(const double* sums, const T* mean, const std::vector<Tensor>& state) const {
+    const double m = static_cast<double>(channels_.positions());
     const double unbiased = m > 1 ? m / (m - 1) : 1;
     T* running_mean = state[0].data<T>();
     T* running_variance = state[1].data<T>();
     for (int64_t c = 0; c < channels_.channels; ++c) {
-      const double offset = sums[c] / m;
-      const double variance = std::max(0.0, sums[channels_.padded() + c] / m - offset * offset);
-      mean[c] = static_cast<T>(pivot[c] + offset);
-      scale[c] = ScaleOf(static_cast<T>(variance));
+      const double variance = Variance(sums, c);
       running_mean[c] = mean[c] + fraction_ * running_mean[c];
       running_variance[c] = static_cast<T>(unbiased * variance) + fraction_ * running_variance[c];
     }

@@ -52,6 +52,7 @@ struct TrainerOptions {
   DType dtype = DType::kFloat32;
   std::string engine;            // see PlanOptions
   bool fusion = true;            // likewise
+  MemorySaving saving;           // likewise; of the train net
   std::optional<uint64_t> seed;  // instead of the solver's random_seed and the resumed run's seed
   DataMode data = DataMode::kOpen;
   int64_t batch = 0;  // see NetOptions

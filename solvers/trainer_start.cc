@@ -109,6 +109,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
                             !spec.debug_info && !scaler_.dynamic();
   plan.engine = options_.engine;
   plan.fusion = options_.fusion;
+  if (train) plan.saving = options_.saving;
   plan.keep_all = spec.debug_info;
   return std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
 }

@@ -50,6 +50,7 @@ std::vector<std::string> DescribeTraining(Trainer* trainer) {
                   trainer->params().device()->name());
   lines.push_back("  memory: " + MemoryOf(net) + ", " + Bytes(trainer->update().history_bytes()) +
                   " history of " + trainer->update().rule());
+  for (const std::string& line : DescribeSaving(net)) lines.push_back("  " + line);
   const LossScaler& scaler = trainer->loss_scaler();
   if (!scaler.scaling().off()) {
     lines.push_back("  loss scale " + LossScaleText(scaler.scale()) + (scaler.dynamic() ? ", dynamic" : ""));
@@ -80,6 +81,23 @@ std::vector<std::string> DescribeTraining(Trainer* trainer) {
   if (schedule.snapshot > 0) {
     lines.push_back("snapshots every " + Thousands(schedule.snapshot) +
                     " iterations: " + trainer->param().snapshot_prefix() + "_iter_N");
+  }
+  return lines;
+}
+
+std::vector<std::string> DescribeSaving(const Net& net) {
+  const MemorySaved& saved = net.plan().saved;
+  const std::string instead = "activations " + Bytes(net.plan().memory.activations) + " instead of " +
+                              Bytes(saved.plain_activations);
+  std::vector<std::string> lines;
+  if (saved.segments > 1) {
+    lines.push_back("recompute: " + std::to_string(saved.segments) + " segments, " + instead + ", " +
+                    std::to_string(saved.layers_again) + " layers run forward again, +" +
+                    Fixed(100 * saved.work_again, 0) + " % multiply-adds of forward");
+  }
+  if (saved.offloaded > 0) {
+    lines.push_back("offload: " + instead + ", " + std::to_string(saved.offloaded) + " values, " +
+                    Bytes(saved.host_bytes) + ", wait in host memory");
   }
   return lines;
 }

@@ -14,6 +14,9 @@ namespace doppio {
 // Nets, parameters, batch, device, memory, how long: a few lines.
 std::vector<std::string> DescribeTraining(Trainer* trainer);
 
+// What --recompute and --offload came to; empty without them.
+std::vector<std::string> DescribeSaving(const Net& net);
+
 // What computes a layer: the engine of its kernel, "with NAME" inside a chain of that head, "view" for nothing at all.
 std::string KernelName(const Net& net, size_t node);
 

@@ -27,6 +27,12 @@ DEFINE_string(engine, "",
               "<NAME> reference: only the plain kernels; onednn or empty: the fastest");
 DEFINE_bool(fusion, true,
             "compute neighbouring layers together where that gives the same numbers");
+DEFINE_string(recompute, "off",
+              "<off|auto|N> less memory for more work: backward computes activations again instead of keeping them all; "
+              "N = segments that the net is cut into, auto or no value = as many as need the least memory");
+DEFINE_string(offload, "off",
+              "<off|auto|MB> less memory on the device: activations wait in host memory from forward to backward; "
+              "MB = what they may take on the device, auto or no value = the least");
 DEFINE_string(precision, "",
               "<NAME> fp32; tf32: products on GPUs from factors with 10 bits of mantissa; bf16, fp16: activations and "
               "their gradients in 16 bits; parameters and sums always in fp32; without it what the file says, else fp32");
@@ -79,7 +85,9 @@ bool IsBool(const std::string& name) {
 }
 
 // --resume alone means --resume=auto.
-bool HasOptionalValue(const std::string& name) { return name == "resume"; }
+bool HasOptionalValue(const std::string& name) {
+  return name == "resume" || name == "recompute" || name == "offload";
+}
 
 std::string Upper(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));

@@ -32,6 +32,8 @@ DECLARE_int64(seed);
 DECLARE_int32(data_threads);
 DECLARE_string(engine);
 DECLARE_bool(fusion);
+DECLARE_string(recompute);
+DECLARE_string(offload);
 DECLARE_string(precision);
 DECLARE_int32(workspace_mb);
 DECLARE_bool(deterministic);

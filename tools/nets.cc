@@ -1,5 +1,6 @@
 #include "tools/nets.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "core/net/solver_spec.h"
@@ -8,6 +9,24 @@
 #include "tools/flags.h"
 
 namespace doppio {
+namespace {
+
+// "off", "auto", or an integer from `least` to `most`.
+int64_t OffAutoOr(const std::string& flag, const std::string& value, int64_t least, int64_t most, int64_t off,
+                  int64_t automatic) {
+  if (value == "off") return off;
+  if (value == "auto") return automatic;
+  const bool digits = !value.empty() && value.size() <= 9 &&
+                      std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const int64_t number = digits ? std::stoll(value) : -1;
+  if (number < least || number > most) {
+    throw UsageError("--" + flag + " wants off, auto or a number from " + std::to_string(least) + " to " +
+                     std::to_string(most) + ", got '" + value + "'");
+  }
+  return number;
+}
+
+}  // namespace
 
 Phase PhaseFromFlags(Phase otherwise) {
   if (FLAGS_phase.empty()) return otherwise;
@@ -41,6 +60,15 @@ NetOptions OptionsFromFlags(Phase phase, DataMode data) {
   options.stored = StoredFromFlags();
   options.seed = FLAGS_seed >= 0 ? static_cast<uint64_t>(FLAGS_seed) : 1;
   return options;
+}
+
+MemorySaving SavingFromFlags() {
+  constexpr int64_t kMostSegments = 1000, kMostMegabytes = 100'000'000;
+  MemorySaving saving;
+  saving.segments = static_cast<int>(OffAutoOr("recompute", FLAGS_recompute, 2, kMostSegments, 1, 0));
+  const int64_t megabytes = OffAutoOr("offload", FLAGS_offload, 1, kMostMegabytes, -1, 0);
+  saving.activation_bytes = megabytes > 0 ? megabytes << 20 : megabytes;
+  return saving;
 }
 
 FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data) {

@@ -19,6 +19,9 @@ Overrides OverridesOf(const CommandLine& line);
 // --batch, --data_threads, --seed.
 NetOptions OptionsFromFlags(Phase phase, DataMode data);
 
+// --recompute, --offload.
+MemorySaving SavingFromFlags();
+
 struct FlaggedNet {
   Graph graph;
   int64_t test_iter = 0;  // of the solver, for a test net; 0 or less: the whole source once

@@ -137,6 +137,7 @@ class Timer {
     options.device = device;
     options.engine = FLAGS_engine;
     options.fusion = FLAGS_fusion;
+    options.saving = SavingFromFlags();
     options.backward = graph.spec.options.phase == TRAIN;
     options.accumulate = false;
     options.gradients_consumed = options.backward && ConsumesGradients(PeerSolver(), *device);
@@ -289,7 +290,9 @@ void PrintText(const Net& net, const Timing& timing, int64_t peak_bytes) {
             << "data wait " << Fixed(100 * timing.data_wait, 1) << " %, peak memory "
             << Bytes(peak_bytes) << ", " << net.plan().reorders
             << " reorders, first iteration ended " << Fixed(timing.startup_seconds, 2)
-            << " s after the start\n";
+            << " s after the start\n"
+            << "activations " << Bytes(net.plan().memory.activations) << '\n';
+  for (const std::string& line : DescribeSaving(net)) std::cout << line << '\n';
   if (timing.gpu && !Text(*timing.gpu).empty()) std::cout << Text(*timing.gpu) << '\n';
 }
 
@@ -309,6 +312,10 @@ nlohmann::json ToJson(const Net& net, const Timing& timing, int iterations, int6
   out["data_wait"] = timing.data_wait;
   out["startup_seconds"] = timing.startup_seconds;
   out["peak_memory_bytes"] = peak_bytes;
+  out["activation_bytes"] = net.plan().memory.activations;
+  out["activation_bytes_plain"] = net.plan().saved.plain_activations;
+  out["forward_again"] = net.plan().saved.work_again;
+  out["host_bytes"] = net.plan().saved.host_bytes;
   out["process_peak_bytes"] = ProcessPeakBytes();
   out["reorders"] = net.plan().reorders;
   if (timing.gpu) out["gpu"] = ToJson(*timing.gpu);
@@ -354,7 +361,7 @@ DOPPIO_REGISTER(Commands, "time",
                 {"times a net: whole iterations and each layer",
                  {"model", "solver", "iterations", "warmup", "phase", "synthetic", "batch",
                   "weights", "gpu", "precision", "workspace_mb", "deterministic", "cuda_graph", "level", "stage", "set", "unset", "data_threads", "seed",
-                  "engine", "fusion", "startup", "json"},
+                  "engine", "fusion", "recompute", "offload", "startup", "json"},
                  {"model|solver"},
                  "",
                  "doppio time --model=models/lenet/train_val.prototxt --synthetic --json",

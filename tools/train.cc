@@ -125,6 +125,7 @@ TrainerOptions OptionsOf(const SolverSpec& solver, Device* device) {
   options.device = device;
   options.engine = FLAGS_engine;
   options.fusion = FLAGS_fusion;
+  options.saving = SavingFromFlags();
   if (FLAGS_seed >= 0) options.seed = net.seed;
   options.data = net.data;
   options.batch = net.batch;
@@ -313,6 +314,8 @@ DOPPIO_REGISTER(Commands, "train",
                   "data_threads",
                   "engine",
                   "fusion",
+                  "recompute",
+                  "offload",
                   "sigint_effect",
                   "sighup_effect",
                   "sigterm_effect",

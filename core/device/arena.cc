@@ -10,8 +10,28 @@ constexpr int64_t kAlignment = 256;
 
 int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
+// The first step from `step` on that is in none of its holes.
+int BehindHoles(const Lifetime& life, int step) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const Span& hole : life.holes) {
+      if (step < hole.first || step > hole.last) continue;
+      step = hole.last + 1;
+      moved = true;
+    }
+  }
+  return step;
+}
+
 bool AliveTogether(const Lifetime& a, const Lifetime& b) {
-  return a.first <= b.last && b.first <= a.last;
+  const int last = std::min(a.last, b.last);
+  int step = std::max(a.first, b.first);
+  while (step <= last) {
+    const int next = BehindHoles(b, BehindHoles(a, step));
+    if (next == step) return true;
+    step = next;
+  }
+  return false;
 }
 
 // The offset of the smallest gap between the placed blocks that are alive together with `block`.

@@ -8,12 +8,19 @@
 
 namespace doppio {
 
-// Alive in steps [first, last], both included.
+// Steps [first, last], both included.
+struct Span {
+  int first = 0;
+  int last = 0;
+};
+
+// Alive in steps [first, last] outside its holes: there others may use its place, and what it held is lost.
 struct Lifetime {
   int64_t bytes = 0;
   int first = 0;
   int last = 0;
   int64_t offset = -1;  // filled in by PlaceBlocks, a multiple of 256
+  std::vector<Span> holes = {};
 };
 
 // Best fit, biggest first. Returns the bytes of the whole arena.

@@ -93,6 +93,9 @@ using LayerTypes = Registry<LayerType>;
 struct Pass {
   uint64_t step = 0;       // forward passes of this net before this one, over all iterations (iter_size counts)
   int rank = 0, ranks = 1;
+  // This Forward repeats one of this step, because backward needs its results once more: what it writes to tops and
+  // `saved` is the same again, and what else it would change (running statistics) it leaves alone.
+  bool again = false;
 
   // The global index of row 0 of a batch of `batch` rows: the key of per-sample random numbers.
   uint64_t FirstSample(int64_t batch) const {

@@ -91,10 +91,15 @@ void Net::RunStep(const PlanStep& step, bool accumulate) {
       case StepKind::kFill: ops.Fill(step.value * loss_scale_, step.to); return;
       case StepKind::kAdd: ops.Add(step.before, step.from, step.to); return;
       case StepKind::kCopy: ops.Copy(step.from, step.to); return;
+      case StepKind::kSave: plan_->host_store->Save(step.slot); return;
+      case StepKind::kSaved: plan_->host_store->Saved(step.slot); return;
+      case StepKind::kFetch: plan_->host_store->Fetch(step.slot); return;
+      case StepKind::kFetched: plan_->host_store->Fetched(step.slot); return;
       case StepKind::kLayer: break;
     }
     Kernel& layer = *plan_->kernels[static_cast<size_t>(step.node)];
     if (!step.backward) {
+      pass_.again = step.again;
       layer.Forward(pass_);
       return;
     }

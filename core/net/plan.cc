@@ -18,21 +18,13 @@ class Assembler {
 
   void Run() {
     PlaceConstants();
-    plan_.memory.activations = PlaceBlocks(&draft_.blocks);
     plan_.arena = Buffer(draft_.options.device, plan_.memory.activations);
     plan_.scratch = Buffer(draft_.options.device, plan_.memory.scratch);
     plan_.tensors.resize(graph_.nodes.size());
-    for (Item& item : draft_.items) {
-      if (item.reorder) {
-        AddReorder(item);
-      } else {
-        BindLayer(item);
-      }
-    }
-    if (draft_.options.backward) {
-      for (size_t t = draft_.items.size(); t-- > 0;) AddBackward(draft_.items[t]);
-      MarkReady();
-    }
+    for (const Item& item : draft_.items) forward_.push_back(item.reorder ? ForwardReorder(item) : BindLayer(item));
+    AddHostStore();
+    for (int time = 0; time <= draft_.end(); ++time) AddEvent(time);
+    if (draft_.options.backward) MarkReady();
     ShowEdges();
     AddLosses();
   }
@@ -85,7 +77,7 @@ class Assembler {
     return Tensor(item.bottom_specs[i], At(block));
   }
 
-  void BindLayer(const Item& item) {
+  PlanStep BindLayer(const Item& item) {
     const size_t n = static_cast<size_t>(item.node);
     const Unit& unit = draft_.UnitOf(item);
     KernelTensors t;
@@ -111,7 +103,7 @@ class Assembler {
     plan_.kernels[n]->Bind(std::move(t));
     PlanStep step;
     step.node = item.node;
-    plan_.forward.push_back(step);
+    return step;
   }
 
   PlanStep ReorderStep(int node, const Tensor& from, const Tensor& to) {
@@ -124,9 +116,53 @@ class Assembler {
     return step;
   }
 
-  void AddReorder(const Item& item) {
-    plan_.forward.push_back(ReorderStep(item.node, Value(item.bottoms[0], item.bottom_specs[0]),
-                                        Value(item.tops[0], item.top_specs[0])));
+  PlanStep ForwardReorder(const Item& item) {
+    return ReorderStep(item.node, Value(item.bottoms[0], item.bottom_specs[0]),
+                       Value(item.tops[0], item.top_specs[0]));
+  }
+
+  // What waits in host memory, and when it goes and comes. Where several do at one time, what ends makes room first.
+  void AddHostStore() {
+    std::vector<StoredBlock> blocks;
+    for (const Offload& offload : draft_.offloads) {
+      blocks.push_back({At(offload.block), draft_.blocks[static_cast<size_t>(offload.block)].bytes});
+    }
+    auto add = [&](StepKind kind, std::map<int, std::vector<PlanStep>>* steps, auto time) {
+      for (size_t slot = 0; slot < blocks.size(); ++slot) {
+        PlanStep step;
+        step.kind = kind;
+        step.slot = static_cast<int>(slot);
+        (*steps)[time(draft_.offloads[slot])].push_back(step);
+      }
+    };
+    add(StepKind::kSave, &after_, [](const Offload& o) { return o.last_use; });
+    add(StepKind::kSaved, &before_, [](const Offload& o) { return o.hole_begin; });
+    add(StepKind::kFetch, &before_, [](const Offload& o) { return o.hole_end + 1; });
+    add(StepKind::kFetched, &before_, [](const Offload& o) { return o.next_use; });
+    if (!blocks.empty()) plan_.host_store = MakeHostStore(draft_.options.device, std::move(blocks));
+  }
+
+  void AddEvent(int time) {
+    const Event& event = draft_.events[static_cast<size_t>(time)];
+    const bool forward = event.kind == Event::kForward;
+    if (!forward && !draft_.options.backward) return;
+    const Item& item = draft_.items[static_cast<size_t>(event.item)];
+    std::vector<PlanStep>& steps = forward ? plan_.forward : plan_.backward;
+    auto add_copies = [&](std::map<int, std::vector<PlanStep>>* copies) {
+      for (PlanStep& step : (*copies)[time]) {
+        step.node = item.node;
+        step.backward = !forward;
+        steps.push_back(step);
+      }
+    };
+    add_copies(&before_);
+    if (event.kind == Event::kBackward) {
+      AddBackward(item);
+    } else {
+      steps.push_back(forward_[static_cast<size_t>(event.item)]);
+      steps.back().again = !forward;
+    }
+    add_copies(&after_);
   }
 
   int StoreIndex(int graph_param) const {
@@ -135,6 +171,7 @@ class Assembler {
 
   void AddBackward(const Item& item) {
     if (!item.backward) return;
+    const size_t first = plan_.backward.size();
     for (const Item::Fill& start : item.fills) {
       PlanStep fill;
       fill.kind = StepKind::kFill;
@@ -176,9 +213,7 @@ class Assembler {
       add.to = Tensor(item.bottom_specs[bottom], At(addition.to));
       plan_.backward.push_back(add);
     }
-    for (size_t s = plan_.backward.size(); s-- > 0 && plan_.backward[s].node == item.node;) {
-      plan_.backward[s].backward = true;
-    }
+    for (size_t s = first; s < plan_.backward.size(); ++s) plan_.backward[s].backward = true;
   }
 
   // A parameter is complete after the last step that adds to it.
@@ -188,7 +223,7 @@ class Assembler {
     std::vector<bool> seen(params_.params().size(), false);
     for (size_t s = plan_.backward.size(); s-- > 0;) {
       PlanStep& step = plan_.backward[s];
-      if (step.kind != StepKind::kLayer) continue;
+      if (step.kind != StepKind::kLayer || step.again) continue;
       const Unit& unit = *units.at(step.node);
       for (size_t i = 0; i < unit.params.size(); ++i) {
         const size_t store = static_cast<size_t>(StoreIndex(unit.params[i]));
@@ -234,37 +269,9 @@ class Assembler {
   ParamStore& params_;
   std::vector<void*> constant_;    // per group: its constant gradient
   std::set<int> seen_params_;
+  std::vector<PlanStep> forward_;  // of each item
+  std::map<int, std::vector<PlanStep>> before_, after_;   // copies to and from the host, by time
 };
-
-// The order in which backward completes the parameters, and from when to when it works on each one's gradient.
-struct GradientUse {
-  std::vector<int> order;
-  std::vector<Lifetime> lives;
-};
-
-GradientUse FindGradientUse(const Draft& draft, const Plan& plan) {
-  GradientUse found;
-  std::map<int, size_t> place;
-  for (size_t t = 0; t < draft.items.size(); ++t) {
-    const Item& item = draft.items[t];
-    if (item.reorder || !item.backward) continue;
-    const Unit& unit = draft.UnitOf(item);
-    const int time = draft.BackwardTime(static_cast<int>(t));
-    // Within a unit the later parameter first, so that reversing keeps their order.
-    for (size_t i = unit.params.size(); i-- > 0;) {
-      if (!unit.param_gradient[i]) continue;
-      const int store = plan.param_index[static_cast<size_t>(unit.params[i])];
-      if (place.emplace(store, found.order.size()).second) {
-        found.order.push_back(store);
-        found.lives.push_back({0, time, time});
-      }
-      found.lives[place[store]].first = time;   // later items come earlier in backward
-    }
-  }
-  std::reverse(found.order.begin(), found.order.end());
-  std::reverse(found.lives.begin(), found.lives.end());
-  return found;
-}
 
 }  // namespace
 
@@ -275,7 +282,10 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, P
   draft.graph = &graph;
   draft.options = options;
   ChooseKernels(&draft, plan.get(), params);
-  PlanMemory(&draft, plan.get());
+  PlanMemory(*plan, &draft);
+  plan->notes = draft.notes;
+  plan->memory = draft.memory;
+  plan->saved = draft.saved;
   const int64_t before = options.device->bytes_in_use();
   GradientUse gradients = FindGradientUse(draft, *plan);
   if (!options.gradients_consumed) gradients.lives.clear();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/device/device.h"
+#include "core/device/host_store.h"
 #include "core/net/graph.h"
 #include "core/net/layer.h"
 #include "core/net/params.h"
@@ -15,6 +16,17 @@
 namespace doppio {
 
 class Converter;  // core/math/tensor_ops.h
+
+// How a net that trains gets by with less memory; the results stay what they are.
+struct MemorySaving {
+  // Forward is cut into so many segments, of which backward computes all but the last again instead of keeping what it
+  // reads of them. 1: keep everything; 0: as many as need the least memory.
+  int segments = 1;
+  // What activations may take; beyond that, the largest and longest idle ones wait in host memory between forward and
+  // backward. 0: all do that are worth it; negative: none.
+  int64_t activation_bytes = -1;
+  int64_t least_offloaded = 1 << 20;   // smaller blocks stay
+};
 
 struct PlanOptions {
   Device* device = nullptr;
@@ -24,6 +36,7 @@ struct PlanOptions {
   bool accumulate = true;  // Net::Backward may be asked to add to the gradients of the pass before (iter_size)
   bool gradients_consumed = false;   // each parameter's gradient is used up when a GradientSink is told that it is ready
   bool fusion = true;      // layers may be computed together where that gives the same numbers (core/net/fusion.h)
+  MemorySaving saving;
   bool keep_all = false;   // every blob and its gradient keep their own memory to the end of an iteration; no fusion
 };
 
@@ -33,11 +46,18 @@ enum class StepKind {
   kFill,      // a gradient starts as its loss weight
   kAdd,       // a further contribution to a gradient
   kCopy,      // a gradient that a layer writes over while others still read it
+  // Of HostStore (core/device/host_store.h):
+  kSave,      // a block begins its way to host memory
+  kSaved,     // and is there: its place may be written
+  kFetch,     // it begins its way back
+  kFetched,   // and is back
 };
 
 struct PlanStep {
   StepKind kind = StepKind::kLayer;
   bool backward = false;
+  bool again = false;                // forward of the layer, or of a reorder, a second time in this iteration
+  int slot = -1;                     // kSave and so on: of the store
   int node = 0;                      // the layer it belongs to (a chain's head; the reader, for a reorder)
   Tensor from, to;                   // kReorder, kCopy; kAdd: to = before + from; kFill writes `to`
   Tensor before;                     // kAdd: what is added to; mostly `to` itself
@@ -68,6 +88,16 @@ struct MemoryUse {
   int64_t scratch = 0;
 };
 
+// What MemorySaving came to.
+struct MemorySaved {
+  int64_t plain_activations = 0;   // what they would take without it
+  int segments = 1;
+  int layers_again = 0;            // whose forward runs twice,
+  double work_again = 0;           // and their share in forward's multiply-adds
+  int64_t host_bytes = 0;          // of values that wait there
+  int offloaded = 0;               // how many those are
+};
+
 struct Plan {
   std::vector<std::unique_ptr<Kernel>> kernels;       // null for views and for layers computed with another one
   std::vector<const KernelType*> kernel_types;        // likewise
@@ -81,8 +111,10 @@ struct Plan {
   std::vector<int> param_index;                       // graph param -> store param
   std::vector<std::string> notes;                     // in-place writes refused, and the like
   MemoryUse memory;
+  MemorySaved saved;
   int reorders = 0;
 
+  std::unique_ptr<HostStore> host_store;              // null where nothing waits in host memory
   Buffer arena, scratch, constants;
 };
 

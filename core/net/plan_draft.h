@@ -1,6 +1,7 @@
 // The plan while it is made: what core/net/plan*.cc hand to each other. Nobody else includes this.
 //
-// Time: item t of T runs forward at time t and backward at 2T - 1 - t; memory lifetimes are ranges of times.
+// Time is the index in the draft's list of events: the forward of each item, then the backward of each from the last to
+// the first, and between those the forward of what is computed again. Memory lifetimes are ranges of times.
 #ifndef DOPPIO_CORE_NET_PLAN_DRAFT_H_
 #define DOPPIO_CORE_NET_PLAN_DRAFT_H_
 
@@ -21,10 +22,10 @@ struct Group {
   TensorSpec spec;
   int item = 0;                     // that makes it
   std::vector<int> readers;         // items, forward
-  bool read_backward = false;       // by its maker or a reader
-  int last_backward_read = -1;      // time
+  std::vector<int> backward_readers;  // items: its maker or readers
   bool pinned = false;              // must hold its value to the end of the iteration
   bool persistent = false;          // and into the next ones
+  bool made_again = false;          // not kept for backward, but computed a second time
   float loss_weight = 0;
   bool implicit_weight = false;     // readers' gradients replace it, else they are added to it
   int storage = -1;                 // block of the value
@@ -59,6 +60,11 @@ struct Item {
   std::vector<bool> bottom_gradient;
   bool in_place_ok = false;
 
+  // Filled with the schedule.
+  int segment = 0;
+  bool again = false;                             // forward runs a second time, in backward
+  int again_time = -1, backward_time = -1;
+
   // Filled with the memory: blocks, -1 = absent.
   std::vector<int> bottom_grads, top_grads;       // of gradients; -2: the constant of the top's group
   int saved = -1;
@@ -84,6 +90,22 @@ struct Item {
   std::vector<Fill> fills;
 };
 
+// What happens at one time.
+struct Event {
+  enum Kind { kForward, kAgain, kBackward };
+  Kind kind = kForward;
+  int item = 0;
+};
+
+// A block whose value waits in host memory while others use its place.
+struct Offload {
+  int block = 0;
+  int last_use = 0;     // times: of the last read before,
+  int hole_begin = 0;   // from when on the place may be written,
+  int hole_end = 0;     // the last one at which it may,
+  int next_use = 0;     // and of the first read after
+};
+
 struct Draft {
   const Graph* graph = nullptr;
   PlanOptions options;
@@ -91,11 +113,17 @@ struct Draft {
   std::vector<Item> items;
   std::vector<Group> groups;
   std::vector<int> edge_group;        // per edge of the graph
+  std::vector<Event> events;          // by time
   std::vector<Lifetime> blocks;
+  std::vector<std::vector<int>> uses; // of the blocks that may wait elsewhere: the times at which they are used
+  std::vector<Offload> offloads;
+  MemoryUse memory;
+  MemorySaved saved;
+  std::vector<std::string> notes;
   int output_reorders = 0;
 
-  int end() const { return 2 * static_cast<int>(items.size()) - 1; }
-  int BackwardTime(int item) const { return end() - item; }
+  int end() const { return static_cast<int>(events.size()) - 1; }
+  int BackwardTime(int item) const { return items[static_cast<size_t>(item)].backward_time; }
   const Unit& UnitOf(const Item& item) const { return units[static_cast<size_t>(item.unit)]; }
 };
 
@@ -107,8 +135,23 @@ std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes);
 
 // Chooses kernels and layouts; fills items, groups, plan->kernels, and the layouts of new parameters.
 void ChooseKernels(Draft* draft, Plan* plan, ParamStore* params);
-// Decides what shares memory and how long everything lives; fills blocks.
-void PlanMemory(Draft* draft, Plan* plan);
+// Cuts the items into so many segments, where few bytes cross: those before the last one drop what backward reads,
+// and make it again by running forward a second time. Fills events and what items and groups know of time.
+void MakeSchedule(int segments, const Plan& plan, Draft* draft);
+// Decides what shares memory and how long everything lives; fills blocks, uses, notes, and of memory what it can say.
+void PlaceMemory(const Plan& plan, Draft* draft);
+// Makes holes in the lives of blocks that are large and idle for long, as few as bring the activations down to
+// `options.saving.activation_bytes`; fills offloads.
+void ChooseOffloads(Draft* draft);
+// The last three as the options say, then offsets: the memory of a draft.
+void PlanMemory(const Plan& plan, Draft* draft);
+
+// The order in which backward completes the parameters, and from when to when it works on each one's gradient.
+struct GradientUse {
+  std::vector<int> order;
+  std::vector<Lifetime> lives;
+};
+GradientUse FindGradientUse(const Draft& draft, const Plan& plan);
 
 }  // namespace doppio
 

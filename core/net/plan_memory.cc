@@ -1,5 +1,6 @@
 // Which values and gradients share memory, and how long each block lives.
 #include <algorithm>
+#include <set>
 
 #include "core/net/plan_draft.h"
 
@@ -8,21 +9,19 @@ namespace {
 
 class MemoryPlanner {
  public:
-  MemoryPlanner(Draft* draft, Plan* plan)
-      : draft_(*draft), plan_(*plan), graph_(*draft->graph) {}
+  MemoryPlanner(const Plan& plan, Draft* draft) : plan_(plan), draft_(*draft), graph_(*draft->graph) {}
 
   void Run() {
-    FindBackwardReads();
     for (size_t t = 0; t < draft_.items.size(); ++t) PlaceValues(static_cast<int>(t));
-    ExtendValues();
+    LiveValues();
     for (size_t t = draft_.items.size(); t-- > 0;) {
       if (draft_.options.backward) PlaceGradients(static_cast<int>(t));
     }
     for (size_t t = 0; t < draft_.items.size(); ++t) PlaceSaved(static_cast<int>(t));
     for (const Lifetime& block : draft_.blocks) {
-      plan_.memory.unshared += block.bytes;
+      draft_.memory.unshared += block.bytes;
     }
-    plan_.memory.unshared += shared_bytes_;
+    draft_.memory.unshared += shared_bytes_;
   }
 
  private:
@@ -36,33 +35,24 @@ class MemoryPlanner {
     life.first = first;
     life.last = last;
     draft_.blocks.push_back(life);
+    draft_.uses.emplace_back();
     return static_cast<int>(draft_.blocks.size()) - 1;
-  }
-
-  void FindBackwardReads() {
-    for (size_t i = 0; i < draft_.items.size(); ++i) {
-      const Item& it = draft_.items[i];
-      if (it.reorder || !it.backward) continue;
-      const LayerShape& shape = draft_.UnitOf(it).shape;
-      const int time = draft_.BackwardTime(static_cast<int>(i));
-      auto read = [&](int g) {
-        group(g).read_backward = true;
-        group(g).last_backward_read = std::max(group(g).last_backward_read, time);
-      };
-      for (size_t b = 0; shape.backward_reads_bottoms && b < it.bottoms.size(); ++b) {
-        const bool passes = b < shape.passes_gradient.size() && shape.passes_gradient[b];
-        if (!passes) read(it.bottoms[b]);
-      }
-      if (shape.backward_reads_tops) std::for_each(it.tops.begin(), it.tops.end(), read);
-    }
   }
 
   // Nobody reads the old value once item `t` has made the new one over it.
   bool MayOverwrite(int g, int t) {
     const Group& old = group(g);
-    if (old.pinned || old.read_backward) return false;
+    if (old.pinned || !old.backward_readers.empty() || !AgainAlike(old, item(t))) return false;
     return *std::max_element(old.readers.begin(), old.readers.end()) == t &&
            std::count(old.readers.begin(), old.readers.end(), t) == 1;
+  }
+
+  // The item that writes over a value runs as often as the one that made it, so that the second time both write in the
+  // same order; and the old value, if it is not made again, is not read again either.
+  bool AgainAlike(const Group& old, const Item& over) {
+    const Item& maker = item(old.item);
+    if (maker.again) return over.again && over.segment == maker.segment;
+    return std::none_of(old.readers.begin(), old.readers.end(), [&](int reader) { return item(reader).again; });
   }
 
   void PlaceValues(int t) {
@@ -79,7 +69,7 @@ class MemoryPlanner {
         continue;
       }
       NoteRefused(it, i);
-      top.storage = NewBlock(top.spec.bytes(), top.persistent ? 0 : t, t);
+      top.storage = NewBlock(top.spec.bytes(), t, t);
     }
   }
 
@@ -88,16 +78,50 @@ class MemoryPlanner {
     if (it.reorder || top != 0 || draft_.options.keep_all) return;
     const LayerParameter& param = graph_.layer(it.node).param;
     if (param.bottom_size() == 0 || param.top_size() == 0 || param.bottom(0) != param.top(0)) return;
-    plan_.notes.push_back("layer '" + param.name() + "' works in place in the file; '" + param.top(0) +
+    draft_.notes.push_back("layer '" + param.name() + "' works in place in the file; '" + param.top(0) +
                           "' gets its own memory because its old value is still read");
   }
 
-  void ExtendValues() {
+  // From when to when a value stays: first when forward has made it, then when it is made again.
+  std::vector<Span> LivesOf(const Group& g, std::vector<int>* uses) {
+    const Item& maker = item(g.item);
+    Span first{g.persistent ? 0 : g.item, g.item}, second{maker.again_time, maker.again_time};
+    uses->push_back(g.item);
+    if (maker.again) uses->push_back(maker.again_time);
+    auto read = [&](Span* life, int time) {
+      life->last = std::max(life->last, time);
+      uses->push_back(time);
+    };
+    Span* later = g.made_again ? &second : &first;
+    for (int reader : g.readers) {
+      read(&first, reader);
+      if (item(reader).again) read(later, item(reader).again_time);
+    }
+    for (int reader : g.backward_readers) read(later, item(reader).backward_time);
+    if (g.pinned) first.last = draft_.end();
+    if (!maker.again || second.first <= first.last) return {first};
+    return {first, second};
+  }
+
+  void LiveValues() {
+    std::vector<std::vector<Span>> lives(draft_.blocks.size());
+    std::set<int> fixed;   // read by others, at any time
     for (const Group& g : draft_.groups) {
-      Lifetime& life = block(g.storage);
-      for (int reader : g.readers) life.last = std::max(life.last, reader);
-      life.last = std::max(life.last, g.last_backward_read);
-      if (g.pinned) life.last = draft_.end();
+      const size_t id = static_cast<size_t>(g.storage);
+      for (const Span& life : LivesOf(g, &draft_.uses[id])) lives[id].push_back(life);
+      if (g.pinned || g.persistent) fixed.insert(g.storage);
+    }
+    for (size_t id = 0; id < lives.size(); ++id) SetLife(lives[id], &draft_.blocks[id]);
+    for (int id : fixed) draft_.uses[static_cast<size_t>(id)].clear();
+  }
+
+  static void SetLife(std::vector<Span> lives, Lifetime* block) {
+    std::sort(lives.begin(), lives.end(), [](const Span& a, const Span& b) { return a.first < b.first; });
+    block->first = lives.front().first;
+    block->last = lives.front().last;
+    for (const Span& life : lives) {
+      if (life.first > block->last + 1) block->holes.push_back({block->last + 1, life.first - 1});
+      block->last = std::max(block->last, life.last);
     }
   }
 
@@ -224,14 +248,24 @@ class MemoryPlanner {
     Item& it = item(t);
     if (it.reorder) return;
     const KernelNeeds& needs = plan_.kernels[static_cast<size_t>(it.node)]->needs();
-    plan_.memory.scratch = std::max(plan_.memory.scratch, needs.scratch_bytes);
-    if (needs.saved_bytes > 0) {
-      it.saved = NewBlock(needs.saved_bytes, t, it.backward ? draft_.BackwardTime(t) : t);
+    draft_.memory.scratch = std::max(draft_.memory.scratch, needs.scratch_bytes);
+    if (needs.saved_bytes == 0) return;
+    it.saved = NewBlock(needs.saved_bytes, t, t);
+    std::vector<int>& uses = draft_.uses[static_cast<size_t>(it.saved)] = {t};
+    std::vector<Span> lives = {{t, t}};
+    if (it.again) {
+      lives.push_back({it.again_time, it.again_time});
+      uses.push_back(it.again_time);
     }
+    if (it.backward) {
+      lives.back().last = it.backward_time;
+      uses.push_back(it.backward_time);
+    }
+    SetLife(lives, &block(it.saved));
   }
 
+  const Plan& plan_;
   Draft& draft_;
-  Plan& plan_;
   const Graph& graph_;
   int64_t shared_bytes_ = 0;
   std::map<int, int> readers_;   // block of a gradient -> layers that are still to read it
@@ -239,6 +273,6 @@ class MemoryPlanner {
 
 }  // namespace
 
-void PlanMemory(Draft* draft, Plan* plan) { MemoryPlanner(draft, plan).Run(); }
+void PlaceMemory(const Plan& plan, Draft* draft) { MemoryPlanner(plan, draft).Run(); }
 
 }  // namespace doppio

@@ -7,7 +7,11 @@ namespace {
 
 bool Recordable(const Plan& plan, const PlanStep& step) {
   switch (step.kind) {
-    case StepKind::kFill: return false;   // what with changes with the loss scale
+    case StepKind::kSave:
+    case StepKind::kSaved:
+    case StepKind::kFetch:
+    case StepKind::kFetched: return false;   // they concern two streams
+    case StepKind::kFill: return false;      // what with changes with the loss scale
     case StepKind::kReorder:
     case StepKind::kAdd:
     case StepKind::kCopy: return true;

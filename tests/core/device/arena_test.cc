@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/base/random.h"
 
 namespace doppio {
@@ -57,6 +59,72 @@ TEST(PlaceBlocks, NeverOverlapsBlocksThatAreAliveTogether) {
     }
   }
   EXPECT_LT(total, sum / 2);
+}
+
+Lifetime Block(int64_t bytes, std::vector<Span> lives) {
+  Lifetime life = Block(bytes, lives.front().first, lives.back().last);
+  for (size_t i = 1; i < lives.size(); ++i) {
+    life.holes.push_back({lives[i - 1].last + 1, lives[i].first - 1});
+  }
+  return life;
+}
+
+TEST(PlaceBlocks, LetsOthersLiveInHoles) {
+  std::vector<Lifetime> blocks = {Block(1024, {{0, 1}, {8, 9}}), Block(1024, 2, 7)};
+  EXPECT_EQ(PlaceBlocks(&blocks), 1024);
+  EXPECT_EQ(blocks[0].offset, blocks[1].offset);
+}
+
+TEST(PlaceBlocks, KeepsApartWhatReachesOutOfAHole) {
+  for (const Span& life : {Span{1, 7}, Span{2, 8}, Span{0, 9}, Span{9, 9}}) {
+    std::vector<Lifetime> blocks = {Block(1024, {{0, 1}, {8, 9}}), Block(1024, life.first, life.last)};
+    EXPECT_EQ(PlaceBlocks(&blocks), 2048) << life.first << " to " << life.last;
+  }
+}
+
+TEST(PlaceBlocks, SharesMemoryOfBlocksThatMeetOnlyInTheirHoles) {
+  // Two that take turns, and a third that is alive when neither is.
+  std::vector<Lifetime> blocks = {Block(512, {{0, 1}, {4, 5}, {9, 9}}), Block(512, {{2, 3}, {7, 8}}),
+                                  Block(512, 6, 6)};
+  EXPECT_EQ(PlaceBlocks(&blocks), 512);
+}
+
+bool AliveAt(const Lifetime& life, int step) {
+  return step >= life.first && step <= life.last &&
+         std::none_of(life.holes.begin(), life.holes.end(),
+                      [&](const Span& hole) { return step >= hole.first && step <= hole.last; });
+}
+
+TEST(PlaceBlocks, NeverOverlapsBlocksWithHolesThatAreAliveTogether) {
+  const Random random(7, 8);
+  constexpr int kSteps = 120;
+  std::vector<Lifetime> blocks;
+  for (uint64_t i = 0; i < 200; ++i) {
+    std::vector<Span> lives;
+    int step = static_cast<int>(random.Below(40, 0, i));
+    for (uint64_t k = 0; k <= random.Below(3, 1, i); ++k) {
+      const int last = step + static_cast<int>(random.Below(8, 2 + k, i));
+      lives.push_back({step, last});
+      step = last + 2 + static_cast<int>(random.Below(12, 5 + k, i));
+    }
+    blocks.push_back(Block(1 + random.Below(50000, 9, i), lives));
+  }
+  std::vector<Lifetime> whole = blocks;
+  for (Lifetime& block : whole) block.holes.clear();
+  const int64_t total = PlaceBlocks(&blocks);
+  EXPECT_LT(total, PlaceBlocks(&whole));
+  for (int step = 0; step < kSteps; ++step) {
+    std::vector<const Lifetime*> alive;
+    for (const Lifetime& block : blocks) {
+      if (AliveAt(block, step)) alive.push_back(&block);
+    }
+    std::sort(alive.begin(), alive.end(), [](auto* a, auto* b) { return a->offset < b->offset; });
+    for (size_t i = 1; i < alive.size(); ++i) {
+      ASSERT_LE(alive[i - 1]->offset + alive[i - 1]->bytes, alive[i]->offset) << "at " << step;
+    }
+    if (alive.empty()) continue;
+    ASSERT_LE(alive.back()->offset + alive.back()->bytes, total);
+  }
 }
 
 }  // namespace

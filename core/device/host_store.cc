@@ -1,0 +1,53 @@
+#include "core/device/host_store.h"
+
+#include <utility>
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+// Copies at once, in the order of the calls.
+class PlainStore : public HostStore {
+ public:
+  PlainStore(Device* device, std::vector<StoredBlock> blocks)
+      : device_(device), blocks_(std::move(blocks)) {
+    int64_t bytes = 0;
+    for (const StoredBlock& block : blocks_) {
+      places_.push_back(bytes);
+      bytes += (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    }
+    room_.reset(new char[static_cast<size_t>(bytes)]);
+  }
+
+  void Save(int block) override {
+    const StoredBlock& from = blocks_[static_cast<size_t>(block)];
+    device_->CopyToHost(Place(block), from.memory, from.bytes);
+  }
+  void Saved(int) override {}
+  void Fetch(int block) override {
+    const StoredBlock& to = blocks_[static_cast<size_t>(block)];
+    device_->CopyFromHost(to.memory, Place(block), to.bytes);
+  }
+  void Fetched(int) override {}
+
+ private:
+  char* Place(int block) const { return room_.get() + places_[static_cast<size_t>(block)]; }
+
+  Device* device_;
+  const std::vector<StoredBlock> blocks_;
+  std::vector<int64_t> places_;
+  std::unique_ptr<char[]> room_;   // not written before it is used: a plan alone takes no memory
+};
+
+}  // namespace
+
+std::unique_ptr<HostStore> MakeHostStore(Device* device, std::vector<StoredBlock> blocks) {
+  const auto* make = HostStoreMakers::Get().Find(Name(device->kind()));
+  if (make != nullptr) {
+    if (std::unique_ptr<HostStore> own = (*make)(device, blocks)) return own;
+  }
+  return std::make_unique<PlainStore>(device, std::move(blocks));
+}
+
+}  // namespace doppio

@@ -1,0 +1,116 @@
+// Blocks of a GPU's memory on their way to pinned host memory and back, each way on a stream of its own, so that both
+// and the computing go on at once. Streams wait for each other by events; the host waits for none.
+#include "core/device/host_store.h"
+
+#include "core/device/device_cuda.h"
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kAlignment = 512;
+
+class CudaStore : public HostStore {
+ public:
+  CudaStore(Device* device, const std::vector<StoredBlock>& blocks)
+      : device_(device), room_(device, Sizes(blocks)) {
+    char* place = static_cast<char*>(room_.data());
+    try {
+      Cuda(cudaStreamCreateWithFlags(&out_, cudaStreamNonBlocking), "making a stream on", device->name());
+      Cuda(cudaStreamCreateWithFlags(&in_, cudaStreamNonBlocking), "making a stream on", device->name());
+      reached_ = NewEvent();
+      for (const StoredBlock& block : blocks) {
+        slots_.push_back({block, place, nullptr});
+        slots_.back().copied = NewEvent();
+        place += Aligned(block.bytes);
+      }
+    } catch (...) {
+      End();
+      throw;
+    }
+  }
+  ~CudaStore() override { End(); }
+  CudaStore(const CudaStore&) = delete;
+  CudaStore& operator=(const CudaStore&) = delete;
+
+  void Save(int block) override {
+    const Slot& slot = slots_[static_cast<size_t>(block)];
+    FollowComputing(out_);
+    Copy(slot.place, slot.block.memory, slot, cudaMemcpyDeviceToHost, out_);
+  }
+  void Saved(int block) override { ComputingFollows(block); }
+
+  void Fetch(int block) override {
+    const Slot& slot = slots_[static_cast<size_t>(block)];
+    FollowComputing(in_);
+    Wait(in_, slot.copied);
+    Copy(slot.block.memory, slot.place, slot, cudaMemcpyHostToDevice, in_);
+  }
+  void Fetched(int block) override { ComputingFollows(block); }
+
+ private:
+  struct Slot {
+    StoredBlock block;
+    char* place;
+    cudaEvent_t copied;   // after the last copy, either way
+  };
+
+  static int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+  static int64_t Sizes(const std::vector<StoredBlock>& blocks) {
+    int64_t bytes = 0;
+    for (const StoredBlock& block : blocks) bytes += Aligned(block.bytes);
+    return bytes;
+  }
+
+  cudaEvent_t NewEvent() {
+    cudaEvent_t event = nullptr;
+    Cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event on", device_->name());
+    return event;
+  }
+
+  void Wait(cudaStream_t stream, cudaEvent_t event) {
+    Cuda(cudaStreamWaitEvent(stream, event, 0), "ordering the streams of", device_->name());
+  }
+
+  // A wait is for what the event stands for when it is asked for, so one event serves all of them.
+  void FollowComputing(cudaStream_t stream) {
+    Cuda(cudaEventRecord(reached_, CudaStream(device_)), "recording an event on", device_->name());
+    Wait(stream, reached_);
+  }
+  void ComputingFollows(int block) { Wait(CudaStream(device_), slots_[static_cast<size_t>(block)].copied); }
+
+  void Copy(void* to, const void* from, const Slot& slot, cudaMemcpyKind way, cudaStream_t stream) {
+    Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(slot.block.bytes), way, stream), "copying to or from",
+         device_->name());
+    Cuda(cudaEventRecord(slot.copied, stream), "recording an event on", device_->name());
+  }
+
+  // Results are not looked at: the runtime may be gone already, and nobody could act on them.
+  void End() {
+    for (cudaStream_t stream : {out_, in_}) {
+      if (stream == nullptr) continue;
+      cudaStreamSynchronize(stream);
+      cudaStreamDestroy(stream);
+    }
+    for (const Slot& slot : slots_) {
+      if (slot.copied != nullptr) cudaEventDestroy(slot.copied);
+    }
+    if (reached_ != nullptr) cudaEventDestroy(reached_);
+  }
+
+  Device* const device_;
+  PinnedBuffer room_;
+  cudaStream_t out_ = nullptr, in_ = nullptr;
+  cudaEvent_t reached_ = nullptr;   // where the computing is
+  std::vector<Slot> slots_;
+};
+
+// Null on the host in a GPU's place: what runs at once is copied at once.
+std::unique_ptr<HostStore> MakeCudaStore(Device* device, const std::vector<StoredBlock>& blocks) {
+  if (GpuOf(device).on_host) return nullptr;
+  return std::make_unique<CudaStore>(device, blocks);
+}
+
+DOPPIO_REGISTER(HostStoreMakers, Name(DeviceKind::kCuda), &MakeCudaStore);
+
+}  // namespace
+}  // namespace doppio
