@@ -28,8 +28,9 @@ DEFINE_string(engine, "",
 DEFINE_bool(fusion, true,
             "compute neighbouring layers together where that gives the same numbers");
 DEFINE_string(recompute, "off",
-              "<off|auto|N> less memory for more work: backward computes activations again instead of keeping them all; "
-              "N = segments that the net is cut into, auto or no value = as many as need the least memory");
+              "<off|light|auto|N> less memory for more work: backward computes activations again instead of keeping "
+              "them all; N = segments that the net is cut into, auto or no value = as many as need about the least "
+              "memory, light = only layers without multiply-adds again");
 DEFINE_string(offload, "off",
               "<off|auto|MB> less memory on the device: activations wait in host memory from forward to backward; "
               "MB = what they may take on the device, auto or no value = the least");

@@ -20,7 +20,7 @@ int64_t OffAutoOr(const std::string& flag, const std::string& value, int64_t lea
                       std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; });
   const int64_t number = digits ? std::stoll(value) : -1;
   if (number < least || number > most) {
-    throw UsageError("--" + flag + " wants off, auto or a number from " + std::to_string(least) + " to " +
+    throw UsageError("--" + flag + " wants off, auto" + (flag == "recompute" ? ", light" : "") + " or a number from " + std::to_string(least) + " to " +
                      std::to_string(most) + ", got '" + value + "'");
   }
   return number;
@@ -65,7 +65,8 @@ NetOptions OptionsFromFlags(Phase phase, DataMode data) {
 MemorySaving SavingFromFlags() {
   constexpr int64_t kMostSegments = 1000, kMostMegabytes = 100'000'000;
   MemorySaving saving;
-  saving.segments = static_cast<int>(OffAutoOr("recompute", FLAGS_recompute, 2, kMostSegments, 1, 0));
+  saving.light = FLAGS_recompute == "light";
+  saving.segments = saving.light ? 0 : static_cast<int>(OffAutoOr("recompute", FLAGS_recompute, 2, kMostSegments, 1, 0));
   const int64_t megabytes = OffAutoOr("offload", FLAGS_offload, 1, kMostMegabytes, -1, 0);
   saving.activation_bytes = megabytes > 0 ? megabytes << 20 : megabytes;
   return saving;

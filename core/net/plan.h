@@ -20,10 +20,11 @@ class Converter;  // core/math/tensor_ops.h
 // How a net that trains gets by with less memory; the results stay what they are.
 struct MemorySaving {
   // Forward is cut into so many segments, of which backward computes all but the last again instead of keeping what it
-  // reads of them. 1: keep everything; 0: as many as need the least memory.
+  // reads of them. 1: keep everything; 0: as many as need about the least memory.
   int segments = 1;
+  bool light = false;   // only layers without multiply-adds (norms, activations, poolings, joins) run again
   // What activations may take; beyond that, the largest and longest idle ones wait in host memory between forward and
-  // backward. 0: all do that are worth it; negative: none.
+  // backward. 0: as many as bring about the least; negative: none.
   int64_t activation_bytes = -1;
   int64_t least_offloaded = 1 << 20;   // smaller blocks stay
 };

@@ -141,7 +141,7 @@ void MakeSchedule(int segments, const Plan& plan, Draft* draft);
 // Decides what shares memory and how long everything lives; fills blocks, uses, notes, and of memory what it can say.
 void PlaceMemory(const Plan& plan, Draft* draft);
 // Makes holes in the lives of blocks that are large and idle for long, as few as bring the activations down to
-// `options.saving.activation_bytes`; fills offloads.
+// `options.saving.activation_bytes`; fills offloads. Throws when that cannot be done.
 void ChooseOffloads(Draft* draft);
 // The last three as the options say, then offsets: the memory of a draft.
 void PlanMemory(const Plan& plan, Draft* draft);

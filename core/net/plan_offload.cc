@@ -46,7 +46,6 @@ int64_t Place(const std::vector<Offload>& candidates, size_t count, std::vector<
 
 void ChooseOffloads(Draft* draft) {
   const MemorySaving& saving = draft->options.saving;
-  if (draft->memory.activations <= saving.activation_bytes) return;
   std::vector<Offload> candidates;
   for (size_t b = 0; b < draft->blocks.size(); ++b) {
     const Lifetime& block = draft->blocks[b];
@@ -69,16 +68,19 @@ void ChooseOffloads(Draft* draft) {
   };
   size_t few = 0, enough = candidates.size();
   const int64_t least = bytes_with(enough);
-  if (saving.activation_bytes > 0 && least > saving.activation_bytes) {
+  // Who names no limit gets about the least memory, but not at the price of copies that hardly matter.
+  const int64_t limit = saving.activation_bytes > 0 ? saving.activation_bytes : least + least / 20;
+  if (draft->memory.activations <= limit) return;
+  if (least > limit) {
     throw UsageError("activations need " + std::to_string(least >> 20) +
                      " MiB even when all that can waits in host memory, more than the " +
-                     std::to_string(saving.activation_bytes >> 20) +
+                     std::to_string(limit >> 20) +
                      " MiB they were given; give them more, make batch_size smaller and iter_size larger by the same "
                      "factor, or let backward compute them again (--recompute) as well");
   }
-  while (saving.activation_bytes > 0 && few < enough) {
+  while (few < enough) {
     const size_t middle = (few + enough) / 2;
-    if (bytes_with(middle) <= saving.activation_bytes) {
+    if (bytes_with(middle) <= limit) {
       enough = middle;
     } else {
       few = middle + 1;

@@ -1,5 +1,6 @@
 // The memory of a draft as its options want it: with everything kept, or with less.
-#include <cmath>
+#include <algorithm>
+#include <utility>
 
 #include "core/net/plan_draft.h"
 
@@ -13,15 +14,32 @@ Draft Placed(Draft draft, int segments, const Plan& plan) {
   return draft;
 }
 
-// Segments as long as there are of them is what n layers of one size need least memory with; what layers really keep
-// and what crosses between them makes the best number another one, but not a much larger one.
-Draft BestPlaced(const Draft& draft, const Plan& plan, Draft best) {
-  const int most = 2 * static_cast<int>(std::sqrt(static_cast<double>(draft.items.size())));
-  for (int segments = 2; segments <= most; ++segments) {
-    Draft tried = Placed(draft, segments, plan);
-    if (tried.memory.activations < best.memory.activations) best = std::move(tried);
+// Tries numbers of segments, about a quarter more each time: the more there are, the less each one takes, but the more
+// values cross between them. Of those that come close to the least memory, the one with the least work.
+Draft BestPlaced(const Draft& draft, const Plan& plan, Draft plain) {
+  constexpr double kClose = 1.05;
+  struct Trial {
+    int segments;
+    int64_t bytes;
+    double work;
+  };
+  std::vector<Trial> trials = {{1, plain.memory.activations, 0}};
+  int64_t least = plain.memory.activations;
+  const int most = static_cast<int>(draft.items.size());
+  for (int segments = 2; segments <= most; segments += std::max(1, segments / 4)) {
+    const Draft tried = Placed(draft, segments, plan);
+    trials.push_back({segments, tried.memory.activations, tried.saved.work_again});
+    least = std::min(least, tried.memory.activations);
   }
-  return best;
+  const Trial* best = nullptr;
+  for (const Trial& trial : trials) {
+    if (static_cast<double>(trial.bytes) > kClose * static_cast<double>(least)) continue;
+    if (best == nullptr || trial.work < best->work ||
+        (trial.work == best->work && trial.bytes < best->bytes)) {
+      best = &trial;
+    }
+  }
+  return best->segments == 1 ? std::move(plain) : Placed(draft, best->segments, plan);
 }
 
 }  // namespace

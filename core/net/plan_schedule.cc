@@ -106,9 +106,17 @@ class Scheduler {
     draft_.saved.segments = segment + 1;
   }
 
-  // Whether running the item twice gives the same twice.
+  int64_t Macs(const Item& it) {
+    int64_t macs = 0;
+    if (it.reorder) return macs;
+    for (int n : draft_.UnitOf(it).nodes) macs += graph_.nodes[static_cast<size_t>(n)].shape.macs;
+    return macs;
+  }
+
+  // Whether running the item twice is wanted, and gives the same twice.
   bool Repeatable(const Item& it) {
     if (it.reorder) return true;
+    if (draft_.options.saving.light && Macs(it) > 0) return false;
     const Unit& unit = draft_.UnitOf(it);
     if (unit.bottoms.empty() || unit.shape.persistent_tops) return false;
     for (size_t i = 0; i < unit.params.size(); ++i) {
@@ -168,14 +176,10 @@ class Scheduler {
   void CountAgain() {
     int64_t all = 0, again = 0;
     for (const Item& it : draft_.items) {
-      if (it.reorder) continue;
-      for (int n : draft_.UnitOf(it).nodes) {
-        const int64_t macs = graph_.nodes[static_cast<size_t>(n)].shape.macs;
-        all += macs;
-        if (!it.again) continue;
-        again += macs;
-        ++draft_.saved.layers_again;
-      }
+      all += Macs(it);
+      if (!it.again) continue;
+      again += Macs(it);
+      if (!it.reorder) draft_.saved.layers_again += static_cast<int>(draft_.UnitOf(it).nodes.size());
     }
     if (all > 0) draft_.saved.work_again = static_cast<double>(again) / static_cast<double>(all);
   }

@@ -206,6 +206,16 @@ class ResumeTest(scenario.Scenario):
         self.run_in("parts", "--snapshot=../moved/run_iter_100.solverstate")
         self.same_file("run_iter_200.caffemodel")
 
+    def test_less_memory_changes_nothing(self):
+        for folder in ("whole", "parts"):
+            self.fill(folder, "adam", digits_net())
+        whole = self.run_in("whole")
+        self.run_in("parts", "--recompute=3", "--set=max_iter=100")
+        second = self.run_in("parts", "--recompute=light", "--offload", "--resume")
+        self.same_file("run_iter_200.caffemodel")
+        self.same_file("run_iter_200.solverstate")
+        self.assertEqual((whole["loss"], whole["tests"]), (second["loss"], second["tests"]))
+
     def test_without_a_snapshot_auto_starts_anew(self):
         self.fill("parts", "sgd", digits_net())
         self.assertEqual(10, self.run_in("parts", "--resume=auto", "--set=max_iter=10")["iteration"])

@@ -315,6 +315,21 @@ class TrainTest(Cli):
         self.assertRegex(r.stdout, r"(?m)^ ip +InnerProduct +\w+")
         self.assertEqual(before, sorted(os.listdir(self.folder)))
 
+    def test_dry_run_shows_what_less_memory_comes_to(self):
+        solver = os.path.join(MODELS, "resnet50", "solver.prototxt")
+        r = self.run_tool("train", "--solver=" + solver, "--synthetic", "--batch=2", "--dry_run", "--recompute=4",
+                          "--offload", "--set", "snapshot_prefix=r")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stdout, r"recompute: \d segments, activations [\d.]+ MiB instead of [\d.]+ MiB, \d+ layers "
+                                   r"run forward again, \+\d+ % multiply-adds of forward")
+        self.assertRegex(r.stdout, r"offload: .*, \d+ values, [\d.]+ MiB, wait in host memory")
+
+    def test_refuses_a_wrong_way_to_save_memory(self):
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--recompute=some")
+        self.assertEqual(2, r.returncode)
+        self.assertIn("--recompute wants off, auto, light or a number from 2 to 1000, got 'some'", r.stderr)
+
     def test_set_changes_the_solver(self):
         self.write_tiny()
         r = self.run_tool("train", "--solver=solver.prototxt", "--set", "max_iter=3", "--unset=display")

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tools/nets.h"
+
 #include <cstdlib>
 #include <fstream>
 
@@ -18,7 +20,7 @@ ExitCode Nothing(const CommandLine&, bool*) { return ExitCode::kDone; }
 
 DOPPIO_REGISTER(Commands, "cook",
                 {"cooks",
-                 {"solver", "gpu", "json", "iterations", "set", "unset", "resume"},
+                 {"solver", "gpu", "json", "iterations", "set", "unset", "resume", "recompute", "offload"},
                  {"solver"},
                  "",
                  "",
@@ -94,6 +96,37 @@ TEST_F(Flags, ResumeAloneMeansAuto) {
   EXPECT_EQ(FLAGS_resume, "a_iter_5.solverstate");
   EXPECT_EQ(Parse({"--resume", "cook", "--solver=s"}).command_name, "cook");
   EXPECT_EQ(FLAGS_resume, "auto");
+}
+
+TEST_F(Flags, OfMemoryAloneMeanAuto) {
+  Parse({"cook", "--recompute", "--offload", "--solver=s"});
+  EXPECT_EQ(FLAGS_recompute, "auto");
+  EXPECT_EQ(FLAGS_offload, "auto");
+  EXPECT_EQ(SavingFromFlags().segments, 0);
+  EXPECT_EQ(SavingFromFlags().activation_bytes, 0);
+  Parse({"cook", "--recompute=5", "--offload=300", "--solver=s"});
+  EXPECT_EQ(SavingFromFlags().segments, 5);
+  EXPECT_EQ(SavingFromFlags().activation_bytes, int64_t{300} << 20);
+  EXPECT_FALSE(SavingFromFlags().light);
+  Parse({"cook", "--recompute=light", "--offload=off", "--solver=s"});
+  EXPECT_EQ(SavingFromFlags().segments, 0);
+  EXPECT_TRUE(SavingFromFlags().light);
+  EXPECT_LT(SavingFromFlags().activation_bytes, 0);
+  Parse({"cook", "--recompute=off", "--solver=s"});
+  EXPECT_EQ(SavingFromFlags().segments, 1);
+}
+
+TEST_F(Flags, OfMemoryRefuseOtherValues) {
+  for (const char* wrong : {"--recompute=1", "--recompute=no", "--recompute=", "--recompute=2.5", "--offload=0", "--offload=light",
+                            "--offload=-3", "--offload=123456789012345678901"}) {
+    Parse({"cook", "--recompute=off", "--offload=off", "--solver=s", wrong});
+    try {
+      SavingFromFlags();
+      FAIL() << wrong;
+    } catch (const UsageError& e) {
+      EXPECT_NE(e.message().find("wants off, auto"), std::string::npos) << e.message();
+    }
+  }
 }
 
 TEST_F(Flags, OfOtherCommandsOnlyWarn) {
