@@ -110,6 +110,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   plan.engine = options_.engine;
   plan.fusion = options_.fusion;
   if (train) plan.saving = options_.saving;
+  plan.history_slots = HistorySlots(spec_.param);
   plan.keep_all = spec.debug_info;
   return std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
 }

@@ -88,6 +88,14 @@ bool ConsumesGradients(const SolverParameter& param, const Device& device) {
          !param.snapshot_diff();
 }
 
+int HistorySlots(const SolverParameter& param) {
+  const std::vector<std::string> names = RuleNames();
+  int slots = 0;
+  VisitRule(static_cast<size_t>(std::find(names.begin(), names.end(), param.type()) - names.begin()),
+            [&](auto rule) { slots = decltype(rule)::kSlots; });
+  return slots;
+}
+
 Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params)
     : params_(params), clip_(param.clip_gradients()) {
   CheckRule(param, places);

@@ -84,6 +84,9 @@ class Update : public GradientSink {
 // everything in one launch, after a backward that it repeats as a whole.
 bool ConsumesGradients(const SolverParameter& param, const Device& device);
 
+// Copies of the learnable parameters that its rule keeps; 0 for an unknown rule.
+int HistorySlots(const SolverParameter& param);
+
 std::vector<std::string> RuleNames();
 // What Update's constructor checks first: the rule's name and the fields it uses. Throws all
 // mistakes together.

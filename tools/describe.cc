@@ -1,5 +1,8 @@
 #include "tools/describe.h"
 
+#include <sstream>
+
+#include "core/base/bytes.h"
 #include "core/net/storage.h"
 #include "tools/nets.h"
 #include "tools/text_table.h"
@@ -9,12 +12,6 @@ namespace {
 
 std::string NameOf(const Graph& graph) {
   return graph.spec.name.empty() ? "unnamed net" : graph.spec.name;
-}
-
-std::string MemoryOf(const Net& net) {
-  const MemoryUse& use = net.plan().memory;
-  return Bytes(use.activations) + " activations, " + Bytes(use.params) + " parameters, " +
-         Bytes(use.param_grads) + " gradients, " + Bytes(use.scratch) + " workspace";
 }
 
 std::string BatchText(const Trainer& trainer, int64_t batch) {
@@ -38,7 +35,31 @@ std::string OutputText(const Edge& edge) {
 
 }  // namespace
 
-std::vector<std::string> DescribeTraining(Trainer* trainer) {
+std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_bytes, const std::string& rule,
+                                        const Device& device, int64_t free) {
+  TextTable table({" memory", ">", "on " + device.name()});
+  auto add = [&](const std::string& what, int64_t bytes, const std::string& note) {
+    table.Add({"   " + what, Bytes(bytes), note});
+  };
+  add("weights", train.params, "");
+  add("gradients", train.param_grads, "");
+  add("history", train.history, "of " + rule);
+  add("activations", train.activations, "and their gradients; " + Bytes(train.unshared) + " if none shared memory");
+  add("scratch", train.scratch,
+      device.kind() == DeviceKind::kCuda
+          ? "with the workspaces of cuDNN, each up to " + Bytes(device.workspace_bytes())
+          : "");
+  if (test_bytes > 0) add("test nets", test_bytes, "");
+  add("total", train.total() + test_bytes, free < 0 ? "" : "of " + Bytes(free) + " that were free");
+  std::ostringstream text;
+  table.Print(text);
+  std::vector<std::string> lines;
+  std::istringstream rows(text.str());
+  for (std::string line; std::getline(rows, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> DescribeTraining(Trainer* trainer, int64_t free) {
   const Net& net = trainer->train_net();
   const Schedule& schedule = trainer->schedule();
   const int64_t batch = BatchOf(net.graph());
@@ -48,8 +69,12 @@ std::vector<std::string> DescribeTraining(Trainer* trainer) {
                   Thousands(ParameterCount(net.graph())) + " parameters, " +
                   BatchText(*trainer, batch) + ", " + PrecisionText(trainer) + ", on " +
                   trainer->params().device()->name());
-  lines.push_back("  memory: " + MemoryOf(net) + ", " + Bytes(trainer->update().history_bytes()) +
-                  " history of " + trainer->update().rule());
+  int64_t test_bytes = 0;
+  for (const auto& test : trainer->test_nets()) test_bytes += test->plan().memory.now();
+  for (const std::string& line : DescribeMemory(net.plan().memory, test_bytes, trainer->update().rule(),
+                                                *trainer->params().device(), free)) {
+    lines.push_back(line);
+  }
   for (const std::string& line : DescribeSaving(net)) lines.push_back("  " + line);
   const LossScaler& scaler = trainer->loss_scaler();
   if (!scaler.scaling().off()) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/device/nvml.h"

@@ -101,15 +101,6 @@ void LoadWeightFiles(const std::string& files, Net* net) {
   }
 }
 
-int64_t BatchOf(const Graph& graph) {
-  for (const Node& node : graph.nodes) {
-    if (!node.bottoms.empty() || node.tops.empty()) continue;
-    const Shape& shape = graph.edges[static_cast<size_t>(node.tops[0])].shape;
-    if (shape.rank() > 0) return shape[0];
-  }
-  return 0;
-}
-
 int64_t ParameterCount(const Graph& graph) {
   int64_t count = 0;
   for (const GraphParam& param : graph.params) count += param.shape.count();

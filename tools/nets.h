@@ -33,8 +33,6 @@ FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data);
 // fit.
 void LoadWeightFiles(const std::string& files, Net* net);
 
-// Rows of one batch: of the first layer without bottoms; 0 when it has none.
-int64_t BatchOf(const Graph& graph);
 // Values that learn or are kept, each counted once.
 int64_t ParameterCount(const Graph& graph);
 

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/base/bytes.h"
 #include "core/net/plan.h"
 #include "tools/command.h"
 #include "tools/flags.h"

@@ -58,15 +58,6 @@ std::string Fixed(double value, int digits) {
   return text;
 }
 
-std::string Bytes(int64_t bytes) {
-  double value = static_cast<double>(bytes);
-  for (const char* unit : {"B", "KiB", "MiB"}) {
-    if (value < 1024) return Fixed(value, *unit == 'B' ? 0 : 1) + " " + unit;
-    value /= 1024;
-  }
-  return Fixed(value, 1) + " GiB";
-}
-
 std::string Duration(double seconds) {
   if (seconds < 1) return Fixed(seconds * 1e3, 0) + " ms";
   const int64_t s = static_cast<int64_t>(std::llround(seconds));

@@ -28,8 +28,6 @@ size_t DisplayWidth(const std::string& text);
 std::string Thousands(int64_t value);
 // 3.14159, 2 -> "3.14".
 std::string Fixed(double value, int digits);
-// 5033165 -> "4.8 MiB".
-std::string Bytes(int64_t bytes);
 // 47163 seconds -> "13 h 06 m".
 std::string Duration(double seconds);
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "core/base/bytes.h"
 #include "core/base/log.h"
 #include "core/base/threads.h"
 #include "core/net/net.h"
@@ -141,6 +142,7 @@ class Timer {
     options.backward = graph.spec.options.phase == TRAIN;
     options.accumulate = false;
     options.gradients_consumed = options.backward && ConsumesGradients(PeerSolver(), *device);
+    options.history_slots = options.backward ? HistorySlots(PeerSolver()) : 0;
     net_ = std::make_unique<Net>(std::move(graph), options, &params_);
     if (!FLAGS_weights.empty()) LoadWeightFiles(FLAGS_weights, net_.get());
     if (options.backward) update_ = std::make_unique<TimedUpdate>(&params_);

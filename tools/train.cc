@@ -139,8 +139,8 @@ TrainerOptions OptionsOf(const SolverSpec& solver, Device* device) {
   return options;
 }
 
-void PrintDryRun(Trainer* trainer) {
-  for (const std::string& line : DescribeTraining(trainer)) std::cout << line << '\n';
+void PrintDryRun(Trainer* trainer, int64_t free) {
+  for (const std::string& line : DescribeTraining(trainer, free)) std::cout << line << '\n';
   std::cout << '\n';
   PrintKernels(trainer->train_net(), std::cout);
   for (const auto& net : trainer->test_nets()) {
@@ -148,6 +148,34 @@ void PrintDryRun(Trainer* trainer) {
     PrintKernels(*net, std::cout);
   }
   std::cout << "\nNothing was run (--dry_run).\n";
+}
+
+// As the nets would be refused one after the other if their memory were not only reserved.
+void CheckFits(Trainer* trainer, int64_t free) {
+  const Device& device = *trainer->params().device();
+  int64_t left = free;
+  auto take = [&](const MemoryNeed& need) {
+    if (free < 0) return;
+    need.CheckFits(std::max<int64_t>(0, left), device);
+    left -= need.now();
+  };
+  take(trainer->train_net().plan().memory);
+  for (const auto& net : trainer->test_nets()) take(net->plan().memory);
+}
+
+ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, int64_t free) {
+  std::unique_ptr<Trainer> trainer;
+  try {
+    trainer = std::make_unique<Trainer>(solver, options);
+  } catch (const MemoryShortage& e) {
+    for (const std::string& line : DescribeMemory(e.use(), 0, solver.param.type(), *options.device, free)) {
+      std::cout << line << '\n';
+    }
+    throw;
+  }
+  PrintDryRun(trainer.get(), free);
+  CheckFits(trainer.get(), free);
+  return ExitCode::kDone;
 }
 
 std::string Quoted(const std::string& word) {
@@ -257,6 +285,7 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
   const std::map<int, Request> effects = SignalEffects();
   const std::optional<Terminal> terminal = ProgressTerminal();
   std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
+  const int64_t free = device->free_bytes();
   if (FLAGS_dry_run && device->kind() == DeviceKind::kCpu) device = MakeReservedDevice();
   const SolverSpec solver =
       LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, SplitList(FLAGS_stage));
@@ -275,12 +304,9 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
   }
   std::unique_ptr<SignalHandler> signals;
   options.poll = [&] { return signals == nullptr ? Request::kNone : signals->Poll(); };
+  if (FLAGS_dry_run) return DryRun(solver, options, free);
   Trainer trainer(solver, options);
-  if (FLAGS_dry_run) {
-    PrintDryRun(&trainer);
-    return ExitCode::kDone;
-  }
-  for (const std::string& text : DescribeTraining(&trainer)) Tell(progress != nullptr, text);
+  for (const std::string& text : DescribeTraining(&trainer, free)) Tell(progress != nullptr, text);
   *began = true;
   // Not earlier: while files are read and nets are built a signal ends the process at once.
   signals = std::make_unique<SignalHandler>(effects);

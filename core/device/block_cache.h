@@ -20,6 +20,7 @@ class BlockCache {
     if (it != free_.end()) {
       memory = it->second;
       free_.erase(it);
+      kept_ -= size;
     } else {
       memory = make();
       sizes_[memory] = size;
@@ -35,6 +36,7 @@ class BlockCache {
     const int64_t size = sizes_.find(memory)->second;
     in_use_ -= size;
     free_.emplace(size, memory);
+    kept_ += size;
   }
 
   // Forgets the kept blocks and hands each to `free`. False when there were none.
@@ -47,12 +49,18 @@ class BlockCache {
       free(block.second);
     }
     free_.clear();
+    kept_ = 0;
     return any;
   }
 
   int64_t bytes_in_use() const {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
     return in_use_;
+  }
+  // Of blocks that were put back and are kept.
+  int64_t kept_bytes() const {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    return kept_;
   }
   int64_t peak_bytes() const {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
@@ -63,7 +71,7 @@ class BlockCache {
   mutable std::recursive_mutex mutex_;
   std::multimap<int64_t, void*> free_;
   std::map<void*, int64_t> sizes_;
-  int64_t in_use_ = 0, peak_ = 0;
+  int64_t in_use_ = 0, kept_ = 0, peak_ = 0;
 };
 
 }  // namespace doppio

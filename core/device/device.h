@@ -65,6 +65,8 @@ class Device {
 
   virtual int64_t bytes_in_use() const = 0;
   virtual int64_t peak_bytes() const = 0;
+  // What Allocate could still hand out in all; -1 when nobody knows.
+  virtual int64_t free_bytes() { return -1; }
 
   // What single-precision products may be rounded to on the way; set before anything is made for the device.
   MathMode math() const { return math_; }

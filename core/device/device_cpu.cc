@@ -7,6 +7,7 @@
 #include "core/base/threads.h"
 #include "core/device/block_cache.h"
 #include "core/device/device.h"
+#include "core/device/host_memory.h"
 
 namespace doppio {
 namespace {
@@ -52,6 +53,7 @@ class CpuDevice : public Device {
   void Synchronize() override {}
   int64_t bytes_in_use() const override { return blocks_.bytes_in_use(); }
   int64_t peak_bytes() const override { return blocks_.peak_bytes(); }
+  int64_t free_bytes() override { return FreeHostBytes(); }
 
  private:
   void* AskHost(int64_t size) {

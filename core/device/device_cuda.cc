@@ -133,6 +133,14 @@ class CudaDevice : public GpuDevice {
   int64_t bytes_in_use() const override { return blocks_.bytes_in_use(); }
   int64_t peak_bytes() const override { return blocks_.peak_bytes(); }
 
+  // Kept blocks are given back when the driver has no more.
+  int64_t free_bytes() override {
+    MakeCurrent();
+    size_t free = 0, total = 0;
+    Cuda(cudaMemGetInfo(&free, &total), "asking for the memory of", name_);
+    return static_cast<int64_t>(free) + blocks_.kept_bytes();
+  }
+
   Gpu gpu() override { return {stream(), false}; }
 
  private:

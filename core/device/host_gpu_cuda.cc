@@ -33,6 +33,7 @@ class HostGpu : public GpuDevice {
   }
   int64_t bytes_in_use() const override { return memory_->bytes_in_use(); }
   int64_t peak_bytes() const override { return memory_->peak_bytes(); }
+  int64_t free_bytes() override { return memory_->free_bytes(); }
 
  private:
   const std::unique_ptr<Device> memory_ = MakeCpuDevice();

@@ -305,4 +305,14 @@ int Graph::FindEdge(const std::string& blob) const {
 
 Graph MakeGraph(NetSpec spec) { return Builder(std::move(spec)).Build(); }
 
+int64_t BatchOf(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    // A layer without bottoms that has parameters hands out those.
+    if (!node.bottoms.empty() || node.tops.empty() || !node.params.empty()) continue;
+    const Shape& shape = graph.edges[static_cast<size_t>(node.tops[0])].shape;
+    if (shape.rank() > 0) return shape[0];
+  }
+  return 0;
+}
+
 }  // namespace doppio

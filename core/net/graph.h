@@ -71,6 +71,9 @@ struct Graph {
 // Throws all mistakes of the net together (ErrorList).
 Graph MakeGraph(NetSpec spec);
 
+// Rows of one batch: of the first layer that makes data; 0 when there is none.
+int64_t BatchOf(const Graph& graph);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_NET_GRAPH_H_

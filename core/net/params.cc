@@ -54,23 +54,32 @@ void ParamStore::SetLayout(int param, const Layout& layout) {
   params_[static_cast<size_t>(param)].value.layout = layout;
 }
 
-void ParamStore::Allocate(bool gradients, const std::vector<int>& finish_order,
-                          std::vector<Lifetime> lives) {
-  std::vector<int> added;
+ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_order, std::vector<Lifetime> lives) {
+  added_.clear();
   for (size_t i = 0; i < params_.size(); ++i) {
-    if (!placed(static_cast<int>(i))) added.push_back(static_cast<int>(i));
+    if (!placed(static_cast<int>(i))) added_.push_back(static_cast<int>(i));
   }
+  ParamBytes bytes;
   if (gradients && arena_size_ == 0) {
-    learnable_ = added;
-    std::vector<int> order = finish_order;
+    learnable_ = added_;
+    arena_order_ = finish_order;
     for (int i : finish_order) param(i).gradient = true;
-    for (int i : added) {
-      if (!param(i).gradient) order.push_back(i);
+    for (int i : added_) {
+      if (!param(i).gradient) arena_order_.push_back(i);
     }
-    PlaceValues(order);
-    PlaceGradients(order, std::move(lives));
+    PlaceValues(arena_order_);
+    PlaceGradients(arena_order_, std::move(lives));
+    bytes.values = arena_size_ * ElementBytes(dtype_);
+    bytes.grads = grads_bytes_;
+  } else {
+    for (int i : added_) bytes.values += param(i).value.bytes();
   }
-  for (int i : added) {
+  return bytes;
+}
+
+void ParamStore::Allocate() {
+  if (values_.data() == nullptr) AllocateArenas();
+  for (int i : added_) {
     Param& p = param(i);
     if (!placed(i)) {
       others_.emplace_back(device_, p.value.bytes());
@@ -85,15 +94,12 @@ void ParamStore::PlaceValues(const std::vector<int>& order) {
     param(i).offset = arena_size_;
     arena_size_ += Aligned(param(i).value.stored());
   }
-  values_ = Buffer(device_, arena_size_ * ElementBytes(dtype_));
-  for (int i : order) {
-    param(i).value.raw = static_cast<char*>(values_.data()) + param(i).offset * ElementBytes(dtype_);
-  }
 }
 
 void ParamStore::PlaceGradients(const std::vector<int>& order, std::vector<Lifetime> lives) {
   gradients_share_memory_ = !lives.empty();
-  int64_t bytes = values_.bytes();
+  with_grads_ = gradients_share_memory_ ? lives.size() : order.size();
+  grads_bytes_ = arena_size_ * ElementBytes(dtype_);
   if (gradients_share_memory_) {
     for (size_t k = 0; k < lives.size(); ++k) {
       const TensorSpec& value = param(order[k]).value;
@@ -101,15 +107,24 @@ void ParamStore::PlaceGradients(const std::vector<int>& order, std::vector<Lifet
       // Kernels leave the zeros of the padding alone, so others must, too.
       if (value.layout.padded()) lives[k] = {value.bytes(), 0, std::numeric_limits<int>::max()};
     }
-    bytes = PlaceBlocks(&lives);
+    grads_bytes_ = PlaceBlocks(&lives);
   }
-  grads_ = Buffer(device_, bytes);
-  for (size_t k = 0; k < order.size(); ++k) {
+  for (size_t k = 0; k < with_grads_; ++k) {
     Param& p = param(order[k]);
-    p.grad = Tensor(p.value, nullptr);
-    if (gradients_share_memory_ && k >= lives.size()) continue;
     p.grad_offset = gradients_share_memory_ ? lives[k].offset / ElementBytes(dtype_) : p.offset;
-    p.grad.raw = static_cast<char*>(grads_.data()) + p.grad_offset * ElementBytes(dtype_);
+  }
+}
+
+void ParamStore::AllocateArenas() {
+  values_ = Buffer(device_, arena_size_ * ElementBytes(dtype_));
+  grads_ = Buffer(device_, grads_bytes_);
+  const auto at = [&](const Buffer& arena, int64_t offset) {
+    return static_cast<char*>(arena.data()) + offset * ElementBytes(dtype_);
+  };
+  for (size_t k = 0; k < arena_order_.size(); ++k) {
+    Param& p = param(arena_order_[k]);
+    p.value.raw = at(values_, p.offset);
+    p.grad = Tensor(p.value, k < with_grads_ ? at(grads_, p.grad_offset) : nullptr);
   }
 }
 

@@ -35,6 +35,10 @@ struct Param {
   int64_t grad_offset = 0;   // of grad in grads(): the same, unless gradients share memory
 };
 
+struct ParamBytes {
+  int64_t values = 0, grads = 0;
+};
+
 class ParamStore {
  public:
   ParamStore(Device* device, DType dtype, uint64_t seed)
@@ -46,11 +50,14 @@ class ParamStore {
   // A parameter that was added keeps `layout` (only before Allocate).
   void SetLayout(int param, const Layout& layout);
   bool placed(int param) const { return params_[static_cast<size_t>(param)].value.raw != nullptr; }
-  // Gives memory to what was added since the last call and fills it with initial values. With gradients: in arenas
-  // that SGD runs over, ordered by `finish_order` (indices of params()); without: test-only parameters.
+  // Decides where what was added since the last Allocate will lie, and says how much memory that takes. With gradients: in
+  // arenas that SGD runs over, ordered by `finish_order` (indices of params()); without: test-only parameters.
   // `lives`, where given, says for each of finish_order when its gradient is in use (`bytes` is filled in here):
   // gradients that are never in use together share memory, and parameters without gradient have no memory for one.
-  void Allocate(bool gradients, const std::vector<int>& finish_order, std::vector<Lifetime> lives = {});
+  // Allocate must follow; without it the store is of no more use.
+  ParamBytes Place(bool gradients, const std::vector<int>& finish_order, std::vector<Lifetime> lives = {});
+  // Gives memory to what was placed and fills it with initial values.
+  void Allocate();
 
   const std::vector<Param>& params() const { return params_; }
   Param& param(int i) { return params_[static_cast<size_t>(i)]; }
@@ -73,6 +80,7 @@ class ParamStore {
   }
   void PlaceValues(const std::vector<int>& order);
   void PlaceGradients(const std::vector<int>& order, std::vector<Lifetime> lives);
+  void AllocateArenas();
   void Fill(Param* param);
 
   Device* device_;
@@ -81,9 +89,12 @@ class ParamStore {
   std::vector<Param> params_;
   std::map<std::pair<std::string, int>, int> by_layer_;
   std::vector<int> learnable_;
+  std::vector<int> added_;         // by the last Place
+  std::vector<int> arena_order_;   // the first `with_grads_` of them have memory for gradients
+  size_t with_grads_ = 0;
   Buffer values_, grads_;
   std::vector<Buffer> others_;
-  int64_t arena_size_ = 0;
+  int64_t arena_size_ = 0, grads_bytes_ = 0;
   bool gradients_share_memory_ = false;
 };
 

@@ -16,10 +16,20 @@ class Assembler {
   Assembler(Draft* draft, Plan* plan, ParamStore* params)
       : draft_(*draft), graph_(*draft->graph), plan_(*plan), params_(*params) {}
 
+  // Where the constant gradients will lie. Returns their bytes.
+  int64_t PlaceConstants() {
+    for (const Group& g : draft_.groups) {
+      Lifetime life;
+      life.bytes = g.constant_grad ? g.spec.bytes() : 0;
+      constant_blocks_.push_back(life);
+    }
+    return constant_bytes_ = PlaceBlocks(&constant_blocks_);
+  }
+
   void Run() {
-    PlaceConstants();
-    plan_.arena = Buffer(draft_.options.device, plan_.memory.activations);
-    plan_.scratch = Buffer(draft_.options.device, plan_.memory.scratch);
+    FillConstants();
+    plan_.arena = Buffer(draft_.options.device, draft_.memory.activations);
+    plan_.scratch = Buffer(draft_.options.device, draft_.memory.scratch);
     plan_.tensors.resize(graph_.nodes.size());
     for (const Item& item : draft_.items) forward_.push_back(item.reorder ? ForwardReorder(item) : BindLayer(item));
     AddHostStore();
@@ -32,18 +42,12 @@ class Assembler {
  private:
   Group& group(int id) { return draft_.groups[static_cast<size_t>(id)]; }
 
-  void PlaceConstants() {
-    std::vector<Lifetime> blocks;
-    for (const Group& g : draft_.groups) {
-      Lifetime life;
-      life.bytes = g.constant_grad ? g.spec.bytes() : 0;
-      blocks.push_back(life);
-    }
-    plan_.constants = Buffer(draft_.options.device, PlaceBlocks(&blocks));
+  void FillConstants() {
+    plan_.constants = Buffer(draft_.options.device, constant_bytes_);
     constant_.resize(draft_.groups.size());
     for (size_t g = 0; g < draft_.groups.size(); ++g) {
       if (!draft_.groups[g].constant_grad) continue;
-      constant_[g] = static_cast<char*>(plan_.constants.data()) + blocks[g].offset;
+      constant_[g] = static_cast<char*>(plan_.constants.data()) + constant_blocks_[g].offset;
       const ConstantGradient start{Tensor(draft_.groups[g].spec, constant_[g]), draft_.groups[g].loss_weight};
       FillTensor(start.gradient, start.weight);
       plan_.constant_gradients.push_back(start);
@@ -267,6 +271,8 @@ class Assembler {
   const Graph& graph_;
   Plan& plan_;
   ParamStore& params_;
+  std::vector<Lifetime> constant_blocks_;   // per group
+  int64_t constant_bytes_ = 0;
   std::vector<void*> constant_;    // per group: its constant gradient
   std::set<int> seen_params_;
   std::vector<PlanStep> forward_;  // of each item
@@ -284,16 +290,24 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, P
   ChooseKernels(&draft, plan.get(), params);
   PlanMemory(*plan, &draft);
   plan->notes = draft.notes;
-  plan->memory = draft.memory;
   plan->saved = draft.saved;
-  const int64_t before = options.device->bytes_in_use();
   GradientUse gradients = FindGradientUse(draft, *plan);
   if (!options.gradients_consumed) gradients.lives.clear();
-  params->Allocate(options.backward, gradients.order, std::move(gradients.lives));
-  plan->memory.params = options.device->bytes_in_use() - before;
-  if (options.backward) plan->memory.param_grads = params->grads().bytes();
-  plan->memory.params -= plan->memory.param_grads;
-  Assembler(&draft, plan.get(), params).Run();
+  const ParamBytes bytes = params->Place(options.backward, gradients.order, std::move(gradients.lives));
+  Assembler assembler(&draft, plan.get(), params);
+  MemoryNeed& memory = plan->memory;
+  static_cast<MemoryUse&>(memory) = draft.memory;
+  memory.activations += assembler.PlaceConstants();
+  memory.blocks = draft.blocks;
+  memory.net = (graph.spec.options.phase == TRAIN ? "train net " : "test net ") + graph.spec.name;
+  memory.backward = options.backward;
+  memory.batch = BatchOf(graph);
+  memory.params = bytes.values;
+  memory.param_grads = bytes.grads;
+  memory.history = options.history_slots * params->arena_size() * ElementBytes(params->dtype());
+  memory.CheckFits(options.device->free_bytes(), *options.device);
+  params->Allocate();
+  assembler.Run();
   return plan;
 }
 

@@ -11,6 +11,7 @@
 #include "core/device/host_store.h"
 #include "core/net/graph.h"
 #include "core/net/layer.h"
+#include "core/net/memory_need.h"
 #include "core/net/params.h"
 
 namespace doppio {
@@ -38,6 +39,7 @@ struct PlanOptions {
   bool gradients_consumed = false;   // each parameter's gradient is used up when a GradientSink is told that it is ready
   bool fusion = true;      // layers may be computed together where that gives the same numbers (core/net/fusion.h)
   MemorySaving saving;
+  int history_slots = 0;   // copies of the learnable parameters that a solver will ask of the device after its nets
   bool keep_all = false;   // every blob and its gradient keep their own memory to the end of an iteration; no fusion
 };
 
@@ -81,14 +83,6 @@ struct ConstantGradient {
   float weight = 0;
 };
 
-// What `summary`, `--dry_run` and the first log lines say. Bytes.
-struct MemoryUse {
-  int64_t params = 0, param_grads = 0;
-  int64_t activations = 0;     // the arena: values, gradients, saved memory, with sharing
-  int64_t unshared = 0;        // the same without sharing
-  int64_t scratch = 0;
-};
-
 // What MemorySaving came to.
 struct MemorySaved {
   int64_t plain_activations = 0;   // what they would take without it
@@ -111,7 +105,7 @@ struct Plan {
   std::vector<ConstantGradient> constant_gradients;   // as for a loss scale of 1
   std::vector<int> param_index;                       // graph param -> store param
   std::vector<std::string> notes;                     // in-place writes refused, and the like
-  MemoryUse memory;
+  MemoryNeed memory;
   MemorySaved saved;
   int reorders = 0;
 
@@ -119,6 +113,7 @@ struct Plan {
   Buffer arena, scratch, constants;
 };
 
+// Throws MemoryShortage, before it asks for memory, where the device has less than the net (and the history) needs.
 std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params);
 
 }  // namespace doppio

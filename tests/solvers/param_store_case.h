@@ -42,7 +42,8 @@ class ParamStoreCase {
     }
     const std::vector<int> indices = store_.Resolve(graph);
     // Backward finishes the last layer first.
-    store_.Allocate(true, std::vector<int>(indices.rbegin(), indices.rend()));
+    store_.Place(true, std::vector<int>(indices.rbegin(), indices.rend()));
+    store_.Allocate();
     for (size_t i = 0; i < cases.size(); ++i)
       store_.param(static_cast<int>(i)).gradient = cases[i].gradient;
   }

@@ -197,6 +197,15 @@ TEST(Trainer, RefusesAFolderThatIsNotThereBeforeItOpensData) {
   }
 }
 
+TEST(Trainer, CountsTheHistoryAmongWhatItsNetsNeed) {
+  for (const char* type : {"SGD", "Adam"}) {
+    TrainerCase c(SquareNet(), std::string("base_lr: 0.1 lr_policy: 'fixed' max_iter: 1 type: '") + type + "'");
+    const std::unique_ptr<Trainer> trainer = c.Make();
+    EXPECT_GT(trainer->update().history_bytes(), 0);
+    EXPECT_EQ(trainer->train_net().plan().memory.history, trainer->update().history_bytes()) << type;
+  }
+}
+
 TEST(Trainer, StartsFromWeightsAndTheFlagsWinOverTheSolvers) {
   TrainerCase trained(SquareNet(), kFixed);
   trained.Make()->Solve();

@@ -268,6 +268,42 @@ class TimeTest(Cli):
         self.assertEqual(3, json.loads(r.stdout)["batch"])
 
 
+class MemoryTest(Cli):
+    # 10^12 rows: more than any machine has, less than addresses can be reserved for.
+    HUGE_NET = TINY_NET.replace("dim: 4", "dim: 1000000000000")
+    REFUSAL = (r"train net tiny does not fit into the memory of CPU .*: it needs [\d.]+ GiB \(weights .*activations [\d.]+ GiB.*\), "
+               r"[\d.]+ GiB more than the [\d.]+ [GM]iB that are free; the largest batch that fits is about \d+, "
+               r"and this one is 1000000000000\. What may help: --batch=\d+.*--recompute")
+
+    def test_what_does_not_fit_is_refused(self):
+        self.write("net.prototxt", self.HUGE_NET)
+        self.write("solver.prototxt", TINY_SOLVER)
+        r = self.run_tool("train", "--solver=solver.prototxt")
+        self.assertEqual((6, ""), (r.returncode, r.stdout), r.stderr)
+        self.assertRegex(r.stderr, r"(?m)^error: " + self.REFUSAL)
+
+    def test_a_dry_run_shows_where_the_memory_would_go_first(self):
+        self.write("net.prototxt", self.HUGE_NET)
+        self.write("solver.prototxt", TINY_SOLVER)
+        r = self.run_tool("train", "--solver=solver.prototxt", "--dry_run")
+        self.assertEqual(6, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"(?m)^error: " + self.REFUSAL)
+        self.assertRegex(r.stdout, r"(?m)^ +activations +\d+\.\d GiB  and their gradients; \d+\.\d GiB if none shared memory$")
+        self.assertRegex(r.stdout, r"(?m)^ +total +\d+\.\d GiB  of .* that were free$")
+        self.assertEqual([], [f for f in os.listdir(self.folder) if not f.endswith(".prototxt")])
+
+    def test_the_table_adds_up(self):
+        # By hand: weights 2x3 and bias 2, each in whole lines of 64 floats; momentum likewise.
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--dry_run")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stdout, r"(?m)^ +memory +on CPU ")
+        self.assertRegex(r.stdout, r"(?m)^ +weights +512 B$")
+        self.assertRegex(r.stdout, r"(?m)^ +history +512 B  of SGD$")
+        log = self.run_tool("train", "--solver=solver.prototxt").stderr
+        self.assertRegex(log, r"(?m)\] +weights +512 B$")
+
+
 class TrainTest(Cli):
     def test_trains_and_tests(self):
         self.write_tiny()

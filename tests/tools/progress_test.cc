@@ -31,11 +31,11 @@ TEST(ProgressText, ShowsTheGpuWhereThereIsRoom) {
   gpu.power_watts = 540;
   const std::string bare = ProgressText(Half(), 2410, 0.25, 0.02, {140, true});
   EXPECT_EQ(ProgressText(Half(), 2410, 0.25, 0.02, {140, true}, gpu), bare + "  GPU 97 % 61 °C 540 W");
-  // It goes first, as a whole: "[", 30 of the bar, "]", 75 of text, 2 between, 19 of the GPU.
-  const std::string wide = ProgressText(Half(), 2410, 0.25, 0.02, {129, false}, gpu);
-  EXPECT_EQ(DisplayWidth(wide), 128u);
+  // It goes first, as a whole: "[", 30 of the bar, "]", 73 of text, 2 between, 19 of the GPU.
+  const std::string wide = ProgressText(Half(), 2410, 0.25, 0.02, {127, false}, gpu);
+  EXPECT_EQ(DisplayWidth(wide), 126u);
   EXPECT_NE(wide.find("data wait 2 %  GPU 97 % 61 C 540 W"), std::string::npos) << wide;
-  const std::string narrower = ProgressText(Half(), 2410, 0.25, 0.02, {128, false}, gpu);
+  const std::string narrower = ProgressText(Half(), 2410, 0.25, 0.02, {126, false}, gpu);
   EXPECT_EQ(narrower.find("GPU"), std::string::npos) << narrower;
   EXPECT_NE(narrower.find("data wait 2 %"), std::string::npos) << narrower;
 }

@@ -36,12 +36,6 @@ TEST(Numbers, AreGroupedByThousands) {
   EXPECT_EQ(Thousands(138357544), "138 357 544");
 }
 
-TEST(Numbers, OfBytesHaveAUnit) {
-  EXPECT_EQ(Bytes(512), "512 B");
-  EXPECT_EQ(Bytes(1536), "1.5 KiB");
-  EXPECT_EQ(Bytes(5ll << 30), "5.0 GiB");
-}
-
 TEST(Numbers, OfSecondsReadLikeAClock) {
   EXPECT_EQ(Duration(0.25), "250 ms");
   EXPECT_EQ(Duration(59), "59 s");

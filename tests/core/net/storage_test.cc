@@ -102,8 +102,8 @@ struct Trained {
 };
 
 TEST(Storage, RoundsWhatLayersHandOnAndNothingElse) {
-  const Trained exact(DType::kFloat32, false);
   for (bool gpu : {false, true}) {
+    const Trained exact(DType::kFloat32, gpu);   // parameters may be laid out otherwise on another device
     for (DType type : {DType::kBFloat16, DType::kFloat16}) {
       const Trained narrow(type, gpu);
       if (narrow.device == nullptr) continue;

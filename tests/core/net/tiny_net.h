@@ -45,7 +45,10 @@ struct TinyNet {
     store = std::make_unique<ParamStore>(device.get(), type, 1);
     index = store->Resolve(graph);
   }
-  void Place() { store->Allocate(true, {}); }
+  void Place() {
+    store->Place(true, {});
+    store->Allocate();
+  }
   // Parameter p gets start, start + 1, ...
   void Number(int p, float start) {
     const Tensor& value = Value(p);

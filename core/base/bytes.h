@@ -1,0 +1,15 @@
+// Amounts of memory in words.
+#ifndef DOPPIO_CORE_BASE_BYTES_H_
+#define DOPPIO_CORE_BASE_BYTES_H_
+
+#include <cstdint>
+#include <string>
+
+namespace doppio {
+
+// 5033165 -> "4.8 MiB".
+std::string Bytes(int64_t bytes);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_BASE_BYTES_H_

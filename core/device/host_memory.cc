@@ -1,0 +1,91 @@
+#include "core/device/host_memory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+namespace doppio {
+namespace {
+
+using MaybeBytes = std::optional<int64_t>;
+
+MaybeBytes Least(MaybeBytes a, MaybeBytes b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+// Of a file that holds one number; nothing for "max".
+MaybeBytes ReadNumber(const std::string& path) {
+  std::ifstream file(path);
+  int64_t value = 0;
+  if (file >> value) return value;
+  return std::nullopt;
+}
+
+// Of a file of lines "name number" or "name: number unit".
+MaybeBytes ReadEntry(const std::string& path, const std::string& name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string key;
+    int64_t value = 0;
+    if (words >> key >> value && key == name) return value;
+  }
+  return std::nullopt;
+}
+
+// What a version of control groups calls its files.
+struct GroupFiles {
+  std::string folder, limit, used, cache;
+};
+
+// What one group leaves: pages of files count as used, but go when others need the room.
+MaybeBytes LeftInGroup(const std::string& folder, const GroupFiles& files) {
+  const MaybeBytes limit = ReadNumber(folder + "/" + files.limit);
+  const MaybeBytes used = ReadNumber(folder + "/" + files.used);
+  if (!limit || !used) return std::nullopt;
+  const int64_t cache = ReadEntry(folder + "/memory.stat", files.cache).value_or(0);
+  return std::max<int64_t>(0, *limit - std::max<int64_t>(0, *used - cache));
+}
+
+// The group and all above it. A container may see its own group as the top, under a path that is not there.
+MaybeBytes LeftInGroups(std::string path, const GroupFiles& files) {
+  MaybeBytes left;
+  while (true) {
+    left = Least(left, LeftInGroup(files.folder + path, files));
+    if (path.empty()) return left;
+    path.erase(path.find_last_of('/'));
+  }
+}
+
+// From the lines "4:memory:/path" and "0::/path" of /proc/self/cgroup.
+MaybeBytes LeftInAllGroups(const std::string& root) {
+  const std::string top = root + "/sys/fs/cgroup";
+  MaybeBytes left;
+  std::ifstream file(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    std::string path = line.substr(second + 1);
+    if (path.empty() || path[0] != '/' || path == "/") path = "";
+    if (controllers == ",,") {
+      left = Least(left, LeftInGroups(path, {top, "memory.max", "memory.current", "inactive_file"}));
+    } else if (controllers.find(",memory,") != std::string::npos) {
+      left = Least(left, LeftInGroups(path, {top + "/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                             "total_inactive_file"}));
+    }
+  }
+  return left;
+}
+
+}  // namespace
+
+int64_t FreeHostBytes(const std::string& root) {
+  MaybeBytes available = ReadEntry(root + "/proc/meminfo", "MemAvailable:");
+  if (available) *available *= 1024;
+  return Least(available, LeftInAllGroups(root)).value_or(-1);
+}
+
+}  // namespace doppio

@@ -1,0 +1,75 @@
+#include "core/net/memory_need.h"
+
+#include <utility>
+
+#include "core/base/bytes.h"
+
+namespace doppio {
+namespace {
+
+std::string Parts(const MemoryUse& use) {
+  const std::pair<const char*, int64_t> parts[] = {{"weights", use.params},
+                                                   {"gradients", use.param_grads},
+                                                   {"history", use.history},
+                                                   {"activations", use.activations},
+                                                   {"scratch", use.scratch}};
+  std::string text;
+  for (const auto& [name, bytes] : parts) {
+    if (bytes > 0) text += (text.empty() ? "" : ", ") + std::string(name) + " " + Bytes(bytes);
+  }
+  return text;
+}
+
+// "a, b or c"
+std::string Alternatives(const std::vector<std::string>& list) {
+  std::string text;
+  for (size_t i = 0; i < list.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == list.size() ? " or " : ", ") + list[i];
+  }
+  return text;
+}
+
+}  // namespace
+
+int64_t MemoryNeed::LargestBatch(int64_t free) const {
+  std::vector<Lifetime> scaled = blocks;
+  const int64_t whole = PlaceBlocks(&scaled);
+  const auto fits = [&](int64_t rows) {
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const int64_t bytes = blocks[i].bytes;
+      scaled[i].bytes = bytes % batch == 0 ? bytes / batch * rows : bytes;
+    }
+    return total() - whole + PlaceBlocks(&scaled) <= free;
+  };
+  int64_t fitting = 0, too_many = batch;
+  while (too_many - fitting > 1) {
+    const int64_t rows = fitting + (too_many - fitting) / 2;
+    (fits(rows) ? fitting : too_many) = rows;
+  }
+  return fitting;
+}
+
+void MemoryNeed::CheckFits(int64_t free, const Device& device) const {
+  if (free < 0 || total() <= free) return;
+  std::string message = net + " does not fit into the memory of " + device.name() + ": it needs " + Bytes(total()) + " (" +
+                        Parts(*this) + "), " + Bytes(total() - free) + " more than the " + Bytes(free) + " that are free";
+  std::vector<std::string> remedies;
+  const int64_t fitting = batch > 0 ? LargestBatch(free) : 0;
+  if (fitting > 0) {
+    message += "; the largest batch that fits is about " + std::to_string(fitting) + ", and this one is " +
+               std::to_string(batch);
+    remedies.push_back("--batch=" + std::to_string(fitting) +
+                       (backward ? " (and a larger iter_size to make up for it)" : ""));
+  } else if (batch > 0) {
+    message += "; even a batch of 1 does not fit";
+  }
+  if (backward) remedies.push_back("--recompute");
+  if (device.kind() == DeviceKind::kCuda) {
+    if (backward) remedies.push_back("--offload");
+    remedies.push_back("--precision=bf16");
+  }
+  remedies.push_back("ending other programs that use this memory");
+  throw MemoryShortage(message + ". What may help: " + Alternatives(remedies), *this);
+}
+
+}  // namespace doppio
