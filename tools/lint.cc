@@ -138,6 +138,9 @@ void AddIgnoredFields(const Message& message, const FieldPlaces& places,
 std::vector<Warning> IgnoredFields(const Message& message, const FieldPlaces& places) {
   std::vector<Warning> warnings;
   AddIgnoredFields(message, places, &warnings);
+  const auto place = [](const Warning& w) { return std::make_pair(w.at.line, w.at.column); };
+  std::stable_sort(warnings.begin(), warnings.end(),
+                   [&](const Warning& a, const Warning& b) { return place(a) < place(b); });
   return warnings;
 }
 

@@ -39,6 +39,8 @@ class HostKernel : public Kernel {
     for (const ParamShape& param : args.shape->params) statistics_ = statistics_ || !param.trainable;
     KernelArgs own = args;
     own.device = cpu_;
+    // What is channels last on the device comes converted.
+    for (TensorSpec& bottom : own.bottoms) bottom.layout = Layout();
     inner_ = type.make(own);
   }
 

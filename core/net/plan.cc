@@ -297,7 +297,9 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, P
   Assembler assembler(&draft, plan.get(), params);
   MemoryNeed& memory = plan->memory;
   static_cast<MemoryUse&>(memory) = draft.memory;
-  memory.activations += assembler.PlaceConstants();
+  const int64_t constants = assembler.PlaceConstants();
+  memory.activations += constants;
+  plan->saved.plain_activations += constants;
   memory.blocks = draft.blocks;
   memory.net = (graph.spec.options.phase == TRAIN ? "train net " : "test net ") + graph.spec.name;
   memory.backward = options.backward;

@@ -352,7 +352,7 @@ class TrainTest(Cli):
         self.assertEqual(before, sorted(os.listdir(self.folder)))
 
     def test_dry_run_shows_what_less_memory_comes_to(self):
-        solver = os.path.join(MODELS, "resnet50", "solver.prototxt")
+        solver = os.path.join(ROOT, "models/resnet50/solver.prototxt")
         r = self.run_tool("train", "--solver=" + solver, "--synthetic", "--batch=2", "--dry_run", "--recompute=4",
                           "--offload", "--set", "snapshot_prefix=r")
         self.assertEqual(0, r.returncode, r.stderr)

@@ -37,7 +37,9 @@ TEST(GpuReadings, AreNullInJsonWhenNotThere) {
   EXPECT_EQ(ToJson(Busy()), nlohmann::json::parse(R"({"utilization_percent": 97.0, "memory_used_bytes": 536870912,
       "memory_total_bytes": 85899345920, "temperature_celsius": 61.0, "power_watts": 540.4,
       "power_limit_watts": 700.0})"));
-  for (const auto& [key, value] : ToJson(GpuReading()).items()) EXPECT_TRUE(value.is_null()) << key;
+  const nlohmann::json nothing = ToJson(GpuReading());
+  EXPECT_EQ(nothing.size(), 6u);
+  for (const auto& [key, value] : nothing.items()) EXPECT_TRUE(value.is_null()) << key;
 }
 
 TEST(GpuReadings, OfARun) {

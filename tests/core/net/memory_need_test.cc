@@ -173,7 +173,7 @@ TEST(MemoryNeed, SaysEverythingInOneMessage) {
     need.CheckFits(45 << 20, gpu);
     FAIL() << "it fits";
   } catch (const MemoryShortage& e) {
-    EXPECT_NE(e.message().find("--recompute, --precision=bf16 or ending"), std::string::npos) << e.message();
+    EXPECT_NE(e.message().find("--recompute, --offload, --precision=bf16 or ending"), std::string::npos) << e.message();
   }
   EXPECT_NO_THROW(need.CheckFits(-1, device));
 }
