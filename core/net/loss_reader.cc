@@ -47,7 +47,7 @@ double LossReader::Sum() {
   double loss = 0;
   for (size_t i = 0; i < terms_->size(); ++i) {
     const LossTerm& term = (*terms_)[i];
-    loss += WeightOf(i, memory + WeightOffset(term)) * SumOf(term.value.dtype, memory, term.value.count());
+    loss += WeightOf(i, memory + WeightOffset(term)) * SumOf(term.value.dtype, memory, term.value.stored());   // padding is 0
     memory += Bytes(term);
   }
   return loss;
