@@ -49,7 +49,7 @@ TEST(IgnoredFields, KnowWhatBecomesOfNumberTypes) {
       "layer { name: 'b' type: 'ReLU' forward_type: FLOAT16 backward_type: FLOAT }\n");
   ASSERT_EQ(warnings.size(), 3u);
   EXPECT_EQ(warnings[0].message, "'default_forward_math: FLOAT16' has no effect: everything is computed in FLOAT");
-  EXPECT_EQ(warnings[1].at.ToString(), "net.prototxt:2:33");
+  EXPECT_EQ(warnings[1].at.ToString(), "net.prototxt:2:32");
   EXPECT_EQ(warnings[1].message,
             "'forward_type: DOUBLE' has no effect: activations are stored as FLOAT, FLOAT16 or BFLOAT16");
   EXPECT_EQ(warnings[2].message,
