@@ -96,6 +96,13 @@ const std::vector<int>& CompiledArchs();
 
 constexpr int kThreadsPerBlock = 256;
 
+constexpr int kPackBytes = 16;   // what one instruction of a thread can move, from addresses that are multiples of it
+// Whether packs may begin at all of these addresses.
+template <class... T>
+bool PacksFit(const T*... p) {
+  return ((reinterpret_cast<uintptr_t>(p) % kPackBytes == 0) && ...);
+}
+
 // Blocks of a grid-stride kernel over `items`: enough to fill any device several times.
 inline unsigned BlocksFor(int64_t items) {
   constexpr int64_t kMost = 8192;

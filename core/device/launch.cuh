@@ -74,7 +74,7 @@ __host__ __device__ void ReduceRow(int64_t row, int64_t cols, Sum zero, const Ma
 
 constexpr int64_t kShortRow = 32;          // elements that one thread may as well add up
 constexpr int64_t kPartOfRow = 8192;       // elements worth a block of their own where there are few rows
-constexpr int64_t kMostParts = 64;
+constexpr int64_t kMostParts = 1024;       // several blocks for each multiprocessor of a large GPU
 
 inline int64_t PartsOf(int64_t rows, int64_t cols) {
   if (rows >= 1024 || cols < 2 * kPartOfRow) return 1;
@@ -104,33 +104,43 @@ int64_t ReduceRowsBytes(int64_t rows, int64_t cols) {
   return parts == 1 ? 0 : rows * parts * static_cast<int64_t>(sizeof(Sum));
 }
 
+namespace launch {
+
+constexpr int64_t kMostBlocks = 65535;
+
+// A block, or a thread, for each row.
+template <class Sum, class Map, class Combine, class Finish>
+static void ReduceWholeRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero, const Map& map,
+                            const Combine& combine, const Finish& finish) {
+  if (gpu.on_host || cols <= kShortRow) {
+    ForEachIndex(gpu, rows, what, DOPPIO_BODY(int64_t row) { ReduceRow(row, cols, zero, map, combine, finish); });
+    return;
+  }
+  const unsigned blocks = static_cast<unsigned>(std::min(rows, kMostBlocks));
+  RunReduceRows<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(rows, cols, zero, map, combine, finish);
+  CheckLaunch(what);
+}
+
+}  // namespace launch
+
 // finish(row, sum) for every row, where sum combines map(row, c) for c in [0, cols), starting with `zero`. The order of
 // additions depends on the sizes only. `Sum` is a number or a small struct of numbers. `room`: ReduceRowsBytes.
 template <class Sum, class Map, class Combine, class Finish>
 static void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero, const Map& map,
                 const Combine& combine, const Finish& finish, void* room) {
   if (rows <= 0) return;
-  if (gpu.on_host || cols <= launch::kShortRow) {
-    ForEachIndex(gpu, rows, what, DOPPIO_BODY(int64_t row) {
-      launch::ReduceRow(row, cols, zero, map, combine, finish);
-    });
-    return;
-  }
   const int64_t parts = launch::PartsOf(rows, cols);
-  constexpr int64_t kMostBlocks = 65535;
-  const unsigned blocks = static_cast<unsigned>(std::min(rows * parts, kMostBlocks));
-  if (parts == 1) {
-    launch::RunReduceRows<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(rows, cols, zero, map, combine, finish);
-    CheckLaunch(what);
+  if (gpu.on_host || parts == 1) {
+    launch::ReduceWholeRows(gpu, rows, cols, what, zero, map, combine, finish);
     return;
   }
   Sum* partial = static_cast<Sum*>(room);
+  const unsigned blocks = static_cast<unsigned>(std::min(rows * parts, launch::kMostBlocks));
   launch::RunReduceParts<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(rows, cols, parts, zero, map, combine, partial);
   CheckLaunch(what);
-  ForEachIndex(gpu, rows, what, DOPPIO_BODY(int64_t row) {
-    launch::ReduceRow(
-        row, parts, zero, [=](int64_t r, int64_t c) { return partial[r * parts + c]; }, combine, finish);
-  });
+  launch::ReduceWholeRows(
+      gpu, rows, parts, what, zero, DOPPIO_BODY(int64_t row, int64_t part) { return partial[row * parts + part]; },
+      combine, finish);
 }
 
 struct Plus {

@@ -55,6 +55,7 @@ class WideKernel : public Kernel {
       : shape_(*args.shape), inner_(std::move(inner)) {
     const KernelNeeds& needs = inner_->needs();
     needs_ = needs;
+    needs_.types.clear();   // bottoms come as they are
     needs_.bottoms.resize(args.bottoms.size());
     needs_.tops.resize(args.tops.size());
     needs_.scratch_bytes = Aligned(needs.scratch_bytes);

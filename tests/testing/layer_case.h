@@ -70,6 +70,11 @@ class LayerCase {
   std::string Engine();
   // The same on a GPU; "" in a build without CUDA.
   std::string GpuEngine();
+  // Whether the GPU's kernel reads and writes 16 bits itself (KernelType::narrow); so in a build without CUDA.
+  bool NarrowOnGpu();
+  // How often the plan for a GPU converts when bottoms come in 16 bits, images with channels last; 0 in a build without
+  // CUDA.
+  int GpuConversions();
 
  private:
   struct Input {
@@ -110,6 +115,7 @@ class LayerCase {
   void ExpectGpuAgrees(const Result& want, double tolerance);
   void ExpectNarrowAgrees();
   std::string EngineOn(bool gpu);
+  std::unique_ptr<Run> BuildNarrowOnGpu();
 
   std::string layer_;
   std::vector<Input> inputs_;

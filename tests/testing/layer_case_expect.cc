@@ -273,6 +273,28 @@ std::vector<double> LayerCase::BottomGradient(int bottom) {
 std::string LayerCase::GpuEngine() { return TestGpu() == nullptr ? "" : EngineOn(true); }
 std::string LayerCase::Engine() { return EngineOn(false); }
 
+std::unique_ptr<LayerCase::Run> LayerCase::BuildNarrowOnGpu() {
+  Mode mode;
+  mode.gpu = true;
+  mode.dtype = DType::kFloat32;
+  mode.engine = "";
+  mode.stored = DType::kBFloat16;
+  mode.channels_last = HasImages();
+  mode.backward = !no_gradient_;
+  return Build(mode);
+}
+
+bool LayerCase::NarrowOnGpu() {
+  if (TestGpu() == nullptr) return true;
+  const std::unique_ptr<Run> run = BuildNarrowOnGpu();
+  const Plan& plan = run->net->plan();
+  return plan.kernels[1] != nullptr && plan.kernels[1]->inner() == nullptr && plan.kernel_types[1]->narrow;
+}
+
+int LayerCase::GpuConversions() {
+  return TestGpu() == nullptr ? 0 : BuildNarrowOnGpu()->net->plan().reorders;
+}
+
 std::string LayerCase::EngineOn(bool gpu) {
   Mode mode;
   mode.gpu = gpu;

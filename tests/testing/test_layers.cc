@@ -193,8 +193,7 @@ bool RegisterTestLayer(const std::string& name, const LayerType& type,
          KernelTypes::Get().Add({name, DeviceKind::kCpu, "onednn", 1, make, nullptr});
 }
 
-bool RegisterOnGpu(const std::string& name, const LayerType& type, decltype(KernelType::make) make) {
-  LayerTypes::Get().Add(name, type);
+bool RegisterOnGpu(const std::string& name, decltype(KernelType::make) make) {
   return KernelTypes::Get().Add({name, DeviceKind::kCuda, "cuda", 1, make, nullptr, true});
 }
 
@@ -206,8 +205,10 @@ const LayerType kSource{0, 0, 1, kAny, false, false, &InferSource};
     RegisterTestLayer("TestSource", kSource, &MakeSource<0>) &&
     RegisterTestLayer("TestSourceBlocked8", kSource, &MakeSource<8>) &&
     RegisterTestLayer("TestSourceBlocked16", kSource, &MakeSource<16>) &&
-    RegisterOnGpu("TestSourceLast", kSource, &MakeSource<TestSource::kChannelsLast>) &&
-    RegisterTestLayer("TestProbe", LayerType{1, kAny, 1, 1, false, false, &InferProbe}, &MakeProbe);
+    LayerTypes::Get().Add("TestSourceLast", kSource) &&
+    RegisterOnGpu("TestSourceLast", &MakeSource<TestSource::kChannelsLast>) &&
+    RegisterTestLayer("TestProbe", LayerType{1, kAny, 1, 1, false, false, &InferProbe}, &MakeProbe) &&
+    RegisterOnGpu("TestProbe", &MakeProbe);
 
 }  // namespace
 }  // namespace doppio
