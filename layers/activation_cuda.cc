@@ -1,8 +1,8 @@
-// Every layer of activation_ops.h on a GPU, in single precision.
+// Every layer of activation_ops.h on a GPU, in any layout and with whatever activations are stored as.
 #include "layers/activation_cuda.h"
 
 #include "core/device/device_cuda.h"
-#include "core/net/layer.h"
+#include "layers/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -11,11 +11,13 @@ template <class Op>
 class CudaActivation : public Kernel {
  public:
   explicit CudaActivation(const KernelArgs& args)
-      : device_(args.device), reads_(Op::From(*args.spec).reads()), op_(Op::From(*args.spec)) {}
+      : device_(args.device), reads_(Op::From(*args.spec).reads()), op_(Op::From(*args.spec)) {
+    AskForOneForm(args, &needs_);
+  }
 
   void Forward(const Pass&) override {
     const Tensor& x = t_.bottoms[0];
-    LaunchForward(GpuOf(device_), op_, x.data<float>(), t_.tops[0].data<float>(), x.count());
+    LaunchForward(GpuOf(device_), op_, x.dtype, x.raw, t_.tops[0].raw, x.count());
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -25,8 +27,9 @@ class CudaActivation : public Kernel {
     const Tensor& v = reads_ == Reads::kBottom ? t_.bottoms[0]
                       : reads_ == Reads::kTop  ? t_.tops[0]
                                                : dy;
-    LaunchBackward(GpuOf(device_), op_, v.data<float>(), dy.data<float>(), dx.data<float>(), dx.count());
+    LaunchBackward(GpuOf(device_), op_, dx.dtype, v.raw, dy.raw, dx.raw, dx.count());
   }
+  bool same_every_pass() const override { return true; }
 
   static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
     return std::make_unique<CudaActivation>(args);
@@ -38,14 +41,10 @@ class CudaActivation : public Kernel {
   const AnyActivation op_;
 };
 
-std::string Declines(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
 template <class... Ops>
 bool RegisterAll(const std::tuple<Ops...>*) {
   return (KernelTypes::Get().Add(
-              {Ops::kType, DeviceKind::kCuda, "cuda", 10, &CudaActivation<Ops>::Make, &Declines}) &&
+              {Ops::kType, DeviceKind::kCuda, "cuda", 10, &CudaActivation<Ops>::Make, &DeclinesDouble, true}) &&
           ...);
 }
 [[maybe_unused]] const bool registered = RegisterAll(static_cast<AllActivations*>(nullptr));

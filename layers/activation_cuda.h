@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "core/device/device_cuda.h"
+#include "core/tensor/dtype.h"
 #include "layers/activation_ops.h"
 
 namespace doppio {
@@ -20,10 +21,12 @@ struct VariantOf<std::tuple<Ops...>> {
 };
 using AnyActivation = VariantOf<AllActivations>::type;
 
-// y = op.Forward(x) for n elements; y may be x.
-void LaunchForward(const Gpu& gpu, const AnyActivation& op, const float* x, float* y, int64_t n);
+// For n elements, all stored as `type`.
+// y = op.Forward(x); y may be x.
+void LaunchForward(const Gpu& gpu, const AnyActivation& op, DType type, const void* x, void* y, int64_t n);
 // dx = op.Gradient(v, dy); dx may be dy.
-void LaunchBackward(const Gpu& gpu, const AnyActivation& op, const float* v, const float* dy, float* dx, int64_t n);
+void LaunchBackward(const Gpu& gpu, const AnyActivation& op, DType type, const void* v, const void* dy, void* dx,
+                    int64_t n);
 
 }  // namespace doppio
 

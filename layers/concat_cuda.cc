@@ -8,11 +8,12 @@ namespace {
 std::unique_ptr<Kernel> Make(const KernelArgs& args) {
   std::vector<Shape> parts;
   for (const TensorSpec& bottom : args.bottoms) parts.push_back(bottom.shape);
-  return std::make_unique<CudaJoinKernel>(
-      args.device, MakePlainJoin(parts, ConcatAxis(*args.spec, parts[0]), args.dtype), true);
+  const Join join =
+      MakeCudaJoin(parts, ConcatAxis(*args.spec, parts[0]), args.tops[0], CommonLayout(args.bottoms));
+  return std::make_unique<CudaJoinKernel>(args, join, true);
 }
 
-DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCuda, "cuda", 10, &Make, nullptr});
+DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCuda, "cuda", 10, &Make, nullptr, true});
 
 }  // namespace
 }  // namespace doppio

@@ -1,15 +1,17 @@
-// Dropout on a GPU, in single precision. Backward draws the numbers of its forward again, which is
-// cheaper than to keep what was dropped.
+// Dropout on a GPU, in any layout and with whatever activations are stored as. Backward draws the numbers of its
+// forward again, which is cheaper than to keep what was dropped.
 #include "layers/dropout_cuda.h"
 
-#include "core/net/layer.h"
+#include "layers/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
 
 class CudaDropout : public Kernel {
  public:
-  explicit CudaDropout(const KernelArgs& args) : device_(args.device), form_(FormOf(args)) {}
+  explicit CudaDropout(const KernelArgs& args) : device_(args.device), form_(FormOf(args)) {
+    AskForOneForm(args, &needs_);
+  }
 
   void Forward(const Pass& pass) override { Run(pass, t_.bottoms[0], t_.tops[0]); }
   void Backward(const Pass& pass, const std::vector<bool>&) override {
@@ -24,25 +26,22 @@ class CudaDropout : public Kernel {
   static DropoutForm FormOf(const KernelArgs& args) {
     const Shape& shape = args.bottoms[0].shape;
     const float ratio = args.spec->param.dropout_param().dropout_ratio();
-    const int64_t samples = shape.dim_or_1(0);
-    return {DropoutRandom(*args.spec), ratio, 1 / (1 - ratio), samples,
-            samples > 0 ? shape.count() / samples : 0};
+    const int64_t samples = shape.dim_or_1(0), channels = shape.dim_or_1(1);
+    return {DropoutRandom(*args.spec), ratio, 1 / (1 - ratio),
+            samples, channels, shape.rank() > 2 ? shape.count(2) : 1,
+            args.bottoms[0].layout.channels_last(), args.tops[0]};
   }
 
   void Run(const Pass& pass, const Tensor& from, const Tensor& to) const {
-    LaunchDropout(GpuOf(device_), form_, pass.FirstSample(form_.samples), from.data<float>(),
-                  to.data<float>());
+    LaunchDropout(GpuOf(device_), form_, pass.FirstSample(form_.samples), from.raw, to.raw);
   }
 
   Device* const device_;
   const DropoutForm form_;
 };
 
-std::string Declines(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
-DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCuda, "cuda", 10, &CudaDropout::Make, &Declines});
+DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCuda, "cuda", 10, &CudaDropout::Make, &DeclinesDouble,
+                        true});
 
 }  // namespace
 }  // namespace doppio

@@ -3,6 +3,7 @@
 #define DOPPIO_LAYERS_DROPOUT_CUDA_H_
 
 #include "core/device/device_cuda.h"
+#include "core/tensor/dtype.h"
 #include "layers/dropout_random.h"
 
 namespace doppio {
@@ -10,13 +11,15 @@ namespace doppio {
 struct DropoutForm {
   Random random;
   float ratio, scale;  // scale: of what is kept
-  int64_t samples, per_sample;
+  int64_t samples, channels, positions;
+  bool channels_last;  // the elements of a sample lie as positions x channels, else as channels x positions
+  DType type;          // what they are stored as
+  int64_t per_sample() const { return channels * positions; }
 };
 
 // `to` is what is kept of `from`, scaled, and zero elsewhere. The same numbers are drawn whenever
 // first_sample is the same: so values and their gradients go the same way. `to` may be `from`.
-void LaunchDropout(const Gpu& gpu, const DropoutForm& form, uint64_t first_sample,
-                   const float* from, float* to);
+void LaunchDropout(const Gpu& gpu, const DropoutForm& form, uint64_t first_sample, const void* from, void* to);
 
 }  // namespace doppio
 

@@ -2,8 +2,8 @@
 // and the loss stay on the device, and so does the loss weight.
 #include "layers/element_loss_cuda.h"
 
-#include "core/net/layer.h"
 #include "layers/element_loss_spec.h"
+#include "layers/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -17,6 +17,11 @@ class CudaElementLoss : public Kernel {
         backward_(args.backward),
         normalizer_(ElementLossNormalizer<Op>(*args.spec, args.bottoms[0].shape)),
         ignored_(IgnoredTargetOf<Op, float>(*args.spec)) {
+    // Of different shapes, they correspond in the plain order.
+    const bool same = args.bottoms[0].shape == args.bottoms[1].shape;
+    const Layout layout = same ? CommonLayout(args.bottoms) : Layout();
+    needs_.bottoms = {layout, layout};
+    needs_.types = {args.bottoms[0].dtype, DType::kFloat32};   // targets may be class numbers
     needs_.scratch_bytes = kDivisorBytes + ElementLossScratchBytes(count_);
     if (backward_) needs_.saved_bytes = kDivisorBytes;
   }
@@ -24,7 +29,7 @@ class CudaElementLoss : public Kernel {
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
     per_divisor_ = static_cast<double*>(backward_ ? t_.saved : t_.scratch);
-    in_ = {t_.bottoms[0].data<float>(), t_.bottoms[1].data<float>(), count_, ignored_};
+    in_ = {t_.bottoms[0].dtype, t_.bottoms[0].raw, t_.bottoms[1].data<float>(), count_, ignored_};
   }
 
   void Forward(const Pass& pass) override {
@@ -33,10 +38,12 @@ class CudaElementLoss : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    float *dx = t_.bottom_grads[0].data<float>(), *dtarget = t_.bottom_grads[1].data<float>();
+    void* dx = t_.bottom_grads[0].raw;
+    float* dtarget = t_.bottom_grads[1].data<float>();
     if (dx == nullptr && dtarget == nullptr) return;
     LaunchElementLossBackward(GpuOf(device_), Op(), in_, t_.top_grads[0].data<float>(), per_divisor_, dx, dtarget);
   }
+  bool same_every_pass() const override { return true; }
 
   static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaElementLoss>(args); }
 
@@ -52,13 +59,10 @@ class CudaElementLoss : public Kernel {
   double* per_divisor_ = nullptr;
 };
 
-std::string Declines(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
 template <class... Ops>
 bool RegisterAll(const std::variant<Ops...>*) {
-  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10, &CudaElementLoss<Ops>::Make, &Declines}) &&
+  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10, &CudaElementLoss<Ops>::Make,
+                                  &DeclinesDouble, true}) &&
           ...);
 }
 [[maybe_unused]] const bool registered = RegisterAll(static_cast<AnyElementLoss*>(nullptr));

@@ -6,13 +6,16 @@
 #include <variant>
 
 #include "core/device/device_cuda.h"
+#include "core/tensor/dtype.h"
 #include "layers/element_loss_ops.h"
 #include "layers/loss_divisor.h"
 
 namespace doppio {
 
 struct ElementLossInputs {
-  const float *x, *target;
+  DType type;            // as x and its gradient are stored
+  const void* x;
+  const float* target;
   int64_t count;
   IgnoredTarget<float> ignored;
 };
@@ -23,7 +26,7 @@ void LaunchElementLossForward(const Gpu& gpu, const AnyElementLoss& op, const El
                               const LossDivisor& divisor, float* loss, double* per_divisor, void* scratch);
 // Both gradients, of which one may be null. `weight`: the loss weight.
 void LaunchElementLossBackward(const Gpu& gpu, const AnyElementLoss& op, const ElementLossInputs& in,
-                               const float* weight, const double* per_divisor, float* dx, float* dtarget);
+                               const float* weight, const double* per_divisor, void* dx, float* dtarget);
 
 }  // namespace doppio
 

@@ -1,4 +1,4 @@
-#include "layers/channels.cuh"
+#include "core/device/elementwise.cuh"
 #include "layers/eltwise_cuda.h"
 
 namespace doppio {
@@ -6,93 +6,141 @@ namespace {
 
 constexpr char kName[] = "Eltwise";
 
-DOPPIO_HD float Sum(const EltwiseTable& t, int64_t i) {
-  float sum = t.coefficients[0] * t.in[0][i];
-  for (int k = 1; k < t.count; ++k) sum += t.coefficients[k] * t.in[k][i];
-  return sum;
+template <class T>
+__host__ __device__ const T* Bottom(const EltwiseTable& t, int k) {
+  return static_cast<const T*>(t.in[k]);
 }
 
-DOPPIO_HD float Product(const EltwiseTable& t, int64_t i) {
-  float product = t.in[0][i];
-  for (int k = 1; k < t.count; ++k) product *= t.in[k][i];
-  return product;
-}
-
-// Caffe's ties: between the first two the second wins, later ones must be larger.
-DOPPIO_HD float Max(const EltwiseTable& t, int64_t i, EltwiseWinner* winner) {
-  const float first = t.in[0][i], second = t.in[1][i];
-  int best = first > second ? 0 : 1;
-  float max = first > second ? first : second;
-  for (int k = 2; k < t.count; ++k) {
-    const float x = t.in[k][i];
-    if (!(x > max)) continue;
-    best = k;
-    max = x;
+// f(value, bottom's value) for every further bottom and every lane.
+template <class T, int kWidth, class F>
+__host__ __device__ void FoldBottoms(const EltwiseTable& t, int64_t i, int first, Lanes<kWidth>* value, const F& f) {
+  for (int k = first; k < t.count; ++k) {
+    const Lanes<kWidth> x = Lanes<kWidth>::Of(Bottom<T>(t, k) + i);
+    for (int lane = 0; lane < kWidth; ++lane) f(k, lane, &value->v[lane], x.v[lane]);
   }
-  if (winner != nullptr) *winner = static_cast<EltwiseWinner>(best);
-  return max;
 }
 
-DOPPIO_HD float ProductOfOthers(const EltwiseTable& t, int bottom, int64_t i, float dy) {
-  for (int k = 0; k < t.count; ++k) {
-    if (k != bottom) dy *= t.in[k][i];
+template <class T>
+struct Forward {
+  EltwiseTable t;
+  Relu relu;
+  T* y;
+  EltwiseWinner* winners;
+
+  template <int kWidth>
+  __host__ __device__ void Run(int64_t i) const {
+    Lanes<kWidth> value = Lanes<kWidth>::Of(Bottom<T>(t, 0) + i);
+    if (t.op == EltwiseOp::kSum) {
+      for (int lane = 0; lane < kWidth; ++lane) value.v[lane] *= t.coefficients[0];
+      FoldBottoms<T>(t, i, 1, &value, [this](int k, int, float* sum, float x) { *sum += t.coefficients[k] * x; });
+    } else if (t.op == EltwiseOp::kMax) {
+      Max(i, &value);
+    } else {
+      FoldBottoms<T>(t, i, 1, &value, [](int, int, float* product, float x) { *product *= x; });
+    }
+    for (int lane = 0; lane < kWidth; ++lane) value.v[lane] = relu.Forward(value.v[lane]);
+    value.Store(y + i);
   }
-  return dy;
+
+ private:
+  // Caffe's ties: between the first two the second wins, later ones must be larger.
+  template <int kWidth>
+  __host__ __device__ void Max(int64_t i, Lanes<kWidth>* value) const {
+    Pack<EltwiseWinner, kWidth> best{};
+    FoldBottoms<T>(t, i, 1, value, [&best](int k, int lane, float* max, float x) {
+      if (k == 1 ? *max > x : !(x > *max)) return;
+      best.v[lane] = static_cast<EltwiseWinner>(k);
+      *max = x;
+    });
+    if (winners != nullptr) StorePack(best, winners + i);
+  }
+};
+
+template <class T>
+struct Backward {
+  EltwiseTable t;
+  bool mask;
+  Relu relu;
+  const T* y;
+  T* dy;
+  const EltwiseWinner* winners;
+
+  template <int kWidth>
+  __host__ __device__ void Run(int64_t i) const {
+    Lanes<kWidth> d = Lanes<kWidth>::Of(dy + i);
+    if (mask) {
+      const Lanes<kWidth> top = Lanes<kWidth>::Of(y + i);
+      for (int lane = 0; lane < kWidth; ++lane) d.v[lane] = relu.Gradient(top.v[lane], d.v[lane]);
+      d.Store(dy + i);
+    }
+    for (int k = 0; k < t.count; ++k) {
+      if (t.grads[k] != nullptr) Gradient(k, i, d).Store(static_cast<T*>(t.grads[k]) + i);
+    }
+  }
+
+ private:
+  // Of bottom k, where the top's is d.
+  template <int kWidth>
+  __host__ __device__ Lanes<kWidth> Gradient(int k, int64_t i, Lanes<kWidth> d) const {
+    switch (t.op) {
+      case EltwiseOp::kSum:
+        for (int lane = 0; lane < kWidth; ++lane) d.v[lane] *= t.coefficients[k];
+        break;
+      case EltwiseOp::kMax: {
+        const Pack<EltwiseWinner, kWidth> best = LoadPack<kWidth>(winners + i);
+        for (int lane = 0; lane < kWidth; ++lane) d.v[lane] = best.v[lane] == k ? d.v[lane] : 0.0f;
+        break;
+      }
+      case EltwiseOp::kProduct:
+        FoldBottoms<T>(t, i, 0, &d, [k](int other, int, float* product, float x) {
+          if (other != k) *product *= x;
+        });
+        break;
+      case EltwiseOp::kQuotient: {
+        const Lanes<kWidth> top = Lanes<kWidth>::Of(y + i), x = Lanes<kWidth>::Of(Bottom<T>(t, k) + i);
+        for (int lane = 0; lane < kWidth; ++lane) d.v[lane] *= top.v[lane] / x.v[lane];
+        break;
+      }
+    }
+    return d;
+  }
+};
+
+template <class T>
+static void SumOfTwo(const Gpu& gpu, int64_t n, float a, const T* x, float b, const T* z, const Relu& relu, T* y) {
+  MapElements(
+      gpu, n, kName, y,
+      DOPPIO_BODY(float first, float second) { return relu.Forward(a * first + b * second); }, x, z);
 }
 
 }  // namespace
 
-void LaunchSumOfTwo(const Gpu& gpu, int64_t n, float a, const float* x, float b, const float* z,
-                    const Relu& relu, float* y) {
-  MapChannels(
-      gpu, Channels(n), kName, y,
-      DOPPIO_BODY(int64_t, float first, float second) {
-        return relu.Forward(a * first + b * second);
-      },
-      x, z);
+void LaunchSumOfTwo(const Gpu& gpu, int64_t n, DType type, float a, const void* x, float b, const void* z,
+                    const Relu& relu, void* y) {
+  DispatchStored(type, [&](auto zero) {
+    using T = decltype(zero);
+    SumOfTwo(gpu, n, a, static_cast<const T*>(x), b, static_cast<const T*>(z), relu, static_cast<T*>(y));
+  });
 }
 
-void LaunchEltwise(const Gpu& gpu, int64_t n, const EltwiseTable& t, const Relu& relu, float* y,
+void LaunchEltwise(const Gpu& gpu, int64_t n, const EltwiseTable& t, const Relu& relu, void* y,
                    EltwiseWinner* winners) {
-  ForEachIndex(
-      gpu, n, kName, DOPPIO_BODY(int64_t i) {
-        const float value = t.op == EltwiseOp::kSum ? Sum(t, i)
-                            : t.op == EltwiseOp::kMax
-                                ? Max(t, i, winners == nullptr ? nullptr : winners + i)
-                                : Product(t, i);
-        y[i] = relu.Forward(value);
-      });
+  DispatchStored(t.type, [&](auto zero) {
+    using T = decltype(zero);
+    ForEachPack<kPackWidth<T>>(gpu, n, t.packed && PacksFit(static_cast<T*>(y), winners), kName,
+                               Forward<T>{t, relu, static_cast<T*>(y), winners});
+  });
 }
 
-void LaunchEltwiseBackward(const Gpu& gpu, int64_t n, const EltwiseTable& t, bool mask,
-                           const Relu& relu, const float* y, float* dy,
-                           const EltwiseWinner* winners) {
-  ForEachIndex(
-      gpu, n, kName, DOPPIO_BODY(int64_t i) {
-        float d = dy[i];
-        if (mask) {
-          d = relu.Gradient(y[i], d);
-          dy[i] = d;
-        }
-        for (int k = 0; k < t.count; ++k) {
-          float* const dx = t.grads[k];
-          if (dx == nullptr) continue;
-          switch (t.op) {
-            case EltwiseOp::kSum:
-              dx[i] = t.coefficients[k] * d;
-              break;
-            case EltwiseOp::kMax:
-              dx[i] = winners[i] == k ? d : 0.0f;
-              break;
-            case EltwiseOp::kProduct:
-              dx[i] = ProductOfOthers(t, k, i, d);
-              break;
-            case EltwiseOp::kQuotient:
-              dx[i] = y[i] / t.in[k][i] * d;
-              break;
-          }
-        }
-      });
+void LaunchEltwiseBackward(const Gpu& gpu, int64_t n, const EltwiseTable& t, bool mask, const Relu& relu,
+                           const void* y, void* dy, const EltwiseWinner* winners) {
+  DispatchStored(t.type, [&](auto zero) {
+    using T = decltype(zero);
+    const T* top = static_cast<const T*>(y);
+    T* gradient = static_cast<T*>(dy);
+    ForEachPack<kPackWidth<T>>(gpu, n, t.packed && PacksFit(top, gradient, winners), kName,
+                               Backward<T>{t, mask, relu, top, gradient, winners});
+  });
 }
 
 }  // namespace doppio

@@ -1,8 +1,9 @@
-// Eltwise and Eltwise+ReLU on a GPU, in single precision: forward in one pass over memory, and so
-// backward for all bottoms together.
+// Eltwise and Eltwise+ReLU on a GPU, in any layout and with whatever activations are stored as: forward in one pass
+// over memory, and so backward for all bottoms together.
 #include "layers/eltwise_cuda.h"
 
 #include "layers/chain.h"
+#include "layers/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -29,6 +30,8 @@ class CudaEltwise : public Kernel {
     const EltwiseParameter& param = args.spec->param.eltwise_param();
     table_.op = OpOf(param);
     table_.count = static_cast<int>(args.bottoms.size());
+    table_.type = args.tops[0];
+    AskForOneForm(args, &needs_);
     if (table_.op == EltwiseOp::kSum)
       std::copy(param.coeff().begin(), param.coeff().end(), coefficients_.begin());
     if (table_.op == EltwiseOp::kMax && args.backward) {
@@ -40,35 +43,37 @@ class CudaEltwise : public Kernel {
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
     winners_ = needs_.saved_bytes > 0 ? static_cast<EltwiseWinner*>(t_.saved) : nullptr;
-    std::vector<const float*> in;
-    std::vector<float*> grads;
+    std::vector<const void*> in;
+    std::vector<void*> grads;
+    table_.packed = true;
     for (size_t i = 0; i < coefficients_.size(); ++i) {
-      in.push_back(t_.bottoms[i].data<float>());
-      grads.push_back(i < t_.bottom_grads.size() ? t_.bottom_grads[i].data<float>() : nullptr);
+      in.push_back(t_.bottoms[i].raw);
+      grads.push_back(i < t_.bottom_grads.size() ? t_.bottom_grads[i].raw : nullptr);
+      table_.packed = table_.packed && PacksFit(in.back(), grads.back());
     }
     table_.in = Put(in, &in_there_);
     table_.grads = Put(grads, &grads_there_);
     table_.coefficients = Put(coefficients_, &coefficients_there_);
-    has_backward_ = tail_.relu || std::any_of(grads.begin(), grads.end(),
-                                              [](float* dx) { return dx != nullptr; });
+    has_backward_ = tail_.relu || std::any_of(grads.begin(), grads.end(), [](void* dx) { return dx != nullptr; });
   }
 
   void Forward(const Pass&) override {
     const Tensor& y = t_.tops[0];
     if (table_.op == EltwiseOp::kSum && table_.count == 2) {
-      LaunchSumOfTwo(GpuOf(device_), y.count(), coefficients_[0], t_.bottoms[0].data<float>(),
-                     coefficients_[1], t_.bottoms[1].data<float>(), relu_, y.data<float>());
+      LaunchSumOfTwo(GpuOf(device_), y.count(), y.dtype, coefficients_[0], t_.bottoms[0].raw, coefficients_[1],
+                     t_.bottoms[1].raw, relu_, y.raw);
     } else {
-      LaunchEltwise(GpuOf(device_), y.count(), table_, relu_, y.data<float>(), winners_);
+      LaunchEltwise(GpuOf(device_), y.count(), table_, relu_, y.raw, winners_);
     }
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!has_backward_) return;  // the bottoms' gradients are the top's
     const Tensor& dy = t_.top_grads[0];
-    LaunchEltwiseBackward(GpuOf(device_), dy.count(), table_, tail_.relu.has_value(), relu_,
-                          t_.tops[0].data<float>(), dy.data<float>(), winners_);
+    LaunchEltwiseBackward(GpuOf(device_), dy.count(), table_, tail_.relu.has_value(), relu_, t_.tops[0].raw, dy.raw,
+                          winners_);
   }
+  bool same_every_pass() const override { return true; }
 
   static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
     return std::make_unique<CudaEltwise>(args);
@@ -93,13 +98,9 @@ class CudaEltwise : public Kernel {
   bool has_backward_ = false;
 };
 
-std::string Declines(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
-DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make, &Declines});
-DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make,
-                        &Declines});
+DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make, &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make, &DeclinesDouble,
+                        true});
 
 }  // namespace
 }  // namespace doppio

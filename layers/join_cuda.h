@@ -4,14 +4,31 @@
 
 #include "core/device/device_cuda.h"
 #include "core/math/tensor_ops.h"
+#include "layers/copy_runs_cuda.h"
 #include "layers/join.h"
+#include "layers/stored_form_cuda.h"
 
 namespace doppio {
 
+// Of parts and a whole that are all stored as `dtype`, plain or with channels last.
+inline Join MakeCudaJoin(const std::vector<Shape>& parts, int axis, DType dtype, const Layout& layout) {
+  std::vector<int> order = {0};
+  const int rank = parts[0].rank(), rest = layout.channels_last() ? 2 : 1;
+  for (int a = rest; a < rank; ++a) order.push_back(a);
+  if (rest == 2) order.push_back(1);
+  Join join = MakeJoin(parts, axis, dtype, order);
+  join.whole = layout;
+  join.parts.assign(parts.size(), layout);
+  return join;
+}
+
 class CudaJoinKernel : public JoinKernelBase {
  public:
-  CudaJoinKernel(Device* device, Join join, bool parts_are_bottoms)
-      : JoinKernelBase(std::move(join), parts_are_bottoms), device_(device) {}
+  CudaJoinKernel(const KernelArgs& args, Join join, bool parts_are_bottoms)
+      : JoinKernelBase(std::move(join), parts_are_bottoms), device_(args.device) {
+    AskForOneForm(args, &needs_);
+  }
+  bool same_every_pass() const override { return true; }
 
  private:
   void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const override {
@@ -19,13 +36,13 @@ class CudaJoinKernel : public JoinKernelBase {
         std::all_of(parts.begin(), parts.end(), [](const Tensor& part) { return bool(part); });
     if (!complete) OpsOf(device_).Fill(0, whole);
     ForEachPart(parts, [&](const Tensor& part, int64_t run, int64_t offset) {
-      CopyRuns(whole.data<char>() + offset, join_.row_bytes, part.data<char>(), run, run);
+      CopyRuns(GpuOf(device_), join_.rows, run, whole.data<char>() + offset, join_.row_bytes, part.raw, run);
     });
   }
 
   void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const override {
     ForEachPart(parts, [&](const Tensor& part, int64_t run, int64_t offset) {
-      CopyRuns(part.data<char>(), run, whole.data<char>() + offset, join_.row_bytes, run);
+      CopyRuns(GpuOf(device_), join_.rows, run, part.raw, run, whole.data<char>() + offset, join_.row_bytes);
     });
   }
 
@@ -36,16 +53,6 @@ class CudaJoinKernel : public JoinKernelBase {
     for (size_t p = 0; p < parts.size(); ++p) {
       if (parts[p] && join_.run_bytes[p] > 0) f(parts[p], join_.run_bytes[p], offset);
       offset += join_.run_bytes[p];
-    }
-  }
-
-  // A single row may be longer than the largest pitch there is.
-  void CopyRuns(void* to, int64_t to_pitch, const void* from, int64_t from_pitch,
-                int64_t run) const {
-    if (join_.rows == 1) {
-      CopyOnDevice(device_, to, from, run);
-    } else {
-      CopyRowsOnDevice(device_, to, to_pitch, from, from_pitch, run, join_.rows);
     }
   }
 

@@ -1,7 +1,9 @@
 #include "layers/lrn_cuda.h"
 
-#include "core/device/launch.cuh"
-#include "layers/divider.h"
+#include <utility>
+
+#include "core/device/elementwise.cuh"
+#include "layers/channels_cuda.h"
 
 namespace doppio {
 namespace {
@@ -10,9 +12,65 @@ namespace {
 // cache.
 constexpr int64_t kRun = 16;
 
-// result(element, sum of value(...) over its window) for every element.
+// Of what the windows are sums: values of neighbouring elements.
+template <class T>
+struct Squares {
+  const T* x;
+
+  template <int kWidth>
+  DOPPIO_HD Lanes<kWidth> At(int64_t i) const {
+    Lanes<kWidth> values = Lanes<kWidth>::Of(x + i);
+    for (int k = 0; k < kWidth; ++k) values.v[k] *= values.v[k];
+    return values;
+  }
+};
+struct Ratios {
+  const float* ratio;
+
+  template <int kWidth>
+  DOPPIO_HD Lanes<kWidth> At(int64_t i) const {
+    return Lanes<kWidth>::Of(ratio + i);
+  }
+};
+
+// What is made of the sums.
+template <class T>
+struct Normalized {
+  LrnOps<float> ops;
+  const T* x;
+  T* y;
+  float* scale;
+
+  template <int kWidth>
+  DOPPIO_HD void Put(int64_t i, Lanes<kWidth> sum) const {
+    Lanes<kWidth> value = Lanes<kWidth>::Of(x + i);
+    for (int k = 0; k < kWidth; ++k) {
+      sum.v[k] = ops.Scale(sum.v[k]);
+      value.v[k] *= ops.Power(sum.v[k]);
+    }
+    if (scale != nullptr) sum.Store(scale + i);
+    value.Store(y + i);
+  }
+};
+template <class T>
+struct Gradient {
+  LrnOps<float> ops;
+  const T *x, *dy;
+  const float* scale;
+  T* dx;
+
+  template <int kWidth>
+  DOPPIO_HD void Put(int64_t i, Lanes<kWidth> sum) const {
+    const Lanes<kWidth> value = Lanes<kWidth>::Of(x + i), d = Lanes<kWidth>::Of(dy + i);
+    const Lanes<kWidth> by = Lanes<kWidth>::Of(scale + i);
+    for (int k = 0; k < kWidth; ++k) sum.v[k] = ops.Gradient(value.v[k], d.v[k], by.v[k], sum.v[k]);
+    sum.Store(dx + i);
+  }
+};
+
+// result.Put(element, sum of values over its window) for every element.
 template <class Int, class Value, class Result>
-void SumAcross(const Gpu& gpu, const LrnShape& s, const Value& value, const Result& result) {
+static void SumAcross(const Gpu& gpu, const LrnShape& s, const Value& value, const Result& result) {
   const Int pixels = static_cast<Int>(s.height * s.width), channels = static_cast<Int>(s.channels);
   const Int runs = static_cast<Int>((s.channels + kRun - 1) / kRun);
   // A window wider than all channels ends with them.
@@ -26,14 +84,14 @@ void SumAcross(const Gpu& gpu, const LrnShape& s, const Value& value, const Resu
     for (Int c = first; c < end; ++c) {
       const Int from = c > half ? c - half : 0, to = c + half < channels ? c + half : channels - 1;
       float sum = 0;
-      for (Int m = from; m <= to; ++m) sum += value(pixel + m * pixels);
-      result(pixel + c * pixels, sum);
+      for (Int m = from; m <= to; ++m) sum += value.template At<1>(pixel + m * pixels).v[0];
+      result.Put(pixel + c * pixels, Lanes<1>{{sum}});
     }
   });
 }
 
 template <class Int, class Value, class Result>
-void SumWithin(const Gpu& gpu, const LrnShape& s, const Value& value, const Result& result) {
+static void SumWithin(const Gpu& gpu, const LrnShape& s, const Value& value, const Result& result) {
   const Int height = static_cast<Int>(s.height), width = static_cast<Int>(s.width);
   const Int half = static_cast<Int>(std::min(s.window.half, std::max(s.height, s.width)));
   const Divider<Int> by_height(height), by_width(width);
@@ -45,53 +103,109 @@ void SumWithin(const Gpu& gpu, const LrnShape& s, const Value& value, const Resu
     float sum = 0;
     for (Int m = top; m <= bottom; ++m) {
       const Int line = (plane * height + m) * width;
-      for (Int j = left; j <= right; ++j) sum += value(line + j);
+      for (Int j = left; j <= right; ++j) sum += value.template At<1>(line + j).v[0];
     }
-    result(i, sum);
+    result.Put(index, Lanes<1>{{sum}});
   });
 }
 
-template <class Int, class Value, class Result>
-void SumWindows(const Gpu& gpu, const LrnShape& s, const Value& value, const Result& result) {
-  if (s.window.within) {
-    SumWithin<Int>(gpu, s, value, result);
-  } else {
-    SumAcross<Int>(gpu, s, value, result);
+// A pack of channels between those beside it; zeros where none is.
+template <int kWidth>
+struct Neighbourhood {
+  Lanes<kWidth> packs[3];
+
+  // Adds the element `d` lanes further on to every lane.
+  template <int d>
+  DOPPIO_HD void AddAt(Lanes<kWidth>* sum) const {
+    for (int k = 0; k < kWidth; ++k) {
+      const int m = kWidth + k + d;
+      sum->v[k] += packs[m / kWidth].v[m % kWidth];
+    }
   }
+  // Those up to `half` lanes away. Distances are constants: an index into registers would put them into memory.
+  template <int... d>
+  DOPPIO_HD Lanes<kWidth> Sum(int64_t half, std::integer_sequence<int, d...>) const {
+    Lanes<kWidth> sum{};
+    ((d - kWidth < -half || d - kWidth > half ? void() : AddAt<d - kWidth>(&sum)), ...);
+    return sum;
+  }
+};
+
+// Of neighbouring channels that lie together.
+template <class Value, class Result>
+struct AcrossNeighbours {
+  Value value;
+  Result result;
+  int64_t channels, half;
+  IndexDivider by_channels;
+
+  // Packs reach into the packs beside them, and no further.
+  template <int kWidth>
+  DOPPIO_HD void Run(int64_t i) const {
+    const int64_t c = i - by_channels(i) * channels;
+    if constexpr (kWidth == 1) {
+      const int64_t from = c > half ? -half : -c, to = c + half < channels ? half : channels - 1 - c;
+      float sum = 0;
+      for (int64_t m = from; m <= to; ++m) sum += value.template At<1>(i + m).v[0];
+      result.Put(i, Lanes<1>{{sum}});
+    } else {
+      const Lanes<kWidth> zero{};
+      const Neighbourhood<kWidth> all{{c == 0 ? zero : value.template At<kWidth>(i - kWidth),
+                                       value.template At<kWidth>(i),
+                                       c + kWidth == channels ? zero : value.template At<kWidth>(i + kWidth)}};
+      result.Put(i, all.Sum(half, std::make_integer_sequence<int, 2 * kWidth + 1>()));
+    }
+  }
+};
+
+// `packed`: packs may begin at all addresses.
+template <int kWidth, class Value, class Result>
+static void SumWindows(const Gpu& gpu, const LrnShape& s, bool packed, const Value& value, const Result& result) {
+  if (s.channels_last) {
+    const int64_t half = std::min(s.window.half, s.channels);
+    ForEachPack<kWidth>(gpu, s.count(), packed && s.channels % kWidth == 0 && half <= kWidth, "LRN",
+                        AcrossNeighbours<Value, Result>{value, result, s.channels, half, {s.channels, s.count()}});
+    return;
+  }
+  WithIndexFor(s.count(), [&](auto zero) {
+    using Int = decltype(zero);
+    if (s.window.within) {
+      SumWithin<Int>(gpu, s, value, result);
+    } else {
+      SumAcross<Int>(gpu, s, value, result);
+    }
+  });
 }
 
-template <class Int>
-void Forward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const float* x, float* y, float* scale) {
-  SumWindows<Int>(
-      gpu, s, DOPPIO_BODY(Int i) { return x[i] * x[i]; },
-      DOPPIO_BODY(Int i, float sum) {
-        const float mine = ops.Scale(sum);
-        if (scale != nullptr) scale[i] = mine;
-        y[i] = x[i] * ops.Power(mine);
-      });
-}
-
-template <class Int>
-void Backward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const float* x, const float* dy,
-              const float* scale, const float* ratio, float* dx) {
-  SumWindows<Int>(
-      gpu, s, DOPPIO_BODY(Int i) { return ratio[i]; },
-      DOPPIO_BODY(Int i, float sum) { dx[i] = ops.Gradient(x[i], dy[i], scale[i], sum); });
+template <class T>
+static void Backward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const T* x, const T* dy,
+                     const float* scale, float* ratio, T* dx) {
+  MapElements(
+      gpu, s.count(), "LRN's gradient", ratio,
+      DOPPIO_BODY(float value, float d, float by) { return ops.Ratio(value, d, by); }, x, dy, scale);
+  SumWindows<kPackWidth<T>>(gpu, s, PacksFit(x, dy, scale, ratio, dx), Ratios{ratio},
+                            Gradient<T>{ops, x, dy, scale, dx});
 }
 
 }  // namespace
 
-void LaunchLrnForward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const float* x, float* y,
+void LaunchLrnForward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const void* x, void* y,
                       float* scale) {
-  WithIndexFor(s.count(), [&](auto zero) { Forward<decltype(zero)>(gpu, s, ops, x, y, scale); });
+  DispatchStored(s.type, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = static_cast<const T*>(x);
+    T* to = static_cast<T*>(y);
+    SumWindows<kPackWidth<T>>(gpu, s, PacksFit(from, to, scale), Squares<T>{from},
+                              Normalized<T>{ops, from, to, scale});
+  });
 }
 
-void LaunchLrnBackward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const float* x, const float* dy,
-                       const float* scale, float* ratio, float* dx) {
-  ForEachIndex(gpu, s.count(), "LRN's gradient", DOPPIO_BODY(int64_t i) {
-    ratio[i] = ops.Ratio(x[i], dy[i], scale[i]);
+void LaunchLrnBackward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const void* x, const void* dy,
+                       const float* scale, float* ratio, void* dx) {
+  DispatchStored(s.type, [&](auto zero) {
+    using T = decltype(zero);
+    Backward(gpu, s, ops, static_cast<const T*>(x), static_cast<const T*>(dy), scale, ratio, static_cast<T*>(dx));
   });
-  WithIndexFor(s.count(), [&](auto zero) { Backward<decltype(zero)>(gpu, s, ops, x, dy, scale, ratio, dx); });
 }
 
 }  // namespace doppio

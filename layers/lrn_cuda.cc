@@ -1,7 +1,8 @@
-// LRN on a GPU: one pass over memory forward, two backward.
+// LRN on a GPU, with whatever activations are stored as, and with channels last where windows reach across channels:
+// one pass over memory forward, two backward.
 #include "layers/lrn_cuda.h"
 
-#include "core/net/layer.h"
+#include "layers/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -10,8 +11,10 @@ class CudaLrn : public Kernel {
  public:
   explicit CudaLrn(const KernelArgs& args)
       : device_(args.device),
-        shape_(ShapeOf(*args.spec, args.bottoms[0].shape)),
+        shape_(ShapeOf(args)),
         ops_(LrnOps<float>::From(args.spec->param.lrn_param(), shape_.window)) {
+    AskForOneForm(args, &needs_);
+    if (!shape_.channels_last) needs_.bottoms = needs_.tops = {Layout()};
     if (args.backward) {
       const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(float));
       needs_.saved_bytes = bytes;     // scale
@@ -20,20 +23,23 @@ class CudaLrn : public Kernel {
   }
 
   void Forward(const Pass&) override {
-    LaunchLrnForward(GpuOf(device_), shape_, ops_, t_.bottoms[0].data<float>(), t_.tops[0].data<float>(),
+    LaunchLrnForward(GpuOf(device_), shape_, ops_, t_.bottoms[0].raw, t_.tops[0].raw,
                      needs_.saved_bytes > 0 ? static_cast<float*>(t_.saved) : nullptr);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    LaunchLrnBackward(GpuOf(device_), shape_, ops_, t_.bottoms[0].data<float>(), t_.top_grads[0].data<float>(),
-                      static_cast<const float*>(t_.saved), static_cast<float*>(t_.scratch),
-                      t_.bottom_grads[0].data<float>());
+    LaunchLrnBackward(GpuOf(device_), shape_, ops_, t_.bottoms[0].raw, t_.top_grads[0].raw,
+                      static_cast<const float*>(t_.saved), static_cast<float*>(t_.scratch), t_.bottom_grads[0].raw);
   }
+  bool same_every_pass() const override { return true; }
 
  private:
-  static LrnShape ShapeOf(const LayerSpec& spec, const Shape& bottom) {
-    return {LrnWindowOf(spec.param.lrn_param()), bottom[0], bottom[1], bottom[2], bottom[3]};
+  static LrnShape ShapeOf(const KernelArgs& args) {
+    const LrnWindow window = LrnWindowOf(args.spec->param.lrn_param());
+    const Shape& bottom = args.bottoms[0].shape;
+    const bool last = args.bottoms[0].layout.channels_last() && !window.within;
+    return {window, bottom[0], bottom[1], bottom[2], bottom[3], last, args.tops[0]};
   }
 
   Device* device_;
@@ -43,11 +49,7 @@ class CudaLrn : public Kernel {
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaLrn>(args); }
 
-std::string Declines(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
-DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCuda, "cuda", 10, &Make, &Declines});
+DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble, true});
 
 }  // namespace
 }  // namespace doppio

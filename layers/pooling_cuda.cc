@@ -1,8 +1,9 @@
-// Pooling on a GPU: a thread for each window forward, a thread for each element of the bottom backward.
+// Pooling on a GPU, plain or with channels last and with whatever activations are stored as: a thread for each window,
+// or that of neighbouring channels, forward, and for each element of the bottom backward.
 #include "layers/pooling_cuda.h"
 
-#include "core/net/layer.h"
 #include "layers/pooling_geometry.h"
+#include "layers/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -10,19 +11,21 @@ namespace {
 class CudaPooling : public Kernel {
  public:
   explicit CudaPooling(const KernelArgs& args)
-      : device_(args.device), g_(ReadPoolingGeometry(*args.spec, args.bottoms[0].shape)) {
-    if (!g_.max) needs_.scratch_bytes = MeanPoolingScratchBytes(g_);
-    if (g_.max && args.backward) needs_.saved_bytes = g_.planes * g_.h.output * g_.w.output * g_.place_bytes();
+      : device_(args.device), form_(FormOf(args)) {
+    AskForOneForm(args, &needs_);
+    if (needs_.tops.size() > 1) needs_.tops[1] = Layout();   // indices, in single precision
+    if (!form_.g.max) needs_.scratch_bytes = MeanPoolingScratchBytes(form_);
+    if (form_.g.max && args.backward) needs_.saved_bytes = form_.windows() * form_.g.place_bytes();
   }
 
   void Forward(const Pass&) override {
-    const float* x = t_.bottoms[0].data<float>();
-    float* y = t_.tops[0].data<float>();
-    if (g_.max) {
+    const void* x = t_.bottoms[0].raw;
+    void* y = t_.tops[0].raw;
+    if (form_.g.max) {
       float* indices = t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr;
-      LaunchMaxPooling(GpuOf(device_), g_, x, y, needs_.saved_bytes > 0 ? t_.saved : nullptr, indices);
+      LaunchMaxPooling(GpuOf(device_), form_, x, y, needs_.saved_bytes > 0 ? t_.saved : nullptr, indices);
     } else {
-      LaunchMeanPooling(GpuOf(device_), g_, x, y, t_.scratch);
+      LaunchMeanPooling(GpuOf(device_), form_, x, y, t_.scratch);
     }
   }
 
@@ -33,26 +36,28 @@ class CudaPooling : public Kernel {
       device_->Zero(dx.raw, dx.bytes());
       return;
     }
-    const float* dy = t_.top_grads[0].data<float>();
-    if (g_.max) {
-      LaunchMaxPoolingBackward(GpuOf(device_), g_, dy, t_.saved, dx.data<float>());
+    if (form_.g.max) {
+      LaunchMaxPoolingBackward(GpuOf(device_), form_, t_.top_grads[0].raw, t_.saved, dx.raw);
     } else {
-      LaunchMeanPoolingBackward(GpuOf(device_), g_, dy, dx.data<float>());
+      LaunchMeanPoolingBackward(GpuOf(device_), form_, t_.top_grads[0].raw, dx.raw);
     }
   }
+  bool same_every_pass() const override { return true; }
 
  private:
+  static PoolingForm FormOf(const KernelArgs& args) {
+    const TensorSpec& bottom = args.bottoms[0];
+    return {ReadPoolingGeometry(*args.spec, bottom.shape), bottom.layout.channels_last() ? bottom.shape[1] : 1,
+            args.tops[0]};
+  }
+
   Device* device_;
-  const PoolingGeometry g_;
+  const PoolingForm form_;
 };
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaPooling>(args); }
 
-std::string Declines(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
-DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCuda, "cuda", 10, &Make, &Declines});
+DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble, true});
 
 }  // namespace
 }  // namespace doppio

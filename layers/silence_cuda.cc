@@ -4,14 +4,19 @@
 namespace doppio {
 namespace {
 
+// Takes its bottoms as they are.
 class CudaSilence : public Kernel {
  public:
+  explicit CudaSilence(const KernelArgs& args) {
+    for (const TensorSpec& bottom : args.bottoms) needs_.bottoms.push_back(bottom.layout);
+  }
   void Forward(const Pass&) override {}
+  bool same_every_pass() const override { return true; }
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs&) { return std::make_unique<CudaSilence>(); }
+std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaSilence>(args); }
 
-DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCuda, "cuda", 10, &Make, nullptr});
+DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCuda, "cuda", 10, &Make, nullptr, true});
 
 }  // namespace
 }  // namespace doppio

@@ -6,13 +6,19 @@ namespace doppio {
 namespace {
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-  return std::make_unique<CudaJoinKernel>(
-      args.device,
-      MakePlainJoin(args.shape->tops, SliceAxis(*args.spec, args.bottoms[0].shape), args.dtype),
-      false);
+  const Join join = MakeCudaJoin(args.shape->tops, SliceAxis(*args.spec, args.bottoms[0].shape), args.tops[0],
+                                 CommonLayout(args.bottoms));
+  return std::make_unique<CudaJoinKernel>(args, join, false);
 }
 
-DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 10, &Make, nullptr});
+std::string DeclinesMixture(const KernelArgs& args) {
+  const bool one = std::all_of(args.tops.begin(), args.tops.end(), [&](DType type) { return type == args.tops[0]; });
+  return one ? "" : "its tops are stored in different types";
+}
+
+DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesMixture, true});
+// The same in single precision.
+DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 9, &Make, nullptr});
 
 }  // namespace
 }  // namespace doppio

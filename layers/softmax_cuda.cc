@@ -1,41 +1,41 @@
 // Softmax on a GPU: one pass over memory for the sum of each position, one for the probabilities.
 #include "layers/softmax_cuda.h"
 
-#include "core/net/layer.h"
-#include "layers/softmax_math.h"
+#include "layers/softmax_view_cuda.h"
+#include "layers/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
 
 class CudaSoftmax : public Kernel {
  public:
-  explicit CudaSoftmax(const KernelArgs& args)
-      : device_(args.device), shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)) {
-    needs_.scratch_bytes = SoftmaxScratchBytes(shape_);
+  explicit CudaSoftmax(const KernelArgs& args) : device_(args.device), view_(*args.spec, args.bottoms[0]) {
+    needs_.bottoms = needs_.tops = {view_.layout};
+    needs_.types = {args.tops[0]};
+    needs_.scratch_bytes = SoftmaxScratchBytes(view_.shape);
   }
 
   void Forward(const Pass&) override {
-    LaunchSoftmaxForward(GpuOf(device_), shape_, t_.bottoms[0].data<float>(), t_.tops[0].data<float>(), t_.scratch);
+    const Tensor& y = t_.tops[0];
+    LaunchSoftmaxForward(GpuOf(device_), view_.shape, y.dtype, t_.bottoms[0].raw, y.raw, t_.scratch);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    if (!t_.bottom_grads[0]) return;
-    LaunchSoftmaxBackward(GpuOf(device_), shape_, t_.tops[0].data<float>(), t_.top_grads[0].data<float>(),
-                          t_.bottom_grads[0].data<float>(), t_.scratch);
+    const Tensor& dx = t_.bottom_grads[0];
+    if (!dx) return;
+    LaunchSoftmaxBackward(GpuOf(device_), view_.shape, dx.dtype, t_.tops[0].raw, t_.top_grads[0].raw, dx.raw,
+                          t_.scratch);
   }
+  bool same_every_pass() const override { return true; }
 
  private:
   Device* device_;
-  const SoftmaxShape shape_;
+  const SoftmaxView view_;
 };
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaSoftmax>(args); }
 
-std::string Declines(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
-DOPPIO_REGISTER_KERNEL({"Softmax", DeviceKind::kCuda, "cuda", 10, &Make, &Declines});
+DOPPIO_REGISTER_KERNEL({"Softmax", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble, true});
 
 }  // namespace
 }  // namespace doppio

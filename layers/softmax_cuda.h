@@ -5,16 +5,19 @@
 #include <cstdint>
 
 #include "core/device/device_cuda.h"
+#include "core/tensor/dtype.h"
 #include "layers/softmax_shape.h"
 
 namespace doppio {
 
+// All arrays are stored as `type`.
 int64_t SoftmaxScratchBytes(const SoftmaxShape& shape);
 // y may be x.
-void LaunchSoftmaxForward(const Gpu& gpu, const SoftmaxShape& shape, const float* x, float* y, void* scratch);
+void LaunchSoftmaxForward(const Gpu& gpu, const SoftmaxShape& shape, DType type, const void* x, void* y,
+                          void* scratch);
 // dx may be dy.
-void LaunchSoftmaxBackward(const Gpu& gpu, const SoftmaxShape& shape, const float* y, const float* dy, float* dx,
-                           void* scratch);
+void LaunchSoftmaxBackward(const Gpu& gpu, const SoftmaxShape& shape, DType type, const void* y, const void* dy,
+                           void* dx, void* scratch);
 
 }  // namespace doppio
 

@@ -2,7 +2,6 @@
 
 #include <cfloat>
 
-#include "layers/reduce_all.cuh"
 #include "layers/softmax_rows.cuh"
 
 namespace doppio {
@@ -31,12 +30,12 @@ struct Scratch {
         room(losses + positions + positions % 2) {}   // the room begins where a double may lie
 };
 
-template <class Int>
-void WriteProbabilities(const Gpu& gpu, const SoftmaxShape& s, const float* x, const SoftmaxRow* rows, float* kept,
-                        float* shown) {
+template <class Int, class T>
+static void WriteProbabilities(const Gpu& gpu, const SoftmaxShape& s, const T* x, const SoftmaxRow* rows, float* kept,
+                               float* shown) {
   const SoftmaxPlaces<Int> places(s);
   ForEachIndex(gpu, s.count(), "SoftmaxWithLoss", DOPPIO_BODY(int64_t i) {
-    const float p = Probability(x[i], rows[places(static_cast<Int>(i)).position]);
+    const float p = Probability(static_cast<float>(x[i]), rows[places(static_cast<Int>(i)).position]);
     if (kept != nullptr) kept[i] = p;
     if (shown != nullptr) shown[i] = p;
   });
@@ -44,9 +43,9 @@ void WriteProbabilities(const Gpu& gpu, const SoftmaxShape& s, const float* x, c
 
 // weight / divisor * (p - [the class is the label]), 0 where the label is ignored; and what comes through the
 // second top.
-template <class Int>
-void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLossState& state, const float* weight,
-                   const float* dy, const float* dots, float* dx) {
+template <class Int, class T>
+static void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLossState& state, const float* weight,
+                          const float* dy, const float* dots, T* dx) {
   const SoftmaxPlaces<Int> places(s);
   ForEachIndex(gpu, s.count(), "SoftmaxWithLoss's gradient", DOPPIO_BODY(int64_t i) {
     const auto at = places(static_cast<Int>(i));
@@ -58,22 +57,14 @@ void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLossState
       gradient = scale * (p - (label == at.label ? 1.0f : 0.0f));
     }
     if (dy != nullptr) gradient += p * (dy[i] - dots[at.position]);
-    dx[i] = gradient;
+    dx[i] = static_cast<T>(gradient);
   });
 }
 
-}  // namespace
-
-int64_t SoftmaxLossScratchBytes(const SoftmaxShape& s) {
-  const int64_t per_position = sizeof(SoftmaxRow) + sizeof(float);
-  return (s.positions() + 1) * per_position +
-         std::max(ReduceClassesBytes<SoftmaxRow>(s), ReduceAllBytes<LossSum>(s.positions()));
-}
-
-void LaunchSoftmaxLossForward(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
-                              const LossDivisor& divisor, const float* x, const float* labels,
-                              const SoftmaxLossState& state, float* loss, float* shown, WrongLabelWord* wrong,
-                              void* scratch) {
+template <class T>
+static void Forward(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader, const LossDivisor& divisor,
+                    const T* x, const float* labels, const SoftmaxLossState& state, float* loss, float* shown,
+                    WrongLabelWord* wrong, void* scratch) {
   const Scratch in(scratch, s.positions());
   SoftmaxRow* rows = in.rows;
   float* losses = in.losses;
@@ -84,7 +75,8 @@ void LaunchSoftmaxLossForward(const Gpu& gpu, const SoftmaxShape& s, const Label
         const int32_t label = reader.Class(labels[position]);
         float mine = 0;
         if (label >= 0) {
-          const float p = Probability(x[(position / inner * classes + label) * inner + position % inner], row);
+          const T mark = x[(position / inner * classes + label) * inner + position % inner];
+          const float p = Probability(static_cast<float>(mark), row);
           mine = -std::log(p < FLT_MIN ? FLT_MIN : p);   // NaN passes
         }
         rows[position] = row;
@@ -92,15 +84,15 @@ void LaunchSoftmaxLossForward(const Gpu& gpu, const SoftmaxShape& s, const Label
         state.classes[position] = label;
       },
       in.room);
-  ReduceAll(
-      gpu, s.positions(), "SoftmaxWithLoss", LossSum{0, 0, kNoWrongLabel},
-      DOPPIO_BODY(int64_t i) {
+  ReduceRows(
+      gpu, 1, s.positions(), "SoftmaxWithLoss", LossSum{0, 0, kNoWrongLabel},
+      DOPPIO_BODY(int64_t, int64_t i) {
         const int32_t label = state.classes[i];
         return LossSum{static_cast<double>(losses[i]), label >= 0,
                        label == kWrongLabel ? PackWrongLabel(i, labels[i]) : kNoWrongLabel};
       },
       MergeLossSums(),
-      DOPPIO_BODY(LossSum sum) {
+      DOPPIO_BODY(int64_t, LossSum sum) {
         const bool good = sum.wrong == kNoWrongLabel;
         const double by = divisor(sum.valid);
         *state.per_divisor = 1 / by;
@@ -114,12 +106,32 @@ void LaunchSoftmaxLossForward(const Gpu& gpu, const SoftmaxShape& s, const Label
   });
 }
 
+}  // namespace
+
+int64_t SoftmaxLossScratchBytes(const SoftmaxShape& s) {
+  const int64_t per_position = sizeof(SoftmaxRow) + sizeof(float);
+  return (s.positions() + 1) * per_position +
+         std::max(ReduceClassesBytes<SoftmaxRow>(s), ReduceRowsBytes<LossSum>(1, s.positions()));
+}
+
+void LaunchSoftmaxLossForward(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
+                              const LossDivisor& divisor, DType type, const void* x, const float* labels,
+                              const SoftmaxLossState& state, float* loss, float* shown, WrongLabelWord* wrong,
+                              void* scratch) {
+  DispatchStored(type, [&](auto zero) {
+    Forward(gpu, s, reader, divisor, static_cast<const decltype(zero)*>(x), labels, state, loss, shown, wrong,
+            scratch);
+  });
+}
+
 void LaunchSoftmaxLossBackward(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLossState& state,
-                               const float* weight, const float* dy, float* dx, void* scratch) {
+                               const float* weight, const float* dy, DType type, void* dx, void* scratch) {
   const Scratch in(scratch, s.positions());
-  if (dy != nullptr) SoftmaxDots(gpu, s, state.probability, dy, in.losses, in.room);
-  WithIndexFor(s.count(), [&](auto zero) {
-    WriteGradient<decltype(zero)>(gpu, s, state, weight, dy, in.losses, dx);
+  if (dy != nullptr) SoftmaxDots<float>(gpu, s, state.probability, dy, in.losses, in.room);
+  DispatchStored(type, [&](auto stored) {
+    WithIndexFor(s.count(), [&](auto zero) {
+      WriteGradient<decltype(zero)>(gpu, s, state, weight, dy, in.losses, static_cast<decltype(stored)*>(dx));
+    });
   });
 }
 

@@ -2,9 +2,9 @@
 // on the device, and so does the loss weight. A wrong label makes the loss NaN at once and is named by a later Forward.
 #include "layers/softmax_loss_cuda.h"
 
-#include "core/net/layer.h"
 #include "layers/loss_normalizer.h"
-#include "layers/softmax_math.h"
+#include "layers/softmax_view_cuda.h"
+#include "layers/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -14,11 +14,17 @@ class CudaSoftmaxLoss : public Kernel {
   explicit CudaSoftmaxLoss(const KernelArgs& args)
       : device_(args.device),
         at_(args.spec->At()),
-        shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
+        view_(*args.spec, args.bottoms[0]),
+        shape_(view_.shape),
+        plain_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
         labels_(args.spec->param.loss_param(), shape_.classes),
-        normalizer_(*args.spec, LossParameter::VALID, shape_.outer, shape_.inner),
+        normalizer_(*args.spec, LossParameter::VALID, plain_.outer, plain_.inner),
         backward_(args.backward),
         scratch_bytes_(RoundUp(SoftmaxLossScratchBytes(shape_))) {
+    needs_.bottoms = {view_.layout, Layout()};
+    needs_.types = {args.bottoms[0].dtype, DType::kFloat32};
+    needs_.tops = {Layout(), view_.layout};   // the loss and the probabilities
+    needs_.tops.resize(args.tops.size());
     needs_.scratch_bytes = scratch_bytes_ + (backward_ ? 0 : StateBytes());
     needs_.saved_bytes = backward_ ? StateBytes() : 0;
   }
@@ -33,18 +39,19 @@ class CudaSoftmaxLoss : public Kernel {
   }
 
   void Forward(const Pass& pass) override {
-    wrong_->ThrowIfAny(labels_, at_, shape_.inner);
+    wrong_->ThrowIfAny(labels_, at_, plain_.inner);
     LaunchSoftmaxLossForward(GpuOf(device_), shape_, labels_, normalizer_.DivisorOf(pass),
-                             t_.bottoms[0].data<float>(), t_.bottoms[1].data<float>(), state_,
+                             t_.bottoms[0].dtype, t_.bottoms[0].raw, t_.bottoms[1].data<float>(), state_,
                              t_.tops[0].data<float>(), t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr,
                              wrong_->word(), t_.scratch);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    if (!t_.bottom_grads[0]) return;
+    const Tensor& dx = t_.bottom_grads[0];
+    if (!dx) return;
     LaunchSoftmaxLossBackward(GpuOf(device_), shape_, state_, t_.top_grads[0].data<float>(),
                               t_.top_grads.size() > 1 ? t_.top_grads[1].data<float>() : nullptr,
-                              t_.bottom_grads[0].data<float>(), t_.scratch);
+                              dx.dtype, dx.raw, t_.scratch);
   }
 
  private:
@@ -57,7 +64,8 @@ class CudaSoftmaxLoss : public Kernel {
 
   Device* device_;
   const SourceLoc at_;
-  const SoftmaxShape shape_;
+  const SoftmaxView view_;
+  const SoftmaxShape shape_, plain_;   // as it is stored; as the file has it
   const LabelReader labels_;
   const LossNormalizer normalizer_;
   const bool backward_;
@@ -68,11 +76,7 @@ class CudaSoftmaxLoss : public Kernel {
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaSoftmaxLoss>(args); }
 
-std::string Declines(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &Make, &Declines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble, true});
 
 }  // namespace
 }  // namespace doppio

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/device/device_cuda.h"
+#include "core/tensor/dtype.h"
 #include "layers/labels.h"
 #include "layers/loss_divisor.h"
 #include "layers/softmax_shape.h"
@@ -21,15 +22,16 @@ struct SoftmaxLossState {
 
 int64_t SoftmaxLossScratchBytes(const SoftmaxShape& shape);
 
-// Positions with a wrong label count as ignored ones, and the loss is NaN; the first is written to `wrong`.
+// x and its gradient are stored as `type`. Positions with a wrong label count as ignored ones, and the loss is NaN; the
+// first is written to `wrong`.
 // `shown`: a second place for the probabilities, or null.
 void LaunchSoftmaxLossForward(const Gpu& gpu, const SoftmaxShape& shape, const LabelReader& reader,
-                              const LossDivisor& divisor, const float* x, const float* labels,
+                              const LossDivisor& divisor, DType type, const void* x, const float* labels,
                               const SoftmaxLossState& state, float* loss, float* shown, WrongLabelWord* wrong,
                               void* scratch);
 // `weight`: the loss weight, or null for 0. `dy`: the gradient of the second top, or null.
 void LaunchSoftmaxLossBackward(const Gpu& gpu, const SoftmaxShape& shape, const SoftmaxLossState& state,
-                               const float* weight, const float* dy, float* dx, void* scratch);
+                               const float* weight, const float* dy, DType type, void* dx, void* scratch);
 
 }  // namespace doppio
 

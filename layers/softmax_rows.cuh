@@ -53,19 +53,19 @@ int64_t ReduceClassesBytes(const SoftmaxShape& s) {
   return ReduceRowsBytes<Sum>(s.positions(), s.classes);
 }
 
-template <class Finish>
-static void ReduceSoftmaxRows(const Gpu& gpu, const SoftmaxShape& s, const float* x, const Finish& finish,
-                              void* room) {
+template <class T, class Finish>
+static void ReduceSoftmaxRows(const Gpu& gpu, const SoftmaxShape& s, const T* x, const Finish& finish, void* room) {
   ReduceClasses(
-      gpu, s, "softmax", SoftmaxRow{0, 0}, DOPPIO_BODY(int64_t i) { return SoftmaxRow{x[i], 1}; },
-      MergeSoftmaxRows(), finish, room);
+      gpu, s, "softmax", SoftmaxRow{0, 0},
+      DOPPIO_BODY(int64_t i) { return SoftmaxRow{static_cast<float>(x[i]), 1}; }, MergeSoftmaxRows(), finish, room);
 }
 
 // dots[position] = sum over its classes of y * dy.
-static void SoftmaxDots(const Gpu& gpu, const SoftmaxShape& s, const float* y, const float* dy, float* dots,
-                        void* room) {
+template <class T>
+static void SoftmaxDots(const Gpu& gpu, const SoftmaxShape& s, const T* y, const T* dy, float* dots, void* room) {
   ReduceClasses(
-      gpu, s, "softmax's gradient", 0.0f, DOPPIO_BODY(int64_t i) { return y[i] * dy[i]; }, Plus(),
+      gpu, s, "softmax's gradient", 0.0f,
+      DOPPIO_BODY(int64_t i) { return static_cast<float>(y[i]) * static_cast<float>(dy[i]); }, Plus(),
       DOPPIO_BODY(int64_t position, float sum) { dots[position] = sum; }, room);
 }
 

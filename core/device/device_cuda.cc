@@ -266,19 +266,4 @@ void Fence::Wait() {
   if (event_ != nullptr) Cuda(cudaEventSynchronize(event_), "waiting for", device_->name());
 }
 
-void CopyRowsOnDevice(Device* device, void* to, int64_t to_pitch, const void* from, int64_t from_pitch, int64_t bytes,
-                      int64_t rows) {
-  const Gpu gpu = GpuOf(device);
-  if (gpu.on_host) {
-    for (int64_t r = 0; r < rows; ++r) {
-      std::memcpy(static_cast<char*>(to) + r * to_pitch, static_cast<const char*>(from) + r * from_pitch,
-                  static_cast<size_t>(bytes));
-    }
-    return;
-  }
-  Cuda(cudaMemcpy2DAsync(to, static_cast<size_t>(to_pitch), from, static_cast<size_t>(from_pitch),
-                         static_cast<size_t>(bytes), static_cast<size_t>(rows), cudaMemcpyDeviceToDevice, gpu.stream),
-       "copying within", device->name());
-}
-
 }  // namespace doppio

@@ -47,10 +47,8 @@ inline Gpu GpuOf(Device* device) {
   return static_cast<GpuDevice*>(device)->gpu();
 }
 
-// Within the device, in the order of its stream. Rows: `rows` times `bytes`, so far apart as the pitches say.
+// Within the device, in the order of its stream.
 void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes);
-void CopyRowsOnDevice(Device* device, void* to, int64_t to_pitch, const void* from, int64_t from_pitch, int64_t bytes,
-                      int64_t rows);
 
 // From pinned memory, in the order of the device's stream; the caller goes on at once.
 void CopyToDeviceAsync(Device* device, void* to, const void* from, int64_t bytes);

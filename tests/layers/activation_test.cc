@@ -228,6 +228,11 @@ TEST_P(EveryActivation, AgreesWithDifferencesAndInEveryLayout) {
     LayerCase c = Case(shape);
     if (has_gradient()) c.ExpectGradient(1e-4, 1e-5, GetParam().kink);
     c.ExpectTopShape(shape).ExpectBackendsAgree();
+    EXPECT_TRUE(c.NarrowOnGpu());
+    // The top of Threshold is in single precision.
+    if (has_gradient()) {
+      EXPECT_EQ(c.GpuConversions(), 0);
+    }
   }
 }
 

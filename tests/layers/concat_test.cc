@@ -43,6 +43,8 @@ TEST(Concat, AgreesWithDifferencesAndInEveryLayout) {
     for (int64_t part : parts) c.RandomBottom({3, part, 2, 1});
     c.ExpectBackendsAgree();
     EXPECT_EQ(c.Engine(), "onednn");
+    EXPECT_TRUE(c.NarrowOnGpu());
+    EXPECT_EQ(c.GpuConversions(), 0);
     const std::string gpu = c.GpuEngine();
     EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
   }

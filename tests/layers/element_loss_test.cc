@@ -145,6 +145,7 @@ TEST(ElementLosses, HaveKernelsForGpus) {
     // So many values that several blocks of threads share the sum.
     c.RandomBottom({3, 5700}).RandomBottom({3, 5700}, 0, 1).AsLoss().ExpectBackendsAgree();
     EXPECT_NE(c.GpuEngine(), "host");
+    EXPECT_TRUE(c.NarrowOnGpu());
   }
 }
 

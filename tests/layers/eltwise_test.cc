@@ -72,12 +72,25 @@ TEST(Eltwise, AgreesWithDifferencesAndInEveryLayout) {
     c.InPlace().ExpectGradient(1e-5).ExpectBackendsAgree();
     const std::string gpu = c.GpuEngine();
     EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    EXPECT_TRUE(c.NarrowOnGpu());
+    EXPECT_EQ(c.GpuConversions(), 0);
   }
   LayerCase("type: 'Eltwise'")
       .RandomBottom({1, 3, 700})
       .RandomBottom({1, 3, 700})
       .InPlace()
       .ExpectBackendsAgree();
+}
+
+// Whole packs, and such with a rest.
+TEST(Eltwise, TakesAnyNumberOfElements) {
+  for (const char* param : {"", "coeff: 0.5 coeff: -2", "operation: PROD", "operation: MAX"}) {
+    for (const Shape& shape : {Shape{1, 8, 4}, Shape{3, 5, 7}, Shape{3, 16, 3, 1}}) {
+      LayerCase c("type: 'Eltwise' eltwise_param { " + std::string(param) + " }");
+      for (int i = 0; i < 2; ++i) c.RandomBottom(shape);
+      c.ExpectBackendsAgree();
+    }
+  }
 }
 
 TEST(Eltwise, LeavesOutBottomsThatDoNotLearn) {

@@ -80,6 +80,10 @@ TEST(Pooling, ShowsTheChosenElementsInASecondTop) {
       .Tops(2)
       .ExpectGradient(1e-5)
       .ExpectBackendsAgree();
+  // Indices are plain whatever the layout of the others.
+  LayerCase wide = Pool("kernel_size: 2 stride: 2");
+  wide.RandomBottom({3, 16, 3, 4}).Tops(2).ExpectBackendsAgree();
+  EXPECT_EQ(wide.GpuConversions(), 0);
 }
 
 TEST(Pooling, MayTakeTheWholeImage) {
@@ -123,6 +127,7 @@ TEST(Pooling, TakesWindowsOfAnySize) {
   // A plane so large that a GPU works on it with many threads.
   for (const char* param : {"pool: AVE global_pooling: true", "pool: AVE kernel_h: 35 kernel_w: 31"}) {
     Pool(param).RandomBottom({3, 2, 35, 31}).ExpectBackendsAgree();
+    Pool(param).RandomBottom({1, 16, 35, 31}).ExpectBackendsAgree();
   }
   // Sums of 1 to 1024.
   std::vector<double> values(1024);
@@ -131,8 +136,12 @@ TEST(Pooling, TakesWindowsOfAnySize) {
 }
 
 TEST(Pooling, HasAKernelForGpus) {
-  LayerCase c = Nine("kernel_size: 2");
-  EXPECT_NE(c.GpuEngine(), "host");
+  for (const char* pool : {"MAX", "AVE"}) {
+    LayerCase c = Nine("kernel_size: 2 pool: " + std::string(pool));
+    EXPECT_NE(c.GpuEngine(), "host");
+    EXPECT_TRUE(c.NarrowOnGpu());
+    EXPECT_EQ(c.GpuConversions(), 0);
+  }
 }
 
 TEST(Pooling, ExplainsMistakes) {

@@ -23,6 +23,8 @@ TEST(Silence, TakesAnyLayoutAndSendsNoGradient) {
   EXPECT_EQ(c.BottomGradient(), std::vector<double>());
   const std::string gpu = c.GpuEngine();
   EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+  EXPECT_TRUE(c.NarrowOnGpu());
+  EXPECT_EQ(c.GpuConversions(), 0);
 }
 
 TEST(Silence, HasBottomsOnly) {

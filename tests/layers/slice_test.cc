@@ -53,6 +53,8 @@ TEST(Slice, AgreesWithDifferencesAndInEveryLayout) {
     LayerCase c("type: 'Slice' slice_param { slice_point: " + std::to_string(point) + " }");
     c.RandomBottom({3, channels, 2, 1}).Tops(2).ExpectBackendsAgree();
     EXPECT_EQ(c.Engine(), "onednn");
+    EXPECT_TRUE(c.NarrowOnGpu());
+    EXPECT_EQ(c.GpuConversions(), 0);
     const std::string gpu = c.GpuEngine();
     EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
   }
@@ -69,6 +71,15 @@ TEST(Slice, AgreesWithDifferencesAndInEveryLayout) {
       .Tops(3)
       .ExpectGradient()
       .ExpectBackendsAgree();
+}
+
+TEST(Slice, HasAKernelForTopsOfDifferentTypes) {
+  // A loss is in single precision.
+  LayerCase c("type: 'Slice' slice_param { slice_point: 2 } loss_weight: 1 loss_weight: 0");
+  c.RandomBottom({3, 5, 2, 1}).Tops(2).ExpectBackendsAgree();
+  const std::string gpu = c.GpuEngine();
+  EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+  EXPECT_TRUE(gpu.empty() || !c.NarrowOnGpu());
 }
 
 TEST(Slice, ExplainsMistakes) {

@@ -119,6 +119,7 @@ TEST(SoftmaxWithLoss, HasAKernelForGpus) {
   LayerCase c = Loss();
   c.RandomBottom({3, 70}, -5, 5).LabelBottom({3}, 70).AsLoss().ExpectBackendsAgree();
   EXPECT_NE(c.GpuEngine(), "host");
+  EXPECT_TRUE(c.NarrowOnGpu());
   // So many labels that several blocks of threads share the sum.
   Loss("loss_param { ignore_label: 1 }")
       .RandomBottom({2, 3, 8500}, -5, 5)

@@ -59,25 +59,41 @@ struct Passed {
   std::vector<float> y, dx;
 };
 
-Passed RunLayer(Device* device, const std::string& layer, int64_t n, int64_t offset) {
+template <class T>
+std::vector<T> Stored(const std::vector<float>& values) {
+  std::vector<T> stored;
+  for (float value : values) stored.push_back(static_cast<T>(value));
+  return stored;
+}
+template <class T>
+std::vector<float> Widened(const std::vector<T>& stored) {
+  std::vector<float> values;
+  for (T value : stored) values.push_back(static_cast<float>(value));
+  return values;
+}
+
+// With activations stored as T, which is `type`.
+template <class T>
+Passed RunLayer(Device* device, const std::string& layer, int64_t n, int64_t offset, DType type) {
   LayerSpec spec;
   spec.places = ParseText("name: 'a' " + layer, "layer.prototxt", &spec.param);
-  const TensorSpec tensor{Shape{n}, DType::kFloat32, Layout()};
+  const TensorSpec tensor{Shape{n}, type, Layout()};
   const LayerShape shape = LayerTypes::Get().Find(spec.type())->infer(spec, {tensor.shape});
   KernelArgs args;
   args.spec = &spec;
   args.shape = &shape;
   args.device = device;
   args.bottoms = {tensor};
+  args.tops = {type};
   args.backward = true;
   args.bottom_gradient = {true};
   // The last one is the reference on the CPU.
   const std::unique_ptr<Kernel> kernel =
       KernelTypes::Get().For(spec.type(), device->kind()).back()->make(args);
 
-  const std::vector<float> nothing(static_cast<size_t>(n), 7);
-  const OnDevice<float> x(device, RandomFloats(n, 1), offset), y(device, nothing, offset);
-  const OnDevice<float> dy(device, RandomFloats(n, 2), offset), dx(device, nothing, offset);
+  const std::vector<T> nothing(static_cast<size_t>(n), T(7.0f));
+  const OnDevice<T> x(device, Stored<T>(RandomFloats(n, 1)), offset), y(device, nothing, offset);
+  const OnDevice<T> dy(device, Stored<T>(RandomFloats(n, 2)), offset), dx(device, nothing, offset);
   KernelTensors t;
   t.bottoms = {Tensor(tensor, x.data())};
   t.tops = {Tensor(tensor, y.data())};
@@ -86,7 +102,11 @@ Passed RunLayer(Device* device, const std::string& layer, int64_t n, int64_t off
   kernel->Bind(t);
   kernel->Forward(Pass());
   if (shape.has_backward) kernel->Backward(Pass(), {});
-  return {y.Read(), dx.Read()};
+  return {Widened(y.Read()), Widened(dx.Read())};
+}
+
+Passed RunLayer(Device* device, const std::string& layer, int64_t n, int64_t offset) {
+  return RunLayer<float>(device, layer, n, offset, DType::kFloat32);
 }
 
 const char* const kLayers[] = {
@@ -138,6 +158,27 @@ TEST(CudaActivation, AgreesWithTheCpu) {
         const std::string what = layer + std::string(", ") + std::to_string(n) + " elements";
         ExpectNear(got.y, want.y, 1e-5, what + ", top");
         ExpectNear(got.dx, want.dx, 1e-5, what + ", bottom gradient");
+      }
+    }
+  }
+}
+
+// Whole packs, parts of one, and addresses at which none begins; on the host in a GPU's place.
+TEST(CudaActivation, NeedsNoAlignment) {
+  const std::unique_ptr<Device> gpu = (*StandInDevices::Get().Find("CUDA"))();
+  for (int64_t n : {1, 3, 4, 7, 8, 9, 31, 32, 1030}) {
+    std::vector<float> x = RandomFloats(n, 1);
+    for (int64_t offset : {0, 1, 4, 8}) {
+      for (DType type : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+        DispatchStored(type, [&](auto zero) {
+          using T = decltype(zero);
+          const Passed got = RunLayer<T>(gpu.get(), "type: 'AbsVal'", n, offset, type);
+          ASSERT_EQ(got.y.size(), x.size());
+          for (size_t i = 0; i < x.size(); ++i) {
+            const float stored = static_cast<float>(static_cast<T>(x[i]));
+            ASSERT_EQ(got.y[i], std::fabs(stored)) << Name(type) << ", " << n << ", " << offset << ", " << i;
+          }
+        });
       }
     }
   }
