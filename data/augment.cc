@@ -138,6 +138,7 @@ Cut Augment::CutOf(const ImageShape& image, uint64_t sample) const {
 void Augment::Start(const Cut& cut, CutPixels* to) const {
   const auto count = static_cast<size_t>(cut.shape.count());
   to->finished = !mean_image_.empty();
+  to->mirrored = cut.mirrored && !to->finished;
   if (to->finished) {
     to->floats.resize(count);
   } else {
@@ -164,7 +165,7 @@ void Augment::Take(const Values& values, const ImageShape& image, const Cut& cut
   const int64_t at = (int64_t{channel} * cut.shape.height + y) * width;
   if (!to->finished) {
     const auto byte = [&values](int x) { return static_cast<uint8_t>(values(x)); };
-    return FillRow(byte, width, cut.mirrored, to->bytes.data() + at);
+    return FillRow(byte, width, false, to->bytes.data() + at);
   }
   const float scale = scale_, flat_mean = MeanOf(channel);
   const auto flat = [&values, flat_mean, scale](int x) {
@@ -198,6 +199,7 @@ void Augment::TakeAll(const T* from, const ImageShape& image, uint64_t sample,
   Start(cut, to);
   if (std::is_same<T, float>::value) {
     to->finished = true;
+    to->mirrored = false;
     to->floats.resize(static_cast<size_t>(cut.shape.count()));
   }
   const int64_t plane = int64_t{image.height} * image.width;
@@ -231,9 +233,19 @@ void Augment::Finish(const CutPixels& from, const ImageShape& cut, T* to) const 
   const float scale = scale_;
   for (int c = 0; c < cut.channels; ++c) {
     const float mean = MeanOf(c);
+    const auto value = [mean, scale](uint8_t byte) {
+      return (static_cast<float>(byte) - mean) * scale;
+    };
     const uint8_t* __restrict bytes = from.bytes.data() + c * plane;
     T* __restrict values = to + c * plane;
-    for (int64_t i = 0; i < plane; ++i) values[i] = (static_cast<float>(bytes[i]) - mean) * scale;
+    if (!from.mirrored) {
+      for (int64_t i = 0; i < plane; ++i) values[i] = value(bytes[i]);
+      continue;
+    }
+    for (int64_t row = 0; row < plane; row += cut.width) {
+      const auto pixel = [&](int x) { return value(bytes[row + x]); };
+      FillRow(pixel, cut.width, true, values + row);
+    }
   }
 }
 

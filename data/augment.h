@@ -2,7 +2,8 @@
 // of the image and of a random key, so the result does not depend on who computes it.
 //
 // In two steps: a sample is cut out of its image, and stays bytes as long as it can, a quarter of
-// the memory; mean and scale come when it is written to where it is used.
+// the memory; mirroring, mean and scale come when it is written to where it is used. The crop is
+// which rows and columns are copied, so that nothing else of the image is kept, or sent to a GPU.
 #ifndef DOPPIO_DATA_AUGMENT_H_
 #define DOPPIO_DATA_AUGMENT_H_
 
@@ -25,7 +26,8 @@ struct Cut {
 
 // A sample on its way, planar. Keeps its memory from one to the next.
 struct CutPixels {
-  bool finished = false;  // floats, mean and scale applied; else bytes
+  bool finished = false;  // floats, all applied; else bytes
+  bool mirrored = false;  // bytes: the sample has their rows in reverse
   std::vector<uint8_t> bytes;
   std::vector<float> floats;
 };
@@ -54,7 +56,7 @@ class Augment {
   template <class T>
   void Finish(const CutPixels& from, const ImageShape& cut, T* to) const;
 
-  // What Finish does to bytes: (byte - mean of the channel) * scale.
+  // What Finish does to bytes, mirrored or not: (byte - mean of the channel) * scale.
   float scale() const { return scale_; }
   std::vector<float> ChannelMeans(int channels) const;
 

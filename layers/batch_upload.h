@@ -1,5 +1,6 @@
-// The way of a batch from the host to an accelerator, as bytes where they are bytes: mean and scale are applied there.
-// What layers/data.cc, which knows sources and no devices, asks of a device's own file.
+// The way of a batch from the host to an accelerator, as bytes where they are bytes: mirroring,
+// mean and scale are applied there. What layers/data.cc, which knows sources and no devices, asks
+// of a device's own file.
 #ifndef DOPPIO_LAYERS_BATCH_UPLOAD_H_
 #define DOPPIO_LAYERS_BATCH_UPLOAD_H_
 
@@ -24,8 +25,11 @@ class BatchUpload {
   virtual ~BatchUpload() = default;
   // Host memory for the next batch; waits until the device has read what was there two batches ago.
   virtual void* Fill() = 0;
-  // Sends what was filled in: count() bytes, or count() floats, in the order of `to`, whose axis 1 is the channels.
-  virtual void SendBytes(const Tensor& to, const Normalization& normalization) = 0;
+  // Sends what was filled in to `to`, which may be of any type that activations are stored as,
+  // plain or channels last. Images: their bytes, in row-major order of `to` (N x channels x height
+  // x width), then a byte for each image, not 0 where its rows are to be mirrored.
+  virtual void SendImages(const Tensor& to, const Normalization& normalization) = 0;
+  // count() floats, in row-major order of `to`.
   virtual void SendFloats(const Tensor& to) = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "data/hdf5.h"
 #include "data/pipeline.h"
 #include "layers/batch_upload.h"
+#include "layers/synthetic.h"
 
 namespace doppio {
 namespace {
@@ -19,7 +20,7 @@ LayerShape Produces(const LayerSpec& spec, std::vector<Shape> tops) {
   LayerShape shape;
   shape.tops = std::move(tops);
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.persistent_tops = spec.options.data != DataMode::kOpen;  // written once, see RandomKernel
+  shape.persistent_tops = spec.options.data != DataMode::kOpen;  // written once, see synthetic.h
   return shape;
 }
 
@@ -39,31 +40,6 @@ void CopyTo(const Tensor& top, const float* from) {
   ParallelFor(top.count(), 1 << 16,
               [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); });
 }
-
-// Stands in for a source: values in [-1, 1) and, for tops of one number a sample, the labels 0 and
-// 1, which are in range wherever there is something to tell apart. Written once.
-template <class T>
-class RandomKernel : public Kernel {
- public:
-  explicit RandomKernel(const KernelArgs& args)
-      : random_(args.spec->options.seed, Stream("synthetic")) {}
-
-  void Forward(const Pass&) override {
-    for (; written_ < t_.tops.size(); ++written_) {
-      const Tensor& top = t_.tops[written_];
-      const bool labels = top.shape.count() == top.shape.dim_or_1(0);
-      for (int64_t i = 0; i < top.count(); ++i) {
-        top.data<T>()[i] =
-            labels ? static_cast<T>(i % 2)
-                   : static_cast<T>(2 * random_.Uniform(written_, static_cast<uint64_t>(i)) - 1);
-      }
-    }
-  }
-
- private:
-  const Random random_;
-  size_t written_ = 0;  // tops
-};
 
 // ---- Data, ImageData
 // ----------------------------------------------------------------------------------
@@ -201,7 +177,10 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
     tops.push_back(label_tops == 1 && sample.labels > 1 ? Shape{batch, sample.labels}
                                                         : Shape{batch});
   }
-  return Produces(spec, std::move(tops));
+  LayerShape shape = Produces(spec, std::move(tops));
+  shape.exact_tops.assign(shape.tops.size(), true);  // labels
+  shape.exact_tops[0] = false;
+  return shape;
 }
 
 template <class T>
@@ -236,6 +215,17 @@ class ImagesKernel : public Kernel {
   const std::unique_ptr<Pipeline> pipeline_;
 };
 
+// On a device, what is stored in 16 bits has its channels last: what reads images in these types is
+// fastest so.
+std::vector<Layout> LayoutsThere(const KernelArgs& args) {
+  std::vector<Layout> layouts;
+  for (size_t i = 0; i < args.tops.size(); ++i) {
+    const bool last = Is16Bit(args.tops[i]) && args.shape->tops[i].rank() == 4;
+    layouts.push_back(last ? Layout::ChannelsLast() : Layout());
+  }
+  return layouts;
+}
+
 // On an accelerator: batches go there as they are, and are finished there.
 class UploadedImagesKernel : public Kernel {
  public:
@@ -243,15 +233,10 @@ class UploadedImagesKernel : public Kernel {
       : device_(args.device), pipeline_(OpenPipeline(*args.spec)) {
     normalization_.means = pipeline_->augment().ChannelMeans(pipeline_->data_shape().channels);
     normalization_.scale = pipeline_->augment().scale();
+    needs_.tops = LayoutsThere(args);
     for (const Shape& top : args.shape->tops) {
       uploads_.push_back((*BatchUploads::Get().Find(Name(device_->kind())))(device_, top.count()));
     }
-  }
-
-  static std::string Declines(const KernelArgs& args) {
-    if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
-    if (args.spec->options.data != DataMode::kOpen) return "random data is made on the host";
-    return "";
   }
 
   void Forward(const Pass& pass) override {
@@ -284,12 +269,13 @@ class UploadedImagesKernel : public Kernel {
     ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
       if (!bytes) return pipeline_->Write(batch, begin, end, static_cast<float*>(to));
       for (int64_t i = begin; i < end; ++i) {
-        std::copy_n(batch.samples[static_cast<size_t>(i)].bytes.data(), count,
-                    static_cast<uint8_t*>(to) + i * count);
+        const CutPixels& sample = batch.samples[static_cast<size_t>(i)];
+        std::copy_n(sample.bytes.data(), count, static_cast<uint8_t*>(to) + i * count);
+        static_cast<uint8_t*>(to)[rows * count + i] = sample.mirrored;
       }
     });
     if (bytes) {
-      uploads_[0]->SendBytes(t_.tops[0], normalization_);
+      uploads_[0]->SendImages(t_.tops[0], normalization_);
     } else {
       uploads_[0]->SendFloats(t_.tops[0]);
     }
@@ -365,7 +351,22 @@ class RowsKernel : public Kernel {
 template <template <class> class K>
 std::unique_ptr<Kernel> Make(const KernelArgs& args) {
   return args.spec->options.data == DataMode::kOpen ? MakeForFloat<K>(args)
-                                                    : MakeForFloat<RandomKernel>(args);
+                                                    : MakeForFloat<SyntheticKernel>(args);
+}
+
+std::unique_ptr<Kernel> MakeThere(const KernelArgs& args) {
+  if (args.spec->options.data == DataMode::kOpen)
+    return std::make_unique<UploadedImagesKernel>(args);
+  return std::make_unique<UploadedSyntheticKernel>(args, LayoutsThere(args));
+}
+
+std::string DeclinesThere(const KernelArgs& args) {
+  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
+}
+
+std::string DeclinesRowsThere(const KernelArgs& args) {
+  return args.spec->options.data == DataMode::kOpen ? "rows are made on the host"
+                                                    : DeclinesThere(args);
 }
 
 DOPPIO_REGISTER_LAYER("Data", LayerType{0, 0, 1, kAny, false, false, &InferImages});
@@ -374,18 +375,12 @@ DOPPIO_REGISTER_LAYER("HDF5Data", LayerType{0, 0, 1, kAny, false, false, &InferR
 DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>,
                         nullptr});
-bool RegisterUploads() {
-  for (const char* type : {"Data", "ImageData"}) {
-    KernelTypes::Get().Add({type, DeviceKind::kCuda, "cuda", 10,
-                            [](const KernelArgs& args) -> std::unique_ptr<Kernel> {
-                              return std::make_unique<UploadedImagesKernel>(args);
-                            },
-                            &UploadedImagesKernel::Declines});
-  }
-  return true;
-}
-[[maybe_unused]] const bool uploads_registered = RegisterUploads();
 DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0, &Make<RowsKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere, true});
+DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere,
+                        true});
+DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesRowsThere,
+                        true});
 
 }  // namespace
 }  // namespace doppio

@@ -1,5 +1,7 @@
 // Sources without files: Input, whose tops the caller fills, and DummyData, whose tops fillers
 // fill.
+#include <algorithm>
+
 #include "core/base/random.h"
 #include "core/net/filler.h"
 #include "core/net/layer.h"
@@ -133,7 +135,8 @@ LayerShape InferDummyData(const LayerSpec& spec, const std::vector<Shape>&) {
 
 class DummyDataKernel : public Kernel {
  public:
-  explicit DummyDataKernel(const KernelArgs& args) : seed_(args.spec->options.seed) {
+  explicit DummyDataKernel(const KernelArgs& args)
+      : device_(args.device), seed_(args.spec->options.seed) {
     for (int i = 0; i < args.spec->param.top_size(); ++i) {
       fillers_.push_back(DummyFiller(*args.spec, i));
       streams_.push_back(Stream("dummy_data", args.spec->name(), i));
@@ -145,16 +148,27 @@ class DummyDataKernel : public Kernel {
   void Forward(const Pass& pass) override {
     for (size_t i = 0; i < fillers_.size(); ++i) {
       if (filled_ && IsConstant(fillers_[i])) continue;
-      const uint64_t stream = streams_[i] + pass.FirstSample(1) * 0x9E3779B97F4A7C15ull;
-      Fill(fillers_[i], t_.tops[i].shape, seed_, stream, t_.tops[i]);
+      Write(i, streams_[i] + pass.FirstSample(1) * 0x9E3779B97F4A7C15ull);
     }
     filled_ = true;
   }
 
  private:
+  // Random numbers are the host's.
+  void Write(size_t i, uint64_t stream) {
+    const Tensor& top = t_.tops[i];
+    if (device_->kind() == DeviceKind::kCpu)
+      return Fill(fillers_[i], top.shape, seed_, stream, top);
+    drawn_.resize(std::max(drawn_.size(), static_cast<size_t>(top.bytes())));
+    Fill(fillers_[i], top.shape, seed_, stream, Tensor(top, drawn_.data()));
+    device_->CopyFromHost(top.raw, drawn_.data(), top.bytes());
+  }
+
+  Device* const device_;
   const uint64_t seed_;
   std::vector<FillerParameter> fillers_;
   std::vector<uint64_t> streams_;
+  std::vector<char> drawn_;
   bool filled_ = false;
 };
 
@@ -166,6 +180,7 @@ DOPPIO_REGISTER_LAYER("Input", LayerType{0, 0, 1, kAny, false, false, &InferInpu
 DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCpu, "reference", 0, &MakeInput, nullptr});
 DOPPIO_REGISTER_LAYER("DummyData", LayerType{0, 0, 1, kAny, false, false, &InferDummyData});
 DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCpu, "reference", 0, &MakeDummyData, nullptr});
+DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCuda, "cuda", 10, &MakeDummyData, nullptr});
 
 }  // namespace
 }  // namespace doppio

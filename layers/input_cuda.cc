@@ -1,5 +1,4 @@
-// Input on a GPU: the memory comes zeroed and is the caller's to write. (DummyData is filled on the
-// host.)
+// Input on a GPU: the memory comes zeroed and is the caller's to write.
 #include "core/net/layer.h"
 
 namespace doppio {

@@ -91,6 +91,10 @@ class WideKernel : public Kernel {
 
   void Forward(const Pass& pass) override {
     for (const Pair& bottom : bottoms_) bottom.Widen();
+    // What it keeps there from pass to pass is not in the scratch memory any more.
+    for (const Pair& top : tops_) {
+      if (shape_.persistent_tops) top.Widen();
+    }
     inner_->Forward(pass);
     for (const Pair& top : tops_) top.Round();
   }

@@ -14,8 +14,8 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Graph MakeTestGraph(const std::string& text, DataMode mode, Phase phase = TRAIN,
-                    int64_t batch = 0) {
+Graph MakeTestGraph(const std::string& text, DataMode mode, Phase phase = TRAIN, int64_t batch = 0,
+                    DType stored = DType::kFloat32) {
   NetParameter net;
   const FieldPlaces places = ParseText(text, "net.prototxt", &net);
   NetState state;
@@ -24,6 +24,7 @@ Graph MakeTestGraph(const std::string& text, DataMode mode, Phase phase = TRAIN,
   options.data = mode;
   options.batch = batch;
   options.seed = 9;
+  options.stored = stored;
   return MakeGraph(MakeNetSpec(net, places, state, options));
 }
 
@@ -31,9 +32,10 @@ Graph MakeTestGraph(const std::string& text, DataMode mode, Phase phase = TRAIN,
 class DataNet {
  public:
   explicit DataNet(const std::string& layer, DataMode mode = DataMode::kOpen, Phase phase = TRAIN,
-                   DType dtype = DType::kFloat32, std::unique_ptr<Device> device = MakeCpuDevice())
+                   DType dtype = DType::kFloat32, std::unique_ptr<Device> device = MakeCpuDevice(),
+                   DType stored = DType::kFloat32)
       : device_(std::move(device)) {
-    Graph graph = MakeTestGraph("layer { name: 'input' " + layer + " }", mode, phase);
+    Graph graph = MakeTestGraph("layer { name: 'input' " + layer + " }", mode, phase, 0, stored);
     PlanOptions options;
     options.device = device_.get();
     options.dtype = dtype;
@@ -44,6 +46,8 @@ class DataNet {
 
   Net* operator->() { return net_.get(); }
   Kernel* kernel() { return net_->kernel(0); }
+  const Tensor& Top(size_t i) { return net_->plan().tensors[0].tops[i]; }
+  Device* device() { return device_.get(); }
   Shape ShapeOf(const std::string& blob) { return net_->Blob(blob).shape; }
   std::vector<double> Values(const std::string& blob) {
     const Tensor tensor = net_->Blob(blob);
@@ -79,22 +83,98 @@ std::string ThreeRecords() {
          "' batch_size: 2 } ";
 }
 
-TEST(DataLayers, GiveAGpuTheSameBatches) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+// Seven images of 3 x 5 x 4, whose mean is a ramp.
+std::string ColourImages(const std::string& transform, bool less_mean = false) {
+  const std::string path = ScratchPath("colour"), mean = ScratchPath("mean.binaryproto");
+  KeysAndValues records;
+  for (int i = 0; i < 7; ++i) {
+    std::vector<int> pixels(60);
+    for (int p = 0; p < 60; ++p) pixels[static_cast<size_t>(p)] = (i * 71 + p * 37) % 256;
+    records.push_back({std::to_string(i), RawDatum(3, 5, 4, pixels, i)});
+  }
+  WriteLmdb(path, records);
+  std::string blob = "num: 1 channels: 3 height: 5 width: 4";
+  for (int p = 0; p < 60; ++p) blob += " data: " + std::to_string(p % 23);
+  WriteFile(mean, Parse<BlobProto>(blob).SerializeAsString());
+  return "type: 'Data' top: 'x' top: 'y' data_param { backend: LMDB source: '" + path +
+         "' batch_size: 3 } transform_param { " + transform +
+         (less_mean ? " mean_file: '" + mean + "'" : "") + " }";
+}
+
+// Every way that an image takes.
+std::vector<std::string> ManyLayers() {
+  std::vector<std::string> layers;
   for (const char* transform :
        {"", "scale: 0.5 mirror: true crop_size: 20 mean_value: 3", "mean_value: 128 scale: 0.0078125"}) {
-    const std::string layer =
-        "type: 'Data' top: 'x' top: 'y' data_param { backend: DIGITS size: 20 batch_size: 7 shuffle: true }"
-        " transform_param { " + std::string(transform) + " }";
+    layers.push_back(
+        "type: 'Data' top: 'x' top: 'y' data_param { backend: DIGITS size: 20 batch_size: 7 "
+        "shuffle: true } transform_param { " +
+        std::string(transform) + " }");
+  }
+  layers.push_back(ColourImages("mirror: true"));
+  layers.push_back(
+      ColourImages("mirror: true crop_h: 4 crop_w: 3 mean_value: [1, 2.5, 7] scale: 0.1"));
+  layers.push_back(ColourImages("mirror: true crop_size: 3", true));
+  return layers;
+}
+
+TEST(DataLayers, GiveAGpuTheSameBatches) {
+  if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+  for (const std::string& layer : ManyLayers()) {
     DataNet cpu(layer), gpu(layer, DataMode::kOpen, TRAIN, DType::kFloat32, TestGpu());
     EXPECT_EQ(gpu->plan().kernel_types[0]->engine, "cuda");
     for (int pass = 0; pass < 5; ++pass) {
       cpu->Forward();
       gpu->Forward();
-      EXPECT_EQ(gpu.Values("x"), cpu.Values("x")) << transform;
+      EXPECT_EQ(gpu.Values("x"), cpu.Values("x")) << layer;
       EXPECT_EQ(gpu.Values("y"), cpu.Values("y"));
     }
   }
+}
+
+std::vector<double> Rounded(std::vector<double> values, DType type) {
+  for (double& value : values) {
+    DispatchStored(type, [&](auto zero) {
+      value = static_cast<float>(static_cast<decltype(zero)>(static_cast<float>(value)));
+    });
+  }
+  return values;
+}
+
+TEST(DataLayers, RoundImagesWhereTheyAreStoredIn16BitsAndNoLabels) {
+  for (const std::string& layer : ManyLayers()) {
+    for (DType type : {DType::kFloat16, DType::kBFloat16}) {
+      for (bool on_gpu : {false, true}) {
+        if (on_gpu && TestGpu() == nullptr) continue;
+        const auto device = [&] { return on_gpu ? TestGpu() : MakeCpuDevice(); };
+        DataNet exact(layer);
+        DataNet net(layer, DataMode::kOpen, TRAIN, DType::kFloat32, device(), type);
+        EXPECT_EQ(net.Top(0).dtype, type);
+        EXPECT_EQ(net.Top(0).layout.channels_last(), on_gpu);
+        EXPECT_EQ(net.Top(1).dtype, DType::kFloat32);
+        EXPECT_EQ(net.kernel()->source_size(), exact.kernel()->source_size());
+        for (int pass = 0; pass < 3; ++pass) {
+          exact->Forward();
+          net->Forward();
+          EXPECT_EQ(net.Values("x"), Rounded(exact.Values("x"), type)) << layer;
+          EXPECT_EQ(net.Values("y"), exact.Values("y"));
+          EXPECT_EQ(net.kernel()->position(), exact.kernel()->position());
+        }
+        exact.kernel()->Seek(1);
+        net.kernel()->Seek(1);
+        exact->Forward();
+        net->Forward();
+        EXPECT_EQ(net.Values("x"), Rounded(exact.Values("x"), type)) << layer;
+        EXPECT_GE(net.kernel()->wait_seconds(), 0);
+      }
+    }
+  }
+}
+
+TEST(DataLayers, KeepImagesInFullWhereTheFileSaysSo) {
+  DataNet net(ColourImages("scale: 0.1") + " forward_type: FLOAT", DataMode::kOpen, TRAIN,
+              DType::kFloat32, MakeCpuDevice(), DType::kBFloat16);
+  EXPECT_EQ(net.Top(0).dtype, DType::kFloat32);
 }
 
 TEST(DataLayer, DeliversImagesAndLabels) {
@@ -275,6 +355,53 @@ TEST(DataWithoutSource, IsRandomAndWithLabelsInRange) {
   net->Forward();
   EXPECT_EQ(net.Values("d"), data);
   EXPECT_EQ(net.kernel()->source_size(), 0);
+}
+
+// Nothing is sent in later passes: what is there stays.
+TEST(DataWithoutSource, IsWrittenOnceOnAGpuAndInAnyType) {
+  const std::string layer =
+      "type: 'Data' top: 'd' top: 'l' data_param { backend: LMDB source: 'none' batch_size: 3 } "
+      "transform_param { crop_size: 5 }";
+  DataNet exact(layer, DataMode::kSynthetic);
+  exact->Forward();
+  for (DType type : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (bool on_gpu : {false, true}) {
+      if (on_gpu && TestGpu() == nullptr) continue;
+      DataNet net(layer, DataMode::kSynthetic, TRAIN, DType::kFloat32,
+                  on_gpu ? TestGpu() : MakeCpuDevice(), type);
+      EXPECT_EQ(net.Top(0).dtype, type);
+      EXPECT_EQ(net.Top(0).layout.channels_last(), on_gpu && Is16Bit(type));
+      for (int pass = 0; pass < 3; ++pass) {
+        net->Forward();
+        EXPECT_EQ(net.Values("d"), Rounded(exact.Values("d"), type)) << pass;
+        EXPECT_EQ(net.Values("l"), exact.Values("l"));
+        // Another layer's use of the memory that all share.
+        const Buffer& scratch = net->plan().scratch;
+        const std::vector<char> noise(static_cast<size_t>(scratch.bytes()),
+                                      static_cast<char>(0xff));
+        net.device()->CopyFromHost(scratch.data(), noise.data(), scratch.bytes());
+      }
+      if (!on_gpu) continue;
+      EXPECT_EQ(net->plan().kernel_types[0]->engine, "cuda");
+      const std::vector<double> others(225, 0.5);
+      WritePlain(others, net.Top(0), net.device());
+      net->Forward();
+      EXPECT_EQ(net.Values("d"), others);
+    }
+  }
+}
+
+TEST(DataWithoutSource, NeedsNoHostForRowsEither) {
+  if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+  DataNet cpu(FourRows(), DataMode::kSynthetic);
+  DataNet gpu(FourRows(), DataMode::kSynthetic, TRAIN, DType::kFloat32, TestGpu());
+  DataNet open(FourRows(), DataMode::kOpen, TRAIN, DType::kFloat32, TestGpu());
+  EXPECT_EQ(gpu->plan().kernel_types[0]->engine, "cuda");
+  EXPECT_EQ(open->plan().kernel_types[0]->engine, "host");
+  cpu->Forward();
+  gpu->Forward();
+  EXPECT_EQ(gpu.Values("d"), cpu.Values("d"));
+  EXPECT_EQ(gpu.Values("l"), cpu.Values("l"));
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
+#include "core/net/net.h"
 #include "tests/testing/layer_case.h"
+#include "tests/testing/test_layers.h"
 
 namespace doppio {
 namespace {
@@ -79,6 +82,39 @@ TEST(DummyData, DrawsAnewForEachPassButKeepsConstants) {
   }
   // Five standard deviations of the mean of 1000 draws.
   EXPECT_NEAR(mean, 3, 5 * 0.0183);
+}
+
+// What a GPU has is overwritten only where it is drawn anew.
+TEST(DummyData, IsSentToAGpuOnceWhereItIsConstant) {
+  const std::unique_ptr<Device> gpu = TestGpu();
+  if (gpu == nullptr) GTEST_SKIP() << "a build without CUDA";
+  const std::string text =
+      "layer { name: 'in' type: 'DummyData' top: 'constant' top: 'random' dummy_data_param { shape "
+      "{ dim: 3 } "
+      "data_filler { value: 5 } data_filler { type: 'uniform' } } }";
+  const auto run = [&](Device* device, const std::function<void(Net*)>& between) {
+    PlanOptions options;
+    options.device = device;
+    ParamStore store(device, DType::kFloat32, 1);
+    Net net(GraphFromText(text), options, &store);
+    net.Forward();
+    between(&net);
+    net.Forward();
+    std::vector<std::vector<double>> tops;
+    for (const char* top : {"constant", "random"}) tops.push_back(ReadPlain(net.Blob(top), device));
+    return tops;
+  };
+  const std::unique_ptr<Device> cpu = MakeCpuDevice();
+  const auto want = run(cpu.get(), [](Net*) {});
+  EXPECT_EQ(want[0], std::vector<double>(3, 5));
+  EXPECT_EQ(run(gpu.get(), [](Net*) {}), want);
+  const std::vector<double> other(3, 7);
+  const auto got = run(gpu.get(), [&](Net* net) {
+    EXPECT_EQ(net->plan().kernel_types[0]->engine, "cuda");
+    for (const char* top : {"constant", "random"}) WritePlain(other, net->Blob(top), gpu.get());
+  });
+  EXPECT_EQ(got[0], other);
+  EXPECT_EQ(got[1], want[1]);
 }
 
 TEST(DummyData, ExplainsMistakes) {
