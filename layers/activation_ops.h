@@ -32,7 +32,7 @@ struct ActivationDefaults {
 struct Relu : ActivationDefaults {
   static constexpr const char* kType = "ReLU";
   float slope;
-  explicit Relu(float slope) : slope(slope) {}
+  DOPPIO_HD explicit Relu(float slope) : slope(slope) {}
   template <class Spec>
   static Relu From(const Spec& spec) {
     return Relu(spec.param.relu_param().negative_slope());

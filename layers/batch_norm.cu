@@ -1,5 +1,5 @@
 #include "layers/batch_norm_cuda.h"
-#include "layers/channels.cuh"
+#include "layers/channel_sums.cuh"
 
 namespace doppio {
 namespace {
@@ -8,24 +8,37 @@ constexpr char kName[] = "BatchNorm";
 
 DOPPIO_HD float ScaleOf(float variance, float epsilon) { return 1.0f / sqrtf(variance + epsilon); }
 
-// Writes what a batch says of channel c.
-struct TakeSums {
-  const float* x;
+// Sums from a pivot close enough to the mean that nothing cancels: the channel's first value.
+struct FromPivot {
+  float pivot;
+  DOPPIO_HD TwoTerms operator()(const float (&in)[1], float*) const {
+    const float d = in[0] - pivot;
+    return {d, d * d};
+  }
+};
+template <class T>
+struct Pivots {
+  static constexpr bool kWrites = false;
+  const T* x;
   int64_t inner;
+  DOPPIO_HD FromPivot operator()(int64_t c) const { return {static_cast<float>(x[c * inner])}; }
+};
+
+// Writes what a batch says of channel c.
+template <class T>
+struct TakeSums {
+  Pivots<T> pivots;
   double positions;
   float fraction, epsilon;
   RunningStatistics state;
   Normaliser to;
-
-  // Close enough to the mean that nothing cancels: the channel's first value.
-  DOPPIO_HD double Pivot(int64_t c) const { return x[c * inner]; }
 
   DOPPIO_HD void operator()(int64_t c, const TwoSums& sums) const {
     const double offset = sums.first / positions;
     const double squares = sums.second / positions - offset * offset;
     const double variance = squares < 0 ? 0 : squares;  // NaN stays
     const double unbiased = positions > 1 ? positions / (positions - 1) : 1;
-    to.mean[c] = static_cast<float>(Pivot(c) + offset);
+    to.mean[c] = static_cast<float>(pivots(c).pivot + offset);
     to.scale[c] = ScaleOf(static_cast<float>(variance), epsilon);
     if (state.mean == nullptr) return;
     state.mean[c] = to.mean[c] + fraction * state.mean[c];
@@ -34,22 +47,119 @@ struct TakeSums {
   }
 };
 
+// A NormChain in one channel: z = (x - mean) * gain + bias. As few numbers as can be: a thread
+// holds those of eight channels.
+struct Norm {
+  float mean, gain, bias, slope;
+
+  DOPPIO_HD float Centred(float x) const { return x - mean; }
+  DOPPIO_HD float Affine(float centred) const { return centred * gain + bias; }
+  DOPPIO_HD float Forward(float z) const { return Relu(slope).Forward(z); }
+  DOPPIO_HD float Gradient(float v, float dy) const { return Relu(slope).Gradient(v, dy); }
+};
+
+struct Norms {
+  Normaliser by;
+  const float *factor, *bias;
+  float slope;
+
+  explicit Norms(const NormChain& chain)
+      : by(chain.by), factor(chain.factor), bias(chain.bias), slope(chain.relu.slope) {}
+  // What the centred x is multiplied with to be normalised.
+  DOPPIO_HD float ScaleOf(int64_t c) const { return by.mean == nullptr ? 1.0f : by.scale[c]; }
+  DOPPIO_HD Norm At(int64_t c) const {
+    const float scale = by.scale == nullptr ? 1.0f : by.scale[c];
+    // Minus zero is what changes no sum.
+    return {by.mean == nullptr ? 0.0f : by.mean[c], factor == nullptr ? scale : scale * factor[c],
+            bias == nullptr ? -0.0f : bias[c], slope};
+  }
+};
+
+struct ForwardOf : Norm {
+  bool sum;
+  DOPPIO_HD float operator()(const float (&in)[2]) const {
+    const float z = Affine(Centred(in[0]));
+    return Forward(sum ? z + in[1] : z);
+  }
+};
+struct ForwardBy {
+  Norms norms;
+  bool sum;
+  DOPPIO_HD ForwardOf operator()(int64_t c) const { return {norms.At(c), sum}; }
+};
+
+// Of x, dy and y.
+struct SumsOf : Norm {
+  bool masks;
+  DOPPIO_HD TwoTerms operator()(const float (&in)[3], float* dz) const {
+    const float centred = Centred(in[0]);
+    *dz = Gradient(masks ? in[2] : Affine(centred), in[1]);
+    return {centred * *dz, *dz};
+  }
+};
+struct SumsBy {
+  static constexpr bool kWrites = true;
+  Norms norms;
+  bool masks;
+  DOPPIO_HD SumsOf operator()(int64_t c) const { return {norms.At(c), masks}; }
+};
+struct StoreSums {
+  Norms norms;
+  NormSums to;
+  double positions;
+  DOPPIO_HD void operator()(int64_t c, const TwoSums& sums) const {
+    const double of_normal = sums.first * norms.ScaleOf(c);
+    to.factor_grad.Store(c, of_normal);
+    to.bias_grad.Store(c, sums.second);
+    if (to.mean_dz == nullptr) return;
+    to.mean_normal_dz[c] = static_cast<float>(of_normal / positions);
+    to.mean_dz[c] = static_cast<float>(sums.second / positions);
+  }
+};
+
+// Of x and dy. The batch's mean and variance depend on x as well: what lies along 1 and along the
+// centred x is taken away.
+struct GradientOf : Norm {
+  float along_one, along_x;
+  bool batch;
+  DOPPIO_HD float operator()(const float (&in)[2]) const {
+    const float centred = Centred(in[0]);
+    float dz = Gradient(Affine(centred), in[1]);
+    if (batch) dz = dz - along_one - along_x * centred;
+    return dz * gain;
+  }
+};
+struct GradientBy {
+  Norms norms;
+  const float *mean_dz, *mean_normal_dz;
+  DOPPIO_HD GradientOf operator()(int64_t c) const {
+    const bool batch = mean_dz != nullptr;
+    return {norms.At(c), batch ? mean_dz[c] : 0.0f,
+            batch ? mean_normal_dz[c] * norms.ScaleOf(c) : 0.0f, batch};
+  }
+};
+
+template <class T>
+static void TakeBatch(const Gpu& gpu, const Channels& v, const T* x, float fraction, float epsilon,
+                      const RunningStatistics& state, const Normaliser& to, void* room) {
+  const Pivots<T> pivots{x, v.inner()};
+  const TakeSums<T> take{pivots, static_cast<double>(v.positions()), fraction, epsilon, state, to};
+  SumChannels(gpu, v, kName, static_cast<T*>(nullptr), pivots, take, room, x);
+}
+
 }  // namespace
 
-int64_t BatchNormRoom(const Channels& channels) { return SumChannelsBytes(channels); }
+int64_t BatchNormRoom(const Channels& channels, DType type) {
+  return DispatchStored(type,
+                        [&](auto zero) { return SumChannelsBytes<decltype(zero)>(channels); });
+}
 
-void TakeBatchStatistics(const Gpu& gpu, const Channels& v, const float* x, float fraction,
-                         float epsilon, const RunningStatistics& state, const Normaliser& to,
-                         void* room) {
-  const TakeSums take{x,     v.inner(), static_cast<double>(v.positions()), fraction, epsilon,
-                      state, to};
-  SumChannels(
-      gpu, v, kName,
-      DOPPIO_BODY(int64_t i, int64_t c) {
-        const double d = x[i] - take.Pivot(c);
-        return TwoSums{d, d * d};
-      },
-      take, room);
+void TakeBatchStatistics(const Gpu& gpu, const Channels& v, DType type, const void* x,
+                         float fraction, float epsilon, const RunningStatistics& state,
+                         const Normaliser& to, void* room) {
+  DispatchStored(type, [&](auto zero) {
+    TakeBatch(gpu, v, static_cast<const decltype(zero)*>(x), fraction, epsilon, state, to, room);
+  });
 }
 
 void TakeRunningStatistics(const Gpu& gpu, const Channels& v, float epsilon,
@@ -63,92 +173,35 @@ void TakeRunningStatistics(const Gpu& gpu, const Channels& v, float epsilon,
       });
 }
 
-void LaunchNormalise(const Gpu& gpu, const Channels& v, const float* x, const Normaliser& by,
-                     float* y) {
-  MapChannels(
-      gpu, v, kName, y,
-      DOPPIO_BODY(int64_t c, float value) { return (value - by.mean[c]) * by.scale[c]; }, x);
+void LaunchNorm(const Gpu& gpu, const NormChain& chain, const void* x, const void* other, void* y) {
+  DispatchStored(chain.type, [&](auto zero) {
+    using T = decltype(zero);
+    MapChannels(gpu, chain.channels, kName, static_cast<T*>(y),
+                ForwardBy{Norms(chain), other != nullptr}, static_cast<const T*>(x),
+                static_cast<const T*>(other));
+  });
 }
 
-void LaunchNormaliseBackward(const Gpu& gpu, const Channels& v, const float* y, const float* dy,
-                             const float* scale, float* mean_dy, float* mean_ydy, float* dx,
-                             void* room) {
-  if (mean_dy == nullptr) {
-    MapChannels(
-        gpu, v, kName, dx, DOPPIO_BODY(int64_t c, float d) { return d * scale[c]; }, dy);
-    return;
-  }
-  // The batch's mean and variance depend on x as well: take away what lies along 1 and along y.
-  const double positions = static_cast<double>(v.positions());
-  SumChannels(
-      gpu, v, kName,
-      DOPPIO_BODY(int64_t i, int64_t) {
-        return TwoSums{dy[i], dy[i] * y[i]};
-      },
-      DOPPIO_BODY(int64_t c, const TwoSums& sums) {
-        mean_dy[c] = static_cast<float>(sums.first / positions);
-        mean_ydy[c] = static_cast<float>(sums.second / positions);
-      },
-      room);
-  MapChannels(
-      gpu, v, kName, dx,
-      DOPPIO_BODY(int64_t c, float d, float normal) {
-        return (d - mean_dy[c] - mean_ydy[c] * normal) * scale[c];
-      },
-      dy, y);
+void LaunchNormSums(const Gpu& gpu, const NormChain& chain, const void* x, const void* y, void* dy,
+                    const NormSums& sums, void* room) {
+  DispatchStored(chain.type, [&](auto zero) {
+    using T = decltype(zero);
+    SumChannels(gpu, chain.channels, kName, static_cast<T*>(y == nullptr ? nullptr : dy),
+                SumsBy{Norms(chain), y != nullptr},
+                StoreSums{Norms(chain), sums, static_cast<double>(chain.channels.positions())},
+                room, static_cast<const T*>(x), static_cast<const T*>(dy),
+                static_cast<const T*>(y));
+  });
 }
 
-void LaunchChain(const Gpu& gpu, const NormChain& chain, const float* x, const float* other,
-                 float* y) {
-  if (other == nullptr) {
-    MapChannels(
-        gpu, chain.channels, kName, y,
-        DOPPIO_BODY(int64_t c, float value) {
-          return chain.relu.Forward(chain.Affine(chain.Normal(value, c), c));
-        },
-        x);
-    return;
-  }
-  MapChannels(
-      gpu, chain.channels, kName, y,
-      DOPPIO_BODY(int64_t c, float value, float more) {
-        return chain.relu.Forward(chain.Affine(chain.Normal(value, c), c) + more);
-      },
-      x, other);
-}
-
-void LaunchChainSums(const Gpu& gpu, const NormChain& chain, const float* x, const float* y,
-                     float* dy, const ChainSums& to, void* room) {
-  const double positions = static_cast<double>(chain.channels.positions());
-  SumChannels(
-      gpu, chain.channels, kName,
-      DOPPIO_BODY(int64_t i, int64_t c) {
-        const float normal = chain.Normal(x[i], c);
-        const float dz = chain.relu.Gradient(y == nullptr ? chain.Affine(normal, c) : y[i], dy[i]);
-        if (y != nullptr) dy[i] = dz;
-        return TwoSums{normal * dz, dz};
-      },
-      DOPPIO_BODY(int64_t c, const TwoSums& sums) {
-        to.factor_grad.Store(c, sums.first);
-        to.bias_grad.Store(c, sums.second);
-        if (to.mean_dz == nullptr) return;
-        to.mean_normal_dz[c] = static_cast<float>(sums.first / positions);
-        to.mean_dz[c] = static_cast<float>(sums.second / positions);
-      },
-      room);
-}
-
-void LaunchChainGradient(const Gpu& gpu, const NormChain& chain, const float* x, const float* dy,
-                         const float* mean_dz, const float* mean_normal_dz, float* dx) {
-  MapChannels(
-      gpu, chain.channels, kName, dx,
-      DOPPIO_BODY(int64_t c, float value, float d) {
-        const float normal = chain.Normal(value, c);
-        float dz = chain.relu.Gradient(chain.Affine(normal, c), d);
-        if (mean_dz != nullptr) dz = dz - mean_dz[c] - mean_normal_dz[c] * normal;
-        return dz * (chain.by.scale[c] * chain.Factor(c));
-      },
-      x, dy);
+void LaunchNormGradient(const Gpu& gpu, const NormChain& chain, const void* x, const void* dy,
+                        const float* mean_dz, const float* mean_normal_dz, void* dx) {
+  DispatchStored(chain.type, [&](auto zero) {
+    using T = decltype(zero);
+    MapChannels(gpu, chain.channels, kName, static_cast<T*>(dx),
+                GradientBy{Norms(chain), mean_dz, mean_normal_dz}, static_cast<const T*>(x),
+                static_cast<const T*>(dy));
+  });
 }
 
 }  // namespace doppio

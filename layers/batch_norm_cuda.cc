@@ -1,81 +1,109 @@
-// BatchNorm alone and in the chains of batch_norm_chain.cc on a GPU, in single precision, by the
-// same formulas: one pass over memory for the statistics and one that writes the top; backward
-// likewise one for the sums and one that writes.
+// BatchNorm alone and in the chains of batch_norm_chain.cc on a GPU, by the same formulas, with
+// what activations are stored as, plain or channels last: one pass over memory for the statistics
+// and one that writes the top; backward likewise one for the sums and one that writes.
 #include "layers/batch_norm_cuda.h"
 
 #include "layers/batch_norm_stats.h"
 #include "layers/chain.h"
-#include "layers/tail_cuda.h"
 
 namespace doppio {
 namespace {
 
 constexpr size_t kScaleParam = 3, kBiasParam = 4;  // after BatchNorm's own
 
-// What both kernels have: the statistics, and memory per channel. Behind the room for sums lie
-// further values per channel.
+// What both kernels have: the statistics, and memory per channel. Behind the room for sums lie two
+// more values per channel.
 class CudaNorm : public Kernel {
  public:
-  CudaNorm(const KernelArgs& args, int scratch_values)
+  explicit CudaNorm(const KernelArgs& args)
       : device_(args.device),
+        type_(args.tops[0]),
         global_(UsesGlobalStats(*args.spec)),
         fraction_(args.spec->param.batch_norm_param().moving_average_fraction()),
         epsilon_(args.spec->param.batch_norm_param().eps()),
-        channels_(args.bottoms[0].shape, 1, std::min(2, args.bottoms[0].shape.rank())) {
+        channels_(Seen(args), 1, std::min(2, args.bottoms[0].shape.rank())) {
     const int64_t per_channel = channels_.channels() * static_cast<int64_t>(sizeof(float));
+    needs_.bottoms.assign(args.bottoms.size(), Seen(args).layout);
+    needs_.types.assign(args.bottoms.size(), type_);
+    needs_.tops = {Seen(args).layout};
     needs_.saved_bytes = 2 * per_channel;
-    needs_.scratch_bytes = BatchNormRoom(channels_) + scratch_values * per_channel;
+    needs_.scratch_bytes = BatchNormRoom(channels_, type_) + 2 * per_channel;
   }
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
     by_.mean = static_cast<float*>(t_.saved);
     by_.scale = by_.mean + channels_.channels();
-    first_ = reinterpret_cast<float*>(static_cast<char*>(t_.scratch) + BatchNormRoom(channels_));
+    first_ =
+        reinterpret_cast<float*>(static_cast<char*>(t_.scratch) + BatchNormRoom(channels_, type_));
     second_ = first_ + channels_.channels();
     state_ = {t_.params[0].data<float>(), t_.params[1].data<float>(), t_.params[2].data<float>()};
   }
+  bool same_every_pass() const override { return true; }
 
  protected:
+  // Bottom 0 in the layout of the first bottom that is channels last.
+  static TensorSpec Seen(const KernelArgs& args) {
+    TensorSpec x = args.bottoms[0];
+    for (const TensorSpec& bottom : args.bottoms) {
+      if (!x.layout.channels_last()) x.layout = bottom.layout;
+    }
+    return x;
+  }
+
   void TakeStatistics(const Gpu& gpu, const Pass& pass) {
     if (global_)
       TakeRunningStatistics(gpu, channels_, epsilon_, state_, by_);
     else
-      TakeBatchStatistics(gpu, channels_, t_.bottoms[0].data<float>(), fraction_, epsilon_,
+      TakeBatchStatistics(gpu, channels_, type_, t_.bottoms[0].raw, fraction_, epsilon_,
                           pass.again ? RunningStatistics() : state_, by_, t_.scratch);
   }
 
   Device* const device_;
+  const DType type_;
   const bool global_;
   const float fraction_, epsilon_;
   const Channels channels_;
   RunningStatistics state_{};
-  Normaliser by_{};
+  Normaliser by_;
   float *first_ = nullptr, *second_ = nullptr;
 };
 
 class CudaBatchNorm : public CudaNorm {
  public:
-  explicit CudaBatchNorm(const KernelArgs& args) : CudaNorm(args, 2) {}
+  using CudaNorm::CudaNorm;
 
   void Forward(const Pass& pass) override {
     const Gpu gpu = GpuOf(device_);
     TakeStatistics(gpu, pass);
-    LaunchNormalise(gpu, channels_, t_.bottoms[0].data<float>(), by_, t_.tops[0].data<float>());
+    LaunchNorm(gpu, Bare(by_), t_.bottoms[0].raw, nullptr, t_.tops[0].raw);
   }
 
+  // From the top, which is normalised.
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    LaunchNormaliseBackward(GpuOf(device_), channels_, t_.tops[0].data<float>(),
-                            t_.top_grads[0].data<float>(), by_.scale, global_ ? nullptr : first_,
-                            global_ ? nullptr : second_, t_.bottom_grads[0].data<float>(),
-                            t_.scratch);
+    const Gpu gpu = GpuOf(device_);
+    const NormChain chain = Bare({nullptr, by_.scale});
+    const void* y = global_ ? nullptr : t_.tops[0].raw;
+    void *dy = t_.top_grads[0].raw, *dx = t_.bottom_grads[0].raw;
+    NormSums sums;
+    if (!global_) {
+      sums.mean_dz = first_;
+      sums.mean_normal_dz = second_;
+      LaunchNormSums(gpu, chain, y, nullptr, dy, sums, t_.scratch);
+    }
+    LaunchNormGradient(gpu, chain, y, dy, sums.mean_dz, sums.mean_normal_dz, dx);
+  }
+
+ private:
+  NormChain Bare(const Normaliser& by) const {
+    return {channels_, type_, by, nullptr, nullptr, Relu(1)};
   }
 };
 
 class CudaBatchNormChain : public CudaNorm {
  public:
-  explicit CudaBatchNormChain(const KernelArgs& args) : CudaNorm(args, 2), tail_(args.chain) {
+  explicit CudaBatchNormChain(const KernelArgs& args) : CudaNorm(args), tail_(args.chain) {
     const ChainLink* scale = FindLink(args.chain, "Scale");
     has_scale_ = scale != nullptr;
     has_bias_ = has_scale_ && scale->spec->param.scale_param().bias_term();
@@ -84,19 +112,18 @@ class CudaBatchNormChain : public CudaNorm {
   void Forward(const Pass& pass) override {
     const Gpu gpu = GpuOf(device_);
     TakeStatistics(gpu, pass);
-    LaunchChain(gpu, WithRelu(true), t_.bottoms[0].data<float>(),
-                tail_.sum ? t_.bottoms[1].data<float>() : nullptr, t_.tops[0].data<float>());
+    LaunchNorm(gpu, WithRelu(true), t_.bottoms[0].raw, tail_.sum ? t_.bottoms[1].raw : nullptr,
+               t_.tops[0].raw);
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     const Gpu gpu = GpuOf(device_);
-    const float* x = t_.bottoms[0].data<float>();
-    float* dy = t_.top_grads[0].data<float>();
-    float* dx = t_.bottom_grads[0].data<float>();
+    const void* x = t_.bottoms[0].raw;
+    void *dy = t_.top_grads[0].raw, *dx = t_.bottom_grads[0].raw;
     // After a sum, whose other side is not read, ReLU's mask comes from y, and is put on dy once.
     const bool mask = tail_.sum && tail_.relu;
-    const float* y = mask ? t_.tops[0].data<float>() : nullptr;
-    ChainSums sums{};
+    const void* y = mask ? t_.tops[0].raw : nullptr;
+    NormSums sums;
     if (has_scale_)
       sums.factor_grad = {t_.param_grads[kScaleParam].data<float>(), add[kScaleParam]};
     if (has_bias_) sums.bias_grad = {t_.param_grads[kBiasParam].data<float>(), add[kBiasParam]};
@@ -105,22 +132,25 @@ class CudaBatchNormChain : public CudaNorm {
       sums.mean_dz = first_;
       sums.mean_normal_dz = second_;
     }
-    if (sums.factor_grad.to != nullptr || sums.bias_grad.to != nullptr || sums.mean_dz != nullptr) {
-      LaunchChainSums(gpu, WithRelu(true), x, y, dy, sums, t_.scratch);
+    if (sums.any()) {
+      LaunchNormSums(gpu, WithRelu(true), x, y, dy, sums, t_.scratch);
     } else if (mask) {
-      LaunchReluMask(gpu, tail_.relu->slope, channels_.count(), y, dy);
+      const NormChain relu{channels_, type_, {}, nullptr, nullptr, *tail_.relu};
+      LaunchNormGradient(gpu, relu, y, dy, nullptr, nullptr, dy);
     }
     if (tail_.sum && t_.bottom_grads[1] && t_.bottom_grads[1].raw != dy) {
       CopyOnDevice(device_, t_.bottom_grads[1].raw, dy, t_.bottom_grads[1].bytes());
     }
-    if (dx != nullptr) {
-      LaunchChainGradient(gpu, WithRelu(!mask), x, dy, sums.mean_dz, sums.mean_normal_dz, dx);
-    }
+    if (dx != nullptr)
+      LaunchNormGradient(gpu, WithRelu(!mask), x, dy, sums.mean_dz, sums.mean_normal_dz, dx);
   }
 
  private:
   NormChain WithRelu(bool relu) const {
-    return {channels_, by_, has_scale_ ? t_.params[kScaleParam].data<float>() : nullptr,
+    return {channels_,
+            type_,
+            by_,
+            has_scale_ ? t_.params[kScaleParam].data<float>() : nullptr,
             has_bias_ ? t_.params[kBiasParam].data<float>() : nullptr,
             relu && tail_.relu ? *tail_.relu : Relu(1)};
   }
@@ -138,13 +168,13 @@ std::string Declines(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
 }
 
-DOPPIO_REGISTER_KERNEL({"BatchNorm", DeviceKind::kCuda, "cuda", 10, &Make<CudaBatchNorm>,
-                        &Declines});
+DOPPIO_REGISTER_KERNEL({"BatchNorm", DeviceKind::kCuda, "cuda", 10, &Make<CudaBatchNorm>, &Declines,
+                        true});
 
 bool RegisterChains() {
   for (const char* chain : kBatchNormChains) {
     KernelTypes::Get().Add(
-        {chain, DeviceKind::kCuda, "cuda", 10, &Make<CudaBatchNormChain>, &Declines});
+        {chain, DeviceKind::kCuda, "cuda", 10, &Make<CudaBatchNormChain>, &Declines, true});
   }
   return true;
 }

@@ -1,5 +1,6 @@
 // BatchNorm, alone and in chains, on a GPU in plain arguments: what batch_norm_cuda.cc, which knows
-// nets, asks of batch_norm.cu, which nvcc compiles.
+// nets, asks of batch_norm.cu, which nvcc compiles. Tensors are stored as `type`, statistics and
+// learned factors as float.
 #ifndef DOPPIO_LAYERS_BATCH_NORM_CUDA_H_
 #define DOPPIO_LAYERS_BATCH_NORM_CUDA_H_
 
@@ -17,57 +18,46 @@ struct RunningStatistics {
 
 // What is subtracted from a channel, and then multiplied with.
 struct Normaliser {
-  float *mean, *scale;  // scale: 1 / standard deviation
+  float *mean = nullptr, *scale = nullptr;  // scale: 1 / standard deviation
 };
 
 // Bytes that the functions with `room` work in.
-int64_t BatchNormRoom(const Channels& channels);
+int64_t BatchNormRoom(const Channels& channels, DType type);
 
 // Those of the batch; the running ones take them up.
-void TakeBatchStatistics(const Gpu& gpu, const Channels& channels, const float* x, float fraction,
-                         float epsilon, const RunningStatistics& state, const Normaliser& to,
-                         void* room);
+void TakeBatchStatistics(const Gpu& gpu, const Channels& channels, DType type, const void* x,
+                         float fraction, float epsilon, const RunningStatistics& state,
+                         const Normaliser& to, void* room);
 void TakeRunningStatistics(const Gpu& gpu, const Channels& channels, float epsilon,
                            const RunningStatistics& state, const Normaliser& to);
-
-// y = (x - mean) * scale; y may be x.
-void LaunchNormalise(const Gpu& gpu, const Channels& channels, const float* x, const Normaliser& by,
-                     float* y);
-// The gradient from y; dx may be dy. `mean_dy`, `mean_ydy`: per channel, to work in; null where the
-// statistics are running ones, which do not depend on x.
-void LaunchNormaliseBackward(const Gpu& gpu, const Channels& channels, const float* y,
-                             const float* dy, const float* scale, float* mean_dy, float* mean_ydy,
-                             float* dx, void* room);
 
 // y = relu(z [+ other]) with z = (x - mean) * scale [* factor] [+ bias]. ReLU with slope 1 is none.
 struct NormChain {
   Channels channels;
-  Normaliser by;
+  DType type;
+  Normaliser by;               // mean null: x is normalised already
   const float *factor, *bias;  // null: none
   Relu relu;
-
-  // Minus zero is what changes no sum.
-  DOPPIO_HD float Factor(int64_t c) const { return factor == nullptr ? 1.0f : factor[c]; }
-  DOPPIO_HD float Bias(int64_t c) const { return bias == nullptr ? -0.0f : bias[c]; }
-  DOPPIO_HD float Normal(float x, int64_t c) const { return (x - by.mean[c]) * by.scale[c]; }
-  DOPPIO_HD float Affine(float normal, int64_t c) const { return normal * Factor(c) + Bias(c); }
 };
 
-void LaunchChain(const Gpu& gpu, const NormChain& chain, const float* x, const float* other,
-                 float* y);
+// `other`: null where there is no sum. y may be x or other.
+void LaunchNorm(const Gpu& gpu, const NormChain& chain, const void* x, const void* other, void* y);
 
 // What the sums over dz (the gradient of z) and over dz times the normalised x become.
-struct ChainSums {
+struct NormSums {
   SumTarget factor_grad, bias_grad;
-  float *mean_dz, *mean_normal_dz;  // null: not wanted
+  float *mean_dz = nullptr, *mean_normal_dz = nullptr;  // null: not wanted
+  bool any() const {
+    return factor_grad.to != nullptr || bias_grad.to != nullptr || mean_dz != nullptr;
+  }
 };
 // `y`: null, or ReLU's mask is taken from it and put on dy.
-void LaunchChainSums(const Gpu& gpu, const NormChain& chain, const float* x, const float* y,
-                     float* dy, const ChainSums& sums, void* room);
-// dx from the gradient before ReLU. mean_dz, mean_normal_dz: null for running statistics; dx may be
-// dy.
-void LaunchChainGradient(const Gpu& gpu, const NormChain& chain, const float* x, const float* dy,
-                         const float* mean_dz, const float* mean_normal_dz, float* dx);
+void LaunchNormSums(const Gpu& gpu, const NormChain& chain, const void* x, const void* y, void* dy,
+                    const NormSums& sums, void* room);
+// dx from the gradient before ReLU. mean_dz, mean_normal_dz: null for running statistics, which do
+// not depend on x. x: null where neither they nor ReLU ask for it. dx may be dy.
+void LaunchNormGradient(const Gpu& gpu, const NormChain& chain, const void* x, const void* dy,
+                        const float* mean_dz, const float* mean_normal_dz, void* dx);
 
 }  // namespace doppio
 

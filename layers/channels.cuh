@@ -1,132 +1,180 @@
-// Loops over Channels: one value per element, and two sums per channel. Only for .cu files; static
-// as in core/device/launch.cuh.
+// Loops over Channels: one value per element here, two sums per channel in channel_sums.cuh.
+// Elements are stored as float, Half or BFloat16 and computed with as float; a thread reads and
+// writes 16 bytes of neighbours at once. What is done to a channel is a function f(c) that returns
+// the function of its elements, so that what belongs to the channel is read once for many of them.
+//
+// Two ways: where a channel lies in long runs, a thread takes a piece of one; where it does not
+// (channels last, and short runs), a thread takes neighbouring columns of the [outer] x [channels *
+// inner] matrix and walks down its rows.
+//
+// Only for .cu files; static as in core/device/launch.cuh.
 #ifndef DOPPIO_LAYERS_CHANNELS_CUH_
 #define DOPPIO_LAYERS_CHANNELS_CUH_
 
-#include <initializer_list>
-#include <utility>
+#include <cstring>
 
-#include "core/device/launch.cuh"
+#include "core/device/elementwise.cuh"
 #include "layers/channels_cuda.h"
 
 namespace doppio {
 namespace channel_loops {
 
-// Neighbouring elements that one thread reads and writes at once.
-template <int kWidth>
-struct alignas(kWidth * sizeof(float)) Pack {
-  float v[kWidth];
+constexpr int64_t kLongRun = 32;
+inline bool InColumns(const Channels& v) { return v.inner() < kLongRun && v.count() > 0; }
+
+// All that a loop reads and writes. A pack is read from all inputs before it is written, so that
+// `out` may be any of them.
+template <class T, int kInputs>
+struct Places {
+  static constexpr int kWidth = kPackWidth<T>;
+  using Packs = Pack<T, kWidth>[kInputs];
+
+  const T* in[kInputs];  // null: zeros
+  T* out;                // null: nothing is written
+  bool aligned;          // full packs begin at multiples of 16 bytes
+
+  // n elements from i on, and zeros.
+  __host__ __device__ void Load(int64_t i, int n, Packs& to) const {
+    for (int k = 0; k < kInputs; ++k) {
+      if (in[k] != nullptr && aligned && n == kWidth) {
+        to[k] = LoadPack<kWidth>(in[k] + i);
+        continue;
+      }
+      for (int lane = 0; lane < kWidth; ++lane) {
+        to[k].v[lane] = in[k] != nullptr && lane < n ? in[k][i + lane] : static_cast<T>(0.0f);
+      }
+    }
+  }
+  __host__ __device__ void Store(int64_t i, int n, const Pack<T, kWidth>& from) const {
+    if (aligned && n == kWidth) {
+#ifdef __CUDA_ARCH__
+      // Asked for by name: an assignment becomes several stores where the pack comes from several
+      // branches.
+      uint4 bits;
+      memcpy(&bits, &from, sizeof bits);
+      __stwb(reinterpret_cast<uint4*>(out + i), bits);
+#else
+      StorePack(from, out + i);
+#endif
+      return;
+    }
+    for (int lane = 0; lane < kWidth; ++lane) {
+      if (lane < n) out[i + lane] = from.v[lane];
+    }
+  }
+  __host__ __device__ static void Widen(const Packs& from, int lane, float (&to)[kInputs]) {
+    for (int k = 0; k < kInputs; ++k) to[k] = static_cast<float>(from[k].v[lane]);
+  }
 };
 
-// Everything is read before anything is written, so that `out` may be any of the inputs.
-template <class F, int kInputs, int kWidth>
-struct MapBody {
-  const float* in[kInputs];
-  float* out;
-  Channels channels;
+template <class T, class... In>
+static Places<T, sizeof...(In)> PlacesOf(bool packs_align, T* out, const In*... in) {
+  return {{in...}, out, packs_align && PacksFit(out, in...)};
+}
+
+// The tensor as a matrix, `width` columns to a pack.
+struct Matrix {
+  Matrix(const Channels& v, int width)
+      : rows(v.outer()), columns(v.channels() * v.inner()), packs((columns + width - 1) / width) {}
+  int64_t rows, columns, packs;  // packs: of a row
+};
+
+__host__ __device__ inline int Least(int64_t a, int b) { return a < b ? static_cast<int>(a) : b; }
+
+// The functions of the channels of `kWidth` columns.
+template <int kWidth, class F, class Of>
+__host__ __device__ void TakeFunctions(const Channels& v, const F& f, int64_t column, int n,
+                                       Of (&of)[kWidth]) {
+  for (int lane = 0; lane < kWidth; ++lane) {
+    of[lane] = f(v.OverInner(column + Least(lane, n - 1)));
+  }
+}
+
+template <class F, class T, int kInputs>
+struct MapColumns {
+  static constexpr int kWidth = kPackWidth<T>;
+  static constexpr int kRows = 2;  // read before the first of them is written
+  Places<T, kInputs> places;
+  Channels v;
+  F f;
+  Matrix matrix;
+  int64_t groups;  // threads for each pack of a row
+
+  __host__ __device__ void operator()(int64_t thread) const {
+    const int64_t group = thread / matrix.packs, column = (thread - group * matrix.packs) * kWidth;
+    const int n = Least(matrix.columns - column, kWidth);
+    decltype(f(int64_t())) of[kWidth];
+    TakeFunctions(v, f, column, n, of);
+    for (int64_t row = group; row < matrix.rows; row += kRows * groups) {
+      typename Places<T, kInputs>::Packs from[kRows];
+      for (int r = 0; r < kRows; ++r) {
+        const int64_t at = row + r * groups;
+        places.Load(at * matrix.columns + column, at < matrix.rows ? n : 0, from[r]);
+      }
+      for (int r = 0; r < kRows; ++r) {
+        const int64_t at = row + r * groups;
+        if (at >= matrix.rows) continue;
+        Pack<T, kWidth> to;
+        for (int lane = 0; lane < kWidth; ++lane) {
+          float values[kInputs];
+          places.Widen(from[r], lane, values);
+          to.v[lane] = static_cast<T>(of[lane](values));
+        }
+        places.Store(at * matrix.columns + column, n, to);
+      }
+    }
+  }
+};
+
+template <class F, class T, int kInputs>
+struct MapRuns {
+  static constexpr int kWidth = kPackWidth<T>;
+  Places<T, kInputs> places;
+  Channels v;
   F f;
 
+  // A pack ends at most one run and begins the next.
   __host__ __device__ void operator()(int64_t index) const {
-    const int64_t i = index * kWidth;
-    Pack<kWidth> from[kInputs], to;
-    for (int k = 0; k < kInputs; ++k) from[k] = *reinterpret_cast<const Pack<kWidth>*>(in[k] + i);
-    const int64_t c = channels.Of(i);
+    const int64_t i = index * kWidth, run = v.OverInner(i),
+                  c = run - v.OverChannels(run) * v.channels();
+    const int n = Least(v.count() - i, kWidth);
+    const int64_t left = (run + 1) * v.inner() - i;
+    const auto of = f(c);
+    const auto of_next = left < n ? f(c + 1 == v.channels() ? 0 : c + 1) : of;
+    typename Places<T, kInputs>::Packs from;
+    places.Load(i, n, from);
+    Pack<T, kWidth> to;
     for (int lane = 0; lane < kWidth; ++lane) {
-      to.v[lane] = Apply(c, from, lane, std::make_integer_sequence<int, kInputs>());
+      float values[kInputs];
+      places.Widen(from, lane, values);
+      to.v[lane] = static_cast<T>(lane < left ? of(values) : of_next(values));
     }
-    *reinterpret_cast<Pack<kWidth>*>(out + i) = to;
-  }
-
- private:
-  template <int... k>
-  __host__ __device__ float Apply(int64_t c, const Pack<kWidth>* from, int lane,
-                                  std::integer_sequence<int, k...>) const {
-    return f(c, from[k].v[lane]...);
+    places.Store(i, n, to);
   }
 };
-
-// Rows of few neighbours are added up for all channels side by side, so that threads read
-// neighbours.
-constexpr int64_t kLongRun = 32;
-constexpr int64_t kManyLanes = 256;
-inline bool SideBySide(const Channels& v) {
-  return v.inner() < kLongRun && v.channels() * v.inner() >= kManyLanes &&
-         v.outer() > launch::kShortRow;
-}
-inline int64_t PartsOf(const Channels& v) {
-  constexpr int64_t kThreads = 1 << 16, kLeast = 8, kMost = 64;
-  const int64_t lanes = v.channels() * v.inner();
-  return std::clamp<int64_t>(std::min(kThreads / lanes, v.outer() / kLeast), 1, kMost);
-}
 
 }  // namespace channel_loops
 
-// out[i] = f(channel of i, in[i]...) for every element; `out` may be any of `in`.
-template <class F, class... In>
-static void MapChannels(const Gpu& gpu, const Channels& v, const char* what, float* out, const F& f,
+// out[i] = f(channel of i)({in[i]...}) for every element; a null input counts as zeros, and `out`
+// may be any input.
+template <class F, class T, class... In>
+static void MapChannels(const Gpu& gpu, const Channels& v, const char* what, T* out, const F& f,
                         const In*... in) {
-  constexpr int kInputs = sizeof...(In), kWide = 4;
-  bool wide = v.inner() % kWide == 0;
-  for (const float* p : {static_cast<const float*>(out), in...}) {
-    wide = wide && reinterpret_cast<uintptr_t>(p) % sizeof(channel_loops::Pack<kWide>) == 0;
-  }
-  if (wide) {
-    ForEachIndex(gpu, v.count() / kWide, what,
-                 channel_loops::MapBody<F, kInputs, kWide>{{in...}, out, v, f});
-  } else {
-    ForEachIndex(gpu, v.count(), what, channel_loops::MapBody<F, kInputs, 1>{{in...}, out, v, f});
-  }
-}
-
-struct TwoSums {
-  double first, second;
-};
-struct PlusTwoSums {
-  __host__ __device__ TwoSums operator()(const TwoSums& a, const TwoSums& b) const {
-    return {a.first + b.first, a.second + b.second};
-  }
-};
-
-inline int64_t SumChannelsBytes(const Channels& v) {
-  if (channel_loops::SideBySide(v)) {
-    return channel_loops::PartsOf(v) * v.channels() * v.inner() *
-           static_cast<int64_t>(sizeof(TwoSums));
-  }
-  return ReduceRowsBytes<TwoSums>(v.channels(), v.positions());
-}
-
-// finish(c, sums) for every channel c, where the sums are those of map(i, c) over its elements i.
-// `map` is called once for each element, and may write things there. The order of additions depends
-// on the sizes only. `room`: SumChannelsBytes.
-template <class Map, class Finish>
-static void SumChannels(const Gpu& gpu, const Channels& v, const char* what, const Map& map,
-                        const Finish& finish, void* room) {
-  const TwoSums zero{0, 0};
-  if (!channel_loops::SideBySide(v)) {
-    ReduceRows(
-        gpu, v.channels(), v.positions(), what, zero,
-        DOPPIO_BODY(int64_t c, int64_t k) { return map(v.At(c, k), c); }, PlusTwoSums(), finish,
-        room);
+  using namespace channel_loops;
+  constexpr int kInputs = sizeof...(In), kWidth = kPackWidth<T>;
+  if (!InColumns(v)) {
+    ForEachIndex(gpu, (v.count() + kWidth - 1) / kWidth, what,
+                 MapRuns<F, T, kInputs>{PlacesOf(true, out, in...), v, f});
     return;
   }
-  const int64_t lanes = v.channels() * v.inner(), parts = channel_loops::PartsOf(v);
-  TwoSums* partial = static_cast<TwoSums*>(room);
-  ForEachIndex(
-      gpu, parts * lanes, what, DOPPIO_BODY(int64_t index) {
-        const int64_t part = index / lanes, lane = index - part * lanes, c = v.OverInner(lane);
-        const int64_t end = v.outer() * (part + 1) / parts;
-        TwoSums sums = zero;
-        for (int64_t n = v.outer() * part / parts; n < end; ++n)
-          sums = PlusTwoSums()(sums, map(n * lanes + lane, c));
-        partial[index] = sums;
-      });
-  ReduceRows(
-      gpu, v.channels(), parts * v.inner(), what, zero,
-      DOPPIO_BODY(int64_t c, int64_t k) {
-        const int64_t part = v.OverInner(k);
-        return partial[part * lanes + c * v.inner() + (k - part * v.inner())];
-      },
-      PlusTwoSums(), finish, nullptr);  // at most kMost * kLongRun columns: no room is needed
+  // As many threads as a large GPU runs at once, where that leaves each a few rows.
+  constexpr int64_t kThreads = 1 << 17, kRowsEach = 4;
+  const Matrix matrix(v, kWidth);
+  const int64_t groups =
+      std::max<int64_t>(1, std::min(kThreads / matrix.packs, matrix.rows / kRowsEach));
+  ForEachIndex(gpu, groups * matrix.packs, what,
+               MapColumns<F, T, kInputs>{PlacesOf(matrix.columns % kWidth == 0, out, in...), v, f,
+                                         matrix, groups});
 }
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// Per-channel work on a GPU (BatchNorm, Scale, Bias, PReLU) sees a plain tensor as
+// Per-channel work on a GPU (BatchNorm, Scale, Bias, PReLU) sees a tensor as
 // [outer][channels][inner]. Here is the view, in plain arguments; the loops over it are in
 // channels.cuh.
 #ifndef DOPPIO_LAYERS_CHANNELS_CUDA_H_
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/tensor/shape.h"
+#include "core/tensor/tensor.h"
 #include "layers/divider.h"
 
 namespace doppio {
@@ -31,16 +31,29 @@ class IndexDivider {
 
 class Channels {
  public:
-  // Axes [begin, end) of `shape` are the channels; an empty range means one channel for everything.
+  // Axes [begin, end) of a plain `shape` are the channels; an empty range means one channel for
+  // everything.
   Channels(const Shape& shape, int begin, int end)
       : Channels(shape.count(0, begin), shape.count(begin, end), shape.count(end)) {}
+  // The same of a tensor that lies in LayoutFor(it, begin, end).
+  Channels(const TensorSpec& tensor, int begin, int end)
+      : Channels(LayoutFor(tensor, begin, end).channels_last() && begin == 1 && end == 2
+                     ? Channels(tensor.shape.count() / std::max<int64_t>(1, tensor.shape[1]),
+                                tensor.shape[1], 1)
+                     : Channels(tensor.shape, begin, end)) {}
   // A tensor without channels.
   explicit Channels(int64_t count) : Channels(1, 1, count) {}
+
+  // The layout in which to see `tensor`: its own wherever that can be seen.
+  static Layout LayoutFor(const TensorSpec& tensor, int begin, int end) {
+    const bool images = end <= 1 || begin == end, axis_1 = begin == 1 && end == 2;
+    return tensor.layout.channels_last() && (images || axis_1) ? tensor.layout : Layout();
+  }
 
   DOPPIO_HD int64_t channels() const { return channels_; }
   DOPPIO_HD int64_t outer() const { return outer_; }
   DOPPIO_HD int64_t inner() const { return inner_; }
-  int64_t count() const { return outer_ * channels_ * inner_; }
+  DOPPIO_HD int64_t count() const { return outer_ * channels_ * inner_; }
   int64_t positions() const { return outer_ * inner_; }  // elements of one channel
 
   // The channel of element i.
@@ -54,6 +67,7 @@ class Channels {
     return (n * channels_ + c) * inner_ + (k - n * inner_);
   }
   DOPPIO_HD int64_t OverInner(int64_t i) const { return by_inner_(i); }
+  DOPPIO_HD int64_t OverChannels(int64_t run) const { return by_channels_(run); }
 
  private:
   // Long runs are fast, and one channel is one run.

@@ -1,4 +1,4 @@
-#include "layers/channels.cuh"
+#include "layers/channel_sums.cuh"
 #include "layers/prelu_cuda.h"
 
 namespace doppio {
@@ -6,35 +6,61 @@ namespace {
 
 constexpr char kName[] = "PReLU";
 
-DOPPIO_HD float Gradient(float x, float dy, float slope) { return dy * (x > 0 ? 1.0f : slope); }
+// Calls of x, and of x and dy.
+struct Slope {
+  float slope;
+  DOPPIO_HD float operator()(const float (&in)[1]) const {
+    return in[0] > 0 ? in[0] : slope * in[0];
+  }
+  DOPPIO_HD float operator()(const float (&in)[2]) const {
+    return in[1] * (in[0] > 0 ? 1.0f : slope);
+  }
+  DOPPIO_HD TwoTerms operator()(const float (&in)[2], float* dx) const {
+    *dx = (*this)(in);
+    return {(in[0] > 0 ? 0.0f : in[0]) * in[1], 0};
+  }
+};
+struct Slopes {
+  static constexpr bool kWrites = true;
+  const float* slopes;
+  DOPPIO_HD Slope operator()(int64_t c) const { return {slopes[c]}; }
+};
+struct StoreSum {
+  SumTarget to;
+  DOPPIO_HD void operator()(int64_t c, const TwoSums& sums) const { to.Store(c, sums.first); }
+};
 
 }  // namespace
 
-void LaunchPrelu(const Gpu& gpu, const Channels& v, const float* x, const float* slope, float* y) {
-  MapChannels(
-      gpu, v, kName, y,
-      DOPPIO_BODY(int64_t c, float value) { return value > 0 ? value : slope[c] * value; }, x);
+void LaunchPrelu(const Gpu& gpu, const Channels& v, DType type, const void* x, const float* slope,
+                 void* y) {
+  DispatchStored(type, [&](auto zero) {
+    using T = decltype(zero);
+    MapChannels(gpu, v, kName, static_cast<T*>(y), Slopes{slope}, static_cast<const T*>(x));
+  });
 }
 
-void LaunchPreluGradient(const Gpu& gpu, const Channels& v, const float* x, const float* dy,
-                         const float* slope, float* dx) {
-  MapChannels(
-      gpu, v, kName, dx,
-      DOPPIO_BODY(int64_t c, float value, float d) { return Gradient(value, d, slope[c]); }, x, dy);
+void LaunchPreluGradient(const Gpu& gpu, const Channels& v, DType type, const void* x,
+                         const void* dy, const float* slope, void* dx) {
+  DispatchStored(type, [&](auto zero) {
+    using T = decltype(zero);
+    MapChannels(gpu, v, kName, static_cast<T*>(dx), Slopes{slope}, static_cast<const T*>(x),
+                static_cast<const T*>(dy));
+  });
 }
 
-int64_t PreluRoom(const Channels& channels) { return SumChannelsBytes(channels); }
+int64_t PreluRoom(const Channels& channels, DType type) {
+  return DispatchStored(type,
+                        [&](auto zero) { return SumChannelsBytes<decltype(zero)>(channels); });
+}
 
-void LaunchPreluSums(const Gpu& gpu, const Channels& v, const float* x, const float* dy,
-                     const float* slope, float* dx, const SumTarget& slope_grad, void* room) {
-  SumChannels(
-      gpu, v, kName,
-      DOPPIO_BODY(int64_t i, int64_t c) {
-        const float value = x[i], d = dy[i];
-        if (dx != nullptr) dx[i] = Gradient(value, d, slope[c]);
-        return TwoSums{(value > 0 ? 0.0f : value) * d, 0};
-      },
-      DOPPIO_BODY(int64_t c, const TwoSums& sums) { slope_grad.Store(c, sums.first); }, room);
+void LaunchPreluSums(const Gpu& gpu, const Channels& v, DType type, const void* x, const void* dy,
+                     const float* slope, void* dx, const SumTarget& slope_grad, void* room) {
+  DispatchStored(type, [&](auto zero) {
+    using T = decltype(zero);
+    SumChannels(gpu, v, kName, static_cast<T*>(dx), Slopes{slope}, StoreSum{slope_grad}, room,
+                static_cast<const T*>(x), static_cast<const T*>(dy));
+  });
 }
 
 }  // namespace doppio

@@ -1,4 +1,5 @@
-// Scale and Bias on a GPU, in single precision: forward in one pass over memory, and so backward.
+// Scale and Bias on a GPU, with what activations are stored as, plain or channels last: forward in
+// one pass over memory, and so backward.
 #include "layers/scale_bias_cuda.h"
 
 #include "core/net/layer.h"
@@ -17,34 +18,42 @@ class CudaScaleBias : public Kernel {
  public:
   explicit CudaScaleBias(const KernelArgs& args)
       : device_(args.device),
+        type_(args.tops[0]),
         form_(FormOf(args)),
-        channels_(args.bottoms[0].shape, form_.begin, form_.end) {
-    needs_.scratch_bytes = ScaleBiasRoom(channels_);
+        channels_(args.bottoms[0], form_.begin, form_.end) {
+    const Layout layout = Channels::LayoutFor(args.bottoms[0], form_.begin, form_.end);
+    needs_.bottoms = needs_.tops = {layout};
+    needs_.types = {type_};
+    if (args.bottoms.size() == 2) {  // factors
+      needs_.bottoms.push_back(Layout());
+      needs_.types.push_back(DType::kFloat32);
+    }
+    needs_.scratch_bytes = ScaleBiasRoom(channels_, type_);
   }
 
   void Forward(const Pass&) override {
-    LaunchScaleBias(GpuOf(device_), channels_, t_.bottoms[0].data<float>(), Scale(), Bias(),
-                    t_.tops[0].data<float>());
+    LaunchScaleBias(GpuOf(device_), channels_, type_, t_.bottoms[0].raw, Scale(), Bias(),
+                    t_.tops[0].raw);
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     const Gpu gpu = GpuOf(device_);
     const SumTarget scale_grad = TargetAt(form_.scale_bottom, form_.scale_param, add);
     const SumTarget bias_grad = TargetAt(form_.bias_bottom, form_.bias_param, add);
-    const bool want_sums = scale_grad.to != nullptr || bias_grad.to != nullptr;
     const Tensor &dy = t_.top_grads[0], &dx = t_.bottom_grads[0];
     const float* scale = Scale();
-    if (want_sums) {
-      LaunchScaleBiasSums(gpu, channels_,
-                          scale_grad.to == nullptr ? nullptr : t_.bottoms[0].data<float>(),
-                          dy.data<float>(), scale, scale == nullptr ? nullptr : dx.data<float>(),
-                          scale_grad, bias_grad, t_.scratch);
+    if (scale_grad.to != nullptr || bias_grad.to != nullptr) {
+      LaunchScaleBiasSums(gpu, channels_, type_,
+                          scale_grad.to == nullptr ? nullptr : t_.bottoms[0].raw, dy.raw, scale,
+                          scale == nullptr ? nullptr : dx.raw, scale_grad, bias_grad, t_.scratch);
     } else if (scale != nullptr && dx) {
-      LaunchScaleGradient(gpu, channels_, dy.data<float>(), scale, dx.data<float>());
+      LaunchScaleBias(gpu, channels_, type_, dy.raw, scale, nullptr, dx.raw);
     }
     if (scale == nullptr && dx && dx.raw != dy.raw)
       CopyOnDevice(device_, dx.raw, dy.raw, dx.bytes());
   }
+
+  bool same_every_pass() const override { return true; }
 
   static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
     return std::make_unique<CudaScaleBias>(args);
@@ -66,6 +75,7 @@ class CudaScaleBias : public Kernel {
   }
 
   Device* const device_;
+  const DType type_;
   const ScaleBiasForm form_;
   const Channels channels_;
 };
@@ -74,8 +84,10 @@ std::string Declines(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
 }
 
-DOPPIO_REGISTER_KERNEL({"Scale", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make, &Declines});
-DOPPIO_REGISTER_KERNEL({"Bias", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make, &Declines});
+DOPPIO_REGISTER_KERNEL({"Scale", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make, &Declines,
+                        true});
+DOPPIO_REGISTER_KERNEL({"Bias", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make, &Declines,
+                        true});
 
 }  // namespace
 }  // namespace doppio

@@ -1,4 +1,5 @@
 // Scale and Bias on a GPU in plain arguments: what scale_bias_cuda.cc asks of scale_bias.cu.
+// Tensors are stored as `type`, factors as float.
 #ifndef DOPPIO_LAYERS_SCALE_BIAS_CUDA_H_
 #define DOPPIO_LAYERS_SCALE_BIAS_CUDA_H_
 
@@ -8,18 +9,14 @@
 namespace doppio {
 
 // y = x [* scale] [+ bias], either being null where there is none; y may be x.
-void LaunchScaleBias(const Gpu& gpu, const Channels& channels, const float* x, const float* scale,
-                     const float* bias, float* y);
+void LaunchScaleBias(const Gpu& gpu, const Channels& channels, DType type, const void* x,
+                     const float* scale, const float* bias, void* y);
 
-// dx = dy * scale; dx may be dy.
-void LaunchScaleGradient(const Gpu& gpu, const Channels& channels, const float* dy,
-                         const float* scale, float* dx);
-
-// The sums of x * dy and of dy, and dx in the same pass. x null: the first sum is not wanted. dx
-// null: it is not wanted; it may be dy.
-int64_t ScaleBiasRoom(const Channels& channels);
-void LaunchScaleBiasSums(const Gpu& gpu, const Channels& channels, const float* x, const float* dy,
-                         const float* scale, float* dx, const SumTarget& scale_grad,
+// The sums of x * dy and of dy, and dx = dy * scale in the same pass. x null: the first sum is not
+// wanted. dx null: it is not wanted; it may be dy.
+int64_t ScaleBiasRoom(const Channels& channels, DType type);
+void LaunchScaleBiasSums(const Gpu& gpu, const Channels& channels, DType type, const void* x,
+                         const void* dy, const float* scale, void* dx, const SumTarget& scale_grad,
                          const SumTarget& bias_grad, void* room);
 
 }  // namespace doppio

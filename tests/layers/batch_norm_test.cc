@@ -101,6 +101,8 @@ TEST(BatchNorm, AgreesForManyChannelsAndForLongOnes) {
     c.RandomBottom(shape).ExpectBackendsAgree();
     const std::string gpu = c.GpuEngine();
     EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    EXPECT_TRUE(c.NarrowOnGpu());
+    EXPECT_EQ(c.GpuConversions(), 0);
   }
 }
 

@@ -26,12 +26,16 @@ struct NetCase {
   DType dtype = DType::kFloat32;
   Phase phase = TRAIN;
   bool backward = true, bottoms_learn = true;
+  DType rounded = DType::kFloat32;  // x and other are numbers of this type
+  DType stored = DType::kFloat32;   // of activations
+  bool channels_last = false;       // x and other; on a GPU
 
   std::string Text() const {
     std::string dims;
     for (int64_t d : shape.dims()) dims += " dim: " + std::to_string(d);
     return "layer { name: 'in' type: 'TestSource" +
-           (block > 0 ? "Blocked" + std::to_string(block) : std::string()) +
+           (block > 0 ? "Blocked" + std::to_string(block)
+                      : std::string(channels_last ? "Last" : "")) +
            "' top: 'x' top: 'other' param { lr_mult: " + (bottoms_learn ? "1" : "0") +
            " } input_param { shape {" + dims + " } shape {" + dims + " } } }\n" + layers +
            "layer { name: 'probe' type: 'TestProbe' bottom: 'y' top: 'probe' }\n";
@@ -40,6 +44,8 @@ struct NetCase {
 
 struct Outcome {
   std::vector<std::string> chains;
+  std::vector<std::string> copied;      // layers that do not compute with x's type and layout
+  std::vector<std::string> unrecorded;  // layers that no graph of a device may repeat
   std::vector<double> top;
   std::map<std::string, std::vector<double>> values,
       gradients;  // of parameters, by layer and place
@@ -58,6 +64,12 @@ inline std::vector<std::string> ChainsOf(const Net& net) {
   return chains;
 }
 
+inline double Rounded(double value, DType type) {
+  return DispatchStored(type, [&](auto zero) {
+    return static_cast<float>(static_cast<decltype(zero)>(static_cast<float>(value)));
+  });
+}
+
 // Two iterations, of which the second adds its gradients to those of the first.
 inline Outcome RunOn(Device* device, const NetCase& c, bool fusion) {
   PlanOptions options;
@@ -66,7 +78,7 @@ inline Outcome RunOn(Device* device, const NetCase& c, bool fusion) {
   options.backward = c.backward;
   options.fusion = fusion;
   ParamStore store(device, c.dtype, 5);
-  Net net(GraphFromText(c.Text(), c.phase), options, &store);
+  Net net(GraphFromText(c.Text(), c.phase, c.stored), options, &store);
   // What is read before it was written shows.
   for (const Buffer* buffer : {&net.plan().arena, &net.plan().scratch}) {
     const std::vector<char> noise(static_cast<size_t>(buffer->bytes()), static_cast<char>(0xff));
@@ -79,7 +91,7 @@ inline Outcome RunOn(Device* device, const NetCase& c, bool fusion) {
     const Random random(11, Stream("bottom", "", i));
     std::vector<double> values;
     for (int64_t e = 0; e < c.shape.count(); ++e) {
-      values.push_back(random.Uniform(0, static_cast<uint64_t>(e)) * 3 - 1);
+      values.push_back(Rounded(random.Uniform(0, static_cast<uint64_t>(e)) * 3 - 1, c.rounded));
     }
     source.values.push_back(values);
   }
@@ -90,6 +102,16 @@ inline Outcome RunOn(Device* device, const NetCase& c, bool fusion) {
     if (c.backward) net.Backward(pass == 1);
   }
   outcome.chains = ChainsOf(net);
+  for (int n = 1; n < last; ++n) {
+    const Plan& plan = net.plan();
+    if (plan.computed_with[static_cast<size_t>(n)] != n) continue;
+    if (!net.kernel(n)->same_every_pass())
+      outcome.unrecorded.push_back(net.graph().layer(n).type());
+    const Tensor& top = plan.tensors[static_cast<size_t>(n)].tops[0];
+    const bool as_stored =
+        net.kernel(n)->inner() == nullptr && top.layout.channels_last() == c.channels_last;
+    if (!as_stored || top.dtype != c.stored) outcome.copied.push_back(net.graph().layer(n).type());
+  }
   outcome.top = probe.seen[0];
   EXPECT_EQ(probe.padding_in_use, 0);
   EXPECT_EQ(source.padding_in_use, 0);
@@ -160,6 +182,43 @@ inline void ExpectSameOnGpu(const NetCase& c, const std::vector<std::string>& ch
   ExpectClose(there.top, apart.top, kTolerance, "top", kLeast);
   ExpectClose(there.values, apart.values, kTolerance, kLeast);
   ExpectClose(there.gradients, apart.gradients, kTolerance, kLeast);
+}
+
+// On a GPU with activations of any type, plain and channels last, what the CPU gives in single
+// precision for the layers one by one, but for the rounding of tops and gradients; and nothing is
+// copied for the layers. `apart_too`: computed one by one there as well, where each layer rounds.
+inline void ExpectSameIn16Bits(NetCase c, bool apart_too) {
+  const std::unique_ptr<Device> gpu = TestGpu();
+  if (gpu == nullptr) return;
+  for (DType type : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    c.rounded = type;
+    c.stored = DType::kFloat32;
+    c.channels_last = false;
+    const Outcome apart = Run(c, false);
+    c.stored = type;
+    for (bool last : {false, true}) {
+      if (last && c.shape.rank() < 3) continue;
+      c.channels_last = last;
+      for (bool fusion : {true, false}) {
+        if (!fusion && !apart_too) continue;
+        SCOPED_TRACE(c.Text() + Name(type) + (fusion ? " together" : " apart") +
+                     (c.phase == TRAIN ? " TRAIN" : " TEST"));
+        const Outcome there = RunOn(gpu.get(), c, fusion);
+        if (fusion) {
+          EXPECT_EQ(there.copied, std::vector<std::string>());
+          EXPECT_EQ(there.unrecorded, std::vector<std::string>());
+        }
+        // In halves of a unit in the last place of the largest number.
+        const double halves = fusion ? 4 : 12;
+        const double tolerance = type == DType::kFloat16    ? halves * 0x1p-11
+                                 : type == DType::kBFloat16 ? halves * 0x1p-8
+                                                            : 2e-5;
+        ExpectClose(there.top, apart.top, tolerance, "top", 1);
+        ExpectClose(there.values, apart.values, tolerance, 1);
+        ExpectClose(there.gradients, apart.gradients, tolerance, 1);
+      }
+    }
+  }
 }
 
 // Returns the chains there are.

@@ -119,6 +119,31 @@ TEST(Fusion, OfNormalisationGivesTheSameNumbersInDoubleAndOnVectors) {
   }
 }
 
+TEST(Fusion, OfNormalisationRunsIn16BitsAndChannelsLast) {
+  const std::vector<Shape> shapes = {{3, 20, 5, 7},  {1, 16, 9, 1}, {3, 19, 4, 3}, {2, 3, 6, 6},
+                                     {40, 24, 3, 2}, {2, 5, 8, 8},  {5, 33}};
+  const auto expect = [&](const std::string& layers, bool apart_too) {
+    for (const Shape& shape : shapes) {
+      NetCase c;
+      c.layers = layers;
+      c.shape = shape;
+      ExpectSameIn16Bits(c, apart_too);
+      c.phase = TEST;
+      ExpectSameIn16Bits(c, apart_too);
+    }
+  };
+  // One by one, ReLU goes by the sign of numbers that have been rounded before.
+  for (const Chain& chain : NormChains()) {
+    if (chain.layers.find("Power") == std::string::npos)
+      expect(chain.layers, chain.layers.find("ReLU") == std::string::npos);
+  }
+  expect(Norm("x", "y"), true);
+  expect(Scale("x", "y"), true);
+  expect(Layer("Bias", "x", "y", "bias_param { filler { type: 'uniform' min: -1 } }"), true);
+  expect(Layer("PReLU", "x", "y"), true);
+  expect(Layer("PReLU", "x", "y", "prelu_param { channel_shared: true }"), true);
+}
+
 TEST(Fusion, OfConvolutionsAndProductsGivesTheSameNumbers) {
   for (const Shape& shape : kShapes) {
     for (const Chain& chain : ConvolutionChains(static_cast<int>(shape[1]))) {

@@ -129,6 +129,8 @@ TEST(ScaleAndBias, AgreeForManyChannelsAndForLongOnes) {
       c.RandomBottom(shape).ExpectBackendsAgree();
       const std::string gpu = c.GpuEngine();
       EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+      EXPECT_TRUE(c.NarrowOnGpu());
+      EXPECT_EQ(c.GpuConversions(), 0);
     }
   }
 }
