@@ -47,15 +47,7 @@ struct Places {
   }
   __host__ __device__ void Store(int64_t i, int n, const Pack<T, kWidth>& from) const {
     if (aligned && n == kWidth) {
-#ifdef __CUDA_ARCH__
-      // Asked for by name: an assignment becomes several stores where the pack comes from several
-      // branches.
-      uint4 bits;
-      memcpy(&bits, &from, sizeof bits);
-      __stwb(reinterpret_cast<uint4*>(out + i), bits);
-#else
-      StorePack(from, out + i);
-#endif
+      StorePackAtOnce(from, out + i);
       return;
     }
     for (int lane = 0; lane < kWidth; ++lane) {

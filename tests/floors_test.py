@@ -25,7 +25,7 @@ FENCED = {
     r"mpi\.h": r"parallel/mpi\.cc",
 }
 # What one instruction of a GPU does: these differ on both sides of nvcc.
-TWICE_COMPILED = {"core/base/host_device.h", "core/tensor/half.h"}
+TWICE_COMPILED = {"core/base/host_device.h", "core/device/elementwise.cuh", "core/tensor/half.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 
 

@@ -30,6 +30,19 @@ __host__ __device__ void StorePack(const Pack<T, kWidth>& pack, T* to) {
   *reinterpret_cast<Pack<T, kWidth>*>(to) = pack;
 }
 
+// The same for packs of kPackBytes that come from several branches: there an assignment would become several stores.
+template <class T, int kWidth>
+__host__ __device__ void StorePackAtOnce(const Pack<T, kWidth>& pack, T* to) {
+  static_assert(sizeof pack == kPackBytes, "one store");
+#ifdef __CUDA_ARCH__
+  uint4 bits;
+  memcpy(&bits, &pack, sizeof bits);
+  __stwb(reinterpret_cast<uint4*>(to), bits);
+#else
+  StorePack(pack, to);
+#endif
+}
+
 // Neighbouring elements while they are computed with.
 template <int kWidth>
 struct Lanes {
