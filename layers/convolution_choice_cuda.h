@@ -1,93 +1,48 @@
 // A convolution described to cuDNN, and which of its algorithms to take in each direction: the
 // fastest one measured that keeps within the device's workspace.
-//
-// Measurements are kept in memory and in the user's cache folder. A device that has to give the
-// same bits every time does not measure, as a race has no fixed winner: it takes cuDNN's advice.
-// DOPPIO_CUDNN_MEASURE=0 does so everywhere.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_CHOICE_CUDA_H_
 #define DOPPIO_LAYERS_CONVOLUTION_CHOICE_CUDA_H_
 
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/device/device_cuda.h"
-#include "core/math/algorithm_cache.h"
 #include "core/math/cudnn.h"
-#include "layers/conv_geometry.h"
+#include "core/math/cudnn_choices.h"
+#include "layers/cudnn_extents_cuda.h"
 
 namespace doppio {
 
-// Convolutions of no or one spatial axis get further ones of one pixel: cuDNN wants two.
 class CudnnProblem {
  public:
   CudnnProblem(Device* device, const ConvGeometry& g)
       : device(device),
-        shape{Spatial(g.pad, 0), Spatial(g.stride, 1), Spatial(g.dilation, 1), g.group},
-        x(Dims(g.batch, g.in_channels, g.input), DType::kFloat32, false),
-        y(Dims(g.batch, g.out_channels, g.output), DType::kFloat32, false),
-        bias(Dims(1, g.out_channels, std::vector<int64_t>(g.input.size(), 1)), DType::kFloat32,
-             false),
-        w(Dims(g.out_channels, g.in_channels / g.group, g.kernel), DType::kFloat32, false) {
-    for (const auto& part : {Dims(g.batch, g.in_channels, g.input),
-                             Dims(g.out_channels, g.in_channels / g.group, g.kernel), shape.pad,
-                             shape.stride, shape.dilation}) {
-      text_ += Shape(part).ToString() + " ";
-    }
-    text_ += std::to_string(g.group);
-  }
+        extents(g),
+        x(extents.x, DType::kFloat32, false),
+        y(extents.y, DType::kFloat32, false),
+        bias(Channels(extents.y), DType::kFloat32, false),
+        w(extents.w, DType::kFloat32, false) {}
 
   // Names all that a choice depends on.
   std::string Key(const std::string& direction) const {
-    return device->Attached<GpuModel>("gpu model").name + ", cuDNN " +
-           std::to_string(Cudnn().cudnnGetVersion()) + ", " + direction + " " + text_ +
-           ", float32" + (exact() ? "" : " as tf32") + ", " +
-           std::to_string(device->workspace_bytes()) + " bytes" +
-           (device->deterministic() ? ", deterministic" : "");
+    return CudnnChoiceKey(
+        device, direction + " " + extents.ToString() + ", float32" + (exact() ? "" : " as tf32"));
   }
 
   bool exact() const { return device->math() == MathMode::kFloat32; }
-  bool measures() const {
-    const char* asked = std::getenv("DOPPIO_CUDNN_MEASURE");
-    return !device->deterministic() && (asked == nullptr || std::string(asked) != "0");
-  }
-  // Advice is quickly had, but not for nothing.
-  AlgorithmCache& Cache() const {
-    static AlgorithmCache measured(UserCacheFile("cudnn_algorithms.json")), advised("");
-    return measures() ? measured : advised;
-  }
 
   Device* const device;
-  const CudnnConvolutionShape shape;
+  const CudnnExtents extents;
   const CudnnTensor x, y, bias;
   const CudnnFilter w;
 
  private:
-  static std::vector<int64_t> Spatial(std::vector<int64_t> values, int64_t otherwise) {
-    while (values.size() < 2) values.insert(values.begin(), otherwise);
-    return values;
-  }
-  static std::vector<int64_t> Dims(int64_t first, int64_t second,
-                                   const std::vector<int64_t>& spatial) {
-    std::vector<int64_t> dims = Spatial(spatial, 1);
-    dims.insert(dims.begin(), {first, second});
+  static std::vector<int64_t> Channels(const std::vector<int64_t>& top) {
+    std::vector<int64_t> dims(top.size(), 1);
+    dims[1] = top[1];
     return dims;
   }
-
-  struct GpuModel {
-    explicit GpuModel(Device* device) {
-      CudaStream(device);  // makes the device current
-      int index = 0;
-      Cuda(cudaGetDevice(&index), "asking for the current GPU");
-      cudaDeviceProp gpu;
-      Cuda(cudaGetDeviceProperties(&gpu, index), "asking for the name of", device->name());
-      name = gpu.name;
-    }
-    std::string name;
-  };
-
-  std::string text_;
 };
 
 // The three directions: the same questions, each to functions and in an order of its own.
@@ -157,13 +112,13 @@ class CudnnStep {
   explicit CudnnStep(const CudnnProblem& problem, std::optional<Algorithm> favourite = {})
       : problem_(problem),
         favourite_(favourite),
-        conv_(problem.shape, DType::kFloat32, problem.device->math()) {
+        conv_(problem.extents.shape, DType::kFloat32, problem.device->math()) {
     const std::string key = problem.Key(Direction::kName) + (favourite ? ", with a tail" : "");
-    const std::optional<AlgorithmChoice> kept = problem.Cache().Find(key);
-    if (kept && Take(*kept)) return;
-    const bool measure = problem.measures();
+    const std::optional<AlgorithmChoice> kept = CudnnChoices(*problem.device).Find(key);
+    if (kept && kept->size() == 2 && Take({(*kept)[0], (*kept)[1]})) return;
+    const bool measure = MeasuresCudnn(*problem.device);
     if (Choose(Ask(measure))) {
-      problem.Cache().Keep(key, choice_);
+      CudnnChoices(*problem.device).Keep(key, {choice_.algorithm, choice_.math});
     } else if (measure) {
       Choose(Ask(false));  // there was no memory left to measure in, say
     }
@@ -175,14 +130,14 @@ class CudnnStep {
   cudnnConvolutionDescriptor_t conv() const { return conv_.get(); }
 
   // For declining, when none was found.
-  std::string WhyNone() const {
-    return std::string("cuDNN has no ") + Direction::kName + " algorithm for it within " +
-           std::to_string(problem_.device->workspace_bytes() >> 20) + " MiB of workspace" +
-           (problem_.device->deterministic() ? " that gives the same bits every time" : "");
-  }
+  std::string WhyNone() const { return WhyNoCudnn(*problem_.device, Direction::kName); }
 
  private:
   static constexpr float kFavouriteMayTake = 1.2f;
+
+  struct Choice {
+    int64_t algorithm = 0, math = 0;
+  };
 
   // Best first; those that cannot be run are among them.
   std::vector<Perf> Ask(bool measure) const {
@@ -218,7 +173,7 @@ class CudnnStep {
   }
 
   // False when cuDNN does not run it so, or wants more memory than it may have.
-  bool Take(AlgorithmChoice choice) {
+  bool Take(Choice choice) {
     if (choice.algorithm < 0 || choice.algorithm >= Direction::kAlgorithms) return false;
     if (choice.math < CUDNN_DEFAULT_MATH || choice.math > CUDNN_FMA_MATH) return false;
     if (problem_.exact()) choice.math = CUDNN_FMA_MATH;
@@ -234,7 +189,7 @@ class CudnnStep {
   const CudnnProblem& problem_;
   const std::optional<Algorithm> favourite_;
   CudnnConvolution conv_;
-  AlgorithmChoice choice_;
+  Choice choice_;
   size_t workspace_ = 0;
   bool found_ = false;
 };

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "layers/convolution_choice_cuda.h"
-#include "layers/gpu_convolution_cuda.h"
+#include "layers/narrow_convolution_cuda.h"
 
 namespace doppio {
 namespace {
@@ -21,11 +21,7 @@ struct CudnnSteps {
       : problem(args.device, g),
         forward(problem, MayFuse(g, tail) ? std::make_optional(kWithTail) : std::nullopt) {
     if (!args.backward) return;
-    // Of a chain's bottoms only the first is the convolution's.
-    const size_t bottoms = args.chain != nullptr ? 1 : args.bottom_gradient.size();
-    for (size_t i = 0; i < bottoms && !data; ++i) {
-      if (args.bottom_gradient[i]) data.emplace(problem);
-    }
+    if (NeedsDataGradient(args)) data.emplace(problem);
     if (args.param_gradient[0]) filter.emplace(problem);
   }
 
@@ -71,7 +67,7 @@ class CudnnConvolutionKernel : public GpuConvolution {
   }
 
  protected:
-  bool Multiply(const float* x, float* y) override {
+  bool Multiply(const void* x, void* y) override {
     const CudnnProblem& p = steps_.problem;
     const auto& step = steps_.forward;
     if (fused_) {
@@ -94,7 +90,7 @@ class CudnnConvolutionKernel : public GpuConvolution {
     return false;
   }
 
-  void WeightGradient(const float* x, const float* dy, bool add, float* dw) override {
+  void WeightGradient(const void* x, const void* dy, bool add, float* dw) override {
     const CudnnProblem& p = steps_.problem;
     const auto& step = *steps_.filter;
     CheckCudnn(Cudnn().cudnnConvolutionBackwardFilter(
@@ -103,7 +99,7 @@ class CudnnConvolutionKernel : public GpuConvolution {
                "the gradient of a filter");
   }
 
-  void DataGradient(const float* dy, float* dx) override {
+  void DataGradient(const void* dy, void* dx) override {
     const CudnnProblem& p = steps_.problem;
     const auto& step = *steps_.data;
     CheckCudnn(Cudnn().cudnnConvolutionBackwardData(
@@ -127,14 +123,12 @@ class CudnnConvolutionKernel : public GpuConvolution {
 };
 
 std::string Declines(const KernelArgs& args) {
+  if (HasNarrowTops(args)) return WhyNotNarrowCudnnConvolution(args);
   if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
   if (GpuOf(args.device).on_host) return "cuDNN needs a GPU";
   const ConvGeometry g = ReadConvGeometry(*args.spec, args.bottoms[0].shape, false);
-  if (g.spatial_rank() > 3) return "cuDNN has at most 3 spatial axes";
-  const int64_t largest =
-      g.batch * std::max(g.in_channels * g.input_count(), g.out_channels * g.output_count());
-  if (largest == 0 || g.input_count() == 0) return "the bottom is empty";
-  if (largest > INT32_MAX) return "cuDNN counts the elements of a tensor in 32 bits";
+  const std::string why = WhyNotCudnn(g);
+  if (!why.empty()) return why;
   try {
     return CudnnSteps(args, g, ChainTail(args.chain)).WhyNot();
   } catch (const DeviceError& e) {
@@ -143,11 +137,12 @@ std::string Declines(const KernelArgs& args) {
 }
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  if (HasNarrowTops(args)) return MakeNarrowCudnnConvolution(args);
   return std::make_unique<CudnnConvolutionKernel>(args);
 }
 
 [[maybe_unused]] const bool registered = [] {
-  RegisterGpuConvolution("cudnn", 20, &Make, &Declines);
+  RegisterGpuConvolution({"", DeviceKind::kCuda, "cudnn", 20, &Make, &Declines, true});
   return true;
 }();
 

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// {"format": 1, "choices": {"<key>": [algorithm, math]}}
+// {"format": 1, "choices": {"<key>": [number, ...]}}
 constexpr int kFormat = 1;
 
 std::map<std::string, AlgorithmChoice> Parse(const std::string& text) {
@@ -20,7 +20,7 @@ std::map<std::string, AlgorithmChoice> Parse(const std::string& text) {
   const json file = json::parse(text);
   if (file.at("format").get<int>() != kFormat) return choices;
   for (const auto& item : file.at("choices").items()) {
-    choices[item.key()] = {item.value().at(0).get<int>(), item.value().at(1).get<int>()};
+    choices[item.key()] = item.value().get<AlgorithmChoice>();
   }
   return choices;
 }
@@ -45,7 +45,7 @@ std::optional<AlgorithmChoice> AlgorithmCache::Find(const std::string& key) {
   return found->second;
 }
 
-void AlgorithmCache::Keep(const std::string& key, AlgorithmChoice choice) {
+void AlgorithmCache::Keep(const std::string& key, const AlgorithmChoice& choice) {
   const std::lock_guard<std::mutex> lock(mutex_);
   choices_[key] = choice;
   for (const auto& other : Load(file_)) choices_.insert(other);
@@ -62,9 +62,7 @@ void AlgorithmCache::ReadFileOnce() {
 void AlgorithmCache::Write() const {
   if (file_.empty()) return;
   json file = {{"format", kFormat}, {"choices", json::object()}};
-  for (const auto& item : choices_) {
-    file["choices"][item.first] = {item.second.algorithm, item.second.math};
-  }
+  for (const auto& item : choices_) file["choices"][item.first] = item.second;
   try {
     std::filesystem::create_directories(std::filesystem::path(file_).parent_path());
     WriteFileAtomically(file_, file.dump(1) + "\n");

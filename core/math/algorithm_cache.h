@@ -6,18 +6,17 @@
 #ifndef DOPPIO_CORE_MATH_ALGORITHM_CACHE_H_
 #define DOPPIO_CORE_MATH_ALGORITHM_CACHE_H_
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace doppio {
 
-// Numbers of the library that has the algorithms.
-struct AlgorithmChoice {
-  int algorithm = 0;
-  int math = 0;
-};
+// Numbers that mean something to the library that has the algorithms.
+using AlgorithmChoice = std::vector<int64_t>;
 
 // For any number of threads and processes.
 class AlgorithmCache {
@@ -28,7 +27,7 @@ class AlgorithmCache {
   // `key` names everything that the choice depends on.
   std::optional<AlgorithmChoice> Find(const std::string& key);
   // Replaces what was there. Choices that others wrote meanwhile stay.
-  void Keep(const std::string& key, AlgorithmChoice choice);
+  void Keep(const std::string& key, const AlgorithmChoice& choice);
 
  private:
   void ReadFileOnce();

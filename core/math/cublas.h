@@ -5,20 +5,31 @@
 #include <cstdint>
 
 #include "core/device/device.h"
+#include "core/tensor/dtype.h"
 
 namespace doppio {
 
-// Row-major, as Gemm in core/math/blas.h: C (m x n) = alpha * op(A) (m x k) * op(B) (k x n) + beta * C. In the order of
-// the device's stream.
-void GpuGemm(Device* device, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
-             const float* a, const float* b, float beta, float* c);
-
-// `batch` products of one shape: matrix i starts `stride` elements after matrix i - 1. A stride of 0 repeats one matrix.
-struct GemmStrides {
-  int64_t a = 0, b = 0, c = 0;
+// Products of factors that may be stored in 16 bits. Sums are in single precision whatever the types.
+struct GemmShape {
+  bool transpose_a = false, transpose_b = false;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t batch = 1;   // products of this shape
 };
-void GpuGemmBatch(Device* device, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
-                  const float* a, const float* b, float beta, float* c, GemmStrides strides, int64_t batch);
+// Rows may lie farther apart than they are long, and matrix i of a batch `step` elements after matrix i - 1.
+struct GemmMatrix {
+  void* data = nullptr;
+  DType type = DType::kFloat32;
+  int64_t row = 0;    // elements from one row to the next
+  int64_t step = 0;
+};
+// Of a factor, which is only read.
+inline GemmMatrix GemmFactor(const void* data, DType type, int64_t row, int64_t step = 0) {
+  return {const_cast<void*>(data), type, row, step};
+}
+// C = op(A) * op(B) + beta * C, where beta 0 ignores what C held. A and B are of one type, C of the same one or in single
+// precision.
+void GpuGemm(Device* device, const GemmShape& shape, const GemmMatrix& a, const GemmMatrix& b, float beta,
+             const GemmMatrix& c);
 
 }  // namespace doppio
 

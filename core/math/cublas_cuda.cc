@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/device/device_cuda.h"
 #include "core/math/blas.h"
@@ -17,8 +18,9 @@ struct Api {
   decltype(cublasCreate_v2)* create;
   decltype(cublasDestroy_v2)* destroy;
   decltype(cublasSetStream_v2)* set_stream;
+  decltype(cublasSetWorkspace_v2)* set_workspace;
   decltype(cublasSetMathMode)* set_math_mode;
-  decltype(cublasSgemmStridedBatched_64)* gemm;
+  decltype(cublasGemmStridedBatchedEx_64)* gemm;
   decltype(cublasGetStatusString)* text;
 };
 
@@ -29,8 +31,9 @@ const Api& Cublas() {
     library.SetTo(&a.create, "cublasCreate_v2");
     library.SetTo(&a.destroy, "cublasDestroy_v2");
     library.SetTo(&a.set_stream, "cublasSetStream_v2");
+    library.SetTo(&a.set_workspace, "cublasSetWorkspace_v2");
     library.SetTo(&a.set_math_mode, "cublasSetMathMode");
-    library.SetTo(&a.gemm, "cublasSgemmStridedBatched_64");
+    library.SetTo(&a.gemm, "cublasGemmStridedBatchedEx_64");
     library.SetTo(&a.text, "cublasGetStatusString");
     return a;
   }();
@@ -47,38 +50,84 @@ struct Handle {
     const cudaStream_t stream = CudaStream(device);
     Check(Cublas().create(&handle), "its start");
     Check(Cublas().set_stream(handle, stream), "taking a stream");
+    // Memory of its own it would ask for whenever a product needs some, which cannot be recorded. A new stream would
+    // undo this.
+    workspace = Buffer(device, std::min(kWorkspaceBytes, device->workspace_bytes()));
+    Check(Cublas().set_workspace(handle, workspace.data(), static_cast<size_t>(workspace.bytes())), "taking memory");
     const bool tf32 = device->math() != MathMode::kFloat32;
-    Check(Cublas().set_math_mode(handle, tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH),
-          "choosing a precision");
+    // Where a sum is formed in parts, they too are to be in single precision.
+    const int mode = (tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH) |
+                     CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+    Check(Cublas().set_math_mode(handle, static_cast<cublasMath_t>(mode)), "choosing a precision");
   }
   ~Handle() { Cublas().destroy(handle); }
+  static constexpr int64_t kWorkspaceBytes = int64_t{32} << 20;   // as NVIDIA advises for its largest GPUs
   cublasHandle_t handle = nullptr;
+  Buffer workspace;
 };
+
+const Handle& HandleOf(Device* device) {
+  CudaStream(device);   // makes the device current
+  return device->Attached<Handle>("cublas");
+}
+
+cublasOperation_t Operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
+
+cudaDataType_t CudaType(DType type) {
+  if (type == DType::kFloat16) return CUDA_R_16F;
+  return type == DType::kBFloat16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+// One matrix of a batch as dense floats.
+std::vector<float> Widened(const GemmMatrix& m, int64_t index, int64_t rows, int64_t columns) {
+  std::vector<float> dense(static_cast<size_t>(rows * columns));
+  DispatchStored(m.type, [&](auto zero) {
+    const auto* from = static_cast<const decltype(zero)*>(m.data) + index * m.step;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) {
+        dense[static_cast<size_t>(r * columns + c)] = static_cast<float>(from[r * m.row + c]);
+      }
+    }
+  });
+  return dense;
+}
+
+void Round(const std::vector<float>& dense, const GemmMatrix& m, int64_t index, int64_t rows, int64_t columns) {
+  DispatchStored(m.type, [&](auto zero) {
+    using T = decltype(zero);
+    T* to = static_cast<T*>(m.data) + index * m.step;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) to[r * m.row + c] = static_cast<T>(dense[static_cast<size_t>(r * columns + c)]);
+    }
+  });
+}
+
+// In cuBLAS's place.
+void GemmOnHost(const GemmShape& s, const GemmMatrix& a, const GemmMatrix& b, float beta, const GemmMatrix& c) {
+  for (int64_t i = 0; i < s.batch; ++i) {
+    const std::vector<float> wide_a = Widened(a, i, s.transpose_a ? s.k : s.m, s.transpose_a ? s.m : s.k);
+    const std::vector<float> wide_b = Widened(b, i, s.transpose_b ? s.n : s.k, s.transpose_b ? s.k : s.n);
+    std::vector<float> wide_c(static_cast<size_t>(s.m * s.n));
+    if (beta != 0) wide_c = Widened(c, i, s.m, s.n);
+    Gemm(s.transpose_a, s.transpose_b, s.m, s.n, s.k, 1.f, wide_a.data(), wide_b.data(), beta, wide_c.data());
+    Round(wide_c, c, i, s.m, s.n);
+  }
+}
 
 }  // namespace
 
-void GpuGemmBatch(Device* device, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
-                  const float* a, const float* b, float beta, float* c, GemmStrides strides, int64_t batch) {
-  if (GpuOf(device).on_host) {
-    for (int64_t i = 0; i < batch; ++i) {
-      Gemm(transpose_a, transpose_b, m, n, k, alpha, a + i * strides.a, b + i * strides.b, beta, c + i * strides.c);
-    }
-    return;
-  }
-  if (m == 0 || n == 0 || batch == 0) return;
-  CudaStream(device);   // makes the device current
-  const Handle& own = device->Attached<Handle>("cublas");
-  const auto op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
-  const int64_t a_row = std::max<int64_t>(1, transpose_a ? m : k), b_row = std::max<int64_t>(1, transpose_b ? k : n);
-  // cuBLAS is column-major: C' = B' A'.
-  Check(Cublas().gemm(own.handle, op(transpose_b), op(transpose_a), n, m, k, &alpha, b, b_row, strides.b, a, a_row,
-                      strides.a, &beta, c, n, strides.c, batch),
+void GpuGemm(Device* device, const GemmShape& s, const GemmMatrix& a, const GemmMatrix& b, float beta,
+             const GemmMatrix& c) {
+  DOPPIO_CHECK(a.type == b.type && (c.type == a.type || c.type == DType::kFloat32), "a product of these types");
+  if (s.m == 0 || s.n == 0 || s.batch == 0) return;
+  if (GpuOf(device).on_host) return GemmOnHost(s, a, b, beta, c);
+  const float alpha = 1;
+  const bool tf32 = a.type == DType::kFloat32 && device->math() != MathMode::kFloat32;
+  Check(Cublas().gemm(HandleOf(device).handle, Operation(s.transpose_b), Operation(s.transpose_a), s.n, s.m,
+                               s.k, &alpha, b.data, CudaType(b.type), b.row, b.step, a.data, CudaType(a.type), a.row,
+                               a.step, &beta, c.data, CudaType(c.type), c.row, c.step, s.batch,
+                               tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
         "a matrix product");
-}
-
-void GpuGemm(Device* device, bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
-             const float* a, const float* b, float beta, float* c) {
-  GpuGemmBatch(device, transpose_a, transpose_b, m, n, k, alpha, a, b, beta, c, {}, 1);
 }
 
 }  // namespace doppio

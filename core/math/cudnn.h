@@ -31,7 +31,9 @@ namespace doppio {
   F(cudnnFindConvolutionBackwardFilterAlgorithm) F(cudnnGetConvolutionBackwardFilterAlgorithm_v7)  \
   F(cudnnGetConvolutionBackwardFilterWorkspaceSize)                                                \
   F(cudnnConvolutionForward) F(cudnnConvolutionBiasActivationForward)                              \
-  F(cudnnConvolutionBackwardData) F(cudnnConvolutionBackwardFilter)
+  F(cudnnConvolutionBackwardData) F(cudnnConvolutionBackwardFilter)                                \
+  F(cudnnBackendCreateDescriptor) F(cudnnBackendDestroyDescriptor) F(cudnnBackendFinalize)         \
+  F(cudnnBackendSetAttribute) F(cudnnBackendGetAttribute) F(cudnnBackendExecute)
 
 struct CudnnApi {
 #define DOPPIO_CUDNN_MEMBER(name) decltype(::name)* name;

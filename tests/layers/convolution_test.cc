@@ -123,6 +123,8 @@ TEST_P(ConvolutionVariants, AgreeWithDifferencesAndInEveryLayout) {
     c.RandomBottom(v.large).ExpectBackendsAgree(1e-4);
     EXPECT_EQ(c.Engine(), "onednn") << v.param;
     ExpectGpuKernel(&c);
+    EXPECT_TRUE(c.NarrowOnGpu()) << v.param;
+    EXPECT_EQ(c.GpuConversions(), 0) << v.param;
   }
 }
 

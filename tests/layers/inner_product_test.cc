@@ -70,6 +70,11 @@ TEST(InnerProduct, AgreesWithDifferencesAndInEveryLayout) {
   EXPECT_EQ(c.Engine(), "onednn");
   const std::string gpu = c.GpuEngine();
   EXPECT_TRUE(gpu == "cuda" || gpu.empty()) << gpu;  // empty in a build without CUDA
+  EXPECT_TRUE(c.NarrowOnGpu());
+  // Rows of single pixels are the same in any order of axes.
+  LayerCase pixels = Product("num_output: 5");
+  pixels.RandomBottom({3, 16, 1, 1}).ExpectBackendsAgree();
+  EXPECT_TRUE(pixels.NarrowOnGpu());
   Product("num_output: 1").RandomBottom({1, 1}).ExpectGradient().ExpectBackendsAgree();
 }
 

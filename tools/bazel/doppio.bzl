@@ -98,7 +98,7 @@ def doppio_layers(names, deps, srcs = [], cuda_srcs = [], hdrs = [], extra = {})
       srcs: sources that layers share.
       cuda_srcs: such sources for CUDA.
       hdrs: headers that layers share.
-      extra: {layer: {"srcs": [...], "hdrs": [...], "deps": [...]}}, what one layer needs more.
+      extra: {layer: {"srcs": [...], "cuda_srcs": [...], "hdrs": [...], "deps": [...]}}, what one layer needs more.
     """
     unknown = [name for name in extra if name not in names]
     if unknown:
@@ -119,7 +119,8 @@ def doppio_layers(names, deps, srcs = [], cuda_srcs = [], hdrs = [], extra = {})
             srcs = [name + ".cc"] + native.glob([name + "_dnnl.cc"]) + more.get("srcs", []),
             hdrs = more.get("hdrs", []),
             deps = [":shared"] + more.get("deps", []),
-            cuda_srcs = native.glob([name + ".cu", name + "_cuda.cc", name + "_cudnn_cuda.cc"]),
+            cuda_srcs = native.glob([name + ".cu", name + "_cuda.cc", name + "_cudnn_cuda.cc"]) +
+                        more.get("cuda_srcs", []),
             alwayslink = True,
         )
     native.cc_library(

@@ -17,11 +17,10 @@ std::string NewFile(const std::string& test) {
   return folder + "/deep/choices.json";
 }
 
-void ExpectChoice(AlgorithmCache* cache, const std::string& key, int algorithm, int math) {
+void ExpectChoice(AlgorithmCache* cache, const std::string& key, const AlgorithmChoice& choice) {
   const auto found = cache->Find(key);
   ASSERT_TRUE(found) << key;
-  EXPECT_EQ(found->algorithm, algorithm) << key;
-  EXPECT_EQ(found->math, math) << key;
+  EXPECT_EQ(*found, choice) << key;
 }
 
 TEST(AlgorithmCache, RemembersForTheNextProcess) {
@@ -31,10 +30,14 @@ TEST(AlgorithmCache, RemembersForTheNextProcess) {
   first.Keep("a", {3, 1});
   first.Keep("b \"quoted\"", {0, 2});
   first.Keep("a", {4, 1});
+  first.Keep("one", {int64_t{1} << 40});
+  first.Keep("many", {7, 1, -2, 3, 0});
   AlgorithmCache second(file);
   for (AlgorithmCache* cache : {&first, &second}) {
-    ExpectChoice(cache, "a", 4, 1);
-    ExpectChoice(cache, "b \"quoted\"", 0, 2);
+    ExpectChoice(cache, "a", {4, 1});
+    ExpectChoice(cache, "b \"quoted\"", {0, 2});
+    ExpectChoice(cache, "one", {int64_t{1} << 40});
+    ExpectChoice(cache, "many", {7, 1, -2, 3, 0});
     EXPECT_FALSE(cache->Find("c"));
   }
 }
@@ -47,15 +50,15 @@ TEST(AlgorithmCache, KeepsWhatOthersWroteMeanwhile) {
   one.Keep("a", {1, 0});
   other.Keep("b", {2, 0});
   AlgorithmCache last(file);
-  ExpectChoice(&last, "a", 1, 0);
-  ExpectChoice(&last, "b", 2, 0);
-  ExpectChoice(&other, "a", 1, 0);
+  ExpectChoice(&last, "a", {1, 0});
+  ExpectChoice(&last, "b", {2, 0});
+  ExpectChoice(&other, "a", {1, 0});
 }
 
 TEST(AlgorithmCache, IgnoresAFileThatMakesNoSense) {
   for (const char* content :
        {"", "{", "[]", "null", "{\"format\": 1}", "{\"format\": 2, \"choices\": {\"a\": [1, 2]}}",
-        "{\"format\": 1, \"choices\": {\"a\": 7}}", "{\"format\": 1, \"choices\": {\"a\": [1]}}",
+        "{\"format\": 1, \"choices\": {\"a\": 7}}", "{\"format\": 1, \"choices\": {\"a\": [\"x\"]}}",
         "{\"format\": \"x\", \"choices\": {\"a\": [1, 2]}}"}) {
     const std::string file = NewFile("nonsense");
     std::filesystem::create_directories(DirName(file));
@@ -64,7 +67,7 @@ TEST(AlgorithmCache, IgnoresAFileThatMakesNoSense) {
     EXPECT_FALSE(cache.Find("a")) << content;
     cache.Keep("b", {1, 2});
     AlgorithmCache next(file);
-    ExpectChoice(&next, "b", 1, 2);
+    ExpectChoice(&next, "b", {1, 2});
   }
 }
 
@@ -76,7 +79,7 @@ TEST(AlgorithmCache, WorksWithoutAFile) {
     AlgorithmCache cache(file);
     EXPECT_FALSE(cache.Find("a"));
     cache.Keep("a", {5, 0});
-    ExpectChoice(&cache, "a", 5, 0);
+    ExpectChoice(&cache, "a", {5, 0});
   }
 }
 

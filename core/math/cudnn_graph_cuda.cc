@@ -1,0 +1,246 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/math/cudnn_graph.h"
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kAlignment = 16;  // of tensors, in bytes
+
+std::vector<int64_t> ChannelsLastStrides(const std::vector<int64_t>& dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  int64_t next = dims[1];
+  for (size_t i = dims.size(); i-- > 2;) {
+    strides[i] = next;
+    next *= dims[i];
+  }
+  strides[0] = next;
+  return strides;
+}
+
+CudnnThing Describe(const CudnnConvolutionShape& shape) {
+  CudnnThing conv(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  conv.SetOne(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+  conv.SetOne(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
+              CUDNN_CROSS_CORRELATION);
+  conv.SetOne(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64,
+              static_cast<int64_t>(shape.pad.size()));
+  conv.SetInts(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, shape.pad);
+  conv.SetInts(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, shape.pad);
+  conv.SetInts(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, shape.stride);
+  conv.SetInts(CUDNN_ATTR_CONVOLUTION_DILATIONS, shape.dilation);
+  conv.Finish("describing a convolution");
+  return conv;
+}
+
+CudnnThing Pointwise(cudnnPointwiseMode_t mode) {
+  CudnnThing pointwise(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  pointwise.SetOne(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode);
+  pointwise.SetOne(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+  return pointwise;
+}
+
+// The names of one direction's attributes.
+struct Direction {
+  cudnnBackendDescriptorType_t type;
+  cudnnBackendAttributeName_t conv, x, w, y, alpha, beta;
+};
+constexpr Direction kForward = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                                CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+constexpr Direction kBackwardData = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+                                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+                                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                                     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+constexpr Direction kBackwardFilter = {
+    CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+
+CudnnThing Convolve(const Direction& direction, const CudnnThing& conv, const CudnnThing& x,
+                    const CudnnThing& w, const CudnnThing& y) {
+  CudnnThing operation(direction.type);
+  operation.SetThing(direction.conv, conv);
+  operation.SetThing(direction.x, x);
+  operation.SetThing(direction.w, w);
+  operation.SetThing(direction.y, y);
+  operation.SetOne(direction.alpha, CUDNN_TYPE_FLOAT, 1.0f);
+  operation.SetOne(direction.beta, CUDNN_TYPE_FLOAT, 0.0f);
+  return operation;
+}
+
+}  // namespace
+
+CudnnThing::CudnnThing(cudnnBackendDescriptorType_t type) {
+  CheckCudnn(Cudnn().cudnnBackendCreateDescriptor(type, &descriptor_), "making a descriptor");
+}
+CudnnThing::~CudnnThing() {
+  if (descriptor_ != nullptr) Cudnn().cudnnBackendDestroyDescriptor(descriptor_);
+}
+CudnnThing::CudnnThing(CudnnThing&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, nullptr)) {}
+CudnnThing& CudnnThing::operator=(CudnnThing&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+void CudnnThing::Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                     int64_t count, const void* values) {
+  CheckCudnn(Cudnn().cudnnBackendSetAttribute(descriptor_, name, type, count, values),
+             "setting an attribute");
+}
+
+void CudnnThing::SetInts(cudnnBackendAttributeName_t name, const std::vector<int64_t>& values) {
+  Set(name, CUDNN_TYPE_INT64, static_cast<int64_t>(values.size()), values.data());
+}
+
+void CudnnThing::SetThing(cudnnBackendAttributeName_t name, const CudnnThing& value) {
+  SetOne(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, value.get());
+}
+
+int64_t CudnnThing::Get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                        int64_t room, void* values) const {
+  int64_t count = 0;
+  CheckCudnn(Cudnn().cudnnBackendGetAttribute(descriptor_, name, type, room, &count, values),
+             "reading an attribute");
+  return std::min(count, room);
+}
+
+void CudnnThing::Finish(const char* what) {
+  CheckCudnn(Cudnn().cudnnBackendFinalize(descriptor_), what);
+}
+
+bool CudnnThing::Complete() {
+  return Cudnn().cudnnBackendFinalize(descriptor_) == CUDNN_STATUS_SUCCESS;
+}
+
+CudnnGraph CudnnGraph::Forward(const CudnnTarget& target, const CudnnConvolutionCase& c,
+                               const CudnnTail& tail) {
+  CudnnGraph graph(target);
+  // Between two operations nothing is stored, so nothing is rounded.
+  int after = tail.bias + tail.other + tail.relu;
+  const auto next = [&]() -> const CudnnThing& {
+    return after-- > 0 ? graph.Inside(c.y) : graph.Tensor(CudnnRole::kTop, c.y, c.type);
+  };
+  const CudnnThing* y = &next();
+  graph.parts_.push_back(std::make_unique<CudnnThing>(Describe(c.shape)));
+  const CudnnThing& conv = *graph.parts_.back();
+  graph.AddOperation(Convolve(kForward, conv, graph.Tensor(CudnnRole::kBottom, c.x, c.type),
+                              graph.Tensor(CudnnRole::kWeights, c.w, c.type), *y),
+                     "describing a convolution");
+  const auto add = [&](const CudnnThing& what) {
+    const CudnnThing& sum = next();
+    graph.AddSum(*y, what, sum);
+    y = &sum;
+  };
+  if (tail.bias) {
+    std::vector<int64_t> channels(c.y.size(), 1);
+    channels[1] = c.y[1];
+    add(graph.Tensor(CudnnRole::kBias, channels, DType::kFloat32));
+  }
+  if (tail.other) add(graph.Tensor(CudnnRole::kOther, c.y, c.type));
+  if (tail.relu) graph.AddRelu(*y, next());
+  graph.Finish();
+  return graph;
+}
+
+CudnnGraph CudnnGraph::BackwardData(const CudnnTarget& target, const CudnnConvolutionCase& c) {
+  CudnnGraph graph(target);
+  graph.parts_.push_back(std::make_unique<CudnnThing>(Describe(c.shape)));
+  const CudnnThing& conv = *graph.parts_.back();
+  graph.AddOperation(Convolve(kBackwardData, conv, graph.Tensor(CudnnRole::kBottom, c.x, c.type),
+                              graph.Tensor(CudnnRole::kWeights, c.w, c.type),
+                              graph.Tensor(CudnnRole::kTop, c.y, c.type)),
+                     "describing a convolution's gradient");
+  graph.Finish();
+  return graph;
+}
+
+CudnnGraph CudnnGraph::BackwardFilter(const CudnnTarget& target, const CudnnConvolutionCase& c,
+                                      DType type) {
+  CudnnGraph graph(target);
+  graph.parts_.push_back(std::make_unique<CudnnThing>(Describe(c.shape)));
+  const CudnnThing& conv = *graph.parts_.back();
+  graph.AddOperation(Convolve(kBackwardFilter, conv, graph.Tensor(CudnnRole::kBottom, c.x, c.type),
+                              graph.Tensor(CudnnRole::kWeights, c.w, type),
+                              graph.Tensor(CudnnRole::kTop, c.y, c.type)),
+                     "describing a filter's gradient");
+  graph.Finish();
+  return graph;
+}
+
+const CudnnThing& CudnnGraph::Tensor(CudnnRole role, const std::vector<int64_t>& dims, DType type) {
+  return AddTensor(static_cast<int64_t>(role), dims, type, false);
+}
+
+const CudnnThing& CudnnGraph::Inside(const std::vector<int64_t>& dims) {
+  return AddTensor(next_inside_++, dims, DType::kFloat32, true);
+}
+
+const CudnnThing& CudnnGraph::AddTensor(int64_t id, const std::vector<int64_t>& dims, DType type,
+                                        bool inside) {
+  parts_.push_back(std::make_unique<CudnnThing>(CUDNN_BACKEND_TENSOR_DESCRIPTOR));
+  CudnnThing& tensor = *parts_.back();
+  tensor.SetOne(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, CudnnType(type));
+  tensor.SetInts(CUDNN_ATTR_TENSOR_DIMENSIONS, dims);
+  tensor.SetInts(CUDNN_ATTR_TENSOR_STRIDES, ChannelsLastStrides(dims));
+  tensor.SetOne(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id);
+  tensor.SetOne(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, kAlignment);
+  if (inside) tensor.SetOne(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, true);
+  tensor.Finish("describing a tensor");
+  return tensor;
+}
+
+void CudnnGraph::AddSum(const CudnnThing& a, const CudnnThing& b, const CudnnThing& to) {
+  parts_.push_back(std::make_unique<CudnnThing>(Pointwise(CUDNN_POINTWISE_ADD)));
+  CudnnThing& add = *parts_.back();
+  add.Finish("describing a sum");
+  CudnnThing operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, add);
+  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, a);
+  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
+  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
+  AddOperation(std::move(operation), "describing a sum");
+}
+
+void CudnnGraph::AddRelu(const CudnnThing& from, const CudnnThing& to) {
+  parts_.push_back(std::make_unique<CudnnThing>(Pointwise(CUDNN_POINTWISE_RELU_FWD)));
+  CudnnThing& relu = *parts_.back();
+  relu.SetOne(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION,
+              CUDNN_PROPAGATE_NAN);
+  relu.Finish("describing ReLU");
+  CudnnThing operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, relu);
+  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, from);
+  operation.SetThing(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
+  AddOperation(std::move(operation), "describing ReLU");
+}
+
+void CudnnGraph::AddOperation(CudnnThing operation, const char* what) {
+  operation.Finish(what);
+  operations_.push_back(std::make_unique<CudnnThing>(std::move(operation)));
+}
+
+void CudnnGraph::Finish() {
+  std::vector<cudnnBackendDescriptor_t> operations;
+  for (const auto& operation : operations_) operations.push_back(operation->get());
+  graph_.Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+             static_cast<int64_t>(operations.size()), operations.data());
+  if (target_.handle != nullptr)
+    graph_.SetOne(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, target_.handle);
+  graph_.Finish("describing a graph");
+}
+
+}  // namespace doppio

@@ -1,0 +1,46 @@
+// One graph with the plan that runs it: the fastest one measured, or what was chosen before
+// (cudnn_choices.h). Layers that compute the same share it. Only *_cuda.cc files include this.
+#ifndef DOPPIO_CORE_MATH_CUDNN_STEP_H_
+#define DOPPIO_CORE_MATH_CUDNN_STEP_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/math/cudnn_plan.h"
+
+namespace doppio {
+
+class CudnnGraphStep {
+ public:
+  // What the graph reads and writes, to measure with.
+  struct Memory {
+    CudnnRole role;
+    int64_t bytes;
+  };
+  using Describe = std::function<CudnnGraph(const CudnnTarget& target)>;
+
+  // `key` names what is computed. The same one gives the same step as long as the device lives;
+  // null when cuDNN has no plan within the device's limits.
+  static std::shared_ptr<CudnnGraphStep> Find(Device* device, const std::string& key,
+                                              const Describe& describe,
+                                              const std::vector<Memory>& memory);
+
+  int64_t workspace_bytes() const { return plan_->workspace_bytes(); }
+  void Run(const std::vector<CudnnPlan::Place>& places, void* workspace, const char* doing) {
+    plan_->Run(places, workspace, doing);
+  }
+
+ private:
+  explicit CudnnGraphStep(CudnnGraph graph) : graph_(std::move(graph)) {}
+  void Choose(Device* device, const std::string& key, const std::vector<Memory>& memory);
+
+  const CudnnGraph graph_;
+  std::unique_ptr<CudnnPlan> plan_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_MATH_CUDNN_STEP_H_

@@ -1,0 +1,168 @@
+// Convolution by cuDNN with activations in 16 bits, described as graphs. Bias, sum and ReLU are
+// part of its forward graph where an engine has them; otherwise they are one more pass over the
+// top.
+#include "core/math/cudnn_choices.h"
+#include "core/math/cudnn_step.h"
+#include "layers/cudnn_extents_cuda.h"
+#include "layers/narrow_convolution_cuda.h"
+
+namespace doppio {
+namespace {
+
+// What a layer asks of cuDNN: absent where cuDNN has none, and where it is not needed.
+class NarrowSteps {
+ public:
+  NarrowSteps(const KernelArgs& args, const ConvGeometry& g)
+      : device_(args.device),
+        extents_(g),
+        case_{extents_.x, extents_.w, extents_.y, extents_.shape, args.tops[0]},
+        data_(NeedsDataGradient(args)),
+        filter_(args.backward && args.param_gradient[0]) {
+    const ChainTail chain(args.chain);
+    CudnnTail tail{g.bias, chain.sum, chain.relu.has_value()};
+    const bool any = tail.bias || tail.other || tail.relu;
+    if (any && !(chain.relu && chain.relu->slope != 0)) forward = Forward(tail);
+    has_tail = forward != nullptr;
+    if (!has_tail) forward = Forward(CudnnTail());
+    if (data_) data = Data();
+    // Sums in single precision, where some engine writes them; else rounded like activations.
+    if (filter_) filter = Filter(DType::kFloat32);
+    if (filter_ && filter == nullptr) filter = Filter(case_.type);
+  }
+
+  std::string WhyNot() const {
+    const char* direction = forward == nullptr             ? "forward"
+                            : data_ && data == nullptr     ? "backward-data"
+                            : filter_ && filter == nullptr ? "backward-filter"
+                                                           : nullptr;
+    return direction == nullptr ? "" : WhyNoCudnn(*device_, direction);
+  }
+  int64_t workspace_bytes() const {
+    int64_t bytes = 0;
+    for (const auto& step : {forward, data, filter}) {
+      if (step != nullptr) bytes = std::max(bytes, step->workspace_bytes());
+    }
+    return bytes;
+  }
+
+  std::shared_ptr<CudnnGraphStep> forward, data, filter;
+  bool has_tail = false;                    // forward
+  DType filter_gradient = DType::kFloat32;  // what filter writes
+
+ private:
+  using Memory = CudnnGraphStep::Memory;
+
+  static int64_t Bytes(const std::vector<int64_t>& dims, DType type) {
+    return ConvGeometry::Product(dims) * ElementBytes(type);
+  }
+  std::vector<Memory> Tensors(DType weights) const {
+    return {{CudnnRole::kBottom, Bytes(case_.x, case_.type)},
+            {CudnnRole::kWeights, Bytes(case_.w, weights)},
+            {CudnnRole::kTop, Bytes(case_.y, case_.type)}};
+  }
+  std::shared_ptr<CudnnGraphStep> Find(const std::string& what, const CudnnGraphStep::Describe& how,
+                                       const std::vector<Memory>& memory) const {
+    return CudnnGraphStep::Find(device_, what + " " + extents_.ToString() + ", " + Name(case_.type),
+                                how, memory);
+  }
+
+  std::shared_ptr<CudnnGraphStep> Forward(const CudnnTail& tail) const {
+    std::vector<Memory> memory = Tensors(case_.type);
+    if (tail.bias) memory.push_back({CudnnRole::kBias, Bytes({case_.y[1]}, DType::kFloat32)});
+    if (tail.other) memory.push_back({CudnnRole::kOther, Bytes(case_.y, case_.type)});
+    const std::string name = std::string("graph forward") + (tail.bias ? " + bias" : "") +
+                             (tail.other ? " + sum" : "") + (tail.relu ? " + relu" : "");
+    return Find(
+        name, [&](const CudnnTarget& target) { return CudnnGraph::Forward(target, case_, tail); },
+        memory);
+  }
+  std::shared_ptr<CudnnGraphStep> Data() const {
+    return Find(
+        "graph backward-data",
+        [&](const CudnnTarget& target) { return CudnnGraph::BackwardData(target, case_); },
+        Tensors(case_.type));
+  }
+  std::shared_ptr<CudnnGraphStep> Filter(DType type) {
+    filter_gradient = type;
+    return Find(
+        std::string("graph backward-filter in ") + Name(type),
+        [&](const CudnnTarget& target) { return CudnnGraph::BackwardFilter(target, case_, type); },
+        Tensors(type));
+  }
+
+  Device* const device_;
+  const CudnnExtents extents_;
+  const CudnnConvolutionCase case_;
+  const bool data_, filter_;  // wanted
+};
+
+class CudnnNarrowConvolution : public NarrowConvolution {
+ public:
+  explicit CudnnNarrowConvolution(const KernelArgs& args)
+      : NarrowConvolution(args), steps_(args, g_) {
+    DOPPIO_CHECK(steps_.WhyNot().empty(), "a convolution that was declined");
+    workspace_at_ = steps_.filter == nullptr
+                        ? 0
+                        : AlignedBytes(filter_.count() * ElementBytes(steps_.filter_gradient));
+    NeedScratch(workspace_at_ + steps_.workspace_bytes());
+  }
+
+ protected:
+  bool Multiply(const void* x, void* y) override {
+    std::vector<CudnnPlan::Place> places = Places(x, rounded_weights(), y);
+    if (steps_.has_tail) {
+      const GpuTail after = tail();
+      if (after.bias != nullptr) places.push_back({CudnnRole::kBias, after.bias});
+      if (after.other != nullptr) places.push_back({CudnnRole::kOther, after.other});
+    }
+    Run(steps_.forward.get(), places, "a convolution");
+    return steps_.has_tail;
+  }
+
+  void WeightGradient(const void* x, const void* dy, bool add, float* dw) override {
+    const DType type = steps_.filter_gradient;
+    const bool direct = type == DType::kFloat32 && !add && filter_.same_in_both_orders();
+    void* to = direct ? dw : t_.scratch;
+    Run(steps_.filter.get(), Places(x, to, dy), "the gradient of a filter");
+    if (!direct) LaunchFilterGradient(gpu(), filter_, type, to, add, dw);
+  }
+
+  void DataGradient(const void* dy, void* dx) override {
+    Run(steps_.data.get(), Places(dx, rounded_weights(), dy),
+        "the gradient of a convolution's bottom");
+  }
+
+ private:
+  static std::vector<CudnnPlan::Place> Places(const void* x, const void* w, const void* y) {
+    return {{CudnnRole::kBottom, x}, {CudnnRole::kWeights, w}, {CudnnRole::kTop, y}};
+  }
+
+  void Run(CudnnGraphStep* step, const std::vector<CudnnPlan::Place>& places, const char* doing) {
+    CudaStream(device_);  // makes the device the thread's current one
+    step->Run(places, static_cast<char*>(t_.scratch) + workspace_at_, doing);
+  }
+
+  const NarrowSteps steps_;
+  int64_t workspace_at_ = 0;  // in the scratch memory, behind the weights' gradient
+};
+
+}  // namespace
+
+std::string WhyNotNarrowCudnnConvolution(const KernelArgs& args) {
+  const ConvGeometry g = ReadConvGeometry(*args.spec, args.bottoms[0].shape, false);
+  for (const std::string& why : {WhyNotNarrow(args, g), WhyNotCudnn(g)}) {
+    if (!why.empty()) return why;
+  }
+  if (GpuOf(args.device).on_host) return "cuDNN needs a GPU";
+  try {
+    return NarrowSteps(args, g).WhyNot();
+  } catch (const DeviceError& e) {
+    return e.message();  // not there, or not for this GPU
+  }
+}
+
+std::unique_ptr<Kernel> MakeNarrowCudnnConvolution(const KernelArgs& args) {
+  return std::make_unique<CudnnNarrowConvolution>(args);
+}
+
+}  // namespace doppio
