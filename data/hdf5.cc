@@ -61,10 +61,10 @@ void Hdf5Rows::Seek(int64_t sample) {
 }
 
 void Hdf5Rows::Shard(int rank, int world) {
-  const int64_t position = next_sample_ - int64_t{options_.rank} * options_.batch;
+  const int64_t at = position();
   options_.rank = rank;
   options_.world = world;
-  Seek(position);
+  Seek(at);
 }
 
 int64_t Hdf5Rows::FileOfTurn(int64_t turn) const {

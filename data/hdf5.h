@@ -44,7 +44,9 @@ class Hdf5Rows {
   // Writes one batch of each top.
   void Next(const std::vector<float*>& tops);
   int64_t next_sample() const { return next_sample_; }
-  void Seek(int64_t sample);  // the sample that rank 0 goes on with
+  // The sample that rank 0 goes on with: the same number on every rank.
+  int64_t position() const { return next_sample_ - int64_t{options_.rank} * options_.batch; }
+  void Seek(int64_t sample);  // to such a position
   void Shard(int rank, int world);
 
  private:

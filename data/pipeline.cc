@@ -87,10 +87,10 @@ void Pipeline::Seek(int64_t sample) {
 void Pipeline::Shard(int rank, int world) {
   if (rank == options_.rank && world == options_.world) return;
   Stop();  // the threads read what changes
-  const int64_t position = next_sample() - int64_t{options_.rank} * options_.batch;
+  const int64_t at = position();
   options_.rank = rank;
   options_.world = world;
-  Seek(position);
+  Seek(at);
 }
 
 const Batch& Pipeline::Next() {

@@ -73,8 +73,9 @@ class Pipeline {
 
   // Global index of the first sample of the batch that Next() will return.
   int64_t next_sample() const { return SampleOf(next_batch_); }
-  // Goes on from the sample that the next batch of rank 0 starts with: each rank is given the same
-  // number.
+  // The sample that the next batch of rank 0 starts with: the same number on every rank.
+  int64_t position() const { return next_sample() - int64_t{options_.rank} * options_.batch; }
+  // Goes on from such a position.
   void Seek(int64_t sample);
 
   // Which share of the stream this pipeline takes from here on; cheap when it does not change.

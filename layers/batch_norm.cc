@@ -90,7 +90,7 @@ class BatchNorm : public Kernel {
         scale_);
   }
 
-  void Backward(const Pass&, const std::vector<bool>&) override {
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     const T* dy = t_.top_grads[0].template data<T>();
     T* dx = t_.bottom_grads[0].template data<T>();
@@ -105,7 +105,7 @@ class BatchNorm : public Kernel {
       sum += dy[i];
       dot += dy[i] * y[i];
     });
-    stats_.Average(sums, first_, second_);
+    stats_.Average(pass, sums, first_, second_);
     ForEachElement(
         channels_,
         [=](int64_t i, T along_one, T along_y, T scale) {

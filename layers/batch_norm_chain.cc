@@ -74,19 +74,19 @@ class BatchNormChain : public Kernel {
     }
   }
 
-  void Backward(const Pass&, const std::vector<bool>& add) override {
+  void Backward(const Pass& pass, const std::vector<bool>& add) override {
     T* dy = t_.top_grads[0].template data<T>();
     auto plain = [dy](T, int64_t i) { return dy[i]; };
     if (!tail_.relu) {
-      Backward(plain, plain, add);
+      Backward(pass, plain, plain, add);
     } else if (tail_.sum) {
       auto mask = [dy, y = y_, relu = *tail_.relu](T, int64_t i) {
         return dy[i] = relu.Gradient(y[i], dy[i]);
       };
-      Backward(mask, plain, add);
+      Backward(pass, mask, plain, add);
     } else {
       auto masked = [dy, relu = *tail_.relu](T z, int64_t i) { return relu.Gradient(z, dy[i]); };
-      Backward(masked, masked, add);
+      Backward(pass, masked, masked, add);
     }
   }
 
@@ -105,7 +105,7 @@ class BatchNormChain : public Kernel {
   // first(z, i), then then(z, i): the gradient of z, of which both passes start from what the sum
   // and ReLU did.
   template <class First, class Then>
-  void Backward(const First& first, const Then& then, const std::vector<bool>& add) {
+  void Backward(const Pass& pass, const First& first, const Then& then, const std::vector<bool>& add) {
     const Tensor factor_grad = has_scale_ ? t_.param_grads[kScaleParam] : Tensor();
     const Tensor bias_grad = has_bias_ ? t_.param_grads[kBiasParam] : Tensor();
     T* dx = t_.bottom_grads[0].template data<T>();
@@ -117,7 +117,7 @@ class BatchNormChain : public Kernel {
         StoreSums<T>(channels_, sums + channels_.padded(), add[kBiasParam], bias_grad);
       }
       // The batch's mean and variance depend on x as well, running ones do not.
-      if (!stats_.global()) stats_.Average(sums, along_x_, along_one_);
+      if (!stats_.global()) stats_.Average(pass, sums, along_x_, along_one_);
     } else if (tail_.sum) {
       tail_.template MaskGradient<T>(t_);
     }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/net/communicator.h"
 #include "core/net/layer.h"
 #include "layers/channel_blocks.h"
 
@@ -51,13 +52,14 @@ class BatchNormStats {
       TakeRunning(state, mean, scale);
       return;
     }
-    const double* moments = TakeBatch(x, sums, pivot, mean, scale);
-    if (!pass.again) Update(moments, mean, state);
+    const double* moments = TakeBatch(pass, x, sums, pivot, mean, scale);
+    if (!pass.again) Update(moments, Positions(pass, channels_), mean, state);
   }
 
-  // Turns two sums per channel into means.
-  void Average(const double* sums, T* first, T* second) const {
-    const double m = static_cast<double>(channels_.positions());
+  // Turns two sums per channel into means, over all ranks where they share statistics.
+  void Average(const Pass& pass, const double* sums, T* first, T* second) const {
+    const double m = Positions(pass, channels_);
+    sums = OverRanks(pass, sums);
     for (int64_t c = 0; c < channels_.padded(); ++c) {
       first[c] = static_cast<T>(sums[c] / m);
       second[c] = static_cast<T>(sums[channels_.padded() + c] / m);
@@ -65,6 +67,19 @@ class BatchNormStats {
   }
 
  private:
+  static bool Shares(const Pass& pass) { return pass.group != nullptr && pass.sync_statistics; }
+  // Of each channel, in the batch that statistics are of.
+  static double Positions(const Pass& pass, const ChannelBlocks& channels) {
+    return static_cast<double>(channels.positions()) * (Shares(pass) ? pass.group->size() : 1);
+  }
+  // Two sums per channel, over all ranks where they share statistics.
+  const double* OverRanks(const Pass& pass, const double* sums) const {
+    if (!Shares(pass)) return sums;
+    shared_.assign(sums, sums + 2 * channels_.padded());
+    pass.group->AllReduce(shared_.data(), static_cast<int64_t>(shared_.size()), DType::kFloat64);
+    return shared_.data();
+  }
+
   T ScaleOf(T variance) const { return T(1) / std::sqrt(variance + epsilon_); }
 
   void TakeRunning(const std::vector<Tensor>& state, T* mean, T* scale) const {
@@ -77,14 +92,14 @@ class BatchNormStats {
   }
 
   // One pass: sums of x and x^2 relative to a pivot close enough to the mean that nothing cancels,
-  // the mean of the first sample. Returns them.
-  const double* TakeBatch(const T* x, void* room, T* pivot, T* mean, T* scale) const {
+  // the mean of the first sample (of each rank). Returns them.
+  const double* TakeBatch(const Pass& pass, const T* x, void* room, T* pivot, T* mean, T* scale) const {
     ChannelBlocks sample = channels_;
     sample.outer = 1;
-    const double* sums =
-        SumPerChannel<T>(sample, room, [=](T& sum, T&, int64_t i) { sum += x[i]; });
+    const double* sums = OverRanks(
+        pass, SumPerChannel<T>(sample, room, [=](T& sum, T&, int64_t i) { sum += x[i]; }));
     for (int64_t c = 0; c < channels_.padded(); ++c) {
-      pivot[c] = static_cast<T>(sums[c] / static_cast<double>(sample.positions()));
+      pivot[c] = static_cast<T>(sums[c] / Positions(pass, sample));
     }
     sums = SumPerChannel<T>(
         channels_, room,
@@ -94,29 +109,29 @@ class BatchNormStats {
           square += d * d;
         },
         pivot);
+    sums = OverRanks(pass, sums);
 
-    const double m = static_cast<double>(channels_.positions());
+    const double m = Positions(pass, channels_);
     for (int64_t c = 0; c < channels_.channels; ++c) {
       mean[c] = static_cast<T>(pivot[c] + sums[c] / m);
-      scale[c] = ScaleOf(static_cast<T>(Variance(sums, c)));
+      scale[c] = ScaleOf(static_cast<T>(Variance(sums, m, c)));
     }
     return sums;
   }
 
-  double Variance(const double* sums, int64_t c) const {
-    const double m = static_cast<double>(channels_.positions());
+  // `m`: positions.
+  double Variance(const double* sums, double m, int64_t c) const {
     const double offset = sums[c] / m;
     return std::max(0.0, sums[channels_.padded() + c] / m - offset * offset);
   }
 
   // The running statistics take up those of the batch.
-  void Update(const double* sums, const T* mean, const std::vector<Tensor>& state) const {
-    const double m = static_cast<double>(channels_.positions());
+  void Update(const double* sums, double m, const T* mean, const std::vector<Tensor>& state) const {
     const double unbiased = m > 1 ? m / (m - 1) : 1;
     T* running_mean = state[0].data<T>();
     T* running_variance = state[1].data<T>();
     for (int64_t c = 0; c < channels_.channels; ++c) {
-      const double variance = Variance(sums, c);
+      const double variance = Variance(sums, m, c);
       running_mean[c] = mean[c] + fraction_ * running_mean[c];
       running_variance[c] = static_cast<T>(unbiased * variance) + fraction_ * running_variance[c];
     }
@@ -128,6 +143,7 @@ class BatchNormStats {
   T fraction_, epsilon_;
   Layout layout_;
   ChannelBlocks channels_;
+  mutable std::vector<double> shared_;   // sums over ranks
 };
 
 }  // namespace doppio

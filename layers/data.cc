@@ -206,7 +206,7 @@ class ImagesKernel : public Kernel {
       }
     }
   }
-  int64_t position() const override { return pipeline_->next_sample(); }
+  int64_t position() const override { return pipeline_->position(); }
   void Seek(int64_t sample) override { pipeline_->Seek(sample); }
   int64_t source_size() const override { return pipeline_->size(); }
   double wait_seconds() const override { return pipeline_->wait_seconds(); }
@@ -254,7 +254,7 @@ class UploadedImagesKernel : public Kernel {
       uploads_[i]->SendFloats(t_.tops[i]);
     }
   }
-  int64_t position() const override { return pipeline_->next_sample(); }
+  int64_t position() const override { return pipeline_->position(); }
   void Seek(int64_t sample) override { pipeline_->Seek(sample); }
   int64_t source_size() const override { return pipeline_->size(); }
   double wait_seconds() const override { return pipeline_->wait_seconds(); }
@@ -338,7 +338,7 @@ class RowsKernel : public Kernel {
     rows_->Next(pointers_);
     for (size_t i = 0; i < pointers_.size(); ++i) CopyTo<T>(t_.tops[i], pointers_[i]);
   }
-  int64_t position() const override { return rows_->next_sample(); }
+  int64_t position() const override { return rows_->position(); }
   void Seek(int64_t sample) override { rows_->Seek(sample); }
   int64_t source_size() const override { return rows_->size(); }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "core/net/communicator.h"
 #include "core/net/layer.h"
 #include "layers/loss_divisor.h"
 
@@ -36,20 +37,19 @@ class LossNormalizer {
   LossNormalizer(Mode mode, int64_t outer, int64_t inner)
       : mode_(mode), outer_(outer), inner_(inner) {}
 
-  // What this rank divides the sum of its losses by, as a function of how many of its labels are
-  // not ignored. The mean over all ranks of (sum / divisor) then is the loss of the one big batch.
-  // Every loss asks here and nowhere else: a count that depends on the data (VALID) is taken to be
-  // alike on all ranks, and exchanging it belongs in this function.
+  // What this rank divides the sum of its losses by, as a function of how many labels of the whole
+  // batch, that of all ranks of pass.group, are not ignored. The mean over these ranks of
+  // (sum / divisor) then is the loss of the one big batch. Every loss asks here and nowhere else.
   LossDivisor DivisorOf(const Pass& pass) const {
     LossDivisor divisor;
-    divisor.ranks = pass.ranks;
+    divisor.ranks = pass.group == nullptr ? 1 : pass.group->size();
     switch (mode_) {
       case LossParameter::FULL:
         divisor.fixed = static_cast<double>(outer_ * inner_) * divisor.ranks;
         break;
       case LossParameter::VALID:
         divisor.fixed = 0;
-        divisor.per_valid = divisor.ranks;
+        divisor.per_valid = 1;
         break;
       case LossParameter::BATCH_SIZE:
         divisor.fixed = static_cast<double>(outer_) * divisor.ranks;
@@ -63,7 +63,14 @@ class LossNormalizer {
     }
     return divisor;
   }
-  double Divisor(const Pass& pass, int64_t valid) const { return DivisorOf(pass)(valid); }
+  // The same for this rank's own count; the ranks add theirs where it matters.
+  double Divisor(const Pass& pass, int64_t valid) const {
+    double all = static_cast<double>(valid);
+    if (CountsValid() && pass.group != nullptr) pass.group->AllReduce(&all, 1, DType::kFloat64);
+    return DivisorOf(pass)(static_cast<int64_t>(all));
+  }
+  // Whether the divisor depends on how many labels are not ignored.
+  bool CountsValid() const { return mode_ == LossParameter::VALID; }
 
  private:
   Mode mode_;

@@ -12,6 +12,12 @@ void ForSources(const Net& net, const F& f) {
   }
 }
 
+// Of one batch of a source.
+int64_t Rows(const Net& net, int node) {
+  const int top = net.graph().nodes[static_cast<size_t>(node)].tops[0];
+  return net.graph().edges[static_cast<size_t>(top)].shape.dim_or_1(0);
+}
+
 void AddPosition(const std::string& layer, int64_t next_sample, RunState* state) {
   RunState::DataPosition* position = state->add_data();
   position->set_layer(layer);
@@ -35,12 +41,12 @@ void SavePositions(const std::string& prefix, Net* net, RunState* state) {
   });
 }
 
-void RestorePositions(const std::string& prefix, const RunState& state, Net* net) {
-  const int64_t passes = FindPosition(state, prefix);
-  if (passes >= 0) net->pass().step = static_cast<uint64_t>(passes);
+void RestorePositions(const std::string& prefix, const RunState& state, Net* net, int64_t passes) {
+  const int64_t before = FindPosition(state, prefix);
+  if (before >= 0) net->pass().step = static_cast<uint64_t>(before + passes);
   ForSources(*net, [&](int node, Kernel* kernel) {
     const int64_t sample = FindPosition(state, prefix + net->graph().layer(node).name());
-    if (sample >= 0) kernel->Seek(sample);
+    if (sample >= 0) kernel->Seek(sample + passes * Rows(*net, node));
   });
 }
 
@@ -52,10 +58,8 @@ void SeekSources(const std::string& type, Net* net, int64_t sample) {
 
 void SkipPasses(Net* net, int64_t passes) {
   net->pass().step = static_cast<uint64_t>(passes);
-  ForSources(*net, [&](int node, Kernel* kernel) {
-    const int top = net->graph().nodes[static_cast<size_t>(node)].tops[0];
-    kernel->Seek(passes * net->graph().edges[static_cast<size_t>(top)].shape.dim_or_1(0));
-  });
+  const int ranks = net->pass().ranks;
+  ForSources(*net, [&](int node, Kernel* kernel) { kernel->Seek(passes * ranks * Rows(*net, node)); });
 }
 
 double WaitSeconds(const Net& net) {

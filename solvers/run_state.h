@@ -18,8 +18,8 @@ inline std::string TestPrefix(size_t net) { return "test" + std::to_string(net) 
 // Adds the positions of the net's sources to `state`. An entry with an empty layer name holds its
 // forward passes.
 void SavePositions(const std::string& prefix, Net* net, RunState* state);
-// The inverse; a source that the state does not know stays where it is.
-void RestorePositions(const std::string& prefix, const RunState& state, Net* net);
+// The inverse, or `passes` batches after it; a source that the state does not know stays where it is.
+void RestorePositions(const std::string& prefix, const RunState& state, Net* net, int64_t passes = 0);
 
 // Moves the sources of one layer type; "" means all.
 void SeekSources(const std::string& type, Net* net, int64_t sample);

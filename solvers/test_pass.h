@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/net/communicator.h"
 #include "core/net/net.h"
 #include "solvers/outputs.h"
 
@@ -20,8 +21,9 @@ struct TestScores {
   std::vector<OutputValue> scores;  // means
 };
 
-// `interrupted` is asked before every batch; true ends the test without scores.
-TestScores RunTest(Net* net, int64_t batches, const std::function<bool()>& interrupted);
+// `interrupted` is asked before every batch; true ends the test without scores. The ranks of `world` (null: one alone), all
+// of which call this, share the batches out and get the scores of them all.
+TestScores RunTest(Net* net, int64_t batches, const World* world, const std::function<bool()>& interrupted);
 
 // In Caffe's words; "Test loss: " only with `loss` (test_compute_loss).
 void LogTest(const TestScores& scores, bool loss);

@@ -5,6 +5,7 @@
 
 #include "core/base/log.h"
 #include "solvers/outputs.h"
+#include "solvers/replica_check.h"
 #include "solvers/run_state.h"
 
 namespace doppio {
@@ -52,6 +53,9 @@ void Trainer::Step() {
   if (DisplayNow()) LogIteration();
   ApplyUpdate();
   Report(loss, begun);
+  if (exchange_ != nullptr && options_.check_replicas > 0 && iter_ % options_.check_replicas == 0) {
+    CheckReplicas(*options_.world, options_.device, SharedState(), iter_);
+  }
   writer_.Check();
   if (schedule_.SnapshotAt(iter_)) Snapshot();
   HandleRequest();
@@ -67,10 +71,12 @@ void Trainer::TestAll() {
   result_.tests.clear();
   for (size_t i = 0; i < test_nets_.size() && !stop_; ++i) {
     LOG(INFO) << "Iteration " << iter_ << ", Testing net (#" << i << ")";
-    TestScores test = RunTest(test_nets_[i].get(), schedule_.test_iter[i], [this] {
+    TestScores test = RunTest(test_nets_[i].get(), schedule_.test_iter[i], options_.world, [this] {
       HandleRequest();
       return stop_;
     });
+    // Ranks may have run one batch more or less than others.
+    if (ranks() > 1 && test.complete) RestorePositions(TestPrefix(i), before, test_nets_[i].get(), test.batches);
     test.net = static_cast<int>(i);
     test.iteration = iter_;
     LogTest(test, spec_.param.test_compute_loss());
@@ -80,25 +86,44 @@ void Trainer::TestAll() {
   if (!stop_) testing_.reset();
 }
 
+double Trainer::RateNow() {
+  const double policy = policy_->Rate(iter_);
+  if (iter_ >= options_.warmup) return policy * options_.rate_scale;
+  const double part = static_cast<double>(iter_ + 1) / static_cast<double>(options_.warmup);
+  return policy * (1 + (options_.rate_scale - 1) * part);
+}
+
 double Trainer::ForwardBackward() {
-  rate_ = policy_->Rate(iter_);
+  rate_ = RateNow();
   train_net_->SetLossScale(scaler_.scale());
-  update_->set_loss_scale(scaler_.scale());
-  const bool update = params_.gradients_share_memory();
-  if (update) update_->Begin(rate_, iter_);
+  // The gradients of several ranks are their sum, and the loss is their mean.
+  update_->set_loss_scale(static_cast<double>(scaler_.scale()) * ranks());
+  GradientSink* sink = nullptr;
+  if (params_.gradients_share_memory()) {
+    update_->Begin(rate_, iter_);
+    sink = &*update_;
+  }
   double loss = 0;
   for (int pass = 0; pass < schedule_.iter_size; ++pass) {
+    // Once per iteration, whatever iter_size is.
+    if (exchange_ != nullptr && pass + 1 == schedule_.iter_size) sink = exchange_.get();
     train_net_->StartForward();
-    train_net_->Backward(pass > 0, update ? &*update_ : nullptr);
+    train_net_->Backward(pass > 0, sink);
     loss += train_net_->Loss();
   }
-  return loss / schedule_.iter_size;
+  if (exchange_ != nullptr) options_.world->control().AllReduce(&loss, 1, DType::kFloat64);
+  return loss / (static_cast<double>(schedule_.iter_size) * ranks());
 }
 
 void Trainer::ApplyUpdate() {
   const bool display = DisplayNow();
   if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
-  if (params_.gradients_share_memory()) {
+  const bool one_by_one = UpdatesOneByOne();
+  if (exchange_ != nullptr) {
+    if (one_by_one) update_->Begin(rate_, iter_);
+    exchange_->Finish(one_by_one ? &*update_ : nullptr);
+  }
+  if (one_by_one) {
     update_->Finish();
   } else if (!scaler_.dynamic() || JudgeGradients()) {
     update_->Run(rate_, iter_, schedule_.iter_size);
@@ -109,6 +134,13 @@ void Trainer::ApplyUpdate() {
               << update_->clip_scale();
   }
   ++iter_;
+}
+
+// Whether each parameter is updated as soon as its gradient is complete: during backward, or, where it is a sum over ranks,
+// while others are still being summed.
+bool Trainer::UpdatesOneByOne() const {
+  if (exchange_ == nullptr) return params_.gradients_share_memory();
+  return ConsumesGradients(spec_.param, *options_.device) && !scaler_.dynamic();
 }
 
 // Whether the update is to run; the scale of the next iteration is found.
@@ -167,15 +199,26 @@ void Trainer::Report(double loss, Clock::time_point begun) {
     progress.rate = rate_;
     const double seconds = SecondsSince(begun);
     if (seconds > 0)
-      progress.images_per_second = static_cast<double>(batch_ * schedule_.iter_size) / seconds;
+      progress.images_per_second = static_cast<double>(batch_ * ranks() * schedule_.iter_size) / seconds;
     progress.data_wait_seconds = wait - wait_seconds_;
     options_.on_iteration(progress);
   }
   wait_seconds_ = wait;
 }
 
+// What any rank has been asked for, all of them do: the most that anybody wants, at one place of the training.
+Request Trainer::AgreedRequest() const {
+  const Request own = options_.poll ? options_.poll() : Request::kNone;
+  if (options_.world == nullptr) return own;
+  const bool snapshot = own == Request::kSnapshot || own == Request::kSnapshotStop;
+  double votes[] = {static_cast<double>(snapshot), static_cast<double>(own == Request::kStop || own == Request::kSnapshotStop)};
+  options_.world->control().AllReduce(votes, 2, DType::kFloat64);
+  if (votes[1] > 0) return votes[0] > 0 ? Request::kSnapshotStop : Request::kStop;
+  return votes[0] > 0 ? Request::kSnapshot : Request::kNone;
+}
+
 void Trainer::HandleRequest() {
-  const Request request = options_.poll ? options_.poll() : Request::kNone;
+  const Request request = AgreedRequest();
   const bool snapshot = request == Request::kSnapshot || request == Request::kSnapshotStop;
   if (snapshot && snapshot_iter_ != iter_) Snapshot();
   if (request == Request::kStop || request == Request::kSnapshotStop) stop_ = true;
@@ -184,7 +227,9 @@ void Trainer::HandleRequest() {
 // After max_iter iterations: the loss of the next batch, and a last test.
 void Trainer::Finish() {
   if (DisplayNow()) {
-    smoothed_.Add(train_net_->Forward());
+    double loss = train_net_->Forward();
+    if (exchange_ != nullptr) options_.world->control().AllReduce(&loss, 1, DType::kFloat64);
+    smoothed_.Add(loss / ranks());
     LOG(INFO) << "Iteration " << iter_ << ", loss = " << smoothed_.value();
   }
   if (schedule_.TestAt(iter_)) TestAll();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/device/device.h"
+#include "core/net/communicator.h"
 #include "core/net/net.h"
 #include "core/net/params.h"
 #include "core/net/snapshot.h"
@@ -49,6 +50,7 @@ struct Progress {
 
 struct TrainerOptions {
   Device* device = nullptr;  // outlives the trainer
+  const World* world = nullptr;  // likewise; null: one rank trains alone
   DType dtype = DType::kFloat32;
   std::string engine;            // see PlanOptions
   bool fusion = true;            // likewise
@@ -56,6 +58,11 @@ struct TrainerOptions {
   std::optional<uint64_t> seed;  // instead of the solver's random_seed and the resumed run's seed
   DataMode data = DataMode::kOpen;
   int64_t batch = 0;  // see NetOptions
+  bool sync_bn = false;        // BatchNorm takes the statistics of all ranks' rows together
+  int64_t check_replicas = 0;  // iterations between checks that all ranks have the same bits; 0: never
+  int batch_shares = 1;       // every batch_size of the train net is divided by this
+  double rate_scale = 1;      // on every learning rate; reached linearly, from 1, within
+  int64_t warmup = 0;         // so many iterations (Goyal et al., "Accurate, Large Minibatch SGD", 2017, section 2.2)
   int data_threads = 0;
   std::optional<DType> stored;  // likewise
   std::optional<LossScaling> loss_scaling;  // instead of what the net's file or the storage asks for
@@ -74,7 +81,8 @@ struct TrainResult {
   int64_t iteration = 0;
   bool stopped = false;  // by a request, before max_iter
   double smoothed_loss = 0;
-  std::string state_file;  // of the last snapshot this call wrote, or ""
+  bool snapshot_taken = false;  // by this call, on whichever rank writes
+  std::string state_file;  // of the last snapshot this rank wrote, or ""
   std::string model_file;
   std::vector<TestScores> tests;  // of the last round of tests, in the order of the test nets
   std::optional<float> loss_scale;  // of the next iteration, where the loss is scaled
@@ -102,8 +110,10 @@ class Trainer {
   int64_t iteration() const { return iter_; }
   uint64_t seed() const { return seed_; }
   const LossScaler& loss_scaler() const { return scaler_; }
-  // Rows of one batch of the train net, or 0 when it has no data top.
+  // Rows of one batch of this rank's train net, or 0 when it has no data top.
   int64_t batch() const { return batch_; }
+  // Null for one rank alone.
+  const GradientExchange* exchange() const { return exchange_.get(); }
 
   // One forward and backward of every pass of iter_size; returns the mean loss. Where the solver
   // allows it (ConsumesGradients), each parameter is updated as soon as its gradient is complete.
@@ -111,7 +121,7 @@ class Trainer {
   // After ForwardBackward: what is left of its update; counts the iteration.
   void ApplyUpdate();
   // Writes weights and state of now, while the training goes on; the files are there when Solve
-  // returns or the trainer is gone.
+  // returns or the trainer is gone. Rank 0 writes for all.
   void Snapshot();
   // All test nets, in order.
   void TestAll();
@@ -121,17 +131,26 @@ class Trainer {
 
   Trainer(SolverSpec spec, TrainerOptions options, const std::optional<SolverSnapshot>& resumed);
   std::unique_ptr<Net> MakeNet(const NetSource& source, bool train);
+  void LoadStartWeights();
   void LoadWeights(const std::string& path);
   void Resume(const SolverSnapshot& snapshot);
   RunState MakeRunState();
 
   void Step();
+  double RateNow();
+  bool UpdatesOneByOne() const;
   bool JudgeGradients();
   bool DisplayNow() const;
   void LogIteration();
   void Report(double loss, Clock::time_point begun);
+  Request AgreedRequest() const;
   void HandleRequest();
   void Finish();
+
+  int rank() const { return options_.world == nullptr ? 0 : options_.world->rank(); }
+  int ranks() const { return options_.world == nullptr ? 1 : options_.world->size(); }
+  void ShareStart();
+  std::vector<Tensor> SharedState() const;
 
   SolverSpec spec_;
   TrainerOptions options_;
@@ -143,6 +162,7 @@ class Trainer {
   Schedule schedule_;
   std::optional<LrPolicy> policy_;
   std::optional<Update> update_;
+  std::unique_ptr<GradientExchange> exchange_;   // null: alone
 
   int64_t iter_ = 0;  // updates done
   int64_t batch_ = 0;

@@ -24,6 +24,9 @@ RunState Trainer::MakeRunState() {
 }
 
 void Trainer::Snapshot() {
+  snapshot_iter_ = iter_;
+  result_.snapshot_taken = true;
+  if (rank() != 0) return;
   const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
   const char* kind = hdf5 ? "HDF5" : "binary proto";
 
@@ -40,7 +43,6 @@ void Trainer::Snapshot() {
   LOG(INFO) << "Snapshotting solver state to " << kind << " file " << contents.names.state;
   writer_.Write(contents);
 
-  snapshot_iter_ = iter_;
   result_.model_file = contents.names.model;
   result_.state_file = contents.names.state;
 }

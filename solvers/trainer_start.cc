@@ -30,6 +30,12 @@ LossScaling ChooseLossScaling(const SolverSpec& spec, const TrainerOptions& opti
   return file ? *file : DefaultLossScaling(StorageAskedFor(spec.train.net, options.stored));
 }
 
+// Everybody's is rank 0's.
+uint64_t Agreed(uint64_t seed, const World* world) {
+  if (world != nullptr) world->control().Broadcast(&seed, sizeof seed, 0);
+  return seed;
+}
+
 std::vector<std::string> SplitAtCommas(const std::string& text) {
   std::vector<std::string> parts;
   for (size_t begin = 0; begin <= text.size();) {
@@ -49,7 +55,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
                  const std::optional<SolverSnapshot>& resumed)
     : spec_(std::move(spec)),
       options_(std::move(options)),
-      seed_(ChooseSeed(spec_.param, options_, resumed)),
+      seed_(Agreed(ChooseSeed(spec_.param, options_, resumed), options_.world)),
       params_(options_.device, options_.dtype, seed_),
       smoothed_(spec_.param.average_loss()) {
   // The solver's own fields and the folder for snapshots first: data may take long to open.
@@ -58,8 +64,8 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   mistakes.Try([&] { CheckRule(spec_.param, spec_.places); });
   mistakes.Try([&] { scaler_ = LossScaler(ChooseLossScaling(spec_, options_)); });
   mistakes.ThrowIfAny();
-  if (spec_.param.snapshot() > 0 || spec_.param.snapshot_epoch() > 0 ||
-      spec_.param.snapshot_after_train()) {
+  if (rank() == 0 && (spec_.param.snapshot() > 0 || spec_.param.snapshot_epoch() > 0 ||
+                      spec_.param.snapshot_after_train())) {
     CheckWritable(spec_.param.snapshot_prefix());
   }
 
@@ -70,14 +76,20 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   batch_ = source.batch;
   std::vector<SourceSize> test_sources;
   for (const auto& net : test_nets_) test_sources.push_back(FindSource(*net));
-  schedule_ = MakeSchedule(spec_, source, test_sources);
+  schedule_ = MakeSchedule(spec_, {source.samples, source.batch * ranks()}, test_sources);
   policy_.emplace(spec_.param, spec_.places, schedule_.max_iter);
   update_.emplace(spec_.param, spec_.places, &params_);
+  if (options_.world != nullptr) exchange_ = options_.world->MakeExchange(&params_);
 
   if (resumed) {
     Resume(*resumed);
-    return;
+  } else {
+    LoadStartWeights();
   }
+  if (options_.world != nullptr) ShareStart();
+}
+
+void Trainer::LoadStartWeights() {
   std::vector<std::string> files = options_.weights;
   if (files.empty()) {
     for (const std::string& entry : spec_.param.weights()) {
@@ -94,6 +106,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   net.phase = train ? TRAIN : TEST;
   net.data = options_.data;
   net.batch = options_.batch;
+  if (train) net.shares = options_.batch_shares;
   net.seed = seed_;
   net.data_threads = options_.data_threads;
   net.stored = options_.stored;
@@ -105,14 +118,34 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   plan.dtype = options_.dtype;
   plan.backward = train;
   plan.accumulate = spec_.param.iter_size() > 1;
-  plan.gradients_consumed = train && ConsumesGradients(spec_.param, *options_.device) &&
+  plan.gradients_consumed = train && options_.world == nullptr && ConsumesGradients(spec_.param, *options_.device) &&
                             !spec.debug_info && !scaler_.dynamic();
   plan.engine = options_.engine;
   plan.fusion = options_.fusion;
   if (train) plan.saving = options_.saving;
   plan.history_slots = HistorySlots(spec_.param);
   plan.keep_all = spec.debug_info;
-  return std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
+  auto made = std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
+  made->pass().rank = rank();
+  made->pass().ranks = ranks();
+  // The batches of a test stay batches of their own, whoever runs them.
+  if (train && options_.world != nullptr) {
+    made->pass().group = &options_.world->control();
+    made->pass().sync_statistics = options_.sync_bn;
+  }
+  return made;
+}
+
+// All ranks start from what rank 0 has.
+void Trainer::ShareStart() {
+  for (const Tensor& tensor : SharedState()) options_.world->bulk().Broadcast(tensor.raw, tensor.bytes(), 0);
+}
+
+// What is the same bits on all ranks.
+std::vector<Tensor> Trainer::SharedState() const {
+  std::vector<Tensor> state = update_->history_arenas();
+  state.push_back(params_.values());
+  return state;
 }
 
 void Trainer::LoadWeights(const std::string& path) {

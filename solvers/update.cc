@@ -199,6 +199,12 @@ int64_t Update::history_bytes() const {
   return bytes;
 }
 
+std::vector<Tensor> Update::history_arenas() const {
+  std::vector<Tensor> arenas;
+  for (const Buffer& slot : history_) arenas.emplace_back(params_->values(), slot.data());
+  return arenas;
+}
+
 Tensor Update::HistoryOf(const Param& param, size_t slot) const {
   char* base = static_cast<char*>(history_[slot].data());
   return Tensor(param.value, base + param.offset * ElementBytes(params_->dtype()));

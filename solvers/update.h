@@ -52,6 +52,8 @@ class Update : public GradientSink {
   // layer may still give finite numbers, since ReLU hides NaN where oneDNN computes it.
   std::optional<int> LostParam() const;
   int64_t history_bytes() const;
+  // One per slot, laid out as the parameters' values().
+  std::vector<Tensor> history_arenas() const;
 
   // Caffe's order: the first slot of every learnable parameter, then the second of every one.
   std::vector<Tensor> History() const;

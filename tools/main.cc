@@ -17,8 +17,7 @@ namespace {
 
 ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
   const CommandLine line = ParseCommandLine(arguments);
-  FLAGS_logtostderr =
-      true;  // whatever old scripts say: no log files in the system's temporary folder
+  KeepLogFlags();  // whatever old scripts say: no log files in the system's temporary folder
   if (line.version) {
     PrintVersion(std::cout);
     return ExitCode::kDone;

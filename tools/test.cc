@@ -32,7 +32,7 @@ TestScores Score(Net* net, int64_t batches) {
   LOG(INFO) << "Running for " << batches << " iterations.";
   TestScores sum;
   for (int64_t i = 0; i < batches; ++i) {
-    const TestScores one = RunTest(net, 1, nullptr);
+    const TestScores one = RunTest(net, 1, nullptr, nullptr);
     for (const OutputValue& output : one.scores) {
       LOG(INFO) << "Batch " << i << ", " << output.blob << " = " << output.value;
     }

@@ -20,6 +20,7 @@
 #include "tools/lint.h"
 #include "tools/nets.h"
 #include "tools/progress.h"
+#include "tools/replicas.h"
 #include "tools/reserved_device.h"
 #include "tools/signals.h"
 #include "tools/text_table.h"
@@ -163,7 +164,7 @@ void CheckFits(Trainer* trainer, int64_t free) {
   for (const auto& net : trainer->test_nets()) take(net->plan().memory);
 }
 
-ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, int64_t free) {
+ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, const Replicas& replicas, int64_t free) {
   std::unique_ptr<Trainer> trainer;
   try {
     trainer = std::make_unique<Trainer>(solver, options);
@@ -173,6 +174,8 @@ ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, int64_t
     }
     throw;
   }
+  const std::string ranks = RanksText(*trainer, replicas, options);
+  if (!ranks.empty()) std::cout << ranks << "; of each of them:\n";
   PrintDryRun(trainer.get(), free);
   CheckFits(trainer.get(), free);
   return ExitCode::kDone;
@@ -263,27 +266,42 @@ void Tell(bool terminal, const std::string& text) {
   }
 }
 
+// After a stop by a signal: the same on all ranks.
+ExitCode StoppedCode(const CommandLine& line, const TrainResult& result) {
+  constexpr int kInterrupted = 128 + SIGINT;
+  const bool own = result.snapshot_taken || line.Given("stop_exit_code");
+  return static_cast<ExitCode>(own ? FLAGS_stop_exit_code : kInterrupted);
+}
+
 ExitCode Finish(const CommandLine& line, const TrainResult& result, const std::optional<GpuSummary>& gpu,
                 bool terminal) {
   PrintResult(line, result, gpu);
   if (!result.stopped) return ExitCode::kDone;
   std::cout.flush();
-  if (result.state_file.empty()) {
-    Tell(terminal, "stopped by a signal at iteration " + std::to_string(result.iteration) +
-                       ", without a snapshot");
-    constexpr int kInterrupted = 128 + SIGINT;
-    return line.Given("stop_exit_code") ? static_cast<ExitCode>(FLAGS_stop_exit_code)
-                                        : static_cast<ExitCode>(kInterrupted);
-  }
-  Tell(terminal, "stopped by a signal at iteration " + std::to_string(result.iteration) +
-                     "; to go on: " + ResumeCommand(line, result.state_file));
-  return static_cast<ExitCode>(FLAGS_stop_exit_code);
+  const std::string stopped = "stopped by a signal at iteration " + std::to_string(result.iteration);
+  Tell(terminal, stopped + (result.state_file.empty() ? ", without a snapshot"
+                                                      : "; to go on: " + ResumeCommand(line, result.state_file)));
+  return StoppedCode(line, result);
+}
+
+// A rank that does what rank 0 does, and says nothing.
+void Follow(const SolverSpec& solver, TrainerOptions options, World* world) {
+  const std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
+  options.device = device.get();
+  options.world = world;
+  options.poll = nullptr;
+  options.on_iteration = nullptr;
+  options.on_test = nullptr;
+  Trainer(solver, options).Solve();
 }
 
 ExitCode RunTrain(const CommandLine& line, bool* began) {
   CheckStart();
   const std::map<int, Request> effects = SignalEffects();
   const std::optional<Terminal> terminal = ProgressTerminal();
+  const Replicas replicas = ReplicasFromFlags();
+  std::optional<QuietLog> quiet;
+  if (replicas.process_rank != 0) quiet.emplace();
   std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
   const int64_t free = device->free_bytes();
   if (FLAGS_dry_run && device->kind() == DeviceKind::kCpu) device = MakeReservedDevice();
@@ -291,10 +309,11 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
       LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, SplitList(FLAGS_stage));
   WarnOfIgnored(solver);
   TrainerOptions options = OptionsOf(solver, device.get());
+  AddReplicaFlags(replicas.count, &options);
 
   std::unique_ptr<ProgressLine> progress;
   std::unique_ptr<GpuWatch> watch;
-  if (terminal && !FLAGS_dry_run) {
+  if (terminal && !FLAGS_dry_run && !quiet) {
     FLAGS_minloglevel = std::max(FLAGS_minloglevel, static_cast<int>(google::GLOG_WARNING));
     progress = std::make_unique<ProgressLine>(*terminal);
     options.on_iteration = [&](const Progress& p) {
@@ -302,19 +321,38 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
     };
     options.on_test = [&](const TestScores& scores) { progress->Test(scores); };
   }
+  if (FLAGS_dry_run) return DryRun(solver, options, replicas, free / replicas.count);
   std::unique_ptr<SignalHandler> signals;
   options.poll = [&] { return signals == nullptr ? Request::kNone : signals->Poll(); };
-  if (FLAGS_dry_run) return DryRun(solver, options, free);
-  Trainer trainer(solver, options);
-  for (const std::string& text : DescribeTraining(&trainer, free)) Tell(progress != nullptr, text);
-  *began = true;
-  // Not earlier: while files are read and nets are built a signal ends the process at once.
-  signals = std::make_unique<SignalHandler>(effects);
-  watch = WatchGpu(*device);
-  const TrainResult result = trainer.Solve();
+  TrainResult result;
+  std::string exchanged;
+  const auto lead = [&](World* world) {
+    TrainerOptions own = options;
+    own.world = world;
+    Trainer trainer(solver, own);
+    const std::string ranks = RanksText(trainer, replicas, options);
+    if (!ranks.empty()) Tell(progress != nullptr, ranks);
+    for (const std::string& text : DescribeTraining(&trainer, free)) Tell(progress != nullptr, text);
+    *began = true;
+    // Not earlier: while files are read and nets are built a signal ends the process at once.
+    signals = std::make_unique<SignalHandler>(effects);
+    watch = WatchGpu(*device);
+    const int64_t first = trainer.iteration();
+    result = trainer.Solve();
+    exchanged = ExchangeText(trainer, result.iteration - first);
+  };
+  RunReplicas(replicas, [&](World* world) {
+    if (world == nullptr || world->rank() == replicas.process_rank) {
+      lead(world);
+    } else {
+      Follow(solver, options, world);
+    }
+  });
   if (progress != nullptr) progress->Clear();
+  if (!exchanged.empty()) Tell(progress != nullptr, exchanged);
   std::optional<GpuSummary> gpu;
   if (watch != nullptr) gpu = watch->Summary();
+  if (quiet) return result.stopped ? StoppedCode(line, result) : ExitCode::kDone;
   return Finish(line, result, gpu, progress != nullptr);
 }
 
@@ -325,6 +363,15 @@ DOPPIO_REGISTER(Commands, "train",
                   "resume",
                   "weights",
                   "gpu",
+                  "cpu_replicas",
+                  "comm",
+                  "stall_timeout",
+                  "bucket_mb",
+                  "batch_mode",
+                  "scale_lr",
+                  "lr_warmup",
+                  "check_replicas",
+                  "sync_bn",
                   "precision",
                   "loss_scale",
                   "workspace_mb",

@@ -81,6 +81,12 @@ class MemoryError : public Error {
   explicit MemoryError(const std::string& message) : Error(ExitCode::kMemory, message) {}
 };
 
+// Another rank is lost, or has failed: what it said, with its number and host. Exit code 8.
+class PeerError : public Error {
+ public:
+  explicit PeerError(const std::string& message) : Error(ExitCode::kPeer, message) {}
+};
+
 // Several mistakes found in one pass over a file. what() has one line for each.
 class ErrorList : public Error {
  public:

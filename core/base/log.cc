@@ -2,12 +2,43 @@
 
 #include <glog/logging.h>
 
+#include <cstdio>
+#include <string>
+
 namespace doppio {
+namespace {
+
+thread_local int quiet = 0;
+
+// Writes what glog itself would write to standard error, but knows the thread.
+class StandardError : public google::LogSink {
+ public:
+  void send(google::LogSeverity severity, const char* /*path*/, const char* file, int line,
+            const google::LogMessageTime& time, const char* message, size_t length) override {
+    if (quiet > 0 && severity < google::GLOG_ERROR) return;
+    const std::string text = ToString(severity, file, line, time, message, length) + "\n";
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  }
+};
+
+}  // namespace
 
 void InitLog(const char* program) {
-  FLAGS_logtostderr = true;
-  FLAGS_log_year_in_prefix = false;  // the classic form; old parsers reject the year
+  KeepLogFlags();
   google::InitGoogleLogging(program);
+  for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity) google::SetLogDestination(severity, "");
+  static StandardError sink;
+  google::AddLogSink(&sink);
 }
+
+void KeepLogFlags() {
+  FLAGS_log_year_in_prefix = false;  // the classic form; old parsers reject the year
+  FLAGS_logtostderr = FLAGS_alsologtostderr = false;   // the sink writes there
+  FLAGS_stderrthreshold = google::NUM_SEVERITIES;
+}
+
+QuietLog::QuietLog() { ++quiet; }
+QuietLog::~QuietLog() { --quiet; }
 
 }  // namespace doppio

@@ -11,6 +11,18 @@ namespace doppio {
 // Never writes a file. GLOG_minloglevel is honoured.
 void InitLog(const char* program);
 
+// Undoes what flags of the command line have changed of that; GLOG_minloglevel stays.
+void KeepLogFlags();
+
+// While it lives, only errors of the thread that made it are shown: replicas would say everything again.
+class QuietLog {
+ public:
+  QuietLog();
+  ~QuietLog();
+  QuietLog(const QuietLog&) = delete;
+  QuietLog& operator=(const QuietLog&) = delete;
+};
+
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_BASE_LOG_H_

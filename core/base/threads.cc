@@ -34,21 +34,43 @@ bool UserPlacesThreads() {
   return false;
 }
 
-}  // namespace
+// `threads` are all compute threads of the process.
+bool MayPin(int threads) {
+  return !UserPlacesThreads() && threads > 1 && static_cast<size_t>(threads) == StartCores().list.size();
+}
 
-bool PinComputeThreads() {
+// The compute threads of the calling one, on the cores from `first` on.
+bool PinTo(int first) {
   const std::vector<int>& cores = StartCores().list;
-  const size_t threads = static_cast<size_t>(NumThreads());
-  if (UserPlacesThreads() || threads < 2 || threads != cores.size()) return false;
   bool pinned = true;
 #pragma omp parallel num_threads(NumThreads()) reduction(&& : pinned)
   {
     cpu_set_t own;
     CPU_ZERO(&own);
-    CPU_SET(cores[static_cast<size_t>(omp_get_thread_num())], &own);
+    CPU_SET(cores[static_cast<size_t>(first + omp_get_thread_num())], &own);
     pinned = sched_setaffinity(0, sizeof own, &own) == 0;
   }
   return pinned;
+}
+
+}  // namespace
+
+bool PinComputeThreads() { return MayPin(NumThreads()) && PinTo(0); }
+
+ComputeShare::ComputeShare(int rank, int ranks)
+    : threads_before_(NumThreads()), repin_(ranks > 1 && MayPin(threads_before_)) {
+  const int first = threads_before_ * rank / ranks, end = threads_before_ * (rank + 1) / ranks;
+  omp_set_num_threads(std::max(1, end - first));
+  if (repin_ && ranks <= threads_before_) {
+    PinTo(first);
+  } else if (ranks > 1) {
+    UseAllCores();
+  }
+}
+
+ComputeShare::~ComputeShare() {
+  omp_set_num_threads(threads_before_);
+  if (repin_) PinTo(0);
 }
 
 void UseAllCores() {

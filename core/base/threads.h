@@ -19,7 +19,21 @@ inline int NumThreads() { return omp_get_max_threads(); }
 bool PinComputeThreads();
 // The calling thread may run on all cores that the process was started with.
 void UseAllCores();
-// How many these are; 1 when nobody knows. std::thread's hardware_concurrency would count the caller's.
+// Where several threads of the process each compute with threads of their own: while it lives, the thread that made it has
+// the share of `rank` among `ranks`, at least one thread, on cores of its own where PinComputeThreads would pin.
+class ComputeShare {
+ public:
+  ComputeShare(int rank, int ranks);
+  ~ComputeShare();
+  ComputeShare(const ComputeShare&) = delete;
+  ComputeShare& operator=(const ComputeShare&) = delete;
+
+ private:
+  const int threads_before_;
+  const bool repin_;
+};
+
+// The cores that the process was started with; 1 when nobody knows. std::thread's hardware_concurrency would count the caller's.
 int ProcessCores();
 
 // Calls f(begin, end) on disjoint ranges that cover [0, n), one per thread, each of at least `grain`

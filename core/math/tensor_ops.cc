@@ -108,6 +108,17 @@ class CpuTensorOps : public TensorOps {
     });
   }
 
+  void Scale(double factor, const Tensor& to) const override {
+    DispatchReal(to.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const auto wide = static_cast<ComputeType<T>>(factor);
+      T* t = to.data<T>();
+      ParallelFor(to.stored(), kGrain, [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) t[i] = static_cast<T>(wide * static_cast<ComputeType<T>>(t[i]));
+      });
+    });
+  }
+
   std::unique_ptr<Converter> Convert(const TensorSpec& from, const TensorSpec& to) const override {
     if (from.dtype == to.dtype && !Is16Bit(from.dtype)) return std::make_unique<DnnlConverter>(from, to);
     if (from.layout == to.layout) return std::make_unique<TypeConverter>(from.dtype, to.dtype, to.stored());

@@ -16,6 +16,13 @@ static void FillAll(const Gpu& gpu, int64_t n, T value, T* to) {
   ForEachIndex(gpu, n, "filling", DOPPIO_BODY(int64_t i) { to[i] = value; });
 }
 
+template <class T>
+static void ScaleAll(const Gpu& gpu, int64_t n, ComputeType<T> factor, T* to) {
+  ForEachIndex(gpu, n, "scaling", DOPPIO_BODY(int64_t i) {
+    to[i] = static_cast<T>(factor * static_cast<ComputeType<T>>(to[i]));
+  });
+}
+
 // Where element `i` in the order of `to` lies in the order of `from`.
 struct Places {
   int64_t channels = 1, inner = 1;   // inner: positions of an image
@@ -84,6 +91,13 @@ class CudaTensorOps : public TensorOps {
     DispatchReal(to.dtype, [&](auto zero) {
       using T = decltype(zero);
       FillAll(GpuOf(device_), to.stored(), static_cast<T>(value), to.data<T>());
+    });
+  }
+
+  void Scale(double factor, const Tensor& to) const override {
+    DispatchReal(to.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      ScaleAll(GpuOf(device_), to.stored(), static_cast<ComputeType<T>>(factor), to.data<T>());
     });
   }
 

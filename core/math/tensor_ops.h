@@ -26,6 +26,7 @@ class TensorOps {
   virtual void Add(const Tensor& a, const Tensor& b, const Tensor& to) const = 0;
   virtual void Copy(const Tensor& from, const Tensor& to) const = 0;
   virtual void Fill(float value, const Tensor& to) const = 0;
+  virtual void Scale(double factor, const Tensor& to) const = 0;
   virtual std::unique_ptr<Converter> Convert(const TensorSpec& from, const TensorSpec& to) const = 0;
 };
 

@@ -19,7 +19,8 @@
 
 namespace doppio {
 
-struct ChainLink;  // core/net/fusion.h
+struct ChainLink;     // core/net/fusion.h
+class Communicator;   // core/net/communicator.h
 
 // ---- What a layer means ----------------------------------------------------------------------------------
 
@@ -93,6 +94,9 @@ using LayerTypes = Registry<LayerType>;
 struct Pass {
   uint64_t step = 0;       // forward passes of this net before this one, over all iterations (iter_size counts)
   int rank = 0, ranks = 1;
+  // Of ranks whose batches are parts of one big batch, over which losses are normalised; null: this batch is whole.
+  Communicator* group = nullptr;
+  bool sync_statistics = false;   // the statistics of a batch, too, are those of the big batch (BatchNorm)
   // This Forward repeats one of this step, because backward needs its results once more: what it writes to tops and
   // `saved` is the same again, and what else it would change (running statistics) it leaves alone.
   bool again = false;
@@ -156,7 +160,7 @@ class Kernel {
   // device may record and repeat them (Device::Record).
   virtual bool same_every_pass() const { return false; }
 
-  // Data sources: the global index of the next sample, saved in snapshots. -1: not a source.
+  // Data sources: the global index of the next sample of rank 0, alike on all ranks and saved in snapshots. -1: not a source.
   virtual int64_t position() const { return -1; }
   virtual void Seek(int64_t /*sample*/) {}
   // Samples in the source; 0 when not a source or endless.

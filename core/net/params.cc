@@ -64,9 +64,14 @@ ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_orde
     learnable_ = added_;
     arena_order_ = finish_order;
     for (int i : finish_order) param(i).gradient = true;
-    for (int i : added_) {
-      if (!param(i).gradient) arena_order_.push_back(i);
-    }
+    const auto add = [&](bool statistics) {
+      for (int i : added_) {
+        if (!param(i).gradient && param(i).trainable != statistics) arena_order_.push_back(i);
+      }
+    };
+    add(true);
+    statistics_end_ = arena_order_.size();
+    add(false);
     PlaceValues(arena_order_);
     PlaceGradients(arena_order_, std::move(lives));
     bytes.values = arena_size_ * ElementBytes(dtype_);
@@ -87,6 +92,16 @@ void ParamStore::Allocate() {
     }
     Fill(&p);
   }
+}
+
+Tensor ParamStore::statistics() const {
+  const auto place = [&](size_t k) {
+    return k < arena_order_.size() ? params_[static_cast<size_t>(arena_order_[k])].offset : arena_size_;
+  };
+  size_t first = 0;
+  while (first < statistics_end_ && params_[static_cast<size_t>(arena_order_[first])].gradient) ++first;
+  const int64_t begin = place(first), end = place(statistics_end_);
+  return Tensor({Shape{end - begin}, dtype_, Layout()}, static_cast<char*>(values_.data()) + begin * ElementBytes(dtype_));
 }
 
 void ParamStore::PlaceValues(const std::vector<int>& order) {

@@ -69,6 +69,8 @@ class ParamStore {
   Tensor values() const { return Arena(values_); }
   Tensor grads() const { return Arena(grads_); }
   int64_t arena_size() const { return arena_size_; }
+  // The part of values() where layers of the training net keep what they count themselves (BatchNorm's running mean).
+  Tensor statistics() const;
   // Each gradient is gone once the next ones are computed.
   bool gradients_share_memory() const { return gradients_share_memory_; }
   // Parameters that lie in the arenas, in Caffe's order: what solvers update and snapshots keep history for.
@@ -92,6 +94,7 @@ class ParamStore {
   std::vector<int> added_;         // by the last Place
   std::vector<int> arena_order_;   // the first `with_grads_` of them have memory for gradients
   size_t with_grads_ = 0;
+  size_t statistics_end_ = 0;      // in arena_order_: after those with gradients come the statistics, then the rest
   Buffer values_, grads_;
   std::vector<Buffer> others_;
   int64_t arena_size_ = 0, grads_bytes_ = 0;

@@ -35,26 +35,42 @@ bool Included(const LayerParameter& layer, const NetState& state) {
   return !MeetsAny(state, layer.exclude());
 }
 
-void SetFirstAxis(int64_t batch, google::protobuf::RepeatedPtrField<BlobShape>* shapes) {
-  for (BlobShape& shape : *shapes) {
-    if (shape.dim_size() > 0) shape.set_dim(0, batch);
+// Calls f(field, value) for each number of rows that a layer which makes data names, in whatever form, and writes what it
+// returns.
+template <class F>
+void ChangeBatch(const F& f, LayerParameter* layer) {
+  auto rows = [&](const char* field, auto* param) {
+    param->set_batch_size(static_cast<uint32_t>(f(std::string(field) + ".batch_size", param->batch_size())));
+  };
+  auto first_axis = [&](const char* field, google::protobuf::RepeatedPtrField<BlobShape>* shapes) {
+    for (BlobShape& shape : *shapes) {
+      if (shape.dim_size() > 0) shape.set_dim(0, f(field, shape.dim(0)));
+    }
+  };
+  if (layer->has_data_param()) rows("data_param", layer->mutable_data_param());
+  if (layer->has_image_data_param()) rows("image_data_param", layer->mutable_image_data_param());
+  if (layer->has_hdf5_data_param()) rows("hdf5_data_param", layer->mutable_hdf5_data_param());
+  if (layer->has_memory_data_param()) rows("memory_data_param", layer->mutable_memory_data_param());
+  if (layer->has_window_data_param()) rows("window_data_param", layer->mutable_window_data_param());
+  if (layer->has_input_param()) first_axis("input_param.shape", layer->mutable_input_param()->mutable_shape());
+  if (layer->has_dummy_data_param()) {
+    DummyDataParameter* dummy = layer->mutable_dummy_data_param();
+    first_axis("dummy_data_param.shape", dummy->mutable_shape());
+    for (int i = 0; i < dummy->num_size(); ++i) {
+      dummy->set_num(i, static_cast<uint32_t>(f("dummy_data_param.num", dummy->num(i))));
+    }
   }
 }
 
-// In whatever form the layers that make data say their batch.
-void SetBatch(int64_t batch, LayerParameter* layer) {
-  const auto size = static_cast<uint32_t>(batch);
-  if (layer->has_data_param()) layer->mutable_data_param()->set_batch_size(size);
-  if (layer->has_image_data_param()) layer->mutable_image_data_param()->set_batch_size(size);
-  if (layer->has_hdf5_data_param()) layer->mutable_hdf5_data_param()->set_batch_size(size);
-  if (layer->has_memory_data_param()) layer->mutable_memory_data_param()->set_batch_size(size);
-  if (layer->has_window_data_param()) layer->mutable_window_data_param()->set_batch_size(size);
-  if (layer->has_input_param()) SetFirstAxis(batch, layer->mutable_input_param()->mutable_shape());
-  if (layer->has_dummy_data_param()) {
-    DummyDataParameter* dummy = layer->mutable_dummy_data_param();
-    SetFirstAxis(batch, dummy->mutable_shape());
-    for (uint32_t& num : *dummy->mutable_num()) num = size;
-  }
+void ShareBatch(const LayerSpec& layer, int shares, LayerParameter* param) {
+  ChangeBatch(
+      [&](const std::string& field, int64_t rows) {
+        if (rows % shares == 0) return rows / shares;
+        throw layer.Mistake(field, "a batch of " + std::to_string(rows) + " cannot be shared equally by " +
+                                       std::to_string(shares) + " ranks; the nearest that can is " +
+                                       std::to_string(std::max<int64_t>(1, (rows + shares / 2) / shares) * shares));
+      },
+      param);
 }
 
 // Before the Input layer a net listed its inputs, with one shape or four dimensions for each.
@@ -128,7 +144,12 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
     }
   }
   if (options.batch > 0) {
-    for (LayerSpec& layer : spec.layers) SetBatch(options.batch, &layer.param);
+    for (LayerSpec& layer : spec.layers) {
+      ChangeBatch([&](const std::string&, int64_t) { return options.batch; }, &layer.param);
+    }
+  }
+  for (LayerSpec& layer : spec.layers) {
+    if (options.shares > 1) mistakes.Try([&] { ShareBatch(layer, options.shares, &layer.param); });
   }
   mistakes.ThrowIfAny();
   return spec;

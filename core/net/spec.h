@@ -27,6 +27,7 @@ struct NetOptions {
   Phase phase = TRAIN;
   DataMode data = DataMode::kOpen;
   int64_t batch = 0;   // overrides batch_size of every data layer when > 0
+  int shares = 1;      // every batch_size is divided by this, the number of ranks; it must be divisible
   uint64_t seed = 0;   // of every random stream
   int data_threads = 0;  // decode threads of each data layer; 0 = chosen by the pipeline
   std::optional<DType> stored;  // what activations are stored as, where the file says nothing else (core/net/storage.h)

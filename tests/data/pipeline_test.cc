@@ -168,6 +168,7 @@ TEST(Pipeline, TakesAnotherShareFromWhereTheStreamIs) {
   pipeline->Seek(20);
   pipeline->Shard(2, 3);
   EXPECT_EQ(pipeline->next_sample(), 24);
+  EXPECT_EQ(pipeline->position(), 20);
 }
 
 TEST(Pipeline, SkipsARandomNumberOfRecordsAtTheStart) {

@@ -1,0 +1,70 @@
+// How ranks that train together talk to each other. Kernels, solvers and the reducer see these interfaces; what carries the
+// data (threads, MPI, peer copies, NCCL) is in parallel/.
+#ifndef DOPPIO_CORE_NET_COMMUNICATOR_H_
+#define DOPPIO_CORE_NET_COMMUNICATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/net/gradient_sink.h"
+#include "core/tensor/dtype.h"
+
+namespace doppio {
+
+class ParamStore;
+
+// One rank's end. All calls but Abort are collective: every rank makes the same ones in the same order, from one thread at a
+// time, and each returns when the rank's own data is complete. Where another rank is lost or has aborted they throw PeerError.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // data[i] becomes the sum over the ranks, the same bits on all of them, and in every run where the order of additions is
+  // fixed (see the implementation). `data` lies in the memory that the communicator works on.
+  virtual void AllReduce(void* data, int64_t count, DType dtype) = 0;
+  // Everybody gets what `root` has.
+  virtual void Broadcast(void* data, int64_t bytes, int root) = 0;
+  virtual void Barrier() = 0;
+
+  // For messages about lost ranks: the bucket of gradients that the next calls are for; -1: none.
+  virtual void NoteBucket(int64_t /*bucket*/) {}
+
+  // From any thread: this rank cannot go on. Every call of the others, now and later, throws PeerError with `why`.
+  virtual void Abort(const std::string& why) = 0;
+};
+
+// Sums gradients over the ranks, bucket by bucket, while backward computes the rest of them.
+class GradientExchange : public GradientSink {
+ public:
+  // After backward: returns when all gradients are sums over the ranks, and averages what layers keep themselves
+  // (statistics). `next`, where given, is handed each parameter as soon as its sum is there.
+  virtual void Finish(GradientSink* next) = 0;
+
+  // Of all Finish so far.
+  struct Totals {
+    int64_t bytes = 0;            // reduced
+    double busy_seconds = 0;      // in reductions
+    double exposed_seconds = 0;   // that Finish waited for them
+  };
+  virtual Totals totals() const = 0;
+};
+
+// All ranks of a run, seen from one of them.
+class World {
+ public:
+  virtual ~World() = default;
+  int rank() const { return control().rank(); }
+  int size() const { return control().size(); }
+  // Few numbers in host memory, for the thread that trains: independent of gradients on their way.
+  virtual Communicator& control() const = 0;
+  // Of memory of the rank's device.
+  virtual Communicator& bulk() const = 0;
+  virtual std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const = 0;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_CORE_NET_COMMUNICATOR_H_

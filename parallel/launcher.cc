@@ -1,0 +1,66 @@
+#include "parallel/launcher.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+struct Variables {
+  const char* launcher;
+  const char* rank;
+  const char* size;
+  const char* local_rank;
+  const char* local_size;   // may be null: not told
+  bool mpi;
+};
+
+// Those that are set by the launcher of processes itself come first: a job script's own mpirun inside a SLURM or LSF job is
+// what counts. SLURM is asked by step: the variables of the job are there for a single process, too.
+constexpr Variables kLaunchers[] = {
+    {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE", true},
+    {"mpiexec (MPICH, Intel MPI)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", true},
+    {"jsrun (LSF)", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK", "JSM_NAMESPACE_LOCAL_SIZE", true},
+    {"srun (SLURM)", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr, true},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", false},
+};
+
+std::optional<int> Number(const Environment& get, const char* name) {
+  const char* text = name == nullptr ? nullptr : get(name);
+  if (text == nullptr || *text == 0) return std::nullopt;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*end != 0 || value < 0 || value > 10'000'000) {
+    throw UsageError(std::string("the environment has ") + name + "=" + text + ", which is not the number of a rank");
+  }
+  return static_cast<int>(value);
+}
+
+}  // namespace
+
+Launch FindLaunch(const Environment& get) {
+  for (const Variables& v : kLaunchers) {
+    const std::optional<int> rank = Number(get, v.rank), size = Number(get, v.size);
+    if (!rank || !size) continue;
+    if (*rank >= *size) {
+      throw UsageError(std::string("the environment has ") + v.rank + "=" + std::to_string(*rank) + ", but " + v.size + "=" +
+                       std::to_string(*size));
+    }
+    Launch launch;
+    launch.launcher = v.launcher;
+    launch.rank = *rank;
+    launch.size = *size;
+    launch.local_rank = Number(get, v.local_rank).value_or(0);
+    launch.local_size = Number(get, v.local_size).value_or(1);
+    launch.mpi = v.mpi;
+    return launch;
+  }
+  return Launch();
+}
+
+Launch FindLaunch() { return FindLaunch([](const char* name) { return std::getenv(name); }); }
+
+}  // namespace doppio

@@ -1,0 +1,195 @@
+// Ranks that are MPI processes, in host memory.
+//
+// Nothing here blocks inside MPI: a blocked call polls with all its core's time, which the compute threads need. Exchanges
+// are started and then asked after now and then.
+#define OMPI_SKIP_MPICXX   // the C++ bindings, which MPI has given up
+#include <mpi.h>
+
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/tensor/half.h"
+#include "parallel/launcher.h"
+#include "parallel/process_world.h"
+
+namespace doppio {
+namespace {
+
+std::string ErrorText(int code) {
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return std::string(text, static_cast<size_t>(length));
+}
+
+void Mpi(int code, const char* what) {
+  if (code != MPI_SUCCESS) throw PeerError(std::string(what) + " failed: " + ErrorText(code));
+}
+
+template <class T>
+void AddSixteenBit(void* in, void* in_out, int* count, MPI_Datatype*) {
+  const T* from = static_cast<const T*>(in);
+  T* to = static_cast<T*>(in_out);
+  for (int i = 0; i < *count; ++i) to[i] = static_cast<T>(static_cast<float>(to[i]) + static_cast<float>(from[i]));
+}
+
+// MPI does not know 16-bit numbers with fractions.
+MPI_Op SumOf(DType dtype) {
+  static const auto make = [](MPI_User_function* add) {
+    MPI_Op op = MPI_OP_NULL;
+    Mpi(MPI_Op_create(add, 1, &op), "MPI_Op_create");
+    return op;
+  };
+  static const MPI_Op half = make(&AddSixteenBit<Half>), bfloat = make(&AddSixteenBit<BFloat16>);
+  if (dtype == DType::kFloat16) return half;
+  return dtype == DType::kBFloat16 ? bfloat : MPI_SUM;
+}
+
+MPI_Datatype TypeOf(DType dtype) {
+  if (Is16Bit(dtype)) return MPI_UINT16_T;
+  DOPPIO_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64, Name(dtype));
+  return dtype == DType::kFloat64 ? MPI_DOUBLE : MPI_FLOAT;
+}
+
+// How a thread waits for an exchange.
+enum class Patience {
+  kShort,   // others wait for this thread: looks often at first
+  kLong,    // computing goes on meanwhile: leaves the core to it
+};
+
+class MpiEnd : public Communicator {
+ public:
+  MpiEnd(MPI_Comm world, Patience patience) : patience_(patience) {
+    Mpi(MPI_Comm_dup(world, &comm_), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+  }
+  ~MpiEnd() override { MPI_Comm_free(&comm_); }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void set_watch(Watch* watch) { watch_ = watch; }
+  void NoteBucket(int64_t bucket) override { bucket_ = bucket; }
+
+  void AllReduce(void* data, int64_t count, DType dtype) override {
+    ForPieces(data, count, ElementBytes(dtype), [&](void* piece, int n, MPI_Request* request) {
+      return MPI_Iallreduce(MPI_IN_PLACE, piece, n, TypeOf(dtype), SumOf(dtype), comm_, request);
+    });
+  }
+  void Broadcast(void* data, int64_t bytes, int root) override {
+    ForPieces(data, bytes, 1, [&](void* piece, int n, MPI_Request* request) {
+      return MPI_Ibcast(piece, n, MPI_BYTE, root, comm_, request);
+    });
+  }
+  void Barrier() override {
+    Exchange([&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); });
+  }
+  void Abort(const std::string& why) override {
+    if (watch_ != nullptr) watch_->Fail(why);
+  }
+
+ private:
+  // MPI counts in int.
+  template <class F>
+  void ForPieces(void* data, int64_t count, int64_t element_bytes, const F& start) {
+    constexpr int64_t kMost = int64_t{1} << 28;
+    for (int64_t begin = 0; begin < count; begin += kMost) {
+      char* piece = static_cast<char*>(data) + begin * element_bytes;
+      Exchange([&](MPI_Request* request) { return start(piece, static_cast<int>(std::min(kMost, count - begin)), request); });
+    }
+  }
+
+  template <class F>
+  void Exchange(const F& start) {
+    if (watch_ != nullptr) watch_->Moved(bucket_);
+    MPI_Request request = MPI_REQUEST_NULL;
+    Mpi(start(&request), "an exchange between ranks");
+    for (int64_t asked = 0;; ++asked) {
+      int done = 0;
+      Mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "an exchange between ranks");
+      if (done) break;
+      Pause(asked);
+    }
+    if (watch_ != nullptr) watch_->Moved(bucket_);
+  }
+
+  void Pause(int64_t asked) const {
+    constexpr int64_t kOften = 200;
+    if (patience_ == Patience::kShort && asked < kOften) {
+      sched_yield();
+      return;
+    }
+    const timespec pause = {0, patience_ == Patience::kShort ? 20'000 : 50'000};
+    nanosleep(&pause, nullptr);
+  }
+
+  const Patience patience_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+  int64_t bucket_ = -1;
+  Watch* watch_ = nullptr;
+};
+
+// From MPI_Init to MPI_Finalize.
+class Session {
+ public:
+  Session() {
+    int provided = MPI_THREAD_SINGLE;
+    Mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+    if (provided < MPI_THREAD_MULTIPLE) {
+      MPI_Finalize();
+      throw UsageError("this MPI does not let several threads communicate (MPI_THREAD_MULTIPLE), which gradients need that are "
+                       "exchanged while others are computed");
+    }
+  }
+  ~Session() { MPI_Finalize(); }
+};
+
+class MpiWorld : public ProcessWorld {
+ public:
+  explicit MpiWorld(const ProcessWorldOptions& options)
+      : options_(options), control_(MPI_COMM_WORLD, Patience::kShort), bulk_(MPI_COMM_WORLD, Patience::kLong) {
+    CheckLaunch();
+    watch_ = std::make_unique<Watch>(&control_, options.watch);
+    control_.set_watch(watch_.get());
+    bulk_.set_watch(watch_.get());
+  }
+  ~MpiWorld() override {
+    control_.set_watch(nullptr);
+    bulk_.set_watch(nullptr);
+    watch_.reset();
+  }
+
+  Communicator& control() const override { return control_; }
+  Communicator& bulk() const override { return bulk_; }
+  std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
+    return std::make_unique<Reducer>(params, &bulk_, options_.reducer);
+  }
+  void Fail(const std::string& why) override { watch_->Fail(why); }
+
+ private:
+  // Several processes that do not know of each other would train the same and write the same files.
+  void CheckLaunch() const {
+    const Launch launch = FindLaunch();
+    if (launch.size <= 1 || launch.size == control_.size()) return;
+    throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) + " processes, but MPI joins only " +
+                     std::to_string(control_.size()) + " of them. With srun, --mpi=pmix or --mpi=pmi2 often helps; with another MPI's " +
+                     "launcher, use the mpirun of the MPI that Doppio was built with (Open MPI)");
+  }
+
+  const Session session_;
+  const ProcessWorldOptions options_;
+  mutable MpiEnd control_, bulk_;
+  std::unique_ptr<Watch> watch_;
+};
+
+std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) { return std::make_unique<MpiWorld>(options); }
+
+DOPPIO_REGISTER(ProcessWorlds, "mpi", &Make);
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,122 @@
+#include "parallel/reducer.h"
+
+#include <algorithm>
+
+#include "core/base/threads.h"
+#include "core/math/tensor_ops.h"
+
+namespace doppio {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
+
+}  // namespace
+
+Reducer::Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options)
+    : params_(params), bulk_(bulk), queue_(params->params().size() + 1) {
+  DOPPIO_CHECK(!params->gradients_share_memory(), "a gradient would be gone before it is summed");
+  MakeBuckets(options.bucket_bytes);
+  thread_ = std::thread([this] { Reduce(); });
+}
+
+Reducer::~Reducer() {
+  queue_.Close();
+  thread_.join();
+}
+
+void Reducer::MakeBuckets(int64_t bucket_bytes) {
+  std::vector<int> order;
+  for (size_t i = 0; i < params_->params().size(); ++i) {
+    if (params_->param(static_cast<int>(i)).gradient) order.push_back(static_cast<int>(i));
+  }
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return params_->param(a).grad_offset < params_->param(b).grad_offset; });
+  bucket_of_.resize(params_->params().size());
+  const int64_t element = ElementBytes(params_->dtype());
+  for (int i : order) {
+    const Param& param = params_->param(i);
+    if (buckets_.empty() || (buckets_.back().end - buckets_.back().begin) * element >= bucket_bytes) {
+      buckets_.emplace_back();
+      buckets_.back().begin = param.grad_offset;
+    }
+    Bucket& bucket = buckets_.back();
+    bucket.params.push_back(i);
+    bucket.missing = bucket.params.size();
+    bucket.end = param.grad_offset + param.grad.stored();
+    bucket_of_[static_cast<size_t>(i)] = buckets_.size() - 1;
+  }
+}
+
+void Reducer::Ready(int param) {
+  const size_t bucket = bucket_of_[static_cast<size_t>(param)];
+  if (--buckets_[bucket].missing == 0) Send(bucket);
+}
+
+void Reducer::Send(size_t bucket) {
+  buckets_[bucket].sent = true;
+  queue_.Push(bucket);
+}
+
+void Reducer::Reduce() {
+  UseAllCores();
+  size_t bucket = 0;
+  while (queue_.Pop(&bucket)) {
+    const Clock::time_point begun = Clock::now();
+    std::exception_ptr failure;
+    try {
+      const Tensor grads = params_->grads();
+      char* at = static_cast<char*>(grads.raw) + buckets_[bucket].begin * ElementBytes(grads.dtype);
+      bulk_->NoteBucket(static_cast<int64_t>(bucket));
+      bulk_->AllReduce(at, buckets_[bucket].end - buckets_[bucket].begin, grads.dtype);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    busy_seconds_ += SecondsSince(begun);
+    ++done_;
+    if (failure && !failure_) failure_ = failure;
+    done_changed_.notify_all();
+  }
+}
+
+void Reducer::WaitFor(size_t bucket) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_changed_.wait(lock, [&] { return done_ > bucket || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Reducer::Finish(GradientSink* next) {
+  for (size_t b = 0; b < buckets_.size(); ++b) DOPPIO_CHECK(buckets_[b].sent, "backward has finished every gradient");
+  double exposed = 0;
+  for (size_t b = 0; b < buckets_.size(); ++b) {
+    const Clock::time_point begun = Clock::now();
+    WaitFor(b);
+    exposed += SecondsSince(begun);
+    if (next == nullptr) continue;
+    for (int param : buckets_[b].params) next->Ready(param);
+  }
+  const Clock::time_point begun = Clock::now();
+  AverageStatistics();
+  totals_.exposed_seconds += exposed + SecondsSince(begun);
+
+  std::lock_guard<std::mutex> lock(mutex_);
+  totals_.busy_seconds = busy_seconds_;
+  done_ = 0;
+  for (Bucket& bucket : buckets_) {
+    totals_.bytes += (bucket.end - bucket.begin) * ElementBytes(params_->dtype());
+    bucket.missing = bucket.params.size();
+    bucket.sent = false;
+  }
+}
+
+// The running mean of means over ranks is what one big batch would have kept; of variances it is the mean inside ranks.
+void Reducer::AverageStatistics() {
+  const Tensor statistics = params_->statistics();
+  if (statistics.count() == 0) return;
+  bulk_->AllReduce(statistics.raw, statistics.stored(), statistics.dtype);
+  OpsOf(params_->device()).Scale(1.0 / bulk_->size(), statistics);
+}
+
+}  // namespace doppio

@@ -1,0 +1,67 @@
+// Sums the gradients of all ranks while backward goes on. The arena of gradients, which lies in the order in which backward
+// finishes them, is cut into buckets; a thread of the reducer's own reduces each as soon as its last gradient is there.
+#ifndef DOPPIO_PARALLEL_REDUCER_H_
+#define DOPPIO_PARALLEL_REDUCER_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/base/queue.h"
+#include "core/net/communicator.h"
+#include "core/net/params.h"
+
+namespace doppio {
+
+struct ReducerOptions {
+  // The least that a bucket holds; the last one may hold less. Smaller ones start earlier, larger ones cost fewer messages.
+  int64_t bucket_bytes = int64_t{4} << 20;
+};
+
+class Reducer : public GradientExchange {
+ public:
+  // `params`, whose gradients do not share memory, and `bulk` outlive the reducer, which is the only one to use `bulk`.
+  Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options);
+  ~Reducer() override;
+
+  void Ready(int param) override;
+  void Finish(GradientSink* next) override;
+  Totals totals() const override { return totals_; }
+  size_t buckets() const { return buckets_.size(); }
+
+ private:
+  struct Bucket {
+    std::vector<int> params;           // of the store, in arena order
+    int64_t begin = 0, end = 0;        // in the arena of gradients, in elements
+    size_t missing = 0;                // that are not ready yet
+    bool sent = false;                 // to the thread
+  };
+
+  void MakeBuckets(int64_t bucket_bytes);
+  void Send(size_t bucket);
+  void Reduce();   // the thread
+  void WaitFor(size_t bucket);
+  void AverageStatistics();
+
+  ParamStore* const params_;
+  Communicator* const bulk_;
+  std::vector<Bucket> buckets_;
+  std::vector<size_t> bucket_of_;      // per parameter of the store
+  BoundedQueue<size_t> queue_;
+  Totals totals_;
+
+  std::mutex mutex_;
+  std::condition_variable done_changed_;
+  size_t done_ = 0;                    // buckets of this pass; guarded, as what follows
+  double busy_seconds_ = 0;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_REDUCER_H_

@@ -1,0 +1,339 @@
+#include "parallel/watch.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "core/base/threads.h"
+
+namespace doppio {
+namespace {
+
+constexpr double kBeatSeconds = 0.5;
+constexpr double kJoinSeconds = 30;
+constexpr uint32_t kMostText = 4096;
+
+enum Kind : uint32_t { kHello = 1, kBeat, kLost, kBye };
+
+struct Header {
+  uint32_t kind, length;
+};
+
+// What a rank says of itself.
+struct Sign {
+  int64_t rank, progress, bucket;
+};
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// A socket that is closed on every way out.
+class Socket {
+ public:
+  explicit Socket(int fd = -1) : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Socket() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+  bool open() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+// The addresses of this machine that others may reach, the loopback last: "10.0.0.5,127.0.0.1".
+std::string Addresses() {
+  std::string list, loopback;
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return "127.0.0.1";
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET || (one->ifa_flags & IFF_UP) == 0) continue;
+    char text[INET_ADDRSTRLEN] = "";
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof text);
+    ((one->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : list) += std::string(",") + text;
+  }
+  freeifaddrs(all);
+  list += loopback;
+  return list.empty() ? "127.0.0.1" : list.substr(1);
+}
+
+// Tries one address for a short while.
+Socket ConnectTo(const std::string& address, int port) {
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(port));
+  if (inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1) return Socket();
+  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.open()) return Socket();
+  if (connect(socket.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) != 0 && errno != EINPROGRESS) return Socket();
+  pollfd wait = {socket.get(), POLLOUT, 0};
+  int error = 0;
+  socklen_t length = sizeof error;
+  if (poll(&wait, 1, 2000) != 1 || getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0) {
+    return Socket();
+  }
+  return socket;
+}
+
+// Messages are far smaller than a socket's buffer; one that does not fit shows a peer that does not read, which is noticed
+// by its silence.
+void Send(int fd, Kind kind, const void* data, size_t length) {
+  char message[sizeof(Header) + kMostText];
+  length = std::min<size_t>(length, kMostText);
+  const Header header = {kind, static_cast<uint32_t>(length)};
+  std::memcpy(message, &header, sizeof header);
+  if (length > 0) std::memcpy(message + sizeof header, data, length);
+  (void)!send(fd, message, sizeof header + length, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace
+
+std::string HostName() {
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) == 0 ? name : "?";
+}
+
+struct Watch::Peer {
+  Socket socket;
+  int rank = 0;
+  std::string host, received;
+  double heard_at = 0;
+  int64_t progress = 0, bucket = -1;
+  bool left = false;
+};
+
+Watch::Watch(Communicator* control, WatchOptions options)
+    : rank_(control->rank()), size_(control->size()), options_(std::move(options)), parent_(getppid()) {
+  DOPPIO_CHECK(pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
+  if (rank_ == 0) {
+    Listen(control);
+  } else {
+    Connect(control);
+  }
+  for (const auto& peer : peers_) peer->heard_at = Now();
+  moved_at_ = Now();
+  thread_ = std::thread([this] { Run(); });
+}
+
+Watch::~Watch() {
+  leaving_ = true;
+  (void)!write(wake_[1], "", 1);
+  if (thread_.joinable()) thread_.join();
+  close(wake_[0]);
+  close(wake_[1]);
+}
+
+void Watch::Moved(int64_t bucket) {
+  if (bucket >= 0) bucket_.store(bucket, std::memory_order_relaxed);
+  progress_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Watch::Fail(const std::string& why) {
+  if (failing_) return;
+  why_ = why;
+  failing_ = true;
+  (void)!write(wake_[1], "", 1);
+  thread_.join();
+}
+
+// Rank 0: tells where it listens, and waits for everybody.
+void Watch::Listen(Communicator* control) {
+  Socket door(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in any = {};
+  any.sin_family = AF_INET;
+  any.sin_addr.s_addr = htonl(INADDR_ANY);
+  socklen_t length = sizeof any;
+  const bool ready = bind(door.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) == 0 && listen(door.get(), size_) == 0 &&
+                     getsockname(door.get(), reinterpret_cast<sockaddr*>(&any), &length) == 0;
+  char place[1024] = "";
+  if (ready) {
+    const std::string text = std::to_string(ntohs(any.sin_port)) + " " + HostName() + " " + Addresses();
+    std::strncpy(place, text.c_str(), sizeof place - 1);
+  }
+  control->Broadcast(place, sizeof place, 0);
+  if (!ready) throw PeerError(std::string("rank 0 cannot listen for the others: ") + std::strerror(errno));
+
+  const double end = Now() + kJoinSeconds;
+  while (static_cast<int>(peers_.size()) + 1 < size_) {
+    pollfd wait = {door.get(), POLLIN, 0};
+    if (Now() > end || poll(&wait, 1, 200) < 0) {
+      throw PeerError("only " + std::to_string(peers_.size()) + " of " + std::to_string(size_ - 1) +
+                      " ranks have reached rank 0 at " + place + " within " + std::to_string(static_cast<int>(kJoinSeconds)) + " s");
+    }
+    if ((wait.revents & POLLIN) == 0) continue;
+    Socket socket(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.open()) continue;
+    peers_.push_back(std::make_unique<Peer>());
+    peers_.back()->socket = std::move(socket);
+    peers_.back()->rank = -1;   // until it has said so
+  }
+}
+
+void Watch::Connect(Communicator* control) {
+  char place[1024] = "";
+  control->Broadcast(place, sizeof place, 0);
+  const std::string text = place;
+  const size_t first = text.find(' '), second = text.find(' ', first + 1);
+  if (second == std::string::npos) throw PeerError("rank 0 cannot listen for the others");
+  const int port = std::stoi(text);
+  peers_.push_back(std::make_unique<Peer>());
+  Peer& root = *peers_.back();
+  root.host = text.substr(first + 1, second - first - 1);
+  std::string list = text.substr(second + 1);
+  for (size_t begin = 0; begin < list.size() && !root.socket.open();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    root.socket = ConnectTo(list.substr(begin, end - begin), port);
+    begin = end + 1;
+  }
+  if (!root.socket.open()) {
+    throw PeerError("rank " + std::to_string(rank_) + " on " + HostName() + " cannot reach rank 0 on " + root.host + " at " + list +
+                    " port " + std::to_string(port) + "; does a firewall stand between them?");
+  }
+  const std::string hello = std::to_string(rank_) + " " + HostName();
+  Send(root.socket.get(), kHello, hello.data(), hello.size());
+}
+
+void Watch::Run() {
+  UseAllCores();
+  double next_beat = 0;
+  while (!lost_) {
+    std::vector<pollfd> waits = {{wake_[0], POLLIN, 0}};
+    for (const auto& peer : peers_) waits.push_back({peer->left ? -1 : peer->socket.get(), POLLIN, 0});
+    const double wait = std::max(0.0, next_beat - Now());
+    poll(waits.data(), waits.size(), static_cast<int>(wait * 1e3) + 1);
+    char ignored[64];
+    while (read(wake_[0], ignored, sizeof ignored) > 0) continue;
+
+    if (failing_) {
+      Tell("rank " + std::to_string(rank_) + " on " + HostName() + " has failed: " + why_);
+      return;
+    }
+    if (leaving_) {
+      for (const auto& peer : peers_) Send(peer->socket.get(), kBye, nullptr, 0);
+      return;
+    }
+    for (size_t i = 0; i < peers_.size() && !lost_; ++i) {
+      if ((waits[i + 1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) Read(peers_[i].get());
+    }
+    if (Now() >= next_beat && !lost_) {
+      Beat();
+      Judge();
+      next_beat = Now() + kBeatSeconds;
+    }
+  }
+}
+
+void Watch::Read(Peer* peer) {
+  char bytes[8192];
+  const ssize_t count = recv(peer->socket.get(), bytes, sizeof bytes, 0);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) {
+    Lose(NameOf(*peer) + " is gone: its connection has ended" + (peer->bucket >= 0 ? ", at bucket " + std::to_string(peer->bucket) : ""),
+         true);
+    return;
+  }
+  peer->heard_at = Now();
+  peer->received.append(bytes, static_cast<size_t>(count));
+  while (!lost_ && !peer->left && peer->received.size() >= sizeof(Header)) {
+    Header header;
+    std::memcpy(&header, peer->received.data(), sizeof header);
+    if (header.length > kMostText || peer->received.size() < sizeof header + header.length) break;
+    const std::string text = peer->received.substr(sizeof header, header.length);
+    peer->received.erase(0, sizeof header + header.length);
+    Handle(peer, header.kind, text);
+  }
+}
+
+void Watch::Handle(Peer* peer, uint32_t kind, const std::string& text) {
+  if (kind == kHello) {
+    const size_t space = text.find(' ');
+    peer->rank = std::atoi(text.c_str());
+    peer->host = space == std::string::npos ? "?" : text.substr(space + 1);
+  } else if (kind == kBeat && text.size() == sizeof(Sign)) {
+    Sign sign;
+    std::memcpy(&sign, text.data(), sizeof sign);
+    if (sign.progress != peer->progress) moved_at_ = Now();
+    peer->progress = sign.progress;
+    peer->bucket = sign.bucket;
+  } else if (kind == kLost) {
+    // Who found out tells the user; where rank 0 hears of it, that is rank 0, which all output comes from.
+    Lose(text, rank_ == 0);
+  } else if (kind == kBye) {
+    peer->left = true;
+  }
+}
+
+void Watch::Beat() {
+  const Sign sign = {rank_, static_cast<int64_t>(progress_.load()), bucket_.load()};
+  for (const auto& peer : peers_) {
+    if (!peer->left) Send(peer->socket.get(), kBeat, &sign, sizeof sign);
+  }
+}
+
+void Watch::Judge() {
+  if (getppid() != parent_) {
+    Lose("the launcher of rank " + std::to_string(rank_) + " on " + HostName() + " is gone", true);
+    return;
+  }
+  const auto seconds = [](double s) { return std::to_string(static_cast<int>(s)) + " s"; };
+  for (const auto& peer : peers_) {
+    if (peer->left || Now() - peer->heard_at < options_.stall_seconds) continue;
+    Lose(NameOf(*peer) + " has been silent for " + seconds(options_.stall_seconds) +
+             (peer->bucket >= 0 ? ", last seen at bucket " + std::to_string(peer->bucket) : "") +
+             ": it is stopped, its machine hangs, or the network between them is cut (--stall_timeout)",
+         true);
+    return;
+  }
+  if (rank_ != 0) return;
+  if (progress_ != own_seen_) moved_at_ = Now();
+  own_seen_ = progress_;
+  if (Now() - moved_at_ < options_.stall_seconds) return;
+  // Everybody waits for who has come least far.
+  int64_t least = static_cast<int64_t>(own_seen_);
+  std::string who = "rank 0 on " + HostName();
+  for (const auto& peer : peers_) {
+    if (peer->left || peer->progress >= least) continue;
+    least = peer->progress;
+    who = NameOf(*peer);
+  }
+  Lose("no rank has made progress for " + seconds(options_.stall_seconds) + "; " + who + " is behind the others (--stall_timeout)",
+       true);
+}
+
+void Watch::Tell(const std::string& message) {
+  for (const auto& peer : peers_) {
+    if (!peer->left) Send(peer->socket.get(), kLost, message.data(), message.size());
+  }
+}
+
+void Watch::Lose(const std::string& message, bool first) {
+  if (lost_) return;
+  lost_ = true;
+  Tell(message);
+  if (options_.on_lost) options_.on_lost(message, first);
+}
+
+std::string Watch::NameOf(const Peer& peer) const {
+  if (peer.rank < 0) return "a rank that has not said which one it is";
+  return "rank " + std::to_string(peer.rank) + " on " + peer.host;
+}
+
+}  // namespace doppio

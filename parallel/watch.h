@@ -1,0 +1,76 @@
+// Notices when another process of the run is gone or stands still, whatever carries the gradients: ranks keep a connection to
+// rank 0 beside the communicator, over which each says every now and then that it is there and how far it has come. When
+// somebody is lost, everybody gets to know within seconds, so that nobody waits in a reduction for ever.
+//
+// The messages are small and few (a few bytes a rank every half second); all ranks are trusted, as in MPI.
+#ifndef DOPPIO_PARALLEL_WATCH_H_
+#define DOPPIO_PARALLEL_WATCH_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/net/communicator.h"
+
+namespace doppio {
+
+struct WatchOptions {
+  double stall_seconds = 300;   // that a rank may be silent, or make no progress while nobody does
+  // On a thread of the watch's own, once: what has happened. It should end the process. `first` says that this process is
+  // the one that found out, and is to tell the user.
+  std::function<void(const std::string& message, bool first)> on_lost;
+};
+
+class Watch {
+ public:
+  // Collective; `control` is used only here. Throws PeerError when ranks cannot reach rank 0.
+  Watch(Communicator* control, WatchOptions options);
+  // Tells the others that this rank leaves as it should.
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // This rank goes on: it has begun or ended an exchange. `bucket`: of gradients, or -1 for another one.
+  void Moved(int64_t bucket);
+  // This rank cannot go on, and says why: all others end. Returns when they have been told; nothing is watched any more.
+  void Fail(const std::string& why);
+
+ private:
+  struct Peer;
+
+  void Listen(Communicator* control);
+  void Connect(Communicator* control);
+  void Run();
+  void Read(Peer* peer);
+  void Handle(Peer* peer, uint32_t kind, const std::string& text);
+  void Beat();
+  void Judge();
+  void Tell(const std::string& message);
+  void Lose(const std::string& message, bool first);
+  std::string NameOf(const Peer& peer) const;
+
+  const int rank_, size_;
+  const WatchOptions options_;
+  std::vector<std::unique_ptr<Peer>> peers_;   // rank 0: all others; others: rank 0
+  int wake_[2] = {-1, -1};                     // a pipe into the thread
+  const int parent_;
+  std::atomic<uint64_t> progress_{0};
+  std::atomic<int64_t> bucket_{-1};
+  std::atomic<bool> leaving_{false}, failing_{false};
+  std::string why_;                            // written before failing_
+  bool lost_ = false;
+  double moved_at_ = 0;                        // seconds: when any rank last made progress, as rank 0 sees it
+  uint64_t own_seen_ = 0;
+  std::thread thread_;
+};
+
+// This machine's name.
+std::string HostName();
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_WATCH_H_

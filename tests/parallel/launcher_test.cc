@@ -1,0 +1,63 @@
+#include "parallel/launcher.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+Launch Find(const std::map<std::string, std::string>& variables) {
+  return FindLaunch([&](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(Launcher, IsNobodyWithoutVariables) {
+  const Launch launch = Find({{"HOME", "/root"}});
+  EXPECT_EQ(launch.launcher, "");
+  EXPECT_EQ(launch.rank, 0);
+  EXPECT_EQ(launch.size, 1);
+}
+
+TEST(Launcher, IsKnownByItsVariables) {
+  const Launch open_mpi = Find({{"OMPI_COMM_WORLD_RANK", "5"}, {"OMPI_COMM_WORLD_SIZE", "8"},
+                                {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
+  EXPECT_EQ(open_mpi.launcher, "mpirun (Open MPI)");
+  EXPECT_EQ(open_mpi.rank, 5);
+  EXPECT_EQ(open_mpi.size, 8);
+  EXPECT_EQ(open_mpi.local_rank, 1);
+  EXPECT_EQ(open_mpi.local_size, 4);
+  EXPECT_TRUE(open_mpi.mpi);
+  EXPECT_EQ(Find({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}).launcher, "mpiexec (MPICH, Intel MPI)");
+  EXPECT_EQ(Find({{"JSM_NAMESPACE_RANK", "1"}, {"JSM_NAMESPACE_SIZE", "2"}}).launcher, "jsrun (LSF)");
+  const Launch slurm = Find({{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_LOCALID", "1"}});
+  EXPECT_EQ(slurm.launcher, "srun (SLURM)");
+  EXPECT_EQ(slurm.rank, 3);
+  EXPECT_EQ(slurm.local_rank, 1);
+  const Launch torch = Find({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}});
+  EXPECT_EQ(torch.size, 2);
+  EXPECT_FALSE(torch.mpi);
+}
+
+// A job script runs one process by itself: the variables of the job are not those of a step.
+TEST(Launcher, OfASlurmJobIsAskedByStep) {
+  EXPECT_EQ(Find({{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}).size, 1);
+}
+
+TEST(Launcher, InsideAJobIsTheInnerOne) {
+  EXPECT_EQ(Find({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "3"}})
+                .rank,
+            2);
+}
+
+TEST(Launcher, ThatContradictsItselfIsAMistake) {
+  EXPECT_THROW(Find({{"PMI_RANK", "2"}, {"PMI_SIZE", "2"}}), UsageError);
+  EXPECT_THROW(Find({{"PMI_RANK", "one"}, {"PMI_SIZE", "2"}}), UsageError);
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,106 @@
+// Trainings of one net by one rank and by several, on digits that are drawn, to compare their weights.
+#ifndef DOPPIO_TESTS_PARALLEL_REPLICAS_CASE_H_
+#define DOPPIO_TESTS_PARALLEL_REPLICAS_CASE_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/net/plain_blob.h"
+#include "core/net/solver_spec.h"
+#include "parallel/thread_world.h"
+#include "solvers/trainer.h"
+
+namespace doppio {
+
+// What a training came to, on each of its ranks.
+struct Trained {
+  std::map<std::string, std::vector<float>> weights;   // by layer and index
+  std::vector<TestScores> tests;
+  double loss = 0;
+  GradientExchange::Totals exchanged;
+};
+
+// The largest difference of a weight, relative to the largest weight of its parameter.
+inline double LargestDifference(const Trained& a, const Trained& b) {
+  double largest = 0;
+  for (const auto& [name, values] : a.weights) {
+    const std::vector<float>& others = b.weights.at(name);
+    double scale = 0, difference = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      scale = std::max<double>(scale, std::fabs(values[i]));
+      difference = std::max<double>(difference, std::fabs(values[i] - others[i]));
+    }
+    EXPECT_TRUE(std::isfinite(scale) && scale > 0) << name;
+    largest = std::max(largest, difference / scale);
+  }
+  return largest;
+}
+
+class ReplicasCase {
+ public:
+  // `solver` without net, seed and snapshot_prefix.
+  ReplicasCase(const std::string& net, const std::string& solver) {
+    std::string folder = testing::TempDir() + "/replicasXXXXXX";
+    EXPECT_NE(mkdtemp(&folder[0]), nullptr);
+    prefix_ = folder + "/s";
+    WriteFileAtomically(folder + "/net.prototxt", net);
+    solver_ = folder + "/solver.prototxt";
+    WriteFileAtomically(solver_, "net: '" + folder + "/net.prototxt'\nsnapshot_prefix: '" + prefix_ + "'\nrandom_seed: 7\n" +
+                                     solver);
+  }
+
+  // One rank, without a world.
+  Trained Alone(int64_t batch, TrainerOptions options = {}) const { return Train(nullptr, batch, options); }
+
+  // Every rank, whose weights must be the same bits, with so many samples each.
+  Trained Together(int ranks, int64_t batch, ReducerOptions reducer = {}, TrainerOptions options = {}) const {
+    std::vector<Trained> all(static_cast<size_t>(ranks));
+    RunThreadWorld(ranks, reducer, [&](World& world) {
+      all[static_cast<size_t>(world.rank())] = Train(&world, batch, options);
+    });
+    for (int r = 1; r < ranks; ++r) {
+      for (const auto& [name, values] : all[0].weights) {
+        EXPECT_EQ(values, all[static_cast<size_t>(r)].weights.at(name)) << name << " of rank " << r;
+      }
+      EXPECT_EQ(all[0].loss, all[static_cast<size_t>(r)].loss);
+    }
+    return all[0];
+  }
+
+  // As one rank of a world of processes.
+  Trained Join(const World* world, int64_t batch) const { return Train(world, batch, TrainerOptions()); }
+
+  std::string State(int64_t iteration) const { return prefix_ + "_iter_" + std::to_string(iteration) + ".solverstate"; }
+
+ private:
+  Trained Train(const World* world, int64_t batch, TrainerOptions options) const {
+    const std::unique_ptr<Device> device = MakeCpuDevice();
+    options.device = device.get();
+    options.world = world;
+    options.batch = batch;
+    Trainer trainer(LoadSolver(solver_), options);
+    const TrainResult result = trainer.Solve();
+    Trained trained;
+    trained.tests = result.tests;
+    trained.loss = result.smoothed_loss;
+    for (const Param& param : trainer.params().params()) {
+      trained.weights[param.layer + " " + std::to_string(param.index)] = ReadTensor(param.value, device.get()).data;
+    }
+    if (trainer.exchange() != nullptr) trained.exchanged = trainer.exchange()->totals();
+    return trained;
+  }
+
+  std::string prefix_, solver_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TESTS_PARALLEL_REPLICAS_CASE_H_

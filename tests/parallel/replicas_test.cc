@@ -1,0 +1,156 @@
+// N replicas are one big batch: promise 2 of docs/design.md.
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "solvers/replica_check.h"
+#include "tests/parallel/replicas_case.h"
+#include "tests/parallel/replicas_nets.h"
+
+namespace doppio {
+namespace {
+
+void ExpectOneBigBatch(const std::string& net, const std::string& solver, double tolerance = kTolerance) {
+  const ReplicasCase c(net, solver);
+  const Trained alone = c.Alone(kTotal);
+  for (int ranks : {2, 4, 8}) {
+    const Trained together = c.Together(ranks, kTotal / ranks);
+    EXPECT_LE(LargestDifference(alone, together), tolerance) << ranks << " ranks";
+    EXPECT_NEAR(alone.loss, together.loss, 1e-5 * alone.loss) << ranks << " ranks";
+  }
+}
+
+TEST(Replicas, AreOneBigBatchOfLeNet) { ExpectOneBigBatch(LeNet(), SolverText(20)); }
+TEST(Replicas, AreOneBigBatchOfAResidualNet) { ExpectOneBigBatch(Residual(), SolverText(20)); }
+TEST(Replicas, AreOneBigBatchOfASmoothNetForLonger) { ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(100)); }
+
+TEST(Replicas, AreOneBigBatchWithIterSize) { ExpectOneBigBatch(LeNet(), SolverText(10, "iter_size: 2")); }
+TEST(Replicas, AreOneBigBatchWithClipping) { ExpectOneBigBatch(LeNet(), SolverText(20, "clip_gradients: 0.5")); }
+TEST(Replicas, AreOneBigBatchWithAdam) {
+  // Adam divides by the square root of tiny sums, which magnifies rounding.
+  ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(20, "type: 'Adam' momentum2: 0.999 delta: 1e-3"));
+}
+
+TEST(Replicas, AreOneBigBatchWithSharedWeights) {
+  ExpectOneBigBatch(SharedWeights(), SolverText(20));
+}
+
+TEST(Replicas, AreOneBigBatchInEveryNormalisation) {
+  // A batch of digits has different numbers of threes on different ranks.
+  for (const char* normalization : {"VALID", "FULL", "BATCH_SIZE", "NONE"}) {
+    SCOPED_TRACE(normalization);
+    ExpectOneBigBatch(LeNet(std::string("loss_param { ignore_label: 3 normalization: ") + normalization + " }"),
+                      SolverText(20, normalization == std::string("NONE") ? "clip_gradients: 1" : ""));
+  }
+}
+
+TEST(Replicas, AreOneBigBatchWithDropout) {
+  const std::string net = "name: 'dropout'\n" + kData + Product("ip1", "data", 100) + InPlace("TanH", "ip1") +
+                          InPlace("Dropout", "ip1") + Product("ip2", "ip1", 10) + Loss("ip2");
+  ExpectOneBigBatch(net, SolverText(20));
+}
+
+TEST(Replicas, ThatDifferAreNamed) {
+  const ReplicasCase c(LeNet(), SolverText(3));
+  TrainerOptions options;
+  options.check_replicas = 1;
+  c.Together(3, 4, {}, options);   // they do not differ
+  try {
+    RunThreadWorld(3, {}, [&](World& world) {
+      const std::unique_ptr<Device> device = MakeCpuDevice();
+      std::vector<float> weights(5000000, 1.0f);
+      const Tensor tensor({Shape{5000000}, DType::kFloat32, Layout()}, weights.data());
+      CheckReplicas(world, device.get(), {tensor, tensor}, 7);
+      if (world.rank() == 2) weights[4999999] = 1.0000001f;
+      CheckReplicas(world, device.get(), {tensor}, 8);
+    });
+    FAIL() << "they differ";
+  } catch (const PeerError& e) {
+    EXPECT_NE(e.message().find("after iteration 8 the weights or the history of rank(s) 2 are not"), std::string::npos) << e.message();
+  }
+}
+
+TEST(Replicas, GiveTheSameBitsInEveryRun) {
+  const ReplicasCase c(LeNet(), SolverText(10));
+  const Trained first = c.Together(3, 5), second = c.Together(3, 5);
+  for (const auto& [name, values] : first.weights) EXPECT_EQ(values, second.weights.at(name)) << name;
+}
+
+TEST(Replicas, DoNotDependOnTheSizeOfBuckets) {
+  const ReplicasCase c(LeNet(), SolverText(5));
+  const Trained one = c.Together(2, 8, {int64_t{1} << 40}), each = c.Together(2, 8, {0});
+  for (const auto& [name, values] : one.weights) EXPECT_EQ(values, each.weights.at(name)) << name;
+}
+
+TEST(Replicas, ReduceEachGradientOnceAnIteration) {
+  for (const char* more : {"", "iter_size: 3", "clip_gradients: 1"}) {
+    const ReplicasCase c(LeNet(), SolverText(4, more));
+    const Trained trained = c.Together(2, 8);
+    int64_t bytes = 0;   // by hand: each parameter, in whole lines of 64 numbers but for the last of a bucket
+    for (const auto& [name, values] : trained.weights) bytes += static_cast<int64_t>(values.size() * sizeof(float));
+    EXPECT_GE(trained.exchanged.bytes, 4 * bytes) << more;
+    EXPECT_LE(trained.exchanged.bytes, 4 * (bytes + 8 * 64 * 4)) << more;
+  }
+}
+
+// 5 batches are no share of 2, 3, 4 or 7 ranks, and the next test goes on where this one ended.
+TEST(Replicas, ScoreAsOneRankDoes) {
+  std::string net = LeNet();
+  net += "layer { name: 'accuracy' type: 'Accuracy' bottom: 'ip2' bottom: 'label' top: 'accuracy' include { phase: TEST } }\n";
+  // No training in between: the weights are the same to the last bit.
+  const ReplicasCase c(net, "base_lr: 0 lr_policy: 'fixed' max_iter: 4 test_iter: 5 test_interval: 2 snapshot_after_train: false");
+  const Trained alone = c.Alone(8);
+  for (int ranks : {2, 3, 4, 7}) {
+    const Trained together = c.Together(ranks, 8);
+    ASSERT_EQ(together.tests[0].scores.size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_NEAR(together.tests[0].scores[i].value, alone.tests[0].scores[i].value, 1e-12) << ranks << " ranks";
+    }
+  }
+}
+
+TEST(Replicas, ResumeToTheSameBits) {
+  const ReplicasCase whole(LeNet(), SolverText(10)), parts(LeNet(), SolverText(10, "snapshot: 5"));
+  const Trained straight = whole.Together(2, 8);
+  parts.Together(2, 8);
+  TrainerOptions options;
+  options.resume = parts.State(5);
+  const Trained resumed = parts.Together(2, 8, {}, options);
+  for (const auto& [name, values] : straight.weights) EXPECT_EQ(values, resumed.weights.at(name)) << name;
+}
+
+TEST(Replicas, ResumeWithAnotherNumberOfRanks) {
+  const ReplicasCase c(LeNet("", "TanH", "AVE"), SolverText(20, "snapshot: 10"));
+  const Trained alone = c.Alone(16);
+  TrainerOptions options;
+  options.resume = c.State(10);
+  const Trained resumed = c.Together(4, 4, {}, options);
+  EXPECT_LE(LargestDifference(alone, resumed), kTolerance);
+}
+
+std::string Norm() {
+  return "name: 'norm'\n" + kData + Conv("conv", "data", 4, "kernel_size: 5 stride: 3") +
+         "layer { name: 'bn' type: 'BatchNorm' bottom: 'conv' top: 'conv' }\n" +
+         "layer { name: 'scale' type: 'Scale' bottom: 'conv' top: 'conv' scale_param { bias_term: true } }\n" + InPlace("TanH", "conv") +
+         "layer { name: 'bn2' type: 'BatchNorm' bottom: 'conv' top: 'bn2' }\n" + Product("ip", "bn2", 10) + Loss("ip");
+}
+
+TEST(Replicas, AreOneBigBatchWithSharedBatchNormStatistics) {
+  const ReplicasCase c(Norm(), SolverText(20));
+  TrainerOptions options;
+  options.sync_bn = true;
+  const Trained alone = c.Alone(kTotal);
+  for (int ranks : {2, 4, 8}) {
+    EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks, {}, options)), kTolerance) << ranks << " ranks";
+  }
+  EXPECT_GT(LargestDifference(alone, c.Together(4, kTotal / 4)), 100 * kTolerance) << "without it, it is something else";
+}
+
+// BatchNorm trains with the statistics of each rank's own rows, as in Caffe; what it keeps is the same everywhere.
+TEST(Replicas, KeepOneBatchNormStatistic) {
+  const ReplicasCase c(Norm(), SolverText(5));
+  const Trained together = c.Together(4, 4);
+  EXPECT_NEAR(together.weights.at("bn 2")[0], 4.990009995, 1e-5);   // the sum of 0.999^i over 5 iterations
+}
+
+}  // namespace
+}  // namespace doppio

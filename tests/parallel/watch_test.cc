@@ -1,0 +1,92 @@
+#include "parallel/watch.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "parallel/threads.h"
+
+namespace doppio {
+namespace {
+
+// Watches of several ranks in one process, and what they report.
+class WatchTest : public testing::Test {
+ protected:
+  struct Report {
+    int rank;
+    std::string message;
+    bool first;
+  };
+
+  void Start(int size, double stall_seconds = 100) {
+    ends_ = MakeThreadTeam(size);
+    watches_.resize(ends_.size());
+    std::vector<std::thread> threads;
+    for (size_t r = 0; r < ends_.size(); ++r) {
+      threads.emplace_back([this, r, stall_seconds] {
+        WatchOptions options;
+        options.stall_seconds = stall_seconds;
+        options.on_lost = [this, r](const std::string& message, bool first) {
+          std::lock_guard<std::mutex> lock(mutex_);
+          reports_.push_back({static_cast<int>(r), message, first});
+          reported_.notify_all();
+        };
+        watches_[r] = std::make_unique<Watch>(ends_[r].get(), options);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  std::vector<Report> Reports(size_t count) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    reported_.wait_for(lock, std::chrono::seconds(10), [&] { return reports_.size() >= count; });
+    return reports_;
+  }
+
+  std::vector<std::unique_ptr<Communicator>> ends_;
+  std::vector<std::unique_ptr<Watch>> watches_;
+  std::mutex mutex_;
+  std::condition_variable reported_;
+  std::vector<Report> reports_;
+};
+
+TEST_F(WatchTest, SaysNothingWhileAllIsWell) {
+  Start(3, 1);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (std::chrono::steady_clock::now() < end) {
+    for (const auto& watch : watches_) watch->Moved(0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  watches_.clear();   // in the order of ranks: nobody misses who leaves as it should
+  EXPECT_EQ(Reports(0).size(), 0u);
+}
+
+TEST_F(WatchTest, TellsEverybodyWhatOneRankFailedOf) {
+  for (size_t failing : {size_t{0}, size_t{2}}) {
+    reports_.clear();
+    Start(4);
+    watches_[failing]->Fail("record 7 is damaged");
+    const std::vector<Report> reports = Reports(3);
+    ASSERT_EQ(reports.size(), 3u);
+    for (const Report& report : reports) {
+      EXPECT_EQ(report.message, "rank " + std::to_string(failing) + " on " + HostName() + " has failed: record 7 is damaged");
+      EXPECT_EQ(report.first, report.rank == 0) << report.rank;
+    }
+    watches_.clear();
+  }
+}
+
+TEST_F(WatchTest, NamesTheRankThatDoesNotKeepUp) {
+  Start(3, 1);
+  watches_[0]->Moved(4);
+  watches_[2]->Moved(4);
+  const std::vector<Report> reports = Reports(3);
+  ASSERT_EQ(reports.size(), 3u);
+  EXPECT_NE(reports[0].message.find("no rank has made progress for 1 s; rank 1 on " + HostName() + " is behind"), std::string::npos)
+      << reports[0].message;
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Several ranks as users start and lose them: replicas in threads, processes of mpirun, and what happens when one of
+them is killed, stopped or told to stop."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import junit  # noqa: E402
+import scenario  # noqa: E402
+
+NET = 'name: "tiny"\n' + scenario.TINY_NET
+SOLVER = """net: "net.prototxt"
+type: "SGD" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed"
+random_seed: 5
+display: 200
+max_iter: 1000000000
+snapshot_prefix: "run"
+"""
+LOST = 8
+STOPPED = 75
+HAS_MPI = shutil.which("mpirun") is not None
+
+
+def children_of(pid):
+    """The processes below `pid` that are Doppio's."""
+    found = []
+    for child in subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split():
+        found += children_of(int(child))
+        try:
+            if os.path.basename(os.readlink("/proc/%s/exe" % child)).startswith("doppio"):
+                found.append(int(child))
+        except OSError:
+            pass
+    return sorted(found)
+
+
+def runs(pid):
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class RanksTest(scenario.Scenario):
+    def setUp(self):
+        super().setUp()
+        self.write("net.prototxt", NET)
+        self.write("solver.prototxt", SOLVER)
+
+    def weights(self, *args, name="run_iter_20.caffemodel"):
+        self.train("--set=max_iter=20", *args)
+        return self.read(name)
+
+
+class ReplicasTest(RanksTest):
+    def test_says_what_the_batch_is(self):
+        r = self.train("--cpu_replicas=2", "--set=max_iter=3", "--set=iter_size=2")
+        self.assertIn("2 × batch 4 = 8 samples a pass, × iter_size 2 = 16 an iteration", r.stderr)
+        self.assertRegex(r.stderr, r"gradients: [\d.]+ KiB reduced per iteration in [\d.]+ ms, of which [\d.]+ ms were waited for")
+        self.assertEqual(1, r.stderr.count("Solving tiny"), "only one replica talks")
+
+    def test_gives_the_same_bits_every_time(self):
+        self.assertEqual(self.weights("--cpu_replicas=3"), self.weights("--cpu_replicas=3"))
+
+    def test_total_batch_is_divided(self):
+        r = self.train("--cpu_replicas=2", "--batch_mode=total", "--set=max_iter=3")
+        self.assertIn("2 × batch 2 = 4 samples a pass", r.stderr)
+        r = self.train("--cpu_replicas=3", "--batch_mode=total", code=3)
+        self.assertRegex(r.stderr, r"net.prototxt:\d+:\d+: error: layer 'data': a batch of 4 cannot be shared equally by 3 ranks; "
+                                   r"the nearest that can is 3")
+
+    def test_learning_rate_is_scaled_and_warmed_up(self):
+        r = self.train("--cpu_replicas=4", "--scale_lr=linear", "--lr_warmup=4", "--set=max_iter=6", "--set=display=1")
+        rates = [float(x) for x in re.findall(r"lr = ([\d.e-]+)", r.stderr)]
+        for rate, factor in zip(rates, [1.75, 2.5, 3.25, 4, 4, 4]):
+            self.assertAlmostEqual(0.01 * factor, rate, places=7)
+        self.assertIn("learning rate × 4.00 after 4 iterations", r.stderr)
+
+    def test_a_signal_stops_all_with_one_snapshot(self):
+        process = self.start("train", "--solver=solver.prototxt", "--cpu_replicas=3", stderr=subprocess.PIPE)
+        time.sleep(2)
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=60)
+        self.assertEqual(STOPPED, process.returncode, log)
+        states = [f for f in os.listdir(self.folder) if f.endswith(".solverstate")]
+        self.assertEqual(1, len(states), log)
+        self.assertRegex(log, r"to go on: .*--cpu_replicas=3.*--resume=")
+
+    def test_a_failure_of_one_replica_ends_all(self):
+        # The second replica's first record is not there to be read.
+        self.write("list.txt", "good.png 0\nbad.png 1\n")
+        self.write("good.png", scenario.png_gray([[0] * 28] * 28))
+        self.write("bad.png", "not an image")
+        self.write("net.prototxt", NET.replace(
+            'type: "Data"', 'type: "ImageData"').replace(
+            'data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true }',
+            'image_data_param { source: "list.txt" batch_size: 1 is_color: false }'))
+        r = self.train("--cpu_replicas=2", code=4)
+        self.assertIn("bad.png", r.stderr)
+        self.assertEqual(1, r.stderr.count("error:"), r.stderr)
+
+    def test_mistakes_in_flags(self):
+        for flag, text in [("--cpu_replicas=0", "--cpu_replicas wants 1 to 1024, got 0"),
+                           ("--comm=smoke", "--comm wants auto, threads or mpi, got 'smoke'"),
+                           ("--bucket_mb=-1", "--bucket_mb wants 0"),
+                           ("--batch_mode=half", "--batch_mode wants per_device or total, got 'half'"),
+                           ("--scale_lr=cubic", "--scale_lr wants none, linear or sqrt, got 'cubic'"),
+                           ("--lr_warmup=-1", "--lr_warmup wants a number of iterations"),
+                           ("--stall_timeout=0", "--stall_timeout wants at least 1 second")]:
+            r = self.train(flag, code=2)
+            self.assertIn(text, r.stderr)
+
+
+@unittest.skipUnless(HAS_MPI, "there is no mpirun")
+class MpiTest(RanksTest):
+    def mpirun(self, ranks, *args):
+        self.log = open(self.path("log"), "w+", encoding="utf-8")
+        self.addCleanup(self.log.close)
+        process = subprocess.Popen(
+            ["mpirun", "-n", str(ranks), "--oversubscribe", "--allow-run-as-root", scenario.DOPPIO, "train", "--solver=solver.prototxt", *args],
+            cwd=self.folder, env=self.environment(OMP_NUM_THREADS="1"), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+            start_new_session=True)
+        self.addCleanup(self.end_all, process)
+        return process
+
+    def end_all(self, process):
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except OSError:
+            pass
+        process.wait()
+
+    def logged(self):
+        return self.read("log").decode(errors="replace")
+
+    def begin(self, ranks, *args):
+        """mpirun and its ranks, when they have trained for a while."""
+        process = self.mpirun(ranks, *args)
+        end = time.monotonic() + 90
+        while "Iteration 200 " not in self.logged():
+            self.assertIsNone(process.poll(), self.logged())
+            self.assertLess(time.monotonic(), end, self.logged())
+            time.sleep(0.05)
+        pids = children_of(process.pid)
+        self.assertEqual(ranks, len(pids))
+        return process, pids
+
+    def check_ends(self, process, pids, seconds, message=None):
+        begun = time.monotonic()
+        while any(map(runs, pids)) or process.poll() is None:
+            self.assertLess(time.monotonic() - begun, seconds, self.logged())
+            time.sleep(0.05)
+        if message is not None:
+            self.assertRegex(self.logged(), message)
+        self.assertFalse([f for f in os.listdir(self.folder) if ".tmp" in f])
+
+    def test_ranks_train_as_replicas_do(self):
+        self.assertEqual(0, self.mpirun(2, "--set=max_iter=20", "--json").wait(timeout=120), self.logged())
+        self.assertIn("2 × batch 4 = 8 samples a pass", self.logged())
+        self.assertEqual(1, self.logged().count("Solving tiny"), self.logged())
+        result = json.loads(next(line for line in self.logged().splitlines() if line.startswith("{")))
+        r = self.train("--cpu_replicas=2", "--set=max_iter=20", "--json")
+        self.assertAlmostEqual(json.loads(r.stdout)["loss"], result["loss"], places=5)
+
+    def test_a_killed_rank_ends_all(self):
+        process, pids = self.begin(4)
+        os.kill(pids[2], signal.SIGKILL)
+        self.check_ends(process, pids, 10)
+        # Who tells first, mpirun or the rank that misses it, is a race.
+        self.assertRegex(self.logged(), r"error: rank \d on \S+ is gone|process rank \d .* exited on signal 9")
+        self.assertNotEqual(0, process.returncode)
+
+    def test_a_killed_mpirun_leaves_nobody(self):
+        process, pids = self.begin(3)
+        os.kill(process.pid, signal.SIGKILL)
+        self.check_ends(process, pids, 10)
+
+    def test_a_stopped_rank_is_named(self):
+        process, pids = self.begin(3, "--stall_timeout=3")
+        os.kill(pids[1], signal.SIGSTOP)
+        self.addCleanup(lambda: runs(pids[1]) and os.kill(pids[1], signal.SIGCONT))
+        self.check_ends(process, [pids[0], pids[2]], 13, r"error: rank [12] on \S+ has been silent for 3 s, last seen at bucket \d+: ")
+        self.assertEqual(LOST, process.returncode, self.logged())
+
+    def test_a_signal_to_one_rank_stops_all_with_a_snapshot(self):
+        process, pids = self.begin(3)
+        os.kill(pids[2], signal.SIGTERM)
+        self.check_ends(process, pids, 10)
+        self.assertEqual(STOPPED, process.returncode, self.logged())
+        self.assertEqual(1, len([f for f in os.listdir(self.folder) if f.endswith(".solverstate")]), self.logged())
+
+    def test_a_mistake_is_told_once(self):
+        self.write("net.prototxt", NET.replace('"ip" bottom: "label"', '"ip_1" bottom: "label"'))
+        process = self.mpirun(3)
+        self.assertEqual(3, process.wait(timeout=60), self.logged())
+        self.assertEqual(1, self.logged().count("error:"), self.logged())
+
+    def test_a_failure_of_one_rank_names_it(self):
+        self.write("list.txt", "".join("good.png 0\n" for _ in range(50)) + "bad.png 1\ngood.png 0\n")
+        self.write("good.png", scenario.png_gray([[0] * 28] * 28))
+        self.write("bad.png", "not an image")
+        self.write("net.prototxt", NET.replace(
+            'type: "Data"', 'type: "ImageData"').replace(
+            'data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true }',
+            'image_data_param { source: "list.txt" batch_size: 1 is_color: false }'))
+        process = self.mpirun(2)
+        self.assertNotEqual(0, process.wait(timeout=60))
+        self.assertRegex(self.logged(), r"error: .*bad\.png")
+
+
+if __name__ == "__main__":
+    junit.main()

@@ -1,0 +1,185 @@
+#include "tools/replicas.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <optional>
+#include <thread>
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+#include "core/base/threads.h"
+#include "parallel/launcher.h"
+#include "parallel/process_world.h"
+#include "parallel/thread_world.h"
+#include "tools/flags.h"
+#include "tools/report.h"
+#include "tools/text_table.h"
+
+DEFINE_int32(cpu_replicas, 1,
+             "<N> replicas that train together on the CPU, each with a batch and a share of the cores of its own");
+DEFINE_string(comm, "auto",
+              "<auto|threads|mpi> how replicas exchange gradients; auto = mpi where a launcher such as mpirun has started "
+              "several processes, else threads");
+DEFINE_double(stall_timeout, 300, "<SECONDS> of silence after which another process counts as lost");
+DEFINE_double(bucket_mb, 4, "<MB> gradients are reduced in pieces of at least this size, while backward computes the rest");
+DEFINE_bool(sync_bn, false, "BatchNorm takes mean and variance of all replicas' samples together, not of each one's");
+DEFINE_int32(check_replicas, 0, "<ITERATIONS> after which all replicas' weights and history are compared, again and again; 0 = never");
+DEFINE_string(batch_mode, "per_device",
+              "<per_device|total> what the train net's batch_size means: the batch of each replica, or of all together");
+DEFINE_string(scale_lr, "none", "<none|linear|sqrt> learning rate times N, or its square root, for N replicas");
+DEFINE_int32(lr_warmup, 0, "<ITERATIONS> in which the learning rate climbs to what --scale_lr makes of it");
+
+namespace doppio {
+namespace {
+
+constexpr int kMostReplicas = 1024;
+
+void CheckValue(const char* flag, const std::string& value, const std::vector<std::string>& known) {
+  std::string list;
+  for (const std::string& name : known) {
+    if (value == name) return;
+    list += (list.empty() ? "" : name == known.back() ? " or " : ", ") + name;
+  }
+  throw UsageError(std::string("--") + flag + " wants " + list + ", got '" + value + "'");
+}
+
+ReducerOptions BucketsFromFlags() {
+  ReducerOptions options;
+  options.bucket_bytes = static_cast<int64_t>(FLAGS_bucket_mb * (1 << 20));
+  return options;
+}
+
+// Each rank is a process that a launcher has started.
+Replicas Processes(const Launch& launch) {
+  Replicas replicas;
+  replicas.count = launch.size;
+  replicas.process_rank = launch.rank;
+  replicas.carrier = "mpi";
+  if (FLAGS_cpu_replicas > 1) {
+    throw UsageError("--cpu_replicas=" + std::to_string(FLAGS_cpu_replicas) + " within each of the " + std::to_string(launch.size) +
+                     " processes of " + launch.launcher + " is not supported; start so many more processes instead");
+  }
+  if (!launch.mpi || ProcessWorlds::Get().Find(replicas.carrier) == nullptr) {
+    throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) + " processes, but " +
+                     (launch.mpi ? "this build of Doppio has no MPI" : "it does not join them; start them with mpirun or srun") +
+                     ". --comm=threads lets each of them train by itself");
+  }
+  replicas.how = "in processes that " + launch.launcher + " has started (MPI)";
+  return replicas;
+}
+
+Replicas Threads() {
+  Replicas replicas;
+  replicas.count = FLAGS_cpu_replicas;
+  replicas.carrier = "threads";
+  if (replicas.count > 1) {
+    replicas.how = "in threads of this process, " + std::to_string(std::max(1, NumThreads() / replicas.count)) +
+                   " compute thread(s) each";
+  }
+  return replicas;
+}
+
+// How a process world reports that another rank is lost: nothing can be unwound, because threads wait inside the library that
+// carries the exchanges. Files are written aside and renamed, so nothing half-written stays.
+[[noreturn]] void EndLost(const std::string& message, bool first) {
+  if (first) PrintFailure(PeerError(message), true, std::cerr);
+  std::cerr.flush();
+  _exit(static_cast<int>(ExitCode::kPeer));
+}
+
+void RunProcess(const Replicas& replicas, const std::function<void(World* world)>& body) {
+  ProcessWorldOptions options;
+  options.reducer = BucketsFromFlags();
+  options.watch.stall_seconds = FLAGS_stall_timeout;
+  options.watch.on_lost = EndLost;
+  std::unique_ptr<ProcessWorld> world = (*ProcessWorlds::Get().Find(replicas.carrier))(options);
+  const Launch launch = FindLaunch();
+  // Launchers mostly give each process its cores; those of one that did not share them here.
+  const bool shares = launch.local_size > 1 && ProcessCores() == static_cast<int>(std::thread::hardware_concurrency()) &&
+                      std::getenv("OMP_NUM_THREADS") == nullptr;
+  const ComputeShare share(shares ? launch.local_rank : 0, shares ? launch.local_size : 1);
+  std::optional<Error> failure;
+  try {
+    body(world.get());
+    return;
+  } catch (const Error& e) {
+    failure = e;
+  } catch (const std::exception& e) {
+    failure = Error(ExitCode::kBug, std::string("internal error: ") + e.what());
+  }
+  // A mistake in a file is found by every rank, and rank 0 tells it with the line.
+  if (replicas.process_rank != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  world->Fail(failure->what());
+  (void)world.release();   // taking part in its end is what this rank cannot do
+  if (replicas.process_rank == 0) throw *failure;
+  _exit(static_cast<int>(failure->code()));
+}
+
+}  // namespace
+
+Replicas ReplicasFromFlags() {
+  CheckValue("comm", FLAGS_comm, {"auto", "threads", "mpi"});
+  if (FLAGS_cpu_replicas < 1 || FLAGS_cpu_replicas > kMostReplicas) {
+    throw UsageError("--cpu_replicas wants 1 to " + std::to_string(kMostReplicas) + ", got " +
+                     std::to_string(FLAGS_cpu_replicas));
+  }
+  if (!(FLAGS_bucket_mb >= 0 && FLAGS_bucket_mb <= 1e6)) {
+    throw UsageError("--bucket_mb wants 0 (a message for each parameter) to 1000000");
+  }
+  if (FLAGS_cpu_replicas > 1 && !FLAGS_gpu.empty()) {
+    throw UsageError("--cpu_replicas are replicas on the CPU, and --gpu asks for GPUs; give one of them");
+  }
+  if (!(FLAGS_stall_timeout >= 1)) throw UsageError("--stall_timeout wants at least 1 second");
+  const Launch launch = FLAGS_comm == "threads" ? Launch() : FindLaunch();
+  if (launch.size > 1) return Processes(launch);
+  return Threads();
+}
+
+void RunReplicas(const Replicas& replicas, const std::function<void(World* world)>& body) {
+  if (replicas.count == 1) {
+    body(nullptr);
+    return;
+  }
+  if (replicas.carrier != "threads") return RunProcess(replicas, body);
+  RunThreadWorld(replicas.count, BucketsFromFlags(), [&](World& world) { body(&world); });
+}
+
+void AddReplicaFlags(int ranks, TrainerOptions* options) {
+  CheckValue("batch_mode", FLAGS_batch_mode, {"per_device", "total"});
+  CheckValue("scale_lr", FLAGS_scale_lr, {"none", "linear", "sqrt"});
+  if (FLAGS_lr_warmup < 0) throw UsageError("--lr_warmup wants a number of iterations, got " + std::to_string(FLAGS_lr_warmup));
+  if (FLAGS_batch_mode == "total") options->batch_shares = ranks;
+  if (FLAGS_scale_lr == "linear") options->rate_scale = ranks;
+  if (FLAGS_scale_lr == "sqrt") options->rate_scale = std::sqrt(ranks);
+  options->warmup = FLAGS_lr_warmup;
+  if (FLAGS_check_replicas < 0) throw UsageError("--check_replicas wants a number of iterations, got " + std::to_string(FLAGS_check_replicas));
+  options->check_replicas = FLAGS_check_replicas;
+  options->sync_bn = FLAGS_sync_bn;
+}
+
+std::string RanksText(const Trainer& trainer, const Replicas& replicas, const TrainerOptions& options) {
+  if (replicas.count == 1) return "";
+  const int64_t batch = trainer.batch(), all = batch * replicas.count;
+  const int iter_size = trainer.schedule().iter_size;
+  std::string text = std::to_string(replicas.count) + " replicas " + replicas.how + ": " + std::to_string(replicas.count) +
+                     " × batch " + Thousands(batch) + " = " + Thousands(all) + " samples a pass";
+  if (iter_size > 1) text += ", × iter_size " + std::to_string(iter_size) + " = " + Thousands(all * iter_size) + " an iteration";
+  if (options.rate_scale != 1) {
+    text += "; learning rate × " + Fixed(options.rate_scale, 2);
+    if (options.warmup > 0) text += " after " + Thousands(options.warmup) + " iterations";
+  }
+  return text;
+}
+
+std::string ExchangeText(const Trainer& trainer, int64_t iterations) {
+  if (trainer.exchange() == nullptr || iterations == 0) return "";
+  const GradientExchange::Totals totals = trainer.exchange()->totals();
+  const double n = static_cast<double>(iterations);
+  return "gradients: " + Bytes(totals.bytes / iterations) + " reduced per iteration in " + Fixed(1e3 * totals.busy_seconds / n, 2) +
+         " ms, of which " + Fixed(1e3 * totals.exposed_seconds / n, 2) + " ms were waited for";
+}
+
+}  // namespace doppio
