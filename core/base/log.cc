@@ -1,6 +1,8 @@
 #include "core/base/log.h"
 
 #include <glog/logging.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <string>
@@ -16,7 +18,12 @@ class StandardError : public google::LogSink {
   void send(google::LogSeverity severity, const char* /*path*/, const char* file, int line,
             const google::LogMessageTime& time, const char* message, size_t length) override {
     if (quiet > 0 && severity < google::GLOG_ERROR) return;
-    const std::string text = ToString(severity, file, line, time, message, length) + "\n";
+    // glog's own text for sinks has the year in front, which old parsers reject.
+    char prefix[64];
+    std::snprintf(prefix, sizeof prefix, "%c%02d%02d %02d:%02d:%02d.%06d %5ld ", google::GetLogSeverityName(severity)[0],
+                  1 + time.month(), time.day(), time.hour(), time.min(), time.sec(), static_cast<int>(time.usec()),
+                  syscall(SYS_gettid));
+    const std::string text = prefix + std::string(file) + ":" + std::to_string(line) + "] " + std::string(message, length) + "\n";
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);
   }
