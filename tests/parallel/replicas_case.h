@@ -25,6 +25,7 @@ struct Trained {
   std::map<std::string, std::vector<float>> weights;   // by layer and index
   std::vector<TestScores> tests;
   double loss = 0;
+  int64_t gradient_bytes = 0;   // of all parameters that learn, as they are stored
   GradientExchange::Totals exchanged;
 };
 
@@ -92,6 +93,7 @@ class ReplicasCase {
     trained.tests = result.tests;
     trained.loss = result.smoothed_loss;
     for (const Param& param : trainer.params().params()) {
+      if (param.gradient) trained.gradient_bytes += param.grad.bytes();
       trained.weights[param.layer + " " + std::to_string(param.index)] = ReadTensor(param.value, device.get()).data;
     }
     if (trainer.exchange() != nullptr) trained.exchanged = trainer.exchange()->totals();

@@ -352,9 +352,9 @@ class TrainTest(Cli):
         self.assertEqual(before, sorted(os.listdir(self.folder)))
 
     def test_dry_run_shows_what_less_memory_comes_to(self):
-        solver = os.path.join(ROOT, "models/resnet50/solver.prototxt")
-        r = self.run_tool("train", "--solver=" + solver, "--synthetic", "--batch=2", "--dry_run", "--recompute=4",
-                          "--offload", "--set", "snapshot_prefix=r")
+        models = os.path.join(ROOT, "models/resnet50/")
+        r = self.run_tool("train", "--solver=" + models + "solver.prototxt", "--synthetic", "--batch=2", "--dry_run", "--recompute=4",
+                          "--offload", "--set", "snapshot_prefix=r", "--set", "net=" + models + "train_val.prototxt")
         self.assertEqual(0, r.returncode, r.stderr)
         self.assertRegex(r.stdout, r"recompute: \d segments, activations [\d.]+ MiB instead of [\d.]+ MiB, \d+ layers "
                                    r"run forward again, \+\d+ % multiply-adds of forward")
