@@ -4,6 +4,7 @@
 
 #include "core/base/threads.h"
 #include "core/math/tensor_ops.h"
+#include "parallel/buckets.h"
 
 namespace doppio {
 namespace {
@@ -35,17 +36,22 @@ void Reducer::MakeBuckets(int64_t bucket_bytes) {
             [&](int a, int b) { return params_->param(a).grad_offset < params_->param(b).grad_offset; });
   bucket_of_.resize(params_->params().size());
   const int64_t element = ElementBytes(params_->dtype());
+  std::vector<GradientSlice> slices;
   for (int i : order) {
     const Param& param = params_->param(i);
-    if (buckets_.empty() || (buckets_.back().end - buckets_.back().begin) * element >= bucket_bytes) {
-      buckets_.emplace_back();
-      buckets_.back().begin = param.grad_offset;
+    slices.push_back({param.grad_offset * element, (param.grad_offset + param.grad.stored()) * element});
+  }
+  size_t first = 0;
+  for (const size_t end : CutBuckets(slices, bucket_bytes)) {
+    Bucket bucket;
+    bucket.begin = slices[first].begin / element;
+    bucket.end = slices[end - 1].end / element;
+    for (; first < end; ++first) {
+      bucket.params.push_back(order[first]);
+      bucket_of_[static_cast<size_t>(order[first])] = buckets_.size();
     }
-    Bucket& bucket = buckets_.back();
-    bucket.params.push_back(i);
     bucket.missing = bucket.params.size();
-    bucket.end = param.grad_offset + param.grad.stored();
-    bucket_of_[static_cast<size_t>(i)] = buckets_.size() - 1;
+    buckets_.push_back(std::move(bucket));
   }
 }
 
