@@ -1,0 +1,58 @@
+// Against the formulas, worked out by hand: n = 12 MB over 1 us and 1 GB/s inside, 10 us and 0.5 GB/s across.
+#include "parallel/all_reduce_cost.h"
+
+#include <gtest/gtest.h>
+
+namespace doppio {
+namespace {
+
+constexpr double kBytes = 12e6;  // 12 ms on the inner link, 24 ms on the outer one
+
+Cluster Nodes(Topology topology, int ranks_per_node) { return {topology, {1, 1}, {10, 0.5}, ranks_per_node}; }
+
+void ExpectCost(const AllReduceCost& cost, double latency_ms, double inside_ms, double across_ms) {
+  EXPECT_NEAR(cost.latency_ms, latency_ms, 1e-9);
+  EXPECT_NEAR(cost.inside_ms, inside_ms, 1e-9);
+  EXPECT_NEAR(cost.across_ms, across_ms, 1e-9);
+  EXPECT_NEAR(cost.total_ms(), latency_ms + inside_ms + across_ms, 1e-9);
+}
+
+TEST(AllReduceCost, OfOneRankIsNothing) {
+  for (Topology t : {Topology::kRing, Topology::kTree, Topology::kHierarchical}) {
+    ExpectCost(CostOfAllReduce(Nodes(t, 4), 1, kBytes), 0, 0, 0);
+  }
+}
+
+TEST(AllReduceCost, OfARingInsideANode) {
+  ExpectCost(CostOfAllReduce(Nodes(Topology::kRing, 4), 4, kBytes), 6 * 0.001, 2 * 0.75 * 12, 0);
+}
+
+TEST(AllReduceCost, OfARingOverNodesWaitsForItsSlowestLink) {
+  ExpectCost(CostOfAllReduce(Nodes(Topology::kRing, 4), 8, kBytes), 14 * 0.01, 0, 2 * 7.0 / 8 * 24);
+  // A slow bus in fast nodes' way.
+  ExpectCost(CostOfAllReduce({Topology::kRing, {20, 0.25}, {10, 0.5}, 4}, 8, kBytes), 14 * 0.02, 2 * 7.0 / 8 * 48, 0);
+  // With one rank a node there is no bus in the ring.
+  ExpectCost(CostOfAllReduce({Topology::kRing, {20, 0.25}, {10, 0.5}, 1}, 8, kBytes), 14 * 0.01, 0, 2 * 7.0 / 8 * 24);
+}
+
+TEST(AllReduceCost, OfATree) {
+  // Two levels inside, one across.
+  ExpectCost(CostOfAllReduce(Nodes(Topology::kTree, 4), 8, kBytes), 4 * 0.001 + 2 * 0.01, 4 * 12, 2 * 24);
+  // Three ranks need as many levels as four.
+  ExpectCost(CostOfAllReduce(Nodes(Topology::kTree, 4), 3, kBytes), 4 * 0.001, 4 * 12, 0);
+}
+
+TEST(AllReduceCost, OfAHierarchy) {
+  // Chains of 4 in both directions; two leaders halve and double once.
+  ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 4), 8, kBytes), 6 * 0.001 + 2 * 0.01, 24, 2 * 0.5 * 24);
+  // Eight leaders with a rank each.
+  ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 1), 8, kBytes), 6 * 0.01, 0, 2 * 7.0 / 8 * 24);
+}
+
+TEST(AllReduceCost, OfAHierarchyPaysForLeadersBeyondAPowerOfTwo) {
+  // Six leaders: two of them hand theirs to others first and get the sum last; four halve and double.
+  ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 1), 6, kBytes), (4 + 2) * 0.01, 0, (2 * 0.75 + 2) * 24);
+}
+
+}  // namespace
+}  // namespace doppio

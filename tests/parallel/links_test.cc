@@ -1,0 +1,53 @@
+#include "parallel/links.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+std::string Complaint(const std::string& text) {
+  try {
+    ParseLink("across", text);
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Links, HaveNames) {
+  EXPECT_DOUBLE_EQ(ParseLink("across", "infiniband_edr").gbytes_per_s, 12.0);
+  EXPECT_NEAR(ParseLink("across", "10gbe").gbytes_per_s, 1.177, 1e-3);
+  EXPECT_DOUBLE_EQ(ParseLink("inside", "pcie3").gbytes_per_s, 12.0);
+}
+
+TEST(Links, MayBeGivenInNumbers) {
+  const Link link = ParseLink("inside", "1.5:200");
+  EXPECT_DOUBLE_EQ(link.latency_us, 1.5);
+  EXPECT_DOUBLE_EQ(link.gbytes_per_s, 200);
+  EXPECT_DOUBLE_EQ(ParseLink("inside", "0:1e-3").gbytes_per_s, 1e-3);
+}
+
+TEST(Links, OfUnknownNamesAreAMistake) {
+  EXPECT_EQ(Complaint("pc").find("--across wants a link's name or LATENCY_US:GBYTES_PER_S such as 5:11, got 'pc'"), 0U);
+  EXPECT_NE(Complaint("infiniband_ed").find("did you mean 'infiniband_edr'?"), std::string::npos);
+  for (const char* wrong : {"", "5", "5:", ":5", "5:0", "-1:5", "5:5x", "inf:5", "5:nan"}) {
+    EXPECT_NE(Complaint(wrong), "") << wrong;
+  }
+}
+
+TEST(Links, EachHaveANameOfTheirOwn) {
+  std::set<std::string> names;
+  for (const LinkPreset& preset : LinkPresets()) {
+    EXPECT_TRUE(names.insert(preset.name).second) << preset.name;
+    EXPECT_STRNE(preset.what, "") << preset.name;
+    EXPECT_GT(preset.link.latency_us, 0) << preset.name;
+    EXPECT_GT(preset.link.gbytes_per_s, 0) << preset.name;
+  }
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,89 @@
+#include "parallel/scaling_model.h"
+
+#include <gtest/gtest.h>
+
+namespace doppio {
+namespace {
+
+// Forward 10 ms, backward 20 ms in two halves with a million values each, update 2 ms.
+RankTimes TwoLayers() {
+  RankTimes times;
+  times.forward_ms = 10;
+  times.update_ms = 2;
+  times.batch = 32;
+  times.backward = {{10, {1'000'000}}, {10, {1'000'000}}};
+  return times;
+}
+
+// One rank a node, no latency: two ranks take `ms_per_bucket` for 4 MB.
+ScalingOptions Links(double ms_per_bucket) {
+  ScalingOptions options;
+  options.cluster = {Topology::kRing, {0, 1}, {0, 4 / ms_per_bucket}, 1};
+  options.bucket_bytes = 0;
+  return options;
+}
+
+ScalingPoint Two(const RankTimes& times, const ScalingOptions& options) {
+  return PredictScaling(times, options, {2})[0];
+}
+
+TEST(ScalingModel, OneRankRunsAsItDoesAlone) {
+  const ScalingPoint one = PredictScaling(TwoLayers(), Links(5), {1})[0];
+  EXPECT_DOUBLE_EQ(one.iteration_ms, 32);
+  EXPECT_DOUBLE_EQ(one.images_per_s, 1000);
+  EXPECT_DOUBLE_EQ(one.efficiency, 1);
+  EXPECT_DOUBLE_EQ(one.exposed_ms, 0);
+  EXPECT_EQ(one.bound, "compute");
+}
+
+TEST(ScalingModel, BackwardHidesAllBucketsButTheLast) {
+  // The first bucket travels from 10 to 15; the second from 20 to 25, where the update of the first takes 1 of the 5
+  // ms.
+  const ScalingPoint two = Two(TwoLayers(), Links(5));
+  EXPECT_DOUBLE_EQ(two.communication.across_ms, 10);
+  EXPECT_DOUBLE_EQ(two.iteration_ms, 10 + 25 + 1);
+  EXPECT_DOUBLE_EQ(two.exposed_ms, 4);
+  EXPECT_DOUBLE_EQ(two.speedup, 2 * 32.0 / 36);
+  EXPECT_DOUBLE_EQ(two.images_per_s, 64 * 1e3 / 36);
+  EXPECT_EQ(two.bound, "across");
+}
+
+TEST(ScalingModel, BucketsTravelOneAtATime) {
+  // The first from 10 to 40, the second from 40 to 70, and then its update.
+  EXPECT_DOUBLE_EQ(Two(TwoLayers(), Links(30)).iteration_ms, 10 + 70 + 1);
+}
+
+TEST(ScalingModel, OneBucketOfTheWholeNetIsAllExposed) {
+  ScalingOptions options = Links(5);
+  options.bucket_bytes = int64_t{1} << 40;
+  const ScalingPoint two = Two(TwoLayers(), options);
+  EXPECT_DOUBLE_EQ(two.exposed_ms, 10);
+  EXPECT_DOUBLE_EQ(two.iteration_ms, 42);
+}
+
+TEST(ScalingModel, HalfTheBitsTakeHalfTheTimeInTheSameBuckets) {
+  ScalingOptions options = Links(5);
+  options.reduce_bits = 16;
+  const ScalingPoint two = Two(TwoLayers(), options);
+  EXPECT_DOUBLE_EQ(two.communication.across_ms, 5);
+  EXPECT_DOUBLE_EQ(two.exposed_ms, 1.5);
+}
+
+TEST(ScalingModel, SaysWhatTheTimeGoesTo) {
+  ScalingOptions options = Links(5);
+  options.cluster.across = {1e5, 1e3};
+  EXPECT_EQ(Two(TwoLayers(), options).bound, "latency");
+  options.cluster = {Topology::kRing, {0, 0.1}, {0, 1}, 2};
+  EXPECT_EQ(Two(TwoLayers(), options).bound, "inside");
+  options.cluster = {Topology::kRing, {0, 1e6}, {0, 1}, 2};
+  EXPECT_EQ(Two(TwoLayers(), options).bound, "compute");
+}
+
+TEST(ScalingModel, NetsWithoutGradientsHaveNothingToExchange) {
+  RankTimes times = TwoLayers();
+  for (BackwardPiece& piece : times.backward) piece.gradients.clear();
+  EXPECT_DOUBLE_EQ(Two(times, Links(5)).efficiency, 1);
+}
+
+}  // namespace
+}  // namespace doppio
