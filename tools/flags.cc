@@ -17,6 +17,7 @@ DEFINE_int32(level, 0, "<N> level of the net's state, for include and exclude ru
 DEFINE_string(stage, "", "<LIST> stages of the net's state, for include and exclude rules");
 DEFINE_string(phase, "", "<TRAIN|TEST> phase of the net");
 DEFINE_int32(iterations, 50, "<N> how many batches to run");
+DEFINE_int32(warmup, 5, "<N> iterations before the clock starts");
 DEFINE_bool(synthetic, false, "random data of the right shape instead of every data source");
 DEFINE_int64(batch, 0, "<N> batch size of every data layer, instead of the file's; 0 = the file's");
 DEFINE_int64(seed, -1,

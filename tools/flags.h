@@ -26,6 +26,7 @@ DECLARE_int32(level);
 DECLARE_string(stage);
 DECLARE_string(phase);
 DECLARE_int32(iterations);
+DECLARE_int32(warmup);
 DECLARE_bool(synthetic);
 DECLARE_int64(batch);
 DECLARE_int64(seed);
