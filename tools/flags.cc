@@ -42,6 +42,9 @@ DEFINE_int32(workspace_mb, 512, "<MB> the most memory a GPU's convolution may wo
 DEFINE_bool(deterministic, false, "only algorithms that give the same bits every time on a GPU");
 DEFINE_bool(cuda_graph, true,
             "have a GPU repeat what is the same in every iteration as one piece of work, not launch by launch");
+DEFINE_int32(ranks_per_node, -1,
+             "<N> ranks, with a GPU each mostly, of each node; without it one for each of --gpus_per_node, "
+             "and 4 for predictions");
 DEFINE_bool(json, false, "the result as JSON on standard output");
 DEFINE_string(set, "",
               "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "
@@ -344,6 +347,22 @@ bool CommandLine::Given(const std::string& flag) const { return Contains(given, 
 
 CommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   return Parser().Parse(arguments);
+}
+
+void CheckValue(const char* flag, const std::string& value, const std::vector<std::string>& known) {
+  std::string list;
+  for (const std::string& name : known) {
+    if (value == name) return;
+    list += (list.empty() ? "" : name == known.back() ? " or " : ", ") + name;
+  }
+  throw UsageError(std::string("--") + flag + " wants " + list + ", got '" + value + "'");
+}
+
+int RanksPerNode(const CommandLine& line, int otherwise) {
+  constexpr int kMost = 100'000;
+  if (!line.Given("ranks_per_node")) return otherwise;
+  if (FLAGS_ranks_per_node >= 1 && FLAGS_ranks_per_node <= kMost) return FLAGS_ranks_per_node;
+  throw UsageError("--ranks_per_node wants 1 to " + std::to_string(kMost) + ", got " + std::to_string(FLAGS_ranks_per_node));
 }
 
 std::vector<std::string> SplitList(const std::string& text) {

@@ -39,6 +39,7 @@ DECLARE_string(precision);
 DECLARE_int32(workspace_mb);
 DECLARE_bool(deterministic);
 DECLARE_bool(cuda_graph);
+DECLARE_int32(ranks_per_node);
 DECLARE_bool(json);
 
 namespace doppio {
@@ -46,6 +47,12 @@ namespace doppio {
 // `arguments` is argv. A program name that is a command's ("train", from a link) is that command.
 // Throws UsageError.
 CommandLine ParseCommandLine(const std::vector<std::string>& arguments);
+
+// Throws UsageError, "--comm wants auto, threads or mpi, got 'x'", unless `value` is one of `known`.
+void CheckValue(const char* flag, const std::string& value, const std::vector<std::string>& known);
+
+// --ranks_per_node, or `otherwise` where it is not given. Throws UsageError.
+int RanksPerNode(const CommandLine& line, int otherwise);
 
 // "a,b" -> {"a", "b"}; empty parts are dropped.
 std::vector<std::string> SplitList(const std::string& text);

@@ -37,21 +37,6 @@ namespace {
 
 constexpr int kMostReplicas = 1024;
 
-void CheckValue(const char* flag, const std::string& value, const std::vector<std::string>& known) {
-  std::string list;
-  for (const std::string& name : known) {
-    if (value == name) return;
-    list += (list.empty() ? "" : name == known.back() ? " or " : ", ") + name;
-  }
-  throw UsageError(std::string("--") + flag + " wants " + list + ", got '" + value + "'");
-}
-
-ReducerOptions BucketsFromFlags() {
-  ReducerOptions options;
-  options.bucket_bytes = static_cast<int64_t>(FLAGS_bucket_mb * (1 << 20));
-  return options;
-}
-
 // Each rank is a process that a launcher has started.
 Replicas Processes(const Launch& launch) {
   Replicas replicas;
@@ -120,15 +105,22 @@ void RunProcess(const Replicas& replicas, const std::function<void(World* world)
 
 }  // namespace
 
+ReducerOptions BucketsFromFlags() {
+  if (!(FLAGS_bucket_mb >= 0 && FLAGS_bucket_mb <= 1e6)) {
+    throw UsageError("--bucket_mb wants 0 (a message for each parameter) to 1000000");
+  }
+  ReducerOptions options;
+  options.bucket_bytes = static_cast<int64_t>(FLAGS_bucket_mb * (1 << 20));
+  return options;
+}
+
 Replicas ReplicasFromFlags() {
   CheckValue("comm", FLAGS_comm, {"auto", "threads", "mpi"});
   if (FLAGS_cpu_replicas < 1 || FLAGS_cpu_replicas > kMostReplicas) {
     throw UsageError("--cpu_replicas wants 1 to " + std::to_string(kMostReplicas) + ", got " +
                      std::to_string(FLAGS_cpu_replicas));
   }
-  if (!(FLAGS_bucket_mb >= 0 && FLAGS_bucket_mb <= 1e6)) {
-    throw UsageError("--bucket_mb wants 0 (a message for each parameter) to 1000000");
-  }
+  BucketsFromFlags();
   if (FLAGS_cpu_replicas > 1 && !FLAGS_gpu.empty()) {
     throw UsageError("--cpu_replicas are replicas on the CPU, and --gpu asks for GPUs; give one of them");
   }

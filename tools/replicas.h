@@ -6,9 +6,13 @@
 #include <string>
 
 #include "core/net/communicator.h"
+#include "parallel/reducer.h"
 #include "solvers/trainer.h"
 
 namespace doppio {
+
+// --bucket_mb. Throws UsageError.
+ReducerOptions BucketsFromFlags();
 
 // How the ranks of this process come about, as the flags say. Throws UsageError.
 struct Replicas {
