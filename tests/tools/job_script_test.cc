@@ -1,0 +1,129 @@
+#include "tools/job_script.h"
+
+#include <gtest/gtest.h>
+
+namespace doppio {
+namespace {
+
+// Everything asked for.
+JobOptions Full(BatchSystem system) {
+  JobOptions options;
+  options.system = system;
+  options.name = "resnet";
+  options.nodes = 2;
+  options.ranks_per_node = 4;
+  options.gpus_per_node = 4;
+  options.cpus_per_rank = 8;
+  options.seconds = 48 * 3600 + 90;
+  options.warn_seconds = 150;
+  options.queue = "gpu";
+  options.account = "p123";
+  options.command = {"/opt/doppio", "train", "--solver=it's.prototxt", "--resume=auto"};
+  return options;
+}
+
+TEST(JobScript, ForSlurm) {
+  EXPECT_EQ(JobScript(Full(BatchSystem::kSlurm)), R"sh(#!/bin/bash
+#SBATCH --job-name=resnet
+#SBATCH --partition=gpu
+#SBATCH --account=p123
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+#SBATCH --cpus-per-task=8
+#SBATCH --gpus-per-node=4
+#SBATCH --time=48:01:30
+#SBATCH --signal=USR1@150
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=%x-%j.log
+
+# USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit code 8); a rank that has
+# stopped must not have the others killed while they finish their snapshot.
+srun --mpi=pmix --kill-on-bad-exit=0 --cpus-per-task=8 /opt/doppio train '--solver=it'\''s.prototxt' --resume=auto
+code=$?
+if [ "$code" -eq 75 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
+  scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$code"
+)sh");
+}
+
+TEST(JobScript, ForPbs) {
+  EXPECT_EQ(JobScript(Full(BatchSystem::kPbs)), R"sh(#!/bin/bash
+#PBS -N resnet
+#PBS -q gpu
+#PBS -A p123
+#PBS -l select=2:ncpus=32:mpiprocs=4:ngpus=4
+#PBS -l place=scatter
+#PBS -l walltime=48:01:30
+#PBS -j oe
+#PBS -r y
+
+cd "$PBS_O_WORKDIR" || exit 4
+# PBS itself warns only seconds before it kills, so timeout sends USR1; mpirun hands it to the ranks.
+timeout --foreground --preserve-status --signal=USR1 172740 \
+  mpirun -n 8 --hostfile "$PBS_NODEFILE" --map-by ppr:4:node:PE=8 /opt/doppio train '--solver=it'\''s.prototxt' --resume=auto
+code=$?
+runs=${DOPPIO_JOB_RUNS:-1}
+if [ "$code" -eq 75 ] && [ "$runs" -le 100 ]; then
+  qsub -v "DOPPIO_JOB_RUNS=$((runs + 1))" "$0"
+fi
+exit "$code"
+)sh");
+}
+
+TEST(JobScript, ForLsfWhichCountsInMinutes) {
+  EXPECT_EQ(JobScript(Full(BatchSystem::kLsf)), R"sh(#!/bin/bash
+#BSUB -J resnet
+#BSUB -q gpu
+#BSUB -P p123
+#BSUB -nnodes 2
+#BSUB -W 48:02
+#BSUB -wa USR1
+#BSUB -wt 3
+#BSUB -Q "75"
+#BSUB -r
+#BSUB -o resnet-%J.log
+
+cd "$LS_SUBCWD" || exit 4
+# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit code that -Q asks for.
+trap : USR1
+# One resource set a node: its ranks see all its GPUs.
+jsrun --nrs=2 --rs_per_host=1 --tasks_per_rs=4 --cpu_per_rs=32 --bind=packed:8 --gpu_per_rs=4 /opt/doppio train '--solver=it'\''s.prototxt' --resume=auto
+exit "$?"
+)sh");
+}
+
+TEST(JobScript, LeavesOutWhatIsNotAskedFor) {
+  for (BatchSystem system : {BatchSystem::kSlurm, BatchSystem::kPbs, BatchSystem::kLsf}) {
+    JobOptions options;
+    options.system = system;
+    options.seconds = 3600;
+    options.command = {"doppio"};
+    const std::string script = JobScript(options);
+    for (const char* word : {"gpu", "partition", "account", "-q ", "-A ", "-P ", "cpus-per-task", "PE=", "packed"}) {
+      EXPECT_EQ(script.find(word), std::string::npos) << word << " in\n" << script;
+    }
+  }
+}
+
+TEST(ShellQuoted, LeavesPlainWordsAndQuotesTheRest) {
+  EXPECT_EQ(ShellQuoted("--set=net.x_1/y,z"), "--set=net.x_1/y,z");
+  EXPECT_EQ(ShellQuoted("a b"), "'a b'");
+  EXPECT_EQ(ShellQuoted("$HOME;rm*"), "'$HOME;rm*'");
+  EXPECT_EQ(ShellQuoted("it's"), R"('it'\''s')");
+  EXPECT_EQ(ShellQuoted(""), "''");
+}
+
+TEST(SecondsOf, ReadsHoursAndMinutes) {
+  EXPECT_EQ(SecondsOf("48:00:00"), 48 * 3600);
+  EXPECT_EQ(SecondsOf("1:30"), 5400);
+  EXPECT_EQ(SecondsOf("00:00:09"), 9);
+  for (const char* wrong :
+       {"", "90", "1:60", "1:00:60", "1:2:3:4", "-1:00", "1: 30", "0:00", "1h", "1:00:00x", ":30", "1:"}) {
+    EXPECT_EQ(SecondsOf(wrong), -1) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,184 @@
+#include "tools/job_script.h"
+
+#include <cctype>
+#include <cstdio>
+
+namespace doppio {
+namespace {
+
+// A run that stops at once, whenever it is started, must not be queued for ever.
+constexpr int kMostRequeues = 100;
+
+std::string Number(int64_t value) { return std::to_string(value); }
+
+std::string Clock(int64_t seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%02lld:%02lld:%02lld", static_cast<long long>(seconds / 3600),
+                static_cast<long long>(seconds / 60 % 60), static_cast<long long>(seconds % 60));
+  return text;
+}
+
+// LSF counts in minutes.
+std::string MinuteClock(int64_t seconds) {
+  return Clock((seconds + 59) / 60 * 60).substr(0, Clock(seconds).size() - 3);
+}
+
+// Lines that begin with the system's mark; those without a value are left out.
+class Directives {
+ public:
+  explicit Directives(const char* mark) : mark_(mark) {}
+  void Add(const std::string& option) { text_ += mark_ + (" " + option) + "\n"; }
+  void AddIf(bool wanted, const std::string& option) {
+    if (wanted) Add(option);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  const char* mark_;
+  std::string text_;
+};
+
+std::string CommandText(const JobOptions& o) {
+  std::string text;
+  for (const std::string& word : o.command) text += " " + ShellQuoted(word);
+  return text;
+}
+
+std::string SlurmScript(const JobOptions& o) {
+  Directives d("#SBATCH");
+  d.Add("--job-name=" + ShellQuoted(o.name));
+  d.AddIf(!o.queue.empty(), "--partition=" + ShellQuoted(o.queue));
+  d.AddIf(!o.account.empty(), "--account=" + ShellQuoted(o.account));
+  d.Add("--nodes=" + Number(o.nodes));
+  d.Add("--ntasks-per-node=" + Number(o.ranks_per_node));
+  d.AddIf(o.cpus_per_rank > 0, "--cpus-per-task=" + Number(o.cpus_per_rank));
+  d.AddIf(o.gpus_per_node > 0, "--gpus-per-node=" + Number(o.gpus_per_node));
+  d.Add("--time=" + Clock(o.seconds));
+  d.Add("--signal=USR1@" + Number(o.warn_seconds));
+  d.Add("--requeue");
+  d.Add("--open-mode=append");
+  d.Add("--output=%x-%j.log");
+  // srun of SLURM 22.05 and later does not take over --cpus-per-task.
+  const std::string cpus = o.cpus_per_rank > 0 ? " --cpus-per-task=" + Number(o.cpus_per_rank) : "";
+  return "#!/bin/bash\n" + d.text() +
+         "\n"
+         "# USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit code 8); a rank that "
+         "has\n"
+         "# stopped must not have the others killed while they finish their snapshot.\n"
+         "srun --mpi=pmix --kill-on-bad-exit=0" +
+         cpus + CommandText(o) +
+         "\n"
+         "code=$?\n"
+         "if [ \"$code\" -eq " +
+         Number(o.stop_code) + " ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt " + Number(kMostRequeues) +
+         " ]; then\n"
+         "  scontrol requeue \"$SLURM_JOB_ID\"\n"
+         "fi\n"
+         "exit \"$code\"\n";
+}
+
+std::string PbsScript(const JobOptions& o) {
+  Directives d("#PBS");
+  const int cpus = o.ranks_per_node * (o.cpus_per_rank > 0 ? o.cpus_per_rank : 1);
+  d.Add("-N " + ShellQuoted(o.name));
+  d.AddIf(!o.queue.empty(), "-q " + ShellQuoted(o.queue));
+  d.AddIf(!o.account.empty(), "-A " + ShellQuoted(o.account));
+  d.Add("-l select=" + Number(o.nodes) + ":ncpus=" + Number(cpus) + ":mpiprocs=" + Number(o.ranks_per_node) +
+        (o.gpus_per_node > 0 ? ":ngpus=" + Number(o.gpus_per_node) : ""));
+  d.Add("-l place=scatter");
+  d.Add("-l walltime=" + Clock(o.seconds));
+  d.Add("-j oe");
+  d.Add("-r y");
+  const std::string each = o.cpus_per_rank > 0 ? ":PE=" + Number(o.cpus_per_rank) : "";
+  return "#!/bin/bash\n" + d.text() +
+         "\n"
+         "cd \"$PBS_O_WORKDIR\" || exit 4\n"
+         "# PBS itself warns only seconds before it kills, so timeout sends USR1; mpirun hands it to the ranks.\n"
+         "timeout --foreground --preserve-status --signal=USR1 " +
+         Number(o.seconds - o.warn_seconds) +
+         " \\\n"
+         "  mpirun -n " +
+         Number(int64_t{o.nodes} * o.ranks_per_node) +
+         " --hostfile \"$PBS_NODEFILE\" --map-by ppr:" + Number(o.ranks_per_node) + ":node" + each + CommandText(o) +
+         "\n"
+         "code=$?\n"
+         "runs=${DOPPIO_JOB_RUNS:-1}\n"
+         "if [ \"$code\" -eq " +
+         Number(o.stop_code) + " ] && [ \"$runs\" -le " + Number(kMostRequeues) +
+         " ]; then\n"
+         "  qsub -v \"DOPPIO_JOB_RUNS=$((runs + 1))\" \"$0\"\n"
+         "fi\n"
+         "exit \"$code\"\n";
+}
+
+std::string LsfScript(const JobOptions& o) {
+  Directives d("#BSUB");
+  d.Add("-J " + ShellQuoted(o.name));
+  d.AddIf(!o.queue.empty(), "-q " + ShellQuoted(o.queue));
+  d.AddIf(!o.account.empty(), "-P " + ShellQuoted(o.account));
+  d.Add("-nnodes " + Number(o.nodes));
+  d.Add("-W " + MinuteClock(o.seconds));
+  d.Add("-wa USR1");
+  d.Add("-wt " + Number((o.warn_seconds + 59) / 60));
+  d.Add("-Q \"" + Number(o.stop_code) + "\"");
+  d.Add("-r");
+  d.Add("-o " + ShellQuoted(o.name) + "-%J.log");
+  const std::string cpus = o.cpus_per_rank > 0 ? Number(int64_t{o.ranks_per_node} * o.cpus_per_rank) +
+                                                     " --bind=packed:" + Number(o.cpus_per_rank)
+                                               : "ALL_CPUS";
+  return "#!/bin/bash\n" + d.text() +
+         "\n"
+         "cd \"$LS_SUBCWD\" || exit 4\n"
+         "# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit code that -Q asks for.\n"
+         "trap : USR1\n"
+         "# One resource set a node: its ranks see all its GPUs.\n"
+         "jsrun --nrs=" +
+         Number(o.nodes) + " --rs_per_host=1 --tasks_per_rs=" + Number(o.ranks_per_node) + " --cpu_per_rs=" + cpus +
+         (o.gpus_per_node > 0 ? " --gpu_per_rs=" + Number(o.gpus_per_node) : "") + CommandText(o) +
+         "\n"
+         "exit \"$?\"\n";
+}
+
+}  // namespace
+
+std::string JobScript(const JobOptions& options) {
+  switch (options.system) {
+    case BatchSystem::kSlurm:
+      return SlurmScript(options);
+    case BatchSystem::kPbs:
+      return PbsScript(options);
+    case BatchSystem::kLsf:
+      return LsfScript(options);
+  }
+  return "";
+}
+
+std::string ShellQuoted(const std::string& word) {
+  bool plain = !word.empty();
+  for (const char c : word) {
+    plain = plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                      std::string("-_./=:,+%@").find(c) != std::string::npos);
+  }
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+int64_t SecondsOf(const std::string& time) {
+  long long hours = 0, minutes = 0, seconds = 0;
+  int used = 0;
+  const char* text = time.c_str();
+  for (const char c : time) {
+    if (std::isdigit(static_cast<unsigned char>(c)) == 0 && c != ':') return -1;
+  }
+  if (std::sscanf(text, "%7lld:%2lld:%2lld%n", &hours, &minutes, &seconds, &used) < 3 || text[used] != 0) {
+    seconds = 0;
+    used = 0;
+    if (std::sscanf(text, "%7lld:%2lld%n", &hours, &minutes, &used) < 2 || text[used] != 0) return -1;
+  }
+  const int64_t sum = hours * 3600 + minutes * 60 + seconds;
+  return minutes < 60 && seconds < 60 && sum > 0 ? sum : -1;
+}
+
+}  // namespace doppio
