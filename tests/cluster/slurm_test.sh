@@ -1,0 +1,136 @@
+#!/bin/bash
+# A real SLURM on this machine: a job of two tasks trains, gets USR1 before its time is over, ends with 75, is requeued, goes on
+# from its snapshot, and comes to the weights of a run that nobody stopped.
+#
+#   tests/cluster/slurm_test.sh [DOPPIO]     # as root on a machine without a SLURM of its own; installs slurm-wlm where it is missing
+#
+# Everything runs from a scratch folder and is ended again; nothing of the system is configured.
+set -euo pipefail
+
+doppio=$(realpath "${1:-bazel-bin/tools/doppio}")
+root=$(mktemp -d)
+pids=()
+
+end() {
+    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+    pkill -P $$ 2>/dev/null || true
+    rm -rf "$root"
+}
+trap end EXIT
+fail() {
+    echo "FAILED: $*" >&2
+    tail -n 30 "$root"/*.log "$root"/job/*.out 2>/dev/null >&2 || true
+    exit 1
+}
+# wait_for SECONDS COMMAND...
+wait_for() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $end ] || fail "waited in vain for: $*"
+        sleep 0.5
+    done
+}
+
+if ! command -v slurmctld >/dev/null; then
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends slurm-wlm munge >/dev/null
+fi
+
+# ---- A SLURM of one node
+chmod 755 "$root"
+mkdir -p "$root"/{state,spool,munge,job}
+host=$(hostname -s)
+cat > "$root/slurm.conf" <<CONF
+ClusterName=here
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=16817
+SlurmdPort=16818
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$root/munge/socket
+CredType=cred/munge
+StateSaveLocation=$root/state
+SlurmdSpoolDir=$root/spool
+SlurmctldPidFile=$root/slurmctld.pid
+SlurmdPidFile=$root/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MpiDefault=pmix
+JobAcctGatherType=jobacct_gather/none
+ReturnToService=2
+JobRequeue=1
+SchedulerParameters=requeue_setup_env_fail
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
+PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
+CONF
+export SLURM_CONF=$root/slurm.conf
+
+dd if=/dev/urandom of="$root/munge/key" bs=1024 count=1 status=none
+chmod 600 "$root/munge/key"
+munged --foreground --force --key-file="$root/munge/key" --socket="$root/munge/socket" --pid-file="$root/munge/pid" \
+    --seed-file="$root/munge/seed" --log-file="$root/munged.log" >"$root/munged.out.log" 2>&1 &
+pids+=($!)
+wait_for 20 test -S "$root/munge/socket"
+slurmctld -D -f "$SLURM_CONF" >"$root/slurmctld.log" 2>&1 &
+pids+=($!)
+slurmd -D -f "$SLURM_CONF" -N "$host" >"$root/slurmd.log" 2>&1 &
+pids+=($!)
+wait_for 60 sh -c "sinfo -h -o %T | grep -q idle"
+
+# ---- The training
+cd "$root/job"
+cat > net.prototxt <<'NET'
+name: "digits"
+layer { name: "data" type: "Data" top: "data" top: "label" transform_param { scale: 0.01 }
+  data_param { backend: DIGITS size: 4000 batch_size: 16 shuffle: true } }
+layer { name: "ip1" type: "InnerProduct" bottom: "data" top: "ip1" inner_product_param { num_output: 200 weight_filler { type: "xavier" } } }
+layer { name: "tanh" type: "TanH" bottom: "ip1" top: "ip1" }
+layer { name: "drop" type: "Dropout" bottom: "ip1" top: "ip1" }
+layer { name: "ip2" type: "InnerProduct" bottom: "ip1" top: "ip2" inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: "loss" }
+NET
+iterations=${ITERATIONS:-6000}
+for run in whole parts; do
+    cat > $run.prototxt <<SOLVER
+net: "net.prototxt"
+base_lr: 0.01 momentum: 0.9 lr_policy: "fixed" random_seed: 5 display: 500 max_iter: $iterations
+snapshot_prefix: "$run"
+SOLVER
+done
+
+# Exit code 75 asks for another turn; --requeue alone would not give one.
+cat > job.sh <<'JOB'
+#!/bin/bash
+srun --mpi=pmix "$DOPPIO" train --solver="$RUN.prototxt" --resume=auto
+code=$?
+if [ $code = 75 ]; then
+    echo "turn over, requeueing"
+    scontrol requeue "$SLURM_JOB_ID"
+fi
+exit $code
+JOB
+chmod +x job.sh
+
+submit() {
+    RUN=$1 DOPPIO=$doppio OMP_NUM_THREADS=1 sbatch --parsable --ntasks=2 --overcommit --requeue --open-mode=append --output="$1.out" \
+        --export=ALL job.sh
+}
+finished() { test -e "$1_iter_$iterations.solverstate" && [ -z "$(squeue -h -j "$2")" ]; }
+
+job=$(submit whole)
+wait_for 300 finished whole "$job"
+grep -q "2 replicas in processes that srun (SLURM) has started" whole.out || fail "srun's tasks did not join"
+
+job=$(submit parts)
+wait_for 120 grep -q "Iteration 1000 " parts.out
+scancel --signal=USR1 "$job"      # what --signal=USR1@120 does before the time limit, to the tasks of the step
+wait_for 60 grep -q "turn over" parts.out
+# A requeued job waits some minutes by SLURM's rule; it is told not to.
+wait_for 60 scontrol update job="$job" StartTime=now
+wait_for 300 finished parts "$job"
+grep -q "going on from parts_iter_" parts.out || fail "it did not resume"
+
+cmp "whole_iter_$iterations.caffemodel" "parts_iter_$iterations.caffemodel" || fail "the resumed run has other weights"
+echo "PASSED: two tasks of srun, stopped by USR1 at iteration $(grep -o 'parts_iter_[0-9]*' parts.out | head -1 | tr -dc 0-9), requeued, resumed to the same weights"
