@@ -13,7 +13,7 @@ pids=()
 
 end() {
     for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
-    pkill -P $$ 2>/dev/null || true
+    wait 2>/dev/null || true   # they write until they are gone
     rm -rf "$root"
 }
 trap end EXIT
@@ -133,4 +133,4 @@ wait_for 300 finished parts "$job"
 grep -q "going on from parts_iter_" parts.out || fail "it did not resume"
 
 cmp "whole_iter_$iterations.caffemodel" "parts_iter_$iterations.caffemodel" || fail "the resumed run has other weights"
-echo "PASSED: two tasks of srun, stopped by USR1 at iteration $(grep -o 'parts_iter_[0-9]*' parts.out | head -1 | tr -dc 0-9), requeued, resumed to the same weights"
+echo "PASSED: two tasks of srun, stopped by USR1 at iteration $(grep -o 'going on from parts_iter_[0-9]*' parts.out | tr -dc 0-9), requeued, resumed to the same weights"
