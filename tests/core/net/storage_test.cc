@@ -18,12 +18,12 @@ constexpr char kInput[] =
     "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 } } }\n";
 
 constexpr char kNet[] =
-    "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param { num_output: 5\n"
+    "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param { num_output: 500\n"
     "  weight_filler { type: 'gaussian' std: 0.5 } } }\n"
     "layer { name: 'relu' type: 'ReLU' bottom: 'a' top: 'a' }\n"
     "layer { name: 'flat' type: 'Flatten' bottom: 'a' top: 'flat' }\n"
     "layer { name: 'b' type: 'InnerProduct' bottom: 'flat' top: 'b' FORWARD inner_product_param { num_output: 4\n"
-    "  weight_filler { type: 'gaussian' std: 0.5 } } }\n"
+    "  weight_filler { type: 'gaussian' std: 0.05 } } }\n"
     "layer { name: 'labels' type: 'Reshape' bottom: 'y' top: 'labels' reshape_param { shape { dim: 4 } } }\n"
     "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'b' bottom: 'labels' top: 'loss' }\n"
     "layer { name: 'accuracy' type: 'Accuracy' bottom: 'b' bottom: 'labels' top: 'accuracy' }\n";
@@ -118,8 +118,8 @@ TEST(Storage, RoundsWhatLayersHandOnAndNothingElse) {
       EXPECT_LT(difference, 8 * step * largest);
       EXPECT_EQ(narrow.net->outputs()[0].value.dtype, DType::kFloat32);
       EXPECT_EQ(narrow.store->values().dtype, DType::kFloat32);
-      // The arena: two activations and their gradients of half the size.
-      EXPECT_LT(narrow.net->plan().memory.activations, exact.net->plan().memory.activations + 1);
+      // The arena: wide activations and their gradients of half the size, beside conversions of the few others.
+      EXPECT_LT(narrow.net->plan().memory.activations, exact.net->plan().memory.activations * 3 / 4);
     }
   }
 }
