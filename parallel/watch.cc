@@ -305,7 +305,8 @@ void Watch::Judge() {
   if (rank_ != 0) return;
   if (progress_ != own_seen_) moved_at_ = Now();
   own_seen_ = progress_;
-  if (Now() - moved_at_ < options_.stall_seconds) return;
+  // A rank that is silent, too, has been named before that.
+  if (Now() - moved_at_ < options_.stall_seconds + 4 * kBeatSeconds) return;
   // Everybody waits for who has come least far.
   int64_t least = static_cast<int64_t>(own_seen_);
   std::string who = "rank 0 on " + HostName();

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <iostream>
@@ -69,10 +70,13 @@ Replicas Threads() {
 
 // How a process world reports that another rank is lost: nothing can be unwound, because threads wait inside the library that
 // carries the exchanges. Files are written aside and renamed, so nothing half-written stays.
+std::atomic<int> g_own_failure{0};   // the exit code of what this rank itself has failed of
+
 [[noreturn]] void EndLost(const std::string& message, bool first) {
-  if (first) PrintFailure(PeerError(message), true, std::cerr);
+  const int own = g_own_failure;
+  if (first && own == 0) PrintFailure(PeerError(message), true, std::cerr);
   std::cerr.flush();
-  _exit(static_cast<int>(ExitCode::kPeer));
+  _exit(own != 0 ? own : static_cast<int>(ExitCode::kPeer));
 }
 
 void RunProcess(const Replicas& replicas, const std::function<void(World* world)>& body) {
@@ -95,6 +99,7 @@ void RunProcess(const Replicas& replicas, const std::function<void(World* world)
   } catch (const std::exception& e) {
     failure = Error(ExitCode::kBug, std::string("internal error: ") + e.what());
   }
+  g_own_failure = static_cast<int>(failure->code());
   // A mistake in a file is found by every rank, and rank 0 tells it with the line.
   if (replicas.process_rank != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
   world->Fail(failure->what());
