@@ -62,6 +62,7 @@ void Reducer::Ready(int param) {
 
 void Reducer::Send(size_t bucket) {
   buckets_[bucket].sent = true;
+  bulk_->Follow(static_cast<int64_t>(bucket));
   queue_.Push(bucket);
 }
 
@@ -121,6 +122,8 @@ void Reducer::Finish(GradientSink* next) {
 void Reducer::AverageStatistics() {
   const Tensor statistics = params_->statistics();
   if (statistics.count() == 0) return;
+  bulk_->NoteBucket(-1);
+  bulk_->Follow(-1);
   bulk_->AllReduce(statistics.raw, statistics.stored(), statistics.dtype);
   OpsOf(params_->device()).Scale(1.0 / bulk_->size(), statistics);
 }

@@ -138,7 +138,9 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
 
 // All ranks start from what rank 0 has.
 void Trainer::ShareStart() {
-  for (const Tensor& tensor : SharedState()) options_.world->bulk().Broadcast(tensor.raw, tensor.bytes(), 0);
+  Communicator& bulk = options_.world->bulk();
+  bulk.Follow(-1);
+  for (const Tensor& tensor : SharedState()) bulk.Broadcast(tensor.raw, tensor.bytes(), 0);
 }
 
 // What is the same bits on all ranks.

@@ -14,8 +14,9 @@ namespace doppio {
 
 class ParamStore;
 
-// One rank's end. All calls but Abort are collective: every rank makes the same ones in the same order, from one thread at a
-// time, and each returns when the rank's own data is complete. Where another rank is lost or has aborted they throw PeerError.
+// One rank's end. AllReduce, Broadcast and Barrier are collective: every rank makes the same calls in the same order, from one
+// thread at a time, and each returns when the rank's own data is complete. Where another rank is lost or has aborted they
+// throw PeerError.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -29,8 +30,11 @@ class Communicator {
   virtual void Broadcast(void* data, int64_t bytes, int root) = 0;
   virtual void Barrier() = 0;
 
-  // For messages about lost ranks: the bucket of gradients that the next calls are for; -1: none.
+  // The bucket of gradients that the next calls are for; -1: none. Messages about lost ranks name it.
   virtual void NoteBucket(int64_t /*bucket*/) {}
+  // By the thread that computes, where the device computes on its own time: from now on what is exchanged for this bucket
+  // comes after everything that the device has been asked so far. On the host nothing is to be done.
+  virtual void Follow(int64_t /*bucket*/) {}
 
   // From any thread: this rank cannot go on. Every call of the others, now and later, throws PeerError with `why`.
   virtual void Abort(const std::string& why) = 0;
