@@ -1,66 +1,13 @@
 #include "parallel/threads.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 
-#include "core/base/error.h"
 #include "core/tensor/half.h"
+#include "parallel/meeting.h"
 
 namespace doppio {
 namespace {
-
-// Where threads meet. A lost one wakes all.
-class Meeting {
- public:
-  explicit Meeting(int size) : size_(size), shown_(static_cast<size_t>(size)) {}
-
-  // Returns when all have come. What each showed before it came can be seen until it comes again.
-  void Arrive() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    ThrowIfAborted();
-    const int64_t meeting = meetings_;
-    if (++arrived_ == size_) {
-      arrived_ = 0;
-      ++meetings_;
-      changed_.notify_all();
-      return;
-    }
-    changed_.wait(lock, [&] { return meetings_ != meeting || aborted_; });
-    if (meetings_ == meeting) ThrowIfAborted();
-  }
-
-  void Show(int rank, void* data) { shown_[static_cast<size_t>(rank)] = data; }
-  template <class T>
-  T* Shown(int rank) const {
-    return static_cast<T*>(shown_[static_cast<size_t>(rank)]);
-  }
-
-  void Abort(const std::string& why) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (aborted_) return;
-    aborted_ = true;
-    why_ = why;
-    changed_.notify_all();
-  }
-
-  int size() const { return size_; }
-
- private:
-  void ThrowIfAborted() const {
-    if (aborted_) throw PeerError(why_);
-  }
-
-  const int size_;
-  std::vector<void*> shown_;   // Arrive orders writers and readers
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int arrived_ = 0;
-  int64_t meetings_ = 0;
-  bool aborted_ = false;
-  std::string why_;
-};
 
 class ThreadEnd : public Communicator {
  public:
@@ -80,7 +27,7 @@ class ThreadEnd : public Communicator {
       constexpr int64_t kBlock = 4096;   // stays in the first cache while it is summed
       for (int64_t i = begin; i < end; i += kBlock) SumBlock<T>(i, std::min(kBlock, end - i));
     });
-    meeting_->Arrive();
+    meeting_->Leave();
   }
 
   void Broadcast(void* data, int64_t bytes, int root) override {
@@ -88,7 +35,7 @@ class ThreadEnd : public Communicator {
     meeting_->Show(rank_, data);
     meeting_->Arrive();
     if (rank_ != root && bytes > 0) std::memcpy(data, meeting_->Shown<void>(root), static_cast<size_t>(bytes));
-    meeting_->Arrive();
+    meeting_->Leave();
   }
 
   void Barrier() override { meeting_->Arrive(); }
