@@ -54,6 +54,15 @@ void Visit(const AnyElementLoss& any, DType type, const F& f) {
 
 int64_t ElementLossScratchBytes(int64_t count) { return ReduceRowsBytes<LossSum>(1, count); }
 
+void LaunchCountTargets(const Gpu& gpu, const ElementLossInputs& in, int64_t* valid, void* scratch) {
+  const float* target = in.target;
+  const IgnoredTarget<float> ignored = in.ignored;
+  ReduceRows(
+      gpu, 1, in.count, "counting targets", int64_t{0},
+      DOPPIO_BODY(int64_t, int64_t i) { return static_cast<int64_t>(!ignored(target[i])); }, Plus(),
+      DOPPIO_BODY(int64_t, int64_t sum) { *valid = sum; }, scratch);
+}
+
 void LaunchElementLossForward(const Gpu& gpu, const AnyElementLoss& any, const ElementLossInputs& in,
                               const LossDivisor& divisor, float* loss, double* per_divisor, void* scratch) {
   Visit(any, in.type, [&](const auto& op, auto zero) {

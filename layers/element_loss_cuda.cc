@@ -1,9 +1,10 @@
-// Every loss of element_loss_ops.h on a GPU. Nothing comes to the host: the number of targets that count, the divisor
-// and the loss stay on the device, and so does the loss weight.
+// Every loss of element_loss_ops.h on a GPU. Nothing comes to the host, but where ranks must add up how many targets count
+// (ValidCount): that number, the divisor and the loss stay on the device, and so does the loss weight.
 #include "layers/element_loss_cuda.h"
 
 #include "layers/element_loss_spec.h"
 #include "layers/stored_form_cuda.h"
+#include "layers/valid_count_cuda.h"
 
 namespace doppio {
 namespace {
@@ -16,7 +17,8 @@ class CudaElementLoss : public Kernel {
         count_(args.bottoms[0].shape.count()),
         backward_(args.backward),
         normalizer_(ElementLossNormalizer<Op>(*args.spec, args.bottoms[0].shape)),
-        ignored_(IgnoredTargetOf<Op, float>(*args.spec)) {
+        ignored_(IgnoredTargetOf<Op, float>(*args.spec)),
+        valid_count_(args.device) {
     // Of different shapes, they correspond in the plain order.
     const bool same = args.bottoms[0].shape == args.bottoms[1].shape;
     const Layout layout = same ? CommonLayout(args.bottoms) : Layout();
@@ -33,8 +35,12 @@ class CudaElementLoss : public Kernel {
   }
 
   void Forward(const Pass& pass) override {
-    LaunchElementLossForward(GpuOf(device_), Op(), in_, normalizer_.DivisorOf(pass), t_.tops[0].data<float>(),
-                             per_divisor_, static_cast<char*>(t_.scratch) + kDivisorBytes);
+    void* room = static_cast<char*>(t_.scratch) + kDivisorBytes;
+    int64_t* valid = reinterpret_cast<int64_t*>(per_divisor_ + 1);
+    const LossDivisor divisor = valid_count_.DivisorOf(normalizer_, pass, ignored_.any, valid, [&] {
+      LaunchCountTargets(GpuOf(device_), in_, valid, room);
+    });
+    LaunchElementLossForward(GpuOf(device_), Op(), in_, divisor, t_.tops[0].data<float>(), per_divisor_, room);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -43,7 +49,8 @@ class CudaElementLoss : public Kernel {
     if (dx == nullptr && dtarget == nullptr) return;
     LaunchElementLossBackward(GpuOf(device_), Op(), in_, t_.top_grads[0].data<float>(), per_divisor_, dx, dtarget);
   }
-  bool same_every_pass() const override { return true; }
+  // But for where ranks may exchange a number, which cannot be recorded.
+  bool same_every_pass() const override { return !(ignored_.any && normalizer_.CountsValid()); }
 
   static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaElementLoss>(args); }
 
@@ -55,6 +62,7 @@ class CudaElementLoss : public Kernel {
   const bool backward_;
   const LossNormalizer normalizer_;
   const IgnoredTarget<float> ignored_;
+  ValidCount valid_count_;
   ElementLossInputs in_{};
   double* per_divisor_ = nullptr;
 };

@@ -21,6 +21,8 @@ struct ElementLossInputs {
 };
 
 int64_t ElementLossScratchBytes(int64_t count);
+// *valid, on the device: how many targets are not ignored.
+void LaunchCountTargets(const Gpu& gpu, const ElementLossInputs& in, int64_t* valid, void* scratch);
 // *loss and *per_divisor, 1 / divisor, are on the device.
 void LaunchElementLossForward(const Gpu& gpu, const AnyElementLoss& op, const ElementLossInputs& in,
                               const LossDivisor& divisor, float* loss, double* per_divisor, void* scratch);

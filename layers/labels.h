@@ -25,6 +25,7 @@ class LabelReader {
   LabelReader(const Param& param, int64_t classes)
       : has_ignore_(param.has_ignore_label()), ignore_(param.ignore_label()), classes_(classes) {}
 
+  bool ignores() const { return has_ignore_; }
   // The class that a label means, or one of the two above.
   template <class T>
   DOPPIO_HD int32_t Class(T label) const {

@@ -63,14 +63,25 @@ class LossNormalizer {
     }
     return divisor;
   }
-  // The same for this rank's own count; the ranks add theirs where it matters.
-  double Divisor(const Pass& pass, int64_t valid) const {
+  // The same where the number for all ranks is known.
+  LossDivisor DivisorFor(const Pass& pass, int64_t all_valid) const {
+    LossDivisor divisor = DivisorOf(pass);
+    divisor.fixed += divisor.per_valid * static_cast<double>(all_valid);
+    divisor.per_valid = 0;
+    return divisor;
+  }
+  // The ranks' own numbers added up. Collective for pass.group where it matters.
+  int64_t AllValid(const Pass& pass, int64_t valid) const {
     double all = static_cast<double>(valid);
     if (CountsValid() && pass.group != nullptr) pass.group->AllReduce(&all, 1, DType::kFloat64);
-    return DivisorOf(pass)(static_cast<int64_t>(all));
+    return static_cast<int64_t>(all);
   }
+  // The divisor for this rank's own number.
+  double Divisor(const Pass& pass, int64_t valid) const { return DivisorOf(pass)(AllValid(pass, valid)); }
   // Whether the divisor depends on how many labels are not ignored.
   bool CountsValid() const { return mode_ == LossParameter::VALID; }
+  // Labels of this rank.
+  int64_t positions() const { return outer_ * inner_; }
 
  private:
   Mode mode_;

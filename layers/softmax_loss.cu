@@ -114,6 +114,14 @@ int64_t SoftmaxLossScratchBytes(const SoftmaxShape& s) {
          std::max(ReduceClassesBytes<SoftmaxRow>(s), ReduceRowsBytes<LossSum>(1, s.positions()));
 }
 
+void LaunchCountLabels(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader, const float* labels,
+                       int64_t* valid, void* scratch) {
+  ReduceRows(
+      gpu, 1, s.positions(), "SoftmaxWithLoss", int64_t{0},
+      DOPPIO_BODY(int64_t, int64_t i) { return static_cast<int64_t>(reader.Class(labels[i]) >= 0); }, Plus(),
+      DOPPIO_BODY(int64_t, int64_t sum) { *valid = sum; }, scratch);
+}
+
 void LaunchSoftmaxLossForward(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
                               const LossDivisor& divisor, DType type, const void* x, const float* labels,
                               const SoftmaxLossState& state, float* loss, float* shown, WrongLabelWord* wrong,

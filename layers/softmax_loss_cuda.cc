@@ -1,10 +1,11 @@
-// SoftmaxWithLoss on a GPU. Nothing comes to the host: the number of labels that count, the divisor and the loss stay
-// on the device, and so does the loss weight. A wrong label makes the loss NaN at once and is named by a later Forward.
+// SoftmaxWithLoss on a GPU. Nothing comes to the host, but where ranks must add up how many labels count (ValidCount): that
+// number, the divisor and the loss stay on the device, and so does the loss weight. A wrong label makes the loss NaN at once and is named by a later Forward.
 #include "layers/softmax_loss_cuda.h"
 
 #include "layers/loss_normalizer.h"
 #include "layers/softmax_view_cuda.h"
 #include "layers/stored_form_cuda.h"
+#include "layers/valid_count_cuda.h"
 
 namespace doppio {
 namespace {
@@ -19,6 +20,7 @@ class CudaSoftmaxLoss : public Kernel {
         plain_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
         labels_(args.spec->param.loss_param(), shape_.classes),
         normalizer_(*args.spec, LossParameter::VALID, plain_.outer, plain_.inner),
+        valid_count_(args.device),
         backward_(args.backward),
         scratch_bytes_(RoundUp(SoftmaxLossScratchBytes(shape_))) {
     needs_.bottoms = {view_.layout, Layout()};
@@ -40,9 +42,12 @@ class CudaSoftmaxLoss : public Kernel {
 
   void Forward(const Pass& pass) override {
     wrong_->ThrowIfAny(labels_, at_, plain_.inner);
-    LaunchSoftmaxLossForward(GpuOf(device_), shape_, labels_, normalizer_.DivisorOf(pass),
-                             t_.bottoms[0].dtype, t_.bottoms[0].raw, t_.bottoms[1].data<float>(), state_,
-                             t_.tops[0].data<float>(), t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr,
+    int64_t* valid = reinterpret_cast<int64_t*>(state_.per_divisor + 1);
+    const LossDivisor divisor = valid_count_.DivisorOf(normalizer_, pass, labels_.ignores(), valid, [&] {
+      LaunchCountLabels(GpuOf(device_), shape_, labels_, t_.bottoms[1].data<float>(), valid, t_.scratch);
+    });
+    LaunchSoftmaxLossForward(GpuOf(device_), shape_, labels_, divisor, t_.bottoms[0].dtype,
+                             t_.bottoms[0].raw, t_.bottoms[1].data<float>(), state_, t_.tops[0].data<float>(), t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr,
                              wrong_->word(), t_.scratch);
   }
 
@@ -68,6 +73,7 @@ class CudaSoftmaxLoss : public Kernel {
   const SoftmaxShape shape_, plain_;   // as it is stored; as the file has it
   const LabelReader labels_;
   const LossNormalizer normalizer_;
+  ValidCount valid_count_;
   const bool backward_;
   const int64_t scratch_bytes_;
   SoftmaxLossState state_{};

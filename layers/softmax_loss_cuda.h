@@ -22,6 +22,10 @@ struct SoftmaxLossState {
 
 int64_t SoftmaxLossScratchBytes(const SoftmaxShape& shape);
 
+// *valid, on the device: how many labels are classes.
+void LaunchCountLabels(const Gpu& gpu, const SoftmaxShape& shape, const LabelReader& reader, const float* labels,
+                       int64_t* valid, void* scratch);
+
 // x and its gradient are stored as `type`. Positions with a wrong label count as ignored ones, and the loss is NaN; the
 // first is written to `wrong`.
 // `shown`: a second place for the probabilities, or null.
