@@ -1,4 +1,4 @@
-// Ranks that are MPI processes, in host memory.
+// Ranks that are MPI processes. What MPI carries itself is in host memory.
 //
 // Nothing here blocks inside MPI: a blocked call polls with all its core's time, which the compute threads need. Exchanges
 // are started and then asked after now and then.
@@ -157,17 +157,22 @@ class MpiWorld : public ProcessWorld {
     watch_ = std::make_unique<Watch>(&control_, options.watch);
     control_.set_watch(watch_.get());
     bulk_.set_watch(watch_.get());
+    if (options.make_bulk) {
+      const auto moved = [this](int64_t bucket) { watch_->Moved(bucket); };
+      device_ = options.make_bulk({&control_, &bulk_, std::make_shared<Meeting>(1), moved});
+    }
   }
   ~MpiWorld() override {
+    device_.reset();
     control_.set_watch(nullptr);
     bulk_.set_watch(nullptr);
     watch_.reset();
   }
 
   Communicator& control() const override { return control_; }
-  Communicator& bulk() const override { return bulk_; }
+  Communicator& bulk() const override { return device_ == nullptr ? bulk_ : *device_; }
   std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
-    return std::make_unique<Reducer>(params, &bulk_, options_.reducer);
+    return std::make_unique<Reducer>(params, &bulk(), options_.reducer);
   }
   void Fail(const std::string& why) override { watch_->Fail(why); }
 
@@ -185,6 +190,7 @@ class MpiWorld : public ProcessWorld {
   const ProcessWorldOptions options_;
   mutable MpiEnd control_, bulk_;
   std::unique_ptr<Watch> watch_;
+  std::unique_ptr<Communicator> device_;   // null: ranks are on the host
 };
 
 std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) { return std::make_unique<MpiWorld>(options); }

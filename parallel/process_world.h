@@ -8,6 +8,7 @@
 
 #include "core/base/registry.h"
 #include "core/net/communicator.h"
+#include "parallel/device_link.h"
 #include "parallel/reducer.h"
 #include "parallel/watch.h"
 
@@ -15,6 +16,7 @@ namespace doppio {
 
 struct ProcessWorldOptions {
   ReducerOptions reducer;
+  MakeBulk make_bulk;
   WatchOptions watch;
 };
 

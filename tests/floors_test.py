@@ -21,7 +21,7 @@ DOORS = {("layers/data.cc", "data")}
 # Headers of device libraries, and the files that may include them.
 FENCED = {
     r"dnnl\.(h|hpp)": r"core/math/(dnnl\.(h|cc)|blas_cpu\.cc)",
-    r"cuda.*\.h|cudnn.*\.h|cublas.*\.h|nccl\.h": r".*\.cuh?|.*_cuda\.(cc|h)|core/math/cudnn\..*|parallel/(p2p|nccl)\.cc",
+    r"cuda.*\.h|cudnn.*\.h|cublas.*\.h|nccl\.h": r".*\.cuh?|.*_cuda\.(cc|h)|core/math/cudnn\..*",
     r"mpi\.h": r"parallel/mpi\.cc",
 }
 # What one instruction of a GPU does: these differ on both sides of nvcc.

@@ -1,4 +1,5 @@
-// What every communicator promises, whatever carries its data: run by every rank with its own end.
+// What every communicator promises, whatever carries its data: run by every rank with its own end, on memory of the device it is
+// for (null: the host's).
 #ifndef DOPPIO_TESTS_PARALLEL_COMMUNICATOR_CASE_H_
 #define DOPPIO_TESTS_PARALLEL_COMMUNICATOR_CASE_H_
 
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/device/device.h"
 #include "core/net/communicator.h"
 #include "core/tensor/half.h"
 
@@ -15,11 +17,25 @@ namespace doppio {
 // Element i of a rank's data: small integers, so that sums are exact in every type.
 inline double NumberOf(int rank, int64_t i) { return static_cast<double>((i * 7 + rank * 3) % 11 - 5); }
 
+// f(memory) on a copy of `data` where the communicator works.
+template <class T, class F>
+void OnDevice(Device* device, std::vector<T>* data, const F& f) {
+  const int64_t bytes = static_cast<int64_t>(data->size() * sizeof(T));
+  if (device == nullptr) {
+    f(data->data());
+    return;
+  }
+  const Buffer buffer(device, bytes + 1);
+  device->CopyFromHost(buffer.data(), data->data(), bytes);
+  f(buffer.data());
+  device->CopyToHost(data->data(), buffer.data(), bytes);
+}
+
 template <class T>
-void ExpectSums(Communicator* end, DType dtype, int64_t count) {
+void ExpectSums(Communicator* end, Device* device, DType dtype, int64_t count) {
   std::vector<T> data(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) data[static_cast<size_t>(i)] = static_cast<T>(static_cast<float>(NumberOf(end->rank(), i)));
-  end->AllReduce(data.data(), count, dtype);
+  OnDevice(device, &data, [&](void* memory) { end->AllReduce(memory, count, dtype); });
   for (int64_t i = 0; i < count; ++i) {
     double sum = 0;
     for (int r = 0; r < end->size(); ++r) sum += NumberOf(r, i);
@@ -29,16 +45,18 @@ void ExpectSums(Communicator* end, DType dtype, int64_t count) {
 }
 
 // Fewer elements than ranks, none at all, and more than any block.
-inline void ExpectCommunicates(Communicator* end) {
+inline void ExpectCommunicates(Communicator* end, Device* device = nullptr) {
   for (int64_t count : {0, 1, 2, 3, 5, 1000, 100003}) {
-    ExpectSums<float>(end, DType::kFloat32, count);
-    ExpectSums<double>(end, DType::kFloat64, count);
-    ExpectSums<Half>(end, DType::kFloat16, count);
-    ExpectSums<BFloat16>(end, DType::kBFloat16, count);
+    ExpectSums<float>(end, device, DType::kFloat32, count);
+    ExpectSums<double>(end, device, DType::kFloat64, count);
+    ExpectSums<Half>(end, device, DType::kFloat16, count);
+    ExpectSums<BFloat16>(end, device, DType::kBFloat16, count);
   }
   for (int root = 0; root < end->size(); ++root) {
     std::vector<int64_t> data(1003, end->rank());
-    end->Broadcast(data.data(), static_cast<int64_t>(data.size() * sizeof(int64_t)), root);
+    OnDevice(device, &data, [&](void* memory) {
+      end->Broadcast(memory, static_cast<int64_t>(data.size() * sizeof(int64_t)), root);
+    });
     EXPECT_EQ(data, std::vector<int64_t>(1003, root)) << "from " << root << " to " << end->rank();
   }
   end->Broadcast(nullptr, 0, 0);

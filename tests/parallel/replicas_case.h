@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -58,15 +59,36 @@ class ReplicasCase {
                                      solver);
   }
 
+  // All trainings are on devices that `make_device` makes, which `link` of DeviceLinks joins; else on the CPU.
+  ReplicasCase& On(std::function<std::unique_ptr<Device>()> make_device, const std::string& link) {
+    make_device_ = std::move(make_device);
+    link_ = link;
+    return *this;
+  }
+
   // One rank, without a world.
-  Trained Alone(int64_t batch, TrainerOptions options = {}) const { return Train(nullptr, batch, options); }
+  Trained Alone(int64_t batch, TrainerOptions options = {}) const {
+    return Train(nullptr, make_device_().get(), batch, options);
+  }
 
   // Every rank, whose weights must be the same bits, with so many samples each.
   Trained Together(int ranks, int64_t batch, ReducerOptions reducer = {}, TrainerOptions options = {}) const {
     std::vector<Trained> all(static_cast<size_t>(ranks));
-    RunThreadWorld(ranks, reducer, [&](World& world) {
-      all[static_cast<size_t>(world.rank())] = Train(&world, batch, options);
-    });
+    std::vector<std::unique_ptr<Device>> devices;
+    for (int r = 0; r < ranks; ++r) devices.push_back(make_device_());
+    const auto device = [&](int rank) { return devices[static_cast<size_t>(rank)].get(); };
+    MakeBulk make_bulk;
+    if (!link_.empty()) {
+      make_bulk = [&](const LinkPlace& place) {
+        return DeviceLinks::Get().Find(link_)->connect(device(place.control->rank()), place);
+      };
+    }
+    RunThreadWorld(
+        ranks, reducer,
+        [&](World& world) {
+          all[static_cast<size_t>(world.rank())] = Train(&world, device(world.rank()), batch, options);
+        },
+        make_bulk);
     for (int r = 1; r < ranks; ++r) {
       for (const auto& [name, values] : all[0].weights) {
         EXPECT_EQ(values, all[static_cast<size_t>(r)].weights.at(name)) << name << " of rank " << r;
@@ -77,14 +99,15 @@ class ReplicasCase {
   }
 
   // As one rank of a world of processes.
-  Trained Join(const World* world, int64_t batch) const { return Train(world, batch, TrainerOptions()); }
+  Trained Join(const World* world, int64_t batch) const {
+    return Train(world, make_device_().get(), batch, TrainerOptions());
+  }
 
   std::string State(int64_t iteration) const { return prefix_ + "_iter_" + std::to_string(iteration) + ".solverstate"; }
 
  private:
-  Trained Train(const World* world, int64_t batch, TrainerOptions options) const {
-    const std::unique_ptr<Device> device = MakeCpuDevice();
-    options.device = device.get();
+  Trained Train(const World* world, Device* device, int64_t batch, TrainerOptions options) const {
+    options.device = device;
     options.world = world;
     options.batch = batch;
     Trainer trainer(LoadSolver(solver_), options);
@@ -94,12 +117,14 @@ class ReplicasCase {
     trained.loss = result.smoothed_loss;
     for (const Param& param : trainer.params().params()) {
       if (param.gradient) trained.gradient_bytes += param.grad.bytes();
-      trained.weights[param.layer + " " + std::to_string(param.index)] = ReadTensor(param.value, device.get()).data;
+      trained.weights[param.layer + " " + std::to_string(param.index)] = ReadTensor(param.value, device).data;
     }
     if (trainer.exchange() != nullptr) trained.exchanged = trainer.exchange()->totals();
     return trained;
   }
 
+  std::function<std::unique_ptr<Device>()> make_device_ = &MakeCpuDevice;
+  std::string link_;
   std::string prefix_, solver_;
 };
 

@@ -24,7 +24,7 @@ void OnEveryRank(int size, const F& f) {
 }
 
 TEST(ThreadTeam, Communicates) {
-  for (int size : {1, 2, 3, 4, 7}) OnEveryRank(size, &ExpectCommunicates);
+  for (int size : {1, 2, 3, 4, 7}) OnEveryRank(size, [](Communicator* end) { ExpectCommunicates(end); });
 }
 
 TEST(ThreadTeam, AddsInTheOrderOfRanks) {

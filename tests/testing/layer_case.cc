@@ -147,13 +147,6 @@ void Spoil(Net* net, Device* device) {
 
 }  // namespace
 
-std::unique_ptr<Device> TestGpu() {
-  const char* asked = std::getenv("DOPPIO_TEST_GPU");
-  if (asked != nullptr) return DeviceBackends::Get().Find(Name(DeviceKind::kCuda))->make(std::atoi(asked));
-  const auto* stand_in = StandInDevices::Get().Find(Name(DeviceKind::kCuda));
-  return stand_in == nullptr ? nullptr : (*stand_in)();
-}
-
 std::unique_ptr<LayerCase::Run> LayerCase::Build(const Mode& mode) {
   auto run = std::make_unique<Run>();
   run->device = mode.gpu ? TestGpu() : MakeCpuDevice();

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/net/net.h"
+#include "tests/testing/test_gpu.h"
 
 namespace doppio {
 
@@ -126,9 +127,6 @@ class LayerCase {
   int tops_ = 1, read_ = 1 << 30, passes_ = 1;
   double narrow_tolerance_ = 4;
 };
-
-// The GPU that DOPPIO_TEST_GPU names by its index, else the host in its place; null in a build without CUDA.
-std::unique_ptr<Device> TestGpu();
 
 // Parses, filters and understands a net; for tests of graphs and plans.
 Graph GraphFromText(const std::string& text, Phase phase = TRAIN, std::optional<DType> stored = std::nullopt);

@@ -1,0 +1,126 @@
+// Ranks in memory of GPUs, one GPU each, joined by NCCL: threads of one process, or processes on several machines. The
+// unique id of the communicator travels over the control communicator.
+#include "core/base/error.h"
+#include "parallel/device_link.h"
+#include "parallel/nccl_api_cuda.h"
+#include "parallel/side_stream_cuda.h"
+
+namespace doppio {
+namespace {
+
+Nccl::Type TypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16: return Nccl::kFloat16;
+    case DType::kBFloat16: return Nccl::kBFloat16;
+    case DType::kFloat64: return Nccl::kFloat64;
+    default: break;
+  }
+  DOPPIO_CHECK(dtype == DType::kFloat32, Name(dtype));
+  return Nccl::kFloat32;
+}
+
+class NcclEnd : public Communicator {
+ public:
+  NcclEnd(Device* device, const LinkPlace& place)
+      : nccl_(NcclLibrary()),
+        rank_(place.control->rank()),
+        size_(place.control->size()),
+        meeting_(place.meeting),
+        moved_(place.moved),
+        stream_(device),
+        word_(device, sizeof(float)) {
+    Nccl::UniqueId id{};
+    if (rank_ == 0) Check(nccl_.get_unique_id(&id), "making an id");
+    place.control->Broadcast(&id, sizeof id, 0);
+    // From here on ranks wait for each other inside the library: all have come as far as this.
+    place.control->Barrier();
+    stream_.gpu();   // the current device, which becomes the rank's
+    Check(nccl_.init_rank(&comm_, size_, id, rank_), "joining the ranks");
+  }
+
+  // Ending is collective, too; whoever cannot go on does not wait for it.
+  ~NcclEnd() override {
+    if (comm_ == nullptr) return;
+    try {
+      meeting_->Arrive();
+      stream_.gpu();
+      nccl_.destroy(comm_);
+    } catch (const Error&) {
+      nccl_.abort(comm_);
+    }
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void NoteBucket(int64_t bucket) override { bucket_ = bucket; }
+  void Follow(int64_t bucket) override { stream_.Mark(bucket); }
+
+  void AllReduce(void* data, int64_t count, DType dtype) override {
+    if (count == 0) return;
+    Exchange("summing", [&](cudaStream_t stream) {
+      return nccl_.all_reduce(data, data, static_cast<size_t>(count), TypeOf(dtype), Nccl::kSum, comm_, stream);
+    });
+  }
+  void Broadcast(void* data, int64_t bytes, int root) override {
+    if (bytes == 0) return;
+    Exchange("broadcasting", [&](cudaStream_t stream) {
+      return nccl_.broadcast(data, data, static_cast<size_t>(bytes), Nccl::kBytes, root, comm_, stream);
+    });
+  }
+  void Barrier() override { AllReduce(word_.data(), 1, DType::kFloat32); }
+
+  // The thread that exchanges sees it, and stops what the GPU waits in. Other processes hear of it by their watch.
+  void Abort(const std::string& why) override { meeting_->Abort(why); }
+
+ private:
+  template <class F>
+  void Exchange(const char* doing, const F& start) {
+    if (comm_ == nullptr) meeting_->ThrowIfAborted();
+    if (moved_) moved_(bucket_);
+    stream_.FollowMark(bucket_);
+    try {
+      meeting_->ThrowIfAborted();
+      Check(start(stream_.gpu().stream), doing);
+      stream_.Wait([&] {
+        meeting_->ThrowIfAborted();
+        Nccl::Result state = Nccl::kSuccess;
+        Check(nccl_.async_error(comm_, &state), doing);
+        if (state != Nccl::kSuccess && state != Nccl::kInProgress) throw PeerError(Text(state, doing));
+      });
+      meeting_->ThrowIfAborted();
+    } catch (const Error& e) {
+      meeting_->Abort("rank " + std::to_string(rank_) + " has failed: " + e.message());
+      nccl_.abort(comm_);   // else its kernels would wait for ever, and everybody for them
+      comm_ = nullptr;
+      throw;
+    }
+    if (moved_) moved_(bucket_);
+  }
+
+  void Check(Nccl::Result result, const char* doing) const {
+    if (result != Nccl::kSuccess && result != Nccl::kInProgress) throw DeviceError(Text(result, doing));
+  }
+  std::string Text(Nccl::Result result, const char* doing) const {
+    const char* more = nccl_.last_error == nullptr ? nullptr : nccl_.last_error(comm_);
+    return std::string("NCCL failed at ") + doing + " on " + stream_.device()->name() + ": " + nccl_.error_string(result) +
+           (more == nullptr || *more == 0 ? "" : std::string(" (") + more + ")");
+  }
+
+  const Nccl& nccl_;
+  const int rank_, size_;
+  const std::shared_ptr<Meeting> meeting_;
+  const std::function<void(int64_t)> moved_;
+  SideStream stream_;
+  const Buffer word_;
+  Nccl::Comm comm_ = nullptr;   // null before, and once aborted
+  int64_t bucket_ = -1;
+};
+
+std::string Describe() { return "NCCL " + NcclVersion() + " (" + NcclLibrary().path + ")"; }
+
+std::unique_ptr<Communicator> Connect(Device* device, const LinkPlace& place) { return std::make_unique<NcclEnd>(device, place); }
+
+DOPPIO_REGISTER(DeviceLinks, "nccl", DeviceLink{&Describe, &Connect, nullptr});
+
+}  // namespace
+}  // namespace doppio

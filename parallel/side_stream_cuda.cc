@@ -1,0 +1,70 @@
+#include "parallel/side_stream_cuda.h"
+
+#include <cstring>
+
+namespace doppio {
+
+SideStream::SideStream(Device* device) : device_(device) {
+  if (GpuOf(device).on_host) return;
+  Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on", device->name());
+  reached_ = NewEvent();
+}
+
+SideStream::~SideStream() {
+  if (stream_ == nullptr) return;
+  cudaStreamSynchronize(stream_);
+  for (const auto& [point, event] : marks_) cudaEventDestroy(event);
+  cudaEventDestroy(reached_);
+  cudaStreamDestroy(stream_);
+}
+
+Gpu SideStream::gpu() const { return {stream_, GpuOf(device_).on_host}; }
+
+void SideStream::Mark(int64_t point) {
+  const Gpu computing = GpuOf(device_);
+  if (computing.on_host) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  cudaEvent_t& event = marks_[point];
+  if (event == nullptr) event = NewEvent();
+  Cuda(cudaEventRecord(event, computing.stream), "recording an event on", device_->name());
+}
+
+void SideStream::FollowMark(int64_t point) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto mark = marks_.find(point);
+  if (mark == marks_.end()) return;
+  Cuda(cudaStreamWaitEvent(gpu().stream, mark->second, 0), "waiting for an event on", device_->name());
+}
+
+void SideStream::Follow(SideStream* other) {
+  if (other == this || gpu().on_host) return;
+  Cuda(cudaEventRecord(other->reached_, other->gpu().stream), "recording an event on", other->device_->name());
+  // Who waits gets the event as it is now, so the next Follow may use it again.
+  Cuda(cudaStreamWaitEvent(gpu().stream, other->reached_, 0), "waiting for an event on", device_->name());
+}
+
+void SideStream::Copy(void* to, const void* from, int64_t bytes) {
+  const Gpu own = gpu();
+  if (own.on_host) {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+    return;
+  }
+  // The addresses tell the direction.
+  Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, own.stream), "copying to or from", device_->name());
+}
+
+bool SideStream::Idle() const {
+  if (gpu().on_host) return true;
+  const cudaError_t state = cudaStreamQuery(stream_);
+  if (state == cudaErrorNotReady) return false;
+  Cuda(state, "an exchange between ranks on", device_->name());
+  return true;
+}
+
+cudaEvent_t SideStream::NewEvent() const {
+  cudaEvent_t event = nullptr;
+  Cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event on", device_->name());
+  return event;
+}
+
+}  // namespace doppio

@@ -1,0 +1,50 @@
+// NCCL with one rank, which is all that one GPU has room for: that the library opens, joins, sums, broadcasts, follows the
+// computing and ends.
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "tests/parallel/communicator_case.h"
+#include "tests/parallel/link_case.h"
+#include "tests/parallel/replicas_case.h"
+#include "tests/parallel/replicas_nets.h"
+
+namespace doppio {
+namespace {
+
+const DeviceLink& NcclLink() { return *DeviceLinks::Get().Find("nccl"); }
+
+class NcclTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::getenv("DOPPIO_TEST_GPU") == nullptr) GTEST_SKIP() << "NCCL needs a GPU; DOPPIO_TEST_GPU names none";
+    try {
+      EXPECT_NE(NcclLink().describe().find("NCCL 2."), std::string::npos);
+    } catch (const DeviceError& e) {
+      GTEST_SKIP() << e.message();
+    }
+  }
+};
+
+TEST_F(NcclTest, Communicates) {
+  OnLinkedRanks(1, NcclLink().connect, [](World& world, Device* device) { ExpectCommunicates(&world.bulk(), device); });
+}
+
+TEST_F(NcclTest, TrainsAsWithout) {
+  ReplicasCase c(LeNet(), SolverText(10));
+  c.On(&TestGpu, "nccl");
+  EXPECT_LE(LargestDifference(c.Alone(kTotal), c.Together(1, kTotal)), kTolerance);
+}
+
+TEST_F(NcclTest, EndsAfterAFailure) {
+  EXPECT_THROW(OnLinkedRanks(1, NcclLink().connect,
+                             [](World& world, Device* device) {
+                               const Buffer memory(device, 64);
+                               world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);
+                               world.bulk().Abort("enough");
+                               world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);
+                             }),
+               PeerError);
+}
+
+}  // namespace
+}  // namespace doppio

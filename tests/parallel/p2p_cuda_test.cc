@@ -1,0 +1,108 @@
+// Copies between GPUs in pairs, and sums of GPUs' memory on the host.
+#include "parallel/p2p_cuda.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "tests/parallel/communicator_case.h"
+#include "tests/parallel/link_case.h"
+
+namespace doppio {
+namespace {
+
+std::unique_ptr<Communicator> Direct(Device* device, const LinkPlace& place) { return ConnectPeers(device, place, true); }
+std::unique_ptr<Communicator> Staged(Device* device, const LinkPlace& place) { return ConnectPeers(device, place, false); }
+std::unique_ptr<Communicator> OnHost(Device* device, const LinkPlace& place) {
+  return DeviceLinks::Get().Find("host")->connect(device, place);
+}
+
+class Links : public testing::TestWithParam<Connect> {};
+
+INSTANTIATE_TEST_SUITE_P(All, Links, testing::Values(&Direct, &Staged, &OnHost));
+
+TEST_P(Links, Communicate) {
+  for (int size : {1, 2, 3, 4, 7}) {
+    OnLinkedRanks(size, GetParam(), [](World& world, Device* device) { ExpectCommunicates(&world.bulk(), device); });
+  }
+}
+
+// More than one piece, and a tail.
+TEST_P(Links, CommunicateMuch) {
+  const int64_t count = (int64_t{9} << 20) / 4 + 13;
+  OnLinkedRanks(3, GetParam(), [&](World& world, Device* device) {
+    ExpectSums<float>(&world.bulk(), device, DType::kFloat32, count);
+    std::vector<float> data(static_cast<size_t>(count), static_cast<float>(world.rank()));
+    OnDevice(device, &data, [&](void* memory) { world.bulk().Broadcast(memory, count * 4, 1); });
+    EXPECT_EQ(data, std::vector<float>(static_cast<size_t>(count), 1.0f));
+  });
+}
+
+TEST_P(Links, LetNobodyWaitWhenOneLeaves) {
+  std::atomic<int> told{0};
+  try {
+    OnLinkedRanks(4, GetParam(), [&](World& world, Device* device) {
+      const Buffer memory(device, 64);
+      world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);
+      if (world.rank() == 2) throw FileError("record 7 is damaged");
+      for (int call = 0; call < 2; ++call) {
+        try {
+          world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);
+          ADD_FAILURE() << "somebody was missing";
+        } catch (const PeerError& e) {
+          EXPECT_EQ(e.message(), "rank 2 has failed: record 7 is damaged");
+          ++told;
+        }
+      }
+    });
+    FAIL();
+  } catch (const FileError& e) {
+    EXPECT_EQ(e.message(), "record 7 is damaged");
+  }
+  EXPECT_EQ(told, 6);
+}
+
+// What the computing thread has asked of the device before Follow is what is summed, however much there is to do.
+TEST_P(Links, FollowTheComputing) {
+  OnLinkedRanks(2, GetParam(), [](World& world, Device* device) {
+    constexpr int64_t kBytes = int64_t{32} << 20;
+    const Buffer memory(device, kBytes);
+    const std::vector<float> ones(16, 1.0f);
+    for (int64_t bucket = 0; bucket < 3; ++bucket) {
+      for (int i = 0; i < 6; ++i) device->Zero(memory.data(), kBytes);
+      device->CopyFromHost(memory.data(), ones.data(), 64);
+      for (int i = 0; i < 6; ++i) device->Zero(static_cast<char*>(memory.data()) + 64, kBytes - 64);
+      world.bulk().Follow(bucket);
+      world.bulk().NoteBucket(bucket);
+      world.bulk().AllReduce(memory.data(), 32, DType::kFloat32);
+      std::vector<float> sums(32);
+      device->CopyToHost(sums.data(), memory.data(), 128);
+      EXPECT_EQ(sums[15], 2.0f);
+      EXPECT_EQ(sums[16], 0.0f);
+    }
+  });
+}
+
+// ((0 + 1) + (2 + 3)) + 4: the tree of five ranks that are equally close.
+TEST(Peers, AddInTheOrderOfPairs) {
+  constexpr int64_t kCount = 20000;
+  const Random random(3, 1);
+  const auto number = [&](int rank, int64_t i) {
+    return random.Normal(static_cast<uint64_t>(rank), static_cast<uint64_t>(i)) * std::exp2(static_cast<float>(i % 20));
+  };
+  OnLinkedRanks(5, &Direct, [&](World& world, Device* device) {
+    std::vector<float> data(kCount);
+    for (int64_t i = 0; i < kCount; ++i) data[static_cast<size_t>(i)] = number(world.rank(), i);
+    OnDevice(device, &data, [&](void* memory) { world.bulk().AllReduce(memory, kCount, DType::kFloat32); });
+    for (int64_t i = 0; i < kCount; ++i) {
+      const float low = number(0, i) + number(1, i), high = number(2, i) + number(3, i);
+      ASSERT_EQ(data[static_cast<size_t>(i)], low + high + number(4, i)) << i;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace doppio
