@@ -1,46 +1,101 @@
 #include "tools/devices.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "core/base/error.h"
 #include "tools/flags.h"
+#include "tools/free_gpus.h"
 
 namespace doppio {
 namespace {
 
-int Ordinal(const std::string& text, const std::string& gpu) {
-  if (text.find_first_not_of("0123456789") != std::string::npos || text.size() > 6) {
-    throw UsageError("--gpu=" + gpu + ": '" + text +
-                     "' is not the number of a GPU; use 0, 0,1 or all");
+constexpr const char* kFree = "free:";
+
+// A mistake in the flag is one in every build.
+struct Wish {
+  bool all = false;
+  int free = 0;                // so many idle ones
+  std::vector<int> indices;    // those that are written
+};
+
+int Number(const std::string& text, const std::string& gpu, const char* what) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos || text.size() > 6) {
+    throw UsageError("--gpu=" + gpu + ": '" + text + "' is not the number of " + what + "; use 0, 0,1, all or free:2");
   }
   return std::stoi(text);
 }
 
-// The numbers that are written; none for "all".
-std::vector<int> WrittenOrdinals(const std::string& gpu) {
-  std::vector<int> ordinals;
-  if (gpu == "all") return ordinals;
-  for (const std::string& text : SplitList(gpu)) ordinals.push_back(Ordinal(text, gpu));
-  return ordinals;
+Wish Parse(const std::string& gpu) {
+  Wish wish;
+  if (gpu == "all") {
+    wish.all = true;
+  } else if (gpu.compare(0, std::string(kFree).size(), kFree) == 0) {
+    wish.free = Number(gpu.substr(std::string(kFree).size()), gpu, "GPUs");
+    if (wish.free < 1) throw UsageError("--gpu=" + gpu + " wants 1 GPU or more");
+  } else {
+    for (const std::string& text : SplitList(gpu)) wish.indices.push_back(Number(text, gpu, "a GPU"));
+    if (wish.indices.empty()) throw UsageError("--gpu=" + gpu + " names no GPU; use 0, 0,1, all or free:2");
+  }
+  return wish;
 }
 
-// Of the one GPU that is named.
-int OnlyOrdinal(const DeviceBackend& backend, const std::string& gpu, std::vector<int> ordinals) {
-  if (gpu == "all") {
-    for (const DeviceInfo& device : backend.list()) {
-      if (device.unusable.empty()) ordinals.push_back(device.index);
+const DeviceBackend& Backend() {
+  const DeviceBackend* cuda = DeviceBackends::Get().Find(Name(DeviceKind::kCuda));
+  if (cuda != nullptr) return *cuda;
+  throw DeviceError(
+      "this build of Doppio has no GPU support, because no CUDA was found when it was built; "
+      "leave --gpu out to use the CPU");
+}
+
+ChosenGpus StandIns(const Wish& wish) {
+  ChosenGpus chosen{wish.indices, nullptr};
+  for (int i = 0; i < std::max<int>(wish.free, wish.all); ++i) chosen.indices.push_back(i);
+  return chosen;
+}
+
+// All that this program can use.
+std::vector<DeviceInfo> UsableGpus() {
+  std::vector<DeviceInfo> gpus;
+  std::string others;
+  for (const DeviceInfo& gpu : Backend().list()) {
+    if (gpu.unusable.empty()) {
+      gpus.push_back(gpu);
+    } else {
+      others += "; GPU " + std::to_string(gpu.index) + " (" + gpu.name + "): " + gpu.unusable;
     }
   }
-  if (ordinals.size() == 1) return ordinals[0];
-  throw DeviceError("it names " + std::to_string(ordinals.size()) +
-                    " usable GPUs; this version uses one at a time");
+  if (gpus.empty()) throw DeviceError("no GPU can be used" + others);
+  return gpus;
 }
 
-// For tests: with DOPPIO_GPU_STAND_IN=1 every GPU is the host in its place, where CUDA code runs slowly.
-bool StandsIn() {
-  const char* value = std::getenv("DOPPIO_GPU_STAND_IN");
-  return value != nullptr && std::string(value) == "1";
+ChosenGpus Free(int count) {
+  const Nvml nvml;
+  std::vector<GpuCandidate> candidates;
+  for (const DeviceInfo& gpu : UsableGpus()) {
+    const std::optional<Nvml::Handle> handle = nvml.Find(gpu.pci_bus_id);
+    candidates.push_back({gpu.index, gpu.pci_bus_id, handle ? nvml.Read(*handle) : GpuReading()});
+  }
+  const ClaimedGpus claimed = ClaimFreeGpus(candidates, count);
+  return {claimed.indices, claimed.claim};
 }
+
+ChosenGpus Choose(const Wish& wish) {
+  if (GpusAreStandIns()) return StandIns(wish);
+  if (wish.free > 0) return Free(wish.free);
+  ChosenGpus chosen{wish.indices, nullptr};
+  if (wish.all) {
+    for (const DeviceInfo& gpu : UsableGpus()) chosen.indices.push_back(gpu.index);
+  }
+  return chosen;
+}
+
+// What a device holds on to.
+struct Claim {
+  explicit Claim(Device*) {}
+  std::shared_ptr<void> held;
+};
 
 void SetUp(Device* gpu) {
   gpu->set_math(FLAGS_precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
@@ -49,7 +104,20 @@ void SetUp(Device* gpu) {
   gpu->set_records(FLAGS_cuda_graph);
 }
 
+std::unique_ptr<Device> OpenGpu(int index) {
+  const DeviceBackend& backend = Backend();
+  std::unique_ptr<Device> device =
+      GpusAreStandIns() ? (*StandInDevices::Get().Find(Name(DeviceKind::kCuda)))() : backend.make(index);
+  SetUp(device.get());
+  return device;
+}
+
 }  // namespace
+
+bool GpusAreStandIns() {
+  const char* value = std::getenv("DOPPIO_GPU_STAND_IN");
+  return value != nullptr && std::string(value) == "1" && StandInDevices::Get().Find(Name(DeviceKind::kCuda)) != nullptr;
+}
 
 std::optional<DType> StoredFromFlags() {
   const std::string& name = FLAGS_precision;
@@ -60,31 +128,50 @@ std::optional<DType> StoredFromFlags() {
   throw UsageError("--precision wants fp32, tf32, bf16 or fp16, got '" + name + "'");
 }
 
-std::unique_ptr<Device> OpenDevice(const std::string& gpu) {
-  StoredFromFlags();
-  if (FLAGS_workspace_mb < 0) throw UsageError("--workspace_mb must not be negative");
-  if (gpu.empty()) {
-    if (FLAGS_precision == "tf32") {
-      throw UsageError("--precision=tf32 is for GPUs; the CPU has fp32, bf16 and fp16");
-    }
-    return MakeCpuDevice();
+ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch) {
+  if (gpu.empty()) return {};
+  const Wish wish = Parse(gpu);
+  if (launch.size > 1 && wish.free > 1) {
+    throw UsageError("--gpu=" + gpu + ": each process of " + launch.launcher + " uses one GPU; give free:1, and start as many "
+                     "processes as GPUs are wanted");
   }
-  // A mistake in the flag is one in every build.
-  const std::vector<int> ordinals = WrittenOrdinals(gpu);
   try {
-    const DeviceBackend* cuda = DeviceBackends::Get().Find("CUDA");
-    if (cuda != nullptr) {
-      std::unique_ptr<Device> device = StandsIn() ? (*StandInDevices::Get().Find("CUDA"))()
-                                                  : cuda->make(OnlyOrdinal(*cuda, gpu, ordinals));
-      SetUp(device.get());
-      return device;
+    ChosenGpus chosen = Choose(wish);
+    if (launch.size > 1) {
+      const size_t place = static_cast<size_t>(launch.local_rank) % chosen.indices.size();
+      chosen.indices = {chosen.indices[place]};
     }
-    throw DeviceError(
-        "this build of Doppio has no GPU support, because no CUDA was found when it was built; "
-        "leave --gpu out to use the CPU");
+    return chosen;
   } catch (const DeviceError& e) {
     RethrowWithContext(e, SourceLoc(), "--gpu=" + gpu);
   }
+}
+
+std::vector<std::unique_ptr<Device>> OpenDevices(const std::string& gpu, const ChosenGpus& chosen) {
+  StoredFromFlags();
+  if (FLAGS_workspace_mb < 0) throw UsageError("--workspace_mb must not be negative");
+  if (chosen.indices.empty() && FLAGS_precision == "tf32") {
+    throw UsageError("--precision=tf32 is for GPUs; the CPU has fp32, bf16 and fp16");
+  }
+  std::vector<std::unique_ptr<Device>> devices;
+  try {
+    for (int index : chosen.indices) {
+      devices.push_back(OpenGpu(index));
+      devices.back()->Attached<Claim>("claim").held = chosen.claim;
+    }
+  } catch (const DeviceError& e) {
+    RethrowWithContext(e, SourceLoc(), "--gpu=" + gpu);
+  }
+  if (devices.empty()) devices.push_back(MakeCpuDevice());
+  return devices;
+}
+
+std::unique_ptr<Device> OpenDevice(const std::string& gpu) {
+  const ChosenGpus chosen = ChooseGpus(gpu);
+  if (chosen.indices.size() > 1) {
+    throw DeviceError("--gpu=" + gpu + ": it names " + std::to_string(chosen.indices.size()) + " GPUs; this command uses one");
+  }
+  return std::move(OpenDevices(gpu, chosen)[0]);
 }
 
 }  // namespace doppio

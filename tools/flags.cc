@@ -12,7 +12,8 @@
 DEFINE_string(solver, "", "<FILE> solver to read");
 DEFINE_string(model, "", "<FILE> net to read");
 DEFINE_string(weights, "", "<FILES> weights to start from, several separated by commas");
-DEFINE_string(gpu, "", "<LIST> GPUs to use, such as 0 or 0,1 or all; without it the CPU is used");
+DEFINE_string(gpu, "", "<LIST> GPUs to use, such as 0; for train also 0,1 or all, a replica on each; free:2 = that many idle ones; without it "
+              "the CPU is used");
 DEFINE_int32(level, 0, "<N> level of the net's state, for include and exclude rules");
 DEFINE_string(stage, "", "<LIST> stages of the net's state, for include and exclude rules");
 DEFINE_string(phase, "", "<TRAIN|TEST> phase of the net");

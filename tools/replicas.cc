@@ -2,19 +2,23 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
 #include "parallel/launcher.h"
+#include "parallel/preflight.h"
 #include "parallel/process_world.h"
 #include "parallel/thread_world.h"
+#include "tools/devices.h"
 #include "tools/flags.h"
 #include "tools/report.h"
 #include "tools/text_table.h"
@@ -22,8 +26,8 @@
 DEFINE_int32(cpu_replicas, 1,
              "<N> replicas that train together on the CPU, each with a batch and a share of the cores of its own");
 DEFINE_string(comm, "auto",
-              "<auto|threads|mpi> how replicas exchange gradients; auto = mpi where a launcher such as mpirun has started "
-              "several processes, else threads");
+              "<auto|threads|p2p|nccl|mpi> how replicas exchange gradients; auto = in processes that a launcher such as mpirun has "
+              "started mpi, else threads; between GPUs nccl, or p2p (copies within a process) where there is no NCCL");
 DEFINE_double(stall_timeout, 300, "<SECONDS> of silence after which another process counts as lost");
 DEFINE_double(bucket_mb, 4, "<MB> gradients are reduced in pieces of at least this size, while backward computes the rest");
 DEFINE_bool(sync_bn, false, "BatchNorm takes mean and variance of all replicas' samples together, not of each one's");
@@ -37,6 +41,20 @@ namespace doppio {
 namespace {
 
 constexpr int kMostReplicas = 1024;
+
+void AddLink(bool processes, bool one_each, Replicas* replicas) {
+  if (FLAGS_sync_bn) throw UsageError("--sync_bn is for replicas on the CPU; GPUs have no kernel for it yet");
+  replicas->link = ChooseLink(FLAGS_comm, processes, one_each);
+  replicas->how += "; " + replicas->link->how;
+}
+
+// How the ranks of this process get to sum their devices' memory; empty on the CPU.
+MakeBulk BulkOf(const Replicas& replicas) {
+  if (!replicas.link) return {};
+  return [&](const LinkPlace& place) {
+    return ConnectLink(*replicas.link, FLAGS_comm == "auto", replicas.DeviceOf(place.control->rank()), place);
+  };
+}
 
 // Each rank is a process that a launcher has started.
 Replicas Processes(const Launch& launch) {
@@ -54,14 +72,26 @@ Replicas Processes(const Launch& launch) {
                      ". --comm=threads lets each of them train by itself");
   }
   replicas.how = "in processes that " + launch.launcher + " has started (MPI)";
+  const ChosenGpus gpus = ChooseGpus(FLAGS_gpu, launch);
+  replicas.devices = OpenDevices(FLAGS_gpu, gpus);
+  if (!gpus.indices.empty()) AddLink(true, true, &replicas);
   return replicas;
 }
 
 Replicas Threads() {
   Replicas replicas;
-  replicas.count = FLAGS_cpu_replicas;
   replicas.carrier = "threads";
-  if (replicas.count > 1) {
+  const ChosenGpus gpus = ChooseGpus(FLAGS_gpu);
+  replicas.devices = OpenDevices(FLAGS_gpu, gpus);
+  replicas.count = FLAGS_gpu.empty() ? FLAGS_cpu_replicas : static_cast<int>(gpus.indices.size());
+  if (replicas.count > 1 && !gpus.indices.empty()) {
+    std::string list;
+    for (int index : gpus.indices) list += (list.empty() ? "" : ", ") + std::to_string(index);
+    replicas.how = "in threads of this process, on GPUs " + list;
+    const std::set<int> different(gpus.indices.begin(), gpus.indices.end());
+    AddLink(false, different.size() == gpus.indices.size(), &replicas);
+  } else if (replicas.count > 1) {
+    while (static_cast<int>(replicas.devices.size()) < replicas.count) replicas.devices.push_back(MakeCpuDevice());
     replicas.how = "in threads of this process, " + std::to_string(std::max(1, NumThreads() / replicas.count)) +
                    " compute thread(s) each";
   }
@@ -79,11 +109,12 @@ std::atomic<int> g_own_failure{0};   // the exit code of what this rank itself h
   _exit(own != 0 ? own : static_cast<int>(ExitCode::kPeer));
 }
 
-void RunProcess(const Replicas& replicas, const std::function<void(World* world)>& body) {
+void RunProcess(const Replicas& replicas, const std::function<void(World*, Device*)>& body) {
   ProcessWorldOptions options;
   options.reducer = BucketsFromFlags();
   options.watch.stall_seconds = FLAGS_stall_timeout;
   options.watch.on_lost = EndLost;
+  options.make_bulk = BulkOf(replicas);
   std::unique_ptr<ProcessWorld> world = (*ProcessWorlds::Get().Find(replicas.carrier))(options);
   const Launch launch = FindLaunch();
   // Launchers mostly give each process its cores; those of one that did not share them here.
@@ -92,7 +123,7 @@ void RunProcess(const Replicas& replicas, const std::function<void(World* world)
   const ComputeShare share(shares ? launch.local_rank : 0, shares ? launch.local_size : 1);
   std::optional<Error> failure;
   try {
-    body(world.get());
+    body(world.get(), replicas.devices[0].get());
     return;
   } catch (const Error& e) {
     failure = e;
@@ -120,7 +151,10 @@ ReducerOptions BucketsFromFlags() {
 }
 
 Replicas ReplicasFromFlags() {
-  CheckValue("comm", FLAGS_comm, {"auto", "threads", "mpi"});
+  CheckValue("comm", FLAGS_comm, {"auto", "threads", "p2p", "nccl", "mpi"});
+  if (FLAGS_gpu.empty() && (FLAGS_comm == "p2p" || FLAGS_comm == "nccl")) {
+    throw UsageError("--comm=" + FLAGS_comm + " is between GPUs; say which ones by --gpu, such as --gpu=0,1");
+  }
   if (FLAGS_cpu_replicas < 1 || FLAGS_cpu_replicas > kMostReplicas) {
     throw UsageError("--cpu_replicas wants 1 to " + std::to_string(kMostReplicas) + ", got " +
                      std::to_string(FLAGS_cpu_replicas));
@@ -135,13 +169,36 @@ Replicas ReplicasFromFlags() {
   return Threads();
 }
 
-void RunReplicas(const Replicas& replicas, const std::function<void(World* world)>& body) {
+Device* Replicas::DeviceOf(int rank) const {
+  return devices[static_cast<size_t>(carrier == "threads" ? rank : 0)].get();
+}
+
+int Replicas::Sharing() const {
+  if (devices[0]->kind() == DeviceKind::kCpu) return count;
+  return static_cast<int>(std::count_if(devices.begin(), devices.end(),
+                                        [&](const auto& device) { return device->name() == devices[0]->name(); }));
+}
+
+void RunReplicas(const Replicas& replicas, const std::function<void(World* world, Device* device)>& body) {
   if (replicas.count == 1) {
-    body(nullptr);
+    body(nullptr, replicas.devices[0].get());
     return;
   }
   if (replicas.carrier != "threads") return RunProcess(replicas, body);
-  RunThreadWorld(replicas.count, BucketsFromFlags(), [&](World& world) { body(&world); });
+  RunThreadWorld(
+      replicas.count, BucketsFromFlags(), [&](World& world) { body(&world, replicas.DeviceOf(world.rank())); },
+      BulkOf(replicas));
+}
+
+std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device* device) {
+  std::vector<std::string> texts;
+  if (!replicas.link) return texts;
+  std::vector<Device*> devices;
+  for (const auto& each : replicas.devices) devices.push_back(each.get());
+  const std::string peers = DescribeLinks(devices);
+  if (!peers.empty()) texts.push_back(peers);
+  texts.push_back(TimeAllReduce(&world->bulk(), device));
+  return texts;
 }
 
 void AddReplicaFlags(int ranks, TrainerOptions* options) {

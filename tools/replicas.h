@@ -3,11 +3,15 @@
 #define DOPPIO_TOOLS_REPLICAS_H_
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/net/communicator.h"
 #include "parallel/reducer.h"
 #include "solvers/trainer.h"
+#include "tools/links.h"
 
 namespace doppio {
 
@@ -20,12 +24,20 @@ struct Replicas {
   int process_rank = 0;     // of this process, where each rank is one
   std::string carrier;      // "threads", or the name of a kind of ProcessWorlds
   std::string how;          // "in threads of this process, ..."; "" for one
+  std::vector<std::unique_ptr<Device>> devices;   // of the ranks of this process
+  std::optional<LinkChoice> link;                 // between several GPUs
+
+  Device* DeviceOf(int rank) const;   // of this process
+  int Sharing() const;                // ranks of this process that use the memory of the first one's device
 };
 Replicas ReplicasFromFlags();
 
 // Runs `body` for each rank of this process, with a null world where there is one alone. See RunThreadWorld for failures;
 // where ranks are processes, one's failure ends them all, and only rank 0 says so.
-void RunReplicas(const Replicas& replicas, const std::function<void(World* world)>& body);
+void RunReplicas(const Replicas& replicas, const std::function<void(World* world, Device* device)>& body);
+
+// Collective, before the training: what connects ranks on GPUs and how fast it is, for the log; nothing on the CPU.
+std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device* device);
 
 // --batch_mode, --scale_lr, --lr_warmup and --check_replicas, for so many ranks.
 void AddReplicaFlags(int ranks, TrainerOptions* options);

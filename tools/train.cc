@@ -14,7 +14,6 @@
 #include "solvers/trainer.h"
 #include "tools/command.h"
 #include "tools/describe.h"
-#include "tools/devices.h"
 #include "tools/flags.h"
 #include "tools/gpu_readings.h"
 #include "tools/lint.h"
@@ -285,13 +284,13 @@ ExitCode Finish(const CommandLine& line, const TrainResult& result, const std::o
 }
 
 // A rank that does what rank 0 does, and says nothing.
-void Follow(const SolverSpec& solver, TrainerOptions options, World* world) {
-  const std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
-  options.device = device.get();
+void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& replicas, World* world, Device* device) {
+  options.device = device;
   options.world = world;
   options.poll = nullptr;
   options.on_iteration = nullptr;
   options.on_test = nullptr;
+  TryLinks(replicas, world, device);
   Trainer(solver, options).Solve();
 }
 
@@ -299,16 +298,15 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
   CheckStart();
   const std::map<int, Request> effects = SignalEffects();
   const std::optional<Terminal> terminal = ProgressTerminal();
-  const Replicas replicas = ReplicasFromFlags();
+  Replicas replicas = ReplicasFromFlags();
   std::optional<QuietLog> quiet;
   if (replicas.process_rank != 0) quiet.emplace();
-  std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
-  const int64_t free = device->free_bytes();
-  if (FLAGS_dry_run && device->kind() == DeviceKind::kCpu) device = MakeReservedDevice();
+  const int64_t free = replicas.devices[0]->free_bytes();
+  if (FLAGS_dry_run && replicas.devices[0]->kind() == DeviceKind::kCpu) replicas.devices[0] = MakeReservedDevice();
   const SolverSpec solver =
       LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, SplitList(FLAGS_stage));
   WarnOfIgnored(solver);
-  TrainerOptions options = OptionsOf(solver, device.get());
+  TrainerOptions options = OptionsOf(solver, replicas.devices[0].get());
   AddReplicaFlags(replicas.count, &options);
 
   std::unique_ptr<ProgressLine> progress;
@@ -321,17 +319,19 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
     };
     options.on_test = [&](const TestScores& scores) { progress->Test(scores); };
   }
-  if (FLAGS_dry_run) return DryRun(solver, options, replicas, free / replicas.count);
+  if (FLAGS_dry_run) return DryRun(solver, options, replicas, free / replicas.Sharing());
   std::unique_ptr<SignalHandler> signals;
   options.poll = [&] { return signals == nullptr ? Request::kNone : signals->Poll(); };
   TrainResult result;
   std::string exchanged;
-  const auto lead = [&](World* world) {
+  const auto lead = [&](World* world, Device* device) {
     TrainerOptions own = options;
     own.world = world;
+    const std::vector<std::string> links = TryLinks(replicas, world, device);
     Trainer trainer(solver, own);
     const std::string ranks = RanksText(trainer, replicas, options);
     if (!ranks.empty()) Tell(progress != nullptr, ranks);
+    for (const std::string& text : links) Tell(progress != nullptr, text);
     for (const std::string& text : DescribeTraining(&trainer, free)) Tell(progress != nullptr, text);
     *began = true;
     // Not earlier: while files are read and nets are built a signal ends the process at once.
@@ -341,11 +341,11 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
     result = trainer.Solve();
     exchanged = ExchangeText(trainer, result.iteration - first);
   };
-  RunReplicas(replicas, [&](World* world) {
+  RunReplicas(replicas, [&](World* world, Device* device) {
     if (world == nullptr || world->rank() == replicas.process_rank) {
-      lead(world);
+      lead(world, device);
     } else {
-      Follow(solver, options, world);
+      Follow(solver, options, replicas, world, device);
     }
   });
   if (progress != nullptr) progress->Clear();

@@ -109,7 +109,11 @@ class ReplicasTest(RanksTest):
 
     def test_mistakes_in_flags(self):
         for flag, text in [("--cpu_replicas=0", "--cpu_replicas wants 1 to 1024, got 0"),
-                           ("--comm=smoke", "--comm wants auto, threads or mpi, got 'smoke'"),
+                           ("--comm=smoke", "--comm wants auto, threads, p2p, nccl or mpi, got 'smoke'"),
+                           ("--comm=p2p", "--comm=p2p is between GPUs; say which ones by --gpu, such as --gpu=0,1"),
+                           ("--gpu=0,one", "--gpu=0,one: 'one' is not the number of a GPU; use 0, 0,1, all or free:2"),
+                           ("--gpu=free:many", "'many' is not the number of GPUs"),
+                           ("--gpu=free:0", "--gpu=free:0 wants 1 GPU or more"),
                            ("--bucket_mb=-1", "--bucket_mb wants 0"),
                            ("--batch_mode=half", "--batch_mode wants per_device or total, got 'half'"),
                            ("--scale_lr=cubic", "--scale_lr wants none, linear or sqrt, got 'cubic'"),
@@ -117,6 +121,58 @@ class ReplicasTest(RanksTest):
                            ("--stall_timeout=0", "--stall_timeout wants at least 1 second")]:
             r = self.train(flag, code=2)
             self.assertIn(text, r.stderr)
+
+
+class GpuReplicasTest(RanksTest):
+    """Replicas on GPUs, on the host in their place."""
+
+    def setUp(self):
+        super().setUp()
+        r = self.doppio("train", "--solver=solver.prototxt", "--gpu=0", "--dry_run")
+        if r.returncode == 5:
+            self.skipTest(r.stderr)
+
+    def environment(self, **env):
+        return super().environment(DOPPIO_GPU_STAND_IN="1", **env)
+
+    def test_a_replica_runs_on_each_gpu(self):
+        r = self.train("--gpu=0,1", "--set=max_iter=3")
+        self.assertIn("2 replicas in threads of this process, on GPUs 0, 1; gradients by copies between GPUs in pairs, because the "
+                      "host stands in for GPUs: 2 × batch 4 = 8 samples a pass", r.stderr)
+        self.assertRegex(r.stderr, r"all-reduce of 16\.0 MiB: [\d.]+ ms, [\d.]+ GB/s")
+        self.assertRegex(r.stderr, r"gradients: [\d.]+ (B|KiB) reduced per iteration")
+        self.assertEqual(1, r.stderr.count("Solving tiny"), "only one replica talks")
+
+    def test_all_ways_to_sum_give_the_same_bits_for_two(self):
+        self.assertEqual(self.weights("--gpu=0,1", "--comm=p2p"), self.weights("--gpu=0,1", "--comm=threads"))
+
+    def test_two_gpus_train_as_two_replicas_on_the_cpu(self):
+        gpu = self.train("--gpu=free:2", "--set=max_iter=20", "--json")
+        cpu = self.train("--cpu_replicas=2", "--set=max_iter=20", "--json")
+        self.assertAlmostEqual(json.loads(cpu.stdout)["loss"], json.loads(gpu.stdout)["loss"], places=4)
+
+    def test_what_does_not_go_together_is_explained(self):
+        for flags, text in [(("--gpu=0,0", "--comm=nccl"), "--comm=nccl wants a GPU for each rank, and --gpu names one twice"),
+                            (("--gpu=0,1", "--cpu_replicas=2"), "give one of them"),
+                            (("--gpu=0,1", "--sync_bn"), "--sync_bn is for replicas on the CPU")]:
+            self.assertIn(text, self.train(*flags, code=2).stderr)
+
+    def test_other_commands_use_one_gpu(self):
+        r = self.doppio("time", "--model=net.prototxt", "--gpu=0,1")
+        self.assertEqual(5, r.returncode)
+        self.assertIn("--gpu=0,1: it names 2 GPUs; this command uses one", r.stderr)
+
+    @unittest.skipUnless(HAS_MPI, "there is no mpirun")
+    def test_processes_take_one_gpu_each(self):
+        def run(*args):
+            return subprocess.run(["mpirun", "-n", "2", "--oversubscribe", "--allow-run-as-root", scenario.DOPPIO, "train",
+                                   "--solver=solver.prototxt", "--set=max_iter=5", *args], cwd=self.folder, capture_output=True,
+                                  text=True, timeout=120, env=self.environment(OMP_NUM_THREADS="1"))
+        r = run("--gpu=all")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertIn("gradients by sums on the host, because the host stands in for GPUs: 2 × batch 4", r.stderr)
+        self.assertIn("each process of mpirun (Open MPI) uses one GPU; give free:1", run("--gpu=free:2").stderr)
+        self.assertIn("--comm=p2p copies between the GPUs of one process", run("--gpu=0,1", "--comm=p2p").stderr)
 
 
 @unittest.skipUnless(HAS_MPI, "there is no mpirun")
