@@ -319,7 +319,10 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
     };
     options.on_test = [&](const TestScores& scores) { progress->Test(scores); };
   }
-  if (FLAGS_dry_run) return DryRun(solver, options, replicas, free / replicas.Sharing());
+  if (FLAGS_dry_run) {
+    // All ranks would say the same.
+    return quiet ? ExitCode::kDone : DryRun(solver, options, replicas, free / replicas.Sharing());
+  }
   std::unique_ptr<SignalHandler> signals;
   options.poll = [&] { return signals == nullptr ? Request::kNone : signals->Poll(); };
   TrainResult result;
