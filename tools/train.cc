@@ -321,7 +321,7 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
   }
   if (FLAGS_dry_run) {
     // All ranks would say the same.
-    return quiet ? ExitCode::kDone : DryRun(solver, options, replicas, free / replicas.Sharing());
+    return quiet ? ExitCode::kDone : DryRun(solver, options, replicas, free < 0 ? free : free / replicas.Sharing());
   }
   std::unique_ptr<SignalHandler> signals;
   options.poll = [&] { return signals == nullptr ? Request::kNone : signals->Poll(); };
