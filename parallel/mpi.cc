@@ -89,7 +89,7 @@ class MpiEnd : public Communicator {
     Exchange([&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); });
   }
   void Abort(const std::string& why) override {
-    if (watch_ != nullptr) watch_->Fail(why);
+    if (watch_ != nullptr) watch_->Fail(ExitCode::kPeer, why);
   }
 
  private:
@@ -174,7 +174,7 @@ class MpiWorld : public ProcessWorld {
   std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
     return std::make_unique<Reducer>(params, &bulk(), options_.reducer);
   }
-  void Fail(const std::string& why) override { watch_->Fail(why); }
+  void Fail(ExitCode code, const std::string& why) override { watch_->Fail(code, why); }
 
  private:
   // Several processes that do not know of each other would train the same and write the same files.

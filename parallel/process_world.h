@@ -23,7 +23,7 @@ struct ProcessWorldOptions {
 class ProcessWorld : public World {
  public:
   // This rank cannot go on, and says why: all others end. After that only the end of the process is left.
-  virtual void Fail(const std::string& why) = 0;
+  virtual void Fail(ExitCode code, const std::string& why) = 0;
 };
 
 // Collective. Ends when the world is destroyed, also collective; once per process. Throws PeerError, UsageError.

@@ -146,9 +146,10 @@ void Watch::Moved(int64_t bucket) {
   progress_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Watch::Fail(const std::string& why) {
+void Watch::Fail(ExitCode code, const std::string& why) {
   if (failing_) return;
   why_ = why;
+  code_ = code;
   failing_ = true;
   (void)!write(wake_[1], "", 1);
   thread_.join();
@@ -223,7 +224,7 @@ void Watch::Run() {
     while (read(wake_[0], ignored, sizeof ignored) > 0) continue;
 
     if (failing_) {
-      Tell("rank " + std::to_string(rank_) + " on " + HostName() + " has failed: " + why_);
+      Tell(code_, "rank " + std::to_string(rank_) + " on " + HostName() + " has failed: " + why_);
       return;
     }
     if (leaving_) {
@@ -246,8 +247,7 @@ void Watch::Read(Peer* peer) {
   const ssize_t count = recv(peer->socket.get(), bytes, sizeof bytes, 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) {
-    Lose(NameOf(*peer) + " is gone: its connection has ended" + (peer->bucket >= 0 ? ", at bucket " + std::to_string(peer->bucket) : ""),
-         true);
+    Lose(NameOf(*peer) + " is gone: its connection has ended" + PlaceOf(*peer), true);
     return;
   }
   peer->heard_at = Now();
@@ -275,7 +275,7 @@ void Watch::Handle(Peer* peer, uint32_t kind, const std::string& text) {
     peer->bucket = sign.bucket;
   } else if (kind == kLost) {
     // Who found out tells the user; where rank 0 hears of it, that is rank 0, which all output comes from.
-    Lose(text, rank_ == 0);
+    if (!text.empty()) Lose(text.substr(1), rank_ == 0, static_cast<ExitCode>(static_cast<unsigned char>(text[0])));
   } else if (kind == kBye) {
     peer->left = true;
   }
@@ -297,7 +297,7 @@ void Watch::Judge() {
   for (const auto& peer : peers_) {
     if (peer->left || Now() - peer->heard_at < options_.stall_seconds) continue;
     Lose(NameOf(*peer) + " has been silent for " + seconds(options_.stall_seconds) +
-             (peer->bucket >= 0 ? ", last seen at bucket " + std::to_string(peer->bucket) : "") +
+             PlaceOf(*peer) +
              ": it is stopped, its machine hangs, or the network between them is cut (--stall_timeout)",
          true);
     return;
@@ -319,17 +319,25 @@ void Watch::Judge() {
        true);
 }
 
-void Watch::Tell(const std::string& message) {
+// The text of kLost: the exit code as one byte, and the message.
+void Watch::Tell(ExitCode code, const std::string& message) {
+  const std::string text = std::string(1, static_cast<char>(code)) + message;
   for (const auto& peer : peers_) {
-    if (!peer->left) Send(peer->socket.get(), kLost, message.data(), message.size());
+    if (!peer->left) Send(peer->socket.get(), kLost, text.data(), text.size());
   }
 }
 
-void Watch::Lose(const std::string& message, bool first) {
+void Watch::Lose(const std::string& message, bool first, ExitCode code) {
   if (lost_) return;
   lost_ = true;
-  Tell(message);
-  if (options_.on_lost) options_.on_lost(message, first);
+  Tell(code, message);
+  if (options_.on_lost) options_.on_lost({message, code, first});
+}
+
+std::string Watch::PlaceOf(const Peer& peer) const {
+  if (peer.bucket >= 0) return ", last seen at bucket " + std::to_string(peer.bucket);
+  if (bucket_ < 0) return "";
+  return ", and rank " + std::to_string(rank_) + " waits for it at bucket " + std::to_string(bucket_);
 }
 
 std::string Watch::NameOf(const Peer& peer) const {

@@ -14,15 +14,21 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/net/communicator.h"
 
 namespace doppio {
 
 struct WatchOptions {
   double stall_seconds = 300;   // that a rank may be silent, or make no progress while nobody does
-  // On a thread of the watch's own, once: what has happened. It should end the process. `first` says that this process is
-  // the one that found out, and is to tell the user.
-  std::function<void(const std::string& message, bool first)> on_lost;
+  // What has happened.
+  struct Loss {
+    std::string message;
+    ExitCode code;   // kPeer, or what a rank has failed of itself
+    bool first;      // this process is to tell the user
+  };
+  // On a thread of the watch's own, once. It should end the process.
+  std::function<void(const Loss&)> on_lost;
 };
 
 class Watch {
@@ -37,7 +43,7 @@ class Watch {
   // This rank goes on: it has begun or ended an exchange. `bucket`: of gradients, or -1 for another one.
   void Moved(int64_t bucket);
   // This rank cannot go on, and says why: all others end. Returns when they have been told; nothing is watched any more.
-  void Fail(const std::string& why);
+  void Fail(ExitCode code, const std::string& why);
 
  private:
   struct Peer;
@@ -49,9 +55,10 @@ class Watch {
   void Handle(Peer* peer, uint32_t kind, const std::string& text);
   void Beat();
   void Judge();
-  void Tell(const std::string& message);
-  void Lose(const std::string& message, bool first);
+  void Tell(ExitCode code, const std::string& message);
+  void Lose(const std::string& message, bool first, ExitCode code = ExitCode::kPeer);
   std::string NameOf(const Peer& peer) const;
+  std::string PlaceOf(const Peer& peer) const;   // in the exchange of gradients
 
   const int rank_, size_;
   const WatchOptions options_;
@@ -61,7 +68,8 @@ class Watch {
   std::atomic<uint64_t> progress_{0};
   std::atomic<int64_t> bucket_{-1};
   std::atomic<bool> leaving_{false}, failing_{false};
-  std::string why_;                            // written before failing_
+  std::string why_;                            // written before failing_, as its code
+  ExitCode code_ = ExitCode::kPeer;
   bool lost_ = false;
   double moved_at_ = 0;                        // seconds: when any rank last made progress, as rank 0 sees it
   uint64_t own_seen_ = 0;

@@ -102,11 +102,11 @@ Replicas Threads() {
 // carries the exchanges. Files are written aside and renamed, so nothing half-written stays.
 std::atomic<int> g_own_failure{0};   // the exit code of what this rank itself has failed of
 
-[[noreturn]] void EndLost(const std::string& message, bool first) {
+[[noreturn]] void EndLost(const WatchOptions::Loss& loss) {
   const int own = g_own_failure;
-  if (first && own == 0) PrintFailure(PeerError(message), true, std::cerr);
+  if (loss.first && own == 0) PrintFailure(PeerError(loss.message), true, std::cerr);
   std::cerr.flush();
-  _exit(own != 0 ? own : static_cast<int>(ExitCode::kPeer));
+  _exit(own != 0 ? own : static_cast<int>(loss.code));
 }
 
 void RunProcess(const Replicas& replicas, const std::function<void(World*, Device*)>& body) {
@@ -133,7 +133,7 @@ void RunProcess(const Replicas& replicas, const std::function<void(World*, Devic
   g_own_failure = static_cast<int>(failure->code());
   // A mistake in a file is found by every rank, and rank 0 tells it with the line.
   if (replicas.process_rank != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  world->Fail(failure->what());
+  world->Fail(failure->code(), failure->what());
   (void)world.release();   // taking part in its end is what this rank cannot do
   if (replicas.process_rank == 0) throw *failure;
   _exit(static_cast<int>(failure->code()));

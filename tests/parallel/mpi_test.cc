@@ -52,8 +52,8 @@ TEST(Mpi, RanksAreOneBigBatchInEveryNormalisation) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   doppio::ProcessWorldOptions options;
-  options.watch.on_lost = [](const std::string& message, bool) {
-    std::cerr << message << std::endl;
+  options.watch.on_lost = [](const doppio::WatchOptions::Loss& loss) {
+    std::cerr << loss.message << std::endl;
     std::_Exit(1);
   };
   std::unique_ptr<doppio::ProcessWorld> world = (*doppio::ProcessWorlds::Get().Find("mpi"))(options);

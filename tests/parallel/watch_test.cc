@@ -16,8 +16,7 @@ class WatchTest : public testing::Test {
  protected:
   struct Report {
     int rank;
-    std::string message;
-    bool first;
+    WatchOptions::Loss loss;
   };
 
   void Start(int size, double stall_seconds = 100) {
@@ -28,9 +27,9 @@ class WatchTest : public testing::Test {
       threads.emplace_back([this, r, stall_seconds] {
         WatchOptions options;
         options.stall_seconds = stall_seconds;
-        options.on_lost = [this, r](const std::string& message, bool first) {
+        options.on_lost = [this, r](const WatchOptions::Loss& loss) {
           std::lock_guard<std::mutex> lock(mutex_);
-          reports_.push_back({static_cast<int>(r), message, first});
+          reports_.push_back({static_cast<int>(r), loss});
           reported_.notify_all();
         };
         watches_[r] = std::make_unique<Watch>(ends_[r].get(), options);
@@ -67,12 +66,13 @@ TEST_F(WatchTest, TellsEverybodyWhatOneRankFailedOf) {
   for (size_t failing : {size_t{0}, size_t{2}}) {
     reports_.clear();
     Start(4);
-    watches_[failing]->Fail("record 7 is damaged");
+    watches_[failing]->Fail(ExitCode::kFile, "record 7 is damaged");
     const std::vector<Report> reports = Reports(3);
     ASSERT_EQ(reports.size(), 3u);
     for (const Report& report : reports) {
-      EXPECT_EQ(report.message, "rank " + std::to_string(failing) + " on " + HostName() + " has failed: record 7 is damaged");
-      EXPECT_EQ(report.first, report.rank == 0) << report.rank;
+      EXPECT_EQ(report.loss.code, ExitCode::kFile);
+      EXPECT_EQ(report.loss.message, "rank " + std::to_string(failing) + " on " + HostName() + " has failed: record 7 is damaged");
+      EXPECT_EQ(report.loss.first, report.rank == 0) << report.rank;
     }
     watches_.clear();
   }
@@ -84,8 +84,8 @@ TEST_F(WatchTest, NamesTheRankThatDoesNotKeepUp) {
   watches_[2]->Moved(4);
   const std::vector<Report> reports = Reports(3);
   ASSERT_EQ(reports.size(), 3u);
-  EXPECT_NE(reports[0].message.find("no rank has made progress for 1 s; rank 1 on " + HostName() + " is behind"), std::string::npos)
-      << reports[0].message;
+  EXPECT_NE(reports[0].loss.message.find("no rank has made progress for 1 s; rank 1 on " + HostName() + " is behind"), std::string::npos)
+      << reports[0].loss.message;
 }
 
 }  // namespace

@@ -215,7 +215,7 @@ class MpiTest(RanksTest):
             self.assertLess(time.monotonic() - begun, seconds, self.logged())
             time.sleep(0.05)
         if message is not None:
-            self.assertRegex(self.logged(), message)
+            self.assertRegex(self.logged()[-3000:], message)
         self.assertFalse([f for f in os.listdir(self.folder) if ".tmp" in f])
 
     def test_ranks_train_as_replicas_do(self):
@@ -243,7 +243,7 @@ class MpiTest(RanksTest):
         process, pids = self.begin(3, "--stall_timeout=3")
         os.kill(pids[1], signal.SIGSTOP)
         self.addCleanup(lambda: runs(pids[1]) and os.kill(pids[1], signal.SIGCONT))
-        self.check_ends(process, [pids[0], pids[2]], 13, r"error: rank [12] on \S+ has been silent for 3 s, last seen at bucket \d+: ")
+        self.check_ends(process, [pids[0], pids[2]], 13, r"error: rank [012] on \S+ has been silent for 3 s, .*bucket \d+: ")
         self.assertEqual(LOST, process.returncode, self.logged())
 
     def test_a_signal_to_one_rank_stops_all_with_a_snapshot(self):

