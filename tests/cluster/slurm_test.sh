@@ -91,11 +91,11 @@ layer { name: "drop" type: "Dropout" bottom: "ip1" top: "ip1" }
 layer { name: "ip2" type: "InnerProduct" bottom: "ip1" top: "ip2" inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: "loss" }
 NET
-iterations=${ITERATIONS:-6000}
+iterations=${ITERATIONS:-40000}   # long enough to be stopped on the way
 for run in whole parts; do
     cat > $run.prototxt <<SOLVER
 net: "net.prototxt"
-base_lr: 0.01 momentum: 0.9 lr_policy: "fixed" random_seed: 5 display: 500 max_iter: $iterations
+base_lr: 0.01 momentum: 0.9 lr_policy: "fixed" random_seed: 5 display: 1000 max_iter: $iterations
 snapshot_prefix: "$run"
 SOLVER
 done
