@@ -150,6 +150,10 @@ ReducerOptions BucketsFromFlags() {
   return options;
 }
 
+void LetRankZeroTell() {
+  if (FLAGS_comm != "threads" && FindLaunch().rank > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+}
+
 Replicas ReplicasFromFlags() {
   CheckValue("comm", FLAGS_comm, {"auto", "threads", "p2p", "nccl", "mpi"});
   if (FLAGS_gpu.empty() && (FLAGS_comm == "p2p" || FLAGS_comm == "nccl")) {

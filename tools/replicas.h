@@ -18,6 +18,10 @@ namespace doppio {
 // --bucket_mb. Throws UsageError.
 ReducerOptions BucketsFromFlags();
 
+// Before a process that is not rank 0 tells what it has failed of without a world: what all of them fail of, rank 0 tells
+// meanwhile, and the launcher ends the others.
+void LetRankZeroTell();
+
 // How the ranks of this process come about, as the flags say. Throws UsageError.
 struct Replicas {
   int count = 1;            // ranks in all; 1: no world

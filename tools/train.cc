@@ -294,7 +294,7 @@ void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& re
   Trainer(solver, options).Solve();
 }
 
-ExitCode RunTrain(const CommandLine& line, bool* began) {
+ExitCode Train(const CommandLine& line, bool* began) {
   CheckStart();
   const std::map<int, Request> effects = SignalEffects();
   const std::optional<Terminal> terminal = ProgressTerminal();
@@ -357,6 +357,15 @@ ExitCode RunTrain(const CommandLine& line, bool* began) {
   if (watch != nullptr) gpu = watch->Summary();
   if (quiet) return result.stopped ? StoppedCode(line, result) : ExitCode::kDone;
   return Finish(line, result, gpu, progress != nullptr);
+}
+
+ExitCode RunTrain(const CommandLine& line, bool* began) {
+  try {
+    return Train(line, began);
+  } catch (const Error&) {
+    if (!*began) LetRankZeroTell();
+    throw;
+  }
 }
 
 DOPPIO_REGISTER(Commands, "train",

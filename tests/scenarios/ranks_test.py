@@ -254,10 +254,13 @@ class MpiTest(RanksTest):
         self.assertEqual(1, len([f for f in os.listdir(self.folder) if f.endswith(".solverstate")]), self.logged())
 
     def test_a_mistake_is_told_once(self):
-        self.write("net.prototxt", NET.replace('"ip" bottom: "label"', '"ip_1" bottom: "label"'))
-        process = self.mpirun(3)
-        self.assertEqual(3, process.wait(timeout=60), self.logged())
-        self.assertEqual(1, self.logged().count("error:"), self.logged())
+        # In the graph, in the text, and in the flags.
+        for net, flag, code in [(NET.replace('"ip" bottom: "label"', '"ip_1" bottom: "label"'), "--seed=1", 3),
+                                (NET.replace("pool: AVE", "pol: AVE"), "--seed=1", 3), (NET, "--batch_mode=half", 2)]:
+            self.write("net.prototxt", net)
+            process = self.mpirun(3, flag)
+            self.assertEqual(code, process.wait(timeout=60), self.logged())
+            self.assertEqual(1, self.logged().count("error:"), self.logged())
 
     def test_a_failure_of_one_rank_names_it(self):
         self.write("list.txt", "".join("good.png 0\n" for _ in range(50)) + "bad.png 1\ngood.png 0\n")
