@@ -13,6 +13,8 @@ int CeilLog2(int n) {
 
 double TransferMs(const Link& link, double bytes) { return bytes / (link.gbytes_per_s * 1e6); }
 
+double HeldUpMs(const Link& link, double bytes) { return bytes * 1e-9 * link.held_up_ms_per_gbyte; }
+
 // So many messages one after the other.
 double LatencyMs(const Link& link, double messages) { return messages * link.latency_us * 1e-3; }
 
@@ -24,6 +26,7 @@ AllReduceCost Ring(const Cluster& cluster, int ranks, int nodes, double bytes) {
   if (nodes == 1) {
     cost.latency_ms = LatencyMs(in, 2.0 * (ranks - 1));
     cost.inside_ms = TransferMs(in, moved);
+    cost.held_up_ms = HeldUpMs(in, moved);
     return cost;
   }
   const bool has_inside = cluster.ranks_per_node > 1;
@@ -34,6 +37,7 @@ AllReduceCost Ring(const Cluster& cluster, int ranks, int nodes, double bytes) {
   } else {
     cost.across_ms = TransferMs(over, moved);
   }
+  cost.held_up_ms = std::max(HeldUpMs(over, moved), has_inside ? HeldUpMs(in, moved) : 0);
   return cost;
 }
 
@@ -43,6 +47,8 @@ AllReduceCost Tree(const Cluster& cluster, int ranks, int nodes, double bytes) {
   cost.latency_ms = LatencyMs(cluster.inside, 2.0 * inside) + LatencyMs(cluster.across, 2.0 * across);
   cost.inside_ms = 2.0 * inside * TransferMs(cluster.inside, bytes);
   cost.across_ms = 2.0 * across * TransferMs(cluster.across, bytes);
+  // Each level is as many bytes one way in the reduction, and back in the broadcast.
+  cost.held_up_ms = inside * HeldUpMs(cluster.inside, bytes) + across * HeldUpMs(cluster.across, bytes);
   return cost;
 }
 
@@ -52,13 +58,16 @@ AllReduceCost Hierarchical(const Cluster& cluster, int ranks, int nodes, double 
   if (chain > 1) {
     cost.latency_ms = LatencyMs(cluster.inside, 2.0 * (chain - 1));
     cost.inside_ms = TransferMs(cluster.inside, 2 * bytes);
+    cost.held_up_ms = HeldUpMs(cluster.inside, bytes);
   }
   if (nodes > 1) {
     const bool power_of_two = (1 << CeilLog2(nodes)) == nodes;
     const int levels = CeilLog2(nodes) - (power_of_two ? 0 : 1), k = 1 << levels;
     const double extra = power_of_two ? 0 : 2;
     cost.latency_ms += LatencyMs(cluster.across, 2.0 * levels + extra);
-    cost.across_ms = TransferMs(cluster.across, (2.0 * (k - 1) / k + extra) * bytes);
+    const double moved = (2.0 * (k - 1) / k + extra) * bytes;
+    cost.across_ms = TransferMs(cluster.across, moved);
+    cost.held_up_ms += HeldUpMs(cluster.across, moved);
   }
   return cost;
 }

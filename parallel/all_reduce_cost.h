@@ -10,7 +10,8 @@
 //                 reduced.
 // Ring, tree, halving and doubling: Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication
 // Operations in MPICH", IJHPCA 19(1), 2005. Chains: NCCL tests, PERFORMANCE.md (a reduce or broadcast moves n bytes at
-// the link's speed). The additions themselves are left out: memory is faster than the links.
+// the link's speed). The additions themselves are left out: memory is faster than the links. What computing is held up by is
+// that of a leader, or of the rank of a ring whose links cost it most.
 #ifndef DOPPIO_PARALLEL_ALL_REDUCE_COST_H_
 #define DOPPIO_PARALLEL_ALL_REDUCE_COST_H_
 
@@ -31,6 +32,7 @@ struct Cluster {
 // In ms, by what the time goes to.
 struct AllReduceCost {
   double latency_ms = 0, inside_ms = 0, across_ms = 0;  // the latter two: bytes on these links
+  double held_up_ms = 0;                                // that computing on the busiest rank loses meanwhile
   double total_ms() const { return latency_ms + inside_ms + across_ms; }
 };
 

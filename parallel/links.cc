@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/base/nearest.h"
@@ -13,6 +14,21 @@ constexpr double kNvlinkUs = 1.9, kPcieUs = 2.5, kNetUs = 4.0, kTenGigabitTcpUs 
 constexpr double kTcpShare = 1448.0 / 1538.0, kRdmaShare = 0.96;
 
 constexpr double Gbit(double gbits, double share) { return gbits / 8 * share; }
+
+// Two or three numbers between colons, each as a Link may have it.
+std::optional<Link> LinkOfNumbers(const std::string& text) {
+  std::vector<double> numbers;
+  for (const char* at = text.c_str();; ++at) {
+    char* end = nullptr;
+    numbers.push_back(std::strtod(at, &end));
+    if (end == at || !std::isfinite(numbers.back()) || numbers.back() < 0) return std::nullopt;
+    at = end;
+    if (*at == 0) break;
+    if (*at != ':') return std::nullopt;
+  }
+  if (numbers.size() < 2 || numbers.size() > 3 || numbers[1] == 0) return std::nullopt;
+  return Link{numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 0};
+}
 
 }  // namespace
 
@@ -47,15 +63,8 @@ Link ParseLink(const std::string& flag, const std::string& text) {
     names.push_back(preset.name);
     list += (list.empty() ? "" : ", ") + names.back();
   }
-  Link link;
-  char* end = nullptr;
-  link.latency_us = std::strtod(text.c_str(), &end);
-  if (end != text.c_str() && *end == ':') {
-    const char* second = end + 1;
-    link.gbytes_per_s = std::strtod(second, &end);
-    const bool finite = std::isfinite(link.latency_us) && std::isfinite(link.gbytes_per_s);
-    if (end != second && *end == 0 && finite && link.latency_us >= 0 && link.gbytes_per_s > 0) return link;
-  }
+  const std::optional<Link> link = LinkOfNumbers(text);
+  if (link) return *link;
   throw UsageError("--" + flag + " wants a link's name or LATENCY_US:GBYTES_PER_S such as 5:11, got '" + text + "'" +
                    DidYouMean(text, names) + "\nnames: " + list);
 }

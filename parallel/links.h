@@ -19,6 +19,9 @@ namespace doppio {
 struct Link {
   double latency_us = 0;    // of one message, however short
   double gbytes_per_s = 0;  // 1e9 bytes, in one direction
+  // What a rank's computing loses to the copies of 1e9 bytes sent while as many arrive. TCP is carried by the cores that
+  // compute; RDMA and NVLink cost them next to nothing.
+  double held_up_ms_per_gbyte = 0;
 };
 
 struct LinkPreset {
@@ -30,7 +33,8 @@ struct LinkPreset {
 // By name, and within a kind from slow to fast.
 const std::vector<LinkPreset>& LinkPresets();
 
-// A preset's name, or LATENCY_US:GBYTES_PER_S. Throws UsageError that names `flag` and the presets.
+// A preset's name, or LATENCY_US:GBYTES_PER_S, or these with :HELD_UP_MS_PER_GBYTE behind. Throws UsageError that names
+// `flag` and the presets.
 Link ParseLink(const std::string& flag, const std::string& text);
 
 }  // namespace doppio

@@ -3,9 +3,9 @@
 //
 // The model. Each rank runs forward and backward as it does alone. Gradients are cut into buckets as the reducer cuts
 // them (parallel/buckets.h); a bucket is summed over all ranks once its last gradient is there and the bucket before it
-// is done. Behind backward, each bucket's parameters are updated in that order, once its sum is there. Ranks are
-// equally fast, links carry nothing else, and computing is not slowed down by communication: what is predicted is the
-// most that can be reached.
+// is done. While it travels, backward goes on, but for what the copies take from it (Link::held_up_ms_per_gbyte). Behind
+// backward, each bucket's parameters are updated in that order, once its sum is there. Ranks are equally fast and links
+// carry nothing else: what is predicted is the most that can be reached.
 #ifndef DOPPIO_PARALLEL_SCALING_MODEL_H_
 #define DOPPIO_PARALLEL_SCALING_MODEL_H_
 
@@ -45,7 +45,7 @@ struct ScalingPoint {
   AllReduceCost communication;
   double exposed_ms = 0;  // that an iteration takes longer for it
   // "compute": no more than 5 % of the iteration is exposed; else what most of the communication goes to: "latency",
-  // "inside" or "across".
+  // "inside" or "across"; "copies" where these hold computing up for longer than all that.
   std::string bound;
 };
 

@@ -213,6 +213,27 @@ void NetTimer::TimeLayers(int iterations, Timing* timing) {
   }
 }
 
+double NetTimer::ComputeWhile(const Timing& alone, const std::function<bool()>& going) {
+  double ms = 0;
+  const auto run = [&](const std::vector<PlanStep>& steps, double LayerTime::*field) {
+    std::vector<int> steps_of(alone.layers.size());
+    for (const PlanStep& step : steps) ++steps_of[static_cast<size_t>(step.node)];
+    for (const PlanStep& step : steps) {
+      if (!going()) return;
+      const size_t node = static_cast<size_t>(step.node);
+      net_->RunStep(step);
+      device_->Synchronize();
+      ms += alone.layers[node].*field / steps_of[node];
+    }
+  };
+  while (going()) {
+    run(net_->plan().forward, &LayerTime::forward_ms);
+    if (update_ != nullptr) run(net_->plan().backward, &LayerTime::backward_ms);
+    ++net_->pass().step;
+  }
+  return ms;
+}
+
 double ImagesPerSecond(const Net& net, const Timing& timing) {
   return timing.iteration_ms > 0
              ? static_cast<double>(BatchOf(net.graph())) * 1e3 / timing.iteration_ms

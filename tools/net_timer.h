@@ -3,6 +3,7 @@
 #ifndef DOPPIO_TOOLS_NET_TIMER_H_
 #define DOPPIO_TOOLS_NET_TIMER_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -38,6 +39,8 @@ class NetTimer {
   double Start();
   // After Start, which is the first of the `warmup` iterations.
   Timing Run(int warmup, int iterations);
+  // Computes while going() says so, and returns the ms that it would have taken alone, as `alone` has it of each layer.
+  double ComputeWhile(const Timing& alone, const std::function<bool()>& going);
 
  private:
   struct Moments;

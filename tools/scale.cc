@@ -1,10 +1,13 @@
 // `scale`: how far a net's training will scale, from one rank's times and the links between ranks.
+#include <algorithm>
 #include <iostream>
+#include <optional>
 #include <nlohmann/json.hpp>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "parallel/link_timer.h"
 #include "parallel/links.h"
 #include "parallel/scaling_model.h"
 #include "tools/command.h"
@@ -65,17 +68,46 @@ nlohmann::json ReadTimes(const CommandLine& line) {
   return times;
 }
 
-nlohmann::json Measure(const CommandLine& line, bool* began) {
+// Where several ranks measure together, the link between them takes the place of the one supposed.
+void MeasureCluster(const CommandLine& line, const World& world, Device* device, const Compute& compute, Cluster* cluster) {
+  const int hosts = CountHosts(world);
+  const bool one_node = hosts == 1;
+  if (line.Given(one_node ? "inside" : "across")) return;
+  if (!one_node && hosts < world.size()) {
+    throw UsageError("of " + std::to_string(world.size()) + " ranks on " + std::to_string(hosts) + " machines nobody can tell whether they wait for " +
+                     "the link inside or across; start one rank a machine, or all on one, or give --inside and --across");
+  }
+  LOG(INFO) << "Measuring the link between " << world.size() << " ranks on " << hosts << " machine(s).";
+  const int64_t bytes = std::max<int64_t>(BucketsFromFlags().bucket_bytes, 1 << 20);
+  (one_node ? cluster->inside : cluster->across) = MeasureLink(world, device, cluster->topology, one_node, bytes, compute);
+  if (!one_node && !line.Given("ranks_per_node")) cluster->ranks_per_node = 1;
+}
+
+// Of rank 0, where there are several.
+nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluster* cluster, bool* began) {
   if (FLAGS_iterations < 1) throw UsageError("--iterations must be at least 1");
-  const std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
-  const DataMode data = FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen;
-  NetTimer timer(NetFromFlags(line, TRAIN, data).graph, device.get());
-  if (timer.net().plan().backward.empty())
-    throw UsageError("this net has no loss to learn from, so nothing is exchanged");
-  *began = true;
-  LOG(INFO) << "Timing " << FLAGS_iterations << " iterations of one rank.";
-  timer.Start();
-  return ToJson(timer.net(), timer.Run(FLAGS_warmup, FLAGS_iterations), FLAGS_iterations);
+  nlohmann::json times;
+  RunReplicas(replicas, [&](World* world, Device* device) {
+    const bool lead = world == nullptr || world->rank() == replicas.process_rank;
+    const DataMode data = FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen;
+    NetTimer timer(NetFromFlags(line, TRAIN, data).graph, device);
+    if (timer.net().plan().backward.empty())
+      throw UsageError("this net has no loss to learn from, so nothing is exchanged");
+    if (lead) {
+      *began = true;
+      LOG(INFO) << "Timing " << FLAGS_iterations << " iterations of one rank.";
+    }
+    timer.Start();
+    if (world != nullptr) world->control().Barrier();
+    const Timing timing = timer.Run(FLAGS_warmup, FLAGS_iterations);
+    if (lead) times = ToJson(timer.net(), timing, FLAGS_iterations);
+    if (world == nullptr) return;
+    Cluster measured = *cluster;
+    MeasureCluster(line, *world, device, [&](const auto& going) { return timer.ComputeWhile(timing, going); }, &measured);
+    world->control().Barrier();   // nobody reads it any more
+    if (lead) *cluster = measured;
+  });
+  return times;
 }
 
 int64_t GradientBytes(const RankTimes& times) {
@@ -86,9 +118,15 @@ int64_t GradientBytes(const RankTimes& times) {
   return values * 4;
 }
 
-std::string LinkText(const std::string& name, const Link& link) {
-  const std::string numbers = Fixed(link.latency_us, 1) + " us, " + Fixed(link.gbytes_per_s, 2) + " GB/s";
-  return name.find(':') == std::string::npos ? name + " (" + numbers + ")" : numbers;
+// `flag` may be a name that stands for these numbers.
+std::string LinkText(const std::string& flag, const Link& link) {
+  std::string text = Fixed(link.latency_us, 1) + " us, " + Fixed(link.gbytes_per_s, 2) + " GB/s";
+  if (link.held_up_ms_per_gbyte > 0) text += ", computing held up " + Fixed(link.held_up_ms_per_gbyte, 0) + " ms by a GB";
+  for (const LinkPreset& preset : LinkPresets()) {
+    const bool same = preset.link.latency_us == link.latency_us && preset.link.gbytes_per_s == link.gbytes_per_s;
+    if (flag == preset.name && same) return flag + " (" + text + ")";
+  }
+  return text;
 }
 
 void PrintText(const nlohmann::json& one, const RankTimes& times, const ScalingOptions& options,
@@ -119,7 +157,9 @@ void PrintText(const nlohmann::json& one, const RankTimes& times, const ScalingO
 }
 
 nlohmann::json ToJson(const Link& link) {
-  return {{"latency_us", link.latency_us}, {"gbytes_per_s", link.gbytes_per_s}};
+  return {{"latency_us", link.latency_us},
+          {"gbytes_per_s", link.gbytes_per_s},
+          {"held_up_ms_per_gbyte", link.held_up_ms_per_gbyte}};
 }
 
 nlohmann::json ToJson(const nlohmann::json& one, const RankTimes& times, const ScalingOptions& options,
@@ -146,6 +186,7 @@ nlohmann::json ToJson(const nlohmann::json& one, const RankTimes& times, const S
                              {"latency_ms", p.communication.latency_ms},
                              {"inside_ms", p.communication.inside_ms},
                              {"across_ms", p.communication.across_ms},
+                             {"held_up_ms", p.communication.held_up_ms},
                              {"exposed_ms", p.exposed_ms},
                              {"bound", p.bound}});
   }
@@ -153,9 +194,13 @@ nlohmann::json ToJson(const nlohmann::json& one, const RankTimes& times, const S
 }
 
 ExitCode RunScale(const CommandLine& line, bool* began) {
-  const ScalingOptions options = OptionsFromFlags(line);
+  ScalingOptions options = OptionsFromFlags(line);
   const bool given = line.Given("times");
-  const nlohmann::json one = given ? ReadTimes(line) : Measure(line, began);
+  const Replicas replicas = given ? Replicas() : ReplicasFromFlags();
+  std::optional<QuietLog> quiet;
+  if (replicas.process_rank != 0) quiet.emplace();
+  const nlohmann::json one = given ? ReadTimes(line) : Measure(line, replicas, &options.cluster, began);
+  if (quiet) return ExitCode::kDone;
   const RankTimes times = ToRankTimes(one, given ? FLAGS_times : "");
   std::vector<int> ranks;
   for (int n = 1; n <= FLAGS_max_ranks; n *= 2) ranks.push_back(n);
@@ -170,17 +215,11 @@ ExitCode RunScale(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "scale",
                 {"predicts how fast many ranks train, from one rank's times",
-                 {"model",         "solver",     "times",
-                  "inside",        "across",     "ranks_per_node",
-                  "topology",      "bucket_mb",  "reduce_precision",
-                  "max_ranks",     "iterations", "warmup",
-                  "synthetic",     "batch",      "weights",
-                  "gpu",           "precision",  "workspace_mb",
-                  "deterministic", "cuda_graph", "level",
-                  "stage",         "set",        "unset",
-                  "data_threads",  "seed",       "engine",
-                  "fusion",        "recompute",  "offload",
-                  "json"},
+                 {"model", "solver", "times", "inside", "across", "ranks_per_node", "topology", "bucket_mb",
+                  "reduce_precision", "max_ranks", "iterations", "warmup", "synthetic", "batch", "weights", "gpu",
+                  "cpu_replicas", "comm", "stall_timeout", "precision", "workspace_mb", "deterministic",
+                  "cuda_graph", "level", "stage", "set", "unset", "data_threads", "seed", "engine", "fusion",
+                  "recompute", "offload", "json"},
                  {"model|solver|times"},
                  "",
                  "doppio scale --model=models/resnet50/train_val.prototxt --synthetic --across=infiniband_hdr",
