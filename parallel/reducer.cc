@@ -16,8 +16,9 @@ double SecondsSince(Clock::time_point begun) { return std::chrono::duration<doub
 }  // namespace
 
 Reducer::Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options)
-    : params_(params), bulk_(bulk), queue_(params->params().size() + 1) {
+    : params_(params), bulk_(bulk), options_(options), queue_(params->params().size() + 1) {
   DOPPIO_CHECK(!params->gradients_share_memory(), "a gradient would be gone before it is summed");
+  if (Is16Bit(options.type) && params->grads().count() > 0) copy_.emplace(params, options.type, bulk->size());
   MakeBuckets(options.bucket_bytes);
   thread_ = std::thread([this] { Reduce(); });
 }
@@ -51,6 +52,7 @@ void Reducer::MakeBuckets(int64_t bucket_bytes) {
       bucket_of_[static_cast<size_t>(order[first])] = buckets_.size();
     }
     bucket.missing = bucket.params.size();
+    if (copy_) copy_->AddBucket(bucket.begin, bucket.end);
     buckets_.push_back(std::move(bucket));
   }
 }
@@ -62,6 +64,7 @@ void Reducer::Ready(int param) {
 
 void Reducer::Send(size_t bucket) {
   buckets_[bucket].sent = true;
+  if (copy_) copy_->Narrow(bucket);
   bulk_->Follow(static_cast<int64_t>(bucket));
   queue_.Push(bucket);
 }
@@ -74,9 +77,9 @@ void Reducer::Reduce() {
     std::exception_ptr failure;
     try {
       const Tensor grads = params_->grads();
-      char* at = static_cast<char*>(grads.raw) + buckets_[bucket].begin * ElementBytes(grads.dtype);
+      void* at = copy_ ? copy_->at(bucket) : static_cast<char*>(grads.raw) + buckets_[bucket].begin * ElementBytes(grads.dtype);
       bulk_->NoteBucket(static_cast<int64_t>(bucket));
-      bulk_->AllReduce(at, buckets_[bucket].end - buckets_[bucket].begin, grads.dtype);
+      bulk_->AllReduce(at, buckets_[bucket].end - buckets_[bucket].begin, sent_as());
     } catch (...) {
       failure = std::current_exception();
     }
@@ -101,6 +104,7 @@ void Reducer::Finish(GradientSink* next) {
     const Clock::time_point begun = Clock::now();
     WaitFor(b);
     exposed += SecondsSince(begun);
+    if (copy_) copy_->Widen(b);
     if (next == nullptr) continue;
     for (int param : buckets_[b].params) next->Ready(param);
   }
@@ -112,7 +116,7 @@ void Reducer::Finish(GradientSink* next) {
   totals_.busy_seconds = busy_seconds_;
   done_ = 0;
   for (Bucket& bucket : buckets_) {
-    totals_.bytes += (bucket.end - bucket.begin) * ElementBytes(params_->dtype());
+    totals_.bytes += (bucket.end - bucket.begin) * ElementBytes(sent_as());
     bucket.missing = bucket.params.size();
     bucket.sent = false;
   }

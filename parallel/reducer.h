@@ -8,18 +8,21 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "core/base/queue.h"
 #include "core/net/communicator.h"
 #include "core/net/params.h"
+#include "parallel/gradient_copy.h"
 
 namespace doppio {
 
 struct ReducerOptions {
   // The least that a bucket holds; the last one may hold less. Smaller ones start earlier, larger ones cost fewer messages.
   int64_t bucket_bytes = int64_t{4} << 20;
+  DType type = DType::kFloat32;   // that gradients have on their way; a 16-bit one is rounded to
 };
 
 class Reducer : public GradientExchange {
@@ -42,6 +45,7 @@ class Reducer : public GradientExchange {
   };
 
   void MakeBuckets(int64_t bucket_bytes);
+  DType sent_as() const { return copy_ ? options_.type : params_->dtype(); }
   void Send(size_t bucket);
   void Reduce();   // the thread
   void WaitFor(size_t bucket);
@@ -49,6 +53,8 @@ class Reducer : public GradientExchange {
 
   ParamStore* const params_;
   Communicator* const bulk_;
+  const ReducerOptions options_;
+  std::optional<GradientCopy> copy_;   // of 16 bits
   std::vector<Bucket> buckets_;
   std::vector<size_t> bucket_of_;      // per parameter of the store
   BoundedQueue<size_t> queue_;

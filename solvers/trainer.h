@@ -58,6 +58,7 @@ struct TrainerOptions {
   std::optional<uint64_t> seed;  // instead of the solver's random_seed and the resumed run's seed
   DataMode data = DataMode::kOpen;
   int64_t batch = 0;  // see NetOptions
+  int exchange_bytes = 0;  // see PlanOptions
   bool sync_bn = false;        // BatchNorm takes the statistics of all ranks' rows together
   int64_t check_replicas = 0;  // iterations between checks that all ranks have the same bits; 0: never
   int batch_shares = 1;       // every batch_size of the train net is divided by this

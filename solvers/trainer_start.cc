@@ -124,6 +124,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   plan.fusion = options_.fusion;
   if (train) plan.saving = options_.saving;
   plan.history_slots = HistorySlots(spec_.param);
+  plan.exchange_bytes = options_.exchange_bytes;
   plan.keep_all = spec.debug_info;
   auto made = std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
   made->pass().rank = rank();

@@ -44,6 +44,7 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
   add("weights", train.params, "");
   add("gradients", train.param_grads, "");
   add("history", train.history, "of " + rule);
+  if (train.exchange > 0) add("exchange", train.exchange, "16-bit gradients on their way to other ranks");
   add("activations", train.activations, "and their gradients; " + Bytes(train.unshared) + " if none shared memory");
   add("scratch", train.scratch,
       device.kind() == DeviceKind::kCuda

@@ -30,6 +30,8 @@ DEFINE_string(comm, "auto",
               "started mpi, else threads; between GPUs nccl, or p2p (copies within a process) where there is no NCCL");
 DEFINE_double(stall_timeout, 300, "<SECONDS> of silence after which another process counts as lost");
 DEFINE_double(bucket_mb, 4, "<MB> gradients are reduced in pieces of at least this size, while backward computes the rest");
+DEFINE_string(reduce_precision, "fp32",
+              "<fp32|bf16|fp16> what gradients are rounded to on their way between replicas; 16 bits are half the bytes");
 DEFINE_bool(sync_bn, false, "BatchNorm takes mean and variance of all replicas' samples together, not of each one's");
 DEFINE_int32(check_replicas, 0, "<ITERATIONS> after which all replicas' weights and history are compared, again and again; 0 = never");
 DEFINE_string(batch_mode, "per_device",
@@ -147,6 +149,9 @@ ReducerOptions BucketsFromFlags() {
   }
   ReducerOptions options;
   options.bucket_bytes = static_cast<int64_t>(FLAGS_bucket_mb * (1 << 20));
+  CheckValue("reduce_precision", FLAGS_reduce_precision, {"fp32", "bf16", "fp16"});
+  if (FLAGS_reduce_precision == "bf16") options.type = DType::kBFloat16;
+  if (FLAGS_reduce_precision == "fp16") options.type = DType::kFloat16;
   return options;
 }
 
@@ -216,6 +221,8 @@ void AddReplicaFlags(int ranks, TrainerOptions* options) {
   if (FLAGS_check_replicas < 0) throw UsageError("--check_replicas wants a number of iterations, got " + std::to_string(FLAGS_check_replicas));
   options->check_replicas = FLAGS_check_replicas;
   options->sync_bn = FLAGS_sync_bn;
+  const DType sent = BucketsFromFlags().type;
+  if (ranks > 1 && Is16Bit(sent)) options->exchange_bytes = static_cast<int>(ElementBytes(sent));
 }
 
 std::string RanksText(const Trainer& trainer, const Replicas& replicas, const TrainerOptions& options) {
@@ -225,6 +232,7 @@ std::string RanksText(const Trainer& trainer, const Replicas& replicas, const Tr
   std::string text = std::to_string(replicas.count) + " replicas " + replicas.how + ": " + std::to_string(replicas.count) +
                      " × batch " + Thousands(batch) + " = " + Thousands(all) + " samples a pass";
   if (iter_size > 1) text += ", × iter_size " + std::to_string(iter_size) + " = " + Thousands(all * iter_size) + " an iteration";
+  if (FLAGS_reduce_precision != "fp32") text += "; gradients are exchanged in " + FLAGS_reduce_precision;
   if (options.rate_scale != 1) {
     text += "; learning rate × " + Fixed(options.rate_scale, 2);
     if (options.warmup > 0) text += " after " + Thousands(options.warmup) + " iterations";

@@ -15,7 +15,7 @@
 
 namespace doppio {
 
-// --bucket_mb. Throws UsageError.
+// --bucket_mb and --reduce_precision. Throws UsageError.
 ReducerOptions BucketsFromFlags();
 
 // Before a process that is not rank 0 tells what it has failed of without a world: what all of them fail of, rank 0 tells

@@ -25,9 +25,9 @@ DEFINE_string(across, "10gbe", "<LINK> between nodes, likewise");
 DEFINE_string(
     topology, "hierarchical",
     "<ring|tree|hierarchical> how gradients are summed: a ring of all ranks, a binomial tree, or nodes first");
-DEFINE_int32(reduce_precision, 32, "<16|32> bits of each gradient's value on the links");
 DEFINE_int32(max_ranks, 1024, "<N> the most ranks to predict; 1, 2, 4 and so on up to it");
 DECLARE_double(bucket_mb);
+DECLARE_string(reduce_precision);
 
 namespace doppio {
 namespace {
@@ -45,7 +45,6 @@ ScalingOptions OptionsFromFlags(const CommandLine& line) {
     if (FLAGS_topology == name) options.cluster.topology = topology;
   }
   CheckValue("topology", FLAGS_topology, names);
-  CheckValue("reduce_precision", std::to_string(FLAGS_reduce_precision), {"16", "32"});
   if (FLAGS_max_ranks < 1 || FLAGS_max_ranks > kMostRanks) {
     throw UsageError("--max_ranks wants 1 to " + std::to_string(kMostRanks) + ", got " +
                      std::to_string(FLAGS_max_ranks));
@@ -53,8 +52,9 @@ ScalingOptions OptionsFromFlags(const CommandLine& line) {
   options.cluster.inside = ParseLink("inside", FLAGS_inside);
   options.cluster.across = ParseLink("across", FLAGS_across);
   options.cluster.ranks_per_node = RanksPerNode(line, 4);
-  options.bucket_bytes = BucketsFromFlags().bucket_bytes;
-  options.reduce_bits = FLAGS_reduce_precision;
+  const ReducerOptions buckets = BucketsFromFlags();
+  options.bucket_bytes = buckets.bucket_bytes;
+  options.reduce_bits = static_cast<int>(8 * ElementBytes(buckets.type));
   return options;
 }
 
@@ -174,7 +174,7 @@ nlohmann::json ToJson(const nlohmann::json& one, const RankTimes& times, const S
   out["across"] = ToJson(options.cluster.across);
   out["ranks_per_node"] = options.cluster.ranks_per_node;
   out["bucket_mb"] = FLAGS_bucket_mb;
-  out["reduce_precision"] = options.reduce_bits;
+  out["reduce_precision"] = FLAGS_reduce_precision;
   out["points"] = nlohmann::json::array();
   for (const ScalingPoint& p : points) {
     out["points"].push_back({{"ranks", p.ranks},

@@ -11,6 +11,7 @@ std::string Parts(const MemoryUse& use) {
   const std::pair<const char*, int64_t> parts[] = {{"weights", use.params},
                                                    {"gradients", use.param_grads},
                                                    {"history", use.history},
+                                                   {"exchange", use.exchange},
                                                    {"activations", use.activations},
                                                    {"scratch", use.scratch}};
   std::string text;

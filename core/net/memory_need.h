@@ -17,12 +17,13 @@ namespace doppio {
 struct MemoryUse {
   int64_t params = 0, param_grads = 0;   // of parameters that no net before has brought
   int64_t history = 0;         // of the solver, which asks for it after the nets
+  int64_t exchange = 0;        // of what carries gradients to other ranks, likewise
   int64_t activations = 0;     // the arena: values, gradients, saved memory, with sharing
   int64_t unshared = 0;        // the same without sharing
   int64_t scratch = 0;
 
   int64_t now() const { return params + param_grads + activations + scratch; }
-  int64_t total() const { return now() + history; }
+  int64_t total() const { return now() + history + exchange; }
 };
 
 // The device has less than a net needs.

@@ -307,6 +307,7 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, P
   memory.params = bytes.values;
   memory.param_grads = bytes.grads;
   memory.history = options.history_slots * params->arena_size() * ElementBytes(params->dtype());
+  if (options.backward) memory.exchange = options.exchange_bytes * (bytes.grads / ElementBytes(params->dtype()));
   memory.CheckFits(options.device->free_bytes(), *options.device);
   params->Allocate();
   assembler.Run();

@@ -40,6 +40,7 @@ struct PlanOptions {
   bool fusion = true;      // layers may be computed together where that gives the same numbers (core/net/fusion.h)
   MemorySaving saving;
   int history_slots = 0;   // copies of the learnable parameters that a solver will ask of the device after its nets
+  int exchange_bytes = 0;  // that each gradient needs on its way to other ranks, likewise
   bool keep_all = false;   // every blob and its gradient keep their own memory to the end of an iteration; no fusion
 };
 

@@ -28,13 +28,15 @@ TEST(Links, MayBeGivenInNumbers) {
   const Link link = ParseLink("inside", "1.5:200");
   EXPECT_DOUBLE_EQ(link.latency_us, 1.5);
   EXPECT_DOUBLE_EQ(link.gbytes_per_s, 200);
+  EXPECT_DOUBLE_EQ(link.held_up_ms_per_gbyte, 0);
   EXPECT_DOUBLE_EQ(ParseLink("inside", "0:1e-3").gbytes_per_s, 1e-3);
+  EXPECT_DOUBLE_EQ(ParseLink("across", "120:1.16:1700").held_up_ms_per_gbyte, 1700);
 }
 
 TEST(Links, OfUnknownNamesAreAMistake) {
   EXPECT_EQ(Complaint("pc").find("--across wants a link's name or LATENCY_US:GBYTES_PER_S such as 5:11, got 'pc'"), 0U);
   EXPECT_NE(Complaint("infiniband_ed").find("did you mean 'infiniband_edr'?"), std::string::npos);
-  for (const char* wrong : {"", "5", "5:", ":5", "5:0", "-1:5", "5:5x", "inf:5", "5:nan"}) {
+  for (const char* wrong : {"", "5", "5:", ":5", "5:0", "-1:5", "5:5x", "inf:5", "5:nan", "5:1:", "5:1:-1", "5:1:2:3", "5:1:2x"}) {
     EXPECT_NE(Complaint(wrong), "") << wrong;
   }
 }

@@ -81,6 +81,23 @@ TEST(Replicas, DoNotDependOnTheSizeOfBuckets) {
   for (const auto& [name, values] : one.weights) EXPECT_EQ(values, each.weights.at(name)) << name;
 }
 
+TEST(Replicas, RoundGradientsOnTheirWayIfAsked) {
+  const ReplicasCase c(LeNet("", "TanH", "AVE"), SolverText(20));
+  const Trained whole = c.Together(3, 5);
+  for (const DType type : {DType::kBFloat16, DType::kFloat16}) {
+    SCOPED_TRACE(Name(type));
+    ReducerOptions rounded;
+    rounded.type = type;
+    const Trained trained = c.Together(3, 5, rounded);
+    EXPECT_EQ(2 * trained.exchanged.bytes, whole.exchanged.bytes);
+    const double difference = LargestDifference(whole, trained);
+    EXPECT_GT(difference, 1e-7);
+    EXPECT_LT(difference, 5e-3);
+    rounded.bucket_bytes = 0;
+    EXPECT_EQ(c.Together(3, 5, rounded).weights, trained.weights);
+  }
+}
+
 TEST(Replicas, ReduceEachGradientOnceAnIteration) {
   for (const char* more : {"", "iter_size: 3", "clip_gradients: 1"}) {
     const ReplicasCase c(LeNet(), SolverText(4, more));

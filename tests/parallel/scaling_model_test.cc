@@ -79,6 +79,36 @@ TEST(ScalingModel, SaysWhatTheTimeGoesTo) {
   EXPECT_EQ(Two(TwoLayers(), options).bound, "compute");
 }
 
+TEST(ScalingModel, CopiesTakeTimeFromBackward) {
+  // 4 MB take 5 ms, 2 of them from computing: the first bucket travels from 10 to 15 while backward does 3 of its last 10
+  // ms, which end at 22; the second arrives at 27.
+  ScalingOptions options = Links(5);
+  options.cluster.across.held_up_ms_per_gbyte = 500;
+  const ScalingPoint two = Two(TwoLayers(), options);
+  EXPECT_DOUBLE_EQ(two.communication.held_up_ms, 4);
+  EXPECT_DOUBLE_EQ(two.iteration_ms, 10 + 27 + 1);
+  EXPECT_EQ(two.bound, "across");
+}
+
+TEST(ScalingModel, CopiesMayTakeLongerThanTheLink) {
+  // 20 ms of computing's time for each bucket, and the link needs only 5: backward stands still from 10 to 30, goes on to 40,
+  // and the second bucket arrives at 60.
+  ScalingOptions options = Links(5);
+  options.cluster.across.held_up_ms_per_gbyte = 5000;
+  const ScalingPoint two = Two(TwoLayers(), options);
+  EXPECT_DOUBLE_EQ(two.iteration_ms, 10 + 60 + 1);
+  EXPECT_EQ(two.bound, "copies");
+}
+
+TEST(ScalingModel, BackwardMayEndWhileABucketTravels) {
+  // The only gradients are the first ones: from 10 to 50 they hold up 20 ms, so computing goes on at half its speed, and ends at 30.
+  RankTimes times = TwoLayers();
+  times.backward[1].gradients.clear();
+  ScalingOptions options = Links(40);
+  options.cluster.across.held_up_ms_per_gbyte = 5000;
+  EXPECT_DOUBLE_EQ(Two(times, options).iteration_ms, 10 + 50 + 2);
+}
+
 TEST(ScalingModel, NetsWithoutGradientsHaveNothingToExchange) {
   RankTimes times = TwoLayers();
   for (BackwardPiece& piece : times.backward) piece.gradients.clear();

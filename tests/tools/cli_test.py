@@ -303,7 +303,7 @@ class ScaleTest(Cli):
         self.write_times()
         whole = self.points("--topology=ring", "--bucket_mb=1000", "--max_ranks=4")[2]
         cut = self.points("--topology=ring", "--bucket_mb=1", "--max_ranks=4")[2]
-        half = self.points("--topology=ring", "--bucket_mb=1", "--max_ranks=4", "--reduce_precision=16")[2]
+        half = self.points("--topology=ring", "--bucket_mb=1", "--max_ranks=4", "--reduce_precision=bf16")[2]
         # The first layer's 4 MB travel while the other one is computed; updates fill some of the rest.
         self.assertLess(cut["exposed_ms"], whole["exposed_ms"] / 2)
         self.assertAlmostEqual(cut["across_ms"] / 2, half["across_ms"], places=6)
@@ -337,7 +337,7 @@ class ScaleTest(Cli):
                 (("--times=times.json", "--across=10gb"), 2, "--across wants a link's name or LATENCY_US:GBYTES_PER_S"),
                 (("--times=times.json", "--inside=5:0"), 2, "--inside wants a link's name"),
                 (("--times=times.json", "--topology=star"), 2, "--topology wants ring, tree or hierarchical, got 'star'"),
-                (("--times=times.json", "--reduce_precision=8"), 2, "--reduce_precision wants 16 or 32, got '8'"),
+                (("--times=times.json", "--reduce_precision=16"), 2, "--reduce_precision wants fp32, bf16 or fp16, got '16'"),
                 (("--times=times.json", "--ranks_per_node=0"), 2, "--ranks_per_node wants 1 to 100000, got 0"),
                 (("--times=times.json", "--max_ranks=0"), 2, "--max_ranks wants 1 to 1048576, got 0"),
                 (("--times=times.json", "--bucket_mb=-1"), 2, "--bucket_mb wants 0"),
