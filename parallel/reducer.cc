@@ -65,6 +65,7 @@ void Reducer::Ready(int param) {
 void Reducer::Send(size_t bucket) {
   buckets_[bucket].sent = true;
   if (copy_) copy_->Narrow(bucket);
+  if (Traced(trace_)) buckets_[bucket].mark = trace_->Mark();
   bulk_->Follow(static_cast<int64_t>(bucket));
   queue_.Push(bucket);
 }
@@ -74,6 +75,7 @@ void Reducer::Reduce() {
   size_t bucket = 0;
   while (queue_.Pop(&bucket)) {
     const Clock::time_point begun = Clock::now();
+    const int64_t begun_ns = MonotonicNs();
     std::exception_ptr failure;
     try {
       const Tensor grads = params_->grads();
@@ -83,12 +85,25 @@ void Reducer::Reduce() {
     } catch (...) {
       failure = std::current_exception();
     }
+    if (Traced(trace_)) ShowReduction(bucket, begun_ns);
     std::lock_guard<std::mutex> lock(mutex_);
     busy_seconds_ += SecondsSince(begun);
     ++done_;
     if (failure && !failure_) failure_ = failure;
     done_changed_.notify_all();
   }
+}
+
+void Reducer::ShowReduction(size_t bucket, int64_t begun_ns) {
+  const Bucket& done = buckets_[bucket];
+  TimelineSpan span;
+  span.name = "bucket " + std::to_string(bucket) + ": " + params_->param(done.params[0]).layer;
+  span.category = RunTrace::kExchanges;
+  span.track = RunTrace::kExchange;
+  span.begin = begun_ns;
+  span.end = MonotonicNs();
+  span.numbers = {{"bucket", static_cast<int64_t>(bucket)}, {"bytes", (done.end - done.begin) * ElementBytes(sent_as())}};
+  trace_->Add(std::move(span), done.mark);
 }
 
 void Reducer::WaitFor(size_t bucket) {
@@ -102,14 +117,14 @@ void Reducer::Finish(GradientSink* next) {
   double exposed = 0;
   for (size_t b = 0; b < buckets_.size(); ++b) {
     const Clock::time_point begun = Clock::now();
-    WaitFor(b);
+    Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for bucket", [&] { WaitFor(b); }, static_cast<int64_t>(b));
     exposed += SecondsSince(begun);
     if (copy_) copy_->Widen(b);
     if (next == nullptr) continue;
     for (int param : buckets_[b].params) next->Ready(param);
   }
   const Clock::time_point begun = Clock::now();
-  AverageStatistics();
+  Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for statistics", [&] { AverageStatistics(); });
   totals_.exposed_seconds += exposed + SecondsSince(begun);
 
   std::lock_guard<std::mutex> lock(mutex_);
@@ -128,7 +143,8 @@ void Reducer::AverageStatistics() {
   if (statistics.count() == 0) return;
   bulk_->NoteBucket(-1);
   bulk_->Follow(-1);
-  bulk_->AllReduce(statistics.raw, statistics.stored(), statistics.dtype);
+  Trace(trace_, TraceOf::kWait, RunTrace::kExchanges, "statistics",
+        [&] { bulk_->AllReduce(statistics.raw, statistics.stored(), statistics.dtype); });
   OpsOf(params_->device()).Scale(1.0 / bulk_->size(), statistics);
 }
 

@@ -15,6 +15,7 @@
 #include "core/base/queue.h"
 #include "core/net/communicator.h"
 #include "core/net/params.h"
+#include "core/net/run_trace.h"
 #include "parallel/gradient_copy.h"
 
 namespace doppio {
@@ -33,6 +34,7 @@ class Reducer : public GradientExchange {
 
   void Ready(int param) override;
   void Finish(GradientSink* next) override;
+  void SetTrace(RunTrace* trace) override { trace_ = trace; }
   Totals totals() const override { return totals_; }
   size_t buckets() const { return buckets_.size(); }
 
@@ -42,12 +44,14 @@ class Reducer : public GradientExchange {
     int64_t begin = 0, end = 0;        // in the arena of gradients, in elements
     size_t missing = 0;                // that are not ready yet
     bool sent = false;                 // to the thread
+    int mark = -1;                     // of the trace, where it was
   };
 
   void MakeBuckets(int64_t bucket_bytes);
   DType sent_as() const { return copy_ ? options_.type : params_->dtype(); }
   void Send(size_t bucket);
   void Reduce();   // the thread
+  void ShowReduction(size_t bucket, int64_t begun_ns);
   void WaitFor(size_t bucket);
   void AverageStatistics();
 
@@ -59,6 +63,7 @@ class Reducer : public GradientExchange {
   std::vector<size_t> bucket_of_;      // per parameter of the store
   BoundedQueue<size_t> queue_;
   Totals totals_;
+  RunTrace* trace_ = nullptr;
 
   std::mutex mutex_;
   std::condition_variable done_changed_;

@@ -26,7 +26,8 @@ TrainResult Trainer::Solve() {
   display_iter_ = iter_;
   wait_seconds_ = WaitSeconds(*train_net_);
 
-  while (iter_ < schedule_.max_iter && !stop_) Step();
+  while (iter_ < schedule_.max_iter && !stop_) Iterate();
+  if (options_.trace != nullptr) options_.trace->Stop();
 
   if (spec_.param.snapshot_after_train() && !schedule_.SnapshotAt(iter_) && snapshot_iter_ != iter_)
     Snapshot();
@@ -42,9 +43,15 @@ TrainResult Trainer::Solve() {
   return result_;
 }
 
+void Trainer::Iterate() {
+  if (options_.before_iteration) options_.before_iteration(iter_);
+  Trace(options_.trace, TraceOf::kHost, "iteration", "iteration", [&] { Step(); }, iter_);
+  if (options_.trace != nullptr) options_.trace->Settle();
+}
+
 void Trainer::Step() {
   if (schedule_.TestAt(iter_) && (iter_ > 0 || spec_.param.test_initialization())) {
-    TestAll();
+    Trace(options_.trace, TraceOf::kHost, "test", "tests", [&] { TestAll(); });
     if (stop_) return;
   }
   const Clock::time_point begun = Clock::now();
@@ -54,7 +61,8 @@ void Trainer::Step() {
   ApplyUpdate();
   Report(loss, begun);
   if (exchange_ != nullptr && options_.check_replicas > 0 && iter_ % options_.check_replicas == 0) {
-    CheckReplicas(*options_.world, options_.device, SharedState(), iter_);
+    Trace(options_.trace, TraceOf::kHost, "ranks", "check of replicas",
+          [&] { CheckReplicas(*options_.world, options_.device, SharedState(), iter_); });
   }
   writer_.Check();
   if (schedule_.SnapshotAt(iter_)) Snapshot();
@@ -101,17 +109,20 @@ double Trainer::ForwardBackward() {
   GradientSink* sink = nullptr;
   if (params_.gradients_share_memory()) {
     update_->Begin(rate_, iter_);
-    sink = &*update_;
+    sink = &*one_by_one_;
   }
   double loss = 0;
   for (int pass = 0; pass < schedule_.iter_size; ++pass) {
     // Once per iteration, whatever iter_size is.
     if (exchange_ != nullptr && pass + 1 == schedule_.iter_size) sink = exchange_.get();
-    train_net_->StartForward();
-    train_net_->Backward(pass > 0, sink);
-    loss += train_net_->Loss();
+    Trace(options_.trace, TraceOf::kBoth, "forward", "forward", [&] { train_net_->StartForward(); });
+    Trace(options_.trace, TraceOf::kBoth, "backward", "backward", [&] { train_net_->Backward(pass > 0, sink); });
+    Trace(options_.trace, TraceOf::kHost, "loss", "loss", [&] { loss += train_net_->Loss(); });
   }
-  if (exchange_ != nullptr) options_.world->control().AllReduce(&loss, 1, DType::kFloat64);
+  if (exchange_ != nullptr) {
+    Trace(options_.trace, TraceOf::kWait, RunTrace::kExposed, "wait for loss",
+          [&] { options_.world->control().AllReduce(&loss, 1, DType::kFloat64); });
+  }
   return loss / (static_cast<double>(schedule_.iter_size) * ranks());
 }
 
@@ -121,13 +132,16 @@ void Trainer::ApplyUpdate() {
   const bool one_by_one = UpdatesOneByOne();
   if (exchange_ != nullptr) {
     if (one_by_one) update_->Begin(rate_, iter_);
-    exchange_->Finish(one_by_one ? &*update_ : nullptr);
+    Trace(options_.trace, TraceOf::kHost, "ranks", "end of exchange",
+          [&] { exchange_->Finish(one_by_one ? &*one_by_one_ : nullptr); });
   }
-  if (one_by_one) {
-    update_->Finish();
-  } else if (!scaler_.dynamic() || JudgeGradients()) {
-    update_->Run(rate_, iter_, schedule_.iter_size);
-  }
+  Trace(options_.trace, TraceOf::kBoth, "update", "update", [&] {
+    if (one_by_one) {
+      update_->Finish();
+    } else if (!scaler_.dynamic() || JudgeGradients()) {
+      update_->Run(rate_, iter_, schedule_.iter_size);
+    }
+  });
   if (display && !skipped_ && update_->clip_scale() != 1) {
     LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << update_->gradient_norm()
               << " > " << spec_.param.clip_gradients() << ") by scale factor "
@@ -218,7 +232,8 @@ Request Trainer::AgreedRequest() const {
 }
 
 void Trainer::HandleRequest() {
-  const Request request = AgreedRequest();
+  Request request = Request::kNone;
+  Trace(options_.trace, TraceOf::kHost, "ranks", "requests", [&] { request = AgreedRequest(); });
   const bool snapshot = request == Request::kSnapshot || request == Request::kSnapshotStop;
   if (snapshot && snapshot_iter_ != iter_) Snapshot();
   if (request == Request::kStop || request == Request::kSnapshotStop) stop_ = true;

@@ -17,11 +17,13 @@
 #include "core/net/communicator.h"
 #include "core/net/net.h"
 #include "core/net/params.h"
+#include "core/net/run_trace.h"
 #include "core/net/snapshot.h"
 #include "core/net/solver_spec.h"
 #include "solvers/loss_scaler.h"
 #include "solvers/lr_policy.h"
 #include "solvers/schedule.h"
+#include "solvers/shown_updates.h"
 #include "solvers/smoothed_loss.h"
 #include "solvers/snapshot_writer.h"
 #include "solvers/test_pass.h"
@@ -76,6 +78,8 @@ struct TrainerOptions {
   std::function<Request()> poll;  // asked once per iteration and per test batch; may be empty
   std::function<void(const Progress&)> on_iteration;
   std::function<void(const TestScores&)> on_test;  // after each test net
+  RunTrace* trace = nullptr;  // outlives the trainer; shows the iterations in which it is on
+  std::function<void(int64_t iteration)> before_iteration;
 };
 
 struct TrainResult {
@@ -137,6 +141,7 @@ class Trainer {
   void Resume(const SolverSnapshot& snapshot);
   RunState MakeRunState();
 
+  void Iterate();
   void Step();
   double RateNow();
   bool UpdatesOneByOne() const;
@@ -163,6 +168,7 @@ class Trainer {
   Schedule schedule_;
   std::optional<LrPolicy> policy_;
   std::optional<Update> update_;
+  std::optional<ShownUpdates> one_by_one_;
   std::unique_ptr<GradientExchange> exchange_;   // null: alone
 
   int64_t iter_ = 0;  // updates done

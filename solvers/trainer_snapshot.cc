@@ -41,7 +41,7 @@ void Trainer::Snapshot() {
   contents.solver.run_state = MakeRunState();
   LOG(INFO) << "Snapshotting to " << kind << " file " << contents.names.model;
   LOG(INFO) << "Snapshotting solver state to " << kind << " file " << contents.names.state;
-  writer_.Write(contents);
+  Trace(options_.trace, TraceOf::kHost, "snapshot", "copy for snapshot", [&] { writer_.Write(contents); });
 
   result_.model_file = contents.names.model;
   result_.state_file = contents.names.state;

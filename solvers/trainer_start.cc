@@ -79,7 +79,10 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   schedule_ = MakeSchedule(spec_, {source.samples, source.batch * ranks()}, test_sources);
   policy_.emplace(spec_.param, spec_.places, schedule_.max_iter);
   update_.emplace(spec_.param, spec_.places, &params_);
+  one_by_one_.emplace(&*update_, &params_, options_.trace);
   if (options_.world != nullptr) exchange_ = options_.world->MakeExchange(&params_);
+  train_net_->set_trace(options_.trace);
+  if (exchange_ != nullptr) exchange_->SetTrace(options_.trace);
 
   if (resumed) {
     Resume(*resumed);

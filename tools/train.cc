@@ -23,6 +23,7 @@
 #include "tools/reserved_device.h"
 #include "tools/signals.h"
 #include "tools/text_table.h"
+#include "tools/trace.h"
 
 DEFINE_string(snapshot, "", "<FILE> snapshot to go on from (.solverstate)");
 DEFINE_string(resume, "",
@@ -218,7 +219,8 @@ bool CalledAsCaffe(const CommandLine& line) {
   return name == "caffe" || name == "train";
 }
 
-void PrintResult(const CommandLine& line, const TrainResult& result, const std::optional<GpuSummary>& gpu) {
+void PrintResult(const CommandLine& line, const TrainResult& result, const std::optional<GpuSummary>& gpu,
+                 const nlohmann::json& timeline) {
   if (FLAGS_json) {
     nlohmann::json out{{"iteration", result.iteration},        {"stopped", result.stopped},
                        {"loss", Number(result.smoothed_loss)}, {"state_file", result.state_file},
@@ -236,6 +238,7 @@ void PrintResult(const CommandLine& line, const TrainResult& result, const std::
           {{"net", test.net}, {"iteration", test.iteration}, {"outputs", scores}});
     }
     if (gpu) out["gpu"] = ToJson(*gpu);
+    if (!timeline.is_null()) out["timeline"] = timeline;
     std::cout << out.dump() << '\n';
     return;
   }
@@ -273,8 +276,8 @@ ExitCode StoppedCode(const CommandLine& line, const TrainResult& result) {
 }
 
 ExitCode Finish(const CommandLine& line, const TrainResult& result, const std::optional<GpuSummary>& gpu,
-                bool terminal) {
-  PrintResult(line, result, gpu);
+                const nlohmann::json& timeline, bool terminal) {
+  PrintResult(line, result, gpu, timeline);
   if (!result.stopped) return ExitCode::kDone;
   std::cout.flush();
   const std::string stopped = "stopped by a signal at iteration " + std::to_string(result.iteration);
@@ -284,20 +287,27 @@ ExitCode Finish(const CommandLine& line, const TrainResult& result, const std::o
 }
 
 // A rank that does what rank 0 does, and says nothing.
-void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& replicas, World* world, Device* device) {
+void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& replicas,
+            const std::optional<TraceRequest>& request, World* world, Device* device) {
   options.device = device;
   options.world = world;
   options.poll = nullptr;
   options.on_iteration = nullptr;
   options.on_test = nullptr;
   TryLinks(replicas, world, device);
-  Trainer(solver, options).Solve();
+  std::optional<TrainingTrace> trace;
+  if (request) trace.emplace(*request, world, device).AddTo(&options);
+  Trainer trainer(solver, options);
+  if (trace) trace->Plan(trainer);
+  trainer.Solve();
+  if (trace) trace->End();
 }
 
 ExitCode Train(const CommandLine& line, bool* began) {
   CheckStart();
   const std::map<int, Request> effects = SignalEffects();
   const std::optional<Terminal> terminal = ProgressTerminal();
+  const std::optional<TraceRequest> request = TraceFromFlags();
   Replicas replicas = ReplicasFromFlags();
   std::optional<QuietLog> quiet;
   if (replicas.process_rank != 0) quiet.emplace();
@@ -326,12 +336,16 @@ ExitCode Train(const CommandLine& line, bool* began) {
   std::unique_ptr<SignalHandler> signals;
   options.poll = [&] { return signals == nullptr ? Request::kNone : signals->Poll(); };
   TrainResult result;
-  std::string exchanged;
+  std::string exchanged, traced;
+  nlohmann::json timeline;
   const auto lead = [&](World* world, Device* device) {
     TrainerOptions own = options;
     own.world = world;
     const std::vector<std::string> links = TryLinks(replicas, world, device);
+    std::optional<TrainingTrace> trace;
+    if (request) trace.emplace(*request, world, device).AddTo(&own);
     Trainer trainer(solver, own);
+    if (trace) trace->Plan(trainer);
     const std::string ranks = RanksText(trainer, replicas, options);
     if (!ranks.empty()) Tell(progress != nullptr, ranks);
     for (const std::string& text : links) Tell(progress != nullptr, text);
@@ -343,20 +357,26 @@ ExitCode Train(const CommandLine& line, bool* began) {
     const int64_t first = trainer.iteration();
     result = trainer.Solve();
     exchanged = ExchangeText(trainer, result.iteration - first);
+    if (!trace) return;
+    trace->End();
+    traced = trace->Text();
+    timeline = trace->Json();
   };
   RunReplicas(replicas, [&](World* world, Device* device) {
     if (world == nullptr || world->rank() == replicas.process_rank) {
       lead(world, device);
     } else {
-      Follow(solver, options, replicas, world, device);
+      Follow(solver, options, replicas, request, world, device);
     }
   });
   if (progress != nullptr) progress->Clear();
-  if (!exchanged.empty()) Tell(progress != nullptr, exchanged);
+  for (const std::string& text : {exchanged, traced}) {
+    if (!text.empty()) Tell(progress != nullptr, text);
+  }
   std::optional<GpuSummary> gpu;
   if (watch != nullptr) gpu = watch->Summary();
   if (quiet) return result.stopped ? StoppedCode(line, result) : ExitCode::kDone;
-  return Finish(line, result, gpu, progress != nullptr);
+  return Finish(line, result, gpu, timeline, progress != nullptr);
 }
 
 ExitCode RunTrain(const CommandLine& line, bool* began) {
@@ -410,6 +430,8 @@ DOPPIO_REGISTER(Commands, "train",
                   "stop_exit_code",
                   "log_format",
                   "progress",
+                  "trace",
+                  "trace_iterations",
                   "json"},
                  {"solver"},
                  "",

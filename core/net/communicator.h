@@ -13,6 +13,7 @@
 namespace doppio {
 
 class ParamStore;
+class RunTrace;
 
 // One rank's end. AllReduce, Broadcast and Barrier are collective: every rank makes the same calls in the same order, from one
 // thread at a time, and each returns when the rank's own data is complete. Where another rank is lost or has aborted they
@@ -46,6 +47,9 @@ class GradientExchange : public GradientSink {
   // After backward: returns when all gradients are sums over the ranks, and averages what layers keep themselves
   // (statistics). `next`, where given, is handed each parameter as soon as its sum is there.
   virtual void Finish(GradientSink* next) = 0;
+
+  // Shows, while the trace is on, each reduction and what Finish waits for. `trace` outlives the exchange.
+  virtual void SetTrace(RunTrace* /*trace*/) {}
 
   // Of all Finish so far.
   struct Totals {

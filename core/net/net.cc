@@ -43,10 +43,10 @@ Net::~Net() = default;
 
 void Net::StartForward() {
   const auto run = [this](const PlanStep& step) { RunStep(step); };
-  if (graph_.spec.debug_info) {
+  if (graph_.spec.debug_info || Traced(trace_)) {
     for (const PlanStep& step : plan_->forward) {
-      RunStep(step);
-      LogForward(step);
+      RunTraced(step, false);
+      if (graph_.spec.debug_info) LogForward(step);
     }
   } else {
     forward_.Run(run, nullptr);
@@ -71,9 +71,9 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
     for (size_t i = 0; sink != nullptr && i < step.ready.size(); ++i) sink->Ready(step.ready[i]);
   };
   // Whoever has to act between two steps needs them one by one.
-  if (graph_.spec.debug_info || (sink != nullptr && params_->gradients_share_memory())) {
+  if (graph_.spec.debug_info || Traced(trace_) || (sink != nullptr && params_->gradients_share_memory())) {
     for (const PlanStep& step : plan_->backward) {
-      run(step);
+      RunTraced(step, accumulate);
       after(step);
     }
   } else {
@@ -111,6 +111,39 @@ void Net::RunStep(const PlanStep& step, bool accumulate) {
                        "layer '" + graph_.layer(step.node).name() + "', " +
                            (step.backward ? "backward" : "forward"));
   }
+}
+
+// "conv1+relu1" for layers that are computed together, "conv1 (reorder)" for what the plan has put between layers.
+std::string Net::NameOf(const PlanStep& step) const {
+  std::string name = graph_.layer(step.node).name();
+  switch (step.kind) {
+    case StepKind::kReorder: return name + " (reorder)";
+    case StepKind::kFill: return name + " (fill)";
+    case StepKind::kAdd: return name + " (add)";
+    case StepKind::kCopy: return name + " (copy)";
+    case StepKind::kSave: return name + " (save)";
+    case StepKind::kSaved: return name + " (saved)";
+    case StepKind::kFetch: return name + " (fetch)";
+    case StepKind::kFetched: return name + " (fetched)";
+    case StepKind::kLayer: break;
+  }
+  for (size_t i = 0; i < plan_->computed_with.size(); ++i) {
+    if (plan_->computed_with[i] == step.node && static_cast<int>(i) != step.node) name += "+" + graph_.layer(static_cast<int>(i)).name();
+  }
+  return step.again ? name + " (again)" : name;
+}
+
+void Net::RunTraced(const PlanStep& step, bool accumulate) {
+  if (!Traced(trace_)) return RunStep(step, accumulate);
+  const Kernel* source = step.kind == StepKind::kLayer ? kernel(step.node) : nullptr;
+  const double waited = source == nullptr ? 0 : source->wait_seconds();
+  Trace(trace_, TraceOf::kDevice, step.backward ? "backward" : "forward", NameOf(step), [&] {
+    const int64_t begin = MonotonicNs();
+    RunStep(step, accumulate);
+    const double wait = source == nullptr ? 0 : source->wait_seconds() - waited;
+    // Sources wait for a batch before they do anything with it.
+    if (wait > 0) trace_->Add({"data wait", "data", RunTrace::kTraining, begin, begin + static_cast<int64_t>(1e9 * wait)});
+  });
 }
 
 Tensor Net::Blob(const std::string& name) const {

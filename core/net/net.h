@@ -12,6 +12,7 @@
 #include "core/net/loss_reader.h"
 #include "core/net/params.h"
 #include "core/net/plan.h"
+#include "core/net/run_trace.h"
 #include "core/net/step_runner.h"
 
 namespace doppio {
@@ -55,6 +56,9 @@ class Net {
   Tensor Blob(const std::string& name) const;
   Tensor BlobGradient(const std::string& name) const;
 
+  // Shows each step while the trace is on, and runs step by step for it. `trace` outlives the net's use of it; null: none.
+  void set_trace(RunTrace* trace) { trace_ = trace; }
+
   // Stretches of steps that the device repeats as one, once they have come twice.
   int recordings() const { return forward_.recordings() + replace_.recordings() + add_to_.recordings(); }
 
@@ -66,6 +70,8 @@ class Net {
   Kernel* kernel(int node) const { return plan_->kernels[static_cast<size_t>(node)].get(); }
 
  private:
+  std::string NameOf(const PlanStep& step) const;
+  void RunTraced(const PlanStep& step, bool accumulate);
   void LogForward(const PlanStep& step) const;
   void LogBackward(const PlanStep& step) const;
 
@@ -80,6 +86,7 @@ class Net {
   float read_scale_ = 1;    // of the gradients that the readers of losses have set
   LossReader losses_;
   std::vector<bool> add_;   // scratch of RunStep, sized once
+  RunTrace* trace_ = nullptr;
 };
 
 }  // namespace doppio

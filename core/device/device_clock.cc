@@ -1,0 +1,32 @@
+#include "core/device/device_clock.h"
+
+#include <utility>
+
+#include "core/base/timeline.h"
+
+namespace doppio {
+namespace {
+
+class HostClock : public DeviceClock {
+ public:
+  void Start() override { moments_.clear(); }
+  int Mark() override {
+    moments_.push_back(MonotonicNs());
+    return static_cast<int>(moments_.size()) - 1;
+  }
+  std::vector<int64_t> Read() override { return std::exchange(moments_, {}); }
+
+ private:
+  std::vector<int64_t> moments_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceClock> MakeHostClock() { return std::make_unique<HostClock>(); }
+
+std::unique_ptr<DeviceClock> MakeDeviceClock(Device* device) {
+  const auto* make = DeviceClocks::Get().Find(Name(device->kind()));
+  return make == nullptr ? MakeHostClock() : (*make)(device);
+}
+
+}  // namespace doppio

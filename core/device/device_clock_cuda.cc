@@ -1,0 +1,76 @@
+// Marks in the stream that a GPU computes on: events, whose distance from one at the start the driver tells.
+#include <cmath>
+
+#include "core/base/timeline.h"
+#include "core/device/device_clock.h"
+#include "core/device/device_cuda.h"
+
+namespace doppio {
+namespace {
+
+class CudaClock : public DeviceClock {
+ public:
+  explicit CudaClock(Device* device) : device_(device), start_(NewEvent()) {}
+  // Results are not looked at, as in the device's own destructor.
+  ~CudaClock() override {
+    cudaEventDestroy(start_);
+    for (cudaEvent_t event : events_) cudaEventDestroy(event);
+  }
+  CudaClock(const CudaClock&) = delete;
+  CudaClock& operator=(const CudaClock&) = delete;
+
+  // What lies between the two moments of the host bounds the error: some microseconds.
+  void Start() override {
+    used_ = 0;
+    device_->Synchronize();
+    const int64_t before = MonotonicNs();
+    Record(start_);
+    device_->Synchronize();
+    start_ns_ = before + (MonotonicNs() - before) / 2;
+  }
+
+  int Mark() override {
+    if (used_ == events_.size()) events_.push_back(NewEvent());
+    Record(events_[used_]);
+    return static_cast<int>(used_++);
+  }
+
+  std::vector<int64_t> Read() override {
+    device_->Synchronize();
+    std::vector<int64_t> moments(used_);
+    for (size_t i = 0; i < used_; ++i) {
+      float ms = 0;
+      Cuda(cudaEventElapsedTime(&ms, start_, events_[i]), "asking for the time between events of", device_->name());
+      moments[i] = start_ns_ + std::llround(1e6 * static_cast<double>(ms));
+    }
+    used_ = 0;
+    return moments;
+  }
+
+ private:
+  cudaEvent_t NewEvent() const {
+    CudaStream(device_);   // makes the device the current one
+    cudaEvent_t event = nullptr;
+    Cuda(cudaEventCreate(&event), "making an event on", device_->name());
+    return event;
+  }
+  void Record(cudaEvent_t event) const {
+    Cuda(cudaEventRecord(event, CudaStream(device_)), "recording an event on", device_->name());
+  }
+
+  Device* const device_;
+  cudaEvent_t start_;
+  int64_t start_ns_ = 0;
+  std::vector<cudaEvent_t> events_;   // kept from one reading to the next
+  size_t used_ = 0;
+};
+
+std::unique_ptr<DeviceClock> Make(Device* device) {
+  if (GpuOf(device).on_host) return MakeHostClock();
+  return std::make_unique<CudaClock>(device);
+}
+
+DOPPIO_REGISTER(DeviceClocks, Name(DeviceKind::kCuda), &Make);
+
+}  // namespace
+}  // namespace doppio
