@@ -124,15 +124,13 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   plan.fusion = options_.fusion;
   if (train) plan.saving = options_.saving;
   plan.history_slots = HistorySlots(spec_.param);
+  plan.sync_statistics = train && options_.world != nullptr && options_.sync_bn;
   plan.keep_all = spec.debug_info;
   auto made = std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
   made->pass().rank = rank();
   made->pass().ranks = ranks();
   // The batches of a test stay batches of their own, whoever runs them.
-  if (train && options_.world != nullptr) {
-    made->pass().group = &options_.world->control();
-    made->pass().sync_statistics = options_.sync_bn;
-  }
+  if (train && options_.world != nullptr) made->pass().group = &options_.world->control();
   return made;
 }
 
