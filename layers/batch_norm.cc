@@ -67,7 +67,7 @@ template <class T>
 class BatchNorm : public Kernel {
  public:
   explicit BatchNorm(const KernelArgs& args)
-      : stats_(*args.spec, args.bottoms[0]), channels_(stats_.channels()) {
+      : stats_(args), channels_(stats_.channels()) {
     needs_.bottoms = needs_.tops = {stats_.layout()};
     needs_.saved_bytes = stats_.per_channel_bytes();  // scale_
     // The sums, first_, second_.

@@ -24,10 +24,29 @@ struct Pivots {
   DOPPIO_HD FromPivot operator()(int64_t c) const { return {static_cast<float>(x[c * inner])}; }
 };
 
-// Writes what a batch says of channel c.
+// What sums over several parts of a batch start from, each of which has another first value.
+struct NoPivots {
+  DOPPIO_HD FromPivot operator()(int64_t) const { return {0}; }
+};
+// Sums from a pivot become sums of x and of x^2. In double precision those lose less to cancelling
+// than x has lost to rounding when it became a float.
 template <class T>
-struct TakeSums {
+struct KeepSums {
   Pivots<T> pivots;
+  double positions;
+  TwoSums* to;
+
+  DOPPIO_HD void operator()(int64_t c, const TwoSums& sums) const {
+    const double pivot = pivots(c).pivot;
+    to[c] = {sums.first + positions * pivot,
+             sums.second + pivot * (2 * sums.first + positions * pivot)};
+  }
+};
+
+// Writes what a batch says of channel c.
+template <class P>
+struct TakeSums {
+  P pivots;
   double positions;
   float fraction, epsilon;
   RunningStatistics state;
@@ -103,6 +122,10 @@ struct SumsBy {
   bool masks;
   DOPPIO_HD SumsOf operator()(int64_t c) const { return {norms.At(c), masks}; }
 };
+DOPPIO_HD void StoreMeans(const NormSums& to, double positions, int64_t c, const TwoSums& sums) {
+  to.mean_normal_dz[c] = static_cast<float>(sums.first / positions);
+  to.mean_dz[c] = static_cast<float>(sums.second / positions);
+}
 struct StoreSums {
   Norms norms;
   NormSums to;
@@ -112,8 +135,11 @@ struct StoreSums {
     to.factor_grad.Store(c, of_normal);
     to.bias_grad.Store(c, sums.second);
     if (to.mean_dz == nullptr) return;
-    to.mean_normal_dz[c] = static_cast<float>(of_normal / positions);
-    to.mean_dz[c] = static_cast<float>(sums.second / positions);
+    const TwoSums all{of_normal, sums.second};
+    if (to.part != nullptr)
+      reinterpret_cast<TwoSums*>(to.part)[c] = all;
+    else
+      StoreMeans(to, positions, c, all);
   }
 };
 
@@ -143,7 +169,9 @@ template <class T>
 static void TakeBatch(const Gpu& gpu, const Channels& v, const T* x, float fraction, float epsilon,
                       const RunningStatistics& state, const Normaliser& to, void* room) {
   const Pivots<T> pivots{x, v.inner()};
-  const TakeSums<T> take{pivots, static_cast<double>(v.positions()), fraction, epsilon, state, to};
+  const TakeSums<Pivots<T>> take{pivots,  static_cast<double>(v.positions()),
+                                 fraction, epsilon,
+                                 state,    to};
   SumChannels(gpu, v, kName, static_cast<T*>(nullptr), pivots, take, room, x);
 }
 
@@ -160,6 +188,26 @@ void TakeBatchStatistics(const Gpu& gpu, const Channels& v, DType type, const vo
   DispatchStored(type, [&](auto zero) {
     TakeBatch(gpu, v, static_cast<const decltype(zero)*>(x), fraction, epsilon, state, to, room);
   });
+}
+
+void SumBatch(const Gpu& gpu, const Channels& v, DType type, const void* x, double* sums,
+              void* room) {
+  DispatchStored(type, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = static_cast<const T*>(x);
+    const Pivots<T> pivots{from, v.inner()};
+    const KeepSums<T> keep{pivots, static_cast<double>(v.positions()),
+                           reinterpret_cast<TwoSums*>(sums)};
+    SumChannels(gpu, v, kName, static_cast<T*>(nullptr), pivots, keep, room, from);
+  });
+}
+
+void TakeSummedStatistics(const Gpu& gpu, const Channels& v, const double* sums, double positions,
+                          float fraction, float epsilon, const RunningStatistics& state,
+                          const Normaliser& to) {
+  const TakeSums<NoPivots> take{{}, positions, fraction, epsilon, state, to};
+  const TwoSums* from = reinterpret_cast<const TwoSums*>(sums);
+  ForEachIndex(gpu, v.channels(), kName, DOPPIO_BODY(int64_t c) { take(c, from[c]); });
 }
 
 void TakeRunningStatistics(const Gpu& gpu, const Channels& v, float epsilon,
@@ -192,6 +240,13 @@ void LaunchNormSums(const Gpu& gpu, const NormChain& chain, const void* x, const
                 room, static_cast<const T*>(x), static_cast<const T*>(dy),
                 static_cast<const T*>(y));
   });
+}
+
+void LaunchNormMeans(const Gpu& gpu, const Channels& v, double positions, const NormSums& sums) {
+  const TwoSums* from = reinterpret_cast<const TwoSums*>(sums.part);
+  ForEachIndex(
+      gpu, v.channels(), kName,
+      DOPPIO_BODY(int64_t c) { StoreMeans(sums, positions, c, from[c]); });
 }
 
 void LaunchNormGradient(const Gpu& gpu, const NormChain& chain, const void* x, const void* dy,

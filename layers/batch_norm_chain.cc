@@ -34,7 +34,7 @@ template <class T>
 class BatchNormChain : public Kernel {
  public:
   explicit BatchNormChain(const KernelArgs& args)
-      : stats_(*args.spec, args.bottoms[0]), channels_(stats_.channels()), tail_(args.chain) {
+      : stats_(args), channels_(stats_.channels()), tail_(args.chain) {
     const ChainLink* scale = FindLink(args.chain, "Scale");
     has_scale_ = scale != nullptr;
     has_bias_ = has_scale_ && scale->spec->param.scale_param().bias_term();

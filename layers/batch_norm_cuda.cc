@@ -3,6 +3,8 @@
 // and one that writes the top; backward likewise one for the sums and one that writes.
 #include "layers/batch_norm_cuda.h"
 
+#include <optional>
+
 #include "layers/batch_norm_stats.h"
 #include "layers/chain.h"
 
@@ -11,8 +13,30 @@ namespace {
 
 constexpr size_t kScaleParam = 3, kBiasParam = 4;  // after BatchNorm's own
 
-// What both kernels have: the statistics, and memory per channel. Behind the room for sums lie two
-// more values per channel.
+// Two sums per channel become those over all ranks. They meet in host memory: they are few.
+class SumsOverRanks {
+ public:
+  SumsOverRanks(Device* device, const Channels& channels)
+      : device_(device), count_(2 * channels.channels()), host_(device, Bytes(channels)) {}
+  static int64_t Bytes(const Channels& channels) {
+    return 2 * channels.channels() * static_cast<int64_t>(sizeof(double));
+  }
+  // `sums` is on the device.
+  void Add(Communicator* group, double* sums) const {
+    const int64_t bytes = count_ * static_cast<int64_t>(sizeof(double));
+    device_->CopyToHost(host_.data(), sums, bytes);
+    group->AllReduce(host_.data(), count_, DType::kFloat64);
+    CopyToDeviceAsync(device_, sums, host_.data(), bytes);
+  }
+
+ private:
+  Device* const device_;
+  const int64_t count_;
+  const PinnedBuffer host_;
+};
+
+// What both kernels have: the statistics, and memory per channel. Behind the room for sums lie those
+// that go to other ranks, where they do, and two more values per channel.
 class CudaNorm : public Kernel {
  public:
   explicit CudaNorm(const KernelArgs& args)
@@ -27,19 +51,22 @@ class CudaNorm : public Kernel {
     needs_.types.assign(args.bottoms.size(), type_);
     needs_.tops = {Seen(args).layout};
     needs_.saved_bytes = 2 * per_channel;
-    needs_.scratch_bytes = BatchNormRoom(channels_, type_) + 2 * per_channel;
+    if (SharesStatistics(args)) over_ranks_.emplace(device_, channels_);
+    needs_.scratch_bytes = SumsEnd() + 2 * per_channel;
   }
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
     by_.mean = static_cast<float*>(t_.saved);
     by_.scale = by_.mean + channels_.channels();
-    first_ =
-        reinterpret_cast<float*>(static_cast<char*>(t_.scratch) + BatchNormRoom(channels_, type_));
+    char* const scratch = static_cast<char*>(t_.scratch);
+    sums_ = reinterpret_cast<double*>(scratch + BatchNormRoom(channels_, type_));
+    first_ = reinterpret_cast<float*>(scratch + SumsEnd());
     second_ = first_ + channels_.channels();
     state_ = {t_.params[0].data<float>(), t_.params[1].data<float>(), t_.params[2].data<float>()};
   }
-  bool same_every_pass() const override { return true; }
+  // What is exchanged with other ranks must be exchanged anew.
+  bool same_every_pass() const override { return !over_ranks_; }
 
  protected:
   // Bottom 0 in the layout of the first bottom that is channels last.
@@ -52,11 +79,29 @@ class CudaNorm : public Kernel {
   }
 
   void TakeStatistics(const Gpu& gpu, const Pass& pass) {
-    if (global_)
+    const void* x = t_.bottoms[0].raw;
+    const RunningStatistics state = pass.again ? RunningStatistics() : state_;
+    if (global_) {
       TakeRunningStatistics(gpu, channels_, epsilon_, state_, by_);
-    else
-      TakeBatchStatistics(gpu, channels_, type_, t_.bottoms[0].raw, fraction_, epsilon_,
-                          pass.again ? RunningStatistics() : state_, by_, t_.scratch);
+    } else if (Shares(pass)) {
+      SumBatch(gpu, channels_, type_, x, sums_, t_.scratch);
+      over_ranks_->Add(pass.group, sums_);
+      TakeSummedStatistics(gpu, channels_, sums_, AllPositions(pass), fraction_, epsilon_, state,
+                           by_);
+    } else {
+      TakeBatchStatistics(gpu, channels_, type_, x, fraction_, epsilon_, state, by_, t_.scratch);
+    }
+  }
+
+  // LaunchNormSums with the means of the batch that the statistics are of.
+  void TakeSums(const Gpu& gpu, const Pass& pass, const NormChain& chain, const void* x,
+                const void* y, void* dy, NormSums sums) {
+    const bool shares = Shares(pass) && sums.mean_dz != nullptr;
+    if (shares) sums.part = sums_;
+    LaunchNormSums(gpu, chain, x, y, dy, sums, t_.scratch);
+    if (!shares) return;
+    over_ranks_->Add(pass.group, sums_);
+    LaunchNormMeans(gpu, channels_, AllPositions(pass), sums);
   }
 
   Device* const device_;
@@ -67,6 +112,18 @@ class CudaNorm : public Kernel {
   RunningStatistics state_{};
   Normaliser by_;
   float *first_ = nullptr, *second_ = nullptr;
+
+ private:
+  int64_t SumsEnd() const {
+    return BatchNormRoom(channels_, type_) + (over_ranks_ ? SumsOverRanks::Bytes(channels_) : 0);
+  }
+  bool Shares(const Pass& pass) const { return over_ranks_ && pass.group != nullptr; }
+  double AllPositions(const Pass& pass) const {
+    return static_cast<double>(channels_.positions()) * pass.group->size();
+  }
+
+  std::optional<SumsOverRanks> over_ranks_;  // where the statistics are those of all ranks' batches
+  double* sums_ = nullptr;
 };
 
 class CudaBatchNorm : public CudaNorm {
@@ -80,7 +137,7 @@ class CudaBatchNorm : public CudaNorm {
   }
 
   // From the top, which is normalised.
-  void Backward(const Pass&, const std::vector<bool>&) override {
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     const Gpu gpu = GpuOf(device_);
     const NormChain chain = Bare({nullptr, by_.scale});
@@ -90,7 +147,7 @@ class CudaBatchNorm : public CudaNorm {
     if (!global_) {
       sums.mean_dz = first_;
       sums.mean_normal_dz = second_;
-      LaunchNormSums(gpu, chain, y, nullptr, dy, sums, t_.scratch);
+      TakeSums(gpu, pass, chain, y, nullptr, dy, sums);
     }
     LaunchNormGradient(gpu, chain, y, dy, sums.mean_dz, sums.mean_normal_dz, dx);
   }
@@ -116,7 +173,7 @@ class CudaBatchNormChain : public CudaNorm {
                t_.tops[0].raw);
   }
 
-  void Backward(const Pass&, const std::vector<bool>& add) override {
+  void Backward(const Pass& pass, const std::vector<bool>& add) override {
     const Gpu gpu = GpuOf(device_);
     const void* x = t_.bottoms[0].raw;
     void *dy = t_.top_grads[0].raw, *dx = t_.bottom_grads[0].raw;
@@ -133,7 +190,7 @@ class CudaBatchNormChain : public CudaNorm {
       sums.mean_normal_dz = second_;
     }
     if (sums.any()) {
-      LaunchNormSums(gpu, WithRelu(true), x, y, dy, sums, t_.scratch);
+      TakeSums(gpu, pass, WithRelu(true), x, y, dy, sums);
     } else if (mask) {
       const NormChain relu{channels_, type_, {}, nullptr, nullptr, *tail_.relu};
       LaunchNormGradient(gpu, relu, y, dy, nullptr, nullptr, dy);

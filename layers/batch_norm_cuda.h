@@ -28,6 +28,13 @@ int64_t BatchNormRoom(const Channels& channels, DType type);
 void TakeBatchStatistics(const Gpu& gpu, const Channels& channels, DType type, const void* x,
                          float fraction, float epsilon, const RunningStatistics& state,
                          const Normaliser& to, void* room);
+// The same in two steps, for a batch whose parts are on several GPUs: two numbers per channel, of which
+// `sums` is to hold the sums over all parts, with `positions` in all, before the second step.
+void SumBatch(const Gpu& gpu, const Channels& channels, DType type, const void* x, double* sums,
+              void* room);
+void TakeSummedStatistics(const Gpu& gpu, const Channels& channels, const double* sums,
+                          double positions, float fraction, float epsilon,
+                          const RunningStatistics& state, const Normaliser& to);
 void TakeRunningStatistics(const Gpu& gpu, const Channels& channels, float epsilon,
                            const RunningStatistics& state, const Normaliser& to);
 
@@ -47,6 +54,9 @@ void LaunchNorm(const Gpu& gpu, const NormChain& chain, const void* x, const voi
 struct NormSums {
   SumTarget factor_grad, bias_grad;
   float *mean_dz = nullptr, *mean_normal_dz = nullptr;  // null: not wanted
+  // Not null: the two sums of each channel go there, and what mean_dz and mean_normal_dz are to be
+  // LaunchNormMeans finds when they are sums over all parts of the batch.
+  double* part = nullptr;
   bool any() const {
     return factor_grad.to != nullptr || bias_grad.to != nullptr || mean_dz != nullptr;
   }
@@ -54,6 +64,8 @@ struct NormSums {
 // `y`: null, or ReLU's mask is taken from it and put on dy.
 void LaunchNormSums(const Gpu& gpu, const NormChain& chain, const void* x, const void* y, void* dy,
                     const NormSums& sums, void* room);
+void LaunchNormMeans(const Gpu& gpu, const Channels& channels, double positions,
+                     const NormSums& sums);
 // dx from the gradient before ReLU. mean_dz, mean_normal_dz: null for running statistics, which do
 // not depend on x. x: null where neither they nor ReLU ask for it. dx may be dy.
 void LaunchNormGradient(const Gpu& gpu, const NormChain& chain, const void* x, const void* dy,

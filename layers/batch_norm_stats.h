@@ -23,13 +23,20 @@ inline bool UsesGlobalStats(const LayerSpec& spec) {
   return param.has_use_global_stats() ? param.use_global_stats() : spec.phase() == TEST;
 }
 
+// Whether the statistics are those of all ranks' batches.
+inline bool SharesStatistics(const KernelArgs& args) {
+  return args.sync_statistics && !UsesGlobalStats(*args.spec);
+}
+
 template <class T>
 class BatchNormStats {
  public:
-  BatchNormStats(const LayerSpec& spec, const TensorSpec& bottom)
-      : global_(UsesGlobalStats(spec)),
-        fraction_(spec.param.batch_norm_param().moving_average_fraction()),
-        epsilon_(spec.param.batch_norm_param().eps()) {
+  explicit BatchNormStats(const KernelArgs& args)
+      : global_(UsesGlobalStats(*args.spec)),
+        shares_(SharesStatistics(args)),
+        fraction_(args.spec->param.batch_norm_param().moving_average_fraction()),
+        epsilon_(args.spec->param.batch_norm_param().eps()) {
+    const TensorSpec& bottom = args.bottoms[0];
     const int end = std::min(2, bottom.shape.rank());
     layout_ = ChannelLayout(bottom, 1, end);
     SeeChannels({bottom.shape, bottom.dtype, layout_}, 1, end, &channels_);
@@ -67,9 +74,9 @@ class BatchNormStats {
   }
 
  private:
-  static bool Shares(const Pass& pass) { return pass.group != nullptr && pass.sync_statistics; }
+  bool Shares(const Pass& pass) const { return shares_ && pass.group != nullptr; }
   // Of each channel, in the batch that statistics are of.
-  static double Positions(const Pass& pass, const ChannelBlocks& channels) {
+  double Positions(const Pass& pass, const ChannelBlocks& channels) const {
     return static_cast<double>(channels.positions()) * (Shares(pass) ? pass.group->size() : 1);
   }
   // Two sums per channel, over all ranks where they share statistics.
@@ -139,7 +146,7 @@ class BatchNormStats {
     *weight = T(1) + fraction_ * *weight;
   }
 
-  bool global_;
+  bool global_, shares_;
   T fraction_, epsilon_;
   Layout layout_;
   ChannelBlocks channels_;

@@ -14,7 +14,7 @@ int64_t Iterations(const SolverSpec& solver, const SourceSize& train, const char
                    int64_t iterations, const char* epoch_field, int64_t epochs,
                    ErrorCollector* errors) {
   if (epochs <= 0) return iterations;
-  if (train.samples > 0 && train.batch > 0) {
+  if (train.known()) {
     return CeilDiv(epochs * train.samples, train.batch * solver.param.iter_size());
   }
   errors->Add(
@@ -30,24 +30,35 @@ int64_t TestBatches(const SolverSpec& solver, size_t net, const SourceSize& sour
                     ErrorCollector* errors) {
   const int64_t given = solver.tests[net].iterations;
   if (given != kWholePass) return given;
-  if (source.samples <= 0 || source.batch <= 0) {
+  if (!source.known()) {
     errors->Add(
         solver.places.At("test_interval"),
         "test net #" + std::to_string(net) +
             " has no data layer of known size, so there is no whole pass to test; give test_iter");
     return 0;
   }
-  const int64_t batches = CeilDiv(source.samples, source.batch);
-  const int64_t twice = batches * source.batch - source.samples;
+  const std::string mistake = source.MistakeInLastRows();
+  if (!mistake.empty()) {
+    errors->Add(solver.places.At("test_interval"),
+                "test net #" + std::to_string(net) + " " + mistake + "; or give test_iter");
+    return 0;
+  }
   LOG(INFO) << "Test net #" << net << ": no test_iter, so a test is one pass over its "
-            << source.samples << " samples in " << batches << " batches of " << source.batch
-            << (twice == 0 ? ""
-                           : "; the last batch wraps round and counts the first " +
-                                 std::to_string(twice) + " samples twice");
-  return batches;
+            << source.samples << " samples in " << source.batches() << " batches of "
+            << source.batch
+            << (source.last_rows() == 0 ? ""
+                                        : ", the last one of " + std::to_string(source.last_rows()));
+  return source.batches();
 }
 
 }  // namespace
+
+std::string SourceSize::MistakeInLastRows() const {
+  if (last_rows() == 0 || other_batch == 0) return "";
+  return "has data layers with batches of " + std::to_string(batch) + " and of " +
+         std::to_string(other_batch) + " rows, so the last batch of a pass over " +
+         std::to_string(samples) + " samples cannot be cut short; give all the same batch_size";
+}
 
 SourceSize FindSource(const Net& net) {
   SourceSize found;
@@ -57,8 +68,11 @@ SourceSize FindSource(const Net& net) {
     const Shape& top = net.graph().edges[static_cast<size_t>(node.tops[0])].shape;
     const Kernel* kernel = net.kernel(static_cast<int>(i));
     const int64_t samples = kernel == nullptr ? 0 : kernel->source_size();
-    if (found.batch == 0 || samples > 0) found = {samples, top.dim_or_1(0)};
-    if (samples > 0) break;
+    if (found.samples > 0) {
+      if (samples > 0 && top.dim_or_1(0) != found.batch) found.other_batch = top.dim_or_1(0);
+    } else if (found.batch == 0 || samples > 0) {
+      found = {samples, top.dim_or_1(0)};
+    }
   }
   return found;
 }
@@ -82,7 +96,9 @@ Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train,
   s.iter_size = p.iter_size();
   for (size_t i = 0; i < tests.size(); ++i) {
     s.test_iter.push_back(TestBatches(solver, i, tests[i], &errors));
-    s.whole_test.push_back(solver.tests[i].iterations == kWholePass);
+    const bool whole = solver.tests[i].iterations == kWholePass;
+    s.whole_test.push_back(whole);
+    s.last_rows.push_back(whole && tests[i].known() ? tests[i].last_rows() : 0);
   }
   errors.ThrowIfAny();
   return s;

@@ -4,6 +4,7 @@
 #define DOPPIO_SOLVERS_SCHEDULE_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/net/net.h"
@@ -16,6 +17,15 @@ namespace doppio {
 struct SourceSize {
   int64_t samples = 0;  // 0: endless or unknown
   int64_t batch = 0;    // rows of one batch; 0: no source
+  int64_t other_batch = 0;  // of another data layer that knows its size; 0: they are all the same
+
+  bool known() const { return samples > 0 && batch > 0; }
+  // Of one pass over a known source: all batches, and the rows of the last one where it is not full,
+  // else 0.
+  int64_t batches() const { return (samples + batch - 1) / batch; }
+  int64_t last_rows() const { return samples % batch; }
+  // Empty, or why there can be no such last batch.
+  std::string MistakeInLastRows() const;
 };
 SourceSize FindSource(const Net& net);
 
@@ -25,6 +35,7 @@ struct Schedule {
   int64_t snapshot = 0;       // 0: only at the end
   int iter_size = 1;
   std::vector<int64_t> test_iter;  // batches of a test, one per test net
+  std::vector<int64_t> last_rows;  // of the last of them, where it is not full; 0: it is
   std::vector<bool> whole_test;    // it starts at the first sample, to see each once
 
   bool TestAt(int64_t iteration) const {

@@ -79,12 +79,18 @@ void Trainer::TestAll() {
   result_.tests.clear();
   for (size_t i = 0; i < test_nets_.size() && !stop_; ++i) {
     LOG(INFO) << "Iteration " << iter_ << ", Testing net (#" << i << ")";
-    TestScores test = RunTest(test_nets_[i].get(), schedule_.test_iter[i], options_.world, [this] {
+    TestRun run;
+    run.net = test_nets_[i].get();
+    run.batches = schedule_.test_iter[i];
+    run.rows = FindSource(*run.net).batch;
+    run.last = last_test_nets_[i].get();
+    run.last_rows = schedule_.last_rows[i];
+    TestScores test = RunTest(run, options_.world, [this] {
       HandleRequest();
       return stop_;
     });
     // Ranks may have run one batch more or less than others.
-    if (ranks() > 1 && test.complete) RestorePositions(TestPrefix(i), before, test_nets_[i].get(), test.batches);
+    if (ranks() > 1 && test.complete) RestorePositions(TestPrefix(i), before, run.net, run.full_batches());
     test.net = static_cast<int>(i);
     test.iteration = iter_;
     LogTest(test, spec_.param.test_compute_loss());

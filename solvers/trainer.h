@@ -108,6 +108,8 @@ class Trainer {
   // The parts, for `time`, `--dry_run` and tests.
   Net& train_net() { return *train_net_; }
   const std::vector<std::unique_ptr<Net>>& test_nets() const { return test_nets_; }
+  // Of each test net, the one for the last batch of a whole pass; null where that is full.
+  const std::vector<std::unique_ptr<Net>>& last_test_nets() const { return last_test_nets_; }
   ParamStore& params() { return params_; }
   Update& update() { return update_.value(); }
   const Schedule& schedule() const { return schedule_; }
@@ -135,7 +137,8 @@ class Trainer {
   using Clock = std::chrono::steady_clock;
 
   Trainer(SolverSpec spec, TrainerOptions options, const std::optional<SolverSnapshot>& resumed);
-  std::unique_ptr<Net> MakeNet(const NetSource& source, bool train);
+  std::unique_ptr<Net> MakeNet(const NetSource& source, bool train, int64_t batch);
+  std::unique_ptr<Net> MakeLastTestNet(size_t test);
   void LoadStartWeights();
   void LoadWeights(const std::string& path);
   void Resume(const SolverSnapshot& snapshot);
@@ -164,7 +167,7 @@ class Trainer {
   LossScaler scaler_;
   ParamStore params_;
   std::unique_ptr<Net> train_net_;
-  std::vector<std::unique_ptr<Net>> test_nets_;
+  std::vector<std::unique_ptr<Net>> test_nets_, last_test_nets_;
   Schedule schedule_;
   std::optional<LrPolicy> policy_;
   std::optional<Update> update_;

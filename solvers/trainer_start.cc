@@ -69,14 +69,15 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
     CheckWritable(spec_.param.snapshot_prefix());
   }
 
-  train_net_ = MakeNet(spec_.train, true);
-  for (const TestNetSource& test : spec_.tests) test_nets_.push_back(MakeNet(test, false));
+  train_net_ = MakeNet(spec_.train, true, options_.batch);
+  for (const TestNetSource& test : spec_.tests) test_nets_.push_back(MakeNet(test, false, options_.batch));
 
   const SourceSize source = FindSource(*train_net_);
   batch_ = source.batch;
   std::vector<SourceSize> test_sources;
   for (const auto& net : test_nets_) test_sources.push_back(FindSource(*net));
   schedule_ = MakeSchedule(spec_, {source.samples, source.batch * ranks()}, test_sources);
+  for (size_t i = 0; i < test_nets_.size(); ++i) last_test_nets_.push_back(MakeLastTestNet(i));
   policy_.emplace(spec_.param, spec_.places, schedule_.max_iter);
   update_.emplace(spec_.param, spec_.places, &params_);
   one_by_one_.emplace(&*update_, &params_, options_.trace);
@@ -104,11 +105,12 @@ void Trainer::LoadStartWeights() {
 
 Trainer::~Trainer() = default;
 
-std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
+// `batch`: see NetOptions.
+std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64_t batch) {
   NetOptions net;
   net.phase = train ? TRAIN : TEST;
   net.data = options_.data;
-  net.batch = options_.batch;
+  net.batch = batch;
   if (train) net.shares = options_.batch_shares;
   net.seed = seed_;
   net.data_threads = options_.data_threads;
@@ -128,16 +130,25 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train) {
   if (train) plan.saving = options_.saving;
   plan.history_slots = HistorySlots(spec_.param);
   plan.exchange_bytes = options_.exchange_bytes;
+  plan.sync_statistics = train && options_.world != nullptr && options_.sync_bn;
   plan.keep_all = spec.debug_info;
   auto made = std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
   made->pass().rank = rank();
   made->pass().ranks = ranks();
   // The batches of a test stay batches of their own, whoever runs them.
-  if (train && options_.world != nullptr) {
-    made->pass().group = &options_.world->control();
-    made->pass().sync_statistics = options_.sync_bn;
-  }
+  if (train && options_.world != nullptr) made->pass().group = &options_.world->control();
   return made;
+}
+
+// Every rank has it, so that all need the same memory and find the same mistakes; the one whose turn it is runs it, alone.
+std::unique_ptr<Net> Trainer::MakeLastTestNet(size_t test) {
+  const int64_t rows = schedule_.last_rows[test];
+  if (rows == 0) return nullptr;
+  std::unique_ptr<Net> net = ForLastRows(rows, spec_.places.At("test_interval"),
+                                         [&] { return MakeNet(spec_.tests[test], false, rows); });
+  net->pass().rank = 0;
+  net->pass().ranks = 1;
+  return net;
 }
 
 // All ranks start from what rank 0 has.

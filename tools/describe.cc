@@ -71,7 +71,9 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int64_t free) {
                   BatchText(*trainer, batch) + ", " + PrecisionText(trainer) + ", on " +
                   trainer->params().device()->name());
   int64_t test_bytes = 0;
-  for (const auto& test : trainer->test_nets()) test_bytes += test->plan().memory.now();
+  for (const auto* nets : {&trainer->test_nets(), &trainer->last_test_nets()}) {
+    for (const auto& test : *nets) test_bytes += test == nullptr ? 0 : test->plan().memory.now();
+  }
   for (const std::string& line : DescribeMemory(net.plan().memory, test_bytes, trainer->update().rule(),
                                                 *trainer->params().device(), free)) {
     lines.push_back(line);
@@ -98,6 +100,8 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int64_t free) {
     std::string line = "test net #" + std::to_string(i) + " " + NameOf(test.graph()) + ": batch " +
                        Thousands(BatchOf(test.graph())) + ", " +
                        std::to_string(schedule.test_iter[i]) + " batches";
+    const int64_t last_rows = schedule.last_rows[i];
+    if (last_rows > 0) line += ", the last one of " + Thousands(last_rows) + ",";
     if (schedule.test_interval > 0)
       line += " every " + Thousands(schedule.test_interval) + " iterations";
     lines.push_back(line);

@@ -72,11 +72,12 @@ MemorySaving SavingFromFlags() {
   return saving;
 }
 
-FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data) {
+FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int64_t batch) {
   if (line.Given("model") && line.Given("solver")) {
     throw UsageError("--model and --solver both name a net; give one of them");
   }
-  const NetOptions options = OptionsFromFlags(phase, data);
+  NetOptions options = OptionsFromFlags(phase, data);
+  if (batch > 0) options.batch = batch;
   auto understand = [&](const NetSource& source) {
     return MakeGraph(MakeNetSpec(source.net, source.places, source.state, options));
   };

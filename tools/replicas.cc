@@ -45,7 +45,6 @@ namespace {
 constexpr int kMostReplicas = 1024;
 
 void AddLink(bool processes, bool one_each, Replicas* replicas) {
-  if (FLAGS_sync_bn) throw UsageError("--sync_bn is for replicas on the CPU; GPUs have no kernel for it yet");
   replicas->link = ChooseLink(FLAGS_comm, processes, one_each);
   replicas->how += "; " + replicas->link->how;
 }

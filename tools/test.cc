@@ -1,4 +1,5 @@
 // `test`: scores weights by the outputs of a net, averaged over batches.
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -15,39 +16,33 @@
 namespace doppio {
 namespace {
 
-// --iterations, else what the solver says, else Caffe's 50; 0 means the whole source once.
-int64_t BatchesToRun(const CommandLine& line, const Net& net, int64_t of_solver) {
-  int64_t batches = FLAGS_iterations;
-  if (!line.Given("iterations") && line.Given("solver")) batches = of_solver;
-  if (batches > 0) return batches;
+// --iterations, else what the solver says, else Caffe's 50. 0: the whole source once.
+int64_t BatchesAskedFor(const CommandLine& line, int64_t of_solver) {
+  const int64_t batches = !line.Given("iterations") && line.Given("solver") ? of_solver : FLAGS_iterations;
+  return std::max<int64_t>(0, batches);
+}
+
+SourceSize WholeSource(const Net& net) {
   const SourceSize source = FindSource(net);
-  if (source.samples == 0 || source.batch == 0) {
+  if (!source.known()) {
     throw UsageError("the test data has no end or does not tell its size: say --iterations=N");
   }
-  return (source.samples + source.batch - 1) / source.batch;
+  const std::string mistake = source.MistakeInLastRows();
+  if (!mistake.empty()) throw UsageError("the test net " + mistake + "; or say --iterations=N");
+  return source;
 }
 
 // With a log line for each batch, as Caffe prints them.
-TestScores Score(Net* net, int64_t batches) {
-  LOG(INFO) << "Running for " << batches << " iterations.";
-  TestScores sum;
-  for (int64_t i = 0; i < batches; ++i) {
-    const TestScores one = RunTest(net, 1, nullptr, nullptr);
-    for (const OutputValue& output : one.scores) {
-      LOG(INFO) << "Batch " << i << ", " << output.blob << " = " << output.value;
-    }
-    sum.loss += one.loss;
-    if (i == 0) {
-      sum.scores = one.scores;
-      continue;
-    }
-    for (size_t k = 0; k < sum.scores.size(); ++k) sum.scores[k].value += one.scores[k].value;
-  }
-  sum.batches = batches;
-  sum.loss /= static_cast<double>(batches);
-  LOG(INFO) << "Loss: " << sum.loss;
-  for (OutputValue& output : sum.scores) {
-    output.value /= static_cast<double>(batches);
+TestScores Score(const TestRun& run) {
+  LOG(INFO) << "Running for " << run.batches << " iterations.";
+  const TestScores test =
+      RunTest(run, nullptr, nullptr, [](int64_t batch, const std::vector<OutputValue>& outputs) {
+        for (const OutputValue& output : outputs) {
+          LOG(INFO) << "Batch " << batch << ", " << output.blob << " = " << output.value;
+        }
+      });
+  LOG(INFO) << "Loss: " << test.loss;
+  for (const OutputValue& output : test.scores) {
     std::ostringstream text;
     text << output.blob << " = " << output.value;
     if (output.loss_weight != 0) {
@@ -56,7 +51,7 @@ TestScores Score(Net* net, int64_t batches) {
     }
     LOG(INFO) << text.str();
   }
-  return sum;
+  return test;
 }
 
 std::string Number(double value) {
@@ -65,7 +60,7 @@ std::string Number(double value) {
   return text.str();
 }
 
-void PrintText(const Net& net, const TestScores& scores) {
+void PrintText(const TestRun& run, const TestScores& scores) {
   TextTable table({"output", ">mean", ">loss weight"});
   for (const OutputValue& output : scores.scores) {
     table.Add({output.blob, Number(output.value),
@@ -73,14 +68,18 @@ void PrintText(const Net& net, const TestScores& scores) {
   }
   table.Add({"weighted loss", Number(scores.loss), ""});
   table.Print(std::cout);
-  std::cout << scores.batches << " batches of " << BatchOf(net.graph()) << '\n';
+  std::cout << scores.batches << " batches of " << BatchOf(run.net->graph());
+  if (run.last != nullptr) std::cout << ", the last one of " << run.last_rows;
+  std::cout << '\n';
 }
 
-void PrintJson(const Net& net, const TestScores& scores) {
+void PrintJson(const TestRun& run, const TestScores& scores) {
+  const Graph& graph = run.net->graph();
   nlohmann::json out;
-  out["net"] = net.graph().spec.name;
+  out["net"] = graph.spec.name;
   out["batches"] = scores.batches;
-  out["batch"] = BatchOf(net.graph());
+  out["batch"] = BatchOf(graph);
+  out["last_batch"] = run.last == nullptr ? BatchOf(graph) : run.last_rows;
   out["loss"] = scores.loss;
   out["outputs"] = nlohmann::json::array();
   for (const OutputValue& output : scores.scores) {
@@ -100,14 +99,30 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
   options.engine = FLAGS_engine;
   options.fusion = FLAGS_fusion;
   Net net(std::move(named.graph), options, &params);
+  std::unique_ptr<Net> last;
+  TestRun run;
+  run.net = &net;
+  run.batches = BatchesAskedFor(line, named.test_iter);
+  if (run.batches == 0) {
+    const SourceSize source = WholeSource(net);
+    run.batches = source.batches();
+    run.rows = source.batch;
+    run.last_rows = source.last_rows();
+    if (run.last_rows > 0) {
+      last = ForLastRows(run.last_rows, {}, [&] {
+        return std::make_unique<Net>(NetFromFlags(line, TEST, data, run.last_rows).graph, options,
+                                     &params);
+      });
+      run.last = last.get();
+    }
+  }
   if (!FLAGS_weights.empty()) LoadWeightFiles(FLAGS_weights, &net);
-  const int64_t batches = BatchesToRun(line, net, named.test_iter);
   *began = true;
-  const TestScores scores = Score(&net, batches);
+  const TestScores scores = Score(run);
   if (FLAGS_json) {
-    PrintJson(net, scores);
+    PrintJson(run, scores);
   } else {
-    PrintText(net, scores);
+    PrintText(run, scores);
   }
   return ExitCode::kDone;
 }

@@ -161,7 +161,10 @@ void CheckFits(Trainer* trainer, int64_t free) {
     left -= need.now();
   };
   take(trainer->train_net().plan().memory);
-  for (const auto& net : trainer->test_nets()) take(net->plan().memory);
+  for (size_t i = 0; i < trainer->test_nets().size(); ++i) {
+    take(trainer->test_nets()[i]->plan().memory);
+    if (trainer->last_test_nets()[i] != nullptr) take(trainer->last_test_nets()[i]->plan().memory);
+  }
 }
 
 ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, const Replicas& replicas, int64_t free) {

@@ -96,7 +96,6 @@ struct Pass {
   int rank = 0, ranks = 1;
   // Of ranks whose batches are parts of one big batch, over which losses are normalised; null: this batch is whole.
   Communicator* group = nullptr;
-  bool sync_statistics = false;   // the statistics of a batch, too, are those of the big batch (BatchNorm)
   // This Forward repeats one of this step, because backward needs its results once more: what it writes to tops and
   // `saved` is the same again, and what else it would change (running statistics) it leaves alone.
   bool again = false;
@@ -124,6 +123,8 @@ struct KernelArgs {
   std::vector<bool> bottom_gradient;        // which bottoms need a gradient
   std::vector<bool> param_gradient;         // which parameters need one
   std::vector<bool> param_may_add;          // whether Backward may be told to add to it
+  // The statistics of a batch (BatchNorm), too, are those of the big batch that Pass::group makes: passes then talk to others.
+  bool sync_statistics = false;
 };
 
 // What a kernel asks of the plan. Defaults: everything plain, no extra memory.

@@ -42,6 +42,7 @@ struct PlanOptions {
   int history_slots = 0;   // copies of the learnable parameters that a solver will ask of the device after its nets
   int exchange_bytes = 0;  // that each gradient needs on its way to other ranks, likewise
   bool keep_all = false;   // every blob and its gradient keep their own memory to the end of an iteration; no fusion
+  bool sync_statistics = false;   // see KernelArgs
 };
 
 enum class StepKind {

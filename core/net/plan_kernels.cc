@@ -120,6 +120,7 @@ class Chooser {
     args.math = args.device->math();
     args.backward = draft_.options.backward && unit.backward;
     args.bottom_gradient = unit.bottom_gradient;
+    args.sync_statistics = draft_.options.sync_statistics;
     args.param_gradient = unit.param_gradient;
     for (int b : unit.bottoms) args.bottoms.push_back(SpecOf(b));
     for (int t : unit.tops) args.tops.push_back(StoredType(t));

@@ -51,6 +51,91 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchOfAnElementWiseLoss) {
   ExpectOneBigBatch(Net(Product("one", "ip2", 1) + loss), SolverText(10, "clip_gradients: 1"));
 }
 
+// Without a bias, which BatchNorm would take away again.
+std::string NormedConv(const std::string& name, const std::string& bottom, int stride) {
+  return "layer { name: '" + name + "' type: 'Convolution' bottom: '" + bottom + "' top: '" + name +
+         "' convolution_param { num_output: 4 bias_term: false kernel_size: 3 pad: 1 stride: " + std::to_string(stride) +
+         " weight_filler { type: 'xavier' } } }\n";
+}
+// The chains of a residual block, and BatchNorm alone.
+std::string NormChains() {
+  const auto norm = [](const std::string& blob) {
+    return "layer { name: 'bn_" + blob + "' type: 'BatchNorm' bottom: '" + blob + "' top: '" + blob + "' }\n" +
+           "layer { name: 'scale_" + blob + "' type: 'Scale' bottom: '" + blob + "' top: '" + blob + "' scale_param { bias_term: true } }\n";
+  };
+  return "name: 'chains'\n" + kData + NormedConv("a", "data", 3) + norm("a") + InPlace("TanH", "a") + NormedConv("b", "a", 1) +
+         norm("b") + InPlace("ReLU", "b", "relu_param { negative_slope: 0.9 }") + NormedConv("c", "b", 1) + norm("c") +
+         "layer { name: 'sum' type: 'Eltwise' bottom: 'c' bottom: 'a' top: 'sum' }\n" +
+         InPlace("ReLU", "sum", "relu_param { negative_slope: 0.9 }") + Pool("sum", "AVE") +
+         "layer { name: 'bn' type: 'BatchNorm' bottom: 'pool_sum' top: 'bn' }\n" + Product("ip", "bn", 10) + Loss("ip");
+}
+
+// Ranks that share the statistics of BatchNorm, as chains or one by one, are one big batch; those that do not are not.
+TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatistics) {
+  for (const bool fusion : {true, false}) {
+    for (const std::string& net : {Norm(), NormChains()}) {
+      SCOPED_TRACE(std::string(fusion ? "together: " : "one by one: ") + net.substr(0, 15));
+      ReplicasCase c(net, SolverText(10));
+      c.On(&TestGpu, GetParam());
+      TrainerOptions apart, shared;
+      apart.fusion = shared.fusion = fusion;
+      shared.sync_bn = true;
+      const Trained alone = c.Alone(kTotal, apart);
+      for (int ranks : {2, 4}) {
+        EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks, {}, shared)), 2 * kTolerance) << ranks << " ranks";
+      }
+      EXPECT_GT(LargestDifference(alone, c.Together(4, kTotal / 4, {}, apart)), 100 * kTolerance) << "without it, it is something else";
+    }
+  }
+}
+
+// Now and then an activation rounds to the other side; without shared statistics all differ.
+TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatisticsIn16Bits) {
+  for (const DType stored : {DType::kBFloat16, DType::kFloat16}) {
+    SCOPED_TRACE(Name(stored));
+    ReplicasCase c(NormChains(), SolverText(5, "clip_gradients: 1"));
+    c.On(&TestGpu, GetParam());
+    TrainerOptions apart, shared;
+    apart.stored = shared.stored = stored;
+    apart.loss_scaling = shared.loss_scaling = LossScaling();
+    shared.sync_bn = true;
+    const Trained alone = c.Alone(kTotal, apart);
+    const double difference = LargestDifference(alone, c.Together(4, kTotal / 4, {}, shared));
+    EXPECT_LT(5 * difference, LargestDifference(alone, c.Together(4, kTotal / 4, {}, apart)));
+  }
+}
+
+// Nothing that is exchanged between ranks may be part of what a device repeats by itself.
+TEST(BatchNormOnGpus, IsRecordedUnlessItSharesItsStatistics) {
+  for (const bool sync : {false, true}) {
+    const std::unique_ptr<Device> gpu = TestGpu();
+    ParamStore store(gpu.get(), DType::kFloat32, 1);
+    PlanOptions options;
+    options.device = gpu.get();
+    options.backward = true;
+    options.sync_statistics = sync;
+    NetParameter param;
+    const FieldPlaces places = ParseText(NormChains(), "net.prototxt", &param);
+    NetState state;
+    state.set_phase(TRAIN);
+    Net net(MakeGraph(MakeNetSpec(param, places, state, NetOptions())), options, &store);
+    int norms = 0, with_norms = 0;
+    for (size_t n = 0; n < net.graph().nodes.size(); ++n) {
+      const int node = static_cast<int>(n);
+      const int head = net.plan().computed_with[n];
+      if (net.graph().layer(head).type() != "BatchNorm") continue;
+      if (head != node) {
+        ++with_norms;
+        continue;
+      }
+      ++norms;
+      EXPECT_EQ(net.kernel(node)->same_every_pass(), !sync) << net.graph().layer(node).name();
+    }
+    EXPECT_EQ(norms, 4);
+    EXPECT_EQ(with_norms, 6) << "three Scale layers, a sum and two ReLUs";
+  }
+}
+
 TEST_P(ReplicasOnGpus, GiveTheSameBitsInEveryRun) {
   ReplicasCase c(Net(Loss("ip2")), SolverText(10));
   c.On(&TestGpu, GetParam());

@@ -59,6 +59,17 @@ inline std::string Residual() {
          Product("ip", "pool", 10) + Loss("ip");
 }
 
+// BatchNorm with a Scale layer, which are computed together, and alone.
+inline std::string Norm() {
+  // Without a bias, whose gradient is 0 before BatchNorm: it would hold nothing but rounding.
+  return "name: 'norm'\n" + kData +
+         "layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param { num_output: 4 kernel_size: 5\n"
+         "  stride: 3 bias_term: false weight_filler { type: 'xavier' } } }\n"
+         "layer { name: 'bn' type: 'BatchNorm' bottom: 'conv' top: 'conv' }\n" +
+         "layer { name: 'scale' type: 'Scale' bottom: 'conv' top: 'conv' scale_param { bias_term: true } }\n" + InPlace("TanH", "conv") +
+         "layer { name: 'bn2' type: 'BatchNorm' bottom: 'conv' top: 'bn2' }\n" + Product("ip", "bn2", 10) + Loss("ip");
+}
+
 inline std::string SharedWeights() {
   const std::string shared = "param { name: 'w' } param { name: 'b' }";
   return "name: 'shared'\n" + kData + Product("in", "data", 40) + InPlace("TanH", "in") + Product("first", "in", 40, shared) +

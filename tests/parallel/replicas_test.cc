@@ -144,16 +144,6 @@ TEST(Replicas, ResumeWithAnotherNumberOfRanks) {
   EXPECT_LE(LargestDifference(alone, resumed), kTolerance);
 }
 
-std::string Norm() {
-  // Without a bias, whose gradient is 0 before BatchNorm: it would hold nothing but rounding.
-  return "name: 'norm'\n" + kData +
-         "layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param { num_output: 4 kernel_size: 5\n"
-         "  stride: 3 bias_term: false weight_filler { type: 'xavier' } } }\n"
-         "layer { name: 'bn' type: 'BatchNorm' bottom: 'conv' top: 'conv' }\n" +
-         "layer { name: 'scale' type: 'Scale' bottom: 'conv' top: 'conv' scale_param { bias_term: true } }\n" + InPlace("TanH", "conv") +
-         "layer { name: 'bn2' type: 'BatchNorm' bottom: 'conv' top: 'bn2' }\n" + Product("ip", "bn2", 10) + Loss("ip");
-}
-
 TEST(Replicas, AreOneBigBatchWithSharedBatchNormStatistics) {
   const ReplicasCase c(Norm(), SolverText(20));
   TrainerOptions options;

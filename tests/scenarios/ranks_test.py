@@ -153,8 +153,7 @@ class GpuReplicasTest(RanksTest):
 
     def test_what_does_not_go_together_is_explained(self):
         for flags, text in [(("--gpu=0,0", "--comm=nccl"), "--comm=nccl wants a GPU for each rank, and --gpu names one twice"),
-                            (("--gpu=0,1", "--cpu_replicas=2"), "give one of them"),
-                            (("--gpu=0,1", "--sync_bn"), "--sync_bn is for replicas on the CPU")]:
+                            (("--gpu=0,1", "--cpu_replicas=2"), "give one of them")]:
             self.assertIn(text, self.train(*flags, code=2).stderr)
 
     def test_other_commands_use_one_gpu(self):

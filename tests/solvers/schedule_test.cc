@@ -53,6 +53,17 @@ TEST(Schedule, TestsTheWholeSetWithoutTestIter) {
   EXPECT_EQ(s.test_iter[0], 10);
   EXPECT_EQ(s.test_iter[1], 11);
   EXPECT_TRUE(s.whole_test[1]);
+  EXPECT_EQ(s.last_rows, (std::vector<int64_t>{0, 1}));
+}
+
+TEST(Schedule, CutsNoBatchShortWhereTestIterIsGiven) {
+  EXPECT_EQ(Make("max_iter: 1 test_interval: 1", {}, {{101, 10, 5}}, 7).last_rows[0], 0);
+}
+
+TEST(Schedule, RefusesALastBatchOfDataLayersWithDifferentBatches) {
+  const std::string text = Mistake("max_iter: 1 test_interval: 1", {}, {{101, 10, 5}});
+  EXPECT_NE(text.find("batches of 10 and of 5 rows"), std::string::npos) << text;
+  EXPECT_EQ(Mistake("max_iter: 1 test_interval: 1", {}, {{100, 10, 5}}), "accepted");
 }
 
 TEST(Schedule, NeverTestsOrSnapshotsUnlessAsked) {

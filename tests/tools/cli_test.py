@@ -27,6 +27,13 @@ layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip"
   inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
 layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "y" top: "loss" }
 """
+DIGITS_NET = """name: "digits"
+layer { name: "in" type: "Data" top: "x" top: "label" data_param { backend: DIGITS size: 10 batch_size: 4 }
+  transform_param { scale: 0.00390625 } }
+layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip"
+  inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+"""
 TINY_SOLVER = """net: "net.prototxt"
 base_lr: 0.01
 lr_policy: "fixed"
@@ -506,6 +513,24 @@ class TrainTest(Cli):
         self.assertEqual(0, scored.returncode, scored.stderr)
         self.assertIn("] Batch 1, loss = ", scored.stderr)
         self.assertEqual("loss", json.loads(scored.stdout)["outputs"][0]["name"])
+
+    def test_a_whole_source_scores_the_same_at_any_batch_size(self):
+        self.write("net.prototxt", DIGITS_NET)
+        self.write("solver.prototxt", 'net: "net.prototxt" base_lr: 0.01 lr_policy: "fixed" max_iter: 3 snapshot_prefix: "d"')
+        self.assertEqual(0, self.run_tool("train", "--solver=solver.prototxt").returncode)
+
+        def test(batch, *args):
+            r = self.run_tool("test", "--model=net.prototxt", "--weights=d_iter_3.caffemodel", "--iterations=0",
+                              "--batch=%d" % batch, *args)
+            self.assertEqual(0, r.returncode, r.stderr)
+            return r.stdout
+        whole = json.loads(test(10, "--json"))
+        for batch, batches, last in ((1, 10, 1), (4, 3, 2), (5, 2, 5), (7, 2, 3), (16, 1, 10)):
+            parts = json.loads(test(batch, "--json"))
+            self.assertEqual((batches, last), (parts["batches"], parts["last_batch"]))
+            self.assertAlmostEqual(whole["loss"], parts["loss"], places=5)
+            self.assertAlmostEqual(whole["outputs"][0]["value"], parts["outputs"][0]["value"], places=5)
+        self.assertIn("3 batches of 4, the last one of 2\n", test(4))
 
     def test_a_loss_scale_changes_no_result(self):
         self.write_tiny()

@@ -1,0 +1,128 @@
+// A test without test_iter counts every sample of its source once, at any batch size and for any number of ranks.
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "tests/parallel/replicas_case.h"
+#include "tests/parallel/replicas_nets.h"
+
+namespace doppio {
+namespace {
+
+constexpr int kSamples = 10;
+
+// The weights stay what they are, so that batch sizes and ranks change nothing but the test.
+const std::string kSolver =
+    "base_lr: 0 lr_policy: 'fixed' max_iter: 3 test_interval: 1 snapshot_after_train: false test_compute_loss: true";
+
+std::string Sources(const std::string& test_more = "") {
+  return "name: 'whole'\n"
+         "layer { name: 'digits' type: 'Data' top: 'data' top: 'label' include { phase: TRAIN }\n"
+         "  transform_param { scale: 0.00390625 } data_param { batch_size: 8 backend: DIGITS size: 20 } }\n"
+         "layer { name: 'digits' type: 'Data' top: 'data' top: 'label' include { phase: TEST }\n"
+         "  transform_param { scale: 0.00390625 } data_param { batch_size: 8 backend: DIGITS size: " +
+         std::to_string(kSamples) + " " + test_more + " } }\n";
+}
+
+std::string Scored(const std::string& test_more = "") {
+  return Sources(test_more) + Conv("conv", "data", 4, "kernel_size: 5 stride: 4") + InPlace("TanH", "conv") +
+         Product("ip", "conv", 10) + Loss("ip") +
+         "layer { name: 'accuracy' type: 'Accuracy' bottom: 'ip' bottom: 'label' top: 'accuracy'\n"
+         "  accuracy_param { top_k: 5 } include { phase: TEST } }\n";
+}
+
+void ExpectSameScores(const Trained& got, const Trained& want, double tolerance) {
+  ASSERT_EQ(got.tests.size(), 1u);
+  EXPECT_NEAR(got.tests[0].loss, want.tests[0].loss, tolerance);
+  ASSERT_EQ(got.tests[0].scores.size(), want.tests[0].scores.size());
+  for (size_t i = 0; i < want.tests[0].scores.size(); ++i) {
+    EXPECT_NEAR(got.tests[0].scores[i].value, want.tests[0].scores[i].value, tolerance) << want.tests[0].scores[i].blob;
+  }
+}
+
+TEST(WholeTest, ScoresTheSameAtAnyBatchSize) {
+  for (const char* more : {"", "shuffle: true", "rand_skip: 5"}) {
+    const ReplicasCase c(Scored(more), kSolver);
+    const Trained at_once = c.Alone(kSamples);
+    EXPECT_EQ(at_once.tests[0].batches, 1);
+    for (int batch : {1, 2, 3, 4, 5, 7, 9, 16}) {
+      SCOPED_TRACE(more + std::string(" batch ") + std::to_string(batch));
+      const Trained in_parts = c.Alone(batch);
+      EXPECT_EQ(in_parts.tests[0].batches, (kSamples + batch - 1) / batch);
+      ExpectSameScores(in_parts, at_once, 2e-6);
+    }
+  }
+}
+
+TEST(WholeTest, ScoresTheSameForAnyNumberOfRanks) {
+  const ReplicasCase c(Scored(), kSolver);
+  for (int batch : {3, 4, 16}) {
+    const Trained alone = c.Alone(batch);
+    for (int ranks : {2, 3, 4}) {
+      SCOPED_TRACE(std::to_string(ranks) + " ranks, batch " + std::to_string(batch));
+      ExpectSameScores(c.Together(ranks, batch), alone, 1e-12);
+    }
+  }
+}
+
+// Three batches of 4 begin again: the first two samples count twice.
+TEST(WholeTest, IsNotWhatAsManyFullBatchesScore) {
+  const Trained whole = ReplicasCase(Scored(), kSolver).Alone(4), batches = ReplicasCase(Scored(), kSolver + " test_iter: 3").Alone(4);
+  EXPECT_GT(std::fabs(whole.tests[0].loss - batches.tests[0].loss), 1e-4);
+}
+
+// Labels that nobody reads are outputs with a number for each row.
+TEST(WholeTest, AveragesNumbersOfRowsOverTheBatchesThatHaveThem) {
+  const std::string net = Sources() + Product("ip", "data", 10) + Loss("ip", "include { phase: TRAIN }") +
+                          "layer { name: 'quiet' type: 'Silence' bottom: 'ip' include { phase: TEST } }\n";
+  const ReplicasCase c(net, kSolver);
+  const std::vector<OutputValue> each = c.Alone(kSamples).tests[0].scores, few = c.Alone(4).tests[0].scores;
+  ASSERT_EQ(each.size(), static_cast<size_t>(kSamples));
+  ASSERT_EQ(few.size(), 4u);
+  const auto label = [&](size_t i) { return each[i].value; };
+  for (size_t row = 0; row < 2; ++row) EXPECT_NEAR(few[row].value, (label(row) + label(row + 4) + label(row + 8)) / 3, 1e-12);
+  for (size_t row = 2; row < 4; ++row) EXPECT_NEAR(few[row].value, (label(row) + label(row + 4)) / 2, 1e-12);
+  // Fewer samples than a batch has rows.
+  EXPECT_EQ(c.Alone(16).tests[0].scores.size(), static_cast<size_t>(kSamples));
+}
+
+TEST(WholeTest, ResumesToTheSameScores) {
+  const std::string solver = SolverText(6, "snapshot: 3 test_interval: 2");
+  const ReplicasCase c(Scored("shuffle: true"), solver);
+  for (int ranks : {1, 3}) {
+    const auto train = [&](const TrainerOptions& options) {
+      return ranks == 1 ? c.Alone(4, options) : c.Together(ranks, 4, {}, options);
+    };
+    const Trained straight = train({});
+    TrainerOptions options;
+    options.resume = c.State(3);
+    ExpectSameScores(train(options), straight, 0);
+  }
+}
+
+std::string Mistake(const std::string& net) {
+  try {
+    ReplicasCase(net, kSolver).Alone(0);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(WholeTest, SaysWhatDoesNotTakeTheLastRows) {
+  const std::string fixed = "layer { name: 'fixed' type: 'Reshape' bottom: 'data' top: 'fixed' reshape_param { shape { dim: 8 dim: 784 } } }\n";
+  const std::string text = Mistake(Sources() + fixed + Product("ip", "fixed", 10) + Loss("ip"));
+  EXPECT_NE(text.find("with the 2 rows of the last batch of a whole test"), std::string::npos) << text;
+  EXPECT_NE(text.find("layer 'fixed'"), std::string::npos) << text;
+}
+
+TEST(WholeTest, RefusesSourcesOfDifferentBatchSizes) {
+  const std::string other =
+      "layer { name: 'others' type: 'Data' top: 'more' top: 'labels' include { phase: TEST }\n"
+      "  data_param { batch_size: 4 backend: DIGITS size: 10 } }\n"
+      "layer { name: 'quiet' type: 'Silence' bottom: 'more' bottom: 'labels' include { phase: TEST } }\n";
+  const std::string text = Mistake(Scored() + other);
+  EXPECT_NE(text.find("test net #0 has data layers with batches of 8 and of 4 rows"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace doppio
