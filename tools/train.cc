@@ -326,7 +326,7 @@ ExitCode Train(const CommandLine& line, bool* began) {
   std::unique_ptr<SignalHandler> signals;
   options.poll = [&] { return signals == nullptr ? Request::kNone : signals->Poll(); };
   TrainResult result;
-  std::string exchanged;
+  std::string summed, exchanged;
   const auto lead = [&](World* world, Device* device) {
     TrainerOptions own = options;
     own.world = world;
@@ -334,6 +334,7 @@ ExitCode Train(const CommandLine& line, bool* began) {
     Trainer trainer(solver, own);
     const std::string ranks = RanksText(trainer, replicas, options);
     if (!ranks.empty()) Tell(progress != nullptr, ranks);
+    if (!summed.empty()) Tell(progress != nullptr, summed);
     for (const std::string& text : links) Tell(progress != nullptr, text);
     for (const std::string& text : DescribeTraining(&trainer, free)) Tell(progress != nullptr, text);
     *began = true;
@@ -345,12 +346,12 @@ ExitCode Train(const CommandLine& line, bool* began) {
     exchanged = ExchangeText(trainer, result.iteration - first);
   };
   RunReplicas(replicas, [&](World* world, Device* device) {
-    if (world == nullptr || world->rank() == replicas.process_rank) {
+    if (world == nullptr || world->rank() == replicas.first_rank) {
       lead(world, device);
     } else {
       Follow(solver, options, replicas, world, device);
     }
-  });
+  }, &summed);
   if (progress != nullptr) progress->Clear();
   if (!exchanged.empty()) Tell(progress != nullptr, exchanged);
   std::optional<GpuSummary> gpu;
@@ -377,6 +378,7 @@ DOPPIO_REGISTER(Commands, "train",
                   "gpu",
                   "cpu_replicas",
                   "comm",
+                  "hierarchical",
                   "stall_timeout",
                   "bucket_mb",
                   "batch_mode",
