@@ -11,10 +11,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/tensor/half.h"
 #include "parallel/launcher.h"
+#include "parallel/layered.h"
 #include "parallel/process_world.h"
 
 namespace doppio {
@@ -90,9 +92,8 @@ class MpiEnd : public Communicator {
   void Barrier() override {
     Exchange([&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); });
   }
-  void Abort(const std::string& why) override {
-    if (watch_ != nullptr) watch_->Fail(ExitCode::kPeer, why);
-  }
+  // What was on its way stays so: its memory must not be used until the process ends.
+  void Abort(const std::string& why) override { own_.Abort(why); }
 
  private:
   // MPI counts in int.
@@ -107,6 +108,7 @@ class MpiEnd : public Communicator {
 
   template <class F>
   void Exchange(const F& start) {
+    own_.ThrowIfAborted();
     if (watch_ != nullptr) watch_->Moved(bucket_);
     static thread_local const bool precise = prctl(PR_SET_TIMERSLACK, 1000) == 0;   // ns; else pauses are 50 us longer
     (void)precise;
@@ -116,6 +118,7 @@ class MpiEnd : public Communicator {
       int done = 0;
       Mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "an exchange between ranks");
       if (done) break;
+      own_.ThrowIfAborted();
       Pause(asked);
     }
     if (watch_ != nullptr) watch_->Moved(bucket_);
@@ -137,6 +140,53 @@ class MpiEnd : public Communicator {
   int rank_ = 0, size_ = 1;
   int64_t bucket_ = -1;
   Watch* watch_ = nullptr;
+  Meeting own_{1};   // of this process alone, which may abort it
+};
+
+// A rank's ends among some of the ranks, for the two threads that exchange.
+struct Ends {
+  explicit Ends(MPI_Comm comm) : control(comm, Patience::kShort), bulk(comm, Patience::kLong) {}
+  void set_watch(Watch* watch) {
+    control.set_watch(watch);
+    bulk.set_watch(watch);
+  }
+  MpiEnd control, bulk;
+};
+
+// The ranks by machines. The first of each machine is among those of all machines.
+struct Machines {
+  // Collective.
+  Machines(MPI_Comm world, int ranks_each) {
+    int rank = 0, size = 1;
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &size);
+    MPI_Comm machine = MPI_COMM_NULL, firsts = MPI_COMM_NULL;
+    Mpi(ranks_each > 0 ? MPI_Comm_split(world, rank / ranks_each, rank, &machine)
+                       : MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine),
+        "finding the ranks of this machine");
+    inside.emplace(machine);
+    RankPlace own;
+    own.inside = inside->control.rank();
+    Mpi(MPI_Comm_split(world, own.inside == 0 ? 0 : MPI_UNDEFINED, rank, &firsts), "joining the machines");
+    if (own.inside == 0) {
+      across.emplace(firsts);
+      own.node = across->control.rank();
+      MPI_Comm_free(&firsts);
+    }
+    MPI_Comm_free(&machine);
+    inside->control.Broadcast(&own.node, sizeof own.node, 0);
+    places.resize(static_cast<size_t>(size));
+    Mpi(MPI_Allgather(&own, sizeof own, MPI_BYTE, places.data(), sizeof own, MPI_BYTE, world), "placing the ranks");
+    for (const RankPlace& place : places) count = std::max(count, place.node + 1);
+  }
+  void set_watch(Watch* watch) {
+    inside->set_watch(watch);
+    if (across) across->set_watch(watch);
+  }
+
+  std::vector<RankPlace> places;   // by rank
+  int count = 1;                   // of machines
+  std::optional<Ends> inside, across;
 };
 
 // From MPI_Init to MPI_Finalize.
@@ -160,45 +210,76 @@ class Session {
 class MpiWorld : public ProcessWorld {
  public:
   explicit MpiWorld(const ProcessWorldOptions& options)
-      : options_(options), control_(MPI_COMM_WORLD, Patience::kShort), bulk_(MPI_COMM_WORLD, Patience::kLong) {
+      : options_(options), all_(MPI_COMM_WORLD) {
     CheckLaunch();
-    watch_ = std::make_unique<Watch>(&control_, options.watch);
-    control_.set_watch(watch_.get());
-    bulk_.set_watch(watch_.get());
-    if (options.make_bulk) {
-      const auto moved = [this](int64_t bucket) { watch_->Moved(bucket); };
-      device_ = options.make_bulk({&control_, &bulk_, std::make_shared<Meeting>(1), moved});
+    watch_ = std::make_unique<Watch>(&all_.control, options.watch);
+    all_.set_watch(watch_.get());
+    if (options.hierarchical) FindMachines();
+    if (!machines_) {
+      bulk_ = Link(&all_, &device_);
+      return;
     }
+    Communicator* inside = Link(&*machines_->inside, &device_);
+    Communicator* across = machines_->across ? Link(&*machines_->across, &across_device_) : nullptr;
+    layered_.emplace(all_.control.rank(), machines_->places, inside, across);
+    bulk_ = &*layered_;
   }
   ~MpiWorld() override {
+    across_device_.reset();
     device_.reset();
-    control_.set_watch(nullptr);
-    bulk_.set_watch(nullptr);
+    if (machines_) machines_->set_watch(nullptr);
+    all_.set_watch(nullptr);
     watch_.reset();
   }
 
-  Communicator& control() const override { return control_; }
-  Communicator& bulk() const override { return device_ == nullptr ? bulk_ : *device_; }
+  Communicator& control() const override { return all_.control; }
+  Communicator& bulk() const override { return *bulk_; }
   std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
     return std::make_unique<Reducer>(params, &bulk(), options_.reducer);
   }
   void Fail(ExitCode code, const std::string& why) override { watch_->Fail(code, why); }
+  std::string how_summed() const override { return how_summed_; }
 
  private:
+  // No machines where two layers would be one.
+  void FindMachines() {
+    machines_.emplace(MPI_COMM_WORLD, options_.ranks_per_machine);
+    machines_->set_watch(watch_.get());
+    if (machines_->count > 1 && machines_->count < size()) {
+      how_summed_ = "gradients are summed inside " + std::to_string(machines_->count) + " machines first, then between them";
+      return;
+    }
+    how_summed_ = std::string("gradients are summed over all processes at once, as without --hierarchical: ") +
+                  (machines_->count == 1 ? "they are on one machine" : "each is on a machine of its own");
+    machines_.reset();
+  }
+
+  // What sums over the ranks that have `ends`; `device` keeps what links their devices.
+  Communicator* Link(Ends* ends, std::unique_ptr<Communicator>* device) const {
+    if (!options_.make_bulk) return &ends->bulk;
+    *device = options_.make_bulk({&ends->control, &ends->bulk, std::make_shared<Meeting>(1),
+                                  [watch = watch_.get()](int64_t bucket) { watch->Moved(bucket); }});
+    return device->get();
+  }
+
   // Several processes that do not know of each other would train the same and write the same files.
   void CheckLaunch() const {
     const Launch launch = FindLaunch();
-    if (launch.size <= 1 || launch.size == control_.size()) return;
+    if (launch.size <= 1 || launch.size == size()) return;
     throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) + " processes, but MPI joins only " +
-                     std::to_string(control_.size()) + " of them. With srun, --mpi=pmix or --mpi=pmi2 often helps; with another MPI's " +
+                     std::to_string(size()) + " of them. With srun, --mpi=pmix or --mpi=pmi2 often helps; with another MPI's " +
                      "launcher, use the mpirun of the MPI that Doppio was built with (Open MPI)");
   }
 
   const Session session_;
   const ProcessWorldOptions options_;
-  mutable MpiEnd control_, bulk_;
+  mutable Ends all_;
   std::unique_ptr<Watch> watch_;
-  std::unique_ptr<Communicator> device_;   // null: ranks are on the host
+  std::optional<Machines> machines_;   // where sums are made in layers
+  std::string how_summed_;
+  std::unique_ptr<Communicator> device_, across_device_;   // null: ranks are on the host
+  std::optional<Layered> layered_;
+  Communicator* bulk_ = nullptr;   // one of those above
 };
 
 std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) { return std::make_unique<MpiWorld>(options); }

@@ -2,22 +2,47 @@
 
 #include <exception>
 #include <mutex>
+#include <numeric>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/threads.h"
+#include "parallel/layered.h"
 #include "parallel/threads.h"
 
 namespace doppio {
 namespace {
 
+// A thread's end among the threads of the process and, where `across` is given, through them among those of all processes.
+class JoinedEnd {
+ public:
+  JoinedEnd(std::unique_ptr<Communicator> inside, const std::vector<RankPlace>& places, int first_rank, Communicator* across)
+      : inside_(std::move(inside)) {
+    if (across == nullptr) return;
+    layered_.emplace(first_rank + inside_->rank(), places, inside_.get(), inside_->rank() == 0 ? across : nullptr);
+  }
+  Communicator* get() { return layered_ ? &*layered_ : inside_.get(); }
+
+ private:
+  const std::unique_ptr<Communicator> inside_;
+  std::optional<Layered> layered_;
+};
+
+// How many ranks each process has. Collective.
+std::vector<int> RanksOf(const World& processes, int own) {
+  std::vector<double> counts(static_cast<size_t>(processes.size()), 0);
+  counts[static_cast<size_t>(processes.rank())] = own;
+  processes.control().AllReduce(counts.data(), processes.size(), DType::kFloat64);
+  return std::vector<int>(counts.begin(), counts.end());
+}
+
 class ThreadWorld : public World {
  public:
-  ThreadWorld(std::unique_ptr<Communicator> control, std::unique_ptr<Communicator> host, std::shared_ptr<Meeting> meeting,
-              const ReducerOptions& options)
-      : control_(std::move(control)), host_(std::move(host)), meeting_(std::move(meeting)), options_(options) {}
+  ThreadWorld(Communicator* control, Communicator* host, std::shared_ptr<Meeting> meeting, const ReducerOptions& options)
+      : control_(control), host_(host), meeting_(std::move(meeting)), options_(options) {}
   Communicator& control() const override { return *control_; }
   Communicator& bulk() const override { return device_ == nullptr ? *host_ : *device_; }
   std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
@@ -26,7 +51,7 @@ class ThreadWorld : public World {
 
   // On the rank's own thread, as what follows.
   void Connect(const MakeBulk& make) {
-    if (make) device_ = make({control_.get(), host_.get(), meeting_, {}});
+    if (make) device_ = make({control_, host_, meeting_, {}});
   }
   void Disconnect() { device_.reset(); }
 
@@ -37,7 +62,8 @@ class ThreadWorld : public World {
   }
 
  private:
-  const std::unique_ptr<Communicator> control_, host_;
+  Communicator* const control_;
+  Communicator* const host_;
   const std::shared_ptr<Meeting> meeting_;   // for what links devices
   const ReducerOptions options_;
   std::unique_ptr<Communicator> device_;
@@ -62,23 +88,43 @@ class FirstFailure {
 }  // namespace
 
 void RunThreadWorld(int size, const ReducerOptions& options, const std::function<void(World&)>& body,
-                    const MakeBulk& make_bulk) {
-  std::vector<std::unique_ptr<Communicator>> control = MakeThreadTeam(size), host = MakeThreadTeam(size);
+                    const MakeBulk& make_bulk, const AmongProcesses& processes) {
+  World* const others = processes.world;
+  std::vector<RankPlace> places;
+  int first_rank = 0;
+  if (others != nullptr) {
+    const std::vector<int> counts = RanksOf(*others, size);
+    places = PlacesByNode(counts);
+    first_rank = std::accumulate(counts.begin(), counts.begin() + others->rank(), 0);
+  }
+  const auto join = [&](Communicator* across) {
+    std::vector<std::unique_ptr<JoinedEnd>> ends;
+    for (auto& inside : MakeThreadTeam(size)) {
+      ends.push_back(std::make_unique<JoinedEnd>(std::move(inside), places, first_rank, across));
+    }
+    return ends;
+  };
+  const auto control = join(others == nullptr ? nullptr : &others->control());
+  const auto host = join(others == nullptr ? nullptr : &others->bulk());
   const auto meeting = std::make_shared<Meeting>(size);
   std::vector<std::unique_ptr<ThreadWorld>> worlds;
   for (size_t r = 0; r < control.size(); ++r) {
-    worlds.push_back(std::make_unique<ThreadWorld>(std::move(control[r]), std::move(host[r]), meeting, options));
+    worlds.push_back(std::make_unique<ThreadWorld>(control[r]->get(), host[r]->get(), meeting, options));
   }
   FirstFailure failure;
   const auto run = [&](int rank) {
     ThreadWorld& world = *worlds[static_cast<size_t>(rank)];
     try {
-      const ComputeShare share(rank, size);
+      const ComputeShare share(processes.share * size + rank, processes.shares * size);
       world.Connect(make_bulk);
       body(world);
     } catch (const std::exception& e) {
       failure.Keep(std::current_exception());
-      world.Abort("rank " + std::to_string(rank) + " has failed: " + e.what());
+      const std::string why = "rank " + std::to_string(first_rank + rank) + " has failed: " + e.what();
+      world.Abort(why);
+      // The first thread may wait for other processes.
+      if (others != nullptr) others->control().Abort(why);
+      if (others != nullptr) others->bulk().Abort(why);
     }
     world.Disconnect();
   };

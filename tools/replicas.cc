@@ -24,7 +24,10 @@
 #include "tools/text_table.h"
 
 DEFINE_int32(cpu_replicas, 1,
-             "<N> replicas that train together on the CPU, each with a batch and a share of the cores of its own");
+             "<N> replicas that train together on the CPU, each with a batch and a share of the cores of its own; in processes that "
+             "a launcher has started, so many in each of them");
+DEFINE_bool(hierarchical, false,
+            "where replicas are in processes on several machines, sum gradients inside each machine first, then between machines");
 DEFINE_string(comm, "auto",
               "<auto|threads|p2p|nccl|mpi> how replicas exchange gradients; auto = in processes that a launcher such as mpirun has "
               "started mpi, else threads; between GPUs nccl, or p2p (copies within a process) where there is no NCCL");
@@ -57,24 +60,28 @@ MakeBulk BulkOf(const Replicas& replicas) {
   };
 }
 
-// Each rank is a process that a launcher has started.
+// A device for each of --cpu_replicas.
+void FillWithCpus(Replicas* replicas) {
+  while (static_cast<int>(replicas->devices.size()) < FLAGS_cpu_replicas) replicas->devices.push_back(MakeCpuDevice());
+}
+
+// Each rank is a process that a launcher has started, or a thread of one.
 Replicas Processes(const Launch& launch) {
   Replicas replicas;
-  replicas.count = launch.size;
+  replicas.count = launch.size * FLAGS_cpu_replicas;
   replicas.process_rank = launch.rank;
+  replicas.first_rank = launch.rank * FLAGS_cpu_replicas;
   replicas.carrier = "mpi";
-  if (FLAGS_cpu_replicas > 1) {
-    throw UsageError("--cpu_replicas=" + std::to_string(FLAGS_cpu_replicas) + " within each of the " + std::to_string(launch.size) +
-                     " processes of " + launch.launcher + " is not supported; start so many more processes instead");
-  }
   if (!launch.mpi || ProcessWorlds::Get().Find(replicas.carrier) == nullptr) {
     throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) + " processes, but " +
                      (launch.mpi ? "this build of Doppio has no MPI" : "it does not join them; start them with mpirun or srun") +
                      ". --comm=threads lets each of them train by itself");
   }
-  replicas.how = "in processes that " + launch.launcher + " has started (MPI)";
+  const std::string threads = std::to_string(launch.size) + " processes × " + std::to_string(FLAGS_cpu_replicas) + " threads";
+  replicas.how = "in " + (FLAGS_cpu_replicas > 1 ? threads : "processes") + " that " + launch.launcher + " has started (MPI)";
   const ChosenGpus gpus = ChooseGpus(FLAGS_gpu, launch);
   replicas.devices = OpenDevices(FLAGS_gpu, gpus);
+  FillWithCpus(&replicas);
   if (!gpus.indices.empty()) AddLink(true, true, &replicas);
   return replicas;
 }
@@ -92,7 +99,7 @@ Replicas Threads() {
     const std::set<int> different(gpus.indices.begin(), gpus.indices.end());
     AddLink(false, different.size() == gpus.indices.size(), &replicas);
   } else if (replicas.count > 1) {
-    while (static_cast<int>(replicas.devices.size()) < replicas.count) replicas.devices.push_back(MakeCpuDevice());
+    FillWithCpus(&replicas);
     replicas.how = "in threads of this process, " + std::to_string(std::max(1, NumThreads() / replicas.count)) +
                    " compute thread(s) each";
   }
@@ -110,21 +117,41 @@ std::atomic<int> g_own_failure{0};   // the exit code of what this rank itself h
   _exit(own != 0 ? own : static_cast<int>(loss.code));
 }
 
-void RunProcess(const Replicas& replicas, const std::function<void(World*, Device*)>& body) {
+// The batch and the learning rate have been made for equal processes.
+void CheckAllAlike(const World& processes) {
+  const double own = FLAGS_cpu_replicas;
+  double sums[] = {own, own * own};
+  processes.control().AllReduce(sums, 2, DType::kFloat64);
+  if (sums[0] * sums[0] == sums[1] * processes.size()) return;
+  throw UsageError("each process wants the same --cpu_replicas, but " + std::to_string(processes.size()) + " processes have " +
+                   std::to_string(static_cast<int64_t>(sums[0])) + " in all, and process " + std::to_string(processes.rank()) + " has " +
+                   std::to_string(FLAGS_cpu_replicas));
+}
+
+void RunProcess(const Replicas& replicas, const std::function<void(World*, Device*)>& body, std::string* summed) {
   ProcessWorldOptions options;
   options.reducer = BucketsFromFlags();
   options.watch.stall_seconds = FLAGS_stall_timeout;
   options.watch.on_lost = EndLost;
   options.make_bulk = BulkOf(replicas);
+  options.hierarchical = FLAGS_hierarchical;
   std::unique_ptr<ProcessWorld> world = (*ProcessWorlds::Get().Find(replicas.carrier))(options);
   const Launch launch = FindLaunch();
   // Launchers mostly give each process its cores; those of one that did not share them here.
   const bool shares = launch.local_size > 1 && ProcessCores() == static_cast<int>(std::thread::hardware_concurrency()) &&
                       std::getenv("OMP_NUM_THREADS") == nullptr;
-  const ComputeShare share(shares ? launch.local_rank : 0, shares ? launch.local_size : 1);
+  const AmongProcesses processes = {world.get(), shares ? launch.local_rank : 0, shares ? launch.local_size : 1};
   std::optional<Error> failure;
   try {
-    body(world.get(), replicas.devices[0].get());
+    if (summed != nullptr) *summed = world->how_summed();
+    CheckAllAlike(*world);
+    const auto run = [&](World& ranks) { body(&ranks, replicas.DeviceOf(ranks.rank())); };
+    if (replicas.devices.size() > 1) {
+      RunThreadWorld(static_cast<int>(replicas.devices.size()), options.reducer, run, {}, processes);
+    } else {
+      const ComputeShare share(processes.share, processes.shares);
+      run(*world);
+    }
     return;
   } catch (const Error& e) {
     failure = e;
@@ -178,7 +205,7 @@ Replicas ReplicasFromFlags() {
 }
 
 Device* Replicas::DeviceOf(int rank) const {
-  return devices[static_cast<size_t>(carrier == "threads" ? rank : 0)].get();
+  return devices[devices.size() == 1 ? 0 : static_cast<size_t>(rank - first_rank)].get();
 }
 
 int Replicas::Sharing() const {
@@ -187,12 +214,14 @@ int Replicas::Sharing() const {
                                         [&](const auto& device) { return device->name() == devices[0]->name(); }));
 }
 
-void RunReplicas(const Replicas& replicas, const std::function<void(World* world, Device* device)>& body) {
+void RunReplicas(const Replicas& replicas, const std::function<void(World* world, Device* device)>& body,
+                 std::string* summed) {
   if (replicas.count == 1) {
     body(nullptr, replicas.devices[0].get());
     return;
   }
-  if (replicas.carrier != "threads") return RunProcess(replicas, body);
+  if (replicas.carrier != "threads") return RunProcess(replicas, body, summed);
+  if (FLAGS_hierarchical && summed != nullptr) *summed = "gradients are summed at once: all replicas are in one process";
   RunThreadWorld(
       replicas.count, BucketsFromFlags(), [&](World& world) { body(&world, replicas.DeviceOf(world.rank())); },
       BulkOf(replicas));

@@ -25,20 +25,23 @@ void LetRankZeroTell();
 // How the ranks of this process come about, as the flags say. Throws UsageError.
 struct Replicas {
   int count = 1;            // ranks in all; 1: no world
-  int process_rank = 0;     // of this process, where each rank is one
+  int process_rank = 0;     // of this process, where several train together
+  int first_rank = 0;       // of this process
   std::string carrier;      // "threads", or the name of a kind of ProcessWorlds
   std::string how;          // "in threads of this process, ..."; "" for one
   std::vector<std::unique_ptr<Device>> devices;   // of the ranks of this process
   std::optional<LinkChoice> link;                 // between several GPUs
 
-  Device* DeviceOf(int rank) const;   // of this process
+  Device* DeviceOf(int rank) const;   // a rank of this process
   int Sharing() const;                // ranks of this process that use the memory of the first one's device
 };
 Replicas ReplicasFromFlags();
 
 // Runs `body` for each rank of this process, with a null world where there is one alone. See RunThreadWorld for failures;
-// where ranks are processes, one's failure ends them all, and only rank 0 says so.
-void RunReplicas(const Replicas& replicas, const std::function<void(World* world, Device* device)>& body);
+// where ranks are in several processes, one's failure ends them all, and only process 0 says so. `summed`, where given, gets
+// what --hierarchical has led to, for the log, before a body runs; "" without.
+void RunReplicas(const Replicas& replicas, const std::function<void(World* world, Device* device)>& body,
+                 std::string* summed = nullptr);
 
 // Collective, before the training: what connects ranks on GPUs and how fast it is, for the log; nothing on the CPU.
 std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device* device);

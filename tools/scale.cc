@@ -88,7 +88,7 @@ nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluste
   if (FLAGS_iterations < 1) throw UsageError("--iterations must be at least 1");
   nlohmann::json times;
   RunReplicas(replicas, [&](World* world, Device* device) {
-    const bool lead = world == nullptr || world->rank() == replicas.process_rank;
+    const bool lead = world == nullptr || world->rank() == replicas.first_rank;
     const DataMode data = FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen;
     NetTimer timer(NetFromFlags(line, TRAIN, data).graph, device);
     if (timer.net().plan().backward.empty())

@@ -339,7 +339,7 @@ ExitCode Train(const CommandLine& line, bool* began) {
   std::unique_ptr<SignalHandler> signals;
   options.poll = [&] { return signals == nullptr ? Request::kNone : signals->Poll(); };
   TrainResult result;
-  std::string exchanged, traced;
+  std::string summed, exchanged, traced;
   nlohmann::json timeline;
   const auto lead = [&](World* world, Device* device) {
     TrainerOptions own = options;
@@ -351,6 +351,7 @@ ExitCode Train(const CommandLine& line, bool* began) {
     if (trace) trace->Plan(trainer);
     const std::string ranks = RanksText(trainer, replicas, options);
     if (!ranks.empty()) Tell(progress != nullptr, ranks);
+    if (!summed.empty()) Tell(progress != nullptr, summed);
     for (const std::string& text : links) Tell(progress != nullptr, text);
     for (const std::string& text : DescribeTraining(&trainer, free)) Tell(progress != nullptr, text);
     *began = true;
@@ -366,12 +367,12 @@ ExitCode Train(const CommandLine& line, bool* began) {
     timeline = trace->Json();
   };
   RunReplicas(replicas, [&](World* world, Device* device) {
-    if (world == nullptr || world->rank() == replicas.process_rank) {
+    if (world == nullptr || world->rank() == replicas.first_rank) {
       lead(world, device);
     } else {
       Follow(solver, options, replicas, request, world, device);
     }
-  });
+  }, &summed);
   if (progress != nullptr) progress->Clear();
   for (const std::string& text : {exchanged, traced}) {
     if (!text.empty()) Tell(progress != nullptr, text);
@@ -400,6 +401,7 @@ DOPPIO_REGISTER(Commands, "train",
                   "gpu",
                   "cpu_replicas",
                   "comm",
+                  "hierarchical",
                   "stall_timeout",
                   "bucket_mb",
                   "reduce_precision",

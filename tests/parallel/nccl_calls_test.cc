@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/shared_library.h"
 #include "tests/parallel/communicator_case.h"
+#include "tests/parallel/layered_case.h"
 #include "tests/parallel/link_case.h"
 #include "tests/parallel/replicas_case.h"
 #include "tests/parallel/replicas_nets.h"
@@ -82,6 +83,45 @@ TEST_F(NcclCalls, SayWhatFailed) {
   } catch (const DeviceError& e) {
     EXPECT_EQ(e.message(), "NCCL failed at summing on GPU (the host in its place): invalid argument");
   }
+}
+
+// Each rank has an end inside its node, and the first ones another across.
+class LinkedLayers {
+ public:
+  LinkedLayers(const DeviceLink& link, Device* device, const LayeredTeams& teams, int rank)
+      : inside_(Connect(link, device, teams.Inside(rank))),
+        across_(Connect(link, device, teams.Across(rank))),
+        layered_(rank, teams.places(), inside_.get(), across_.get()) {}
+  Communicator* get() { return &layered_; }
+
+ private:
+  static std::unique_ptr<Communicator> Connect(const DeviceLink& link, Device* device, Communicator* control) {
+    if (control == nullptr) return nullptr;
+    return link.connect(device, {control, nullptr, std::make_shared<Meeting>(1), {}});
+  }
+  const std::unique_ptr<Communicator> inside_, across_;
+  Layered layered_;
+};
+
+TEST_F(NcclCalls, SumInLayers) {
+  const int aborted = Of("g_fake_nccl_aborted");
+  const std::vector<RankPlace> places = PlacesByNode({2, 1, 3});
+  const LayeredTeams teams(places);
+  RunThreadWorld(teams.size(), {}, [&](World& world) {
+    const std::unique_ptr<Device> device = TestGpu();
+    LinkedLayers ends(Link(), device.get(), teams, world.rank());
+    for (int64_t count : {0, 1, 1000}) ExpectSums<float>(ends.get(), device.get(), DType::kFloat32, count);
+    for (int root = 0; root < world.size(); ++root) {
+      std::vector<int64_t> data(100, world.rank());
+      OnDevice(device.get(), &data, [&](void* memory) { ends.get()->Broadcast(memory, 800, root); });
+      EXPECT_EQ(data, std::vector<int64_t>(100, root));
+    }
+    ends.get()->Follow(0);
+    ends.get()->NoteBucket(0);
+    ends.get()->Barrier();
+  });
+  EXPECT_EQ(Of("g_fake_nccl_comms"), 0);
+  EXPECT_EQ(Of("g_fake_nccl_aborted"), aborted);
 }
 
 TEST_F(NcclCalls, TrainOneBigBatch) {

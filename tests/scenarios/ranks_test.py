@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -47,6 +48,37 @@ def runs(pid):
             return f.read().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def fields_of(message):
+    """The numbers and contents of a protobuf message's fields that have a length."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(message):
+        key = number()
+        if key & 7 == 0:
+            number()
+            continue
+        size = number() if key & 7 == 2 else {1: 8, 5: 4}[key & 7]
+        if key & 7 == 2:
+            yield key >> 3, message[at:at + size]
+        at += size
+
+
+def blobs_of(caffemodel):
+    """Weights, blob by blob: NetParameter.layer is 100, LayerParameter.blobs 7, BlobProto.data 5."""
+    blobs = [content for number, layer in fields_of(caffemodel) if number == 100 for number, content in fields_of(layer) if number == 7]
+    return [struct.unpack("<%df" % (len(data) // 4), data) for blob in blobs for number, data in fields_of(blob) if number == 5]
 
 
 class RanksTest(scenario.Scenario):
@@ -197,7 +229,7 @@ class MpiTest(RanksTest):
         return self.read("log").decode(errors="replace")
 
     def begin(self, ranks, *args):
-        """mpirun and its ranks, when they have trained for a while."""
+        """mpirun and its processes, when they have trained for a while."""
         process = self.mpirun(ranks, *args)
         end = time.monotonic() + 90
         while "Iteration 200 " not in self.logged():
@@ -224,6 +256,59 @@ class MpiTest(RanksTest):
         result = json.loads(next(line for line in self.logged().splitlines() if line.startswith("{")))
         r = self.train("--cpu_replicas=2", "--set=max_iter=20", "--json")
         self.assertAlmostEqual(json.loads(r.stdout)["loss"], result["loss"], places=5)
+
+    def test_replicas_in_processes_are_one_big_batch(self):
+        flags = ("--batch_mode=total", "--set=max_iter=20", "--check_replicas=5")
+        self.assertEqual(0, self.mpirun(2, "--cpu_replicas=2", "--hierarchical", *flags).wait(timeout=120), self.logged())
+        log = self.logged()
+        self.assertIn("4 replicas in 2 processes × 2 threads that mpirun (Open MPI) has started (MPI): 4 × batch 1 = 4 samples a pass", log)
+        self.assertIn("gradients are summed over all processes at once, as without --hierarchical: they are on one machine", log)
+        self.assertEqual(1, log.count("Solving tiny"), log)
+        self.assertEqual(1, log.count("Snapshotting solver state"), log)
+        together = blobs_of(self.read("run_iter_20.caffemodel"))
+        alone = blobs_of(self.weights())
+        self.assertEqual([160, 10], [len(blob) for blob in alone])
+        for a, b in zip(alone, together, strict=True):
+            scale = max(map(abs, a))
+            self.assertGreater(scale, 0)
+            self.assertLess(max(abs(x - y) for x, y in zip(a, b, strict=True)) / scale, 1e-5)
+
+    def test_processes_with_different_numbers_of_replicas_are_refused(self):
+        for first, second in [("1", "2"), ("3", "2")]:
+            process = self.mpirun(1, "--cpu_replicas=" + first, ":", "-n", "1", scenario.DOPPIO, "train", "--solver=solver.prototxt",
+                                  "--cpu_replicas=" + second)
+            self.assertEqual(2, process.wait(timeout=60), self.logged())
+            self.assertEqual(1, self.logged().count("error: "), self.logged())
+            self.assertIn("error: each process wants the same --cpu_replicas, but 2 processes have %d in all, and process 0 has %s"
+                          % (int(first) + int(second), first), self.logged())
+
+    def test_a_killed_process_of_replicas_ends_the_other(self):
+        process, pids = self.begin(2, "--cpu_replicas=2")
+        os.kill(pids[1], signal.SIGKILL)
+        self.check_ends(process, pids, 10)
+        self.assertRegex(self.logged(), r"error: rank \d on \S+ is gone|process rank \d .* exited on signal 9")
+        self.assertNotEqual(0, process.returncode)
+
+    def test_a_signal_to_one_process_of_replicas_stops_all_with_a_snapshot(self):
+        process, pids = self.begin(2, "--cpu_replicas=2")
+        os.kill(pids[1], signal.SIGTERM)
+        self.check_ends(process, pids, 10)
+        self.assertEqual(STOPPED, process.returncode, self.logged())
+        self.assertEqual(1, len([f for f in os.listdir(self.folder) if f.endswith(".solverstate")]), self.logged())
+
+    def test_a_failure_of_any_replica_in_processes_ends_all(self):
+        self.write("good.png", scenario.png_gray([[0] * 28] * 28))
+        self.write("bad.png", "not an image")
+        self.write("net.prototxt", NET.replace(
+            'type: "Data"', 'type: "ImageData"').replace(
+            'data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true }',
+            'image_data_param { source: "list.txt" batch_size: 1 is_color: false }'))
+        for rank in range(4):
+            self.write("list.txt", "".join(("bad" if r == rank else "good") + ".png 0\n" for r in range(4)))
+            process = self.mpirun(2, "--cpu_replicas=2")
+            self.assertEqual(4, process.wait(timeout=60), self.logged())
+            self.assertRegex(self.logged(), r"error: .*bad\.png")
+            self.assertEqual(1, self.logged().count("error:"), self.logged())
 
     def test_a_killed_rank_ends_all(self):
         process, pids = self.begin(4)

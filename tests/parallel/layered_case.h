@@ -1,0 +1,49 @@
+// Layers of threads in one process, for tests.
+#ifndef DOPPIO_TESTS_PARALLEL_LAYERED_CASE_H_
+#define DOPPIO_TESTS_PARALLEL_LAYERED_CASE_H_
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "parallel/layered.h"
+#include "parallel/threads.h"
+
+namespace doppio {
+
+// The teams of the nodes, and that of their first ranks.
+class LayeredTeams {
+ public:
+  explicit LayeredTeams(const std::vector<RankPlace>& places) : places_(places) {
+    std::vector<int> sizes;
+    for (const RankPlace& place : places) {
+      sizes.resize(std::max(sizes.size(), static_cast<size_t>(place.node) + 1));
+      ++sizes[static_cast<size_t>(place.node)];
+    }
+    for (const int size : sizes) inside_.push_back(MakeThreadTeam(size));
+    across_ = MakeThreadTeam(static_cast<int>(sizes.size()));
+  }
+
+  int size() const { return static_cast<int>(places_.size()); }
+  const std::vector<RankPlace>& places() const { return places_; }
+  Communicator* Inside(int rank) const {
+    const RankPlace place = places_[static_cast<size_t>(rank)];
+    return inside_[static_cast<size_t>(place.node)][static_cast<size_t>(place.inside)].get();
+  }
+  // Null but for the first rank of a node.
+  Communicator* Across(int rank) const {
+    const RankPlace place = places_[static_cast<size_t>(rank)];
+    return place.inside == 0 ? across_[static_cast<size_t>(place.node)].get() : nullptr;
+  }
+  Layered End(int rank) const { return Layered(rank, places_, Inside(rank), Across(rank)); }
+
+ private:
+  const std::vector<RankPlace> places_;
+  std::vector<std::vector<std::unique_ptr<Communicator>>> inside_;
+  std::vector<std::unique_ptr<Communicator>> across_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TESTS_PARALLEL_LAYERED_CASE_H_
