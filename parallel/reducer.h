@@ -22,7 +22,7 @@ namespace doppio {
 
 struct ReducerOptions {
   // The least that a bucket holds; the last one may hold less. Smaller ones start earlier, larger ones cost fewer messages.
-  int64_t bucket_bytes = int64_t{4} << 20;
+  int64_t bucket_bytes = int64_t{16} << 20;
   DType type = DType::kFloat32;   // that gradients have on their way; a 16-bit one is rounded to
 };
 

@@ -32,7 +32,7 @@ struct RankTimes {
 
 struct ScalingOptions {
   Cluster cluster;
-  int64_t bucket_bytes = int64_t{4} << 20;  // as ReducerOptions has it; one of the whole net is summed after backward
+  int64_t bucket_bytes = int64_t{16} << 20;  // as ReducerOptions has it; one of the whole net is summed after backward
   int reduce_bits = 32;                     // of each value on the links; buckets are cut by 32
 };
 

@@ -32,7 +32,7 @@ DEFINE_string(comm, "auto",
               "<auto|threads|p2p|nccl|mpi> how replicas exchange gradients; auto = in processes that a launcher such as mpirun has "
               "started mpi, else threads; between GPUs nccl, or p2p (copies within a process) where there is no NCCL");
 DEFINE_double(stall_timeout, 300, "<SECONDS> of silence after which another process counts as lost");
-DEFINE_double(bucket_mb, 4, "<MB> gradients are reduced in pieces of at least this size, while backward computes the rest");
+DEFINE_double(bucket_mb, 16, "<MB> gradients are reduced in pieces of at least this size, while backward computes the rest");
 DEFINE_string(reduce_precision, "fp32",
               "<fp32|bf16|fp16> what gradients are rounded to on their way between replicas; 16 bits are half the bytes");
 DEFINE_bool(sync_bn, false, "BatchNorm takes mean and variance of all replicas' samples together, not of each one's");
