@@ -78,6 +78,15 @@ class LossNormalizer {
   }
   // The divisor for this rank's own number.
   double Divisor(const Pass& pass, int64_t valid) const { return DivisorOf(pass)(AllValid(pass, valid)); }
+  // Where only `rows` of this rank's samples count, a number that ranks do not share (core/net/varying_rows.h).
+  double DivisorOfRows(const Pass& pass, int64_t rows, int64_t valid) const {
+    if (mode_ == LossParameter::NONE || mode_ == LossParameter::PRE_FIXED) return Divisor(pass, valid);
+    double all = static_cast<double>(CountsValid() ? valid : mode_ == LossParameter::FULL ? rows * inner_ : rows);
+    if (pass.group != nullptr) pass.group->AllReduce(&all, 1, DType::kFloat64);
+    LossDivisor divisor = DivisorOf(pass);
+    divisor.fixed = all;
+    return divisor(0);
+  }
   // Whether the divisor depends on how many labels are not ignored.
   bool CountsValid() const { return mode_ == LossParameter::VALID; }
   // Labels of this rank.

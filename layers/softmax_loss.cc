@@ -3,6 +3,7 @@
 #include <cfloat>
 
 #include "core/net/layer.h"
+#include "core/net/varying_rows.h"
 #include "layers/labels.h"
 #include "layers/loss_normalizer.h"
 #include "layers/softmax_math.h"
@@ -42,11 +43,12 @@ LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bot
 }
 
 template <class T>
-class SoftmaxLossKernel : public Kernel {
+class SoftmaxLossKernel : public Kernel, public RowReader {
  public:
   explicit SoftmaxLossKernel(const KernelArgs& args)
       : at_(args.spec->At()),
         shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
+        all_rows_(args.bottoms[0].shape.dim_or_1(0)),
         labels_(args.spec->param.loss_param(), shape_.classes),
         normalizer_(*args.spec, LossParameter::VALID, shape_.outer, shape_.inner),
         backward_(args.backward) {
@@ -62,8 +64,10 @@ class SoftmaxLossKernel : public Kernel {
   }
 
   void Forward(const Pass& pass) override {
-    const int64_t valid =
-        labels_.Read(at_, t_.bottoms[1].data<T>(), shape_.outer, shape_.inner, label_);
+    // Several samples to a row, should more axes than one stand before that of the classes.
+    const int64_t outer = rows_vary() ? shape_.outer / all_rows_ * RowsThatCount(all_rows_) : shape_.outer;
+    const int64_t valid = labels_.Read(at_, t_.bottoms[1].data<T>(), outer, shape_.inner, label_);
+    std::fill(label_ + outer * shape_.inner, label_ + shape_.outer * shape_.inner, kIgnoredLabel);
     SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
     double loss = 0;
     for (int64_t o = 0; o < shape_.outer; ++o) {
@@ -76,7 +80,7 @@ class SoftmaxLossKernel : public Kernel {
         loss -= static_cast<double>(std::log(p < T(FLT_MIN) ? T(FLT_MIN) : p));
       }
     }
-    divisor_ = normalizer_.Divisor(pass, valid);
+    divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, outer, valid) : normalizer_.Divisor(pass, valid);
     t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
     if (t_.tops.size() > 1) {
       std::copy(probability_, probability_ + shape_.count(), t_.tops[1].template data<T>());
@@ -128,6 +132,7 @@ class SoftmaxLossKernel : public Kernel {
 
   const SourceLoc at_;
   const SoftmaxShape shape_;
+  const int64_t all_rows_;
   const LabelReader labels_;
   const LossNormalizer normalizer_;
   const bool backward_;

@@ -1,6 +1,6 @@
-// Where a kernel on a GPU reports the first label that is no class: a word of host memory that the GPU writes, so
-// that nobody waits for the GPU to look. The error therefore comes with the first Forward that begins after the GPU
-// has met the label, usually the next one or the one after it.
+// Where a kernel on a GPU reports the first label that is no class, or index that is no row: a word of host memory that
+// the GPU writes, so that nobody waits for the GPU to look. The error therefore comes with the first Forward that begins
+// after the GPU has met it, usually the next one or the one after it.
 #ifndef DOPPIO_LAYERS_WRONG_LABEL_CUDA_H_
 #define DOPPIO_LAYERS_WRONG_LABEL_CUDA_H_
 
@@ -29,14 +29,16 @@ class WrongLabel {
   // For kernels to write.
   WrongLabelWord* word() const { return static_cast<WrongLabelWord*>(memory_.data()); }
 
-  void ThrowIfAny(const LabelReader& labels, const SourceLoc& at, int64_t inner) {
+  // `reader` says what is wrong with it: a LabelReader, or an IndexReader (layers/row_index.h) with an `inner` of 1.
+  template <class Reader>
+  void ThrowIfAny(const Reader& reader, const SourceLoc& at, int64_t inner) {
     const WrongLabelWord found = *static_cast<volatile WrongLabelWord*>(word());
     if (found == kNoWrongLabel) return;
     *word() = kNoWrongLabel;
     const uint32_t bits = static_cast<uint32_t>(found);
     float label;
     std::memcpy(&label, &bits, sizeof label);
-    labels.Fail(at, static_cast<double>(label), static_cast<int64_t>(found >> 32), inner);
+    reader.Fail(at, static_cast<double>(label), static_cast<int64_t>(found >> 32), inner);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "core/net/filler.h"
 #include "core/net/gradient_flow.h"
 #include "core/net/storage.h"
+#include "core/net/varying_rows.h"
 
 namespace doppio {
 namespace {
@@ -27,6 +28,7 @@ class Builder {
     }
     errors_.ThrowIfAny();
     FindOutputs();
+    FindVaryingRows(graph_);   // for its mistakes; the plan asks again
     FindGradients(&graph_);
     ChooseStorage(&graph_);
     return std::move(graph_);
@@ -129,11 +131,10 @@ class Builder {
   // Caffe's layers that no file here registers: their names are no typing mistakes.
   static bool KnownElsewhere(const std::string& type) {
     static const std::set<std::string> names = {
-        "BatchReindex", "ContrastiveLoss", "Crop",       "Deconvolution", "Embed",
-        "Filter",       "HDF5Output",      "HingeLoss",  "Im2col",        "InfogainLoss",
-        "LSTM",         "MVN",             "MemoryData", "MultinomialLogisticLoss",
-        "Python",       "RNN",             "Reduction",  "SPP",           "Tile",
-        "WindowData"};
+        "ContrastiveLoss", "Deconvolution", "HDF5Output", "HingeLoss",
+        "InfogainLoss",    "LSTM",          "MVN",        "MemoryData",
+        "MultinomialLogisticLoss",          "Python",     "RNN",
+        "SPP",             "WindowData"};
     return names.count(type) != 0;
   }
 

@@ -1,6 +1,7 @@
 // A kernel for every layer, and the reorders between those that want different layouts.
 #include "core/net/host_kernel.h"
 #include "core/net/plan_draft.h"
+#include "core/net/varying_rows.h"
 #include "core/net/wide_kernel.h"
 
 namespace doppio {
@@ -11,7 +12,7 @@ constexpr char kReference[] = "reference";
 class Chooser {
  public:
   Chooser(Draft* draft, Plan* plan, ParamStore* params)
-      : draft_(*draft), graph_(*draft->graph), plan_(*plan), params_(*params) {}
+      : draft_(*draft), graph_(*draft->graph), plan_(*plan), params_(*params), rows_(FindVaryingRows(graph_)) {}
 
   void Run() {
     const size_t nodes = graph_.nodes.size();
@@ -40,6 +41,9 @@ class Chooser {
       }
     }
     for (int edge : graph_.outputs) ShowOutput(edge);
+    std::vector<Kernel*> kernels;
+    for (const auto& kernel : plan_.kernels) kernels.push_back(kernel.get());
+    ConnectRows(rows_, kernels);
   }
 
  private:
@@ -177,7 +181,8 @@ class Chooser {
       const bool judge = draft_.options.engine == kReference && args.device->kind() == DeviceKind::kCpu;
       if (judge && type->engine != kReference) continue;
       const KernelArgs& seen = type->narrow ? args : wide;
-      const std::string why = type->declines == nullptr ? "" : type->declines(seen);
+      std::string why = type->declines == nullptr ? "" : type->declines(seen);
+      if (rows_.counted_by[n] >= 0 && type->engine != kReference) why = "the number of rows varies";
       if (!why.empty()) {
         declined += (declined.empty() ? "" : "; ") + type->engine + ": " + why;
         continue;
@@ -266,6 +271,7 @@ class Chooser {
   const Graph& graph_;
   Plan& plan_;
   ParamStore& params_;
+  const VaryingRows rows_;
   std::vector<bool> layout_decided_;
 };
 

@@ -26,13 +26,18 @@ bool Exact(const Node& node, const Edge& top) {
   return exact.empty() ? !node.shape.has_backward : exact[static_cast<size_t>(top.top)];
 }
 
-// Numbers that something is learned from, not labels on their way from layer to layer.
+// Numbers that something is learned from, not labels on their way from layer to layer, nor what only says where to look
+// (indices) or how much (Crop).
 bool Activations(const Graph& graph, const Node& node) {
   if (node.bottoms.empty()) return true;
   const auto learned = [](const ParamShape& param) { return param.trainable; };
-  return std::any_of(node.shape.params.begin(), node.shape.params.end(), learned) ||
-         std::any_of(node.bottoms.begin(), node.bottoms.end(),
-                     [&](int bottom) { return Is16Bit(graph.edges[static_cast<size_t>(bottom)].stored); });
+  if (std::any_of(node.shape.params.begin(), node.shape.params.end(), learned)) return true;
+  const std::vector<bool>& aside = node.shape.no_gradient_bottoms;
+  for (size_t i = 0; i < node.bottoms.size(); ++i) {
+    if (i < aside.size() && aside[i]) continue;
+    if (Is16Bit(graph.edges[static_cast<size_t>(node.bottoms[i])].stored)) return true;
+  }
+  return false;
 }
 
 }  // namespace

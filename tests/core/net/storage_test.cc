@@ -47,6 +47,15 @@ TEST(Storage, KeepsLossesLabelsAndScoresExact) {
   EXPECT_EQ(StoredAs(graph), DType::kBFloat16);
 }
 
+TEST(Storage, KeepsLabelsExactThatOnlyTakeAShapeFromActivations) {
+  const std::string crop =
+      "layer { name: 'crop' type: 'Crop' bottom: 'y' bottom: 'flat' top: 'crop' crop_param { axis: 0 } }\n"
+      "layer { name: 'other' type: 'Crop' bottom: 'flat' bottom: 'x' top: 'other' crop_param { axis: 1 } }\n";
+  const Graph graph = GraphFromText(NetText("") + crop, TRAIN, DType::kBFloat16);
+  EXPECT_EQ(Stored(graph, "crop"), DType::kFloat32);
+  EXPECT_EQ(Stored(graph, "other"), DType::kBFloat16);
+}
+
 TEST(Storage, IsWhatTheFileSaysUnlessTheRunAsksForAnother) {
   const auto graph = [](const std::string& text, std::optional<DType> asked) {
     return GraphFromText(text, TRAIN, asked);

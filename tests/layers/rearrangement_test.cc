@@ -1,0 +1,136 @@
+#include <gtest/gtest.h>
+
+#include "tests/testing/layer_case.h"
+
+namespace doppio {
+namespace {
+
+LayerCase Permuted(const std::string& order) { return LayerCase("type: 'Permute' permute_param { " + order + " }"); }
+
+TEST(Permute, PutsAxesIntoAnotherOrder) {
+  Permuted("order: 1 order: 0")
+      .Bottom({2, 3}, {1, 2, 3, 4, 5, 6})
+      .ExpectTop({3, 2}, {1, 4, 2, 5, 3, 6})
+      .ExpectBottomGradient({1, 2, 3, 4, 5, 6}, {1, 3, 5, 2, 4, 6});
+  // SSD's: channels last.
+  Permuted("order: 0 order: 2 order: 3 order: 1")
+      .Bottom({1, 2, 1, 3}, {1, 2, 3, 4, 5, 6})
+      .ExpectTop({1, 1, 3, 2}, {1, 4, 2, 5, 3, 6});
+}
+
+TEST(Permute, LeavesAxesThatAreNotNamedInTheirOrder) {
+  Permuted("order: 2").RandomBottom({2, 3, 4}).ExpectTopShape({4, 2, 3});
+}
+
+TEST(Permute, CostsNothingWhereTheOrderOfElementsStays) {
+  for (const char* order : {"", "order: 0 order: 1 order: 2", "order: 1 order: 0"}) {
+    LayerCase c = Permuted(order);
+    c.RandomBottom({3, 1, 4}).ExpectGradient().ExpectBackendsAgree();
+    EXPECT_EQ(c.Engine(), "view") << order;
+  }
+}
+
+TEST(Permute, AgreesWithDifferencesAndInEveryLayout) {
+  for (const char* order : {"order: 0 order: 2 order: 3 order: 1", "order: 3 order: 2 order: 1 order: 0"}) {
+    LayerCase c = Permuted(order);
+    c.RandomBottom({3, 5, 2, 3}).ExpectGradient().ExpectBackendsAgree();
+    const std::string gpu = c.GpuEngine();
+    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    EXPECT_TRUE(c.NarrowOnGpu());
+  }
+}
+
+TEST(Permute, GoesToTheHostWithMoreAxesThanTheGpuTakes) {
+  LayerCase c = Permuted("order: 8 order: 7 order: 6 order: 5 order: 4 order: 3 order: 2 order: 1 order: 0");
+  c.RandomBottom({2, 2, 2, 2, 2, 2, 2, 2, 2}).ExpectBackendsAgree();
+  const std::string gpu = c.GpuEngine();
+  EXPECT_TRUE(gpu.empty() || gpu == "host") << gpu;
+}
+
+TEST(Permute, ExplainsMistakes) {
+  Permuted("order: 2").RandomBottom({2, 3}).ExpectMistake({"order 2 does not exist", "2x3"});
+  Permuted("order: 1 order: 1").RandomBottom({2, 3}).ExpectMistake({"order 1 is given twice"});
+}
+
+LayerCase Cropped(const std::string& param, const Shape& bottom, const Shape& like) {
+  LayerCase c("type: 'Crop' crop_param { " + param + " }");
+  c.RandomBottom(bottom).RandomBottom(like);
+  return c;
+}
+
+TEST(Crop, TakesTheExtentsOfTheOtherBottom) {
+  LayerCase c("type: 'Crop' crop_param { axis: 1 offset: 1 offset: 0 }");
+  c.Bottom({1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9})
+      .Bottom({5, 2, 2}, std::vector<double>(20, 0))
+      .ExpectTop({1, 2, 2}, {4, 5, 7, 8})
+      .ExpectBottomGradient({1, 2, 3, 4}, {0, 0, 0, 1, 2, 0, 3, 4, 0});
+}
+
+TEST(Crop, BeginsWithAxis2AndAtTheCorner) {
+  LayerCase("type: 'Crop'")
+      .Bottom({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6})
+      .Bottom({4, 7, 2, 2}, std::vector<double>(112, 0))
+      .ExpectTop({1, 1, 2, 2}, {1, 2, 4, 5});
+  Cropped("axis: -1 offset: 2", {2, 5}, {1, 3}).ExpectTopShape({2, 3});
+  Cropped("axis: 0 offset: 1", {4, 3, 5}, {2, 2, 4}).ExpectTopShape({2, 2, 4});
+}
+
+TEST(Crop, AgreesWithDifferencesAndInEveryLayout) {
+  for (const char* param : {"", "offset: 1", "axis: 1 offset: 2 offset: 1 offset: 0", "axis: 0 offset: 1"}) {
+    LayerCase c = Cropped(param, {4, 5, 4, 3}, {3, 3, 3, 2});
+    c.ExpectGradient().ExpectBackendsAgree();
+    const std::string gpu = c.GpuEngine();
+    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    EXPECT_TRUE(c.NarrowOnGpu());
+  }
+  Cropped("", {3, 5, 2, 2}, {3, 5, 2, 2}).ExpectGradient().ExpectBackendsAgree();
+}
+
+TEST(Crop, ExplainsMistakes) {
+  Cropped("axis: 4", {1, 1, 2, 2}, {1, 1, 2, 2}).ExpectMistake({"axis 4 does not exist", "1x1x2x2"});
+  Cropped("", {1, 1, 2, 2}, {1, 1, 2}).ExpectMistake({"too few axes"});
+  Cropped("", {1, 1, 2, 2}, {1, 1, 2, 3}).ExpectMistake({"nothing to crop along axis 3", "1x1x2x3"});
+  Cropped("offset: 1", {1, 1, 3, 3}, {1, 1, 2, 3}).ExpectMistake({"offset 1 leaves too little along axis 3"});
+  Cropped("axis: 1 offset: 0 offset: 0", {1, 1, 3, 3}, {1, 1, 2, 3}).ExpectMistake({"given 2 times", "each of the 3"});
+}
+
+LayerCase Reorganized(const std::string& param) { return LayerCase("type: 'Reorg' reorg_param { " + param + " }"); }
+
+// Worked out by hand from darknet's indices: with one channel per part the squares' elements of each offset follow
+// each other.
+TEST(Reorg, ReadsTheBottomAsIfItWereWide) {
+  // 4 channels of 2x2 are read as one of 4x4.
+  Reorganized("stride: 2")
+      .Bottom({1, 4, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
+      .ExpectTop({1, 16, 1, 1}, {0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15});
+}
+
+TEST(Reorg, UnfoldsChannelsIntoSquares) {
+  Reorganized("stride: 2 reverse: true")
+      .Bottom({1, 4, 1, 2}, {0, 1, 2, 3, 4, 5, 6, 7})
+      .ExpectTop({1, 1, 2, 4}, {0, 2, 1, 3, 4, 6, 5, 7})
+      .ExpectBottomGradient({0, 1, 2, 3, 4, 5, 6, 7}, {0, 2, 1, 3, 4, 6, 5, 7});
+}
+
+TEST(Reorg, AgreesWithDifferencesAndInEveryLayout) {
+  for (const char* param : {"stride: 2", "stride: 2 reverse: true"}) {
+    LayerCase c = Reorganized(param);
+    c.RandomBottom({3, 8, 2, 4}).ExpectGradient().ExpectBackendsAgree();
+    const std::string gpu = c.GpuEngine();
+    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+  }
+  LayerCase c = Reorganized("stride: 1");
+  c.RandomBottom({1, 3, 2, 2}).ExpectBackendsAgree();
+  EXPECT_EQ(c.Engine(), "view");
+}
+
+TEST(Reorg, ExplainsMistakes) {
+  Reorganized("").RandomBottom({1, 4, 2, 2}).ExpectMistake({"stride is missing"});
+  Reorganized("stride: 0").RandomBottom({1, 4, 2, 2}).ExpectMistake({"stride must be positive, found 0"});
+  Reorganized("stride: 2").RandomBottom({1, 6, 2, 2}).ExpectMistake({"6 channels", "square of stride 2"});
+  Reorganized("stride: 2").RandomBottom({1, 4, 3, 2}).ExpectMistake({"height and width (1x4x3x2)"});
+  Reorganized("stride: 2").RandomBottom({4, 2, 2}).ExpectMistake({"needs 4 axes"});
+}
+
+}  // namespace
+}  // namespace doppio

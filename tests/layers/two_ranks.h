@@ -1,0 +1,28 @@
+// One of two ranks, for tests of what layers ask of the others.
+#ifndef DOPPIO_TESTS_LAYERS_TWO_RANKS_H_
+#define DOPPIO_TESTS_LAYERS_TWO_RANKS_H_
+
+#include <string>
+
+#include "core/net/communicator.h"
+
+namespace doppio {
+
+// The other rank's number is always `other`.
+class OneOfTwo : public Communicator {
+ public:
+  explicit OneOfTwo(double other) : other_(other) {}
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  void AllReduce(void* data, int64_t, DType) override { *static_cast<double*>(data) += other_; }
+  void Broadcast(void*, int64_t, int) override {}
+  void Barrier() override {}
+  void Abort(const std::string&) override {}
+
+ private:
+  const double other_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TESTS_LAYERS_TWO_RANKS_H_
