@@ -130,7 +130,7 @@ class Builder {
   static bool KnownElsewhere(const std::string& type) {
     static const std::set<std::string> names = {
         "BatchReindex", "Crop", "Deconvolution", "Embed", "Filter", "HDF5Output", "Im2col",
-        "InfogainLoss", "LSTM", "MVN", "MemoryData", "Python", "RNN", "Reduction", "SPP", "Tile",
+        "InfogainLoss", "LSTM", "MemoryData", "Python", "RNN", "Reduction", "SPP", "Tile",
         "WindowData"};
     return names.count(type) != 0;
   }
