@@ -129,9 +129,8 @@ class Builder {
   // Caffe's layers that no file here registers: their names are no typing mistakes.
   static bool KnownElsewhere(const std::string& type) {
     static const std::set<std::string> names = {
-        "BatchReindex", "Crop", "Deconvolution", "Embed", "Filter", "HDF5Output", "Im2col",
-        "InfogainLoss", "LSTM", "MemoryData", "Python", "RNN", "Reduction", "SPP", "Tile",
-        "WindowData"};
+        "BatchReindex", "Crop", "Deconvolution", "Embed", "Filter", "HDF5Output", "Im2col", "LSTM",
+        "Python", "MemoryData", "Reduction", "RNN", "SPP", "Tile", "WindowData"};
     return names.count(type) != 0;
   }
 
