@@ -2,6 +2,7 @@
 #include "core/net/layer.h"
 #include "core/net/varying_rows.h"
 #include "layers/block_sum.h"
+#include "layers/bottom_pairs.h"
 #include "layers/element_loss_spec.h"
 
 namespace doppio {
@@ -12,17 +13,7 @@ constexpr int64_t kGrain = 8192;
 template <class Op>
 struct ElementLoss {
   static LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-    // Shapes may differ behind the first axis, as long as both hold the same number of values per
-    // sample.
-    if (bottoms[0].count() != bottoms[1].count() ||
-        bottoms[0].dim_or_1(0) != bottoms[1].dim_or_1(0)) {
-      throw spec.Mistake("bottom",
-                         "target '" + spec.param.bottom(1) + "' is " + bottoms[1].ToString() +
-                             ", prediction '" + spec.param.bottom(0) + "' is " +
-                             bottoms[0].ToString() +
-                             "; they need the same first extent and the same number of values",
-                         1);
-    }
+    CheckSameValues(spec, bottoms, 1, "target", "prediction");
     ElementLossNormalizer<Op>(spec, bottoms[0]);
     LayerShape shape;
     shape.tops = {Shape()};

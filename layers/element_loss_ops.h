@@ -30,6 +30,20 @@ struct EuclideanLoss {
   }
 };
 
+// The sum of distances over the batch, as in NVCaffe; no gradient where x is t.
+struct L1Loss {
+  static constexpr const char* kType = "L1Loss";
+  static constexpr bool kUsesLossParam = false, kTargetLearns = true;
+  template <class T>
+  DOPPIO_HD static T Loss(T x, T t) {
+    return std::fabs(x - t);
+  }
+  template <class T>
+  DOPPIO_HD static T Gradient(T x, T t) {
+    return static_cast<T>((x > t) - (x < t));
+  }
+};
+
 struct SigmoidCrossEntropyLoss {
   static constexpr const char* kType = "SigmoidCrossEntropyLoss";
   static constexpr bool kUsesLossParam = true, kTargetLearns = false;
@@ -44,7 +58,7 @@ struct SigmoidCrossEntropyLoss {
   }
 };
 
-using AnyElementLoss = std::variant<EuclideanLoss, SigmoidCrossEntropyLoss>;
+using AnyElementLoss = std::variant<EuclideanLoss, L1Loss, SigmoidCrossEntropyLoss>;
 
 // Which targets do not count. They are cut to an integer before they are compared, as labels are.
 template <class T>

@@ -12,10 +12,10 @@ namespace doppio {
 
 template <class Op>
 LossNormalizer ElementLossNormalizer(const LayerSpec& spec, const Shape& prediction) {
-  const int64_t outer = prediction.dim_or_1(0),
-                inner = prediction.count() / std::max<int64_t>(1, outer);
-  return Op::kUsesLossParam ? LossNormalizer(spec, LossParameter::BATCH_SIZE, outer, inner)
-                            : LossNormalizer(LossParameter::BATCH_SIZE, outer, inner);
+  if (!Op::kUsesLossParam) return BatchNormalizer(prediction);
+  const int64_t outer = prediction.dim_or_1(0);
+  return LossNormalizer(spec, LossParameter::BATCH_SIZE, outer,
+                        prediction.count() / std::max<int64_t>(1, outer));
 }
 
 template <class Op, class T>

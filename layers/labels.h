@@ -24,6 +24,9 @@ class LabelReader {
   template <class Param>
   LabelReader(const Param& param, int64_t classes)
       : has_ignore_(param.has_ignore_label()), ignore_(param.ignore_label()), classes_(classes) {}
+  // For layers that take no ignore_label.
+  explicit LabelReader(int64_t classes)
+      : has_ignore_(false), may_ignore_(false), ignore_(0), classes_(classes) {}
 
   bool ignores() const { return has_ignore_; }
   // The class that a label means, or one of the two above.
@@ -56,12 +59,13 @@ class LabelReader {
     if (inner > 1) text << ", position " << index % inner << ",";
     text << " is outside 0.." << classes_ - 1 << ": the prediction has " << classes_
          << " classes; correct the labels or the number of outputs";
-    if (!has_ignore_) text << ", or leave such labels out with ignore_label";
+    if (may_ignore_ && !has_ignore_) text << ", or leave such labels out with ignore_label";
     throw UserError(at, text.str());
   }
 
  private:
   bool has_ignore_;
+  bool may_ignore_ = true;
   int ignore_;
   int64_t classes_;
 };

@@ -4,6 +4,7 @@
 #ifndef DOPPIO_LAYERS_LOSS_NORMALIZER_H_
 #define DOPPIO_LAYERS_LOSS_NORMALIZER_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/net/communicator.h"
@@ -97,6 +98,13 @@ class LossNormalizer {
   double pre_fixed_ = 1;
   int64_t outer_, inner_;
 };
+
+// For losses that are divided by the batch, whatever loss_param says.
+inline LossNormalizer BatchNormalizer(const Shape& prediction) {
+  const int64_t outer = prediction.dim_or_1(0);
+  return LossNormalizer(LossParameter::BATCH_SIZE, outer,
+                        prediction.count() / std::max<int64_t>(1, outer));
+}
 
 }  // namespace doppio
 

@@ -4,42 +4,26 @@
 
 #include "core/net/layer.h"
 #include "core/net/varying_rows.h"
+#include "layers/label_smoothing.h"
 #include "layers/labels.h"
 #include "layers/loss_normalizer.h"
+#include "layers/softmax_labels.h"
 #include "layers/softmax_math.h"
 
 namespace doppio {
 namespace {
 
-void CheckLabels(const LayerSpec& spec, const SoftmaxShape& s, const Shape& prediction,
-                 const Shape& label) {
-  const int64_t wanted = s.outer * s.inner;
-  if (label.count() == wanted) return;
-  throw spec.Mistake(
-      "bottom",
-      "label '" + spec.param.bottom(1) + "' has " + std::to_string(label.count()) + " values (" +
-          label.ToString() + "), the prediction needs " + std::to_string(wanted) + ": one per " +
-          (s.inner > 1 ? "sample and position" : "sample") + " of " + prediction.ToString() +
-          " with its classes on axis " + std::to_string(spec.param.softmax_param().axis()),
-      1);
-}
-
 LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const SoftmaxShape s = SoftmaxShapeOf(spec, bottoms[0]);
-  CheckLabels(spec, s, bottoms[0], bottoms[1]);
+  CheckSoftmaxLabels(spec, s, bottoms, spec.param.softmax_param().axis());
   LossNormalizer(spec, LossParameter::VALID, s.outer, s.inner);
-  if (spec.param.loss_param().label_smoothing() != 0) {
+  const float smoothing = spec.param.loss_param().label_smoothing();
+  if (!(smoothing >= 0 && smoothing < 1)) {
     throw spec.Mistake("loss_param.label_smoothing",
-                       "label_smoothing is not supported; remove it or set it to 0");
+                       "label_smoothing is " + std::to_string(smoothing) +
+                           "; it is at least 0 and below 1");
   }
-  LayerShape shape;
-  shape.tops = {Shape()};
-  if (spec.param.top_size() > 1) shape.tops.push_back(bottoms[0]);
-  // Backward works on saved probabilities and cut labels, so that the prediction's memory is free.
-  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.no_gradient_bottoms = {false, true};
-  shape.loss = true;
-  return shape;
+  return SoftmaxLossShape(spec, bottoms);
 }
 
 template <class T>
@@ -141,9 +125,13 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
   double divisor_ = 1;  // of the last Forward
 };
 
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  if (!SmoothsLabels(*args.spec)) return MakeForFloat<SoftmaxLossKernel>(args);
+  return MakeWeightedSoftmaxLoss(args, LabelSmoothing(*args.spec, args.bottoms[0].shape));
+}
+
 DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType{2, 2, 1, 2, false, true, &InferSoftmaxLoss});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0,
-                        &MakeForFloat<SoftmaxLossKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -2,10 +2,12 @@
 // number, the divisor and the loss stay on the device, and so does the loss weight. A wrong label makes the loss NaN at once and is named by a later Forward.
 #include "layers/softmax_loss_cuda.h"
 
+#include "layers/label_smoothing.h"
 #include "layers/loss_normalizer.h"
 #include "layers/softmax_view_cuda.h"
 #include "layers/stored_form_cuda.h"
 #include "layers/valid_count_cuda.h"
+#include "layers/weighted_softmax_kernel_cuda.h"
 
 namespace doppio {
 namespace {
@@ -82,7 +84,21 @@ class CudaSoftmaxLoss : public Kernel {
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaSoftmaxLoss>(args); }
 
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble, true});
+std::string Declines(const KernelArgs& args) {
+  return SmoothsLabels(*args.spec) ? "it has no label_smoothing" : DeclinesDouble(args);
+}
+
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
+
+std::unique_ptr<Kernel> MakeSmoothed(const KernelArgs& args) {
+  return std::make_unique<CudaWeightedSoftmaxLoss>(args, LabelSmoothing(*args.spec, args.bottoms[0].shape));
+}
+
+std::string SmoothedDeclines(const KernelArgs& args) {
+  return SmoothsLabels(*args.spec) ? DeclinesDouble(args) : "it is for label_smoothing";
+}
+
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed, &SmoothedDeclines});
 
 }  // namespace
 }  // namespace doppio

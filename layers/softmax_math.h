@@ -18,16 +18,20 @@
 
 namespace doppio {
 
-// Around softmax_param.axis of the layer.
-inline SoftmaxShape SoftmaxShapeOf(const LayerSpec& spec, const Shape& bottom) {
-  const int given = spec.param.softmax_param().axis();
+// Around `given`, which is the layer's `field`.
+inline SoftmaxShape SoftmaxShapeAround(const LayerSpec& spec, const std::string& field, int given,
+                                       const Shape& bottom) {
   if (!bottom.has_axis(given)) {
-    throw spec.Mistake("softmax_param.axis", "axis " + std::to_string(given) +
-                                                 " does not exist in the bottom, whose shape is " +
-                                                 bottom.ToString());
+    throw spec.Mistake(field, "axis " + std::to_string(given) +
+                                  " does not exist in the bottom, whose shape is " +
+                                  bottom.ToString());
   }
   const int axis = bottom.canonical_axis(given);
   return {bottom.count(0, axis), bottom[axis], bottom.count(axis + 1)};
+}
+// Around softmax_param.axis of the layer.
+inline SoftmaxShape SoftmaxShapeOf(const LayerSpec& spec, const Shape& bottom) {
+  return SoftmaxShapeAround(spec, "softmax_param.axis", spec.param.softmax_param().axis(), bottom);
 }
 
 namespace softmax_internal {

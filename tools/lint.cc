@@ -37,6 +37,8 @@ bool HasEffect(const FieldDescriptor& field) {
       "FillerParameter.scale",
       "ImageDataParameter.threads",
       "InnerProductParameter.relu",
+      "LayerParameter.norm_param",
+      "LayerParameter.smooth_l1_loss_param",
       "LossParameter.label_smoothing",
       "LossParameter.pre_fixed_normalizer",
       "NetParameter.global_grad_scale",

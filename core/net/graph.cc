@@ -131,10 +131,7 @@ class Builder {
   // Caffe's layers that no file here registers: their names are no typing mistakes.
   static bool KnownElsewhere(const std::string& type) {
     static const std::set<std::string> names = {
-        "ContrastiveLoss", "Deconvolution", "HDF5Output", "HingeLoss",
-        "InfogainLoss",    "LSTM",          "MVN",        "MemoryData",
-        "MultinomialLogisticLoss",          "Python",     "RNN",
-        "SPP",             "WindowData"};
+        "Deconvolution", "HDF5Output", "LSTM", "MemoryData", "Python", "RNN", "SPP", "WindowData"};
     return names.count(type) != 0;
   }
 

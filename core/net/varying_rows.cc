@@ -39,6 +39,7 @@ const std::map<std::string, RowRule>& RowRules() {
       {"Exp", {}},
       {"Flatten", {RowUse::kEach, [](Layer l) { return l.flatten_param().axis(); }}},
       {"InnerProduct", {RowUse::kEach, [](Layer l) { return l.inner_product_param().axis(); }}},
+      {"L1Loss", {RowUse::kCounts}},
       {"LRN", {}},
       {"Log", {}},
       {"PReLU", {}},
@@ -126,6 +127,9 @@ class Finder {
       throw spec.Mistake("bottom", what + ", bottom '" + spec.param.bottom(static_cast<int>(i)) +
                                        "' has not the same rows; lead it through the same Filter",
                          static_cast<int>(i));
+    }
+    if (spec.param.loss_param().label_smoothing() != 0) {
+      throw spec.Mistake("loss_param.label_smoothing", what + "; the layer can then not smooth its labels");
     }
     if (rule->second.use == RowUse::kCounts && node.tops.size() > 1) {
       throw spec.Mistake("top", what + "; the layer can then have one top only", 1);

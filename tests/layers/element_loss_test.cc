@@ -1,4 +1,4 @@
-// EuclideanLoss and SigmoidCrossEntropyLoss.
+// EuclideanLoss, L1Loss and SigmoidCrossEntropyLoss.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -60,6 +60,26 @@ TEST(EuclideanLoss, AgreesWithDifferencesAndInEveryLayout) {
       .AsLoss()
       .ExpectGradient()
       .ExpectBackendsAgree();
+}
+
+TEST(L1Loss, IsTheSumOfDistancesOverTheBatch) {
+  LayerCase("type: 'L1Loss'")
+      .Bottom({2, 2}, {1, -2, 0.5, 3})
+      .Bottom({2, 2}, {0, 0, 0.5, 5})
+      .ExpectTop({}, {2.5})
+      .ExpectBottomGradient({2}, {1, -1, 0, -1}, 0)
+      .ExpectBottomGradient({2}, {-1, 1, 0, 1}, 1);
+}
+
+TEST(L1Loss, AgreesWithDifferencesAndInEveryLayout) {
+  for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 3}}) {
+    LayerCase("type: 'L1Loss' loss_weight: 2.5")
+        .RandomBottom(shape)
+        .RandomBottom(shape)
+        .AsLoss()
+        .ExpectGradient()
+        .ExpectBackendsAgree();
+  }
 }
 
 TEST(SigmoidCrossEntropyLoss, IsDividedByTheBatch) {
@@ -140,7 +160,7 @@ TEST(SigmoidCrossEntropyLoss, IgnoresTargetsOnEveryDevice) {
 }
 
 TEST(ElementLosses, HaveKernelsForGpus) {
-  for (const char* type : {"EuclideanLoss", "SigmoidCrossEntropyLoss"}) {
+  for (const char* type : {"EuclideanLoss", "L1Loss", "SigmoidCrossEntropyLoss"}) {
     LayerCase c("type: '" + std::string(type) + "'");
     // So many values that several blocks of threads share the sum.
     c.RandomBottom({3, 5700}).RandomBottom({3, 5700}, 0, 1).AsLoss().ExpectBackendsAgree();
@@ -150,7 +170,7 @@ TEST(ElementLosses, HaveKernelsForGpus) {
 }
 
 TEST(ElementLosses, ExplainMistakes) {
-  for (const char* type : {"EuclideanLoss", "SigmoidCrossEntropyLoss"}) {
+  for (const char* type : {"EuclideanLoss", "L1Loss", "SigmoidCrossEntropyLoss"}) {
     const std::string layer = "type: '" + std::string(type) + "' ";
     LayerCase(layer).RandomBottom({2, 3}).RandomBottom({2, 2}).ExpectMistake(
         {"target 'b1' is 2x2", "prediction 'b0' is 2x3", "same number of values"});

@@ -3,8 +3,7 @@
 #include <cfloat>
 #include <cmath>
 
-#include "tests/testing/layer_case.h"
-#include "tests/testing/test_layers.h"
+#include "tests/layers/wrong_label_case.h"
 
 namespace doppio {
 namespace {
@@ -129,29 +128,30 @@ TEST(SoftmaxWithLoss, HasAKernelForGpus) {
 }
 
 TEST(SoftmaxWithLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
-  const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << "this build has no CUDA";
-  PlanOptions options;
-  options.device = gpu.get();
-  ParamStore store(gpu.get(), DType::kFloat32, 5);
-  Net net(GraphFromText("layer { name: 'in' type: 'TestSource' top: 'x' top: 'label' input_param {"
-                        "  shape { dim: 4 dim: 3 } shape { dim: 4 } } }"
-                        "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'x' bottom: 'label' }"),
-          options, &store);
-  TestSource& source = dynamic_cast<TestSource&>(*InnermostKernel(net.kernel(0)));
-  const std::vector<double> even(12, 0), good = {0, 1, 2, 0};
-  source.values = {even, {0, 2, 3.5, -1}};
-  EXPECT_TRUE(std::isnan(net.Forward()));
-  gpu->Synchronize();
-  source.values = {even, good};
-  try {
-    net.Forward();
-    ADD_FAILURE() << "accepted";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ExitCode::kConfig);
-    EXPECT_NE(std::string(e.what()).find("label 3.5 at sample 2 is outside 0..2"), std::string::npos) << e.what();
+  ExpectGpuNamesWrongLabel("type: 'SoftmaxWithLoss'", kLn3);
+  ExpectGpuNamesWrongLabel("type: 'SoftmaxWithLoss' loss_param { label_smoothing: 0.5 }", kLn3);
+}
+
+// Of K classes each gets s / K of the target, and the label what is left.
+TEST(SoftmaxWithLoss, SmoothsLabels) {
+  const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
+  Loss("loss_param { label_smoothing: 0.2 }")
+      .Bottom({1, 2}, {0, kLn3})
+      .Bottom({1}, {0})
+      .ExpectTop({}, {0.9 * ln4 + 0.1 * ln43})
+      .ExpectBottomGradient({1}, {-0.65, 0.65});
+  for (const char* more : {"", "ignore_label: 1 normalization: BATCH_SIZE"}) {
+    for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{1, 5}}) {
+      LayerCase c = Loss("loss_param { label_smoothing: 0.3 " + std::string(more) + " }");
+      Shape labels = shape;
+      labels[1] = 1;
+      c.RandomBottom(shape, -2, 2).LabelBottom(labels, 5).AsLoss();
+      c.ExpectGradient().ExpectBackendsAgree();
+      EXPECT_NE(c.GpuEngine(), "host");
+    }
   }
-  EXPECT_NEAR(net.Forward(), kLn3, 1e-6);
+  LayerCase both = Loss("loss_weight: 2 loss_weight: 0 loss_param { label_smoothing: 0.3 }");
+  both.RandomBottom({3, 4}).LabelBottom({3}, 4).Tops(2).ExpectGradient().ExpectBackendsAgree();
 }
 
 TEST(SoftmaxWithLoss, ExplainsMistakes) {
@@ -165,8 +165,10 @@ TEST(SoftmaxWithLoss, ExplainsMistakes) {
   with("softmax_param { axis: 0 }", {0, 1})
       .ExpectMistake({"needs 3", "sample and position", "axis 0"});
   with("softmax_param { axis: 2 }", {0, 1}).ExpectMistake({"axis 2 does not exist"});
-  with("loss_param { label_smoothing: 0.1 }", {0, 1})
-      .ExpectMistake({"label_smoothing is not supported"});
+  with("loss_param { label_smoothing: 1 }", {0, 1})
+      .ExpectMistake({"label_smoothing is 1", "below 1"});
+  with("loss_param { label_smoothing: -0.1 }", {0, 1})
+      .ExpectMistake({"label_smoothing is -0.1", "at least 0"});
   with("loss_param { normalization: PRE_FIXED pre_fixed_normalizer: -1 }", {0, 1})
       .ExpectMistake({"pre_fixed_normalizer is -1"});
   with("", {0, 3}).ExpectMistake({"label 3 at sample 1 is outside 0..2", "ignore_label"});

@@ -44,6 +44,10 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchInEveryNormalisation) {
   }
 }
 
+TEST_P(ReplicasOnGpus, AreOneBigBatchWithLabelSmoothing) {
+  ExpectOneBigBatch(Net(Loss("ip2", "loss_param { ignore_label: 3 label_smoothing: 0.1 }")), SolverText(20));
+}
+
 // Targets of 10 sigmoids: the label's number, of which the ignored ones come unequally often.
 TEST_P(ReplicasOnGpus, AreOneBigBatchOfAnElementWiseLoss) {
   const std::string loss = "layer { name: 'loss' type: 'SigmoidCrossEntropyLoss' bottom: 'one' bottom: 'label' top: 'loss' "

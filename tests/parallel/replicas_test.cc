@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
+#include "proto/net.pb.h"
 #include "solvers/replica_check.h"
 #include "tests/parallel/replicas_case.h"
 #include "tests/parallel/replicas_nets.h"
@@ -40,6 +42,30 @@ TEST(Replicas, AreOneBigBatchInEveryNormalisation) {
     SCOPED_TRACE(normalization);
     ExpectOneBigBatch(LeNet(std::string("loss_param { ignore_label: 3 normalization: ") + normalization + " }"),
                       SolverText(20, normalization == std::string("NONE") ? "clip_gradients: 1" : ""));
+  }
+}
+
+TEST(Replicas, AreOneBigBatchInEveryLoss) {
+  const auto loss = [](const std::string& type, const std::string& bottoms, const std::string& more = "") {
+    return "layer { name: 'loss' type: '" + type + "' " + bottoms + " top: 'loss' " + more + " }\n";
+  };
+  const std::string start = "name: 'losses'\n" + kData + Product("hidden", "data", 40) + InPlace("TanH", "hidden") +
+                            Product("a", "hidden", 10);
+  const std::string two = start + Product("b", "hidden", 10);
+  const std::string labels = "bottom: 'a' bottom: 'label'", pair = "bottom: 'a' bottom: 'b'";
+  BlobProto matrix;
+  for (int i = 0; i < 100; ++i) matrix.add_data(0.1f * static_cast<float>(i % 7));
+  const std::string path = testing::TempDir() + "replicas_matrix";
+  WriteFileAtomically(path, matrix.SerializeAsString());
+  for (const std::string& net :
+       {start + loss("SoftmaxWithLoss", labels, "loss_param { label_smoothing: 0.1 ignore_label: 3 }"),
+        start + loss("InfogainLoss", labels, "infogain_loss_param { source: '" + path + "' } loss_param { ignore_label: 3 }"),
+        start + loss("HingeLoss", labels, "hinge_loss_param { norm: L2 }"),
+        start + InPlace("Softmax", "a") + loss("MultinomialLogisticLoss", labels),
+        two + loss("ContrastiveLoss", pair + " bottom: 'label'", "contrastive_loss_param { margin: 5 }"),
+        two + loss("SmoothL1Loss", pair)}) {
+    SCOPED_TRACE(net.substr(net.rfind("name: 'loss'")));
+    ExpectOneBigBatch(net, SolverText(10));
   }
 }
 

@@ -27,6 +27,9 @@ TEST(IgnoredFields, AreTheForksFieldsThatNothingObeys) {
 TEST(IgnoredFields, LeaveOutWhatIsObeyed) {
   EXPECT_TRUE(
       Ignored("layer { name: 'e' type: 'ELU' elu_param { alpha: 1 lambda: 1.05 } }").empty());
+  EXPECT_TRUE(Ignored("layer { name: 'n' type: 'Normalize' norm_param { eps: 1 } }").empty());
+  EXPECT_TRUE(
+      Ignored("layer { name: 'l' type: 'SmoothL1Loss' smooth_l1_loss_param { sigma: 3 } }").empty());
 }
 
 TEST(IgnoredFields, LeaveOutTheLossScale) {

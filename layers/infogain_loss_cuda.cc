@@ -1,0 +1,17 @@
+// InfogainLoss on a GPU.
+#include "layers/infogain_loss_spec.h"
+#include "layers/stored_form_cuda.h"
+#include "layers/weighted_softmax_kernel_cuda.h"
+
+namespace doppio {
+namespace {
+
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  return std::make_unique<CudaWeightedSoftmaxLoss>(args,
+                                                   InfogainForm(*args.spec, args.bottoms[0].shape));
+}
+
+DOPPIO_REGISTER_KERNEL({"InfogainLoss", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble});
+
+}  // namespace
+}  // namespace doppio
