@@ -129,10 +129,10 @@ class Builder {
   // Caffe's layers that no file here registers: their names are no typing mistakes.
   static bool KnownElsewhere(const std::string& type) {
     static const std::set<std::string> names = {
-        "BatchReindex", "ContrastiveLoss", "Crop",       "Deconvolution", "Embed",
+        "BatchReindex", "ContrastiveLoss", "Crop",       "Embed",
         "Filter",       "HDF5Output",      "HingeLoss",  "Im2col",        "InfogainLoss",
         "LSTM",         "MVN",             "MemoryData", "MultinomialLogisticLoss",
-        "Python",       "RNN",             "Reduction",  "SPP",           "Tile",
+        "Python",       "RNN",             "Reduction",  "Tile",
         "WindowData"};
     return names.count(type) != 0;
   }
