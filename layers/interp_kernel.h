@@ -10,7 +10,7 @@
 namespace doppio {
 
 struct InterpForm {
-  int64_t planes = 0;
+  int64_t planes;
   ResizedAxis h, w;
 };
 
@@ -47,18 +47,19 @@ inline InterpForm ReadInterp(const LayerSpec& spec, const Shape& bottom) {
                        "pads of Interp cut pixels off and are 0 or negative");
   }
   auto axis = [&](int64_t input, int64_t wanted) {
-    ResizedAxis a;
-    a.input = input;
-    a.begin = -static_cast<int64_t>(p.pad_beg());
-    a.extent = input + p.pad_beg() + p.pad_end();
-    if (a.extent <= 0) {
+    const int64_t extent = input + p.pad_beg() + p.pad_end();
+    if (extent <= 0) {
       throw spec.Mistake(
           path + (p.pad_beg() < 0 ? "pad_beg" : "pad_end"),
           "pad_beg and pad_end leave nothing of an axis of " + std::to_string(input));
     }
-    const int64_t shrunk = (a.extent - 1) / p.shrink_factor() + 1;
-    a.output = factor ? (shrunk - 1) * p.zoom_factor() + 1 : wanted;
-    return a;
+    const int64_t shrunk = (extent - 1) / p.shrink_factor() + 1;
+    const int64_t output = factor ? (shrunk - 1) * p.zoom_factor() + 1 : wanted;
+    if (output > INT32_MAX / extent) {
+      throw spec.Mistake("interp_param", "an axis of " + std::to_string(input) + " would become " +
+                                             std::to_string(output) + ", which is too large");
+    }
+    return ResizedAxis(input, -static_cast<int64_t>(p.pad_beg()), extent, output);
   };
   return {bottom[0] * bottom[1], axis(bottom[2], p.height()), axis(bottom[3], p.width())};
 }
@@ -71,15 +72,20 @@ class InterpKernel : public Kernel {
       : loops_(args.device), form_(ReadInterp(*args.spec, args.bottoms[0].shape)) {}
 
   void Forward(const Pass&) override {
-    loops_.Run(t_.tops[0].count(),
-               ResizeForward<T>{form_.h, form_.w, t_.bottoms[0].template data<T>(),
-                                t_.tops[0].template data<T>()});
+    loops_.Run(t_.tops[0].count(), ResizeForward<T>{form_.h,
+                                                    form_.w,
+                                                    {form_.planes, form_.h.output, form_.w.output},
+                                                    t_.bottoms[0].template data<T>(),
+                                                    t_.tops[0].template data<T>()});
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     loops_.Run(t_.bottoms[0].count(),
-               ResizeBackward<T>{form_.h, form_.w, t_.top_grads[0].template data<T>(),
+               ResizeBackward<T>{form_.h,
+                                 form_.w,
+                                 {form_.planes, form_.h.input, form_.w.input},
+                                 t_.top_grads[0].template data<T>(),
                                  t_.bottom_grads[0].template data<T>()});
   }
 

@@ -6,13 +6,17 @@
 
 #include <cstdint>
 
-#include "core/base/host_device.h"
+#include "layers/divider.h"
 
 namespace doppio {
 
-// Pixels [begin, begin + extent) of `input` become `output` pixels.
+// Pixels [begin, begin + extent) of `input` become `output` pixels; extent * output < 2^31.
 struct ResizedAxis {
-  int64_t input = 1, begin = 0, extent = 1, output = 1;
+  ResizedAxis(int64_t input, int64_t begin, int64_t extent, int64_t output)
+      : input(input), begin(begin), extent(extent), output(output), by_steps(output - 1) {}
+
+  int64_t input, begin, extent, output;
+  Divider<int32_t> by_steps;
 
   // Output o is (1 - part) of pixel `first` and `part` of the next, counted from `begin`.
   struct Source {
@@ -20,10 +24,10 @@ struct ResizedAxis {
     float part;
   };
   DOPPIO_HD Source Of(int64_t o) const {
-    const int64_t steps = output - 1;
-    if (steps == 0) return {0, 0};
-    const int64_t at = o * (extent - 1);
-    return {at / steps, static_cast<float>(at % steps) / static_cast<float>(steps)};
+    if (output == 1) return {0, 0};
+    const int32_t steps = static_cast<int32_t>(output - 1);
+    const int32_t at = static_cast<int32_t>(o * (extent - 1)), first = by_steps(at);
+    return {first, static_cast<float>(at - first * steps) / static_cast<float>(steps)};
   }
 
   // Outputs outside [Low, High] do not read pixel `i`, counted from `begin`.
@@ -42,17 +46,36 @@ struct ResizedAxis {
   }
 };
 
+// Where element n of planes of height x width lies.
+struct PixelFinder {
+  PixelFinder(int64_t planes, int64_t height, int64_t width)
+      : height(height),
+        width(width),
+        by_height(height, planes * height),
+        by_width(width, planes * height * width) {}
+  struct Pixel {
+    int64_t plane, i, j;
+  };
+  DOPPIO_HD Pixel operator()(int64_t n) const {
+    const int64_t row = by_width(n), plane = by_height(row);
+    return {plane, row - plane * height, n - row * width};
+  }
+  int64_t height, width;
+  IndexDivider by_height, by_width;
+};
+
 template <class T>
 struct ResizeForward {
   ResizedAxis h, w;
+  PixelFinder find;  // in the top
   const T* x;
   T* y;
 
   // Element n of the top.
   DOPPIO_HD void operator()(int64_t n) const {
-    const int64_t row = n / w.output, plane = row / h.output;
-    const ResizedAxis::Source a = h.Of(row % h.output), b = w.Of(n % w.output);
-    const T* corner = x + (plane * h.input + h.begin + a.first) * w.input + w.begin + b.first;
+    const PixelFinder::Pixel at = find(n);
+    const ResizedAxis::Source a = h.Of(at.i), b = w.Of(at.j);
+    const T* corner = x + (at.plane * h.input + h.begin + a.first) * w.input + w.begin + b.first;
     // The next pixel is read only where it has a share: the last one has none behind it.
     const int64_t down = a.part > 0 ? w.input : 0, right = b.part > 0 ? 1 : 0;
     const T above = (1 - b.part) * corner[0] + b.part * corner[right];
@@ -64,20 +87,21 @@ struct ResizeForward {
 template <class T>
 struct ResizeBackward {
   ResizedAxis h, w;
+  PixelFinder find;  // in the bottom
   const T* dy;
   T* dx;
 
   // Element n of the bottom.
   DOPPIO_HD void operator()(int64_t n) const {
-    const int64_t row = n / w.input, plane = row / h.input;
-    const int64_t i = row % h.input - h.begin, j = n % w.input - w.begin;
+    const PixelFinder::Pixel at = find(n);
+    const int64_t i = at.i - h.begin, j = at.j - w.begin;
     T sum = 0;
     if (i >= 0 && i < h.extent && j >= 0 && j < w.extent) {
       for (int64_t a = h.Low(i); a <= h.High(i); ++a) {
         const T share = h.Share(i, a);
         if (share == 0) continue;
         for (int64_t b = w.Low(j); b <= w.High(j); ++b) {
-          sum += share * w.Share(j, b) * dy[(plane * h.output + a) * w.output + b];
+          sum += share * w.Share(j, b) * dy[(at.plane * h.output + a) * w.output + b];
         }
       }
     }

@@ -69,6 +69,7 @@ TEST(Interp, ExplainsMistakes) {
   mistake("height: 0 width: 2", {"height must be positive, found 0"});
   mistake("zoom_factor: 2 pad_beg: 1", {"cut pixels off", "negative"});
   mistake("zoom_factor: 2 pad_beg: -2 pad_end: -1", {"leave nothing of an axis of 3"});
+  mistake("zoom_factor: 2000000000", {"an axis of 3 would become 4000000001", "too large"});
   Resize("zoom_factor: 2").RandomBottom({1, 2, 3}).ExpectMistake({"4 axes", "found 1x2x3"});
 }
 
