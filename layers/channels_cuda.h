@@ -12,23 +12,6 @@
 
 namespace doppio {
 
-// n / divisor for 0 <= n <= most: 32-bit wherever that is enough.
-class IndexDivider {
- public:
-  IndexDivider(int64_t divisor, int64_t most)
-      : narrow_(std::max(divisor, most) <= INT32_MAX),
-        by_32_(narrow_ ? divisor : 1),
-        by_64_(divisor) {}
-  DOPPIO_HD int64_t operator()(int64_t n) const {
-    return narrow_ ? by_32_(static_cast<int32_t>(n)) : by_64_(n);
-  }
-
- private:
-  bool narrow_;
-  Divider<int32_t> by_32_;
-  Divider<int64_t> by_64_;
-};
-
 class Channels {
  public:
   // Axes [begin, end) of a plain `shape` are the channels; an empty range means one channel for

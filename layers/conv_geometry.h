@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/net/layer.h"
@@ -30,6 +31,15 @@ struct ConvGeometry {
     return n;
   }
 };
+
+// Caffe's name, and those of forks' layers in which every channel is a group of its own: the same
+// products, by the same kernels.
+inline constexpr const char* kConvolutionTypes[] = {"Convolution", "ConvolutionDepthwise",
+                                                    "DepthwiseConvolution"};
+inline bool IsDepthwise(const LayerSpec& spec) {
+  return spec.type() == kConvolutionTypes[1] || spec.type() == kConvolutionTypes[2];
+}
+inline bool IsTransposed(const LayerSpec& spec) { return spec.type() == "Deconvolution"; }
 
 namespace internal {
 
@@ -111,8 +121,9 @@ inline ConvGeometry ReadConvGeometry(const LayerSpec& spec, const Shape& bottom,
                                        false, 0, 0, 1, 1);
   g.batch = bottom.count(0, g.axis);
   g.in_channels = bottom[g.axis];
-  g.out_channels = p.num_output();
-  g.group = p.group();
+  const bool depthwise = IsDepthwise(spec);
+  g.out_channels = depthwise && !p.has_num_output() ? g.in_channels : p.num_output();
+  g.group = depthwise && !p.has_group() ? g.in_channels : p.group();
   g.bias = p.bias_term();
   if (g.out_channels <= 0) {
     throw spec.Mistake("convolution_param.num_output",
@@ -120,6 +131,12 @@ inline ConvGeometry ReadConvGeometry(const LayerSpec& spec, const Shape& bottom,
   }
   if (g.group <= 0)
     throw spec.Mistake("convolution_param.group", "group must be positive, found 0");
+  if (depthwise && g.group != g.in_channels) {
+    throw spec.Mistake("convolution_param.group",
+                       spec.type() + " has a group for each of the bottom's " +
+                           std::to_string(g.in_channels) + " channels, found group: " +
+                           std::to_string(g.group) + "; remove it, or use type: \"Convolution\"");
+  }
   if (g.in_channels % g.group != 0) {
     throw spec.Mistake("convolution_param.group",
                        "the bottom's " + std::to_string(g.in_channels) +
@@ -158,6 +175,17 @@ inline ConvGeometry ReadConvGeometry(const LayerSpec& spec, const Shape& bottom,
                            " is larger than the padded input " + internal::Extents(padded) +
                            "; set a pad or a smaller kernel");
   }
+  return g;
+}
+
+// The convolution that a layer's products are those of: its own, or that from top to bottom whose
+// gradient a Deconvolution computes. Either way `out_channels` are the first axis of the weights,
+// and `input` is the side that windows slide over.
+inline ConvGeometry ReadConvolution(const LayerSpec& spec, const Shape& bottom) {
+  ConvGeometry g = ReadConvGeometry(spec, bottom, IsTransposed(spec));
+  if (!IsTransposed(spec)) return g;
+  std::swap(g.in_channels, g.out_channels);
+  std::swap(g.input, g.output);
   return g;
 }
 

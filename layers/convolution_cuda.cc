@@ -114,7 +114,7 @@ class CudaConvolution : public GpuConvolution {
 
 std::string DeclinesSingle(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
-  return WhyNotUnfold(ReadConvGeometry(*args.spec, args.bottoms[0].shape, false));
+  return WhyNotUnfold(ReadConvolution(*args.spec, args.bottoms[0].shape));
 }
 
 std::unique_ptr<Kernel> MakeSingle(const KernelArgs& args) {

@@ -18,26 +18,29 @@ bool MayFuse(const ConvGeometry& g, const ChainTail& tail) {
 // What a layer asks of cuDNN.
 struct CudnnSteps {
   CudnnSteps(const KernelArgs& args, const ConvGeometry& g, const ChainTail& tail)
-      : problem(args.device, g),
-        forward(problem, MayFuse(g, tail) ? std::make_optional(kWithTail) : std::nullopt) {
-    if (!args.backward) return;
-    if (NeedsDataGradient(args)) data.emplace(problem);
-    if (args.param_gradient[0]) filter.emplace(problem);
+      : problem(args.device, g), may_fuse(!IsTransposed(*args.spec) && MayFuse(g, tail)) {
+    const ConvolutionNeeds needs(args);
+    if (needs.multiply) {
+      forward.emplace(problem, may_fuse ? std::make_optional(kWithTail) : std::nullopt);
+    }
+    if (needs.data) data.emplace(problem);
+    if (needs.filter) filter.emplace(problem);
   }
 
   std::string WhyNot() const {
-    if (!forward.found()) return forward.WhyNone();
+    if (forward && !forward->found()) return forward->WhyNone();
     if (data && !data->found()) return data->WhyNone();
     if (filter && !filter->found()) return filter->WhyNone();
     return "";
   }
   size_t workspace() const {
-    return std::max(
-        {forward.workspace(), data ? data->workspace() : 0, filter ? filter->workspace() : 0});
+    return std::max({forward ? forward->workspace() : 0, data ? data->workspace() : 0,
+                     filter ? filter->workspace() : 0});
   }
 
   const CudnnProblem problem;
-  CudnnStep<CudnnForward> forward;
+  const bool may_fuse;  // the tail with the forward product
+  std::optional<CudnnStep<CudnnForward>> forward;
   std::optional<CudnnStep<CudnnBackwardData>> data;
   std::optional<CudnnStep<CudnnBackwardFilter>> filter;
 };
@@ -62,14 +65,14 @@ class CudnnConvolutionKernel : public GpuConvolution {
         steps_(args, g_, tail_),
         activation_(tail_.relu.has_value()) {
     DOPPIO_CHECK(steps_.WhyNot().empty(), "a convolution that was declined");
-    fused_ = MayFuse(g_, tail_) && steps_.forward.algorithm() == kWithTail;
+    fused_ = steps_.may_fuse && steps_.forward->algorithm() == kWithTail;
     NeedScratch(static_cast<int64_t>(steps_.workspace()));
   }
 
  protected:
   bool Multiply(const void* x, void* y) override {
     const CudnnProblem& p = steps_.problem;
-    const auto& step = steps_.forward;
+    const auto& step = *steps_.forward;
     if (fused_) {
       const float other = tail_.sum ? 1 : 0;
       const cudnnStatus_t status = Cudnn().cudnnConvolutionBiasActivationForward(
@@ -126,7 +129,7 @@ std::string Declines(const KernelArgs& args) {
   if (HasNarrowTops(args)) return WhyNotNarrowCudnnConvolution(args);
   if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
   if (GpuOf(args.device).on_host) return "cuDNN needs a GPU";
-  const ConvGeometry g = ReadConvGeometry(*args.spec, args.bottoms[0].shape, false);
+  const ConvGeometry g = ReadConvolution(*args.spec, args.bottoms[0].shape);
   const std::string why = WhyNotCudnn(g);
   if (!why.empty()) return why;
   try {

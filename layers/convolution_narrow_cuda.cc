@@ -21,8 +21,8 @@ class CudaNarrowConvolution : public NarrowConvolution {
         pixels_(g_.output_count()) {
     images_ = g_.batch;
     if (!direct_) {
-      // Gradients are added up in single precision.
-      const DType widest = NeedsDataGradient(args) ? DType::kFloat32 : type_;
+      // Windows that are folded are added up in single precision.
+      const DType widest = ConvolutionNeeds(args).data ? DType::kFloat32 : type_;
       const int64_t bytes = inputs_ * g_.group * pixels_ * ElementBytes(widest);
       images_ = ImagesAtATime(g_, bytes);
       gradient_at_ = AlignedBytes(images_ * bytes);
@@ -108,7 +108,7 @@ class CudaNarrowConvolution : public NarrowConvolution {
 }  // namespace
 
 std::string WhyNotNarrowConvolution(const KernelArgs& args) {
-  const ConvGeometry g = ReadConvGeometry(*args.spec, args.bottoms[0].shape, false);
+  const ConvGeometry g = ReadConvolution(*args.spec, args.bottoms[0].shape);
   const std::string why = WhyNotNarrow(args, g);
   if (!why.empty()) return why;
   return WhyNotUnfold(g);

@@ -16,25 +16,24 @@ class NarrowSteps {
       : device_(args.device),
         extents_(g),
         case_{extents_.x, extents_.w, extents_.y, extents_.shape, args.tops[0]},
-        data_(NeedsDataGradient(args)),
-        filter_(args.backward && args.param_gradient[0]) {
+        needs_(args) {
     const ChainTail chain(args.chain);
     CudnnTail tail{g.bias, chain.sum, chain.relu.has_value()};
-    const bool any = tail.bias || tail.other || tail.relu;
+    const bool any = (tail.bias || tail.other || tail.relu) && !IsTransposed(*args.spec);
     if (any && !(chain.relu && chain.relu->slope != 0)) forward = Forward(tail);
     has_tail = forward != nullptr;
-    if (!has_tail) forward = Forward(CudnnTail());
-    if (data_) data = Data();
+    if (!has_tail && needs_.multiply) forward = Forward(CudnnTail());
+    if (needs_.data) data = Data();
     // Sums in single precision, where some engine writes them; else rounded like activations.
-    if (filter_) filter = Filter(DType::kFloat32);
-    if (filter_ && filter == nullptr) filter = Filter(case_.type);
+    if (needs_.filter) filter = Filter(DType::kFloat32);
+    if (needs_.filter && filter == nullptr) filter = Filter(case_.type);
   }
 
   std::string WhyNot() const {
-    const char* direction = forward == nullptr             ? "forward"
-                            : data_ && data == nullptr     ? "backward-data"
-                            : filter_ && filter == nullptr ? "backward-filter"
-                                                           : nullptr;
+    const char* direction = needs_.multiply && forward == nullptr ? "forward"
+                            : needs_.data && data == nullptr      ? "backward-data"
+                            : needs_.filter && filter == nullptr  ? "backward-filter"
+                                                                  : nullptr;
     return direction == nullptr ? "" : WhyNoCudnn(*device_, direction);
   }
   int64_t workspace_bytes() const {
@@ -93,7 +92,7 @@ class NarrowSteps {
   Device* const device_;
   const CudnnExtents extents_;
   const CudnnConvolutionCase case_;
-  const bool data_, filter_;  // wanted
+  const ConvolutionNeeds needs_;
 };
 
 class CudnnNarrowConvolution : public NarrowConvolution {
@@ -149,7 +148,7 @@ class CudnnNarrowConvolution : public NarrowConvolution {
 }  // namespace
 
 std::string WhyNotNarrowCudnnConvolution(const KernelArgs& args) {
-  const ConvGeometry g = ReadConvGeometry(*args.spec, args.bottoms[0].shape, false);
+  const ConvGeometry g = ReadConvolution(*args.spec, args.bottoms[0].shape);
   for (const std::string& why : {WhyNotNarrow(args, g), WhyNotCudnn(g)}) {
     if (!why.empty()) return why;
   }

@@ -43,6 +43,23 @@ class Divider<int32_t> {
   uint32_t factor_ = 1u << 31;
 };
 
+// n / divisor for 0 <= n <= most: 32-bit wherever that is enough.
+class IndexDivider {
+ public:
+  IndexDivider(int64_t divisor, int64_t most)
+      : narrow_(std::max(divisor, most) <= INT32_MAX),
+        by_32_(narrow_ ? divisor : 1),
+        by_64_(divisor) {}
+  DOPPIO_HD int64_t operator()(int64_t n) const {
+    return narrow_ ? by_32_(static_cast<int32_t>(n)) : by_64_(n);
+  }
+
+ private:
+  bool narrow_;
+  Divider<int32_t> by_32_;
+  Divider<int64_t> by_64_;
+};
+
 // Calls f(int32_t()) where indices up to `largest` fit, else f(int64_t()).
 template <class F>
 void WithIndexFor(int64_t largest, const F& f) {

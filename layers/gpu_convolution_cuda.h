@@ -1,5 +1,7 @@
-// What every Convolution on a GPU has in common, whoever multiplies: its tail (bias, a sum, ReLU)
-// and the gradients of that, several pairs of bottom and top, gradients that are absent or added.
+// What every Convolution and Deconvolution on a GPU has in common, whoever multiplies: its tail
+// (bias, a sum, ReLU) and the gradients of that, several pairs of bottom and top, gradients that
+// are absent or added. The products are those of ReadConvolution(); a Deconvolution, which has no
+// tail but its bias, takes them the other way round.
 //
 // Tensors in single precision are plain, those in 16 bits have their channels last.
 #ifndef DOPPIO_LAYERS_GPU_CONVOLUTION_CUDA_H_
@@ -16,13 +18,20 @@
 
 namespace doppio {
 
-// Whether a gradient of the convolution's own bottoms is wanted: of a chain's only the first is
-// one.
-inline bool NeedsDataGradient(const KernelArgs& args) {
-  const auto begin = args.bottom_gradient.begin();
-  const auto end = args.chain != nullptr ? begin + 1 : args.bottom_gradient.end();
-  return args.backward && std::find(begin, end, true) != end;
-}
+// Which products a layer asks for.
+struct ConvolutionNeeds {
+  explicit ConvolutionNeeds(const KernelArgs& args) {
+    // Of a chain's bottoms only the first is one of the convolution.
+    const auto begin = args.bottom_gradient.begin();
+    const auto end = args.chain != nullptr ? begin + 1 : args.bottom_gradient.end();
+    const bool gradient = args.backward && std::find(begin, end, true) != end;
+    const bool transposed = IsTransposed(*args.spec);
+    multiply = !transposed || gradient;
+    data = transposed || gradient;
+    filter = args.backward && args.param_gradient[0];
+  }
+  bool multiply, data, filter;  // Multiply, DataGradient, WeightGradient
+};
 
 class GpuConvolution : public Kernel {
  public:
@@ -30,7 +39,14 @@ class GpuConvolution : public Kernel {
     TakeWeights();
     for (size_t i = 0; i < t_.tops.size(); ++i) {
       void* y = t_.tops[i].raw;
-      if (!Multiply(t_.bottoms[i].raw, y)) LaunchTail(gpu(), tail(), outer_, type_, y);
+      bool complete = false;
+      if (transposed_) {
+        DataGradient(t_.bottoms[i].raw, y);
+        complete = !g_.bias;
+      } else {
+        complete = Multiply(t_.bottoms[i].raw, y);
+      }
+      if (!complete) LaunchTail(gpu(), tail(), outer_, type_, y);
     }
   }
 
@@ -43,10 +59,11 @@ class GpuConvolution : public Kernel {
       if (!t_.top_grads[i]) continue;
       const void* dy = t_.top_grads[i].raw;
       if (float* dw = t_.param_grads[0].data<float>()) {
-        WeightGradient(t_.bottoms[i].raw, dy, add[0] || written, dw);
+        const void* x = t_.bottoms[i].raw;
+        WeightGradient(transposed_ ? dy : x, transposed_ ? x : dy, add[0] || written, dw);
       }
       if (g_.bias && t_.param_grads[1]) {
-        LaunchChannelSums(gpu(), outer_, g_.out_channels, inner_, type_, dy, add[1] || written,
+        LaunchChannelSums(gpu(), outer_, top_channels_, inner_, type_, dy, add[1] || written,
                           t_.param_grads[1].data<float>(), t_.scratch);
       }
       written = true;  // further pairs share the parameters
@@ -58,30 +75,34 @@ class GpuConvolution : public Kernel {
     for (size_t i = 0; i < t_.tops.size(); ++i) {
       const Tensor& dx = t_.bottom_grads[i];
       if (!dx) continue;
-      if (t_.top_grads[i]) {
-        DataGradient(t_.top_grads[i].raw, dx.raw);
-      } else {
+      if (!t_.top_grads[i]) {
         device_->Zero(dx.raw, dx.bytes());
+      } else if (transposed_) {
+        Multiply(t_.top_grads[i].raw, dx.raw);
+      } else {
+        DataGradient(t_.top_grads[i].raw, dx.raw);
       }
     }
   }
 
  protected:
   explicit GpuConvolution(const KernelArgs& args)
-      : g_(ReadConvGeometry(*args.spec, args.bottoms[0].shape, false)),
+      : g_(ReadConvolution(*args.spec, args.bottoms[0].shape)),
+        transposed_(IsTransposed(*args.spec)),
         tail_(args.chain),
         device_(args.device),
         type_(args.tops[0]),
-        outer_(Is16Bit(type_) ? g_.batch * g_.output_count() : g_.batch),
-        inner_(Is16Bit(type_) ? 1 : g_.output_count()) {
+        top_channels_(transposed_ ? g_.in_channels : g_.out_channels),
+        outer_(Is16Bit(type_) ? g_.batch * top_pixels() : g_.batch),
+        inner_(Is16Bit(type_) ? 1 : top_pixels()) {
     needs_.types.assign(args.bottoms.size(), type_);
     if (!args.backward || !g_.bias) return;
-    needs_.scratch_bytes = ChannelSumsBytes(outer_, g_.out_channels, inner_);
+    needs_.scratch_bytes = ChannelSumsBytes(outer_, top_channels_, inner_);
   }
 
   // Once in each pass, before the products.
   virtual void TakeWeights() {}
-  // y = weights * x. True when the tail is in it already.
+  // y = weights * x. True when the tail is in it already; a Deconvolution has none here.
   virtual bool Multiply(const void* x, void* y) = 0;
   virtual void WeightGradient(const void* x, const void* dy, bool add, float* dw) = 0;
   virtual void DataGradient(const void* dy, void* dx) = 0;
@@ -92,7 +113,7 @@ class GpuConvolution : public Kernel {
 
   GpuTail tail() const {
     GpuTail tail;
-    tail.channels = g_.out_channels;
+    tail.channels = top_channels_;
     tail.inner = inner_;
     if (g_.bias) tail.bias = t_.params[1].data<float>();
     if (tail_.sum) tail.other = t_.bottoms[1].raw;
@@ -102,6 +123,7 @@ class GpuConvolution : public Kernel {
   }
 
   const ConvGeometry g_;
+  const bool transposed_;  // a Deconvolution
   const ChainTail tail_;
   Device* const device_;
   const DType type_;  // of activations
@@ -117,21 +139,26 @@ class GpuConvolution : public Kernel {
     CopyOnDevice(device_, t_.bottom_grads[1].raw, dy.raw, dy.bytes());
   }
 
-  const int64_t outer_, inner_;  // around the channels of a top
+  int64_t top_pixels() const { return transposed_ ? g_.input_count() : g_.output_count(); }
+
+  const int64_t top_channels_, outer_, inner_;  // of a top; around its channels
 };
 
 inline bool HasNarrowTops(const KernelArgs& args) {
   return std::any_of(args.tops.begin(), args.tops.end(), Is16Bit);
 }
 
-// For the chains that such kernels compute; which layers form them says convolution_dnnl.cc.
+// For the layers and chains that such kernels compute; which layers form chains says
+// convolution_dnnl.cc.
 inline void RegisterGpuConvolution(const KernelType& type) {
-  for (const char* layers :
-       {"Convolution", "Convolution+ReLU", "Convolution+Eltwise", "Convolution+Eltwise+ReLU"}) {
-    KernelType one = type;
+  auto add = [one = type](const std::string& layers) mutable {
     one.layer = layers;
     KernelTypes::Get().Add(one);
+  };
+  for (const std::string name : kConvolutionTypes) {
+    for (const char* tail : {"", "+ReLU", "+Eltwise", "+Eltwise+ReLU"}) add(name + tail);
   }
+  add("Deconvolution");
 }
 
 }  // namespace doppio

@@ -1,11 +1,13 @@
 // Pooling: the largest element or the average of each window. Of equal elements the first is taken.
-// A second top of MAX holds the index of the chosen element within its plane.
+// A second top of MAX holds the index of the chosen element within its plane. STOCHASTIC: see
+// plain_pooling.h.
 #include <type_traits>
 
 #include "core/base/threads.h"
 #include "core/net/layer.h"
 #include "layers/channel_blocks.h"
 #include "layers/lanes.h"
+#include "layers/plain_pooling_kernel.h"
 #include "layers/pooling_geometry.h"
 
 namespace doppio {
@@ -21,7 +23,9 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape top{bottoms[0][0], bottoms[0][1], g.h.output, g.w.output};
   shape.tops.assign(static_cast<size_t>(std::max(1, spec.param.top_size())), top);
   shape.exact_tops = {false, true};
-  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  const PoolBy by = PoolByMethod(spec.param.pooling_param().pool(), spec.phase());
+  shape.backward_reads_bottoms = ReadsBottomBackward(by);
+  shape.backward_reads_tops = false;
   return shape;
 }
 
@@ -213,6 +217,12 @@ class PoolingKernel : public Kernel {
   ChannelBlocks channels_;
 };
 
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  const bool stochastic =
+      args.spec->param.pooling_param().pool() == PoolingParameter::STOCHASTIC;
+  return stochastic ? MakeStochasticPooling(args) : MakeForFloat<PoolingKernel>(args);
+}
+
 LayerType Type() {
   LayerType type;
   type.min_bottoms = type.max_bottoms = type.min_tops = 1;
@@ -222,8 +232,7 @@ LayerType Type() {
 }
 
 DOPPIO_REGISTER_LAYER("Pooling", Type());
-DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PoolingKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -57,7 +57,13 @@ class CudaPooling : public Kernel {
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaPooling>(args); }
 
-DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble, true});
+std::string Declines(const KernelArgs& args) {
+  const bool stochastic =
+      args.spec->param.pooling_param().pool() == PoolingParameter::STOCHASTIC;
+  return stochastic ? "it has MAX and AVE" : DeclinesDouble(args);
+}
+
+DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
 
 }  // namespace
 }  // namespace doppio

@@ -13,6 +13,16 @@ namespace doppio {
 
 namespace internal {
 
+// How many windows an axis of these extents has.
+inline int64_t CountWindows(const PoolingAxis& a, bool floor) {
+  // Both divisions of possibly negative numbers round as Caffe's do.
+  const int64_t room = a.input + 2 * a.pad - a.kernel;
+  const int64_t down = room / a.stride - (room % a.stride < 0 ? 1 : 0);
+  const int64_t output =
+      (floor ? (room < 0 ? room / a.stride : down) : down + (room % a.stride != 0 ? 1 : 0)) + 1;
+  return a.pad > 0 && (output - 1) * a.stride >= a.input + a.pad ? output - 1 : output;
+}
+
 inline PoolingAxis ReadPoolingAxis(const LayerSpec& spec, char name, int64_t input) {
   const PoolingParameter& p = spec.param.pooling_param();
   const bool is_h = name == 'h';
@@ -72,12 +82,7 @@ inline PoolingAxis ReadPoolingAxis(const LayerSpec& spec, char name, int64_t inp
   }
   const bool floor =
       p.round_mode() == PoolingParameter::FLOOR || p.torch_pooling() || !p.ceil_mode();
-  // Both divisions of possibly negative numbers round as Caffe's do.
-  const int64_t room = a.input + 2 * a.pad - a.kernel;
-  const int64_t down = room / a.stride - (room % a.stride < 0 ? 1 : 0);
-  a.output =
-      (floor ? (room < 0 ? room / a.stride : down) : down + (room % a.stride != 0 ? 1 : 0)) + 1;
-  if (a.pad > 0 && (a.output - 1) * a.stride >= a.input + a.pad) --a.output;
+  a.output = CountWindows(a, floor);
   const std::string kernel = std::to_string(a.kernel), extent = std::to_string(a.input);
   if (a.output <= 0) {
     throw spec.Mistake("pooling_param", "kernel " + kernel + " is too large for an input of " +
@@ -103,9 +108,6 @@ inline PoolingGeometry ReadPoolingGeometry(const LayerSpec& spec, const Shape& b
                        "Pooling takes a bottom of 4 axes (batch, channels, height, width); found " +
                            bottom.ToString());
   }
-  if (p.pool() == PoolingParameter::STOCHASTIC) {
-    throw spec.Mistake("pooling_param.pool", "STOCHASTIC pooling is not available; use MAX or AVE");
-  }
   if (p.axis() != 1 || p.pad_3d_size() + p.kernel_size_3d_size() + p.stride_3d_size() > 0) {
     throw spec.Mistake("pooling_param",
                        "pooling over other than the last two of 4 axes is not available");
@@ -116,6 +118,12 @@ inline PoolingGeometry ReadPoolingGeometry(const LayerSpec& spec, const Shape& b
   g.planes = bottom[0] * bottom[1];
   g.h = internal::ReadPoolingAxis(spec, 'h', bottom[2]);
   g.w = internal::ReadPoolingAxis(spec, 'w', bottom[3]);
+  if (p.pool() == PoolingParameter::STOCHASTIC && (g.h.pad != 0 || g.w.pad != 0)) {
+    throw spec.Mistake(p.has_pad()     ? "pooling_param.pad"
+                       : g.h.pad != 0 ? "pooling_param.pad_h"
+                                      : "pooling_param.pad_w",
+                       "STOCHASTIC pooling has no padding; remove it, or use MAX or AVE");
+  }
   return g;
 }
 

@@ -20,10 +20,6 @@ constexpr char kDistortion[] = "an SSD fork with other names for distortions";
 constexpr char kDropIt[] = "remove it to train without it";
 
 constexpr ForkName kForkNames[] = {
-    {"LayerParameter", "bn_param", "the forks with a layer \"BN\" (SegNet, PSPNet, TSN)",
-     "use the layers BatchNorm and Scale"},
-    {"LayerParameter", "upsample_param", "SegNet's and MobileNet-YOLO's Caffe",
-     "for a fixed factor use a Deconvolution with a bilinear filler"},
     {"LayerParameter", "dense_image_data_param", kSegNet, ""},
     {"LossParameter", "weight_by_label_freqs", kSegNet, "InfogainLoss can weight classes"},
     {"LossParameter", "class_weighting", kSegNet, "InfogainLoss can weight classes"},

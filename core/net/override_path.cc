@@ -102,7 +102,8 @@ bool Meets(const Message& element, const Condition& condition) {
 // How many parameters a layer surely has, as far as its text says.
 int SureParams(const LayerParameter& layer) {
   const std::string& type = layer.type();
-  if (type == "Convolution" || type == "Deconvolution") {
+  if (type == "Convolution" || type == "Deconvolution" || type == "ConvolutionDepthwise" ||
+      type == "DepthwiseConvolution") {
     return 1 + layer.convolution_param().bias_term();
   }
   if (type == "InnerProduct") return 1 + layer.inner_product_param().bias_term();

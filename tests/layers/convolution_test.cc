@@ -78,6 +78,18 @@ TEST(Convolution, CountsAxesBeforeTheChannelsAsBatch) {
       .ExpectBackendsAgree();
 }
 
+// The same numbers whoever computes them, and wherever the channels are counted from.
+TEST(Convolution, TakesFieldsThatChangeNothing) {
+  for (const char* param : {"engine: CAFFE", "engine: CUDNN", "engine: MKLDNN",
+                            "force_nd_im2col: true", "axis: -3"}) {
+    Nine("kernel_size: 2 " + std::string(param))
+        .Param(0, {1, 0, 0, 2})
+        .Param(1, {0.5})
+        .ExpectTop({1, 1, 2, 2}, {11.5, 14.5, 20.5, 23.5})
+        .ExpectBackendsAgree();
+  }
+}
+
 TEST(Convolution, SharesWeightsAmongBottoms) {
   Convolve("num_output: 1 kernel_size: 1 bias_term: false")
       .Bottom({1, 1, 1, 1}, {2})

@@ -170,6 +170,14 @@ TEST(Fusion, TakesConvolutionsInGroupsWithStridesAndDilation) {
   }
 }
 
+TEST(Fusion, TakesForksDepthwiseLayers) {
+  NetCase c;
+  c.layers = Layer("DepthwiseConvolution", "x", "c",
+                   "convolution_param { kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } }") +
+             Relu("c", "y");
+  ExpectSame(c, {"DepthwiseConvolution+ReLU"});
+}
+
 TEST(Fusion, OfASumWithReluTakesAnyNumberOfBottoms) {
   for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
     NetCase c;

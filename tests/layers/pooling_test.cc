@@ -165,7 +165,6 @@ TEST(Pooling, ExplainsMistakes) {
       .ExpectMistake({"global_pooling takes the whole image"});
   Nine("global_pooling: true pad: 1").ExpectMistake({"global_pooling needs pad 0 and stride 1"});
   Nine("global_pooling: true stride: 2").ExpectMistake({"global_pooling needs pad 0 and stride 1"});
-  Nine("pool: STOCHASTIC kernel_size: 2").ExpectMistake({"STOCHASTIC pooling is not available"});
   Nine("kernel_size: 2 axis: 2").ExpectMistake({"last two of 4 axes"});
   Nine("pool: AVE kernel_size: 2").Tops(2).ExpectMistake({"only MAX pooling has a second top"});
   Pool("kernel_size: 1").RandomBottom({1, 2, 3}).ExpectMistake({"4 axes", "found 1x2x3"});

@@ -1,0 +1,26 @@
+// Interp on a GPU.
+#include "layers/interp_cuda.h"
+
+#include "layers/interp_kernel.h"
+#include "layers/stored_form_cuda.h"
+
+namespace doppio {
+namespace {
+
+struct Loops {
+  explicit Loops(Device* device) : device(device) {}
+  template <class F>
+  void Run(int64_t n, const F& body) const {
+    LaunchResize(GpuOf(device), n, body);
+  }
+  Device* device;
+};
+
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  return std::make_unique<InterpKernel<float, Loops>>(args);
+}
+
+DOPPIO_REGISTER_KERNEL({"Interp", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,17 @@
+// SPP on a GPU.
+#include "layers/plain_pooling_cuda.h"
+#include "layers/spp.h"
+#include "layers/stored_form_cuda.h"
+
+namespace doppio {
+namespace {
+
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  return std::make_unique<PlainPoolingKernel<float, GpuPoolingLoops>>(
+      args, ReadPyramid(*args.spec, args.bottoms[0].shape));
+}
+
+DOPPIO_REGISTER_KERNEL({"SPP", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,26 @@
+// STOCHASTIC Pooling on a GPU.
+#include "layers/plain_pooling_cuda.h"
+#include "layers/plain_pooling_kernel.h"
+#include "layers/stored_form_cuda.h"
+
+namespace doppio {
+namespace {
+
+bool IsStochastic(const KernelArgs& args) {
+  return args.spec->param.pooling_param().pool() == PoolingParameter::STOCHASTIC;
+}
+
+std::string Declines(const KernelArgs& args) {
+  return IsStochastic(args) ? DeclinesDouble(args) : "it is for STOCHASTIC";
+}
+
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  return std::make_unique<PlainPoolingKernel<float, GpuPoolingLoops>>(
+      args, std::vector<PlainPooling>{ReadStochasticPooling(*args.spec, args.bottoms[0].shape)});
+}
+
+// Behind the other methods' kernel, which declines this one.
+DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCuda, "cuda", 5, &Make, &Declines});
+
+}  // namespace
+}  // namespace doppio

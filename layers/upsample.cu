@@ -1,0 +1,60 @@
+#include "core/device/launch.cuh"
+#include "layers/upsample_cuda.h"
+
+namespace doppio {
+namespace {
+
+// The largest of whole numbers is the same in any order.
+__global__ void FindLast(const UpsampleForm form, const float* mask, int32_t* last, uint32_t* bad) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t n = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+       n < form.bottom_count(); n += step) {
+    const int64_t place = PlaceByMask(form, mask, n);
+    if (place < 0) {
+      *bad = 1;
+    } else {
+      atomicMax(last + place, static_cast<int32_t>(n));
+    }
+  }
+}
+
+void FindLastOnHost(const UpsampleForm& form, const float* mask, int32_t* last, uint32_t* bad) {
+  for (int64_t n = 0; n < form.bottom_count(); ++n) {
+    const int64_t place = PlaceByMask(form, mask, n);
+    if (place < 0) {
+      *bad = 1;
+    } else {
+      last[place] = static_cast<int32_t>(n);
+    }
+  }
+}
+
+}  // namespace
+
+void LaunchUpsample(const Gpu& gpu, int64_t n, const RepeatPixels<float>& body) {
+  ForEachIndex(gpu, n, "Upsample", body);
+}
+void LaunchUpsample(const Gpu& gpu, int64_t n, const SumPixels<float>& body) {
+  ForEachIndex(gpu, n, "Upsample's gradient", body);
+}
+void LaunchUpsample(const Gpu& gpu, int64_t n, const TakeLast<float>& body) {
+  ForEachIndex(gpu, n, "Upsample", body);
+}
+void LaunchUpsample(const Gpu& gpu, int64_t n, const ReadByMask<float>& body) {
+  ForEachIndex(gpu, n, "Upsample's gradient", body);
+}
+
+void LaunchFindLast(const Gpu& gpu, const UpsampleForm& form, const float* mask, int32_t* last,
+                    uint32_t* bad) {
+  ForEachIndex(
+      gpu, form.top_count(), "Upsample", DOPPIO_BODY(int64_t n) { last[n] = -1; });
+  if (gpu.on_host) {
+    FindLastOnHost(form, mask, last, bad);
+  } else if (form.bottom_count() > 0) {
+    FindLast<<<BlocksFor(form.bottom_count()), kThreadsPerBlock, 0, gpu.stream>>>(form, mask, last,
+                                                                                   bad);
+    CheckLaunch("Upsample");
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "tests/testing/layer_case.h"
+
+namespace doppio {
+namespace {
+
+LayerCase Resize(const std::string& param) {
+  return LayerCase("type: 'Interp' interp_param { " + param + " }");
+}
+
+TEST(Interp, KeepsCornersAndDividesEvenlyBetween) {
+  for (const char* param : {"zoom_factor: 2", "height: 3 width: 3"}) {
+    Resize(param)
+        .Bottom({1, 1, 2, 2}, {0, 4, 8, 16})
+        .ExpectTop({1, 1, 3, 3}, {0, 2, 4, 4, 7, 10, 8, 12, 16})
+        .ExpectBottomGradient({0, 4, 0, 0, 4, 0, 0, 0, 1}, {3, 3, 1, 2});
+  }
+}
+
+TEST(Interp, ShrinksByTakingPixels) {
+  Resize("shrink_factor: 2")
+      .Bottom({1, 1, 3, 5}, {0, 1, 2, 3, 4, 10, 11, 12, 13, 14, 20, 21, 22, 23, 24})
+      .ExpectTop({1, 1, 2, 3}, {0, 2, 4, 20, 22, 24})
+      .ExpectBottomGradient({1, 2, 3, 4, 5, 6}, {1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 4, 0, 5, 0, 6});
+  Resize("shrink_factor: 2 zoom_factor: 2")
+      .Bottom({1, 1, 1, 4}, {0, 1, 2, 9})
+      .ExpectTop({1, 1, 1, 3}, {0, 1.5, 9});
+}
+
+TEST(Interp, CutsOffWhatNegativePadsSay) {
+  Resize("zoom_factor: 2 pad_beg: -1 pad_end: -1")
+      .Bottom({1, 1, 3, 4}, {0, 0, 0, 0, 0, 2, 4, 0, 0, 0, 0, 0})
+      .ExpectTop({1, 1, 1, 3}, {2, 3, 4})
+      .ExpectBottomGradient({1, 4, 10}, {0, 0, 0, 0, 0, 3, 12, 0, 0, 0, 0, 0});
+}
+
+TEST(Interp, RepeatsOrTakesASinglePixel) {
+  Resize("height: 1 width: 3").Bottom({1, 1, 1, 1}, {5}).ExpectTop({1, 1, 1, 3}, {5, 5, 5});
+  Resize("height: 1 width: 1").Bottom({1, 1, 1, 3}, {5, 6, 7}).ExpectTop({1, 1, 1, 1}, {5});
+}
+
+TEST(Interp, OfTheSameSizeCostsNothing) {
+  LayerCase c = Resize("height: 2 width: 3");
+  c.RandomBottom({1, 2, 2, 3}).ExpectTopShape({1, 2, 2, 3});
+  EXPECT_EQ(c.Engine(), "view");
+}
+
+TEST(Interp, AgreesWithDifferencesAndOnEveryDevice) {
+  for (const char* param :
+       {"zoom_factor: 3", "shrink_factor: 2", "height: 7 width: 2", "height: 2 width: 9",
+        "height: 4 width: 5 pad_beg: -1", "zoom_factor: 2 pad_end: -2", "height: 1 width: 1"}) {
+    LayerCase c = Resize(param);
+    c.RandomBottom({3, 2, 5, 4}).ExpectGradient().ExpectBackendsAgree();
+    EXPECT_NE(c.GpuEngine(), "host");
+    Resize(param).RandomBottom({1, 16, 4, 6}).ExpectBackendsAgree();
+  }
+}
+
+TEST(Interp, ExplainsMistakes) {
+  auto mistake = [](const std::string& param, const std::vector<std::string>& parts) {
+    Resize(param).RandomBottom({1, 1, 3, 3}).ExpectMistake(parts);
+  };
+  mistake("", {"give height and width, or zoom_factor or shrink_factor"});
+  mistake("height: 3", {"height and width are both needed"});
+  mistake("height: 3 width: 3 zoom_factor: 2", {"not both"});
+  mistake("zoom_factor: 0", {"zoom_factor must be positive, found 0"});
+  mistake("shrink_factor: -1", {"shrink_factor must be positive, found -1"});
+  mistake("height: 0 width: 2", {"height must be positive, found 0"});
+  mistake("zoom_factor: 2 pad_beg: 1", {"cut pixels off", "negative"});
+  mistake("zoom_factor: 2 pad_beg: -2 pad_end: -1", {"leave nothing of an axis of 3"});
+  mistake("zoom_factor: 2000000000", {"an axis of 3 would become 4000000001", "too large"});
+  Resize("zoom_factor: 2").RandomBottom({1, 2, 3}).ExpectMistake({"4 axes", "found 1x2x3"});
+}
+
+}  // namespace
+}  // namespace doppio
