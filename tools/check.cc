@@ -8,11 +8,11 @@
 
 #include "core/base/file.h"
 #include "core/net/solver_spec.h"
-#include "core/net/text_tokens.h"
 #include "solvers/loss_scaler.h"
 #include "solvers/lr_policy.h"
 #include "solvers/update.h"
 #include "tools/command.h"
+#include "tools/file_kind.h"
 #include "tools/flags.h"
 #include "tools/lint.h"
 #include "tools/nets.h"
@@ -53,22 +53,6 @@ struct Findings {
   }
 };
 
-// By the names at the top level of the file: a solver has none of a net's and the other way round,
-// but for a few.
-bool LooksLikeSolver(const std::string& text, const std::string& file) {
-  ErrorCollector ignored;
-  int depth = 0, of_solver = 0, of_net = 0;
-  for (const Token& token : Tokenize(text, file, &ignored)) {
-    if (token.text == "{" || token.text == "<") ++depth;
-    if (token.text == "}" || token.text == ">") --depth;
-    if (depth != 0 || token.type != google::protobuf::io::Tokenizer::TYPE_IDENTIFIER) continue;
-    of_solver += SolverParameter::descriptor()->FindFieldByName(token.text) != nullptr;
-    of_net += NetParameter::descriptor()->FindFieldByName(token.text) != nullptr;
-  }
-  if (of_solver != of_net) return of_solver > of_net;
-  return file.find("solver") != std::string::npos;
-}
-
 void CheckGraph(const NetSource& source, Findings* findings) {
   findings->Try([&] {
     NetSpec spec = MakeNetSpec(source.net, source.places, source.state,
@@ -101,6 +85,7 @@ void CheckNet(const std::string& file, const Overrides& overrides, Findings* fin
     });
   }
   if (sources.empty()) return;
+  for (const Warning& warning : sources[0].warnings) findings->Add(warning);
   findings->Try([&] { LossScalingOf(sources[0].net, sources[0].places); });
   for (const Warning& warning : IgnoredFields(sources[0].net, sources[0].places))
     findings->Add(warning);
@@ -116,6 +101,7 @@ void CheckSolver(const std::string& file, const Overrides& overrides, Findings* 
   if (!findings->Try(
           [&] { spec = LoadSolver(file, overrides, FLAGS_level, SplitList(FLAGS_stage)); }))
     return;
+  for (const Warning& warning : spec.warnings) findings->Add(warning);
   for (const Warning& warning : IgnoredFields(spec.param, spec.places)) findings->Add(warning);
   for (const Warning& warning : IgnoredFields(spec.train.net, spec.train.places))
     findings->Add(warning);

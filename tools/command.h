@@ -37,6 +37,7 @@ struct Command {
   // `line.command` is this command. `*began` is set once the actual work begins, so that an error
   // before it can say that nothing was run.
   ExitCode (*run)(const CommandLine& line, bool* began) = nullptr;
+  std::vector<std::string> old_names = {};  // of Caffe's programs that it stands in for
 };
 using Commands = Registry<Command>;
 

@@ -73,6 +73,16 @@ bool Contains(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
+// The command that is called `word`, now or in Caffe; "" when there is none.
+std::string CommandNameOf(const std::string& word) {
+  for (const std::string& name : Commands::Get().Names()) {
+    if (name == word || Contains(Commands::Get().Find(name)->old_names, word)) return name;
+  }
+  return "";
+}
+
+bool IsCommand(const std::string& word) { return !CommandNameOf(word).empty(); }
+
 bool IsCommandFlag(const std::string& name) {
   for (const std::string& command : Commands::Get().Names()) {
     if (Contains(Commands::Get().Find(command)->flags, name)) return true;
@@ -105,7 +115,7 @@ class Parser {
   CommandLine Parse(const std::vector<std::string>& arguments) {
     line_.program = arguments.empty() ? "doppio" : arguments[0];
     const std::string base = line_.program.substr(DirName(line_.program).size());
-    if (Commands::Get().Find(base) != nullptr) TakeCommand(base);
+    if (IsCommand(base)) TakeCommand(base);
     if (!arguments.empty()) line_.words.assign(arguments.begin() + 1, arguments.end());
     ReadWords(line_.words);
     ThrowUnknownFlags();
@@ -132,8 +142,8 @@ class Parser {
   };
 
   void TakeCommand(const std::string& name) {
-    line_.command = Commands::Get().Find(name);
-    line_.command_name = name;
+    line_.command_name = CommandNameOf(name);
+    line_.command = Commands::Get().Find(line_.command_name);
   }
 
   void ReadWords(const std::vector<std::string>& words) {
@@ -146,7 +156,7 @@ class Parser {
         const bool has_next = i + 1 < words.size();
         if (ReadFlag(word, has_next ? &words[i + 1] : nullptr)) ++i;
       } else if (line_.command == nullptr && line_.files.empty() &&
-                 Commands::Get().Find(word) != nullptr) {
+                 IsCommand(word)) {
         TakeCommand(word);
       } else {
         line_.files.push_back(word);
@@ -182,7 +192,7 @@ class Parser {
     if (HasOptionalValue(name)) {
       const bool value_follows =
           next != nullptr && (*next)[0] != '-' &&
-          (line_.command != nullptr || Commands::Get().Find(*next) == nullptr);
+          (line_.command != nullptr || !IsCommand(*next));
       Take({name, value_follows ? *next : "auto", shown});
       return value_follows;
     }

@@ -44,7 +44,7 @@ DECLARE_bool(json);
 
 namespace doppio {
 
-// `arguments` is argv. A program name that is a command's ("train", from a link) is that command.
+// `arguments` is argv. A program name that is a command's or an old name of one ("train", from a link) is that command.
 // Throws UsageError.
 CommandLine ParseCommandLine(const std::vector<std::string>& arguments);
 

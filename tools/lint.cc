@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/file.h"
+#include "core/base/log.h"
 
 namespace doppio {
 namespace {
@@ -77,6 +78,16 @@ bool HasEffect(const FieldDescriptor& field) {
   return names->count(field.containing_type()->name() + "." + field.name()) > 0;
 }
 
+// Of layers that read images; UpgradeNet moves them out of V1 layers, the only ones where Caffe looks
+// for them.
+bool IsOldTransform(const FieldDescriptor& field) {
+  const std::string& message = field.containing_type()->name();
+  const std::string& name = field.name();
+  return (message == "DataParameter" || message == "ImageDataParameter" ||
+          message == "WindowDataParameter") &&
+         (name == "scale" || name == "mean_file" || name == "crop_size" || name == "mirror");
+}
+
 // NVCaffe's number types. A layer's tops are stored as its forward type says (core/net/storage.h), gradients as their
 // values are, and sums are always in single precision.
 std::optional<Warning> IgnoredNumberType(const Message& message, const FieldDescriptor& field,
@@ -126,6 +137,11 @@ void AddIgnoredFields(const Message& message, const FieldPlaces& places,
                            "'" + field->name() + "' of " + message.GetDescriptor()->name() +
                                " comes from a fork of Caffe: it is accepted, but has "
                                "no effect here"});
+    } else if (IsOldTransform(*field)) {
+      warnings->push_back({places.At(field->name()),
+                           "'" + field->name() + "' of " + message.GetDescriptor()->name() +
+                               " has no effect in a layer of the current format, as in Caffe; "
+                               "transform_param has a field of this name"});
     } else if (field->message_type() != nullptr) {
       const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
       for (int i = 0; i < count; ++i) {
@@ -139,6 +155,12 @@ void AddIgnoredFields(const Message& message, const FieldPlaces& places,
 }
 
 }  // namespace
+
+void LogWarnings(const std::vector<Warning>& warnings) {
+  for (const Warning& w : warnings) {
+    LOG(WARNING) << (w.at.known() ? w.at.ToString() + ": " : "") << w.message;
+  }
+}
 
 std::vector<Warning> IgnoredFields(const Message& message, const FieldPlaces& places) {
   std::vector<Warning> warnings;

@@ -9,13 +9,12 @@
 
 #include "core/net/graph.h"
 #include "core/net/prototxt.h"
+#include "core/net/warning.h"
 
 namespace doppio {
 
-struct Warning {
-  SourceLoc at;
-  std::string message;
-};
+// As log lines, "net.prototxt:3:1: text".
+void LogWarnings(const std::vector<Warning>& warnings);
 
 // Fields of Caffe's forks that are read so that their files work, but change nothing here.
 std::vector<Warning> IgnoredFields(const google::protobuf::Message& message,

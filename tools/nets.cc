@@ -7,6 +7,7 @@
 #include "core/net/weights.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
+#include "tools/lint.h"
 
 namespace doppio {
 namespace {
@@ -83,9 +84,12 @@ FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int
   };
   const std::vector<std::string> stages = SplitList(FLAGS_stage);
   if (line.Given("model")) {
-    return {understand(LoadNet(FLAGS_model, OverridesOf(line), phase, FLAGS_level, stages)), 0};
+    const NetSource source = LoadNet(FLAGS_model, OverridesOf(line), phase, FLAGS_level, stages);
+    LogWarnings(source.warnings);
+    return {understand(source), 0};
   }
   const SolverSpec solver = LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, stages);
+  LogWarnings(solver.warnings);
   if (phase == TRAIN) return {understand(solver.train), 0};
   if (solver.tests.empty()) {
     throw UserError(SourceLoc{FLAGS_solver},

@@ -101,6 +101,7 @@ void CheckStart() {
 }
 
 void WarnOfIgnored(const SolverSpec& solver) {
+  LogWarnings(solver.warnings);
   std::vector<Warning> warnings = IgnoredFields(solver.param, solver.places);
   auto add = [&](const NetSource& source) {
     for (const Warning& w : IgnoredFields(source.net, source.places)) {
@@ -110,9 +111,7 @@ void WarnOfIgnored(const SolverSpec& solver) {
   };
   add(solver.train);
   for (const NetSource& test : solver.tests) add(test);
-  for (const Warning& w : warnings) {
-    LOG(WARNING) << (w.at.known() ? w.at.ToString() + ": " : "") << w.message;
-  }
+  LogWarnings(warnings);
   if (FLAGS_gpu.empty() && solver.param.has_solver_mode() &&
       solver.param.solver_mode() == SolverParameter::GPU) {
     LOG(WARNING) << "note: solver_mode: GPU, but no --gpu given: running on the CPU";

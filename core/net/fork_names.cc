@@ -17,9 +17,13 @@ constexpr char kJacinto[] = "caffe-jacinto";
 constexpr char kTsn[] = "TSN's Caffe (yjxiong)";
 constexpr char kCompression[] = "a Caffe for network compression";
 constexpr char kDistortion[] = "an SSD fork with other names for distortions";
+constexpr char kV1[] = "the V1 format, layers { }";
 constexpr char kDropIt[] = "remove it to train without it";
 
 constexpr ForkName kForkNames[] = {
+    {"LayerParameter", "blobs_lr", kV1, "in layer { } it is param { lr_mult: ... }"},
+    {"LayerParameter", "weight_decay", kV1, "in layer { } it is param { decay_mult: ... }"},
+    {"LayerParameter", "blob_share_mode", kV1, "in layer { } it is param { share_mode: ... }"},
     {"LayerParameter", "dense_image_data_param", kSegNet, ""},
     {"LossParameter", "weight_by_label_freqs", kSegNet, "InfogainLoss can weight classes"},
     {"LossParameter", "class_weighting", kSegNet, "InfogainLoss can weight classes"},

@@ -1,5 +1,5 @@
-// Names that forks of Caffe gave to fields Doppio does not have, so that a file of such a fork is
-// told so, and not that its author mistyped something.
+// Names that forks of Caffe gave to fields Doppio does not have, or that older Caffe had elsewhere,
+// so that a file of such a fork is told so, and not that its author mistyped something.
 #ifndef DOPPIO_CORE_NET_FORK_NAMES_H_
 #define DOPPIO_CORE_NET_FORK_NAMES_H_
 

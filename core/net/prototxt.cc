@@ -3,6 +3,8 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/tokenizer.h>
 
+#include <iterator>
+
 #include "core/base/file.h"
 #include "core/net/text_check.h"
 
@@ -63,11 +65,15 @@ bool FindPlace(const std::string& file, const Tree& tree, const FieldDescriptor&
 SourceLoc FieldPlaces::At(const std::string& path, int index) const {
   SourceLoc at = whole_;
   if (file_ == nullptr) return at;
-  // A message replaced as a whole takes its fields along.
-  for (size_t end = path.size(); end != 0 && end != std::string::npos;
-       end = path.rfind('.', end - 1)) {
-    const auto replaced = file_->overrides.find(prefix_ + path.substr(0, end));
-    if (replaced != file_->overrides.end()) return replaced->second;
+  if (!file_->known.empty() && !path.empty()) {
+    const auto element = file_->known.find(prefix_ + path + "[" + std::to_string(index) + "]");
+    if (element != file_->known.end()) return element->second;
+    // What is not known has the place of the message around it.
+    for (size_t end = path.size(); end != 0 && end != std::string::npos;
+         end = path.rfind('.', end - 1)) {
+      const auto found = file_->known.find(prefix_ + path.substr(0, end));
+      if (found != file_->known.end()) return found->second;
+    }
   }
   const Tree* tree = tree_;
   const Descriptor* type = type_;
@@ -102,9 +108,19 @@ FieldPlaces FieldPlaces::Nested(const google::protobuf::Message& message, const 
   return nested;
 }
 
-void FieldPlaces::Override(const std::string& path, const SourceLoc& at) {
+void FieldPlaces::Set(const std::string& path, const SourceLoc& at) {
   if (file_ == nullptr) file_ = std::make_shared<File>();
-  file_->overrides[prefix_ + path] = at;
+  file_->known[prefix_ + path] = at;
+}
+
+void FieldPlaces::Override(const std::string& path, const SourceLoc& at) {
+  Set(path, at);
+  const std::string whole = prefix_ + path;
+  auto inside = file_->known.upper_bound(whole);
+  while (inside != file_->known.end() && inside->first.compare(0, whole.size(), whole) == 0) {
+    const char next = inside->first[whole.size()];
+    inside = next == '.' || next == '[' ? file_->known.erase(inside) : std::next(inside);
+  }
 }
 
 FieldPlaces ParseText(const std::string& text, const std::string& file,

@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/net/solver_fields.h"
 #include "core/net/spec.h"
+#include "core/net/upgrade.h"
 
 namespace doppio {
 namespace {
@@ -22,6 +23,15 @@ std::string FindNetFile(const std::string& file, const std::string& solver_path,
   throw FileError(at, text);
 }
 
+NetSource ReadNet(const std::string& path, const Overrides& overrides) {
+  NetSource source;
+  source.file = path;
+  source.places = ParseTextFile(path, &source.net);
+  source.warnings = UpgradeInMemory(&source.net, &source.places);
+  overrides.ApplyToNet(&source.net, &source.places);
+  return source;
+}
+
 // The nets a solver names, each file read once however often it is named.
 class Reader {
  public:
@@ -32,10 +42,8 @@ class Reader {
     const std::string path = FindNetFile(file, solver_.path, at);
     const auto known = files_.find(path);
     if (known != files_.end()) return known->second;
-    NetSource source;
-    source.file = path;
-    source.places = ParseTextFile(path, &source.net);
-    overrides_.ApplyToNet(&source.net, &source.places);
+    const NetSource source = ReadNet(path, overrides_);
+    warnings_.insert(warnings_.end(), source.warnings.begin(), source.warnings.end());
     return files_[path] = source;
   }
 
@@ -63,10 +71,13 @@ class Reader {
     return Common();
   }
 
+  const std::vector<Warning>& warnings() const { return warnings_; }  // of all files read
+
  private:
   const SolverSpec& solver_;
   const Overrides& overrides_;
   std::map<std::string, NetSource> files_;
+  std::vector<Warning> warnings_;
 };
 
 // The names of those fields that are set, of the four that can name the net to train.
@@ -200,6 +211,9 @@ SolverSpec LoadSolver(const std::string& path, const Overrides& overrides, int l
   SolverSpec spec;
   spec.path = path;
   spec.places = ParseTextFile(path, &spec.param);
+  ForEachNet(&spec.param, spec.places, [&](NetParameter* net, FieldPlaces* places) {
+    for (const Warning& warning : UpgradeInMemory(net, places)) spec.warnings.push_back(warning);
+  });
   overrides.ApplyToSolver(&spec.param, &spec.places);
   ErrorCollector mistakes;
   UpgradeSolverType(spec.places, &spec.param, &mistakes);
@@ -219,15 +233,13 @@ SolverSpec LoadSolver(const std::string& path, const Overrides& overrides, int l
   // An override that found no net because of these mistakes is none of its own.
   Unique(mistakes).ThrowIfAny();
   overrides.CheckAllUsed();
+  spec.warnings.insert(spec.warnings.end(), reader.warnings().begin(), reader.warnings().end());
   return spec;
 }
 
 NetSource LoadNet(const std::string& path, const Overrides& overrides, Phase phase, int level,
                   const std::vector<std::string>& stages) {
-  NetSource source;
-  source.file = path;
-  source.places = ParseTextFile(path, &source.net);
-  overrides.ApplyToNet(&source.net, &source.places);
+  NetSource source = ReadNet(path, overrides);
   overrides.CheckAllUsed();
   NetState last;
   last.set_level(level);

@@ -9,18 +9,20 @@
 
 #include "core/net/overrides.h"
 #include "core/net/prototxt.h"
+#include "core/net/warning.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 
 namespace doppio {
 
-// A net as written, ready for MakeNetSpec(net, places, state, ...).
+// A net as written, but for old formats, which are upgraded; ready for MakeNetSpec(net, places, state, ...).
 struct NetSource {
   NetParameter net;
   FieldPlaces places;
   std::string file;  // the solver's, for a net inside it
   NetState state;  // TRAIN or TEST, then what the net's own `state` says, then the solver's or the
                    // flags'
+  std::vector<Warning> warnings;  // of the upgrade, if its file has an old format
 };
 
 constexpr int64_t kWholePass = -1;
@@ -30,12 +32,13 @@ struct TestNetSource : NetSource {
 };
 
 struct SolverSpec {
-  // As written and overridden, but: solver_type has become type, and snapshot_prefix is the
+  // As written and overridden, but: solver_type has become type, nets in it have the current format, and snapshot_prefix is the
   // beginning of a file's path ("FOLDER/NAME"), from the solver's own name if the file does not say
   // it.
   SolverParameter param;
   FieldPlaces places;
   std::string path;
+  std::vector<Warning> warnings;  // of upgrades of it and its nets, once for each file
   NetSource train;
   std::vector<TestNetSource>
       tests;  // as Caffe numbers them: test_net_param, test_net, then the common net

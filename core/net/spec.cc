@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/net/upgrade.h"
+
 namespace doppio {
 namespace {
 
@@ -73,41 +75,6 @@ void ShareBatch(const LayerSpec& layer, int shares, LayerParameter* param) {
       param);
 }
 
-// Before the Input layer a net listed its inputs, with one shape or four dimensions for each.
-LayerSpec InputLayer(const NetParameter& net, const FieldPlaces& places, ErrorCollector* mistakes) {
-  LayerSpec layer;
-  layer.places = FieldPlaces(places.At("input"));
-  layer.param.set_name("input");
-  layer.param.set_type("Input");
-  for (const std::string& name : net.input()) layer.param.add_top(name);
-  InputParameter* param = layer.param.mutable_input_param();
-  const int inputs = net.input_size();
-  const auto count = [&](const char* field, int got, int wanted) {
-    if (got == wanted) return true;
-    mistakes->Add(places.At(field), std::to_string(inputs) + " input(s) want " +
-                                        std::to_string(wanted) + " " + field + ", got " +
-                                        std::to_string(got));
-    return false;
-  };
-  if (net.input_shape_size() > 0) {
-    if (count("input_shape", net.input_shape_size(), inputs)) {
-      *param->mutable_shape() = net.input_shape();
-    }
-  } else if (net.input_dim_size() > 0) {
-    if (count("input_dim", net.input_dim_size(), 4 * inputs)) {
-      for (int i = 0; i < 4 * inputs; ++i) {
-        BlobShape* shape = i % 4 == 0 ? param->add_shape() : param->mutable_shape(i / 4);
-        shape->add_dim(net.input_dim(i));
-      }
-    }
-  } else {
-    mistakes->Add(places.At("input"), "input '" + net.input(0) +
-                                          "' has no shape: give one input_shape, or four "
-                                          "input_dim, for each input");
-  }
-  return layer;
-}
-
 }  // namespace
 
 NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,
@@ -122,14 +89,9 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
   spec.options = options;
   spec.options.phase = state.phase();
   spec.at = places.At();
-  if (net.layers_size() > 0) {
-    mistakes.Add(places.At("layers"),
-                 "uses the V1 format (layers { type: CONVOLUTION }): write it in the current one, "
-                 "layer { type: \"Convolution\" }");
-  }
+  DOPPIO_CHECK(net.layers_size() == 0, "a net in an old format was not upgraded");
   if (net.input_size() > 0) {
-    spec.layers.push_back(InputLayer(net, places, &mistakes));
-    spec.layers.back().options = spec.options;
+    spec.layers.push_back({InputLayer(net, places, &mistakes), FieldPlaces(places.At("input")), spec.options});
   }
   for (int i = 0; i < net.layer_size(); ++i) {
     LayerSpec layer;

@@ -27,7 +27,8 @@ DOPPIO_REGISTER(Commands, "cook",
                  &Nothing});
 DOPPIO_REGISTER(Commands, "bake",
                 {"bakes", {"fruit", "model", "iterations"}, {}, "FILES...", "", &Nothing});
-DOPPIO_REGISTER(Commands, "sift", {"sifts", {"data_threads"}, {}, "", "", &Nothing});
+DOPPIO_REGISTER(Commands, "sift",
+                {"sifts", {"data_threads"}, {}, "", "", &Nothing, {"winnow", "riddle"}});
 
 class Flags : public testing::Test {
  protected:
@@ -70,6 +71,12 @@ TEST_F(Flags, OfTruthNeedNoValue) {
   EXPECT_FALSE(FLAGS_json);
   Parse({"cook", "--solver=s", "-json=yes"});
   EXPECT_TRUE(FLAGS_json);
+}
+
+TEST_F(Flags, BelongToACommandUnderItsOldNamesToo) {
+  EXPECT_EQ(Parse({"riddle", "--data_threads=3"}).command_name, "sift");
+  EXPECT_EQ(ParseCommandLine({"/old/bin/winnow", "--data_threads=4"}).command_name, "sift");
+  EXPECT_EQ(FLAGS_data_threads, 4);
 }
 
 TEST_F(Flags, TakeADashForAnUnderscore) {

@@ -59,6 +59,17 @@ TEST(IgnoredFields, KnowWhatBecomesOfNumberTypes) {
             "'backward_type: FLOAT' has no effect: gradients are stored as values are, as forward_type says");
 }
 
+TEST(IgnoredFields, AreTransformsThatMovedAway) {
+  const auto warnings = Ignored(
+      "layer { name: 'd' type: 'Data' data_param {\n  source: 's'\n  scale: 0.5 } }");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].at.ToString(), "net.prototxt:3:3");
+  EXPECT_EQ(warnings[0].message,
+            "'scale' of DataParameter has no effect in a layer of the current format, as in Caffe; "
+            "transform_param has a field of this name");
+  EXPECT_TRUE(Ignored("layer { name: 'd' type: 'Data' transform_param { scale: 0.5 } }").empty());
+}
+
 TEST(LooseEnds, AreBlobsNobodyReadsBesideALoss) {
   NetParameter net;
   const FieldPlaces places = ParseText(

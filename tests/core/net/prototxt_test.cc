@@ -126,6 +126,14 @@ TEST(ParseText, KnowsTheNamesOfForks) {
               ElementsAre(testing::EndsWith(": it comes from CRF-RNN's Caffe")));
 }
 
+TEST(ParseText, KnowsWhereAV1NameBelongs) {
+  EXPECT_THAT(
+      NetMistakes("layer { type: 'ReLU' blobs_lr: 1 }"),
+      ElementsAre(
+          "f:1:22: unknown field 'blobs_lr' in LayerParameter: it comes from the V1 format, "
+          "layers { }; in layer { } it is param { lr_mult: ... }"));
+}
+
 TEST(ParseText, ReportsAnOpenStringWhereItBegins) {
   EXPECT_THAT(NetMistakes("name: \"n\nlayer { }"),
               ElementsAre("f:1:7: the string is not closed on its line"));

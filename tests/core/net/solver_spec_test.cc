@@ -204,6 +204,34 @@ TEST_F(LoadSolverTest, AppliesOverridesToEveryNet) {
   EXPECT_THROW(LoadSolver(folder_ + "s.prototxt", ParseOverrides({"net.layer[no].top=t"})), Error);
 }
 
+TEST_F(LoadSolverTest, UpgradesOldNetsAndSaysSoOnceForEachFile) {
+  Write("old.prototxt",
+        "name: 'old'\nlayers { name: 'd' type: DUMMY_DATA top: 'x' }\nlayers { name: 'r' type: "
+        "RELU }");
+  Write("s.prototxt",
+        "net: 'old.prototxt' test_iter: [1, 1, 1] test_interval: 1\n"
+        "test_net_param { layers { layer { type: 'tanh' } } }");
+  const SolverSpec spec = LoadSolver(folder_ + "s.prototxt",
+                                     ParseOverrides({"net.layer[r].relu_param.negative_slope=2"}));
+  ASSERT_EQ(spec.tests.size(), 3u);
+  EXPECT_EQ(spec.train.net.layer(0).type(), "DummyData");
+  EXPECT_EQ(spec.tests[0].net.layer(0).type(), "TanH");
+  EXPECT_EQ(spec.tests[1].net.layer(1).relu_param().negative_slope(), 2);
+  std::vector<std::string> places;
+  for (const Warning& warning : spec.warnings) {
+    EXPECT_THAT(warning.message, testing::HasSubstr("format, upgraded in memory"));
+    places.push_back(warning.at.ToString());
+  }
+  EXPECT_THAT(places, ElementsAre(folder_ + "s.prototxt:2:18", folder_ + "old.prototxt:2:1"));
+}
+
+TEST_F(LoadSolverTest, ReportsMistakesOfAnOldNetOnce) {
+  Write("old.prototxt", "layers {\n layer { type: 'rleu' } }");
+  EXPECT_EQ(Mistake("net: 'old.prototxt' test_iter: 1 test_interval: 1"),
+            "old.prototxt:2:10: layer '': unknown type 'rleu' in the V0 format; did you mean "
+            "'relu'?");
+}
+
 TEST_F(LoadSolverTest, ReadsANetAlone) {
   const NetSource net =
       LoadNet(folder_ + "a.prototxt", ParseOverrides({"net.name=z"}), TEST, 2, {"f"});

@@ -105,11 +105,6 @@ TEST(NetSpec, CountsTheShapesOfInputs) {
   EXPECT_THAT(Mistake("input: 'x'"), testing::StartsWith("f:1:1: input 'x' has no shape"));
 }
 
-TEST(NetSpec, RefusesTheV1Format) {
-  EXPECT_THAT(Mistake("name: 'n'\nlayers { type: CONVOLUTION }"),
-              testing::StartsWith("f:2:1: uses the V1 format"));
-}
-
 TEST(NetSpec, KeepsTheFlagsOfTheNet) {
   const NetSpec spec = Spec("name: 'n' force_backward: true debug_info: true", "level: 3");
   EXPECT_EQ(spec.name, "n");
