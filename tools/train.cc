@@ -2,9 +2,7 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
-#include <sstream>
 #include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
@@ -24,6 +22,7 @@
 #include "tools/signals.h"
 #include "tools/text_table.h"
 #include "tools/trace.h"
+#include "tools/training_end.h"
 
 DEFINE_string(snapshot, "", "<FILE> snapshot to go on from (.solverstate)");
 DEFINE_string(resume, "",
@@ -37,8 +36,6 @@ DEFINE_string(sighup_effect, "snapshot", "<EFFECT> of SIGHUP");
 DEFINE_string(sigterm_effect, "snapshot_stop", "<EFFECT> of SIGTERM");
 DEFINE_string(sigusr1_effect, "snapshot_stop", "<EFFECT> of SIGUSR1");
 DEFINE_string(sigusr2_effect, "snapshot_stop", "<EFFECT> of SIGUSR2");
-DEFINE_int32(stop_exit_code, 75,
-             "<N> exit code when a signal has stopped the training after a snapshot");
 DEFINE_string(loss_scale, "auto",
               "<auto|dynamic|N> factor on the loss, taken out of the gradients again: N, or one that is found; auto = "
               "what the net's file says, else dynamic where activations are stored as fp16");
@@ -183,111 +180,6 @@ ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, const R
   return ExitCode::kDone;
 }
 
-std::string Quoted(const std::string& word) {
-  if (word.find_first_of(" \t'\"\\$`*?[]{}();&|<>!#~") == std::string::npos && !word.empty())
-    return word;
-  std::string text = "'";
-  for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
-// The same command line, but starting from `state`.
-std::string ResumeCommand(const CommandLine& line, const std::string& state) {
-  std::string command = Quoted(line.program);
-  for (size_t i = 0; i < line.words.size(); ++i) {
-    const std::string& word = line.words[i];
-    const std::string name = word.substr(std::min(word.size(), word.find_first_not_of('-')));
-    bool start = false;
-    for (const char* flag : {"snapshot", "weights", "resume"}) {
-      start = start || (word[0] == '-' && name.substr(0, name.find('=')) == flag);
-    }
-    if (!start) {
-      command += " " + Quoted(word);
-    } else if (name.find('=') == std::string::npos && i + 1 < line.words.size() &&
-               line.words[i + 1][0] != '-' && line.words[i + 1] != line.command_name) {
-      ++i;  // its value
-    }
-  }
-  return command + " --resume=" + Quoted(state);
-}
-
-nlohmann::json Number(double value) {
-  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
-}
-
-// Old scripts run `caffe train ... 2>&1 | tee log` and parse every line as a log line.
-bool CalledAsCaffe(const CommandLine& line) {
-  const std::string name = line.program.substr(DirName(line.program).size());
-  return name == "caffe" || name == "train";
-}
-
-void PrintResult(const CommandLine& line, const TrainResult& result, const std::optional<GpuSummary>& gpu,
-                 const nlohmann::json& timeline) {
-  if (FLAGS_json) {
-    nlohmann::json out{{"iteration", result.iteration},        {"stopped", result.stopped},
-                       {"loss", Number(result.smoothed_loss)}, {"state_file", result.state_file},
-                       {"model_file", result.model_file},      {"tests", nlohmann::json::array()}};
-    if (result.loss_scale) {
-      out["loss_scale"] = *result.loss_scale;
-      out["updates_skipped"] = result.updates_skipped;
-    }
-    for (const TestScores& test : result.tests) {
-      nlohmann::json scores = nlohmann::json::array();
-      for (const OutputValue& output : test.scores) {
-        scores.push_back({{"name", output.blob}, {"value", Number(output.value)}});
-      }
-      out["tests"].push_back(
-          {{"net", test.net}, {"iteration", test.iteration}, {"outputs", scores}});
-    }
-    if (gpu) out["gpu"] = ToJson(*gpu);
-    if (!timeline.is_null()) out["timeline"] = timeline;
-    std::cout << out.dump() << '\n';
-    return;
-  }
-  std::ostringstream text;
-  text << "iteration " << result.iteration << ", loss " << result.smoothed_loss << '\n';
-  for (const TestScores& test : result.tests) {
-    if (!test.complete) continue;
-    text << "test #" << test.net << " at iteration " << test.iteration;
-    constexpr size_t kShown = 20;
-    for (size_t i = 0; i < std::min(kShown, test.scores.size()); ++i) {
-      text << "  " << test.scores[i].blob << ' ' << test.scores[i].value;
-    }
-    text << '\n';
-  }
-  if (gpu && !Text(*gpu).empty()) text << Text(*gpu) << '\n';
-  if (!result.model_file.empty()) text << "weights  " << result.model_file << '\n';
-  if (!result.state_file.empty()) text << "snapshot " << result.state_file << '\n';
-  if (!CalledAsCaffe(line)) std::cout << text.str();
-}
-
-// The last word on standard error: a log line like the others where a parser may read it.
-void Tell(bool terminal, const std::string& text) {
-  if (terminal) {
-    std::cerr << text << '\n';
-  } else {
-    LOG(INFO) << text;
-  }
-}
-
-// After a stop by a signal: the same on all ranks.
-ExitCode StoppedCode(const CommandLine& line, const TrainResult& result) {
-  constexpr int kInterrupted = 128 + SIGINT;
-  const bool own = result.snapshot_taken || line.Given("stop_exit_code");
-  return static_cast<ExitCode>(own ? FLAGS_stop_exit_code : kInterrupted);
-}
-
-ExitCode Finish(const CommandLine& line, const TrainResult& result, const std::optional<GpuSummary>& gpu,
-                const nlohmann::json& timeline, bool terminal) {
-  PrintResult(line, result, gpu, timeline);
-  if (!result.stopped) return ExitCode::kDone;
-  std::cout.flush();
-  const std::string stopped = "stopped by a signal at iteration " + std::to_string(result.iteration);
-  Tell(terminal, stopped + (result.state_file.empty() ? ", without a snapshot"
-                                                      : "; to go on: " + ResumeCommand(line, result.state_file)));
-  return StoppedCode(line, result);
-}
-
 // A rank that does what rank 0 does, and says nothing.
 void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& replicas,
             const std::optional<TraceRequest>& request, World* world, Device* device) {
@@ -378,8 +270,9 @@ ExitCode Train(const CommandLine& line, bool* began) {
   }
   std::optional<GpuSummary> gpu;
   if (watch != nullptr) gpu = watch->Summary();
-  if (quiet) return result.stopped ? StoppedCode(line, result) : ExitCode::kDone;
-  return Finish(line, result, gpu, timeline, progress != nullptr);
+  const TrainingEnd end{result, gpu, timeline};
+  if (!quiet) Print(line, end, progress != nullptr);
+  return CodeOf(line, result);
 }
 
 ExitCode RunTrain(const CommandLine& line, bool* began) {

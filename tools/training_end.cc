@@ -1,0 +1,129 @@
+#include "tools/training_end.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <sstream>
+
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "tools/flags.h"
+
+DEFINE_int32(stop_exit_code, 75,
+             "<N> exit code when a signal has stopped the training after a snapshot");
+namespace doppio {
+namespace {
+
+std::string Quoted(const std::string& word) {
+  if (word.find_first_of(" \t'\"\\$`*?[]{}();&|<>!#~") == std::string::npos && !word.empty())
+    return word;
+  std::string text = "'";
+  for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+// The same command line, but starting from `state`.
+std::string ResumeCommand(const CommandLine& line, const std::string& state) {
+  std::string command = Quoted(line.program);
+  for (size_t i = 0; i < line.words.size(); ++i) {
+    const std::string& word = line.words[i];
+    const std::string name = word.substr(std::min(word.size(), word.find_first_not_of('-')));
+    bool start = false;
+    for (const char* flag : {"snapshot", "weights", "resume"}) {
+      start = start || (word[0] == '-' && name.substr(0, name.find('=')) == flag);
+    }
+    if (!start) {
+      command += " " + Quoted(word);
+    } else if (name.find('=') == std::string::npos && i + 1 < line.words.size() &&
+               line.words[i + 1][0] != '-' && line.words[i + 1] != line.command_name) {
+      ++i;  // its value
+    }
+  }
+  return command + " --resume=" + Quoted(state);
+}
+
+nlohmann::json Number(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
+
+// Old scripts run `caffe train ... 2>&1 | tee log` and parse every line as a log line.
+bool CalledAsCaffe(const CommandLine& line) {
+  const std::string name = line.program.substr(DirName(line.program).size());
+  return name == "caffe" || name == "train";
+}
+
+void PrintJson(const TrainingEnd& end) {
+  const TrainResult& result = end.result;
+  nlohmann::json out{{"iteration", result.iteration},        {"stopped", result.stopped},
+                     {"loss", Number(result.smoothed_loss)}, {"state_file", result.state_file},
+                     {"model_file", result.model_file},      {"tests", nlohmann::json::array()}};
+  if (result.loss_scale) {
+    out["loss_scale"] = *result.loss_scale;
+    out["updates_skipped"] = result.updates_skipped;
+  }
+  for (const TestScores& test : result.tests) {
+    nlohmann::json scores = nlohmann::json::array();
+    for (const OutputValue& output : test.scores) {
+      scores.push_back({{"name", output.blob}, {"value", Number(output.value)}});
+    }
+    out["tests"].push_back(
+        {{"net", test.net}, {"iteration", test.iteration}, {"outputs", scores}});
+  }
+  if (end.gpu) out["gpu"] = ToJson(*end.gpu);
+  if (!end.timeline.is_null()) out["timeline"] = end.timeline;
+  std::cout << out.dump() << '\n';
+}
+
+void PrintText(const TrainingEnd& end) {
+  const TrainResult& result = end.result;
+  std::ostringstream text;
+  text << "iteration " << result.iteration << ", loss " << result.smoothed_loss << '\n';
+  for (const TestScores& test : result.tests) {
+    if (!test.complete) continue;
+    text << "test #" << test.net << " at iteration " << test.iteration;
+    constexpr size_t kShown = 20;
+    for (size_t i = 0; i < std::min(kShown, test.scores.size()); ++i) {
+      text << "  " << test.scores[i].blob << ' ' << test.scores[i].value;
+    }
+    text << '\n';
+  }
+  if (end.gpu && !Text(*end.gpu).empty()) text << Text(*end.gpu) << '\n';
+  if (!result.model_file.empty()) text << "weights  " << result.model_file << '\n';
+  if (!result.state_file.empty()) text << "snapshot " << result.state_file << '\n';
+  std::cout << text.str();
+}
+
+}  // namespace
+
+void Tell(bool terminal, const std::string& text) {
+  if (terminal) {
+    std::cerr << text << '\n';
+  } else {
+    LOG(INFO) << text;
+  }
+}
+
+void Print(const CommandLine& line, const TrainingEnd& end, bool terminal) {
+  const TrainResult& result = end.result;
+  if (FLAGS_json) {
+    PrintJson(end);
+  } else if (!CalledAsCaffe(line)) {
+    PrintText(end);
+  }
+  if (!result.stopped) return;
+  std::cout.flush();
+  const std::string stopped = "stopped by a signal at iteration " + std::to_string(result.iteration);
+  Tell(terminal, stopped + (result.state_file.empty() ? ", without a snapshot"
+                                                      : "; to go on: " + ResumeCommand(line, result.state_file)));
+}
+
+ExitCode CodeOf(const CommandLine& line, const TrainResult& result) {
+  constexpr int kInterrupted = 128 + SIGINT;
+  if (!result.stopped) return ExitCode::kDone;
+  const bool own = result.snapshot_taken || line.Given("stop_exit_code");
+  return static_cast<ExitCode>(own ? FLAGS_stop_exit_code : kInterrupted);
+}
+
+}  // namespace doppio

@@ -1,0 +1,32 @@
+// What `train` says when it is over, and its exit code.
+#ifndef DOPPIO_TOOLS_TRAINING_END_H_
+#define DOPPIO_TOOLS_TRAINING_END_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "solvers/trainer.h"
+#include "tools/command.h"
+#include "tools/gpu_readings.h"
+
+namespace doppio {
+
+struct TrainingEnd {
+  TrainResult result;
+  std::optional<GpuSummary> gpu;   // where the device was watched
+  nlohmann::json timeline;         // null without --trace
+};
+
+// The result on standard output, as text or as --json says; after a stop by a signal also how to go on, by Tell.
+void Print(const CommandLine& line, const TrainingEnd& end, bool terminal);
+
+// On standard error: a log line like the others where a parser may read it.
+void Tell(bool terminal, const std::string& text);
+
+// The same on all ranks.
+ExitCode CodeOf(const CommandLine& line, const TrainResult& result);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_TRAINING_END_H_
