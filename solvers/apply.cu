@@ -1,5 +1,6 @@
 // The update pass of a GPU: one launch over neighbouring parameters, whatever their number and size,
-// and one reduction for the norm of all gradients, or for whether they are finite.
+// one reduction for the norm of all gradients, or for whether they are finite, and one more for the
+// norms that local rates are made of.
 #include <limits>
 
 #include "core/device/launch.cuh"
@@ -69,6 +70,12 @@ struct Arenas {
   int* lost;  // the first slice with a value that was not finite, in memory that the host reads as well
 };
 
+// The rate of a chunk, with the multiplier of its parameter; `rates`: by slice, or null where none are local.
+template <class T>
+DOPPIO_HD T RateOfChunk(const Chunk& c, double base_rate, const double* rates) {
+  return static_cast<T>(rates == nullptr ? base_rate * c.lr_mult : rates[c.slice]);
+}
+
 // One element of a chunk, whose multipliers are in `rate` and `decay`; whether it is finite then.
 template <class Rule, class T>
 DOPPIO_HD bool UpdateAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chunk& c, T rate, T decay, int64_t i) {
@@ -83,11 +90,11 @@ DOPPIO_HD bool UpdateAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chu
 
 template <class Rule, class T>
 __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, UpdateScalars<T> s,
-                             double base_rate, double base_decay) {
+                             double base_rate, double base_decay, const double* rates) {
   constexpr bool kTwo = Rule::kSlots > 1;
   for (int64_t row = blockIdx.x; row < count; row += gridDim.x) {
     const Chunk c = chunks[row];
-    const T rate = static_cast<T>(base_rate * c.lr_mult);
+    const T rate = RateOfChunk<T>(c, base_rate, rates);
     const T decay = static_cast<T>(base_decay * c.decay_mult);
     bool finite = true;
     ForChunk<T>(
@@ -115,11 +122,11 @@ __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, Up
 
 template <class Rule, class T>
 void RunChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<T>& a, const UpdateScalars<T>& s,
-               double base_rate, double base_decay) {
+               double base_rate, double base_decay, const double* rates) {
   if (gpu.on_host) {
     for (const Chunk* c = chunks; c < chunks + count; ++c) {
       for (int64_t i = c->begin; i < c->end; ++i) {
-        const bool finite = UpdateAt<Rule>(a, s, *c, static_cast<T>(base_rate * c->lr_mult),
+        const bool finite = UpdateAt<Rule>(a, s, *c, RateOfChunk<T>(*c, base_rate, rates),
                                            static_cast<T>(base_decay * c->decay_mult), i);
         if (!finite) *a.lost = std::min(*a.lost, c->slice);
       }
@@ -127,7 +134,7 @@ void RunChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<
     return;
   }
   UpdateChunks<Rule, T><<<BlocksFor(count * kThreadsPerBlock), kThreadsPerBlock, 0, gpu.stream>>>(
-      chunks, count, a, s, base_rate, base_decay);
+      chunks, count, a, s, base_rate, base_decay, rates);
   CheckLaunch(Rule::kName);
 }
 
@@ -137,6 +144,66 @@ struct Square {
     return static_cast<double>(g) * static_cast<double>(g);
   }
 };
+
+// Sums of squares.
+struct Norms {
+  double values, gradients;  // or directions
+  DOPPIO_HD Norms operator+(const Norms& other) const {
+    return {values + other.values, gradients + other.gradients};
+  }
+};
+
+// What one element adds to the norms of its parameter. A rule with a trust ratio takes the gradient meanwhile.
+template <class Rule, class T>
+DOPPIO_HD Norms NormsAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chunk& c, double base_decay, int64_t i) {
+  const Square square;
+  const T w = a.values[i], g = c.gradient ? a.grads[i + c.grad_shift] : T(0);
+  if constexpr (Rule::kTrustRatio) {
+    T h[kMaxSlots] = {a.h0[i], a.h1[i]};
+    const T direction = TakeGradient<Rule>(s, static_cast<T>(base_decay * c.decay_mult), g, w, h);
+    a.h0[i] = h[0];
+    a.h1[i] = h[1];
+    return {square(w), square(direction)};
+  } else {
+    return {square(w), square(g) * static_cast<double>(s.scale) * static_cast<double>(s.scale)};
+  }
+}
+
+// Of each chunk.
+template <class Rule, class T>
+void NormsOfChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<T>& a, const UpdateScalars<T>& s,
+                   double base_decay, Norms* norms) {
+  ReduceRows(
+      gpu, count, kChunk, "norms of parts of parameters", Norms{0, 0}, DOPPIO_BODY(int64_t row, int64_t i) {
+        const Chunk c = chunks[row];
+        if (c.begin + i >= c.end) return Norms{0, 0};
+        return NormsAt<Rule>(a, s, c, base_decay, c.begin + i);
+      },
+      Plus(), DOPPIO_BODY(int64_t row, Norms sum) { norms[row] = sum; }, nullptr);
+}
+
+// Where the chunks of a slice lie, and its multiplier.
+struct SliceRows {
+  int64_t begin, end;
+  double lr_mult;
+};
+
+// Of slices [first, last), from the norms of all chunks; none has more than `most` of these.
+void RatesOfSlices(const Gpu& gpu, const SliceRows* slices, size_t first, size_t last, int64_t most,
+                   const Norms* norms, const LocalRate& local, double base_rate, double* rates, void* room) {
+  const SliceRows* rows = slices + first;
+  double* to = rates + first;
+  ReduceRows(
+      gpu, static_cast<int64_t>(last - first), most, "norms of parameters", Norms{0, 0},
+      DOPPIO_BODY(int64_t slice, int64_t i) {
+        const int64_t row = rows[slice].begin + i;
+        return row < rows[slice].end ? norms[row] : Norms{0, 0};
+      },
+      Plus(), DOPPIO_BODY(int64_t slice, Norms sum) {
+        to[slice] = RateOf(local, base_rate, rows[slice].lr_mult, sum.values, sum.gradients);
+      },
+      room);
+}
 
 struct OneIfNotFinite {
   template <class T>
@@ -178,6 +245,7 @@ class CudaUpdatePass : public UpdatePass {
     if (count_ > 0) device->CopyFromHost(chunks_.data(), chunks.data(), bytes);
     sums_ = Buffer(device, count_ * static_cast<int64_t>(sizeof(double)));
     total_ = Buffer(device, static_cast<int64_t>(sizeof(double)) + ReduceRowsBytes<double>(1, count_));
+    MakeRoomForNorms();
   }
 
   double SumSquares() override { return SumGradients(Square()); }
@@ -189,11 +257,10 @@ class CudaUpdatePass : public UpdatePass {
   }
 
   void Run(const UpdateNumbers& numbers, size_t first, size_t last) override {
-    const int64_t begin = first_row_[first], count = first_row_[last] - begin;
-    if (count == 0) return;
+    if (first_row_[last] == first_row_[first]) return;
     VisitRule(rule_, [&](auto rule) {
       DispatchFloat(a_.dtype, [&](auto type) {
-        Launch<decltype(rule), decltype(type)>(numbers, begin, count);
+        Launch<decltype(rule), decltype(type)>(numbers, first, last);
       });
     });
   }
@@ -220,12 +287,43 @@ class CudaUpdatePass : public UpdatePass {
   const Chunk* Rows() const { return static_cast<const Chunk*>(chunks_.data()); }
 
   template <class Rule, class T>
-  void Launch(const UpdateNumbers& n, int64_t first_row, int64_t rows) {
+  void Launch(const UpdateNumbers& n, size_t first, size_t last) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
     const Arenas<T> arenas = {static_cast<T*>(a_.values), static_cast<const T*>(a_.grads),
                               static_cast<T*>(a_.history[0]), static_cast<T*>(a_.history[1]),
                               static_cast<int*>(lost_.data())};
-    RunChunks<Rule>(GpuOf(device_), Rows() + first_row, rows, arenas, s, n.rate, n.decay);
+    const Gpu& gpu = GpuOf(device_);
+    const int64_t begin = first_row_[first], count = first_row_[last] - begin;
+    const double* rates = nullptr;
+    if (Rule::kTrustRatio || n.local.on) {
+      Norms* norms = static_cast<Norms*>(norms_.data());
+      rates = static_cast<const double*>(rates_.data());
+      NormsOfChunks<Rule>(gpu, Rows() + begin, count, arenas, s, n.decay, norms + begin);
+      RatesOfSlices(gpu, static_cast<const SliceRows*>(slice_rows_.data()), first, last, most_rows_, norms,
+                    Rule::kTrustRatio ? TrustRatio() : n.local, n.rate, static_cast<double*>(rates_.data()),
+                    room_.data());
+    }
+    RunChunks<Rule>(gpu, Rows() + begin, count, arenas, s, n.rate, n.decay, rates);
+  }
+
+  void MakeRoomForNorms() {
+    std::vector<SliceRows> rows;
+    for (size_t i = 0; i < a_.slices.size(); ++i) {
+      rows.push_back({first_row_[i], first_row_[i + 1], a_.slices[i].lr_mult});
+      most_rows_ = std::max(most_rows_, first_row_[i + 1] - first_row_[i]);
+    }
+    const int64_t slices = static_cast<int64_t>(rows.size());
+    slice_rows_ = Buffer(device_, slices * static_cast<int64_t>(sizeof(SliceRows)));
+    if (slices > 0) device_->CopyFromHost(slice_rows_.data(), rows.data(), slice_rows_.bytes());
+    norms_ = Buffer(device_, count_ * static_cast<int64_t>(sizeof(Norms)));
+    rates_ = Buffer(device_, slices * static_cast<int64_t>(sizeof(double)));
+    room_ = Buffer(device_, RoomForAnySlices(slices));
+  }
+
+  int64_t RoomForAnySlices(int64_t slices) const {
+    int64_t bytes = 0;
+    for (int64_t n = 1; n <= slices; ++n) bytes = std::max(bytes, ReduceRowsBytes<Norms>(n, most_rows_));
+    return bytes;
   }
 
   Device* device_;
@@ -234,6 +332,8 @@ class CudaUpdatePass : public UpdatePass {
   int64_t count_ = 0;  // chunks
   std::vector<int64_t> first_row_;  // of each slice in the chunks; their number at the end
   Buffer chunks_, sums_, total_;
+  int64_t most_rows_ = 0;                      // chunks of the slice that has most
+  Buffer slice_rows_, norms_, rates_, room_;   // of slices, chunks, slices
   PinnedBuffer lost_;
 };
 

@@ -12,6 +12,7 @@
 #include "core/base/registry.h"
 #include "core/device/device.h"
 #include "core/tensor/dtype.h"
+#include "solvers/local_rate.h"
 #include "solvers/rules.h"
 
 namespace doppio {
@@ -40,6 +41,7 @@ struct UpdateNumbers {
   double decay = 0;  // weight_decay
   double scale = 1;  // of the gradients
   bool l1 = false;
+  LocalRate local;  // of rules without a trust ratio
   RuleScalars<double> rule;
 };
 
@@ -53,7 +55,8 @@ class UpdatePass {
   // The first slice in which a Run so far has left a value that is not finite. Does not wait for a
   // device: knows of the runs that it has finished, such as all before the last loss was read.
   virtual std::optional<size_t> FirstLost() const = 0;
-  // Updates slices [first, last). What an element becomes does not depend on the others.
+  // Updates slices [first, last). What an element becomes does not depend on other slices, and
+  // without local rates on no other element.
   virtual void Run(const UpdateNumbers& numbers, size_t first, size_t last) = 0;
 };
 

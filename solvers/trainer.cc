@@ -101,14 +101,14 @@ void Trainer::TestAll() {
 }
 
 double Trainer::RateNow() {
-  const double policy = policy_->Rate(iter_);
+  const double policy = policy_->Rate(iter_, static_cast<float>(smoothed_.value()));
   if (iter_ >= options_.warmup) return policy * options_.rate_scale;
   const double part = static_cast<double>(iter_ + 1) / static_cast<double>(options_.warmup);
   return policy * (1 + (options_.rate_scale - 1) * part);
 }
 
 double Trainer::ForwardBackward() {
-  rate_ = RateNow();
+  if (!RateNeedsLoss(spec_.param)) rate_ = RateNow();
   train_net_->SetLossScale(scaler_.scale());
   // The gradients of several ranks are their sum, and the loss is their mean.
   update_->set_loss_scale(static_cast<double>(scaler_.scale()) * ranks());
@@ -134,6 +134,7 @@ double Trainer::ForwardBackward() {
 
 void Trainer::ApplyUpdate() {
   const bool display = DisplayNow();
+  if (RateNeedsLoss(spec_.param)) rate_ = RateNow();
   if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
   const bool one_by_one = UpdatesOneByOne();
   if (exchange_ != nullptr) {

@@ -37,7 +37,10 @@ void Trainer::Snapshot() {
       WeightsOf(train_net_->plan().param_index, params_, spec_.param.snapshot_diff());
   contents.history = update_->History();
   contents.solver.iter = iter_;
-  contents.solver.current_step = policy_->current_step();
+  const LrState& rate = policy_->state();
+  contents.solver.current_step = rate.step;
+  contents.solver.minimum_loss = rate.minimum_loss;
+  contents.solver.iter_last_event = rate.iter_last_event;
   contents.solver.run_state = MakeRunState();
   LOG(INFO) << "Snapshotting to " << kind << " file " << contents.names.model;
   LOG(INFO) << "Snapshotting solver state to " << kind << " file " << contents.names.state;
@@ -51,7 +54,8 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
   LOG(INFO) << "Restoring previous solver status from " << options_.resume;
   LoadWeights(snapshot.learned_net);
   update_->ImportHistory(snapshot.history, options_.resume);
-  policy_->set_current_step(static_cast<int>(snapshot.current_step));
+  policy_->set_state({static_cast<int>(snapshot.current_step), snapshot.minimum_loss,
+                      snapshot.iter_last_event});
   iter_ = snapshot.iter;
 
   const RunState& run = snapshot.run_state;

@@ -79,7 +79,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   schedule_ = MakeSchedule(spec_, {source.samples, source.batch * ranks()}, test_sources);
   for (size_t i = 0; i < test_nets_.size(); ++i) last_test_nets_.push_back(MakeLastTestNet(i));
   policy_.emplace(spec_.param, spec_.places, schedule_.max_iter);
-  update_.emplace(spec_.param, spec_.places, &params_);
+  update_.emplace(spec_.param, spec_.places, &params_, schedule_.max_iter);
   one_by_one_.emplace(&*update_, &params_, options_.trace);
   if (options_.world != nullptr) exchange_ = options_.world->MakeExchange(&params_);
   train_net_->set_trace(options_.trace);

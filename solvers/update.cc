@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/base/nearest.h"
+#include "solvers/lr_policy.h"
+#include "solvers/momentum_policy.h"
 
 namespace doppio {
 namespace {
@@ -27,6 +29,54 @@ size_t FindRule(const SolverParameter& param, const FieldPlaces& places) {
                                          DidYouMean(name, names) + " (" + known + ")");
 }
 
+// What larc (NVCaffe) and local_lr_auto (Intel Caffe) ask for; the momentum in LARC's eta changes.
+LocalRate LocalRateFor(const SolverParameter& param, double momentum, double weight_decay) {
+  LocalRate local;
+  local.on = param.larc() || param.local_lr_auto();
+  local.clip = param.larc() && param.larc_policy() == "clip";
+  local.eta = param.larc() ? param.larc_eta() * (1 - momentum) : param.local_gw_ratio();
+  local.decay = param.larc() ? 0 : weight_decay;
+  return local;
+}
+
+void CheckLocalRate(const SolverParameter& param, const FieldPlaces& places,
+                    ErrorCollector* errors) {
+  if (param.larc() && param.local_lr_auto()) {
+    errors->Add(places.At("local_lr_auto"),
+                "has larc (NVCaffe) and local_lr_auto (Intel Caffe), which both set the rate of each "
+                "parameter by its norms; keep one of them");
+  }
+  if (param.larc_policy() != "scale" && param.larc_policy() != "clip") {
+    errors->Add(places.At("larc_policy"),
+                "unknown larc_policy '" + param.larc_policy() + "'; known: scale, clip");
+  }
+  const auto positive = [&](const char* field, float value) {
+    if (value > 0) return;
+    errors->Add(places.At(field), std::string(field) + " is " + Text(value) + "; it must be above 0");
+  };
+  if (param.larc()) positive("larc_eta", param.larc_eta());
+  if (param.local_lr_auto()) positive("local_gw_ratio", param.local_gw_ratio());
+}
+
+// What a rule does not work with, whether or not the values are right.
+void CheckPolicies(const SolverParameter& param, const FieldPlaces& places, size_t index,
+                   ErrorCollector* errors) {
+  VisitRule(index, [&](auto r) {
+    using Rule = decltype(r);
+    const auto refuse = [&](bool used, const char* field, const char* rules) {
+      if (!used) return;
+      errors->Add(places.At(field), std::string(field) + " works with " + rules + ", not with " +
+                                        Rule::kName);
+    };
+    refuse(!Rule::kMomentumPolicy && param.momentum_policy() != "fixed", "momentum_policy",
+           "SGD, Nesterov and SAG");
+    refuse(!Rule::kLocalRate && param.larc(), "larc", "SGD and Nesterov");
+    refuse(!Rule::kLocalRate && param.local_lr_auto(), "local_lr_auto", "SGD and Nesterov");
+  });
+  CheckMomentumPolicy(param, places, errors);
+  CheckLocalRate(param, places, errors);
+}
+
 void CheckFields(const SolverParameter& param, const FieldPlaces& places, size_t index,
                  ErrorCollector* errors) {
   const std::string rule = RuleNames()[index];
@@ -43,11 +93,12 @@ void CheckFields(const SolverParameter& param, const FieldPlaces& places, size_t
     }
   };
   if (rule == RmsProp::kName) in_zero_one("rms_decay", param.rms_decay());
-  if (rule == Adam::kName) {
+  if (rule == Adam::kName || rule == AdamW::kName || rule == Lamb::kName) {
     in_zero_one("momentum", param.momentum());
     in_zero_one("momentum2", param.momentum2());
   }
-  if (rule != Sgd::kName && rule != Nesterov::kName && !(param.delta() > 0)) {
+  const bool divides = rule != Sgd::kName && rule != Nesterov::kName && rule != Sag::kName;
+  if (divides && !(param.delta() > 0)) {
     // Elements whose gradients are all 0, such as the padding of blocked layouts, would become 0/0.
     errors->Add(places.At("delta"), "delta is " + Text(param.delta()) + "; it must be above 0");
   }
@@ -55,6 +106,7 @@ void CheckFields(const SolverParameter& param, const FieldPlaces& places, size_t
     errors->Add(places.At("regularization_type"),
                 "unknown regularization_type '" + param.regularization_type() + "'; known: L1, L2");
   }
+  CheckPolicies(param, places, index, errors);
 }
 
 std::vector<int> InArenaOrder(const ParamStore& store) {
@@ -85,7 +137,7 @@ void CheckRule(const SolverParameter& param, const FieldPlaces& places) {
 
 bool ConsumesGradients(const SolverParameter& param, const Device& device) {
   return device.kind() == DeviceKind::kCpu && param.clip_gradients() < 0 && param.iter_size() == 1 && !param.debug_info() &&
-         !param.snapshot_diff();
+         !param.snapshot_diff() && !RateNeedsLoss(param);
 }
 
 int HistorySlots(const SolverParameter& param) {
@@ -96,8 +148,9 @@ int HistorySlots(const SolverParameter& param) {
   return slots;
 }
 
-Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params)
-    : params_(params), clip_(param.clip_gradients()) {
+Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params,
+               int64_t max_iter)
+    : param_(param), max_iter_(max_iter), params_(params), clip_(param.clip_gradients()) {
   CheckRule(param, places);
   const size_t rule = FindRule(param, places);
   rule_name_ = RuleNames()[rule];
@@ -107,9 +160,7 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
     rate_factor_ = &decltype(r)::RateFactor;
   });
 
-  numbers_.decay = param.weight_decay();
   numbers_.l1 = param.regularization_type() == "L1";
-  numbers_.rule.momentum = param.momentum();
   numbers_.rule.momentum2 = param.momentum2();
   numbers_.rule.delta = param.delta();
   numbers_.rule.rms_decay = param.rms_decay();
@@ -148,7 +199,15 @@ std::vector<UpdateSlice> Update::MakeSlices() {
 
 void Update::SetNumbers(double rate, int64_t iteration, double scale) {
   numbers_.scale = scale / loss_scale_;
-  numbers_.rate = rate * rate_factor_(numbers_.rule, iteration + 1);
+  numbers_.decay = WeightDecayAt(param_, iteration, max_iter_);
+  RuleScalars<double>& rule = numbers_.rule;
+  rule.momentum = MomentumAt(param_, iteration, max_iter_, rate);
+  numbers_.local = LocalRateFor(param_, rule.momentum, numbers_.decay);
+  if (rule_name_ == Sgd::kName) rule.momentum *= WarmupMomentumFactor(param_, iteration);
+  const double t = static_cast<double>(iteration + 1);
+  rule.unbias = 1 / (1 - std::pow(rule.momentum, t));
+  rule.unbias2 = 1 / (1 - std::pow(rule.momentum2, t));
+  numbers_.rate = rate * rate_factor_(rule, iteration + 1);
 }
 
 void Update::Run(double rate, int64_t iteration, int iter_size) {

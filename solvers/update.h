@@ -21,9 +21,12 @@ namespace doppio {
 
 class Update : public GradientSink {
  public:
-  // After the store's Allocate; `params` outlives the update. `param` as LoadSolver returns it.
-  // Throws all mistakes in its fields together.
-  Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params);
+  // After the store's Allocate; `params` outlives the update. `param` as LoadSolver returns it, but
+  // for `max_iter`, the effective one (see Schedule). Throws all mistakes in its fields together.
+  Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params,
+         int64_t max_iter);
+  Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params)
+      : Update(param, places, params, param.max_iter()) {}
 
   // What the gradients in the store are larger by than the loss's (Net::SetLossScale); 1 at first.
   void set_loss_scale(double scale) { loss_scale_ = scale; }
@@ -48,6 +51,9 @@ class Update : public GradientSink {
   double gradient_norm() const { return gradient_norm_; }
   // What the last Run multiplied gradients by to keep to clip_gradients; 1: nothing.
   double clip_scale() const { return clip_scale_; }
+  // Of the last Run or Begin, as their policies gave them.
+  double momentum() const { return numbers_.rule.momentum; }
+  double weight_decay() const { return numbers_.decay; }
   // A parameter of the store that some update so far has left with values that are not finite. Its
   // layer may still give finite numbers, since ReLU hides NaN where oneDNN computes it.
   std::optional<int> LostParam() const;
@@ -66,6 +72,8 @@ class Update : public GradientSink {
   void SetNumbers(double rate, int64_t iteration, double scale);
   Tensor HistoryOf(const Param& param, size_t slot) const;
 
+  SolverParameter param_;
+  int64_t max_iter_;
   ParamStore* params_;
   std::string rule_name_;
   double (*rate_factor_)(const RuleScalars<double>&, int64_t) = nullptr;

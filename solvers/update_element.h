@@ -1,5 +1,5 @@
 // What one update does to one element, in Caffe's order: clip and divide by iter_size, weight
-// decay, rule, write. The CPU pass (apply.cc) and the GPU pass run this same function.
+// decay, rule, write. The CPU pass (apply.cc) and the GPU pass run these same functions.
 #ifndef DOPPIO_SOLVERS_UPDATE_ELEMENT_H_
 #define DOPPIO_SOLVERS_UPDATE_ELEMENT_H_
 
@@ -23,9 +23,26 @@ UpdateScalars<T> ScalarsOf(const UpdateNumbers& numbers) {
   s.rule.momentum2 = static_cast<T>(numbers.rule.momentum2);
   s.rule.delta = static_cast<T>(numbers.rule.delta);
   s.rule.rms_decay = static_cast<T>(numbers.rule.rms_decay);
+  s.rule.unbias = static_cast<T>(numbers.rule.unbias);
+  s.rule.unbias2 = static_cast<T>(numbers.rule.unbias2);
   s.scale = static_cast<T>(numbers.scale);
   s.l1 = numbers.l1;
   return s;
+}
+
+// What weight decay pulls at.
+template <class T>
+DOPPIO_HD inline T Pull(const UpdateScalars<T>& s, T value) {
+  return s.l1 ? T((value > T(0)) - (value < T(0))) : value;
+}
+
+// Only for rules with a trust ratio, before UpdateElement: takes the gradient into the history and
+// returns where the update will go, whose norm the ratio is made of.
+template <class Rule, class T>
+DOPPIO_HD inline T TakeGradient(const UpdateScalars<T>& s, T decay, T gradient, T value,
+                                T* history) {
+  Rule::template Take<T>(s.rule, gradient * s.scale, history);
+  return Rule::template Direction<T>(s.rule, history) + decay * Pull(s, value);
 }
 
 // `rate` and `decay` have the parameter's multipliers in them. Zero value, gradient and history
@@ -34,9 +51,13 @@ template <class Rule, class T>
 DOPPIO_HD inline void UpdateElement(const UpdateScalars<T>& s, T rate, T decay, T gradient,
                                     T* value, T* history) {
   const T w = *value;
-  const T pull = s.l1 ? T((w > T(0)) - (w < T(0))) : w;
-  const T g = gradient * s.scale + decay * pull;
-  *value = w - Rule::template Step<T>(s.rule, rate, g, history);
+  if constexpr (Rule::kDecoupled) {
+    if constexpr (!Rule::kTrustRatio) Rule::template Take<T>(s.rule, gradient * s.scale, history);
+    *value = w - rate * (Rule::template Direction<T>(s.rule, history) + decay * Pull(s, w));
+  } else {
+    const T g = gradient * s.scale + decay * Pull(s, w);
+    *value = w - Rule::template Step<T>(s.rule, rate, g, history);
+  }
 }
 
 }  // namespace doppio

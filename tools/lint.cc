@@ -22,7 +22,14 @@ bool IsForkField(const FieldDescriptor& field) {
   return field.number() >= 1000 && field.number() < 2000;
 }
 
-// Those that a layer or source obeys, or refuses by itself where it cannot.
+// Whose field it is. proto/solver.proto numbers those of a solver by fork.
+std::string ForkOf(const FieldDescriptor& field) {
+  if (field.containing_type()->name() != "SolverParameter") return "a fork of Caffe";
+  if (field.number() < 1100) return "SSD, NVCaffe and Intel Caffe";
+  return field.number() < 1200 ? "NVCaffe" : "Intel Caffe";
+}
+
+// Those that a layer, source or solver obeys, or refuses by itself where it cannot.
 bool HasEffect(const FieldDescriptor& field) {
   static const auto* names = new std::set<std::string>{
       "BatchNormParameter.relu",
@@ -55,6 +62,24 @@ bool HasEffect(const FieldDescriptor& field) {
       "PoolingParameter.stride_3d",
       "PoolingParameter.torch_pooling",
       "ReshapeParameter.pixelshuffler",
+      "SolverParameter.larc",
+      "SolverParameter.larc_eta",
+      "SolverParameter.larc_policy",
+      "SolverParameter.local_gw_ratio",
+      "SolverParameter.local_lr_auto",
+      "SolverParameter.max_momentum",
+      "SolverParameter.min_lr",
+      "SolverParameter.momentum_policy",
+      "SolverParameter.momentum_power",
+      "SolverParameter.plateau_winsize",
+      "SolverParameter.rampup_interval",
+      "SolverParameter.rampup_lr",
+      "SolverParameter.stageiter",
+      "SolverParameter.stagelr",
+      "SolverParameter.warmup_iter",
+      "SolverParameter.warmup_start_lr",
+      "SolverParameter.weight_decay_policy",
+      "SolverParameter.weight_decay_power",
       "TransformationParameter.bgr2rgb",
       "TransformationParameter.crop_h",
       "TransformationParameter.crop_w",
@@ -135,8 +160,8 @@ void AddIgnoredFields(const Message& message, const FieldPlaces& places,
       if (HasEffect(*field) || IsDefault(message, *field)) continue;
       warnings->push_back({places.At(field->name()),
                            "'" + field->name() + "' of " + message.GetDescriptor()->name() +
-                               " comes from a fork of Caffe: it is accepted, but has "
-                               "no effect here"});
+                               " comes from " + ForkOf(*field) +
+                               ": it is accepted, but has no effect here"});
     } else if (IsOldTransform(*field)) {
       warnings->push_back({places.At(field->name()),
                            "'" + field->name() + "' of " + message.GetDescriptor()->name() +

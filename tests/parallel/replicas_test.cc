@@ -32,6 +32,11 @@ TEST(Replicas, AreOneBigBatchWithAdam) {
   ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(20, "type: 'Adam' momentum2: 0.999 delta: 1e-3"));
 }
 
+TEST(Replicas, AreOneBigBatchWithRatesFromNorms) {
+  ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(20, "larc: true larc_eta: 0.1"));
+  ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(20, "type: 'LAMB' momentum2: 0.999 delta: 1e-3"));
+}
+
 TEST(Replicas, AreOneBigBatchWithSharedWeights) {
   ExpectOneBigBatch(SharedWeights(), SolverText(20));
 }

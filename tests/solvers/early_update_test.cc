@@ -58,7 +58,9 @@ TEST(EarlyUpdate, GivesTheNumbersOfAnUpdateAtTheEnd) {
   for (const std::string rule :
        {"type: 'SGD' momentum: 0.9", "type: 'Nesterov' momentum: 0.9", "type: 'AdaGrad'",
         "type: 'RMSProp' rms_decay: 0.9", "type: 'AdaDelta' momentum: 0.9 delta: 1e-3",
-        "type: 'Adam' momentum: 0.9 regularization_type: 'L1'"}) {
+        "type: 'Adam' momentum: 0.9 regularization_type: 'L1'", "type: 'SAG' momentum: 0.9",
+        "type: 'AdamW' momentum: 0.9", "type: 'LAMB' momentum: 0.9",
+        "momentum: 0.9 larc: true larc_policy: 'clip'", "momentum: 0.9 local_lr_auto: true"}) {
     TrainerCase c(MixedNet(), rule + kSolver);
     const auto early = Trained(&c, "snapshot_diff: false");
     const auto late = Trained(&c, "snapshot_diff: true");

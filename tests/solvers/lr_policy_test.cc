@@ -69,17 +69,113 @@ TEST(LrPolicy, MultistepGoesOnFromTheStepOfASnapshot) {
   const SolverParameter param =
       Parse("base_lr: 1 lr_policy: 'multistep' gamma: 0.5 stepvalue: 1 stepvalue: 2 stepvalue: 5");
   LrPolicy policy(param, FieldPlaces(), 9);
-  policy.set_current_step(2);
+  policy.set_state({2});
   EXPECT_DOUBLE_EQ(policy.Rate(4), 0.25);
   EXPECT_DOUBLE_EQ(policy.Rate(5), 0.125);
-  EXPECT_EQ(policy.current_step(), 3);
+  EXPECT_EQ(policy.state().step, 3);
 }
 
 TEST(LrPolicy, StepCountsItsStepsForSnapshots) {
   const SolverParameter param = Parse("base_lr: 1 lr_policy: 'step' gamma: 0.5 stepsize: 2");
   LrPolicy policy(param, FieldPlaces(), 9);
   policy.Rate(5);
-  EXPECT_EQ(policy.current_step(), 2);
+  EXPECT_EQ(policy.state().step, 2);
+}
+
+TEST(LrPolicy, PolyEndsAtMinLr) {
+  // 0.2 + 0.8 (1 - i / 4)^2
+  ExpectRates("base_lr: 1 lr_policy: 'poly' power: 2 min_lr: 0.2", 4, {1, 0.65, 0.4, 0.25, 0.2});
+}
+
+TEST(LrPolicy, NoRateFallsBelowMinLr) {
+  ExpectRates("base_lr: 1 lr_policy: 'exp' gamma: 0.5 min_lr: 0.3", 9, {1, 0.5, 0.3, 0.3});
+  ExpectRates("base_lr: 1 lr_policy: 'fixed' min_lr: 0.3 rampup_interval: 2", 9, {0.3, 0.3, 1});
+}
+
+TEST(LrPolicy, RampsUpWithASquare) {
+  // 0.1 + 0.8 (i / 4)^2, then the policy of the iteration
+  ExpectRates("base_lr: 0.9 lr_policy: 'fixed' rampup_interval: 4 rampup_lr: 0.1", 9,
+              {0.1, 0.15, 0.3, 0.55, 0.9, 0.9});
+  ExpectRates("base_lr: 1 lr_policy: 'poly' power: 1 rampup_interval: 2", 4, {0, 0.25, 0.5, 0.25});
+}
+
+TEST(LrPolicy, WarmsUpInALine) {
+  ExpectRates("base_lr: 0.5 lr_policy: 'fixed' warmup_iter: 4 warmup_start_lr: 0.1", 9,
+              {0.1, 0.2, 0.3, 0.4, 0.5, 0.5});
+}
+
+TEST(LrPolicy, TakesNoStepWhileItWarmsUp) {
+  // The steps of iterations 1 and 2 come at 3 and 4.
+  ExpectRates("base_lr: 1 lr_policy: 'multistep' gamma: 0.5 stepvalue: 1 stepvalue: 2 warmup_iter: 3",
+              9, {0, 1. / 3, 2. / 3, 0.5, 0.25, 0.25});
+}
+
+TEST(LrPolicy, MomentumFollowsTheRateWhileItWarmsUp) {
+  const SolverParameter param = Parse("base_lr: 0.5 warmup_iter: 4 warmup_start_lr: 0.1");
+  const std::vector<double> factors = {1, 2, 1.5, 4. / 3, 1, 1};
+  for (size_t i = 0; i < factors.size(); ++i) {
+    EXPECT_NEAR(WarmupMomentumFactor(param, static_cast<int64_t>(i)), factors[i], 1e-6) << i;
+  }
+  // From a rate of 0, which leaves no history.
+  EXPECT_EQ(WarmupMomentumFactor(Parse("base_lr: 0.5 warmup_iter: 4"), 1), 1);
+  EXPECT_EQ(WarmupMomentumFactor(Parse("base_lr: 0.5 rampup_interval: 4 rampup_lr: 0.1"), 1), 1);
+}
+
+TEST(LrPolicy, MultifixedKeepsEachRateUpToAndIncludingItsIteration) {
+  ExpectRates("lr_policy: 'multifixed' stagelr: 0.1 stagelr: 0.4 stagelr: 0.2 stageiter: 0 stageiter: 2 "
+              "stageiter: 3", 9, {0.1, 0.4, 0.4, 0.2, 0.2, 0.2});
+}
+
+TEST(LrPolicy, CosineFallsAlongHalfAPeriod) {
+  const double root = std::sqrt(0.5);
+  ExpectRates("base_lr: 1 lr_policy: 'cosine'", 4, {1, (1 + root) / 2, 0.5, (1 - root) / 2, 0});
+  ExpectRates("base_lr: 0.5 lr_policy: 'cosine' min_lr: 0.1", 2, {0.5, 0.3, 0.1});
+}
+
+TEST(LrPolicy, OnecycleRisesAndFalls) {
+  // From 0.25 to 1 in 2 iterations, to 0.2 in the other 4.
+  const double root = std::sqrt(0.5);
+  ExpectRates("base_lr: 1 lr_policy: 'onecycle' gamma: 0.25 stepsize: 2 min_lr: 0.2", 6,
+              {0.25, 0.625, 1, 0.6 + 0.4 * root, 0.6, 0.6 - 0.4 * root, 0.2});
+}
+
+constexpr const char* kPlateau =
+    "base_lr: 1 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 2 plateau_winsize: 3";
+// A minimum in iteration 0; none for 2 iterations, so a step in 2; a minimum in 3; none for 3
+// iterations, so the last step in 6.
+const std::vector<float> kLosses = {1, 2, 1.5f, 0.9f, 1, 1, 1, 2, 2, 2, 2};
+const std::vector<double> kPlateauRates = {1, 1, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25};
+
+TEST(LrPolicy, PlateauStepsWhenTheLossHasNoNewMinimum) {
+  const SolverParameter param = Parse(kPlateau);
+  EXPECT_TRUE(RateNeedsLoss(param));
+  LrPolicy policy(param, FieldPlaces(), 20);
+  for (size_t i = 0; i < kLosses.size(); ++i) {
+    EXPECT_DOUBLE_EQ(policy.Rate(static_cast<int64_t>(i), kLosses[i]), kPlateauRates[i]) << i;
+  }
+  EXPECT_EQ(policy.state().minimum_loss, 0.9f);
+  EXPECT_EQ(policy.state().iter_last_event, 6);
+}
+
+TEST(LrPolicy, PlateauGoesOnFromTheStateOfASnapshot) {
+  const SolverParameter param = Parse(kPlateau);
+  for (size_t stop = 0; stop < kLosses.size(); ++stop) {
+    LrPolicy before(param, FieldPlaces(), 20), after(param, FieldPlaces(), 20);
+    for (size_t i = 0; i < stop; ++i) before.Rate(static_cast<int64_t>(i), kLosses[i]);
+    after.set_state(before.state());
+    for (size_t i = stop; i < kLosses.size(); ++i) {
+      EXPECT_DOUBLE_EQ(after.Rate(static_cast<int64_t>(i), kLosses[i]), kPlateauRates[i])
+          << i << " after " << stop;
+    }
+  }
+}
+
+TEST(LrPolicy, PlateauTakesNoNotANumberForAMinimum) {
+  const SolverParameter param = Parse(kPlateau);
+  LrPolicy policy(param, FieldPlaces(), 20);
+  policy.Rate(0, 1);
+  policy.Rate(1, std::nanf(""));
+  EXPECT_EQ(policy.state().minimum_loss, 1);
 }
 
 TEST(LrPolicy, NamesTheNearestPolicy) {
@@ -98,6 +194,31 @@ TEST(LrPolicy, SaysWhichFieldsAreMissing) {
       std::string::npos);
   EXPECT_NE(Mistake("lr_policy: 'fixed'").find("base_lr is missing"), std::string::npos);
   EXPECT_NE(Mistake("base_lr: 1").find("lr_policy is missing; give one of fixed, step"),
+            std::string::npos);
+  EXPECT_NE(Mistake("base_lr: 1 lr_policy: 'plateau' gamma: 0.1").find("needs plateau_winsize"),
+            std::string::npos);
+  // Only the stages' own rates can do without.
+  EXPECT_EQ(Mistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5"), "accepted");
+  EXPECT_NE(Mistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5 warmup_iter: 2")
+                .find("base_lr is missing"), std::string::npos);
+}
+
+TEST(LrPolicy, RefusesFieldsThatContradict) {
+  const std::string fixed = "base_lr: 0.1 lr_policy: 'fixed' ";
+  EXPECT_NE(Mistake(fixed + "rampup_interval: 2 warmup_iter: 3").find("keep one of them"),
+            std::string::npos);
+  EXPECT_NE(Mistake(fixed + "min_lr: 0.2").find("min_lr 0.2 is above base_lr 0.1"),
+            std::string::npos);
+  EXPECT_NE(Mistake(fixed + "warmup_start_lr: -1").find("warmup_start_lr is at least 0, got -1"),
+            std::string::npos);
+  const std::string stages = "lr_policy: 'multifixed' stagelr: 1 stagelr: 2 stageiter: 5 ";
+  EXPECT_NE(Mistake(stages).find("there are 1 stageiter for 2 stagelr"), std::string::npos);
+  EXPECT_NE(Mistake(stages + "stageiter: 5").find("stageiter 5 does not come after 5"),
+            std::string::npos);
+  EXPECT_NE(Mistake("base_lr: 1 lr_policy: 'plateau' gamma: 0.1 plateau_winsize: 0")
+                .find("plateau_winsize is 0; give"), std::string::npos);
+  EXPECT_NE(Mistake("base_lr: 1 lr_policy: 'onecycle' gamma: 0.1 stepsize: 10")
+                .find("stepsize is 10, but the rate is to fall again before max_iter, 10"),
             std::string::npos);
 }
 

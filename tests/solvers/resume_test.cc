@@ -49,9 +49,46 @@ TEST(Resume, EqualsTheUninterruptedRun) {
   ExpectSameBytes("type: 'SGD' momentum: 0.9", 8, 4);
   ExpectSameBytes("type: 'Adam' momentum: 0.9", 7, 3);
   ExpectSameBytes("type: 'AdaGrad'", 8, 4);
+  ExpectSameBytes("type: 'AdamW' momentum: 0.9", 8, 4);
+  ExpectSameBytes("type: 'LAMB' momentum: 0.9", 7, 3);
+  ExpectSameBytes("momentum: 0.9 larc: true warmup_iter: 4 momentum_policy: 'poly'", 8, 4);
 }
 
 TEST(Resume, RepeatsATestThatWasInterrupted) { ExpectSameBytes("type: 'SGD'", 6, 2); }
+
+// The rates of a run whose loss decides on them, in one piece or stopped after `stop` iterations.
+std::vector<double> PlateauRates(int64_t stop, const char* format, std::string* weights) {
+  TrainerCase c(RandomNet(), "base_lr: 0.05 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 2 "
+                             "plateau_winsize: 3 plateau_winsize: 2 average_loss: 3 max_iter: 16 "
+                             "momentum: 0.9 snapshot_format: " + std::string(format));
+  std::vector<double> rates;
+  TrainerOptions options;
+  options.on_iteration = [&](const Progress& p) { rates.push_back(p.rate); };
+  options.poll = [&] {
+    return static_cast<int64_t>(rates.size()) == stop ? Request::kStop : Request::kNone;
+  };
+  TrainResult result = c.Make(options)->Solve();
+  if (result.stopped) {
+    options.poll = nullptr;
+    options.resume = result.state_file;
+    result = c.Make(options)->Solve();
+  }
+  *weights = ReadFile(result.model_file);
+  return rates;
+}
+
+TEST(Resume, KeepsWhatAPlateauRemembers) {
+  for (const char* format : {"BINARYPROTO", "HDF5"}) {
+    std::string whole, parts;
+    const std::vector<double> rates = PlateauRates(-1, format, &whole);
+    ASSERT_EQ(rates.size(), 16u);
+    ASSERT_LT(rates.back(), rates.front()) << "no step, so nothing to remember";
+    for (int64_t stop : {1, 4, 5, 9}) {
+      EXPECT_EQ(PlateauRates(stop, format, &parts), rates) << "stopped at " << stop;
+      EXPECT_EQ(parts, whole) << "stopped at " << stop;
+    }
+  }
+}
 
 // Two epochs of 50 shuffled and mirrored digits in batches of 8: 13 iterations; tests are whole
 // passes over 20.

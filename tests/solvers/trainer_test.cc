@@ -216,5 +216,19 @@ TEST(Trainer, StartsFromWeightsAndTheFlagsWinOverTheSolvers) {
   EXPECT_FLOAT_EQ(FirstWeight(c.Make(options).get()), 0.125f);
 }
 
+TEST(Trainer, AsksAPlateauForTheRateOfTheLossThatItHasJustSeen) {
+  // w = 1, -1, 1 at rate 2, whose losses are no new minima; a step in iteration 2 leads to w = 0, a
+  // minimum in iteration 3; none for 2 iterations, so the next step is in 5.
+  TrainerCase c(SquareNet(), "base_lr: 2 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 2 "
+                             "plateau_winsize: 2 max_iter: 6");
+  std::vector<double> rates;
+  TrainerOptions options;
+  options.on_iteration = [&](const Progress& p) { rates.push_back(p.rate); };
+  const auto trainer = c.Make(options);
+  trainer->Solve();
+  EXPECT_EQ(rates, (std::vector<double>{2, 2, 1, 1, 1, 0.5}));
+  EXPECT_EQ(FirstWeight(trainer.get()), 0);
+}
+
 }  // namespace
 }  // namespace doppio

@@ -71,6 +71,64 @@ TEST(Update, AdamCorrectsItsBias) {
                {w1, w2, w3});
 }
 
+TEST(Update, SagKeepsNoRateInItsHistory) {
+  // h = 0.5, 0.75, 0.875
+  ExpectValues("type: 'SAG' momentum: 0.5", 0.1, 1, {1, 1, 1}, {0.95, 0.875, 0.7875});
+}
+
+TEST(Update, AdamWDecaysBesideItsDirection) {
+  // m = 1, 1; v = 1, 1; without bias m = 1 / 0.5, 1 / 0.75 and v = 1 / 0.25, 1 / 0.4375;
+  // directions 2 / (2 + 1) and 4/3 / (sqrt(16 / 7) + 1)
+  const double w1 = 2 - 0.5 * (2. / 3 + 0.1 * 2),
+               w2 = w1 - 0.5 * (4. / 3 / (std::sqrt(16. / 7) + 1) + 0.1 * w1);
+  ExpectValues("type: 'AdamW' momentum: 0.5 momentum2: 0.75 delta: 1 weight_decay: 0.1", 0.5, 2,
+               {2, 1}, {w1, w2});
+}
+
+TEST(Update, AdamWDecaysWithBothMultipliers) {
+  // Rate 0.25 * 2, decay 0.1 * 3; L1 pulls at the sign. Gradients of 0 move nothing else.
+  ParamStoreCase c({{Shape{1}, -4, 2, 3}, {Shape{1}, -4, 2, 0}, {Shape{1}, -4, 0, 3}});
+  Update l2 = MakeUpdate("type: 'AdamW' weight_decay: 0.1", &c.store());
+  l2.Run(0.25, 0, 1);
+  EXPECT_NEAR(c.Value(0), -4 + 0.15 * 4, 1e-6);
+  EXPECT_DOUBLE_EQ(c.Value(1), -4);
+  EXPECT_DOUBLE_EQ(c.Value(2), -4);
+  Update l1 = MakeUpdate("type: 'AdamW' weight_decay: 0.1 regularization_type: 'L1'", &c.store());
+  l1.Run(0.25, 0, 1);
+  EXPECT_NEAR(c.Value(0), -3.4 + 0.15, 1e-6);
+}
+
+TEST(Update, FollowsThePoliciesOfMomentumAndDecay) {
+  // Momenta 0.5 and 0.7, decays 0 and 0.25: h = 0.1, then 0.07 + 0.1 (1 + 0.25 * 0.9)
+  ParamStoreCase c({{Shape{1}, 1}});
+  Update update = MakeUpdate(
+      "max_iter: 4 momentum: 0.5 momentum_policy: 'poly' max_momentum: 0.9 momentum_power: 1 "
+      "weight_decay: 0.5 weight_decay_policy: 'poly' weight_decay_power: 1", &c.store());
+  c.SetGradient(0, 1);
+  update.Run(0.1, 0, 1);
+  EXPECT_NEAR(c.Value(0), 0.9, 1e-6);
+  update.Run(0.1, 2, 1);
+  EXPECT_NEAR(update.momentum(), 0.7, 1e-6);
+  EXPECT_NEAR(update.weight_decay(), 0.25, 1e-6);
+  EXPECT_NEAR(c.Value(0), 0.9 - 0.1925, 1e-6);
+}
+
+TEST(Update, CorrectsTheMomentumOfSgdWhileTheRateWarmsUp) {
+  // Rates 0.1 and 0.2: the history of 0.1 counts as if it were 0.2.
+  for (const std::string rule : {"SGD", "Nesterov"}) {
+    ParamStoreCase c({{Shape{1}, 1}});
+    Update update = MakeUpdate("type: '" + rule + "' base_lr: 0.5 momentum: 0.5 warmup_iter: 4 "
+                               "warmup_start_lr: 0.1", &c.store());
+    c.SetGradient(0, 1);
+    update.Run(0.1, 0, 1);
+    update.Run(0.2, 1, 1);
+    EXPECT_NEAR(update.momentum(), rule == "SGD" ? 1 : 0.5, 1e-6);
+    if (rule == "SGD") {
+      EXPECT_NEAR(c.Value(0), 0.9 - 0.3, 1e-6);
+    }
+  }
+}
+
 TEST(Update, DecaysWeightsWithBothMultipliers) {
   // Rate 0.5 * 2 = 1, decay 0.1 * 2 = 0.2.
   ParamStoreCase c({{Shape{1}, 1, 2, 2}});
@@ -192,12 +250,11 @@ std::vector<ParamCase> ManyParams() {
       {Shape{70001}, 0.5}, {Shape{3, 7}, -1, 2, 0}, {Shape{1}, 2}, {Shape{33000}, 0.25, 0.5, 3}};
 }
 
-std::vector<float> ValuesWith(int threads) {
+std::vector<float> ValuesWith(const std::string& solver, int threads) {
   const int before = omp_get_max_threads();
   omp_set_num_threads(threads);
   ParamStoreCase c(ManyParams(), DType::kFloat32);
-  Update update =
-      MakeUpdate("type: 'Adam' momentum: 0.9 weight_decay: 0.01 clip_gradients: 3", &c.store());
+  Update update = MakeUpdate(solver, &c.store());
   for (int step = 0; step < 3; ++step) {
     for (int p = 0; p < 4; ++p) {
       const Tensor& grad = c.store().param(p).grad;
@@ -213,9 +270,13 @@ std::vector<float> ValuesWith(int threads) {
 }
 
 TEST(Update, BytesDoNotDependOnTheNumberOfThreads) {
-  const std::vector<float> one = ValuesWith(1), three = ValuesWith(3);
-  ASSERT_EQ(one.size(), three.size());
-  EXPECT_EQ(std::memcmp(one.data(), three.data(), one.size() * sizeof(float)), 0);
+  for (const std::string solver :
+       {"type: 'Adam' momentum: 0.9 weight_decay: 0.01 clip_gradients: 3",
+        "type: 'LAMB' momentum: 0.9 weight_decay: 0.01", "momentum: 0.9 larc: true"}) {
+    const std::vector<float> one = ValuesWith(solver, 1), three = ValuesWith(solver, 3);
+    ASSERT_EQ(one.size(), three.size());
+    EXPECT_EQ(std::memcmp(one.data(), three.data(), one.size() * sizeof(float)), 0) << solver;
+  }
 }
 
 TEST(Update, ReachesEveryElementOnceAndNoGap) {
@@ -262,7 +323,11 @@ TEST(Update, RefusesWhatARuleCannotUse) {
             std::string::npos);
   EXPECT_NE(Mistake("type: 'Adam' delta: 0").find("delta is 0; it must be above 0"),
             std::string::npos);
-  EXPECT_NE(Mistake("type: 'Adam' momentum: 1").find("momentum is 1; it must be"),
+  for (const std::string rule : {"Adam", "AdamW", "LAMB"}) {
+    EXPECT_NE(Mistake("type: '" + rule + "' momentum: 1").find("momentum is 1; it must be"),
+              std::string::npos);
+  }
+  EXPECT_NE(Mistake("type: 'LAMB' delta: 0").find("delta is 0; it must be above 0"),
             std::string::npos);
   EXPECT_NE(
       Mistake("regularization_type: 'L3'").find("unknown regularization_type 'L3'; known: L1, L2"),

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "proto/solver.pb.h"
+
 namespace doppio {
 namespace {
 
@@ -34,6 +36,32 @@ TEST(IgnoredFields, LeaveOutWhatIsObeyed) {
 
 TEST(IgnoredFields, LeaveOutTheLossScale) {
   EXPECT_TRUE(Ignored("global_grad_scale: 128 global_grad_scale_adaptive: true").empty());
+}
+
+std::vector<Warning> IgnoredOfSolver(const std::string& text) {
+  SolverParameter solver;
+  const FieldPlaces places = ParseText(text, "solver.prototxt", &solver);
+  return IgnoredFields(solver, places);
+}
+
+TEST(IgnoredFields, NameTheForkOfASolversField) {
+  const auto warnings = IgnoredOfSolver("eval_type: 'detection'\nlarc_turbo: true\ntest_offset: 3");
+  ASSERT_EQ(warnings.size(), 3u);
+  EXPECT_EQ(warnings[0].message,
+            "'eval_type' of SolverParameter comes from SSD, NVCaffe and Intel Caffe: it is accepted, "
+            "but has no effect here");
+  EXPECT_EQ(warnings[1].at.ToString(), "solver.prototxt:2:1");
+  EXPECT_NE(warnings[1].message.find("comes from NVCaffe:"), std::string::npos);
+  EXPECT_NE(warnings[2].message.find("comes from Intel Caffe:"), std::string::npos);
+}
+
+TEST(IgnoredFields, LeaveOutWhatASolverObeys) {
+  EXPECT_TRUE(IgnoredOfSolver(
+                  "rampup_interval: 5 rampup_lr: 0.1 min_lr: 0.1 momentum_policy: 'poly' max_momentum: 0.9\n"
+                  "momentum_power: 2 weight_decay_policy: 'poly' weight_decay_power: 2 larc: true\n"
+                  "larc_policy: 'clip' larc_eta: 0.1 warmup_iter: 3 warmup_start_lr: 0.1 local_lr_auto: true\n"
+                  "local_gw_ratio: 0.1 stagelr: 1 stageiter: 2 plateau_winsize: 3")
+                  .empty());
 }
 
 TEST(IgnoredFields, LeaveOutWhatSaysTheDefault) {
