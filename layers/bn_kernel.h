@@ -25,7 +25,8 @@ class BnKernel : public Kernel {
         form_(ReadBn(*args.spec, args.bottoms[0].shape)),
         chain_(BnChain(form_, args.bottoms[0].shape, &shapes_)),
         channels_(args.bottoms[0].shape[1]),
-        positions_(args.bottoms[0].shape.count() / std::max<int64_t>(1, channels_)) {
+        positions_(args.bottoms[0].shape.count() / std::max<int64_t>(1, channels_)),
+        shares_(args.sync_statistics && !form_.global) {
     MakeInner(args);
     needs_ = inner_->needs();
     needs_.params.clear();
@@ -64,8 +65,8 @@ class BnKernel : public Kernel {
     }
     inner_->Forward(pass);
     if (form_.global || !form_.keeps_running || pass.again) return;
-    const bool shares = pass.group != nullptr && pass.sync_statistics;
-    const double m = static_cast<double>(positions_) * (shares ? pass.group->size() : 1);
+    const bool shared = shares_ && pass.group != nullptr;
+    const double m = static_cast<double>(positions_) * (shared ? pass.group->size() : 1);
     loops_.Run(channels_,
                FollowStatistics<T>{
                    channels_, statistics_, static_cast<T>(form_.momentum),
@@ -111,6 +112,7 @@ class BnKernel : public Kernel {
   const std::vector<ChainLink> chain_;
   LayerShape shape_;
   const int64_t channels_, positions_;  // positions: of a channel
+  const bool shares_;                   // statistics are those of all ranks' batches
   std::unique_ptr<Kernel> inner_;
   int64_t statistics_at_ = 0;  // in the saved memory
   T* statistics_ = nullptr;
