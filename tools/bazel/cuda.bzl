@@ -36,11 +36,15 @@ def _impl(ctx):
 
     objects = []
     for source in [f for f in ctx.files.srcs if f.extension == "cu"]:
-        object = ctx.actions.declare_file(
-            "_objs/%s/%s.o" % (ctx.label.name, source.basename[:-3]),
-        )
+        place = "_objs/%s/%s" % (ctx.label.name, source.basename[:-3])
+        object, inputs, read, unused = [
+            ctx.actions.declare_file(place + suffix)
+            for suffix in [".o", ".inputs", ".d", ".unused"]
+        ]
+        headers = depset([f for f in ctx.files.srcs if f.extension != "cu"], transitive = [compilation.headers])
+        ctx.actions.write(inputs, ctx.actions.args().add_all(headers).set_param_file_format("multiline"))
         args = ctx.actions.args()
-        args.add_all(["-c", source, "-o", object, "-ccbin", toolchain.compiler_executable])
+        args.add_all([inputs, read, unused, NVCC, "-c", source, "-o", object, "-ccbin", toolchain.compiler_executable])
         args.add_all(_flags(ctx) + _gencode() + ctx.attr.copts)
         args.add_all(["--threads=0", "--expt-relaxed-constexpr", "--expt-extended-lambda"])
         args.add_all(compilation.defines, before_each = "-D")
@@ -48,13 +52,11 @@ def _impl(ctx):
         args.add_all(compilation.includes, before_each = "-I")
         args.add_all(compilation.system_includes, before_each = "-isystem")
         ctx.actions.run(
-            executable = NVCC,
+            executable = ctx.executable._compile,
             arguments = [args],
-            inputs = depset(
-                ctx.files.srcs + [ctx.file._version],
-                transitive = [compilation.headers],
-            ),
-            outputs = [object],
+            inputs = depset([source, inputs, ctx.file._version], transitive = [headers]),
+            outputs = [object, read, unused],
+            unused_inputs_list = unused,
             env = {"PATH": "/usr/bin:/bin"},
             mnemonic = "CudaCompile",
             progress_message = "Compiling %s with nvcc" % source.short_path,
@@ -92,6 +94,12 @@ _nvcc_library = rule(
         "deps": attr.label_list(providers = [CcInfo]),
         "copts": attr.string_list(),
         "alwayslink": attr.bool(),
+        "_compile": attr.label(
+            default = "//tools/bazel:compile_cu.sh",
+            allow_single_file = True,
+            executable = True,
+            cfg = "exec",
+        ),
         "_version": attr.label(
             default = "@local_config_cuda//:version.txt",
             allow_single_file = True,
