@@ -1,5 +1,10 @@
 #include "solvers/run_state.h"
 
+#include <algorithm>
+
+#include "core/base/log.h"
+#include "core/net/carried_state.h"
+
 namespace doppio {
 namespace {
 
@@ -32,12 +37,50 @@ int64_t FindPosition(const RunState& state, const std::string& layer) {
   return -1;
 }
 
+template <class F>
+void ForCarrying(const Net& net, const F& f) {
+  for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
+    const int node = static_cast<int>(i);
+    CarriesState* carrying = StateOf(net.kernel(node));
+    if (carrying != nullptr && !carrying->State().empty()) f(net.graph().layer(node).name(), carrying);
+  }
+}
+
+bool SameShapes(const std::vector<PlainBlob>& a, const std::vector<PlainBlob>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const PlainBlob& x, const PlainBlob& y) { return x.shape == y.shape; });
+}
+
+// None when the state has none, or one that is no array of its shape.
+std::vector<PlainBlob> FindCarried(const RunState& state, const std::string& layer, int rank) {
+  std::vector<PlainBlob> blobs;
+  for (const RunState::LayerState& saved : state.layer()) {
+    if (saved.layer() != layer || saved.replica() != rank) continue;
+    for (const BlobProto& from : saved.blobs()) {
+      const auto& dims = from.shape().dim();
+      blobs.push_back({Shape(std::vector<int64_t>(dims.begin(), dims.end())), {from.data().begin(), from.data().end()}});
+      if (blobs.back().shape.count() != from.data_size()) return {};
+    }
+  }
+  return blobs;
+}
+
 }  // namespace
 
-void SavePositions(const std::string& prefix, Net* net, RunState* state) {
-  AddPosition(prefix, static_cast<int64_t>(net->pass().step), state);
-  ForSources(*net, [&](int node, Kernel* kernel) {
-    AddPosition(prefix + net->graph().layer(node).name(), kernel->position(), state);
+void SaveNet(const std::string& prefix, const Net& net, RunState* state) {
+  AddPosition(prefix, static_cast<int64_t>(net.pass().step), state);
+  ForSources(net, [&](int node, Kernel* kernel) {
+    AddPosition(prefix + net.graph().layer(node).name(), kernel->position(), state);
+  });
+  ForCarrying(net, [&](const std::string& layer, const CarriesState* carrying) {
+    RunState::LayerState* saved = state->add_layer();
+    saved->set_layer(prefix + layer);
+    saved->set_replica(net.pass().rank);
+    for (const PlainBlob& blob : carrying->State()) {
+      BlobProto* to = saved->add_blobs();
+      for (int64_t dim : blob.shape.dims()) to->mutable_shape()->add_dim(dim);
+      to->mutable_data()->Add(blob.data.begin(), blob.data.end());
+    }
   });
 }
 
@@ -50,16 +93,61 @@ void RestorePositions(const std::string& prefix, const RunState& state, Net* net
   });
 }
 
-void SeekSources(const std::string& type, Net* net, int64_t sample) {
+bool SeekSources(const std::string& type, Net* net, int64_t sample) {
+  bool any = false;
   ForSources(*net, [&](int node, Kernel* kernel) {
-    if (type.empty() || net->graph().layer(node).type() == type) kernel->Seek(sample);
+    if (!type.empty() && net->graph().layer(node).type() != type) return;
+    kernel->Seek(sample);
+    any = true;
   });
+  return any;
 }
 
 void SkipPasses(Net* net, int64_t passes) {
   net->pass().step = static_cast<uint64_t>(passes);
   const int ranks = net->pass().ranks;
   ForSources(*net, [&](int node, Kernel* kernel) { kernel->Seek(passes * ranks * Rows(*net, node)); });
+}
+
+void GatherCarried(Communicator* ranks, RunState* state) {
+  const RunState own = *state;
+  state->clear_layer();
+  for (int rank = 0; rank < ranks->size(); ++rank) {
+    for (const RunState::LayerState& mine : own.layer()) {
+      RunState::LayerState* its = state->add_layer();
+      *its = mine;
+      its->set_replica(rank);
+      for (BlobProto& blob : *its->mutable_blobs()) {
+        auto* data = blob.mutable_data();
+        ranks->Broadcast(data->mutable_data(), data->size() * static_cast<int64_t>(sizeof(float)), rank);
+      }
+    }
+  }
+}
+
+void RestoreCarried(const std::string& prefix, const RunState& state, const Net& net) {
+  const int rank = net.pass().rank;
+  ForCarrying(net, [&](const std::string& layer, CarriesState* carrying) {
+    const std::vector<PlainBlob> saved = FindCarried(state, prefix + layer, rank);
+    if (SameShapes(saved, carrying->State())) return carrying->SetState(saved);
+    LOG(WARNING) << "layer '" << layer << "' starts a new sequence: the snapshot has no state of rank " << rank
+                 << " that fits it";
+    ForgetState(carrying);
+  });
+}
+
+void ForgetCarried(const Net& net) {
+  ForCarrying(net, [](const std::string&, CarriesState* carrying) { ForgetState(carrying); });
+}
+
+void HandOnCarried(const Net& from, const Net& to) {
+  RunState state;
+  SaveNet("", from, &state);
+  ForCarrying(to, [&](const std::string& layer, CarriesState* carrying) {
+    const std::vector<PlainBlob> handed = FindCarried(state, layer, from.pass().rank);
+    if (SameShapes(handed, carrying->State())) return carrying->SetState(handed);
+    ForgetState(carrying);
+  });
 }
 
 double WaitSeconds(const Net& net) {

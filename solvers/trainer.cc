@@ -72,8 +72,11 @@ void Trainer::Step() {
 void Trainer::TestAll() {
   RunState before;
   for (size_t i = 0; i < test_nets_.size(); ++i) {
-    if (schedule_.whole_test[i]) SeekSources("", test_nets_[i].get(), 0);
-    SavePositions(TestPrefix(i), test_nets_[i].get(), &before);
+    if (schedule_.whole_test[i]) {
+      SeekSources("", test_nets_[i].get(), 0);
+      ForgetCarried(*test_nets_[i]);
+    }
+    SaveNet(TestPrefix(i), *test_nets_[i], &before);
   }
   testing_ = before;
   result_.tests.clear();

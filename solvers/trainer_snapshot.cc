@@ -13,10 +13,10 @@ RunState Trainer::MakeRunState() {
   if (testing_) {
     state = *testing_;
   } else {
-    for (size_t i = 0; i < test_nets_.size(); ++i)
-      SavePositions(TestPrefix(i), test_nets_[i].get(), &state);
+    for (size_t i = 0; i < test_nets_.size(); ++i) SaveNet(TestPrefix(i), *test_nets_[i], &state);
   }
-  SavePositions("", train_net_.get(), &state);
+  SaveNet("", *train_net_, &state);
+  if (options_.world != nullptr) GatherCarried(&options_.world->control(), &state);
   state.set_seed(seed_);
   for (float loss : smoothed_.recent()) state.add_recent_loss(loss);
   scaler_.Save(&state);
@@ -26,6 +26,7 @@ RunState Trainer::MakeRunState() {
 void Trainer::Snapshot() {
   snapshot_iter_ = iter_;
   result_.snapshot_taken = true;
+  RunState run = MakeRunState();   // all ranks have a part in it
   if (rank() != 0) return;
   const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
   const char* kind = hdf5 ? "HDF5" : "binary proto";
@@ -41,7 +42,7 @@ void Trainer::Snapshot() {
   contents.solver.current_step = rate.step;
   contents.solver.minimum_loss = rate.minimum_loss;
   contents.solver.iter_last_event = rate.iter_last_event;
-  contents.solver.run_state = MakeRunState();
+  contents.solver.run_state = std::move(run);
   LOG(INFO) << "Snapshotting to " << kind << " file " << contents.names.model;
   LOG(INFO) << "Snapshotting solver state to " << kind << " file " << contents.names.state;
   Trace(options_.trace, TraceOf::kHost, "snapshot", "copy for snapshot", [&] { writer_.Write(contents); });
@@ -70,9 +71,14 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
               << iter_ * schedule_.iter_size << " batches";
     SkipPasses(train_net_.get(), iter_ * schedule_.iter_size);
   }
+  RestoreCarried("", run, *train_net_);
+  for (size_t i = 0; i < test_nets_.size(); ++i) RestoreCarried(TestPrefix(i), run, *test_nets_[i]);
   if (!options_.restart_type.empty()) {
-    SeekSources(options_.restart_type, train_net_.get(), 0);
-    for (const auto& net : test_nets_) SeekSources(options_.restart_type, net.get(), 0);
+    const auto restart = [&](Net* net) {
+      if (SeekSources(options_.restart_type, net, 0)) ForgetCarried(*net);
+    };
+    restart(train_net_.get());
+    for (const auto& net : test_nets_) restart(net.get());
   }
 }
 

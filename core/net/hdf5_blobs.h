@@ -31,7 +31,7 @@ class Hdf5BlobReader {
   PlainBlob Blob(const std::string& name) const;
   int64_t Int(const std::string& name) const;
   std::string Text(const std::string& name) const;
-  // An attribute of the file itself, which lists of data sets do not show; "" when there is none.
+  // What the writer's RootBytes wrote; "" when there is nothing.
   std::string RootBytes(const std::string& name) const;
 
   [[noreturn]] void Fail(const std::string& what) const;
@@ -40,6 +40,11 @@ class Hdf5BlobReader {
   const std::string path_, kind_;
   int64_t file_;  // hid_t
 };
+
+// The attribute with part `part` of RootBytes.
+inline std::string NameOfPart(const std::string& name, int part) {
+  return part == 0 ? name : name + "." + std::to_string(part);
+}
 
 class Hdf5BlobWriter {
  public:
@@ -53,7 +58,8 @@ class Hdf5BlobWriter {
   void Blob(const std::string& name, const Shape& shape, const float* data);
   void Int(const std::string& name, int64_t value);  // 32 bits, one element, as BVLC reads it
   void Text(const std::string& name, const std::string& text);
-  void RootBytes(const std::string& name, const std::string& bytes);  // up to 64 KB
+  // As an attribute of the file itself, which lists of data sets do not show, or, since one holds at most 64 KB, several.
+  void RootBytes(const std::string& name, const std::string& bytes);
   void Close();
 
  private:

@@ -118,14 +118,18 @@ std::string Hdf5BlobReader::Text(const std::string& name) const {
 }
 
 std::string Hdf5BlobReader::RootBytes(const std::string& name) const {
-  if (H5Aexists(file_, name.c_str()) <= 0) return "";
-  const Hdf5Handle attribute(H5Aopen(file_, name.c_str(), H5P_DEFAULT), H5Aclose);
-  const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
-  std::string bytes(static_cast<size_t>(H5Sget_simple_extent_npoints(space.get())), '\0');
-  if (H5Aread(attribute.get(), H5T_NATIVE_UINT8, &bytes[0]) < 0) {
-    Fail("its attribute '" + name + "' is damaged");
+  std::string all;
+  for (int part = 0;; ++part) {
+    const std::string part_name = NameOfPart(name, part);
+    if (H5Aexists(file_, part_name.c_str()) <= 0) return all;
+    const Hdf5Handle attribute(H5Aopen(file_, part_name.c_str(), H5P_DEFAULT), H5Aclose);
+    const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
+    std::string bytes(static_cast<size_t>(H5Sget_simple_extent_npoints(space.get())), '\0');
+    if (H5Aread(attribute.get(), H5T_NATIVE_UINT8, &bytes[0]) < 0) {
+      Fail("its attribute '" + part_name + "' is damaged");
+    }
+    all += bytes;
   }
-  return bytes;
 }
 
 }  // namespace doppio

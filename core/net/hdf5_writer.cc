@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/net/hdf5_blobs.h"
 #include "core/net/hdf5_handle.h"
@@ -62,11 +64,17 @@ void Hdf5BlobWriter::Text(const std::string& name, const std::string& text) {
 }
 
 void Hdf5BlobWriter::RootBytes(const std::string& name, const std::string& bytes) {
-  const hsize_t size = bytes.size();
-  const Hdf5Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose);
-  const Hdf5Handle attribute(
-      H5Acreate2(file_, name.c_str(), H5T_STD_U8LE, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  if (!attribute.ok() || H5Awrite(attribute.get(), H5T_NATIVE_UINT8, bytes.data()) < 0) Fail();
+  constexpr size_t kMost = 60000;   // of 64 KB that the attribute shares with its description
+  size_t first = 0;
+  for (int part = 0; part == 0 || first < bytes.size(); ++part) {
+    const hsize_t size = std::min(kMost, bytes.size() - first);
+    const Hdf5Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose);
+    const Hdf5Handle attribute(H5Acreate2(file_, NameOfPart(name, part).c_str(), H5T_STD_U8LE, space.get(),
+                                          H5P_DEFAULT, H5P_DEFAULT),
+                               H5Aclose);
+    if (!attribute.ok() || H5Awrite(attribute.get(), H5T_NATIVE_UINT8, bytes.data() + first) < 0) Fail();
+    first += size;
+  }
 }
 
 void Hdf5BlobWriter::Close() {

@@ -67,6 +67,7 @@ class Net {
 
   // Data sources: place in the data by layer name, for snapshots; forward passes so far.
   Pass& pass() { return pass_; }
+  const Pass& pass() const { return pass_; }
   Kernel* kernel(int node) const { return plan_->kernels[static_cast<size_t>(node)].get(); }
 
  private:

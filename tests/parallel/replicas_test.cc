@@ -166,6 +166,25 @@ TEST(Replicas, ResumeToTheSameBits) {
   for (const auto& [name, values] : straight.weights) EXPECT_EQ(values, resumed.weights.at(name)) << name;
 }
 
+TEST(Replicas, ResumeEachInItsOwnSequences) {
+  // No batch begins a sequence, so everything comes from the states that the ranks carry.
+  const std::string net =
+      "name: 'recurrent' layer { name: 'in' type: 'DummyData' top: 'x' top: 'y' top: 'cont' dummy_data_param {"
+      "  shape { dim: 3 dim: 2 dim: 4 } shape { dim: 3 dim: 2 dim: 5 } shape { dim: 3 dim: 2 }"
+      "  data_filler { type: 'gaussian' } data_filler { type: 'uniform' } data_filler { value: 1 } } }"
+      "layer { name: 'r' type: 'LSTM' bottom: 'x' bottom: 'cont' top: 'h' recurrent_param { num_output: 5"
+      "  weight_filler { type: 'gaussian' std: 0.8 } } }"
+      "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'h' bottom: 'y' top: 'loss' }";
+  for (const char* format : {"BINARYPROTO", "HDF5"}) {
+    const ReplicasCase c(net, SolverText(8, "snapshot: 5 snapshot_format: " + std::string(format)));
+    const Trained straight = c.Together(2, 0);
+    TrainerOptions options;
+    options.resume = c.State(5) + (format[0] == 'H' ? ".h5" : "");
+    const Trained resumed = c.Together(2, 0, {}, options);
+    for (const auto& [name, values] : straight.weights) EXPECT_EQ(values, resumed.weights.at(name)) << name;
+  }
+}
+
 TEST(Replicas, ResumeWithAnotherNumberOfRanks) {
   const ReplicasCase c(LeNet("", "TanH", "AVE"), SolverText(20, "snapshot: 10"));
   const Trained alone = c.Alone(16);

@@ -99,6 +99,26 @@ TEST(WholeTest, ResumesToTheSameScores) {
   }
 }
 
+// 10 digits as the steps of one sequence, in batches of so many.
+Trained OneSequence(int64_t batch) {
+  const std::string size = std::to_string(batch);
+  const std::string net =
+      "name: 'sequence' layer { name: 'data' type: 'Data' top: 'x' top: 'label' data_param { batch_size: " + size +
+      "  backend: DIGITS size: 10 } transform_param { scale: 0.00390625 } }\n"
+      "layer { name: 'one' type: 'Power' bottom: 'label' top: 'one' power_param { scale: 0 shift: 1 } }\n"
+      "layer { name: 'cont' type: 'Reshape' bottom: 'one' top: 'cont' reshape_param { shape { dim: 0 dim: 1 } } }\n"
+      "layer { name: 'r' type: 'LSTM' bottom: 'x' bottom: 'cont' top: 'h' recurrent_param { num_output: 10"
+      "  weight_filler { type: 'gaussian' std: 0.1 } } }\n"
+      "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'h' bottom: 'label' top: 'loss' softmax_param { axis: 2 } }\n";
+  // The test at the end is the third; nothing is learned.
+  return ReplicasCase(net, "base_lr: 0 lr_policy: 'fixed' max_iter: 2 test_interval: 1").Alone(0);
+}
+
+TEST(WholeTest, IsOneSequenceHoweverItIsCutAndBeginsWithIt) {
+  const double loss = OneSequence(10).tests[0].loss;
+  for (int64_t batch : {5, 4, 8}) EXPECT_NEAR(OneSequence(batch).tests[0].loss, loss, 1e-6) << batch;
+}
+
 std::string Mistake(const std::string& net) {
   try {
     ReplicasCase(net, kSolver).Alone(0);

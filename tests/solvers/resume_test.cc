@@ -20,15 +20,28 @@ std::string RandomNet() {
     layer { name: "loss" type: "EuclideanLoss" bottom: "out" bottom: "y" top: "loss" })";
 }
 
+// Sequences that no batch begins: only the carried states, of the train and the test net, tell what came before.
+std::string RecurrentNet(const std::string& type) {
+  return R"(name: "recurrent"
+    layer { name: "in" type: "DummyData" top: "x" top: "y" top: "cont"
+            dummy_data_param { shape { dim: 3 dim: 2 dim: 4 } shape { dim: 3 dim: 2 dim: 5 } shape { dim: 3 dim: 2 }
+                               data_filler { type: "gaussian" std: 1 } data_filler { type: "uniform" min: -1 max: 1 }
+                               data_filler { value: 1 } } }
+    layer { name: "r" bottom: "x" bottom: "cont" top: "h" recurrent_param { num_output: 5
+            weight_filler { type: "gaussian" std: 0.8 } } type: ")" + type + R"(" }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "h" bottom: "y" top: "loss" })";
+}
+
 // Stopped at the `stop_poll`-th poll: each test asks twice, each iteration once.
-void ExpectSameBytes(const std::string& rule, int stop_poll, int64_t stop_iteration) {
+void ExpectSameBytes(const std::string& rule, int stop_poll, int64_t stop_iteration,
+                     const std::string& net = RandomNet()) {
   const std::string solver =
       rule +
       " base_lr: 0.05 lr_policy: 'multistep' gamma: 0.5 stepvalue: 2 stepvalue: 5 max_iter: 8"
       " iter_size: 2 weight_decay: 0.01 clip_gradients: 1 average_loss: 3 display: 1"
       " test_iter: 2 test_interval: 2";
-  TrainerCase whole(RandomNet(), solver), parts(RandomNet(), solver);
-  whole.Make()->Solve();
+  TrainerCase whole(net, solver), parts(net, solver);
+  const TrainResult straight = whole.Make()->Solve();
 
   TrainerOptions first;
   first.poll = [stop_poll, polls = 0]() mutable {
@@ -41,6 +54,7 @@ void ExpectSameBytes(const std::string& rule, int stop_poll, int64_t stop_iterat
   second.resume = stopped.state_file;
   const TrainResult resumed = parts.Make(second)->Solve();
   EXPECT_EQ(resumed.iteration, 8);
+  EXPECT_EQ(resumed.tests.at(0).loss, straight.tests.at(0).loss) << rule;
 
   EXPECT_EQ(ReadFile(whole.Model(8)), ReadFile(parts.Model(8))) << rule;
 }
@@ -55,6 +69,33 @@ TEST(Resume, EqualsTheUninterruptedRun) {
 }
 
 TEST(Resume, RepeatsATestThatWasInterrupted) { ExpectSameBytes("type: 'SGD'", 6, 2); }
+
+TEST(Resume, GoesOnInTheMiddleOfSequences) {
+  for (const char* type : {"LSTM", "RNN"}) {
+    ExpectSameBytes("type: 'SGD'", 8, 4, RecurrentNet(type));
+    // In the middle of a test.
+    ExpectSameBytes("type: 'SGD'", 6, 2, RecurrentNet(type));
+  }
+}
+
+TEST(Resume, SaysWhereASequenceIsLost) {
+  TrainerCase c(RecurrentNet("LSTM"), "base_lr: 0.05 lr_policy: 'fixed' max_iter: 4 snapshot: 2");
+  c.Make()->Solve();
+  SolverState state;
+  ASSERT_TRUE(state.ParseFromString(ReadFile(c.State(2))));
+  TrainerOptions options;
+  options.resume = c.State(2);
+  {
+    const LogLines log;
+    c.Make(options);
+    EXPECT_EQ(log.Count("starts a new sequence"), 0);
+  }
+  state.mutable_run_state()->mutable_layer(0)->mutable_blobs(0)->mutable_shape()->set_dim(1, 1);
+  WriteFileAtomically(c.State(2), state.SerializeAsString());
+  const LogLines log;
+  c.Make(options);
+  EXPECT_EQ(log.Count("layer 'r' starts a new sequence: the snapshot has no state of rank 0"), 1);
+}
 
 // The rates of a run whose loss decides on them, in one piece or stopped after `stop` iterations.
 std::vector<double> PlateauRates(int64_t stop, const char* format, std::string* weights) {
@@ -150,6 +191,25 @@ TEST(Resume, StartsTheDataAnewWhenTold) {
   const std::vector<double> all = Losses(&c, {}, &whole);
   TrainerOptions options;
   options.resume = c.State(2);
+  options.restart_type = "Data";
+  EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin(), all.begin() + 2));
+}
+
+TEST(Resume, StartsNewSequencesWithTheData) {
+  // A batch of 8 digits is 8 steps of one stream, and cont is 1 everywhere.
+  const std::string net = R"(
+    layer { name: "data" type: "Data" top: "x" top: "label" data_param { backend: DIGITS size: 50 batch_size: 8 } }
+    layer { name: "cont" type: "DummyData" top: "cont"
+            dummy_data_param { shape { dim: 8 dim: 1 } data_filler { value: 1 } } }
+    layer { name: "r" type: "RNN" bottom: "x" bottom: "cont" top: "h"
+            recurrent_param { num_output: 10 weight_filler { type: "gaussian" std: 0.01 } } }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "h" bottom: "label" top: "loss" softmax_param { axis: 2 } })";
+  TrainerCase c(net, "base_lr: 0 lr_policy: 'fixed' max_iter: 4 snapshot: 2");
+  TrainResult whole, resumed;
+  const std::vector<double> all = Losses(&c, {}, &whole);
+  TrainerOptions options;
+  options.resume = c.State(2);
+  EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin() + 2, all.end()));
   options.restart_type = "Data";
   EXPECT_EQ(Losses(&c, options, &resumed), std::vector<double>(all.begin(), all.begin() + 2));
 }

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "core/net/carried_state.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
 
@@ -22,9 +23,10 @@ struct LayerCase::Run {
   const Tensor& param(size_t i) const {
     return store->param(net->param_index(node().params[i])).value;
   }
-  // From the first random numbers on, whatever ran before.
+  // From the first random numbers and an empty state on, whatever ran before.
   double Forward(int passes) {
     double loss = 0;
+    if (CarriesState* carrying = StateOf(net->kernel(1))) ForgetState(carrying);
     net->pass().step = 0;
     for (int i = 0; i < passes; ++i) loss = net->Forward();
     return loss;

@@ -80,6 +80,23 @@ TEST(Snapshot, RoundTripsInBothForms) {
   }
 }
 
+TEST(Snapshot, HoldsWhatLayersCarryHoweverMuchItIs) {
+  const std::string prefix = Folder() + "s";
+  const TinyNet tiny = OneLayer();
+  for (bool hdf5 : {false, true}) {
+    SolverSnapshot snapshot = Example(7);
+    RunState::LayerState* layer = snapshot.run_state.add_layer();
+    layer->set_layer("lstm");
+    BlobProto* blob = layer->add_blobs();
+    for (int i = 0; i < 300000; ++i) blob->add_data(static_cast<float>(i));
+    const SnapshotNames names = NamesOfSnapshot(prefix, 7, hdf5);
+    WriteSnapshot(names, tiny.graph, tiny.index, *tiny.store, snapshot);
+    const SolverSnapshot read = ReadSnapshot(names.state);
+    ASSERT_EQ(read.run_state.layer_size(), 1) << hdf5;
+    EXPECT_EQ(read.run_state.layer(0).SerializeAsString(), layer->SerializeAsString()) << hdf5;
+  }
+}
+
 TEST(Snapshot, BinaryStateIsAnOrdinarySolverState) {
   const std::string path = Write(Folder() + "run", 7);
   SolverState state;
