@@ -32,6 +32,10 @@ struct CutPixels {
   std::vector<float> floats;
 };
 
+// Throws UserError for what dialects have in transform_param that would change the images and is not
+// implemented.
+void RefuseUnknownTransforms(const TransformationParameter& parameter);
+
 class Augment {
  public:
   // Reads the mean file. Throws UserError on contradictory settings or ones that are not
@@ -64,7 +68,6 @@ class Augment {
   DecodeOptions::Color color() const { return color_; }
 
  private:
-  void ReadMeanFile(const std::string& path);
   float MeanOf(int channel) const;
   template <class Values>
   void Take(const Values& values, const ImageShape& image, const Cut& cut, int channel, int y,

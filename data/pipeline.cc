@@ -43,7 +43,9 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
     RethrowWithContext(e, {}, source_->Name(0));
   }
   label_count_ = static_cast<int>(scratch.record.labels.size());
-  if (options_.threads <= 0) options_.threads = ChooseThreads(scratch.record.encoded != nullptr);
+  if (options_.threads <= 0) {
+    options_.threads = ChooseThreads(scratch.record.encoded != nullptr || source_->decodes());
+  }
   options_.prefetch = std::max(1, options_.prefetch);
   // At least two chunks a thread, and small ones, so that no thread idles at the end of a batch.
   chunk_samples_ = std::clamp(options_.batch / (2 * options_.threads), 1, 16);

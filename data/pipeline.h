@@ -52,7 +52,8 @@ class Pipeline {
 
   ImageShape data_shape() const { return data_shape_; }  // of one sample, transformed
   int label_count() const { return label_count_; }
-  int64_t size() const { return source_->size(); }  // records, of which an epoch has each once
+  // Records, of which an epoch has each once; 0 when they are drawn without end.
+  int64_t size() const { return source_->size() == kEndless ? 0 : source_->size(); }
   int threads() const { return options_.threads; }
 
   // The next batch, valid until the next call of Next or Seek. Rethrows the failure of a bad record

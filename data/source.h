@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/random.h"
 #include "core/base/registry.h"
 #include "data/record.h"
 #include "proto/state.pb.h"
@@ -18,11 +19,18 @@ namespace doppio {
 
 class DataParameter;
 class ImageDataParameter;
+class TransformationParameter;
+class WindowDataParameter;
+
+// The size of a source whose records are drawn: no two are the same, and there is no epoch.
+constexpr int64_t kEndless = int64_t{1} << 62;
 
 class Source {
  public:
   virtual ~Source() = default;
   virtual int64_t size() const = 0;  // at least 1
+  // Read() decodes images itself: it is worth several threads.
+  virtual bool decodes() const { return false; }
   // Called from several threads at once. What the record points to lives as long as the source or
   // until the record is read into again. Throws FileError saying what is wrong with the record, but
   // not which one it is: callers add Name(index).
@@ -39,6 +47,10 @@ using Sources = Registry<SourceOpener>;
 std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase);
 // The text file of "path label..." lines that layer ImageData reads.
 std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
+// The windows that layer WindowData draws: endless, record i is sample i. It transforms them itself.
+std::unique_ptr<Source> OpenWindows(const WindowDataParameter& parameter,
+                                    const TransformationParameter& transform,
+                                    const Random& random);
 
 }  // namespace doppio
 

@@ -1,4 +1,4 @@
-// Data, ImageData, HDF5Data: thin shells over data/, the one door from layers to it.
+// Data, ImageData, WindowData, HDF5Data: thin shells over data/, the one door from layers to it.
 //
 // A net may also be built without its data (DataMode): to know the shapes, or to be timed on random
 // data. Then the shape is the one the layer's own fields tell, and the source is opened only if
@@ -41,12 +41,14 @@ void CopyTo(const Tensor& top, const float* from) {
               [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); });
 }
 
-// ---- Data, ImageData
-// ----------------------------------------------------------------------------------
+// ---- Data, ImageData, WindowData
+// ----------------------------------------------------------------------
 
 bool IsImageList(const LayerSpec& spec) { return spec.type() == "ImageData"; }
+bool IsWindows(const LayerSpec& spec) { return spec.type() == "WindowData"; }
 
 std::string ParamOf(const LayerSpec& spec) {
+  if (IsWindows(spec)) return "window_data_param";
   return IsImageList(spec) ? "image_data_param" : "data_param";
 }
 
@@ -70,8 +72,14 @@ PipelineOptions OptionsFrom(const Param& param) {
 }
 
 PipelineOptions OptionsOf(const LayerSpec& spec) {
-  PipelineOptions options = IsImageList(spec) ? OptionsFrom(spec.param.image_data_param())
-                                              : OptionsFrom(spec.param.data_param());
+  PipelineOptions options;
+  if (IsWindows(spec)) {
+    options.batch = static_cast<int>(spec.param.window_data_param().batch_size());
+  } else if (IsImageList(spec)) {
+    options = OptionsFrom(spec.param.image_data_param());
+  } else {
+    options = OptionsFrom(spec.param.data_param());
+  }
   if (spec.param.data_param().prefetch() > 0) {
     options.prefetch = static_cast<int>(spec.param.data_param().prefetch());
   }
@@ -87,11 +95,17 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
 std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
   const PipelineOptions options = OptionsOf(spec);
   std::unique_ptr<Source> source = AtField(spec, ParamOf(spec) + ".source", [&] {
+    if (IsWindows(spec)) {
+      return OpenWindows(spec.param.window_data_param(), TransformOf(spec),
+                         Random(options.seed, options.stream ^ Stream("windows")));
+    }
     return IsImageList(spec) ? OpenImageList(spec.param.image_data_param())
                              : OpenSource(spec.param.data_param(), spec.phase());
   });
   return AtField(spec, "transform_param", [&] {
-    return std::make_unique<Pipeline>(std::move(source), TransformOf(spec), spec.phase(), options);
+    const TransformationParameter left =
+        IsWindows(spec) ? TransformationParameter() : TransformOf(spec);
+    return std::make_unique<Pipeline>(std::move(source), left, spec.phase(), options);
   });
 }
 
@@ -106,7 +120,7 @@ struct DeclaredShape {
   SampleShape sample;
   bool known = false;
   bool sure =
-      false;  // false: the usual, IDX files of MNIST's extents and databases of colour images
+      false;  // false: the usual, IDX files of MNIST's extents and sources of colour images
 };
 
 DeclaredShape Declared(const LayerSpec& spec) {
@@ -119,6 +133,9 @@ DeclaredShape Declared(const LayerSpec& spec) {
   if (IsImageList(spec)) {
     image = {list.is_color() ? 3 : 1, static_cast<int>(list.new_height()),
              static_cast<int>(list.new_width())};
+  } else if (IsWindows(spec)) {
+    image.channels = 3;
+    declared.sure = false;  // the window file says
   } else if (data.backend() == DataParameter::CIFAR) {
     image = {3, 32, 32};
   } else if (data.backend() == DataParameter::DIGITS || data.backend() == DataParameter::IDX) {
@@ -371,13 +388,18 @@ std::string DeclinesRowsThere(const KernelArgs& args) {
 
 DOPPIO_REGISTER_LAYER("Data", LayerType{0, 0, 1, kAny, false, false, &InferImages});
 DOPPIO_REGISTER_LAYER("ImageData", LayerType{0, 0, 1, kAny, false, false, &InferImages});
+DOPPIO_REGISTER_LAYER("WindowData", LayerType{0, 0, 1, 2, false, false, &InferImages});
 DOPPIO_REGISTER_LAYER("HDF5Data", LayerType{0, 0, 1, kAny, false, false, &InferRows});
 DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>,
                         nullptr});
+DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>,
+                        nullptr});
 DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0, &Make<RowsKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere, true});
 DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere,
+                        true});
+DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere,
                         true});
 DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesRowsThere,
                         true});

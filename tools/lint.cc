@@ -85,7 +85,7 @@ bool IsOldTransform(const FieldDescriptor& field) {
   const std::string& name = field.name();
   return (message == "DataParameter" || message == "ImageDataParameter" ||
           message == "WindowDataParameter") &&
-         (name == "scale" || name == "mean_file" || name == "crop_size" || name == "mirror");
+         ((name == "scale" && message != "WindowDataParameter") || name == "mean_file" || name == "crop_size" || name == "mirror");
 }
 
 // NVCaffe's number types. A layer's tops are stored as its forward type says (core/net/storage.h), gradients as their

@@ -130,7 +130,7 @@ class Builder {
 
   // Caffe's layers that no file here registers: their names are no typing mistakes.
   static bool KnownElsewhere(const std::string& type) {
-    static const std::set<std::string> names = {"LSTM", "Python", "RNN", "WindowData"};
+    static const std::set<std::string> names = {"LSTM", "Python", "RNN"};
     return names.count(type) != 0;
   }
 
