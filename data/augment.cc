@@ -58,6 +58,7 @@ Augment::Augment(const TransformationParameter& parameter, Phase phase, const Ra
       mean_values_(parameter.mean_value().begin(), parameter.mean_value().end()),
       random_(random) {
   RefuseUnknownTransforms(parameter);
+  if (parameter.has_emit_constraint()) emit_ = parameter.emit_constraint();
   const bool rectangular = parameter.crop_h() > 0 || parameter.crop_w() > 0;
   if (rectangular &&
       (parameter.crop_size() > 0 || parameter.crop_h() == 0 || parameter.crop_w() == 0)) {
@@ -127,6 +128,26 @@ void Augment::Start(const Cut& cut, CutPixels* to) const {
   } else {
     to->bytes.resize(count);
   }
+}
+
+std::vector<ObjectBox> Augment::ObjectsIn(const Cut& cut, const ImageShape& image,
+                                          const std::vector<ObjectBox>& objects) const {
+  const auto x = [&](int pixels) {
+    return static_cast<float>(pixels) / static_cast<float>(image.width);
+  };
+  const auto y = [&](int pixels) {
+    return static_cast<float>(pixels) / static_cast<float>(image.height);
+  };
+  const Box frame = {x(cut.left), y(cut.top), x(cut.left + cut.shape.width),
+                     y(cut.top + cut.shape.height)};
+  std::vector<ObjectBox> inside = doppio::ObjectsIn(frame, objects, emit_ ? &*emit_ : nullptr);
+  for (ObjectBox& object : inside) {
+    if (!cut.mirrored) continue;
+    const float left = object.box.xmin;
+    object.box.xmin = 1 - object.box.xmax;
+    object.box.xmax = 1 - left;
+  }
+  return inside;
 }
 
 std::vector<float> Augment::ChannelMeans(int channels) const {

@@ -17,6 +17,7 @@
 
 namespace doppio {
 
+class AnnotatedDataParameter;
 class DataParameter;
 class ImageDataParameter;
 class TransformationParameter;
@@ -35,6 +36,10 @@ class Source {
   // until the record is read into again. Throws FileError saying what is wrong with the record, but
   // not which one it is: callers add Name(index).
   virtual void Read(int64_t index, Record* record) const = 0;
+  // Where records are changed at random: record `index` as sample `sample` of the run.
+  virtual void ReadSample(int64_t index, uint64_t /*sample*/, Record* record) const {
+    Read(index, record);
+  }
   // For messages: "record '00000007' of 'mnist_train_lmdb'".
   virtual std::string Name(int64_t index) const = 0;
 };
@@ -51,6 +56,12 @@ std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
 std::unique_ptr<Source> OpenWindows(const WindowDataParameter& parameter,
                                     const TransformationParameter& transform,
                                     const Random& random);
+// The records of a database of AnnotatedDatum, changed as layer AnnotatedData asks: by
+// batch_sampler, and by resize_param, distort_param and expand_param of `transform`.
+std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
+                                      const AnnotatedDataParameter& parameter,
+                                      const TransformationParameter& transform,
+                                      const Random& random);
 
 }  // namespace doppio
 
