@@ -2,16 +2,27 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "data/mean_file.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
 namespace {
 
-// Of the dialects: settings that would change the images and are not implemented.
-void RefuseUnknown(const TransformationParameter& parameter) {
+template <class F, class T>
+void FillRow(const F& value, int width, bool mirrored, T* __restrict to) {
+  if (mirrored) {
+    for (int x = 0; x < width; ++x) to[width - 1 - x] = value(x);
+  } else {
+    for (int x = 0; x < width; ++x) to[x] = value(x);
+  }
+}
+
+}  // namespace
+
+void RefuseUnknownTransforms(const TransformationParameter& parameter) {
   const char* kUnknown[] = {"resize_param",
                             "noise_param",
                             "distort_param",
@@ -40,24 +51,14 @@ void RefuseUnknown(const TransformationParameter& parameter) {
   }
 }
 
-template <class F, class T>
-void FillRow(const F& value, int width, bool mirrored, T* __restrict to) {
-  if (mirrored) {
-    for (int x = 0; x < width; ++x) to[width - 1 - x] = value(x);
-  } else {
-    for (int x = 0; x < width; ++x) to[x] = value(x);
-  }
-}
-
-}  // namespace
-
 Augment::Augment(const TransformationParameter& parameter, Phase phase, const Random& random)
     : scale_(parameter.scale()),
       mirror_(parameter.mirror()),
       random_crop_(phase == TRAIN),
       mean_values_(parameter.mean_value().begin(), parameter.mean_value().end()),
       random_(random) {
-  RefuseUnknown(parameter);
+  RefuseUnknownTransforms(parameter);
+  if (parameter.has_emit_constraint()) emit_ = parameter.emit_constraint();
   const bool rectangular = parameter.crop_h() > 0 || parameter.crop_w() > 0;
   if (rectangular &&
       (parameter.crop_size() > 0 || parameter.crop_h() == 0 || parameter.crop_w() == 0)) {
@@ -74,28 +75,11 @@ Augment::Augment(const TransformationParameter& parameter, Phase phase, const Ra
     if (!mean_values_.empty()) {
       throw UserError({}, "transform_param: set only one of mean_file and mean_value");
     }
-    ReadMeanFile(parameter.mean_file());
+    MeanImage mean = ReadMeanFile(parameter.mean_file());
+    mean_shape_ = mean.shape;
+    mean_image_ = std::move(mean.values);
+    mean_file_ = parameter.mean_file();
   }
-}
-
-void Augment::ReadMeanFile(const std::string& path) {
-  const std::string content = ReadFile(path);
-  BlobProto blob;
-  if (!blob.ParseFromString(content)) {
-    throw FileError("mean file '" + path + "' is not a Caffe mean (a binary BlobProto)");
-  }
-  std::vector<int64_t> dims(blob.shape().dim().begin(), blob.shape().dim().end());
-  if (!blob.has_shape()) dims = {blob.num(), blob.channels(), blob.height(), blob.width()};
-  if (dims.size() == 4 && dims[0] == 1) dims.erase(dims.begin());
-  if (dims.size() != 3) throw FileError("mean file '" + path + "' does not hold one image");
-  mean_shape_ = {static_cast<int>(dims[0]), static_cast<int>(dims[1]), static_cast<int>(dims[2])};
-  mean_image_.assign(blob.data().begin(), blob.data().end());
-  if (mean_image_.empty()) mean_image_.assign(blob.double_data().begin(), blob.double_data().end());
-  if (mean_image_.empty() || static_cast<int64_t>(mean_image_.size()) != mean_shape_.count()) {
-    throw FileError("mean file '" + path + "' holds " + std::to_string(mean_image_.size()) +
-                    " values, but its shape is " + mean_shape_.ToString());
-  }
-  mean_file_ = path;
 }
 
 ImageShape Augment::OutputShape(const ImageShape& image) const {
@@ -144,6 +128,26 @@ void Augment::Start(const Cut& cut, CutPixels* to) const {
   } else {
     to->bytes.resize(count);
   }
+}
+
+std::vector<ObjectBox> Augment::ObjectsIn(const Cut& cut, const ImageShape& image,
+                                          const std::vector<ObjectBox>& objects) const {
+  const auto x = [&](int pixels) {
+    return static_cast<float>(pixels) / static_cast<float>(image.width);
+  };
+  const auto y = [&](int pixels) {
+    return static_cast<float>(pixels) / static_cast<float>(image.height);
+  };
+  const Box frame = {x(cut.left), y(cut.top), x(cut.left + cut.shape.width),
+                     y(cut.top + cut.shape.height)};
+  std::vector<ObjectBox> inside = doppio::ObjectsIn(frame, objects, emit_ ? &*emit_ : nullptr);
+  for (ObjectBox& object : inside) {
+    if (!cut.mirrored) continue;
+    const float left = object.box.xmin;
+    object.box.xmin = 1 - object.box.xmax;
+    object.box.xmax = 1 - left;
+  }
+  return inside;
 }
 
 std::vector<float> Augment::ChannelMeans(int channels) const {

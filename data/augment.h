@@ -7,10 +7,12 @@
 #ifndef DOPPIO_DATA_AUGMENT_H_
 #define DOPPIO_DATA_AUGMENT_H_
 
+#include <optional>
 #include <vector>
 
 #include "core/base/random.h"
 #include "data/record.h"
+#include "proto/augment.pb.h"
 #include "proto/state.pb.h"
 
 namespace doppio {
@@ -31,6 +33,10 @@ struct CutPixels {
   std::vector<uint8_t> bytes;
   std::vector<float> floats;
 };
+
+// Throws UserError for what dialects have in transform_param that would change the images and is not
+// implemented.
+void RefuseUnknownTransforms(const TransformationParameter& parameter);
 
 class Augment {
  public:
@@ -60,11 +66,14 @@ class Augment {
   float scale() const { return scale_; }
   std::vector<float> ChannelMeans(int channels) const;
 
+  // What of an image's objects is in the cut, in its fractions, as emit_constraint says.
+  std::vector<ObjectBox> ObjectsIn(const Cut& cut, const ImageShape& image,
+                                   const std::vector<ObjectBox>& objects) const;
+
   // force_color and force_gray: what encoded images should be decoded to.
   DecodeOptions::Color color() const { return color_; }
 
  private:
-  void ReadMeanFile(const std::string& path);
   float MeanOf(int channel) const;
   template <class Values>
   void Take(const Values& values, const ImageShape& image, const Cut& cut, int channel, int y,
@@ -82,6 +91,7 @@ class Augment {
   ImageShape mean_shape_;
   std::string mean_file_;
   Random random_;
+  std::optional<EmitConstraint> emit_;
 };
 
 }  // namespace doppio

@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "proto/data.pb.h"
+#include "proto/detection.pb.h"
 
 namespace doppio {
 namespace {
@@ -32,23 +33,51 @@ void TakeRaw(Datum* datum, Record* record) {
   record->encoded = nullptr;
 }
 
+void TakeObjects(const AnnotatedDatum& annotated, Record* record) {
+  for (const AnnotationGroup& group : annotated.annotation_group()) {
+    for (const Annotation& annotation : group.annotation()) {
+      const NormalizedBBox& box = annotation.bbox();
+      record->objects.push_back({{box.xmin(), box.ymin(), box.xmax(), box.ymax()},
+                                 static_cast<float>(group.group_label()),
+                                 static_cast<float>(annotation.instance_id()),
+                                 box.difficult()});
+    }
+  }
+}
+
+void TakeDatum(Datum* datum, Record* record) {
+  if (datum->labels_size() > 0) {
+    record->labels.assign(datum->labels().begin(), datum->labels().end());
+  } else {
+    record->labels.assign(1, static_cast<float>(datum->label()));
+  }
+  record->decode = {};
+  if (!datum->encoded()) return TakeRaw(datum, record);
+  record->byte_storage.swap(*datum->mutable_data());
+  record->encoded = reinterpret_cast<const uint8_t*>(record->byte_storage.data());
+  record->encoded_bytes = record->byte_storage.size();
+}
+
 }  // namespace
 
 void ReadDatum(const void* value, size_t bytes, Record* record) {
+  // Field 1 of a Datum is a number, field 1 of an AnnotatedDatum is its Datum.
+  constexpr char kDatumInside = 0x0a;
+  record->objects.clear();
+  record->annotated = bytes > 0 && *static_cast<const char*>(value) == kDatumInside;
+  if (record->annotated) {
+    thread_local AnnotatedDatum annotated;
+    if (!annotated.ParseFromArray(value, static_cast<int>(bytes))) {
+      throw FileError("it is neither a Caffe Datum nor an AnnotatedDatum");
+    }
+    TakeObjects(annotated, record);
+    return TakeDatum(annotated.mutable_datum(), record);
+  }
   thread_local Datum datum;  // keeps its buffers from record to record
   if (!datum.ParseFromArray(value, static_cast<int>(bytes))) {
     throw FileError("it is not a Caffe Datum");
   }
-  if (datum.labels_size() > 0) {
-    record->labels.assign(datum.labels().begin(), datum.labels().end());
-  } else {
-    record->labels.assign(1, static_cast<float>(datum.label()));
-  }
-  record->decode = {};
-  if (!datum.encoded()) return TakeRaw(&datum, record);
-  record->byte_storage.swap(*datum.mutable_data());
-  record->encoded = reinterpret_cast<const uint8_t*>(record->byte_storage.data());
-  record->encoded_bytes = record->byte_storage.size();
+  TakeDatum(&datum, record);
 }
 
 }  // namespace doppio

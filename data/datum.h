@@ -8,6 +8,7 @@
 
 namespace doppio {
 
+// Or SSD's AnnotatedDatum, a Datum and its boxes; the two are told apart by their first byte.
 // Throws FileError when `value` is no Datum or contradicts itself.
 void ReadDatum(const void* value, size_t bytes, Record* record);
 

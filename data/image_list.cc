@@ -1,15 +1,12 @@
 // Layer ImageData's list: lines "path label [label...]". A path may hold spaces: the labels are the
 // numbers at the end of the line, as many on each line as on the first.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cctype>
 #include <cstdlib>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "data/read_into.h"
 #include "data/source.h"
 #include "proto/data.pb.h"
 
@@ -50,26 +47,6 @@ Line ParseLine(std::string text, const SourceLoc& at) {
     throw FileError(at, "no label after '" + line.path + "'; each line is: path label [label...]");
   }
   return line;
-}
-
-// Into a buffer that only ever grows, so that reading file after file does not allocate. Returns
-// the file's bytes. What is not a plain file, or grows meanwhile, is left to ReadFile.
-size_t ReadInto(const std::string& path, std::string* buffer) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
-    const auto bytes = static_cast<size_t>(info.st_size);
-    if (buffer->size() <= bytes) buffer->resize(bytes + 1);
-    // One byte more is asked for than expected: a short answer means the end.
-    const ssize_t got = read(file, &(*buffer)[0], bytes + 1);
-    if (got == info.st_size) {
-      close(file);
-      return bytes;
-    }
-  }
-  if (file >= 0) close(file);
-  *buffer = ReadFile(path);  // or throws, with the reason
-  return buffer->size();
 }
 
 class ImageListSource : public Source {

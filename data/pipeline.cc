@@ -38,12 +38,16 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
   Scratch scratch;
   try {
     source_->Read(0, &scratch.record);
-    data_shape_ = augment_.OutputShape(PixelsOf(&scratch).shape);
+    const ImageShape image = PixelsOf(&scratch).shape;
+    data_shape_ = augment_.OutputShape(image);
+    if (options.max_boxes > 0) LabelObjects(image, 0, &scratch.record);
   } catch (const Error& e) {
     RethrowWithContext(e, {}, source_->Name(0));
   }
   label_count_ = static_cast<int>(scratch.record.labels.size());
-  if (options_.threads <= 0) options_.threads = ChooseThreads(scratch.record.encoded != nullptr);
+  if (options_.threads <= 0) {
+    options_.threads = ChooseThreads(scratch.record.encoded != nullptr || source_->decodes());
+  }
   options_.prefetch = std::max(1, options_.prefetch);
   // At least two chunks a thread, and small ones, so that no thread idles at the end of a batch.
   chunk_samples_ = std::clamp(options_.batch / (2 * options_.threads), 1, 16);
@@ -175,6 +179,23 @@ void Pipeline::CheckShape(const ImageShape& image) const {
                   "(ImageData), or crop_size");
 }
 
+void Pipeline::LabelObjects(const ImageShape& image, uint64_t sample, Record* record) const {
+  const std::vector<ObjectBox> objects =
+      augment_.ObjectsIn(augment_.CutOf(image, sample), image, record->objects);
+  const auto room = static_cast<size_t>(options_.max_boxes);
+  if (objects.size() > room) {
+    throw FileError("it has " + std::to_string(objects.size()) + " boxes, but there is room for " +
+                    std::to_string(room) + "; set max_boxes of annotated_data_param to more");
+  }
+  record->labels.assign(room * kBoxLabels, -1);
+  float* to = record->labels.data();
+  for (const ObjectBox& o : objects) {
+    const float row[kBoxLabels] = {0,          o.label,    o.instance, o.box.xmin,
+                                   o.box.ymin, o.box.xmax, o.box.ymax, o.difficult ? 1.0f : 0.0f};
+    to = std::copy(row, row + kBoxLabels, to);
+  }
+}
+
 // What most photographs are, without an image in between. False: not such a file.
 bool Pipeline::FillFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const {
   const Record& record = scratch->record;
@@ -198,11 +219,14 @@ void Pipeline::FillSample(int64_t sample, int row, Batch* batch, Scratch* scratc
   const int64_t index = order_.Record(sample);
   CutPixels* const to = &batch->samples[static_cast<size_t>(row)];
   try {
-    source_->Read(index, &scratch->record);
+    source_->ReadSample(index, static_cast<uint64_t>(sample), &scratch->record);
     if (!FillFromJpeg(sample, scratch, to)) {
       const Pixels pixels = PixelsOf(scratch);
       CheckShape(pixels.shape);
       augment_.Apply(pixels, static_cast<uint64_t>(sample), to);
+      if (options_.max_boxes > 0) {
+        LabelObjects(pixels.shape, static_cast<uint64_t>(sample), &scratch->record);
+      }
     }
     const std::vector<float>& labels = scratch->record.labels;
     if (static_cast<int>(labels.size()) != label_count_) {

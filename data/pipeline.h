@@ -31,9 +31,17 @@ struct PipelineOptions {
   uint32_t rand_skip = 0;  // leave out up to this many samples at the start
   int threads = 0;         // 0: chosen by what the records cost
   int prefetch = 4;        // whole batches ready before they are asked for
+  // More than 0: the labels of a sample are its objects, for each kBoxLabels numbers, and room for so
+  // many.
+  int max_boxes = 0;
   int rank = 0;
   int world = 1;
 };
+
+// Of an object: 0, class, instance, xmin, ymin, xmax, ymax, difficult (0 or 1). All are -1 where there
+// is none.
+constexpr int kBoxLabels = 8;
+
 
 struct Batch {
   int64_t first_sample = 0;        // its global index in the stream
@@ -52,7 +60,8 @@ class Pipeline {
 
   ImageShape data_shape() const { return data_shape_; }  // of one sample, transformed
   int label_count() const { return label_count_; }
-  int64_t size() const { return source_->size(); }  // records, of which an epoch has each once
+  // Records, of which an epoch has each once; 0 when they are drawn without end.
+  int64_t size() const { return source_->size() == kEndless ? 0 : source_->size(); }
   int threads() const { return options_.threads; }
 
   // The next batch, valid until the next call of Next or Seek. Rethrows the failure of a bad record
@@ -108,6 +117,7 @@ class Pipeline {
   DecodeOptions DecodeOf(const Record& record) const;
   Pixels PixelsOf(Scratch* scratch) const;
   void CheckShape(const ImageShape& image) const;
+  void LabelObjects(const ImageShape& image, uint64_t sample, Record* record) const;
 
   const std::unique_ptr<Source> source_;
   const Augment augment_;

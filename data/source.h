@@ -10,23 +10,36 @@
 #include <memory>
 #include <string>
 
+#include "core/base/random.h"
 #include "core/base/registry.h"
 #include "data/record.h"
 #include "proto/state.pb.h"
 
 namespace doppio {
 
+class AnnotatedDataParameter;
 class DataParameter;
 class ImageDataParameter;
+class TransformationParameter;
+class WindowDataParameter;
+
+// The size of a source whose records are drawn: no two are the same, and there is no epoch.
+constexpr int64_t kEndless = int64_t{1} << 62;
 
 class Source {
  public:
   virtual ~Source() = default;
   virtual int64_t size() const = 0;  // at least 1
+  // Read() decodes images itself: it is worth several threads.
+  virtual bool decodes() const { return false; }
   // Called from several threads at once. What the record points to lives as long as the source or
   // until the record is read into again. Throws FileError saying what is wrong with the record, but
   // not which one it is: callers add Name(index).
   virtual void Read(int64_t index, Record* record) const = 0;
+  // Where records are changed at random: record `index` as sample `sample` of the run.
+  virtual void ReadSample(int64_t index, uint64_t /*sample*/, Record* record) const {
+    Read(index, record);
+  }
   // For messages: "record '00000007' of 'mnist_train_lmdb'".
   virtual std::string Name(int64_t index) const = 0;
 };
@@ -39,6 +52,16 @@ using Sources = Registry<SourceOpener>;
 std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase);
 // The text file of "path label..." lines that layer ImageData reads.
 std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
+// The windows that layer WindowData draws: endless, record i is sample i. It transforms them itself.
+std::unique_ptr<Source> OpenWindows(const WindowDataParameter& parameter,
+                                    const TransformationParameter& transform,
+                                    const Random& random);
+// The records of a database of AnnotatedDatum, changed as layer AnnotatedData asks: by
+// batch_sampler, and by resize_param, distort_param and expand_param of `transform`.
+std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
+                                      const AnnotatedDataParameter& parameter,
+                                      const TransformationParameter& transform,
+                                      const Random& random);
 
 }  // namespace doppio
 

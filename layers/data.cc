@@ -1,4 +1,4 @@
-// Data, ImageData, HDF5Data: thin shells over data/, the one door from layers to it.
+// Data, ImageData, WindowData, AnnotatedData, HDF5Data: thin shells over data/, the one door from layers to it.
 //
 // A net may also be built without its data (DataMode): to know the shapes, or to be timed on random
 // data. Then the shape is the one the layer's own fields tell, and the source is opened only if
@@ -41,12 +41,15 @@ void CopyTo(const Tensor& top, const float* from) {
               [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); });
 }
 
-// ---- Data, ImageData
-// ----------------------------------------------------------------------------------
+// ---- Data, ImageData, WindowData, AnnotatedData
+// -------------------------------------------------------
 
 bool IsImageList(const LayerSpec& spec) { return spec.type() == "ImageData"; }
+bool IsWindows(const LayerSpec& spec) { return spec.type() == "WindowData"; }
+bool IsAnnotated(const LayerSpec& spec) { return spec.type() == "AnnotatedData"; }
 
 std::string ParamOf(const LayerSpec& spec) {
+  if (IsWindows(spec)) return "window_data_param";
   return IsImageList(spec) ? "image_data_param" : "data_param";
 }
 
@@ -70,28 +73,64 @@ PipelineOptions OptionsFrom(const Param& param) {
 }
 
 PipelineOptions OptionsOf(const LayerSpec& spec) {
-  PipelineOptions options = IsImageList(spec) ? OptionsFrom(spec.param.image_data_param())
-                                              : OptionsFrom(spec.param.data_param());
+  PipelineOptions options;
+  if (IsWindows(spec)) {
+    options.batch = static_cast<int>(spec.param.window_data_param().batch_size());
+  } else if (IsImageList(spec)) {
+    options = OptionsFrom(spec.param.image_data_param());
+  } else {
+    options = OptionsFrom(spec.param.data_param());
+  }
   if (spec.param.data_param().prefetch() > 0) {
     options.prefetch = static_cast<int>(spec.param.data_param().prefetch());
   }
   if (spec.options.data_threads > 0) options.threads = spec.options.data_threads;
   options.seed = spec.options.seed;
   options.stream = Stream("data", spec.name());
+  if (IsAnnotated(spec)) {
+    options.max_boxes = static_cast<int>(spec.param.annotated_data_param().max_boxes());
+    if (options.max_boxes < 1) {
+      throw spec.Mistake("annotated_data_param.max_boxes", "max_boxes must be at least 1");
+    }
+  }
   if (options.batch < 1) {
     throw spec.Mistake(ParamOf(spec) + ".batch_size", "batch_size must be at least 1");
   }
   return options;
 }
 
+std::unique_ptr<Source> OpenSourceOf(const LayerSpec& spec, const PipelineOptions& options) {
+  const Random random(options.seed, options.stream ^ Stream("records"));
+  if (IsWindows(spec)) {
+    return OpenWindows(spec.param.window_data_param(), TransformOf(spec), random);
+  }
+  if (IsImageList(spec)) return OpenImageList(spec.param.image_data_param());
+  std::unique_ptr<Source> source = OpenSource(spec.param.data_param(), spec.phase());
+  if (!IsAnnotated(spec)) return source;
+  return OpenAnnotated(std::move(source), spec.param.annotated_data_param(), TransformOf(spec),
+                       random);
+}
+
+// What the source leaves to the pipeline.
+TransformationParameter TransformBehindSource(const LayerSpec& spec) {
+  if (IsWindows(spec)) return TransformationParameter();
+  TransformationParameter transform = TransformOf(spec);
+  if (IsAnnotated(spec)) {
+    transform.clear_resize_param();
+    transform.clear_distort_param();
+    transform.clear_expand_param();
+    transform.clear_noise_param();
+  }
+  return transform;
+}
+
 std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
   const PipelineOptions options = OptionsOf(spec);
-  std::unique_ptr<Source> source = AtField(spec, ParamOf(spec) + ".source", [&] {
-    return IsImageList(spec) ? OpenImageList(spec.param.image_data_param())
-                             : OpenSource(spec.param.data_param(), spec.phase());
-  });
+  std::unique_ptr<Source> source =
+      AtField(spec, ParamOf(spec) + ".source", [&] { return OpenSourceOf(spec, options); });
   return AtField(spec, "transform_param", [&] {
-    return std::make_unique<Pipeline>(std::move(source), TransformOf(spec), spec.phase(), options);
+    return std::make_unique<Pipeline>(std::move(source), TransformBehindSource(spec), spec.phase(),
+                                      options);
   });
 }
 
@@ -106,7 +145,7 @@ struct DeclaredShape {
   SampleShape sample;
   bool known = false;
   bool sure =
-      false;  // false: the usual, IDX files of MNIST's extents and databases of colour images
+      false;  // false: the usual, IDX files of MNIST's extents and sources of colour images
 };
 
 DeclaredShape Declared(const LayerSpec& spec) {
@@ -119,6 +158,9 @@ DeclaredShape Declared(const LayerSpec& spec) {
   if (IsImageList(spec)) {
     image = {list.is_color() ? 3 : 1, static_cast<int>(list.new_height()),
              static_cast<int>(list.new_width())};
+  } else if (IsWindows(spec)) {
+    image.channels = 3;
+    declared.sure = false;  // the window file says
   } else if (data.backend() == DataParameter::CIFAR) {
     image = {3, 32, 32};
   } else if (data.backend() == DataParameter::DIGITS || data.backend() == DataParameter::IDX) {
@@ -127,6 +169,8 @@ DeclaredShape Declared(const LayerSpec& spec) {
   } else {
     image.channels = transform.mean_value_size() > 1 ? transform.mean_value_size() : 3;
     declared.sure = transform.mean_value_size() > 1;
+    image.height = static_cast<int>(transform.resize_param().height());
+    image.width = static_cast<int>(transform.resize_param().width());
   }
   if (transform.crop_size() > 0) {
     image.height = image.width = static_cast<int>(transform.crop_size());
@@ -165,6 +209,13 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
   std::vector<Shape> tops = {
       Shape{batch, sample.image.channels, sample.image.height, sample.image.width}};
   const int label_tops = spec.param.top_size() - 1;
+  if (IsAnnotated(spec)) {
+    if (label_tops == 1) tops.push_back({1, 1, batch * OptionsOf(spec).max_boxes, kBoxLabels});
+    LayerShape shape = Produces(spec, std::move(tops));
+    shape.exact_tops = {false, true};
+    shape.exact_tops.resize(shape.tops.size());
+    return shape;
+  }
   if (label_tops > 1 && label_tops != sample.labels) {
     throw spec.Mistake("top",
                        std::to_string(label_tops) + " tops for labels, but each record has " +
@@ -183,10 +234,42 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
   return shape;
 }
 
+// Of AnnotatedData, as SSD has them: the images' objects one after the other, each with its image's
+// place in the batch. Rows of -1, which stand for no object, come last.
+void WriteObjects(const Batch& batch, int64_t images, int64_t count, float* to) {
+  const float* from = batch.labels.data();
+  float* const end = to + count;
+  const int64_t boxes = count / images / kBoxLabels;
+  for (int64_t row = 0; row < images * boxes; ++row, from += kBoxLabels) {
+    if (*from < 0) continue;
+    std::copy_n(from, kBoxLabels, to);
+    *to = static_cast<float>(row / boxes);
+    to += kBoxLabels;
+  }
+  std::fill(to, end, -1.0f);
+}
+
+// One number for each of `count` elements of the label top `top` (from 1 on) of `tops`.
+void WriteLabels(bool annotated, const Batch& batch, size_t top, size_t tops, int64_t count,
+                 float* to) {
+  if (annotated) {
+    return WriteObjects(batch, static_cast<int64_t>(batch.samples.size()), count, to);
+  }
+  const size_t labels = tops - 1;
+  for (int64_t row = 0; row < count; ++row) {
+    to[row] = batch.labels[labels == 1 ? static_cast<size_t>(row)
+                                       : static_cast<size_t>(row) * labels + top - 1];
+  }
+}
+
 template <class T>
 class ImagesKernel : public Kernel {
  public:
-  explicit ImagesKernel(const KernelArgs& args) : pipeline_(OpenPipeline(*args.spec)) {}
+  explicit ImagesKernel(const KernelArgs& args)
+      : annotated_(IsAnnotated(*args.spec)), pipeline_(OpenPipeline(*args.spec)) {
+    const std::vector<Shape>& tops = args.shape->tops;
+    if (tops.size() > 1) labels_.resize(static_cast<size_t>(tops[1].count()));
+  }
 
   void Forward(const Pass& pass) override {
     pipeline_->Shard(pass.rank, pass.ranks);
@@ -196,14 +279,9 @@ class ImagesKernel : public Kernel {
     ParallelFor(data.shape.dim_or_1(0), (1 << 16) / count + 1, [&](int64_t begin, int64_t end) {
       pipeline_->Write(batch, begin, end, data.data<T>());
     });
-    if (t_.tops.size() == 2) CopyTo<T>(t_.tops[1], batch.labels.data());
-    for (size_t i = 1; t_.tops.size() > 2 && i < t_.tops.size(); ++i) {
-      const Tensor& top = t_.tops[i];
-      const size_t labels = t_.tops.size() - 1;
-      for (int64_t row = 0; row < top.count(); ++row) {
-        top.data<T>()[row] =
-            static_cast<T>(batch.labels[static_cast<size_t>(row) * labels + i - 1]);
-      }
+    for (size_t i = 1; i < t_.tops.size(); ++i) {
+      WriteLabels(annotated_, batch, i, t_.tops.size(), t_.tops[i].count(), labels_.data());
+      CopyTo<T>(t_.tops[i], labels_.data());
     }
   }
   int64_t position() const override { return pipeline_->position(); }
@@ -212,7 +290,9 @@ class ImagesKernel : public Kernel {
   double wait_seconds() const override { return pipeline_->wait_seconds(); }
 
  private:
+  const bool annotated_;
   const std::unique_ptr<Pipeline> pipeline_;
+  std::vector<float> labels_;  // of one top; all are of one size
 };
 
 // On a device, what is stored in 16 bits has its channels last: what reads images in these types is
@@ -230,7 +310,9 @@ std::vector<Layout> LayoutsThere(const KernelArgs& args) {
 class UploadedImagesKernel : public Kernel {
  public:
   explicit UploadedImagesKernel(const KernelArgs& args)
-      : device_(args.device), pipeline_(OpenPipeline(*args.spec)) {
+      : annotated_(IsAnnotated(*args.spec)),
+        device_(args.device),
+        pipeline_(OpenPipeline(*args.spec)) {
     normalization_.means = pipeline_->augment().ChannelMeans(pipeline_->data_shape().channels);
     normalization_.scale = pipeline_->augment().scale();
     needs_.tops = LayoutsThere(args);
@@ -243,14 +325,9 @@ class UploadedImagesKernel : public Kernel {
     pipeline_->Shard(pass.rank, pass.ranks);
     const Batch& batch = pipeline_->Next();
     SendImages(batch);
-    const size_t labels = t_.tops.size() - 1;
     for (size_t i = 1; i < t_.tops.size(); ++i) {
-      float* to = static_cast<float*>(uploads_[i]->Fill());
-      const int64_t count = t_.tops[i].count();
-      for (int64_t row = 0; row < count; ++row) {
-        to[row] = batch.labels[labels == 1 ? static_cast<size_t>(row)
-                                           : static_cast<size_t>(row) * labels + i - 1];
-      }
+      WriteLabels(annotated_, batch, i, t_.tops.size(), t_.tops[i].count(),
+                  static_cast<float*>(uploads_[i]->Fill()));
       uploads_[i]->SendFloats(t_.tops[i]);
     }
   }
@@ -281,6 +358,7 @@ class UploadedImagesKernel : public Kernel {
     }
   }
 
+  const bool annotated_;
   Device* device_;
   const std::unique_ptr<Pipeline> pipeline_;
   Normalization normalization_;
@@ -371,13 +449,23 @@ std::string DeclinesRowsThere(const KernelArgs& args) {
 
 DOPPIO_REGISTER_LAYER("Data", LayerType{0, 0, 1, kAny, false, false, &InferImages});
 DOPPIO_REGISTER_LAYER("ImageData", LayerType{0, 0, 1, kAny, false, false, &InferImages});
+DOPPIO_REGISTER_LAYER("WindowData", LayerType{0, 0, 1, 2, false, false, &InferImages});
+DOPPIO_REGISTER_LAYER("AnnotatedData", LayerType{0, 0, 1, 2, false, false, &InferImages});
 DOPPIO_REGISTER_LAYER("HDF5Data", LayerType{0, 0, 1, kAny, false, false, &InferRows});
 DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>,
                         nullptr});
+DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>,
+                        nullptr});
+DOPPIO_REGISTER_KERNEL({"AnnotatedData", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>,
+                        nullptr});
 DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0, &Make<RowsKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere, true});
 DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere,
+                        true});
+DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere,
+                        true});
+DOPPIO_REGISTER_KERNEL({"AnnotatedData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere,
                         true});
 DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesRowsThere,
                         true});

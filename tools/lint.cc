@@ -45,6 +45,7 @@ bool HasEffect(const FieldDescriptor& field) {
       "FillerParameter.scale",
       "ImageDataParameter.threads",
       "InnerProductParameter.relu",
+      "LayerParameter.annotated_data_param",
       "LayerParameter.norm_param",
       "LayerParameter.smooth_l1_loss_param",
       "LayerParameter.bn_param",
@@ -84,13 +85,13 @@ bool HasEffect(const FieldDescriptor& field) {
       "TransformationParameter.crop_h",
       "TransformationParameter.crop_w",
       "TransformationParameter.distort_param",
+      "TransformationParameter.emit_constraint",
       "TransformationParameter.expand_param",
       "TransformationParameter.flow",
       "TransformationParameter.horizontal_stretch_lower",
       "TransformationParameter.horizontal_stretch_upper",
       "TransformationParameter.img_rand_resize_lower",
       "TransformationParameter.img_rand_resize_upper",
-      "TransformationParameter.noise_param",
       "TransformationParameter.pad",
       "TransformationParameter.rand_resize_ratio_lower",
       "TransformationParameter.rand_resize_ratio_upper",
@@ -110,7 +111,7 @@ bool IsOldTransform(const FieldDescriptor& field) {
   const std::string& name = field.name();
   return (message == "DataParameter" || message == "ImageDataParameter" ||
           message == "WindowDataParameter") &&
-         (name == "scale" || name == "mean_file" || name == "crop_size" || name == "mirror");
+         ((name == "scale" && message != "WindowDataParameter") || name == "mean_file" || name == "crop_size" || name == "mirror");
 }
 
 // NVCaffe's number types. A layer's tops are stored as its forward type says (core/net/storage.h), gradients as their

@@ -130,8 +130,7 @@ class Builder {
 
   // Caffe's layers that no file here registers: their names are no typing mistakes.
   static bool KnownElsewhere(const std::string& type) {
-    static const std::set<std::string> names = {
-        "HDF5Output", "MemoryData", "Python", "WindowData"};
+    static const std::set<std::string> names = {"Python"};
     return names.count(type) != 0;
   }
 

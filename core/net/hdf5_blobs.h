@@ -56,6 +56,9 @@ class Hdf5BlobWriter {
   // Missing groups on the way are made.
   void Group(const std::string& name);
   void Blob(const std::string& name, const Shape& shape, const float* data);
+  // A data set that grows: the first call makes it, later ones add their rows. `shape`: rows first,
+  // the rest alike in each call. They are in the file when it returns.
+  void AddRows(const std::string& name, const Shape& shape, const float* data);
   void Int(const std::string& name, int64_t value);  // 32 bits, one element, as BVLC reads it
   void Text(const std::string& name, const std::string& text);
   // As an attribute of the file itself, which lists of data sets do not show, or, since one holds at most 64 KB, several.

@@ -53,6 +53,39 @@ void Hdf5BlobWriter::Blob(const std::string& name, const Shape& shape, const flo
   Write(name, shape, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, data);
 }
 
+void Hdf5BlobWriter::AddRows(const std::string& name, const Shape& shape, const float* data) {
+  std::vector<hsize_t> dims(shape.dims().begin(), shape.dims().end()), begin(dims.size(), 0);
+  if (H5Lexists(file_, name.c_str(), H5P_DEFAULT) <= 0) {
+    std::vector<hsize_t> most = dims, chunk = dims, none = dims;
+    most[0] = H5S_UNLIMITED;
+    none[0] = 0;
+    // A chunk has less than 4 GiB; one is read at a time.
+    const int64_t row_bytes = shape.count() / shape[0] * int64_t{sizeof(float)};
+    chunk[0] = static_cast<hsize_t>(std::clamp<int64_t>((int64_t{16} << 20) / row_bytes, 1, shape[0]));
+    const Hdf5Handle space(H5Screate_simple(shape.rank(), none.data(), most.data()), H5Sclose);
+    const Hdf5Handle form(H5Pcopy(untimed_), H5Pclose);
+    H5Pset_chunk(form.get(), shape.rank(), chunk.data());
+    const Hdf5Handle made(H5Dcreate2(file_, name.c_str(), H5T_IEEE_F32LE, space.get(), make_groups_,
+                                     form.get(), H5P_DEFAULT),
+                          H5Dclose);
+    if (!made.ok()) Fail();
+  }
+  const Hdf5Handle set(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle old(H5Dget_space(set.get()), H5Sclose);
+  std::vector<hsize_t> whole(dims.size());
+  DOPPIO_CHECK(H5Sget_simple_extent_ndims(old.get()) == shape.rank(), "axes of a row");
+  H5Sget_simple_extent_dims(old.get(), whole.data(), nullptr);
+  DOPPIO_CHECK(std::equal(whole.begin() + 1, whole.end(), dims.begin() + 1), "shape of a row");
+  begin[0] = whole[0];
+  whole[0] += dims[0];
+  if (H5Dset_extent(set.get(), whole.data()) < 0) Fail();
+  const Hdf5Handle to(H5Dget_space(set.get()), H5Sclose);
+  const Hdf5Handle from(H5Screate_simple(shape.rank(), dims.data(), nullptr), H5Sclose);
+  H5Sselect_hyperslab(to.get(), H5S_SELECT_SET, begin.data(), nullptr, dims.data(), nullptr);
+  if (H5Dwrite(set.get(), H5T_NATIVE_FLOAT, from.get(), to.get(), H5P_DEFAULT, data) < 0) Fail();
+  if (H5Fflush(file_, H5F_SCOPE_LOCAL) < 0) Fail();
+}
+
 void Hdf5BlobWriter::Int(const std::string& name, int64_t value) {
   Write(name, Shape{1}, H5T_STD_I32LE, H5T_NATIVE_INT64, &value);
 }

@@ -1,8 +1,9 @@
-// Layers Data, ImageData and HDF5Data inside a net.
+// Layers Data, ImageData, WindowData, AnnotatedData and HDF5Data inside a net.
 #include <hdf5.h>
 
 #include "core/net/net.h"
 #include "core/net/prototxt.h"
+#include "proto/detection.pb.h"
 #include "tests/data/tiny_data.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
@@ -273,6 +274,86 @@ TEST(ImageDataLayer, NamesTheImageThatIsBroken) {
                         ScratchPath("list.txt") + ":1): it is neither a JPEG nor a PNG image"));
 }
 
+// One image of 2 x 2 and two windows, an object's and one of background.
+std::string TwoWindows(const std::string& more = "") {
+  WriteFile(ScratchPath("a.png"), Png(2, 2, 3, {3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10}));
+  WriteFile(ScratchPath("windows.txt"),
+            "# 0 " + ScratchPath("a.png") + " 3 2 2 2\n5 0.9 0 0 0 0\n5 0.1 1 1 1 1\n");
+  return "type: 'WindowData' top: 'x' top: 'y' window_data_param { source: '" +
+         ScratchPath("windows.txt") + "' batch_size: 4 " + more +
+         " } transform_param { crop_size: 1 mirror: true mean_value: 1 } ";
+}
+
+TEST(WindowDataLayer, DeliversWindowsAndTheirClasses) {
+  for (bool on_gpu : {false, true}) {
+    if (on_gpu && TestGpu() == nullptr) continue;
+    DataNet net(TwoWindows(), DataMode::kOpen, TRAIN, DType::kFloat32,
+                on_gpu ? TestGpu() : MakeCpuDevice());
+    EXPECT_EQ(net.ShapeOf("x"), (Shape{4, 3, 1, 1}));
+    EXPECT_EQ(net.ShapeOf("y"), Shape{4});
+    EXPECT_EQ(net.kernel()->source_size(), 0);
+    net->Forward();
+    EXPECT_THAT(net.Values("x"), ElementsAre(9, 10, 11, 9, 10, 11, 9, 10, 11, 0, 1, 2));
+    EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 5));
+    EXPECT_EQ(net.kernel()->position(), 4);
+  }
+}
+
+// Two images of 2 x 2, of which the second has one object more.
+std::string TwoAnnotated(const std::string& more = "") {
+  const std::string path = ScratchPath("annotated");
+  KeysAndValues records;
+  for (int i = 0; i < 2; ++i) {
+    AnnotatedDatum annotated;
+    annotated.mutable_datum()->ParseFromString(RawDatum(1, 2, 2, {i, i, i, i}, 0));
+    for (int group = 0; group <= i; ++group) {
+      annotated.add_annotation_group()->set_group_label(10 * i + group);
+      NormalizedBBox* box =
+          annotated.mutable_annotation_group(group)->add_annotation()->mutable_bbox();
+      for (auto set : {&NormalizedBBox::set_xmin, &NormalizedBBox::set_ymin}) (box->*set)(0);
+      for (auto set : {&NormalizedBBox::set_xmax, &NormalizedBBox::set_ymax}) (box->*set)(0.5f);
+    }
+    records.push_back({std::to_string(i), annotated.SerializeAsString()});
+  }
+  WriteLmdb(path, records);
+  return "type: 'AnnotatedData' top: 'x' top: 'y' data_param { backend: LMDB source: '" + path +
+         "' batch_size: 2 } annotated_data_param { " + more + " } ";
+}
+
+TEST(AnnotatedDataLayer, DeliversBoxesInOrderAndThenRowsThatAreNone) {
+  for (bool on_gpu : {false, true}) {
+    if (on_gpu && TestGpu() == nullptr) continue;
+    DataNet net(TwoAnnotated("max_boxes: 2"), DataMode::kOpen, TRAIN, DType::kFloat32,
+                on_gpu ? TestGpu() : MakeCpuDevice());
+    EXPECT_EQ(net.ShapeOf("x"), (Shape{2, 1, 2, 2}));
+    EXPECT_EQ(net.ShapeOf("y"), (Shape{1, 1, 4, 8}));
+    EXPECT_EQ(net.kernel()->source_size(), 2);
+    net->Forward();
+    EXPECT_THAT(net.Values("x"), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+    EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 0, 0, 0.5, 0.5, 0,    //
+                                             1, 10, 0, 0, 0, 0.5, 0.5, 0,   //
+                                             1, 11, 0, 0, 0, 0.5, 0.5, 0,   //
+                                             -1, -1, -1, -1, -1, -1, -1, -1));
+  }
+}
+
+TEST(AnnotatedDataLayer, SaysWhatIsWrong) {
+  EXPECT_THAT(Mistake(TwoAnnotated("max_boxes: 0")), HasSubstr("max_boxes must be at least 1"));
+  EXPECT_THAT(Mistake(TwoAnnotated() + "transform_param { resize_param { height: 1 } }"),
+              HasSubstr("layer 'input': resize_param needs height and width"));
+  EXPECT_THAT(Mistake("type: 'Data' top: 'x' data_param { backend: DIGITS batch_size: 1 } "
+                      "transform_param { resize_param { height: 1 width: 1 } }"),
+              HasSubstr("resize_param is not implemented"));
+}
+
+TEST(WindowDataLayer, SaysWhatIsWrong) {
+  EXPECT_THAT(Mistake(TwoWindows("crop_mode: 'none'")), HasSubstr("layer 'input': crop_mode is"));
+  EXPECT_THAT(Mistake("type: 'WindowData' top: 'x' transform_param { crop_size: 3 }"),
+              HasSubstr("batch_size must be at least 1"));
+  EXPECT_THAT(Mistake("type: 'WindowData' top: 'x' window_data_param { batch_size: 1 }"),
+              HasSubstr("window_data_param needs a source"));
+}
+
 std::string FourRows() {
   const std::string path = ScratchPath("a.h5");
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -333,6 +414,14 @@ TEST(DataWithoutSource, HasTheShapeThatItsFieldsTell) {
             "new_width: 7 is_color: false }",
             mode),
         "d 1x1x6x7; l 1; ");
+    EXPECT_EQ(Shapes("type: 'WindowData' top: 'd' top: 'l' window_data_param { source: 'none' "
+                     "batch_size: 2 } transform_param { crop_size: 9 }",
+                     mode),
+              "d 2x3x9x9; l 2; ");
+    EXPECT_EQ(Shapes("type: 'AnnotatedData' top: 'd' top: 'l' data_param { source: 'none' backend: "
+                     "LMDB batch_size: 2 } transform_param { resize_param { height: 4 width: 5 } }",
+                     mode),
+              "d 2x3x4x5; l 1x1x200x8; ");
   }
 }
 

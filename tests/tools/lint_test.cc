@@ -96,6 +96,19 @@ TEST(IgnoredFields, AreTransformsThatMovedAway) {
             "'scale' of DataParameter has no effect in a layer of the current format, as in Caffe; "
             "transform_param has a field of this name");
   EXPECT_TRUE(Ignored("layer { name: 'd' type: 'Data' transform_param { scale: 0.5 } }").empty());
+  EXPECT_TRUE(Ignored("layer { name: 'd' type: 'WindowData' window_data_param { scale: 0.5 } }").empty());
+  EXPECT_EQ(Ignored("layer { name: 'd' type: 'WindowData' window_data_param { mirror: true } }").size(), 1u);
+}
+
+TEST(IgnoredFields, AreTheNoiseOfAnnotatedDataAndNothingElseOfIt) {
+  EXPECT_TRUE(Ignored("layer { name: 'd' type: 'AnnotatedData' annotated_data_param { batch_sampler { } } "
+                      "transform_param { emit_constraint { } resize_param { height: 3 width: 3 } "
+                      "distort_param { hue_prob: 1 } expand_param { prob: 1 } } }")
+                  .empty());
+  const auto warnings =
+      Ignored("layer { name: 'd' type: 'AnnotatedData' transform_param { noise_param { prob: 1 } } }");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].message.find("'noise_param'"), std::string::npos);
 }
 
 TEST(LooseEnds, AreBlobsNobodyReadsBesideALoss) {

@@ -1,0 +1,30 @@
+#include "data/mean_file.h"
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+
+MeanImage ReadMeanFile(const std::string& path) {
+  const std::string content = ReadFile(path);
+  BlobProto blob;
+  if (!blob.ParseFromString(content)) {
+    throw FileError("mean file '" + path + "' is not a Caffe mean (a binary BlobProto)");
+  }
+  std::vector<int64_t> dims(blob.shape().dim().begin(), blob.shape().dim().end());
+  if (!blob.has_shape()) dims = {blob.num(), blob.channels(), blob.height(), blob.width()};
+  if (dims.size() == 4 && dims[0] == 1) dims.erase(dims.begin());
+  if (dims.size() != 3) throw FileError("mean file '" + path + "' does not hold one image");
+  MeanImage mean;
+  mean.shape = {static_cast<int>(dims[0]), static_cast<int>(dims[1]), static_cast<int>(dims[2])};
+  mean.values.assign(blob.data().begin(), blob.data().end());
+  if (mean.values.empty()) mean.values.assign(blob.double_data().begin(), blob.double_data().end());
+  if (mean.values.empty() || static_cast<int64_t>(mean.values.size()) != mean.shape.count()) {
+    throw FileError("mean file '" + path + "' holds " + std::to_string(mean.values.size()) +
+                    " values, but its shape is " + mean.shape.ToString());
+  }
+  return mean;
+}
+
+}  // namespace doppio
