@@ -20,12 +20,7 @@ double SecondsSince(std::chrono::steady_clock::time_point begun) {
 TrainResult Trainer::Solve() {
   LOG(INFO) << "Solving " << train_net_->graph().spec.name;
   LOG(INFO) << "Learning Rate Policy: " << spec_.param.lr_policy();
-  result_ = TrainResult();
-  stop_ = false;
-  display_time_ = Clock::now();
-  display_iter_ = iter_;
-  wait_seconds_ = WaitSeconds(*train_net_);
-
+  Begin();
   while (iter_ < schedule_.max_iter && !stop_) Iterate();
   if (options_.trace != nullptr) options_.trace->Stop();
 
@@ -41,6 +36,21 @@ TrainResult Trainer::Solve() {
   if (!scaler_.scaling().off()) result_.loss_scale = scaler_.scale();
   result_.updates_skipped = scaler_.skipped();
   return result_;
+}
+
+void Trainer::Advance(int64_t iterations) {
+  Begin();
+  for (int64_t i = 0; i < iterations && !stop_; ++i) Iterate();
+  writer_.Wait();
+  testing_.reset();
+}
+
+void Trainer::Begin() {
+  result_ = TrainResult();
+  stop_ = false;
+  display_time_ = Clock::now();
+  display_iter_ = iter_;
+  wait_seconds_ = WaitSeconds(*train_net_);
 }
 
 void Trainer::Iterate() {

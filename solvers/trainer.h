@@ -61,6 +61,7 @@ struct TrainerOptions {
   DataMode data = DataMode::kOpen;
   int64_t batch = 0;  // see NetOptions
   int exchange_bytes = 0;  // see PlanOptions
+  bool keep_all = false;       // likewise, for all nets; their Backward may then be asked to add, and gradients stay
   bool sync_bn = false;        // BatchNorm takes the statistics of all ranks' rows together
   int64_t check_replicas = 0;  // iterations between checks that all ranks have the same bits; 0: never
   int batch_shares = 1;       // every batch_size of the train net is divided by this
@@ -105,6 +106,10 @@ class Trainer {
   // returns, all snapshots are on the disk.
   TrainResult Solve();
 
+  // So many iterations as Solve runs them, whatever max_iter says; fewer when stopped. When it returns, all snapshots are on
+  // the disk.
+  void Advance(int64_t iterations);
+
   // The parts, for `time`, `--dry_run` and tests.
   Net& train_net() { return *train_net_; }
   const std::vector<std::unique_ptr<Net>>& test_nets() const { return test_nets_; }
@@ -128,8 +133,9 @@ class Trainer {
   // After ForwardBackward: what is left of its update; counts the iteration.
   void ApplyUpdate();
   // Writes weights and state of now, while the training goes on; the files are there when Solve
-  // returns or the trainer is gone. Rank 0 writes for all.
+  // returns or the trainer is gone, or WaitForSnapshot. Rank 0 writes for all.
   void Snapshot();
+  void WaitForSnapshot() { writer_.Wait(); }
   // All test nets, in order.
   void TestAll();
 
@@ -144,6 +150,7 @@ class Trainer {
   void Resume(const SolverSnapshot& snapshot);
   RunState MakeRunState();
 
+  void Begin();
   void Iterate();
   void Step();
   double RateNow();

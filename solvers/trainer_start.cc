@@ -122,16 +122,16 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   plan.device = options_.device;
   plan.dtype = options_.dtype;
   plan.backward = train;
-  plan.accumulate = spec_.param.iter_size() > 1;
+  plan.accumulate = spec_.param.iter_size() > 1 || options_.keep_all;
+  plan.keep_all = spec.debug_info || options_.keep_all;
   plan.gradients_consumed = train && options_.world == nullptr && ConsumesGradients(spec_.param, *options_.device) &&
-                            !spec.debug_info && !scaler_.dynamic();
+                            !plan.keep_all && !scaler_.dynamic();
   plan.engine = options_.engine;
   plan.fusion = options_.fusion;
   if (train) plan.saving = options_.saving;
   plan.history_slots = HistorySlots(spec_.param);
   plan.exchange_bytes = options_.exchange_bytes;
   plan.sync_statistics = train && options_.world != nullptr && options_.sync_bn;
-  plan.keep_all = spec.debug_info;
   auto made = std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
   made->pass().rank = rank();
   made->pass().ranks = ranks();

@@ -14,7 +14,7 @@ FLOORS = {
     "core/device": 2, "core/math": 2, "core/tensor": 2,
     "core/net": 3, "data": 3,
     "layers": 4, "parallel": 4, "solvers": 4,
-    "tools": 5,
+    "python": 5, "tools": 5,
 }
 NEIGHBOURS_MAY_MEET = {1, 2}   # small rooms of one floor that build on each other
 DOORS = {("layers/data.cc", "data")}

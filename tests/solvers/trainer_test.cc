@@ -22,6 +22,38 @@ TEST(Trainer, HalvesTheWeightOfASquareEachIteration) {
   EXPECT_TRUE(FileExists(c.Model(3)));
 }
 
+TEST(Trainer, AdvancesPastMaxIterWithTheSnapshotsOnTheWay) {
+  TrainerCase c(SquareNet(), std::string(kFixed) + " snapshot: 2");
+  auto trainer = c.Make();
+  trainer->Advance(1);
+  EXPECT_EQ(trainer->iteration(), 1);
+  trainer->Advance(4);
+  EXPECT_EQ(trainer->iteration(), 5);
+  EXPECT_FLOAT_EQ(FirstWeight(trainer.get()), 1.0f / 32);
+  EXPECT_TRUE(FileExists(c.State(4)));
+  EXPECT_FALSE(FileExists(c.State(5)));
+}
+
+TEST(Trainer, KeepsBlobsAndGradientsOnDemand) {
+  TrainerCase c(SquareNet(), kFixed);
+  TrainerOptions options;
+  options.keep_all = true;
+  auto trainer = c.Make(options);
+  EXPECT_FALSE(trainer->params().gradients_share_memory());
+  for (const Edge& edge : trainer->train_net().graph().edges) {
+    EXPECT_TRUE(trainer->train_net().Blob(edge.name)) << edge.name;
+  }
+  // Backward may be asked to add: both passes start at the same weight.
+  Net& net = trainer->train_net();
+  const Param& weight = trainer->params().params()[0];
+  net.Forward();
+  net.Backward(false);
+  const float once = weight.grad.data<float>()[0];
+  net.Backward(true);
+  EXPECT_FLOAT_EQ(weight.grad.data<float>()[0], 2 * once);
+  EXPECT_NE(once, 0);
+}
+
 TEST(Trainer, WritesTheLinesThatParsersOfCaffeLogsKnow) {
   TrainerCase c(
       SquareNet(),

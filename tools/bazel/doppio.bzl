@@ -16,6 +16,7 @@ _FLOORS = {
     "layers": 4,
     "parallel": 4,
     "solvers": 4,
+    "python": 5,
     "tools": 5,
     "tests": 6,
 }

@@ -77,6 +77,10 @@ _LIBRARIES = {
     "zlib": _library("zlib.h", ["-lz"], ["-l:libz.a"]),
 }
 
+# Where Python's headers are; it asks the system's interpreter, whose packages (NumPy) there are.
+_PYTHON = "/usr/bin/python3"
+_PYTHON_SAYS = "import sysconfig; print(sysconfig.get_path('include')); print(sysconfig.get_config_var('LDVERSION'))"
+
 # Headers here are found without a flag.
 _SEARCHED = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/local/include"]
 
@@ -99,6 +103,23 @@ def _include_folder(ctx, name, library):
         if ctx.path(folder + "/" + library.header).exists:
             return folder
     fail("%s is not installed (no %s); run tools/setup" % (name, library.header))
+
+def _add_python(ctx, rules):
+    """Adds :python, for modules, and :python_library, for programs; says whether there is what they need."""
+    if _is_static(ctx) or not ctx.path(_PYTHON).exists or not ctx.path("/usr/include/pybind11/pybind11.h").exists:
+        return False
+    result = ctx.execute([_PYTHON, "-c", _PYTHON_SAYS + "; import numpy"])
+    if result.return_code != 0:
+        return False
+    include, version = result.stdout.strip().split("\n")
+    if not ctx.path(include + "/Python.h").exists:
+        return False
+    ctx.symlink(include, "include/python")
+    rules.append(
+        'cc_library(name = "python", includes = ["include/python"], hdrs = glob(["include/python/**/*.h"]))',
+    )
+    rules.append('cc_library(name = "python_library", linkopts = ["-lpython%s"])' % version)
+    return True
 
 def _libs_impl(ctx):
     static = _is_static(ctx)
@@ -127,10 +148,11 @@ def _libs_impl(ctx):
     if static:
         ctx.file("glx_stub.cc", _GLX_STUB)
         rules.append('cc_library(name = "glx_stub", srcs = ["glx_stub.cc"], alwayslink = True)')
+    have_python = _add_python(ctx, rules)
     ctx.file("BUILD", "\n".join(rules) + "\n")
 
-    # A bundle cannot carry MPI, which belongs to the cluster it runs on.
-    ctx.file("defs.bzl", "HAVE_MPI = %r\n" % (not static))
+    # A bundle cannot carry MPI and Python, which belong to the machine it runs on.
+    ctx.file("defs.bzl", "HAVE_MPI = %r\nHAVE_PYTHON = %r\n" % (not static, have_python))
 
 system_libs = repository_rule(
     implementation = _libs_impl,

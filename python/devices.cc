@@ -1,0 +1,61 @@
+#include "python/devices.h"
+
+#include <map>
+#include <mutex>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+constexpr int kCpu = -1;
+
+struct Choice {
+  std::mutex mutex;
+  bool gpu = false;
+  int index = 0;
+  std::map<int, std::weak_ptr<Device>> devices;
+};
+
+Choice& TheChoice() {
+  static Choice* choice = new Choice;   // never destroyed: nets of a script outlive static objects
+  return *choice;
+}
+
+std::unique_ptr<Device> Open(int index) {
+  if (index == kCpu) return MakeCpuDevice();
+  const DeviceBackend* cuda = DeviceBackends::Get().Find(Name(DeviceKind::kCuda));
+  if (cuda != nullptr) return cuda->make(index);
+  throw DeviceError(
+      "this build of Doppio has no GPU support, because no CUDA was found when it was built; call set_mode_cpu()");
+}
+
+}  // namespace
+
+void UseCpu() {
+  const std::lock_guard<std::mutex> lock(TheChoice().mutex);
+  TheChoice().gpu = false;
+}
+
+void UseGpu() {
+  const std::lock_guard<std::mutex> lock(TheChoice().mutex);
+  TheChoice().gpu = true;
+}
+
+void ChooseGpu(int index) {
+  if (index < 0) throw UsageError("set_device wants the number of a GPU, got " + std::to_string(index));
+  const std::lock_guard<std::mutex> lock(TheChoice().mutex);
+  TheChoice().index = index;
+}
+
+std::shared_ptr<Device> ChosenDevice() {
+  Choice& choice = TheChoice();
+  const std::lock_guard<std::mutex> lock(choice.mutex);
+  const int index = choice.gpu ? choice.index : kCpu;
+  std::weak_ptr<Device>& known = choice.devices[index];
+  std::shared_ptr<Device> device = known.lock();
+  if (device == nullptr) known = device = Open(index);
+  return device;
+}
+
+}  // namespace doppio

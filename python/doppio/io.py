@@ -1,0 +1,167 @@
+"""Images between files, arrays and nets."""
+import _doppio
+import numpy as np
+
+from . import proto
+
+
+def load_image(filename, color=True):
+    """Height x width x 3 (or 1), red first, float32 in [0, 1], of a JPEG or PNG file."""
+    return _doppio.load_image(str(filename), color)[:, :, ::-1].astype(np.float32) / 255
+
+
+def resize_image(image, size, interp_order=1):
+    """Height x width x channels to size = (height, width): bilinear, or the nearest pixel for interp_order=0."""
+    if interp_order not in (0, 1):
+        raise ValueError("interp_order is 0 (nearest) or 1 (bilinear), got %r" % (interp_order,))
+    if tuple(image.shape[:2]) == tuple(size):
+        return image.astype(np.float32)
+    places = [_places(old, new, interp_order) for old, new in zip(image.shape[:2], size)]
+    (top, bottom, down), (left, right, across) = places
+    down, across = down[:, None, None], across[None, :, None]
+    pixels = image.astype(np.float32)
+    above = pixels[top][:, left] * (1 - across) + pixels[top][:, right] * across
+    below = pixels[bottom][:, left] * (1 - across) + pixels[bottom][:, right] * across
+    return (above * (1 - down) + below * down).astype(np.float32)
+
+
+def _places(old, new, interp_order):
+    """For each new pixel the two old ones around its centre, and how much the second counts."""
+    centre = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
+    if interp_order == 0:
+        nearest = np.floor(centre + 0.5).astype(int)
+        return nearest, nearest, np.zeros(new, np.float32)
+    first = np.floor(centre).astype(int)
+    return first, np.minimum(first + 1, old - 1), (centre - first).astype(np.float32)
+
+
+def oversample(images, crop_dims):
+    """Of each image the four corners, the centre, and their mirror images: ten times as many, of crop_dims."""
+    images = [np.asarray(image) for image in images]
+    height, width = images[0].shape[:2]
+    h, w = int(crop_dims[0]), int(crop_dims[1])
+    corners = [(0, 0), (0, width - w), (height - h, 0), (height - h, width - w), ((height - h) // 2, (width - w) // 2)]
+    crops = []
+    for image in images:
+        five = [image[y:y + h, x:x + w] for y, x in corners]
+        crops += five + [crop[:, ::-1] for crop in five]
+    return np.stack(crops).astype(np.float32)
+
+
+class Transformer:
+    """Arrays as load_image gives them to what the inputs of a net want, and back.
+
+    In this order: resized, axes transposed, channels swapped, times raw_scale, minus mean, times input_scale.
+    """
+
+    def __init__(self, inputs):
+        """`inputs`: the shape of each input, {'data': net.blobs['data'].data.shape}."""
+        self.inputs = dict(inputs)
+        self.transpose, self.channel_swap, self.raw_scale, self.mean, self.input_scale = {}, {}, {}, {}, {}
+
+    def _check(self, name):
+        if name not in self.inputs:
+            raise KeyError("'%s' is no input of the transformer; it has %s" % (name, ", ".join(self.inputs)))
+
+    def set_transpose(self, name, order):
+        self._check(name)
+        if sorted(order) != list(range(len(self.inputs[name]) - 1)):
+            raise ValueError("transpose of '%s' wants the axes 0 to %d in some order, got %s" %
+                             (name, len(self.inputs[name]) - 2, tuple(order)))
+        self.transpose[name] = tuple(order)
+
+    def set_channel_swap(self, name, order):
+        """(2, 1, 0) makes blue first of red first."""
+        self._check(name)
+        if sorted(order) != list(range(self.inputs[name][1])):
+            raise ValueError("channel_swap of '%s' wants the channels 0 to %d in some order, got %s" %
+                             (name, self.inputs[name][1] - 1, tuple(order)))
+        self.channel_swap[name] = tuple(order)
+
+    def set_raw_scale(self, name, scale):
+        """255 for nets that were trained on bytes. Before the mean."""
+        self._check(name)
+        self.raw_scale[name] = scale
+
+    def set_input_scale(self, name, scale):
+        """After the mean."""
+        self._check(name)
+        self.input_scale[name] = scale
+
+    def set_mean(self, name, mean):
+        """One number for each channel, or an array of the input's shape."""
+        self._check(name)
+        mean = np.asarray(mean, dtype=np.float32)
+        shape = tuple(self.inputs[name][1:])
+        if mean.ndim == 1:
+            if len(mean) not in (1, shape[0]):
+                raise ValueError("mean of '%s' has %d channels, the input %d" % (name, len(mean), shape[0]))
+            mean = mean[:, None, None]
+        elif mean.shape != shape[-mean.ndim:]:
+            raise ValueError("mean of '%s' is %s, the input %s" % (name, mean.shape, shape))
+        self.mean[name] = mean
+
+    def preprocess(self, name, data):
+        self._check(name)
+        data = np.asarray(data, dtype=np.float32)
+        size = tuple(self.inputs[name][2:])
+        if data.ndim == 3 and len(size) == 2:
+            data = resize_image(data, size)
+        if name in self.transpose:
+            data = data.transpose(self.transpose[name])
+        if name in self.channel_swap:
+            data = data[list(self.channel_swap[name])]
+        data = data * np.float32(self.raw_scale.get(name, 1))
+        if name in self.mean:
+            data = data - self.mean[name]
+        return data * np.float32(self.input_scale.get(name, 1))
+
+    def deprocess(self, name, data):
+        self._check(name)
+        data = np.array(data, dtype=np.float32).squeeze()
+        data = data / np.float32(self.input_scale.get(name, 1))
+        if name in self.mean:
+            data = data + self.mean[name]
+        data = data / np.float32(self.raw_scale.get(name, 1))
+        if name in self.channel_swap:
+            data = data[list(np.argsort(self.channel_swap[name]))]
+        if name in self.transpose:
+            data = data.transpose(np.argsort(self.transpose[name]))
+        return data
+
+
+def blobproto_to_array(blob, return_diff=False):
+    """A BlobProto's values (of a .binaryproto file, say) in its shape."""
+    values = np.array(blob.diff if return_diff else blob.data, dtype=np.float32)
+    if blob.HasField("shape"):
+        return values.reshape(tuple(blob.shape.dim))
+    return values.reshape(blob.num, blob.channels, blob.height, blob.width)
+
+
+def array_to_blobproto(array, diff=None):
+    blob = proto.caffe_pb2.BlobProto()
+    blob.shape.dim.extend(array.shape)
+    blob.data.extend(np.asarray(array, dtype=float).ravel().tolist())
+    if diff is not None:
+        blob.diff.extend(np.asarray(diff, dtype=float).ravel().tolist())
+    return blob
+
+
+def array_to_datum(array, label=None):
+    """Channels x height x width as a database holds it: bytes, or floats."""
+    if array.ndim != 3:
+        raise ValueError("a Datum has channels, height and width; the array is %s" % (array.shape,))
+    datum = proto.caffe_pb2.Datum()
+    datum.channels, datum.height, datum.width = array.shape
+    if array.dtype == np.uint8:
+        datum.data = array.tobytes()
+    else:
+        datum.float_data.extend(array.astype(float).ravel().tolist())
+    if label is not None:
+        datum.label = label
+    return datum
+
+
+def datum_to_array(datum):
+    values = np.frombuffer(datum.data, np.uint8) if datum.data else np.array(datum.float_data, dtype=np.float32)
+    return values.reshape(datum.channels, datum.height, datum.width)

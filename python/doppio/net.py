@@ -1,0 +1,149 @@
+"""Net, completed: what of it needs no C++."""
+from collections import OrderedDict
+
+import _doppio
+import numpy as np
+
+Net = _doppio.Net
+_make = Net.__init__
+
+
+class LayerView:
+    """A layer of a net that C++ computes; a layer of type Python is shown as the object that computes it."""
+
+    def __init__(self, name, layer_type, blobs):
+        self.name, self.type, self.blobs = name, layer_type, blobs
+
+
+def _init(self, *files, phase=None, weights=None, level=0, stages=()):
+    """Net(file, phase), Net(file, phase, weights=...), and the old Net(file, weights, phase)."""
+    files = list(files)
+    if files and isinstance(files[-1], int):
+        if phase is not None:
+            raise TypeError("phase is given twice")
+        phase = files.pop()
+    if phase is None or not 1 <= len(files) <= 2 or (len(files) == 2 and weights is not None):
+        raise TypeError("Net wants a file, a phase (TRAIN or TEST) and perhaps weights: Net(file, phase, weights=...)")
+    if len(files) == 2:
+        weights = files.pop()
+    _make(self, str(files[0]), phase, "" if weights is None else str(weights), level, list(stages or ()))
+
+
+def _kept(self, key, make):
+    """Blobs stay the same objects for the life of their net."""
+    if key not in self.__dict__:
+        self.__dict__[key] = make()
+    return self.__dict__[key]
+
+
+def _blobs(self):
+    return _kept(self, "_blobs_", lambda: OrderedDict((name, self._blob(name)) for name in self._blob_names()))
+
+
+def _make_params(self):
+    found = OrderedDict()
+    for index in range(self._layer_count()):
+        count = self._param_count(index)
+        if count:
+            found[self._layer(index)[0]] = [self._param(index, i) for i in range(count)]
+    return found
+
+
+def _params(self):
+    return _kept(self, "_params_", lambda: _make_params(self))
+
+
+def _layers(self):
+    shown = []
+    for index in range(self._layer_count()):
+        name, layer_type, _, _ = self._layer(index)
+        instance = self._instance(index)
+        shown.append(LayerView(name, layer_type, self.params.get(name, [])) if instance is None else instance)
+    return shown
+
+
+def _layer_names(self):
+    return [self._layer(index)[0] for index in range(self._layer_count())]
+
+
+def _names(place):
+    return property(lambda self: OrderedDict((self._layer(i)[0], self._layer(i)[place])
+                                             for i in range(self._layer_count())))
+
+
+def _write(blob, values, name):
+    values = np.asarray(values)
+    if values.shape[:1] != tuple(blob.shape)[:1]:
+        raise ValueError("'%s' has %s rows, but its blob %s; reshape the blob first" %
+                         (name, values.shape[:1] or "no", blob.shape))
+    return values
+
+
+def _forward(self, blobs=None, start=None, end=None, **inputs):
+    """Copies `inputs` into their blobs, runs the layers from `start` to `end`, and returns the outputs and `blobs`."""
+    for name, values in inputs.items():
+        if name not in self.inputs:
+            raise KeyError("'%s' is no input of the net; it has %s" % (name, ", ".join(self.inputs) or "none"))
+        self.blobs[name].data[...] = _write(self.blobs[name], values, name)
+    first = 0 if start is None else self._find_layer(start)
+    last = self._layer_count() - 1 if end is None else self._find_layer(end)
+    self._run(_doppio.Net._forward, first, last)
+    wanted = self._layer(last)[3] if end is not None else self.outputs
+    return {name: self.blobs[name].data for name in list(wanted) + list(blobs or [])}
+
+
+def _backward(self, diffs=None, start=None, end=None, **tops):
+    """Copies `tops` into the gradients of their blobs, runs the layers from `start` down to `end`, and returns the
+    gradients of the inputs and of `diffs`."""
+    for name, values in tops.items():
+        if name not in self.blobs:
+            raise KeyError("the net has no blob '%s'" % name)
+        self.blobs[name].diff[...] = _write(self.blobs[name], values, name)
+    last = self._layer_count() - 1 if start is None else self._find_layer(start)
+    first = 0 if end is None else self._find_layer(end)
+    self._run(_doppio.Net._backward, first, last)
+    wanted = self._layer(first)[2] if end is not None else self.inputs
+    return {name: self.blobs[name].diff for name in list(wanted) + list(diffs or [])}
+
+
+def _run(self, direction, first, last):
+    if first > last:
+        raise ValueError("layer '%s' comes after layer '%s'" % (self._layer(first)[0], self._layer(last)[0]))
+    direction(self, first, last)
+
+
+def _batches(self, arrays):
+    """Dicts of the arrays' rows, as many as the net takes at a time; the last one is filled with zeros."""
+    rows = len(next(iter(arrays.values())))
+    if any(len(values) != rows for values in arrays.values()):
+        raise ValueError("all arrays must have as many rows")
+    size = next(iter(self.blobs.values())).num
+    for begin in range(0, rows, size):
+        part = {name: np.asarray(values[begin:begin + size]) for name, values in arrays.items()}
+        missing = size - len(next(iter(part.values())))
+        if missing:
+            part = {name: np.concatenate([v, np.zeros((missing,) + v.shape[1:], v.dtype)]) for name, v in part.items()}
+        yield part, size - missing
+
+
+def _forward_all(self, blobs=None, **inputs):
+    """forward() over any number of rows, a batch at a time; returns copies."""
+    found = {}
+    for part, rows in _batches(self, inputs):
+        for name, values in self.forward(blobs=blobs, **part).items():
+            found.setdefault(name, []).append(values[:rows].copy())
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+Net.__init__ = _init
+Net.blobs = property(_blobs)
+Net.params = property(_params)
+Net.layers = property(_layers)
+Net.layer_dict = property(lambda self: OrderedDict(zip(_layer_names(self), self.layers)))
+Net._layer_names = property(_layer_names)
+Net.bottom_names = _names(2)
+Net.top_names = _names(3)
+Net.forward = _forward
+Net.backward = _backward
+Net.forward_all = _forward_all
+Net._run = _run

@@ -1,0 +1,197 @@
+"""Nets written in Python and turned into prototxt.
+
+    n = NetSpec()
+    n.data, n.label = layers.Data(batch_size=64, source="train", backend=params.Data.LMDB, ntop=2)
+    n.ip = layers.InnerProduct(n.data, num_output=10, weight_filler=dict(type="xavier"))
+    n.loss = layers.SoftmaxWithLoss(n.ip, n.label)
+    print(n.to_proto())
+"""
+from collections import OrderedDict
+
+from google.protobuf.descriptor import FieldDescriptor
+
+from . import proto
+
+_LAYER = proto.caffe_pb2.LayerParameter
+# Types whose fields are in another type's message.
+_USES = {"SoftmaxWithLoss": "softmax_param", "Deconvolution": "convolution_param", "Im2col": "convolution_param",
+         "DepthwiseConvolution": "convolution_param", "ConvolutionDepthwise": "convolution_param", "Normalize": "norm_param"}
+
+
+def _underscored(name):
+    """"ImageData" is "image_data"."""
+    parts = []
+    for i, letter in enumerate(name):
+        if letter.isupper() and i > 0 and not name[i - 1].isupper():
+            parts.append("_")
+        parts.append(letter.lower())
+    return "".join(parts)
+
+
+def _param_field(layer_type):
+    """The field of a layer that holds what is its type's own, or None."""
+    fields = _LAYER.DESCRIPTOR.fields_by_name
+    for name in (_underscored(layer_type) + "_param", layer_type.lower() + "_param", _USES.get(layer_type)):
+        if name in fields:
+            return fields[name]
+    return None
+
+
+def _fill(message, fields):
+    for name, value in fields.items():
+        if name not in message.DESCRIPTOR.fields_by_name:
+            raise TypeError("%s has no field '%s'" % (message.DESCRIPTOR.name, name))
+        _set(message, message.DESCRIPTOR.fields_by_name[name], value)
+
+
+def _set(message, field, value):
+    name = field.name
+    several = field.label == FieldDescriptor.LABEL_REPEATED
+    if field.type == FieldDescriptor.TYPE_MESSAGE:
+        for one in (value if several and isinstance(value, (list, tuple)) else [value]):
+            target = getattr(message, name).add() if several else getattr(message, name)
+            target.SetInParent()
+            _fill(target, one) if isinstance(one, dict) else target.CopyFrom(one)
+        return
+    def number(x):
+        if field.type == FieldDescriptor.TYPE_ENUM and isinstance(x, str):
+            return field.enum_type.values_by_name[x].number
+        return x
+    if several:
+        getattr(message, name).extend(map(number, value if isinstance(value, (list, tuple)) else [value]))
+    else:
+        setattr(message, name, number(value))
+
+
+class Top:
+    """One result of a layer; bottom of others."""
+
+    def __init__(self, function, index):
+        self.fn, self.n = function, index
+
+    def to_proto(self):
+        return to_proto(self)
+
+
+class Function:
+    """A layer: its type, bottoms and fields."""
+
+    def __init__(self, layer_type, bottoms, fields):
+        self.type_name, self.bottoms, self.fields = layer_type, bottoms, dict(fields)
+        for bottom in bottoms:
+            if not isinstance(bottom, Top):
+                raise TypeError("a bottom of %s is %r; it must be the top of another layer" % (layer_type, bottom))
+        self.in_place = self.fields.pop("in_place", False)
+        count = self.fields.pop("ntop", 1)
+        if self.in_place and (count != 1 or len(bottoms) != 1):
+            raise TypeError("only a layer of one bottom and one top works in place")
+        self.tops = tuple(Top(self, i) for i in range(count))
+
+    def _place_of(self, names, automatic):
+        """The name of the layer, and those of its tops."""
+        tops = [names[top] for top in self.tops if top in names]
+        if not self.tops:
+            name = names.get(self)
+        elif tops:
+            name = tops[0]
+        else:
+            name = None
+        if name is None:
+            automatic[self.type_name] = automatic.get(self.type_name, 0) + 1
+            name = self.type_name + str(automatic[self.type_name])
+        return self.fields.get("name", name)
+
+    def add_to(self, layers, names, automatic):
+        if self in layers:
+            return
+        bottoms = []
+        for bottom in self.bottoms:
+            bottom.fn.add_to(layers, names, automatic)
+            bottoms.append(layers[bottom.fn][1][bottom.n])
+        name = self._place_of(names, automatic)
+        if self.in_place:
+            tops = list(bottoms)
+        else:
+            tops = [names.get(top, name if i == 0 else "%s_%d" % (name, i)) for i, top in enumerate(self.tops)]
+        layers[self] = (self._message(name, bottoms, tops), tops)
+
+    def _message(self, name, bottoms, tops):
+        layer = _LAYER(name=name, type=self.type_name, bottom=bottoms, top=tops)
+        own, common = {}, {}
+        field = _param_field(self.type_name)
+        for key, value in self.fields.items():
+            if key != "name":
+                (common if key in _LAYER.DESCRIPTOR.fields_by_name else own)[key] = value
+        _fill(layer, common)
+        if own:
+            if field is None:
+                raise TypeError("a layer of type %s has no field '%s'" % (self.type_name, next(iter(own))))
+            _fill(getattr(layer, field.name), own)
+        return layer
+
+
+class _Layers:
+    def __getattr__(self, layer_type):
+        if layer_type.startswith("__"):
+            raise AttributeError(layer_type)
+
+        def make(*bottoms, **fields):
+            function = Function(layer_type, bottoms, fields)
+            if not function.tops:
+                return function
+            return function.tops[0] if len(function.tops) == 1 else function.tops
+        return make
+
+
+class _Params:
+    """params.Pooling.MAX: the values of enums."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(proto.caffe_pb2, name + "Parameter")
+
+
+layers = _Layers()
+params = _Params()
+
+
+def _net_of(functions, names):
+    found, automatic = OrderedDict(), {}
+    for function in functions:
+        function.add_to(found, names, automatic)
+    net = proto.caffe_pb2.NetParameter()
+    net.layer.extend(message for message, _ in found.values())
+    return net
+
+
+def to_proto(*tops):
+    """The net that ends in `tops`."""
+    return _net_of([top.fn if isinstance(top, Top) else top for top in tops], {})
+
+
+class NetSpec:
+    """Tops get the names of the attributes that they are assigned to."""
+
+    def __init__(self):
+        super().__setattr__("tops", OrderedDict())
+
+    def __setattr__(self, name, top):
+        self.tops[name] = top
+
+    def __getattr__(self, name):
+        try:
+            return self.tops[name]
+        except KeyError:
+            raise AttributeError("the net has no top '%s'" % name) from None
+
+    __setitem__, __getitem__ = __setattr__, __getattr__
+
+    def __delattr__(self, name):
+        del self.tops[name]
+
+    __delitem__ = __delattr__
+
+    def to_proto(self):
+        names = {top: name for name, top in self.tops.items()}
+        return _net_of([top.fn if isinstance(top, Top) else top for top in self.tops.values()], names)

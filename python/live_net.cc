@@ -1,0 +1,331 @@
+#include "python/live_net.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/base/file.h"
+#include "core/base/nearest.h"
+#include "core/net/gradient_flow.h"
+#include "core/net/plain_blob.h"
+#include "core/net/weights.h"
+
+namespace doppio {
+namespace py = pybind11;
+namespace {
+
+constexpr uint64_t kSeed = 1;   // as that of commands that get none
+
+bool IsInput(const LayerSpec& layer) { return layer.type() == "Input"; }
+
+// One shape for each top, with those of `shapes`.
+void GiveShapes(const std::map<std::string, Shape>& shapes, LayerParameter* layer) {
+  InputParameter* param = layer->mutable_input_param();
+  InputParameter each;
+  for (int i = 0; i < layer->top_size(); ++i) {
+    const auto given = shapes.find(layer->top(i));
+    if (given != shapes.end()) {
+      BlobShape* shape = each.add_shape();
+      for (int64_t dim : given->second.dims()) shape->add_dim(dim);
+    } else if (param->shape_size() > 0) {
+      *each.add_shape() = param->shape(param->shape_size() == 1 ? 0 : std::min(i, param->shape_size() - 1));
+    }
+  }
+  param->Swap(&each);
+}
+
+bool HasBackward(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.backward; });
+}
+
+// A net without a loss that is to compute gradients all the same: they begin at its outputs, with what the script puts there.
+bool BeginAtOutputs(Graph* graph) {
+  if (!graph->spec.force_backward || HasBackward(*graph)) return false;
+  for (int output : graph->outputs) {
+    Edge& edge = graph->edges[static_cast<size_t>(output)];
+    if (graph->nodes[static_cast<size_t>(edge.producer)].shape.has_backward) edge.loss_weight = 1;
+  }
+  FindGradients(graph);
+  return true;
+}
+
+class NetBlob : public Blob {
+ public:
+  NetBlob(std::shared_ptr<LiveNet> net, std::string name) : net_(std::move(net)), name_(std::move(name)) {}
+  Shape shape() override { return net_->ShapeOf(name_); }
+  py::array data() override { return net_->ShowValue(name_); }
+  py::array diff() override {
+    const Tensor gradient = net_->Gradient(name_);
+    if (gradient) return net_->Show(gradient, false);
+    return zeros_.Of(shape());
+  }
+  void Reshape(const Shape& shape) override { net_->AskForShape(name_, shape); }
+
+ private:
+  const std::shared_ptr<LiveNet> net_;
+  const std::string name_;
+  ZeroArray zeros_;
+};
+
+class ParamBlob : public Blob {
+ public:
+  ParamBlob(std::shared_ptr<LiveNet> net, int node, int index) : net_(std::move(net)), node_(node), index_(index) {}
+  Shape shape() override { return net_->ParamValue(node_, index_).shape; }
+  py::array data() override { return net_->Show(net_->ParamValue(node_, index_), true); }
+  py::array diff() override {
+    const Tensor gradient = net_->ParamGradient(node_, index_);
+    if (gradient) return net_->Show(gradient, true);
+    return zeros_.Of(shape());
+  }
+  void Reshape(const Shape& wanted) override {
+    if (wanted == shape()) return;
+    throw UsageError("a parameter's shape follows from the net's file; it is " + shape().ToString());
+  }
+
+ private:
+  const std::shared_ptr<LiveNet> net_;
+  const int node_, index_;
+  ZeroArray zeros_;
+};
+
+}  // namespace
+
+NetRecipe::NetRecipe(const std::string& file, Phase phase, int level, const std::vector<std::string>& stages,
+                     std::shared_ptr<Device> device)
+    : source_(LoadNet(file, {}, phase, level, stages)),
+      device_(std::move(device)),
+      // Whoever has the parameters has the device.
+      params_(new ParamStore(device_.get(), DType::kFloat32, kSeed), [device = device_](ParamStore* p) { delete p; }) {
+  options_.phase = phase;
+  options_.seed = kSeed;
+}
+
+std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Shape>& shapes) const {
+  NetSpec spec = MakeNetSpec(source_.net, source_.places, source_.state, options_);
+  for (LayerSpec& layer : spec.layers) {
+    if (!shapes.empty() && IsInput(layer)) GiveShapes(shapes, &layer.param);
+  }
+  Graph graph = MakeGraph(std::move(spec));
+  const bool at_outputs = BeginAtOutputs(&graph);
+  PlanOptions plan;
+  plan.device = device_.get();
+  plan.backward = HasBackward(graph);
+  plan.keep_all = true;
+  auto made = std::make_shared<Made>();
+  made->device = device_;
+  made->params = params_;
+  made->net = std::make_unique<Net>(std::move(graph), plan, params_.get());
+  for (const ConstantGradient& start : made->net->plan().constant_gradients) {
+    if (at_outputs) device_->Zero(start.gradient.raw, start.gradient.bytes());
+  }
+  return made;
+}
+
+LiveNet::LiveNet(NetRecipe recipe)
+    : recipe_(std::make_unique<NetRecipe>(std::move(recipe))), views_(std::make_shared<Views>()) {
+  Use(recipe_->Make({}));
+}
+
+void LiveNet::Use(const std::shared_ptr<NetRecipe::Made>& made) {
+  owner_ = made;
+  params_owner_ = made->params;
+  net_ = made->net.get();
+  device_ = made->device.get();
+}
+
+void LiveNet::StandFor(const std::shared_ptr<void>& owner, Net* net, Device* device) {
+  owner_ = params_owner_ = owner;
+  net_ = net;
+  device_ = device;
+}
+
+void LiveNet::Forward(int first, int last) {
+  Reshape();
+  views_->Push();
+  if (first == 0 && last + 1 == static_cast<int>(graph().nodes.size())) {
+    net_->Forward();
+  } else {
+    RunPart(net_->plan().forward, first, last, false);
+  }
+  device_->Synchronize();
+  views_->Pull();
+}
+
+void LiveNet::Backward(int first, int last) {
+  if (net_->plan().backward.empty()) {
+    throw UsageError("net '" + graph().spec.name + "' computes no gradients: it has no loss that depends on anything that " +
+                     "learns; force_backward: true in its file computes them from its outputs");
+  }
+  views_->Push();
+  if (first == 0 && last + 1 == static_cast<int>(graph().nodes.size())) {
+    net_->Backward(true);
+  } else {
+    RunPart(net_->plan().backward, first, last, true);
+  }
+  device_->Synchronize();
+  views_->Pull();
+}
+
+void LiveNet::RunPart(const std::vector<PlanStep>& steps, int first, int last, bool accumulate) {
+  for (const PlanStep& step : steps) {
+    const bool inside = step.node >= first && step.node <= last;
+    if (inside || (!step.backward && ReadsWhatWasReordered(step, first, last))) net_->RunStep(step, accumulate);
+  }
+}
+
+// A reorder belongs to the first layer that needs it; a later one may read it as well.
+bool LiveNet::ReadsWhatWasReordered(const PlanStep& reorder, int first, int last) const {
+  if (reorder.kind != StepKind::kReorder || reorder.node >= first) return false;
+  const Plan& plan = net_->plan();
+  for (int n = first; n <= last; ++n) {
+    const Node& node = graph().nodes[static_cast<size_t>(n)];
+    const std::vector<Tensor>& read = plan.tensors[static_cast<size_t>(n)].bottoms;
+    for (size_t i = 0; i < read.size(); ++i) {
+      const Tensor& made = plan.values[static_cast<size_t>(node.bottoms[i])];
+      if (read[i].raw == reorder.to.raw && made.raw == reorder.from.raw) return true;
+    }
+  }
+  return false;
+}
+
+void LiveNet::ClearParamDiffs() {
+  views_->Push();
+  for (size_t i = 0; i < graph().params.size(); ++i) {
+    const Tensor& gradient = net_->params().param(net_->param_index(static_cast<int>(i))).grad;
+    if (gradient) device_->Zero(gradient.raw, gradient.bytes());
+  }
+  views_->Pull();
+}
+
+void LiveNet::AskForShape(const std::string& blob, const Shape& shape) {
+  if (shape == ShapeOf(blob)) return;
+  if (recipe_ == nullptr) throw UsageError("blob '" + blob + "' is of a solver's net, whose shapes are fixed");
+  const std::vector<std::string> names = inputs();
+  if (std::find(names.begin(), names.end(), blob) == names.end()) {
+    const Edge& edge = graph().edges[static_cast<size_t>(graph().FindEdge(blob))];
+    throw UsageError("blob '" + blob + "' is made by layer '" + graph().layer(edge.producer).name() +
+                     "'; only tops of Input layers can be given another shape");
+  }
+  for (int64_t dim : shape.dims()) {
+    if (dim < 1) throw UsageError("shape " + shape.ToString() + " of blob '" + blob + "': an extent is at least 1");
+  }
+  staged_[blob] = {shape, std::make_shared<std::vector<float>>(static_cast<size_t>(shape.count()))};
+}
+
+void LiveNet::Reshape() {
+  if (staged_.empty()) return;
+  std::map<std::string, Shape> shapes = shapes_;
+  for (const auto& input : staged_) shapes[input.first] = input.second.shape;
+  views_->Push();
+  const std::shared_ptr<NetRecipe::Made> made = recipe_->Make(shapes);
+  Net& now = *made->net;
+  for (const std::string& name : inputs()) {
+    const auto staged = staged_.find(name);
+    const Tensor to = now.Blob(name);
+    if (staged != staged_.end()) {
+      WriteTensor(*staged->second.values, to, device_);
+    } else {
+      WriteTensor(ReadTensor(net_->Blob(name), device_).data, to, device_);
+    }
+  }
+  for (size_t n = 0; n < graph().nodes.size(); ++n) {
+    const Kernel* before = net_->kernel(static_cast<int>(n));
+    if (before != nullptr && before->position() >= 0) now.kernel(static_cast<int>(n))->Seek(before->position());
+  }
+  now.pass() = net_->pass();
+  Use(made);
+  shapes_ = std::move(shapes);
+  staged_.clear();
+  views_->Pull();
+}
+
+void LiveNet::CopyFrom(const std::string& path) {
+  views_->Push();
+  LogReport(CopyWeights(ReadWeights(path), graph(), net_->plan().param_index, &net_->params()), path);
+  views_->Pull();
+}
+
+void LiveNet::Save(const std::string& path, bool diffs) {
+  views_->Push();
+  const bool hdf5 = EndsWith(path, ".h5");
+  WriteWeights(path, hdf5, graph(), net_->plan().param_index, net_->params(), diffs);
+  views_->Pull();
+}
+
+int LiveNet::FindLayer(const std::string& name) const {
+  std::vector<std::string> names;
+  for (size_t n = 0; n < graph().nodes.size(); ++n) {
+    names.push_back(graph().layer(static_cast<int>(n)).name());
+    if (names.back() == name) return static_cast<int>(n);
+  }
+  throw UsageError("the net has no layer '" + name + "'" + DidYouMean(name, names));
+}
+
+std::vector<std::string> LiveNet::BlobNames() const {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (const Edge& edge : graph().edges) {
+    const bool named = edge.top < graph().layer(edge.producer).param.top_size();
+    if (named && seen.insert(edge.name).second) names.push_back(edge.name);
+  }
+  return names;
+}
+
+std::vector<std::string> LiveNet::inputs() const {
+  std::vector<std::string> names;
+  for (const LayerSpec& layer : graph().spec.layers) {
+    if (!IsInput(layer)) continue;
+    names.insert(names.end(), layer.param.top().begin(), layer.param.top().end());
+  }
+  return names;
+}
+
+std::vector<std::string> LiveNet::outputs() const {
+  std::vector<std::string> names;
+  for (int output : graph().outputs) names.push_back(graph().edges[static_cast<size_t>(output)].name);
+  return names;
+}
+
+std::shared_ptr<Blob> LiveNet::BlobOf(const std::string& name) {
+  return std::make_shared<NetBlob>(shared_from_this(), name);
+}
+
+std::shared_ptr<Blob> LiveNet::ParamOf(int node, int index) {
+  return std::make_shared<ParamBlob>(shared_from_this(), node, index);
+}
+
+Shape LiveNet::ShapeOf(const std::string& blob) const {
+  const auto staged = staged_.find(blob);
+  return staged != staged_.end() ? staged->second.shape
+                                 : graph().edges[static_cast<size_t>(graph().FindEdge(blob))].shape;
+}
+
+py::array LiveNet::ShowValue(const std::string& blob) {
+  const auto staged = staged_.find(blob);
+  if (staged == staged_.end()) return Show(Value(blob), false);
+  const std::shared_ptr<std::vector<float>>& values = staged->second.values;
+  return ShowMemory(Tensor({staged->second.shape, DType::kFloat32, Layout()}, values->data()), values);
+}
+
+Tensor LiveNet::Value(const std::string& blob) const { return net_->Blob(blob); }
+Tensor LiveNet::Gradient(const std::string& blob) const { return net_->BlobGradient(blob); }
+
+Tensor LiveNet::ParamValue(int node, int index) const {
+  const Node& of = graph().nodes[static_cast<size_t>(node)];
+  Tensor value = net_->params().param(net_->param_index(of.params[static_cast<size_t>(index)])).value;
+  value.shape = of.param_shapes[static_cast<size_t>(index)];
+  return value;
+}
+
+Tensor LiveNet::ParamGradient(int node, int index) const {
+  const Node& of = graph().nodes[static_cast<size_t>(node)];
+  Tensor gradient = net_->params().param(net_->param_index(of.params[static_cast<size_t>(index)])).grad;
+  gradient.shape = of.param_shapes[static_cast<size_t>(index)];
+  return gradient;
+}
+
+py::array LiveNet::Show(const Tensor& tensor, bool of_param) {
+  return views_->Show(tensor, device_, of_param ? params_owner_ : owner_);
+}
+
+}  // namespace doppio

@@ -1,0 +1,186 @@
+// The module `_doppio`: what the package `doppio` is made of. Everything that computes or reads files gives up the GIL.
+#include <google/protobuf/descriptor.pb.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "data/decode.h"
+#include "proto/net.pb.h"
+#include "proto/solver.pb.h"
+#include "python/devices.h"
+#include "python/errors.h"
+#include "python/layer_blob.h"
+#include "python/live_net.h"
+#include "python/live_solver.h"
+#include "python/python_layer.h"
+
+namespace doppio {
+namespace py = pybind11;
+namespace {
+
+using NoGil = py::call_guard<py::gil_scoped_release>;
+
+// reshape(1, 3, 8, 8) or reshape((1, 3, 8, 8)).
+Shape ShapeOfArgs(const py::args& args) {
+  const bool nested = args.size() == 1 && !py::isinstance<py::int_>(args[0]) && py::isinstance<py::iterable>(args[0]);
+  Shape shape;
+  for (const py::handle dim : nested ? py::tuple(py::reinterpret_borrow<py::object>(args[0])) : py::tuple(args)) {
+    shape.push_back(dim.cast<int64_t>());
+  }
+  return shape;
+}
+
+py::tuple ShapeTuple(Blob* blob) { return py::tuple(py::cast(blob->shape().dims())); }
+
+// Caffe's names for the first four axes.
+int64_t Extent(Blob* blob, int axis) { return blob->shape().dim_or_1(axis); }
+
+// Assigning to a view writes into it: `blob.data = x` would otherwise be an error where `+=` ends with it.
+void Assign(const py::array& to, const py::object& from) { to[py::ellipsis()] = from; }
+
+void AddBlob(py::module_* module) {
+  py::class_<Blob, std::shared_ptr<Blob>>(*module, "Blob")
+      .def_property("data", &Blob::data, [](Blob* blob, const py::object& x) { Assign(blob->data(), x); })
+      .def_property("diff", &Blob::diff, [](Blob* blob, const py::object& x) { Assign(blob->diff(), x); })
+      .def_property_readonly("shape", &ShapeTuple)
+      .def_property_readonly("count", [](Blob* blob) { return blob->shape().count(); })
+      .def_property_readonly("num", [](Blob* blob) { return Extent(blob, 0); })
+      .def_property_readonly("channels", [](Blob* blob) { return Extent(blob, 1); })
+      .def_property_readonly("height", [](Blob* blob) { return Extent(blob, 2); })
+      .def_property_readonly("width", [](Blob* blob) { return Extent(blob, 3); })
+      .def("reshape", [](Blob* blob, const py::args& shape) { blob->Reshape(ShapeOfArgs(shape)); });
+  py::class_<ParamBlobs, std::shared_ptr<ParamBlobs>>(*module, "ParamBlobs")
+      .def("add_blob",
+           [](ParamBlobs* list, const py::args& shape) {
+             list->blobs.push_back(std::make_shared<LayerBlob>("parameter", ShapeOfArgs(shape)));
+             return std::static_pointer_cast<Blob>(list->blobs.back());
+           })
+      .def("__len__", [](const ParamBlobs& list) { return list.blobs.size(); })
+      .def("__getitem__", [](const ParamBlobs& list, size_t i) {
+        if (i >= list.blobs.size()) throw py::index_error("the layer has " + std::to_string(list.blobs.size()) + " blobs");
+        return std::static_pointer_cast<Blob>(list.blobs[i]);
+      });
+}
+
+std::shared_ptr<LiveNet> LoadLiveNet(const std::string& file, int phase, const std::string& weights, int level,
+                                     const std::vector<std::string>& stages) {
+  const py::gil_scoped_release release;
+  if (!Phase_IsValid(phase)) throw UsageError("a net's phase is TRAIN or TEST, got " + std::to_string(phase));
+  auto net = std::make_shared<LiveNet>(NetRecipe(file, static_cast<Phase>(phase), level, stages, ChosenDevice()));
+  for (size_t begin = 0; begin < weights.size();) {
+    const size_t end = std::min(weights.find(',', begin), weights.size());
+    net->CopyFrom(weights.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return net;
+}
+
+void AddNet(py::module_* module) {
+  py::class_<LiveNet, std::shared_ptr<LiveNet>>(*module, "Net", py::dynamic_attr())
+      .def(py::init(&LoadLiveNet), py::arg("file"), py::arg("phase"), py::arg("weights"), py::arg("level"),
+           py::arg("stages"))
+      .def("_forward", &LiveNet::Forward, NoGil())
+      .def("_backward", &LiveNet::Backward, NoGil())
+      .def("clear_param_diffs", &LiveNet::ClearParamDiffs, NoGil())
+      .def("reshape", &LiveNet::Reshape, NoGil())
+      .def("copy_from", &LiveNet::CopyFrom, NoGil(), py::arg("path"))
+      .def("load_hdf5", &LiveNet::CopyFrom, NoGil(), py::arg("path"))
+      .def("save", &LiveNet::Save, NoGil(), py::arg("path"), py::arg("write_diff") = false)
+      .def("_find_layer", &LiveNet::FindLayer)
+      .def("_blob_names", &LiveNet::BlobNames)
+      .def("_blob", &LiveNet::BlobOf)
+      .def("_param", &LiveNet::ParamOf)
+      .def("_param_count", [](const LiveNet& net, int layer) { return net.graph().nodes.at(layer).params.size(); })
+      .def("_instance", [](const LiveNet& net, int layer) { return InstanceOf(net.kernel(layer)); })
+      .def("_layer",
+           [](const LiveNet& net, int layer) {
+             const LayerParameter& param = net.graph().layer(layer).param;
+             auto names = [](const auto& blobs) { return std::vector<std::string>(blobs.begin(), blobs.end()); };
+             return std::make_tuple(param.name(), param.type(), names(param.bottom()), names(param.top()));
+           })
+      .def("_layer_count", [](const LiveNet& net) { return net.graph().nodes.size(); })
+      .def_property_readonly("name", [](const LiveNet& net) { return net.graph().spec.name; })
+      .def_property_readonly("inputs", &LiveNet::inputs)
+      .def_property_readonly("outputs", &LiveNet::outputs);
+}
+
+void AddSolver(py::module_* module) {
+  py::class_<LiveSolver>(*module, "Solver", py::dynamic_attr())
+      .def(py::init([](const std::string& file, const std::string& type) {
+             const py::gil_scoped_release release;
+             return std::make_unique<LiveSolver>(file, type, ChosenDevice());
+           }),
+           py::arg("file"), py::arg("type") = "")
+      .def("step", &LiveSolver::Step, NoGil(), py::arg("iterations"))
+      .def("_solve", &LiveSolver::Solve, NoGil())
+      .def("restore", &LiveSolver::Restore, NoGil(), py::arg("state"))
+      .def("snapshot", &LiveSolver::Snapshot, NoGil())
+      .def_property_readonly("iter", &LiveSolver::iteration)
+      .def_property_readonly("net", &LiveSolver::net)
+      .def_property_readonly("test_nets", &LiveSolver::test_nets)
+      .def_property_readonly("type", [](const LiveSolver& solver) { return solver.param().type(); })
+      .def_property_readonly("_param", [](const LiveSolver& solver) { return py::bytes(solver.param().SerializePartialAsString()); });
+}
+
+// Files in the order in which each finds what it imports.
+void AddFileOf(const google::protobuf::FileDescriptor& file, std::vector<std::string>* names, py::list* list) {
+  if (std::find(names->begin(), names->end(), file.name()) != names->end()) return;
+  for (int i = 0; i < file.dependency_count(); ++i) AddFileOf(*file.dependency(i), names, list);
+  google::protobuf::FileDescriptorProto described;
+  file.CopyTo(&described);
+  names->push_back(file.name());
+  list->append(py::bytes(described.SerializeAsString()));
+}
+
+// The schema, for messages on Python's side.
+py::list Schema() {
+  py::list list;
+  std::vector<std::string> names;
+  AddFileOf(*SolverParameter::descriptor()->file(), &names, &list);
+  AddFileOf(*NetParameter::descriptor()->file(), &names, &list);
+  return list;
+}
+
+// Height x width x channels, blue first, as data layers see it.
+py::array_t<uint8_t> LoadImage(const std::string& path, bool color) {
+  Image image;
+  {
+    const py::gil_scoped_release release;
+    const std::string file = ReadFile(path);
+    DecodeOptions options;
+    options.color = color ? DecodeOptions::Color::kColor : DecodeOptions::Color::kGray;
+    try {
+      Decode(reinterpret_cast<const uint8_t*>(file.data()), file.size(), options, &image);
+    } catch (const Error& error) {
+      RethrowWithContext(error, SourceLoc{path}, path);
+    }
+  }
+  const ImageShape& shape = image.shape;
+  return py::array_t<uint8_t>({shape.height, shape.width, shape.channels}, image.bytes.data());
+}
+
+}  // namespace
+}  // namespace doppio
+
+PYBIND11_MODULE(_doppio, m) {
+  namespace py = pybind11;
+  if (!google::IsGoogleLoggingInitialized()) doppio::InitLog("doppio");
+  doppio::AddErrors(&m);
+  doppio::AddBlob(&m);
+  doppio::AddNet(&m);
+  doppio::AddSolver(&m);
+  m.def("set_mode_cpu", &doppio::UseCpu);
+  m.def("set_mode_gpu", &doppio::UseGpu);
+  m.def("set_device", &doppio::ChooseGpu, py::arg("index"));
+  m.def("solver_rank", &doppio::CurrentRank);
+  m.def("solver_count", &doppio::CurrentRanks);
+  m.def("schema", &doppio::Schema);
+  m.def("load_image", &doppio::LoadImage, py::arg("path"), py::arg("color"));
+  m.attr("TRAIN") = static_cast<int>(doppio::TRAIN);
+  m.attr("TEST") = static_cast<int>(doppio::TEST);
+}

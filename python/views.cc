@@ -1,0 +1,101 @@
+#include "python/views.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/math/tensor_ops.h"
+#include "core/net/plain_blob.h"
+
+namespace doppio {
+namespace py = pybind11;
+namespace {
+
+bool ShownInPlace(const Tensor& tensor, const Device& device) {
+  return device.kind() == DeviceKind::kCpu && tensor.layout.plain() && !Is16Bit(tensor.dtype);
+}
+
+py::array MakeArray(const Shape& shape, DType dtype, void* memory, std::shared_ptr<void> owner) {
+  auto* kept = new std::shared_ptr<void>(std::move(owner));
+  py::capsule base(kept, [](void* p) { delete static_cast<std::shared_ptr<void>*>(p); });
+  return py::array(NumpyType(dtype), shape.dims(), memory, base);
+}
+
+}  // namespace
+
+py::dtype NumpyType(DType type) {
+  return type == DType::kFloat64 ? py::dtype::of<double>() : py::dtype::of<float>();
+}
+
+py::array ShowMemory(const Tensor& tensor, const std::shared_ptr<void>& owner) {
+  return MakeArray(tensor.shape, tensor.dtype, tensor.raw, owner);
+}
+
+struct Views::Copy {
+  Tensor tensor;
+  Device* device = nullptr;
+  std::shared_ptr<void> owner;
+  std::vector<float> host;
+
+  // 16 bits are widened where they are.
+  void Read() {
+    if (!Is16Bit(tensor.dtype)) return ReadTensor(tensor, device, host.data());
+    const Buffer wide(device, Wide().bytes());
+    OpsOf(device).Convert(tensor, Wide())->Run(tensor.raw, wide.data());
+    device->CopyToHost(host.data(), wide.data(), Wide().bytes());
+  }
+  void Write() {
+    if (!Is16Bit(tensor.dtype)) return WriteTensor(host, tensor, device);
+    const Buffer wide(device, Wide().bytes());
+    device->CopyFromHost(wide.data(), host.data(), Wide().bytes());
+    OpsOf(device).Convert(Wide(), tensor)->Run(wide.data(), tensor.raw);
+    device->Synchronize();
+  }
+  TensorSpec Wide() const { return {tensor.shape, DType::kFloat32, Layout()}; }
+};
+
+py::array Views::Show(const Tensor& tensor, Device* device, const std::shared_ptr<void>& owner) {
+  if (ShownInPlace(tensor, *device)) return ShowMemory(tensor, owner);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Entry& entry = entries_[tensor.raw];
+  std::shared_ptr<Copy> copy = entry.shown.lock();
+  if (copy == nullptr || copy->owner != owner || copy->tensor.count() != tensor.count()) {
+    copy = std::make_shared<Copy>();
+    copy->tensor = tensor;
+    copy->device = device;
+    copy->owner = owner;
+    copy->host.resize(static_cast<size_t>(tensor.count()));
+    copy->Read();
+    entry.shown = copy;
+  }
+  entry.written = copy;
+  return MakeArray(tensor.shape, DType::kFloat32, copy->host.data(), copy);
+}
+
+void Views::Push() {
+  std::vector<std::shared_ptr<Copy>> written;   // ends after the lock: an owner may be anything
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& entry : entries_) {
+    if (std::shared_ptr<Copy> copy = entry.second.shown.lock()) {
+      copy->Write();
+      written.push_back(std::move(copy));
+    }
+    entry.second.written.reset();
+  }
+}
+
+void Views::Pull() {
+  std::vector<std::shared_ptr<Copy>> held;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    std::shared_ptr<Copy> copy = entry->second.shown.lock();
+    if (copy == nullptr) {
+      entry = entries_.erase(entry);
+      continue;
+    }
+    copy->Read();
+    held.push_back(std::move(copy));
+    ++entry;
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,30 @@
+"""What the tests of the Python package share: where it lies, and a folder for each case."""
+import os
+import sys
+import tempfile
+import unittest
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_ROOT = os.path.normpath(os.path.join(_HERE, "..", ".."))
+sys.path[:0] = [os.path.join(_ROOT, "tests", "scenarios"), os.path.join(_ROOT, "python")]
+os.environ.setdefault("GLOG_minloglevel", "2")
+
+
+def program():
+    """The command, beside the tests under Bazel."""
+    return os.environ.get("DOPPIO", os.path.join(_ROOT, "tools", "doppio"))
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Images on their way into nets and scores on their way out."""
+import os
+import struct
+import sys
+import zlib
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import case  # noqa: E402
+import junit  # noqa: E402
+import doppio  # noqa: E402
+import numpy as np  # noqa: E402
+
+MEAN = """input: "data" input_shape { dim: 4 dim: 3 dim: 2 dim: 2 }
+layer { name: "mean" type: "Pooling" bottom: "data" top: "mean" pooling_param { pool: AVE global_pooling: true } }
+"""
+
+
+def png(pixels):
+    """An uncompressed PNG of rows x columns x red, green, blue."""
+    height, width = pixels.shape[:2]
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + row.astype(np.uint8).tobytes() for row in pixels)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+class IoTest(case.Case):
+    def test_load_image_is_red_first_and_up_to_1(self):
+        pixels = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 51]]])
+        with open(self.path("image.png"), "wb") as file:
+            file.write(png(pixels))
+        np.testing.assert_allclose(doppio.io.load_image(self.path("image.png")), pixels / 255, rtol=1e-6)
+        self.assertEqual((1, 3, 1), doppio.io.load_image(self.path("image.png"), color=False).shape)
+        with self.assertRaises(doppio.FileError):
+            doppio.io.load_image(self.path("absent.png"))
+        with self.assertRaisesRegex(doppio.FileError, "text.png"):
+            doppio.io.load_image(self.write("text.png", "no image"))
+
+    def test_resize_is_bilinear_between_centres(self):
+        image = np.array([[[0.], [4.]]])
+        np.testing.assert_allclose(doppio.io.resize_image(image, (1, 4))[0, :, 0], [0, 1, 3, 4])
+        np.testing.assert_allclose(doppio.io.resize_image(image, (2, 1))[:, 0, 0], [2, 2])
+        np.testing.assert_allclose(doppio.io.resize_image(image, (1, 4), interp_order=0)[0, :, 0], [0, 0, 4, 4])
+
+    def test_transformer_and_back(self):
+        transformer = doppio.io.Transformer({"data": (1, 3, 2, 2)})
+        transformer.set_transpose("data", (2, 0, 1))
+        transformer.set_channel_swap("data", (2, 1, 0))
+        transformer.set_raw_scale("data", 255)
+        transformer.set_mean("data", np.array([10, 20, 30]))
+        transformer.set_input_scale("data", 0.5)
+        image = np.random.RandomState(1).rand(2, 2, 3)
+        found = transformer.preprocess("data", image)
+        self.assertAlmostEqual((255 * image[1, 0, 2] - 10) / 2, found[0, 1, 0], 4)
+        np.testing.assert_allclose(transformer.deprocess("data", found), image, rtol=1e-5, atol=1e-6)
+        with self.assertRaisesRegex(ValueError, "2 channels, the input 3"):
+            transformer.set_mean("data", [1, 2])
+        with self.assertRaisesRegex(KeyError, "'dat' is no input"):
+            transformer.preprocess("dat", image)
+
+    def test_oversample(self):
+        image = np.arange(16, dtype=float).reshape(4, 4, 1)
+        crops = doppio.io.oversample([image], (2, 2))
+        self.assertEqual((10, 2, 2, 1), crops.shape)
+        self.assertEqual([0, 2, 8, 10, 5, 1, 3, 9, 11, 6], list(crops[:, 0, 0, 0]))
+
+    def test_messages_of_blobs_and_records(self):
+        values = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
+        np.testing.assert_array_equal(values, doppio.io.blobproto_to_array(doppio.io.array_to_blobproto(values)))
+        old = doppio.proto.caffe_pb2.BlobProto(num=1, channels=1, height=1, width=2, data=[4, 5])
+        np.testing.assert_array_equal([[[[4, 5]]]], doppio.io.blobproto_to_array(old))
+        for kind in (np.uint8, np.float32):
+            datum = doppio.io.array_to_datum(values.astype(kind), label=7)
+            self.assertEqual(7, datum.label)
+            np.testing.assert_array_equal(values, doppio.io.datum_to_array(datum))
+
+    def test_classifier(self):
+        plain = doppio.Net(self.write("net.prototxt", MEAN), doppio.TEST)
+        plain.save(self.path("w.caffemodel"))
+        classifier = doppio.Classifier(self.path("net.prototxt"), self.path("w.caffemodel"), image_dims=(4, 4), raw_scale=255,
+                                       mean=np.array([1, 2, 3]), channel_swap=(2, 1, 0))
+        images = [np.full((8, 6, 3), 1.0), np.zeros((4, 4, 3)), np.full((4, 4, 3), 0.2)]
+        for oversample in (True, False):
+            scores = classifier.predict(images, oversample).reshape(3, 3)
+            np.testing.assert_allclose(scores, [[254, 253, 252], [-1, -2, -3], [50, 49, 48]], rtol=1e-5)
+
+
+if __name__ == "__main__":
+    junit.main()

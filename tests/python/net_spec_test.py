@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Nets written in Python become the prototxt that one would write by hand."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import case  # noqa: E402
+import junit  # noqa: E402
+import doppio  # noqa: E402
+from doppio import NetSpec, layers as L, params as P  # noqa: E402
+from google.protobuf import text_format  # noqa: E402
+
+
+def net_of(text):
+    return text_format.Parse(text, doppio.proto.caffe_pb2.NetParameter())
+
+
+class NetSpecTest(case.Case):
+    def test_lenet(self):
+        n = NetSpec()
+        n.data, n.label = L.Data(batch_size=64, backend=P.Data.LMDB, source="mnist", transform_param=dict(scale=0.5), ntop=2)
+        n.conv1 = L.Convolution(n.data, kernel_size=5, num_output=20, weight_filler=dict(type="xavier"),
+                                param=[dict(lr_mult=1), dict(lr_mult=2)])
+        n.pool1 = L.Pooling(n.conv1, kernel_size=2, stride=2, pool=P.Pooling.MAX)
+        n.relu1 = L.ReLU(n.pool1, in_place=True)
+        n.score = L.InnerProduct(n.relu1, num_output=10)
+        n.loss = L.SoftmaxWithLoss(n.score, n.label, loss_param=dict(ignore_label=3))
+        self.assertEqual(net_of("""
+            layer { name: "data" type: "Data" top: "data" top: "label" transform_param { scale: 0.5 }
+              data_param { source: "mnist" batch_size: 64 backend: LMDB } }
+            layer { name: "conv1" type: "Convolution" bottom: "data" top: "conv1" param { lr_mult: 1 } param { lr_mult: 2 }
+              convolution_param { num_output: 20 kernel_size: 5 weight_filler { type: "xavier" } } }
+            layer { name: "pool1" type: "Pooling" bottom: "conv1" top: "pool1"
+              pooling_param { pool: MAX kernel_size: 2 stride: 2 } }
+            layer { name: "relu1" type: "ReLU" bottom: "pool1" top: "pool1" }
+            layer { name: "score" type: "InnerProduct" bottom: "pool1" top: "score" inner_product_param { num_output: 10 } }
+            layer { name: "loss" type: "SoftmaxWithLoss" bottom: "score" bottom: "label" top: "loss"
+              loss_param { ignore_label: 3 } }"""), n.to_proto())
+
+    def test_what_has_no_name_gets_one(self):
+        data = L.Input(shape=[dict(dim=[2, 3])])
+        relu = L.ReLU(L.InnerProduct(L.InnerProduct(data, num_output=3), num_output=2), in_place=True)
+        net = doppio.to_proto(relu)
+        self.assertEqual(["Input1", "InnerProduct1", "InnerProduct2", "ReLU1"], [layer.name for layer in net.layer])
+        self.assertEqual("InnerProduct2", net.layer[3].top[0])
+
+    def test_what_it_writes_runs(self):
+        n = NetSpec()
+        n.data = L.Input(shape=dict(dim=[1, 2]))
+        n.a, n.b = L.Slice(n.data, axis=1, ntop=2)
+        n.sum = L.Eltwise(n.a, n.b, operation=P.Eltwise.SUM, coeff=[1, -2])
+        n.silence = L.Silence(n.data, ntop=0)
+        net = doppio.Net(self.write("net.prototxt", str(n.to_proto())), doppio.TEST)
+        self.assertEqual(-5, net.forward(data=[[3, 4]])["sum"][0, 0])
+
+    def test_mistakes(self):
+        data = L.Input(shape=dict(dim=[1, 2]))
+        with self.assertRaisesRegex(TypeError, "ConvolutionParameter has no field 'kernal_size'"):
+            doppio.to_proto(L.Convolution(data, kernal_size=3))
+        with self.assertRaisesRegex(TypeError, "a bottom of ReLU is 'data'"):
+            L.ReLU("data")
+        with self.assertRaisesRegex(TypeError, "type Nothing has no field 'x'"):
+            doppio.to_proto(L.Nothing(data, x=1))
+        with self.assertRaisesRegex(AttributeError, "no top 'absent'"):
+            NetSpec().absent
+
+
+if __name__ == "__main__":
+    junit.main()

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Nets in Python: blobs, parts of nets, shapes, weights, mistakes."""
+import os
+import sys
+import threading
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import case  # noqa: E402
+import junit  # noqa: E402
+import doppio  # noqa: E402
+import numpy as np  # noqa: E402
+
+SUM = """name: "Sum"
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 } } }
+layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+  inner_product_param { num_output: 2 weight_filler { type: "constant" value: 1 } bias_filler { type: "constant" value: 0.5 } } }
+layer { name: "relu" type: "ReLU" bottom: "ip" top: "out" }
+"""
+LOSS = SUM + """layer { name: "target" type: "Input" top: "target" input_param { shape { dim: 2 dim: 2 } } }
+layer { name: "loss" type: "EuclideanLoss" bottom: "out" bottom: "target" top: "loss" }
+"""
+CONV = """name: "Conv"
+input: "data" input_shape { dim: 1 dim: 3 dim: 8 dim: 8 }
+layer { name: "conv1" type: "Convolution" bottom: "data" top: "conv1"
+  convolution_param { num_output: 16 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+layer { name: "relu1" type: "ReLU" bottom: "conv1" top: "conv1" }
+layer { name: "conv2" type: "Convolution" bottom: "conv1" top: "conv2"
+  convolution_param { num_output: 16 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+"""
+
+
+class NetTest(case.Case):
+    def test_computes_what_is_written_into_its_inputs(self):
+        net = doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
+        net.blobs["data"].data[...] = [[1, 2, 3], [-4, -5, 6]]
+        found = net.forward()
+        np.testing.assert_array_equal(found["out"], [[6.5, 6.5], [0, 0]])
+        self.assertEqual(["data"], net.inputs)
+        self.assertEqual(["out"], net.outputs)
+        self.assertEqual(["data", "ip", "out"], list(net.blobs))
+        self.assertEqual(["data", "ip", "relu"], list(net._layer_names))
+        self.assertEqual("InnerProduct", net.layer_dict["ip"].type)
+        self.assertEqual(["ip"], list(net.params))
+
+    def test_shows_memory_and_not_copies(self):
+        net = doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
+        out, data = net.blobs["out"].data, net.blobs["data"].data
+        data[...] = 1
+        net.forward()
+        np.testing.assert_array_equal(out, np.full((2, 2), 3.5))
+        self.assertEqual(np.float32, out.dtype)
+        self.assertEqual(out.ctypes.data, net.blobs["out"].data.ctypes.data)
+        net.params["ip"][0].data[0] = 2
+        net.params["ip"][1].data[...] = 0
+        net.forward()
+        np.testing.assert_array_equal(out, [[6, 3], [6, 3]])
+
+    def test_arrays_outlive_their_net(self):
+        net = doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
+        out = net.forward(data=np.ones((2, 3)))["out"]
+        weights = net.params["ip"][0].data
+        del net
+        np.testing.assert_array_equal(out, np.full((2, 2), 3.5))
+        np.testing.assert_array_equal(weights, np.ones((2, 3)))
+
+    def test_blobs_in_a_layout_of_a_library_read_and_write_like_others(self):
+        net = doppio.Net(self.write("net.prototxt", CONV), doppio.TEST)
+        image = np.random.RandomState(1).rand(1, 3, 8, 8).astype(np.float32)
+        held = net.blobs["conv1"].data
+        net.forward(data=image)
+        weights, bias = (blob.data for blob in net.params["conv1"])
+        padded = np.pad(image[0], ((0, 0), (1, 1), (1, 1)))
+        expected = np.array([[[(padded[:, y:y + 3, x:x + 3] * weights[k]).sum() + bias[k] for x in range(8)]
+                              for y in range(8)] for k in range(16)])
+        np.testing.assert_allclose(net.blobs["conv1"].data[0], np.maximum(expected, 0), rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(held, net.blobs["conv1"].data)
+        weights[...] = 0
+        bias[...] = 7
+        net.forward()
+        np.testing.assert_array_equal(held, np.full((1, 16, 8, 8), 7))
+
+    def test_runs_parts(self):
+        net = doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
+        net.blobs["ip"].data[...] = [[-1, 2], [3, -4]]
+        np.testing.assert_array_equal(net.forward(start="relu")["out"], [[0, 2], [3, 0]])
+        net.blobs["data"].data[...] = 1
+        found = net.forward(end="ip")
+        np.testing.assert_array_equal(found["ip"], np.full((2, 2), 3.5))
+        np.testing.assert_array_equal(net.blobs["out"].data, [[0, 2], [3, 0]])
+        with self.assertRaisesRegex(ValueError, "layer 'relu' comes after layer 'ip'"):
+            net.forward(start="relu", end="ip")
+
+    def test_a_part_reads_blobs_of_other_layouts_anew(self):
+        net = doppio.Net(self.write("net.prototxt", CONV), doppio.TEST)
+        net.forward(data=np.ones((1, 3, 8, 8)))
+        whole = net.blobs["conv2"].data.copy()
+        net.blobs["conv1"].data[...] *= 2
+        net.forward(start="conv2")
+        np.testing.assert_allclose(net.blobs["conv2"].data, 2 * whole, rtol=1e-4, atol=1e-5)
+
+    def test_gradients_of_a_loss(self):
+        net = doppio.Net(self.write("net.prototxt", LOSS), doppio.TRAIN)
+        net.forward(data=[[1, 2, 3], [0, 0, 1]], target=np.zeros((2, 2)))
+        self.assertAlmostEqual((2 * 6.5 ** 2 + 2 * 1.5 ** 2) / 4, float(net.blobs["loss"].data), 5)
+        net.backward()
+        np.testing.assert_allclose(net.blobs["out"].diff, [[3.25, 3.25], [0.75, 0.75]])
+        expected = np.array([[3.25, 6.5, 10.5], [3.25, 6.5, 10.5]])
+        np.testing.assert_allclose(net.params["ip"][0].diff, expected)
+        net.backward()
+        np.testing.assert_allclose(net.params["ip"][0].diff, 2 * expected)
+        net.clear_param_diffs()
+        net.backward()
+        np.testing.assert_allclose(net.params["ip"][0].diff, expected)
+
+    def test_gradients_from_the_outputs(self):
+        net = doppio.Net(self.write("net.prototxt", "force_backward: true\n" + SUM), doppio.TEST)
+        net.forward(data=[[1, 2, 3], [-1, -2, -3]])
+        found = net.backward(out=[[1, 2], [1, 2]])
+        np.testing.assert_array_equal(found["data"], [[3, 3, 3], [0, 0, 0]])
+        net.blobs["out"].diff[...] = 0
+        np.testing.assert_array_equal(net.backward()["data"], np.zeros((2, 3)))
+
+    def test_a_net_without_gradients_says_so(self):
+        net = doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
+        with self.assertRaisesRegex(doppio.UsageError, "net 'Sum' computes no gradients.*force_backward: true"):
+            net.backward()
+        np.testing.assert_array_equal(net.blobs["data"].diff, np.zeros((2, 3)))
+
+    def test_takes_other_shapes(self):
+        net = doppio.Net(self.write("net.prototxt", CONV), doppio.TEST)
+        small = net.forward(data=np.ones((1, 3, 8, 8)))["conv2"].copy()
+        net.blobs["data"].reshape(2, 3, 8, 9)
+        self.assertEqual((2, 3, 8, 9), tuple(net.blobs["data"].shape))
+        net.blobs["data"].data[...] = 1
+        net.reshape()
+        self.assertEqual((2, 16, 8, 9), tuple(net.blobs["conv2"].shape))
+        large = net.forward()["conv2"]
+        np.testing.assert_allclose(large[1, :, :4, :4], small[0, :, :4, :4], rtol=1e-4, atol=1e-5)
+        with self.assertRaisesRegex(doppio.UsageError, "made by layer 'relu1'; only tops of Input layers"):
+            net.blobs["conv1"].reshape(1, 1)
+        with self.assertRaisesRegex(doppio.UsageError, "an extent is at least 1"):
+            net.blobs["data"].reshape(0, 3, 8, 8)
+
+    def test_several_inputs_change_together(self):
+        net = doppio.Net(self.write("net.prototxt", LOSS), doppio.TRAIN)
+        net.blobs["data"].reshape(5, 3)
+        net.blobs["data"].data[...] = 1
+        net.blobs["target"].reshape((5, 2))
+        net.forward()
+        self.assertAlmostEqual(3.5 ** 2, float(net.blobs["loss"].data), 5)
+        np.testing.assert_array_equal(net.blobs["data"].data, np.ones((5, 3)))
+
+    def test_forward_all_goes_batch_by_batch(self):
+        net = doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
+        rows = np.arange(15, dtype=np.float32).reshape(5, 3)
+        found = net.forward_all(data=rows, blobs=["ip"])
+        self.assertEqual({"out", "ip"}, set(found))
+        np.testing.assert_array_equal(found["out"][:, 0], rows.sum(1) + 0.5)
+
+    def test_weights_go_to_files_and_back(self):
+        net = doppio.Net(self.write("net.prototxt", CONV), doppio.TEST)
+        expected = net.forward(data=np.ones((1, 3, 8, 8)))["conv2"].copy()
+        for name in ("w.caffemodel", "w.caffemodel.h5"):
+            path = self.path(name)
+            net.save(path)
+            again = doppio.Net(self.path("net.prototxt"), path, doppio.TEST)
+            np.testing.assert_array_equal(expected, again.forward(data=np.ones((1, 3, 8, 8)))["conv2"])
+            other = doppio.Net(self.path("net.prototxt"), doppio.TEST)
+            other.params["conv1"][0].data[...] = 0
+            other.copy_from(path)
+            np.testing.assert_array_equal(net.params["conv1"][0].data, other.params["conv1"][0].data)
+
+    def test_mistakes_are_exceptions_with_the_commands_text(self):
+        with self.assertRaisesRegex(doppio.ConfigError, r"bad\.prototxt:1:\d+: .*'kernal_size'.*'kernel_size'") as raised:
+            doppio.Net(self.write("bad.prototxt", CONV.replace("\n", " ").replace("kernel_size", "kernal_size", 1)),
+                       doppio.TEST)
+        self.assertEqual(3, raised.exception.code)
+        self.assertIsInstance(raised.exception, RuntimeError)
+        with self.assertRaises(doppio.FileError) as raised:
+            doppio.Net(self.path("absent.prototxt"), doppio.TEST)
+        self.assertEqual(4, raised.exception.code)
+        net = doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
+        with self.assertRaisesRegex(KeyError, "'dat' is no input of the net; it has data"):
+            net.forward(dat=1)
+        with self.assertRaisesRegex(ValueError, "reshape the blob first"):
+            net.forward(data=np.ones((3, 3)))
+        with self.assertRaisesRegex(doppio.UsageError, "no layer 'rel'; did you mean 'relu'"):
+            net.forward(end="rel")
+        with self.assertRaisesRegex(TypeError, "a phase"):
+            doppio.Net(self.path("net.prototxt"))
+
+    def test_other_threads_run_while_a_net_computes(self):
+        net = doppio.Net(self.write("net.prototxt", CONV.replace("dim: 8 dim: 8", "dim: 160 dim: 160")), doppio.TEST)
+        ran, lock = [], threading.Lock()
+
+        def run():
+            with lock:
+                ran.append(True)
+        interval = sys.getswitchinterval()
+        lock.acquire()
+        other = threading.Thread(target=run)
+        other.start()
+        sys.setswitchinterval(1000)   # nobody is asked for the GIL: it must be given
+        try:
+            lock.release()
+            for _ in range(100):
+                if not ran:
+                    net.forward()
+            self.assertEqual([True], ran)
+        finally:
+            sys.setswitchinterval(interval)
+            other.join()
+
+
+class AliasTest(case.Case):
+    def test_import_caffe(self):
+        import caffe
+        import caffe.io
+        from caffe import layers, params
+        from caffe.proto import caffe_pb2
+        caffe.set_mode_cpu()
+        net = caffe.Net(self.write("net.prototxt", SUM), caffe.TEST)
+        self.assertIsInstance(net, doppio.Net)
+        self.assertEqual(0, params.Pooling.MAX)
+        self.assertEqual("LeNet", caffe_pb2.NetParameter(name="LeNet").name)
+        self.assertIsNotNone(layers.ReLU)
+        self.assertIs(doppio.io.Transformer, caffe.io.Transformer)
+
+
+if __name__ == "__main__":
+    junit.main()
