@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "data/mean_file.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -74,28 +75,11 @@ Augment::Augment(const TransformationParameter& parameter, Phase phase, const Ra
     if (!mean_values_.empty()) {
       throw UserError({}, "transform_param: set only one of mean_file and mean_value");
     }
-    ReadMeanFile(parameter.mean_file());
+    mean_file_ = parameter.mean_file();
+    MeanImage mean = ReadMeanFile(mean_file_);
+    mean_shape_ = mean.shape;
+    mean_image_ = std::move(mean.values);
   }
-}
-
-void Augment::ReadMeanFile(const std::string& path) {
-  const std::string content = ReadFile(path);
-  BlobProto blob;
-  if (!blob.ParseFromString(content)) {
-    throw FileError("mean file '" + path + "' is not a Caffe mean (a binary BlobProto)");
-  }
-  std::vector<int64_t> dims(blob.shape().dim().begin(), blob.shape().dim().end());
-  if (!blob.has_shape()) dims = {blob.num(), blob.channels(), blob.height(), blob.width()};
-  if (dims.size() == 4 && dims[0] == 1) dims.erase(dims.begin());
-  if (dims.size() != 3) throw FileError("mean file '" + path + "' does not hold one image");
-  mean_shape_ = {static_cast<int>(dims[0]), static_cast<int>(dims[1]), static_cast<int>(dims[2])};
-  mean_image_.assign(blob.data().begin(), blob.data().end());
-  if (mean_image_.empty()) mean_image_.assign(blob.double_data().begin(), blob.double_data().end());
-  if (mean_image_.empty() || static_cast<int64_t>(mean_image_.size()) != mean_shape_.count()) {
-    throw FileError("mean file '" + path + "' holds " + std::to_string(mean_image_.size()) +
-                    " values, but its shape is " + mean_shape_.ToString());
-  }
-  mean_file_ = path;
 }
 
 ImageShape Augment::OutputShape(const ImageShape& image) const {

@@ -64,7 +64,6 @@ class Augment {
   DecodeOptions::Color color() const { return color_; }
 
  private:
-  void ReadMeanFile(const std::string& path);
   float MeanOf(int channel) const;
   template <class Values>
   void Take(const Values& values, const ImageShape& image, const Cut& cut, int channel, int y,
