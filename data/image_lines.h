@@ -8,12 +8,13 @@
 namespace doppio {
 
 struct ImageLine {
-  std::string path;  // as written; it may hold spaces
+  std::string path;           // as written; it may hold spaces
   std::vector<float> labels;  // the numbers at the end of the line, at least one
-  int number = 0;  // of the line, from 1
+  int number = 0;             // of the line, from 1
 };
 
-// At least one, all with as many labels. Blank lines are passed over. Throws FileError with the line.
+// At least one, all with as many labels. Blank lines are passed over. Throws FileError with the
+// line.
 std::vector<ImageLine> ReadImageLines(const std::string& list);
 
 }  // namespace doppio

@@ -20,14 +20,21 @@
 #include "tools/text_table.h"
 
 DEFINE_string(labels, "", "<FILE> names of the classes, one a line");
-DEFINE_string(mean, "", "<FILE|VALUES> what is subtracted: 104,117,123 (blue, green, red), or the mean of each channel "
-              "of a .binaryproto file");
+DEFINE_string(
+    mean, "",
+    "<FILE|VALUES> what is subtracted: 104,117,123 (blue, green, red), or the mean of each channel "
+    "of a .binaryproto file");
 DEFINE_double(scale, 1, "<X> factor on pixels, after the mean");
-DEFINE_string(resize, "", "<SIZE|HxW> resize images to this, and cut the net's input out of the middle; without it "
-              "they are resized to the input");
-DEFINE_bool(center_crop, false, "of images of other proportions take the largest middle part, instead of distorting them");
+DEFINE_string(
+    resize, "",
+    "<SIZE|HxW> resize images to this, and cut the net's input out of the middle; without it "
+    "they are resized to the input");
+DEFINE_bool(
+    center_crop, false,
+    "of images of other proportions take the largest middle part, instead of distorting them");
 DEFINE_int32(top, 5, "<N> classes to show for each image");
-DEFINE_string(blob, "", "<NAME> blob that holds the values of the classes; without it the net's only output");
+DEFINE_string(blob, "",
+              "<NAME> blob that holds the values of the classes; without it the net's only output");
 
 namespace doppio {
 namespace {
@@ -46,8 +53,7 @@ Job JobOf(const CommandLine& line) {
   if (line.Given("model") && line.Given("weights") && !files.empty()) {
     return {FLAGS_model, FLAGS_weights, FLAGS_mean, FLAGS_labels, FindImages(files), false};
   }
-  const bool as_caffe =
-      files.size() == 5 && !line.Given("model") && !line.Given("weights") && !FLAGS_json;
+  const bool as_caffe = files.size() == 5 && !line.Given("model") && !line.Given("weights");
   if (as_caffe) return {files[0], files[1], files[2], files[3], {files[4]}, true};
   throw UsageError(
       "'classify' needs --model, --weights and images\n"
@@ -69,8 +75,9 @@ std::string SetBatch(NetSpec* net, int64_t batch, ImageShape* shape) {
     found = &layer;
   }
   if (found == nullptr) {
-    throw UserError(net->at, "the net has no Input layer: classify wants a deploy net, without data "
-                             "layers");
+    throw UserError(net->at,
+                    "the net has no Input layer: classify wants a deploy net, without data "
+                    "layers");
   }
   InputParameter* input = found->param.mutable_input_param();
   BlobShape* dims = input->shape_size() > 0 ? input->mutable_shape(0) : input->add_shape();
@@ -80,7 +87,8 @@ std::string SetBatch(NetSpec* net, int64_t batch, ImageShape* shape) {
   }
   const auto small = [&](int axis) {
     if (dims->dim(axis) >= 1 && dims->dim(axis) <= 65535) return static_cast<int>(dims->dim(axis));
-    throw found->Mistake("input_param", "is " + Extent(*dims) + ": too large or too small for images");
+    throw found->Mistake("input_param",
+                         "is " + Extent(*dims) + ": too large or too small for images");
   };
   *shape = {small(1), small(2), small(3)};
   dims->set_dim(0, batch);
@@ -119,9 +127,7 @@ struct ReadImage {
 class Classifier {
  public:
   Classifier(const CommandLine& line, const Job& job)
-      : job_(job),
-        device_(OpenDevice(FLAGS_gpu)),
-        params_(device_.get(), DType::kFloat32, 1) {
+      : job_(job), device_(OpenDevice(FLAGS_gpu)), params_(device_.get(), DType::kFloat32, 1) {
     const int64_t images = static_cast<int64_t>(job.images.size());
     batch_ = FLAGS_batch > 0 ? FLAGS_batch : std::min(images, kBatch);
     const NetSource source =
@@ -156,7 +162,8 @@ class Classifier {
         [&](int64_t i) { return Read(job_.images[static_cast<size_t>(i)]); },
         [&](int64_t i, const ReadImage& image) {
           const std::string& path = job_.images[static_cast<size_t>(i)];
-          if (!image.mistake.empty()) return mistakes->Add(FileError("image '" + path + "': " + image.mistake));
+          if (!image.mistake.empty())
+            return mistakes->Add(FileError("image '" + path + "': " + image.mistake));
           std::copy(image.values.begin(), image.values.end(),
                     values_.begin() + static_cast<int64_t>(waiting_.size() * image.values.size()));
           waiting_.push_back(path);
@@ -172,8 +179,8 @@ class Classifier {
  private:
   void FindClasses(const Shape& shape) {
     if (shape.rank() == 0 || shape[0] != batch_) {
-      throw UsageError("blob '" + output_ + "' is " + shape.ToString() + ", not a row for each of " +
-                       std::to_string(batch_) + " images");
+      throw UsageError("blob '" + output_ + "' is " + shape.ToString() +
+                       ", not a row for each of " + std::to_string(batch_) + " images");
     }
     classes_ = static_cast<int>(shape.count(1));
     if (job_.labels.empty()) return;
@@ -283,17 +290,19 @@ ExitCode RunClassify(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "classify",
-                {"shows what a trained net takes images for",
-                 {"model", "weights", "labels", "mean", "scale", "resize", "center_crop", "top", "blob",
-                  "batch", "gpu", "precision", "workspace_mb", "deterministic", "cuda_graph", "level",
-                  "stage", "set", "unset", "data_threads", "engine", "json"},
-                 {},
-                 "IMAGE|FOLDER ... (or, as Caffe's: NET WEIGHTS MEAN LABELS IMAGE)",
-                 "doppio classify --model=deploy.prototxt --weights=net.caffemodel --mean=104,117,123 "
-                 "--labels=words.txt photos/",
-                 &RunClassify,
-                 {"classification", "classification.bin"}});
+DOPPIO_REGISTER(
+    Commands, "classify",
+    {"shows what a trained net takes images for",
+     {"model",        "weights",       "labels",     "mean",  "scale", "resize",
+      "center_crop",  "top",           "blob",       "batch", "gpu",   "precision",
+      "workspace_mb", "deterministic", "cuda_graph", "level", "stage", "set",
+      "unset",        "data_threads",  "engine",     "json"},
+     {},
+     "IMAGE|FOLDER ... (or, as Caffe's: NET WEIGHTS MEAN LABELS IMAGE)",
+     "doppio classify --model=deploy.prototxt --weights=net.caffemodel --mean=104,117,123 "
+     "--labels=words.txt photos/",
+     &RunClassify,
+     {"classification", "classification.bin"}});
 
 }  // namespace
 }  // namespace doppio

@@ -36,7 +36,8 @@ void AddPixels(const T* from, const Pixels& pixels, std::vector<double>* planes)
 
 void AddRecord(const Record& record, Sum* sum) {
   thread_local Image image;  // keeps its buffer from record to record
-  if (record.encoded != nullptr) Decode(record.encoded, record.encoded_bytes, record.decode, &image);
+  if (record.encoded != nullptr)
+    Decode(record.encoded, record.encoded_bytes, record.decode, &image);
   const Pixels pixels = record.encoded != nullptr ? image.pixels() : record.pixels;
   if (sum->planes.empty()) {
     sum->shape = pixels.shape;
@@ -107,10 +108,9 @@ ExitCode RunMean(const CommandLine& line, bool* began) {
   if (line.files.size() == 2) WriteMeanFile(mean, line.files[1]);
   const std::vector<double> channels = mean.ChannelMeans();
   if (FLAGS_json) {
-    nlohmann::json out = {
-        {"images", source->size()},
-        {"shape", {mean.shape.channels, mean.shape.height, mean.shape.width}},
-        {"mean_values", channels}};
+    nlohmann::json out = {{"images", source->size()},
+                          {"shape", {mean.shape.channels, mean.shape.height, mean.shape.width}},
+                          {"mean_values", channels}};
     if (line.files.size() == 2) out["file"] = line.files[1];
     std::cout << out.dump(2) << '\n';
     return ExitCode::kDone;

@@ -26,7 +26,8 @@ DEFINE_int32(resize_width, 0, "<N> width to bring all images to; 0 = as they are
 DEFINE_int32(resize_height, 0, "<N> height to bring all images to; 0 = as they are");
 DEFINE_bool(check_size, false, "all images must have the same size");
 DEFINE_bool(encoded, false, "store JPEG or PNG files, not pixels");
-DEFINE_string(encode_type, "", "<jpg|png> format to store with --encoded; without it each file's own");
+DEFINE_string(encode_type, "",
+              "<jpg|png> format to store with --encoded; without it each file's own");
 DEFINE_bool(skip_bad, false, "leave out images that cannot be read, instead of making no database");
 
 namespace doppio {
@@ -123,13 +124,13 @@ class Conversion {
 
   void Take(int64_t i, Converted image) {
     if (image.mistake.empty() && FLAGS_check_size && written_ > 0 && image.shape != first_) {
-      image.mistake = "it is " + image.shape.ToString() + ", but '" + first_path_ + "' is " +
-                      first_.ToString();
+      image.mistake =
+          "it is " + image.shape.ToString() + ", but '" + first_path_ + "' is " + first_.ToString();
     }
     const ImageLine& line = lines_[static_cast<size_t>(i)];
     if (!image.mistake.empty()) {
-      const Error error = FileError(
-          SourceLoc{list_, line.number}, "image '" + root_ + line.path + "': " + image.mistake);
+      const Error error = FileError(SourceLoc{list_, line.number},
+                                    "image '" + root_ + line.path + "': " + image.mistake);
       if (FLAGS_skip_bad) {
         LOG(WARNING) << error.what();
       } else if (mistakes_.size() < kShownErrors) {
@@ -192,8 +193,8 @@ ExitCode RunConvert(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "convert_imageset",
                 {"makes a database of image files",
-                 {"backend", "gray", "shuffle", "seed", "resize_width", "resize_height", "check_size",
-                  "encoded", "encode_type", "skip_bad", "data_threads", "json"},
+                 {"backend", "gray", "shuffle", "seed", "resize_width", "resize_height",
+                  "check_size", "encoded", "encode_type", "skip_bad", "data_threads", "json"},
                  {},
                  "ROOTFOLDER/ LISTFILE DB_NAME",
                  "doppio convert_imageset --resize_height=256 --resize_width=256 --shuffle images/ "

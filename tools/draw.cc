@@ -15,7 +15,8 @@
 #include "tools/net_drawing.h"
 #include "tools/nets.h"
 
-DEFINE_string(rankdir, "TB", "<TB|BT|LR|RL> where the net grows: from the top to the bottom, left to right, ...");
+DEFINE_string(rankdir, "TB",
+              "<TB|BT|LR|RL> where the net grows: from the top to the bottom, left to right, ...");
 
 namespace doppio {
 namespace {
@@ -57,8 +58,8 @@ std::string DrawFile(const CommandLine& line, const std::string& path) {
     return DrawNet(source.net.name(), {source.net.input().begin(), source.net.input().end()},
                    {source.net.layer().begin(), source.net.layer().end()}, rankdir);
   }
-  const NetSpec net =
-      MakeNetSpec(source.net, source.places, source.state, OptionsFromFlags(phase, DataMode::kAssume));
+  const NetSpec net = MakeNetSpec(source.net, source.places, source.state,
+                                  OptionsFromFlags(phase, DataMode::kAssume));
   std::vector<LayerParameter> layers;
   for (const LayerSpec& layer : net.layers) layers.push_back(layer.param);
   return DrawNet(net.name, {}, layers, rankdir);
@@ -78,9 +79,8 @@ ExitCode RunDraw(const CommandLine& line, bool* began) {
   } else if (format == "dot") {
     WriteFileAtomically(line.files[1], drawing);
   } else {
-    WriteFileAtomically(line.files[1], [&](const std::string& temporary) {
-      RunDot(drawing, format, temporary);
-    });
+    WriteFileAtomically(line.files[1],
+                        [&](const std::string& temporary) { RunDot(drawing, format, temporary); });
   }
   return ExitCode::kDone;
 }

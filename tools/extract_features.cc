@@ -28,8 +28,8 @@ struct Arguments {
 };
 
 int64_t PositiveNumber(const std::string& text, const std::string& what) {
-  const bool digits =
-      !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
+  const bool digits = !text.empty() && text.size() <= 9 &&
+                      text.find_first_not_of("0123456789") == std::string::npos;
   if (!digits || std::stoll(text) == 0) {
     throw UsageError(what + " wants a number from 1 on, got '" + text + "'");
   }
@@ -58,7 +58,8 @@ Arguments ArgumentsOf(const CommandLine& line) {
   arguments.gpu = FLAGS_gpu;
   if (words.size() > 6) {
     if (words[6] != "CPU" && words[6] != "GPU") {
-      throw UsageError("behind the kind of database there may be CPU or GPU, got '" + words[6] + "'");
+      throw UsageError("behind the kind of database there may be CPU or GPU, got '" + words[6] +
+                       "'");
     }
     if (words[6] == "GPU") arguments.gpu = words.size() > 7 ? words[7] : "0";
   }
@@ -75,8 +76,8 @@ const Edge& FindRows(const Graph& graph, const std::string& blob, int64_t rows) 
   }
   const Edge& edge = graph.edges[static_cast<size_t>(found)];
   if (edge.shape.rank() == 0 || edge.shape[0] != rows) {
-    throw UsageError("blob '" + blob + "' is " + edge.shape.ToString() + ", not a row for each of the " +
-                     std::to_string(rows) + " samples of a batch");
+    throw UsageError("blob '" + blob + "' is " + edge.shape.ToString() +
+                     ", not a row for each of the " + std::to_string(rows) + " samples of a batch");
   }
   return edge;
 }
@@ -127,7 +128,8 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
   for (int64_t i = 0; i < arguments.batches; ++i) {
     net.Forward();
     for (size_t b = 0; b < databases.size(); ++b) {
-      PutRows(ReadTensor(net.Blob(arguments.blobs[b]), device.get()), i * batch, databases[b].get());
+      PutRows(ReadTensor(net.Blob(arguments.blobs[b]), device.get()), i * batch,
+              databases[b].get());
     }
     progress.Done((i + 1) * batch);
   }
@@ -139,14 +141,15 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "extract_features",
-                {"writes blobs of a net, sample by sample, to databases",
-                 {"gpu", "precision", "workspace_mb", "deterministic", "cuda_graph", "level", "stage",
-                  "batch", "set", "unset", "data_threads", "seed", "engine"},
-                 {},
-                 "WEIGHTS NET BLOB[,BLOB] DB[,DB] BATCHES BACKEND [CPU|GPU [N]]",
-                 "doppio extract_features net.caffemodel train_val.prototxt fc7,prob fc7_db,prob_db 10 lmdb",
-                 &RunExtract});
+DOPPIO_REGISTER(
+    Commands, "extract_features",
+    {"writes blobs of a net, sample by sample, to databases",
+     {"gpu", "precision", "workspace_mb", "deterministic", "cuda_graph", "level", "stage", "batch",
+      "set", "unset", "data_threads", "seed", "engine"},
+     {},
+     "WEIGHTS NET BLOB[,BLOB] DB[,DB] BATCHES BACKEND [CPU|GPU [N]]",
+     "doppio extract_features net.caffemodel train_val.prototxt fc7,prob fc7_db,prob_db 10 lmdb",
+     &RunExtract});
 
 }  // namespace
 }  // namespace doppio

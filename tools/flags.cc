@@ -20,7 +20,8 @@ DEFINE_string(phase, "", "<TRAIN|TEST> phase of the net");
 DEFINE_int32(iterations, 50, "<N> how many batches to run");
 DEFINE_int32(warmup, 5, "<N> iterations before the clock starts");
 DEFINE_bool(synthetic, false, "random data of the right shape instead of every data source");
-DEFINE_int64(batch, 0, "<N> batch size of every data layer, instead of the file's; 0 = the file's");
+DEFINE_int64(batch, 0, "<N> batch size of every data layer, instead of the file's; 0 = the file's. For classify: images at "
+                       "once; 0 = 16, or as many as there are");
 DEFINE_int64(seed, -1,
              "<N> seed of all random numbers, instead of random_seed; negative = the file's");
 DEFINE_int32(data_threads, 0,

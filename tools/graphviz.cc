@@ -52,8 +52,9 @@ void RunDot(const std::string& graph, const std::string& format, const std::stri
   const int result = posix_spawnp(&child, "dot", &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   if (result == ENOENT) {
-    throw FileError("graphviz's program dot, which makes " + format +
-                    " files, is not installed (apt-get install graphviz); a file NAME.dot needs none");
+    throw FileError(
+        "graphviz's program dot, which makes " + format +
+        " files, is not installed (apt-get install graphviz); a file NAME.dot needs none");
   }
   if (result != 0) throw FileError(std::string("cannot start dot: ") + std::strerror(result));
   int status = 0;

@@ -24,7 +24,8 @@ std::string Planes(const Image& image) {
   for (int c = 0; c < channels; ++c) {
     const uint8_t* from = image.bytes.data() + c;
     char* to = &planes[plane * static_cast<size_t>(c)];
-    for (size_t i = 0; i < plane; ++i) to[i] = static_cast<char>(from[i * static_cast<size_t>(channels)]);
+    for (size_t i = 0; i < plane; ++i)
+      to[i] = static_cast<char>(from[i * static_cast<size_t>(channels)]);
   }
   return planes;
 }

@@ -12,14 +12,15 @@
 namespace doppio {
 
 struct ImageDatumOptions {
-  DecodeOptions decode;  // colour or gray, and the size to bring it to
-  bool encoded = false;  // an image file, not pixels
+  DecodeOptions decode;               // colour or gray, and the size to bring it to
+  bool encoded = false;               // an image file, not pixels
   std::optional<ImageFormat> format;  // of the encoded image; without it the file's own
 };
 
-// `file` is a JPEG's or PNG's content. Its bytes are kept as they are where nothing is to be changed:
-// not the size, not the format, not the number of channels. One whole label goes where Caffe
-// reads it, others into `labels`. `*shape` becomes that of the pixels. Throws FileError where the image is damaged.
+// `file` is a JPEG's or PNG's content. Its bytes are kept as they are where nothing is to be
+// changed: not the size, not the format, not the number of channels. One whole label goes where
+// Caffe reads it, others into `labels`. `*shape` becomes that of the pixels. Throws FileError where
+// the image is damaged.
 Datum MakeImageDatum(const std::string& file, const std::vector<float>& labels,
                      const ImageDatumOptions& options, ImageShape* shape);
 

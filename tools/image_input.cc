@@ -106,8 +106,8 @@ std::vector<float> MeansOf(const std::string& file_or_values, int channels) {
       const MeanImage mean = ReadMeanFile(file_or_values);
       if (mean.shape.channels != channels) {
         throw FileError("the mean '" + file_or_values + "' has " +
-                        std::to_string(mean.shape.channels) + " channels, but the net's input has " +
-                        std::to_string(channels));
+                        std::to_string(mean.shape.channels) +
+                        " channels, but the net's input has " + std::to_string(channels));
       }
       const std::vector<double> of_channels = mean.ChannelMeans();
       return {of_channels.begin(), of_channels.end()};
@@ -170,9 +170,8 @@ std::vector<int> TopClasses(const float* values, int count, int top) {
   std::vector<int> classes(static_cast<size_t>(count));
   std::iota(classes.begin(), classes.end(), 0);
   const int shown = std::min(top, count);
-  std::partial_sort(classes.begin(), classes.begin() + shown, classes.end(), [&](int a, int b) {
-    return rank(a) != rank(b) ? rank(a) > rank(b) : a < b;
-  });
+  std::partial_sort(classes.begin(), classes.begin() + shown, classes.end(),
+                    [&](int a, int b) { return rank(a) != rank(b) ? rank(a) > rank(b) : a < b; });
   classes.resize(static_cast<size_t>(shown));
   return classes;
 }

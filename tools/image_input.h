@@ -12,10 +12,12 @@ namespace doppio {
 
 struct ImageInputOptions {
   ImageShape input;  // of the net: one channel is gray, three are blue, green, red
-  int height = 0, width = 0;  // images are resized to this, and the input is cut out of the middle; 0: to the input
-  bool center_crop = false;   // first the largest middle part of the proportions that are resized to
-  std::vector<float> means;   // none, one, or one for each channel
-  float scale = 1;            // (pixel - mean) * scale
+  int height = 0,
+      width =
+          0;  // images are resized to this, and the input is cut out of the middle; 0: to the input
+  bool center_crop = false;  // first the largest middle part of the proportions that are resized to
+  std::vector<float> means;  // none, one, or one for each channel
+  float scale = 1;           // (pixel - mean) * scale
 };
 
 // Thread-safe. Throws UsageError where the options contradict each other.
@@ -39,10 +41,12 @@ void ParseSize(const char* flag, const std::string& text, int* height, int* widt
 // A label a line.
 std::vector<std::string> ReadLabels(const std::string& path);
 
-// The JPEG and PNG files, by their names, that are meant: a folder's are sorted. FileError for a folder without any.
+// The JPEG and PNG files, by their names, that are meant: a folder's are sorted. FileError for a
+// folder without any.
 std::vector<std::string> FindImages(const std::vector<std::string>& files_and_folders);
 
-// The classes with the largest values, the largest first; of equal ones the one with the lower number.
+// The classes with the largest values, the largest first; of equal ones the one with the lower
+// number.
 std::vector<int> TopClasses(const float* values, int count, int top);
 
 }  // namespace doppio

@@ -16,9 +16,9 @@
 
 namespace doppio {
 
-// Calls `make(i)` for all i in [0, n) in `threads` threads, and `take(i, result)` for i = 0, 1, ... in
-// the caller's; no more than a few results for each thread wait. What `make` throws is thrown when
-// its turn has come; then, and when `take` throws, the rest is left.
+// Calls `make(i)` for all i in [0, n) in `threads` threads, and `take(i, result)` for i = 0, 1, ...
+// in the caller's; no more than a few results for each thread wait. What `make` throws is thrown
+// when its turn has come; then, and when `take` throws, the rest is left.
 template <class Make, class Take>
 void InOrder(int64_t n, int threads, const Make& make, const Take& take) {
   using Result = decltype(make(int64_t{0}));

@@ -84,7 +84,8 @@ class Drawing {
     std::vector<std::string> lines = {layer.name(), layer.type() + LayerDetail(layer)};
     if (Outputs(layer) > 0) lines.push_back(std::to_string(Outputs(layer)) + " outputs");
     if (!Phases(layer).empty()) lines.push_back("(" + Phases(layer) + ")");
-    const std::string node = AddNode(Label(lines), std::string(" fillcolor=\"") + Color(layer) + "\"");
+    const std::string node =
+        AddNode(Label(lines), std::string(" fillcolor=\"") + Color(layer) + "\"");
     for (const std::string& bottom : layer.bottom()) {
       if (blobs_.count(bottom) == 0) AddInput(bottom);
       Blob& blob = blobs_[bottom];
@@ -122,7 +123,9 @@ class Drawing {
     out_ << "  " << node << " [label=" << label << look << "]\n";
     return node;
   }
-  std::string AddEllipse(const std::string& blob) { return AddNode(Quoted(blob), " shape=ellipse"); }
+  std::string AddEllipse(const std::string& blob) {
+    return AddNode(Quoted(blob), " shape=ellipse");
+  }
 
   std::ostringstream out_;
   std::map<std::string, Blob> blobs_;

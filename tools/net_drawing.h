@@ -10,9 +10,9 @@
 
 namespace doppio {
 
-// `inputs`: blobs that no layer makes. Layers are taken in their order and may be of several phases at
-// once: what several make before anybody reads it is drawn from each of them. `rankdir` is graphviz's:
-// TB, BT, LR or RL. Blobs that nobody reads, or nobody makes, are drawn as ellipses.
+// `inputs`: blobs that no layer makes. Layers are taken in their order and may be of several phases
+// at once: what several make before anybody reads it is drawn from each of them. `rankdir` is
+// graphviz's: TB, BT, LR or RL. Blobs that nobody reads, or nobody makes, are drawn as ellipses.
 std::string DrawNet(const std::string& name, const std::vector<std::string>& inputs,
                     const std::vector<LayerParameter>& layers, const std::string& rankdir);
 

@@ -41,8 +41,8 @@ void CompareValues(const std::vector<float>& a, const std::vector<float>& b,
     if (std::isfinite(a[i])) largest = std::max(largest, std::abs(static_cast<double>(a[i])));
   }
   if (difference->absolute == 0) return;
-  difference->relative = largest > 0 ? difference->absolute / largest
-                                     : std::numeric_limits<double>::infinity();
+  difference->relative =
+      largest > 0 ? difference->absolute / largest : std::numeric_limits<double>::infinity();
 }
 
 class Comparison {

@@ -21,9 +21,9 @@ BlobStats StatsOf(const std::vector<float>& values);
 // One blob that at least one of two files has.
 struct BlobDifference {
   std::string layer;
-  int index = 0;  // among the layer's blobs
-  Shape shape;    // the first file's, if it has the blob
-  std::string unlike;  // "only in a.caffemodel", "shape 2x3, in b.caffemodel 3x2"; "": compared
+  int index = 0;        // among the layer's blobs
+  Shape shape;          // the first file's, if it has the blob
+  std::string unlike;   // "only in a.caffemodel", "shape 2x3, in b.caffemodel 3x2"; "": compared
   double absolute = 0;  // the largest of |a - b|; two NaNs are equal, one alone is infinitely far
   double relative = 0;  // that by the largest |a| of the blob
 };

@@ -38,16 +38,16 @@ Total ForEachBlob(const WeightsFile& file, const F& f) {
 }
 
 void ListAsText(const WeightsFile& file) {
-  TextTable table({"layer", "type", ">blob", "shape", ">values", ">min", ">max", ">mean", ">norm",
-                   ">NaN"});
-  const Total total = ForEachBlob(file, [&](const LayerBlobs& layer, int index,
-                                            const PlainBlob& blob, const BlobStats& stats) {
-    const bool first = index == 0;
-    table.Add({first ? layer.name : "", first ? layer.type : "", std::to_string(index),
-               blob.shape.ToString(), Thousands(blob.shape.count()), Significant(stats.min),
-               Significant(stats.max), Significant(stats.mean), Significant(stats.norm),
-               stats.nans == 0 ? "–" : Thousands(stats.nans)});
-  });
+  TextTable table(
+      {"layer", "type", ">blob", "shape", ">values", ">min", ">max", ">mean", ">norm", ">NaN"});
+  const Total total = ForEachBlob(
+      file, [&](const LayerBlobs& layer, int index, const PlainBlob& blob, const BlobStats& stats) {
+        const bool first = index == 0;
+        table.Add({first ? layer.name : "", first ? layer.type : "", std::to_string(index),
+                   blob.shape.ToString(), Thousands(blob.shape.count()), Significant(stats.min),
+                   Significant(stats.max), Significant(stats.mean), Significant(stats.norm),
+                   stats.nans == 0 ? "–" : Thousands(stats.nans)});
+      });
   table.Add({"total", "", std::to_string(total.blobs), "", Thousands(total.values), "", "", "", "",
              total.nans == 0 ? "–" : Thousands(total.nans)});
   table.Print(std::cout);
@@ -58,18 +58,18 @@ void ListAsJson(const WeightsFile& file) {
   out["file"] = file.path;
   out["layers"] = nlohmann::json::array();
   const LayerBlobs* last = nullptr;
-  const Total total = ForEachBlob(file, [&](const LayerBlobs& layer, int, const PlainBlob& blob,
-                                            const BlobStats& stats) {
-    if (last != &layer) out["layers"].push_back({{"name", layer.name}, {"type", layer.type}});
-    last = &layer;
-    out["layers"].back()["blobs"].push_back({{"shape", blob.shape.dims()},
-                                             {"values", blob.shape.count()},
-                                             {"min", stats.min},
-                                             {"max", stats.max},
-                                             {"mean", stats.mean},
-                                             {"norm", stats.norm},
-                                             {"nans", stats.nans}});
-  });
+  const Total total = ForEachBlob(
+      file, [&](const LayerBlobs& layer, int, const PlainBlob& blob, const BlobStats& stats) {
+        if (last != &layer) out["layers"].push_back({{"name", layer.name}, {"type", layer.type}});
+        last = &layer;
+        out["layers"].back()["blobs"].push_back({{"shape", blob.shape.dims()},
+                                                 {"values", blob.shape.count()},
+                                                 {"min", stats.min},
+                                                 {"max", stats.max},
+                                                 {"mean", stats.mean},
+                                                 {"norm", stats.norm},
+                                                 {"nans", stats.nans}});
+      });
   out["blobs"] = total.blobs;
   out["values"] = total.values;
   out["nans"] = total.nans;

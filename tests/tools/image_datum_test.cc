@@ -15,7 +15,8 @@ ImageDatumOptions Colour() {
   return options;
 }
 
-Datum Make(const std::string& file, const ImageDatumOptions& options, const std::vector<float>& labels = {3}) {
+Datum Make(const std::string& file, const ImageDatumOptions& options,
+           const std::vector<float>& labels = {3}) {
   ImageShape shape;
   return MakeImageDatum(file, labels, options, &shape);
 }
@@ -59,7 +60,8 @@ TEST(MakeImageDatum, KeepsTheBytesOfAFileThatIsRight) {
 }
 
 TEST(MakeImageDatum, EncodesAnewWhatIsToChange) {
-  const auto shape_of = [](const std::string& file, const ImageDatumOptions& options, ImageFormat format) {
+  const auto shape_of = [](const std::string& file, const ImageDatumOptions& options,
+                           ImageFormat format) {
     const Datum datum = Make(file, options);
     const auto* bytes = reinterpret_cast<const uint8_t*>(datum.data().data());
     EXPECT_EQ(FormatOf(bytes, datum.data().size()), format);

@@ -47,7 +47,8 @@ TEST(ImageInput, LeavesTheEdgesOutWithCenterCrop) {
 TEST(ImageInput, RefusesWhatContradicts) {
   ImageInputOptions options = Options({3, 4, 4});
   options.means = {1, 2};
-  EXPECT_EQ(MessageOf([&] { ImageInput{options}; }), "2: 2 means for 3 channels of the net's input");
+  EXPECT_EQ(MessageOf([&] { ImageInput{options}; }),
+            "2: 2 means for 3 channels of the net's input");
   options.means.clear();
   options.height = 4;
   options.width = 3;
@@ -90,9 +91,11 @@ TEST(FindImages, LooksIntoFolders) {
   mkdir(folder.c_str(), 0755);
   EXPECT_EQ(MessageOf([&] { FindImages({folder}); }),
             "4: folder '" + folder + "' has no .jpg, .jpeg or .png file");
-  for (const char* name : {"/b.JPG", "/a.png", "/c.jpeg", "/notes.txt"}) WriteFile(folder + name, "");
+  for (const char* name : {"/b.JPG", "/a.png", "/c.jpeg", "/notes.txt"})
+    WriteFile(folder + name, "");
   EXPECT_EQ(FindImages({"x.gif", folder}),
-            (std::vector<std::string>{"x.gif", folder + "/a.png", folder + "/b.JPG", folder + "/c.jpeg"}));
+            (std::vector<std::string>{"x.gif", folder + "/a.png", folder + "/b.JPG",
+                                      folder + "/c.jpeg"}));
 }
 
 TEST(TopClasses, AreTheLargestValuesWithNanLast) {

@@ -107,7 +107,7 @@ class ClassifyTest(tool_case.ToolCase):
         self.write("deploy.prototxt", DEPLOY + 'layer { name: "x" type: "Softmax" bottom: "ip" top: "x" }')
         self.assertIn("2 outputs (prob, x); name one with --blob", self.fail_with(2, "classify", *self.flags[:2], "photos"))
         self.write("deploy.prototxt", DEPLOY.replace("dim: 3 dim: 2 dim: 2", "dim: 12"))
-        self.assertIn("deploy.prototxt:2:52: error: layer 'in': is 10x12; images need 1 or 3 channels",
+        self.assertIn("deploy.prototxt:2:46: error: layer 'in': is 10x12; images need 1 or 3 channels",
                       self.fail_with(3, "classify", *self.flags[:2], "photos"))
         self.write("deploy.prototxt", 'layer { name: "d" type: "DummyData" top: "d" dummy_data_param { shape { dim: 1 } } }')
         self.assertIn("no Input layer", self.fail_with(3, "classify", *self.flags[:2], "photos"))
@@ -170,10 +170,10 @@ class WeightsTest(tool_case.ToolCase):
     def test_lists_blobs_with_their_numbers(self):
         out = self.succeed("weights", "ls", "a.prototxt")
         self.assertEqual(
-            " layer  type          blob  shape  values  min  max      mean     norm  NaN\n"
-            " ip     InnerProduct     0  3x12       36    0    1  0.333333   3.4641    –\n"
-            "                         1  3           3    0    0         0        0    –\n"
-            " total                   2              39                                 –\n",
+            " layer  type          blob  shape  values  min  max      mean    norm  NaN\n"
+            " ip     InnerProduct     0  3x12       36    0    1  0.333333  3.4641    –\n"
+            "                         1  3           3    0    0         0       0    –\n"
+            " total                   2             39                                –\n",
             out)
         out = json.loads(self.succeed("weights", "ls", "a.prototxt", "--json"))
         self.assertEqual((2, 39, 0), (out["blobs"], out["values"], out["nans"]))

@@ -56,7 +56,8 @@ TEST(Compare, TakesTwoNansAsEqualAndOneAsInfinitelyFar) {
 
 TEST(Compare, LooksThroughExtentsOfOne) {
   EXPECT_EQ(CompareOne(Blob({1, 1, 1, 2}, {1, 2}), Blob({2}, {1, 2}))[0].unlike, "");
-  EXPECT_EQ(CompareOne(Blob({2, 3}, std::vector<float>(6)), Blob({3, 2}, std::vector<float>(6)))[0].unlike,
+  EXPECT_EQ(CompareOne(Blob({2, 3}, std::vector<float>(6)), Blob({3, 2}, std::vector<float>(6)))[0]
+                .unlike,
             "shape 2x3, in b 3x2");
 }
 
