@@ -2,6 +2,9 @@
 #include "data/database_writer.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 #include "core/base/file.h"
 #include "data/source.h"
@@ -15,19 +18,20 @@ using testing::HasSubstr;
 
 class DatabaseWriterTest : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override { base_ = ScratchPath("db"); }
-
   std::unique_ptr<Source> Open() {
     return OpenSource(
         Parse<DataParameter>(std::string("backend: ") + GetParam() + " source: '" + Path() + "'"),
         TRAIN);
   }
-  std::string Path() const { return base_ + "_" + GetParam(); }
+  // A new name for each test; ScratchPath does not know parameters.
+  std::string Path() const {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    std::string name = test->name();
+    std::replace(name.begin(), name.end(), '/', '_');
+    return testing::TempDir() + "/writer_" + std::to_string(getpid()) + "_" + name;
+  }
   // Everything in the test's folder whose name begins as the database's does.
   std::vector<std::string> Names() const { return Glob(Path() + "*"); }
-
- private:
-  std::string base_;
 };
 
 TEST_P(DatabaseWriterTest, WritesRecordsThatSourcesReadInTheOrderOfTheirKeys) {
@@ -69,7 +73,7 @@ TEST_P(DatabaseWriterTest, RefusesWhatExists) {
 }
 
 TEST_P(DatabaseWriterTest, SaysThatTheFolderIsMissing) {
-  const std::string path = ScratchPath("nowhere/db");
+  const std::string path = Path() + "/nowhere/db";
   EXPECT_THAT(MessageOf([&] { DatabaseWriter(GetParam(), path); }), HasSubstr("4: cannot write L"));
 }
 
