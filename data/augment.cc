@@ -75,10 +75,10 @@ Augment::Augment(const TransformationParameter& parameter, Phase phase, const Ra
     if (!mean_values_.empty()) {
       throw UserError({}, "transform_param: set only one of mean_file and mean_value");
     }
-    MeanImage mean = ReadMeanFile(parameter.mean_file());
+    mean_file_ = parameter.mean_file();
+    MeanImage mean = ReadMeanFile(mean_file_);
     mean_shape_ = mean.shape;
     mean_image_ = std::move(mean.values);
-    mean_file_ = parameter.mean_file();
   }
 }
 

@@ -15,13 +15,17 @@ bool IsPng(const uint8_t* file, size_t bytes) {
 
 }  // namespace
 
+ImageFormat FormatOf(const uint8_t* file, size_t bytes) {
+  if (IsJpeg(file, bytes)) return ImageFormat::kJpeg;
+  if (IsPng(file, bytes)) return ImageFormat::kPng;
+  throw FileError(bytes == 0 ? "the image is empty" : "it is neither a JPEG nor a PNG image");
+}
+
 void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image) {
-  if (IsJpeg(file, bytes)) {
+  if (FormatOf(file, bytes) == ImageFormat::kJpeg) {
     DecodeJpeg(file, bytes, options, image);
-  } else if (IsPng(file, bytes)) {
-    DecodePng(file, bytes, options.color, image);
   } else {
-    throw FileError(bytes == 0 ? "the image is empty" : "it is neither a JPEG nor a PNG image");
+    DecodePng(file, bytes, options.color, image);
   }
   if (options.height > 0 && options.width > 0) Resize(options.height, options.width, image);
 }

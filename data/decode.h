@@ -20,6 +20,11 @@ struct Image {
   Pixels pixels() const { return {shape, bytes.data(), nullptr, true}; }
 };
 
+enum class ImageFormat { kJpeg, kPng };
+
+// By the first bytes; FileError when it is neither.
+ImageFormat FormatOf(const uint8_t* file, size_t bytes);
+
 // Thread-safe. Throws FileError when the bytes are no whole JPEG or PNG.
 void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
 

@@ -6,6 +6,17 @@
 
 namespace doppio {
 
+std::vector<double> MeanImage::ChannelMeans() const {
+  const int64_t plane = int64_t{shape.height} * shape.width;
+  std::vector<double> means;
+  for (int c = 0; c < shape.channels; ++c) {
+    double sum = 0;
+    for (int64_t i = 0; i < plane; ++i) sum += values[static_cast<size_t>(c * plane + i)];
+    means.push_back(sum / static_cast<double>(plane));
+  }
+  return means;
+}
+
 MeanImage ReadMeanFile(const std::string& path) {
   const std::string content = ReadFile(path);
   BlobProto blob;
@@ -25,6 +36,16 @@ MeanImage ReadMeanFile(const std::string& path) {
                     " values, but its shape is " + mean.shape.ToString());
   }
   return mean;
+}
+
+void WriteMeanFile(const MeanImage& mean, const std::string& path) {
+  BlobProto blob;
+  blob.set_num(1);
+  blob.set_channels(mean.shape.channels);
+  blob.set_height(mean.shape.height);
+  blob.set_width(mean.shape.width);
+  blob.mutable_data()->Add(mean.values.begin(), mean.values.end());
+  WriteFileAtomically(path, blob.SerializeAsString());
 }
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// A mean image as Caffe's compute_image_mean writes it: a binary BlobProto.
+// Caffe's mean images: a binary BlobProto of one image.
 #ifndef DOPPIO_DATA_MEAN_FILE_H_
 #define DOPPIO_DATA_MEAN_FILE_H_
 
@@ -12,10 +12,14 @@ namespace doppio {
 struct MeanImage {
   ImageShape shape;
   std::vector<float> values;  // planes
+
+  std::vector<double> ChannelMeans() const;
 };
 
-// Throws FileError when the file is missing or holds something else.
+// Throws FileError when it is none.
 MeanImage ReadMeanFile(const std::string& path);
+// With the extents of four axes, as BVLC Caffe writes and reads it.
+void WriteMeanFile(const MeanImage& mean, const std::string& path);
 
 }  // namespace doppio
 

@@ -20,7 +20,8 @@ DEFINE_string(phase, "", "<TRAIN|TEST> phase of the net");
 DEFINE_int32(iterations, 50, "<N> how many batches to run");
 DEFINE_int32(warmup, 5, "<N> iterations before the clock starts");
 DEFINE_bool(synthetic, false, "random data of the right shape instead of every data source");
-DEFINE_int64(batch, 0, "<N> batch size of every data layer, instead of the file's; 0 = the file's");
+DEFINE_int64(batch, 0, "<N> batch size of every data layer, instead of the file's; 0 = the file's. For classify: images at "
+                       "once; 0 = 16, or as many as there are");
 DEFINE_int64(seed, -1,
              "<N> seed of all random numbers, instead of random_seed; negative = the file's");
 DEFINE_int32(data_threads, 0,
@@ -46,6 +47,7 @@ DEFINE_bool(cuda_graph, true,
 DEFINE_int32(ranks_per_node, -1,
              "<N> ranks, with a GPU each mostly, of each node; without it one for each of --gpus_per_node, "
              "and 4 for predictions");
+DEFINE_string(backend, "lmdb", "<NAME> kind of database: lmdb or leveldb");
 DEFINE_bool(json, false, "the result as JSON on standard output");
 DEFINE_string(set, "",
               "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "

@@ -40,6 +40,7 @@ DECLARE_int32(workspace_mb);
 DECLARE_bool(deterministic);
 DECLARE_bool(cuda_graph);
 DECLARE_int32(ranks_per_node);
+DECLARE_string(backend);
 DECLARE_bool(json);
 
 namespace doppio {

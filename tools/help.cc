@@ -95,7 +95,7 @@ void PrintCommands(std::ostream& out) {
          "usage: doppio COMMAND [flags]        (flags may also stand before the "
          "command)\n\nCommands:\n";
   for (const std::string& name : Commands::Get().Names()) {
-    out << "  " << std::left << std::setw(14) << name << std::right
+    out << "  " << std::left << std::setw(20) << name << std::right
         << Commands::Get().Find(name)->summary << '\n';
   }
   out << "\nEvery flag can also be given in the environment: DOPPIO_SOLVER for --solver. Called "

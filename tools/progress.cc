@@ -40,12 +40,7 @@ std::string Bar(double share, int width, bool utf8) {
   return bar + (utf8 ? "▏" : "]");
 }
 
-// "%g" with four digits.
-std::string Short(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.4g", value);
-  return text;
-}
+std::string Short(double value) { return Significant(value, 4); }
 
 }  // namespace
 

@@ -54,19 +54,13 @@ TestScores Score(const TestRun& run) {
   return test;
 }
 
-std::string Number(double value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
-}
-
 void PrintText(const TestRun& run, const TestScores& scores) {
   TextTable table({"output", ">mean", ">loss weight"});
   for (const OutputValue& output : scores.scores) {
-    table.Add({output.blob, Number(output.value),
-               output.loss_weight == 0 ? "–" : Number(output.loss_weight)});
+    table.Add({output.blob, Significant(output.value),
+               output.loss_weight == 0 ? "–" : Significant(output.loss_weight)});
   }
-  table.Add({"weighted loss", Number(scores.loss), ""});
+  table.Add({"weighted loss", Significant(scores.loss), ""});
   table.Print(std::cout);
   std::cout << scores.batches << " batches of " << BatchOf(run.net->graph());
   if (run.last != nullptr) std::cout << ", the last one of " << run.last_rows;

@@ -58,6 +58,12 @@ std::string Fixed(double value, int digits) {
   return text;
 }
 
+std::string Significant(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*g", digits, value);
+  return text;
+}
+
 std::string Duration(double seconds) {
   if (seconds < 1) return Fixed(seconds * 1e3, 0) + " ms";
   const int64_t s = static_cast<int64_t>(std::llround(seconds));

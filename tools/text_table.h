@@ -28,6 +28,8 @@ size_t DisplayWidth(const std::string& text);
 std::string Thousands(int64_t value);
 // 3.14159, 2 -> "3.14".
 std::string Fixed(double value, int digits);
+// As printf's %g: 0.000123456 -> "0.000123456", 1234567 -> "1.23457e+06".
+std::string Significant(double value, int digits = 6);
 // 47163 seconds -> "13 h 06 m".
 std::string Duration(double seconds);
 

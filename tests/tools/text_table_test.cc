@@ -36,6 +36,12 @@ TEST(Numbers, AreGroupedByThousands) {
   EXPECT_EQ(Thousands(138357544), "138 357 544");
 }
 
+TEST(Numbers, HaveTheDigitsThatMatter) {
+  EXPECT_EQ(Significant(0.000123456789), "0.000123457");
+  EXPECT_EQ(Significant(1234567), "1.23457e+06");
+  EXPECT_EQ(Significant(2.5, 4), "2.5");
+}
+
 TEST(Numbers, OfSecondsReadLikeAClock) {
   EXPECT_EQ(Duration(0.25), "250 ms");
   EXPECT_EQ(Duration(59), "59 s");

@@ -1,0 +1,17 @@
+// 8-bit pixels to JPEG and PNG files in memory.
+#ifndef DOPPIO_DATA_ENCODE_H_
+#define DOPPIO_DATA_ENCODE_H_
+
+#include <string>
+
+#include "data/decode.h"
+
+namespace doppio {
+
+// Gray, or blue, green, red. A JPEG has quality 95, as OpenCV writes it by default. Thread-safe;
+// throws FileError where the format cannot hold the image: a JPEG ends at 65,500 pixels a side.
+std::string Encode(const Image& image, ImageFormat format);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_DATA_ENCODE_H_

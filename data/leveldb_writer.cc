@@ -1,0 +1,54 @@
+#include <leveldb/db.h>
+#include <leveldb/write_batch.h>
+
+#include "core/base/error.h"
+#include "data/database_writer.h"
+
+namespace doppio {
+namespace {
+
+class LevelDbFormat : public DatabaseFormat {
+ public:
+  explicit LevelDbFormat(const std::string& path) : path_(path) {
+    leveldb::Options options;
+    options.create_if_missing = true;
+    options.error_if_exists = true;
+    options.write_buffer_size = 64 << 20;
+    options.block_size = 64 << 10;
+    leveldb::DB* db = nullptr;
+    Must(leveldb::DB::Open(options, path, &db));
+    db_.reset(db);
+  }
+
+  void Write(const std::vector<DatabaseRecord>& records) override { Write(records, false); }
+
+  // Syncs the log, which holds what is in no table yet.
+  void Sync() override { Write({}, true); }
+
+ private:
+  void Write(const std::vector<DatabaseRecord>& records, bool sync) {
+    leveldb::WriteBatch batch;
+    for (const auto& [key, value] : records) batch.Put(key, value);
+    leveldb::WriteOptions options;
+    options.sync = sync;
+    Must(db_->Write(options, &batch));
+  }
+
+  void Must(const leveldb::Status& status) const {
+    if (!status.ok()) {
+      throw FileError("cannot write LevelDB database '" + path_ + "': " + status.ToString());
+    }
+  }
+
+  const std::string path_;
+  std::unique_ptr<leveldb::DB> db_;
+};
+
+std::unique_ptr<DatabaseFormat> Create(const std::string& path) {
+  return std::make_unique<LevelDbFormat>(path);
+}
+
+DOPPIO_REGISTER(DatabaseFormats, "LEVELDB", &Create);
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,111 @@
+// New databases, read back by the sources of layer Data.
+#include "data/database_writer.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/base/file.h"
+#include "data/source.h"
+#include "tests/data/tiny_data.h"
+
+namespace doppio {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class DatabaseWriterTest : public testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<Source> Open() {
+    return OpenSource(
+        Parse<DataParameter>(std::string("backend: ") + GetParam() + " source: '" + Path() + "'"),
+        TRAIN);
+  }
+  // A new name for each test; ScratchPath does not know parameters.
+  std::string Path() const {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    std::string name = test->name();
+    std::replace(name.begin(), name.end(), '/', '_');
+    return testing::TempDir() + "/writer_" + std::to_string(getpid()) + "_" + name;
+  }
+  // Everything in the test's folder whose name begins as the database's does.
+  std::vector<std::string> Names() const { return Glob(Path() + "*"); }
+};
+
+TEST_P(DatabaseWriterTest, WritesRecordsThatSourcesReadInTheOrderOfTheirKeys) {
+  DatabaseWriter writer(GetParam(), Path());
+  writer.Put("00001_b", RawDatum(1, 1, 2, {3, 4}, 9));
+  writer.Put("00000_a", RawDatum(1, 1, 2, {5, 6}, 7));
+  writer.Finish();
+  const auto source = Open();
+  ASSERT_EQ(source->size(), 2);
+  Record record;
+  source->Read(0, &record);
+  EXPECT_EQ(record.labels, std::vector<float>{7});
+  EXPECT_EQ(record.pixels.bytes[1], 6);
+  EXPECT_EQ(source->Name(1), "record '00001_b' of '" + Path() + "'");
+}
+
+TEST_P(DatabaseWriterTest, HasItsNameOnlyWhenItIsWhole) {
+  DatabaseWriter writer(GetParam(), Path() + "/");
+  writer.Put("a", RawDatum(1, 1, 1, {1}, 0));
+  EXPECT_FALSE(FileExists(Path()));
+  EXPECT_EQ(Names().size(), 1u);
+  writer.Finish();
+  EXPECT_THAT(Names(), ElementsAre(Path()));
+}
+
+TEST_P(DatabaseWriterTest, LeavesNothingWhenItIsGivenUp) {
+  {
+    DatabaseWriter writer(GetParam(), Path());
+    writer.Put("a", RawDatum(1, 1, 1, {1}, 0));
+  }
+  EXPECT_TRUE(Names().empty());
+}
+
+TEST_P(DatabaseWriterTest, RefusesWhatExists) {
+  WriteFile(Path(), "mine");
+  EXPECT_EQ(MessageOf([&] { DatabaseWriter(GetParam(), Path()); }),
+            "4: '" + Path() + "' exists already; remove it, or choose another name");
+  EXPECT_EQ(ReadFile(Path()), "mine");
+}
+
+TEST_P(DatabaseWriterTest, SaysThatTheFolderIsMissing) {
+  const std::string path = Path() + "/nowhere/db";
+  EXPECT_THAT(MessageOf([&] { DatabaseWriter(GetParam(), path); }), HasSubstr("4: cannot write L"));
+}
+
+// More than any format takes at first, or at once.
+TEST_P(DatabaseWriterTest, GrowsAsItIsFilled) {
+  constexpr int kRecords = 2500;
+  DatabaseWriter writer(GetParam(), Path());
+  const std::vector<int> pixels(16 << 10, 7);
+  for (int i = 0; i < kRecords; ++i) {
+    writer.Put(std::to_string(10000 + i), RawDatum(1, 128, 128, pixels, i));
+  }
+  writer.Finish();
+  const auto source = Open();
+  ASSERT_EQ(source->size(), kRecords);
+  Record record;
+  for (const int i : {0, 999, 1000, kRecords - 1}) {
+    source->Read(i, &record);
+    EXPECT_EQ(record.labels, std::vector<float>{static_cast<float>(i)});
+    EXPECT_EQ(record.pixels.shape, (ImageShape{1, 128, 128}));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, DatabaseWriterTest, testing::Values("LMDB", "LEVELDB"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(LmdbWriter, SaysThatAKeyIsTooLong) {
+  const std::string path = ScratchPath("db");
+  DatabaseWriter writer("LMDB", path);
+  writer.Put(std::string(512, 'k'), "value");
+  EXPECT_EQ(MessageOf([&] { writer.Finish(); }),
+            "4: key '" + std::string(512, 'k') + "' is longer than the 511 bytes that LMDB takes");
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,29 @@
+// One image file as a database's record, as Caffe's convert_imageset makes it.
+#ifndef DOPPIO_TOOLS_IMAGE_DATUM_H_
+#define DOPPIO_TOOLS_IMAGE_DATUM_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/decode.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+
+struct ImageDatumOptions {
+  DecodeOptions decode;               // colour or gray, and the size to bring it to
+  bool encoded = false;               // an image file, not pixels
+  std::optional<ImageFormat> format;  // of the encoded image; without it the file's own
+};
+
+// `file` is a JPEG's or PNG's content. Its bytes are kept as they are where nothing is to be
+// changed: not the size, not the format, not the number of channels. One whole label goes where
+// Caffe reads it, others into `labels`. `*shape` becomes that of the pixels. Throws FileError where
+// the image is damaged.
+Datum MakeImageDatum(const std::string& file, const std::vector<float>& labels,
+                     const ImageDatumOptions& options, ImageShape* shape);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_IMAGE_DATUM_H_

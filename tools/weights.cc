@@ -1,0 +1,164 @@
+// `weights`: what a file of weights holds, and how two of them differ.
+#include "core/net/weights.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "tools/command.h"
+#include "tools/flags.h"
+#include "tools/text_table.h"
+#include "tools/weight_stats.h"
+
+DEFINE_double(tolerance, 0, "<X> the largest difference of two values that counts as none");
+
+namespace doppio {
+namespace {
+
+struct Total {
+  int64_t blobs = 0, values = 0, nans = 0;
+};
+
+template <class F>
+Total ForEachBlob(const WeightsFile& file, const F& f) {
+  Total total;
+  for (const LayerBlobs& layer : file.layers) {
+    for (size_t i = 0; i < layer.blobs.size(); ++i) {
+      const PlainBlob& blob = layer.blobs[i];
+      const BlobStats stats = StatsOf(blob.data);
+      ++total.blobs;
+      total.values += blob.shape.count();
+      total.nans += stats.nans;
+      f(layer, static_cast<int>(i), blob, stats);
+    }
+  }
+  return total;
+}
+
+void ListAsText(const WeightsFile& file) {
+  TextTable table(
+      {"layer", "type", ">blob", "shape", ">values", ">min", ">max", ">mean", ">norm", ">NaN"});
+  const Total total = ForEachBlob(
+      file, [&](const LayerBlobs& layer, int index, const PlainBlob& blob, const BlobStats& stats) {
+        const bool first = index == 0;
+        table.Add({first ? layer.name : "", first ? layer.type : "", std::to_string(index),
+                   blob.shape.ToString(), Thousands(blob.shape.count()), Significant(stats.min),
+                   Significant(stats.max), Significant(stats.mean), Significant(stats.norm),
+                   stats.nans == 0 ? "–" : Thousands(stats.nans)});
+      });
+  table.Add({"total", "", std::to_string(total.blobs), "", Thousands(total.values), "", "", "", "",
+             total.nans == 0 ? "–" : Thousands(total.nans)});
+  table.Print(std::cout);
+}
+
+void ListAsJson(const WeightsFile& file) {
+  nlohmann::json out;
+  out["file"] = file.path;
+  out["layers"] = nlohmann::json::array();
+  const LayerBlobs* last = nullptr;
+  const Total total = ForEachBlob(
+      file, [&](const LayerBlobs& layer, int, const PlainBlob& blob, const BlobStats& stats) {
+        if (last != &layer) out["layers"].push_back({{"name", layer.name}, {"type", layer.type}});
+        last = &layer;
+        out["layers"].back()["blobs"].push_back({{"shape", blob.shape.dims()},
+                                                 {"values", blob.shape.count()},
+                                                 {"min", stats.min},
+                                                 {"max", stats.max},
+                                                 {"mean", stats.mean},
+                                                 {"norm", stats.norm},
+                                                 {"nans", stats.nans}});
+      });
+  out["blobs"] = total.blobs;
+  out["values"] = total.values;
+  out["nans"] = total.nans;
+  std::cout << out.dump(2) << '\n';
+}
+
+bool IsOver(const BlobDifference& difference) {
+  return !difference.unlike.empty() || difference.absolute > FLAGS_tolerance;
+}
+
+struct Findings {
+  std::string a, b;
+  std::vector<BlobDifference> blobs;
+  int64_t over = 0;     // blobs
+  double absolute = 0;  // the largest
+};
+
+void DiffAsText(const Findings& found) {
+  TextTable table({"layer", ">blob", "shape", ">difference", ">relative", ""});
+  for (const BlobDifference& blob : found.blobs) {
+    const bool compared = blob.unlike.empty();
+    table.Add({blob.layer, std::to_string(blob.index), blob.shape.ToString(),
+               compared ? Significant(blob.absolute) : "–",
+               compared ? Significant(blob.relative) : "–", blob.unlike});
+  }
+  table.Print(std::cout);
+  if (found.over == 0) {
+    std::cout << "no blob differs by more than " << Significant(FLAGS_tolerance) << '\n';
+  } else {
+    std::cout << found.over << " of " << found.blobs.size() << " blobs differ by more than "
+              << Significant(FLAGS_tolerance) << ", or are in one file only or of another shape\n";
+  }
+}
+
+void DiffAsJson(const Findings& found) {
+  nlohmann::json out = {{"files", {found.a, found.b}},
+                        {"tolerance", FLAGS_tolerance},
+                        {"over", found.over},
+                        {"difference", found.absolute},
+                        {"blobs", nlohmann::json::array()}};
+  for (const BlobDifference& blob : found.blobs) {
+    nlohmann::json row = {
+        {"layer", blob.layer}, {"blob", blob.index}, {"shape", blob.shape.dims()}};
+    if (blob.unlike.empty()) {
+      row["difference"] = blob.absolute;
+      row["relative"] = blob.relative;
+    } else {
+      row["unlike"] = blob.unlike;
+    }
+    out["blobs"].push_back(row);
+  }
+  std::cout << out.dump(2) << '\n';
+}
+
+ExitCode Diff(const std::string& a, const std::string& b, bool* began) {
+  if (!(FLAGS_tolerance >= 0)) {
+    throw UsageError("--tolerance wants a number from 0 on, got " + Significant(FLAGS_tolerance));
+  }
+  const WeightsFile of_a = ReadWeights(a), of_b = ReadWeights(b);
+  *began = true;
+  Findings found{a, b, Compare(of_a, of_b)};
+  for (const BlobDifference& blob : found.blobs) {
+    found.over += IsOver(blob);
+    found.absolute = std::max(found.absolute, blob.absolute);
+  }
+  FLAGS_json ? DiffAsJson(found) : DiffAsText(found);
+  return found.over == 0 ? ExitCode::kDone : ExitCode::kDifference;
+}
+
+ExitCode RunWeights(const CommandLine& line, bool* began) {
+  const std::vector<std::string>& words = line.files;
+  const std::string verb = words.empty() ? "" : words[0];
+  if (verb == "diff" && words.size() == 3) return Diff(words[1], words[2], began);
+  if (verb != "ls" || words.size() != 2) {
+    throw UsageError("'weights' wants 'ls FILE' or 'diff FILE FILE'\ntry: doppio weights --help");
+  }
+  const WeightsFile file = ReadWeights(words[1]);
+  *began = true;
+  FLAGS_json ? ListAsJson(file) : ListAsText(file);
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(Commands, "weights",
+                {"lists the numbers in a file of weights, or compares two files",
+                 {"tolerance", "json"},
+                 {},
+                 "ls FILE | diff FILE FILE",
+                 "doppio weights diff lenet_iter_5000.caffemodel lenet_iter_10000.caffemodel",
+                 &RunWeights});
+
+}  // namespace
+}  // namespace doppio
