@@ -27,7 +27,7 @@ class CudaRoiKernel : public Kernel {
   virtual void Pool() = 0;
   virtual void Spread() = 0;
 
-  const Gpu& gpu() const { return GpuOf(device_); }
+  Gpu gpu() const { return GpuOf(device_); }
   uint32_t* bad() const { return static_cast<uint32_t*>(bad_.data()); }
   const float* rois() const { return t_.bottoms[1].data<float>(); }
 
