@@ -38,7 +38,13 @@ bool HasEffect(const FieldDescriptor& field) {
       "FillerParameter.scale",
       "ImageDataParameter.threads",
       "InnerProductParameter.relu",
+      "LayerParameter.detection_evaluate_param",
+      "LayerParameter.detection_output_param",
+      "LayerParameter.multibox_loss_param",
       "LayerParameter.norm_param",
+      "LayerParameter.prior_box_param",
+      "LayerParameter.psroi_pooling_param",
+      "LayerParameter.roi_pooling_param",
       "LayerParameter.smooth_l1_loss_param",
       "LayerParameter.bn_param",
       "LayerParameter.interp_param",
@@ -74,6 +80,20 @@ bool HasEffect(const FieldDescriptor& field) {
       "TransformationParameter.resize_param",
       "TransformationParameter.vertical_stretch_lower",
       "TransformationParameter.vertical_stretch_upper",
+  };
+  return names->count(field.containing_type()->name() + "." + field.name()) > 0;
+}
+
+// Inside of messages that have an effect: results are blobs here, not files or windows, and boxes are compared as they are.
+bool HasNoEffect(const FieldDescriptor& field) {
+  static const auto* names = new std::set<std::string>{
+      "DetectionEvaluateParameter.name_size_file",
+      "DetectionEvaluateParameter.resize_param",
+      "DetectionOutputParameter.save_file",
+      "DetectionOutputParameter.save_output_param",
+      "DetectionOutputParameter.visualize",
+      "DetectionOutputParameter.visualize_threshold",
+      "MultiBoxLossParameter.ignore_difficult_gt",
   };
   return names->count(field.containing_type()->name() + "." + field.name()) > 0;
 }
@@ -126,13 +146,11 @@ void AddIgnoredFields(const Message& message, const FieldPlaces& places,
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   reflection.ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
-    if (IsForkField(*field)) {
-      if (field->enum_type() == Number::Type_descriptor()) {
-        const std::optional<Warning> ignored = IgnoredNumberType(message, *field, places);
-        if (ignored) warnings->push_back(*ignored);
-        continue;
-      }
-      if (HasEffect(*field) || IsDefault(message, *field)) continue;
+    if (IsForkField(*field) && field->enum_type() == Number::Type_descriptor()) {
+      const std::optional<Warning> ignored = IgnoredNumberType(message, *field, places);
+      if (ignored) warnings->push_back(*ignored);
+    } else if (HasNoEffect(*field) || (IsForkField(*field) && !HasEffect(*field))) {
+      if (IsDefault(message, *field)) continue;
       warnings->push_back({places.At(field->name()),
                            "'" + field->name() + "' of " + message.GetDescriptor()->name() +
                                " comes from a fork of Caffe: it is accepted, but has "

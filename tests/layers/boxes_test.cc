@@ -51,10 +51,10 @@ TEST(BoxCode, IsRelativeToThePrior) {
 }
 
 TEST(HighestScores, AreInOrderAboveAThreshold) {
-  const float scores[] = {0.5f, 9, 0.9f, 9, 0.5f, 9, 0.1f, 9};
-  EXPECT_EQ(HighestScores(scores, 2, 4, 0.1, -1), (Order{1, 0, 2}));
+  const float scores[] = {0.5f, 9, 0.9f, 9, 0.5f, 9, 0.125f, 9};
+  EXPECT_EQ(HighestScores(scores, 2, 4, 0.125, -1), (Order{1, 0, 2}));
   EXPECT_EQ(HighestScores(scores, 2, 4, -1e9, 2), (Order{1, 0}));
-  EXPECT_EQ(HighestScores(scores, 2, 4, 0.1, 0), Order());
+  EXPECT_EQ(HighestScores(scores, 2, 4, 0.125, 0), Order());
 }
 
 TEST(SuppressOverlaps, KeepsTheBestOfThoseThatOverlap) {
