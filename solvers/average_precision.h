@@ -13,6 +13,7 @@
 
 #include "core/net/communicator.h"
 #include "core/net/prototxt.h"
+#include "proto/solver.pb.h"
 #include "solvers/outputs.h"
 
 namespace doppio {
