@@ -98,10 +98,20 @@ void Trainer::TestAll() {
     run.rows = FindSource(*run.net).batch;
     run.last = last_test_nets_[i].get();
     run.last_rows = schedule_.last_rows[i];
-    TestScores test = RunTest(run, options_.world, [this] {
+    std::optional<DetectionScores> detections;
+    if (precision_) detections.emplace(DetectionOutputs(*run.net, spec_.places.At("eval_type")));
+    const auto interrupted = [this] {
       HandleRequest();
       return stop_;
-    });
+    };
+    TestScores test = RunTest(run, options_.world, interrupted,
+                              [&](int64_t batch, const std::vector<OutputValue>& outputs) {
+                                if (detections) detections->Add(batch, outputs);
+                              });
+    if (detections && test.complete) {
+      if (ranks() > 1) detections->Gather(&options_.world->control());
+      test.scores = detections->Log(*precision_, spec_.param.show_per_class_result());
+    }
     // Ranks may have run one batch more or less than others.
     if (ranks() > 1 && test.complete) RestorePositions(TestPrefix(i), before, run.net, run.full_batches());
     test.net = static_cast<int>(i);

@@ -20,6 +20,7 @@
 #include "core/net/run_trace.h"
 #include "core/net/snapshot.h"
 #include "core/net/solver_spec.h"
+#include "solvers/average_precision.h"
 #include "solvers/loss_scaler.h"
 #include "solvers/lr_policy.h"
 #include "solvers/schedule.h"
@@ -175,6 +176,7 @@ class Trainer {
   ParamStore params_;
   std::unique_ptr<Net> train_net_;
   std::vector<std::unique_ptr<Net>> test_nets_, last_test_nets_;
+  std::optional<PrecisionRule> precision_;  // tests are of detections
   Schedule schedule_;
   std::optional<LrPolicy> policy_;
   std::optional<Update> update_;

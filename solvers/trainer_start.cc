@@ -62,6 +62,7 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   ErrorCollector mistakes;
   mistakes.Try([&] { LrPolicy(spec_.param, spec_.places, spec_.param.max_iter()); });
   mistakes.Try([&] { CheckRule(spec_.param, spec_.places); });
+  mistakes.Try([&] { precision_ = ReadPrecisionRule(spec_.param, spec_.places); });
   mistakes.Try([&] { scaler_ = LossScaler(ChooseLossScaling(spec_, options_)); });
   mistakes.ThrowIfAny();
   if (rank() == 0 && (spec_.param.snapshot() > 0 || spec_.param.snapshot_epoch() > 0 ||
@@ -70,7 +71,10 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   }
 
   train_net_ = MakeNet(spec_.train, true, options_.batch);
-  for (const TestNetSource& test : spec_.tests) test_nets_.push_back(MakeNet(test, false, options_.batch));
+  for (const TestNetSource& test : spec_.tests) {
+    test_nets_.push_back(MakeNet(test, false, options_.batch));
+    if (precision_) DetectionOutputs(*test_nets_.back(), spec_.places.At("eval_type"));
+  }
 
   const SourceSize source = FindSource(*train_net_);
   batch_ = source.batch;

@@ -46,7 +46,15 @@ bool HasEffect(const FieldDescriptor& field) {
       "ImageDataParameter.threads",
       "InnerProductParameter.relu",
       "LayerParameter.annotated_data_param",
+      "LayerParameter.detection_evaluate_param",
+      "LayerParameter.detection_output_param",
+      "LayerParameter.multibox_loss_param",
       "LayerParameter.norm_param",
+      "LayerParameter.permute_param",
+      "LayerParameter.prior_box_param",
+      "LayerParameter.psroi_pooling_param",
+      "LayerParameter.reorg_param",
+      "LayerParameter.roi_pooling_param",
       "LayerParameter.smooth_l1_loss_param",
       "LayerParameter.bn_param",
       "LayerParameter.interp_param",
@@ -63,6 +71,9 @@ bool HasEffect(const FieldDescriptor& field) {
       "PoolingParameter.stride_3d",
       "PoolingParameter.torch_pooling",
       "ReshapeParameter.pixelshuffler",
+      "SolverParameter.ap_version",
+      "SolverParameter.eval_type",
+      "SolverParameter.show_per_class_result",
       "SolverParameter.larc",
       "SolverParameter.larc_eta",
       "SolverParameter.larc_policy",
@@ -100,6 +111,20 @@ bool HasEffect(const FieldDescriptor& field) {
       "TransformationParameter.resize_param",
       "TransformationParameter.vertical_stretch_lower",
       "TransformationParameter.vertical_stretch_upper",
+  };
+  return names->count(field.containing_type()->name() + "." + field.name()) > 0;
+}
+
+// Inside of messages that have an effect: results are blobs here, not files or windows, and boxes are compared as they are.
+bool HasNoEffect(const FieldDescriptor& field) {
+  static const auto* names = new std::set<std::string>{
+      "DetectionEvaluateParameter.name_size_file",
+      "DetectionEvaluateParameter.resize_param",
+      "DetectionOutputParameter.save_file",
+      "DetectionOutputParameter.save_output_param",
+      "DetectionOutputParameter.visualize",
+      "DetectionOutputParameter.visualize_threshold",
+      "MultiBoxLossParameter.ignore_difficult_gt",
   };
   return names->count(field.containing_type()->name() + "." + field.name()) > 0;
 }
@@ -152,13 +177,11 @@ void AddIgnoredFields(const Message& message, const FieldPlaces& places,
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   reflection.ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
-    if (IsForkField(*field)) {
-      if (field->enum_type() == Number::Type_descriptor()) {
-        const std::optional<Warning> ignored = IgnoredNumberType(message, *field, places);
-        if (ignored) warnings->push_back(*ignored);
-        continue;
-      }
-      if (HasEffect(*field) || IsDefault(message, *field)) continue;
+    if (IsForkField(*field) && field->enum_type() == Number::Type_descriptor()) {
+      const std::optional<Warning> ignored = IgnoredNumberType(message, *field, places);
+      if (ignored) warnings->push_back(*ignored);
+    } else if (HasNoEffect(*field) || (IsForkField(*field) && !HasEffect(*field))) {
+      if (IsDefault(message, *field)) continue;
       warnings->push_back({places.At(field->name()),
                            "'" + field->name() + "' of " + message.GetDescriptor()->name() +
                                " comes from " + ForkOf(*field) +

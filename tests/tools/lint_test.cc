@@ -34,6 +34,19 @@ TEST(IgnoredFields, LeaveOutWhatIsObeyed) {
       Ignored("layer { name: 'l' type: 'SmoothL1Loss' smooth_l1_loss_param { sigma: 3 } }").empty());
 }
 
+TEST(IgnoredFields, AreToldInsideOfMessagesThatAreObeyed) {
+  const auto warnings = Ignored(
+      "layer { name: 'd' type: 'DetectionOutput'\n"
+      "  detection_output_param { num_classes: 2 keep_top_k: 3\n"
+      "    save_output_param { output_format: 'VOC' }\n    visualize: false } }\n"
+      "layer { name: 'e' type: 'DetectionEvaluate'\n"
+      "  detection_evaluate_param { num_classes: 2 name_size_file: 'sizes' } }\n");
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_EQ(warnings[0].at.ToString(), "net.prototxt:3:5");
+  EXPECT_NE(warnings[0].message.find("'save_output_param' of DetectionOutputParameter"), std::string::npos);
+  EXPECT_NE(warnings[1].message.find("'name_size_file' of DetectionEvaluateParameter"), std::string::npos);
+}
+
 TEST(IgnoredFields, LeaveOutTheLossScale) {
   EXPECT_TRUE(Ignored("global_grad_scale: 128 global_grad_scale_adaptive: true").empty());
 }

@@ -1,0 +1,102 @@
+#include "solvers/average_precision.h"
+
+#include <gtest/gtest.h>
+
+namespace doppio {
+namespace {
+
+using Found = std::vector<bool>;
+using Values = std::vector<double>;
+
+TEST(AveragePrecision, FollowsItsRule) {
+  // Precision 1, 1/2, 2/3, 1/2, 3/5 at recall 1/4, 1/4, 1/2, 1/2, 3/4.
+  const Found found = {true, false, true, false, true};
+  EXPECT_NEAR(AveragePrecision(PrecisionRule::kIntegral, found, 4), (1 + 2.0 / 3 + 0.6) / 4, 1e-12);
+  EXPECT_NEAR(AveragePrecision(PrecisionRule::kElevenPoint, found, 4), (3 + 3 * 2.0 / 3 + 2 * 0.6) / 11, 1e-12);
+  // Precision 0, 1/2, 2/3 at recall 0, 1/2, 1: the last one is the largest at every recall.
+  EXPECT_NEAR(AveragePrecision(PrecisionRule::kMaxIntegral, {false, true, true}, 2), 2.0 / 3, 1e-12);
+  EXPECT_NEAR(AveragePrecision(PrecisionRule::kIntegral, {false, true, true}, 2), (0.5 + 2.0 / 3) / 2, 1e-12);
+}
+
+TEST(AveragePrecision, IsNothingOfNothing) {
+  for (PrecisionRule rule : {PrecisionRule::kIntegral, PrecisionRule::kElevenPoint, PrecisionRule::kMaxIntegral}) {
+    EXPECT_EQ(AveragePrecision(rule, {}, 4), 0);
+    EXPECT_EQ(AveragePrecision(rule, {false}, 0), 0);
+    EXPECT_NEAR(AveragePrecision(rule, {true, true}, 2), 1, 1e-12);
+  }
+}
+
+std::vector<OutputValue> Rows(const Values& values) {
+  std::vector<OutputValue> outputs;
+  for (double value : values) outputs.push_back({"eval", 0, value});
+  return outputs;
+}
+
+const Values kFirst = {-1, 1, 2,   -1, -1, -1, 2, 1,   -1, -1,                   // two objects and one
+                       0,  1, 0.9, 1,  0,  0,  1, 0.5, 0,  1,                    // of class 1, right and wrong
+                       0,  2, 0.3, 0,  0,  -1, -1, 0,  0,  0};                   // one that does not count, an empty row
+const Values kSecond = {-1, 1, 1, -1, -1, -1, 2, 0, -1, -1, 3, 1, 0.7, 1, 0};
+
+TEST(DetectionScores, AreOfAllBatchesTogether) {
+  DetectionScores scores({"eval"});
+  scores.Add(0, Rows(kFirst));
+  scores.Add(1, Rows(kSecond));
+  const auto blobs = scores.Compute(PrecisionRule::kIntegral);
+  ASSERT_EQ(blobs.size(), 1u);
+  EXPECT_EQ(blobs[0].blob, "eval");
+  // Right, right, wrong, of three objects; class 2 has an object that nothing found.
+  EXPECT_NEAR(blobs[0].classes.at(1), 2.0 / 3, 1e-12);
+  EXPECT_EQ(blobs[0].classes.at(2), 0);
+  EXPECT_NEAR(blobs[0].mean, 1.0 / 3, 1e-12);
+}
+
+// Rank 0 of two that both have the same rows.
+class Twin : public Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  void AllReduce(void* data, int64_t count, DType) override {
+    double* values = static_cast<double*>(data);
+    for (int64_t i = 0; i < count / 2; ++i) values[count / 2 + i] += values[i];
+  }
+  void Broadcast(void*, int64_t, int) override {}
+  void Barrier() override {}
+  void Abort(const std::string&) override {}
+};
+
+TEST(DetectionScores, AreGatheredFromAllRanks) {
+  DetectionScores scores({"eval"}), twice({"eval"});
+  scores.Add(0, Rows(kFirst));
+  twice.Add(0, Rows(kFirst));
+  twice.Add(0, Rows(kFirst));
+  Twin twin;
+  scores.Gather(&twin);
+  EXPECT_NEAR(scores.Compute(PrecisionRule::kIntegral)[0].mean, twice.Compute(PrecisionRule::kIntegral)[0].mean, 1e-12);
+  EXPECT_NEAR(scores.Compute(PrecisionRule::kIntegral)[0].classes.at(1), 0.5, 1e-12);
+}
+
+TEST(PrecisionRule, IsReadFromTheSolver) {
+  SolverParameter solver;
+  const auto read = [&](const std::string& text) {
+    const FieldPlaces places = ParseText(text, "solver.prototxt", &solver);
+    return ReadPrecisionRule(solver, places);
+  };
+  EXPECT_FALSE(read("base_lr: 1").has_value());
+  EXPECT_EQ(read("eval_type: 'detection'"), PrecisionRule::kIntegral);
+  EXPECT_EQ(read("eval_type: 'detection' ap_version: '11point'"), PrecisionRule::kElevenPoint);
+  const auto mistake = [&](const std::string& text) {
+    try {
+      read(text);
+    } catch (const UserError& e) {
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_NE(mistake("eval_type: 'segmentation'").find("solver.prototxt:1:1: unknown eval_type 'segmentation'"),
+            std::string::npos);
+  EXPECT_NE(mistake("eval_type: 'detection' ap_version: 'x'").find("unknown ap_version 'x'; 11point"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace doppio
