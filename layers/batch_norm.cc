@@ -18,18 +18,22 @@ void RefuseForkFields(const LayerSpec& spec) {
   const char* add_scale = "add a Scale layer with bias_term: true after this one";
   const struct {
     const char* field;
+    const char* fork;
     bool set;
     const char* advice;
   } fields[] = {
-      {"scale_bias", param.scale_bias(), add_scale},
-      {"use_weight_bias", param.has_use_weight_bias() && param.use_weight_bias(), add_scale},
-      {"relu", param.relu(), "add a ReLU layer after this one"},
-      {"stats_batch_size", param.stats_batch_size() != 0, "statistics are those of the batch"},
+      {"scale_bias", "NVCaffe", param.scale_bias(), add_scale},
+      {"use_weight_bias", "Intel Caffe", param.has_use_weight_bias() && param.use_weight_bias(),
+       add_scale},
+      {"relu", "Intel Caffe", param.relu(), "add a ReLU layer after this one"},
+      {"stats_batch_size", "Intel Caffe", param.stats_batch_size() != 0,
+       "statistics are those of the batch"},
   };
   for (const auto& fork : fields) {
     if (!fork.set) continue;
     throw spec.Mistake(std::string("batch_norm_param.") + fork.field,
-                       std::string(fork.field) + " is not supported; remove it: " + fork.advice);
+                       std::string(fork.field) + " of " + fork.fork +
+                           " is not supported; remove it: " + fork.advice);
   }
 }
 

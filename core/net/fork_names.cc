@@ -17,6 +17,14 @@ constexpr char kJacinto[] = "caffe-jacinto";
 constexpr char kTsn[] = "TSN's Caffe (yjxiong)";
 constexpr char kCompression[] = "a Caffe for network compression";
 constexpr char kDistortion[] = "an SSD fork with other names for distortions";
+constexpr char kSsd[] = "SSD's Caffe";
+constexpr char kNvidia[] = "NVCaffe";
+constexpr char kIntel[] = "Intel Caffe";
+constexpr char kRfcn[] = "R-FCN's Caffe and Intel Caffe";
+constexpr char kText[] = "a fork for text recognition";
+constexpr char kSelu[] = "a fork with SELU";
+constexpr char kMnc[] = "MNC's Caffe";
+constexpr char kNormFace[] = "NormFace's Caffe";
 constexpr char kV1[] = "the V1 format, layers { }";
 constexpr char kDropIt[] = "remove it to train without it";
 
@@ -68,13 +76,13 @@ constexpr ForkName kForkNames[] = {
     {"LayerParameter", "qcodeconfig", kCompression, kDropIt},
     {"LayerParameter", "lstm_param", "caffe-lstm (junhyukoh)",
      "use the layer LSTM with recurrent_param"},
-    {"LayerParameter", "continuation_indicator_param", "a fork for text recognition",
+    {"LayerParameter", "continuation_indicator_param", kText,
      "the layer LSTM takes the indicator as its second bottom"},
-    {"LayerParameter", "ctc_loss_param", "a fork for text recognition", ""},
-    {"LayerParameter", "labelsequence_accuracy_param", "a fork for text recognition", ""},
+    {"LayerParameter", "ctc_loss_param", kText, ""},
+    {"LayerParameter", "labelsequence_accuracy_param", kText, ""},
     {"LayerParameter", "margin_inner_product_param", "SphereFace's Caffe", ""},
     {"LayerParameter", "center_loss_param", "caffe-face (ydwen)", ""},
-    {"LayerParameter", "selu_dropout_param", "a fork with SELU", ""},
+    {"LayerParameter", "selu_dropout_param", kSelu, ""},
     {"LayerParameter", "multi_stage_meanfield_param", "CRF-RNN's Caffe", ""},
     {"V1LayerParameter", "multi_stage_meanfield_param", "CRF-RNN's Caffe", ""},
     {"V1LayerParameter", "type=MULTI_STAGE_MEANFIELD", "CRF-RNN's Caffe", ""},
@@ -84,6 +92,51 @@ constexpr ForkName kForkNames[] = {
     {"V1LayerParameter", "lrn_map_param", "a fork", ""},
     {"V1LayerParameter", "type=COLINEAR_CONVOLUTION", "a fork", ""},
     {"V1LayerParameter", "colinear_convolution_param", "a fork", ""},
+    {"LayerParameter", "type=AnnotatedData", kSsd, ""},
+    {"LayerParameter", "type=DetectionEvaluate", kSsd, ""},
+    {"LayerParameter", "type=DetectionOutput", kSsd, ""},
+    {"LayerParameter", "type=MultiBoxLoss", kSsd, ""},
+    {"LayerParameter", "type=PriorBox", kSsd, ""},
+    {"LayerParameter", "type=VideoData", kSsd, ""},
+    {"LayerParameter", "type=DetectNetTransformation", kNvidia, ""},
+    {"LayerParameter", "type=TRT", kNvidia, "it runs a net of TensorRT"},
+    {"LayerParameter", "type=BoxData", kIntel, ""},
+    {"LayerParameter", "type=EvalDetection", kIntel, ""},
+    {"LayerParameter", "type=MnActivation", kIntel, ""},
+    {"LayerParameter", "type=MnParamGradCompress", kIntel, ""},
+    {"LayerParameter", "type=RegionLoss", kIntel, ""},
+    {"LayerParameter", "type=BoxAnnotatorOHEM", kRfcn, ""},
+    {"LayerParameter", "type=PSROIPooling", kRfcn, ""},
+    {"LayerParameter", "type=SmoothL1LossOHEM", kRfcn, ""},
+    {"LayerParameter", "type=SoftmaxWithLossOHEM", kRfcn, ""},
+    {"LayerParameter", "type=ROIPooling", "Fast R-CNN's Caffe", ""},
+    {"LayerParameter", "type=Yolo*", kYolo, ""},
+    {"LayerParameter", "type=AssistedExcitation", kYolo, ""},
+    {"LayerParameter", "type=DenseImageData", kSegNet, ""},
+    {"LayerParameter", "type=SegAccuracy", kPspNet, ""},
+    {"LayerParameter", "type=ImageSegData", "DeepLab's Caffe", ""},
+    {"LayerParameter", "type=ImageLabelmapData", "HED's Caffe", ""},
+    {"LayerParameter", "type=ImageLabelData", kJacinto, ""},
+    {"LayerParameter", "type=Lstm", "caffe-lstm (junhyukoh)",
+     "use the layer LSTM with recurrent_param"},
+    {"LayerParameter", "type=ContinuationIndicator", kText,
+     "the layer LSTM takes the indicator as its second bottom"},
+    {"LayerParameter", "type=CtcLoss", kText, ""},
+    {"LayerParameter", "type=LabelsequenceAccuracy", kText, ""},
+    {"LayerParameter", "type=MultiStageMeanfield", "CRF-RNN's Caffe", ""},
+    {"LayerParameter", "type=MarginInnerProduct", "SphereFace's Caffe", ""},
+    {"LayerParameter", "type=CenterLoss", "caffe-face (ydwen)", ""},
+    {"LayerParameter", "type=ChannelScale", kNormFace, ""},
+    {"LayerParameter", "type=InnerDistance", kNormFace, ""},
+    {"LayerParameter", "type=MaskPooling", kMnc, ""},
+    {"LayerParameter", "type=MaskResize", kMnc, ""},
+    {"LayerParameter", "type=CPMData", "the Caffe of Convolutional Pose Machines", ""},
+    {"LayerParameter", "type=SeLu*", kSelu, ""},
+    {"LayerParameter", "type=ReLU6", "a fork for MobileNet", ""},
+    {"LayerParameter", "type=ShuffleChannel", "a fork for ShuffleNet", ""},
+    {"LayerParameter", "type=ImageOutput", "a Caffe for training on accelerators (ICT-CHASE)", ""},
+    {"LayerParameter", "type=implicit", "Netscope, a viewer of nets",
+     "write the layer of Caffe that is meant"},
 };
 
 bool Matches(const std::string& pattern, const std::string& name) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/net/filler.h"
+#include "core/net/fork_names.h"
 #include "core/net/gradient_flow.h"
 #include "core/net/storage.h"
 #include "core/net/varying_rows.h"
@@ -119,13 +120,15 @@ class Builder {
   static const LayerType* FindType(const LayerSpec& spec) {
     if (spec.type().empty()) throw spec.Mistake("", "has no type");
     const LayerType* type = LayerTypes::Get().Find(spec.type());
-    if (type == nullptr) {
-      throw spec.Mistake("type", KnownElsewhere(spec.type())
-                                     ? "type '" + spec.type() + "' of Caffe is not in this version of Doppio"
-                                     : "unknown type '" + spec.type() + "'" +
-                                           DidYouMean(spec.type(), LayerTypes::Get().Names()));
-    }
+    if (type == nullptr) throw spec.Mistake("type", UnknownType(spec.type()));
     return type;
+  }
+
+  static std::string UnknownType(const std::string& type) {
+    if (KnownElsewhere(type)) return "type '" + type + "' of Caffe is not in this version of Doppio";
+    const std::string fork = ForkHint("LayerParameter", "type=" + type);
+    return "unknown type '" + type + "'" +
+           (fork.empty() ? DidYouMean(type, LayerTypes::Get().Names()) : ": " + fork);
   }
 
   // Caffe's layers that no file here registers: their names are no typing mistakes.

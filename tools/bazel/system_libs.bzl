@@ -2,7 +2,7 @@
 
 _ARCH_LIB = "/usr/lib/x86_64-linux-gnu"
 
-def _library(header, link, static = None, pkg_config = None, include = None, **attrs):
+def _library(header, link, static = None, pkg_config = None, include = None, optional = False, **attrs):
     """A row of the table.
 
     Args:
@@ -12,6 +12,7 @@ def _library(header, link, static = None, pkg_config = None, include = None, **a
         -Bstatic brackets, which Bazel would shuffle. None: no archive, link as usual.
       pkg_config: module whose include folder holds the header.
       include: that folder, where there is no such module. Neither: /usr/include.
+      optional: only a test uses it, shared. Where it is missing, and with --config=portable, there is no such library.
       **attrs: handed to cc_library.
     """
     return struct(
@@ -20,6 +21,7 @@ def _library(header, link, static = None, pkg_config = None, include = None, **a
         static = static,
         pkg_config = pkg_config,
         include = include,
+        optional = optional,
         attrs = attrs,
     )
 
@@ -73,6 +75,12 @@ _LIBRARIES = {
         ["-l:libopencv_imgproc.a", "-l:libopencv_core.a", "-ltbb", "-l:libz.a"],
         include = "/usr/include/opencv4",
     ),
+    "opencv_dnn": _library(
+        "opencv2/dnn.hpp",
+        ["-lopencv_dnn", "-lopencv_core"],
+        include = "/usr/include/opencv4",
+        optional = True,
+    ),
     "png": _library("png.h", ["-lpng", "-lz"], ["-l:libpng.a", "-l:libz.a", "-lm"]),
     "zlib": _library("zlib.h", ["-lz"], ["-l:libz.a"]),
 }
@@ -102,6 +110,8 @@ def _include_folder(ctx, name, library):
     for folder in folders + _SEARCHED:
         if ctx.path(folder + "/" + library.header).exists:
             return folder
+    if library.optional:
+        return None
     fail("%s is not installed (no %s); run tools/setup" % (name, library.header))
 
 def _add_python(ctx, rules):
@@ -124,6 +134,7 @@ def _add_python(ctx, rules):
 def _libs_impl(ctx):
     static = _is_static(ctx)
     rules = ['package(default_visibility = ["//visibility:public"])']
+    have = []
     for name, library in _LIBRARIES.items():
         attrs = dict(library.attrs)
         attrs["name"] = name
@@ -131,6 +142,9 @@ def _libs_impl(ctx):
         if static and library.static:
             attrs["linkopts"] = library.static + ["-lpthread", "-ldl"]
         folder = _include_folder(ctx, name, library)
+        if not folder or (static and library.optional):
+            continue
+        have.append(name)
         globbed = ""
         if folder not in _SEARCHED:
             # Seen through a link inside this repository, the headers pass Bazel's
@@ -152,7 +166,11 @@ def _libs_impl(ctx):
     ctx.file("BUILD", "\n".join(rules) + "\n")
 
     # A bundle cannot carry MPI and Python, which belong to the machine it runs on.
-    ctx.file("defs.bzl", "HAVE_MPI = %r\nHAVE_PYTHON = %r\n" % (not static, have_python))
+    ctx.file("defs.bzl", "HAVE_MPI = %r\nHAVE_PYTHON = %r\nHAVE_OPENCV_DNN = %r\n" % (
+        not static,
+        have_python,
+        "opencv_dnn" in have,
+    ))
 
 system_libs = repository_rule(
     implementation = _libs_impl,

@@ -107,6 +107,19 @@ TEST(Graph, ReportsAllMistakesOfANetWithTheirPlaces) {
   EXPECT_NE(text.find("top 'b' is already made by layer 'b' (line 4)"), std::string::npos) << text;
 }
 
+TEST(Graph, NamesTheForkOfALayerItLacks) {
+  const auto mistake = [](const std::string& type) {
+    return MistakesOf(kInput + ("layer { name: 'a' type: '" + type + "' bottom: 'x' top: 'a' }"));
+  };
+  EXPECT_EQ(mistake("CtcLoss"),
+            "net.prototxt:3:19: layer 'a': unknown type 'CtcLoss': it comes from a fork for text "
+            "recognition");
+  EXPECT_EQ(mistake("Lstm"),
+            "net.prototxt:3:19: layer 'a': unknown type 'Lstm': it comes from caffe-lstm "
+            "(junhyukoh); use the layer LSTM with recurrent_param");
+  EXPECT_NE(mistake("Yolov3DetectionOutput").find("MobileNet-YOLO"), std::string::npos);
+}
+
 TEST(Graph, PointsAtALayerBelowThatMakesTheBottom) {
   const std::string text = MistakesOf(kInput + Ip("a", "b") + Ip("b", "x"));
   EXPECT_NE(text.find("only by layer 'b' (line 4); move that layer up"), std::string::npos) << text;

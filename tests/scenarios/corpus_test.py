@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Nets and solvers of 84 repositories: `doppio check` reads them, or says clearly what it lacks.
+
+They lie in $DOPPIO_SHARED/corpus, with a list that says which Caffe reads which of them. Each is looked at from the
+root of its repository, where Caffe is run. What a checkout cannot have are data and some nets that solvers name.
+"""
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import junit  # noqa: E402
+import scenario  # noqa: E402
+
+CORPUS = os.path.join(os.environ.get("DOPPIO_SHARED", ""), "corpus")
+
+# Errors that are no fault of the file: what it names is not in the repository.
+MISSING = [
+    r"no (LMDB|LevelDB) database at '.*': there is no such (file|folder); without it, the shape is known only if",
+    r"cannot read '[^']*': No such file or directory",
+    r"cannot find the net '",
+]
+# Nor of Doppio's: the layer or field is another Caffe's, and that is said.
+NAMED = [
+    r"unknown (type|field|value) .*: it comes from ",
+    r"type '\w+' of Caffe is not in this version of Doppio",
+    r"\w+ of (NVCaffe|Intel Caffe) is not supported; ",
+]
+# What BVLC Caffe refuses as well, when it builds the net or the solver: repository, message.
+WRONG = [
+    # Its data layers belong to stages that DIGITS names, and DIGITS fills in their sources.
+    ("gheinrich+DIGITS", r"bottom '(data|label)' is made by no layer above"),
+    ("gheinrich+DIGITS", r"data_param: backend (LMDB|LEVELDB) needs a source"),
+    ("lukeyeager+DIGITS", r"data_param: backend LEVELDB needs a source"),
+    # Netscope only draws.
+    ("cwlacewe+netscope", r"batch_size must be at least 1"),
+    ("cwlacewe+netscope", r"SoftmaxWithLoss takes 2 bottom\(s\), got 1"),
+    ("cwlacewe+netscope", r"2 input\(s\) want 2 input_shape, got 1"),
+    ("AlfredXiangWu+face_verification_experiment", r"layer 'accuracy': bottom 'label' is made by no layer above"),
+    ("BVLC+caffe", r"the solver names no net to train: set net or train_net"),  # from before there was such a field
+    ("BVLC+caffe", r"lr_policy is missing; "),
+    ("BVLC+caffe", r"there are 1 test_iter for 0 test nets"),
+    ("BVLC+caffe", r"AdaGrad has no momentum, but momentum is 0.9"),
+    ("NVIDIA+caffe", r"unknown regularization_type 'L2_unitary'"),
+    ("intel+caffe", r"unknown filler type 'gabor'"),
+]
+KINDS = ["read", "with warnings", "without its data", "refused by BVLC too", "named with its fork", "not read"]
+
+
+def matches(patterns, message):
+    return any(re.search(pattern, message) for pattern in patterns)
+
+
+def is_told(path, message):
+    """Whether an error is no reason to say that a file is not read."""
+    repository = path.split("/")[0]
+    return matches(MISSING + NAMED + [wrong for where, wrong in WRONG if where == repository], message)
+
+
+def kind_of(path, found):
+    """Of KINDS, by what check has found in a file."""
+    errors = [error["message"] for error in found["errors"]]
+    if not errors:
+        return "with warnings" if found["warnings"] else "read"
+    if not all(is_told(path, message) for message in errors):
+        return "not read"
+    if any(matches(NAMED, message) for message in errors):
+        return "named with its fork"
+    return "without its data" if all(matches(MISSING, message) for message in errors) else "refused by BVLC too"
+
+
+class CorpusTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not os.path.isdir(CORPUS):
+            raise unittest.SkipTest("DOPPIO_SHARED names no folder with corpus")
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        with tarfile.open(os.path.join(CORPUS, "prototxt.tar.gz")) as tar:
+            tar.extractall(folder.name)
+        with open(os.path.join(CORPUS, "index.json"), encoding="utf-8") as f:
+            cls.nets = {net["path"]: net for net in json.load(f)}
+        of_repository = collections.defaultdict(list)
+        for path in cls.nets:
+            repository, file = path.split("/", 1)
+            of_repository[repository].append(file)
+        cls.found = {}
+        for repository, files in of_repository.items():
+            run = subprocess.run([os.path.abspath(scenario.DOPPIO), "check", "--json", *files], capture_output=True,
+                                 text=True, cwd=os.path.join(folder.name, "prototxt", repository))
+            if run.returncode not in (0, 3, 4):
+                raise AssertionError("check ends with %d on %s: %s" % (run.returncode, repository, run.stderr))
+            for found in json.loads(run.stdout)["files"]:
+                cls.found[repository + "/" + found["file"]] = found
+        cls.kinds = {path: kind_of(path, found) for path, found in cls.found.items()}
+
+    def not_read(self, paths):
+        """Their errors that nothing excuses, for a message."""
+        lines = []
+        for path in paths:
+            for error in self.found[path]["errors"]:
+                if not is_told(path, error["message"]):
+                    lines.append("%s:%d: %s" % (path, error["line"], error["message"]))
+        return "\n" + "\n".join(lines[:50])
+
+    def test_every_file_is_looked_at(self):
+        self.assertGreater(len(self.nets), 1000)
+        self.assertEqual(set(self.nets), set(self.found))
+        for path, found in self.found.items():
+            wanted = "solver" if self.nets[path]["kind"] == "solver" else "net"
+            self.assertEqual(wanted, found["kind"], path)
+
+    def test_what_bvlc_reads_is_read(self):
+        bvlc = [path for path, net in self.nets.items() if "bvlc" in net["readable_by"]]
+        missed = [path for path in bvlc if self.kinds[path] == "not read"]
+        self.assertEqual([], missed, self.not_read(missed))
+
+    def test_of_the_rest_at_least_95_percent_are_read_or_told_what_is_lacking(self):
+        rest = [path for path, net in self.nets.items() if "bvlc" not in net["readable_by"]]
+        missed = [path for path in rest if self.kinds[path] == "not read"]
+        self.assertLessEqual(len(missed), 0.05 * len(rest), self.not_read(missed))
+
+    def test_layers_that_are_lacking_are_named_with_their_fork(self):
+        for path, found in self.found.items():
+            for error in found["errors"]:
+                if re.search(r"unknown (type|field) '", error["message"]):
+                    self.assertTrue(matches(NAMED, error["message"]), path + ": " + error["message"])
+
+    def test_table_of_forks(self):
+        count = collections.Counter((self.nets[path]["fork"], kind) for path, kind in self.kinds.items())
+        print("%-14s" % "fork", "  ".join(KINDS))
+        for fork in sorted({net["fork"] for net in self.nets.values()}):
+            print("%-14s" % fork, "  ".join("%*d" % (len(kind), count[fork, kind]) for kind in KINDS))
+        self.assertEqual(len(self.nets), sum(count.values()))
+
+
+if __name__ == "__main__":
+    junit.main()
