@@ -449,7 +449,7 @@ class ScaleTest(Cli):
         r = self.run_tool("scale", "--times=times.json", *self.LINKS)
         self.assertEqual(0, r.returncode, r.stderr)
         self.assertIn("two on paper, batch 10 a rank: iteration 100.00 ms = forward 20.00 + backward 70.00 + update 10.00\n"
-                      "7.6 MiB of gradients, 32 bits a value on the links, buckets of 4.0 MiB or more\n"
+                      "7.6 MiB of gradients, 32 bits a value on the links, buckets of 16.0 MiB or more\n"
                       "hierarchical: 1.0 us, 10.00 GB/s inside nodes of 2 ranks, 10.0 us, 1.00 GB/s across\n", r.stdout)
         self.assertRegex(r.stdout, r"(?m)^ +ranks +images/s +speed-up +efficiency % +communication ms +exposed ms +bound by$")
         self.assertRegex(r.stdout, r"(?m)^ +1024 ")
