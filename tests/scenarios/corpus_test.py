@@ -25,6 +25,7 @@ MISSING = [
     r"no (LMDB|LevelDB) database at '.*': there is no such (file|folder); without it, the shape is known only if",
     r"cannot read '[^']*': No such file or directory",
     r"cannot find the net '",
+    r"(?s)^[\w.]+ failed\n.*ModuleNotFoundError: No module named ",  # the code of a Python layer
 ]
 # Nor of Doppio's: the layer or field is another Caffe's, and that is said.
 NAMED = [
