@@ -43,8 +43,9 @@ double MedianMs(Communicator* bulk, void* data, int64_t bytes, int times) {
 Link MeasureLink(const World& world, Device* device, Topology topology, bool one_node, int64_t bytes, const Compute& compute) {
   constexpr int kSmall = 200, kLarge = 15;
   constexpr double kBesideMs = 4000;
+  constexpr int64_t kPlaces = 8;   // that a training's buckets come from, which are not in any cache
   bytes = std::max<int64_t>(bytes / 4 * 4, 4096);
-  const Buffer memory(device, bytes);
+  const Buffer memory(device, kPlaces * bytes);
   device->Synchronize();   // the memory is cleared
   Communicator& bulk = world.bulk();
   const double small_ms = MedianMs(&bulk, memory.data(), sizeof(float), kSmall);
@@ -65,7 +66,7 @@ Link MeasureLink(const World& world, Device* device, Topology topology, bool one
     UseAllCores();   // as the thread that reduces gradients
     try {
       bulk.Barrier();
-      for (int i = 0; i < static_cast<int>(times); ++i) Sum(&bulk, memory.data(), bytes);
+      for (int i = 0; i < static_cast<int>(times); ++i) Sum(&bulk, static_cast<char*>(memory.data()) + i % kPlaces * bytes, bytes);
     } catch (...) {
       failure = std::current_exception();
     }
