@@ -3,6 +3,7 @@
 #include <cctype>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 namespace doppio {
 namespace {
@@ -89,14 +90,17 @@ std::string CountErrors(const std::vector<Error>& errors) {
 }
 
 void PrintFailure(const Error& error, bool began, std::ostream& out) {
+  // In one piece: mpirun and other ranks write to the same terminal.
+  std::ostringstream text;
   const std::vector<Error> mistakes = Mistakes(error);
-  for (const Error& e : mistakes) PrintFinding(e.at(), "error", e.message(), out);
+  for (const Error& e : mistakes) PrintFinding(e.at(), "error", e.message(), text);
   if (error.code() == ExitCode::kBug) {
-    out << "This is a defect of Doppio. Please report it with the command line and the files it "
-           "names.\n";
+    text << "This is a defect of Doppio. Please report it with the command line and the files it "
+            "names.\n";
   } else if (error.code() == ExitCode::kConfig) {
-    out << CountErrors(mistakes) << (began ? "." : ". Nothing was run.") << '\n';
+    text << CountErrors(mistakes) << (began ? "." : ". Nothing was run.") << '\n';
   }
+  out << text.str();
 }
 
 }  // namespace doppio
