@@ -115,6 +115,22 @@ class ReadmeTest(scenario.Scenario):
         self.assertEqual(english, korean)
 
 
+class CommandsTest(scenario.Scenario):
+    def test_documents_name_commands_that_exist(self):
+        listed = self.doppio("help").stdout.split("Commands:")[1].split("\n\n")[0]
+        known = set(re.findall(r"(?m)^  (\w+) ", listed))
+        pages = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(scenario.ROOT, "docs"), followlinks=True)
+                 for name in names if name.endswith(".md")] + [os.path.join(scenario.ROOT, "README.md")]
+        found = {}
+        for page in pages:
+            with open(page, encoding="utf-8") as f:
+                # In code: behind four spaces, in a fence at the start of a line, or between backticks.
+                for name in re.findall(r"(?m)(?:^(?:    )?|`)doppio ([a-z]\w+)", f.read()):
+                    found.setdefault(name, os.path.relpath(page, scenario.ROOT))
+        self.assertGreater(len(found), 10)
+        self.assertEqual({}, {name: page for name, page in found.items() if name not in known})
+
+
 class BlocksTest(junit.unittest.TestCase):
     """What the marks mean."""
 

@@ -68,6 +68,24 @@ class ReferenceTest(tool_case.ToolCase):
         self.assertGreater(compared, 50)
 
 
+class SolversPageTest(tool_case.ToolCase):
+    """docs/solvers.md has a row for each rule and each policy, and for nothing else."""
+
+    def names(self, heading):
+        with open(os.path.join(ROOT, "docs/solvers.md"), encoding="utf-8") as f:
+            return {row[0].strip("`") for row in rows(f.read(), heading)}
+
+    def test_rules(self):
+        net = 'layer { name: "x" type: "Parameter" top: "x" parameter_param { shape { dim: 1 } } loss_weight: 1 }'
+        self.write("solver.prototxt", 'net_param { %s } base_lr: 1 lr_policy: "fixed" max_iter: 1 type: "none"' % net)
+        said = re.search(r"unknown solver type 'none' \((.*)\)", self.run_tool("check", "solver.prototxt").stdout)
+        self.assertEqual(set(said.group(1).split(", ")), self.names("Rules"))
+
+    def test_policies(self):
+        said = re.search(r"`lr_policy` is (.*); formulas", self.succeed("reference")).group(1)
+        self.assertEqual(set(re.split(", | and ", said)), self.names("Rates"))
+
+
 class LayerHelpTest(tool_case.ToolCase):
     def test_shows_the_fields_of_a_layer(self):
         page = self.succeed("help", "SoftmaxWithLoss")
