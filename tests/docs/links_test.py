@@ -64,6 +64,21 @@ class LinksTest(unittest.TestCase):
         missing = [p for p in pages() if p.startswith("docs/") and "(%s)" % p[len("docs/"):] not in index]
         self.assertEqual(["docs/README.md"], missing)
 
+    def test_translations_have_the_parts_of_their_originals(self):
+        """As many headings, rows of tables and items of lists, and the same code."""
+        def parts(text):
+            return {mark: len(re.findall(r"(?m)^%s" % mark, without_code(text))) for mark in (r"#+ ", r"\| ", r"\* ")}
+
+        def code(text):
+            return re.findall(r"(?m)^    .*$", text)
+
+        translated = [page for page in pages() if page.startswith("docs/ko/")]
+        self.assertGreater(len(translated), 1)
+        for page in translated:
+            original = read(page.replace("docs/ko/", "docs/"))
+            self.assertEqual(parts(original), parts(read(page)), page)
+            self.assertEqual(code(original), code(read(page)), page)
+
     def test_headings_have_github_s_addresses(self):
         self.assertEqual({"a-b", "--set-and---unset", "a-b-1", "rnn-and-lstm", "rows_param"},
                          addresses("# A b\n## `--set` and `--unset`\n# A, b!\n### RNN and LSTM\n# rows_param\n```sh\n# no\n```\n"))
