@@ -14,7 +14,6 @@
 namespace doppio {
 namespace {
 
-constexpr const char* kVersion = "0.1.0";
 constexpr size_t kWidth = 100;
 
 const std::vector<ExitCodeHelp> kExitCodes = {
@@ -141,8 +140,6 @@ DOPPIO_REGISTER(Commands, "version",
 }  // namespace
 
 const std::vector<ExitCodeHelp>& ExitCodeHelps() { return kExitCodes; }
-
-std::string VersionText() { return kVersion; }
 
 void PrintVersion(std::ostream& out) { out << "doppio " << kVersion << '\n'; }
 

@@ -14,7 +14,6 @@ struct ExitCodeHelp {
 };
 const std::vector<ExitCodeHelp>& ExitCodeHelps();
 
-std::string VersionText();  // "0.1.0"
 void PrintVersion(std::ostream& out);
 // The page of a command or of a type of layer, or the list of commands for "". Throws UsageError for another word.
 void PrintHelp(const std::string& command, std::ostream& out);

@@ -39,7 +39,7 @@ std::string Italic(const std::string& text) { return "\\fI" + Roff(text) + "\\fR
 void Head(const std::string& page, const std::string& summary, std::ostream& out) {
   std::string title;
   for (char c : page) title += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  out << ".TH " << Roff(title) << " 1 \"\" \"doppio " << VersionText() << "\" \"Doppio\"\n"
+  out << ".TH " << Roff(title) << " 1 \"\" \"doppio " << kVersion << "\" \"Doppio\"\n"
       << ".SH NAME\n" << Roff(page) << " \\- " << Roff(summary) << '\n';
 }
 
