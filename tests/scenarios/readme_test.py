@@ -72,7 +72,7 @@ class ReadmeTest(scenario.Scenario):
     def run_block(self, text):
         environment = self.environment(PATH=self.path("bin") + ":" + os.environ["PATH"], HOME=self.path("home"))
         return subprocess.run(["bash", "-e", "-c", text], cwd=self.path("copy"), env=environment, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, check=False)
 
     def check_output(self, where, wanted, got, exact):
         parts = pieces(wanted, exact)
