@@ -91,20 +91,30 @@ void PrintCommands(std::ostream& out) {
          "\ndoppio help COMMAND shows the flags of a command, doppio help Convolution the fields of a layer.\n";
 }
 
+// The fields of a message, as `name` in a file has them.
+void PrintMessage(const std::string& name, const google::protobuf::Descriptor& message, std::ostream& out) {
+  out << name << " {\n";
+  TextTable table({"  field", "type", "default", "meaning"});
+  for (const FieldRow& row : FieldRows(message)) {
+    table.Add({"  " + row.name, row.type, row.default_value, row.meaning});
+  }
+  table.Print(out);
+  out << "}\n";
+}
+
+const google::protobuf::Descriptor* MessageNamed(const std::string& name) {
+  return google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName("doppio." + name);
+}
+
 // The fields that a type of layer looks at, message by message.
 void PrintLayer(const std::string& type, std::ostream& out) {
   out << "layer { name: \"...\" type: \"" << type << "\" ... }\n\n"
       << "bottoms and tops: " << ArityOf(type) << '\n';
   for (const google::protobuf::FieldDescriptor* parameter : ParametersOf(type)) {
-    out << '\n' << parameter->name() << " {\n";
-    TextTable table({"  field", "type", "default", "meaning"});
-    for (const FieldRow& row : FieldRows(*parameter->message_type())) {
-      table.Add({"  " + row.name, row.type, row.default_value, row.meaning});
-    }
-    table.Print(out);
-    out << "}\n";
+    out << '\n';
+    PrintMessage(parameter->name(), *parameter->message_type(), out);
   }
-  out << "\ndoppio reference shows all fields of nets and solvers.\n";
+  out << "\ndoppio help FillerParameter shows one message, doppio help SolverParameter the solver, doppio reference everything.\n";
 }
 
 void PrintCommand(const std::string& name, const Command& command, std::ostream& out) {
@@ -128,10 +138,10 @@ ExitCode RunVersion(const CommandLine&, bool*) {
 }
 
 DOPPIO_REGISTER(Commands, "help",
-                {"shows the commands, the flags of one, or the fields of a layer",
+                {"shows the commands, the flags of one, or the fields of a layer or a message",
                  {},
                  {},
-                 "[COMMAND|LAYER]",
+                 "[COMMAND|LAYER|MESSAGE]",
                  "doppio help train",
                  &RunHelp});
 DOPPIO_REGISTER(Commands, "version",
@@ -148,6 +158,7 @@ void PrintHelp(const std::string& command, std::ostream& out) {
   const Command* found = Commands::Get().Find(command);
   if (found != nullptr) return PrintCommand(command, *found, out);
   if (LayerTypes::Get().Find(command) != nullptr) return PrintLayer(command, out);
+  if (MessageNamed(command) != nullptr) return PrintMessage(command, *MessageNamed(command), out);
   std::vector<std::string> known = Commands::Get().Names();
   for (const std::string& type : LayerTypes::Get().Names()) known.push_back(type);
   throw UsageError("unknown command '" + command + "'" + DidYouMean(command, known));

@@ -15,7 +15,7 @@ struct ExitCodeHelp {
 const std::vector<ExitCodeHelp>& ExitCodeHelps();
 
 void PrintVersion(std::ostream& out);
-// The page of a command or of a type of layer, or the list of commands for "". Throws UsageError for another word.
+// The page of a command, a type of layer or a message of the schema; the list of commands for "". Throws UsageError for another word.
 void PrintHelp(const std::string& command, std::ostream& out);
 
 }  // namespace doppio

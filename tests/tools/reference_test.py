@@ -99,6 +99,11 @@ class LayerHelpTest(tool_case.ToolCase):
             self.assertIn("convolution_param {", self.succeed("help", name))
         self.assertIn("norm_param {", self.succeed("help", "Normalize"))
 
+    def test_shows_a_message(self):
+        page = self.succeed("help", "SolverParameter")
+        self.assertTrue(page.startswith("SolverParameter {\n"))
+        self.assertRegex(page, r"(?m)^ +momentum2 +number +0\.999 +Adam: second average")
+
     def test_a_layer_without_fields(self):
         self.assertNotIn("{", self.succeed("help", "AbsVal").split("\n", 1)[1])
 
