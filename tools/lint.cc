@@ -211,6 +211,12 @@ void LogWarnings(const std::vector<Warning>& warnings) {
   }
 }
 
+bool HasNoEffectHere(const FieldDescriptor& field) {
+  if (IsOldTransform(field) || HasNoEffect(field)) return true;
+  if (!IsForkField(field)) return false;
+  return field.enum_type() == Number::Type_descriptor() ? !EndsWith(field.name(), "forward_type") : !HasEffect(field);
+}
+
 std::vector<Warning> IgnoredFields(const Message& message, const FieldPlaces& places) {
   std::vector<Warning> warnings;
   AddIgnoredFields(message, places, &warnings);
