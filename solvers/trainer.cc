@@ -287,8 +287,7 @@ void Trainer::CheckLoss() {
   StepBack(train_net_.get());
   NonFinite found = FindNonFinite(train_net_.get());
   if (ranks() > 1) found = FirstOf(found, options_.world);
-  StopAtNonFinite(iter_, (lost == ranks() ? "the loss is " + std::to_string(loss) : std::string("the loss is not finite")) + "; " +
-                  TextOf(found, *train_net_));
+  StopAtNonFinite(iter_, "the loss is not finite; " + TextOf(found, *train_net_));
 }
 
 // After an update has left weights that are not finite.
