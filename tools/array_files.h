@@ -9,13 +9,13 @@
 
 namespace doppio {
 
-// safetensors (github.com/huggingface/safetensors): a JSON table of types, shapes and offsets, then the bytes. `net` goes
-// into its metadata.
+// safetensors (github.com/huggingface/safetensors): a JSON table of types, shapes and offsets, then
+// the bytes. `net` goes into its metadata.
 void WriteSafetensors(const std::string& path, const std::vector<NamedArray>& arrays,
                       const std::string& net);
 
-// NumPy's .npz: a ZIP archive, not compressed, of one .npy file for each array. FileError for 4 GiB and more, which an
-// archive of this kind does not hold.
+// NumPy's .npz: a ZIP archive, not compressed, of one .npy file for each array. FileError for 4 GiB
+// and more, which an archive of this kind does not hold.
 void WriteNpz(const std::string& path, const std::vector<NamedArray>& arrays);
 
 }  // namespace doppio

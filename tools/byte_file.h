@@ -14,7 +14,9 @@ namespace doppio {
 // Throws FileError for whatever fails; Close says whether all of it is written.
 class ByteFile {
  public:
-  explicit ByteFile(const std::string& path) : path_(path), out_(path, std::ios::binary) { Check(); }
+  explicit ByteFile(const std::string& path) : path_(path), out_(path, std::ios::binary) {
+    Check();
+  }
 
   void Write(const void* bytes, int64_t count) {
     out_.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(count));

@@ -6,8 +6,9 @@
 
 namespace doppio {
 
-// SoftmaxWithLoss and InfogainLoss become Softmax, SigmoidCrossEntropyLoss becomes Sigmoid. The new top is the loss's second
-// one where it has two, else "prob", or, where several losses would want that name, "LAYER/prob".
+// SoftmaxWithLoss and InfogainLoss become Softmax, SigmoidCrossEntropyLoss becomes Sigmoid. The new
+// top is the loss's second one where it has two, else "prob", or, where several losses would want
+// that name, "LAYER/prob".
 void ReplaceLosses(NetSpec* net);
 
 }  // namespace doppio

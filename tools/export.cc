@@ -21,8 +21,10 @@
 #include "tools/onnx/write_onnx.h"
 
 DEFINE_bool(dynamic_batch, false, "ONNX: leave the number of samples open");
-DEFINE_bool(fold_bn, false, "ONNX: multiply BatchNorm and Scale into the weights of the layer before");
-DEFINE_bool(external_data, false, "ONNX: weights in a file of their own, OUT.data, as from 2 GB on");
+DEFINE_bool(fold_bn, false,
+            "ONNX: multiply BatchNorm and Scale into the weights of the layer before");
+DEFINE_bool(external_data, false,
+            "ONNX: weights in a file of their own, OUT.data, as from 2 GB on");
 
 namespace doppio {
 namespace {
@@ -83,7 +85,8 @@ class LoadedNet {
   WeightTensors weights_;
 };
 
-// Whether a layer says how large its input is; data layers say how many they read at once in training and tests.
+// Whether a layer says how large its input is; data layers say how many they read at once in
+// training and tests.
 bool HasInputLayer(const NetSpec& spec) {
   return std::any_of(spec.layers.begin(), spec.layers.end(),
                      [](const LayerSpec& layer) { return layer.type() == "Input"; });
@@ -102,8 +105,9 @@ NetSpec SpecFor(const CommandLine& line, int64_t batch) {
   return MakeNetSpec(source.net, source.places, source.state, options);
 }
 
-// For each edge of `graph` whether its first extent is the batch and nothing else depends on it. Refuses layers that put
-// the batch elsewhere, which shows in the shapes of the same net with another batch.
+// For each edge of `graph` whether its first extent is the batch and nothing else depends on it.
+// Refuses layers that put the batch elsewhere, which shows in the shapes of the same net with
+// another batch.
 std::vector<bool> FindBatch(const Graph& graph, const Graph& other) {
   DOPPIO_CHECK(graph.edges.size() == other.edges.size(), "one net, twice");
   std::vector<bool> batch;
@@ -115,18 +119,21 @@ std::vector<bool> FindBatch(const Graph& graph, const Graph& other) {
     Shape same = b;
     if (same.rank() > 0 && a.rank() > 0) same[0] = a[0];
     if (same == a && a[0] == BatchOf(graph) && b[0] == BatchOf(other)) continue;
-    mistakes.Add(graph.layer(graph.edges[i].producer)
-                     .Mistake("", "with " + std::to_string(BatchOf(graph)) + " samples its top '" +
-                                      graph.edges[i].name + "' is " + a.ToString() + ", with " +
-                                      std::to_string(BatchOf(other)) + " it is " + b.ToString() +
-                                      ": the batch is not its first axis, so --dynamic_batch cannot "
-                                      "leave it open"));
+    mistakes.Add(
+        graph.layer(graph.edges[i].producer)
+            .Mistake("", "with " + std::to_string(BatchOf(graph)) + " samples its top '" +
+                             graph.edges[i].name + "' is " + a.ToString() + ", with " +
+                             std::to_string(BatchOf(other)) + " it is " + b.ToString() +
+                             ": the batch is not its first axis, so --dynamic_batch cannot "
+                             "leave it open"));
   }
   for (size_t i = 0; i < graph.params.size(); ++i) {
     if (graph.params[i].shape == other.params[i].shape) continue;
-    mistakes.Add(graph.layer(graph.params[i].node)
-                     .Mistake("", "its parameter " + graph.params[i].shape.ToString() +
-                                      " has an extent of the batch, so --dynamic_batch cannot leave it open"));
+    mistakes.Add(
+        graph.layer(graph.params[i].node)
+            .Mistake("",
+                     "its parameter " + graph.params[i].shape.ToString() +
+                         " has an extent of the batch, so --dynamic_batch cannot leave it open"));
   }
   mistakes.ThrowIfAny();
   return batch;
@@ -140,7 +147,8 @@ std::map<std::string, std::string> NotesOn(const Graph& graph) {
     const TransformationParameter& transform = layer.param.transform_param();
     const std::string start = layer.param.top(0) + ".";
     std::string means;
-    for (const float mean : transform.mean_value()) means += (means.empty() ? "" : ",") + std::to_string(mean);
+    for (const float mean : transform.mean_value())
+      means += (means.empty() ? "" : ",") + std::to_string(mean);
     if (!means.empty()) notes[start + "mean_value"] = means;
     if (transform.has_mean_file()) notes[start + "mean_file"] = transform.mean_file();
     if (transform.has_scale()) notes[start + "scale"] = std::to_string(transform.scale());
@@ -195,20 +203,22 @@ ExitCode RunExport(const CommandLine& line, bool* began) {
     return ExitCode::kDone;
   }
   for (const char* flag : {"dynamic_batch", "fold_bn", "external_data"}) {
-    if (line.Given(flag)) throw UsageError(std::string("--") + flag + " is for .onnx, '" + out + "' is none");
+    if (line.Given(flag))
+      throw UsageError(std::string("--") + flag + " is for .onnx, '" + out + "' is none");
   }
   ExportWeights(line, out, began);
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "export",
-                {"writes a trained net as ONNX, or its weights as safetensors, NumPy or Caffe's files",
-                 {"model", "weights", "dynamic_batch", "fold_bn", "external_data", "batch", "level", "stage", "set",
-                  "unset"},
-                 {"model", "weights"},
-                 "OUT.onnx | OUT.safetensors | OUT.npz | OUT.caffemodel | OUT.h5",
-                 "doppio export --model=deploy.prototxt --weights=net.caffemodel net.onnx",
-                 &RunExport});
+DOPPIO_REGISTER(
+    Commands, "export",
+    {"writes a trained net as ONNX, or its weights as safetensors, NumPy or Caffe's files",
+     {"model", "weights", "dynamic_batch", "fold_bn", "external_data", "batch", "level", "stage",
+      "set", "unset"},
+     {"model", "weights"},
+     "OUT.onnx | OUT.safetensors | OUT.npz | OUT.caffemodel | OUT.h5",
+     "doppio export --model=deploy.prototxt --weights=net.caffemodel net.onnx",
+     &RunExport});
 
 }  // namespace
 }  // namespace doppio

@@ -1,4 +1,5 @@
-// Source of the formats: PKWARE's APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16; numpy.lib.format, version 1.0.
+// Source of the formats: PKWARE's APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16;
+// numpy.lib.format, version 1.0.
 #include <zlib.h>
 
 #include "core/base/file.h"
@@ -38,7 +39,8 @@ uint32_t Crc(uint32_t crc, const void* bytes, int64_t count) {
   return crc;
 }
 
-// What the two heads of a file in the archive have in common: from the version to the lengths of its name and extra field.
+// What the two heads of a file in the archive have in common: from the version to the lengths of
+// its name and extra field.
 std::string Common(uint32_t crc, int64_t bytes, const std::string& name) {
   constexpr uint16_t kVersion = 20, kUtf8Name = 1 << 11, kStored = 0;
   constexpr uint32_t kFirstOfJanuary1980 = (1 << 5 | 1) << 16;
@@ -62,7 +64,8 @@ class ZipWriter {
   void Add(const NamedArray& array) {
     const std::string name = array.name + ".npy", npy = NpyHead(array.shape);
     const int64_t data = array.shape.count() * static_cast<int64_t>(sizeof(float));
-    const uint32_t crc = Crc(Crc(0, npy.data(), static_cast<int64_t>(npy.size())), array.data, data);
+    const uint32_t crc =
+        Crc(Crc(0, npy.data(), static_cast<int64_t>(npy.size())), array.data, data);
     const std::string common = Common(crc, static_cast<int64_t>(npy.size()) + data, name);
     directory_ += std::string("PK\x01\x02\x14\x00", 6) + common;
     directory_.append(10, '\0');  // no comment, first disk, no attributes
@@ -101,8 +104,9 @@ void WriteNpz(const std::string& path, const std::vector<NamedArray>& arrays) {
              array.shape.count() * static_cast<int64_t>(sizeof(float));
   }
   if (bytes >= kMostBytes || static_cast<int64_t>(arrays.size()) > kMostFiles) {
-    throw FileError("cannot write '" + path +
-                    "': the weights do not fit into an archive of less than 4 GiB; write .safetensors");
+    throw FileError(
+        "cannot write '" + path +
+        "': the weights do not fit into an archive of less than 4 GiB; write .safetensors");
   }
   WriteFileAtomically(path, [&](const std::string& temporary) {
     ZipWriter zip(temporary);

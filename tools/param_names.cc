@@ -53,8 +53,9 @@ std::string ParamName(const Graph& graph, int param) {
 }
 
 double BatchNormFactor(const Graph& graph, const Node& node, const WeightTensors& weights) {
-  DOPPIO_CHECK(node.params.size() > kBatchNormFactor && graph.params.size() == weights.values.size(),
-               "a BatchNorm has three blobs");
+  DOPPIO_CHECK(
+      node.params.size() > kBatchNormFactor && graph.params.size() == weights.values.size(),
+      "a BatchNorm has three blobs");
   const double weight = static_cast<double>(
       weights.values[static_cast<size_t>(node.params[kBatchNormFactor])].data<float>()[0]);
   return weight == 0 ? 0 : 1 / weight;
@@ -78,7 +79,8 @@ std::vector<NamedArray> NamedArrays(const Graph& graph, const WeightTensors& wei
     array.shape = param.shape;
     array.data = weights.values[i].data<float>();
     if (sums) {
-      array.own = Multiplied(array.data, param.shape.count(), BatchNormFactor(graph, node, weights));
+      array.own =
+          Multiplied(array.data, param.shape.count(), BatchNormFactor(graph, node, weights));
       array.data = array.own.data();
     }
     arrays.push_back(std::move(array));

@@ -235,7 +235,7 @@ class Case(scenario.Scenario):
         return run.stdout if code == 0 else run.stderr
 
     def compare(self, inputs, text, *flags, tolerance=1e-4, batch=None):
-        """The largest difference of any output."""
+        """The largest difference of any output, and that divided by the largest value of the output."""
         net, random = self.save(inputs_text(inputs) + text)
         self.export("net.onnx", *flags)
         if batch:
@@ -248,13 +248,14 @@ class Case(scenario.Scenario):
         theirs = run_onnx(self.path("net.onnx"), values)
         kept = {name for name in ours if "loss" not in name or name.endswith("prob")}
         self.assertLessEqual(kept - set(inputs), set(theirs))
-        worst = 0
+        worst = relative = 0
         for name, value in theirs.items():
             mine = net.blobs[name].data
             self.assertEqual(mine.shape, value.shape, name)
-            worst = max(worst, float(np.max(np.abs(mine - value))) if value.size else 0)
+            difference = float(np.max(np.abs(mine - value)))
+            worst, relative = max(worst, difference), max(relative, difference / max(1e-30, float(np.max(np.abs(mine)))))
         self.assertLessEqual(worst, tolerance)
-        return worst
+        return worst, relative
 
 
 @unittest.skipIf(NO_RUNTIME, NO_RUNTIME)
@@ -381,8 +382,8 @@ class Zoo(Case):
             with open(name if os.path.isfile(name) else path, encoding="utf-8") as f:
                 inputs, text = deploy(f.read())
             for flags in [(), ("--fold_bn",), ("--dynamic_batch",)]:
-                worst = self.compare(inputs, text, *flags, batch=3 if "--dynamic_batch" in flags else None)
-                print("%-16s %-16s %.2g" % (name, " ".join(flags), worst), flush=True)
+                differences = self.compare(inputs, text, *flags, batch=3 if "--dynamic_batch" in flags else None)
+                print("%-16s %-16s %.2g, relative %.2g" % (name, " ".join(flags), *differences), flush=True)
 
 
 def deploy(text):

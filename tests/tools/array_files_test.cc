@@ -1,4 +1,5 @@
-// Files of arrays, byte by byte where other programs look. NumPy reads whole ones in tests/scenarios/onnx_test.py.
+// Files of arrays, byte by byte where other programs look. NumPy reads whole ones in
+// tests/scenarios/onnx_test.py.
 #include "tools/array_files.h"
 
 #include <gtest/gtest.h>
@@ -23,15 +24,15 @@ TEST(Safetensors, IsALengthATableAndTheBytes) {
   const std::string path = PathFor("net.safetensors");
   WriteSafetensors(path, Arrays(), "net");
   const std::string content = ReadFile(path);
-  const std::string table =
-      R"({"__metadata__":{"format":"pt","net":"net"},)"
-      R"("ip.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
-      R"("p.weight":{"dtype":"F32","shape":[],"data_offsets":[24,28]}})";
+  const std::string table = R"({"__metadata__":{"format":"pt","net":"net"},)"
+                            R"("ip.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+                            R"("p.weight":{"dtype":"F32","shape":[],"data_offsets":[24,28]}})";
   uint64_t bytes = 0;
   std::memcpy(&bytes, content.data(), sizeof(bytes));
   EXPECT_EQ(bytes % 8, 0u);
   EXPECT_EQ(content.substr(8, table.size()), table);
-  EXPECT_EQ(content.substr(8 + table.size(), bytes - table.size()), std::string(bytes - table.size(), ' '));
+  EXPECT_EQ(content.substr(8 + table.size(), bytes - table.size()),
+            std::string(bytes - table.size(), ' '));
   EXPECT_EQ(content.size(), 8 + bytes + 28);
   EXPECT_EQ(std::memcmp(content.data() + 8 + bytes, kValues, 24), 0);
 }

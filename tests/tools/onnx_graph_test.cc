@@ -1,5 +1,5 @@
-// What `export` makes of nets in ONNX, by hand-made weights, and how the file holds it. Whether other programs compute the
-// same with it is tests/scenarios/onnx_test.py's.
+// What `export` makes of nets in ONNX, by hand-made weights, and how the file holds it. Whether
+// other programs compute the same with it is tests/scenarios/onnx_test.py's.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,8 @@ class Exported {
     graph_ = MakeGraph(std::move(spec));
     for (const GraphParam& param : graph_.params) {
       values_.emplace_back();
-      for (int64_t i = 1; i <= param.shape.count(); ++i) values_.back().push_back(static_cast<float>(i));
+      for (int64_t i = 1; i <= param.shape.count(); ++i)
+        values_.back().push_back(static_cast<float>(i));
     }
     for (size_t i = 0; i < values_.size(); ++i) {
       weights_.values.emplace_back(TensorSpec{graph_.params[i].shape, DType::kFloat32, Layout()},
@@ -60,9 +61,11 @@ class Exported {
 };
 
 const std::string kInput =
-    "name: 'n' layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 2 dim: 1 dim: 1 } } }\n";
+    "name: 'n' layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 2 dim: 1 "
+    "dim: 1 } } }\n";
 const std::string kConvolution =
-    "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { num_output: 2 kernel_size: 1 } }\n";
+    "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { num_output: 2 "
+    "kernel_size: 1 } }\n";
 const std::string kNorm =
     "layer { name: 'b' type: 'BatchNorm' bottom: 'c' top: 'c' batch_norm_param { eps: 3 } }\n"
     "layer { name: 's' type: 'Scale' bottom: 'c' top: 'c' scale_param { bias_term: true } }\n";
@@ -72,7 +75,8 @@ TEST(Onnx, KeepsScaleInTheNodeOfItsBatchNorm) {
   EXPECT_EQ(net.Operations(), "Conv BatchNormalization");
   ASSERT_EQ(net.content.graph.node(1).input_size(), 5);
   // The sums' weight is 1, so mean and variance are 1, 2; scale and shift are Scale's.
-  for (int input = 1; input <= 4; ++input) EXPECT_EQ(net.Floats(1, input), (std::vector<float>{1, 2}));
+  for (int input = 1; input <= 4; ++input)
+    EXPECT_EQ(net.Floats(1, input), (std::vector<float>{1, 2}));
   EXPECT_EQ(net.content.graph.node(1).output(0), "c");
   EXPECT_NE(net.content.graph.node(0).output(0), "c");
 }
@@ -82,7 +86,8 @@ TEST(Onnx, FoldsNormsIntoTheConvolution) {
   options.fold_bn = true;
   const Exported net(kInput + kConvolution + kNorm, options);
   EXPECT_EQ(net.Operations(), "Conv");
-  // Factors are scale / sqrt(variance + eps): 1 / 2 and 2 / sqrt(5). Weights were 1, 2 and 3, 4, the bias 1, 2.
+  // Factors are scale / sqrt(variance + eps): 1 / 2 and 2 / sqrt(5). Weights were 1, 2 and 3, 4,
+  // the bias 1, 2.
   const float second = 2 / std::sqrt(5.0f);
   const std::vector<float> weights = net.Floats(0, 1), bias = net.Floats(0, 2);
   ASSERT_EQ(weights.size(), 4u);
@@ -123,8 +128,10 @@ TEST(Onnx, EndsWhereTheLossBegan) {
 TEST(Onnx, NamesAllLayersThatItHasNot) {
   try {
     Exported(kInput +
-             "layer { name: 'i' type: 'Im2col' bottom: 'x' top: 'i' convolution_param { kernel_size: 1 } }\n"
-             "layer { name: 'j' type: 'Im2col' bottom: 'i' top: 'j' convolution_param { kernel_size: 1 } }\n");
+             "layer { name: 'i' type: 'Im2col' bottom: 'x' top: 'i' convolution_param { "
+             "kernel_size: 1 } }\n"
+             "layer { name: 'j' type: 'Im2col' bottom: 'i' top: 'j' convolution_param { "
+             "kernel_size: 1 } }\n");
     FAIL() << "nothing was thrown";
   } catch (const ErrorList& e) {
     ASSERT_EQ(e.errors().size(), 2u);
@@ -209,9 +216,11 @@ std::map<std::string, std::string> RowsOfTheManual() {
   const std::string start = "| `", middle = "` | ", end = " |";
   for (std::string line; std::getline(manual, line);) {
     const size_t cut = line.find(middle);
-    if (line.rfind(start, 0) != 0 || line.rfind("| `-", 0) == 0 || cut == std::string::npos) continue;
+    if (line.rfind(start, 0) != 0 || line.rfind("| `-", 0) == 0 || cut == std::string::npos)
+      continue;
     const size_t from = cut + middle.size();
-    rows[line.substr(start.size(), cut - start.size())] = line.substr(from, line.size() - from - end.size());
+    rows[line.substr(start.size(), cut - start.size())] =
+        line.substr(from, line.size() - from - end.size());
   }
   return rows;
 }

@@ -68,7 +68,8 @@ void AddPower(const OnnxLayer& layer) {
 
 void AddExp(const OnnxLayer& layer) {
   const Exp e = Exp::From(layer.spec());
-  layer.SetTop(Linear(layer, layer.Add("Exp", {Linear(layer, layer.in(), e.inner, 0)}), e.outer, 0));
+  layer.SetTop(
+      Linear(layer, layer.Add("Exp", {Linear(layer, layer.in(), e.inner, 0)}), e.outer, 0));
 }
 
 void AddLog(const OnnxLayer& layer) {

@@ -1,5 +1,6 @@
-// Layers that shift and scale channels: BatchNorm, BN, Scale and Bias. A Scale or Bias that alone reads a BatchNorm goes into
-// its node; with fold_bn all of them go into the convolution or product before.
+// Layers that shift and scale channels: BatchNorm, BN, Scale and Bias. A Scale or Bias that alone
+// reads a BatchNorm goes into its node; with fold_bn all of them go into the convolution or product
+// before.
 #include <cmath>
 
 #include "layers/batch_norm_stats.h"
@@ -22,8 +23,8 @@ struct Normalization {
 
 void AddNormalization(const OnnxLayer& layer, const Normalization& n) {
   if (layer.bottom().rank() < 2) {
-    throw layer.spec().Mistake("bottom", "ONNX normalises channels in axis 1, the bottom is " +
-                                             layer.bottom().ToString());
+    throw layer.spec().Mistake(
+        "bottom", "ONNX normalises channels in axis 1, the bottom is " + layer.bottom().ToString());
   }
   if (layer.options.fold_bn) {
     std::vector<double> factor, shift;
@@ -37,19 +38,24 @@ void AddNormalization(const OnnxLayer& layer, const Normalization& n) {
   const auto floats = [&](const std::vector<double>& values) {
     return layer.Floats(channels, Rounded(values));
   };
-  layer.SetTop(layer.Add("BatchNormalization",
-                         {layer.in(), floats(n.scale), floats(n.shift), floats(n.mean), floats(n.variance)},
-                         {{"epsilon", n.eps}}));
+  layer.SetTop(
+      layer.Add("BatchNormalization",
+                {layer.in(), floats(n.scale), floats(n.shift), floats(n.mean), floats(n.variance)},
+                {{"epsilon", n.eps}}));
 }
 
 void AddBatchNorm(const OnnxLayer& layer) {
   if (!UsesGlobalStats(layer.spec())) {
-    throw layer.spec().Mistake("batch_norm_param.use_global_stats",
-                               "normalising by the statistics of the batch has no form in ONNX; remove "
-                               "use_global_stats: false");
+    throw layer.spec().Mistake(
+        "batch_norm_param.use_global_stats",
+        "normalising by the statistics of the batch has no form in ONNX; remove "
+        "use_global_stats: false");
   }
   const double factor = layer.batch_norm_factor();
-  Normalization n{layer.wide_param(0), layer.wide_param(1), {}, {},
+  Normalization n{layer.wide_param(0),
+                  layer.wide_param(1),
+                  {},
+                  {},
                   layer.spec().param.batch_norm_param().eps()};
   for (double& mean : n.mean) mean *= factor;
   for (double& variance : n.variance) variance *= factor;
@@ -78,8 +84,8 @@ std::string Spanning(const OnnxLayer& layer, int param, int begin, int end) {
 void AddBn(const OnnxLayer& layer) {
   const BnForm form = ReadBn(layer.spec(), layer.bottom());
   if (form.normalizes && !form.global) {
-    throw layer.spec().Mistake("bn_param",
-                               "this BN normalises by the statistics of the batch, which has no form in ONNX");
+    throw layer.spec().Mistake(
+        "bn_param", "this BN normalises by the statistics of the batch, which has no form in ONNX");
   }
   if (!form.normalizes) {
     AddScaled(layer, Spanning(layer, 0, 1, 2), Spanning(layer, 1, 1, 2));
@@ -95,12 +101,14 @@ void AddScaleOrBias(const OnnxLayer& layer) {
     const size_t channels = static_cast<size_t>(layer.bottom()[1]);
     const std::vector<double> ones(channels, 1), zeros(channels, 0);
     if (layer.Absorb(form.has_scale() ? layer.wide_param(form.scale_param) : ones,
-                     form.has_bias() ? layer.wide_param(form.bias_param) : zeros, layer.options.fold_bn)) {
+                     form.has_bias() ? layer.wide_param(form.bias_param) : zeros,
+                     layer.options.fold_bn)) {
       return;
     }
   }
   const auto operand = [&](bool from_bottom, int param) {
-    if (from_bottom) return layer.Widen(layer.in(1), form.begin, form.end - form.begin, layer.bottom());
+    if (from_bottom)
+      return layer.Widen(layer.in(1), form.begin, form.end - form.begin, layer.bottom());
     return param < 0 ? std::string() : Spanning(layer, param, form.begin, form.end);
   };
   AddScaled(layer, operand(form.scale_bottom, form.scale_param),
@@ -112,9 +120,11 @@ DOPPIO_REGISTER(OnnxMappings, "BatchNorm",
 DOPPIO_REGISTER(OnnxMappings, "BN",
                 {"BatchNormalization, of the stored statistics; SegNet's: Mul, Add", &AddBn});
 DOPPIO_REGISTER(OnnxMappings, "Scale",
-                {"part of the BatchNormalization that it alone reads, else Unsqueeze, Mul, Add", &AddScaleOrBias});
+                {"part of the BatchNormalization that it alone reads, else Unsqueeze, Mul, Add",
+                 &AddScaleOrBias});
 DOPPIO_REGISTER(OnnxMappings, "Bias",
-                {"part of the BatchNormalization that it alone reads, else Unsqueeze, Add", &AddScaleOrBias});
+                {"part of the BatchNormalization that it alone reads, else Unsqueeze, Add",
+                 &AddScaleOrBias});
 
 }  // namespace
 }  // namespace doppio

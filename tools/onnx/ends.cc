@@ -19,12 +19,13 @@ bool RegisterAll() {
                            "MemoryData", "WindowData"}) {
     OnnxMappings::Get().Add(type, {"inputs of the graph, where a layer reads them", &AddInputs});
   }
-  // Layers whose bottoms are what the net has computed. Those with a softmax or a logistic function inside have been
-  // replaced by it before.
+  // Layers whose bottoms are what the net has computed. Those with a softmax or a logistic function
+  // inside have been replaced by it before.
   for (const char* type :
        {"Accuracy", "ContrastiveLoss", "DetectionEvaluate", "DetectionOutput", "EuclideanLoss",
         "HingeLoss", "MultiBoxLoss", "MultinomialLogisticLoss", "SmoothL1Loss"}) {
-    OnnxMappings::Get().Add(type, {"left out; what it reads becomes an output", nullptr, OnnxRole::kEnds});
+    OnnxMappings::Get().Add(
+        type, {"left out; what it reads becomes an output", nullptr, OnnxRole::kEnds});
   }
   for (const char* type : {"HDF5Output", "Silence"}) {
     OnnxMappings::Get().Add(type, {"left out", nullptr, OnnxRole::kSilence});

@@ -13,12 +13,13 @@ namespace {
 // ONNX wants factors and rounds the product down; sizes would fix the batch as well.
 float Factor(int64_t from, int64_t to) {
   float factor = static_cast<float>(to) / static_cast<float>(from);
-  while (factor * static_cast<float>(from) < static_cast<float>(to)) factor = std::nextafter(factor, 2 * factor);
+  while (factor * static_cast<float>(from) < static_cast<float>(to))
+    factor = std::nextafter(factor, 2 * factor);
   return factor;
 }
 
-std::string AddResize(const OnnxLayer& layer, const std::string& value, float factor_h, float factor_w,
-                      const OnnxAttributes& how) {
+std::string AddResize(const OnnxLayer& layer, const std::string& value, float factor_h,
+                      float factor_w, const OnnxAttributes& how) {
   return layer.Add("Resize", {value, "", layer.Floats({4}, {1, 1, factor_h, factor_w})}, how);
 }
 
@@ -26,22 +27,28 @@ void AddInterp(const OnnxLayer& layer) {
   const InterpForm form = ReadInterp(layer.spec(), layer.bottom());
   std::string value = layer.in();
   if (form.h.extent != form.h.input || form.w.extent != form.w.input) {
-    value = layer.Add("Slice", {value, layer.Integers({form.h.begin, form.w.begin}),
-                                layer.Integers({form.h.begin + form.h.extent, form.w.begin + form.w.extent}),
-                                layer.Integers({2, 3})});
+    value = layer.Add("Slice",
+                      {value, layer.Integers({form.h.begin, form.w.begin}),
+                       layer.Integers({form.h.begin + form.h.extent, form.w.begin + form.w.extent}),
+                       layer.Integers({2, 3})});
   }
-  layer.SetTop(AddResize(
-      layer, value, Factor(form.h.extent, form.h.output), Factor(form.w.extent, form.w.output),
-      {{"mode", std::string("linear")}, {"coordinate_transformation_mode", std::string("align_corners")}}));
+  layer.SetTop(AddResize(layer, value, Factor(form.h.extent, form.h.output),
+                         Factor(form.w.extent, form.w.output),
+                         {{"mode", std::string("linear")},
+                          {"coordinate_transformation_mode", std::string("align_corners")}}));
 }
 
 void AddUpsample(const OnnxLayer& layer) {
   if (layer.bottoms() > 1) {
-    throw layer.spec().Mistake("bottom", "Upsample with a mask has no form in ONNX, whose indices count through the "
-                                         "whole batch", 1);
+    throw layer.spec().Mistake(
+        "bottom",
+        "Upsample with a mask has no form in ONNX, whose indices count through the "
+        "whole batch",
+        1);
   }
   const UpsampleForm form = ReadUpsample(layer.spec(), layer.bottom_shapes());
-  layer.SetTop(AddResize(layer, layer.in(), static_cast<float>(form.scale_h), static_cast<float>(form.scale_w),
+  layer.SetTop(AddResize(layer, layer.in(), static_cast<float>(form.scale_h),
+                         static_cast<float>(form.scale_w),
                          {{"mode", std::string("nearest")},
                           {"coordinate_transformation_mode", std::string("asymmetric")},
                           {"nearest_mode", std::string("floor")}}));
@@ -58,7 +65,8 @@ void AddRoiPooling(const OnnxLayer& layer) {
 
 // Depends on shapes only.
 void AddPriorBox(const OnnxLayer& layer) {
-  layer.SetTop(layer.Floats(layer.top(), ReadPriorBox(layer.spec(), layer.bottom_shapes()).Values()));
+  layer.SetTop(
+      layer.Floats(layer.top(), ReadPriorBox(layer.spec(), layer.bottom_shapes()).Values()));
 }
 
 DOPPIO_REGISTER(OnnxMappings, "Interp", {"Slice, Resize", &AddInterp});

@@ -45,7 +45,8 @@ void AddTurned(const OnnxLayer& layer, const Shape& apart, const std::vector<int
   Shape turned;
   for (const int64_t axis : order) turned.push_back(apart[static_cast<int>(axis)]);
   const std::string parts = layer.Reshape(layer.in(), layer.bottom(), apart);
-  layer.SetTop(layer.Reshape(layer.Add("Transpose", {parts}, {{"perm", order}}), turned, layer.top()));
+  layer.SetTop(
+      layer.Reshape(layer.Add("Transpose", {parts}, {{"perm", order}}), turned, layer.top()));
 }
 
 void AddReorg(const OnnxLayer& layer) {

@@ -9,15 +9,15 @@ namespace {
 std::string AddWithinChannel(const OnnxLayer& layer, const LRNParameter& p) {
   const int64_t size = p.local_size(), half = LrnWindowOf(p).half;
   const std::string squares = layer.Add("Mul", {layer.in(), layer.in()});
-  const std::string means =
-      layer.Add("AveragePool", {squares},
-                {{"kernel_shape", std::vector<int64_t>{size, size}},
-                 {"pads", std::vector<int64_t>{half, half, half, half}},
-                 {"count_include_pad", int64_t{1}}});
-  const std::string scale =
-      layer.Add("Add", {layer.Add("Mul", {means, layer.Scalar(static_cast<double>(p.alpha()))}),
-                        layer.Scalar(1)});
-  return layer.Add("Mul", {layer.in(), layer.Add("Pow", {scale, layer.Scalar(-static_cast<double>(p.beta()))})});
+  const std::string means = layer.Add("AveragePool", {squares},
+                                      {{"kernel_shape", std::vector<int64_t>{size, size}},
+                                       {"pads", std::vector<int64_t>{half, half, half, half}},
+                                       {"count_include_pad", int64_t{1}}});
+  const std::string scale = layer.Add(
+      "Add",
+      {layer.Add("Mul", {means, layer.Scalar(static_cast<double>(p.alpha()))}), layer.Scalar(1)});
+  return layer.Add(
+      "Mul", {layer.in(), layer.Add("Pow", {scale, layer.Scalar(-static_cast<double>(p.beta()))})});
 }
 
 void AddLrn(const OnnxLayer& layer) {
@@ -54,7 +54,8 @@ void AddMvn(const OnnxLayer& layer) {
   std::string value = layer.Add("Sub", {layer.in(), mean(layer.in())});
   if (p.normalize_variance()) {
     const std::string deviation = layer.Add("Sqrt", {mean(layer.Add("Mul", {value, value}))});
-    value = layer.Add("Div", {value, layer.Add("Add", {deviation, layer.Scalar(static_cast<double>(p.eps()))})});
+    value = layer.Add(
+        "Div", {value, layer.Add("Add", {deviation, layer.Scalar(static_cast<double>(p.eps()))})});
   }
   layer.SetTop(value);
 }
@@ -63,10 +64,13 @@ void AddNormalize(const OnnxLayer& layer) {
   const NormalizeParameter& p = layer.spec().param.norm_param();
   const std::vector<int64_t> axes =
       p.across_spatial() ? AxesFrom(1, layer.bottom()) : std::vector<int64_t>{1};
-  const std::string squares = layer.Add("ReduceSumSquare", {layer.in()}, {{"axes", axes}, {"keepdims", int64_t{1}}});
-  const std::string norm = layer.Add("Sqrt", {layer.Add("Add", {squares, layer.Scalar(static_cast<double>(p.eps()))})});
+  const std::string squares =
+      layer.Add("ReduceSumSquare", {layer.in()}, {{"axes", axes}, {"keepdims", int64_t{1}}});
+  const std::string norm =
+      layer.Add("Sqrt", {layer.Add("Add", {squares, layer.Scalar(static_cast<double>(p.eps()))})});
   Shape factors = layer.param_shape(0);
-  for (int axis = 2; axis < layer.bottom().rank() && factors.rank() > 0; ++axis) factors.push_back(1);
+  for (int axis = 2; axis < layer.bottom().rank() && factors.rank() > 0; ++axis)
+    factors.push_back(1);
   layer.SetTop(layer.Add("Mul", {layer.Add("Div", {layer.in(), norm}), layer.weight(0, factors)}));
 }
 

@@ -116,7 +116,8 @@ bool OnnxGraph::IsInput(int edge) const {
   return std::find(inputs_.begin(), inputs_.end(), edge) != inputs_.end();
 }
 
-// Layers that read a value through any edge; who only passed it on does not count, an edge that nobody reads does.
+// Layers that read a value through any edge; who only passed it on does not count, an edge that
+// nobody reads does.
 int OnnxGraph::Readers(const std::string& value) const {
   int readers = 0;
   for (size_t edge = 0; edge < values_.size(); ++edge) {
@@ -152,8 +153,8 @@ void OnnxGraph::ScaleProduct(onnx::NodeProto* node, const std::vector<double>& f
   std::vector<float> scaled(weights.data(), weights.data() + weights.shape.count());
   for (size_t i = 0; i < scaled.size(); ++i) {
     const int64_t channel = ChannelOf(*node, weights.shape, channels, static_cast<int64_t>(i));
-    scaled[i] = static_cast<float>(static_cast<double>(scaled[i]) *
-                                   factor[static_cast<size_t>(channel)]);
+    scaled[i] =
+        static_cast<float>(static_cast<double>(scaled[i]) * factor[static_cast<size_t>(channel)]);
   }
   std::vector<float> bias;
   for (size_t c = 0; c < factor.size(); ++c) {
@@ -191,8 +192,8 @@ bool OnnxGraph::Absorb(int edge, const std::vector<double>& factor,
   return true;
 }
 
-// What to rename values to. An output's value is named after its blob, any other after the last version of the first
-// blob that it is.
+// What to rename values to. An output's value is named after its blob, any other after the last
+// version of the first blob that it is.
 std::map<std::string, std::string> OnnxGraph::BlobNames(const std::vector<int>& outputs) {
   std::map<std::string, std::string> names;
   std::set<std::string> used;
@@ -219,7 +220,7 @@ void OnnxGraph::AddEnd(int edge, const std::string& name, bool batch,
   tensor->mutable_shape();  // a scalar has one, without extents
   for (int axis = 0; axis < shape.rank(); ++axis) {
     auto* dim = tensor->mutable_shape()->add_dim();
-    batch && axis == 0 ? dim->set_dim_param("N") : dim->set_dim_value(shape[axis]);
+    batch&& axis == 0 ? dim->set_dim_param("N") : dim->set_dim_value(shape[axis]);
   }
 }
 

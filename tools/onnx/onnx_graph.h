@@ -1,6 +1,6 @@
-// An ONNX graph in the making: nodes, and the values between them. Every edge of the net (a version of a blob) that an
-// export keeps is tied to a value; a layer that computes nothing ties its top to its bottom's value. Finish names values
-// after blobs and drops constants that nobody reads.
+// An ONNX graph in the making: nodes, and the values between them. Every edge of the net (a version
+// of a blob) that an export keeps is tied to a value; a layer that computes nothing ties its top to
+// its bottom's value. Finish names values after blobs and drops constants that nobody reads.
 #ifndef DOPPIO_TOOLS_ONNX_ONNX_GRAPH_H_
 #define DOPPIO_TOOLS_ONNX_ONNX_GRAPH_H_
 
@@ -23,7 +23,8 @@ struct OnnxAttribute {
 };
 using OnnxAttributes = std::vector<OnnxAttribute>;
 
-// An array that is part of the graph: floats, its own or somebody's that live longer, or integers (axes, extents).
+// An array that is part of the graph: floats, its own or somebody's that live longer, or integers
+// (axes, extents).
 struct OnnxConstant {
   std::string name;
   Shape shape;
@@ -64,14 +65,15 @@ class OnnxGraph {
   const std::string& ValueOf(int edge) const;
   bool IsInput(int edge) const;
 
-  // Makes the layer that wrote `edge` compute factor * x + shift, for each channel (axis 1), in place of what it does now;
-  // false where it cannot: another reader wants the value as it is, or it is no BatchNormalization and, where
-  // `into_products`, no convolution or matrix product either.
+  // Makes the layer that wrote `edge` compute factor * x + shift, for each channel (axis 1), in
+  // place of what it does now; false where it cannot: another reader wants the value as it is, or
+  // it is no BatchNormalization and, where `into_products`, no convolution or matrix product
+  // either.
   bool Absorb(int edge, const std::vector<double>& factor, const std::vector<double>& shift,
               bool into_products);
 
-  // The outputs are edges that are tied. With `dynamic_batch` the first extent of inputs and outputs is "N" where
-  // `batch` says so of the edge.
+  // The outputs are edges that are tied. With `dynamic_batch` the first extent of inputs and
+  // outputs is "N" where `batch` says so of the edge.
   OnnxContent Finish(const std::vector<int>& outputs, const std::vector<bool>& batch);
 
  private:
@@ -90,8 +92,9 @@ class OnnxGraph {
   std::vector<std::string> values_;  // of each edge; "" = not tied
   std::vector<int> inputs_;          // edges
   std::vector<onnx::NodeProto> nodes_;
-  std::map<std::string, size_t> producers_;        // of values, in nodes_
-  std::map<std::string, std::set<int>> tied_by_;   // net layers that gave a value to their tops, but for the producer
+  std::map<std::string, size_t> producers_;  // of values, in nodes_
+  std::map<std::string, std::set<int>>
+      tied_by_;  // net layers that gave a value to their tops, but for the producer
   std::map<std::string, OnnxConstant> constants_;  // by name
   std::map<int, std::string> weight_names_;        // by parameter
 };

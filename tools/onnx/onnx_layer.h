@@ -1,5 +1,6 @@
-// What a layer becomes in ONNX: one function for each layer type, in a registry that docs/export.md is checked against.
-// Shapes are those that our own inference found, so everything that depends on them is written as numbers.
+// What a layer becomes in ONNX: one function for each layer type, in a registry that docs/export.md
+// is checked against. Shapes are those that our own inference found, so everything that depends on
+// them is written as numbers.
 #ifndef DOPPIO_TOOLS_ONNX_ONNX_LAYER_H_
 #define DOPPIO_TOOLS_ONNX_ONNX_LAYER_H_
 
@@ -85,15 +86,15 @@ enum class OnnxRole {
 };
 
 struct OnnxMapping {
-  std::string words;                        // what it becomes, for docs/export.md
+  std::string words;                              // what it becomes, for docs/export.md
   void (*add)(const OnnxLayer& layer) = nullptr;  // kComputes; throws UserError where it cannot
   OnnxRole role = OnnxRole::kComputes;
 };
 using OnnxMappings = Registry<OnnxMapping>;
 
 // The whole net. Throws all layers that have no form in ONNX at once.
-OnnxContent MakeOnnx(const Graph& graph, const WeightTensors& weights, const std::vector<bool>& batch,
-                     const OnnxOptions& options);
+OnnxContent MakeOnnx(const Graph& graph, const WeightTensors& weights,
+                     const std::vector<bool>& batch, const OnnxOptions& options);
 
 }  // namespace doppio
 

@@ -1,5 +1,5 @@
-// Pooling. ONNX's ceil_mode is not used: runtimes disagree about its last window. What that window reaches beyond the input is
-// padded instead, so that rounding down gives Caffe's windows.
+// Pooling. ONNX's ceil_mode is not used: runtimes disagree about its last window. What that window
+// reaches beyond the input is padded instead, so that rounding down gives Caffe's windows.
 #include "layers/pooling_geometry.h"
 #include "tools/onnx/onnx_layer.h"
 
@@ -27,8 +27,7 @@ std::string AddWindows(const OnnxLayer& layer, const PoolingGeometry& g, const s
 }
 
 std::string AddZeros(const OnnxLayer& layer, const Padding& around) {
-  const std::string pads =
-      layer.Integers({0, 0, around.h, around.w, 0, 0, around.h, around.w});
+  const std::string pads = layer.Integers({0, 0, around.h, around.w, 0, 0, around.h, around.w});
   return layer.Add("Pad", {layer.in(), pads});
 }
 
@@ -53,7 +52,8 @@ void AddPooling(const OnnxLayer& layer) {
     layer.SetTop(AddWindows(layer, g, layer.in(), pad, Beyond(g, {}), false));
     return;
   }
-  // A mean counts the file's padding, but nothing beyond it. Only padding of its own node can be counted apart.
+  // A mean counts the file's padding, but nothing beyond it. Only padding of its own node can be
+  // counted apart.
   const Padding beyond = Beyond(g, pad);
   const bool even = beyond.h == 0 && beyond.w == 0;
   layer.SetTop(even ? AddWindows(layer, g, layer.in(), pad, pad, true)
@@ -62,9 +62,10 @@ void AddPooling(const OnnxLayer& layer) {
                    : AddWindows(layer, g, AddZeros(layer, pad), {}, beyond, false));
 }
 
-DOPPIO_REGISTER(OnnxMappings, "Pooling",
-                {"MaxPool, Pad, AveragePool, GlobalMaxPool, GlobalAveragePool; not STOCHASTIC, no second top",
-                 &AddPooling});
+DOPPIO_REGISTER(
+    OnnxMappings, "Pooling",
+    {"MaxPool, Pad, AveragePool, GlobalMaxPool, GlobalAveragePool; not STOCHASTIC, no second top",
+     &AddPooling});
 
 }  // namespace
 }  // namespace doppio

@@ -29,11 +29,12 @@ void AddConvolution(const OnnxLayer& layer) {
   }
 }
 
-// Rows of any number of axes before `axis`: a product that broadcasts, with the weights turned here where need be.
+// Rows of any number of axes before `axis`: a product that broadcasts, with the weights turned here
+// where need be.
 void AddMatMul(const OnnxLayer& layer, int axis) {
   const InnerProductParameter& p = layer.spec().param.inner_product_param();
-  Shape rows(std::vector<int64_t>(layer.bottom().dims().begin(),
-                                  layer.bottom().dims().begin() + axis));
+  Shape rows(
+      std::vector<int64_t>(layer.bottom().dims().begin(), layer.bottom().dims().begin() + axis));
   const int64_t inputs = layer.bottom().count(axis), outputs = p.num_output();
   rows.push_back(inputs);
   std::string weights;
@@ -76,7 +77,8 @@ void AddEmbed(const OnnxLayer& layer) {
 }
 
 bool RegisterConvolutions() {
-  for (const char* type : kConvolutionTypes) OnnxMappings::Get().Add(type, {"Conv", &AddConvolution});
+  for (const char* type : kConvolutionTypes)
+    OnnxMappings::Get().Add(type, {"Conv", &AddConvolution});
   return OnnxMappings::Get().Add("Deconvolution", {"ConvTranspose", &AddConvolution});
 }
 [[maybe_unused]] const bool convolutions_registered = RegisterConvolutions();

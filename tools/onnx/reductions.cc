@@ -20,15 +20,17 @@ void AddReduction(const OnnxLayer& layer) {
   std::string value =
       p.operation() == ReductionParameter::SUM
           ? layer.Add("ReduceSum", {layer.in(), layer.Integers(axes)}, {attributes[1]})
-      : p.operation() == ReductionParameter::ASUM  ? layer.Add("ReduceL1", {layer.in()}, attributes)
-      : p.operation() == ReductionParameter::SUMSQ ? layer.Add("ReduceSumSquare", {layer.in()}, attributes)
-                                                   : layer.Add("ReduceMean", {layer.in()}, attributes);
-  if (p.coeff() != 1) value = layer.Add("Mul", {value, layer.Scalar(static_cast<double>(p.coeff()))});
+      : p.operation() == ReductionParameter::ASUM ? layer.Add("ReduceL1", {layer.in()}, attributes)
+      : p.operation() == ReductionParameter::SUMSQ
+          ? layer.Add("ReduceSumSquare", {layer.in()}, attributes)
+          : layer.Add("ReduceMean", {layer.in()}, attributes);
+  if (p.coeff() != 1)
+    value = layer.Add("Mul", {value, layer.Scalar(static_cast<double>(p.coeff()))});
   layer.SetTop(value);
 }
 
-// The largest of an axis, which keeps its place: values, and indices as floats. Of equal elements the last one is first,
-// except among several, where ONNX wants it the other way round.
+// The largest of an axis, which keeps its place: values, and indices as floats. Of equal elements
+// the last one is first, except among several, where ONNX wants it the other way round.
 struct Largest {
   std::string values, indices;
 };
@@ -43,9 +45,11 @@ Largest AddLargest(const OnnxLayer& layer, const std::string& from, int64_t axis
         layer.AddSeveral("TopK", {from, layer.Integers({count})}, {{"axis", axis}}, 2);
     return {found[0], floats(found[1])};
   }
-  const std::string index = layer.Add(
-      "ArgMax", {from}, {{"axis", axis}, {"keepdims", int64_t{1}}, {"select_last_index", int64_t{1}}});
-  return {layer.Add("ReduceMax", {from}, {{"axes", std::vector<int64_t>{axis}}, {"keepdims", int64_t{1}}}),
+  const std::string index =
+      layer.Add("ArgMax", {from},
+                {{"axis", axis}, {"keepdims", int64_t{1}}, {"select_last_index", int64_t{1}}});
+  return {layer.Add("ReduceMax", {from},
+                    {{"axes", std::vector<int64_t>{axis}}, {"keepdims", int64_t{1}}}),
           floats(index)};
 }
 
@@ -69,7 +73,8 @@ void AddArgMax(const OnnxLayer& layer) {
 DOPPIO_REGISTER(OnnxMappings, "Softmax", {"Softmax", &AddSoftmax});
 DOPPIO_REGISTER(OnnxMappings, "Reduction",
                 {"ReduceSum, ReduceL1, ReduceSumSquare, ReduceMean, Mul", &AddReduction});
-DOPPIO_REGISTER(OnnxMappings, "ArgMax", {"ArgMax, ReduceMax, TopK, Cast, Concat, Reshape", &AddArgMax});
+DOPPIO_REGISTER(OnnxMappings, "ArgMax",
+                {"ArgMax, ReduceMax, TopK, Cast, Concat, Reshape", &AddArgMax});
 
 }  // namespace
 }  // namespace doppio

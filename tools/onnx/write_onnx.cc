@@ -37,7 +37,7 @@ onnx::TensorProto Head(const OnnxConstant& constant) {
 
 struct PlacedConstant {
   const OnnxConstant* constant = nullptr;
-  std::string head;  // as bytes
+  std::string head;    // as bytes
   int64_t floats = 0;  // bytes behind the head, with their field
   int64_t bytes() const { return static_cast<int64_t>(head.size()) + floats; }
 };
@@ -122,7 +122,8 @@ bool WriteOnnx(const std::string& path, const OnnxContent& content,
   if (external) {
     WriteFileAtomically(data_path, [&](const std::string& temporary) {
       ByteFile file(temporary);
-      for (const OnnxConstant* constant : outside) file.Write(constant->data(), FloatBytes(*constant));
+      for (const OnnxConstant* constant : outside)
+        file.Write(constant->data(), FloatBytes(*constant));
       file.Close();
     });
   }

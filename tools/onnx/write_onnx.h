@@ -9,8 +9,9 @@
 
 namespace doppio {
 
-// Atomically. `notes` become metadata. A protobuf file holds less than 2 GiB, so larger constants lie in PATH.data beside it,
-// which is written first; `external` puts them there at any size. Says whether there is such a file.
+// Atomically. `notes` become metadata. A protobuf file holds less than 2 GiB, so larger constants
+// lie in PATH.data beside it, which is written first; `external` puts them there at any size. Says
+// whether there is such a file.
 bool WriteOnnx(const std::string& path, const OnnxContent& content,
                const std::map<std::string, std::string>& notes, bool external);
 
