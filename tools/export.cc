@@ -2,8 +2,10 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
-#include <set>
+#include <map>
+#include <memory>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
@@ -139,20 +141,30 @@ std::vector<bool> FindBatch(const Graph& graph, const Graph& other) {
   return batch;
 }
 
+// A float's value, whole.
+std::string Exact(float value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.9g", static_cast<double>(value));
+  return text;
+}
+
 // What a program needs to know of the images that the net was trained on.
 std::map<std::string, std::string> NotesOn(const Graph& graph) {
   std::map<std::string, std::string> notes;
-  for (const LayerSpec& layer : graph.spec.layers) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const LayerSpec& layer = graph.layer(static_cast<int>(i));
     if (layer.param.top_size() == 0 || !layer.param.has_transform_param()) continue;
     const TransformationParameter& transform = layer.param.transform_param();
     const std::string start = layer.param.top(0) + ".";
     std::string means;
     for (const float mean : transform.mean_value())
-      means += (means.empty() ? "" : ",") + std::to_string(mean);
+      means += (means.empty() ? "" : ",") + Exact(mean);
     if (!means.empty()) notes[start + "mean_value"] = means;
     if (transform.has_mean_file()) notes[start + "mean_file"] = transform.mean_file();
-    if (transform.has_scale()) notes[start + "scale"] = std::to_string(transform.scale());
-    notes[start + "channels"] = "blue, green, red from 0 to 255, less the mean, times the scale";
+    if (transform.has_scale()) notes[start + "scale"] = Exact(transform.scale());
+    const Shape& shape = graph.nodes[i].shape.tops[0];
+    if (shape.rank() == 4 && shape[1] == 3) notes[start + "channels"] = "blue, green, red";
+    notes[start + "pixels"] = "from 0 to 255, less the mean, times the scale";
   }
   return notes;
 }

@@ -13,8 +13,10 @@ namespace {
 // ONNX wants factors and rounds the product down; sizes would fix the batch as well.
 float Factor(int64_t from, int64_t to) {
   float factor = static_cast<float>(to) / static_cast<float>(from);
-  while (factor * static_cast<float>(from) < static_cast<float>(to))
+  // Some take the product in double precision, some in single.
+  while (static_cast<double>(factor) * static_cast<double>(from) < static_cast<double>(to)) {
     factor = std::nextafter(factor, 2 * factor);
+  }
   return factor;
 }
 

@@ -235,7 +235,7 @@ OnnxContent OnnxGraph::Finish(const std::vector<int>& outputs, const std::vector
     for (std::string& output : *node.mutable_output()) output = renamed(output);
   }
   OnnxContent content;
-  content.graph.set_name(net_.spec.name);
+  content.graph.set_name(net_.spec.name.empty() ? "net" : net_.spec.name);  // ONNX wants one
   std::set<std::string> used;
   for (const int output : outputs) {
     // What is a constant, an input, or the same as another output needs a node that copies.
