@@ -62,12 +62,12 @@ class Net:
         self.lines += field("layer", dict(name=name, type=kind, bottom=bottoms, top=tops, **fields))
         return tops[0] if tops else None
 
-    def conv(self, name, x, outputs, kernel, pad=0, stride=1, param=(), kind="Convolution", filler=MSRA, bias=True, **more):
+    def conv(self, name, x, outputs, kernel, pad=0, stride=1, param=(), filler=MSRA, bias=True, **more):
         kernel = dict(kernel_h=kernel[0], kernel_w=kernel[1]) if isinstance(kernel, tuple) else dict(kernel_size=kernel)
         pad = dict(pad_h=pad[0], pad_w=pad[1]) if isinstance(pad, tuple) else dict(pad=pad) if pad else {}
         shape = dict(num_output=outputs, **pad, **kernel, **(dict(stride=stride) if stride > 1 else {}), **more)
         bias = dict(bias_filler=ZERO) if bias else dict(bias_term=False)
-        return self.layer(name, kind, x, param=list(param), convolution_param=dict(shape, weight_filler=filler, **bias))
+        return self.layer(name, "Convolution", x, param=list(param), convolution_param=dict(shape, weight_filler=filler, **bias))
 
     def relu(self, name, x):
         return self.layer(name, "ReLU", x, x)
@@ -589,9 +589,11 @@ def ssd300(classes=21):
 
 
 def upscore(net, name, x, classes, factor):
-    """Enlarges by bilinear interpolation to begin with."""
-    return net.conv(name, x, classes, 2 * factor, stride=factor, param=[dict(lr_mult=0)], kind="Deconvolution",
-                    filler=dict(type="bilinear"), bias=False)
+    """Each class by itself, bilinear and not learned. A filler cannot write the authors' weights, which are between all
+    classes and 0 but for one to itself; so the layer has another name than theirs, and does the same."""
+    shape = dict(num_output=classes, kernel_size=2 * factor, stride=factor, group=classes)
+    return net.layer("bilinear_" + name, "Deconvolution", x, name, param=dict(lr_mult=0),
+                     convolution_param=dict(shape, bias_term=False, weight_filler=dict(type="bilinear")))
 
 
 def fcn(net, x, classes=21):
