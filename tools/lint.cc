@@ -52,6 +52,7 @@ bool HasEffect(const FieldDescriptor& field) {
       "InnerProductParameter.negative_slope",
       "InnerProductParameter.relu",
       "LayerParameter.annotated_data_param",
+      "LayerParameter.box_annotator_ohem_param",
       "LayerParameter.detection_evaluate_param",
       "LayerParameter.detection_output_param",
       "LayerParameter.multibox_loss_param",
