@@ -158,6 +158,10 @@ std::map<std::string, std::string> SettingsOf(const RunRecord& run,
       settings[path] = value;
   }
   AddArguments(run.argv, &settings);
+  // The quotes of a string may be left out in --set.
+  for (auto& [path, value] : settings) {
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
+  }
   return settings;
 }
 

@@ -63,10 +63,10 @@ TEST(SettingsOf, PutsTheCommandLineOverTheFiles) {
   RunRecord run;
   run.argv = {"doppio", "train", "--solver=s.prototxt", "-gpu", "0", "--set", "base_lr=0.05", "--set=net.layer[a].x=1=2",
               "--batch-mode", "total", "--deterministic", "--run_dir=runs/x", "--json"};
-  const auto settings = SettingsOf(run, {{"base_lr", "0.01"}, {"momentum", "0.9"}, {"net.layer[a].y", "3"}});
+  const auto settings = SettingsOf(run, {{"base_lr", "0.01"}, {"lr_policy", "\"inv\""}, {"momentum", "0.9"}, {"net.layer[a].y", "3"}});
   const std::map<std::string, std::string> expected = {
       {"solver", "s.prototxt"}, {"gpu", "0"}, {"base_lr", "0.05"}, {"net.layer[a].x", "1=2"},
-      {"batch_mode", "total"}, {"deterministic", "true"}, {"momentum", "0.9"}};
+      {"batch_mode", "total"}, {"deterministic", "true"}, {"momentum", "0.9"}, {"lr_policy", "inv"}};
   EXPECT_EQ(expected, settings);
 }
 

@@ -33,7 +33,7 @@ class LineChart {
     Object.assign(this, {title, format, view, curves: [], shown: [], log: false});
     this.key = html("span", {class: "key"});
     this.logButton = html("button", {type: "button", class: "small log", "aria-pressed": "false", title: "Logarithmic axis",
-                                     onclick: () => this.setLog(!this.log)}, "log");
+                                     hidden: format !== short, onclick: () => this.setLog(!this.log)}, "log");
     this.plot = html("div", {class: "plot"});
     this.picture = svg("svg", {class: "chart", tabindex: "0", role: "img", height: HEIGHT});
     this.tip = html("div", {class: "tip", hidden: true});
@@ -46,8 +46,8 @@ class LineChart {
   }
 
   setLog(log) {
-    this.log = log;
-    this.logButton.setAttribute("aria-pressed", String(log));
+    this.log = log && !this.logButton.hidden;
+    this.logButton.setAttribute("aria-pressed", String(this.log));
     this.draw();
   }
 

@@ -29,11 +29,33 @@ function rowsOf(nodes, edges) {
   return depth;
 }
 
-// Places nodes; an edge over several rows gets a bend in each, so that it goes around boxes. Returns {points, size}.
+// Puts the points of a row, in their order and with gaps, as near to their wishes as all together can be: least squares, in which
+// a box counts more than a bend. Neighbours that push each other move as one block, to the mean of what they want.
+function settle(row) {
+  const blocks = [];
+  let offset = 0;
+  row.forEach((point, i) => {
+    if (i) offset += (row[i - 1].wide + point.wide) / 2 + GAP_ACROSS;
+    point.offset = offset;
+    const weight = point.bend ? 0.02 : 1;
+    let block = {sum: weight * (point.wish - offset), weight, points: [point]};
+    while (blocks.length && blocks[blocks.length - 1].sum / blocks[blocks.length - 1].weight > block.sum / block.weight) {
+      const before = blocks.pop();
+      block = {sum: before.sum + block.sum, weight: before.weight + block.weight, points: [...before.points, ...block.points]};
+    }
+    blocks.push(block);
+  });
+  for (const {sum, weight, points} of blocks) {
+    for (const point of points) point.across = sum / weight + point.offset;
+  }
+}
+
+// Places nodes; an edge over several rows gets a bend in each, so that it goes around boxes. Edges of one blob share their
+// bends: labels that many layers read are one line. Returns {points, along, across}.
 function layout(nodes, edges, sideways) {
   const depth = rowsOf(nodes, edges), rows = [];
   const points = nodes.map((node) => ({wide: sideways ? NODE_HEIGHT : node.width, deep: sideways ? node.width : NODE_HEIGHT}));
-  const links = [];
+  const trunks = new Map();
   const put = (point, row) => {
     (rows[row] = rows[row] || []).push(point);
     point.up = [];
@@ -44,16 +66,20 @@ function layout(nodes, edges, sideways) {
     let last = points[edge.from];
     edge.way = [last];
     for (let row = depth[edge.from] + 1; row <= depth[edge.to]; ++row) {
-      const next = row === depth[edge.to] ? points[edge.to] : {wide: 8, deep: 0, bend: true};
-      if (next.bend) put(next, row);
+      const trunk = `${edge.from} ${edge.blob} ${row}`;
+      let next = points[edge.to];
+      if (row < depth[edge.to]) {
+        next = trunks.get(trunk) || {wide: 8, deep: 0, bend: true};
+        if (!trunks.has(trunk)) put(next, row);
+        trunks.set(trunk, next);
+      }
       edge.way.push(next);
-      links.push([last, next]);
+      if (!last.down.includes(next)) {
+        last.down.push(next);
+        next.up.push(last);
+      }
       last = next;
     }
-  }
-  for (const [a, b] of links) {
-    a.down.push(b);
-    b.up.push(a);
   }
   const spread = (row) => {
     let at = 0;
@@ -64,39 +90,30 @@ function layout(nodes, edges, sideways) {
     row.forEach((point) => { point.across -= (at - GAP_ACROSS) / 2; });
   };
   rows.forEach(spread);
-  const mean = (list) => list.reduce((sum, point) => sum + point.across, 0) / list.length;
+  // Boxes stand by boxes; what only passes by hardly moves them.
+  const weight = (point, tied) => (tied.bend && !point.bend ? 0.05 : 1);
+  const mean = (point, list) => list.reduce((sum, tied) => sum + weight(point, tied) * tied.across, 0) /
+    list.reduce((sum, tied) => sum + weight(point, tied), 0);
   // Each row in the order of what it is tied to, down and up again: few lines cross then.
   for (let round = 0; round < 8; ++round) {
     const down = round % 2 === 0;
     for (const row of down ? rows : [...rows].reverse()) {
       for (const point of row) {
         const tied = down ? point.up : point.down;
-        point.wish = tied.length ? mean(tied) : point.across;
+        point.wish = tied.length ? mean(point, tied) : point.across;
       }
       row.sort((a, b) => a.wish - b.wish);
       spread(row);
     }
   }
-  // Then towards where they wish to be, as far as their neighbours let them.
-  for (let round = 0; round < 12; ++round) {
+  // Then to where they wish to be, as near as their neighbours let them.
+  for (let round = 0; round < 40; ++round) {
     for (const row of round % 2 ? [...rows].reverse() : rows) {
-      row.forEach((point) => {
+      for (const point of row) {
         const tied = [...point.up, ...point.down];
-        if (tied.length) point.across = mean(tied);
-      });
-      for (let i = 1; i < row.length; ++i) {
-        const least = row[i - 1].across + (row[i - 1].wide + row[i].wide) / 2 + GAP_ACROSS;
-        if (row[i].across < least) {
-          // Half of what lacks from both sides, or all rows would drift.
-          const lack = (least - row[i].across) / 2;
-          row[i].across += lack;
-          for (let k = i - 1; k >= 0; --k) {
-            const most = row[k + 1].across - (row[k].wide + row[k + 1].wide) / 2 - GAP_ACROSS;
-            if (row[k].across <= most) break;
-            row[k].across = most;
-          }
-        }
+        point.wish = tied.length ? mean(point, tied) : point.across;
       }
+      settle(row);
     }
   }
   let along = 0;
@@ -118,7 +135,7 @@ class NetView {
     this.backward = data.rankdir === "BT" || data.rankdir === "RL";
     this.picture = svg("svg", {class: "net", role: "group", "aria-label": `Layers of ${data.title}`});
     this.world = svg("g", {});
-    this.picture.append(svg("defs", {}, svg("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto"},
+    this.picture.append(svg("defs", {}, svg("marker", {id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerUnits: "userSpaceOnUse", markerWidth: 9, markerHeight: 9, orient: "auto"},
                                             svg("path", {d: "M0 0L8 4L0 8z", class: "arrow"}))), this.world);
     this.about = html("aside", {class: "about card", hidden: true, "aria-live": "polite"});
     this.find = html("input", {type: "search", placeholder: "find a layer", "aria-label": "Find a layer or blob", oninput: () => this.search(false),
@@ -142,7 +159,7 @@ class NetView {
 
   draw() {
     const {nodes, edges} = this.data;
-    for (const node of nodes) node.width = 28 + 6.9 * Math.max(4, ...node.lines.map((line) => line.length));
+    for (const node of nodes) node.width = 24 + Math.max(40, 7.6 * node.lines[0].length, 6.6 * (node.lines[1] || "").length);
     const {points, along, across} = layout(nodes, edges, this.sideways);
     const place = (point) => {
       const depth = this.backward ? along - point.along : point.along;

@@ -64,6 +64,8 @@ function logAxis(low, high, count) {
       if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(tick);
     }
   }
+  // Less than half a decade holds hardly any of these.
+  if (ticks.length < 3) ticks.splice(0, ticks.length, ...linearAxis(low, high, count).ticks.filter((tick) => tick >= low));
   return {low, high, ticks, at: (v) => (Math.log10(v) - from) / (to - from), value: (p) => 10 ** (from + p * (to - from))};
 }
 

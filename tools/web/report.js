@@ -133,7 +133,8 @@ class Report {
     const log = html("button", {type: "button", "aria-pressed": "false", onclick: () => {
       const on = log.getAttribute("aria-pressed") !== "true";
       log.setAttribute("aria-pressed", String(on));
-      for (const chart of this.charts.values()) chart.setLog(on);
+      // Of accuracies and the like the upper end counts.
+      for (const chart of this.charts.values()) chart.setLog(on && /loss|error|learning rate|output/i.test(chart.title));
     }}, "Log scale");
     const reset = html("button", {type: "button", hidden: true, onclick: () => this.view.zoom(null)}, "Reset zoom");
     this.view.onZoom = () => { reset.hidden = this.view.range == null; };
