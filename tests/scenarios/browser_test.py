@@ -62,7 +62,7 @@ class BrowserTest(Scenario):
 
     def text(self, selector):
         """In one step: what is drawn again and again may be gone in a second one."""
-        return self.browser.execute_script("return document.querySelector(arguments[0])?.innerText || ''", selector)
+        return self.browser.execute_script("const e = document.querySelector(arguments[0]); return e?.innerText ?? e?.textContent ?? ''", selector)
 
     def path_of(self, selector):
         return self.browser.execute_script("return document.querySelector(arguments[0])?.getAttribute('d')", selector)
@@ -124,6 +124,32 @@ class BrowserTest(Scenario):
         # Settings and results across axes.
         self.assertEqual(2, len(self.all(".parallel .run")))
         self.assertEqual(["base_lr", "best accuracy"], [name.text for name in self.all(".parallel .axis .name")])
+
+    def test_a_drag_along_an_axis_keeps_the_runs_there(self):
+        self.two_runs()
+        self.open_report("runs/slow", "runs/fast")
+        axis = self.one(".parallel .axis .handle")
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", axis)
+        high = axis.size["height"]
+        # From the top, where the larger base_lr is, to the middle.
+        (ActionChains(self.browser).move_to_element_with_offset(axis, 0, int(-0.49 * high)).click_and_hold()
+         .move_by_offset(0, int(0.5 * high)).release().perform())
+        self.wait(lambda: len(self.all(self.chart("Loss") + " .line")) == 1)
+        self.assertEqual("fast", self.one(self.chart("Loss") + " .line").get_attribute("data-run"))
+        self.assertEqual(["slow"], [line.get_attribute("data-run") for line in self.all(".parallel .run.out")])
+        self.one(self.chart("Settings and results") + " header button").click()
+        self.wait(lambda: len(self.all(self.chart("Loss") + " .line")) == 2)
+
+    def test_a_drag_in_a_chart_zooms_all_of_them(self):
+        self.two_runs()
+        self.open_report("runs/slow")
+        svg = self.one(self.chart("Loss") + " svg.chart")
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", svg)
+        whole = self.text(self.chart("Learning rate") + " .axes")
+        ActionChains(self.browser).move_to_element(svg).click_and_hold().move_by_offset(80, 0).release().perform()
+        self.wait(lambda: self.text(self.chart("Learning rate") + " .axes") != whole)
+        ActionChains(self.browser).double_click(svg).perform()
+        self.wait(lambda: self.text(self.chart("Learning rate") + " .axes") == whole)
 
     def test_keys_move_the_cursor_and_zoom(self):
         self.two_runs()
