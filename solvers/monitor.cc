@@ -1,6 +1,5 @@
 #include "solvers/monitor.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -22,21 +21,9 @@ MetricRule ParseMetricRule(const std::string& flag, const std::string& text) {
   return {kind == "max:", text.substr(kind.size())};
 }
 
-bool Monitor::Judge(const std::vector<TestScores>& tests, int64_t iteration) {
-  std::set<std::string> known;
-  for (const TestScores& test : tests) {
-    for (const OutputValue& score : test.scores) {
-      known.insert(score.blob);
-      if (score.blob != rule_.metric.metric) continue;
-      const bool better = !best_ ? !std::isnan(score.value) : rule_.metric.Better(score.value, *best_, rule_.delta);
-      rounds_since_ = better ? 0 : rounds_since_ + 1;
-      if (better) {
-        best_ = score.value;
-        best_iteration_ = iteration;
-      }
-      return better;
-    }
-  }
+void Monitor::CheckKnown(const std::vector<std::string>& outputs) const {
+  const std::set<std::string> known(outputs.begin(), outputs.end());
+  if (known.count(rule_.metric.metric) > 0) return;
   const std::vector<std::string> names(known.begin(), known.end());
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
@@ -44,20 +31,39 @@ bool Monitor::Judge(const std::vector<TestScores>& tests, int64_t iteration) {
                           DidYouMean(rule_.metric.metric, names) + (list.empty() ? "" : " There are: " + list));
 }
 
+bool Monitor::Judge(const std::vector<TestScores>& tests, int64_t iteration) {
+  const double none = std::nan("");
+  double score = none;
+  for (auto test = tests.rbegin(); test != tests.rend(); ++test) {
+    for (auto output = test->scores.rbegin(); output != test->scores.rend(); ++output) {
+      if (output->blob == rule_.metric.metric) score = output->value;
+    }
+  }
+  const bool gain = rule_.metric.Better(score, gain_.value_or(none), rule_.delta);
+  rounds_without_gain_ = gain ? 0 : rounds_without_gain_ + 1;
+  if (gain) gain_ = score;
+  if (!rule_.metric.Better(score, best_.value_or(none))) return false;
+  best_ = score;
+  best_iteration_ = iteration;
+  return true;
+}
+
 void Monitor::Save(RunState* state) const {
   state->set_monitored(rule_.metric.ToString());
-  state->set_rounds_since_best(rounds_since_);
+  state->set_rounds_without_gain(rounds_without_gain_);
   if (!best_) return;
   state->set_best_score(*best_);
   state->set_best_iter(best_iteration_);
+  state->set_patience_score(*gain_);
 }
 
 void Monitor::Restore(const RunState& state) {
   if (state.monitored() != rule_.metric.ToString()) return;
-  rounds_since_ = state.rounds_since_best();
+  rounds_without_gain_ = state.rounds_without_gain();
   if (!state.has_best_score()) return;
   best_ = state.best_score();
   best_iteration_ = state.best_iter();
+  gain_ = state.patience_score();
 }
 
 }  // namespace doppio

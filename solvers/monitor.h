@@ -26,8 +26,8 @@ MetricRule ParseMetricRule(const std::string& flag, const std::string& text);
 
 struct MonitorRule {
   MetricRule metric;
-  double delta = 0;      // a score counts as better where it is so by more than this
-  int64_t patience = 0;  // rounds of tests in a row without a better one, after which the training ends; 0: never
+  int64_t patience = 0;  // rounds of tests in a row without a gain, after which the training is to end; 0: never
+  double delta = 0;      // a score is a gain where it is better than the last gain by more than this
 };
 
 // Judges rounds of tests, one after the other.
@@ -35,10 +35,13 @@ class Monitor {
  public:
   explicit Monitor(MonitorRule rule) : rule_(std::move(rule)) {}
 
-  // Whether this round's score is the best so far: that of the first test net that has it. UserError where none has.
+  // UserError, with what there is, where none of these outputs of test nets is the one to be monitored.
+  void CheckKnown(const std::vector<std::string>& outputs) const;
+
+  // Whether this round's score is the best so far, by however little: that of the first test net that has it.
   bool Judge(const std::vector<TestScores>& tests, int64_t iteration);
-  // No better score for as long as the rule is patient.
-  bool Exhausted() const { return rule_.patience > 0 && rounds_since_ >= rule_.patience; }
+  // No gain for as long as the rule is patient.
+  bool Exhausted() const { return rule_.patience > 0 && rounds_without_gain_ >= rule_.patience; }
 
   const MonitorRule& rule() const { return rule_; }
   std::optional<double> best() const { return best_; }
@@ -52,7 +55,8 @@ class Monitor {
   MonitorRule rule_;
   std::optional<double> best_;
   int64_t best_iteration_ = -1;
-  int64_t rounds_since_ = 0;  // without a better score
+  std::optional<double> gain_;  // the score that the last gain was
+  int64_t rounds_without_gain_ = 0;
 };
 
 }  // namespace doppio

@@ -13,7 +13,6 @@
 namespace doppio {
 namespace {
 
-constexpr const char* kVersion = "0.1.0";
 constexpr size_t kWidth = 100;
 
 struct ExitCodeHelp {

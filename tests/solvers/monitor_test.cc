@@ -51,7 +51,7 @@ TEST(Monitor, MinimisesToo) {
 }
 
 TEST(Monitor, LosesPatienceAfterSoManyRoundsInARow) {
-  Monitor monitor({{true, "accuracy"}, 0, 2});
+  Monitor monitor({{true, "accuracy"}, 2, 0});
   monitor.Judge(Tests(0.5), 0);
   monitor.Judge(Tests(0.4), 10);
   EXPECT_FALSE(monitor.Exhausted());
@@ -62,15 +62,20 @@ TEST(Monitor, LosesPatienceAfterSoManyRoundsInARow) {
   EXPECT_TRUE(monitor.Exhausted());
 }
 
-TEST(Monitor, WantsMoreThanDelta) {
-  Monitor monitor({{true, "accuracy"}, 0.125, 0});
+TEST(Monitor, TakesLessThanDeltaForTheBestButForNoGain) {
+  Monitor monitor({{true, "accuracy"}, 2, 0.125});
   EXPECT_TRUE(monitor.Judge(Tests(0.5), 0));
-  EXPECT_FALSE(monitor.Judge(Tests(0.625), 10));
-  EXPECT_TRUE(monitor.Judge(Tests(0.75), 20));
+  EXPECT_TRUE(monitor.Judge(Tests(0.5625), 10));
+  EXPECT_TRUE(monitor.Judge(Tests(0.65625), 20));   // by more than delta since the last gain
+  EXPECT_TRUE(monitor.Judge(Tests(0.703125), 30));
+  EXPECT_FALSE(monitor.Exhausted());
+  EXPECT_TRUE(monitor.Judge(Tests(0.78125), 40));
+  EXPECT_TRUE(monitor.Exhausted());
+  EXPECT_EQ(monitor.best_iteration(), 40);
 }
 
 TEST(Monitor, CountsNoNumberAsNoScore) {
-  Monitor monitor({{true, "accuracy"}, 0, 2});
+  Monitor monitor({{true, "accuracy"}, 2, 0});
   EXPECT_FALSE(monitor.Judge(Tests(std::nan("")), 0));
   EXPECT_FALSE(monitor.best().has_value());
   EXPECT_TRUE(monitor.Judge(Tests(-5), 10));
@@ -82,7 +87,7 @@ TEST(Monitor, CountsNoNumberAsNoScore) {
 TEST(Monitor, NamesWhatThereIsInsteadOfAnUnknownOutput) {
   Monitor monitor({{true, "acuracy"}, 0, 0});
   try {
-    monitor.Judge(Tests(0.5), 0);
+    monitor.CheckKnown({"loss", "accuracy", "loss"});
     FAIL();
   } catch (const UserError& e) {
     EXPECT_STREQ(e.what(),
@@ -91,19 +96,19 @@ TEST(Monitor, NamesWhatThereIsInsteadOfAnUnknownOutput) {
 }
 
 TEST(Monitor, GoesOnFromASnapshotAsIfNothingHadBeen) {
-  Monitor before({{true, "accuracy"}, 0, 2});
+  Monitor before({{true, "accuracy"}, 2, 0});
   before.Judge(Tests(0.5), 0);
   before.Judge(Tests(0.4), 10);
   RunState state;
   before.Save(&state);
-  Monitor after({{true, "accuracy"}, 0, 2});
+  Monitor after({{true, "accuracy"}, 2, 0});
   after.Restore(state);
   EXPECT_EQ(after.best(), 0.5);
   EXPECT_EQ(after.best_iteration(), 0);
   after.Judge(Tests(0.5), 20);
   EXPECT_TRUE(after.Exhausted());
 
-  Monitor other({{false, "accuracy"}, 0, 2});
+  Monitor other({{false, "accuracy"}, 2, 0});
   other.Restore(state);
   EXPECT_FALSE(other.best().has_value());
 }
