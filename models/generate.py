@@ -37,8 +37,7 @@ def field(name, value, indent=""):
     if isinstance(value, list):
         return [line for v in value for line in field(name, v, indent)]
     line = indent + inline(name, value)
-    block = name == "layer" or len(line) > 100 or name.endswith("_param") and len(value) > 1
-    if not isinstance(value, dict) or not block:
+    if not isinstance(value, dict) or len(line) <= 140:
         return [line]
     inner = [line for k, v in value.items() for line in field(k, v, indent + "  ")]
     return [indent + name + " {"] + inner + [indent + "}"]
