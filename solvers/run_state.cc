@@ -109,6 +109,12 @@ void SkipPasses(Net* net, int64_t passes) {
   ForSources(*net, [&](int node, Kernel* kernel) { kernel->Seek(passes * ranks * Rows(*net, node)); });
 }
 
+void StepBack(Net* net) {
+  --net->pass().step;
+  const int ranks = net->pass().ranks;
+  ForSources(*net, [&](int node, Kernel* kernel) { kernel->Seek(kernel->position() - ranks * Rows(*net, node)); });
+}
+
 void GatherCarried(Communicator* ranks, RunState* state) {
   const RunState own = *state;
   state->clear_layer();

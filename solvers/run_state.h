@@ -31,6 +31,8 @@ void SkipPasses(Net* net, int64_t passes);
 void GatherCarried(Communicator* ranks, RunState* state);
 // What this rank's layers carried. One for which `state` has nothing that fits starts a new sequence, and the log says so.
 void RestoreCarried(const std::string& prefix, const RunState& state, const Net& net);
+// Sources and random numbers stand where they stood before the last pass, for one that repeats it.
+void StepBack(Net* net);
 // All layers start new sequences.
 void ForgetCarried(const Net& net);
 // `to` goes on where `from`, the same net with other rows, stands; where that cannot be, it starts new sequences.

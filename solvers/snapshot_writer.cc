@@ -93,10 +93,11 @@ void SnapshotWriter::Write(const SnapshotContents& contents) {
   }
 }
 
-void SnapshotWriter::Check() {
-  const bool ended =
-      writing_.valid() && writing_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  if (ended) writing_.get();
+bool SnapshotWriter::Check() {
+  if (!writing_.valid()) return true;
+  if (writing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+  writing_.get();
+  return true;
 }
 
 void SnapshotWriter::Wait() {

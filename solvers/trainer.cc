@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/log.h"
+#include "solvers/nonfinite.h"
 #include "solvers/outputs.h"
 #include "solvers/replica_check.h"
 #include "solvers/run_state.h"
@@ -26,13 +27,14 @@ TrainResult Trainer::Solve() {
 
   if (spec_.param.snapshot_after_train() && !schedule_.SnapshotAt(iter_) && snapshot_iter_ != iter_)
     Snapshot();
-  result_.stopped = stop_;
+  result_.stopped = stop_ && !result_.stopped_early;
   if (!stop_) Finish();
-  writer_.Wait();
-  LOG(INFO) << (result_.stopped ? "Optimization stopped early." : "Optimization Done.");
+  WaitForSnapshot();
+  LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early." : "Optimization Done.");
   testing_.reset();
   result_.iteration = iter_;
   result_.smoothed_loss = smoothed_.value();
+  result_.best = best();
   if (!scaler_.scaling().off()) result_.loss_scale = scaler_.scale();
   result_.updates_skipped = scaler_.skipped();
   return result_;
@@ -41,7 +43,7 @@ TrainResult Trainer::Solve() {
 void Trainer::Advance(int64_t iterations) {
   Begin();
   for (int64_t i = 0; i < iterations && !stop_; ++i) Iterate();
-  writer_.Wait();
+  WaitForSnapshot();
   testing_.reset();
 }
 
@@ -65,16 +67,19 @@ void Trainer::Step() {
     if (stop_) return;
   }
   const Clock::time_point begun = Clock::now();
-  const double loss = ForwardBackward();
-  smoothed_.Add(loss);
+  double loss = ForwardBackward();
+  // An update that nothing of the loss goes before does not wait for what other ranks have lost.
+  const bool told_first = DisplayNow() || RateNeedsLoss(spec_.param);
+  if (told_first) AddLoss(&loss);
   if (DisplayNow()) LogIteration();
   ApplyUpdate();
+  if (!told_first) AddLoss(&loss);
   Report(loss, begun);
   if (exchange_ != nullptr && options_.check_replicas > 0 && iter_ % options_.check_replicas == 0) {
     Trace(options_.trace, TraceOf::kHost, "ranks", "check of replicas",
           [&] { CheckReplicas(*options_.world, options_.device, SharedState(), iter_); });
   }
-  writer_.Check();
+  if (writer_.Check()) TellOfSnapshot();
   if (schedule_.SnapshotAt(iter_)) Snapshot();
   HandleRequest();
 }
@@ -88,6 +93,7 @@ void Trainer::TestAll() {
     }
     SaveNet(TestPrefix(i), *test_nets_[i], &before);
   }
+  if (monitor_) monitor_->Save(&before);
   testing_ = before;
   result_.tests.clear();
   for (size_t i = 0; i < test_nets_.size() && !stop_; ++i) {
@@ -120,7 +126,27 @@ void Trainer::TestAll() {
     if (options_.on_test) options_.on_test(test);
     result_.tests.push_back(std::move(test));
   }
+  if (!stop_ && monitor_) JudgeTests();
   if (!stop_) testing_.reset();
+}
+
+// The snapshot is of the time before the tests: whoever goes on from it makes them again.
+void Trainer::JudgeTests() {
+  if (monitor_->Judge(result_.tests, iter_)) {
+    if (options_.on_best) options_.on_best({iter_, *monitor_->best()});
+    if (options_.snapshot_best && snapshot_iter_ != iter_) Snapshot();
+  }
+  if (!monitor_->Exhausted() || iter_ >= schedule_.max_iter) return;
+  const MonitorRule& rule = monitor_->rule();
+  LOG(INFO) << "Iteration " << iter_ << ": " << rule.patience << " tests in a row without a gain in " << rule.metric.metric
+            << ", the best is " << monitor_->best().value_or(std::nan("")) << " of iteration " << monitor_->best_iteration();
+  result_.stopped_early = true;
+  stop_ = true;
+}
+
+std::optional<BestState> Trainer::best() const {
+  if (!monitor_ || !monitor_->best()) return std::nullopt;
+  return BestState{monitor_->best_iteration(), *monitor_->best()};
 }
 
 double Trainer::RateNow() {
@@ -145,14 +171,21 @@ double Trainer::ForwardBackward() {
     // Once per iteration, whatever iter_size is.
     if (exchange_ != nullptr && pass + 1 == schedule_.iter_size) sink = exchange_.get();
     Trace(options_.trace, TraceOf::kBoth, "forward", "forward", [&] { train_net_->StartForward(); });
+    if (options_.stop_at_nonfinite) CheckLoss();
     Trace(options_.trace, TraceOf::kBoth, "backward", "backward", [&] { train_net_->Backward(pass > 0, sink); });
     Trace(options_.trace, TraceOf::kHost, "loss", "loss", [&] { loss += train_net_->Loss(); });
   }
+  return loss / schedule_.iter_size;
+}
+
+// `*loss` becomes the mean of all ranks' losses.
+void Trainer::AddLoss(double* loss) {
   if (exchange_ != nullptr) {
     Trace(options_.trace, TraceOf::kWait, RunTrace::kExposed, "wait for loss",
-          [&] { options_.world->control().AllReduce(&loss, 1, DType::kFloat64); });
+          [&] { options_.world->control().AllReduce(loss, 1, DType::kFloat64); });
+    *loss /= ranks();
   }
-  return loss / (static_cast<double>(schedule_.iter_size) * ranks());
+  smoothed_.Add(*loss);
 }
 
 void Trainer::ApplyUpdate() {
@@ -214,7 +247,8 @@ void Trainer::LogIteration() {
       static_cast<double>(iter_ - display_iter_) / (seconds > 0 ? seconds : 1);
   LOG(INFO) << "Iteration " << iter_ << " (" << per_second << " iter/s, " << seconds << "s/"
             << spec_.param.display() << " iters), loss = " << smoothed_.value();
-  LogOutputs("Train", ReadOutputs(*train_net_));
+  shown_outputs_ = ReadOutputs(*train_net_);
+  LogOutputs("Train", shown_outputs_);
   display_time_ = Clock::now();
   display_iter_ = iter_;
 }
@@ -222,6 +256,7 @@ void Trainer::LogIteration() {
 // Tells about the iteration whose update was the last.
 void Trainer::Report(double loss, Clock::time_point begun) {
   const std::optional<int> lost = update_->LostParam();
+  if (lost && options_.stop_at_nonfinite) CheckWeights();
   const bool finite = std::isfinite(loss) && !lost;
   if (finite_ && !finite) {
     LOG(WARNING) << "Iteration " << iter_ - 1 << ": "
@@ -241,13 +276,39 @@ void Trainer::Report(double loss, Clock::time_point begun) {
     progress.loss = loss;
     progress.smoothed_loss = smoothed_.value();
     progress.rate = rate_;
-    const double seconds = SecondsSince(begun);
-    if (seconds > 0)
-      progress.images_per_second = static_cast<double>(batch_ * ranks() * schedule_.iter_size) / seconds;
+    progress.seconds = SecondsSince(begun);
+    progress.images = batch_ * ranks() * schedule_.iter_size;
+    if (progress.seconds > 0) progress.images_per_second = static_cast<double>(progress.images) / progress.seconds;
     progress.data_wait_seconds = wait - wait_seconds_;
+    if (!shown_outputs_.empty()) progress.outputs = &shown_outputs_;
     options_.on_iteration(progress);
   }
+  shown_outputs_.clear();
   wait_seconds_ = wait;
+}
+
+// Between forward and backward, which would make the weights useless for finding out.
+void Trainer::CheckLoss() {
+  const double loss = train_net_->Loss();
+  double lost = std::isfinite(loss) ? 0 : 1;
+  if (ranks() > 1) options_.world->control().AllReduce(&lost, 1, DType::kFloat64);
+  if (lost == 0) return;
+  StepBack(train_net_.get());
+  NonFinite found = FindNonFinite(train_net_.get());
+  if (ranks() > 1) found = FirstOf(found, options_.world);
+  StopAtNonFinite(iter_, "the loss is not finite; " + TextOf(found, *train_net_));
+}
+
+// After an update has left weights that are not finite.
+void Trainer::CheckWeights() {
+  StopAtNonFinite(iter_ - 1, "after the update " + TextOf(FindNonFiniteWeights(*train_net_), *train_net_));
+}
+
+void Trainer::StopAtNonFinite(int64_t iteration, const std::string& what) {
+  WaitForSnapshot();
+  throw Error(ExitCode::kNonFinite,
+              "iteration " + std::to_string(iteration) + ": " + what + ". A lower base_lr or clip_gradients often helps. " +
+                  (last_state_.empty() ? "There is no snapshot to go on from" : "The last good snapshot is " + last_state_));
 }
 
 // What any rank has been asked for, all of them do: the most that anybody wants, at one place of the training.

@@ -23,6 +23,7 @@
 #include "solvers/average_precision.h"
 #include "solvers/loss_scaler.h"
 #include "solvers/lr_policy.h"
+#include "solvers/monitor.h"
 #include "solvers/schedule.h"
 #include "solvers/shown_updates.h"
 #include "solvers/smoothed_loss.h"
@@ -49,6 +50,20 @@ struct Progress {
   double rate = 0;               // the learning rate of this update
   double images_per_second = 0;  // of this iteration; 0 when no top of the net looks like a batch
   double data_wait_seconds = 0;  // of this iteration
+  double seconds = 0;            // likewise, without tests and snapshots
+  int64_t images = 0;            // likewise
+  const std::vector<OutputValue>* outputs = nullptr;  // of the train net, where the iteration was logged
+};
+
+struct BestState {
+  int64_t iteration = 0;  // updates done
+  double score = 0;
+};
+
+// A snapshot that is whole.
+struct TakenSnapshot {
+  int64_t iteration = 0;
+  SnapshotNames names;
 };
 
 struct TrainerOptions {
@@ -80,6 +95,14 @@ struct TrainerOptions {
   std::function<Request()> poll;  // asked once per iteration and per test batch; may be empty
   std::function<void(const Progress&)> on_iteration;
   std::function<void(const TestScores&)> on_test;  // after each test net
+
+  std::optional<MonitorRule> monitor;  // judges each round of tests, and ends the training where its patience does
+  bool snapshot_best = false;          // a snapshot of each state that the monitor finds to be the best
+  // A loss or weights that are not finite throw Error (kNonFinite) that names the first layer with such numbers. The loss is
+  // then waited for before backward. Otherwise a line in the log tells, and the training goes on.
+  bool stop_at_nonfinite = false;
+  std::function<void(const BestState&)> on_best;          // after on_test, before the snapshot of it
+  std::function<void(const TakenSnapshot&)> on_snapshot;  // on the rank that writes
   RunTrace* trace = nullptr;  // outlives the trainer; shows the iterations in which it is on
   std::function<void(int64_t iteration)> before_iteration;
 };
@@ -87,6 +110,8 @@ struct TrainerOptions {
 struct TrainResult {
   int64_t iteration = 0;
   bool stopped = false;  // by a request, before max_iter
+  bool stopped_early = false;      // by the monitor, likewise
+  std::optional<BestState> best;   // by the monitor
   double smoothed_loss = 0;
   bool snapshot_taken = false;  // by this call, on whichever rank writes
   std::string state_file;  // of the last snapshot this rank wrote, or ""
@@ -123,12 +148,14 @@ class Trainer {
   int64_t iteration() const { return iter_; }
   uint64_t seed() const { return seed_; }
   const LossScaler& loss_scaler() const { return scaler_; }
+  // By the monitor, of the resumed run as well.
+  std::optional<BestState> best() const;
   // Rows of one batch of this rank's train net, or 0 when it has no data top.
   int64_t batch() const { return batch_; }
   // Null for one rank alone.
   const GradientExchange* exchange() const { return exchange_.get(); }
 
-  // One forward and backward of every pass of iter_size; returns the mean loss. Where the solver
+  // One forward and backward of every pass of iter_size; returns this rank's mean loss. Where the solver
   // allows it (ConsumesGradients), each parameter is updated as soon as its gradient is complete.
   double ForwardBackward();
   // After ForwardBackward: what is left of its update; counts the iteration.
@@ -136,7 +163,7 @@ class Trainer {
   // Writes weights and state of now, while the training goes on; the files are there when Solve
   // returns or the trainer is gone, or WaitForSnapshot. Rank 0 writes for all.
   void Snapshot();
-  void WaitForSnapshot() { writer_.Wait(); }
+  void WaitForSnapshot();
   // All test nets, in order.
   void TestAll();
 
@@ -154,9 +181,15 @@ class Trainer {
   void Begin();
   void Iterate();
   void Step();
+  void AddLoss(double* loss);
   double RateNow();
   bool UpdatesOneByOne() const;
   bool JudgeGradients();
+  void JudgeTests();
+  void CheckLoss();
+  void CheckWeights();
+  [[noreturn]] void StopAtNonFinite(int64_t iteration, const std::string& what);
+  void TellOfSnapshot();
   bool DisplayNow() const;
   void LogIteration();
   void Report(double loss, Clock::time_point begun);
@@ -188,11 +221,15 @@ class Trainer {
   double rate_ = 0;
   SmoothedLoss smoothed_;
   bool stop_ = false;
+  std::optional<Monitor> monitor_;
   bool finite_ = true;               // the last loss was; each change for the worse is logged once
   bool skipped_ = false;             // the last update was
   bool scale_exhausted_ = false;     // it has been said that no scale helps
   int64_t snapshot_iter_ = -1;       // of the last snapshot
+  std::string last_state_;           // its file, or the one that was resumed, or ""
   std::optional<RunState> testing_;  // during tests: where the test nets' data stood before them
+  std::optional<TakenSnapshot> writing_;        // not told of yet
+  std::vector<OutputValue> shown_outputs_;      // of the train net, where this iteration was logged
   double wait_seconds_ = 0;          // of the train net's data layers, up to the last iteration
   Clock::time_point display_time_;
   int64_t display_iter_ = 0;

@@ -20,6 +20,7 @@ RunState Trainer::MakeRunState() {
   state.set_seed(seed_);
   for (float loss : smoothed_.recent()) state.add_recent_loss(loss);
   scaler_.Save(&state);
+  if (monitor_ && !testing_) monitor_->Save(&state);
   return state;
 }
 
@@ -27,8 +28,9 @@ void Trainer::Snapshot() {
   snapshot_iter_ = iter_;
   result_.snapshot_taken = true;
   RunState run = MakeRunState();   // all ranks have a part in it
-  if (rank() != 0) return;
   const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
+  last_state_ = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5).state;
+  if (rank() != 0) return;
   const char* kind = hdf5 ? "HDF5" : "binary proto";
 
   SnapshotContents contents;
@@ -43,12 +45,27 @@ void Trainer::Snapshot() {
   contents.solver.minimum_loss = rate.minimum_loss;
   contents.solver.iter_last_event = rate.iter_last_event;
   contents.solver.run_state = std::move(run);
+  WaitForSnapshot();
   LOG(INFO) << "Snapshotting to " << kind << " file " << contents.names.model;
   LOG(INFO) << "Snapshotting solver state to " << kind << " file " << contents.names.state;
   Trace(options_.trace, TraceOf::kHost, "snapshot", "copy for snapshot", [&] { writer_.Write(contents); });
 
   result_.model_file = contents.names.model;
   result_.state_file = contents.names.state;
+  writing_ = TakenSnapshot{iter_, contents.names};
+}
+
+void Trainer::WaitForSnapshot() {
+  writer_.Wait();
+  TellOfSnapshot();
+}
+
+// Once, when it is whole.
+void Trainer::TellOfSnapshot() {
+  if (!writing_) return;
+  const TakenSnapshot taken = *writing_;
+  writing_.reset();
+  if (options_.on_snapshot) options_.on_snapshot(taken);
 }
 
 void Trainer::Resume(const SolverSnapshot& snapshot) {
@@ -58,10 +75,12 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
   policy_->set_state({static_cast<int>(snapshot.current_step), snapshot.minimum_loss,
                       snapshot.iter_last_event});
   iter_ = snapshot.iter;
+  last_state_ = options_.resume;
 
   const RunState& run = snapshot.run_state;
   for (float loss : run.recent_loss()) smoothed_.Add(loss);
   scaler_.Restore(run);
+  if (monitor_) monitor_->Restore(run);
   if (run.has_iter()) {
     RestorePositions("", run, train_net_.get());
     for (size_t i = 0; i < test_nets_.size(); ++i)

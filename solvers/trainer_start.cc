@@ -84,6 +84,14 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   for (size_t i = 0; i < test_nets_.size(); ++i) last_test_nets_.push_back(MakeLastTestNet(i));
   policy_.emplace(spec_.param, spec_.places, schedule_.max_iter);
   update_.emplace(spec_.param, spec_.places, &params_, schedule_.max_iter);
+  if (options_.monitor) {
+    monitor_.emplace(*options_.monitor);
+    std::vector<std::string> outputs;
+    for (const auto& net : test_nets_) {
+      for (const NetOutput& output : net->outputs()) outputs.push_back(output.blob);
+    }
+    monitor_->CheckKnown(outputs);
+  }
   one_by_one_.emplace(&*update_, &params_, options_.trace);
   if (options_.world != nullptr) exchange_ = options_.world->MakeExchange(&params_);
   train_net_->set_trace(options_.trace);

@@ -26,6 +26,7 @@ struct CommandLine {
   bool help = false, version = false;
   std::vector<std::string> given;     // names of the flags that were given, in order
   std::vector<std::string> warnings;  // flags without effect on this command
+  std::vector<std::string> params;    // every --param
 
   bool Given(const std::string& flag) const;
 };

@@ -282,6 +282,10 @@ class Parser {
       (a.flag == "set" ? line_.sets : line_.unsets).push_back(a.value);
       return;
     }
+    if (a.flag == "param") {
+      line_.params.push_back(a.value);
+      return;
+    }
     if (gflags::SetCommandLineOption(a.flag.c_str(), a.value.c_str()).empty()) {
       gflags::CommandLineFlagInfo info;
       gflags::GetCommandLineFlagInfo(a.flag.c_str(), &info);

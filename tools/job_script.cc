@@ -1,5 +1,6 @@
 #include "tools/job_script.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 
@@ -38,10 +39,11 @@ class Directives {
   std::string text_;
 };
 
-std::string CommandText(const JobOptions& o) {
+// `task` is how the script names the number of a task.
+std::string CommandText(const JobOptions& o, const std::string& task) {
   std::string text;
   for (const std::string& word : o.command) text += " " + ShellQuoted(word);
-  return text;
+  return o.tasks > 0 ? text + " " + task : text;
 }
 
 std::string SlurmScript(const JobOptions& o) {
@@ -57,7 +59,8 @@ std::string SlurmScript(const JobOptions& o) {
   d.Add("--signal=USR1@" + Number(o.warn_seconds));
   d.Add("--requeue");
   d.Add("--open-mode=append");
-  d.Add("--output=%x-%j.log");
+  d.AddIf(o.tasks > 0, "--array=0-" + Number(o.tasks - 1));
+  d.Add(o.tasks > 0 ? "--output=%x-%A_%a.log" : "--output=%x-%j.log");
   // srun of SLURM 22.05 and later does not take over --cpus-per-task.
   const std::string cpus = o.cpus_per_rank > 0 ? " --cpus-per-task=" + Number(o.cpus_per_rank) : "";
   return "#!/bin/bash\n" + d.text() +
@@ -65,14 +68,33 @@ std::string SlurmScript(const JobOptions& o) {
          "# USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit code 8); a rank that "
          "has\n"
          "# stopped must not have the others killed while they finish their snapshot.\n"
-         "srun --mpi=pmix --kill-on-bad-exit=0" +
-         cpus + CommandText(o) +
+         "srun " + (o.tasks > 0 ? "" : "--mpi=pmix ") + "--kill-on-bad-exit=0" +
+         cpus + CommandText(o, "\"$SLURM_ARRAY_TASK_ID\"") +
          "\n"
          "code=$?\n"
          "if [ \"$code\" -eq " +
          Number(o.stop_code) + " ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt " + Number(kMostRequeues) +
          " ]; then\n"
          "  scontrol requeue \"$SLURM_JOB_ID\"\n"
+         "fi\n"
+         "exit \"$code\"\n";
+}
+
+// Behind the directives. An array job of one task is none to PBS, and a stopped task comes back as a job of its own.
+std::string PbsTask(const JobOptions& o) {
+  return "\n"
+         "cd \"$PBS_O_WORKDIR\" || exit 4\n"
+         "task=${DOPPIO_JOB_TASK:-${PBS_ARRAY_INDEX:-0}}\n"
+         "# PBS itself warns only seconds before it kills.\n"
+         "timeout --foreground --preserve-status --signal=USR1 " +
+         Number(o.seconds - o.warn_seconds) + CommandText(o, "\"$task\"") +
+         "\n"
+         "code=$?\n"
+         "runs=${DOPPIO_JOB_RUNS:-1}\n"
+         "if [ \"$code\" -eq " +
+         Number(o.stop_code) + " ] && [ \"$runs\" -le " + Number(kMostRequeues) +
+         " ]; then\n"
+         "  grep -v '^#PBS -J' \"$0\" | qsub -v \"DOPPIO_JOB_TASK=$task,DOPPIO_JOB_RUNS=$((runs + 1))\"\n"
          "fi\n"
          "exit \"$code\"\n";
 }
@@ -86,10 +108,12 @@ std::string PbsScript(const JobOptions& o) {
   d.Add("-l select=" + Number(o.nodes) + ":ncpus=" + Number(cpus) + ":mpiprocs=" + Number(o.ranks_per_node) +
         (o.gpus_per_node > 0 ? ":ngpus=" + Number(o.gpus_per_node) : ""));
   d.Add("-l place=scatter");
+  d.AddIf(o.tasks > 1, "-J 0-" + Number(o.tasks - 1));
   d.Add("-l walltime=" + Clock(o.seconds));
   d.Add("-j oe");
   d.Add("-r y");
   const std::string each = o.cpus_per_rank > 0 ? ":PE=" + Number(o.cpus_per_rank) : "";
+  if (o.tasks > 0) return "#!/bin/bash\n" + d.text() + PbsTask(o);
   return "#!/bin/bash\n" + d.text() +
          "\n"
          "cd \"$PBS_O_WORKDIR\" || exit 4\n"
@@ -99,7 +123,7 @@ std::string PbsScript(const JobOptions& o) {
          " \\\n"
          "  mpirun -n " +
          Number(int64_t{o.nodes} * o.ranks_per_node) +
-         " --hostfile \"$PBS_NODEFILE\" --map-by ppr:" + Number(o.ranks_per_node) + ":node" + each + CommandText(o) +
+         " --hostfile \"$PBS_NODEFILE\" --map-by ppr:" + Number(o.ranks_per_node) + ":node" + each + CommandText(o, "") +
          "\n"
          "code=$?\n"
          "runs=${DOPPIO_JOB_RUNS:-1}\n"
@@ -113,19 +137,35 @@ std::string PbsScript(const JobOptions& o) {
 
 std::string LsfScript(const JobOptions& o) {
   Directives d("#BSUB");
-  d.Add("-J " + ShellQuoted(o.name));
+  d.Add(o.tasks > 0 ? "-J \"" + o.name + "[1-" + Number(o.tasks) + "]\"" : "-J " + ShellQuoted(o.name));
   d.AddIf(!o.queue.empty(), "-q " + ShellQuoted(o.queue));
   d.AddIf(!o.account.empty(), "-P " + ShellQuoted(o.account));
-  d.Add("-nnodes " + Number(o.nodes));
+  if (o.tasks > 0) {
+    d.Add("-n " + Number(std::max(1, o.cpus_per_rank)));
+    d.Add("-R \"span[hosts=1]\"");
+    d.AddIf(o.gpus_per_node > 0, "-gpu \"num=" + Number(o.gpus_per_node) + "\"");
+  } else {
+    d.Add("-nnodes " + Number(o.nodes));
+  }
   d.Add("-W " + MinuteClock(o.seconds));
   d.Add("-wa USR1");
   d.Add("-wt " + Number((o.warn_seconds + 59) / 60));
   d.Add("-Q \"" + Number(o.stop_code) + "\"");
   d.Add("-r");
-  d.Add("-o " + ShellQuoted(o.name) + "-%J.log");
+  d.Add("-o " + ShellQuoted(o.name) + (o.tasks > 0 ? "-%J_%I.log" : "-%J.log"));
   const std::string cpus = o.cpus_per_rank > 0 ? Number(int64_t{o.ranks_per_node} * o.cpus_per_rank) +
                                                      " --bind=packed:" + Number(o.cpus_per_rank)
                                                : "ALL_CPUS";
+  if (o.tasks > 0) {
+    return "#!/bin/bash\n" + d.text() +
+           "\n"
+           "cd \"$LS_SUBCWD\" || exit 4\n"
+           "# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit code that -Q asks for.\n"
+           "trap : USR1\n" +
+           CommandText(o, "\"$((LSB_JOBINDEX - 1))\"").substr(1) +
+           "\n"
+           "exit \"$?\"\n";
+  }
   return "#!/bin/bash\n" + d.text() +
          "\n"
          "cd \"$LS_SUBCWD\" || exit 4\n"
@@ -134,7 +174,7 @@ std::string LsfScript(const JobOptions& o) {
          "# One resource set a node: its ranks see all its GPUs.\n"
          "jsrun --nrs=" +
          Number(o.nodes) + " --rs_per_host=1 --tasks_per_rs=" + Number(o.ranks_per_node) + " --cpu_per_rs=" + cpus +
-         (o.gpus_per_node > 0 ? " --gpu_per_rs=" + Number(o.gpus_per_node) : "") + CommandText(o) +
+         (o.gpus_per_node > 0 ? " --gpu_per_rs=" + Number(o.gpus_per_node) : "") + CommandText(o, "") +
          "\n"
          "exit \"$?\"\n";
 }

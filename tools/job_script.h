@@ -21,7 +21,9 @@ struct JobOptions {
   int64_t warn_seconds = 120;        // before the limit, when SIGUSR1 comes; less than `seconds`
   std::string queue, account;        // "": the system's default
   int stop_code = 75;                // of a run that is to be queued again
-  std::vector<std::string> command;  // what each rank runs: the program and its arguments, unquoted
+  int tasks = 0;                     // an array job of so many tasks of one rank each; 0: none
+  std::vector<std::string> command;  // what each rank runs: the program and its arguments, unquoted; a task gets its
+                                     // number, from 0, behind them
 };
 
 // Bash, with the system's directives at its head.

@@ -1,14 +1,12 @@
 // `submit`: prints a job script that trains under a batch system.
-#include <unistd.h>
-
 #include <algorithm>
-#include <climits>
 #include <iostream>
 
 #include "core/base/nearest.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/job_script.h"
+#include "tools/own_path.h"
 
 DEFINE_int32(nodes, 1, "<N> machines of the job");
 DEFINE_int32(gpus_per_node, 0, "<N> GPUs of each node to ask for; 0 = none");
@@ -47,12 +45,6 @@ int InRange(const char* flag, int value, int least, int most) {
 std::string PlainName(const char* flag, const std::string& name) {
   if (name.empty() || ShellQuoted(name) == name) return name;
   throw UsageError(std::string("--") + flag + " wants letters, digits and _ - . only, got '" + name + "'");
-}
-
-std::string OwnPath() {
-  char path[PATH_MAX] = "";
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  return length > 0 ? std::string(path, static_cast<size_t>(length)) : "doppio";
 }
 
 // All that --nodes and its kin say.

@@ -19,6 +19,7 @@
 #include "tools/progress.h"
 #include "tools/replicas.h"
 #include "tools/reserved_device.h"
+#include "tools/run_records.h"
 #include "tools/signals.h"
 #include "tools/text_table.h"
 #include "tools/trace.h"
@@ -188,6 +189,8 @@ void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& re
   options.poll = nullptr;
   options.on_iteration = nullptr;
   options.on_test = nullptr;
+  options.on_best = nullptr;
+  options.on_snapshot = nullptr;
   TryLinks(replicas, world, device);
   std::optional<TrainingTrace> trace;
   if (request) trace.emplace(*request, world, device).AddTo(&options);
@@ -197,7 +200,16 @@ void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& re
   if (trace) trace->End();
 }
 
-ExitCode Train(const CommandLine& line, bool* began) {
+std::vector<std::string> GpuNames(const Replicas& replicas) {
+  std::vector<std::string> names;
+  for (const auto& device : replicas.devices) {
+    if (device->kind() != DeviceKind::kCpu) names.push_back(device->name());
+  }
+  return names;
+}
+
+// `records` is made on the way: what fails later is told to it.
+ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>* records_place) {
   CheckStart();
   const std::map<int, Request> effects = SignalEffects();
   const std::optional<Terminal> terminal = ProgressTerminal();
@@ -209,14 +221,17 @@ ExitCode Train(const CommandLine& line, bool* began) {
   if (FLAGS_dry_run && replicas.devices[0]->kind() == DeviceKind::kCpu) replicas.devices[0] = MakeReservedDevice();
   const SolverSpec solver =
       LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, SplitList(FLAGS_stage));
+  *records_place = std::make_unique<RunRecords>(line, solver, GpuNames(replicas), !FLAGS_dry_run && !quiet);
+  RunRecords& records = **records_place;
   WarnOfIgnored(solver);
   TrainerOptions options = OptionsOf(solver, replicas.devices[0].get());
   AddReplicaFlags(replicas.count, &options);
+  records.AddRules(&options);
 
   std::unique_ptr<ProgressLine> progress;
   std::unique_ptr<GpuWatch> watch;
   if (terminal && !FLAGS_dry_run && !quiet) {
-    FLAGS_minloglevel = std::max(FLAGS_minloglevel, static_cast<int>(google::GLOG_WARNING));
+    ShowOnlyWarnings();
     progress = std::make_unique<ProgressLine>(*terminal);
     options.on_iteration = [&](const Progress& p) {
       progress->Iteration(p, watch == nullptr ? GpuReading() : watch->Latest());
@@ -227,6 +242,7 @@ ExitCode Train(const CommandLine& line, bool* began) {
     // All ranks would say the same.
     return quiet ? ExitCode::kDone : DryRun(solver, options, replicas, free < 0 ? free : free / replicas.Sharing());
   }
+  records.AddCallbacks(&options);
   std::unique_ptr<SignalHandler> signals;
   options.poll = [&] { return signals == nullptr ? Request::kNone : signals->Poll(); };
   TrainResult result;
@@ -245,6 +261,7 @@ ExitCode Train(const CommandLine& line, bool* began) {
     if (!summed.empty()) Tell(progress != nullptr, summed);
     for (const std::string& text : links) Tell(progress != nullptr, text);
     for (const std::string& text : DescribeTraining(&trainer, free)) Tell(progress != nullptr, text);
+    records.Begin(&trainer, own);
     *began = true;
     // Not earlier: while files are read and nets are built a signal ends the process at once.
     signals = std::make_unique<SignalHandler>(effects);
@@ -270,16 +287,19 @@ ExitCode Train(const CommandLine& line, bool* began) {
   }
   std::optional<GpuSummary> gpu;
   if (watch != nullptr) gpu = watch->Summary();
-  const TrainingEnd end{result, gpu, timeline};
+  const TrainingEnd end{result, gpu, timeline, records.ResumeCommandText(), records.metric()};
+  records.End(result, CodeOf(line, result));
   if (!quiet) Print(line, end, progress != nullptr);
   return CodeOf(line, result);
 }
 
 ExitCode RunTrain(const CommandLine& line, bool* began) {
+  std::unique_ptr<RunRecords> records;
   try {
-    return Train(line, began);
-  } catch (const Error&) {
-    if (!*began) LetRankZeroTell();
+    return Train(line, began, &records);
+  } catch (const std::exception& e) {
+    if (records != nullptr) records->Fail(e);
+    if (!*began && dynamic_cast<const Error*>(&e) != nullptr) LetRankZeroTell();
     throw;
   }
 }
@@ -325,6 +345,12 @@ DOPPIO_REGISTER(Commands, "train",
                   "sigusr1_effect",
                   "sigusr2_effect",
                   "stop_exit_code",
+                  "run_dir",
+                  "monitor",
+                  "keep_best",
+                  "keep_last",
+                  "early_stop",
+                  "on_nan",
                   "log_format",
                   "progress",
                   "trace",

@@ -24,14 +24,16 @@ std::string Quoted(const std::string& word) {
   return text + "'";
 }
 
-// The same command line, but starting from `state`.
-std::string ResumeCommand(const CommandLine& line, const std::string& state) {
+}  // namespace
+
+std::string ResumeCommand(const CommandLine& line, const std::string& state, const std::string& run_dir) {
   std::string command = Quoted(line.program);
   for (size_t i = 0; i < line.words.size(); ++i) {
     const std::string& word = line.words[i];
-    const std::string name = word.substr(std::min(word.size(), word.find_first_not_of('-')));
+    std::string name = word.substr(std::min(word.size(), word.find_first_not_of('-')));
+    std::replace(name.begin(), std::find(name.begin(), name.end(), '='), '-', '_');
     bool start = false;
-    for (const char* flag : {"snapshot", "weights", "resume"}) {
+    for (const char* flag : {"snapshot", "weights", "resume", "run_dir"}) {
       start = start || (word[0] == '-' && name.substr(0, name.find('=')) == flag);
     }
     if (!start) {
@@ -41,8 +43,11 @@ std::string ResumeCommand(const CommandLine& line, const std::string& state) {
       ++i;  // its value
     }
   }
+  if (!run_dir.empty()) command += " --run_dir=" + Quoted(run_dir);
   return command + " --resume=" + Quoted(state);
 }
+
+namespace {
 
 nlohmann::json Number(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
@@ -62,6 +67,13 @@ void PrintJson(const TrainingEnd& end) {
   if (result.loss_scale) {
     out["loss_scale"] = *result.loss_scale;
     out["updates_skipped"] = result.updates_skipped;
+  }
+  if (!end.metric.empty()) {
+    out["stopped_early"] = result.stopped_early;
+    out["best"] = nullptr;
+  }
+  if (result.best) {
+    out["best"] = {{"metric", end.metric}, {"value", result.best->score}, {"iteration", result.best->iteration}};
   }
   for (const TestScores& test : result.tests) {
     nlohmann::json scores = nlohmann::json::array();
@@ -89,6 +101,10 @@ void PrintText(const TrainingEnd& end) {
     }
     text << '\n';
   }
+  if (result.best) {
+    text << "best " << end.metric << ' ' << result.best->score << " at iteration " << result.best->iteration
+         << (result.stopped_early ? ", stopped early" : "") << '\n';
+  }
   if (end.gpu && !Text(*end.gpu).empty()) text << Text(*end.gpu) << '\n';
   if (!result.model_file.empty()) text << "weights  " << result.model_file << '\n';
   if (!result.state_file.empty()) text << "snapshot " << result.state_file << '\n';
@@ -98,11 +114,8 @@ void PrintText(const TrainingEnd& end) {
 }  // namespace
 
 void Tell(bool terminal, const std::string& text) {
-  if (terminal) {
-    std::cerr << text << '\n';
-  } else {
-    LOG(INFO) << text;
-  }
+  if (terminal) std::cerr << text << '\n';   // where log lines like this one are not shown
+  LOG(INFO) << text;
 }
 
 void Print(const CommandLine& line, const TrainingEnd& end, bool terminal) {
@@ -115,8 +128,7 @@ void Print(const CommandLine& line, const TrainingEnd& end, bool terminal) {
   if (!result.stopped) return;
   std::cout.flush();
   const std::string stopped = "stopped by a signal at iteration " + std::to_string(result.iteration);
-  Tell(terminal, stopped + (result.state_file.empty() ? ", without a snapshot"
-                                                      : "; to go on: " + ResumeCommand(line, result.state_file)));
+  Tell(terminal, stopped + (result.state_file.empty() ? ", without a snapshot" : "; to go on: " + end.resume_command));
 }
 
 ExitCode CodeOf(const CommandLine& line, const TrainResult& result) {

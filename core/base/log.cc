@@ -4,30 +4,44 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
+
+#include "core/base/error.h"
 
 namespace doppio {
 namespace {
 
 thread_local int quiet = 0;
 
-// Writes what glog itself would write to standard error, but knows the thread.
-class StandardError : public google::LogSink {
+google::LogSeverity least_shown = google::GLOG_INFO;   // on standard error
+
+// Writes what glog itself would write to a file, but knows the thread.
+class FileSink : public google::LogSink {
  public:
+  FileSink(std::FILE* file, const google::LogSeverity* least) : file_(file), least_(least) {}
+
   void send(google::LogSeverity severity, const char* /*path*/, const char* file, int line,
             const google::LogMessageTime& time, const char* message, size_t length) override {
-    if (quiet > 0 && severity < google::GLOG_ERROR) return;
+    if ((quiet > 0 && severity < google::GLOG_ERROR) || severity < *least_) return;
     // glog's own text for sinks has the year in front, which old parsers reject.
     char prefix[64];
     std::snprintf(prefix, sizeof prefix, "%c%02d%02d %02d:%02d:%02d.%06d %5ld ", google::GetLogSeverityName(severity)[0],
                   1 + time.month(), time.day(), time.hour(), time.min(), time.sec(), static_cast<int>(time.usec()),
                   syscall(SYS_gettid));
     const std::string text = prefix + std::string(file) + ":" + std::to_string(line) + "] " + std::string(message, length) + "\n";
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
+    std::fwrite(text.data(), 1, text.size(), file_);
+    std::fflush(file_);
   }
+
+ private:
+  std::FILE* file_;
+  const google::LogSeverity* least_;
 };
+
+constexpr google::LogSeverity kAll = google::GLOG_INFO;
 
 }  // namespace
 
@@ -35,7 +49,7 @@ void InitLog(const char* program) {
   KeepLogFlags();
   google::InitGoogleLogging(program);
   for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity) google::SetLogDestination(severity, "");
-  static StandardError sink;
+  static FileSink sink(stderr, &least_shown);
   google::AddLogSink(&sink);
 }
 
@@ -44,6 +58,29 @@ void KeepLogFlags() {
   FLAGS_logtostderr = FLAGS_alsologtostderr = false;   // the sink writes there
   FLAGS_stderrthreshold = google::NUM_SEVERITIES;
 }
+
+void ShowOnlyWarnings() { least_shown = google::GLOG_WARNING; }
+
+class LogFile::Sink {
+ public:
+  explicit Sink(const std::string& path) : file_(std::fopen(path.c_str(), "ae")), sink_(file_, &kAll) {
+    if (file_ == nullptr) throw FileError("cannot write '" + path + "': " + std::strerror(errno));
+    google::AddLogSink(&sink_);
+  }
+  ~Sink() {
+    google::RemoveLogSink(&sink_);
+    std::fclose(file_);
+  }
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
+
+ private:
+  std::FILE* file_;
+  FileSink sink_;
+};
+
+LogFile::LogFile(const std::string& path) : sink_(std::make_unique<Sink>(path)) {}
+LogFile::~LogFile() = default;
 
 QuietLog::QuietLog() { ++quiet; }
 QuietLog::~QuietLog() { --quiet; }

@@ -94,6 +94,87 @@ exit "$?"
 )sh");
 }
 
+JobOptions Array(BatchSystem system) {
+  JobOptions options;
+  options.system = system;
+  options.name = "sweep";
+  options.tasks = 12;
+  options.gpus_per_node = 2;
+  options.cpus_per_rank = 8;
+  options.seconds = 3600;
+  options.command = {"/opt/doppio", "sweep", "trial", "/runs/my sweep"};
+  return options;
+}
+
+TEST(JobScript, ArrayForSlurm) {
+  EXPECT_EQ(JobScript(Array(BatchSystem::kSlurm)), R"sh(#!/bin/bash
+#SBATCH --job-name=sweep
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=8
+#SBATCH --gpus-per-node=2
+#SBATCH --time=01:00:00
+#SBATCH --signal=USR1@120
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --array=0-11
+#SBATCH --output=%x-%A_%a.log
+
+# USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit code 8); a rank that has
+# stopped must not have the others killed while they finish their snapshot.
+srun --kill-on-bad-exit=0 --cpus-per-task=8 /opt/doppio sweep trial '/runs/my sweep' "$SLURM_ARRAY_TASK_ID"
+code=$?
+if [ "$code" -eq 75 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
+  scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$code"
+)sh");
+}
+
+TEST(JobScript, ArrayForPbsComesBackTaskByTask) {
+  EXPECT_EQ(JobScript(Array(BatchSystem::kPbs)), R"sh(#!/bin/bash
+#PBS -N sweep
+#PBS -l select=1:ncpus=8:mpiprocs=1:ngpus=2
+#PBS -l place=scatter
+#PBS -J 0-11
+#PBS -l walltime=01:00:00
+#PBS -j oe
+#PBS -r y
+
+cd "$PBS_O_WORKDIR" || exit 4
+task=${DOPPIO_JOB_TASK:-${PBS_ARRAY_INDEX:-0}}
+# PBS itself warns only seconds before it kills.
+timeout --foreground --preserve-status --signal=USR1 3480 /opt/doppio sweep trial '/runs/my sweep' "$task"
+code=$?
+runs=${DOPPIO_JOB_RUNS:-1}
+if [ "$code" -eq 75 ] && [ "$runs" -le 100 ]; then
+  grep -v '^#PBS -J' "$0" | qsub -v "DOPPIO_JOB_TASK=$task,DOPPIO_JOB_RUNS=$((runs + 1))"
+fi
+exit "$code"
+)sh");
+}
+
+TEST(JobScript, ArrayForLsfWhichCountsFromOne) {
+  EXPECT_EQ(JobScript(Array(BatchSystem::kLsf)), R"sh(#!/bin/bash
+#BSUB -J "sweep[1-12]"
+#BSUB -n 8
+#BSUB -R "span[hosts=1]"
+#BSUB -gpu "num=2"
+#BSUB -W 01:00
+#BSUB -wa USR1
+#BSUB -wt 2
+#BSUB -Q "75"
+#BSUB -r
+#BSUB -o sweep-%J_%I.log
+
+cd "$LS_SUBCWD" || exit 4
+# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit code that -Q asks for.
+trap : USR1
+/opt/doppio sweep trial '/runs/my sweep' "$((LSB_JOBINDEX - 1))"
+exit "$?"
+)sh");
+}
+
 TEST(JobScript, LeavesOutWhatIsNotAskedFor) {
   for (BatchSystem system : {BatchSystem::kSlurm, BatchSystem::kPbs, BatchSystem::kLsf}) {
     JobOptions options;

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""Sweeps from outside: what is tried, what a kill costs, who wins."""
+import csv
+import io
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import junit  # noqa: E402
+import scenario  # noqa: E402
+
+NET = 'name: "tiny"\n' + scenario.TINY_NET + """layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy"
+  include { phase: TEST } }
+"""
+SOLVER = """net: "net.prototxt"
+type: "SGD" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed"
+max_iter: %d
+test_iter: 10
+test_interval: %d
+snapshot_prefix: "unused"
+"""
+PARAMS = ["--param=base_lr=0.3,0.03,0.003,0.0003", "--param=momentum=0.5,0.9,0.95"]
+
+
+class SweepTest(scenario.Scenario):
+    def fill(self, max_iter=200, interval=50):
+        self.write("net.prototxt", NET)
+        self.write("solver.prototxt", SOLVER % (max_iter, interval))
+
+    def environment(self, **env):
+        return super().environment(OMP_NUM_THREADS="1", **env)
+
+    def sweep(self, *args, code=0):
+        run = self.doppio("sweep", *args)
+        self.assertEqual(code, run.returncode, run.stdout + run.stderr)
+        return run
+
+    def run_sweep(self, folder, *args, code=0):
+        run = self.sweep("run", "--solver=solver.prototxt", "--sweep_dir=" + folder, "--jobs=2", "--json", *args, code=code)
+        return json.loads(run.stdout)
+
+    def table(self, result):
+        """All that does not depend on the time or on the folder."""
+        return [(t["trial"], t["state"], t["values"], t["score"], t["iter"], t["error"]) for t in result["trials"]]
+
+    def events(self, folder, kind):
+        try:
+            lines = self.read(folder + "/sweep.jsonl").split(b"\n")[:-1]
+        except FileNotFoundError:
+            return []
+        return [e for e in map(json.loads, lines) if e["event"] == kind]
+
+    def begin(self, folder, *args, until):
+        """A sweep that runs until so many trials have ended, and others are at work."""
+        process = self.start("sweep", "run", "--solver=solver.prototxt", "--sweep_dir=" + folder, "--jobs=2", *args,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + 60
+        while len(self.events(folder, "end")) < until or not self.at_work(folder):
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.005)
+        return process
+
+    def at_work(self, folder):
+        """Whether a trial that has not ended has begun to train."""
+        ended = [e["trial"] for e in self.events(folder, "end")]
+        return any(os.path.exists(self.path("%s/t%03d/run.json" % (folder, e["trial"])))
+                   for e in self.events(folder, "begin") if e["trial"] not in ended)
+
+    def test_killed_and_resumed_it_comes_out_the_same(self):
+        self.fill()
+        whole = self.run_sweep("whole", *PARAMS)
+        self.assertEqual(12, len(whole["trials"]))
+        process = self.begin("killed", *PARAMS, until=5)
+        process.kill()
+        process.wait()
+        self.assertLess(len(self.events("killed", "end")), 12)
+        resumed = json.loads(self.sweep("resume", "killed", "--json").stdout)
+        self.assertEqual(self.table(whole), self.table(resumed))
+        self.assertEqual(whole["best"], resumed["best"])
+        # Those that had ended have not run again.
+        self.assertLess(len(self.events("killed", "begin")), 2 * 12)
+        self.assertEqual(12, len(self.events("killed", "end")))
+
+    def test_trials_of_a_killed_sweep_end(self):
+        self.fill(max_iter=1000000000, interval=1000000)
+        process = self.begin("killed", *PARAMS, until=0)
+        pid = int(json.loads(self.read("killed/t000/run.json"))["pid"])
+        process.kill()
+        process.wait()
+        end = time.monotonic() + 30
+        while os.path.exists("/proc/%d" % pid) and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertFalse(os.path.exists("/proc/%d" % pid))
+
+    def test_sigterm_stops_with_snapshots_and_says_how_to_go_on(self):
+        self.fill(max_iter=1000000000, interval=1000000)
+        process = self.begin("stopped", *PARAMS, until=0)
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=60)
+        self.assertEqual(75, process.returncode, log)
+        self.assertIn("to go on: doppio sweep resume", log)
+        self.assertTrue([f for f in os.listdir(self.path("stopped/t000")) + os.listdir(self.path("stopped/t001"))
+                         if f.endswith(".solverstate")], log)
+        self.assertEqual([], self.events("stopped", "end"))
+
+    def test_halving_finds_the_best_of_the_grid_in_less(self):
+        self.fill(max_iter=450, interval=50)
+        grid = self.run_sweep("grid", *PARAMS)
+        halving = self.run_sweep("halving", "--method=halving", *PARAMS)
+        best = {r["sweep"].rsplit("/")[-1]: r["trials"][0]["score"] for r in (grid, halving)}
+        self.assertGreaterEqual(best["halving"], best["grid"] - 0.001, (self.table(grid), self.table(halving)))
+        iterations = sum(t["iter"] for t in halving["trials"])
+        self.assertLessEqual(iterations, 0.4 * sum(t["iter"] for t in grid["trials"]))
+        self.assertEqual(450, halving["trials"][0]["iter"])
+        # A survivor's way, with two stops, is that of a trial that was not stopped.
+        same = [t for t in grid["trials"] if t["trial"] == halving["best"]][0]
+        self.assertEqual(same["score"], halving["trials"][0]["score"])
+
+    def test_random_trials_are_those_of_the_seed(self):
+        self.fill(max_iter=10, interval=5)
+        args = ["--param=base_lr=log:1e-4..1e-1", "--trials=3"]
+        first = self.run_sweep("a", *args)
+        self.assertEqual(self.table(first), self.table(self.run_sweep("b", *args)))
+        other = self.run_sweep("c", "--seed=5", *args)
+        self.assertNotEqual([t[2] for t in self.table(first)], [t[2] for t in self.table(other)])
+
+    def test_a_failed_trial_is_a_row_and_the_rest_goes_on(self):
+        self.fill(max_iter=10, interval=5)
+        result = self.run_sweep("s", "--param=net.layer[ip].inner_product_param.num_output=10,5")
+        states = {t["values"]["net.layer[ip].inner_product_param.num_output"]: t for t in result["trials"]}
+        self.assertEqual("done", states["10"]["state"])
+        self.assertEqual("failed", states["5"]["state"])
+        self.assertIn("label", states["5"]["error"])
+
+    def test_when_all_fail_the_first_error_is_shown(self):
+        self.fill(max_iter=10, interval=5)
+        run = self.sweep("run", "--solver=solver.prototxt", "--sweep_dir=s", "--param=net.layer[ip].inner_product_param.num_output=4,5",
+                         code=1)
+        self.assertIn("error: all trials failed; the first one, t000: ", run.stderr)
+        self.assertIn("label", run.stderr.split("t000: ")[-1])
+
+    def test_pruning_ends_the_worst(self):
+        # Without learning it stays where it began, while four others are known.
+        self.fill(max_iter=10000, interval=500)
+        result = self.run_sweep("s", "--param=base_lr=0.03,0.02,0.025,0.015,1e-9", "--prune=median:after=500")
+        states = {t["values"]["base_lr"]: t for t in result["trials"]}
+        self.assertEqual("done", states["0.03"]["state"])
+        self.assertEqual(("pruned", 500), (states["1e-9"]["state"], states["1e-9"]["iter"]))
+        self.assertLess(int(json.loads(self.read("s/t004/run.json"))["iter"]), 10000)
+
+    def test_best_prints_a_command_that_trains(self):
+        self.fill(max_iter=10, interval=5)
+        result = self.run_sweep("s", "--param=base_lr=0.1,0.0001", "--", "--batch=8")
+        command = shlex.split(self.sweep("best", "s").stdout)
+        self.assertEqual(["doppio", "train", "--solver=solver.prototxt", "--batch=8"], command[:4])
+        self.assertIn("--set=base_lr=" + result["trials"][0]["values"]["base_lr"], command)
+        trained = self.doppio(*command[1:], "--json")
+        self.assertEqual(0, trained.returncode, trained.stderr)
+        scores = {o["name"]: o["value"] for o in json.loads(trained.stdout)["tests"][0]["outputs"]}
+        self.assertAlmostEqual(result["trials"][0]["score"], scores["accuracy"], places=5)
+
+    def test_ls_as_text_and_csv(self):
+        self.fill(max_iter=10, interval=5)
+        os.mkdir(self.path("runs"))
+        self.run_sweep("runs/s", "--param=base_lr=0.1,0.0001")
+        self.assertIn("2 trials: 2 done", self.sweep("ls").stdout)
+        text = self.sweep("ls", "runs/s").stdout
+        self.assertIn("★", text)
+        rows = list(csv.DictReader(io.StringIO(self.sweep("ls", "runs/s", "--csv").stdout)))
+        self.assertEqual({"0.1", "0.0001"}, {row["base_lr"] for row in rows})
+        self.assertEqual({"done"}, {row["state"] for row in rows})
+
+    def test_ask_and_tell(self):
+        self.fill(max_iter=10, interval=5)
+        folder = self.sweep("new", "--method=ask", "--solver=solver.prototxt", "--sweep_dir=s").stdout.strip()
+        asked = [json.loads(self.sweep("ask", folder, "--set=base_lr=0.0%d" % i).stdout) for i in (1, 2, 3)]
+        self.assertEqual([0, 1, 2], [a["trial"] for a in asked])
+        trained = subprocess.run(asked[0]["command"], cwd=self.folder, capture_output=True, text=True, timeout=60,
+                                 env=self.environment())
+        self.assertEqual(0, trained.returncode, trained.stderr)
+        told = json.loads(self.sweep("tell", folder, "0").stdout)
+        self.assertEqual("done", told["state"], told)
+        self.assertEqual("done", json.loads(self.sweep("tell", folder, "1", "2.5").stdout)["state"])
+        self.assertEqual("failed", json.loads(self.sweep("tell", folder, "2", "failed").stdout)["state"])
+        best = json.loads(self.sweep("best", folder, "--json").stdout)
+        self.assertEqual((1, 2.5, {"base_lr": "0.02"}), (best["trial"], best["score"], best["values"]))
+        self.assertIn("not ended", self.sweep("tell", folder, "0", "1", code=2).stderr)
+
+    def test_an_array_job_runs_all_trials(self):
+        self.fill(max_iter=10, interval=5)
+        script = self.sweep("run", "--solver=solver.prototxt", "--sweep_dir=s", "--param=base_lr=0.1,0.01,0.001", "--emit=slurm",
+                            "--time=01:00:00", "--job_name=rates").stdout
+        self.assertIn("#SBATCH --array=0-2\n", script)
+        command = [line for line in script.split("\n") if line.startswith("srun")][0]
+        for task in ("2", "0", "1"):
+            words = [task if w == "$SLURM_ARRAY_TASK_ID" else w for w in shlex.split(command)]
+            run = subprocess.run(words[2:], cwd=self.folder, capture_output=True, text=True, timeout=60, env=self.environment())
+            self.assertEqual(0, run.returncode, run.stderr)
+        self.assertIn("3 trials: 3 done", self.sweep("ls", "s").stdout)
+
+    def check_refused(self, message, *args, code=2):
+        run = self.sweep("run", "--solver=solver.prototxt", "--sweep_dir=s", *args, code=code)
+        self.assertIn(message, run.stderr)
+        self.assertFalse(os.path.exists(self.path("s")))
+
+    def test_mistakes_are_found_before_anything_runs(self):
+        self.fill(max_iter=10, interval=5)
+        self.check_refused("what to vary?")
+        self.check_refused("unknown field", "--param=bse_lr=1,2", code=3)
+        self.check_refused("--set base_lr=much", "--param=base_lr=0.1,much", code=3)
+        self.check_refused("did you mean 'accuracy'?", "--param=base_lr=1,2", "--metric=max:acuracy", code=3)
+        self.check_refused("this parameter is given twice", "--param=base_lr=1", "--param=base_lr=2", code=3)
+        self.check_refused("tests nothing", "--param=base_lr=1,2", "--set=test_interval=0", code=3)
+        self.check_refused("follows max_iter", "--param=base_lr=1,2", "--method=halving", "--set=lr_policy=poly",
+                           "--set=power=1", code=3)
+        self.check_refused("neither max_iter nor test_interval", "--param=max_iter=10,20", "--method=halving")
+        self.check_refused("a grid needs a number of points", "--param=base_lr=log:1..2")
+        self.check_refused("needs --trials", "--param=base_lr=log:1..2", "--method=random")
+        self.check_refused("leave out --trials", "--param=base_lr=1,2", "--method=grid", "--trials=3")
+        self.check_refused("--prune wants median:after=N", "--param=base_lr=1,2", "--prune=mean")
+        self.check_refused("the sweep itself gives --resume", "--param=base_lr=1,2", "--", "--resume=auto")
+        self.check_refused("come behind --", "--param=base_lr=1,2", "--batch=8")
+        self.check_refused("do not wait for each other", "--param=base_lr=1,2", "--method=halving", "--emit=slurm", "--time=1:00")
+        self.assertIn("cannot open", self.sweep("ls", "nothing", code=4).stderr)
+        self.assertIn("'sweep' wants", self.sweep("walk", code=2).stderr)
+
+    def test_one_process_at_a_time(self):
+        self.fill(max_iter=1000000000, interval=1000000)
+        self.begin("s", "--param=base_lr=0.1,0.2", until=0)
+        self.assertIn("another process runs", self.sweep("resume", "s", code=4).stderr)
+
+
+if __name__ == "__main__":
+    junit.main()

@@ -1,0 +1,117 @@
+// Which round of tests is the best, and when patience ends.
+#include "solvers/monitor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace doppio {
+namespace {
+
+std::vector<TestScores> Tests(double accuracy) {
+  TestScores test;
+  test.scores = {{"loss", 1, 0.5}, {"accuracy", 0, accuracy}};
+  return {test};
+}
+
+std::string ErrorOf(const std::string& text) {
+  try {
+    ParseMetricRule("monitor", text);
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(MetricRule, IsReadFromText) {
+  EXPECT_TRUE(ParseMetricRule("monitor", "max:accuracy").maximise);
+  EXPECT_EQ(ParseMetricRule("monitor", "min:loss").metric, "loss");
+  EXPECT_EQ(ParseMetricRule("monitor", "min:loss").ToString(), "min:loss");
+  EXPECT_EQ(ErrorOf("accuracy"),
+            "--monitor wants max:NAME or min:NAME with the name of a test's output, such as max:accuracy, got 'accuracy'");
+  EXPECT_NE(ErrorOf("max:"), "no error");
+}
+
+TEST(Monitor, TakesTheFirstOfEqualScores) {
+  Monitor monitor({{true, "accuracy"}, 0, 0});
+  EXPECT_TRUE(monitor.Judge(Tests(0.5), 0));
+  EXPECT_FALSE(monitor.Judge(Tests(0.5), 10));
+  EXPECT_TRUE(monitor.Judge(Tests(0.6), 20));
+  EXPECT_FALSE(monitor.Judge(Tests(0.1), 30));
+  EXPECT_EQ(monitor.best(), 0.6);
+  EXPECT_EQ(monitor.best_iteration(), 20);
+  EXPECT_FALSE(monitor.Exhausted());
+}
+
+TEST(Monitor, MinimisesToo) {
+  Monitor monitor({{false, "accuracy"}, 0, 0});
+  EXPECT_TRUE(monitor.Judge(Tests(0.5), 0));
+  EXPECT_FALSE(monitor.Judge(Tests(0.6), 10));
+  EXPECT_TRUE(monitor.Judge(Tests(0.4), 20));
+}
+
+TEST(Monitor, LosesPatienceAfterSoManyRoundsInARow) {
+  Monitor monitor({{true, "accuracy"}, 2, 0});
+  monitor.Judge(Tests(0.5), 0);
+  monitor.Judge(Tests(0.4), 10);
+  EXPECT_FALSE(monitor.Exhausted());
+  monitor.Judge(Tests(0.6), 20);
+  monitor.Judge(Tests(0.6), 30);
+  EXPECT_FALSE(monitor.Exhausted());
+  monitor.Judge(Tests(0.3), 40);
+  EXPECT_TRUE(monitor.Exhausted());
+}
+
+TEST(Monitor, TakesLessThanDeltaForTheBestButForNoGain) {
+  Monitor monitor({{true, "accuracy"}, 2, 0.125});
+  EXPECT_TRUE(monitor.Judge(Tests(0.5), 0));
+  EXPECT_TRUE(monitor.Judge(Tests(0.5625), 10));
+  EXPECT_TRUE(monitor.Judge(Tests(0.65625), 20));   // by more than delta since the last gain
+  EXPECT_TRUE(monitor.Judge(Tests(0.703125), 30));
+  EXPECT_FALSE(monitor.Exhausted());
+  EXPECT_TRUE(monitor.Judge(Tests(0.78125), 40));
+  EXPECT_TRUE(monitor.Exhausted());
+  EXPECT_EQ(monitor.best_iteration(), 40);
+}
+
+TEST(Monitor, CountsNoNumberAsNoScore) {
+  Monitor monitor({{true, "accuracy"}, 2, 0});
+  EXPECT_FALSE(monitor.Judge(Tests(std::nan("")), 0));
+  EXPECT_FALSE(monitor.best().has_value());
+  EXPECT_TRUE(monitor.Judge(Tests(-5), 10));
+  EXPECT_FALSE(monitor.Judge(Tests(std::nan("")), 20));
+  EXPECT_FALSE(monitor.Judge(Tests(std::nan("")), 30));
+  EXPECT_TRUE(monitor.Exhausted());
+}
+
+TEST(Monitor, NamesWhatThereIsInsteadOfAnUnknownOutput) {
+  Monitor monitor({{true, "acuracy"}, 0, 0});
+  try {
+    monitor.CheckKnown({"loss", "accuracy", "loss"});
+    FAIL();
+  } catch (const UserError& e) {
+    EXPECT_STREQ(e.what(),
+                 "no test net puts out 'acuracy', which is to be monitored; did you mean 'accuracy'? There are: accuracy, loss");
+  }
+}
+
+TEST(Monitor, GoesOnFromASnapshotAsIfNothingHadBeen) {
+  Monitor before({{true, "accuracy"}, 2, 0});
+  before.Judge(Tests(0.5), 0);
+  before.Judge(Tests(0.4), 10);
+  RunState state;
+  before.Save(&state);
+  Monitor after({{true, "accuracy"}, 2, 0});
+  after.Restore(state);
+  EXPECT_EQ(after.best(), 0.5);
+  EXPECT_EQ(after.best_iteration(), 0);
+  after.Judge(Tests(0.5), 20);
+  EXPECT_TRUE(after.Exhausted());
+
+  Monitor other({{false, "accuracy"}, 2, 0});
+  other.Restore(state);
+  EXPECT_FALSE(other.best().has_value());
+}
+
+}  // namespace
+}  // namespace doppio

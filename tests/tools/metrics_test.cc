@@ -1,0 +1,173 @@
+// Run folders as they are found: whole, being written, resumed, killed.
+#include "tools/metrics.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "parallel/watch.h"
+
+namespace doppio {
+namespace {
+
+class RunFolderCase : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "/runXXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void Write(const std::string& name, const std::string& content) {
+    std::filesystem::create_directories(std::filesystem::path(folder_ + "/" + name).parent_path());
+    std::ofstream(folder_ + "/" + name) << content;
+  }
+  void WriteRun(const std::string& status, double heartbeat, int64_t pid) {
+    const nlohmann::json run = {{"id", "r1"}, {"argv", {"train", "--solver=s"}}, {"host", HostName()}, {"status", status},
+                                {"heartbeat", heartbeat}, {"started", heartbeat - 90}, {"pid", pid}, {"max_iter", 500},
+                                {"iter", 120}, {"seed", 18446744073709551615U}, {"parent", nullptr}};
+    Write("run.json", run.dump());
+  }
+  std::string ErrorOf(const std::string& folder) {
+    try {
+      ReadRun(folder);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  }
+
+  std::string folder_;
+};
+
+TEST_F(RunFolderCase, IsReadWithItsSeries) {
+  WriteRun("finished", 1000, 1);
+  Write("metrics.jsonl",
+        R"({"t":1.5,"iter":0,"phase":"train","loss":2.5,"lr":0.01,"epoch":0,"images_per_s":100,"data_wait":0.25,"gpu_mem":7,"outputs":{"loss":2.4}})" "\n"
+        R"({"t":2,"iter":100,"phase":"test","net":1,"scores":{"accuracy":0.75,"loss":null},"nonfinite":["loss"]})" "\n"
+        R"({"t":3,"event":"snapshot","iter":100,"file":"a_iter_100.solverstate"})" "\n");
+  Write("exit.json", R"({"code":0,"reason":"finished","iter":500,"error":null,"resume_command":null,"seconds":12.5})");
+  const RunRecord run = ReadRun(folder_);
+  EXPECT_EQ(run.id, "r1");
+  EXPECT_EQ(run.argv, (std::vector<std::string>{"train", "--solver=s"}));
+  EXPECT_EQ(run.seed, 18446744073709551615U);
+  EXPECT_EQ(run.status, "finished");
+  EXPECT_EQ(run.parent, "");
+  EXPECT_EQ(run.Seconds(), 90);
+  ASSERT_EQ(run.train.size(), 1U);
+  EXPECT_EQ(run.train[0].loss, 2.5);
+  EXPECT_EQ(run.train[0].data_wait, 0.25);
+  EXPECT_EQ(run.train[0].gpu_mem, 7);
+  EXPECT_EQ(run.train[0].outputs[0], std::make_pair(std::string("loss"), 2.4));
+  ASSERT_EQ(run.tests.size(), 1U);
+  EXPECT_EQ(run.tests[0].net, 1);
+  EXPECT_EQ(run.tests[0].Score("accuracy"), 0.75);
+  EXPECT_TRUE(std::isnan(run.tests[0].Score("loss")));
+  EXPECT_TRUE(std::isnan(run.tests[0].Score("absent")));
+  ASSERT_EQ(run.events.size(), 1U);
+  EXPECT_EQ(run.events[0].file, "a_iter_100.solverstate");
+  ASSERT_TRUE(run.exit.has_value());
+  EXPECT_EQ(run.exit->seconds, 12.5);
+  EXPECT_EQ(run.exit->error, "");
+}
+
+TEST_F(RunFolderCase, ShowsOnceWhatAResumedRunHasMadeTwice) {
+  WriteRun("finished", 1000, 1);
+  Write("metrics.jsonl",
+        R"({"iter":0,"phase":"train","loss":3})" "\n" R"({"iter":10,"phase":"train","loss":2})" "\n"
+        R"({"iter":10,"phase":"test","scores":{"a":0.1}})" "\n" R"({"iter":20,"phase":"train","loss":1})" "\n"
+        R"({"event":"resume","from_iter":10})" "\n" R"({"iter":10,"phase":"test","scores":{"a":0.2}})" "\n"
+        R"({"iter":10,"phase":"train","loss":1.5})" "\n");
+  const RunRecord run = ReadRun(folder_);
+  ASSERT_EQ(run.train.size(), 2U);
+  EXPECT_EQ(run.train[1].iter, 10);
+  EXPECT_EQ(run.train[1].loss, 1.5);
+  ASSERT_EQ(run.tests.size(), 1U);
+  EXPECT_EQ(run.tests[0].Score("a"), 0.2);
+  ASSERT_EQ(run.events.size(), 1U);
+  EXPECT_EQ(run.events[0].iter, 10);
+}
+
+TEST_F(RunFolderCase, OfAKilledProcessMayEndInHalfALine) {
+  WriteRun("finished", 1000, 1);
+  Write("metrics.jsonl", R"({"iter":0,"phase":"train","loss":3})" "\n" R"({"iter":10,"pha)" "\n" R"({"iter":20,"phase":"train","loss":1})"
+                         "\n" R"({"iter":30,)");
+  const RunRecord run = ReadRun(folder_);
+  ASSERT_EQ(run.train.size(), 2U);
+  EXPECT_EQ(run.train[1].iter, 20);
+  EXPECT_FALSE(run.exit.has_value());
+}
+
+TEST_F(RunFolderCase, IsLostWhenNobodyRunsIt) {
+  const double now = SecondsSinceEpoch();
+  WriteRun("running", now, getpid());
+  EXPECT_EQ(ReadRun(folder_).status, "running");
+  WriteRun("running", now - 61, getpid());
+  EXPECT_EQ(ReadRun(folder_).status, "lost");
+  constexpr int64_t kNobody = 0x7ffffff0;   // more than the kernel gives out
+  WriteRun("running", now, kNobody);
+  EXPECT_EQ(ReadRun(folder_).status, "lost");
+  EXPECT_FALSE(IsLost(now, now, "another-host", kNobody));
+  WriteRun("failed", now - 1000, kNobody);
+  EXPECT_EQ(ReadRun(folder_).status, "failed");
+}
+
+TEST_F(RunFolderCase, HasNoEndWhileItGoesOn) {
+  WriteRun("running", SecondsSinceEpoch(), getpid());
+  Write("exit.json", R"({"code":75,"reason":"stopped by a signal"})");
+  EXPECT_FALSE(ReadRun(folder_).exit.has_value());
+}
+
+TEST_F(RunFolderCase, MistakesAreNamed) {
+  EXPECT_EQ(ErrorOf(folder_), "'" + folder_ + "' is no run folder: it has no run.json");
+  Write("run.json", "{\"id\":");
+  EXPECT_EQ(ErrorOf(folder_), "'" + folder_ + "/run.json' is damaged: it is no JSON object");
+  EXPECT_THROW(FindRuns(folder_ + "/absent"), FileError);
+}
+
+TEST_F(RunFolderCase, AreFoundByName) {
+  Write("b/run.json", "{}");
+  Write("a/run.json", "{}");
+  Write("other/file", "");
+  EXPECT_EQ(FindRuns(folder_), (std::vector<std::string>{folder_ + "/a", folder_ + "/b"}));
+  Write("run.json", "{}");
+  EXPECT_EQ(FindRuns(folder_)[0], folder_);
+}
+
+TEST_F(RunFolderCase, SettingsHaveThePathsOfSet) {
+  Write("solver.prototxt", "base_lr: 0.01 stepvalue: 10 stepvalue: 20 type: \"SGD\"");
+  Write("net.prototxt",
+        "name: 'n' layer { name: 'data' type: 'Input' } layer { name: 'data' type: 'Data' }"
+        "layer { name: 'ip' type: 'InnerProduct' inner_product_param { num_output: 20 } param { lr_mult: 2 } }");
+  Write("test_net_0.prototxt", "name: 't'");
+  const auto settings = ReadSettings(folder_);
+  EXPECT_EQ(settings.at("base_lr"), "0.01");
+  EXPECT_EQ(settings.at("stepvalue"), "[10,20]");
+  EXPECT_EQ(settings.at("net.layer[ip].inner_product_param.num_output"), "20");
+  EXPECT_EQ(settings.at("net.layer[ip].param[0].lr_mult"), "2");
+  EXPECT_EQ(settings.at("net.layer[data].type"), "\"Input\"");
+  EXPECT_EQ(settings.at("net.layer[data][2].type"), "\"Data\"");
+  EXPECT_EQ(settings.at("test_net_0.name"), "\"t\"");
+}
+
+TEST(Scores, TheBestAndTheLast) {
+  const double none = std::nan("");
+  const std::vector<TestPoint> tests = {{0, 10, 0, {{"a", 0.5}}}, {0, 20, 0, {{"a", 0.9}}}, {0, 30, 0, {{"a", 0.9}}},
+                                        {0, 40, 0, {{"a", 0.7}}}, {0, 50, 0, {{"a", none}}}};
+  const auto best = BestOf(tests, {true, "a"});
+  ASSERT_TRUE(best.has_value());
+  EXPECT_EQ(best->iter, 20);   // the first of two equal ones
+  EXPECT_EQ(best->value, 0.9);
+  EXPECT_EQ(BestOf(tests, {false, "a"})->iter, 10);
+  EXPECT_EQ(LastOf(tests, {true, "a"})->iter, 40);
+  EXPECT_FALSE(BestOf(tests, {true, "b"}).has_value());
+}
+
+}  // namespace
+}  // namespace doppio

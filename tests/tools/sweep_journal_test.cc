@@ -1,0 +1,154 @@
+#include "tools/sweep_journal.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+
+namespace doppio {
+namespace {
+
+class SweepJournalTest : public ::testing::Test {
+ protected:
+  SweepJournalTest() {
+    std::string pattern = ::testing::TempDir() + "sweepXXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    settings_.solver = "s.prototxt";
+    settings_.method = "random";
+    settings_.params = {"base_lr=0.1,0.2"};
+    settings_.trials = settings_.draws = 3;
+    settings_.seed = 18446744073709551615u;
+    settings_.metric = "max:accuracy";
+    settings_.rungs = {10, 30};
+    settings_.train = {"--set=max_iter=5"};
+  }
+  std::string path() const { return folder_ + "/sweep.jsonl"; }
+  void Add(const std::string& text) { std::ofstream(path(), std::ios::app) << text; }
+  std::string Mistake() {
+    try {
+      SweepJournal(folder_, false);
+    } catch (const FileError& e) {
+      return e.what();
+    }
+    return "none";
+  }
+
+  std::string folder_;
+  SweepSettings settings_;
+};
+
+TEST_F(SweepJournalTest, IsReadAsItWasWritten) {
+  SweepJournal::Create(folder_, settings_);
+  {
+    SweepJournal journal(folder_ + "/", true);
+    journal.Begin(1, 0, {"base_lr=0.2"});
+    journal.Add({1, 0, SweepTrial::kDone, 10, 0.5, 1.5, ""});
+    journal.Begin(1, 1, {"base_lr=0.2"});
+    journal.Add({1, 1, SweepTrial::kDone, 30, 0.75, 2, ""});
+    journal.Begin(2, 0, {"base_lr=0.1"});
+    journal.Add({2, 0, SweepTrial::kFailed, 0, std::nan(""), 0.25, "bad \xff \"thing\""});
+    journal.Begin(0, 0, {"base_lr=0.1"});
+  }
+  const SweepJournal journal(folder_, false);
+  EXPECT_EQ(journal.folder(), folder_);
+  EXPECT_EQ(journal.settings().seed, settings_.seed);
+  EXPECT_EQ(journal.settings().params, settings_.params);
+  EXPECT_EQ(journal.settings().rungs, settings_.rungs);
+  EXPECT_EQ(journal.settings().train, settings_.train);
+  ASSERT_EQ(journal.trials().size(), 3u);
+  const SweepTrial &first = journal.trials()[0], &second = journal.trials()[1], &third = journal.trials()[2];
+  EXPECT_EQ(first.state, SweepTrial::kRunning);
+  EXPECT_TRUE(std::isnan(first.score()));
+  EXPECT_EQ(second.scores, (std::vector<double>{0.5, 0.75}));
+  EXPECT_EQ(second.seconds, 3.5);
+  EXPECT_EQ(second.iter, 30);
+  EXPECT_TRUE(second.Ended(0) && second.Ended(1) && !second.Ended(2));
+  EXPECT_EQ(third.state, SweepTrial::kFailed);
+  EXPECT_EQ(third.sets, std::vector<std::string>{"base_lr=0.1"});
+  EXPECT_TRUE(std::isnan(third.score()));
+  EXPECT_NE(third.error.find("\"thing\""), std::string::npos);
+}
+
+TEST_F(SweepJournalTest, ForgetsALineThatAKillHasCutOff) {
+  SweepJournal::Create(folder_, settings_);
+  { SweepJournal(folder_, true).Begin(0, 0, {"base_lr=0.1"}); }
+  Add(R"({"event":"end","trial":0,"ru)");
+  EXPECT_EQ(SweepJournal(folder_, false).trials()[0].state, SweepTrial::kRunning);
+  { SweepJournal(folder_, true).Add({0, 0, SweepTrial::kDone, 10, 1, 1, ""}); }
+  EXPECT_EQ(SweepJournal(folder_, false).trials()[0].state, SweepTrial::kDone);
+  EXPECT_EQ(ReadFile(path()).find("\"ru{"), std::string::npos);
+}
+
+TEST_F(SweepJournalTest, NamesTheLineThatIsDamaged) {
+  SweepJournal::Create(folder_, settings_);
+  Add("{\"event\":\"later version\"}\nrubbish\n");
+  EXPECT_EQ(Mistake().substr(0, path().size() + 3), path() + ":3:") << Mistake();
+}
+
+TEST_F(SweepJournalTest, RefusesWhatNoSweepWrites) {
+  for (const char* line : {R"({"event":"end","trial":-1,"rung":0,"state":"done","iter":1,"score":1,"seconds":1,"error":""})",
+                           R"({"event":"end","trial":1,"rung":0,"state":"won","iter":1,"score":1,"seconds":1,"error":""})",
+                           R"({"event":"begin","trial":123456789012,"rung":0,"set":[]})", R"({"event":"sweep"})", "[]", "7"}) {
+    std::remove(path().c_str());
+    SweepJournal::Create(folder_, settings_);
+    Add(std::string(line) + "\n");
+    EXPECT_NE(Mistake().find("damaged"), std::string::npos) << line;
+  }
+  EXPECT_THROW(SweepJournal::Create(folder_, settings_), FileError);
+  EXPECT_THROW(SweepJournal(folder_ + "/none", false), FileError);
+}
+
+TEST_F(SweepJournalTest, SeveralProcessesAddToIt) {
+  SweepJournal::Create(folder_, settings_);
+  constexpr int kProcesses = 4, kTrials = 10;
+  for (int process = 0; process < kProcesses; ++process) {
+    if (fork() != 0) continue;
+    SweepJournal journal(folder_, true);
+    for (int i = 0; i < kTrials; ++i) {
+      // The next free number, as `sweep ask` takes it.
+      const SweepJournal::Hold hold(&journal);
+      journal.Begin(static_cast<int64_t>(journal.trials().size()), 0, {"base_lr=0.1"});
+    }
+    _exit(0);
+  }
+  for (int process = 0; process < kProcesses; ++process) {
+    int status = 1;
+    ASSERT_GT(wait(&status), 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(SweepJournal(folder_, false).trials().size(), static_cast<size_t>(kProcesses * kTrials));
+}
+
+TEST_F(SweepJournalTest, OneProcessRunsTheTrials) {
+  const SweepLock lock(folder_, 0);
+  EXPECT_THROW(SweepLock(folder_, 0), FileError);
+}
+
+TEST_F(SweepJournalTest, TrialsThatAreLeftKeepOthersWaiting) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    // What a trial of a killed sweep has: the lock that is inherited, and no other.
+    const SweepLock lock(folder_, 0);
+    if (fork() == 0) {
+      execlp("sleep", "sleep", "0.3", nullptr);
+      _exit(1);
+    }
+    _exit(write(pipe_ends[1], "x", 1) == 1 ? 0 : 1);
+  }
+  char ready = 0;
+  ASSERT_EQ(read(pipe_ends[0], &ready, 1), 1);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_THROW(SweepLock(folder_, 0), FileError);
+  const SweepLock lock(folder_, 20);
+}
+
+}  // namespace
+}  // namespace doppio

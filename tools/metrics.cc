@@ -1,0 +1,206 @@
+#include "tools/metrics.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <sstream>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "parallel/watch.h"
+
+namespace doppio {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kSilence = 60;   // seconds without a heartbeat after which a run counts as lost
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+double NumberOf(const json& value) { return value.is_number() ? value.get<double>() : kNone; }
+
+double NumberAt(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? kNone : NumberOf(*found);
+}
+
+// `otherwise` also where the value is of another kind.
+template <class T>
+T Get(const json& object, const char* key, T otherwise) {
+  const auto found = object.find(key);
+  if (found == object.end()) return otherwise;
+  try {
+    return found->get<T>();
+  } catch (const json::exception&) {
+    return otherwise;
+  }
+}
+
+std::vector<std::pair<std::string, double>> Numbers(const json& object, const char* key) {
+  std::vector<std::pair<std::string, double>> numbers;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_object()) return numbers;
+  for (const auto& [name, value] : found->items()) numbers.emplace_back(name, NumberOf(value));
+  return numbers;
+}
+
+json ParseObject(const std::string& path) {
+  json object = json::parse(ReadFile(path), nullptr, false);
+  if (!object.is_object()) throw FileError("'" + path + "' is damaged: it is no JSON object");
+  return object;
+}
+
+std::optional<BestScore> ReadBest(const json& object) {
+  const auto best = object.find("best");
+  if (best == object.end() || !best->is_object()) return std::nullopt;
+  return BestScore{Get<std::string>(*best, "metric", ""), NumberAt(*best, "value"), Get<int64_t>(*best, "iter", 0)};
+}
+
+TrainPoint TrainPointOf(const json& line) {
+  TrainPoint point;
+  point.t = NumberAt(line, "t");
+  point.iter = Get<int64_t>(line, "iter", 0);
+  point.epoch = NumberAt(line, "epoch");
+  point.loss = NumberAt(line, "loss");
+  point.lr = NumberAt(line, "lr");
+  point.images_per_s = NumberAt(line, "images_per_s");
+  point.data_wait = NumberAt(line, "data_wait");
+  point.gpu_mem = Get<int64_t>(line, "gpu_mem", 0);
+  point.outputs = Numbers(line, "outputs");
+  return point;
+}
+
+// What was seen of iteration `from` and later ones is made again by a run that goes on there.
+template <class Point>
+void DropFrom(int64_t from, std::vector<Point>* points) {
+  points->erase(std::remove_if(points->begin(), points->end(), [&](const Point& p) { return p.iter >= from; }), points->end());
+}
+
+void ReadLine(const json& line, RunRecord* run) {
+  const std::string phase = Get<std::string>(line, "phase", "");
+  if (phase == "train") run->train.push_back(TrainPointOf(line));
+  if (phase == "test") {
+    run->tests.push_back({NumberAt(line, "t"), Get<int64_t>(line, "iter", 0), Get<int>(line, "net", 0), Numbers(line, "scores")});
+  }
+  if (line.find("event") == line.end()) return;
+  RunEvent event{NumberAt(line, "t"), Get<std::string>(line, "event", ""), Get<int64_t>(line, "iter", 0),
+                 Get<std::string>(line, "file", "")};
+  if (event.event == "resume") {
+    event.iter = Get<int64_t>(line, "from_iter", 0);
+    DropFrom(event.iter, &run->train);
+    DropFrom(event.iter, &run->tests);
+  }
+  run->events.push_back(std::move(event));
+}
+
+void ReadLines(const std::string& path, RunRecord* run) {
+  if (!FileExists(path)) return;
+  std::istringstream lines(ReadFile(path));
+  for (std::string text; std::getline(lines, text);) {
+    // A process that is killed leaves half a line, and the next one begins a new one.
+    const json line = json::parse(text, nullptr, false);
+    if (line.is_object()) ReadLine(line, run);
+  }
+}
+
+}  // namespace
+
+double TestPoint::Score(const std::string& name) const {
+  for (const auto& [score, value] : scores) {
+    if (score == name) return value;
+  }
+  return kNone;
+}
+
+bool IsRunFolder(const std::string& folder) { return FileExists(folder + "/run.json"); }
+
+RunRecord ReadRun(const std::string& folder) {
+  if (!IsRunFolder(folder)) throw FileError("'" + folder + "' is no run folder: it has no run.json");
+  const json object = ParseObject(folder + "/run.json");
+  RunRecord run;
+  run.folder = folder;
+  run.id = Get<std::string>(object, "id", "");
+  run.argv = Get<std::vector<std::string>>(object, "argv", {});
+  for (const auto& [key, field] : {std::pair("cwd", &run.cwd), {"host", &run.host}, {"user", &run.user}, {"version", &run.version},
+                                   {"solver", &run.solver}, {"net", &run.net}, {"status", &run.status}, {"parent", &run.parent}}) {
+    *field = Get<std::string>(object, key, "");
+  }
+  run.gpus = Get<std::vector<std::string>>(object, "gpus", {});
+  run.seed = Get<uint64_t>(object, "seed", 0);
+  run.started = NumberAt(object, "started");
+  run.heartbeat = NumberAt(object, "heartbeat");
+  run.pid = Get<int64_t>(object, "pid", 0);
+  run.max_iter = Get<int64_t>(object, "max_iter", 0);
+  run.iter = Get<int64_t>(object, "iter", 0);
+  run.job = Get<json>(object, "job", json::object());
+  run.best = ReadBest(object);
+  if (run.status == "running" && IsLost(run.heartbeat, SecondsSinceEpoch(), run.host, run.pid)) run.status = "lost";
+
+  ReadLines(folder + "/metrics.jsonl", &run);
+  const std::string exit_path = folder + "/exit.json";
+  // A run that goes on has not ended, whatever an earlier part of it has left.
+  if (run.status != "running" && run.status != "lost" && FileExists(exit_path)) {
+    const json exit = ParseObject(exit_path);
+    run.exit = RunExit{Get<int>(exit, "code", 0),
+                       Get<std::string>(exit, "reason", ""),
+                       Get<int64_t>(exit, "iter", 0),
+                       Get<std::string>(exit, "error", ""),
+                       Get<std::string>(exit, "resume_command", ""),
+                       Get<double>(exit, "seconds", 0)};
+  }
+  return run;
+}
+
+std::vector<std::string> FindRuns(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries(folder, error);
+  if (error) throw FileError("cannot read the folder '" + folder + "': " + error.message());
+  std::vector<std::string> runs;
+  for (const auto& entry : entries) {
+    if (IsRunFolder(entry.path().string())) runs.push_back(entry.path().string());
+  }
+  std::sort(runs.begin(), runs.end());
+  if (IsRunFolder(folder)) runs.insert(runs.begin(), folder);
+  return runs;
+}
+
+std::string RunsFolder() {
+  const char* named = std::getenv("DOPPIO_RUNS");
+  return named == nullptr || *named == '\0' ? "runs" : named;
+}
+
+bool IsLost(double heartbeat, double now, const std::string& host, int64_t pid) {
+  if (!(now - heartbeat <= kSilence)) return true;
+  return host == HostName() && pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+}
+
+double SecondsSinceEpoch() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::optional<BestScore> LastOf(const std::vector<TestPoint>& tests, const MetricRule& rule) {
+  for (auto test = tests.rbegin(); test != tests.rend(); ++test) {
+    const double value = test->Score(rule.metric);
+    if (!std::isnan(value)) return BestScore{rule.metric, value, test->iter};
+  }
+  return std::nullopt;
+}
+
+std::optional<BestScore> BestOf(const std::vector<TestPoint>& tests, const MetricRule& rule) {
+  std::optional<BestScore> best;
+  for (const TestPoint& test : tests) {
+    const double value = test.Score(rule.metric);
+    if (std::isnan(value) || (best && !rule.Better(value, best->value))) continue;
+    best = BestScore{rule.metric, value, test.iter};
+  }
+  return best;
+}
+
+}  // namespace doppio

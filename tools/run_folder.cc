@@ -1,0 +1,400 @@
+#include "tools/run_folder.h"
+
+#include <google/protobuf/text_format.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <set>
+
+#include "core/base/file.h"
+#include "parallel/watch.h"
+#include "solvers/schedule.h"
+#include "tools/metrics.h"
+
+namespace doppio {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Numbers = std::vector<std::pair<std::string, double>>;
+
+constexpr auto kHeartbeat = std::chrono::seconds(10);
+constexpr double kLineSeconds = 1;   // between lines of a training that displays nothing
+constexpr size_t kMostNumbers = 100; // of one net's outputs
+
+std::string TextOf(const google::protobuf::Message& message) {
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(message, &text);
+  return text;
+}
+
+std::string UserName() {
+  const passwd* user = getpwuid(getuid());
+  return user == nullptr ? std::to_string(getuid()) : user->pw_name;
+}
+
+// What batch systems say of the job.
+json JobVariables() {
+  json job = json::object();
+  for (const char* name : {"SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_JOB_NODELIST", "SLURM_RESTART_COUNT", "SLURM_ARRAY_TASK_ID",
+                           "PBS_JOBID", "PBS_JOBNAME", "LSB_JOBID", "LSB_JOBNAME"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) job[name] = value;
+  }
+  return job;
+}
+
+std::string FileName(const std::string& name) {
+  std::string safe;
+  for (char c : name) safe += std::isalnum(static_cast<unsigned char>(c)) || std::strchr("._-", c) != nullptr ? c : '_';
+  return safe.empty() ? "net" : safe;
+}
+
+void MakeFolders(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw FileError("cannot make the folder '" + path + "': " + error.message());
+}
+
+// RUNS/2026-11-20_1812_lenet, or the first of -2, -3 ... that is free. Who makes a folder has it.
+std::string MakeOwnFolder(const std::string& net) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char time[32];
+  std::strftime(time, sizeof time, "%Y-%m-%d_%H%M_", &local);
+  MakeFolders(RunsFolder());
+  const std::string path = RunsFolder() + "/" + time + FileName(net);
+  for (int copy = 1;; ++copy) {
+    const std::string candidate = path + (copy == 1 ? "" : "-" + std::to_string(copy));
+    if (mkdir(candidate.c_str(), 0777) == 0) return candidate;
+    if (errno != EEXIST) throw FileError("cannot make the folder '" + candidate + "': " + std::strerror(errno));
+  }
+}
+
+// Returns when nobody writes this run any more.
+void WaitUntilLeft(const std::string& path) {
+  std::optional<double> heard;
+  for (;; std::this_thread::sleep_for(std::chrono::seconds(1))) {
+    const RunRecord run = ReadRun(path);
+    const bool own = run.host == HostName() && run.pid == getpid();
+    if (run.status != "running" || own) return;
+    if (run.host == HostName() || (heard && run.heartbeat > *heard)) {
+      throw UsageError("--run_dir=" + path + " is in use: process " + std::to_string(run.pid) + " on " + run.host + " trains there");
+    }
+    if (!heard) LOG(INFO) << path << ": waiting up to a minute for a sign of " << run.host << ", where this run was last";
+    heard = run.heartbeat;
+  }
+}
+
+// A number that JSON has no word for is null, and named.
+void SetNumber(const std::string& name, double value, json* object, json* line) {
+  if (std::isfinite(value)) {
+    (*object)[name] = value;
+  } else {
+    (*object)[name] = nullptr;
+    (*line)["nonfinite"].push_back(name);
+  }
+}
+
+// Elements of a blob that has several get their index: "prob[3]".
+Numbers NumbersOf(const std::vector<OutputValue>& outputs) {
+  Numbers numbers;
+  for (size_t i = 0; i < outputs.size() && i < kMostNumbers; ++i) {
+    const std::string& blob = outputs[i].blob;
+    const bool several = (i > 0 && outputs[i - 1].blob == blob) || (i + 1 < outputs.size() && outputs[i + 1].blob == blob);
+    size_t first = i;
+    while (first > 0 && outputs[first - 1].blob == blob) --first;
+    numbers.emplace_back(several ? blob + "[" + std::to_string(i - first) + "]" : blob, outputs[i].value);
+  }
+  return numbers;
+}
+
+std::string CsvText(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string CsvNumber(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+// The link `name` to `target`, which may be anywhere; an older one is replaced.
+void Link(const std::string& folder, const std::string& name, const std::string& target) {
+  std::error_code error;
+  const fs::path to = fs::relative(target, folder, error);
+  const std::string aside = folder + "/." + name + ".tmp";
+  fs::remove(aside, error);
+  fs::create_symlink(to.empty() ? fs::absolute(target) : to, aside, error);
+  if (!error) fs::rename(aside, folder + "/" + name, error);
+  if (error) LOG(WARNING) << "cannot link '" << folder << "/" << name << "' to '" << target << "': " << error.message();
+}
+
+}  // namespace
+
+RunFolder::RunFolder(const std::string& name, const RunStart& start) : begun_(SecondsSinceEpoch()) {
+  Open(name, start);
+  WriteInputs(*start.solver);
+  MakeFolders(path_ + "/tb");
+  jsonl_ = std::make_unique<AppendFile>(path_ + "/metrics.jsonl");
+  csv_ = std::make_unique<AppendFile>(path_ + "/metrics.csv");
+  if (csv_->empty()) csv_->Write("iter,epoch,phase,net,name,value\n");
+  events_ = std::make_unique<EventFile>(path_ + "/tb", begun_);
+  log_ = std::make_unique<LogFile>(path_ + "/log.txt");
+  LOG(INFO) << "Run folder: " << path_;
+  WriteRun();
+  heart_ = std::thread([this] { Beat(); });
+}
+
+// What is still running here was ended by what nobody has foreseen: the folder is left as a killed process leaves it.
+RunFolder::~RunFolder() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ended_ = true;
+  }
+  stop_.notify_all();
+  if (heart_.joinable()) heart_.join();
+}
+
+void RunFolder::Open(const std::string& name, const RunStart& start) {
+  path_ = name == "auto" ? MakeOwnFolder(start.solver->train.net.name()) : name;
+  while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+  MakeFolders(path_);
+  double started = begun_;
+  if (IsRunFolder(path_)) {
+    if (!start.resumes) {
+      throw UsageError("--run_dir=" + path_ + " holds a run already; give --resume=auto to go on with it, or another folder");
+    }
+    WaitUntilLeft(path_);
+    started = ReadRun(path_).started;
+    goes_on_ = true;
+    fs::remove(path_ + "/exit.json");
+  }
+  json argv = json::array({start.line->program});
+  for (const std::string& word : start.line->words) argv.push_back(word);
+  run_ = {{"id", fs::absolute(path_).filename().string()},
+          {"argv", argv},
+          {"cwd", fs::current_path().string()},
+          {"host", HostName()},
+          {"user", UserName()},
+          {"version", kVersion},
+          {"gpus", start.devices},
+          {"seed", nullptr},
+          {"solver", start.solver->path},
+          {"net", start.solver->train.net.name()},
+          {"started", started},
+          {"heartbeat", begun_},
+          {"pid", getpid()},
+          {"status", "running"},
+          {"parent", nullptr},
+          {"max_iter", start.solver->param.max_iter()},
+          {"iter", 0},
+          {"job", JobVariables()}};
+}
+
+void RunFolder::WriteInputs(const SolverSpec& solver) {
+  WriteFileAtomically(path_ + "/solver.prototxt", TextOf(solver.param));
+  WriteFileAtomically(path_ + "/net.prototxt", TextOf(solver.train.net));
+  for (size_t i = 0; i < solver.tests.size(); ++i) {
+    if (solver.tests[i].file == solver.train.file && solver.tests[i].file != solver.path) continue;
+    WriteFileAtomically(path_ + "/test_net_" + std::to_string(i) + ".prototxt", TextOf(solver.tests[i].net));
+  }
+  MakeFolders(path_ + "/inputs");
+  std::set<std::string> files = {solver.path, solver.train.file};
+  for (const NetSource& test : solver.tests) files.insert(test.file);
+  std::set<std::string> names;
+  for (const std::string& file : files) {
+    std::string name = fs::path(file).filename().string();
+    for (int copy = 2; !names.insert(name).second; ++copy) name = fs::path(file).filename().string() + "." + std::to_string(copy);
+    if (FileExists(file)) WriteFileAtomically(path_ + "/inputs/" + name, ReadFile(file));
+  }
+}
+
+void RunFolder::WriteRun() {
+  std::string text;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    run_["heartbeat"] = SecondsSinceEpoch();
+    text = run_.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  }
+  WriteFileAtomically(path_ + "/run.json", text);
+}
+
+void RunFolder::Beat() {
+  bool failed = false;
+  for (;;) {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      if (stop_.wait_for(lock, kHeartbeat, [this] { return ended_; })) return;
+    }
+    try {
+      WriteRun();
+      failed = false;
+    } catch (const FileError& e) {
+      if (!failed) LOG(WARNING) << e.what();
+      failed = true;
+    }
+  }
+}
+
+void RunFolder::Begin(Trainer* trainer, const Device& device, const std::string& parent, const std::string& metric) {
+  device_ = device.kind() == DeviceKind::kCpu ? nullptr : &device;
+  samples_ = static_cast<double>(FindSource(trainer->train_net()).samples);
+  metric_ = metric;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    run_["seed"] = trainer->seed();
+    run_["max_iter"] = trainer->schedule().max_iter;
+    run_["iter"] = trainer->iteration();
+    if (!parent.empty()) run_["parent"] = parent;
+  }
+  WriteRun();
+  if (!goes_on_) return;
+  WriteEvent({{"t", begun_}, {"event", "resume"}, {"from_iter", trainer->iteration()}});
+  csv_->Write(std::to_string(trainer->iteration()) + ",,event,,resume," + std::to_string(trainer->iteration()) + "\n");
+  events_->Restart(begun_, trainer->iteration());
+}
+
+// Of an iteration that has not shown anything only a few numbers are added up.
+void RunFolder::Iteration(const Progress& progress) {
+  seconds_ += progress.seconds;
+  wait_seconds_ += progress.data_wait_seconds;
+  images_ += progress.images;
+  if (progress.outputs != nullptr) return WriteTrain(progress);
+  unwritten_ = progress;
+  if (SecondsSinceEpoch() - written_at_ >= kLineSeconds) WriteTrain(progress);
+}
+
+void RunFolder::WriteTrain(const Progress& progress) {
+  const double now = SecondsSinceEpoch();
+  const int64_t iter = progress.iteration - 1;   // as in the log
+  const double images_per_s = seconds_ > 0 ? static_cast<double>(images_) / seconds_ : 0;
+  const double data_wait = seconds_ > 0 ? wait_seconds_ / seconds_ : 0;
+  json line = {{"t", now}, {"iter", iter}, {"phase", "train"}};
+  Numbers numbers = {{"loss", progress.smoothed_loss}, {"lr", progress.rate}, {"images_per_s", images_per_s}, {"data_wait", data_wait}};
+  for (const auto& [name, value] : numbers) SetNumber(name, value, &line, &line);
+  if (samples_ > 0) line["epoch"] = static_cast<double>(iter) * static_cast<double>(progress.images) / samples_;
+  if (device_ != nullptr) line["gpu_mem"] = device_->bytes_in_use();
+  if (progress.outputs != nullptr) {
+    line["outputs"] = json::object();
+    for (const auto& [name, value] : NumbersOf(*progress.outputs)) {
+      SetNumber(name, value, &line["outputs"], &line);
+      numbers.emplace_back("outputs/" + name, value);
+    }
+  }
+  WriteNumbers(line, "train", iter, -1, numbers);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    run_["iter"] = progress.iteration;
+  }
+  seconds_ = wait_seconds_ = 0;
+  images_ = 0;
+  written_at_ = now;
+  unwritten_.reset();
+}
+
+void RunFolder::Test(const TestScores& test) {
+  if (!test.complete) return;
+  json line = {{"t", SecondsSinceEpoch()}, {"iter", test.iteration}, {"phase", "test"}, {"net", test.net}, {"scores", json::object()}};
+  const Numbers numbers = NumbersOf(test.scores);
+  for (const auto& [name, value] : numbers) SetNumber(name, value, &line["scores"], &line);
+  WriteNumbers(line, "test", test.iteration, test.net, numbers);
+}
+
+void RunFolder::WriteNumbers(json line, const std::string& phase, int64_t iter, int net, const Numbers& numbers) {
+  WriteEvent(line);
+  const auto epoch = line.find("epoch");
+  const std::string begin = std::to_string(iter) + "," + (epoch == line.end() ? "" : CsvNumber(epoch->get<double>())) + "," + phase +
+                            "," + (net < 0 ? "" : std::to_string(net)) + ",";
+  std::string rows;
+  Numbers tags;
+  for (const auto& [name, value] : numbers) {
+    rows += begin + CsvText(name) + "," + CsvNumber(value) + "\n";
+    tags.emplace_back(phase + (net > 0 ? std::to_string(net) : "") + "/" + name, value);
+  }
+  csv_->Write(rows);
+  events_->Add(line["t"].get<double>(), iter, tags);
+}
+
+void RunFolder::WriteEvent(json line) { jsonl_->Write(line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"); }
+
+void RunFolder::Best(const BestState& best, const KeptSnapshots& kept) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    run_["best"] = {{"metric", metric_}, {"value", best.score}, {"iter", best.iteration}};
+  }
+  LinkSnapshots(kept);
+}
+
+void RunFolder::Snapshot(const TakenSnapshot& snapshot, const KeptSnapshots& kept) {
+  WriteEvent({{"t", SecondsSinceEpoch()}, {"event", "snapshot"}, {"iter", snapshot.iteration}, {"file", snapshot.names.state}});
+  LinkSnapshots(kept);
+}
+
+void RunFolder::LinkSnapshots(const KeptSnapshots& kept) {
+  const auto link = [&](const std::string& name, const SnapshotNames* names) {
+    if (names == nullptr) return;
+    const std::string kind = EndsWith(names->state, ".h5") ? ".h5" : "";
+    Link(path_, name + ".caffemodel" + kind, names->model);
+    Link(path_, name + ".solverstate" + kind, names->state);
+  };
+  link("last", kept.last());
+  link("best", kept.best());
+}
+
+void RunFolder::End(const TrainResult& result, ExitCode code, const std::string& resume_command) {
+  if (unwritten_) WriteTrain(*unwritten_);
+  json exit = {{"code", static_cast<int>(code)},
+               {"reason", result.stopped ? "stopped by a signal" : result.stopped_early ? "stopped early" : "finished"},
+               {"iter", result.iteration},
+               {"error", nullptr},
+               {"resume_command", result.stopped && !resume_command.empty() ? json(resume_command) : json(nullptr)}};
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    run_["iter"] = result.iteration;
+  }
+  WriteExit(exit, result.stopped ? "stopped" : "finished");
+}
+
+void RunFolder::Fail(ExitCode code, const std::string& error, const std::string& resume_command) {
+  int64_t iter = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (unwritten_) run_["iter"] = unwritten_->iteration;
+    iter = run_["iter"].get<int64_t>();
+  }
+  if (code == ExitCode::kNonFinite) WriteEvent({{"t", SecondsSinceEpoch()}, {"event", "nonfinite"}, {"iter", iter}});
+  WriteExit({{"code", static_cast<int>(code)},
+             {"reason", "failed"},
+             {"iter", iter},
+             {"error", error},
+             {"resume_command", resume_command.empty() ? json(nullptr) : json(resume_command)}},
+            "failed");
+}
+
+void RunFolder::WriteExit(json exit, const std::string& status) {
+  exit["seconds"] = SecondsSinceEpoch() - begun_;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto best = run_.find("best");
+    exit["best"] = best == run_.end() ? json(nullptr) : *best;
+    run_["status"] = status;
+  }
+  // A reader who sees the status finds the reason there.
+  WriteFileAtomically(path_ + "/exit.json", exit.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  WriteRun();
+}
+
+}  // namespace doppio

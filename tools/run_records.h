@@ -1,0 +1,50 @@
+// What a training keeps beside its result, as flags say: a run folder, which snapshots stay, which state is the best.
+#ifndef DOPPIO_TOOLS_RUN_RECORDS_H_
+#define DOPPIO_TOOLS_RUN_RECORDS_H_
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/net/solver_spec.h"
+#include "solvers/trainer.h"
+#include "tools/command.h"
+#include "tools/kept_snapshots.h"
+#include "tools/run_folder.h"
+
+namespace doppio {
+
+class RunRecords {
+ public:
+  // --run_dir, --monitor, --early_stop, --keep_best, --keep_last, --on_nan. `writes`: this process trains, and others leave
+  // the writing to it. Throws UsageError.
+  RunRecords(const CommandLine& line, const SolverSpec& solver, const std::vector<std::string>& gpus, bool writes);
+
+  // What all ranks need to know.
+  void AddRules(TrainerOptions* options) const;
+  // On the rank that writes, whose trainer calls back before it calls what is there already. This outlives the trainer.
+  void AddCallbacks(TrainerOptions* options);
+  void Begin(Trainer* trainer, const TrainerOptions& options);
+
+  // The end of the training, one or the other.
+  void End(const TrainResult& result, ExitCode code);
+  void Fail(const std::exception& failure);
+
+  // "" where there is no snapshot.
+  std::string ResumeCommandText() const;
+  // What is monitored, or "".
+  std::string metric() const { return monitor_ ? monitor_->metric.metric : ""; }
+
+ private:
+  const CommandLine line_;
+  std::string prefix_;
+  std::optional<MonitorRule> monitor_;
+  KeptSnapshots kept_;
+  std::unique_ptr<RunFolder> folder_;   // null without --run_dir, and where another process writes
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_RUN_RECORDS_H_

@@ -1,0 +1,230 @@
+// `runs`: lists run folders, shows one, compares two.
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/base/error.h"
+#include "tools/command.h"
+#include "tools/flags.h"
+#include "tools/job_script.h"
+#include "tools/metrics.h"
+#include "tools/text_table.h"
+
+namespace doppio {
+namespace {
+
+using nlohmann::json;
+
+// A path, or the name of one in the folder of runs.
+RunRecord FindRun(const std::string& name) {
+  const std::string there = RunsFolder() + "/" + name;
+  return ReadRun(!IsRunFolder(name) && IsRunFolder(there) ? there : name);
+}
+
+json Finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+double LastLoss(const RunRecord& run) { return run.train.empty() ? std::nan("") : run.train.back().loss; }
+
+std::string NumberText(double value) { return std::isnan(value) ? "–" : Significant(value); }
+
+std::string TimeText(double seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm local{};
+  localtime_r(&time, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+  return text;
+}
+
+std::string BestText(const RunRecord& run) {
+  if (!run.best) return "–";
+  return run.best->metric + " " + Significant(run.best->value) + " @ " + std::to_string(run.best->iter);
+}
+
+json BestJson(const RunRecord& run) {
+  if (!run.best) return nullptr;
+  return {{"metric", run.best->metric}, {"value", Finite(run.best->value)}, {"iter", run.best->iter}};
+}
+
+// Scores of the last round of tests, as "accuracy", or "accuracy (net 1)".
+std::vector<std::pair<std::string, double>> LastScores(const RunRecord& run) {
+  std::vector<std::pair<std::string, double>> scores;
+  std::set<int> seen;
+  for (auto test = run.tests.rbegin(); test != run.tests.rend(); ++test) {
+    if (!seen.insert(test->net).second) continue;
+    for (const auto& [name, value] : test->scores) {
+      scores.emplace_back(test->net == 0 ? name : name + " (net " + std::to_string(test->net) + ")", value);
+    }
+  }
+  return scores;
+}
+
+json ScoresJson(const RunRecord& run) {
+  json scores = json::object();
+  for (const auto& [name, value] : LastScores(run)) scores[name] = Finite(value);
+  return scores;
+}
+
+json SummaryJson(const RunRecord& run) {
+  return {{"id", run.id},         {"folder", run.folder},     {"net", run.net},          {"status", run.status},
+          {"iter", run.iter},     {"max_iter", run.max_iter}, {"best", BestJson(run)},   {"loss", Finite(LastLoss(run))},
+          {"scores", ScoresJson(run)}, {"started", run.started}, {"seconds", run.Seconds()}, {"host", run.host}};
+}
+
+json ExitJson(const RunRecord& run) {
+  if (!run.exit) return nullptr;
+  return {{"code", run.exit->code}, {"reason", run.exit->reason}, {"error", run.exit->error}, {"resume_command", run.exit->resume_command}};
+}
+
+ExitCode List(const std::string& folder) {
+  std::vector<RunRecord> runs;
+  ErrorCollector damaged;   // are told after those that can be read
+  for (const std::string& path : FindRuns(folder)) damaged.Try([&] { runs.push_back(ReadRun(path)); });
+  if (FLAGS_json) {
+    json all = json::array();
+    for (const RunRecord& run : runs) all.push_back(SummaryJson(run));
+    std::cout << json{{"runs", all}}.dump(2) << '\n';
+  } else if (runs.empty() && damaged.empty()) {
+    std::cout << "no runs in '" << folder << "'\n";
+  } else {
+    TextTable table({"run", "status", ">iteration", "best", ">loss", ">time"});
+    for (const RunRecord& run : runs) {
+      table.Add({run.id, run.status, std::to_string(run.iter) + "/" + std::to_string(run.max_iter), BestText(run),
+                 NumberText(LastLoss(run)), Duration(run.Seconds())});
+    }
+    table.Print(std::cout);
+  }
+  damaged.ThrowIfAny();
+  return ExitCode::kDone;
+}
+
+std::string CommandText(const RunRecord& run) {
+  std::string text;
+  for (const std::string& word : run.argv) text += (text.empty() ? "" : " ") + ShellQuoted(word);
+  return text;
+}
+
+ExitCode Show(const std::string& name) {
+  const RunRecord run = FindRun(name);
+  if (FLAGS_json) {
+    json out = SummaryJson(run);
+    out.update({{"argv", run.argv}, {"cwd", run.cwd}, {"user", run.user}, {"version", run.version}, {"solver", run.solver},
+                {"gpus", run.gpus}, {"seed", run.seed}, {"pid", run.pid}, {"parent", run.parent}, {"job", run.job},
+                {"heartbeat", run.heartbeat}, {"exit", ExitJson(run)}});
+    std::cout << out.dump(2) << '\n';
+    return ExitCode::kDone;
+  }
+  const auto line = [](const std::string& title, const std::string& text) {
+    if (!text.empty()) std::cout << title << std::string(12 - title.size(), ' ') << text << '\n';
+  };
+  line("run", run.folder);
+  line("status", run.status + ", iteration " + std::to_string(run.iter) + " of " + std::to_string(run.max_iter));
+  line("net", run.net);
+  line("command", CommandText(run));
+  line("in", run.cwd);
+  line("on", run.host + ", process " + std::to_string(run.pid) + (run.user.empty() ? "" : ", " + run.user));
+  for (const std::string& gpu : run.gpus) line("device", gpu);
+  for (const auto& [key, value] : run.job.items()) line("job", key + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
+  line("version", run.version);
+  line("seed", std::to_string(run.seed));
+  line("from", run.parent);
+  line("started", TimeText(run.started) + ", " + Duration(run.Seconds()));
+  if (!run.train.empty()) {
+    const TrainPoint& last = run.train.back();
+    line("last", "iteration " + std::to_string(last.iter) + ": loss " + NumberText(last.loss) + ", lr " + NumberText(last.lr) + ", " +
+                     NumberText(last.images_per_s) + " images/s, " + Fixed(100 * last.data_wait, 1) + " % of the time waiting for data");
+  }
+  std::string scores;
+  for (const auto& [score, value] : LastScores(run)) scores += (scores.empty() ? "" : ", ") + score + " " + NumberText(value);
+  if (!run.tests.empty()) line("test", "iteration " + std::to_string(run.tests.back().iter) + ": " + scores);
+  if (run.best) line("best", BestText(run));
+  if (run.exit) {
+    line("end", run.exit->reason + ", code " + std::to_string(run.exit->code));
+    line("error", run.exit->error);
+    line("to go on", run.exit->resume_command);
+  }
+  return ExitCode::kDone;
+}
+
+struct Difference {
+  std::string name, a, b;   // "" where a run has no such setting
+};
+
+// Settings that are not the same; where runs write snapshots is no setting.
+std::vector<Difference> DifferentSettings(const RunRecord& a, const RunRecord& b) {
+  const auto of_a = ReadSettings(a.folder), of_b = ReadSettings(b.folder);
+  std::set<std::string> names;
+  for (const auto* settings : {&of_a, &of_b}) {
+    for (const auto& setting : *settings) names.insert(setting.first);
+  }
+  const auto value = [](const auto& settings, const std::string& name) {
+    const auto found = settings.find(name);
+    return found == settings.end() ? std::string() : found->second;
+  };
+  std::vector<Difference> different;
+  for (const std::string& name : names) {
+    const std::string in_a = value(of_a, name), in_b = value(of_b, name);
+    if (in_a != in_b && name != "snapshot_prefix") different.push_back({name, in_a, in_b});
+  }
+  if (a.seed != b.seed) different.push_back({"seed", std::to_string(a.seed), std::to_string(b.seed)});
+  return different;
+}
+
+ExitCode Compare(const std::string& name_a, const std::string& name_b) {
+  const RunRecord a = FindRun(name_a), b = FindRun(name_b);
+  const std::vector<Difference> different = DifferentSettings(a, b);
+  if (FLAGS_json) {
+    json settings = json::object();
+    const auto text = [](const std::string& value) { return value.empty() ? json(nullptr) : json(value); };
+    for (const Difference& d : different) settings[d.name] = {text(d.a), text(d.b)};
+    std::cout << json{{"runs", {SummaryJson(a), SummaryJson(b)}}, {"settings", settings}}.dump(2) << '\n';
+    return ExitCode::kDone;
+  }
+  TextTable table({"", ">" + a.id, ">" + b.id});
+  for (const Difference& d : different) table.Add({d.name, d.a.empty() ? "–" : d.a, d.b.empty() ? "–" : d.b});
+  if (different.empty()) table.Add({"settings", "the same", "the same"});
+  table.Add({"status", a.status, b.status});
+  table.Add({"iteration", std::to_string(a.iter), std::to_string(b.iter)});
+  table.Add({"loss", NumberText(LastLoss(a)), NumberText(LastLoss(b))});
+  std::vector<std::string> names;
+  for (const RunRecord* run : {&a, &b}) {
+    for (const auto& score : LastScores(*run)) {
+      if (std::find(names.begin(), names.end(), score.first) == names.end()) names.push_back(score.first);
+    }
+  }
+  const auto score = [](const RunRecord& run, const std::string& name) {
+    for (const auto& [its, value] : LastScores(run)) {
+      if (its == name) return NumberText(value);
+    }
+    return std::string("–");
+  };
+  for (const std::string& name : names) table.Add({"last test: " + name, score(a, name), score(b, name)});
+  table.Add({"best", BestText(a), BestText(b)});
+  table.Add({"time", Duration(a.Seconds()), Duration(b.Seconds())});
+  table.Print(std::cout);
+  return ExitCode::kDone;
+}
+
+ExitCode RunRuns(const CommandLine& line, bool* began) {
+  *began = true;
+  const std::vector<std::string>& words = line.files;
+  const std::string what = words.empty() ? "" : words[0];
+  if (what == "ls" && words.size() <= 2) return List(words.size() == 2 ? words[1] : RunsFolder());
+  if (what == "show" && words.size() == 2) return Show(words[1]);
+  if (what == "compare" && words.size() == 3) return Compare(words[1], words[2]);
+  throw UsageError("'runs' wants ls [FOLDER], show RUN or compare RUN RUN\ntry: doppio runs --help");
+}
+
+DOPPIO_REGISTER(Commands, "runs",
+                {"lists the folders that train --run_dir keeps, shows one, or compares two",
+                 {"json"},
+                 {},
+                 "ls [FOLDER] | show RUN | compare RUN RUN",
+                 "doppio runs ls",
+                 &RunRuns});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,246 @@
+#include "tools/sweep_journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+
+namespace doppio {
+namespace {
+
+constexpr const char* kStates[] = {"waiting", "running", "done", "pruned", "failed"};
+// A number of trials that no sweep has; a damaged line must not ask for endless memory.
+constexpr int64_t kMostTrials = 10'000'000;
+
+std::string PathOf(const std::string& folder) { return folder + "/sweep.jsonl"; }
+
+std::string Reason() { return std::string(" (") + std::strerror(errno) + ")"; }
+
+void WriteAll(int file, const std::string& text, const std::string& path) {
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written = write(file, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw FileError("cannot write " + path + Reason());
+    done += static_cast<size_t>(written);
+  }
+  if (fsync(file) != 0) throw FileError("cannot write " + path + Reason());
+}
+
+nlohmann::json ToJson(const SweepSettings& s) {
+  return {{"event", "sweep"},   {"solver", s.solver},   {"cwd", s.cwd},     {"method", s.method},
+          {"params", s.params}, {"trials", s.trials},   {"draws", s.draws}, {"seed", s.seed},   {"metric", s.metric},
+          {"rungs", s.rungs},   {"eta", s.eta},         {"train", s.train}, {"prune_after", s.prune_after},
+          {"gpus", s.gpus},     {"gpus_per_trial", s.gpus_per_trial}, {"jobs", s.jobs}};
+}
+
+SweepSettings SettingsFrom(const nlohmann::json& j) {
+  SweepSettings s;
+  j.at("solver").get_to(s.solver);
+  j.at("cwd").get_to(s.cwd);
+  j.at("method").get_to(s.method);
+  j.at("params").get_to(s.params);
+  j.at("trials").get_to(s.trials);
+  j.at("draws").get_to(s.draws);
+  j.at("seed").get_to(s.seed);
+  j.at("metric").get_to(s.metric);
+  j.at("rungs").get_to(s.rungs);
+  j.at("eta").get_to(s.eta);
+  j.at("train").get_to(s.train);
+  j.at("prune_after").get_to(s.prune_after);
+  j.at("gpus").get_to(s.gpus);
+  j.at("gpus_per_trial").get_to(s.gpus_per_trial);
+  j.at("jobs").get_to(s.jobs);
+  return s;
+}
+
+SweepTrial::State StateFrom(const std::string& name) {
+  for (const SweepTrial::State state : {SweepTrial::kDone, SweepTrial::kPruned, SweepTrial::kFailed}) {
+    if (name == kStates[state]) return state;
+  }
+  throw FileError("'" + name + "' is no way for a trial to end");
+}
+
+int OpenLock(const std::string& path, int flags) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | flags, 0644);
+  if (file < 0) throw FileError("cannot write " + path + Reason());
+  return file;
+}
+
+}  // namespace
+
+double SweepTrial::score() const { return scores.empty() ? std::numeric_limits<double>::quiet_NaN() : scores.back(); }
+
+std::string Name(SweepTrial::State state) { return kStates[state]; }
+
+std::pair<std::string, std::string> SplitSet(const std::string& set) {
+  int depth = 0;
+  for (size_t i = 0; i < set.size(); ++i) {
+    depth += (set[i] == '[') - (set[i] == ']');
+    if (set[i] == '=' && depth == 0) return {set.substr(0, i), set.substr(i + 1)};
+  }
+  return {set, ""};
+}
+
+void SweepJournal::Create(const std::string& folder, const SweepSettings& settings) {
+  const std::string path = PathOf(folder);
+  if (FileExists(path)) throw FileError(path + " exists: there is a sweep in this folder; 'doppio sweep resume' goes on with it");
+  // Whole or absent: a folder without settings would be of no use.
+  WriteFileAtomically(path, ToJson(settings).dump() + "\n");
+}
+
+SweepJournal::SweepJournal(const std::string& folder, bool writable) : folder_(folder) {
+  while (folder_.size() > 1 && folder_.back() == '/') folder_.pop_back();
+  const std::string path = PathOf(folder_);
+  file_ = open(path.c_str(), (writable ? O_RDWR | O_APPEND : O_RDONLY) | O_CLOEXEC);
+  if (file_ < 0) {
+    throw FileError("cannot open " + path + Reason() + "; the folder of a sweep is wanted, as 'doppio sweep run' makes it");
+  }
+  try {
+    Read();
+    if (lines_ == 0) throw FileError(path + " says nothing of a sweep");
+  } catch (...) {
+    close(file_);
+    throw;
+  }
+}
+
+SweepJournal::~SweepJournal() { close(file_); }
+
+SweepJournal::Hold::Hold(SweepJournal* journal) : journal_(journal) {
+  if (journal_->held_++ > 0) return;
+  while (flock(journal_->file_, LOCK_EX) != 0) {
+    if (errno != EINTR) throw FileError("cannot lock " + PathOf(journal_->folder_) + Reason());
+  }
+  journal_->Read();
+  // All write under the lock: what is not whole now was left by a process that is dead.
+  if (ftruncate(journal_->file_, journal_->read_bytes_) != 0) {
+    throw FileError("cannot write " + PathOf(journal_->folder_) + Reason());
+  }
+}
+
+SweepJournal::Hold::~Hold() {
+  if (--journal_->held_ == 0) flock(journal_->file_, LOCK_UN);
+}
+
+void SweepJournal::Read() {
+  std::string text;
+  char part[1 << 16];
+  for (;;) {
+    const ssize_t count = pread(file_, part, sizeof part, read_bytes_ + static_cast<int64_t>(text.size()));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw FileError("cannot read " + PathOf(folder_) + Reason());
+    if (count == 0) break;
+    text.append(part, static_cast<size_t>(count));
+  }
+  size_t begin = 0;
+  for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    ++lines_;
+    const SourceLoc at{PathOf(folder_), static_cast<int>(lines_)};
+    try {
+      Apply(text.substr(begin, end - begin));
+    } catch (const nlohmann::json::exception& e) {
+      throw FileError(at, std::string("this line of the journal is damaged: ") + e.what());
+    } catch (const FileError& e) {
+      throw FileError(at, "this line of the journal is damaged: " + e.message());
+    }
+  }
+  read_bytes_ += static_cast<int64_t>(begin);
+}
+
+SweepTrial* SweepJournal::TrialAt(int64_t number) {
+  if (number < 0 || number >= kMostTrials) throw FileError("there is no trial " + std::to_string(number));
+  while (static_cast<int64_t>(trials_.size()) <= number) {
+    trials_.emplace_back();
+    trials_.back().number = static_cast<int64_t>(trials_.size()) - 1;
+  }
+  return &trials_[static_cast<size_t>(number)];
+}
+
+void SweepJournal::Apply(const std::string& line) {
+  const nlohmann::json j = nlohmann::json::parse(line);
+  const std::string event = j.at("event").get<std::string>();
+  if ((event == "sweep") != (lines_ == 1)) throw FileError("the settings are to stand in the first line, and only there");
+  if (event == "sweep") {
+    settings_ = SettingsFrom(j);
+    return;
+  }
+  // Of a later version: it has to do with neither beginning nor end.
+  if (event != "begin" && event != "end") return;
+  SweepTrial* trial = TrialAt(j.at("trial").get<int64_t>());
+  trial->rung = j.at("rung").get<int>();
+  if (event == "begin") {
+    trial->state = SweepTrial::kRunning;
+    j.at("set").get_to(trial->sets);
+    return;
+  }
+  trial->state = StateFrom(j.at("state").get<std::string>());
+  trial->iter = j.at("iter").get<int64_t>();
+  const nlohmann::json& score = j.at("score");
+  trial->scores.resize(static_cast<size_t>(std::max(0, std::min(trial->rung, 1000))));
+  trial->scores.push_back(score.is_null() ? std::numeric_limits<double>::quiet_NaN() : score.get<double>());
+  trial->seconds += j.at("seconds").get<double>();
+  trial->error = j.at("error").get<std::string>();
+}
+
+void SweepJournal::Append(const std::string& line) {
+  WriteAll(file_, line + "\n", PathOf(folder_));
+  Read();
+}
+
+void SweepJournal::Begin(int64_t trial, int rung, const std::vector<std::string>& sets) {
+  const Hold hold(this);
+  Append(nlohmann::json{{"event", "begin"}, {"t", std::time(nullptr)}, {"trial", trial}, {"rung", rung}, {"set", sets}}.dump());
+}
+
+void SweepJournal::Add(const End& end) {
+  const Hold hold(this);
+  nlohmann::json j{{"event", "end"},   {"t", std::time(nullptr)},   {"trial", end.trial},     {"rung", end.rung},
+                   {"iter", end.iter}, {"state", Name(end.state)}, {"seconds", end.seconds}, {"error", end.error},
+                   {"score", nullptr}};
+  if (std::isfinite(end.score)) j["score"] = end.score;
+  // What a child has written need not be UTF-8.
+  Append(j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+SweepLock::SweepLock(const std::string& folder, double patience_s) {
+  own_ = OpenLock(folder + "/lock", O_CLOEXEC);
+  if (flock(own_, LOCK_EX | LOCK_NB) != 0) {
+    close(own_);
+    throw FileError("another process runs the trials of " + folder);
+  }
+  inherited_ = OpenLock(folder + "/trials.lock", 0);
+  const auto begin = std::chrono::steady_clock::now();
+  bool told = false;
+  while (flock(inherited_, LOCK_EX | LOCK_NB) != 0) {
+    if (!told) LOG(INFO) << "trials of a killed sweep are still writing their snapshots; waiting for them";
+    told = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < patience_s) continue;
+    close(inherited_);
+    close(own_);
+    throw FileError("trials that a killed sweep has left in " + folder + " still run; end them first");
+  }
+}
+
+SweepLock::~SweepLock() {
+  close(inherited_);
+  close(own_);
+}
+
+}  // namespace doppio
