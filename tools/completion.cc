@@ -1,5 +1,7 @@
 // `doppio completion`: scripts with which shells complete commands, flags and values.
+#include <cctype>
 #include <iostream>
+#include <sstream>
 
 #include "core/net/layer.h"
 #include "tools/command.h"
@@ -17,12 +19,21 @@ std::string Joined(const std::vector<std::string>& words) {
 // What is typed to change a flag: a switch that is on is turned off.
 std::string Typed(const FlagText& flag) { return (flag.on_by_default ? "no" : "") + flag.name; }
 
-// The words that may follow a command that takes no files.
+// The words that may follow a command first: what its usage line offers, "ls FILE | diff FILE FILE", or names.
 std::vector<std::string> WordsOf(const std::string& command) {
-  if (command != "help" && command != "man") return {};
-  std::vector<std::string> words = Commands::Get().Names();
+  std::vector<std::string> words;
+  if (command == "help" || command == "man") words = Commands::Get().Names();
   if (command == "help") {
     for (const std::string& type : LayerTypes::Get().Names()) words.push_back(type);
+  }
+  const std::string& usage = Commands::Get().Find(command)->files;
+  if (usage.find('|') == std::string::npos) return words;
+  std::istringstream choices(usage);
+  for (std::string choice; std::getline(choices, choice, '|');) {
+    std::istringstream text(choice);
+    std::string word;
+    text >> word;
+    if (!word.empty() && std::islower(static_cast<unsigned char>(word[0]))) words.push_back(word);
   }
   return words;
 }
@@ -72,7 +83,7 @@ void PrintBash(std::ostream& out) {
   for (const std::string& name : Commands::Get().Names()) {
     const std::vector<std::string> words = WordsOf(name);
     if (words.empty()) continue;
-    out << "  elif [[ $command == " << name << " ]]; then\n"
+    out << "  elif [[ $command == " << name << " && ${COMP_WORDS[COMP_CWORD-1]} == " << name << " ]]; then\n"
         << "    COMPREPLY=($(compgen -W '" << Joined(words) << "' -- \"$current\"))\n";
   }
   out << "  fi\n"
@@ -127,9 +138,8 @@ void PrintZsh(std::ostream& out) {
       out << '\'';
     }
     const std::vector<std::string> words = WordsOf(name);
-    if (!words.empty()) {
-      out << " \\\n          '*:word:(" << Joined(words) << ")'";
-    } else if (!command.files.empty()) {
+    if (!words.empty()) out << " \\\n          '1:word:(" << Joined(words) << ")'";
+    if (!command.files.empty()) {
       out << " \\\n          '*:file:_files'";
     }
     out << " ;;\n";

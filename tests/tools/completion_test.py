@@ -58,6 +58,11 @@ class BashTest(CompletionTest):
         self.assertEqual(["Pooling"], self.complete("doppio", "help", "Pool"))
         self.assertIn("submit", self.complete("doppio", "help", "su"))
 
+    def test_words_that_a_command_begins_with(self):
+        self.assertEqual(["ls", "diff"], self.complete("doppio", "weights", ""))
+        self.assertEqual(["slurm"], self.complete("doppio", "submit", "sl"))
+        self.assertEqual([], self.complete("doppio", "weights", "ls", "d"))
+
     def test_knows_every_flag_of_every_command(self):
         commands = re.findall(r"(?m)^  (\w+) ", self.succeed("help").split("Commands:")[1].split("\n\n")[0])
         for command in ("train", "time", "classify"):
