@@ -1,5 +1,6 @@
 // `dash`: runs as a web page that follows them, for this machine and for ssh tunnels.
 #include <gflags/gflags.h>
+#include <signal.h>
 
 #include <iostream>
 
@@ -11,6 +12,7 @@
 #include "tools/flags.h"
 #include "tools/http_server.h"
 #include "tools/metrics.h"
+#include "tools/signals.h"
 
 DEFINE_string(bind, "127.0.0.1:8090", "<ADDRESS:PORT> where to listen; port 0: any that is free");
 DEFINE_string(runs, "", "<DIR> folder of runs and sweeps; without it $DOPPIO_RUNS, or runs");
@@ -53,7 +55,9 @@ ExitCode RunDash(const CommandLine&, bool* began) {
               << HostName() << "   and open the same address there\n";
   }
   std::cout << "Ctrl-C ends it" << std::endl;
-  server.Run([&](const HttpRequest& request) { return dash.Answer(request); });
+  SignalHandler signals({{SIGINT, Request::kStop}, {SIGTERM, Request::kStop}});
+  server.Run([&](const HttpRequest& request) { return dash.Answer(request); },
+             [&] { return signals.Poll() != Request::kNone; });
   return ExitCode::kDone;
 }
 

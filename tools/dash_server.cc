@@ -16,7 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kPoints = 1000;  // of a curve: they are sent again whenever the run has gone on
+constexpr size_t kPoints = 1000;   // of a curve: they are sent again whenever the run has gone on
+constexpr size_t kFewPoints = 20;  // of one that is not drawn: for its last and best values
 
 const char* const kJson = "application/json";
 
@@ -92,8 +93,7 @@ HttpResponse DashServer::Answer(const HttpRequest& request) {
   } else if (request.path == "/api/runs") {
     response = List();
   } else if (request.path == "/api/run") {
-    const auto name = request.query.find("name");
-    response = Run(name == request.query.end() ? "" : name->second);
+    response = Run(request);
   } else {
     response = {404, "text/plain; charset=utf-8", "there is no such page\n"};
   }
@@ -154,12 +154,17 @@ HttpResponse DashServer::List() {
   return {200, kJson, Dump({{"runs", list}})};
 }
 
-HttpResponse DashServer::Run(const std::string& name) const {
+HttpResponse DashServer::Run(const HttpRequest& request) const {
+  const auto query = [&](const char* key) {
+    const auto found = request.query.find(key);
+    return found == request.query.end() ? std::string() : found->second;
+  };
   // Names are looked up, never made into paths.
   const std::map<std::string, std::string> folders = Folders();
-  const auto found = folders.find(name);
+  const auto found = folders.find(query("name"));
   if (found == folders.end()) return {404, "text/plain; charset=utf-8", "there is no such run\n"};
-  return {200, kJson, Dump(ViewRun(ReadRun(found->second), name, kPoints))};
+  const size_t points = query("points") == "few" ? kFewPoints : kPoints;
+  return {200, kJson, Dump(ViewRun(ReadRun(found->second), found->first, points))};
 }
 
 }  // namespace doppio

@@ -26,7 +26,8 @@ class DashServer {
 
   // GET /: the page. /api/runs: {"runs": [{"name", "status", "net", "host", "started", "seconds",
   // "iter", "max_iter", "mark"}]}, the newest first; "mark" changes with the run.
-  // /api/run?name=NAME: ViewRun (tools/run_view.h). 403 without the token, 404 for other paths and
+  // /api/run?name=NAME[&points=few]: ViewRun (tools/run_view.h), with 20 points a curve or
+  // 1000. 403 without the token, 404 for other paths and
   // for a name that is not in the list.
   HttpResponse Answer(const HttpRequest& request);
 
@@ -40,7 +41,7 @@ class DashServer {
   std::map<std::string, std::string> Folders() const;
   HttpResponse Page() const;
   HttpResponse List();
-  HttpResponse Run(const std::string& name) const;
+  HttpResponse Run(const HttpRequest& request) const;
 
   std::string folder_, token_, cookie_;
   std::map<std::string, Row> rows_;

@@ -3,8 +3,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostBytes = 16384;  // of a request
 constexpr size_t kMostConnections = 64;
+constexpr int kAskMs = 200;                    // between two looks at whether to stop
 constexpr std::chrono::seconds kPatience{20};  // with one that neither sends nor takes
 
 int HexDigit(char c) {
@@ -139,36 +138,6 @@ class Connection {
   Clock::time_point active_ = Clock::now();
 };
 
-// SIGINT and SIGTERM as something to poll, while it lives.
-class Stop {
- public:
-  Stop() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals, &before_);
-    file_ = signalfd(-1, &signals, SFD_CLOEXEC);
-    DOPPIO_CHECK(file_ >= 0, "signalfd failed");
-  }
-  ~Stop() {
-    // Taken from the queue, or it would end the process once it is let through.
-    signalfd_siginfo info;
-    if (asked_) asked_ = read(file_, &info, sizeof info) > 0;
-    close(file_);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  Stop(const Stop&) = delete;
-  Stop& operator=(const Stop&) = delete;
-  pollfd Waits() const { return {file_, POLLIN, 0}; }
-  void Asked() { asked_ = true; }
-
- private:
-  int file_ = -1;
-  bool asked_ = false;
-  sigset_t before_;
-};
-
 }  // namespace
 
 std::string HttpRequest::Cookie(const std::string& name) const {
@@ -245,23 +214,23 @@ HttpServer::HttpServer(const BindAddress& address) {
 
 HttpServer::~HttpServer() { close(listener_); }
 
-void HttpServer::Run(const Handler& handler) {
-  Stop stop;
+void HttpServer::Run(const Handler& handler, const std::function<bool()>& stopped) {
   std::list<Connection> connections;
-  while (true) {
-    std::vector<pollfd> waits = {stop.Waits(), {listener_, POLLIN, 0}};
-    if (connections.size() >= kMostConnections) waits[1].events = 0;
+  while (!stopped()) {
+    std::vector<pollfd> waits = {{listener_, POLLIN, 0}};
+    if (connections.size() >= kMostConnections) waits[0].events = 0;
     for (const Connection& connection : connections) waits.push_back(connection.Waits());
-    if (poll(waits.data(), waits.size(), 1000) < 0 && errno != EINTR)
-      throw FileError("poll failed");
-    if (waits[0].revents != 0) return stop.Asked();
+    if (poll(waits.data(), waits.size(), kAskMs) < 0) {
+      if (errno == EINTR) continue;
+      throw FileError(std::string("cannot wait for requests: ") + std::strerror(errno));
+    }
     const Clock::time_point now = Clock::now();
-    size_t i = 2;
+    size_t i = 1;
     for (auto connection = connections.begin(); connection != connections.end(); ++i) {
       const bool on = waits[i].revents != 0 ? connection->Go(handler) : !connection->Expired(now);
       connection = on ? std::next(connection) : connections.erase(connection);
     }
-    if (waits[1].revents == 0) continue;
+    if (waits[0].revents == 0) continue;
     const int socket = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket >= 0) connections.emplace_back(socket);
   }

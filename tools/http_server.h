@@ -43,9 +43,9 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   int port() const { return port_; }
-  // Answers requests until SIGINT or SIGTERM comes, which end it and not the process. An exception
+  // Answers requests until `stopped`, which is asked several times a second, says so. An exception
   // of the handler is answered with 500 and its text.
-  void Run(const Handler& handler);
+  void Run(const Handler& handler, const std::function<bool()>& stopped);
 
  private:
   int listener_ = -1;

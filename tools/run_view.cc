@@ -160,7 +160,8 @@ std::map<std::string, std::string> SettingsOf(const RunRecord& run,
   AddArguments(run.argv, &settings);
   // The quotes of a string may be left out in --set.
   for (auto& [path, value] : settings) {
-    if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+      value = value.substr(1, value.size() - 2);
   }
   return settings;
 }

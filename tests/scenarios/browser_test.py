@@ -240,6 +240,17 @@ class BrowserTest(Scenario):
         # The browser has said so, too.
         self.browser.get_log("browser")
 
+    def test_dash_tells_the_results_of_runs_that_are_not_shown(self):
+        for k in range(7):
+            MadeRun(self.path("runs/r%d" % k), rate=0.02).train(0, 50)
+        _, url = self.start_dash()
+        self.browser.get(url)
+        self.wait(lambda: len(self.all(self.chart("Loss") + " .line")) == 6)
+        # 2 / (1 + 0.02 * 50)
+        self.wait(lambda: self.text("#runs tr.off").split()[:1] == ["r0"] and " 1 " in " ".join(self.text("#runs tr.off").split()))
+        self.one("#runs tr.off input").click()
+        self.wait(lambda: len(self.all(self.chart("Loss") + " .line")) == 7)
+
     def test_dash_shows_nothing_without_the_token(self):
         MadeRun(self.path("runs/first")).train(0, 100)
         dash, url = self.start_dash()

@@ -153,7 +153,7 @@ class Report {
 
   show(run, shown) {
     this.setHidden(run, !shown);
-    if (this.live && shown && (!run.curves || run.stale)) this.load(run).then(() => this.draw());
+    if (this.live && shown && run.stale !== false) this.load(run).then(() => this.draw());
     this.draw();
   }
 
@@ -196,12 +196,14 @@ class Report {
                                this.live ? `as of ${new Date().toLocaleTimeString()}` : null].filter(Boolean).join(" · ");
   }
 
+  // Of a run that is hidden only what the table tells.
   async load(run) {
-    const answer = await fetch(`api/run?name=${encodeURIComponent(run.name)}`);
-    if (answer.ok) this.setRun({...await answer.json(), stale: false});
+    const stale = this.view.hidden.has(run.name);
+    const answer = await fetch(`api/run?name=${encodeURIComponent(run.name)}${stale ? "&points=few" : ""}`);
+    if (answer.ok) this.setRun({...await answer.json(), stale});
   }
 
-  // Asks which runs there are, and for those that are shown and have changed.
+  // Asks which runs there are, and for those that have changed: first for those that are shown.
   async poll() {
     const answer = await fetch("api/runs");
     if (!answer.ok) throw new Error(answer.status === 403 ? "the link is no longer valid: open the one that dash prints" : `dash answers ${answer.status}`);
@@ -210,22 +212,25 @@ class Report {
     const names = new Set(runs.map((run) => run.name));
     const gone = this.runs.filter((run) => !names.has(run.name));
     this.runs = this.runs.filter((run) => names.has(run.name));
-    let changed = gone.length > 0;
+    const changed = [];
     for (const [i, listed] of runs.entries()) {
       let run = this.runs.find((one) => one.name === listed.name);
       if (!run) {
         this.setRun({...listed, mark: null});
         run = this.runs.find((one) => one.name === listed.name);
         if (first && i >= LOADED_AT_FIRST && listed.status !== "running") this.setHidden(run, true);
-        changed = true;
       }
-      if (run.mark === listed.mark) continue;
-      changed = true;
-      if (this.view.hidden.has(run.name)) Object.assign(run, listed, {stale: true});
-      else await this.load(run);
-      run.mark = listed.mark;
+      if (run.mark !== listed.mark) changed.push([run, listed]);
     }
-    if (changed) this.draw();
+    const hidden = ([run]) => this.view.hidden.has(run.name);
+    for (const part of [changed.filter((one) => !hidden(one)), changed.filter(hidden)]) {
+      for (const [run, listed] of part) {
+        Object.assign(run, listed, {mark: null});
+        await this.load(run);
+        run.mark = listed.mark;
+      }
+      if (part.length || gone.length) this.draw();
+    }
   }
 
   async follow() {
