@@ -2,7 +2,7 @@
 """What `export` writes gives other programs the net's own numbers: ONNX by ONNX Runtime, layer by layer and for whole nets;
 arrays by NumPy. Needs the Python module; ONNX Runtime is PyPI's, so here it may be missing.
 
-By hand, for the nets of models/:  onnx_test.py --zoo [MODEL ...]
+By hand, for the nets of models/, or of other files:  onnx_test.py --zoo [MODEL|FILE ...]
 """
 import json
 import os
@@ -399,12 +399,12 @@ def deploy(text):
     kept = pb.NetParameter()
     for one in net.layer:
         if one.type == "Input":
-            inputs.update({top: tuple(one.input_param.shape[0].dim) for top in one.top})
+            inputs.update({top: (2,) + tuple(one.input_param.shape[0].dim)[1:] for top in one.top})
         elif one.type.endswith("Data"):
             size = one.transform_param.crop_size or {"CIFAR10": 32, "IDX": 28}.get(pb.DataParameter.DB.Name(one.data_param.backend), 224)
             channels = 1 if size == 28 else 3
             inputs.update({"data": (2, channels, size, size), "label": (2,)})
-        elif one.type != "Accuracy":
+        elif one.type not in ("Accuracy", "DetectionOutput"):
             if one.type == "SoftmaxWithLoss" and len(one.top) < 2:
                 one.top.append("prob" if sum(o.type == one.type for o in net.layer) == 1 else one.name + "/prob")
             del one.loss_weight[:]
