@@ -176,6 +176,17 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual(2, again.returncode)
         self.assertIn("--run_dir=run holds a run already; give --resume=auto to go on with it", again.stderr)
 
+    def test_a_run_that_another_machine_has_left_is_waited_for(self):
+        self.train("--run_dir=run", "--set=max_iter=40")
+        run = self.json("run/run.json")
+        run.update(status="running", host="elsewhere", heartbeat=time.time() - 57)
+        self.write("run/run.json", json.dumps(run))
+        begun = time.monotonic()
+        again = self.train("--run_dir=run", "--resume=auto")
+        self.assertGreater(time.monotonic() - begun, 1.5)
+        self.assertIn("waiting up to a minute for a sign of elsewhere", again.stderr)
+        self.assertEqual(60, self.json("run/run.json")["iter"])
+
     def test_an_error_is_in_the_folder(self):
         self.write("net.prototxt", NET.replace('bottom: "pool"', 'bottom: "pol"', 1))
         run = self.train("--run_dir=run", code=3)
@@ -204,6 +215,7 @@ class RunFolderTest(scenario.Scenario):
     def test_stops_early_and_goes_on_as_if_never_stopped(self):
         flags = ["--monitor=max:accuracy", "--early_stop=patience:3,delta:0.5"]
         result = json.loads(self.train("--run_dir=run", "--set=max_iter=1000", "--json", *flags).stdout)
+        self.assertEqual("run", result["run_dir"])
         self.assertTrue(result["stopped_early"])
         self.assertFalse(result["stopped"])
         stop = result["iteration"]
