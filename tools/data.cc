@@ -20,6 +20,13 @@ struct Verb {
 
 const std::vector<Verb>& Verbs() {
   static const auto* verbs = new std::vector<Verb>{
+      {"bench",
+       "DATA",
+       1,
+       1,
+       {"backend", "root_folder", "transform", "resize_width", "resize_height", "batch", "seconds",
+        "data_threads", "json"},
+       &DataBench},
       {"convert",
        "LIST|FOLDER DB",
        2,
@@ -28,12 +35,13 @@ const std::vector<Verb>& Verbs() {
         "check_size", "encoded", "encode_type", "skip_bad", "data_threads", "json"},
        &DataConvert},
       {"mean", "DB [FILE]", 1, 2, {"backend", "data_threads", "json"}, &DataMean},
-      {"split",
-       "LIST|FOLDER",
+      {"preview",
+       "DATA [PAGE]",
        1,
-       1,
-       {"fractions", "names", "out", "seed", "json"},
-       &DataSplit},
+       2,
+       {"backend", "root_folder", "count", "rgb", "json"},
+       &DataPreview},
+      {"split", "LIST|FOLDER [INTO]", 1, 2, {"fractions", "names", "seed", "json"}, &DataSplit},
       {"stat", "DATA", 1, 1, {"backend", "root_folder", "data_threads", "json"}, &DataStat},
       {"verify", "DATA", 1, 1, {"backend", "root_folder", "data_threads", "json"}, &DataVerify},
   };
@@ -75,8 +83,7 @@ ExitCode RunData(const CommandLine& line, bool* began) {
   of_verb.command_name = "data " + verb.name;
   of_verb.files.erase(of_verb.files.begin());
   if (of_verb.files.size() < verb.least_files || of_verb.files.size() > verb.most_files) {
-    throw UsageError("'data " + verb.name + "' wants " + verb.files +
-                     "\ntry: doppio data --help");
+    throw UsageError("'data " + verb.name + "' wants " + verb.files + "\ntry: doppio data --help");
   }
   for (const std::string& flag : line.given) {
     const std::vector<std::string> all = AllFlags();
@@ -91,7 +98,7 @@ ExitCode RunData(const CommandLine& line, bool* began) {
 }
 
 DOPPIO_REGISTER(Commands, "data",
-                {"makes, splits, checks and measures data sets",
+                {"makes, splits, checks, shows and measures data sets",
                  AllFlags(),
                  {},
                  Usage(),

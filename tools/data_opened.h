@@ -1,5 +1,5 @@
-// Whatever holds images, opened by its content: databases, MNIST's and CIFAR's files, lists, folders
-// of classes.
+// Whatever holds images, opened by its content: databases, MNIST's and CIFAR's files, lists,
+// folders of classes.
 #ifndef DOPPIO_TOOLS_DATA_OPENED_H_
 #define DOPPIO_TOOLS_DATA_OPENED_H_
 

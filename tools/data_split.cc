@@ -45,12 +45,11 @@ std::vector<double> FractionsOfFlag() {
 }
 
 std::vector<std::string> NamesOfFlag(size_t parts) {
-  std::vector<std::string> names =
-      SplitList(FLAGS_names.empty() ? "train,val,test" : FLAGS_names);
+  std::vector<std::string> names = SplitList(FLAGS_names.empty() ? "train,val,test" : FLAGS_names);
   if (FLAGS_names.empty() && parts < names.size()) names.resize(parts);
   if (names.size() != parts) {
-    throw UsageError("--names wants a name for each of " + std::to_string(parts) +
-                     " parts, got '" + FLAGS_names + "'");
+    throw UsageError("--names wants a name for each of " + std::to_string(parts) + " parts, got '" +
+                     FLAGS_names + "'");
   }
   return names;
 }
@@ -98,8 +97,8 @@ ExitCode DataSplit(const CommandLine& line, bool* began) {
   const std::vector<double> fractions = FractionsOfFlag();
   const std::vector<std::string> names = NamesOfFlag(fractions.size());
   const ListedImages images = ReadImages(line.files[0], "");
-  const std::string folder =
-      FLAGS_out.empty() || EndsWith(FLAGS_out, "/") ? FLAGS_out : FLAGS_out + "/";
+  std::string folder = line.files.size() == 2 ? line.files[1] : "";
+  if (!folder.empty() && !EndsWith(folder, "/")) folder += "/";
   std::vector<std::string> paths;
   for (const std::string& name : names) {
     paths.push_back(folder + name + ".txt");

@@ -38,7 +38,7 @@ struct ChannelSums {
 struct Stats {
   int64_t records = 0, encoded = 0, bytes = 0;
   std::map<std::string, int64_t> sizes;
-  std::map<int64_t, int64_t> classes;           // records by label, where each has one whole label
+  std::map<int64_t, int64_t> classes;            // records by label, where each has one whole label
   std::map<int, std::vector<ChannelSums>> sums;  // by the number of channels
   std::map<size_t, int64_t> label_counts;
   uint32_t checksum = 0;  // of the checksums of all records, in order
@@ -104,33 +104,32 @@ void AddRecord(const Record& record, Stats* stats) {
     ++stats->classes[static_cast<int64_t>(record.labels[0])];
   }
   stats->checksum = Crc32c(content, bytes, stats->checksum);
-  stats->checksum = Crc32c(record.labels.data(), record.labels.size() * sizeof(float),
-                           stats->checksum);
+  stats->checksum =
+      Crc32c(record.labels.data(), record.labels.size() * sizeof(float), stats->checksum);
 }
 
 Stats StatsOf(const Source& source) {
   const int64_t count = source.size();
   CountProgress progress(count, "records");
   Stats all;
-  InOrder(
-      (count + kRecords - 1) / kRecords, ThreadsOr(FLAGS_data_threads),
-      [&](int64_t chunk) {
-        thread_local Record record;
-        Stats stats;
-        for (int64_t i = chunk * kRecords; i < std::min(count, (chunk + 1) * kRecords); ++i) {
-          try {
-            source.Read(i, &record);
-            AddRecord(record, &stats);
-          } catch (const Error& e) {
-            RethrowWithContext(e, {}, source.Name(i));
-          }
-        }
-        return stats;
-      },
-      [&](int64_t chunk, const Stats& stats) {
-        all.Add(stats);
-        progress.Done(std::min(count, (chunk + 1) * kRecords));
-      });
+  InOrder((count + kRecords - 1) / kRecords, ThreadsOr(FLAGS_data_threads),
+          [&](int64_t chunk) {
+            thread_local Record record;
+            Stats stats;
+            for (int64_t i = chunk * kRecords; i < std::min(count, (chunk + 1) * kRecords); ++i) {
+              try {
+                source.Read(i, &record);
+                AddRecord(record, &stats);
+              } catch (const Error& e) {
+                RethrowWithContext(e, {}, source.Name(i));
+              }
+            }
+            return stats;
+          },
+          [&](int64_t chunk, const Stats& stats) {
+            all.Add(stats);
+            progress.Done(std::min(count, (chunk + 1) * kRecords));
+          });
   return all;
 }
 
@@ -159,7 +158,8 @@ void PrintText(const Stats& stats, const OpenedData& data) {
   TextTable sizes({"channels x height x width", ">images", ">share"});
   const auto sorted = ByCount(stats.sizes);
   for (size_t i = 0; i < std::min(kShownSizes, sorted.size()); ++i) {
-    sizes.Add({sorted[i].first, Thousands(sorted[i].second), Share(sorted[i].second, stats.records)});
+    sizes.Add(
+        {sorted[i].first, Thousands(sorted[i].second), Share(sorted[i].second, stats.records)});
   }
   sizes.Print(std::cout);
   if (sorted.size() > kShownSizes) {
@@ -189,9 +189,12 @@ void PrintText(const Stats& stats, const OpenedData& data) {
 }
 
 void PrintJson(const Stats& stats, const OpenedData& data) {
-  nlohmann::json out = {{"kind", data.kind},       {"images", stats.records},
-                        {"encoded", stats.encoded}, {"bytes", stats.bytes},
-                        {"checksum", stats.checksum}, {"sizes", nlohmann::json::array()},
+  nlohmann::json out = {{"kind", data.kind},
+                        {"images", stats.records},
+                        {"encoded", stats.encoded},
+                        {"bytes", stats.bytes},
+                        {"checksum", stats.checksum},
+                        {"sizes", nlohmann::json::array()},
                         {"channels", nlohmann::json::array()}};
   for (const auto& [size, count] : ByCount(stats.sizes)) {
     out["sizes"].push_back({{"shape", size}, {"images", count}});

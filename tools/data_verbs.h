@@ -6,8 +6,10 @@
 
 namespace doppio {
 
+ExitCode DataBench(const CommandLine& line, bool* began);
 ExitCode DataConvert(const CommandLine& line, bool* began);
 ExitCode DataMean(const CommandLine& line, bool* began);  // compute_image_mean
+ExitCode DataPreview(const CommandLine& line, bool* began);
 ExitCode DataSplit(const CommandLine& line, bool* began);
 ExitCode DataStat(const CommandLine& line, bool* began);
 ExitCode DataVerify(const CommandLine& line, bool* began);

@@ -46,8 +46,7 @@ ExitCode DataVerify(const CommandLine& line, bool* began) {
   nlohmann::json entries = nlohmann::json::array();
   CountProgress progress(source.size(), "records");
   InOrder(
-      source.size(), ThreadsOr(FLAGS_data_threads),
-      [&](int64_t i) { return Check(source, i); },
+      source.size(), ThreadsOr(FLAGS_data_threads), [&](int64_t i) { return Check(source, i); },
       [&](int64_t i, Checked checked) {
         progress.Done(i + 1);
         if (checked.mistake.empty() && labels == 0) labels = checked.labels;

@@ -42,7 +42,6 @@ DECLARE_bool(cuda_graph);
 DECLARE_int32(ranks_per_node);
 DECLARE_string(backend);
 DECLARE_string(root_folder);
-DECLARE_string(out);
 DECLARE_bool(json);
 
 namespace doppio {

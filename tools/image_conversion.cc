@@ -125,8 +125,7 @@ class Conversion {
     const ImageLine& line = LineOf(i);
     const std::string path = images_.root + line.path;
     if (!image.mistake.empty()) {
-      const Error error =
-          FileError(images_.At(line), "image '" + path + "': " + image.mistake);
+      const Error error = FileError(images_.At(line), "image '" + path + "': " + image.mistake);
       if (options_.skip_bad) {
         LOG(WARNING) << error.what();
       } else if (mistakes_.size() < kShownErrors) {
@@ -206,7 +205,7 @@ std::string SettingsOf(const ListedImages& images, const ConversionOptions& opti
     add(line.labels.data(), line.labels.size() * sizeof(float));
   }
   const ImageDatumOptions& image = options.image;
-  const std::string format = !image.format                         ? "own"
+  const std::string format = !image.format                        ? "own"
                              : *image.format == ImageFormat::kPng ? "png"
                                                                   : "jpg";
   const std::string size =

@@ -34,8 +34,9 @@ struct ConversionResult {
 };
 
 // Fills and finishes the database, from behind the records that it has. Keys are Caffe's,
-// "00000042_cats/small one.jpg", numbered by the place in the order of records. Without skip_bad all
-// images are looked at, and the first 20 mistakes are thrown as one ErrorList, with their lines.
+// "00000042_cats/small one.jpg", numbered by the place in the order of records. Without skip_bad
+// all images are looked at, and the first 20 mistakes are thrown as one ErrorList, with their
+// lines.
 ConversionResult ConvertImages(ListedImages images, const ConversionOptions& options,
                                DatabaseWriter* writer);
 

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """doppio data: databases of lists and folders, made in several goes; what is in them; what is damaged; parts."""
+import base64
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tool_case  # noqa: E402
@@ -110,7 +113,7 @@ class VerbTest(DataCase):
     def test_tells_wrong_words(self):
         error = self.fail_with(2, "data", "verfy", "x")
         self.assertIn("there is no 'verfy'; did you mean 'verify'?", error)
-        self.assertIn("'data' wants convert LIST|FOLDER DB | mean DB [FILE]", self.fail_with(2, "data"))
+        self.assertIn("'data' wants bench DATA | convert LIST|FOLDER DB | mean DB [FILE]", self.fail_with(2, "data"))
         self.assertIn("'data stat' wants DATA", self.fail_with(2, "data", "stat"))
 
     def test_warns_of_flags_of_other_verbs(self):
@@ -206,7 +209,7 @@ class SplitTest(DataCase):
     def test_gives_each_part_its_share_of_each_class(self):
         everything = ["a %d.png 0" % i for i in range(40)] + ["b %d.png 1" % i for i in range(20)]
         self.write("all.txt", "".join(line + "\n" for line in everything))
-        out = self.succeed("data", "split", "all.txt", "--fractions=0.75,0.25", "--out=parts")
+        out = self.succeed("data", "split", "all.txt", "--fractions=0.75,0.25", "parts")
         self.assertEqual("parts/train.txt written, 45 images\nparts/val.txt written, 15 images\n", out)
         train, val = self.lines("parts/train.txt"), self.lines("parts/val.txt")
         self.assertEqual(sorted(everything), sorted(train + val))
@@ -218,7 +221,7 @@ class SplitTest(DataCase):
         self.write("all.txt", "".join("%d.png 0\n" % i for i in range(40)))
         parts = []
         for folder, seed in ("a", 1), ("b", 1), ("c", 2):
-            self.succeed("data", "split", "all.txt", "--seed=%d" % seed, "--out=" + folder)
+            self.succeed("data", "split", "all.txt", "--seed=%d" % seed, folder)
             parts.append(self.lines(folder + "/val.txt"))
         self.assertEqual(parts[0], parts[1])
         self.assertNotEqual(parts[0], parts[2])
@@ -249,6 +252,145 @@ class SplitTest(DataCase):
         self.assertIn("part 'val' has no image; 2 are too few", error(2, "--fractions=0.9,0.1"))
         self.assertIn("'all.txt' exists already", error(4, "--fractions=1", "--names=all"))
         self.assertEqual(["all.txt"], os.listdir(self.folder))
+
+
+class PreviewTest(DataCase):
+    def images(self, page):
+        return [base64.b64decode(data) for data in re.findall(r'src="data:image/png;base64,([^"]*)"', page)]
+
+    def pixels(self, file):
+        """Of a PNG of one row: its values, whatever filter the row has been given."""
+        self.write("shown.png", file)
+        self.write("shown.txt", "shown.png 0\n")
+        return [c["mean"] for c in self.stat("shown.txt")["channels"]]
+
+    def test_shows_images_and_labels_in_one_file(self):
+        self.folder_of_classes()
+        self.write("pets/dog/<d>.png", b"torn")
+        self.assertEqual("page.html written, 4 images\n", self.succeed("data", "preview", "pets", "page.html"))
+        page = self.read("page.html").decode()
+        self.assertEqual([self.read("pets/cat/a.PNG"), self.read("pets/cat/b.png"), self.read("pets/dog/big/c.png")],
+                         self.images(page))
+        self.assertEqual(["0 cat", "0 cat", "1 dog"], re.findall(r"<figcaption>([^<]*)<", page))
+        self.assertIn("image &#39;pets/dog/&lt;d&gt;.png&#39;: ", page)
+        self.assertNotIn("http", page)
+
+    def test_shows_pixels_of_databases(self):
+        self.folder_of_classes()
+        self.succeed("data", "convert", "pets", "db")
+        out = self.json("preview", "db", "--count=2")
+        self.assertEqual({"file": "preview.html", "images": 2}, out)
+        page = self.read("preview.html").decode()
+        self.assertIn("2 of 3 images", page)
+        self.assertEqual([[20, 0, 0], [20, 0, 0]], [self.pixels(image) for image in self.images(page)])
+        self.succeed("data", "preview", "db", "--count=1", "--rgb")  # blue and red change places
+        self.assertEqual([0, 0, 20], self.pixels(self.images(self.read("preview.html").decode())[0]))
+        self.assertIn("--count wants a number from 1 on", self.fail_with(2, "data", "preview", "db", "--count=0"))
+
+
+class GetTest(DataCase):
+    """No file here is a published one: that would be 10 MB."""
+
+    def test_tells_files_that_are_not_the_published_ones(self):
+        self.write("here/train-images-idx3-ubyte.gz", b"abc")
+        error = self.fail_with(4, "get", "mnist", "--from=here")
+        self.assertIn("'here/train-images-idx3-ubyte.gz' is not the published file: its MD5 is "
+                      "900150983cd24fb0d6963f7d28e17f72, not f68b3c2dcbeaaa9fbdd348bbdeb94873", error)
+        self.assertEqual([], os.listdir(self.path("mnist")))
+        error = self.fail_with(4, "get", "cifar10", "--from=here")
+        self.assertIn("there is no 'here/cifar-10-binary.tar.gz'; without a network, put these files into a folder", error)
+        self.assertIn("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", error)
+
+    def curl(self, script):
+        """A folder of programs with nothing but this curl."""
+        self.write("bin/curl", "#!/bin/sh\n" + script)
+        os.chmod(self.path("bin/curl"), 0o755)
+        return self.path("bin")
+
+    def test_says_what_to_do_without_a_network(self):
+        error = self.fail_with(4, "get", "fashion_mnist", "data", PATH=self.curl("exit 6\n"))
+        self.assertIn("cannot download https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/"
+                      "fashion/train-images-idx3-ubyte.gz (curl ended with code 6); without a network, put these files "
+                      "into a folder and run: doppio get fashion_mnist --from=FOLDER", error)
+        self.assertIn("t10k-labels-idx1-ubyte.gz", error)
+        error = self.fail_with(4, "get", "mnist", PATH=self.path("nowhere"))
+        self.assertIn("curl, which downloads files, is not installed (apt-get install curl)", error)
+        # Something else than the file, such as a page of a hotel's network.
+        error = self.fail_with(4, "get", "mnist", "data", PATH=self.curl(
+            'while [ "$1" != --output ]; do shift; done; echo "<html>" >"$2"\n'))
+        self.assertIn("is not the published file", error)
+        self.assertIn("it came from https://storage.googleapis.com/cvdf-datasets/mnist/train-images", error)
+        self.assertEqual([], os.listdir(self.path("data")))
+
+    def test_tells_wrong_names(self):
+        self.assertIn("not 'mnits'; did you mean 'mnist'?", self.fail_with(2, "get", "mnits"))
+        self.assertIn("'get' wants mnist, fashion_mnist or cifar10", self.fail_with(2, "get"))
+
+    @unittest.skipUnless(os.path.isdir(os.environ.get("DOPPIO_SHARED", "") + "/data/mnist"),
+                         "DOPPIO_SHARED has no data/mnist")
+    def test_takes_mnist_however_it_is_packed(self):
+        out = json.loads(self.succeed("get", "mnist", "--from=" + os.environ["DOPPIO_SHARED"] + "/data/mnist", "--json"))
+        self.assertEqual([60000, 10000], [part["images"] for part in out])
+        self.assertEqual(4, len(os.listdir(self.path("mnist"))))
+        self.succeed("get", "mnist", PATH=self.path("nowhere"))  # all is there
+
+
+class RandomChangesTest(DataCase):
+    """transform_param's, as nets have them; tests/data/augmented_test.cc has the changes themselves."""
+
+    def net(self, transform, phase="TRAIN"):
+        self.folder_of_classes()
+        self.write("list.txt", "pets/cat/a.PNG 0\npets/cat/b.png 0\n")
+        self.write("net.prototxt", """layer { name: "d" type: "ImageData" top: "x" top: "y"
+            image_data_param { source: "list.txt" batch_size: 2 }
+            transform_param { %s } }
+            layer { name: "s" type: "Silence" bottom: "x" bottom: "y" }""" % transform)
+        return ["--model=net.prototxt", "--phase=" + phase]
+
+    def test_give_images_their_size(self):
+        for phase in "TRAIN", "TEST":
+            flags = self.net("random_aspect_ratio_param { resize_param { height: 5 width: 6 } } "
+                             "rotation_param { max_degrees: 9 } cutout_param { size: 2 } "
+                             "distort_param { brightness_prob: 1 brightness_delta: 9 }", phase)
+            out = json.loads(self.succeed("summary", *flags, "--json"))
+            self.assertEqual([2, 3, 5, 6], out["layers"][0]["output"])
+
+    def test_are_drawn_in_training_only(self):
+        flags = self.net("cutout_param { size: 100 } mean_value: 9", "TEST")
+        self.write("none.prototxt", 'name: "none"')
+        net = self.read("net.prototxt").decode().replace('"Silence" bottom: "x" bottom: "y"', '"Reduction" bottom: "x" top: "sum"')
+        self.write("net.prototxt", net)
+        out = json.loads(self.succeed("test", flags[0], "--weights=none.prototxt", "--iterations=1", "--json"))
+        # Blue 20 20 10 30, the rest 0: 80 - 12 * 9. All cut out would be 0.
+        self.assertEqual({"sum": -28.0}, {o["name"]: o["value"] for o in out["outputs"] if o["name"] == "sum"})
+
+    def test_tell_mistakes_at_their_place(self):
+        error = self.fail_with(3, "summary", *self.net("rotation_param { max_degrees: 200 }"))
+        self.assertIn("net.prototxt:3:13: error: layer 'd': rotation_param: max_degrees must be from 0 to 180", error)
+        error = self.fail_with(3, "summary", *self.net("pad: 4"))
+        self.assertIn("transform_param: pad is not implemented", error)
+
+
+class BenchTest(DataCase):
+    def test_measures_each_step_and_all_together(self):
+        self.folder_of_classes()
+        flags = ["--seconds=0.05", "--transform=crop_size: 2", "--resize_height=4", "--resize_width=4", "--batch=2",
+                 "--data_threads=1"]
+        out = self.json("bench", "pets", *flags)
+        self.assertEqual(["read", "decode", "augment", "assemble"], [step["step"] for step in out["steps"]])
+        self.assertTrue(all(step["images_per_second"] > 0 for step in out["steps"]))
+        self.assertEqual([3, 1], [out["images"], out["threads"]])
+        self.assertGreater(out["images_per_second"], 0)
+        self.succeed("data", "convert", "pets", "db")
+        self.assertNotIn("decode", self.succeed("data", "bench", "db", "--seconds=0.05"))
+
+    def test_tells_mistakes(self):
+        self.folder_of_classes()
+        self.assertIn("--transform:1:1: error: unknown field 'crop'",
+                      self.fail_with(3, "data", "bench", "pets", "--transform=crop: 2"))
+        self.assertIn("the crop 5x5 is larger than the image 1x2",
+                      self.fail_with(3, "data", "bench", "pets", "--transform=crop_size: 5"))
+        self.assertIn("--seconds wants", self.fail_with(2, "data", "bench", "pets", "--seconds=0"))
 
 
 if __name__ == "__main__":
