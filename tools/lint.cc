@@ -110,6 +110,8 @@ bool HasEffect(const FieldDescriptor& field) {
       "TransformationParameter.horizontal_stretch_upper",
       "TransformationParameter.img_rand_resize_lower",
       "TransformationParameter.img_rand_resize_upper",
+      "TransformationParameter.interpolation_algo_down",
+      "TransformationParameter.interpolation_algo_up",
       "TransformationParameter.pad",
       "TransformationParameter.rand_resize_ratio_lower",
       "TransformationParameter.rand_resize_ratio_upper",
