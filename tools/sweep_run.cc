@@ -218,7 +218,10 @@ SweepJournal::End EndOf(const SweepJournal& journal, int64_t trial, int rung, in
   end.iter = progress.iter;
   if (code != 0) {
     end.error = FirstError(TrialLog(journal.folder(), trial), log_begin);
-    if (end.error.empty()) end.error = code > 128 ? "ended by signal " + std::to_string(code - 128) : "exit code " + std::to_string(code);
+    if (end.error.empty()) {
+      end.error = (code > 128 ? "ended by signal " + std::to_string(code - 128) : "exit code " + std::to_string(code)) + "; see " +
+                  TrialName(trial) + ".log";
+    }
   } else if (!progress.why.empty()) {
     end.error = progress.why;
   }
