@@ -87,7 +87,12 @@ class SweepTest(scenario.Scenario):
         process.kill()
         process.wait()
         self.assertLess(len(self.events("killed", "end")), 12)
-        resumed = json.loads(self.sweep("resume", "killed", "--json").stdout)
+        # From elsewhere: trials run where the sweep was started.
+        os.mkdir(self.path("elsewhere"))
+        again = subprocess.run([scenario.DOPPIO, "sweep", "resume", "../killed", "--json"], cwd=self.path("elsewhere"),
+                               capture_output=True, text=True, timeout=120, env=self.environment())
+        self.assertEqual(0, again.returncode, again.stderr)
+        resumed = json.loads(again.stdout)
         self.assertEqual(self.table(whole), self.table(resumed))
         self.assertEqual(whole["best"], resumed["best"])
         # Those that had ended have not run again.
@@ -97,13 +102,23 @@ class SweepTest(scenario.Scenario):
     def test_trials_of_a_killed_sweep_end(self):
         self.fill(max_iter=1000000000, interval=1000000)
         process = self.begin("killed", *PARAMS, until=0)
-        pid = int(json.loads(self.read("killed/t000/run.json"))["pid"])
+        with open("/proc/%d/task/%d/children" % (process.pid, process.pid), encoding="utf-8") as f:
+            trials = f.read().split()
+        self.assertTrue(trials)
         process.kill()
         process.wait()
         end = time.monotonic() + 30
-        while os.path.exists("/proc/%d" % pid) and time.monotonic() < end:
+        while any(map(self.runs, trials)) and time.monotonic() < end:
             time.sleep(0.01)
-        self.assertFalse(os.path.exists("/proc/%d" % pid))
+        self.assertEqual([], [pid for pid in trials if self.runs(pid)])
+
+    def runs(self, pid):
+        """Not one that has ended but that nobody has waited for."""
+        try:
+            with open("/proc/%s/stat" % pid, encoding="utf-8") as f:
+                return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+        except FileNotFoundError:
+            return False
 
     def test_sigterm_stops_with_snapshots_and_says_how_to_go_on(self):
         self.fill(max_iter=1000000000, interval=1000000)
