@@ -2,54 +2,18 @@
 // in light and colour, put on a larger canvas, cut to a random window, resized. What is drawn is a
 // formula of the sample's number in the run. Crop, mirror, mean and scale are left to the pipeline.
 #include <algorithm>
-#include <cmath>
 #include <opencv2/imgproc.hpp>
 
 #include "core/base/error.h"
 #include "data/box_sampler.h"
 #include "data/boxes.h"
-#include "data/decode.h"
 #include "data/distort.h"
+#include "data/mat_image.h"
 #include "data/source.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
 namespace {
-
-cv::Mat MatOf(Image* image) {
-  return cv::Mat(image->shape.height, image->shape.width, CV_8UC(image->shape.channels),
-                 image->bytes.data());
-}
-
-Image ImageOf(const cv::Mat& pixels) {
-  Image image;
-  image.shape = {pixels.channels(), pixels.rows, pixels.cols};
-  image.bytes.resize(static_cast<size_t>(image.shape.count()));
-  pixels.copyTo(MatOf(&image));
-  return image;
-}
-
-void TakePlanes(const Pixels& planes, Image* image) {
-  image->shape = planes.shape;
-  image->bytes.resize(static_cast<size_t>(planes.shape.count()));
-  const int64_t plane = int64_t{planes.shape.height} * planes.shape.width;
-  for (int c = 0; c < planes.shape.channels; ++c) {
-    for (int64_t i = 0; i < plane; ++i) {
-      image->bytes[static_cast<size_t>(i * planes.shape.channels + c)] = planes.bytes[c * plane + i];
-    }
-  }
-}
-
-int Interpolation(const ResizeParameter& resize, Draws* draws) {
-  if (resize.interp_mode_size() == 0) return cv::INTER_LINEAR;
-  switch (resize.interp_mode(draws->Below(resize.interp_mode_size()))) {
-    case ResizeParameter::AREA: return cv::INTER_AREA;
-    case ResizeParameter::NEAREST: return cv::INTER_NEAREST;
-    case ResizeParameter::CUBIC: return cv::INTER_CUBIC;
-    case ResizeParameter::LANCZOS4: return cv::INTER_LANCZOS4;
-    default: return cv::INTER_LINEAR;
-  }
-}
 
 int Border(ResizeParameter::Pad_mode mode) {
   if (mode == ResizeParameter::MIRRORED) return cv::BORDER_REFLECT_101;
@@ -103,7 +67,7 @@ class AnnotatedSource : public Source {
       throw FileError("it is a Datum without boxes; layer Data reads such ones");
     }
     Draws draws(random_, sample);
-    Image image = PixelsOf(*record);
+    Image image = ImageOfRecord(*record, transform_);
     if (transform_.has_distort_param()) {
       if (image.shape.channels != 3) {
         throw FileError("distort_param is for images of 3 channels, it has " +
@@ -114,31 +78,10 @@ class AnnotatedSource : public Source {
     if (transform_.has_expand_param()) Expand(&draws, &image, &record->objects);
     CutWindow(&draws, &image, &record->objects);
     if (transform_.has_resize_param()) ResizeAll(&draws, &image, &record->objects);
-    record->byte_storage.assign(reinterpret_cast<const char*>(image.bytes.data()),
-                                image.bytes.size());
-    record->encoded = nullptr;
-    record->pixels = {image.shape, reinterpret_cast<const uint8_t*>(record->byte_storage.data()),
-                      nullptr, image.shape.channels == 3};
+    GiveImage(image, record);
   }
 
  private:
-  Image PixelsOf(const Record& record) const {
-    Image image;
-    if (record.encoded != nullptr) {
-      DecodeOptions options = record.decode;
-      if (transform_.force_color()) options.color = DecodeOptions::Color::kColor;
-      if (transform_.force_gray()) options.color = DecodeOptions::Color::kGray;
-      Decode(record.encoded, record.encoded_bytes, options, &image);
-      return image;
-    }
-    const int channels = record.pixels.shape.channels;
-    if (record.pixels.bytes == nullptr || (channels != 1 && channels != 3)) {
-      throw FileError("its pixels must be bytes, of 1 or 3 channels");
-    }
-    TakePlanes(record.pixels, &image);
-    return image;
-  }
-
   const EmitConstraint* emit() const {
     return transform_.has_emit_constraint() ? &transform_.emit_constraint() : nullptr;
   }
@@ -151,12 +94,7 @@ class AnnotatedSource : public Source {
     const int height = static_cast<int>(static_cast<float>(old.height) * ratio);
     const int width = static_cast<int>(static_cast<float>(old.width) * ratio);
     const int top = draws->Below(height - old.height + 1), left = draws->Below(width - old.width + 1);
-    cv::Scalar mean(0, 0, 0);
-    const int means = transform_.mean_value_size();
-    for (int c = 0; means > 0 && c < old.channels; ++c) {
-      mean[c] = std::floor(transform_.mean_value(std::min(c, means - 1)));
-    }
-    cv::Mat canvas(height, width, CV_8UC(old.channels), mean);
+    cv::Mat canvas(height, width, CV_8UC(old.channels), MeanFill(transform_, old.channels));
     MatOf(image).copyTo(canvas(cv::Rect(left, top, old.width, old.height)));
     *image = ImageOf(canvas);
     const auto part = [](int pixels, int of) {
@@ -186,7 +124,7 @@ class AnnotatedSource : public Source {
   void ResizeAll(Draws* draws, Image* image, std::vector<ObjectBox>* objects) const {
     const ResizeParameter& resize = transform_.resize_param();
     const int height = static_cast<int>(resize.height()), width = static_cast<int>(resize.width());
-    const int interpolation = Interpolation(resize, draws);
+    const int interpolation = InterpolationOf(resize, draws);
     cv::Mat resized;
     if (resize.resize_mode() == ResizeParameter::WARP) {
       cv::resize(MatOf(image), resized, cv::Size(width, height), 0, 0, interpolation);

@@ -26,6 +26,8 @@ void RefuseUnknownTransforms(const TransformationParameter& parameter) {
   const char* kUnknown[] = {"resize_param",
                             "noise_param",
                             "distort_param",
+                            "rotation_param",
+                            "cutout_param",
                             "expand_param",
                             "random_resize_param",
                             "random_aspect_ratio_param",

@@ -1,5 +1,7 @@
 #include "data/database_writer.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,28 +29,75 @@ void Remove(const std::string& path) {
   std::filesystem::remove_all(path, ignored);
 }
 
+void MustBeFree(const std::string& path) {
+  if (!FileExists(path)) return;
+  throw FileError("'" + path + "' exists already; remove it, or choose another name");
+}
+
 }  // namespace
 
 DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& path)
-    : path_(WithoutSlash(path)), temporary_(path_ + ".tmp." + std::to_string(getpid())) {
-  const DatabaseCreator* create = DatabaseFormats::Get().Find(backend);
-  DOPPIO_CHECK(create != nullptr, "no database format " + backend);
-  if (FileExists(path_)) {
-    throw FileError("'" + path_ + "' exists already; remove it, or choose another name");
-  }
-  Remove(temporary_);
+    : path_(WithoutSlash(path)),
+      aside_(path_ + ".tmp." + std::to_string(getpid())),
+      temporary_(aside_) {
+  MustBeFree(path_);
+  Remove(aside_);
   try {
-    format_ = (*create)(temporary_);
+    Open(backend, DatabaseMode::kNew);
   } catch (...) {
-    Remove(temporary_);
+    Remove(aside_);
+    throw;
+  }
+}
+
+DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& path,
+                               const std::string& settings)
+    : path_(WithoutSlash(path)), aside_(path_ + ".tmp"), temporary_(aside_ + "/database") {
+  MustBeFree(path_);
+  try {
+    TakeSettings(settings);
+    Open(backend, DatabaseMode::kDurable);
+    found_ = format_->Contents();
+  } catch (...) {
+    if (lock_ >= 0) close(lock_);
     throw;
   }
 }
 
 DatabaseWriter::~DatabaseWriter() {
-  if (format_ == nullptr) return;
-  format_.reset();
-  Remove(temporary_);
+  if (format_ != nullptr) {
+    format_.reset();
+    if (kept() == 0) Remove(aside_);
+  }
+  if (lock_ >= 0) close(lock_);
+}
+
+void DatabaseWriter::Open(const std::string& backend, DatabaseMode mode) {
+  const DatabaseCreator* create = DatabaseFormats::Get().Find(backend);
+  DOPPIO_CHECK(create != nullptr, "no database format " + backend);
+  format_ = (*create)(temporary_, mode);
+}
+
+void DatabaseWriter::TakeSettings(const std::string& settings) {
+  const std::string file = aside_ + "/settings";
+  std::error_code ignored;
+  std::filesystem::create_directory(aside_, ignored);  // what is wrong shows when it is opened
+  lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) throw FileError("cannot write '" + file + "': " + std::strerror(errno));
+  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    throw FileError("'" + aside_ + "' is being written by another process");
+  }
+  if (!FileExists(temporary_)) {  // a writer that was killed in here has left no records
+    const auto bytes = static_cast<ssize_t>(settings.size());
+    if (ftruncate(lock_, 0) != 0 || pwrite(lock_, settings.data(), settings.size(), 0) != bytes ||
+        fsync(lock_) != 0) {
+      throw FileError("cannot write '" + file + "': " + std::strerror(errno));
+    }
+  } else if (ReadFile(file) != settings) {
+    throw FileError("'" + aside_ +
+                    "' holds a database that was begun from other images or with other flags (see '" +
+                    file + "'); repeat that command, or remove '" + aside_ + "' to begin anew");
+  }
 }
 
 void DatabaseWriter::Put(std::string key, std::string value) {
@@ -59,6 +108,7 @@ void DatabaseWriter::Put(std::string key, std::string value) {
 
 void DatabaseWriter::Flush() {
   if (!waiting_.empty()) format_->Write(waiting_);
+  flushed_ += static_cast<int64_t>(waiting_.size());
   waiting_.clear();
   waiting_bytes_ = 0;
 }
@@ -69,9 +119,10 @@ void DatabaseWriter::Finish() {
   format_.reset();
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const std::string reason = std::strerror(errno);
-    Remove(temporary_);
+    if (kept() == 0) Remove(aside_);
     throw FileError("cannot write '" + path_ + "': " + reason);
   }
+  Remove(aside_);
 }
 
 }  // namespace doppio

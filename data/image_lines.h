@@ -2,10 +2,13 @@
 #ifndef DOPPIO_DATA_IMAGE_LINES_H_
 #define DOPPIO_DATA_IMAGE_LINES_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace doppio {
+
+class Source;
 
 struct ImageLine {
   std::string path;           // as written; it may hold spaces
@@ -16,6 +19,11 @@ struct ImageLine {
 // At least one, all with as many labels. Blank lines are passed over. Throws FileError with the
 // line.
 std::vector<ImageLine> ReadImageLines(const std::string& list);
+
+// Such images as they are, `root` in front of each path. Messages name the line in `list`; "" where
+// there is none.
+std::unique_ptr<Source> OpenImageLines(std::vector<ImageLine> lines, const std::string& root,
+                                       const std::string& list);
 
 }  // namespace doppio
 

@@ -29,6 +29,9 @@ class ImageListSource : public Source {
     lines_ = ReadImageLines(list_);
   }
 
+  ImageListSource(std::vector<ImageLine> lines, const std::string& root, const std::string& list)
+      : list_(list), root_(root), lines_(std::move(lines)) {}
+
   int64_t size() const override { return static_cast<int64_t>(lines_.size()); }
 
   void Read(int64_t index, Record* record) const override {
@@ -41,7 +44,8 @@ class ImageListSource : public Source {
 
   std::string Name(int64_t index) const override {
     const ImageLine& line = lines_[static_cast<size_t>(index)];
-    return "image '" + root_ + line.path + "' (" + list_ + ":" + std::to_string(line.number) + ")";
+    const std::string image = "image '" + root_ + line.path + "'";
+    return list_.empty() ? image : image + " (" + list_ + ":" + std::to_string(line.number) + ")";
   }
 
  private:
@@ -51,6 +55,11 @@ class ImageListSource : public Source {
 };
 
 }  // namespace
+
+std::unique_ptr<Source> OpenImageLines(std::vector<ImageLine> lines, const std::string& root,
+                                       const std::string& list) {
+  return std::make_unique<ImageListSource>(std::move(lines), root, list);
+}
 
 std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter) {
   if (!parameter.has_source()) throw UserError({}, "image_data_param needs a source");

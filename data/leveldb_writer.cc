@@ -9,10 +9,11 @@ namespace {
 
 class LevelDbFormat : public DatabaseFormat {
  public:
-  explicit LevelDbFormat(const std::string& path) : path_(path) {
+  LevelDbFormat(const std::string& path, DatabaseMode mode)
+      : path_(path), durable_(mode == DatabaseMode::kDurable) {
     leveldb::Options options;
     options.create_if_missing = true;
-    options.error_if_exists = true;
+    options.error_if_exists = !durable_;
     options.write_buffer_size = 64 << 20;
     options.block_size = 64 << 10;
     leveldb::DB* db = nullptr;
@@ -20,10 +21,21 @@ class LevelDbFormat : public DatabaseFormat {
     db_.reset(db);
   }
 
-  void Write(const std::vector<DatabaseRecord>& records) override { Write(records, false); }
+  void Write(const std::vector<DatabaseRecord>& records) override { Write(records, durable_); }
 
   // Syncs the log, which holds what is in no table yet.
   void Sync() override { Write({}, true); }
+
+  DatabaseContents Contents() const override {
+    DatabaseContents contents;
+    const std::unique_ptr<leveldb::Iterator> all(db_->NewIterator(leveldb::ReadOptions()));
+    for (all->SeekToFirst(); all->Valid(); all->Next()) {
+      ++contents.records;
+      contents.last_key = all->key().ToString();
+    }
+    Must(all->status());
+    return contents;
+  }
 
  private:
   void Write(const std::vector<DatabaseRecord>& records, bool sync) {
@@ -41,11 +53,12 @@ class LevelDbFormat : public DatabaseFormat {
   }
 
   const std::string path_;
+  const bool durable_;
   std::unique_ptr<leveldb::DB> db_;
 };
 
-std::unique_ptr<DatabaseFormat> Create(const std::string& path) {
-  return std::make_unique<LevelDbFormat>(path);
+std::unique_ptr<DatabaseFormat> Create(const std::string& path, DatabaseMode mode) {
+  return std::make_unique<LevelDbFormat>(path, mode);
 }
 
 DOPPIO_REGISTER(DatabaseFormats, "LEVELDB", &Create);

@@ -12,13 +12,17 @@ namespace {
 
 class LmdbFormat : public DatabaseFormat {
  public:
-  explicit LmdbFormat(const std::string& path) : path_(path) {
-    if (mkdir(path.c_str(), 0777) != 0) Fail(std::strerror(errno));
+  LmdbFormat(const std::string& path, DatabaseMode mode) : path_(path) {
+    const bool durable = mode == DatabaseMode::kDurable;
+    if (mkdir(path.c_str(), 0777) != 0 && !(durable && errno == EEXIST)) {
+      Fail(std::strerror(errno));
+    }
     Must(mdb_env_create(&env_));
     try {
       Must(mdb_env_set_mapsize(env_, map_bytes_));
-      // Nobody knows of the file yet, so there is nobody to lock out; Sync comes once, at the end.
-      Must(mdb_env_open(env_, path.c_str(), MDB_NOLOCK | MDB_NOSYNC, 0664));
+      // Nobody knows of the file yet, so there is nobody to lock out.
+      const unsigned flags = MDB_NOLOCK | (durable ? 0u : unsigned{MDB_NOSYNC});
+      Must(mdb_env_open(env_, path.c_str(), flags, 0664));
     } catch (...) {
       mdb_env_close(env_);
       throw;
@@ -38,6 +42,28 @@ class LmdbFormat : public DatabaseFormat {
   }
 
   void Sync() override { Must(mdb_env_sync(env_, 1)); }
+
+  DatabaseContents Contents() const override {
+    MDB_txn* transaction = nullptr;
+    Must(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &transaction));
+    MDB_dbi table;
+    MDB_stat stat;
+    MDB_cursor* cursor = nullptr;
+    MDB_val key, value;
+    int result = mdb_dbi_open(transaction, nullptr, 0, &table);
+    if (result == 0) result = mdb_stat(transaction, table, &stat);
+    if (result == 0) result = mdb_cursor_open(transaction, table, &cursor);
+    if (result == 0) result = mdb_cursor_get(cursor, &key, &value, MDB_LAST);
+    DatabaseContents contents;
+    if (result == 0) {
+      contents.records = static_cast<int64_t>(stat.ms_entries);
+      contents.last_key.assign(static_cast<const char*>(key.mv_data), key.mv_size);
+    }
+    if (cursor != nullptr) mdb_cursor_close(cursor);
+    mdb_txn_abort(transaction);
+    if (result != MDB_NOTFOUND) Must(result);  // not found: it is empty
+    return contents;
+  }
 
  private:
   // All of them in one transaction, or none.
@@ -77,8 +103,8 @@ class LmdbFormat : public DatabaseFormat {
   size_t map_bytes_ = size_t{16} << 20;
 };
 
-std::unique_ptr<DatabaseFormat> Create(const std::string& path) {
-  return std::make_unique<LmdbFormat>(path);
+std::unique_ptr<DatabaseFormat> Create(const std::string& path, DatabaseMode mode) {
+  return std::make_unique<LmdbFormat>(path, mode);
 }
 
 DOPPIO_REGISTER(DatabaseFormats, "LMDB", &Create);

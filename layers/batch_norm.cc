@@ -12,33 +12,12 @@ namespace {
 
 constexpr int kBlobs = 3;
 
-// What the forks fold into this layer changes its result, so it must not be passed over.
-void RefuseForkFields(const LayerSpec& spec) {
-  const BatchNormParameter& param = spec.param.batch_norm_param();
-  const char* add_scale = "add a Scale layer with bias_term: true after this one";
-  const struct {
-    const char* field;
-    const char* fork;
-    bool set;
-    const char* advice;
-  } fields[] = {
-      {"scale_bias", "NVCaffe", param.scale_bias(), add_scale},
-      {"use_weight_bias", "Intel Caffe", param.has_use_weight_bias() && param.use_weight_bias(),
-       add_scale},
-      {"relu", "Intel Caffe", param.relu(), "add a ReLU layer after this one"},
-      {"stats_batch_size", "Intel Caffe", param.stats_batch_size() != 0,
-       "statistics are those of the batch"},
-  };
-  for (const auto& fork : fields) {
-    if (!fork.set) continue;
-    throw spec.Mistake(std::string("batch_norm_param.") + fork.field,
-                       std::string(fork.field) + " of " + fork.fork +
-                           " is not supported; remove it: " + fork.advice);
-  }
-}
-
 LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  RefuseForkFields(spec);
+  if (spec.param.batch_norm_param().stats_batch_size() != 0) {
+    throw spec.Mistake("batch_norm_param.stats_batch_size",
+                       "stats_batch_size of Intel Caffe is not supported; remove it: statistics "
+                       "are those of the batch");
+  }
   if (bottoms[0].rank() < 1) {
     throw spec.Mistake("bottom", "bottom 0 is a scalar; BatchNorm needs a batch axis");
   }

@@ -103,11 +103,6 @@ inline ConvGeometry ReadConvGeometry(const LayerSpec& spec, const Shape& bottom,
                                                      " does not exist in the bottom of shape " +
                                                      bottom.ToString());
   }
-  if (p.relu() || p.fusion_type() != ConvolutionParameter::NONE_FUSION) {
-    throw spec.Mistake(
-        p.relu() ? "convolution_param.relu" : "convolution_param.fusion_type",
-        "layers fused by Intel Caffe are not read; write the ReLU or Eltwise as its own layer");
-  }
   g.axis = bottom.canonical_axis(p.axis());
   const int rank = bottom.rank() - g.axis - 1;
   g.kernel = internal::SpatialValues(spec, "kernel_size", rank, p.kernel_size(), "kernel",

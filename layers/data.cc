@@ -104,8 +104,9 @@ std::unique_ptr<Source> OpenSourceOf(const LayerSpec& spec, const PipelineOption
   if (IsWindows(spec)) {
     return OpenWindows(spec.param.window_data_param(), TransformOf(spec), random);
   }
-  if (IsImageList(spec)) return OpenImageList(spec.param.image_data_param());
-  std::unique_ptr<Source> source = OpenSource(spec.param.data_param(), spec.phase());
+  std::unique_ptr<Source> source =
+      IsImageList(spec) ? OpenImageList(spec.param.image_data_param())
+                        : OpenSource(spec.param.data_param(), spec.phase());
   if (!IsAnnotated(spec)) return source;
   return OpenAnnotated(std::move(source), spec.param.annotated_data_param(), TransformOf(spec),
                        random);
@@ -115,12 +116,11 @@ std::unique_ptr<Source> OpenSourceOf(const LayerSpec& spec, const PipelineOption
 TransformationParameter TransformBehindSource(const LayerSpec& spec) {
   if (IsWindows(spec)) return TransformationParameter();
   TransformationParameter transform = TransformOf(spec);
-  if (IsAnnotated(spec)) {
-    transform.clear_resize_param();
-    transform.clear_distort_param();
-    transform.clear_expand_param();
-    transform.clear_noise_param();
-  }
+  if (!IsAnnotated(spec)) return BehindAugmented(std::move(transform));
+  transform.clear_resize_param();
+  transform.clear_distort_param();
+  transform.clear_expand_param();
+  transform.clear_noise_param();
   return transform;
 }
 
@@ -129,6 +129,10 @@ std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
   std::unique_ptr<Source> source =
       AtField(spec, ParamOf(spec) + ".source", [&] { return OpenSourceOf(spec, options); });
   return AtField(spec, "transform_param", [&] {
+    if (!IsWindows(spec) && !IsAnnotated(spec)) {
+      const Random random(options.seed, options.stream ^ Stream("changes"));
+      source = OpenAugmented(std::move(source), TransformOf(spec), spec.phase(), random);
+    }
     return std::make_unique<Pipeline>(std::move(source), TransformBehindSource(spec), spec.phase(),
                                       options);
   });
@@ -171,6 +175,11 @@ DeclaredShape Declared(const LayerSpec& spec) {
     declared.sure = transform.mean_value_size() > 1;
     image.height = static_cast<int>(transform.resize_param().height());
     image.width = static_cast<int>(transform.resize_param().width());
+  }
+  if (transform.has_random_aspect_ratio_param()) {
+    const ResizeParameter& resize = transform.random_aspect_ratio_param().resize_param();
+    image.height = static_cast<int>(resize.height());
+    image.width = static_cast<int>(resize.width());
   }
   if (transform.crop_size() > 0) {
     image.height = image.width = static_cast<int>(transform.crop_size());

@@ -17,10 +17,6 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
     throw spec.Mistake("inner_product_param.num_output",
                        "num_output must be positive, found " + std::to_string(p.num_output()));
   }
-  if (p.relu()) {
-    throw spec.Mistake("inner_product_param.relu",
-                       "layers fused by Intel Caffe are not read; write the ReLU as its own layer");
-  }
   const int axis = bottom.canonical_axis(p.axis());
   const int64_t inputs = bottom.count(axis), outputs = p.num_output();
   LayerShape shape;

@@ -1,7 +1,6 @@
 // SmoothL1Loss on a GPU, in single precision; nothing comes to the host.
 #include "layers/smooth_l1_loss_cuda.h"
 
-#include "layers/loss_normalizer.h"
 #include "layers/smooth_l1_loss_spec.h"
 #include "layers/stored_form_cuda.h"
 
@@ -14,18 +13,18 @@ class CudaSmoothL1 : public Kernel {
       : device_(args.device),
         count_(args.bottoms[0].shape.count()),
         sigma_(args.spec->param.smooth_l1_loss_param().sigma()),
-        normalizer_(BatchNormalizer(args.bottoms[0].shape)) {
+        normalizer_(SmoothL1Normalizer(*args.spec, args.bottoms[0].shape)) {
     needs_.scratch_bytes = SmoothL1ScratchBytes(count_);
   }
 
   void Forward(const Pass& pass) override {
     LaunchSmoothL1Forward(GpuOf(device_), count_, SmoothL1Of(sigma_, t_.bottoms),
-                          normalizer_.Divisor(pass, count_), t_.tops[0].data<float>(), t_.scratch);
+                          normalizer_.Divisor(pass, normalizer_.positions()), t_.tops[0].data<float>(), t_.scratch);
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     LaunchSmoothL1Backward(GpuOf(device_), count_, SmoothL1Of(sigma_, t_.bottoms),
-                           normalizer_.Divisor(pass, count_), t_.top_grads[0].data<float>(),
+                           normalizer_.Divisor(pass, normalizer_.positions()), t_.top_grads[0].data<float>(),
                            t_.bottom_grads[0].data<float>(), t_.bottom_grads[1].data<float>());
   }
   bool same_every_pass() const override { return true; }
@@ -41,8 +40,14 @@ class CudaSmoothL1 : public Kernel {
   const LossNormalizer normalizer_;
 };
 
+std::string Declines(const KernelArgs& args) {
+  return args.tops.size() > 1 ? "it has no second top" : DeclinesDouble(args);
+}
+
 DOPPIO_REGISTER_KERNEL({"SmoothL1Loss", DeviceKind::kCuda, "cuda", 10, &CudaSmoothL1::Make,
-                        &DeclinesDouble});
+                        &Declines});
+DOPPIO_REGISTER_KERNEL({"SmoothL1LossOHEM", DeviceKind::kCuda, "cuda", 10, &CudaSmoothL1::Make,
+                        &Declines});
 
 }  // namespace
 }  // namespace doppio

@@ -25,11 +25,12 @@ inline void CheckSoftmaxLabels(const LayerSpec& spec, const SoftmaxShape& s,
                      1);
 }
 
-// The loss and, where the file has a second top, the probabilities.
+// The loss and, where the file has more tops, the probabilities and each label's own loss.
 inline LayerShape SoftmaxLossShape(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   LayerShape shape;
   shape.tops = {Shape()};
   if (spec.param.top_size() > 1) shape.tops.push_back(bottoms[0]);
+  if (spec.param.top_size() > 2) shape.tops.push_back(bottoms[1]);
   // Backward works on saved probabilities and cut labels, so that the prediction's memory is free.
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, true};

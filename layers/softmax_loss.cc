@@ -1,5 +1,5 @@
 // SoftmaxWithLoss: cross entropy of the softmax of a prediction and class labels; a second top
-// shows the softmax.
+// shows the softmax, a third one the loss of each label, from which hard examples are chosen (R-FCN).
 #include <cfloat>
 
 #include "core/net/layer.h"
@@ -22,6 +22,10 @@ LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bot
     throw spec.Mistake("loss_param.label_smoothing",
                        "label_smoothing is " + std::to_string(smoothing) +
                            "; it is at least 0 and below 1");
+  }
+  if (smoothing > 0 && spec.param.top_size() > 2) {
+    throw spec.Mistake("loss_param.label_smoothing",
+                       "label_smoothing does not go with a third top; remove one of them");
   }
   return SoftmaxLossShape(spec, bottoms);
 }
@@ -54,6 +58,8 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
     std::fill(label_ + outer * shape_.inner, label_ + shape_.outer * shape_.inner, kIgnoredLabel);
     SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
     double loss = 0;
+    T* each = EachLoss(t_.tops);
+    if (each != nullptr) std::fill(each, each + shape_.outer * shape_.inner, T(0));
     for (int64_t o = 0; o < shape_.outer; ++o) {
       const T* sample = probability_ + o * shape_.classes * shape_.inner;
       for (int64_t j = 0; j < shape_.inner; ++j) {
@@ -61,7 +67,9 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
         if (label == kIgnoredLabel) continue;
         const T p = sample[label * shape_.inner + j];
         // Written so that NaN passes. The bound is float's for double too, as in Caffe.
-        loss -= static_cast<double>(std::log(p < T(FLT_MIN) ? T(FLT_MIN) : p));
+        const T own = -std::log(p < T(FLT_MIN) ? T(FLT_MIN) : p);
+        loss += static_cast<double>(own);
+        if (each != nullptr) each[o * shape_.inner + j] = own;
       }
     }
     divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, outer, valid) : normalizer_.Divisor(pass, valid);
@@ -78,6 +86,7 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
     if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].data<T>(), dx);
     const double weight = t_.top_grads[0] ? static_cast<double>(t_.top_grads[0].data<T>()[0]) : 0.0;
     const T scale = static_cast<T>(weight / divisor_);
+    const T* own = EachLoss(t_.top_grads);
     const int64_t per_sample = shape_.classes * shape_.inner;
     ParallelFor(shape_.outer, 1 + 16384 / (per_sample + 1), [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) {
@@ -85,9 +94,10 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
         const int32_t* label = label_ + o * shape_.inner;
         T* to = dx + o * per_sample;
         if (shape_.inner == 1) {
-          AddRow(p, label[0], scale, through_top1, to);
+          AddRow(p, label[0], own == nullptr ? scale : scale + own[o], through_top1, to);
         } else {
           AddPositions(p, label, scale, through_top1, to);
+          if (own != nullptr) AddOwn(p, label, own + o * shape_.inner, to);
         }
       }
     });
@@ -114,6 +124,18 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
     }
   }
 
+  // What comes through the third top.
+  void AddOwn(const T* p, const int32_t* label, const T* own, T* to) const {
+    for (int32_t c = 0; c < shape_.classes; ++c, p += shape_.inner, to += shape_.inner) {
+      for (int64_t j = 0; j < shape_.inner; ++j) {
+        if (label[j] != kIgnoredLabel) to[j] += own[j] * (p[j] - (label[j] == c ? T(1) : T(0)));
+      }
+    }
+  }
+  static T* EachLoss(const std::vector<Tensor>& tops) {
+    return tops.size() > 2 && tops[2] ? tops[2].template data<T>() : nullptr;
+  }
+
   const SourceLoc at_;
   const SoftmaxShape shape_;
   const int64_t all_rows_;
@@ -130,8 +152,11 @@ std::unique_ptr<Kernel> Make(const KernelArgs& args) {
   return MakeWeightedSoftmaxLoss(args, LabelSmoothing(*args.spec, args.bottoms[0].shape));
 }
 
-DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType{2, 2, 1, 2, false, true, &InferSoftmaxLoss});
+DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
+// R-FCN's name for it.
+DOPPIO_REGISTER_LAYER("SoftmaxWithLossOHEM", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -85,10 +85,12 @@ class CudaSoftmaxLoss : public Kernel {
 std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaSoftmaxLoss>(args); }
 
 std::string Declines(const KernelArgs& args) {
+  if (args.tops.size() > 2) return "it has no third top";
   return SmoothsLabels(*args.spec) ? "it has no label_smoothing" : DeclinesDouble(args);
 }
 
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
 
 std::unique_ptr<Kernel> MakeSmoothed(const KernelArgs& args) {
   return std::make_unique<CudaWeightedSoftmaxLoss>(args, LabelSmoothing(*args.spec, args.bottoms[0].shape));
@@ -99,6 +101,7 @@ std::string SmoothedDeclines(const KernelArgs& args) {
 }
 
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed, &SmoothedDeclines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed, &SmoothedDeclines});
 
 }  // namespace
 }  // namespace doppio

@@ -96,10 +96,11 @@ class MpiEnd : public Communicator {
   void Abort(const std::string& why) override { own_.Abort(why); }
 
  private:
-  // MPI counts in int.
+  // Open MPI sums into memory of its own, as large as the piece, which the C library hands back to the system and fetches
+  // anew each time where it is large: 16 MiB at once are 8 % faster in a training than a whole fc6.
   template <class F>
   void ForPieces(void* data, int64_t count, int64_t element_bytes, const F& start) {
-    constexpr int64_t kMost = int64_t{1} << 28;
+    constexpr int64_t kMost = int64_t{1} << 22;
     for (int64_t begin = 0; begin < count; begin += kMost) {
       char* piece = static_cast<char*>(data) + begin * element_bytes;
       Exchange([&](MPI_Request* request) { return start(piece, static_cast<int>(std::min(kMost, count - begin)), request); });

@@ -33,18 +33,18 @@ NonFinite Look(const Net& net, size_t node, bool tops) {
 
 NonFinite FindNonFinite(Net* net) {
   const Plan& plan = net->plan();
+  NonFinite found;
+  // To the end whatever is found: losses count their labels together with other ranks.
   for (PlanStep step : plan.forward) {
     const bool layer = step.kind == StepKind::kLayer;
     const Kernel* kernel = layer ? net->kernel(step.node) : nullptr;
     if (kernel != nullptr && kernel->position() < 0) step.again = true;
     net->RunStep(step);
-    for (size_t node = 0; layer && node < plan.computed_with.size(); ++node) {
-      if (plan.computed_with[node] != step.node) continue;
-      const NonFinite found = Look(*net, node, true);
-      if (found.node >= 0) return found;
+    for (size_t node = 0; layer && found.node < 0 && node < plan.computed_with.size(); ++node) {
+      if (plan.computed_with[node] == step.node) found = Look(*net, node, true);
     }
   }
-  return {};
+  return found;
 }
 
 NonFinite FindNonFiniteWeights(const Net& net) {

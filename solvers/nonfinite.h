@@ -15,7 +15,8 @@ struct NonFinite {
   int top = -1;     // which of its tops
 };
 
-// Runs forward step by step and looks at each layer's parameters and tops. Running statistics stay as they are. Where an
+// Runs forward step by step, on all ranks of a world together, and looks at each layer's parameters and tops. Running
+// statistics stay as they are. Where an
 // engine hides NaN (a ReLU inside a oneDNN kernel does), the layer is one after it, or none.
 NonFinite FindNonFinite(Net* net);
 // Looks at parameters only.

@@ -67,10 +67,13 @@ void Trainer::Step() {
     if (stop_) return;
   }
   const Clock::time_point begun = Clock::now();
-  const double loss = ForwardBackward();
-  smoothed_.Add(loss);
+  double loss = ForwardBackward();
+  // An update that nothing of the loss goes before does not wait for what other ranks have lost.
+  const bool told_first = DisplayNow() || RateNeedsLoss(spec_.param);
+  if (told_first) AddLoss(&loss);
   if (DisplayNow()) LogIteration();
   ApplyUpdate();
+  if (!told_first) AddLoss(&loss);
   Report(loss, begun);
   if (exchange_ != nullptr && options_.check_replicas > 0 && iter_ % options_.check_replicas == 0) {
     Trace(options_.trace, TraceOf::kHost, "ranks", "check of replicas",
@@ -172,11 +175,17 @@ double Trainer::ForwardBackward() {
     Trace(options_.trace, TraceOf::kBoth, "backward", "backward", [&] { train_net_->Backward(pass > 0, sink); });
     Trace(options_.trace, TraceOf::kHost, "loss", "loss", [&] { loss += train_net_->Loss(); });
   }
+  return loss / schedule_.iter_size;
+}
+
+// `*loss` becomes the mean of all ranks' losses.
+void Trainer::AddLoss(double* loss) {
   if (exchange_ != nullptr) {
     Trace(options_.trace, TraceOf::kWait, RunTrace::kExposed, "wait for loss",
-          [&] { options_.world->control().AllReduce(&loss, 1, DType::kFloat64); });
+          [&] { options_.world->control().AllReduce(loss, 1, DType::kFloat64); });
+    *loss /= ranks();
   }
-  return loss / (static_cast<double>(schedule_.iter_size) * ranks());
+  smoothed_.Add(*loss);
 }
 
 void Trainer::ApplyUpdate() {
@@ -287,8 +296,7 @@ void Trainer::CheckLoss() {
   StepBack(train_net_.get());
   NonFinite found = FindNonFinite(train_net_.get());
   if (ranks() > 1) found = FirstOf(found, options_.world);
-  StopAtNonFinite(iter_, (lost == ranks() ? "the loss is " + std::to_string(loss) : std::string("the loss is not finite")) + "; " +
-                  TextOf(found, *train_net_));
+  StopAtNonFinite(iter_, "the loss is not finite; " + TextOf(found, *train_net_));
 }
 
 // After an update has left weights that are not finite.

@@ -155,7 +155,7 @@ class Trainer {
   // Null for one rank alone.
   const GradientExchange* exchange() const { return exchange_.get(); }
 
-  // One forward and backward of every pass of iter_size; returns the mean loss. Where the solver
+  // One forward and backward of every pass of iter_size; returns this rank's mean loss. Where the solver
   // allows it (ConsumesGradients), each parameter is updated as soon as its gradient is complete.
   double ForwardBackward();
   // After ForwardBackward: what is left of its update; counts the iteration.
@@ -181,6 +181,7 @@ class Trainer {
   void Begin();
   void Iterate();
   void Step();
+  void AddLoss(double* loss);
   double RateNow();
   bool UpdatesOneByOne() const;
   bool JudgeGradients();

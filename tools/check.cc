@@ -19,7 +19,7 @@
 #include "tools/report.h"
 #include "tools/reserved_device.h"
 
-DEFINE_string(format, "text", "<text|json> how to print the findings");
+DEFINE_string(format, "text", "<NAME> how to print: text or json of check; dot or html of draw, instead of what the file's name says");
 
 namespace doppio {
 namespace {

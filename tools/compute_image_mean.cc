@@ -1,4 +1,4 @@
-// `compute_image_mean`: the mean of all images of a database, pixel by pixel.
+// `compute_image_mean` and `data mean`: the mean of all images of a database, pixel by pixel.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -7,6 +7,7 @@
 #include "data/mean_file.h"
 #include "tools/command.h"
 #include "tools/count_progress.h"
+#include "tools/data_verbs.h"
 #include "tools/databases.h"
 #include "tools/flags.h"
 #include "tools/in_order.h"
@@ -96,12 +97,9 @@ MeanImage MeanOf(const Source& source) {
   return mean;
 }
 
-ExitCode RunMean(const CommandLine& line, bool* began) {
-  if (line.files.empty() || line.files.size() > 2) {
-    throw UsageError(
-        "'compute_image_mean' needs a database and perhaps the file to write\n"
-        "try: doppio compute_image_mean --help");
-  }
+}  // namespace
+
+ExitCode DataMean(const CommandLine& line, bool* began) {
   const std::unique_ptr<Source> source = OpenDatabase(FLAGS_backend, line.files[0]);
   *began = true;
   const MeanImage mean = MeanOf(*source);
@@ -121,6 +119,17 @@ ExitCode RunMean(const CommandLine& line, bool* began) {
   }
   if (line.files.size() == 2) std::cout << line.files[1] << " written\n";
   return ExitCode::kDone;
+}
+
+namespace {
+
+ExitCode RunMean(const CommandLine& line, bool* began) {
+  if (line.files.empty() || line.files.size() > 2) {
+    throw UsageError(
+        "'compute_image_mean' needs a database and perhaps the file to write\n"
+        "try: doppio compute_image_mean --help");
+  }
+  return DataMean(line, began);
 }
 
 DOPPIO_REGISTER(Commands, "compute_image_mean",

@@ -48,6 +48,7 @@ DEFINE_int32(ranks_per_node, -1,
              "<N> ranks, with a GPU each mostly, of each node; without it one for each of --gpus_per_node, "
              "and 4 for predictions");
 DEFINE_string(backend, "lmdb", "<NAME> kind of database: lmdb or leveldb");
+DEFINE_string(root_folder, "", "<FOLDER/> what goes in front of each path of a list, as it is");
 DEFINE_bool(json, false, "the result as JSON on standard output");
 DEFINE_string(set, "",
               "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "

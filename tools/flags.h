@@ -41,6 +41,7 @@ DECLARE_bool(deterministic);
 DECLARE_bool(cuda_graph);
 DECLARE_int32(ranks_per_node);
 DECLARE_string(backend);
+DECLARE_string(root_folder);
 DECLARE_bool(json);
 
 namespace doppio {

@@ -1,25 +1,22 @@
 #include "tools/help.h"
 
-#include <gflags/gflags.h>
-
 #include <iomanip>
 #include <iostream>
 #include <sstream>
 
 #include "core/base/nearest.h"
+#include "core/net/layer.h"
 #include "tools/command.h"
-#include "tools/flags.h"
+#include "tools/field_table.h"
+#include "tools/flag_text.h"
+#include "tools/text_table.h"
 
 namespace doppio {
 namespace {
 
 constexpr size_t kWidth = 100;
 
-struct ExitCodeHelp {
-  int code;
-  const char* meaning;
-};
-const ExitCodeHelp kExitCodes[] = {
+const std::vector<ExitCodeHelp> kExitCodes = {
     {static_cast<int>(ExitCode::kDone), "the work asked for is done"},
     {static_cast<int>(ExitCode::kBug), "a defect of Doppio"},
     {static_cast<int>(ExitCode::kUsage), "unknown command or flag, a flag is missing"},
@@ -57,21 +54,8 @@ std::string Wrap(const std::string& text, size_t indent) {
 }
 
 void PrintFlag(const std::string& name, std::ostream& out) {
-  gflags::CommandLineFlagInfo info;
-  DOPPIO_CHECK(gflags::GetCommandLineFlagInfo(name.c_str(), &info),
-               "no flag of this name: " + name);
-  std::string shown = "--" + name, text = info.description;
-  if (!text.empty() && text[0] == '<') {
-    const size_t end = text.find('>');
-    shown += "=" + text.substr(1, end - 1);
-    text = text.substr(end + 2);
-  }
-  if (info.type != "bool" && !info.default_value.empty() && info.default_value != "-1" &&
-      text.find(" = ") == std::string::npos) {
-    text += " (default: " + info.default_value + ")";
-  } else if (info.type == "bool" && info.default_value == "true") {
-    text += " (default; --no" + name + " turns it off)";
-  }
+  const FlagText flag = DescribeFlag(name);
+  const std::string shown = "--" + name + (flag.value.empty() ? "" : "=" + flag.value);
   constexpr size_t kIndent = 30;
   out << "  " << shown;
   if (shown.size() + 3 > kIndent) {
@@ -79,7 +63,7 @@ void PrintFlag(const std::string& name, std::ostream& out) {
   } else {
     out << std::string(kIndent - 2 - shown.size(), ' ');
   }
-  out << Wrap(text, kIndent) << '\n';
+  out << Wrap(flag.meaning, kIndent) << '\n';
 }
 
 void PrintExitCodes(std::ostream& out) {
@@ -104,7 +88,33 @@ void PrintCommands(std::ostream& out) {
          "log lines to standard error.\n";
   PrintExitCodes(out);
   out << "\nExample:\n  doppio train --solver=models/lenet/solver.prototxt\n"
-         "\ndoppio help COMMAND shows the flags of a command.\n";
+         "\ndoppio help COMMAND shows the flags of a command, doppio help Convolution the fields of a layer.\n";
+}
+
+// The fields of a message, as `name` in a file has them.
+void PrintMessage(const std::string& name, const google::protobuf::Descriptor& message, std::ostream& out) {
+  out << name << " {\n";
+  TextTable table({"  field", "type", "default", "meaning"});
+  for (const FieldRow& row : FieldRows(message)) {
+    table.Add({"  " + row.name, row.type, row.default_value, row.meaning});
+  }
+  table.Print(out);
+  out << "}\n";
+}
+
+const google::protobuf::Descriptor* MessageNamed(const std::string& name) {
+  return google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName("doppio." + name);
+}
+
+// The fields that a type of layer looks at, message by message.
+void PrintLayer(const std::string& type, std::ostream& out) {
+  out << "layer { name: \"...\" type: \"" << type << "\" ... }\n\n"
+      << "bottoms and tops: " << ArityOf(type) << '\n';
+  for (const google::protobuf::FieldDescriptor* parameter : ParametersOf(type)) {
+    out << '\n';
+    PrintMessage(parameter->name(), *parameter->message_type(), out);
+  }
+  out << "\ndoppio help FillerParameter shows one message, doppio help SolverParameter the solver, doppio reference everything.\n";
 }
 
 void PrintCommand(const std::string& name, const Command& command, std::ostream& out) {
@@ -128,10 +138,10 @@ ExitCode RunVersion(const CommandLine&, bool*) {
 }
 
 DOPPIO_REGISTER(Commands, "help",
-                {"shows the commands, or the flags of one",
+                {"shows the commands, the flags of one, or the fields of a layer or a message",
                  {},
                  {},
-                 "[COMMAND]",
+                 "[COMMAND|LAYER|MESSAGE]",
                  "doppio help train",
                  &RunHelp});
 DOPPIO_REGISTER(Commands, "version",
@@ -139,16 +149,19 @@ DOPPIO_REGISTER(Commands, "version",
 
 }  // namespace
 
+const std::vector<ExitCodeHelp>& ExitCodeHelps() { return kExitCodes; }
+
 void PrintVersion(std::ostream& out) { out << "doppio " << kVersion << '\n'; }
 
 void PrintHelp(const std::string& command, std::ostream& out) {
   if (command.empty()) return PrintCommands(out);
   const Command* found = Commands::Get().Find(command);
-  if (found == nullptr) {
-    throw UsageError("unknown command '" + command + "'" +
-                     DidYouMean(command, Commands::Get().Names()));
-  }
-  PrintCommand(command, *found, out);
+  if (found != nullptr) return PrintCommand(command, *found, out);
+  if (LayerTypes::Get().Find(command) != nullptr) return PrintLayer(command, out);
+  if (MessageNamed(command) != nullptr) return PrintMessage(command, *MessageNamed(command), out);
+  std::vector<std::string> known = Commands::Get().Names();
+  for (const std::string& type : LayerTypes::Get().Names()) known.push_back(type);
+  throw UsageError("unknown command '" + command + "'" + DidYouMean(command, known));
 }
 
 }  // namespace doppio

@@ -56,13 +56,13 @@ bool ParseFloat(const std::string& text, float* value) {
   return !text.empty() && *end == '\0' && std::isfinite(*value);
 }
 
+}  // namespace
+
 bool IsImageName(const std::string& path) {
   std::string lower = path;
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return EndsWith(lower, ".jpg") || EndsWith(lower, ".jpeg") || EndsWith(lower, ".png");
 }
-
-}  // namespace
 
 ImageInput::ImageInput(const ImageInputOptions& options)
     : options_(options), augment_(TransformOf(options), TEST, Random(0, 0)) {

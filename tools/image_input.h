@@ -41,6 +41,9 @@ void ParseSize(const char* flag, const std::string& text, int* height, int* widt
 // A label a line.
 std::vector<std::string> ReadLabels(const std::string& path);
 
+// Whether it ends as names of JPEG and PNG files do.
+bool IsImageName(const std::string& path);
+
 // The JPEG and PNG files, by their names, that are meant: a folder's are sorted. FileError for a
 // folder without any.
 std::vector<std::string> FindImages(const std::vector<std::string>& files_and_folders);

@@ -32,11 +32,16 @@ std::string ForkOf(const FieldDescriptor& field) {
 // Those that a layer, source or solver obeys, or refuses by itself where it cannot.
 bool HasEffect(const FieldDescriptor& field) {
   static const auto* names = new std::set<std::string>{
+      "BatchNormParameter.bias_filler",
+      "BatchNormParameter.bias_term",
+      "BatchNormParameter.filler",
       "BatchNormParameter.relu",
       "BatchNormParameter.scale_bias",
+      "BatchNormParameter.scale_filler",
       "BatchNormParameter.stats_batch_size",
       "BatchNormParameter.use_weight_bias",
       "ConvolutionParameter.fusion_type",
+      "ConvolutionParameter.negative_slope",
       "ConvolutionParameter.relu",
       "DataParameter.shuffle",
       "DataParameter.threads",
@@ -44,8 +49,10 @@ bool HasEffect(const FieldDescriptor& field) {
       "ELUParameter.lambda",
       "FillerParameter.scale",
       "ImageDataParameter.threads",
+      "InnerProductParameter.negative_slope",
       "InnerProductParameter.relu",
       "LayerParameter.annotated_data_param",
+      "LayerParameter.box_annotator_ohem_param",
       "LayerParameter.detection_evaluate_param",
       "LayerParameter.detection_output_param",
       "LayerParameter.multibox_loss_param",
@@ -103,6 +110,8 @@ bool HasEffect(const FieldDescriptor& field) {
       "TransformationParameter.horizontal_stretch_upper",
       "TransformationParameter.img_rand_resize_lower",
       "TransformationParameter.img_rand_resize_upper",
+      "TransformationParameter.interpolation_algo_down",
+      "TransformationParameter.interpolation_algo_up",
       "TransformationParameter.pad",
       "TransformationParameter.rand_resize_ratio_lower",
       "TransformationParameter.rand_resize_ratio_upper",
@@ -209,6 +218,12 @@ void LogWarnings(const std::vector<Warning>& warnings) {
   for (const Warning& w : warnings) {
     LOG(WARNING) << (w.at.known() ? w.at.ToString() + ": " : "") << w.message;
   }
+}
+
+bool HasNoEffectHere(const FieldDescriptor& field) {
+  if (IsOldTransform(field) || HasNoEffect(field)) return true;
+  if (!IsForkField(field)) return false;
+  return field.enum_type() == Number::Type_descriptor() ? !EndsWith(field.name(), "forward_type") : !HasEffect(field);
 }
 
 std::vector<Warning> IgnoredFields(const Message& message, const FieldPlaces& places) {

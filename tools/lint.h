@@ -2,6 +2,7 @@
 #ifndef DOPPIO_TOOLS_LINT_H_
 #define DOPPIO_TOOLS_LINT_H_
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
 #include <string>
@@ -15,6 +16,9 @@ namespace doppio {
 
 // As log lines, "net.prototxt:3:1: text".
 void LogWarnings(const std::vector<Warning>& warnings);
+
+// Whether nothing here obeys a field, whatever its value.
+bool HasNoEffectHere(const google::protobuf::FieldDescriptor& field);
 
 // Fields of Caffe's forks that are read so that their files work, but change nothing here.
 std::vector<Warning> IgnoredFields(const google::protobuf::Message& message,

@@ -57,42 +57,29 @@ std::string Phases(const LayerParameter& layer) {
   return Join(phases, ", ");
 }
 
-// By what kind of a layer it is.
-const char* Color(const LayerParameter& layer) {
-  const std::string& type = layer.type();
-  const auto has = [&](const char* word) { return type.find(word) != std::string::npos; };
-  if (layer.bottom_size() == 0) return "#d9d9d9";
-  if (has("Loss") || has("Accuracy")) return "#fbb4ae";
-  if (Outputs(layer) > 0) return "#b3cde3";
-  if (has("Pool")) return "#fed9a6";
-  if (has("Norm") || has("LRN") || has("Scale")) return "#decbe4";
-  if (layer.bottom_size() == 1 && layer.top_size() == 1) return "#ccebc5";
-  return "#ffffff";
+const char* Color(const std::string& kind) {
+  static const auto* colors = new std::map<std::string, const char*>{
+      {"data", "#d9d9d9"}, {"loss", "#fbb4ae"}, {"learned", "#b3cde3"}, {"pooling", "#fed9a6"},
+      {"norm", "#decbe4"}, {"element", "#ccebc5"}, {"other", "#ffffff"}};
+  return colors->at(kind);
 }
 
-class Drawing {
+class Builder {
  public:
-  Drawing(const std::string& name, const std::string& rankdir) {
-    out_ << "digraph " << Quoted(name) << " {\n  rankdir=" << rankdir
-         << "\n  node [shape=box style=filled fontname=\"Helvetica\" fontsize=11 fillcolor=white]\n"
-         << "  edge [fontname=\"Helvetica\" fontsize=9]\n";
-  }
+  explicit Builder(const std::string& name) { drawing_.name = name; }
 
-  void AddInput(const std::string& blob) { blobs_[blob].makers = {AddEllipse(blob)}; }
+  void AddInput(const std::string& blob) { blobs_[blob].makers = {AddNode({{blob}, -1})}; }
 
-  void AddLayer(const LayerParameter& layer) {
+  void AddLayer(const LayerParameter& layer, int index) {
     std::vector<std::string> lines = {layer.name(), layer.type() + LayerDetail(layer)};
     if (Outputs(layer) > 0) lines.push_back(std::to_string(Outputs(layer)) + " outputs");
     if (!Phases(layer).empty()) lines.push_back("(" + Phases(layer) + ")");
-    const std::string node =
-        AddNode(Label(lines), std::string(" fillcolor=\"") + Color(layer) + "\"");
+    const int node = AddNode({lines, index});
     for (const std::string& bottom : layer.bottom()) {
       if (blobs_.count(bottom) == 0) AddInput(bottom);
       Blob& blob = blobs_[bottom];
       blob.read = true;
-      for (const std::string& maker : blob.makers) {
-        out_ << "  " << maker << " -> " << node << " [label=" << Quoted(bottom) << "]\n";
-      }
+      for (const int maker : blob.makers) drawing_.edges.push_back({maker, node, bottom});
     }
     for (const std::string& top : layer.top()) {
       Blob& blob = blobs_[top];
@@ -101,45 +88,76 @@ class Drawing {
     }
   }
 
-  std::string Finish() {
+  NetDrawing Finish() {
     for (const auto& [name, blob] : blobs_) {
       if (blob.read) continue;
-      const std::string end = AddEllipse(name);
-      for (const std::string& maker : blob.makers) out_ << "  " << maker << " -> " << end << '\n';
+      const int end = AddNode({{name}, -1});
+      for (const int maker : blob.makers) drawing_.edges.push_back({maker, end, ""});
     }
-    out_ << "}\n";
-    return out_.str();
+    return std::move(drawing_);
   }
 
  private:
   // The latest version of one.
   struct Blob {
-    std::vector<std::string> makers;  // nodes
+    std::vector<int> makers;  // nodes
     bool read = false;
   };
 
-  std::string AddNode(const std::string& label, const std::string& look) {
-    const std::string node = "n" + std::to_string(nodes_++);
-    out_ << "  " << node << " [label=" << label << look << "]\n";
-    return node;
-  }
-  std::string AddEllipse(const std::string& blob) {
-    return AddNode(Quoted(blob), " shape=ellipse");
+  int AddNode(NetDrawing::Node node) {
+    drawing_.nodes.push_back(std::move(node));
+    return static_cast<int>(drawing_.nodes.size()) - 1;
   }
 
-  std::ostringstream out_;
+  NetDrawing drawing_;
   std::map<std::string, Blob> blobs_;
-  int nodes_ = 0;
 };
 
 }  // namespace
 
-std::string DrawNet(const std::string& name, const std::vector<std::string>& inputs,
-                    const std::vector<LayerParameter>& layers, const std::string& rankdir) {
-  Drawing drawing(name, rankdir);
-  for (const std::string& input : inputs) drawing.AddInput(input);
-  for (const LayerParameter& layer : layers) drawing.AddLayer(layer);
-  return drawing.Finish();
+std::string LayerKind(const LayerParameter& layer) {
+  const std::string& type = layer.type();
+  const auto has = [&](const char* word) { return type.find(word) != std::string::npos; };
+  if (layer.bottom_size() == 0) return "data";
+  if (has("Loss") || has("Accuracy")) return "loss";
+  if (Outputs(layer) > 0) return "learned";
+  if (has("Pool")) return "pooling";
+  if (has("Norm") || has("LRN") || has("Scale")) return "norm";
+  if (layer.bottom_size() == 1 && layer.top_size() == 1) return "element";
+  return "other";
+}
+
+NetDrawing MakeNetDrawing(const std::string& name, const std::vector<std::string>& inputs,
+                          const std::vector<LayerParameter>& layers) {
+  Builder builder(name);
+  for (const std::string& input : inputs) builder.AddInput(input);
+  for (size_t i = 0; i < layers.size(); ++i) builder.AddLayer(layers[i], static_cast<int>(i));
+  return builder.Finish();
+}
+
+std::string ToDot(const NetDrawing& drawing, const std::vector<LayerParameter>& layers, const std::string& rankdir) {
+  std::ostringstream out;
+  out << "digraph " << Quoted(drawing.name) << " {\n  rankdir=" << rankdir
+      << "\n  node [shape=box style=filled fontname=\"Helvetica\" fontsize=11 fillcolor=white]\n"
+      << "  edge [fontname=\"Helvetica\" fontsize=9]\n";
+  for (size_t i = 0; i < drawing.nodes.size(); ++i) {
+    const NetDrawing::Node& node = drawing.nodes[i];
+    out << "  n" << i << " [label=" << Label(node.lines);
+    if (node.layer < 0) {
+      out << " shape=ellipse]\n";
+    } else {
+      out << " fillcolor=\"" << Color(LayerKind(layers[static_cast<size_t>(node.layer)])) << "\"]\n";
+    }
+    // An arrow stands behind the later one of its ends.
+    for (const NetDrawing::Edge& edge : drawing.edges) {
+      if (std::max(edge.from, edge.to) != static_cast<int>(i)) continue;
+      out << "  n" << edge.from << " -> n" << edge.to;
+      if (!edge.blob.empty()) out << " [label=" << Quoted(edge.blob) << ']';
+      out << '\n';
+    }
+  }
+  out << "}\n";
+  return out.str();
 }
 
 }  // namespace doppio

@@ -117,7 +117,7 @@ void RunRecords::Fail(const std::exception& failure) {
 
 std::string RunRecords::ResumeCommandText() const {
   const SnapshotNames* last = kept_.last();
-  return last == nullptr ? "" : ResumeCommand(line_, last->state, folder_ == nullptr ? "" : folder_->path());
+  return last == nullptr ? "" : ResumeCommand(line_, last->state, run_dir());
 }
 
 }  // namespace doppio

@@ -34,6 +34,7 @@ class RunRecords {
 
   // "" where there is no snapshot.
   std::string ResumeCommandText() const;
+  std::string run_dir() const { return folder_ == nullptr ? "" : folder_->path(); }
   // What is monitored, or "".
   std::string metric() const { return monitor_ ? monitor_->metric.metric : ""; }
 

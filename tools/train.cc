@@ -287,7 +287,7 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
   }
   std::optional<GpuSummary> gpu;
   if (watch != nullptr) gpu = watch->Summary();
-  const TrainingEnd end{result, gpu, timeline, records.ResumeCommandText(), records.metric()};
+  const TrainingEnd end{result, gpu, timeline, records.ResumeCommandText(), records.metric(), records.run_dir()};
   records.End(result, CodeOf(line, result));
   if (!quiet) Print(line, end, progress != nullptr);
   return CodeOf(line, result);

@@ -68,6 +68,7 @@ void PrintJson(const TrainingEnd& end) {
     out["loss_scale"] = *result.loss_scale;
     out["updates_skipped"] = result.updates_skipped;
   }
+  if (!end.run_dir.empty()) out["run_dir"] = end.run_dir;
   if (!end.metric.empty()) {
     out["stopped_early"] = result.stopped_early;
     out["best"] = nullptr;
@@ -108,6 +109,7 @@ void PrintText(const TrainingEnd& end) {
   if (end.gpu && !Text(*end.gpu).empty()) text << Text(*end.gpu) << '\n';
   if (!result.model_file.empty()) text << "weights  " << result.model_file << '\n';
   if (!result.state_file.empty()) text << "snapshot " << result.state_file << '\n';
+  if (!end.run_dir.empty()) text << "run      " << end.run_dir << '\n';
   std::cout << text.str();
 }
 

@@ -18,6 +18,7 @@ struct TrainingEnd {
   nlohmann::json timeline;         // null without --trace
   std::string resume_command;      // where a snapshot is there
   std::string metric;              // that is monitored, or ""
+  std::string run_dir;             // or ""
 };
 
 // The same command line, but starting from `state` and, where there is one, going on in a run folder.

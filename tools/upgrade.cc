@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/net/hdf5_blobs.h"
 #include "core/net/solver_fields.h"
+#include "core/net/split_layer.h"
 #include "tools/command.h"
 #include "tools/file_kind.h"
 #include "tools/lint.h"
@@ -27,10 +28,29 @@ struct Result {
   std::vector<Warning> warnings;
 };
 
+// Layers that forks fuse, as the layers of Caffe that they stand for.
+void SplitLayers(NetParameter* net, const FieldPlaces& places, Result* result) {
+  NetParameter split;
+  ErrorCollector mistakes;
+  for (int i = 0; i < net->layer_size(); ++i) {
+    mistakes.Try([&] {
+      for (const LayerSpec& part :
+           SplitLayer({net->layer(i), places.Nested(*net, "layer", i), NetOptions()})) {
+        *split.add_layer() = part.param;
+      }
+    });
+  }
+  mistakes.ThrowIfAny();
+  if (split.layer_size() == net->layer_size()) return;
+  result->from.insert("layers that forks fuse");
+  net->mutable_layer()->Swap(split.mutable_layer());
+}
+
 void AddNet(NetParameter* net, FieldPlaces* places, Result* result) {
   const Upgrade upgrade = UpgradeNet(net, places);
   if (!upgrade.from.empty()) result->from.insert("the " + upgrade.from + " format");
   result->warnings.insert(result->warnings.end(), upgrade.dropped.begin(), upgrade.dropped.end());
+  SplitLayers(net, *places, result);
   if (net->input_size() == 0) return;
   ErrorCollector mistakes;
   *net->add_layer() = InputLayer(*net, *places, &mistakes);

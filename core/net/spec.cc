@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/net/split_layer.h"
 #include "core/net/upgrade.h"
 
 namespace doppio {
@@ -102,7 +103,9 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
     if (layer.param.include_size() > 0 && layer.param.exclude_size() > 0) {
       mistakes.Add(layer.Mistake("exclude", "has include and exclude; use one of the two"));
     } else if (Included(layer.param, state)) {
-      spec.layers.push_back(std::move(layer));
+      mistakes.Try([&] {
+        for (LayerSpec& part : SplitLayer(std::move(layer))) spec.layers.push_back(std::move(part));
+      });
     }
   }
   if (options.batch > 0) {

@@ -61,8 +61,8 @@ struct NetSpec {
   std::vector<LayerSpec> layers;
 };
 
-// Filters `net`, which UpgradeNet (core/net/upgrade.h) has seen, by `state` and turns the old `input` fields into an
-// Input layer. Collects all mistakes (a layer with both include and exclude, ...) and throws them together. `places`
+// Filters `net`, which UpgradeNet (core/net/upgrade.h) has seen, by `state`, turns the old `input` fields into an
+// Input layer and splits layers that forks fuse (core/net/split_layer.h). Collects all mistakes (a layer with both include and exclude, ...) and throws them together. `places`
 // are those of `net`.
 NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,
                     const NetOptions& options);

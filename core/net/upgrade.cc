@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include "core/net/move_field.h"
+#include "core/net/split_layer.h"
 #include "core/net/upgrade_v0.h"
 
 namespace doppio {
@@ -131,12 +132,14 @@ Upgrade UpgradeNet(NetParameter* net, FieldPlaces* places) {
 
 std::vector<Warning> UpgradeInMemory(NetParameter* net, FieldPlaces* places) {
   const Upgrade upgrade = UpgradeNet(net, places);
-  if (upgrade.from.empty()) return {};
-  std::vector<Warning> warnings{
-      {places->At("layers"), "in the " + upgrade.from +
-                                 " format, upgraded in memory; 'doppio upgrade' writes it in "
-                                 "the current one"}};
+  std::vector<Warning> warnings;
+  if (!upgrade.from.empty()) {
+    warnings.push_back({places->At("layers"), "in the " + upgrade.from +
+                                                  " format, upgraded in memory; 'doppio upgrade' "
+                                                  "writes it in the current one"});
+  }
   warnings.insert(warnings.end(), upgrade.dropped.begin(), upgrade.dropped.end());
+  for (const Warning& split : SplitWarnings(*net, *places)) warnings.push_back(split);
   return warnings;
 }
 

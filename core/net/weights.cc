@@ -16,8 +16,17 @@ Shape WithoutLeadingOnes(const Shape& shape) {
   return Shape(std::vector<int64_t>(shape.dims().begin() + ones, shape.dims().end()));
 }
 
+// NVCaffe with cuDNN: 1xNx1x1 for one value per channel.
+bool IsChannels(const Shape& in_file, const Shape& wanted) {
+  return wanted.rank() == 1 && in_file.rank() == 4 && in_file == Shape{1, wanted[0], 1, 1};
+}
+
+// Blobs of a BatchNorm; NVCaffe puts those of a Scale behind them.
+constexpr size_t kStatistics = 3;
+
 bool Fits(const Shape& in_file, const Shape& wanted) {
-  return in_file == wanted || (in_file.rank() <= 4 && wanted.rank() <= 4 &&
+  return in_file == wanted || IsChannels(in_file, wanted) ||
+         (in_file.rank() <= 4 && wanted.rank() <= 4 &&
                                WithoutLeadingOnes(in_file) == WithoutLeadingOnes(wanted));
 }
 
@@ -28,6 +37,10 @@ class Copier {
       nodes_[graph.layer(static_cast<int>(i)).name()] = static_cast<int>(i);
     }
     for (const LayerBlobs& layer : file.layers) in_file_.insert(layer.name);
+    for (const LayerBlobs& layer : file.layers) {
+      const int scale = FusedScale(layer);
+      if (scale >= 0) in_file_.insert(graph.layer(scale).name());
+    }
   }
 
   // Finds what goes where; throws all that does not fit.
@@ -37,7 +50,11 @@ class Copier {
       if (it == nodes_.end()) {
         if (!layer.blobs.empty()) report_.ignored.push_back(layer.name);
       } else {
-        MatchLayer(layer, it->second);
+        const int scale = FusedScale(layer);
+        const size_t own = scale < 0 ? layer.blobs.size() : kStatistics;
+        MatchBlobs(layer, 0, own, it->second);
+        if (scale >= 0) MatchBlobs(layer, own, layer.blobs.size(), scale);
+        if (!layer.blobs.empty()) report_.copied.push_back(layer.name);
       }
     }
     errors_.ThrowIfAny();
@@ -69,20 +86,34 @@ class Copier {
     return in_file_.count(graph_.layer(graph_.params[static_cast<size_t>(param)].node).name()) > 0;
   }
 
-  void MatchLayer(const LayerBlobs& layer, int index) {
+  // Where the blobs behind the statistics of a BatchNorm of NVCaffe go; -1: nowhere.
+  int FusedScale(const LayerBlobs& layer) const {
+    const auto it = nodes_.find(layer.name);
+    if (it == nodes_.end() || layer.blobs.size() <= kStatistics) return -1;
+    const Node& norm = graph_.nodes[static_cast<size_t>(it->second)];
+    if (graph_.layer(it->second).type() != "BatchNorm" || norm.tops.empty()) return -1;
+    for (const Use& use : graph_.edges[static_cast<size_t>(norm.tops[0])].uses) {
+      const Node& reader = graph_.nodes[static_cast<size_t>(use.node)];
+      if (graph_.layer(use.node).type() == "Scale" && !reader.params.empty()) return use.node;
+    }
+    return -1;
+  }
+
+  // Blobs [begin, end) of a layer of the file are those of node `index`.
+  void MatchBlobs(const LayerBlobs& layer, size_t begin, size_t end, int index) {
     const Node& node = graph_.nodes[static_cast<size_t>(index)];
     const LayerSpec& spec = graph_.layer(index);
     size_t least = node.params.size();
     while (file_.hdf5 && least > 0 && OwnedElsewhere(index, least - 1)) --least;
-    if (layer.blobs.size() < least || layer.blobs.size() > node.params.size()) {
+    if (end - begin < least || end - begin > node.params.size()) {
       errors_.Add(spec.Mistake("", "it has " + std::to_string(node.params.size()) +
-                                       " parameter blobs, but the layer of this name in '" +
-                                       file_.path + "' has " + std::to_string(layer.blobs.size()) +
-                                       Hint()));
+                                       " parameter blobs, but " + Called(layer, spec) + " in '" +
+                                       file_.path + "' has " + std::to_string(end - begin) +
+                                       (begin > 0 ? " for it" : "") + Hint()));
       return;
     }
-    for (size_t i = 0; i < layer.blobs.size(); ++i) {
-      const PlainBlob& blob = layer.blobs[i];
+    for (size_t i = 0; i < end - begin; ++i) {
+      const PlainBlob& blob = layer.blobs[begin + i];
       if (file_.hdf5 && blob.shape == Shape{0} && OwnedElsewhere(index, i)) continue;
       if (!Fits(blob.shape, node.param_shapes[i])) {
         errors_.Add(spec.Mistake("", "its parameter blob " + std::to_string(i) + " is " +
@@ -92,7 +123,10 @@ class Copier {
         moves_.push_back({&blob, node.params[i]});
       }
     }
-    if (!layer.blobs.empty()) report_.copied.push_back(layer.name);
+  }
+
+  static std::string Called(const LayerBlobs& layer, const LayerSpec& spec) {
+    return layer.name == spec.name() ? "the layer of this name" : "layer '" + layer.name + "'";
   }
 
   static std::string Hint() {

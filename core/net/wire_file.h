@@ -71,12 +71,13 @@ class WireWriter {
   void MessageHead(int number, int64_t bytes);
   // A field of number < 16. `diff` may be null.
   void Blob(int number, const Shape& shape, const float* data, const float* diff = nullptr);
+  // Bytes or packed floats of a field of number < 16; nothing where there are none.
+  void Floats(int number, int64_t count, const float* data);
   // To the disk; throws FileError for any write that failed.
   void Close();
 
  private:
   void CheckRoom(int64_t bytes) const;  // protobuf's limit
-  void Floats(int number, int64_t count, const float* data);
 
   std::string path_;
   std::unique_ptr<google::protobuf::io::FileOutputStream> stream_;

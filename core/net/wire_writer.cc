@@ -56,7 +56,8 @@ void WireWriter::CheckRoom(int64_t bytes) const {
   if (out_->ByteCount() + bytes + kTagBytes < INT_MAX) return;
   throw FileError(
       "cannot write '" + path_ +
-      "': a protobuf file holds less than 2 GiB; set snapshot_format: HDF5 in the solver");
+      "': a protobuf file holds less than 2 GiB; write HDF5 (in a solver snapshot_format: HDF5, "
+      "elsewhere a name that ends with .h5)");
 }
 
 void WireWriter::MessageHead(int number, int64_t bytes) {

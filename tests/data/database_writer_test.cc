@@ -77,6 +77,49 @@ TEST_P(DatabaseWriterTest, SaysThatTheFolderIsMissing) {
   EXPECT_THAT(MessageOf([&] { DatabaseWriter(GetParam(), path); }), HasSubstr("4: cannot write L"));
 }
 
+// A thousand records are one write.
+TEST_P(DatabaseWriterTest, GoesOnBehindWhatWasWrittenBefore) {
+  constexpr int kWritten = 1000, kGivenUp = 5, kRecords = 1200;
+  const auto put = [](int i, DatabaseWriter* writer) {
+    writer->Put(std::to_string(10000 + i), RawDatum(1, 1, 1, {i % 256}, i));
+  };
+  {
+    DatabaseWriter writer(GetParam(), Path(), "red");
+    EXPECT_EQ(writer.found().records, 0);
+    for (int i = 0; i < kWritten + kGivenUp; ++i) put(i, &writer);
+    EXPECT_EQ(writer.kept(), kWritten);
+    EXPECT_THAT(MessageOf([&] { DatabaseWriter(GetParam(), Path(), "red"); }),
+                HasSubstr("is being written by another process"));
+  }
+  EXPECT_FALSE(FileExists(Path()));
+  EXPECT_THAT(MessageOf([&] { DatabaseWriter(GetParam(), Path(), "blue"); }),
+              HasSubstr("4: '" + Path() + ".tmp' holds a database that was begun from other images"));
+  DatabaseWriter writer(GetParam(), Path(), "red");
+  EXPECT_EQ(writer.found().records, kWritten);
+  EXPECT_EQ(writer.found().last_key, "10999");
+  WriteFile(writer.folder() + "/labels.txt", "cat\n");
+  for (int i = kWritten; i < kRecords; ++i) put(i, &writer);
+  writer.Finish();
+  EXPECT_THAT(Names(), ElementsAre(Path()));
+  EXPECT_EQ(ReadFile(Path() + "/labels.txt"), "cat\n");
+  const auto source = Open();
+  ASSERT_EQ(source->size(), kRecords);
+  Record record;
+  for (int i = 0; i < kRecords; ++i) {
+    source->Read(i, &record);
+    ASSERT_EQ(record.labels, std::vector<float>{static_cast<float>(i)});
+  }
+}
+
+TEST_P(DatabaseWriterTest, LeavesNothingWhenItIsGivenUpBeforeTheFirstWrite) {
+  {
+    DatabaseWriter writer(GetParam(), Path(), "red");
+    writer.Put("a", RawDatum(1, 1, 1, {1}, 0));
+  }
+  EXPECT_TRUE(Names().empty());
+  DatabaseWriter(GetParam(), Path(), "blue");
+}
+
 // More than any format takes at first, or at once.
 TEST_P(DatabaseWriterTest, GrowsAsItIsFilled) {
   constexpr int kRecords = 2500;

@@ -117,10 +117,6 @@ TEST(BatchNorm, ExplainsMistakes) {
   const char* learned = "statistics of BatchNorm are not learned";
   TwoChannels("param { lr_mult: 1 }").ExpectMistake({learned, "lr_mult: 0"});
   TwoChannels("param { lr_mult: 0 } param { lr_mult: 2 }").ExpectMistake({learned});
-  TwoChannels("batch_norm_param { scale_bias: true }").ExpectMistake({"scale_bias", "Scale layer"});
-  TwoChannels("batch_norm_param { use_weight_bias: true }")
-      .ExpectMistake({"use_weight_bias", "Scale layer"});
-  TwoChannels("batch_norm_param { relu: true }").ExpectMistake({"relu", "ReLU layer"});
   TwoChannels("batch_norm_param { stats_batch_size: 8 }")
       .ExpectMistake({"stats_batch_size", "not supported"});
   LayerCase("type: 'BatchNorm'").Bottom({}, {1}).ExpectMistake({"scalar", "batch axis"});

@@ -210,8 +210,6 @@ TEST(Convolution, ExplainsMistakes) {
   Nine("kernel_size: 1 axis: 4").ExpectMistake({"axis 4 does not exist", "1x1x3x3"});
   Nine("kernel_size: 1 group: 0").ExpectMistake({"group must be positive"});
   Nine("kernel_size: 1 group: 2").ExpectMistake({"1 channels do not divide into group: 2"});
-  Nine("kernel_size: 1 relu: true").ExpectMistake({"Intel Caffe", "ReLU"});
-  Nine("kernel_size: 1 fusion_type: SUM_FUSION").ExpectMistake({"Intel Caffe"});
   Nine("kernel_size: 4")
       .ExpectMistake({"kernel_size 4 is larger than the padded input 3x3", "pad"});
   Nine("kernel_h: 4 kernel_w: 1").ExpectMistake({"kernel_size 4x1 is larger"});

@@ -96,7 +96,6 @@ TEST(InnerProduct, ExplainsMistakes) {
   Product("num_output: 1 axis: 2")
       .RandomBottom({1, 2})
       .ExpectMistake({"axis 2 does not exist", "1x2"});
-  Product("num_output: 1 relu: true").RandomBottom({1, 2}).ExpectMistake({"Intel Caffe", "ReLU"});
 }
 
 }  // namespace

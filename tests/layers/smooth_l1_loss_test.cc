@@ -50,6 +50,36 @@ TEST(SmoothL1Loss, IgnoresLossParam) {
       .ExpectTop({}, {1.5});
 }
 
+TEST(SmoothL1Loss, ObeysLossParamByTheNameOfRfcn) {
+  const auto loss = [](const std::string& type, const std::string& param) {
+    LayerCase c("type: '" + type + "' loss_param { " + param + " }");
+    c.Bottom({2, 1, 1, 2}, {2, 2, 2, 2}).Bottom({2, 1, 1, 2}, {0, 0, 0, 0});
+    return c;
+  };
+  loss("SmoothL1LossOHEM", "").ExpectTop({}, {6.0 / 4});
+  loss("SmoothL1LossOHEM", "normalization: BATCH_SIZE").ExpectTop({}, {6.0 / 2});
+  loss("SmoothL1LossOHEM", "normalization: NONE").ExpectTop({}, {6});
+  for (const char* type : {"SmoothL1LossOHEM", "SmoothL1Loss"}) {
+    LayerCase c = loss(type, "normalization: PRE_FIXED pre_fixed_normalizer: 8");
+    c.ExpectTop({}, {6.0 / 8}).ExpectBottomGradient({1}, {0.125, 0.125, 0.125, 0.125});
+    c.ExpectBackendsAgree();
+    loss(type, "normalization: PRE_FIXED pre_fixed_normalizer: 0").ExpectMistake({"pre_fixed_normalizer"});
+  }
+}
+
+TEST(SmoothL1Loss, ShowsTheLossOfEachPositionInASecondTop) {
+  const std::string weights = " loss_weight: 2 loss_weight: 0";
+  LayerCase rows("type: 'SmoothL1Loss'" + weights);
+  rows.Bottom({2, 2}, {0.5, 3, -3, 1}).Bottom({2, 2}, {0, 1, 0, 1}).Tops(2);
+  rows.ExpectTop({2, 1, 1, 1}, {0.125 + 1.5, 2.5}, 1e-5, 1).ExpectGradient().ExpectBackendsAgree();
+  LayerCase("type: 'SmoothL1LossOHEM'" + weights)
+      .Bottom({1, 2, 1, 2}, {2, 3, 4, 0})
+      .Bottom({1, 2, 1, 2}, {0, 0, 0, 0})
+      .Tops(2)
+      .ExpectTop({1, 1, 1, 2}, {1.5 + 3.5, 2.5}, 1e-5, 1)
+      .ExpectGradient();
+}
+
 TEST(SmoothL1Loss, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* sigma : {"sigma: 1", "sigma: 3"}) {
     for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 3}}) {

@@ -114,6 +114,23 @@ TEST(SoftmaxWithLoss, AgreesWithDifferencesAndInEveryLayout) {
   Loss().RandomBottom({3, 10}).LabelBottom({3}, 10).AsLoss().ExpectGradient().ExpectBackendsAgree();
 }
 
+TEST(SoftmaxWithLoss, ShowsTheLossOfEachLabelInAThirdTop) {
+  for (const char* type : {"SoftmaxWithLoss", "SoftmaxWithLossOHEM"}) {
+    LayerCase c("type: '" + std::string(type) + "' loss_weight: 1 loss_weight: 0 loss_weight: 0"
+                " loss_param { ignore_label: 1 }");
+    c.Bottom({3, 3}, {0, kLn2, kLn3, 0, kLn2, kLn3, 0, kLn2, kLn3}).Bottom({3, 1, 1, 1}, {0, 2, 1});
+    c.Tops(3).ExpectTop({}, {std::log(12.0) / 2}, 1e-5, 0);
+    c.ExpectTop({3, 1, 1, 1}, {std::log(6.0), kLn2, 0}, 1e-5, 2).ExpectGradient().ExpectBackendsAgree();
+  }
+  LayerCase positions = Loss("loss_weight: 2 loss_weight: 0 loss_weight: 0");
+  positions.Tops(3).RandomBottom({2, 3, 2, 2}).LabelBottom({2, 1, 2, 2}, 3).ExpectGradient();
+  Loss("loss_param { label_smoothing: 0.1 }")
+      .Tops(3)
+      .RandomBottom({1, 2})
+      .LabelBottom({1}, 2)
+      .ExpectMistake({"label_smoothing does not go with a third top"});
+}
+
 TEST(SoftmaxWithLoss, HasAKernelForGpus) {
   LayerCase c = Loss();
   c.RandomBottom({3, 70}, -5, 5).LabelBottom({3}, 70).AsLoss().ExpectBackendsAgree();

@@ -59,7 +59,9 @@ layer { name: "box" type: "SmoothL1Loss" bottom: "place" bottom: "target" top: "
 """
 
 
-class DetectionTest(scenario.Scenario):
+class Detection(scenario.Scenario):
+    """Images, and what is expected of a net that learns from them."""
+
     def write_images(self):
         """Images with a full or a hollow square of 8 pixels, and what the two nets learn of it."""
         draw = random.Random(5)
@@ -81,17 +83,19 @@ class DetectionTest(scenario.Scenario):
         for name, lines in ("list", objects), ("regions", regions):
             self.write(name, "".join(" ".join(map(str, line)) + "\n" for line in lines))
 
-    def train(self, net, rate, more=""):
+    def train(self, net, rate, more="", args=()):
         self.write_images()
         self.write("net.prototxt", net)
         self.write("solver.prototxt", SOLVER % (rate, more))
-        return super().train().stderr
+        return super().train(*args).stderr
 
     def expect_falling(self, log):
         losses = [float(loss) for loss in re.findall(r"Iteration \d+.*, loss = (\S+)", log)]
         self.assertGreaterEqual(len(losses), 50, log)
         self.assertLess(sum(losses[-8:]), 0.6 * sum(losses[:8]), losses)
 
+
+class DetectionTest(Detection):
     def test_ssd_learns_and_is_scored(self):
         log = self.train(SSD, 0.02, 'test_iter: 4 test_interval: 50 eval_type: "detection" ap_version: "11point" '
                                     'show_per_class_result: true')
@@ -107,7 +111,7 @@ class DetectionTest(scenario.Scenario):
         self.write("net.prototxt", SSD + 'layer { name: "sum" type: "Reduction" bottom: "found" top: "sum" '
                                          'include { phase: TEST } }')
         self.write("solver.prototxt", SOLVER % (0.01, 'test_iter: 1 test_interval: 50 eval_type: "detection"'))
-        run = super().train(code=3)
+        run = scenario.Scenario.train(self, code=3)
         self.assertIn("all outputs of a test net are to be tops of DetectionEvaluate; 'sum' is", run.stderr)
 
     def test_fast_rcnn_learns(self):

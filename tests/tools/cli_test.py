@@ -251,6 +251,21 @@ class UpgradeTest(Cli):
                          (again.returncode, again.stdout))
         self.assertEqual(new, self.read("again.prototxt"))
 
+    def test_writes_layers_that_forks_fuse_as_those_of_caffe(self):
+        self.write("old.prototxt", '''
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 dim: 4 dim: 4 } } }
+layer { name: "n" type: "BatchNorm" bottom: "data" top: "n" batch_norm_param { scale_bias: true } }
+layer { name: "c" type: "Convolution" bottom: "n" top: "c" convolution_param { num_output: 2 kernel_size: 1 relu: true } }
+''')
+        r = self.upgrade("upgrade", "old.prototxt", "new.prototxt")
+        self.assertEqual((0, "new.prototxt written, upgraded from layers that forks fuse\n", ""),
+                         (r.returncode, r.stdout, r.stderr))
+        self.assertEqual(["data", "n", "n_scale", "c", "c_relu"], re.findall(r'(?m)^  name: "(.*)"', self.read("new.prototxt")))
+        old, upgraded = (self.run_tool("summary", "--model=" + name, "--json") for name in ("old.prototxt", "new.prototxt"))
+        self.assertIn("old.prototxt:3:80: scale_bias of 1 layer is read as a Scale named NAME_scale", old.stderr)
+        self.assertEqual("", upgraded.stderr)
+        self.assertEqual(json.loads(old.stdout), json.loads(upgraded.stdout))
+
     def test_tells_what_is_left_out(self):
         self.write("old.prototxt", 'layers { layer { name: "r" type: "relu" pad: 1 } bottom: "x" top: "y" }')
         r = self.upgrade("upgrade", "old.prototxt", "new.prototxt")

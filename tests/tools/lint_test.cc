@@ -26,6 +26,20 @@ TEST(IgnoredFields, AreTheForksFieldsThatNothingObeys) {
             "effect here");
 }
 
+TEST(IgnoredFields, AreKnownByTheirDescriptors) {
+  const auto none = [](const google::protobuf::Descriptor& message, const char* field) {
+    return HasNoEffectHere(*message.FindFieldByName(field));
+  };
+  EXPECT_TRUE(none(*ConvolutionParameter::descriptor(), "conv_algos_override"));
+  EXPECT_FALSE(none(*ConvolutionParameter::descriptor(), "kernel_size"));
+  EXPECT_TRUE(none(*DetectionOutputParameter::descriptor(), "save_file"));
+  EXPECT_TRUE(none(*DataParameter::descriptor(), "mean_file"));     // transform_param has it
+  EXPECT_FALSE(none(*DataParameter::descriptor(), "seed"));         // our own
+  EXPECT_FALSE(none(*LayerParameter::descriptor(), "forward_type"));
+  EXPECT_TRUE(none(*LayerParameter::descriptor(), "backward_math"));
+  EXPECT_FALSE(none(*SolverParameter::descriptor(), "larc"));
+}
+
 TEST(IgnoredFields, LeaveOutWhatIsObeyed) {
   EXPECT_TRUE(
       Ignored("layer { name: 'e' type: 'ELU' elu_param { alpha: 1 lambda: 1.05 } }").empty());

@@ -154,7 +154,7 @@ class DrawTest(tool_case.ToolCase):
         self.assertIn("program dot, which makes pdf files, is not installed", error)
 
     def test_says_what_is_wrong(self):
-        self.assertIn("'net.docx' names no format: it may end with .dot, .svg",
+        self.assertIn("'net.docx' names no format: it may end with .dot, .html, .svg",
                       self.fail_with(2, "draw", "net.prototxt", "net.docx"))
         self.assertIn("--rankdir wants TB, BT, LR or RL, got 'up'",
                       self.fail_with(2, "draw", "net.prototxt", "--rankdir=up"))

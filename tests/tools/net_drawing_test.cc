@@ -14,10 +14,11 @@ using testing::Not;
 std::string Draw(const std::string& text, const std::vector<std::string>& inputs = {}) {
   NetParameter net;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &net)) << text;
-  return DrawNet("net", inputs, {net.layer().begin(), net.layer().end()}, "LR");
+  const std::vector<LayerParameter> layers(net.layer().begin(), net.layer().end());
+  return ToDot(MakeNetDrawing("net", inputs, layers), layers, "LR");
 }
 
-TEST(DrawNet, HasABoxForEachLayerAndAnArrowForEachBlob) {
+TEST(NetDrawing, HasABoxForEachLayerAndAnArrowForEachBlob) {
   const std::string drawing = Draw(
       "layer { name: 'conv1' type: 'Convolution' bottom: 'data' top: 'conv1'"
       "  convolution_param { num_output: 20 kernel_size: 5 stride: 2 } }"
@@ -33,7 +34,7 @@ TEST(DrawNet, HasABoxForEachLayerAndAnArrowForEachBlob) {
   EXPECT_THAT(drawing, HasSubstr("n3 [label=\"pool1\" shape=ellipse]\n  n2 -> n3\n}\n"));
 }
 
-TEST(DrawNet, LeadsThroughLayersInPlace) {
+TEST(NetDrawing, LeadsThroughLayersInPlace) {
   const std::string drawing = Draw(
       "layer { name: 'a' type: 'InnerProduct' top: 'x' }"
       "layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'x' }"
@@ -43,7 +44,7 @@ TEST(DrawNet, LeadsThroughLayersInPlace) {
   EXPECT_THAT(drawing, Not(HasSubstr("n0 -> n2")));
 }
 
-TEST(DrawNet, DrawsABlobFromEachPhasesMaker) {
+TEST(NetDrawing, DrawsABlobFromEachPhasesMaker) {
   const std::string drawing = Draw(
       "layer { name: 'a' type: 'Data' top: 'x' include { phase: TRAIN } }"
       "layer { name: 'b' type: 'Data' top: 'x' include { phase: TEST } }"
@@ -53,12 +54,12 @@ TEST(DrawNet, DrawsABlobFromEachPhasesMaker) {
   EXPECT_THAT(drawing, HasSubstr("n1 -> n2"));
 }
 
-TEST(DrawNet, DrawsABlobThatNobodyMakes) {
+TEST(NetDrawing, DrawsABlobThatNobodyMakes) {
   EXPECT_THAT(Draw("layer { name: 'c' type: 'Silence' bottom: 'x' }"),
               HasSubstr("n1 [label=\"x\" shape=ellipse]\n  n1 -> n0"));
 }
 
-TEST(DrawNet, QuotesWhatDotWouldRead) {
+TEST(NetDrawing, QuotesWhatDotWouldRead) {
   EXPECT_THAT(Draw("layer { name: 'a\"b\\\\c' type: 'T' bottom: 'x' }"),
               HasSubstr("label=\"a\\\"b\\\\c\\nT\""));
 }

@@ -47,6 +47,62 @@ TEST(CopyWeights, FillsByNameAndReports) {
   EXPECT_EQ(tiny.Floats(0)[5], 105);
 }
 
+// A BatchNorm and the Scale that reads its top, and a file of NVCaffe in which they are one layer.
+TinyNet NormAndScale(int factors) {
+  TinyNet net;
+  net.Layer("bn", "BatchNorm", {{3}, {3}, {1}});
+  net.Layer("factors", "Scale", std::vector<Shape>(static_cast<size_t>(factors), Shape{3}));
+  net.graph.edges.resize(1);
+  net.graph.edges[0].uses = {{1, 0}};
+  net.graph.nodes[0].tops = {0};
+  net.Allocate();
+  net.Place();
+  return net;
+}
+
+std::string FusedNorm(const std::vector<int64_t>& channels) {
+  NetParameter net;
+  LayerParameter* bn = net.add_layer();
+  bn->set_name("bn");
+  bn->set_type("BatchNorm");
+  AddBlob(bn->add_blobs(), channels, 10);
+  AddBlob(bn->add_blobs(), channels, 20);
+  AddBlob(bn->add_blobs(), {1}, 30);
+  AddBlob(bn->add_blobs(), channels, 40);
+  AddBlob(bn->add_blobs(), channels, 50);
+  return Saved(net);
+}
+
+TEST(CopyWeights, GivesFactorAndBiasOfAFusedBatchNormToItsScale) {
+  for (const std::vector<int64_t>& channels : {std::vector<int64_t>{3}, {1, 3, 1, 1}}) {
+    TinyNet tiny = NormAndScale(2);
+    const WeightsReport report =
+        CopyWeights(ReadWeights(FusedNorm(channels)), tiny.graph, tiny.index, tiny.store.get());
+    EXPECT_EQ(report.copied, std::vector<std::string>{"bn"});
+    EXPECT_TRUE(report.missing.empty());
+    EXPECT_EQ(tiny.Floats(0), (std::vector<float>{10, 11, 12}));
+    EXPECT_EQ(tiny.Floats(1), (std::vector<float>{20, 21, 22}));
+    EXPECT_EQ(tiny.Floats(2), (std::vector<float>{30}));
+    EXPECT_EQ(tiny.Floats(3), (std::vector<float>{40, 41, 42}));
+    EXPECT_EQ(tiny.Floats(4), (std::vector<float>{50, 51, 52}));
+  }
+}
+
+TEST(CopyWeights, SaysWhereAFusedBatchNormDoesNotFit) {
+  TinyNet one_factor = NormAndScale(1);
+  const WeightsFile file = ReadWeights(FusedNorm({3}));
+  const auto copy = [&](TinyNet* net) {
+    return ConfigErrorOf([&] { CopyWeights(file, net->graph, net->index, net->store.get()); });
+  };
+  EXPECT_NE(copy(&one_factor).find("layer 'factors': it has 1 parameter blobs, but layer 'bn' in '" +
+                                   file.path + "' has 2 for it"),
+            std::string::npos)
+      << copy(&one_factor);
+  TinyNet no_reader = NormAndScale(2);
+  no_reader.graph.edges[0].uses.clear();
+  EXPECT_NE(copy(&no_reader).find("layer 'bn': it has 3 parameter blobs"), std::string::npos);
+}
+
 TEST(CopyWeights, OldFourAxisShapesFitFewerAxes) {
   NetParameter net;
   LayerParameter* ip = net.add_layer();

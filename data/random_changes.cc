@@ -1,0 +1,54 @@
+#include "data/random_changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <opencv2/imgproc.hpp>
+
+#include "data/mat_image.h"
+
+namespace doppio {
+
+cv::Rect DrawCrop(const RandomAspectRatioParameter& p, int height, int width, Draws* draws) {
+  const float widest = std::log(p.aspect_ratio_change());
+  const float area = static_cast<float>(height) * static_cast<float>(width);
+  for (uint32_t attempt = 0; attempt < p.max_attempt(); ++attempt) {
+    const float part = area * draws->Uniform(p.min_area_ratio(), p.max_area_ratio());
+    const float aspect = std::exp(draws->Uniform(-widest, widest));
+    const int w = std::max(1, static_cast<int>(std::lround(std::sqrt(part * aspect))));
+    const int h = std::max(1, static_cast<int>(std::lround(std::sqrt(part / aspect))));
+    if (w > width || h > height) continue;
+    const int left = draws->Below(width - w + 1);
+    return {left, draws->Below(height - h + 1), w, h};
+  }
+  const float most = p.aspect_ratio_change();
+  const int w = std::min(width, std::max(1, static_cast<int>(static_cast<float>(height) * most)));
+  const int h = std::min(height, std::max(1, static_cast<int>(static_cast<float>(width) * most)));
+  return {(width - w) / 2, (height - h) / 2, w, h};
+}
+
+void Rotate(double degrees, const cv::Scalar& fill, Image* image) {
+  const cv::Point2f middle(static_cast<float>(image->shape.width - 1) / 2,
+                           static_cast<float>(image->shape.height - 1) / 2);
+  const cv::Mat from = MatOf(image);
+  cv::Mat turned;
+  cv::warpAffine(from, turned, cv::getRotationMatrix2D(middle, degrees, 1), from.size(),
+                 cv::INTER_LINEAR, cv::BORDER_CONSTANT, fill);
+  *image = ImageOf(turned);
+}
+
+void CutSquare(int x, int y, int size, const cv::Scalar& fill, Image* image) {
+  const cv::Rect whole(0, 0, image->shape.width, image->shape.height);
+  MatOf(image)(cv::Rect(x - size / 2, y - size / 2, size, size) & whole).setTo(fill);
+}
+
+void ResizeShortSide(int side, int interpolation, Image* image) {
+  const double scale =
+      static_cast<double>(side) / std::min(image->shape.height, image->shape.width);
+  const auto scaled = [scale](int pixels) { return static_cast<int>(std::lround(pixels * scale)); };
+  const cv::Size size(scaled(image->shape.width), scaled(image->shape.height));
+  cv::Mat resized;
+  cv::resize(MatOf(image), resized, size, 0, 0, interpolation);
+  *image = ImageOf(resized);
+}
+
+}  // namespace doppio

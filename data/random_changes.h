@@ -1,0 +1,31 @@
+// Single random changes of images in training, as functions of what was drawn.
+#ifndef DOPPIO_DATA_RANDOM_CHANGES_H_
+#define DOPPIO_DATA_RANDOM_CHANGES_H_
+
+#include <opencv2/core.hpp>
+
+#include "data/decode.h"
+#include "data/draws.h"
+#include "proto/augment.pb.h"
+
+namespace doppio {
+
+// A part of a `height` x `width` image: min_area_ratio to max_area_ratio of its area, the logarithm
+// of its width over height uniform within that of aspect_ratio_change, at any place where it fits;
+// max_attempt draws of a size. Without success the largest part in the middle with such proportions
+// (Szegedy et al., "Going Deeper with Convolutions", 2015, section 6, names such crops).
+cv::Rect DrawCrop(const RandomAspectRatioParameter& parameter, int height, int width, Draws* draws);
+
+// Turns the image counter-clockwise around its middle, bilinear; `fill` where nothing was.
+void Rotate(double degrees, const cv::Scalar& fill, Image* image);
+
+// Fills the square of `size` whose middle is at column `x`, row `y`; what is outside the image is
+// cut.
+void CutSquare(int x, int y, int size, const cv::Scalar& fill, Image* image);
+
+// To a short side of `side` pixels, the other in proportion, rounded.
+void ResizeShortSide(int side, int interpolation, Image* image);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_DATA_RANDOM_CHANGES_H_

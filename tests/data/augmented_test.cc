@@ -1,0 +1,219 @@
+// What transform_param changes at random: each change by hand, and the source that draws them.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <set>
+
+#include "data/random_changes.h"
+#include "data/source.h"
+#include "proto/data.pb.h"
+#include "tests/data/tiny_data.h"
+
+namespace doppio {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+Image Gray(int height, int width, const std::vector<uint8_t>& bytes) {
+  Image image;
+  image.shape = {1, height, width};
+  image.bytes = bytes;
+  return image;
+}
+
+TEST(Rotate, TurnsByQuartersExactly) {
+  Image image = Gray(3, 3,
+                     {1, 2, 3,  //
+                      4, 5, 6,  //
+                      7, 8, 9});
+  Rotate(90, 0, &image);
+  EXPECT_THAT(image.bytes, ElementsAre(3, 6, 9,  //
+                                       2, 5, 8,  //
+                                       1, 4, 7));
+  Rotate(-180, 0, &image);
+  EXPECT_THAT(image.bytes, ElementsAre(7, 4, 1,  //
+                                       8, 5, 2,  //
+                                       9, 6, 3));
+}
+
+TEST(Rotate, FillsWhereNothingWas) {
+  Image image = Gray(1, 3, {1, 2, 3});
+  Rotate(90, 50, &image);  // the row stands upright: only its middle is left
+  EXPECT_THAT(image.bytes, ElementsAre(50, 2, 50));
+}
+
+TEST(CutSquare, IsCutAtTheEdges) {
+  Image image = Gray(3, 4, std::vector<uint8_t>(12, 9));
+  CutSquare(2, 1, 2, 5, &image);                    // columns 1 and 2, rows 0 and 1
+  EXPECT_THAT(image.bytes, ElementsAre(9, 5, 5, 9,  //
+                                       9, 5, 5, 9,  //
+                                       9, 9, 9, 9));
+  CutSquare(3, 2, 3, 7, &image);                    // columns 2 to 4, rows 1 to 3
+  EXPECT_THAT(image.bytes, ElementsAre(9, 5, 5, 9,  //
+                                       9, 5, 7, 7,  //
+                                       9, 9, 7, 7));
+  CutSquare(0, 0, 100, 1, &image);
+  EXPECT_THAT(image.bytes, testing::Each(1));
+}
+
+TEST(ResizeShortSide, KeepsProportions) {
+  Image image = Gray(2, 5, std::vector<uint8_t>(10, 3));
+  ResizeShortSide(3, 1, &image);
+  EXPECT_EQ(image.shape, (ImageShape{1, 3, 8}));  // 7.5, rounded
+  EXPECT_THAT(image.bytes, testing::Each(3));
+}
+
+TEST(DrawCrop, StaysWithinItsBounds) {
+  const auto p = Parse<RandomAspectRatioParameter>(
+      "min_area_ratio: 0.2 max_area_ratio: 0.6 aspect_ratio_change: 1.5");
+  double smallest = 1, largest = 0;
+  std::set<int> lefts;
+  for (uint64_t sample = 0; sample < 500; ++sample) {
+    Draws draws(Random(1, 2), sample);
+    const cv::Rect part = DrawCrop(p, 100, 200, &draws);
+    EXPECT_GE(part.x, 0);
+    EXPECT_GE(part.y, 0);
+    EXPECT_LE(part.x + part.width, 200);
+    EXPECT_LE(part.y + part.height, 100);
+    const double area = part.area() / 20000.0;
+    smallest = std::min(smallest, area);
+    largest = std::max(largest, area);
+    EXPECT_LE(std::abs(std::log(double(part.width) / part.height)), std::log(1.5) + 0.03);
+    lefts.insert(part.x);
+  }
+  EXPECT_NEAR(smallest, 0.2, 0.03);
+  EXPECT_GT(largest, 0.5);   // most larger ones do not fit into the height
+  EXPECT_LT(largest, 0.62);  // sides are rounded
+  EXPECT_GT(lefts.size(), 50u);
+}
+
+TEST(DrawCrop, TakesTheMiddleWhenNothingFits) {
+  const auto p = Parse<RandomAspectRatioParameter>(
+      "min_area_ratio: 1 max_area_ratio: 1 aspect_ratio_change: 2 max_attempt: 5");
+  Draws draws(Random(1, 2), 0);
+  EXPECT_EQ(DrawCrop(p, 10, 100, &draws), cv::Rect(40, 0, 20, 10));
+  EXPECT_EQ(DrawCrop(p, 100, 10, &draws), cv::Rect(0, 40, 10, 20));
+}
+
+// One gray image of 4x4, 0, 10, ..., 150.
+class TinySource : public Source {
+ public:
+  TinySource() {
+    for (int i = 0; i < 16; ++i) bytes_.push_back(static_cast<uint8_t>(10 * i));
+  }
+  int64_t size() const override { return 1; }
+  void Read(int64_t, Record* record) const override {
+    record->pixels = {{1, 4, 4}, bytes_.data(), nullptr, false};
+    record->encoded = nullptr;
+    record->labels = {3};
+  }
+  std::string Name(int64_t) const override { return "tiny"; }
+  const std::vector<uint8_t>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<uint8_t> bytes_;
+};
+
+std::unique_ptr<Source> Augmented(const std::string& text, Phase phase = TRAIN) {
+  return OpenAugmented(std::make_unique<TinySource>(), Parse<TransformationParameter>(text), phase,
+                       Random(7, 8));
+}
+
+std::vector<uint8_t> Sample(const Source& source, uint64_t sample, ImageShape* shape = nullptr) {
+  Record record;
+  source.ReadSample(0, sample, &record);
+  EXPECT_EQ(record.labels, std::vector<float>{3});
+  if (shape != nullptr) *shape = record.pixels.shape;
+  return {record.pixels.bytes, record.pixels.bytes + record.pixels.shape.count()};
+}
+
+TEST(Augmented, IsTheSourceItselfWhereNothingIsAsked) {
+  EXPECT_NE(dynamic_cast<TinySource*>(Augmented("mirror: true crop_size: 2").get()), nullptr);
+  for (const char* text : {"rotation_param { max_degrees: 10 }", "cutout_param { size: 2 }",
+                           "distort_param { hue_prob: 1 }"}) {
+    EXPECT_NE(dynamic_cast<TinySource*>(Augmented(text, TEST).get()), nullptr) << text;
+    EXPECT_EQ(dynamic_cast<TinySource*>(Augmented(text, TRAIN).get()), nullptr) << text;
+  }
+}
+
+TEST(Augmented, ChangesNothingByNothing) {
+  const auto source = Augmented(
+      "rotation_param { max_degrees: 0 } cutout_param { size: 2 prob: 0 } "
+      "random_resize_param { min_size: 4 max_size: 4 }");
+  for (uint64_t sample = 0; sample < 20; ++sample) {
+    EXPECT_THAT(Sample(*source, sample), ElementsAreArray(TinySource().bytes()));
+  }
+}
+
+TEST(Augmented, DependsOnTheSampleAlone) {
+  const char* kText =
+      "rotation_param { max_degrees: 30 } cutout_param { size: 2 } "
+      "random_aspect_ratio_param { aspect_ratio_change: 1.3 resize_param { height: 5 width: 6 } }";
+  const auto a = Augmented(kText), b = Augmented(kText);
+  std::set<std::vector<uint8_t>> all;
+  for (int i = 0; i < 50; ++i) {
+    const auto sample = static_cast<uint64_t>(i);
+    all.insert(Sample(*a, sample));
+    EXPECT_EQ(Sample(*a, 49 - sample), Sample(*b, 49 - sample));
+  }
+  EXPECT_GT(all.size(), 45u);
+}
+
+TEST(Augmented, CutsOutSquaresOfTheMean) {
+  const auto source = Augmented("cutout_param { size: 2 count: 1 } mean_value: 77.9");
+  std::set<int> areas;
+  for (uint64_t sample = 0; sample < 200; ++sample) {
+    const std::vector<uint8_t> bytes = Sample(*source, sample);
+    areas.insert(static_cast<int>(std::count(bytes.begin(), bytes.end(), 77)));
+  }
+  EXPECT_THAT(areas, ElementsAre(1, 2, 4));  // in a corner, at an edge, inside
+}
+
+TEST(Augmented, ResizesTheShortSide) {
+  const auto source = Augmented("img_rand_resize_lower: 3 img_rand_resize_upper: 5");
+  std::set<int> heights;
+  ImageShape shape;
+  for (uint64_t sample = 0; sample < 100; ++sample) {
+    Sample(*source, sample, &shape);
+    EXPECT_EQ(shape.height, shape.width);
+    heights.insert(shape.height);
+  }
+  EXPECT_THAT(heights, ElementsAre(3, 4, 5));
+  const auto test = Augmented("random_resize_param { min_size: 6 max_size: 8 }", TEST);
+  for (uint64_t sample = 0; sample < 10; ++sample) {
+    Sample(*test, sample, &shape);
+    EXPECT_EQ(shape, (ImageShape{1, 7, 7}));
+  }
+}
+
+TEST(Augmented, ResizesTheWholeImageInTests) {
+  const auto source = Augmented(
+      "random_aspect_ratio_param { resize_param { height: 2 width: 2 interp_mode: AREA } }", TEST);
+  // Means of 2x2: (0 + 10 + 40 + 50) / 4, ...
+  EXPECT_THAT(Sample(*source, 5), ElementsAre(25, 45, 105, 125));
+}
+
+TEST(Augmented, TellsMistakes) {
+  const auto mistake = [](const std::string& text) { return MessageOf([&] { Augmented(text); }); };
+  EXPECT_THAT(mistake("rotation_param { max_degrees: 200 }"), HasSubstr("from 0 to 180"));
+  EXPECT_THAT(mistake("rotation_param { max_degrees: 20 prob: 2 }"),
+              HasSubstr("rotation_param: prob must be from 0 to 1"));
+  EXPECT_THAT(mistake("cutout_param { }"), HasSubstr("cutout_param needs a size"));
+  EXPECT_THAT(mistake("random_aspect_ratio_param { }"), HasSubstr("needs height and width"));
+  EXPECT_THAT(mistake("random_aspect_ratio_param { min_area_ratio: 0.9 max_area_ratio: 0.1 }"),
+              HasSubstr("in this order"));
+  EXPECT_THAT(mistake("random_aspect_ratio_param { aspect_ratio_change: 0.5 }"),
+              HasSubstr("aspect_ratio_change must be at least 1"));
+  EXPECT_THAT(mistake("img_rand_resize_upper: 3"), HasSubstr("img_rand_resize_lower and"));
+  EXPECT_THAT(mistake("random_resize_param { min_size: 5 max_size: 3 }"),
+              HasSubstr("min_size and max_size must be positive"));
+  EXPECT_THAT(mistake("random_resize_param { min_size: 3 max_size: 3 } img_rand_resize_lower: 3"),
+              HasSubstr("set only one of"));
+  EXPECT_THAT(MessageOf([] { Sample(*Augmented("distort_param { hue_prob: 1 }"), 0); }),
+              HasSubstr("distort_param is for images of 3 channels, it has 1"));
+}
+
+}  // namespace
+}  // namespace doppio

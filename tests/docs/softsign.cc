@@ -1,0 +1,54 @@
+// Softsign: x / (1 + |x|), element by element. Glorot, Bengio, "Understanding the difficulty of training deep feedforward
+// neural networks", AISTATS 2010. The example of docs/extending.md.
+#include <cmath>
+
+#include "core/base/threads.h"
+#include "core/net/layer.h"
+
+namespace doppio {
+namespace {
+
+LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  if (bottoms[0].rank() == 0) throw spec.Mistake("bottom", "Softsign wants at least one axis, got a scalar");
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  shape.backward_reads_tops = false;  // its gradient follows from x alone
+  return shape;
+}
+
+template <class T>
+class Softsign : public Kernel {
+ public:
+  explicit Softsign(const KernelArgs& args) : count_(args.bottoms[0].shape.count()) {}
+
+  void Forward(const Pass&) override {
+    const T* x = t_.bottoms[0].template data<T>();
+    T* y = t_.tops[0].template data<T>();
+    ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = x[i] / (1 + std::abs(x[i]));
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    const T *x = t_.bottoms[0].template data<T>(), *dy = t_.top_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].template data<T>();
+    if (dx == nullptr) return;
+    ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T root = 1 + std::abs(x[i]);
+        dx[i] = dy[i] / (root * root);
+      }
+    });
+  }
+
+ private:
+  static constexpr int64_t kGrain = 8192;  // elements that are worth a thread
+  const int64_t count_;
+};
+
+// 1 bottom, 1 top.
+DOPPIO_REGISTER_LAYER("Softsign", LayerType{1, 1, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_KERNEL({"Softsign", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Softsign>, nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""The folder that a run keeps: what is in it, after an end of every kind, and that a resumed run goes on in it."""
+import csv
+import glob
+import json
+import os
+import re
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import junit  # noqa: E402
+import scenario  # noqa: E402
+
+try:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+except ImportError:
+    EventAccumulator = None
+
+NET = """name: "tiny"
+layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TRAIN } transform_param { scale: 0.01 }
+  data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true } }
+layer { name: "test data" type: "Data" top: "data" top: "label" include { phase: TEST } transform_param { scale: 0.01 }
+  data_param { backend: DIGITS size: 20 batch_size: 5 } }
+layer { name: "pool" type: "Pooling" bottom: "data" top: "pool" pooling_param { pool: AVE kernel_size: 7 stride: 7 } }
+layer { name: "drop" type: "Dropout" bottom: "pool" top: "pool" dropout_param { dropout_ratio: 0.2 } }
+layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip"
+  inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+layer { name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy" include { phase: TEST } }
+"""
+# Most digits have enough ink for a logarithm, some have not.
+LOG_NET = NET.replace("kernel_size: 7 stride: 7", "kernel_size: 28").replace("size: 40 batch_size: 4", "size: 400 batch_size: 1").replace(
+    'layer { name: "drop"', 'layer { name: "log" type: "Log" bottom: "pool" top: "log" log_param { shift: -0.2 } }\n'
+    'layer { name: "drop"').replace('bottom: "pool" top: "ip"', 'bottom: "log" top: "ip"')
+SOLVER = """net: "net.prototxt"
+type: "SGD" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed"
+random_seed: 5
+display: 10
+max_iter: 60
+test_iter: 4 test_interval: 20
+snapshot: 20
+snapshot_prefix: "snap/tiny"
+"""
+
+
+class RunFolderTest(scenario.Scenario):
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("snap"))
+        self.write("net.prototxt", NET)
+        self.write("solver.prototxt", SOLVER)
+
+    def json(self, name):
+        return json.loads(self.read(name))
+
+    def lines(self, run="run"):
+        return [json.loads(line) for line in self.read(run + "/metrics.jsonl").splitlines()]
+
+    def snapshots(self):
+        return sorted(int(re.search(r"iter_(\d+)", f).group(1)) for f in os.listdir(self.path("snap"))
+                      if f.endswith(".solverstate"))
+
+    def runs(self, *args, code=0):
+        run = self.doppio("runs", *args)
+        self.assertEqual(code, run.returncode, run.stderr)
+        return run.stdout
+
+    def begin(self, *args):
+        """A training without an end that has written some lines."""
+        process = self.start("train", "--solver=solver.prototxt", "--set=max_iter=1000000000", *args)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + 60
+        while not (os.path.exists(self.path("run/metrics.jsonl")) and self.read("run/metrics.jsonl").count(b"snapshot") >= 2):
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+        return process
+
+    def test_holds_what_was_run_and_how_it_went(self):
+        self.train("--run_dir=run", "--set=base_lr=0.02")
+        run = self.json("run/run.json")
+        self.assertEqual(("run", "finished", 60, 60, 5, "tiny"),
+                         tuple(run[k] for k in ("id", "status", "iter", "max_iter", "seed", "net")))
+        self.assertIn("--set=base_lr=0.02", run["argv"])
+        self.assertEqual(os.path.realpath(self.folder), os.path.realpath(run["cwd"]))
+        self.assertLessEqual(abs(time.time() - run["heartbeat"]), 60)
+        end = self.json("run/exit.json")
+        self.assertEqual((0, "finished", 60, None, None), tuple(end[k] for k in ("code", "reason", "iter", "error", "resume_command")))
+        self.assertIn(b"base_lr: 0.02", self.read("run/solver.prototxt"))
+        self.assertEqual(SOLVER.encode(), self.read("run/inputs/solver.prototxt"))
+        self.assertEqual(NET.encode(), self.read("run/inputs/net.prototxt"))
+        self.assertIn(b'type: "SoftmaxWithLoss"', self.read("run/net.prototxt"))
+        for kind in ("caffemodel", "solverstate"):
+            self.assertEqual(self.read("snap/tiny_iter_60." + kind), self.read("run/last." + kind))
+
+        log = self.read("run/log.txt").decode()
+        for line in log.splitlines():
+            self.assertRegex(line, r"^[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ \w+\.cc:\d+\] ")
+        logged = re.findall(r"Iteration (\d+) \(.*\), loss = (\S+)", log)
+        lines = self.lines()
+        train = {p["iter"]: p for p in lines if p.get("phase") == "train"}
+        self.assertTrue(logged)
+        for iteration, loss in logged:
+            self.assertAlmostEqual(float(loss), train[int(iteration)]["loss"], delta=1e-5 * float(loss))
+            self.assertIn("loss", train[int(iteration)]["outputs"])
+            self.assertEqual(0.02, round(train[int(iteration)]["lr"], 6))
+        self.assertEqual(59, max(train))
+        self.assertEqual(5.0, train[50]["epoch"])
+        self.assertEqual([0, 20, 40, 60], [p["iter"] for p in lines if p.get("phase") == "test"])
+        self.assertEqual([20, 40, 60], [p["iter"] for p in lines if p.get("event") == "snapshot"])
+        rows = list(csv.DictReader(self.read("run/metrics.csv").decode().splitlines()))
+        tests = [p for p in lines if p.get("phase") == "test"]
+        self.assertEqual(["%.9g" % p["scores"]["accuracy"] for p in tests],
+                         [r["value"] for r in rows if r["phase"] == "test" and r["name"] == "accuracy"])
+
+    def test_without_the_flag_nothing_is_written(self):
+        before = sorted(os.listdir(self.folder))
+        self.train()
+        self.assertEqual(before, sorted(os.listdir(self.folder)))
+
+    def test_numbers_are_those_of_a_run_without(self):
+        self.train("--run_dir=run")
+        model = self.read("snap/tiny_iter_60.caffemodel")
+        self.train()
+        self.assertEqual(model, self.read("snap/tiny_iter_60.caffemodel"))
+
+    def test_auto_makes_a_folder_of_its_own(self):
+        for _ in range(2):
+            run = self.doppio("train", "--solver=solver.prototxt", "--run_dir=auto", DOPPIO_RUNS=self.path("all"))
+            self.assertEqual(0, run.returncode, run.stderr)
+        names = sorted(os.listdir(self.path("all")))
+        self.assertEqual(2, len(names))
+        for name in names:
+            self.assertRegex(name, r"^\d{4}-\d\d-\d\d_\d{4}_tiny(-2)?$")
+        listed = json.loads(self.runs("ls", "all", "--json"))["runs"]
+        self.assertEqual(names, [r["id"] for r in listed])
+        self.assertRegex(self.runs("ls", "all"), r"(?m)^ %s +finished +60/60 " % names[0])
+
+    def test_after_a_kill_it_can_be_read_and_gone_on_with(self):
+        process = self.begin("--run_dir=run")
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        shown = json.loads(self.runs("show", "run", "--json"))
+        self.assertEqual("lost", shown["status"])
+        self.assertIsNone(shown["exit"])
+        self.assertRegex(self.runs("ls", "."), r"(?m)^ run +lost ")
+        # Half a line, as a kill in the middle of writing leaves it.
+        with open(self.path("run/metrics.jsonl"), "ab") as f:
+            f.write(b'{"iter":5')
+        start = self.snapshots()[-1]
+        self.train("--run_dir=run", "--resume=auto", "--set=max_iter=%d" % (start + 40))
+        resumed = [json.loads(line) for line in self.read("run/metrics.jsonl").splitlines() if line != b'{"iter":5']
+        at = next(i for i, p in enumerate(resumed) if p.get("event") == "resume")
+        self.assertEqual(start, resumed[at]["from_iter"])
+        self.assertTrue(all(p["iter"] >= start for p in resumed[at + 1:]))
+        run = self.json("run/run.json")
+        self.assertEqual(("finished", start + 40), (run["status"], run["iter"]))
+        self.assertEqual("snap/tiny_iter_%d.solverstate" % start, run["parent"])
+        self.assertEqual(2, len(glob.glob(self.path("run/tb/events.out.tfevents.*"))))
+
+    def test_a_folder_in_use_or_used_up_is_refused(self):
+        process = self.begin("--run_dir=run")
+        again = self.doppio("train", "--solver=solver.prototxt", "--run_dir=run", "--resume=auto")
+        self.assertEqual(2, again.returncode)
+        self.assertIn("--run_dir=run is in use: process %d on " % process.pid, again.stderr)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(75, process.wait(timeout=60))
+        end = self.json("run/exit.json")
+        self.assertEqual((75, "stopped by a signal"), (end["code"], end["reason"]))
+        self.assertIn("--run_dir=run --resume=snap/tiny_iter_%d.solverstate" % end["iter"], end["resume_command"])
+        again = self.doppio("train", "--solver=solver.prototxt", "--run_dir=run")
+        self.assertEqual(2, again.returncode)
+        self.assertIn("--run_dir=run holds a run already; give --resume=auto to go on with it", again.stderr)
+
+    def test_a_run_that_another_machine_has_left_is_waited_for(self):
+        self.train("--run_dir=run", "--set=max_iter=40")
+        run = self.json("run/run.json")
+        run.update(status="running", host="elsewhere", heartbeat=time.time() - 57)
+        self.write("run/run.json", json.dumps(run))
+        begun = time.monotonic()
+        again = self.train("--run_dir=run", "--resume=auto")
+        self.assertGreater(time.monotonic() - begun, 1.5)
+        self.assertIn("waiting up to a minute for a sign of elsewhere", again.stderr)
+        self.assertEqual(60, self.json("run/run.json")["iter"])
+
+    def test_an_error_is_in_the_folder(self):
+        self.write("net.prototxt", NET.replace('bottom: "pool"', 'bottom: "pol"', 1))
+        run = self.train("--run_dir=run", code=3)
+        end = self.json("run/exit.json")
+        self.assertEqual((3, "failed"), (end["code"], end["reason"]))
+        self.assertIn("did you mean 'pool'", end["error"])
+        self.assertEqual("failed", self.json("run/run.json")["status"])
+        self.assertIn("did you mean 'pool'", run.stderr)
+
+    def test_keeps_the_last_and_the_best(self):
+        self.train("--run_dir=run", "--set=max_iter=200", "--set=base_lr=0.5", "--keep_last=2", "--keep_best", "--monitor=max:accuracy")
+        scores = [(p["iter"], p["scores"]["accuracy"]) for p in self.lines() if p.get("phase") == "test"]
+        best = max(scores, key=lambda s: s[1])   # the first of equal ones
+        self.assertEqual(sorted({180, 200, best[0]}), self.snapshots())
+        end = self.json("run/exit.json")
+        self.assertEqual({"metric": "accuracy", "value": best[1], "iter": best[0]}, end["best"])
+        self.assertEqual(self.read("snap/tiny_iter_%d.caffemodel" % best[0]), self.read("run/best.caffemodel"))
+        self.assertEqual(self.read("snap/tiny_iter_200.solverstate"), self.read("run/last.solverstate"))
+
+    def test_a_best_state_between_snapshots_is_kept(self):
+        self.train("--run_dir=run", "--set=snapshot=0", "--keep_best", "--monitor=min:loss", "--keep_last=1", "--set=max_iter=50")
+        best = self.json("run/exit.json")["best"]["iter"]
+        self.assertEqual(0, best % 20)
+        self.assertEqual([best, 50], self.snapshots())
+
+    def test_stops_early_and_goes_on_as_if_never_stopped(self):
+        flags = ["--monitor=max:accuracy", "--early_stop=patience:3,delta:0.5"]
+        result = json.loads(self.train("--run_dir=run", "--set=max_iter=1000", "--json", *flags).stdout)
+        self.assertEqual("run", result["run_dir"])
+        self.assertTrue(result["stopped_early"])
+        self.assertFalse(result["stopped"])
+        stop = result["iteration"]
+        self.assertEqual(self.json("run/exit.json")["reason"], "stopped early")
+        scores = [p["scores"]["accuracy"] for p in self.lines() if p.get("phase") == "test"]
+        self.assertEqual(20 * (len(scores) - 1), stop)
+        gain, since = scores[0], 0
+        for i, score in enumerate(scores[1:], 1):
+            since = 0 if score > gain + 0.5 else since + 1
+            gain = score if since == 0 else gain
+            self.assertEqual(since == 3, i == len(scores) - 1)
+        # A run that a stop has cut in two counts on.
+        self.folder = self.path("again")
+        os.makedirs(self.path("snap"))
+        self.write("net.prototxt", NET)
+        self.write("solver.prototxt", SOLVER)
+        self.train("--set=max_iter=%d" % (stop - 20), *flags)
+        result = json.loads(self.train("--set=max_iter=1000", "--resume", "--json", *flags).stdout)
+        self.assertEqual((stop, True), (result["iteration"], result["stopped_early"]))
+
+    def test_mistakes_in_flags_are_told(self):
+        for flags, message in ((["--keep_best"], "--keep_best needs to know what is better; add --monitor"),
+                               (["--early_stop=patience:3"], "--early_stop needs to know what is better"),
+                               (["--monitor=accuracy"], "--monitor wants max:NAME or min:NAME"),
+                               (["--monitor=max:acuracy"], "did you mean 'accuracy'?"),
+                               (["--monitor=max:accuracy", "--early_stop=patience:x"], "--early_stop wants patience:N"),
+                               (["--monitor=max:accuracy", "--early_stop=delta:1"], "--early_stop wants patience:N"),
+                               (["--monitor=max:accuracy", "--unset=test_interval", "--unset=test_iter"], "this solver makes none"),
+                               (["--on_nan=go"], "--on_nan wants warn or stop, got 'go'"),
+                               (["--keep_last=-1"], "--keep_last wants a number of snapshots, got -1")):
+            run = self.doppio("train", "--solver=solver.prototxt", *flags)
+            self.assertIn(run.returncode, (2, 3), flags)
+            self.assertIn(message, run.stderr)
+
+    def test_a_loss_that_is_no_number_ends_with_its_layer(self):
+        self.write("net.prototxt", LOG_NET)
+        run = self.train("--run_dir=run", "--on_nan=stop", "--set=max_iter=2000", "--set=snapshot=1", "--keep_last=1", code=7)
+        found = re.search(r"error: iteration (\d+): the loss is not finite; layer 'log' \(Log, net.prototxt:\d+:\d+\) "
+                          r"is the first whose output 'log' is not finite", run.stderr)
+        self.assertTrue(found, run.stderr)
+        at = int(found.group(1))
+        self.assertGreater(at, 0)
+        self.assertEqual([at], self.snapshots())
+        self.assertIn("The last good snapshot is snap/tiny_iter_%d.solverstate" % at, run.stderr)
+        end = self.json("run/exit.json")
+        self.assertEqual((7, "failed", at), (end["code"], end["reason"], end["iter"]))
+        self.assertEqual("nonfinite", self.lines()[-1]["event"])
+        # Without the flag it goes on, as Caffe does, and numbers that are none are named.
+        self.train("--run_dir=on", "--set=max_iter=%d" % (at + 20))
+        lost = [p for p in self.lines("on") if p.get("phase") == "train" and p["iter"] > at]
+        self.assertTrue(lost and all(p["loss"] is None and "loss" in p["nonfinite"] for p in lost), lost)
+
+    def test_weights_that_are_no_numbers_end_with_their_layer(self):
+        run = self.train("--on_nan=stop", "--set=base_lr=1e38", "--set=momentum=0", "--set=weight_decay=1e30", code=7)
+        self.assertRegex(run.stderr, r"error: iteration \d+: .*layer 'ip' \(InnerProduct, net.prototxt:\d+:\d+\) is the first whose "
+                                     r"(weights are|output 'ip' is) not finite")
+
+    def test_replicas_write_once(self):
+        self.train("--run_dir=run", "--cpu_replicas=2", "--keep_last=1", "--keep_best", "--monitor=max:accuracy")
+        lines = self.lines()
+        self.assertEqual([0, 20, 40, 60], [p["iter"] for p in lines if p.get("phase") == "test"])
+        self.assertEqual(1, len(glob.glob(self.path("run/tb/*"))))
+        self.assertEqual("finished", self.json("run/run.json")["status"])
+
+    def test_replicas_end_together_at_what_is_no_number(self):
+        self.write("net.prototxt", LOG_NET)
+        run = self.train("--cpu_replicas=2", "--on_nan=stop", "--set=max_iter=2000", code=7)
+        self.assertEqual(1, run.stderr.count("error: iteration "), run.stderr)
+        self.assertIn("the loss is not finite; layer 'log' (Log, ", run.stderr)
+
+    def test_compare_shows_what_differs(self):
+        self.train("--run_dir=a")
+        self.train("--run_dir=b", "--set=base_lr=0.05", "--set=net.layer[drop].dropout_param.dropout_ratio=0.5")
+        compared = json.loads(self.runs("compare", "a", "b", "--json"))
+        self.assertEqual({"base_lr": ["0.01", "0.05"], "net.layer[drop].dropout_param.dropout_ratio": ["0.2", "0.5"]}, compared["settings"])
+        text = self.runs("compare", "a", "b")
+        self.assertRegex(text, r"(?m)^ base_lr +0\.01 +0\.05$")
+        self.assertRegex(text, r"(?m)^ last test: accuracy +\S+ +\S+$")
+        self.assertRegex(self.runs("show", "a"), r"(?m)^status +finished, iteration 60 of 60$")
+        self.assertIn("is no run folder", self.doppio("runs", "show", "snap").stderr)
+        self.assertEqual(2, self.doppio("runs", "compare", "a").returncode)
+
+    @unittest.skipIf(EventAccumulator is None, "this Python has no tensorboard")
+    def test_tensorboard_reads_it(self):
+        self.train("--run_dir=run")
+        self.train("--run_dir=run", "--resume=snap/tiny_iter_40.solverstate")
+        events = EventAccumulator(self.path("run/tb"))
+        events.Reload()
+        accuracy = [(e.step, e.value) for e in events.Scalars("test/accuracy")]
+        self.assertEqual([0, 20, 40, 60], [step for step, _ in accuracy])
+        tests = {p["iter"]: p["scores"]["accuracy"] for p in self.lines() if p.get("phase") == "test"}
+        for step, value in accuracy:
+            self.assertAlmostEqual(tests[step], value, places=6)
+        self.assertIn("train/loss", events.Tags()["scalars"])
+
+
+if __name__ == "__main__":
+    junit.main()

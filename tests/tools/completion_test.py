@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Completion, asked for as the shells ask for it."""
+import re
+import shutil
+import subprocess
+import unittest
+
+import tool_case
+
+
+class CompletionTest(tool_case.ToolCase):
+    def script(self, shell):
+        self.write("completion", self.succeed("completion", shell))
+
+    def test_wants_a_shell(self):
+        self.assertEqual("error: 'completion' needs one word: bash, zsh or fish\n", self.fail_with(2, "completion"))
+        self.assertEqual("error: 'completion' needs one word: bash, zsh or fish\n", self.fail_with(2, "completion", "tcsh"))
+
+
+class BashTest(CompletionTest):
+    def complete(self, *words):
+        """What TAB offers behind these words, which bash has split at '='."""
+        self.script("bash")
+        line = "source ./completion; COMP_WORDS=(%s); COMP_CWORD=%d; _doppio; printf '%%s\\n' \"${COMPREPLY[@]}\"" % (
+            " ".join("'%s'" % w for w in words), len(words) - 1)
+        r = subprocess.run(["bash", "--norc", "-c", line], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual("", r.stderr)
+        return r.stdout.split()
+
+    def test_commands(self):
+        self.assertEqual(["train"], self.complete("doppio", "tr")[:1])
+        self.assertIn("device_query", self.complete("doppio", ""))
+        self.assertEqual([], self.complete("doppio", "nothing"))
+
+    def test_flags_of_the_command(self):
+        self.assertEqual(["--solver"], self.complete("doppio", "train", "--sol"))
+        self.assertEqual([], self.complete("doppio", "check", "--sol")[1:])
+        self.assertIn("--help", self.complete("doppio", "version", "--"))
+
+    def test_a_switch_that_is_on_is_offered_turned_off(self):
+        offered = self.complete("doppio", "train", "--")
+        self.assertIn("--nofusion", offered)
+        self.assertNotIn("--fusion", offered)
+
+    def test_values(self):
+        self.assertEqual(["TEST"], self.complete("doppio", "summary", "--phase", "=", "TE"))
+        self.assertEqual(["TRAIN", "TEST"], self.complete("doppio", "summary", "--phase", "="))
+        self.assertEqual(["linear"], self.complete("doppio", "train", "--scale_lr", "lin"))
+
+    def test_files_are_left_to_bash(self):
+        self.assertEqual([], self.complete("doppio", "train", "--solver", "=", "mod"))
+        self.script("bash")
+        r = subprocess.run(["bash", "--norc", "-c", "source ./completion; complete -p doppio"], cwd=self.folder,
+                           capture_output=True, text=True, check=False)
+        self.assertEqual("complete -o default -F _doppio doppio\n", r.stdout)
+
+    def test_help_knows_commands_and_layers(self):
+        self.assertEqual(["Pooling"], self.complete("doppio", "help", "Pool"))
+        self.assertIn("submit", self.complete("doppio", "help", "su"))
+
+    def test_words_that_a_command_begins_with(self):
+        self.assertEqual(["ls", "diff"], self.complete("doppio", "weights", ""))
+        self.assertEqual(["slurm"], self.complete("doppio", "submit", "sl"))
+        self.assertEqual([], self.complete("doppio", "weights", "ls", "d"))
+
+    def test_knows_every_flag_of_every_command(self):
+        commands = re.findall(r"(?m)^  (\w+) ", self.succeed("help").split("Commands:")[1].split("\n\n")[0])
+        for command in ("train", "time", "classify"):
+            self.assertIn(command, commands)
+            offered = self.complete("doppio", command, "--")
+            for flag in re.findall(r"(?m)^  --(\w+)", self.succeed("help", command)):
+                self.assertTrue({"--" + flag, "--no" + flag} & set(offered), command + " --" + flag)
+
+
+@unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+class ZshTest(CompletionTest):
+    def test_is_sourced_and_completes(self):
+        self.script("zsh")
+        # A terminal of its own, in which TAB lists what there is.
+        line = ("zmodload zsh/zpty; zpty z zsh -f -i; zpty -w z 'PS1=; autoload -U compinit; compinit -u -d ./dump; "
+                "source ./completion; print READY'; zpty -r z out '*READY*READY*'; zpty -w -n z $'doppio summary --pha\\t'; "
+                "sleep 1; zpty -r -t z out '*--phase*'; print -r -- $out")
+        r = subprocess.run(["zsh", "-f", "-c", line], cwd=self.folder, capture_output=True, text=True, check=False, timeout=60)
+        self.assertIn("--phase", r.stdout + r.stderr)
+
+
+@unittest.skipUnless(shutil.which("fish"), "fish is not installed")
+class FishTest(CompletionTest):
+    def complete(self, line):
+        self.script("fish")
+        r = subprocess.run(["fish", "--no-config", "-c", "source ./completion; complete -C '%s'" % line], cwd=self.folder,
+                           capture_output=True, text=True, check=False)
+        self.assertEqual("", r.stderr)
+        return [offer.split("\t")[0] for offer in r.stdout.splitlines()]
+
+    def test_commands_flags_and_values(self):
+        self.assertIn("train", self.complete("doppio tr"))
+        self.assertEqual(["--phase"], [offer.rstrip("=") for offer in self.complete("doppio summary --pha")])
+        self.assertEqual(["--phase=TEST"], self.complete("doppio summary --phase=TE"))
+        self.assertIn("Pooling", self.complete("doppio help Pool"))
+
+
+if __name__ == "__main__":
+    tool_case.main()

@@ -1,0 +1,100 @@
+// Requests, addresses, and who may see the dashboard.
+#include "tools/http_server.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "tools/dash_server.h"
+
+namespace doppio {
+namespace {
+
+std::string MistakeIn(const std::string& address) {
+  try {
+    ParseBindAddress("bind", address);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(BindAddress, KnowsWhatOnlyThisMachineReaches) {
+  for (const char* text : {"127.0.0.1:8090", "127.9.9.9:1", "[::1]:65535", "localhost:0"}) {
+    EXPECT_TRUE(ParseBindAddress("bind", text).loopback) << text;
+  }
+  for (const char* text : {"0.0.0.0:8090", "192.168.1.2:8090", "[::]:8090"}) {
+    EXPECT_FALSE(ParseBindAddress("bind", text).loopback) << text;
+  }
+  EXPECT_EQ(8090, ParseBindAddress("bind", "[::1]:8090").port);
+  EXPECT_EQ("::1", ParseBindAddress("bind", "[::1]:8090").host);
+}
+
+TEST(BindAddress, RefusesWhatIsNone) {
+  for (const char* text : {"", "8090", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:8090", "name:80"}) {
+    EXPECT_NE(std::string::npos, MistakeIn(text).find("--bind wants an address and a port")) << text;
+  }
+}
+
+TEST(HttpRequest, IsReadWithItsQueryAndCookies) {
+  const auto request = ParseHttpRequest(
+      "GET /api/run?name=sweep%2Ft%20001&x=a+b HTTP/1.1\r\nHost: x\r\nCOOKIE: a=1; doppio_80=secret;b=2\r\n");
+  ASSERT_TRUE(request);
+  EXPECT_EQ("/api/run", request->path);
+  EXPECT_EQ("sweep/t 001", request->query.at("name"));
+  EXPECT_EQ("a b", request->query.at("x"));
+  EXPECT_EQ("secret", request->Cookie("doppio_80"));
+  EXPECT_EQ("", request->Cookie("doppio"));
+}
+
+TEST(HttpRequest, IsNothingElseThanAGet) {
+  for (const char* head : {"", "POST / HTTP/1.1\r\n", "GET /\r\n", "GET x HTTP/1.1\r\n", "GET / FTP/1\r\n", "GET / x HTTP/1.1\r\n"}) {
+    EXPECT_FALSE(ParseHttpRequest(head)) << head;
+  }
+}
+
+class DashServerTest : public testing::Test {
+ protected:
+  int StatusOf(const std::string& target, const std::string& cookie = "doppio=secret-token") {
+    const auto request = ParseHttpRequest("GET " + target + " HTTP/1.1\r\nCookie: " + cookie + "\r\n");
+    return request ? dash_.Answer(*request).status : 400;
+  }
+  DashServer dash_{testing::TempDir(), "secret-token", "doppio"};
+};
+
+TEST_F(DashServerTest, WantsTheTokenForEverything) {
+  for (const char* path : {"/", "/api/runs", "/api/run?name=a", "/nothing", "/?token=secret-tokem", "/api/runs?token=secret-token"}) {
+    EXPECT_EQ(403, StatusOf(path, "doppio=secret-tokex")) << path;
+    EXPECT_EQ(403, StatusOf(path, "")) << path;
+  }
+}
+
+TEST_F(DashServerTest, PutsTheTokenOfTheAddressIntoACookie) {
+  const HttpResponse response = dash_.Answer(*ParseHttpRequest("GET /?token=secret-token HTTP/1.1\r\n"));
+  EXPECT_EQ(303, response.status);
+  bool cookie = false;
+  for (const auto& [name, value] : response.headers) {
+    cookie = cookie || (name == "Set-Cookie" && value == "doppio=secret-token; Path=/; HttpOnly; SameSite=Lax");
+  }
+  EXPECT_TRUE(cookie);
+  EXPECT_EQ(200, StatusOf("/"));
+}
+
+TEST_F(DashServerTest, KnowsOnlyRunsOfItsList) {
+  EXPECT_EQ(200, StatusOf("/api/runs"));
+  for (const char* name : {"", "../x", "..%2F..%2Fetc%2Fpasswd", "/etc", "."}) {
+    EXPECT_EQ(404, StatusOf(std::string("/api/run?name=") + name)) << name;
+  }
+  EXPECT_EQ(404, StatusOf("/../../etc/passwd"));
+}
+
+TEST(Tokens, AreNewEachTimeAndComparedWhole) {
+  EXPECT_EQ(32u, RandomToken().size());
+  EXPECT_NE(RandomToken(), RandomToken());
+  EXPECT_TRUE(SameSecret("abc", "abc"));
+  EXPECT_FALSE(SameSecret("abc", "abd"));
+  EXPECT_FALSE(SameSecret("abc", "ab"));
+  EXPECT_FALSE(SameSecret("", "a"));
+}
+
+}  // namespace
+}  // namespace doppio

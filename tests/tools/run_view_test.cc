@@ -1,0 +1,89 @@
+// Runs as the page gets them.
+#include "tools/run_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tools/web_page.h"
+
+namespace doppio {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+RunRecord TwoPoints() {
+  RunRecord run;
+  run.started = 1000;
+  run.heartbeat = 1060;
+  run.status = "running";
+  run.max_iter = 100;
+  for (int i = 0; i < 2; ++i) {
+    TrainPoint point;
+    point.t = 1010 + i;
+    point.iter = 10 * i;
+    point.epoch = 0.5 * i;
+    point.loss = i == 0 ? 2.5 : kNan;
+    point.lr = 0.01;
+    point.images_per_s = kNan;
+    point.outputs = {{"loss", 2.5}};
+    run.train.push_back(point);
+  }
+  run.tests.push_back({1020, 10, 1, {{"accuracy", 0.75}}});
+  run.events.push_back({1005, "resume", 10, ""});
+  return run;
+}
+
+TEST(ViewRun, HoldsCurvesByKindNameAndNet) {
+  const json view = ViewRun(TwoPoints(), "a", 100);
+  std::vector<std::string> curves;
+  for (const json& curve : view["curves"]) {
+    curves.push_back(curve["kind"].get<std::string>() + ' ' + curve["name"].get<std::string>() + ' ' +
+                     curve["net"].dump() + ' ' + curve["x"].dump() + ' ' + curve["y"].dump());
+  }
+  // Images/s were not measured; a loss that is no number is shown as such.
+  EXPECT_THAT(curves, testing::ElementsAre("train loss 0 [0.0,10.0] [2.5,null]", "train lr 0 [0.0,10.0] [0.01,0.01]",
+                                           "train data_wait 0 [0.0,10.0] [0.0,0.0]", "output loss 0 [0.0,10.0] [2.5,2.5]",
+                                           "test accuracy 1 [10.0] [0.75]"));
+  EXPECT_EQ("[10]", view["nonfinite"].dump());
+  EXPECT_EQ("[10]", view["resumed"].dump());
+  EXPECT_EQ(60, view["seconds"]);
+  EXPECT_EQ(10, view["iter"]);
+  EXPECT_DOUBLE_EQ(0.05, view["epochs_per_iter"]);
+  EXPECT_EQ(R"({"x":[0.0,10.0,10.0],"y":[10.0,11.0,20.0]})", view["clock"].dump());
+}
+
+TEST(SettingsOf, PutsTheCommandLineOverTheFiles) {
+  RunRecord run;
+  run.argv = {"doppio", "train", "--solver=s.prototxt", "-gpu", "0", "--set", "base_lr=0.05", "--set=net.layer[a].x=1=2",
+              "--batch-mode", "total", "--deterministic", "--run_dir=runs/x", "--json"};
+  const auto settings = SettingsOf(run, {{"base_lr", "0.01"}, {"lr_policy", "\"inv\""}, {"momentum", "0.9"}, {"net.layer[a].y", "3"}});
+  const std::map<std::string, std::string> expected = {
+      {"solver", "s.prototxt"}, {"gpu", "0"}, {"base_lr", "0.05"}, {"net.layer[a].x", "1=2"},
+      {"batch_mode", "total"}, {"deterministic", "true"}, {"momentum", "0.9"}, {"lr_policy", "inv"}};
+  EXPECT_EQ(expected, settings);
+}
+
+TEST(PointsFor, AreFewerForEachOfMany) {
+  EXPECT_EQ(2000u, PointsFor(1));
+  EXPECT_EQ(1000u, PointsFor(20));
+  EXPECT_EQ(200u, PointsFor(5000));
+}
+
+TEST(MakePage, LetsNoDataEndItsScript) {
+  const std::string page = MakePage("a < b & {{data}}", ReportScripts(),
+                                    {{"title", "</script><script>alert(1)</script><!--"}, {"bytes", "\xff"}});
+  EXPECT_THAT(page, HasSubstr("<title>a &lt; b &amp; {{data}}</title>"));
+  EXPECT_THAT(page, HasSubstr("\\u003c/script>\\u003cscript>alert(1)\\u003c/script>\\u003c!--"));
+  EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));
+  EXPECT_THAT(page, HasSubstr("class LineChart"));
+}
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,39 @@
+#include "tools/bind_address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "core/base/error.h"
+
+namespace doppio {
+
+BindAddress ParseBindAddress(const std::string& flag, const std::string& text) {
+  const UsageError mistake(
+      "--" + flag + " wants an address and a port, such as 127.0.0.1:8090 or [::1]:8090, got '" +
+      text + "'");
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) throw mistake;
+  BindAddress address;
+  address.host = text.substr(0, colon);
+  const std::string port = text.substr(colon + 1);
+  if (port.empty() || port.size() > 5 ||
+      port.find_first_not_of("0123456789") != std::string::npos || std::stoi(port) > 65535) {
+    throw mistake;
+  }
+  address.port = static_cast<uint16_t>(std::stoi(port));
+  if (address.host == "localhost") address.host = "127.0.0.1";
+  if (address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']') {
+    address.host = address.host.substr(1, address.host.size() - 2);
+    address.ipv6 = true;
+  }
+  in_addr four;
+  in6_addr six;
+  if (address.ipv6 ? inet_pton(AF_INET6, address.host.c_str(), &six) != 1
+                   : inet_pton(AF_INET, address.host.c_str(), &four) != 1) {
+    throw mistake;
+  }
+  address.loopback = address.ipv6 ? IN6_IS_ADDR_LOOPBACK(&six) : ntohl(four.s_addr) >> 24 == 127;
+  return address;
+}
+
+}  // namespace doppio

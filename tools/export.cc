@@ -1,0 +1,236 @@
+// `export`: a trained net for other programs.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/net/params.h"
+#include "core/net/solver_spec.h"
+#include "core/net/weights.h"
+#include "tools/array_files.h"
+#include "tools/command.h"
+#include "tools/deploy_net.h"
+#include "tools/flags.h"
+#include "tools/lint.h"
+#include "tools/nets.h"
+#include "tools/onnx/onnx_layer.h"
+#include "tools/onnx/write_onnx.h"
+
+DEFINE_bool(dynamic_batch, false, "ONNX: leave the number of samples open");
+DEFINE_bool(fold_bn, false,
+            "ONNX: multiply BatchNorm and Scale into the weights of the layer before");
+DEFINE_bool(external_data, false,
+            "ONNX: weights in a file of their own, OUT.data, as from 2 GB on");
+
+namespace doppio {
+namespace {
+
+// A net with its weights, as plain floats on the host.
+class LoadedNet {
+ public:
+  LoadedNet(Graph graph, const std::vector<std::string>& weight_files)
+      : graph_(std::move(graph)),
+        device_(MakeCpuDevice()),
+        params_(device_.get(), DType::kFloat32, graph_.spec.options.seed),
+        param_index_(params_.Resolve(graph_)) {
+    params_.Place(false, {});
+    params_.Allocate();
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < weight_files.size(); ++i) {
+      const WeightsReport report =
+          CopyWeights(ReadWeights(weight_files[i]), graph_, param_index_, &params_);
+      LOG(INFO) << "Weights of " << report.copied.size() << " layers read from " << weight_files[i];
+      const auto still = [&](const std::string& layer) {
+        const auto& names = report.missing;
+        return std::find(names.begin(), names.end(), layer) != names.end();
+      };
+      if (i == 0) missing = report.missing;
+      missing.erase(std::remove_if(missing.begin(), missing.end(),
+                                   [&](const std::string& layer) { return !still(layer); }),
+                    missing.end());
+    }
+    RefuseMissing(missing);
+    weights_ = WeightsOf(param_index_, params_, false);
+    weights_.device = nullptr;
+  }
+
+  const Graph& graph() const { return graph_; }
+  const WeightTensors& weights() const { return weights_; }
+
+ private:
+  // Of a layer whose parameters all belong to another one, a file need not know.
+  void RefuseMissing(const std::vector<std::string>& missing) const {
+    ErrorCollector mistakes;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const LayerSpec& layer = graph_.layer(static_cast<int>(i));
+      const auto& params = graph_.nodes[i].params;
+      const bool owner = std::any_of(params.begin(), params.end(), [&](int param) {
+        return graph_.params[static_cast<size_t>(param)].node == static_cast<int>(i);
+      });
+      if (owner && std::find(missing.begin(), missing.end(), layer.name()) != missing.end()) {
+        mistakes.Add(layer.Mistake("", "the files of --weights have no values for it"));
+      }
+    }
+    mistakes.ThrowIfAny();
+  }
+
+  const Graph graph_;
+  const std::unique_ptr<Device> device_;
+  ParamStore params_;
+  const std::vector<int> param_index_;
+  WeightTensors weights_;
+};
+
+// Whether a layer says how large its input is; data layers say how many they read at once in
+// training and tests.
+bool HasInputLayer(const NetSpec& spec) {
+  return std::any_of(spec.layers.begin(), spec.layers.end(),
+                     [](const LayerSpec& layer) { return layer.type() == "Input"; });
+}
+
+// The net as it is tested. `batch` 0: as Input layers say, or else 1.
+NetSpec SpecFor(const CommandLine& line, int64_t batch) {
+  const NetSource source =
+      LoadNet(FLAGS_model, OverridesOf(line), TEST, FLAGS_level, SplitList(FLAGS_stage));
+  if (batch == FLAGS_batch) LogWarnings(source.warnings);
+  NetOptions options = OptionsFromFlags(TEST, DataMode::kAssume);
+  options.batch = batch;
+  NetSpec spec = MakeNetSpec(source.net, source.places, source.state, options);
+  if (batch > 0 || HasInputLayer(spec)) return spec;
+  options.batch = 1;
+  return MakeNetSpec(source.net, source.places, source.state, options);
+}
+
+// For each edge of `graph` whether its first extent is the batch and nothing else depends on it.
+// Refuses layers that put the batch elsewhere, which shows in the shapes of the same net with
+// another batch.
+std::vector<bool> FindBatch(const Graph& graph, const Graph& other) {
+  DOPPIO_CHECK(graph.edges.size() == other.edges.size(), "one net, twice");
+  std::vector<bool> batch;
+  ErrorCollector mistakes;
+  for (size_t i = 0; i < graph.edges.size(); ++i) {
+    const Shape &a = graph.edges[i].shape, &b = other.edges[i].shape;
+    batch.push_back(a != b);
+    if (a == b) continue;
+    Shape same = b;
+    if (same.rank() > 0 && a.rank() > 0) same[0] = a[0];
+    if (same == a && a[0] == BatchOf(graph) && b[0] == BatchOf(other)) continue;
+    mistakes.Add(
+        graph.layer(graph.edges[i].producer)
+            .Mistake("", "with " + std::to_string(BatchOf(graph)) + " samples its top '" +
+                             graph.edges[i].name + "' is " + a.ToString() + ", with " +
+                             std::to_string(BatchOf(other)) + " it is " + b.ToString() +
+                             ": the batch is not its first axis, so --dynamic_batch cannot "
+                             "leave it open"));
+  }
+  for (size_t i = 0; i < graph.params.size(); ++i) {
+    if (graph.params[i].shape == other.params[i].shape) continue;
+    mistakes.Add(
+        graph.layer(graph.params[i].node)
+            .Mistake("",
+                     "its parameter " + graph.params[i].shape.ToString() +
+                         " has an extent of the batch, so --dynamic_batch cannot leave it open"));
+  }
+  mistakes.ThrowIfAny();
+  return batch;
+}
+
+// A float's value, whole.
+std::string Exact(float value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.9g", static_cast<double>(value));
+  return text;
+}
+
+// What a program needs to know of the images that the net was trained on.
+std::map<std::string, std::string> NotesOn(const Graph& graph) {
+  std::map<std::string, std::string> notes;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const LayerSpec& layer = graph.layer(static_cast<int>(i));
+    if (layer.param.top_size() == 0 || !layer.param.has_transform_param()) continue;
+    const TransformationParameter& transform = layer.param.transform_param();
+    const std::string start = layer.param.top(0) + ".";
+    std::string means;
+    for (const float mean : transform.mean_value())
+      means += (means.empty() ? "" : ",") + Exact(mean);
+    if (!means.empty()) notes[start + "mean_value"] = means;
+    if (transform.has_mean_file()) notes[start + "mean_file"] = transform.mean_file();
+    if (transform.has_scale()) notes[start + "scale"] = Exact(transform.scale());
+    const Shape& shape = graph.nodes[i].shape.tops[0];
+    if (shape.rank() == 4 && shape[1] == 3) notes[start + "channels"] = "blue, green, red";
+    notes[start + "pixels"] = "from 0 to 255, less the mean, times the scale";
+  }
+  return notes;
+}
+
+void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
+  const auto graph_for = [&](int64_t batch) {
+    NetSpec spec = SpecFor(line, batch);
+    ReplaceLosses(&spec);
+    return MakeGraph(std::move(spec));
+  };
+  const LoadedNet net(graph_for(FLAGS_batch), SplitList(FLAGS_weights));
+  std::vector<bool> batch(net.graph().edges.size());
+  if (FLAGS_dynamic_batch) batch = FindBatch(net.graph(), graph_for(BatchOf(net.graph()) + 1));
+  OnnxOptions options;
+  options.dynamic_batch = FLAGS_dynamic_batch;
+  options.fold_bn = FLAGS_fold_bn;
+  const OnnxContent content = MakeOnnx(net.graph(), net.weights(), batch, options);
+  *began = true;
+  const bool external = WriteOnnx(out, content, NotesOn(net.graph()), FLAGS_external_data);
+  std::cout << out << (external ? " and " + out + ".data" : "") << " written, "
+            << content.graph.node_size() << " nodes\n";
+}
+
+void ExportWeights(const CommandLine& line, const std::string& out, bool* began) {
+  const LoadedNet net(MakeGraph(SpecFor(line, FLAGS_batch)), SplitList(FLAGS_weights));
+  const bool safetensors = EndsWith(out, ".safetensors");
+  *began = true;
+  if (!safetensors && !EndsWith(out, ".npz")) {
+    WriteWeights(out, EndsWith(out, ".h5"), net.graph(), net.weights());
+  } else {
+    const std::vector<NamedArray> arrays = NamedArrays(net.graph(), net.weights());
+    safetensors ? WriteSafetensors(out, arrays, net.graph().spec.name) : WriteNpz(out, arrays);
+  }
+  std::cout << out << " written, " << Bytes(FileBytes(out)) << '\n';
+}
+
+ExitCode RunExport(const CommandLine& line, bool* began) {
+  if (line.files.size() != 1) {
+    throw UsageError("'export' needs the file to write\ntry: doppio export --help");
+  }
+  const std::string& out = line.files[0];
+  const auto is = [&](const char* suffix) { return EndsWith(out, suffix); };
+  if (!is(".onnx") && !is(".safetensors") && !is(".npz") && !is(".caffemodel") && !is(".h5")) {
+    throw UsageError("'" + out + "' should end with .onnx, .safetensors, .npz, .caffemodel or .h5");
+  }
+  if (is(".onnx")) {
+    ExportOnnx(line, out, began);
+    return ExitCode::kDone;
+  }
+  for (const char* flag : {"dynamic_batch", "fold_bn", "external_data"}) {
+    if (line.Given(flag))
+      throw UsageError(std::string("--") + flag + " is for .onnx, '" + out + "' is none");
+  }
+  ExportWeights(line, out, began);
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(
+    Commands, "export",
+    {"writes a trained net as ONNX, or its weights as safetensors, NumPy or Caffe's files",
+     {"model", "weights", "dynamic_batch", "fold_bn", "external_data", "batch", "level", "stage",
+      "set", "unset"},
+     {"model", "weights"},
+     "OUT.onnx | OUT.safetensors | OUT.npz | OUT.caffemodel | OUT.h5",
+     "doppio export --model=deploy.prototxt --weights=net.caffemodel net.onnx",
+     &RunExport});
+
+}  // namespace
+}  // namespace doppio

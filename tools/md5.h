@@ -1,0 +1,14 @@
+// MD5 (RFC 1321), in which data sets are published: a check against damage, not against forgery.
+#ifndef DOPPIO_TOOLS_MD5_H_
+#define DOPPIO_TOOLS_MD5_H_
+
+#include <string>
+
+namespace doppio {
+
+// 32 hexadecimal digits: "" gives d41d8cd98f00b204e9800998ecf8427e.
+std::string Md5(const std::string& bytes);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_MD5_H_

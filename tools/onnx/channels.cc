@@ -1,0 +1,130 @@
+// Layers that shift and scale channels: BatchNorm, BN, Scale and Bias. A Scale or Bias that alone
+// reads a BatchNorm goes into its node; with fold_bn all of them go into the convolution or product
+// before.
+#include <cmath>
+
+#include "layers/batch_norm_stats.h"
+#include "layers/bn_form.h"
+#include "layers/scale_bias_form.h"
+#include "tools/onnx/onnx_layer.h"
+
+namespace doppio {
+namespace {
+
+std::vector<float> Rounded(const std::vector<double>& values) {
+  return std::vector<float>(values.begin(), values.end());
+}
+
+// (x - mean) / sqrt(variance + eps) * scale + shift, one of each for a channel.
+struct Normalization {
+  std::vector<double> mean, variance, scale, shift;
+  float eps = 0;
+};
+
+void AddNormalization(const OnnxLayer& layer, const Normalization& n) {
+  if (layer.bottom().rank() < 2) {
+    throw layer.spec().Mistake(
+        "bottom", "ONNX normalises channels in axis 1, the bottom is " + layer.bottom().ToString());
+  }
+  if (layer.options.fold_bn) {
+    std::vector<double> factor, shift;
+    for (size_t c = 0; c < n.mean.size(); ++c) {
+      factor.push_back(n.scale[c] / std::sqrt(n.variance[c] + static_cast<double>(n.eps)));
+      shift.push_back(n.shift[c] - n.mean[c] * factor[c]);
+    }
+    if (layer.Absorb(factor, shift, true)) return;
+  }
+  const Shape channels{static_cast<int64_t>(n.mean.size())};
+  const auto floats = [&](const std::vector<double>& values) {
+    return layer.Floats(channels, Rounded(values));
+  };
+  layer.SetTop(
+      layer.Add("BatchNormalization",
+                {layer.in(), floats(n.scale), floats(n.shift), floats(n.mean), floats(n.variance)},
+                {{"epsilon", n.eps}}));
+}
+
+void AddBatchNorm(const OnnxLayer& layer) {
+  if (!UsesGlobalStats(layer.spec())) {
+    throw layer.spec().Mistake(
+        "batch_norm_param.use_global_stats",
+        "normalising by the statistics of the batch has no form in ONNX; remove "
+        "use_global_stats: false");
+  }
+  const double factor = layer.batch_norm_factor();
+  Normalization n{layer.wide_param(0),
+                  layer.wide_param(1),
+                  {},
+                  {},
+                  layer.spec().param.batch_norm_param().eps()};
+  for (double& mean : n.mean) mean *= factor;
+  for (double& variance : n.variance) variance *= factor;
+  n.scale.assign(n.mean.size(), 1);
+  n.shift.assign(n.mean.size(), 0);
+  AddNormalization(layer, n);
+}
+
+// Factors and summands (either may be absent: "") against the bottom.
+void AddScaled(const OnnxLayer& layer, const std::string& factor, const std::string& summand) {
+  std::string value = layer.in();
+  if (!factor.empty()) value = layer.Add("Mul", {value, factor});
+  if (!summand.empty()) value = layer.Add("Add", {value, summand});
+  layer.SetTop(value);
+}
+
+// A parameter that spans axes [begin, end) of the bottom.
+std::string Spanning(const OnnxLayer& layer, int param, int begin, int end) {
+  Shape shape;
+  for (int axis = begin; axis < layer.bottom().rank(); ++axis) {
+    shape.push_back(axis < end ? layer.bottom()[axis] : 1);
+  }
+  return shape == layer.param_shape(param) ? layer.weight(param) : layer.weight(param, shape);
+}
+
+void AddBn(const OnnxLayer& layer) {
+  const BnForm form = ReadBn(layer.spec(), layer.bottom());
+  if (form.normalizes && !form.global) {
+    throw layer.spec().Mistake(
+        "bn_param", "this BN normalises by the statistics of the batch, which has no form in ONNX");
+  }
+  if (!form.normalizes) {
+    AddScaled(layer, Spanning(layer, 0, 1, 2), Spanning(layer, 1, 1, 2));
+    return;
+  }
+  AddNormalization(layer, {layer.wide_param(2), layer.wide_param(3), layer.wide_param(0),
+                           layer.wide_param(1), layer.spec().param.bn_param().eps()});
+}
+
+void AddScaleOrBias(const OnnxLayer& layer) {
+  const ScaleBiasForm form = FormOf(layer.spec(), layer.bottom_shapes());
+  if (layer.bottoms() == 1 && form.begin == 1 && form.end == 2) {
+    const size_t channels = static_cast<size_t>(layer.bottom()[1]);
+    const std::vector<double> ones(channels, 1), zeros(channels, 0);
+    if (layer.Absorb(form.has_scale() ? layer.wide_param(form.scale_param) : ones,
+                     form.has_bias() ? layer.wide_param(form.bias_param) : zeros,
+                     layer.options.fold_bn)) {
+      return;
+    }
+  }
+  const auto operand = [&](bool from_bottom, int param) {
+    if (from_bottom)
+      return layer.Widen(layer.in(1), form.begin, form.end - form.begin, layer.bottom());
+    return param < 0 ? std::string() : Spanning(layer, param, form.begin, form.end);
+  };
+  AddScaled(layer, operand(form.scale_bottom, form.scale_param),
+            operand(form.bias_bottom, form.bias_param));
+}
+
+DOPPIO_REGISTER(OnnxMappings, "BatchNorm",
+                {"BatchNormalization, of the stored statistics", &AddBatchNorm});
+DOPPIO_REGISTER(OnnxMappings, "BN",
+                {"BatchNormalization, of the stored statistics; SegNet's: Mul, Add", &AddBn});
+DOPPIO_REGISTER(OnnxMappings, "Scale",
+                {"part of the BatchNormalization that it alone reads, else Unsqueeze, Mul, Add",
+                 &AddScaleOrBias});
+DOPPIO_REGISTER(OnnxMappings, "Bias",
+                {"part of the BatchNormalization that it alone reads, else Unsqueeze, Add",
+                 &AddScaleOrBias});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,42 @@
+// Where nets begin and end: data layers become inputs, and what only judges results is left out.
+#include "tools/onnx/onnx_layer.h"
+
+namespace doppio {
+namespace {
+
+void AddInputs(const OnnxLayer& layer) {
+  for (int i = 0; i < layer.tops(); ++i) layer.SetInput(i);
+}
+
+void AddParameter(const OnnxLayer& layer) { layer.SetTop(layer.weight(0)); }
+
+void PassOn(const OnnxLayer& layer) {
+  for (int i = 0; i < layer.tops(); ++i) layer.SetTop(layer.in(), i);
+}
+
+bool RegisterAll() {
+  for (const char* type : {"AnnotatedData", "Data", "DummyData", "HDF5Data", "ImageData", "Input",
+                           "MemoryData", "WindowData"}) {
+    OnnxMappings::Get().Add(type, {"inputs of the graph, where a layer reads them", &AddInputs});
+  }
+  // Layers whose bottoms are what the net has computed. Those with a softmax or a logistic function
+  // inside have been replaced by it before.
+  for (const char* type :
+       {"Accuracy", "ContrastiveLoss", "DetectionEvaluate", "DetectionOutput", "EuclideanLoss",
+        "HingeLoss", "MultiBoxLoss", "MultinomialLogisticLoss", "SmoothL1Loss"}) {
+    OnnxMappings::Get().Add(
+        type, {"left out; what it reads becomes an output", nullptr, OnnxRole::kEnds});
+  }
+  for (const char* type : {"HDF5Output", "Silence"}) {
+    OnnxMappings::Get().Add(type, {"left out", nullptr, OnnxRole::kSilence});
+  }
+  return true;
+}
+[[maybe_unused]] const bool registered = RegisterAll();
+
+DOPPIO_REGISTER(OnnxMappings, "Parameter", {"a constant", &AddParameter});
+DOPPIO_REGISTER(OnnxMappings, "Dropout", {"nothing", &PassOn});
+DOPPIO_REGISTER(OnnxMappings, "Split", {"nothing", &PassOn});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,80 @@
+// Layers that resize images, and those about regions of them.
+#include <cmath>
+
+#include "layers/interp_kernel.h"
+#include "layers/prior_box_form.h"
+#include "layers/roi_pooling_form.h"
+#include "layers/upsample_form.h"
+#include "tools/onnx/onnx_layer.h"
+
+namespace doppio {
+namespace {
+
+// ONNX wants factors and rounds the product down; sizes would fix the batch as well.
+float Factor(int64_t from, int64_t to) {
+  float factor = static_cast<float>(to) / static_cast<float>(from);
+  // Some take the product in double precision, some in single.
+  while (static_cast<double>(factor) * static_cast<double>(from) < static_cast<double>(to)) {
+    factor = std::nextafter(factor, 2 * factor);
+  }
+  return factor;
+}
+
+std::string AddResize(const OnnxLayer& layer, const std::string& value, float factor_h,
+                      float factor_w, const OnnxAttributes& how) {
+  return layer.Add("Resize", {value, "", layer.Floats({4}, {1, 1, factor_h, factor_w})}, how);
+}
+
+void AddInterp(const OnnxLayer& layer) {
+  const InterpForm form = ReadInterp(layer.spec(), layer.bottom());
+  std::string value = layer.in();
+  if (form.h.extent != form.h.input || form.w.extent != form.w.input) {
+    value = layer.Add("Slice",
+                      {value, layer.Integers({form.h.begin, form.w.begin}),
+                       layer.Integers({form.h.begin + form.h.extent, form.w.begin + form.w.extent}),
+                       layer.Integers({2, 3})});
+  }
+  layer.SetTop(AddResize(layer, value, Factor(form.h.extent, form.h.output),
+                         Factor(form.w.extent, form.w.output),
+                         {{"mode", std::string("linear")},
+                          {"coordinate_transformation_mode", std::string("align_corners")}}));
+}
+
+void AddUpsample(const OnnxLayer& layer) {
+  if (layer.bottoms() > 1) {
+    throw layer.spec().Mistake(
+        "bottom",
+        "Upsample with a mask has no form in ONNX, whose indices count through the "
+        "whole batch",
+        1);
+  }
+  const UpsampleForm form = ReadUpsample(layer.spec(), layer.bottom_shapes());
+  layer.SetTop(AddResize(layer, layer.in(), static_cast<float>(form.scale_h),
+                         static_cast<float>(form.scale_w),
+                         {{"mode", std::string("nearest")},
+                          {"coordinate_transformation_mode", std::string("asymmetric")},
+                          {"nearest_mode", std::string("floor")}}));
+}
+
+void AddRoiPooling(const OnnxLayer& layer) {
+  const ROIPoolingParameter& p = layer.spec().param.roi_pooling_param();
+  const Shape& regions = layer.bottom(1);
+  const std::string rows = layer.Reshape(layer.in(1), regions, {regions[0], regions.count(1)});
+  layer.SetTop(layer.Add("MaxRoiPool", {layer.in(0), rows},
+                         {{"pooled_shape", std::vector<int64_t>{p.pooled_h(), p.pooled_w()}},
+                          {"spatial_scale", p.spatial_scale()}}));
+}
+
+// Depends on shapes only.
+void AddPriorBox(const OnnxLayer& layer) {
+  layer.SetTop(
+      layer.Floats(layer.top(), ReadPriorBox(layer.spec(), layer.bottom_shapes()).Values()));
+}
+
+DOPPIO_REGISTER(OnnxMappings, "Interp", {"Slice, Resize", &AddInterp});
+DOPPIO_REGISTER(OnnxMappings, "Upsample", {"Resize; not with a mask", &AddUpsample});
+DOPPIO_REGISTER(OnnxMappings, "ROIPooling", {"Reshape, MaxRoiPool", &AddRoiPooling});
+DOPPIO_REGISTER(OnnxMappings, "PriorBox", {"a constant", &AddPriorBox});
+
+}  // namespace
+}  // namespace doppio

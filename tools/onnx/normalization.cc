@@ -1,0 +1,82 @@
+// LRN, MVN and Normalize.
+#include "layers/lrn_ops.h"
+#include "tools/onnx/onnx_layer.h"
+
+namespace doppio {
+namespace {
+
+// LRN within a channel: x * (1 + alpha * mean of squares)^-beta.
+std::string AddWithinChannel(const OnnxLayer& layer, const LRNParameter& p) {
+  const int64_t size = p.local_size(), half = LrnWindowOf(p).half;
+  const std::string squares = layer.Add("Mul", {layer.in(), layer.in()});
+  const std::string means = layer.Add("AveragePool", {squares},
+                                      {{"kernel_shape", std::vector<int64_t>{size, size}},
+                                       {"pads", std::vector<int64_t>{half, half, half, half}},
+                                       {"count_include_pad", int64_t{1}}});
+  const std::string scale = layer.Add(
+      "Add",
+      {layer.Add("Mul", {means, layer.Scalar(static_cast<double>(p.alpha()))}), layer.Scalar(1)});
+  return layer.Add(
+      "Mul", {layer.in(), layer.Add("Pow", {scale, layer.Scalar(-static_cast<double>(p.beta()))})});
+}
+
+void AddLrn(const OnnxLayer& layer) {
+  const LRNParameter& p = layer.spec().param.lrn_param();
+  if (LrnWindowOf(p).within) {
+    layer.SetTop(AddWithinChannel(layer, p));
+    return;
+  }
+  // Both divide alpha by the size.
+  layer.SetTop(layer.Add("LRN", {layer.in()},
+                         {{"size", int64_t{p.local_size()}},
+                          {"alpha", p.alpha()},
+                          {"beta", p.beta()},
+                          {"bias", p.k()}}));
+}
+
+std::vector<int64_t> AxesFrom(int first, const Shape& shape) {
+  std::vector<int64_t> axes;
+  for (int axis = first; axis < shape.rank(); ++axis) axes.push_back(axis);
+  return axes;
+}
+
+void AddMvn(const OnnxLayer& layer) {
+  const MVNParameter& p = layer.spec().param.mvn_param();
+  const std::vector<int64_t> axes = AxesFrom(p.across_channels() ? 1 : 2, layer.bottom());
+  if (axes.empty()) {
+    throw layer.spec().Mistake("bottom", "of a bottom of shape " + layer.bottom().ToString() +
+                                             " every element is normalised by itself, to 0; "
+                                             "remove the layer");
+  }
+  const auto mean = [&](const std::string& value) {
+    return layer.Add("ReduceMean", {value}, {{"axes", axes}, {"keepdims", int64_t{1}}});
+  };
+  std::string value = layer.Add("Sub", {layer.in(), mean(layer.in())});
+  if (p.normalize_variance()) {
+    const std::string deviation = layer.Add("Sqrt", {mean(layer.Add("Mul", {value, value}))});
+    value = layer.Add(
+        "Div", {value, layer.Add("Add", {deviation, layer.Scalar(static_cast<double>(p.eps()))})});
+  }
+  layer.SetTop(value);
+}
+
+void AddNormalize(const OnnxLayer& layer) {
+  const NormalizeParameter& p = layer.spec().param.norm_param();
+  const std::vector<int64_t> axes =
+      p.across_spatial() ? AxesFrom(1, layer.bottom()) : std::vector<int64_t>{1};
+  const std::string squares =
+      layer.Add("ReduceSumSquare", {layer.in()}, {{"axes", axes}, {"keepdims", int64_t{1}}});
+  const std::string norm =
+      layer.Add("Sqrt", {layer.Add("Add", {squares, layer.Scalar(static_cast<double>(p.eps()))})});
+  Shape factors = layer.param_shape(0);
+  for (int axis = 2; axis < layer.bottom().rank() && factors.rank() > 0; ++axis)
+    factors.push_back(1);
+  layer.SetTop(layer.Add("Mul", {layer.Add("Div", {layer.in(), norm}), layer.weight(0, factors)}));
+}
+
+DOPPIO_REGISTER(OnnxMappings, "LRN", {"LRN; WITHIN_CHANNEL: Mul, AveragePool, Add, Pow", &AddLrn});
+DOPPIO_REGISTER(OnnxMappings, "MVN", {"ReduceMean, Sub, Mul, Sqrt, Add, Div", &AddMvn});
+DOPPIO_REGISTER(OnnxMappings, "Normalize", {"ReduceSumSquare, Add, Sqrt, Div, Mul", &AddNormalize});
+
+}  // namespace
+}  // namespace doppio

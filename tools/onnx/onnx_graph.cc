@@ -1,0 +1,271 @@
+#include "tools/onnx/onnx_graph.h"
+
+#include <algorithm>
+
+#include "tools/param_names.h"
+
+namespace doppio {
+namespace {
+
+void SetAttribute(const OnnxAttribute& from, onnx::AttributeProto* to) {
+  to->set_name(from.name);
+  if (const auto* integer = std::get_if<int64_t>(&from.value)) {
+    to->set_type(onnx::AttributeProto::INT);
+    to->set_i(*integer);
+  } else if (const auto* number = std::get_if<float>(&from.value)) {
+    to->set_type(onnx::AttributeProto::FLOAT);
+    to->set_f(*number);
+  } else if (const auto* text = std::get_if<std::string>(&from.value)) {
+    to->set_type(onnx::AttributeProto::STRING);
+    to->set_s(*text);
+  } else {
+    to->set_type(onnx::AttributeProto::INTS);
+    const auto& integers = std::get<std::vector<int64_t>>(from.value);
+    to->mutable_ints()->Add(integers.begin(), integers.end());
+  }
+}
+
+int64_t IntegerOf(const onnx::NodeProto& node, const std::string& name, int64_t otherwise) {
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == name) return attribute.i();
+  }
+  return otherwise;
+}
+
+bool IsProduct(const std::string& op) {
+  return op == "Conv" || op == "ConvTranspose" || op == "Gemm";
+}
+
+// The output channel that an element of a product's weights belongs to.
+int64_t ChannelOf(const onnx::NodeProto& node, const Shape& weights, int64_t channels, int64_t i) {
+  const bool by_column = node.op_type() == "Gemm" && IntegerOf(node, "transB", 0) == 0;
+  if (by_column) return i % channels;
+  if (node.op_type() != "ConvTranspose") return i / weights.count(1);
+  const int64_t inputs_in_group = weights[0] / IntegerOf(node, "group", 1);
+  return i / weights.count(1) / inputs_in_group * weights[1] + i / weights.count(2) % weights[1];
+}
+
+}  // namespace
+
+OnnxGraph::OnnxGraph(const Graph& graph, const WeightTensors& weights)
+    : net_(graph), weights_(weights), values_(graph.edges.size()) {
+  // Blobs keep their names; what lies between gives way.
+  for (const Edge& edge : graph.edges) taken_.insert(edge.name);
+}
+
+std::string OnnxGraph::Unique(const std::string& wish) {
+  std::string name = wish;
+  for (int i = 1; !taken_.insert(name).second; ++i) name = wish + "_" + std::to_string(i);
+  return name;
+}
+
+std::vector<std::string> OnnxGraph::Add(int layer, const std::string& op,
+                                        const std::vector<std::string>& inputs,
+                                        const OnnxAttributes& attributes, int outputs) {
+  onnx::NodeProto node;
+  node.set_op_type(op);
+  node.set_name(Unique(net_.layer(layer).name() + "/" + op));
+  for (const std::string& input : inputs) node.add_input(input);
+  for (const OnnxAttribute& attribute : attributes) SetAttribute(attribute, node.add_attribute());
+  std::vector<std::string> names;
+  for (int i = 0; i < outputs; ++i) {
+    names.push_back(Unique(node.name() + ":" + std::to_string(i)));
+    node.add_output(names.back());
+    producers_[names.back()] = nodes_.size();
+  }
+  nodes_.push_back(std::move(node));
+  return names;
+}
+
+std::string OnnxGraph::Add(OnnxConstant constant) {
+  constant.name = Unique(constant.name);
+  const std::string name = constant.name;
+  constants_[name] = std::move(constant);
+  return name;
+}
+
+std::string OnnxGraph::AddWeight(int param) {
+  std::string& name = weight_names_[param];
+  if (!name.empty()) return name;
+  OnnxConstant constant;
+  constant.name = ParamName(net_, param);
+  constant.shape = net_.params[static_cast<size_t>(param)].shape;
+  constant.elsewhere = weights_.values[static_cast<size_t>(param)].data<float>();
+  name = Add(std::move(constant));
+  return name;
+}
+
+void OnnxGraph::AddInput(int edge) {
+  inputs_.push_back(edge);
+  Tie(edge, net_.edges[static_cast<size_t>(edge)].name);
+}
+
+void OnnxGraph::Tie(int edge, const std::string& value) {
+  const int layer = net_.edges[static_cast<size_t>(edge)].producer;
+  const bool passed_on = std::find(values_.begin(), values_.end(), value) != values_.end();
+  values_[static_cast<size_t>(edge)] = value;
+  if (passed_on) tied_by_[value].insert(layer);
+}
+
+const std::string& OnnxGraph::ValueOf(int edge) const {
+  DOPPIO_CHECK(IsTied(edge), net_.edges[static_cast<size_t>(edge)].name);
+  return values_[static_cast<size_t>(edge)];
+}
+
+bool OnnxGraph::IsInput(int edge) const {
+  return std::find(inputs_.begin(), inputs_.end(), edge) != inputs_.end();
+}
+
+// Layers that read a value through any edge; who only passed it on does not count, an edge that
+// nobody reads does.
+int OnnxGraph::Readers(const std::string& value) const {
+  int readers = 0;
+  for (size_t edge = 0; edge < values_.size(); ++edge) {
+    if (values_[edge] != value) continue;
+    readers += std::max(1, static_cast<int>(net_.edges[edge].uses.size()));
+  }
+  const auto passed_on = tied_by_.find(value);
+  return passed_on == tied_by_.end() ? readers
+                                     : readers - static_cast<int>(passed_on->second.size());
+}
+
+OnnxConstant& OnnxGraph::Find(const std::string& constant) {
+  const auto found = constants_.find(constant);
+  DOPPIO_CHECK(found != constants_.end(), constant);
+  return found->second;
+}
+
+// Never changes a constant, which others may read.
+void OnnxGraph::SetInput(onnx::NodeProto* node, int input, std::vector<float> values,
+                         const Shape& shape) {
+  OnnxConstant constant;
+  constant.name = input < node->input_size() ? node->input(input) : node->name() + ".bias";
+  constant.shape = shape;
+  constant.floats = std::move(values);
+  const std::string name = Add(std::move(constant));
+  input < node->input_size() ? node->set_input(input, name) : node->add_input(name);
+}
+
+void OnnxGraph::ScaleProduct(onnx::NodeProto* node, const std::vector<double>& factor,
+                             const std::vector<double>& shift) {
+  const OnnxConstant& weights = Find(node->input(1));
+  const int64_t channels = static_cast<int64_t>(factor.size());
+  std::vector<float> scaled(weights.data(), weights.data() + weights.shape.count());
+  for (size_t i = 0; i < scaled.size(); ++i) {
+    const int64_t channel = ChannelOf(*node, weights.shape, channels, static_cast<int64_t>(i));
+    scaled[i] =
+        static_cast<float>(static_cast<double>(scaled[i]) * factor[static_cast<size_t>(channel)]);
+  }
+  std::vector<float> bias;
+  for (size_t c = 0; c < factor.size(); ++c) {
+    const double old =
+        node->input_size() > 2 ? static_cast<double>(Find(node->input(2)).data()[c]) : 0;
+    bias.push_back(static_cast<float>(old * factor[c] + shift[c]));
+  }
+  const Shape shape = weights.shape;
+  SetInput(node, 1, std::move(scaled), shape);
+  SetInput(node, 2, std::move(bias), {channels});
+}
+
+bool OnnxGraph::Absorb(int edge, const std::vector<double>& factor,
+                       const std::vector<double>& shift, bool into_products) {
+  const std::string& value = ValueOf(edge);
+  const auto producer = producers_.find(value);
+  if (producer == producers_.end() || Readers(value) != 1) return false;
+  onnx::NodeProto* node = &nodes_[producer->second];
+  if (into_products && IsProduct(node->op_type())) {
+    ScaleProduct(node, factor, shift);
+    return true;
+  }
+  if (node->op_type() != "BatchNormalization") return false;
+  constexpr int kScale = 1, kShift = 2;
+  const Shape channels{static_cast<int64_t>(factor.size())};
+  std::vector<float> scales, shifts;
+  for (size_t c = 0; c < factor.size(); ++c) {
+    const double scale = static_cast<double>(Find(node->input(kScale)).data()[c]);
+    const double old = static_cast<double>(Find(node->input(kShift)).data()[c]);
+    scales.push_back(static_cast<float>(scale * factor[c]));
+    shifts.push_back(static_cast<float>(old * factor[c] + shift[c]));
+  }
+  SetInput(node, kScale, std::move(scales), channels);
+  SetInput(node, kShift, std::move(shifts), channels);
+  return true;
+}
+
+// What to rename values to. An output's value is named after its blob, any other after the last
+// version of the first blob that it is.
+std::map<std::string, std::string> OnnxGraph::BlobNames(const std::vector<int>& outputs) {
+  std::map<std::string, std::string> names;
+  std::set<std::string> used;
+  for (const int input : inputs_) used.insert(net_.edges[static_cast<size_t>(input)].name);
+  const auto name_after = [&](int edge) {
+    const std::string& value = values_[static_cast<size_t>(edge)];
+    const std::string& blob = net_.edges[static_cast<size_t>(edge)].name;
+    if (producers_.count(value) == 0 || names.count(value) > 0) return;
+    if (net_.FindEdge(blob) == edge && used.insert(blob).second) names[value] = blob;
+  };
+  for (const int output : outputs) name_after(output);
+  for (size_t edge = 0; edge < values_.size(); ++edge) {
+    if (!values_[edge].empty()) name_after(static_cast<int>(edge));
+  }
+  return names;
+}
+
+void OnnxGraph::AddEnd(int edge, const std::string& name, bool batch,
+                       onnx::ValueInfoProto* end) const {
+  const Shape& shape = net_.edges[static_cast<size_t>(edge)].shape;
+  end->set_name(name);
+  auto* tensor = end->mutable_type()->mutable_tensor_type();
+  tensor->set_elem_type(onnx::TensorProto::FLOAT);
+  tensor->mutable_shape();  // a scalar has one, without extents
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    auto* dim = tensor->mutable_shape()->add_dim();
+    batch&& axis == 0 ? dim->set_dim_param("N") : dim->set_dim_value(shape[axis]);
+  }
+}
+
+OnnxContent OnnxGraph::Finish(const std::vector<int>& outputs, const std::vector<bool>& batch) {
+  const std::map<std::string, std::string> names = BlobNames(outputs);
+  const auto renamed = [&](const std::string& value) {
+    const auto found = names.find(value);
+    return found == names.end() ? value : found->second;
+  };
+  for (onnx::NodeProto& node : nodes_) {
+    for (std::string& input : *node.mutable_input()) input = renamed(input);
+    for (std::string& output : *node.mutable_output()) output = renamed(output);
+  }
+  OnnxContent content;
+  content.graph.set_name(net_.spec.name.empty() ? "net" : net_.spec.name);  // ONNX wants one
+  std::set<std::string> used;
+  for (const int output : outputs) {
+    // What is a constant, an input, or the same as another output needs a node that copies.
+    const std::string& blob = net_.edges[static_cast<size_t>(output)].name;
+    std::string value = renamed(ValueOf(output));
+    if (value != blob || IsInput(output)) {
+      const int layer = net_.edges[static_cast<size_t>(output)].producer;
+      const std::string copy = Add(layer, "Identity", {value}, {}, 1)[0];
+      const bool free = std::none_of(inputs_.begin(), inputs_.end(), [&](int input) {
+        return net_.edges[static_cast<size_t>(input)].name == blob;
+      });
+      value = free ? blob : copy;
+      *nodes_.back().mutable_output(0) = value;
+    }
+    AddEnd(output, value, batch[static_cast<size_t>(output)], content.graph.add_output());
+  }
+  for (const onnx::NodeProto& node : nodes_) {
+    used.insert(node.input().begin(), node.input().end());
+    *content.graph.add_node() = node;
+  }
+  for (const int input : inputs_) {
+    const std::string& blob = net_.edges[static_cast<size_t>(input)].name;
+    if (used.count(blob) > 0) {
+      AddEnd(input, blob, batch[static_cast<size_t>(input)], content.graph.add_input());
+    }
+  }
+  for (auto& constant : constants_) {
+    if (used.count(constant.first) > 0) content.constants.push_back(std::move(constant.second));
+  }
+  return content;
+}
+
+}  // namespace doppio

@@ -1,0 +1,142 @@
+#include "tools/onnx/onnx_layer.h"
+
+#include <algorithm>
+
+#include "core/base/log.h"
+#include "tools/param_names.h"
+
+namespace doppio {
+
+std::vector<Shape> OnnxLayer::bottom_shapes() const {
+  std::vector<Shape> shapes;
+  for (int i = 0; i < bottoms(); ++i) shapes.push_back(bottom(i));
+  return shapes;
+}
+
+std::vector<float> OnnxLayer::param(int i) const {
+  const Tensor& value =
+      graph_->weights().values[static_cast<size_t>(node().params[static_cast<size_t>(i)])];
+  return std::vector<float>(value.data<float>(), value.data<float>() + value.count());
+}
+
+std::vector<double> OnnxLayer::wide_param(int i) const {
+  const std::vector<float> values = param(i);
+  return std::vector<double>(values.begin(), values.end());
+}
+
+std::string OnnxLayer::weight(int i) const {
+  const int param = node().params[static_cast<size_t>(i)];
+  const Shape& owners = graph_->net().params[static_cast<size_t>(param)].shape;
+  return owners == param_shape(i) ? graph_->AddWeight(param) : weight(i, param_shape(i));
+}
+
+std::string OnnxLayer::weight(int i, const Shape& shape) const {
+  OnnxConstant constant;
+  constant.name = ParamName(graph_->net(), node().params[static_cast<size_t>(i)]);
+  constant.shape = shape;
+  constant.floats = param(i);
+  return graph_->Add(std::move(constant));
+}
+
+double OnnxLayer::batch_norm_factor() const {
+  return BatchNormFactor(graph_->net(), node(), graph_->weights());
+}
+
+std::string OnnxLayer::Floats(const Shape& shape, std::vector<float> values) const {
+  OnnxConstant constant;
+  constant.name = spec().name() + "/constant";
+  constant.shape = shape;
+  constant.floats = std::move(values);
+  return graph_->Add(std::move(constant));
+}
+
+std::string OnnxLayer::Integers(std::vector<int64_t> values) const {
+  OnnxConstant constant;
+  constant.name = spec().name() + "/constant";
+  constant.shape = {static_cast<int64_t>(values.size())};
+  constant.integers = std::move(values);
+  constant.is_integers = true;
+  return graph_->Add(std::move(constant));
+}
+
+std::string OnnxLayer::Reshape(const std::string& value, const Shape& from, const Shape& to) const {
+  if (from == to) return value;
+  std::vector<int64_t> dims = to.dims();
+  // 0 keeps the extent, whatever the batch is.
+  if (from.rank() > 0 && to.rank() > 0 && from[0] == to[0]) dims[0] = 0;
+  return Add("Reshape", {value, Integers(dims)});
+}
+
+std::string OnnxLayer::Widen(const std::string& value, int axis, int rank,
+                             const Shape& whole) const {
+  std::vector<int64_t> axes;
+  for (int i = axis + rank; i < whole.rank(); ++i) axes.push_back(i - axis);
+  return axes.empty() ? value : Add("Unsqueeze", {value, Integers(axes)});
+}
+
+bool OnnxLayer::Absorb(const std::vector<double>& factor, const std::vector<double>& shift,
+                       bool into_products) const {
+  if (!graph_->Absorb(bottom_edge(), factor, shift, into_products)) return false;
+  SetTop(in());
+  return true;
+}
+
+namespace {
+
+bool ReadsOnlyWhatIsThere(const OnnxGraph& graph, const Node& node) {
+  return std::all_of(node.bottoms.begin(), node.bottoms.end(),
+                     [&](int edge) { return graph.IsTied(edge); });
+}
+
+// Edges that are kept, that no kept layer reads, and that are more than an input.
+std::vector<int> OutputsOf(const OnnxGraph& graph, const std::vector<bool>& computes,
+                           const std::vector<bool>& silences) {
+  std::vector<int> outputs;
+  const std::vector<Edge>& edges = graph.net().edges;
+  for (size_t i = 0; i < edges.size(); ++i) {
+    const int edge = static_cast<int>(i);
+    if (!graph.IsTied(edge) || graph.IsInput(edge)) continue;
+    const bool wanted = std::none_of(edges[i].uses.begin(), edges[i].uses.end(), [&](Use use) {
+      const size_t node = static_cast<size_t>(use.node);
+      return computes[node] || silences[node];
+    });
+    if (wanted) outputs.push_back(edge);
+  }
+  return outputs;
+}
+
+}  // namespace
+
+OnnxContent MakeOnnx(const Graph& graph, const WeightTensors& weights,
+                     const std::vector<bool>& batch, const OnnxOptions& options) {
+  OnnxGraph out(graph, weights);
+  ErrorCollector mistakes;
+  std::vector<bool> computes(graph.nodes.size()), silences(graph.nodes.size());
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const LayerSpec& spec = graph.layer(static_cast<int>(i));
+    const OnnxMapping* mapping = OnnxMappings::Get().Find(spec.type());
+    if (mapping == nullptr) {
+      mistakes.Add(spec.Mistake("type", spec.type() + " has no form in ONNX"));
+      // Those behind it are looked at all the same.
+      for (const int top : graph.nodes[i].tops) out.Tie(top, "?");
+      continue;
+    }
+    silences[i] = mapping->role == OnnxRole::kSilence;
+    computes[i] = mapping->role == OnnxRole::kComputes && ReadsOnlyWhatIsThere(out, graph.nodes[i]);
+    if (computes[i]) {
+      const bool added =
+          mistakes.Try([&] { mapping->add(OnnxLayer(&out, static_cast<int>(i), options)); });
+      for (const int top : graph.nodes[i].tops) {
+        if (!added) out.Tie(top, "?");
+      }
+    } else if (!silences[i]) {
+      LOG(INFO) << "Layer '" << spec.name() << "' (" << spec.type() << ") is left out";
+    }
+  }
+  mistakes.ThrowIfAny();
+  const std::vector<int> outputs = OutputsOf(out, computes, silences);
+  if (outputs.empty()) throw UserError(graph.spec.at, "the net has no output that ONNX could have");
+  return out.Finish(outputs, batch);
+}
+
+}  // namespace doppio

@@ -1,0 +1,91 @@
+// Convolutions and matrix products.
+#include "layers/conv_geometry.h"
+#include "tools/onnx/onnx_layer.h"
+
+namespace doppio {
+namespace {
+
+void AddConvolution(const OnnxLayer& layer) {
+  const LayerSpec& spec = layer.spec();
+  const ConvGeometry g = ReadConvGeometry(spec, layer.bottom(), IsTransposed(spec));
+  if (g.axis != 1 || g.spatial_rank() == 0) {
+    throw spec.Mistake("convolution_param.axis",
+                       "ONNX convolves along the axes behind axis 1, the bottom is " +
+                           layer.bottom().ToString() + " with channels in axis " +
+                           std::to_string(g.axis));
+  }
+  std::vector<int64_t> pads = g.pad;
+  pads.insert(pads.end(), g.pad.begin(), g.pad.end());
+  for (int i = 0; i < layer.bottoms(); ++i) {
+    std::vector<std::string> inputs = {layer.in(i), layer.weight(0)};
+    if (g.bias) inputs.push_back(layer.weight(1));
+    layer.SetTop(layer.Add(IsTransposed(spec) ? "ConvTranspose" : "Conv", inputs,
+                           {{"kernel_shape", g.kernel},
+                            {"strides", g.stride},
+                            {"pads", pads},
+                            {"dilations", g.dilation},
+                            {"group", g.group}}),
+                 i);
+  }
+}
+
+// Rows of any number of axes before `axis`: a product that broadcasts, with the weights turned here
+// where need be.
+void AddMatMul(const OnnxLayer& layer, int axis) {
+  const InnerProductParameter& p = layer.spec().param.inner_product_param();
+  Shape rows(
+      std::vector<int64_t>(layer.bottom().dims().begin(), layer.bottom().dims().begin() + axis));
+  const int64_t inputs = layer.bottom().count(axis), outputs = p.num_output();
+  rows.push_back(inputs);
+  std::string weights;
+  if (p.transpose()) {
+    weights = layer.weight(0);
+  } else {
+    const std::vector<float> stored = layer.param(0);
+    std::vector<float> turned(stored.size());
+    for (int64_t o = 0; o < outputs; ++o) {
+      for (int64_t i = 0; i < inputs; ++i) {
+        turned[static_cast<size_t>(i * outputs + o)] = stored[static_cast<size_t>(o * inputs + i)];
+      }
+    }
+    weights = layer.Floats({inputs, outputs}, std::move(turned));
+  }
+  std::string product =
+      layer.Add("MatMul", {layer.Reshape(layer.in(), layer.bottom(), rows), weights});
+  if (p.bias_term()) product = layer.Add("Add", {product, layer.weight(1)});
+  layer.SetTop(product);
+}
+
+void AddInnerProduct(const OnnxLayer& layer) {
+  const InnerProductParameter& p = layer.spec().param.inner_product_param();
+  const int axis = layer.bottom().canonical_axis(p.axis());
+  if (axis != 1) return AddMatMul(layer, axis);
+  const std::string rows = layer.bottom().rank() == 2
+                               ? layer.in()
+                               : layer.Add("Flatten", {layer.in()}, {{"axis", int64_t{1}}});
+  std::vector<std::string> inputs = {rows, layer.weight(0)};
+  if (p.bias_term()) inputs.push_back(layer.weight(1));
+  layer.SetTop(layer.Add("Gemm", inputs, {{"transB", int64_t{p.transpose() ? 0 : 1}}}));
+}
+
+void AddEmbed(const OnnxLayer& layer) {
+  const std::string indices =
+      layer.Add("Cast", {layer.in()}, {{"to", int64_t{onnx::TensorProto::INT64}}});
+  std::string rows = layer.Add("Gather", {layer.weight(0), indices}, {{"axis", int64_t{0}}});
+  if (layer.params() > 1) rows = layer.Add("Add", {rows, layer.weight(1)});
+  layer.SetTop(rows);
+}
+
+bool RegisterConvolutions() {
+  for (const char* type : kConvolutionTypes)
+    OnnxMappings::Get().Add(type, {"Conv", &AddConvolution});
+  return OnnxMappings::Get().Add("Deconvolution", {"ConvTranspose", &AddConvolution});
+}
+[[maybe_unused]] const bool convolutions_registered = RegisterConvolutions();
+
+DOPPIO_REGISTER(OnnxMappings, "InnerProduct",
+                {"Flatten, Gemm; with another axis than 1 Reshape, MatMul, Add", &AddInnerProduct});
+DOPPIO_REGISTER(OnnxMappings, "Embed", {"Cast, Gather, Add", &AddEmbed});
+
+}  // namespace
+}  // namespace doppio

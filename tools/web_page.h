@@ -1,0 +1,22 @@
+// Pages for a browser: one file each, with style, scripts and data inside, so that they need
+// nothing from anywhere else.
+#ifndef DOPPIO_TOOLS_WEB_PAGE_H_
+#define DOPPIO_TOOLS_WEB_PAGE_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace doppio {
+
+// A file of tools/web, which are all inside the program.
+const std::string& WebFile(const std::string& name);
+
+// tools/web/page.html with the title, tools/web/style.css, the named scripts, and `data` as the
+// JSON that they read.
+std::string MakePage(const std::string& title, const std::vector<std::string>& scripts,
+                     const nlohmann::json& data);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_WEB_PAGE_H_
