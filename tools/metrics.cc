@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <sstream>
 
@@ -176,9 +177,24 @@ std::string RunsFolder() {
   return named == nullptr || *named == '\0' ? "runs" : named;
 }
 
+namespace {
+
+// A process that has ended but that nobody has waited for, such as a child of one that was killed, still has its number.
+bool IsZombie(int64_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  // "PID (NAME) STATE ...", and a name may hold anything.
+  const size_t end = stat.rfind(')');
+  return end != std::string::npos && end + 2 < stat.size() && (stat[end + 2] == 'Z' || stat[end + 2] == 'X');
+}
+
+}  // namespace
+
 bool IsLost(double heartbeat, double now, const std::string& host, int64_t pid) {
   if (!(now - heartbeat <= kSilence)) return true;
-  return host == HostName() && pid > 0 && kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+  if (host != HostName() || pid <= 0) return false;
+  return (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) || IsZombie(pid);
 }
 
 double SecondsSinceEpoch() {

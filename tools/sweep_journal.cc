@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <limits>
@@ -105,7 +107,9 @@ void SweepJournal::Create(const std::string& folder, const SweepSettings& settin
 }
 
 SweepJournal::SweepJournal(const std::string& folder, bool writable) : folder_(folder) {
-  while (folder_.size() > 1 && folder_.back() == '/') folder_.pop_back();
+  // Trials run in a folder of their own choice.
+  char absolute[PATH_MAX];
+  if (realpath(folder.c_str(), absolute) != nullptr) folder_ = absolute;
   const std::string path = PathOf(folder_);
   file_ = open(path.c_str(), (writable ? O_RDWR | O_APPEND : O_RDONLY) | O_CLOEXEC);
   if (file_ < 0) {

@@ -61,7 +61,7 @@ class SweepJournal {
   SweepJournal(const SweepJournal&) = delete;
   SweepJournal& operator=(const SweepJournal&) = delete;
 
-  const std::string& folder() const { return folder_; }   // without a '/' at its end
+  const std::string& folder() const { return folder_; }   // absolute
   const SweepSettings& settings() const { return settings_; }
   const std::vector<SweepTrial>& trials() const { return trials_; }   // by number, as many as have begun or were planned before one
 

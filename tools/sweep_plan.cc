@@ -98,7 +98,8 @@ void CheckTrainFlags(const CommandLine& train) {
     for (const std::string& word : train.words) {
       if (word.compare(0, 2 + std::string(flag).size(), std::string("--") + flag) != 0) continue;
       const std::string rest = word.substr(2 + std::string(flag).size());
-      if (rest.empty() || rest[0] == '=') throw UsageError("the sweep itself gives --" + std::string(flag) + " to its trials; leave it out behind --");
+      if (!rest.empty() && rest[0] != '=') continue;
+      throw UsageError("the sweep itself gives --" + std::string(flag) + " to its trials; leave it out behind --");
     }
   }
 }
@@ -106,7 +107,8 @@ void CheckTrainFlags(const CommandLine& train) {
 void CheckMetric(const SolverSpec& solver, const MetricRule& metric) {
   if (solver.tests.empty() || (solver.param.test_interval() == 0 && solver.param.test_epoch() == 0)) {
     throw UserError(SourceLoc{solver.path},
-                    "trials are compared by their tests, but this solver tests nothing; it needs a net to test, test_iter and test_interval");
+                    "trials are compared by their tests, but this solver tests nothing; it needs a net to test, test_iter and "
+                    "test_interval");
   }
   // Detection scores have names that no layer has.
   if (solver.param.eval_type() != "classification") return;
@@ -158,7 +160,9 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   s.gpus = FLAGS_gpus;
   s.gpus_per_trial = static_cast<int>(InRange("gpus_per_trial", FLAGS_gpus_per_trial, 1, 1000));
   s.jobs = static_cast<int>(InRange("jobs", FLAGS_jobs, 1, 10'000));
-  if (!s.gpus.empty() && line.Given("jobs")) throw UsageError("--jobs is for the CPU; on GPUs --gpus and --gpus_per_trial say how many trials run at once");
+  if (!s.gpus.empty() && line.Given("jobs")) {
+    throw UsageError("--jobs is for the CPU; on GPUs --gpus and --gpus_per_trial say how many trials run at once");
+  }
   if (s.method == "ask" ? !s.params.empty() : s.params.empty()) {
     throw UsageError(s.method == "ask" ? "with --method=ask the values come with 'sweep ask', not with --param"
                                        : "what to vary? --param=base_lr=log:1e-4..1e-1, for example");

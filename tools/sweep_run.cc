@@ -33,6 +33,8 @@ constexpr int kStopped = 75;
 // Between two looks at the children, and at the scores of those that might be pruned.
 constexpr auto kPause = std::chrono::milliseconds(20);
 constexpr double kPruneSeconds = 0.5;
+// What a trial of a killed sweep may take from giving up its lock to its end.
+constexpr double kLeaveSeconds = 10;
 // A signal that comes while a program starts may be lost; it is sent again.
 constexpr double kStopAgainSeconds = 1;
 
@@ -41,6 +43,14 @@ void Say(const std::string& text) { Tell(isatty(STDERR_FILENO) != 0, text); }
 // How one that was asked to stop, by whomever, ends: after its snapshot, or at once, before its first iteration.
 bool WasStopped(int code) {
   return code == kStopped || code == 128 + SIGTERM || code == 128 + SIGINT || code == 128 + SIGUSR1;
+}
+
+// Returns when nobody trains in the trial's folder any more.
+void WaitUntilLeft(const std::string& folder, int64_t trial, const MetricRule& metric) {
+  const Clock::time_point begin = Clock::now();
+  while (ReadProgress(folder, trial, metric).status == "running" && SecondsSince(begin) < kLeaveSeconds) {
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 class Runner {
@@ -98,6 +108,7 @@ class Runner {
 
   void Begin(const SweepJob& job, int slot) {
     const std::vector<std::string>& sets = planned_[static_cast<size_t>(job.trial)];
+    WaitUntilLeft(journal_->folder(), job.trial, metric_);
     journal_->Begin(job.trial, job.rung, sets);
     Running& running = jobs_[static_cast<size_t>(slot)];
     running = Running();
@@ -218,7 +229,10 @@ SweepJournal::End EndOf(const SweepJournal& journal, int64_t trial, int rung, in
   end.iter = progress.iter;
   if (code != 0) {
     end.error = FirstError(TrialLog(journal.folder(), trial), log_begin);
-    if (end.error.empty()) end.error = code > 128 ? "ended by signal " + std::to_string(code - 128) : "exit code " + std::to_string(code);
+    if (end.error.empty()) {
+      end.error = (code > 128 ? "ended by signal " + std::to_string(code - 128) : "exit code " + std::to_string(code)) + "; see " +
+                  TrialName(trial) + ".log";
+    }
   } else if (!progress.why.empty()) {
     end.error = progress.why;
   }

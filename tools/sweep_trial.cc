@@ -100,14 +100,12 @@ std::string FirstError(const std::string& log, int64_t begin) {
   if (!FileExists(log)) return "";
   const std::string all = ReadFile(log);
   std::istringstream lines(all.substr(std::min(all.size(), static_cast<size_t>(begin))));
-  std::string last;
   for (std::string line; std::getline(lines, line);) {
     const size_t mark = line.find("error: ");
     if (mark == 0) return line.substr(7, kLongestError);
     if (mark != std::string::npos && mark >= 2 && line.compare(mark - 2, 2, ": ") == 0) return line.substr(0, kLongestError);
-    if (!line.empty()) last = line.substr(0, kLongestError);
   }
-  return last;
+  return "";
 }
 
 }  // namespace doppio

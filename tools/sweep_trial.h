@@ -36,7 +36,7 @@ struct TrialProgress {
 };
 TrialProgress ReadProgress(const std::string& folder, int64_t trial, const MetricRule& metric);
 
-// The first error of what a child has written to its log from byte `begin` on, or its last line; "" for none.
+// The first error of what a child has written to its log from byte `begin` on; "" for none.
 std::string FirstError(const std::string& log, int64_t begin);
 
 }  // namespace doppio

@@ -137,11 +137,9 @@ TEST_F(SweepJournalTest, TrialsThatAreLeftKeepOthersWaiting) {
   if (child == 0) {
     // What a trial of a killed sweep has: the lock that is inherited, and no other.
     const SweepLock lock(folder_, 0);
-    if (fork() == 0) {
-      execlp("sleep", "sleep", "0.3", nullptr);
-      _exit(1);
-    }
-    _exit(write(pipe_ends[1], "x", 1) == 1 ? 0 : 1);
+    const std::string script = "printf x >&" + std::to_string(pipe_ends[1]) + "; sleep 0.5";
+    if (fork() == 0) execlp("sh", "sh", "-c", script.c_str(), nullptr);
+    _exit(0);
   }
   char ready = 0;
   ASSERT_EQ(read(pipe_ends[0], &ready, 1), 1);
