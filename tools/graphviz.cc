@@ -1,16 +1,10 @@
 #include "tools/graphviz.h"
 
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-
 #include "core/base/error.h"
-
-extern char** environ;
+#include "tools/run_program.h"
 
 namespace doppio {
 namespace {
@@ -42,27 +36,13 @@ class TextInput {
 
 void RunDot(const std::string& graph, const std::string& format, const std::string& path) {
   const TextInput input(graph);
-  std::string program = "dot", as = "-T" + format, to = "-o" + path;
-  char* arguments[] = {&program[0], &as[0], &to[0], nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, input.file(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  pid_t child = 0;
-  const int result = posix_spawnp(&child, "dot", &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (result == ENOENT) {
+  const std::optional<int> code = RunProgram({"dot", "-T" + format, "-o" + path}, input.file());
+  if (!code) {
     throw FileError(
         "graphviz's program dot, which makes " + format +
         " files, is not installed (apt-get install graphviz); a file NAME.dot needs none");
   }
-  if (result != 0) throw FileError(std::string("cannot start dot: ") + std::strerror(result));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw FileError("dot has failed to make a " + format + " file");
-  }
+  if (code != 0) throw FileError("dot has failed to make a " + format + " file");
 }
 
 }  // namespace doppio

@@ -80,21 +80,20 @@ std::string SlurmScript(const JobOptions& o) {
          "exit \"$code\"\n";
 }
 
-// Behind the directives. An array job of one task is none to PBS, and a stopped task comes back as a job of its own.
-std::string PbsTask(const JobOptions& o) {
-  return "\n"
-         "cd \"$PBS_O_WORKDIR\" || exit 4\n"
-         "task=${DOPPIO_JOB_TASK:-${PBS_ARRAY_INDEX:-0}}\n"
-         "# PBS itself warns only seconds before it kills.\n"
+// Behind the directives: runs `command`, and goes on with it in a job of its own after a stop.
+std::string PbsRun(const JobOptions& o, const std::string& command, const std::string& requeue) {
+  return "# PBS itself warns only seconds before it kills, so timeout sends USR1; mpirun hands it to the ranks.\n"
          "timeout --foreground --preserve-status --signal=USR1 " +
-         Number(o.seconds - o.warn_seconds) + CommandText(o, "\"$task\"") +
+         Number(o.seconds - o.warn_seconds) + command +
          "\n"
          "code=$?\n"
          "runs=${DOPPIO_JOB_RUNS:-1}\n"
          "if [ \"$code\" -eq " +
          Number(o.stop_code) + " ] && [ \"$runs\" -le " + Number(kMostRequeues) +
          " ]; then\n"
-         "  grep -v '^#PBS -J' \"$0\" | qsub -v \"DOPPIO_JOB_TASK=$task,DOPPIO_JOB_RUNS=$((runs + 1))\"\n"
+         "  " +
+         requeue +
+         "\n"
          "fi\n"
          "exit \"$code\"\n";
 }
@@ -113,26 +112,16 @@ std::string PbsScript(const JobOptions& o) {
   d.Add("-j oe");
   d.Add("-r y");
   const std::string each = o.cpus_per_rank > 0 ? ":PE=" + Number(o.cpus_per_rank) : "";
-  if (o.tasks > 0) return "#!/bin/bash\n" + d.text() + PbsTask(o);
-  return "#!/bin/bash\n" + d.text() +
-         "\n"
-         "cd \"$PBS_O_WORKDIR\" || exit 4\n"
-         "# PBS itself warns only seconds before it kills, so timeout sends USR1; mpirun hands it to the ranks.\n"
-         "timeout --foreground --preserve-status --signal=USR1 " +
-         Number(o.seconds - o.warn_seconds) +
-         " \\\n"
-         "  mpirun -n " +
-         Number(int64_t{o.nodes} * o.ranks_per_node) +
-         " --hostfile \"$PBS_NODEFILE\" --map-by ppr:" + Number(o.ranks_per_node) + ":node" + each + CommandText(o, "") +
-         "\n"
-         "code=$?\n"
-         "runs=${DOPPIO_JOB_RUNS:-1}\n"
-         "if [ \"$code\" -eq " +
-         Number(o.stop_code) + " ] && [ \"$runs\" -le " + Number(kMostRequeues) +
-         " ]; then\n"
-         "  qsub -v \"DOPPIO_JOB_RUNS=$((runs + 1))\" \"$0\"\n"
-         "fi\n"
-         "exit \"$code\"\n";
+  const std::string begin = "#!/bin/bash\n" + d.text() + "\ncd \"$PBS_O_WORKDIR\" || exit 4\n";
+  if (o.tasks > 0) {
+    // An array job of one task is none to PBS, and a stopped task comes back as a job of its own.
+    return begin + "task=${DOPPIO_JOB_TASK:-${PBS_ARRAY_INDEX:-0}}\n" +
+           PbsRun(o, CommandText(o, "\"$task\""),
+                  "grep -v '^#PBS -J' \"$0\" | qsub -v \"DOPPIO_JOB_TASK=$task,DOPPIO_JOB_RUNS=$((runs + 1))\"");
+  }
+  const std::string ranks = " \\\n  mpirun -n " + Number(int64_t{o.nodes} * o.ranks_per_node) +
+                            " --hostfile \"$PBS_NODEFILE\" --map-by ppr:" + Number(o.ranks_per_node) + ":node" + each;
+  return begin + PbsRun(o, ranks + CommandText(o, ""), "qsub -v \"DOPPIO_JOB_RUNS=$((runs + 1))\" \"$0\"");
 }
 
 std::string LsfScript(const JobOptions& o) {

@@ -13,12 +13,13 @@ extern char** environ;
 
 namespace doppio {
 
-std::optional<int> RunProgram(std::vector<std::string> words) {
+std::optional<int> RunProgram(std::vector<std::string> words, int input) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  if (input != STDIN_FILENO) posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   pid_t child = 0;
   const int result =

@@ -1,27 +1,9 @@
 #include "tools/web_page.h"
 
+#include "tools/html_text.h"
+
 namespace doppio {
 namespace {
-
-std::string EscapeHtml(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
 
 // Inside of a script element: nothing in it may look like a tag, least of all its end.
 std::string EscapeJson(const nlohmann::json& data) {
@@ -53,7 +35,7 @@ std::string MakePage(const std::string& title, const std::vector<std::string>& s
     whole += page.substr(done, open - done);
     done = page.find("}}", open) + 2;
     const std::string mark = page.substr(open + 2, done - open - 4);
-    if (mark == "title") whole += EscapeHtml(title);
+    if (mark == "title") whole += HtmlText(title);
     if (mark == "style") whole += WebFile("style.css");
     if (mark == "data") whole += EscapeJson(data);
     if (mark == "script") whole += script;

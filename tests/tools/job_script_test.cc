@@ -143,7 +143,7 @@ TEST(JobScript, ArrayForPbsComesBackTaskByTask) {
 
 cd "$PBS_O_WORKDIR" || exit 4
 task=${DOPPIO_JOB_TASK:-${PBS_ARRAY_INDEX:-0}}
-# PBS itself warns only seconds before it kills.
+# PBS itself warns only seconds before it kills, so timeout sends USR1; mpirun hands it to the ranks.
 timeout --foreground --preserve-status --signal=USR1 3480 /opt/doppio sweep trial '/runs/my sweep' "$task"
 code=$?
 runs=${DOPPIO_JOB_RUNS:-1}
