@@ -2,7 +2,6 @@
 //
 // Nothing here blocks inside MPI: a blocked call polls with all its core's time, which the compute threads need. Exchanges
 // are started and then asked after now and then.
-#define OMPI_SKIP_MPICXX   // the C++ bindings, which MPI has given up
 #include <mpi.h>
 
 #include <sched.h>
