@@ -90,7 +90,10 @@ const std::map<std::string, std::vector<std::string>>& FurtherParameters() {
       {"Normalize", {"norm_param"}},
       {"RNN", {"recurrent_param"}},
       {"SigmoidCrossEntropyLoss", {"loss_param"}},
+      {"SmoothL1Loss", {"loss_param"}},
+      {"SmoothL1LossOHEM", {"smooth_l1_loss_param", "loss_param"}},
       {"SoftmaxWithLoss", {"softmax_param", "loss_param"}},
+      {"SoftmaxWithLossOHEM", {"softmax_param", "loss_param"}},
       {"WindowData", {"transform_param"}},
   };
   return *table;

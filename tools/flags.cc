@@ -249,7 +249,12 @@ class Parser {
     }
   }
 
-  void ThrowUnknownFlags() const {
+  void ThrowUnknownFlags() {
+    // What is close to a flag of this command is meant as one, even where another command has it: --gpus.
+    for (const Assignment& a : assignments_) {
+      if (line_.command == nullptr || Contains(line_.command->flags, a.flag) || IsLogFlag(a.flag)) continue;
+      if (!Nearest(a.flag, line_.command->flags).empty()) unknown_.push_back(a.flag);
+    }
     if (unknown_.empty()) return;
     std::vector<std::string> known;
     if (line_.command != nullptr) {

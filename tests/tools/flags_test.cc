@@ -9,6 +9,7 @@
 #include <fstream>
 
 DEFINE_string(fruit, "", "<NAME> a flag of 'bake' only");
+DEFINE_string(fruits, "", "<NAMES> a flag of 'sift' only");
 DEFINE_string(resume, "", "<PATH> optional value");
 DECLARE_string(set);
 DECLARE_string(unset);
@@ -28,7 +29,7 @@ DOPPIO_REGISTER(Commands, "cook",
 DOPPIO_REGISTER(Commands, "bake",
                 {"bakes", {"fruit", "model", "iterations"}, {}, "FILES...", "", &Nothing});
 DOPPIO_REGISTER(Commands, "sift",
-                {"sifts", {"data_threads"}, {}, "", "", &Nothing, {"winnow", "riddle"}});
+                {"sifts", {"data_threads", "fruits"}, {}, "", "", &Nothing, {"winnow", "riddle"}});
 
 class Flags : public testing::Test {
  protected:
@@ -141,6 +142,11 @@ TEST_F(Flags, OfOtherCommandsOnlyWarn) {
   ASSERT_EQ(line.warnings.size(), 1u);
   EXPECT_EQ(line.warnings[0], "--fruit has no effect on 'cook': it is a flag of 'bake'");
   EXPECT_EQ(FLAGS_fruit, "");
+}
+
+TEST_F(Flags, OfOtherCommandsAreMistakesWhereTheyAreCloseToAnOwnOne) {
+  EXPECT_EQ(Complaint({"bake", "--fruits=plum"}),
+            "unknown flag '--fruits'; did you mean '--fruit'?\ntry: doppio bake --help");
 }
 
 TEST_F(Flags, UnknownOnesAreAnsweredWithTheNearest) {

@@ -89,7 +89,7 @@ class SolversPageTest(tool_case.ToolCase):
 class LayerHelpTest(tool_case.ToolCase):
     def test_shows_the_fields_of_a_layer(self):
         page = self.succeed("help", "SoftmaxWithLoss")
-        self.assertIn("bottoms and tops: 2 → 1 or 2", page)
+        self.assertIn("bottoms and tops: 2 → 1 to 3", page)
         self.assertRegex(page, r"(?m)^ +ignore_label +integer +positions with this label do not count")
         self.assertIn("softmax_param {", page)
         self.assertNotIn("pooling_param", page)
