@@ -18,6 +18,9 @@ struct LayerTime {
   std::vector<int64_t> gradients;   // complete after this layer's backward: of each the number of values
 };
 
+// 0 of none.
+double Median(std::vector<double> values);
+
 struct Timing {
   double forward_ms = 0, backward_ms = 0, update_ms = 0, iteration_ms = 0;  // medians
   double total_ms = 0;

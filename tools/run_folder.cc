@@ -343,6 +343,15 @@ void RunFolder::Snapshot(const TakenSnapshot& snapshot, const KeptSnapshots& kep
   LinkSnapshots(kept);
 }
 
+// A training is worth more than the times of its layers.
+void RunFolder::Layers(const json& layers) {
+  try {
+    WriteFileAtomically(path_ + "/layers.json", layers.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  } catch (const FileError& e) {
+    LOG(WARNING) << e.what();
+  }
+}
+
 void RunFolder::LinkSnapshots(const KeptSnapshots& kept) {
   const auto link = [&](const std::string& name, const SnapshotNames* names) {
     if (names == nullptr) return;

@@ -51,6 +51,8 @@ class RunFolder {
   void Test(const TestScores& scores);
   void Best(const BestState& best, const KeptSnapshots& kept);
   void Snapshot(const TakenSnapshot& snapshot, const KeptSnapshots& kept);
+  // What LayerTimes has found out; of a resumed run in place of what was there.
+  void Layers(const nlohmann::json& layers);
   void End(const TrainResult& result, ExitCode code, const std::string& resume_command);
   void Fail(ExitCode code, const std::string& error, const std::string& resume_command);
 

@@ -99,6 +99,11 @@ void RunRecords::Begin(Trainer* trainer, const TrainerOptions& options) {
   if (best) folder_->Best(*best, kept_);
 }
 
+std::function<void(const nlohmann::json&)> RunRecords::LayersKeeper() {
+  if (folder_ == nullptr) return nullptr;
+  return [this](const nlohmann::json& layers) { folder_->Layers(layers); };
+}
+
 void RunRecords::End(const TrainResult& result, ExitCode code) {
   if (folder_ != nullptr) folder_->End(result, code, ResumeCommandText());
 }

@@ -3,7 +3,9 @@
 #define DOPPIO_TOOLS_RUN_RECORDS_H_
 
 #include <exception>
+#include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +29,8 @@ class RunRecords {
   // On the rank that writes, whose trainer calls back before it calls what is there already. This outlives the trainer.
   void AddCallbacks(TrainerOptions* options);
   void Begin(Trainer* trainer, const TrainerOptions& options);
+  // Who is told the times of layers; empty where nobody keeps them.
+  std::function<void(const nlohmann::json&)> LayersKeeper();
 
   // The end of the training, one or the other.
   void End(const TrainResult& result, ExitCode code);

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
 #include "tools/layer_detail.h"
+#include "tools/layer_times.h"
 #include "tools/series.h"
 
 namespace doppio {
@@ -139,14 +139,6 @@ std::map<std::string, std::string> ResolvedSettings(const std::string& folder) {
   }
 }
 
-// A file that a run may lack, and that only says more: a damaged one is passed over.
-json LayersOf(const std::string& folder) {
-  const std::string path = folder + "/layers.json";
-  if (!FileExists(path)) return json::array();
-  json layers = json::parse(ReadFile(path), nullptr, false);
-  return layers.is_array() ? layers : json::array();
-}
-
 }  // namespace
 
 std::map<std::string, std::string> SettingsOf(const RunRecord& run,
@@ -187,7 +179,7 @@ json ViewRun(const RunRecord& run, const std::string& name, size_t points) {
                {"epochs_per_iter", EpochsPerIteration(run)},
                {"nonfinite", json::array()},
                {"resumed", json::array()},
-               {"layers", LayersOf(run.folder)}};
+               {"layers", ReadLayerTimes(run.folder)}};
   for (const RunEvent& event : run.events) {
     if (event.event == "resume") view["resumed"].push_back(event.iter);
   }

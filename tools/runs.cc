@@ -10,6 +10,7 @@
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/job_script.h"
+#include "tools/layer_times.h"
 #include "tools/metrics.h"
 #include "tools/text_table.h"
 
@@ -107,13 +108,33 @@ std::string CommandText(const RunRecord& run) {
   return text;
 }
 
+constexpr size_t kMostLayers = 10;
+
+// Those that take longest, with their shares of all layers' time.
+void PrintLayers(const json& layers) {
+  const auto ms = [](const json& layer) { return layer["forward_ms"].get<double>() + layer["backward_ms"].get<double>(); };
+  double sum = 0;
+  for (const json& layer : layers) sum += ms(layer);
+  if (!(sum > 0)) return;
+  std::vector<json> longest(layers.begin(), layers.end());
+  std::stable_sort(longest.begin(), longest.end(), [&](const json& a, const json& b) { return ms(a) > ms(b); });
+  longest.resize(std::min(longest.size(), kMostLayers));
+  TextTable table({"layer", "type", ">forward ms", ">backward ms", ">share %"});
+  for (const json& layer : longest) {
+    table.Add({layer["layer"].get<std::string>(), layer["type"].get<std::string>(), Fixed(layer["forward_ms"].get<double>(), 3),
+               Fixed(layer["backward_ms"].get<double>(), 3), Fixed(100 * ms(layer) / sum, 1)});
+  }
+  std::cout << "\nlayers in an early iteration, " << Fixed(sum, 3) << " ms in all, the longest first:\n";
+  table.Print(std::cout);
+}
+
 ExitCode Show(const std::string& name) {
   const RunRecord run = FindRun(name);
   if (FLAGS_json) {
     json out = SummaryJson(run);
     out.update({{"argv", run.argv}, {"cwd", run.cwd}, {"user", run.user}, {"version", run.version}, {"solver", run.solver},
                 {"gpus", run.gpus}, {"seed", run.seed}, {"pid", run.pid}, {"parent", run.parent}, {"job", run.job},
-                {"heartbeat", run.heartbeat}, {"exit", ExitJson(run)}});
+                {"heartbeat", run.heartbeat}, {"exit", ExitJson(run)}, {"layers", ReadLayerTimes(run.folder)}});
     std::cout << out.dump(2) << '\n';
     return ExitCode::kDone;
   }
@@ -146,6 +167,7 @@ ExitCode Show(const std::string& name) {
     line("error", run.exit->error);
     line("to go on", run.exit->resume_command);
   }
+  PrintLayers(ReadLayerTimes(run.folder));
   return ExitCode::kDone;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "core/base/file.h"
@@ -46,6 +47,10 @@ void CheckWritableFile(const std::string& file) {
   if (EndsWith(file, "/") || (stat(file.c_str(), &info) == 0 && S_ISDIR(info.st_mode))) throw FileError(start + "it is a folder");
 }
 
+bool Holds(const std::pair<int64_t, int64_t>& window, int64_t iteration) {
+  return window.first <= iteration && iteration <= window.second;
+}
+
 std::string Iterations(int64_t count) { return std::to_string(count) + (count == 1 ? " iteration" : " iterations"); }
 
 }  // namespace
@@ -76,9 +81,10 @@ std::pair<int64_t, int64_t> WindowOf(const TraceRequest& request, int64_t start,
   return {std::max(start, last - (kLast - kFirst)), last};
 }
 
-TrainingTrace::TrainingTrace(const TraceRequest& request, const World* world, Device* device)
-    : request_(request), world_(world), device_(device), trace_(device) {
-  if (rank() == 0) CheckWritableFile(request_.file);
+TrainingTrace::TrainingTrace(std::optional<TraceRequest> request, std::function<void(const nlohmann::json&)> on_layers,
+                             const World* world, Device* device)
+    : request_(std::move(request)), on_layers_(std::move(on_layers)), world_(world), device_(device), trace_(device) {
+  if (request_ && rank() == 0) CheckWritableFile(request_->file);
 }
 
 void TrainingTrace::AddTo(TrainerOptions* options) {
@@ -86,22 +92,41 @@ void TrainingTrace::AddTo(TrainerOptions* options) {
   options->before_iteration = [this](int64_t iteration) { Before(iteration); };
 }
 
-void TrainingTrace::Plan(const Trainer& trainer) {
-  window_ = WindowOf(request_, trainer.iteration(), trainer.schedule().max_iter);
-  if (window_.first <= window_.second || !request_.iterations) return;
-  LOG(WARNING) << "--trace_iterations=" << request_.iterations->first << "-" << request_.iterations->second
-               << ": the training has only iterations " << trainer.iteration() << " to " << trainer.schedule().max_iter - 1
-               << "; nothing will be traced";
+void TrainingTrace::Plan(Trainer* trainer) {
+  const int64_t start = trainer->iteration(), max_iter = trainer->schedule().max_iter;
+  if (on_layers_) {
+    layers_.emplace(trainer->train_net());
+    layers_window_ = LayerTimes::WindowOf(start, max_iter);
+  }
+  if (!request_) return;
+  window_ = WindowOf(*request_, start, max_iter);
+  if (window_.first <= window_.second || !request_->iterations) return;
+  LOG(WARNING) << "--trace_iterations=" << request_->iterations->first << "-" << request_->iterations->second
+               << ": the training has only iterations " << start << " to " << max_iter - 1 << "; nothing will be traced";
 }
 
 void TrainingTrace::Before(int64_t iteration) {
-  if (iteration == window_.first && begun_ == 0) {
-    AlignClocks();
-    trace_.Start();
-  } else if (iteration > window_.second && begun_ > 0 && !written_) {
-    Write();
-  }
-  if (trace_.on()) ++begun_;
+  TakeLayers();
+  if (iteration > layers_window_.second) TellLayers();
+  if (iteration > window_.second && begun_ > 0 && !written_) Write();
+  if (Holds(window_, iteration) && begun_++ == 0) AlignClocks();
+  const bool shown = Holds(window_, iteration) || Holds(layers_window_, iteration);
+  if (shown && !trace_.on()) trace_.Start();
+  if (!shown) trace_.Stop();
+  before_ = iteration;
+}
+
+// Of the iteration before. Later ones stay with the trace until they are written.
+void TrainingTrace::TakeLayers() {
+  if (!on_layers_) return;
+  std::vector<TimelineSpan> spans = trace_.Take();
+  if (Holds(layers_window_, before_)) layers_->Add(spans);
+  if (Holds(window_, before_)) std::move(spans.begin(), spans.end(), std::back_inserter(spans_));
+}
+
+void TrainingTrace::TellLayers() {
+  if (on_layers_ && !layers_->empty()) on_layers_(layers_->Json());
+  on_layers_ = nullptr;
 }
 
 // Each rank notes the time between two barriers, rank 0 before the first and after the second as well. So rank 0's clock
@@ -146,7 +171,9 @@ std::string TrainingTrace::GatherOn0(const std::string& own, int rank) const {
 void TrainingTrace::Write() {
   trace_.Stop();
   written_ = true;
-  const std::vector<TimelineSpan> spans = trace_.Take();
+  std::vector<TimelineSpan> spans = std::move(spans_);
+  const std::vector<TimelineSpan> later = trace_.Take();
+  spans.insert(spans.end(), later.begin(), later.end());
   std::vector<TimelineSpan> exchanges, waits;
   int64_t waited = 0;
   for (const TimelineSpan& span : spans) {
@@ -184,23 +211,25 @@ void TrainingTrace::Write() {
   if (rank() != 0) return;
   const std::string last = std::to_string(window_.first + begun_ - 1);
   try {
-    WriteFileAtomically(request_.file, TimelineFile(events, {{"program", "doppio train"},
-                                                             {"iterations", std::to_string(window_.first) + "-" + last},
-                                                             {"clock_error_us", Fixed(1e-3 * static_cast<double>(clock_error_ns_), 1)},
-                                                             {"spans_left_out", std::to_string(dropped_)}}));
+    WriteFileAtomically(request_->file, TimelineFile(events, {{"program", "doppio train"},
+                                                              {"iterations", std::to_string(window_.first) + "-" + last},
+                                                              {"clock_error_us", Fixed(1e-3 * static_cast<double>(clock_error_ns_), 1)},
+                                                              {"spans_left_out", std::to_string(dropped_)}}));
   } catch (const FileError& e) {
     failure_ = e.what();   // said at the end; the training is worth more than its timeline
   }
 }
 
 void TrainingTrace::End() {
+  TakeLayers();
+  TellLayers();
   if (begun_ > 0 && !written_) Write();
 }
 
 std::string TrainingTrace::Text() const {
   if (begun_ == 0) return "timeline: nothing was traced: none of the iterations to show was run";
   if (!failure_.empty()) return "timeline: " + failure_;
-  std::string text = "timeline: " + request_.file + " (" + Iterations(begun_);
+  std::string text = "timeline: " + request_->file + " (" + Iterations(begun_);
   if (world_ != nullptr) {
     const double hidden = exchange_ms_ > 0 ? 1 - exposed_ms_ / exchange_ms_ : 1;
     text += "; exchange " + Fixed(exchange_ms_, 2) + " ms an iteration, exposed " + Fixed(exposed_ms_, 2) + " ms, hidden " +
@@ -211,7 +240,7 @@ std::string TrainingTrace::Text() const {
 }
 
 nlohmann::json TrainingTrace::Json() const {
-  nlohmann::json json{{"file", request_.file}, {"iterations", failure_.empty() ? begun_ : 0}};
+  nlohmann::json json{{"file", request_->file}, {"iterations", failure_.empty() ? begun_ : 0}};
   if (!failure_.empty()) json["failure"] = failure_;
   if (json["iterations"] == 0) return json;
   json["first"] = window_.first;

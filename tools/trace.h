@@ -1,15 +1,19 @@
-// `train --trace`: a few iterations of all ranks on one timeline (docs/parallel.md, "Timeline").
+// `train --trace`: a few iterations of all ranks on one timeline (docs/parallel.md, "Timeline"). And with a run folder: how
+// long each layer of its rank took in a few early ones.
 #ifndef DOPPIO_TOOLS_TRACE_H_
 #define DOPPIO_TOOLS_TRACE_H_
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/net/communicator.h"
 #include "core/net/run_trace.h"
 #include "solvers/trainer.h"
+#include "tools/layer_times.h"
 
 namespace doppio {
 
@@ -25,37 +29,46 @@ std::optional<TraceRequest> TraceFromFlags();
 // default are iterations 10 to 20 after the start, or in a shorter training the last eleven.
 std::pair<int64_t, int64_t> WindowOf(const TraceRequest& request, int64_t start, int64_t max_iter);
 
-// One rank's part. All ranks have one, and make the same calls.
+// One rank's part. With a request all ranks have one, and make the same calls.
 class TrainingTrace {
  public:
+  // `on_layers` is told what LayerTimes has found out, once; empty: nobody wants to know.
   // `world`, null for one rank alone, and `device` outlive it. Throws FileError on rank 0 where the file cannot be written.
-  TrainingTrace(const TraceRequest& request, const World* world, Device* device);
+  TrainingTrace(std::optional<TraceRequest> request, std::function<void(const nlohmann::json&)> on_layers, const World* world,
+                Device* device);
 
   // Before and after the Trainer is made.
   void AddTo(TrainerOptions* options);
-  void Plan(const Trainer& trainer);
-  // After the training. Collective; rank 0 writes the file if it is not written yet.
+  void Plan(Trainer* trainer);
+  // After the training. With a request collective; rank 0 writes the file if it is not written yet.
   void End();
 
-  // Of rank 0, after End: "timeline: FILE (11 iterations; exchange 12.3 ms an iteration, exposed 1.2 ms, hidden 90 %)".
+  // Of rank 0 with a request, after End: "timeline: FILE (11 iterations; exchange 12.3 ms an iteration, exposed 1.2 ms, hidden 90 %)".
   std::string Text() const;
   nlohmann::json Json() const;
 
  private:
   void Before(int64_t iteration);
+  void TakeLayers();
+  void TellLayers();
   void AlignClocks();
   void Write();
   std::string GatherOn0(const std::string& own, int rank) const;
   int rank() const { return world_ == nullptr ? 0 : world_->rank(); }
   int ranks() const { return world_ == nullptr ? 1 : world_->size(); }
 
-  const TraceRequest request_;
+  const std::optional<TraceRequest> request_;
+  std::function<void(const nlohmann::json&)> on_layers_;   // empty as soon as it was told
   const World* const world_;
   Device* const device_;
   RunTrace trace_;
   std::pair<int64_t, int64_t> window_{0, -1};
   int64_t begun_ = 0;         // iterations of the window
   bool written_ = false;
+  std::optional<LayerTimes> layers_;   // where somebody wants to know
+  std::pair<int64_t, int64_t> layers_window_{0, -1};
+  int64_t before_ = -1;                // the iteration before this one, or -1
+  std::vector<TimelineSpan> spans_;    // of the window, that have been taken for the layers
   int64_t start_ns_ = 0;      // of rank 0's clock: the file's 0
   int64_t shift_ns_ = 0;      // from this rank's clock to rank 0's
   int64_t clock_error_ns_ = 0;   // at most, from here on of all ranks

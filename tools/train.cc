@@ -193,9 +193,9 @@ void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& re
   options.on_snapshot = nullptr;
   TryLinks(replicas, world, device);
   std::optional<TrainingTrace> trace;
-  if (request) trace.emplace(*request, world, device).AddTo(&options);
+  if (request) trace.emplace(request, nullptr, world, device).AddTo(&options);
   Trainer trainer(solver, options);
-  if (trace) trace->Plan(trainer);
+  if (trace) trace->Plan(&trainer);
   trainer.Solve();
   if (trace) trace->End();
 }
@@ -253,9 +253,10 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
     own.world = world;
     const std::vector<std::string> links = TryLinks(replicas, world, device);
     std::optional<TrainingTrace> trace;
-    if (request) trace.emplace(*request, world, device).AddTo(&own);
+    const auto keep_layers = records.LayersKeeper();
+    if (request || keep_layers) trace.emplace(request, keep_layers, world, device).AddTo(&own);
     Trainer trainer(solver, own);
-    if (trace) trace->Plan(trainer);
+    if (trace) trace->Plan(&trainer);
     const std::string ranks = RanksText(trainer, replicas, options);
     if (!ranks.empty()) Tell(progress != nullptr, ranks);
     if (!summed.empty()) Tell(progress != nullptr, summed);
@@ -271,6 +272,7 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
     exchanged = ExchangeText(trainer, result.iteration - first);
     if (!trace) return;
     trace->End();
+    if (!request) return;
     traced = trace->Text();
     timeline = trace->Json();
   };

@@ -137,13 +137,12 @@ void Net::RunTraced(const PlanStep& step, bool accumulate) {
   if (!Traced(trace_)) return RunStep(step, accumulate);
   const Kernel* source = step.kind == StepKind::kLayer ? kernel(step.node) : nullptr;
   const double waited = source == nullptr ? 0 : source->wait_seconds();
-  Trace(trace_, TraceOf::kDevice, step.backward ? "backward" : "forward", NameOf(step), [&] {
-    const int64_t begin = MonotonicNs();
-    RunStep(step, accumulate);
-    const double wait = source == nullptr ? 0 : source->wait_seconds() - waited;
-    // Sources wait for a batch before they do anything with it.
-    if (wait > 0) trace_->Add({"data wait", "data", RunTrace::kTraining, begin, begin + static_cast<int64_t>(1e9 * wait)});
-  });
+  const RunTrace::Begun begun = trace_->Begin(TraceOf::kDevice);
+  RunStep(step, accumulate);
+  const double wait = source == nullptr ? 0 : source->wait_seconds() - waited;
+  // Sources wait for a batch before they do anything with it.
+  if (wait > 0) trace_->Add({"data wait", "data", RunTrace::kTraining, begun.at, begun.at + static_cast<int64_t>(1e9 * wait)});
+  trace_->End(begun, step.backward ? RunTrace::kBackward : RunTrace::kForward, NameOf(step), {{RunTrace::kLayer, step.node}});
 }
 
 Tensor Net::Blob(const std::string& name) const {

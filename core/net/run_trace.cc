@@ -26,11 +26,13 @@ RunTrace::Begun RunTrace::Begin(TraceOf of) {
   return begun;
 }
 
-void RunTrace::End(const Begun& begun, const char* category, std::string name) {
+void RunTrace::End(const Begun& begun, const char* category, std::string name,
+                   std::vector<std::pair<const char*, int64_t>> numbers) {
   const bool device = stream_ && (begun.of == TraceOf::kDevice || begun.of == TraceOf::kBoth);
-  if (device) Keep({{name, category, kStream}, begun.mark, Mark(), -1});
+  if (device) Keep({{name, category, kStream, 0, 0, numbers}, begun.mark, Mark(), -1});
   if (device && begun.of == TraceOf::kDevice) return;
-  Keep({{std::move(name), category, kTraining, begun.at, MonotonicNs()}, -1, -1, begun.of == TraceOf::kWait ? begun.mark : -1});
+  Keep({{std::move(name), category, kTraining, begun.at, MonotonicNs(), std::move(numbers)}, -1, -1,
+        begun.of == TraceOf::kWait ? begun.mark : -1});
 }
 
 void RunTrace::Add(TimelineSpan span, int mark) { Keep({std::move(span), -1, -1, mark}); }

@@ -34,6 +34,10 @@ class RunTrace {
   // Categories that others look for: all-reduces of gradients and statistics, and the thread that waits for other ranks.
   static constexpr const char* kExchanges = "exchange";
   static constexpr const char* kExposed = "exposed";
+  // Spans of these have a number kLayer, the layer's index in the net, where they are of a step of one layer.
+  static constexpr const char* kForward = "forward";
+  static constexpr const char* kBackward = "backward";
+  static constexpr const char* kLayer = "layer";
 
   // `device` outlives the trace.
   explicit RunTrace(Device* device);
@@ -52,7 +56,7 @@ class RunTrace {
     int mark = -1;    // of the device
   };
   Begun Begin(TraceOf of);
-  void End(const Begun& begun, const char* category, std::string name);
+  void End(const Begun& begun, const char* category, std::string name, std::vector<std::pair<const char*, int64_t>> numbers = {});
   // What the device has been asked for so far.
   int Mark() { return clock_->Mark(); }
   // From any thread. The span begins no earlier than the device has come to `mark` of this iteration.

@@ -86,9 +86,14 @@ class ReportTest(PageCase):
         self.write("a/layers.json", '[{"layer": "conv1", "type": "Convolution", "forward_ms": 1.5, "backward_ms": 2.5}]')
         self.made("b").train(0, 20)
         self.write("b/layers.json", '[{"layer": ')
-        self.succeed("report", "a", "b")
+        self.made("c").train(0, 20)
+        self.write("c/layers.json", '[7, null, {}, {"layer": 1}, {"layer": "ip", "type": [], "forward_ms": "x", "params": -1, "bytes": 1e99}]')
+        self.succeed("report", "a", "b", "c")
         _, data = self.page("report.html")
-        self.assertEqual([1, 0], [len(run["layers"]) for run in data["runs"]])
+        self.assertEqual([1, 0, 1], [len(run["layers"]) for run in data["runs"]])
+        self.assertEqual({"layer": "ip", "type": "", "forward_ms": 0, "backward_ms": 0, "params": 0, "bytes": 10**15}, data["runs"][2]["layers"][0])
+        self.assertIn("layers in an early iteration, 4.000 ms in all, the longest first:", self.succeed("runs", "show", "a"))
+        self.assertNotIn("an early iteration", self.succeed("runs", "show", "b"))
 
     def test_lets_no_name_out_of_its_place(self):
         evil = "</script><script>alert(1)</script>"
