@@ -1,8 +1,10 @@
 // `export`: a trained net for other programs.
 #include <gflags/gflags.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -20,13 +22,19 @@
 #include "tools/lint.h"
 #include "tools/nets.h"
 #include "tools/onnx/onnx_layer.h"
+#include "tools/onnx/verify_onnx.h"
 #include "tools/onnx/write_onnx.h"
+#include "tools/text_table.h"
 
 DEFINE_bool(dynamic_batch, false, "ONNX: leave the number of samples open");
 DEFINE_bool(fold_bn, false,
             "ONNX: multiply BatchNorm and Scale into the weights of the layer before");
 DEFINE_bool(external_data, false,
             "ONNX: weights in a file of their own, OUT.data, as from 2 GB on");
+DEFINE_bool(verify, true,
+            "ONNX: before the file gets its name, run it by ONNX Runtime or OpenCV and compare; when "
+            "given, not being able to is an error");
+DEFINE_string(python, "python3", "<PROGRAM> ONNX: the Python that has ONNX Runtime or OpenCV");
 
 namespace doppio {
 namespace {
@@ -62,6 +70,7 @@ class LoadedNet {
 
   const Graph& graph() const { return graph_; }
   const WeightTensors& weights() const { return weights_; }
+  ParamStore* params() { return &params_; }
 
  private:
   // Of a layer whose parameters all belong to another one, a file need not know.
@@ -169,23 +178,83 @@ std::map<std::string, std::string> NotesOn(const Graph& graph) {
   return notes;
 }
 
+// A folder beside a file, on the same file system, where it can wait for its name.
+class WaitingRoom {
+ public:
+  explicit WaitingRoom(const std::string& out) : path_(out + ".new." + std::to_string(getpid())) {
+    std::error_code error;
+    std::filesystem::create_directory(path_, error);
+    if (error) throw FileError("cannot write '" + out + "': " + error.message());
+  }
+  ~WaitingRoom() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  WaitingRoom(const WaitingRoom&) = delete;
+  WaitingRoom& operator=(const WaitingRoom&) = delete;
+
+  const std::string& path() const { return path_; }
+  // Where the file that will be `out` waits.
+  std::string Of(const std::string& out) const {
+    return path_ + "/" + out.substr(DirName(out).size());
+  }
+  void Release(const std::string& out) const {
+    WriteFileAtomically(out, [&](const std::string& temporary) {
+      std::error_code error;
+      std::filesystem::rename(Of(out), temporary, error);
+      if (error) throw FileError("cannot write '" + out + "': " + error.message());
+    });
+  }
+
+ private:
+  const std::string path_;
+};
+
+// Of --verify.
+double VerifyTolerance(const CommandLine& line) {
+  const double tolerance = line.Given("tolerance") ? FLAGS_tolerance : 1e-4;
+  if (!(tolerance >= 0)) {
+    throw UsageError("--tolerance wants a number from 0 on, got " + Significant(tolerance));
+  }
+  return tolerance;
+}
+
 void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
   const auto graph_for = [&](int64_t batch) {
     NetSpec spec = SpecFor(line, batch);
     ReplaceLosses(&spec);
     return MakeGraph(std::move(spec));
   };
-  const LoadedNet net(graph_for(FLAGS_batch), SplitList(FLAGS_weights));
+  const double tolerance = VerifyTolerance(line);
+  LoadedNet net(graph_for(FLAGS_batch), SplitList(FLAGS_weights));
   std::vector<bool> batch(net.graph().edges.size());
-  if (FLAGS_dynamic_batch) batch = FindBatch(net.graph(), graph_for(BatchOf(net.graph()) + 1));
+  Graph other;  // with a batch that the file does not know
+  if (FLAGS_dynamic_batch) {
+    other = graph_for(BatchOf(net.graph()) + 1);
+    batch = FindBatch(net.graph(), other);
+  }
   OnnxOptions options;
   options.dynamic_batch = FLAGS_dynamic_batch;
   options.fold_bn = FLAGS_fold_bn;
   const OnnxContent content = MakeOnnx(net.graph(), net.weights(), batch, options);
   *began = true;
-  const bool external = WriteOnnx(out, content, NotesOn(net.graph()), FLAGS_external_data);
+  const WaitingRoom room(out);
+  const bool external =
+      WriteOnnx(room.Of(out), content, NotesOn(net.graph()), FLAGS_external_data);
+  OnnxVerification verification;
+  if (FLAGS_verify) {
+    verification = VerifyOnnx(FLAGS_dynamic_batch ? other : net.graph(), net.params(), content,
+                              room.Of(out), {FLAGS_python, tolerance, room.path()});
+    if (!verification.not_done.empty() && line.Given("verify")) {
+      throw FileError("'" + out + "' cannot be verified: " + verification.not_done);
+    }
+  }
+  if (external) room.Release(out + ".data");
+  room.Release(out);
   std::cout << out << (external ? " and " + out + ".data" : "") << " written, "
             << content.graph.node_size() << " nodes\n";
+  for (const std::string& text : verification.lines) std::cout << text << '\n';
+  if (!verification.not_done.empty()) std::cout << "not verified: " << verification.not_done << '\n';
 }
 
 void ExportWeights(const CommandLine& line, const std::string& out, bool* began) {
@@ -214,8 +283,8 @@ ExitCode RunExport(const CommandLine& line, bool* began) {
     ExportOnnx(line, out, began);
     return ExitCode::kDone;
   }
-  for (const char* flag : {"dynamic_batch", "fold_bn", "external_data"}) {
-    if (line.Given(flag))
+  for (const char* flag : {"dynamic_batch", "fold_bn", "external_data", "verify", "tolerance"}) {
+    if (line.Given(flag) && (flag != std::string("verify") || FLAGS_verify))
       throw UsageError(std::string("--") + flag + " is for .onnx, '" + out + "' is none");
   }
   ExportWeights(line, out, began);
@@ -225,8 +294,8 @@ ExitCode RunExport(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(
     Commands, "export",
     {"writes a trained net as ONNX, or its weights as safetensors, NumPy or Caffe's files",
-     {"model", "weights", "dynamic_batch", "fold_bn", "external_data", "batch", "level", "stage",
-      "set", "unset"},
+     {"model", "weights", "dynamic_batch", "fold_bn", "external_data", "verify", "tolerance",
+      "python", "batch", "level", "stage", "set", "unset"},
      {"model", "weights"},
      "OUT.onnx | OUT.safetensors | OUT.npz | OUT.caffemodel | OUT.h5",
      "doppio export --model=deploy.prototxt --weights=net.caffemodel net.onnx",

@@ -49,6 +49,9 @@ DEFINE_int32(ranks_per_node, -1,
              "and 4 for predictions");
 DEFINE_string(backend, "lmdb", "<NAME> kind of database: lmdb or leveldb");
 DEFINE_string(root_folder, "", "<FOLDER/> what goes in front of each path of a list, as it is");
+DEFINE_double(tolerance, 0,
+              "<X> the largest difference of two values that counts as none; without it 0 for weights diff, "
+              "1e-4 for export");
 DEFINE_bool(json, false, "the result as JSON on standard output");
 DEFINE_string(set, "",
               "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "

@@ -42,6 +42,7 @@ DECLARE_bool(cuda_graph);
 DECLARE_int32(ranks_per_node);
 DECLARE_string(backend);
 DECLARE_string(root_folder);
+DECLARE_double(tolerance);
 DECLARE_bool(json);
 
 namespace doppio {

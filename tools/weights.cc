@@ -12,8 +12,6 @@
 #include "tools/text_table.h"
 #include "tools/weight_stats.h"
 
-DEFINE_double(tolerance, 0, "<X> the largest difference of two values that counts as none");
-
 namespace doppio {
 namespace {
 

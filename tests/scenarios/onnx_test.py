@@ -236,7 +236,7 @@ class Case(scenario.Scenario):
         return net, random
 
     def export(self, out, *flags, code=0):
-        run = self.doppio("export", "--model=net.prototxt", "--weights=net.caffemodel", out, *flags)
+        run = self.doppio("export", "--model=net.prototxt", "--weights=net.caffemodel", out, *flags, DOPPIO_VERIFY="0")
         self.assertEqual(code, run.returncode, run.stdout + run.stderr)
         return run.stdout if code == 0 else run.stderr
 
@@ -375,6 +375,73 @@ class FilesTest(Case):
     def test_other_names_and_flags_are_usage_errors(self):
         self.assertIn("should end with .onnx", self.export("net.pb", code=2))
         self.assertIn("--fold_bn is for .onnx", self.export("net.npz", "--fold_bn", code=2))
+
+
+# In ONNX Runtime's place: it gives what the net gave, changed by what FAKE_RUNTIME says.
+FAKE_RUNTIME = """
+import os, sys
+import numpy as np
+__version__ = "0"
+class SessionOptions: pass
+class InferenceSession:
+    def __init__(self, model, options, providers):
+        self.model = model
+        if "refuse" in os.environ["FAKE_RUNTIME"]: raise RuntimeError("no\\nsuch layer")
+        if "crash" in os.environ["FAKE_RUNTIME"]: os.abort()
+    def run(self, names, inputs):
+        with np.load(os.path.join(os.path.dirname(self.model), "outputs.npz")) as outputs:
+            values = [np.array(outputs[name]) for name in names]
+        [(name, given)] = inputs.items()
+        assert name == "data" and given.shape == (4, 1, 28, 28) and -1 <= given.min() < -0.9 and 0.9 < given.max() <= 1
+        if "wrong" in os.environ["FAKE_RUNTIME"]: values[0][2, 3] += 0.25
+        if "nan" in os.environ["FAKE_RUNTIME"]: values[0][1, 7] = np.nan
+        if "shape" in os.environ["FAKE_RUNTIME"]: values[0] = values[0].T
+        return values
+"""
+
+
+@unittest.skipIf(MISSING, MISSING)
+class VerifyTest(Case):
+    def setUp(self):
+        super().setUp()
+        self.save(NET)
+        self.write("fake/onnxruntime.py", FAKE_RUNTIME)
+        self.write("net.onnx", "before")
+
+    def verify(self, runtime, *flags, code=0):
+        run = self.doppio("export", "--model=net.prototxt", "--weights=net.caffemodel", "net.onnx", "--batch=4", *flags,
+                          DOPPIO_PYTHON=sys.executable, PYTHONPATH=self.path("fake"), FAKE_RUNTIME=runtime)
+        self.assertEqual(code, run.returncode, run.stdout + run.stderr)
+        self.assertEqual(code == 0, self.read("net.onnx") != b"before")
+        self.assertEqual(["fake", "net.caffemodel", "net.onnx", "net.prototxt"], sorted(os.listdir(self.folder)))
+        return run.stdout + run.stderr
+
+    def test_a_model_that_agrees_is_written(self):
+        self.assertRegex(self.verify("", "--verify"), "verified by ONNX Runtime 0: 'prob' .4x10. differs by 0 at most, of values up to 0")
+
+    def test_a_difference_says_where_it_is(self):
+        self.assertRegex(self.verify("wrong", code=9), r"output 'prob' of the model differs from the net's: at \[2,3\] .*the tolerance is 0.0001.*"
+                         "nothing is written")
+        self.assertIn("at [1,7] nan by ONNX Runtime 0", self.verify("nan", code=9))
+        self.assertIn("differs by 0.25 at most", self.verify("wrong", "--tolerance=0.26"))
+
+    def test_what_the_runtime_refuses_is_not_written(self):
+        self.assertIn("ONNX Runtime 0 does not take the model: no such layer; nothing is written", self.verify("refuse", code=9))
+        self.assertIn("the model: output 'prob' is (10, 4) there, (4, 10) here", self.verify("shape", code=9))
+        self.verify("refuse", "--noverify")
+
+    def test_where_nothing_can_be_compared_only_verify_minds(self):
+        self.assertIn("not verified: %s has crashed" % sys.executable, self.verify("crash"))
+        self.write("net.onnx", "before")
+        self.assertIn("cannot be verified: %s has crashed" % sys.executable, self.verify("crash", "--verify", code=4))
+        self.assertIn("cannot be verified: there is no program nopython", self.verify("", "--verify", "--python=nopython", code=4))
+        self.write("fake/python", "#!/bin/sh\nexit 1\n")
+        os.chmod(self.path("fake/python"), 0o755)
+        self.assertIn("has neither ONNX Runtime nor OpenCV", self.verify("", "--python=fake/python"))
+
+    def test_a_tolerance_is_a_number(self):
+        self.assertIn("--tolerance wants a number from 0 on", self.verify("", "--tolerance=-1", code=2))
+        self.assertIn("--verify is for .onnx", self.export("net.npz", "--verify", code=2))
 
 
 class Zoo(Case):

@@ -235,6 +235,7 @@ OnnxContent OnnxGraph::Finish(const std::vector<int>& outputs, const std::vector
     for (std::string& output : *node.mutable_output()) output = renamed(output);
   }
   OnnxContent content;
+  content.outputs = outputs;
   content.graph.set_name(net_.spec.name.empty() ? "net" : net_.spec.name);  // ONNX wants one
   std::set<std::string> used;
   for (const int output : outputs) {
@@ -260,6 +261,7 @@ OnnxContent OnnxGraph::Finish(const std::vector<int>& outputs, const std::vector
     const std::string& blob = net_.edges[static_cast<size_t>(input)].name;
     if (used.count(blob) > 0) {
       AddEnd(input, blob, batch[static_cast<size_t>(input)], content.graph.add_input());
+      content.inputs.push_back(input);
     }
   }
   for (auto& constant : constants_) {

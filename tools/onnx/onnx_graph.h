@@ -40,6 +40,7 @@ struct OnnxConstant {
 struct OnnxContent {
   onnx::GraphProto graph;
   std::vector<OnnxConstant> constants;
+  std::vector<int> inputs, outputs;  // the edges of graph.input() and graph.output()
 };
 
 class OnnxGraph {
