@@ -9,15 +9,13 @@
 #include "core/base/file.h"
 #include "core/net/solver_spec.h"
 #include "solvers/loss_scaler.h"
-#include "solvers/lr_policy.h"
-#include "solvers/update.h"
 #include "tools/command.h"
 #include "tools/file_kind.h"
 #include "tools/flags.h"
 #include "tools/lint.h"
 #include "tools/nets.h"
 #include "tools/report.h"
-#include "tools/reserved_device.h"
+#include "tools/solver_check.h"
 
 DEFINE_string(format, "text", "<NAME> how to print: text or json of check; dot or html of draw, instead of what the file's name says");
 
@@ -55,9 +53,7 @@ struct Findings {
 
 void CheckGraph(const NetSource& source, Findings* findings) {
   findings->Try([&] {
-    NetSpec spec = MakeNetSpec(source.net, source.places, source.state,
-                               OptionsFromFlags(source.state.phase(), DataMode::kAssume));
-    const Graph graph = MakeGraph(std::move(spec));
+    const Graph graph = AssumedGraph(source);
     for (const Warning& warning : LooseEnds(graph)) findings->Add(warning);
     findings->notes.push_back(Phase_Name(source.state.phase()) + ": " +
                               std::to_string(graph.nodes.size()) + " layers, " +
@@ -105,13 +101,7 @@ void CheckSolver(const std::string& file, const Overrides& overrides, Findings* 
   for (const Warning& warning : IgnoredFields(spec.param, spec.places)) findings->Add(warning);
   for (const Warning& warning : IgnoredFields(spec.train.net, spec.train.places))
     findings->Add(warning);
-  findings->Try([&] { LossScalingOf(spec.train.net, spec.train.places); });
-  findings->Try([&] { LrPolicy(spec.param, spec.places, std::max(1, spec.param.max_iter())); });
-  findings->Try([&] {
-    const std::unique_ptr<Device> device = MakeReservedDevice();
-    ParamStore none(device.get(), DType::kFloat32, 0);
-    Update(spec.param, spec.places, &none);
-  });
+  findings->Try([&] { CheckRules(spec); });
   CheckGraph(spec.train, findings);
   for (const TestNetSource& test : spec.tests) CheckGraph(test, findings);
 }

@@ -106,6 +106,11 @@ bool IsBool(const std::string& name) {
   return gflags::GetCommandLineFlagInfo(name.c_str(), &info) && info.type == "bool";
 }
 
+// "-0.5" is a value: no flag begins like a number.
+bool IsFlag(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' && !std::isdigit(static_cast<unsigned char>(word[1])) && word[1] != '.';
+}
+
 // --resume alone means --resume=auto.
 bool HasOptionalValue(const std::string& name) {
   return name == "resume" || name == "recompute" || name == "offload";
@@ -158,7 +163,7 @@ class Parser {
       const std::string& word = words[i];
       if (!flags_ended && word == "--") {
         flags_ended = true;
-      } else if (!flags_ended && word.size() > 1 && word[0] == '-') {
+      } else if (!flags_ended && IsFlag(word)) {
         const bool has_next = i + 1 < words.size();
         if (ReadFlag(word, has_next ? &words[i + 1] : nullptr)) ++i;
       } else if (line_.command == nullptr && line_.files.empty() &&

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -10,6 +11,7 @@
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/job_script.h"
+#include "tools/json_text.h"
 #include "tools/layer_times.h"
 #include "tools/metrics.h"
 #include "tools/text_table.h"
@@ -23,6 +25,12 @@ using nlohmann::json;
 RunRecord FindRun(const std::string& name) {
   const std::string there = RunsFolder() + "/" + name;
   return ReadRun(!IsRunFolder(name) && IsRunFolder(there) ? there : name);
+}
+
+// By which it is found again: a run that was moved or copied still has the id of its start.
+std::string NameOf(const RunRecord& run) {
+  const std::filesystem::path path = std::filesystem::absolute(run.folder).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
 json Finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
@@ -87,13 +95,13 @@ ExitCode List(const std::string& folder) {
   if (FLAGS_json) {
     json all = json::array();
     for (const RunRecord& run : runs) all.push_back(SummaryJson(run));
-    std::cout << json{{"runs", all}}.dump(2) << '\n';
+    std::cout << JsonText({{"runs", all}}) << '\n';
   } else if (runs.empty() && damaged.empty()) {
     std::cout << "no runs in '" << folder << "'\n";
   } else {
     TextTable table({"run", "status", ">iteration", "best", ">loss", ">time"});
     for (const RunRecord& run : runs) {
-      table.Add({run.id, run.status, std::to_string(run.iter) + "/" + std::to_string(run.max_iter), BestText(run),
+      table.Add({NameOf(run), run.status, std::to_string(run.iter) + "/" + std::to_string(run.max_iter), BestText(run),
                  NumberText(LastLoss(run)), Duration(run.Seconds())});
     }
     table.Print(std::cout);
@@ -135,7 +143,7 @@ ExitCode Show(const std::string& name) {
     out.update({{"argv", run.argv}, {"cwd", run.cwd}, {"user", run.user}, {"version", run.version}, {"solver", run.solver},
                 {"gpus", run.gpus}, {"seed", run.seed}, {"pid", run.pid}, {"parent", run.parent}, {"job", run.job},
                 {"heartbeat", run.heartbeat}, {"exit", ExitJson(run)}, {"layers", ReadLayerTimes(run.folder)}});
-    std::cout << out.dump(2) << '\n';
+    std::cout << JsonText(out) << '\n';
     return ExitCode::kDone;
   }
   const auto line = [](const std::string& title, const std::string& text) {
@@ -148,7 +156,7 @@ ExitCode Show(const std::string& name) {
   line("in", run.cwd);
   line("on", run.host + ", process " + std::to_string(run.pid) + (run.user.empty() ? "" : ", " + run.user));
   for (const std::string& gpu : run.gpus) line("device", gpu);
-  for (const auto& [key, value] : run.job.items()) line("job", key + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
+  for (const auto& [key, value] : run.job.items()) line("job", key + "=" + (value.is_string() ? value.get<std::string>() : JsonText(value, -1)));
   line("version", run.version);
   line("seed", std::to_string(run.seed));
   line("from", run.parent);
@@ -202,10 +210,10 @@ ExitCode Compare(const std::string& name_a, const std::string& name_b) {
     json settings = json::object();
     const auto text = [](const std::string& value) { return value.empty() ? json(nullptr) : json(value); };
     for (const Difference& d : different) settings[d.name] = {text(d.a), text(d.b)};
-    std::cout << json{{"runs", {SummaryJson(a), SummaryJson(b)}}, {"settings", settings}}.dump(2) << '\n';
+    std::cout << JsonText({{"runs", {SummaryJson(a), SummaryJson(b)}}, {"settings", settings}}) << '\n';
     return ExitCode::kDone;
   }
-  TextTable table({"", ">" + a.id, ">" + b.id});
+  TextTable table({"", ">" + NameOf(a), ">" + NameOf(b)});
   for (const Difference& d : different) table.Add({d.name, d.a.empty() ? "–" : d.a, d.b.empty() ? "–" : d.b});
   if (different.empty()) table.Add({"settings", "the same", "the same"});
   table.Add({"status", a.status, b.status});

@@ -12,6 +12,7 @@
 #include "tools/devices.h"
 #include "tools/flags.h"
 #include "tools/job_script.h"
+#include "tools/json_text.h"
 #include "tools/metrics.h"
 #include "tools/own_path.h"
 #include "tools/sweep_journal.h"
@@ -86,7 +87,7 @@ void Show(const SweepJournal& journal) {
   const std::vector<SweepRow> rows = RowsOf(journal, metric);
   const int64_t best = BestTrial(metric, journal.trials());
   if (FLAGS_json) {
-    std::cout << SweepJson(journal, rows, best).dump() << '\n';
+    std::cout << JsonText(SweepJson(journal, rows, best), -1) << '\n';
   } else if (FLAGS_csv) {
     PrintSweepCsv(journal.settings(), rows, std::cout);
   } else {
@@ -216,16 +217,29 @@ ExitCode Resume(const CommandLine& line, bool* began) {
 
 // Every sweep of a folder.
 void ListSweeps(const std::string& folder) {
+  if (FLAGS_csv) throw UsageError("--csv shows the trials of one sweep; name its folder");
   TextTable table({"sweep", "method", "trials", "metric", ">best", "trial"});
-  for (const std::string& path : Glob(folder + "/*/sweep.jsonl")) {
+  nlohmann::json all = nlohmann::json::array();
+  ErrorCollector damaged;   // are told after those that can be read
+  const auto add = [&](const std::string& path) {
     const SweepJournal journal(DirName(path), false);
     const MetricRule metric = MetricOf(journal);
+    const std::vector<SweepRow> rows = RowsOf(journal, metric);
     const int64_t best = BestTrial(metric, journal.trials());
-    table.Add({journal.folder(), journal.settings().method, SweepSummary(journal.settings(), RowsOf(journal, metric)),
-               metric.ToString(), best < 0 ? "–" : Significant(journal.trials()[static_cast<size_t>(best)].score()),
+    all.push_back(SweepJson(journal, rows, best));
+    table.Add({journal.folder(), journal.settings().method, SweepSummary(journal.settings(), rows), metric.ToString(),
+               best < 0 ? "–" : Significant(journal.trials()[static_cast<size_t>(best)].score()),
                best < 0 ? "" : TrialName(best)});
+  };
+  for (const std::string& path : Glob(folder + "/*/sweep.jsonl")) damaged.Try([&] { add(path); });
+  if (FLAGS_json) {
+    std::cout << JsonText({{"sweeps", all}}, -1) << '\n';
+  } else if (all.empty() && damaged.empty()) {
+    std::cout << "no sweeps in '" << folder << "'\n";
+  } else {
+    table.Print(std::cout);
   }
-  table.Print(std::cout);
+  damaged.ThrowIfAny();
 }
 
 ExitCode Ls(const CommandLine& line) {
@@ -246,12 +260,12 @@ ExitCode Best(const CommandLine& line) {
   if (FLAGS_json) {
     nlohmann::json values = nlohmann::json::object();
     for (const std::string& set : best.sets) values[SplitSet(set).first] = SplitSet(set).second;
-    std::cout << nlohmann::json{{"trial", number},
-                                {"score", best.score()},
-                                {"iter", best.iter},
-                                {"values", values},
-                                {"run", TrialFolder(journal.folder(), number)},
-                                {"command", TrainCommand("doppio", journal.settings(), best.sets)}}.dump()
+    std::cout << JsonText({{"trial", number},
+                           {"score", best.score()},
+                           {"iter", best.iter},
+                           {"values", values},
+                           {"run", TrialFolder(journal.folder(), number)},
+                           {"command", TrainCommand("doppio", journal.settings(), best.sets)}}, -1)
               << '\n';
   } else {
     std::cerr << "trial " << number << ", " << metric.metric << ' ' << Significant(best.score()) << " at iteration " << best.iter
@@ -291,10 +305,10 @@ ExitCode Ask(const CommandLine& line) {
   }
   nlohmann::json values = nlohmann::json::object();
   for (const std::string& set : sets) values[SplitSet(set).first] = SplitSet(set).second;
-  std::cout << nlohmann::json{{"trial", number},
-                              {"values", values},
-                              {"run", TrialFolder(journal.folder(), number)},
-                              {"command", TrialCommand(Program(), s, journal.folder(), {number, 0}, sets, "")}}.dump()
+  std::cout << JsonText({{"trial", number},
+                         {"values", values},
+                         {"run", TrialFolder(journal.folder(), number)},
+                         {"command", TrialCommand(Program(), s, journal.folder(), {number, 0}, sets, "")}}, -1)
             << '\n';
   return ExitCode::kDone;
 }
@@ -315,6 +329,7 @@ int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
 // How a trial that was asked for came out: a score, "failed", or what its run folder says.
 ExitCode Tell(const CommandLine& line) {
   SweepJournal journal(line.files[1], true);
+  const SweepJournal::Hold hold(&journal);   // a trial is told once
   const int64_t number = BegunTrial(journal, line.files[2]);
   SweepJournal::End end = EndOf(journal, number, 0, 0, 0);
   if (line.files.size() > 3) {
@@ -327,11 +342,11 @@ ExitCode Tell(const CommandLine& line) {
     end.error = failed ? "told that it failed" : std::isfinite(end.score) ? "" : "its score is not a number";
   }
   journal.Add(end);
-  std::cout << nlohmann::json{{"trial", number},
-                              {"state", Name(end.state)},
-                              {"score", std::isfinite(end.score) ? nlohmann::json(end.score) : nlohmann::json(nullptr)},
-                              {"iter", end.iter},
-                              {"error", end.error.empty() ? nlohmann::json(nullptr) : nlohmann::json(end.error)}}.dump()
+  std::cout << JsonText({{"trial", number},
+                         {"state", Name(end.state)},
+                         {"score", std::isfinite(end.score) ? nlohmann::json(end.score) : nlohmann::json(nullptr)},
+                         {"iter", end.iter},
+                         {"error", end.error.empty() ? nlohmann::json(nullptr) : nlohmann::json(end.error)}}, -1)
             << '\n';
   return ExitCode::kDone;
 }

@@ -21,6 +21,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "tools/json_text.h"
 
 namespace doppio {
 namespace {
@@ -49,6 +50,15 @@ nlohmann::json ToJson(const SweepSettings& s) {
           {"params", s.params}, {"trials", s.trials},   {"draws", s.draws}, {"seed", s.seed},   {"metric", s.metric},
           {"rungs", s.rungs},   {"eta", s.eta},         {"train", s.train}, {"prune_after", s.prune_after},
           {"gpus", s.gpus},     {"gpus_per_trial", s.gpus_per_trial}, {"jobs", s.jobs}};
+}
+
+// Names and values that came out changed would be those of other files and settings.
+std::string ExactLine(const nlohmann::json& j) {
+  try {
+    return j.dump();
+  } catch (const nlohmann::json::type_error&) {
+    throw UsageError("the journal of a sweep is UTF-8, and a path or a value that was given is not");
+  }
 }
 
 SweepSettings SettingsFrom(const nlohmann::json& j) {
@@ -103,7 +113,7 @@ void SweepJournal::Create(const std::string& folder, const SweepSettings& settin
   const std::string path = PathOf(folder);
   if (FileExists(path)) throw FileError(path + " exists: there is a sweep in this folder; 'doppio sweep resume' goes on with it");
   // Whole or absent: a folder without settings would be of no use.
-  WriteFileAtomically(path, ToJson(settings).dump() + "\n");
+  WriteFileAtomically(path, ExactLine(ToJson(settings)) + "\n");
 }
 
 SweepJournal::SweepJournal(const std::string& folder, bool writable) : folder_(folder) {
@@ -209,7 +219,7 @@ void SweepJournal::Append(const std::string& line) {
 
 void SweepJournal::Begin(int64_t trial, int rung, const std::vector<std::string>& sets) {
   const Hold hold(this);
-  Append(nlohmann::json{{"event", "begin"}, {"t", std::time(nullptr)}, {"trial", trial}, {"rung", rung}, {"set", sets}}.dump());
+  Append(ExactLine({{"event", "begin"}, {"t", std::time(nullptr)}, {"trial", trial}, {"rung", rung}, {"set", sets}}));
 }
 
 void SweepJournal::Add(const End& end) {
@@ -219,7 +229,7 @@ void SweepJournal::Add(const End& end) {
                    {"score", nullptr}};
   if (std::isfinite(end.score)) j["score"] = end.score;
   // What a child has written need not be UTF-8.
-  Append(j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  Append(JsonText(j, -1));
 }
 
 SweepLock::SweepLock(const std::string& folder, double patience_s) {

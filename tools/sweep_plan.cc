@@ -18,6 +18,8 @@
 #include "tools/flags.h"
 #include "tools/metrics.h"
 #include "tools/nets.h"
+#include "tools/run_records.h"
+#include "tools/solver_check.h"
 #include "tools/sweep_method.h"
 #include "tools/sweep_space.h"
 
@@ -36,6 +38,8 @@ DEFINE_string(prune, "",
 DEFINE_string(gpus, "", "<LIST> GPUs that trials run on side by side: 0-3, 0,2, all, free:2; without it the CPU");
 DEFINE_int32(gpus_per_trial, 1, "<N> GPUs of each trial");
 DEFINE_int32(jobs, 1, "<N> trials at once on the CPU, each with its share of the cores");
+
+DECLARE_string(monitor);
 
 namespace doppio {
 namespace {
@@ -104,7 +108,7 @@ void CheckTrainFlags(const CommandLine& train) {
   }
 }
 
-void CheckMetric(const SolverSpec& solver, const MetricRule& metric) {
+void CheckMetric(const SolverSpec& solver, const std::string& flag, const MetricRule& metric) {
   if (solver.tests.empty() || (solver.param.test_interval() == 0 && solver.param.test_epoch() == 0)) {
     throw UserError(SourceLoc{solver.path},
                     "trials are compared by their tests, but this solver tests nothing; it needs a net to test, test_iter and "
@@ -119,8 +123,24 @@ void CheckMetric(const SolverSpec& solver, const MetricRule& metric) {
     }
   }
   if (std::find(blobs.begin(), blobs.end(), metric.metric) != blobs.end()) return;
-  throw UserError(SourceLoc{"--metric " + metric.ToString()},
+  throw UserError(SourceLoc{"--" + flag + " " + metric.ToString()},
                   "no test net makes '" + metric.metric + "'" + DidYouMean(metric.metric, blobs));
+}
+
+// What every trial with these values would fail of, once it had started. Data may be only where trials run.
+void CheckTraining(const CommandLine& train, const SolverSpec& solver) {
+  const RunRecords flags(train, solver, {}, false);
+  if (!FLAGS_monitor.empty()) CheckMetric(solver, "monitor", ParseMetricRule("monitor", FLAGS_monitor));
+  CheckRules(solver);
+  std::vector<NetSource> nets = {solver.train};
+  nets.insert(nets.end(), solver.tests.begin(), solver.tests.end());
+  for (const NetSource& net : nets) {
+    try {
+      AssumedGraph(net);
+    } catch (const Error& e) {
+      if (e.code() != ExitCode::kFile) throw;
+    }
+  }
 }
 
 // A rung ends where its max_iter says, so nothing else may depend on that.
@@ -190,7 +210,8 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
     std::vector<std::string> sets = train.sets;
     for (size_t p = 0; p < params.size(); ++p) sets.push_back(params[p].name + "=" + points[i][p]);
     const SolverSpec solver = LoadSolver(s.solver, ParseOverrides(sets, train.unsets), FLAGS_level, SplitList(FLAGS_stage));
-    CheckMetric(solver, metric);
+    CheckMetric(solver, "metric", metric);
+    CheckTraining(train, solver);
     if (s.method == "halving") {
       CheckHalving(solver);
       if (i > 0 && (max_iter != solver.param.max_iter() || test_interval != solver.param.test_interval())) {

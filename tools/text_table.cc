@@ -5,18 +5,29 @@
 #include <cstdio>
 
 namespace doppio {
+namespace {
+
+// A cell stays in its row, and what a file's name holds does not steer the terminal.
+std::string OnOneLine(std::string text) {
+  const auto steers = [](char c) { return (static_cast<unsigned char>(c) < ' ') || c == 127; };
+  std::replace_if(text.begin(), text.end(), steers, '?');
+  return text;
+}
+
+}  // namespace
 
 TextTable::TextTable(const std::vector<std::string>& titles) {
   std::vector<std::string> cells;
   for (const std::string& title : titles) {
     right_.push_back(!title.empty() && title[0] == '>');
-    cells.push_back(right_.back() ? title.substr(1) : title);
+    cells.push_back(OnOneLine(right_.back() ? title.substr(1) : title));
   }
   rows_.push_back(std::move(cells));
 }
 
 void TextTable::Add(std::vector<std::string> cells) {
   cells.resize(right_.size());
+  for (std::string& cell : cells) cell = OnOneLine(std::move(cell));
   rows_.push_back(std::move(cells));
 }
 

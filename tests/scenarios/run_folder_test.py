@@ -376,6 +376,24 @@ class RunFolderTest(scenario.Scenario):
         layers = {r["layer"]: r for r in self.json("run/layers.json")}
         self.assertTrue(all(layers[n]["forward_ms"] > 0 and layers[n]["backward_ms"] > 0 for n in ("ip", "loss")), layers)
 
+    def test_runs_are_listed_by_the_folders_they_are_in_now(self):
+        self.train("--run_dir=runs/first", "--set=max_iter=20")
+        os.rename(self.path("runs/first"), self.path("runs/best rate"))
+        self.assertIn(" best rate  finished", self.runs("ls"))
+        self.assertIn("finished, iteration 20", self.runs("show", "best rate"))
+
+    def test_odd_names_break_neither_tables_nor_json(self):
+        self.train("--run_dir=runs/a", "--set=max_iter=20")
+        for name in ("two\nlines\x1b[31m", "no utf-8 \udcff"):
+            shutil.copytree(self.path("runs/a"), self.path("runs/" + name), symlinks=True)
+        names = [os.path.basename(run["folder"]) for run in json.loads(self.runs("ls", "--json"))["runs"]]
+        self.assertEqual(["a", "no utf-8 \ufffd", "two\nlines\x1b[31m"], names)
+        self.assertEqual("finished", json.loads(self.runs("show", "--json", "no utf-8 \udcff"))["status"])
+        os.rename(self.path("runs/no utf-8 \udcff"), self.path("runs/b"))
+        lines = self.runs("ls").splitlines()
+        self.assertEqual(4, len(lines), lines)
+        self.assertIn(" two?lines?[31m ", lines[3])
+
     @unittest.skipIf(EventAccumulator is None, "this Python has no tensorboard")
     def test_tensorboard_reads_it(self):
         self.train("--run_dir=run")

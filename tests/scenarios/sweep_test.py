@@ -215,6 +215,35 @@ class SweepTest(scenario.Scenario):
         self.assertEqual((1, 2.5, {"base_lr": "0.02"}), (best["trial"], best["score"], best["values"]))
         self.assertIn("not ended", self.sweep("tell", folder, "0", "1", code=2).stderr)
 
+    def test_a_score_may_be_negative(self):
+        self.fill(max_iter=10, interval=5)
+        folder = self.sweep("new", "--method=ask", "--solver=solver.prototxt", "--sweep_dir=s", "--metric=min:loss").stdout.strip()
+        for score in ("-2.5", "-.5"):
+            trial = json.loads(self.sweep("ask", folder, "--set=base_lr=0.1").stdout)["trial"]
+            self.assertEqual(float(score), json.loads(self.sweep("tell", folder, str(trial), score).stdout)["score"])
+        self.assertEqual(-2.5, json.loads(self.sweep("best", folder, "--json").stdout)["score"])
+
+    def test_a_trial_is_told_once(self):
+        self.fill(max_iter=10, interval=5)
+        self.sweep("new", "--method=ask", "--solver=solver.prototxt", "--sweep_dir=s")
+        self.sweep("ask", "s", "--set=base_lr=0.1")
+        tellers = [self.start("sweep", "tell", "s", "0", str(score)) for score in range(4)]
+        self.assertEqual([0, 2, 2, 2], sorted(teller.wait(timeout=60) for teller in tellers))
+        self.assertEqual(1, len(self.events("s", "end")))
+
+    def test_lists_all_sweeps_but_damaged_ones(self):
+        self.fill(max_iter=10, interval=5)
+        self.assertEqual("no sweeps in 'runs'\n", self.sweep("ls").stdout)
+        self.assertEqual({"sweeps": []}, json.loads(self.sweep("ls", "--json").stdout))
+        self.sweep("new", "--method=ask", "--solver=solver.prototxt", "--sweep_dir=good")
+        os.mkdir(self.path("runs"))
+        os.rename(self.path("good"), self.path("runs/good"))
+        self.write("runs/bad/sweep.jsonl", "{}\n")
+        run = self.sweep("ls", "--json", code=4)
+        self.assertEqual(["good"], [os.path.basename(s["sweep"]) for s in json.loads(run.stdout)["sweeps"]])
+        self.assertIn("bad/sweep.jsonl:1", run.stderr)
+        self.assertIn("good", self.sweep("ls", code=4).stdout)
+
     def test_an_array_job_runs_all_trials(self):
         self.fill(max_iter=10, interval=5)
         script = self.sweep("run", "--solver=solver.prototxt", "--sweep_dir=s", "--param=base_lr=0.1,0.01,0.001", "--emit=slurm",
@@ -247,6 +276,11 @@ class SweepTest(scenario.Scenario):
         self.check_refused("needs --trials", "--param=base_lr=log:1..2", "--method=random")
         self.check_refused("leave out --trials", "--param=base_lr=1,2", "--method=grid", "--trials=3")
         self.check_refused("--prune wants median:after=N", "--param=base_lr=1,2", "--prune=mean")
+        self.check_refused("num_output must be positive", "--param=net.layer[ip].inner_product_param.num_output=10,0", code=3)
+        self.check_refused("unknown lr_policy 'stepp'; did you mean 'step'?", "--param=lr_policy=fixed,stepp", code=3)
+        self.check_refused("add --monitor", "--param=base_lr=1,2", "--", "--keep_best")
+        self.check_refused("--monitor max:acuracy: error: no test net makes 'acuracy'", "--param=base_lr=1,2", "--", "--monitor=max:acuracy",
+                           code=3)
         self.check_refused("the sweep itself gives --resume", "--param=base_lr=1,2", "--", "--resume=auto")
         self.check_refused("come behind --", "--param=base_lr=1,2", "--batch=8")
         self.check_refused("do not wait for each other", "--param=base_lr=1,2", "--method=halving", "--emit=slurm", "--time=1:00")

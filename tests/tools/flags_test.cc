@@ -97,6 +97,10 @@ TEST_F(Flags, EndAtTwoDashes) {
   EXPECT_EQ(line.files, (std::vector<std::string>{"--fruit", "-x"}));
 }
 
+TEST_F(Flags, BeginNotLikeANumber) {
+  EXPECT_EQ(Parse({"bake", "-2.5", "-.5"}).files, (std::vector<std::string>{"-2.5", "-.5"}));
+}
+
 TEST_F(Flags, ResumeAloneMeansAuto) {
   Parse({"cook", "--resume", "--solver=s"});
   EXPECT_EQ(FLAGS_resume, "auto");

@@ -28,6 +28,14 @@ TEST(TextTable, LeavesNoSpaceAtTheEndOfALine) {
   EXPECT_EQ(out.str(), " a  note\n x\n");
 }
 
+TEST(TextTable, KeepsACellOnItsLineWhateverItHolds) {
+  TextTable table({"run", "loss"});
+  table.Add({"a\nb\x1b[31m\t\x7f", "1"});
+  std::ostringstream out;
+  table.Print(out);
+  EXPECT_EQ(out.str(), " run         loss\n a?b?[31m??  1\n");
+}
+
 TEST(Numbers, AreGroupedByThousands) {
   EXPECT_EQ(Thousands(0), "0");
   EXPECT_EQ(Thousands(999), "999");
