@@ -1,6 +1,6 @@
 // Finds the command, runs it, and turns whatever it throws into one message and an exit code.
 // Nothing else in the program catches an error to print it.
-#include <unistd.h>
+#include <signal.h>
 
 #include <iostream>
 #include <new>
@@ -41,6 +41,8 @@ ExitCode Fail(const Error& error, bool began) {
 }
 
 int Main(int argc, char** argv) {
+  // A parent that ignores SIGCHLD passes that on, and then no child's exit code can be had.
+  signal(SIGCHLD, SIG_DFL);
   InitLog(argv[0]);
   PinComputeThreads();
   bool began = false;

@@ -1,4 +1,5 @@
 // MD5 (RFC 1321), in which data sets are published: a check against damage, not against forgery.
+// None of the libraries that Doppio links has it, and 100 lines are less than one library more.
 #ifndef DOPPIO_TOOLS_MD5_H_
 #define DOPPIO_TOOLS_MD5_H_
 

@@ -17,6 +17,7 @@
 #include "core/base/file.h"
 #include "parallel/watch.h"
 #include "solvers/schedule.h"
+#include "tools/csv_field.h"
 #include "tools/metrics.h"
 
 namespace doppio {
@@ -116,13 +117,6 @@ Numbers NumbersOf(const std::vector<OutputValue>& outputs) {
     numbers.emplace_back(several ? blob + "[" + std::to_string(i - first) + "]" : blob, outputs[i].value);
   }
   return numbers;
-}
-
-std::string CsvText(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 std::string CsvNumber(double value) {
@@ -321,7 +315,7 @@ void RunFolder::WriteNumbers(json line, const std::string& phase, int64_t iter, 
   std::string rows;
   Numbers tags;
   for (const auto& [name, value] : numbers) {
-    rows += begin + CsvText(name) + "," + CsvNumber(value) + "\n";
+    rows += begin + CsvField(name) + "," + CsvNumber(value) + "\n";
     tags.emplace_back(phase + (net > 0 ? std::to_string(net) : "") + "/" + name, value);
   }
   csv_->Write(rows);

@@ -29,7 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-constexpr int kStopped = 75;
 // Between two looks at the children, and at the scores of those that might be pruned.
 constexpr auto kPause = std::chrono::milliseconds(20);
 constexpr double kPruneSeconds = 0.5;
@@ -42,7 +41,7 @@ void Say(const std::string& text) { Tell(isatty(STDERR_FILENO) != 0, text); }
 
 // How one that was asked to stop, by whomever, ends: after its snapshot, or at once, before its first iteration.
 bool WasStopped(int code) {
-  return code == kStopped || code == 128 + SIGTERM || code == 128 + SIGINT || code == 128 + SIGUSR1;
+  return code == static_cast<int>(ExitCode::kStopped) || code == 128 + SIGTERM || code == 128 + SIGINT || code == 128 + SIGUSR1;
 }
 
 // Returns when nobody trains in the trial's folder any more.

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "tools/sweep_journal.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -76,16 +77,6 @@ void ParseRange(const std::string& text, const SourceLoc& at, SweepParam* param)
   if (!whole && has_last_part && param->points < 2) throw UserError(at, "a range has at least 2 points");
 }
 
-// Where NAME ends: the first '=' outside brackets.
-size_t EndOfName(const std::string& text) {
-  int depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    depth += (text[i] == '[') - (text[i] == ']');
-    if (text[i] == '=' && depth == 0) return i;
-  }
-  return std::string::npos;
-}
-
 // At `part` of the way, 0 to 1.
 std::string ValueWithin(const SweepParam& param, double part) {
   if (param.kind == SweepParam::kLog) {
@@ -124,13 +115,12 @@ std::string SweepParam::ValueAt(int64_t index) const {
 
 SweepParam ParseSweepParam(const std::string& text) {
   const SourceLoc at{"--param " + text};
-  const size_t equal = EndOfName(text);
-  if (equal == std::string::npos || equal == 0) {
+  auto [name, spec] = SplitSet(text);
+  if (name.empty() || name == text) {
     throw UserError(at, "expected NAME=VALUES, as in --param=base_lr=log:1e-4..1e-1 or --param=momentum=0.9,0.95");
   }
   SweepParam param;
-  param.name = text.substr(0, equal);
-  std::string spec = text.substr(equal + 1);
+  param.name = name;
   const std::pair<const char*, SweepParam::Kind> kinds[] = {
       {"log:", SweepParam::kLog}, {"lin:", SweepParam::kLinear}, {"int:", SweepParam::kInt}, {"choice:", SweepParam::kList}};
   bool range = false;

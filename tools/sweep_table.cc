@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "tools/csv_field.h"
 #include "tools/sweep_method.h"
 #include "tools/sweep_trial.h"
 #include "tools/text_table.h"
@@ -41,13 +42,6 @@ std::string ShortName(const std::string& name, const std::vector<std::string>& n
 }
 
 std::string ScoreText(double score) { return std::isfinite(score) ? Significant(score, kDigits) : "–"; }
-
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
 
 // A trial that halving has left behind is done, too, but not with all iterations.
 std::string StateText(const SweepSettings& settings, const SweepTrial& trial) {

@@ -107,6 +107,12 @@ class BrowserTest(Scenario):
         # The cursor stands in the other charts, too.
         self.assertEqual(2, len(self.all(self.chart("Learning rate") + " .cursor circle")))
 
+    def test_times_are_rounded_before_they_are_split(self):
+        self.two_runs()
+        self.open_report("runs/slow")
+        self.assertEqual(["59.4 s", "1 min 0 s", "2 min 0 s", "1 h 0 min"],
+                         self.browser.execute_script("return [59.4, 59.6, 119.7, 3599.8].map(duration)"))
+
     def test_compares_runs_in_a_table_and_hides_them(self):
         self.two_runs()
         self.open_report("runs/slow", "runs/fast")

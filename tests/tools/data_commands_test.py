@@ -322,6 +322,12 @@ class GetTest(DataCase):
         self.assertIn("it came from https://storage.googleapis.com/cvdf-datasets/mnist/train-images", error)
         self.assertEqual([], os.listdir(self.path("data")))
 
+    def test_knows_how_curl_ended_under_a_parent_that_ignores_children(self):
+        r = subprocess.run([tool_case.DOPPIO, "get", "mnist"], cwd=self.folder, capture_output=True, text=True, timeout=120,
+                           env={**os.environ, "PATH": self.curl("exit 6\n")},
+                           preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertIn("curl ended with code 6", r.stderr)
+
     def test_tells_wrong_names(self):
         self.assertIn("not 'mnits'; did you mean 'mnist'?", self.fail_with(2, "get", "mnits"))
         self.assertIn("'get' wants mnist, fashion_mnist or cifar10", self.fail_with(2, "get"))

@@ -117,7 +117,7 @@ class LineChart {
     this.left = 14 + 6.7 * Math.max(2, ...labels.map((label) => label.length));
     this.width = width;
     this.drawAxes(labels);
-    const lines = svg("g", {"clip-path": `inset(0)`, class: "lines"});
+    const lines = svg("g", {class: "lines"});
     for (const curve of this.shown) this.drawCurve(curve, lines);
     // The frame of the plot cuts what is zoomed out of it.
     const id = `clip-${this.title.replace(/\W/g, "-")}`;

@@ -22,9 +22,10 @@ const percent = (value) => (value == null ? "–" : `${Number((100 * value).toPr
 
 function duration(seconds) {
   if (seconds == null || !Number.isFinite(seconds)) return "–";
-  if (seconds < 60) return `${Number(seconds.toPrecision(3))} s`;
-  const minutes = Math.floor(seconds / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  // Rounded before it is split, or 119.7 seconds would be 1 min 60 s.
+  const all = Math.round(seconds), minutes = Math.floor(all / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
+  if (all < 60) return `${Number(seconds.toPrecision(3))} s`;
+  if (minutes < 60) return `${minutes} min ${all % 60} s`;
   return days ? `${days} d ${hours % 24} h` : `${hours} h ${minutes % 60} min`;
 }
 
