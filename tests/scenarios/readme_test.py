@@ -116,19 +116,57 @@ class ReadmeTest(scenario.Scenario):
 
 
 class CommandsTest(scenario.Scenario):
-    def test_documents_name_commands_that_exist(self):
+    def commands(self):
         listed = self.doppio("help").stdout.split("Commands:")[1].split("\n\n")[0]
-        known = set(re.findall(r"(?m)^  (\w+) ", listed))
-        pages = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(scenario.ROOT, "docs"), followlinks=True)
+        return re.findall(r"(?m)^  (\w+) ", listed)
+
+    def flags(self, command):
+        return set(re.findall(r"(?m)^  --(\w+)", self.doppio("help", command).stdout))
+
+    def named(self, text):
+        """The flags in a text; --nocuda_graph is cuda_graph."""
+        return {re.sub(r"^no(?!des)", "", name) for name in re.findall(r"--(\w+)", text)}
+
+    def pages(self):
+        names = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(scenario.ROOT, "docs"), followlinks=True)
                  for name in names if name.endswith(".md")] + [os.path.join(scenario.ROOT, "README.md")]
-        found = {}
-        for page in pages:
+        for page in names:
             with open(page, encoding="utf-8") as f:
-                # In code: behind four spaces, in a fence at the start of a line, or between backticks.
-                for name in re.findall(r"(?m)(?:^(?:    )?|`)doppio ([a-z]\w+)", f.read()):
-                    found.setdefault(name, os.path.relpath(page, scenario.ROOT))
+                yield os.path.relpath(page, scenario.ROOT), f.read()
+
+    def part(self, heading):
+        with open(os.path.join(scenario.ROOT, "docs/cli.md"), encoding="utf-8") as f:
+            return f.read().split("\n## %s\n" % heading)[1].split("\n## ")[0]
+
+    def test_documents_name_commands_that_exist(self):
+        known, found = self.commands(), {}
+        for page, text in self.pages():
+            # In code: behind four spaces, in a fence at the start of a line, or between backticks.
+            for name in re.findall(r"(?m)(?:^(?:    )?|`)doppio ([a-z]\w+)", text):
+                found.setdefault(name, page)
         self.assertGreater(len(found), 10)
         self.assertEqual({}, {name: page for name, page in found.items() if name not in known})
+
+    def test_every_command_has_one_row(self):
+        rows = re.findall(r"(?m)^\| (\w+) \|", self.part("Commands"))
+        self.assertEqual(sorted(self.commands()), sorted(row for row in rows if row != "command"))
+
+    def test_the_table_of_flags_marks_those_that_a_command_has(self):
+        rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in self.part("Flags").split("\n")
+                if line.startswith("| ")]
+        commands = rows[0][1:-1]
+        self.assertIn("device_query", commands)
+        marked = {command: set() for command in commands}
+        for row in rows[1:]:
+            for command, mark in zip(commands, row[1:]):
+                if mark == "×":
+                    marked[command].update(self.named(row[0]))
+        self.assertEqual({command: self.flags(command) for command in commands}, marked)
+
+    def test_every_flag_stands_in_a_document(self):
+        written = self.named("".join(text for _, text in self.pages()))
+        missing = {(command, flag) for command in self.commands() for flag in self.flags(command) if flag not in written}
+        self.assertEqual(set(), missing)
 
 
 class BlocksTest(junit.unittest.TestCase):
