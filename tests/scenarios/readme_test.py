@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The path of a newcomer: the blocks of README.md and docs/start.md that are marked for it, word for word.
+"""The path of a newcomer: the blocks of README.md, docs/start.md and docs/errors.md that are marked for it, word for word.
 
     <!-- run -->            the next block of sh ends with 0
     <!-- run, exit 3 -->    or with 3
@@ -108,6 +108,19 @@ class ReadmeTest(scenario.Scenario):
     def test_first_steps(self):
         runs, _ = self.walk("docs/start.md")
         self.assertGreater(runs, 4)
+
+    def test_errors(self):
+        self.assertEqual((1, 1), self.walk("docs/errors.md"))
+
+    def test_common_messages_are_those_of_the_program(self):
+        """At least 12 letters in a row of each; names and numbers come between."""
+        with open(scenario.DOPPIO, "rb") as f:
+            program = f.read()
+        rows = re.findall(r"(?m)^\| `([^`]*)` \|", self.page("docs/errors.md"))
+        self.assertGreater(len(rows), 20)
+        for row in rows:
+            words = [piece[i:i + 12] for piece in row.split("…") for i in range(len(piece) - 11)]
+            self.assertTrue(any(word.encode() in program for word in words) or (not words and len(row) < 30), row)
 
     def test_first_steps_in_korean_are_the_same_commands(self):
         english, korean = ([(mark, text) for mark, language, _, text in blocks(self.page(page)) if language != ""]
