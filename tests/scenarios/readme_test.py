@@ -182,6 +182,15 @@ class CommandsTest(scenario.Scenario):
         self.assertEqual(set(), missing)
 
 
+    def test_every_variable_of_the_environment_stands_in_a_document(self):
+        listed = re.findall(r"DOPPIO_[A-Z_]+", "".join(text for _, text in self.pages()))
+        with open(scenario.DOPPIO, "rb") as f:
+            used = {name.decode() for name in re.findall(rb"DOPPIO_[A-Z_]{3,}", f.read())}
+        self.assertIn("DOPPIO_RUNS", used)
+        # A compiler may keep the beginning of a name by itself.
+        self.assertEqual(set(), {name for name in used if not any(full.startswith(name) for full in listed)})
+
+
 class BlocksTest(junit.unittest.TestCase):
     """What the marks mean."""
 
