@@ -47,7 +47,8 @@ DEFINE_bool(cuda_graph, true,
 DEFINE_int32(ranks_per_node, -1,
              "<N> ranks, with a GPU each mostly, of each node; without it one for each of --gpus_per_node, "
              "and 4 for predictions");
-DEFINE_string(backend, "lmdb", "<NAME> kind of database: lmdb or leveldb");
+DEFINE_string(backend, "lmdb",
+              "<NAME> kind of database: lmdb or leveldb; what is only read may also be idx or cifar, and for data is told by its content");
 DEFINE_string(root_folder, "", "<FOLDER/> what goes in front of each path of a list, as it is");
 DEFINE_double(tolerance, 0,
               "<X> the largest difference of two values that counts as none; without it 0 for weights diff, "

@@ -11,10 +11,11 @@ UNSEEN = re.compile(r"[a-z]+:|.*/$")
 
 def pages():
     yield "README.md"
-    for folder, _, files in os.walk(os.path.join(ROOT, "docs"), followlinks=True):
-        for name in sorted(files):
-            if name.endswith(".md"):
-                yield os.path.relpath(os.path.join(folder, name), ROOT)
+    for part in ("docs", "models"):
+        for folder, _, files in os.walk(os.path.join(ROOT, part), followlinks=True):
+            for name in sorted(files):
+                if name.endswith(".md"):
+                    yield os.path.relpath(os.path.join(folder, name), ROOT)
 
 
 def without_code(text):
@@ -55,6 +56,7 @@ class LinksTest(unittest.TestCase):
     def test_finds_the_pages(self):
         self.assertGreater(len(list(pages())), 15)
         self.assertIn("docs/ko/start.md", list(pages()))
+        self.assertIn("models/lenet/README.md", list(pages()))
 
     def test_links_lead_to_files_and_headings(self):
         self.assertEqual([], [link for page in pages() for link in broken(page)])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The path of a newcomer: the blocks of README.md and docs/start.md that are marked for it, word for word.
+"""The path of a newcomer: the blocks of README.md, docs/start.md and docs/errors.md that are marked for it, word for word.
 
     <!-- run -->            the next block of sh ends with 0
     <!-- run, exit 3 -->    or with 3
@@ -109,6 +109,19 @@ class ReadmeTest(scenario.Scenario):
         runs, _ = self.walk("docs/start.md")
         self.assertGreater(runs, 4)
 
+    def test_errors(self):
+        self.assertEqual((1, 1), self.walk("docs/errors.md"))
+
+    def test_common_messages_are_those_of_the_program(self):
+        """At least 12 letters in a row of each; names and numbers come between."""
+        with open(scenario.DOPPIO, "rb") as f:
+            program = f.read()
+        rows = re.findall(r"(?m)^\| `([^`]*)` \|", self.page("docs/errors.md"))
+        self.assertGreater(len(rows), 20)
+        for row in rows:
+            words = [piece[i:i + 12] for piece in row.split("…") for i in range(len(piece) - 11)]
+            self.assertTrue(any(word.encode() in program for word in words) or (not words and len(row) < 30), row)
+
     def test_first_steps_in_korean_are_the_same_commands(self):
         english, korean = ([(mark, text) for mark, language, _, text in blocks(self.page(page)) if language != ""]
                            for page in ("docs/start.md", "docs/ko/start.md"))
@@ -116,19 +129,66 @@ class ReadmeTest(scenario.Scenario):
 
 
 class CommandsTest(scenario.Scenario):
-    def test_documents_name_commands_that_exist(self):
+    def commands(self):
         listed = self.doppio("help").stdout.split("Commands:")[1].split("\n\n")[0]
-        known = set(re.findall(r"(?m)^  (\w+) ", listed))
-        pages = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(scenario.ROOT, "docs"), followlinks=True)
+        return re.findall(r"(?m)^  (\w+) ", listed)
+
+    def flags(self, command):
+        return set(re.findall(r"(?m)^  --(\w+)", self.doppio("help", command).stdout))
+
+    def named(self, text):
+        """The flags in a text; --nocuda_graph is cuda_graph."""
+        return {re.sub(r"^no(?!des)", "", name) for name in re.findall(r"--(\w+)", text)}
+
+    def pages(self):
+        names = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(scenario.ROOT, "docs"), followlinks=True)
                  for name in names if name.endswith(".md")] + [os.path.join(scenario.ROOT, "README.md")]
-        found = {}
-        for page in pages:
+        for page in names:
             with open(page, encoding="utf-8") as f:
-                # In code: behind four spaces, in a fence at the start of a line, or between backticks.
-                for name in re.findall(r"(?m)(?:^(?:    )?|`)doppio ([a-z]\w+)", f.read()):
-                    found.setdefault(name, os.path.relpath(page, scenario.ROOT))
+                yield os.path.relpath(page, scenario.ROOT), f.read()
+
+    def part(self, heading):
+        with open(os.path.join(scenario.ROOT, "docs/cli.md"), encoding="utf-8") as f:
+            return f.read().split("\n## %s\n" % heading)[1].split("\n## ")[0]
+
+    def test_documents_name_commands_that_exist(self):
+        known, found = self.commands(), {}
+        for page, text in self.pages():
+            # In code: behind four spaces, in a fence at the start of a line, or between backticks.
+            for name in re.findall(r"(?m)(?:^(?:    )?|`)doppio ([a-z]\w+)", text):
+                found.setdefault(name, page)
         self.assertGreater(len(found), 10)
         self.assertEqual({}, {name: page for name, page in found.items() if name not in known})
+
+    def test_every_command_has_one_row(self):
+        rows = re.findall(r"(?m)^\| (\w+) \|", self.part("Commands"))
+        self.assertEqual(sorted(self.commands()), sorted(row for row in rows if row != "command"))
+
+    def test_the_table_of_flags_marks_those_that_a_command_has(self):
+        rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in self.part("Flags").split("\n")
+                if line.startswith("| ")]
+        commands = rows[0][1:-1]
+        self.assertIn("device_query", commands)
+        marked = {command: set() for command in commands}
+        for row in rows[1:]:
+            for command, mark in zip(commands, row[1:]):
+                if mark == "×":
+                    marked[command].update(self.named(row[0]))
+        self.assertEqual({command: self.flags(command) for command in commands}, marked)
+
+    def test_every_flag_stands_in_a_document(self):
+        written = self.named("".join(text for _, text in self.pages()))
+        missing = {(command, flag) for command in self.commands() for flag in self.flags(command) if flag not in written}
+        self.assertEqual(set(), missing)
+
+
+    def test_every_variable_of_the_environment_stands_in_a_document(self):
+        listed = re.findall(r"DOPPIO_[A-Z_]+", "".join(text for _, text in self.pages()))
+        with open(scenario.DOPPIO, "rb") as f:
+            used = {name.decode() for name in re.findall(rb"DOPPIO_[A-Z_]{3,}", f.read())}
+        self.assertIn("DOPPIO_RUNS", used)
+        # A compiler may keep the beginning of a name by itself.
+        self.assertEqual(set(), {name for name in used if not any(full.startswith(name) for full in listed)})
 
 
 class BlocksTest(junit.unittest.TestCase):
