@@ -15,11 +15,6 @@
 namespace doppio {
 namespace {
 
-int Border(ResizeParameter::Pad_mode mode) {
-  if (mode == ResizeParameter::MIRRORED) return cv::BORDER_REFLECT_101;
-  return mode == ResizeParameter::REPEAT_NEAREST ? cv::BORDER_REPLICATE : cv::BORDER_CONSTANT;
-}
-
 void CheckTransform(const TransformationParameter& transform) {
   if (transform.has_resize_param()) {
     const ResizeParameter& resize = transform.resize_param();
@@ -146,7 +141,7 @@ class AnnotatedSource : public Source {
     const int top = (height - size.height) / 2, left = (width - size.width) / 2;
     cv::Mat padded;
     cv::copyMakeBorder(resized, padded, top, height - size.height - top, left,
-                       width - size.width - left, Border(resize.pad_mode()), value);
+                       width - size.width - left, BorderOf(resize.pad_mode()), value);
     *image = ImageOf(padded);
     // The frame is the padded image, in fractions of the one inside.
     const float beside = (static_cast<float>(width) / fit_width - 1) / 2;

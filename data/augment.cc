@@ -28,6 +28,7 @@ void RefuseUnknownTransforms(const TransformationParameter& parameter) {
                             "distort_param",
                             "rotation_param",
                             "cutout_param",
+                            "shift_param",
                             "expand_param",
                             "random_resize_param",
                             "random_aspect_ratio_param",

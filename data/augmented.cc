@@ -21,6 +21,13 @@ void CheckProbability(const char* field, float prob) {
                   std::string(field) + ": prob must be from 0 to 1, it is " + std::to_string(prob));
 }
 
+void CheckShare(const char* field, float share) {
+  if (share >= 0 && share <= 1) return;
+  throw UserError({}, std::string("shift_param: ") + field +
+                          " is a share of the image's, from 0 to 1, it is " +
+                          std::to_string(share));
+}
+
 void CheckCrop(const RandomAspectRatioParameter& p) {
   const std::string field = "random_aspect_ratio_param: ";
   if (!(p.min_area_ratio() > 0 && p.min_area_ratio() <= p.max_area_ratio() &&
@@ -81,7 +88,8 @@ bool ChangesSize(const TransformationParameter& t) {
 }
 
 bool ChangesPixels(const TransformationParameter& t) {
-  return t.has_rotation_param() || t.has_distort_param() || t.has_cutout_param();
+  return t.has_rotation_param() || t.has_shift_param() || t.has_distort_param() ||
+         t.has_cutout_param();
 }
 
 class AugmentedSource : public Source {
@@ -109,13 +117,14 @@ class AugmentedSource : public Source {
     if (transform_.has_random_aspect_ratio_param()) Crop(sample, &image);
     if (short_side_.upper > 0) ResizeSide(sample, &image);
     if (training_ && transform_.has_rotation_param()) Turn(sample, &image);
+    if (training_ && transform_.has_shift_param()) Move(sample, &image);
     if (training_ && transform_.has_distort_param()) Colour(sample, &image);
     if (training_ && transform_.has_cutout_param()) CutOut(sample, &image);
     GiveImage(image, record);
   }
 
  private:
-  enum Kind { kCrop, kSide, kTurn, kColour, kCutOut, kKinds };
+  enum Kind { kCrop, kSide, kTurn, kColour, kCutOut, kMove, kKinds };
 
   Draws DrawsFor(Kind kind, uint64_t sample) const {
     return Draws(random_, sample * kKinds + static_cast<uint64_t>(kind));
@@ -138,6 +147,11 @@ class AugmentedSource : public Source {
       if (!(t.rotation_param().max_degrees() >= 0 && t.rotation_param().max_degrees() <= 180)) {
         throw UserError({}, "rotation_param: max_degrees must be from 0 to 180");
       }
+    }
+    if (t.has_shift_param()) {
+      CheckProbability("shift_param", t.shift_param().prob());
+      CheckShare("width", t.shift_param().width());
+      CheckShare("height", t.shift_param().height());
     }
     if (!t.has_cutout_param()) return;
     CheckProbability("cutout_param", t.cutout_param().prob());
@@ -185,6 +199,15 @@ class AugmentedSource : public Source {
     Rotate(draws.Uniform(-p.max_degrees(), p.max_degrees()), Fill(*image), image);
   }
 
+  void Move(uint64_t sample, Image* image) const {
+    const ShiftParameter& p = transform_.shift_param();
+    Draws draws = DrawsFor(kMove, sample);
+    if (!draws.Happens(p.prob())) return;
+    const double right = draws.Uniform(-p.width(), p.width()) * image->shape.width;
+    const double down = draws.Uniform(-p.height(), p.height()) * image->shape.height;
+    Shift(right, down, BorderOf(p.pad_mode()), Fill(*image), image);
+  }
+
   void Colour(uint64_t sample, Image* image) const {
     if (image->shape.channels != 3) {
       throw FileError("distort_param is for images of 3 channels, it has " +
@@ -230,6 +253,7 @@ TransformationParameter BehindAugmented(TransformationParameter transform) {
   transform.clear_img_rand_resize_lower();
   transform.clear_img_rand_resize_upper();
   transform.clear_rotation_param();
+  transform.clear_shift_param();
   transform.clear_distort_param();
   transform.clear_cutout_param();
   return transform;

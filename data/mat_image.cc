@@ -62,6 +62,11 @@ void GiveImage(const Image& image, Record* record) {
                     nullptr, image.shape.channels == 3};
 }
 
+int BorderOf(ResizeParameter::Pad_mode mode) {
+  if (mode == ResizeParameter::MIRRORED) return cv::BORDER_REFLECT_101;
+  return mode == ResizeParameter::REPEAT_NEAREST ? cv::BORDER_REPLICATE : cv::BORDER_CONSTANT;
+}
+
 int InterpolationOf(const ResizeParameter& resize, Draws* draws) {
   if (resize.interp_mode_size() == 0) return cv::INTER_LINEAR;
   switch (resize.interp_mode(draws->Below(resize.interp_mode_size()))) {

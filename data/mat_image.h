@@ -26,6 +26,9 @@ void GiveImage(const Image& image, Record* record);
 // OpenCV's number of one of interp_mode, drawn where there are several; bilinear without any.
 int InterpolationOf(const ResizeParameter& resize, Draws* draws);
 
+// OpenCV's number of what pad_mode puts around an image.
+int BorderOf(ResizeParameter::Pad_mode mode);
+
 // What is put where an image ends: mean_value, without fractions, which becomes about 0 in the net;
 // 0 without one.
 cv::Scalar MeanFill(const TransformationParameter& transform, int channels);

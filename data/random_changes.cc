@@ -7,6 +7,16 @@
 #include "data/mat_image.h"
 
 namespace doppio {
+namespace {
+
+void Warp(const cv::Mat& by, int border, const cv::Scalar& fill, Image* image) {
+  const cv::Mat from = MatOf(image);
+  cv::Mat moved;
+  cv::warpAffine(from, moved, by, from.size(), cv::INTER_LINEAR, border, fill);
+  *image = ImageOf(moved);
+}
+
+}  // namespace
 
 cv::Rect DrawCrop(const RandomAspectRatioParameter& p, int height, int width, Draws* draws) {
   const float widest = std::log(p.aspect_ratio_change());
@@ -29,11 +39,11 @@ cv::Rect DrawCrop(const RandomAspectRatioParameter& p, int height, int width, Dr
 void Rotate(double degrees, const cv::Scalar& fill, Image* image) {
   const cv::Point2f middle(static_cast<float>(image->shape.width - 1) / 2,
                            static_cast<float>(image->shape.height - 1) / 2);
-  const cv::Mat from = MatOf(image);
-  cv::Mat turned;
-  cv::warpAffine(from, turned, cv::getRotationMatrix2D(middle, degrees, 1), from.size(),
-                 cv::INTER_LINEAR, cv::BORDER_CONSTANT, fill);
-  *image = ImageOf(turned);
+  Warp(cv::getRotationMatrix2D(middle, degrees, 1), cv::BORDER_CONSTANT, fill, image);
+}
+
+void Shift(double right, double down, int border, const cv::Scalar& fill, Image* image) {
+  Warp((cv::Mat_<double>(2, 3) << 1, 0, right, 0, 1, down), border, fill, image);
 }
 
 void CutSquare(int x, int y, int size, const cv::Scalar& fill, Image* image) {

@@ -19,6 +19,11 @@ cv::Rect DrawCrop(const RandomAspectRatioParameter& parameter, int height, int w
 // Turns the image counter-clockwise around its middle, bilinear; `fill` where nothing was.
 void Rotate(double degrees, const cv::Scalar& fill, Image* image);
 
+// Moves the image by `right` columns and `down` rows, negative ones the other way; bilinear between
+// whole pixels. What was outside of it is what cv::copyMakeBorder would put around it for `border`
+// (BorderOf), which takes `fill` if that is constant.
+void Shift(double right, double down, int border, const cv::Scalar& fill, Image* image);
+
 // Fills the square of `size` whose middle is at column `x`, row `y`; what is outside the image is
 // cut.
 void CutSquare(int x, int y, int size, const cv::Scalar& fill, Image* image);

@@ -63,7 +63,7 @@ std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
                                       const TransformationParameter& transform,
                                       const Random& random);
 // Such records, changed at random as `transform` asks: random_aspect_ratio_param,
-// random_resize_param, img_rand_resize_lower and _upper, rotation_param, distort_param,
+// random_resize_param, img_rand_resize_lower and _upper, rotation_param, shift_param, distort_param,
 // cutout_param. In phase TEST images get a size of the same kind, nothing else. `records` itself
 // where there is nothing to do. Throws UserError.
 std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,

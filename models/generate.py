@@ -761,9 +761,9 @@ def cifar10_keras():
     folder, batches = "cifar10_keras", "data/cifar-10-batches-bin/"
 
     def data(net):
-        net.note("Input: 3x32x32, R G B, from 0 to 1; half of the training images mirrored.")
+        net.note("Input: 3x32x32, R G B, from 0 to 1; training images are moved by up to a tenth, half of them mirrored.")
         source(net, batches + "data_batch_*.bin", batches + "test_batch.bin", 32, 100, dict(scale=round(1 / 255, 10)),
-               dict(mirror=True), name="cifar", shuffle=True, kind="CIFAR")
+               dict(mirror=True, shift_param=dict(width=0.1, height=0.1)), name="cifar", shuffle=True, kind="CIFAR")
     files = model(folder, "CIFAR10_Keras", "The CIFAR-10 net of Keras' examples (cifar10_cnn.py).", [3, 32, 32], data,
                   keras_cifar10)
     rate = dict(base_lr=0.0001, lr_policy="inv", gamma=1e-06, power=1.0)

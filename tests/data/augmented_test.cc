@@ -1,9 +1,12 @@
 // What transform_param changes at random: each change by hand, and the source that draws them.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <opencv2/core.hpp>
 #include <set>
 
+#include "data/mat_image.h"
 #include "data/random_changes.h"
 #include "data/source.h"
 #include "proto/data.pb.h"
@@ -42,6 +45,35 @@ TEST(Rotate, FillsWhereNothingWas) {
   Image image = Gray(1, 3, {1, 2, 3});
   Rotate(90, 50, &image);  // the row stands upright: only its middle is left
   EXPECT_THAT(image.bytes, ElementsAre(50, 2, 50));
+}
+
+TEST(Shift, FillsAsItsBorderSays) {
+  const std::vector<uint8_t> before = {1, 2, 3,  //
+                                       4, 5, 6,  //
+                                       7, 8, 9};
+  const auto shifted = [&](double right, double down, ResizeParameter::Pad_mode mode) {
+    Image image = Gray(3, 3, before);
+    Shift(right, down, BorderOf(mode), 50, &image);
+    return image.bytes;
+  };
+  EXPECT_THAT(shifted(1, 0, ResizeParameter::REPEAT_NEAREST), ElementsAre(1, 1, 2,  //
+                                                                          4, 4, 5,  //
+                                                                          7, 7, 8));
+  EXPECT_THAT(shifted(-2, 1, ResizeParameter::REPEAT_NEAREST), ElementsAre(3, 3, 3,  //
+                                                                           3, 3, 3,  //
+                                                                           6, 6, 6));
+  EXPECT_THAT(shifted(0, -1, ResizeParameter::CONSTANT), ElementsAre(4, 5, 6,  //
+                                                                     7, 8, 9,  //
+                                                                     50, 50, 50));
+  EXPECT_THAT(shifted(2, 0, ResizeParameter::MIRRORED), ElementsAre(3, 2, 1,  //
+                                                                    6, 5, 4,  //
+                                                                    9, 8, 7));
+}
+
+TEST(Shift, MixesNeighboursBetweenPixels) {
+  Image image = Gray(1, 4, {10, 20, 60, 60});
+  Shift(0.25, 0, BorderOf(ResizeParameter::REPEAT_NEAREST), 0, &image);
+  EXPECT_THAT(image.bytes, ElementsAre(10, 18, 50, 60));  // 0.75 * 20 + 0.25 * 10 = 17.5
 }
 
 TEST(CutSquare, IsCutAtTheEdges) {
@@ -132,7 +164,7 @@ std::vector<uint8_t> Sample(const Source& source, uint64_t sample, ImageShape* s
 TEST(Augmented, IsTheSourceItselfWhereNothingIsAsked) {
   EXPECT_NE(dynamic_cast<TinySource*>(Augmented("mirror: true crop_size: 2").get()), nullptr);
   for (const char* text : {"rotation_param { max_degrees: 10 }", "cutout_param { size: 2 }",
-                           "distort_param { hue_prob: 1 }"}) {
+                           "distort_param { hue_prob: 1 }", "shift_param { width: 0.1 }"}) {
     EXPECT_NE(dynamic_cast<TinySource*>(Augmented(text, TEST).get()), nullptr) << text;
     EXPECT_EQ(dynamic_cast<TinySource*>(Augmented(text, TRAIN).get()), nullptr) << text;
   }
@@ -141,6 +173,7 @@ TEST(Augmented, IsTheSourceItselfWhereNothingIsAsked) {
 TEST(Augmented, ChangesNothingByNothing) {
   const auto source = Augmented(
       "rotation_param { max_degrees: 0 } cutout_param { size: 2 prob: 0 } "
+      "shift_param { height: 0.5 prob: 0 } "
       "random_resize_param { min_size: 4 max_size: 4 }");
   for (uint64_t sample = 0; sample < 20; ++sample) {
     EXPECT_THAT(Sample(*source, sample), ElementsAreArray(TinySource().bytes()));
@@ -149,7 +182,7 @@ TEST(Augmented, ChangesNothingByNothing) {
 
 TEST(Augmented, DependsOnTheSampleAlone) {
   const char* kText =
-      "rotation_param { max_degrees: 30 } cutout_param { size: 2 } "
+      "rotation_param { max_degrees: 30 } cutout_param { size: 2 } shift_param { width: 0.4 } "
       "random_aspect_ratio_param { aspect_ratio_change: 1.3 resize_param { height: 5 width: 6 } }";
   const auto a = Augmented(kText), b = Augmented(kText);
   std::set<std::vector<uint8_t>> all;
@@ -169,6 +202,35 @@ TEST(Augmented, CutsOutSquaresOfTheMean) {
     areas.insert(static_cast<int>(std::count(bytes.begin(), bytes.end(), 77)));
   }
   EXPECT_THAT(areas, ElementsAre(1, 2, 4));  // in a corner, at an edge, inside
+}
+
+// Columns move by up to a quarter of 4, rows stay.
+TEST(Augmented, MovesImagesWithinItsShare) {
+  const auto source = Augmented("shift_param { width: 0.25 }");
+  int left = 0, right = 0;
+  for (uint64_t sample = 0; sample < 400; ++sample) {
+    const std::vector<uint8_t> bytes = Sample(*source, sample);
+    for (int y = 0; y < 4; ++y) {
+      // Neighbours differ by 10, so a column's value says how far the image went.
+      const int moved = 40 * y + 10 - bytes[static_cast<size_t>(4 * y + 1)];
+      EXPECT_LE(std::abs(moved), 10);
+      EXPECT_EQ(moved, 10 - bytes[1]);
+    }
+    left += bytes[1] > 12;
+    right += bytes[1] < 8;
+  }
+  EXPECT_NEAR(left, 150, 5 * 10);  // 0.25 of the pixel and more, of -1 to 1: three eighths
+  EXPECT_NEAR(right, 150, 5 * 10);
+  const auto half =
+      Augmented("shift_param { height: 1 prob: 0.5 pad_mode: CONSTANT } mean_value: 99");
+  int moved = 0, filled = 0;
+  for (uint64_t sample = 0; sample < 400; ++sample) {
+    const std::vector<uint8_t> bytes = Sample(*half, sample);
+    moved += bytes != TinySource().bytes();
+    filled += std::count(bytes.begin(), bytes.begin() + 4, 99) == 4;
+  }
+  EXPECT_NEAR(moved, 200, 5 * 10);
+  EXPECT_NEAR(filled, 75, 5 * 8);  // the first row: of 0.5, down by one row of four at least
 }
 
 TEST(Augmented, ResizesTheShortSide) {
@@ -200,6 +262,11 @@ TEST(Augmented, TellsMistakes) {
   EXPECT_THAT(mistake("rotation_param { max_degrees: 200 }"), HasSubstr("from 0 to 180"));
   EXPECT_THAT(mistake("rotation_param { max_degrees: 20 prob: 2 }"),
               HasSubstr("rotation_param: prob must be from 0 to 1"));
+  EXPECT_THAT(mistake("shift_param { width: 3 }"),
+              HasSubstr("shift_param: width is a share of the image's, from 0 to 1, it is 3"));
+  EXPECT_THAT(mistake("shift_param { height: -0.1 }"), HasSubstr("shift_param: height is a share"));
+  EXPECT_THAT(mistake("shift_param { prob: -1 }"),
+              HasSubstr("shift_param: prob must be from 0 to 1"));
   EXPECT_THAT(mistake("cutout_param { }"), HasSubstr("cutout_param needs a size"));
   EXPECT_THAT(mistake("random_aspect_ratio_param { }"), HasSubstr("needs height and width"));
   EXPECT_THAT(mistake("random_aspect_ratio_param { min_area_ratio: 0.9 max_area_ratio: 0.1 }"),

@@ -356,7 +356,7 @@ class RandomChangesTest(DataCase):
     def test_give_images_their_size(self):
         for phase in "TRAIN", "TEST":
             flags = self.net("random_aspect_ratio_param { resize_param { height: 5 width: 6 } } "
-                             "rotation_param { max_degrees: 9 } cutout_param { size: 2 } "
+                             "rotation_param { max_degrees: 9 } cutout_param { size: 2 } shift_param { width: 0.2 } "
                              "distort_param { brightness_prob: 1 brightness_delta: 9 }", phase)
             out = json.loads(self.succeed("summary", *flags, "--json"))
             self.assertEqual([2, 3, 5, 6], out["layers"][0]["output"])
@@ -373,6 +373,8 @@ class RandomChangesTest(DataCase):
     def test_tell_mistakes_at_their_place(self):
         error = self.fail_with(3, "summary", *self.net("rotation_param { max_degrees: 200 }"))
         self.assertIn("net.prototxt:3:13: error: layer 'd': rotation_param: max_degrees must be from 0 to 180", error)
+        error = self.fail_with(3, "summary", *self.net("shift_param { height: 2 }"))
+        self.assertIn("net.prototxt:3:13: error: layer 'd': shift_param: height is a share of the image's, from 0 to 1", error)
         error = self.fail_with(3, "summary", *self.net("pad: 4"))
         self.assertIn("transform_param: pad is not implemented", error)
 
