@@ -21,15 +21,17 @@ double SumSquaresOf(const T* g, int64_t n) {
   return sum;
 }
 
-template <class Rule, class T>
+// `steps`: what is subtracted, where kKeep says so; may be `g`.
+template <class Rule, bool kKeep, class T>
 void UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T* w, T* h0, T* h1,
-                 int64_t n) {
+                 T* steps, int64_t n) {
   const UpdateScalars<T> s = scalars;  // a copy that no store can alias
 // Not "omp simd": it would give `h` memory of its own per lane, and GCC then vectorises nothing.
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
     T h[kMaxSlots] = {h0[i], Rule::kSlots > 1 ? h1[i] : T(0)};
-    UpdateElement<Rule>(s, rate, decay, g[i], &w[i], h);
+    const T step = UpdateElement<Rule>(s, rate, decay, g[i], &w[i], h);
+    if (kKeep) steps[i] = step;
     h0[i] = h[0];
     if (Rule::kSlots > 1) h1[i] = h[1];
   }
@@ -100,7 +102,8 @@ class CpuUpdatePass : public UpdatePass {
         using T = decltype(type);
         if (Rule::kTrustRatio || numbers.local.on) Measure<Rule, T>(numbers, begin, end);
         SetRates<Rule>(numbers, first, last);
-        RunWithin<Rule, T>(numbers, begin, end);
+        numbers.keep_steps ? RunWithin<Rule, T, true>(numbers, begin, end)
+                           : RunWithin<Rule, T, false>(numbers, begin, end);
       });
     });
   }
@@ -111,7 +114,12 @@ class CpuUpdatePass : public UpdatePass {
   template <class T>
   const T* Gradient(const UpdateSlice& slice, int64_t element) const {
     if (!slice.gradient) return static_cast<const T*>(zeros_.data());
-    return static_cast<const T*>(a_.grads) + slice.grad_begin + (element - slice.begin);
+    return GradientPlace<T>(slice, element);
+  }
+
+  template <class T>
+  T* GradientPlace(const UpdateSlice& slice, int64_t element) const {
+    return static_cast<T*>(a_.grads) + slice.grad_begin + (element - slice.begin);
   }
 
   // The sum of f(gradients, n) over their pieces, in an order that never changes.
@@ -196,7 +204,7 @@ class CpuUpdatePass : public UpdatePass {
     return static_cast<size_t>(&slice - a_.slices.data());
   }
 
-  template <class Rule, class T>
+  template <class Rule, class T, bool kKeep>
   void RunWithin(const UpdateNumbers& n, int64_t arena_begin, int64_t arena_end) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
     T* values = static_cast<T*>(a_.values);
@@ -210,8 +218,9 @@ class CpuUpdatePass : public UpdatePass {
         bool finite = true;
         for (int64_t step = from; step < to; step += kStep) {
           const int64_t count = std::min(kStep, to - step);
-          UpdateRange<Rule>(s, rate, decay, Gradient<T>(slice, step), values + step, h0 + step,
-                            Rule::kSlots > 1 ? h1 + step : nullptr, count);
+          UpdateRange<Rule, kKeep>(s, rate, decay, Gradient<T>(slice, step), values + step,
+                                   h0 + step, Rule::kSlots > 1 ? h1 + step : nullptr,
+                                   kKeep ? GradientPlace<T>(slice, step) : nullptr, count);
           finite = AllFinite(values + step, count) && finite;
         }
         if (finite) return;

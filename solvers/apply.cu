@@ -64,10 +64,11 @@ __device__ void ForChunk(const Chunk& c, const Packed& packed, const Single& sin
 template <class T>
 struct Arenas {
   T* values;
-  const T* grads;
+  T* grads;
   T* h0;
   T* h1;  // null for rules with one slot
   int* lost;  // the first slice with a value that was not finite, in memory that the host reads as well
+  bool keep_steps;
 };
 
 // The rate of a chunk, with the multiplier of its parameter; `rates`: by slice, or null where none are local.
@@ -82,7 +83,8 @@ DOPPIO_HD bool UpdateAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chu
   constexpr bool kTwo = Rule::kSlots > 1;
   T h[kMaxSlots] = {a.h0[i], kTwo ? a.h1[i] : T(0)};
   const T g = c.gradient ? a.grads[i + c.grad_shift] : T(0);
-  UpdateElement<Rule>(s, rate, decay, g, &a.values[i], h);
+  const T step = UpdateElement<Rule>(s, rate, decay, g, &a.values[i], h);
+  if (a.keep_steps) a.grads[i + c.grad_shift] = step;
   a.h0[i] = h[0];
   if (kTwo) a.h1[i] = h[1];
   return Finite(a.values[i]);
@@ -100,18 +102,19 @@ __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, Up
     ForChunk<T>(
         c,
         [&](int64_t i) {
-          Pack<T> w = PackAt(a.values, i), h0 = PackAt(a.h0, i), h1{};
+          Pack<T> w = PackAt(a.values, i), h0 = PackAt(a.h0, i), h1{}, steps;
           const Pack<T> g = c.gradient ? PackAt(a.grads, i + c.grad_shift) : Pack<T>{};
           if (kTwo) h1 = PackAt(a.h1, i);
 #pragma unroll
           for (int k = 0; k < Pack<T>::kSize; ++k) {
             T h[kMaxSlots] = {h0.v[k], h1.v[k]};
-            UpdateElement<Rule>(s, rate, decay, g.v[k], &w.v[k], h);
+            steps.v[k] = UpdateElement<Rule>(s, rate, decay, g.v[k], &w.v[k], h);
             h0.v[k] = h[0];
             h1.v[k] = h[1];
             finite = finite && Finite(w.v[k]);
           }
           PackAt(a.values, i) = w;
+          if (a.keep_steps) PackAt(a.grads, i + c.grad_shift) = steps;
           PackAt(a.h0, i) = h0;
           if (kTwo) PackAt(a.h1, i) = h1;
         },
@@ -289,9 +292,9 @@ class CudaUpdatePass : public UpdatePass {
   template <class Rule, class T>
   void Launch(const UpdateNumbers& n, size_t first, size_t last) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
-    const Arenas<T> arenas = {static_cast<T*>(a_.values), static_cast<const T*>(a_.grads),
+    const Arenas<T> arenas = {static_cast<T*>(a_.values), static_cast<T*>(a_.grads),
                               static_cast<T*>(a_.history[0]), static_cast<T*>(a_.history[1]),
-                              static_cast<int*>(lost_.data())};
+                              static_cast<int*>(lost_.data()), n.keep_steps};
     const Gpu& gpu = GpuOf(device_);
     const int64_t begin = first_row_[first], count = first_row_[last] - begin;
     const double* rates = nullptr;

@@ -30,7 +30,7 @@ struct UpdateArenas {
   DType dtype = DType::kFloat32;
   int64_t size = 0;  // elements of values and of each history
   void* values = nullptr;
-  const void* grads = nullptr;
+  void* grads = nullptr;
   void* history[kMaxSlots] = {};  // as many as the rule has slots
   std::vector<UpdateSlice> slices;
 };
@@ -41,6 +41,9 @@ struct UpdateNumbers {
   double decay = 0;  // weight_decay
   double scale = 1;  // of the gradients
   bool l1 = false;
+  // Puts what is subtracted from each value in its gradient's place, of parameters without gradient
+  // as well: `grads` has memory for all.
+  bool keep_steps = false;
   LocalRate local;  // of rules without a trust ratio
   RuleScalars<double> rule;
 };

@@ -161,6 +161,7 @@ Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamSto
   });
 
   numbers_.l1 = param.regularization_type() == "L1";
+  numbers_.keep_steps = param.snapshot_diff();
   numbers_.rule.momentum2 = param.momentum2();
   numbers_.rule.delta = param.delta();
   numbers_.rule.rms_decay = param.rms_decay();

@@ -45,19 +45,23 @@ DOPPIO_HD inline T TakeGradient(const UpdateScalars<T>& s, T decay, T gradient, 
   return Rule::template Direction<T>(s.rule, history) + decay * Pull(s, value);
 }
 
-// `rate` and `decay` have the parameter's multipliers in them. Zero value, gradient and history
-// stay zero, so the padding of opaque layouts may be passed over like any element.
+// `rate` and `decay` have the parameter's multipliers in them. Returns what was subtracted from the
+// value. Zero value, gradient and history stay zero, so the padding of opaque layouts may be passed
+// over like any element.
 template <class Rule, class T>
-DOPPIO_HD inline void UpdateElement(const UpdateScalars<T>& s, T rate, T decay, T gradient,
-                                    T* value, T* history) {
+DOPPIO_HD inline T UpdateElement(const UpdateScalars<T>& s, T rate, T decay, T gradient,
+                                 T* value, T* history) {
   const T w = *value;
+  T step;
   if constexpr (Rule::kDecoupled) {
     if constexpr (!Rule::kTrustRatio) Rule::template Take<T>(s.rule, gradient * s.scale, history);
-    *value = w - rate * (Rule::template Direction<T>(s.rule, history) + decay * Pull(s, w));
+    step = rate * (Rule::template Direction<T>(s.rule, history) + decay * Pull(s, w));
   } else {
     const T g = gradient * s.scale + decay * Pull(s, w);
-    *value = w - Rule::template Step<T>(s.rule, rate, g, history);
+    step = Rule::template Step<T>(s.rule, rate, g, history);
   }
+  *value = w - step;
+  return step;
 }
 
 }  // namespace doppio

@@ -62,15 +62,15 @@ void LayerTimes::Add(const std::vector<TimelineSpan>& spans) {
   if (std::none_of(spans.begin(), spans.end(), of_layer)) return;
   ++iterations_;
   for (Layer& layer : layers_) {
-    layer.forward_ms.push_back(0);
-    layer.backward_ms.push_back(0);
+    layer.forward_ns.push_back(0);
+    layer.backward_ns.push_back(0);
   }
   for (const TimelineSpan& span : spans) {
     const int64_t index = LayerOf(span);
     if (index < 0) continue;
     Layer& layer = layers_[static_cast<size_t>(index)];
-    auto& ms = span.category == std::string(RunTrace::kBackward) ? layer.backward_ms : layer.forward_ms;
-    ms.back() += 1e-6 * static_cast<double>(span.end - span.begin);
+    auto& ns = span.category == std::string(RunTrace::kBackward) ? layer.backward_ns : layer.forward_ns;
+    ns.back() += static_cast<double>(span.end - span.begin);
   }
 }
 
@@ -79,8 +79,8 @@ json LayerTimes::Json() const {
   for (const Layer& layer : layers_) {
     layers.push_back({{"layer", layer.name},
                       {"type", layer.type},
-                      {"forward_ms", Median(layer.forward_ms)},
-                      {"backward_ms", Median(layer.backward_ms)},
+                      {"forward_ms", Median(layer.forward_ns) / 1e6},
+                      {"backward_ms", Median(layer.backward_ns) / 1e6},
                       {"params", layer.params},
                       {"bytes", layer.bytes}});
   }

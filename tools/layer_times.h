@@ -35,7 +35,7 @@ class LayerTimes {
   struct Layer {
     std::string name, type;
     int64_t params = 0, bytes = 0;
-    std::vector<double> forward_ms, backward_ms;   // of each iteration
+    std::vector<double> forward_ns, backward_ns;   // of each iteration
   };
   std::vector<Layer> layers_;
   int iterations_ = 0;

@@ -65,6 +65,18 @@ TEST(SnapshotWriter, WritesTheNumbersOfTheMomentItWasAsked) {
   }
 }
 
+// As Caffe's snapshot_diff: not the gradient, which is w.
+TEST(SnapshotWriter, WritesWhatTheLastUpdateSubtracted) {
+  TrainerCase c(SquareNet(), "momentum: 0.5 base_lr: 0.1 lr_policy: 'fixed' max_iter: 2");
+  c.Make({}, "snapshot_diff: true")->Solve();
+  NetParameter net;
+  ASSERT_TRUE(net.ParseFromString(ReadFile(c.Model(2))));
+  const BlobProto& w = net.layer(1).blobs(0);
+  ASSERT_EQ(w.diff_size(), 1);
+  EXPECT_NEAR(w.data(0), 1 - 0.1 - 0.14, 1e-6);
+  EXPECT_NEAR(w.diff(0), 0.5 * 0.1 + 0.1 * 0.9, 1e-6);
+}
+
 TEST(SnapshotWriter, TellsAFailureOnce) {
   TrainerCase c(SmallNet(), kAdam);
   const auto trainer = c.Make();

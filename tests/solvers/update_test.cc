@@ -40,6 +40,25 @@ TEST(Update, SgdAfterARateChangeKeepsTheOldRateInItsHistory) {
   EXPECT_NEAR(c.Value(0), 0.9 - 0.06, 1e-7);
 }
 
+TEST(Update, PutsItsStepsInTheGradientsPlaceForSnapshotDiff) {
+  ParamCase aside{Shape{1}, 2};
+  aside.gradient = false;
+  ParamStoreCase c({{Shape{1}, 1}, aside});
+  Update update = MakeUpdate("momentum: 0.5 weight_decay: 0.1 snapshot_diff: true", &c.store());
+  const auto step = [&](int param) {
+    return ReadTensor(c.store().param(param).grad, c.store().device()).data[0];
+  };
+  c.SetGradient(0, 2);
+  update.Run(0.1, 0, 2);
+  EXPECT_NEAR(step(0), 0.1 * (2. / 2 + 0.1 * 1), 1e-6);
+  EXPECT_NEAR(step(1), 0.1 * (0.1 * 2), 1e-6);
+  c.SetGradient(0, 4);
+  update.Run(0.1, 1, 2);
+  EXPECT_NEAR(step(0), 0.5 * 0.11 + 0.1 * (4. / 2 + 0.1 * 0.89), 1e-6);
+  EXPECT_NEAR(step(1), 0.5 * 0.02 + 0.1 * (0.1 * 1.98), 1e-6);
+  EXPECT_NEAR(c.Value(0), 0.89 - 0.2639, 1e-6);
+}
+
 TEST(Update, NesterovLooksAhead) {
   // h = 0.1, 0.15, 0.175; steps 1.5 h' - 0.5 h = 0.15, 0.175, 0.1875
   ExpectValues("type: 'Nesterov' momentum: 0.5", 0.1, 1, {1, 1, 1}, {0.85, 0.675, 0.4875});

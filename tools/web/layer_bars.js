@@ -55,7 +55,7 @@ class LayerBars {
                   html("span", {class: "number"}, `${short(time(layer))} ms`));
     };
     this.body.replaceChildren(...rows.map((row) => html("div", {class: "bar-row"},
-      html("div", {class: "bar-name"}, html("b", {}, row.name), " ", html("span", {class: "faint"}, row.type)),
+      html("div", {class: "bar-name", title: `${row.name} ${row.type}`}, html("b", {}, row.name), " ", html("span", {class: "faint"}, row.type)),
       html("div", {}, ...row.times.map(bar)))));
   }
 }

@@ -191,12 +191,12 @@ std::vector<UpdateSlice> Slices() {
           {64, 69, 64, 2, 0, true},
           {128, 10135, 192, 1, 1, true},
           {10241, 10300, 1, 0, 0.5f, true},
-          {10304, 14400, 0, 1, 2, false}};
+          {10304, 14400, 10304, 1, 2, false}};
 }
 
 template <class T>
 struct Updated {
-  std::vector<T> values, h0, h1;
+  std::vector<T> values, h0, h1, steps;
   double sum_squares = 0, same_again = 0;
 };
 
@@ -238,6 +238,9 @@ Updated<T> RunUpdate(Device* device, size_t rule, bool l1) {
     pass->Run(numbers, 0, 1);
     pass->Run(numbers, 1, 2);
   }
+  numbers.keep_steps = true;
+  pass->Run(numbers, 0, arenas.slices.size());
+  result.steps = grads.Read();
   result.values = values.Read();
   result.h0 = h0.Read();
   result.h1 = h1.Read();
@@ -254,6 +257,7 @@ void ExpectUpdatesAgree(Device* cpu, Device* gpu, double tolerance) {
       ExpectNear(got.values, want.values, tolerance, what + ", values");
       ExpectNear(got.h0, want.h0, tolerance, what + ", first history");
       ExpectNear(got.h1, want.h1, tolerance, what + ", second history");
+      ExpectNear(got.steps, want.steps, tolerance, what + ", steps");
       EXPECT_NEAR(got.sum_squares, want.sum_squares, 1e-12 * want.sum_squares);
       EXPECT_EQ(got.sum_squares, got.same_again) << "the order of the sum changed";
     }
