@@ -1,5 +1,5 @@
-// SoftmaxWithLoss: cross entropy of the softmax of a prediction and class labels; a second top
-// shows the softmax, a third one the loss of each label, from which hard examples are chosen (R-FCN).
+// SoftmaxWithLoss: cross entropy of the softmax of a prediction and labels, which are classes or
+// shares of all classes; a second top shows the softmax, a third one the loss of each label, from which hard examples are chosen (R-FCN).
 #include <cfloat>
 
 #include "core/net/layer.h"
@@ -7,6 +7,7 @@
 #include "layers/label_smoothing.h"
 #include "layers/labels.h"
 #include "layers/loss_normalizer.h"
+#include "layers/soft_label_loss.h"
 #include "layers/softmax_labels.h"
 #include "layers/softmax_math.h"
 
@@ -15,7 +16,11 @@ namespace {
 
 LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const SoftmaxShape s = SoftmaxShapeOf(spec, bottoms[0]);
-  CheckSoftmaxLabels(spec, s, bottoms, spec.param.softmax_param().axis());
+  if (HasSoftLabels(s, bottoms[0], bottoms[1])) {
+    CheckSoftLabels(spec);
+  } else {
+    CheckSoftmaxLabels(spec, s, bottoms, spec.param.softmax_param().axis());
+  }
   LossNormalizer(spec, LossParameter::VALID, s.outer, s.inner);
   const float smoothing = spec.param.loss_param().label_smoothing();
   if (!(smoothing >= 0 && smoothing < 1)) {
@@ -148,6 +153,7 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
 };
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  if (HasSoftLabels(*args.spec, args.bottoms)) return MakeForFloat<SoftLabelSoftmaxLoss>(args);
   if (!SmoothsLabels(*args.spec)) return MakeForFloat<SoftmaxLossKernel>(args);
   return MakeWeightedSoftmaxLoss(args, LabelSmoothing(*args.spec, args.bottoms[0].shape));
 }

@@ -4,6 +4,7 @@
 
 #include "layers/label_smoothing.h"
 #include "layers/loss_normalizer.h"
+#include "layers/soft_label_kernel_cuda.h"
 #include "layers/softmax_view_cuda.h"
 #include "layers/stored_form_cuda.h"
 #include "layers/valid_count_cuda.h"
@@ -86,6 +87,7 @@ std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<C
 
 std::string Declines(const KernelArgs& args) {
   if (args.tops.size() > 2) return "it has no third top";
+  if (HasSoftLabels(*args.spec, args.bottoms)) return "its labels are classes";
   return SmoothsLabels(*args.spec) ? "it has no label_smoothing" : DeclinesDouble(args);
 }
 
@@ -102,6 +104,15 @@ std::string SmoothedDeclines(const KernelArgs& args) {
 
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed, &SmoothedDeclines});
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed, &SmoothedDeclines});
+
+std::unique_ptr<Kernel> MakeSoft(const KernelArgs& args) { return std::make_unique<CudaSoftLabelLoss>(args); }
+
+std::string SoftDeclines(const KernelArgs& args) {
+  return HasSoftLabels(*args.spec, args.bottoms) ? DeclinesDouble(args) : "it is for soft labels";
+}
+
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "soft labels", 9, &MakeSoft, &SoftDeclines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "soft labels", 9, &MakeSoft, &SoftDeclines});
 
 }  // namespace
 }  // namespace doppio

@@ -131,9 +131,20 @@ class Finder {
     if (spec.param.loss_param().label_smoothing() != 0) {
       throw spec.Mistake("loss_param.label_smoothing", what + "; the layer can then not smooth its labels");
     }
+    if (HasSoftLabels(spec, node)) {
+      throw spec.Mistake("bottom", what + "; labels can then not be shares of classes", 1);
+    }
     if (rule->second.use == RowUse::kCounts && node.tops.size() > 1) {
       throw spec.Mistake("top", what + "; the layer can then have one top only", 1);
     }
+  }
+
+  // As SoftmaxWithLoss tells them from classes.
+  bool HasSoftLabels(const LayerSpec& spec, const Node& node) const {
+    if (spec.type() != "SoftmaxWithLoss") return false;
+    const Shape& scores = graph_.edges[static_cast<size_t>(node.bottoms[0])].shape;
+    return scores == graph_.edges[static_cast<size_t>(node.bottoms[1])].shape &&
+           scores[scores.canonical_axis(spec.param.softmax_param().axis())] > 1;
   }
 
   const Graph& graph_;

@@ -163,6 +163,8 @@ TEST(Filter, IsRefusedWhereTheNumberOfRowsMatters) {
                 "scale_param { axis: 0 } }\n", "Scale cannot take along axis 0");
   ExpectMistake(filter + rest + "layer { name: 'l' type: 'EuclideanLoss' bottom: 'fx' bottom: 't' top: 'l' }\n",
                 "bottom 't' has not the same rows");
+  ExpectMistake(filter + "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'fx' bottom: 'ft' top: 'l' }\n",
+                "labels can then not be shares of classes");
   ExpectMistake(filter + rest + "layer { name: 'p' type: 'Power' bottom: 'fx' top: 'p' loss_weight: 1 }\n",
                 "it cannot be a loss");
   ExpectMistake(filter + rest + "layer { name: 'g' type: 'Filter' bottom: 'fx' bottom: 'sel' top: 'g' }\n",

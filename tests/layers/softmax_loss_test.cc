@@ -171,6 +171,56 @@ TEST(SoftmaxWithLoss, SmoothsLabels) {
   both.RandomBottom({3, 4}).LabelBottom({3}, 4).Tops(2).ExpectGradient().ExpectBackendsAgree();
 }
 
+// Labels of the prediction's shape are targets of all classes.
+TEST(SoftmaxWithLoss, TakesSoftLabels) {
+  const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
+  Loss()
+      .Bottom({1, 2}, {0, kLn3})
+      .Bottom({1, 2}, {0.3, 0.7})
+      .ExpectTop({}, {0.3 * ln4 + 0.7 * ln43})
+      .ExpectBottomGradient({2}, {-0.1, 0.1});
+  // They need not add up to 1.
+  Loss()
+      .Bottom({1, 2}, {0, kLn3})
+      .Bottom({1, 2}, {0.5, 0})
+      .ExpectTop({}, {0.5 * ln4})
+      .ExpectBottomGradient({1}, {-0.375, 0.375});
+  // Positions: all of class 0, all of class 1.
+  Loss("loss_param { normalization: BATCH_SIZE }")
+      .Bottom({1, 2, 2}, {0, 0, kLn3, kLn3})
+      .Bottom({1, 2, 2}, {1, 0, 0, 1})
+      .ExpectTop({}, {ln4 + ln43})
+      .ExpectBottomGradient({1}, {-0.75, 0.25, 0.75, -0.25});
+  Loss().Bottom({1, 2}, {1000, 0}).Bottom({1, 2}, {0, 1}).ExpectTop({}, {-std::log(FLT_MIN)});
+}
+
+TEST(SoftmaxWithLoss, AgreesWithDifferencesForSoftLabels) {
+  for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{1, 7}, Shape{3, 70}}) {
+    for (const char* more : {"", "loss_weight: 3 loss_param { normalization: NONE }"}) {
+      LayerCase c = Loss(more);
+      c.RandomBottom(shape, -2, 2).RandomBottom(shape, 0, 1).AsLoss();
+      c.ExpectGradient().ExpectBackendsAgree();
+      EXPECT_EQ(c.BottomGradient(1), std::vector<double>()) << "labels do not learn";
+      EXPECT_NE(c.GpuEngine(), "host");
+    }
+    LayerCase both = Loss("loss_weight: 2 loss_weight: 0");
+    both.RandomBottom(shape).RandomBottom(shape, 0, 1).Tops(2).ExpectGradient().ExpectBackendsAgree();
+  }
+}
+
+TEST(SoftmaxWithLoss, ExplainsWhatDoesNotGoWithSoftLabels) {
+  const auto with = [](const std::string& more) {
+    LayerCase c = Loss(more);
+    c.RandomBottom({2, 3}).RandomBottom({2, 3}, 0, 1);
+    return c;
+  };
+  with("loss_param { ignore_label: 0 }").ExpectMistake({"shares of classes", "remove ignore_label"});
+  with("loss_param { label_smoothing: 0.1 }").ExpectMistake({"label_smoothing does not go with them"});
+  with("").Tops(3).ExpectMistake({"no third top"});
+  // Of one class there is nothing to share.
+  Loss().RandomBottom({2, 1}).Bottom({2, 1}, {0, 0}).ExpectTop({}, {0});
+}
+
 TEST(SoftmaxWithLoss, ExplainsMistakes) {
   auto with = [](const std::string& more, const std::vector<double>& labels) {
     LayerCase c = Loss(more);

@@ -15,18 +15,17 @@
 
 namespace doppio {
 
-// `layer`: its type and fields; its bottoms are 4 samples of 3 scores, all 0, and their labels, and
-// `loss` is what it gives for classes 0, 1, 2, 0.
-inline void ExpectGpuNamesWrongLabel(const std::string& layer, double loss) {
+// `layers` read x, 4 samples of 3 scores, all 0, and label, and `loss` is what they give for
+// classes 0, 1, 2, 0.
+inline void ExpectGpuNamesWrongLabelIn(const std::string& layers, double loss) {
   const std::unique_ptr<Device> gpu = TestGpu();
   if (gpu == nullptr) GTEST_SKIP() << "this build has no CUDA";
   PlanOptions options;
   options.device = gpu.get();
   ParamStore store(gpu.get(), DType::kFloat32, 5);
   Net net(GraphFromText("layer { name: 'in' type: 'TestSource' top: 'x' top: 'label' input_param {"
-                        "  shape { dim: 4 dim: 3 } shape { dim: 4 } } }"
-                        "layer { name: 'loss' bottom: 'x' bottom: 'label' " +
-                        layer + " }"),
+                        "  shape { dim: 4 dim: 3 } shape { dim: 4 } } }" +
+                        layers),
           options, &store);
   TestSource& source = dynamic_cast<TestSource&>(*InnermostKernel(net.kernel(0)));
   const std::vector<double> even(12, 0), good = {0, 1, 2, 0};
@@ -44,6 +43,12 @@ inline void ExpectGpuNamesWrongLabel(const std::string& layer, double loss) {
         << e.what();
   }
   EXPECT_NEAR(net.Forward(), loss, 1e-6 * (1 + loss));
+}
+
+// `layer`: the type and fields of one that reads them and is the loss.
+inline void ExpectGpuNamesWrongLabel(const std::string& layer, double loss) {
+  ExpectGpuNamesWrongLabelIn("layer { name: 'loss' bottom: 'x' bottom: 'label' " + layer + " }",
+                             loss);
 }
 
 }  // namespace doppio

@@ -11,10 +11,11 @@
 namespace doppio {
 namespace {
 
-void ExpectOneBigBatch(const std::string& net, const std::string& solver, double tolerance = kTolerance) {
+void ExpectOneBigBatch(const std::string& net, const std::string& solver, double tolerance = kTolerance,
+                       const std::vector<int>& numbers = {2, 4, 8}) {
   const ReplicasCase c(net, solver);
   const Trained alone = c.Alone(kTotal);
-  for (int ranks : {2, 4, 8}) {
+  for (int ranks : numbers) {
     const Trained together = c.Together(ranks, kTotal / ranks);
     EXPECT_LE(LargestDifference(alone, together), tolerance) << ranks << " ranks";
     EXPECT_NEAR(alone.loss, together.loss, 1e-5 * alone.loss) << ranks << " ranks";
@@ -78,6 +79,15 @@ TEST(Replicas, AreOneBigBatchWithDropout) {
   const std::string net = "name: 'dropout'\n" + kData + Product("ip1", "data", 100) + InPlace("TanH", "ip1") +
                           InPlace("Dropout", "ip1") + Product("ip2", "ip1", 10) + Loss("ip2");
   ExpectOneBigBatch(net, SolverText(20));
+}
+
+TEST(Replicas, AreOneBigBatchWithMixup) {
+  const std::string net = "name: 'mixup'\n" + kData +
+                          "layer { name: 'mixup' type: 'Mixup' bottom: 'data' bottom: 'label' top: 'mixed' top: 'shares'\n"
+                          "  mixup_param { alpha: 0.4 classes: 10 } }\n" +
+                          Product("ip1", "mixed", 40) + InPlace("TanH", "ip1") + Product("ip2", "ip1", 10) +
+                          "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip2' bottom: 'shares' top: 'loss' }\n";
+  ExpectOneBigBatch(net, SolverText(20), kTolerance, {2, 4});
 }
 
 TEST(Replicas, ThatDifferAreNamed) {

@@ -125,6 +125,19 @@ TEST(Onnx, EndsWhereTheLossBegan) {
   EXPECT_EQ(net.content.graph.output(0).name(), "prob");
 }
 
+TEST(Onnx, LeavesMixupOut) {
+  const Exported net(
+      kInput +
+      "layer { name: 'l' type: 'Input' top: 'l' input_param { shape { dim: 1 } } }\n"
+      "layer { name: 'm' type: 'Mixup' bottom: 'x' bottom: 'l' top: 'm' top: 's' mixup_param { "
+      "classes: 2 } }\n"
+      "layer { name: 'f' type: 'Flatten' bottom: 'm' top: 'f' }\n"
+      "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'f' bottom: 's' top: 'loss' }\n");
+  EXPECT_EQ(net.Operations(), "Reshape Softmax");
+  ASSERT_EQ(net.content.graph.input_size(), 1);
+  EXPECT_EQ(net.content.graph.input(0).name(), "x");
+}
+
 TEST(Onnx, NamesAllLayersThatItHasNot) {
   try {
     Exported(kInput +

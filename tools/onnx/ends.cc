@@ -14,6 +14,9 @@ void PassOn(const OnnxLayer& layer) {
   for (int i = 0; i < layer.tops(); ++i) layer.SetTop(layer.in(), i);
 }
 
+// As in TEST. Its labels are for a loss, which is left out.
+void PassDataOn(const OnnxLayer& layer) { layer.SetTop(layer.in()); }
+
 bool RegisterAll() {
   for (const char* type : {"AnnotatedData", "Data", "DummyData", "HDF5Data", "ImageData", "Input",
                            "MemoryData", "WindowData"}) {
@@ -36,6 +39,7 @@ bool RegisterAll() {
 
 DOPPIO_REGISTER(OnnxMappings, "Parameter", {"a constant", &AddParameter});
 DOPPIO_REGISTER(OnnxMappings, "Dropout", {"nothing", &PassOn});
+DOPPIO_REGISTER(OnnxMappings, "Mixup", {"nothing; its soft labels are left out", &PassDataOn});
 DOPPIO_REGISTER(OnnxMappings, "Split", {"nothing", &PassOn});
 
 }  // namespace

@@ -1,0 +1,68 @@
+// The kernel of soft_label_loss.h on a GPU, in single precision and the plain layout. Nothing comes
+// to the host.
+#ifndef DOPPIO_LAYERS_SOFT_LABEL_KERNEL_CUDA_H_
+#define DOPPIO_LAYERS_SOFT_LABEL_KERNEL_CUDA_H_
+
+#include "layers/soft_label_loss.h"
+#include "layers/soft_label_loss_cuda.h"
+
+namespace doppio {
+
+class CudaSoftLabelLoss : public Kernel {
+ public:
+  explicit CudaSoftLabelLoss(const KernelArgs& args)
+      : device_(args.device),
+        shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
+        normalizer_(*args.spec, LossParameter::VALID, shape_.outer, shape_.inner),
+        backward_(args.backward),
+        scratch_bytes_((SoftLabelScratchBytes(shape_) + kAlign - 1) / kAlign * kAlign) {
+    needs_.scratch_bytes = scratch_bytes_ + (backward_ ? 0 : StateBytes());
+    needs_.saved_bytes = backward_ ? StateBytes() : 0;
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    char* memory =
+        backward_ ? static_cast<char*>(t_.saved) : static_cast<char*>(t_.scratch) + scratch_bytes_;
+    state_.per_divisor = reinterpret_cast<double*>(memory);
+    state_.probability = reinterpret_cast<float*>(memory + kAlign);
+    state_.difference = state_.probability + shape_.count();
+  }
+
+  bool same_every_pass() const override { return true; }
+
+  void Forward(const Pass& pass) override {
+    const LossDivisor divisor = normalizer_.DivisorFor(pass, AllPositions(pass));
+    LaunchSoftLabelForward(GpuOf(device_), shape_, divisor, t_.bottoms[0].data<float>(),
+                           t_.bottoms[1].data<float>(), state_, t_.tops[0].data<float>(),
+                           t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr, t_.scratch);
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    LaunchSoftLabelBackward(GpuOf(device_), shape_, state_, t_.top_grads[0].data<float>(),
+                            t_.top_grads.size() > 1 ? t_.top_grads[1].data<float>() : nullptr,
+                            t_.bottom_grads[0].data<float>(), t_.scratch);
+  }
+
+ private:
+  static constexpr int64_t kAlign = 64;
+  int64_t StateBytes() const {
+    return kAlign + 2 * shape_.count() * static_cast<int64_t>(sizeof(float));
+  }
+  // Of all ranks: each position counts on each of them.
+  int64_t AllPositions(const Pass& pass) const {
+    return normalizer_.positions() * (pass.group == nullptr ? 1 : pass.group->size());
+  }
+
+  Device* const device_;
+  const SoftmaxShape shape_;
+  const LossNormalizer normalizer_;
+  const bool backward_;
+  const int64_t scratch_bytes_;
+  SoftLabelState state_{};
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_SOFT_LABEL_KERNEL_CUDA_H_
