@@ -13,6 +13,7 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   if (bottoms.size() == 1 && r.box.keeps_order()) shape.view = View::kReshape;
   if (bottoms.size() == 2) shape.no_gradient_bottoms = {false, true};
+  shape.no_gradient_bottoms_may_learn = true;
   return shape;
 }
 

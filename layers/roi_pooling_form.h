@@ -89,6 +89,7 @@ inline LayerShape ShapeOf(const RoiForm& form) {
   shape.tops = {{form.rois, form.top_channels, form.bins_h, form.bins_w}};
   shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, true};
+  shape.no_gradient_bottoms_may_learn = true;
   return shape;
 }
 

@@ -34,6 +34,7 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, false, true, true};
   shape.no_gradient_bottoms.resize(bottoms.size());
+  shape.no_gradient_bottoms_may_learn = true;
   shape.loss = true;
   return shape;
 }

@@ -13,6 +13,7 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   shape.backward_reads_bottoms = masked;
   shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, true};
+  shape.no_gradient_bottoms_may_learn = true;
   if (!masked && shape.tops[0] == bottoms[0]) shape.view = View::kSame;
   return shape;
 }

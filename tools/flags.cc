@@ -188,9 +188,13 @@ class Parser {
       const std::string positive = name.compare(0, 2, "no") == 0 ? name.substr(2) : "";
       if (!has_value && IsKnown(positive) && IsBool(positive)) {
         Take({positive, "false", shown});
-      } else {
-        unknown_.push_back(name);
+        return false;
       }
+      if (const ForkFlag* fork = FindForkFlag(name)) {
+        line_.warnings.push_back(shown + " is a flag of " + fork->fork + " and has no effect; " + fork->instead);
+        return fork->takes_value && !has_value && next != nullptr;
+      }
+      unknown_.push_back(name);
       return false;
     }
     if (has_value) {
@@ -291,6 +295,11 @@ class Parser {
     if (!Contains(line_.command->flags, a.flag) && !IsLogFlag(a.flag)) {
       line_.warnings.push_back(a.from + " has no effect on '" + line_.command_name +
                                "': it is a flag of " + OwnersOf(a.flag));
+      return;
+    }
+    if (a.flag == "engine" && IsForkEngine(a.value)) {
+      line_.warnings.push_back(a.from + "=" + a.value + " is Intel Caffe's and has no effect; the fastest kernels are taken by themselves, "
+                               "--engine=reference takes the plain ones");
       return;
     }
     if (a.flag == "set" || a.flag == "unset") {

@@ -8,8 +8,14 @@ bool NeverGetsGradient(const Node& node, size_t bottom) {
   return bottom < none.size() && none[bottom];
 }
 
-// Downwards: what depends on something that learns. Afterwards Node::backward says "has something to compute".
-void MarkDependents(Graph* graph, std::vector<bool>* edge_learns) {
+bool MayLearn(const Node& node, size_t bottom) {
+  return !NeverGetsGradient(node, bottom) || node.shape.no_gradient_bottoms_may_learn;
+}
+
+// Downwards: what depends on something that learns. Afterwards Node::backward says "has something to compute". Returns of
+// each node the first bottom that learns and must not, or -1.
+std::vector<int> MarkDependents(Graph* graph, std::vector<bool>* edge_learns) {
+  std::vector<int> forbidden(graph->nodes.size(), -1);
   for (size_t n = 0; n < graph->nodes.size(); ++n) {
     Node& node = graph->nodes[n];
     const LayerParameter& param = graph->spec.layers[n].param;
@@ -18,6 +24,7 @@ void MarkDependents(Graph* graph, std::vector<bool>* edge_learns) {
     for (size_t i = 0; i < node.bottoms.size(); ++i) {
       bool wanted = (*edge_learns)[static_cast<size_t>(node.bottoms[i])];
       if (param.propagate_down_size() > 0) wanted = param.propagate_down(static_cast<int>(i));
+      if (wanted && forbidden[n] < 0 && !MayLearn(node, i)) forbidden[n] = static_cast<int>(i);
       if (graph->spec.force_backward && node.shape.has_backward) wanted = true;
       node.bottom_gradient[i] = wanted && !NeverGetsGradient(node, i);
       node.backward = node.backward || wanted;
@@ -29,6 +36,11 @@ void MarkDependents(Graph* graph, std::vector<bool>* edge_learns) {
     }
     for (int top : node.tops) (*edge_learns)[static_cast<size_t>(top)] = node.backward;
   }
+  return forbidden;
+}
+
+std::string NameOfBottom(const Graph& graph, const Node& node, size_t i) {
+  return "bottom '" + graph.edges[static_cast<size_t>(node.bottoms[i])].name + "'";
 }
 
 void Stop(Node* node) {
@@ -41,7 +53,7 @@ void Stop(Node* node) {
 
 void FindGradients(Graph* graph) {
   std::vector<bool> learns(graph->edges.size(), false);
-  MarkDependents(graph, &learns);
+  const std::vector<int> forbidden = MarkDependents(graph, &learns);
 
   // Upwards: what a loss depends on, and whether a gradient arrives there.
   std::vector<bool> under_loss(graph->edges.size(), false), arrives(graph->edges.size(), false);
@@ -60,11 +72,16 @@ void FindGradients(Graph* graph) {
         if (!node.bottom_gradient[i]) continue;
         throw graph->spec.layers[n].Mistake(
             "type", graph->spec.layers[n].type() +
-                        " has no gradient, but a loss is computed from its top and bottom '" +
-                        graph->edges[static_cast<size_t>(node.bottoms[i])].name +
-                        "' learns; set propagate_down: false to cut the gradient here");
+                        " has no gradient, but a loss is computed from its top and " + NameOfBottom(*graph, node, i) +
+                        " learns; set propagate_down: false to cut the gradient here");
       }
       Stop(&node);
+    }
+    if (node.backward && forbidden[n] >= 0) {
+      throw graph->spec.layers[n].Mistake(
+          "type", graph->spec.layers[n].type() + " has no gradient for its " +
+                      NameOfBottom(*graph, node, static_cast<size_t>(forbidden[n])) +
+                      ", which learns; set propagate_down: false for that bottom to cut the gradient here");
     }
     for (size_t i = 0; i < node.bottoms.size(); ++i) {
       const size_t edge = static_cast<size_t>(node.bottoms[i]);

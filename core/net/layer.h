@@ -71,6 +71,7 @@ struct LayerShape {
 
   bool has_backward = true;               // false: no gradient flows (Accuracy, ArgMax, data)
   std::vector<bool> no_gradient_bottoms;  // true at i: bottom i never gets a gradient (labels). Empty: none so.
+  bool no_gradient_bottoms_may_learn = false;   // such as masks and regions; otherwise it is the user's mistake
   bool loss = false;                      // top 0 has loss_weight 1 unless the file says otherwise
 
   int64_t macs = 0;  // multiply-adds of one forward pass over the whole batch, for `summary`

@@ -36,11 +36,9 @@ int64_t MemoryNeed::LargestBatch(int64_t free) const {
   std::vector<Lifetime> scaled = blocks;
   const int64_t whole = PlaceBlocks(&scaled);
   const auto fits = [&](int64_t rows) {
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      const int64_t bytes = blocks[i].bytes;
-      scaled[i].bytes = bytes % batch == 0 ? bytes / batch * rows : bytes;
-    }
-    return total() - whole + PlaceBlocks(&scaled) <= free;
+    const auto of_rows = [&](int64_t bytes) { return bytes % batch == 0 ? bytes / batch * rows : bytes; };
+    for (size_t i = 0; i < blocks.size(); ++i) scaled[i].bytes = of_rows(blocks[i].bytes);
+    return total() - whole + PlaceBlocks(&scaled) - scratch + of_rows(scratch) <= free;
   };
   int64_t fitting = 0, too_many = batch;
   while (too_many - fitting > 1) {

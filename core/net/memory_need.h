@@ -42,8 +42,8 @@ struct MemoryNeed : MemoryUse {
   int64_t batch = 0;              // rows; 0: it has none
   std::vector<Lifetime> blocks;   // of the arena
 
-  // The most rows, fewer than `batch`, that do with `free` bytes; 0 when there are none. Blocks that cannot be divided by the
-  // batch, parameters and scratch are taken to stay as large as they are.
+  // The most rows, fewer than `batch`, that do with `free` bytes; 0 when there are none. Parameters, and blocks and scratch that
+  // cannot be divided by the batch, are taken to stay as large as they are.
   int64_t LargestBatch(int64_t free) const;
   // Throws MemoryShortage when the net needs more than `free` bytes of the device; negative: nobody knows.
   void CheckFits(int64_t free, const Device& device) const;

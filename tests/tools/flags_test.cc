@@ -21,7 +21,7 @@ ExitCode Nothing(const CommandLine&, bool*) { return ExitCode::kDone; }
 
 DOPPIO_REGISTER(Commands, "cook",
                 {"cooks",
-                 {"solver", "gpu", "json", "iterations", "set", "unset", "resume", "recompute", "offload"},
+                 {"solver", "gpu", "json", "engine", "iterations", "set", "unset", "resume", "recompute", "offload"},
                  {"solver"},
                  "",
                  "",
@@ -90,6 +90,29 @@ TEST_F(Flags, MayRepeatSetAndUnset) {
       Parse({"cook", "--set", "base_lr=1", "--solver=s", "--unset=momentum", "--set=a.b=2=3"});
   EXPECT_EQ(line.sets, (std::vector<std::string>{"base_lr=1", "a.b=2=3"}));
   EXPECT_EQ(line.unsets, std::vector<std::string>{"momentum"});
+}
+
+TEST_F(Flags, OfForksAreTakenWithAWarning) {
+  const CommandLine line = Parse({"cook", "-param_server", "mpi", "--solver=s", "--comm-threads=4", "-forward_only", "-gpu", "1"});
+  EXPECT_EQ(FLAGS_solver, "s");
+  EXPECT_EQ(FLAGS_gpu, "1");
+  EXPECT_TRUE(line.files.empty());
+  ASSERT_EQ(line.warnings.size(), 3u);
+  EXPECT_EQ(line.warnings[0], "--param_server is a flag of Intel Caffe and has no effect; ranks are those of mpirun or srun, and "
+                              "every iteration is one update of all of them");
+  EXPECT_NE(line.warnings[1].find("--comm_threads is a flag of Intel Caffe"), std::string::npos) << line.warnings[1];
+  EXPECT_NE(line.warnings[2].find("--phase=TEST"), std::string::npos) << line.warnings[2];
+}
+
+TEST_F(Flags, NameEnginesOfForks) {
+  for (const char* name : {"MKLDNN", "MKLDNN:CPU", "MKL2017", "CAFFE"}) {
+    FLAGS_engine = "";
+    const CommandLine line = Parse({"cook", "--solver=s", std::string("-engine=") + name});
+    EXPECT_EQ(FLAGS_engine, "");
+    ASSERT_EQ(line.warnings.size(), 1u);
+    EXPECT_EQ(line.warnings[0], std::string("--engine=") + name + " is Intel Caffe's and has no effect; the fastest kernels are taken "
+                                "by themselves, --engine=reference takes the plain ones");
+  }
 }
 
 TEST_F(Flags, EndAtTwoDashes) {

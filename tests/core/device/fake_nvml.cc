@@ -8,6 +8,7 @@ namespace {
 
 constexpr int kNoDriver = 9, kNotSupported = 3, kNotFound = 6;
 int g_gpus[2];
+int g_open = 0;
 
 int Number(void* gpu) { return static_cast<int>(static_cast<int*>(gpu) - g_gpus); }
 
@@ -15,16 +16,16 @@ int Number(void* gpu) { return static_cast<int>(static_cast<int*>(gpu) - g_gpus)
 
 extern "C" {
 
-int g_fake_nvml_open = 0;
+const int* FakeNvmlOpen() { return &g_open; }
 
 int nvmlInit_v2() {
   if (std::getenv("FAKE_NVML_FAILS") != nullptr) return kNoDriver;
-  ++g_fake_nvml_open;
+  ++g_open;
   return 0;
 }
 
 int nvmlShutdown() {
-  --g_fake_nvml_open;
+  --g_open;
   return 0;
 }
 

@@ -68,7 +68,7 @@ TEST(Nvml, KnowsNoGpuOfAnotherBus) { EXPECT_FALSE(Nvml(Path(kFake)).Find("0000:0
 
 TEST(Nvml, IsShutDownAsOftenAsItWasStarted) {
   const SharedLibrary fake("the fake", Path(kFake));
-  const int& open = *static_cast<int*>(fake.Find("g_fake_nvml_open"));
+  const int& open = *reinterpret_cast<const int* (*)()>(fake.Find("FakeNvmlOpen"))();
   {
     const Nvml one(Path(kFake)), two(Path(kFake));
     EXPECT_EQ(open, 2);

@@ -75,6 +75,21 @@ TEST(Graph, PropagateDownCutsAndForceBackwardForces) {
   EXPECT_TRUE(forced.nodes[1].param_gradient[0]);
 }
 
+TEST(Graph, RefusesLabelsThatLearn) {
+  const auto with = [](const std::string& rest) {
+    return kInput + Ip("a", "x") + "layer { name: 'top' type: 'ArgMax' bottom: 'a' top: 'k' }\n" +
+           "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'a' bottom: 'k' top: 'loss' " + rest + " }\n";
+  };
+  const std::string text = MistakesOf(with(""));
+  EXPECT_NE(text.find("net.prototxt:5:"), std::string::npos) << text;
+  EXPECT_NE(text.find("SoftmaxWithLoss has no gradient for its bottom 'k', which learns; set propagate_down: false for that bottom "
+                      "to cut the gradient here"), std::string::npos) << text;
+  EXPECT_NE(MistakesOf(with("propagate_down: true propagate_down: true")).find("bottom 'k'"), std::string::npos);
+  const Graph cut = GraphFromText(with("propagate_down: true propagate_down: false"));
+  EXPECT_TRUE(cut.nodes[1].backward);
+  EXPECT_NO_THROW(GraphFromText(with("loss_weight: 0"))) << "nothing flows back";
+}
+
 TEST(Graph, SharesParametersByName) {
   const Graph graph = GraphFromText(
       kInput + Ip("a", "x", "param { name: 'w' }") +

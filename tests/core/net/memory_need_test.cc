@@ -178,6 +178,17 @@ TEST(MemoryNeed, SaysEverythingInOneMessage) {
   EXPECT_NO_THROW(need.CheckFits(-1, device));
 }
 
+TEST(MemoryNeed, LetsScratchGrowWithTheBatchWhereItIsDivisible) {
+  MemoryNeed need;
+  need.batch = 10;
+  need.scratch = 10 * 512;
+  need.blocks = {{10 * 256, 0, 1}};
+  need.activations = 10 * 256;
+  EXPECT_EQ(need.LargestBatch(4 * 768), 4);
+  need.scratch = 10 * 512 + 1;
+  EXPECT_EQ(need.LargestBatch(9 * 768), 6);
+}
+
 TEST(MemoryNeed, TakesBlocksThatNoBatchDividesAsTheyAre) {
   MemoryNeed need;
   need.batch = 10;
