@@ -226,6 +226,8 @@ def run_onnx(path, inputs):
 
 
 class Case(scenario.Scenario):
+    timeout_s = 120
+
     def save(self, text, seed=5):
         """A net with random weights, which are saved."""
         self.write("net.prototxt", text)
@@ -236,7 +238,8 @@ class Case(scenario.Scenario):
         return net, random
 
     def export(self, out, *flags, code=0):
-        run = self.doppio("export", "--model=net.prototxt", "--weights=net.caffemodel", out, *flags, DOPPIO_VERIFY="0")
+        run = self.doppio("export", "--model=net.prototxt", "--weights=net.caffemodel", out, *flags, timeout=self.timeout_s,
+                          DOPPIO_VERIFY="0")
         self.assertEqual(code, run.returncode, run.stdout + run.stderr)
         return run.stdout if code == 0 else run.stderr
 
@@ -298,6 +301,16 @@ class OnnxTest(Case):
         self.compare(IMAGE, convolution("num_output: 32 kernel_size: 5"), (("--external_data",), None))
         self.assertEqual(4 * 32 * 4 * 25, os.path.getsize(self.path("net.onnx.data")))
         self.assertLess(os.path.getsize(self.path("net.onnx")), 1000)
+
+    def test_verify_gives_every_input_what_it_means(self):
+        cases = [CASES["embed"], CASES["batch reindex"], (IMAGE, layer("Power", "power_param { shift: 1 }", "x", "x")),
+                 ({"x": (2, 3, 6, 8), "r": (4, 5)}, layer("ROIPooling", "roi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 }", "x r")),
+                 ({"i": (3, 2)}, layer("Split", "", "i", "a b") + layer("Embed", "embed_param { num_output: 5 input_dim: 4 }", "a") +
+                  layer("ReLU", "", "b", "v"))]
+        for inputs, text in cases:
+            with self.subTest(text):
+                self.save(inputs_text(inputs) + text)
+                self.assertIn("verified by ONNX Runtime", self.export("net.onnx", "--verify", "--python=" + sys.executable))
 
     def test_a_net_that_was_trained_loses_its_ends(self):
         self.save(NET)
@@ -446,6 +459,7 @@ class VerifyTest(Case):
 
 class Zoo(Case):
     """Not a test by itself: see --zoo."""
+    timeout_s = 3600
 
     def models_agree(self):
         for name in self.models:
@@ -471,7 +485,11 @@ def deploy(text):
             size = one.transform_param.crop_size or {"CIFAR10": 32, "IDX": 28}.get(pb.DataParameter.DB.Name(one.data_param.backend), 224)
             channels = 1 if size == 28 else 3
             inputs.update({"data": (2, channels, size, size), "label": (2,)})
-        elif one.type not in ("Accuracy", "DetectionOutput"):
+        elif one.type not in ("Accuracy", "DetectionOutput", "EuclideanLoss"):
+            if one.type == "SigmoidCrossEntropyLoss":
+                one.type = "Sigmoid"
+                del one.bottom[1:], one.top[:]
+                one.top.append("prob")
             if one.type == "SoftmaxWithLoss" and len(one.top) < 2:
                 one.top.append("prob" if sum(o.type == one.type for o in net.layer) == 1 else one.name + "/prob")
             del one.loss_weight[:]
