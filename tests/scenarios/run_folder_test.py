@@ -69,9 +69,9 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual(code, run.returncode, run.stderr)
         return run.stdout
 
-    def begin(self, *args):
+    def begin(self, *args, **streams):
         """A training without an end that has written some lines."""
-        process = self.start("train", "--solver=solver.prototxt", "--set=max_iter=1000000000", *args)
+        process = self.start("train", "--solver=solver.prototxt", "--set=max_iter=1000000000", *args, **streams)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         end = time.monotonic() + 60
@@ -188,6 +188,15 @@ class RunFolderTest(scenario.Scenario):
         self.assertIn("waiting up to a minute for a sign of elsewhere", again.stderr)
         self.assertEqual(60, self.json("run/run.json")["iter"])
 
+    def test_a_folder_that_cannot_be_written_any_more_changes_no_code(self):
+        with open(self.path("out"), "wb") as out, open(self.path("err"), "wb") as err:
+            process = self.begin("--run_dir=run", "--json", stdout=out, stderr=err)
+        os.rename(self.path("run"), self.path("gone"))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(75, process.wait(timeout=60), self.read("err"))
+        self.assertIn(b"cannot write 'run/exit.json", self.read("err"))
+        self.assertTrue(self.json("out")["stopped"])
+
     def test_an_error_is_in_the_folder(self):
         self.write("net.prototxt", NET.replace('bottom: "pool"', 'bottom: "pol"', 1))
         run = self.train("--run_dir=run", code=3)
@@ -243,6 +252,7 @@ class RunFolderTest(scenario.Scenario):
                                (["--monitor=accuracy"], "--monitor wants max:NAME or min:NAME"),
                                (["--monitor=max:acuracy"], "did you mean 'accuracy'?"),
                                (["--monitor=max:accuracy", "--early_stop=patience:x"], "--early_stop wants patience:N"),
+                               (["--monitor=max:accuracy", "--early_stop=patience:99999999999999999999"], "--early_stop wants patience:N"),
                                (["--monitor=max:accuracy", "--early_stop=delta:1"], "--early_stop wants patience:N"),
                                (["--monitor=max:accuracy", "--unset=test_interval", "--unset=test_iter"], "this solver makes none"),
                                (["--on_nan=go"], "--on_nan wants warn or stop, got 'go'"),
