@@ -327,6 +327,16 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual(4, len(lines), lines)
         self.assertIn(" two?lines?[31m ", lines[3])
 
+    def test_json_of_names_that_are_no_utf8(self):
+        net = NET.encode().replace(b'top: "loss"', b'top: "lo\xe9ss"').replace(b'name: "drop"', b'name: "dr\xe9p"')
+        with open(self.path("net.prototxt"), "wb") as f:
+            f.write(net)
+        trained = self.train("--run_dir=run", "--json")
+        self.assertIn("lo\ufffdss", [o["name"] for o in json.loads(trained.stdout)["tests"][0]["outputs"]])
+        summary = self.doppio("summary", "--model=net.prototxt", "--json")
+        self.assertEqual(0, summary.returncode, summary.stderr)
+        self.assertIn("dr\ufffdp", [layer["name"] for layer in json.loads(summary.stdout)["layers"]])
+
     @unittest.skipIf(EventAccumulator is None, "this Python has no tensorboard")
     def test_tensorboard_reads_it(self):
         self.train("--run_dir=run")
