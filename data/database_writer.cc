@@ -80,8 +80,9 @@ void DatabaseWriter::Open(const std::string& backend, DatabaseMode mode) {
 
 void DatabaseWriter::TakeSettings(const std::string& settings) {
   const std::string file = aside_ + "/settings";
-  std::error_code ignored;
-  std::filesystem::create_directory(aside_, ignored);  // what is wrong shows when it is opened
+  std::error_code error;
+  std::filesystem::create_directory(aside_, error);
+  if (error) throw FileError("cannot make the folder '" + aside_ + "': " + error.message());
   lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (lock_ < 0) throw FileError("cannot write '" + file + "': " + std::strerror(errno));
   if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {

@@ -129,7 +129,7 @@ HttpResponse DashServer::List() {
       continue;
     }
     try {
-      json brief = ViewRun(ReadRun(folder), name, 4);
+      json brief = ViewRun(ReadRunEnd(folder), name, 4);
       json row = {{"mark", files + brief["status"].get<std::string>()}};
       for (const char* key :
            {"name", "status", "net", "host", "started", "seconds", "iter", "max_iter"}) {

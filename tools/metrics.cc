@@ -23,6 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kSilence = 60;   // seconds without a heartbeat after which a run counts as lost
+constexpr int64_t kFirstLook = 1 << 18;   // bytes at the end of the numbers that are looked at first
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double NumberOf(const json& value) { return value.is_number() ? value.get<double>() : kNone; }
@@ -101,9 +102,8 @@ void ReadLine(const json& line, RunRecord* run) {
   run->events.push_back(std::move(event));
 }
 
-void ReadLines(const std::string& path, RunRecord* run) {
-  if (!FileExists(path)) return;
-  std::istringstream lines(ReadFile(path));
+void ReadLines(const std::string& all, RunRecord* run) {
+  std::istringstream lines(all);
   for (std::string text; std::getline(lines, text);) {
     // A process that is killed leaves half a line, and the next one begins a new one.
     const json line = json::parse(text, nullptr, false);
@@ -111,18 +111,22 @@ void ReadLines(const std::string& path, RunRecord* run) {
   }
 }
 
-}  // namespace
-
-double TestPoint::Score(const std::string& name) const {
-  for (const auto& [score, value] : scores) {
-    if (score == name) return value;
-  }
-  return kNone;
+// The whole lines in the last `bytes` of a file.
+std::string EndOf(const std::string& path, int64_t bytes) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const int64_t from = std::max<int64_t>(0, static_cast<int64_t>(file.tellg()) - bytes);
+  file.seekg(from);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (from > 0) text.erase(0, std::min(text.size(), text.find('\n')));
+  return text;
 }
 
-bool IsRunFolder(const std::string& folder) { return FileExists(folder + "/run.json"); }
+// Whether tests of two rounds are there, so that the last round is whole, and a line of training.
+bool HasLastNumbers(const RunRecord& run) {
+  return !run.train.empty() && !run.tests.empty() && run.tests.front().iter != run.tests.back().iter;
+}
 
-RunRecord ReadRun(const std::string& folder) {
+RunRecord ReadFolder(const std::string& folder) {
   if (!IsRunFolder(folder)) throw FileError("'" + folder + "' is no run folder: it has no run.json");
   const json object = ParseObject(folder + "/run.json");
   RunRecord run;
@@ -143,8 +147,6 @@ RunRecord ReadRun(const std::string& folder) {
   run.job = Get<json>(object, "job", json::object());
   run.best = ReadBest(object);
   if (run.status == "running" && IsLost(run.heartbeat, SecondsSinceEpoch(), run.host, run.pid)) run.status = "lost";
-
-  ReadLines(folder + "/metrics.jsonl", &run);
   const std::string exit_path = folder + "/exit.json";
   // A run that goes on has not ended, whatever an earlier part of it has left.
   if (run.status != "running" && run.status != "lost" && FileExists(exit_path)) {
@@ -155,6 +157,37 @@ RunRecord ReadRun(const std::string& folder) {
                        Get<std::string>(exit, "error", ""),
                        Get<std::string>(exit, "resume_command", ""),
                        Get<double>(exit, "seconds", 0)};
+  }
+  return run;
+}
+
+}  // namespace
+
+double TestPoint::Score(const std::string& name) const {
+  for (const auto& [score, value] : scores) {
+    if (score == name) return value;
+  }
+  return kNone;
+}
+
+bool IsRunFolder(const std::string& folder) { return FileExists(folder + "/run.json"); }
+
+RunRecord ReadRun(const std::string& folder) {
+  RunRecord run = ReadFolder(folder);
+  const std::string numbers = folder + "/metrics.jsonl";
+  if (FileExists(numbers)) ReadLines(ReadFile(numbers), &run);
+  return run;
+}
+
+RunRecord ReadRunEnd(const std::string& folder) {
+  const RunRecord without = ReadFolder(folder);
+  const std::string numbers = folder + "/metrics.jsonl";
+  const int64_t all = FileBytes(numbers);
+  RunRecord run = without;
+  for (int64_t bytes = kFirstLook; !HasLastNumbers(run) && all >= 0; bytes *= 8) {
+    run = without;
+    ReadLines(EndOf(numbers, bytes), &run);
+    if (bytes >= all) break;
   }
   return run;
 }

@@ -82,11 +82,15 @@ struct RunRecord {
   std::vector<RunEvent> events;
   std::optional<RunExit> exit;  // absent while it runs, and where it was killed
 
-  double Seconds() const { return heartbeat - started; }
+  // A clock may have been set back.
+  double Seconds() const { return heartbeat < started ? 0 : heartbeat - started; }
 };
 
 // FileError where `folder` is none, or is damaged.
 RunRecord ReadRun(const std::string& folder);
+// The same, but of a long run only the last numbers: the last line of training and the last round of tests are there, and
+// how many more depends on the file. What is asked for no curve need not read all of it.
+RunRecord ReadRunEnd(const std::string& folder);
 bool IsRunFolder(const std::string& folder);
 // The run folders in `folder`, by name, and `folder` itself where it is one. FileError where there is no such folder.
 std::vector<std::string> FindRuns(const std::string& folder);

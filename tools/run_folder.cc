@@ -85,7 +85,7 @@ std::string MakeOwnFolder(const std::string& net) {
 void WaitUntilLeft(const std::string& path) {
   std::optional<double> heard;
   for (;; std::this_thread::sleep_for(std::chrono::seconds(1))) {
-    const RunRecord run = ReadRun(path);
+    const RunRecord run = ReadRunEnd(path);
     const bool own = run.host == HostName() && run.pid == getpid();
     if (run.status != "running" || own) return;
     if (run.host == HostName() || (heard && run.heartbeat > *heard)) {
@@ -172,7 +172,7 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
       throw UsageError("--run_dir=" + path_ + " holds a run already; give --resume=auto to go on with it, or another folder");
     }
     WaitUntilLeft(path_);
-    started = ReadRun(path_).started;
+    started = ReadRunEnd(path_).started;
     goes_on_ = true;
     fs::remove(path_ + "/exit.json");
   }

@@ -29,7 +29,7 @@ void ReadEarlyStop(MonitorRule* rule) {
   for (const std::string& part : SplitList(FLAGS_early_stop)) {
     const std::string name = part.substr(0, part.find(':')), value = part.substr(std::min(part.size(), name.size() + 1));
     char* end = nullptr;
-    if (name == "patience") rule->patience = std::strtoll(value.c_str(), &end, 10);
+    if (name == "patience" && value.size() <= 9) rule->patience = std::strtoll(value.c_str(), &end, 10);
     if (name == "delta") rule->delta = std::strtod(value.c_str(), &end);
     if (end == nullptr || *end != '\0' || value.empty()) throw wrong;
   }
@@ -104,8 +104,14 @@ std::function<void(const nlohmann::json&)> RunRecords::LayersKeeper() {
   return [this](const nlohmann::json& layers) { folder_->Layers(layers); };
 }
 
+// What cannot be noted changes neither the result nor the code, by which batch systems go on.
 void RunRecords::End(const TrainResult& result, ExitCode code) {
-  if (folder_ != nullptr) folder_->End(result, code, ResumeCommandText());
+  if (folder_ == nullptr) return;
+  try {
+    folder_->End(result, code, ResumeCommandText());
+  } catch (const FileError& e) {
+    LOG(WARNING) << e.what();
+  }
 }
 
 void RunRecords::Fail(const std::exception& failure) {

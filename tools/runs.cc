@@ -24,7 +24,7 @@ using nlohmann::json;
 // A path, or the name of one in the folder of runs.
 RunRecord FindRun(const std::string& name) {
   const std::string there = RunsFolder() + "/" + name;
-  return ReadRun(!IsRunFolder(name) && IsRunFolder(there) ? there : name);
+  return ReadRunEnd(!IsRunFolder(name) && IsRunFolder(there) ? there : name);
 }
 
 // By which it is found again: a run that was moved or copied still has the id of its start.
@@ -91,7 +91,7 @@ json ExitJson(const RunRecord& run) {
 ExitCode List(const std::string& folder) {
   std::vector<RunRecord> runs;
   ErrorCollector damaged;   // are told after those that can be read
-  for (const std::string& path : FindRuns(folder)) damaged.Try([&] { runs.push_back(ReadRun(path)); });
+  for (const std::string& path : FindRuns(folder)) damaged.Try([&] { runs.push_back(ReadRunEnd(path)); });
   if (FLAGS_json) {
     json all = json::array();
     for (const RunRecord& run : runs) all.push_back(SummaryJson(run));

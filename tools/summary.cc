@@ -6,6 +6,7 @@
 #include "core/net/plan.h"
 #include "tools/command.h"
 #include "tools/flags.h"
+#include "tools/json_text.h"
 #include "tools/layer_detail.h"
 #include "tools/nets.h"
 #include "tools/reserved_device.h"
@@ -169,7 +170,7 @@ void PrintJson(const Graph& graph, const std::vector<Row>& rows, const Memory& m
     out["memory"] = nullptr;
     out["memory_unknown_because"] = memory.unknown;
   }
-  std::cout << out.dump(2) << '\n';
+  std::cout << JsonText(out) << '\n';
 }
 
 ExitCode RunSummary(const CommandLine& line, bool* began) {

@@ -10,6 +10,7 @@
 #include "tools/command.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
+#include "tools/json_text.h"
 #include "tools/nets.h"
 #include "tools/text_table.h"
 
@@ -80,7 +81,7 @@ void PrintJson(const TestRun& run, const TestScores& scores) {
     out["outputs"].push_back(
         {{"name", output.blob}, {"value", output.value}, {"loss_weight", output.loss_weight}});
   }
-  std::cout << out.dump(2) << '\n';
+  std::cout << JsonText(out) << '\n';
 }
 
 ExitCode RunTestCommand(const CommandLine& line, bool* began) {

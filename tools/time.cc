@@ -7,6 +7,7 @@
 #include "tools/describe.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
+#include "tools/json_text.h"
 #include "tools/net_timer.h"
 #include "tools/net_times.h"
 #include "tools/nets.h"
@@ -70,7 +71,7 @@ ExitCode RunTime(const CommandLine& line, bool* began) {
   const double startup_seconds = timer.Start();
   if (FLAGS_startup) {
     if (FLAGS_json) {
-      std::cout << nlohmann::json{{"startup_seconds", startup_seconds}}.dump() << '\n';
+      std::cout << JsonText({{"startup_seconds", startup_seconds}}, -1) << '\n';
     } else {
       std::cout << Fixed(startup_seconds, 3)
                 << " s from the start to the end of the first iteration\n";
@@ -82,7 +83,7 @@ ExitCode RunTime(const CommandLine& line, bool* began) {
   const Timing timing = timer.Run(FLAGS_warmup, FLAGS_iterations);
   LogCaffeLines(timer.net(), timing, FLAGS_iterations);
   if (FLAGS_json) {
-    std::cout << ToJson(timer.net(), timing, FLAGS_iterations).dump(2) << '\n';
+    std::cout << JsonText(ToJson(timer.net(), timing, FLAGS_iterations)) << '\n';
   } else {
     PrintText(timer.net(), timing);
   }

@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "tools/flags.h"
+#include "tools/json_text.h"
 
 DEFINE_int32(stop_exit_code, 75,
              "<N> exit code when a signal has stopped the training after a snapshot");
@@ -86,7 +87,7 @@ void PrintJson(const TrainingEnd& end) {
   }
   if (end.gpu) out["gpu"] = ToJson(*end.gpu);
   if (!end.timeline.is_null()) out["timeline"] = end.timeline;
-  std::cout << out.dump() << '\n';
+  std::cout << JsonText(out, -1) << '\n';
 }
 
 void PrintText(const TrainingEnd& end) {

@@ -70,9 +70,9 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual(code, run.returncode, run.stderr)
         return run.stdout
 
-    def begin(self, *args):
+    def begin(self, *args, **streams):
         """A training without an end that has written some lines."""
-        process = self.start("train", "--solver=solver.prototxt", "--set=max_iter=1000000000", *args)
+        process = self.start("train", "--solver=solver.prototxt", "--set=max_iter=1000000000", *args, **streams)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         end = time.monotonic() + 60
@@ -189,6 +189,15 @@ class RunFolderTest(scenario.Scenario):
         self.assertIn("waiting up to a minute for a sign of elsewhere", again.stderr)
         self.assertEqual(60, self.json("run/run.json")["iter"])
 
+    def test_a_folder_that_cannot_be_written_any_more_changes_no_code(self):
+        with open(self.path("out"), "wb") as out, open(self.path("err"), "wb") as err:
+            process = self.begin("--run_dir=run", "--json", stdout=out, stderr=err)
+        os.rename(self.path("run"), self.path("gone"))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(75, process.wait(timeout=60), self.read("err"))
+        self.assertIn(b"cannot write 'run/exit.json", self.read("err"))
+        self.assertTrue(self.json("out")["stopped"])
+
     def test_an_error_is_in_the_folder(self):
         self.write("net.prototxt", NET.replace('bottom: "pool"', 'bottom: "pol"', 1))
         run = self.train("--run_dir=run", code=3)
@@ -244,6 +253,7 @@ class RunFolderTest(scenario.Scenario):
                                (["--monitor=accuracy"], "--monitor wants max:NAME or min:NAME"),
                                (["--monitor=max:acuracy"], "did you mean 'accuracy'?"),
                                (["--monitor=max:accuracy", "--early_stop=patience:x"], "--early_stop wants patience:N"),
+                               (["--monitor=max:accuracy", "--early_stop=patience:99999999999999999999"], "--early_stop wants patience:N"),
                                (["--monitor=max:accuracy", "--early_stop=delta:1"], "--early_stop wants patience:N"),
                                (["--monitor=max:accuracy", "--unset=test_interval", "--unset=test_iter"], "this solver makes none"),
                                (["--on_nan=go"], "--on_nan wants warn or stop, got 'go'"),
@@ -393,6 +403,16 @@ class RunFolderTest(scenario.Scenario):
         lines = self.runs("ls").splitlines()
         self.assertEqual(4, len(lines), lines)
         self.assertIn(" two?lines?[31m ", lines[3])
+
+    def test_json_of_names_that_are_no_utf8(self):
+        net = NET.encode().replace(b'top: "loss"', b'top: "lo\xe9ss"').replace(b'name: "drop"', b'name: "dr\xe9p"')
+        with open(self.path("net.prototxt"), "wb") as f:
+            f.write(net)
+        trained = self.train("--run_dir=run", "--json")
+        self.assertIn("lo\ufffdss", [o["name"] for o in json.loads(trained.stdout)["tests"][0]["outputs"]])
+        summary = self.doppio("summary", "--model=net.prototxt", "--json")
+        self.assertEqual(0, summary.returncode, summary.stderr)
+        self.assertIn("dr\ufffdp", [layer["name"] for layer in json.loads(summary.stdout)["layers"]])
 
     @unittest.skipIf(EventAccumulator is None, "this Python has no tensorboard")
     def test_tensorboard_reads_it(self):

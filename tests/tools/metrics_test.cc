@@ -46,6 +46,48 @@ class RunFolderCase : public testing::Test {
   std::string folder_;
 };
 
+std::string TrainLine(int iter) {
+  return R"({"t":1,"phase":"train","loss":0.5,"lr":0.01,"iter":)" + std::to_string(iter) + "}\n";
+}
+
+std::string TestLines(int iter) {
+  std::string lines;
+  for (const char* net : {"0", "1"}) {
+    lines += R"({"t":1,"phase":"test","scores":{"accuracy":0.5},"net":)" + std::string(net) + R"(,"iter":)" + std::to_string(iter) + "}\n";
+  }
+  return lines;
+}
+
+TEST_F(RunFolderCase, OfALongRunTheEndIsRead) {
+  WriteRun("finished", 1000, 1);
+  std::string lines;
+  for (int iter = 0; iter < 20000; ++iter) lines += TrainLine(iter) + (iter % 100 == 0 ? TestLines(iter) : "");
+  Write("metrics.jsonl", lines);
+  const RunRecord end = ReadRunEnd(folder_);
+  EXPECT_EQ(ReadRun(folder_).train.size(), 20000U);
+  EXPECT_LT(end.train.size(), 10000U);
+  EXPECT_EQ(end.train.back().iter, 19999);
+  ASSERT_GE(end.tests.size(), 3U);
+  EXPECT_EQ(end.tests.back().iter, 19900);
+  EXPECT_EQ(end.tests[end.tests.size() - 2].iter, 19900);
+}
+
+TEST_F(RunFolderCase, TheEndGoesBackAsFarAsTheLastNumbersAre) {
+  WriteRun("finished", 1000, 1);
+  std::string lines = TestLines(0);
+  for (int iter = 0; iter < 20000; ++iter) lines += TrainLine(iter);
+  Write("metrics.jsonl", lines);
+  EXPECT_EQ(ReadRunEnd(folder_).tests.size(), 2U);
+  // Made again from the beginning on: what the end of the file holds does not count.
+  Write("metrics.jsonl", TrainLine(0) + lines + R"({"t":1,"event":"resume","from_iter":1})" + "\n");
+  EXPECT_EQ(ReadRunEnd(folder_).train.back().iter, 0);
+}
+
+TEST_F(RunFolderCase, AClockThatIsSetBackMakesNoTimeNegative) {
+  Write("run.json", R"({"started":1000,"heartbeat":900})");
+  EXPECT_EQ(ReadRun(folder_).Seconds(), 0);
+}
+
 TEST_F(RunFolderCase, IsReadWithItsSeries) {
   WriteRun("finished", 1000, 1);
   Write("metrics.jsonl",
