@@ -14,6 +14,7 @@ struct Choice {
   std::mutex mutex;
   bool gpu = false;
   int index = 0;
+  std::optional<uint64_t> seed;
   std::map<int, std::weak_ptr<Device>> devices;
 };
 
@@ -46,6 +47,16 @@ void ChooseGpu(int index) {
   if (index < 0) throw UsageError("set_device wants the number of a GPU, got " + std::to_string(index));
   const std::lock_guard<std::mutex> lock(TheChoice().mutex);
   TheChoice().index = index;
+}
+
+void ChooseSeed(uint64_t seed) {
+  const std::lock_guard<std::mutex> lock(TheChoice().mutex);
+  TheChoice().seed = seed;
+}
+
+std::optional<uint64_t> ChosenSeed() {
+  const std::lock_guard<std::mutex> lock(TheChoice().mutex);
+  return TheChoice().seed;
 }
 
 std::shared_ptr<Device> ChosenDevice() {

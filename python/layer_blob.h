@@ -26,6 +26,9 @@ class LayerBlob : public Blob {
   pybind11::array diff() override { return gradient_ ? ShowMemory(gradient_, nullptr) : zeros_.Of(shape_); }
 
   void Reshape(const Shape& shape) override {
+    for (int64_t dim : shape.dims()) {
+      if (dim < 0) throw UsageError("shape " + shape.ToString() + " of blob '" + name_ + "': an extent is not negative");
+    }
     if (value_ && shape != shape_) {
       throw UsageError("blob '" + name_ + "' is " + shape_.ToString() + " and cannot become " + shape.ToString() +
                        ": shapes are fixed when a net is made");
@@ -40,6 +43,11 @@ class LayerBlob : public Blob {
     gradient_ = gradient;
     shape_ = value.shape;
     shaped_ = true;
+  }
+  // The memory goes: who has kept the blob sees zeros.
+  void Release() {
+    value_ = Tensor();
+    gradient_ = Tensor();
   }
   bool bound() const { return static_cast<bool>(value_); }
 

@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "core/base/file.h"
 #include "core/base/nearest.h"
 #include "core/net/gradient_flow.h"
 #include "core/net/plain_blob.h"
@@ -13,8 +12,6 @@
 namespace doppio {
 namespace py = pybind11;
 namespace {
-
-constexpr uint64_t kSeed = 1;   // as that of commands that get none
 
 bool IsInput(const LayerSpec& layer) { return layer.type() == "Input"; }
 
@@ -91,13 +88,13 @@ class ParamBlob : public Blob {
 }  // namespace
 
 NetRecipe::NetRecipe(const std::string& file, Phase phase, int level, const std::vector<std::string>& stages,
-                     std::shared_ptr<Device> device)
+                     std::shared_ptr<Device> device, uint64_t seed)
     : source_(LoadNet(file, {}, phase, level, stages)),
       device_(std::move(device)),
       // Whoever has the parameters has the device.
-      params_(new ParamStore(device_.get(), DType::kFloat32, kSeed), [device = device_](ParamStore* p) { delete p; }) {
+      params_(new ParamStore(device_.get(), DType::kFloat32, seed), [device = device_](ParamStore* p) { delete p; }) {
   options_.phase = phase;
-  options_.seed = kSeed;
+  options_.seed = seed;
 }
 
 std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Shape>& shapes) const {
@@ -140,6 +137,7 @@ void LiveNet::StandFor(const std::shared_ptr<void>& owner, Net* net, Device* dev
 }
 
 void LiveNet::Forward(int first, int last) {
+  const auto turn = Turn();
   Reshape();
   views_->Push();
   if (first == 0 && last + 1 == static_cast<int>(graph().nodes.size())) {
@@ -156,6 +154,7 @@ void LiveNet::Backward(int first, int last) {
     throw UsageError("net '" + graph().spec.name + "' computes no gradients: it has no loss that depends on anything that " +
                      "learns; force_backward: true in its file computes them from its outputs");
   }
+  const auto turn = Turn();
   views_->Push();
   if (first == 0 && last + 1 == static_cast<int>(graph().nodes.size())) {
     net_->Backward(true);
@@ -189,6 +188,7 @@ bool LiveNet::ReadsWhatWasReordered(const PlanStep& reorder, int first, int last
 }
 
 void LiveNet::ClearParamDiffs() {
+  const auto turn = Turn();
   views_->Push();
   for (size_t i = 0; i < graph().params.size(); ++i) {
     const Tensor& gradient = net_->params().param(net_->param_index(static_cast<int>(i))).grad;
@@ -213,17 +213,29 @@ void LiveNet::AskForShape(const std::string& blob, const Shape& shape) {
 }
 
 void LiveNet::Reshape() {
-  if (staged_.empty()) return;
+  const auto turn = Turn();
+  std::map<std::string, Staged> staged;
+  {
+    const py::gil_scoped_acquire gil;
+    staged = staged_;
+  }
+  if (staged.empty()) return;
   std::map<std::string, Shape> shapes = shapes_;
-  for (const auto& input : staged_) shapes[input.first] = input.second.shape;
+  for (const auto& input : staged) shapes[input.first] = input.second.shape;
   views_->Push();
-  const std::shared_ptr<NetRecipe::Made> made = recipe_->Make(shapes);
+  GoOnWith(recipe_->Make(shapes), staged);
+  shapes_ = std::move(shapes);
+  views_->Pull();
+}
+
+// With the inputs' values and the place in the data of before.
+void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made, const std::map<std::string, Staged>& staged) {
   Net& now = *made->net;
   for (const std::string& name : inputs()) {
-    const auto staged = staged_.find(name);
+    const auto given = staged.find(name);
     const Tensor to = now.Blob(name);
-    if (staged != staged_.end()) {
-      WriteTensor(*staged->second.values, to, device_);
+    if (given != staged.end()) {
+      WriteTensor(*given->second.values, to, device_);
     } else {
       WriteTensor(ReadTensor(net_->Blob(name), device_).data, to, device_);
     }
@@ -233,22 +245,74 @@ void LiveNet::Reshape() {
     if (before != nullptr && before->position() >= 0) now.kernel(static_cast<int>(n))->Seek(before->position());
   }
   now.pass() = net_->pass();
+  const std::shared_ptr<void> owner_before = owner_;   // ends after the GIL is given up
+  const py::gil_scoped_acquire gil;
   Use(made);
-  shapes_ = std::move(shapes);
-  staged_.clear();
-  views_->Pull();
+  for (const auto& input : staged) {
+    const auto now_staged = staged_.find(input.first);
+    // Another thread may have asked for another shape meanwhile.
+    if (now_staged != staged_.end() && now_staged->second.values == input.second.values) staged_.erase(now_staged);
+  }
 }
 
 void LiveNet::CopyFrom(const std::string& path) {
+  const auto turn = Turn();
   views_->Push();
   LogReport(CopyWeights(ReadWeights(path), graph(), net_->plan().param_index, &net_->params()), path);
   views_->Pull();
 }
 
-void LiveNet::Save(const std::string& path, bool diffs) {
+void LiveNet::Save(const std::string& path, bool hdf5, bool diffs) {
+  const auto turn = Turn();
   views_->Push();
-  const bool hdf5 = EndsWith(path, ".h5");
   WriteWeights(path, hdf5, graph(), net_->plan().param_index, net_->params(), diffs);
+  views_->Pull();
+}
+
+void LiveNet::CheckThatItCanShare(const LiveNet& other) const {
+  if (recipe_ == nullptr) {
+    throw UsageError("net '" + graph().spec.name + "' is a solver's and keeps the solver's parameters; let the other net share "
+                     "with it, or copy_from a file");
+  }
+  if (other.device_ != recipe_->device()) {
+    throw UsageError("nets '" + graph().spec.name + "' and '" + other.graph().spec.name + "' are on different devices");
+  }
+  if (net_->plan().backward.empty()) return;
+  for (size_t i = 0; i < graph().params.size(); ++i) {
+    const Param& own = net_->params().param(net_->param_index(static_cast<int>(i)));
+    const auto& theirs = other.net_->params().params();
+    const bool found = std::any_of(theirs.begin(), theirs.end(), [&](const Param& param) {
+      return param.layer == own.layer && param.index == own.index && (param.grad || !own.grad);
+    });
+    if (found) continue;
+    throw UsageError("net '" + graph().spec.name + "' computes gradients, and net '" + other.graph().spec.name +
+                     "' has none for parameter " + std::to_string(own.index) + " of layer '" + own.layer +
+                     "': share the other way round, or make this net for TEST without a loss");
+  }
+}
+
+void LiveNet::ShareWith(LiveNet* other) {
+  if (&net_->params() == &other->net_->params()) return;
+  Reshape();
+  const std::shared_ptr<Views> views = views_;   // lives as long as its lock
+  const std::scoped_lock turns(views->turn(), other->views_->turn());
+  CheckThatItCanShare(*other);
+  views_->Push();
+  other->views_->Push();
+  ParamStore& theirs = other->net_->params();
+  const size_t before = theirs.params().size();
+  NetRecipe shared = *recipe_;
+  shared.Share(std::shared_ptr<ParamStore>(other->params_owner_, &theirs));
+  const std::shared_ptr<NetRecipe::Made> made = shared.Make(shapes_);
+  for (size_t i = 0; i < graph().params.size(); ++i) {
+    const int index = made->net->param_index(static_cast<int>(i));
+    if (static_cast<size_t>(index) < before) continue;
+    const Tensor own = net_->params().param(net_->param_index(static_cast<int>(i))).value;
+    WriteTensor(ReadTensor(own, device_).data, theirs.param(index).value, device_);
+  }
+  GoOnWith(made, {});
+  *recipe_ = std::move(shared);
+  views_ = other->views_;   // or each would write its copies over those of the other
   views_->Pull();
 }
 

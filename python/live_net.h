@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,17 @@ namespace doppio {
 class NetRecipe {
  public:
   NetRecipe(const std::string& file, Phase phase, int level, const std::vector<std::string>& stages,
-            std::shared_ptr<Device> device);
+            std::shared_ptr<Device> device, uint64_t seed);
 
   struct Made {
     std::shared_ptr<Device> device;
     std::shared_ptr<ParamStore> params;
     std::unique_ptr<Net> net;
   };
+  // From now on over the parameters of another net; those that it does not have are added there.
+  void Share(std::shared_ptr<ParamStore> params) { params_ = std::move(params); }
+  Device* device() const { return device_.get(); }
+
   // Tops of Input layers have the shapes of the file but for those named in `shapes`.
   std::shared_ptr<Made> Make(const std::map<std::string, Shape>& shapes) const;
 
@@ -52,8 +57,9 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   void Reshape();
 
   void CopyFrom(const std::string& path);
-  // HDF5 where the path ends with ".h5".
-  void Save(const std::string& path, bool diffs);
+  void Save(const std::string& path, bool hdf5, bool diffs);
+  // From now on layers of one name and shape have the parameters of `other`.
+  void ShareWith(LiveNet* other);
 
   const Graph& graph() const { return net_->graph(); }
   Kernel* kernel(int node) const { return net_->kernel(node); }
@@ -85,6 +91,9 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   void RunPart(const std::vector<PlanStep>& steps, int first, int last, bool accumulate);
   bool ReadsWhatWasReordered(const PlanStep& reorder, int first, int last) const;
   void Use(const std::shared_ptr<NetRecipe::Made>& made);
+  void GoOnWith(const std::shared_ptr<NetRecipe::Made>& made, const std::map<std::string, Staged>& staged);
+  void CheckThatItCanShare(const LiveNet& other) const;
+  std::unique_lock<std::recursive_mutex> Turn() const { return std::unique_lock<std::recursive_mutex>(views_->turn()); }
 
   std::unique_ptr<NetRecipe> recipe_;   // null: the net is somebody else's
   std::shared_ptr<Views> views_;

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "core/base/error.h"
+#include "python/devices.h"
+
 namespace doppio {
 namespace py = pybind11;
 namespace {
@@ -36,6 +39,10 @@ void LiveSolver::Start(const std::string& state) {
   options.keep_all = true;
   options.resume = state;
   options.poll = AskPython;
+  options.before_iteration = [this](int64_t) { Tell(calls_.first); };
+  options.before_update = [this] { Tell(calls_.second); };
+  // Numbers do not depend on the seed of a script where the file says one.
+  if (spec_.param.random_seed() < 0) options.seed = ChosenSeed();
   auto running = std::make_shared<Running>();
   running->device = device_;
   running->trainer = std::make_unique<Trainer>(spec_, options);
@@ -46,28 +53,54 @@ void LiveSolver::Start(const std::string& state) {
   }
 }
 
-void LiveSolver::Step(int64_t iterations) {
+// What the script holds shows the iteration, and what it writes counts.
+void LiveSolver::Tell(std::function<void()> call) {
+  if (!call) return;
+  device_->Synchronize();
+  views_->Pull();
+  call();
   views_->Push();
-  running_->trainer->Advance(iterations);
+}
+
+template <class F>
+void LiveSolver::Run(Calls calls, const F& f) {
+  const std::lock_guard<std::recursive_mutex> turn(views_->turn());
+  calls_.swap(calls);   // `calls` are now those of the step around this one, if a script's function made this one
+  views_->Push();
+  try {
+    f(*running_->trainer);
+  } catch (...) {
+    calls_.swap(calls);
+    throw;
+  }
+  calls_.swap(calls);
   device_->Synchronize();
   views_->Pull();
 }
 
-void LiveSolver::Solve() {
-  views_->Push();
-  running_->trainer->Solve();
-  device_->Synchronize();
-  views_->Pull();
+void LiveSolver::Step(int64_t iterations, Calls calls) {
+  if (iterations < 0) throw UsageError("step wants a number of iterations, got " + std::to_string(iterations));
+  Run(std::move(calls), [&](Trainer& trainer) { trainer.Advance(iterations); });
 }
 
-void LiveSolver::Restore(const std::string& state) { Start(state); }
+void LiveSolver::Solve(Calls calls) {
+  Run(std::move(calls), [](Trainer& trainer) { trainer.Solve(); });
+}
+
+void LiveSolver::ApplyUpdate() {
+  Run({}, [](Trainer& trainer) { trainer.ApplyGradients(); });
+}
+
+void LiveSolver::Restore(const std::string& state) {
+  const std::lock_guard<std::recursive_mutex> turn(views_->turn());
+  Start(state);
+}
 
 std::string LiveSolver::Snapshot() {
-  views_->Push();
-  Trainer& trainer = *running_->trainer;
-  trainer.Snapshot();
-  trainer.WaitForSnapshot();
-  views_->Pull();
+  Run({}, [](Trainer& trainer) {
+    trainer.Snapshot();
+    trainer.WaitForSnapshot();
+  });
   const bool hdf5 = param().snapshot_format() == SolverParameter::HDF5;
   return NamesOfSnapshot(param().snapshot_prefix(), iteration(), hdf5).state;
 }

@@ -2,8 +2,11 @@
 #ifndef DOPPIO_PYTHON_LIVE_SOLVER_H_
 #define DOPPIO_PYTHON_LIVE_SOLVER_H_
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "python/live_net.h"
@@ -16,8 +19,12 @@ class LiveSolver {
   // `type` instead of the file's, unless it is empty.
   LiveSolver(const std::string& file, const std::string& type, std::shared_ptr<Device> device);
 
-  void Step(int64_t iterations);
-  void Solve();
+  // What a script wants to be called in each iteration: before it, and before its update. Either may be empty.
+  using Calls = std::pair<std::function<void()>, std::function<void()>>;
+  void Step(int64_t iterations, Calls calls);
+  void Solve(Calls calls);
+  // One update with the gradients that are there; counts as an iteration.
+  void ApplyUpdate();
   void Restore(const std::string& state);
   // Returns the path of the state when both files are there.
   std::string Snapshot();
@@ -34,10 +41,14 @@ class LiveSolver {
   };
 
   void Start(const std::string& state);
+  void Tell(std::function<void()> call);
+  template <class F>
+  void Run(Calls calls, const F& f);
 
   const SolverSpec spec_;
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<Views> views_;
+  Calls calls_;
   std::shared_ptr<Running> running_;
   std::shared_ptr<LiveNet> net_;
   std::vector<std::shared_ptr<LiveNet>> test_nets_;

@@ -1,5 +1,6 @@
 // The module `_doppio`: what the package `doppio` is made of. Everything that computes or reads files gives up the GIL.
 #include <google/protobuf/descriptor.pb.h>
+#include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -23,6 +24,8 @@ namespace doppio {
 namespace py = pybind11;
 namespace {
 
+constexpr uint64_t kSeed = 1;   // as that of commands that get none
+
 using NoGil = py::call_guard<py::gil_scoped_release>;
 
 // reshape(1, 3, 8, 8) or reshape((1, 3, 8, 8)).
@@ -30,7 +33,9 @@ Shape ShapeOfArgs(const py::args& args) {
   const bool nested = args.size() == 1 && !py::isinstance<py::int_>(args[0]) && py::isinstance<py::iterable>(args[0]);
   Shape shape;
   for (const py::handle dim : nested ? py::tuple(py::reinterpret_borrow<py::object>(args[0])) : py::tuple(args)) {
-    shape.push_back(dim.cast<int64_t>());
+    const auto whole = py::reinterpret_steal<py::object>(PyNumber_Index(dim.ptr()));   // also NumPy's integers
+    if (!whole) throw py::error_already_set();
+    shape.push_back(whole.cast<int64_t>());
   }
   return shape;
 }
@@ -71,7 +76,8 @@ std::shared_ptr<LiveNet> LoadLiveNet(const std::string& file, int phase, const s
                                      const std::vector<std::string>& stages) {
   const py::gil_scoped_release release;
   if (!Phase_IsValid(phase)) throw UsageError("a net's phase is TRAIN or TEST, got " + std::to_string(phase));
-  auto net = std::make_shared<LiveNet>(NetRecipe(file, static_cast<Phase>(phase), level, stages, ChosenDevice()));
+  NetRecipe recipe(file, static_cast<Phase>(phase), level, stages, ChosenDevice(), ChosenSeed().value_or(kSeed));
+  auto net = std::make_shared<LiveNet>(std::move(recipe));
   for (size_t begin = 0; begin < weights.size();) {
     const size_t end = std::min(weights.find(',', begin), weights.size());
     net->CopyFrom(weights.substr(begin, end - begin));
@@ -88,11 +94,11 @@ void AddNet(py::module_* module) {
       .def("_backward", &LiveNet::Backward, NoGil())
       .def("clear_param_diffs", &LiveNet::ClearParamDiffs, NoGil())
       .def("reshape", &LiveNet::Reshape, NoGil())
-      .def("copy_from", &LiveNet::CopyFrom, NoGil(), py::arg("path"))
-      .def("load_hdf5", &LiveNet::CopyFrom, NoGil(), py::arg("path"))
-      .def("save", &LiveNet::Save, NoGil(), py::arg("path"), py::arg("write_diff") = false)
+      .def("_copy_from", &LiveNet::CopyFrom, NoGil())
+      .def("_save", &LiveNet::Save, NoGil())
+      .def("share_with", &LiveNet::ShareWith, NoGil(), py::arg("other").none(false))
       .def("_find_layer", &LiveNet::FindLayer)
-      .def("_blob_names", &LiveNet::BlobNames)
+      .def_property_readonly("_blob_names", &LiveNet::BlobNames)
       .def("_blob", &LiveNet::BlobOf)
       .def("_param", &LiveNet::ParamOf)
       .def("_param_count", [](const LiveNet& net, int layer) { return net.graph().nodes.at(layer).params.size(); })
@@ -116,9 +122,10 @@ void AddSolver(py::module_* module) {
              return std::make_unique<LiveSolver>(file, type, ChosenDevice());
            }),
            py::arg("file"), py::arg("type") = "")
-      .def("step", &LiveSolver::Step, NoGil(), py::arg("iterations"))
+      .def("_step", &LiveSolver::Step, NoGil())
       .def("_solve", &LiveSolver::Solve, NoGil())
-      .def("restore", &LiveSolver::Restore, NoGil(), py::arg("state"))
+      .def("apply_update", &LiveSolver::ApplyUpdate, NoGil())
+      .def("_restore", &LiveSolver::Restore, NoGil())
       .def("snapshot", &LiveSolver::Snapshot, NoGil())
       .def_property_readonly("iter", &LiveSolver::iteration)
       .def_property_readonly("net", &LiveSolver::net)
@@ -177,6 +184,10 @@ PYBIND11_MODULE(_doppio, m) {
   m.def("set_mode_cpu", &doppio::UseCpu);
   m.def("set_mode_gpu", &doppio::UseGpu);
   m.def("set_device", &doppio::ChooseGpu, py::arg("index"));
+  m.def("set_random_seed", &doppio::ChooseSeed, py::arg("seed"));
+  m.def("set_log_level", [](int level) { FLAGS_minloglevel = level; });
+  m.def("log", [](const std::string& text) { LOG(INFO) << text; }, py::arg("text"));
+  m.def("layer_type_list", [] { return doppio::LayerTypes::Get().Names(); });
   m.def("solver_rank", &doppio::CurrentRank);
   m.def("solver_count", &doppio::CurrentRanks);
   m.def("schema", &doppio::Schema);

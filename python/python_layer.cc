@@ -41,6 +41,9 @@ struct Live {
 
   ~Live() {
     const py::gil_scoped_acquire gil;
+    for (const auto* blobs : {&bottoms, &tops, &params->blobs}) {
+      for (const auto& blob : *blobs) blob->Release();
+    }
     bottoms.clear();
     tops.clear();
     params.reset();
@@ -64,6 +67,7 @@ void Call(const LayerSpec& spec, const std::string& what, const F& f) {
   try {
     f();
   } catch (const py::error_already_set& error) {
+    if (error.matches(PyExc_KeyboardInterrupt)) throw;   // Ctrl-C is nobody's mistake
     throw UserError(spec.At("python_param"), what + " failed\n" + Traceback(error));
   }
 }

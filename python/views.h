@@ -23,6 +23,9 @@ pybind11::array ShowMemory(const Tensor& tensor, const std::shared_ptr<void>& ow
 
 class Views {
  public:
+  // Held by whoever computes or changes a net that these are of: several threads take turns. Never waited for with the GIL.
+  std::recursive_mutex& turn() { return turn_; }
+
   // `owner` keeps the tensor's memory. With the GIL.
   pybind11::array Show(const Tensor& tensor, Device* device, const std::shared_ptr<void>& owner);
 
@@ -36,6 +39,7 @@ class Views {
     std::shared_ptr<Copy> written;   // perhaps: shown since the last Push
     std::weak_ptr<Copy> shown;
   };
+  std::recursive_mutex turn_;
   std::mutex mutex_;
   std::map<const void*, Entry> entries_;   // by the tensor's address
 };

@@ -68,6 +68,7 @@ void Trainer::Step() {
   }
   const Clock::time_point begun = Clock::now();
   double loss = ForwardBackward();
+  if (options_.before_update) options_.before_update();
   // An update that nothing of the loss goes before does not wait for what other ranks have lost.
   const bool told_first = DisplayNow() || RateNeedsLoss(spec_.param);
   if (told_first) AddLoss(&loss);
@@ -218,6 +219,11 @@ void Trainer::ApplyUpdate() {
 bool Trainer::UpdatesOneByOne() const {
   if (exchange_ == nullptr) return params_.gradients_share_memory();
   return ConsumesGradients(spec_.param, *options_.device) && !scaler_.dynamic();
+}
+
+void Trainer::ApplyGradients() {
+  if (!RateNeedsLoss(spec_.param)) rate_ = RateNow();
+  ApplyUpdate();
 }
 
 // Whether the update is to run; the scale of the next iteration is found.

@@ -105,6 +105,7 @@ struct TrainerOptions {
   std::function<void(const TakenSnapshot&)> on_snapshot;  // on the rank that writes
   RunTrace* trace = nullptr;  // outlives the trainer; shows the iterations in which it is on
   std::function<void(int64_t iteration)> before_iteration;
+  std::function<void()> before_update;   // this rank's gradients are complete
 };
 
 struct TrainResult {
@@ -160,6 +161,8 @@ class Trainer {
   double ForwardBackward();
   // After ForwardBackward: what is left of its update; counts the iteration.
   void ApplyUpdate();
+  // The same with whatever gradients the parameters have, for who runs the train net himself (with keep_all).
+  void ApplyGradients();
   // Writes weights and state of now, while the training goes on; the files are there when Solve
   // returns or the trainer is gone, or WaitForSnapshot. Rank 0 writes for all.
   void Snapshot();

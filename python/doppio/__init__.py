@@ -9,7 +9,8 @@ except ImportError:   # a checkout: Bazel has put the module beside its other re
     import _doppio
 
 from _doppio import (Blob, ConfigError, DeviceError, Error, FileError, MemoryShortage, PeerError, UsageError,
-                     TEST, TRAIN, set_device, set_mode_cpu, set_mode_gpu, solver_count, solver_rank)
+                     TEST, TRAIN, layer_type_list, log, set_device, set_mode_cpu, set_mode_gpu, set_random_seed,
+                     solver_count, solver_rank)
 from .net import Net
 from .layer import Layer
 from .solver import (AdaDeltaSolver, AdaGradSolver, AdamSolver, NesterovSolver, RMSPropSolver, SGDSolver, Solver,
@@ -17,5 +18,8 @@ from .solver import (AdaDeltaSolver, AdaGradSolver, AdamSolver, NesterovSolver, 
 from . import io, proto
 from .net_spec import NetSpec, layers, params, to_proto
 from .classifier import Classifier
+from .detector import Detector
+from . import coord_map, draw
+from .process import NCCL, Timer, has_nccl, init_log, set_multiprocess, set_solver_count, set_solver_rank
 
 __all__ = [name for name in dir() if not name.startswith("_")]

@@ -2,7 +2,7 @@
 import _doppio
 import numpy as np
 
-from . import proto
+from .proto import caffe_pb2
 
 
 def load_image(filename, color=True):
@@ -139,7 +139,7 @@ def blobproto_to_array(blob, return_diff=False):
 
 
 def array_to_blobproto(array, diff=None):
-    blob = proto.caffe_pb2.BlobProto()
+    blob = caffe_pb2.BlobProto()
     blob.shape.dim.extend(array.shape)
     blob.data.extend(np.asarray(array, dtype=float).ravel().tolist())
     if diff is not None:
@@ -147,11 +147,23 @@ def array_to_blobproto(array, diff=None):
     return blob
 
 
+def arraylist_to_blobprotovector_str(arrays):
+    """Bytes of a BlobProtoVector."""
+    return caffe_pb2.BlobProtoVector(blobs=[array_to_blobproto(array) for array in arrays]).SerializeToString()
+
+
+arraylist_to_blobprotovecor_str = arraylist_to_blobprotovector_str   # as pycaffe spells it
+
+
+def blobprotovector_str_to_arraylist(text):
+    return [blobproto_to_array(blob) for blob in caffe_pb2.BlobProtoVector.FromString(text).blobs]
+
+
 def array_to_datum(array, label=None):
     """Channels x height x width as a database holds it: bytes, or floats."""
     if array.ndim != 3:
         raise ValueError("a Datum has channels, height and width; the array is %s" % (array.shape,))
-    datum = proto.caffe_pb2.Datum()
+    datum = caffe_pb2.Datum()
     datum.channels, datum.height, datum.width = array.shape
     if array.dtype == np.uint8:
         datum.data = array.tobytes()

@@ -1,4 +1,5 @@
 """Net, completed: what of it needs no C++."""
+import difflib
 from collections import OrderedDict
 
 import _doppio
@@ -15,9 +16,25 @@ class LayerView:
         self.name, self.type, self.blobs = name, layer_type, blobs
 
 
-def _init(self, *files, phase=None, weights=None, level=0, stages=()):
+class Named(OrderedDict):
+    """By name; an unknown one is an error that says which there are."""
+
+    def __init__(self, kind, items):
+        super().__init__(items)
+        self._kind = kind
+
+    def copy(self):
+        return OrderedDict(self)
+
+    def __missing__(self, name):
+        near = difflib.get_close_matches(str(name), self, 1)
+        hint = "did you mean '%s'?" % near[0] if near else "there are " + (", ".join(self) or "none")
+        raise KeyError("the net has no %s '%s'; %s" % (self._kind, name, hint))
+
+
+def _init(self, *files, network_file=None, phase=None, weights=None, level=0, stages=()):
     """Net(file, phase), Net(file, phase, weights=...), and the old Net(file, weights, phase)."""
-    files = list(files)
+    files = list(files) if network_file is None else [network_file, *files]
     if files and isinstance(files[-1], int):
         if phase is not None:
             raise TypeError("phase is given twice")
@@ -37,11 +54,11 @@ def _kept(self, key, make):
 
 
 def _blobs(self):
-    return _kept(self, "_blobs_", lambda: OrderedDict((name, self._blob(name)) for name in self._blob_names()))
+    return _kept(self, "_blobs_", lambda: Named("blob", ((name, self._blob(name)) for name in self._blob_names)))
 
 
 def _make_params(self):
-    found = OrderedDict()
+    found = Named("layer with parameters", ())
     for index in range(self._layer_count()):
         count = self._param_count(index)
         if count:
@@ -96,8 +113,6 @@ def _backward(self, diffs=None, start=None, end=None, **tops):
     """Copies `tops` into the gradients of their blobs, runs the layers from `start` down to `end`, and returns the
     gradients of the inputs and of `diffs`."""
     for name, values in tops.items():
-        if name not in self.blobs:
-            raise KeyError("the net has no blob '%s'" % name)
         self.blobs[name].diff[...] = _write(self.blobs[name], values, name)
     last = self._layer_count() - 1 if start is None else self._find_layer(start)
     first = 0 if end is None else self._find_layer(end)
@@ -135,6 +150,37 @@ def _forward_all(self, blobs=None, **inputs):
     return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
+def _forward_backward_all(self, blobs=None, diffs=None, **inputs):
+    """forward() and backward() over any number of rows, a batch at a time; gradients of outputs are given by their names, values
+    of inputs by theirs. Returns two dicts of copies: of what forward() and backward() return."""
+    values, gradients = {}, {}
+    for part, rows in _batches(self, inputs):
+        found = self.forward(blobs=blobs, **{name: part[name] for name in part if name in self.inputs})
+        for name, array in found.items():
+            values.setdefault(name, []).append(array[:rows].copy())
+        found = self.backward(diffs=diffs, **{name: part[name] for name in part if name not in self.inputs})
+        for name, array in found.items():
+            gradients.setdefault(name, []).append(array[:rows].copy())
+    return tuple({name: np.concatenate(parts) for name, parts in of.items()} for of in (values, gradients))
+
+
+def _is_hdf5(path):
+    return str(path).endswith(".h5")
+
+
+def _indices(place):
+    """Of a layer's bottoms or tops in the order of blobs."""
+    def found(self, index):
+        order = list(self.blobs)
+        return [order.index(name) for name in self._layer(index)[place]]
+    return found
+
+
+def _copy_from(self, path):
+    """Weights of layers of the same names, from a .caffemodel, also in HDF5."""
+    self._copy_from(str(path))
+
+
 Net.__init__ = _init
 Net.blobs = property(_blobs)
 Net.params = property(_params)
@@ -146,4 +192,11 @@ Net.top_names = _names(3)
 Net.forward = _forward
 Net.backward = _backward
 Net.forward_all = _forward_all
+Net.forward_backward_all = _forward_backward_all
+Net.copy_from = Net.load_hdf5 = _copy_from
+Net.save = lambda self, path, write_diff=False: self._save(str(path), _is_hdf5(path), write_diff)
+Net.save_hdf5 = lambda self, path, write_diff=False: self._save(str(path), True, write_diff)
+Net._bottom_ids, Net._top_ids = _indices(2), _indices(3)
+Net._inputs = property(lambda self: [list(self.blobs).index(name) for name in self.inputs])
+Net._outputs = property(lambda self: [list(self.blobs).index(name) for name in self.outputs])
 Net._run = _run

@@ -37,15 +37,23 @@ def _param_field(layer_type):
     return None
 
 
+def param_name_dict():
+    """Types with a message of their own, and its name: {"Convolution": "convolution", ...}."""
+    fields = [field for field in _LAYER.DESCRIPTOR.fields if field.name.endswith("_param") and field.message_type is not None]
+    return {field.message_type.name[:-len("Parameter")]: field.name[:-len("_param")] for field in fields
+            if field.message_type.name.endswith("Parameter")}
+
+
 def _fill(message, fields):
     for name, value in fields.items():
-        if name not in message.DESCRIPTOR.fields_by_name:
-            raise TypeError("%s has no field '%s'" % (message.DESCRIPTOR.name, name))
-        _set(message, message.DESCRIPTOR.fields_by_name[name], value)
+        assign_proto(message, name, value)
 
 
-def _set(message, field, value):
-    name = field.name
+def assign_proto(message, name, value):
+    """Sets a field: dicts are messages, lists repeated fields; to those it appends."""
+    if name not in message.DESCRIPTOR.fields_by_name:
+        raise TypeError("%s has no field '%s'" % (message.DESCRIPTOR.name, name))
+    field = message.DESCRIPTOR.fields_by_name[name]
     several = field.label == FieldDescriptor.LABEL_REPEATED
     if field.type == FieldDescriptor.TYPE_MESSAGE:
         for one in (value if several and isinstance(value, (list, tuple)) else [value]):
@@ -74,18 +82,18 @@ class Top:
 
 
 class Function:
-    """A layer: its type, bottoms and fields."""
+    """A layer: its type, bottoms (`inputs`) and fields (`params`, which may be changed until to_proto())."""
 
     def __init__(self, layer_type, bottoms, fields):
-        self.type_name, self.bottoms, self.fields = layer_type, bottoms, dict(fields)
+        self.type_name, self.inputs, self.params = layer_type, bottoms, dict(fields)
         for bottom in bottoms:
             if not isinstance(bottom, Top):
                 raise TypeError("a bottom of %s is %r; it must be the top of another layer" % (layer_type, bottom))
-        self.in_place = self.fields.pop("in_place", False)
-        count = self.fields.pop("ntop", 1)
-        if self.in_place and (count != 1 or len(bottoms) != 1):
+        self.in_place = self.params.pop("in_place", False)
+        self.ntop = self.params.pop("ntop", 1)
+        if self.in_place and (self.ntop != 1 or len(bottoms) != 1):
             raise TypeError("only a layer of one bottom and one top works in place")
-        self.tops = tuple(Top(self, i) for i in range(count))
+        self.tops = tuple(Top(self, i) for i in range(self.ntop))
 
     def _place_of(self, names, automatic):
         """The name of the layer, and those of its tops."""
@@ -99,13 +107,13 @@ class Function:
         if name is None:
             automatic[self.type_name] = automatic.get(self.type_name, 0) + 1
             name = self.type_name + str(automatic[self.type_name])
-        return self.fields.get("name", name)
+        return self.params.get("name", name)
 
     def add_to(self, layers, names, automatic):
         if self in layers:
             return
         bottoms = []
-        for bottom in self.bottoms:
+        for bottom in self.inputs:
             bottom.fn.add_to(layers, names, automatic)
             bottoms.append(layers[bottom.fn][1][bottom.n])
         name = self._place_of(names, automatic)
@@ -119,7 +127,7 @@ class Function:
         layer = _LAYER(name=name, type=self.type_name, bottom=bottoms, top=tops)
         own, common = {}, {}
         field = _param_field(self.type_name)
-        for key, value in self.fields.items():
+        for key, value in self.params.items():
             if key != "name":
                 (common if key in _LAYER.DESCRIPTOR.fields_by_name else own)[key] = value
         _fill(layer, common)
@@ -191,6 +199,21 @@ class NetSpec:
         del self.tops[name]
 
     __delitem__ = __delattr__
+
+    def __contains__(self, name):
+        return name in self.tops
+
+    # As in SSD's scripts.
+    def keys(self):
+        return list(self.tops)
+
+    def vals(self):
+        return list(self.tops.values())
+
+    def update(self, name, fields):
+        """Sets fields of the layer that makes top `name`."""
+        top = self[name]
+        (top.fn if isinstance(top, Top) else top).params.update(fields)
 
     def to_proto(self):
         names = {top: name for name, top in self.tops.items()}

@@ -3,6 +3,7 @@ import types
 
 import _doppio
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 
 def _class_of(pool):
@@ -23,6 +24,7 @@ def _make():
         for message in file.message_types_by_name.values():
             setattr(module, message.name, class_of(message))
         for enum in file.enum_types_by_name.values():
+            setattr(module, enum.name, EnumTypeWrapper(enum))
             for value in enum.values:
                 setattr(module, value.name, value.number)
     return module

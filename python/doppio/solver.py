@@ -1,5 +1,6 @@
 """Solvers by name."""
 import functools
+import operator
 
 import _doppio
 
@@ -12,10 +13,33 @@ def _solve(self, state=None):
     """Trains to max_iter, from a .solverstate if one is given."""
     if state is not None:
         self.restore(state)
-    self._solve()
+    self._solve(_calls(self))
+
+
+def _step(self, iterations=1):
+    """So many iterations, with their tests, log lines and snapshots."""
+    self._step(operator.index(iterations), _calls(self))
+
+
+def _add_callback(self, on_start, on_gradients_ready=None):
+    """Calls `on_start()` before each iteration, and `on_gradients_ready()` before its update."""
+    if not callable(on_start) or not (on_gradients_ready is None or callable(on_gradients_ready)):
+        raise TypeError("add_callback wants functions without arguments")
+    self.__dict__.setdefault("_callbacks", []).append((on_start, on_gradients_ready))
+
+
+def _calls(self):
+    """All that were added, as one function each; None where there are none."""
+    def together(place):
+        functions = [pair[place] for pair in self.__dict__.get("_callbacks", []) if pair[place] is not None]
+        return (lambda: [function() for function in functions] and None) if functions else None
+    return together(0), together(1)
 
 
 Solver.solve = _solve
+Solver.step = _step
+Solver.add_callback = _add_callback
+Solver.restore = lambda self, state: self._restore(str(state))
 Solver.param = property(lambda self: proto.caffe_pb2.SolverParameter.FromString(self._param))
 
 

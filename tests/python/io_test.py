@@ -87,6 +87,40 @@ class IoTest(case.Case):
             scores = classifier.predict(images, oversample).reshape(3, 3)
             np.testing.assert_allclose(scores, [[254, 253, 252], [-1, -2, -3], [50, 49, 48]], rtol=1e-5)
 
+    def test_vectors_of_blobs(self):
+        arrays = [np.arange(6.0).reshape(1, 1, 2, 3), np.ones((1, 2, 1, 1))]
+        found = doppio.io.blobprotovector_str_to_arraylist(doppio.io.arraylist_to_blobprotovector_str(arrays))
+        self.assertEqual(2, len(found))
+        for expected, array in zip(arrays, found):
+            np.testing.assert_array_equal(expected, array)
+        self.assertIs(doppio.proto.caffe_pb2.Datum, doppio.io.caffe_pb2.Datum)
+
+    def test_detector(self):
+        doppio.Net(self.write("net.prototxt", MEAN), doppio.TEST).save(self.path("w.caffemodel"))
+        image = np.zeros((6, 8, 3), np.float32)
+        image[2:4, 4:8] = [0.2, 0.4, 0.6]
+        files = self.path("net.prototxt"), self.path("w.caffemodel")
+        detector = doppio.Detector(*files, raw_scale=255, mean=np.array([1, 2, 3]), channel_swap=(2, 1, 0))
+        found = detector.detect_windows([(image, [(2, 4, 4, 8), (0, 0, 2, 2)]), (image, [(2, 4, 4, 6)])])
+        self.assertEqual([[2, 4, 4, 8], [0, 0, 2, 2], [2, 4, 4, 6]], [list(detection["window"]) for detection in found])
+        for detection, expected in zip(found, ([152, 100, 48], [-1, -2, -3], [152, 100, 48])):
+            np.testing.assert_allclose(detection["prediction"].ravel(), expected, rtol=1e-4)
+        self.assertEqual([], detector.detect_windows([]))
+        with self.assertRaisesRegex(ValueError, "not inside the image of 6 x 8 pixels"):
+            detector.detect_windows([(image, [(0, 0, 7, 2)])])
+        with self.assertRaisesRegex(ValueError, "context_pad 1 leaves nothing"):
+            doppio.Detector(*files, context_pad=1)
+
+    def test_context_of_a_window_beyond_the_image_is_the_mean(self):
+        doppio.Net(self.write("net.prototxt", MEAN.replace("dim: 2 dim: 2", "dim: 4 dim: 4")),
+                   doppio.TEST).save(self.path("w.caffemodel"))
+        detector = doppio.Detector(self.path("net.prototxt"), self.path("w.caffemodel"), mean=np.array([5, 6, 7]), context_pad=1)
+        crop = detector.crop(np.ones((2, 3, 3), np.float32), (0, 0, 2, 2))
+        expected = np.empty((4, 4, 3))
+        expected[...] = [5, 6, 7]
+        expected[1:3, 1:4] = 1   # the image goes on to the right only
+        np.testing.assert_array_equal(expected, crop)
+
 
 if __name__ == "__main__":
     junit.main()

@@ -71,6 +71,19 @@ class Fails(Times):
     def forward(self, bottom, top):
         raise RuntimeError("nothing works here")
 
+class Interrupted(Times):
+    def forward(self, bottom, top):
+        raise KeyboardInterrupt()
+
+class Negative(Times):
+    def reshape(self, bottom, top):
+        top[0].reshape(-1, 3)
+
+class Keeps(Times):
+    def forward(self, bottom, top):
+        Keeps.kept = bottom[0]
+        top[0].data[...] = 2
+
 class Grows(Times):
     def forward(self, bottom, top):
         top[0].reshape(100, 3)
@@ -109,6 +122,23 @@ class LayerTest(case.Case):
         self.assertEqual(2.5, net.layers[1].factor)
         net.layers[1].factor = -1
         np.testing.assert_array_equal(net.forward()["times"], [[-1, -2, -3], [-4, -5, -6]])
+
+    def test_a_blob_that_is_kept_longer_than_its_net_is_zeros(self):
+        net = self.net(DATA + layer("keeps", ["data"], "Keeps", "1"))
+        net.forward(data=np.ones((2, 3)))
+        kept = sys.modules["layers"].Keeps.kept
+        np.testing.assert_array_equal(kept.data, np.ones((2, 3)))
+        del net
+        np.testing.assert_array_equal(kept.data, np.zeros((2, 3)))
+
+    def test_interrupts_are_no_mistakes(self):
+        net = self.net(DATA + layer("interrupted", ["data"], "Interrupted", "1"))
+        with self.assertRaises(KeyboardInterrupt):
+            net.forward()
+
+    def test_extents_are_not_negative(self):
+        with self.assertRaisesRegex(doppio.ConfigError, "blob 'negative': an extent is not negative"):
+            self.net(DATA + layer("negative", ["data"], "Negative", "1"))
 
     def test_gradients_pass_through_it(self):
         own, python = (DATA + IP % "data" + 'layer { name: "target" type: "Input" top: "target" '

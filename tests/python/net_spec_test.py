@@ -7,7 +7,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import case  # noqa: E402
 import junit  # noqa: E402
 import doppio  # noqa: E402
-from doppio import NetSpec, layers as L, params as P  # noqa: E402
+from doppio import NetSpec, coord_map, layers as L, params as P  # noqa: E402
 from google.protobuf import text_format  # noqa: E402
 
 
@@ -52,6 +52,64 @@ class NetSpecTest(case.Case):
         n.silence = L.Silence(n.data, ntop=0)
         net = doppio.Net(self.write("net.prototxt", str(n.to_proto())), doppio.TEST)
         self.assertEqual(-5, net.forward(data=[[3, 4]])["sum"][0, 0])
+
+    def test_layers_change_until_they_are_written(self):
+        n = NetSpec()
+        n.data = L.Input(shape=dict(dim=[1, 2]))
+        n.ip = L.InnerProduct(n.data, num_output=3)
+        n.ip.fn.params["num_output"] = 4
+        n.update("ip", dict(param=[dict(lr_mult=0)]))
+        self.assertEqual(["data", "ip"], n.keys())
+        self.assertEqual([n.data, n.ip], n.vals())
+        self.assertIn("ip", n)
+        layer = n.to_proto().layer[1]
+        self.assertEqual((4, 0.0), (layer.inner_product_param.num_output, layer.param[0].lr_mult))
+
+    def test_messages_and_enums(self):
+        layer = doppio.proto.caffe_pb2.LayerParameter()
+        for name, value in (("bottom", ["a", "b"]), ("convolution_param", dict(kernel_size=3)), ("param", [dict(lr_mult=2)])):
+            doppio.net_spec.assign_proto(layer, name, value)
+        self.assertEqual((["a", "b"], [3], 2), (list(layer.bottom), list(layer.convolution_param.kernel_size), layer.param[0].lr_mult))
+        self.assertEqual("inner_product", doppio.net_spec.param_name_dict()["InnerProduct"])
+        phase = doppio.proto.caffe_pb2.Phase
+        self.assertEqual((doppio.TEST, "TRAIN"), (phase.Value("TEST"), phase.Name(doppio.TRAIN)))
+
+    def test_crop_finds_its_offset(self):
+        n = NetSpec()
+        n.data = L.Input(shape=dict(dim=[1, 1, 20, 20]))
+        # Pixel x of the image is at x / 2 + 1 of conv, and at 2 (x / 2 + 1) + 1 of up.
+        n.conv = L.Convolution(n.data, num_output=1, kernel_size=3, stride=2, pad=3)
+        n.relu = L.ReLU(n.conv, in_place=True)
+        n.up = L.Deconvolution(n.relu, convolution_param=dict(num_output=1, kernel_size=3, stride=2))
+        self.assertEqual((1, 1, -3), coord_map.coord_map_from_to(n.up, n.data))
+        n.crop = coord_map.crop(n.up, n.data)
+        net = doppio.Net(self.write("net.prototxt", str(n.to_proto())), doppio.TEST)
+        self.assertEqual((1, 1, 20, 20), tuple(net.blobs["crop"].shape))
+        param = n.to_proto().layer[-1].crop_param
+        self.assertEqual((2, [3]), (param.axis, list(param.offset)))
+        with self.assertRaisesRegex(ValueError, "scale it before the crop"):
+            coord_map.crop(n.conv, n.data)
+        with self.assertRaisesRegex(ValueError, "begins inside"):
+            coord_map.crop(n.data, n.up)
+        with self.assertRaisesRegex(coord_map.UndefinedMapException, "no common ancestor"):
+            coord_map.coord_map_from_to(n.up, L.Input(shape=dict(dim=[1])))
+
+    def test_pictures(self):
+        net = net_of("""name: "a \\"net\\"" input: "data"
+            layer { name: "conv" type: "Convolution" bottom: "data" top: "x" convolution_param { num_output: 5 kernel_size: 3 stride: 2 } }
+            layer { name: "relu" type: "ReLU" bottom: "x" top: "x" }
+            layer { name: "loss" type: "Loss" bottom: "x" include { phase: TRAIN } }""")
+        doppio.draw.draw_net_to_file(net, self.path("net.dot"), "TB")
+        with open(self.path("net.dot"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertTrue(text.startswith('digraph "a \\"net\\"" {\n  rankdir=TB;'), text)
+        self.assertIn('label="conv (Convolution)\\n3x3 stride 2"', text)
+        self.assertIn('layer0 -> "x" [label=5];', text)
+        self.assertNotIn('layer1 -> "x"', text)
+        self.assertIn("loss", text)
+        self.assertNotIn("loss", doppio.draw.dot(net, phase=doppio.TEST))
+        with self.assertRaisesRegex(ValueError, "rankdir is TB"):
+            doppio.draw.dot(net, "up")
 
     def test_mistakes(self):
         data = L.Input(shape=dict(dim=[1, 2]))

@@ -171,6 +171,102 @@ class NetTest(case.Case):
             other.copy_from(path)
             np.testing.assert_array_equal(net.params["conv1"][0].data, other.params["conv1"][0].data)
 
+    def test_nets_share_parameters(self):
+        one = doppio.Net(self.write("net.prototxt", CONV), doppio.TEST)
+        more = CONV + """layer { name: "score" type: "InnerProduct" bottom: "conv2" top: "score"
+          inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }"""
+        two = doppio.Net(self.write("more.prototxt", more), doppio.TEST)
+        two.params["score"][0].data[...] = 0
+        two.params["score"][1].data[...] = 4
+        two.blobs["data"].data[...] = 1
+        two.share_with(one)
+        one.params["conv2"][0].data[...] = 0
+        one.params["conv2"][1].data[...] = 3
+        found = two.forward(blobs=["conv2"])
+        np.testing.assert_array_equal(found["conv2"], np.full((1, 16, 8, 8), 3))
+        np.testing.assert_array_equal(found["score"], [[4, 4]])
+        np.testing.assert_array_equal(two.blobs["data"].data, np.ones((1, 3, 8, 8)))
+        two.params["conv2"][1].data[...] = 5
+        del two
+        np.testing.assert_array_equal(one.forward()["conv2"], np.full((1, 16, 8, 8), 5))
+
+    def test_nets_that_cannot_share_say_why(self):
+        plain = doppio.Net(self.write("net.prototxt", SUM), doppio.TEST)
+        learning = doppio.Net(self.write("loss.prototxt", LOSS), doppio.TRAIN)
+        with self.assertRaisesRegex(doppio.UsageError, "computes gradients.*none for parameter 0 of layer 'ip'.*other way round"):
+            learning.share_with(plain)
+        plain.share_with(learning)
+        learning.params["ip"][0].data[...] = 7
+        np.testing.assert_array_equal(plain.params["ip"][0].data, np.full((2, 3), 7))
+        other = doppio.Net(self.write("other.prototxt", SUM.replace("num_output: 2", "num_output: 4")), doppio.TEST)
+        with self.assertRaisesRegex(doppio.ConfigError, "layer 'ip'"):
+            other.share_with(plain)
+        self.assertEqual((4, 3), other.params["ip"][0].data.shape)
+        with self.assertRaises(TypeError):
+            plain.share_with(None)
+
+    def test_forward_backward_all(self):
+        net = doppio.Net(self.write("net.prototxt", "force_backward: true\n" + SUM), doppio.TEST)
+        rows = np.arange(9, dtype=np.float32).reshape(3, 3)
+        values, gradients = net.forward_backward_all(blobs=["ip"], diffs=["ip"], data=rows, out=[[1, 2], [3, 4], [5, 6]])
+        np.testing.assert_array_equal(values["out"][:, 0], rows.sum(1) + 0.5)
+        np.testing.assert_array_equal(values["ip"], values["out"])
+        np.testing.assert_array_equal(gradients["data"][:, 0], [3, 7, 11])
+        np.testing.assert_array_equal(gradients["ip"], [[1, 2], [3, 4], [5, 6]])
+
+    def test_names_that_scripts_use(self):
+        net = doppio.Net(network_file=self.write("net.prototxt", SUM), phase=doppio.TEST)
+        self.assertEqual(["data", "ip", "out"], list(net._blob_names))
+        self.assertEqual(([0], [1]), (net._bottom_ids(1), net._top_ids(1)))
+        self.assertEqual(([0], [2]), (net._inputs, net._outputs))
+        net.save_hdf5(self.path("weights"))
+        self.assertTrue(open(self.path("weights"), "rb").read(8).startswith(b"\x89HDF"))
+        self.assertIn("InnerProduct", doppio.layer_type_list())
+        doppio.init_log(2)
+        doppio.log("nobody sees this")
+        doppio.set_multiprocess(True)
+        doppio.set_solver_count(1)
+        self.assertFalse(doppio.has_nccl())
+        for several in (doppio.NCCL, lambda: doppio.set_solver_count(2), lambda: doppio.set_solver_rank(1)):
+            with self.assertRaisesRegex(NotImplementedError, "doppio train --gpu=0,1"):
+                several()
+        timer = doppio.Timer()
+        with self.assertRaisesRegex(RuntimeError, "not been started"):
+            timer.ms
+        timer.start()
+        timer.stop()
+        self.assertEqual(timer.us, timer.us)
+        self.assertAlmostEqual(timer.us, 1e3 * timer.ms)
+
+    def test_a_seed_chooses_the_initial_weights(self):
+        path = self.write("net.prototxt", CONV)
+        first = doppio.Net(path, doppio.TEST).params["conv1"][0].data.copy()
+        self.addCleanup(doppio.set_random_seed, 1)   # what a process has at first
+        doppio.set_random_seed(7)
+        second = doppio.Net(path, doppio.TEST).params["conv1"][0].data.copy()
+        self.assertFalse(np.array_equal(first, second))
+        np.testing.assert_array_equal(second, doppio.Net(path, doppio.TEST).params["conv1"][0].data)
+
+    def test_threads_take_turns_with_a_net(self):
+        net = doppio.Net(self.write("net.prototxt", CONV), doppio.TEST)
+        failures = []
+
+        def run(rows):
+            try:
+                for i in range(15):
+                    net.blobs["data"].reshape(1 + (rows + i) % 3, 3, 8, 8)
+                    net.blobs["data"].data[...] = i
+                    net.forward()
+                    float(net.blobs["conv2"].data.sum())
+            except Exception as failure:   # noqa: B902
+                failures.append(failure)
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([], failures)
+
     def test_mistakes_are_exceptions_with_the_commands_text(self):
         with self.assertRaisesRegex(doppio.ConfigError, r"bad\.prototxt:1:\d+: .*'kernal_size'.*'kernel_size'") as raised:
             doppio.Net(self.write("bad.prototxt", CONV.replace("\n", " ").replace("kernel_size", "kernal_size", 1)),
@@ -187,6 +283,12 @@ class NetTest(case.Case):
             net.forward(data=np.ones((3, 3)))
         with self.assertRaisesRegex(doppio.UsageError, "no layer 'rel'; did you mean 'relu'"):
             net.forward(end="rel")
+        with self.assertRaisesRegex(KeyError, "no blob 'dta'; did you mean 'data'"):
+            net.blobs["dta"]
+        with self.assertRaisesRegex(KeyError, "no layer with parameters 'relu'; there are ip"):
+            net.params["relu"]
+        with self.assertRaisesRegex(TypeError, "'float' object cannot be interpreted as an integer"):
+            net.blobs["data"].reshape(2.0, 3)
         with self.assertRaisesRegex(TypeError, "a phase"):
             doppio.Net(self.path("net.prototxt"))
 

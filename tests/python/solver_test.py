@@ -103,6 +103,54 @@ class SolverTest(case.Case):
         self.assertEqual("SGD", solver.type)
         self.assertAlmostEqual(0.9, solver.param.momentum, 6)
 
+    def test_a_loop_of_ones_own_is_a_step(self):
+        stepped, own = self.solver(), self.solver()
+        for _ in range(3):
+            stepped.step(1)
+            own.net.clear_param_diffs()
+            own.net.forward()
+            own.net.backward()
+            own.apply_update()
+        self.assertEqual(3, own.iter)
+        np.testing.assert_allclose(own.net.params["ip"][0].data, stepped.net.params["ip"][0].data, rtol=1e-4, atol=1e-6)
+
+    def test_callbacks_come_around_the_gradients(self):
+        solver = self.solver()
+        weight, bias = solver.net.params["ip"]
+        told = []
+
+        def begins():
+            told.append(("begins", solver.iter))
+
+        def gradients():
+            told.append(("gradients", solver.iter))
+            bias.diff[...] = 0
+            bias.data[...] = 2
+        solver.add_callback(begins, gradients)
+        solver.step(2)
+        self.assertEqual([("begins", 0), ("gradients", 0), ("begins", 1), ("gradients", 1)], told)
+        np.testing.assert_allclose(bias.data, np.full(10, 2 - 0.1 * 0.001 * 2), atol=1e-3)
+
+        def fails():
+            raise ValueError("enough")
+        solver.add_callback(fails)
+        with self.assertRaisesRegex(ValueError, "enough"):
+            solver.step(1)
+        with self.assertRaisesRegex(TypeError, "functions without arguments"):
+            solver.add_callback(3)
+
+    def test_nets_share_the_solvers_parameters(self):
+        solver = self.solver()
+        solver.test_nets[0].share_with(solver.net)
+        test = doppio.Net("net.prototxt", doppio.TEST)
+        with self.assertRaisesRegex(doppio.UsageError, "is a solver's and keeps the solver's parameters"):
+            solver.net.share_with(test)
+        text = NET[:NET.index("layer { name: \"loss\"")]
+        deployed = doppio.Net(self.write("deploy.prototxt", text), doppio.TEST)
+        deployed.share_with(solver.net)
+        solver.step(1)
+        np.testing.assert_array_equal(deployed.params["ip"][0].data, solver.net.params["ip"][0].data)
+
     def test_mistakes(self):
         with self.assertRaisesRegex(doppio.ConfigError, "solver.prototxt:1:.*lr_policy"):
             self.solver(lr_policy='"fixd"')
@@ -111,6 +159,10 @@ class SolverTest(case.Case):
             solver.restore("absent.solverstate")
         with self.assertRaisesRegex(doppio.UsageError, "blob 'data' is of a solver's net, whose shapes are fixed"):
             solver.net.blobs["data"].reshape(1, 1, 28, 28)
+        with self.assertRaisesRegex(doppio.UsageError, "a number of iterations, got -1"):
+            solver.step(-1)
+        with self.assertRaises(TypeError):
+            solver.step(1.5)
         solver.step(1)
         self.assertEqual(1, solver.iter)
 

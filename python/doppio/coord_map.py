@@ -1,0 +1,118 @@
+"""Where a pixel of one blob lies in another: how fully convolutional nets are cropped to their images.
+
+A map (axis, scale, offset) takes x of one blob to scale * x + offset of the other, on all axes behind `axis`; scale and offset
+are numbers or arrays of one for each axis, and axis None fits any.
+"""
+import numpy as np
+
+from .net_spec import layers
+
+# Their tops' pixels are their (first) bottom's.
+_SAME_PLACE = {"ReLU", "PReLU", "ELU", "Sigmoid", "TanH", "AbsVal", "BNLL", "Exp", "Log", "Power", "Threshold", "Dropout", "LRN", "MVN",
+               "BatchNorm", "Scale", "Bias", "Eltwise", "Concat", "Softmax", "Split", "Silence", "Normalize"}
+
+
+class UndefinedMapException(Exception):
+    """No map: a layer without one, or blobs without a common ancestor."""
+
+
+class AxisMismatchException(Exception):
+    """Maps of different axes, or of different numbers of axes."""
+
+
+def _field(param, name, default):
+    """kernel_size and so on: a number, one for each axis, or name_h and name_w."""
+    short = name.split("_")[0]
+    if short + "_h" in param:
+        return np.array([param[short + "_h"], param.get(short + "_w", param[short + "_h"])])
+    value = param.get(name, default)
+    return np.array(value) if isinstance(value, (list, tuple)) else value
+
+
+def conv_params(fn):
+    """axis, stride, extent of the kernel with its dilation, pad."""
+    param = fn.params.get("pooling_param" if fn.type_name == "Pooling" else "convolution_param", fn.params)
+    size = _field(param, "kernel_size", None)
+    if size is None:
+        raise UndefinedMapException("%s without kernel_size" % fn.type_name)
+    extent = _field(param, "dilation", 1) * (size - 1) + 1
+    return param.get("axis", 1), _field(param, "stride", 1), extent, _field(param, "pad", 0)
+
+
+def crop_params(fn):
+    """axis and offset; the axis is the one before the first that is cropped."""
+    param = fn.params.get("crop_param", fn.params)
+    offset = param.get("offset", 0)
+    return param.get("axis", 2) - 1, np.array(offset) if isinstance(offset, (list, tuple)) else offset
+
+
+def coord_map(fn):
+    """From a layer's bottom to its tops."""
+    if fn.type_name in ("Convolution", "Pooling", "Im2col"):
+        axis, stride, extent, pad = conv_params(fn)
+        return axis, 1 / stride, (pad - (extent - 1) / 2) / stride
+    if fn.type_name == "Deconvolution":
+        axis, stride, extent, pad = conv_params(fn)
+        return axis, stride, (extent - 1) / 2 - pad
+    if fn.type_name == "Crop":
+        axis, offset = crop_params(fn)
+        return axis, 1, -offset
+    if fn.type_name in _SAME_PLACE:
+        return None, 1, 0
+    raise UndefinedMapException("a layer of type %s says nothing of where its pixels lie" % fn.type_name)
+
+
+def compose(second, first):
+    """`first`, then `second`."""
+    (axis, scale, offset), (axis_1, scale_1, offset_1) = second, first
+    if axis is None or axis_1 is None:
+        axis = axis_1 if axis is None else axis
+    elif axis != axis_1 or len({len(np.atleast_1d(x)) for x in (scale, scale_1, offset, offset_1) if np.ndim(x)}) > 1:
+        raise AxisMismatchException("axes %s and %s" % (axis, axis_1))
+    return axis, scale * scale_1, scale * offset_1 + offset
+
+
+def inverse(coords):
+    axis, scale, offset = coords
+    return axis, 1 / scale, -offset / scale
+
+
+def _maps_to(top):
+    """For each blob above `top`: the map from its pixels to those of `top`."""
+    found, wanted = {top: (None, 1, 0)}, [top]
+    while wanted:
+        below = wanted.pop(0)
+        if not below.fn.inputs:
+            continue
+        try:
+            step = coord_map(below.fn)
+        except UndefinedMapException:
+            continue
+        # A Crop's second bottom gives only its size.
+        for bottom in below.fn.inputs[:1] if below.fn.type_name == "Crop" else below.fn.inputs:
+            if bottom not in found:
+                found[bottom] = compose(found[below], step)
+                wanted.append(bottom)
+    return found
+
+
+def coord_map_from_to(top_from, top_to):
+    """From the pixels of one blob to those of another, by what both are made of."""
+    of_from, of_to = _maps_to(top_from), _maps_to(top_to)
+    for ancestor, to_from in of_from.items():
+        if ancestor in of_to:
+            return compose(of_to[ancestor], inverse(to_from))
+    raise UndefinedMapException("the blobs have no common ancestor that layers with known maps lead to")
+
+
+def crop(top_from, top_to):
+    """A Crop layer that cuts from the first blob what lies over the second."""
+    axis, scale, offset = coord_map_from_to(top_from, top_to)
+    if not np.all(np.asarray(scale) == 1):
+        raise ValueError("a pixel of the first blob is %s pixels of the second; scale it before the crop" % (scale,))
+    if not np.all(np.asarray(offset) <= 0):
+        raise ValueError("the first blob begins inside the second, by %s pixels; pad it before the crop" % (offset,))
+    if not np.all(np.round(offset) == offset):
+        raise ValueError("the blobs are shifted by part of a pixel: %s" % (offset,))
+    return layers.Crop(top_from, top_to, crop_param=dict(axis=(1 if axis is None else axis) + 1,
+                                                         offset=[int(-x) for x in np.atleast_1d(offset)]))
