@@ -1,5 +1,7 @@
 #include "data/mean_file.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "proto/data.pb.h"
@@ -26,7 +28,11 @@ MeanImage ReadMeanFile(const std::string& path) {
   std::vector<int64_t> dims(blob.shape().dim().begin(), blob.shape().dim().end());
   if (!blob.has_shape()) dims = {blob.num(), blob.channels(), blob.height(), blob.width()};
   if (dims.size() == 4 && dims[0] == 1) dims.erase(dims.begin());
-  if (dims.size() != 3) throw FileError("mean file '" + path + "' does not hold one image");
+  constexpr int64_t kMost = 65535;  // of any image: products of extents do not overflow
+  const bool image = dims.size() == 3 && std::all_of(dims.begin(), dims.end(), [](int64_t dim) {
+                       return dim >= 1 && dim <= kMost;
+                     });
+  if (!image) throw FileError("mean file '" + path + "' does not hold one image");
   MeanImage mean;
   mean.shape = {static_cast<int>(dims[0]), static_cast<int>(dims[1]), static_cast<int>(dims[2])};
   mean.values.assign(blob.data().begin(), blob.data().end());

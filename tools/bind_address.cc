@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include "core/base/error.h"
+#include "core/base/whole_number.h"
 
 namespace doppio {
 
@@ -15,12 +16,9 @@ BindAddress ParseBindAddress(const std::string& flag, const std::string& text) {
   if (colon == std::string::npos) throw mistake;
   BindAddress address;
   address.host = text.substr(0, colon);
-  const std::string port = text.substr(colon + 1);
-  if (port.empty() || port.size() > 5 ||
-      port.find_first_not_of("0123456789") != std::string::npos || std::stoi(port) > 65535) {
-    throw mistake;
-  }
-  address.port = static_cast<uint16_t>(std::stoi(port));
+  const std::optional<int64_t> port = WholeNumber(text.substr(colon + 1));
+  if (!port || *port > UINT16_MAX) throw mistake;
+  address.port = static_cast<uint16_t>(*port);
   if (address.host == "localhost") address.host = "127.0.0.1";
   if (address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']') {
     address.host = address.host.substr(1, address.host.size() - 2);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/whole_number.h"
 #include "tools/flags.h"
 #include "tools/free_gpus.h"
 
@@ -21,10 +22,12 @@ struct Wish {
 };
 
 int Number(const std::string& text, const std::string& gpu, const char* what) {
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos || text.size() > 6) {
+  constexpr int kMost = 999'999;
+  const std::optional<int64_t> number = WholeNumber(text);
+  if (!number || *number > kMost) {
     throw UsageError("--gpu=" + gpu + ": '" + text + "' is not the number of " + what + "; use 0, 0,1, all or free:2");
   }
-  return std::stoi(text);
+  return static_cast<int>(*number);
 }
 
 Wish Parse(const std::string& gpu) {

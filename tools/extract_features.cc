@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "core/base/nearest.h"
+#include "core/base/whole_number.h"
 #include "core/net/net.h"
 #include "core/net/plain_blob.h"
 #include "core/net/solver_spec.h"
@@ -28,12 +29,10 @@ struct Arguments {
 };
 
 int64_t PositiveNumber(const std::string& text, const std::string& what) {
-  const bool digits = !text.empty() && text.size() <= 9 &&
-                      text.find_first_not_of("0123456789") == std::string::npos;
-  if (!digits || std::stoll(text) == 0) {
-    throw UsageError(what + " wants a number from 1 on, got '" + text + "'");
-  }
-  return std::stoll(text);
+  constexpr int64_t kMost = 999'999'999;
+  const int64_t number = WholeNumber(text).value_or(0);
+  if (number >= 1 && number <= kMost) return number;
+  throw UsageError(what + " wants a number from 1 on, got '" + text + "'");
 }
 
 Arguments ArgumentsOf(const CommandLine& line) {

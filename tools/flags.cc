@@ -399,11 +399,15 @@ void CheckValue(const char* flag, const std::string& value, const std::vector<st
   throw UsageError(std::string("--") + flag + " wants " + list + ", got '" + value + "'");
 }
 
+int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return value;
+  throw UsageError(std::string("--") + flag + " wants " + std::to_string(least) + " to " +
+                   std::to_string(most) + ", got " + std::to_string(value));
+}
+
 int RanksPerNode(const CommandLine& line, int otherwise) {
-  constexpr int kMost = 100'000;
   if (!line.Given("ranks_per_node")) return otherwise;
-  if (FLAGS_ranks_per_node >= 1 && FLAGS_ranks_per_node <= kMost) return FLAGS_ranks_per_node;
-  throw UsageError("--ranks_per_node wants 1 to " + std::to_string(kMost) + ", got " + std::to_string(FLAGS_ranks_per_node));
+  return static_cast<int>(InRange("ranks_per_node", FLAGS_ranks_per_node, 1, 100'000));
 }
 
 std::vector<std::string> SplitList(const std::string& text) {

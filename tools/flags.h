@@ -54,6 +54,9 @@ CommandLine ParseCommandLine(const std::vector<std::string>& arguments);
 // Throws UsageError, "--comm wants auto, threads or mpi, got 'x'", unless `value` is one of `known`.
 void CheckValue(const char* flag, const std::string& value, const std::vector<std::string>& known);
 
+// `value`, unless it is outside of these bounds: throws UsageError, "--eta wants 2 to 100, got 1".
+int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most);
+
 // --ranks_per_node, or `otherwise` where it is not given. Throws UsageError.
 int RanksPerNode(const CommandLine& line, int otherwise);
 

@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/random.h"
+#include "core/base/whole_number.h"
 #include "data/mean_file.h"
 #include "proto/data.pb.h"
 #include "tools/flags.h"
@@ -122,10 +123,9 @@ void ParseSize(const char* flag, const std::string& text, int* height, int* widt
   const std::string first = text.substr(0, x);
   const std::string second = x == std::string::npos ? first : text.substr(x + 1);
   const auto number = [&](const std::string& part) {
-    const bool digits = !part.empty() && part.size() <= 5 &&
-                        part.find_first_not_of("0123456789") == std::string::npos;
-    const int value = digits ? std::atoi(part.c_str()) : 0;
-    if (value > 0) return value;
+    constexpr int64_t kMost = 99'999;
+    const int64_t value = WholeNumber(part).value_or(0);
+    if (value >= 1 && value <= kMost) return static_cast<int>(value);
     throw UsageError(std::string("--") + flag + " wants SIZE or HEIGHTxWIDTH, got '" + text + "'");
   };
   *height = number(first);

@@ -170,6 +170,13 @@ std::string LsfScript(const JobOptions& o) {
 
 }  // namespace
 
+std::optional<BatchSystem> FindBatchSystem(const std::string& name) {
+  if (name == "slurm") return BatchSystem::kSlurm;
+  if (name == "pbs") return BatchSystem::kPbs;
+  if (name == "lsf") return BatchSystem::kLsf;
+  return std::nullopt;
+}
+
 std::string JobScript(const JobOptions& options) {
   switch (options.system) {
     case BatchSystem::kSlurm:

@@ -4,12 +4,15 @@
 #define DOPPIO_TOOLS_JOB_SCRIPT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace doppio {
 
 enum class BatchSystem { kSlurm, kPbs, kLsf };
+// "slurm", "pbs" or "lsf"; nothing for another name.
+std::optional<BatchSystem> FindBatchSystem(const std::string& name);
 
 struct JobOptions {
   BatchSystem system = BatchSystem::kSlurm;

@@ -1,8 +1,8 @@
 #include "tools/nets.h"
 
-#include <algorithm>
 #include <cctype>
 
+#include "core/base/whole_number.h"
 #include "core/net/solver_spec.h"
 #include "core/net/weights.h"
 #include "tools/devices.h"
@@ -17,14 +17,12 @@ int64_t OffAutoOr(const std::string& flag, const std::string& value, int64_t lea
                   int64_t automatic) {
   if (value == "off") return off;
   if (value == "auto") return automatic;
-  const bool digits = !value.empty() && value.size() <= 9 &&
-                      std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; });
-  const int64_t number = digits ? std::stoll(value) : -1;
-  if (number < least || number > most) {
+  const std::optional<int64_t> number = WholeNumber(value);
+  if (!number || *number < least || *number > most) {
     throw UsageError("--" + flag + " wants off, auto" + (flag == "recompute" ? ", light" : "") + " or a number from " + std::to_string(least) + " to " +
                      std::to_string(most) + ", got '" + value + "'");
   }
-  return number;
+  return *number;
 }
 
 }  // namespace

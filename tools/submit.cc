@@ -5,19 +5,12 @@
 #include "core/base/nearest.h"
 #include "tools/command.h"
 #include "tools/flags.h"
-#include "tools/job_script.h"
+#include "tools/job_flags.h"
 #include "tools/own_path.h"
 
 DEFINE_int32(nodes, 1, "<N> machines of the job");
 DEFINE_int32(gpus_per_node, 0, "<N> GPUs of each node to ask for; 0 = none");
-DEFINE_int32(cpus_per_rank, 0, "<N> cores of each rank to ask for; 0 = what the batch system gives by itself");
-DEFINE_string(time, "", "<HH:MM:SS> time limit of the job");
-DEFINE_int32(warn_seconds, 120,
-             "<SECONDS> before the limit at which the training is told to write a snapshot and to end");
-DEFINE_string(queue, "", "<NAME> partition or queue; without it the batch system's default");
-DEFINE_string(account, "", "<NAME> account, or project, that the job counts for");
-DEFINE_string(job_name, "doppio", "<NAME> the job's name");
-DEFINE_string(program, "", "<PATH> of doppio on the nodes; without it where this one is");
+DECLARE_string(program);
 DECLARE_int32(stop_exit_code);
 
 namespace doppio {
@@ -26,45 +19,18 @@ namespace {
 constexpr const char* kExample =
     "doppio submit slurm --nodes=2 --gpus_per_node=4 --time=24:00:00 -- train --solver=solver.prototxt --gpu=all";
 
-BatchSystem SystemOf(const std::string& name) {
-  const std::pair<const char*, BatchSystem> systems[] = {
-      {"slurm", BatchSystem::kSlurm}, {"pbs", BatchSystem::kPbs}, {"lsf", BatchSystem::kLsf}};
-  for (const auto& [known, system] : systems) {
-    if (name == known) return system;
-  }
+BatchSystem SystemCalled(const std::string& name) {
+  const std::optional<BatchSystem> system = FindBatchSystem(name);
+  if (system) return *system;
   throw UsageError("'submit' knows slurm, pbs and lsf, not '" + name + "'" + DidYouMean(name, {"slurm", "pbs", "lsf"}));
-}
-
-int InRange(const char* flag, int value, int least, int most) {
-  if (value >= least && value <= most) return value;
-  throw UsageError(std::string("--") + flag + " wants " + std::to_string(least) + " to " + std::to_string(most) +
-                   ", got " + std::to_string(value));
-}
-
-// These go into directives, which no shell unquotes.
-std::string PlainName(const char* flag, const std::string& name) {
-  if (name.empty() || ShellQuoted(name) == name) return name;
-  throw UsageError(std::string("--") + flag + " wants letters, digits and _ - . only, got '" + name + "'");
 }
 
 // All that --nodes and its kin say.
 JobOptions OptionsFromFlags(const CommandLine& line) {
-  JobOptions options;
-  options.system = SystemOf(line.files[0]);
-  options.nodes = InRange("nodes", FLAGS_nodes, 1, 100'000);
-  options.gpus_per_node = InRange("gpus_per_node", FLAGS_gpus_per_node, 0, 1000);
-  options.cpus_per_rank = InRange("cpus_per_rank", FLAGS_cpus_per_rank, 0, 100'000);
+  JobOptions options = JobOptionsFromFlags(SystemCalled(line.files[0]));
+  options.nodes = static_cast<int>(InRange("nodes", FLAGS_nodes, 1, 100'000));
+  options.gpus_per_node = static_cast<int>(InRange("gpus_per_node", FLAGS_gpus_per_node, 0, 1000));
   options.ranks_per_node = RanksPerNode(line, std::max(1, FLAGS_gpus_per_node));
-  options.seconds = SecondsOf(FLAGS_time);
-  if (options.seconds < 0) throw UsageError("--time wants HH:MM:SS, such as 24:00:00, got '" + FLAGS_time + "'");
-  options.warn_seconds = InRange("warn_seconds", FLAGS_warn_seconds, 1, 65535);
-  if (options.warn_seconds >= options.seconds) {
-    throw UsageError("--warn_seconds=" + std::to_string(FLAGS_warn_seconds) + " is not less than --time=" + FLAGS_time);
-  }
-  options.queue = PlainName("queue", FLAGS_queue);
-  options.account = PlainName("account", FLAGS_account);
-  options.name = PlainName("job_name", FLAGS_job_name);
-  if (options.name.empty()) throw UsageError("--job_name must not be empty");
   return options;
 }
 
@@ -88,7 +54,7 @@ void AddCommand(const CommandLine& line, const std::string& program, JobOptions*
   if (!train.Given("resume")) words.push_back("--resume=auto");
   words[0] = program.empty() ? OwnPath() : program;
   options->command = words;
-  options->stop_code = InRange("stop_exit_code", FLAGS_stop_exit_code, 1, 125);
+  options->stop_code = static_cast<int>(InRange("stop_exit_code", FLAGS_stop_exit_code, 1, 125));
 }
 
 ExitCode RunSubmit(const CommandLine& line, bool*) {

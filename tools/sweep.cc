@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
+#include "core/base/whole_number.h"
 #include "core/net/overrides.h"
 #include "solvers/monitor.h"
 #include "tools/command.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
+#include "tools/job_flags.h"
 #include "tools/job_script.h"
 #include "tools/json_text.h"
 #include "tools/metrics.h"
@@ -32,12 +34,6 @@ DECLARE_string(method);
 DECLARE_int32(gpus_per_trial);
 DECLARE_int32(jobs);
 DECLARE_string(program);
-DECLARE_string(time);
-DECLARE_string(queue);
-DECLARE_string(account);
-DECLARE_string(job_name);
-DECLARE_int32(cpus_per_rank);
-DECLARE_int32(warn_seconds);
 
 namespace doppio {
 namespace {
@@ -57,15 +53,14 @@ std::string WithoutRanges(const std::string& gpus) {
   for (const std::string& part : SplitList(gpus)) {
     const size_t dash = part.find('-');
     const std::string first = part.substr(0, dash), last = dash == std::string::npos ? "" : part.substr(dash + 1);
-    const auto number = [](const std::string& text) {
-      return !text.empty() && text.size() <= 4 && text.find_first_not_of("0123456789") == std::string::npos;
-    };
-    if (!number(first) || !number(last)) {
+    constexpr int64_t kMost = 9999;
+    const std::optional<int64_t> from = WholeNumber(first), to = WholeNumber(last);
+    if (!from || !to || *from > kMost || *to > kMost) {
       list += (list.empty() ? "" : ",") + part;
       continue;
     }
-    if (std::stoi(first) > std::stoi(last)) throw UsageError("--gpus=" + gpus + ": " + part + " counts backwards");
-    for (int gpu = std::stoi(first); gpu <= std::stoi(last); ++gpu) list += (list.empty() ? "" : ",") + std::to_string(gpu);
+    if (*from > *to) throw UsageError("--gpus=" + gpus + ": " + part + " counts backwards");
+    for (int64_t gpu = *from; gpu <= *to; ++gpu) list += (list.empty() ? "" : ",") + std::to_string(gpu);
   }
   return list;
 }
@@ -127,18 +122,7 @@ ExitCode Work(SweepJournal* journal, const std::string& gpus, int gpus_per_trial
 }
 
 std::string Emit(const SweepJournal& journal) {
-  JobOptions job = {};
-  const std::pair<const char*, BatchSystem> systems[] = {
-      {"slurm", BatchSystem::kSlurm}, {"pbs", BatchSystem::kPbs}, {"lsf", BatchSystem::kLsf}};
-  for (const auto& [name, system] : systems) {
-    if (FLAGS_emit == name) job.system = system;
-  }
-  job.name = FLAGS_job_name;
-  job.queue = FLAGS_queue;
-  job.account = FLAGS_account;
-  job.seconds = SecondsOf(FLAGS_time);
-  job.warn_seconds = FLAGS_warn_seconds;
-  job.cpus_per_rank = FLAGS_cpus_per_rank;
+  JobOptions job = JobOptionsFromFlags(*FindBatchSystem(FLAGS_emit));
   const SweepSettings& s = journal.settings();
   job.gpus_per_node = s.gpus.empty() ? 0 : s.gpus_per_trial;
   job.tasks = static_cast<int>(s.trials);
@@ -148,17 +132,7 @@ std::string Emit(const SweepJournal& journal) {
 
 void CheckEmit(const CommandLine& line) {
   CheckValue("emit", FLAGS_emit, {"slurm", "pbs", "lsf"});
-  if (SecondsOf(FLAGS_time) < 0) throw UsageError("--emit needs --time=HH:MM:SS, the time limit of a trial, such as 04:00:00");
-  if (FLAGS_warn_seconds < 1 || FLAGS_warn_seconds >= SecondsOf(FLAGS_time)) {
-    throw UsageError("--warn_seconds=" + std::to_string(FLAGS_warn_seconds) + " is not between 1 and --time=" + FLAGS_time);
-  }
-  // These go into directives, which no shell unquotes.
-  for (const std::string& name : {FLAGS_queue, FLAGS_account, FLAGS_job_name}) {
-    if (!name.empty() && ShellQuoted(name) != name) {
-      throw UsageError("--queue, --account and --job_name want letters, digits and _ - . only, got '" + name + "'");
-    }
-  }
-  if (FLAGS_job_name.empty()) throw UsageError("--job_name must not be empty");
+  JobOptionsFromFlags(*FindBatchSystem(FLAGS_emit));
   if (!FLAGS_gpus.empty() && line.Given("gpus") && FLAGS_gpus != "all") {
     throw UsageError("the batch system says which GPUs a task gets; with --emit use --gpus=all and --gpus_per_trial=N");
   }
@@ -315,8 +289,7 @@ ExitCode Ask(const CommandLine& line) {
 
 // A number of a trial that has begun and not ended.
 int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
-  const bool digits = !text.empty() && text.size() <= 7 && text.find_first_not_of("0123456789") == std::string::npos;
-  const int64_t number = digits ? std::stoll(text) : -1;
+  const int64_t number = WholeNumber(text).value_or(-1);
   if (number < 0 || number >= static_cast<int64_t>(journal.trials().size())) {
     throw UsageError("'" + text + "' is not the number of a trial that was asked for");
   }
@@ -356,10 +329,9 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
   SweepJournal journal(line.files[1], true);
   const SweepSettings& s = journal.settings();
   const std::string& text = line.files[2];
-  const bool digits = !text.empty() && text.size() <= 7 && text.find_first_not_of("0123456789") == std::string::npos;
   SweepRunOptions options;
   options.program = Program();
-  options.only = digits ? std::stoll(text) : -1;
+  options.only = WholeNumber(text).value_or(-1);
   if (*options.only < 0 || *options.only >= s.trials) {
     throw UsageError("'" + text + "' is not the number of a trial; this sweep has 0 to " + std::to_string(s.trials - 1));
   }

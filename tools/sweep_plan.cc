@@ -13,6 +13,7 @@
 
 #include "core/base/file.h"
 #include "core/base/nearest.h"
+#include "core/base/whole_number.h"
 #include "core/net/solver_spec.h"
 #include "solvers/monitor.h"
 #include "tools/flags.h"
@@ -48,23 +49,16 @@ constexpr int64_t kMostTrials = 100'000;
 // Enough to find what is wrong with a value, few enough to read in no time.
 constexpr size_t kCheckedTrials = 50;
 
-int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most) {
-  if (value >= least && value <= most) return value;
-  throw UsageError(std::string("--") + flag + " wants " + std::to_string(least) + " to " + std::to_string(most) + ", got " +
-                   std::to_string(value));
-}
-
 // Iterations of --prune=median:after=N; -1 without it.
 int64_t PruneAfter(const std::string& method) {
   if (FLAGS_prune.empty()) return -1;
   const std::string head = "median:after=";
-  const std::string number = FLAGS_prune.substr(std::min(FLAGS_prune.size(), head.size()));
-  const bool digits = !number.empty() && number.size() <= 12 && number.find_first_not_of("0123456789") == std::string::npos;
-  if (FLAGS_prune.compare(0, head.size(), head) != 0 || !digits) {
+  const std::optional<int64_t> after = WholeNumber(FLAGS_prune.substr(std::min(FLAGS_prune.size(), head.size())));
+  if (FLAGS_prune.compare(0, head.size(), head) != 0 || !after) {
     throw UsageError("--prune wants median:after=N, such as median:after=1000, got '" + FLAGS_prune + "'");
   }
   if (method != "grid" && method != "random") throw UsageError("--prune goes with --method=grid and random, not with " + method);
-  return std::stoll(number);
+  return *after;
 }
 
 std::string CurrentFolder() {

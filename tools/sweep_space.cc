@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/base/whole_number.h"
 #include "tools/sweep_journal.h"
 #include "tools/text_table.h"
 
@@ -46,9 +47,9 @@ bool ReadNumber(const std::string& text, double* value) {
 }
 
 bool ReadCount(const std::string& text, int64_t* value) {
-  if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != std::string::npos) return false;
-  *value = std::stoll(text);
-  return *value > 0;
+  constexpr int64_t kMost = 999'999'999;
+  *value = WholeNumber(text).value_or(0);
+  return *value > 0 && *value <= kMost;
 }
 
 // "1e-4..1e-1:4", of which the last part may be missing.

@@ -9,26 +9,17 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "tools/job_script.h"
 #include "tools/flags.h"
 #include "tools/json_text.h"
 
 DEFINE_int32(stop_exit_code, 75,
              "<N> exit code when a signal has stopped the training after a snapshot");
+
 namespace doppio {
-namespace {
-
-std::string Quoted(const std::string& word) {
-  if (word.find_first_of(" \t'\"\\$`*?[]{}();&|<>!#~") == std::string::npos && !word.empty())
-    return word;
-  std::string text = "'";
-  for (char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
-}  // namespace
 
 std::string ResumeCommand(const CommandLine& line, const std::string& state, const std::string& run_dir) {
-  std::string command = Quoted(line.program);
+  std::string command = ShellQuoted(line.program);
   for (size_t i = 0; i < line.words.size(); ++i) {
     const std::string& word = line.words[i];
     std::string name = word.substr(std::min(word.size(), word.find_first_not_of('-')));
@@ -38,14 +29,14 @@ std::string ResumeCommand(const CommandLine& line, const std::string& state, con
       start = start || (word[0] == '-' && name.substr(0, name.find('=')) == flag);
     }
     if (!start) {
-      command += " " + Quoted(word);
+      command += " " + ShellQuoted(word);
     } else if (name.find('=') == std::string::npos && i + 1 < line.words.size() &&
                line.words[i + 1][0] != '-' && line.words[i + 1] != line.command_name) {
       ++i;  // its value
     }
   }
-  if (!run_dir.empty()) command += " --run_dir=" + Quoted(run_dir);
-  return command + " --resume=" + Quoted(state);
+  if (!run_dir.empty()) command += " --run_dir=" + ShellQuoted(run_dir);
+  return command + " --resume=" + ShellQuoted(state);
 }
 
 namespace {

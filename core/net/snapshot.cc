@@ -16,6 +16,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/whole_number.h"
 #include "core/net/solver_state.h"
 #include "core/net/weights.h"
 
@@ -67,9 +68,7 @@ int64_t IterOf(const std::string& name, const std::string& base) {
   const std::string tail = ".solverstate";
   if (end < head.size() + tail.size() + 1 || name.compare(0, head.size(), head) != 0) return -1;
   if (name.compare(end - tail.size(), tail.size(), tail) != 0) return -1;
-  const std::string digits = name.substr(head.size(), end - tail.size() - head.size());
-  if (digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos) return -1;
-  return std::stoll(digits);
+  return WholeNumber(name.substr(head.size(), end - tail.size() - head.size())).value_or(-1);
 }
 
 // States of a prefix, newest first.

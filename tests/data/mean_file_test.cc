@@ -38,6 +38,13 @@ TEST(MeanFile, IsRefusedWhereItContradictsItself) {
       Parse<BlobProto>("num: 2 channels: 1 height: 1 width: 1 data: [1, 2]").SerializeAsString());
   EXPECT_EQ(MessageOf([&] { ReadMeanFile(path); }),
             "4: mean file '" + path + "' does not hold one image");
+  // The product is right, and so it would be of extents cut to 32 bits.
+  for (const char* dims : {"dim: -2 dim: -1 dim: 1", "dim: 4294967297 dim: 1 dim: 2"}) {
+    const std::string shape = std::string("shape { ") + dims + " } data: [1, 2]";
+    WriteFile(path, Parse<BlobProto>(shape).SerializeAsString());
+    EXPECT_EQ(MessageOf([&] { ReadMeanFile(path); }),
+              "4: mean file '" + path + "' does not hold one image");
+  }
 }
 
 }  // namespace

@@ -1,0 +1,18 @@
+#include "core/base/whole_number.h"
+
+#include <gtest/gtest.h>
+
+namespace doppio {
+namespace {
+
+TEST(WholeNumber, ReadsDigitsAndNothingElse) {
+  EXPECT_EQ(WholeNumber("0"), 0);
+  EXPECT_EQ(WholeNumber("042"), 42);
+  EXPECT_EQ(WholeNumber("999999999999999999"), 999'999'999'999'999'999);
+  for (const char* text : {"", "-1", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "1000000000000000000"}) {
+    EXPECT_FALSE(WholeNumber(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace doppio
