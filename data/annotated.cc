@@ -1,6 +1,7 @@
-// SSD's images with boxes (layer AnnotatedData) on their way from a database to the pipeline: changed
-// in light and colour, put on a larger canvas, cut to a random window, resized. What is drawn is a
-// formula of the sample's number in the run. Crop, mirror, mean and scale are left to the pipeline.
+// SSD's images with boxes (layer AnnotatedData) on their way from a database to the pipeline:
+// changed in light and colour, put on a larger canvas, cut to a random window, resized. What is
+// drawn is a formula of the sample's number in the run. Crop, mirror, mean and scale are left to
+// the pipeline.
 #include <algorithm>
 #include <opencv2/imgproc.hpp>
 
@@ -19,8 +20,9 @@ void CheckTransform(const TransformationParameter& transform) {
   if (transform.has_resize_param()) {
     const ResizeParameter& resize = transform.resize_param();
     if (resize.resize_mode() == ResizeParameter::FIT_SMALL_SIZE) {
-      throw UserError({}, "resize_param: FIT_SMALL_SIZE leaves images of several sizes; use WARP or "
-                          "FIT_LARGE_SIZE_AND_PAD");
+      throw UserError({},
+                      "resize_param: FIT_SMALL_SIZE leaves images of several sizes; use WARP or "
+                      "FIT_LARGE_SIZE_AND_PAD");
     }
     if (resize.height() == 0 || resize.width() == 0) {
       throw UserError({}, "resize_param needs height and width");
@@ -88,7 +90,8 @@ class AnnotatedSource : public Source {
     const ImageShape old = image->shape;
     const int height = static_cast<int>(static_cast<float>(old.height) * ratio);
     const int width = static_cast<int>(static_cast<float>(old.width) * ratio);
-    const int top = draws->Below(height - old.height + 1), left = draws->Below(width - old.width + 1);
+    const int top = draws->Below(height - old.height + 1),
+              left = draws->Below(width - old.width + 1);
     cv::Mat canvas(height, width, CV_8UC(old.channels), MeanFill(transform_, old.channels));
     MatOf(image).copyTo(canvas(cv::Rect(left, top, old.width, old.height)));
     *image = ImageOf(canvas);
@@ -107,9 +110,9 @@ class AnnotatedSource : public Source {
         Clipped(windows[static_cast<size_t>(draws->Below(static_cast<int>(windows.size())))]);
     const auto height = static_cast<float>(image->shape.height);
     const auto width = static_cast<float>(image->shape.width);
-    const cv::Rect part(static_cast<int>(window.xmin * width), static_cast<int>(window.ymin * height),
-                        static_cast<int>(window.width() * width),
-                        static_cast<int>(window.height() * height));
+    const cv::Rect part(
+        static_cast<int>(window.xmin * width), static_cast<int>(window.ymin * height),
+        static_cast<int>(window.width() * width), static_cast<int>(window.height() * height));
     if (part.width < 1 || part.height < 1) return;  // of an image of a few pixels
     *image = ImageOf(MatOf(image)(part));
     *objects = ObjectsIn(window, *objects, emit());

@@ -34,8 +34,8 @@ struct CutPixels {
   std::vector<float> floats;
 };
 
-// Throws UserError for what dialects have in transform_param that would change the images and is not
-// implemented.
+// Throws UserError for what dialects have in transform_param that would change the images and is
+// not implemented.
 void RefuseUnknownTransforms(const TransformationParameter& parameter);
 
 class Augment {

@@ -15,7 +15,8 @@ using BatchSamplers = google::protobuf::RepeatedPtrField<BatchSampler>;
 // Throws UserError for scales and ratios that no window can have.
 void CheckSamplers(const BatchSamplers& samplers);
 
-// Whether one of the objects overlaps the window as the constraint says; true where it says nothing.
+// Whether one of the objects overlaps the window as the constraint says; true where it says
+// nothing.
 bool Satisfies(const Box& window, const std::vector<ObjectBox>& objects,
                const SampleConstraint& constraint);
 

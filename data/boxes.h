@@ -1,6 +1,7 @@
 // The boxes of objects in an image, and what becomes of them when a part of the image is taken.
-// Corners are fractions of the image: 0 is its left or upper edge, 1 its right or lower one. Definitions
-// are those of SSD (Liu et al., "SSD: Single Shot MultiBox Detector", ECCV 2016, and its Caffe).
+// Corners are fractions of the image: 0 is its left or upper edge, 1 its right or lower one.
+// Definitions are those of SSD (Liu et al., "SSD: Single Shot MultiBox Detector", ECCV 2016, and
+// its Caffe).
 #ifndef DOPPIO_DATA_BOXES_H_
 #define DOPPIO_DATA_BOXES_H_
 

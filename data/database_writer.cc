@@ -95,9 +95,10 @@ void DatabaseWriter::TakeSettings(const std::string& settings) {
       throw FileError("cannot write '" + file + "': " + std::strerror(errno));
     }
   } else if (ReadFile(file) != settings) {
-    throw FileError("'" + aside_ +
-                    "' holds a database that was begun from other images or with other flags (see '" +
-                    file + "'); repeat that command, or remove '" + aside_ + "' to begin anew");
+    throw FileError(
+        "'" + aside_ +
+        "' holds a database that was begun from other images or with other flags (see '" + file +
+        "'); repeat that command, or remove '" + aside_ + "' to begin anew");
   }
 }
 

@@ -74,7 +74,7 @@ class DatabaseWriter {
   const std::string temporary_;  // the database in it
   int lock_ = -1;                // on the file of settings, where the writer can be resumed
   DatabaseContents found_;
-  int64_t flushed_ = 0;  // records
+  int64_t flushed_ = 0;                     // records
   std::unique_ptr<DatabaseFormat> format_;  // null once finished
   std::vector<DatabaseRecord> waiting_;
   size_t waiting_bytes_ = 0;

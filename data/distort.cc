@@ -47,7 +47,8 @@ void ChannelOrder(const DistortionParameter& p, Draws* draws, cv::Mat* image) {
   std::vector<cv::Mat> planes;
   cv::split(*image, planes);
   for (int left = 3; left > 1; --left) {
-    std::swap(planes[static_cast<size_t>(left) - 1], planes[static_cast<size_t>(draws->Below(left))]);
+    std::swap(planes[static_cast<size_t>(left) - 1],
+              planes[static_cast<size_t>(draws->Below(left))]);
   }
   cv::merge(planes, *image);
 }

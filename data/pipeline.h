@@ -31,17 +31,16 @@ struct PipelineOptions {
   uint32_t rand_skip = 0;  // leave out up to this many samples at the start
   int threads = 0;         // 0: chosen by what the records cost
   int prefetch = 4;        // whole batches ready before they are asked for
-  // More than 0: the labels of a sample are its objects, for each kBoxLabels numbers, and room for so
-  // many.
+  // More than 0: the labels of a sample are its objects, for each kBoxLabels numbers, and room for
+  // so many.
   int max_boxes = 0;
   int rank = 0;
   int world = 1;
 };
 
-// Of an object: 0, class, instance, xmin, ymin, xmax, ymax, difficult (0 or 1). All are -1 where there
-// is none.
+// Of an object: 0, class, instance, xmin, ymin, xmax, ymax, difficult (0 or 1). All are -1 where
+// there is none.
 constexpr int kBoxLabels = 8;
-
 
 struct Batch {
   int64_t first_sample = 0;        // its global index in the stream

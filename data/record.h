@@ -52,7 +52,7 @@ struct Record {
   size_t encoded_bytes = 0;
   DecodeOptions decode;  // the source's wish for an encoded image
   std::vector<float> labels;
-  bool annotated = false;          // `objects` says what is in the image
+  bool annotated = false;  // `objects` says what is in the image
   std::vector<ObjectBox> objects;
 
   // Backing for the pointers above where the source does not keep the record in memory itself.

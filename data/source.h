@@ -52,10 +52,10 @@ using Sources = Registry<SourceOpener>;
 std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase);
 // The text file of "path label..." lines that layer ImageData reads.
 std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
-// The windows that layer WindowData draws: endless, record i is sample i. It transforms them itself.
+// The windows that layer WindowData draws: endless, record i is sample i. It transforms them
+// itself.
 std::unique_ptr<Source> OpenWindows(const WindowDataParameter& parameter,
-                                    const TransformationParameter& transform,
-                                    const Random& random);
+                                    const TransformationParameter& transform, const Random& random);
 // The records of a database of AnnotatedDatum, changed as layer AnnotatedData asks: by
 // batch_sampler, and by resize_param, distort_param and expand_param of `transform`.
 std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
@@ -63,9 +63,9 @@ std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
                                       const TransformationParameter& transform,
                                       const Random& random);
 // Such records, changed at random as `transform` asks: random_aspect_ratio_param,
-// random_resize_param, img_rand_resize_lower and _upper, rotation_param, shift_param, distort_param,
-// cutout_param. In phase TEST images get a size of the same kind, nothing else. `records` itself
-// where there is nothing to do. Throws UserError.
+// random_resize_param, img_rand_resize_lower and _upper, rotation_param, shift_param,
+// distort_param, cutout_param. In phase TEST images get a size of the same kind, nothing else.
+// `records` itself where there is nothing to do. Throws UserError.
 std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,
                                       const TransformationParameter& transform, Phase phase,
                                       const Random& random);

@@ -10,9 +10,9 @@ int Round(float value) { return static_cast<int>(std::round(value)); }
 
 // Along one axis. Corners belong to what they bound.
 struct Span {
-  int first = 0, last = 0;           // of the image
-  int before = 0, after = 0;         // pixels of the square that the image does not reach
-  int size = 0;                      // of what lies between, in the square
+  int first = 0, last = 0;    // of the image
+  int before = 0, after = 0;  // pixels of the square that the image does not reach
+  int size = 0;               // of what lies between, in the square
 };
 
 Span Widened(float center, float half, float context_scale, int extent, int size) {
@@ -32,12 +32,12 @@ Span Widened(float center, float half, float context_scale, int extent, int size
 
 }  // namespace
 
-WindowCrop CropOf(const Window& window, int image_height, int image_width,
-                  const WindowShape& shape, bool mirrored) {
+WindowCrop CropOf(const Window& window, int image_height, int image_width, const WindowShape& shape,
+                  bool mirrored) {
   Span x{window.x1, window.x2, 0, 0, shape.size}, y{window.y1, window.y2, 0, 0, shape.size};
   if (shape.context_pad > 0 || shape.square) {
-    const float context_scale = static_cast<float>(shape.size) /
-                                static_cast<float>(shape.size - 2 * shape.context_pad);
+    const float context_scale =
+        static_cast<float>(shape.size) / static_cast<float>(shape.size - 2 * shape.context_pad);
     float half_height = static_cast<float>(window.y2 - window.y1 + 1) / 2;
     float half_width = static_cast<float>(window.x2 - window.x1 + 1) / 2;
     const float center_x = static_cast<float>(window.x1) + half_width;

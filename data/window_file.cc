@@ -68,7 +68,8 @@ void ReadWindow(Words* words, int image, float foreground, float background, Win
     *corner = words->Int("a corner of a window, x1 y1 x2 y2", 0);
   }
   if (window.x2 < window.x1 || window.y2 < window.y1) {
-    throw FileError(at, "the window's corners are x1 y1 x2 y2, with x2 and y2 not less than x1 and y1");
+    throw FileError(at,
+                    "the window's corners are x1 y1 x2 y2, with x2 and y2 not less than x1 and y1");
   }
   if (overlap >= foreground) {
     if (window.label == 0) {

@@ -23,14 +23,17 @@ constexpr int64_t kMillion = 1000000;
 
 [[noreturn]] void Mistake(const std::string& text) { throw UserError({}, text); }
 
-WindowShape ShapeOf(const WindowDataParameter& parameter, const TransformationParameter& transform) {
+WindowShape ShapeOf(const WindowDataParameter& parameter,
+                    const TransformationParameter& transform) {
   WindowShape shape;
   shape.size = static_cast<int>(transform.crop_size());
   shape.context_pad = static_cast<int>(parameter.context_pad());
   if (shape.size < 1) Mistake("transform_param needs a crop_size, the size that windows get");
   if (shape.size <= 2 * shape.context_pad) {
-    Mistake("context_pad " + std::to_string(shape.context_pad) + " on each side leaves nothing of "
-            "crop_size " + std::to_string(shape.size));
+    Mistake("context_pad " + std::to_string(shape.context_pad) +
+            " on each side leaves nothing of "
+            "crop_size " +
+            std::to_string(shape.size));
   }
   if (parameter.crop_mode() != "warp" && parameter.crop_mode() != "square") {
     Mistake("crop_mode is '" + parameter.crop_mode() + "'; it can be 'warp' or 'square'");
@@ -45,8 +48,9 @@ void CheckTransform(const TransformationParameter& transform) {
     Mistake("transform_param: windows become squares; set crop_size instead of crop_h and crop_w");
   }
   if (transform.force_color() || transform.force_gray()) {
-    Mistake("transform_param: the window file says how many channels there are; remove "
-            "force_color and force_gray");
+    Mistake(
+        "transform_param: the window file says how many channels there are; remove "
+        "force_color and force_gray");
   }
 }
 
@@ -79,7 +83,8 @@ class WindowSource : public Source {
     const Window& window = WindowOf(sample);
     const auto image_index = static_cast<size_t>(window.image);
     DecodeOptions options;
-    options.color = file_.channels == 1 ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
+    options.color =
+        file_.channels == 1 ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
     Image image;
     if (cached_.empty()) {
       const size_t bytes = ReadInto(root_ + file_.paths[image_index], &record->byte_storage);
@@ -95,8 +100,7 @@ class WindowSource : public Source {
     const bool mirrored = mirror_ && random_.Below(2, static_cast<uint64_t>(sample), 1) == 1;
     const ImageShape shape = {file_.channels, shape_.size, shape_.size};
     record->float_storage.assign(static_cast<size_t>(shape.count()), 0);
-    const WindowCrop crop =
-        CropOf(window, image.shape.height, image.shape.width, shape_, mirrored);
+    const WindowCrop crop = CropOf(window, image.shape.height, image.shape.width, shape_, mirrored);
     if (crop.width > 0) Write(crop, mirrored, &image, record->float_storage.data());
     record->pixels = Pixels();
     record->pixels.shape = shape;
@@ -135,8 +139,9 @@ class WindowSource : public Source {
       Mistake("transform_param: set only one of mean_file and mean_value");
     }
     if (values > 1 && values != shape.channels) {
-      Mistake("transform_param has " + std::to_string(values) + " mean_value, but the images have " +
-              std::to_string(shape.channels) + " channels; give one, or one per channel");
+      Mistake("transform_param has " + std::to_string(values) +
+              " mean_value, but the images have " + std::to_string(shape.channels) +
+              " channels; give one, or one per channel");
     }
     for (int c = 0; values > 0 && c < shape.channels; ++c) {
       std::fill_n(mean_.begin() + c * plane, plane, transform.mean_value(values == 1 ? 0 : c));
@@ -161,7 +166,8 @@ class WindowSource : public Source {
   // Spread evenly: whatever its size, a batch has its share.
   bool ShowsObject(int64_t sample) const {
     const int64_t place = sample % kMillion;
-    return (place + 1) * objects_in_a_million_ / kMillion > place * objects_in_a_million_ / kMillion;
+    return (place + 1) * objects_in_a_million_ / kMillion >
+           place * objects_in_a_million_ / kMillion;
   }
 
   const Window& WindowOf(int64_t sample) const {

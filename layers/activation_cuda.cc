@@ -1,4 +1,5 @@
-// Every layer of activation_ops.h on a GPU, in any layout and with whatever activations are stored as.
+// Every layer of activation_ops.h on a GPU, in any layout and with whatever activations are stored
+// as.
 #include "layers/activation_cuda.h"
 
 #include "core/device/device_cuda.h"
@@ -43,8 +44,8 @@ class CudaActivation : public Kernel {
 
 template <class... Ops>
 bool RegisterAll(const std::tuple<Ops...>*) {
-  return (KernelTypes::Get().Add(
-              {Ops::kType, DeviceKind::kCuda, "cuda", 10, &CudaActivation<Ops>::Make, &DeclinesDouble, true}) &&
+  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10,
+                                  &CudaActivation<Ops>::Make, &DeclinesDouble, true}) &&
           ...);
 }
 [[maybe_unused]] const bool registered = RegisterAll(static_cast<AllActivations*>(nullptr));

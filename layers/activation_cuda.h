@@ -23,10 +23,11 @@ using AnyActivation = VariantOf<AllActivations>::type;
 
 // For n elements, all stored as `type`.
 // y = op.Forward(x); y may be x.
-void LaunchForward(const Gpu& gpu, const AnyActivation& op, DType type, const void* x, void* y, int64_t n);
+void LaunchForward(const Gpu& gpu, const AnyActivation& op, DType type, const void* x, void* y,
+                   int64_t n);
 // dx = op.Gradient(v, dy); dx may be dy.
-void LaunchBackward(const Gpu& gpu, const AnyActivation& op, DType type, const void* v, const void* dy, void* dx,
-                    int64_t n);
+void LaunchBackward(const Gpu& gpu, const AnyActivation& op, DType type, const void* v,
+                    const void* dy, void* dx, int64_t n);
 
 }  // namespace doppio
 

@@ -261,7 +261,8 @@ struct Bnll : ActivationDefaults {
 struct Clip : ActivationDefaults {
   static constexpr const char* kType = "Clip";
   float min, max;
-  bool in_place;  // as the file has it: Caffe's gradient then sees the clipped values, so it passes everywhere
+  bool in_place;  // as the file has it: Caffe's gradient then sees the clipped values, so it passes
+                  // everywhere
   Clip(float min, float max, bool in_place) : min(min), max(max), in_place(in_place) {}
   template <class Spec>
   static Clip From(const Spec& spec) {
@@ -272,7 +273,8 @@ struct Clip : ActivationDefaults {
       throw spec.Mistake("clip_param.min", "min " + std::to_string(p.min()) + " is above max " +
                                                std::to_string(p.max()) + "; exchange them");
     }
-    return Clip(p.min(), p.max(), spec.param.top_size() == 1 && spec.param.bottom(0) == spec.param.top(0));
+    return Clip(p.min(), p.max(),
+                spec.param.top_size() == 1 && spec.param.bottom(0) == spec.param.top(0));
   }
   Reads reads() const { return in_place ? Reads::kTop : Reads::kBottom; }
   bool keeps_zero() const { return min <= 0 && max >= 0; }

@@ -15,9 +15,9 @@ IndexDivider ByLength(const AxpyRuns& in) { return IndexDivider(in.length, in.ru
 void LaunchAxpy(const Gpu& gpu, const AxpyRuns& in, const float* y, float* top) {
   if (in.length == 0) return;
   const IndexDivider run = ByLength(in);
-  ForEachIndex(gpu, in.runs * in.length, kName, DOPPIO_BODY(int64_t i) {
-    top[i] = in.a[run(i)] * in.x[i] + y[i];
-  });
+  ForEachIndex(
+      gpu, in.runs * in.length, kName,
+      DOPPIO_BODY(int64_t i) { top[i] = in.a[run(i)] * in.x[i] + y[i]; });
 }
 
 int64_t AxpyScratchBytes(int64_t runs, int64_t length) {
@@ -38,8 +38,8 @@ void LaunchAxpyBackward(const Gpu& gpu, const AxpyRuns& in, const float* dy, flo
   }
   if (dx == nullptr || length == 0) return;
   const IndexDivider run = ByLength(in);
-  ForEachIndex(gpu, in.runs * length, kName,
-               DOPPIO_BODY(int64_t i) { dx[i] = in.a[run(i)] * dy[i]; });
+  ForEachIndex(
+      gpu, in.runs * length, kName, DOPPIO_BODY(int64_t i) { dx[i] = in.a[run(i)] * dy[i]; });
 }
 
 }  // namespace doppio

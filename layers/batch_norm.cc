@@ -49,8 +49,7 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 template <class T>
 class BatchNorm : public Kernel {
  public:
-  explicit BatchNorm(const KernelArgs& args)
-      : stats_(args), channels_(stats_.channels()) {
+  explicit BatchNorm(const KernelArgs& args) : stats_(args), channels_(stats_.channels()) {
     needs_.bottoms = needs_.tops = {stats_.layout()};
     needs_.saved_bytes = stats_.per_channel_bytes();  // scale_
     // The sums, first_, second_.

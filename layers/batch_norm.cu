@@ -169,9 +169,8 @@ template <class T>
 static void TakeBatch(const Gpu& gpu, const Channels& v, const T* x, float fraction, float epsilon,
                       const RunningStatistics& state, const Normaliser& to, void* room) {
   const Pivots<T> pivots{x, v.inner()};
-  const TakeSums<Pivots<T>> take{pivots,  static_cast<double>(v.positions()),
-                                 fraction, epsilon,
-                                 state,    to};
+  const TakeSums<Pivots<T>> take{
+      pivots, static_cast<double>(v.positions()), fraction, epsilon, state, to};
   SumChannels(gpu, v, kName, static_cast<T*>(nullptr), pivots, take, room, x);
 }
 
@@ -207,7 +206,8 @@ void TakeSummedStatistics(const Gpu& gpu, const Channels& v, const double* sums,
                           const Normaliser& to) {
   const TakeSums<NoPivots> take{{}, positions, fraction, epsilon, state, to};
   const TwoSums* from = reinterpret_cast<const TwoSums*>(sums);
-  ForEachIndex(gpu, v.channels(), kName, DOPPIO_BODY(int64_t c) { take(c, from[c]); });
+  ForEachIndex(
+      gpu, v.channels(), kName, DOPPIO_BODY(int64_t c) { take(c, from[c]); });
 }
 
 void TakeRunningStatistics(const Gpu& gpu, const Channels& v, float epsilon,

@@ -105,7 +105,8 @@ class BatchNormChain : public Kernel {
   // first(z, i), then then(z, i): the gradient of z, of which both passes start from what the sum
   // and ReLU did.
   template <class First, class Then>
-  void Backward(const Pass& pass, const First& first, const Then& then, const std::vector<bool>& add) {
+  void Backward(const Pass& pass, const First& first, const Then& then,
+                const std::vector<bool>& add) {
     const Tensor factor_grad = has_scale_ ? t_.param_grads[kScaleParam] : Tensor();
     const Tensor bias_grad = has_bias_ ? t_.param_grads[kBiasParam] : Tensor();
     T* dx = t_.bottom_grads[0].template data<T>();

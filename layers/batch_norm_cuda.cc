@@ -35,8 +35,8 @@ class SumsOverRanks {
   const PinnedBuffer host_;
 };
 
-// What both kernels have: the statistics, and memory per channel. Behind the room for sums lie those
-// that go to other ranks, where they do, and two more values per channel.
+// What both kernels have: the statistics, and memory per channel. Behind the room for sums lie
+// those that go to other ranks, where they do, and two more values per channel.
 class CudaNorm : public Kernel {
  public:
   explicit CudaNorm(const KernelArgs& args)

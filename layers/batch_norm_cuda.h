@@ -28,8 +28,8 @@ int64_t BatchNormRoom(const Channels& channels, DType type);
 void TakeBatchStatistics(const Gpu& gpu, const Channels& channels, DType type, const void* x,
                          float fraction, float epsilon, const RunningStatistics& state,
                          const Normaliser& to, void* room);
-// The same in two steps, for a batch whose parts are on several GPUs: two numbers per channel, of which
-// `sums` is to hold the sums over all parts, with `positions` in all, before the second step.
+// The same in two steps, for a batch whose parts are on several GPUs: two numbers per channel, of
+// which `sums` is to hold the sums over all parts, with `positions` in all, before the second step.
 void SumBatch(const Gpu& gpu, const Channels& channels, DType type, const void* x, double* sums,
               void* room);
 void TakeSummedStatistics(const Gpu& gpu, const Channels& channels, const double* sums,

@@ -49,8 +49,8 @@ class BatchNormStats {
   int64_t per_channel_bytes() const { return channels_.padded() * static_cast<int64_t>(sizeof(T)); }
 
   // Fills `mean` and `scale` (1 / standard deviation), one value per channel and zeros for padding;
-  // updates `state`, the layer's parameters, unless the pass says that it has been done. `sums` is of
-  // ChannelSumsBytes, `pivot` per channel.
+  // updates `state`, the layer's parameters, unless the pass says that it has been done. `sums` is
+  // of ChannelSumsBytes, `pivot` per channel.
   void Take(const Pass& pass, const T* x, const std::vector<Tensor>& state, void* sums, T* pivot,
             T* mean, T* scale) const {
     std::fill(mean, mean + channels_.padded(), T(0));
@@ -100,7 +100,8 @@ class BatchNormStats {
 
   // One pass: sums of x and x^2 relative to a pivot close enough to the mean that nothing cancels,
   // the mean of the first sample (of each rank). Returns them.
-  const double* TakeBatch(const Pass& pass, const T* x, void* room, T* pivot, T* mean, T* scale) const {
+  const double* TakeBatch(const Pass& pass, const T* x, void* room, T* pivot, T* mean,
+                          T* scale) const {
     ChannelBlocks sample = channels_;
     sample.outer = 1;
     const double* sums = OverRanks(
@@ -150,7 +151,7 @@ class BatchNormStats {
   T fraction_, epsilon_;
   Layout layout_;
   ChannelBlocks channels_;
-  mutable std::vector<double> shared_;   // sums over ranks
+  mutable std::vector<double> shared_;  // sums over ranks
 };
 
 }  // namespace doppio

@@ -6,10 +6,12 @@ namespace doppio {
 namespace {
 
 LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  if (bottoms[0].rank() == 0) throw spec.Mistake("bottom", "bottom 0 is a scalar; BatchReindex picks rows of it");
+  if (bottoms[0].rank() == 0)
+    throw spec.Mistake("bottom", "bottom 0 is a scalar; BatchReindex picks rows of it");
   if (bottoms[1].rank() != 1) {
     throw spec.Mistake("bottom",
-                       "the indices '" + spec.param.bottom(1) + "' are " + bottoms[1].ToString() + "; they need one axis",
+                       "the indices '" + spec.param.bottom(1) + "' are " + bottoms[1].ToString() +
+                           "; they need one axis",
                        1);
   }
   if (bottoms[0][0] > INT32_MAX) throw spec.Mistake("bottom", "bottom 0 has more than 2^31 rows");
@@ -31,12 +33,14 @@ class BatchReindexKernel : public Kernel {
         count_(args.bottoms[1].shape.count()),
         width_(args.bottoms[0].shape.count(1)),
         backward_(args.backward) {
-    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = count_ * static_cast<int64_t>(sizeof(int32_t));
+    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) =
+        count_ * static_cast<int64_t>(sizeof(int32_t));
   }
 
   void Forward(const Pass&) override {
     indices_.Read(at_, t_.bottoms[1].template data<T>(), count_, Rows());
-    GatherRows(count_, width_, Rows(), t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());
+    GatherRows(count_, width_, Rows(), t_.bottoms[0].template data<T>(),
+               t_.tops[0].template data<T>());
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -56,7 +60,8 @@ class BatchReindexKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("BatchReindex", LayerType{2, 2, 1, 1, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"BatchReindex", DeviceKind::kCpu, "reference", 0, &MakeForFloat<BatchReindexKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"BatchReindex", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<BatchReindexKernel>, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// BatchReindex on a GPU, in single precision. An index that is no row makes its row of the top NaN at once and is named
-// by a later Forward.
+// BatchReindex on a GPU, in single precision. An index that is no row makes its row of the top NaN
+// at once and is named by a later Forward.
 #include "layers/batch_reindex_spec.h"
 #include "layers/rows_cuda.h"
 #include "layers/stored_form_cuda.h"
@@ -26,20 +26,23 @@ class CudaBatchReindex : public Kernel {
 
   void Forward(const Pass&) override {
     wrong_->ThrowIfAny(indices_, at_, 1);
-    LaunchReadIndices(GpuOf(device_), indices_, count_, t_.bottoms[1].data<float>(), Rows(), wrong_->word(), t_.scratch);
-    LaunchGatherRows(GpuOf(device_), count_, width_, Rows(), t_.bottoms[0].data<float>(), nullptr, NAN,
-                     t_.tops[0].data<float>());
+    LaunchReadIndices(GpuOf(device_), indices_, count_, t_.bottoms[1].data<float>(), Rows(),
+                      wrong_->word(), t_.scratch);
+    LaunchGatherRows(GpuOf(device_), count_, width_, Rows(), t_.bottoms[0].data<float>(), nullptr,
+                     NAN, t_.tops[0].data<float>());
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     const Tensor& dx = t_.bottom_grads[0];
     if (!dx) return;
     device_->Zero(dx.raw, dx.bytes());
-    LaunchAddRows(GpuOf(device_), count_, width_, Rows(), t_.top_grads[0].data<float>(), dx.data<float>(),
-                  static_cast<int32_t*>(t_.scratch));
+    LaunchAddRows(GpuOf(device_), count_, width_, Rows(), t_.top_grads[0].data<float>(),
+                  dx.data<float>(), static_cast<int32_t*>(t_.scratch));
   }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaBatchReindex>(args); }
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaBatchReindex>(args);
+  }
 
  private:
   int32_t* Rows() const { return static_cast<int32_t*>(t_.saved); }
@@ -51,7 +54,8 @@ class CudaBatchReindex : public Kernel {
   std::unique_ptr<WrongLabel> wrong_;
 };
 
-DOPPIO_REGISTER_KERNEL({"BatchReindex", DeviceKind::kCuda, "cuda", 10, &CudaBatchReindex::Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"BatchReindex", DeviceKind::kCuda, "cuda", 10, &CudaBatchReindex::Make,
+                        &DeclinesDouble});
 
 }  // namespace
 }  // namespace doppio

@@ -15,7 +15,7 @@ namespace doppio {
 
 // What a byte becomes: (byte - mean of its channel) * scale.
 struct Normalization {
-  std::vector<float> means;   // one per channel
+  std::vector<float> means;  // one per channel
   float scale = 1;
 };
 

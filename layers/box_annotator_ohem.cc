@@ -1,9 +1,9 @@
 // BoxAnnotatorOHEM: of each image's regions, those with the largest losses keep their labels and
-// weights, so that only they are learned from. Source: A. Shrivastava, A. Gupta, R. Girshick, "Training
-// Region-based Object Detectors with Online Hard Example Mining", 2016, without its removal of overlaps,
-// as R-FCN does it.
-//   bottoms: regions N x 5 (image first), losses N, labels N, weights N x C; each may have positions
-//   behind, N x C x H x W
+// weights, so that only they are learned from. Source: A. Shrivastava, A. Gupta, R. Girshick,
+// "Training Region-based Object Detectors with Online Hard Example Mining", 2016, without its
+// removal of overlaps, as R-FCN does it.
+//   bottoms: regions N x 5 (image first), losses N, labels N, weights N x C; each may have
+//   positions behind, N x C x H x W
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -79,7 +79,8 @@ class BoxAnnotator : public Kernel {
     T* to_weights = t_.tops[1].template data<T>();
     std::fill(to_labels, to_labels + regions_.count(), ignored_);
     std::fill(to_weights, to_weights + regions_.count() * weights_, T(0));
-    // Equal losses in the order of the regions. What is not a number is the hardest, so that it shows.
+    // Equal losses in the order of the regions. What is not a number is the hardest, so that it
+    // shows.
     std::iota(hardest_first_.begin(), hardest_first_.end(), int64_t{0});
     std::stable_sort(hardest_first_.begin(), hardest_first_.end(), [&](int64_t a, int64_t b) {
       if (std::isnan(losses[b])) return false;

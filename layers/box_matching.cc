@@ -11,7 +11,8 @@ struct Pair {
 };
 
 bool Better(const Pair& a, const Pair& b) {
-  return std::make_tuple(-a.overlap, a.box, a.object) < std::make_tuple(-b.overlap, b.box, b.object);
+  return std::make_tuple(-a.overlap, a.box, a.object) <
+         std::make_tuple(-b.overlap, b.box, b.object);
 }
 
 // Boxes with less than this area are no candidates of a suppression.
@@ -49,7 +50,9 @@ void MatchBoxes(const MatchRule& rule, const std::vector<LabeledBox>& objects, i
     matches->object[static_cast<size_t>(pair.box)] = pair.object;
     matches->overlap[static_cast<size_t>(pair.box)] = pair.overlap;
   };
-  const auto is_free = [&](const Pair& pair) { return matches->object[static_cast<size_t>(pair.box)] == kNoObject; };
+  const auto is_free = [&](const Pair& pair) {
+    return matches->object[static_cast<size_t>(pair.box)] == kNoObject;
+  };
   for (const Pair& pair : pairs) {
     if (taken[static_cast<size_t>(pair.object)] || !is_free(pair)) continue;
     match(pair);
@@ -61,8 +64,8 @@ void MatchBoxes(const MatchRule& rule, const std::vector<LabeledBox>& objects, i
   }
 }
 
-void MineBoxes(const MiningRule& rule, const double* loss, const std::vector<Box>& boxes, Matches* matches,
-               std::vector<int>* negatives) {
+void MineBoxes(const MiningRule& rule, const double* loss, const std::vector<Box>& boxes,
+               Matches* matches, std::vector<int>* negatives) {
   negatives->clear();
   if (rule.type == MultiBoxLossParameter::NONE) return;
   const bool hard = rule.type == MultiBoxLossParameter::HARD_EXAMPLE;
@@ -78,7 +81,8 @@ void MineBoxes(const MiningRule& rule, const double* loss, const std::vector<Box
   size_t chosen = hard ? static_cast<size_t>(rule.sample_size)
                        : static_cast<size_t>(static_cast<double>(positives) * rule.neg_pos_ratio);
   chosen = std::min(chosen, candidates.size());
-  std::stable_sort(candidates.begin(), candidates.end(), [=](int a, int b) { return loss[a] > loss[b]; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [=](int a, int b) { return loss[a] > loss[b]; });
   if (rule.nms_threshold > 0) {
     if (rule.nms_top_k >= 0 && rule.nms_top_k < static_cast<int64_t>(candidates.size())) {
       candidates.resize(static_cast<size_t>(rule.nms_top_k));
@@ -95,7 +99,8 @@ void MineBoxes(const MiningRule& rule, const double* loss, const std::vector<Box
   }
   if (!hard) return;
   for (size_t i = 0; i < object.size(); ++i) {
-    const bool is_chosen = std::binary_search(candidates.begin(), candidates.end(), static_cast<int>(i));
+    const bool is_chosen =
+        std::binary_search(candidates.begin(), candidates.end(), static_cast<int>(i));
     if (object[i] >= 0 && !is_chosen) object[i] = kNoObject;
   }
 }

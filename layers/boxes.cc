@@ -20,7 +20,8 @@ double Area(const Box& box) {
 }
 
 double Overlap(const Box& a, const Box& b) {
-  const Box both = {std::max(a[0], b[0]), std::max(a[1], b[1]), std::min(a[2], b[2]), std::min(a[3], b[3])};
+  const Box both = {std::max(a[0], b[0]), std::max(a[1], b[1]), std::min(a[2], b[2]),
+                    std::min(a[3], b[3])};
   if (!(Width(both) > 0 && Height(both) > 0)) return 0;
   const double common = Width(both) * Height(both);
   return common / (Area(a) + Area(b) - common);
@@ -73,11 +74,13 @@ Box BoxCode::Decode(const Box& prior, const Box& variance, const Box& code) cons
   return {box[0] - box[2] / 2, box[1] - box[3] / 2, box[0] + box[2] / 2, box[1] + box[3] / 2};
 }
 
-std::vector<int> SuppressOverlaps(const Box* boxes, const std::vector<int>& order, double threshold, double eta) {
+std::vector<int> SuppressOverlaps(const Box* boxes, const std::vector<int>& order, double threshold,
+                                  double eta) {
   std::vector<int> kept;
   for (int i : order) {
-    const bool stays = std::all_of(kept.begin(), kept.end(),
-                                   [&](int better) { return Overlap(boxes[i], boxes[better]) <= threshold; });
+    const bool stays = std::all_of(kept.begin(), kept.end(), [&](int better) {
+      return Overlap(boxes[i], boxes[better]) <= threshold;
+    });
     if (!stays) continue;
     kept.push_back(i);
     if (eta < 1 && threshold > 0.5) threshold *= eta;

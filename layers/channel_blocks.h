@@ -32,8 +32,8 @@ bool SeeChannels(const TensorSpec& tensor, int begin, int end, ChannelBlocks* bl
 // The layout in which a kernel should take `tensor`: as it is where SeeChannels can, else plain.
 Layout ChannelLayout(const TensorSpec& tensor, int begin, int end);
 
-// The layout in which a tensor of shape `to` lies as one of shape `from` does in `layout`, in which channels can be seen:
-// other positions, the same order.
+// The layout in which a tensor of shape `to` lies as one of shape `from` does in `layout`, in which
+// channels can be seen: other positions, the same order.
 Layout WithSpatial(const Shape& from, const Layout& layout, const Shape& to);
 
 // One value per channel, followed by zeros for the lanes of padding; copied to `room` only where

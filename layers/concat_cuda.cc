@@ -8,8 +8,8 @@ namespace {
 std::unique_ptr<Kernel> Make(const KernelArgs& args) {
   std::vector<Shape> parts;
   for (const TensorSpec& bottom : args.bottoms) parts.push_back(bottom.shape);
-  const Join join =
-      MakeCudaJoin(parts, ConcatAxis(*args.spec, parts[0]), args.tops[0], CommonLayout(args.bottoms));
+  const Join join = MakeCudaJoin(parts, ConcatAxis(*args.spec, parts[0]), args.tops[0],
+                                 CommonLayout(args.bottoms));
   return std::make_unique<CudaJoinKernel>(args, join, true);
 }
 

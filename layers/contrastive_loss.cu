@@ -35,18 +35,19 @@ void LaunchContrastiveForward(const Gpu& gpu, const ContrastivePairs& pairs, dou
       room);
   ReduceRows(
       gpu, 1, pairs.samples, kName, 0.0, DOPPIO_BODY(int64_t, int64_t n) { return losses[n]; },
-      Plus(),
-      DOPPIO_BODY(int64_t, double sum) { *loss = static_cast<float>(sum / 2 / divisor); }, room);
+      Plus(), DOPPIO_BODY(int64_t, double sum) { *loss = static_cast<float>(sum / 2 / divisor); },
+      room);
 }
 
 void LaunchContrastiveBackward(const Gpu& gpu, const ContrastivePairs& pairs, double divisor,
                                const float* weight, const float* slopes, float* da, float* db) {
-  ForEachIndex(gpu, pairs.samples * pairs.values, kName, DOPPIO_BODY(int64_t i) {
-    const float scale = static_cast<float>(static_cast<double>(*weight) / divisor);
-    const float gradient = scale * slopes[i / pairs.values] * (pairs.a[i] - pairs.b[i]);
-    if (da != nullptr) da[i] = gradient;
-    if (db != nullptr) db[i] = -gradient;
-  });
+  ForEachIndex(
+      gpu, pairs.samples * pairs.values, kName, DOPPIO_BODY(int64_t i) {
+        const float scale = static_cast<float>(static_cast<double>(*weight) / divisor);
+        const float gradient = scale * slopes[i / pairs.values] * (pairs.a[i] - pairs.b[i]);
+        if (da != nullptr) da[i] = gradient;
+        if (db != nullptr) db[i] = -gradient;
+      });
 }
 
 }  // namespace doppio

@@ -58,8 +58,9 @@ class ConvChooser {
     if (best == nullptr || args_.chain == nullptr) return best;
     try {
       const auto& alone = best->forward;
-      const auto with_tail = Forward(alone.src_desc(), alone.weights_desc(), alone.dst_desc(),
-                                     DnnlTailAttr(args_.math, ChainTail(args_.chain), alone.dst_desc()));
+      const auto with_tail =
+          Forward(alone.src_desc(), alone.weights_desc(), alone.dst_desc(),
+                  DnnlTailAttr(args_.math, ChainTail(args_.chain), alone.dst_desc()));
       if (Slowness(with_tail.impl_info_str()) > Slowness(alone.impl_info_str())) return nullptr;
       best->forward = with_tail;
     } catch (const dnnl::error&) {

@@ -21,9 +21,9 @@ void LaunchUnfold(const Gpu& gpu, const AnyWindows& windows, int64_t planes, con
 void LaunchFold(const Gpu& gpu, const AnyWindows& windows, int64_t planes, const float* matrix,
                 float* x);
 
-// The same for images in 16 bits whose channels come last: a row for each window of each image with,
-// for each group of channels, cells and in them the channels of the group. `images` times channels
-// times pixels, and windows, are less than 2^31.
+// The same for images in 16 bits whose channels come last: a row for each window of each image
+// with, for each group of channels, cells and in them the channels of the group. `images` times
+// channels times pixels, and windows, are less than 2^31.
 struct LastUnfolding {
   AnyWindows windows;
   int64_t channels = 1, group = 1;

@@ -8,10 +8,10 @@
 
 namespace doppio {
 
-// `rows` runs of `bytes`, so far apart as the pitches say. CUDA's own copy is made for long rows; with channels last a
-// run is the channels of one pixel.
-void CopyRuns(const Gpu& gpu, int64_t rows, int64_t bytes, void* to, int64_t to_pitch, const void* from,
-              int64_t from_pitch);
+// `rows` runs of `bytes`, so far apart as the pitches say. CUDA's own copy is made for long rows;
+// with channels last a run is the channels of one pixel.
+void CopyRuns(const Gpu& gpu, int64_t rows, int64_t bytes, void* to, int64_t to_pitch,
+              const void* from, int64_t from_pitch);
 
 }  // namespace doppio
 

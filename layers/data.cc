@@ -1,4 +1,5 @@
-// Data, ImageData, WindowData, AnnotatedData, HDF5Data: thin shells over data/, the one door from layers to it.
+// Data, ImageData, WindowData, AnnotatedData, HDF5Data: thin shells over data/, the one door from
+// layers to it.
 //
 // A net may also be built without its data (DataMode): to know the shapes, or to be timed on random
 // data. Then the shape is the one the layer's own fields tell, and the source is opened only if
@@ -104,9 +105,9 @@ std::unique_ptr<Source> OpenSourceOf(const LayerSpec& spec, const PipelineOption
   if (IsWindows(spec)) {
     return OpenWindows(spec.param.window_data_param(), TransformOf(spec), random);
   }
-  std::unique_ptr<Source> source =
-      IsImageList(spec) ? OpenImageList(spec.param.image_data_param())
-                        : OpenSource(spec.param.data_param(), spec.phase());
+  std::unique_ptr<Source> source = IsImageList(spec)
+                                       ? OpenImageList(spec.param.image_data_param())
+                                       : OpenSource(spec.param.data_param(), spec.phase());
   if (!IsAnnotated(spec)) return source;
   return OpenAnnotated(std::move(source), spec.param.annotated_data_param(), TransformOf(spec),
                        random);
@@ -148,8 +149,7 @@ struct SampleShape {
 struct DeclaredShape {
   SampleShape sample;
   bool known = false;
-  bool sure =
-      false;  // false: the usual, IDX files of MNIST's extents and sources of colour images
+  bool sure = false;  // false: the usual, IDX files of MNIST's extents and sources of colour images
 };
 
 DeclaredShape Declared(const LayerSpec& spec) {

@@ -1,4 +1,5 @@
-// Batches on their way to a GPU: two pieces of pinned host memory in turn, one kernel for mirroring, mean and scale.
+// Batches on their way to a GPU: two pieces of pinned host memory in turn, one kernel for
+// mirroring, mean and scale.
 #include "core/device/launch.cuh"
 #include "core/math/tensor_ops.h"
 #include "layers/batch_upload.h"
@@ -19,7 +20,8 @@ struct FinishPixel {
   T* to;
 
   DOPPIO_HD void operator()(int64_t pixel) const {
-    const int64_t image = by_plane(pixel), at = pixel - image * plane, x = at - by_width(at) * width;
+    const int64_t image = by_plane(pixel), at = pixel - image * plane,
+                  x = at - by_width(at) * width;
     const int64_t from = mirrored[image] != 0 ? at + (width - 1 - 2 * x) : at;
     for (int64_t c = 0; c < channels; ++c) {
       const int64_t begin = (image * channels + c) * plane;
@@ -91,7 +93,7 @@ class CudaBatchUpload : public BatchUpload {
   struct Slot {
     Slot(Device* device, int64_t bytes) : memory(device, bytes), read(device) {}
     PinnedBuffer memory;
-    Fence read;   // passed once the device has read the memory
+    Fence read;  // passed once the device has read the memory
   };
   Slot& slot() { return *slots_[static_cast<size_t>(current_)]; }
 

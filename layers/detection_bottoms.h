@@ -1,9 +1,9 @@
 // The blobs that SSD's layers hand to each other, checked and read:
 //   priors       1 x 2 x 4P: P boxes, then their variances (PriorBox)
-//   locations    N x 4P, or N x 4PC where classes do not share them: for each prior, then each class, a code
-//   confidences  N x PC: for each prior, a score for each class
-//   labels       rows of 8: image of the batch, label, instance, xmin, ymin, xmax, ymax, difficult
-//   detections   rows of 7: image of the batch, label, score, xmin, ymin, xmax, ymax
+//   locations    N x 4P, or N x 4PC where classes do not share them: for each prior, then each
+//   class, a code confidences  N x PC: for each prior, a score for each class labels       rows of
+//   8: image of the batch, label, instance, xmin, ymin, xmax, ymax, difficult detections   rows of
+//   7: image of the batch, label, score, xmin, ymin, xmax, ymax
 // In the last two, rows whose image is -1 are empty.
 #ifndef DOPPIO_LAYERS_DETECTION_BOTTOMS_H_
 #define DOPPIO_LAYERS_DETECTION_BOTTOMS_H_
@@ -24,13 +24,14 @@ struct DetectionExtents {
   int64_t location_of(int64_t c) const { return location_classes == 1 ? 0 : c; }
 };
 
-// Of a layer whose bottoms 0, 1, 2 are locations, confidences and priors. `param`, named `path`, has num_classes and
-// share_location.
+// Of a layer whose bottoms 0, 1, 2 are locations, confidences and priors. `param`, named `path`,
+// has num_classes and share_location.
 template <class Param>
-DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& path, const Param& param,
-                                      const std::vector<Shape>& bottoms) {
+DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& path,
+                                      const Param& param, const std::vector<Shape>& bottoms) {
   if (!param.has_num_classes() || param.num_classes() < 1) {
-    throw spec.Mistake(path + ".num_classes", spec.type() + " needs num_classes, the background counted");
+    throw spec.Mistake(path + ".num_classes",
+                       spec.type() + " needs num_classes, the background counted");
   }
   DetectionExtents e;
   e.classes = param.num_classes();
@@ -39,8 +40,8 @@ DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& 
   const Shape& priors = bottoms[2];
   if (priors.rank() < 3 || priors[0] != 1 || priors[1] != 2 || priors.count(2) % 4 != 0) {
     throw spec.Mistake("bottom",
-                       "priors are 1 x 2 x 4P, as PriorBox makes them; '" + spec.param.bottom(2) + "' is " +
-                           priors.ToString(),
+                       "priors are 1 x 2 x 4P, as PriorBox makes them; '" + spec.param.bottom(2) +
+                           "' is " + priors.ToString(),
                        2);
   }
   e.priors = priors.count(2) / 4;
@@ -48,9 +49,10 @@ DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& 
     const Shape& shape = bottoms[static_cast<size_t>(i)];
     if (shape.dim_or_1(0) == e.images && shape.count() == e.images * e.priors * each) return;
     throw spec.Mistake("bottom",
-                       std::string(what) + " '" + spec.param.bottom(i) + "' are " + shape.ToString() + "; " +
-                           std::to_string(e.priors) + " priors and " + std::to_string(e.classes) + " classes need " +
-                           std::to_string(e.images) + "x" + std::to_string(e.priors * each),
+                       std::string(what) + " '" + spec.param.bottom(i) + "' are " +
+                           shape.ToString() + "; " + std::to_string(e.priors) + " priors and " +
+                           std::to_string(e.classes) + " classes need " + std::to_string(e.images) +
+                           "x" + std::to_string(e.priors * each),
                        i);
   };
   check(0, "locations", 4 * e.location_classes);
@@ -59,8 +61,8 @@ DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& 
 }
 
 // Throws unless bottom `i` has rows of `width` numbers.
-inline void CheckRows(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i, const char* what,
-                      int64_t width) {
+inline void CheckRows(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i,
+                      const char* what, int64_t width) {
   const Shape& shape = bottoms[static_cast<size_t>(i)];
   if (shape.rank() > 0 && shape[shape.rank() - 1] == width) return;
   throw spec.Mistake("bottom",
@@ -89,7 +91,8 @@ struct Priors {
       const Box variance = variances[static_cast<size_t>(i)] = ReadBox(from + 4 * (count + i));
       for (double v : variance) {
         if (!(v > 0)) {
-          throw UserError(at, "prior " + std::to_string(i) + " has the variance " + std::to_string(v) +
+          throw UserError(at, "prior " + std::to_string(i) + " has the variance " +
+                                  std::to_string(v) +
                                   "; codes are divided by it, so it is to be positive");
         }
       }
@@ -98,25 +101,28 @@ struct Priors {
 };
 
 // What is wrong with a number of a row, where `limit` is one more than the largest.
-inline UserError WrongInRow(const SourceLoc& at, const std::string& rows, int64_t row, const std::string& what,
-                            double found, const std::string& wanted) {
+inline UserError WrongInRow(const SourceLoc& at, const std::string& rows, int64_t row,
+                            const std::string& what, double found, const std::string& wanted) {
   return UserError(at, "row " + std::to_string(row) + " of the " + rows + " names " + what + " " +
                            std::to_string(static_cast<int64_t>(found)) + "; " + wanted);
 }
 
-// The image and the label of a row, cut to whole numbers; image -1: none. Throws for numbers that are no image of the
-// batch, no class, or the background.
+// The image and the label of a row, cut to whole numbers; image -1: none. Throws for numbers that
+// are no image of the batch, no class, or the background.
 template <class T>
-bool ReadImageAndLabel(const SourceLoc& at, const char* rows, const T* from, int64_t row, int64_t images,
-                       int64_t classes, int64_t background, int64_t* image, int* label) {
+bool ReadImageAndLabel(const SourceLoc& at, const char* rows, const T* from, int64_t row,
+                       int64_t images, int64_t classes, int64_t background, int64_t* image,
+                       int* label) {
   const double first = static_cast<double>(from[0]), second = static_cast<double>(from[1]);
   if (first < 0 && first > -2) return false;
   if (!(first >= 0 && first < static_cast<double>(images))) {
-    throw WrongInRow(at, rows, row, "image", first,
-                     "the batch has images 0.." + std::to_string(images - 1) + ", and -1 marks an empty row");
+    throw WrongInRow(
+        at, rows, row, "image", first,
+        "the batch has images 0.." + std::to_string(images - 1) + ", and -1 marks an empty row");
   }
   *image = static_cast<int64_t>(first);
-  if (!(second >= 0 && second < static_cast<double>(classes)) || static_cast<int64_t>(second) == background) {
+  if (!(second >= 0 && second < static_cast<double>(classes)) ||
+      static_cast<int64_t>(second) == background) {
     throw WrongInRow(at, rows, row, "label", second,
                      "labels are 0.." + std::to_string(classes - 1) + " without the background, " +
                          std::to_string(background));
@@ -127,14 +133,15 @@ bool ReadImageAndLabel(const SourceLoc& at, const char* rows, const T* from, int
 
 // The objects of each of the images, from `rows` rows of labels.
 template <class T>
-void ReadObjects(const SourceLoc& at, const T* from, int64_t rows, int64_t classes, int64_t background,
-                 bool difficult_ones, std::vector<std::vector<LabeledBox>>* objects) {
+void ReadObjects(const SourceLoc& at, const T* from, int64_t rows, int64_t classes,
+                 int64_t background, bool difficult_ones,
+                 std::vector<std::vector<LabeledBox>>* objects) {
   for (auto& of_image : *objects) of_image.clear();
   for (int64_t row = 0; row < rows; ++row, from += 8) {
     int64_t image = 0;
     LabeledBox object;
-    if (!ReadImageAndLabel(at, "labels", from, row, static_cast<int64_t>(objects->size()), classes, background, &image,
-                           &object.label)) {
+    if (!ReadImageAndLabel(at, "labels", from, row, static_cast<int64_t>(objects->size()), classes,
+                           background, &image, &object.label)) {
       continue;
     }
     object.box = ReadBox(from + 3);

@@ -1,6 +1,7 @@
-// DetectionEvaluate of SSD: which detections are right. The top has a row for each class but the background: -1, class,
-// number of its objects, -1, -1; then one for each row of the detections: image, class, score, 1 if it is the first to
-// find its object, 1 if it finds none or one that was found. Empty rows become -1, -1, 0, 0, 0.
+// DetectionEvaluate of SSD: which detections are right. The top has a row for each class but the
+// background: -1, class, number of its objects, -1, -1; then one for each row of the detections:
+// image, class, score, 1 if it is the first to find its object, 1 if it finds none or one that was
+// found. Empty rows become -1, -1, 0, 0, 0.
 #include "layers/detection_bottoms.h"
 
 namespace doppio {
@@ -18,7 +19,8 @@ EvaluateForm ReadForm(const LayerSpec& spec) {
   const DetectionEvaluateParameter& p = spec.param.detection_evaluate_param();
   const std::string path = "detection_evaluate_param.";
   if (!p.has_num_classes() || p.num_classes() < 1) {
-    throw spec.Mistake(path + "num_classes", "DetectionEvaluate needs num_classes, the background counted");
+    throw spec.Mistake(path + "num_classes",
+                       "DetectionEvaluate needs num_classes, the background counted");
   }
   if (!(p.overlap_threshold() > 0)) {
     throw spec.Mistake(path + "overlap_threshold", "overlap_threshold is to be positive");
@@ -49,7 +51,8 @@ class DetectionEvaluateKernel : public Kernel {
 
   void Forward(const Pass&) override {
     // No blob tells how many images the batch has; DetectionOutput has a row at least for each.
-    ReadObjects(at_, t_.bottoms[1].template data<T>(), label_rows_, form_.classes, form_.background, true, &objects_);
+    ReadObjects(at_, t_.bottoms[1].template data<T>(), label_rows_, form_.classes, form_.background,
+                true, &objects_);
     T* to = CountObjects(t_.tops[0].template data<T>());
     const T* from = t_.bottoms[0].template data<T>();
     found_.resize(objects_.size());
@@ -90,8 +93,8 @@ class DetectionEvaluateKernel : public Kernel {
     if (detection[1] == T(-1)) return;
     int64_t image = 0;
     int label = 0;
-    if (!ReadImageAndLabel(at_, "detections", detection, row, static_cast<int64_t>(objects_.size()), form_.classes,
-                           form_.background, &image, &label)) {
+    if (!ReadImageAndLabel(at_, "detections", detection, row, static_cast<int64_t>(objects_.size()),
+                           form_.classes, form_.background, &image, &label)) {
       return;
     }
     std::copy_n(detection, 3, to);

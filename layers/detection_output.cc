@@ -1,6 +1,6 @@
-// DetectionOutput of SSD: for each image the boxes that remain when each class by itself has thinned out what overlaps.
-// How many these are only the data tells; the top has room for the most there may be, and the rows that nothing comes to
-// have -1 everywhere.
+// DetectionOutput of SSD: for each image the boxes that remain when each class by itself has
+// thinned out what overlaps. How many these are only the data tells; the top has room for the most
+// there may be, and the rows that nothing comes to have -1 everywhere.
 #include <cfloat>
 
 #include "core/base/threads.h"
@@ -41,12 +41,16 @@ DetectionOutputForm ReadForm(const LayerSpec& spec, const std::vector<Shape>& bo
   form.overlap = static_cast<double>(p.nms_param().nms_threshold());
   form.eta = static_cast<double>(p.nms_param().eta());
   if (form.overlap < 0) throw mistake("nms_param.nms_threshold", "nms_threshold is negative");
-  if (!(form.eta > 0 && form.eta <= 1)) throw mistake("nms_param.eta", "eta is above 0 and at most 1");
+  if (!(form.eta > 0 && form.eta <= 1))
+    throw mistake("nms_param.eta", "eta is above 0 and at most 1");
   if (p.nms_param().has_top_k()) form.top_k = p.nms_param().top_k();
   form.keep_top_k = p.keep_top_k();
   if (form.most() == 0) {
-    throw mistake(form.keep_top_k == 0 ? "keep_top_k" : form.top_k == 0 ? "nms_param.top_k" : "num_classes",
-                  "no detection is left with it; -1 keeps all, and num_classes counts the background");
+    throw mistake(
+        form.keep_top_k == 0 ? "keep_top_k"
+        : form.top_k == 0    ? "nms_param.top_k"
+                             : "num_classes",
+        "no detection is left with it; -1 keeps all, and num_classes counts the background");
   }
   return form;
 }
@@ -109,7 +113,8 @@ class DetectionOutputKernel : public Kernel {
     for (int64_t c = 0; c < e.classes; ++c) {
       if (c == form_.background) continue;
       if (boxes.empty() || e.location_classes > 1) boxes = Decode(codes + 4 * e.location_of(c));
-      const std::vector<int> best = HighestScores(scores + c, e.classes, e.priors, form_.threshold, form_.top_k);
+      const std::vector<int> best =
+          HighestScores(scores + c, e.classes, e.priors, form_.threshold, form_.top_k);
       for (int i : SuppressOverlaps(boxes.data(), best, form_.overlap, form_.eta)) {
         const double score = static_cast<double>(scores[i * e.classes + c]);
         found.push_back({static_cast<int>(c), score, boxes[static_cast<size_t>(i)]});
@@ -121,7 +126,8 @@ class DetectionOutputKernel : public Kernel {
   std::vector<Box> Decode(const T* codes) const {
     std::vector<Box> boxes(priors_.boxes.size());
     for (size_t i = 0; i < boxes.size(); ++i) {
-      const Box code = ReadBox(codes + 4 * form_.extents.location_classes * static_cast<int64_t>(i));
+      const Box code =
+          ReadBox(codes + 4 * form_.extents.location_classes * static_cast<int64_t>(i));
       boxes[i] = form_.code.Decode(priors_.boxes[i], priors_.variances[i], code);
     }
     return boxes;
@@ -144,8 +150,8 @@ class DetectionOutputKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("DetectionOutput", LayerType{3, 4, 1, 1, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"DetectionOutput", DeviceKind::kCpu, "reference", 0, &MakeForFloat<DetectionOutputKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL({"DetectionOutput", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<DetectionOutputKernel>, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -1,5 +1,6 @@
-// Division of indices by extents that are known before a launch. A GPU divides integers in some twenty instructions,
-// more than an element-wise kernel has time for while memory answers; here 32-bit indices are multiplied instead.
+// Division of indices by extents that are known before a launch. A GPU divides integers in some
+// twenty instructions, more than an element-wise kernel has time for while memory answers; here
+// 32-bit indices are multiplied instead.
 #ifndef DOPPIO_LAYERS_DIVIDER_H_
 #define DOPPIO_LAYERS_DIVIDER_H_
 
@@ -10,7 +11,8 @@
 
 namespace doppio {
 
-// Divider<Int>(d)(n) is n / d for n >= 0 and d >= 1. An extent of 0 counts as 1: nothing is then divided by it.
+// Divider<Int>(d)(n) is n / d for n >= 0 and d >= 1. An extent of 0 counts as 1: nothing is then
+// divided by it.
 template <class Int>
 class Divider {
  public:
@@ -22,8 +24,8 @@ class Divider {
   int64_t by_ = 1;
 };
 
-// n / d = n * ceil(2^p / d) / 2^p, rounded down, where 2^p is at least 2^31 * d: the product exceeds the exact one by
-// less than n * d < 2^p, which never reaches the next integer.
+// n / d = n * ceil(2^p / d) / 2^p, rounded down, where 2^p is at least 2^31 * d: the product
+// exceeds the exact one by less than n * d < 2^p, which never reaches the next integer.
 template <>
 class Divider<int32_t> {
  public:
@@ -35,7 +37,8 @@ class Divider<int32_t> {
                                     static_cast<uint64_t>(by));
   }
   DOPPIO_HD int32_t operator()(int32_t n) const {
-    return static_cast<int32_t>((static_cast<uint64_t>(static_cast<uint32_t>(n)) * factor_) >> shift_);
+    return static_cast<int32_t>((static_cast<uint64_t>(static_cast<uint32_t>(n)) * factor_) >>
+                                shift_);
   }
 
  private:

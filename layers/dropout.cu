@@ -39,20 +39,21 @@ struct DropPlain {
       static_assert(kWidth % kDrawnTogether == 0, "a pack is whole calls");
       for (int lane = 0; lane < kWidth; lane += kDrawnTogether) {
         const Random4 words = form.random.At(row, call + lane / kDrawnTogether);
-        for (int k = 0; k < kDrawnTogether; ++k) pack.v[lane + k] = Kept(words.v[k], form, pack.v[lane + k]);
+        for (int k = 0; k < kDrawnTogether; ++k)
+          pack.v[lane + k] = Kept(words.v[k], form, pack.v[lane + k]);
       }
     }
     StorePack(pack, to + i);
   }
 };
 
-// With channels last, the elements that share a call are neighbouring positions of one channel: a thread for so many
-// positions of neighbouring channels.
+// With channels last, the elements that share a call are neighbouring positions of one channel: a
+// thread for so many positions of neighbouring channels.
 template <class T>
 struct DropLast {
   DropoutForm form;
   uint64_t first_sample;
-  int64_t runs;   // in a sample, of kDrawnTogether positions
+  int64_t runs;  // in a sample, of kDrawnTogether positions
   IndexDivider by_channels, by_runs;
   const T* from;
   T* to;
@@ -75,7 +76,7 @@ struct DropLast {
       Random4 words = form.random.At(row, static_cast<uint64_t>(element / kDrawnTogether));
       for (int k = 0; k < kDrawnTogether; ++k) {
         const int64_t mine = element + k;
-        if (k > 0 && mine % kDrawnTogether == 0) {   // the next call
+        if (k > 0 && mine % kDrawnTogether == 0) {  // the next call
           words = form.random.At(row, static_cast<uint64_t>(mine / kDrawnTogether));
         }
         if (k < count) packs[k].v[lane] = Kept(Word(words, mine), form, packs[k].v[lane]);
@@ -89,7 +90,8 @@ struct DropLast {
 
 }  // namespace
 
-void LaunchDropout(const Gpu& gpu, const DropoutForm& form, uint64_t first_sample, const void* from, void* to) {
+void LaunchDropout(const Gpu& gpu, const DropoutForm& form, uint64_t first_sample, const void* from,
+                   void* to) {
   DispatchStored(form.type, [&](auto zero) {
     using T = decltype(zero);
     constexpr int kWidth = kPackWidth<T>;
@@ -106,7 +108,8 @@ void LaunchDropout(const Gpu& gpu, const DropoutForm& form, uint64_t first_sampl
       const int64_t items = form.samples * runs * form.channels;
       ForEachPack<kWidth>(
           gpu, items, form.channels % kWidth == 0 && PacksFit(x, y), "Dropout",
-          DropLast<T>{form, first_sample, runs, {form.channels, items}, {runs, form.samples * runs}, x, y});
+          DropLast<T>{
+              form, first_sample, runs, {form.channels, items}, {runs, form.samples * runs}, x, y});
     }
   });
 }

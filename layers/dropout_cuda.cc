@@ -1,5 +1,5 @@
-// Dropout on a GPU, in any layout and with whatever activations are stored as. Backward draws the numbers of its
-// forward again, which is cheaper than to keep what was dropped.
+// Dropout on a GPU, in any layout and with whatever activations are stored as. Backward draws the
+// numbers of its forward again, which is cheaper than to keep what was dropped.
 #include "layers/dropout_cuda.h"
 
 #include "layers/stored_form_cuda.h"
@@ -27,9 +27,14 @@ class CudaDropout : public Kernel {
     const Shape& shape = args.bottoms[0].shape;
     const float ratio = args.spec->param.dropout_param().dropout_ratio();
     const int64_t samples = shape.dim_or_1(0), channels = shape.dim_or_1(1);
-    return {DropoutRandom(*args.spec), ratio, 1 / (1 - ratio),
-            samples, channels, shape.rank() > 2 ? shape.count(2) : 1,
-            args.bottoms[0].layout.channels_last(), args.tops[0]};
+    return {DropoutRandom(*args.spec),
+            ratio,
+            1 / (1 - ratio),
+            samples,
+            channels,
+            shape.rank() > 2 ? shape.count(2) : 1,
+            args.bottoms[0].layout.channels_last(),
+            args.tops[0]};
   }
 
   void Run(const Pass& pass, const Tensor& from, const Tensor& to) const {
@@ -40,8 +45,8 @@ class CudaDropout : public Kernel {
   const DropoutForm form_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCuda, "cuda", 10, &CudaDropout::Make, &DeclinesDouble,
-                        true});
+DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCuda, "cuda", 10, &CudaDropout::Make,
+                        &DeclinesDouble, true});
 
 }  // namespace
 }  // namespace doppio

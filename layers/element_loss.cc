@@ -51,7 +51,8 @@ struct ElementLoss {
         return sum;
       });
       const int64_t targets = static_cast<int64_t>(valid);
-      divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, rows, targets) : normalizer_.Divisor(pass, targets);
+      divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, rows, targets)
+                             : normalizer_.Divisor(pass, targets);
       t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
     }
 

@@ -1,5 +1,6 @@
-// Every loss of element_loss_ops.h on a GPU. Nothing comes to the host, but where ranks must add up how many targets count
-// (ValidCount): that number, the divisor and the loss stay on the device, and so does the loss weight.
+// Every loss of element_loss_ops.h on a GPU. Nothing comes to the host, but where ranks must add up
+// how many targets count (ValidCount): that number, the divisor and the loss stay on the device,
+// and so does the loss weight.
 #include "layers/element_loss_cuda.h"
 
 #include "layers/element_loss_spec.h"
@@ -23,7 +24,7 @@ class CudaElementLoss : public Kernel {
     const bool same = args.bottoms[0].shape == args.bottoms[1].shape;
     const Layout layout = same ? CommonLayout(args.bottoms) : Layout();
     needs_.bottoms = {layout, layout};
-    needs_.types = {args.bottoms[0].dtype, DType::kFloat32};   // targets may be class numbers
+    needs_.types = {args.bottoms[0].dtype, DType::kFloat32};  // targets may be class numbers
     needs_.scratch_bytes = kDivisorBytes + ElementLossScratchBytes(count_);
     if (backward_) needs_.saved_bytes = kDivisorBytes;
   }
@@ -40,22 +41,26 @@ class CudaElementLoss : public Kernel {
     const LossDivisor divisor = valid_count_.DivisorOf(normalizer_, pass, ignored_.any, valid, [&] {
       LaunchCountTargets(GpuOf(device_), in_, valid, room);
     });
-    LaunchElementLossForward(GpuOf(device_), Op(), in_, divisor, t_.tops[0].data<float>(), per_divisor_, room);
+    LaunchElementLossForward(GpuOf(device_), Op(), in_, divisor, t_.tops[0].data<float>(),
+                             per_divisor_, room);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     void* dx = t_.bottom_grads[0].raw;
     float* dtarget = t_.bottom_grads[1].data<float>();
     if (dx == nullptr && dtarget == nullptr) return;
-    LaunchElementLossBackward(GpuOf(device_), Op(), in_, t_.top_grads[0].data<float>(), per_divisor_, dx, dtarget);
+    LaunchElementLossBackward(GpuOf(device_), Op(), in_, t_.top_grads[0].data<float>(),
+                              per_divisor_, dx, dtarget);
   }
   // But for where ranks may exchange a number, which cannot be recorded.
   bool same_every_pass() const override { return !(ignored_.any && normalizer_.CountsValid()); }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaElementLoss>(args); }
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaElementLoss>(args);
+  }
 
  private:
-  static constexpr int64_t kDivisorBytes = 64;   // what follows it stays aligned
+  static constexpr int64_t kDivisorBytes = 64;  // what follows it stays aligned
 
   Device* device_;
   const int64_t count_;
@@ -69,8 +74,8 @@ class CudaElementLoss : public Kernel {
 
 template <class... Ops>
 bool RegisterAll(const std::variant<Ops...>*) {
-  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10, &CudaElementLoss<Ops>::Make,
-                                  &DeclinesDouble, true}) &&
+  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10,
+                                  &CudaElementLoss<Ops>::Make, &DeclinesDouble, true}) &&
           ...);
 }
 [[maybe_unused]] const bool registered = RegisterAll(static_cast<AnyElementLoss*>(nullptr));

@@ -1,4 +1,5 @@
-// The losses of element_loss_ops.h on a GPU, in plain arguments: what element_loss_cuda.cc asks of element_loss.cu.
+// The losses of element_loss_ops.h on a GPU, in plain arguments: what element_loss_cuda.cc asks of
+// element_loss.cu.
 #ifndef DOPPIO_LAYERS_ELEMENT_LOSS_CUDA_H_
 #define DOPPIO_LAYERS_ELEMENT_LOSS_CUDA_H_
 
@@ -13,7 +14,7 @@
 namespace doppio {
 
 struct ElementLossInputs {
-  DType type;            // as x and its gradient are stored
+  DType type;  // as x and its gradient are stored
   const void* x;
   const float* target;
   int64_t count;
@@ -25,10 +26,12 @@ int64_t ElementLossScratchBytes(int64_t count);
 void LaunchCountTargets(const Gpu& gpu, const ElementLossInputs& in, int64_t* valid, void* scratch);
 // *loss and *per_divisor, 1 / divisor, are on the device.
 void LaunchElementLossForward(const Gpu& gpu, const AnyElementLoss& op, const ElementLossInputs& in,
-                              const LossDivisor& divisor, float* loss, double* per_divisor, void* scratch);
+                              const LossDivisor& divisor, float* loss, double* per_divisor,
+                              void* scratch);
 // Both gradients, of which one may be null. `weight`: the loss weight.
-void LaunchElementLossBackward(const Gpu& gpu, const AnyElementLoss& op, const ElementLossInputs& in,
-                               const float* weight, const double* per_divisor, void* dx, float* dtarget);
+void LaunchElementLossBackward(const Gpu& gpu, const AnyElementLoss& op,
+                               const ElementLossInputs& in, const float* weight,
+                               const double* per_divisor, void* dx, float* dtarget);
 
 }  // namespace doppio
 

@@ -13,7 +13,8 @@ __host__ __device__ const T* Bottom(const EltwiseTable& t, int k) {
 
 // f(value, bottom's value) for every further bottom and every lane.
 template <class T, int kWidth, class F>
-__host__ __device__ void FoldBottoms(const EltwiseTable& t, int64_t i, int first, Lanes<kWidth>* value, const F& f) {
+__host__ __device__ void FoldBottoms(const EltwiseTable& t, int64_t i, int first,
+                                     Lanes<kWidth>* value, const F& f) {
   for (int k = first; k < t.count; ++k) {
     const Lanes<kWidth> x = Lanes<kWidth>::Of(Bottom<T>(t, k) + i);
     for (int lane = 0; lane < kWidth; ++lane) f(k, lane, &value->v[lane], x.v[lane]);
@@ -32,7 +33,8 @@ struct Forward {
     Lanes<kWidth> value = Lanes<kWidth>::Of(Bottom<T>(t, 0) + i);
     if (t.op == EltwiseOp::kSum) {
       for (int lane = 0; lane < kWidth; ++lane) value.v[lane] *= t.coefficients[0];
-      FoldBottoms<T>(t, i, 1, &value, [this](int k, int, float* sum, float x) { *sum += t.coefficients[k] * x; });
+      FoldBottoms<T>(t, i, 1, &value,
+                     [this](int k, int, float* sum, float x) { *sum += t.coefficients[k] * x; });
     } else if (t.op == EltwiseOp::kMax) {
       Max(i, &value);
     } else {
@@ -97,7 +99,8 @@ struct Backward {
         });
         break;
       case EltwiseOp::kQuotient: {
-        const Lanes<kWidth> top = Lanes<kWidth>::Of(y + i), x = Lanes<kWidth>::Of(Bottom<T>(t, k) + i);
+        const Lanes<kWidth> top = Lanes<kWidth>::Of(y + i),
+                            x = Lanes<kWidth>::Of(Bottom<T>(t, k) + i);
         for (int lane = 0; lane < kWidth; ++lane) d.v[lane] *= top.v[lane] / x.v[lane];
         break;
       }
@@ -107,19 +110,22 @@ struct Backward {
 };
 
 template <class T>
-static void SumOfTwo(const Gpu& gpu, int64_t n, float a, const T* x, float b, const T* z, const Relu& relu, T* y) {
+static void SumOfTwo(const Gpu& gpu, int64_t n, float a, const T* x, float b, const T* z,
+                     const Relu& relu, T* y) {
   MapElements(
       gpu, n, kName, y,
-      DOPPIO_BODY(float first, float second) { return relu.Forward(a * first + b * second); }, x, z);
+      DOPPIO_BODY(float first, float second) { return relu.Forward(a * first + b * second); }, x,
+      z);
 }
 
 }  // namespace
 
-void LaunchSumOfTwo(const Gpu& gpu, int64_t n, DType type, float a, const void* x, float b, const void* z,
-                    const Relu& relu, void* y) {
+void LaunchSumOfTwo(const Gpu& gpu, int64_t n, DType type, float a, const void* x, float b,
+                    const void* z, const Relu& relu, void* y) {
   DispatchStored(type, [&](auto zero) {
     using T = decltype(zero);
-    SumOfTwo(gpu, n, a, static_cast<const T*>(x), b, static_cast<const T*>(z), relu, static_cast<T*>(y));
+    SumOfTwo(gpu, n, a, static_cast<const T*>(x), b, static_cast<const T*>(z), relu,
+             static_cast<T*>(y));
   });
 }
 
@@ -132,8 +138,9 @@ void LaunchEltwise(const Gpu& gpu, int64_t n, const EltwiseTable& t, const Relu&
   });
 }
 
-void LaunchEltwiseBackward(const Gpu& gpu, int64_t n, const EltwiseTable& t, bool mask, const Relu& relu,
-                           const void* y, void* dy, const EltwiseWinner* winners) {
+void LaunchEltwiseBackward(const Gpu& gpu, int64_t n, const EltwiseTable& t, bool mask,
+                           const Relu& relu, const void* y, void* dy,
+                           const EltwiseWinner* winners) {
   DispatchStored(t.type, [&](auto zero) {
     using T = decltype(zero);
     const T* top = static_cast<const T*>(y);

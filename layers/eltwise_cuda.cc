@@ -1,5 +1,5 @@
-// Eltwise and Eltwise+ReLU on a GPU, in any layout and with whatever activations are stored as: forward in one pass
-// over memory, and so backward for all bottoms together.
+// Eltwise and Eltwise+ReLU on a GPU, in any layout and with whatever activations are stored as:
+// forward in one pass over memory, and so backward for all bottoms together.
 #include "layers/eltwise_cuda.h"
 
 #include "layers/chain.h"
@@ -54,14 +54,15 @@ class CudaEltwise : public Kernel {
     table_.in = Put(in, &in_there_);
     table_.grads = Put(grads, &grads_there_);
     table_.coefficients = Put(coefficients_, &coefficients_there_);
-    has_backward_ = tail_.relu || std::any_of(grads.begin(), grads.end(), [](void* dx) { return dx != nullptr; });
+    has_backward_ = tail_.relu ||
+                    std::any_of(grads.begin(), grads.end(), [](void* dx) { return dx != nullptr; });
   }
 
   void Forward(const Pass&) override {
     const Tensor& y = t_.tops[0];
     if (table_.op == EltwiseOp::kSum && table_.count == 2) {
-      LaunchSumOfTwo(GpuOf(device_), y.count(), y.dtype, coefficients_[0], t_.bottoms[0].raw, coefficients_[1],
-                     t_.bottoms[1].raw, relu_, y.raw);
+      LaunchSumOfTwo(GpuOf(device_), y.count(), y.dtype, coefficients_[0], t_.bottoms[0].raw,
+                     coefficients_[1], t_.bottoms[1].raw, relu_, y.raw);
     } else {
       LaunchEltwise(GpuOf(device_), y.count(), table_, relu_, y.raw, winners_);
     }
@@ -70,8 +71,8 @@ class CudaEltwise : public Kernel {
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!has_backward_) return;  // the bottoms' gradients are the top's
     const Tensor& dy = t_.top_grads[0];
-    LaunchEltwiseBackward(GpuOf(device_), dy.count(), table_, tail_.relu.has_value(), relu_, t_.tops[0].raw, dy.raw,
-                          winners_);
+    LaunchEltwiseBackward(GpuOf(device_), dy.count(), table_, tail_.relu.has_value(), relu_,
+                          t_.tops[0].raw, dy.raw, winners_);
   }
   bool same_every_pass() const override { return true; }
 
@@ -98,9 +99,10 @@ class CudaEltwise : public Kernel {
   bool has_backward_ = false;
 };
 
-DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make, &DeclinesDouble, true});
-DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make, &DeclinesDouble,
-                        true});
+DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make,
+                        &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make,
+                        &DeclinesDouble, true});
 
 }  // namespace
 }  // namespace doppio

@@ -18,8 +18,8 @@ using EltwiseWinner = uint16_t;
 struct EltwiseTable {
   EltwiseOp op;
   int count;
-  DType type;                 // as all bottoms, the top and their gradients are stored
-  bool packed;                // packs may begin at all of these addresses
+  DType type;   // as all bottoms, the top and their gradients are stored
+  bool packed;  // packs may begin at all of these addresses
   const void* const* in;
   void* const* grads;         // null where no gradient is wanted
   const float* coefficients;  // of a sum
@@ -27,8 +27,8 @@ struct EltwiseTable {
 
 // y = relu(a * x + b * z): the sum of two, which most sums are. ReLU with slope 1 is none. y may be
 // x or z.
-void LaunchSumOfTwo(const Gpu& gpu, int64_t n, DType type, float a, const void* x, float b, const void* z,
-                    const Relu& relu, void* y);
+void LaunchSumOfTwo(const Gpu& gpu, int64_t n, DType type, float a, const void* x, float b,
+                    const void* z, const Relu& relu, void* y);
 
 // y may be any of the bottoms. `winners`: for kMax, null where backward will not come.
 void LaunchEltwise(const Gpu& gpu, int64_t n, const EltwiseTable& table, const Relu& relu, void* y,
@@ -36,8 +36,8 @@ void LaunchEltwise(const Gpu& gpu, int64_t n, const EltwiseTable& table, const R
 
 // All gradients in one pass; one of them may be dy. `mask`: ReLU's mask by y is put on dy first,
 // and kept there. `y` is read for this and by kQuotient, the bottoms by both products.
-void LaunchEltwiseBackward(const Gpu& gpu, int64_t n, const EltwiseTable& table, bool mask, const Relu& relu,
-                           const void* y, void* dy, const EltwiseWinner* winners);
+void LaunchEltwiseBackward(const Gpu& gpu, int64_t n, const EltwiseTable& table, bool mask,
+                           const Relu& relu, const void* y, void* dy, const EltwiseWinner* winners);
 
 }  // namespace doppio
 

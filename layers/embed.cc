@@ -29,8 +29,10 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 template <class T>
 class EmbedKernel : public Kernel {
  public:
-  explicit EmbedKernel(const KernelArgs& args) : at_(args.spec->At()), e_(args), backward_(args.backward) {
-    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = e_.count * static_cast<int64_t>(sizeof(int32_t));
+  explicit EmbedKernel(const KernelArgs& args)
+      : at_(args.spec->At()), e_(args), backward_(args.backward) {
+    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) =
+        e_.count * static_cast<int64_t>(sizeof(int32_t));
   }
 
   void Forward(const Pass&) override {
@@ -68,7 +70,8 @@ class EmbedKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("Embed", LayerType{1, 1, 1, 1, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"Embed", DeviceKind::kCpu, "reference", 0, &MakeForFloat<EmbedKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"Embed", DeviceKind::kCpu, "reference", 0, &MakeForFloat<EmbedKernel>,
+                        nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -9,13 +9,14 @@ namespace doppio {
 
 struct EmbedSpec {
   explicit EmbedSpec(const KernelArgs& args)
-      : indices(args.spec->param.embed_param().input_dim(), "embed_param.input_dim gives no more rows"),
+      : indices(args.spec->param.embed_param().input_dim(),
+                "embed_param.input_dim gives no more rows"),
         count(args.bottoms[0].shape.count()),
         width(args.spec->param.embed_param().num_output()),
         bias(args.spec->param.embed_param().bias_term()) {}
 
   IndexReader indices;
-  int64_t count, width;   // rows of the top, numbers in each
+  int64_t count, width;  // rows of the top, numbers in each
   bool bias;
 };
 

@@ -1,4 +1,5 @@
-// Filter: of all bottoms but the last the rows that the last one selects. See core/net/varying_rows.h.
+// Filter: of all bottoms but the last the rows that the last one selects. See
+// core/net/varying_rows.h.
 #include "core/net/varying_rows.h"
 #include "layers/filter_rows.h"
 #include "layers/row_copies.h"
@@ -12,7 +13,8 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const std::string named = "selector '" + spec.param.bottom(blobs) + "' is " + selector.ToString();
   if (spec.param.top_size() != blobs) {
     throw spec.Mistake("top", "Filter makes one top for each bottom but the last, the selector: " +
-                                  std::to_string(blobs) + ", got " + std::to_string(spec.param.top_size()));
+                                  std::to_string(blobs) + ", got " +
+                                  std::to_string(spec.param.top_size()));
   }
   if (selector.rank() == 0 || selector.count() != selector[0] || selector[0] > INT32_MAX) {
     throw spec.Mistake("bottom", named + "; it needs one number for each row", blobs);
@@ -21,8 +23,9 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   for (int i = 0; i < blobs; ++i) {
     const Shape& bottom = bottoms[static_cast<size_t>(i)];
     if (bottom.rank() == 0 || bottom[0] != selector[0]) {
-      throw spec.Mistake("bottom", "bottom '" + spec.param.bottom(i) + "' is " + bottom.ToString() + ", " + named +
-                                       "; they need the same first extent",
+      throw spec.Mistake("bottom",
+                         "bottom '" + spec.param.bottom(i) + "' is " + bottom.ToString() + ", " +
+                             named + "; they need the same first extent",
                          i);
     }
     shape.tops.push_back(bottom);
@@ -45,8 +48,8 @@ class FilterKernel : public Kernel, public RowMaker {
   void Forward(const Pass&) override {
     rows_.Choose(t_.bottoms.back().template data<T>());
     for (size_t i = 0; i < t_.tops.size(); ++i) {
-      GatherRows(rows_.all(), t_.tops[i].shape.count(1), rows_.source(), t_.bottoms[i].template data<T>(),
-                 t_.tops[i].template data<T>());
+      GatherRows(rows_.all(), t_.tops[i].shape.count(1), rows_.source(),
+                 t_.bottoms[i].template data<T>(), t_.tops[i].template data<T>());
     }
   }
 
@@ -73,7 +76,8 @@ class FilterKernel : public Kernel, public RowMaker {
 };
 
 DOPPIO_REGISTER_LAYER("Filter", LayerType{2, kAny, 1, kAny, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"Filter", DeviceKind::kCpu, "reference", 0, &MakeForFloat<FilterKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"Filter", DeviceKind::kCpu, "reference", 0, &MakeForFloat<FilterKernel>,
+                        nullptr});
 
 }  // namespace
 }  // namespace doppio

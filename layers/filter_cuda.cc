@@ -1,5 +1,5 @@
-// Filter on a GPU, in single precision. The host waits for the selector in every pass, since it must know how many rows
-// were taken.
+// Filter on a GPU, in single precision. The host waits for the selector in every pass, since it
+// must know how many rows were taken.
 #include "core/net/varying_rows.h"
 #include "layers/filter_rows.h"
 #include "layers/rows_cuda.h"
@@ -44,15 +44,17 @@ class CudaFilter : public Kernel, public RowMaker {
     }
   }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaFilter>(args); }
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaFilter>(args);
+  }
 
  private:
   // On the device; behind it FilterRows::target.
   const int32_t* Source() const { return static_cast<const int32_t*>(t_.saved); }
 
   void Pick(const int32_t* rows, const Tensor& from, const Tensor& to) const {
-    LaunchGatherRows(GpuOf(device_), rows_.all(), to.shape.count(1), rows, from.data<float>(), nullptr, 0,
-                     to.data<float>());
+    LaunchGatherRows(GpuOf(device_), rows_.all(), to.shape.count(1), rows, from.data<float>(),
+                     nullptr, 0, to.data<float>());
   }
 
   Device* const device_;
@@ -62,7 +64,8 @@ class CudaFilter : public Kernel, public RowMaker {
   const PinnedBuffer staging_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Filter", DeviceKind::kCuda, "cuda", 10, &CudaFilter::Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"Filter", DeviceKind::kCuda, "cuda", 10, &CudaFilter::Make,
+                        &DeclinesDouble});
 
 }  // namespace
 }  // namespace doppio

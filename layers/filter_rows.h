@@ -12,7 +12,8 @@ namespace doppio {
 
 class FilterRows {
  public:
-  explicit FilterRows(int64_t all) : source_(static_cast<size_t>(all)), target_(static_cast<size_t>(all)) {}
+  explicit FilterRows(int64_t all)
+      : source_(static_cast<size_t>(all)), target_(static_cast<size_t>(all)) {}
 
   // A row is taken where its number in `selector` is not 0.
   template <class T>
@@ -22,7 +23,8 @@ class FilterRows {
       target_[i] = selector[i] != T(0) ? static_cast<int32_t>(taken_) : kNoRow;
       if (target_[i] != kNoRow) source_[static_cast<size_t>(taken_++)] = static_cast<int32_t>(i);
     }
-    // What stands behind them is of no account, but must be numbers that layers can compute with: those of the first one.
+    // What stands behind them is of no account, but must be numbers that layers can compute with:
+    // those of the first one.
     std::fill(source_.begin() + taken_, source_.end(), taken_ > 0 ? source_[0] : 0);
   }
 

@@ -1,6 +1,6 @@
-// HDF5Output: its two bottoms in a file, as data sets "data" and "label". As in Caffe both have four
-// axes there, missing ones of extent 1. Caffe can do that for one pass only; here each pass adds its
-// rows. The file is begun by the first pass, and has its name when the net ends.
+// HDF5Output: its two bottoms in a file, as data sets "data" and "label". As in Caffe both have
+// four axes there, missing ones of extent 1. Caffe can do that for one pass only; here each pass
+// adds its rows. The file is begun by the first pass, and has its name when the net ends.
 #include <algorithm>
 
 #include "core/base/file.h"
@@ -47,7 +47,8 @@ class Hdf5OutputKernel : public Kernel {
  public:
   explicit Hdf5OutputKernel(const KernelArgs& args)
       : path_(args.spec->param.hdf5_output_param().file_name()),
-        owner_("layer '" + args.spec->name() + "' of a " + Phase_Name(args.spec->phase()) + " net") {
+        owner_("layer '" + args.spec->name() + "' of a " + Phase_Name(args.spec->phase()) +
+               " net") {
     const std::string folder = DirName(path_);
     if (!folder.empty() && !FileExists(folder)) {
       throw FileError(args.spec->At("hdf5_output_param.file_name"),

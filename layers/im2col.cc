@@ -11,7 +11,8 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   LayerShape shape;
   shape.tops = {bottoms[0]};
   shape.tops[0][g.axis] *= g.kernel_count();
-  for (int i = 0; i < g.spatial_rank(); ++i) shape.tops[0][g.axis + 1 + i] = g.output[static_cast<size_t>(i)];
+  for (int i = 0; i < g.spatial_rank(); ++i)
+    shape.tops[0][g.axis + 1 + i] = g.output[static_cast<size_t>(i)];
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   return shape;
 }
@@ -20,7 +21,8 @@ template <class T>
 class Im2colKernel : public Kernel {
  public:
   explicit Im2colKernel(const KernelArgs& args)
-      : g_(ReadIm2colGeometry(*args.spec, args.bottoms[0].shape)), unfolding_(g_, g_.in_channels, false) {}
+      : g_(ReadIm2colGeometry(*args.spec, args.bottoms[0].shape)),
+        unfolding_(g_, g_.in_channels, false) {}
 
   void Forward(const Pass&) override {
     const T* x = t_.bottoms[0].template data<T>();
@@ -44,7 +46,8 @@ class Im2colKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("Im2col", LayerType{1, 1, 1, 1, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"Im2col", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Im2colKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"Im2col", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Im2colKernel>,
+                        nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -13,7 +13,8 @@ class CudaIm2col : public Kernel {
       : device_(args.device),
         g_(ReadIm2colGeometry(*args.spec, args.bottoms[0].shape)),
         windows_(WindowsOf(g_)),
-        at_a_time_(std::clamp<int64_t>(kMostIndices / std::max<int64_t>(1, g_.in_channels * Largest()), 1, g_.batch)) {}
+        at_a_time_(std::clamp<int64_t>(
+            kMostIndices / std::max<int64_t>(1, g_.in_channels * Largest()), 1, g_.batch)) {}
 
   void Forward(const Pass&) override {
     const float* x = t_.bottoms[0].data<float>();
@@ -34,7 +35,9 @@ class CudaIm2col : public Kernel {
 
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaIm2col>(args); }
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaIm2col>(args);
+  }
 
  private:
   // Of an image.

@@ -6,7 +6,8 @@
 
 namespace doppio {
 
-// As Convolution reads it, but there are no outputs and no groups: what the file says of them has no effect, as in Caffe.
+// As Convolution reads it, but there are no outputs and no groups: what the file says of them has
+// no effect, as in Caffe.
 inline ConvGeometry ReadIm2colGeometry(const LayerSpec& spec, const Shape& bottom) {
   LayerSpec windows = spec;
   windows.param.mutable_convolution_param()->set_num_output(1);

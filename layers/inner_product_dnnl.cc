@@ -25,7 +25,8 @@ ForwardPd ForwardDesc(const KernelArgs& args, const memory::desc& src, const mem
       args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   const InnerProductParameter& p = args.spec->param.inner_product_param();
   const memory::desc bias = p.bias_term() ? PlainDesc(Shape{p.num_output()}) : memory::desc();
-  return ForwardPd({kind, src, weights, bias, dst}, DnnlTailAttr(args.math, tail, dst), DnnlEngine());
+  return ForwardPd({kind, src, weights, bias, dst}, DnnlTailAttr(args.math, tail, dst),
+                   DnnlEngine());
 }
 
 struct Step {
@@ -185,8 +186,8 @@ class DnnlInnerProduct : public Kernel {
       scratch = Carver();
       const auto desc = Best(
           [&](const memory::desc& w) {
-            return dnnl::inner_product_backward_data::primitive_desc({src_, w, dst_}, DnnlAttr(args.math),
-                                                                     DnnlEngine(), forward);
+            return dnnl::inner_product_backward_data::primitive_desc(
+                {src_, w, dst_}, DnnlAttr(args.math), DnnlEngine(), forward);
           },
           kept, any);
       data_.primitive = dnnl::inner_product_backward_data(desc);

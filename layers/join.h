@@ -51,7 +51,8 @@ inline Join MakePlainJoin(const std::vector<Shape>& parts, int axis, DType dtype
   return MakeJoin(parts, axis, dtype, order);
 }
 
-// Concat when the parts are its bottoms, Slice when they are its tops; devices say how runs are copied.
+// Concat when the parts are its bottoms, Slice when they are its tops; devices say how runs are
+// copied.
 class JoinKernelBase : public Kernel {
  public:
   JoinKernelBase(Join join, bool parts_are_bottoms)

@@ -11,7 +11,8 @@
 namespace doppio {
 
 // Of parts and a whole that are all stored as `dtype`, plain or with channels last.
-inline Join MakeCudaJoin(const std::vector<Shape>& parts, int axis, DType dtype, const Layout& layout) {
+inline Join MakeCudaJoin(const std::vector<Shape>& parts, int axis, DType dtype,
+                         const Layout& layout) {
   std::vector<int> order = {0};
   const int rank = parts[0].rank(), rest = layout.channels_last() ? 2 : 1;
   for (int a = rest; a < rank; ++a) order.push_back(a);
@@ -36,13 +37,15 @@ class CudaJoinKernel : public JoinKernelBase {
         std::all_of(parts.begin(), parts.end(), [](const Tensor& part) { return bool(part); });
     if (!complete) OpsOf(device_).Fill(0, whole);
     ForEachPart(parts, [&](const Tensor& part, int64_t run, int64_t offset) {
-      CopyRuns(GpuOf(device_), join_.rows, run, whole.data<char>() + offset, join_.row_bytes, part.raw, run);
+      CopyRuns(GpuOf(device_), join_.rows, run, whole.data<char>() + offset, join_.row_bytes,
+               part.raw, run);
     });
   }
 
   void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const override {
     ForEachPart(parts, [&](const Tensor& part, int64_t run, int64_t offset) {
-      CopyRuns(GpuOf(device_), join_.rows, run, part.raw, run, whole.data<char>() + offset, join_.row_bytes);
+      CopyRuns(GpuOf(device_), join_.rows, run, part.raw, run, whole.data<char>() + offset,
+               join_.row_bytes);
     });
   }
 

@@ -39,12 +39,13 @@ static void Forward(const Gpu& gpu, const Op& op, const LabelLossInputs& in, dou
 template <class Op>
 static void Backward(const Gpu& gpu, const Op& op, const LabelLossInputs& in, double divisor,
                      const float* weight, float* dx) {
-  ForEachIndex(gpu, in.samples * in.scores, Op::kType, DOPPIO_BODY(int64_t i) {
-    const int64_t n = i / in.scores;
-    const bool own = i - n * in.scores == in.reader.Class(in.labels[n]);
-    const float scale = static_cast<float>(static_cast<double>(*weight) / divisor);
-    dx[i] = scale * op.Gradient(in.x[i], own);
-  });
+  ForEachIndex(
+      gpu, in.samples * in.scores, Op::kType, DOPPIO_BODY(int64_t i) {
+        const int64_t n = i / in.scores;
+        const bool own = i - n * in.scores == in.reader.Class(in.labels[n]);
+        const float scale = static_cast<float>(static_cast<double>(*weight) / divisor);
+        dx[i] = scale * op.Gradient(in.x[i], own);
+      });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Vectors of neighbouring channels, for loops that a compiler does not vectorise by itself: GCC's vector types, which
-// have operators and become whatever the machine has. One lane is a plain number.
+// Vectors of neighbouring channels, for loops that a compiler does not vectorise by itself: GCC's
+// vector types, which have operators and become whatever the machine has. One lane is a plain
+// number.
 #ifndef DOPPIO_LAYERS_LANES_H_
 #define DOPPIO_LAYERS_LANES_H_
 

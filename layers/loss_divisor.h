@@ -1,5 +1,5 @@
-// The divisor of a loss as a function of how many labels count, for code that knows that number only on the device.
-// loss_normalizer.h makes it.
+// The divisor of a loss as a function of how many labels count, for code that knows that number
+// only on the device. loss_normalizer.h makes it.
 #ifndef DOPPIO_LAYERS_LOSS_DIVISOR_H_
 #define DOPPIO_LAYERS_LOSS_DIVISOR_H_
 

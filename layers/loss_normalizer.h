@@ -78,11 +78,17 @@ class LossNormalizer {
     return static_cast<int64_t>(all);
   }
   // The divisor for this rank's own number.
-  double Divisor(const Pass& pass, int64_t valid) const { return DivisorOf(pass)(AllValid(pass, valid)); }
-  // Where only `rows` of this rank's samples count, a number that ranks do not share (core/net/varying_rows.h).
+  double Divisor(const Pass& pass, int64_t valid) const {
+    return DivisorOf(pass)(AllValid(pass, valid));
+  }
+  // Where only `rows` of this rank's samples count, a number that ranks do not share
+  // (core/net/varying_rows.h).
   double DivisorOfRows(const Pass& pass, int64_t rows, int64_t valid) const {
-    if (mode_ == LossParameter::NONE || mode_ == LossParameter::PRE_FIXED) return Divisor(pass, valid);
-    double all = static_cast<double>(CountsValid() ? valid : mode_ == LossParameter::FULL ? rows * inner_ : rows);
+    if (mode_ == LossParameter::NONE || mode_ == LossParameter::PRE_FIXED)
+      return Divisor(pass, valid);
+    double all = static_cast<double>(CountsValid()                  ? valid
+                                     : mode_ == LossParameter::FULL ? rows * inner_
+                                                                    : rows);
     if (pass.group != nullptr) pass.group->AllReduce(&all, 1, DType::kFloat64);
     LossDivisor divisor = DivisorOf(pass);
     divisor.fixed = all;

@@ -101,8 +101,8 @@ class LrnKernel : public Kernel {
     const int64_t half = window_.half;
     const int64_t middle = within ? h : c, extent = within ? shape_[2] : shape_[1];
     const int64_t width = shape_[3], reach = within ? half : 0;
-    for (int64_t m = std::max<int64_t>(0, middle - half);
-         m <= std::min(extent - 1, middle + half); ++m) {
+    for (int64_t m = std::max<int64_t>(0, middle - half); m <= std::min(extent - 1, middle + half);
+         ++m) {
       const int64_t row = within ? Row(n, c, m) : Row(n, m, h);
       for (int64_t shift = -std::min(reach, width - 1); shift <= std::min(reach, width - 1);
            ++shift) {

@@ -8,8 +8,8 @@
 namespace doppio {
 namespace {
 
-// A thread works on so many channels of one pixel: their windows overlap, so that most of what it reads is in the
-// cache.
+// A thread works on so many channels of one pixel: their windows overlap, so that most of what it
+// reads is in the cache.
 constexpr int64_t kRun = 16;
 
 // Of what the windows are sums: values of neighbouring elements.
@@ -76,18 +76,20 @@ static void SumAcross(const Gpu& gpu, const LrnShape& s, const Value& value, con
   // A window wider than all channels ends with them.
   const Int half = static_cast<Int>(std::min(s.window.half, s.channels));
   const Divider<Int> by_pixels(pixels), by_runs(runs);
-  ForEachIndex(gpu, s.images * runs * pixels, "LRN", DOPPIO_BODY(int64_t index) {
-    const Int i = static_cast<Int>(index), rest = by_pixels(i), image = by_runs(rest);
-    const Int first = (rest - image * runs) * static_cast<Int>(kRun);
-    const Int end = channels - first < kRun ? channels : first + static_cast<Int>(kRun);
-    const Int pixel = image * channels * pixels + i - rest * pixels;
-    for (Int c = first; c < end; ++c) {
-      const Int from = c > half ? c - half : 0, to = c + half < channels ? c + half : channels - 1;
-      float sum = 0;
-      for (Int m = from; m <= to; ++m) sum += value.template At<1>(pixel + m * pixels).v[0];
-      result.Put(pixel + c * pixels, Lanes<1>{{sum}});
-    }
-  });
+  ForEachIndex(
+      gpu, s.images * runs * pixels, "LRN", DOPPIO_BODY(int64_t index) {
+        const Int i = static_cast<Int>(index), rest = by_pixels(i), image = by_runs(rest);
+        const Int first = (rest - image * runs) * static_cast<Int>(kRun);
+        const Int end = channels - first < kRun ? channels : first + static_cast<Int>(kRun);
+        const Int pixel = image * channels * pixels + i - rest * pixels;
+        for (Int c = first; c < end; ++c) {
+          const Int from = c > half ? c - half : 0,
+                    to = c + half < channels ? c + half : channels - 1;
+          float sum = 0;
+          for (Int m = from; m <= to; ++m) sum += value.template At<1>(pixel + m * pixels).v[0];
+          result.Put(pixel + c * pixels, Lanes<1>{{sum}});
+        }
+      });
 }
 
 template <class Int, class Value, class Result>
@@ -95,18 +97,19 @@ static void SumWithin(const Gpu& gpu, const LrnShape& s, const Value& value, con
   const Int height = static_cast<Int>(s.height), width = static_cast<Int>(s.width);
   const Int half = static_cast<Int>(std::min(s.window.half, std::max(s.height, s.width)));
   const Divider<Int> by_height(height), by_width(width);
-  ForEachIndex(gpu, s.count(), "LRN", DOPPIO_BODY(int64_t index) {
-    const Int i = static_cast<Int>(index), row = by_width(i), plane = by_height(row);
-    const Int h = row - plane * height, w = i - row * width;
-    const Int top = h > half ? h - half : 0, bottom = h + half < height ? h + half : height - 1;
-    const Int left = w > half ? w - half : 0, right = w + half < width ? w + half : width - 1;
-    float sum = 0;
-    for (Int m = top; m <= bottom; ++m) {
-      const Int line = (plane * height + m) * width;
-      for (Int j = left; j <= right; ++j) sum += value.template At<1>(line + j).v[0];
-    }
-    result.Put(index, Lanes<1>{{sum}});
-  });
+  ForEachIndex(
+      gpu, s.count(), "LRN", DOPPIO_BODY(int64_t index) {
+        const Int i = static_cast<Int>(index), row = by_width(i), plane = by_height(row);
+        const Int h = row - plane * height, w = i - row * width;
+        const Int top = h > half ? h - half : 0, bottom = h + half < height ? h + half : height - 1;
+        const Int left = w > half ? w - half : 0, right = w + half < width ? w + half : width - 1;
+        float sum = 0;
+        for (Int m = top; m <= bottom; ++m) {
+          const Int line = (plane * height + m) * width;
+          for (Int j = left; j <= right; ++j) sum += value.template At<1>(line + j).v[0];
+        }
+        result.Put(index, Lanes<1>{{sum}});
+      });
 }
 
 // A pack of channels between those beside it; zeros where none is.
@@ -122,7 +125,8 @@ struct Neighbourhood {
       sum->v[k] += packs[m / kWidth].v[m % kWidth];
     }
   }
-  // Those up to `half` lanes away. Distances are constants: an index into registers would put them into memory.
+  // Those up to `half` lanes away. Distances are constants: an index into registers would put them
+  // into memory.
   template <int... d>
   DOPPIO_HD Lanes<kWidth> Sum(int64_t half, std::integer_sequence<int, d...>) const {
     Lanes<kWidth> sum{};
@@ -144,15 +148,16 @@ struct AcrossNeighbours {
   DOPPIO_HD void Run(int64_t i) const {
     const int64_t c = i - by_channels(i) * channels;
     if constexpr (kWidth == 1) {
-      const int64_t from = c > half ? -half : -c, to = c + half < channels ? half : channels - 1 - c;
+      const int64_t from = c > half ? -half : -c,
+                    to = c + half < channels ? half : channels - 1 - c;
       float sum = 0;
       for (int64_t m = from; m <= to; ++m) sum += value.template At<1>(i + m).v[0];
       result.Put(i, Lanes<1>{{sum}});
     } else {
       const Lanes<kWidth> zero{};
-      const Neighbourhood<kWidth> all{{c == 0 ? zero : value.template At<kWidth>(i - kWidth),
-                                       value.template At<kWidth>(i),
-                                       c + kWidth == channels ? zero : value.template At<kWidth>(i + kWidth)}};
+      const Neighbourhood<kWidth> all{
+          {c == 0 ? zero : value.template At<kWidth>(i - kWidth), value.template At<kWidth>(i),
+           c + kWidth == channels ? zero : value.template At<kWidth>(i + kWidth)}};
       result.Put(i, all.Sum(half, std::make_integer_sequence<int, 2 * kWidth + 1>()));
     }
   }
@@ -160,11 +165,13 @@ struct AcrossNeighbours {
 
 // `packed`: packs may begin at all addresses.
 template <int kWidth, class Value, class Result>
-static void SumWindows(const Gpu& gpu, const LrnShape& s, bool packed, const Value& value, const Result& result) {
+static void SumWindows(const Gpu& gpu, const LrnShape& s, bool packed, const Value& value,
+                       const Result& result) {
   if (s.channels_last) {
     const int64_t half = std::min(s.window.half, s.channels);
-    ForEachPack<kWidth>(gpu, s.count(), packed && s.channels % kWidth == 0 && half <= kWidth, "LRN",
-                        AcrossNeighbours<Value, Result>{value, result, s.channels, half, {s.channels, s.count()}});
+    ForEachPack<kWidth>(
+        gpu, s.count(), packed && s.channels % kWidth == 0 && half <= kWidth, "LRN",
+        AcrossNeighbours<Value, Result>{value, result, s.channels, half, {s.channels, s.count()}});
     return;
   }
   WithIndexFor(s.count(), [&](auto zero) {
@@ -178,19 +185,20 @@ static void SumWindows(const Gpu& gpu, const LrnShape& s, bool packed, const Val
 }
 
 template <class T>
-static void Backward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const T* x, const T* dy,
-                     const float* scale, float* ratio, T* dx) {
+static void Backward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const T* x,
+                     const T* dy, const float* scale, float* ratio, T* dx) {
   MapElements(
       gpu, s.count(), "LRN's gradient", ratio,
-      DOPPIO_BODY(float value, float d, float by) { return ops.Ratio(value, d, by); }, x, dy, scale);
+      DOPPIO_BODY(float value, float d, float by) { return ops.Ratio(value, d, by); }, x, dy,
+      scale);
   SumWindows<kPackWidth<T>>(gpu, s, PacksFit(x, dy, scale, ratio, dx), Ratios{ratio},
                             Gradient<T>{ops, x, dy, scale, dx});
 }
 
 }  // namespace
 
-void LaunchLrnForward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const void* x, void* y,
-                      float* scale) {
+void LaunchLrnForward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const void* x,
+                      void* y, float* scale) {
   DispatchStored(s.type, [&](auto zero) {
     using T = decltype(zero);
     const T* from = static_cast<const T*>(x);
@@ -200,11 +208,12 @@ void LaunchLrnForward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& op
   });
 }
 
-void LaunchLrnBackward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const void* x, const void* dy,
-                       const float* scale, float* ratio, void* dx) {
+void LaunchLrnBackward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const void* x,
+                       const void* dy, const float* scale, float* ratio, void* dx) {
   DispatchStored(s.type, [&](auto zero) {
     using T = decltype(zero);
-    Backward(gpu, s, ops, static_cast<const T*>(x), static_cast<const T*>(dy), scale, ratio, static_cast<T*>(dx));
+    Backward(gpu, s, ops, static_cast<const T*>(x), static_cast<const T*>(dy), scale, ratio,
+             static_cast<T*>(dx));
   });
 }
 

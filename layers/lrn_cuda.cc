@@ -1,5 +1,5 @@
-// LRN on a GPU, with whatever activations are stored as, and with channels last where windows reach across channels:
-// one pass over memory forward, two backward.
+// LRN on a GPU, with whatever activations are stored as, and with channels last where windows reach
+// across channels: one pass over memory forward, two backward.
 #include "layers/lrn_cuda.h"
 
 #include "layers/stored_form_cuda.h"
@@ -17,8 +17,8 @@ class CudaLrn : public Kernel {
     if (!shape_.channels_last) needs_.bottoms = needs_.tops = {Layout()};
     if (args.backward) {
       const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(float));
-      needs_.saved_bytes = bytes;     // scale
-      needs_.scratch_bytes = bytes;   // Backward's ratio
+      needs_.saved_bytes = bytes;    // scale
+      needs_.scratch_bytes = bytes;  // Backward's ratio
     }
   }
 
@@ -30,7 +30,8 @@ class CudaLrn : public Kernel {
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     LaunchLrnBackward(GpuOf(device_), shape_, ops_, t_.bottoms[0].raw, t_.top_grads[0].raw,
-                      static_cast<const float*>(t_.saved), static_cast<float*>(t_.scratch), t_.bottom_grads[0].raw);
+                      static_cast<const float*>(t_.saved), static_cast<float*>(t_.scratch),
+                      t_.bottom_grads[0].raw);
   }
   bool same_every_pass() const override { return true; }
 

@@ -13,17 +13,17 @@ namespace doppio {
 struct LrnShape {
   LrnWindow window;
   int64_t images, channels, height, width;
-  bool channels_last;   // else plain, as windows within a channel always are
-  DType type;           // as bottom, top and their gradients are stored
+  bool channels_last;  // else plain, as windows within a channel always are
+  DType type;          // as bottom, top and their gradients are stored
   int64_t count() const { return images * channels * height * width; }
 };
 
 // `scale`, in the order of the bottom, may be null where no Backward follows.
-void LaunchLrnForward(const Gpu& gpu, const LrnShape& shape, const LrnOps<float>& ops, const void* x, void* y,
-                      float* scale);
+void LaunchLrnForward(const Gpu& gpu, const LrnShape& shape, const LrnOps<float>& ops,
+                      const void* x, void* y, float* scale);
 // `ratio`: scratch for as many floats as the bottom has.
-void LaunchLrnBackward(const Gpu& gpu, const LrnShape& shape, const LrnOps<float>& ops, const void* x, const void* dy,
-                       const float* scale, float* ratio, void* dx);
+void LaunchLrnBackward(const Gpu& gpu, const LrnShape& shape, const LrnOps<float>& ops,
+                       const void* x, const void* dy, const float* scale, float* ratio, void* dx);
 
 }  // namespace doppio
 

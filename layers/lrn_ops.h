@@ -1,4 +1,5 @@
-// The formulas of LRN for one element, given the sum over its window; computed by the same code on every device.
+// The formulas of LRN for one element, given the sum over its window; computed by the same code on
+// every device.
 #ifndef DOPPIO_LAYERS_LRN_OPS_H_
 #define DOPPIO_LAYERS_LRN_OPS_H_
 
@@ -11,8 +12,8 @@ namespace doppio {
 
 // Where the window lies.
 struct LrnWindow {
-  bool within = false;   // local_size^2 pixels, else local_size channels
-  int64_t half = 0;      // it reaches so far to both sides
+  bool within = false;  // local_size^2 pixels, else local_size channels
+  int64_t half = 0;     // it reaches so far to both sides
 };
 
 // `p` is an LRNParameter; device code includes this file without protobuf.
@@ -23,18 +24,19 @@ LrnWindow LrnWindowOf(const Param& p) {
 
 template <class T>
 struct LrnOps {
-  T alpha, beta, k;   // alpha is divided by the window's size
+  T alpha, beta, k;  // alpha is divided by the window's size
 
   template <class Param>
   static LrnOps From(const Param& p, const LrnWindow& window) {
     const int64_t side = 2 * window.half + 1;
-    return {static_cast<T>(p.alpha()) / static_cast<T>(window.within ? side * side : side), static_cast<T>(p.beta()),
-            window.within ? T(1) : static_cast<T>(p.k())};
+    return {static_cast<T>(p.alpha()) / static_cast<T>(window.within ? side * side : side),
+            static_cast<T>(p.beta()), window.within ? T(1) : static_cast<T>(p.k())};
   }
 
   // y = x * Power(Scale(sum of x * x))
   DOPPIO_HD T Scale(T sum_of_squares) const { return k + alpha * sum_of_squares; }
-  // scale^-beta. Roots are many times faster than a power and no less accurate; nearly all nets have 3/4.
+  // scale^-beta. Roots are many times faster than a power and no less accurate; nearly all nets
+  // have 3/4.
   DOPPIO_HD T Power(T scale) const {
     if (beta == T(0.75)) {
       const T root = std::sqrt(scale);

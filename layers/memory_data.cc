@@ -52,8 +52,9 @@ class MemoryDataKernel : public Kernel, public MemorySource {
 
   void Forward(const Pass& pass) override {
     if (data_ == nullptr) {
-      throw UserError({}, "MemoryData gets its samples from a program, and none has given any; "
-                          "--synthetic makes random ones");
+      throw UserError({},
+                      "MemoryData gets its samples from a program, and none has given any; "
+                      "--synthetic makes random ones");
     }
     const Tensor &images = t_.tops[0], &labels = t_.tops[1];
     const int64_t batch = labels.count(), count = images.count() / batch;

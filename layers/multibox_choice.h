@@ -1,5 +1,5 @@
-// What MultiBoxLoss sums over in a pass: for an image, which priors learn a place and which of them, with more, learn a
-// class.
+// What MultiBoxLoss sums over in a pass: for an image, which priors learn a place and which of
+// them, with more, learn a class.
 #ifndef DOPPIO_LAYERS_MULTIBOX_CHOICE_H_
 #define DOPPIO_LAYERS_MULTIBOX_CHOICE_H_
 
@@ -11,13 +11,14 @@ namespace doppio {
 
 // A prior that learns an object's place.
 struct PlaceSample {
-  int64_t code = 0;              // where the four numbers of its code begin in the image's locations
+  int64_t code = 0;  // where the four numbers of its code begin in the image's locations
   Box target{}, divisor{};
   std::array<bool, 4> counts{};
 
   template <class T>
   double Distance(const T* locations, size_t k) const {
-    return (static_cast<double>(locations[code + static_cast<int64_t>(k)]) - target[k]) / divisor[k];
+    return (static_cast<double>(locations[code + static_cast<int64_t>(k)]) - target[k]) /
+           divisor[k];
   }
   template <class T>
   double Loss(const PlaceTerm& term, const T* locations) const {
@@ -41,8 +42,8 @@ class MultiBoxChoice {
 
   // `locations` and `scores` are the image's.
   template <class T>
-  void Choose(const MultiBoxLossForm& form, const Priors& priors, const std::vector<LabeledBox>& objects,
-              const T* locations, const T* scores) {
+  void Choose(const MultiBoxLossForm& form, const Priors& priors,
+              const std::vector<LabeledBox>& objects, const T* locations, const T* scores) {
     const DetectionExtents& e = form.extents;
     label_.assign(static_cast<size_t>(e.priors), form.background);
     places_.clear();
@@ -56,14 +57,17 @@ class MultiBoxChoice {
       const int label = shared ? kAnyLabel : static_cast<int>(c);
       Match(form, priors, objects, label, locations + 4 * c);
       for (size_t i = 0; i < label_.size(); ++i) {
-        if (matches_.object[i] >= 0) label_[i] = LabelOf(form, objects[static_cast<size_t>(matches_.object[i])]);
+        if (matches_.object[i] >= 0)
+          label_[i] = LabelOf(form, objects[static_cast<size_t>(matches_.object[i])]);
       }
       if (form.mines()) {
         Losses(form, priors, objects, locations, scores);
-        MineBoxes(form.mining, loss_.data(), form.mine_by_priors ? priors.boxes : boxes_, &matches_, &negatives_);
+        MineBoxes(form.mining, loss_.data(), form.mine_by_priors ? priors.boxes : boxes_, &matches_,
+                  &negatives_);
       }
       for (size_t i = 0; i < label_.size(); ++i) {
-        if (matches_.object[i] >= 0) places_.push_back(PlaceOf(form, priors, objects, static_cast<int64_t>(i), c));
+        if (matches_.object[i] >= 0)
+          places_.push_back(PlaceOf(form, priors, objects, static_cast<int64_t>(i), c));
       }
     }
     // With mining, classes share locations and matches_ has all matches.
@@ -81,13 +85,14 @@ class MultiBoxChoice {
 
   // Also decodes the locations where somebody wants them.
   template <class T>
-  void Match(const MultiBoxLossForm& form, const Priors& priors, const std::vector<LabeledBox>& objects, int label,
-             const T* codes) {
+  void Match(const MultiBoxLossForm& form, const Priors& priors,
+             const std::vector<LabeledBox>& objects, int label, const T* codes) {
     const bool suppresses = form.mines() && form.mining.nms_threshold > 0 && !form.mine_by_priors;
     if (!form.match_priors || suppresses) {
       boxes_.resize(priors.boxes.size());
       for (size_t i = 0; i < boxes_.size(); ++i) {
-        const Box code = ReadBox(codes + 4 * form.extents.location_classes * static_cast<int64_t>(i));
+        const Box code =
+            ReadBox(codes + 4 * form.extents.location_classes * static_cast<int64_t>(i));
         boxes_[i] = form.code.Decode(priors.boxes[i], priors.variances[i], code);
       }
     }
@@ -100,8 +105,9 @@ class MultiBoxChoice {
     }
   }
 
-  PlaceSample PlaceOf(const MultiBoxLossForm& form, const Priors& priors, const std::vector<LabeledBox>& objects,
-                      int64_t i, int64_t location_class) const {
+  PlaceSample PlaceOf(const MultiBoxLossForm& form, const Priors& priors,
+                      const std::vector<LabeledBox>& objects, int64_t i,
+                      int64_t location_class) const {
     const size_t at = static_cast<size_t>(i);
     const LabeledBox& object = objects[static_cast<size_t>(matches_.object[at])];
     PlaceSample sample;
@@ -109,19 +115,23 @@ class MultiBoxChoice {
     sample.target = form.code.Encode(priors.boxes[at], priors.variances[at], object.box);
     sample.divisor = form.code.variance_in_target ? priors.variances[at] : Box{1, 1, 1, 1};
     const Box& matched = form.match_priors ? priors.boxes[at] : boxes_[at];
-    for (size_t k = 0; k < 4; ++k) sample.counts[k] = !form.only_inside || (matched[k] >= 0 && matched[k] <= 1);
+    for (size_t k = 0; k < 4; ++k)
+      sample.counts[k] = !form.only_inside || (matched[k] >= 0 && matched[k] <= 1);
     return sample;
   }
 
   // Of each prior: what mining looks for.
   template <class T>
-  void Losses(const MultiBoxLossForm& form, const Priors& priors, const std::vector<LabeledBox>& objects,
-              const T* locations, const T* scores) {
+  void Losses(const MultiBoxLossForm& form, const Priors& priors,
+              const std::vector<LabeledBox>& objects, const T* locations, const T* scores) {
     loss_.resize(label_.size());
     for (size_t i = 0; i < loss_.size(); ++i) {
-      loss_[i] = form.score.Loss(scores + static_cast<int64_t>(i) * form.extents.classes, label_[i]);
-      if (form.mining.type != MultiBoxLossParameter::HARD_EXAMPLE || matches_.object[i] < 0) continue;
-      loss_[i] += PlaceOf(form, priors, objects, static_cast<int64_t>(i), 0).Loss(form.place, locations);
+      loss_[i] =
+          form.score.Loss(scores + static_cast<int64_t>(i) * form.extents.classes, label_[i]);
+      if (form.mining.type != MultiBoxLossParameter::HARD_EXAMPLE || matches_.object[i] < 0)
+        continue;
+      loss_[i] +=
+          PlaceOf(form, priors, objects, static_cast<int64_t>(i), 0).Loss(form.place, locations);
     }
   }
 

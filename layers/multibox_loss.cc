@@ -1,6 +1,6 @@
-// MultiBoxLoss of SSD: for the priors that match an object, the loss of its place; for these and the hardest of the
-// others, the loss of the class; both sums divided, by the number of matches unless the file says otherwise. Without
-// mining, all priors of all images learn a class.
+// MultiBoxLoss of SSD: for the priors that match an object, the loss of its place; for these and
+// the hardest of the others, the loss of the class; both sums divided, by the number of matches
+// unless the file says otherwise. Without mining, all priors of all images learn a class.
 #include <numeric>
 
 #include "core/base/threads.h"
@@ -43,14 +43,15 @@ class MultiBoxLossKernel : public Kernel {
 
   void Forward(const Pass& pass) override {
     priors_.Read(at_, t_.bottoms[2].template data<T>(), form_.extents.priors);
-    ReadObjects(at_, t_.bottoms[3].template data<T>(), form_.label_rows, form_.extents.classes, form_.background,
-                form_.difficult_ones, &objects_);
+    ReadObjects(at_, t_.bottoms[3].template data<T>(), form_.label_rows, form_.extents.classes,
+                form_.background, form_.difficult_ones, &objects_);
     EachImage([this](size_t i) {
       choices_[i].Choose(form_, priors_, objects_[i], Locations(i), Scores(i));
       losses_[i] = LossOf(i);
     });
     int64_t matches = 0;
-    for (const MultiBoxChoice& choice : choices_) matches += static_cast<int64_t>(choice.places().size());
+    for (const MultiBoxChoice& choice : choices_)
+      matches += static_cast<int64_t>(choice.places().size());
     divisor_ = normalizer_.Divisor(pass, matches);
     const double loss = std::accumulate(losses_.begin(), losses_.end(), 0.0);
     t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
@@ -72,7 +73,9 @@ class MultiBoxLossKernel : public Kernel {
     });
   }
 
-  int64_t LocationCount() const { return 4 * form_.extents.priors * form_.extents.location_classes; }
+  int64_t LocationCount() const {
+    return 4 * form_.extents.priors * form_.extents.location_classes;
+  }
   int64_t ScoreCount() const { return form_.extents.priors * form_.extents.classes; }
   const T* Locations(size_t i) const {
     return t_.bottoms[0].template data<T>() + static_cast<int64_t>(i) * LocationCount();
@@ -83,11 +86,13 @@ class MultiBoxLossKernel : public Kernel {
 
   double LossOf(size_t i) const {
     double places = 0, classes = 0;
-    for (const PlaceSample& sample : choices_[i].places()) places += sample.Loss(form_.place, Locations(i));
+    for (const PlaceSample& sample : choices_[i].places())
+      places += sample.Loss(form_.place, Locations(i));
     for (const ClassSample& sample : choices_[i].classes()) {
       classes += form_.score.Loss(Scores(i) + sample.prior * form_.extents.classes, sample.label);
     }
-    return (form_.place_counts ? form_.place_weight * places : 0) + (form_.classes_count ? classes : 0);
+    return (form_.place_counts ? form_.place_weight * places : 0) +
+           (form_.classes_count ? classes : 0);
   }
 
   void PlaceGradient(size_t i, double weight) const {
@@ -96,8 +101,10 @@ class MultiBoxLossKernel : public Kernel {
     for (const PlaceSample& sample : choices_[i].places()) {
       for (size_t k = 0; k < 4; ++k) {
         if (!sample.counts[k]) continue;
-        const double slope = form_.place.Gradient(sample.Distance(Locations(i), k)) / sample.divisor[k];
-        to[sample.code + static_cast<int64_t>(k)] = static_cast<T>(weight * form_.place_weight * slope);
+        const double slope =
+            form_.place.Gradient(sample.Distance(Locations(i), k)) / sample.divisor[k];
+        to[sample.code + static_cast<int64_t>(k)] =
+            static_cast<T>(weight * form_.place_weight * slope);
       }
     }
   }
@@ -107,7 +114,8 @@ class MultiBoxLossKernel : public Kernel {
     T* to = t_.bottom_grads[1].template data<T>() + static_cast<int64_t>(i) * ScoreCount();
     std::fill_n(to, ScoreCount(), T(0));
     for (const ClassSample& sample : choices_[i].classes()) {
-      form_.score.Gradient(Scores(i) + sample.prior * classes, sample.label, weight, to + sample.prior * classes);
+      form_.score.Gradient(Scores(i) + sample.prior * classes, sample.label, weight,
+                           to + sample.prior * classes);
     }
   }
 
@@ -123,8 +131,8 @@ class MultiBoxLossKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("MultiBoxLoss", LayerType{4, 4, 1, 1, false, true, &Infer});
-DOPPIO_REGISTER_KERNEL({"MultiBoxLoss", DeviceKind::kCpu, "reference", 0, &MakeForFloat<MultiBoxLossKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL({"MultiBoxLoss", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<MultiBoxLossKernel>, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -1,5 +1,6 @@
-// The two losses that MultiBoxLoss sums over its choice of priors, and their gradients: of the four numbers of a place,
-// and of the scores of the classes. Source: W. Liu et al., "SSD", 2016, equations 1 to 3.
+// The two losses that MultiBoxLoss sums over its choice of priors, and their gradients: of the four
+// numbers of a place, and of the scores of the classes. Source: W. Liu et al., "SSD", 2016,
+// equations 1 to 3.
 #ifndef DOPPIO_LAYERS_MULTIBOX_TERMS_H_
 #define DOPPIO_LAYERS_MULTIBOX_TERMS_H_
 
@@ -16,11 +17,14 @@ namespace doppio {
 struct PlaceTerm {
   bool smooth = true;
 
-  double Loss(double d) const { return smooth && std::fabs(d) >= 1 ? std::fabs(d) - 0.5 : 0.5 * d * d; }
+  double Loss(double d) const {
+    return smooth && std::fabs(d) >= 1 ? std::fabs(d) - 0.5 : 0.5 * d * d;
+  }
   double Gradient(double d) const { return smooth && std::fabs(d) >= 1 ? (d > 0) - (d < 0) : d; }
 };
 
-// SOFTMAX: cross entropy of the label. LOGISTIC: of each class by itself, the label's target being 1.
+// SOFTMAX: cross entropy of the label. LOGISTIC: of each class by itself, the label's target
+// being 1.
 struct ClassTerm {
   bool softmax = true;
   int64_t classes = 1;
@@ -60,7 +64,8 @@ struct ClassTerm {
   Sum Exponentials(const T* scores) const {
     Sum s;
     s.largest = static_cast<double>(*std::max_element(scores, scores + classes));
-    for (int64_t c = 0; c < classes; ++c) s.sum += std::exp(static_cast<double>(scores[c]) - s.largest);
+    for (int64_t c = 0; c < classes; ++c)
+      s.sum += std::exp(static_cast<double>(scores[c]) - s.largest);
     return s;
   }
 };

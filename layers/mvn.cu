@@ -38,11 +38,12 @@ void LaunchMvn(const Gpu& gpu, int64_t rows, int64_t length, float eps, const fl
         room);
   }
   const IndexDivider row_of(length, rows * length);
-  ForEachIndex(gpu, rows * length, kName, DOPPIO_BODY(int64_t i) {
-    const int64_t row = row_of(i);
-    const float centred = static_cast<float>(static_cast<double>(x[i]) - means[row]);
-    y[i] = inverses != nullptr ? centred * inverses[row] : centred;
-  });
+  ForEachIndex(
+      gpu, rows * length, kName, DOPPIO_BODY(int64_t i) {
+        const int64_t row = row_of(i);
+        const float centred = static_cast<float>(static_cast<double>(x[i]) - means[row]);
+        y[i] = inverses != nullptr ? centred * inverses[row] : centred;
+      });
 }
 
 void LaunchMvnBackward(const Gpu& gpu, int64_t rows, int64_t length, const float* y,
@@ -57,16 +58,19 @@ void LaunchMvnBackward(const Gpu& gpu, int64_t rows, int64_t length, const float
         return TwoSums{d, inverses != nullptr ? static_cast<double>(y[row * length + i]) * d : 0};
       },
       PlusTwoSums(),
-      DOPPIO_BODY(int64_t row, TwoSums sums) { means[row] = {sums.first / n, sums.second / n}; },
+      DOPPIO_BODY(int64_t row, TwoSums sums) {
+        means[row] = {sums.first / n, sums.second / n};
+      },
       means + rows);
   const IndexDivider row_of(length, rows * length);
-  ForEachIndex(gpu, rows * length, kName, DOPPIO_BODY(int64_t i) {
-    const int64_t row = row_of(i);
-    const float centred = dy[i] - static_cast<float>(means[row].first);
-    dx[i] = inverses == nullptr
-                ? centred
-                : (centred - y[i] * static_cast<float>(means[row].second)) * inverses[row];
-  });
+  ForEachIndex(
+      gpu, rows * length, kName, DOPPIO_BODY(int64_t i) {
+        const int64_t row = row_of(i);
+        const float centred = dy[i] - static_cast<float>(means[row].first);
+        dx[i] = inverses == nullptr
+                    ? centred
+                    : (centred - y[i] * static_cast<float>(means[row].second)) * inverses[row];
+      });
 }
 
 }  // namespace doppio

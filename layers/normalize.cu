@@ -34,9 +34,10 @@ void LaunchNormalize(const Gpu& gpu, const NormalizeShape& s, const float* x, co
       },
       scratch);
   const SoftmaxPlaces<int64_t> places(s.groups);
-  ForEachIndex(gpu, s.groups.count(), kName, DOPPIO_BODY(int64_t i) {
-    y[i] = x[i] * inverses[places(i).position] * factors[s.Factor(i)];
-  });
+  ForEachIndex(
+      gpu, s.groups.count(), kName, DOPPIO_BODY(int64_t i) {
+        y[i] = x[i] * inverses[places(i).position] * factors[s.Factor(i)];
+      });
 }
 
 void LaunchNormalizeBackward(const Gpu& gpu, const NormalizeShape& s, const float* x,
@@ -66,10 +67,11 @@ void LaunchNormalizeBackward(const Gpu& gpu, const NormalizeShape& s, const floa
         along[group] = static_cast<float>(dot) * inverses[group] * inverses[group];
       },
       room);
-  ForEachIndex(gpu, s.groups.count(), kName, DOPPIO_BODY(int64_t i) {
-    const int64_t group = places(i).position;
-    dx[i] = (factors[s.Factor(i)] * dy[i] - x[i] * along[group]) * inverses[group];
-  });
+  ForEachIndex(
+      gpu, s.groups.count(), kName, DOPPIO_BODY(int64_t i) {
+        const int64_t group = places(i).position;
+        dx[i] = (factors[s.Factor(i)] * dy[i] - x[i] * along[group]) * inverses[group];
+      });
 }
 
 }  // namespace doppio

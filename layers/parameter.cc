@@ -12,7 +12,8 @@ LayerShape InferParameter(const LayerSpec& spec, const std::vector<Shape>&) {
   Shape dims;
   for (int64_t d : spec.param.parameter_param().shape().dim()) dims.push_back(d);
   if (std::any_of(dims.dims().begin(), dims.dims().end(), [](int64_t d) { return d < 1; })) {
-    throw spec.Mistake("parameter_param.shape", "shape " + dims.ToString() + " has an extent below 1");
+    throw spec.Mistake("parameter_param.shape",
+                       "shape " + dims.ToString() + " has an extent below 1");
   }
   shape.tops = {dims};
   shape.params = {{dims, FillerParameter(), true}};
@@ -41,8 +42,8 @@ class ParameterKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("Parameter", LayerType{0, 0, 1, 1, false, false, &InferParameter});
-DOPPIO_REGISTER_KERNEL(
-    {"Parameter", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ParameterKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"Parameter", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<ParameterKernel>, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -29,8 +29,8 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   return shape;
 }
 
-// Any layout in which channels can be seen (channel_blocks.h): as many of those that lie together as fit are worked on
-// side by side.
+// Any layout in which channels can be seen (channel_blocks.h): as many of those that lie together
+// as fit are worked on side by side.
 template <class T>
 class PoolingKernel : public Kernel {
  public:
@@ -41,11 +41,14 @@ class PoolingKernel : public Kernel {
     const TensorSpec& bottom = args.bottoms[0];
     const Layout layout = indices ? Layout() : ChannelLayout(bottom, 1, 2);
     SeeChannels({bottom.shape, args.dtype, layout}, 1, 2, &channels_);
-    if (layout.plain()) channels_ = {bottom.shape[0], bottom.shape[1], bottom.shape.count(2), 1, bottom.shape[1]};
+    if (layout.plain())
+      channels_ = {bottom.shape[0], bottom.shape[1], bottom.shape.count(2), 1, bottom.shape[1]};
     needs_.bottoms = {layout};
-    needs_.tops.assign(args.shape->tops.size(), WithSpatial(bottom.shape, layout, args.shape->tops[0]));
+    needs_.tops.assign(args.shape->tops.size(),
+                       WithSpatial(bottom.shape, layout, args.shape->tops[0]));
     if (g_.max && args.backward) {
-      needs_.saved_bytes = channels_.outer * channels_.padded() * g_.h.output * g_.w.output * g_.place_bytes();
+      needs_.saved_bytes =
+          channels_.outer * channels_.padded() * g_.h.output * g_.w.output * g_.place_bytes();
     }
   }
 
@@ -82,7 +85,8 @@ class PoolingKernel : public Kernel {
   void ForEachPlane(const F& f) const {
     const int64_t in = g_.h.input * g_.w.input, out = g_.h.output * g_.w.output;
     const ChannelBlocks& v = channels_;
-    const int64_t sixteens = v.block / 16, rest = v.block % 16, units = sixteens + (rest == 8 ? 1 : rest);
+    const int64_t sixteens = v.block / 16, rest = v.block % 16,
+                  units = sixteens + (rest == 8 ? 1 : rest);
     ParallelFor(v.outer * v.blocks * units, 1 + 4096 / (in + 1), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t unit = i % units, block = i / units * v.block;
@@ -107,8 +111,8 @@ class PoolingKernel : public Kernel {
     }
   }
 
-  // f(k, element of the bottom) for every place of window (i, j) inside the input, k counting from the corner before the
-  // padding is cut off.
+  // f(k, element of the bottom) for every place of window (i, j) inside the input, k counting from
+  // the corner before the padding is cut off.
   template <class F>
   [[gnu::always_inline]] void ForPlaces(int64_t in, int64_t i, int64_t j, const F& f) const {
     const int64_t top = i * g_.h.stride - g_.h.pad, left = j * g_.w.stride - g_.w.pad;
@@ -209,8 +213,8 @@ class PoolingKernel : public Kernel {
     return (h - i * g_.h.stride + g_.h.pad) * g_.w.kernel + (w - j * g_.w.stride + g_.w.pad);
   }
   int64_t ElementAt(int64_t i, int64_t j, int64_t place) const {
-    return (i * g_.h.stride - g_.h.pad + place / g_.w.kernel) * g_.w.input + j * g_.w.stride - g_.w.pad +
-           place % g_.w.kernel;
+    return (i * g_.h.stride - g_.h.pad + place / g_.w.kernel) * g_.w.input + j * g_.w.stride -
+           g_.w.pad + place % g_.w.kernel;
   }
 
   const PoolingGeometry g_;
@@ -218,8 +222,7 @@ class PoolingKernel : public Kernel {
 };
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-  const bool stochastic =
-      args.spec->param.pooling_param().pool() == PoolingParameter::STOCHASTIC;
+  const bool stochastic = args.spec->param.pooling_param().pool() == PoolingParameter::STOCHASTIC;
   return stochastic ? MakeStochasticPooling(args) : MakeForFloat<PoolingKernel>(args);
 }
 

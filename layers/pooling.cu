@@ -11,8 +11,9 @@ struct Axis : BasicPoolingAxis<Int> {
   Divider<Int> by_input, by_output, by_stride;
 
   explicit Axis(const PoolingAxis& a)
-      : BasicPoolingAxis<Int>{static_cast<Int>(a.input), static_cast<Int>(a.output), static_cast<Int>(a.kernel),
-                              static_cast<Int>(a.stride), static_cast<Int>(a.pad)},
+      : BasicPoolingAxis<Int>{static_cast<Int>(a.input), static_cast<Int>(a.output),
+                              static_cast<Int>(a.kernel), static_cast<Int>(a.stride),
+                              static_cast<Int>(a.pad)},
         by_input(a.input),
         by_output(a.output),
         by_stride(a.stride) {}
@@ -45,7 +46,9 @@ struct Geometry {
     Int image, i, j, channel;
   };
   // Of element n of the top, of the bottom.
-  DOPPIO_HD Place OfWindow(Int n) const { return Of(n, h.output, h.by_output, w.output, w.by_output); }
+  DOPPIO_HD Place OfWindow(Int n) const {
+    return Of(n, h.output, h.by_output, w.output, w.by_output);
+  }
   DOPPIO_HD Place OfElement(Int n) const { return Of(n, h.input, h.by_input, w.input, w.by_input); }
 
   // Where (i, j) of an image lies in the bottom, in the top.
@@ -65,7 +68,8 @@ struct Geometry {
   }
 
  private:
-  DOPPIO_HD Place Of(Int n, Int rows, const Divider<Int>& by_rows, Int width, const Divider<Int>& by_width) const {
+  DOPPIO_HD Place Of(Int n, Int rows, const Divider<Int>& by_rows, Int width,
+                     const Divider<Int>& by_width) const {
     const Int pixel = by_channels(n), row = by_width(pixel), image = by_rows(row);
     return {image, row - image * rows, pixel - row * width, n - pixel * channels};
   }
@@ -113,8 +117,8 @@ struct Max {
   }
 };
 
-// An element looks at the windows that contain it: no two threads write to one place, and the order of additions is
-// fixed.
+// An element looks at the windows that contain it: no two threads write to one place, and the order
+// of additions is fixed.
 template <class Int, class T, class Saved>
 struct MaxGradient {
   Geometry<Int> g;
@@ -199,16 +203,19 @@ float WholeDivisor(const PoolingGeometry& g) {
 }
 
 template <class T>
-static void MeanOfPlanes(const Gpu& gpu, const PoolingGeometry& g, const T* x, T* y, void* scratch) {
+static void MeanOfPlanes(const Gpu& gpu, const PoolingGeometry& g, const T* x, T* y,
+                         void* scratch) {
   const int64_t plane = g.h.input * g.w.input;
   const float divisor = WholeDivisor(g);
   ReduceRows(
       gpu, g.planes, plane, "Pooling", 0.0f,
-      DOPPIO_BODY(int64_t row, int64_t i) { return static_cast<float>(x[row * plane + i]); }, Plus(),
-      DOPPIO_BODY(int64_t row, float sum) { y[row] = static_cast<T>(sum / divisor); }, scratch);
+      DOPPIO_BODY(int64_t row, int64_t i) { return static_cast<float>(x[row * plane + i]); },
+      Plus(), DOPPIO_BODY(int64_t row, float sum) { y[row] = static_cast<T>(sum / divisor); },
+      scratch);
 }
 
-// Side by side, for channels that lie together: sums[image][part][channel] of `each` pixels, then the sums of these.
+// Side by side, for channels that lie together: sums[image][part][channel] of `each` pixels, then
+// the sums of these.
 template <class T>
 struct SumPixels {
   int64_t pixels, parts, each, channels;
@@ -243,18 +250,20 @@ static void MeanOfPixels(const Gpu& gpu, const PoolingForm& form, const T* x, T*
       gpu, form.g.planes * parts, channels % kWidth == 0 && PacksFit(x, sums), "Pooling",
       SumPixels<T>{form.g.h.input * form.g.w.input, parts, kPixelsOfThread, channels, x, sums});
   const float divisor = WholeDivisor(form.g);
-  ForEachIndex(gpu, form.g.planes, "Pooling", DOPPIO_BODY(int64_t n) {
-    const int64_t image = n / channels, c = n - image * channels;
-    float sum = 0;
-    for (int64_t part = 0; part < parts; ++part) sum += sums[(image * parts + part) * channels + c];
-    y[n] = static_cast<T>(sum / divisor);
-  });
+  ForEachIndex(
+      gpu, form.g.planes, "Pooling", DOPPIO_BODY(int64_t n) {
+        const int64_t image = n / channels, c = n - image * channels;
+        float sum = 0;
+        for (int64_t part = 0; part < parts; ++part)
+          sum += sums[(image * parts + part) * channels + c];
+        y[n] = static_cast<T>(sum / divisor);
+      });
 }
 
 // Packs lie within the channels of one pixel.
 template <class T, class Body, class... P>
-static void ForEachPlace(const Gpu& gpu, const PoolingForm& form, int64_t n, const char* what, const Body& body,
-                         const P*... p) {
+static void ForEachPlace(const Gpu& gpu, const PoolingForm& form, int64_t n, const char* what,
+                         const Body& body, const P*... p) {
   constexpr int kWidth = kPackWidth<T>;
   ForEachPack<kWidth>(gpu, n, form.channels % kWidth == 0 && PacksFit(p...), what, body);
 }
@@ -285,14 +294,15 @@ void LaunchMaxPooling(const Gpu& gpu, const PoolingForm& form, const void* x, vo
     using Int = decltype(index);
     WithPlaces(form.g, [&](auto* null) {
       using Saved = std::remove_pointer_t<decltype(null)>;
-      const Max<Int, T, Saved> body{Geometry<Int>(form), static_cast<const T*>(x), static_cast<T*>(y),
-                                    static_cast<Saved*>(places), indices};
+      const Max<Int, T, Saved> body{Geometry<Int>(form), static_cast<const T*>(x),
+                                    static_cast<T*>(y), static_cast<Saved*>(places), indices};
       ForEachPlace<T>(gpu, form, form.windows(), "Pooling", body, body.x, body.y, body.places);
     });
   });
 }
 
-void LaunchMaxPoolingBackward(const Gpu& gpu, const PoolingForm& form, const void* dy, const void* places, void* dx) {
+void LaunchMaxPoolingBackward(const Gpu& gpu, const PoolingForm& form, const void* dy,
+                              const void* places, void* dx) {
   WithTypes(form, [&](auto zero, auto index) {
     using T = decltype(zero);
     using Int = decltype(index);
@@ -300,18 +310,21 @@ void LaunchMaxPoolingBackward(const Gpu& gpu, const PoolingForm& form, const voi
       using Saved = std::remove_pointer_t<decltype(null)>;
       const MaxGradient<Int, T, Saved> body{Geometry<Int>(form), static_cast<const T*>(dy),
                                             static_cast<const Saved*>(places), static_cast<T*>(dx)};
-      ForEachPlace<T>(gpu, form, form.elements(), "Pooling's gradient", body, body.dy, body.places, body.dx);
+      ForEachPlace<T>(gpu, form, form.elements(), "Pooling's gradient", body, body.dy, body.places,
+                      body.dx);
     });
   });
 }
 
 int64_t MeanPoolingScratchBytes(const PoolingForm& form) {
   if (!OneLargeWindow(form.g)) return 0;
-  if (form.channels == 1) return ReduceRowsBytes<float>(form.g.planes, form.g.h.input * form.g.w.input);
+  if (form.channels == 1)
+    return ReduceRowsBytes<float>(form.g.planes, form.g.h.input * form.g.w.input);
   return form.g.planes * PixelParts(form.g) * static_cast<int64_t>(sizeof(float));
 }
 
-void LaunchMeanPooling(const Gpu& gpu, const PoolingForm& form, const void* x, void* y, void* scratch) {
+void LaunchMeanPooling(const Gpu& gpu, const PoolingForm& form, const void* x, void* y,
+                       void* scratch) {
   if (OneLargeWindow(form.g)) {
     DispatchStored(form.type, [&](auto zero) {
       using T = decltype(zero);
@@ -335,7 +348,8 @@ void LaunchMeanPoolingBackward(const Gpu& gpu, const PoolingForm& form, const vo
   WithTypes(form, [&](auto zero, auto index) {
     using T = decltype(zero);
     using Int = decltype(index);
-    const MeanGradient<Int, T> body{Geometry<Int>(form), static_cast<const T*>(dy), static_cast<T*>(dx)};
+    const MeanGradient<Int, T> body{Geometry<Int>(form), static_cast<const T*>(dy),
+                                    static_cast<T*>(dx)};
     ForEachPlace<T>(gpu, form, form.elements(), "Pooling's gradient", body, body.dy, body.dx);
   });
 }

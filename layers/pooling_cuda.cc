@@ -1,5 +1,6 @@
-// Pooling on a GPU, plain or with channels last and with whatever activations are stored as: a thread for each window,
-// or that of neighbouring channels, forward, and for each element of the bottom backward.
+// Pooling on a GPU, plain or with channels last and with whatever activations are stored as: a
+// thread for each window, or that of neighbouring channels, forward, and for each element of the
+// bottom backward.
 #include "layers/pooling_cuda.h"
 
 #include "layers/pooling_geometry.h"
@@ -10,10 +11,9 @@ namespace {
 
 class CudaPooling : public Kernel {
  public:
-  explicit CudaPooling(const KernelArgs& args)
-      : device_(args.device), form_(FormOf(args)) {
+  explicit CudaPooling(const KernelArgs& args) : device_(args.device), form_(FormOf(args)) {
     AskForOneForm(args, &needs_);
-    if (needs_.tops.size() > 1) needs_.tops[1] = Layout();   // indices, in single precision
+    if (needs_.tops.size() > 1) needs_.tops[1] = Layout();  // indices, in single precision
     if (!form_.g.max) needs_.scratch_bytes = MeanPoolingScratchBytes(form_);
     if (form_.g.max && args.backward) needs_.saved_bytes = form_.windows() * form_.g.place_bytes();
   }
@@ -23,7 +23,8 @@ class CudaPooling : public Kernel {
     void* y = t_.tops[0].raw;
     if (form_.g.max) {
       float* indices = t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr;
-      LaunchMaxPooling(GpuOf(device_), form_, x, y, needs_.saved_bytes > 0 ? t_.saved : nullptr, indices);
+      LaunchMaxPooling(GpuOf(device_), form_, x, y, needs_.saved_bytes > 0 ? t_.saved : nullptr,
+                       indices);
     } else {
       LaunchMeanPooling(GpuOf(device_), form_, x, y, t_.scratch);
     }
@@ -47,8 +48,8 @@ class CudaPooling : public Kernel {
  private:
   static PoolingForm FormOf(const KernelArgs& args) {
     const TensorSpec& bottom = args.bottoms[0];
-    return {ReadPoolingGeometry(*args.spec, bottom.shape), bottom.layout.channels_last() ? bottom.shape[1] : 1,
-            args.tops[0]};
+    return {ReadPoolingGeometry(*args.spec, bottom.shape),
+            bottom.layout.channels_last() ? bottom.shape[1] : 1, args.tops[0]};
   }
 
   Device* device_;
@@ -58,8 +59,7 @@ class CudaPooling : public Kernel {
 std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaPooling>(args); }
 
 std::string Declines(const KernelArgs& args) {
-  const bool stochastic =
-      args.spec->param.pooling_param().pool() == PoolingParameter::STOCHASTIC;
+  const bool stochastic = args.spec->param.pooling_param().pool() == PoolingParameter::STOCHASTIC;
   return stochastic ? "it has MAX and AVE" : DeclinesDouble(args);
 }
 

@@ -1,5 +1,6 @@
-// The geometry of Pooling, read from the file and checked, with Caffe's rounding: the output is rounded up unless told
-// otherwise, and with padding the last window must start inside the image or its left padding.
+// The geometry of Pooling, read from the file and checked, with Caffe's rounding: the output is
+// rounded up unless told otherwise, and with padding the last window must start inside the image or
+// its left padding.
 #ifndef DOPPIO_LAYERS_POOLING_GEOMETRY_H_
 #define DOPPIO_LAYERS_POOLING_GEOMETRY_H_
 
@@ -119,7 +120,7 @@ inline PoolingGeometry ReadPoolingGeometry(const LayerSpec& spec, const Shape& b
   g.h = internal::ReadPoolingAxis(spec, 'h', bottom[2]);
   g.w = internal::ReadPoolingAxis(spec, 'w', bottom[3]);
   if (p.pool() == PoolingParameter::STOCHASTIC && (g.h.pad != 0 || g.w.pad != 0)) {
-    throw spec.Mistake(p.has_pad()     ? "pooling_param.pad"
+    throw spec.Mistake(p.has_pad()    ? "pooling_param.pad"
                        : g.h.pad != 0 ? "pooling_param.pad_h"
                                       : "pooling_param.pad_w",
                        "STOCHASTIC pooling has no padding; remove it, or use MAX or AVE");

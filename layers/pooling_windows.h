@@ -1,5 +1,5 @@
-// Where the windows of Pooling lie: the arithmetic that kernels of all devices share. pooling_geometry.h reads it from a
-// file.
+// Where the windows of Pooling lie: the arithmetic that kernels of all devices share.
+// pooling_geometry.h reads it from a file.
 #ifndef DOPPIO_LAYERS_POOLING_WINDOWS_H_
 #define DOPPIO_LAYERS_POOLING_WINDOWS_H_
 

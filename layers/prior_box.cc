@@ -1,4 +1,5 @@
-// PriorBox on the CPU, and what it means: see prior_box_form.h. Only the shapes of its bottoms count.
+// PriorBox on the CPU, and what it means: see prior_box_form.h. Only the shapes of its bottoms
+// count.
 #include "layers/prior_box_form.h"
 
 namespace doppio {
@@ -15,7 +16,8 @@ template <class T>
 class PriorBox : public Kernel {
  public:
   explicit PriorBox(const KernelArgs& args)
-      : values_(ReadPriorBox(*args.spec, {args.bottoms[0].shape, args.bottoms[1].shape}).Values()) {}
+      : values_(ReadPriorBox(*args.spec, {args.bottoms[0].shape, args.bottoms[1].shape}).Values()) {
+  }
 
   void Forward(const Pass&) override {
     std::copy(values_.begin(), values_.end(), t_.tops[0].template data<T>());
@@ -26,7 +28,8 @@ class PriorBox : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("PriorBox", LayerType{2, 2, 1, 1, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"PriorBox", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PriorBox>, nullptr});
+DOPPIO_REGISTER_KERNEL({"PriorBox", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PriorBox>,
+                        nullptr});
 
 }  // namespace
 }  // namespace doppio

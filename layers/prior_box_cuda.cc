@@ -19,14 +19,17 @@ class CudaPriorBox : public Kernel {
   void Forward(const Pass&) override { ops_.Copy(Tensor(t_.tops[0], values_.data()), t_.tops[0]); }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaPriorBox>(args); }
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaPriorBox>(args);
+  }
 
  private:
   const TensorOps& ops_;
   Buffer values_;
 };
 
-DOPPIO_REGISTER_KERNEL({"PriorBox", DeviceKind::kCuda, "cuda", 10, &CudaPriorBox::Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"PriorBox", DeviceKind::kCuda, "cuda", 10, &CudaPriorBox::Make,
+                        &DeclinesDouble});
 
 }  // namespace
 }  // namespace doppio

@@ -1,5 +1,6 @@
-// PriorBox, read from a file: the boxes around each position of a map of features, which SSD predicts objects relative
-// to. Source: W. Liu et al., "SSD", 2016, section 2.2; numbers are those of SSD's Caffe, which cuts sizes to whole pixels.
+// PriorBox, read from a file: the boxes around each position of a map of features, which SSD
+// predicts objects relative to. Source: W. Liu et al., "SSD", 2016, section 2.2; numbers are those
+// of SSD's Caffe, which cuts sizes to whole pixels.
 #ifndef DOPPIO_LAYERS_PRIOR_BOX_FORM_H_
 #define DOPPIO_LAYERS_PRIOR_BOX_FORM_H_
 
@@ -34,7 +35,8 @@ struct PriorBoxForm {
     };
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t j = 0; j < columns; ++j) {
-        const double x = (static_cast<double>(j) + offset) * step_w, y = (static_cast<double>(i) + offset) * step_h;
+        const double x = (static_cast<double>(j) + offset) * step_w,
+                     y = (static_cast<double>(i) + offset) * step_h;
         for (const Size& box : boxes) {
           add((x - box.width / 2) / image_width);
           add((y - box.height / 2) / image_height);
@@ -43,7 +45,8 @@ struct PriorBoxForm {
         }
       }
     }
-    for (int64_t i = 0; i < count(); ++i) values.insert(values.end(), variance.begin(), variance.end());
+    for (int64_t i = 0; i < count(); ++i)
+      values.insert(values.end(), variance.begin(), variance.end());
     return values;
   }
 };
@@ -52,9 +55,11 @@ namespace prior_box {
 
 constexpr char kPath[] = "prior_box_param.";
 
-inline void CheckPositive(const LayerSpec& spec, const std::string& name, double value, int index = 0) {
+inline void CheckPositive(const LayerSpec& spec, const std::string& name, double value,
+                          int index = 0) {
   if (value > 0) return;
-  throw spec.Mistake(kPath + name, name + " is " + std::to_string(value) + "; give a positive number", index);
+  throw spec.Mistake(kPath + name,
+                     name + " is " + std::to_string(value) + "; give a positive number", index);
 }
 
 // The shapes other than the square: each ratio once.
@@ -78,47 +83,57 @@ inline std::vector<double> Ratios(const LayerSpec& spec) {
 
 inline std::vector<PriorBoxForm::Size> Sizes(const LayerSpec& spec) {
   const PriorBoxParameter& p = spec.param.prior_box_param();
-  if (p.min_size_size() == 0) throw spec.Mistake(std::string(kPath) + "min_size", "PriorBox needs a min_size, in pixels");
+  if (p.min_size_size() == 0)
+    throw spec.Mistake(std::string(kPath) + "min_size", "PriorBox needs a min_size, in pixels");
   if (p.max_size_size() != 0 && p.max_size_size() != p.min_size_size()) {
-    throw spec.Mistake(std::string(kPath) + "max_size", "there are " + std::to_string(p.max_size_size()) +
-                                               " max_size, but " + std::to_string(p.min_size_size()) +
-                                               " min_size; give one for each, or none");
+    throw spec.Mistake(std::string(kPath) + "max_size",
+                       "there are " + std::to_string(p.max_size_size()) + " max_size, but " +
+                           std::to_string(p.min_size_size()) +
+                           " min_size; give one for each, or none");
   }
   const std::vector<double> ratios = Ratios(spec);
   std::vector<PriorBoxForm::Size> boxes;
   for (int i = 0; i < p.min_size_size(); ++i) {
     const double least = std::trunc(static_cast<double>(p.min_size(i)));
     if (!(least >= 1)) {
-      throw spec.Mistake(std::string(kPath) + "min_size", "min_size is cut to whole pixels; give 1 at least", i);
+      throw spec.Mistake(std::string(kPath) + "min_size",
+                         "min_size is cut to whole pixels; give 1 at least", i);
     }
     boxes.push_back({least, least});
     if (p.max_size_size() > 0) {
       if (!(p.max_size(i) > p.min_size(i))) {
-        throw spec.Mistake(std::string(kPath) + "max_size", "max_size is to be larger than its min_size", i);
+        throw spec.Mistake(std::string(kPath) + "max_size",
+                           "max_size is to be larger than its min_size", i);
       }
       const double size = std::sqrt(least * std::trunc(static_cast<double>(p.max_size(i))));
       boxes.push_back({size, size});
     }
-    for (double ratio : ratios) boxes.push_back({least * std::sqrt(ratio), least / std::sqrt(ratio)});
+    for (double ratio : ratios)
+      boxes.push_back({least * std::sqrt(ratio), least / std::sqrt(ratio)});
   }
   return boxes;
 }
 
 inline std::vector<float> Variance(const LayerSpec& spec) {
   const PriorBoxParameter& p = spec.param.prior_box_param();
-  for (int i = 0; i < p.variance_size(); ++i) CheckPositive(spec, "variance", static_cast<double>(p.variance(i)), i);
+  for (int i = 0; i < p.variance_size(); ++i)
+    CheckPositive(spec, "variance", static_cast<double>(p.variance(i)), i);
   if (p.variance_size() == 4) return {p.variance().begin(), p.variance().end()};
   if (p.variance_size() > 1) {
-    throw spec.Mistake(std::string(kPath) + "variance", "give one variance, or four: of the two numbers of the place, then of the size");
+    throw spec.Mistake(
+        std::string(kPath) + "variance",
+        "give one variance, or four: of the two numbers of the place, then of the size");
   }
   return std::vector<float>(4, p.variance_size() == 1 ? p.variance(0) : 0.1f);
 }
 
 // `both`, or `h` and `w`; false: none is given.
-inline bool ReadPair(const LayerSpec& spec, const std::string& both, const std::string& h, const std::string& w,
-                     bool has_both, bool has_h, bool has_w) {
-  if (has_h != has_w) throw spec.Mistake(kPath + (has_h ? h : w), h + " and " + w + " are both needed");
-  if (has_both && has_h) throw spec.Mistake(kPath + both, "give " + both + ", or " + h + " and " + w);
+inline bool ReadPair(const LayerSpec& spec, const std::string& both, const std::string& h,
+                     const std::string& w, bool has_both, bool has_h, bool has_w) {
+  if (has_h != has_w)
+    throw spec.Mistake(kPath + (has_h ? h : w), h + " and " + w + " are both needed");
+  if (has_both && has_h)
+    throw spec.Mistake(kPath + both, "give " + both + ", or " + h + " and " + w);
   return has_both || has_h;
 }
 
@@ -129,8 +144,9 @@ inline PriorBoxForm ReadPriorBox(const LayerSpec& spec, const std::vector<Shape>
   for (int i = 0; i < 2; ++i) {
     const Shape& bottom = bottoms[static_cast<size_t>(i)];
     if (bottom.rank() == 4) continue;
-    throw spec.Mistake("bottom", "PriorBox takes a map of features and the images, both of 4 axes; '" +
-                                     spec.param.bottom(i) + "' is " + bottom.ToString(),
+    throw spec.Mistake("bottom",
+                       "PriorBox takes a map of features and the images, both of 4 axes; '" +
+                           spec.param.bottom(i) + "' is " + bottom.ToString(),
                        i);
   }
   PriorBoxForm form;
@@ -142,7 +158,8 @@ inline PriorBoxForm ReadPriorBox(const LayerSpec& spec, const std::vector<Shape>
   form.clip = p.clip();
   form.image_height = static_cast<double>(bottoms[1][2]);
   form.image_width = static_cast<double>(bottoms[1][3]);
-  if (prior_box::ReadPair(spec, "img_size", "img_h", "img_w", p.has_img_size(), p.has_img_h(), p.has_img_w())) {
+  if (prior_box::ReadPair(spec, "img_size", "img_h", "img_w", p.has_img_size(), p.has_img_h(),
+                          p.has_img_w())) {
     form.image_height = p.has_img_size() ? p.img_size() : p.img_h();
     form.image_width = p.has_img_size() ? p.img_size() : p.img_w();
     prior_box::CheckPositive(spec, p.has_img_size() ? "img_size" : "img_h", form.image_height);
@@ -150,7 +167,8 @@ inline PriorBoxForm ReadPriorBox(const LayerSpec& spec, const std::vector<Shape>
   }
   form.step_h = form.image_height / static_cast<double>(form.rows);
   form.step_w = form.image_width / static_cast<double>(form.columns);
-  if (prior_box::ReadPair(spec, "step", "step_h", "step_w", p.has_step(), p.has_step_h(), p.has_step_w())) {
+  if (prior_box::ReadPair(spec, "step", "step_h", "step_w", p.has_step(), p.has_step_h(),
+                          p.has_step_w())) {
     form.step_h = static_cast<double>(p.has_step() ? p.step() : p.step_h());
     form.step_w = static_cast<double>(p.has_step() ? p.step() : p.step_w());
     prior_box::CheckPositive(spec, p.has_step() ? "step" : "step_h", form.step_h);

@@ -1,5 +1,5 @@
-// PSROIPooling on the CPU, and what it means: the mean of a map within each region, in bins of which each has maps of
-// its own.
+// PSROIPooling on the CPU, and what it means: the mean of a map within each region, in bins of
+// which each has maps of its own.
 #include "layers/host_loops.h"
 #include "layers/roi_pooling_form.h"
 
@@ -26,7 +26,8 @@ class PsRoiPooling : public Kernel {
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     const PsRoiMeanPlaneGradient<T> body{form_, t_.bottoms[1].template data<T>(),
-                                         t_.top_grads[0].template data<T>(), t_.bottom_grads[0].template data<T>()};
+                                         t_.top_grads[0].template data<T>(),
+                                         t_.bottom_grads[0].template data<T>()};
     ParallelFor(form_.images * form_.channels, 1, [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) body(n);
     });
@@ -39,7 +40,8 @@ class PsRoiPooling : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("PSROIPooling", LayerType{2, 2, 1, 1, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"PSROIPooling", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PsRoiPooling>, nullptr});
+DOPPIO_REGISTER_KERNEL({"PSROIPooling", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<PsRoiPooling>, nullptr});
 
 }  // namespace
 }  // namespace doppio

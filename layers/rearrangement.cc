@@ -62,9 +62,10 @@ class RearrangementKernel : public Kernel {
 
 bool RegisterAll() {
   for (const RearrangingLayer& layer : kRearrangingLayers) {
-    LayerTypes::Get().Add(layer.type, LayerType{layer.bottoms, layer.bottoms, 1, 1, false, false, &Infer});
-    KernelTypes::Get().Add(
-        {layer.type, DeviceKind::kCpu, "reference", 0, &MakeForFloat<RearrangementKernel>, nullptr});
+    LayerTypes::Get().Add(layer.type,
+                          LayerType{layer.bottoms, layer.bottoms, 1, 1, false, false, &Infer});
+    KernelTypes::Get().Add({layer.type, DeviceKind::kCpu, "reference", 0,
+                            &MakeForFloat<RearrangementKernel>, nullptr});
   }
   return true;
 }

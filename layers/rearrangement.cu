@@ -39,26 +39,28 @@ struct BoxPlaces {
 template <class Int, class T>
 static void Copy(const Gpu& gpu, const StridedBox& box, const T* from, T* to, bool to_top) {
   const BoxPlaces<Int> places(box);
-  ForEachIndex(gpu, box.count(), "a rearrangement", DOPPIO_BODY(int64_t i) {
-    places.At(i, [=](int64_t bottom, int64_t top) {
-      if (to_top) {
-        to[top] = from[bottom];
-      } else {
-        to[bottom] = from[top];
-      }
-    });
-  });
+  ForEachIndex(
+      gpu, box.count(), "a rearrangement", DOPPIO_BODY(int64_t i) {
+        places.At(i, [=](int64_t bottom, int64_t top) {
+          if (to_top) {
+            to[top] = from[bottom];
+          } else {
+            to[bottom] = from[top];
+          }
+        });
+      });
 }
 
 template <class T>
-static void CopyElements(const Gpu& gpu, const StridedBox& box, const void* from, void* to, bool to_top) {
+static void CopyElements(const Gpu& gpu, const StridedBox& box, const void* from, void* to,
+                         bool to_top) {
   WithIndexFor(box.count(), [&](auto zero) {
     Copy<decltype(zero)>(gpu, box, static_cast<const T*>(from), static_cast<T*>(to), to_top);
   });
 }
 
-static void CopyBox(const Gpu& gpu, const StridedBox& box, int64_t element_bytes, const void* from, void* to,
-                    bool to_top) {
+static void CopyBox(const Gpu& gpu, const StridedBox& box, int64_t element_bytes, const void* from,
+                    void* to, bool to_top) {
   if (element_bytes == 2) {
     CopyElements<uint16_t>(gpu, box, from, to, to_top);
   } else {
@@ -68,11 +70,13 @@ static void CopyBox(const Gpu& gpu, const StridedBox& box, int64_t element_bytes
 
 }  // namespace
 
-void LaunchBoxToTop(const Gpu& gpu, const StridedBox& box, int64_t element_bytes, const void* bottom, void* top) {
+void LaunchBoxToTop(const Gpu& gpu, const StridedBox& box, int64_t element_bytes,
+                    const void* bottom, void* top) {
   CopyBox(gpu, box, element_bytes, bottom, top, true);
 }
 
-void LaunchBoxToBottom(const Gpu& gpu, const StridedBox& box, int64_t element_bytes, const void* top, void* bottom) {
+void LaunchBoxToBottom(const Gpu& gpu, const StridedBox& box, int64_t element_bytes,
+                       const void* top, void* bottom) {
   CopyBox(gpu, box, element_bytes, top, bottom, false);
 }
 

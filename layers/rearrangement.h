@@ -1,5 +1,5 @@
-// The layers whose top has elements of bottom 0 at other places, and nothing else: what they mean, for kernels of every
-// device. Bottom 1 of Crop gives its shape only.
+// The layers whose top has elements of bottom 0 at other places, and nothing else: what they mean,
+// for kernels of every device. Bottom 1 of Crop gives its shape only.
 #ifndef DOPPIO_LAYERS_REARRANGEMENT_H_
 #define DOPPIO_LAYERS_REARRANGEMENT_H_
 
@@ -14,7 +14,7 @@ namespace doppio {
 
 struct Rearrangement {
   Shape top;
-  StridedBox box;   // covers the top
+  StridedBox box;  // covers the top
 };
 
 namespace rearrangement {
@@ -45,12 +45,14 @@ inline Rearrangement Permute(const LayerSpec& spec, const std::vector<Shape>& bo
     const int64_t axis = given.Get(i);
     if (axis >= rank) {
       throw spec.Mistake("permute_param.order",
-                         "order " + std::to_string(axis) + " does not exist in the bottom, whose shape is " +
+                         "order " + std::to_string(axis) +
+                             " does not exist in the bottom, whose shape is " +
                              bottoms[0].ToString(),
                          i);
     }
     if (std::find(order.begin(), order.end(), static_cast<int>(axis)) != order.end()) {
-      throw spec.Mistake("permute_param.order", "order " + std::to_string(axis) + " is given twice", i);
+      throw spec.Mistake("permute_param.order", "order " + std::to_string(axis) + " is given twice",
+                         i);
     }
     order.push_back(static_cast<int>(axis));
   }
@@ -64,8 +66,9 @@ inline Rearrangement Permute(const LayerSpec& spec, const std::vector<Shape>& bo
 inline Rearrangement Crop(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const CropParameter& param = spec.param.crop_param();
   const Shape &bottom = bottoms[0], &like = bottoms[1];
-  const std::string shapes = "bottom '" + spec.param.bottom(0) + "' is " + bottom.ToString() + ", bottom '" +
-                             spec.param.bottom(1) + "', whose extents it takes, " + like.ToString();
+  const std::string shapes = "bottom '" + spec.param.bottom(0) + "' is " + bottom.ToString() +
+                             ", bottom '" + spec.param.bottom(1) + "', whose extents it takes, " +
+                             like.ToString();
   if (!bottom.has_axis(param.axis())) {
     throw spec.Mistake("crop_param.axis",
                        "axis " + std::to_string(param.axis()) + " does not exist: " + shapes);
@@ -76,10 +79,11 @@ inline Rearrangement Crop(const LayerSpec& spec, const std::vector<Shape>& botto
   }
   const int offsets = param.offset_size();
   if (offsets > 1 && offsets != bottom.rank() - first) {
-    throw spec.Mistake("crop_param.offset", "offset is given " + std::to_string(offsets) +
-                                                " times; give one for all axes, or one for each of the " +
-                                                std::to_string(bottom.rank() - first) + " from axis " +
-                                                std::to_string(first) + " on");
+    throw spec.Mistake("crop_param.offset",
+                       "offset is given " + std::to_string(offsets) +
+                           " times; give one for all axes, or one for each of the " +
+                           std::to_string(bottom.rank() - first) + " from axis " +
+                           std::to_string(first) + " on");
   }
   Rearrangement r;
   r.top = bottom;
@@ -93,35 +97,42 @@ inline Rearrangement Crop(const LayerSpec& spec, const std::vector<Shape>& botto
     const int64_t offset = param.offset(which);
     r.box.bottom_offset += offset * from[a];
     if (offset + r.top[axis] > bottom[axis]) {
-      throw spec.Mistake("crop_param.offset", "offset " + std::to_string(offset) + " leaves too little along axis " +
-                                                  std::to_string(axis) + ": " + shapes, which);
+      throw spec.Mistake("crop_param.offset",
+                         "offset " + std::to_string(offset) + " leaves too little along axis " +
+                             std::to_string(axis) + ": " + shapes,
+                         which);
     }
   }
   for (int axis = first; axis < bottom.rank() && offsets == 0; ++axis) {
     if (r.top[axis] <= bottom[axis]) continue;
-    throw spec.Mistake("bottom", "there is nothing to crop along axis " + std::to_string(axis) + ": " + shapes, 1);
+    throw spec.Mistake(
+        "bottom", "there is nothing to crop along axis " + std::to_string(axis) + ": " + shapes, 1);
   }
   return r;
 }
 
-// As YOLOv2's darknet does it. Deeper to wider (reverse): channel (y, x, c) of a pixel becomes the pixel at (y, x) of a
-// stride x stride square of channel c. The other direction is not the way back: darknet reads the bottom's memory
-// as if it had 1 / stride^2 of its channels, each stride times as high and wide.
+// As YOLOv2's darknet does it. Deeper to wider (reverse): channel (y, x, c) of a pixel becomes the
+// pixel at (y, x) of a stride x stride square of channel c. The other direction is not the way
+// back: darknet reads the bottom's memory as if it had 1 / stride^2 of its channels, each stride
+// times as high and wide.
 inline Rearrangement Reorg(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ReorgParameter& param = spec.param.reorg_param();
   const Shape& bottom = bottoms[0];
   if (bottom.rank() != 4) {
-    throw spec.Mistake("bottom", "Reorg needs 4 axes (N, C, H, W), the bottom is " + bottom.ToString());
+    throw spec.Mistake("bottom",
+                       "Reorg needs 4 axes (N, C, H, W), the bottom is " + bottom.ToString());
   }
   if (param.stride() < 1 || param.stride() > INT32_MAX) {
-    throw spec.Mistake("reorg_param.stride", param.has_stride() ? "stride must be positive, found " +
-                                                                      std::to_string(param.stride())
-                                                                : "stride is missing; for example stride: 2");
+    throw spec.Mistake("reorg_param.stride",
+                       param.has_stride()
+                           ? "stride must be positive, found " + std::to_string(param.stride())
+                           : "stride is missing; for example stride: 2");
   }
   const int64_t s = param.stride(), n = bottom[0], c = bottom[1], h = bottom[2], w = bottom[3];
   if (s > c || c % (s * s) != 0) {
-    throw spec.Mistake("reorg_param.stride", "the bottom's " + std::to_string(c) + " channels (" + bottom.ToString() +
-                                                 ") do not divide by the square of stride " + std::to_string(s));
+    throw spec.Mistake("reorg_param.stride",
+                       "the bottom's " + std::to_string(c) + " channels (" + bottom.ToString() +
+                           ") do not divide by the square of stride " + std::to_string(s));
   }
   if (!param.reverse() && (h % s != 0 || w % s != 0)) {
     throw spec.Mistake("reorg_param.stride", "the bottom's height and width (" + bottom.ToString() +

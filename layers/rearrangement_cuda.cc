@@ -10,12 +10,15 @@ namespace {
 class CudaRearrangement : public Kernel {
  public:
   explicit CudaRearrangement(const KernelArgs& args)
-      : device_(args.device), box_(FindRearrangement(args).box), element_bytes_(ElementBytes(args.tops[0])) {
+      : device_(args.device),
+        box_(FindRearrangement(args).box),
+        element_bytes_(ElementBytes(args.tops[0])) {
     needs_.types.push_back(args.tops[0]);
     // Of the others only the shape is wanted.
     for (size_t i = 1; i < args.bottoms.size(); ++i) needs_.types.push_back(args.bottoms[i].dtype);
     needs_.bottoms.push_back(Layout());
-    for (size_t i = 1; i < args.bottoms.size(); ++i) needs_.bottoms.push_back(args.bottoms[i].layout);
+    for (size_t i = 1; i < args.bottoms.size(); ++i)
+      needs_.bottoms.push_back(args.bottoms[i].layout);
   }
 
   void Forward(const Pass&) override {
@@ -31,7 +34,9 @@ class CudaRearrangement : public Kernel {
 
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaRearrangement>(args); }
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaRearrangement>(args);
+  }
 
  private:
   Device* const device_;

@@ -9,9 +9,12 @@ namespace doppio {
 
 constexpr int kMostBoxAxes = 8;
 
-// Of elements of 2 or 4 bytes, in a box of at most kMostBoxAxes axes: to the top, or back to the bottom.
-void LaunchBoxToTop(const Gpu& gpu, const StridedBox& box, int64_t element_bytes, const void* bottom, void* top);
-void LaunchBoxToBottom(const Gpu& gpu, const StridedBox& box, int64_t element_bytes, const void* top, void* bottom);
+// Of elements of 2 or 4 bytes, in a box of at most kMostBoxAxes axes: to the top, or back to the
+// bottom.
+void LaunchBoxToTop(const Gpu& gpu, const StridedBox& box, int64_t element_bytes,
+                    const void* bottom, void* top);
+void LaunchBoxToBottom(const Gpu& gpu, const StridedBox& box, int64_t element_bytes,
+                       const void* top, void* bottom);
 
 }  // namespace doppio
 

@@ -9,10 +9,13 @@ namespace doppio {
 namespace {
 
 // `what` says what shape was wanted.
-void Expect(bool right, const LayerSpec& spec, const std::vector<Shape>& bottoms, size_t bottom, const std::string& what) {
+void Expect(bool right, const LayerSpec& spec, const std::vector<Shape>& bottoms, size_t bottom,
+            const std::string& what) {
   if (right && bottoms[bottom].count() > 0) return;
-  throw spec.Mistake("bottom", "bottom " + std::to_string(bottom) + " has shape " + bottoms[bottom].ToString() + "; " + what,
-                     static_cast<int>(bottom));
+  throw spec.Mistake(
+      "bottom",
+      "bottom " + std::to_string(bottom) + " has shape " + bottoms[bottom].ToString() + "; " + what,
+      static_cast<int>(bottom));
 }
 
 void CheckCounts(const LayerSpec& spec, size_t bottoms, int states) {
@@ -20,14 +23,15 @@ void CheckCounts(const LayerSpec& spec, size_t bottoms, int states) {
   const int given = exposed ? states : 0, least = 2 + given, tops = 1 + given;
   const std::string why = exposed ? " with expose_hidden" : " without expose_hidden";
   if (static_cast<int>(bottoms) < least || static_cast<int>(bottoms) > least + 1) {
-    throw spec.Mistake("bottom", spec.type() + why + " takes x, cont, if wanted a static input" +
-                                     (exposed ? ", and " + std::to_string(states) + " initial state(s)" : "") + ": " +
-                                     std::to_string(least) + " or " + std::to_string(least + 1) + " bottoms, got " +
-                                     std::to_string(bottoms));
+    throw spec.Mistake(
+        "bottom", spec.type() + why + " takes x, cont, if wanted a static input" +
+                      (exposed ? ", and " + std::to_string(states) + " initial state(s)" : "") +
+                      ": " + std::to_string(least) + " or " + std::to_string(least + 1) +
+                      " bottoms, got " + std::to_string(bottoms));
   }
   if (spec.param.top_size() != tops) {
-    throw spec.Mistake("top", spec.type() + why + " makes " + std::to_string(tops) + " top(s), got " +
-                                  std::to_string(spec.param.top_size()));
+    throw spec.Mistake("top", spec.type() + why + " makes " + std::to_string(tops) +
+                                  " top(s), got " + std::to_string(spec.param.top_size()));
   }
 }
 
@@ -41,27 +45,33 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   CheckCounts(spec, bottoms.size(), form.states);
   Expect(bottoms[0].rank() >= 2, spec, bottoms, 0, "time steps x streams x ... is needed");
   const Shape cont{form.steps, form.streams}, state{1, form.streams, form.hidden};
-  Expect(bottoms[1] == cont, spec, bottoms, 1, "cont has one number for each time step and stream: " + cont.ToString());
+  Expect(bottoms[1] == cont, spec, bottoms, 1,
+         "cont has one number for each time step and stream: " + cont.ToString());
   if (form.has_static) {
     Expect(bottoms[2].dim_or_1(0) == form.streams && bottoms[2].rank() > 0, spec, bottoms, 2,
-           "the static input has one row for each of the " + std::to_string(form.streams) + " streams");
+           "the static input has one row for each of the " + std::to_string(form.streams) +
+               " streams");
   }
   for (size_t i = form.first_state; form.exposed && i < bottoms.size(); ++i) {
-    Expect(bottoms[i] == state, spec, bottoms, i, "an initial state is 1 x streams x num_output: " + state.ToString());
+    Expect(bottoms[i] == state, spec, bottoms, i,
+           "an initial state is 1 x streams x num_output: " + state.ToString());
   }
 
   LayerShape shape;
   shape.tops.push_back(Shape{form.steps, form.streams, form.hidden});
   if (form.exposed) shape.tops.resize(1 + static_cast<size_t>(form.states), state);
-  shape.params = {{Shape{form.gates, form.inputs}, p.weight_filler()}, {Shape{form.gates}, p.bias_filler()}};
-  if (form.has_static) shape.params.push_back({Shape{form.gates, form.static_inputs}, p.weight_filler()});
+  shape.params = {{Shape{form.gates, form.inputs}, p.weight_filler()},
+                  {Shape{form.gates}, p.bias_filler()}};
+  if (form.has_static)
+    shape.params.push_back({Shape{form.gates, form.static_inputs}, p.weight_filler()});
   shape.params.push_back({Shape{form.gates, form.hidden}, p.weight_filler()});
   if (!form.lstm) {
     shape.params.push_back({Shape{form.hidden, form.hidden}, p.weight_filler()});
     shape.params.push_back({Shape{form.hidden}, p.bias_filler()});
   }
   shape.no_gradient_bottoms = {false, true};
-  shape.macs = form.rows() * (form.gates * (form.inputs + form.hidden) + (form.lstm ? 0 : form.hidden * form.hidden)) +
+  shape.macs = form.rows() * (form.gates * (form.inputs + form.hidden) +
+                              (form.lstm ? 0 : form.hidden * form.hidden)) +
                form.streams * form.gates * form.static_inputs;
   return shape;
 }
@@ -70,7 +80,8 @@ struct HostMath : HostLoops {
   using HostLoops::HostLoops;
 
   template <class T>
-  void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, const T* b, bool add, T* c) const {
+  void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, const T* b, bool add,
+               T* c) const {
     Gemm(ta, tb, m, n, k, T(1), a, b, add ? T(1) : T(0), c);
   }
 
@@ -84,7 +95,9 @@ struct HostMath : HostLoops {
     });
   }
 
-  void Copy(void* to, const void* from, int64_t bytes) const { std::memcpy(to, from, static_cast<size_t>(bytes)); }
+  void Copy(void* to, const void* from, int64_t bytes) const {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
 };
 
 template <class T>
@@ -92,8 +105,10 @@ using Recurrent = RecurrentKernel<T, HostMath>;
 
 DOPPIO_REGISTER_LAYER("LSTM", LayerType{2, 5, 1, 3, false, false, &Infer});
 DOPPIO_REGISTER_LAYER("RNN", LayerType{2, 4, 1, 2, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>, nullptr});
-DOPPIO_REGISTER_KERNEL({"RNN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>, nullptr});
+DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>,
+                        nullptr});
+DOPPIO_REGISTER_KERNEL({"RNN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>,
+                        nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// RNN and LSTM on a GPU, in single precision: products by cuBLAS. The steps are recorded with the rest of the net, so that
-// they are not launched one by one.
+// RNN and LSTM on a GPU, in single precision: products by cuBLAS. The steps are recorded with the
+// rest of the net, so that they are not launched one by one.
 #include "layers/recurrent_cuda.h"
 
 #include "core/math/cublas.h"
@@ -18,19 +18,24 @@ struct GpuMath {
     LaunchRecurrent(GpuOf(device), n, body);
   }
 
-  void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, const float* b, bool add,
-               float* c) const {
+  void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, const float* b,
+               bool add, float* c) const {
     constexpr DType kType = DType::kFloat32;
-    GpuGemm(device, {ta, tb, m, n, k}, GemmFactor(a, kType, ta ? m : k), GemmFactor(b, kType, tb ? k : n), add ? 1 : 0,
-            {c, kType, n});
+    GpuGemm(device, {ta, tb, m, n, k}, GemmFactor(a, kType, ta ? m : k),
+            GemmFactor(b, kType, tb ? k : n), add ? 1 : 0, {c, kType, n});
   }
 
-  static int64_t ColumnSumsBytes(int64_t rows, int64_t columns) { return ChannelSumsBytes(rows, columns, 1); }
-  void ColumnSums(int64_t rows, int64_t columns, const float* x, bool add, float* to, void* room) const {
+  static int64_t ColumnSumsBytes(int64_t rows, int64_t columns) {
+    return ChannelSumsBytes(rows, columns, 1);
+  }
+  void ColumnSums(int64_t rows, int64_t columns, const float* x, bool add, float* to,
+                  void* room) const {
     LaunchChannelSums(GpuOf(device), rows, columns, 1, DType::kFloat32, x, add, to, room);
   }
 
-  void Copy(void* to, const void* from, int64_t bytes) const { CopyOnDevice(device, to, from, bytes); }
+  void Copy(void* to, const void* from, int64_t bytes) const {
+    CopyOnDevice(device, to, from, bytes);
+  }
 
   Device* device;
 };

@@ -1,6 +1,8 @@
-// RNN and LSTM, read from a file: what Caffe's layers of these names unroll, with blobs in their order.
+// RNN and LSTM, read from a file: what Caffe's layers of these names unroll, with blobs in their
+// order.
 //
-//   bottoms  x: T x N x ..., cont: T x N, optionally a static input: N x ..., which each step sees; with expose_hidden the
+//   bottoms  x: T x N x ..., cont: T x N, optionally a static input: N x ..., which each step sees;
+//   with expose_hidden the
 //            states before the first step, each 1 x N x D
 //   tops     T x N x D; with expose_hidden the states after the last step, each 1 x N x D
 //   blobs    LSTM: W_xc, b_c, [W_xc_static], W_hc, whose rows are D each of the gates i, f, o, g
@@ -36,14 +38,15 @@ struct RecurrentForm {
   }
 
   int64_t rows() const { return steps * streams; }
-  int64_t state_size() const { return streams * hidden; }   // elements of one state
+  int64_t state_size() const { return streams * hidden; }  // elements of one state
   size_t hidden_weights() const { return has_static ? 3 : 2; }
 
   bool lstm, exposed, has_static = false;
-  int64_t hidden, gates;   // numbers of a state, and what is computed from x and h before they are squashed
+  int64_t hidden,
+      gates;  // numbers of a state, and what is computed from x and h before they are squashed
   int64_t steps, streams, inputs, static_inputs = 0;
-  int states;              // that go from step to step
-  size_t first_state;      // the bottom, where they are exposed
+  int states;          // that go from step to step
+  size_t first_state;  // the bottom, where they are exposed
 };
 
 }  // namespace doppio

@@ -1,5 +1,6 @@
-// RNN and LSTM, whoever multiplies matrices and runs the loops. All that does not wait for the step before (the products with x
-// and the output of RNN; all weights' gradients) is done for all steps at once.
+// RNN and LSTM, whoever multiplies matrices and runs the loops. All that does not wait for the step
+// before (the products with x and the output of RNN; all weights' gradients) is done for all steps
+// at once.
 #ifndef DOPPIO_LAYERS_RECURRENT_KERNEL_H_
 #define DOPPIO_LAYERS_RECURRENT_KERNEL_H_
 
@@ -15,9 +16,9 @@ namespace doppio {
 
 // `Math`, made of a device, has
 //   Run(n, body)                                  body(i) for i in [0, n)
-//   Product(ta, tb, m, n, k, a, b, add, c)        c (m x n) = op(a) (m x k) * op(b) (k x n), or added to c; op transposes
-//   ColumnSums(rows, columns, x, add, to, room)   room: ColumnSumsBytes(rows, columns)
-//   Copy(to, from, bytes)                         within the device
+//   Product(ta, tb, m, n, k, a, b, add, c)        c (m x n) = op(a) (m x k) * op(b) (k x n), or
+//   added to c; op transposes ColumnSums(rows, columns, x, add, to, room)   room:
+//   ColumnSumsBytes(rows, columns) Copy(to, from, bytes)                         within the device
 template <class T, class Math>
 class RecurrentKernel : public Kernel, public CarriesState {
  public:
@@ -43,7 +44,8 @@ class RecurrentKernel : public Kernel, public CarriesState {
     // A repeated pass starts from where the first one did.
     if (!f_.exposed && !pass.again) math_.Copy(first_.data(), last_.data(), CarriedBytes());
     if (f_.has_static) {
-      math_.Product(false, true, f_.streams, f_.gates, f_.static_inputs, Bottom(2), Param(2), false, fixed_);
+      math_.Product(false, true, f_.streams, f_.gates, f_.static_inputs, Bottom(2), Param(2), false,
+                    fixed_);
     }
     math_.Product(false, true, f_.rows(), f_.gates, f_.inputs, Bottom(0), Param(0), false, gates_);
     for (int64_t t = 0; t < f_.steps; ++t) StepForward(t);
@@ -52,9 +54,11 @@ class RecurrentKernel : public Kernel, public CarriesState {
       math_.Copy(to, States(state) + (f_.steps - 1) * size_, size_ * kBytes);
     }
     if (f_.lstm) return;
-    math_.Product(false, true, f_.rows(), f_.hidden, f_.hidden, States(0), Param(OutputWeights()), false, Top(0));
-    math_.Run(f_.rows() * f_.hidden,
-              TanhStep<T>{{f_.hidden, Param(OutputWeights() + 1), nullptr, nullptr, nullptr}, Top(0)});
+    math_.Product(false, true, f_.rows(), f_.hidden, f_.hidden, States(0), Param(OutputWeights()),
+                  false, Top(0));
+    math_.Run(
+        f_.rows() * f_.hidden,
+        TanhStep<T>{{f_.hidden, Param(OutputWeights() + 1), nullptr, nullptr, nullptr}, Top(0)});
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
@@ -62,13 +66,18 @@ class RecurrentKernel : public Kernel, public CarriesState {
     for (int64_t t = f_.steps; t-- > 0;) StepBackward(t);
 
     const T* x = Bottom(0);
-    if (T* dw = ParamGrad(0)) math_.Product(true, false, f_.gates, f_.inputs, f_.rows(), dgates_, x, add[0], dw);
-    if (T* db = ParamGrad(1)) math_.ColumnSums(f_.rows(), f_.gates, dgates_, add[1], db, sums_room_);
-    if (T* dx = BottomGrad(0)) math_.Product(false, false, f_.rows(), f_.inputs, f_.gates, dgates_, Param(0), false, dx);
+    if (T* dw = ParamGrad(0))
+      math_.Product(true, false, f_.gates, f_.inputs, f_.rows(), dgates_, x, add[0], dw);
+    if (T* db = ParamGrad(1))
+      math_.ColumnSums(f_.rows(), f_.gates, dgates_, add[1], db, sums_room_);
+    if (T* dx = BottomGrad(0))
+      math_.Product(false, false, f_.rows(), f_.inputs, f_.gates, dgates_, Param(0), false, dx);
     const size_t hidden = f_.hidden_weights();
     if (T* dw = ParamGrad(hidden)) {
-      math_.Run(f_.rows() * f_.hidden, ContinueStates<T>{f_.hidden, size_, Cont(0), First(0), States(0), continued_});
-      math_.Product(true, false, f_.gates, f_.hidden, f_.rows(), dgates_, continued_, add[hidden], dw);
+      math_.Run(f_.rows() * f_.hidden,
+                ContinueStates<T>{f_.hidden, size_, Cont(0), First(0), States(0), continued_});
+      math_.Product(true, false, f_.gates, f_.hidden, f_.rows(), dgates_, continued_, add[hidden],
+                    dw);
     }
     if (f_.has_static) StaticBackward(add[2]);
   }
@@ -136,12 +145,14 @@ class RecurrentKernel : public Kernel, public CarriesState {
 
   void StepForward(int64_t t) {
     T* gates = gates_ + t * f_.streams * f_.gates;
-    math_.Product(false, true, f_.streams, f_.gates, f_.hidden, Before(0, t), Param(f_.hidden_weights()), false,
-                  recurrent_);
-    const StepInput<T> input{f_.gates, Param(1), f_.has_static ? fixed_ : nullptr, recurrent_, Cont(t)};
+    math_.Product(false, true, f_.streams, f_.gates, f_.hidden, Before(0, t),
+                  Param(f_.hidden_weights()), false, recurrent_);
+    const StepInput<T> input{f_.gates, Param(1), f_.has_static ? fixed_ : nullptr, recurrent_,
+                             Cont(t)};
     if (f_.lstm) {
       const int64_t at = t * size_;
-      math_.Run(size_, LstmStep<T>{f_.hidden, input, Before(1, t), gates, cells_ + at, Top(0) + at});
+      math_.Run(size_,
+                LstmStep<T>{f_.hidden, input, Before(1, t), gates, cells_ + at, Top(0) + at});
     } else {
       math_.Run(size_, TanhStep<T>{input, gates});
     }
@@ -160,28 +171,33 @@ class RecurrentKernel : public Kernel, public CarriesState {
     T* const dc_before = t > 0 ? nullptr : FirstGrad(1);
     if (f_.lstm) {
       math_.Run(size_, LstmStepBackward<T>{f_.hidden, Cont(t), Before(1, t), gates, cells_ + at, dh,
-                                           last ? TopGrad(2) : dc_, dgates, dc_before != nullptr ? dc_before : dc_});
+                                           last ? TopGrad(2) : dc_, dgates,
+                                           dc_before != nullptr ? dc_before : dc_});
     } else {
       math_.Run(size_, TanhStepBackward<T>{f_.hidden, gates, dh, dgates});
     }
     if (t == 0 && dh_before == nullptr) return;
-    math_.Product(false, false, f_.streams, f_.hidden, f_.gates, dgates, Param(f_.hidden_weights()), false, dh_);
-    if (t == 0) math_.Run(size_, ContinueStates<T>{f_.hidden, size_, Cont(0), dh_, nullptr, dh_before});
+    math_.Product(false, false, f_.streams, f_.hidden, f_.gates, dgates, Param(f_.hidden_weights()),
+                  false, dh_);
+    if (t == 0)
+      math_.Run(size_, ContinueStates<T>{f_.hidden, size_, Cont(0), dh_, nullptr, dh_before});
   }
 
   // Of RNN: from the top to h of all steps.
   void OutputBackward(const std::vector<bool>& add) {
     const size_t weights = OutputWeights();
-    T* dout = dgates_;   // free until then, and of the same size
+    T* dout = dgates_;  // free until then, and of the same size
     math_.Run(f_.rows() * f_.hidden,
               TanhStepBackward<T>{f_.hidden, Top(0), {TopGrad(0), nullptr, nullptr}, dout});
     if (T* dw = ParamGrad(weights)) {
-      math_.Product(true, false, f_.hidden, f_.hidden, f_.rows(), dout, States(0), add[weights], dw);
+      math_.Product(true, false, f_.hidden, f_.hidden, f_.rows(), dout, States(0), add[weights],
+                    dw);
     }
     if (T* db = ParamGrad(weights + 1)) {
       math_.ColumnSums(f_.rows(), f_.hidden, dout, add[weights + 1], db, sums_room_);
     }
-    math_.Product(false, false, f_.rows(), f_.hidden, f_.hidden, dout, Param(weights), false, from_output_);
+    math_.Product(false, false, f_.rows(), f_.hidden, f_.hidden, dout, Param(weights), false,
+                  from_output_);
   }
 
   void StaticBackward(bool add) {
@@ -189,10 +205,12 @@ class RecurrentKernel : public Kernel, public CarriesState {
     const int64_t size = f_.streams * f_.gates;
     math_.Run(size, SumOverSteps<T>{f_.steps, size, dgates_, dfixed_});
     if (T* dw = ParamGrad(2)) {
-      math_.Product(true, false, f_.gates, f_.static_inputs, f_.streams, dfixed_, Bottom(2), add, dw);
+      math_.Product(true, false, f_.gates, f_.static_inputs, f_.streams, dfixed_, Bottom(2), add,
+                    dw);
     }
     if (T* dx = BottomGrad(2)) {
-      math_.Product(false, false, f_.streams, f_.static_inputs, f_.gates, dfixed_, Param(2), false, dx);
+      math_.Product(false, false, f_.streams, f_.static_inputs, f_.gates, dfixed_, Param(2), false,
+                    dx);
     }
   }
 
@@ -202,21 +220,28 @@ class RecurrentKernel : public Kernel, public CarriesState {
   // Null where nobody needs it.
   T* ParamGrad(size_t i) const { return t_.param_grads[i].template data<T>(); }
   T* BottomGrad(size_t i) const { return t_.bottom_grads[i].template data<T>(); }
-  T* TopGrad(size_t i) const { return i < t_.top_grads.size() ? t_.top_grads[i].template data<T>() : nullptr; }
+  T* TopGrad(size_t i) const {
+    return i < t_.top_grads.size() ? t_.top_grads[i].template data<T>() : nullptr;
+  }
   size_t OutputWeights() const { return f_.hidden_weights() + 1; }
 
   const T* Cont(int64_t t) const { return Bottom(1) + t * f_.streams; }
   // State 0 is h, 1 is c: of all steps, before the first one, before any.
   T* States(int state) const { return state == 1 ? cells_ : f_.lstm ? Top(0) : gates_; }
   const T* First(int state) const {
-    return f_.exposed ? Bottom(f_.first_state + static_cast<size_t>(state)) : Carried(first_, state);
+    return f_.exposed ? Bottom(f_.first_state + static_cast<size_t>(state))
+                      : Carried(first_, state);
   }
-  const T* Before(int state, int64_t t) const { return t == 0 ? First(state) : States(state) + (t - 1) * size_; }
+  const T* Before(int state, int64_t t) const {
+    return t == 0 ? First(state) : States(state) + (t - 1) * size_;
+  }
   T* FirstGrad(int state) const {
     const bool has = f_.exposed && state < f_.states;
     return has ? BottomGrad(f_.first_state + static_cast<size_t>(state)) : nullptr;
   }
-  T* Carried(const Buffer& states, int state) const { return static_cast<T*>(states.data()) + state * size_; }
+  T* Carried(const Buffer& states, int state) const {
+    return static_cast<T*>(states.data()) + state * size_;
+  }
   int64_t CarriedBytes() const { return f_.states * size_ * kBytes; }
 
   Device* const device_;
@@ -225,11 +250,12 @@ class RecurrentKernel : public Kernel, public CarriesState {
   const bool backward_;
   const int64_t size_;
   const TensorSpec state_;
-  Buffer first_, last_;   // the states before this pass, and after it
-  T *gates_ = nullptr, *cells_ = nullptr;          // of all steps; RNN: h
-  T *recurrent_ = nullptr, *fixed_ = nullptr;      // of a step: h's part of the gates; the static input's
+  Buffer first_, last_;                    // the states before this pass, and after it
+  T *gates_ = nullptr, *cells_ = nullptr;  // of all steps; RNN: h
+  T *recurrent_ = nullptr,
+    *fixed_ = nullptr;  // of a step: h's part of the gates; the static input's
   T *dgates_ = nullptr, *continued_ = nullptr, *dh_ = nullptr, *dc_ = nullptr;
-  T *from_output_ = nullptr, *dfixed_ = nullptr;   // RNN: the gradient that the output gives h
+  T *from_output_ = nullptr, *dfixed_ = nullptr;  // RNN: the gradient that the output gives h
   void* sums_room_ = nullptr;
 };
 

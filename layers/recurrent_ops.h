@@ -1,9 +1,9 @@
-// What RNN and LSTM do to single elements, as functions of an index that every device runs. Arrays are (steps, streams, hidden),
-// plain; what belongs to one step only is named so.
+// What RNN and LSTM do to single elements, as functions of an index that every device runs. Arrays
+// are (steps, streams, hidden), plain; what belongs to one step only is named so.
 //
-// LSTM: i, f, o = logistic(.), g = tanh(.), c' = f c + i g, h' = o tanh(c') (Hochreiter and Schmidhuber, 1997, with the forget
-// gate of Gers et al., 2000). RNN: h' = tanh(.), and the top is tanh(W_ho h' + b_o). States of the step before are multiplied
-// by cont.
+// LSTM: i, f, o = logistic(.), g = tanh(.), c' = f c + i g, h' = o tanh(c') (Hochreiter and
+// Schmidhuber, 1997, with the forget gate of Gers et al., 2000). RNN: h' = tanh(.), and the top is
+// tanh(W_ho h' + b_o). States of the step before are multiplied by cont.
 #ifndef DOPPIO_LAYERS_RECURRENT_OPS_H_
 #define DOPPIO_LAYERS_RECURRENT_OPS_H_
 
@@ -25,24 +25,24 @@ DOPPIO_HD T Continued(T cont, T value) {
 template <class T>
 struct ContinueStates {
   int64_t hidden, state_size;
-  const T* cont;     // (steps, streams)
-  const T* first;    // before the first step
-  const T* states;   // after each step
+  const T* cont;    // (steps, streams)
+  const T* first;   // before the first step
+  const T* states;  // after each step
   T* to;
   DOPPIO_HD void operator()(int64_t i) const {
     to[i] = Continued(cont[i / hidden], i < state_size ? first[i] : states[i - state_size]);
   }
 };
 
-// What is squashed, of which x's part is there: with the bias, the static input's part and the part of h, whose product with the
-// weights is not yet multiplied by cont.
+// What is squashed, of which x's part is there: with the bias, the static input's part and the part
+// of h, whose product with the weights is not yet multiplied by cont.
 template <class T>
 struct StepInput {
   int64_t columns;
   const T* bias;
-  const T* fixed;       // (streams, columns); may be null
-  const T* recurrent;   // likewise
-  const T* cont;        // of the step
+  const T* fixed;      // (streams, columns); may be null
+  const T* recurrent;  // likewise
+  const T* cont;       // of the step
   DOPPIO_HD T operator()(T x, int64_t stream, int64_t column) const {
     const int64_t at = stream * columns + column;
     if (fixed != nullptr) x += fixed[at];
@@ -51,12 +51,13 @@ struct StepInput {
   }
 };
 
-// A step of LSTM over (streams, hidden). In `gates` (streams, 4 * hidden) x's part becomes what it is after squashing.
+// A step of LSTM over (streams, hidden). In `gates` (streams, 4 * hidden) x's part becomes what it
+// is after squashing.
 template <class T>
 struct LstmStep {
   int64_t hidden;
   StepInput<T> input;
-  const T* before;   // c
+  const T* before;  // c
   T* gates;
   T* c;
   T* h;
@@ -87,16 +88,18 @@ struct TanhStep {
   }
 };
 
-// The gradient that a state gets: from the top, and from the next step, or, after the last one, from whoever reads the state.
+// The gradient that a state gets: from the top, and from the next step, or, after the last one,
+// from whoever reads the state.
 template <class T>
 struct StateGradient {
-  const T* top;         // may be null
-  const T* next;        // may be null
-  const T* cont_next;   // of the next step; null after the last one
+  const T* top;        // may be null
+  const T* next;       // may be null
+  const T* cont_next;  // of the next step; null after the last one
   DOPPIO_HD T operator()(int64_t at, int64_t hidden) const {
     const T from_top = top == nullptr ? T(0) : top[at];
     if (next == nullptr) return from_top;
-    return from_top + (cont_next == nullptr ? next[at] : Continued(cont_next[at / hidden], next[at]));
+    return from_top +
+           (cont_next == nullptr ? next[at] : Continued(cont_next[at / hidden], next[at]));
   }
 };
 
@@ -104,16 +107,17 @@ template <class T>
 struct LstmStepBackward {
   int64_t hidden;
   const T* cont;
-  const T* before;   // c
+  const T* before;  // c
   const T* gates;
   const T* c;
   StateGradient<T> dh;
-  const T* dc;       // may be null
-  T* dgates;         // before squashing
-  T* dbefore;        // may be dc
+  const T* dc;  // may be null
+  T* dgates;    // before squashing
+  T* dbefore;   // may be dc
   DOPPIO_HD void operator()(int64_t at) const {
     const int64_t stream = at / hidden, first = stream * 4 * hidden + at - stream * hidden;
-    const T i = gates[first], f = gates[first + hidden], o = gates[first + 2 * hidden], g = gates[first + 3 * hidden];
+    const T i = gates[first], f = gates[first + hidden], o = gates[first + 2 * hidden],
+            g = gates[first + 3 * hidden];
     const T squashed = std::tanh(c[at]), dh_here = dh(at, hidden);
     const T dc_here = (dc == nullptr ? T(0) : dc[at]) + dh_here * o * (T(1) - squashed * squashed);
     T* to = dgates + first;
@@ -137,7 +141,7 @@ struct TanhStepBackward {
 // to[i] = the sum of from[i] over all steps.
 template <class T>
 struct SumOverSteps {
-  int64_t steps, size;   // size: of a step
+  int64_t steps, size;  // size: of a step
   const T* from;
   T* to;
   DOPPIO_HD void operator()(int64_t i) const {

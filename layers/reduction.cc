@@ -1,4 +1,5 @@
-// Reduction: the axes from `axis` on become one number, their sum, sum of magnitudes or of squares, or mean.
+// Reduction: the axes from `axis` on become one number, their sum, sum of magnitudes or of squares,
+// or mean.
 #include "layers/block_sum.h"
 #include "layers/reduction_spec.h"
 
@@ -9,13 +10,14 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   const ReductionSpec reduction(spec, bottom);
   LayerShape shape;
-  shape.tops = {Shape(std::vector<int64_t>(bottom.dims().begin(), bottom.dims().begin() + reduction.axis()))};
+  shape.tops = {
+      Shape(std::vector<int64_t>(bottom.dims().begin(), bottom.dims().begin() + reduction.axis()))};
   shape.backward_reads_bottoms = reduction.rows().term != ReductionTerm::kValue;
   shape.backward_reads_tops = false;
   return shape;
 }
 
-constexpr int64_t kFewRows = 8;   // threads then share each of them
+constexpr int64_t kFewRows = 8;  // threads then share each of them
 
 template <class T>
 class ReductionKernel : public Kernel {
@@ -30,8 +32,8 @@ class ReductionKernel : public Kernel {
     if (rows_.rows < kFewRows) {
       for (int64_t r = 0; r < rows_.rows; ++r) {
         y[r] = static_cast<T>(factor * long_row_([&](int64_t begin, int64_t end) {
-          return Sum(x + r * rows_.columns, begin, end);
-        }));
+                                return Sum(x + r * rows_.columns, begin, end);
+                              }));
       }
       return;
     }
@@ -70,7 +72,8 @@ class ReductionKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("Reduction", LayerType{1, 1, 1, 1, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"Reduction", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ReductionKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"Reduction", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<ReductionKernel>, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -21,19 +21,22 @@ class CudaReduction : public Kernel {
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     float* dx = t_.bottom_grads[0].data<float>();
     if (dx == nullptr) return;
-    LaunchReductionGradient(GpuOf(device_), spec_.rows(), spec_.Factor(pass), t_.bottoms[0].data<float>(),
-                            t_.top_grads[0].data<float>(), dx);
+    LaunchReductionGradient(GpuOf(device_), spec_.rows(), spec_.Factor(pass),
+                            t_.bottoms[0].data<float>(), t_.top_grads[0].data<float>(), dx);
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaReduction>(args); }
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaReduction>(args);
+  }
 
  private:
   Device* const device_;
   const ReductionSpec spec_;
 };
 
-DOPPIO_REGISTER_KERNEL({"Reduction", DeviceKind::kCuda, "cuda", 10, &CudaReduction::Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"Reduction", DeviceKind::kCuda, "cuda", 10, &CudaReduction::Make,
+                        &DeclinesDouble});
 
 }  // namespace
 }  // namespace doppio

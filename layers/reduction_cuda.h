@@ -8,11 +8,12 @@
 namespace doppio {
 
 // y[row] = factor * sum, formed in double. `room`: ReductionRoom.
-void LaunchReduction(const Gpu& gpu, const ReductionRows& rows, double factor, const float* x, float* y, void* room);
+void LaunchReduction(const Gpu& gpu, const ReductionRows& rows, double factor, const float* x,
+                     float* y, void* room);
 int64_t ReductionRoom(const ReductionRows& rows);
 // x is read where the term is no plain value.
-void LaunchReductionGradient(const Gpu& gpu, const ReductionRows& rows, double factor, const float* x, const float* dy,
-                             float* dx);
+void LaunchReductionGradient(const Gpu& gpu, const ReductionRows& rows, double factor,
+                             const float* x, const float* dy, float* dx);
 
 }  // namespace doppio
 

@@ -15,9 +15,9 @@ class ReductionSpec {
  public:
   ReductionSpec(const LayerSpec& spec, const Shape& bottom) : param_(spec.param.reduction_param()) {
     if (!bottom.has_axis(param_.axis())) {
-      throw spec.Mistake("reduction_param.axis", "axis " + std::to_string(param_.axis()) +
-                                                     " does not exist in the bottom, whose shape is " +
-                                                     bottom.ToString());
+      throw spec.Mistake("reduction_param.axis",
+                         "axis " + std::to_string(param_.axis()) +
+                             " does not exist in the bottom, whose shape is " + bottom.ToString());
     }
     axis_ = bottom.canonical_axis(param_.axis());
     const auto operation = param_.operation();
@@ -26,14 +26,16 @@ class ReductionSpec {
                                                           : ReductionTerm::kValue;
     rows_.rows = bottom.count(0, axis_);
     rows_.columns = bottom.count(axis_);
-    sums_loss_ = axis_ == 0 && !mean() && spec.param.loss_weight_size() > 0 && spec.param.loss_weight(0) != 0;
+    sums_loss_ = axis_ == 0 && !mean() && spec.param.loss_weight_size() > 0 &&
+                 spec.param.loss_weight(0) != 0;
   }
 
   int axis() const { return axis_; }
   const ReductionRows& rows() const { return rows_; }
 
-  // What a row's sum is multiplied by. A sum over the whole batch that is itself a loss is that of the one big batch: the
-  // mean over ranks, which is how losses of ranks are put together, then is the sum.
+  // What a row's sum is multiplied by. A sum over the whole batch that is itself a loss is that of
+  // the one big batch: the mean over ranks, which is how losses of ranks are put together, then is
+  // the sum.
   double Factor(const Pass& pass) const {
     const double coeff = static_cast<double>(param_.coeff());
     if (mean()) return coeff / static_cast<double>(std::max<int64_t>(1, rows_.columns));

@@ -1,4 +1,5 @@
-// ROIPooling on the CPU, and what it means: the largest values of a map within each region, in bins.
+// ROIPooling on the CPU, and what it means: the largest values of a map within each region, in
+// bins.
 #include "layers/host_loops.h"
 #include "layers/roi_pooling_form.h"
 
@@ -14,7 +15,8 @@ class RoiPooling : public Kernel {
  public:
   explicit RoiPooling(const KernelArgs& args)
       : spec_(*args.spec), form_(FormOf(&ReadRoiPooling, args)), loops_(args.device) {
-    if (args.backward) needs_.saved_bytes = form_.top_count() * static_cast<int64_t>(sizeof(int32_t));
+    if (args.backward)
+      needs_.saved_bytes = form_.top_count() * static_cast<int64_t>(sizeof(int32_t));
   }
 
   void Forward(const Pass&) override {
@@ -26,8 +28,9 @@ class RoiPooling : public Kernel {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const RoiMaxPlaneGradient<T> body{form_, t_.bottoms[1].template data<T>(), t_.top_grads[0].template data<T>(),
-                                      From(), t_.bottom_grads[0].template data<T>()};
+    const RoiMaxPlaneGradient<T> body{form_, t_.bottoms[1].template data<T>(),
+                                      t_.top_grads[0].template data<T>(), From(),
+                                      t_.bottom_grads[0].template data<T>()};
     ParallelFor(form_.images * form_.channels, 1, [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) body(n);
     });
@@ -42,7 +45,8 @@ class RoiPooling : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("ROIPooling", LayerType{2, 2, 1, 1, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"ROIPooling", DeviceKind::kCpu, "reference", 0, &MakeForFloat<RoiPooling>, nullptr});
+DOPPIO_REGISTER_KERNEL({"ROIPooling", DeviceKind::kCpu, "reference", 0, &MakeForFloat<RoiPooling>,
+                        nullptr});
 
 }  // namespace
 }  // namespace doppio

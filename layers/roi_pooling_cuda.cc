@@ -1,5 +1,5 @@
-// ROIPooling and PSROIPooling on a GPU. A region that names no image of the batch makes its bins NaN at once and is told
-// by a later Forward, because nobody waits for the GPU to look.
+// ROIPooling and PSROIPooling on a GPU. A region that names no image of the batch makes its bins
+// NaN at once and is told by a later Forward, because nobody waits for the GPU to look.
 #include "layers/roi_pooling_cuda.h"
 
 #include "layers/roi_pooling_form.h"
@@ -41,15 +41,20 @@ class CudaRoiKernel : public Kernel {
 
 class CudaRoiPooling : public CudaRoiKernel {
  public:
-  explicit CudaRoiPooling(const KernelArgs& args) : CudaRoiKernel(args, FormOf(&ReadRoiPooling, args)) {
-    if (args.backward) needs_.saved_bytes = form_.top_count() * static_cast<int64_t>(sizeof(int32_t));
+  explicit CudaRoiPooling(const KernelArgs& args)
+      : CudaRoiKernel(args, FormOf(&ReadRoiPooling, args)) {
+    if (args.backward)
+      needs_.saved_bytes = form_.top_count() * static_cast<int64_t>(sizeof(int32_t));
   }
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaRoiPooling>(args); }
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaRoiPooling>(args);
+  }
 
  private:
   int32_t* From() const { return static_cast<int32_t*>(t_.saved); }
   void Pool() override {
-    LaunchRoi(gpu(), RoiMax<float>{form_, t_.bottoms[0].data<float>(), rois(), t_.tops[0].data<float>(), From(), bad()});
+    LaunchRoi(gpu(), RoiMax<float>{form_, t_.bottoms[0].data<float>(), rois(),
+                                   t_.tops[0].data<float>(), From(), bad()});
   }
   void Spread() override {
     LaunchRoi(gpu(), RoiMaxGradient<float>{form_, rois(), t_.top_grads[0].data<float>(), From(),
@@ -59,12 +64,16 @@ class CudaRoiPooling : public CudaRoiKernel {
 
 class CudaPsRoiPooling : public CudaRoiKernel {
  public:
-  explicit CudaPsRoiPooling(const KernelArgs& args) : CudaRoiKernel(args, FormOf(&ReadPsRoiPooling, args)) {}
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaPsRoiPooling>(args); }
+  explicit CudaPsRoiPooling(const KernelArgs& args)
+      : CudaRoiKernel(args, FormOf(&ReadPsRoiPooling, args)) {}
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaPsRoiPooling>(args);
+  }
 
  private:
   void Pool() override {
-    LaunchRoi(gpu(), PsRoiMean<float>{form_, t_.bottoms[0].data<float>(), rois(), t_.tops[0].data<float>(), bad()});
+    LaunchRoi(gpu(), PsRoiMean<float>{form_, t_.bottoms[0].data<float>(), rois(),
+                                      t_.tops[0].data<float>(), bad()});
   }
   void Spread() override {
     LaunchRoi(gpu(), PsRoiMeanGradient<float>{form_, rois(), t_.top_grads[0].data<float>(),
@@ -72,8 +81,10 @@ class CudaPsRoiPooling : public CudaRoiKernel {
   }
 };
 
-DOPPIO_REGISTER_KERNEL({"ROIPooling", DeviceKind::kCuda, "cuda", 10, &CudaRoiPooling::Make, &DeclinesDouble});
-DOPPIO_REGISTER_KERNEL({"PSROIPooling", DeviceKind::kCuda, "cuda", 10, &CudaPsRoiPooling::Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"ROIPooling", DeviceKind::kCuda, "cuda", 10, &CudaRoiPooling::Make,
+                        &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"PSROIPooling", DeviceKind::kCuda, "cuda", 10, &CudaPsRoiPooling::Make,
+                        &DeclinesDouble});
 
 }  // namespace
 }  // namespace doppio

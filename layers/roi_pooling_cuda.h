@@ -1,4 +1,5 @@
-// ROIPooling and PSROIPooling on a GPU in plain arguments: what roi_pooling_cuda.cc asks of roi_pooling.cu.
+// ROIPooling and PSROIPooling on a GPU in plain arguments: what roi_pooling_cuda.cc asks of
+// roi_pooling.cu.
 #ifndef DOPPIO_LAYERS_ROI_POOLING_CUDA_H_
 #define DOPPIO_LAYERS_ROI_POOLING_CUDA_H_
 

@@ -12,12 +12,13 @@ namespace doppio {
 
 namespace roi_pooling {
 
-inline RoiForm ReadBottoms(const LayerSpec& spec, const std::vector<Shape>& bottoms, const std::string& scale_path,
-                           float scale) {
+inline RoiForm ReadBottoms(const LayerSpec& spec, const std::vector<Shape>& bottoms,
+                           const std::string& scale_path, float scale) {
   const Shape &maps = bottoms[0], &rois = bottoms[1];
   if (maps.rank() != 4) {
-    throw spec.Mistake("bottom", spec.type() + " takes maps of 4 axes (batch, channels, height, width); found " +
-                                     maps.ToString());
+    throw spec.Mistake(
+        "bottom", spec.type() + " takes maps of 4 axes (batch, channels, height, width); found " +
+                      maps.ToString());
   }
   if (rois.rank() < 2 || rois.count(1) != kRoiNumbers) {
     throw spec.Mistake("bottom",
@@ -26,10 +27,13 @@ inline RoiForm ReadBottoms(const LayerSpec& spec, const std::vector<Shape>& bott
                        1);
   }
   if (maps.count(2) > INT32_MAX) {
-    throw spec.Mistake("bottom", "positions in a map are counted in 32 bits; found " + maps.ToString());
+    throw spec.Mistake("bottom",
+                       "positions in a map are counted in 32 bits; found " + maps.ToString());
   }
   if (!(scale > 0)) {
-    throw spec.Mistake(scale_path, "spatial_scale, pixels of the map for each pixel of the image, is to be positive");
+    throw spec.Mistake(
+        scale_path,
+        "spatial_scale, pixels of the map for each pixel of the image, is to be positive");
   }
   RoiForm form;
   form.images = maps[0];
@@ -50,7 +54,8 @@ inline RoiForm ReadRoiPooling(const LayerSpec& spec, const std::vector<Shape>& b
   if (p.pooled_size_size() > 0) {
     throw spec.Mistake("roi_pooling_param.pooled_size", "give pooled_h and pooled_w instead");
   }
-  for (const auto& [name, bins] : {std::make_pair("pooled_h", p.pooled_h()), {"pooled_w", p.pooled_w()}}) {
+  for (const auto& [name, bins] :
+       {std::make_pair("pooled_h", p.pooled_h()), {"pooled_w", p.pooled_w()}}) {
     if (bins > 0) continue;
     throw spec.Mistake(std::string("roi_pooling_param.") + name,
                        "ROIPooling needs pooled_h and pooled_w, both positive");
@@ -62,9 +67,10 @@ inline RoiForm ReadRoiPooling(const LayerSpec& spec, const std::vector<Shape>& b
 
 inline RoiForm ReadPsRoiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const PSROIPoolingParameter& p = spec.param.psroi_pooling_param();
-  RoiForm form =
-      roi_pooling::ReadBottoms(spec, bottoms, "psroi_pooling_param.spatial_scale", p.spatial_scale());
-  for (const auto& [name, value] : {std::make_pair("output_dim", p.output_dim()), {"group_size", p.group_size()}}) {
+  RoiForm form = roi_pooling::ReadBottoms(spec, bottoms, "psroi_pooling_param.spatial_scale",
+                                          p.spatial_scale());
+  for (const auto& [name, value] :
+       {std::make_pair("output_dim", p.output_dim()), {"group_size", p.group_size()}}) {
     if (value > 0) continue;
     throw spec.Mistake(std::string("psroi_pooling_param.") + name,
                        "PSROIPooling needs output_dim and group_size, both positive");
@@ -73,14 +79,16 @@ inline RoiForm ReadPsRoiPooling(const LayerSpec& spec, const std::vector<Shape>&
   form.bins_h = form.bins_w = p.group_size();
   if (form.top_channels * form.bins() != form.channels) {
     throw spec.Mistake("bottom", "output_dim * group_size * group_size is " +
-                                     std::to_string(form.top_channels * form.bins()) + ", bottom '" +
-                                     spec.param.bottom(0) + "' has " + std::to_string(form.channels) + " channels");
+                                     std::to_string(form.top_channels * form.bins()) +
+                                     ", bottom '" + spec.param.bottom(0) + "' has " +
+                                     std::to_string(form.channels) + " channels");
   }
   return form;
 }
 
 // From the shapes that a kernel is made for.
-inline RoiForm FormOf(RoiForm (*read)(const LayerSpec&, const std::vector<Shape>&), const KernelArgs& args) {
+inline RoiForm FormOf(RoiForm (*read)(const LayerSpec&, const std::vector<Shape>&),
+                      const KernelArgs& args) {
   return read(*args.spec, {args.bottoms[0].shape, args.bottoms[1].shape});
 }
 

@@ -1,6 +1,7 @@
-// ROIPooling and PSROIPooling, the same on every device: the window of a bin, and functions of an element of the top, of
-// an element of the bottom (gradients as sums in a fixed order, for many threads) or of a plane of the bottom (the same
-// sums, for few). Sources: R. Girshick, "Fast R-CNN", 2015, section 2.1; J. Dai et al., "R-FCN", 2016, equation 1.
+// ROIPooling and PSROIPooling, the same on every device: the window of a bin, and functions of an
+// element of the top, of an element of the bottom (gradients as sums in a fixed order, for many
+// threads) or of a plane of the bottom (the same sums, for few). Sources: R. Girshick, "Fast
+// R-CNN", 2015, section 2.1; J. Dai et al., "R-FCN", 2016, equation 1.
 #ifndef DOPPIO_LAYERS_ROI_POOLING_OPS_H_
 #define DOPPIO_LAYERS_ROI_POOLING_OPS_H_
 
@@ -40,7 +41,9 @@ struct RoiSpan {
   DOPPIO_HD bool has(int64_t i) const { return begin <= i && i < end; }
 };
 
-DOPPIO_HD inline int64_t CutToAxis(int64_t i, int64_t size) { return i < 0 ? 0 : i > size ? size : i; }
+DOPPIO_HD inline int64_t CutToAxis(int64_t i, int64_t size) {
+  return i < 0 ? 0 : i > size ? size : i;
+}
 
 // Rounded half away from zero, and within what a position may be; 0 for NaN.
 DOPPIO_HD inline float RoundedPixel(float pixel) {
@@ -49,17 +52,20 @@ DOPPIO_HD inline float RoundedPixel(float pixel) {
   return pixel < limit ? roundf(pixel) : limit;
 }
 
-// ROIPooling's region along an axis, in whole pixels of the bottom, cut into `bins` windows that may share pixels.
+// ROIPooling's region along an axis, in whole pixels of the bottom, cut into `bins` windows that
+// may share pixels.
 struct MaxSpans {
   int64_t start = 0, pixels = 1, bins = 1, size = 1;
 
-  DOPPIO_HD MaxSpans(float low, float high, float scale, int64_t bins, int64_t size) : bins(bins), size(size) {
+  DOPPIO_HD MaxSpans(float low, float high, float scale, int64_t bins, int64_t size)
+      : bins(bins), size(size) {
     start = static_cast<int64_t>(RoundedPixel(low * scale));
     const int64_t last = static_cast<int64_t>(RoundedPixel(high * scale));
     pixels = last < start ? 1 : last - start + 1;
   }
   DOPPIO_HD RoiSpan Bin(int64_t i) const {
-    return {CutToAxis(start + i * pixels / bins, size), CutToAxis(start + ((i + 1) * pixels + bins - 1) / bins, size)};
+    return {CutToAxis(start + i * pixels / bins, size),
+            CutToAxis(start + ((i + 1) * pixels + bins - 1) / bins, size)};
   }
   // The bins that see position `at` of the bottom.
   DOPPIO_HD RoiSpan BinsOf(int64_t at) const {
@@ -70,8 +76,8 @@ struct MaxSpans {
   }
 };
 
-// PSROIPooling's: cut in fractions of a pixel, and then rounded outwards. Products and sums alternate such that no
-// device can fuse them, because a window must be the same on all.
+// PSROIPooling's: cut in fractions of a pixel, and then rounded outwards. Products and sums
+// alternate such that no device can fuse them, because a window must be the same on all.
 struct MeanSpans {
   float start = 0, pixels = 1, scale = 1;  // pixels of the image
   int64_t bins = 1, size = 1;
@@ -96,11 +102,13 @@ struct MeanSpans {
 
 template <class Spans, class T>
 DOPPIO_HD Spans RowsOfRoi(const RoiForm& form, const T* roi) {
-  return Spans(static_cast<float>(roi[2]), static_cast<float>(roi[4]), form.scale, form.bins_h, form.height);
+  return Spans(static_cast<float>(roi[2]), static_cast<float>(roi[4]), form.scale, form.bins_h,
+               form.height);
 }
 template <class Spans, class T>
 DOPPIO_HD Spans ColumnsOfRoi(const RoiForm& form, const T* roi) {
-  return Spans(static_cast<float>(roi[1]), static_cast<float>(roi[3]), form.scale, form.bins_w, form.width);
+  return Spans(static_cast<float>(roi[1]), static_cast<float>(roi[3]), form.scale, form.bins_w,
+               form.width);
 }
 
 // An element of the top, taken apart.
@@ -113,8 +121,8 @@ struct RoiElement {
         j(n % form.bins_w) {}
 };
 
-// The largest value of each bin, the first of equal ones; 0 where the bin is empty. `from`, which may be null, gets
-// where in its plane it was, or -1. A region of no image gives NaN and sets *bad.
+// The largest value of each bin, the first of equal ones; 0 where the bin is empty. `from`, which
+// may be null, gets where in its plane it was, or -1. A region of no image gives NaN and sets *bad.
 template <class T>
 struct RoiMax {
   RoiForm form;
@@ -160,7 +168,8 @@ struct RoiMaxGradient {
 
   DOPPIO_HD void operator()(int64_t n) const {
     const int64_t w = n % form.width, h = n / form.width % form.height;
-    const int64_t channel = n / form.plane() % form.channels, image = n / form.plane() / form.channels;
+    const int64_t channel = n / form.plane() % form.channels,
+                  image = n / form.plane() / form.channels;
     T sum = 0;
     for (int64_t r = 0; r < form.rois; ++r) {
       const T* roi = rois + kRoiNumbers * r;
@@ -200,8 +209,8 @@ struct RoiMaxPlaneGradient {
   }
 };
 
-// Position-sensitive: bin (i, j) of top channel c is the mean over its window of a channel of its own,
-// (c * bins_h + i) * bins_w + j; 0 where the bin is empty.
+// Position-sensitive: bin (i, j) of top channel c is the mean over its window of a channel of its
+// own, (c * bins_h + i) * bins_w + j; 0 where the bin is empty.
 template <class T>
 struct PsRoiMean {
   RoiForm form;
@@ -226,7 +235,8 @@ struct PsRoiMean {
     for (int64_t h = rows.begin; h < rows.end; ++h) {
       for (int64_t w = columns.begin; w < columns.end; ++w) sum += plane[h * form.width + w];
     }
-    y[n] = rows.empty() || columns.empty() ? T(0) : sum / static_cast<T>(rows.size() * columns.size());
+    y[n] =
+        rows.empty() || columns.empty() ? T(0) : sum / static_cast<T>(rows.size() * columns.size());
   }
 };
 
@@ -238,7 +248,8 @@ struct PsRoiMeanGradient {
 
   DOPPIO_HD void operator()(int64_t n) const {
     const int64_t w = n % form.width, h = n / form.width % form.height;
-    const int64_t channel = n / form.plane() % form.channels, image = n / form.plane() / form.channels;
+    const int64_t channel = n / form.plane() % form.channels,
+                  image = n / form.plane() / form.channels;
     // The top's channel and bin in one: they follow each other as the bottom's channels do.
     const int64_t i = channel / form.bins_w % form.bins_h, j = channel % form.bins_w;
     T sum = 0;
@@ -270,7 +281,8 @@ struct PsRoiMeanPlaneGradient {
       if (ImageOfRoi(form, roi) != image) continue;
       const RoiSpan rows = RowsOfRoi<MeanSpans>(form, roi).Bin(i);
       const RoiSpan columns = ColumnsOfRoi<MeanSpans>(form, roi).Bin(j);
-      const T share = dy[r * form.channels + channel] / static_cast<T>(rows.size() * columns.size());
+      const T share =
+          dy[r * form.channels + channel] / static_cast<T>(rows.size() * columns.size());
       for (int64_t h = rows.begin; h < rows.end; ++h) {
         for (int64_t w = columns.begin; w < columns.end; ++w) plane[h * form.width + w] += share;
       }

@@ -1,4 +1,5 @@
-// Rows of a matrix that others name by number, on the CPU (layers/row_index.h). Rows have `width` numbers.
+// Rows of a matrix that others name by number, on the CPU (layers/row_index.h). Rows have `width`
+// numbers.
 #ifndef DOPPIO_LAYERS_ROW_COPIES_H_
 #define DOPPIO_LAYERS_ROW_COPIES_H_
 
@@ -13,7 +14,8 @@ namespace doppio {
 template <class T>
 void GatherRows(int64_t count, int64_t width, const int32_t* rows, const T* from, T* to) {
   ParallelFor(count, 1 + 16384 / (width + 1), [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) std::copy_n(from + rows[i] * width, width, to + i * width);
+    for (int64_t i = begin; i < end; ++i)
+      std::copy_n(from + rows[i] * width, width, to + i * width);
   });
 }
 

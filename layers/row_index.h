@@ -1,5 +1,6 @@
-// Numbers of rows as they travel in blobs, among all other data (Embed, BatchReindex). Caffe cuts them to integers, and
-// so do we; one that is no row, behind which Caffe's release builds read on, is an error here.
+// Numbers of rows as they travel in blobs, among all other data (Embed, BatchReindex). Caffe cuts
+// them to integers, and so do we; one that is no row, behind which Caffe's release builds read on,
+// is an error here.
 #ifndef DOPPIO_LAYERS_ROW_INDEX_H_
 #define DOPPIO_LAYERS_ROW_INDEX_H_
 
@@ -41,8 +42,8 @@ class IndexReader {
   // Index number `position` is wrong. Labels have positions in a sample, indices do not.
   [[noreturn]] void Fail(const SourceLoc& at, double index, int64_t position, int64_t) const {
     std::ostringstream text;
-    text << "index " << index << " at position " << position << " is outside 0.." << rows_ - 1 << ": " << because_
-         << "; correct the indices or the number of rows";
+    text << "index " << index << " at position " << position << " is outside 0.." << rows_ - 1
+         << ": " << because_ << "; correct the indices or the number of rows";
     throw UserError(at, text.str());
   }
 

@@ -1,4 +1,5 @@
-// Silence: reads blobs so that they are not outputs of the net. Without tops it never gets a gradient.
+// Silence: reads blobs so that they are not outputs of the net. Without tops it never gets a
+// gradient.
 #include "core/net/layer.h"
 
 namespace doppio {

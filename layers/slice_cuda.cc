@@ -6,13 +6,14 @@ namespace doppio {
 namespace {
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-  const Join join = MakeCudaJoin(args.shape->tops, SliceAxis(*args.spec, args.bottoms[0].shape), args.tops[0],
-                                 CommonLayout(args.bottoms));
+  const Join join = MakeCudaJoin(args.shape->tops, SliceAxis(*args.spec, args.bottoms[0].shape),
+                                 args.tops[0], CommonLayout(args.bottoms));
   return std::make_unique<CudaJoinKernel>(args, join, false);
 }
 
 std::string DeclinesMixture(const KernelArgs& args) {
-  const bool one = std::all_of(args.tops.begin(), args.tops.end(), [&](DType type) { return type == args.tops[0]; });
+  const bool one = std::all_of(args.tops.begin(), args.tops.end(),
+                               [&](DType type) { return type == args.tops[0]; });
   return one ? "" : "its tops are stored in different types";
 }
 

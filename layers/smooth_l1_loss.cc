@@ -9,7 +9,8 @@
 namespace doppio {
 namespace {
 
-// One channel of the prediction, which has four axes at least, as all blobs had in Fast R-CNN's days.
+// One channel of the prediction, which has four axes at least, as all blobs had in Fast R-CNN's
+// days.
 Shape EachShape(const Shape& prediction) {
   Shape each{prediction.dim_or_1(0), 1};
   for (int axis = 2; axis < std::max(4, prediction.rank()); ++axis) {

@@ -21,12 +21,13 @@ void LaunchSmoothL1Forward(const Gpu& gpu, int64_t count, const SmoothL1<float>&
 
 void LaunchSmoothL1Backward(const Gpu& gpu, int64_t count, const SmoothL1<float>& terms,
                             double divisor, const float* weight, float* dx, float* dtarget) {
-  ForEachIndex(gpu, count, kName, DOPPIO_BODY(int64_t i) {
-    const float scale = static_cast<float>(static_cast<double>(*weight) / divisor);
-    const float gradient = scale * terms.Gradient(i);
-    if (dx != nullptr) dx[i] = gradient;
-    if (dtarget != nullptr) dtarget[i] = -gradient;
-  });
+  ForEachIndex(
+      gpu, count, kName, DOPPIO_BODY(int64_t i) {
+        const float scale = static_cast<float>(static_cast<double>(*weight) / divisor);
+        const float gradient = scale * terms.Gradient(i);
+        if (dx != nullptr) dx[i] = gradient;
+        if (dtarget != nullptr) dtarget[i] = -gradient;
+      });
 }
 
 }  // namespace doppio

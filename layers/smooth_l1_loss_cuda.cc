@@ -19,13 +19,15 @@ class CudaSmoothL1 : public Kernel {
 
   void Forward(const Pass& pass) override {
     LaunchSmoothL1Forward(GpuOf(device_), count_, SmoothL1Of(sigma_, t_.bottoms),
-                          normalizer_.Divisor(pass, normalizer_.positions()), t_.tops[0].data<float>(), t_.scratch);
+                          normalizer_.Divisor(pass, normalizer_.positions()),
+                          t_.tops[0].data<float>(), t_.scratch);
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     LaunchSmoothL1Backward(GpuOf(device_), count_, SmoothL1Of(sigma_, t_.bottoms),
-                           normalizer_.Divisor(pass, normalizer_.positions()), t_.top_grads[0].data<float>(),
-                           t_.bottom_grads[0].data<float>(), t_.bottom_grads[1].data<float>());
+                           normalizer_.Divisor(pass, normalizer_.positions()),
+                           t_.top_grads[0].data<float>(), t_.bottom_grads[0].data<float>(),
+                           t_.bottom_grads[1].data<float>());
   }
   bool same_every_pass() const override { return true; }
 

@@ -23,8 +23,8 @@ inline int64_t SmoothL1Positions(const Shape& prediction) {
   return prediction.count() / std::max<int64_t>(1, prediction.dim_or_1(0) * prediction.dim_or_1(1));
 }
 
-// SmoothL1LossOHEM obeys loss_param, with the positions for VALID. SmoothL1Loss of Fast R-CNN and SSD
-// divides by the batch whatever it says, but for PRE_FIXED, which only forks with R-FCN have.
+// SmoothL1LossOHEM obeys loss_param, with the positions for VALID. SmoothL1Loss of Fast R-CNN and
+// SSD divides by the batch whatever it says, but for PRE_FIXED, which only forks with R-FCN have.
 inline LossNormalizer SmoothL1Normalizer(const LayerSpec& spec, const Shape& prediction) {
   const bool obeys = spec.type() == "SmoothL1LossOHEM" ||
                      spec.param.loss_param().normalization() == LossParameter::PRE_FIXED;

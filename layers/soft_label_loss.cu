@@ -40,13 +40,14 @@ void LaunchSoftLabelForward(const Gpu& gpu, const SoftmaxShape& s, const LossDiv
       gpu, s, kName, 0.0f, DOPPIO_BODY(int64_t i) { return targets[i]; }, Plus(),
       DOPPIO_BODY(int64_t position, float sum) { totals[position] = sum; }, in.room);
   const SoftmaxPlaces<int64_t> places(s);
-  ForEachIndex(gpu, s.count(), kName, DOPPIO_BODY(int64_t i) {
-    const int64_t position = places(i).position;
-    const float p = Probability(x[i], rows[position]);
-    state.probability[i] = p;
-    state.difference[i] = SoftLabelGradient(targets[i], totals[position], p);
-    if (shown != nullptr) shown[i] = p;
-  });
+  ForEachIndex(
+      gpu, s.count(), kName, DOPPIO_BODY(int64_t i) {
+        const int64_t position = places(i).position;
+        const float p = Probability(x[i], rows[position]);
+        state.probability[i] = p;
+        state.difference[i] = SoftLabelGradient(targets[i], totals[position], p);
+        if (shown != nullptr) shown[i] = p;
+      });
   const int64_t positions = s.positions();
   ReduceRows(
       gpu, 1, s.count(), kName, 0.0,
@@ -68,15 +69,16 @@ void LaunchSoftLabelBackward(const Gpu& gpu, const SoftmaxShape& s, const SoftLa
   float* const dots = in.totals;
   if (dy != nullptr) SoftmaxDots(gpu, s, state.probability, dy, dots, in.room);
   const SoftmaxPlaces<int64_t> places(s);
-  ForEachIndex(gpu, s.count(), kName, DOPPIO_BODY(int64_t i) {
-    float gradient = 0;
-    if (weight != nullptr) {
-      gradient = static_cast<float>(static_cast<double>(*weight) * *state.per_divisor) *
-                 state.difference[i];
-    }
-    if (dy != nullptr) gradient += state.probability[i] * (dy[i] - dots[places(i).position]);
-    dx[i] = gradient;
-  });
+  ForEachIndex(
+      gpu, s.count(), kName, DOPPIO_BODY(int64_t i) {
+        float gradient = 0;
+        if (weight != nullptr) {
+          gradient = static_cast<float>(static_cast<double>(*weight) * *state.per_divisor) *
+                     state.difference[i];
+        }
+        if (dy != nullptr) gradient += state.probability[i] * (dy[i] - dots[places(i).position]);
+        dx[i] = gradient;
+      });
 }
 
 }  // namespace doppio

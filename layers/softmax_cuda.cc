@@ -9,7 +9,8 @@ namespace {
 
 class CudaSoftmax : public Kernel {
  public:
-  explicit CudaSoftmax(const KernelArgs& args) : device_(args.device), view_(*args.spec, args.bottoms[0]) {
+  explicit CudaSoftmax(const KernelArgs& args)
+      : device_(args.device), view_(*args.spec, args.bottoms[0]) {
     needs_.bottoms = needs_.tops = {view_.layout};
     needs_.types = {args.tops[0]};
     needs_.scratch_bytes = SoftmaxScratchBytes(view_.shape);
@@ -17,14 +18,15 @@ class CudaSoftmax : public Kernel {
 
   void Forward(const Pass&) override {
     const Tensor& y = t_.tops[0];
-    LaunchSoftmaxForward(GpuOf(device_), view_.shape, y.dtype, t_.bottoms[0].raw, y.raw, t_.scratch);
+    LaunchSoftmaxForward(GpuOf(device_), view_.shape, y.dtype, t_.bottoms[0].raw, y.raw,
+                         t_.scratch);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     const Tensor& dx = t_.bottom_grads[0];
     if (!dx) return;
-    LaunchSoftmaxBackward(GpuOf(device_), view_.shape, dx.dtype, t_.tops[0].raw, t_.top_grads[0].raw, dx.raw,
-                          t_.scratch);
+    LaunchSoftmaxBackward(GpuOf(device_), view_.shape, dx.dtype, t_.tops[0].raw,
+                          t_.top_grads[0].raw, dx.raw, t_.scratch);
   }
   bool same_every_pass() const override { return true; }
 

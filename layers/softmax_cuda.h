@@ -13,11 +13,11 @@ namespace doppio {
 // All arrays are stored as `type`.
 int64_t SoftmaxScratchBytes(const SoftmaxShape& shape);
 // y may be x.
-void LaunchSoftmaxForward(const Gpu& gpu, const SoftmaxShape& shape, DType type, const void* x, void* y,
-                          void* scratch);
+void LaunchSoftmaxForward(const Gpu& gpu, const SoftmaxShape& shape, DType type, const void* x,
+                          void* y, void* scratch);
 // dx may be dy.
-void LaunchSoftmaxBackward(const Gpu& gpu, const SoftmaxShape& shape, DType type, const void* y, const void* dy,
-                           void* dx, void* scratch);
+void LaunchSoftmaxBackward(const Gpu& gpu, const SoftmaxShape& shape, DType type, const void* y,
+                           const void* dy, void* dx, void* scratch);
 
 }  // namespace doppio
 

@@ -1,5 +1,6 @@
 // SoftmaxWithLoss: cross entropy of the softmax of a prediction and labels, which are classes or
-// shares of all classes; a second top shows the softmax, a third one the loss of each label, from which hard examples are chosen (R-FCN).
+// shares of all classes; a second top shows the softmax, a third one the loss of each label, from
+// which hard examples are chosen (R-FCN).
 #include <cfloat>
 
 #include "core/net/layer.h"
@@ -24,9 +25,9 @@ LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bot
   LossNormalizer(spec, LossParameter::VALID, s.outer, s.inner);
   const float smoothing = spec.param.loss_param().label_smoothing();
   if (!(smoothing >= 0 && smoothing < 1)) {
-    throw spec.Mistake("loss_param.label_smoothing",
-                       "label_smoothing is " + std::to_string(smoothing) +
-                           "; it is at least 0 and below 1");
+    throw spec.Mistake(
+        "loss_param.label_smoothing",
+        "label_smoothing is " + std::to_string(smoothing) + "; it is at least 0 and below 1");
   }
   if (smoothing > 0 && spec.param.top_size() > 2) {
     throw spec.Mistake("loss_param.label_smoothing",
@@ -58,7 +59,8 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
 
   void Forward(const Pass& pass) override {
     // Several samples to a row, should more axes than one stand before that of the classes.
-    const int64_t outer = rows_vary() ? shape_.outer / all_rows_ * RowsThatCount(all_rows_) : shape_.outer;
+    const int64_t outer =
+        rows_vary() ? shape_.outer / all_rows_ * RowsThatCount(all_rows_) : shape_.outer;
     const int64_t valid = labels_.Read(at_, t_.bottoms[1].data<T>(), outer, shape_.inner, label_);
     std::fill(label_ + outer * shape_.inner, label_ + shape_.outer * shape_.inner, kIgnoredLabel);
     SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
@@ -77,7 +79,8 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
         if (each != nullptr) each[o * shape_.inner + j] = own;
       }
     }
-    divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, outer, valid) : normalizer_.Divisor(pass, valid);
+    divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, outer, valid)
+                           : normalizer_.Divisor(pass, valid);
     t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
     if (t_.tops.size() > 1) {
       std::copy(probability_, probability_ + shape_.count(), t_.tops[1].template data<T>());

@@ -27,44 +27,48 @@ struct Scratch {
   Scratch(void* scratch, int64_t positions)
       : rows(static_cast<SoftmaxRow*>(scratch)),
         losses(reinterpret_cast<float*>(rows + positions)),
-        room(losses + positions + positions % 2) {}   // the room begins where a double may lie
+        room(losses + positions + positions % 2) {}  // the room begins where a double may lie
 };
 
 template <class Int, class T>
-static void WriteProbabilities(const Gpu& gpu, const SoftmaxShape& s, const T* x, const SoftmaxRow* rows, float* kept,
-                               float* shown) {
+static void WriteProbabilities(const Gpu& gpu, const SoftmaxShape& s, const T* x,
+                               const SoftmaxRow* rows, float* kept, float* shown) {
   const SoftmaxPlaces<Int> places(s);
-  ForEachIndex(gpu, s.count(), "SoftmaxWithLoss", DOPPIO_BODY(int64_t i) {
-    const float p = Probability(static_cast<float>(x[i]), rows[places(static_cast<Int>(i)).position]);
-    if (kept != nullptr) kept[i] = p;
-    if (shown != nullptr) shown[i] = p;
-  });
+  ForEachIndex(
+      gpu, s.count(), "SoftmaxWithLoss", DOPPIO_BODY(int64_t i) {
+        const float p =
+            Probability(static_cast<float>(x[i]), rows[places(static_cast<Int>(i)).position]);
+        if (kept != nullptr) kept[i] = p;
+        if (shown != nullptr) shown[i] = p;
+      });
 }
 
-// weight / divisor * (p - [the class is the label]), 0 where the label is ignored; and what comes through the
-// second top.
+// weight / divisor * (p - [the class is the label]), 0 where the label is ignored; and what comes
+// through the second top.
 template <class Int, class T>
-static void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLossState& state, const float* weight,
-                          const float* dy, const float* dots, T* dx) {
+static void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLossState& state,
+                          const float* weight, const float* dy, const float* dots, T* dx) {
   const SoftmaxPlaces<Int> places(s);
-  ForEachIndex(gpu, s.count(), "SoftmaxWithLoss's gradient", DOPPIO_BODY(int64_t i) {
-    const auto at = places(static_cast<Int>(i));
-    const int32_t label = state.classes[at.position];
-    const float p = state.probability[i];
-    float gradient = 0;
-    if (label >= 0 && weight != nullptr) {
-      const float scale = static_cast<float>(static_cast<double>(*weight) * *state.per_divisor);
-      gradient = scale * (p - (label == at.label ? 1.0f : 0.0f));
-    }
-    if (dy != nullptr) gradient += p * (dy[i] - dots[at.position]);
-    dx[i] = static_cast<T>(gradient);
-  });
+  ForEachIndex(
+      gpu, s.count(), "SoftmaxWithLoss's gradient", DOPPIO_BODY(int64_t i) {
+        const auto at = places(static_cast<Int>(i));
+        const int32_t label = state.classes[at.position];
+        const float p = state.probability[i];
+        float gradient = 0;
+        if (label >= 0 && weight != nullptr) {
+          const float scale = static_cast<float>(static_cast<double>(*weight) * *state.per_divisor);
+          gradient = scale * (p - (label == at.label ? 1.0f : 0.0f));
+        }
+        if (dy != nullptr) gradient += p * (dy[i] - dots[at.position]);
+        dx[i] = static_cast<T>(gradient);
+      });
 }
 
 template <class T>
-static void Forward(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader, const LossDivisor& divisor,
-                    const T* x, const float* labels, const SoftmaxLossState& state, float* loss, float* shown,
-                    WrongLabelWord* wrong, void* scratch) {
+static void Forward(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
+                    const LossDivisor& divisor, const T* x, const float* labels,
+                    const SoftmaxLossState& state, float* loss, float* shown, WrongLabelWord* wrong,
+                    void* scratch) {
   const Scratch in(scratch, s.positions());
   SoftmaxRow* rows = in.rows;
   float* losses = in.losses;
@@ -77,7 +81,7 @@ static void Forward(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& re
         if (label >= 0) {
           const T mark = x[(position / inner * classes + label) * inner + position % inner];
           const float p = Probability(static_cast<float>(mark), row);
-          mine = -std::log(p < FLT_MIN ? FLT_MIN : p);   // NaN passes
+          mine = -std::log(p < FLT_MIN ? FLT_MIN : p);  // NaN passes
         }
         rows[position] = row;
         losses[position] = mine;
@@ -114,31 +118,35 @@ int64_t SoftmaxLossScratchBytes(const SoftmaxShape& s) {
          std::max(ReduceClassesBytes<SoftmaxRow>(s), ReduceRowsBytes<LossSum>(1, s.positions()));
 }
 
-void LaunchCountLabels(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader, const float* labels,
-                       int64_t* valid, void* scratch) {
+void LaunchCountLabels(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
+                       const float* labels, int64_t* valid, void* scratch) {
   ReduceRows(
       gpu, 1, s.positions(), "SoftmaxWithLoss", int64_t{0},
-      DOPPIO_BODY(int64_t, int64_t i) { return static_cast<int64_t>(reader.Class(labels[i]) >= 0); }, Plus(),
-      DOPPIO_BODY(int64_t, int64_t sum) { *valid = sum; }, scratch);
+      DOPPIO_BODY(int64_t, int64_t i) {
+        return static_cast<int64_t>(reader.Class(labels[i]) >= 0);
+      },
+      Plus(), DOPPIO_BODY(int64_t, int64_t sum) { *valid = sum; }, scratch);
 }
 
 void LaunchSoftmaxLossForward(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
-                              const LossDivisor& divisor, DType type, const void* x, const float* labels,
-                              const SoftmaxLossState& state, float* loss, float* shown, WrongLabelWord* wrong,
-                              void* scratch) {
+                              const LossDivisor& divisor, DType type, const void* x,
+                              const float* labels, const SoftmaxLossState& state, float* loss,
+                              float* shown, WrongLabelWord* wrong, void* scratch) {
   DispatchStored(type, [&](auto zero) {
-    Forward(gpu, s, reader, divisor, static_cast<const decltype(zero)*>(x), labels, state, loss, shown, wrong,
-            scratch);
+    Forward(gpu, s, reader, divisor, static_cast<const decltype(zero)*>(x), labels, state, loss,
+            shown, wrong, scratch);
   });
 }
 
 void LaunchSoftmaxLossBackward(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLossState& state,
-                               const float* weight, const float* dy, DType type, void* dx, void* scratch) {
+                               const float* weight, const float* dy, DType type, void* dx,
+                               void* scratch) {
   const Scratch in(scratch, s.positions());
   if (dy != nullptr) SoftmaxDots<float>(gpu, s, state.probability, dy, in.losses, in.room);
   DispatchStored(type, [&](auto stored) {
     WithIndexFor(s.count(), [&](auto zero) {
-      WriteGradient<decltype(zero)>(gpu, s, state, weight, dy, in.losses, static_cast<decltype(stored)*>(dx));
+      WriteGradient<decltype(zero)>(gpu, s, state, weight, dy, in.losses,
+                                    static_cast<decltype(stored)*>(dx));
     });
   });
 }

@@ -1,5 +1,6 @@
-// SoftmaxWithLoss on a GPU. Nothing comes to the host, but where ranks must add up how many labels count (ValidCount): that
-// number, the divisor and the loss stay on the device, and so does the loss weight. A wrong label makes the loss NaN at once and is named by a later Forward.
+// SoftmaxWithLoss on a GPU. Nothing comes to the host, but where ranks must add up how many labels
+// count (ValidCount): that number, the divisor and the loss stay on the device, and so does the
+// loss weight. A wrong label makes the loss NaN at once and is named by a later Forward.
 #include "layers/softmax_loss_cuda.h"
 
 #include "layers/label_smoothing.h"
@@ -28,7 +29,7 @@ class CudaSoftmaxLoss : public Kernel {
         scratch_bytes_(RoundUp(SoftmaxLossScratchBytes(shape_))) {
     needs_.bottoms = {view_.layout, Layout()};
     needs_.types = {args.bottoms[0].dtype, DType::kFloat32};
-    needs_.tops = {Layout(), view_.layout};   // the loss and the probabilities
+    needs_.tops = {Layout(), view_.layout};  // the loss and the probabilities
     needs_.tops.resize(args.tops.size());
     needs_.scratch_bytes = scratch_bytes_ + (backward_ ? 0 : StateBytes());
     needs_.saved_bytes = backward_ ? StateBytes() : 0;
@@ -36,22 +37,27 @@ class CudaSoftmaxLoss : public Kernel {
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    char* memory = backward_ ? static_cast<char*>(t_.saved) : static_cast<char*>(t_.scratch) + scratch_bytes_;
+    char* memory =
+        backward_ ? static_cast<char*>(t_.saved) : static_cast<char*>(t_.scratch) + scratch_bytes_;
     state_.per_divisor = reinterpret_cast<double*>(memory);
     state_.classes = reinterpret_cast<int32_t*>(memory + kAlign);
-    state_.probability = backward_ ? reinterpret_cast<float*>(memory + kAlign + ClassesBytes()) : nullptr;
+    state_.probability =
+        backward_ ? reinterpret_cast<float*>(memory + kAlign + ClassesBytes()) : nullptr;
     wrong_ = std::make_unique<WrongLabel>(device_);
   }
 
   void Forward(const Pass& pass) override {
     wrong_->ThrowIfAny(labels_, at_, plain_.inner);
     int64_t* valid = reinterpret_cast<int64_t*>(state_.per_divisor + 1);
-    const LossDivisor divisor = valid_count_.DivisorOf(normalizer_, pass, labels_.ignores(), valid, [&] {
-      LaunchCountLabels(GpuOf(device_), shape_, labels_, t_.bottoms[1].data<float>(), valid, t_.scratch);
-    });
-    LaunchSoftmaxLossForward(GpuOf(device_), shape_, labels_, divisor, t_.bottoms[0].dtype,
-                             t_.bottoms[0].raw, t_.bottoms[1].data<float>(), state_, t_.tops[0].data<float>(), t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr,
-                             wrong_->word(), t_.scratch);
+    const LossDivisor divisor =
+        valid_count_.DivisorOf(normalizer_, pass, labels_.ignores(), valid, [&] {
+          LaunchCountLabels(GpuOf(device_), shape_, labels_, t_.bottoms[1].data<float>(), valid,
+                            t_.scratch);
+        });
+    LaunchSoftmaxLossForward(
+        GpuOf(device_), shape_, labels_, divisor, t_.bottoms[0].dtype, t_.bottoms[0].raw,
+        t_.bottoms[1].data<float>(), state_, t_.tops[0].data<float>(),
+        t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr, wrong_->word(), t_.scratch);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -65,15 +71,18 @@ class CudaSoftmaxLoss : public Kernel {
  private:
   static constexpr int64_t kAlign = 64;
   static int64_t RoundUp(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-  int64_t ClassesBytes() const { return RoundUp(shape_.positions() * static_cast<int64_t>(sizeof(int32_t))); }
+  int64_t ClassesBytes() const {
+    return RoundUp(shape_.positions() * static_cast<int64_t>(sizeof(int32_t)));
+  }
   int64_t StateBytes() const {
-    return kAlign + ClassesBytes() + (backward_ ? shape_.count() * static_cast<int64_t>(sizeof(float)) : 0);
+    return kAlign + ClassesBytes() +
+           (backward_ ? shape_.count() * static_cast<int64_t>(sizeof(float)) : 0);
   }
 
   Device* device_;
   const SourceLoc at_;
   const SoftmaxView view_;
-  const SoftmaxShape shape_, plain_;   // as it is stored; as the file has it
+  const SoftmaxShape shape_, plain_;  // as it is stored; as the file has it
   const LabelReader labels_;
   const LossNormalizer normalizer_;
   ValidCount valid_count_;
@@ -83,7 +92,9 @@ class CudaSoftmaxLoss : public Kernel {
   std::unique_ptr<WrongLabel> wrong_;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaSoftmaxLoss>(args); }
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  return std::make_unique<CudaSoftmaxLoss>(args);
+}
 
 std::string Declines(const KernelArgs& args) {
   if (args.tops.size() > 2) return "it has no third top";
@@ -92,27 +103,35 @@ std::string Declines(const KernelArgs& args) {
 }
 
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "cuda", 10, &Make, &Declines,
+                        true});
 
 std::unique_ptr<Kernel> MakeSmoothed(const KernelArgs& args) {
-  return std::make_unique<CudaWeightedSoftmaxLoss>(args, LabelSmoothing(*args.spec, args.bottoms[0].shape));
+  return std::make_unique<CudaWeightedSoftmaxLoss>(
+      args, LabelSmoothing(*args.spec, args.bottoms[0].shape));
 }
 
 std::string SmoothedDeclines(const KernelArgs& args) {
   return SmoothsLabels(*args.spec) ? DeclinesDouble(args) : "it is for label_smoothing";
 }
 
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed, &SmoothedDeclines});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed, &SmoothedDeclines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed,
+                        &SmoothedDeclines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed,
+                        &SmoothedDeclines});
 
-std::unique_ptr<Kernel> MakeSoft(const KernelArgs& args) { return std::make_unique<CudaSoftLabelLoss>(args); }
+std::unique_ptr<Kernel> MakeSoft(const KernelArgs& args) {
+  return std::make_unique<CudaSoftLabelLoss>(args);
+}
 
 std::string SoftDeclines(const KernelArgs& args) {
   return HasSoftLabels(*args.spec, args.bottoms) ? DeclinesDouble(args) : "it is for soft labels";
 }
 
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "soft labels", 9, &MakeSoft, &SoftDeclines});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "soft labels", 9, &MakeSoft, &SoftDeclines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "soft labels", 9, &MakeSoft,
+                        &SoftDeclines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "soft labels", 9, &MakeSoft,
+                        &SoftDeclines});
 
 }  // namespace
 }  // namespace doppio

@@ -1,6 +1,8 @@
-// What softmax needs of a GPU: something of the classes of every position, and the position of every element.
+// What softmax needs of a GPU: something of the classes of every position, and the position of
+// every element.
 //
-// Functions with bodies are static: nvcc tells the bodies of two files apart by the functions that they are in.
+// Functions with bodies are static: nvcc tells the bodies of two files apart by the functions that
+// they are in.
 #ifndef DOPPIO_LAYERS_SOFTMAX_ROWS_CUH_
 #define DOPPIO_LAYERS_SOFTMAX_ROWS_CUH_
 
@@ -19,7 +21,7 @@ struct SoftmaxRow {
 
 struct MergeSoftmaxRows {
   DOPPIO_HD SoftmaxRow operator()(SoftmaxRow a, SoftmaxRow b) const {
-    if (a.sum == 0) return b;   // of no classes yet
+    if (a.sum == 0) return b;  // of no classes yet
     if (b.sum == 0) return a;
     // Of two exponents one is 0. NaN is never larger, and passes through the sum.
     return b.max > a.max ? SoftmaxRow{b.max, b.sum + a.sum * std::exp(a.max - b.max)}
@@ -27,25 +29,29 @@ struct MergeSoftmaxRows {
   }
 };
 
-DOPPIO_HD inline float Probability(float x, SoftmaxRow row) { return std::exp(x - row.max) / row.sum; }
+DOPPIO_HD inline float Probability(float x, SoftmaxRow row) {
+  return std::exp(x - row.max) / row.sum;
+}
 
 // finish(position, sum) for every position, where sum combines map(element) of its classes.
 template <class Sum, class Map, class Combine, class Finish>
-static void ReduceClasses(const Gpu& gpu, const SoftmaxShape& s, const char* what, Sum zero, const Map& map,
-                          const Combine& combine, const Finish& finish, void* room) {
+static void ReduceClasses(const Gpu& gpu, const SoftmaxShape& s, const char* what, Sum zero,
+                          const Map& map, const Combine& combine, const Finish& finish,
+                          void* room) {
   const int64_t classes = s.classes, inner = s.inner, positions = s.positions();
   const auto of_class = DOPPIO_BODY(int64_t position, int64_t c) {
     return map((position / inner * classes + c) * inner + position % inner);
   };
-  // Neighbouring threads read neighbouring memory: the classes of one position where they lie together, or nearly so,
-  // else one class of many positions.
+  // Neighbouring threads read neighbouring memory: the classes of one position where they lie
+  // together, or nearly so, else one class of many positions.
   constexpr int64_t kNear = 32;
   if (inner < kNear) {
     ReduceRows(gpu, positions, classes, what, zero, of_class, combine, finish, room);
   } else {
-    ForEachIndex(gpu, positions, what, DOPPIO_BODY(int64_t position) {
-      launch::ReduceRow(position, classes, zero, of_class, combine, finish);
-    });
+    ForEachIndex(
+        gpu, positions, what, DOPPIO_BODY(int64_t position) {
+          launch::ReduceRow(position, classes, zero, of_class, combine, finish);
+        });
   }
 }
 template <class Sum>
@@ -54,19 +60,24 @@ int64_t ReduceClassesBytes(const SoftmaxShape& s) {
 }
 
 template <class T, class Finish>
-static void ReduceSoftmaxRows(const Gpu& gpu, const SoftmaxShape& s, const T* x, const Finish& finish, void* room) {
+static void ReduceSoftmaxRows(const Gpu& gpu, const SoftmaxShape& s, const T* x,
+                              const Finish& finish, void* room) {
   ReduceClasses(
       gpu, s, "softmax", SoftmaxRow{0, 0},
-      DOPPIO_BODY(int64_t i) { return SoftmaxRow{static_cast<float>(x[i]), 1}; }, MergeSoftmaxRows(), finish, room);
+      DOPPIO_BODY(int64_t i) {
+        return SoftmaxRow{static_cast<float>(x[i]), 1};
+      },
+      MergeSoftmaxRows(), finish, room);
 }
 
 // dots[position] = sum over its classes of y * dy.
 template <class T>
-static void SoftmaxDots(const Gpu& gpu, const SoftmaxShape& s, const T* y, const T* dy, float* dots, void* room) {
+static void SoftmaxDots(const Gpu& gpu, const SoftmaxShape& s, const T* y, const T* dy, float* dots,
+                        void* room) {
   ReduceClasses(
       gpu, s, "softmax's gradient", 0.0f,
-      DOPPIO_BODY(int64_t i) { return static_cast<float>(y[i]) * static_cast<float>(dy[i]); }, Plus(),
-      DOPPIO_BODY(int64_t position, float sum) { dots[position] = sum; }, room);
+      DOPPIO_BODY(int64_t i) { return static_cast<float>(y[i]) * static_cast<float>(dy[i]); },
+      Plus(), DOPPIO_BODY(int64_t position, float sum) { dots[position] = sum; }, room);
 }
 
 // Where an element is.

@@ -1,4 +1,5 @@
-// What narrow CUDA kernels ask of the plan: bottoms stored as the tops are, and in one layout with them.
+// What narrow CUDA kernels ask of the plan: bottoms stored as the tops are, and in one layout with
+// them.
 #ifndef DOPPIO_LAYERS_STORED_FORM_CUDA_H_
 #define DOPPIO_LAYERS_STORED_FORM_CUDA_H_
 

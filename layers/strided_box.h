@@ -1,5 +1,5 @@
-// A box of elements that lie at regular distances in a bottom and in a top: what layers copy that only put elements
-// elsewhere (layers/rearrangement.h). Plain arithmetic, for device code too.
+// A box of elements that lie at regular distances in a bottom and in a top: what layers copy that
+// only put elements elsewhere (layers/rearrangement.h). Plain arithmetic, for device code too.
 #ifndef DOPPIO_LAYERS_STRIDED_BOX_H_
 #define DOPPIO_LAYERS_STRIDED_BOX_H_
 
@@ -13,8 +13,8 @@ struct StridedBox {
   struct Axis {
     int64_t extent, bottom, top;
   };
-  std::vector<Axis> axes;      // outermost first, as few as describe the box
-  int64_t bottom_offset = 0;   // of its first element; in the top that is element 0
+  std::vector<Axis> axes;     // outermost first, as few as describe the box
+  int64_t bottom_offset = 0;  // of its first element; in the top that is element 0
 
   // The next axis further in. One that goes on where the axis before it steps becomes part of that.
   void Add(const Axis& axis) {

@@ -11,9 +11,10 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const int axis = TileAxis(spec, bottoms[0]);
   const TileParameter& param = spec.param.tile_param();
   if (param.tiles() < 1) {
-    throw spec.Mistake("tile_param.tiles", param.has_tiles()
-                                               ? "tiles must be positive, found " + std::to_string(param.tiles())
-                                               : "tiles is missing; for example tiles: 2");
+    throw spec.Mistake("tile_param.tiles",
+                       param.has_tiles()
+                           ? "tiles must be positive, found " + std::to_string(param.tiles())
+                           : "tiles is missing; for example tiles: 2");
   }
   LayerShape shape;
   shape.tops = {bottoms[0]};
@@ -26,16 +27,19 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 template <class T>
 class TileKernel : public Kernel {
  public:
-  explicit TileKernel(const KernelArgs& args) : runs_(TileRunsOf(*args.spec, args.bottoms[0].shape)) {}
+  explicit TileKernel(const KernelArgs& args)
+      : runs_(TileRunsOf(*args.spec, args.bottoms[0].shape)) {}
 
   void Forward(const Pass&) override {
     const T* x = t_.bottoms[0].template data<T>();
     T* y = t_.tops[0].template data<T>();
-    ParallelFor(runs_.outer * runs_.tiles, 1 + 16384 / (runs_.run + 1), [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        std::memcpy(y + i * runs_.run, x + i / runs_.tiles * runs_.run, static_cast<size_t>(runs_.run) * sizeof(T));
-      }
-    });
+    ParallelFor(runs_.outer * runs_.tiles, 1 + 16384 / (runs_.run + 1),
+                [=](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    std::memcpy(y + i * runs_.run, x + i / runs_.tiles * runs_.run,
+                                static_cast<size_t>(runs_.run) * sizeof(T));
+                  }
+                });
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
@@ -52,7 +56,8 @@ class TileKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("Tile", LayerType{1, 1, 1, 1, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"Tile", DeviceKind::kCpu, "reference", 0, &MakeForFloat<TileKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"Tile", DeviceKind::kCpu, "reference", 0, &MakeForFloat<TileKernel>,
+                        nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -21,7 +21,9 @@ class CudaTile : public Kernel {
   }
   bool same_every_pass() const override { return true; }
 
-  static std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaTile>(args); }
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaTile>(args);
+  }
 
  private:
   Device* const device_;

@@ -1,4 +1,5 @@
-// A bottom of `outer` runs, each of which stands `tiles` times in the top, one behind the other. For device code too.
+// A bottom of `outer` runs, each of which stands `tiles` times in the top, one behind the other.
+// For device code too.
 #ifndef DOPPIO_LAYERS_TILE_RUNS_H_
 #define DOPPIO_LAYERS_TILE_RUNS_H_
 

@@ -13,7 +13,8 @@ inline int TileAxis(const LayerSpec& spec, const Shape& bottom) {
   const int axis = spec.param.tile_param().axis();
   if (bottom.has_axis(axis)) return bottom.canonical_axis(axis);
   throw spec.Mistake("tile_param.axis", "axis " + std::to_string(axis) +
-                                            " does not exist in the bottom, whose shape is " + bottom.ToString());
+                                            " does not exist in the bottom, whose shape is " +
+                                            bottom.ToString());
 }
 
 inline TileRuns TileRunsOf(const LayerSpec& spec, const Shape& bottom) {

@@ -52,7 +52,7 @@ void LaunchFindLast(const Gpu& gpu, const UpsampleForm& form, const float* mask,
     FindLastOnHost(form, mask, last, bad);
   } else if (form.bottom_count() > 0) {
     FindLast<<<BlocksFor(form.bottom_count()), kThreadsPerBlock, 0, gpu.stream>>>(form, mask, last,
-                                                                                   bad);
+                                                                                  bad);
     CheckLaunch("Upsample");
   }
 }

@@ -1,6 +1,7 @@
-// The divisor of a loss on a GPU that is one of several ranks, where it depends on how many labels count: only the GPU knows
-// this rank's number, and the host adds the others', so the host waits for the GPU once for each such loss. One rank alone
-// never waits, nor does anybody whose labels all count.
+// The divisor of a loss on a GPU that is one of several ranks, where it depends on how many labels
+// count: only the GPU knows this rank's number, and the host adds the others', so the host waits
+// for the GPU once for each such loss. One rank alone never waits, nor does anybody whose labels
+// all count.
 #ifndef DOPPIO_LAYERS_VALID_COUNT_CUDA_H_
 #define DOPPIO_LAYERS_VALID_COUNT_CUDA_H_
 
@@ -16,9 +17,11 @@ class ValidCount {
  public:
   explicit ValidCount(Device* device) : download_(device->MakeDownload(sizeof(int64_t))) {}
 
-  // `ignores`: whether some labels may not count. Then count() is called, to have the GPU write their number to `valid`.
+  // `ignores`: whether some labels may not count. Then count() is called, to have the GPU write
+  // their number to `valid`.
   template <class F>
-  LossDivisor DivisorOf(const LossNormalizer& normalizer, const Pass& pass, bool ignores, const int64_t* valid, const F& count) {
+  LossDivisor DivisorOf(const LossNormalizer& normalizer, const Pass& pass, bool ignores,
+                        const int64_t* valid, const F& count) {
     if (pass.group == nullptr || !normalizer.CountsValid()) return normalizer.DivisorOf(pass);
     if (!ignores) return normalizer.DivisorFor(pass, normalizer.positions() * pass.group->size());
     count();

@@ -24,7 +24,8 @@ struct MergeWeightedLossSums {
 // What the softmax knows of each position, then room for sums.
 int64_t WeightedSoftmaxScratchBytes(const SoftmaxShape& s) {
   return s.positions() * static_cast<int64_t>(sizeof(SoftmaxRow)) +
-         std::max({ReduceClassesBytes<SoftmaxRow>(s), ReduceRowsBytes<WeightedLossSum>(1, s.count()),
+         std::max({ReduceClassesBytes<SoftmaxRow>(s),
+                   ReduceRowsBytes<WeightedLossSum>(1, s.count()),
                    ReduceRowsBytes<double>(s.classes, s.classes)});
 }
 
@@ -64,18 +65,20 @@ void LaunchWeightedSoftmaxForward(const Gpu& gpu, const SoftmaxShape& s, const L
       },
       room);
   const SoftmaxPlaces<int64_t> places(s);
-  ForEachIndex(gpu, s.count(), kName, DOPPIO_BODY(int64_t i) {
-    const float p = Probability(x[i], rows[places(i).position]);
-    state.probability[i] = p;
-    if (shown != nullptr) shown[i] = p;
-  });
+  ForEachIndex(
+      gpu, s.count(), kName, DOPPIO_BODY(int64_t i) {
+        const float p = Probability(x[i], rows[places(i).position]);
+        state.probability[i] = p;
+        if (shown != nullptr) shown[i] = p;
+      });
   ReduceRows(
       gpu, 1, s.count(), kName, WeightedLossSum{0, 0, kNoWrongLabel},
       DOPPIO_BODY(int64_t, int64_t i) {
         const auto at = places(i);
         const int32_t label = state.labels[at.position];
         WeightedLossSum sum{0, at.label == 0 && label >= 0, kNoWrongLabel};
-        if (label >= 0) sum.loss = static_cast<double>(weights.Loss(label, at.label, state.probability[i]));
+        if (label >= 0)
+          sum.loss = static_cast<double>(weights.Loss(label, at.label, state.probability[i]));
         if (label == kWrongLabel) sum.wrong = PackWrongLabel(at.position, labels[at.position]);
         return sum;
       },
@@ -98,18 +101,19 @@ void LaunchWeightedSoftmaxBackward(const Gpu& gpu, const SoftmaxShape& s,
   void* const room = static_cast<SoftmaxRow*>(scratch) + s.positions();
   if (dy != nullptr) SoftmaxDots(gpu, s, state.probability, dy, dots, room);
   const SoftmaxPlaces<int64_t> places(s);
-  ForEachIndex(gpu, s.count(), kName, DOPPIO_BODY(int64_t i) {
-    const auto at = places(i);
-    const int32_t label = state.labels[at.position];
-    const float p = state.probability[i];
-    float gradient = 0;
-    if (label >= 0 && weight != nullptr) {
-      const float scale = static_cast<float>(static_cast<double>(*weight) * *state.per_divisor);
-      gradient = scale * weights.Gradient(label, at.label, p);
-    }
-    if (dy != nullptr) gradient += p * (dy[i] - dots[at.position]);
-    dx[i] = gradient;
-  });
+  ForEachIndex(
+      gpu, s.count(), kName, DOPPIO_BODY(int64_t i) {
+        const auto at = places(i);
+        const int32_t label = state.labels[at.position];
+        const float p = state.probability[i];
+        float gradient = 0;
+        if (label >= 0 && weight != nullptr) {
+          const float scale = static_cast<float>(static_cast<double>(*weight) * *state.per_divisor);
+          gradient = scale * weights.Gradient(label, at.label, p);
+        }
+        if (dy != nullptr) gradient += p * (dy[i] - dots[at.position]);
+        dx[i] = gradient;
+      });
 }
 
 }  // namespace doppio

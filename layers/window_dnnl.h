@@ -1,5 +1,6 @@
-// Layers that oneDNN computes over windows of one bottom, with a workspace from forward to backward, such as LRN.
-// Each says how its primitives are made for a layout; the choice between layouts and the running are here.
+// Layers that oneDNN computes over windows of one bottom, with a workspace from forward to
+// backward, such as LRN. Each says how its primitives are made for a layout; the choice between
+// layouts and the running are here.
 #ifndef DOPPIO_LAYERS_WINDOW_DNNL_H_
 #define DOPPIO_LAYERS_WINDOW_DNNL_H_
 
@@ -18,7 +19,7 @@ struct WindowChoice {
   using Backward = BackwardPrimitive;
   static constexpr bool kReadsBottom = kReads;
   typename Forward::primitive_desc forward;
-  typename Backward::primitive_desc backward;   // empty when backward is not asked for
+  typename Backward::primitive_desc backward;  // empty when backward is not asked for
 };
 
 template <class Choice>
@@ -29,8 +30,8 @@ double SlownessOf(const Choice& choice, const KernelArgs& args) {
   return slowness;
 }
 
-// The fastest of the layouts that make sense, or null. `make` (bottom's descriptor -> Choice) throws dnnl::error for
-// what oneDNN does not have.
+// The fastest of the layouts that make sense, or null. `make` (bottom's descriptor -> Choice)
+// throws dnnl::error for what oneDNN does not have.
 template <class Choice, class Make>
 std::unique_ptr<Choice> FastestLayout(const KernelArgs& args, const Make& make) {
   const Shape& shape = args.bottoms[0].shape;

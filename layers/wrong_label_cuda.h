@@ -1,6 +1,7 @@
-// Where a kernel on a GPU reports the first label that is no class, or index that is no row: a word of host memory that
-// the GPU writes, so that nobody waits for the GPU to look. The error therefore comes with the first Forward that begins
-// after the GPU has met it, usually the next one or the one after it.
+// Where a kernel on a GPU reports the first label that is no class, or index that is no row: a word
+// of host memory that the GPU writes, so that nobody waits for the GPU to look. The error therefore
+// comes with the first Forward that begins after the GPU has met it, usually the next one or the
+// one after it.
 #ifndef DOPPIO_LAYERS_WRONG_LABEL_CUDA_H_
 #define DOPPIO_LAYERS_WRONG_LABEL_CUDA_H_
 
@@ -24,12 +25,15 @@ DOPPIO_HD inline WrongLabelWord PackWrongLabel(int64_t index, float label) {
 
 class WrongLabel {
  public:
-  explicit WrongLabel(Device* device) : memory_(device, sizeof(WrongLabelWord)) { *word() = kNoWrongLabel; }
+  explicit WrongLabel(Device* device) : memory_(device, sizeof(WrongLabelWord)) {
+    *word() = kNoWrongLabel;
+  }
 
   // For kernels to write.
   WrongLabelWord* word() const { return static_cast<WrongLabelWord*>(memory_.data()); }
 
-  // `reader` says what is wrong with it: a LabelReader, or an IndexReader (layers/row_index.h) with an `inner` of 1.
+  // `reader` says what is wrong with it: a LabelReader, or an IndexReader (layers/row_index.h) with
+  // an `inner` of 1.
   template <class Reader>
   void ThrowIfAny(const Reader& reader, const SourceLoc& at, int64_t inner) {
     const WrongLabelWord found = *static_cast<volatile WrongLabelWord*>(word());

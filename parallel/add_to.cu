@@ -13,7 +13,8 @@ static void AddTo(const Gpu& gpu, int64_t n, const T* from, T* to) {
 // Packs are computed with in single precision.
 template <>
 void AddTo(const Gpu& gpu, int64_t n, const double* from, double* to) {
-  ForEachIndex(gpu, n, kWhat, DOPPIO_BODY(int64_t i) { to[i] += from[i]; });
+  ForEachIndex(
+      gpu, n, kWhat, DOPPIO_BODY(int64_t i) { to[i] += from[i]; });
 }
 
 }  // namespace

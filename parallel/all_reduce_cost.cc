@@ -44,11 +44,13 @@ AllReduceCost Ring(const Cluster& cluster, int ranks, int nodes, double bytes) {
 AllReduceCost Tree(const Cluster& cluster, int ranks, int nodes, double bytes) {
   const int inside = CeilLog2(std::min(ranks, cluster.ranks_per_node)), across = CeilLog2(nodes);
   AllReduceCost cost;
-  cost.latency_ms = LatencyMs(cluster.inside, 2.0 * inside) + LatencyMs(cluster.across, 2.0 * across);
+  cost.latency_ms =
+      LatencyMs(cluster.inside, 2.0 * inside) + LatencyMs(cluster.across, 2.0 * across);
   cost.inside_ms = 2.0 * inside * TransferMs(cluster.inside, bytes);
   cost.across_ms = 2.0 * across * TransferMs(cluster.across, bytes);
   // Each level is as many bytes one way in the reduction, and back in the broadcast.
-  cost.held_up_ms = inside * HeldUpMs(cluster.inside, bytes) + across * HeldUpMs(cluster.across, bytes);
+  cost.held_up_ms =
+      inside * HeldUpMs(cluster.inside, bytes) + across * HeldUpMs(cluster.across, bytes);
   return cost;
 }
 

@@ -10,9 +10,11 @@ GradientCopy::GradientCopy(ParamStore* params, DType type, int ranks)
 
 void GradientCopy::AddBucket(int64_t begin, int64_t end) {
   const Tensor all = params_->grads();
-  const TensorSpec wide{Shape{end - begin}, all.dtype, Layout()}, narrow{wide.shape, type_, Layout()};
+  const TensorSpec wide{Shape{end - begin}, all.dtype, Layout()},
+      narrow{wide.shape, type_, Layout()};
   const TensorOps& ops = OpsOf(params_->device());
-  buckets_.push_back({begin, Tensor(wide, static_cast<char*>(all.raw) + begin * ElementBytes(all.dtype)),
+  buckets_.push_back({begin,
+                      Tensor(wide, static_cast<char*>(all.raw) + begin * ElementBytes(all.dtype)),
                       ops.Convert(wide, narrow), ops.Convert(narrow, wide)});
 }
 

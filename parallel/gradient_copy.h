@@ -1,8 +1,9 @@
-// Gradients as ranks hand them to each other where that is not what they are computed as: a 16-bit copy of their arena, half as
-// many bytes on every link.
+// Gradients as ranks hand them to each other where that is not what they are computed as: a 16-bit
+// copy of their arena, half as many bytes on every link.
 //
-// bfloat16 has the range of single precision. float16 has not, so what goes into the copy is divided by the number of ranks,
-// and the sum is multiplied by it; gradients that are small as well want a loss scale.
+// bfloat16 has the range of single precision. float16 has not, so what goes into the copy is
+// divided by the number of ranks, and the sum is multiplied by it; gradients that are small as well
+// want a loss scale.
 #ifndef DOPPIO_PARALLEL_GRADIENT_COPY_H_
 #define DOPPIO_PARALLEL_GRADIENT_COPY_H_
 
@@ -25,10 +26,10 @@ class GradientCopy {
   void AddBucket(int64_t begin, int64_t end);
 
   // In the order in which the device computes.
-  void Narrow(size_t bucket) const;   // gradients into the copy
-  void Widen(size_t bucket) const;    // and back
+  void Narrow(size_t bucket) const;  // gradients into the copy
+  void Widen(size_t bucket) const;   // and back
 
-  void* at(size_t bucket) const;   // of the copy
+  void* at(size_t bucket) const;  // of the copy
 
  private:
   struct Bucket {

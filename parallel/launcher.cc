@@ -13,17 +13,20 @@ struct Variables {
   const char* rank;
   const char* size;
   const char* local_rank;
-  const char* local_size;   // may be null: not told
+  const char* local_size;  // may be null: not told
   bool mpi;
 };
 
-// Those that are set by the launcher of processes itself come first: a job script's own mpirun inside a SLURM or LSF job is
-// what counts. SLURM is asked by step: the variables of the job are there for a single process, too.
+// Those that are set by the launcher of processes itself come first: a job script's own mpirun
+// inside a SLURM or LSF job is what counts. SLURM is asked by step: the variables of the job are
+// there for a single process, too.
 constexpr Variables kLaunchers[] = {
-    {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE", true},
-    {"mpiexec (MPICH, Intel MPI)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", true},
-    {"jsrun (LSF)", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK", "JSM_NAMESPACE_LOCAL_SIZE", true},
+    {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", true},
+    {"mpiexec (MPICH, Intel MPI)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+     true},
+    {"jsrun (LSF)", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK",
+     "JSM_NAMESPACE_LOCAL_SIZE", true},
     {"srun (SLURM)", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr, true},
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", false},
 };
@@ -34,7 +37,8 @@ std::optional<int> Number(const Environment& get, const char* name) {
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
   if (*end != 0 || value < 0 || value > 10'000'000) {
-    throw UsageError(std::string("the environment has ") + name + "=" + text + ", which is not the number of a rank");
+    throw UsageError(std::string("the environment has ") + name + "=" + text +
+                     ", which is not the number of a rank");
   }
   return static_cast<int>(value);
 }
@@ -46,8 +50,8 @@ Launch FindLaunch(const Environment& get) {
     const std::optional<int> rank = Number(get, v.rank), size = Number(get, v.size);
     if (!rank || !size) continue;
     if (*rank >= *size) {
-      throw UsageError(std::string("the environment has ") + v.rank + "=" + std::to_string(*rank) + ", but " + v.size + "=" +
-                       std::to_string(*size));
+      throw UsageError(std::string("the environment has ") + v.rank + "=" + std::to_string(*rank) +
+                       ", but " + v.size + "=" + std::to_string(*size));
     }
     Launch launch;
     launch.launcher = v.launcher;
@@ -61,6 +65,8 @@ Launch FindLaunch(const Environment& get) {
   return Launch();
 }
 
-Launch FindLaunch() { return FindLaunch([](const char* name) { return std::getenv(name); }); }
+Launch FindLaunch() {
+  return FindLaunch([](const char* name) { return std::getenv(name); });
+}
 
 }  // namespace doppio

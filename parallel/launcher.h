@@ -1,5 +1,6 @@
-// Which rank of how many a launcher has started this process as: from the environment that mpirun, srun, jsrun and their kin
-// set for each process. Read before anything is started, to know whether there are other ranks at all.
+// Which rank of how many a launcher has started this process as: from the environment that mpirun,
+// srun, jsrun and their kin set for each process. Read before anything is started, to know whether
+// there are other ranks at all.
 #ifndef DOPPIO_PARALLEL_LAUNCHER_H_
 #define DOPPIO_PARALLEL_LAUNCHER_H_
 
@@ -9,10 +10,10 @@
 namespace doppio {
 
 struct Launch {
-  std::string launcher;   // "mpirun (Open MPI)"; "" when started by hand
+  std::string launcher;  // "mpirun (Open MPI)"; "" when started by hand
   int rank = 0, size = 1;
-  int local_rank = 0, local_size = 1;   // on this machine; 0 and 1 where the launcher does not say
-  bool mpi = false;       // the launcher can join MPI processes
+  int local_rank = 0, local_size = 1;  // on this machine; 0 and 1 where the launcher does not say
+  bool mpi = false;                    // the launcher can join MPI processes
 };
 
 // A variable's value, or null: getenv.
@@ -20,7 +21,7 @@ using Environment = std::function<const char*(const char*)>;
 
 // Throws UsageError where variables contradict each other.
 Launch FindLaunch(const Environment& get);
-Launch FindLaunch();   // of this process
+Launch FindLaunch();  // of this process
 
 }  // namespace doppio
 

@@ -9,17 +9,20 @@ namespace doppio {
 std::vector<RankPlace> PlacesByNode(const std::vector<int>& ranks_of_nodes) {
   std::vector<RankPlace> places;
   for (size_t node = 0; node < ranks_of_nodes.size(); ++node) {
-    for (int inside = 0; inside < ranks_of_nodes[node]; ++inside) places.push_back({static_cast<int>(node), inside});
+    for (int inside = 0; inside < ranks_of_nodes[node]; ++inside)
+      places.push_back({static_cast<int>(node), inside});
   }
   return places;
 }
 
-Layered::Layered(int rank, std::vector<RankPlace> places, Communicator* inside, Communicator* across)
+Layered::Layered(int rank, std::vector<RankPlace> places, Communicator* inside,
+                 Communicator* across)
     : rank_(rank),
       places_(std::move(places)),
       inside_(inside),
       across_(across),
-      one_node_(std::all_of(places_.begin(), places_.end(), [](const RankPlace& place) { return place.node == 0; })) {
+      one_node_(std::all_of(places_.begin(), places_.end(),
+                            [](const RankPlace& place) { return place.node == 0; })) {
   const RankPlace& own = places_[static_cast<size_t>(rank)];
   DOPPIO_CHECK(inside->rank() == own.inside, "the place inside");
   DOPPIO_CHECK((across != nullptr) == (own.inside == 0), "the first rank of a node talks for it");

@@ -19,7 +19,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double MsSince(Clock::time_point begun) { return std::chrono::duration<double, std::milli>(Clock::now() - begun).count(); }
+double MsSince(Clock::time_point begun) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begun).count();
+}
 
 void Sum(Communicator* bulk, void* data, int64_t bytes) {
   bulk->Follow(-1);
@@ -29,7 +31,7 @@ void Sum(Communicator* bulk, void* data, int64_t bytes) {
 double MedianMs(Communicator* bulk, void* data, int64_t bytes, int times) {
   std::vector<double> ms;
   bulk->Barrier();
-  for (int i = -1; i < times; ++i) {   // the first one sets things up
+  for (int i = -1; i < times; ++i) {  // the first one sets things up
     const Clock::time_point begun = Clock::now();
     Sum(bulk, data, bytes);
     if (i >= 0) ms.push_back(MsSince(begun));
@@ -40,18 +42,20 @@ double MedianMs(Communicator* bulk, void* data, int64_t bytes, int times) {
 
 }  // namespace
 
-Link MeasureLink(const World& world, Device* device, Topology topology, bool one_node, int64_t bytes, const Compute& compute) {
+Link MeasureLink(const World& world, Device* device, Topology topology, bool one_node,
+                 int64_t bytes, const Compute& compute) {
   constexpr int kSmall = 200, kLarge = 15;
   constexpr double kBesideMs = 4000;
-  constexpr int64_t kPlaces = 8;   // that a training's buckets come from, which are not in any cache
+  constexpr int64_t kPlaces = 8;  // that a training's buckets come from, which are not in any cache
   bytes = std::max<int64_t>(bytes / 4 * 4, 4096);
   const Buffer memory(device, kPlaces * bytes);
-  device->Synchronize();   // the memory is cleared
+  device->Synchronize();  // the memory is cleared
   Communicator& bulk = world.bulk();
   const double small_ms = MedianMs(&bulk, memory.data(), sizeof(float), kSmall);
   const double large_ms = MedianMs(&bulk, memory.data(), bytes, kLarge);
 
-  // What the sum would cost if a message took 1 us, a byte 1 ns, and each byte held computing up by 1 ns.
+  // What the sum would cost if a message took 1 us, a byte 1 ns, and each byte held computing up by
+  // 1 ns.
   const Cluster unit{topology, {1, 1, 1e3}, {1, 1, 1e3}, one_node ? world.size() : 1};
   const AllReduceCost cost = CostOfAllReduce(unit, world.size(), static_cast<double>(bytes));
   Link link;
@@ -63,10 +67,11 @@ Link MeasureLink(const World& world, Device* device, Topology topology, bool one
   std::atomic<bool> going{true};
   std::exception_ptr failure;
   std::thread exchange([&] {
-    UseAllCores();   // as the thread that reduces gradients
+    UseAllCores();  // as the thread that reduces gradients
     try {
       bulk.Barrier();
-      for (int i = 0; i < static_cast<int>(times); ++i) Sum(&bulk, static_cast<char*>(memory.data()) + i % kPlaces * bytes, bytes);
+      for (int i = 0; i < static_cast<int>(times); ++i)
+        Sum(&bulk, static_cast<char*>(memory.data()) + i % kPlaces * bytes, bytes);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -86,7 +91,8 @@ Link MeasureLink(const World& world, Device* device, Topology topology, bool one
 int CountHosts(const World& world) {
   std::vector<double> hosts(static_cast<size_t>(world.size()));
   // What a double holds exactly.
-  hosts[static_cast<size_t>(world.rank())] = static_cast<double>(std::hash<std::string>()(HostName()) >> 11);
+  hosts[static_cast<size_t>(world.rank())] =
+      static_cast<double>(std::hash<std::string>()(HostName()) >> 11);
   world.control().AllReduce(hosts.data(), static_cast<int64_t>(hosts.size()), DType::kFloat64);
   return static_cast<int>(std::set<double>(hosts.begin(), hosts.end()).size());
 }

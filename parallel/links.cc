@@ -10,7 +10,8 @@
 namespace doppio {
 namespace {
 
-constexpr double kNvlinkUs = 1.9, kPcieUs = 2.5, kNetUs = 4.0, kTenGigabitTcpUs = 20, kGigabitTcpUs = 35;
+constexpr double kNvlinkUs = 1.9, kPcieUs = 2.5, kNetUs = 4.0, kTenGigabitTcpUs = 20,
+                 kGigabitTcpUs = 35;
 constexpr double kTcpShare = 1448.0 / 1538.0, kRdmaShare = 0.96;
 
 constexpr double Gbit(double gbits, double share) { return gbits / 8 * share; }
@@ -65,8 +66,9 @@ Link ParseLink(const std::string& flag, const std::string& text) {
   }
   const std::optional<Link> link = LinkOfNumbers(text);
   if (link) return *link;
-  throw UsageError("--" + flag + " wants a link's name or LATENCY_US:GBYTES_PER_S such as 5:11, got '" + text + "'" +
-                   DidYouMean(text, names) + "\nnames: " + list);
+  throw UsageError("--" + flag +
+                   " wants a link's name or LATENCY_US:GBYTES_PER_S such as 5:11, got '" + text +
+                   "'" + DidYouMean(text, names) + "\nnames: " + list);
 }
 
 }  // namespace doppio

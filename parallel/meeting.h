@@ -12,8 +12,9 @@
 
 namespace doppio {
 
-// All ranks call the same in the same order. Between Arrive and Leave each may use what others have shown: nobody gets away
-// before all are done, not even where somebody has aborted. An Arrive alone is a barrier.
+// All ranks call the same in the same order. Between Arrive and Leave each may use what others have
+// shown: nobody gets away before all are done, not even where somebody has aborted. An Arrive alone
+// is a barrier.
 class Meeting {
  public:
   explicit Meeting(int size) : size_(size), shown_(static_cast<size_t>(size)) {}
@@ -36,7 +37,8 @@ class Meeting {
     return static_cast<T*>(shown_[static_cast<size_t>(rank)]);
   }
 
-  // Whoever waits for others to come, and everybody who comes later, throws PeerError with the first `why`.
+  // Whoever waits for others to come, and everybody who comes later, throws PeerError with the
+  // first `why`.
   void Abort(const std::string& why) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (aborted_) return;
@@ -69,7 +71,7 @@ class Meeting {
   }
 
   const int size_;
-  std::vector<void*> shown_;   // Arrive orders writers and readers
+  std::vector<void*> shown_;  // Arrive orders writers and readers
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   int arrived_ = 0;

@@ -1,7 +1,7 @@
 // Ranks that are MPI processes. What MPI carries itself is in host memory.
 //
-// Nothing here blocks inside MPI: a blocked call polls with all its core's time, which the compute threads need. Exchanges
-// are started and then asked after now and then.
+// Nothing here blocks inside MPI: a blocked call polls with all its core's time, which the compute
+// threads need. Exchanges are started and then asked after now and then.
 #include <mpi.h>
 
 #include <sched.h>
@@ -36,7 +36,8 @@ template <class T>
 void AddSixteenBit(void* in, void* in_out, int* count, MPI_Datatype*) {
   const T* from = static_cast<const T*>(in);
   T* to = static_cast<T*>(in_out);
-  for (int i = 0; i < *count; ++i) to[i] = static_cast<T>(static_cast<float>(to[i]) + static_cast<float>(from[i]));
+  for (int i = 0; i < *count; ++i)
+    to[i] = static_cast<T>(static_cast<float>(to[i]) + static_cast<float>(from[i]));
 }
 
 // MPI does not know 16-bit numbers with fractions.
@@ -59,8 +60,8 @@ MPI_Datatype TypeOf(DType dtype) {
 
 // How a thread waits for an exchange.
 enum class Patience {
-  kShort,   // others wait for this thread: looks often at first
-  kLong,    // computing goes on meanwhile: leaves the core to it
+  kShort,  // others wait for this thread: looks often at first
+  kLong,   // computing goes on meanwhile: leaves the core to it
 };
 
 class MpiEnd : public Communicator {
@@ -95,14 +96,17 @@ class MpiEnd : public Communicator {
   void Abort(const std::string& why) override { own_.Abort(why); }
 
  private:
-  // Open MPI sums into memory of its own, as large as the piece, which the C library hands back to the system and fetches
-  // anew each time where it is large: 16 MiB at once are 8 % faster in a training than a whole fc6.
+  // Open MPI sums into memory of its own, as large as the piece, which the C library hands back to
+  // the system and fetches anew each time where it is large: 16 MiB at once are 8 % faster in a
+  // training than a whole fc6.
   template <class F>
   void ForPieces(void* data, int64_t count, int64_t element_bytes, const F& start) {
     constexpr int64_t kMost = int64_t{1} << 22;
     for (int64_t begin = 0; begin < count; begin += kMost) {
       char* piece = static_cast<char*>(data) + begin * element_bytes;
-      Exchange([&](MPI_Request* request) { return start(piece, static_cast<int>(std::min(kMost, count - begin)), request); });
+      Exchange([&](MPI_Request* request) {
+        return start(piece, static_cast<int>(std::min(kMost, count - begin)), request);
+      });
     }
   }
 
@@ -110,7 +114,8 @@ class MpiEnd : public Communicator {
   void Exchange(const F& start) {
     own_.ThrowIfAborted();
     if (watch_ != nullptr) watch_->Moved(bucket_);
-    static thread_local const bool precise = prctl(PR_SET_TIMERSLACK, 1000) == 0;   // ns; else pauses are 50 us longer
+    static thread_local const bool precise =
+        prctl(PR_SET_TIMERSLACK, 1000) == 0;  // ns; else pauses are 50 us longer
     (void)precise;
     MPI_Request request = MPI_REQUEST_NULL;
     Mpi(start(&request), "an exchange between ranks");
@@ -130,7 +135,8 @@ class MpiEnd : public Communicator {
       sched_yield();
       return;
     }
-    // A message moves on when it is asked after, so longer pauses would be the bandwidth of fast links.
+    // A message moves on when it is asked after, so longer pauses would be the bandwidth of fast
+    // links.
     const timespec pause = {0, 10'000};
     nanosleep(&pause, nullptr);
   }
@@ -140,7 +146,7 @@ class MpiEnd : public Communicator {
   int rank_ = 0, size_ = 1;
   int64_t bucket_ = -1;
   Watch* watch_ = nullptr;
-  Meeting own_{1};   // of this process alone, which may abort it
+  Meeting own_{1};  // of this process alone, which may abort it
 };
 
 // A rank's ends among some of the ranks, for the two threads that exchange.
@@ -161,13 +167,15 @@ struct Machines {
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
     MPI_Comm machine = MPI_COMM_NULL, firsts = MPI_COMM_NULL;
-    Mpi(ranks_each > 0 ? MPI_Comm_split(world, rank / ranks_each, rank, &machine)
-                       : MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine),
+    Mpi(ranks_each > 0
+            ? MPI_Comm_split(world, rank / ranks_each, rank, &machine)
+            : MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine),
         "finding the ranks of this machine");
     inside.emplace(machine);
     RankPlace own;
     own.inside = inside->control.rank();
-    Mpi(MPI_Comm_split(world, own.inside == 0 ? 0 : MPI_UNDEFINED, rank, &firsts), "joining the machines");
+    Mpi(MPI_Comm_split(world, own.inside == 0 ? 0 : MPI_UNDEFINED, rank, &firsts),
+        "joining the machines");
     if (own.inside == 0) {
       across.emplace(firsts);
       own.node = across->control.rank();
@@ -176,7 +184,8 @@ struct Machines {
     MPI_Comm_free(&machine);
     inside->control.Broadcast(&own.node, sizeof own.node, 0);
     places.resize(static_cast<size_t>(size));
-    Mpi(MPI_Allgather(&own, sizeof own, MPI_BYTE, places.data(), sizeof own, MPI_BYTE, world), "placing the ranks");
+    Mpi(MPI_Allgather(&own, sizeof own, MPI_BYTE, places.data(), sizeof own, MPI_BYTE, world),
+        "placing the ranks");
     for (const RankPlace& place : places) count = std::max(count, place.node + 1);
   }
   void set_watch(Watch* watch) {
@@ -184,8 +193,8 @@ struct Machines {
     if (across) across->set_watch(watch);
   }
 
-  std::vector<RankPlace> places;   // by rank
-  int count = 1;                   // of machines
+  std::vector<RankPlace> places;  // by rank
+  int count = 1;                  // of machines
   std::optional<Ends> inside, across;
 };
 
@@ -193,15 +202,18 @@ struct Machines {
 class Session {
  public:
   Session() {
-    // Open MPI's own choice for few ranks is to reduce to one and broadcast, which takes twice the time on a link that sends both
-    // ways at once. Rabenseifner's halves and doubles; who has set the variable knows better.
+    // Open MPI's own choice for few ranks is to reduce to one and broadcast, which takes twice the
+    // time on a link that sends both ways at once. Rabenseifner's halves and doubles; who has set
+    // the variable knows better.
     setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
     int provided = MPI_THREAD_SINGLE;
     Mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
     if (provided < MPI_THREAD_MULTIPLE) {
       MPI_Finalize();
-      throw UsageError("this MPI does not let several threads communicate (MPI_THREAD_MULTIPLE), which gradients need that are "
-                       "exchanged while others are computed");
+      throw UsageError(
+          "this MPI does not let several threads communicate (MPI_THREAD_MULTIPLE), which "
+          "gradients need that are "
+          "exchanged while others are computed");
     }
   }
   ~Session() { MPI_Finalize(); }
@@ -209,8 +221,7 @@ class Session {
 
 class MpiWorld : public ProcessWorld {
  public:
-  explicit MpiWorld(const ProcessWorldOptions& options)
-      : options_(options), all_(MPI_COMM_WORLD) {
+  explicit MpiWorld(const ProcessWorldOptions& options) : options_(options), all_(MPI_COMM_WORLD) {
     CheckLaunch();
     watch_ = std::make_unique<Watch>(&all_.control, options.watch);
     all_.set_watch(watch_.get());
@@ -246,19 +257,23 @@ class MpiWorld : public ProcessWorld {
     machines_.emplace(MPI_COMM_WORLD, options_.ranks_per_machine);
     machines_->set_watch(watch_.get());
     if (machines_->count > 1 && machines_->count < size()) {
-      how_summed_ = "gradients are summed inside " + std::to_string(machines_->count) + " machines first, then between them";
+      how_summed_ = "gradients are summed inside " + std::to_string(machines_->count) +
+                    " machines first, then between them";
       return;
     }
-    how_summed_ = std::string("gradients are summed over all processes at once, as without --hierarchical: ") +
-                  (machines_->count == 1 ? "they are on one machine" : "each is on a machine of its own");
+    how_summed_ =
+        std::string(
+            "gradients are summed over all processes at once, as without --hierarchical: ") +
+        (machines_->count == 1 ? "they are on one machine" : "each is on a machine of its own");
     machines_.reset();
   }
 
   // What sums over the ranks that have `ends`; `device` keeps what links their devices.
   Communicator* Link(Ends* ends, std::unique_ptr<Communicator>* device) const {
     if (!options_.make_bulk) return &ends->bulk;
-    *device = options_.make_bulk({&ends->control, &ends->bulk, std::make_shared<Meeting>(1),
-                                  [watch = watch_.get()](int64_t bucket) { watch->Moved(bucket); }});
+    *device =
+        options_.make_bulk({&ends->control, &ends->bulk, std::make_shared<Meeting>(1),
+                            [watch = watch_.get()](int64_t bucket) { watch->Moved(bucket); }});
     return device->get();
   }
 
@@ -266,23 +281,27 @@ class MpiWorld : public ProcessWorld {
   void CheckLaunch() const {
     const Launch launch = FindLaunch();
     if (launch.size <= 1 || launch.size == size()) return;
-    throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) + " processes, but MPI joins only " +
-                     std::to_string(size()) + " of them. With srun, --mpi=pmix or --mpi=pmi2 often helps; with another MPI's " +
-                     "launcher, use the mpirun of the MPI that Doppio was built with (Open MPI)");
+    throw UsageError(
+        launch.launcher + " has started " + std::to_string(launch.size) +
+        " processes, but MPI joins only " + std::to_string(size()) +
+        " of them. With srun, --mpi=pmix or --mpi=pmi2 often helps; with another MPI's " +
+        "launcher, use the mpirun of the MPI that Doppio was built with (Open MPI)");
   }
 
   const Session session_;
   const ProcessWorldOptions options_;
   mutable Ends all_;
   std::unique_ptr<Watch> watch_;
-  std::optional<Machines> machines_;   // where sums are made in layers
+  std::optional<Machines> machines_;  // where sums are made in layers
   std::string how_summed_;
-  std::unique_ptr<Communicator> device_, across_device_;   // null: ranks are on the host
+  std::unique_ptr<Communicator> device_, across_device_;  // null: ranks are on the host
   std::optional<Layered> layered_;
-  Communicator* bulk_ = nullptr;   // one of those above
+  Communicator* bulk_ = nullptr;  // one of those above
 };
 
-std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) { return std::make_unique<MpiWorld>(options); }
+std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) {
+  return std::make_unique<MpiWorld>(options);
+}
 
 DOPPIO_REGISTER(ProcessWorlds, "mpi", &Make);
 

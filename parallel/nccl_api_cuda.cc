@@ -6,10 +6,11 @@
 namespace doppio {
 namespace {
 
-constexpr int kOldest = 21000;   // knows bfloat16
+constexpr int kOldest = 21000;  // knows bfloat16
 
 std::string VersionText(int version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." + std::to_string(version % 100);
+  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
+         std::to_string(version % 100);
 }
 
 int VersionOf(const Nccl& nccl) {
@@ -35,8 +36,8 @@ const Nccl& NcclLibrary() {
     library.SetIfThere(&n.last_error, "ncclGetLastError");
     n.path = library.path();
     if (VersionOf(n) < kOldest) {
-      throw DeviceError("NCCL (" + n.path + ") is version " + VersionText(VersionOf(n)) + ", and " + VersionText(kOldest) +
-                        " or newer is needed; install a newer one");
+      throw DeviceError("NCCL (" + n.path + ") is version " + VersionText(VersionOf(n)) + ", and " +
+                        VersionText(kOldest) + " or newer is needed; install a newer one");
     }
     return n;
   }();

@@ -1,5 +1,6 @@
-// The one door to NCCL, which is opened at run time. Its few functions are declared here, because CUDA's toolkit comes without
-// its header (NCCL user guide, "API"; the numbers of its types have been the same since version 2.10).
+// The one door to NCCL, which is opened at run time. Its few functions are declared here, because
+// CUDA's toolkit comes without its header (NCCL user guide, "API"; the numbers of its types have
+// been the same since version 2.10).
 #ifndef DOPPIO_PARALLEL_NCCL_API_CUDA_H_
 #define DOPPIO_PARALLEL_NCCL_API_CUDA_H_
 
@@ -21,16 +22,18 @@ struct Nccl {
 
   Result (*get_version)(int* version);
   const char* (*error_string)(Result result);
-  const char* (*last_error)(Comm comm);   // null before version 2.13
+  const char* (*last_error)(Comm comm);  // null before version 2.13
   Result (*get_unique_id)(UniqueId* id);
   Result (*init_rank)(Comm* comm, int ranks, UniqueId id, int rank);
   Result (*destroy)(Comm comm);
   Result (*abort)(Comm comm);
   Result (*async_error)(Comm comm, Result* error);
-  Result (*all_reduce)(const void* from, void* to, size_t count, Type type, Op op, Comm comm, cudaStream_t stream);
-  Result (*broadcast)(const void* from, void* to, size_t count, Type type, int root, Comm comm, cudaStream_t stream);
+  Result (*all_reduce)(const void* from, void* to, size_t count, Type type, Op op, Comm comm,
+                       cudaStream_t stream);
+  Result (*broadcast)(const void* from, void* to, size_t count, Type type, int root, Comm comm,
+                      cudaStream_t stream);
 
-  std::string path;   // where it was found
+  std::string path;  // where it was found
 };
 
 // Opens the library at the first call. Throws DeviceError when it is not there or too old.

@@ -1,5 +1,5 @@
-// Ranks in memory of GPUs, one GPU each, joined by NCCL: threads of one process, or processes on several machines. The
-// unique id of the communicator travels over the control communicator.
+// Ranks in memory of GPUs, one GPU each, joined by NCCL: threads of one process, or processes on
+// several machines. The unique id of the communicator travels over the control communicator.
 #include "core/base/error.h"
 #include "parallel/device_link.h"
 #include "parallel/nccl_api_cuda.h"
@@ -10,10 +10,14 @@ namespace {
 
 Nccl::Type TypeOf(DType dtype) {
   switch (dtype) {
-    case DType::kFloat16: return Nccl::kFloat16;
-    case DType::kBFloat16: return Nccl::kBFloat16;
-    case DType::kFloat64: return Nccl::kFloat64;
-    default: break;
+    case DType::kFloat16:
+      return Nccl::kFloat16;
+    case DType::kBFloat16:
+      return Nccl::kBFloat16;
+    case DType::kFloat64:
+      return Nccl::kFloat64;
+    default:
+      break;
   }
   DOPPIO_CHECK(dtype == DType::kFloat32, Name(dtype));
   return Nccl::kFloat32;
@@ -34,7 +38,7 @@ class NcclEnd : public Communicator {
     place.control->Broadcast(&id, sizeof id, 0);
     // From here on ranks wait for each other inside the library: all have come as far as this.
     place.control->Barrier();
-    stream_.gpu();   // the current device, which becomes the rank's
+    stream_.gpu();  // the current device, which becomes the rank's
     Check(nccl_.init_rank(&comm_, size_, id, rank_), "joining the ranks");
   }
 
@@ -58,18 +62,21 @@ class NcclEnd : public Communicator {
   void AllReduce(void* data, int64_t count, DType dtype) override {
     if (count == 0) return;
     Exchange("summing", [&](cudaStream_t stream) {
-      return nccl_.all_reduce(data, data, static_cast<size_t>(count), TypeOf(dtype), Nccl::kSum, comm_, stream);
+      return nccl_.all_reduce(data, data, static_cast<size_t>(count), TypeOf(dtype), Nccl::kSum,
+                              comm_, stream);
     });
   }
   void Broadcast(void* data, int64_t bytes, int root) override {
     if (bytes == 0) return;
     Exchange("broadcasting", [&](cudaStream_t stream) {
-      return nccl_.broadcast(data, data, static_cast<size_t>(bytes), Nccl::kBytes, root, comm_, stream);
+      return nccl_.broadcast(data, data, static_cast<size_t>(bytes), Nccl::kBytes, root, comm_,
+                             stream);
     });
   }
   void Barrier() override { AllReduce(word_.data(), 1, DType::kFloat32); }
 
-  // The thread that exchanges sees it, and stops what the GPU waits in. Other processes hear of it by their watch.
+  // The thread that exchanges sees it, and stops what the GPU waits in. Other processes hear of it
+  // by their watch.
   void Abort(const std::string& why) override { meeting_->Abort(why); }
 
  private:
@@ -85,12 +92,13 @@ class NcclEnd : public Communicator {
         meeting_->ThrowIfAborted();
         Nccl::Result state = Nccl::kSuccess;
         Check(nccl_.async_error(comm_, &state), doing);
-        if (state != Nccl::kSuccess && state != Nccl::kInProgress) throw PeerError(Text(state, doing));
+        if (state != Nccl::kSuccess && state != Nccl::kInProgress)
+          throw PeerError(Text(state, doing));
       });
       meeting_->ThrowIfAborted();
     } catch (const Error& e) {
       meeting_->Abort("rank " + std::to_string(rank_) + " has failed: " + e.message());
-      nccl_.abort(comm_);   // else its kernels would wait for ever, and everybody for them
+      nccl_.abort(comm_);  // else its kernels would wait for ever, and everybody for them
       comm_ = nullptr;
       throw;
     }
@@ -98,11 +106,13 @@ class NcclEnd : public Communicator {
   }
 
   void Check(Nccl::Result result, const char* doing) const {
-    if (result != Nccl::kSuccess && result != Nccl::kInProgress) throw DeviceError(Text(result, doing));
+    if (result != Nccl::kSuccess && result != Nccl::kInProgress)
+      throw DeviceError(Text(result, doing));
   }
   std::string Text(Nccl::Result result, const char* doing) const {
     const char* more = nccl_.last_error == nullptr ? nullptr : nccl_.last_error(comm_);
-    return std::string("NCCL failed at ") + doing + " on " + stream_.device()->name() + ": " + nccl_.error_string(result) +
+    return std::string("NCCL failed at ") + doing + " on " + stream_.device()->name() + ": " +
+           nccl_.error_string(result) +
            (more == nullptr || *more == 0 ? "" : std::string(" (") + more + ")");
   }
 
@@ -112,13 +122,15 @@ class NcclEnd : public Communicator {
   const std::function<void(int64_t)> moved_;
   SideStream stream_;
   const Buffer word_;
-  Nccl::Comm comm_ = nullptr;   // null before, and once aborted
+  Nccl::Comm comm_ = nullptr;  // null before, and once aborted
   int64_t bucket_ = -1;
 };
 
 std::string Describe() { return "NCCL " + NcclVersion() + " (" + NcclLibrary().path + ")"; }
 
-std::unique_ptr<Communicator> Connect(Device* device, const LinkPlace& place) { return std::make_unique<NcclEnd>(device, place); }
+std::unique_ptr<Communicator> Connect(Device* device, const LinkPlace& place) {
+  return std::make_unique<NcclEnd>(device, place);
+}
 
 DOPPIO_REGISTER(DeviceLinks, "nccl", DeviceLink{&Describe, &Connect, nullptr});
 

@@ -10,8 +10,8 @@ namespace {
 
 class P2pEnd;
 
-// What rank 0 keeps for all: it alone asks the streams of all ranks for copies and sums, so that no thread waits for another
-// one between the levels of the tree.
+// What rank 0 keeps for all: it alone asks the streams of all ranks for copies and sums, so that no
+// thread waits for another one between the levels of the tree.
 class Conductor {
  public:
   Conductor(std::vector<P2pEnd*> ends, bool direct);
@@ -29,9 +29,13 @@ class Conductor {
 class P2pEnd : public Communicator {
  public:
   P2pEnd(Device* device, const LinkPlace& place, bool direct)
-      : meeting_(place.meeting), rank_(place.control->rank()), stream_(device), inbox_(device, PeerLinks::kMostBytes) {
-    DOPPIO_CHECK(meeting_->size() == place.control->size(), "copies between GPUs are within one process");
-    device->Synchronize();   // the inbox is cleared
+      : meeting_(place.meeting),
+        rank_(place.control->rank()),
+        stream_(device),
+        inbox_(device, PeerLinks::kMostBytes) {
+    DOPPIO_CHECK(meeting_->size() == place.control->size(),
+                 "copies between GPUs are within one process");
+    device->Synchronize();  // the inbox is cleared
     Conduct([&] {
       std::vector<P2pEnd*> ends;
       for (int r = 0; r < size(); ++r) ends.push_back(meeting_->Shown<P2pEnd>(r));
@@ -54,7 +58,7 @@ class P2pEnd : public Communicator {
   void Abort(const std::string& why) override { meeting_->Abort(why); }
 
   SideStream* stream() { return &stream_; }
-  void* inbox() const { return inbox_.data(); }   // of PeerLinks::kMostBytes
+  void* inbox() const { return inbox_.data(); }  // of PeerLinks::kMostBytes
   char* at(int64_t byte) const { return data_ + byte; }
 
  private:
@@ -66,7 +70,8 @@ class P2pEnd : public Communicator {
     Conduct([&] { f(conductor_.get()); });
   }
 
-  // `work` on rank 0's thread, when all have come and until it is done. Where it fails, everybody throws.
+  // `work` on rank 0's thread, when all have come and until it is done. Where it fails, everybody
+  // throws.
   template <class F>
   void Conduct(const F& work) {
     meeting_->Show(rank_, this);
@@ -88,10 +93,10 @@ class P2pEnd : public Communicator {
   const int rank_;
   SideStream stream_;
   const Buffer inbox_;
-  char* data_ = nullptr;    // of the exchange that goes on
-  bool failed_ = false;     // it did; written by rank 0 before it leaves
+  char* data_ = nullptr;  // of the exchange that goes on
+  bool failed_ = false;   // it did; written by rank 0 before it leaves
   int64_t bucket_ = -1;
-  std::unique_ptr<Conductor> conductor_;   // rank 0's
+  std::unique_ptr<Conductor> conductor_;  // rank 0's
 };
 
 std::vector<SideStream*> StreamsOf(const std::vector<P2pEnd*>& ends) {
@@ -103,9 +108,11 @@ std::vector<SideStream*> StreamsOf(const std::vector<P2pEnd*>& ends) {
 Conductor::Conductor(std::vector<P2pEnd*> ends, bool direct)
     : ends_(std::move(ends)),
       links_(StreamsOf(ends_), direct),
-      tree_(PairTree(static_cast<int>(ends_.size()), [&](int a, int b) { return links_.CloseTo(a, b); })) {}
+      tree_(PairTree(static_cast<int>(ends_.size()),
+                     [&](int a, int b) { return links_.CloseTo(a, b); })) {}
 
-// Pieces follow each other through the tree: while one is added further up, the next is copied below.
+// Pieces follow each other through the tree: while one is added further up, the next is copied
+// below.
 void Conductor::Sum(int64_t count, DType dtype) {
   const int64_t element = ElementBytes(dtype), most = PeerLinks::kMostBytes / element;
   const auto pieces = [&](const auto& f) {
@@ -121,7 +128,8 @@ void Conductor::Sum(int64_t count, DType dtype) {
   });
   pieces([&](int64_t at, int64_t n) {
     for (auto pair = tree_.rbegin(); pair != tree_.rend(); ++pair) {
-      links_.Copy(pair->parent, end(pair->parent)->at(at), pair->child, end(pair->child)->at(at), n * element);
+      links_.Copy(pair->parent, end(pair->parent)->at(at), pair->child, end(pair->child)->at(at),
+                  n * element);
     }
   });
   Wait();
@@ -131,8 +139,8 @@ void Conductor::Broadcast(int64_t bytes, int root) {
   for (int64_t at = 0; at < bytes; at += PeerLinks::kMostBytes) {
     for (size_t r = 0; r < ends_.size(); ++r) {
       if (static_cast<int>(r) == root) continue;
-      links_.Copy(root, ends_[static_cast<size_t>(root)]->at(at), static_cast<int>(r), ends_[r]->at(at),
-                  std::min(PeerLinks::kMostBytes, bytes - at));
+      links_.Copy(root, ends_[static_cast<size_t>(root)]->at(at), static_cast<int>(r),
+                  ends_[r]->at(at), std::min(PeerLinks::kMostBytes, bytes - at));
     }
   }
   Wait();
@@ -144,7 +152,9 @@ void Conductor::Wait() const {
 
 std::string Describe() { return "copies between GPUs in pairs"; }
 
-std::unique_ptr<Communicator> Connect(Device* device, const LinkPlace& place) { return ConnectPeers(device, place, true); }
+std::unique_ptr<Communicator> Connect(Device* device, const LinkPlace& place) {
+  return ConnectPeers(device, place, true);
+}
 
 DOPPIO_REGISTER(DeviceLinks, "p2p", DeviceLink{&Describe, &Connect, &PeerAccessText});
 

@@ -1,5 +1,6 @@
-// Ranks that are threads of one process, in memory of GPUs, by copies between these in pairs (parallel/pair_tree.h). Sums are
-// made in the order of the pairs, so equal machines give equal bits in every run. Several ranks may share a GPU.
+// Ranks that are threads of one process, in memory of GPUs, by copies between these in pairs
+// (parallel/pair_tree.h). Sums are made in the order of the pairs, so equal machines give equal
+// bits in every run. Several ranks may share a GPU.
 #ifndef DOPPIO_PARALLEL_P2P_CUDA_H_
 #define DOPPIO_PARALLEL_P2P_CUDA_H_
 

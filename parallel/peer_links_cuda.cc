@@ -60,13 +60,15 @@ void PeerLinks::TryDirect(int a, int b) {
     return;
   }
   if (!DriverAllows(from.gpu, to.gpu)) return;
-  to.stream->gpu();   // the current device
+  to.stream->gpu();  // the current device
   if (!EnableAccessTo(from.gpu)) return;
   const std::string wrong = WhyNotDirect(a, b);
   direct(a, b) = wrong.empty();
   if (wrong.empty()) return;
-  LOG(WARNING) << "direct copies from " << from.stream->device()->name() << " to " << to.stream->device()->name() << " go wrong ("
-               << wrong << "); host memory is used instead. Peer access is broken on this machine: often the IOMMU or PCIe "
+  LOG(WARNING) << "direct copies from " << from.stream->device()->name() << " to "
+               << to.stream->device()->name() << " go wrong (" << wrong
+               << "); host memory is used instead. Peer access is broken on this machine: often "
+                  "the IOMMU or PCIe "
                << "access control (ACS) must be switched off for it";
 }
 
@@ -74,13 +76,14 @@ void PeerLinks::TryDirect(int a, int b) {
 std::string PeerLinks::WhyNotDirect(int a, int b) {
   constexpr int64_t kCount = 1 << 16, kBytes = kCount * static_cast<int64_t>(sizeof(uint32_t));
   std::vector<uint32_t> sent(kCount), received(kCount);
-  for (size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<uint32_t>(i * 2654435761u) + static_cast<uint32_t>(a * 64 + b);
+  for (size_t i = 0; i < sent.size(); ++i)
+    sent[i] = static_cast<uint32_t>(i * 2654435761u) + static_cast<uint32_t>(a * 64 + b);
   SideStream* reader = places_[static_cast<size_t>(b)].stream;
   Device* sender = places_[static_cast<size_t>(a)].stream->device();
   try {
     const Buffer source(sender, kBytes), target(reader->device(), kBytes);
     sender->CopyFromHost(source.data(), sent.data(), kBytes);
-    reader->device()->Synchronize();   // the target is cleared
+    reader->device()->Synchronize();  // the target is cleared
     CopyDirectly(a, source.data(), b, target.data(), kBytes);
     reader->Wait();
     reader->device()->CopyToHost(received.data(), target.data(), kBytes);
@@ -117,7 +120,8 @@ void PeerLinks::CopyThroughHost(int a, const void* from, int b, void* to, int64_
   Place& sender = places_[static_cast<size_t>(a)];
   SideStream* reader = places_[static_cast<size_t>(b)].stream;
   DOPPIO_CHECK(bytes <= kMostBytes, std::to_string(bytes));
-  if (sender.outbox == nullptr) sender.outbox = std::make_unique<PinnedBuffer>(sender.stream->device(), kMostBytes);
+  if (sender.outbox == nullptr)
+    sender.outbox = std::make_unique<PinnedBuffer>(sender.stream->device(), kMostBytes);
   if (sender.outbox_reader != nullptr) sender.stream->Follow(sender.outbox_reader);
   sender.outbox_reader = reader;
   sender.stream->Copy(sender.outbox->data(), from, bytes);

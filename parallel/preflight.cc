@@ -13,7 +13,7 @@
 namespace doppio {
 
 std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes) {
-  constexpr int kTimes = 4;   // the first one sets things up
+  constexpr int kTimes = 4;  // the first one sets things up
   const int64_t count = bytes / static_cast<int64_t>(sizeof(float));
   const Buffer memory(device, bytes);
   const Tensor numbers(TensorSpec{Shape{count}, DType::kFloat32, Layout()}, memory.data());
@@ -25,19 +25,23 @@ std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes) {
     const auto begun = std::chrono::steady_clock::now();
     bulk->Follow(-1);
     bulk->AllReduce(memory.data(), count, DType::kFloat32);
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+    best = std::min(
+        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
   }
   std::vector<float> sums(static_cast<size_t>(count));
   device->CopyToHost(sums.data(), memory.data(), bytes);
   const float expected = static_cast<float>(bulk->size() * (bulk->size() + 1) / 2);
-  const auto wrong = std::find_if(sums.begin(), sums.end(), [&](float sum) { return sum != expected; });
+  const auto wrong =
+      std::find_if(sums.begin(), sums.end(), [&](float sum) { return sum != expected; });
   if (wrong != sums.end()) {
-    throw DeviceError("a trial sum over " + std::to_string(bulk->size()) + " ranks gives " + std::to_string(*wrong) +
-                      " instead of " + std::to_string(expected) + " on rank " + std::to_string(bulk->rank()) + ", " +
-                      device->name() + "; try another --comm, and have the connection between the GPUs looked at");
+    throw DeviceError("a trial sum over " + std::to_string(bulk->size()) + " ranks gives " +
+                      std::to_string(*wrong) + " instead of " + std::to_string(expected) +
+                      " on rank " + std::to_string(bulk->rank()) + ", " + device->name() +
+                      "; try another --comm, and have the connection between the GPUs looked at");
   }
   char text[64];
-  std::snprintf(text, sizeof text, ": %.2f ms, %.1f GB/s", 1e3 * best, static_cast<double>(bytes) / best / 1e9);
+  std::snprintf(text, sizeof text, ": %.2f ms, %.1f GB/s", 1e3 * best,
+                static_cast<double>(bytes) / best / 1e9);
   return "all-reduce of " + Bytes(bytes) + text;
 }
 

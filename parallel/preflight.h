@@ -10,8 +10,8 @@
 
 namespace doppio {
 
-// Collective: sums so many bytes of `device`'s memory over the ranks, several times. "all-reduce of 16.0 MiB: 1.21 ms, 13.9 GB/s",
-// the best time. Throws DeviceError where a sum is wrong.
+// Collective: sums so many bytes of `device`'s memory over the ranks, several times. "all-reduce
+// of 16.0 MiB: 1.21 ms, 13.9 GB/s", the best time. Throws DeviceError where a sum is wrong.
 std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes = int64_t{16} << 20);
 
 }  // namespace doppio

@@ -11,14 +11,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsSince(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
+double SecondsSince(Clock::time_point begun) {
+  return std::chrono::duration<double>(Clock::now() - begun).count();
+}
 
 }  // namespace
 
 Reducer::Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options)
     : params_(params), bulk_(bulk), options_(options), queue_(params->params().size() + 1) {
   DOPPIO_CHECK(!params->gradients_share_memory(), "a gradient would be gone before it is summed");
-  if (Is16Bit(options.type) && params->grads().count() > 0) copy_.emplace(params, options.type, bulk->size());
+  if (Is16Bit(options.type) && params->grads().count() > 0)
+    copy_.emplace(params, options.type, bulk->size());
   MakeBuckets(options.bucket_bytes);
   thread_ = std::thread([this] { Reduce(); });
 }
@@ -33,14 +36,16 @@ void Reducer::MakeBuckets(int64_t bucket_bytes) {
   for (size_t i = 0; i < params_->params().size(); ++i) {
     if (params_->param(static_cast<int>(i)).gradient) order.push_back(static_cast<int>(i));
   }
-  std::sort(order.begin(), order.end(),
-            [&](int a, int b) { return params_->param(a).grad_offset < params_->param(b).grad_offset; });
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return params_->param(a).grad_offset < params_->param(b).grad_offset;
+  });
   bucket_of_.resize(params_->params().size());
   const int64_t element = ElementBytes(params_->dtype());
   std::vector<GradientSlice> slices;
   for (int i : order) {
     const Param& param = params_->param(i);
-    slices.push_back({param.grad_offset * element, (param.grad_offset + param.grad.stored()) * element});
+    slices.push_back(
+        {param.grad_offset * element, (param.grad_offset + param.grad.stored()) * element});
   }
   size_t first = 0;
   for (const size_t end : CutBuckets(slices, bucket_bytes)) {
@@ -79,7 +84,9 @@ void Reducer::Reduce() {
     std::exception_ptr failure;
     try {
       const Tensor grads = params_->grads();
-      void* at = copy_ ? copy_->at(bucket) : static_cast<char*>(grads.raw) + buckets_[bucket].begin * ElementBytes(grads.dtype);
+      void* at = copy_ ? copy_->at(bucket)
+                       : static_cast<char*>(grads.raw) +
+                             buckets_[bucket].begin * ElementBytes(grads.dtype);
       bulk_->NoteBucket(static_cast<int64_t>(bucket));
       bulk_->AllReduce(at, buckets_[bucket].end - buckets_[bucket].begin, sent_as());
     } catch (...) {
@@ -102,7 +109,8 @@ void Reducer::ShowReduction(size_t bucket, int64_t begun_ns) {
   span.track = RunTrace::kExchange;
   span.begin = begun_ns;
   span.end = MonotonicNs();
-  span.numbers = {{"bucket", static_cast<int64_t>(bucket)}, {"bytes", (done.end - done.begin) * ElementBytes(sent_as())}};
+  span.numbers = {{"bucket", static_cast<int64_t>(bucket)},
+                  {"bytes", (done.end - done.begin) * ElementBytes(sent_as())}};
   trace_->Add(std::move(span), done.mark);
 }
 
@@ -113,18 +121,22 @@ void Reducer::WaitFor(size_t bucket) {
 }
 
 void Reducer::Finish(GradientSink* next) {
-  for (size_t b = 0; b < buckets_.size(); ++b) DOPPIO_CHECK(buckets_[b].sent, "backward has finished every gradient");
+  for (size_t b = 0; b < buckets_.size(); ++b)
+    DOPPIO_CHECK(buckets_[b].sent, "backward has finished every gradient");
   double exposed = 0;
   for (size_t b = 0; b < buckets_.size(); ++b) {
     const Clock::time_point begun = Clock::now();
-    Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for bucket", [&] { WaitFor(b); }, static_cast<int64_t>(b));
+    Trace(
+        trace_, TraceOf::kWait, RunTrace::kExposed, "wait for bucket", [&] { WaitFor(b); },
+        static_cast<int64_t>(b));
     exposed += SecondsSince(begun);
     if (copy_) copy_->Widen(b);
     if (next == nullptr) continue;
     for (int param : buckets_[b].params) next->Ready(param);
   }
   const Clock::time_point begun = Clock::now();
-  Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for statistics", [&] { AverageStatistics(); });
+  Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for statistics",
+        [&] { AverageStatistics(); });
   totals_.exposed_seconds += exposed + SecondsSince(begun);
 
   std::lock_guard<std::mutex> lock(mutex_);
@@ -137,7 +149,8 @@ void Reducer::Finish(GradientSink* next) {
   }
 }
 
-// The running mean of means over ranks is what one big batch would have kept; of variances it is the mean inside ranks.
+// The running mean of means over ranks is what one big batch would have kept; of variances it is
+// the mean inside ranks.
 void Reducer::AverageStatistics() {
   const Tensor statistics = params_->statistics();
   if (statistics.count() == 0) return;

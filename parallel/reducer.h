@@ -1,5 +1,6 @@
-// Sums the gradients of all ranks while backward goes on. The arena of gradients, which lies in the order in which backward
-// finishes them, is cut into buckets; a thread of the reducer's own reduces each as soon as its last gradient is there.
+// Sums the gradients of all ranks while backward goes on. The arena of gradients, which lies in the
+// order in which backward finishes them, is cut into buckets; a thread of the reducer's own reduces
+// each as soon as its last gradient is there.
 #ifndef DOPPIO_PARALLEL_REDUCER_H_
 #define DOPPIO_PARALLEL_REDUCER_H_
 
@@ -21,14 +22,16 @@
 namespace doppio {
 
 struct ReducerOptions {
-  // The least that a bucket holds; the last one may hold less. Smaller ones start earlier, larger ones cost fewer messages.
+  // The least that a bucket holds; the last one may hold less. Smaller ones start earlier, larger
+  // ones cost fewer messages.
   int64_t bucket_bytes = int64_t{16} << 20;
-  DType type = DType::kFloat32;   // that gradients have on their way; a 16-bit one is rounded to
+  DType type = DType::kFloat32;  // that gradients have on their way; a 16-bit one is rounded to
 };
 
 class Reducer : public GradientExchange {
  public:
-  // `params`, whose gradients do not share memory, and `bulk` outlive the reducer, which is the only one to use `bulk`.
+  // `params`, whose gradients do not share memory, and `bulk` outlive the reducer, which is the
+  // only one to use `bulk`.
   Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options);
   ~Reducer() override;
 
@@ -40,17 +43,17 @@ class Reducer : public GradientExchange {
 
  private:
   struct Bucket {
-    std::vector<int> params;           // of the store, in arena order
-    int64_t begin = 0, end = 0;        // in the arena of gradients, in elements
-    size_t missing = 0;                // that are not ready yet
-    bool sent = false;                 // to the thread
-    int mark = -1;                     // of the trace, where it was
+    std::vector<int> params;     // of the store, in arena order
+    int64_t begin = 0, end = 0;  // in the arena of gradients, in elements
+    size_t missing = 0;          // that are not ready yet
+    bool sent = false;           // to the thread
+    int mark = -1;               // of the trace, where it was
   };
 
   void MakeBuckets(int64_t bucket_bytes);
   DType sent_as() const { return copy_ ? options_.type : params_->dtype(); }
   void Send(size_t bucket);
-  void Reduce();   // the thread
+  void Reduce();  // the thread
   void ShowReduction(size_t bucket, int64_t begun_ns);
   void WaitFor(size_t bucket);
   void AverageStatistics();
@@ -58,16 +61,16 @@ class Reducer : public GradientExchange {
   ParamStore* const params_;
   Communicator* const bulk_;
   const ReducerOptions options_;
-  std::optional<GradientCopy> copy_;   // of 16 bits
+  std::optional<GradientCopy> copy_;  // of 16 bits
   std::vector<Bucket> buckets_;
-  std::vector<size_t> bucket_of_;      // per parameter of the store
+  std::vector<size_t> bucket_of_;  // per parameter of the store
   BoundedQueue<size_t> queue_;
   Totals totals_;
   RunTrace* trace_ = nullptr;
 
   std::mutex mutex_;
   std::condition_variable done_changed_;
-  size_t done_ = 0;                    // buckets of this pass; guarded, as what follows
+  size_t done_ = 0;  // buckets of this pass; guarded, as what follows
   double busy_seconds_ = 0;
   std::exception_ptr failure_;
   std::thread thread_;

@@ -1,10 +1,11 @@
-// Predicts synchronous data parallelism from one rank's times: how fast so many ranks train together, and what of their
-// communication backward does not hide. Pure.
+// Predicts synchronous data parallelism from one rank's times: how fast so many ranks train
+// together, and what of their communication backward does not hide. Pure.
 //
-// The model. Each rank runs forward and backward as it does alone. Gradients are cut into buckets as the reducer cuts
-// them (parallel/buckets.h); a bucket is summed over all ranks once its last gradient is there and the bucket before it
-// is done. While it travels, backward goes on, but for what the copies take from it (Link::held_up_ms_per_gbyte). Behind
-// backward, each bucket's parameters are updated in that order, once its sum is there. Ranks are equally fast and links
+// The model. Each rank runs forward and backward as it does alone. Gradients are cut into buckets
+// as the reducer cuts them (parallel/buckets.h); a bucket is summed over all ranks once its last
+// gradient is there and the bucket before it is done. While it travels, backward goes on, but for
+// what the copies take from it (Link::held_up_ms_per_gbyte). Behind backward, each bucket's
+// parameters are updated in that order, once its sum is there. Ranks are equally fast and links
 // carry nothing else: what is predicted is the most that can be reached.
 #ifndef DOPPIO_PARALLEL_SCALING_MODEL_H_
 #define DOPPIO_PARALLEL_SCALING_MODEL_H_
@@ -32,8 +33,9 @@ struct RankTimes {
 
 struct ScalingOptions {
   Cluster cluster;
-  int64_t bucket_bytes = int64_t{16} << 20;  // as ReducerOptions has it; one of the whole net is summed after backward
-  int reduce_bits = 32;                     // of each value on the links; buckets are cut by 32
+  int64_t bucket_bytes =
+      int64_t{16} << 20;  // as ReducerOptions has it; one of the whole net is summed after backward
+  int reduce_bits = 32;   // of each value on the links; buckets are cut by 32
 };
 
 struct ScalingPoint {
@@ -44,8 +46,9 @@ struct ScalingPoint {
   double efficiency = 1;    // speedup / ranks
   AllReduceCost communication;
   double exposed_ms = 0;  // that an iteration takes longer for it
-  // "compute": no more than 5 % of the iteration is exposed; else what most of the communication goes to: "latency",
-  // "inside" or "across"; "copies" where these hold computing up for longer than all that.
+  // "compute": no more than 5 % of the iteration is exposed; else what most of the communication
+  // goes to: "latency", "inside" or "across"; "copies" where these hold computing up for longer
+  // than all that.
   std::string bound;
 };
 

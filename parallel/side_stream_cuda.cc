@@ -6,7 +6,8 @@ namespace doppio {
 
 SideStream::SideStream(Device* device) : device_(device) {
   if (GpuOf(device).on_host) return;
-  Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on", device->name());
+  Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on",
+       device->name());
   reached_ = NewEvent();
 }
 
@@ -33,14 +34,17 @@ void SideStream::FollowMark(int64_t point) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto mark = marks_.find(point);
   if (mark == marks_.end()) return;
-  Cuda(cudaStreamWaitEvent(gpu().stream, mark->second, 0), "waiting for an event on", device_->name());
+  Cuda(cudaStreamWaitEvent(gpu().stream, mark->second, 0), "waiting for an event on",
+       device_->name());
 }
 
 void SideStream::Follow(SideStream* other) {
   if (other == this || gpu().on_host) return;
-  Cuda(cudaEventRecord(other->reached_, other->gpu().stream), "recording an event on", other->device_->name());
+  Cuda(cudaEventRecord(other->reached_, other->gpu().stream), "recording an event on",
+       other->device_->name());
   // Who waits gets the event as it is now, so the next Follow may use it again.
-  Cuda(cudaStreamWaitEvent(gpu().stream, other->reached_, 0), "waiting for an event on", device_->name());
+  Cuda(cudaStreamWaitEvent(gpu().stream, other->reached_, 0), "waiting for an event on",
+       device_->name());
 }
 
 void SideStream::Copy(void* to, const void* from, int64_t bytes) {
@@ -50,7 +54,8 @@ void SideStream::Copy(void* to, const void* from, int64_t bytes) {
     return;
   }
   // The addresses tell the direction.
-  Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, own.stream), "copying to or from", device_->name());
+  Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, own.stream),
+       "copying to or from", device_->name());
 }
 
 bool SideStream::Idle() const {
@@ -63,7 +68,8 @@ bool SideStream::Idle() const {
 
 cudaEvent_t SideStream::NewEvent() const {
   cudaEvent_t event = nullptr;
-  Cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event on", device_->name());
+  Cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event on",
+       device_->name());
   return event;
 }
 

@@ -1,5 +1,5 @@
-// A stream of a GPU beside the one that it computes on, for exchanges that go on while it computes. On the host in a GPU's
-// place everything happens at once, and nothing is ever waited for.
+// A stream of a GPU beside the one that it computes on, for exchanges that go on while it computes.
+// On the host in a GPU's place everything happens at once, and nothing is ever waited for.
 #ifndef DOPPIO_PARALLEL_SIDE_STREAM_CUDA_H_
 #define DOPPIO_PARALLEL_SIDE_STREAM_CUDA_H_
 
@@ -26,14 +26,17 @@ class SideStream {
   // For launches on this stream; makes the device the calling thread's current one.
   Gpu gpu() const;
 
-  // Keeps what the device has been asked to compute so far under a number. Any thread, beside all other calls.
+  // Keeps what the device has been asked to compute so far under a number. Any thread, beside all
+  // other calls.
   void Mark(int64_t point);
-  // What this stream is asked from now on comes after the last Mark of `point`; there need not be one.
+  // What this stream is asked from now on comes after the last Mark of `point`; there need not be
+  // one.
   void FollowMark(int64_t point);
   // What this stream is asked from now on comes after what `other` has been asked so far.
   void Follow(SideStream* other);
 
-  // Between any two of the device's memory, pinned host memory and memory of GPUs that the device reaches.
+  // Between any two of the device's memory, pinned host memory and memory of GPUs that the device
+  // reaches.
   void Copy(void* to, const void* from, int64_t bytes);
 
   // Whether everything asked is done. Throws DeviceError where it failed.
@@ -60,10 +63,10 @@ class SideStream {
   cudaEvent_t NewEvent() const;
 
   Device* const device_;
-  cudaStream_t stream_ = nullptr;      // null on the host, as the events
-  cudaEvent_t reached_ = nullptr;      // for Follow
+  cudaStream_t stream_ = nullptr;  // null on the host, as the events
+  cudaEvent_t reached_ = nullptr;  // for Follow
   std::mutex mutex_;
-  std::map<int64_t, cudaEvent_t> marks_;   // guarded
+  std::map<int64_t, cudaEvent_t> marks_;  // guarded
 };
 
 }  // namespace doppio

@@ -16,13 +16,16 @@
 namespace doppio {
 namespace {
 
-// A thread's end among the threads of the process and, where `across` is given, through them among those of all processes.
+// A thread's end among the threads of the process and, where `across` is given, through them among
+// those of all processes.
 class JoinedEnd {
  public:
-  JoinedEnd(std::unique_ptr<Communicator> inside, const std::vector<RankPlace>& places, int first_rank, Communicator* across)
+  JoinedEnd(std::unique_ptr<Communicator> inside, const std::vector<RankPlace>& places,
+            int first_rank, Communicator* across)
       : inside_(std::move(inside)) {
     if (across == nullptr) return;
-    layered_.emplace(first_rank + inside_->rank(), places, inside_.get(), inside_->rank() == 0 ? across : nullptr);
+    layered_.emplace(first_rank + inside_->rank(), places, inside_.get(),
+                     inside_->rank() == 0 ? across : nullptr);
   }
   Communicator* get() { return layered_ ? &*layered_ : inside_.get(); }
 
@@ -41,7 +44,8 @@ std::vector<int> RanksOf(const World& processes, int own) {
 
 class ThreadWorld : public World {
  public:
-  ThreadWorld(Communicator* control, Communicator* host, std::shared_ptr<Meeting> meeting, const ReducerOptions& options)
+  ThreadWorld(Communicator* control, Communicator* host, std::shared_ptr<Meeting> meeting,
+              const ReducerOptions& options)
       : control_(control), host_(host), meeting_(std::move(meeting)), options_(options) {}
   Communicator& control() const override { return *control_; }
   Communicator& bulk() const override { return device_ == nullptr ? *host_ : *device_; }
@@ -64,7 +68,7 @@ class ThreadWorld : public World {
  private:
   Communicator* const control_;
   Communicator* const host_;
-  const std::shared_ptr<Meeting> meeting_;   // for what links devices
+  const std::shared_ptr<Meeting> meeting_;  // for what links devices
   const ReducerOptions options_;
   std::unique_ptr<Communicator> device_;
 };
@@ -87,8 +91,9 @@ class FirstFailure {
 
 }  // namespace
 
-void RunThreadWorld(int size, const ReducerOptions& options, const std::function<void(World&)>& body,
-                    const MakeBulk& make_bulk, const AmongProcesses& processes) {
+void RunThreadWorld(int size, const ReducerOptions& options,
+                    const std::function<void(World&)>& body, const MakeBulk& make_bulk,
+                    const AmongProcesses& processes) {
   World* const others = processes.world;
   std::vector<RankPlace> places;
   int first_rank = 0;
@@ -109,7 +114,8 @@ void RunThreadWorld(int size, const ReducerOptions& options, const std::function
   const auto meeting = std::make_shared<Meeting>(size);
   std::vector<std::unique_ptr<ThreadWorld>> worlds;
   for (size_t r = 0; r < control.size(); ++r) {
-    worlds.push_back(std::make_unique<ThreadWorld>(control[r]->get(), host[r]->get(), meeting, options));
+    worlds.push_back(
+        std::make_unique<ThreadWorld>(control[r]->get(), host[r]->get(), meeting, options));
   }
   FirstFailure failure;
   const auto run = [&](int rank) {
@@ -120,7 +126,8 @@ void RunThreadWorld(int size, const ReducerOptions& options, const std::function
       body(world);
     } catch (const std::exception& e) {
       failure.Keep(std::current_exception());
-      const std::string why = "rank " + std::to_string(first_rank + rank) + " has failed: " + e.what();
+      const std::string why =
+          "rank " + std::to_string(first_rank + rank) + " has failed: " + e.what();
       world.Abort(why);
       // The first thread may wait for other processes.
       if (others != nullptr) others->control().Abort(why);

@@ -11,12 +11,14 @@ namespace {
 
 class ThreadEnd : public Communicator {
  public:
-  ThreadEnd(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
+  ThreadEnd(std::shared_ptr<Meeting> meeting, int rank)
+      : meeting_(std::move(meeting)), rank_(rank) {}
 
   int rank() const override { return rank_; }
   int size() const override { return meeting_->size(); }
 
-  // Every rank sums its share of the elements and gives it to all: each number is read and written once per rank.
+  // Every rank sums its share of the elements and gives it to all: each number is read and written
+  // once per rank.
   void AllReduce(void* data, int64_t count, DType dtype) override {
     if (size() == 1) return;
     meeting_->Show(rank_, data);
@@ -24,7 +26,7 @@ class ThreadEnd : public Communicator {
     DispatchReal(dtype, [&](auto zero) {
       using T = decltype(zero);
       const int64_t begin = count * rank_ / size(), end = count * (rank_ + 1) / size();
-      constexpr int64_t kBlock = 4096;   // stays in the first cache while it is summed
+      constexpr int64_t kBlock = 4096;  // stays in the first cache while it is summed
       for (int64_t i = begin; i < end; i += kBlock) SumBlock<T>(i, std::min(kBlock, end - i));
     });
     meeting_->Leave();
@@ -34,7 +36,8 @@ class ThreadEnd : public Communicator {
     if (size() == 1) return;
     meeting_->Show(rank_, data);
     meeting_->Arrive();
-    if (rank_ != root && bytes > 0) std::memcpy(data, meeting_->Shown<void>(root), static_cast<size_t>(bytes));
+    if (rank_ != root && bytes > 0)
+      std::memcpy(data, meeting_->Shown<void>(root), static_cast<size_t>(bytes));
     meeting_->Leave();
   }
 
@@ -67,7 +70,8 @@ class ThreadEnd : public Communicator {
 std::vector<std::unique_ptr<Communicator>> MakeThreadTeam(int size) {
   const auto meeting = std::make_shared<Meeting>(size);
   std::vector<std::unique_ptr<Communicator>> ends;
-  for (int rank = 0; rank < size; ++rank) ends.push_back(std::make_unique<ThreadEnd>(meeting, rank));
+  for (int rank = 0; rank < size; ++rank)
+    ends.push_back(std::make_unique<ThreadEnd>(meeting, rank));
   return ends;
 }
 

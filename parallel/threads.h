@@ -1,4 +1,5 @@
-// Ranks that are threads of one process, in host memory. Sums are made in the order of ranks, so equal runs give equal bits.
+// Ranks that are threads of one process, in host memory. Sums are made in the order of ranks, so
+// equal runs give equal bits.
 #ifndef DOPPIO_PARALLEL_THREADS_H_
 #define DOPPIO_PARALLEL_THREADS_H_
 

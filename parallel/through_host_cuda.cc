@@ -1,5 +1,6 @@
-// Ranks in memory of GPUs whose sums are made on the host, by whatever joins the ranks there (threads, MPI): it works wherever
-// ranks can talk at all, at the speed of the way to the host and back.
+// Ranks in memory of GPUs whose sums are made on the host, by whatever joins the ranks there
+// (threads, MPI): it works wherever ranks can talk at all, at the speed of the way to the host and
+// back.
 #include <algorithm>
 
 #include "parallel/device_link.h"
@@ -10,7 +11,8 @@ namespace {
 
 class ThroughHost : public Communicator {
  public:
-  ThroughHost(Device* device, const LinkPlace& place) : host_(place.host), stream_(device), room_(device, kPieceBytes) {}
+  ThroughHost(Device* device, const LinkPlace& place)
+      : host_(place.host), stream_(device), room_(device, kPieceBytes) {}
 
   int rank() const override { return host_->rank(); }
   int size() const override { return host_->size(); }
@@ -22,10 +24,12 @@ class ThroughHost : public Communicator {
 
   void AllReduce(void* data, int64_t count, DType dtype) override {
     const int64_t element = ElementBytes(dtype);
-    ForPieces(data, count * element, true, [&](void* room, int64_t bytes) { host_->AllReduce(room, bytes / element, dtype); });
+    ForPieces(data, count * element, true,
+              [&](void* room, int64_t bytes) { host_->AllReduce(room, bytes / element, dtype); });
   }
   void Broadcast(void* data, int64_t bytes, int root) override {
-    ForPieces(data, bytes, rank() == root, [&](void* room, int64_t n) { host_->Broadcast(room, n, root); });
+    ForPieces(data, bytes, rank() == root,
+              [&](void* room, int64_t n) { host_->Broadcast(room, n, root); });
   }
   void Barrier() override { host_->Barrier(); }
   void Abort(const std::string& why) override { host_->Abort(why); }

@@ -65,9 +65,12 @@ std::string Addresses() {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return "127.0.0.1";
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET || (one->ifa_flags & IFF_UP) == 0) continue;
+    if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET ||
+        (one->ifa_flags & IFF_UP) == 0)
+      continue;
     char text[INET_ADDRSTRLEN] = "";
-    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof text);
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text,
+              sizeof text);
     ((one->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : list) += std::string(",") + text;
   }
   freeifaddrs(all);
@@ -83,18 +86,21 @@ Socket ConnectTo(const std::string& address, int port) {
   if (inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1) return Socket();
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.open()) return Socket();
-  if (connect(socket.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) != 0 && errno != EINPROGRESS) return Socket();
+  if (connect(socket.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) != 0 &&
+      errno != EINPROGRESS)
+    return Socket();
   pollfd wait = {socket.get(), POLLOUT, 0};
   int error = 0;
   socklen_t length = sizeof error;
-  if (poll(&wait, 1, 2000) != 1 || getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0) {
+  if (poll(&wait, 1, 2000) != 1 ||
+      getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0) {
     return Socket();
   }
   return socket;
 }
 
-// Messages are far smaller than a socket's buffer; one that does not fit shows a peer that does not read, which is noticed
-// by its silence.
+// Messages are far smaller than a socket's buffer; one that does not fit shows a peer that does not
+// read, which is noticed by its silence.
 void Send(int fd, Kind kind, const void* data, size_t length) {
   char message[sizeof(Header) + kMostText];
   length = std::min<size_t>(length, kMostText);
@@ -121,7 +127,10 @@ struct Watch::Peer {
 };
 
 Watch::Watch(Communicator* control, WatchOptions options)
-    : rank_(control->rank()), size_(control->size()), options_(std::move(options)), parent_(getppid()) {
+    : rank_(control->rank()),
+      size_(control->size()),
+      options_(std::move(options)),
+      parent_(getppid()) {
   DOPPIO_CHECK(pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
   if (rank_ == 0) {
     Listen(control);
@@ -162,29 +171,33 @@ void Watch::Listen(Communicator* control) {
   any.sin_family = AF_INET;
   any.sin_addr.s_addr = htonl(INADDR_ANY);
   socklen_t length = sizeof any;
-  const bool ready = bind(door.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) == 0 && listen(door.get(), size_) == 0 &&
+  const bool ready = bind(door.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) == 0 &&
+                     listen(door.get(), size_) == 0 &&
                      getsockname(door.get(), reinterpret_cast<sockaddr*>(&any), &length) == 0;
   char place[1024] = "";
   if (ready) {
-    const std::string text = std::to_string(ntohs(any.sin_port)) + " " + HostName() + " " + Addresses();
+    const std::string text =
+        std::to_string(ntohs(any.sin_port)) + " " + HostName() + " " + Addresses();
     std::strncpy(place, text.c_str(), sizeof place - 1);
   }
   control->Broadcast(place, sizeof place, 0);
-  if (!ready) throw PeerError(std::string("rank 0 cannot listen for the others: ") + std::strerror(errno));
+  if (!ready)
+    throw PeerError(std::string("rank 0 cannot listen for the others: ") + std::strerror(errno));
 
   const double end = Now() + kJoinSeconds;
   while (static_cast<int>(peers_.size()) + 1 < size_) {
     pollfd wait = {door.get(), POLLIN, 0};
     if (Now() > end || poll(&wait, 1, 200) < 0) {
       throw PeerError("only " + std::to_string(peers_.size()) + " of " + std::to_string(size_ - 1) +
-                      " ranks have reached rank 0 at " + place + " within " + std::to_string(static_cast<int>(kJoinSeconds)) + " s");
+                      " ranks have reached rank 0 at " + place + " within " +
+                      std::to_string(static_cast<int>(kJoinSeconds)) + " s");
     }
     if ((wait.revents & POLLIN) == 0) continue;
     Socket socket(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.open()) continue;
     peers_.push_back(std::make_unique<Peer>());
     peers_.back()->socket = std::move(socket);
-    peers_.back()->rank = -1;   // until it has said so
+    peers_.back()->rank = -1;  // until it has said so
   }
 }
 
@@ -205,8 +218,9 @@ void Watch::Connect(Communicator* control) {
     begin = end + 1;
   }
   if (!root.socket.open()) {
-    throw PeerError("rank " + std::to_string(rank_) + " on " + HostName() + " cannot reach rank 0 on " + root.host + " at " + list +
-                    " port " + std::to_string(port) + "; does a firewall stand between them?");
+    throw PeerError("rank " + std::to_string(rank_) + " on " + HostName() +
+                    " cannot reach rank 0 on " + root.host + " at " + list + " port " +
+                    std::to_string(port) + "; does a firewall stand between them?");
   }
   const std::string hello = std::to_string(rank_) + " " + HostName();
   Send(root.socket.get(), kHello, hello.data(), hello.size());
@@ -217,7 +231,8 @@ void Watch::Run() {
   double next_beat = 0;
   while (!lost_) {
     std::vector<pollfd> waits = {{wake_[0], POLLIN, 0}};
-    for (const auto& peer : peers_) waits.push_back({peer->left ? -1 : peer->socket.get(), POLLIN, 0});
+    for (const auto& peer : peers_)
+      waits.push_back({peer->left ? -1 : peer->socket.get(), POLLIN, 0});
     const double wait = std::max(0.0, next_beat - Now());
     poll(waits.data(), waits.size(), static_cast<int>(wait * 1e3) + 1);
     char ignored[64];
@@ -274,8 +289,10 @@ void Watch::Handle(Peer* peer, uint32_t kind, const std::string& text) {
     peer->progress = sign.progress;
     peer->bucket = sign.bucket;
   } else if (kind == kLost) {
-    // Who found out tells the user; where rank 0 hears of it, that is rank 0, which all output comes from.
-    if (!text.empty()) Lose(text.substr(1), rank_ == 0, static_cast<ExitCode>(static_cast<unsigned char>(text[0])));
+    // Who found out tells the user; where rank 0 hears of it, that is rank 0, which all output
+    // comes from.
+    if (!text.empty())
+      Lose(text.substr(1), rank_ == 0, static_cast<ExitCode>(static_cast<unsigned char>(text[0])));
   } else if (kind == kBye) {
     peer->left = true;
   }
@@ -298,7 +315,8 @@ void Watch::Judge() {
     if (peer->left || Now() - peer->heard_at < options_.stall_seconds) continue;
     Lose(NameOf(*peer) + " has been silent for " + seconds(options_.stall_seconds) +
              PlaceOf(*peer) +
-             ": it is stopped, its machine hangs, or the network between them is cut (--stall_timeout)",
+             ": it is stopped, its machine hangs, or the network between them is cut "
+             "(--stall_timeout)",
          true);
     return;
   }
@@ -315,7 +333,8 @@ void Watch::Judge() {
     least = peer->progress;
     who = NameOf(*peer);
   }
-  Lose("no rank has made progress for " + seconds(options_.stall_seconds) + "; " + who + " is behind the others (--stall_timeout)",
+  Lose("no rank has made progress for " + seconds(options_.stall_seconds) + "; " + who +
+           " is behind the others (--stall_timeout)",
        true);
 }
 
@@ -337,7 +356,8 @@ void Watch::Lose(const std::string& message, bool first, ExitCode code) {
 std::string Watch::PlaceOf(const Peer& peer) const {
   if (peer.bucket >= 0) return ", last seen at bucket " + std::to_string(peer.bucket);
   if (bucket_ < 0) return "";
-  return ", and rank " + std::to_string(rank_) + " waits for it at bucket " + std::to_string(bucket_);
+  return ", and rank " + std::to_string(rank_) + " waits for it at bucket " +
+         std::to_string(bucket_);
 }
 
 std::string Watch::NameOf(const Peer& peer) const {

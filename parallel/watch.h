@@ -1,8 +1,10 @@
-// Notices when another process of the run is gone or stands still, whatever carries the gradients: ranks keep a connection to
-// rank 0 beside the communicator, over which each says every now and then that it is there and how far it has come. When
-// somebody is lost, everybody gets to know within seconds, so that nobody waits in a reduction for ever.
+// Notices when another process of the run is gone or stands still, whatever carries the gradients:
+// ranks keep a connection to rank 0 beside the communicator, over which each says every now and
+// then that it is there and how far it has come. When somebody is lost, everybody gets to know
+// within seconds, so that nobody waits in a reduction for ever.
 //
-// The messages are small and few (a few bytes a rank every half second); all ranks are trusted, as in MPI.
+// The messages are small and few (a few bytes a rank every half second); all ranks are trusted, as
+// in MPI.
 #ifndef DOPPIO_PARALLEL_WATCH_H_
 #define DOPPIO_PARALLEL_WATCH_H_
 
@@ -20,12 +22,12 @@
 namespace doppio {
 
 struct WatchOptions {
-  double stall_seconds = 300;   // that a rank may be silent, or make no progress while nobody does
+  double stall_seconds = 300;  // that a rank may be silent, or make no progress while nobody does
   // What has happened.
   struct Loss {
     std::string message;
-    ExitCode code;   // kPeer, or what a rank has failed of itself
-    bool first;      // this process is to tell the user
+    ExitCode code;  // kPeer, or what a rank has failed of itself
+    bool first;     // this process is to tell the user
   };
   // On a thread of the watch's own, once. It should end the process.
   std::function<void(const Loss&)> on_lost;
@@ -40,9 +42,11 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // This rank goes on: it has begun or ended an exchange. `bucket`: of gradients, or -1 for another one.
+  // This rank goes on: it has begun or ended an exchange. `bucket`: of gradients, or -1 for another
+  // one.
   void Moved(int64_t bucket);
-  // This rank cannot go on, and says why: all others end. Returns when they have been told; nothing is watched any more.
+  // This rank cannot go on, and says why: all others end. Returns when they have been told; nothing
+  // is watched any more.
   void Fail(ExitCode code, const std::string& why);
 
  private:
@@ -58,20 +62,20 @@ class Watch {
   void Tell(ExitCode code, const std::string& message);
   void Lose(const std::string& message, bool first, ExitCode code = ExitCode::kPeer);
   std::string NameOf(const Peer& peer) const;
-  std::string PlaceOf(const Peer& peer) const;   // in the exchange of gradients
+  std::string PlaceOf(const Peer& peer) const;  // in the exchange of gradients
 
   const int rank_, size_;
   const WatchOptions options_;
-  std::vector<std::unique_ptr<Peer>> peers_;   // rank 0: all others; others: rank 0
-  int wake_[2] = {-1, -1};                     // a pipe into the thread
+  std::vector<std::unique_ptr<Peer>> peers_;  // rank 0: all others; others: rank 0
+  int wake_[2] = {-1, -1};                    // a pipe into the thread
   const int parent_;
   std::atomic<uint64_t> progress_{0};
   std::atomic<int64_t> bucket_{-1};
   std::atomic<bool> leaving_{false}, failing_{false};
-  std::string why_;                            // written before failing_, as its code
+  std::string why_;  // written before failing_, as its code
   ExitCode code_ = ExitCode::kPeer;
   bool lost_ = false;
-  double moved_at_ = 0;                        // seconds: when any rank last made progress, as rank 0 sees it
+  double moved_at_ = 0;  // seconds: when any rank last made progress, as rank 0 sees it
   uint64_t own_seen_ = 0;
   std::thread thread_;
 };

@@ -1,4 +1,5 @@
-// A blob as scripts see it: values, gradients and a shape, of a net or of a layer that is written in Python.
+// A blob as scripts see it: values, gradients and a shape, of a net or of a layer that is written
+// in Python.
 #ifndef DOPPIO_PYTHON_BLOB_H_
 #define DOPPIO_PYTHON_BLOB_H_
 

@@ -19,7 +19,7 @@ struct Choice {
 };
 
 Choice& TheChoice() {
-  static Choice* choice = new Choice;   // never destroyed: nets of a script outlive static objects
+  static Choice* choice = new Choice;  // never destroyed: nets of a script outlive static objects
   return *choice;
 }
 
@@ -28,7 +28,8 @@ std::unique_ptr<Device> Open(int index) {
   const DeviceBackend* cuda = DeviceBackends::Get().Find(Name(DeviceKind::kCuda));
   if (cuda != nullptr) return cuda->make(index);
   throw DeviceError(
-      "this build of Doppio has no GPU support, because no CUDA was found when it was built; call set_mode_cpu()");
+      "this build of Doppio has no GPU support, because no CUDA was found when it was built; call "
+      "set_mode_cpu()");
 }
 
 }  // namespace
@@ -44,7 +45,8 @@ void UseGpu() {
 }
 
 void ChooseGpu(int index) {
-  if (index < 0) throw UsageError("set_device wants the number of a GPU, got " + std::to_string(index));
+  if (index < 0)
+    throw UsageError("set_device wants the number of a GPU, got " + std::to_string(index));
   const std::lock_guard<std::mutex> lock(TheChoice().mutex);
   TheChoice().index = index;
 }

@@ -1,5 +1,5 @@
-// The device that nets and solvers are made for next: scripts choose it once, with set_mode_gpu() and set_device(). And their
-// seed, with set_random_seed().
+// The device that nets and solvers are made for next: scripts choose it once, with set_mode_gpu()
+// and set_device(). And their seed, with set_random_seed().
 #ifndef DOPPIO_PYTHON_DEVICES_H_
 #define DOPPIO_PYTHON_DEVICES_H_
 
@@ -12,7 +12,7 @@
 namespace doppio {
 
 void UseCpu();
-void UseGpu();            // the one that was chosen last, at first 0
+void UseGpu();  // the one that was chosen last, at first 0
 void ChooseGpu(int index);
 
 void ChooseSeed(uint64_t seed);

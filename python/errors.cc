@@ -14,8 +14,9 @@ struct Kind {
   const char* name;
 };
 constexpr Kind kKinds[] = {
-    {ExitCode::kUsage, "UsageError"},   {ExitCode::kConfig, "ConfigError"}, {ExitCode::kFile, "FileError"},
-    {ExitCode::kDevice, "DeviceError"}, {ExitCode::kMemory, "MemoryShortage"}, {ExitCode::kPeer, "PeerError"},
+    {ExitCode::kUsage, "UsageError"},      {ExitCode::kConfig, "ConfigError"},
+    {ExitCode::kFile, "FileError"},        {ExitCode::kDevice, "DeviceError"},
+    {ExitCode::kMemory, "MemoryShortage"}, {ExitCode::kPeer, "PeerError"},
 };
 
 // Of the process: modules are never unloaded.

@@ -6,8 +6,9 @@
 
 namespace doppio {
 
-// Error (a RuntimeError) and, below it, one class for each kind: ConfigError, FileError and so on. Each has the exit code
-// that a command would end with as `code`; errors at a known place have `file`, `line` and `column`.
+// Error (a RuntimeError) and, below it, one class for each kind: ConfigError, FileError and so on.
+// Each has the exit code that a command would end with as `code`; errors at a known place have
+// `file`, `line` and `column`.
 void AddErrors(pybind11::module_* module);
 
 }  // namespace doppio

@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kModule = "_doppio";
 constexpr const char* kDebianPython = "/usr/bin/python3";
 
-// Of the interpreter that this program stands in for, so that its packages are found: a virtual environment's, else the
-// system's, whose library this is, whatever PATH begins with.
+// Of the interpreter that this program stands in for, so that its packages are found: a virtual
+// environment's, else the system's, whose library this is, whatever PATH begins with.
 std::string InterpreterPath() {
   const char* environment = std::getenv("VIRTUAL_ENV");
   return environment != nullptr ? std::string(environment) + "/bin/python3" : kDebianPython;
@@ -32,20 +32,23 @@ std::string FolderOf(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// Where the package `doppio` may be: beside a program as it was called, and among a program's Bazel files.
+// Where the package `doppio` may be: beside a program as it was called, and among a program's Bazel
+// files.
 std::vector<std::string> PackageFolders() {
   std::vector<std::string> folders;
   const auto* called = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   if (called != nullptr) folders.push_back(FolderOf(called) + "/../python");
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  if (length > 0) folders.push_back(std::string(path, static_cast<size_t>(length)) + ".runfiles/doppio/python");
+  if (length > 0)
+    folders.push_back(std::string(path, static_cast<size_t>(length)) + ".runfiles/doppio/python");
   return folders;
 }
 
 void Must(const PyStatus& status) {
   if (!PyStatus_Exception(status)) return;
-  throw DeviceError(std::string("Python cannot be started: ") + (status.err_msg != nullptr ? status.err_msg : "no reason given"));
+  throw DeviceError(std::string("Python cannot be started: ") +
+                    (status.err_msg != nullptr ? status.err_msg : "no reason given"));
 }
 
 void Start() {
@@ -53,8 +56,8 @@ void Start() {
   PyConfig config;
   PyConfig_InitPythonConfig(&config);
   config.parse_argv = 0;
-  config.install_signal_handlers = 0;   // signals are the program's
-  config.buffered_stdio = 0;            // nobody ends the interpreter, so nobody would flush
+  config.install_signal_handlers = 0;  // signals are the program's
+  config.buffered_stdio = 0;           // nobody ends the interpreter, so nobody would flush
   Must(PyConfig_SetBytesString(&config, &config.program_name, InterpreterPath().c_str()));
   const PyStatus status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
@@ -62,7 +65,8 @@ void Start() {
   auto path = pybind11::module_::import("sys").attr("path").cast<pybind11::list>();
   path.insert(0, "");
   for (const std::string& folder : PackageFolders()) path.append(folder);
-  // Before any other thread comes: pybind11 makes what all modules share when it is first used, without a lock.
+  // Before any other thread comes: pybind11 makes what all modules share when it is first used,
+  // without a lock.
   pybind11::module_::import(kModule);
 }
 

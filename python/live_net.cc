@@ -25,17 +25,20 @@ void GiveShapes(const std::map<std::string, Shape>& shapes, LayerParameter* laye
       BlobShape* shape = each.add_shape();
       for (int64_t dim : given->second.dims()) shape->add_dim(dim);
     } else if (param->shape_size() > 0) {
-      *each.add_shape() = param->shape(param->shape_size() == 1 ? 0 : std::min(i, param->shape_size() - 1));
+      *each.add_shape() =
+          param->shape(param->shape_size() == 1 ? 0 : std::min(i, param->shape_size() - 1));
     }
   }
   param->Swap(&each);
 }
 
 bool HasBackward(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.backward; });
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const Node& node) { return node.backward; });
 }
 
-// A net without a loss that is to compute gradients all the same: they begin at its outputs, with what the script puts there.
+// A net without a loss that is to compute gradients all the same: they begin at its outputs, with
+// what the script puts there.
 bool BeginAtOutputs(Graph* graph) {
   if (!graph->spec.force_backward || HasBackward(*graph)) return false;
   for (int output : graph->outputs) {
@@ -48,7 +51,8 @@ bool BeginAtOutputs(Graph* graph) {
 
 class NetBlob : public Blob {
  public:
-  NetBlob(std::shared_ptr<LiveNet> net, std::string name) : net_(std::move(net)), name_(std::move(name)) {}
+  NetBlob(std::shared_ptr<LiveNet> net, std::string name)
+      : net_(std::move(net)), name_(std::move(name)) {}
   Shape shape() override { return net_->ShapeOf(name_); }
   py::array data() override { return net_->ShowValue(name_); }
   py::array diff() override {
@@ -66,7 +70,8 @@ class NetBlob : public Blob {
 
 class ParamBlob : public Blob {
  public:
-  ParamBlob(std::shared_ptr<LiveNet> net, int node, int index) : net_(std::move(net)), node_(node), index_(index) {}
+  ParamBlob(std::shared_ptr<LiveNet> net, int node, int index)
+      : net_(std::move(net)), node_(node), index_(index) {}
   Shape shape() override { return net_->ParamValue(node_, index_).shape; }
   py::array data() override { return net_->Show(net_->ParamValue(node_, index_), true); }
   py::array diff() override {
@@ -76,7 +81,8 @@ class ParamBlob : public Blob {
   }
   void Reshape(const Shape& wanted) override {
     if (wanted == shape()) return;
-    throw UsageError("a parameter's shape follows from the net's file; it is " + shape().ToString());
+    throw UsageError("a parameter's shape follows from the net's file; it is " +
+                     shape().ToString());
   }
 
  private:
@@ -87,12 +93,14 @@ class ParamBlob : public Blob {
 
 }  // namespace
 
-NetRecipe::NetRecipe(const std::string& file, Phase phase, int level, const std::vector<std::string>& stages,
-                     std::shared_ptr<Device> device, uint64_t seed)
+NetRecipe::NetRecipe(const std::string& file, Phase phase, int level,
+                     const std::vector<std::string>& stages, std::shared_ptr<Device> device,
+                     uint64_t seed)
     : source_(LoadNet(file, {}, phase, level, stages)),
       device_(std::move(device)),
       // Whoever has the parameters has the device.
-      params_(new ParamStore(device_.get(), DType::kFloat32, seed), [device = device_](ParamStore* p) { delete p; }) {
+      params_(new ParamStore(device_.get(), DType::kFloat32, seed),
+              [device = device_](ParamStore* p) { delete p; }) {
   options_.phase = phase;
   options_.seed = seed;
 }
@@ -151,7 +159,8 @@ void LiveNet::Forward(int first, int last) {
 
 void LiveNet::Backward(int first, int last) {
   if (net_->plan().backward.empty()) {
-    throw UsageError("net '" + graph().spec.name + "' computes no gradients: it has no loss that depends on anything that " +
+    throw UsageError("net '" + graph().spec.name +
+                     "' computes no gradients: it has no loss that depends on anything that " +
                      "learns; force_backward: true in its file computes them from its outputs");
   }
   const auto turn = Turn();
@@ -168,7 +177,8 @@ void LiveNet::Backward(int first, int last) {
 void LiveNet::RunPart(const std::vector<PlanStep>& steps, int first, int last, bool accumulate) {
   for (const PlanStep& step : steps) {
     const bool inside = step.node >= first && step.node <= last;
-    if (inside || (!step.backward && ReadsWhatWasReordered(step, first, last))) net_->RunStep(step, accumulate);
+    if (inside || (!step.backward && ReadsWhatWasReordered(step, first, last)))
+      net_->RunStep(step, accumulate);
   }
 }
 
@@ -199,15 +209,19 @@ void LiveNet::ClearParamDiffs() {
 
 void LiveNet::AskForShape(const std::string& blob, const Shape& shape) {
   if (shape == ShapeOf(blob)) return;
-  if (recipe_ == nullptr) throw UsageError("blob '" + blob + "' is of a solver's net, whose shapes are fixed");
+  if (recipe_ == nullptr)
+    throw UsageError("blob '" + blob + "' is of a solver's net, whose shapes are fixed");
   const std::vector<std::string> names = inputs();
   if (std::find(names.begin(), names.end(), blob) == names.end()) {
     const Edge& edge = graph().edges[static_cast<size_t>(graph().FindEdge(blob))];
-    throw UsageError("blob '" + blob + "' is made by layer '" + graph().layer(edge.producer).name() +
+    throw UsageError("blob '" + blob + "' is made by layer '" +
+                     graph().layer(edge.producer).name() +
                      "'; only tops of Input layers can be given another shape");
   }
   for (int64_t dim : shape.dims()) {
-    if (dim < 1) throw UsageError("shape " + shape.ToString() + " of blob '" + blob + "': an extent is at least 1");
+    if (dim < 1)
+      throw UsageError("shape " + shape.ToString() + " of blob '" + blob +
+                       "': an extent is at least 1");
   }
   staged_[blob] = {shape, std::make_shared<std::vector<float>>(static_cast<size_t>(shape.count()))};
 }
@@ -229,7 +243,8 @@ void LiveNet::Reshape() {
 }
 
 // With the inputs' values and the place in the data of before.
-void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made, const std::map<std::string, Staged>& staged) {
+void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
+                       const std::map<std::string, Staged>& staged) {
   Net& now = *made->net;
   for (const std::string& name : inputs()) {
     const auto given = staged.find(name);
@@ -242,23 +257,26 @@ void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made, const std::
   }
   for (size_t n = 0; n < graph().nodes.size(); ++n) {
     const Kernel* before = net_->kernel(static_cast<int>(n));
-    if (before != nullptr && before->position() >= 0) now.kernel(static_cast<int>(n))->Seek(before->position());
+    if (before != nullptr && before->position() >= 0)
+      now.kernel(static_cast<int>(n))->Seek(before->position());
   }
   now.pass() = net_->pass();
-  const std::shared_ptr<void> owner_before = owner_;   // ends after the GIL is given up
+  const std::shared_ptr<void> owner_before = owner_;  // ends after the GIL is given up
   const py::gil_scoped_acquire gil;
   Use(made);
   for (const auto& input : staged) {
     const auto now_staged = staged_.find(input.first);
     // Another thread may have asked for another shape meanwhile.
-    if (now_staged != staged_.end() && now_staged->second.values == input.second.values) staged_.erase(now_staged);
+    if (now_staged != staged_.end() && now_staged->second.values == input.second.values)
+      staged_.erase(now_staged);
   }
 }
 
 void LiveNet::CopyFrom(const std::string& path) {
   const auto turn = Turn();
   views_->Push();
-  LogReport(CopyWeights(ReadWeights(path), graph(), net_->plan().param_index, &net_->params()), path);
+  LogReport(CopyWeights(ReadWeights(path), graph(), net_->plan().param_index, &net_->params()),
+            path);
   views_->Pull();
 }
 
@@ -271,11 +289,13 @@ void LiveNet::Save(const std::string& path, bool hdf5, bool diffs) {
 
 void LiveNet::CheckThatItCanShare(const LiveNet& other) const {
   if (recipe_ == nullptr) {
-    throw UsageError("net '" + graph().spec.name + "' is a solver's and keeps the solver's parameters; let the other net share "
+    throw UsageError("net '" + graph().spec.name +
+                     "' is a solver's and keeps the solver's parameters; let the other net share "
                      "with it, or copy_from a file");
   }
   if (other.device_ != recipe_->device()) {
-    throw UsageError("nets '" + graph().spec.name + "' and '" + other.graph().spec.name + "' are on different devices");
+    throw UsageError("nets '" + graph().spec.name + "' and '" + other.graph().spec.name +
+                     "' are on different devices");
   }
   if (net_->plan().backward.empty()) return;
   for (size_t i = 0; i < graph().params.size(); ++i) {
@@ -285,8 +305,9 @@ void LiveNet::CheckThatItCanShare(const LiveNet& other) const {
       return param.layer == own.layer && param.index == own.index && (param.grad || !own.grad);
     });
     if (found) continue;
-    throw UsageError("net '" + graph().spec.name + "' computes gradients, and net '" + other.graph().spec.name +
-                     "' has none for parameter " + std::to_string(own.index) + " of layer '" + own.layer +
+    throw UsageError("net '" + graph().spec.name + "' computes gradients, and net '" +
+                     other.graph().spec.name + "' has none for parameter " +
+                     std::to_string(own.index) + " of layer '" + own.layer +
                      "': share the other way round, or make this net for TEST without a loss");
   }
 }
@@ -294,7 +315,7 @@ void LiveNet::CheckThatItCanShare(const LiveNet& other) const {
 void LiveNet::ShareWith(LiveNet* other) {
   if (&net_->params() == &other->net_->params()) return;
   Reshape();
-  const std::shared_ptr<Views> views = views_;   // lives as long as its lock
+  const std::shared_ptr<Views> views = views_;  // lives as long as its lock
   const std::scoped_lock turns(views->turn(), other->views_->turn());
   CheckThatItCanShare(*other);
   views_->Push();
@@ -312,7 +333,7 @@ void LiveNet::ShareWith(LiveNet* other) {
   }
   GoOnWith(made, {});
   *recipe_ = std::move(shared);
-  views_ = other->views_;   // or each would write its copies over those of the other
+  views_ = other->views_;  // or each would write its copies over those of the other
   views_->Pull();
 }
 
@@ -346,7 +367,8 @@ std::vector<std::string> LiveNet::inputs() const {
 
 std::vector<std::string> LiveNet::outputs() const {
   std::vector<std::string> names;
-  for (int output : graph().outputs) names.push_back(graph().edges[static_cast<size_t>(output)].name);
+  for (int output : graph().outputs)
+    names.push_back(graph().edges[static_cast<size_t>(output)].name);
   return names;
 }
 
@@ -368,7 +390,8 @@ py::array LiveNet::ShowValue(const std::string& blob) {
   const auto staged = staged_.find(blob);
   if (staged == staged_.end()) return Show(Value(blob), false);
   const std::shared_ptr<std::vector<float>>& values = staged->second.values;
-  return ShowMemory(Tensor({staged->second.shape, DType::kFloat32, Layout()}, values->data()), values);
+  return ShowMemory(Tensor({staged->second.shape, DType::kFloat32, Layout()}, values->data()),
+                    values);
 }
 
 Tensor LiveNet::Value(const std::string& blob) const { return net_->Blob(blob); }
@@ -376,14 +399,16 @@ Tensor LiveNet::Gradient(const std::string& blob) const { return net_->BlobGradi
 
 Tensor LiveNet::ParamValue(int node, int index) const {
   const Node& of = graph().nodes[static_cast<size_t>(node)];
-  Tensor value = net_->params().param(net_->param_index(of.params[static_cast<size_t>(index)])).value;
+  Tensor value =
+      net_->params().param(net_->param_index(of.params[static_cast<size_t>(index)])).value;
   value.shape = of.param_shapes[static_cast<size_t>(index)];
   return value;
 }
 
 Tensor LiveNet::ParamGradient(int node, int index) const {
   const Node& of = graph().nodes[static_cast<size_t>(node)];
-  Tensor gradient = net_->params().param(net_->param_index(of.params[static_cast<size_t>(index)])).grad;
+  Tensor gradient =
+      net_->params().param(net_->param_index(of.params[static_cast<size_t>(index)])).grad;
   gradient.shape = of.param_shapes[static_cast<size_t>(index)];
   return gradient;
 }

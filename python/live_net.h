@@ -1,5 +1,6 @@
-// A net in a script's hands: every blob and gradient keeps its memory and can be looked at and written, parts can be run,
-// inputs can get another shape (then the net is planned anew over the same parameters).
+// A net in a script's hands: every blob and gradient keeps its memory and can be looked at and
+// written, parts can be run, inputs can get another shape (then the net is planned anew over the
+// same parameters).
 #ifndef DOPPIO_PYTHON_LIVE_NET_H_
 #define DOPPIO_PYTHON_LIVE_NET_H_
 
@@ -91,16 +92,19 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   void RunPart(const std::vector<PlanStep>& steps, int first, int last, bool accumulate);
   bool ReadsWhatWasReordered(const PlanStep& reorder, int first, int last) const;
   void Use(const std::shared_ptr<NetRecipe::Made>& made);
-  void GoOnWith(const std::shared_ptr<NetRecipe::Made>& made, const std::map<std::string, Staged>& staged);
+  void GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
+                const std::map<std::string, Staged>& staged);
   void CheckThatItCanShare(const LiveNet& other) const;
-  std::unique_lock<std::recursive_mutex> Turn() const { return std::unique_lock<std::recursive_mutex>(views_->turn()); }
+  std::unique_lock<std::recursive_mutex> Turn() const {
+    return std::unique_lock<std::recursive_mutex>(views_->turn());
+  }
 
-  std::unique_ptr<NetRecipe> recipe_;   // null: the net is somebody else's
+  std::unique_ptr<NetRecipe> recipe_;  // null: the net is somebody else's
   std::shared_ptr<Views> views_;
   std::shared_ptr<void> owner_, params_owner_;
   Net* net_ = nullptr;
   Device* device_ = nullptr;
-  std::map<std::string, Shape> shapes_;   // of inputs, where they are not the file's
+  std::map<std::string, Shape> shapes_;  // of inputs, where they are not the file's
   std::map<std::string, Staged> staged_;
 };
 

@@ -24,12 +24,14 @@ Request AskPython() {
 
 }  // namespace
 
-LiveSolver::LiveSolver(const std::string& file, const std::string& type, std::shared_ptr<Device> device)
+LiveSolver::LiveSolver(const std::string& file, const std::string& type,
+                       std::shared_ptr<Device> device)
     : spec_(Load(file, type)),
       device_(std::move(device)),
       views_(std::make_shared<Views>()),
       net_(std::make_shared<LiveNet>(views_)) {
-  for (size_t i = 0; i < spec_.tests.size(); ++i) test_nets_.push_back(std::make_shared<LiveNet>(views_));
+  for (size_t i = 0; i < spec_.tests.size(); ++i)
+    test_nets_.push_back(std::make_shared<LiveNet>(views_));
   Start("");
 }
 
@@ -65,7 +67,8 @@ void LiveSolver::Tell(std::function<void()> call) {
 template <class F>
 void LiveSolver::Run(Calls calls, const F& f) {
   const std::lock_guard<std::recursive_mutex> turn(views_->turn());
-  calls_.swap(calls);   // `calls` are now those of the step around this one, if a script's function made this one
+  calls_.swap(calls);  // `calls` are now those of the step around this one, if a script's function
+                       // made this one
   views_->Push();
   try {
     f(*running_->trainer);
@@ -79,7 +82,8 @@ void LiveSolver::Run(Calls calls, const F& f) {
 }
 
 void LiveSolver::Step(int64_t iterations, Calls calls) {
-  if (iterations < 0) throw UsageError("step wants a number of iterations, got " + std::to_string(iterations));
+  if (iterations < 0)
+    throw UsageError("step wants a number of iterations, got " + std::to_string(iterations));
   Run(std::move(calls), [&](Trainer& trainer) { trainer.Advance(iterations); });
 }
 

@@ -1,4 +1,5 @@
-// A training in a script's hands. Its nets keep every blob, and stay the same objects when a snapshot is restored.
+// A training in a script's hands. Its nets keep every blob, and stay the same objects when a
+// snapshot is restored.
 #ifndef DOPPIO_PYTHON_LIVE_SOLVER_H_
 #define DOPPIO_PYTHON_LIVE_SOLVER_H_
 
@@ -19,7 +20,8 @@ class LiveSolver {
   // `type` instead of the file's, unless it is empty.
   LiveSolver(const std::string& file, const std::string& type, std::shared_ptr<Device> device);
 
-  // What a script wants to be called in each iteration: before it, and before its update. Either may be empty.
+  // What a script wants to be called in each iteration: before it, and before its update. Either
+  // may be empty.
   using Calls = std::pair<std::function<void()>, std::function<void()>>;
   void Step(int64_t iterations, Calls calls);
   void Solve(Calls calls);

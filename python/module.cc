@@ -1,4 +1,5 @@
-// The module `_doppio`: what the package `doppio` is made of. Everything that computes or reads files gives up the GIL.
+// The module `_doppio`: what the package `doppio` is made of. Everything that computes or reads
+// files gives up the GIL.
 #include <google/protobuf/descriptor.pb.h>
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
@@ -24,16 +25,19 @@ namespace doppio {
 namespace py = pybind11;
 namespace {
 
-constexpr uint64_t kSeed = 1;   // as that of commands that get none
+constexpr uint64_t kSeed = 1;  // as that of commands that get none
 
 using NoGil = py::call_guard<py::gil_scoped_release>;
 
 // reshape(1, 3, 8, 8) or reshape((1, 3, 8, 8)).
 Shape ShapeOfArgs(const py::args& args) {
-  const bool nested = args.size() == 1 && !py::isinstance<py::int_>(args[0]) && py::isinstance<py::iterable>(args[0]);
+  const bool nested = args.size() == 1 && !py::isinstance<py::int_>(args[0]) &&
+                      py::isinstance<py::iterable>(args[0]);
   Shape shape;
-  for (const py::handle dim : nested ? py::tuple(py::reinterpret_borrow<py::object>(args[0])) : py::tuple(args)) {
-    const auto whole = py::reinterpret_steal<py::object>(PyNumber_Index(dim.ptr()));   // also NumPy's integers
+  for (const py::handle dim :
+       nested ? py::tuple(py::reinterpret_borrow<py::object>(args[0])) : py::tuple(args)) {
+    const auto whole =
+        py::reinterpret_steal<py::object>(PyNumber_Index(dim.ptr()));  // also NumPy's integers
     if (!whole) throw py::error_already_set();
     shape.push_back(whole.cast<int64_t>());
   }
@@ -45,13 +49,16 @@ py::tuple ShapeTuple(Blob* blob) { return py::tuple(py::cast(blob->shape().dims(
 // Caffe's names for the first four axes.
 int64_t Extent(Blob* blob, int axis) { return blob->shape().dim_or_1(axis); }
 
-// Assigning to a view writes into it: `blob.data = x` would otherwise be an error where `+=` ends with it.
+// Assigning to a view writes into it: `blob.data = x` would otherwise be an error where `+=` ends
+// with it.
 void Assign(const py::array& to, const py::object& from) { to[py::ellipsis()] = from; }
 
 void AddBlob(py::module_* module) {
   py::class_<Blob, std::shared_ptr<Blob>>(*module, "Blob")
-      .def_property("data", &Blob::data, [](Blob* blob, const py::object& x) { Assign(blob->data(), x); })
-      .def_property("diff", &Blob::diff, [](Blob* blob, const py::object& x) { Assign(blob->diff(), x); })
+      .def_property("data", &Blob::data,
+                    [](Blob* blob, const py::object& x) { Assign(blob->data(), x); })
+      .def_property("diff", &Blob::diff,
+                    [](Blob* blob, const py::object& x) { Assign(blob->diff(), x); })
       .def_property_readonly("shape", &ShapeTuple)
       .def_property_readonly("count", [](Blob* blob) { return blob->shape().count(); })
       .def_property_readonly("num", [](Blob* blob) { return Extent(blob, 0); })
@@ -67,16 +74,19 @@ void AddBlob(py::module_* module) {
            })
       .def("__len__", [](const ParamBlobs& list) { return list.blobs.size(); })
       .def("__getitem__", [](const ParamBlobs& list, size_t i) {
-        if (i >= list.blobs.size()) throw py::index_error("the layer has " + std::to_string(list.blobs.size()) + " blobs");
+        if (i >= list.blobs.size())
+          throw py::index_error("the layer has " + std::to_string(list.blobs.size()) + " blobs");
         return std::static_pointer_cast<Blob>(list.blobs[i]);
       });
 }
 
-std::shared_ptr<LiveNet> LoadLiveNet(const std::string& file, int phase, const std::string& weights, int level,
-                                     const std::vector<std::string>& stages) {
+std::shared_ptr<LiveNet> LoadLiveNet(const std::string& file, int phase, const std::string& weights,
+                                     int level, const std::vector<std::string>& stages) {
   const py::gil_scoped_release release;
-  if (!Phase_IsValid(phase)) throw UsageError("a net's phase is TRAIN or TEST, got " + std::to_string(phase));
-  NetRecipe recipe(file, static_cast<Phase>(phase), level, stages, ChosenDevice(), ChosenSeed().value_or(kSeed));
+  if (!Phase_IsValid(phase))
+    throw UsageError("a net's phase is TRAIN or TEST, got " + std::to_string(phase));
+  NetRecipe recipe(file, static_cast<Phase>(phase), level, stages, ChosenDevice(),
+                   ChosenSeed().value_or(kSeed));
   auto net = std::make_shared<LiveNet>(std::move(recipe));
   for (size_t begin = 0; begin < weights.size();) {
     const size_t end = std::min(weights.find(',', begin), weights.size());
@@ -88,8 +98,8 @@ std::shared_ptr<LiveNet> LoadLiveNet(const std::string& file, int phase, const s
 
 void AddNet(py::module_* module) {
   py::class_<LiveNet, std::shared_ptr<LiveNet>>(*module, "Net", py::dynamic_attr())
-      .def(py::init(&LoadLiveNet), py::arg("file"), py::arg("phase"), py::arg("weights"), py::arg("level"),
-           py::arg("stages"))
+      .def(py::init(&LoadLiveNet), py::arg("file"), py::arg("phase"), py::arg("weights"),
+           py::arg("level"), py::arg("stages"))
       .def("_forward", &LiveNet::Forward, NoGil())
       .def("_backward", &LiveNet::Backward, NoGil())
       .def("clear_param_diffs", &LiveNet::ClearParamDiffs, NoGil())
@@ -101,13 +111,17 @@ void AddNet(py::module_* module) {
       .def_property_readonly("_blob_names", &LiveNet::BlobNames)
       .def("_blob", &LiveNet::BlobOf)
       .def("_param", &LiveNet::ParamOf)
-      .def("_param_count", [](const LiveNet& net, int layer) { return net.graph().nodes.at(layer).params.size(); })
+      .def("_param_count",
+           [](const LiveNet& net, int layer) { return net.graph().nodes.at(layer).params.size(); })
       .def("_instance", [](const LiveNet& net, int layer) { return InstanceOf(net.kernel(layer)); })
       .def("_layer",
            [](const LiveNet& net, int layer) {
              const LayerParameter& param = net.graph().layer(layer).param;
-             auto names = [](const auto& blobs) { return std::vector<std::string>(blobs.begin(), blobs.end()); };
-             return std::make_tuple(param.name(), param.type(), names(param.bottom()), names(param.top()));
+             auto names = [](const auto& blobs) {
+               return std::vector<std::string>(blobs.begin(), blobs.end());
+             };
+             return std::make_tuple(param.name(), param.type(), names(param.bottom()),
+                                    names(param.top()));
            })
       .def("_layer_count", [](const LiveNet& net) { return net.graph().nodes.size(); })
       .def_property_readonly("name", [](const LiveNet& net) { return net.graph().spec.name; })
@@ -131,11 +145,14 @@ void AddSolver(py::module_* module) {
       .def_property_readonly("net", &LiveSolver::net)
       .def_property_readonly("test_nets", &LiveSolver::test_nets)
       .def_property_readonly("type", [](const LiveSolver& solver) { return solver.param().type(); })
-      .def_property_readonly("_param", [](const LiveSolver& solver) { return py::bytes(solver.param().SerializePartialAsString()); });
+      .def_property_readonly("_param", [](const LiveSolver& solver) {
+        return py::bytes(solver.param().SerializePartialAsString());
+      });
 }
 
 // Files in the order in which each finds what it imports.
-void AddFileOf(const google::protobuf::FileDescriptor& file, std::vector<std::string>* names, py::list* list) {
+void AddFileOf(const google::protobuf::FileDescriptor& file, std::vector<std::string>* names,
+               py::list* list) {
   if (std::find(names->begin(), names->end(), file.name()) != names->end()) return;
   for (int i = 0; i < file.dependency_count(); ++i) AddFileOf(*file.dependency(i), names, list);
   google::protobuf::FileDescriptorProto described;
@@ -186,7 +203,8 @@ PYBIND11_MODULE(_doppio, m) {
   m.def("set_device", &doppio::ChooseGpu, py::arg("index"));
   m.def("set_random_seed", &doppio::ChooseSeed, py::arg("seed"));
   m.def("set_log_level", [](int level) { FLAGS_minloglevel = level; });
-  m.def("log", [](const std::string& text) { LOG(INFO) << text; }, py::arg("text"));
+  m.def(
+      "log", [](const std::string& text) { LOG(INFO) << text; }, py::arg("text"));
   m.def("layer_type_list", [] { return doppio::LayerTypes::Get().Names(); });
   m.def("solver_rank", &doppio::CurrentRank);
   m.def("solver_count", &doppio::CurrentRanks);

@@ -1,5 +1,5 @@
-// The layer Python. Its object is made and set up when the net's shapes are found; the kernel that is made later goes on with
-// the same object.
+// The layer Python. Its object is made and set up when the net's shapes are found; the kernel that
+// is made later goes on with the same object.
 #include "python/python_layer.h"
 
 #include <algorithm>
@@ -53,9 +53,10 @@ struct Live {
 
 std::string Traceback(const py::error_already_set& error) {
   const py::object none = py::none();
-  const auto lines = py::module_::import("traceback")
-                         .attr("format_exception")(error.type(), error.value() ? error.value() : none,
-                                                   error.trace() ? error.trace() : none);
+  const auto lines =
+      py::module_::import("traceback")
+          .attr("format_exception")(error.type(), error.value() ? error.value() : none,
+                                    error.trace() ? error.trace() : none);
   std::string text = py::str("").attr("join")(lines).cast<std::string>();
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -67,7 +68,7 @@ void Call(const LayerSpec& spec, const std::string& what, const F& f) {
   try {
     f();
   } catch (const py::error_already_set& error) {
-    if (error.matches(PyExc_KeyboardInterrupt)) throw;   // Ctrl-C is nobody's mistake
+    if (error.matches(PyExc_KeyboardInterrupt)) throw;  // Ctrl-C is nobody's mistake
     throw UserError(spec.At("python_param"), what + " failed\n" + Traceback(error));
   }
 }
@@ -85,7 +86,8 @@ std::string PlaceOf(const LayerSpec& spec) {
 }
 
 struct SharedInstances {
-  std::recursive_mutex making;   // taken before the GIL, by who makes one; its setup may make nets, too
+  std::recursive_mutex
+      making;  // taken before the GIL, by who makes one; its setup may make nets, too
   std::map<std::string, std::weak_ptr<Instance>> instances;
   static SharedInstances& Get() {
     static auto* all = new SharedInstances;
@@ -93,8 +95,8 @@ struct SharedInstances {
   }
 };
 
-// Layers whose shapes are known and whose kernels have not been made yet. Graphs that are never planned leave theirs here,
-// for the next net that says the same.
+// Layers whose shapes are known and whose kernels have not been made yet. Graphs that are never
+// planned leave theirs here, for the next net that says the same.
 class Waiting {
  public:
   static Waiting& Get() {
@@ -144,7 +146,7 @@ std::shared_ptr<Instance> MakeInstance(const LayerSpec& spec) {
   Call(spec, instance->what, [&] {
     py::object self = py::module_::import(param.module().c_str()).attr(param.layer().c_str())();
     self.attr("param_str") = param.param_str();
-    self.attr("param_str_") = param.param_str();   // its name until 2015
+    self.attr("param_str_") = param.param_str();  // its name until 2015
     self.attr("phase") = static_cast<int>(spec.phase());
     self.attr("name") = spec.name();
     instance->self = self;
@@ -156,18 +158,22 @@ std::shared_ptr<Instance> MakeInstance(const LayerSpec& spec) {
 void SetUp(const LayerSpec& spec, Live* live) {
   Instance& instance = *live->instance;
   instance.self.attr("blobs") = live->params;
-  Call(spec, instance.what + ".setup", [&] { instance.self.attr("setup")(ListOf(live->bottoms), ListOf(live->tops)); });
-  for (const auto& top : live->tops) instance.tops_of_setup.push_back(top->shaped() ? top->shape() : Shape());
+  Call(spec, instance.what + ".setup",
+       [&] { instance.self.attr("setup")(ListOf(live->bottoms), ListOf(live->tops)); });
+  for (const auto& top : live->tops)
+    instance.tops_of_setup.push_back(top->shaped() ? top->shape() : Shape());
   for (const auto& param : live->params->blobs) instance.params.push_back(param->shape());
 }
 
 void Reshape(const LayerSpec& spec, Live* live) {
   Instance& instance = *live->instance;
   instance.self.attr("blobs") = live->params;
-  Call(spec, instance.what + ".reshape", [&] { instance.self.attr("reshape")(ListOf(live->bottoms), ListOf(live->tops)); });
+  Call(spec, instance.what + ".reshape",
+       [&] { instance.self.attr("reshape")(ListOf(live->bottoms), ListOf(live->tops)); });
 }
 
-// Replicas that share an object come one after the other, so that the second finds what the first has made.
+// Replicas that share an object come one after the other, so that the second finds what the first
+// has made.
 std::unique_lock<std::recursive_mutex> TurnToMake(const LayerSpec& spec) {
   std::unique_lock<std::recursive_mutex> turn(SharedInstances::Get().making, std::defer_lock);
   if (spec.param.python_param().share_in_parallel()) turn.lock();
@@ -180,14 +186,17 @@ std::unique_ptr<Live> MakeLive(const LayerSpec& spec, const std::vector<Shape>& 
   live->shared = spec.param.python_param().share_in_parallel();
   if (live->shared) live->instance = SharedInstances::Get().instances[PlaceOf(spec)].lock();
   for (size_t i = 0; i < bottoms.size(); ++i) {
-    live->bottoms.push_back(std::make_shared<LayerBlob>(spec.param.bottom(static_cast<int>(i)), bottoms[i]));
+    live->bottoms.push_back(
+        std::make_shared<LayerBlob>(spec.param.bottom(static_cast<int>(i)), bottoms[i]));
   }
-  for (const std::string& top : spec.param.top()) live->tops.push_back(std::make_shared<LayerBlob>(top));
+  for (const std::string& top : spec.param.top())
+    live->tops.push_back(std::make_shared<LayerBlob>(top));
   if (live->instance == nullptr) {
     live->instance = MakeInstance(spec);
     SetUp(spec, live.get());
   } else {
-    for (size_t i = 0; i < live->tops.size(); ++i) live->tops[i]->Reshape(live->instance->tops_of_setup[i]);
+    for (size_t i = 0; i < live->tops.size(); ++i)
+      live->tops[i]->Reshape(live->instance->tops_of_setup[i]);
     for (const Shape& shape : live->instance->params) {
       live->params->blobs.push_back(std::make_shared<LayerBlob>("parameter", shape));
     }
@@ -200,24 +209,28 @@ std::unique_ptr<Live> MakeLive(const LayerSpec& spec, const std::vector<Shape>& 
 LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const PythonParameter& param = spec.param.python_param();
   if (param.module().empty() || param.layer().empty()) {
-    throw spec.Mistake("python_param", "needs python_param { module: \"...\" layer: \"...\" }: a module that Python finds, "
-                                       "and the name of a class in it");
+    throw spec.Mistake(
+        "python_param",
+        "needs python_param { module: \"...\" layer: \"...\" }: a module that Python finds, "
+        "and the name of a class in it");
   }
   StartPython();
   const auto turn = TurnToMake(spec);
   const py::gil_scoped_acquire gil;
-  Call(spec, "import numpy", [] { py::module_::import("numpy"); });   // blobs need it
+  Call(spec, "import numpy", [] { py::module_::import("numpy"); });  // blobs need it
   std::unique_ptr<Live> live = MakeLive(spec, bottoms);
   LayerShape shape;
   for (const auto& top : live->tops) {
     if (!top->shaped()) {
-      throw spec.Mistake("top", live->instance->what + ": neither setup() nor reshape() has given top '" +
-                                    spec.param.top(static_cast<int>(shape.tops.size())) + "' a shape",
+      throw spec.Mistake("top",
+                         live->instance->what + ": neither setup() nor reshape() has given top '" +
+                             spec.param.top(static_cast<int>(shape.tops.size())) + "' a shape",
                          static_cast<int>(shape.tops.size()));
     }
     shape.tops.push_back(top->shape());
   }
-  for (const Shape& of : live->instance->params) shape.params.push_back({of, FillerParameter(), true});
+  for (const Shape& of : live->instance->params)
+    shape.params.push_back({of, FillerParameter(), true});
   shape.has_backward = py::hasattr(live->instance->self, "backward");
   // Nobody knows which tops of a source are labels.
   if (bottoms.empty()) shape.exact_tops.assign(shape.tops.size(), true);
@@ -227,7 +240,8 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 
 class PythonKernel : public Kernel {
  public:
-  explicit PythonKernel(const KernelArgs& args) : spec_(*args.spec), bottoms_(args.bottoms), placed_(args.param_placed) {}
+  explicit PythonKernel(const KernelArgs& args)
+      : spec_(*args.spec), bottoms_(args.bottoms), placed_(args.param_placed) {}
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
@@ -265,8 +279,9 @@ class PythonKernel : public Kernel {
       py::list propagate;
       for (const Tensor& gradient : t_.bottom_grads) propagate.append(static_cast<bool>(gradient));
       self().attr("blobs") = live_->params;
-      Call(spec_, live_->instance->what + ".backward",
-           [&] { self().attr("backward")(ListOf(live_->tops), propagate, ListOf(live_->bottoms)); });
+      Call(spec_, live_->instance->what + ".backward", [&] {
+        self().attr("backward")(ListOf(live_->tops), propagate, ListOf(live_->bottoms));
+      });
     });
   }
 
@@ -277,8 +292,8 @@ class PythonKernel : public Kernel {
     std::fill_n(tensor.data<char>(), tensor.count() * ElementBytes(tensor.dtype), '\0');
   }
 
-  static void BindBlobs(const std::vector<std::shared_ptr<LayerBlob>>& blobs, const std::vector<Tensor>& values,
-                        const std::vector<Tensor>& gradients) {
+  static void BindBlobs(const std::vector<std::shared_ptr<LayerBlob>>& blobs,
+                        const std::vector<Tensor>& values, const std::vector<Tensor>& gradients) {
     for (size_t i = 0; i < blobs.size(); ++i) blobs[i]->Bind(values[i], gradients[i]);
   }
 
@@ -288,13 +303,16 @@ class PythonKernel : public Kernel {
       if (i < placed_.size() && placed_[i]) continue;
       DispatchFloat(t_.params[i].dtype, [&](auto zero) {
         using T = decltype(zero);
-        const auto from = live_->params->blobs[i]->data().cast<py::array_t<T, py::array::c_style | py::array::forcecast>>();
+        const auto from = live_->params->blobs[i]
+                              ->data()
+                              .cast<py::array_t<T, py::array::c_style | py::array::forcecast>>();
         std::copy_n(from.data(), t_.params[i].count(), t_.params[i].template data<T>());
       });
     }
   }
 
-  // With the GIL, and alone where the object is shared. Whoever waits for the turn does not hold the GIL.
+  // With the GIL, and alone where the object is shared. Whoever waits for the turn does not hold
+  // the GIL.
   template <class F>
   void InTurn(const Pass& pass, const F& f) {
     std::unique_lock<std::mutex> turn(live_->instance->turn, std::defer_lock);
@@ -311,7 +329,9 @@ class PythonKernel : public Kernel {
   std::unique_ptr<Live> live_;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<PythonKernel>(args); }
+std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+  return std::make_unique<PythonKernel>(args);
+}
 
 DOPPIO_REGISTER_LAYER("Python", LayerType{0, kAny, 0, kAny, false, false, &Infer});
 DOPPIO_REGISTER_KERNEL({"Python", DeviceKind::kCpu, "reference", 0, &Make, nullptr});

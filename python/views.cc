@@ -72,7 +72,7 @@ py::array Views::Show(const Tensor& tensor, Device* device, const std::shared_pt
 }
 
 void Views::Push() {
-  std::vector<std::shared_ptr<Copy>> written;   // ends after the lock: an owner may be anything
+  std::vector<std::shared_ptr<Copy>> written;  // ends after the lock: an owner may be anything
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto& entry : entries_) {
     if (std::shared_ptr<Copy> copy = entry.second.shown.lock()) {

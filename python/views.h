@@ -1,6 +1,7 @@
-// What NumPy sees of a net's tensors. Plain floats on the host are shown where they lie. Everything else (on a GPU, in a
-// layout of oneDNN's, in 16 bits) is shown as a copy on the host: before the net computes, what was shown since the last
-// time is written back, and afterwards the copies that somebody still holds are read again. So both kinds look alike.
+// What NumPy sees of a net's tensors. Plain floats on the host are shown where they lie. Everything
+// else (on a GPU, in a layout of oneDNN's, in 16 bits) is shown as a copy on the host: before the
+// net computes, what was shown since the last time is written back, and afterwards the copies that
+// somebody still holds are read again. So both kinds look alike.
 #ifndef DOPPIO_PYTHON_VIEWS_H_
 #define DOPPIO_PYTHON_VIEWS_H_
 
@@ -23,7 +24,8 @@ pybind11::array ShowMemory(const Tensor& tensor, const std::shared_ptr<void>& ow
 
 class Views {
  public:
-  // Held by whoever computes or changes a net that these are of: several threads take turns. Never waited for with the GIL.
+  // Held by whoever computes or changes a net that these are of: several threads take turns. Never
+  // waited for with the GIL.
   std::recursive_mutex& turn() { return turn_; }
 
   // `owner` keeps the tensor's memory. With the GIL.
@@ -36,12 +38,12 @@ class Views {
  private:
   struct Copy;
   struct Entry {
-    std::shared_ptr<Copy> written;   // perhaps: shown since the last Push
+    std::shared_ptr<Copy> written;  // perhaps: shown since the last Push
     std::weak_ptr<Copy> shown;
   };
   std::recursive_mutex turn_;
   std::mutex mutex_;
-  std::map<const void*, Entry> entries_;   // by the tensor's address
+  std::map<const void*, Entry> entries_;  // by the tensor's address
 };
 
 }  // namespace doppio

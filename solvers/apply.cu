@@ -1,6 +1,6 @@
-// The update pass of a GPU: one launch over neighbouring parameters, whatever their number and size,
-// one reduction for the norm of all gradients, or for whether they are finite, and one more for the
-// norms that local rates are made of.
+// The update pass of a GPU: one launch over neighbouring parameters, whatever their number and
+// size, one reduction for the norm of all gradients, or for whether they are finite, and one more
+// for the norms that local rates are made of.
 #include <limits>
 
 #include "core/device/launch.cuh"
@@ -66,12 +66,14 @@ struct Arenas {
   T* values;
   T* grads;
   T* h0;
-  T* h1;  // null for rules with one slot
-  int* lost;  // the first slice with a value that was not finite, in memory that the host reads as well
+  T* h1;      // null for rules with one slot
+  int* lost;  // the first slice with a value that was not finite, in memory that the host reads as
+              // well
   bool keep_steps;
 };
 
-// The rate of a chunk, with the multiplier of its parameter; `rates`: by slice, or null where none are local.
+// The rate of a chunk, with the multiplier of its parameter; `rates`: by slice, or null where none
+// are local.
 template <class T>
 DOPPIO_HD T RateOfChunk(const Chunk& c, double base_rate, const double* rates) {
   return static_cast<T>(rates == nullptr ? base_rate * c.lr_mult : rates[c.slice]);
@@ -79,7 +81,8 @@ DOPPIO_HD T RateOfChunk(const Chunk& c, double base_rate, const double* rates) {
 
 // One element of a chunk, whose multipliers are in `rate` and `decay`; whether it is finite then.
 template <class Rule, class T>
-DOPPIO_HD bool UpdateAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chunk& c, T rate, T decay, int64_t i) {
+DOPPIO_HD bool UpdateAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chunk& c, T rate,
+                        T decay, int64_t i) {
   constexpr bool kTwo = Rule::kSlots > 1;
   T h[kMaxSlots] = {a.h0[i], kTwo ? a.h1[i] : T(0)};
   const T g = c.gradient ? a.grads[i + c.grad_shift] : T(0);
@@ -124,8 +127,9 @@ __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, Up
 }
 
 template <class Rule, class T>
-void RunChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<T>& a, const UpdateScalars<T>& s,
-               double base_rate, double base_decay, const double* rates) {
+void RunChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<T>& a,
+               const UpdateScalars<T>& s, double base_rate, double base_decay,
+               const double* rates) {
   if (gpu.on_host) {
     for (const Chunk* c = chunks; c < chunks + count; ++c) {
       for (int64_t i = c->begin; i < c->end; ++i) {
@@ -156,9 +160,11 @@ struct Norms {
   }
 };
 
-// What one element adds to the norms of its parameter. A rule with a trust ratio takes the gradient meanwhile.
+// What one element adds to the norms of its parameter. A rule with a trust ratio takes the gradient
+// meanwhile.
 template <class Rule, class T>
-DOPPIO_HD Norms NormsAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chunk& c, double base_decay, int64_t i) {
+DOPPIO_HD Norms NormsAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chunk& c,
+                        double base_decay, int64_t i) {
   const Square square;
   const T w = a.values[i], g = c.gradient ? a.grads[i + c.grad_shift] : T(0);
   if constexpr (Rule::kTrustRatio) {
@@ -174,10 +180,11 @@ DOPPIO_HD Norms NormsAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chu
 
 // Of each chunk.
 template <class Rule, class T>
-void NormsOfChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<T>& a, const UpdateScalars<T>& s,
-                   double base_decay, Norms* norms) {
+void NormsOfChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<T>& a,
+                   const UpdateScalars<T>& s, double base_decay, Norms* norms) {
   ReduceRows(
-      gpu, count, kChunk, "norms of parts of parameters", Norms{0, 0}, DOPPIO_BODY(int64_t row, int64_t i) {
+      gpu, count, kChunk, "norms of parts of parameters", Norms{0, 0},
+      DOPPIO_BODY(int64_t row, int64_t i) {
         const Chunk c = chunks[row];
         if (c.begin + i >= c.end) return Norms{0, 0};
         return NormsAt<Rule>(a, s, c, base_decay, c.begin + i);
@@ -193,7 +200,8 @@ struct SliceRows {
 
 // Of slices [first, last), from the norms of all chunks; none has more than `most` of these.
 void RatesOfSlices(const Gpu& gpu, const SliceRows* slices, size_t first, size_t last, int64_t most,
-                   const Norms* norms, const LocalRate& local, double base_rate, double* rates, void* room) {
+                   const Norms* norms, const LocalRate& local, double base_rate, double* rates,
+                   void* room) {
   const SliceRows* rows = slices + first;
   double* to = rates + first;
   ReduceRows(
@@ -202,7 +210,8 @@ void RatesOfSlices(const Gpu& gpu, const SliceRows* slices, size_t first, size_t
         const int64_t row = rows[slice].begin + i;
         return row < rows[slice].end ? norms[row] : Norms{0, 0};
       },
-      Plus(), DOPPIO_BODY(int64_t slice, Norms sum) {
+      Plus(),
+      DOPPIO_BODY(int64_t slice, Norms sum) {
         to[slice] = RateOf(local, base_rate, rows[slice].lr_mult, sum.values, sum.gradients);
       },
       room);
@@ -217,17 +226,19 @@ struct OneIfNotFinite {
 
 // The sums of f(gradient) of all chunks, then of these.
 template <class T, class F>
-void SumOf(const Gpu& gpu, const Chunk* chunks, int64_t count, const T* grads, const F& f, double* sums,
-           double* total) {
+void SumOf(const Gpu& gpu, const Chunk* chunks, int64_t count, const T* grads, const F& f,
+           double* sums, double* total) {
   ReduceRows(
-      gpu, count, kChunk, "a sum over the gradients", 0.0, DOPPIO_BODY(int64_t row, int64_t i) {
+      gpu, count, kChunk, "a sum over the gradients", 0.0,
+      DOPPIO_BODY(int64_t row, int64_t i) {
         const Chunk c = chunks[row];
         if (!c.gradient || c.begin + i >= c.end) return 0.0;
         return f(grads[c.begin + i + c.grad_shift]);
       },
       Plus(), DOPPIO_BODY(int64_t row, double sum) { sums[row] = sum; }, nullptr);
   ReduceRows(
-      gpu, 1, count, "a sum over the gradients", 0.0, DOPPIO_BODY(int64_t, int64_t i) { return sums[i]; }, Plus(),
+      gpu, 1, count, "a sum over the gradients", 0.0,
+      DOPPIO_BODY(int64_t, int64_t i) { return sums[i]; }, Plus(),
       DOPPIO_BODY(int64_t, double sum) { *total = sum; }, total + 1);
 }
 
@@ -247,7 +258,8 @@ class CudaUpdatePass : public UpdatePass {
     chunks_ = Buffer(device, bytes);
     if (count_ > 0) device->CopyFromHost(chunks_.data(), chunks.data(), bytes);
     sums_ = Buffer(device, count_ * static_cast<int64_t>(sizeof(double)));
-    total_ = Buffer(device, static_cast<int64_t>(sizeof(double)) + ReduceRowsBytes<double>(1, count_));
+    total_ =
+        Buffer(device, static_cast<int64_t>(sizeof(double)) + ReduceRowsBytes<double>(1, count_));
     MakeRoomForNorms();
   }
 
@@ -279,8 +291,8 @@ class CudaUpdatePass : public UpdatePass {
     if (count_ == 0) return 0;
     DispatchFloat(a_.dtype, [&](auto type) {
       using T = decltype(type);
-      SumOf(GpuOf(device_), Rows(), count_, static_cast<const T*>(a_.grads), f, static_cast<double*>(sums_.data()),
-            static_cast<double*>(total_.data()));
+      SumOf(GpuOf(device_), Rows(), count_, static_cast<const T*>(a_.grads), f,
+            static_cast<double*>(sums_.data()), static_cast<double*>(total_.data()));
     });
     double total = 0;
     device_->CopyToHost(&total, total_.data(), sizeof total);
@@ -292,8 +304,8 @@ class CudaUpdatePass : public UpdatePass {
   template <class Rule, class T>
   void Launch(const UpdateNumbers& n, size_t first, size_t last) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
-    const Arenas<T> arenas = {static_cast<T*>(a_.values), static_cast<T*>(a_.grads),
-                              static_cast<T*>(a_.history[0]), static_cast<T*>(a_.history[1]),
+    const Arenas<T> arenas = {static_cast<T*>(a_.values),      static_cast<T*>(a_.grads),
+                              static_cast<T*>(a_.history[0]),  static_cast<T*>(a_.history[1]),
                               static_cast<int*>(lost_.data()), n.keep_steps};
     const Gpu& gpu = GpuOf(device_);
     const int64_t begin = first_row_[first], count = first_row_[last] - begin;
@@ -302,9 +314,9 @@ class CudaUpdatePass : public UpdatePass {
       Norms* norms = static_cast<Norms*>(norms_.data());
       rates = static_cast<const double*>(rates_.data());
       NormsOfChunks<Rule>(gpu, Rows() + begin, count, arenas, s, n.decay, norms + begin);
-      RatesOfSlices(gpu, static_cast<const SliceRows*>(slice_rows_.data()), first, last, most_rows_, norms,
-                    Rule::kTrustRatio ? TrustRatio() : n.local, n.rate, static_cast<double*>(rates_.data()),
-                    room_.data());
+      RatesOfSlices(gpu, static_cast<const SliceRows*>(slice_rows_.data()), first, last, most_rows_,
+                    norms, Rule::kTrustRatio ? TrustRatio() : n.local, n.rate,
+                    static_cast<double*>(rates_.data()), room_.data());
     }
     RunChunks<Rule>(gpu, Rows() + begin, count, arenas, s, n.rate, n.decay, rates);
   }
@@ -325,18 +337,19 @@ class CudaUpdatePass : public UpdatePass {
 
   int64_t RoomForAnySlices(int64_t slices) const {
     int64_t bytes = 0;
-    for (int64_t n = 1; n <= slices; ++n) bytes = std::max(bytes, ReduceRowsBytes<Norms>(n, most_rows_));
+    for (int64_t n = 1; n <= slices; ++n)
+      bytes = std::max(bytes, ReduceRowsBytes<Norms>(n, most_rows_));
     return bytes;
   }
 
   Device* device_;
   UpdateArenas a_;
   size_t rule_;
-  int64_t count_ = 0;  // chunks
+  int64_t count_ = 0;               // chunks
   std::vector<int64_t> first_row_;  // of each slice in the chunks; their number at the end
   Buffer chunks_, sums_, total_;
-  int64_t most_rows_ = 0;                      // chunks of the slice that has most
-  Buffer slice_rows_, norms_, rates_, room_;   // of slices, chunks, slices
+  int64_t most_rows_ = 0;                     // chunks of the slice that has most
+  Buffer slice_rows_, norms_, rates_, room_;  // of slices, chunks, slices
   PinnedBuffer lost_;
 };
 

@@ -59,19 +59,21 @@ double MaxIntegral(const Curve& curve) {
 
 }  // namespace
 
-std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver, const FieldPlaces& places) {
+std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver,
+                                               const FieldPlaces& places) {
   if (solver.eval_type() == "classification") return std::nullopt;
   if (solver.eval_type() != "detection") {
-    throw UserError(places.At("eval_type"),
-                    "unknown eval_type '" + solver.eval_type() + "'; classification and detection are known");
+    throw UserError(places.At("eval_type"), "unknown eval_type '" + solver.eval_type() +
+                                                "'; classification and detection are known");
   }
-  static const auto* rules = new std::map<std::string, PrecisionRule>{{"11point", PrecisionRule::kElevenPoint},
-                                                                      {"Integral", PrecisionRule::kIntegral},
-                                                                      {"MaxIntegral", PrecisionRule::kMaxIntegral}};
+  static const auto* rules =
+      new std::map<std::string, PrecisionRule>{{"11point", PrecisionRule::kElevenPoint},
+                                               {"Integral", PrecisionRule::kIntegral},
+                                               {"MaxIntegral", PrecisionRule::kMaxIntegral}};
   const auto rule = rules->find(solver.ap_version());
   if (rule != rules->end()) return rule->second;
-  throw UserError(places.At("ap_version"),
-                  "unknown ap_version '" + solver.ap_version() + "'; 11point, Integral and MaxIntegral are known");
+  throw UserError(places.At("ap_version"), "unknown ap_version '" + solver.ap_version() +
+                                               "'; 11point, Integral and MaxIntegral are known");
 }
 
 std::vector<std::string> DetectionOutputs(const Net& net, const SourceLoc& at) {
@@ -80,8 +82,11 @@ std::vector<std::string> DetectionOutputs(const Net& net, const SourceLoc& at) {
     const Shape& shape = output.value.shape;
     blobs.push_back(output.blob);
     if (shape.rank() > 0 && shape[shape.rank() - 1] == static_cast<int64_t>(kWidth)) continue;
-    throw UserError(at, "with eval_type: \"detection\" all outputs of a test net are to be tops of DetectionEvaluate; '" +
-                            output.blob + "' is " + shape.ToString() + " (a layer Silence takes what is no result)");
+    throw UserError(at,
+                    "with eval_type: \"detection\" all outputs of a test net are to be tops of "
+                    "DetectionEvaluate; '" +
+                        output.blob + "' is " + shape.ToString() +
+                        " (a layer Silence takes what is no result)");
   }
   return blobs;
 }
@@ -100,8 +105,8 @@ void DetectionScores::Add(int64_t batch, const std::vector<OutputValue>& outputs
     const bool count = number(0) == -1;
     // Empty, or it found an object that does not count.
     if (number(1) == -1 || (!count && number(3) == 0 && number(4) == 0)) continue;
-    rows_.push_back({static_cast<double>(index), number(1), count ? 0 : number(2), number(3), count ? number(2) : -1,
-                     static_cast<double>(batch), static_cast<double>(i)});
+    rows_.push_back({static_cast<double>(index), number(1), count ? 0 : number(2), number(3),
+                     count ? number(2) : -1, static_cast<double>(batch), static_cast<double>(i)});
   }
 }
 

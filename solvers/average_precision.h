@@ -1,6 +1,7 @@
-// How good detections are over a whole test: for each class the average precision, and the mean of these, as SSD's
-// solver computes them from the rows of DetectionEvaluate. Sources: M. Everingham et al., "The PASCAL Visual Object
-// Classes Challenge", 2010, section 4.2 (11point), and that of 2012 (MaxIntegral).
+// How good detections are over a whole test: for each class the average precision, and the mean of
+// these, as SSD's solver computes them from the rows of DetectionEvaluate. Sources: M. Everingham
+// et al., "The PASCAL Visual Object Classes Challenge", 2010, section 4.2 (11point), and that of
+// 2012 (MaxIntegral).
 #ifndef DOPPIO_SOLVERS_AVERAGE_PRECISION_H_
 #define DOPPIO_SOLVERS_AVERAGE_PRECISION_H_
 
@@ -20,16 +21,20 @@ namespace doppio {
 
 enum class PrecisionRule { kElevenPoint, kMaxIntegral, kIntegral };
 
-// As ap_version says, where eval_type is "detection". Throws UserError for names that it does not know.
-std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver, const FieldPlaces& places);
+// As ap_version says, where eval_type is "detection". Throws UserError for names that it does not
+// know.
+std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver,
+                                               const FieldPlaces& places);
 
-// The names of the outputs of a net to test. Throws UserError at `at` unless all are rows of DetectionEvaluate.
+// The names of the outputs of a net to test. Throws UserError at `at` unless all are rows of
+// DetectionEvaluate.
 std::vector<std::string> DetectionOutputs(const Net& net, const SourceLoc& at);
 
-// `found`: whether each detection is right, the highest score first; of `objects` objects. 0 without any.
-//   kElevenPoint  the mean over recalls 0, 0.1, ..., 1 of the largest precision at that recall or above
-//   kMaxIntegral  the area under the largest precision at each recall or above
-//   kIntegral     the area under the precision at each recall
+// `found`: whether each detection is right, the highest score first; of `objects` objects. 0
+// without any.
+//   kElevenPoint  the mean over recalls 0, 0.1, ..., 1 of the largest precision at that recall or
+//   above kMaxIntegral  the area under the largest precision at each recall or above kIntegral the
+//   area under the precision at each recall
 double AveragePrecision(PrecisionRule rule, const std::vector<bool>& found, int64_t objects);
 
 // What a test has found so far.
@@ -46,7 +51,7 @@ class DetectionScores {
   struct OfBlob {
     std::string blob;
     std::map<int, double> classes;  // average precisions
-    double mean = 0;                // over all classes, those without objects counting as 0, as in SSD
+    double mean = 0;  // over all classes, those without objects counting as 0, as in SSD
   };
   std::vector<OfBlob> Compute(PrecisionRule rule) const;
 

@@ -9,13 +9,13 @@
 
 namespace doppio {
 
-// eta ||w|| / (||g|| + decay ||w||), or 1 where a norm is 0; g after clipping, division by iter_size
-// and by the loss scale, before weight decay; of several replicas, of their mean.
-// LARS, You, Gitman, Ginsburg, "Large Batch Training of Convolutional Networks", 2017, eq. 6; LARC
-// in NVCaffe 0.17.4, where eta = larc_eta (1 - momentum) and decay = 0, and local_lr_auto in Intel
-// Caffe 1.1, where eta = local_gw_ratio and decay = weight_decay. As in these, it takes the place of
-// lr_mult, unless that is 0.
-// With a rule's trust ratio (rules.h): g is where the update goes, and lr_mult counts.
+// eta ||w|| / (||g|| + decay ||w||), or 1 where a norm is 0; g after clipping, division by
+// iter_size and by the loss scale, before weight decay; of several replicas, of their mean. LARS,
+// You, Gitman, Ginsburg, "Large Batch Training of Convolutional Networks", 2017, eq. 6; LARC in
+// NVCaffe 0.17.4, where eta = larc_eta (1 - momentum) and decay = 0, and local_lr_auto in Intel
+// Caffe 1.1, where eta = local_gw_ratio and decay = weight_decay. As in these, it takes the place
+// of lr_mult, unless that is 0. With a rule's trust ratio (rules.h): g is where the update goes,
+// and lr_mult counts.
 struct LocalRate {
   bool on = false;
   bool clip = false;     // the less of this and the rate, instead of their product

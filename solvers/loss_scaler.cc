@@ -38,15 +38,17 @@ std::optional<LossScaling> ParseLossScaling(const std::string& flag, const std::
   char* end = nullptr;
   const float scale = std::strtof(value.c_str(), &end);
   if (value.empty() || *end != '\0' || !MayBeFixed(scale)) {
-    throw UsageError("--" + flag + " wants auto, dynamic or a number above 0 and at most 16777216, got '" + value +
-                     "'");
+    throw UsageError("--" + flag +
+                     " wants auto, dynamic or a number above 0 and at most 16777216, got '" +
+                     value + "'");
   }
   return Fixed(scale);
 }
 
 std::optional<LossScaling> LossScalingOf(const NetParameter& net, const FieldPlaces& places) {
   const bool dynamic = net.global_grad_scale_adaptive();
-  if (!net.has_global_grad_scale()) return dynamic ? std::optional<LossScaling>(DynamicLossScaling()) : std::nullopt;
+  if (!net.has_global_grad_scale())
+    return dynamic ? std::optional<LossScaling>(DynamicLossScaling()) : std::nullopt;
   const float scale = net.global_grad_scale();
   if (!(dynamic ? MayBeDynamic(scale) : MayBeFixed(scale))) {
     throw UserError(places.At("global_grad_scale"),

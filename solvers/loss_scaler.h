@@ -1,5 +1,6 @@
-// The factor on the loss that keeps small gradients within the range of 16-bit types, and how it finds its size
-// (Micikevicius et al., "Mixed Precision Training", ICLR 2018). Nothing here touches gradients: the trainer does.
+// The factor on the loss that keeps small gradients within the range of 16-bit types, and how it
+// finds its size (Micikevicius et al., "Mixed Precision Training", ICLR 2018). Nothing here touches
+// gradients: the trainer does.
 #ifndef DOPPIO_SOLVERS_LOSS_SCALER_H_
 #define DOPPIO_SOLVERS_LOSS_SCALER_H_
 
@@ -17,8 +18,9 @@ namespace doppio {
 constexpr float kMostLossScale = 1 << 24;
 
 struct LossScaling {
-  bool dynamic = false;  // halved when gradients overflow, doubled after `patience` updates without that
-  float scale = 1;       // to start with
+  bool dynamic =
+      false;        // halved when gradients overflow, doubled after `patience` updates without that
+  float scale = 1;  // to start with
   int patience = 2000;
   float least = 1, most = kMostLossScale;  // of a dynamic scale
 
@@ -27,14 +29,16 @@ struct LossScaling {
 
 LossScaling DynamicLossScaling();
 
-// What a training gets that asks for nothing, by the type its activations are stored in: gradients of half precision
-// need a dynamic scale; the other types reach as far down as single precision does.
+// What a training gets that asks for nothing, by the type its activations are stored in: gradients
+// of half precision need a dynamic scale; the other types reach as far down as single precision
+// does.
 LossScaling DefaultLossScaling(DType storage);
 
 // A flag's "dynamic" or number; nothing for "auto". UsageError, naming `flag`.
 std::optional<LossScaling> ParseLossScaling(const std::string& flag, const std::string& value);
 
-// What a net's file asks for (NVCaffe's global_grad_scale and global_grad_scale_adaptive), if anything.
+// What a net's file asks for (NVCaffe's global_grad_scale and global_grad_scale_adaptive), if
+// anything.
 std::optional<LossScaling> LossScalingOf(const NetParameter& net, const FieldPlaces& places);
 
 // "16777216": all digits, as messages show it.
@@ -51,8 +55,9 @@ class LossScaler {
   // Updates left out so far, because their gradients were not finite.
   int64_t skipped() const { return skipped_; }
 
-  // Only when dynamic: takes note of whether all gradients of an iteration are finite, and says whether its update is
-  // to run. With the smallest scale it always is: then the scale is not what is wrong.
+  // Only when dynamic: takes note of whether all gradients of an iteration are finite, and says
+  // whether its update is to run. With the smallest scale it always is: then the scale is not what
+  // is wrong.
   bool Judge(bool finite);
 
   // What a resumed run needs to go on exactly; nothing unless dynamic.

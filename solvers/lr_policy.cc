@@ -84,7 +84,8 @@ double Cosine(const LrInput& in) { return HalfCosine(in.p.base_lr(), in.p.min_lr
 double OneCycle(const LrInput& in) {
   const double peak = in.p.base_lr(), rise = in.p.stepsize();
   if (in.i() < rise) return HalfCosine(peak * in.p.gamma(), peak, in.i() / rise);
-  return HalfCosine(peak, in.p.min_lr(), (in.i() - rise) / (static_cast<double>(in.max_iter) - rise));
+  return HalfCosine(peak, in.p.min_lr(),
+                    (in.i() - rise) / (static_cast<double>(in.max_iter) - rise));
 }
 
 const std::vector<LrPolicyRow>& Rows() {
@@ -174,18 +175,20 @@ void CheckStages(const SolverParameter& p, const FieldPlaces& places, ErrorColle
   }
   for (int i = 1; i < p.stageiter_size(); ++i) {
     if (p.stageiter(i) > p.stageiter(i - 1)) continue;
-    errors->Add(places.At("stageiter", i),
-                "stageiter " + std::to_string(p.stageiter(i)) + " does not come after " +
-                    std::to_string(p.stageiter(i - 1)) + "; each is the last iteration of its stage");
+    errors->Add(places.At("stageiter", i), "stageiter " + std::to_string(p.stageiter(i)) +
+                                               " does not come after " +
+                                               std::to_string(p.stageiter(i - 1)) +
+                                               "; each is the last iteration of its stage");
   }
 }
 
 void CheckRamp(const SolverParameter& p, const FieldPlaces& places, ErrorCollector* errors) {
-  for (const auto& [field, value] : {std::pair<const char*, double>{"rampup_interval", p.rampup_interval()},
-                                     {"rampup_lr", p.rampup_lr()},
-                                     {"warmup_iter", p.warmup_iter()},
-                                     {"warmup_start_lr", p.warmup_start_lr()},
-                                     {"min_lr", p.min_lr()}}) {
+  for (const auto& [field, value] :
+       {std::pair<const char*, double>{"rampup_interval", p.rampup_interval()},
+        {"rampup_lr", p.rampup_lr()},
+        {"warmup_iter", p.warmup_iter()},
+        {"warmup_start_lr", p.warmup_start_lr()},
+        {"min_lr", p.min_lr()}}) {
     if (!(value >= 0))
       errors->Add(places.At(field), std::string(field) + " is at least 0, got " + Text(value));
   }
@@ -195,8 +198,8 @@ void CheckRamp(const SolverParameter& p, const FieldPlaces& places, ErrorCollect
                 "which both say how the rate starts; keep one of them");
   }
   if (p.has_base_lr() && p.has_min_lr() && p.min_lr() > p.base_lr()) {
-    errors->Add(places.At("min_lr"), "min_lr " + Text(p.min_lr()) + " is above base_lr " +
-                                         Text(p.base_lr()));
+    errors->Add(places.At("min_lr"),
+                "min_lr " + Text(p.min_lr()) + " is above base_lr " + Text(p.base_lr()));
   }
 }
 

@@ -15,7 +15,9 @@ bool MetricRule::Better(double value, double than, double delta) const {
 MetricRule ParseMetricRule(const std::string& flag, const std::string& text) {
   const std::string kind = text.substr(0, 4);
   if ((kind != "max:" && kind != "min:") || text.size() == kind.size()) {
-    throw UsageError("--" + flag + " wants max:NAME or min:NAME with the name of a test's output, such as max:accuracy, got '" +
+    throw UsageError("--" + flag +
+                     " wants max:NAME or min:NAME with the name of a test's output, such as "
+                     "max:accuracy, got '" +
                      text + "'");
   }
   return {kind == "max:", text.substr(kind.size())};
@@ -27,8 +29,9 @@ void Monitor::CheckKnown(const std::vector<std::string>& outputs) const {
   const std::vector<std::string> names(known.begin(), known.end());
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  throw UserError({}, "no test net puts out '" + rule_.metric.metric + "', which is to be monitored" +
-                          DidYouMean(rule_.metric.metric, names) + (list.empty() ? "" : " There are: " + list));
+  throw UserError({}, "no test net puts out '" + rule_.metric.metric +
+                          "', which is to be monitored" + DidYouMean(rule_.metric.metric, names) +
+                          (list.empty() ? "" : " There are: " + list));
 }
 
 bool Monitor::Judge(const std::vector<TestScores>& tests, int64_t iteration) {

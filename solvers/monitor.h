@@ -26,8 +26,9 @@ MetricRule ParseMetricRule(const std::string& flag, const std::string& text);
 
 struct MonitorRule {
   MetricRule metric;
-  int64_t patience = 0;  // rounds of tests in a row without a gain, after which the training is to end; 0: never
-  double delta = 0;      // a score is a gain where it is better than the last gain by more than this
+  int64_t patience =
+      0;  // rounds of tests in a row without a gain, after which the training is to end; 0: never
+  double delta = 0;  // a score is a gain where it is better than the last gain by more than this
 };
 
 // Judges rounds of tests, one after the other.
@@ -35,10 +36,12 @@ class Monitor {
  public:
   explicit Monitor(MonitorRule rule) : rule_(std::move(rule)) {}
 
-  // UserError, with what there is, where none of these outputs of test nets is the one to be monitored.
+  // UserError, with what there is, where none of these outputs of test nets is the one to be
+  // monitored.
   void CheckKnown(const std::vector<std::string>& outputs) const;
 
-  // Whether this round's score is the best so far, by however little: that of the first test net that has it.
+  // Whether this round's score is the best so far, by however little: that of the first test net
+  // that has it.
   bool Judge(const std::vector<TestScores>& tests, int64_t iteration);
   // No gain for as long as the rule is patient.
   bool Exhausted() const { return rule_.patience > 0 && rounds_without_gain_ >= rule_.patience; }

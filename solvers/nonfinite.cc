@@ -12,11 +12,13 @@ namespace {
 bool IsFinite(const Tensor& tensor, Device* device) {
   if (!tensor || tensor.count() == 0) return true;
   const PlainBlob blob = ReadTensor(tensor, device);
-  return std::all_of(blob.data.begin(), blob.data.end(), [](float value) { return std::isfinite(value); });
+  return std::all_of(blob.data.begin(), blob.data.end(),
+                     [](float value) { return std::isfinite(value); });
 }
 
 int FirstLost(const std::vector<Tensor>& tensors, Device* device) {
-  const auto lost = std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& t) { return !IsFinite(t, device); });
+  const auto lost = std::find_if(tensors.begin(), tensors.end(),
+                                 [&](const Tensor& t) { return !IsFinite(t, device); });
   return lost == tensors.end() ? -1 : static_cast<int>(lost - tensors.begin());
 }
 
@@ -65,7 +67,8 @@ NonFinite FirstOf(const NonFinite& own, const World* world) {
   world->control().AllReduce(all.data(), static_cast<int64_t>(all.size()), DType::kFloat64);
   NonFinite first;
   for (size_t i = 0; i < all.size(); i += kNumbers) {
-    const NonFinite its{static_cast<int>(all[i]), static_cast<int>(all[i + 1]), static_cast<int>(all[i + 2])};
+    const NonFinite its{static_cast<int>(all[i]), static_cast<int>(all[i + 1]),
+                        static_cast<int>(all[i + 2])};
     if (its.node >= 0 && (first.node < 0 || its.node < first.node)) first = its;
   }
   return first;
@@ -76,9 +79,11 @@ std::string TextOf(const NonFinite& found, const Net& net) {
   const Graph& graph = net.graph();
   const LayerSpec& layer = graph.layer(found.node);
   const std::string at = layer.At().ToString();
-  const std::string who = "layer '" + layer.name() + "' (" + layer.type() + (at.empty() ? "" : ", " + at) + ") is the first whose ";
+  const std::string who = "layer '" + layer.name() + "' (" + layer.type() +
+                          (at.empty() ? "" : ", " + at) + ") is the first whose ";
   if (found.param >= 0) return who + "weights are not finite";
-  const int edge = graph.nodes[static_cast<size_t>(found.node)].tops[static_cast<size_t>(found.top)];
+  const int edge =
+      graph.nodes[static_cast<size_t>(found.node)].tops[static_cast<size_t>(found.top)];
   return who + "output '" + graph.edges[static_cast<size_t>(edge)].name + "' is not finite";
 }
 

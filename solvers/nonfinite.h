@@ -1,4 +1,5 @@
-// Where numbers that are not finite come from: which layer of a net has them first, in the order of forward.
+// Where numbers that are not finite come from: which layer of a net has them first, in the order of
+// forward.
 #ifndef DOPPIO_SOLVERS_NONFINITE_H_
 #define DOPPIO_SOLVERS_NONFINITE_H_
 
@@ -10,14 +11,14 @@
 namespace doppio {
 
 struct NonFinite {
-  int node = -1;    // of the graph; -1: nothing was found
-  int param = -1;   // which of its parameters, or
-  int top = -1;     // which of its tops
+  int node = -1;   // of the graph; -1: nothing was found
+  int param = -1;  // which of its parameters, or
+  int top = -1;    // which of its tops
 };
 
-// Runs forward step by step, on all ranks of a world together, and looks at each layer's parameters and tops. Running
-// statistics stay as they are. Where an
-// engine hides NaN (a ReLU inside a oneDNN kernel does), the layer is one after it, or none.
+// Runs forward step by step, on all ranks of a world together, and looks at each layer's parameters
+// and tops. Running statistics stay as they are. Where an engine hides NaN (a ReLU inside a oneDNN
+// kernel does), the layer is one after it, or none.
 NonFinite FindNonFinite(Net* net);
 // Looks at parameters only.
 NonFinite FindNonFiniteWeights(const Net& net);

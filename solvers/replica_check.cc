@@ -26,7 +26,8 @@ uint32_t Checksum(Device* device, const std::vector<Tensor>& tensors) {
 
 }  // namespace
 
-void CheckReplicas(const World& world, Device* device, const std::vector<Tensor>& tensors, int64_t iteration) {
+void CheckReplicas(const World& world, Device* device, const std::vector<Tensor>& tensors,
+                   int64_t iteration) {
   const uint32_t own = Checksum(device, tensors);
   uint32_t root = own;
   world.control().Broadcast(&root, sizeof root, 0);
@@ -38,8 +39,9 @@ void CheckReplicas(const World& world, Device* device, const std::vector<Tensor>
     if (differs[r] > 0) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
   }
   if (ranks.empty()) return;
-  throw PeerError("after iteration " + std::to_string(iteration) + " the weights or the history of rank(s) " + ranks +
-                  " are not those of rank 0; start again from a snapshot before (--check_replicas)");
+  throw PeerError(
+      "after iteration " + std::to_string(iteration) + " the weights or the history of rank(s) " +
+      ranks + " are not those of rank 0; start again from a snapshot before (--check_replicas)");
 }
 
 }  // namespace doppio

@@ -42,7 +42,8 @@ void ForCarrying(const Net& net, const F& f) {
   for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
     const int node = static_cast<int>(i);
     CarriesState* carrying = StateOf(net.kernel(node));
-    if (carrying != nullptr && !carrying->State().empty()) f(net.graph().layer(node).name(), carrying);
+    if (carrying != nullptr && !carrying->State().empty())
+      f(net.graph().layer(node).name(), carrying);
   }
 }
 
@@ -58,7 +59,8 @@ std::vector<PlainBlob> FindCarried(const RunState& state, const std::string& lay
     if (saved.layer() != layer || saved.replica() != rank) continue;
     for (const BlobProto& from : saved.blobs()) {
       const auto& dims = from.shape().dim();
-      blobs.push_back({Shape(std::vector<int64_t>(dims.begin(), dims.end())), {from.data().begin(), from.data().end()}});
+      blobs.push_back({Shape(std::vector<int64_t>(dims.begin(), dims.end())),
+                       {from.data().begin(), from.data().end()}});
       if (blobs.back().shape.count() != from.data_size()) return {};
     }
   }
@@ -106,13 +108,16 @@ bool SeekSources(const std::string& type, Net* net, int64_t sample) {
 void SkipPasses(Net* net, int64_t passes) {
   net->pass().step = static_cast<uint64_t>(passes);
   const int ranks = net->pass().ranks;
-  ForSources(*net, [&](int node, Kernel* kernel) { kernel->Seek(passes * ranks * Rows(*net, node)); });
+  ForSources(*net,
+             [&](int node, Kernel* kernel) { kernel->Seek(passes * ranks * Rows(*net, node)); });
 }
 
 void StepBack(Net* net) {
   --net->pass().step;
   const int ranks = net->pass().ranks;
-  ForSources(*net, [&](int node, Kernel* kernel) { kernel->Seek(kernel->position() - ranks * Rows(*net, node)); });
+  ForSources(*net, [&](int node, Kernel* kernel) {
+    kernel->Seek(kernel->position() - ranks * Rows(*net, node));
+  });
 }
 
 void GatherCarried(Communicator* ranks, RunState* state) {
@@ -125,7 +130,8 @@ void GatherCarried(Communicator* ranks, RunState* state) {
       its->set_replica(rank);
       for (BlobProto& blob : *its->mutable_blobs()) {
         auto* data = blob.mutable_data();
-        ranks->Broadcast(data->mutable_data(), data->size() * static_cast<int64_t>(sizeof(float)), rank);
+        ranks->Broadcast(data->mutable_data(), data->size() * static_cast<int64_t>(sizeof(float)),
+                         rank);
       }
     }
   }
@@ -136,7 +142,8 @@ void RestoreCarried(const std::string& prefix, const RunState& state, const Net&
   ForCarrying(net, [&](const std::string& layer, CarriesState* carrying) {
     const std::vector<PlainBlob> saved = FindCarried(state, prefix + layer, rank);
     if (SameShapes(saved, carrying->State())) return carrying->SetState(saved);
-    LOG(WARNING) << "layer '" << layer << "' starts a new sequence: the snapshot has no state of rank " << rank
+    LOG(WARNING) << "layer '" << layer
+                 << "' starts a new sequence: the snapshot has no state of rank " << rank
                  << " that fits it";
     ForgetState(carrying);
   });

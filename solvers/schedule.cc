@@ -46,8 +46,9 @@ int64_t TestBatches(const SolverSpec& solver, size_t net, const SourceSize& sour
   LOG(INFO) << "Test net #" << net << ": no test_iter, so a test is one pass over its "
             << source.samples << " samples in " << source.batches() << " batches of "
             << source.batch
-            << (source.last_rows() == 0 ? ""
-                                        : ", the last one of " + std::to_string(source.last_rows()));
+            << (source.last_rows() == 0
+                    ? ""
+                    : ", the last one of " + std::to_string(source.last_rows()));
   return source.batches();
 }
 

@@ -15,13 +15,13 @@ namespace doppio {
 // The data source of a net: its first data layer that knows its size, else its first layer without
 // bottoms.
 struct SourceSize {
-  int64_t samples = 0;  // 0: endless or unknown
-  int64_t batch = 0;    // rows of one batch; 0: no source
+  int64_t samples = 0;      // 0: endless or unknown
+  int64_t batch = 0;        // rows of one batch; 0: no source
   int64_t other_batch = 0;  // of another data layer that knows its size; 0: they are all the same
 
   bool known() const { return samples > 0 && batch > 0; }
-  // Of one pass over a known source: all batches, and the rows of the last one where it is not full,
-  // else 0.
+  // Of one pass over a known source: all batches, and the rows of the last one where it is not
+  // full, else 0.
   int64_t batches() const { return (samples + batch - 1) / batch; }
   int64_t last_rows() const { return samples % batch; }
   // Empty, or why there can be no such last batch.

@@ -1,4 +1,5 @@
-// Between backward and the update of each parameter as soon as its gradient is complete: shows each update on the timeline.
+// Between backward and the update of each parameter as soon as its gradient is complete: shows each
+// update on the timeline.
 #ifndef DOPPIO_SOLVERS_SHOWN_UPDATES_H_
 #define DOPPIO_SOLVERS_SHOWN_UPDATES_H_
 
@@ -12,12 +13,15 @@ namespace doppio {
 class ShownUpdates : public GradientSink {
  public:
   // All outlive it; `trace` may be null.
-  ShownUpdates(Update* update, ParamStore* params, RunTrace* trace) : update_(update), params_(params), trace_(trace) {}
+  ShownUpdates(Update* update, ParamStore* params, RunTrace* trace)
+      : update_(update), params_(params), trace_(trace) {}
 
   void Ready(int param) override {
     if (!Traced(trace_)) return update_->Ready(param);
     const Param& shown = params_->param(param);
-    Trace(trace_, TraceOf::kDevice, "update", "update of " + shown.layer, [&] { update_->Ready(param); }, shown.index);
+    Trace(
+        trace_, TraceOf::kDevice, "update", "update of " + shown.layer,
+        [&] { update_->Ready(param); }, shown.index);
   }
 
  private:

@@ -24,8 +24,8 @@ class SnapshotWriter {
   // writing.
   void Write(const SnapshotContents& contents);
 
-  // Both throw what the writing has failed with, once. Check does not wait for its end, but says whether nothing is being
-  // written.
+  // Both throw what the writing has failed with, once. Check does not wait for its end, but says
+  // whether nothing is being written.
   bool Check();
   void Wait();
 

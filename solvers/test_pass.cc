@@ -25,10 +25,10 @@ class Means {
   std::vector<double> sums_;
 };
 
-// Adds the outputs of a batch with `share` of the rows of a full one. `all` are those of a full one, of which a blob with
-// numbers for each row has more.
-void AddOutputs(const std::vector<OutputValue>& outputs, const std::vector<OutputValue>& all, double share,
-                Means* means) {
+// Adds the outputs of a batch with `share` of the rows of a full one. `all` are those of a full
+// one, of which a blob with numbers for each row has more.
+void AddOutputs(const std::vector<OutputValue>& outputs, const std::vector<OutputValue>& all,
+                double share, Means* means) {
   const auto end_of = [](const std::vector<OutputValue>& values, size_t begin) {
     size_t end = begin;
     while (end < values.size() && values[end].blob == values[begin].blob) ++end;
@@ -38,7 +38,8 @@ void AddOutputs(const std::vector<OutputValue>& outputs, const std::vector<Outpu
     while (all[all_begin].blob != outputs[begin].blob) ++all_begin;
     const size_t end = end_of(outputs, begin), all_end = end_of(all, all_begin);
     const bool of_rows = end - begin != all_end - all_begin;
-    for (size_t i = begin; i < end; ++i) means->Add(all_begin + i - begin, outputs[i].value, of_rows ? 1 : share);
+    for (size_t i = begin; i < end; ++i)
+      means->Add(all_begin + i - begin, outputs[i].value, of_rows ? 1 : share);
     begin = end;
     all_begin = all_end;
   }
@@ -48,8 +49,9 @@ void AddOutputs(const std::vector<OutputValue>& outputs, const std::vector<Outpu
 
 TestScores RunTest(const TestRun& run, const World* world, const std::function<bool()>& interrupted,
                    const std::function<void(int64_t, const std::vector<OutputValue>&)>& on_batch) {
-  const int rank = world == nullptr ? 0 : world->rank(), ranks = world == nullptr ? 1 : world->size();
-  const std::vector<OutputValue> all = ReadOutputs(*run.net);   // their names
+  const int rank = world == nullptr ? 0 : world->rank(),
+            ranks = world == nullptr ? 1 : world->size();
+  const std::vector<OutputValue> all = ReadOutputs(*run.net);  // their names
   const size_t loss = all.size();
   Means means(loss + 1);
   if (run.last != nullptr) {
@@ -59,11 +61,12 @@ TestScores RunTest(const TestRun& run, const World* world, const std::function<b
   for (int64_t first = 0; first < run.batches; first += ranks) {
     if (interrupted && interrupted()) return TestScores();
     const int64_t batch = first + rank;
-    if (batch >= run.batches) continue;   // the last round may have no batch for every rank
+    if (batch >= run.batches) continue;  // the last round may have no batch for every rank
     const bool full = batch < run.full_batches();
     Net* net = full ? run.net : run.last;
     if (!full) HandOnCarried(*run.net, *run.last);
-    const double share = full ? 1 : static_cast<double>(run.last_rows) / static_cast<double>(run.rows);
+    const double share =
+        full ? 1 : static_cast<double>(run.last_rows) / static_cast<double>(run.rows);
     means.Add(loss, net->Forward(), share);
     const std::vector<OutputValue> outputs = ReadOutputs(*net);
     AddOutputs(outputs, all, share, &means);

@@ -36,15 +36,16 @@ struct TestRun {
   int64_t full_batches() const { return batches - (last == nullptr ? 0 : 1); }
 };
 
-// Scores are means over the batches, in which the last one counts by its rows: whatever is a mean over
-// the samples of a batch becomes that over all samples. An output with numbers for each row is
+// Scores are means over the batches, in which the last one counts by its rows: whatever is a mean
+// over the samples of a batch becomes that over all samples. An output with numbers for each row is
 // averaged number by number, over the batches that have this row.
 //
 // `interrupted` is asked before every batch; true ends the test without scores. `on_batch`, where
 // given, gets the number and the outputs of each batch that this rank runs. The ranks of `world`
 // (null: one alone), all of which call this, share the batches out and get the scores of them all.
-TestScores RunTest(const TestRun& run, const World* world, const std::function<bool()>& interrupted,
-                   const std::function<void(int64_t, const std::vector<OutputValue>&)>& on_batch = {});
+TestScores RunTest(
+    const TestRun& run, const World* world, const std::function<bool()>& interrupted,
+    const std::function<void(int64_t, const std::vector<OutputValue>&)>& on_batch = {});
 
 // make(), which builds the net of TestRun::last; its mistakes say what for.
 template <class Make>
@@ -53,9 +54,11 @@ auto ForLastRows(int64_t rows, const SourceLoc& at, const Make& make) {
     return make();
   } catch (const Error& e) {
     if (e.code() != ExitCode::kConfig) throw;
-    RethrowWithContext(e, at, "with the " + std::to_string(rows) +
-                                  " rows of the last batch of a whole test (give a batch_size that divides the "
-                                  "number of samples, or the number of batches to test)");
+    RethrowWithContext(
+        e, at,
+        "with the " + std::to_string(rows) +
+            " rows of the last batch of a whole test (give a batch_size that divides the "
+            "number of samples, or the number of batches to test)");
   }
 }
 

@@ -30,7 +30,8 @@ TrainResult Trainer::Solve() {
   result_.stopped = stop_ && !result_.stopped_early;
   if (!stop_) Finish();
   WaitForSnapshot();
-  LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early." : "Optimization Done.");
+  LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early."
+                                                         : "Optimization Done.");
   testing_.reset();
   result_.iteration = iter_;
   result_.smoothed_loss = smoothed_.value();
@@ -57,7 +58,8 @@ void Trainer::Begin() {
 
 void Trainer::Iterate() {
   if (options_.before_iteration) options_.before_iteration(iter_);
-  Trace(options_.trace, TraceOf::kHost, "iteration", "iteration", [&] { Step(); }, iter_);
+  Trace(
+      options_.trace, TraceOf::kHost, "iteration", "iteration", [&] { Step(); }, iter_);
   if (options_.trace != nullptr) options_.trace->Settle();
 }
 
@@ -120,7 +122,8 @@ void Trainer::TestAll() {
       test.scores = detections->Log(*precision_, spec_.param.show_per_class_result());
     }
     // Ranks may have run one batch more or less than others.
-    if (ranks() > 1 && test.complete) RestorePositions(TestPrefix(i), before, run.net, run.full_batches());
+    if (ranks() > 1 && test.complete)
+      RestorePositions(TestPrefix(i), before, run.net, run.full_batches());
     test.net = static_cast<int>(i);
     test.iteration = iter_;
     LogTest(test, spec_.param.test_compute_loss());
@@ -139,8 +142,10 @@ void Trainer::JudgeTests() {
   }
   if (!monitor_->Exhausted() || iter_ >= schedule_.max_iter) return;
   const MonitorRule& rule = monitor_->rule();
-  LOG(INFO) << "Iteration " << iter_ << ": " << rule.patience << " tests in a row without a gain in " << rule.metric.metric
-            << ", the best is " << monitor_->best().value_or(std::nan("")) << " of iteration " << monitor_->best_iteration();
+  LOG(INFO) << "Iteration " << iter_ << ": " << rule.patience
+            << " tests in a row without a gain in " << rule.metric.metric << ", the best is "
+            << monitor_->best().value_or(std::nan("")) << " of iteration "
+            << monitor_->best_iteration();
   result_.stopped_early = true;
   stop_ = true;
 }
@@ -171,9 +176,11 @@ double Trainer::ForwardBackward() {
   for (int pass = 0; pass < schedule_.iter_size; ++pass) {
     // Once per iteration, whatever iter_size is.
     if (exchange_ != nullptr && pass + 1 == schedule_.iter_size) sink = exchange_.get();
-    Trace(options_.trace, TraceOf::kBoth, "forward", "forward", [&] { train_net_->StartForward(); });
+    Trace(options_.trace, TraceOf::kBoth, "forward", "forward",
+          [&] { train_net_->StartForward(); });
     if (options_.stop_at_nonfinite) CheckLoss();
-    Trace(options_.trace, TraceOf::kBoth, "backward", "backward", [&] { train_net_->Backward(pass > 0, sink); });
+    Trace(options_.trace, TraceOf::kBoth, "backward", "backward",
+          [&] { train_net_->Backward(pass > 0, sink); });
     Trace(options_.trace, TraceOf::kHost, "loss", "loss", [&] { loss += train_net_->Loss(); });
   }
   return loss / schedule_.iter_size;
@@ -214,8 +221,8 @@ void Trainer::ApplyUpdate() {
   ++iter_;
 }
 
-// Whether each parameter is updated as soon as its gradient is complete: during backward, or, where it is a sum over ranks,
-// while others are still being summed.
+// Whether each parameter is updated as soon as its gradient is complete: during backward, or, where
+// it is a sum over ranks, while others are still being summed.
 bool Trainer::UpdatesOneByOne() const {
   if (exchange_ == nullptr) return params_.gradients_share_memory();
   return ConsumesGradients(spec_.param, *options_.device) && !scaler_.dynamic();
@@ -233,10 +240,12 @@ bool Trainer::JudgeGradients() {
   skipped_ = !scaler_.Judge(finite);
   if (skipped_) {
     LOG(INFO) << "Iteration " << iter_ << ": gradients are not finite at loss scale "
-              << LossScaleText(scale) << "; update skipped, scale now " << LossScaleText(scaler_.scale());
+              << LossScaleText(scale) << "; update skipped, scale now "
+              << LossScaleText(scaler_.scale());
   } else if (!finite && !scale_exhausted_) {
     scale_exhausted_ = true;
-    LOG(WARNING) << "Iteration " << iter_ << ": gradients are not finite at the smallest loss scale, "
+    LOG(WARNING) << "Iteration " << iter_
+                 << ": gradients are not finite at the smallest loss scale, "
                  << LossScaleText(scale) << ", either, so the scale is not the reason; "
                  << "from here on such updates are not skipped";
   }
@@ -266,10 +275,11 @@ void Trainer::Report(double loss, Clock::time_point begun) {
   const bool finite = std::isfinite(loss) && !lost;
   if (finite_ && !finite) {
     LOG(WARNING) << "Iteration " << iter_ - 1 << ": "
-                 << (std::isfinite(loss) ? "the weights of layer '" + params_.param(*lost).layer +
-                                               "' are no longer finite"
-                                         : "the loss is " + std::to_string(loss) +
-                                               (skipped_ ? "" : "; the weights are likely lost from here on"))
+                 << (std::isfinite(loss)
+                         ? "the weights of layer '" + params_.param(*lost).layer +
+                               "' are no longer finite"
+                         : "the loss is " + std::to_string(loss) +
+                               (skipped_ ? "" : "; the weights are likely lost from here on"))
                  << ". A lower base_lr or clip_gradients often helps.";
   }
   finite_ = finite;
@@ -284,7 +294,8 @@ void Trainer::Report(double loss, Clock::time_point begun) {
     progress.rate = rate_;
     progress.seconds = SecondsSince(begun);
     progress.images = batch_ * ranks() * schedule_.iter_size;
-    if (progress.seconds > 0) progress.images_per_second = static_cast<double>(progress.images) / progress.seconds;
+    if (progress.seconds > 0)
+      progress.images_per_second = static_cast<double>(progress.images) / progress.seconds;
     progress.data_wait_seconds = wait - wait_seconds_;
     if (!shown_outputs_.empty()) progress.outputs = &shown_outputs_;
     options_.on_iteration(progress);
@@ -307,22 +318,27 @@ void Trainer::CheckLoss() {
 
 // After an update has left weights that are not finite.
 void Trainer::CheckWeights() {
-  StopAtNonFinite(iter_ - 1, "after the update " + TextOf(FindNonFiniteWeights(*train_net_), *train_net_));
+  StopAtNonFinite(iter_ - 1,
+                  "after the update " + TextOf(FindNonFiniteWeights(*train_net_), *train_net_));
 }
 
 void Trainer::StopAtNonFinite(int64_t iteration, const std::string& what) {
   WaitForSnapshot();
   throw Error(ExitCode::kNonFinite,
-              "iteration " + std::to_string(iteration) + ": " + what + ". A lower base_lr or clip_gradients often helps. " +
-                  (last_state_.empty() ? "There is no snapshot to go on from" : "The last good snapshot is " + last_state_));
+              "iteration " + std::to_string(iteration) + ": " + what +
+                  ". A lower base_lr or clip_gradients often helps. " +
+                  (last_state_.empty() ? "There is no snapshot to go on from"
+                                       : "The last good snapshot is " + last_state_));
 }
 
-// What any rank has been asked for, all of them do: the most that anybody wants, at one place of the training.
+// What any rank has been asked for, all of them do: the most that anybody wants, at one place of
+// the training.
 Request Trainer::AgreedRequest() const {
   const Request own = options_.poll ? options_.poll() : Request::kNone;
   if (options_.world == nullptr) return own;
   const bool snapshot = own == Request::kSnapshot || own == Request::kSnapshotStop;
-  double votes[] = {static_cast<double>(snapshot), static_cast<double>(own == Request::kStop || own == Request::kSnapshotStop)};
+  double votes[] = {static_cast<double>(snapshot),
+                    static_cast<double>(own == Request::kStop || own == Request::kSnapshotStop)};
   options_.world->control().AllReduce(votes, 2, DType::kFloat64);
   if (votes[1] > 0) return votes[0] > 0 ? Request::kSnapshotStop : Request::kStop;
   return votes[0] > 0 ? Request::kSnapshot : Request::kNone;

@@ -52,7 +52,8 @@ struct Progress {
   double data_wait_seconds = 0;  // of this iteration
   double seconds = 0;            // likewise, without tests and snapshots
   int64_t images = 0;            // likewise
-  const std::vector<OutputValue>* outputs = nullptr;  // of the train net, where the iteration was logged
+  const std::vector<OutputValue>* outputs =
+      nullptr;  // of the train net, where the iteration was logged
 };
 
 struct BestState {
@@ -67,7 +68,7 @@ struct TakenSnapshot {
 };
 
 struct TrainerOptions {
-  Device* device = nullptr;  // outlives the trainer
+  Device* device = nullptr;      // outlives the trainer
   const World* world = nullptr;  // likewise; null: one rank trains alone
   DType dtype = DType::kFloat32;
   std::string engine;            // see PlanOptions
@@ -75,20 +76,24 @@ struct TrainerOptions {
   MemorySaving saving;           // likewise; of the train net
   std::optional<uint64_t> seed;  // instead of the solver's random_seed and the resumed run's seed
   DataMode data = DataMode::kOpen;
-  int64_t batch = 0;  // see NetOptions
+  int64_t batch = 0;       // see NetOptions
   int exchange_bytes = 0;  // see PlanOptions
-  bool keep_all = false;       // likewise, for all nets; their Backward may then be asked to add, and gradients stay
-  bool sync_bn = false;        // BatchNorm takes the statistics of all ranks' rows together
-  int64_t check_replicas = 0;  // iterations between checks that all ranks have the same bits; 0: never
-  int batch_shares = 1;       // every batch_size of the train net is divided by this
-  double rate_scale = 1;      // on every learning rate; reached linearly, from 1, within
-  int64_t warmup = 0;         // so many iterations (Goyal et al., "Accurate, Large Minibatch SGD", 2017, section 2.2)
+  bool keep_all =
+      false;  // likewise, for all nets; their Backward may then be asked to add, and gradients stay
+  bool sync_bn = false;  // BatchNorm takes the statistics of all ranks' rows together
+  int64_t check_replicas =
+      0;                  // iterations between checks that all ranks have the same bits; 0: never
+  int batch_shares = 1;   // every batch_size of the train net is divided by this
+  double rate_scale = 1;  // on every learning rate; reached linearly, from 1, within
+  int64_t warmup =
+      0;  // so many iterations (Goyal et al., "Accurate, Large Minibatch SGD", 2017, section 2.2)
   int data_threads = 0;
   std::optional<DType> stored;  // likewise
-  std::optional<LossScaling> loss_scaling;  // instead of what the net's file or the storage asks for
+  std::optional<LossScaling>
+      loss_scaling;  // instead of what the net's file or the storage asks for
 
-  std::string resume;         // a .solverstate[.h5] to go on from
-  std::string restart_type;   // on resume, sources of this layer type start at their first sample
+  std::string resume;        // a .solverstate[.h5] to go on from
+  std::string restart_type;  // on resume, sources of this layer type start at their first sample
   std::vector<std::string>
       weights;  // files to start from; empty: the solver's `weights`. Not with resume.
 
@@ -96,28 +101,30 @@ struct TrainerOptions {
   std::function<void(const Progress&)> on_iteration;
   std::function<void(const TestScores&)> on_test;  // after each test net
 
-  std::optional<MonitorRule> monitor;  // judges each round of tests, and ends the training where its patience does
-  bool snapshot_best = false;          // a snapshot of each state that the monitor finds to be the best
-  // A loss or weights that are not finite throw Error (kNonFinite) that names the first layer with such numbers. The loss is
-  // then waited for before backward. Otherwise a line in the log tells, and the training goes on.
+  std::optional<MonitorRule>
+      monitor;  // judges each round of tests, and ends the training where its patience does
+  bool snapshot_best = false;  // a snapshot of each state that the monitor finds to be the best
+  // A loss or weights that are not finite throw Error (kNonFinite) that names the first layer with
+  // such numbers. The loss is then waited for before backward. Otherwise a line in the log tells,
+  // and the training goes on.
   bool stop_at_nonfinite = false;
-  std::function<void(const BestState&)> on_best;          // after on_test, before the snapshot of it
+  std::function<void(const BestState&)> on_best;  // after on_test, before the snapshot of it
   std::function<void(const TakenSnapshot&)> on_snapshot;  // on the rank that writes
   RunTrace* trace = nullptr;  // outlives the trainer; shows the iterations in which it is on
   std::function<void(int64_t iteration)> before_iteration;
-  std::function<void()> before_update;   // this rank's gradients are complete
+  std::function<void()> before_update;  // this rank's gradients are complete
 };
 
 struct TrainResult {
   int64_t iteration = 0;
-  bool stopped = false;  // by a request, before max_iter
-  bool stopped_early = false;      // by the monitor, likewise
-  std::optional<BestState> best;   // by the monitor
+  bool stopped = false;           // by a request, before max_iter
+  bool stopped_early = false;     // by the monitor, likewise
+  std::optional<BestState> best;  // by the monitor
   double smoothed_loss = 0;
   bool snapshot_taken = false;  // by this call, on whichever rank writes
-  std::string state_file;  // of the last snapshot this rank wrote, or ""
+  std::string state_file;       // of the last snapshot this rank wrote, or ""
   std::string model_file;
-  std::vector<TestScores> tests;  // of the last round of tests, in the order of the test nets
+  std::vector<TestScores> tests;    // of the last round of tests, in the order of the test nets
   std::optional<float> loss_scale;  // of the next iteration, where the loss is scaled
   int64_t updates_skipped = 0;      // in the whole training, because gradients were not finite
 };
@@ -133,8 +140,8 @@ class Trainer {
   // returns, all snapshots are on the disk.
   TrainResult Solve();
 
-  // So many iterations as Solve runs them, whatever max_iter says; fewer when stopped. When it returns, all snapshots are on
-  // the disk.
+  // So many iterations as Solve runs them, whatever max_iter says; fewer when stopped. When it
+  // returns, all snapshots are on the disk.
   void Advance(int64_t iterations);
 
   // The parts, for `time`, `--dry_run` and tests.
@@ -156,12 +163,14 @@ class Trainer {
   // Null for one rank alone.
   const GradientExchange* exchange() const { return exchange_.get(); }
 
-  // One forward and backward of every pass of iter_size; returns this rank's mean loss. Where the solver
-  // allows it (ConsumesGradients), each parameter is updated as soon as its gradient is complete.
+  // One forward and backward of every pass of iter_size; returns this rank's mean loss. Where the
+  // solver allows it (ConsumesGradients), each parameter is updated as soon as its gradient is
+  // complete.
   double ForwardBackward();
   // After ForwardBackward: what is left of its update; counts the iteration.
   void ApplyUpdate();
-  // The same with whatever gradients the parameters have, for who runs the train net himself (with keep_all).
+  // The same with whatever gradients the parameters have, for who runs the train net himself (with
+  // keep_all).
   void ApplyGradients();
   // Writes weights and state of now, while the training goes on; the files are there when Solve
   // returns or the trainer is gone, or WaitForSnapshot. Rank 0 writes for all.
@@ -217,7 +226,7 @@ class Trainer {
   std::optional<LrPolicy> policy_;
   std::optional<Update> update_;
   std::optional<ShownUpdates> one_by_one_;
-  std::unique_ptr<GradientExchange> exchange_;   // null: alone
+  std::unique_ptr<GradientExchange> exchange_;  // null: alone
 
   int64_t iter_ = 0;  // updates done
   int64_t batch_ = 0;
@@ -231,9 +240,9 @@ class Trainer {
   int64_t snapshot_iter_ = -1;       // of the last snapshot
   std::string last_state_;           // its file, or the one that was resumed, or ""
   std::optional<RunState> testing_;  // during tests: where the test nets' data stood before them
-  std::optional<TakenSnapshot> writing_;        // not told of yet
-  std::vector<OutputValue> shown_outputs_;      // of the train net, where this iteration was logged
-  double wait_seconds_ = 0;          // of the train net's data layers, up to the last iteration
+  std::optional<TakenSnapshot> writing_;    // not told of yet
+  std::vector<OutputValue> shown_outputs_;  // of the train net, where this iteration was logged
+  double wait_seconds_ = 0;  // of the train net's data layers, up to the last iteration
   Clock::time_point display_time_;
   int64_t display_iter_ = 0;
   TrainResult result_;

@@ -27,7 +27,7 @@ RunState Trainer::MakeRunState() {
 void Trainer::Snapshot() {
   snapshot_iter_ = iter_;
   result_.snapshot_taken = true;
-  RunState run = MakeRunState();   // all ranks have a part in it
+  RunState run = MakeRunState();  // all ranks have a part in it
   const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
   last_state_ = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5).state;
   if (rank() != 0) return;
@@ -48,7 +48,8 @@ void Trainer::Snapshot() {
   WaitForSnapshot();
   LOG(INFO) << "Snapshotting to " << kind << " file " << contents.names.model;
   LOG(INFO) << "Snapshotting solver state to " << kind << " file " << contents.names.state;
-  Trace(options_.trace, TraceOf::kHost, "snapshot", "copy for snapshot", [&] { writer_.Write(contents); });
+  Trace(options_.trace, TraceOf::kHost, "snapshot", "copy for snapshot",
+        [&] { writer_.Write(contents); });
 
   result_.model_file = contents.names.model;
   result_.state_file = contents.names.state;
@@ -72,8 +73,8 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
   LOG(INFO) << "Restoring previous solver status from " << options_.resume;
   LoadWeights(snapshot.learned_net);
   update_->ImportHistory(snapshot.history, options_.resume);
-  policy_->set_state({static_cast<int>(snapshot.current_step), snapshot.minimum_loss,
-                      snapshot.iter_last_event});
+  policy_->set_state(
+      {static_cast<int>(snapshot.current_step), snapshot.minimum_loss, snapshot.iter_last_event});
   iter_ = snapshot.iter;
   last_state_ = options_.resume;
 

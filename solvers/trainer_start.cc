@@ -136,8 +136,9 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   plan.backward = train;
   plan.accumulate = spec_.param.iter_size() > 1 || options_.keep_all;
   plan.keep_all = spec.debug_info || options_.keep_all;
-  plan.gradients_consumed = train && options_.world == nullptr && ConsumesGradients(spec_.param, *options_.device) &&
-                            !plan.keep_all && !scaler_.dynamic();
+  plan.gradients_consumed = train && options_.world == nullptr &&
+                            ConsumesGradients(spec_.param, *options_.device) && !plan.keep_all &&
+                            !scaler_.dynamic();
   plan.engine = options_.engine;
   plan.fusion = options_.fusion;
   if (train) plan.saving = options_.saving;
@@ -152,7 +153,8 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   return made;
 }
 
-// Every rank has it, so that all need the same memory and find the same mistakes; the one whose turn it is runs it, alone.
+// Every rank has it, so that all need the same memory and find the same mistakes; the one whose
+// turn it is runs it, alone.
 std::unique_ptr<Net> Trainer::MakeLastTestNet(size_t test) {
   const int64_t rows = schedule_.last_rows[test];
   if (rows == 0) return nullptr;

@@ -42,9 +42,10 @@ LocalRate LocalRateFor(const SolverParameter& param, double momentum, double wei
 void CheckLocalRate(const SolverParameter& param, const FieldPlaces& places,
                     ErrorCollector* errors) {
   if (param.larc() && param.local_lr_auto()) {
-    errors->Add(places.At("local_lr_auto"),
-                "has larc (NVCaffe) and local_lr_auto (Intel Caffe), which both set the rate of each "
-                "parameter by its norms; keep one of them");
+    errors->Add(
+        places.At("local_lr_auto"),
+        "has larc (NVCaffe) and local_lr_auto (Intel Caffe), which both set the rate of each "
+        "parameter by its norms; keep one of them");
   }
   if (param.larc_policy() != "scale" && param.larc_policy() != "clip") {
     errors->Add(places.At("larc_policy"),
@@ -52,7 +53,8 @@ void CheckLocalRate(const SolverParameter& param, const FieldPlaces& places,
   }
   const auto positive = [&](const char* field, float value) {
     if (value > 0) return;
-    errors->Add(places.At(field), std::string(field) + " is " + Text(value) + "; it must be above 0");
+    errors->Add(places.At(field),
+                std::string(field) + " is " + Text(value) + "; it must be above 0");
   };
   if (param.larc()) positive("larc_eta", param.larc_eta());
   if (param.local_lr_auto()) positive("local_gw_ratio", param.local_gw_ratio());
@@ -65,8 +67,8 @@ void CheckPolicies(const SolverParameter& param, const FieldPlaces& places, size
     using Rule = decltype(r);
     const auto refuse = [&](bool used, const char* field, const char* rules) {
       if (!used) return;
-      errors->Add(places.At(field), std::string(field) + " works with " + rules + ", not with " +
-                                        Rule::kName);
+      errors->Add(places.At(field),
+                  std::string(field) + " works with " + rules + ", not with " + Rule::kName);
     };
     refuse(!Rule::kMomentumPolicy && param.momentum_policy() != "fixed", "momentum_policy",
            "SGD, Nesterov and SAG");
@@ -136,15 +138,17 @@ void CheckRule(const SolverParameter& param, const FieldPlaces& places) {
 }
 
 bool ConsumesGradients(const SolverParameter& param, const Device& device) {
-  return device.kind() == DeviceKind::kCpu && param.clip_gradients() < 0 && param.iter_size() == 1 && !param.debug_info() &&
-         !param.snapshot_diff() && !RateNeedsLoss(param);
+  return device.kind() == DeviceKind::kCpu && param.clip_gradients() < 0 &&
+         param.iter_size() == 1 && !param.debug_info() && !param.snapshot_diff() &&
+         !RateNeedsLoss(param);
 }
 
 int HistorySlots(const SolverParameter& param) {
   const std::vector<std::string> names = RuleNames();
   int slots = 0;
-  VisitRule(static_cast<size_t>(std::find(names.begin(), names.end(), param.type()) - names.begin()),
-            [&](auto rule) { slots = decltype(rule)::kSlots; });
+  VisitRule(
+      static_cast<size_t>(std::find(names.begin(), names.end(), param.type()) - names.begin()),
+      [&](auto rule) { slots = decltype(rule)::kSlots; });
   return slots;
 }
 

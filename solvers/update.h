@@ -90,8 +90,8 @@ class Update : public GradientSink {
 };
 
 // Whether a training with this solver needs no gradient once its parameter is updated, so that
-// PlanOptions::gradients_consumed may be set and Begin, Ready, Finish used. Not on a GPU: it updates
-// everything in one launch, after a backward that it repeats as a whole.
+// PlanOptions::gradients_consumed may be set and Begin, Ready, Finish used. Not on a GPU: it
+// updates everything in one launch, after a backward that it repeats as a whole.
 bool ConsumesGradients(const SolverParameter& param, const Device& device);
 
 // Copies of the learnable parameters that its rule keeps; 0 for an unknown rule.

@@ -49,8 +49,8 @@ DOPPIO_HD inline T TakeGradient(const UpdateScalars<T>& s, T decay, T gradient, 
 // value. Zero value, gradient and history stay zero, so the padding of opaque layouts may be passed
 // over like any element.
 template <class Rule, class T>
-DOPPIO_HD inline T UpdateElement(const UpdateScalars<T>& s, T rate, T decay, T gradient,
-                                 T* value, T* history) {
+DOPPIO_HD inline T UpdateElement(const UpdateScalars<T>& s, T rate, T decay, T gradient, T* value,
+                                 T* history) {
   const T w = *value;
   T step;
   if constexpr (Rule::kDecoupled) {

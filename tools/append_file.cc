@@ -31,7 +31,8 @@ void AppendFile::Write(const std::string& piece) {
       done += static_cast<size_t>(written);
     } else if (errno != EINTR) {
       failed_ = true;
-      LOG(WARNING) << "cannot write '" << path_ << "': " << std::strerror(errno) << "; it ends here, the training goes on";
+      LOG(WARNING) << "cannot write '" << path_ << "': " << std::strerror(errno)
+                   << "; it ends here, the training goes on";
     }
   }
 }

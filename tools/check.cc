@@ -17,7 +17,9 @@
 #include "tools/report.h"
 #include "tools/solver_check.h"
 
-DEFINE_string(format, "text", "<NAME> how to print: text or json of check; dot or html of draw, instead of what the file's name says");
+DEFINE_string(format, "text",
+              "<NAME> how to print: text or json of check; dot or html of draw, instead of what "
+              "the file's name says");
 
 namespace doppio {
 namespace {

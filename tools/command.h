@@ -11,7 +11,7 @@
 
 namespace doppio {
 
-constexpr const char* kVersion = "0.1.0";   // of the program
+constexpr const char* kVersion = "0.1.0";  // of the program
 
 struct Command;
 

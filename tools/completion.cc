@@ -19,7 +19,8 @@ std::string Joined(const std::vector<std::string>& words) {
 // What is typed to change a flag: a switch that is on is turned off.
 std::string Typed(const FlagText& flag) { return (flag.on_by_default ? "no" : "") + flag.name; }
 
-// The words that may follow a command first: what its usage line offers, "ls FILE | diff FILE FILE", or names.
+// The words that may follow a command first: what its usage line offers, "ls FILE | diff FILE
+// FILE", or names.
 std::vector<std::string> WordsOf(const std::string& command) {
   std::vector<std::string> words;
   if (command == "help" || command == "man") words = Commands::Get().Names();
@@ -39,11 +40,14 @@ std::vector<std::string> WordsOf(const std::string& command) {
 }
 
 void PrintBash(std::ostream& out) {
-  out << "# Completion of doppio in bash; without a list of its own, bash completes names of files.\n"
+  out << "# Completion of doppio in bash; without a list of its own, bash completes names of "
+         "files.\n"
          "_doppio() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} command= flag= flags= i\n"
          "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
-         "    case \" " << Joined(Commands::Get().Names()) << " \" in\n"
+         "    case \" "
+      << Joined(Commands::Get().Names())
+      << " \" in\n"
          "      *\" ${COMP_WORDS[i]} \"*) command=${COMP_WORDS[i]}; break ;;\n"
          "    esac\n"
          "  done\n"
@@ -67,13 +71,16 @@ void PrintBash(std::ostream& out) {
   }
   out << "  esac\n"
          "  if [[ -z $command ]]; then\n"
-         "    COMPREPLY=($(compgen -W '" << Joined(Commands::Get().Names()) << "' -- \"$current\"))\n"
+         "    COMPREPLY=($(compgen -W '"
+      << Joined(Commands::Get().Names())
+      << "' -- \"$current\"))\n"
          "    return\n"
          "  fi\n"
          "  case $command in\n";
   for (const std::string& name : Commands::Get().Names()) {
     std::vector<std::string> flags;
-    for (const std::string& flag : Commands::Get().Find(name)->flags) flags.push_back("--" + Typed(DescribeFlag(flag)));
+    for (const std::string& flag : Commands::Get().Find(name)->flags)
+      flags.push_back("--" + Typed(DescribeFlag(flag)));
     flags.push_back("--help");
     out << "    " << name << ") flags='" << Joined(flags) << "' ;;\n";
   }
@@ -83,7 +90,8 @@ void PrintBash(std::ostream& out) {
   for (const std::string& name : Commands::Get().Names()) {
     const std::vector<std::string> words = WordsOf(name);
     if (words.empty()) continue;
-    out << "  elif [[ $command == " << name << " && ${COMP_WORDS[COMP_CWORD-1]} == " << name << " ]]; then\n"
+    out << "  elif [[ $command == " << name << " && ${COMP_WORDS[COMP_CWORD-1]} == " << name
+        << " ]]; then\n"
         << "    COMPREPLY=($(compgen -W '" << Joined(words) << "' -- \"$current\"))\n";
   }
   out << "  fi\n"
@@ -133,7 +141,9 @@ void PrintZsh(std::ostream& out) {
       if (!flag.is_switch) {
         const std::vector<std::string> choices = Choices(flag);
         out << ':' << ZshText(flag.value) << ':'
-            << (!choices.empty() ? "(" + Joined(choices) + ")" : NamesFiles(flag) ? "_files" : "");
+            << (!choices.empty()   ? "(" + Joined(choices) + ")"
+                : NamesFiles(flag) ? "_files"
+                                   : "");
       }
       out << '\'';
     }
@@ -148,7 +158,8 @@ void PrintZsh(std::ostream& out) {
          "  esac\n"
          "}\n"
          "# Loaded from fpath this is the function's body; from source it defines it.\n"
-         "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _doppio \"$@\"; else compdef _doppio doppio; fi\n";
+         "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _doppio \"$@\"; else compdef "
+         "_doppio doppio; fi\n";
 }
 
 std::string FishText(const std::string& text) {
@@ -164,7 +175,8 @@ void PrintFish(std::ostream& out) {
   out << "# Completion of doppio in fish.\n";
   for (const std::string& name : Commands::Get().Names()) {
     const Command& command = *Commands::Get().Find(name);
-    out << "complete -c doppio -n __fish_use_subcommand -f -a " << name << " -d '" << FishText(command.summary) << "'\n";
+    out << "complete -c doppio -n __fish_use_subcommand -f -a " << name << " -d '"
+        << FishText(command.summary) << "'\n";
     const std::string seen = "complete -c doppio -n '__fish_seen_subcommand_from " + name + "' ";
     for (const std::string& flag_name : command.flags) {
       const FlagText flag = DescribeFlag(flag_name);

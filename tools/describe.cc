@@ -35,8 +35,9 @@ std::string OutputText(const Edge& edge) {
 
 }  // namespace
 
-std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_bytes, const std::string& rule,
-                                        const Device& device, int64_t free) {
+std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_bytes,
+                                        const std::string& rule, const Device& device,
+                                        int64_t free) {
   TextTable table({" memory", ">", "on " + device.name()});
   auto add = [&](const std::string& what, int64_t bytes, const std::string& note) {
     table.Add({"   " + what, Bytes(bytes), note});
@@ -44,8 +45,10 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
   add("weights", train.params, "");
   add("gradients", train.param_grads, "");
   add("history", train.history, "of " + rule);
-  if (train.exchange > 0) add("exchange", train.exchange, "16-bit gradients on their way to other ranks");
-  add("activations", train.activations, "and their gradients; " + Bytes(train.unshared) + " if none shared memory");
+  if (train.exchange > 0)
+    add("exchange", train.exchange, "16-bit gradients on their way to other ranks");
+  add("activations", train.activations,
+      "and their gradients; " + Bytes(train.unshared) + " if none shared memory");
   add("scratch", train.scratch,
       device.kind() == DeviceKind::kCuda
           ? "with the workspaces of cuDNN, each up to " + Bytes(device.workspace_bytes())
@@ -74,14 +77,16 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int64_t free) {
   for (const auto* nets : {&trainer->test_nets(), &trainer->last_test_nets()}) {
     for (const auto& test : *nets) test_bytes += test == nullptr ? 0 : test->plan().memory.now();
   }
-  for (const std::string& line : DescribeMemory(net.plan().memory, test_bytes, trainer->update().rule(),
-                                                *trainer->params().device(), free)) {
+  for (const std::string& line :
+       DescribeMemory(net.plan().memory, test_bytes, trainer->update().rule(),
+                      *trainer->params().device(), free)) {
     lines.push_back(line);
   }
   for (const std::string& line : DescribeSaving(net)) lines.push_back("  " + line);
   const LossScaler& scaler = trainer->loss_scaler();
   if (!scaler.scaling().off()) {
-    lines.push_back("  loss scale " + LossScaleText(scaler.scale()) + (scaler.dynamic() ? ", dynamic" : ""));
+    lines.push_back("  loss scale " + LossScaleText(scaler.scale()) +
+                    (scaler.dynamic() ? ", dynamic" : ""));
   }
   for (const std::string& note : net.plan().notes) lines.push_back("  note: " + note);
   const SourceSize source = FindSource(net);
@@ -117,12 +122,12 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int64_t free) {
 
 std::vector<std::string> DescribeSaving(const Net& net) {
   const MemorySaved& saved = net.plan().saved;
-  const std::string instead = "activations " + Bytes(net.plan().memory.activations) + " instead of " +
-                              Bytes(saved.plain_activations);
+  const std::string instead = "activations " + Bytes(net.plan().memory.activations) +
+                              " instead of " + Bytes(saved.plain_activations);
   std::vector<std::string> lines;
   if (saved.segments > 1) {
-    lines.push_back("recompute: " + std::to_string(saved.segments) + " segments, " + instead + ", " +
-                    std::to_string(saved.layers_again) + " layers run forward again, +" +
+    lines.push_back("recompute: " + std::to_string(saved.segments) + " segments, " + instead +
+                    ", " + std::to_string(saved.layers_again) + " layers run forward again, +" +
                     Fixed(100 * saved.work_again, 0) + " % multiply-adds of forward");
   }
   if (saved.offloaded > 0) {
@@ -144,11 +149,10 @@ void PrintKernels(const Net& net, std::ostream& out) {
   for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
     const Node& node = net.graph().nodes[i];
     const LayerSpec& layer = net.graph().layer(static_cast<int>(i));
-    table.Add({layer.name(), layer.type(), KernelName(net, i),
-               node.tops.empty()
-                   ? ""
-                   : OutputText(net.graph().edges[static_cast<size_t>(node.tops[0])]),
-               net.plan().declined[i]});
+    table.Add(
+        {layer.name(), layer.type(), KernelName(net, i),
+         node.tops.empty() ? "" : OutputText(net.graph().edges[static_cast<size_t>(node.tops[0])]),
+         net.plan().declined[i]});
   }
   table.Print(out);
 }

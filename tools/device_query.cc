@@ -89,7 +89,8 @@ struct Watching {
 Watching OpenNvml() {
   Watching watching;
   ErrorCollector errors;
-  if (!errors.Try([&] { watching.nvml = std::make_unique<Nvml>(); })) watching.none = errors.errors()[0].message();
+  if (!errors.Try([&] { watching.nvml = std::make_unique<Nvml>(); }))
+    watching.none = errors.errors()[0].message();
   return watching;
 }
 
@@ -166,7 +167,8 @@ void PrintText(const CpuInfo& cpu, const Accelerators& gpus, const Watching& wat
     TextTable table({">GPU", "Name", "Details", "Usable", "Now"});
     for (const DeviceInfo& gpu : gpus.devices) {
       table.Add({std::to_string(gpu.index), gpu.name, gpu.description,
-                 gpu.unusable.empty() ? "yes" : "no: " + gpu.unusable, LongText(Now(watching, gpu))});
+                 gpu.unusable.empty() ? "yes" : "no: " + gpu.unusable,
+                 LongText(Now(watching, gpu))});
     }
     table.Print(std::cout);
   } else {
@@ -180,7 +182,8 @@ void PrintText(const CpuInfo& cpu, const Accelerators& gpus, const Watching& wat
   if (gpus.none.empty()) return;
   // The driver may show what CUDA cannot use.
   for (Nvml::Handle gpu : watching.nvml->Gpus()) {
-    std::cout << "      " << watching.nvml->NameOf(gpu) << ": " << LongText(watching.nvml->Read(gpu)) << '\n';
+    std::cout << "      " << watching.nvml->NameOf(gpu) << ": "
+              << LongText(watching.nvml->Read(gpu)) << '\n';
   }
 }
 

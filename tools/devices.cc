@@ -17,15 +17,16 @@ constexpr const char* kFree = "free:";
 // A mistake in the flag is one in every build.
 struct Wish {
   bool all = false;
-  int free = 0;                // so many idle ones
-  std::vector<int> indices;    // those that are written
+  int free = 0;              // so many idle ones
+  std::vector<int> indices;  // those that are written
 };
 
 int Number(const std::string& text, const std::string& gpu, const char* what) {
   constexpr int kMost = 999'999;
   const std::optional<int64_t> number = WholeNumber(text);
   if (!number || *number > kMost) {
-    throw UsageError("--gpu=" + gpu + ": '" + text + "' is not the number of " + what + "; use 0, 0,1, all or free:2");
+    throw UsageError("--gpu=" + gpu + ": '" + text + "' is not the number of " + what +
+                     "; use 0, 0,1, all or free:2");
   }
   return static_cast<int>(*number);
 }
@@ -38,8 +39,10 @@ Wish Parse(const std::string& gpu) {
     wish.free = Number(gpu.substr(std::string(kFree).size()), gpu, "GPUs");
     if (wish.free < 1) throw UsageError("--gpu=" + gpu + " wants 1 GPU or more");
   } else {
-    for (const std::string& text : SplitList(gpu)) wish.indices.push_back(Number(text, gpu, "a GPU"));
-    if (wish.indices.empty()) throw UsageError("--gpu=" + gpu + " names no GPU; use 0, 0,1, all or free:2");
+    for (const std::string& text : SplitList(gpu))
+      wish.indices.push_back(Number(text, gpu, "a GPU"));
+    if (wish.indices.empty())
+      throw UsageError("--gpu=" + gpu + " names no GPU; use 0, 0,1, all or free:2");
   }
   return wish;
 }
@@ -109,8 +112,9 @@ void SetUp(Device* gpu) {
 
 std::unique_ptr<Device> OpenGpu(int index) {
   const DeviceBackend& backend = Backend();
-  std::unique_ptr<Device> device =
-      GpusAreStandIns() ? (*StandInDevices::Get().Find(Name(DeviceKind::kCuda)))() : backend.make(index);
+  std::unique_ptr<Device> device = GpusAreStandIns()
+                                       ? (*StandInDevices::Get().Find(Name(DeviceKind::kCuda)))()
+                                       : backend.make(index);
   SetUp(device.get());
   return device;
 }
@@ -119,7 +123,8 @@ std::unique_ptr<Device> OpenGpu(int index) {
 
 bool GpusAreStandIns() {
   const char* value = std::getenv("DOPPIO_GPU_STAND_IN");
-  return value != nullptr && std::string(value) == "1" && StandInDevices::Get().Find(Name(DeviceKind::kCuda)) != nullptr;
+  return value != nullptr && std::string(value) == "1" &&
+         StandInDevices::Get().Find(Name(DeviceKind::kCuda)) != nullptr;
 }
 
 std::optional<DType> StoredFromFlags() {
@@ -135,7 +140,8 @@ ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch) {
   if (gpu.empty()) return {};
   const Wish wish = Parse(gpu);
   if (launch.size > 1 && wish.free > 1) {
-    throw UsageError("--gpu=" + gpu + ": each process of " + launch.launcher + " uses one GPU; give free:1, and start as many "
+    throw UsageError("--gpu=" + gpu + ": each process of " + launch.launcher +
+                     " uses one GPU; give free:1, and start as many "
                      "processes as GPUs are wanted");
   }
   try {
@@ -172,7 +178,8 @@ std::vector<std::unique_ptr<Device>> OpenDevices(const std::string& gpu, const C
 std::unique_ptr<Device> OpenDevice(const std::string& gpu) {
   const ChosenGpus chosen = ChooseGpus(gpu);
   if (chosen.indices.size() > 1) {
-    throw DeviceError("--gpu=" + gpu + ": it names " + std::to_string(chosen.indices.size()) + " GPUs; this command uses one");
+    throw DeviceError("--gpu=" + gpu + ": it names " + std::to_string(chosen.indices.size()) +
+                      " GPUs; this command uses one");
   }
   return std::move(OpenDevices(gpu, chosen)[0]);
 }

@@ -15,22 +15,24 @@ namespace doppio {
 
 // What --gpu comes to for this process.
 struct ChosenGpus {
-  std::vector<int> indices;      // as CUDA counts, one for each rank of the process; none: the CPU
-  std::shared_ptr<void> claim;   // keeps others from the same free ones
+  std::vector<int> indices;     // as CUDA counts, one for each rank of the process; none: the CPU
+  std::shared_ptr<void> claim;  // keeps others from the same free ones
 };
 
-// `gpu` is a list ("0", "0,1"; one that comes twice is shared by two ranks), "all", "free:2" (idle ones), or "" for the CPU. A
-// process of a launcher gets one: those of a machine go through the list by their local rank. Throws UsageError; DeviceError
-// says why there are none.
+// `gpu` is a list ("0", "0,1"; one that comes twice is shared by two ranks), "all", "free:2" (idle
+// ones), or "" for the CPU. A process of a launcher gets one: those of a machine go through the
+// list by their local rank. Throws UsageError; DeviceError says why there are none.
 ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch = Launch());
 
-// One device for each, or the CPU, set up as the flags say; they keep the claim. Throws DeviceError.
+// One device for each, or the CPU, set up as the flags say; they keep the claim. Throws
+// DeviceError.
 std::vector<std::unique_ptr<Device>> OpenDevices(const std::string& gpu, const ChosenGpus& chosen);
 
 // The CPU, or the one GPU that `gpu` names, for commands that use no more.
 std::unique_ptr<Device> OpenDevice(const std::string& gpu);
 
-// For tests: with DOPPIO_GPU_STAND_IN=1 every GPU is the host in its place, where CUDA code runs slowly.
+// For tests: with DOPPIO_GPU_STAND_IN=1 every GPU is the host in its place, where CUDA code runs
+// slowly.
 bool GpusAreStandIns();
 
 // What --precision asks activations to be stored as; nothing without the flag.

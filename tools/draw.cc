@@ -63,7 +63,8 @@ NetSource Load(const CommandLine& line, Phase phase) {
 }
 
 NetSpec SpecOf(const NetSource& source, Phase phase) {
-  return MakeNetSpec(source.net, source.places, source.state, OptionsFromFlags(phase, DataMode::kAssume));
+  return MakeNetSpec(source.net, source.places, source.state,
+                     OptionsFromFlags(phase, DataMode::kAssume));
 }
 
 Drawn Draw(const CommandLine& line) {
@@ -74,7 +75,8 @@ Drawn Draw(const CommandLine& line) {
   LogWarnings(source.warnings);
   if (AllPhases()) {
     drawn.layers = {source.net.layer().begin(), source.net.layer().end()};
-    drawn.drawing = MakeNetDrawing(source.net.name(), {source.net.input().begin(), source.net.input().end()}, drawn.layers);
+    drawn.drawing = MakeNetDrawing(
+        source.net.name(), {source.net.input().begin(), source.net.input().end()}, drawn.layers);
     return drawn;
   }
   const NetSpec net = SpecOf(source, phase);
@@ -83,7 +85,8 @@ Drawn Draw(const CommandLine& line) {
   return drawn;
 }
 
-// With shapes as far as the net can be understood: one whose layers are not known here is drawn without.
+// With shapes as far as the net can be understood: one whose layers are not known here is drawn
+// without.
 std::string DrawPage(const CommandLine& line, const Drawn& drawn) {
   std::vector<Graph> graphs;
   std::string note;
@@ -97,7 +100,8 @@ std::string DrawPage(const CommandLine& line, const Drawn& drawn) {
     }
   }
   // A net made for one phase does not work in the other; one that works is enough.
-  return MakeNetPage(drawn.drawing, drawn.layers, graphs, FLAGS_rankdir, graphs.empty() ? note : "");
+  return MakeNetPage(drawn.drawing, drawn.layers, graphs, FLAGS_rankdir,
+                     graphs.empty() ? note : "");
 }
 
 ExitCode RunDraw(const CommandLine& line, bool* began) {
@@ -126,14 +130,15 @@ ExitCode RunDraw(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "draw",
-                {"draws a net: as DOT text, as an HTML page, or as an SVG, PNG or PDF file by graphviz",
-                 {"rankdir", "format", "phase", "level", "stage", "set", "unset"},
-                 {},
-                 "NET [FILE]",
-                 "doppio draw models/lenet/train_val.prototxt lenet.svg",
-                 &RunDraw,
-                 {"draw_net", "draw_net.py"}});
+DOPPIO_REGISTER(
+    Commands, "draw",
+    {"draws a net: as DOT text, as an HTML page, or as an SVG, PNG or PDF file by graphviz",
+     {"rankdir", "format", "phase", "level", "stage", "set", "unset"},
+     {},
+     "NET [FILE]",
+     "doppio draw models/lenet/train_val.prototxt lenet.svg",
+     &RunDraw,
+     {"draw_net", "draw_net.py"}});
 
 }  // namespace
 }  // namespace doppio

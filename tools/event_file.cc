@@ -36,7 +36,8 @@ std::string FirstRecord(double wall_time) {
   return EventRecord(event.SerializeAsString());
 }
 
-std::string ScalarRecord(double wall_time, int64_t iter, const std::vector<std::pair<std::string, double>>& tags) {
+std::string ScalarRecord(double wall_time, int64_t iter,
+                         const std::vector<std::pair<std::string, double>>& tags) {
   TensorBoardEvent event;
   event.set_wall_time(wall_time);
   event.set_step(iter);
@@ -49,8 +50,8 @@ std::string ScalarRecord(double wall_time, int64_t iter, const std::vector<std::
 }
 
 EventFile::EventFile(const std::string& folder, double wall_time)
-    : file_(folder + "/events.out.tfevents." + std::to_string(static_cast<int64_t>(wall_time)) + "." + HostName() + "." +
-            std::to_string(getpid())) {
+    : file_(folder + "/events.out.tfevents." + std::to_string(static_cast<int64_t>(wall_time)) +
+            "." + HostName() + "." + std::to_string(getpid())) {
   file_.Write(FirstRecord(wall_time));
 }
 

@@ -31,9 +31,10 @@ DEFINE_bool(fold_bn, false,
             "ONNX: multiply BatchNorm and Scale into the weights of the layer before");
 DEFINE_bool(external_data, false,
             "ONNX: weights in a file of their own, OUT.data, as from 2 GB on");
-DEFINE_bool(verify, true,
-            "ONNX: before the file gets its name, run it by ONNX Runtime or OpenCV and compare; when "
-            "given, not being able to is an error");
+DEFINE_bool(
+    verify, true,
+    "ONNX: before the file gets its name, run it by ONNX Runtime or OpenCV and compare; when "
+    "given, not being able to is an error");
 DEFINE_string(python, "python3", "<PROGRAM> ONNX: the Python that has ONNX Runtime or OpenCV");
 
 namespace doppio {
@@ -239,8 +240,7 @@ void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
   const OnnxContent content = MakeOnnx(net.graph(), net.weights(), batch, options);
   *began = true;
   const WaitingRoom room(out);
-  const bool external =
-      WriteOnnx(room.Of(out), content, NotesOn(net.graph()), FLAGS_external_data);
+  const bool external = WriteOnnx(room.Of(out), content, NotesOn(net.graph()), FLAGS_external_data);
   OnnxVerification verification;
   if (FLAGS_verify) {
     verification = VerifyOnnx(FLAGS_dynamic_batch ? other : net.graph(), net.params(), content,
@@ -254,7 +254,8 @@ void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
   std::cout << out << (external ? " and " + out + ".data" : "") << " written, "
             << content.graph.node_size() << " nodes\n";
   for (const std::string& text : verification.lines) std::cout << text << '\n';
-  if (!verification.not_done.empty()) std::cout << "not verified: " << verification.not_done << '\n';
+  if (!verification.not_done.empty())
+    std::cout << "not verified: " << verification.not_done << '\n';
 }
 
 void ExportWeights(const CommandLine& line, const std::string& out, bool* began) {

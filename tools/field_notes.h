@@ -1,5 +1,5 @@
-// What the schema's comments say of its messages and fields. The table is made by tools/bazel/field_notes.py when Doppio is
-// built, because descriptors do not keep comments.
+// What the schema's comments say of its messages and fields. The table is made by
+// tools/bazel/field_notes.py when Doppio is built, because descriptors do not keep comments.
 #ifndef DOPPIO_TOOLS_FIELD_NOTES_H_
 #define DOPPIO_TOOLS_FIELD_NOTES_H_
 

@@ -64,7 +64,8 @@ std::string NoteOf(const FieldDescriptor& field) {
   return found == FieldNotes().end() ? "" : found->second;
 }
 
-// Letters and digits in small, without what names of parameters end with: "ReLU" and "relu_param" are "relu".
+// Letters and digits in small, without what names of parameters end with: "ReLU" and "relu_param"
+// are "relu".
 std::string Bare(std::string name) {
   if (EndsWith(name, "_param")) name.resize(name.size() - 6);
   std::string bare;
@@ -101,7 +102,8 @@ const std::map<std::string, std::vector<std::string>>& FurtherParameters() {
 
 std::string CountText(int least, int most) {
   constexpr int kMoreThanAnybodyNeeds = 1000;
-  if (most == kAny || most >= kMoreThanAnybodyNeeds) return least == 0 ? "any" : std::to_string(least) + " or more";
+  if (most == kAny || most >= kMoreThanAnybodyNeeds)
+    return least == 0 ? "any" : std::to_string(least) + " or more";
   if (least == most) return std::to_string(most);
   return std::to_string(least) + (most == least + 1 ? " or " : " to ") + std::to_string(most);
 }
@@ -139,9 +141,11 @@ std::vector<const FieldDescriptor*> ParametersOf(const std::string& layer_type) 
   for (int i = 0; i < layer.field_count(); ++i) {
     const FieldDescriptor* field = layer.field(i);
     if (!EndsWith(field->name(), "_param")) continue;
-    const bool named = further != FurtherParameters().end() &&
-                       std::count(further->second.begin(), further->second.end(), field->name()) > 0;
-    if (named || (Bare(field->name()) == Bare(layer_type) && !HasNoEffectHere(*field))) fields.push_back(field);
+    const bool named =
+        further != FurtherParameters().end() &&
+        std::count(further->second.begin(), further->second.end(), field->name()) > 0;
+    if (named || (Bare(field->name()) == Bare(layer_type) && !HasNoEffectHere(*field)))
+      fields.push_back(field);
   }
   return fields;
 }

@@ -12,7 +12,8 @@ namespace doppio {
 
 FlagText DescribeFlag(const std::string& name) {
   gflags::CommandLineFlagInfo info;
-  DOPPIO_CHECK(gflags::GetCommandLineFlagInfo(name.c_str(), &info), "no flag of this name: " + name);
+  DOPPIO_CHECK(gflags::GetCommandLineFlagInfo(name.c_str(), &info),
+               "no flag of this name: " + name);
   FlagText flag;
   flag.name = name;
   flag.meaning = info.description;

@@ -17,8 +17,8 @@ struct FlagText {
 // Of a flag that exists.
 FlagText DescribeFlag(const std::string& name);
 
-// The words to choose from where the value is one of some, "off|light|auto|N" -> off, light, auto; else empty. What is all
-// capitals stands for something else, but for phases.
+// The words to choose from where the value is one of some, "off|light|auto|N" -> off, light, auto;
+// else empty. What is all capitals stands for something else, but for phases.
 std::vector<std::string> Choices(const FlagText& flag);
 
 // Whether the value is the path of a file.

@@ -12,7 +12,9 @@
 DEFINE_string(solver, "", "<FILE> solver to read");
 DEFINE_string(model, "", "<FILE> net to read");
 DEFINE_string(weights, "", "<FILES> weights to start from, several separated by commas");
-DEFINE_string(gpu, "", "<LIST> GPUs to use, such as 0; for train also 0,1 or all, a replica on each; free:2 = that many idle ones; without it "
+DEFINE_string(gpu, "",
+              "<LIST> GPUs to use, such as 0; for train also 0,1 or all, a replica on each; free:2 "
+              "= that many idle ones; without it "
               "the CPU is used");
 DEFINE_int32(level, 0, "<N> level of the net's state, for include and exclude rules");
 DEFINE_string(stage, "", "<LIST> stages of the net's state, for include and exclude rules");
@@ -20,39 +22,48 @@ DEFINE_string(phase, "", "<TRAIN|TEST> phase of the net");
 DEFINE_int32(iterations, 50, "<N> how many batches to run");
 DEFINE_int32(warmup, 5, "<N> iterations before the clock starts");
 DEFINE_bool(synthetic, false, "random data of the right shape instead of every data source");
-DEFINE_int64(batch, 0, "<N> batch size of every data layer, instead of the file's; 0 = the file's. For classify: images at "
-                       "once; 0 = 16, or as many as there are");
+DEFINE_int64(batch, 0,
+             "<N> batch size of every data layer, instead of the file's; 0 = the file's. For "
+             "classify: images at "
+             "once; 0 = 16, or as many as there are");
 DEFINE_int64(seed, -1,
              "<N> seed of all random numbers, instead of random_seed; negative = the file's");
 DEFINE_int32(data_threads, 0,
              "<N> threads that decode data, for each data layer; 0 = chosen by itself");
-DEFINE_string(engine, "",
-              "<NAME> reference: only the plain kernels; onednn or empty: the fastest");
-DEFINE_bool(fusion, true,
-            "compute neighbouring layers together where that gives the same numbers");
+DEFINE_string(engine, "", "<NAME> reference: only the plain kernels; onednn or empty: the fastest");
+DEFINE_bool(fusion, true, "compute neighbouring layers together where that gives the same numbers");
 DEFINE_string(recompute, "off",
-              "<off|light|auto|N> less memory for more work: backward computes activations again instead of keeping "
-              "them all; N = segments that the net is cut into, auto or no value = as many as need about the least "
+              "<off|light|auto|N> less memory for more work: backward computes activations again "
+              "instead of keeping "
+              "them all; N = segments that the net is cut into, auto or no value = as many as need "
+              "about the least "
               "memory, light = only layers without multiply-adds again");
 DEFINE_string(offload, "off",
-              "<off|auto|MB> less memory on the device: activations wait in host memory from forward to backward; "
+              "<off|auto|MB> less memory on the device: activations wait in host memory from "
+              "forward to backward; "
               "MB = what they may take on the device, auto or no value = the least");
 DEFINE_string(precision, "",
-              "<NAME> fp32; tf32: products on GPUs from factors with 10 bits of mantissa; bf16, fp16: activations and "
-              "their gradients in 16 bits; parameters and sums always in fp32; without it what the file says, else fp32");
+              "<NAME> fp32; tf32: products on GPUs from factors with 10 bits of mantissa; bf16, "
+              "fp16: activations and "
+              "their gradients in 16 bits; parameters and sums always in fp32; without it what the "
+              "file says, else fp32");
 DEFINE_int32(workspace_mb, 512, "<MB> the most memory a GPU's convolution may work in");
 DEFINE_bool(deterministic, false, "only algorithms that give the same bits every time on a GPU");
 DEFINE_bool(cuda_graph, true,
-            "have a GPU repeat what is the same in every iteration as one piece of work, not launch by launch");
-DEFINE_int32(ranks_per_node, -1,
-             "<N> ranks, with a GPU each mostly, of each node; without it one for each of --gpus_per_node, "
-             "and 4 for predictions");
+            "have a GPU repeat what is the same in every iteration as one piece of work, not "
+            "launch by launch");
+DEFINE_int32(
+    ranks_per_node, -1,
+    "<N> ranks, with a GPU each mostly, of each node; without it one for each of --gpus_per_node, "
+    "and 4 for predictions");
 DEFINE_string(backend, "lmdb",
-              "<NAME> kind of database: lmdb or leveldb; what is only read may also be idx or cifar, and for data is told by its content");
+              "<NAME> kind of database: lmdb or leveldb; what is only read may also be idx or "
+              "cifar, and for data is told by its content");
 DEFINE_string(root_folder, "", "<FOLDER/> what goes in front of each path of a list, as it is");
-DEFINE_double(tolerance, 0,
-              "<X> the largest difference of two values that counts as none; without it 0 for weights diff, "
-              "1e-4 for export");
+DEFINE_double(
+    tolerance, 0,
+    "<X> the largest difference of two values that counts as none; without it 0 for weights diff, "
+    "1e-4 for export");
 DEFINE_bool(json, false, "the result as JSON on standard output");
 DEFINE_string(set, "",
               "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "
@@ -109,7 +120,8 @@ bool IsBool(const std::string& name) {
 
 // "-0.5" is a value: no flag begins like a number.
 bool IsFlag(const std::string& word) {
-  return word.size() > 1 && word[0] == '-' && !std::isdigit(static_cast<unsigned char>(word[1])) && word[1] != '.';
+  return word.size() > 1 && word[0] == '-' && !std::isdigit(static_cast<unsigned char>(word[1])) &&
+         word[1] != '.';
 }
 
 // --resume alone means --resume=auto.
@@ -167,8 +179,7 @@ class Parser {
       } else if (!flags_ended && IsFlag(word)) {
         const bool has_next = i + 1 < words.size();
         if (ReadFlag(word, has_next ? &words[i + 1] : nullptr)) ++i;
-      } else if (line_.command == nullptr && line_.files.empty() &&
-                 IsCommand(word)) {
+      } else if (line_.command == nullptr && line_.files.empty() && IsCommand(word)) {
         TakeCommand(word);
       } else {
         line_.files.push_back(word);
@@ -191,7 +202,8 @@ class Parser {
         return false;
       }
       if (const ForkFlag* fork = FindForkFlag(name)) {
-        line_.warnings.push_back(shown + " is a flag of " + fork->fork + " and has no effect; " + fork->instead);
+        line_.warnings.push_back(shown + " is a flag of " + fork->fork + " and has no effect; " +
+                                 fork->instead);
         return fork->takes_value && !has_value && next != nullptr;
       }
       unknown_.push_back(name);
@@ -207,8 +219,7 @@ class Parser {
     }
     if (HasOptionalValue(name)) {
       const bool value_follows =
-          next != nullptr && (*next)[0] != '-' &&
-          (line_.command != nullptr || !IsCommand(*next));
+          next != nullptr && (*next)[0] != '-' && (line_.command != nullptr || !IsCommand(*next));
       Take({name, value_follows ? *next : "auto", shown});
       return value_follows;
     }
@@ -263,9 +274,11 @@ class Parser {
   }
 
   void ThrowUnknownFlags() {
-    // What is close to a flag of this command is meant as one, even where another command has it: --gpus.
+    // What is close to a flag of this command is meant as one, even where another command has it:
+    // --gpus.
     for (const Assignment& a : assignments_) {
-      if (line_.command == nullptr || Contains(line_.command->flags, a.flag) || IsLogFlag(a.flag)) continue;
+      if (line_.command == nullptr || Contains(line_.command->flags, a.flag) || IsLogFlag(a.flag))
+        continue;
       if (!Nearest(a.flag, line_.command->flags).empty()) unknown_.push_back(a.flag);
     }
     if (unknown_.empty()) return;
@@ -298,8 +311,10 @@ class Parser {
       return;
     }
     if (a.flag == "engine" && IsForkEngine(a.value)) {
-      line_.warnings.push_back(a.from + "=" + a.value + " is Intel Caffe's and has no effect; the fastest kernels are taken by themselves, "
-                               "--engine=reference takes the plain ones");
+      line_.warnings.push_back(
+          a.from + "=" + a.value +
+          " is Intel Caffe's and has no effect; the fastest kernels are taken by themselves, "
+          "--engine=reference takes the plain ones");
       return;
     }
     if (a.flag == "set" || a.flag == "unset") {

@@ -47,11 +47,12 @@ DECLARE_bool(json);
 
 namespace doppio {
 
-// `arguments` is argv. A program name that is a command's or an old name of one ("train", from a link) is that command.
-// Throws UsageError.
+// `arguments` is argv. A program name that is a command's or an old name of one ("train", from a
+// link) is that command. Throws UsageError.
 CommandLine ParseCommandLine(const std::vector<std::string>& arguments);
 
-// Throws UsageError, "--comm wants auto, threads or mpi, got 'x'", unless `value` is one of `known`.
+// Throws UsageError, "--comm wants auto, threads or mpi, got 'x'", unless `value` is one of
+// `known`.
 void CheckValue(const char* flag, const std::string& value, const std::vector<std::string>& known);
 
 // `value`, unless it is outside of these bounds: throws UsageError, "--eta wants 2 to 100, got 1".

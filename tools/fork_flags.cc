@@ -3,8 +3,10 @@
 namespace doppio {
 namespace {
 
-constexpr const char* kRanks = "ranks are those of mpirun or srun, and every iteration is one update of all of them";
-constexpr const char* kDetection = "the solver's fields eval_type, ap_version and show_per_class_result say it";
+constexpr const char* kRanks =
+    "ranks are those of mpirun or srun, and every iteration is one update of all of them";
+constexpr const char* kDetection =
+    "the solver's fields eval_type, ap_version and show_per_class_result say it";
 
 constexpr ForkFlag kForkFlags[] = {
     {"ap_version", "NVCaffe", true, kDetection},

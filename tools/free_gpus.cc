@@ -45,8 +45,11 @@ class Locks {
 
 // "" for an idle one.
 std::string WhyBusy(const GpuReading& reading) {
-  if (!reading.memory_used_bytes && !reading.utilization_percent) return "it does not tell whether it is used";
-  if (reading.memory_used_bytes.value_or(0) <= kIdleBytes && reading.utilization_percent.value_or(0) <= kIdlePercent) return "";
+  if (!reading.memory_used_bytes && !reading.utilization_percent)
+    return "it does not tell whether it is used";
+  if (reading.memory_used_bytes.value_or(0) <= kIdleBytes &&
+      reading.utilization_percent.value_or(0) <= kIdlePercent)
+    return "";
   return LongText(reading);
 }
 
@@ -58,7 +61,8 @@ std::string LockFile(const std::string& folder, const std::string& pci_bus_id) {
 
 }  // namespace
 
-ClaimedGpus ClaimFreeGpus(const std::vector<GpuCandidate>& candidates, int count, const std::string& folder) {
+ClaimedGpus ClaimFreeGpus(const std::vector<GpuCandidate>& candidates, int count,
+                          const std::string& folder) {
   ClaimedGpus claimed;
   const auto locks = std::make_shared<Locks>();
   claimed.claim = locks;
@@ -76,8 +80,9 @@ ClaimedGpus ClaimFreeGpus(const std::vector<GpuCandidate>& candidates, int count
     }
   }
   if (static_cast<int>(claimed.indices.size()) == count) return claimed;
-  throw DeviceError(std::to_string(claimed.indices.size()) + " of " + std::to_string(candidates.size()) + " GPUs are free, " +
-                    std::to_string(count) + " wanted" + others);
+  throw DeviceError(std::to_string(claimed.indices.size()) + " of " +
+                    std::to_string(candidates.size()) + " GPUs are free, " + std::to_string(count) +
+                    " wanted" + others);
 }
 
 }  // namespace doppio

@@ -32,7 +32,8 @@ std::string Power(const GpuReading& reading) {
 
 std::string Memory(const GpuReading& reading) {
   if (!reading.memory_used_bytes || !reading.memory_total_bytes) return "";
-  return Bytes(*reading.memory_used_bytes) + " of " + Bytes(*reading.memory_total_bytes) + " in use";
+  return Bytes(*reading.memory_used_bytes) + " of " + Bytes(*reading.memory_total_bytes) +
+         " in use";
 }
 
 template <class T>
@@ -60,10 +61,10 @@ std::unique_ptr<GpuWatch> WatchGpu(const Device& device) {
 }
 
 std::string ShortText(const GpuReading& reading, bool utf8) {
-  const std::string numbers = JoinFound({With(reading.utilization_percent, "%"),
-                                         With(reading.temperature_celsius, utf8 ? "°C" : "C"),
-                                         With(reading.power_watts, "W")},
-                                        " ");
+  const std::string numbers = JoinFound(
+      {With(reading.utilization_percent, "%"), With(reading.temperature_celsius, utf8 ? "°C" : "C"),
+       With(reading.power_watts, "W")},
+      " ");
   return numbers.empty() ? "" : "GPU " + numbers;
 }
 
@@ -76,9 +77,10 @@ std::string LongText(const GpuReading& reading) {
 std::string Text(const GpuSummary& summary) {
   const std::string most = JoinFound(
       {With(summary.peak_temperature_celsius, "°C"), With(summary.peak_power_watts, "W")}, " and ");
-  const std::string numbers = JoinFound({With(summary.mean_utilization_percent, "% busy on average"),
-                                         most.empty() ? "" : "at most " + most},
-                                        ", ");
+  const std::string numbers =
+      JoinFound({With(summary.mean_utilization_percent, "% busy on average"),
+                 most.empty() ? "" : "at most " + most},
+                ", ");
   return numbers.empty() ? "" : "GPU " + numbers;
 }
 

@@ -1,5 +1,5 @@
-// What NVML says about GPUs, as the commands show it: in words and as JSON. Numbers that a board does not tell are left out of
-// words and null in JSON.
+// What NVML says about GPUs, as the commands show it: in words and as JSON. Numbers that a board
+// does not tell are left out of words and null in JSON.
 #ifndef DOPPIO_TOOLS_GPU_READINGS_H_
 #define DOPPIO_TOOLS_GPU_READINGS_H_
 
@@ -12,7 +12,8 @@
 
 namespace doppio {
 
-// Watches a device from now on. Null for what is no GPU and, with a line in the log, where NVML does not know it.
+// Watches a device from now on. Null for what is no GPU and, with a line in the log, where NVML
+// does not know it.
 std::unique_ptr<GpuWatch> WatchGpu(const Device& device);
 
 // "GPU 97 % 61 °C 540 W"; "" when there are no numbers.

@@ -88,11 +88,13 @@ void PrintCommands(std::ostream& out) {
          "log lines to standard error.\n";
   PrintExitCodes(out);
   out << "\nExample:\n  doppio train --solver=models/lenet/solver.prototxt\n"
-         "\ndoppio help COMMAND shows the flags of a command, doppio help Convolution the fields of a layer.\n";
+         "\ndoppio help COMMAND shows the flags of a command, doppio help Convolution the fields "
+         "of a layer.\n";
 }
 
 // The fields of a message, as `name` in a file has them.
-void PrintMessage(const std::string& name, const google::protobuf::Descriptor& message, std::ostream& out) {
+void PrintMessage(const std::string& name, const google::protobuf::Descriptor& message,
+                  std::ostream& out) {
   out << name << " {\n";
   TextTable table({"  field", "type", "default", "meaning"});
   for (const FieldRow& row : FieldRows(message)) {
@@ -103,7 +105,8 @@ void PrintMessage(const std::string& name, const google::protobuf::Descriptor& m
 }
 
 const google::protobuf::Descriptor* MessageNamed(const std::string& name) {
-  return google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName("doppio." + name);
+  return google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName("doppio." +
+                                                                                   name);
 }
 
 // The fields that a type of layer looks at, message by message.
@@ -114,7 +117,8 @@ void PrintLayer(const std::string& type, std::ostream& out) {
     out << '\n';
     PrintMessage(parameter->name(), *parameter->message_type(), out);
   }
-  out << "\ndoppio help FillerParameter shows one message, doppio help SolverParameter the solver, doppio reference everything.\n";
+  out << "\ndoppio help FillerParameter shows one message, doppio help SolverParameter the solver, "
+         "doppio reference everything.\n";
 }
 
 void PrintCommand(const std::string& name, const Command& command, std::ostream& out) {

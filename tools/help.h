@@ -1,4 +1,5 @@
-// The help pages, made from the commands' rows, the flags' own descriptions and defaults, and the schema.
+// The help pages, made from the commands' rows, the flags' own descriptions and defaults, and the
+// schema.
 #ifndef DOPPIO_TOOLS_HELP_H_
 #define DOPPIO_TOOLS_HELP_H_
 
@@ -15,7 +16,8 @@ struct ExitCodeHelp {
 const std::vector<ExitCodeHelp>& ExitCodeHelps();
 
 void PrintVersion(std::ostream& out);
-// The page of a command, a type of layer or a message of the schema; the list of commands for "". Throws UsageError for another word.
+// The page of a command, a type of layer or a message of the schema; the list of commands for "".
+// Throws UsageError for another word.
 void PrintHelp(const std::string& command, std::ostream& out);
 
 }  // namespace doppio

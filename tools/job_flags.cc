@@ -2,10 +2,12 @@
 
 #include "tools/flags.h"
 
-DEFINE_int32(cpus_per_rank, 0, "<N> cores of each rank to ask for; 0 = what the batch system gives by itself");
+DEFINE_int32(cpus_per_rank, 0,
+             "<N> cores of each rank to ask for; 0 = what the batch system gives by itself");
 DEFINE_string(time, "", "<HH:MM:SS> time limit of the job");
-DEFINE_int32(warn_seconds, 120,
-             "<SECONDS> before the limit at which the training is told to write a snapshot and to end");
+DEFINE_int32(
+    warn_seconds, 120,
+    "<SECONDS> before the limit at which the training is told to write a snapshot and to end");
 DEFINE_string(queue, "", "<NAME> partition or queue; without it the batch system's default");
 DEFINE_string(account, "", "<NAME> account, or project, that the job counts for");
 DEFINE_string(job_name, "doppio", "<NAME> the job's name");

@@ -65,15 +65,18 @@ std::string SlurmScript(const JobOptions& o) {
   const std::string cpus = o.cpus_per_rank > 0 ? " --cpus-per-task=" + Number(o.cpus_per_rank) : "";
   return "#!/bin/bash\n" + d.text() +
          "\n"
-         "# USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit code 8); a rank that "
+         "# USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit "
+         "code 8); a rank that "
          "has\n"
          "# stopped must not have the others killed while they finish their snapshot.\n"
-         "srun " + (o.tasks > 0 ? "" : "--mpi=pmix ") + "--kill-on-bad-exit=0" +
-         cpus + CommandText(o, "\"$SLURM_ARRAY_TASK_ID\"") +
+         "srun " +
+         (o.tasks > 0 ? "" : "--mpi=pmix ") + "--kill-on-bad-exit=0" + cpus +
+         CommandText(o, "\"$SLURM_ARRAY_TASK_ID\"") +
          "\n"
          "code=$?\n"
          "if [ \"$code\" -eq " +
-         Number(o.stop_code) + " ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt " + Number(kMostRequeues) +
+         Number(o.stop_code) + " ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt " +
+         Number(kMostRequeues) +
          " ]; then\n"
          "  scontrol requeue \"$SLURM_JOB_ID\"\n"
          "fi\n"
@@ -82,7 +85,8 @@ std::string SlurmScript(const JobOptions& o) {
 
 // Behind the directives: runs `command`, and goes on with it in a job of its own after a stop.
 std::string PbsRun(const JobOptions& o, const std::string& command, const std::string& requeue) {
-  return "# PBS itself warns only seconds before it kills, so timeout sends USR1; mpirun hands it to the ranks.\n"
+  return "# PBS itself warns only seconds before it kills, so timeout sends USR1; mpirun hands it "
+         "to the ranks.\n"
          "timeout --foreground --preserve-status --signal=USR1 " +
          Number(o.seconds - o.warn_seconds) + command +
          "\n"
@@ -104,7 +108,8 @@ std::string PbsScript(const JobOptions& o) {
   d.Add("-N " + ShellQuoted(o.name));
   d.AddIf(!o.queue.empty(), "-q " + ShellQuoted(o.queue));
   d.AddIf(!o.account.empty(), "-A " + ShellQuoted(o.account));
-  d.Add("-l select=" + Number(o.nodes) + ":ncpus=" + Number(cpus) + ":mpiprocs=" + Number(o.ranks_per_node) +
+  d.Add("-l select=" + Number(o.nodes) + ":ncpus=" + Number(cpus) +
+        ":mpiprocs=" + Number(o.ranks_per_node) +
         (o.gpus_per_node > 0 ? ":ngpus=" + Number(o.gpus_per_node) : ""));
   d.Add("-l place=scatter");
   d.AddIf(o.tasks > 1, "-J 0-" + Number(o.tasks - 1));
@@ -117,16 +122,20 @@ std::string PbsScript(const JobOptions& o) {
     // An array job of one task is none to PBS, and a stopped task comes back as a job of its own.
     return begin + "task=${DOPPIO_JOB_TASK:-${PBS_ARRAY_INDEX:-0}}\n" +
            PbsRun(o, CommandText(o, "\"$task\""),
-                  "grep -v '^#PBS -J' \"$0\" | qsub -v \"DOPPIO_JOB_TASK=$task,DOPPIO_JOB_RUNS=$((runs + 1))\"");
+                  "grep -v '^#PBS -J' \"$0\" | qsub -v "
+                  "\"DOPPIO_JOB_TASK=$task,DOPPIO_JOB_RUNS=$((runs + 1))\"");
   }
-  const std::string ranks = " \\\n  mpirun -n " + Number(int64_t{o.nodes} * o.ranks_per_node) +
-                            " --hostfile \"$PBS_NODEFILE\" --map-by ppr:" + Number(o.ranks_per_node) + ":node" + each;
-  return begin + PbsRun(o, ranks + CommandText(o, ""), "qsub -v \"DOPPIO_JOB_RUNS=$((runs + 1))\" \"$0\"");
+  const std::string ranks =
+      " \\\n  mpirun -n " + Number(int64_t{o.nodes} * o.ranks_per_node) +
+      " --hostfile \"$PBS_NODEFILE\" --map-by ppr:" + Number(o.ranks_per_node) + ":node" + each;
+  return begin +
+         PbsRun(o, ranks + CommandText(o, ""), "qsub -v \"DOPPIO_JOB_RUNS=$((runs + 1))\" \"$0\"");
 }
 
 std::string LsfScript(const JobOptions& o) {
   Directives d("#BSUB");
-  d.Add(o.tasks > 0 ? "-J \"" + o.name + "[1-" + Number(o.tasks) + "]\"" : "-J " + ShellQuoted(o.name));
+  d.Add(o.tasks > 0 ? "-J \"" + o.name + "[1-" + Number(o.tasks) + "]\""
+                    : "-J " + ShellQuoted(o.name));
   d.AddIf(!o.queue.empty(), "-q " + ShellQuoted(o.queue));
   d.AddIf(!o.account.empty(), "-P " + ShellQuoted(o.account));
   if (o.tasks > 0) {
@@ -142,14 +151,16 @@ std::string LsfScript(const JobOptions& o) {
   d.Add("-Q \"" + Number(o.stop_code) + "\"");
   d.Add("-r");
   d.Add("-o " + ShellQuoted(o.name) + (o.tasks > 0 ? "-%J_%I.log" : "-%J.log"));
-  const std::string cpus = o.cpus_per_rank > 0 ? Number(int64_t{o.ranks_per_node} * o.cpus_per_rank) +
-                                                     " --bind=packed:" + Number(o.cpus_per_rank)
-                                               : "ALL_CPUS";
+  const std::string cpus = o.cpus_per_rank > 0
+                               ? Number(int64_t{o.ranks_per_node} * o.cpus_per_rank) +
+                                     " --bind=packed:" + Number(o.cpus_per_rank)
+                               : "ALL_CPUS";
   if (o.tasks > 0) {
     return "#!/bin/bash\n" + d.text() +
            "\n"
            "cd \"$LS_SUBCWD\" || exit 4\n"
-           "# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit code that -Q asks for.\n"
+           "# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit "
+           "code that -Q asks for.\n"
            "trap : USR1\n" +
            CommandText(o, "\"$((LSB_JOBINDEX - 1))\"").substr(1) +
            "\n"
@@ -158,12 +169,15 @@ std::string LsfScript(const JobOptions& o) {
   return "#!/bin/bash\n" + d.text() +
          "\n"
          "cd \"$LS_SUBCWD\" || exit 4\n"
-         "# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit code that -Q asks for.\n"
+         "# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit code "
+         "that -Q asks for.\n"
          "trap : USR1\n"
          "# One resource set a node: its ranks see all its GPUs.\n"
          "jsrun --nrs=" +
-         Number(o.nodes) + " --rs_per_host=1 --tasks_per_rs=" + Number(o.ranks_per_node) + " --cpu_per_rs=" + cpus +
-         (o.gpus_per_node > 0 ? " --gpu_per_rs=" + Number(o.gpus_per_node) : "") + CommandText(o, "") +
+         Number(o.nodes) + " --rs_per_host=1 --tasks_per_rs=" + Number(o.ranks_per_node) +
+         " --cpu_per_rs=" + cpus +
+         (o.gpus_per_node > 0 ? " --gpu_per_rs=" + Number(o.gpus_per_node) : "") +
+         CommandText(o, "") +
          "\n"
          "exit \"$?\"\n";
 }
@@ -208,10 +222,12 @@ int64_t SecondsOf(const std::string& time) {
   for (const char c : time) {
     if (std::isdigit(static_cast<unsigned char>(c)) == 0 && c != ':') return -1;
   }
-  if (std::sscanf(text, "%7lld:%2lld:%2lld%n", &hours, &minutes, &seconds, &used) < 3 || text[used] != 0) {
+  if (std::sscanf(text, "%7lld:%2lld:%2lld%n", &hours, &minutes, &seconds, &used) < 3 ||
+      text[used] != 0) {
     seconds = 0;
     used = 0;
-    if (std::sscanf(text, "%7lld:%2lld%n", &hours, &minutes, &used) < 2 || text[used] != 0) return -1;
+    if (std::sscanf(text, "%7lld:%2lld%n", &hours, &minutes, &used) < 2 || text[used] != 0)
+      return -1;
   }
   const int64_t sum = hours * 3600 + minutes * 60 + seconds;
   return minutes < 60 && seconds < 60 && sum > 0 ? sum : -1;

@@ -1,5 +1,5 @@
-// Job scripts for batch systems: a training over several nodes that ends itself before its time limit and is queued
-// again until it is done. Pure: from options to text.
+// Job scripts for batch systems: a training over several nodes that ends itself before its time
+// limit and is queued again until it is done. Pure: from options to text.
 #ifndef DOPPIO_TOOLS_JOB_SCRIPT_H_
 #define DOPPIO_TOOLS_JOB_SCRIPT_H_
 
@@ -25,8 +25,8 @@ struct JobOptions {
   std::string queue, account;        // "": the system's default
   int stop_code = 75;                // of a run that is to be queued again
   int tasks = 0;                     // an array job of so many tasks of one rank each; 0: none
-  std::vector<std::string> command;  // what each rank runs: the program and its arguments, unquoted; a task gets its
-                                     // number, from 0, behind them
+  std::vector<std::string> command;  // what each rank runs: the program and its arguments,
+                                     // unquoted; a task gets its number, from 0, behind them
 };
 
 // Bash, with the system's directives at its head.

@@ -7,7 +7,8 @@
 
 namespace doppio {
 
-// Indented by two, or with `indent` -1 one line. Names of files need not be UTF-8 as JSON has to be: what is not becomes U+FFFD.
+// Indented by two, or with `indent` -1 one line. Names of files need not be UTF-8 as JSON has to
+// be: what is not becomes U+FFFD.
 inline std::string JsonText(const nlohmann::json& value, int indent = 2) {
   return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -23,14 +23,16 @@ void Remove(const SnapshotNames& names) {
 void KeptSnapshots::AddEarlier(const std::string& prefix, int64_t iteration) {
   const std::string folder = DirName(prefix), begin = prefix.substr(folder.size()) + "_iter_";
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, error)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(folder.empty() ? "." : folder, error)) {
     const std::string name = entry.path().filename().string();
     if (name.compare(0, begin.size(), begin) != 0) continue;
     char* end = nullptr;
     const int64_t its = std::strtoll(name.c_str() + begin.size(), &end, 10);
     const std::string rest = end;
     const bool hdf5 = rest == ".solverstate.h5";
-    if ((hdf5 || rest == ".solverstate") && its <= iteration) snapshots_[its] = NamesOfSnapshot(prefix, its, hdf5);
+    if ((hdf5 || rest == ".solverstate") && its <= iteration)
+      snapshots_[its] = NamesOfSnapshot(prefix, its, hdf5);
   }
 }
 
@@ -53,6 +55,8 @@ const SnapshotNames* KeptSnapshots::best() const {
   return found == snapshots_.end() ? nullptr : &found->second;
 }
 
-const SnapshotNames* KeptSnapshots::last() const { return snapshots_.empty() ? nullptr : &snapshots_.rbegin()->second; }
+const SnapshotNames* KeptSnapshots::last() const {
+  return snapshots_.empty() ? nullptr : &snapshots_.rbegin()->second;
+}
 
 }  // namespace doppio

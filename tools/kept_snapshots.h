@@ -12,7 +12,8 @@ namespace doppio {
 
 class KeptSnapshots {
  public:
-  // `last`: how many of the newest ones stay; 0: all. `keep_best`: the best one stays however old it is.
+  // `last`: how many of the newest ones stay; 0: all. `keep_best`: the best one stays however old
+  // it is.
   KeptSnapshots(int last, bool keep_best) : last_(last), keep_best_(keep_best) {}
 
   // On resume: those of this prefix up to that iteration belong to this training, too.

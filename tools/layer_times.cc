@@ -11,13 +11,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kFirst = 2, kLast = 4;   // after the start
+constexpr int64_t kFirst = 2, kLast = 4;  // after the start
 
 int64_t OwnBytes(const KernelTensors& tensors) {
   int64_t bytes = 0;
   for (const Tensor& top : tensors.tops) {
     const auto same = [&](const Tensor& bottom) { return bottom.raw == top.raw; };
-    if (top && std::none_of(tensors.bottoms.begin(), tensors.bottoms.end(), same)) bytes += top.bytes();
+    if (top && std::none_of(tensors.bottoms.begin(), tensors.bottoms.end(), same))
+      bytes += top.bytes();
   }
   return bytes;
 }
@@ -69,7 +70,8 @@ void LayerTimes::Add(const std::vector<TimelineSpan>& spans) {
     const int64_t index = LayerOf(span);
     if (index < 0) continue;
     Layer& layer = layers_[static_cast<size_t>(index)];
-    auto& ns = span.category == std::string(RunTrace::kBackward) ? layer.backward_ns : layer.forward_ns;
+    auto& ns =
+        span.category == std::string(RunTrace::kBackward) ? layer.backward_ns : layer.forward_ns;
     ns.back() += static_cast<double>(span.end - span.begin);
   }
 }

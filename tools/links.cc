@@ -32,10 +32,13 @@ LinkChoice Best(bool processes, bool one_each) {
 LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each) {
   if (comm == "auto") return Best(processes, one_each);
   if (comm == kPeers && processes) {
-    throw UsageError("--comm=p2p copies between the GPUs of one process, and here each rank is a process; use nccl or mpi");
+    throw UsageError(
+        "--comm=p2p copies between the GPUs of one process, and here each rank is a process; use "
+        "nccl or mpi");
   }
   if (comm == kNccl && !one_each) {
-    throw UsageError("--comm=nccl wants a GPU for each rank, and --gpu names one twice; use --comm=p2p");
+    throw UsageError(
+        "--comm=nccl wants a GPU for each rank, and --gpu names one twice; use --comm=p2p");
   }
   try {
     return Choice(comm == kNccl || comm == kPeers ? comm : kHost, " (--comm=" + comm + ")");
@@ -44,12 +47,14 @@ LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each) {
   }
 }
 
-std::unique_ptr<Communicator> ConnectLink(const LinkChoice& link, bool chosen_by_itself, Device* device, const LinkPlace& place) {
+std::unique_ptr<Communicator> ConnectLink(const LinkChoice& link, bool chosen_by_itself,
+                                          Device* device, const LinkPlace& place) {
   std::string name = link.name;
   double without = name != kNccl;
   if (chosen_by_itself) place.control->AllReduce(&without, 1, DType::kFloat64);
   if (chosen_by_itself && name == kNccl && without > 0) {
-    LOG(WARNING) << without << " of " << place.control->size() << " ranks have no NCCL, so sums are made on the host";
+    LOG(WARNING) << without << " of " << place.control->size()
+                 << " ranks have no NCCL, so sums are made on the host";
     name = kHost;
   }
   return DeviceLinks::Get().Find(name)->connect(device, place);

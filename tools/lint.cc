@@ -124,47 +124,52 @@ bool HasEffect(const FieldDescriptor& field) {
   return names->count(field.containing_type()->name() + "." + field.name()) > 0;
 }
 
-// Inside of messages that have an effect: results are blobs here, not files or windows, and boxes are compared as they are.
+// Inside of messages that have an effect: results are blobs here, not files or windows, and boxes
+// are compared as they are.
 bool HasNoEffect(const FieldDescriptor& field) {
   static const auto* names = new std::set<std::string>{
-      "DetectionEvaluateParameter.name_size_file",
-      "DetectionEvaluateParameter.resize_param",
-      "DetectionOutputParameter.save_file",
-      "DetectionOutputParameter.save_output_param",
-      "DetectionOutputParameter.visualize",
-      "DetectionOutputParameter.visualize_threshold",
+      "DetectionEvaluateParameter.name_size_file", "DetectionEvaluateParameter.resize_param",
+      "DetectionOutputParameter.save_file",        "DetectionOutputParameter.save_output_param",
+      "DetectionOutputParameter.visualize",        "DetectionOutputParameter.visualize_threshold",
       "MultiBoxLossParameter.ignore_difficult_gt",
   };
   return names->count(field.containing_type()->name() + "." + field.name()) > 0;
 }
 
-// Of layers that read images; UpgradeNet moves them out of V1 layers, the only ones where Caffe looks
-// for them.
+// Of layers that read images; UpgradeNet moves them out of V1 layers, the only ones where Caffe
+// looks for them.
 bool IsOldTransform(const FieldDescriptor& field) {
   const std::string& message = field.containing_type()->name();
   const std::string& name = field.name();
   return (message == "DataParameter" || message == "ImageDataParameter" ||
           message == "WindowDataParameter") &&
-         ((name == "scale" && message != "WindowDataParameter") || name == "mean_file" || name == "crop_size" || name == "mirror");
+         ((name == "scale" && message != "WindowDataParameter") || name == "mean_file" ||
+          name == "crop_size" || name == "mirror");
 }
 
-// NVCaffe's number types. A layer's tops are stored as its forward type says (core/net/storage.h), gradients as their
-// values are, and sums are always in single precision.
+// NVCaffe's number types. A layer's tops are stored as its forward type says (core/net/storage.h),
+// gradients as their values are, and sums are always in single precision.
 std::optional<Warning> IgnoredNumberType(const Message& message, const FieldDescriptor& field,
                                          const FieldPlaces& places) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
   const auto value = [&](const FieldDescriptor& f) { return reflection.GetEnumValue(message, &f); };
   const std::string name = field.name();
-  const std::string what = "'" + name + ": " + Number::Type_Name(static_cast<Number::Type>(value(field))) + "' ";
+  const std::string what =
+      "'" + name + ": " + Number::Type_Name(static_cast<Number::Type>(value(field))) + "' ";
   if (EndsWith(name, "forward_type")) {
     const int type = value(field);
-    if (type == Number::FLOAT || type == Number::FLOAT16 || type == Number::BFLOAT16) return std::nullopt;
-    return Warning{places.At(name), what + "has no effect: activations are stored as FLOAT, FLOAT16 or BFLOAT16"};
+    if (type == Number::FLOAT || type == Number::FLOAT16 || type == Number::BFLOAT16)
+      return std::nullopt;
+    return Warning{places.At(name),
+                   what + "has no effect: activations are stored as FLOAT, FLOAT16 or BFLOAT16"};
   }
   if (EndsWith(name, "backward_type")) {
     const std::string forward = name.substr(0, name.size() - 13) + "forward_type";
-    if (value(field) == value(*message.GetDescriptor()->FindFieldByName(forward))) return std::nullopt;
-    return Warning{places.At(name), what + "has no effect: gradients are stored as values are, as " + forward + " says"};
+    if (value(field) == value(*message.GetDescriptor()->FindFieldByName(forward)))
+      return std::nullopt;
+    return Warning{
+        places.At(name),
+        what + "has no effect: gradients are stored as values are, as " + forward + " says"};
   }
   if (value(field) == Number::FLOAT) return std::nullopt;
   return Warning{places.At(name), what + "has no effect: everything is computed in FLOAT"};
@@ -223,7 +228,8 @@ void LogWarnings(const std::vector<Warning>& warnings) {
 bool HasNoEffectHere(const FieldDescriptor& field) {
   if (IsOldTransform(field) || HasNoEffect(field)) return true;
   if (!IsForkField(field)) return false;
-  return field.enum_type() == Number::Type_descriptor() ? !EndsWith(field.name(), "forward_type") : !HasEffect(field);
+  return field.enum_type() == Number::Type_descriptor() ? !EndsWith(field.name(), "forward_type")
+                                                        : !HasEffect(field);
 }
 
 std::vector<Warning> IgnoredFields(const Message& message, const FieldPlaces& places) {

@@ -11,7 +11,8 @@
 #include "tools/flags.h"
 #include "tools/help.h"
 
-DEFINE_string(man_dir, "", "<DIR> write all pages into this folder, which is made if it is missing");
+DEFINE_string(man_dir, "",
+              "<DIR> write all pages into this folder, which is made if it is missing");
 
 namespace doppio {
 namespace {
@@ -40,7 +41,8 @@ void Head(const std::string& page, const std::string& summary, std::ostream& out
   std::string title;
   for (char c : page) title += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   out << ".TH " << Roff(title) << " 1 \"\" \"doppio " << kVersion << "\" \"Doppio\"\n"
-      << ".SH NAME\n" << Roff(page) << " \\- " << Roff(summary) << '\n';
+      << ".SH NAME\n"
+      << Roff(page) << " \\- " << Roff(summary) << '\n';
 }
 
 void ExitStatus(std::ostream& out) {
@@ -54,13 +56,16 @@ void PrintOverview(std::ostream& out) {
   Head("doppio", "trains the networks that Caffe's prototxt files describe", out);
   out << ".SH SYNOPSIS\n.B doppio\n.I COMMAND\n[\\fIflags\\fR] [\\fIfiles\\fR]\n.SH COMMANDS\n";
   for (const std::string& name : Commands::Get().Names()) {
-    out << ".TP\n.BR doppio\\-" << Roff(name) << " (1)\n" << Roff(Commands::Get().Find(name)->summary) << '\n';
+    out << ".TP\n.BR doppio\\-" << Roff(name) << " (1)\n"
+        << Roff(Commands::Get().Find(name)->summary) << '\n';
   }
-  out << ".SH ENVIRONMENT\n.TP\n.BI DOPPIO_ FLAG\nAny flag of the command, as " << Bold("DOPPIO_SOLVER")
-      << " for " << Bold("--solver") << ". The command line wins.\n"
-      << ".TP\n.B OMP_NUM_THREADS\nThreads that compute; without it all cores that the process may use.\n";
+  out << ".SH ENVIRONMENT\n.TP\n.BI DOPPIO_ FLAG\nAny flag of the command, as "
+      << Bold("DOPPIO_SOLVER") << " for " << Bold("--solver") << ". The command line wins.\n"
+      << ".TP\n.B OMP_NUM_THREADS\nThreads that compute; without it all cores that the process may "
+         "use.\n";
   ExitStatus(out);
-  out << ".SH EXAMPLE\n.nf\n" << Roff("doppio train --solver=models/lenet/solver.prototxt") << "\n.fi\n";
+  out << ".SH EXAMPLE\n.nf\n"
+      << Roff("doppio train --solver=models/lenet/solver.prototxt") << "\n.fi\n";
 }
 
 void PrintPage(const std::string& name, const Command& command, std::ostream& out) {
@@ -71,7 +76,8 @@ void PrintPage(const std::string& name, const Command& command, std::ostream& ou
   if (!command.flags.empty()) out << ".SH OPTIONS\n";
   for (const std::string& flag_name : command.flags) {
     const FlagText flag = DescribeFlag(flag_name);
-    out << ".TP\n" << Bold("--" + flag.name) << (flag.value.empty() ? "" : "=" + Italic(flag.value)) << '\n'
+    out << ".TP\n"
+        << Bold("--" + flag.name) << (flag.value.empty() ? "" : "=" + Italic(flag.value)) << '\n'
         << Roff(flag.meaning) << '\n';
   }
   ExitStatus(out);
@@ -97,14 +103,16 @@ void WriteAll(const std::string& folder) {
 
 ExitCode RunMan(const CommandLine& line, bool*) {
   if (line.Given("man_dir")) {
-    if (!line.files.empty()) throw UsageError("--man_dir writes all pages; leave out '" + line.files[0] + "'");
+    if (!line.files.empty())
+      throw UsageError("--man_dir writes all pages; leave out '" + line.files[0] + "'");
     WriteAll(FLAGS_man_dir);
   } else if (line.files.empty()) {
     PrintOverview(std::cout);
   } else {
     const Command* command = Commands::Get().Find(line.files[0]);
     if (command == nullptr) {
-      throw UsageError("unknown command '" + line.files[0] + "'" + DidYouMean(line.files[0], Commands::Get().Names()));
+      throw UsageError("unknown command '" + line.files[0] + "'" +
+                       DidYouMean(line.files[0], Commands::Get().Names()));
     }
     PrintPage(line.files[0], *command, std::cout);
   }

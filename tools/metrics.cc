@@ -22,8 +22,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kSilence = 60;   // seconds without a heartbeat after which a run counts as lost
-constexpr int64_t kFirstLook = 1 << 18;   // bytes at the end of the numbers that are looked at first
+constexpr double kSilence = 60;  // seconds without a heartbeat after which a run counts as lost
+constexpr int64_t kFirstLook = 1 << 18;  // bytes at the end of the numbers that are looked at first
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double NumberOf(const json& value) { return value.is_number() ? value.get<double>() : kNone; }
@@ -62,7 +62,8 @@ json ParseObject(const std::string& path) {
 std::optional<BestScore> ReadBest(const json& object) {
   const auto best = object.find("best");
   if (best == object.end() || !best->is_object()) return std::nullopt;
-  return BestScore{Get<std::string>(*best, "metric", ""), NumberAt(*best, "value"), Get<int64_t>(*best, "iter", 0)};
+  return BestScore{Get<std::string>(*best, "metric", ""), NumberAt(*best, "value"),
+                   Get<int64_t>(*best, "iter", 0)};
 }
 
 TrainPoint TrainPointOf(const json& line) {
@@ -82,18 +83,21 @@ TrainPoint TrainPointOf(const json& line) {
 // What was seen of iteration `from` and later ones is made again by a run that goes on there.
 template <class Point>
 void DropFrom(int64_t from, std::vector<Point>* points) {
-  points->erase(std::remove_if(points->begin(), points->end(), [&](const Point& p) { return p.iter >= from; }), points->end());
+  points->erase(std::remove_if(points->begin(), points->end(),
+                               [&](const Point& p) { return p.iter >= from; }),
+                points->end());
 }
 
 void ReadLine(const json& line, RunRecord* run) {
   const std::string phase = Get<std::string>(line, "phase", "");
   if (phase == "train") run->train.push_back(TrainPointOf(line));
   if (phase == "test") {
-    run->tests.push_back({NumberAt(line, "t"), Get<int64_t>(line, "iter", 0), Get<int>(line, "net", 0), Numbers(line, "scores")});
+    run->tests.push_back({NumberAt(line, "t"), Get<int64_t>(line, "iter", 0),
+                          Get<int>(line, "net", 0), Numbers(line, "scores")});
   }
   if (line.find("event") == line.end()) return;
-  RunEvent event{NumberAt(line, "t"), Get<std::string>(line, "event", ""), Get<int64_t>(line, "iter", 0),
-                 Get<std::string>(line, "file", "")};
+  RunEvent event{NumberAt(line, "t"), Get<std::string>(line, "event", ""),
+                 Get<int64_t>(line, "iter", 0), Get<std::string>(line, "file", "")};
   if (event.event == "resume") {
     event.iter = Get<int64_t>(line, "from_iter", 0);
     DropFrom(event.iter, &run->train);
@@ -123,18 +127,26 @@ std::string EndOf(const std::string& path, int64_t bytes) {
 
 // Whether tests of two rounds are there, so that the last round is whole, and a line of training.
 bool HasLastNumbers(const RunRecord& run) {
-  return !run.train.empty() && !run.tests.empty() && run.tests.front().iter != run.tests.back().iter;
+  return !run.train.empty() && !run.tests.empty() &&
+         run.tests.front().iter != run.tests.back().iter;
 }
 
 RunRecord ReadFolder(const std::string& folder) {
-  if (!IsRunFolder(folder)) throw FileError("'" + folder + "' is no run folder: it has no run.json");
+  if (!IsRunFolder(folder))
+    throw FileError("'" + folder + "' is no run folder: it has no run.json");
   const json object = ParseObject(folder + "/run.json");
   RunRecord run;
   run.folder = folder;
   run.id = Get<std::string>(object, "id", "");
   run.argv = Get<std::vector<std::string>>(object, "argv", {});
-  for (const auto& [key, field] : {std::pair("cwd", &run.cwd), {"host", &run.host}, {"user", &run.user}, {"version", &run.version},
-                                   {"solver", &run.solver}, {"net", &run.net}, {"status", &run.status}, {"parent", &run.parent}}) {
+  for (const auto& [key, field] : {std::pair("cwd", &run.cwd),
+                                   {"host", &run.host},
+                                   {"user", &run.user},
+                                   {"version", &run.version},
+                                   {"solver", &run.solver},
+                                   {"net", &run.net},
+                                   {"status", &run.status},
+                                   {"parent", &run.parent}}) {
     *field = Get<std::string>(object, key, "");
   }
   run.gpus = Get<std::vector<std::string>>(object, "gpus", {});
@@ -146,7 +158,8 @@ RunRecord ReadFolder(const std::string& folder) {
   run.iter = Get<int64_t>(object, "iter", 0);
   run.job = Get<json>(object, "job", json::object());
   run.best = ReadBest(object);
-  if (run.status == "running" && IsLost(run.heartbeat, SecondsSinceEpoch(), run.host, run.pid)) run.status = "lost";
+  if (run.status == "running" && IsLost(run.heartbeat, SecondsSinceEpoch(), run.host, run.pid))
+    run.status = "lost";
   const std::string exit_path = folder + "/exit.json";
   // A run that goes on has not ended, whatever an earlier part of it has left.
   if (run.status != "running" && run.status != "lost" && FileExists(exit_path)) {
@@ -212,14 +225,16 @@ std::string RunsFolder() {
 
 namespace {
 
-// A process that has ended but that nobody has waited for, such as a child of one that was killed, still has its number.
+// A process that has ended but that nobody has waited for, such as a child of one that was killed,
+// still has its number.
 bool IsZombie(int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string stat;
   std::getline(file, stat);
   // "PID (NAME) STATE ...", and a name may hold anything.
   const size_t end = stat.rfind(')');
-  return end != std::string::npos && end + 2 < stat.size() && (stat[end + 2] == 'Z' || stat[end + 2] == 'X');
+  return end != std::string::npos && end + 2 < stat.size() &&
+         (stat[end + 2] == 'Z' || stat[end + 2] == 'X');
 }
 
 }  // namespace

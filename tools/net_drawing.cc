@@ -59,7 +59,7 @@ std::string Phases(const LayerParameter& layer) {
 
 const char* Color(const std::string& kind) {
   static const auto* colors = new std::map<std::string, const char*>{
-      {"data", "#d9d9d9"}, {"loss", "#fbb4ae"}, {"learned", "#b3cde3"}, {"pooling", "#fed9a6"},
+      {"data", "#d9d9d9"}, {"loss", "#fbb4ae"},    {"learned", "#b3cde3"}, {"pooling", "#fed9a6"},
       {"norm", "#decbe4"}, {"element", "#ccebc5"}, {"other", "#ffffff"}};
   return colors->at(kind);
 }
@@ -135,7 +135,8 @@ NetDrawing MakeNetDrawing(const std::string& name, const std::vector<std::string
   return builder.Finish();
 }
 
-std::string ToDot(const NetDrawing& drawing, const std::vector<LayerParameter>& layers, const std::string& rankdir) {
+std::string ToDot(const NetDrawing& drawing, const std::vector<LayerParameter>& layers,
+                  const std::string& rankdir) {
   std::ostringstream out;
   out << "digraph " << Quoted(drawing.name) << " {\n  rankdir=" << rankdir
       << "\n  node [shape=box style=filled fontname=\"Helvetica\" fontsize=11 fillcolor=white]\n"
@@ -146,7 +147,8 @@ std::string ToDot(const NetDrawing& drawing, const std::vector<LayerParameter>& 
     if (node.layer < 0) {
       out << " shape=ellipse]\n";
     } else {
-      out << " fillcolor=\"" << Color(LayerKind(layers[static_cast<size_t>(node.layer)])) << "\"]\n";
+      out << " fillcolor=\"" << Color(LayerKind(layers[static_cast<size_t>(node.layer)]))
+          << "\"]\n";
     }
     // An arrow stands behind the later one of its ends.
     for (const NetDrawing::Edge& edge : drawing.edges) {

@@ -1,4 +1,5 @@
-// A net as a drawing: layers are boxes, blobs the arrows between them; of layers in place the later one reads the earlier one.
+// A net as a drawing: layers are boxes, blobs the arrows between them; of layers in place the later
+// one reads the earlier one.
 #ifndef DOPPIO_TOOLS_NET_DRAWING_H_
 #define DOPPIO_TOOLS_NET_DRAWING_H_
 
@@ -12,7 +13,7 @@ namespace doppio {
 struct NetDrawing {
   struct Node {
     std::vector<std::string> lines;  // of its label; the first one is its name
-    int layer = -1;                  // its place among the layers; -1: a blob that nobody reads, or nobody makes
+    int layer = -1;  // its place among the layers; -1: a blob that nobody reads, or nobody makes
   };
   struct Edge {
     int from = 0, to = 0;  // nodes
@@ -28,13 +29,14 @@ struct NetDrawing {
 NetDrawing MakeNetDrawing(const std::string& name, const std::vector<std::string>& inputs,
                           const std::vector<LayerParameter>& layers);
 
-// What a layer is mostly about, for its colour: "data", "loss", "learned", "pooling", "norm", "element" (one blob in, one out) or
-// "other".
+// What a layer is mostly about, for its colour: "data", "loss", "learned", "pooling", "norm",
+// "element" (one blob in, one out) or "other".
 std::string LayerKind(const LayerParameter& layer);
 
-// The drawing as text in graphviz's language DOT. `layers` are those it was made of. `rankdir` is graphviz's: TB, BT, LR or RL.
-// Blobs are ellipses.
-std::string ToDot(const NetDrawing& drawing, const std::vector<LayerParameter>& layers, const std::string& rankdir);
+// The drawing as text in graphviz's language DOT. `layers` are those it was made of. `rankdir` is
+// graphviz's: TB, BT, LR or RL. Blobs are ellipses.
+std::string ToDot(const NetDrawing& drawing, const std::vector<LayerParameter>& layers,
+                  const std::string& rankdir);
 
 }  // namespace doppio
 

@@ -63,11 +63,13 @@ double Median(std::vector<double> values) {
          2;
 }
 
-// Updates as `train` does for such a solver, while backward goes on or after it, and says how long the former took.
+// Updates as `train` does for such a solver, while backward goes on or after it, and says how long
+// the former took.
 class NetTimer::TimedUpdate : public GradientSink {
  public:
   explicit TimedUpdate(ParamStore* params)
-      : update_(PeerSolver(), FieldPlaces(), params), piecewise_(params->gradients_share_memory()) {}
+      : update_(PeerSolver(), FieldPlaces(), params),
+        piecewise_(params->gradients_share_memory()) {}
 
   void Begin(int64_t iteration) {
     iteration_ = iteration;

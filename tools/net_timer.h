@@ -1,5 +1,5 @@
-// Times a net: whole iterations (forward, backward, and an update by SGD with momentum) without any other clock in
-// between, then, apart from that, every layer alone.
+// Times a net: whole iterations (forward, backward, and an update by SGD with momentum) without any
+// other clock in between, then, apart from that, every layer alone.
 #ifndef DOPPIO_TOOLS_NET_TIMER_H_
 #define DOPPIO_TOOLS_NET_TIMER_H_
 
@@ -15,7 +15,8 @@ namespace doppio {
 
 struct LayerTime {
   double forward_ms = 0, backward_ms = 0;
-  std::vector<int64_t> gradients;   // complete after this layer's backward: of each the number of values
+  std::vector<int64_t>
+      gradients;  // complete after this layer's backward: of each the number of values
 };
 
 // 0 of none.
@@ -32,7 +33,8 @@ struct Timing {
 
 class NetTimer {
  public:
-  // Planned as --engine, --fusion, --recompute, --offload and --weights say. `device` outlives the timer.
+  // Planned as --engine, --fusion, --recompute, --offload and --weights say. `device` outlives the
+  // timer.
   NetTimer(Graph graph, Device* device);
   ~NetTimer();
 
@@ -42,7 +44,8 @@ class NetTimer {
   double Start();
   // After Start, which is the first of the `warmup` iterations.
   Timing Run(int warmup, int iterations);
-  // Computes while going() says so, and returns the ms that it would have taken alone, as `alone` has it of each layer.
+  // Computes while going() says so, and returns the ms that it would have taken alone, as `alone`
+  // has it of each layer.
   double ComputeWhile(const Timing& alone, const std::function<bool()>& going);
 
  private:

@@ -20,7 +20,8 @@ int64_t ProcessPeakBytes() {
 // A number of `times` that must not be negative.
 double NumberOf(const nlohmann::json& times, const char* key) {
   const double value = times.at(key).get<double>();
-  if (!(std::isfinite(value) && value >= 0)) throw std::runtime_error(std::string(key) + " is not a time");
+  if (!(std::isfinite(value) && value >= 0))
+    throw std::runtime_error(std::string(key) + " is not a time");
   return value;
 }
 
@@ -66,14 +67,17 @@ RankTimes ToRankTimes(const nlohmann::json& times, const std::string& file) {
   RankTimes out;
   try {
     for (const char* key : {"net", "device"}) (void)times.at(key).get<std::string>();
-    if (times.at("phase").get<std::string>() != "TRAIN") throw std::runtime_error("its phase is not TRAIN");
+    if (times.at("phase").get<std::string>() != "TRAIN")
+      throw std::runtime_error("its phase is not TRAIN");
     const double forward = NumberOf(times, "forward_ms"), backward = NumberOf(times, "backward_ms");
     const double update = NumberOf(times, "update_ms"), whole = NumberOf(times, "iteration_ms");
     out.batch = times.at("batch").get<int64_t>();
     if (out.batch < 1) throw std::runtime_error("it has no batch");
     double of_layers = 0;
-    for (const nlohmann::json& layer : times.at("layers")) of_layers += NumberOf(layer, "backward_ms");
-    if (!(whole > 0 && backward > 0 && of_layers > 0)) throw std::runtime_error("backward takes no time in it");
+    for (const nlohmann::json& layer : times.at("layers"))
+      of_layers += NumberOf(layer, "backward_ms");
+    if (!(whole > 0 && backward > 0 && of_layers > 0))
+      throw std::runtime_error("backward takes no time in it");
     const double scale = whole / (forward + backward + update);
     out.forward_ms = forward * scale;
     out.update_ms = update * scale;
@@ -88,8 +92,10 @@ RankTimes ToRankTimes(const nlohmann::json& times, const std::string& file) {
       out.backward.push_back(std::move(piece));
     }
   } catch (const std::exception& e) {
-    throw FileError(SourceLoc{file},
-                    std::string("this is not what 'doppio time --json' writes of a net that trains: ") + e.what());
+    throw FileError(
+        SourceLoc{file},
+        std::string("this is not what 'doppio time --json' writes of a net that trains: ") +
+            e.what());
   }
   return out;
 }

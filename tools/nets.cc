@@ -13,14 +13,15 @@ namespace doppio {
 namespace {
 
 // "off", "auto", or an integer from `least` to `most`.
-int64_t OffAutoOr(const std::string& flag, const std::string& value, int64_t least, int64_t most, int64_t off,
-                  int64_t automatic) {
+int64_t OffAutoOr(const std::string& flag, const std::string& value, int64_t least, int64_t most,
+                  int64_t off, int64_t automatic) {
   if (value == "off") return off;
   if (value == "auto") return automatic;
   const std::optional<int64_t> number = WholeNumber(value);
   if (!number || *number < least || *number > most) {
-    throw UsageError("--" + flag + " wants off, auto" + (flag == "recompute" ? ", light" : "") + " or a number from " + std::to_string(least) + " to " +
-                     std::to_string(most) + ", got '" + value + "'");
+    throw UsageError("--" + flag + " wants off, auto" + (flag == "recompute" ? ", light" : "") +
+                     " or a number from " + std::to_string(least) + " to " + std::to_string(most) +
+                     ", got '" + value + "'");
   }
   return *number;
 }
@@ -65,7 +66,10 @@ MemorySaving SavingFromFlags() {
   constexpr int64_t kMostSegments = 1000, kMostMegabytes = 100'000'000;
   MemorySaving saving;
   saving.light = FLAGS_recompute == "light";
-  saving.segments = saving.light ? 0 : static_cast<int>(OffAutoOr("recompute", FLAGS_recompute, 2, kMostSegments, 1, 0));
+  saving.segments =
+      saving.light
+          ? 0
+          : static_cast<int>(OffAutoOr("recompute", FLAGS_recompute, 2, kMostSegments, 1, 0));
   const int64_t megabytes = OffAutoOr("offload", FLAGS_offload, 1, kMostMegabytes, -1, 0);
   saving.activation_bytes = megabytes > 0 ? megabytes << 20 : megabytes;
   return saving;

@@ -26,8 +26,8 @@ struct FlaggedNet {
   Graph graph;
   int64_t test_iter = 0;  // of the solver, for a test net; 0 or less: the whole source once
 };
-// The net of --model, or the one that --solver has for the phase (its first test net). `batch`, where it is not 0, goes
-// before --batch.
+// The net of --model, or the one that --solver has for the phase (its first test net). `batch`,
+// where it is not 0, goes before --batch.
 FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int64_t batch = 0);
 
 // Copies files of weights, separated by commas, into the parameters of a net and logs what did not

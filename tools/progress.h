@@ -23,8 +23,8 @@ struct Terminal {
 // (TERM=dumb).
 std::optional<Terminal> FindTerminal();
 
-// "▕████      ▏ 6120/450000  loss 3.912  2 410 img/s  ETA 13 h 06 m  lr 0.1  data wait 2 %  GPU 97 % 61 °C 540 W",
-// no longer than the terminal is wide: what does not fit is left out from the end.
+// "▕████      ▏ 6120/450000  loss 3.912  2 410 img/s  ETA 13 h 06 m  lr 0.1  data wait 2 %  GPU 97
+// % 61 °C 540 W", no longer than the terminal is wide: what does not fit is left out from the end.
 // `seconds_per_iteration` 0: not known yet.
 std::string ProgressText(const Progress& progress, double images_per_second,
                          double seconds_per_iteration, double data_wait_share,

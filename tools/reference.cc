@@ -1,4 +1,5 @@
-// `doppio reference`: every layer and field of nets and solvers, as Markdown. docs/reference.md is what it prints.
+// `doppio reference`: every layer and field of nets and solvers, as Markdown. docs/reference.md is
+// what it prints.
 #include <algorithm>
 #include <cctype>
 #include <iostream>
@@ -29,7 +30,8 @@ std::vector<std::string> TypesOfLayers() {
 }
 
 std::string Cell(std::string text) {
-  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
+    text.insert(at, "\\");
   return text;
 }
 
@@ -40,7 +42,8 @@ std::string Link(const std::string& text, const std::string& heading) {
   std::string address;
   for (char c : heading) {
     const auto letter = static_cast<unsigned char>(c);
-    if (std::isalnum(letter) || c == '_' || c == '-') address += static_cast<char>(std::tolower(letter));
+    if (std::isalnum(letter) || c == '_' || c == '-')
+      address += static_cast<char>(std::tolower(letter));
   }
   return "[" + text + "](#" + address + ")";
 }
@@ -52,13 +55,19 @@ class Page {
 
   void Print() {
     out_ << "# Reference of fields\n\n"
-            "Every layer, and every field of nets and solvers: what it takes, its default, what it means. `doppio reference` prints "
-            "this page\nfrom the program's own tables, and a test compares them; `doppio help Convolution` shows one layer. How things "
-            "work together\nis told in [prototxt.md](prototxt.md), [data.md](data.md) and [solvers.md](solvers.md).\n\n"
-            "Names of forks in parentheses say where a field comes from. \"Without effect\" means that it is read, and warned about "
+            "Every layer, and every field of nets and solvers: what it takes, its default, what it "
+            "means. `doppio reference` prints "
+            "this page\nfrom the program's own tables, and a test compares them; `doppio help "
+            "Convolution` shows one layer. How things "
+            "work together\nis told in [prototxt.md](prototxt.md), [data.md](data.md) and "
+            "[solvers.md](solvers.md).\n\n"
+            "Names of forks in parentheses say where a field comes from. \"Without effect\" means "
+            "that it is read, and warned about "
             "if it has\nanother value than its default.\n\n"
-            "* [Layers](#layers) · [Fields of every layer](#fields-of-every-layer) · [Parameters of layers](#parameters-of-layers)\n"
-            "* [Net](#net) · [Solver](#solver) · [Messages inside of others](#messages-inside-of-others)\n";
+            "* [Layers](#layers) · [Fields of every layer](#fields-of-every-layer) · [Parameters "
+            "of layers](#parameters-of-layers)\n"
+            "* [Net](#net) · [Solver](#solver) · [Messages inside of "
+            "others](#messages-inside-of-others)\n";
     PrintLayers();
     out_ << "\n## Fields of every layer\n";
     Table(*LayerParameter::descriptor(), /*common=*/true);
@@ -110,31 +119,37 @@ class Page {
       const FieldDescriptor& field = *message.field(i);
       if (common && EndsWith(field.name(), "_param")) continue;
       const FieldRow row = RowOf(field);
-      out_ << "| " << Code(row.name) << " | " << TypeCell(row, field) << " | " << Code(row.default_value) << " | "
-           << Cell(row.meaning) << " |\n";
+      out_ << "| " << Code(row.name) << " | " << TypeCell(row, field) << " | "
+           << Code(row.default_value) << " | " << Cell(row.meaning) << " |\n";
     }
   }
 
   std::string TypeCell(const FieldRow& row, const FieldDescriptor& field) {
     const Descriptor* message = row.message;
     const std::string& full = message == nullptr ? "" : message->name();
-    // Nets have their own section; values of weights and old layers are no part of what users write.
+    // Nets have their own section; values of weights and old layers are no part of what users
+    // write.
     static const std::set<std::string> kUntold = {"BlobProto", "V1LayerParameter"};
     if (message == nullptr || kUntold.count(full) > 0) return row.type;
     if (full == "NetParameter" || full == "LayerParameter") {
-      return row.type.substr(0, row.type.size() - full.size()) + Link(full, full == "NetParameter" ? "Net" : "Fields-of-every-layer");
+      return row.type.substr(0, row.type.size() - full.size()) +
+             Link(full, full == "NetParameter" ? "Net" : "Fields-of-every-layer");
     }
     // What has no effect as a whole needs no table.
-    if (EndsWith(row.meaning, "without effect") && std::find(nested_.begin(), nested_.end(), message) == nested_.end()) return row.type;
+    if (EndsWith(row.meaning, "without effect") &&
+        std::find(nested_.begin(), nested_.end(), message) == nested_.end())
+      return row.type;
     if (field.containing_type()->name() != "LayerParameter" || !EndsWith(field.name(), "_param")) {
-      if (std::find(nested_.begin(), nested_.end(), message) == nested_.end()) nested_.push_back(message);
+      if (std::find(nested_.begin(), nested_.end(), message) == nested_.end())
+        nested_.push_back(message);
     }
     return row.type.substr(0, row.type.size() - full.size()) + Link(full, full);
   }
 
   static std::string List(const std::vector<std::string>& names) {
     std::string list;
-    for (const std::string& name : names) list += (list.empty() ? "" : name == names.back() ? " and " : ", ") + name;
+    for (const std::string& name : names)
+      list += (list.empty() ? "" : name == names.back() ? " and " : ", ") + name;
     return list;
   }
 

@@ -24,23 +24,38 @@
 #include "tools/text_table.h"
 
 DEFINE_int32(cpu_replicas, 1,
-             "<N> replicas that train together on the CPU, each with a batch and a share of the cores of its own; in processes that "
+             "<N> replicas that train together on the CPU, each with a batch and a share of the "
+             "cores of its own; in processes that "
              "a launcher has started, so many in each of them");
 DEFINE_bool(hierarchical, false,
-            "where replicas are in processes on several machines, sum gradients inside each machine first, then between machines");
+            "where replicas are in processes on several machines, sum gradients inside each "
+            "machine first, then between machines");
 DEFINE_string(comm, "auto",
-              "<auto|threads|p2p|nccl|mpi> how replicas exchange gradients; auto = in processes that a launcher such as mpirun has "
-              "started mpi, else threads; between GPUs nccl, or p2p (copies within a process) where there is no NCCL");
-DEFINE_double(stall_timeout, 300, "<SECONDS> of silence after which another process counts as lost");
-DEFINE_double(bucket_mb, 16, "<MB> gradients are reduced in pieces of at least this size, while backward computes the rest");
+              "<auto|threads|p2p|nccl|mpi> how replicas exchange gradients; auto = in processes "
+              "that a launcher such as mpirun has "
+              "started mpi, else threads; between GPUs nccl, or p2p (copies within a process) "
+              "where there is no NCCL");
+DEFINE_double(stall_timeout, 300,
+              "<SECONDS> of silence after which another process counts as lost");
+DEFINE_double(
+    bucket_mb, 16,
+    "<MB> gradients are reduced in pieces of at least this size, while backward computes the rest");
 DEFINE_string(reduce_precision, "fp32",
-              "<fp32|bf16|fp16> what gradients are rounded to on their way between replicas; 16 bits are half the bytes");
-DEFINE_bool(sync_bn, false, "BatchNorm takes mean and variance of all replicas' samples together, not of each one's");
-DEFINE_int32(check_replicas, 0, "<ITERATIONS> after which all replicas' weights and history are compared, again and again; 0 = never");
+              "<fp32|bf16|fp16> what gradients are rounded to on their way between replicas; 16 "
+              "bits are half the bytes");
+DEFINE_bool(
+    sync_bn, false,
+    "BatchNorm takes mean and variance of all replicas' samples together, not of each one's");
+DEFINE_int32(check_replicas, 0,
+             "<ITERATIONS> after which all replicas' weights and history are compared, again and "
+             "again; 0 = never");
 DEFINE_string(batch_mode, "per_device",
-              "<per_device|total> what the train net's batch_size means: the batch of each replica, or of all together");
-DEFINE_string(scale_lr, "none", "<none|linear|sqrt> learning rate times N, or its square root, for N replicas");
-DEFINE_int32(lr_warmup, 0, "<ITERATIONS> in which the learning rate climbs to what --scale_lr makes of it");
+              "<per_device|total> what the train net's batch_size means: the batch of each "
+              "replica, or of all together");
+DEFINE_string(scale_lr, "none",
+              "<none|linear|sqrt> learning rate times N, or its square root, for N replicas");
+DEFINE_int32(lr_warmup, 0,
+             "<ITERATIONS> in which the learning rate climbs to what --scale_lr makes of it");
 
 namespace doppio {
 namespace {
@@ -56,13 +71,15 @@ void AddLink(bool processes, bool one_each, Replicas* replicas) {
 MakeBulk BulkOf(const Replicas& replicas) {
   if (!replicas.link) return {};
   return [&](const LinkPlace& place) {
-    return ConnectLink(*replicas.link, FLAGS_comm == "auto", replicas.DeviceOf(place.control->rank()), place);
+    return ConnectLink(*replicas.link, FLAGS_comm == "auto",
+                       replicas.DeviceOf(place.control->rank()), place);
   };
 }
 
 // A device for each of --cpu_replicas.
 void FillWithCpus(Replicas* replicas) {
-  while (static_cast<int>(replicas->devices.size()) < FLAGS_cpu_replicas) replicas->devices.push_back(MakeCpuDevice());
+  while (static_cast<int>(replicas->devices.size()) < FLAGS_cpu_replicas)
+    replicas->devices.push_back(MakeCpuDevice());
 }
 
 // Each rank is a process that a launcher has started, or a thread of one.
@@ -73,12 +90,16 @@ Replicas Processes(const Launch& launch) {
   replicas.first_rank = launch.rank * FLAGS_cpu_replicas;
   replicas.carrier = "mpi";
   if (!launch.mpi || ProcessWorlds::Get().Find(replicas.carrier) == nullptr) {
-    throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) + " processes, but " +
-                     (launch.mpi ? "this build of Doppio has no MPI" : "it does not join them; start them with mpirun or srun") +
+    throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) +
+                     " processes, but " +
+                     (launch.mpi ? "this build of Doppio has no MPI"
+                                 : "it does not join them; start them with mpirun or srun") +
                      ". --comm=threads lets each of them train by itself");
   }
-  const std::string threads = std::to_string(launch.size) + " processes × " + std::to_string(FLAGS_cpu_replicas) + " threads";
-  replicas.how = "in " + (FLAGS_cpu_replicas > 1 ? threads : "processes") + " that " + launch.launcher + " has started (MPI)";
+  const std::string threads = std::to_string(launch.size) + " processes × " +
+                              std::to_string(FLAGS_cpu_replicas) + " threads";
+  replicas.how = "in " + (FLAGS_cpu_replicas > 1 ? threads : "processes") + " that " +
+                 launch.launcher + " has started (MPI)";
   const ChosenGpus gpus = ChooseGpus(FLAGS_gpu, launch);
   replicas.devices = OpenDevices(FLAGS_gpu, gpus);
   FillWithCpus(&replicas);
@@ -100,15 +121,17 @@ Replicas Threads() {
     AddLink(false, different.size() == gpus.indices.size(), &replicas);
   } else if (replicas.count > 1) {
     FillWithCpus(&replicas);
-    replicas.how = "in threads of this process, " + std::to_string(std::max(1, NumThreads() / replicas.count)) +
+    replicas.how = "in threads of this process, " +
+                   std::to_string(std::max(1, NumThreads() / replicas.count)) +
                    " compute thread(s) each";
   }
   return replicas;
 }
 
-// How a process world reports that another rank is lost: nothing can be unwound, because threads wait inside the library that
-// carries the exchanges. Files are written aside and renamed, so nothing half-written stays.
-std::atomic<int> g_own_failure{0};   // the exit code of what this rank itself has failed of
+// How a process world reports that another rank is lost: nothing can be unwound, because threads
+// wait inside the library that carries the exchanges. Files are written aside and renamed, so
+// nothing half-written stays.
+std::atomic<int> g_own_failure{0};  // the exit code of what this rank itself has failed of
 
 [[noreturn]] void EndLost(const WatchOptions::Loss& loss) {
   const int own = g_own_failure;
@@ -123,12 +146,14 @@ void CheckAllAlike(const World& processes) {
   double sums[] = {own, own * own};
   processes.control().AllReduce(sums, 2, DType::kFloat64);
   if (sums[0] * sums[0] == sums[1] * processes.size()) return;
-  throw UsageError("each process wants the same --cpu_replicas, but " + std::to_string(processes.size()) + " processes have " +
-                   std::to_string(static_cast<int64_t>(sums[0])) + " in all, and process " + std::to_string(processes.rank()) + " has " +
-                   std::to_string(FLAGS_cpu_replicas));
+  throw UsageError("each process wants the same --cpu_replicas, but " +
+                   std::to_string(processes.size()) + " processes have " +
+                   std::to_string(static_cast<int64_t>(sums[0])) + " in all, and process " +
+                   std::to_string(processes.rank()) + " has " + std::to_string(FLAGS_cpu_replicas));
 }
 
-void RunProcess(const Replicas& replicas, const std::function<void(World*, Device*)>& body, std::string* summed) {
+void RunProcess(const Replicas& replicas, const std::function<void(World*, Device*)>& body,
+                std::string* summed) {
   ProcessWorldOptions options;
   options.reducer = BucketsFromFlags();
   options.watch.stall_seconds = FLAGS_stall_timeout;
@@ -138,16 +163,19 @@ void RunProcess(const Replicas& replicas, const std::function<void(World*, Devic
   std::unique_ptr<ProcessWorld> world = (*ProcessWorlds::Get().Find(replicas.carrier))(options);
   const Launch launch = FindLaunch();
   // Launchers mostly give each process its cores; those of one that did not share them here.
-  const bool shares = launch.local_size > 1 && ProcessCores() == static_cast<int>(std::thread::hardware_concurrency()) &&
+  const bool shares = launch.local_size > 1 &&
+                      ProcessCores() == static_cast<int>(std::thread::hardware_concurrency()) &&
                       std::getenv("OMP_NUM_THREADS") == nullptr;
-  const AmongProcesses processes = {world.get(), shares ? launch.local_rank : 0, shares ? launch.local_size : 1};
+  const AmongProcesses processes = {world.get(), shares ? launch.local_rank : 0,
+                                    shares ? launch.local_size : 1};
   std::optional<Error> failure;
   try {
     if (summed != nullptr) *summed = world->how_summed();
     CheckAllAlike(*world);
     const auto run = [&](World& ranks) { body(&ranks, replicas.DeviceOf(ranks.rank())); };
     if (replicas.devices.size() > 1) {
-      RunThreadWorld(static_cast<int>(replicas.devices.size()), options.reducer, run, {}, processes);
+      RunThreadWorld(static_cast<int>(replicas.devices.size()), options.reducer, run, {},
+                     processes);
     } else {
       const ComputeShare share(processes.share, processes.shares);
       run(*world);
@@ -162,7 +190,7 @@ void RunProcess(const Replicas& replicas, const std::function<void(World*, Devic
   // A mistake in a file is found by every rank, and rank 0 tells it with the line.
   if (replicas.process_rank != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
   world->Fail(failure->code(), failure->what());
-  (void)world.release();   // taking part in its end is what this rank cannot do
+  (void)world.release();  // taking part in its end is what this rank cannot do
   if (replicas.process_rank == 0) throw *failure;
   _exit(static_cast<int>(failure->code()));
 }
@@ -182,13 +210,15 @@ ReducerOptions BucketsFromFlags() {
 }
 
 void LetRankZeroTell() {
-  if (FLAGS_comm != "threads" && FindLaunch().rank > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+  if (FLAGS_comm != "threads" && FindLaunch().rank > 0)
+    std::this_thread::sleep_for(std::chrono::seconds(2));
 }
 
 Replicas ReplicasFromFlags() {
   CheckValue("comm", FLAGS_comm, {"auto", "threads", "p2p", "nccl", "mpi"});
   if (FLAGS_gpu.empty() && (FLAGS_comm == "p2p" || FLAGS_comm == "nccl")) {
-    throw UsageError("--comm=" + FLAGS_comm + " is between GPUs; say which ones by --gpu, such as --gpu=0,1");
+    throw UsageError("--comm=" + FLAGS_comm +
+                     " is between GPUs; say which ones by --gpu, such as --gpu=0,1");
   }
   if (FLAGS_cpu_replicas < 1 || FLAGS_cpu_replicas > kMostReplicas) {
     throw UsageError("--cpu_replicas wants 1 to " + std::to_string(kMostReplicas) + ", got " +
@@ -196,7 +226,8 @@ Replicas ReplicasFromFlags() {
   }
   BucketsFromFlags();
   if (FLAGS_cpu_replicas > 1 && !FLAGS_gpu.empty()) {
-    throw UsageError("--cpu_replicas are replicas on the CPU, and --gpu asks for GPUs; give one of them");
+    throw UsageError(
+        "--cpu_replicas are replicas on the CPU, and --gpu asks for GPUs; give one of them");
   }
   if (!(FLAGS_stall_timeout >= 1)) throw UsageError("--stall_timeout wants at least 1 second");
   const Launch launch = FLAGS_comm == "threads" ? Launch() : FindLaunch();
@@ -210,21 +241,24 @@ Device* Replicas::DeviceOf(int rank) const {
 
 int Replicas::Sharing() const {
   if (devices[0]->kind() == DeviceKind::kCpu) return count;
-  return static_cast<int>(std::count_if(devices.begin(), devices.end(),
-                                        [&](const auto& device) { return device->name() == devices[0]->name(); }));
+  return static_cast<int>(std::count_if(devices.begin(), devices.end(), [&](const auto& device) {
+    return device->name() == devices[0]->name();
+  }));
 }
 
-void RunReplicas(const Replicas& replicas, const std::function<void(World* world, Device* device)>& body,
+void RunReplicas(const Replicas& replicas,
+                 const std::function<void(World* world, Device* device)>& body,
                  std::string* summed) {
   if (replicas.count == 1) {
     body(nullptr, replicas.devices[0].get());
     return;
   }
   if (replicas.carrier != "threads") return RunProcess(replicas, body, summed);
-  if (FLAGS_hierarchical && summed != nullptr) *summed = "gradients are summed at once: all replicas are in one process";
+  if (FLAGS_hierarchical && summed != nullptr)
+    *summed = "gradients are summed at once: all replicas are in one process";
   RunThreadWorld(
-      replicas.count, BucketsFromFlags(), [&](World& world) { body(&world, replicas.DeviceOf(world.rank())); },
-      BulkOf(replicas));
+      replicas.count, BucketsFromFlags(),
+      [&](World& world) { body(&world, replicas.DeviceOf(world.rank())); }, BulkOf(replicas));
 }
 
 std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device* device) {
@@ -241,26 +275,35 @@ std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device
 void AddReplicaFlags(int ranks, TrainerOptions* options) {
   CheckValue("batch_mode", FLAGS_batch_mode, {"per_device", "total"});
   CheckValue("scale_lr", FLAGS_scale_lr, {"none", "linear", "sqrt"});
-  if (FLAGS_lr_warmup < 0) throw UsageError("--lr_warmup wants a number of iterations, got " + std::to_string(FLAGS_lr_warmup));
+  if (FLAGS_lr_warmup < 0)
+    throw UsageError("--lr_warmup wants a number of iterations, got " +
+                     std::to_string(FLAGS_lr_warmup));
   if (FLAGS_batch_mode == "total") options->batch_shares = ranks;
   if (FLAGS_scale_lr == "linear") options->rate_scale = ranks;
   if (FLAGS_scale_lr == "sqrt") options->rate_scale = std::sqrt(ranks);
   options->warmup = FLAGS_lr_warmup;
-  if (FLAGS_check_replicas < 0) throw UsageError("--check_replicas wants a number of iterations, got " + std::to_string(FLAGS_check_replicas));
+  if (FLAGS_check_replicas < 0)
+    throw UsageError("--check_replicas wants a number of iterations, got " +
+                     std::to_string(FLAGS_check_replicas));
   options->check_replicas = FLAGS_check_replicas;
   options->sync_bn = FLAGS_sync_bn;
   const DType sent = BucketsFromFlags().type;
   if (ranks > 1 && Is16Bit(sent)) options->exchange_bytes = static_cast<int>(ElementBytes(sent));
 }
 
-std::string RanksText(const Trainer& trainer, const Replicas& replicas, const TrainerOptions& options) {
+std::string RanksText(const Trainer& trainer, const Replicas& replicas,
+                      const TrainerOptions& options) {
   if (replicas.count == 1) return "";
   const int64_t batch = trainer.batch(), all = batch * replicas.count;
   const int iter_size = trainer.schedule().iter_size;
-  std::string text = std::to_string(replicas.count) + " replicas " + replicas.how + ": " + std::to_string(replicas.count) +
-                     " × batch " + Thousands(batch) + " = " + Thousands(all) + " samples a pass";
-  if (iter_size > 1) text += ", × iter_size " + std::to_string(iter_size) + " = " + Thousands(all * iter_size) + " an iteration";
-  if (FLAGS_reduce_precision != "fp32") text += "; gradients are exchanged in " + FLAGS_reduce_precision;
+  std::string text = std::to_string(replicas.count) + " replicas " + replicas.how + ": " +
+                     std::to_string(replicas.count) + " × batch " + Thousands(batch) + " = " +
+                     Thousands(all) + " samples a pass";
+  if (iter_size > 1)
+    text += ", × iter_size " + std::to_string(iter_size) + " = " + Thousands(all * iter_size) +
+            " an iteration";
+  if (FLAGS_reduce_precision != "fp32")
+    text += "; gradients are exchanged in " + FLAGS_reduce_precision;
   if (options.rate_scale != 1) {
     text += "; learning rate × " + Fixed(options.rate_scale, 2);
     if (options.warmup > 0) text += " after " + Thousands(options.warmup) + " iterations";
@@ -272,8 +315,9 @@ std::string ExchangeText(const Trainer& trainer, int64_t iterations) {
   if (trainer.exchange() == nullptr || iterations == 0) return "";
   const GradientExchange::Totals totals = trainer.exchange()->totals();
   const double n = static_cast<double>(iterations);
-  return "gradients: " + Bytes(totals.bytes / iterations) + " reduced per iteration in " + Fixed(1e3 * totals.busy_seconds / n, 2) +
-         " ms, of which " + Fixed(1e3 * totals.exposed_seconds / n, 2) + " ms were waited for";
+  return "gradients: " + Bytes(totals.bytes / iterations) + " reduced per iteration in " +
+         Fixed(1e3 * totals.busy_seconds / n, 2) + " ms, of which " +
+         Fixed(1e3 * totals.exposed_seconds / n, 2) + " ms were waited for";
 }
 
 }  // namespace doppio

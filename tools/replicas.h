@@ -18,41 +18,46 @@ namespace doppio {
 // --bucket_mb and --reduce_precision. Throws UsageError.
 ReducerOptions BucketsFromFlags();
 
-// Before a process that is not rank 0 tells what it has failed of without a world: what all of them fail of, rank 0 tells
-// meanwhile, and the launcher ends the others.
+// Before a process that is not rank 0 tells what it has failed of without a world: what all of them
+// fail of, rank 0 tells meanwhile, and the launcher ends the others.
 void LetRankZeroTell();
 
 // How the ranks of this process come about, as the flags say. Throws UsageError.
 struct Replicas {
-  int count = 1;            // ranks in all; 1: no world
-  int process_rank = 0;     // of this process, where several train together
-  int first_rank = 0;       // of this process
-  std::string carrier;      // "threads", or the name of a kind of ProcessWorlds
-  std::string how;          // "in threads of this process, ..."; "" for one
-  std::vector<std::unique_ptr<Device>> devices;   // of the ranks of this process
-  std::optional<LinkChoice> link;                 // between several GPUs
+  int count = 1;         // ranks in all; 1: no world
+  int process_rank = 0;  // of this process, where several train together
+  int first_rank = 0;    // of this process
+  std::string carrier;   // "threads", or the name of a kind of ProcessWorlds
+  std::string how;       // "in threads of this process, ..."; "" for one
+  std::vector<std::unique_ptr<Device>> devices;  // of the ranks of this process
+  std::optional<LinkChoice> link;                // between several GPUs
 
-  Device* DeviceOf(int rank) const;   // a rank of this process
-  int Sharing() const;                // ranks of this process that use the memory of the first one's device
+  Device* DeviceOf(int rank) const;  // a rank of this process
+  int Sharing() const;  // ranks of this process that use the memory of the first one's device
 };
 Replicas ReplicasFromFlags();
 
-// Runs `body` for each rank of this process, with a null world where there is one alone. See RunThreadWorld for failures;
-// where ranks are in several processes, one's failure ends them all, and only process 0 says so. `summed`, where given, gets
-// what --hierarchical has led to, for the log, before a body runs; "" without.
-void RunReplicas(const Replicas& replicas, const std::function<void(World* world, Device* device)>& body,
+// Runs `body` for each rank of this process, with a null world where there is one alone. See
+// RunThreadWorld for failures; where ranks are in several processes, one's failure ends them all,
+// and only process 0 says so. `summed`, where given, gets what --hierarchical has led to, for the
+// log, before a body runs; "" without.
+void RunReplicas(const Replicas& replicas,
+                 const std::function<void(World* world, Device* device)>& body,
                  std::string* summed = nullptr);
 
-// Collective, before the training: what connects ranks on GPUs and how fast it is, for the log; nothing on the CPU.
+// Collective, before the training: what connects ranks on GPUs and how fast it is, for the log;
+// nothing on the CPU.
 std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device* device);
 
 // --batch_mode, --scale_lr, --lr_warmup and --check_replicas, for so many ranks.
 void AddReplicaFlags(int ranks, TrainerOptions* options);
 
 // "per iteration 2 ranks × batch 64 = 128 samples, learning rate × 2 ..."; "" for one rank.
-std::string RanksText(const Trainer& trainer, const Replicas& replicas, const TrainerOptions& options);
+std::string RanksText(const Trainer& trainer, const Replicas& replicas,
+                      const TrainerOptions& options);
 
-// What reducing gradients took: "gradients: 1.6 MiB reduced per iteration in 0.8 ms, of which 0.3 ms waited for"; "" without.
+// What reducing gradients took: "gradients: 1.6 MiB reduced per iteration in 0.8 ms, of which 0.3
+// ms waited for"; "" without.
 std::string ExchangeText(const Trainer& trainer, int64_t iterations);
 
 }  // namespace doppio

@@ -28,8 +28,8 @@ using nlohmann::json;
 using Numbers = std::vector<std::pair<std::string, double>>;
 
 constexpr auto kHeartbeat = std::chrono::seconds(10);
-constexpr double kLineSeconds = 1;   // between lines of a training that displays nothing
-constexpr size_t kMostNumbers = 100; // of one net's outputs
+constexpr double kLineSeconds = 1;    // between lines of a training that displays nothing
+constexpr size_t kMostNumbers = 100;  // of one net's outputs
 
 std::string TextOf(const google::protobuf::Message& message) {
   std::string text;
@@ -45,8 +45,9 @@ std::string UserName() {
 // What batch systems say of the job.
 json JobVariables() {
   json job = json::object();
-  for (const char* name : {"SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_JOB_NODELIST", "SLURM_RESTART_COUNT", "SLURM_ARRAY_TASK_ID",
-                           "PBS_JOBID", "PBS_JOBNAME", "LSB_JOBID", "LSB_JOBNAME"}) {
+  for (const char* name :
+       {"SLURM_JOB_ID", "SLURM_JOB_NAME", "SLURM_JOB_NODELIST", "SLURM_RESTART_COUNT",
+        "SLURM_ARRAY_TASK_ID", "PBS_JOBID", "PBS_JOBNAME", "LSB_JOBID", "LSB_JOBNAME"}) {
     const char* value = std::getenv(name);
     if (value != nullptr) job[name] = value;
   }
@@ -55,7 +56,9 @@ json JobVariables() {
 
 std::string FileName(const std::string& name) {
   std::string safe;
-  for (char c : name) safe += std::isalnum(static_cast<unsigned char>(c)) || std::strchr("._-", c) != nullptr ? c : '_';
+  for (char c : name)
+    safe +=
+        std::isalnum(static_cast<unsigned char>(c)) || std::strchr("._-", c) != nullptr ? c : '_';
   return safe.empty() ? "net" : safe;
 }
 
@@ -77,7 +80,8 @@ std::string MakeOwnFolder(const std::string& net) {
   for (int copy = 1;; ++copy) {
     const std::string candidate = path + (copy == 1 ? "" : "-" + std::to_string(copy));
     if (mkdir(candidate.c_str(), 0777) == 0) return candidate;
-    if (errno != EEXIST) throw FileError("cannot make the folder '" + candidate + "': " + std::strerror(errno));
+    if (errno != EEXIST)
+      throw FileError("cannot make the folder '" + candidate + "': " + std::strerror(errno));
   }
 }
 
@@ -89,9 +93,12 @@ void WaitUntilLeft(const std::string& path) {
     const bool own = run.host == HostName() && run.pid == getpid();
     if (run.status != "running" || own) return;
     if (run.host == HostName() || (heard && run.heartbeat > *heard)) {
-      throw UsageError("--run_dir=" + path + " is in use: process " + std::to_string(run.pid) + " on " + run.host + " trains there");
+      throw UsageError("--run_dir=" + path + " is in use: process " + std::to_string(run.pid) +
+                       " on " + run.host + " trains there");
     }
-    if (!heard) LOG(INFO) << path << ": waiting up to a minute for a sign of " << run.host << ", where this run was last";
+    if (!heard)
+      LOG(INFO) << path << ": waiting up to a minute for a sign of " << run.host
+                << ", where this run was last";
     heard = run.heartbeat;
   }
 }
@@ -111,10 +118,12 @@ Numbers NumbersOf(const std::vector<OutputValue>& outputs) {
   Numbers numbers;
   for (size_t i = 0; i < outputs.size() && i < kMostNumbers; ++i) {
     const std::string& blob = outputs[i].blob;
-    const bool several = (i > 0 && outputs[i - 1].blob == blob) || (i + 1 < outputs.size() && outputs[i + 1].blob == blob);
+    const bool several = (i > 0 && outputs[i - 1].blob == blob) ||
+                         (i + 1 < outputs.size() && outputs[i + 1].blob == blob);
     size_t first = i;
     while (first > 0 && outputs[first - 1].blob == blob) --first;
-    numbers.emplace_back(several ? blob + "[" + std::to_string(i - first) + "]" : blob, outputs[i].value);
+    numbers.emplace_back(several ? blob + "[" + std::to_string(i - first) + "]" : blob,
+                         outputs[i].value);
   }
   return numbers;
 }
@@ -133,7 +142,9 @@ void Link(const std::string& folder, const std::string& name, const std::string&
   fs::remove(aside, error);
   fs::create_symlink(to.empty() ? fs::absolute(target) : to, aside, error);
   if (!error) fs::rename(aside, folder + "/" + name, error);
-  if (error) LOG(WARNING) << "cannot link '" << folder << "/" << name << "' to '" << target << "': " << error.message();
+  if (error)
+    LOG(WARNING) << "cannot link '" << folder << "/" << name << "' to '" << target
+                 << "': " << error.message();
 }
 
 }  // namespace
@@ -152,7 +163,8 @@ RunFolder::RunFolder(const std::string& name, const RunStart& start) : begun_(Se
   heart_ = std::thread([this] { Beat(); });
 }
 
-// What is still running here was ended by what nobody has foreseen: the folder is left as a killed process leaves it.
+// What is still running here was ended by what nobody has foreseen: the folder is left as a killed
+// process leaves it.
 RunFolder::~RunFolder() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -169,7 +181,9 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
   double started = begun_;
   if (IsRunFolder(path_)) {
     if (!start.resumes) {
-      throw UsageError("--run_dir=" + path_ + " holds a run already; give --resume=auto to go on with it, or another folder");
+      throw UsageError(
+          "--run_dir=" + path_ +
+          " holds a run already; give --resume=auto to go on with it, or another folder");
     }
     WaitUntilLeft(path_);
     started = ReadRunEnd(path_).started;
@@ -203,7 +217,8 @@ void RunFolder::WriteInputs(const SolverSpec& solver) {
   WriteFileAtomically(path_ + "/net.prototxt", TextOf(solver.train.net));
   for (size_t i = 0; i < solver.tests.size(); ++i) {
     if (solver.tests[i].file == solver.train.file && solver.tests[i].file != solver.path) continue;
-    WriteFileAtomically(path_ + "/test_net_" + std::to_string(i) + ".prototxt", TextOf(solver.tests[i].net));
+    WriteFileAtomically(path_ + "/test_net_" + std::to_string(i) + ".prototxt",
+                        TextOf(solver.tests[i].net));
   }
   MakeFolders(path_ + "/inputs");
   std::set<std::string> files = {solver.path, solver.train.file};
@@ -211,7 +226,8 @@ void RunFolder::WriteInputs(const SolverSpec& solver) {
   std::set<std::string> names;
   for (const std::string& file : files) {
     std::string name = fs::path(file).filename().string();
-    for (int copy = 2; !names.insert(name).second; ++copy) name = fs::path(file).filename().string() + "." + std::to_string(copy);
+    for (int copy = 2; !names.insert(name).second; ++copy)
+      name = fs::path(file).filename().string() + "." + std::to_string(copy);
     if (FileExists(file)) WriteFileAtomically(path_ + "/inputs/" + name, ReadFile(file));
   }
 }
@@ -243,7 +259,8 @@ void RunFolder::Beat() {
   }
 }
 
-void RunFolder::Begin(Trainer* trainer, const Device& device, const std::string& parent, const std::string& metric) {
+void RunFolder::Begin(Trainer* trainer, const Device& device, const std::string& parent,
+                      const std::string& metric) {
   device_ = device.kind() == DeviceKind::kCpu ? nullptr : &device;
   samples_ = static_cast<double>(FindSource(trainer->train_net()).samples);
   metric_ = metric;
@@ -257,7 +274,8 @@ void RunFolder::Begin(Trainer* trainer, const Device& device, const std::string&
   WriteRun();
   if (!goes_on_) return;
   WriteEvent({{"t", begun_}, {"event", "resume"}, {"from_iter", trainer->iteration()}});
-  csv_->Write(std::to_string(trainer->iteration()) + ",,event,,resume," + std::to_string(trainer->iteration()) + "\n");
+  csv_->Write(std::to_string(trainer->iteration()) + ",,event,,resume," +
+              std::to_string(trainer->iteration()) + "\n");
   events_->Restart(begun_, trainer->iteration());
 }
 
@@ -273,13 +291,17 @@ void RunFolder::Iteration(const Progress& progress) {
 
 void RunFolder::WriteTrain(const Progress& progress) {
   const double now = SecondsSinceEpoch();
-  const int64_t iter = progress.iteration - 1;   // as in the log
+  const int64_t iter = progress.iteration - 1;  // as in the log
   const double images_per_s = seconds_ > 0 ? static_cast<double>(images_) / seconds_ : 0;
   const double data_wait = seconds_ > 0 ? wait_seconds_ / seconds_ : 0;
   json line = {{"t", now}, {"iter", iter}, {"phase", "train"}};
-  Numbers numbers = {{"loss", progress.smoothed_loss}, {"lr", progress.rate}, {"images_per_s", images_per_s}, {"data_wait", data_wait}};
+  Numbers numbers = {{"loss", progress.smoothed_loss},
+                     {"lr", progress.rate},
+                     {"images_per_s", images_per_s},
+                     {"data_wait", data_wait}};
   for (const auto& [name, value] : numbers) SetNumber(name, value, &line, &line);
-  if (samples_ > 0) line["epoch"] = static_cast<double>(iter) * static_cast<double>(progress.images) / samples_;
+  if (samples_ > 0)
+    line["epoch"] = static_cast<double>(iter) * static_cast<double>(progress.images) / samples_;
   if (device_ != nullptr) line["gpu_mem"] = device_->bytes_in_use();
   if (progress.outputs != nullptr) {
     line["outputs"] = json::object();
@@ -301,17 +323,23 @@ void RunFolder::WriteTrain(const Progress& progress) {
 
 void RunFolder::Test(const TestScores& test) {
   if (!test.complete) return;
-  json line = {{"t", SecondsSinceEpoch()}, {"iter", test.iteration}, {"phase", "test"}, {"net", test.net}, {"scores", json::object()}};
+  json line = {{"t", SecondsSinceEpoch()},
+               {"iter", test.iteration},
+               {"phase", "test"},
+               {"net", test.net},
+               {"scores", json::object()}};
   const Numbers numbers = NumbersOf(test.scores);
   for (const auto& [name, value] : numbers) SetNumber(name, value, &line["scores"], &line);
   WriteNumbers(line, "test", test.iteration, test.net, numbers);
 }
 
-void RunFolder::WriteNumbers(json line, const std::string& phase, int64_t iter, int net, const Numbers& numbers) {
+void RunFolder::WriteNumbers(json line, const std::string& phase, int64_t iter, int net,
+                             const Numbers& numbers) {
   WriteEvent(line);
   const auto epoch = line.find("epoch");
-  const std::string begin = std::to_string(iter) + "," + (epoch == line.end() ? "" : CsvNumber(epoch->get<double>())) + "," + phase +
-                            "," + (net < 0 ? "" : std::to_string(net)) + ",";
+  const std::string begin = std::to_string(iter) + "," +
+                            (epoch == line.end() ? "" : CsvNumber(epoch->get<double>())) + "," +
+                            phase + "," + (net < 0 ? "" : std::to_string(net)) + ",";
   std::string rows;
   Numbers tags;
   for (const auto& [name, value] : numbers) {
@@ -322,7 +350,9 @@ void RunFolder::WriteNumbers(json line, const std::string& phase, int64_t iter, 
   events_->Add(line["t"].get<double>(), iter, tags);
 }
 
-void RunFolder::WriteEvent(json line) { jsonl_->Write(line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"); }
+void RunFolder::WriteEvent(json line) {
+  jsonl_->Write(line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+}
 
 void RunFolder::Best(const BestState& best, const KeptSnapshots& kept) {
   {
@@ -333,14 +363,18 @@ void RunFolder::Best(const BestState& best, const KeptSnapshots& kept) {
 }
 
 void RunFolder::Snapshot(const TakenSnapshot& snapshot, const KeptSnapshots& kept) {
-  WriteEvent({{"t", SecondsSinceEpoch()}, {"event", "snapshot"}, {"iter", snapshot.iteration}, {"file", snapshot.names.state}});
+  WriteEvent({{"t", SecondsSinceEpoch()},
+              {"event", "snapshot"},
+              {"iter", snapshot.iteration},
+              {"file", snapshot.names.state}});
   LinkSnapshots(kept);
 }
 
 // A training is worth more than the times of its layers.
 void RunFolder::Layers(const json& layers) {
   try {
-    WriteFileAtomically(path_ + "/layers.json", layers.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+    WriteFileAtomically(path_ + "/layers.json",
+                        layers.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
   } catch (const FileError& e) {
     LOG(WARNING) << e.what();
   }
@@ -360,10 +394,13 @@ void RunFolder::LinkSnapshots(const KeptSnapshots& kept) {
 void RunFolder::End(const TrainResult& result, ExitCode code, const std::string& resume_command) {
   if (unwritten_) WriteTrain(*unwritten_);
   json exit = {{"code", static_cast<int>(code)},
-               {"reason", result.stopped ? "stopped by a signal" : result.stopped_early ? "stopped early" : "finished"},
+               {"reason", result.stopped         ? "stopped by a signal"
+                          : result.stopped_early ? "stopped early"
+                                                 : "finished"},
                {"iter", result.iteration},
                {"error", nullptr},
-               {"resume_command", result.stopped && !resume_command.empty() ? json(resume_command) : json(nullptr)}};
+               {"resume_command",
+                result.stopped && !resume_command.empty() ? json(resume_command) : json(nullptr)}};
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     run_["iter"] = result.iteration;
@@ -378,7 +415,8 @@ void RunFolder::Fail(ExitCode code, const std::string& error, const std::string&
     if (unwritten_) run_["iter"] = unwritten_->iteration;
     iter = run_["iter"].get<int64_t>();
   }
-  if (code == ExitCode::kNonFinite) WriteEvent({{"t", SecondsSinceEpoch()}, {"event", "nonfinite"}, {"iter", iter}});
+  if (code == ExitCode::kNonFinite)
+    WriteEvent({{"t", SecondsSinceEpoch()}, {"event", "nonfinite"}, {"iter", iter}});
   WriteExit({{"code", static_cast<int>(code)},
              {"reason", "failed"},
              {"iter", iter},
@@ -396,7 +434,8 @@ void RunFolder::WriteExit(json exit, const std::string& status) {
     run_["status"] = status;
   }
   // A reader who sees the status finds the reason there.
-  WriteFileAtomically(path_ + "/exit.json", exit.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  WriteFileAtomically(path_ + "/exit.json",
+                      exit.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
   WriteRun();
 }
 

@@ -1,9 +1,10 @@
-// The folder that `train --run_dir` keeps of a run: what was run, where, how it goes and how it ended. docs/runs.md describes
-// the files; tools/metrics.h reads them. Whatever is rewritten is written aside and renamed, whatever grows does so line by
-// line, so it can be read at any time and after any death of the process.
+// The folder that `train --run_dir` keeps of a run: what was run, where, how it goes and how it
+// ended. docs/runs.md describes the files; tools/metrics.h reads them. Whatever is rewritten is
+// written aside and renamed, whatever grows does so line by line, so it can be read at any time and
+// after any death of the process.
 //
-// One folder belongs to one process at a time, and is used by its training thread; a thread of its own tells every ten seconds
-// that the run lives.
+// One folder belongs to one process at a time, and is used by its training thread; a thread of its
+// own tells every ten seconds that the run lives.
 #ifndef DOPPIO_TOOLS_RUN_FOLDER_H_
 #define DOPPIO_TOOLS_RUN_FOLDER_H_
 
@@ -29,14 +30,15 @@ namespace doppio {
 struct RunStart {
   const CommandLine* line = nullptr;
   const SolverSpec* solver = nullptr;
-  std::vector<std::string> devices;   // "GPU 0 (NVIDIA H200)"
-  bool resumes = false;               // --resume or --snapshot was given
+  std::vector<std::string> devices;  // "GPU 0 (NVIDIA H200)"
+  bool resumes = false;              // --resume or --snapshot was given
 };
 
 class RunFolder {
  public:
-  // `name`: a path, or "auto". Makes the folder, or goes on in one where `start` resumes. UsageError where it holds a run that
-  // is not to go on, or is going on; one that another host has left without a word a minute ago is waited for.
+  // `name`: a path, or "auto". Makes the folder, or goes on in one where `start` resumes.
+  // UsageError where it holds a run that is not to go on, or is going on; one that another host has
+  // left without a word a minute ago is waited for.
   RunFolder(const std::string& name, const RunStart& start);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
@@ -45,8 +47,10 @@ class RunFolder {
   const std::string& path() const { return path_; }
 
   // In this order: the trainer is there; its callbacks; and one of the two ends.
-  // `parent`: the snapshot or the weights it starts from, or ""; `metric`: what is monitored, or "".
-  void Begin(Trainer* trainer, const Device& device, const std::string& parent, const std::string& metric);
+  // `parent`: the snapshot or the weights it starts from, or ""; `metric`: what is monitored, or
+  // "".
+  void Begin(Trainer* trainer, const Device& device, const std::string& parent,
+             const std::string& metric);
   void Iteration(const Progress& progress);
   void Test(const TestScores& scores);
   void Best(const BestState& best, const KeptSnapshots& kept);
@@ -59,8 +63,8 @@ class RunFolder {
  private:
   void Open(const std::string& name, const RunStart& start);
   void WriteInputs(const SolverSpec& solver);
-  void WriteRun();    // run.json
-  void Beat();        // the thread
+  void WriteRun();  // run.json
+  void Beat();      // the thread
   void WriteTrain(const Progress& progress);
   void WriteNumbers(nlohmann::json line, const std::string& phase, int64_t iter, int net,
                     const std::vector<std::pair<std::string, double>>& numbers);
@@ -70,14 +74,14 @@ class RunFolder {
   double Epoch(int64_t iter) const;
 
   std::string path_;
-  double begun_ = 0;             // of this process
-  bool goes_on_ = false;         // the folder held the run already
+  double begun_ = 0;      // of this process
+  bool goes_on_ = false;  // the folder held the run already
   std::unique_ptr<LogFile> log_;
   std::unique_ptr<AppendFile> jsonl_, csv_;
   std::unique_ptr<EventFile> events_;
   const Device* device_ = nullptr;
-  double samples_ = 0;           // of the train data; 0: not known
-  std::string metric_;           // that is monitored, or ""
+  double samples_ = 0;  // of the train data; 0: not known
+  std::string metric_;  // that is monitored, or ""
 
   // Since the last line of training.
   double seconds_ = 0, wait_seconds_ = 0;
@@ -85,7 +89,7 @@ class RunFolder {
   double written_at_ = 0;
   std::optional<Progress> unwritten_;
 
-  std::mutex mutex_;             // of what follows
+  std::mutex mutex_;  // of what follows
   std::condition_variable stop_;
   nlohmann::json run_;
   bool ended_ = false;

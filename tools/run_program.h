@@ -9,7 +9,8 @@
 namespace doppio {
 
 // Its exit code once it has ended, -1 after a signal; nothing where there is no such program. What
-// it writes goes to standard error; it reads the open file `input`. Throws FileError where it cannot be started.
+// it writes goes to standard error; it reads the open file `input`. Throws FileError where it
+// cannot be started.
 std::optional<int> RunProgram(std::vector<std::string> words, int input = 0);
 
 }  // namespace doppio

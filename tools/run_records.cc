@@ -9,15 +9,22 @@
 #include "tools/training_end.h"
 
 DEFINE_string(run_dir, "",
-              "<DIR|auto> a folder for what is known of the run: settings, log, numbers, how it ended; auto = a new one in "
+              "<DIR|auto> a folder for what is known of the run: settings, log, numbers, how it "
+              "ended; auto = a new one in "
               "$DOPPIO_RUNS, or runs");
-DEFINE_string(monitor, "", "<max:NAME|min:NAME> the output of a test net that says which state is the best, such as max:accuracy");
-DEFINE_bool(keep_best, false, "a snapshot of each state that is the best by --monitor; the best one stays");
-DEFINE_int32(keep_last, 0, "<N> only the newest N snapshots stay, and with --keep_best the best one; 0 = all");
+DEFINE_string(monitor, "",
+              "<max:NAME|min:NAME> the output of a test net that says which state is the best, "
+              "such as max:accuracy");
+DEFINE_bool(keep_best, false,
+            "a snapshot of each state that is the best by --monitor; the best one stays");
+DEFINE_int32(keep_last, 0,
+             "<N> only the newest N snapshots stay, and with --keep_best the best one; 0 = all");
 DEFINE_string(early_stop, "",
-              "<patience:N[,delta:X]> end after N tests in a row in which --monitor's output has not gained more than X (0)");
+              "<patience:N[,delta:X]> end after N tests in a row in which --monitor's output has "
+              "not gained more than X (0)");
 DEFINE_string(on_nan, "warn",
-              "<warn|stop> what a loss or weights that are not finite lead to: a line in the log, or the end, with code 7 and "
+              "<warn|stop> what a loss or weights that are not finite lead to: a line in the log, "
+              "or the end, with code 7 and "
               "the name of the first layer with such numbers");
 
 namespace doppio {
@@ -25,11 +32,15 @@ namespace {
 
 // "patience:10,delta:0.001"
 void ReadEarlyStop(MonitorRule* rule) {
-  const UsageError wrong("--early_stop wants patience:N or patience:N,delta:X, such as patience:10, got '" + FLAGS_early_stop + "'");
+  const UsageError wrong(
+      "--early_stop wants patience:N or patience:N,delta:X, such as patience:10, got '" +
+      FLAGS_early_stop + "'");
   for (const std::string& part : SplitList(FLAGS_early_stop)) {
-    const std::string name = part.substr(0, part.find(':')), value = part.substr(std::min(part.size(), name.size() + 1));
+    const std::string name = part.substr(0, part.find(':')),
+                      value = part.substr(std::min(part.size(), name.size() + 1));
     char* end = nullptr;
-    if (name == "patience" && value.size() <= 9) rule->patience = std::strtoll(value.c_str(), &end, 10);
+    if (name == "patience" && value.size() <= 9)
+      rule->patience = std::strtoll(value.c_str(), &end, 10);
     if (name == "delta") rule->delta = std::strtod(value.c_str(), &end);
     if (end == nullptr || *end != '\0' || value.empty()) throw wrong;
   }
@@ -37,25 +48,35 @@ void ReadEarlyStop(MonitorRule* rule) {
 }
 
 std::optional<MonitorRule> MonitorFromFlags(const SolverSpec& solver) {
-  if (FLAGS_keep_last < 0) throw UsageError("--keep_last wants a number of snapshots, got " + std::to_string(FLAGS_keep_last));
+  if (FLAGS_keep_last < 0)
+    throw UsageError("--keep_last wants a number of snapshots, got " +
+                     std::to_string(FLAGS_keep_last));
   if (FLAGS_monitor.empty()) {
     if (!FLAGS_keep_best && FLAGS_early_stop.empty()) return std::nullopt;
-    throw UsageError(std::string(FLAGS_keep_best ? "--keep_best" : "--early_stop") +
-                     " needs to know what is better; add --monitor, such as --monitor=max:accuracy");
+    throw UsageError(
+        std::string(FLAGS_keep_best ? "--keep_best" : "--early_stop") +
+        " needs to know what is better; add --monitor, such as --monitor=max:accuracy");
   }
   MonitorRule rule;
   rule.metric = ParseMetricRule("monitor", FLAGS_monitor);
   if (!FLAGS_early_stop.empty()) ReadEarlyStop(&rule);
-  if (solver.tests.empty() || (solver.param.test_interval() <= 0 && solver.param.test_epoch() <= 0)) {
-    throw UsageError("--monitor=" + FLAGS_monitor + " is about tests, and this solver makes none; it wants test_interval and a test net");
+  if (solver.tests.empty() ||
+      (solver.param.test_interval() <= 0 && solver.param.test_epoch() <= 0)) {
+    throw UsageError(
+        "--monitor=" + FLAGS_monitor +
+        " is about tests, and this solver makes none; it wants test_interval and a test net");
   }
   return rule;
 }
 
 }  // namespace
 
-RunRecords::RunRecords(const CommandLine& line, const SolverSpec& solver, const std::vector<std::string>& gpus, bool writes)
-    : line_(line), prefix_(solver.param.snapshot_prefix()), monitor_(MonitorFromFlags(solver)), kept_(FLAGS_keep_last, FLAGS_keep_best) {
+RunRecords::RunRecords(const CommandLine& line, const SolverSpec& solver,
+                       const std::vector<std::string>& gpus, bool writes)
+    : line_(line),
+      prefix_(solver.param.snapshot_prefix()),
+      monitor_(MonitorFromFlags(solver)),
+      kept_(FLAGS_keep_last, FLAGS_keep_best) {
   CheckValue("on_nan", FLAGS_on_nan, {"warn", "stop"});
   if (FLAGS_run_dir.empty() || !writes) return;
   const bool resumes = line.Given("resume") || line.Given("snapshot");
@@ -94,7 +115,8 @@ void RunRecords::Begin(Trainer* trainer, const TrainerOptions& options) {
   if (best) kept_.SetBest(best->iteration);
   if (folder_ == nullptr) return;
   std::string parent = options.resume;
-  for (const std::string& weights : options.weights) parent += (parent.empty() ? "" : ",") + weights;
+  for (const std::string& weights : options.weights)
+    parent += (parent.empty() ? "" : ",") + weights;
   folder_->Begin(trainer, *options.device, parent, metric());
   if (best) folder_->Best(*best, kept_);
 }
@@ -118,11 +140,13 @@ void RunRecords::Fail(const std::exception& failure) {
   if (folder_ == nullptr) return;
   const auto* error = dynamic_cast<const Error*>(&failure);
   const bool memory = dynamic_cast<const std::bad_alloc*>(&failure) != nullptr;
-  const ExitCode code = error != nullptr ? error->code() : memory ? ExitCode::kMemory : ExitCode::kBug;
+  const ExitCode code = error != nullptr ? error->code()
+                        : memory         ? ExitCode::kMemory
+                                         : ExitCode::kBug;
   try {
     folder_->Fail(code, failure.what(), ResumeCommandText());
   } catch (const FileError& e) {
-    LOG(WARNING) << e.what();   // what the training has failed of is still the one to tell
+    LOG(WARNING) << e.what();  // what the training has failed of is still the one to tell
   }
 }
 

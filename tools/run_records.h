@@ -1,4 +1,5 @@
-// What a training keeps beside its result, as flags say: a run folder, which snapshots stay, which state is the best.
+// What a training keeps beside its result, as flags say: a run folder, which snapshots stay, which
+// state is the best.
 #ifndef DOPPIO_TOOLS_RUN_RECORDS_H_
 #define DOPPIO_TOOLS_RUN_RECORDS_H_
 
@@ -20,13 +21,15 @@ namespace doppio {
 
 class RunRecords {
  public:
-  // --run_dir, --monitor, --early_stop, --keep_best, --keep_last, --on_nan. `writes`: this process trains, and others leave
-  // the writing to it. Throws UsageError.
-  RunRecords(const CommandLine& line, const SolverSpec& solver, const std::vector<std::string>& gpus, bool writes);
+  // --run_dir, --monitor, --early_stop, --keep_best, --keep_last, --on_nan. `writes`: this process
+  // trains, and others leave the writing to it. Throws UsageError.
+  RunRecords(const CommandLine& line, const SolverSpec& solver,
+             const std::vector<std::string>& gpus, bool writes);
 
   // What all ranks need to know.
   void AddRules(TrainerOptions* options) const;
-  // On the rank that writes, whose trainer calls back before it calls what is there already. This outlives the trainer.
+  // On the rank that writes, whose trainer calls back before it calls what is there already. This
+  // outlives the trainer.
   void AddCallbacks(TrainerOptions* options);
   void Begin(Trainer* trainer, const TrainerOptions& options);
   // Who is told the times of layers; empty where nobody keeps them.
@@ -47,7 +50,7 @@ class RunRecords {
   std::string prefix_;
   std::optional<MonitorRule> monitor_;
   KeptSnapshots kept_;
-  std::unique_ptr<RunFolder> folder_;   // null without --run_dir, and where another process writes
+  std::unique_ptr<RunFolder> folder_;  // null without --run_dir, and where another process writes
 };
 
 }  // namespace doppio

@@ -22,7 +22,9 @@ std::string ValueText(const Message& message, const FieldDescriptor* field, int 
 
 // "layer[conv1]"; of several with one name, as those of two phases, "layer[data][2]" is the second.
 std::string LayerPath(const Settings& settings, const std::string& path, const Message& layer) {
-  const std::string name = path + "[" + layer.GetReflection()->GetString(layer, layer.GetDescriptor()->FindFieldByName("name")) + "]";
+  const std::string name =
+      path + "[" +
+      layer.GetReflection()->GetString(layer, layer.GetDescriptor()->FindFieldByName("name")) + "]";
   const auto taken = [&](const std::string& prefix) {
     const auto next = settings.lower_bound(prefix + ".");
     return next != settings.end() && next->first.compare(0, prefix.size() + 1, prefix + ".") == 0;
@@ -55,7 +57,10 @@ void Flatten(const Message& message, const std::string& prefix, Settings* settin
       }
       const Message& element = reflection->GetRepeatedMessage(message, field, i);
       const bool layer = element.GetDescriptor() == LayerParameter::descriptor();
-      Flatten(element, (layer ? LayerPath(*settings, path, element) : path + "[" + std::to_string(i) + "]") + ".", settings);
+      Flatten(element,
+              (layer ? LayerPath(*settings, path, element) : path + "[" + std::to_string(i) + "]") +
+                  ".",
+              settings);
     }
     if (!nested) (*settings)[path] = "[" + list + "]";
   }

@@ -35,7 +35,9 @@ std::string NameOf(const RunRecord& run) {
 
 json Finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
-double LastLoss(const RunRecord& run) { return run.train.empty() ? std::nan("") : run.train.back().loss; }
+double LastLoss(const RunRecord& run) {
+  return run.train.empty() ? std::nan("") : run.train.back().loss;
+}
 
 std::string NumberText(double value) { return std::isnan(value) ? "–" : Significant(value); }
 
@@ -50,12 +52,14 @@ std::string TimeText(double seconds) {
 
 std::string BestText(const RunRecord& run) {
   if (!run.best) return "–";
-  return run.best->metric + " " + Significant(run.best->value) + " @ " + std::to_string(run.best->iter);
+  return run.best->metric + " " + Significant(run.best->value) + " @ " +
+         std::to_string(run.best->iter);
 }
 
 json BestJson(const RunRecord& run) {
   if (!run.best) return nullptr;
-  return {{"metric", run.best->metric}, {"value", Finite(run.best->value)}, {"iter", run.best->iter}};
+  return {
+      {"metric", run.best->metric}, {"value", Finite(run.best->value)}, {"iter", run.best->iter}};
 }
 
 // Scores of the last round of tests, as "accuracy", or "accuracy (net 1)".
@@ -65,7 +69,8 @@ std::vector<std::pair<std::string, double>> LastScores(const RunRecord& run) {
   for (auto test = run.tests.rbegin(); test != run.tests.rend(); ++test) {
     if (!seen.insert(test->net).second) continue;
     for (const auto& [name, value] : test->scores) {
-      scores.emplace_back(test->net == 0 ? name : name + " (net " + std::to_string(test->net) + ")", value);
+      scores.emplace_back(test->net == 0 ? name : name + " (net " + std::to_string(test->net) + ")",
+                          value);
     }
   }
   return scores;
@@ -78,20 +83,33 @@ json ScoresJson(const RunRecord& run) {
 }
 
 json SummaryJson(const RunRecord& run) {
-  return {{"id", run.id},         {"folder", run.folder},     {"net", run.net},          {"status", run.status},
-          {"iter", run.iter},     {"max_iter", run.max_iter}, {"best", BestJson(run)},   {"loss", Finite(LastLoss(run))},
-          {"scores", ScoresJson(run)}, {"started", run.started}, {"seconds", run.Seconds()}, {"host", run.host}};
+  return {{"id", run.id},
+          {"folder", run.folder},
+          {"net", run.net},
+          {"status", run.status},
+          {"iter", run.iter},
+          {"max_iter", run.max_iter},
+          {"best", BestJson(run)},
+          {"loss", Finite(LastLoss(run))},
+          {"scores", ScoresJson(run)},
+          {"started", run.started},
+          {"seconds", run.Seconds()},
+          {"host", run.host}};
 }
 
 json ExitJson(const RunRecord& run) {
   if (!run.exit) return nullptr;
-  return {{"code", run.exit->code}, {"reason", run.exit->reason}, {"error", run.exit->error}, {"resume_command", run.exit->resume_command}};
+  return {{"code", run.exit->code},
+          {"reason", run.exit->reason},
+          {"error", run.exit->error},
+          {"resume_command", run.exit->resume_command}};
 }
 
 ExitCode List(const std::string& folder) {
   std::vector<RunRecord> runs;
-  ErrorCollector damaged;   // are told after those that can be read
-  for (const std::string& path : FindRuns(folder)) damaged.Try([&] { runs.push_back(ReadRunEnd(path)); });
+  ErrorCollector damaged;  // are told after those that can be read
+  for (const std::string& path : FindRuns(folder))
+    damaged.Try([&] { runs.push_back(ReadRunEnd(path)); });
   if (FLAGS_json) {
     json all = json::array();
     for (const RunRecord& run : runs) all.push_back(SummaryJson(run));
@@ -101,7 +119,8 @@ ExitCode List(const std::string& folder) {
   } else {
     TextTable table({"run", "status", ">iteration", "best", ">loss", ">time"});
     for (const RunRecord& run : runs) {
-      table.Add({NameOf(run), run.status, std::to_string(run.iter) + "/" + std::to_string(run.max_iter), BestText(run),
+      table.Add({NameOf(run), run.status,
+                 std::to_string(run.iter) + "/" + std::to_string(run.max_iter), BestText(run),
                  NumberText(LastLoss(run)), Duration(run.Seconds())});
     }
     table.Print(std::cout);
@@ -120,19 +139,24 @@ constexpr size_t kMostLayers = 10;
 
 // Those that take longest, with their shares of all layers' time.
 void PrintLayers(const json& layers) {
-  const auto ms = [](const json& layer) { return layer["forward_ms"].get<double>() + layer["backward_ms"].get<double>(); };
+  const auto ms = [](const json& layer) {
+    return layer["forward_ms"].get<double>() + layer["backward_ms"].get<double>();
+  };
   double sum = 0;
   for (const json& layer : layers) sum += ms(layer);
   if (!(sum > 0)) return;
   std::vector<json> longest(layers.begin(), layers.end());
-  std::stable_sort(longest.begin(), longest.end(), [&](const json& a, const json& b) { return ms(a) > ms(b); });
+  std::stable_sort(longest.begin(), longest.end(),
+                   [&](const json& a, const json& b) { return ms(a) > ms(b); });
   longest.resize(std::min(longest.size(), kMostLayers));
   TextTable table({"layer", "type", ">forward ms", ">backward ms", ">share %"});
   for (const json& layer : longest) {
-    table.Add({layer["layer"].get<std::string>(), layer["type"].get<std::string>(), Fixed(layer["forward_ms"].get<double>(), 3),
+    table.Add({layer["layer"].get<std::string>(), layer["type"].get<std::string>(),
+               Fixed(layer["forward_ms"].get<double>(), 3),
                Fixed(layer["backward_ms"].get<double>(), 3), Fixed(100 * ms(layer) / sum, 1)});
   }
-  std::cout << "\nlayers in an early iteration, " << Fixed(sum, 3) << " ms in all, the longest first:\n";
+  std::cout << "\nlayers in an early iteration, " << Fixed(sum, 3)
+            << " ms in all, the longest first:\n";
   table.Print(std::cout);
 }
 
@@ -140,9 +164,19 @@ ExitCode Show(const std::string& name) {
   const RunRecord run = FindRun(name);
   if (FLAGS_json) {
     json out = SummaryJson(run);
-    out.update({{"argv", run.argv}, {"cwd", run.cwd}, {"user", run.user}, {"version", run.version}, {"solver", run.solver},
-                {"gpus", run.gpus}, {"seed", run.seed}, {"pid", run.pid}, {"parent", run.parent}, {"job", run.job},
-                {"heartbeat", run.heartbeat}, {"exit", ExitJson(run)}, {"layers", ReadLayerTimes(run.folder)}});
+    out.update({{"argv", run.argv},
+                {"cwd", run.cwd},
+                {"user", run.user},
+                {"version", run.version},
+                {"solver", run.solver},
+                {"gpus", run.gpus},
+                {"seed", run.seed},
+                {"pid", run.pid},
+                {"parent", run.parent},
+                {"job", run.job},
+                {"heartbeat", run.heartbeat},
+                {"exit", ExitJson(run)},
+                {"layers", ReadLayerTimes(run.folder)}});
     std::cout << JsonText(out) << '\n';
     return ExitCode::kDone;
   }
@@ -150,25 +184,32 @@ ExitCode Show(const std::string& name) {
     if (!text.empty()) std::cout << title << std::string(12 - title.size(), ' ') << text << '\n';
   };
   line("run", run.folder);
-  line("status", run.status + ", iteration " + std::to_string(run.iter) + " of " + std::to_string(run.max_iter));
+  line("status", run.status + ", iteration " + std::to_string(run.iter) + " of " +
+                     std::to_string(run.max_iter));
   line("net", run.net);
   line("command", CommandText(run));
   line("in", run.cwd);
-  line("on", run.host + ", process " + std::to_string(run.pid) + (run.user.empty() ? "" : ", " + run.user));
+  line("on", run.host + ", process " + std::to_string(run.pid) +
+                 (run.user.empty() ? "" : ", " + run.user));
   for (const std::string& gpu : run.gpus) line("device", gpu);
-  for (const auto& [key, value] : run.job.items()) line("job", key + "=" + (value.is_string() ? value.get<std::string>() : JsonText(value, -1)));
+  for (const auto& [key, value] : run.job.items())
+    line("job", key + "=" + (value.is_string() ? value.get<std::string>() : JsonText(value, -1)));
   line("version", run.version);
   line("seed", std::to_string(run.seed));
   line("from", run.parent);
   line("started", TimeText(run.started) + ", " + Duration(run.Seconds()));
   if (!run.train.empty()) {
     const TrainPoint& last = run.train.back();
-    line("last", "iteration " + std::to_string(last.iter) + ": loss " + NumberText(last.loss) + ", lr " + NumberText(last.lr) + ", " +
-                     NumberText(last.images_per_s) + " images/s, " + Fixed(100 * last.data_wait, 1) + " % of the time waiting for data");
+    line("last", "iteration " + std::to_string(last.iter) + ": loss " + NumberText(last.loss) +
+                     ", lr " + NumberText(last.lr) + ", " + NumberText(last.images_per_s) +
+                     " images/s, " + Fixed(100 * last.data_wait, 1) +
+                     " % of the time waiting for data");
   }
   std::string scores;
-  for (const auto& [score, value] : LastScores(run)) scores += (scores.empty() ? "" : ", ") + score + " " + NumberText(value);
-  if (!run.tests.empty()) line("test", "iteration " + std::to_string(run.tests.back().iter) + ": " + scores);
+  for (const auto& [score, value] : LastScores(run))
+    scores += (scores.empty() ? "" : ", ") + score + " " + NumberText(value);
+  if (!run.tests.empty())
+    line("test", "iteration " + std::to_string(run.tests.back().iter) + ": " + scores);
   if (run.best) line("best", BestText(run));
   if (run.exit) {
     line("end", run.exit->reason + ", code " + std::to_string(run.exit->code));
@@ -180,7 +221,7 @@ ExitCode Show(const std::string& name) {
 }
 
 struct Difference {
-  std::string name, a, b;   // "" where a run has no such setting
+  std::string name, a, b;  // "" where a run has no such setting
 };
 
 // Settings that are not the same; where runs write snapshots is no setting.
@@ -199,7 +240,8 @@ std::vector<Difference> DifferentSettings(const RunRecord& a, const RunRecord& b
     const std::string in_a = value(of_a, name), in_b = value(of_b, name);
     if (in_a != in_b && name != "snapshot_prefix") different.push_back({name, in_a, in_b});
   }
-  if (a.seed != b.seed) different.push_back({"seed", std::to_string(a.seed), std::to_string(b.seed)});
+  if (a.seed != b.seed)
+    different.push_back({"seed", std::to_string(a.seed), std::to_string(b.seed)});
   return different;
 }
 
@@ -208,13 +250,17 @@ ExitCode Compare(const std::string& name_a, const std::string& name_b) {
   const std::vector<Difference> different = DifferentSettings(a, b);
   if (FLAGS_json) {
     json settings = json::object();
-    const auto text = [](const std::string& value) { return value.empty() ? json(nullptr) : json(value); };
+    const auto text = [](const std::string& value) {
+      return value.empty() ? json(nullptr) : json(value);
+    };
     for (const Difference& d : different) settings[d.name] = {text(d.a), text(d.b)};
-    std::cout << JsonText({{"runs", {SummaryJson(a), SummaryJson(b)}}, {"settings", settings}}) << '\n';
+    std::cout << JsonText({{"runs", {SummaryJson(a), SummaryJson(b)}}, {"settings", settings}})
+              << '\n';
     return ExitCode::kDone;
   }
   TextTable table({"", ">" + NameOf(a), ">" + NameOf(b)});
-  for (const Difference& d : different) table.Add({d.name, d.a.empty() ? "–" : d.a, d.b.empty() ? "–" : d.b});
+  for (const Difference& d : different)
+    table.Add({d.name, d.a.empty() ? "–" : d.a, d.b.empty() ? "–" : d.b});
   if (different.empty()) table.Add({"settings", "the same", "the same"});
   table.Add({"status", a.status, b.status});
   table.Add({"iteration", std::to_string(a.iter), std::to_string(b.iter)});
@@ -222,7 +268,8 @@ ExitCode Compare(const std::string& name_a, const std::string& name_b) {
   std::vector<std::string> names;
   for (const RunRecord* run : {&a, &b}) {
     for (const auto& score : LastScores(*run)) {
-      if (std::find(names.begin(), names.end(), score.first) == names.end()) names.push_back(score.first);
+      if (std::find(names.begin(), names.end(), score.first) == names.end())
+        names.push_back(score.first);
     }
   }
   const auto score = [](const RunRecord& run, const std::string& name) {
@@ -231,7 +278,8 @@ ExitCode Compare(const std::string& name_a, const std::string& name_b) {
     }
     return std::string("–");
   };
-  for (const std::string& name : names) table.Add({"last test: " + name, score(a, name), score(b, name)});
+  for (const std::string& name : names)
+    table.Add({"last test: " + name, score(a, name), score(b, name)});
   table.Add({"best", BestText(a), BestText(b)});
   table.Add({"time", Duration(a.Seconds()), Duration(b.Seconds())});
   table.Print(std::cout);
@@ -245,7 +293,8 @@ ExitCode RunRuns(const CommandLine& line, bool* began) {
   if (what == "ls" && words.size() <= 2) return List(words.size() == 2 ? words[1] : RunsFolder());
   if (what == "show" && words.size() == 2) return Show(words[1]);
   if (what == "compare" && words.size() == 3) return Compare(words[1], words[2]);
-  throw UsageError("'runs' wants ls [FOLDER], show RUN or compare RUN RUN\ntry: doppio runs --help");
+  throw UsageError(
+      "'runs' wants ls [FOLDER], show RUN or compare RUN RUN\ntry: doppio runs --help");
 }
 
 DOPPIO_REGISTER(Commands, "runs",

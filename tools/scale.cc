@@ -19,12 +19,15 @@
 #include "tools/replicas.h"
 #include "tools/text_table.h"
 
-DEFINE_string(times, "", "<FILE> what 'doppio time --json' wrote, perhaps elsewhere, instead of measuring here");
-DEFINE_string(inside, "pcie3", "<LINK> between ranks of one node: a name, or LATENCY_US:GBYTES_PER_S");
-DEFINE_string(across, "10gbe", "<LINK> between nodes, likewise");
 DEFINE_string(
-    topology, "hierarchical",
-    "<ring|tree|hierarchical> how gradients are summed: a ring of all ranks, a binomial tree, or nodes first");
+    times, "",
+    "<FILE> what 'doppio time --json' wrote, perhaps elsewhere, instead of measuring here");
+DEFINE_string(inside, "pcie3",
+              "<LINK> between ranks of one node: a name, or LATENCY_US:GBYTES_PER_S");
+DEFINE_string(across, "10gbe", "<LINK> between nodes, likewise");
+DEFINE_string(topology, "hierarchical",
+              "<ring|tree|hierarchical> how gradients are summed: a ring of all ranks, a binomial "
+              "tree, or nodes first");
 DEFINE_int32(max_ranks, 1024, "<N> the most ranks to predict; 1, 2, 4 and so on up to it");
 DECLARE_double(bucket_mb);
 DECLARE_string(reduce_precision);
@@ -34,8 +37,9 @@ namespace {
 
 constexpr int kMostRanks = 1 << 20;
 
-const std::pair<const char*, Topology> kTopologies[] = {
-    {"ring", Topology::kRing}, {"tree", Topology::kTree}, {"hierarchical", Topology::kHierarchical}};
+const std::pair<const char*, Topology> kTopologies[] = {{"ring", Topology::kRing},
+                                                        {"tree", Topology::kTree},
+                                                        {"hierarchical", Topology::kHierarchical}};
 
 ScalingOptions OptionsFromFlags(const CommandLine& line) {
   ScalingOptions options;
@@ -69,22 +73,28 @@ nlohmann::json ReadTimes(const CommandLine& line) {
 }
 
 // Where several ranks measure together, the link between them takes the place of the one supposed.
-void MeasureCluster(const CommandLine& line, const World& world, Device* device, const Compute& compute, Cluster* cluster) {
+void MeasureCluster(const CommandLine& line, const World& world, Device* device,
+                    const Compute& compute, Cluster* cluster) {
   const int hosts = CountHosts(world);
   const bool one_node = hosts == 1;
   if (line.Given(one_node ? "inside" : "across")) return;
   if (!one_node && hosts < world.size()) {
-    throw UsageError("of " + std::to_string(world.size()) + " ranks on " + std::to_string(hosts) + " machines nobody can tell whether they wait for " +
-                     "the link inside or across; start one rank a machine, or all on one, or give --inside and --across");
+    throw UsageError("of " + std::to_string(world.size()) + " ranks on " + std::to_string(hosts) +
+                     " machines nobody can tell whether they wait for " +
+                     "the link inside or across; start one rank a machine, or all on one, or give "
+                     "--inside and --across");
   }
-  LOG(INFO) << "Measuring the link between " << world.size() << " ranks on " << hosts << " machine(s).";
+  LOG(INFO) << "Measuring the link between " << world.size() << " ranks on " << hosts
+            << " machine(s).";
   const int64_t bytes = std::max<int64_t>(BucketsFromFlags().bucket_bytes, 1 << 20);
-  (one_node ? cluster->inside : cluster->across) = MeasureLink(world, device, cluster->topology, one_node, bytes, compute);
+  (one_node ? cluster->inside : cluster->across) =
+      MeasureLink(world, device, cluster->topology, one_node, bytes, compute);
   if (!one_node && !line.Given("ranks_per_node")) cluster->ranks_per_node = 1;
 }
 
 // Of rank 0, where there are several.
-nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluster* cluster, bool* began) {
+nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluster* cluster,
+                       bool* began) {
   if (FLAGS_iterations < 1) throw UsageError("--iterations must be at least 1");
   nlohmann::json times;
   RunReplicas(replicas, [&](World* world, Device* device) {
@@ -103,8 +113,10 @@ nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluste
     if (lead) times = ToJson(timer.net(), timing, FLAGS_iterations);
     if (world == nullptr) return;
     Cluster measured = *cluster;
-    MeasureCluster(line, *world, device, [&](const auto& going) { return timer.ComputeWhile(timing, going); }, &measured);
-    world->control().Barrier();   // nobody reads it any more
+    MeasureCluster(
+        line, *world, device, [&](const auto& going) { return timer.ComputeWhile(timing, going); },
+        &measured);
+    world->control().Barrier();  // nobody reads it any more
     if (lead) *cluster = measured;
   });
   return times;
@@ -121,9 +133,11 @@ int64_t GradientBytes(const RankTimes& times) {
 // `flag` may be a name that stands for these numbers.
 std::string LinkText(const std::string& flag, const Link& link) {
   std::string text = Fixed(link.latency_us, 1) + " us, " + Fixed(link.gbytes_per_s, 2) + " GB/s";
-  if (link.held_up_ms_per_gbyte > 0) text += ", computing held up " + Fixed(link.held_up_ms_per_gbyte, 0) + " ms by a GB";
+  if (link.held_up_ms_per_gbyte > 0)
+    text += ", computing held up " + Fixed(link.held_up_ms_per_gbyte, 0) + " ms by a GB";
   for (const LinkPreset& preset : LinkPresets()) {
-    const bool same = preset.link.latency_us == link.latency_us && preset.link.gbytes_per_s == link.gbytes_per_s;
+    const bool same =
+        preset.link.latency_us == link.latency_us && preset.link.gbytes_per_s == link.gbytes_per_s;
     if (flag == preset.name && same) return flag + " (" + text + ")";
   }
   return text;
@@ -133,25 +147,28 @@ void PrintText(const nlohmann::json& one, const RankTimes& times, const ScalingO
                const std::vector<ScalingPoint>& points) {
   double backward_ms = 0;
   for (const BackwardPiece& piece : times.backward) backward_ms += piece.ms;
-  std::cout << one.at("net").get<std::string>() << " on " << one.at("device").get<std::string>() << ", batch "
-            << Thousands(times.batch) << " a rank: iteration " << Fixed(points[0].iteration_ms, 2) << " ms = forward "
-            << Fixed(times.forward_ms, 2) << " + backward " << Fixed(backward_ms, 2) << " + update "
-            << Fixed(times.update_ms, 2) << '\n'
+  std::cout << one.at("net").get<std::string>() << " on " << one.at("device").get<std::string>()
+            << ", batch " << Thousands(times.batch) << " a rank: iteration "
+            << Fixed(points[0].iteration_ms, 2) << " ms = forward " << Fixed(times.forward_ms, 2)
+            << " + backward " << Fixed(backward_ms, 2) << " + update " << Fixed(times.update_ms, 2)
+            << '\n'
             << Bytes(GradientBytes(times)) << " of gradients, " << options.reduce_bits
-            << " bits a value on the links, buckets of " << Bytes(options.bucket_bytes) << " or more\n"
+            << " bits a value on the links, buckets of " << Bytes(options.bucket_bytes)
+            << " or more\n"
             << FLAGS_topology << ": ";
   if (options.cluster.ranks_per_node == 1) {
     std::cout << "one rank a node, ";
   } else {
-    std::cout << LinkText(FLAGS_inside, options.cluster.inside) << " inside nodes of " << options.cluster.ranks_per_node
-              << " ranks, ";
+    std::cout << LinkText(FLAGS_inside, options.cluster.inside) << " inside nodes of "
+              << options.cluster.ranks_per_node << " ranks, ";
   }
   std::cout << LinkText(FLAGS_across, options.cluster.across) << " across\n\n";
-  TextTable table(
-      {">ranks", ">images/s", ">speed-up", ">efficiency %", ">communication ms", ">exposed ms", "bound by"});
+  TextTable table({">ranks", ">images/s", ">speed-up", ">efficiency %", ">communication ms",
+                   ">exposed ms", "bound by"});
   for (const ScalingPoint& p : points) {
-    table.Add({std::to_string(p.ranks), Fixed(p.images_per_s, 1), Fixed(p.speedup, 2), Fixed(100 * p.efficiency, 1),
-               Fixed(p.communication.total_ms(), 2), Fixed(p.exposed_ms, 2), p.bound});
+    table.Add({std::to_string(p.ranks), Fixed(p.images_per_s, 1), Fixed(p.speedup, 2),
+               Fixed(100 * p.efficiency, 1), Fixed(p.communication.total_ms(), 2),
+               Fixed(p.exposed_ms, 2), p.bound});
   }
   table.Print(std::cout);
 }
@@ -162,8 +179,8 @@ nlohmann::json ToJson(const Link& link) {
           {"held_up_ms_per_gbyte", link.held_up_ms_per_gbyte}};
 }
 
-nlohmann::json ToJson(const nlohmann::json& one, const RankTimes& times, const ScalingOptions& options,
-                      const std::vector<ScalingPoint>& points) {
+nlohmann::json ToJson(const nlohmann::json& one, const RankTimes& times,
+                      const ScalingOptions& options, const std::vector<ScalingPoint>& points) {
   nlohmann::json out;
   out["net"] = one.at("net");
   out["device"] = one.at("device");
@@ -199,7 +216,8 @@ ExitCode RunScale(const CommandLine& line, bool* began) {
   const Replicas replicas = given ? Replicas() : ReplicasFromFlags();
   std::optional<QuietLog> quiet;
   if (replicas.process_rank != 0) quiet.emplace();
-  const nlohmann::json one = given ? ReadTimes(line) : Measure(line, replicas, &options.cluster, began);
+  const nlohmann::json one =
+      given ? ReadTimes(line) : Measure(line, replicas, &options.cluster, began);
   if (quiet) return ExitCode::kDone;
   const RankTimes times = ToRankTimes(one, given ? FLAGS_times : "");
   std::vector<int> ranks;
@@ -213,17 +231,25 @@ ExitCode RunScale(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "scale",
-                {"predicts how fast many ranks train, from one rank's times",
-                 {"model", "solver", "times", "inside", "across", "ranks_per_node", "topology", "bucket_mb",
-                  "reduce_precision", "max_ranks", "iterations", "warmup", "synthetic", "batch", "weights", "gpu",
-                  "cpu_replicas", "comm", "stall_timeout", "precision", "workspace_mb", "deterministic",
-                  "cuda_graph", "level", "stage", "set", "unset", "data_threads", "seed", "engine", "fusion",
-                  "recompute", "offload", "json"},
-                 {"model|solver|times"},
-                 "",
-                 "doppio scale --model=models/resnet50/train_val.prototxt --synthetic --across=infiniband_hdr",
-                 &RunScale});
+DOPPIO_REGISTER(
+    Commands, "scale",
+    {"predicts how fast many ranks train, from one rank's times",
+     {"model",         "solver",       "times",
+      "inside",        "across",       "ranks_per_node",
+      "topology",      "bucket_mb",    "reduce_precision",
+      "max_ranks",     "iterations",   "warmup",
+      "synthetic",     "batch",        "weights",
+      "gpu",           "cpu_replicas", "comm",
+      "stall_timeout", "precision",    "workspace_mb",
+      "deterministic", "cuda_graph",   "level",
+      "stage",         "set",          "unset",
+      "data_threads",  "seed",         "engine",
+      "fusion",        "recompute",    "offload",
+      "json"},
+     {"model|solver|times"},
+     "",
+     "doppio scale --model=models/resnet50/train_val.prototxt --synthetic --across=infiniband_hdr",
+     &RunScale});
 
 }  // namespace
 }  // namespace doppio

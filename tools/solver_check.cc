@@ -24,7 +24,8 @@ void CheckRules(const SolverSpec& spec) {
 }
 
 Graph AssumedGraph(const NetSource& source) {
-  return MakeGraph(MakeNetSpec(source.net, source.places, source.state, OptionsFromFlags(source.state.phase(), DataMode::kAssume)));
+  return MakeGraph(MakeNetSpec(source.net, source.places, source.state,
+                               OptionsFromFlags(source.state.phase(), DataMode::kAssume)));
 }
 
 }  // namespace doppio

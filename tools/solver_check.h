@@ -10,8 +10,8 @@ namespace doppio {
 // Policies, update rule and loss scaling; throws an ErrorList of all that is wrong.
 void CheckRules(const SolverSpec& spec);
 
-// The net with its shapes, as the flags change it; sources that are missing are supposed to be of the shape that their
-// layers declare. Throws what is wrong with layers and shapes.
+// The net with its shapes, as the flags change it; sources that are missing are supposed to be of
+// the shape that their layers declare. Throws what is wrong with layers and shapes.
 Graph AssumedGraph(const NetSource& source);
 
 }  // namespace doppio

@@ -17,12 +17,14 @@ namespace doppio {
 namespace {
 
 constexpr const char* kExample =
-    "doppio submit slurm --nodes=2 --gpus_per_node=4 --time=24:00:00 -- train --solver=solver.prototxt --gpu=all";
+    "doppio submit slurm --nodes=2 --gpus_per_node=4 --time=24:00:00 -- train "
+    "--solver=solver.prototxt --gpu=all";
 
 BatchSystem SystemCalled(const std::string& name) {
   const std::optional<BatchSystem> system = FindBatchSystem(name);
   if (system) return *system;
-  throw UsageError("'submit' knows slurm, pbs and lsf, not '" + name + "'" + DidYouMean(name, {"slurm", "pbs", "lsf"}));
+  throw UsageError("'submit' knows slurm, pbs and lsf, not '" + name + "'" +
+                   DidYouMean(name, {"slurm", "pbs", "lsf"}));
 }
 
 // All that --nodes and its kin say.
@@ -34,7 +36,8 @@ JobOptions OptionsFromFlags(const CommandLine& line) {
   return options;
 }
 
-// The command of each rank, checked now and not when the job has waited for its nodes. Sets the flags of `train`.
+// The command of each rank, checked now and not when the job has waited for its nodes. Sets the
+// flags of `train`.
 void AddCommand(const CommandLine& line, const std::string& program, JobOptions* options) {
   std::vector<std::string> words = {"doppio"};
   words.insert(words.end(), line.files.begin() + 1, line.files.end());
@@ -45,11 +48,13 @@ void AddCommand(const CommandLine& line, const std::string& program, JobOptions*
   if (!train.warnings.empty()) throw UsageError(train.warnings[0]);
   if (train.Given("snapshot")) {
     throw UsageError(
-        "a job that is queued again goes on from its newest snapshot; leave out --snapshot, or give --resume");
+        "a job that is queued again goes on from its newest snapshot; leave out --snapshot, or "
+        "give --resume");
   }
   if (options->gpus_per_node > 0 && !train.Given("gpu")) {
     throw UsageError(
-        "--gpus_per_node asks for GPUs, but the training would run on the CPU; give it --gpu, such as --gpu=all");
+        "--gpus_per_node asks for GPUs, but the training would run on the CPU; give it --gpu, such "
+        "as --gpu=all");
   }
   if (!train.Given("resume")) words.push_back("--resume=auto");
   words[0] = program.empty() ? OwnPath() : program;
@@ -60,9 +65,11 @@ void AddCommand(const CommandLine& line, const std::string& program, JobOptions*
 ExitCode RunSubmit(const CommandLine& line, bool*) {
   // A flag of train before the -- would be lost.
   if (!line.warnings.empty()) {
-    throw UsageError(line.warnings[0] + "; the training's own flags come behind --, as in\n  " + kExample);
+    throw UsageError(line.warnings[0] + "; the training's own flags come behind --, as in\n  " +
+                     kExample);
   }
-  if (line.files.empty()) throw UsageError(std::string("'submit' needs slurm, pbs or lsf, as in\n  ") + kExample);
+  if (line.files.empty())
+    throw UsageError(std::string("'submit' needs slurm, pbs or lsf, as in\n  ") + kExample);
   JobOptions options = OptionsFromFlags(line);
   AddCommand(line, FLAGS_program, &options);
   std::cout << JobScript(options);
@@ -71,8 +78,8 @@ ExitCode RunSubmit(const CommandLine& line, bool*) {
 
 DOPPIO_REGISTER(Commands, "submit",
                 {"prints a job script that trains under SLURM, PBS or LSF",
-                 {"nodes", "ranks_per_node", "gpus_per_node", "cpus_per_rank", "time", "warn_seconds", "queue",
-                  "account", "job_name", "program"},
+                 {"nodes", "ranks_per_node", "gpus_per_node", "cpus_per_rank", "time",
+                  "warn_seconds", "queue", "account", "job_name", "program"},
                  {"time"},
                  "slurm|pbs|lsf -- train FLAGS",
                  kExample,

@@ -1,4 +1,5 @@
-// `sweep`: one solver with many values of its settings, side by side, and which of them are the best.
+// `sweep`: one solver with many values of its settings, side by side, and which of them are the
+// best.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -26,9 +27,12 @@
 #include "tools/sweep_workers.h"
 #include "tools/text_table.h"
 
-DEFINE_string(sweep_dir, "", "<FOLDER> to make for the sweep; without it the next $DOPPIO_RUNS/sweep-0001, or runs/sweep-0001");
+DEFINE_string(sweep_dir, "",
+              "<FOLDER> to make for the sweep; without it the next $DOPPIO_RUNS/sweep-0001, or "
+              "runs/sweep-0001");
 DEFINE_bool(csv, false, "the table as CSV on standard output");
-DEFINE_string(emit, "", "<slurm|pbs|lsf> prints an array job that runs the trials, instead of running them");
+DEFINE_string(emit, "",
+              "<slurm|pbs|lsf> prints an array job that runs the trials, instead of running them");
 DECLARE_string(gpus);
 DECLARE_string(method);
 DECLARE_int32(gpus_per_trial);
@@ -43,7 +47,9 @@ constexpr ExitCode kNoneWorked = static_cast<ExitCode>(1);
 // What a killed sweep's trials may take to write their snapshots.
 constexpr double kPatienceSeconds = 120;
 
-MetricRule MetricOf(const SweepJournal& journal) { return ParseMetricRule("metric", journal.settings().metric); }
+MetricRule MetricOf(const SweepJournal& journal) {
+  return ParseMetricRule("metric", journal.settings().metric);
+}
 
 std::string Program() { return FLAGS_program.empty() ? OwnPath() : FLAGS_program; }
 
@@ -52,7 +58,8 @@ std::string WithoutRanges(const std::string& gpus) {
   std::string list;
   for (const std::string& part : SplitList(gpus)) {
     const size_t dash = part.find('-');
-    const std::string first = part.substr(0, dash), last = dash == std::string::npos ? "" : part.substr(dash + 1);
+    const std::string first = part.substr(0, dash),
+                      last = dash == std::string::npos ? "" : part.substr(dash + 1);
     constexpr int64_t kMost = 9999;
     const std::optional<int64_t> from = WholeNumber(first), to = WholeNumber(last);
     if (!from || !to || *from > kMost || *to > kMost) {
@@ -60,19 +67,21 @@ std::string WithoutRanges(const std::string& gpus) {
       continue;
     }
     if (*from > *to) throw UsageError("--gpus=" + gpus + ": " + part + " counts backwards");
-    for (int64_t gpu = *from; gpu <= *to; ++gpu) list += (list.empty() ? "" : ",") + std::to_string(gpu);
+    for (int64_t gpu = *from; gpu <= *to; ++gpu)
+      list += (list.empty() ? "" : ",") + std::to_string(gpu);
   }
   return list;
 }
 
 // Where trials run. `claim` keeps free GPUs from others.
-std::vector<WorkerSlot> Slots(const std::string& gpus, int gpus_per_trial, int jobs, std::shared_ptr<void>* claim) {
+std::vector<WorkerSlot> Slots(const std::string& gpus, int gpus_per_trial, int jobs,
+                              std::shared_ptr<void>* claim) {
   if (gpus.empty()) return CpuSlots(AllCores(), jobs);
   const ChosenGpus chosen = ChooseGpus(WithoutRanges(gpus));
   *claim = chosen.claim;
   if (static_cast<int>(chosen.indices.size()) < gpus_per_trial) {
-    throw UsageError("--gpus=" + gpus + " are " + std::to_string(chosen.indices.size()) + ", fewer than --gpus_per_trial=" +
-                     std::to_string(gpus_per_trial));
+    throw UsageError("--gpus=" + gpus + " are " + std::to_string(chosen.indices.size()) +
+                     ", fewer than --gpus_per_trial=" + std::to_string(gpus_per_trial));
   }
   return GpuSlots(AllCores(), chosen.indices, gpus_per_trial);
 }
@@ -86,7 +95,8 @@ void Show(const SweepJournal& journal) {
   } else if (FLAGS_csv) {
     PrintSweepCsv(journal.settings(), rows, std::cout);
   } else {
-    std::cout << journal.folder() << "  " << SweepSummary(journal.settings(), rows) << "  (" << metric.ToString() << ")\n";
+    std::cout << journal.folder() << "  " << SweepSummary(journal.settings(), rows) << "  ("
+              << metric.ToString() << ")\n";
     PrintSweepTable(journal.settings(), rows, best, std::cout);
   }
 }
@@ -95,7 +105,8 @@ std::string BestCommand(const SweepJournal& journal, const SweepTrial& trial) {
   return ShellCommand(TrainCommand("doppio", journal.settings(), trial.sets));
 }
 
-ExitCode Work(SweepJournal* journal, const std::string& gpus, int gpus_per_trial, int jobs, bool* began) {
+ExitCode Work(SweepJournal* journal, const std::string& gpus, int gpus_per_trial, int jobs,
+              bool* began) {
   SweepRunOptions options;
   options.program = Program();
   std::shared_ptr<void> claim;
@@ -107,17 +118,21 @@ ExitCode Work(SweepJournal* journal, const std::string& gpus, int gpus_per_trial
   std::cout.flush();
   const int64_t best = BestTrial(MetricOf(*journal), journal->trials());
   if (!finished) {
-    std::cerr << "not all trials have ended; to go on: doppio sweep resume " << ShellQuoted(journal->folder()) << '\n';
+    std::cerr << "not all trials have ended; to go on: doppio sweep resume "
+              << ShellQuoted(journal->folder()) << '\n';
     return ExitCode::kStopped;
   }
   if (best >= 0) {
-    std::cerr << "best: trial " << best << ", " << BestCommand(*journal, journal->trials()[static_cast<size_t>(best)]) << '\n';
+    std::cerr << "best: trial " << best << ", "
+              << BestCommand(*journal, journal->trials()[static_cast<size_t>(best)]) << '\n';
     return ExitCode::kDone;
   }
-  const auto failed = std::find_if(journal->trials().begin(), journal->trials().end(),
-                                   [](const SweepTrial& t) { return t.state == SweepTrial::kFailed; });
+  const auto failed =
+      std::find_if(journal->trials().begin(), journal->trials().end(),
+                   [](const SweepTrial& t) { return t.state == SweepTrial::kFailed; });
   if (failed == journal->trials().end()) return ExitCode::kDone;
-  std::cerr << "error: all trials failed; the first one, " << TrialName(failed->number) << ": " << failed->error << '\n';
+  std::cerr << "error: all trials failed; the first one, " << TrialName(failed->number) << ": "
+            << failed->error << '\n';
   return kNoneWorked;
 }
 
@@ -134,7 +149,9 @@ void CheckEmit(const CommandLine& line) {
   CheckValue("emit", FLAGS_emit, {"slurm", "pbs", "lsf"});
   JobOptionsFromFlags(*FindBatchSystem(FLAGS_emit));
   if (!FLAGS_gpus.empty() && line.Given("gpus") && FLAGS_gpus != "all") {
-    throw UsageError("the batch system says which GPUs a task gets; with --emit use --gpus=all and --gpus_per_trial=N");
+    throw UsageError(
+        "the batch system says which GPUs a task gets; with --emit use --gpus=all and "
+        "--gpus_per_trial=N");
   }
 }
 
@@ -144,7 +161,9 @@ std::string Create(const CommandLine& line) {
   if (!FLAGS_emit.empty()) {
     CheckEmit(line);
     if (settings.method == "halving" || settings.method == "ask" || settings.prune_after >= 0) {
-      throw UsageError("tasks of an array job do not wait for each other: --emit goes with a grid or random trials, without --prune");
+      throw UsageError(
+          "tasks of an array job do not wait for each other: --emit goes with a grid or random "
+          "trials, without --prune");
     }
   }
   const std::string folder = MakeSweepFolder(FLAGS_sweep_dir);
@@ -153,7 +172,8 @@ std::string Create(const CommandLine& line) {
 }
 
 ExitCode Run(const CommandLine& line, bool* began) {
-  if (FLAGS_method == "ask") throw UsageError("trials of --method=ask come from 'sweep ask'; use 'sweep new'");
+  if (FLAGS_method == "ask")
+    throw UsageError("trials of --method=ask come from 'sweep ask'; use 'sweep new'");
   // It is the sweep's; parsing what comes behind -- may change it.
   const bool json = FLAGS_json;
   const std::string folder = Create(line);
@@ -177,11 +197,13 @@ ExitCode Resume(const CommandLine& line, bool* began) {
   for (const std::string& flag : line.given) {
     const char* machine[] = {"gpus", "gpus_per_trial", "jobs", "program", "json", "csv"};
     if (std::find(std::begin(machine), std::end(machine), flag) != std::end(machine)) continue;
-    throw UsageError("a sweep goes on as it was begun, so --" + flag + " cannot be changed; --gpus, --gpus_per_trial and --jobs can");
+    throw UsageError("a sweep goes on as it was begun, so --" + flag +
+                     " cannot be changed; --gpus, --gpus_per_trial and --jobs can");
   }
   SweepJournal journal(line.files[1], true);
   const SweepSettings& s = journal.settings();
-  if (s.method == "ask") throw UsageError("trials of this sweep are asked for, and run by who asks");
+  if (s.method == "ask")
+    throw UsageError("trials of this sweep are asked for, and run by who asks");
   const std::string gpus = line.Given("gpus") ? FLAGS_gpus : line.Given("jobs") ? "" : s.gpus;
   const int each = line.Given("gpus_per_trial") ? FLAGS_gpus_per_trial : s.gpus_per_trial;
   const int jobs = line.Given("jobs") ? FLAGS_jobs : s.jobs;
@@ -194,14 +216,15 @@ void ListSweeps(const std::string& folder) {
   if (FLAGS_csv) throw UsageError("--csv shows the trials of one sweep; name its folder");
   TextTable table({"sweep", "method", "trials", "metric", ">best", "trial"});
   nlohmann::json all = nlohmann::json::array();
-  ErrorCollector damaged;   // are told after those that can be read
+  ErrorCollector damaged;  // are told after those that can be read
   const auto add = [&](const std::string& path) {
     const SweepJournal journal(DirName(path), false);
     const MetricRule metric = MetricOf(journal);
     const std::vector<SweepRow> rows = RowsOf(journal, metric);
     const int64_t best = BestTrial(metric, journal.trials());
     all.push_back(SweepJson(journal, rows, best));
-    table.Add({journal.folder(), journal.settings().method, SweepSummary(journal.settings(), rows), metric.ToString(),
+    table.Add({journal.folder(), journal.settings().method, SweepSummary(journal.settings(), rows),
+               metric.ToString(),
                best < 0 ? "–" : Significant(journal.trials()[static_cast<size_t>(best)].score()),
                best < 0 ? "" : TrialName(best)});
   };
@@ -239,11 +262,13 @@ ExitCode Best(const CommandLine& line) {
                            {"iter", best.iter},
                            {"values", values},
                            {"run", TrialFolder(journal.folder(), number)},
-                           {"command", TrainCommand("doppio", journal.settings(), best.sets)}}, -1)
+                           {"command", TrainCommand("doppio", journal.settings(), best.sets)}},
+                          -1)
               << '\n';
   } else {
-    std::cerr << "trial " << number << ", " << metric.metric << ' ' << Significant(best.score()) << " at iteration " << best.iter
-              << ", " << TrialFolder(journal.folder(), number) << '\n';
+    std::cerr << "trial " << number << ", " << metric.metric << ' ' << Significant(best.score())
+              << " at iteration " << best.iter << ", " << TrialFolder(journal.folder(), number)
+              << '\n';
     std::cout << BestCommand(journal, best) << '\n';
   }
   return ExitCode::kDone;
@@ -255,8 +280,10 @@ ExitCode Ask(const CommandLine& line) {
   const SweepSettings& s = journal.settings();
   if (!s.rungs.empty()) throw UsageError("halving must see all trials; it runs them itself");
   if ((s.method == "ask") == line.sets.empty()) {
-    throw UsageError(line.sets.empty() ? "this sweep has no values of its own; give --set=NAME=VALUE"
-                                       : "this sweep has its own values; leave out --set, or make one with --method=ask");
+    throw UsageError(
+        line.sets.empty()
+            ? "this sweep has no values of its own; give --set=NAME=VALUE"
+            : "this sweep has its own values; leave out --set, or make one with --method=ask");
   }
   ParseOverrides(line.sets);
   std::vector<std::string> sets = line.sets;
@@ -282,7 +309,9 @@ ExitCode Ask(const CommandLine& line) {
   std::cout << JsonText({{"trial", number},
                          {"values", values},
                          {"run", TrialFolder(journal.folder(), number)},
-                         {"command", TrialCommand(Program(), s, journal.folder(), {number, 0}, sets, "")}}, -1)
+                         {"command",
+                          TrialCommand(Program(), s, journal.folder(), {number, 0}, sets, "")}},
+                        -1)
             << '\n';
   return ExitCode::kDone;
 }
@@ -302,7 +331,7 @@ int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
 // How a trial that was asked for came out: a score, "failed", or what its run folder says.
 ExitCode Tell(const CommandLine& line) {
   SweepJournal journal(line.files[1], true);
-  const SweepJournal::Hold hold(&journal);   // a trial is told once
+  const SweepJournal::Hold hold(&journal);  // a trial is told once
   const int64_t number = BegunTrial(journal, line.files[2]);
   SweepJournal::End end = EndOf(journal, number, 0, 0, 0);
   if (line.files.size() > 3) {
@@ -310,16 +339,22 @@ ExitCode Tell(const CommandLine& line) {
     char* rest = nullptr;
     end.score = std::strtod(text.c_str(), &rest);
     const bool failed = text == "failed";
-    if (!failed && (text.empty() || *rest != 0)) throw UsageError("'" + text + "' is neither a score nor 'failed'");
+    if (!failed && (text.empty() || *rest != 0))
+      throw UsageError("'" + text + "' is neither a score nor 'failed'");
     end.state = failed || !std::isfinite(end.score) ? SweepTrial::kFailed : SweepTrial::kDone;
-    end.error = failed ? "told that it failed" : std::isfinite(end.score) ? "" : "its score is not a number";
+    end.error = failed                     ? "told that it failed"
+                : std::isfinite(end.score) ? ""
+                                           : "its score is not a number";
   }
   journal.Add(end);
   std::cout << JsonText({{"trial", number},
                          {"state", Name(end.state)},
-                         {"score", std::isfinite(end.score) ? nlohmann::json(end.score) : nlohmann::json(nullptr)},
+                         {"score", std::isfinite(end.score) ? nlohmann::json(end.score)
+                                                            : nlohmann::json(nullptr)},
                          {"iter", end.iter},
-                         {"error", end.error.empty() ? nlohmann::json(nullptr) : nlohmann::json(end.error)}}, -1)
+                         {"error",
+                          end.error.empty() ? nlohmann::json(nullptr) : nlohmann::json(end.error)}},
+                        -1)
             << '\n';
   return ExitCode::kDone;
 }
@@ -333,12 +368,14 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
   options.program = Program();
   options.only = WholeNumber(text).value_or(-1);
   if (*options.only < 0 || *options.only >= s.trials) {
-    throw UsageError("'" + text + "' is not the number of a trial; this sweep has 0 to " + std::to_string(s.trials - 1));
+    throw UsageError("'" + text + "' is not the number of a trial; this sweep has 0 to " +
+                     std::to_string(s.trials - 1));
   }
   std::shared_ptr<void> claim;
   std::string gpus;
   // The batch system shows a task its own GPUs only.
-  for (int gpu = 0; !s.gpus.empty() && gpu < s.gpus_per_trial; ++gpu) gpus += (gpu > 0 ? "," : "") + std::to_string(gpu);
+  for (int gpu = 0; !s.gpus.empty() && gpu < s.gpus_per_trial; ++gpu)
+    gpus += (gpu > 0 ? "," : "") + std::to_string(gpu);
   options.slots = Slots(gpus, s.gpus_per_trial, 1, &claim);
   *began = true;
   if (!RunTrials(options, &journal)) return ExitCode::kStopped;
@@ -349,7 +386,8 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
 }
 
 ExitCode RunSweep(const CommandLine& line, bool* began) {
-  if (!line.warnings.empty()) throw UsageError(line.warnings[0] + "; flags of train for all trials come behind --");
+  if (!line.warnings.empty())
+    throw UsageError(line.warnings[0] + "; flags of train for all trials come behind --");
   const std::string verb = line.files.empty() ? "" : line.files[0];
   const size_t words = line.files.size();
   if (verb == "run") return Run(line, began);
@@ -361,19 +399,24 @@ ExitCode RunSweep(const CommandLine& line, bool* began) {
   if (verb == "tell" && (words == 3 || words == 4)) return Tell(line);
   if (verb == "trial" && words == 3) return OneTrial(line, began);
   throw UsageError(
-      "'sweep' wants 'run', 'resume FOLDER', 'ls [FOLDER]', 'best FOLDER', 'new', 'ask FOLDER', 'tell FOLDER TRIAL [SCORE]' or "
+      "'sweep' wants 'run', 'resume FOLDER', 'ls [FOLDER]', 'best FOLDER', 'new', 'ask FOLDER', "
+      "'tell FOLDER TRIAL [SCORE]' or "
       "'trial FOLDER TRIAL'\ntry: doppio sweep --help");
 }
 
 DOPPIO_REGISTER(Commands, "sweep",
                 {"trains with many values of some settings, and says which are the best",
-                 {"solver", "param", "method", "trials", "metric", "prune", "eta", "min_iter", "seed", "set", "unset", "gpus",
-                  "gpus_per_trial", "jobs", "sweep_dir", "emit", "time", "warn_seconds", "cpus_per_rank", "queue", "account",
-                  "job_name", "program", "csv", "json"},
+                 {"solver",  "param",    "method",         "trials",        "metric",
+                  "prune",   "eta",      "min_iter",       "seed",          "set",
+                  "unset",   "gpus",     "gpus_per_trial", "jobs",          "sweep_dir",
+                  "emit",    "time",     "warn_seconds",   "cpus_per_rank", "queue",
+                  "account", "job_name", "program",        "csv",           "json"},
                  {},
-                 "run [-- FLAGS OF TRAIN] | resume FOLDER | ls [FOLDER] | best FOLDER | new | ask FOLDER | tell FOLDER TRIAL [SCORE] | "
+                 "run [-- FLAGS OF TRAIN] | resume FOLDER | ls [FOLDER] | best FOLDER | new | ask "
+                 "FOLDER | tell FOLDER TRIAL [SCORE] | "
                  "trial FOLDER TRIAL",
-                 "doppio sweep run --solver=solver.prototxt --param=base_lr=log:1e-4..1e-1 --trials=12 --jobs=2",
+                 "doppio sweep run --solver=solver.prototxt --param=base_lr=log:1e-4..1e-1 "
+                 "--trials=12 --jobs=2",
                  &RunSweep});
 
 }  // namespace

@@ -46,10 +46,22 @@ void WriteAll(int file, const std::string& text, const std::string& path) {
 }
 
 nlohmann::json ToJson(const SweepSettings& s) {
-  return {{"event", "sweep"},   {"solver", s.solver},   {"cwd", s.cwd},     {"method", s.method},
-          {"params", s.params}, {"trials", s.trials},   {"draws", s.draws}, {"seed", s.seed},   {"metric", s.metric},
-          {"rungs", s.rungs},   {"eta", s.eta},         {"train", s.train}, {"prune_after", s.prune_after},
-          {"gpus", s.gpus},     {"gpus_per_trial", s.gpus_per_trial}, {"jobs", s.jobs}};
+  return {{"event", "sweep"},
+          {"solver", s.solver},
+          {"cwd", s.cwd},
+          {"method", s.method},
+          {"params", s.params},
+          {"trials", s.trials},
+          {"draws", s.draws},
+          {"seed", s.seed},
+          {"metric", s.metric},
+          {"rungs", s.rungs},
+          {"eta", s.eta},
+          {"train", s.train},
+          {"prune_after", s.prune_after},
+          {"gpus", s.gpus},
+          {"gpus_per_trial", s.gpus_per_trial},
+          {"jobs", s.jobs}};
 }
 
 // Names and values that came out changed would be those of other files and settings.
@@ -57,7 +69,8 @@ std::string ExactLine(const nlohmann::json& j) {
   try {
     return j.dump();
   } catch (const nlohmann::json::type_error&) {
-    throw UsageError("the journal of a sweep is UTF-8, and a path or a value that was given is not");
+    throw UsageError(
+        "the journal of a sweep is UTF-8, and a path or a value that was given is not");
   }
 }
 
@@ -82,7 +95,8 @@ SweepSettings SettingsFrom(const nlohmann::json& j) {
 }
 
 SweepTrial::State StateFrom(const std::string& name) {
-  for (const SweepTrial::State state : {SweepTrial::kDone, SweepTrial::kPruned, SweepTrial::kFailed}) {
+  for (const SweepTrial::State state :
+       {SweepTrial::kDone, SweepTrial::kPruned, SweepTrial::kFailed}) {
     if (name == kStates[state]) return state;
   }
   throw FileError("'" + name + "' is no way for a trial to end");
@@ -96,7 +110,9 @@ int OpenLock(const std::string& path, int flags) {
 
 }  // namespace
 
-double SweepTrial::score() const { return scores.empty() ? std::numeric_limits<double>::quiet_NaN() : scores.back(); }
+double SweepTrial::score() const {
+  return scores.empty() ? std::numeric_limits<double>::quiet_NaN() : scores.back();
+}
 
 std::string Name(SweepTrial::State state) { return kStates[state]; }
 
@@ -111,7 +127,9 @@ std::pair<std::string, std::string> SplitSet(const std::string& set) {
 
 void SweepJournal::Create(const std::string& folder, const SweepSettings& settings) {
   const std::string path = PathOf(folder);
-  if (FileExists(path)) throw FileError(path + " exists: there is a sweep in this folder; 'doppio sweep resume' goes on with it");
+  if (FileExists(path))
+    throw FileError(
+        path + " exists: there is a sweep in this folder; 'doppio sweep resume' goes on with it");
   // Whole or absent: a folder without settings would be of no use.
   WriteFileAtomically(path, ExactLine(ToJson(settings)) + "\n");
 }
@@ -123,7 +141,8 @@ SweepJournal::SweepJournal(const std::string& folder, bool writable) : folder_(f
   const std::string path = PathOf(folder_);
   file_ = open(path.c_str(), (writable ? O_RDWR | O_APPEND : O_RDONLY) | O_CLOEXEC);
   if (file_ < 0) {
-    throw FileError("cannot open " + path + Reason() + "; the folder of a sweep is wanted, as 'doppio sweep run' makes it");
+    throw FileError("cannot open " + path + Reason() +
+                    "; the folder of a sweep is wanted, as 'doppio sweep run' makes it");
   }
   try {
     Read();
@@ -156,7 +175,8 @@ void SweepJournal::Read() {
   std::string text;
   char part[1 << 16];
   for (;;) {
-    const ssize_t count = pread(file_, part, sizeof part, read_bytes_ + static_cast<int64_t>(text.size()));
+    const ssize_t count =
+        pread(file_, part, sizeof part, read_bytes_ + static_cast<int64_t>(text.size()));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw FileError("cannot read " + PathOf(folder_) + Reason());
     if (count == 0) break;
@@ -178,7 +198,8 @@ void SweepJournal::Read() {
 }
 
 SweepTrial* SweepJournal::TrialAt(int64_t number) {
-  if (number < 0 || number >= kMostTrials) throw FileError("there is no trial " + std::to_string(number));
+  if (number < 0 || number >= kMostTrials)
+    throw FileError("there is no trial " + std::to_string(number));
   while (static_cast<int64_t>(trials_.size()) <= number) {
     trials_.emplace_back();
     trials_.back().number = static_cast<int64_t>(trials_.size()) - 1;
@@ -189,7 +210,8 @@ SweepTrial* SweepJournal::TrialAt(int64_t number) {
 void SweepJournal::Apply(const std::string& line) {
   const nlohmann::json j = nlohmann::json::parse(line);
   const std::string event = j.at("event").get<std::string>();
-  if ((event == "sweep") != (lines_ == 1)) throw FileError("the settings are to stand in the first line, and only there");
+  if ((event == "sweep") != (lines_ == 1))
+    throw FileError("the settings are to stand in the first line, and only there");
   if (event == "sweep") {
     settings_ = SettingsFrom(j);
     return;
@@ -207,7 +229,8 @@ void SweepJournal::Apply(const std::string& line) {
   trial->iter = j.at("iter").get<int64_t>();
   const nlohmann::json& score = j.at("score");
   trial->scores.resize(static_cast<size_t>(std::max(0, std::min(trial->rung, 1000))));
-  trial->scores.push_back(score.is_null() ? std::numeric_limits<double>::quiet_NaN() : score.get<double>());
+  trial->scores.push_back(score.is_null() ? std::numeric_limits<double>::quiet_NaN()
+                                          : score.get<double>());
   trial->seconds += j.at("seconds").get<double>();
   trial->error = j.at("error").get<std::string>();
 }
@@ -219,14 +242,18 @@ void SweepJournal::Append(const std::string& line) {
 
 void SweepJournal::Begin(int64_t trial, int rung, const std::vector<std::string>& sets) {
   const Hold hold(this);
-  Append(ExactLine({{"event", "begin"}, {"t", std::time(nullptr)}, {"trial", trial}, {"rung", rung}, {"set", sets}}));
+  Append(ExactLine({{"event", "begin"},
+                    {"t", std::time(nullptr)},
+                    {"trial", trial},
+                    {"rung", rung},
+                    {"set", sets}}));
 }
 
 void SweepJournal::Add(const End& end) {
   const Hold hold(this);
-  nlohmann::json j{{"event", "end"},   {"t", std::time(nullptr)},   {"trial", end.trial},     {"rung", end.rung},
-                   {"iter", end.iter}, {"state", Name(end.state)}, {"seconds", end.seconds}, {"error", end.error},
-                   {"score", nullptr}};
+  nlohmann::json j{{"event", "end"},         {"t", std::time(nullptr)}, {"trial", end.trial},
+                   {"rung", end.rung},       {"iter", end.iter},        {"state", Name(end.state)},
+                   {"seconds", end.seconds}, {"error", end.error},      {"score", nullptr}};
   if (std::isfinite(end.score)) j["score"] = end.score;
   // What a child has written need not be UTF-8.
   Append(JsonText(j, -1));
@@ -242,13 +269,17 @@ SweepLock::SweepLock(const std::string& folder, double patience_s) {
   const auto begin = std::chrono::steady_clock::now();
   bool told = false;
   while (flock(inherited_, LOCK_EX | LOCK_NB) != 0) {
-    if (!told) LOG(INFO) << "trials of a killed sweep are still writing their snapshots; waiting for them";
+    if (!told)
+      LOG(INFO) << "trials of a killed sweep are still writing their snapshots; waiting for them";
     told = true;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < patience_s) continue;
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() <
+        patience_s)
+      continue;
     close(inherited_);
     close(own_);
-    throw FileError("trials that a killed sweep has left in " + folder + " still run; end them first");
+    throw FileError("trials that a killed sweep has left in " + folder +
+                    " still run; end them first");
   }
 }
 

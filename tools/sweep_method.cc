@@ -11,17 +11,20 @@ constexpr size_t kFewestOthers = 3;
 
 const SweepTrial& At(const std::vector<SweepTrial>& trials, int64_t number) {
   static const SweepTrial waiting;
-  return number < static_cast<int64_t>(trials.size()) ? trials[static_cast<size_t>(number)] : waiting;
+  return number < static_cast<int64_t>(trials.size()) ? trials[static_cast<size_t>(number)]
+                                                      : waiting;
 }
 
 double ScoreIn(const SweepTrial& trial, int rung) {
-  return static_cast<size_t>(rung) < trial.scores.size() ? trial.scores[static_cast<size_t>(rung)] : std::nan("");
+  return static_cast<size_t>(rung) < trial.scores.size() ? trial.scores[static_cast<size_t>(rung)]
+                                                         : std::nan("");
 }
 
 // Those of `members` that go on to the next rung.
-std::vector<int64_t> Survivors(const MetricRule& metric, const std::vector<SweepTrial>& trials, std::vector<int64_t> members,
-                               int rung, int64_t eta) {
-  const size_t places = static_cast<size_t>(std::max<int64_t>(1, static_cast<int64_t>(members.size()) / eta));
+std::vector<int64_t> Survivors(const MetricRule& metric, const std::vector<SweepTrial>& trials,
+                               std::vector<int64_t> members, int rung, int64_t eta) {
+  const size_t places =
+      static_cast<size_t>(std::max<int64_t>(1, static_cast<int64_t>(members.size()) / eta));
   const auto failed = [&](int64_t number) {
     const SweepTrial& trial = At(trials, number);
     return trial.rung == rung && trial.state == SweepTrial::kFailed;
@@ -43,8 +46,9 @@ double Median(std::vector<double> scores) {
 
 }  // namespace
 
-std::vector<int64_t> HalvingRungs(int64_t trials, int64_t max_iter, int64_t min_iter, int64_t eta, int64_t test_interval) {
-  int64_t below = 0;   // rungs before the last
+std::vector<int64_t> HalvingRungs(int64_t trials, int64_t max_iter, int64_t min_iter, int64_t eta,
+                                  int64_t test_interval) {
+  int64_t below = 0;  // rungs before the last
   if (min_iter > 0) {
     for (int64_t iter = max_iter / eta; iter >= min_iter; iter /= eta) ++below;
   } else {
@@ -52,8 +56,10 @@ std::vector<int64_t> HalvingRungs(int64_t trials, int64_t max_iter, int64_t min_
   }
   std::vector<int64_t> rungs;
   for (; below >= 0; --below) {
-    const double exact = static_cast<double>(max_iter) / std::pow(static_cast<double>(eta), static_cast<double>(below));
-    const int64_t tests = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(exact / static_cast<double>(test_interval) - 1e-9)));
+    const double exact = static_cast<double>(max_iter) /
+                         std::pow(static_cast<double>(eta), static_cast<double>(below));
+    const int64_t tests = std::max<int64_t>(
+        1, static_cast<int64_t>(std::ceil(exact / static_cast<double>(test_interval) - 1e-9)));
     const int64_t iter = below == 0 ? max_iter : tests * test_interval;
     // Many rungs of few iterations fall on the same test.
     if (rungs.empty() || iter > rungs.back()) {
@@ -63,7 +69,8 @@ std::vector<int64_t> HalvingRungs(int64_t trials, int64_t max_iter, int64_t min_
   return rungs;
 }
 
-std::vector<SweepJob> JobsToDo(const SweepSettings& settings, const MetricRule& metric, const std::vector<SweepTrial>& trials) {
+std::vector<SweepJob> JobsToDo(const SweepSettings& settings, const MetricRule& metric,
+                               const std::vector<SweepTrial>& trials) {
   std::vector<int64_t> members(static_cast<size_t>(settings.trials));
   std::iota(members.begin(), members.end(), 0);
   const int rungs = std::max<int>(1, static_cast<int>(settings.rungs.size()));
@@ -101,7 +108,8 @@ int64_t BestTrial(const MetricRule& metric, const std::vector<SweepTrial>& trial
   return first.state == SweepTrial::kFailed || !std::isfinite(first.score()) ? -1 : first.number;
 }
 
-int64_t PrunedAt(const MetricRule& metric, int64_t after, const ScoreSeries& own, const std::vector<ScoreSeries>& others) {
+int64_t PrunedAt(const MetricRule& metric, int64_t after, const ScoreSeries& own,
+                 const std::vector<ScoreSeries>& others) {
   for (size_t i = 0; i < own.size(); ++i) {
     const auto [iter, score] = own[i];
     if (iter < after) continue;
@@ -111,7 +119,8 @@ int64_t PrunedAt(const MetricRule& metric, int64_t after, const ScoreSeries& own
         if (at == iter && std::isfinite(value)) known.push_back(value);
       }
     }
-    if (known.size() >= kFewestOthers && metric.Better(Median(known), score)) return static_cast<int64_t>(i);
+    if (known.size() >= kFewestOthers && metric.Better(Median(known), score))
+      return static_cast<int64_t>(i);
   }
   return -1;
 }

@@ -25,18 +25,28 @@
 #include "tools/sweep_space.h"
 
 DEFINE_string(param, "",
-              "<NAME=VALUES> what to vary, may be repeated: base_lr=0.1,0.01, base_lr=log:1e-4..1e-1, dropout=lin:0..1, "
+              "<NAME=VALUES> what to vary, may be repeated: base_lr=0.1,0.01, "
+              "base_lr=log:1e-4..1e-1, dropout=lin:0..1, "
               "num_output=int:16..128:16, type=choice:SGD,Adam; names are those of --set");
 DEFINE_string(method, "",
-              "<grid|random|halving|ask> grid = all combinations; random = --trials of them; halving = all a few iterations, the "
-              "best ones more; ask = those of 'sweep ask'; without it random where --trials is given, else grid");
+              "<grid|random|halving|ask> grid = all combinations; random = --trials of them; "
+              "halving = all a few iterations, the "
+              "best ones more; ask = those of 'sweep ask'; without it random where --trials is "
+              "given, else grid");
 DEFINE_int64(trials, 0, "<N> random trials; without it a grid");
-DEFINE_string(metric, "max:accuracy", "<max|min:NAME> score of the last test that trials are compared by");
-DEFINE_int64(eta, 3, "<N> halving: of so many trials one goes on, for about so many times the iterations");
-DEFINE_int64(min_iter, 0, "<N> halving: least iterations of a trial; 0 = such that one trial is left at the end");
+DEFINE_string(metric, "max:accuracy",
+              "<max|min:NAME> score of the last test that trials are compared by");
+DEFINE_int64(eta, 3,
+             "<N> halving: of so many trials one goes on, for about so many times the iterations");
+DEFINE_int64(
+    min_iter, 0,
+    "<N> halving: least iterations of a trial; 0 = such that one trial is left at the end");
 DEFINE_string(prune, "",
-              "<median:after=N> ends a trial when a test from iteration N on is worse than the median of the others' at this iteration");
-DEFINE_string(gpus, "", "<LIST> GPUs that trials run on side by side: 0-3, 0,2, all, free:2; without it the CPU");
+              "<median:after=N> ends a trial when a test from iteration N on is worse than the "
+              "median of the others' at this iteration");
+DEFINE_string(
+    gpus, "",
+    "<LIST> GPUs that trials run on side by side: 0-3, 0,2, all, free:2; without it the CPU");
 DEFINE_int32(gpus_per_trial, 1, "<N> GPUs of each trial");
 DEFINE_int32(jobs, 1, "<N> trials at once on the CPU, each with its share of the cores");
 
@@ -53,17 +63,21 @@ constexpr size_t kCheckedTrials = 50;
 int64_t PruneAfter(const std::string& method) {
   if (FLAGS_prune.empty()) return -1;
   const std::string head = "median:after=";
-  const std::optional<int64_t> after = WholeNumber(FLAGS_prune.substr(std::min(FLAGS_prune.size(), head.size())));
+  const std::optional<int64_t> after =
+      WholeNumber(FLAGS_prune.substr(std::min(FLAGS_prune.size(), head.size())));
   if (FLAGS_prune.compare(0, head.size(), head) != 0 || !after) {
-    throw UsageError("--prune wants median:after=N, such as median:after=1000, got '" + FLAGS_prune + "'");
+    throw UsageError("--prune wants median:after=N, such as median:after=1000, got '" +
+                     FLAGS_prune + "'");
   }
-  if (method != "grid" && method != "random") throw UsageError("--prune goes with --method=grid and random, not with " + method);
+  if (method != "grid" && method != "random")
+    throw UsageError("--prune goes with --method=grid and random, not with " + method);
   return *after;
 }
 
 std::string CurrentFolder() {
   char path[PATH_MAX] = "";
-  if (getcwd(path, sizeof path) == nullptr) throw FileError(std::string("the working directory is gone (") + std::strerror(errno) + ")");
+  if (getcwd(path, sizeof path) == nullptr)
+    throw FileError(std::string("the working directory is gone (") + std::strerror(errno) + ")");
   return path;
 }
 
@@ -88,24 +102,29 @@ std::vector<SweepPoint> PointsOf(const SweepSettings& s, const std::vector<Sweep
 
 // What the sweep itself says to each trial.
 void CheckTrainFlags(const CommandLine& train) {
-  if (train.command_name != "train" || train.help || train.version) throw UsageError("behind -- come flags of train");
+  if (train.command_name != "train" || train.help || train.version)
+    throw UsageError("behind -- come flags of train");
   if (!train.warnings.empty()) throw UsageError(train.warnings[0]);
-  if (!train.files.empty()) throw UsageError("behind -- come flags of train, not '" + train.files[0] + "'");
+  if (!train.files.empty())
+    throw UsageError("behind -- come flags of train, not '" + train.files[0] + "'");
   for (const char* flag : {"run_dir", "resume", "snapshot", "gpu", "dry_run", "stop_exit_code"}) {
     // Those of the environment are overruled.
     for (const std::string& word : train.words) {
       if (word.compare(0, 2 + std::string(flag).size(), std::string("--") + flag) != 0) continue;
       const std::string rest = word.substr(2 + std::string(flag).size());
       if (!rest.empty() && rest[0] != '=') continue;
-      throw UsageError("the sweep itself gives --" + std::string(flag) + " to its trials; leave it out behind --");
+      throw UsageError("the sweep itself gives --" + std::string(flag) +
+                       " to its trials; leave it out behind --");
     }
   }
 }
 
 void CheckMetric(const SolverSpec& solver, const std::string& flag, const MetricRule& metric) {
-  if (solver.tests.empty() || (solver.param.test_interval() == 0 && solver.param.test_epoch() == 0)) {
+  if (solver.tests.empty() ||
+      (solver.param.test_interval() == 0 && solver.param.test_epoch() == 0)) {
     throw UserError(SourceLoc{solver.path},
-                    "trials are compared by their tests, but this solver tests nothing; it needs a net to test, test_iter and "
+                    "trials are compared by their tests, but this solver tests nothing; it needs a "
+                    "net to test, test_iter and "
                     "test_interval");
   }
   // Detection scores have names that no layer has.
@@ -121,10 +140,12 @@ void CheckMetric(const SolverSpec& solver, const std::string& flag, const Metric
                   "no test net makes '" + metric.metric + "'" + DidYouMean(metric.metric, blobs));
 }
 
-// What every trial with these values would fail of, once it had started. Data may be only where trials run.
+// What every trial with these values would fail of, once it had started. Data may be only where
+// trials run.
 void CheckTraining(const CommandLine& train, const SolverSpec& solver) {
   const RunRecords flags(train, solver, {}, false);
-  if (!FLAGS_monitor.empty()) CheckMetric(solver, "monitor", ParseMetricRule("monitor", FLAGS_monitor));
+  if (!FLAGS_monitor.empty())
+    CheckMetric(solver, "monitor", ParseMetricRule("monitor", FLAGS_monitor));
   CheckRules(solver);
   std::vector<NetSource> nets = {solver.train};
   nets.insert(nets.end(), solver.tests.begin(), solver.tests.end());
@@ -141,16 +162,22 @@ void CheckTraining(const CommandLine& train, const SolverSpec& solver) {
 void CheckHalving(const SolverSpec& solver) {
   const SolverParameter& p = solver.param;
   if (!p.has_max_iter() || p.test_interval() == 0) {
-    throw UserError(SourceLoc{solver.path}, "halving counts in iterations: the solver needs max_iter and test_interval, not epochs");
+    throw UserError(
+        SourceLoc{solver.path},
+        "halving counts in iterations: the solver needs max_iter and test_interval, not epochs");
   }
   const std::pair<const char*, std::string> policies[] = {
-      {"lr_policy", p.lr_policy()}, {"momentum_policy", p.momentum_policy()}, {"weight_decay_policy", p.weight_decay_policy()}};
+      {"lr_policy", p.lr_policy()},
+      {"momentum_policy", p.momentum_policy()},
+      {"weight_decay_policy", p.weight_decay_policy()}};
   for (const auto& [field, policy] : policies) {
     for (const char* whole : {"poly", "cosine", "onecycle"}) {
       if (policy != whole) continue;
-      throw UserError(solver.places.At(field), std::string(field) + " '" + policy +
-                                                   "' follows max_iter, so the first iterations of a long training are not those "
-                                                   "of a short one, as halving needs; use another policy, or --method=random");
+      throw UserError(
+          solver.places.At(field),
+          std::string(field) + " '" + policy +
+              "' follows max_iter, so the first iterations of a long training are not those "
+              "of a short one, as halving needs; use another policy, or --method=random");
     }
   }
 }
@@ -175,15 +202,20 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   s.gpus_per_trial = static_cast<int>(InRange("gpus_per_trial", FLAGS_gpus_per_trial, 1, 1000));
   s.jobs = static_cast<int>(InRange("jobs", FLAGS_jobs, 1, 10'000));
   if (!s.gpus.empty() && line.Given("jobs")) {
-    throw UsageError("--jobs is for the CPU; on GPUs --gpus and --gpus_per_trial say how many trials run at once");
+    throw UsageError(
+        "--jobs is for the CPU; on GPUs --gpus and --gpus_per_trial say how many trials run at "
+        "once");
   }
   if (s.method == "ask" ? !s.params.empty() : s.params.empty()) {
-    throw UsageError(s.method == "ask" ? "with --method=ask the values come with 'sweep ask', not with --param"
-                                       : "what to vary? --param=base_lr=log:1e-4..1e-1, for example");
+    throw UsageError(s.method == "ask"
+                         ? "with --method=ask the values come with 'sweep ask', not with --param"
+                         : "what to vary? --param=base_lr=log:1e-4..1e-1, for example");
   }
   if (s.method == "random" && s.draws == 0) throw UsageError("--method=random needs --trials");
-  if (s.method == "grid" && s.draws > 0) throw UsageError("a grid has as many trials as it has points; leave out --trials");
-  if (line.Given("min_iter") && s.method != "halving") throw UsageError("--min_iter is for --method=halving");
+  if (s.method == "grid" && s.draws > 0)
+    throw UsageError("a grid has as many trials as it has points; leave out --trials");
+  if (line.Given("min_iter") && s.method != "halving")
+    throw UsageError("--min_iter is for --method=halving");
   const int64_t min_iter = InRange("min_iter", FLAGS_min_iter, 0, INT32_MAX);
 
   const std::vector<SweepParam> params = ParamsOf(s.params);
@@ -203,13 +235,17 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   for (size_t i = 0; i < std::max<size_t>(1, std::min(points.size(), kCheckedTrials)); ++i) {
     std::vector<std::string> sets = train.sets;
     for (size_t p = 0; p < params.size(); ++p) sets.push_back(params[p].name + "=" + points[i][p]);
-    const SolverSpec solver = LoadSolver(s.solver, ParseOverrides(sets, train.unsets), FLAGS_level, SplitList(FLAGS_stage));
+    const SolverSpec solver = LoadSolver(s.solver, ParseOverrides(sets, train.unsets), FLAGS_level,
+                                         SplitList(FLAGS_stage));
     CheckMetric(solver, "metric", metric);
     CheckTraining(train, solver);
     if (s.method == "halving") {
       CheckHalving(solver);
-      if (i > 0 && (max_iter != solver.param.max_iter() || test_interval != solver.param.test_interval())) {
-        throw UsageError("halving itself says how long a trial runs: neither max_iter nor test_interval can be a --param");
+      if (i > 0 &&
+          (max_iter != solver.param.max_iter() || test_interval != solver.param.test_interval())) {
+        throw UsageError(
+            "halving itself says how long a trial runs: neither max_iter nor test_interval can be "
+            "a --param");
       }
     }
     max_iter = solver.param.max_iter();
@@ -218,7 +254,8 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   }
   // Otherwise each start would draw another one, and a sweep could not be repeated.
   if (!seeded) s.train.push_back("--set=random_seed=" + std::to_string(s.seed));
-  if (s.method == "halving") s.rungs = HalvingRungs(s.trials, max_iter, min_iter, s.eta, test_interval);
+  if (s.method == "halving")
+    s.rungs = HalvingRungs(s.trials, max_iter, min_iter, s.eta, test_interval);
   return s;
 }
 
@@ -227,7 +264,8 @@ std::vector<std::vector<std::string>> PlannedSets(const SweepSettings& settings)
   std::vector<std::vector<std::string>> all;
   for (const SweepPoint& point : PointsOf(settings, params)) {
     all.emplace_back();
-    for (size_t p = 0; p < params.size(); ++p) all.back().push_back(params[p].name + "=" + point[p]);
+    for (size_t p = 0; p < params.size(); ++p)
+      all.back().push_back(params[p].name + "=" + point[p]);
   }
   return all;
 }
@@ -250,7 +288,8 @@ std::string MakeSweepFolder(const std::string& wanted) {
     make(folder);
   }
   char path[PATH_MAX];
-  if (realpath(folder.c_str(), path) == nullptr) throw FileError(folder + " cannot be reached (" + std::strerror(errno) + ")");
+  if (realpath(folder.c_str(), path) == nullptr)
+    throw FileError(folder + " cannot be reached (" + std::strerror(errno) + ")");
   return path;
 }
 

@@ -10,15 +10,17 @@
 
 namespace doppio {
 
-// --param, --method, --trials and their kin; the words behind the first of `line` are flags of train. Reads the solver with
-// the values of some trials, and throws UserError or UsageError for what would make them fail or be without a score. Sets the flags
-// of train to those of the trials.
+// --param, --method, --trials and their kin; the words behind the first of `line` are flags of
+// train. Reads the solver with the values of some trials, and throws UserError or UsageError for
+// what would make them fail or be without a score. Sets the flags of train to those of the trials.
 SweepSettings SettingsFromFlags(const CommandLine& line);
 
-// The values of each planned trial as --set takes them, by number; none for trials that are asked for.
+// The values of each planned trial as --set takes them, by number; none for trials that are asked
+// for.
 std::vector<std::vector<std::string>> PlannedSets(const SweepSettings& settings);
 
-// Makes the folder: `wanted`, which must not hold a sweep, or, with "", the next free $DOPPIO_RUNS/sweep-0001. Its absolute path.
+// Makes the folder: `wanted`, which must not hold a sweep, or, with "", the next free
+// $DOPPIO_RUNS/sweep-0001. Its absolute path.
 std::string MakeSweepFolder(const std::string& wanted);
 
 }  // namespace doppio

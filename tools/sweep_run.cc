@@ -27,7 +27,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 // Between two looks at the children, and at the scores of those that might be pruned.
 constexpr auto kPause = std::chrono::milliseconds(20);
@@ -39,15 +41,18 @@ constexpr double kStopAgainSeconds = 1;
 
 void Say(const std::string& text) { Tell(isatty(STDERR_FILENO) != 0, text); }
 
-// How one that was asked to stop, by whomever, ends: after its snapshot, or at once, before its first iteration.
+// How one that was asked to stop, by whomever, ends: after its snapshot, or at once, before its
+// first iteration.
 bool WasStopped(int code) {
-  return code == static_cast<int>(ExitCode::kStopped) || code == 128 + SIGTERM || code == 128 + SIGINT || code == 128 + SIGUSR1;
+  return code == static_cast<int>(ExitCode::kStopped) || code == 128 + SIGTERM ||
+         code == 128 + SIGINT || code == 128 + SIGUSR1;
 }
 
 // Returns when nobody trains in the trial's folder any more.
 void WaitUntilLeft(const std::string& folder, int64_t trial, const MetricRule& metric) {
   const Clock::time_point begin = Clock::now();
-  while (ReadProgress(folder, trial, metric).status == "running" && SecondsSince(begin) < kLeaveSeconds) {
+  while (ReadProgress(folder, trial, metric).status == "running" &&
+         SecondsSince(begin) < kLeaveSeconds) {
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -90,7 +95,8 @@ class Runner {
     SweepJob job;
     Clock::time_point begin;
     int64_t log_begin = 0;
-    std::optional<std::pair<int64_t, double>> pruned;   // iteration and score at which it was decided
+    std::optional<std::pair<int64_t, double>>
+        pruned;  // iteration and score at which it was decided
   };
 
   // What may begin now.
@@ -99,7 +105,8 @@ class Runner {
     const auto other = [&](const SweepJob& job) {
       if (options_.only && job.trial != *options_.only) return true;
       if (given_up_.count(job.trial) > 0) return true;
-      return std::any_of(jobs_.begin(), jobs_.end(), [&](const Running& r) { return r.busy && r.job == job; });
+      return std::any_of(jobs_.begin(), jobs_.end(),
+                         [&](const Running& r) { return r.busy && r.job == job; });
     };
     jobs.erase(std::remove_if(jobs.begin(), jobs.end(), other), jobs.end());
     return jobs;
@@ -135,7 +142,8 @@ class Runner {
       Say(TrialName(job.trial) + " was stopped");
       return;
     }
-    SweepJournal::End end = EndOf(*journal_, job.trial, job.rung, stopped ? 0 : code, running.log_begin);
+    SweepJournal::End end =
+        EndOf(*journal_, job.trial, job.rung, stopped ? 0 : code, running.log_begin);
     if (stopped) {
       end.state = SweepTrial::kPruned;
       std::tie(end.iter, end.score) = *running.pruned;
@@ -144,8 +152,8 @@ class Runner {
     end.seconds = SecondsSince(running.begin);
     journal_->Add(end);
     Say(TrialName(job.trial) + " " + Name(end.state) + " at iteration " + std::to_string(end.iter) +
-         (std::isfinite(end.score) ? ", " + metric_.metric + " " + Significant(end.score) : "") +
-         (end.error.empty() ? "" : ": " + end.error));
+        (std::isfinite(end.score) ? ", " + metric_.metric + " " + Significant(end.score) : "") +
+        (end.error.empty() ? "" : ": " + end.error));
   }
 
   void StopAll() {
@@ -191,7 +199,8 @@ class Runner {
     } catch (const FileError&) {
       return {};
     }
-    if (journal_->trials()[static_cast<size_t>(trial)].state > SweepTrial::kRunning) series_[trial] = series;
+    if (journal_->trials()[static_cast<size_t>(trial)].state > SweepTrial::kRunning)
+      series_[trial] = series;
     return series;
   }
 
@@ -200,7 +209,7 @@ class Runner {
   const MetricRule metric_;
   const std::vector<std::vector<std::string>> planned_;
   Workers workers_;
-  std::vector<Running> jobs_;   // of each slot
+  std::vector<Running> jobs_;  // of each slot
   SignalHandler signals_;
   bool stopping_ = false;
   std::optional<Clock::time_point> asked_to_stop_;
@@ -211,16 +220,20 @@ class Runner {
 
 }  // namespace
 
-std::string TrialLog(const std::string& folder, int64_t trial) { return TrialFolder(folder, trial) + ".log"; }
+std::string TrialLog(const std::string& folder, int64_t trial) {
+  return TrialFolder(folder, trial) + ".log";
+}
 
-SweepJournal::End EndOf(const SweepJournal& journal, int64_t trial, int rung, int code, int64_t log_begin) {
+SweepJournal::End EndOf(const SweepJournal& journal, int64_t trial, int rung, int code,
+                        int64_t log_begin) {
   SweepJournal::End end;
   end.trial = trial;
   end.rung = rung;
   end.score = std::nan("");
   TrialProgress progress;
   try {
-    progress = ReadProgress(journal.folder(), trial, ParseMetricRule("metric", journal.settings().metric));
+    progress =
+        ReadProgress(journal.folder(), trial, ParseMetricRule("metric", journal.settings().metric));
   } catch (const FileError& e) {
     progress.why = e.message();
     progress.score = std::nan("");
@@ -229,8 +242,9 @@ SweepJournal::End EndOf(const SweepJournal& journal, int64_t trial, int rung, in
   if (code != 0) {
     end.error = FirstError(TrialLog(journal.folder(), trial), log_begin);
     if (end.error.empty()) {
-      end.error = (code > 128 ? "ended by signal " + std::to_string(code - 128) : "exit code " + std::to_string(code)) + "; see " +
-                  TrialName(trial) + ".log";
+      end.error = (code > 128 ? "ended by signal " + std::to_string(code - 128)
+                              : "exit code " + std::to_string(code)) +
+                  "; see " + TrialName(trial) + ".log";
     }
   } else if (!progress.why.empty()) {
     end.error = progress.why;
@@ -243,6 +257,8 @@ SweepJournal::End EndOf(const SweepJournal& journal, int64_t trial, int rung, in
   return end;
 }
 
-bool RunTrials(const SweepRunOptions& options, SweepJournal* journal) { return Runner(options, journal).Run(); }
+bool RunTrials(const SweepRunOptions& options, SweepJournal* journal) {
+  return Runner(options, journal).Run();
+}
 
 }  // namespace doppio

@@ -55,33 +55,41 @@ bool ReadCount(const std::string& text, int64_t* value) {
 // "1e-4..1e-1:4", of which the last part may be missing.
 void ParseRange(const std::string& text, const SourceLoc& at, SweepParam* param) {
   const size_t dots = text.find("..");
-  if (dots == std::string::npos) throw UserError(at, "expected FIRST..LAST, such as 1e-4..1e-1, got '" + text + "'");
+  if (dots == std::string::npos)
+    throw UserError(at, "expected FIRST..LAST, such as 1e-4..1e-1, got '" + text + "'");
   const size_t colon = text.find(':', dots);
   const bool has_last_part = colon != std::string::npos;
-  const std::string last = text.substr(dots + 2, has_last_part ? colon - dots - 2 : std::string::npos);
+  const std::string last =
+      text.substr(dots + 2, has_last_part ? colon - dots - 2 : std::string::npos);
   if (!ReadNumber(text.substr(0, dots), &param->first) || !ReadNumber(last, &param->last)) {
     throw UserError(at, "expected two numbers around '..', got '" + text + "'");
   }
-  if (param->first >= param->last) throw UserError(at, "the first number of a range must be less than the last");
+  if (param->first >= param->last)
+    throw UserError(at, "the first number of a range must be less than the last");
   const bool whole = param->kind == SweepParam::kInt;
   if (param->kind == SweepParam::kLog && param->first <= 0) {
     throw UserError(at, "a range in the logarithm must begin above 0");
   }
-  if (whole && (param->first != std::floor(param->first) || param->last != std::floor(param->last) ||
-                std::abs(param->first) > 1e15 || std::abs(param->last) > 1e15)) {
+  if (whole &&
+      (param->first != std::floor(param->first) || param->last != std::floor(param->last) ||
+       std::abs(param->first) > 1e15 || std::abs(param->last) > 1e15)) {
     throw UserError(at, "int wants whole numbers, got '" + text + "'");
   }
   if (has_last_part && !ReadCount(text.substr(colon + 1), whole ? &param->step : &param->points)) {
-    throw UserError(at, std::string("behind the range comes ") + (whole ? "the step" : "the number of points of a grid") +
-                            ", got '" + text.substr(colon + 1) + "'");
+    throw UserError(at, std::string("behind the range comes ") +
+                            (whole ? "the step" : "the number of points of a grid") + ", got '" +
+                            text.substr(colon + 1) + "'");
   }
-  if (!whole && has_last_part && param->points < 2) throw UserError(at, "a range has at least 2 points");
+  if (!whole && has_last_part && param->points < 2)
+    throw UserError(at, "a range has at least 2 points");
 }
 
 // At `part` of the way, 0 to 1.
 std::string ValueWithin(const SweepParam& param, double part) {
   if (param.kind == SweepParam::kLog) {
-    return Significant(std::exp(std::log(param.first) + part * (std::log(param.last) - std::log(param.first))), kDigits);
+    return Significant(
+        std::exp(std::log(param.first) + part * (std::log(param.last) - std::log(param.first))),
+        kDigits);
   }
   return Significant(param.first + part * (param.last - param.first), kDigits);
 }
@@ -90,7 +98,8 @@ std::string Draw(const SweepParam& param, const Random& random, uint64_t trial, 
   const bool range = param.kind == SweepParam::kLog || param.kind == SweepParam::kLinear;
   const double part = random.Uniform(trial, element);
   if (range) return ValueWithin(param, part);
-  return param.ValueAt(std::min(param.count() - 1, static_cast<int64_t>(part * static_cast<double>(param.count()))));
+  return param.ValueAt(
+      std::min(param.count() - 1, static_cast<int64_t>(part * static_cast<double>(param.count()))));
 }
 
 }  // namespace
@@ -118,12 +127,16 @@ SweepParam ParseSweepParam(const std::string& text) {
   const SourceLoc at{"--param " + text};
   auto [name, spec] = SplitSet(text);
   if (name.empty() || name == text) {
-    throw UserError(at, "expected NAME=VALUES, as in --param=base_lr=log:1e-4..1e-1 or --param=momentum=0.9,0.95");
+    throw UserError(
+        at,
+        "expected NAME=VALUES, as in --param=base_lr=log:1e-4..1e-1 or --param=momentum=0.9,0.95");
   }
   SweepParam param;
   param.name = name;
-  const std::pair<const char*, SweepParam::Kind> kinds[] = {
-      {"log:", SweepParam::kLog}, {"lin:", SweepParam::kLinear}, {"int:", SweepParam::kInt}, {"choice:", SweepParam::kList}};
+  const std::pair<const char*, SweepParam::Kind> kinds[] = {{"log:", SweepParam::kLog},
+                                                            {"lin:", SweepParam::kLinear},
+                                                            {"int:", SweepParam::kInt},
+                                                            {"choice:", SweepParam::kList}};
   bool range = false;
   for (const auto& [word, kind] : kinds) {
     if (spec.compare(0, std::string(word).size(), word) != 0) continue;
@@ -147,23 +160,27 @@ std::vector<SweepPoint> GridPoints(const std::vector<SweepParam>& params) {
   int64_t all = 1;
   for (const SweepParam& param : params) {
     if (param.count() == 0) {
-      throw UsageError("--param " + param.name + ": a grid needs a number of points, as in log:1e-4..1e-1:4; "
+      throw UsageError("--param " + param.name +
+                       ": a grid needs a number of points, as in log:1e-4..1e-1:4; "
                        "or give --trials for random ones");
     }
-    if (param.count() > kMostPoints / all) throw UsageError("this grid has more than a million points; give --trials for random ones");
+    if (param.count() > kMostPoints / all)
+      throw UsageError("this grid has more than a million points; give --trials for random ones");
     all *= param.count();
   }
   std::vector<SweepPoint> points;
   for (int64_t i = 0; i < all; ++i) {
     SweepPoint point(params.size());
     int64_t rest = i;
-    for (size_t p = params.size(); p-- > 0; rest /= params[p].count()) point[p] = params[p].ValueAt(rest % params[p].count());
+    for (size_t p = params.size(); p-- > 0; rest /= params[p].count())
+      point[p] = params[p].ValueAt(rest % params[p].count());
     points.push_back(point);
   }
   return points;
 }
 
-std::vector<SweepPoint> RandomPoints(const std::vector<SweepParam>& params, int64_t trials, uint64_t seed) {
+std::vector<SweepPoint> RandomPoints(const std::vector<SweepParam>& params, int64_t trials,
+                                     uint64_t seed) {
   constexpr uint64_t kTries = 100;
   const Random random(seed, Stream("sweep"));
   std::vector<SweepPoint> points;
@@ -173,7 +190,8 @@ std::vector<SweepPoint> RandomPoints(const std::vector<SweepParam>& params, int6
     for (uint64_t attempt = 0; attempt < kTries; ++attempt) {
       point.clear();
       for (const SweepParam& param : params) {
-        point.push_back(Draw(param, random, static_cast<uint64_t>(trial), attempt * params.size() + point.size()));
+        point.push_back(Draw(param, random, static_cast<uint64_t>(trial),
+                             attempt * params.size() + point.size()));
       }
       if (known.insert(point).second) break;
     }

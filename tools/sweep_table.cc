@@ -34,18 +34,22 @@ std::string ValueOf(const SweepTrial& trial, const std::string& name) {
   return "";
 }
 
-// "net.layer[conv1].convolution_param.num_output" -> "num_output", unless another parameter ends with it, too.
+// "net.layer[conv1].convolution_param.num_output" -> "num_output", unless another parameter ends
+// with it, too.
 std::string ShortName(const std::string& name, const std::vector<std::string>& names) {
   const auto last = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
   const auto same = [&](const std::string& other) { return last(other) == last(name); };
   return std::count_if(names.begin(), names.end(), same) == 1 ? last(name) : name;
 }
 
-std::string ScoreText(double score) { return std::isfinite(score) ? Significant(score, kDigits) : "–"; }
+std::string ScoreText(double score) {
+  return std::isfinite(score) ? Significant(score, kDigits) : "–";
+}
 
 // A trial that halving has left behind is done, too, but not with all iterations.
 std::string StateText(const SweepSettings& settings, const SweepTrial& trial) {
-  const bool left = trial.state == SweepTrial::kDone && trial.rung + 1 < static_cast<int>(settings.rungs.size());
+  const bool left =
+      trial.state == SweepTrial::kDone && trial.rung + 1 < static_cast<int>(settings.rungs.size());
   return left ? "halved" : Name(trial.state);
 }
 
@@ -78,7 +82,8 @@ std::string SweepSummary(const SweepSettings& settings, const std::vector<SweepR
   counts["waiting"] = all - static_cast<int64_t>(rows.size());
   std::string text = std::to_string(all) + (all == 1 ? " trial" : " trials");
   const char* mark = ": ";
-  for (const char* state : {"done", "halved", "pruned", "failed", "running", "stopped", "waiting"}) {
+  for (const char* state :
+       {"done", "halved", "pruned", "failed", "running", "stopped", "waiting"}) {
     if (counts[state] == 0) continue;
     text += mark + std::to_string(counts[state]) + " " + state;
     mark = ", ";
@@ -86,7 +91,8 @@ std::string SweepSummary(const SweepSettings& settings, const std::vector<SweepR
   return text;
 }
 
-void PrintSweepTable(const SweepSettings& settings, const std::vector<SweepRow>& rows, int64_t best, std::ostream& out) {
+void PrintSweepTable(const SweepSettings& settings, const std::vector<SweepRow>& rows, int64_t best,
+                     std::ostream& out) {
   const std::vector<std::string> names = NamesOf(rows);
   const std::string metric = settings.metric.substr(4);
   std::vector<std::string> titles = {">#", "state"};
@@ -96,14 +102,16 @@ void PrintSweepTable(const SweepSettings& settings, const std::vector<SweepRow>&
   for (const SweepRow& row : rows) {
     std::vector<std::string> cells = {std::to_string(row.trial.number), row.state};
     for (const std::string& name : names) cells.push_back(ValueOf(row.trial, name));
-    cells.insert(cells.end(), {ScoreText(row.score), row.trial.number == best ? "★" : "", std::to_string(row.iter),
-                               Fixed(row.trial.seconds, 1), TrialName(row.trial.number), row.trial.error});
+    cells.insert(cells.end(), {ScoreText(row.score), row.trial.number == best ? "★" : "",
+                               std::to_string(row.iter), Fixed(row.trial.seconds, 1),
+                               TrialName(row.trial.number), row.trial.error});
     table.Add(cells);
   }
   table.Print(out);
 }
 
-void PrintSweepCsv(const SweepSettings& settings, const std::vector<SweepRow>& rows, std::ostream& out) {
+void PrintSweepCsv(const SweepSettings& settings, const std::vector<SweepRow>& rows,
+                   std::ostream& out) {
   const std::vector<std::string> names = NamesOf(rows);
   out << "trial,state";
   for (const std::string& name : names) out << ',' << CsvField(name);
@@ -111,12 +119,14 @@ void PrintSweepCsv(const SweepSettings& settings, const std::vector<SweepRow>& r
   for (const SweepRow& row : rows) {
     out << row.trial.number << ',' << row.state;
     for (const std::string& name : names) out << ',' << CsvField(ValueOf(row.trial, name));
-    out << ',' << (std::isfinite(row.score) ? Significant(row.score, 9) : "") << ',' << row.iter << ','
-        << Fixed(row.trial.seconds, 3) << ',' << TrialName(row.trial.number) << ',' << CsvField(row.trial.error) << '\n';
+    out << ',' << (std::isfinite(row.score) ? Significant(row.score, 9) : "") << ',' << row.iter
+        << ',' << Fixed(row.trial.seconds, 3) << ',' << TrialName(row.trial.number) << ','
+        << CsvField(row.trial.error) << '\n';
   }
 }
 
-nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow>& rows, int64_t best) {
+nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow>& rows,
+                         int64_t best) {
   nlohmann::json out{{"sweep", journal.folder()},
                      {"method", journal.settings().method},
                      {"metric", journal.settings().metric},
@@ -129,14 +139,16 @@ nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow
       const auto [name, value] = SplitSet(set);
       values[name] = value;
     }
-    out["trials"].push_back({{"trial", row.trial.number},
-                             {"state", row.state},
-                             {"values", values},
-                             {"score", std::isfinite(row.score) ? nlohmann::json(row.score) : nlohmann::json(nullptr)},
-                             {"iter", row.iter},
-                             {"seconds", row.trial.seconds},
-                             {"run", TrialFolder(journal.folder(), row.trial.number)},
-                             {"error", row.trial.error.empty() ? nlohmann::json(nullptr) : nlohmann::json(row.trial.error)}});
+    out["trials"].push_back(
+        {{"trial", row.trial.number},
+         {"state", row.state},
+         {"values", values},
+         {"score", std::isfinite(row.score) ? nlohmann::json(row.score) : nlohmann::json(nullptr)},
+         {"iter", row.iter},
+         {"seconds", row.trial.seconds},
+         {"run", TrialFolder(journal.folder(), row.trial.number)},
+         {"error",
+          row.trial.error.empty() ? nlohmann::json(nullptr) : nlohmann::json(row.trial.error)}});
   }
   return out;
 }

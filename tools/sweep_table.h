@@ -14,21 +14,26 @@ namespace doppio {
 
 struct SweepRow {
   SweepTrial trial;
-  std::string state;        // of a trial that has not ended: as its run folder says, "running" or "stopped"
-  double score = 0;         // NaN: none
+  std::string
+      state;  // of a trial that has not ended: as its run folder says, "running" or "stopped"
+  double score = 0;  // NaN: none
   int64_t iter = 0;
 };
 
-// From the best to the worst; those that run now with what they have come to. Trials that are only planned are left out.
+// From the best to the worst; those that run now with what they have come to. Trials that are only
+// planned are left out.
 std::vector<SweepRow> RowsOf(const SweepJournal& journal, const MetricRule& metric);
 
 // "12 trials: 9 done, 1 pruned, 2 waiting".
 std::string SweepSummary(const SweepSettings& settings, const std::vector<SweepRow>& rows);
 
-void PrintSweepTable(const SweepSettings& settings, const std::vector<SweepRow>& rows, int64_t best, std::ostream& out);
+void PrintSweepTable(const SweepSettings& settings, const std::vector<SweepRow>& rows, int64_t best,
+                     std::ostream& out);
 // A line for each trial with its values, RFC 4180.
-void PrintSweepCsv(const SweepSettings& settings, const std::vector<SweepRow>& rows, std::ostream& out);
-nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow>& rows, int64_t best);
+void PrintSweepCsv(const SweepSettings& settings, const std::vector<SweepRow>& rows,
+                   std::ostream& out);
+nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow>& rows,
+                         int64_t best);
 
 }  // namespace doppio
 

@@ -28,7 +28,8 @@ ScoreSeries SeriesOf(const std::vector<TestPoint>& tests, const std::string& met
 }
 
 std::string WhyNoScore(const std::vector<TestPoint>& tests, const std::string& metric) {
-  if (tests.empty()) return "it ended before its first test; a test_interval below max_iter is needed";
+  if (tests.empty())
+    return "it ended before its first test; a test_interval below max_iter is needed";
   std::string names;
   for (const auto& [name, value] : tests.back().scores) names += (names.empty() ? "" : ", ") + name;
   return "its tests have no score '" + metric + "', only " + names;
@@ -42,21 +43,27 @@ std::string TrialName(int64_t trial) {
   return name;
 }
 
-std::string TrialFolder(const std::string& folder, int64_t trial) { return folder + "/" + TrialName(trial); }
+std::string TrialFolder(const std::string& folder, int64_t trial) {
+  return folder + "/" + TrialName(trial);
+}
 
-std::vector<std::string> TrainCommand(const std::string& program, const SweepSettings& settings, const std::vector<std::string>& sets) {
+std::vector<std::string> TrainCommand(const std::string& program, const SweepSettings& settings,
+                                      const std::vector<std::string>& sets) {
   std::vector<std::string> words = {program, "train", "--solver=" + settings.solver};
   words.insert(words.end(), settings.train.begin(), settings.train.end());
   for (const std::string& set : sets) words.push_back("--set=" + set);
   return words;
 }
 
-std::vector<std::string> TrialCommand(const std::string& program, const SweepSettings& settings, const std::string& folder,
-                                      const SweepJob& job, const std::vector<std::string>& sets, const std::string& gpus) {
+std::vector<std::string> TrialCommand(const std::string& program, const SweepSettings& settings,
+                                      const std::string& folder, const SweepJob& job,
+                                      const std::vector<std::string>& sets,
+                                      const std::string& gpus) {
   std::vector<std::string> words = TrainCommand(program, settings, sets);
   const std::string own = TrialFolder(folder, job.trial);
   if (!settings.rungs.empty()) {
-    words.push_back("--set=max_iter=" + std::to_string(settings.rungs[static_cast<size_t>(job.rung)]));
+    words.push_back("--set=max_iter=" +
+                    std::to_string(settings.rungs[static_cast<size_t>(job.rung)]));
     // The next rung goes on from here.
     words.push_back("--set=snapshot_after_train=true");
   }
@@ -103,7 +110,8 @@ std::string FirstError(const std::string& log, int64_t begin) {
   for (std::string line; std::getline(lines, line);) {
     const size_t mark = line.find("error: ");
     if (mark == 0) return line.substr(7, kLongestError);
-    if (mark != std::string::npos && mark >= 2 && line.compare(mark - 2, 2, ": ") == 0) return line.substr(0, kLongestError);
+    if (mark != std::string::npos && mark >= 2 && line.compare(mark - 2, 2, ": ") == 0)
+      return line.substr(0, kLongestError);
   }
   return "";
 }

@@ -33,7 +33,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
 std::vector<std::string> EnvironmentOf(const WorkerSlot& slot) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
-  if (std::getenv("OMP_NUM_THREADS") == nullptr) variables.push_back("OMP_NUM_THREADS=" + std::to_string(slot.threads));
+  if (std::getenv("OMP_NUM_THREADS") == nullptr)
+    variables.push_back("OMP_NUM_THREADS=" + std::to_string(slot.threads));
   return variables;
 }
 
@@ -57,11 +58,13 @@ std::vector<WorkerSlot> CpuSlots(const std::vector<int>& cores, int children) {
   return slots;
 }
 
-std::vector<WorkerSlot> GpuSlots(const std::vector<int>& cores, const std::vector<int>& gpus, int gpus_each) {
+std::vector<WorkerSlot> GpuSlots(const std::vector<int>& cores, const std::vector<int>& gpus,
+                                 int gpus_each) {
   std::vector<WorkerSlot> slots = CpuSlots(cores, static_cast<int>(gpus.size()) / gpus_each);
   size_t next = 0;
   for (WorkerSlot& slot : slots) {
-    for (int i = 0; i < gpus_each; ++i) slot.gpus += (i > 0 ? "," : "") + std::to_string(gpus[next++]);
+    for (int i = 0; i < gpus_each; ++i)
+      slot.gpus += (i > 0 ? "," : "") + std::to_string(gpus[next++]);
   }
   return slots;
 }
@@ -79,7 +82,8 @@ std::vector<int> AllCores() {
   return cores;
 }
 
-Workers::Workers(std::vector<WorkerSlot> slots) : slots_(std::move(slots)), children_(slots_.size(), 0) {}
+Workers::Workers(std::vector<WorkerSlot> slots)
+    : slots_(std::move(slots)), children_(slots_.size(), 0) {}
 
 int Workers::FreeSlot() const {
   const auto found = std::find(children_.begin(), children_.end(), 0);
@@ -94,9 +98,11 @@ void Workers::Start(int slot, const WorkerCommand& command) {
   const WorkerSlot& share = slots_[static_cast<size_t>(slot)];
   const int log = open(command.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) throw FileError("cannot write " + command.log + " (" + std::strerror(errno) + ")");
-  // All memory is asked for before the fork: other threads of this process may hold the allocator's locks.
+  // All memory is asked for before the fork: other threads of this process may hold the allocator's
+  // locks.
   const std::vector<std::string> environment = EnvironmentOf(share);
-  const std::vector<char*> variables = Pointers(environment), arguments = Pointers(command.arguments);
+  const std::vector<char*> variables = Pointers(environment),
+                           arguments = Pointers(command.arguments);
   const cpu_set_t cores = SetOf(share.cores);
   const pid_t parent = getpid();
   // A signal that came before the new program runs would be lost in this one's handlers.
@@ -119,7 +125,8 @@ void Workers::Start(int slot, const WorkerCommand& command) {
     if (getppid() != parent) _exit(kCannotRun);
     if (!share.cores.empty()) sched_setaffinity(0, sizeof cores, &cores);
     const int nothing = open("/dev/null", O_RDONLY);
-    if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0) _exit(kCannotRun);
+    if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
+      _exit(kCannotRun);
     if (!command.cwd.empty() && chdir(command.cwd.c_str()) != 0) _exit(kCannotRun);
     execve(arguments[0], arguments.data(), variables.data());
     _exit(kCannotRun);
@@ -132,9 +139,11 @@ std::vector<Workers::Ended> Workers::Poll() {
   std::vector<Ended> ended;
   for (size_t slot = 0; slot < children_.size(); ++slot) {
     int status = 0;
-    if (children_[slot] == 0 || waitpid(children_[slot], &status, WNOHANG) != children_[slot]) continue;
+    if (children_[slot] == 0 || waitpid(children_[slot], &status, WNOHANG) != children_[slot])
+      continue;
     children_[slot] = 0;
-    ended.push_back({static_cast<int>(slot), WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)});
+    ended.push_back(
+        {static_cast<int>(slot), WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)});
   }
   return ended;
 }

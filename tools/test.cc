@@ -19,7 +19,8 @@ namespace {
 
 // --iterations, else what the solver says, else Caffe's 50. 0: the whole source once.
 int64_t BatchesAskedFor(const CommandLine& line, int64_t of_solver) {
-  const int64_t batches = !line.Given("iterations") && line.Given("solver") ? of_solver : FLAGS_iterations;
+  const int64_t batches =
+      !line.Given("iterations") && line.Given("solver") ? of_solver : FLAGS_iterations;
   return std::max<int64_t>(0, batches);
 }
 
@@ -125,8 +126,10 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(
     Commands, "test",
     {"scores weights on test data",
-     {"model", "solver", "weights", "iterations", "gpu", "precision", "workspace_mb", "deterministic", "cuda_graph",
-      "level", "stage", "batch", "set", "unset", "synthetic", "data_threads", "seed", "engine", "fusion", "json"},
+     {"model",        "solver",       "weights",       "iterations", "gpu",
+      "precision",    "workspace_mb", "deterministic", "cuda_graph", "level",
+      "stage",        "batch",        "set",           "unset",      "synthetic",
+      "data_threads", "seed",         "engine",        "fusion",     "json"},
      {"model|solver", "weights"},
      "",
      "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel "

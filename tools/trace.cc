@@ -16,22 +16,27 @@
 #include "tools/text_table.h"
 
 DEFINE_string(trace, "",
-              "<FILE> writes a timeline of some iterations, for Perfetto or chrome://tracing: layers, data, update, and what of "
+              "<FILE> writes a timeline of some iterations, for Perfetto or chrome://tracing: "
+              "layers, data, update, and what of "
               "the exchange of gradients backward does not hide");
-DEFINE_string(trace_iterations, "", "<FIRST-LAST> iterations that --trace shows; without it the 10th to 20th after the start");
+DEFINE_string(
+    trace_iterations, "",
+    "<FIRST-LAST> iterations that --trace shows; without it the 10th to 20th after the start");
 
 namespace doppio {
 namespace {
 
-constexpr int64_t kFirst = 10, kLast = 20;   // after the start
+constexpr int64_t kFirst = 10, kLast = 20;  // after the start
 
 [[noreturn]] void WrongIterations() {
-  throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '" + FLAGS_trace_iterations + "'");
+  throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '" +
+                   FLAGS_trace_iterations + "'");
 }
 
 // All of `text`, which is digits.
 int64_t ParseIteration(const std::string& text) {
-  if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos) WrongIterations();
+  if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos)
+    WrongIterations();
   return std::stoll(text);
 }
 
@@ -40,24 +45,30 @@ void CheckWritableFile(const std::string& file) {
   const std::string start = "cannot write the timeline '" + file + "': ";
   const std::string folder = DirName(file).empty() ? "." : DirName(file);
   struct stat info;
-  if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) throw FileError(start + "there is no folder '" + folder + "'");
+  if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+    throw FileError(start + "there is no folder '" + folder + "'");
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw FileError(start + "folder '" + folder + "' is not writable (" + std::strerror(errno) + ")");
+    throw FileError(start + "folder '" + folder + "' is not writable (" + std::strerror(errno) +
+                    ")");
   }
-  if (EndsWith(file, "/") || (stat(file.c_str(), &info) == 0 && S_ISDIR(info.st_mode))) throw FileError(start + "it is a folder");
+  if (EndsWith(file, "/") || (stat(file.c_str(), &info) == 0 && S_ISDIR(info.st_mode)))
+    throw FileError(start + "it is a folder");
 }
 
 bool Holds(const std::pair<int64_t, int64_t>& window, int64_t iteration) {
   return window.first <= iteration && iteration <= window.second;
 }
 
-std::string Iterations(int64_t count) { return std::to_string(count) + (count == 1 ? " iteration" : " iterations"); }
+std::string Iterations(int64_t count) {
+  return std::to_string(count) + (count == 1 ? " iteration" : " iterations");
+}
 
 }  // namespace
 
 std::optional<TraceRequest> TraceFromFlags() {
   if (FLAGS_trace.empty()) {
-    if (!FLAGS_trace_iterations.empty()) throw UsageError("--trace_iterations is of --trace=FILE, which is not given");
+    if (!FLAGS_trace_iterations.empty())
+      throw UsageError("--trace_iterations is of --trace=FILE, which is not given");
     return std::nullopt;
   }
   TraceRequest request{FLAGS_trace, std::nullopt};
@@ -67,7 +78,8 @@ std::optional<TraceRequest> TraceFromFlags() {
   const int64_t first = ParseIteration(FLAGS_trace_iterations.substr(0, dash));
   const int64_t last = ParseIteration(FLAGS_trace_iterations.substr(dash + 1));
   if (first > last) {
-    throw UsageError("--trace_iterations=" + FLAGS_trace_iterations + ": the first iteration comes after the last");
+    throw UsageError("--trace_iterations=" + FLAGS_trace_iterations +
+                     ": the first iteration comes after the last");
   }
   request.iterations = {first, last};
   return request;
@@ -75,15 +87,21 @@ std::optional<TraceRequest> TraceFromFlags() {
 
 std::pair<int64_t, int64_t> WindowOf(const TraceRequest& request, int64_t start, int64_t max_iter) {
   if (request.iterations) {
-    return {std::max(start, request.iterations->first), std::min(max_iter - 1, request.iterations->second)};
+    return {std::max(start, request.iterations->first),
+            std::min(max_iter - 1, request.iterations->second)};
   }
   const int64_t last = std::min(start + kLast, max_iter - 1);
   return {std::max(start, last - (kLast - kFirst)), last};
 }
 
-TrainingTrace::TrainingTrace(std::optional<TraceRequest> request, std::function<void(const nlohmann::json&)> on_layers,
+TrainingTrace::TrainingTrace(std::optional<TraceRequest> request,
+                             std::function<void(const nlohmann::json&)> on_layers,
                              const World* world, Device* device)
-    : request_(std::move(request)), on_layers_(std::move(on_layers)), world_(world), device_(device), trace_(device) {
+    : request_(std::move(request)),
+      on_layers_(std::move(on_layers)),
+      world_(world),
+      device_(device),
+      trace_(device) {
   if (request_ && rank() == 0) CheckWritableFile(request_->file);
 }
 
@@ -101,8 +119,9 @@ void TrainingTrace::Plan(Trainer* trainer) {
   if (!request_) return;
   window_ = WindowOf(*request_, start, max_iter);
   if (window_.first <= window_.second || !request_->iterations) return;
-  LOG(WARNING) << "--trace_iterations=" << request_->iterations->first << "-" << request_->iterations->second
-               << ": the training has only iterations " << start << " to " << max_iter - 1 << "; nothing will be traced";
+  LOG(WARNING) << "--trace_iterations=" << request_->iterations->first << "-"
+               << request_->iterations->second << ": the training has only iterations " << start
+               << " to " << max_iter - 1 << "; nothing will be traced";
 }
 
 void TrainingTrace::Before(int64_t iteration) {
@@ -129,9 +148,10 @@ void TrainingTrace::TellLayers() {
   on_layers_ = nullptr;
 }
 
-// Each rank notes the time between two barriers, rank 0 before the first and after the second as well. So rank 0's clock
-// stood between its two times when the other showed its own, and every round narrows down how far the clocks are apart. Where
-// no distance at all is among what is possible the ranks share one clock, as those of one machine do.
+// Each rank notes the time between two barriers, rank 0 before the first and after the second as
+// well. So rank 0's clock stood between its two times when the other showed its own, and every
+// round narrows down how far the clocks are apart. Where no distance at all is among what is
+// possible the ranks share one clock, as those of one machine do.
 void TrainingTrace::AlignClocks() {
   start_ns_ = MonotonicNs();
   if (world_ == nullptr) return;
@@ -184,8 +204,9 @@ void TrainingTrace::Write() {
   }
   const TimelineOverlap overlap = OverlapOf(exchanges, waits);
   const double mean = 1e-6 / static_cast<double>(begun_ * ranks());
-  double numbers[] = {mean * static_cast<double>(overlap.all), mean * static_cast<double>(overlap.both),
-                      mean * static_cast<double>(waited), static_cast<double>(trace_.dropped())};
+  double numbers[] = {mean * static_cast<double>(overlap.all),
+                      mean * static_cast<double>(overlap.both), mean * static_cast<double>(waited),
+                      static_cast<double>(trace_.dropped())};
   std::vector<double> errors(static_cast<size_t>(ranks()));
   errors[static_cast<size_t>(rank())] = static_cast<double>(clock_error_ns_);
 
@@ -211,12 +232,15 @@ void TrainingTrace::Write() {
   if (rank() != 0) return;
   const std::string last = std::to_string(window_.first + begun_ - 1);
   try {
-    WriteFileAtomically(request_->file, TimelineFile(events, {{"program", "doppio train"},
-                                                              {"iterations", std::to_string(window_.first) + "-" + last},
-                                                              {"clock_error_us", Fixed(1e-3 * static_cast<double>(clock_error_ns_), 1)},
-                                                              {"spans_left_out", std::to_string(dropped_)}}));
+    WriteFileAtomically(
+        request_->file,
+        TimelineFile(events,
+                     {{"program", "doppio train"},
+                      {"iterations", std::to_string(window_.first) + "-" + last},
+                      {"clock_error_us", Fixed(1e-3 * static_cast<double>(clock_error_ns_), 1)},
+                      {"spans_left_out", std::to_string(dropped_)}}));
   } catch (const FileError& e) {
-    failure_ = e.what();   // said at the end; the training is worth more than its timeline
+    failure_ = e.what();  // said at the end; the training is worth more than its timeline
   }
 }
 
@@ -232,10 +256,11 @@ std::string TrainingTrace::Text() const {
   std::string text = "timeline: " + request_->file + " (" + Iterations(begun_);
   if (world_ != nullptr) {
     const double hidden = exchange_ms_ > 0 ? 1 - exposed_ms_ / exchange_ms_ : 1;
-    text += "; exchange " + Fixed(exchange_ms_, 2) + " ms an iteration, exposed " + Fixed(exposed_ms_, 2) + " ms, hidden " +
-            Fixed(100 * hidden, 0) + " %";
+    text += "; exchange " + Fixed(exchange_ms_, 2) + " ms an iteration, exposed " +
+            Fixed(exposed_ms_, 2) + " ms, hidden " + Fixed(100 * hidden, 0) + " %";
   }
-  if (dropped_ > 0) text += "; " + std::to_string(dropped_) + " spans did not fit, trace fewer iterations";
+  if (dropped_ > 0)
+    text += "; " + std::to_string(dropped_) + " spans did not fit, trace fewer iterations";
   return text + ")";
 }
 

@@ -38,7 +38,8 @@ DEFINE_string(sigterm_effect, "snapshot_stop", "<EFFECT> of SIGTERM");
 DEFINE_string(sigusr1_effect, "snapshot_stop", "<EFFECT> of SIGUSR1");
 DEFINE_string(sigusr2_effect, "snapshot_stop", "<EFFECT> of SIGUSR2");
 DEFINE_string(loss_scale, "auto",
-              "<auto|dynamic|N> factor on the loss, taken out of the gradients again: N, or one that is found; auto = "
+              "<auto|dynamic|N> factor on the loss, taken out of the gradients again: N, or one "
+              "that is found; auto = "
               "what the net's file says, else dynamic where activations are stored as fp16");
 DEFINE_string(log_format, "auto",
               "<auto|caffe> auto = for people on a terminal, Caffe's lines elsewhere");
@@ -103,7 +104,9 @@ void WarnOfIgnored(const SolverSpec& solver) {
   std::vector<Warning> warnings = IgnoredFields(solver.param, solver.places);
   auto add = [&](const NetSource& source) {
     for (const Warning& w : IgnoredFields(source.net, source.places)) {
-      const auto same = [&](const Warning& known) { return known.at.ToString() == w.at.ToString(); };
+      const auto same = [&](const Warning& known) {
+        return known.at.ToString() == w.at.ToString();
+      };
       if (std::none_of(warnings.begin(), warnings.end(), same)) warnings.push_back(w);
     }
   };
@@ -164,12 +167,14 @@ void CheckFits(Trainer* trainer, int64_t free) {
   }
 }
 
-ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, const Replicas& replicas, int64_t free) {
+ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, const Replicas& replicas,
+                int64_t free) {
   std::unique_ptr<Trainer> trainer;
   try {
     trainer = std::make_unique<Trainer>(solver, options);
   } catch (const MemoryShortage& e) {
-    for (const std::string& line : DescribeMemory(e.use(), 0, solver.param.type(), *options.device, free)) {
+    for (const std::string& line :
+         DescribeMemory(e.use(), 0, solver.param.type(), *options.device, free)) {
       std::cout << line << '\n';
     }
     throw;
@@ -218,10 +223,12 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
   std::optional<QuietLog> quiet;
   if (replicas.process_rank != 0) quiet.emplace();
   const int64_t free = replicas.devices[0]->free_bytes();
-  if (FLAGS_dry_run && replicas.devices[0]->kind() == DeviceKind::kCpu) replicas.devices[0] = MakeReservedDevice();
+  if (FLAGS_dry_run && replicas.devices[0]->kind() == DeviceKind::kCpu)
+    replicas.devices[0] = MakeReservedDevice();
   const SolverSpec solver =
       LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, SplitList(FLAGS_stage));
-  *records_place = std::make_unique<RunRecords>(line, solver, GpuNames(replicas), !FLAGS_dry_run && !quiet);
+  *records_place =
+      std::make_unique<RunRecords>(line, solver, GpuNames(replicas), !FLAGS_dry_run && !quiet);
   RunRecords& records = **records_place;
   WarnOfIgnored(solver);
   TrainerOptions options = OptionsOf(solver, replicas.devices[0].get());
@@ -240,7 +247,8 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
   }
   if (FLAGS_dry_run) {
     // All ranks would say the same.
-    return quiet ? ExitCode::kDone : DryRun(solver, options, replicas, free < 0 ? free : free / replicas.Sharing());
+    return quiet ? ExitCode::kDone
+                 : DryRun(solver, options, replicas, free < 0 ? free : free / replicas.Sharing());
   }
   records.AddCallbacks(&options);
   std::unique_ptr<SignalHandler> signals;
@@ -261,7 +269,8 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
     if (!ranks.empty()) Tell(progress != nullptr, ranks);
     if (!summed.empty()) Tell(progress != nullptr, summed);
     for (const std::string& text : links) Tell(progress != nullptr, text);
-    for (const std::string& text : DescribeTraining(&trainer, free)) Tell(progress != nullptr, text);
+    for (const std::string& text : DescribeTraining(&trainer, free))
+      Tell(progress != nullptr, text);
     records.Begin(&trainer, own);
     *began = true;
     // Not earlier: while files are read and nets are built a signal ends the process at once.
@@ -276,20 +285,24 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
     traced = trace->Text();
     timeline = trace->Json();
   };
-  RunReplicas(replicas, [&](World* world, Device* device) {
-    if (world == nullptr || world->rank() == replicas.first_rank) {
-      lead(world, device);
-    } else {
-      Follow(solver, options, replicas, request, world, device);
-    }
-  }, &summed);
+  RunReplicas(
+      replicas,
+      [&](World* world, Device* device) {
+        if (world == nullptr || world->rank() == replicas.first_rank) {
+          lead(world, device);
+        } else {
+          Follow(solver, options, replicas, request, world, device);
+        }
+      },
+      &summed);
   if (progress != nullptr) progress->Clear();
   for (const std::string& text : {exchanged, traced}) {
     if (!text.empty()) Tell(progress != nullptr, text);
   }
   std::optional<GpuSummary> gpu;
   if (watch != nullptr) gpu = watch->Summary();
-  const TrainingEnd end{result, gpu, timeline, records.ResumeCommandText(), records.metric(), records.run_dir()};
+  const TrainingEnd end{
+      result, gpu, timeline, records.ResumeCommandText(), records.metric(), records.run_dir()};
   records.End(result, CodeOf(line, result));
   if (!quiet) Print(line, end, progress != nullptr);
   return CodeOf(line, result);
@@ -327,7 +340,8 @@ DOPPIO_REGISTER(Commands, "train",
                   "precision",
                   "loss_scale",
                   "workspace_mb",
-                  "deterministic", "cuda_graph",
+                  "deterministic",
+                  "cuda_graph",
                   "set",
                   "unset",
                   "dry_run",

@@ -18,7 +18,8 @@ DEFINE_int32(stop_exit_code, 75,
 
 namespace doppio {
 
-std::string ResumeCommand(const CommandLine& line, const std::string& state, const std::string& run_dir) {
+std::string ResumeCommand(const CommandLine& line, const std::string& state,
+                          const std::string& run_dir) {
   std::string command = ShellQuoted(line.program);
   for (size_t i = 0; i < line.words.size(); ++i) {
     const std::string& word = line.words[i];
@@ -66,15 +67,16 @@ void PrintJson(const TrainingEnd& end) {
     out["best"] = nullptr;
   }
   if (result.best) {
-    out["best"] = {{"metric", end.metric}, {"value", result.best->score}, {"iteration", result.best->iteration}};
+    out["best"] = {{"metric", end.metric},
+                   {"value", result.best->score},
+                   {"iteration", result.best->iteration}};
   }
   for (const TestScores& test : result.tests) {
     nlohmann::json scores = nlohmann::json::array();
     for (const OutputValue& output : test.scores) {
       scores.push_back({{"name", output.blob}, {"value", Number(output.value)}});
     }
-    out["tests"].push_back(
-        {{"net", test.net}, {"iteration", test.iteration}, {"outputs", scores}});
+    out["tests"].push_back({{"net", test.net}, {"iteration", test.iteration}, {"outputs", scores}});
   }
   if (end.gpu) out["gpu"] = ToJson(*end.gpu);
   if (!end.timeline.is_null()) out["timeline"] = end.timeline;
@@ -95,8 +97,8 @@ void PrintText(const TrainingEnd& end) {
     text << '\n';
   }
   if (result.best) {
-    text << "best " << end.metric << ' ' << result.best->score << " at iteration " << result.best->iteration
-         << (result.stopped_early ? ", stopped early" : "") << '\n';
+    text << "best " << end.metric << ' ' << result.best->score << " at iteration "
+         << result.best->iteration << (result.stopped_early ? ", stopped early" : "") << '\n';
   }
   if (end.gpu && !Text(*end.gpu).empty()) text << Text(*end.gpu) << '\n';
   if (!result.model_file.empty()) text << "weights  " << result.model_file << '\n';
@@ -108,7 +110,7 @@ void PrintText(const TrainingEnd& end) {
 }  // namespace
 
 void Tell(bool terminal, const std::string& text) {
-  if (terminal) std::cerr << text << '\n';   // where log lines like this one are not shown
+  if (terminal) std::cerr << text << '\n';  // where log lines like this one are not shown
   LOG(INFO) << text;
 }
 
@@ -121,8 +123,10 @@ void Print(const CommandLine& line, const TrainingEnd& end, bool terminal) {
   }
   if (!result.stopped) return;
   std::cout.flush();
-  const std::string stopped = "stopped by a signal at iteration " + std::to_string(result.iteration);
-  Tell(terminal, stopped + (result.state_file.empty() ? ", without a snapshot" : "; to go on: " + end.resume_command));
+  const std::string stopped =
+      "stopped by a signal at iteration " + std::to_string(result.iteration);
+  Tell(terminal, stopped + (result.state_file.empty() ? ", without a snapshot"
+                                                      : "; to go on: " + end.resume_command));
 }
 
 ExitCode CodeOf(const CommandLine& line, const TrainResult& result) {

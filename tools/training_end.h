@@ -14,20 +14,24 @@ namespace doppio {
 
 struct TrainingEnd {
   TrainResult result;
-  std::optional<GpuSummary> gpu;   // where the device was watched
-  nlohmann::json timeline;         // null without --trace
-  std::string resume_command;      // where a snapshot is there
-  std::string metric;              // that is monitored, or ""
-  std::string run_dir;             // or ""
+  std::optional<GpuSummary> gpu;  // where the device was watched
+  nlohmann::json timeline;        // null without --trace
+  std::string resume_command;     // where a snapshot is there
+  std::string metric;             // that is monitored, or ""
+  std::string run_dir;            // or ""
 };
 
-// The same command line, but starting from `state` and, where there is one, going on in a run folder.
-std::string ResumeCommand(const CommandLine& line, const std::string& state, const std::string& run_dir);
+// The same command line, but starting from `state` and, where there is one, going on in a run
+// folder.
+std::string ResumeCommand(const CommandLine& line, const std::string& state,
+                          const std::string& run_dir);
 
-// The result on standard output, as text or as --json says; after a stop by a signal also how to go on, by Tell.
+// The result on standard output, as text or as --json says; after a stop by a signal also how to go
+// on, by Tell.
 void Print(const CommandLine& line, const TrainingEnd& end, bool terminal);
 
-// On standard error: a log line like the others where a parser may read it. In any case in the file of the log.
+// On standard error: a log line like the others where a parser may read it. In any case in the file
+// of the log.
 void Tell(bool terminal, const std::string& text);
 
 // The same on all ranks.

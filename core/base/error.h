@@ -1,6 +1,6 @@
-// How Doppio fails: exceptions that carry the user's place in a file and the exit code of the process.
-// They are thrown anywhere, given context where it is known, and caught once, in tools/main.cc.
-// Worker threads hand theirs over through their queue (core/base/queue.h).
+// How Doppio fails: exceptions that carry the user's place in a file and the exit code of the
+// process. They are thrown anywhere, given context where it is known, and caught once, in
+// tools/main.cc. Worker threads hand theirs over through their queue (core/base/queue.h).
 #ifndef DOPPIO_CORE_BASE_ERROR_H_
 #define DOPPIO_CORE_BASE_ERROR_H_
 
@@ -14,15 +14,15 @@ namespace doppio {
 enum class ExitCode {
   kDone = 0,
   kBug = 1,
-  kUsage = 2,        // unknown flag or command, missing flag
-  kConfig = 3,       // prototxt: parse, validation, shapes, overrides
-  kFile = 4,         // input missing, unreadable or corrupt; output not writable
-  kDevice = 5,       // no GPU, driver too old
-  kMemory = 6,       // out of memory
-  kNonFinite = 7,    // the loss is not a number
-  kPeer = 8,         // another rank is lost
-  kDifference = 9,   // a comparison is over its tolerance
-  kStopped = 75,     // stopped by a signal after a good snapshot: run again to go on
+  kUsage = 2,       // unknown flag or command, missing flag
+  kConfig = 3,      // prototxt: parse, validation, shapes, overrides
+  kFile = 4,        // input missing, unreadable or corrupt; output not writable
+  kDevice = 5,      // no GPU, driver too old
+  kMemory = 6,      // out of memory
+  kNonFinite = 7,   // the loss is not a number
+  kPeer = 8,        // another rank is lost
+  kDifference = 9,  // a comparison is over its tolerance
+  kStopped = 75,    // stopped by a signal after a good snapshot: run again to go on
 };
 
 // A place in a user's text file. Line and column count from 1; 0 means "not known".
@@ -62,7 +62,8 @@ class UserError : public Error {
 // A file that is missing, unreadable, corrupt or cannot be written. Exit code 4.
 class FileError : public Error {
  public:
-  FileError(const SourceLoc& at, const std::string& message) : Error(ExitCode::kFile, at, message) {}
+  FileError(const SourceLoc& at, const std::string& message)
+      : Error(ExitCode::kFile, at, message) {}
   explicit FileError(const std::string& message) : Error(ExitCode::kFile, message) {}
 };
 
@@ -135,8 +136,8 @@ namespace internal {
 }  // namespace internal
 
 // For what cannot happen whatever the user does: our bug, exit code 1.
-#define DOPPIO_CHECK(condition, message)                                                    \
-  do {                                                                                      \
+#define DOPPIO_CHECK(condition, message)                                                        \
+  do {                                                                                          \
     if (!(condition)) ::doppio::internal::CheckFailed(__FILE__, __LINE__, #condition, message); \
   } while (false)
 

@@ -1,4 +1,5 @@
-// Whole files in and out. Writing is atomic: aside, synced, renamed; a reader sees the old file or the new.
+// Whole files in and out. Writing is atomic: aside, synced, renamed; a reader sees the old file or
+// the new.
 #ifndef DOPPIO_CORE_BASE_FILE_H_
 #define DOPPIO_CORE_BASE_FILE_H_
 

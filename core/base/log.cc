@@ -16,7 +16,7 @@ namespace {
 
 thread_local int quiet = 0;
 
-google::LogSeverity least_shown = google::GLOG_INFO;   // on standard error
+google::LogSeverity least_shown = google::GLOG_INFO;  // on standard error
 
 // Writes what glog itself would write to a file, but knows the thread.
 class FileSink : public google::LogSink {
@@ -28,10 +28,12 @@ class FileSink : public google::LogSink {
     if ((quiet > 0 && severity < google::GLOG_ERROR) || severity < *least_) return;
     // glog's own text for sinks has the year in front, which old parsers reject.
     char prefix[64];
-    std::snprintf(prefix, sizeof prefix, "%c%02d%02d %02d:%02d:%02d.%06d %5ld ", google::GetLogSeverityName(severity)[0],
-                  1 + time.month(), time.day(), time.hour(), time.min(), time.sec(), static_cast<int>(time.usec()),
+    std::snprintf(prefix, sizeof prefix, "%c%02d%02d %02d:%02d:%02d.%06d %5ld ",
+                  google::GetLogSeverityName(severity)[0], 1 + time.month(), time.day(),
+                  time.hour(), time.min(), time.sec(), static_cast<int>(time.usec()),
                   syscall(SYS_gettid));
-    const std::string text = prefix + std::string(file) + ":" + std::to_string(line) + "] " + std::string(message, length) + "\n";
+    const std::string text = prefix + std::string(file) + ":" + std::to_string(line) + "] " +
+                             std::string(message, length) + "\n";
     std::fwrite(text.data(), 1, text.size(), file_);
     std::fflush(file_);
   }
@@ -48,14 +50,15 @@ constexpr google::LogSeverity kAll = google::GLOG_INFO;
 void InitLog(const char* program) {
   KeepLogFlags();
   google::InitGoogleLogging(program);
-  for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity) google::SetLogDestination(severity, "");
+  for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity)
+    google::SetLogDestination(severity, "");
   static FileSink sink(stderr, &least_shown);
   google::AddLogSink(&sink);
 }
 
 void KeepLogFlags() {
   FLAGS_log_year_in_prefix = false;  // the classic form; old parsers reject the year
-  FLAGS_logtostderr = FLAGS_alsologtostderr = false;   // the sink writes there
+  FLAGS_logtostderr = FLAGS_alsologtostderr = false;  // the sink writes there
   FLAGS_stderrthreshold = google::NUM_SEVERITIES;
 }
 
@@ -63,7 +66,8 @@ void ShowOnlyWarnings() { least_shown = google::GLOG_WARNING; }
 
 class LogFile::Sink {
  public:
-  explicit Sink(const std::string& path) : file_(std::fopen(path.c_str(), "ae")), sink_(file_, &kAll) {
+  explicit Sink(const std::string& path)
+      : file_(std::fopen(path.c_str(), "ae")), sink_(file_, &kAll) {
     if (file_ == nullptr) throw FileError("cannot write '" + path + "': " + std::strerror(errno));
     google::AddLogSink(&sink_);
   }

@@ -1,5 +1,6 @@
 // Log lines: glog's, because its format is the one that parsers of Caffe's logs know.
-// They go to standard error, and to a file only where one was asked for (LogFile); results of a command go to standard output.
+// They go to standard error, and to a file only where one was asked for (LogFile); results of a
+// command go to standard output.
 #ifndef DOPPIO_CORE_BASE_LOG_H_
 #define DOPPIO_CORE_BASE_LOG_H_
 
@@ -20,8 +21,8 @@ void KeepLogFlags();
 // Standard error shows only warnings and errors from now on.
 void ShowOnlyWarnings();
 
-// While it lives, lines go to the end of a file as well, each at once: those that standard error would show without
-// ShowOnlyWarnings.
+// While it lives, lines go to the end of a file as well, each at once: those that standard error
+// would show without ShowOnlyWarnings.
 class LogFile {
  public:
   // FileError where it cannot be written. What a full disk does not take later is lost.
@@ -35,7 +36,8 @@ class LogFile {
   std::unique_ptr<Sink> sink_;
 };
 
-// While it lives, only errors of the thread that made it are shown: replicas would say everything again.
+// While it lives, only errors of the thread that made it are shown: replicas would say everything
+// again.
 class QuietLog {
  public:
   QuietLog();

@@ -7,7 +7,8 @@
 
 namespace doppio {
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, ignoring case.
+// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, ignoring
+// case.
 int EditDistance(const std::string& a, const std::string& b);
 
 // The candidate closest to `name`, or "" when none is within max(1, length / 3) edits.

@@ -1,4 +1,5 @@
-// A bounded queue between threads that also carries the producer's failure and the consumer's wish to stop.
+// A bounded queue between threads that also carries the producer's failure and the consumer's wish
+// to stop.
 #ifndef DOPPIO_CORE_BASE_QUEUE_H_
 #define DOPPIO_CORE_BASE_QUEUE_H_
 

@@ -1,9 +1,10 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as
-// 1, 2, 3", SC 2011). A number is a pure function of a key and a counter, so it is the same on every
-// device, for any number of threads and of ranks, and nothing has to be saved to resume a run.
+// 1, 2, 3", SC 2011). A number is a pure function of a key and a counter, so it is the same on
+// every device, for any number of threads and of ranks, and nothing has to be saved to resume a
+// run.
 //
-// Keys used in Doppio: (seed, stream). Streams are Stream("dropout:drop6")-like hashes of a purpose and a
-// layer's name; counters are (global sample index, element).
+// Keys used in Doppio: (seed, stream). Streams are Stream("dropout:drop6")-like hashes of a purpose
+// and a layer's name; counters are (global sample index, element).
 #ifndef DOPPIO_CORE_BASE_RANDOM_H_
 #define DOPPIO_CORE_BASE_RANDOM_H_
 

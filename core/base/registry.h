@@ -1,5 +1,5 @@
-// Names to values, filled by static initialisers of the files that are linked in: what is absent is not
-// registered. Registration happens before main, look-ups after it, so there is no lock.
+// Names to values, filled by static initialisers of the files that are linked in: what is absent is
+// not registered. Registration happens before main, look-ups after it, so there is no lock.
 //
 //   using Rules = Registry<RuleFactory>;
 //   DOPPIO_REGISTER(Rules, "SGD", MakeSgd);
@@ -48,7 +48,7 @@ class Registry {
 #define DOPPIO_CONCAT_INNER(a, b) a##b
 #define DOPPIO_CONCAT(a, b) DOPPIO_CONCAT_INNER(a, b)
 // `registry` is a type; the rest is (name, value).
-#define DOPPIO_REGISTER(registry, name, ...)                                \
+#define DOPPIO_REGISTER(registry, name, ...)                                          \
   [[maybe_unused]] static const bool DOPPIO_CONCAT(doppio_registered_, __COUNTER__) = \
       registry::Get().Add(name, __VA_ARGS__)
 

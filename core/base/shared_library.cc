@@ -32,7 +32,8 @@ std::vector<std::string> Folders() {
 
 }  // namespace
 
-SharedLibrary::SharedLibrary(const std::string& name, const std::string& file, const std::string& advice)
+SharedLibrary::SharedLibrary(const std::string& name, const std::string& file,
+                             const std::string& advice)
     : name_(name) {
   std::string reason;
   for (const std::string& folder : Folders()) {

@@ -36,7 +36,8 @@ bool UserPlacesThreads() {
 
 // `threads` are all compute threads of the process.
 bool MayPin(int threads) {
-  return !UserPlacesThreads() && threads > 1 && static_cast<size_t>(threads) == StartCores().list.size();
+  return !UserPlacesThreads() && threads > 1 &&
+         static_cast<size_t>(threads) == StartCores().list.size();
 }
 
 // The compute threads of the calling one, on the cores from `first` on.

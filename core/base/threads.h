@@ -13,14 +13,16 @@ namespace doppio {
 // Threads that a parallel region gets: OMP_NUM_THREADS or the cores this process may use.
 inline int NumThreads() { return omp_get_max_threads(); }
 
-// Keeps each compute thread, the calling one among them, on a core of its own, where there are as many as cores that the
-// process may use; elsewhere, and where OpenMP's own variables (OMP_PROC_BIND, OMP_PLACES) are set, does nothing. False when
-// nothing was done. Threads that are started later begin on the caller's core: they call UseAllCores first.
+// Keeps each compute thread, the calling one among them, on a core of its own, where there are as
+// many as cores that the process may use; elsewhere, and where OpenMP's own variables
+// (OMP_PROC_BIND, OMP_PLACES) are set, does nothing. False when nothing was done. Threads that are
+// started later begin on the caller's core: they call UseAllCores first.
 bool PinComputeThreads();
 // The calling thread may run on all cores that the process was started with.
 void UseAllCores();
-// Where several threads of the process each compute with threads of their own: while it lives, the thread that made it has
-// the share of `rank` among `ranks`, at least one thread, on cores of its own where PinComputeThreads would pin.
+// Where several threads of the process each compute with threads of their own: while it lives, the
+// thread that made it has the share of `rank` among `ranks`, at least one thread, on cores of its
+// own where PinComputeThreads would pin.
 class ComputeShare {
  public:
   ComputeShare(int rank, int ranks);
@@ -33,12 +35,13 @@ class ComputeShare {
   const bool repin_;
 };
 
-// The cores that the process was started with; 1 when nobody knows. std::thread's hardware_concurrency would count the caller's.
+// The cores that the process was started with; 1 when nobody knows. std::thread's
+// hardware_concurrency would count the caller's.
 int ProcessCores();
 
-// Calls f(begin, end) on disjoint ranges that cover [0, n), one per thread, each of at least `grain`
-// items (so that small work stays on the caller). The ranges depend on n, grain and the number of
-// threads only. `f` must not throw.
+// Calls f(begin, end) on disjoint ranges that cover [0, n), one per thread, each of at least
+// `grain` items (so that small work stays on the caller). The ranges depend on n, grain and the
+// number of threads only. `f` must not throw.
 template <class F>
 void ParallelFor(int64_t n, int64_t grain, const F& f) {
   const int64_t wanted = std::max<int64_t>(1, n / std::max<int64_t>(1, grain));
@@ -51,7 +54,8 @@ void ParallelFor(int64_t n, int64_t grain, const F& f) {
   {
     const int64_t rank = omp_get_thread_num(), size = omp_get_num_threads();
     const int64_t begin = n * rank / size, end = n * (rank + 1) / size;
-    // A copy, so that what `f` captured by value is the thread's own: loops vectorise only if no store can alias it.
+    // A copy, so that what `f` captured by value is the thread's own: loops vectorise only if no
+    // store can alias it.
     const F mine = f;
     if (begin < end) mine(begin, end);
   }

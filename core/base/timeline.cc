@@ -9,10 +9,15 @@ namespace {
 
 // Bytes of the UTF-8 character that begins at text[at], or 0 where none does (RFC 3629, section 4).
 size_t CharacterBytes(const std::string& text, size_t at) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
   const unsigned first = byte(at), second = byte(at + 1);
   if (first < 0x80) return 1;
-  const size_t length = first >= 0xC2 && first < 0xE0 ? 2 : first >= 0xE0 && first < 0xF0 ? 3 : first >= 0xF0 && first < 0xF5 ? 4 : 0;
+  const size_t length = first >= 0xC2 && first < 0xE0   ? 2
+                        : first >= 0xE0 && first < 0xF0 ? 3
+                        : first >= 0xF0 && first < 0xF5 ? 4
+                                                        : 0;
   for (size_t i = 1; i < length; ++i) {
     if ((byte(at + i) & 0xC0) != 0x80) return 0;
   }
@@ -45,7 +50,8 @@ std::string Quoted(const std::string& text) {
 std::string Microseconds(int64_t ns) {
   char text[32];
   const int64_t size = ns < 0 ? -ns : ns;
-  std::snprintf(text, sizeof text, "%s%lld.%03d", ns < 0 ? "-" : "", static_cast<long long>(size / 1000), static_cast<int>(size % 1000));
+  std::snprintf(text, sizeof text, "%s%lld.%03d", ns < 0 ? "-" : "",
+                static_cast<long long>(size / 1000), static_cast<int>(size % 1000));
   return text;
 }
 
@@ -53,14 +59,17 @@ std::string Microseconds(int64_t ns) {
 std::string NameEvent(const char* what, int pid, int tid, const std::string& name) {
   const std::string of = ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid);
   const int place = std::string(what) == "process" ? pid : tid;
-  return std::string("{\"ph\":\"M\",\"name\":\"") + what + "_name\"" + of + ",\"args\":{\"name\":" + Quoted(name) + "}},\n" +
-         "{\"ph\":\"M\",\"name\":\"" + what + "_sort_index\"" + of + ",\"args\":{\"sort_index\":" + std::to_string(place) + "}}";
+  return std::string("{\"ph\":\"M\",\"name\":\"") + what + "_name\"" + of +
+         ",\"args\":{\"name\":" + Quoted(name) + "}},\n" + "{\"ph\":\"M\",\"name\":\"" + what +
+         "_sort_index\"" + of + ",\"args\":{\"sort_index\":" + std::to_string(place) + "}}";
 }
 
 std::string SpanEvent(const TimelineProcess& process, const TimelineSpan& span) {
-  std::string event = "{\"ph\":\"X\",\"name\":" + Quoted(span.name) + ",\"cat\":" + Quoted(span.category) +
-                      ",\"pid\":" + std::to_string(process.rank) + ",\"tid\":" + std::to_string(span.track) +
-                      ",\"ts\":" + Microseconds(span.begin + process.shift_ns) + ",\"dur\":" + Microseconds(span.end - span.begin);
+  std::string event =
+      "{\"ph\":\"X\",\"name\":" + Quoted(span.name) + ",\"cat\":" + Quoted(span.category) +
+      ",\"pid\":" + std::to_string(process.rank) + ",\"tid\":" + std::to_string(span.track) +
+      ",\"ts\":" + Microseconds(span.begin + process.shift_ns) +
+      ",\"dur\":" + Microseconds(span.end - span.begin);
   std::string numbers;
   for (const auto& [name, number] : span.numbers) {
     numbers += (numbers.empty() ? "" : ",") + Quoted(name) + ":" + std::to_string(number);
@@ -76,7 +85,8 @@ void Nest(std::vector<TimelineSpan>* spans) {
   });
   std::vector<const TimelineSpan*> open;
   for (TimelineSpan& span : *spans) {
-    while (!open.empty() && (open.back()->track != span.track || open.back()->end <= span.begin)) open.pop_back();
+    while (!open.empty() && (open.back()->track != span.track || open.back()->end <= span.begin))
+      open.pop_back();
     if (!open.empty()) span.end = std::min(span.end, open.back()->end);
     open.push_back(&span);
   }
@@ -102,7 +112,9 @@ std::vector<Stretch> Covered(const std::vector<TimelineSpan>& spans) {
 }  // namespace
 
 int64_t MonotonicNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 void Timeline::Add(TimelineSpan span) {
@@ -128,9 +140,12 @@ std::string TimelineEvents(const TimelineProcess& process, std::vector<TimelineS
   Nest(&spans);
   std::string events = NameEvent("process", process.rank, 0, process.name);
   for (size_t track = 0; track < process.tracks.size(); ++track) {
-    const auto on_it = [track](const TimelineSpan& span) { return span.track == static_cast<int>(track); };
+    const auto on_it = [track](const TimelineSpan& span) {
+      return span.track == static_cast<int>(track);
+    };
     if (std::none_of(spans.begin(), spans.end(), on_it)) continue;
-    events += ",\n" + NameEvent("thread", process.rank, static_cast<int>(track), process.tracks[track]);
+    events +=
+        ",\n" + NameEvent("thread", process.rank, static_cast<int>(track), process.tracks[track]);
   }
   for (const TimelineSpan& span : spans) events += ",\n" + SpanEvent(process, span);
   return events;
@@ -139,18 +154,21 @@ std::string TimelineEvents(const TimelineProcess& process, std::vector<TimelineS
 std::string TimelineFile(const std::vector<std::string>& events,
                          const std::vector<std::pair<std::string, std::string>>& about) {
   std::string file = "{\"displayTimeUnit\":\"ms\",\"otherData\":{";
-  for (size_t i = 0; i < about.size(); ++i) file += (i > 0 ? "," : "") + Quoted(about[i].first) + ":" + Quoted(about[i].second);
+  for (size_t i = 0; i < about.size(); ++i)
+    file += (i > 0 ? "," : "") + Quoted(about[i].first) + ":" + Quoted(about[i].second);
   file += "},\"traceEvents\":[\n";
   for (size_t i = 0; i < events.size(); ++i) file += (i > 0 ? ",\n" : "") + events[i];
   return file + "\n]}\n";
 }
 
-TimelineOverlap OverlapOf(const std::vector<TimelineSpan>& spans, const std::vector<TimelineSpan>& others) {
+TimelineOverlap OverlapOf(const std::vector<TimelineSpan>& spans,
+                          const std::vector<TimelineSpan>& others) {
   const std::vector<Stretch> a = Covered(spans), b = Covered(others);
   TimelineOverlap overlap;
   for (const Stretch& stretch : a) overlap.all += stretch.second - stretch.first;
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    overlap.both += std::max<int64_t>(0, std::min(a[i].second, b[j].second) - std::max(a[i].first, b[j].first));
+    overlap.both +=
+        std::max<int64_t>(0, std::min(a[i].second, b[j].second) - std::max(a[i].first, b[j].first));
     if (a[i].second < b[j].second) {
       ++i;
     } else {

@@ -54,9 +54,8 @@ int64_t FindGap(const Lifetime& block, const std::vector<const Lifetime*>& place
 int64_t PlaceBlocks(std::vector<Lifetime>* blocks) {
   std::vector<size_t> order(blocks->size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return (*blocks)[a].bytes > (*blocks)[b].bytes;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return (*blocks)[a].bytes > (*blocks)[b].bytes; });
   std::vector<const Lifetime*> placed;
   int64_t total = 0;
   for (size_t i : order) {

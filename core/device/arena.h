@@ -1,5 +1,5 @@
-// Lifetimes to offsets: places blocks that live over ranges of steps in one piece of memory, so that blocks
-// which are never alive together share it.
+// Lifetimes to offsets: places blocks that live over ranges of steps in one piece of memory, so
+// that blocks which are never alive together share it.
 #ifndef DOPPIO_CORE_DEVICE_ARENA_H_
 #define DOPPIO_CORE_DEVICE_ARENA_H_
 
@@ -14,7 +14,8 @@ struct Span {
   int last = 0;
 };
 
-// Alive in steps [first, last] outside its holes: there others may use its place, and what it held is lost.
+// Alive in steps [first, last] outside its holes: there others may use its place, and what it held
+// is lost.
 struct Lifetime {
   int64_t bytes = 0;
   int first = 0;

@@ -1,5 +1,5 @@
-// Freed memory by size class, kept for the next request of that class, and counts of what is in use. What a block
-// is, and where it comes from, is the device's business. Safe from any thread.
+// Freed memory by size class, kept for the next request of that class, and counts of what is in
+// use. What a block is, and where it comes from, is the device's business. Safe from any thread.
 #ifndef DOPPIO_CORE_DEVICE_BLOCK_CACHE_H_
 #define DOPPIO_CORE_DEVICE_BLOCK_CACHE_H_
 

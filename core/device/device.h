@@ -1,5 +1,5 @@
-// A device that computes and owns memory. Values of this class are made once by tools/ and passed down;
-// there is no "current device".
+// A device that computes and owns memory. Values of this class are made once by tools/ and passed
+// down; there is no "current device".
 #ifndef DOPPIO_CORE_DEVICE_DEVICE_H_
 #define DOPPIO_CORE_DEVICE_DEVICE_H_
 
@@ -16,8 +16,9 @@ namespace doppio {
 
 enum class DeviceKind { kCpu, kCuda };
 
-// What factors of matrix products and convolutions may be rounded to; sums stay single. kTf32: 10 bits of mantissa
-// (NVIDIA's tensor cores); kBFloat16: 7 bits (CPUs with instructions for it, others compute as with kFloat32).
+// What factors of matrix products and convolutions may be rounded to; sums stay single. kTf32: 10
+// bits of mantissa (NVIDIA's tensor cores); kBFloat16: 7 bits (CPUs with instructions for it,
+// others compute as with kFloat32).
 enum class MathMode { kFloat32, kTf32, kBFloat16 };
 
 inline const char* Name(DeviceKind kind) { return kind == DeviceKind::kCpu ? "CPU" : "CUDA"; }
@@ -33,7 +34,8 @@ class Recording {
 class Download {
  public:
   virtual ~Download() = default;
-  // Copies to `offset` of the host's memory what is at `from` once the device has done what it was asked so far.
+  // Copies to `offset` of the host's memory what is at `from` once the device has done what it was
+  // asked so far.
   virtual void Start(int64_t offset, const void* from, int64_t bytes) = 0;
   // Waits for all that was started. The memory stays as it is until the next Start.
   virtual const char* Wait() = 0;
@@ -43,11 +45,11 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual DeviceKind kind() const = 0;
-  virtual std::string name() const = 0;  // "CPU (2 threads)", "GPU 0 (NVIDIA H200)"
+  virtual std::string name() const = 0;                  // "CPU (2 threads)", "GPU 0 (NVIDIA H200)"
   virtual std::string pci_bus_id() const { return ""; }  // "0000:3B:00.0"; "" for what is no board
 
-  // 64-byte aligned and zeroed (on the CPU touched first by the threads that compute). Throws MemoryError.
-  // Freed memory is kept for the next request of its size class.
+  // 64-byte aligned and zeroed (on the CPU touched first by the threads that compute). Throws
+  // MemoryError. Freed memory is kept for the next request of its size class.
   virtual void* Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory) noexcept = 0;
 
@@ -59,20 +61,23 @@ class Device {
   // Of so many bytes in all.
   virtual std::unique_ptr<Download> MakeDownload(int64_t bytes);
 
-  // Takes down what `work` asks of this device, without doing it; `work` must ask for the same every time, and wait for
-  // nothing. Null where the device cannot; then nothing was done.
-  virtual std::unique_ptr<Recording> Record(const std::function<void()>& /*work*/) { return nullptr; }
+  // Takes down what `work` asks of this device, without doing it; `work` must ask for the same
+  // every time, and wait for nothing. Null where the device cannot; then nothing was done.
+  virtual std::unique_ptr<Recording> Record(const std::function<void()>& /*work*/) {
+    return nullptr;
+  }
 
   virtual int64_t bytes_in_use() const = 0;
   virtual int64_t peak_bytes() const = 0;
   // What Allocate could still hand out in all; -1 when nobody knows.
   virtual int64_t free_bytes() { return -1; }
 
-  // What single-precision products may be rounded to on the way; set before anything is made for the device.
+  // What single-precision products may be rounded to on the way; set before anything is made for
+  // the device.
   MathMode math() const { return math_; }
   void set_math(MathMode math) { math_ = math; }
-  // Likewise, for devices whose libraries offer several algorithms: the most memory one may work in, and whether only
-  // those count that give the same bits every time.
+  // Likewise, for devices whose libraries offer several algorithms: the most memory one may work
+  // in, and whether only those count that give the same bits every time.
   int64_t workspace_bytes() const { return workspace_bytes_; }
   void set_workspace_bytes(int64_t bytes) { workspace_bytes_ = bytes; }
   bool deterministic() const { return deterministic_; }
@@ -81,7 +86,8 @@ class Device {
   bool records() const { return records_; }
   void set_records(bool records) { records_ = records; }
 
-  // What higher floors keep for a device, such as the handle of a library: made as T(this) by the first call.
+  // What higher floors keep for a device, such as the handle of a library: made as T(this) by the
+  // first call.
   template <class T>
   T& Attached(const std::string& key) {
     std::shared_ptr<void>& kept = attached_[key];
@@ -131,8 +137,8 @@ class Buffer {
 
 std::unique_ptr<Device> MakeCpuDevice();
 
-// What `device_query` prints and `--gpu` checks: accelerators register a lister and a maker where they
-// are linked in; a CPU-only build has none.
+// What `device_query` prints and `--gpu` checks: accelerators register a lister and a maker where
+// they are linked in; a CPU-only build has none.
 struct DeviceInfo {
   int index = 0;
   std::string name;
@@ -147,7 +153,8 @@ struct DeviceBackend {
 };
 using DeviceBackends = Registry<DeviceBackend>;  // by name: "CUDA"
 
-// The host in the place of an accelerator, where its code is linked in: for tests, by Name(DeviceKind).
+// The host in the place of an accelerator, where its code is linked in: for tests, by
+// Name(DeviceKind).
 using StandInDevices = Registry<std::unique_ptr<Device> (*)()>;
 
 }  // namespace doppio

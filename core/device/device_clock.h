@@ -1,5 +1,6 @@
-// When a device does what it is asked for. A mark is put behind everything asked so far, and nobody waits for it; when it
-// was reached is read later. Devices without a kind of clock of their own do everything at once, by the host's clock.
+// When a device does what it is asked for. A mark is put behind everything asked so far, and nobody
+// waits for it; when it was reached is read later. Devices without a kind of clock of their own do
+// everything at once, by the host's clock.
 #ifndef DOPPIO_CORE_DEVICE_DEVICE_CLOCK_H_
 #define DOPPIO_CORE_DEVICE_DEVICE_CLOCK_H_
 

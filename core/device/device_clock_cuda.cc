@@ -1,4 +1,5 @@
-// Marks in the stream that a GPU computes on: events, whose distance from one at the start the driver tells.
+// Marks in the stream that a GPU computes on: events, whose distance from one at the start the
+// driver tells.
 #include <cmath>
 
 #include "core/base/timeline.h"
@@ -40,7 +41,8 @@ class CudaClock : public DeviceClock {
     std::vector<int64_t> moments(used_);
     for (size_t i = 0; i < used_; ++i) {
       float ms = 0;
-      Cuda(cudaEventElapsedTime(&ms, start_, events_[i]), "asking for the time between events of", device_->name());
+      Cuda(cudaEventElapsedTime(&ms, start_, events_[i]), "asking for the time between events of",
+           device_->name());
       moments[i] = start_ns_ + std::llround(1e6 * static_cast<double>(ms));
     }
     used_ = 0;
@@ -49,7 +51,7 @@ class CudaClock : public DeviceClock {
 
  private:
   cudaEvent_t NewEvent() const {
-    CudaStream(device_);   // makes the device the current one
+    CudaStream(device_);  // makes the device the current one
     cudaEvent_t event = nullptr;
     Cuda(cudaEventCreate(&event), "making an event on", device_->name());
     return event;
@@ -61,7 +63,7 @@ class CudaClock : public DeviceClock {
   Device* const device_;
   cudaEvent_t start_;
   int64_t start_ns_ = 0;
-  std::vector<cudaEvent_t> events_;   // kept from one reading to the next
+  std::vector<cudaEvent_t> events_;  // kept from one reading to the next
   size_t used_ = 0;
 };
 

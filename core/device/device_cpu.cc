@@ -14,8 +14,9 @@ namespace {
 
 constexpr int64_t kHugePage = 2 << 20;
 
-// Rounds up to a size class: powers of two up to a huge page, then whole huge pages. The big arenas come once, so
-// they must fit: a finer class wins nothing, a coarser one is memory that is touched and never used.
+// Rounds up to a size class: powers of two up to a huge page, then whole huge pages. The big arenas
+// come once, so they must fit: a finer class wins nothing, a coarser one is memory that is touched
+// and never used.
 int64_t SizeClass(int64_t bytes) {
   if (bytes > kHugePage) return (bytes + kHugePage - 1) / kHugePage * kHugePage;
   int64_t power = 64;
@@ -28,9 +29,7 @@ class CpuDevice : public Device {
   ~CpuDevice() override { blocks_.Clear(&std::free); }
 
   DeviceKind kind() const override { return DeviceKind::kCpu; }
-  std::string name() const override {
-    return "CPU (" + std::to_string(NumThreads()) + " threads)";
-  }
+  std::string name() const override { return "CPU (" + std::to_string(NumThreads()) + " threads)"; }
 
   void* Allocate(int64_t bytes) override {
     const int64_t size = SizeClass(bytes);
@@ -83,7 +82,8 @@ class CpuDevice : public Device {
 // For devices that do everything at once.
 class ImmediateDownload : public Download {
  public:
-  ImmediateDownload(Device* device, int64_t bytes) : device_(device), memory_(static_cast<size_t>(bytes)) {}
+  ImmediateDownload(Device* device, int64_t bytes)
+      : device_(device), memory_(static_cast<size_t>(bytes)) {}
   void Start(int64_t offset, const void* from, int64_t bytes) override {
     device_->CopyToHost(memory_.data() + offset, from, bytes);
   }

@@ -30,7 +30,8 @@ class CudaRecording : public Recording {
   }
   ~CudaRecording() override { cudaGraphExecDestroy(ready_); }
   void Run() override {
-    Cuda(cudaGraphLaunch(ready_, device_->gpu().stream), "the launch of a graph on", device_->name());
+    Cuda(cudaGraphLaunch(ready_, device_->gpu().stream), "the launch of a graph on",
+         device_->name());
   }
 
  private:
@@ -40,10 +41,11 @@ class CudaRecording : public Recording {
 
 class CudaDownload : public Download {
  public:
-  CudaDownload(GpuDevice* device, int64_t bytes) : device_(device), memory_(device, bytes), arrived_(device) {}
+  CudaDownload(GpuDevice* device, int64_t bytes)
+      : device_(device), memory_(device, bytes), arrived_(device) {}
   void Start(int64_t offset, const void* from, int64_t bytes) override {
-    Cuda(cudaMemcpyAsync(static_cast<char*>(memory_.data()) + offset, from, static_cast<size_t>(bytes),
-                         cudaMemcpyDeviceToHost, device_->gpu().stream),
+    Cuda(cudaMemcpyAsync(static_cast<char*>(memory_.data()) + offset, from,
+                         static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, device_->gpu().stream),
          "copying from", device_->name());
     arrived_.Record();
   }
@@ -119,7 +121,7 @@ class CudaDevice : public GpuDevice {
     try {
       work();
     } catch (const DeviceError&) {
-      complete = false;   // some library does what cannot be recorded; it says so when it is asked
+      complete = false;  // some library does what cannot be recorded; it says so when it is asked
     } catch (...) {
       EndCapture(&graph);
       throw;
@@ -190,7 +192,8 @@ class CudaDevice : public GpuDevice {
     Cuda(cudaMemGetInfo(&free, &total), "asking for the memory of", name_);
     throw MemoryError(
         name_ + " has no " + MiB(size) + " left: " + MiB(static_cast<int64_t>(free)) + " of " +
-        MiB(static_cast<int64_t>(total)) + " are free and this process uses " + MiB(bytes_in_use()) +
+        MiB(static_cast<int64_t>(total)) + " are free and this process uses " +
+        MiB(bytes_in_use()) +
         "; make batch_size smaller and iter_size larger by the same factor, or end other "
         "programs on this GPU");
   }
@@ -217,8 +220,8 @@ void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes) {
     std::memmove(to, from, static_cast<size_t>(bytes));
     return;
   }
-  Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice, gpu.stream), "copying within",
-       device->name());
+  Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice, gpu.stream),
+       "copying within", device->name());
 }
 
 void CopyToDeviceAsync(Device* device, void* to, const void* from, int64_t bytes) {
@@ -227,8 +230,8 @@ void CopyToDeviceAsync(Device* device, void* to, const void* from, int64_t bytes
     std::memcpy(to, from, static_cast<size_t>(bytes));
     return;
   }
-  Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, gpu.stream), "copying to",
-       device->name());
+  Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, gpu.stream),
+       "copying to", device->name());
 }
 
 PinnedBuffer::PinnedBuffer(Device* device, int64_t bytes) : on_host_(GpuOf(device).on_host) {
@@ -238,7 +241,8 @@ PinnedBuffer::PinnedBuffer(Device* device, int64_t bytes) : on_host_(GpuOf(devic
     if (data_ == nullptr) throw std::bad_alloc();
     return;
   }
-  Cuda(cudaHostAlloc(&data_, size, cudaHostAllocPortable), "allocating pinned host memory for", device->name());
+  Cuda(cudaHostAlloc(&data_, size, cudaHostAllocPortable), "allocating pinned host memory for",
+       device->name());
 }
 
 PinnedBuffer::~PinnedBuffer() {
@@ -251,7 +255,8 @@ PinnedBuffer::~PinnedBuffer() {
 
 Fence::Fence(Device* device) : device_(device) {
   if (GpuOf(device).on_host) return;
-  Cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event on", device->name());
+  Cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event on",
+       device->name());
 }
 
 Fence::~Fence() {
@@ -259,7 +264,8 @@ Fence::~Fence() {
 }
 
 void Fence::Record() {
-  if (event_ != nullptr) Cuda(cudaEventRecord(event_, CudaStream(device_)), "recording an event on", device_->name());
+  if (event_ != nullptr)
+    Cuda(cudaEventRecord(event_, CudaStream(device_)), "recording an event on", device_->name());
 }
 
 void Fence::Wait() {

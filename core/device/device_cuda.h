@@ -34,7 +34,7 @@ inline void CheckLaunch(const char* kernel) {
 // A device of kind kCuda: a GPU, or the host in its place (StandInDevices).
 struct Gpu {
   cudaStream_t stream = nullptr;
-  bool on_host = false;   // bodies run at once, on the calling thread (core/device/launch.cuh)
+  bool on_host = false;  // bodies run at once, on the calling thread (core/device/launch.cuh)
 };
 class GpuDevice : public Device {
  public:
@@ -80,7 +80,7 @@ class Fence {
 
  private:
   Device* device_;
-  cudaEvent_t event_ = nullptr;   // null on the host
+  cudaEvent_t event_ = nullptr;  // null on the host
 };
 
 // The one stream that a device computes on, and from this call on the device is the calling
@@ -94,7 +94,8 @@ const std::vector<int>& CompiledArchs();
 
 constexpr int kThreadsPerBlock = 256;
 
-constexpr int kPackBytes = 16;   // what one instruction of a thread can move, from addresses that are multiples of it
+constexpr int kPackBytes =
+    16;  // what one instruction of a thread can move, from addresses that are multiples of it
 // Whether packs may begin at all of these addresses.
 template <class... T>
 bool PacksFit(const T*... p) {

@@ -1,6 +1,6 @@
-// Element-wise CUDA code, bound by memory: a thread moves packs of neighbours, 16 bytes or more at once, where
-// addresses allow it, and single elements where they do not and at the end. Elements are stored as float, Half or
-// BFloat16 and computed with as float.
+// Element-wise CUDA code, bound by memory: a thread moves packs of neighbours, 16 bytes or more at
+// once, where addresses allow it, and single elements where they do not and at the end. Elements
+// are stored as float, Half or BFloat16 and computed with as float.
 //
 // Only for .cu files; static as in launch.cuh.
 #ifndef DOPPIO_CORE_DEVICE_ELEMENTWISE_CUH_
@@ -30,7 +30,8 @@ __host__ __device__ void StorePack(const Pack<T, kWidth>& pack, T* to) {
   *reinterpret_cast<Pack<T, kWidth>*>(to) = pack;
 }
 
-// The same for packs of kPackBytes that come from several branches: there an assignment would become several stores.
+// The same for packs of kPackBytes that come from several branches: there an assignment would
+// become several stores.
 template <class T, int kWidth>
 __host__ __device__ void StorePackAtOnce(const Pack<T, kWidth>& pack, T* to) {
   static_assert(sizeof pack == kPackBytes, "one store");
@@ -63,7 +64,8 @@ struct Lanes {
   }
 };
 
-// Elements that make a pack of the narrowest of these types; of wider ones they are several accesses.
+// Elements that make a pack of the narrowest of these types; of wider ones they are several
+// accesses.
 template <class... T>
 constexpr int kPackWidth = kPackBytes / static_cast<int>(std::min({sizeof(T)...}));
 
@@ -103,14 +105,16 @@ struct Map {
   template <int kWidth>
   __host__ __device__ void Compute(int64_t i, const Pack<In, kWidth>&... from) const {
     Pack<Out, kWidth> to;
-    for (int lane = 0; lane < kWidth; ++lane) to.v[lane] = static_cast<Out>(f(static_cast<float>(from.v[lane])...));
+    for (int lane = 0; lane < kWidth; ++lane)
+      to.v[lane] = static_cast<Out>(f(static_cast<float>(from.v[lane])...));
     StorePack(to, out + i);
   }
 };
 
 }  // namespace elementwise
 
-// f.Run<kWidth>(i) for packs of elements from i on, f.Run<1>(i) for those left over; only such ones unless `packed`.
+// f.Run<kWidth>(i) for packs of elements from i on, f.Run<1>(i) for those left over; only such ones
+// unless `packed`.
 template <int kWidth, class F>
 static void ForEachPack(const Gpu& gpu, int64_t n, bool packed, const char* what, const F& f) {
   const int64_t packs = packed ? n / kWidth : 0;
@@ -119,7 +123,8 @@ static void ForEachPack(const Gpu& gpu, int64_t n, bool packed, const char* what
 
 // out[i] = f(in[i]...) for every i in [0, n); `out` may be any of `in`.
 template <class F, class Out, class... In>
-static void MapElements(const Gpu& gpu, int64_t n, const char* what, Out* out, const F& f, const In*... in) {
+static void MapElements(const Gpu& gpu, int64_t n, const char* what, Out* out, const F& f,
+                        const In*... in) {
   ForEachPack<kPackWidth<Out, In...>>(gpu, n, PacksFit(out, in...), what,
                                       elementwise::Map<F, Out, In...>{f, out, {in...}});
 }

@@ -53,7 +53,8 @@ void GpuWatch::Count(const GpuReading& reading) {
   ++summary_.readings;
   if (reading.utilization_percent) {
     utilization_sum_ += *reading.utilization_percent;
-    summary_.mean_utilization_percent = utilization_sum_ / static_cast<double>(++utilization_count_);
+    summary_.mean_utilization_percent =
+        utilization_sum_ / static_cast<double>(++utilization_count_);
   }
   Raise(&summary_.peak_temperature_celsius, reading.temperature_celsius);
   Raise(&summary_.peak_power_watts, reading.power_watts);

@@ -23,8 +23,8 @@ struct GpuSummary {
 
 class GpuWatch {
  public:
-  // Calls `read` on the thread, the first time after one interval, so that what was before does not count. `read` must not
-  // throw.
+  // Calls `read` on the thread, the first time after one interval, so that what was before does not
+  // count. `read` must not throw.
   explicit GpuWatch(std::function<GpuReading()> read,
                     std::chrono::milliseconds interval = std::chrono::milliseconds(1000));
   ~GpuWatch() { Stop(); }

@@ -71,7 +71,8 @@ std::string GiB(size_t bytes) {
 
 std::string PciBusId(int index) {
   char text[32] = "";
-  Cuda(cudaDeviceGetPCIBusId(text, sizeof text, index), "asking for the bus of GPU", std::to_string(index));
+  Cuda(cudaDeviceGetPCIBusId(text, sizeof text, index), "asking for the bus of GPU",
+       std::to_string(index));
   return text;
 }
 

@@ -6,7 +6,8 @@
 namespace doppio {
 namespace {
 
-// The host takes nothing down: it does the work each time, which shows whether it may be done again.
+// The host takes nothing down: it does the work each time, which shows whether it may be done
+// again.
 class HostRecording : public Recording {
  public:
   explicit HostRecording(const std::function<void()>& work) : work_(work) {}
@@ -24,8 +25,12 @@ class HostGpu : public GpuDevice {
 
   void* Allocate(int64_t bytes) override { return memory_->Allocate(bytes); }
   void Free(void* memory) noexcept override { memory_->Free(memory); }
-  void CopyFromHost(void* to, const void* from, int64_t bytes) override { memory_->CopyFromHost(to, from, bytes); }
-  void CopyToHost(void* to, const void* from, int64_t bytes) override { memory_->CopyToHost(to, from, bytes); }
+  void CopyFromHost(void* to, const void* from, int64_t bytes) override {
+    memory_->CopyFromHost(to, from, bytes);
+  }
+  void CopyToHost(void* to, const void* from, int64_t bytes) override {
+    memory_->CopyToHost(to, from, bytes);
+  }
   void Zero(void* memory, int64_t bytes) override { memory_->Zero(memory, bytes); }
   void Synchronize() override {}
   std::unique_ptr<Recording> Record(const std::function<void()>& work) override {

@@ -49,7 +49,8 @@ MaybeBytes LeftInGroup(const std::string& folder, const GroupFiles& files) {
   return std::max<int64_t>(0, *limit - std::max<int64_t>(0, *used - cache));
 }
 
-// The group and all above it. A container may see its own group as the top, under a path that is not there.
+// The group and all above it. A container may see its own group as the top, under a path that is
+// not there.
 MaybeBytes LeftInGroups(std::string path, const GroupFiles& files) {
   MaybeBytes left;
   while (true) {
@@ -71,10 +72,11 @@ MaybeBytes LeftInAllGroups(const std::string& root) {
     std::string path = line.substr(second + 1);
     if (path.empty() || path[0] != '/' || path == "/") path = "";
     if (controllers == ",,") {
-      left = Least(left, LeftInGroups(path, {top, "memory.max", "memory.current", "inactive_file"}));
+      left =
+          Least(left, LeftInGroups(path, {top, "memory.max", "memory.current", "inactive_file"}));
     } else if (controllers.find(",memory,") != std::string::npos) {
-      left = Least(left, LeftInGroups(path, {top + "/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-                                             "total_inactive_file"}));
+      left = Least(left, LeftInGroups(path, {top + "/memory", "memory.limit_in_bytes",
+                                             "memory.usage_in_bytes", "total_inactive_file"}));
     }
   }
   return left;

@@ -37,7 +37,7 @@ class PlainStore : public HostStore {
   Device* device_;
   const std::vector<StoredBlock> blocks_;
   std::vector<int64_t> places_;
-  std::unique_ptr<char[]> room_;   // not written before it is used: a plan alone takes no memory
+  std::unique_ptr<char[]> room_;  // not written before it is used: a plan alone takes no memory
 };
 
 }  // namespace

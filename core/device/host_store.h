@@ -1,5 +1,6 @@
-// Host memory in which blocks of a device wait while others use their place. The copies run beside what the device
-// computes, where it can do both; each call is an order, in line with the caller's other work on the device:
+// Host memory in which blocks of a device wait while others use their place. The copies run beside
+// what the device computes, where it can do both; each call is an order, in line with the caller's
+// other work on the device:
 //
 //   Save(i)      the block as all work so far leaves it begins its way to the host
 //   Saved(i)     work from here on may write over the block
@@ -31,12 +32,14 @@ class HostStore {
   virtual void Fetched(int block) = 0;
 };
 
-// Room for all `blocks`; they outlive it. The store of the device's kind, else one that copies at once.
+// Room for all `blocks`; they outlive it. The store of the device's kind, else one that copies at
+// once.
 std::unique_ptr<HostStore> MakeHostStore(Device* device, std::vector<StoredBlock> blocks);
 
-// Devices that copy beside their computing register theirs, by Name(DeviceKind). Null: this one cannot.
-using HostStoreMakers =
-    Registry<std::unique_ptr<HostStore> (*)(Device* device, const std::vector<StoredBlock>& blocks)>;
+// Devices that copy beside their computing register theirs, by Name(DeviceKind). Null: this one
+// cannot.
+using HostStoreMakers = Registry<std::unique_ptr<HostStore> (*)(
+    Device* device, const std::vector<StoredBlock>& blocks)>;
 
 }  // namespace doppio
 

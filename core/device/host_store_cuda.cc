@@ -1,5 +1,6 @@
-// Blocks of a GPU's memory on their way to pinned host memory and back, each way on a stream of its own, so that both
-// and the computing go on at once. Streams wait for each other by events; the host waits for none.
+// Blocks of a GPU's memory on their way to pinned host memory and back, each way on a stream of its
+// own, so that both and the computing go on at once. Streams wait for each other by events; the
+// host waits for none.
 #include "core/device/host_store.h"
 
 #include "core/device/device_cuda.h"
@@ -15,8 +16,10 @@ class CudaStore : public HostStore {
       : device_(device), room_(device, Sizes(blocks)) {
     char* place = static_cast<char*>(room_.data());
     try {
-      Cuda(cudaStreamCreateWithFlags(&out_, cudaStreamNonBlocking), "making a stream on", device->name());
-      Cuda(cudaStreamCreateWithFlags(&in_, cudaStreamNonBlocking), "making a stream on", device->name());
+      Cuda(cudaStreamCreateWithFlags(&out_, cudaStreamNonBlocking), "making a stream on",
+           device->name());
+      Cuda(cudaStreamCreateWithFlags(&in_, cudaStreamNonBlocking), "making a stream on",
+           device->name());
       reached_ = NewEvent();
       for (const StoredBlock& block : blocks) {
         slots_.push_back({block, place, nullptr});
@@ -51,10 +54,12 @@ class CudaStore : public HostStore {
   struct Slot {
     StoredBlock block;
     char* place;
-    cudaEvent_t copied;   // after the last copy, either way
+    cudaEvent_t copied;  // after the last copy, either way
   };
 
-  static int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+  static int64_t Aligned(int64_t bytes) {
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
   static int64_t Sizes(const std::vector<StoredBlock>& blocks) {
     int64_t bytes = 0;
     for (const StoredBlock& block : blocks) bytes += Aligned(block.bytes);
@@ -63,7 +68,8 @@ class CudaStore : public HostStore {
 
   cudaEvent_t NewEvent() {
     cudaEvent_t event = nullptr;
-    Cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event on", device_->name());
+    Cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event on",
+         device_->name());
     return event;
   }
 
@@ -76,11 +82,13 @@ class CudaStore : public HostStore {
     Cuda(cudaEventRecord(reached_, CudaStream(device_)), "recording an event on", device_->name());
     Wait(stream, reached_);
   }
-  void ComputingFollows(int block) { Wait(CudaStream(device_), slots_[static_cast<size_t>(block)].copied); }
+  void ComputingFollows(int block) {
+    Wait(CudaStream(device_), slots_[static_cast<size_t>(block)].copied);
+  }
 
   void Copy(void* to, const void* from, const Slot& slot, cudaMemcpyKind way, cudaStream_t stream) {
-    Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(slot.block.bytes), way, stream), "copying to or from",
-         device_->name());
+    Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(slot.block.bytes), way, stream),
+         "copying to or from", device_->name());
     Cuda(cudaEventRecord(slot.copied, stream), "recording an event on", device_->name());
   }
 
@@ -100,7 +108,7 @@ class CudaStore : public HostStore {
   Device* const device_;
   PinnedBuffer room_;
   cudaStream_t out_ = nullptr, in_ = nullptr;
-  cudaEvent_t reached_ = nullptr;   // where the computing is
+  cudaEvent_t reached_ = nullptr;  // where the computing is
   std::vector<Slot> slots_;
 };
 

@@ -1,7 +1,9 @@
-// How CUDA code runs: over indices, and sums over rows. What is to be done is given as host/device functions, so that
-// on the host in a GPU's place (StandInDevices, for tests) the same code runs on the host, one element after the other.
+// How CUDA code runs: over indices, and sums over rows. What is to be done is given as host/device
+// functions, so that on the host in a GPU's place (StandInDevices, for tests) the same code runs on
+// the host, one element after the other.
 //
-// Only for .cu files. Bodies are lambdas marked DOPPIO_BODY; an enclosing function must not be private to a class.
+// Only for .cu files. Bodies are lambdas marked DOPPIO_BODY; an enclosing function must not be
+// private to a class.
 #ifndef DOPPIO_CORE_DEVICE_LAUNCH_CUH_
 #define DOPPIO_CORE_DEVICE_LAUNCH_CUH_
 
@@ -17,7 +19,8 @@ namespace launch {
 template <class F>
 __global__ void RunForEach(int64_t n, const F f) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) f(i);
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
+    f(i);
 }
 
 // Sums of the threads of a block, always added in the same order; valid in thread 0.
@@ -28,10 +31,11 @@ __device__ Sum CombineBlock(Sum mine, const Combine& combine) {
   sums[threadIdx.x] = mine;
   for (int half = kThreadsPerBlock / 2; half > 0; half /= 2) {
     __syncthreads();
-    if (threadIdx.x < half) sums[threadIdx.x] = combine(sums[threadIdx.x], sums[threadIdx.x + half]);
+    if (threadIdx.x < half)
+      sums[threadIdx.x] = combine(sums[threadIdx.x], sums[threadIdx.x + half]);
   }
   const Sum all = sums[0];
-  __syncthreads();   // the room is free again
+  __syncthreads();  // the room is free again
   return all;
 }
 
@@ -53,8 +57,8 @@ __global__ void RunReduceParts(int64_t rows, int64_t cols, int64_t parts, Sum ze
 
 // A block for each row, which finishes it as well.
 template <class Sum, class Map, class Combine, class Finish>
-__global__ void RunReduceRows(int64_t rows, int64_t cols, Sum zero, const Map map, const Combine combine,
-                              const Finish finish) {
+__global__ void RunReduceRows(int64_t rows, int64_t cols, Sum zero, const Map map,
+                              const Combine combine, const Finish finish) {
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     Sum sum = zero;
     for (int64_t c = threadIdx.x; c < cols; c += blockDim.x) sum = combine(sum, map(row, c));
@@ -65,25 +69,28 @@ __global__ void RunReduceRows(int64_t rows, int64_t cols, Sum zero, const Map ma
 
 // A thread for each row: short rows, or few elements to add up.
 template <class Sum, class Map, class Combine, class Finish>
-__host__ __device__ void ReduceRow(int64_t row, int64_t cols, Sum zero, const Map& map, const Combine& combine,
-                                   const Finish& finish) {
+__host__ __device__ void ReduceRow(int64_t row, int64_t cols, Sum zero, const Map& map,
+                                   const Combine& combine, const Finish& finish) {
   Sum sum = zero;
   for (int64_t c = 0; c < cols; ++c) sum = combine(sum, map(row, c));
   finish(row, sum);
 }
 
-constexpr int64_t kShortRow = 32;          // elements that one thread may as well add up
-constexpr int64_t kPartOfRow = 8192;       // elements worth a block of their own where there are few rows
-constexpr int64_t kMostParts = 1024;       // several blocks for each multiprocessor of a large GPU
+constexpr int64_t kShortRow = 32;  // elements that one thread may as well add up
+constexpr int64_t kPartOfRow =
+    8192;  // elements worth a block of their own where there are few rows
+constexpr int64_t kMostParts = 1024;  // several blocks for each multiprocessor of a large GPU
 
 inline int64_t PartsOf(int64_t rows, int64_t cols) {
   if (rows >= 1024 || cols < 2 * kPartOfRow) return 1;
-  return std::clamp<int64_t>(std::min(cols / kPartOfRow, 2048 / std::max<int64_t>(1, rows)), 1, kMostParts);
+  return std::clamp<int64_t>(std::min(cols / kPartOfRow, 2048 / std::max<int64_t>(1, rows)), 1,
+                             kMostParts);
 }
 
 }  // namespace launch
 
-// Functions with bodies are `static`: nvcc numbers lambdas by file, and the linker would take one file's for another's.
+// Functions with bodies are `static`: nvcc numbers lambdas by file, and the linker would take one
+// file's for another's.
 
 // f(i) for every i in [0, n). `what` names it in error messages.
 template <class F>
@@ -110,24 +117,28 @@ constexpr int64_t kMostBlocks = 65535;
 
 // A block, or a thread, for each row.
 template <class Sum, class Map, class Combine, class Finish>
-static void ReduceWholeRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero, const Map& map,
-                            const Combine& combine, const Finish& finish) {
+static void ReduceWholeRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero,
+                            const Map& map, const Combine& combine, const Finish& finish) {
   if (gpu.on_host || cols <= kShortRow) {
-    ForEachIndex(gpu, rows, what, DOPPIO_BODY(int64_t row) { ReduceRow(row, cols, zero, map, combine, finish); });
+    ForEachIndex(
+        gpu, rows, what,
+        DOPPIO_BODY(int64_t row) { ReduceRow(row, cols, zero, map, combine, finish); });
     return;
   }
   const unsigned blocks = static_cast<unsigned>(std::min(rows, kMostBlocks));
-  RunReduceRows<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(rows, cols, zero, map, combine, finish);
+  RunReduceRows<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(rows, cols, zero, map, combine,
+                                                             finish);
   CheckLaunch(what);
 }
 
 }  // namespace launch
 
-// finish(row, sum) for every row, where sum combines map(row, c) for c in [0, cols), starting with `zero`. The order of
-// additions depends on the sizes only. `Sum` is a number or a small struct of numbers. `room`: ReduceRowsBytes.
+// finish(row, sum) for every row, where sum combines map(row, c) for c in [0, cols), starting with
+// `zero`. The order of additions depends on the sizes only. `Sum` is a number or a small struct of
+// numbers. `room`: ReduceRowsBytes.
 template <class Sum, class Map, class Combine, class Finish>
-static void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero, const Map& map,
-                const Combine& combine, const Finish& finish, void* room) {
+static void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero,
+                       const Map& map, const Combine& combine, const Finish& finish, void* room) {
   if (rows <= 0) return;
   const int64_t parts = launch::PartsOf(rows, cols);
   if (gpu.on_host || parts == 1) {
@@ -136,11 +147,13 @@ static void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* w
   }
   Sum* partial = static_cast<Sum*>(room);
   const unsigned blocks = static_cast<unsigned>(std::min(rows * parts, launch::kMostBlocks));
-  launch::RunReduceParts<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(rows, cols, parts, zero, map, combine, partial);
+  launch::RunReduceParts<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(rows, cols, parts, zero, map,
+                                                                      combine, partial);
   CheckLaunch(what);
   launch::ReduceWholeRows(
-      gpu, rows, parts, what, zero, DOPPIO_BODY(int64_t row, int64_t part) { return partial[row * parts + part]; },
-      combine, finish);
+      gpu, rows, parts, what, zero,
+      DOPPIO_BODY(int64_t row, int64_t part) { return partial[row * parts + part]; }, combine,
+      finish);
 }
 
 struct Plus {

@@ -80,7 +80,8 @@ GpuReading Nvml::Read(Handle gpu) const {
   unsigned int milliwatts = 0, degrees = 0;
   if (Ask(power_, gpu, &milliwatts)) reading.power_watts = milliwatts / 1e3;
   if (Ask(power_limit_, gpu, &milliwatts)) reading.power_limit_watts = milliwatts / 1e3;
-  if (Ask(temperature_, gpu, kTemperatureOfTheChip, &degrees)) reading.temperature_celsius = degrees;
+  if (Ask(temperature_, gpu, kTemperatureOfTheChip, &degrees))
+    reading.temperature_celsius = degrees;
   return reading;
 }
 

@@ -1,5 +1,6 @@
-// The NVIDIA driver's management library: how busy, full, hot and thirsty a GPU is. It comes with the driver and is opened at
-// run time, in CPU builds too; what a board or a driver does not tell is absent and never an error.
+// The NVIDIA driver's management library: how busy, full, hot and thirsty a GPU is. It comes with
+// the driver and is opened at run time, in CPU builds too; what a board or a driver does not tell
+// is absent and never an error.
 #ifndef DOPPIO_CORE_DEVICE_NVML_H_
 #define DOPPIO_CORE_DEVICE_NVML_H_
 
@@ -12,8 +13,9 @@ namespace doppio {
 
 // Of one moment.
 struct GpuReading {
-  std::optional<double> utilization_percent;   // of the driver's last sampling period in which some kernel ran
-  std::optional<int64_t> memory_used_bytes, memory_total_bytes;   // by all processes
+  std::optional<double>
+      utilization_percent;  // of the driver's last sampling period in which some kernel ran
+  std::optional<int64_t> memory_used_bytes, memory_total_bytes;  // by all processes
   std::optional<double> power_watts, power_limit_watts;
   std::optional<double> temperature_celsius;
 };
@@ -30,12 +32,13 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  std::string driver_version() const;   // "580.65.06"; "" when it does not say
-  // All that the driver shows. CUDA_VISIBLE_DEVICES hides none here, so CUDA's numbers are other ones.
+  std::string driver_version() const;  // "580.65.06"; "" when it does not say
+  // All that the driver shows. CUDA_VISIBLE_DEVICES hides none here, so CUDA's numbers are other
+  // ones.
   std::vector<Handle> Gpus() const;
   // The GPU that CUDA calls so ("0000:3B:00.0"), or nothing.
   std::optional<Handle> Find(const std::string& pci_bus_id) const;
-  std::string NameOf(Handle gpu) const;   // "" when it does not say
+  std::string NameOf(Handle gpu) const;  // "" when it does not say
   GpuReading Read(Handle gpu) const;
 
  private:
@@ -45,7 +48,7 @@ class Nvml {
   struct Memory {
     unsigned long long total, free, used;
   };
-  using Result = int;   // 0: success
+  using Result = int;  // 0: success
 
   const char* (*error_string_)(Result) = nullptr;
   Result (*init_)() = nullptr;
@@ -58,8 +61,8 @@ class Nvml {
   Result (*name_)(Handle, char*, unsigned int) = nullptr;
   Result (*utilization_)(Handle, Utilization*) = nullptr;
   Result (*memory_)(Handle, Memory*) = nullptr;
-  Result (*power_)(Handle, unsigned int*) = nullptr;         // milliwatts
-  Result (*power_limit_)(Handle, unsigned int*) = nullptr;   // likewise
+  Result (*power_)(Handle, unsigned int*) = nullptr;        // milliwatts
+  Result (*power_limit_)(Handle, unsigned int*) = nullptr;  // likewise
   Result (*temperature_)(Handle, int, unsigned int*) = nullptr;
 };
 

@@ -50,10 +50,11 @@ struct Handle {
     const cudaStream_t stream = CudaStream(device);
     Check(Cublas().create(&handle), "its start");
     Check(Cublas().set_stream(handle, stream), "taking a stream");
-    // Memory of its own it would ask for whenever a product needs some, which cannot be recorded. A new stream would
-    // undo this.
+    // Memory of its own it would ask for whenever a product needs some, which cannot be recorded. A
+    // new stream would undo this.
     workspace = Buffer(device, std::min(kWorkspaceBytes, device->workspace_bytes()));
-    Check(Cublas().set_workspace(handle, workspace.data(), static_cast<size_t>(workspace.bytes())), "taking memory");
+    Check(Cublas().set_workspace(handle, workspace.data(), static_cast<size_t>(workspace.bytes())),
+          "taking memory");
     const bool tf32 = device->math() != MathMode::kFloat32;
     // Where a sum is formed in parts, they too are to be in single precision.
     const int mode = (tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH) |
@@ -61,13 +62,14 @@ struct Handle {
     Check(Cublas().set_math_mode(handle, static_cast<cublasMath_t>(mode)), "choosing a precision");
   }
   ~Handle() { Cublas().destroy(handle); }
-  static constexpr int64_t kWorkspaceBytes = int64_t{32} << 20;   // as NVIDIA advises for its largest GPUs
+  static constexpr int64_t kWorkspaceBytes = int64_t{32}
+                                             << 20;  // as NVIDIA advises for its largest GPUs
   cublasHandle_t handle = nullptr;
   Buffer workspace;
 };
 
 const Handle& HandleOf(Device* device) {
-  CudaStream(device);   // makes the device current
+  CudaStream(device);  // makes the device current
   return device->Attached<Handle>("cublas");
 }
 
@@ -92,41 +94,49 @@ std::vector<float> Widened(const GemmMatrix& m, int64_t index, int64_t rows, int
   return dense;
 }
 
-void Round(const std::vector<float>& dense, const GemmMatrix& m, int64_t index, int64_t rows, int64_t columns) {
+void Round(const std::vector<float>& dense, const GemmMatrix& m, int64_t index, int64_t rows,
+           int64_t columns) {
   DispatchStored(m.type, [&](auto zero) {
     using T = decltype(zero);
     T* to = static_cast<T*>(m.data) + index * m.step;
     for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c) to[r * m.row + c] = static_cast<T>(dense[static_cast<size_t>(r * columns + c)]);
+      for (int64_t c = 0; c < columns; ++c)
+        to[r * m.row + c] = static_cast<T>(dense[static_cast<size_t>(r * columns + c)]);
     }
   });
 }
 
 // In cuBLAS's place.
-void GemmOnHost(const GemmShape& s, const GemmMatrix& a, const GemmMatrix& b, float beta, const GemmMatrix& c) {
+void GemmOnHost(const GemmShape& s, const GemmMatrix& a, const GemmMatrix& b, float beta,
+                const GemmMatrix& c) {
   for (int64_t i = 0; i < s.batch; ++i) {
-    const std::vector<float> wide_a = Widened(a, i, s.transpose_a ? s.k : s.m, s.transpose_a ? s.m : s.k);
-    const std::vector<float> wide_b = Widened(b, i, s.transpose_b ? s.n : s.k, s.transpose_b ? s.k : s.n);
+    const std::vector<float> wide_a =
+        Widened(a, i, s.transpose_a ? s.k : s.m, s.transpose_a ? s.m : s.k);
+    const std::vector<float> wide_b =
+        Widened(b, i, s.transpose_b ? s.n : s.k, s.transpose_b ? s.k : s.n);
     std::vector<float> wide_c(static_cast<size_t>(s.m * s.n));
     if (beta != 0) wide_c = Widened(c, i, s.m, s.n);
-    Gemm(s.transpose_a, s.transpose_b, s.m, s.n, s.k, 1.f, wide_a.data(), wide_b.data(), beta, wide_c.data());
+    Gemm(s.transpose_a, s.transpose_b, s.m, s.n, s.k, 1.f, wide_a.data(), wide_b.data(), beta,
+         wide_c.data());
     Round(wide_c, c, i, s.m, s.n);
   }
 }
 
 }  // namespace
 
-void GpuGemm(Device* device, const GemmShape& s, const GemmMatrix& a, const GemmMatrix& b, float beta,
-             const GemmMatrix& c) {
-  DOPPIO_CHECK(a.type == b.type && (c.type == a.type || c.type == DType::kFloat32), "a product of these types");
+void GpuGemm(Device* device, const GemmShape& s, const GemmMatrix& a, const GemmMatrix& b,
+             float beta, const GemmMatrix& c) {
+  DOPPIO_CHECK(a.type == b.type && (c.type == a.type || c.type == DType::kFloat32),
+               "a product of these types");
   if (s.m == 0 || s.n == 0 || s.batch == 0) return;
   if (GpuOf(device).on_host) return GemmOnHost(s, a, b, beta, c);
   const float alpha = 1;
   const bool tf32 = a.type == DType::kFloat32 && device->math() != MathMode::kFloat32;
-  Check(Cublas().gemm(HandleOf(device).handle, Operation(s.transpose_b), Operation(s.transpose_a), s.n, s.m,
-                               s.k, &alpha, b.data, CudaType(b.type), b.row, b.step, a.data, CudaType(a.type), a.row,
-                               a.step, &beta, c.data, CudaType(c.type), c.row, c.step, s.batch,
-                               tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+  Check(Cublas().gemm(HandleOf(device).handle, Operation(s.transpose_b), Operation(s.transpose_a),
+                      s.n, s.m, s.k, &alpha, b.data, CudaType(b.type), b.row, b.step, a.data,
+                      CudaType(a.type), a.row, a.step, &beta, c.data, CudaType(c.type), c.row,
+                      c.step, s.batch, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+                      CUBLAS_GEMM_DEFAULT),
         "a matrix product");
 }
 

@@ -1,5 +1,5 @@
-// The one door to cuDNN, which is opened at run time: its functions, the handle of a device, descriptors that free
-// themselves. Only *_cuda.cc files include this.
+// The one door to cuDNN, which is opened at run time: its functions, the handle of a device,
+// descriptors that free themselves. Only *_cuda.cc files include this.
 #ifndef DOPPIO_CORE_MATH_CUDNN_H_
 #define DOPPIO_CORE_MATH_CUDNN_H_
 
@@ -15,25 +15,34 @@
 namespace doppio {
 
 #define DOPPIO_CUDNN_FUNCTIONS(F)                                                                  \
-  F(cudnnCreate) F(cudnnDestroy) F(cudnnSetStream) F(cudnnGetVersion)                              \
-  F(cudnnGetErrorString) F(cudnnGetLastErrorString)                                                \
-  F(cudnnCreateTensorDescriptor) F(cudnnDestroyTensorDescriptor) F(cudnnSetTensorNdDescriptor)     \
-  F(cudnnCreateFilterDescriptor) F(cudnnDestroyFilterDescriptor) F(cudnnSetFilterNdDescriptor)     \
-  F(cudnnCreateConvolutionDescriptor) F(cudnnDestroyConvolutionDescriptor)                         \
-  F(cudnnSetConvolutionNdDescriptor) F(cudnnSetConvolutionGroupCount) F(cudnnSetConvolutionMathType) \
-  F(cudnnGetConvolutionNdForwardOutputDim)                                                         \
-  F(cudnnCreateActivationDescriptor) F(cudnnDestroyActivationDescriptor)                           \
-  F(cudnnSetActivationDescriptor)                                                                  \
-  F(cudnnFindConvolutionForwardAlgorithm) F(cudnnGetConvolutionForwardAlgorithm_v7)                \
-  F(cudnnGetConvolutionForwardWorkspaceSize)                                                       \
-  F(cudnnFindConvolutionBackwardDataAlgorithm) F(cudnnGetConvolutionBackwardDataAlgorithm_v7)      \
-  F(cudnnGetConvolutionBackwardDataWorkspaceSize)                                                  \
-  F(cudnnFindConvolutionBackwardFilterAlgorithm) F(cudnnGetConvolutionBackwardFilterAlgorithm_v7)  \
-  F(cudnnGetConvolutionBackwardFilterWorkspaceSize)                                                \
-  F(cudnnConvolutionForward) F(cudnnConvolutionBiasActivationForward)                              \
-  F(cudnnConvolutionBackwardData) F(cudnnConvolutionBackwardFilter)                                \
-  F(cudnnBackendCreateDescriptor) F(cudnnBackendDestroyDescriptor) F(cudnnBackendFinalize)         \
-  F(cudnnBackendSetAttribute) F(cudnnBackendGetAttribute) F(cudnnBackendExecute)
+  F(cudnnCreate)                                                                                   \
+  F(cudnnDestroy)                                                                                  \
+  F(cudnnSetStream) F(cudnnGetVersion) F(cudnnGetErrorString) F(cudnnGetLastErrorString) F(        \
+      cudnnCreateTensorDescriptor) F(cudnnDestroyTensorDescriptor) F(cudnnSetTensorNdDescriptor)   \
+      F(cudnnCreateFilterDescriptor) F(cudnnDestroyFilterDescriptor) F(cudnnSetFilterNdDescriptor) \
+          F(cudnnCreateConvolutionDescriptor) F(cudnnDestroyConvolutionDescriptor)                 \
+              F(cudnnSetConvolutionNdDescriptor) F(cudnnSetConvolutionGroupCount)                  \
+                  F(cudnnSetConvolutionMathType) F(cudnnGetConvolutionNdForwardOutputDim)          \
+                      F(cudnnCreateActivationDescriptor) F(cudnnDestroyActivationDescriptor)       \
+                          F(cudnnSetActivationDescriptor) F(cudnnFindConvolutionForwardAlgorithm)  \
+                              F(cudnnGetConvolutionForwardAlgorithm_v7)                            \
+                                  F(cudnnGetConvolutionForwardWorkspaceSize)                       \
+                                      F(cudnnFindConvolutionBackwardDataAlgorithm) F(              \
+                                          cudnnGetConvolutionBackwardDataAlgorithm_v7)             \
+                                          F(cudnnGetConvolutionBackwardDataWorkspaceSize) F(       \
+                                              cudnnFindConvolutionBackwardFilterAlgorithm)         \
+                                              F(cudnnGetConvolutionBackwardFilterAlgorithm_v7) F(  \
+                                                  cudnnGetConvolutionBackwardFilterWorkspaceSize)  \
+                                                  F(cudnnConvolutionForward)                       \
+                                                      F(cudnnConvolutionBiasActivationForward)     \
+                                                          F(cudnnConvolutionBackwardData) F(       \
+                                                              cudnnConvolutionBackwardFilter)      \
+                                                              F(cudnnBackendCreateDescriptor) F(   \
+                                                                  cudnnBackendDestroyDescriptor)   \
+                                                                  F(cudnnBackendFinalize) F(       \
+                                                                      cudnnBackendSetAttribute)    \
+                                                                      F(cudnnBackendGetAttribute)  \
+                                                                          F(cudnnBackendExecute)
 
 struct CudnnApi {
 #define DOPPIO_CUDNN_MEMBER(name) decltype(::name)* name;
@@ -44,7 +53,8 @@ struct CudnnApi {
 // Opens the library at the first call. Throws DeviceError when it is not there.
 const CudnnApi& Cudnn();
 
-// CheckCudnn(Cudnn().cudnnConvolutionForward(...), "a convolution"): throws DeviceError unless the status is success.
+// CheckCudnn(Cudnn().cudnnConvolutionForward(...), "a convolution"): throws DeviceError unless the
+// status is success.
 void CheckCudnn(cudnnStatus_t status, const char* doing);
 
 // Of the device, on its stream; makes the device the thread's current one.
@@ -84,7 +94,7 @@ class CudnnFilter : public CudnnDescriptor<cudnnFilterDescriptor_t> {
 };
 
 struct CudnnConvolutionShape {
-  std::vector<int64_t> pad, stride, dilation;   // per spatial axis, at least two
+  std::vector<int64_t> pad, stride, dilation;  // per spatial axis, at least two
   int64_t group = 1;
 };
 class CudnnConvolution : public CudnnDescriptor<cudnnConvolutionDescriptor_t> {

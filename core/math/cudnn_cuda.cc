@@ -55,7 +55,8 @@ void CheckCudnn(cudnnStatus_t status, const char* doing) {
   // What it says more about it, on this thread.
   char detail[512] = "";
   Cudnn().cudnnGetLastErrorString(detail, sizeof(detail));
-  throw DeviceError(std::string("cuDNN failed at ") + doing + ": " + Cudnn().cudnnGetErrorString(status) +
+  throw DeviceError(std::string("cuDNN failed at ") + doing + ": " +
+                    Cudnn().cudnnGetErrorString(status) +
                     (*detail == '\0' ? "" : std::string(" (") + detail + ")"));
 }
 
@@ -66,11 +67,16 @@ cudnnHandle_t CudnnHandle(Device* device) {
 
 cudnnDataType_t CudnnType(DType type) {
   switch (type) {
-    case DType::kFloat32: return CUDNN_DATA_FLOAT;
-    case DType::kFloat64: return CUDNN_DATA_DOUBLE;
-    case DType::kFloat16: return CUDNN_DATA_HALF;
-    case DType::kBFloat16: return CUDNN_DATA_BFLOAT16;
-    default: break;
+    case DType::kFloat32:
+      return CUDNN_DATA_FLOAT;
+    case DType::kFloat64:
+      return CUDNN_DATA_DOUBLE;
+    case DType::kFloat16:
+      return CUDNN_DATA_HALF;
+    case DType::kBFloat16:
+      return CUDNN_DATA_BFLOAT16;
+    default:
+      break;
   }
   DOPPIO_CHECK(false, Name(type));
   return CUDNN_DATA_FLOAT;
@@ -78,28 +84,32 @@ cudnnDataType_t CudnnType(DType type) {
 
 CudnnTensor::CudnnTensor(const std::vector<int64_t>& dims, DType type, bool channels_last)
     : CudnnDescriptor(Cudnn().cudnnCreateTensorDescriptor, Cudnn().cudnnDestroyTensorDescriptor) {
-  CheckCudnn(Cudnn().cudnnSetTensorNdDescriptor(get(), CudnnType(type), static_cast<int>(dims.size()),
-                                                Ints(dims).data(), Strides(dims, channels_last).data()),
-             "describing a tensor");
+  CheckCudnn(
+      Cudnn().cudnnSetTensorNdDescriptor(get(), CudnnType(type), static_cast<int>(dims.size()),
+                                         Ints(dims).data(), Strides(dims, channels_last).data()),
+      "describing a tensor");
 }
 
 CudnnFilter::CudnnFilter(const std::vector<int64_t>& dims, DType type, bool channels_last)
     : CudnnDescriptor(Cudnn().cudnnCreateFilterDescriptor, Cudnn().cudnnDestroyFilterDescriptor) {
   const cudnnTensorFormat_t format = channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
-  CheckCudnn(Cudnn().cudnnSetFilterNdDescriptor(get(), CudnnType(type), format, static_cast<int>(dims.size()),
-                                                Ints(dims).data()),
+  CheckCudnn(Cudnn().cudnnSetFilterNdDescriptor(get(), CudnnType(type), format,
+                                                static_cast<int>(dims.size()), Ints(dims).data()),
              "describing a filter");
 }
 
 CudnnConvolution::CudnnConvolution(const CudnnConvolutionShape& shape, DType data, MathMode math)
-    : CudnnDescriptor(Cudnn().cudnnCreateConvolutionDescriptor, Cudnn().cudnnDestroyConvolutionDescriptor) {
+    : CudnnDescriptor(Cudnn().cudnnCreateConvolutionDescriptor,
+                      Cudnn().cudnnDestroyConvolutionDescriptor) {
   // Sums are in single precision at least, whatever the data.
   const cudnnDataType_t sums = data == DType::kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
-  CheckCudnn(Cudnn().cudnnSetConvolutionNdDescriptor(
-                 get(), static_cast<int>(shape.pad.size()), Ints(shape.pad).data(), Ints(shape.stride).data(),
-                 Ints(shape.dilation).data(), CUDNN_CROSS_CORRELATION, sums),
-             "describing a convolution");
-  CheckCudnn(Cudnn().cudnnSetConvolutionGroupCount(get(), static_cast<int>(shape.group)), "setting groups");
+  CheckCudnn(
+      Cudnn().cudnnSetConvolutionNdDescriptor(
+          get(), static_cast<int>(shape.pad.size()), Ints(shape.pad).data(),
+          Ints(shape.stride).data(), Ints(shape.dilation).data(), CUDNN_CROSS_CORRELATION, sums),
+      "describing a convolution");
+  CheckCudnn(Cudnn().cudnnSetConvolutionGroupCount(get(), static_cast<int>(shape.group)),
+             "setting groups");
   SetMath(MathOf(data, math));
 }
 

@@ -13,7 +13,8 @@ constexpr int64_t kGrain = 1 << 14;
 
 class DnnlConverter : public Converter {
  public:
-  DnnlConverter(const TensorSpec& from, const TensorSpec& to) : reorder_(DescOf(from), DescOf(to)) {}
+  DnnlConverter(const TensorSpec& from, const TensorSpec& to)
+      : reorder_(DescOf(from), DescOf(to)) {}
   void Run(const void* from, void* to) const override { reorder_.Run(from, to); }
 
  private:
@@ -34,7 +35,8 @@ class TypeConverter : public Converter {
   void Run(const void* from, void* to) const override {
     DispatchStored(from_, [&](auto source) {
       DispatchStored(to_, [&](auto target) {
-        ConvertElements(static_cast<const decltype(source)*>(from), static_cast<decltype(target)*>(to), count_);
+        ConvertElements(static_cast<const decltype(source)*>(from),
+                        static_cast<decltype(target)*>(to), count_);
       });
     });
   }
@@ -114,14 +116,17 @@ class CpuTensorOps : public TensorOps {
       const auto wide = static_cast<ComputeType<T>>(factor);
       T* t = to.data<T>();
       ParallelFor(to.stored(), kGrain, [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) t[i] = static_cast<T>(wide * static_cast<ComputeType<T>>(t[i]));
+        for (int64_t i = begin; i < end; ++i)
+          t[i] = static_cast<T>(wide * static_cast<ComputeType<T>>(t[i]));
       });
     });
   }
 
   std::unique_ptr<Converter> Convert(const TensorSpec& from, const TensorSpec& to) const override {
-    if (from.dtype == to.dtype && !Is16Bit(from.dtype)) return std::make_unique<DnnlConverter>(from, to);
-    if (from.layout == to.layout) return std::make_unique<TypeConverter>(from.dtype, to.dtype, to.stored());
+    if (from.dtype == to.dtype && !Is16Bit(from.dtype))
+      return std::make_unique<DnnlConverter>(from, to);
+    if (from.layout == to.layout)
+      return std::make_unique<TypeConverter>(from.dtype, to.dtype, to.stored());
     return std::make_unique<NarrowReorder>(from, to);
   }
 };

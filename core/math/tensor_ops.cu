@@ -6,26 +6,30 @@ namespace {
 
 template <class T>
 static void AddAll(const Gpu& gpu, int64_t n, const T* x, const T* y, T* z) {
-  ForEachIndex(gpu, n, "a sum of gradients", DOPPIO_BODY(int64_t i) {
-    z[i] = static_cast<T>(static_cast<ComputeType<T>>(x[i]) + static_cast<ComputeType<T>>(y[i]));
-  });
+  ForEachIndex(
+      gpu, n, "a sum of gradients", DOPPIO_BODY(int64_t i) {
+        z[i] =
+            static_cast<T>(static_cast<ComputeType<T>>(x[i]) + static_cast<ComputeType<T>>(y[i]));
+      });
 }
 
 template <class T>
 static void FillAll(const Gpu& gpu, int64_t n, T value, T* to) {
-  ForEachIndex(gpu, n, "filling", DOPPIO_BODY(int64_t i) { to[i] = value; });
+  ForEachIndex(
+      gpu, n, "filling", DOPPIO_BODY(int64_t i) { to[i] = value; });
 }
 
 template <class T>
 static void ScaleAll(const Gpu& gpu, int64_t n, ComputeType<T> factor, T* to) {
-  ForEachIndex(gpu, n, "scaling", DOPPIO_BODY(int64_t i) {
-    to[i] = static_cast<T>(factor * static_cast<ComputeType<T>>(to[i]));
-  });
+  ForEachIndex(
+      gpu, n, "scaling", DOPPIO_BODY(int64_t i) {
+        to[i] = static_cast<T>(factor * static_cast<ComputeType<T>>(to[i]));
+      });
 }
 
 // Where element `i` in the order of `to` lies in the order of `from`.
 struct Places {
-  int64_t channels = 1, inner = 1;   // inner: positions of an image
+  int64_t channels = 1, inner = 1;  // inner: positions of an image
   bool from_last = false, to_last = false;
 
   __host__ __device__ int64_t operator()(int64_t i) const {
@@ -39,9 +43,9 @@ struct Places {
 
 template <class From, class To>
 static void ConvertAll(const Gpu& gpu, int64_t n, const Places& places, const From* from, To* to) {
-  ForEachIndex(gpu, n, "a conversion", DOPPIO_BODY(int64_t i) {
-    to[i] = static_cast<To>(static_cast<float>(from[places(i)]));
-  });
+  ForEachIndex(
+      gpu, n, "a conversion",
+      DOPPIO_BODY(int64_t i) { to[i] = static_cast<To>(static_cast<float>(from[places(i)])); });
 }
 
 class CudaConverter : public Converter {
@@ -60,8 +64,8 @@ class CudaConverter : public Converter {
   void Run(const void* from, void* to) const override {
     DispatchStored(from_.dtype, [&](auto source) {
       DispatchStored(to_.dtype, [&](auto target) {
-        ConvertAll(GpuOf(device_), to_.stored(), places_, static_cast<const decltype(source)*>(from),
-                   static_cast<decltype(target)*>(to));
+        ConvertAll(GpuOf(device_), to_.stored(), places_,
+                   static_cast<const decltype(source)*>(from), static_cast<decltype(target)*>(to));
       });
     });
   }

@@ -17,8 +17,8 @@ class Converter {
   virtual void Run(const void* from, void* to) const = 0;
 };
 
-// All of one type and layout where several tensors are given; padding is treated like elements. In the order in which the
-// device computes.
+// All of one type and layout where several tensors are given; padding is treated like elements. In
+// the order in which the device computes.
 class TensorOps {
  public:
   virtual ~TensorOps() = default;
@@ -27,7 +27,8 @@ class TensorOps {
   virtual void Copy(const Tensor& from, const Tensor& to) const = 0;
   virtual void Fill(float value, const Tensor& to) const = 0;
   virtual void Scale(double factor, const Tensor& to) const = 0;
-  virtual std::unique_ptr<Converter> Convert(const TensorSpec& from, const TensorSpec& to) const = 0;
+  virtual std::unique_ptr<Converter> Convert(const TensorSpec& from,
+                                             const TensorSpec& to) const = 0;
 };
 
 // Those of `device`; they end with it.

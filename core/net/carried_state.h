@@ -1,5 +1,6 @@
-// What a kernel is that hands something from one forward pass to the next: the hidden state of RNN and LSTM. Each net, on each
-// rank, has its own; snapshots keep it, so that a resumed run goes on in the middle of a sequence.
+// What a kernel is that hands something from one forward pass to the next: the hidden state of RNN
+// and LSTM. Each net, on each rank, has its own; snapshots keep it, so that a resumed run goes on
+// in the middle of a sequence.
 #ifndef DOPPIO_CORE_NET_CARRIED_STATE_H_
 #define DOPPIO_CORE_NET_CARRIED_STATE_H_
 
@@ -14,8 +15,8 @@ namespace doppio {
 class CarriesState {
  public:
   virtual ~CarriesState() = default;
-  // What the next Forward starts from, always as many blobs of the same shapes; none where the net's user gives it instead.
-  // Not inside an iteration.
+  // What the next Forward starts from, always as many blobs of the same shapes; none where the
+  // net's user gives it instead. Not inside an iteration.
   virtual std::vector<PlainBlob> State() const = 0;
   // Such blobs.
   virtual void SetState(const std::vector<PlainBlob>& state) = 0;

@@ -1,5 +1,5 @@
-// How ranks that train together talk to each other. Kernels, solvers and the reducer see these interfaces; what carries the
-// data (threads, MPI, peer copies, NCCL) is in parallel/.
+// How ranks that train together talk to each other. Kernels, solvers and the reducer see these
+// interfaces; what carries the data (threads, MPI, peer copies, NCCL) is in parallel/.
 #ifndef DOPPIO_CORE_NET_COMMUNICATOR_H_
 #define DOPPIO_CORE_NET_COMMUNICATOR_H_
 
@@ -15,47 +15,53 @@ namespace doppio {
 class ParamStore;
 class RunTrace;
 
-// One rank's end. AllReduce, Broadcast and Barrier are collective: every rank makes the same calls in the same order, from one
-// thread at a time, and each returns when the rank's own data is complete. Where another rank is lost or has aborted they
-// throw PeerError.
+// One rank's end. AllReduce, Broadcast and Barrier are collective: every rank makes the same calls
+// in the same order, from one thread at a time, and each returns when the rank's own data is
+// complete. Where another rank is lost or has aborted they throw PeerError.
 class Communicator {
  public:
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // data[i] becomes the sum over the ranks, the same bits on all of them, and in every run where the order of additions is
-  // fixed (see the implementation). `data` lies in the memory that the communicator works on.
+  // data[i] becomes the sum over the ranks, the same bits on all of them, and in every run where
+  // the order of additions is fixed (see the implementation). `data` lies in the memory that the
+  // communicator works on.
   virtual void AllReduce(void* data, int64_t count, DType dtype) = 0;
   // Everybody gets what `root` has.
   virtual void Broadcast(void* data, int64_t bytes, int root) = 0;
   virtual void Barrier() = 0;
 
-  // The bucket of gradients that the next calls are for; -1: none. Messages about lost ranks name it.
+  // The bucket of gradients that the next calls are for; -1: none. Messages about lost ranks name
+  // it.
   virtual void NoteBucket(int64_t /*bucket*/) {}
-  // By the thread that computes, where the device computes on its own time: from now on what is exchanged for this bucket
-  // comes after everything that the device has been asked so far. On the host nothing is to be done.
+  // By the thread that computes, where the device computes on its own time: from now on what is
+  // exchanged for this bucket comes after everything that the device has been asked so far. On the
+  // host nothing is to be done.
   virtual void Follow(int64_t /*bucket*/) {}
 
-  // From any thread: this rank cannot go on. Every call of the others, now and later, throws PeerError with `why`.
+  // From any thread: this rank cannot go on. Every call of the others, now and later, throws
+  // PeerError with `why`.
   virtual void Abort(const std::string& why) = 0;
 };
 
 // Sums gradients over the ranks, bucket by bucket, while backward computes the rest of them.
 class GradientExchange : public GradientSink {
  public:
-  // After backward: returns when all gradients are sums over the ranks, and averages what layers keep themselves
-  // (statistics). `next`, where given, is handed each parameter as soon as its sum is there.
+  // After backward: returns when all gradients are sums over the ranks, and averages what layers
+  // keep themselves (statistics). `next`, where given, is handed each parameter as soon as its sum
+  // is there.
   virtual void Finish(GradientSink* next) = 0;
 
-  // Shows, while the trace is on, each reduction and what Finish waits for. `trace` outlives the exchange.
+  // Shows, while the trace is on, each reduction and what Finish waits for. `trace` outlives the
+  // exchange.
   virtual void SetTrace(RunTrace* /*trace*/) {}
 
   // Of all Finish so far.
   struct Totals {
-    int64_t bytes = 0;            // reduced
-    double busy_seconds = 0;      // in reductions
-    double exposed_seconds = 0;   // that Finish waited for them
+    int64_t bytes = 0;           // reduced
+    double busy_seconds = 0;     // in reductions
+    double exposed_seconds = 0;  // that Finish waited for them
   };
   virtual Totals totals() const = 0;
 };

@@ -1,5 +1,6 @@
-// Initial values of parameters: Caffe's fillers (constant, uniform, gaussian, positive_unitball, xavier, msra,
-// bilinear) from counter-based random numbers, so that they depend only on the seed and the parameter's name.
+// Initial values of parameters: Caffe's fillers (constant, uniform, gaussian, positive_unitball,
+// xavier, msra, bilinear) from counter-based random numbers, so that they depend only on the seed
+// and the parameter's name.
 #ifndef DOPPIO_CORE_NET_FILLER_H_
 #define DOPPIO_CORE_NET_FILLER_H_
 
@@ -10,8 +11,8 @@
 
 namespace doppio {
 
-// Fills a plain float or double tensor. Throws UserError without a place (callers add it) for an unknown filler type
-// or one that does not fit the shape.
+// Fills a plain float or double tensor. Throws UserError without a place (callers add it) for an
+// unknown filler type or one that does not fit the shape.
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, uint64_t stream,
           const Tensor& out);
 // The same checks without values; for `infer`.

@@ -1,9 +1,11 @@
-// Fusion: layers that one kernel computes together because that moves less memory, with the numbers they have apart.
+// Fusion: layers that one kernel computes together because that moves less memory, with the numbers
+// they have apart.
 //
-// A chain runs from a head to a tail. Every layer after the head reads the only top of the one before it, and nobody
-// else does. Which chains exist is registered here by their layer types, "BatchNorm+Scale+ReLU"; their kernels are
-// registered with KernelTypes under the same name. The plan finds them in a graph, takes the longest one that has a
-// kernel, and otherwise computes the layers one by one.
+// A chain runs from a head to a tail. Every layer after the head reads the only top of the one
+// before it, and nobody else does. Which chains exist is registered here by their layer types,
+// "BatchNorm+Scale+ReLU"; their kernels are registered with KernelTypes under the same name. The
+// plan finds them in a graph, takes the longest one that has a kernel, and otherwise computes the
+// layers one by one.
 #ifndef DOPPIO_CORE_NET_FUSION_H_
 #define DOPPIO_CORE_NET_FUSION_H_
 
@@ -17,15 +19,15 @@ namespace doppio {
 
 struct ChainLink {
   const LayerSpec* spec = nullptr;
-  const LayerShape* shape = nullptr;   // of this layer alone
-  int input = 0;                       // which of its bottoms the link before makes; of no meaning in the head
+  const LayerShape* shape = nullptr;  // of this layer alone
+  int input = 0;  // which of its bottoms the link before makes; of no meaning in the head
 };
 
-// What its kernels see: as bottoms those of the head, then the others of each further layer; as tops the tail's; as
-// parameters those of all layers in turn.
+// What its kernels see: as bottoms those of the head, then the others of each further layer; as
+// tops the tail's; as parameters those of all layers in turn.
 struct FusionType {
-  // The chain seen as one layer (its `params` are not looked at), or nothing where these layers cannot be computed
-  // together. Pure.
+  // The chain seen as one layer (its `params` are not looked at), or nothing where these layers
+  // cannot be computed together. Pure.
   std::optional<LayerShape> (*infer)(const std::vector<ChainLink>& chain) = nullptr;
 };
 using FusionTypes = Registry<FusionType>;

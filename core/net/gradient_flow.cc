@@ -12,8 +12,8 @@ bool MayLearn(const Node& node, size_t bottom) {
   return !NeverGetsGradient(node, bottom) || node.shape.no_gradient_bottoms_may_learn;
 }
 
-// Downwards: what depends on something that learns. Afterwards Node::backward says "has something to compute". Returns of
-// each node the first bottom that learns and must not, or -1.
+// Downwards: what depends on something that learns. Afterwards Node::backward says "has something
+// to compute". Returns of each node the first bottom that learns and must not, or -1.
 std::vector<int> MarkDependents(Graph* graph, std::vector<bool>* edge_learns) {
   std::vector<int> forbidden(graph->nodes.size(), -1);
   for (size_t n = 0; n < graph->nodes.size(); ++n) {
@@ -72,16 +72,18 @@ void FindGradients(Graph* graph) {
         if (!node.bottom_gradient[i]) continue;
         throw graph->spec.layers[n].Mistake(
             "type", graph->spec.layers[n].type() +
-                        " has no gradient, but a loss is computed from its top and " + NameOfBottom(*graph, node, i) +
+                        " has no gradient, but a loss is computed from its top and " +
+                        NameOfBottom(*graph, node, i) +
                         " learns; set propagate_down: false to cut the gradient here");
       }
       Stop(&node);
     }
     if (node.backward && forbidden[n] >= 0) {
       throw graph->spec.layers[n].Mistake(
-          "type", graph->spec.layers[n].type() + " has no gradient for its " +
-                      NameOfBottom(*graph, node, static_cast<size_t>(forbidden[n])) +
-                      ", which learns; set propagate_down: false for that bottom to cut the gradient here");
+          "type",
+          graph->spec.layers[n].type() + " has no gradient for its " +
+              NameOfBottom(*graph, node, static_cast<size_t>(forbidden[n])) +
+              ", which learns; set propagate_down: false for that bottom to cut the gradient here");
     }
     for (size_t i = 0; i < node.bottoms.size(); ++i) {
       const size_t edge = static_cast<size_t>(node.bottoms[i]);

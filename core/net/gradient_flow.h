@@ -1,5 +1,5 @@
-// Which gradients a net needs, by Caffe's rules: backward goes where a loss can be reached from and something
-// learns (or force_backward asks), and stops where propagate_down says so.
+// Which gradients a net needs, by Caffe's rules: backward goes where a loss can be reached from and
+// something learns (or force_backward asks), and stops where propagate_down says so.
 #ifndef DOPPIO_CORE_NET_GRADIENT_FLOW_H_
 #define DOPPIO_CORE_NET_GRADIENT_FLOW_H_
 

@@ -1,4 +1,5 @@
-// How a net hands out gradients while backward still runs: to the update, to the data-parallel reducer, or to nobody.
+// How a net hands out gradients while backward still runs: to the update, to the data-parallel
+// reducer, or to nobody.
 #ifndef DOPPIO_CORE_NET_GRADIENT_SINK_H_
 #define DOPPIO_CORE_NET_GRADIENT_SINK_H_
 
@@ -7,8 +8,9 @@ namespace doppio {
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
-  // The gradient of ParamStore parameter `param` is complete for this pass, and the rest of backward does not read the
-  // parameter. Called once per parameter that has one, in arena order, from the thread that runs backward.
+  // The gradient of ParamStore parameter `param` is complete for this pass, and the rest of
+  // backward does not read the parameter. Called once per parameter that has one, in arena order,
+  // from the thread that runs backward.
   virtual void Ready(int param) = 0;
 };
 

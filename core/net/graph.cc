@@ -29,7 +29,7 @@ class Builder {
     }
     errors_.ThrowIfAny();
     FindOutputs();
-    FindVaryingRows(graph_);   // for its mistakes; the plan asks again
+    FindVaryingRows(graph_);  // for its mistakes; the plan asks again
     FindGradients(&graph_);
     ChooseStorage(&graph_);
     return std::move(graph_);
@@ -51,8 +51,8 @@ class Builder {
     const LayerSpec& spec = graph_.layer(index);
     Node& node = graph_.nodes[static_cast<size_t>(index)];
     bool complete = false;
-    // A layer that cannot be understood still makes its tops, of unknown shape, so that its readers are not
-    // reported as mistakes as well.
+    // A layer that cannot be understood still makes its tops, of unknown shape, so that its readers
+    // are not reported as mistakes as well.
     try {
       complete = ResolveBottoms(index, &node);
       node.type = FindType(spec);
@@ -88,10 +88,10 @@ class Builder {
     }
     const int flags = spec.param.propagate_down_size();
     if (flags != 0 && flags != spec.param.bottom_size()) {
-      errors_.Add(spec.Mistake("propagate_down", "propagate_down is given " + std::to_string(flags) +
-                                                     " times for " +
-                                                     std::to_string(spec.param.bottom_size()) +
-                                                     " bottoms; give it once for each, or not at all"));
+      errors_.Add(spec.Mistake("propagate_down",
+                               "propagate_down is given " + std::to_string(flags) + " times for " +
+                                   std::to_string(spec.param.bottom_size()) +
+                                   " bottoms; give it once for each, or not at all"));
     }
     return complete;
   }
@@ -103,8 +103,8 @@ class Builder {
         if (top != name) continue;
         const std::string who = later == static_cast<size_t>(index) ? "this layer itself"
                                                                     : "layer '" + spec.name() + "'";
-        return "bottom '" + name + "' is made by no layer above, only by " + who +
-               " (line " + std::to_string(spec.At().line) + "); move that layer up";
+        return "bottom '" + name + "' is made by no layer above, only by " + who + " (line " +
+               std::to_string(spec.At().line) + "); move that layer up";
       }
     }
     std::vector<std::string> names;
@@ -125,7 +125,8 @@ class Builder {
   }
 
   static std::string UnknownType(const std::string& type) {
-    if (KnownElsewhere(type)) return "type '" + type + "' of Caffe is not in this version of Doppio";
+    if (KnownElsewhere(type))
+      return "type '" + type + "' of Caffe is not in this version of Doppio";
     const std::string fork = ForkHint("LayerParameter", "type=" + type);
     return "unknown type '" + type + "'" +
            (fork.empty() ? DidYouMean(type, LayerTypes::Get().Names()) : ": " + fork);
@@ -145,9 +146,10 @@ class Builder {
     } else if (max != min) {
       wanted += " to " + std::to_string(max);
     }
-    throw spec.Mistake(have > 0 ? what : "", spec.type() + " takes " + wanted + " " + what + "(s), got " +
-                                                 std::to_string(have),
-                       have > max && max != kAny ? max : 0);
+    throw spec.Mistake(
+        have > 0 ? what : "",
+        spec.type() + " takes " + wanted + " " + what + "(s), got " + std::to_string(have),
+        have > max && max != kAny ? max : 0);
   }
 
   static void CheckCounts(const LayerSpec& spec, const LayerType& type) {
@@ -155,20 +157,21 @@ class Builder {
     CheckCount(spec, "bottom", bottoms, type.min_bottoms, type.max_bottoms);
     CheckCount(spec, "top", tops, type.auto_top ? 0 : type.min_tops, type.max_tops);
     if (type.same_count && bottoms != tops) {
-      throw spec.Mistake("top", spec.type() + " makes one top for each bottom: " +
-                                    std::to_string(bottoms) + " bottoms, " + std::to_string(tops) +
-                                    " tops");
+      throw spec.Mistake("top", spec.type() +
+                                    " makes one top for each bottom: " + std::to_string(bottoms) +
+                                    " bottoms, " + std::to_string(tops) + " tops");
     }
   }
 
   void AddTops(int index, Node* node, bool complete) {
     const LayerSpec& spec = graph_.layer(index);
     const int named = spec.param.top_size();
-    const int count = std::max<int>(named, complete ? static_cast<int>(node->shape.tops.size()) : 0);
+    const int count =
+        std::max<int>(named, complete ? static_cast<int>(node->shape.tops.size()) : 0);
     if (spec.param.loss_weight_size() > 0 && spec.param.loss_weight_size() != count) {
-      errors_.Add(spec.Mistake("loss_weight",
-                               "loss_weight is given " + std::to_string(spec.param.loss_weight_size()) +
-                                   " times for " + std::to_string(count) + " tops"));
+      errors_.Add(spec.Mistake("loss_weight", "loss_weight is given " +
+                                                  std::to_string(spec.param.loss_weight_size()) +
+                                                  " times for " + std::to_string(count) + " tops"));
     }
     std::set<std::string> seen;
     for (int i = 0; i < count; ++i) {
@@ -184,15 +187,17 @@ class Builder {
         edge.implicit_weight = true;
       }
       const bool in_place = i < spec.param.bottom_size() && spec.param.bottom(i) == edge.name;
-      if (!seen.insert(edge.name).second || (i < named && !in_place && current_.count(edge.name) != 0)) {
-        const int other = seen.size() <= static_cast<size_t>(i) ? index
-                                                                : graph_.edges[current_[edge.name]].producer;
-        errors_.Add(spec.Mistake("top",
-                                 "top '" + edge.name + "' is already made by layer '" +
-                                     graph_.layer(other).name() + "' (line " +
-                                     std::to_string(graph_.layer(other).At().line) +
-                                     "); choose another name, or name it as bottom too to work in place",
-                                 i));
+      if (!seen.insert(edge.name).second ||
+          (i < named && !in_place && current_.count(edge.name) != 0)) {
+        const int other = seen.size() <= static_cast<size_t>(i)
+                              ? index
+                              : graph_.edges[current_[edge.name]].producer;
+        errors_.Add(spec.Mistake(
+            "top",
+            "top '" + edge.name + "' is already made by layer '" + graph_.layer(other).name() +
+                "' (line " + std::to_string(graph_.layer(other).At().line) +
+                "); choose another name, or name it as bottom too to work in place",
+            i));
       }
       const int id = static_cast<int>(graph_.edges.size());
       graph_.edges.push_back(edge);
@@ -206,9 +211,9 @@ class Builder {
     const LayerSpec& spec = graph_.layer(index);
     const int count = static_cast<int>(node->shape.params.size());
     if (spec.param.param_size() > count) {
-      throw spec.Mistake("param", "param is given " + std::to_string(spec.param.param_size()) +
-                                      " times, the layer has " + std::to_string(count) +
-                                      " parameter(s)",
+      throw spec.Mistake("param",
+                         "param is given " + std::to_string(spec.param.param_size()) +
+                             " times, the layer has " + std::to_string(count) + " parameter(s)",
                          count);
     }
     for (int i = 0; i < count; ++i) {
@@ -244,7 +249,8 @@ class Builder {
   }
 
   // A later user of a parameter: shapes must agree; a multiplier that only it names takes effect.
-  void ShareParam(const LayerSpec& spec, int i, const ParamSpec& given, const Shape& shape, int id) {
+  void ShareParam(const LayerSpec& spec, int i, const ParamSpec& given, const Shape& shape,
+                  int id) {
     GraphParam& owner = graph_.params[static_cast<size_t>(id)];
     ++owner.uses;
     const std::string with = "param '" + given.name() + "' is shared with layer '" +
@@ -252,12 +258,16 @@ class Builder {
                              std::to_string(graph_.layer(owner.node).At().line) + ")";
     if (shape != owner.shape) {
       if (given.share_mode() != ParamSpec::PERMISSIVE) {
-        throw spec.Mistake("param.name", with + ", where its shape is " + owner.shape.ToString() +
-                                             ", not " + shape.ToString(), i);
+        throw spec.Mistake(
+            "param.name",
+            with + ", where its shape is " + owner.shape.ToString() + ", not " + shape.ToString(),
+            i);
       }
       if (shape.count() != owner.shape.count()) {
-        throw spec.Mistake("param.name", with + ", where it has " + std::to_string(owner.shape.count()) +
-                                             " values, not " + std::to_string(shape.count()), i);
+        throw spec.Mistake("param.name",
+                           with + ", where it has " + std::to_string(owner.shape.count()) +
+                               " values, not " + std::to_string(shape.count()),
+                           i);
       }
       owner.reshaped = true;
     }
@@ -266,24 +276,26 @@ class Builder {
       if (*known && *owned != value) {
         throw spec.Mistake(std::string("param.") + field,
                            with + ", where " + field + " is " + std::to_string(*owned) + ", not " +
-                               std::to_string(value), i);
+                               std::to_string(value),
+                           i);
       }
       *known = true;
       *owned = value;
     };
     Mults& mults = has_mults_[static_cast<size_t>(id)];
     merge(given.has_lr_mult(), given.lr_mult(), &mults.lr, &owner.lr_mult, "lr_mult");
-    merge(given.has_decay_mult(), given.decay_mult(), &mults.decay, &owner.decay_mult, "decay_mult");
+    merge(given.has_decay_mult(), given.decay_mult(), &mults.decay, &owner.decay_mult,
+          "decay_mult");
   }
 
   struct Mults {
-    bool lr, decay;   // whether some user has named it
+    bool lr, decay;  // whether some user has named it
   };
 
   Graph graph_;
   ErrorCollector errors_;
-  std::map<std::string, int> current_;   // blob -> its last version
-  std::set<int> broken_;                 // edges of unknown shape
+  std::map<std::string, int> current_;  // blob -> its last version
+  std::set<int> broken_;                // edges of unknown shape
   std::map<std::string, int> by_share_name_;
   std::vector<Mults> has_mults_;
 };

@@ -1,8 +1,9 @@
-// A net understood: names resolved to versioned edges, shapes inferred, parameters shared by name, and which
-// gradients are needed. Pure: no device, no memory. `check` and `summary` need nothing below it.
+// A net understood: names resolved to versioned edges, shapes inferred, parameters shared by name,
+// and which gradients are needed. Pure: no device, no memory. `check` and `summary` need nothing
+// below it.
 //
-// An in-place layer (bottom "fc6", top "fc6") makes a new version of the edge, as in SSA; whether the two versions
-// share memory is the plan's decision.
+// An in-place layer (bottom "fc6", top "fc6") makes a new version of the edge, as in SSA; whether
+// the two versions share memory is the plan's decision.
 #ifndef DOPPIO_CORE_NET_GRAPH_H_
 #define DOPPIO_CORE_NET_GRAPH_H_
 
@@ -16,15 +17,15 @@ namespace doppio {
 
 // One parameter of the net, whoever uses it. Its first user owns it: the file stores it there.
 struct GraphParam {
-  int node = 0;             // owner
-  int index = 0;            // among the owner's parameters
-  std::string share_name;   // `param { name: }`, or ""
-  Shape shape;              // the owner's
+  int node = 0;            // owner
+  int index = 0;           // among the owner's parameters
+  std::string share_name;  // `param { name: }`, or ""
+  Shape shape;             // the owner's
   FillerParameter filler;
   bool trainable = true;
   float lr_mult = 1, decay_mult = 1;
   int uses = 1;
-  bool reshaped = false;    // some PERMISSIVE user has another shape: must stay plain
+  bool reshaped = false;  // some PERMISSIVE user has another shape: must stay plain
 };
 
 struct Use {
@@ -36,12 +37,13 @@ struct Use {
 struct Edge {
   std::string name;
   Shape shape;
-  int producer = 0;         // node
-  int top = 0;              // which top of it
+  int producer = 0;  // node
+  int top = 0;       // which top of it
   std::vector<Use> uses;
-  DType stored = DType::kFloat32;   // a 16-bit type, or else what the plan computes in
+  DType stored = DType::kFloat32;  // a 16-bit type, or else what the plan computes in
   float loss_weight = 0;
-  bool implicit_weight = false;   // a loss layer's own 1: gives way to the gradient of a reader, as in Caffe
+  bool implicit_weight =
+      false;  // a loss layer's own 1: gives way to the gradient of a reader, as in Caffe
 };
 
 struct Node {
@@ -55,11 +57,12 @@ struct Node {
 };
 
 struct Graph {
-  NetSpec spec;             // spec.layers[i] belongs to nodes[i]
+  NetSpec spec;  // spec.layers[i] belongs to nodes[i]
   std::vector<Node> nodes;
   std::vector<Edge> edges;
-  std::vector<GraphParam> params;   // in order of their owners: Caffe's order of history blobs
-  std::vector<int> outputs;         // named edges that no layer reads, by name: Caffe's order of net outputs
+  std::vector<GraphParam> params;  // in order of their owners: Caffe's order of history blobs
+  std::vector<int>
+      outputs;  // named edges that no layer reads, by name: Caffe's order of net outputs
 
   const LayerSpec& layer(int node) const { return spec.layers[static_cast<size_t>(node)]; }
   // "layer 'conv1' (net.prototxt:12:3)".

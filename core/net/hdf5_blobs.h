@@ -61,7 +61,8 @@ class Hdf5BlobWriter {
   void AddRows(const std::string& name, const Shape& shape, const float* data);
   void Int(const std::string& name, int64_t value);  // 32 bits, one element, as BVLC reads it
   void Text(const std::string& name, const std::string& text);
-  // As an attribute of the file itself, which lists of data sets do not show, or, since one holds at most 64 KB, several.
+  // As an attribute of the file itself, which lists of data sets do not show, or, since one holds
+  // at most 64 KB, several.
   void RootBytes(const std::string& name, const std::string& bytes);
   void Close();
 

@@ -42,9 +42,9 @@ void Hdf5BlobWriter::Write(const std::string& name, const Shape& shape, int64_t 
                            int64_t memory_type, const void* data) {
   const std::vector<hsize_t> dims(shape.dims().begin(), shape.dims().end());
   const Hdf5Handle space(H5Screate_simple(shape.rank(), dims.data(), nullptr), H5Sclose);
-  const Hdf5Handle set(H5Dcreate2(file_, name.c_str(), file_type, space.get(), make_groups_,
-                                  untimed_, H5P_DEFAULT),
-                       H5Dclose);
+  const Hdf5Handle set(
+      H5Dcreate2(file_, name.c_str(), file_type, space.get(), make_groups_, untimed_, H5P_DEFAULT),
+      H5Dclose);
   if (!set.ok()) Fail();
   if (H5Dwrite(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) Fail();
 }
@@ -61,7 +61,8 @@ void Hdf5BlobWriter::AddRows(const std::string& name, const Shape& shape, const 
     none[0] = 0;
     // A chunk has less than 4 GiB; one is read at a time.
     const int64_t row_bytes = shape.count() / shape[0] * int64_t{sizeof(float)};
-    chunk[0] = static_cast<hsize_t>(std::clamp<int64_t>((int64_t{16} << 20) / row_bytes, 1, shape[0]));
+    chunk[0] =
+        static_cast<hsize_t>(std::clamp<int64_t>((int64_t{16} << 20) / row_bytes, 1, shape[0]));
     const Hdf5Handle space(H5Screate_simple(shape.rank(), none.data(), most.data()), H5Sclose);
     const Hdf5Handle form(H5Pcopy(untimed_), H5Pclose);
     H5Pset_chunk(form.get(), shape.rank(), chunk.data());
@@ -97,15 +98,16 @@ void Hdf5BlobWriter::Text(const std::string& name, const std::string& text) {
 }
 
 void Hdf5BlobWriter::RootBytes(const std::string& name, const std::string& bytes) {
-  constexpr size_t kMost = 60000;   // of 64 KB that the attribute shares with its description
+  constexpr size_t kMost = 60000;  // of 64 KB that the attribute shares with its description
   size_t first = 0;
   for (int part = 0; part == 0 || first < bytes.size(); ++part) {
     const hsize_t size = std::min(kMost, bytes.size() - first);
     const Hdf5Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose);
-    const Hdf5Handle attribute(H5Acreate2(file_, NameOfPart(name, part).c_str(), H5T_STD_U8LE, space.get(),
-                                          H5P_DEFAULT, H5P_DEFAULT),
+    const Hdf5Handle attribute(H5Acreate2(file_, NameOfPart(name, part).c_str(), H5T_STD_U8LE,
+                                          space.get(), H5P_DEFAULT, H5P_DEFAULT),
                                H5Aclose);
-    if (!attribute.ok() || H5Awrite(attribute.get(), H5T_NATIVE_UINT8, bytes.data() + first) < 0) Fail();
+    if (!attribute.ok() || H5Awrite(attribute.get(), H5T_NATIVE_UINT8, bytes.data() + first) < 0)
+      Fail();
     first += size;
   }
 }

@@ -16,7 +16,8 @@ struct HostSide {
 class Mirror {
  public:
   Mirror() = default;
-  Mirror(const Tensor& there, Device* cpu) : there_(there), memory_(cpu, there ? there.bytes() : 0) {}
+  Mirror(const Tensor& there, Device* cpu)
+      : there_(there), memory_(cpu, there ? there.bytes() : 0) {}
   Tensor here() const { return Tensor(there_, memory_.data()); }
   void Down(Device* device) const {
     if (there_) device->CopyToHost(memory_.data(), there_.raw, there_.bytes());
@@ -36,7 +37,8 @@ class HostKernel : public Kernel {
       : device_(args.device),
         cpu_(args.device->Attached<HostSide>("host_side").cpu.get()),
         persistent_tops_(args.shape->persistent_tops) {
-    for (const ParamShape& param : args.shape->params) statistics_ = statistics_ || !param.trainable;
+    for (const ParamShape& param : args.shape->params)
+      statistics_ = statistics_ || !param.trainable;
     KernelArgs own = args;
     own.device = cpu_;
     // What is channels last on the device comes converted.
@@ -56,7 +58,8 @@ class HostKernel : public Kernel {
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
     KernelTensors own;
-    auto mirror = [&](const std::vector<Tensor>& from, std::vector<Mirror>* mirrors, std::vector<Tensor>* to) {
+    auto mirror = [&](const std::vector<Tensor>& from, std::vector<Mirror>* mirrors,
+                      std::vector<Tensor>* to) {
       for (const Tensor& tensor : from) {
         mirrors->emplace_back(tensor, cpu_);
         to->push_back(mirrors->back().here());
@@ -114,7 +117,7 @@ class HostKernel : public Kernel {
   Device* device_;
   Device* cpu_;
   const bool persistent_tops_;
-  bool statistics_ = false;   // Forward changes parameters
+  bool statistics_ = false;  // Forward changes parameters
   std::unique_ptr<Kernel> inner_;
   std::vector<Mirror> bottoms_, tops_, params_, bottom_grads_, top_grads_, param_grads_;
   Buffer saved_, scratch_;

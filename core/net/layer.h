@@ -1,8 +1,11 @@
-// What a layer is. Two registries meet here: LayerTypes, which say what a layer of some type means (arity,
-// shapes, parameters: pure, no device, no memory), and KernelTypes, which compute it on a device.
+// What a layer is. Two registries meet here: LayerTypes, which say what a layer of some type means
+// (arity, shapes, parameters: pure, no device, no memory), and KernelTypes, which compute it on a
+// device.
 //
-// Life of a layer: infer (graph) -> the best kernel that does not decline is constructed (plan) -> memory is placed
-// -> Bind once -> Forward / Backward many times. Infer first, allocate later: nothing is allocated after Bind.
+// Life of a layer: infer (graph) -> the best kernel that does not decline is constructed (plan) ->
+// memory is placed
+// -> Bind once -> Forward / Backward many times. Infer first, allocate later: nothing is allocated
+// after Bind.
 #ifndef DOPPIO_CORE_NET_LAYER_H_
 #define DOPPIO_CORE_NET_LAYER_H_
 
@@ -19,23 +22,27 @@
 
 namespace doppio {
 
-struct ChainLink;     // core/net/fusion.h
-class Communicator;   // core/net/communicator.h
+struct ChainLink;    // core/net/fusion.h
+class Communicator;  // core/net/communicator.h
 
-// ---- What a layer means ----------------------------------------------------------------------------------
+// ---- What a layer means
+// ----------------------------------------------------------------------------------
 
-// One learnable blob of a layer, in Caffe's order (weight, bias; BatchNorm: mean, variance, factor).
+// One learnable blob of a layer, in Caffe's order (weight, bias; BatchNorm: mean, variance,
+// factor).
 struct ParamShape {
   Shape shape;
-  FillerParameter filler;    // the initial values
-  bool trainable = true;     // false: statistics kept by the layer itself; lr_mult is forced to 0
+  FillerParameter filler;  // the initial values
+  bool trainable = true;   // false: statistics kept by the layer itself; lr_mult is forced to 0
 };
 
-// How tops lie relative to bottom 0. A view layer has no kernel: the plan aliases memory, gradients included.
+// How tops lie relative to bottom 0. A view layer has no kernel: the plan aliases memory, gradients
+// included.
 enum class View {
   kNone,
-  kReshape,   // every top is the bottom's elements in row-major order under another shape (needs plain layout)
-  kSame,      // every top is the bottom (Split); any layout
+  kReshape,  // every top is the bottom's elements in row-major order under another shape (needs
+             // plain layout)
+  kSame,     // every top is the bottom (Split); any layout
 };
 
 // Answer of LayerType::infer for given bottom shapes.
@@ -43,8 +50,8 @@ struct LayerShape {
   std::vector<Shape> tops;
   std::vector<ParamShape> params;
 
-  // Which values backward reads. The plan frees or overwrites what is not read; kernels must keep to it (a kernel
-  // that needs more declares saved_bytes and keeps its own copy).
+  // Which values backward reads. The plan frees or overwrites what is not read; kernels must keep
+  // to it (a kernel that needs more declares saved_bytes and keeps its own copy).
   bool backward_reads_bottoms = true;
   bool backward_reads_tops = true;
 
@@ -54,25 +61,28 @@ struct LayerShape {
   // Backward may write over the top gradients it is given.
   bool overwrites_top_gradients = false;
 
-  // true at i: bottom i's gradient is top 0's as it stands after Backward. The plan then lets both be the same memory
-  // where it can: bottom_grads[i] is absent, and the kernel has nothing to write. Backward does not read the value of
-  // such a bottom, whatever backward_reads_bottoms says. Empty: none.
+  // true at i: bottom i's gradient is top 0's as it stands after Backward. The plan then lets both
+  // be the same memory where it can: bottom_grads[i] is absent, and the kernel has nothing to
+  // write. Backward does not read the value of such a bottom, whatever backward_reads_bottoms says.
+  // Empty: none.
   std::vector<bool> passes_gradient;
 
   View view = View::kNone;
 
-  // true at i: top i stays in single precision whatever activations are stored as (labels, indices, the user's own
-  // numbers). Empty: all where has_backward is false, else none. Losses and what is made of nothing else than such blobs
-  // stay so without being named.
+  // true at i: top i stays in single precision whatever activations are stored as (labels, indices,
+  // the user's own numbers). Empty: all where has_backward is false, else none. Losses and what is
+  // made of nothing else than such blobs stay so without being named.
   std::vector<bool> exact_tops;
 
   // The tops keep what the caller put there from pass to pass (Input).
   bool persistent_tops = false;
 
-  bool has_backward = true;               // false: no gradient flows (Accuracy, ArgMax, data)
-  std::vector<bool> no_gradient_bottoms;  // true at i: bottom i never gets a gradient (labels). Empty: none so.
-  bool no_gradient_bottoms_may_learn = false;   // such as masks and regions; otherwise it is the user's mistake
-  bool loss = false;                      // top 0 has loss_weight 1 unless the file says otherwise
+  bool has_backward = true;  // false: no gradient flows (Accuracy, ArgMax, data)
+  std::vector<bool>
+      no_gradient_bottoms;  // true at i: bottom i never gets a gradient (labels). Empty: none so.
+  bool no_gradient_bottoms_may_learn =
+      false;          // such as masks and regions; otherwise it is the user's mistake
+  bool loss = false;  // top 0 has loss_weight 1 unless the file says otherwise
 
   int64_t macs = 0;  // multiply-adds of one forward pass over the whole batch, for `summary`
 };
@@ -82,23 +92,28 @@ constexpr int kAny = -1;
 struct LayerType {
   int min_bottoms = 0, max_bottoms = kAny;
   int min_tops = 0, max_tops = kAny;
-  bool same_count = false;   // as many tops as bottoms
-  bool auto_top = false;     // a missing top is made (losses)
-  // Throws UserError via spec.Mistake for whatever the user got wrong; arity has been checked before.
+  bool same_count = false;  // as many tops as bottoms
+  bool auto_top = false;    // a missing top is made (losses)
+  // Throws UserError via spec.Mistake for whatever the user got wrong; arity has been checked
+  // before.
   LayerShape (*infer)(const LayerSpec& spec, const std::vector<Shape>& bottoms) = nullptr;
 };
 using LayerTypes = Registry<LayerType>;
 
-// ---- What computes it ------------------------------------------------------------------------------------
+// ---- What computes it
+// ------------------------------------------------------------------------------------
 
 // What changes from call to call.
 struct Pass {
-  uint64_t step = 0;       // forward passes of this net before this one, over all iterations (iter_size counts)
+  uint64_t step =
+      0;  // forward passes of this net before this one, over all iterations (iter_size counts)
   int rank = 0, ranks = 1;
-  // Of ranks whose batches are parts of one big batch, over which losses are normalised; null: this batch is whole.
+  // Of ranks whose batches are parts of one big batch, over which losses are normalised; null: this
+  // batch is whole.
   Communicator* group = nullptr;
-  // This Forward repeats one of this step, because backward needs its results once more: what it writes to tops and
-  // `saved` is the same again, and what else it would change (running statistics) it leaves alone.
+  // This Forward repeats one of this step, because backward needs its results once more: what it
+  // writes to tops and `saved` is the same again, and what else it would change (running
+  // statistics) it leaves alone.
   bool again = false;
 
   // The global index of row 0 of a batch of `batch` rows: the key of per-sample random numbers.
@@ -108,34 +123,38 @@ struct Pass {
   }
 };
 
-// All that is known when a kernel is made. For a chain (core/net/fusion.h) spec is the head's, the rest the chain's.
+// All that is known when a kernel is made. For a chain (core/net/fusion.h) spec is the head's, the
+// rest the chain's.
 struct KernelArgs {
   const LayerSpec* spec = nullptr;
   const LayerShape* shape = nullptr;
-  const std::vector<ChainLink>* chain = nullptr;   // null for a layer alone
-  DType dtype = DType::kFloat32;            // of parameters, and what is computed in
-  MathMode math = MathMode::kFloat32;       // how exact products are to be
+  const std::vector<ChainLink>* chain = nullptr;  // null for a layer alone
+  DType dtype = DType::kFloat32;                  // of parameters, and what is computed in
+  MathMode math = MathMode::kFloat32;             // how exact products are to be
   Device* device = nullptr;
-  std::vector<TensorSpec> bottoms;          // with the type and layout they have where they are made
-  std::vector<DType> tops;                  // the types that tops are to be stored as
-  std::vector<Layout> param_layouts;        // of parameters already placed by another layer or net
-  std::vector<bool> param_placed;           // whether param_layouts[i] is binding
-  bool backward = false;                    // whether Backward will be called
-  std::vector<bool> bottom_gradient;        // which bottoms need a gradient
-  std::vector<bool> param_gradient;         // which parameters need one
-  std::vector<bool> param_may_add;          // whether Backward may be told to add to it
-  // The statistics of a batch (BatchNorm), too, are those of the big batch that Pass::group makes: passes then talk to others.
+  std::vector<TensorSpec> bottoms;    // with the type and layout they have where they are made
+  std::vector<DType> tops;            // the types that tops are to be stored as
+  std::vector<Layout> param_layouts;  // of parameters already placed by another layer or net
+  std::vector<bool> param_placed;     // whether param_layouts[i] is binding
+  bool backward = false;              // whether Backward will be called
+  std::vector<bool> bottom_gradient;  // which bottoms need a gradient
+  std::vector<bool> param_gradient;   // which parameters need one
+  std::vector<bool> param_may_add;    // whether Backward may be told to add to it
+  // The statistics of a batch (BatchNorm), too, are those of the big batch that Pass::group makes:
+  // passes then talk to others.
   bool sync_statistics = false;
 };
 
 // What a kernel asks of the plan. Defaults: everything plain, no extra memory.
 struct KernelNeeds {
-  std::vector<Layout> bottoms;   // layouts it wants; the plan inserts reorders. Gradients have the same ones.
-  std::vector<DType> types;      // of bottoms it wants (narrow kernels), likewise; empty: as they are
-  std::vector<Layout> tops;      // layouts it makes
-  std::vector<Layout> params;    // layouts it wants for params not placed yet (gradient and history follow)
-  int64_t saved_bytes = 0;       // memory from its Forward to its Backward (masks, indices, workspaces)
-  int64_t scratch_bytes = 0;     // memory within one call, shared by all layers
+  std::vector<Layout>
+      bottoms;  // layouts it wants; the plan inserts reorders. Gradients have the same ones.
+  std::vector<DType> types;  // of bottoms it wants (narrow kernels), likewise; empty: as they are
+  std::vector<Layout> tops;  // layouts it makes
+  std::vector<Layout>
+      params;  // layouts it wants for params not placed yet (gradient and history follow)
+  int64_t saved_bytes = 0;  // memory from its Forward to its Backward (masks, indices, workspaces)
+  int64_t scratch_bytes = 0;  // memory within one call, shared by all layers
 };
 
 // Memory, fixed from Bind on. Absent gradients have raw == nullptr.
@@ -151,18 +170,20 @@ class Kernel {
   virtual ~Kernel() = default;
   const KernelNeeds& needs() const { return needs_; }
 
-  // Called once, after memory is placed; override to build what needs addresses, calling the base first.
+  // Called once, after memory is placed; override to build what needs addresses, calling the base
+  // first.
   virtual void Bind(KernelTensors tensors) { t_ = std::move(tensors); }
   virtual void Forward(const Pass& pass) = 0;
-  // Writes bottom gradients (whole, never adds). Parameter gradients: adds where add[i], else writes.
-  // Only called when args.backward.
+  // Writes bottom gradients (whole, never adds). Parameter gradients: adds where add[i], else
+  // writes. Only called when args.backward.
   virtual void Backward(const Pass& pass, const std::vector<bool>& add);
 
-  // Forward, and Backward for equal `add`, ask the same of the device in every pass, and nothing else of anybody: so a
-  // device may record and repeat them (Device::Record).
+  // Forward, and Backward for equal `add`, ask the same of the device in every pass, and nothing
+  // else of anybody: so a device may record and repeat them (Device::Record).
   virtual bool same_every_pass() const { return false; }
 
-  // Data sources: the global index of the next sample of rank 0, alike on all ranks and saved in snapshots. -1: not a source.
+  // Data sources: the global index of the next sample of rank 0, alike on all ranks and saved in
+  // snapshots. -1: not a source.
   virtual int64_t position() const { return -1; }
   virtual void Seek(int64_t /*sample*/) {}
   // Samples in the source; 0 when not a source or endless.
@@ -173,7 +194,7 @@ class Kernel {
   virtual Kernel* inner() const { return nullptr; }
 
  protected:
-  KernelNeeds needs_;   // filled by the constructor; vectors may stay empty for "all plain"
+  KernelNeeds needs_;  // filled by the constructor; vectors may stay empty for "all plain"
   KernelTensors t_;
 };
 
@@ -185,15 +206,16 @@ inline Kernel* InnermostKernel(Kernel* kernel) {
 
 // One implementation of a layer type on a device.
 struct KernelType {
-  std::string layer;                       // "Convolution"
+  std::string layer;  // "Convolution"
   DeviceKind device = DeviceKind::kCpu;
-  std::string engine;                      // "reference", "onednn", "cuda", "cudnn"
-  int rank = 0;                            // the highest that does not decline wins; reference is 0
+  std::string engine;  // "reference", "onednn", "cuda", "cudnn"
+  int rank = 0;        // the highest that does not decline wins; reference is 0
   std::unique_ptr<Kernel> (*make)(const KernelArgs& args) = nullptr;
-  // Empty, or why it cannot compute this layer ("oneDNN has no float64"). May be null: never declines.
+  // Empty, or why it cannot compute this layer ("oneDNN has no float64"). May be null: never
+  // declines.
   std::string (*declines)(const KernelArgs& args) = nullptr;
-  // It reads and writes 16-bit bottoms and tops as they are stored. The others see single precision: core/net/wide_kernel.h
-  // copies for them.
+  // It reads and writes 16-bit bottoms and tops as they are stored. The others see single
+  // precision: core/net/wide_kernel.h copies for them.
   bool narrow = false;
 };
 
@@ -210,11 +232,12 @@ class KernelTypes {
 
 #define DOPPIO_REGISTER_LAYER(name, ...) DOPPIO_REGISTER(::doppio::LayerTypes, name, __VA_ARGS__)
 // DOPPIO_REGISTER_KERNEL({"ReLU", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
-#define DOPPIO_REGISTER_KERNEL(...)                                          \
+#define DOPPIO_REGISTER_KERNEL(...)                                               \
   [[maybe_unused]] static const bool DOPPIO_CONCAT(doppio_kernel_, __COUNTER__) = \
       ::doppio::KernelTypes::Get().Add(__VA_ARGS__)
 
-// Makes a factory of a kernel class template on float / double with constructor (const KernelArgs&):
+// Makes a factory of a kernel class template on float / double with constructor (const
+// KernelArgs&):
 // {"Scale", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleKernel>}.
 template <template <class> class K>
 std::unique_ptr<Kernel> MakeForFloat(const KernelArgs& args) {

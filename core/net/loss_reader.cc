@@ -36,7 +36,8 @@ void LossReader::Start(double scale) {
   for (const LossTerm& term : *terms_) {
     download_->Start(offset, term.value.raw, term.value.bytes());
     if (term.gradient) {
-      download_->Start(offset + WeightOffset(term), term.gradient.raw, ElementBytes(term.gradient.dtype));
+      download_->Start(offset + WeightOffset(term), term.gradient.raw,
+                       ElementBytes(term.gradient.dtype));
     }
     offset += Bytes(term);
   }
@@ -47,7 +48,8 @@ double LossReader::Sum() {
   double loss = 0;
   for (size_t i = 0; i < terms_->size(); ++i) {
     const LossTerm& term = (*terms_)[i];
-    loss += WeightOf(i, memory + WeightOffset(term)) * SumOf(term.value.dtype, memory, term.value.stored());   // padding is 0
+    loss += WeightOf(i, memory + WeightOffset(term)) *
+            SumOf(term.value.dtype, memory, term.value.stored());  // padding is 0
     memory += Bytes(term);
   }
   return loss;

@@ -1,4 +1,5 @@
-// Adds up a net's losses on the host. The device goes on with backward and update while they are on their way.
+// Adds up a net's losses on the host. The device goes on with backward and update while they are on
+// their way.
 #ifndef DOPPIO_CORE_NET_LOSS_READER_H_
 #define DOPPIO_CORE_NET_LOSS_READER_H_
 
@@ -16,7 +17,8 @@ class LossReader {
   // `terms` outlive the reader.
   LossReader(Device* device, const std::vector<LossTerm>& terms);
 
-  // After a forward pass. `scale` is the loss scale of the backward that has set the weights of losses with readers.
+  // After a forward pass. `scale` is the loss scale of the backward that has set the weights of
+  // losses with readers.
   void Start(double scale);
   // The weighted sum as of the last Start; waits for it.
   double Sum();
@@ -27,7 +29,7 @@ class LossReader {
   const std::vector<LossTerm>* terms_ = nullptr;
   std::unique_ptr<Download> download_;
   double scale_ = 1;
-  std::vector<double> reader_weights_;   // per term: the last one that was a number
+  std::vector<double> reader_weights_;  // per term: the last one that was a number
 };
 
 }  // namespace doppio

@@ -8,12 +8,9 @@ namespace doppio {
 namespace {
 
 std::string Parts(const MemoryUse& use) {
-  const std::pair<const char*, int64_t> parts[] = {{"weights", use.params},
-                                                   {"gradients", use.param_grads},
-                                                   {"history", use.history},
-                                                   {"exchange", use.exchange},
-                                                   {"activations", use.activations},
-                                                   {"scratch", use.scratch}};
+  const std::pair<const char*, int64_t> parts[] = {
+      {"weights", use.params},    {"gradients", use.param_grads},   {"history", use.history},
+      {"exchange", use.exchange}, {"activations", use.activations}, {"scratch", use.scratch}};
   std::string text;
   for (const auto& [name, bytes] : parts) {
     if (bytes > 0) text += (text.empty() ? "" : ", ") + std::string(name) + " " + Bytes(bytes);
@@ -36,7 +33,9 @@ int64_t MemoryNeed::LargestBatch(int64_t free) const {
   std::vector<Lifetime> scaled = blocks;
   const int64_t whole = PlaceBlocks(&scaled);
   const auto fits = [&](int64_t rows) {
-    const auto of_rows = [&](int64_t bytes) { return bytes % batch == 0 ? bytes / batch * rows : bytes; };
+    const auto of_rows = [&](int64_t bytes) {
+      return bytes % batch == 0 ? bytes / batch * rows : bytes;
+    };
     for (size_t i = 0; i < blocks.size(); ++i) scaled[i].bytes = of_rows(blocks[i].bytes);
     return total() - whole + PlaceBlocks(&scaled) - scratch + of_rows(scratch) <= free;
   };
@@ -50,13 +49,14 @@ int64_t MemoryNeed::LargestBatch(int64_t free) const {
 
 void MemoryNeed::CheckFits(int64_t free, const Device& device) const {
   if (free < 0 || total() <= free) return;
-  std::string message = net + " does not fit into the memory of " + device.name() + ": it needs " + Bytes(total()) + " (" +
-                        Parts(*this) + "), " + Bytes(total() - free) + " more than the " + Bytes(free) + " that are free";
+  std::string message = net + " does not fit into the memory of " + device.name() + ": it needs " +
+                        Bytes(total()) + " (" + Parts(*this) + "), " + Bytes(total() - free) +
+                        " more than the " + Bytes(free) + " that are free";
   std::vector<std::string> remedies;
   const int64_t fitting = batch > 0 ? LargestBatch(free) : 0;
   if (fitting > 0) {
-    message += "; the largest batch that fits is about " + std::to_string(fitting) + ", and this one is " +
-               std::to_string(batch);
+    message += "; the largest batch that fits is about " + std::to_string(fitting) +
+               ", and this one is " + std::to_string(batch);
     remedies.push_back("--batch=" + std::to_string(fitting) +
                        (backward ? " (and a larger iter_size to make up for it)" : ""));
   } else if (batch > 0) {

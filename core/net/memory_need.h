@@ -1,5 +1,5 @@
-// What a net needs of its device's memory: known before any of it is asked for, so that what cannot fit is refused with all
-// the numbers instead of failing somewhere on the way.
+// What a net needs of its device's memory: known before any of it is asked for, so that what cannot
+// fit is refused with all the numbers instead of failing somewhere on the way.
 #ifndef DOPPIO_CORE_NET_MEMORY_NEED_H_
 #define DOPPIO_CORE_NET_MEMORY_NEED_H_
 
@@ -15,11 +15,11 @@ namespace doppio {
 
 // What `summary`, `--dry_run` and the first log lines say. Bytes.
 struct MemoryUse {
-  int64_t params = 0, param_grads = 0;   // of parameters that no net before has brought
-  int64_t history = 0;         // of the solver, which asks for it after the nets
-  int64_t exchange = 0;        // of what carries gradients to other ranks, likewise
-  int64_t activations = 0;     // the arena: values, gradients, saved memory, with sharing
-  int64_t unshared = 0;        // the same without sharing
+  int64_t params = 0, param_grads = 0;  // of parameters that no net before has brought
+  int64_t history = 0;                  // of the solver, which asks for it after the nets
+  int64_t exchange = 0;                 // of what carries gradients to other ranks, likewise
+  int64_t activations = 0;              // the arena: values, gradients, saved memory, with sharing
+  int64_t unshared = 0;                 // the same without sharing
   int64_t scratch = 0;
 
   int64_t now() const { return params + param_grads + activations + scratch; }
@@ -29,7 +29,8 @@ struct MemoryUse {
 // The device has less than a net needs.
 class MemoryShortage : public MemoryError {
  public:
-  MemoryShortage(const std::string& message, const MemoryUse& use) : MemoryError(message), use_(use) {}
+  MemoryShortage(const std::string& message, const MemoryUse& use)
+      : MemoryError(message), use_(use) {}
   const MemoryUse& use() const { return use_; }
 
  private:
@@ -37,15 +38,17 @@ class MemoryShortage : public MemoryError {
 };
 
 struct MemoryNeed : MemoryUse {
-  std::string net;                // "train net LeNet"
+  std::string net;  // "train net LeNet"
   bool backward = false;
-  int64_t batch = 0;              // rows; 0: it has none
-  std::vector<Lifetime> blocks;   // of the arena
+  int64_t batch = 0;             // rows; 0: it has none
+  std::vector<Lifetime> blocks;  // of the arena
 
-  // The most rows, fewer than `batch`, that do with `free` bytes; 0 when there are none. Parameters, and blocks and scratch that
-  // cannot be divided by the batch, are taken to stay as large as they are.
+  // The most rows, fewer than `batch`, that do with `free` bytes; 0 when there are none.
+  // Parameters, and blocks and scratch that cannot be divided by the batch, are taken to stay as
+  // large as they are.
   int64_t LargestBatch(int64_t free) const;
-  // Throws MemoryShortage when the net needs more than `free` bytes of the device; negative: nobody knows.
+  // Throws MemoryShortage when the net needs more than `free` bytes of the device; negative: nobody
+  // knows.
   void CheckFits(int64_t free, const Device& device) const;
 };
 

@@ -13,8 +13,8 @@ class Net;
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  // From now on the net sees these samples in this order, over and over: `data` has their channels x
-  // height x width numbers one after the other, `labels` one number each. Nothing is copied: both
+  // From now on the net sees these samples in this order, over and over: `data` has their channels
+  // x height x width numbers one after the other, `labels` one number each. Nothing is copied: both
   // stay as they are until others are given, or the net ends. Any number from 1 on; batches run on
   // over the end. The samples first given are begun where a snapshot left off, later ones at sample
   // 0. Ranks are given the same samples and take their shares of them.

@@ -59,7 +59,8 @@ void Net::SetLossScale(float scale) {
   if (scale == loss_scale_) return;
   loss_scale_ = scale;
   const TensorOps& ops = OpsOf(params_->device());
-  for (const ConstantGradient& start : plan_->constant_gradients) ops.Fill(start.weight * scale, start.gradient);
+  for (const ConstantGradient& start : plan_->constant_gradients)
+    ops.Fill(start.weight * scale, start.gradient);
 }
 
 void Net::Backward(bool accumulate, GradientSink* sink) {
@@ -71,7 +72,8 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
     for (size_t i = 0; sink != nullptr && i < step.ready.size(); ++i) sink->Ready(step.ready[i]);
   };
   // Whoever has to act between two steps needs them one by one.
-  if (graph_.spec.debug_info || Traced(trace_) || (sink != nullptr && params_->gradients_share_memory())) {
+  if (graph_.spec.debug_info || Traced(trace_) ||
+      (sink != nullptr && params_->gradients_share_memory())) {
     for (const PlanStep& step : plan_->backward) {
       RunTraced(step, accumulate);
       after(step);
@@ -87,15 +89,32 @@ void Net::RunStep(const PlanStep& step, bool accumulate) {
   try {
     const TensorOps& ops = OpsOf(params_->device());
     switch (step.kind) {
-      case StepKind::kReorder: step.reorder->Run(step.from.raw, step.to.raw); return;
-      case StepKind::kFill: ops.Fill(step.value * loss_scale_, step.to); return;
-      case StepKind::kAdd: ops.Add(step.before, step.from, step.to); return;
-      case StepKind::kCopy: ops.Copy(step.from, step.to); return;
-      case StepKind::kSave: plan_->host_store->Save(step.slot); return;
-      case StepKind::kSaved: plan_->host_store->Saved(step.slot); return;
-      case StepKind::kFetch: plan_->host_store->Fetch(step.slot); return;
-      case StepKind::kFetched: plan_->host_store->Fetched(step.slot); return;
-      case StepKind::kLayer: break;
+      case StepKind::kReorder:
+        step.reorder->Run(step.from.raw, step.to.raw);
+        return;
+      case StepKind::kFill:
+        ops.Fill(step.value * loss_scale_, step.to);
+        return;
+      case StepKind::kAdd:
+        ops.Add(step.before, step.from, step.to);
+        return;
+      case StepKind::kCopy:
+        ops.Copy(step.from, step.to);
+        return;
+      case StepKind::kSave:
+        plan_->host_store->Save(step.slot);
+        return;
+      case StepKind::kSaved:
+        plan_->host_store->Saved(step.slot);
+        return;
+      case StepKind::kFetch:
+        plan_->host_store->Fetch(step.slot);
+        return;
+      case StepKind::kFetched:
+        plan_->host_store->Fetched(step.slot);
+        return;
+      case StepKind::kLayer:
+        break;
     }
     Kernel& layer = *plan_->kernels[static_cast<size_t>(step.node)];
     if (!step.backward) {
@@ -113,22 +132,33 @@ void Net::RunStep(const PlanStep& step, bool accumulate) {
   }
 }
 
-// "conv1+relu1" for layers that are computed together, "conv1 (reorder)" for what the plan has put between layers.
+// "conv1+relu1" for layers that are computed together, "conv1 (reorder)" for what the plan has put
+// between layers.
 std::string Net::NameOf(const PlanStep& step) const {
   std::string name = graph_.layer(step.node).name();
   switch (step.kind) {
-    case StepKind::kReorder: return name + " (reorder)";
-    case StepKind::kFill: return name + " (fill)";
-    case StepKind::kAdd: return name + " (add)";
-    case StepKind::kCopy: return name + " (copy)";
-    case StepKind::kSave: return name + " (save)";
-    case StepKind::kSaved: return name + " (saved)";
-    case StepKind::kFetch: return name + " (fetch)";
-    case StepKind::kFetched: return name + " (fetched)";
-    case StepKind::kLayer: break;
+    case StepKind::kReorder:
+      return name + " (reorder)";
+    case StepKind::kFill:
+      return name + " (fill)";
+    case StepKind::kAdd:
+      return name + " (add)";
+    case StepKind::kCopy:
+      return name + " (copy)";
+    case StepKind::kSave:
+      return name + " (save)";
+    case StepKind::kSaved:
+      return name + " (saved)";
+    case StepKind::kFetch:
+      return name + " (fetch)";
+    case StepKind::kFetched:
+      return name + " (fetched)";
+    case StepKind::kLayer:
+      break;
   }
   for (size_t i = 0; i < plan_->computed_with.size(); ++i) {
-    if (plan_->computed_with[i] == step.node && static_cast<int>(i) != step.node) name += "+" + graph_.layer(static_cast<int>(i)).name();
+    if (plan_->computed_with[i] == step.node && static_cast<int>(i) != step.node)
+      name += "+" + graph_.layer(static_cast<int>(i)).name();
   }
   return step.again ? name + " (again)" : name;
 }
@@ -141,8 +171,11 @@ void Net::RunTraced(const PlanStep& step, bool accumulate) {
   RunStep(step, accumulate);
   const double wait = source == nullptr ? 0 : source->wait_seconds() - waited;
   // Sources wait for a batch before they do anything with it.
-  if (wait > 0) trace_->Add({"data wait", "data", RunTrace::kTraining, begun.at, begun.at + static_cast<int64_t>(1e9 * wait)});
-  trace_->End(begun, step.backward ? RunTrace::kBackward : RunTrace::kForward, NameOf(step), {{RunTrace::kLayer, step.node}});
+  if (wait > 0)
+    trace_->Add({"data wait", "data", RunTrace::kTraining, begun.at,
+                 begun.at + static_cast<int64_t>(1e9 * wait)});
+  trace_->End(begun, step.backward ? RunTrace::kBackward : RunTrace::kForward, NameOf(step),
+              {{RunTrace::kLayer, step.node}});
 }
 
 Tensor Net::Blob(const std::string& name) const {

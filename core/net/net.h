@@ -1,5 +1,5 @@
-// A net that runs: the plan's steps over memory placed once. Forward and Backward allocate nothing; a failure leaves
-// with the layer's name and place.
+// A net that runs: the plan's steps over memory placed once. Forward and Backward allocate nothing;
+// a failure leaves with the layer's name and place.
 #ifndef DOPPIO_CORE_NET_NET_H_
 #define DOPPIO_CORE_NET_NET_H_
 
@@ -21,12 +21,13 @@ namespace doppio {
 struct NetOutput {
   std::string blob;
   float loss_weight = 0;
-  Tensor value;   // plain
+  Tensor value;  // plain
 };
 
 class Net {
  public:
-  // Plans and places everything. `params` outlives the net; a net with options.backward brings gradients into it.
+  // Plans and places everything. `params` outlives the net; a net with options.backward brings
+  // gradients into it.
   Net(Graph graph, const PlanOptions& options, ParamStore* params);
   ~Net();
 
@@ -35,32 +36,41 @@ class Net {
     StartForward();
     return Loss();
   }
-  // The two halves of Forward. Where a backward comes between them, the device does not wait for the host to see the loss.
+  // The two halves of Forward. Where a backward comes between them, the device does not wait for
+  // the host to see the loss.
   void StartForward();
   double Loss() { return losses_.Sum(); }
-  // After Forward. Parameter gradients are added to those already there when `accumulate`, else replaced.
+  // After Forward. Parameter gradients are added to those already there when `accumulate`, else
+  // replaced.
   void Backward(bool accumulate, GradientSink* sink = nullptr);
 
-  // From now on backward starts from the gradients of `scale` times the loss, and everything it computes is so much
-  // larger. Not between the passes of one iteration. What Forward returns does not change.
+  // From now on backward starts from the gradients of `scale` times the loss, and everything it
+  // computes is so much larger. Not between the passes of one iteration. What Forward returns does
+  // not change.
   void SetLossScale(float scale);
 
   const Graph& graph() const { return graph_; }
   const Plan& plan() const { return *plan_; }
   ParamStore& params() const { return *params_; }
   // The store's index of graph().params[i].
-  int param_index(int graph_param) const { return plan_->param_index[static_cast<size_t>(graph_param)]; }
+  int param_index(int graph_param) const {
+    return plan_->param_index[static_cast<size_t>(graph_param)];
+  }
 
   const std::vector<NetOutput>& outputs() const { return outputs_; }
-  // The last version of a blob, or an absent tensor when its memory is not kept (see PlanOptions::keep_all).
+  // The last version of a blob, or an absent tensor when its memory is not kept (see
+  // PlanOptions::keep_all).
   Tensor Blob(const std::string& name) const;
   Tensor BlobGradient(const std::string& name) const;
 
-  // Shows each step while the trace is on, and runs step by step for it. `trace` outlives the net's use of it; null: none.
+  // Shows each step while the trace is on, and runs step by step for it. `trace` outlives the net's
+  // use of it; null: none.
   void set_trace(RunTrace* trace) { trace_ = trace; }
 
   // Stretches of steps that the device repeats as one, once they have come twice.
-  int recordings() const { return forward_.recordings() + replace_.recordings() + add_to_.recordings(); }
+  int recordings() const {
+    return forward_.recordings() + replace_.recordings() + add_to_.recordings();
+  }
 
   // For `time`: runs one step of plan().forward / plan().backward.
   void RunStep(const PlanStep& step, bool accumulate = false);
@@ -80,13 +90,13 @@ class Net {
   ParamStore* params_;
   std::unique_ptr<Plan> plan_;
   StepRunner forward_;
-  StepRunner replace_, add_to_;   // backward, by what becomes of the gradients before
+  StepRunner replace_, add_to_;  // backward, by what becomes of the gradients before
   std::vector<NetOutput> outputs_;
   Pass pass_;
   float loss_scale_ = 1;
-  float read_scale_ = 1;    // of the gradients that the readers of losses have set
+  float read_scale_ = 1;  // of the gradients that the readers of losses have set
   LossReader losses_;
-  std::vector<bool> add_;   // scratch of RunStep, sized once
+  std::vector<bool> add_;  // scratch of RunStep, sized once
   RunTrace* trace_ = nullptr;
 };
 

@@ -24,10 +24,11 @@ std::vector<int> ParamStore::Resolve(const Graph& graph) {
     if (it != by_layer_.end()) {
       const Param& known = params_[static_cast<size_t>(it->second)];
       if (known.shape != wanted.shape) {
-        throw layer.Mistake("", "its parameter " + std::to_string(wanted.index) + " is " +
-                                    wanted.shape.ToString() + ", but the layer of that name at " +
-                                    known.at.ToString() + " has " + known.shape.ToString() +
-                                    "; layers of train and test nets with one name share parameters");
+        throw layer.Mistake(
+            "", "its parameter " + std::to_string(wanted.index) + " is " + wanted.shape.ToString() +
+                    ", but the layer of that name at " + known.at.ToString() + " has " +
+                    known.shape.ToString() +
+                    "; layers of train and test nets with one name share parameters");
       }
       indices.push_back(it->second);
       continue;
@@ -54,7 +55,8 @@ void ParamStore::SetLayout(int param, const Layout& layout) {
   params_[static_cast<size_t>(param)].value.layout = layout;
 }
 
-ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_order, std::vector<Lifetime> lives) {
+ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_order,
+                             std::vector<Lifetime> lives) {
   added_.clear();
   for (size_t i = 0; i < params_.size(); ++i) {
     if (!placed(static_cast<int>(i))) added_.push_back(static_cast<int>(i));
@@ -96,12 +98,15 @@ void ParamStore::Allocate() {
 
 Tensor ParamStore::statistics() const {
   const auto place = [&](size_t k) {
-    return k < arena_order_.size() ? params_[static_cast<size_t>(arena_order_[k])].offset : arena_size_;
+    return k < arena_order_.size() ? params_[static_cast<size_t>(arena_order_[k])].offset
+                                   : arena_size_;
   };
   size_t first = 0;
-  while (first < statistics_end_ && params_[static_cast<size_t>(arena_order_[first])].gradient) ++first;
+  while (first < statistics_end_ && params_[static_cast<size_t>(arena_order_[first])].gradient)
+    ++first;
   const int64_t begin = place(first), end = place(statistics_end_);
-  return Tensor({Shape{end - begin}, dtype_, Layout()}, static_cast<char*>(values_.data()) + begin * ElementBytes(dtype_));
+  return Tensor({Shape{end - begin}, dtype_, Layout()},
+                static_cast<char*>(values_.data()) + begin * ElementBytes(dtype_));
 }
 
 void ParamStore::PlaceValues(const std::vector<int>& order) {

@@ -31,7 +31,8 @@ class Assembler {
     plan_.arena = Buffer(draft_.options.device, draft_.memory.activations);
     plan_.scratch = Buffer(draft_.options.device, draft_.memory.scratch);
     plan_.tensors.resize(graph_.nodes.size());
-    for (const Item& item : draft_.items) forward_.push_back(item.reorder ? ForwardReorder(item) : BindLayer(item));
+    for (const Item& item : draft_.items)
+      forward_.push_back(item.reorder ? ForwardReorder(item) : BindLayer(item));
     AddHostStore();
     for (int time = 0; time <= draft_.end(); ++time) AddEvent(time);
     if (draft_.options.backward) MarkReady();
@@ -48,7 +49,8 @@ class Assembler {
     for (size_t g = 0; g < draft_.groups.size(); ++g) {
       if (!draft_.groups[g].constant_grad) continue;
       constant_[g] = static_cast<char*>(plan_.constants.data()) + constant_blocks_[g].offset;
-      const ConstantGradient start{Tensor(draft_.groups[g].spec, constant_[g]), draft_.groups[g].loss_weight};
+      const ConstantGradient start{Tensor(draft_.groups[g].spec, constant_[g]),
+                                   draft_.groups[g].loss_weight};
       FillTensor(start.gradient, start.weight);
       plan_.constant_gradients.push_back(start);
     }
@@ -64,7 +66,8 @@ class Assembler {
 
   void* At(int block) {
     if (block < 0) return nullptr;
-    return static_cast<char*>(plan_.arena.data()) + draft_.blocks[static_cast<size_t>(block)].offset;
+    return static_cast<char*>(plan_.arena.data()) +
+           draft_.blocks[static_cast<size_t>(block)].offset;
   }
 
   Tensor Value(int g, const TensorSpec& spec) { return Tensor(spec, At(group(g).storage)); }
@@ -125,11 +128,13 @@ class Assembler {
                        Value(item.tops[0], item.top_specs[0]));
   }
 
-  // What waits in host memory, and when it goes and comes. Where several do at one time, what ends makes room first.
+  // What waits in host memory, and when it goes and comes. Where several do at one time, what ends
+  // makes room first.
   void AddHostStore() {
     std::vector<StoredBlock> blocks;
     for (const Offload& offload : draft_.offloads) {
-      blocks.push_back({At(offload.block), draft_.blocks[static_cast<size_t>(offload.block)].bytes});
+      blocks.push_back(
+          {At(offload.block), draft_.blocks[static_cast<size_t>(offload.block)].bytes});
     }
     auto add = [&](StepKind kind, std::map<int, std::vector<PlanStep>>* steps, auto time) {
       for (size_t slot = 0; slot < blocks.size(); ++slot) {
@@ -189,8 +194,9 @@ class Assembler {
       copy.kind = StepKind::kCopy;
       copy.node = item.node;
       copy.to = TopGradient(item, static_cast<size_t>(own.top));
-      copy.from = Tensor(copy.to, own.from == -2 ? constant_[static_cast<size_t>(item.tops[own.top])]
-                                                 : At(own.from));
+      copy.from =
+          Tensor(copy.to, own.from == -2 ? constant_[static_cast<size_t>(item.tops[own.top])]
+                                         : At(own.from));
       plan_.backward.push_back(copy);
     }
     PlanStep step;
@@ -244,7 +250,7 @@ class Assembler {
     plan_.grads.resize(graph_.edges.size());
     for (size_t e = 0; e < graph_.edges.size(); ++e) {
       const int id = draft_.edge_group[e];
-      if (id < 0) continue;   // inside a chain
+      if (id < 0) continue;  // inside a chain
       const Group& g = group(id);
       const TensorSpec spec{graph_.edges[e].shape, g.spec.dtype, g.spec.layout};
       plan_.values[e] = g.pinned ? Value(id, spec) : Tensor(spec, nullptr);
@@ -271,12 +277,12 @@ class Assembler {
   const Graph& graph_;
   Plan& plan_;
   ParamStore& params_;
-  std::vector<Lifetime> constant_blocks_;   // per group
+  std::vector<Lifetime> constant_blocks_;  // per group
   int64_t constant_bytes_ = 0;
-  std::vector<void*> constant_;    // per group: its constant gradient
+  std::vector<void*> constant_;  // per group: its constant gradient
   std::set<int> seen_params_;
-  std::vector<PlanStep> forward_;  // of each item
-  std::map<int, std::vector<PlanStep>> before_, after_;   // copies to and from the host, by time
+  std::vector<PlanStep> forward_;                        // of each item
+  std::map<int, std::vector<PlanStep>> before_, after_;  // copies to and from the host, by time
 };
 
 }  // namespace
@@ -293,7 +299,8 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, P
   plan->saved = draft.saved;
   GradientUse gradients = FindGradientUse(draft, *plan);
   if (!options.gradients_consumed) gradients.lives.clear();
-  const ParamBytes bytes = params->Place(options.backward, gradients.order, std::move(gradients.lives));
+  const ParamBytes bytes =
+      params->Place(options.backward, gradients.order, std::move(gradients.lives));
   Assembler assembler(&draft, plan.get(), params);
   MemoryNeed& memory = plan->memory;
   static_cast<MemoryUse&>(memory) = draft.memory;
@@ -307,7 +314,8 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, P
   memory.params = bytes.values;
   memory.param_grads = bytes.grads;
   memory.history = options.history_slots * params->arena_size() * ElementBytes(params->dtype());
-  if (options.backward) memory.exchange = options.exchange_bytes * (bytes.grads / ElementBytes(params->dtype()));
+  if (options.backward)
+    memory.exchange = options.exchange_bytes * (bytes.grads / ElementBytes(params->dtype()));
   memory.CheckFits(options.device->free_bytes(), *options.device);
   params->Allocate();
   assembler.Run();

@@ -61,7 +61,7 @@ std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes) 
       unit.param_shapes.push_back(node.param_shapes[i]);
       unit.param_gradient.push_back(node.param_gradient[i]);
     }
-    unit.backward = node.backward;   // all of a chain agree
+    unit.backward = node.backward;  // all of a chain agree
   }
   if (nodes.size() == 1) {
     unit.shape = NodeAt(graph, nodes[0]).shape;

@@ -21,7 +21,7 @@ GradientUse FindGradientUse(const Draft& draft, const Plan& plan) {
         found.order.push_back(store);
         found.lives.push_back({0, time, time});
       }
-      found.lives[place[store]].first = time;   // later items come earlier in backward
+      found.lives[place[store]].first = time;  // later items come earlier in backward
     }
   }
   std::reverse(found.order.begin(), found.order.end());

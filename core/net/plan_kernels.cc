@@ -12,7 +12,11 @@ constexpr char kReference[] = "reference";
 class Chooser {
  public:
   Chooser(Draft* draft, Plan* plan, ParamStore* params)
-      : draft_(*draft), graph_(*draft->graph), plan_(*plan), params_(*params), rows_(FindVaryingRows(graph_)) {}
+      : draft_(*draft),
+        graph_(*draft->graph),
+        plan_(*plan),
+        params_(*params),
+        rows_(FindVaryingRows(graph_)) {}
 
   void Run() {
     const size_t nodes = graph_.nodes.size();
@@ -68,7 +72,8 @@ class Chooser {
   void AddView(int n) {
     const Node& node = graph_.nodes[static_cast<size_t>(n)];
     int source = GroupOf(node.bottoms[0]);
-    if (node.shape.view == View::kReshape) source = Convert(source, group(source).spec.dtype, Layout(), n);
+    if (node.shape.view == View::kReshape)
+      source = Convert(source, group(source).spec.dtype, Layout(), n);
     for (int top : node.tops) {
       draft_.edge_group[static_cast<size_t>(top)] = source;
       group(source).loss_weight += edge(top).loss_weight;
@@ -76,7 +81,8 @@ class Chooser {
     }
   }
 
-  // The group with the numbers of `source` as `dtype` in `layout`; adds a reorder for the first who asks.
+  // The group with the numbers of `source` as `dtype` in `layout`; adds a reorder for the first who
+  // asks.
   int Convert(int source, DType dtype, const Layout& layout, int reader) {
     if (group(source).spec.layout == layout && group(source).spec.dtype == dtype) return source;
     const std::pair<DType, std::string> key(dtype, layout.descriptor());
@@ -138,7 +144,8 @@ class Chooser {
     return args;
   }
 
-  // Node `n`, together with as many of the layers after it as some kernel takes; says which it were.
+  // Node `n`, together with as many of the layers after it as some kernel takes; says which it
+  // were.
   std::vector<int> AddLayers(int n) {
     std::vector<int> nodes = {n};
     if (draft_.options.fusion && !draft_.options.keep_all) nodes = ChainFrom(graph_, n);
@@ -150,7 +157,8 @@ class Chooser {
     }
   }
 
-  // The best kernel that does not decline. False: there is none for this chain; a layer alone must have one.
+  // The best kernel that does not decline. False: there is none for this chain; a layer alone must
+  // have one.
   bool MakeKernel(const Unit& unit) {
     const KernelArgs args = ArgsFor(unit);
     const LayerSpec& spec = *args.spec;
@@ -178,7 +186,8 @@ class Chooser {
     };
     std::string declined;
     for (const KernelType* type : KernelTypes::Get().For(unit.type, args.device->kind())) {
-      const bool judge = draft_.options.engine == kReference && args.device->kind() == DeviceKind::kCpu;
+      const bool judge =
+          draft_.options.engine == kReference && args.device->kind() == DeviceKind::kCpu;
       if (judge && type->engine != kReference) continue;
       const KernelArgs& seen = type->narrow ? args : wide;
       std::string why = type->declines == nullptr ? "" : type->declines(seen);
@@ -241,7 +250,8 @@ class Chooser {
       group(made).loss_weight = top.loss_weight;
       group(made).implicit_weight = top.implicit_weight;
       group(made).persistent = unit.shape.persistent_tops;
-      group(made).pinned = top.loss_weight != 0 || unit.shape.persistent_tops || draft_.options.keep_all;
+      group(made).pinned =
+          top.loss_weight != 0 || unit.shape.persistent_tops || draft_.options.keep_all;
       draft_.edge_group[static_cast<size_t>(unit.tops[i])] = made;
       item.tops.push_back(made);
       item.top_specs.push_back(spec);
@@ -250,13 +260,15 @@ class Chooser {
     AddItem(std::move(item));
   }
 
-  // A kernel that can read a parameter where another one has put it says so by asking for that layout.
+  // A kernel that can read a parameter where another one has put it says so by asking for that
+  // layout.
   void CheckReadable(int n, size_t i, const Layout& there, const Layout& wanted) {
     if (there == wanted) return;
     const LayerSpec& spec = graph_.layer(n);
-    throw spec.Mistake("param", "its parameter " + std::to_string(i) +
-                                    " is shared with a layer that keeps it in another memory layout; "
-                                    "run with --engine=reference");
+    throw spec.Mistake("param",
+                       "its parameter " + std::to_string(i) +
+                           " is shared with a layer that keeps it in another memory layout; "
+                           "run with --engine=reference");
   }
 
   // Outputs are read by people: plain, in full, and there until the iteration ends.

@@ -9,7 +9,8 @@ namespace {
 
 class MemoryPlanner {
  public:
-  MemoryPlanner(const Plan& plan, Draft* draft) : plan_(plan), draft_(*draft), graph_(*draft->graph) {}
+  MemoryPlanner(const Plan& plan, Draft* draft)
+      : plan_(plan), draft_(*draft), graph_(*draft->graph) {}
 
   void Run() {
     for (size_t t = 0; t < draft_.items.size(); ++t) PlaceValues(static_cast<int>(t));
@@ -47,20 +48,22 @@ class MemoryPlanner {
            std::count(old.readers.begin(), old.readers.end(), t) == 1;
   }
 
-  // The item that writes over a value runs as often as the one that made it, so that the second time both write in the
-  // same order; and the old value, if it is not made again, is not read again either.
+  // The item that writes over a value runs as often as the one that made it, so that the second
+  // time both write in the same order; and the old value, if it is not made again, is not read
+  // again either.
   bool AgainAlike(const Group& old, const Item& over) {
     const Item& maker = item(old.item);
     if (maker.again) return over.again && over.segment == maker.segment;
-    return std::none_of(old.readers.begin(), old.readers.end(), [&](int reader) { return item(reader).again; });
+    return std::none_of(old.readers.begin(), old.readers.end(),
+                        [&](int reader) { return item(reader).again; });
   }
 
   void PlaceValues(int t) {
     Item& it = item(t);
     for (size_t i = 0; i < it.tops.size(); ++i) {
       Group& top = group(it.tops[i]);
-      const bool may = i == 0 && it.in_place_ok && !draft_.options.keep_all && !it.bottoms.empty() &&
-                       it.bottom_specs[0].bytes() == top.spec.bytes() &&
+      const bool may = i == 0 && it.in_place_ok && !draft_.options.keep_all &&
+                       !it.bottoms.empty() && it.bottom_specs[0].bytes() == top.spec.bytes() &&
                        it.bottom_specs[0].dtype == top.spec.dtype &&
                        it.bottom_specs[0].layout == top.spec.layout;
       if (may && MayOverwrite(it.bottoms[0], t)) {
@@ -77,9 +80,11 @@ class MemoryPlanner {
   void NoteRefused(const Item& it, size_t top) {
     if (it.reorder || top != 0 || draft_.options.keep_all) return;
     const LayerParameter& param = graph_.layer(it.node).param;
-    if (param.bottom_size() == 0 || param.top_size() == 0 || param.bottom(0) != param.top(0)) return;
-    draft_.notes.push_back("layer '" + param.name() + "' works in place in the file; '" + param.top(0) +
-                          "' gets its own memory because its old value is still read");
+    if (param.bottom_size() == 0 || param.top_size() == 0 || param.bottom(0) != param.top(0))
+      return;
+    draft_.notes.push_back("layer '" + param.name() + "' works in place in the file; '" +
+                           param.top(0) +
+                           "' gets its own memory because its old value is still read");
   }
 
   // From when to when a value stays: first when forward has made it, then when it is made again.
@@ -105,7 +110,7 @@ class MemoryPlanner {
 
   void LiveValues() {
     std::vector<std::vector<Span>> lives(draft_.blocks.size());
-    std::set<int> fixed;   // read by others, at any time
+    std::set<int> fixed;  // read by others, at any time
     for (const Group& g : draft_.groups) {
       const size_t id = static_cast<size_t>(g.storage);
       for (const Span& life : LivesOf(g, &draft_.uses[id])) lives[id].push_back(life);
@@ -116,7 +121,8 @@ class MemoryPlanner {
   }
 
   static void SetLife(std::vector<Span> lives, Lifetime* block) {
-    std::sort(lives.begin(), lives.end(), [](const Span& a, const Span& b) { return a.first < b.first; });
+    std::sort(lives.begin(), lives.end(),
+              [](const Span& a, const Span& b) { return a.first < b.first; });
     block->first = lives.front().first;
     block->last = lives.front().last;
     for (const Span& life : lives) {
@@ -187,8 +193,10 @@ class MemoryPlanner {
         shared_bytes_ += bottom.spec.bytes();
         return;
       }
-      SetGradient(g, MayShareGradient(*it, i) ? it->top_grads[0]
-                                              : NewBlock(bottom.spec.bytes(), time, time), time);
+      SetGradient(
+          g,
+          MayShareGradient(*it, i) ? it->top_grads[0] : NewBlock(bottom.spec.bytes(), time, time),
+          time);
       // Weighs the loss in the next pass as well.
       if (bottom.implicit_weight) KeepAlways(bottom.grad_storage);
       it->bottom_grads[i] = bottom.grad_storage;
@@ -224,7 +232,8 @@ class MemoryPlanner {
   bool SameMemory(const Item& it, size_t i) {
     const TensorSpec& top = it.top_specs[0];
     const TensorSpec& bottom = it.bottom_specs[i];
-    return bottom.layout == top.layout && bottom.dtype == top.dtype && bottom.bytes() == top.bytes();
+    return bottom.layout == top.layout && bottom.dtype == top.dtype &&
+           bottom.bytes() == top.bytes();
   }
 
   // Bottom i's gradient is what the top's is after this item.
@@ -239,7 +248,8 @@ class MemoryPlanner {
     if (group(it.bottoms[i]).implicit_weight) return false;
     if (i != 0 || !it.in_place_ok || draft_.options.keep_all || it.reorder) return false;
     if (std::count(it.bottom_gradient.begin(), it.bottom_gradient.end(), true) != 1) return false;
-    if (it.top_grads[0] < 0 || !SameMemory(it, 0) || OtherReaders(it, it.top_grads[0]) > 0) return false;
+    if (it.top_grads[0] < 0 || !SameMemory(it, 0) || OtherReaders(it, it.top_grads[0]) > 0)
+      return false;
     shared_bytes_ += it.top_specs[0].bytes();
     return true;
   }
@@ -268,7 +278,7 @@ class MemoryPlanner {
   Draft& draft_;
   const Graph& graph_;
   int64_t shared_bytes_ = 0;
-  std::map<int, int> readers_;   // block of a gradient -> layers that are still to read it
+  std::map<int, int> readers_;  // block of a gradient -> layers that are still to read it
 };
 
 }  // namespace

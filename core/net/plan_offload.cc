@@ -7,10 +7,11 @@
 namespace doppio {
 namespace {
 
-// A copy may go on while so many items compute: from the last use of a block to when its place is written, and from the
-// start of the way back to the next use.
+// A copy may go on while so many items compute: from the last use of a block to when its place is
+// written, and from the start of the way back to the next use.
 constexpr int kItemsToCopy = 3;
-// Holes that are shorter save nothing: that many items are the most at the turn from forward to backward.
+// Holes that are shorter save nothing: that many items are the most at the turn from forward to
+// backward.
 constexpr int kLeastHole = 2 * kItemsToCopy;
 
 // The longest time that a block is alive and not used, less the time for its copies.
@@ -37,7 +38,8 @@ std::optional<Offload> IdleTime(const Lifetime& block, std::vector<int> uses) {
 int64_t Place(const std::vector<Offload>& candidates, size_t count, std::vector<Lifetime>* blocks) {
   for (size_t i = 0; i < count; ++i) {
     const Offload& offload = candidates[i];
-    (*blocks)[static_cast<size_t>(offload.block)].holes.push_back({offload.hole_begin, offload.hole_end});
+    (*blocks)[static_cast<size_t>(offload.block)].holes.push_back(
+        {offload.hole_begin, offload.hole_end});
   }
   return PlaceBlocks(blocks);
 }
@@ -57,7 +59,8 @@ void ChooseOffloads(Draft* draft) {
   }
   // What frees most for longest comes first.
   auto merit = [&](const Offload& o) {
-    return static_cast<double>(draft->blocks[static_cast<size_t>(o.block)].bytes) * (o.hole_end - o.hole_begin + 1);
+    return static_cast<double>(draft->blocks[static_cast<size_t>(o.block)].bytes) *
+           (o.hole_end - o.hole_begin + 1);
   };
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](const Offload& a, const Offload& b) { return merit(a) > merit(b); });
@@ -68,14 +71,16 @@ void ChooseOffloads(Draft* draft) {
   };
   size_t few = 0, enough = candidates.size();
   const int64_t least = bytes_with(enough);
-  // Who names no limit gets about the least memory, but not at the price of copies that hardly matter.
+  // Who names no limit gets about the least memory, but not at the price of copies that hardly
+  // matter.
   const int64_t limit = saving.activation_bytes > 0 ? saving.activation_bytes : least + least / 20;
   if (draft->memory.activations <= limit) return;
   if (least > limit) {
     throw UsageError("activations need " + std::to_string(least >> 20) +
                      " MiB even when all that can waits in host memory, more than the " +
                      std::to_string(limit >> 20) +
-                     " MiB they were given; give them more, make batch_size smaller and iter_size larger by the same "
+                     " MiB they were given; give them more, make batch_size smaller and iter_size "
+                     "larger by the same "
                      "factor, or let backward compute them again (--recompute) as well");
   }
   while (few < enough) {

@@ -14,8 +14,9 @@ Draft Placed(Draft draft, int segments, const Plan& plan) {
   return draft;
 }
 
-// Tries numbers of segments, about a quarter more each time: the more there are, the less each one takes, but the more
-// values cross between them. Of those that come close to the least memory, the one with the least work.
+// Tries numbers of segments, about a quarter more each time: the more there are, the less each one
+// takes, but the more values cross between them. Of those that come close to the least memory, the
+// one with the least work.
 Draft BestPlaced(const Draft& draft, const Plan& plan, Draft plain) {
   constexpr double kClose = 1.05;
   struct Trial {
@@ -57,11 +58,13 @@ void PlanMemory(const Plan& plan, Draft* draft) {
     }
     if (saving.activation_bytes >= 0) ChooseOffloads(&placed);
     if (saving.activation_bytes == 0 && placed.saved.offloaded == 0) {
-      placed.notes.push_back("no activation is large and idle for long, so none waits in host memory");
+      placed.notes.push_back(
+          "no activation is large and idle for long, so none waits in host memory");
     }
   }
   if (options.keep_all && (saving.segments != 1 || saving.activation_bytes >= 0)) {
-    placed.notes.push_back("debug_info keeps every blob, so nothing is computed again or waits in host memory");
+    placed.notes.push_back(
+        "debug_info keeps every blob, so nothing is computed again or waits in host memory");
   }
   placed.saved.plain_activations = plain;
   *draft = std::move(placed);

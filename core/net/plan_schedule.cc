@@ -1,7 +1,8 @@
 // When everything runs, and what runs twice.
 //
-// The items are cut into segments where few bytes cross. Of all segments but the last, what backward reads is dropped
-// after forward and made again, right before the segment's backward, from the values that cross the cuts: those stay.
+// The items are cut into segments where few bytes cross. Of all segments but the last, what
+// backward reads is dropped after forward and made again, right before the segment's backward, from
+// the values that cross the cuts: those stay.
 #include <algorithm>
 #include <cmath>
 
@@ -74,8 +75,8 @@ class Scheduler {
     return bottom.readers.size() == 1 && bottom.backward_readers.empty() && !bottom.pinned;
   }
 
-  // Each segment gets about as many bytes to keep; where exactly a cut lies, within half a segment to both sides, the
-  // crossing bytes decide.
+  // Each segment gets about as many bytes to keep; where exactly a cut lies, within half a segment
+  // to both sides, the crossing bytes decide.
   void CutInto(int segments) {
     const std::vector<int64_t> crossing = CrossingBytes();
     double total = 0;
@@ -87,7 +88,7 @@ class Scheduler {
       double off = 0;
     };
     std::vector<Cut> cuts(static_cast<size_t>(segments));
-    double done = 0;   // in segments
+    double done = 0;  // in segments
     for (int c = 1; c < items(); ++c) {
       done += static_cast<double>(KeptBytes(c - 1)) / total * segments;
       const int nearest = static_cast<int>(std::lround(done));
@@ -95,12 +96,14 @@ class Scheduler {
       const Cut here{c, crossing[static_cast<size_t>(c)], std::fabs(done - nearest)};
       Cut& best = cuts[static_cast<size_t>(nearest)];
       const bool narrower = here.crossing < best.crossing;
-      if (best.place < 0 || narrower || (here.crossing == best.crossing && here.off < best.off)) best = here;
+      if (best.place < 0 || narrower || (here.crossing == best.crossing && here.off < best.off))
+        best = here;
     }
     int segment = 0;
     size_t next = 1;
     for (int t = 0; t < items(); ++t) {
-      for (; next < cuts.size() && cuts[next].place <= t; ++next) segment += cuts[next].place < 0 ? 0 : 1;
+      for (; next < cuts.size() && cuts[next].place <= t; ++next)
+        segment += cuts[next].place < 0 ? 0 : 1;
       item(t).segment = segment;
     }
     draft_.saved.segments = segment + 1;
@@ -120,16 +123,17 @@ class Scheduler {
     const Unit& unit = draft_.UnitOf(it);
     if (unit.bottoms.empty() || unit.shape.persistent_tops) return false;
     for (size_t i = 0; i < unit.params.size(); ++i) {
-      if (unit.param_gradient[i]) continue;   // not updated before the unit's own backward
+      if (unit.param_gradient[i]) continue;  // not updated before the unit's own backward
       const GraphParam& param = graph_.params[static_cast<size_t>(unit.params[i])];
       // Somebody else's gradient may have updated it, or somebody else's forward.
-      if (learned_[static_cast<size_t>(unit.params[i])] || (!param.trainable && param.uses > 1)) return false;
+      if (learned_[static_cast<size_t>(unit.params[i])] || (!param.trainable && param.uses > 1))
+        return false;
     }
     return true;
   }
 
-  // From the last item back, so that what readers need is known. A result stays if a later segment needs it; otherwise
-  // its item runs again if its own segment does.
+  // From the last item back, so that what readers need is known. A result stays if a later segment
+  // needs it; otherwise its item runs again if its own segment does.
   void ChooseAgain() {
     learned_.assign(graph_.params.size(), false);
     for (const Unit& unit : draft_.units) {
@@ -179,7 +183,8 @@ class Scheduler {
       all += Macs(it);
       if (!it.again) continue;
       again += Macs(it);
-      if (!it.reorder) draft_.saved.layers_again += static_cast<int>(draft_.UnitOf(it).nodes.size());
+      if (!it.reorder)
+        draft_.saved.layers_again += static_cast<int>(draft_.UnitOf(it).nodes.size());
     }
     if (all > 0) draft_.saved.work_again = static_cast<double>(again) / static_cast<double>(all);
   }
@@ -187,11 +192,13 @@ class Scheduler {
   const Plan& plan_;
   Draft& draft_;
   const Graph& graph_;
-  std::vector<bool> learned_;   // per parameter of the graph: some unit makes a gradient of it
+  std::vector<bool> learned_;  // per parameter of the graph: some unit makes a gradient of it
 };
 
 }  // namespace
 
-void MakeSchedule(int segments, const Plan& plan, Draft* draft) { Scheduler(plan, draft).Run(segments); }
+void MakeSchedule(int segments, const Plan& plan, Draft* draft) {
+  Scheduler(plan, draft).Run(segments);
+}
 
 }  // namespace doppio

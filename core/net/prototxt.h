@@ -30,8 +30,8 @@ class FieldPlaces {
   // The places of the `index`-th sub-message `field` of `message` (a message of this place's type).
   FieldPlaces Nested(const google::protobuf::Message& message, const std::string& field,
                      int index = 0) const;
-  // From now on field `path`, or the element "path[2]" of a repeated one, is said to stand at `at`: it was made of
-  // what stands there.
+  // From now on field `path`, or the element "path[2]" of a repeated one, is said to stand at `at`:
+  // it was made of what stands there.
   void Set(const std::string& path, const SourceLoc& at);
   // The same for everything in it as well: the command line replaced what the file says.
   void Override(const std::string& path, const SourceLoc& at);
@@ -44,7 +44,8 @@ class FieldPlaces {
   struct File {
     std::string name;
     Tree tree;
-    std::map<std::string, SourceLoc> known;  // what Set and Override said, by path from the file's root
+    std::map<std::string, SourceLoc>
+        known;  // what Set and Override said, by path from the file's root
   };
   SourceLoc whole_;
   std::shared_ptr<File> file_;

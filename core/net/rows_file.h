@@ -1,6 +1,6 @@
 // An HDF5 file that grows by the rows of each pass: what layer HDF5Output writes. It is written
-// aside ("out.h5.part.4711") and gets its name when the last who holds it lets go. Then it is whole:
-// with all rows of every pass that ended, whatever ended the run.
+// aside ("out.h5.part.4711") and gets its name when the last who holds it lets go. Then it is
+// whole: with all rows of every pass that ended, whatever ended the run.
 #ifndef DOPPIO_CORE_NET_ROWS_FILE_H_
 #define DOPPIO_CORE_NET_ROWS_FILE_H_
 
@@ -14,8 +14,8 @@ namespace doppio {
 class RowsFile {
  public:
   // The one of this path in this process; a new one where nobody holds it. `owner` says whose it is
-  // ("layer 'out' of a TEST net"): several nets may share what has one owner. Throws UserError where
-  // it has another one, FileError when nothing can be written there. Thread-safe.
+  // ("layer 'out' of a TEST net"): several nets may share what has one owner. Throws UserError
+  // where it has another one, FileError when nothing can be written there. Thread-safe.
   static std::shared_ptr<RowsFile> At(const std::string& path, const std::string& owner);
   ~RowsFile();
   RowsFile(const RowsFile&) = delete;

@@ -5,11 +5,13 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kMostSpans = 400'000;   // some 100 MB in memory and in the file
+constexpr size_t kMostSpans = 400'000;  // some 100 MB in memory and in the file
 
 }  // namespace
 
-std::vector<std::string> RunTrace::TrackNames() { return {"training", "GPU's computing stream", "exchange of gradients"}; }
+std::vector<std::string> RunTrace::TrackNames() {
+  return {"training", "GPU's computing stream", "exchange of gradients"};
+}
 
 RunTrace::RunTrace(Device* device)
     : device_(device), stream_(device->kind() != DeviceKind::kCpu), timeline_(kMostSpans) {}
@@ -31,7 +33,9 @@ void RunTrace::End(const Begun& begun, const char* category, std::string name,
   const bool device = stream_ && (begun.of == TraceOf::kDevice || begun.of == TraceOf::kBoth);
   if (device) Keep({{name, category, kStream, 0, 0, numbers}, begun.mark, Mark(), -1});
   if (device && begun.of == TraceOf::kDevice) return;
-  Keep({{std::move(name), category, kTraining, begun.at, MonotonicNs(), std::move(numbers)}, -1, -1,
+  Keep({{std::move(name), category, kTraining, begun.at, MonotonicNs(), std::move(numbers)},
+        -1,
+        -1,
         begun.of == TraceOf::kWait ? begun.mark : -1});
 }
 
@@ -55,7 +59,8 @@ void RunTrace::Settle() {
     TimelineSpan& span = each.span;
     if (each.begin >= 0) span.begin = at(each.begin);
     if (each.end >= 0) span.end = at(each.end);
-    if (each.not_before >= 0) span.begin = std::min(span.end, std::max(span.begin, at(each.not_before)));
+    if (each.not_before >= 0)
+      span.begin = std::min(span.end, std::max(span.begin, at(each.not_before)));
     timeline_.Add(std::move(span));
   }
   unsettled_.clear();

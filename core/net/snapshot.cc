@@ -96,7 +96,8 @@ SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5
 
 namespace {
 
-// Removes what writers that were killed have left beside the snapshots. A temporary ends in its writer's process id.
+// Removes what writers that were killed have left beside the snapshots. A temporary ends in its
+// writer's process id.
 void RemoveLeftovers(const std::string& prefix) {
   for (const std::string& path : Glob(prefix + "_iter_*.tmp.*")) {
     const pid_t writer = std::atoi(path.c_str() + path.rfind('.') + 1);

@@ -34,8 +34,8 @@ struct SnapshotNames {
 };
 SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5);
 
-// FileError unless files with this prefix can be made; for the start of a run. Also removes the temporary files that
-// killed writers have left there.
+// FileError unless files with this prefix can be made; for the start of a run. Also removes the
+// temporary files that killed writers have left there.
 void CheckWritable(const std::string& prefix);
 
 // All that goes into the two files.
@@ -44,7 +44,8 @@ struct SnapshotContents {
   const Graph* graph = nullptr;
   WeightTensors weights;
   std::vector<Tensor> history;  // where the weights are, in Caffe's order
-  SolverSnapshot solver;        // learned_net, history and what ties run_state to the weights are filled in on the way
+  SolverSnapshot solver;  // learned_net, history and what ties run_state to the weights are filled
+                          // in on the way
 };
 // Weights, then state.
 void WriteSnapshot(const SnapshotContents& contents);

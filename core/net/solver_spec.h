@@ -15,7 +15,8 @@
 
 namespace doppio {
 
-// A net as written, but for old formats, which are upgraded; ready for MakeNetSpec(net, places, state, ...).
+// A net as written, but for old formats, which are upgraded; ready for MakeNetSpec(net, places,
+// state, ...).
 struct NetSource {
   NetParameter net;
   FieldPlaces places;
@@ -32,9 +33,9 @@ struct TestNetSource : NetSource {
 };
 
 struct SolverSpec {
-  // As written and overridden, but: solver_type has become type, nets in it have the current format, and snapshot_prefix is the
-  // beginning of a file's path ("FOLDER/NAME"), from the solver's own name if the file does not say
-  // it.
+  // As written and overridden, but: solver_type has become type, nets in it have the current
+  // format, and snapshot_prefix is the beginning of a file's path ("FOLDER/NAME"), from the
+  // solver's own name if the file does not say it.
   SolverParameter param;
   FieldPlaces places;
   std::string path;

@@ -9,8 +9,8 @@
 
 namespace doppio {
 
-// Atomically; HDF5 where the path ends with ".h5". `history` is what is written as such; it is on `device`, or plain
-// floats on the host where that is null.
+// Atomically; HDF5 where the path ends with ".h5". `history` is what is written as such; it is on
+// `device`, or plain floats on the host where that is null.
 void WriteSolverState(const std::string& path, const SolverSnapshot& snapshot,
                       const std::vector<Tensor>& history, Device* device);
 // By content. FileError when the file is missing, damaged or of another kind.

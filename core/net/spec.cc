@@ -38,12 +38,13 @@ bool Included(const LayerParameter& layer, const NetState& state) {
   return !MeetsAny(state, layer.exclude());
 }
 
-// Calls f(field, value) for each number of rows that a layer which makes data names, in whatever form, and writes what it
-// returns.
+// Calls f(field, value) for each number of rows that a layer which makes data names, in whatever
+// form, and writes what it returns.
 template <class F>
 void ChangeBatch(const F& f, LayerParameter* layer) {
   auto rows = [&](const char* field, auto* param) {
-    param->set_batch_size(static_cast<uint32_t>(f(std::string(field) + ".batch_size", param->batch_size())));
+    param->set_batch_size(
+        static_cast<uint32_t>(f(std::string(field) + ".batch_size", param->batch_size())));
   };
   auto first_axis = [&](const char* field, google::protobuf::RepeatedPtrField<BlobShape>* shapes) {
     for (BlobShape& shape : *shapes) {
@@ -55,7 +56,8 @@ void ChangeBatch(const F& f, LayerParameter* layer) {
   if (layer->has_hdf5_data_param()) rows("hdf5_data_param", layer->mutable_hdf5_data_param());
   if (layer->has_memory_data_param()) rows("memory_data_param", layer->mutable_memory_data_param());
   if (layer->has_window_data_param()) rows("window_data_param", layer->mutable_window_data_param());
-  if (layer->has_input_param()) first_axis("input_param.shape", layer->mutable_input_param()->mutable_shape());
+  if (layer->has_input_param())
+    first_axis("input_param.shape", layer->mutable_input_param()->mutable_shape());
   if (layer->has_dummy_data_param()) {
     DummyDataParameter* dummy = layer->mutable_dummy_data_param();
     first_axis("dummy_data_param.shape", dummy->mutable_shape());
@@ -69,9 +71,10 @@ void ShareBatch(const LayerSpec& layer, int shares, LayerParameter* param) {
   ChangeBatch(
       [&](const std::string& field, int64_t rows) {
         if (rows % shares == 0) return rows / shares;
-        throw layer.Mistake(field, "a batch of " + std::to_string(rows) + " cannot be shared equally by " +
-                                       std::to_string(shares) + " ranks; the nearest that can is " +
-                                       std::to_string(std::max<int64_t>(1, (rows + shares / 2) / shares) * shares));
+        throw layer.Mistake(
+            field, "a batch of " + std::to_string(rows) + " cannot be shared equally by " +
+                       std::to_string(shares) + " ranks; the nearest that can is " +
+                       std::to_string(std::max<int64_t>(1, (rows + shares / 2) / shares) * shares));
       },
       param);
 }
@@ -92,7 +95,8 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
   spec.at = places.At();
   DOPPIO_CHECK(net.layers_size() == 0, "a net in an old format was not upgraded");
   if (net.input_size() > 0) {
-    spec.layers.push_back({InputLayer(net, places, &mistakes), FieldPlaces(places.At("input")), spec.options});
+    spec.layers.push_back(
+        {InputLayer(net, places, &mistakes), FieldPlaces(places.At("input")), spec.options});
   }
   for (int i = 0; i < net.layer_size(); ++i) {
     LayerSpec layer;

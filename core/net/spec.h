@@ -1,5 +1,5 @@
-// What the user wrote, ready to be understood: a net's layers after filtering by phase, level and stage, each
-// with its place in the file. No shapes, no memory.
+// What the user wrote, ready to be understood: a net's layers after filtering by phase, level and
+// stage, each with its place in the file. No shapes, no memory.
 #ifndef DOPPIO_CORE_NET_SPEC_H_
 #define DOPPIO_CORE_NET_SPEC_H_
 
@@ -18,31 +18,34 @@ namespace doppio {
 // How data layers find their shapes and samples.
 enum class DataMode {
   kOpen,       // open the source
-  kAssume,     // only its shape is wanted; a missing source is replaced by the shape its layer declares
-  kSynthetic,  // random data of the declared shape; the source is opened only if nothing declares it
+  kAssume,     // only its shape is wanted; a missing source is replaced by the shape its layer
+               // declares
+  kSynthetic,  // random data of the declared shape; the source is opened only if nothing declares
+               // it
 };
 
 // What a net is built for, the same for all its layers.
 struct NetOptions {
   Phase phase = TRAIN;
   DataMode data = DataMode::kOpen;
-  int64_t batch = 0;   // overrides batch_size of every data layer when > 0
-  int shares = 1;      // every batch_size is divided by this, the number of ranks; it must be divisible
-  uint64_t seed = 0;   // of every random stream
-  int data_threads = 0;  // decode threads of each data layer; 0 = chosen by the pipeline
-  std::optional<DType> stored;  // what activations are stored as, where the file says nothing else (core/net/storage.h)
+  int64_t batch = 0;  // overrides batch_size of every data layer when > 0
+  int shares = 1;  // every batch_size is divided by this, the number of ranks; it must be divisible
+  uint64_t seed = 0;            // of every random stream
+  int data_threads = 0;         // decode threads of each data layer; 0 = chosen by the pipeline
+  std::optional<DType> stored;  // what activations are stored as, where the file says nothing else
+                                // (core/net/storage.h)
 };
 
 struct LayerSpec {
   LayerParameter param;
-  FieldPlaces places;     // of `param`'s fields
-  NetOptions options;     // of the net; options.phase is the layer's own phase if it names one
+  FieldPlaces places;  // of `param`'s fields
+  NetOptions options;  // of the net; options.phase is the layer's own phase if it names one
 
   const std::string& name() const { return param.name(); }
   const std::string& type() const { return param.type(); }
   Phase phase() const { return options.phase; }
-  // The place of a field ("convolution_param.kernel_size", index in its repetition), else of the nearest
-  // message around it that was written, else of the layer.
+  // The place of a field ("convolution_param.kernel_size", index in its repetition), else of the
+  // nearest message around it that was written, else of the layer.
   SourceLoc At(const std::string& path = "", int index = 0) const { return places.At(path, index); }
   // UserError at a field, starting with "layer 'conv1': ".
   UserError Mistake(const std::string& path, const std::string& text, int index = 0) const {
@@ -54,16 +57,17 @@ struct NetSpec {
   std::string name;
   bool force_backward = false;
   bool debug_info = false;
-  Number::Type forward_type = Number::FLOAT;   // of layers that name none
+  Number::Type forward_type = Number::FLOAT;  // of layers that name none
   NetState state;
   NetOptions options;
   SourceLoc at;
   std::vector<LayerSpec> layers;
 };
 
-// Filters `net`, which UpgradeNet (core/net/upgrade.h) has seen, by `state`, turns the old `input` fields into an
-// Input layer and splits layers that forks fuse (core/net/split_layer.h). Collects all mistakes (a layer with both include and exclude, ...) and throws them together. `places`
-// are those of `net`.
+// Filters `net`, which UpgradeNet (core/net/upgrade.h) has seen, by `state`, turns the old `input`
+// fields into an Input layer and splits layers that forks fuse (core/net/split_layer.h). Collects
+// all mistakes (a layer with both include and exclude, ...) and throws them together. `places` are
+// those of `net`.
 NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,
                     const NetOptions& options);
 

@@ -10,12 +10,16 @@ bool Recordable(const Plan& plan, const PlanStep& step) {
     case StepKind::kSave:
     case StepKind::kSaved:
     case StepKind::kFetch:
-    case StepKind::kFetched: return false;   // they concern two streams
-    case StepKind::kFill: return false;      // what with changes with the loss scale
+    case StepKind::kFetched:
+      return false;  // they concern two streams
+    case StepKind::kFill:
+      return false;  // what with changes with the loss scale
     case StepKind::kReorder:
     case StepKind::kAdd:
-    case StepKind::kCopy: return true;
-    case StepKind::kLayer: return plan.kernels[static_cast<size_t>(step.node)]->same_every_pass();
+    case StepKind::kCopy:
+      return true;
+    case StepKind::kLayer:
+      return plan.kernels[static_cast<size_t>(step.node)]->same_every_pass();
   }
   return false;
 }
@@ -26,7 +30,8 @@ StepRunner::StepRunner(const Plan& plan, const std::vector<PlanStep>& steps, Dev
     : steps_(&steps), device_(device) {
   for (size_t i = 0; i < steps.size(); ++i) {
     const bool recordable = device->records() && Recordable(plan, steps[i]);
-    if (stretches_.empty() || stretches_.back().recordable != recordable) stretches_.push_back({i, i, recordable, {}});
+    if (stretches_.empty() || stretches_.back().recordable != recordable)
+      stretches_.push_back({i, i, recordable, {}});
     stretches_.back().end = i + 1;
   }
 }
@@ -42,7 +47,7 @@ void StepRunner::Run(const std::function<void(const PlanStep&)>& run,
       stretch.recording = device_->Record([steps = steps_, begin, end, run] {
         for (size_t i = begin; i < end; ++i) run((*steps)[i]);
       });
-      stretch.recordable = stretch.recording != nullptr;   // asked once
+      stretch.recordable = stretch.recording != nullptr;  // asked once
     }
     if (stretch.recording != nullptr) {
       stretch.recording->Run();
@@ -58,9 +63,9 @@ void StepRunner::Run(const std::function<void(const PlanStep&)>& run,
 }
 
 int StepRunner::recordings() const {
-  return static_cast<int>(std::count_if(stretches_.begin(), stretches_.end(), [](const Stretch& stretch) {
-    return stretch.recording != nullptr;
-  }));
+  return static_cast<int>(
+      std::count_if(stretches_.begin(), stretches_.end(),
+                    [](const Stretch& stretch) { return stretch.recording != nullptr; }));
 }
 
 }  // namespace doppio

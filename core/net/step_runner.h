@@ -1,6 +1,7 @@
-// Runs the steps of one direction of a plan. Where the device can record work, stretches of steps that do the same in every
-// pass are recorded when they come for the second time, and repeated as one from then on: a launch per stretch instead of
-// several per layer. The first pass goes step by step, because libraries set themselves up in it.
+// Runs the steps of one direction of a plan. Where the device can record work, stretches of steps
+// that do the same in every pass are recorded when they come for the second time, and repeated as
+// one from then on: a launch per stretch instead of several per layer. The first pass goes step by
+// step, because libraries set themselves up in it.
 #ifndef DOPPIO_CORE_NET_STEP_RUNNER_H_
 #define DOPPIO_CORE_NET_STEP_RUNNER_H_
 
@@ -19,9 +20,10 @@ class StepRunner {
   // `steps` of `plan`, which outlives the runner.
   StepRunner(const Plan& plan, const std::vector<PlanStep>& steps, Device* device);
 
-  // run(step) for every step, in order, or what it has been seen to do. after(step), on the calling thread, for every
-  // step that has been run or, inside a recording, sent on its way.
-  void Run(const std::function<void(const PlanStep&)>& run, const std::function<void(const PlanStep&)>& after);
+  // run(step) for every step, in order, or what it has been seen to do. after(step), on the calling
+  // thread, for every step that has been run or, inside a recording, sent on its way.
+  void Run(const std::function<void(const PlanStep&)>& run,
+           const std::function<void(const PlanStep&)>& after);
 
   // Stretches that are repeated as one by now.
   int recordings() const;

@@ -7,9 +7,12 @@ namespace {
 
 DType TypeOf(Number::Type type) {
   switch (type) {
-    case Number::FLOAT16: return DType::kFloat16;
-    case Number::BFLOAT16: return DType::kBFloat16;
-    default: return DType::kFloat32;
+    case Number::FLOAT16:
+      return DType::kFloat16;
+    case Number::BFLOAT16:
+      return DType::kBFloat16;
+    default:
+      return DType::kFloat32;
   }
 }
 
@@ -26,8 +29,8 @@ bool Exact(const Node& node, const Edge& top) {
   return exact.empty() ? !node.shape.has_backward : exact[static_cast<size_t>(top.top)];
 }
 
-// Numbers that something is learned from, not labels on their way from layer to layer, nor what only says where to look
-// (indices) or how much (Crop).
+// Numbers that something is learned from, not labels on their way from layer to layer, nor what
+// only says where to look (indices) or how much (Crop).
 bool Activations(const Graph& graph, const Node& node) {
   if (node.bottoms.empty()) return true;
   const auto learned = [](const ParamShape& param) { return param.trainable; };

@@ -11,13 +11,15 @@ constexpr char kMaker[] = "Filter";
 
 enum class RowUse { kEach, kCounts };
 
-// What layers do with rows. `axis`: the first one that they mix; rows are only apart in front of it.
+// What layers do with rows. `axis`: the first one that they mix; rows are only apart in front of
+// it.
 struct RowRule {
   RowUse use = RowUse::kEach;
-  int (*axis)(const LayerParameter& layer) = nullptr;   // null: behind the first one for sure
+  int (*axis)(const LayerParameter& layer) = nullptr;  // null: behind the first one for sure
 };
 
-// Concat and Slice have an old name for the axis, with the same default; whoever gives both has been told.
+// Concat and Slice have an old name for the axis, with the same default; whoever gives both has
+// been told.
 template <class Param>
 int AxisOr(const Param& param, uint32_t old_axis) {
   return param.has_axis() ? param.axis() : static_cast<int>(old_axis);
@@ -28,9 +30,12 @@ const std::map<std::string, RowRule>& RowRules() {
   static const auto* rules = new std::map<std::string, RowRule>{
       {"AbsVal", {}},
       {"BNLL", {}},
-      {"Bias", {RowUse::kEach, [](Layer l) { return l.bottom_size() == 1 ? l.bias_param().axis() : 0; }}},
+      {"Bias",
+       {RowUse::kEach, [](Layer l) { return l.bottom_size() == 1 ? l.bias_param().axis() : 0; }}},
       {"Clip", {}},
-      {"Concat", {RowUse::kEach, [](Layer l) { return AxisOr(l.concat_param(), l.concat_param().concat_dim()); }}},
+      {"Concat",
+       {RowUse::kEach,
+        [](Layer l) { return AxisOr(l.concat_param(), l.concat_param().concat_dim()); }}},
       {"Convolution", {RowUse::kEach, [](Layer l) { return l.convolution_param().axis(); }}},
       {"Dropout", {}},
       {"ELU", {}},
@@ -46,11 +51,14 @@ const std::map<std::string, RowRule>& RowRules() {
       {"Pooling", {}},
       {"Power", {}},
       {"ReLU", {}},
-      {"Scale", {RowUse::kEach, [](Layer l) { return l.bottom_size() == 1 ? l.scale_param().axis() : 0; }}},
+      {"Scale",
+       {RowUse::kEach, [](Layer l) { return l.bottom_size() == 1 ? l.scale_param().axis() : 0; }}},
       {"Sigmoid", {}},
       {"SigmoidCrossEntropyLoss", {RowUse::kCounts}},
       {"Silence", {}},
-      {"Slice", {RowUse::kEach, [](Layer l) { return AxisOr(l.slice_param(), l.slice_param().slice_dim()); }}},
+      {"Slice",
+       {RowUse::kEach,
+        [](Layer l) { return AxisOr(l.slice_param(), l.slice_param().slice_dim()); }}},
       {"Softmax", {RowUse::kEach, [](Layer l) { return l.softmax_param().axis(); }}},
       {"SoftmaxWithLoss", {RowUse::kCounts, [](Layer l) { return l.softmax_param().axis(); }}},
       {"Split", {}},
@@ -73,7 +81,9 @@ class Finder {
       if (Of(edge) < 0) continue;
       const Edge& top = graph_.edges[static_cast<size_t>(edge)];
       throw graph_.layer(top.producer)
-          .Mistake("top", Describe(edge) + " and can therefore not be an output of the net; end it in a layer Silence",
+          .Mistake("top",
+                   Describe(edge) +
+                       " and can therefore not be an output of the net; end it in a layer Silence",
                    top.top);
     }
     return std::move(found_);
@@ -82,8 +92,8 @@ class Finder {
  private:
   int Of(int edge) const { return found_.of_edge[static_cast<size_t>(edge)]; }
   std::string Describe(int edge) const {
-    return "blob '" + graph_.edges[static_cast<size_t>(edge)].name + "' has another number of rows in each pass (" +
-           graph_.Describe(Of(edge)) + ")";
+    return "blob '" + graph_.edges[static_cast<size_t>(edge)].name +
+           "' has another number of rows in each pass (" + graph_.Describe(Of(edge)) + ")";
   }
 
   void Visit(int n) {
@@ -112,24 +122,30 @@ class Finder {
     }
   }
 
-  void Check(const Node& node, const LayerSpec& spec, int maker, const std::string& what, int bottom) const {
+  void Check(const Node& node, const LayerSpec& spec, int maker, const std::string& what,
+             int bottom) const {
     const auto rule = RowRules().find(spec.type());
     const int rank = std::max(1, graph_.edges[static_cast<size_t>(node.bottoms[0])].shape.rank());
-    const bool apart = rule != RowRules().end() &&
-                       (rule->second.axis == nullptr || (rule->second.axis(spec.param) + rank) % rank != 0);
+    const bool apart =
+        rule != RowRules().end() &&
+        (rule->second.axis == nullptr || (rule->second.axis(spec.param) + rank) % rank != 0);
     if (!apart) {
-      throw spec.Mistake("bottom", what + ", which " + spec.type() +
-                                       (rule == RowRules().end() ? " cannot take" : " cannot take along axis 0"),
-                         bottom);
+      throw spec.Mistake(
+          "bottom",
+          what + ", which " + spec.type() +
+              (rule == RowRules().end() ? " cannot take" : " cannot take along axis 0"),
+          bottom);
     }
     for (size_t i = 0; i < node.bottoms.size(); ++i) {
       if (Of(node.bottoms[i]) == maker) continue;
-      throw spec.Mistake("bottom", what + ", bottom '" + spec.param.bottom(static_cast<int>(i)) +
-                                       "' has not the same rows; lead it through the same Filter",
+      throw spec.Mistake("bottom",
+                         what + ", bottom '" + spec.param.bottom(static_cast<int>(i)) +
+                             "' has not the same rows; lead it through the same Filter",
                          static_cast<int>(i));
     }
     if (spec.param.loss_param().label_smoothing() != 0) {
-      throw spec.Mistake("loss_param.label_smoothing", what + "; the layer can then not smooth its labels");
+      throw spec.Mistake("loss_param.label_smoothing",
+                         what + "; the layer can then not smooth its labels");
     }
     if (HasSoftLabels(spec, node)) {
       throw spec.Mistake("bottom", what + "; labels can then not be shares of classes", 1);
@@ -159,8 +175,10 @@ void ConnectRows(const VaryingRows& rows, const std::vector<Kernel*>& kernels) {
   for (size_t n = 0; n < kernels.size(); ++n) {
     if (rows.counted_by[n] < 0) continue;
     auto* reader = dynamic_cast<RowReader*>(InnermostKernel(kernels[n]));
-    auto* maker = dynamic_cast<RowMaker*>(InnermostKernel(kernels[static_cast<size_t>(rows.counted_by[n])]));
-    DOPPIO_CHECK(reader != nullptr && maker != nullptr, "a kernel that neither counts rows nor says their number");
+    auto* maker =
+        dynamic_cast<RowMaker*>(InnermostKernel(kernels[static_cast<size_t>(rows.counted_by[n])]));
+    DOPPIO_CHECK(reader != nullptr && maker != nullptr,
+                 "a kernel that neither counts rows nor says their number");
     reader->FollowRows(maker->rows());
   }
 }

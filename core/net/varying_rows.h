@@ -1,8 +1,9 @@
-// Rows whose number only the data tells: Filter keeps some of the rows of its bottoms, and other ones in every pass. Shapes
-// and memory are planned before, so its tops have room for all rows; the first ones are those that were kept. The rows
-// behind them repeat one of these, so that layers which treat each row by itself (the table in varying_rows.cc) need
-// not know. Losses leave them out: they ask how many rows count, and give the others no gradient. Whatever else reads
-// such a blob is refused.
+// Rows whose number only the data tells: Filter keeps some of the rows of its bottoms, and other
+// ones in every pass. Shapes and memory are planned before, so its tops have room for all rows; the
+// first ones are those that were kept. The rows behind them repeat one of these, so that layers
+// which treat each row by itself (the table in varying_rows.cc) need not know. Losses leave them
+// out: they ask how many rows count, and give the others no gradient. Whatever else reads such a
+// blob is refused.
 #ifndef DOPPIO_CORE_NET_VARYING_ROWS_H_
 #define DOPPIO_CORE_NET_VARYING_ROWS_H_
 
@@ -14,8 +15,8 @@
 namespace doppio {
 
 struct VaryingRows {
-  std::vector<int> of_edge;      // the node that decides how many of its rows count; -1: all do
-  std::vector<int> counted_by;   // for each node: likewise, of its bottoms, where it must know
+  std::vector<int> of_edge;     // the node that decides how many of its rows count; -1: all do
+  std::vector<int> counted_by;  // for each node: likewise, of its bottoms, where it must know
 };
 
 // Throws UserError for the first layer that can do nothing with such rows.
@@ -29,7 +30,8 @@ class RowMaker {
   virtual const int64_t* rows() const = 0;
 };
 
-// What a kernel is that can leave rows out: the plain ones, on the host, of the layers that count rows.
+// What a kernel is that can leave rows out: the plain ones, on the host, of the layers that count
+// rows.
 class RowReader {
  public:
   virtual ~RowReader() = default;

@@ -27,7 +27,7 @@ constexpr size_t kStatistics = 3;
 bool Fits(const Shape& in_file, const Shape& wanted) {
   return in_file == wanted || IsChannels(in_file, wanted) ||
          (in_file.rank() <= 4 && wanted.rank() <= 4 &&
-                               WithoutLeadingOnes(in_file) == WithoutLeadingOnes(wanted));
+          WithoutLeadingOnes(in_file) == WithoutLeadingOnes(wanted));
 }
 
 class Copier {

@@ -1,7 +1,7 @@
 // Weight files: .caffemodel of every Caffe since V0, and .caffemodel.h5. Of a file only layer
 // names, types and blobs are trusted; the architecture is the prototxt's. Layers find their values
-// by name, as in Caffe. Where a BatchNorm of NVCaffe has more blobs than its statistics (mean, variance,
-// their weight), the others are factor and bias of the Scale that reads its top.
+// by name, as in Caffe. Where a BatchNorm of NVCaffe has more blobs than its statistics (mean,
+// variance, their weight), the others are factor and bias of the Scale that reads its top.
 #ifndef DOPPIO_CORE_NET_WEIGHTS_H_
 #define DOPPIO_CORE_NET_WEIGHTS_H_
 

@@ -13,7 +13,8 @@ int64_t Aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// A tensor as it is stored and as the inner kernel sees it: copies where they differ, in the scratch memory from `offset`.
+// A tensor as it is stored and as the inner kernel sees it: copies where they differ, in the
+// scratch memory from `offset`.
 class Pair {
  public:
   Pair(Device* device, const TensorSpec& stored, const TensorSpec& seen, int64_t offset)
@@ -55,7 +56,7 @@ class WideKernel : public Kernel {
       : shape_(*args.shape), inner_(std::move(inner)) {
     const KernelNeeds& needs = inner_->needs();
     needs_ = needs;
-    needs_.types.clear();   // bottoms come as they are
+    needs_.types.clear();  // bottoms come as they are
     needs_.bottoms.resize(args.bottoms.size());
     needs_.tops.resize(args.tops.size());
     needs_.scratch_bytes = Aligned(needs.scratch_bytes);
@@ -80,7 +81,8 @@ class WideKernel : public Kernel {
     Kernel::Bind(std::move(tensors));
     KernelTensors own = t_;
     auto bind = [&](std::vector<Pair>* pairs, std::vector<Tensor>* all) {
-      for (size_t i = 0; i < pairs->size(); ++i) (*all)[i] = (*pairs)[i].Bind((*all)[i], t_.scratch);
+      for (size_t i = 0; i < pairs->size(); ++i)
+        (*all)[i] = (*pairs)[i].Bind((*all)[i], t_.scratch);
     };
     bind(&bottoms_, &own.bottoms);
     bind(&tops_, &own.tops);
@@ -122,7 +124,8 @@ class WideKernel : public Kernel {
   Kernel* inner() const override { return inner_.get(); }
 
  private:
-  void Add(Device* device, const TensorSpec& stored, const TensorSpec& seen, std::vector<Pair>* to) {
+  void Add(Device* device, const TensorSpec& stored, const TensorSpec& seen,
+           std::vector<Pair>* to) {
     to->emplace_back(device, stored, seen, needs_.scratch_bytes);
     needs_.scratch_bytes += to->back().scratch_bytes();
   }

@@ -1,6 +1,7 @@
-// A kernel that computes in single precision, in a net whose activations are stored in 16 bits: its bottoms are widened
-// for it before it runs, its tops and gradients rounded afterwards. So every layer runs with 16-bit activations, on every
-// device; kernels that read and write 16 bits themselves (KernelType::narrow) spare the copies.
+// A kernel that computes in single precision, in a net whose activations are stored in 16 bits: its
+// bottoms are widened for it before it runs, its tops and gradients rounded afterwards. So every
+// layer runs with 16-bit activations, on every device; kernels that read and write 16 bits
+// themselves (KernelType::narrow) spare the copies.
 #ifndef DOPPIO_CORE_NET_WIDE_KERNEL_H_
 #define DOPPIO_CORE_NET_WIDE_KERNEL_H_
 
@@ -12,7 +13,8 @@ namespace doppio {
 
 // Whether some bottom or top of `args` is stored in 16 bits.
 bool HasNarrowEdges(const KernelArgs& args);
-// `args` as such a kernel sees them: bottoms and tops in args.dtype. Products may be made from bfloat16 where tops will be.
+// `args` as such a kernel sees them: bottoms and tops in args.dtype. Products may be made from
+// bfloat16 where tops will be.
 KernelArgs Widened(const KernelArgs& args);
 // `inner` was made for Widened(args).
 std::unique_ptr<Kernel> MakeWideKernel(const KernelArgs& args, std::unique_ptr<Kernel> inner);

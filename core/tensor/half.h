@@ -1,5 +1,5 @@
-// The 16-bit types that activations may be stored as. Nobody computes in them: a value is widened to float, and rounded
-// to the nearest (ties to even) where it is stored.
+// The 16-bit types that activations may be stored as. Nobody computes in them: a value is widened
+// to float, and rounded to the nearest (ties to even) where it is stored.
 #ifndef DOPPIO_CORE_TENSOR_HALF_H_
 #define DOPPIO_CORE_TENSOR_HALF_H_
 
@@ -30,10 +30,12 @@ DOPPIO_HD inline uint16_t RoundToHalf(float value) {
   return narrow;
 #else
   const uint32_t bits = BitsOf(value), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);    // NaN
-  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);   // 65520 and more: infinity
+  if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);  // NaN
+  if (magnitude >= 0x477ff000u)
+    return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and more: infinity
   if (magnitude < 0x38800000u) {
-    // Below 2^-14 the step is 2^-24: adding 0.5 puts that step at the end of float's fraction, which rounds.
+    // Below 2^-14 the step is 2^-24: adding 0.5 puts that step at the end of float's fraction,
+    // which rounds.
     const uint32_t steps = BitsOf(FloatOf(magnitude) + 0.5f) - 0x3f000000u;
     return static_cast<uint16_t>(sign | steps);
   }
@@ -64,7 +66,8 @@ DOPPIO_HD inline uint16_t RoundToBFloat16(float value) {
   return narrow;
 #else
   const uint32_t bits = BitsOf(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>(bits >> 16 | 0x40u);   // NaN stays one
+  if ((bits & 0x7fffffffu) > 0x7f800000u)
+    return static_cast<uint16_t>(bits >> 16 | 0x40u);  // NaN stays one
   return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 #endif
 }
@@ -84,7 +87,9 @@ struct BFloat16 {
 
   BFloat16() = default;
   DOPPIO_HD explicit BFloat16(float value) : bits(half_bits::RoundToBFloat16(value)) {}
-  DOPPIO_HD explicit operator float() const { return half_bits::FloatOf(static_cast<uint32_t>(bits) << 16); }
+  DOPPIO_HD explicit operator float() const {
+    return half_bits::FloatOf(static_cast<uint32_t>(bits) << 16);
+  }
 };
 
 }  // namespace doppio

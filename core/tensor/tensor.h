@@ -1,4 +1,5 @@
-// A typed view of memory on one device. It never owns: arenas and buffers (core/device) do, and outlive it.
+// A typed view of memory on one device. It never owns: arenas and buffers (core/device) do, and
+// outlive it.
 #ifndef DOPPIO_CORE_TENSOR_TENSOR_H_
 #define DOPPIO_CORE_TENSOR_TENSOR_H_
 

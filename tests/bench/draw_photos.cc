@@ -1,4 +1,5 @@
-// Writes JPEG files to train on where there are none: draw_photos FOLDER COUNT. FOLDER/list.txt names them.
+// Writes JPEG files to train on where there are none: draw_photos FOLDER COUNT. FOLDER/list.txt
+// names them.
 #include <cstdio>
 #include <cstdlib>
 

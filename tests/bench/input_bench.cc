@@ -144,8 +144,7 @@ int Main(int rounds, int images) {
     ratio.push_back(layer.back() / bare.back());
   }
   std::sort(ratio.begin(), ratio.end());
-  std::printf("files: %d of %zu bytes on average; rounds: %d\n", images, photos.mean_bytes,
-              rounds);
+  std::printf("files: %d of %zu bytes on average; rounds: %d\n", images, photos.mean_bytes, rounds);
   std::printf("bare decode %8.1f images/s per core\n", Median(bare));
   std::printf("ImageData   %8.1f images/s per core\n", Median(layer));
   std::printf("ratio       %8.3f (%.3f to %.3f)\n", Median(ratio), ratio.front(), ratio.back());

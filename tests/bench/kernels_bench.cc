@@ -1,4 +1,5 @@
-// Times single layers of the model zoo, forward and backward: Google Benchmark over real nets of one layer.
+// Times single layers of the model zoo, forward and backward: Google Benchmark over real nets of
+// one layer.
 //
 //   bazel run //tests/bench:kernels_bench -- --benchmark_filter=conv
 #include <benchmark/benchmark.h>
@@ -15,11 +16,12 @@ namespace {
 
 struct LayerOfAZoo {
   const char* name;
-  const char* input;   // dims
-  const char* layer;   // prototxt without name, bottom and top
+  const char* input;  // dims
+  const char* layer;  // prototxt without name, bottom and top
 };
 
-constexpr char kConv[] = "type: 'Convolution' convolution_param { weight_filler { type: 'xavier' } ";
+constexpr char kConv[] =
+    "type: 'Convolution' convolution_param { weight_filler { type: 'xavier' } ";
 
 const LayerOfAZoo kLayers[] = {
     {"conv_lenet_conv2", "64 20 12 12", "num_output: 50 kernel_size: 5 }"},
@@ -29,9 +31,12 @@ const LayerOfAZoo kLayers[] = {
     {"conv_resnet50_res4b_3x3", "4 256 14 14", "num_output: 256 kernel_size: 3 pad: 1 }"},
     {"conv_vgg16_conv3_2", "2 256 56 56", "num_output: 256 kernel_size: 3 pad: 1 }"},
     {"ip_vgg16_fc6", "2 512 7 7",
-     "type: 'InnerProduct' inner_product_param { num_output: 4096 weight_filler { type: 'xavier' } }"},
-    {"pool_googlenet_pool1", "8 64 112 112", "type: 'Pooling' pooling_param { kernel_size: 3 stride: 2 }"},
-    {"lrn_alexnet_norm1", "16 96 55 55", "type: 'LRN' lrn_param { local_size: 5 alpha: 1e-4 beta: 0.75 }"},
+     "type: 'InnerProduct' inner_product_param { num_output: 4096 weight_filler { type: 'xavier' } "
+     "}"},
+    {"pool_googlenet_pool1", "8 64 112 112",
+     "type: 'Pooling' pooling_param { kernel_size: 3 stride: 2 }"},
+    {"lrn_alexnet_norm1", "16 96 55 55",
+     "type: 'LRN' lrn_param { local_size: 5 alpha: 1e-4 beta: 0.75 }"},
     {"relu_vgg16_relu1_1", "2 64 224 224", "type: 'ReLU'"},
     {"batch_norm_resnet50_bn2a", "4 256 56 56", "type: 'BatchNorm'"},
     {"scale_resnet50_scale2a", "4 256 56 56", "type: 'Scale' scale_param { bias_term: true }"},
@@ -42,12 +47,14 @@ const LayerOfAZoo kLayers[] = {
 
 std::string NetText(const LayerOfAZoo& zoo) {
   std::string dims;
-  for (const char* d = zoo.input; *d != 0; ++d) dims += d == zoo.input || d[-1] == ' ' ? std::string("dim: ") + *d : std::string(1, *d);
+  for (const char* d = zoo.input; *d != 0; ++d)
+    dims += d == zoo.input || d[-1] == ' ' ? std::string("dim: ") + *d : std::string(1, *d);
   const bool conv = std::string(zoo.name).rfind("conv", 0) == 0;
   const bool two = std::string(zoo.name).rfind("eltwise", 0) == 0;
-  return "force_backward: true layer { name: 'in' type: 'TestInput' top: 'x' top: 'z' input_param { shape { " +
-         dims + " } shape { " + dims + " } } }\nlayer { name: 'l' " + (conv ? kConv : "") + zoo.layer +
-         " bottom: 'x' " + (two ? "bottom: 'z' " : "") + "top: 'y' loss_weight: 1 }\n";
+  return "force_backward: true layer { name: 'in' type: 'TestInput' top: 'x' top: 'z' input_param "
+         "{ shape { " +
+         dims + " } shape { " + dims + " } } }\nlayer { name: 'l' " + (conv ? kConv : "") +
+         zoo.layer + " bottom: 'x' " + (two ? "bottom: 'z' " : "") + "top: 'y' loss_weight: 1 }\n";
 }
 
 void RunLayer(benchmark::State& state, const LayerOfAZoo& zoo, bool backward) {

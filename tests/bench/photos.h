@@ -1,4 +1,5 @@
-// JPEG files that are to a decoder what photographs are: 500x375, 4:2:0, quality 90, about 50 KB each.
+// JPEG files that are to a decoder what photographs are: 500x375, 4:2:0, quality 90, about 50 KB
+// each.
 #ifndef DOPPIO_TESTS_BENCH_PHOTOS_H_
 #define DOPPIO_TESTS_BENCH_PHOTOS_H_
 
@@ -9,7 +10,7 @@ namespace doppio {
 
 struct Photos {
   std::vector<std::string> paths;
-  std::string list;          // of paths and labels 0 to 9, for ImageData
+  std::string list;  // of paths and labels 0 to 9, for ImageData
   size_t mean_bytes = 0;
 };
 

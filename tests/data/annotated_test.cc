@@ -87,8 +87,8 @@ class AnnotatedTest : public testing::Test {
                          Parse<TransformationParameter>(transform), Random(5, 6));
   }
   // The labels of the first samples of a stream.
-  std::vector<float> Labels(const std::string& record, const std::string& transform, int samples = 1,
-                            const std::string& behind = "") {
+  std::vector<float> Labels(const std::string& record, const std::string& transform,
+                            int samples = 1, const std::string& behind = "") {
     PipelineOptions options;
     options.batch = samples;
     options.max_boxes = 2;
@@ -118,7 +118,8 @@ TEST_F(AnnotatedTest, ReadsImagesAndBoxes) {
 
 // Data, too, reads such a database: the images alone.
 TEST_F(AnnotatedTest, IsToldFromAPlainDatum) {
-  const auto source = Records({{"a", RawDatum(1, 1, 1, {5}, 9)}, {"b", Annotated(1, 1, kTwoObjects)}});
+  const auto source =
+      Records({{"a", RawDatum(1, 1, 1, {5}, 9)}, {"b", Annotated(1, 1, kTwoObjects)}});
   Record record;
   source->Read(1, &record);
   EXPECT_TRUE(record.annotated);
@@ -132,8 +133,9 @@ TEST_F(AnnotatedTest, IsToldFromAPlainDatum) {
 TEST_F(AnnotatedTest, MakesARowOfEachBoxAndFillsUpWithOnes) {
   EXPECT_THAT(Labels(Annotated(2, 4, kTwoObjects), ""),
               ElementsAre(0, 3, 7, 0, 0, 0.25f, 0.5f, 0, 0, 4, 0, 0.5f, 0.5f, 1, 1, 1));
-  const std::string one = "annotation_group { group_label: 1 annotation { bbox { xmin: 0 ymin: 0 "
-                          "xmax: 1 ymax: 1 } } }";
+  const std::string one =
+      "annotation_group { group_label: 1 annotation { bbox { xmin: 0 ymin: 0 "
+      "xmax: 1 ymax: 1 } } }";
   EXPECT_THAT(Labels(Annotated(2, 4, one), ""),
               ElementsAre(0, 1, 0, 0, 0, 1, 1, 0, -1, -1, -1, -1, -1, -1, -1, -1));
 }
@@ -142,10 +144,11 @@ TEST_F(AnnotatedTest, MirrorsBoxesWithTheirImage) {
   PipelineOptions options;
   options.batch = 20;
   options.max_boxes = 1;
-  const std::string left = "annotation_group { annotation { bbox { xmin: 0 ymin: 0 xmax: 0.25 "
-                           "ymax: 1 } } }";
-  Pipeline pipeline(Open(Annotated(1, 4, left), ""),
-                    Parse<TransformationParameter>("mirror: true"), TRAIN, options);
+  const std::string left =
+      "annotation_group { annotation { bbox { xmin: 0 ymin: 0 xmax: 0.25 "
+      "ymax: 1 } } }";
+  Pipeline pipeline(Open(Annotated(1, 4, left), ""), Parse<TransformationParameter>("mirror: true"),
+                    TRAIN, options);
   const Batch& batch = pipeline.Next();
   int mirrored = 0;
   for (size_t i = 0; i < 20; ++i) {
@@ -184,8 +187,9 @@ TEST_F(AnnotatedTest, PadsWhatIsNotAsHigh) {
 
 // Boxes follow their pixels: the value at a box's corner tells where it went.
 TEST_F(AnnotatedTest, PutsImagesOnLargerCanvases) {
-  const auto source = Open(Annotated(2, 4, kTwoObjects),
-                           "expand_param { prob: 1 max_expand_ratio: 4 } mean_value: [201, 202, 203]");
+  const auto source =
+      Open(Annotated(2, 4, kTwoObjects),
+           "expand_param { prob: 1 max_expand_ratio: 4 } mean_value: [201, 202, 203]");
   Record record;
   int larger = 0;
   for (uint64_t sample = 0; sample < 20; ++sample) {
@@ -205,8 +209,9 @@ TEST_F(AnnotatedTest, PutsImagesOnLargerCanvases) {
 }
 
 TEST_F(AnnotatedTest, TakesWindowsThatSatisfyTheirConstraint) {
-  const std::string object = "annotation_group { annotation { bbox { xmin: 0.4 ymin: 0.4 xmax: 0.6 "
-                             "ymax: 0.6 } } }";
+  const std::string object =
+      "annotation_group { annotation { bbox { xmin: 0.4 ymin: 0.4 xmax: 0.6 "
+      "ymax: 0.6 } } }";
   const auto source =
       Open(Annotated(10, 10, object), "",
            "batch_sampler { sampler { min_scale: 0.4 max_scale: 0.6 min_aspect_ratio: 0.5 "
@@ -216,7 +221,8 @@ TEST_F(AnnotatedTest, TakesWindowsThatSatisfyTheirConstraint) {
   for (uint64_t sample = 0; sample < 20; ++sample) {
     source->ReadSample(0, sample, &record);
     const ImageShape& shape = record.pixels.shape;
-    // Scale times the root of a ratio from 1/2 to 2, 0.28 to 0.85; what is left of a pixel is cut off.
+    // Scale times the root of a ratio from 1/2 to 2, 0.28 to 0.85; what is left of a pixel is cut
+    // off.
     EXPECT_TRUE(shape.width <= 8 && shape.height <= 8 && shape.width >= 2 && shape.height >= 2);
     // The object is there, whole: 2 x 2 pixels.
     ASSERT_EQ(record.objects.size(), 1u);
@@ -254,12 +260,14 @@ TEST_F(AnnotatedTest, ChangesLightAndColour) {
   std::vector<int> shuffled = first_pixel("random_order_prob: 1");
   std::sort(shuffled.begin(), shuffled.end());
   EXPECT_THAT(shuffled, ElementsAre(0, 50, 100));
-  EXPECT_NE(first_pixel("hue_prob: 1 hue_delta: 60", 1), first_pixel("hue_prob: 1 hue_delta: 60", 2));
+  EXPECT_NE(first_pixel("hue_prob: 1 hue_delta: 60", 1),
+            first_pixel("hue_prob: 1 hue_delta: 60", 2));
 }
 
 TEST_F(AnnotatedTest, DrawsBySampleAlone) {
-  const std::string transform = "expand_param { prob: 0.5 max_expand_ratio: 3 } "
-                                "resize_param { height: 3 width: 3 }";
+  const std::string transform =
+      "expand_param { prob: 0.5 max_expand_ratio: 3 } "
+      "resize_param { height: 3 width: 3 }";
   const std::vector<float> labels = Labels(Annotated(4, 4, kTwoObjects), transform, 8);
   EXPECT_EQ(Labels(Annotated(4, 4, kTwoObjects), transform, 8), labels);
   const std::vector<float> four = Labels(Annotated(4, 4, kTwoObjects), transform, 4);
@@ -281,7 +289,8 @@ TEST_F(AnnotatedTest, SaysWhatIsWrong) {
               HasSubstr("give mean_value instead of mean_file"));
   EXPECT_THAT(mistake("distort_param { contrast_lower: 2 contrast_upper: 1 }"),
               HasSubstr("contrast_lower 2.000000 and contrast_upper 1.000000"));
-  EXPECT_THAT(mistake("distort_param { hue_delta: -1 }"), HasSubstr("hue_delta must not be negative"));
+  EXPECT_THAT(mistake("distort_param { hue_delta: -1 }"),
+              HasSubstr("hue_delta must not be negative"));
   EXPECT_THAT(mistake("", "batch_sampler { sampler { min_scale: 0.5 max_scale: 0.4 } }"),
               HasSubstr("min_scale 0.500000, max_scale 0.400000"));
   EXPECT_THAT(mistake("", "batch_sampler { sampler { min_aspect_ratio: 0 } }"),

@@ -105,8 +105,8 @@ std::string ColourImages(const std::string& transform, bool less_mean = false) {
 // Every way that an image takes.
 std::vector<std::string> ManyLayers() {
   std::vector<std::string> layers;
-  for (const char* transform :
-       {"", "scale: 0.5 mirror: true crop_size: 20 mean_value: 3", "mean_value: 128 scale: 0.0078125"}) {
+  for (const char* transform : {"", "scale: 0.5 mirror: true crop_size: 20 mean_value: 3",
+                                "mean_value: 128 scale: 0.0078125"}) {
     layers.push_back(
         "type: 'Data' top: 'x' top: 'y' data_param { backend: DIGITS size: 20 batch_size: 7 "
         "shuffle: true } transform_param { " +
@@ -330,9 +330,9 @@ TEST(AnnotatedDataLayer, DeliversBoxesInOrderAndThenRowsThatAreNone) {
     EXPECT_EQ(net.kernel()->source_size(), 2);
     net->Forward();
     EXPECT_THAT(net.Values("x"), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
-    EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 0, 0, 0.5, 0.5, 0,    //
-                                             1, 10, 0, 0, 0, 0.5, 0.5, 0,   //
-                                             1, 11, 0, 0, 0, 0.5, 0.5, 0,   //
+    EXPECT_THAT(net.Values("y"), ElementsAre(0, 0, 0, 0, 0, 0.5, 0.5, 0,   //
+                                             1, 10, 0, 0, 0, 0.5, 0.5, 0,  //
+                                             1, 11, 0, 0, 0, 0.5, 0.5, 0,  //
                                              -1, -1, -1, -1, -1, -1, -1, -1));
   }
 }

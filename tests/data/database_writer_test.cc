@@ -92,8 +92,9 @@ TEST_P(DatabaseWriterTest, GoesOnBehindWhatWasWrittenBefore) {
                 HasSubstr("is being written by another process"));
   }
   EXPECT_FALSE(FileExists(Path()));
-  EXPECT_THAT(MessageOf([&] { DatabaseWriter(GetParam(), Path(), "blue"); }),
-              HasSubstr("4: '" + Path() + ".tmp' holds a database that was begun from other images"));
+  EXPECT_THAT(
+      MessageOf([&] { DatabaseWriter(GetParam(), Path(), "blue"); }),
+      HasSubstr("4: '" + Path() + ".tmp' holds a database that was begun from other images"));
   DatabaseWriter writer(GetParam(), Path(), "red");
   EXPECT_EQ(writer.found().records, kWritten);
   EXPECT_EQ(writer.found().last_key, "10999");

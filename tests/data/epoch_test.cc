@@ -1,4 +1,5 @@
-// Each sample once per epoch, by any number of ranks: of data sets as large as MNIST's, in every kind of source.
+// Each sample once per epoch, by any number of ranks: of data sets as large as MNIST's, in every
+// kind of source.
 #include <hdf5.h>
 
 #include <algorithm>
@@ -15,11 +16,12 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kSize = 60000;   // of MNIST's training part; no multiple of what 7 ranks take at once
+constexpr int64_t kSize =
+    60000;  // of MNIST's training part; no multiple of what 7 ranks take at once
 constexpr int kBatch = 64;
 
-// The labels that `ranks` ranks see in the first `samples` samples of the stream, in the stream's order. next(rank): the next
-// batch of a rank.
+// The labels that `ranks` ranks see in the first `samples` samples of the stream, in the stream's
+// order. next(rank): the next batch of a rank.
 template <class F>
 std::vector<float> Merge(int ranks, int64_t samples, const F& next) {
   std::vector<float> all;
@@ -33,7 +35,8 @@ std::vector<float> Merge(int ranks, int64_t samples, const F& next) {
   return all;
 }
 
-// Record i has label i. The stream of one rank is that of any number, and has each record once in each of two epochs.
+// Record i has label i. The stream of one rank is that of any number, and has each record once in
+// each of two epochs.
 template <class F>
 void ExpectEachOncePerEpoch(bool shuffled, const F& stream) {
   std::vector<float> expected(kSize);
@@ -45,7 +48,9 @@ void ExpectEachOncePerEpoch(bool shuffled, const F& stream) {
     std::sort(seen.begin(), seen.end());
     EXPECT_EQ(seen, expected) << "epoch " << epoch;
   }
-  for (int ranks : {2, 3, 7}) EXPECT_EQ(stream(ranks, kSize), std::vector<float>(whole.begin(), whole.begin() + kSize)) << ranks;
+  for (int ranks : {2, 3, 7})
+    EXPECT_EQ(stream(ranks, kSize), std::vector<float>(whole.begin(), whole.begin() + kSize))
+        << ranks;
 }
 
 void ExpectEachOncePerEpochOf(const std::function<std::unique_ptr<Source>()>& open, bool shuffle) {
@@ -59,9 +64,11 @@ void ExpectEachOncePerEpochOf(const std::function<std::unique_ptr<Source>()>& op
       options.seed = 3;
       options.rank = rank;
       options.world = ranks;
-      pipelines.push_back(std::make_unique<Pipeline>(open(), TransformationParameter(), TRAIN, options));
+      pipelines.push_back(
+          std::make_unique<Pipeline>(open(), TransformationParameter(), TRAIN, options));
     }
-    return Merge(ranks, samples, [&](int rank) { return pipelines[static_cast<size_t>(rank)]->Next().labels; });
+    return Merge(ranks, samples,
+                 [&](int rank) { return pipelines[static_cast<size_t>(rank)]->Next().labels; });
   });
 }
 
@@ -75,8 +82,11 @@ TEST(Epoch, OfAnLmdbHasEachSampleOnce) {
   const std::string path = ScratchPath("lmdb");
   WriteLmdb(path, records);
   for (bool shuffle : {false, true}) {
-    ExpectEachOncePerEpochOf([&] { return OpenSource(Parse<DataParameter>("backend: LMDB source: '" + path + "'"), TRAIN); },
-                             shuffle);
+    ExpectEachOncePerEpochOf(
+        [&] {
+          return OpenSource(Parse<DataParameter>("backend: LMDB source: '" + path + "'"), TRAIN);
+        },
+        shuffle);
   }
 }
 
@@ -86,7 +96,8 @@ TEST(Epoch, OfAnImageListHasEachSampleOnce) {
   WriteFile(image, Png(1, 1, 1, {7}));
   for (int64_t i = 0; i < kSize; ++i) lines += image + " " + std::to_string(i) + "\n";
   WriteFile(ScratchPath("list.txt"), lines);
-  const auto param = Parse<ImageDataParameter>("source: '" + ScratchPath("list.txt") + "' is_color: false");
+  const auto param =
+      Parse<ImageDataParameter>("source: '" + ScratchPath("list.txt") + "' is_color: false");
   ExpectEachOncePerEpochOf([&] { return OpenImageList(param); }, true);
 }
 
@@ -101,7 +112,8 @@ TEST(Epoch, OfHdf5FilesHasEachSampleOnce) {
     const hsize_t rows[] = {labels.size(), 1};
     const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     const hid_t space = H5Screate_simple(2, rows, nullptr);
-    const hid_t set = H5Dcreate2(file, "label", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t set =
+        H5Dcreate2(file, "label", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     EXPECT_GE(H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, labels.data()), 0);
     H5Dclose(set);
     H5Sclose(space);
@@ -120,7 +132,8 @@ TEST(Epoch, OfHdf5FilesHasEachSampleOnce) {
         options.seed = 3;
         options.rank = rank;
         options.world = ranks;
-        rows.push_back(std::make_unique<Hdf5Rows>(ScratchPath("list.txt"), std::vector<std::string>{"label"}, options));
+        rows.push_back(std::make_unique<Hdf5Rows>(ScratchPath("list.txt"),
+                                                  std::vector<std::string>{"label"}, options));
       }
       return Merge(ranks, samples, [&](int rank) {
         std::vector<float> labels(kBatch);
@@ -155,7 +168,8 @@ TEST(Epoch, IsReadOnceByAllRanksTogether) {
     {
       std::vector<std::unique_ptr<Pipeline>> pipelines;
       for (options.rank = 0; options.rank < ranks; ++options.rank) {
-        pipelines.push_back(std::make_unique<Pipeline>(std::make_unique<Counting>(&reads), TransformationParameter(), TRAIN, options));
+        pipelines.push_back(std::make_unique<Pipeline>(std::make_unique<Counting>(&reads),
+                                                       TransformationParameter(), TRAIN, options));
       }
       for (; asked < kSize; asked += int64_t{ranks} * kBatch) {
         for (const auto& pipeline : pipelines) pipeline->Next();

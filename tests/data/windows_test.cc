@@ -13,7 +13,8 @@ using testing::HasSubstr;
 std::string Describe(const std::vector<Window>& windows) {
   std::string text;
   for (const Window& w : windows) {
-    for (int value : {w.image, w.label, w.x1, w.y1, w.x2, w.y2}) text += std::to_string(value) + " ";
+    for (int value : {w.image, w.label, w.x1, w.y1, w.x2, w.y2})
+      text += std::to_string(value) + " ";
     text += "; ";
   }
   return text;
@@ -52,9 +53,10 @@ TEST(WindowFile, SaysWhereItIsWrong) {
             ":2: an image of 1 channels, but the first one has 3");
   EXPECT_EQ(Mistake("# 0 a.jpg 3 20 30 1 1 1 3 0 2 0"),
             ":1: the window's corners are x1 y1 x2 y2, with x2 and y2 not less than x1 and y1");
-  EXPECT_EQ(Mistake("# 0 a.jpg 3 20 30 1 0 0.5 1 0 2 0"),
-            ":1: a window of class 0 overlaps an object by 0.500000; class 0 is background, objects "
-            "count from 1");
+  EXPECT_EQ(
+      Mistake("# 0 a.jpg 3 20 30 1 0 0.5 1 0 2 0"),
+      ":1: a window of class 0 overlaps an object by 0.500000; class 0 is background, objects "
+      "count from 1");
   EXPECT_EQ(Mistake("\n"), "' is empty");
 }
 
@@ -77,7 +79,8 @@ TEST(WindowCrop, WidensToASquareAndForContext) {
 }
 
 TEST(WindowCrop, LeavesRoomForWhatIsBeyondTheImage) {
-  // Along x 0..3 becomes -2..6, of which two are missing: 7 of 9 pixels, 6 of 8. Along y nothing is.
+  // Along x 0..3 becomes -2..6, of which two are missing: 7 of 9 pixels, 6 of 8. Along y nothing
+  // is.
   EXPECT_THAT(Numbers(CropOf({0, 1, 0, 10, 3, 13}, 20, 30, {8, 2, false}, false)),
               ElementsAre(0, 8, 7, 9, 2, 0, 6, 8));
   EXPECT_THAT(Numbers(CropOf({0, 1, 0, 10, 3, 13}, 20, 30, {8, 2, false}, true)),
@@ -102,8 +105,8 @@ class WindowsTest : public testing::Test {
   }
   std::unique_ptr<Source> Open(const std::string& param, const std::string& transform,
                                uint64_t seed = 1) {
-    const std::string file = "source: '" + ScratchPath("windows.txt") + "' root_folder: '" +
-                             ScratchPath("") + "' ";
+    const std::string file =
+        "source: '" + ScratchPath("windows.txt") + "' root_folder: '" + ScratchPath("") + "' ";
     return OpenWindows(Parse<WindowDataParameter>(file + param),
                        Parse<TransformationParameter>(transform), Random(seed, 2));
   }
@@ -121,7 +124,8 @@ class WindowsTest : public testing::Test {
 TEST_F(WindowsTest, CutsOutAWindow) {
   for (const char* cache : {"", "cache_images: true"}) {
     const auto source = Open(cache, "crop_size: 2");
-    EXPECT_THAT(SampleOf(*source, 8), ElementsAre(2, 3, 6, 7, 102, 103, 106, 107, 202, 203, 206, 207));
+    EXPECT_THAT(SampleOf(*source, 8),
+                ElementsAre(2, 3, 6, 7, 102, 103, 106, 107, 202, 203, 206, 207));
     EXPECT_THAT(SampleOf(*source, 0),
                 ElementsAre(10, 11, 14, 15, 110, 111, 114, 115, 210, 211, 214, 215));
   }
@@ -143,14 +147,16 @@ TEST_F(WindowsTest, SubtractsTheMiddleOfAMeanImage) {
   const std::vector<float> sample = SampleOf(*Open("", "crop_size: 2" + mean), 7);
   EXPECT_EQ(std::vector<float>(sample.begin(), sample.begin() + 4),
             (std::vector<float>{0 - 5, 1 - 6, 4 - 9, 5 - 10}));
-  EXPECT_THAT(MessageOf([&] { Open("", "crop_size: 5" + mean); }),
-              HasSubstr("is 3x4x4; it must have 3 channels and not be smaller than the crop_size 5"));
+  EXPECT_THAT(
+      MessageOf([&] { Open("", "crop_size: 5" + mean); }),
+      HasSubstr("is 3x4x4; it must have 3 channels and not be smaller than the crop_size 5"));
 }
 
-// Window 0..1 and its surroundings are -1..3: one row and one column of five are beyond the image, 0.8
-// of the four in the square.
+// Window 0..1 and its surroundings are -1..3: one row and one column of five are beyond the image,
+// 0.8 of the four in the square.
 TEST_F(WindowsTest, FillsWhatIsBeyondTheImageWithZeros) {
-  const std::vector<float> sample = SampleOf(*Open("context_pad: 1", "crop_size: 4 mean_value: 250"), 7);
+  const std::vector<float> sample =
+      SampleOf(*Open("context_pad: 1", "crop_size: 4 mean_value: 250"), 7);
   ASSERT_EQ(sample.size(), 48u);
   for (size_t i = 0; i < 16; ++i) {
     EXPECT_EQ(sample[i] == 0, i < 4 || i % 4 == 0) << i;
@@ -228,10 +234,12 @@ TEST_F(WindowsTest, SaysWhatIsWrong) {
   EXPECT_THAT(mistake("", "crop_size: 4 force_gray: true"), HasSubstr("remove force_color"));
   EXPECT_THAT(mistake("", "crop_size: 4 flow: true"), HasSubstr("flow is not implemented"));
   EXPECT_THAT(mistake("", "crop_size: 4 mean_value: [1, 2]"), HasSubstr("has 2 mean_value, but"));
-  EXPECT_THAT(mistake("", "crop_size: 4 mean_value: 1 mean_file: 'm'"), HasSubstr("set only one of"));
+  EXPECT_THAT(mistake("", "crop_size: 4 mean_value: 1 mean_file: 'm'"),
+              HasSubstr("set only one of"));
   EXPECT_THAT(mistake("fg_threshold: 2", "crop_size: 4"),
               HasSubstr("4: no window overlaps an object by fg_threshold 2.000000 or more in"));
-  EXPECT_THAT(mistake("bg_threshold: 0.1", "crop_size: 4"), HasSubstr("4: no window is background"));
+  EXPECT_THAT(mistake("bg_threshold: 0.1", "crop_size: 4"),
+              HasSubstr("4: no window is background"));
   EXPECT_EQ(MessageOf([] { OpenWindows({}, {}, Random(1, 2)); }),
             "3: window_data_param needs a source, a window file");
 }

@@ -1,5 +1,5 @@
-// Softsign: x / (1 + |x|), element by element. Glorot, Bengio, "Understanding the difficulty of training deep feedforward
-// neural networks", AISTATS 2010. The example of docs/extending.md.
+// Softsign: x / (1 + |x|), element by element. Glorot, Bengio, "Understanding the difficulty of
+// training deep feedforward neural networks", AISTATS 2010. The example of docs/extending.md.
 #include <cmath>
 
 #include "core/base/threads.h"
@@ -9,7 +9,8 @@ namespace doppio {
 namespace {
 
 LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  if (bottoms[0].rank() == 0) throw spec.Mistake("bottom", "Softsign wants at least one axis, got a scalar");
+  if (bottoms[0].rank() == 0)
+    throw spec.Mistake("bottom", "Softsign wants at least one axis, got a scalar");
   LayerShape shape;
   shape.tops = {bottoms[0]};
   shape.backward_reads_tops = false;  // its gradient follows from x alone
@@ -48,7 +49,8 @@ class Softsign : public Kernel {
 
 // 1 bottom, 1 top.
 DOPPIO_REGISTER_LAYER("Softsign", LayerType{1, 1, 1, 1, false, false, &Infer});
-DOPPIO_REGISTER_KERNEL({"Softsign", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Softsign>, nullptr});
+DOPPIO_REGISTER_KERNEL({"Softsign", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Softsign>,
+                        nullptr});
 
 }  // namespace
 }  // namespace doppio

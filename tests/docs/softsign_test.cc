@@ -15,7 +15,10 @@ TEST(Softsign, ComputesByHand) {
 TEST(Softsign, AgreesWithDifferencesAndInEveryPlan) {
   for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 7}, Shape{4}}) {
     // The second derivative jumps at 0.
-    LayerCase("type: 'Softsign'").RandomBottom(shape).ExpectGradient(1e-4, 1e-5, 0).ExpectBackendsAgree();
+    LayerCase("type: 'Softsign'")
+        .RandomBottom(shape)
+        .ExpectGradient(1e-4, 1e-5, 0)
+        .ExpectBackendsAgree();
   }
 }
 

@@ -7,7 +7,8 @@ namespace {
 
 using Indices = std::vector<int>;
 
-const std::vector<LabeledBox> kObjects = {{{0, 0, 0.4, 0.4}, 1, false}, {{0.2, 0.2, 0.6, 0.6}, 2, false}};
+const std::vector<LabeledBox> kObjects = {{{0, 0, 0.4, 0.4}, 1, false},
+                                          {{0.2, 0.2, 0.6, 0.6}, 2, false}};
 const std::vector<Box> kPriors = {
     {0, 0, 0.4, 0.4},      // overlaps object 0 by 1, object 1 by 1/7
     {0.1, 0.1, 0.5, 0.5},  // both by 0.09 / 0.23
@@ -27,7 +28,8 @@ TEST(MatchBoxes, GivesEachObjectItsBestBox) {
   const Matches matches = Match({false, 0.5, false});
   EXPECT_EQ(matches.object, (Indices{0, -1, 1, -1, -1, -1}));
   const std::vector<double> overlap = {1, 0.09 / 0.23, 0.8, 0, 0.875, 0.6};
-  for (size_t i = 0; i < overlap.size(); ++i) EXPECT_NEAR(matches.overlap[i], overlap[i], 1e-9) << i;
+  for (size_t i = 0; i < overlap.size(); ++i)
+    EXPECT_NEAR(matches.overlap[i], overlap[i], 1e-9) << i;
 }
 
 TEST(MatchBoxes, GivesFurtherBoxesTheirBestObject) {
@@ -96,7 +98,8 @@ TEST(MineBoxes, ThinsOutCandidatesFirst) {
   rule.type = MultiBoxLossParameter::HARD_EXAMPLE;
   rule.nms_threshold = 0.3;
   rule.sample_size = 64;
-  // By loss: 5, 1 (overlaps 5 by 0.06 / 0.26), 3, 2 (overlaps 1 by 0.09 / 0.27), 4 and 0 (overlap 5).
+  // By loss: 5, 1 (overlaps 5 by 0.06 / 0.26), 3, 2 (overlaps 1 by 0.09 / 0.27), 4 and 0 (overlap
+  // 5).
   const Mined mined = Mine(rule, kObject, kOverlap, kLoss);
   EXPECT_EQ(mined.negatives, (Indices{1, 3}));
   EXPECT_EQ(mined.object[0], kNoObject);

@@ -22,9 +22,9 @@ TEST(Boxes, OverlapByIntersectionOverUnion) {
   EXPECT_NEAR(Overlap({0, 0, 0.4, 0.4}, {0.2, 0.2, 0.6, 0.6}), 1.0 / 7, 1e-12);
   EXPECT_NEAR(Overlap(kA, kB), 2.0 / 3, 1e-12);
   EXPECT_DOUBLE_EQ(Overlap(kA, kA), 1);
-  EXPECT_EQ(Overlap(kA, kC), 0);                         // they touch
-  EXPECT_EQ(Overlap({0.1, 0.1, 0.1, 0.4}, kA), 0);       // no area
-  EXPECT_EQ(Overlap({0.4, 0.4, 0.1, 0.1}, kA), 0);       // the wrong way round
+  EXPECT_EQ(Overlap(kA, kC), 0);                    // they touch
+  EXPECT_EQ(Overlap({0.1, 0.1, 0.1, 0.4}, kA), 0);  // no area
+  EXPECT_EQ(Overlap({0.4, 0.4, 0.1, 0.1}, kA), 0);  // the wrong way round
   EXPECT_EQ(Area({0.4, 0.4, 0.1, 0.1}), 0);
 }
 
@@ -35,7 +35,8 @@ TEST(Boxes, CrossTheImage) {
 }
 
 TEST(BoxCode, IsRelativeToThePrior) {
-  const Box prior = {0.2, 0.2, 0.6, 0.6}, variance = {0.1, 0.1, 0.2, 0.2}, box = {0.3, 0.1, 0.7, 0.9};
+  const Box prior = {0.2, 0.2, 0.6, 0.6}, variance = {0.1, 0.1, 0.2, 0.2},
+            box = {0.3, 0.1, 0.7, 0.9};
   const auto encode = [&](PriorBoxParameter::CodeType type, bool in_target) {
     const BoxCode code{type, in_target};
     const Box encoded = code.Encode(prior, variance, box);

@@ -80,8 +80,8 @@ TEST(Convolution, CountsAxesBeforeTheChannelsAsBatch) {
 
 // The same numbers whoever computes them, and wherever the channels are counted from.
 TEST(Convolution, TakesFieldsThatChangeNothing) {
-  for (const char* param : {"engine: CAFFE", "engine: CUDNN", "engine: MKLDNN",
-                            "force_nd_im2col: true", "axis: -3"}) {
+  for (const char* param :
+       {"engine: CAFFE", "engine: CUDNN", "engine: MKLDNN", "force_nd_im2col: true", "axis: -3"}) {
     Nine("kernel_size: 2 " + std::string(param))
         .Param(0, {1, 0, 0, 2})
         .Param(1, {0.5})

@@ -8,7 +8,7 @@ namespace {
 using Values = std::vector<double>;
 
 // Priors A, B, which overlap by 2/3, and C.
-const Values kPriors = {0,   0,   0.5, 0.5, 0.1, 0,   0.6, 0.5, 0.5, 0.5, 1,   1,    //
+const Values kPriors = {0,   0,   0.5, 0.5, 0.1, 0,   0.6, 0.5, 0.5, 0.5, 1,   1,  //
                         0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
 // Of 2 images: scores of the background and two classes for each prior.
 const Values kScores = {0.1, 0.8, 0.1, 0.2, 0.7, 0.1, 0.3, 0.1, 0.6,  //
@@ -29,7 +29,8 @@ Values Rows(const std::vector<Values>& rows, size_t count) {
   return all;
 }
 
-const Values kA = {0, 1, 0.8, 0, 0, 0.5, 0.5}, kB = {0, 1, 0.7, 0.1, 0, 0.6, 0.5}, kC = {0, 2, 0.6, 0.5, 0.5, 1, 1};
+const Values kA = {0, 1, 0.8, 0, 0, 0.5, 0.5}, kB = {0, 1, 0.7, 0.1, 0, 0.6, 0.5},
+             kC = {0, 2, 0.6, 0.5, 0.5, 1, 1};
 const Values kB1 = {1, 2, 0.7, 0.1, 0, 0.6, 0.5}, kC1 = {1, 2, 0.9, 0.5, 0.5, 1, 1};
 
 TEST(DetectionOutput, ThinsOutEachClassByItself) {

@@ -14,7 +14,8 @@ TEST(Divider, DividesLikeTheProcessor) {
   for (int shift = 8; shift < 31; ++shift) {
     for (int32_t by : {-1, 0, 1}) numbers.push_back((1 << shift) + by);
   }
-  for (int32_t n : {1610612736, INT32_MAX / 3, INT32_MAX / 3 + 1, INT32_MAX - 1, INT32_MAX}) numbers.push_back(n);
+  for (int32_t n : {1610612736, INT32_MAX / 3, INT32_MAX / 3 + 1, INT32_MAX - 1, INT32_MAX})
+    numbers.push_back(n);
   for (int32_t d : numbers) {
     if (d == 0) continue;
     const Divider<int32_t> narrow(d);

@@ -70,11 +70,12 @@ TEST(Dropout, AgreesWithDifferencesAndInEveryLayout) {
   }
 }
 
-// Whole packs of channels and parts of one; positions that share their draws within a row of four, across two, and not
-// at all.
+// Whole packs of channels and parts of one; positions that share their draws within a row of four,
+// across two, and not at all.
 TEST(Dropout, DropsTheSameElementsInEveryLayout) {
-  for (const Shape& shape : {Shape{3, 8, 2, 4}, Shape{1, 16, 3, 3}, Shape{3, 24, 1, 1}, Shape{3, 9, 5},
-                             Shape{1, 1, 6, 3}, Shape{2, 12, 2, 1, 3}, Shape{3, 300}}) {
+  for (const Shape& shape :
+       {Shape{3, 8, 2, 4}, Shape{1, 16, 3, 3}, Shape{3, 24, 1, 1}, Shape{3, 9, 5},
+        Shape{1, 1, 6, 3}, Shape{2, 12, 2, 1, 3}, Shape{3, 300}}) {
     LayerCase("type: 'Dropout'").RandomBottom(shape).ExpectBackendsAgree();
   }
 }

@@ -8,7 +8,9 @@
 namespace doppio {
 namespace {
 
-LayerCase Embedded(const std::string& param) { return LayerCase("type: 'Embed' embed_param { " + param + " }"); }
+LayerCase Embedded(const std::string& param) {
+  return LayerCase("type: 'Embed' embed_param { " + param + " }");
+}
 
 TEST(Embed, PicksRowsAndAddsTheBias) {
   Embedded("num_output: 2 input_dim: 3")
@@ -69,22 +71,29 @@ TEST(BatchReindex, AgreesWithDifferencesAndInEveryLayout) {
 TEST(BatchReindex, ExplainsMistakes) {
   Reindexed({0, 3}).ExpectMistake({"index 3 at position 1 is outside 0..2"});
   Reindexed({-1}).ExpectMistake({"index -1 at position 0"});
-  LayerCase("type: 'BatchReindex'").RandomBottom({3, 2}).RandomBottom({2, 1}).ExpectMistake({"2x1", "one axis"});
+  LayerCase("type: 'BatchReindex'")
+      .RandomBottom({3, 2})
+      .RandomBottom({2, 1})
+      .ExpectMistake({"2x1", "one axis"});
 }
 
 TEST(RowIndices, AreNamedWhenAGpuHasMetAWrongOne) {
   const std::unique_ptr<Device> gpu = TestGpu();
   if (gpu == nullptr) GTEST_SKIP() << "this build has no CUDA";
-  for (const char* layer : {"type: 'BatchReindex' bottom: 'x' bottom: 'index'",
-                            "type: 'Embed' bottom: 'index' embed_param { num_output: 2 input_dim: 3 }"}) {
+  for (const char* layer :
+       {"type: 'BatchReindex' bottom: 'x' bottom: 'index'",
+        "type: 'Embed' bottom: 'index' embed_param { num_output: 2 input_dim: 3 }"}) {
     PlanOptions options;
     options.device = gpu.get();
     ParamStore store(gpu.get(), DType::kFloat32, 5);
-    Net net(GraphFromText("layer { name: 'in' type: 'TestSource' top: 'x' top: 'index' input_param {"
-                          "  shape { dim: 3 dim: 2 } shape { dim: 2 } } }"
-                          "layer { name: 'layer' top: 'y' " + std::string(layer) + " }"
-                          "layer { name: 'probe' type: 'TestProbe' bottom: 'y' top: 'probe' }"),
-            options, &store);
+    Net net(
+        GraphFromText("layer { name: 'in' type: 'TestSource' top: 'x' top: 'index' input_param {"
+                      "  shape { dim: 3 dim: 2 } shape { dim: 2 } } }"
+                      "layer { name: 'layer' top: 'y' " +
+                      std::string(layer) +
+                      " }"
+                      "layer { name: 'probe' type: 'TestProbe' bottom: 'y' top: 'probe' }"),
+        options, &store);
     TestSource& source = dynamic_cast<TestSource&>(*InnermostKernel(net.kernel(0)));
     const std::vector<double> rows(6, 0.5);
     source.values = {rows, {2, 3}};
@@ -96,7 +105,9 @@ TEST(RowIndices, AreNamedWhenAGpuHasMetAWrongOne) {
       ADD_FAILURE() << "accepted: " << layer;
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ExitCode::kConfig);
-      EXPECT_NE(std::string(e.what()).find("index 3 at position 1 is outside 0..2"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("index 3 at position 1 is outside 0..2"),
+                std::string::npos)
+          << e.what();
     }
     EXPECT_FALSE(std::isnan(net.Forward())) << layer;
   }

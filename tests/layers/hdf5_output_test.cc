@@ -74,9 +74,7 @@ TEST(HDF5Output, IsSharedByNetsOfOneLayer) {
 
 TEST(HDF5Output, HasItsNameOnlyWhenItIsWholeAndLeavesNothingBehind) {
   const std::string path = OutPath();
-  {
-    MemoryNet unused(Text(path));
-  }
+  { MemoryNet unused(Text(path)); }
   EXPECT_FALSE(FileExists(path));
   {
     MemoryNet net(Text(path));
@@ -121,13 +119,15 @@ TEST(HDF5Output, SaysWhatIsWrong) {
       "layer { name: 'i' type: 'Input' top: 'x' top: 'y' input_param { shape { dim: 2 dim: 3 } "
       "shape { dim: 6 } } }\n";
   EXPECT_THAT(ThrownBy([&] {
-                MemoryNet(input + "layer { name: 'o' type: 'HDF5Output' bottom: 'x' bottom: 'y' "
-                                  "hdf5_output_param { file_name: 'a' } }");
+                MemoryNet(input +
+                          "layer { name: 'o' type: 'HDF5Output' bottom: 'x' bottom: 'y' "
+                          "hdf5_output_param { file_name: 'a' } }");
               }),
               HasSubstr("the first bottom has 2 rows, the second 6"));
   EXPECT_THAT(ThrownBy([&] {
-                MemoryNet(input + "layer { name: 'o' type: 'HDF5Output' bottom: 'x' "
-                                  "hdf5_output_param { file_name: 'a' } }");
+                MemoryNet(input +
+                          "layer { name: 'o' type: 'HDF5Output' bottom: 'x' "
+                          "hdf5_output_param { file_name: 'a' } }");
               }),
               HasSubstr("HDF5Output takes 2 bottom(s), got 1"));
 }

@@ -64,7 +64,8 @@ TEST(LRN, HasAKernelForGpus) {
   EXPECT_EQ(c.GpuConversions(), 0);
 }
 
-// Windows within the packs of channels that a thread of a GPU works on, reaching into the next ones, and beyond.
+// Windows within the packs of channels that a thread of a GPU works on, reaching into the next
+// ones, and beyond.
 TEST(LRN, TakesWindowsOfAnySize) {
   for (int size : {1, 3, 7, 9, 11, 17, 19, 31}) {
     LayerCase("type: 'LRN' lrn_param { alpha: 0.5 local_size: " + std::to_string(size) + " }")

@@ -93,8 +93,9 @@ TEST(MemoryData, SaysWhatIsMissing) {
       ThrownBy([&] { FindMemorySource(net.net(), "d").Give(kImages.data(), kLabels.data(), 0); }),
       HasSubstr("at least one"));
   EXPECT_THAT(ThrownBy([] {
-                MemoryNet("layer { name: 'd' type: 'MemoryData' top: 'x' top: 'y'\n"
-                          "memory_data_param { batch_size: 2 channels: 1 width: 2 } }");
+                MemoryNet(
+                    "layer { name: 'd' type: 'MemoryData' top: 'x' top: 'y'\n"
+                    "memory_data_param { batch_size: 2 channels: 1 width: 2 } }");
               }),
               HasSubstr("net.prototxt:2:1: layer 'd': height must be at least 1"));
 }

@@ -13,8 +13,9 @@ using Values = std::vector<double>;
 
 const double kLog2 = std::log(2.0), kLog4 = std::log(4.0), kLog3 = std::log(3.0);
 
-// Three priors; the first is the only object, of label 1. Codes are corners divided by variances of 0.1.
-const Values kPriors = {0,   0,   0.4, 0.4, 0.5, 0.5, 0.9, 0.9, 0.1, 0.6, 0.3, 0.8,   //
+// Three priors; the first is the only object, of label 1. Codes are corners divided by variances of
+// 0.1.
+const Values kPriors = {0,   0,   0.4, 0.4, 0.5, 0.5, 0.9, 0.9, 0.1, 0.6, 0.3, 0.8,  //
                         0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
 const Values kPlaces = {0.5, 0, 2, -1, 7, 7, 7, 7, 7, 7, 7, 7};
 // Loss of the background: log 2, log 2 and log 4.
@@ -28,7 +29,10 @@ LayerCase Loss(const std::string& param, const std::string& more = "") {
 
 LayerCase OneObject(const std::string& param, const std::string& more = "") {
   LayerCase c = Loss(kTwoClasses + param, more);
-  c.Bottom({1, 12}, kPlaces).Bottom({1, 6}, kScores).Bottom({1, 2, 12}, kPriors).Bottom({1, 1, 1, 8}, kObject);
+  c.Bottom({1, 12}, kPlaces)
+      .Bottom({1, 6}, kScores)
+      .Bottom({1, 2, 12}, kPriors)
+      .Bottom({1, 1, 1, 8}, kObject);
   return c;
 }
 
@@ -67,12 +71,16 @@ TEST(MultiBoxLoss, LeavesTheLossOutOfABottomThatGetsNoGradient) {
 }
 
 // Two images with all that OneObject has; `objects` is 2 rows of labels.
-LayerCase TwoImages(const Values& objects, const std::string& more = "", const std::string& param = "") {
+LayerCase TwoImages(const Values& objects, const std::string& more = "",
+                    const std::string& param = "") {
   Values places = kPlaces, scores = kScores;
   places.insert(places.end(), kPlaces.begin(), kPlaces.end());
   scores.insert(scores.end(), kScores.begin(), kScores.end());
   LayerCase c = Loss(kTwoClasses + param, more);
-  c.Bottom({2, 12}, places).Bottom({2, 6}, scores).Bottom({1, 2, 12}, kPriors).Bottom({2, 8}, objects);
+  c.Bottom({2, 12}, places)
+      .Bottom({2, 6}, scores)
+      .Bottom({1, 2, 12}, kPriors)
+      .Bottom({2, 8}, objects);
   return c;
 }
 
@@ -96,7 +104,8 @@ TEST(MultiBoxLoss, LearnsNothingFromAnImageWithoutObjects) {
 
 TEST(MultiBoxLoss, MayLeaveDifficultObjectsOut) {
   const Values labels = {0, 1, 0, 0, 0, 0.4, 0.4, 1, 1, 1, 0, 0, 0, 0.4, 0.4, 0};
-  TwoImages(labels, "loss_param { normalization: NONE }", "use_difficult_gt: false").ExpectTop({}, {kOne});
+  TwoImages(labels, "loss_param { normalization: NONE }", "use_difficult_gt: false")
+      .ExpectTop({}, {kOne});
   TwoImages(labels, "loss_param { normalization: NONE }").ExpectTop({}, {2 * kOne});
 }
 
@@ -106,27 +115,33 @@ TEST(MultiBoxLoss, IsThatOfTheBigBatchOverRanks) {
   options.device = device.get();
   options.dtype = DType::kFloat32;
   ParamStore store(device.get(), DType::kFloat32, 5);
-  Net net(GraphFromText("layer { name: 'in' type: 'TestSource' top: 'x' top: 'c' top: 'p' top: 'l' input_param { "
-                        "shape { dim: 1 dim: 12 } shape { dim: 1 dim: 6 } shape { dim: 1 dim: 2 dim: 12 } "
-                        "shape { dim: 1 dim: 8 } } }\n"
-                        "layer { name: 'loss' type: 'MultiBoxLoss' bottom: 'x' bottom: 'c' bottom: 'p' bottom: 'l' "
-                        "top: 'loss' multibox_loss_param { num_classes: 2 neg_pos_ratio: 1 } }\n"),
-          options, &store);
-  dynamic_cast<TestSource*>(InnermostKernel(net.kernel(0)))->values = {kPlaces, kScores, kPriors, kObject};
+  Net net(
+      GraphFromText(
+          "layer { name: 'in' type: 'TestSource' top: 'x' top: 'c' top: 'p' top: 'l' input_param { "
+          "shape { dim: 1 dim: 12 } shape { dim: 1 dim: 6 } shape { dim: 1 dim: 2 dim: 12 } "
+          "shape { dim: 1 dim: 8 } } }\n"
+          "layer { name: 'loss' type: 'MultiBoxLoss' bottom: 'x' bottom: 'c' bottom: 'p' bottom: "
+          "'l' "
+          "top: 'loss' multibox_loss_param { num_classes: 2 neg_pos_ratio: 1 } }\n"),
+      options, &store);
+  dynamic_cast<TestSource*>(InnermostKernel(net.kernel(0)))->values = {kPlaces, kScores, kPriors,
+                                                                       kObject};
   // The other rank has three matches; the mean over both ranks counts.
   OneOfTwo other(3);
   net.pass().group = &other;
   EXPECT_NEAR(net.Forward(), kOne / 4 * 2, 1e-5);
 }
 
-// Five priors and two images with objects of two labels; what all of its modes must agree on with differences.
+// Five priors and two images with objects of two labels; what all of its modes must agree on with
+// differences.
 LayerCase Any(const std::string& param, int classes, int location_classes) {
-  LayerCase c = Loss("num_classes: " + std::to_string(classes) + " code_type: CENTER_SIZE " + param);
+  LayerCase c =
+      Loss("num_classes: " + std::to_string(classes) + " code_type: CENTER_SIZE " + param);
   c.RandomBottom({2, 20 * location_classes}, -0.5, 0.5).RandomBottom({2, 5 * classes}, -2, 2);
-  c.Bottom({1, 2, 20}, {0,   0,   0.4, 0.4, 0.5, 0.5, 0.9, 0.9, 0.1, 0.6, 0.3, 0.8, 0.4, 0.4, 0.8, 0.8, -0.1, 0.1,
-                        0.3, 0.5, 0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.2,  0.2,
-                        0.1, 0.1, 0.2, 0.2});
-  c.Bottom({1, 1, 3, 8}, {0, 1, 0, 0.05, 0, 0.4, 0.35, 0, 0, 2, 0, 0.45, 0.5, 0.9, 0.9, 0,  //
+  c.Bottom({1, 2, 20}, {0,   0,   0.4,  0.4, 0.5, 0.5, 0.9, 0.9, 0.1, 0.6, 0.3, 0.8, 0.4, 0.4,
+                        0.8, 0.8, -0.1, 0.1, 0.3, 0.5, 0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.2, 0.2,
+                        0.1, 0.1, 0.2,  0.2, 0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.2, 0.2});
+  c.Bottom({1, 1, 3, 8}, {0, 1, 0, 0.05, 0,    0.4, 0.35, 0, 0, 2, 0, 0.45, 0.5, 0.9, 0.9, 0,  //
                           1, 2, 0, 0.45, 0.45, 0.8, 0.85, 0});
   return c.AsLoss();
 }
@@ -135,14 +150,17 @@ TEST(MultiBoxLoss, AgreesWithDifferences) {
   for (const char* param :
        {"", "loc_loss_type: L2 conf_loss_type: LOGISTIC", "mining_type: NONE match_type: BIPARTITE",
         "mining_type: HARD_EXAMPLE sample_size: 4 nms_param { nms_threshold: 0.5 }",
-        "encode_variance_in_target: true", "bp_inside: true use_prior_for_matching: false overlap_threshold: 0.3",
+        "encode_variance_in_target: true",
+        "bp_inside: true use_prior_for_matching: false overlap_threshold: 0.3",
         "ignore_cross_boundary_bbox: true background_label_id: 0",
-        "mining_type: HARD_EXAMPLE nms_param { nms_threshold: 0.5 top_k: 4 } use_prior_for_nms: true"}) {
+        "mining_type: HARD_EXAMPLE nms_param { nms_threshold: 0.5 top_k: 4 } use_prior_for_nms: "
+        "true"}) {
     SCOPED_TRACE(param);
     Any(param, 3, 1).ExpectGradient().ExpectBackendsAgree();
   }
   Any("share_location: false mining_type: NONE", 3, 3).ExpectGradient().ExpectBackendsAgree();
-  Any("share_location: false mining_type: NONE use_prior_for_matching: false", 3, 3).ExpectGradient();
+  Any("share_location: false mining_type: NONE use_prior_for_matching: false", 3, 3)
+      .ExpectGradient();
   Loss("num_classes: 2 map_object_to_agnostic: true")
       .RandomBottom({1, 12})
       .RandomBottom({1, 6})
@@ -155,7 +173,10 @@ TEST(MultiBoxLoss, AgreesWithDifferences) {
 TEST(MultiBoxLoss, ExplainsMistakes) {
   const auto mistake = [](const std::string& param, const std::vector<std::string>& parts) {
     LayerCase c = Loss(param);
-    c.Bottom({1, 12}, kPlaces).Bottom({1, 6}, kScores).Bottom({1, 2, 12}, kPriors).Bottom({1, 8}, kObject);
+    c.Bottom({1, 12}, kPlaces)
+        .Bottom({1, 6}, kScores)
+        .Bottom({1, 2, 12}, kPriors)
+        .Bottom({1, 8}, kObject);
     c.ExpectMistake(parts);
   };
   mistake("", {"needs num_classes"});
@@ -163,7 +184,8 @@ TEST(MultiBoxLoss, ExplainsMistakes) {
   mistake("num_classes: 2 share_location: false", {"locations", "are 1x12", "need 1x24"});
   mistake("num_classes: 2 background_label_id: 2", {"background_label_id is 2; classes are 0..1"});
   mistake("num_classes: 2 do_neg_mining: false", {"contradicts mining_type"});
-  mistake("num_classes: 2 background_label_id: 1 map_object_to_agnostic: true", {"needs num_classes 2"});
+  mistake("num_classes: 2 background_label_id: 1 map_object_to_agnostic: true",
+          {"needs num_classes 2"});
   mistake("num_classes: 2 sample_size: 0", {"sample_size is at least 1"});
   mistake("num_classes: 2 nms_param { eta: 0.5 }", {"eta is for DetectionOutput"});
   Loss("num_classes: 1 share_location: false")
@@ -181,18 +203,28 @@ TEST(MultiBoxLoss, ExplainsMistakes) {
         .Bottom({1, 8}, row)
         .ExpectMistake(parts);
   };
-  labels({1, 1, 0, 0, 0, 1, 1, 0}, {"row 0 of the labels names image 1; the batch has images 0..0"});
+  labels({1, 1, 0, 0, 0, 1, 1, 0},
+         {"row 0 of the labels names image 1; the batch has images 0..0"});
   labels({0, 0, 0, 0, 0, 1, 1, 0}, {"names label 0", "without the background, 0"});
   LayerCase flat = Loss("num_classes: 2");
-  flat.Bottom({1, 12}, kPlaces).Bottom({1, 6}, kScores).Bottom({1, 24}, kPriors).Bottom({1, 8}, kObject);
+  flat.Bottom({1, 12}, kPlaces)
+      .Bottom({1, 6}, kScores)
+      .Bottom({1, 24}, kPriors)
+      .Bottom({1, 8}, kObject);
   flat.ExpectMistake({"priors are 1 x 2 x 4P", "is 1x24"});
   LayerCase narrow = Loss("num_classes: 2");
-  narrow.Bottom({1, 12}, kPlaces).Bottom({1, 6}, kScores).Bottom({1, 2, 12}, kPriors).Bottom({2, 4}, kObject);
+  narrow.Bottom({1, 12}, kPlaces)
+      .Bottom({1, 6}, kScores)
+      .Bottom({1, 2, 12}, kPriors)
+      .Bottom({2, 4}, kObject);
   narrow.ExpectMistake({"labels", "are 2x4; the last axis is to have 8 numbers"});
   Values zero = kPriors;
   zero.back() = 0;
   LayerCase variance = Loss("num_classes: 2");
-  variance.Bottom({1, 12}, kPlaces).Bottom({1, 6}, kScores).Bottom({1, 2, 12}, zero).Bottom({1, 8}, kObject);
+  variance.Bottom({1, 12}, kPlaces)
+      .Bottom({1, 6}, kScores)
+      .Bottom({1, 2, 12}, zero)
+      .Bottom({1, 8}, kObject);
   variance.ExpectMistake({"prior 2 has the variance 0", "is to be positive"});
 }
 

@@ -125,14 +125,17 @@ TEST(Pooling, TakesWindowsOfAnySize) {
   // More places than a byte can tell apart.
   Pool("kernel_size: 17 stride: 2 pad: 3").RandomBottom({1, 2, 19, 23}).ExpectBackendsAgree();
   // A plane so large that a GPU works on it with many threads.
-  for (const char* param : {"pool: AVE global_pooling: true", "pool: AVE kernel_h: 35 kernel_w: 31"}) {
+  for (const char* param :
+       {"pool: AVE global_pooling: true", "pool: AVE kernel_h: 35 kernel_w: 31"}) {
     Pool(param).RandomBottom({3, 2, 35, 31}).ExpectBackendsAgree();
     Pool(param).RandomBottom({1, 16, 35, 31}).ExpectBackendsAgree();
   }
   // Sums of 1 to 1024.
   std::vector<double> values(1024);
   std::iota(values.begin(), values.end(), 1.0);
-  Pool("pool: AVE global_pooling: true").Bottom({1, 1, 32, 32}, values).ExpectTop({1, 1, 1, 1}, {512.5});
+  Pool("pool: AVE global_pooling: true")
+      .Bottom({1, 1, 32, 32}, values)
+      .ExpectTop({1, 1, 1, 1}, {512.5});
 }
 
 TEST(Pooling, HasAKernelForGpus) {

@@ -29,20 +29,25 @@ TEST(PriorBox, MakesASquareAroundEachPosition) {
 }
 
 TEST(PriorBox, MakesOtherSizesAndShapes) {
-  // On one position: 4x4, 6x6 of sqrt(4 * 9), then of ratios 4 and 1/4; 1 and 4 again are no other ratios.
-  LayerCase c("type: 'PriorBox' prior_box_param { min_size: 4 max_size: 9 aspect_ratio: [1, 4, 4] "
-              "variance: [0.1, 0.1, 0.2, 0.2] }");
+  // On one position: 4x4, 6x6 of sqrt(4 * 9), then of ratios 4 and 1/4; 1 and 4 again are no other
+  // ratios.
+  LayerCase c(
+      "type: 'PriorBox' prior_box_param { min_size: 4 max_size: 9 aspect_ratio: [1, 4, 4] "
+      "variance: [0.1, 0.1, 0.2, 0.2] }");
   c.RandomBottom({1, 1, 1, 1}).RandomBottom({1, 3, 20, 20}).NoGradient();
-  c.ExpectTop({1, 2, 16}, {0.4,  0.4, 0.6, 0.6, 0.35, 0.35, 0.65, 0.65, 0.3, 0.45, 0.7, 0.55, 0.45, 0.3, 0.55, 0.7,
-                           0.1,  0.1, 0.2, 0.2, 0.1,  0.1,  0.2,  0.2,  0.1, 0.1,  0.2, 0.2,  0.1,  0.1, 0.2,  0.2});
-  LayerCase unflipped("type: 'PriorBox' prior_box_param { min_size: [4, 8] aspect_ratio: 4 flip: false }");
+  c.ExpectTop({1, 2, 16}, {0.4,  0.4,  0.6, 0.6,  0.35, 0.35, 0.65, 0.65, 0.3, 0.45, 0.7,
+                           0.55, 0.45, 0.3, 0.55, 0.7,  0.1,  0.1,  0.2,  0.2, 0.1,  0.1,
+                           0.2,  0.2,  0.1, 0.1,  0.2,  0.2,  0.1,  0.1,  0.2, 0.2});
+  LayerCase unflipped(
+      "type: 'PriorBox' prior_box_param { min_size: [4, 8] aspect_ratio: 4 flip: false }");
   unflipped.RandomBottom({1, 1, 1, 1}).RandomBottom({1, 3, 20, 20}).NoGradient();
   unflipped.ExpectTop({1, 2, 16}, With({0.4, 0.4, 0.6, 0.6, 0.3, 0.45, 0.7, 0.55,  //
                                         0.3, 0.3, 0.7, 0.7, 0.1, 0.4, 0.9, 0.6}));
 }
 
 TEST(PriorBox, TakesItsOwnStepsOffsetAndImage) {
-  Priors("min_size: 4 step: 5 offset: 0").ExpectTop({1, 2, 8}, With({-0.1, -0.2, 0.1, 0.2, 0.15, -0.2, 0.35, 0.2}));
+  Priors("min_size: 4 step: 5 offset: 0")
+      .ExpectTop({1, 2, 8}, With({-0.1, -0.2, 0.1, 0.2, 0.15, -0.2, 0.35, 0.2}));
   Priors("min_size: 4 step: 5 offset: 0 clip: true")
       .ExpectTop({1, 2, 8}, With({0, 0, 0.1, 0.2, 0.15, 0, 0.35, 0.2}));
   Priors("min_size: 4 img_h: 20 img_w: 40")
@@ -60,10 +65,14 @@ TEST(PriorBox, ExplainsMistakes) {
   Priors("min_size: 4 variance: [0.1, 0.2]").ExpectMistake({"one variance, or four"});
   Priors("min_size: 4 variance: 0").ExpectMistake({"variance is 0", "positive"});
   Priors("min_size: 4 img_h: 3").ExpectMistake({"img_h and img_w are both needed"});
-  Priors("min_size: 4 step: 3 step_h: 3 step_w: 3").ExpectMistake({"give step, or step_h and step_w"});
+  Priors("min_size: 4 step: 3 step_h: 3 step_w: 3")
+      .ExpectMistake({"give step, or step_h and step_w"});
   Priors("min_size: 4 step: -3").ExpectMistake({"step is -3", "positive"});
   LayerCase c("type: 'PriorBox' prior_box_param { min_size: 4 }");
-  c.RandomBottom({1, 1, 1, 1}).RandomBottom({1, 3}).NoGradient().ExpectMistake({"both of 4 axes", "1x3"});
+  c.RandomBottom({1, 1, 1, 1})
+      .RandomBottom({1, 3})
+      .NoGradient()
+      .ExpectMistake({"both of 4 axes", "1x3"});
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 namespace doppio {
 namespace {
 
-LayerCase Permuted(const std::string& order) { return LayerCase("type: 'Permute' permute_param { " + order + " }"); }
+LayerCase Permuted(const std::string& order) {
+  return LayerCase("type: 'Permute' permute_param { " + order + " }");
+}
 
 TEST(Permute, PutsAxesIntoAnotherOrder) {
   Permuted("order: 1 order: 0")
@@ -31,7 +33,8 @@ TEST(Permute, CostsNothingWhereTheOrderOfElementsStays) {
 }
 
 TEST(Permute, AgreesWithDifferencesAndInEveryLayout) {
-  for (const char* order : {"order: 0 order: 2 order: 3 order: 1", "order: 3 order: 2 order: 1 order: 0"}) {
+  for (const char* order :
+       {"order: 0 order: 2 order: 3 order: 1", "order: 3 order: 2 order: 1 order: 0"}) {
     LayerCase c = Permuted(order);
     c.RandomBottom({3, 5, 2, 3}).ExpectGradient().ExpectBackendsAgree();
     const std::string gpu = c.GpuEngine();
@@ -41,7 +44,8 @@ TEST(Permute, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 TEST(Permute, GoesToTheHostWithMoreAxesThanTheGpuTakes) {
-  LayerCase c = Permuted("order: 8 order: 7 order: 6 order: 5 order: 4 order: 3 order: 2 order: 1 order: 0");
+  LayerCase c =
+      Permuted("order: 8 order: 7 order: 6 order: 5 order: 4 order: 3 order: 2 order: 1 order: 0");
   c.RandomBottom({2, 2, 2, 2, 2, 2, 2, 2, 2}).ExpectBackendsAgree();
   const std::string gpu = c.GpuEngine();
   EXPECT_TRUE(gpu.empty() || gpu == "host") << gpu;
@@ -76,7 +80,8 @@ TEST(Crop, BeginsWithAxis2AndAtTheCorner) {
 }
 
 TEST(Crop, AgreesWithDifferencesAndInEveryLayout) {
-  for (const char* param : {"", "offset: 1", "axis: 1 offset: 2 offset: 1 offset: 0", "axis: 0 offset: 1"}) {
+  for (const char* param :
+       {"", "offset: 1", "axis: 1 offset: 2 offset: 1 offset: 0", "axis: 0 offset: 1"}) {
     LayerCase c = Cropped(param, {4, 5, 4, 3}, {3, 3, 3, 2});
     c.ExpectGradient().ExpectBackendsAgree();
     const std::string gpu = c.GpuEngine();
@@ -87,17 +92,23 @@ TEST(Crop, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 TEST(Crop, ExplainsMistakes) {
-  Cropped("axis: 4", {1, 1, 2, 2}, {1, 1, 2, 2}).ExpectMistake({"axis 4 does not exist", "1x1x2x2"});
+  Cropped("axis: 4", {1, 1, 2, 2}, {1, 1, 2, 2})
+      .ExpectMistake({"axis 4 does not exist", "1x1x2x2"});
   Cropped("", {1, 1, 2, 2}, {1, 1, 2}).ExpectMistake({"too few axes"});
-  Cropped("", {1, 1, 2, 2}, {1, 1, 2, 3}).ExpectMistake({"nothing to crop along axis 3", "1x1x2x3"});
-  Cropped("offset: 1", {1, 1, 3, 3}, {1, 1, 2, 3}).ExpectMistake({"offset 1 leaves too little along axis 3"});
-  Cropped("axis: 1 offset: 0 offset: 0", {1, 1, 3, 3}, {1, 1, 2, 3}).ExpectMistake({"given 2 times", "each of the 3"});
+  Cropped("", {1, 1, 2, 2}, {1, 1, 2, 3})
+      .ExpectMistake({"nothing to crop along axis 3", "1x1x2x3"});
+  Cropped("offset: 1", {1, 1, 3, 3}, {1, 1, 2, 3})
+      .ExpectMistake({"offset 1 leaves too little along axis 3"});
+  Cropped("axis: 1 offset: 0 offset: 0", {1, 1, 3, 3}, {1, 1, 2, 3})
+      .ExpectMistake({"given 2 times", "each of the 3"});
 }
 
-LayerCase Reorganized(const std::string& param) { return LayerCase("type: 'Reorg' reorg_param { " + param + " }"); }
+LayerCase Reorganized(const std::string& param) {
+  return LayerCase("type: 'Reorg' reorg_param { " + param + " }");
+}
 
-// Worked out by hand from darknet's indices: with one channel per part the squares' elements of each offset follow
-// each other.
+// Worked out by hand from darknet's indices: with one channel per part the squares' elements of
+// each offset follow each other.
 TEST(Reorg, ReadsTheBottomAsIfItWereWide) {
   // 4 channels of 2x2 are read as one of 4x4.
   Reorganized("stride: 2")
@@ -126,8 +137,12 @@ TEST(Reorg, AgreesWithDifferencesAndInEveryLayout) {
 
 TEST(Reorg, ExplainsMistakes) {
   Reorganized("").RandomBottom({1, 4, 2, 2}).ExpectMistake({"stride is missing"});
-  Reorganized("stride: 0").RandomBottom({1, 4, 2, 2}).ExpectMistake({"stride must be positive, found 0"});
-  Reorganized("stride: 2").RandomBottom({1, 6, 2, 2}).ExpectMistake({"6 channels", "square of stride 2"});
+  Reorganized("stride: 0")
+      .RandomBottom({1, 4, 2, 2})
+      .ExpectMistake({"stride must be positive, found 0"});
+  Reorganized("stride: 2")
+      .RandomBottom({1, 6, 2, 2})
+      .ExpectMistake({"6 channels", "square of stride 2"});
   Reorganized("stride: 2").RandomBottom({1, 4, 3, 2}).ExpectMistake({"height and width (1x4x3x2)"});
   Reorganized("stride: 2").RandomBottom({4, 2, 2}).ExpectMistake({"needs 4 axes"});
 }

@@ -13,7 +13,8 @@ namespace {
 using Values = std::vector<double>;
 
 LayerCase Recurrent(const std::string& type, int hidden, const std::string& more = "") {
-  return LayerCase("type: '" + type + "' recurrent_param { num_output: " + std::to_string(hidden) + " " + more + " }");
+  return LayerCase("type: '" + type + "' recurrent_param { num_output: " + std::to_string(hidden) +
+                   " " + more + " }");
 }
 
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -25,7 +26,8 @@ double Dot(const Values& weights, size_t row, const Values& x) {
   return sum;
 }
 
-// One stream, step by step, from the formulas. Weights are those of the layer, without a static input.
+// One stream, step by step, from the formulas. Weights are those of the layer, without a static
+// input.
 struct OneStream {
   Values wx, b, wh, wo, bo;
   Values h, c;
@@ -55,7 +57,8 @@ struct OneStream {
 
 Values Counting(size_t count, double first, double step) {
   Values values;
-  for (size_t i = 0; i < count; ++i) values.push_back(std::sin(first + step * static_cast<double>(i)));
+  for (size_t i = 0; i < count; ++i)
+    values.push_back(std::sin(first + step * static_cast<double>(i)));
   return values;
 }
 
@@ -78,7 +81,13 @@ Values ByFormulas(const std::string& type, const OneStream& start) {
 }
 
 TEST(Lstm, ComputesItsFormulasWithGatesInCaffesOrder) {
-  OneStream s{Counting(24, 0, 0.7), Counting(12, 2, 0.9), Counting(36, 1, 0.6), {}, {}, Values(3), Values(3)};
+  OneStream s{Counting(24, 0, 0.7),
+              Counting(12, 2, 0.9),
+              Counting(36, 1, 0.6),
+              {},
+              {},
+              Values(3),
+              Values(3)};
   Recurrent("LSTM", 3)
       .Bottom({3, 2, 2}, kX)
       .Bottom({3, 2}, kCont)
@@ -89,7 +98,13 @@ TEST(Lstm, ComputesItsFormulasWithGatesInCaffesOrder) {
 }
 
 TEST(Rnn, ComputesItsFormulasWithBlobsInCaffesOrder) {
-  OneStream s{Counting(6, 0, 0.7), Counting(3, 2, 0.9), Counting(9, 1, 0.6), Counting(9, 3, 0.8), Counting(3, 4, 0.5), Values(3), {}};
+  OneStream s{Counting(6, 0, 0.7),
+              Counting(3, 2, 0.9),
+              Counting(9, 1, 0.6),
+              Counting(9, 3, 0.8),
+              Counting(3, 4, 0.5),
+              Values(3),
+              {}};
   Recurrent("RNN", 3)
       .Bottom({3, 2, 2}, kX)
       .Bottom({3, 2}, kCont)
@@ -154,11 +169,13 @@ TEST(Recurrent, HasGradientsThroughExposedStates) {
 TEST(Recurrent, LearnsFromTheLastStateAlone) {
   // Nobody reads top 0.
   const std::string net =
-      "layer { name: 'in' type: 'TestSource' top: 'x' top: 'cont' top: 'h0' input_param { shape { dim: 2 dim: 1 dim: 1 }"
+      "layer { name: 'in' type: 'TestSource' top: 'x' top: 'cont' top: 'h0' input_param { shape { "
+      "dim: 2 dim: 1 dim: 1 }"
       "  shape { dim: 2 dim: 1 } shape { dim: 1 dim: 1 dim: 1 } } }"
       "layer { name: 'layer' type: 'RNN' bottom: 'x' bottom: 'cont' bottom: 'h0' top: 'o' top: 'h'"
       "  recurrent_param { num_output: 1 expose_hidden: true } }"
-      "layer { name: 'probe' type: 'TestProbe' bottom: 'h' top: 'probe' } layer { name: 'end' type: 'Silence' bottom: 'o' }";
+      "layer { name: 'probe' type: 'TestProbe' bottom: 'h' top: 'probe' } layer { name: 'end' "
+      "type: 'Silence' bottom: 'o' }";
   const std::unique_ptr<Device> cpu = MakeCpuDevice();
   PlanOptions options;
   options.device = cpu.get();
@@ -169,13 +186,15 @@ TEST(Recurrent, LearnsFromTheLastStateAlone) {
   auto* source = dynamic_cast<TestSource*>(run.kernel(0));
   source->values = {{0.5, -1}, {1, 1}, {0.25}};
   const Values weights[] = {{0.8}, {0.1}, {-0.6}, {3}, {4}};
-  for (size_t i = 0; i < 5; ++i) WritePlain(weights[i], store.param(run.param_index(run.graph().nodes[1].params[i])).value);
+  for (size_t i = 0; i < 5; ++i)
+    WritePlain(weights[i], store.param(run.param_index(run.graph().nodes[1].params[i])).value);
   run.Forward();
   run.Backward(false);
   const double h1 = std::tanh(0.8 * 0.5 + 0.1 - 0.6 * 0.25), h2 = std::tanh(-0.8 + 0.1 - 0.6 * h1);
   const double a2 = ProbeWeight(0, 0) * (1 - h2 * h2), a1 = -0.6 * a2 * (1 - h1 * h1);
   const Values expected[] = {{0.5 * a1 - a2}, {a1 + a2}, {0.25 * a1 + h1 * a2}, {0}, {0}};
-  for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(ReadPlain(run.plan().tensors[1].param_grads[i])[0], expected[i][0], 1e-12) << i;
+  for (size_t i = 0; i < 5; ++i)
+    EXPECT_NEAR(ReadPlain(run.plan().tensors[1].param_grads[i])[0], expected[i][0], 1e-12) << i;
   EXPECT_NEAR(source->gradients[2][0], -0.6 * a1, 1e-12);
 }
 
@@ -199,7 +218,8 @@ TEST(Recurrent, GoesOnWhereThePassBeforeEnded) {
 
 // A net of one recurrent layer that can be asked for its state.
 struct Carrying {
-  explicit Carrying(std::unique_ptr<Device> on, bool exposed = false) : device(std::move(on)), store(device.get(), DType::kFloat32, 5) {
+  explicit Carrying(std::unique_ptr<Device> on, bool exposed = false)
+      : device(std::move(on)), store(device.get(), DType::kFloat32, 5) {
     std::string in, states, shapes;
     if (exposed) {
       in = " top: 'h0' top: 'c0'";
@@ -210,13 +230,18 @@ struct Carrying {
     options.device = device.get();
     options.backward = true;
     net = std::make_unique<Net>(
-        GraphFromText("layer { name: 'in' type: 'TestSource' top: 'x' top: 'cont'" + in +
-                      " input_param { shape { dim: 2 dim: 2 dim: 2 } shape { dim: 2 dim: 2 }" + shapes + " } }"
-                      "layer { name: 'layer' type: 'LSTM' bottom: 'x' bottom: 'cont' top: 'y'" + states +
-                      " recurrent_param { num_output: 3 weight_filler { type: 'gaussian' std: 0.5 } expose_hidden: " +
-                      (exposed ? "true" : "false") + " } }"
-                      "layer { name: 'probe' type: 'TestProbe' bottom: 'y' top: 'probe' }" +
-                      (exposed ? "layer { name: 'end' type: 'Silence' bottom: 'h' bottom: 'c' }" : "")),
+        GraphFromText(
+            "layer { name: 'in' type: 'TestSource' top: 'x' top: 'cont'" + in +
+            " input_param { shape { dim: 2 dim: 2 dim: 2 } shape { dim: 2 dim: 2 }" + shapes +
+            " } }"
+            "layer { name: 'layer' type: 'LSTM' bottom: 'x' bottom: 'cont' top: 'y'" +
+            states +
+            " recurrent_param { num_output: 3 weight_filler { type: 'gaussian' std: 0.5 } "
+            "expose_hidden: " +
+            (exposed ? "true" : "false") +
+            " } }"
+            "layer { name: 'probe' type: 'TestProbe' bottom: 'y' top: 'probe' }" +
+            (exposed ? "layer { name: 'end' type: 'Silence' bottom: 'h' bottom: 'c' }" : "")),
         options, &store);
     source = dynamic_cast<TestSource*>(InnermostKernel(net->kernel(0)));
     source->values = {Counting(8, 0, 1), {1, 1, 1, 1}};
@@ -242,14 +267,16 @@ TEST(Recurrent, HasTheGradientThatExposedStatesWouldGive) {
     Carrying carried(std::move(device)), exposed(MakeCpuDevice(), true);
     carried.net->Forward();
     const std::vector<PlainBlob> between = carried.state()->State();
-    for (const PlainBlob& blob : between) exposed.source->values.emplace_back(blob.data.begin(), blob.data.end());
+    for (const PlainBlob& blob : between)
+      exposed.source->values.emplace_back(blob.data.begin(), blob.data.end());
     EXPECT_TRUE(exposed.state()->State().empty());
     const double loss = carried.net->Forward();
     EXPECT_NEAR(exposed.net->Forward(), loss, 1e-5);
     carried.net->Backward(false);
     exposed.net->Backward(false);
     for (size_t i = 0; i < 3; ++i) {
-      const Values got = ReadPlain(carried.net->plan().tensors[1].param_grads[i], carried.device.get());
+      const Values got =
+          ReadPlain(carried.net->plan().tensors[1].param_grads[i], carried.device.get());
       const Values want = ReadPlain(exposed.net->plan().tensors[1].param_grads[i]);
       for (size_t e = 0; e < want.size(); ++e) EXPECT_NEAR(got[e], want[e], 1e-5) << i << ", " << e;
     }
@@ -305,22 +332,30 @@ TEST(Recurrent, LeavesNothingOfALostStateWhereASequenceBegins) {
 }
 
 TEST(Recurrent, ExplainsMistakes) {
-  const auto given = [](const std::string& type, const std::string& more, const std::vector<Shape>& bottoms, int tops) {
+  const auto given = [](const std::string& type, const std::string& more,
+                        const std::vector<Shape>& bottoms, int tops) {
     LayerCase c = Recurrent(type, 3, more);
     for (const Shape& shape : bottoms) c.RandomBottom(shape);
     return c.Tops(tops);
   };
   const Shape x{4, 2, 5}, cont{4, 2}, state{1, 2, 3};
-  LayerCase("type: 'LSTM'").RandomBottom(x).RandomBottom(cont).ExpectMistake({"num_output must be positive, found 0"});
+  LayerCase("type: 'LSTM'")
+      .RandomBottom(x)
+      .RandomBottom(cont)
+      .ExpectMistake({"num_output must be positive, found 0"});
   given("RNN", "", {{4}, cont}, 1).ExpectMistake({"bottom 0 has shape 4;", "time steps x streams"});
   given("RNN", "", {{0, 2, 5}, {0, 2}}, 1).ExpectMistake({"bottom 0 has shape 0x2x5"});
   given("LSTM", "", {x, {2, 4}}, 1).ExpectMistake({"bottom 1 has shape 2x4", "cont", "4x2"});
   given("LSTM", "", {x, cont, {3, 2}}, 1).ExpectMistake({"bottom 2 has shape 3x2", "2 streams"});
-  given("LSTM", "", {x, cont, {2, 1}, state}, 1).ExpectMistake({"without expose_hidden", "2 or 3 bottoms, got 4"});
+  given("LSTM", "", {x, cont, {2, 1}, state}, 1)
+      .ExpectMistake({"without expose_hidden", "2 or 3 bottoms, got 4"});
   given("LSTM", "", {x, cont}, 2).ExpectMistake({"makes 1 top(s), got 2"});
-  given("LSTM", "expose_hidden: true", {x, cont, state}, 3).ExpectMistake({"2 initial state(s)", "4 or 5 bottoms, got 3"});
-  given("RNN", "expose_hidden: true", {x, cont, state}, 1).ExpectMistake({"with expose_hidden makes 2 top(s), got 1"});
-  given("RNN", "expose_hidden: true", {x, cont, {2, 3}}, 2).ExpectMistake({"bottom 2 has shape 2x3", "1x2x3"});
+  given("LSTM", "expose_hidden: true", {x, cont, state}, 3)
+      .ExpectMistake({"2 initial state(s)", "4 or 5 bottoms, got 3"});
+  given("RNN", "expose_hidden: true", {x, cont, state}, 1)
+      .ExpectMistake({"with expose_hidden makes 2 top(s), got 1"});
+  given("RNN", "expose_hidden: true", {x, cont, {2, 3}}, 2)
+      .ExpectMistake({"bottom 2 has shape 2x3", "1x2x3"});
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 namespace doppio {
 namespace {
 
-LayerCase Reduced(const std::string& param) { return LayerCase("type: 'Reduction' reduction_param { " + param + " }"); }
+LayerCase Reduced(const std::string& param) {
+  return LayerCase("type: 'Reduction' reduction_param { " + param + " }");
+}
 
 TEST(Reduction, FormsEachSum) {
   const std::vector<double> x = {1, -2, 3, -4};
@@ -19,13 +21,18 @@ TEST(Reduction, FormsEachSum) {
 
 TEST(Reduction, TakesTheAxesFromAxisOnAndAFactor) {
   const std::vector<double> x = {1, -2, 3, -4};
-  Reduced("axis: 1 coeff: 2").Bottom({2, 2}, x).ExpectTop({2}, {-2, -2}).ExpectBottomGradient({1, 3}, {2, 2, 6, 6});
+  Reduced("axis: 1 coeff: 2")
+      .Bottom({2, 2}, x)
+      .ExpectTop({2}, {-2, -2})
+      .ExpectBottomGradient({1, 3}, {2, 2, 6, 6});
   Reduced("axis: -1 operation: MEAN coeff: 3").Bottom({1, 2, 2}, x).ExpectTop({1, 2}, {-1.5, -1.5});
   Reduced("axis: 1 operation: ASUM coeff: 0.5")
       .Bottom({2, 2}, {1, -2, 0, -4})
       .ExpectTop({2}, {1.5, 2})
       .ExpectBottomGradient({2, 4}, {1, -1, 0, -2});
-  Reduced("axis: 1 operation: SUMSQ").Bottom({2, 2}, x).ExpectBottomGradient({1, 2}, {2, -4, 12, -16});
+  Reduced("axis: 1 operation: SUMSQ")
+      .Bottom({2, 2}, x)
+      .ExpectBottomGradient({1, 2}, {2, -4, 12, -16});
 }
 
 TEST(Reduction, AgreesWithDifferencesAndInEveryLayout) {
@@ -58,7 +65,8 @@ TEST(Reduction, OverTheBatchAsALossIsThatOfAllRanks) {
   const auto factor = [&](const std::string& param) {
     const Graph graph = GraphFromText(
         "layer { name: 'in' type: 'TestInput' top: 'x' input_param { shape { dim: 4 dim: 2 } } }\n"
-        "layer { name: 'r' type: 'Reduction' bottom: 'x' top: 'r' reduction_param { coeff: 3 " + param + " }");
+        "layer { name: 'r' type: 'Reduction' bottom: 'x' top: 'r' reduction_param { coeff: 3 " +
+        param + " }");
     return ReductionSpec(graph.layer(1), {4, 2}).Factor(pass);
   };
   EXPECT_EQ(factor("} loss_weight: 0.5"), 6);

@@ -7,7 +7,9 @@ namespace {
 
 using Values = std::vector<double>;
 
-LayerCase Max(const std::string& param) { return LayerCase("type: 'ROIPooling' roi_pooling_param { " + param + " }"); }
+LayerCase Max(const std::string& param) {
+  return LayerCase("type: 'ROIPooling' roi_pooling_param { " + param + " }");
+}
 LayerCase Mean(const std::string& param) {
   return LayerCase("type: 'PSROIPooling' psroi_pooling_param { " + param + " }");
 }
@@ -45,9 +47,9 @@ TEST(RoiPooling, RoundsRegionsToPixelsOfTheMap) {
 TEST(RoiPooling, CutsRegionsToTheMap) {
   Max(kTwoByTwo)
       .Bottom({1, 1, 4, 4}, kCounting)
-      .Bottom({4, 5, 1, 1}, {0, 2, 2, 5,  5,   // half of it outside
-                             0, 7, 7, 9,  9,   // all
-                             0, 3, 3, 1,  1,   // the wrong way round: one pixel
+      .Bottom({4, 5, 1, 1}, {0, 2, 2, 5,  5,  // half of it outside
+                             0, 7, 7, 9,  9,  // all
+                             0, 3, 3, 1,  1,  // the wrong way round: one pixel
                              0, 0, 0, -4, 0})
       .ExpectTop({4, 1, 2, 2}, {15, 0, 0, 0, 0, 0, 0, 0, 15, 15, 15, 15, 0, 0, 0, 0})
       .ExpectBackendsAgree();
@@ -62,10 +64,12 @@ TEST(RoiPooling, ReadsTheImageThatARegionNames) {
 }
 
 // Regions of two images of 9 x 7, at a scale of a half.
-const Values kRegions = {0, 0, 0, 13, 17, 1, 2, 3, 9, 12, 0, 5, 1, 6, 15, 1, -4, -6, 8, 9, 0, 12, 14, 30, 40};
+const Values kRegions = {0, 0,  0, 13, 17, 1, 2, 3, 9,  12, 0,  5, 1,
+                         6, 15, 1, -4, -6, 8, 9, 0, 12, 14, 30, 40};
 
 TEST(RoiPooling, AgreesWithDifferencesAndOnEveryDevice) {
-  for (const char* bins : {"pooled_h: 3 pooled_w: 2", "pooled_h: 6 pooled_w: 7", "pooled_h: 1 pooled_w: 1"}) {
+  for (const char* bins :
+       {"pooled_h: 3 pooled_w: 2", "pooled_h: 6 pooled_w: 7", "pooled_h: 1 pooled_w: 1"}) {
     LayerCase c = Max(std::string("spatial_scale: 0.5 ") + bins);
     c.RandomBottom({2, 3, 9, 7}).Bottom({5, 5}, kRegions);
     c.ExpectGradient().ExpectBackendsAgree();
@@ -81,7 +85,8 @@ TEST(RoiPooling, ExplainsMistakes) {
   mistake("pooled_size: 2", {1, 1, 4, 4}, {1, 5}, {"give pooled_h and pooled_w instead"});
   mistake(kTwoByTwo, {1, 4, 4}, {1, 5}, {"4 axes", "1x4x4"});
   mistake(kTwoByTwo, {1, 1, 4, 4}, {1, 4}, {"regions", "1x4", "five numbers"});
-  mistake(std::string("spatial_scale: 0 ") + kTwoByTwo, {1, 1, 4, 4}, {1, 5}, {"spatial_scale", "positive"});
+  mistake(std::string("spatial_scale: 0 ") + kTwoByTwo, {1, 1, 4, 4}, {1, 5},
+          {"spatial_scale", "positive"});
   for (double image : {-1.0, 1.0}) {
     Max(kTwoByTwo)
         .Bottom({1, 1, 4, 4}, kCounting)
@@ -103,12 +108,15 @@ TEST(PsRoiPooling, TakesTheMeanOfAChannelForEachBin) {
   for (int at : {2, 3, 6, 7}) dx[static_cast<size_t>(16 + at)] = 0.5;
   for (int at : {8, 9, 12, 13}) dx[static_cast<size_t>(32 + at)] = 0.75;
   for (int at : {10, 11, 14, 15}) dx[static_cast<size_t>(48 + at)] = 1;
-  c.ExpectTop({1, 1, 2, 2}, {2.5, 104.5, 210.5, 312.5}).ExpectBottomGradient({1, 2, 3, 4}, dx).ExpectBackendsAgree();
+  c.ExpectTop({1, 1, 2, 2}, {2.5, 104.5, 210.5, 312.5})
+      .ExpectBottomGradient({1, 2, 3, 4}, dx)
+      .ExpectBackendsAgree();
   EXPECT_NE(c.GpuEngine(), "host");
 }
 
 TEST(PsRoiPooling, RoundsWindowsOutwards) {
-  // Corners are rounded in the image: 1 to 4, with the last pixel 5; then halved: 0.5 to 2.5, in one bin 0 to 3.
+  // Corners are rounded in the image: 1 to 4, with the last pixel 5; then halved: 0.5 to 2.5, in
+  // one bin 0 to 3.
   LayerCase c = Mean("spatial_scale: 0.5 output_dim: 1 group_size: 1");
   c.Bottom({1, 1, 1, 4}, {1, 2, 6, 50}).Bottom({1, 5}, {0, 1.2, 0, 3.6, 1});
   c.ExpectTop({1, 1, 1, 1}, {3}).ExpectBottomGradient({3}, {1, 1, 1, 0});
@@ -139,7 +147,8 @@ TEST(PsRoiPooling, ExplainsMistakes) {
   };
   mistake("output_dim: 1 group_size: 2", {"spatial_scale", "positive"});
   mistake("spatial_scale: 1 group_size: 2", {"output_dim and group_size, both positive"});
-  mistake("spatial_scale: 1 output_dim: 2 group_size: 2", {"group_size is 8, bottom", "has 4 channels"});
+  mistake("spatial_scale: 1 output_dim: 2 group_size: 2",
+          {"group_size is 8, bottom", "has 4 channels"});
   Mean("spatial_scale: 1 output_dim: 1 group_size: 2")
       .RandomBottom({1, 4, 4, 4})
       .Bottom({1, 5}, {2, 0, 0, 3, 3})

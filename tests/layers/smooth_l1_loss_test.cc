@@ -63,7 +63,8 @@ TEST(SmoothL1Loss, ObeysLossParamByTheNameOfRfcn) {
     LayerCase c = loss(type, "normalization: PRE_FIXED pre_fixed_normalizer: 8");
     c.ExpectTop({}, {6.0 / 8}).ExpectBottomGradient({1}, {0.125, 0.125, 0.125, 0.125});
     c.ExpectBackendsAgree();
-    loss(type, "normalization: PRE_FIXED pre_fixed_normalizer: 0").ExpectMistake({"pre_fixed_normalizer"});
+    loss(type, "normalization: PRE_FIXED pre_fixed_normalizer: 0")
+        .ExpectMistake({"pre_fixed_normalizer"});
   }
 }
 

@@ -116,11 +116,14 @@ TEST(SoftmaxWithLoss, AgreesWithDifferencesAndInEveryLayout) {
 
 TEST(SoftmaxWithLoss, ShowsTheLossOfEachLabelInAThirdTop) {
   for (const char* type : {"SoftmaxWithLoss", "SoftmaxWithLossOHEM"}) {
-    LayerCase c("type: '" + std::string(type) + "' loss_weight: 1 loss_weight: 0 loss_weight: 0"
+    LayerCase c("type: '" + std::string(type) +
+                "' loss_weight: 1 loss_weight: 0 loss_weight: 0"
                 " loss_param { ignore_label: 1 }");
     c.Bottom({3, 3}, {0, kLn2, kLn3, 0, kLn2, kLn3, 0, kLn2, kLn3}).Bottom({3, 1, 1, 1}, {0, 2, 1});
     c.Tops(3).ExpectTop({}, {std::log(12.0) / 2}, 1e-5, 0);
-    c.ExpectTop({3, 1, 1, 1}, {std::log(6.0), kLn2, 0}, 1e-5, 2).ExpectGradient().ExpectBackendsAgree();
+    c.ExpectTop({3, 1, 1, 1}, {std::log(6.0), kLn2, 0}, 1e-5, 2)
+        .ExpectGradient()
+        .ExpectBackendsAgree();
   }
   LayerCase positions = Loss("loss_weight: 2 loss_weight: 0 loss_weight: 0");
   positions.Tops(3).RandomBottom({2, 3, 2, 2}).LabelBottom({2, 1, 2, 2}, 3).ExpectGradient();
@@ -204,7 +207,11 @@ TEST(SoftmaxWithLoss, AgreesWithDifferencesForSoftLabels) {
       EXPECT_NE(c.GpuEngine(), "host");
     }
     LayerCase both = Loss("loss_weight: 2 loss_weight: 0");
-    both.RandomBottom(shape).RandomBottom(shape, 0, 1).Tops(2).ExpectGradient().ExpectBackendsAgree();
+    both.RandomBottom(shape)
+        .RandomBottom(shape, 0, 1)
+        .Tops(2)
+        .ExpectGradient()
+        .ExpectBackendsAgree();
   }
 }
 
@@ -214,8 +221,10 @@ TEST(SoftmaxWithLoss, ExplainsWhatDoesNotGoWithSoftLabels) {
     c.RandomBottom({2, 3}).RandomBottom({2, 3}, 0, 1);
     return c;
   };
-  with("loss_param { ignore_label: 0 }").ExpectMistake({"shares of classes", "remove ignore_label"});
-  with("loss_param { label_smoothing: 0.1 }").ExpectMistake({"label_smoothing does not go with them"});
+  with("loss_param { ignore_label: 0 }")
+      .ExpectMistake({"shares of classes", "remove ignore_label"});
+  with("loss_param { label_smoothing: 0.1 }")
+      .ExpectMistake({"label_smoothing does not go with them"});
   with("").Tops(3).ExpectMistake({"no third top"});
   // Of one class there is nothing to share.
   Loss().RandomBottom({2, 1}).Bottom({2, 1}, {0, 0}).ExpectTop({}, {0});

@@ -50,7 +50,8 @@ TEST(Softmax, HasAKernelForGpus) {
   LayerCase image("type: 'Softmax'");
   image.RandomBottom({3, 5, 2, 1});
   EXPECT_EQ(image.GpuConversions(), 0);
-  // More classes than one GPU thread should add up, alone, with few positions and with many behind them.
+  // More classes than one GPU thread should add up, alone, with few positions and with many behind
+  // them.
   for (const Shape& shape : {Shape{3, 70}, Shape{2, 70, 3}, Shape{1, 70, 40}}) {
     LayerCase("type: 'Softmax'").RandomBottom(shape, -5, 5).ExpectBackendsAgree();
   }

@@ -5,7 +5,9 @@
 namespace doppio {
 namespace {
 
-LayerCase Tiled(const std::string& param) { return LayerCase("type: 'Tile' tile_param { " + param + " }"); }
+LayerCase Tiled(const std::string& param) {
+  return LayerCase("type: 'Tile' tile_param { " + param + " }");
+}
 
 TEST(Tile, RepeatsAlongAnAxis) {
   Tiled("tiles: 2").Bottom({2, 2}, {1, 2, 3, 4}).ExpectTop({2, 4}, {1, 2, 1, 2, 3, 4, 3, 4});

@@ -1,4 +1,5 @@
-// Against the formulas, worked out by hand: n = 12 MB over 1 us and 1 GB/s inside, 10 us and 0.5 GB/s across.
+// Against the formulas, worked out by hand: n = 12 MB over 1 us and 1 GB/s inside, 10 us and 0.5
+// GB/s across.
 #include "parallel/all_reduce_cost.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,9 @@ namespace {
 
 constexpr double kBytes = 12e6;  // 12 ms on the inner link, 24 ms on the outer one
 
-Cluster Nodes(Topology topology, int ranks_per_node) { return {topology, {1, 1}, {10, 0.5}, ranks_per_node}; }
+Cluster Nodes(Topology topology, int ranks_per_node) {
+  return {topology, {1, 1}, {10, 0.5}, ranks_per_node};
+}
 
 void ExpectCost(const AllReduceCost& cost, double latency_ms, double inside_ms, double across_ms) {
   EXPECT_NEAR(cost.latency_ms, latency_ms, 1e-9);
@@ -30,28 +33,35 @@ TEST(AllReduceCost, OfARingInsideANode) {
 TEST(AllReduceCost, OfARingOverNodesWaitsForItsSlowestLink) {
   ExpectCost(CostOfAllReduce(Nodes(Topology::kRing, 4), 8, kBytes), 14 * 0.01, 0, 2 * 7.0 / 8 * 24);
   // A slow bus in fast nodes' way.
-  ExpectCost(CostOfAllReduce({Topology::kRing, {20, 0.25}, {10, 0.5}, 4}, 8, kBytes), 14 * 0.02, 2 * 7.0 / 8 * 48, 0);
+  ExpectCost(CostOfAllReduce({Topology::kRing, {20, 0.25}, {10, 0.5}, 4}, 8, kBytes), 14 * 0.02,
+             2 * 7.0 / 8 * 48, 0);
   // With one rank a node there is no bus in the ring.
-  ExpectCost(CostOfAllReduce({Topology::kRing, {20, 0.25}, {10, 0.5}, 1}, 8, kBytes), 14 * 0.01, 0, 2 * 7.0 / 8 * 24);
+  ExpectCost(CostOfAllReduce({Topology::kRing, {20, 0.25}, {10, 0.5}, 1}, 8, kBytes), 14 * 0.01, 0,
+             2 * 7.0 / 8 * 24);
 }
 
 TEST(AllReduceCost, OfATree) {
   // Two levels inside, one across.
-  ExpectCost(CostOfAllReduce(Nodes(Topology::kTree, 4), 8, kBytes), 4 * 0.001 + 2 * 0.01, 4 * 12, 2 * 24);
+  ExpectCost(CostOfAllReduce(Nodes(Topology::kTree, 4), 8, kBytes), 4 * 0.001 + 2 * 0.01, 4 * 12,
+             2 * 24);
   // Three ranks need as many levels as four.
   ExpectCost(CostOfAllReduce(Nodes(Topology::kTree, 4), 3, kBytes), 4 * 0.001, 4 * 12, 0);
 }
 
 TEST(AllReduceCost, OfAHierarchy) {
   // Chains of 4 in both directions; two leaders halve and double once.
-  ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 4), 8, kBytes), 6 * 0.001 + 2 * 0.01, 24, 2 * 0.5 * 24);
+  ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 4), 8, kBytes), 6 * 0.001 + 2 * 0.01,
+             24, 2 * 0.5 * 24);
   // Eight leaders with a rank each.
-  ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 1), 8, kBytes), 6 * 0.01, 0, 2 * 7.0 / 8 * 24);
+  ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 1), 8, kBytes), 6 * 0.01, 0,
+             2 * 7.0 / 8 * 24);
 }
 
 TEST(AllReduceCost, OfAHierarchyPaysForLeadersBeyondAPowerOfTwo) {
-  // Six leaders: two of them hand theirs to others first and get the sum last; four halve and double.
-  ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 1), 6, kBytes), (4 + 2) * 0.01, 0, (2 * 0.75 + 2) * 24);
+  // Six leaders: two of them hand theirs to others first and get the sum last; four halve and
+  // double.
+  ExpectCost(CostOfAllReduce(Nodes(Topology::kHierarchical, 1), 6, kBytes), (4 + 2) * 0.01, 0,
+             (2 * 0.75 + 2) * 24);
 }
 
 // 100 ms a GB inside, 1000 across: of 12 MB each way 1.2 and 12 ms.

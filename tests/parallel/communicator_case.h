@@ -1,5 +1,5 @@
-// What every communicator promises, whatever carries its data: run by every rank with its own end, on memory of the device it is
-// for (null: the host's).
+// What every communicator promises, whatever carries its data: run by every rank with its own end,
+// on memory of the device it is for (null: the host's).
 #ifndef DOPPIO_TESTS_PARALLEL_COMMUNICATOR_CASE_H_
 #define DOPPIO_TESTS_PARALLEL_COMMUNICATOR_CASE_H_
 
@@ -15,7 +15,9 @@
 namespace doppio {
 
 // Element i of a rank's data: small integers, so that sums are exact in every type.
-inline double NumberOf(int rank, int64_t i) { return static_cast<double>((i * 7 + rank * 3) % 11 - 5); }
+inline double NumberOf(int rank, int64_t i) {
+  return static_cast<double>((i * 7 + rank * 3) % 11 - 5);
+}
 
 // f(memory) on a copy of `data` where the communicator works.
 template <class T, class F>
@@ -34,7 +36,8 @@ void OnDevice(Device* device, std::vector<T>* data, const F& f) {
 template <class T>
 void ExpectSums(Communicator* end, Device* device, DType dtype, int64_t count) {
   std::vector<T> data(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) data[static_cast<size_t>(i)] = static_cast<T>(static_cast<float>(NumberOf(end->rank(), i)));
+  for (int64_t i = 0; i < count; ++i)
+    data[static_cast<size_t>(i)] = static_cast<T>(static_cast<float>(NumberOf(end->rank(), i)));
   OnDevice(device, &data, [&](void* memory) { end->AllReduce(memory, count, dtype); });
   for (int64_t i = 0; i < count; ++i) {
     double sum = 0;

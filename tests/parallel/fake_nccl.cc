@@ -1,5 +1,6 @@
-// Plays NCCL for tests: ranks are threads of one process, and memory is the host's. A call waits for the other ranks, where the
-// library would return at once; who waits for long returns without a result, as a sum that is never finished.
+// Plays NCCL for tests: ranks are threads of one process, and memory is the host's. A call waits
+// for the other ranks, where the library would return at once; who waits for long returns without a
+// result, as a sum that is never finished.
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -43,7 +44,7 @@ struct Comm {
 };
 
 std::mutex g_mutex;
-std::map<int, std::weak_ptr<Team>> g_teams;   // by the number in their ids
+std::map<int, std::weak_ptr<Team>> g_teams;  // by the number in their ids
 
 int Number(const Id& id) {
   int number = 0;
@@ -64,7 +65,7 @@ void Sum(const Team& team, size_t count, std::vector<char>* sums) {
 
 extern "C" {
 
-int g_fake_nccl_comms = 0;   // that are neither destroyed nor aborted
+int g_fake_nccl_comms = 0;  // that are neither destroyed nor aborted
 int g_fake_nccl_aborted = 0;
 
 int ncclGetVersion(int* version) {
@@ -72,7 +73,9 @@ int ncclGetVersion(int* version) {
   return kSuccess;
 }
 
-const char* ncclGetErrorString(int result) { return result == kInvalidArgument ? "invalid argument" : "another error"; }
+const char* ncclGetErrorString(int result) {
+  return result == kInvalidArgument ? "invalid argument" : "another error";
+}
 
 int ncclGetUniqueId(Id* id) {
   static int made = 0;

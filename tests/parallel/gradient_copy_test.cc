@@ -24,11 +24,13 @@ TEST(GradientCopy, HoldsSumsThatItsTypeDoesNot) {
     DispatchStored(type, [&](auto zero) {
       using T = decltype(zero);
       T* sums = static_cast<T*>(copy.at(1));
-      for (int64_t i = 0; i < gradients.stored() - half; ++i) sums[i] = T(3 * static_cast<float>(sums[i]));
+      for (int64_t i = 0; i < gradients.stored() - half; ++i)
+        sums[i] = T(3 * static_cast<float>(sums[i]));
     });
     copy.Widen(1);
     for (int64_t i = 0; i < half; ++i) ASSERT_EQ(gradients.data<float>()[i], 24576.0f) << i;
-    for (int64_t i = half; i < gradients.stored(); ++i) ASSERT_EQ(gradients.data<float>()[i], 3 * 24576.0f) << i;
+    for (int64_t i = half; i < gradients.stored(); ++i)
+      ASSERT_EQ(gradients.data<float>()[i], 3 * 24576.0f) << i;
   }
 }
 

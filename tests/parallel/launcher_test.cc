@@ -24,8 +24,10 @@ TEST(Launcher, IsNobodyWithoutVariables) {
 }
 
 TEST(Launcher, IsKnownByItsVariables) {
-  const Launch open_mpi = Find({{"OMPI_COMM_WORLD_RANK", "5"}, {"OMPI_COMM_WORLD_SIZE", "8"},
-                                {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
+  const Launch open_mpi = Find({{"OMPI_COMM_WORLD_RANK", "5"},
+                                {"OMPI_COMM_WORLD_SIZE", "8"},
+                                {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}});
   EXPECT_EQ(open_mpi.launcher, "mpirun (Open MPI)");
   EXPECT_EQ(open_mpi.rank, 5);
   EXPECT_EQ(open_mpi.size, 8);
@@ -33,12 +35,15 @@ TEST(Launcher, IsKnownByItsVariables) {
   EXPECT_EQ(open_mpi.local_size, 4);
   EXPECT_TRUE(open_mpi.mpi);
   EXPECT_EQ(Find({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}).launcher, "mpiexec (MPICH, Intel MPI)");
-  EXPECT_EQ(Find({{"JSM_NAMESPACE_RANK", "1"}, {"JSM_NAMESPACE_SIZE", "2"}}).launcher, "jsrun (LSF)");
-  const Launch slurm = Find({{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_LOCALID", "1"}});
+  EXPECT_EQ(Find({{"JSM_NAMESPACE_RANK", "1"}, {"JSM_NAMESPACE_SIZE", "2"}}).launcher,
+            "jsrun (LSF)");
+  const Launch slurm =
+      Find({{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_LOCALID", "1"}});
   EXPECT_EQ(slurm.launcher, "srun (SLURM)");
   EXPECT_EQ(slurm.rank, 3);
   EXPECT_EQ(slurm.local_rank, 1);
-  const Launch torch = Find({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}});
+  const Launch torch =
+      Find({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}});
   EXPECT_EQ(torch.size, 2);
   EXPECT_FALSE(torch.mpi);
 }
@@ -49,7 +54,10 @@ TEST(Launcher, OfASlurmJobIsAskedByStep) {
 }
 
 TEST(Launcher, InsideAJobIsTheInnerOne) {
-  EXPECT_EQ(Find({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "3"}})
+  EXPECT_EQ(Find({{"SLURM_PROCID", "0"},
+                  {"SLURM_STEP_NUM_TASKS", "1"},
+                  {"OMPI_COMM_WORLD_RANK", "2"},
+                  {"OMPI_COMM_WORLD_SIZE", "3"}})
                 .rank,
             2);
 }

@@ -52,7 +52,8 @@ TEST(Layered, Communicates) {
 }
 
 TEST(Layered, CommunicatesWhereRanksAreDealtOutToNodesInTurn) {
-  OnEveryRank({{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}}, [](Communicator* end) { ExpectCommunicates(end); });
+  OnEveryRank({{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}},
+              [](Communicator* end) { ExpectCommunicates(end); });
 }
 
 TEST(Layered, GivesAllRanksTheSameBits) {
@@ -62,7 +63,8 @@ TEST(Layered, GivesAllRanksTheSameBits) {
   OnEveryRank(places, [&](Communicator* end) {
     std::vector<float>& own = sums[static_cast<size_t>(end->rank())];
     for (int64_t i = 0; i < kCount; ++i) {
-      own[static_cast<size_t>(i)] = 1.0f / static_cast<float>(1 + end->rank() + 7 * i);   // rounds otherwise in another order
+      own[static_cast<size_t>(i)] =
+          1.0f / static_cast<float>(1 + end->rank() + 7 * i);  // rounds otherwise in another order
     }
     end->AllReduce(own.data(), kCount, DType::kFloat32);
   });
@@ -122,13 +124,15 @@ TEST(ThreadWorldOfProcesses, CountsRanksOnFromProcessToProcess) {
   std::mutex mutex;
   std::vector<int> seen;
   OnEveryProcess({2, 1, 3}, [&](World* process, int threads) {
-    RunThreadWorld(threads, {}, [&](World& world) {
-      EXPECT_EQ(world.size(), 6);
-      ExpectCommunicates(&world.control());
-      ExpectCommunicates(&world.bulk());
-      std::lock_guard<std::mutex> lock(mutex);
-      seen.push_back(world.rank());
-    }, {}, {process});
+    RunThreadWorld(threads, {},
+                   [&](World& world) {
+                     EXPECT_EQ(world.size(), 6);
+                     ExpectCommunicates(&world.control());
+                     ExpectCommunicates(&world.bulk());
+                     std::lock_guard<std::mutex> lock(mutex);
+                     seen.push_back(world.rank());
+                   },
+                   {}, {process});
   });
   std::sort(seen.begin(), seen.end());
   EXPECT_EQ(seen, (std::vector<int>{0, 1, 2, 3, 4, 5}));
@@ -139,16 +143,19 @@ TEST(ThreadWorldOfProcesses, EndsInAllOfThemWhereAnyThreadFails) {
     std::atomic<int> own{0}, others{0};
     OnEveryProcess({2, 2}, [&](World* process, int threads) {
       try {
-        RunThreadWorld(threads, {}, [&](World& world) {
-          if (world.rank() == failing) throw FileError("record 7 is damaged");
-          world.control().Barrier();
-          ADD_FAILURE() << "somebody was missing";
-        }, {}, {process});
+        RunThreadWorld(threads, {},
+                       [&](World& world) {
+                         if (world.rank() == failing) throw FileError("record 7 is damaged");
+                         world.control().Barrier();
+                         ADD_FAILURE() << "somebody was missing";
+                       },
+                       {}, {process});
       } catch (const FileError& e) {
         EXPECT_EQ(e.message(), "record 7 is damaged");
         ++own;
       } catch (const PeerError& e) {
-        EXPECT_EQ(e.message(), "rank " + std::to_string(failing) + " has failed: record 7 is damaged");
+        EXPECT_EQ(e.message(),
+                  "rank " + std::to_string(failing) + " has failed: record 7 is damaged");
         ++others;
       }
     });

@@ -16,13 +16,17 @@ TEST(LinkTimer, FindsALinkBetweenRanks) {
     RunThreadWorld(2, {}, [&](World& world) {
       const std::unique_ptr<Device> device = MakeCpuDevice();
       EXPECT_EQ(CountHosts(world), 1);
-      // What waits a millisecond at a time is held up by nobody, and says that all its time was computing.
+      // What waits a millisecond at a time is held up by nobody, and says that all its time was
+      // computing.
       int64_t asked = 0;
-      const Link link = MeasureLink(world, device.get(), topology, true, 1 << 20, [&](const std::function<bool()>& going) {
-        const auto begun = std::chrono::steady_clock::now();
-        for (; going(); ++asked) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
-      });
+      const Link link = MeasureLink(
+          world, device.get(), topology, true, 1 << 20, [&](const std::function<bool()>& going) {
+            const auto begun = std::chrono::steady_clock::now();
+            for (; going(); ++asked) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() -
+                                                             begun)
+                .count();
+          });
       EXPECT_GT(asked, 10);
       EXPECT_GT(link.latency_us, 0);
       EXPECT_LT(link.latency_us, 1e6);
@@ -37,10 +41,12 @@ TEST(LinkTimer, FindsALinkBetweenRanks) {
 TEST(LinkTimer, ChargesWhatComputingLoses) {
   RunThreadWorld(2, {}, [&](World& world) {
     const std::unique_ptr<Device> device = MakeCpuDevice();
-    const Link link = MeasureLink(world, device.get(), Topology::kRing, true, 1 << 20, [&](const std::function<bool()>& going) {
-      while (going()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      return 0.0;
-    });
+    const Link link = MeasureLink(world, device.get(), Topology::kRing, true, 1 << 20,
+                                  [&](const std::function<bool()>& going) {
+                                    while (going())
+                                      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                                    return 0.0;
+                                  });
     // All the time, of which a GB takes 1 / gbytes_per_s seconds at least.
     EXPECT_GT(link.held_up_ms_per_gbyte, 0.2e3 / link.gbytes_per_s);
   });

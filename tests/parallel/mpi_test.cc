@@ -1,4 +1,5 @@
-// The communicators of MPI processes, and trainings over them. Run by mpirun, every case on every rank.
+// The communicators of MPI processes, and trainings over them. Run by mpirun, every case on every
+// rank.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,7 +16,8 @@ namespace doppio {
 namespace {
 
 ProcessWorld* g_world = nullptr;
-std::unique_ptr<Device> g_gpu;   // what ranks sum the memory of, through the host; null: the host's own
+std::unique_ptr<Device>
+    g_gpu;  // what ranks sum the memory of, through the host; null: the host's own
 
 TEST(Mpi, Communicates) {
   ExpectCommunicates(&g_world->control());
@@ -24,25 +26,33 @@ TEST(Mpi, Communicates) {
 
 TEST(Mpi, SaysHowMachinesSum) {
   const char* const each = std::getenv("RANKS_PER_MACHINE");
-  const int machines = each == nullptr ? 1 : (g_world->size() + std::atoi(each) - 1) / std::atoi(each);
-  EXPECT_EQ(g_world->how_summed(), machines == 1 ? ""
-                                                 : "gradients are summed inside " + std::to_string(machines) +
-                                                       " machines first, then between them");
+  const int machines =
+      each == nullptr ? 1 : (g_world->size() + std::atoi(each) - 1) / std::atoi(each);
+  EXPECT_EQ(g_world->how_summed(), machines == 1
+                                       ? ""
+                                       : "gradients are summed inside " + std::to_string(machines) +
+                                             " machines first, then between them");
 }
 
 // Each process has two threads as ranks.
 TEST(Mpi, ThreadsOfProcessesCommunicate) {
-  RunThreadWorld(2, {}, [](World& world) {
-    EXPECT_EQ(world.size(), 2 * g_world->size());
-    EXPECT_EQ(world.rank() / 2, g_world->rank());
-    ExpectCommunicates(&world.control());
-    if (g_gpu == nullptr) ExpectCommunicates(&world.bulk());   // GPUs have a process each
-  }, {}, {g_world});
+  RunThreadWorld(2, {},
+                 [](World& world) {
+                   EXPECT_EQ(world.size(), 2 * g_world->size());
+                   EXPECT_EQ(world.rank() / 2, g_world->rank());
+                   ExpectCommunicates(&world.control());
+                   if (g_gpu == nullptr)
+                     ExpectCommunicates(&world.bulk());  // GPUs have a process each
+                 },
+                 {}, {g_world});
 }
 
-// In another order of additions, and with the kernels of GPUs, 20 iterations are too long for the kinks of ReLU and MAX
-// (replicas_nets.h): after 8 iterations weights differed by 3e-7, then one gradient took the other side.
-std::string Digits(const std::string& loss = "") { return g_gpu == nullptr ? LeNet(loss) : LeNet(loss, "TanH", "AVE"); }
+// In another order of additions, and with the kernels of GPUs, 20 iterations are too long for the
+// kinks of ReLU and MAX (replicas_nets.h): after 8 iterations weights differed by 3e-7, then one
+// gradient took the other side.
+std::string Digits(const std::string& loss = "") {
+  return g_gpu == nullptr ? LeNet(loss) : LeNet(loss, "TanH", "AVE");
+}
 
 // N ranks are one big batch, to the tolerance of replicas_test.
 void ExpectOneBigBatch(const std::string& net, const std::string& solver) {
@@ -53,17 +63,26 @@ void ExpectOneBigBatch(const std::string& net, const std::string& solver) {
   // All ranks have the same bits.
   for (const auto& [name, values] : together.weights) {
     std::vector<float> others = values;
-    g_world->control().Broadcast(others.data(), static_cast<int64_t>(others.size() * sizeof(float)), 0);
+    g_world->control().Broadcast(others.data(), static_cast<int64_t>(others.size() * sizeof(float)),
+                                 0);
     EXPECT_EQ(values, others) << name;
   }
 }
 
 TEST(Mpi, RanksAreOneBigBatchOfLeNet) { ExpectOneBigBatch(Digits(), SolverText(20)); }
 TEST(Mpi, RanksAreOneBigBatchOfAResidualNet) { ExpectOneBigBatch(Residual(), SolverText(20)); }
-TEST(Mpi, RanksAreOneBigBatchOfASmoothNetForLonger) { ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(100)); }
-TEST(Mpi, RanksAreOneBigBatchWithIterSize) { ExpectOneBigBatch(Digits(), SolverText(10, "iter_size: 2")); }
-TEST(Mpi, RanksAreOneBigBatchWithClipping) { ExpectOneBigBatch(Digits(), SolverText(20, "clip_gradients: 0.5")); }
-TEST(Mpi, RanksAreOneBigBatchWithSharedWeights) { ExpectOneBigBatch(SharedWeights(), SolverText(20)); }
+TEST(Mpi, RanksAreOneBigBatchOfASmoothNetForLonger) {
+  ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(100));
+}
+TEST(Mpi, RanksAreOneBigBatchWithIterSize) {
+  ExpectOneBigBatch(Digits(), SolverText(10, "iter_size: 2"));
+}
+TEST(Mpi, RanksAreOneBigBatchWithClipping) {
+  ExpectOneBigBatch(Digits(), SolverText(20, "clip_gradients: 0.5"));
+}
+TEST(Mpi, RanksAreOneBigBatchWithSharedWeights) {
+  ExpectOneBigBatch(SharedWeights(), SolverText(20));
+}
 TEST(Mpi, RanksAreOneBigBatchInEveryNormalisation) {
   for (const std::string normalization : {"VALID", "FULL", "BATCH_SIZE", "NONE"}) {
     SCOPED_TRACE(normalization);
@@ -93,7 +112,8 @@ int main(int argc, char** argv) {
     std::cerr << loss.message << std::endl;
     std::_Exit(1);
   };
-  std::unique_ptr<doppio::ProcessWorld> world = (*doppio::ProcessWorlds::Get().Find("mpi"))(options);
+  std::unique_ptr<doppio::ProcessWorld> world =
+      (*doppio::ProcessWorlds::Get().Find("mpi"))(options);
   doppio::g_world = world.get();
   if (world->rank() != 0) {
     auto& listeners = testing::UnitTest::GetInstance()->listeners();

@@ -19,7 +19,8 @@ class NcclCalls : public testing::Test {
   // BUILD names the fake's folder in LD_LIBRARY_PATH.
   void SetUp() override {
     const std::string found = Link().describe();
-    if (found.find("2.99.99") == std::string::npos) GTEST_SKIP() << "the loader finds another NCCL first: " << found;
+    if (found.find("2.99.99") == std::string::npos)
+      GTEST_SKIP() << "the loader finds another NCCL first: " << found;
   }
   static const DeviceLink& Link() { return *DeviceLinks::Get().Find("nccl"); }
   static int& Of(const char* counter) {
@@ -77,11 +78,12 @@ TEST_F(NcclCalls, SayWhatFailed) {
   try {
     OnLinkedRanks(2, Link().connect, [](World& world, Device* device) {
       const Buffer memory(device, 64);
-      world.bulk().AllReduce(memory.data(), 16, DType::kFloat16);   // which the fake does not know
+      world.bulk().AllReduce(memory.data(), 16, DType::kFloat16);  // which the fake does not know
     });
     FAIL();
   } catch (const DeviceError& e) {
-    EXPECT_EQ(e.message(), "NCCL failed at summing on GPU (the host in its place): invalid argument");
+    EXPECT_EQ(e.message(),
+              "NCCL failed at summing on GPU (the host in its place): invalid argument");
   }
 }
 
@@ -95,7 +97,8 @@ class LinkedLayers {
   Communicator* get() { return &layered_; }
 
  private:
-  static std::unique_ptr<Communicator> Connect(const DeviceLink& link, Device* device, Communicator* control) {
+  static std::unique_ptr<Communicator> Connect(const DeviceLink& link, Device* device,
+                                               Communicator* control) {
     if (control == nullptr) return nullptr;
     return link.connect(device, {control, nullptr, std::make_shared<Meeting>(1), {}});
   }
@@ -110,10 +113,12 @@ TEST_F(NcclCalls, SumInLayers) {
   RunThreadWorld(teams.size(), {}, [&](World& world) {
     const std::unique_ptr<Device> device = TestGpu();
     LinkedLayers ends(Link(), device.get(), teams, world.rank());
-    for (int64_t count : {0, 1, 1000}) ExpectSums<float>(ends.get(), device.get(), DType::kFloat32, count);
+    for (int64_t count : {0, 1, 1000})
+      ExpectSums<float>(ends.get(), device.get(), DType::kFloat32, count);
     for (int root = 0; root < world.size(); ++root) {
       std::vector<int64_t> data(100, world.rank());
-      OnDevice(device.get(), &data, [&](void* memory) { ends.get()->Broadcast(memory, 800, root); });
+      OnDevice(device.get(), &data,
+               [&](void* memory) { ends.get()->Broadcast(memory, 800, root); });
       EXPECT_EQ(data, std::vector<int64_t>(100, root));
     }
     ends.get()->Follow(0);
@@ -128,7 +133,8 @@ TEST_F(NcclCalls, TrainOneBigBatch) {
   ReplicasCase c(SharedWeights(), SolverText(10));
   c.On(&TestGpu, "nccl");
   const Trained alone = c.Alone(kTotal);
-  for (int ranks : {2, 4}) EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks)), kTolerance);
+  for (int ranks : {2, 4})
+    EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks)), kTolerance);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// NCCL with one rank, which is all that one GPU has room for: that the library opens, joins, sums, broadcasts, follows the
-// computing and ends.
+// NCCL with one rank, which is all that one GPU has room for: that the library opens, joins, sums,
+// broadcasts, follows the computing and ends.
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
@@ -16,7 +16,8 @@ const DeviceLink& NcclLink() { return *DeviceLinks::Get().Find("nccl"); }
 class NcclTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::getenv("DOPPIO_TEST_GPU") == nullptr) GTEST_SKIP() << "NCCL needs a GPU; DOPPIO_TEST_GPU names none";
+    if (std::getenv("DOPPIO_TEST_GPU") == nullptr)
+      GTEST_SKIP() << "NCCL needs a GPU; DOPPIO_TEST_GPU names none";
     try {
       EXPECT_NE(NcclLink().describe().find("NCCL 2."), std::string::npos);
     } catch (const DeviceError& e) {
@@ -26,7 +27,8 @@ class NcclTest : public testing::Test {
 };
 
 TEST_F(NcclTest, Communicates) {
-  OnLinkedRanks(1, NcclLink().connect, [](World& world, Device* device) { ExpectCommunicates(&world.bulk(), device); });
+  OnLinkedRanks(1, NcclLink().connect,
+                [](World& world, Device* device) { ExpectCommunicates(&world.bulk(), device); });
 }
 
 TEST_F(NcclTest, TrainsAsWithout) {

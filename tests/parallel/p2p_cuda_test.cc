@@ -14,8 +14,12 @@
 namespace doppio {
 namespace {
 
-std::unique_ptr<Communicator> Direct(Device* device, const LinkPlace& place) { return ConnectPeers(device, place, true); }
-std::unique_ptr<Communicator> Staged(Device* device, const LinkPlace& place) { return ConnectPeers(device, place, false); }
+std::unique_ptr<Communicator> Direct(Device* device, const LinkPlace& place) {
+  return ConnectPeers(device, place, true);
+}
+std::unique_ptr<Communicator> Staged(Device* device, const LinkPlace& place) {
+  return ConnectPeers(device, place, false);
+}
 std::unique_ptr<Communicator> OnHost(Device* device, const LinkPlace& place) {
   return DeviceLinks::Get().Find("host")->connect(device, place);
 }
@@ -26,7 +30,8 @@ INSTANTIATE_TEST_SUITE_P(All, Links, testing::Values(&Direct, &Staged, &OnHost))
 
 TEST_P(Links, Communicate) {
   for (int size : {1, 2, 3, 4, 7}) {
-    OnLinkedRanks(size, GetParam(), [](World& world, Device* device) { ExpectCommunicates(&world.bulk(), device); });
+    OnLinkedRanks(size, GetParam(),
+                  [](World& world, Device* device) { ExpectCommunicates(&world.bulk(), device); });
   }
 }
 
@@ -65,7 +70,8 @@ TEST_P(Links, LetNobodyWaitWhenOneLeaves) {
   EXPECT_EQ(told, 6);
 }
 
-// What the computing thread has asked of the device before Follow is what is summed, however much there is to do.
+// What the computing thread has asked of the device before Follow is what is summed, however much
+// there is to do.
 TEST_P(Links, FollowTheComputing) {
   OnLinkedRanks(2, GetParam(), [](World& world, Device* device) {
     constexpr int64_t kBytes = int64_t{32} << 20;
@@ -91,12 +97,14 @@ TEST(Peers, AddInTheOrderOfPairs) {
   constexpr int64_t kCount = 20000;
   const Random random(3, 1);
   const auto number = [&](int rank, int64_t i) {
-    return random.Normal(static_cast<uint64_t>(rank), static_cast<uint64_t>(i)) * std::exp2(static_cast<float>(i % 20));
+    return random.Normal(static_cast<uint64_t>(rank), static_cast<uint64_t>(i)) *
+           std::exp2(static_cast<float>(i % 20));
   };
   OnLinkedRanks(5, &Direct, [&](World& world, Device* device) {
     std::vector<float> data(kCount);
     for (int64_t i = 0; i < kCount; ++i) data[static_cast<size_t>(i)] = number(world.rank(), i);
-    OnDevice(device, &data, [&](void* memory) { world.bulk().AllReduce(memory, kCount, DType::kFloat32); });
+    OnDevice(device, &data,
+             [&](void* memory) { world.bulk().AllReduce(memory, kCount, DType::kFloat32); });
     for (int64_t i = 0; i < kCount; ++i) {
       const float low = number(0, i) + number(1, i), high = number(2, i) + number(3, i);
       ASSERT_EQ(data[static_cast<size_t>(i)], low + high + number(4, i)) << i;

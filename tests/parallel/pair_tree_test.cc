@@ -12,7 +12,8 @@ namespace {
 std::string Text(const std::vector<RankPair>& pairs) {
   std::string text;
   for (const RankPair& pair : pairs) {
-    text += (text.empty() ? "" : " ") + std::to_string(pair.parent) + "<" + std::to_string(pair.child);
+    text +=
+        (text.empty() ? "" : " ") + std::to_string(pair.parent) + "<" + std::to_string(pair.child);
   }
   return text;
 }
@@ -40,7 +41,9 @@ TEST(PairTree, GoesInListOrderWhereNothingTellsGpusApart) {
 
 // The example of Caffe's docs/multigpu.md: "0:1 and 2:3 exchange, then 0:2".
 TEST(PairTree, PairsBoardsFirst) {
-  EXPECT_EQ(Tree(4, {{{0, 2}, Closeness::kOneBoard}, {{1, 3}, Closeness::kOneBoard}}, Closeness::kPeers), "0<2 1<3 0<1");
+  EXPECT_EQ(
+      Tree(4, {{{0, 2}, Closeness::kOneBoard}, {{1, 3}, Closeness::kOneBoard}}, Closeness::kPeers),
+      "0<2 1<3 0<1");
 }
 
 TEST(PairTree, PairsPeersBeforeThoseWhomTheHostJoins) {
@@ -55,18 +58,21 @@ TEST(PairTree, PairsPeersBeforeThoseWhomTheHostJoins) {
 }
 
 TEST(PairTree, SumsRanksOfOneGpuFirst) {
-  EXPECT_EQ(Tree(4, {{{0, 3}, Closeness::kOneGpu}, {{0, 1}, Closeness::kOneBoard}}, Closeness::kPeers), "0<3 0<1 0<2");
+  EXPECT_EQ(
+      Tree(4, {{{0, 3}, Closeness::kOneGpu}, {{0, 1}, Closeness::kOneBoard}}, Closeness::kPeers),
+      "0<3 0<1 0<2");
 }
 
 TEST(PairTree, TakesEveryRankInOnceWhateverTheMachine) {
   for (int size = 1; size <= 17; ++size) {
     for (int kind = 0; kind < 20; ++kind) {
-      const std::vector<RankPair> pairs =
-          PairTree(size, [&](int i, int j) { return static_cast<Closeness>((i * 7 + j * 13 + i * j * kind) % 4); });
+      const std::vector<RankPair> pairs = PairTree(size, [&](int i, int j) {
+        return static_cast<Closeness>((i * 7 + j * 13 + i * j * kind) % 4);
+      });
       ASSERT_EQ(pairs.size(), static_cast<size_t>(size - 1));
       std::set<int> gone;
       for (const RankPair& pair : pairs) {
-        EXPECT_EQ(gone.count(pair.parent), 0u);   // a sum goes on from who has it
+        EXPECT_EQ(gone.count(pair.parent), 0u);  // a sum goes on from who has it
         EXPECT_TRUE(gone.insert(pair.child).second);
       }
       EXPECT_EQ(gone.count(0), 0u);

@@ -1,4 +1,5 @@
-// Trainings of one net by one rank and by several, on digits that are drawn, to compare their weights.
+// Trainings of one net by one rank and by several, on digits that are drawn, to compare their
+// weights.
 #ifndef DOPPIO_TESTS_PARALLEL_REPLICAS_CASE_H_
 #define DOPPIO_TESTS_PARALLEL_REPLICAS_CASE_H_
 
@@ -23,10 +24,10 @@ namespace doppio {
 
 // What a training came to, on each of its ranks.
 struct Trained {
-  std::map<std::string, std::vector<float>> weights;   // by layer and index
+  std::map<std::string, std::vector<float>> weights;  // by layer and index
   std::vector<TestScores> tests;
   double loss = 0;
-  int64_t gradient_bytes = 0;   // of all parameters that learn, as they are stored
+  int64_t gradient_bytes = 0;  // of all parameters that learn, as they are stored
   GradientExchange::Totals exchanged;
 };
 
@@ -55,11 +56,12 @@ class ReplicasCase {
     prefix_ = folder + "/s";
     WriteFileAtomically(folder + "/net.prototxt", net);
     solver_ = folder + "/solver.prototxt";
-    WriteFileAtomically(solver_, "net: '" + folder + "/net.prototxt'\nsnapshot_prefix: '" + prefix_ + "'\nrandom_seed: 7\n" +
-                                     solver);
+    WriteFileAtomically(solver_, "net: '" + folder + "/net.prototxt'\nsnapshot_prefix: '" +
+                                     prefix_ + "'\nrandom_seed: 7\n" + solver);
   }
 
-  // All trainings are on devices that `make_device` makes, which `link` of DeviceLinks joins; else on the CPU.
+  // All trainings are on devices that `make_device` makes, which `link` of DeviceLinks joins; else
+  // on the CPU.
   ReplicasCase& On(std::function<std::unique_ptr<Device>()> make_device, const std::string& link) {
     make_device_ = std::move(make_device);
     link_ = link;
@@ -72,7 +74,8 @@ class ReplicasCase {
   }
 
   // Every rank, whose weights must be the same bits, with so many samples each.
-  Trained Together(int ranks, int64_t batch, ReducerOptions reducer = {}, TrainerOptions options = {}) const {
+  Trained Together(int ranks, int64_t batch, ReducerOptions reducer = {},
+                   TrainerOptions options = {}) const {
     std::vector<Trained> all(static_cast<size_t>(ranks));
     std::vector<std::unique_ptr<Device>> devices;
     for (int r = 0; r < ranks; ++r) devices.push_back(make_device_());
@@ -86,7 +89,8 @@ class ReplicasCase {
     RunThreadWorld(
         ranks, reducer,
         [&](World& world) {
-          all[static_cast<size_t>(world.rank())] = Train(&world, device(world.rank()), batch, options);
+          all[static_cast<size_t>(world.rank())] =
+              Train(&world, device(world.rank()), batch, options);
         },
         make_bulk);
     for (int r = 1; r < ranks; ++r) {
@@ -103,7 +107,9 @@ class ReplicasCase {
     return Train(world, make_device_().get(), batch, TrainerOptions());
   }
 
-  std::string State(int64_t iteration) const { return prefix_ + "_iter_" + std::to_string(iteration) + ".solverstate"; }
+  std::string State(int64_t iteration) const {
+    return prefix_ + "_iter_" + std::to_string(iteration) + ".solverstate";
+  }
 
  private:
   Trained Train(const World* world, Device* device, int64_t batch, TrainerOptions options) const {
@@ -117,7 +123,8 @@ class ReplicasCase {
     trained.loss = result.smoothed_loss;
     for (const Param& param : trainer.params().params()) {
       if (param.gradient) trained.gradient_bytes += param.grad.bytes();
-      trained.weights[param.layer + " " + std::to_string(param.index)] = ReadTensor(param.value, device).data;
+      trained.weights[param.layer + " " + std::to_string(param.index)] =
+          ReadTensor(param.value, device).data;
     }
     if (trainer.exchange() != nullptr) trained.exchanged = trainer.exchange()->totals();
     return trained;

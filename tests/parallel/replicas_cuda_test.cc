@@ -1,4 +1,5 @@
-// N replicas on GPUs are one big batch, whatever links them; with DOPPIO_TEST_GPU all of them are on that one GPU.
+// N replicas on GPUs are one big batch, whatever links them; with DOPPIO_TEST_GPU all of them are
+// on that one GPU.
 #include <gtest/gtest.h>
 
 #include "tests/parallel/replicas_case.h"
@@ -22,8 +23,9 @@ class ReplicasOnGpus : public testing::TestWithParam<const char*> {
   }
   // Small, because the host in a GPU's place is slow.
   static std::string Net(const std::string& loss) {
-    return "name: 'small'\n" + kData + Conv("conv", "data", 6, "kernel_size: 5 stride: 2") + Pool("conv", "AVE") +
-           Product("ip1", "pool_conv", 30) + InPlace("TanH", "ip1") + Product("ip2", "ip1", 10) + loss;
+    return "name: 'small'\n" + kData + Conv("conv", "data", 6, "kernel_size: 5 stride: 2") +
+           Pool("conv", "AVE") + Product("ip1", "pool_conv", 30) + InPlace("TanH", "ip1") +
+           Product("ip2", "ip1", 10) + loss;
   }
 };
 
@@ -33,48 +35,58 @@ TEST_P(ReplicasOnGpus, AreOneBigBatch) { ExpectOneBigBatch(Net(Loss("ip2")), Sol
 TEST_P(ReplicasOnGpus, AreOneBigBatchWithIterSizeAndClipping) {
   ExpectOneBigBatch(Net(Loss("ip2")), SolverText(10, "iter_size: 2 clip_gradients: 0.5"));
 }
-TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedWeights) { ExpectOneBigBatch(SharedWeights(), SolverText(20)); }
+TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedWeights) {
+  ExpectOneBigBatch(SharedWeights(), SolverText(20));
+}
 
 // A batch of digits has different numbers of threes on different ranks.
 TEST_P(ReplicasOnGpus, AreOneBigBatchInEveryNormalisation) {
   for (const std::string normalization : {"VALID", "FULL", "BATCH_SIZE", "NONE"}) {
     SCOPED_TRACE(normalization);
-    ExpectOneBigBatch(Net(Loss("ip2", "loss_param { ignore_label: 3 normalization: " + normalization + " }")),
-                      SolverText(20, normalization == "NONE" ? "clip_gradients: 1" : ""));
+    ExpectOneBigBatch(
+        Net(Loss("ip2", "loss_param { ignore_label: 3 normalization: " + normalization + " }")),
+        SolverText(20, normalization == "NONE" ? "clip_gradients: 1" : ""));
   }
 }
 
 TEST_P(ReplicasOnGpus, AreOneBigBatchWithLabelSmoothing) {
-  ExpectOneBigBatch(Net(Loss("ip2", "loss_param { ignore_label: 3 label_smoothing: 0.1 }")), SolverText(20));
+  ExpectOneBigBatch(Net(Loss("ip2", "loss_param { ignore_label: 3 label_smoothing: 0.1 }")),
+                    SolverText(20));
 }
 
 // Targets of 10 sigmoids: the label's number, of which the ignored ones come unequally often.
 TEST_P(ReplicasOnGpus, AreOneBigBatchOfAnElementWiseLoss) {
-  const std::string loss = "layer { name: 'loss' type: 'SigmoidCrossEntropyLoss' bottom: 'one' bottom: 'label' top: 'loss' "
-                           "loss_param { ignore_label: 3 normalization: VALID } }\n";
+  const std::string loss =
+      "layer { name: 'loss' type: 'SigmoidCrossEntropyLoss' bottom: 'one' bottom: 'label' top: "
+      "'loss' "
+      "loss_param { ignore_label: 3 normalization: VALID } }\n";
   ExpectOneBigBatch(Net(Product("one", "ip2", 1) + loss), SolverText(10, "clip_gradients: 1"));
 }
 
 // Without a bias, which BatchNorm would take away again.
 std::string NormedConv(const std::string& name, const std::string& bottom, int stride) {
   return "layer { name: '" + name + "' type: 'Convolution' bottom: '" + bottom + "' top: '" + name +
-         "' convolution_param { num_output: 4 bias_term: false kernel_size: 3 pad: 1 stride: " + std::to_string(stride) +
-         " weight_filler { type: 'xavier' } } }\n";
+         "' convolution_param { num_output: 4 bias_term: false kernel_size: 3 pad: 1 stride: " +
+         std::to_string(stride) + " weight_filler { type: 'xavier' } } }\n";
 }
 // The chains of a residual block, and BatchNorm alone.
 std::string NormChains() {
   const auto norm = [](const std::string& blob) {
-    return "layer { name: 'bn_" + blob + "' type: 'BatchNorm' bottom: '" + blob + "' top: '" + blob + "' }\n" +
-           "layer { name: 'scale_" + blob + "' type: 'Scale' bottom: '" + blob + "' top: '" + blob + "' scale_param { bias_term: true } }\n";
+    return "layer { name: 'bn_" + blob + "' type: 'BatchNorm' bottom: '" + blob + "' top: '" +
+           blob + "' }\n" + "layer { name: 'scale_" + blob + "' type: 'Scale' bottom: '" + blob +
+           "' top: '" + blob + "' scale_param { bias_term: true } }\n";
   };
-  return "name: 'chains'\n" + kData + NormedConv("a", "data", 3) + norm("a") + InPlace("TanH", "a") + NormedConv("b", "a", 1) +
-         norm("b") + InPlace("ReLU", "b", "relu_param { negative_slope: 0.9 }") + NormedConv("c", "b", 1) + norm("c") +
-         "layer { name: 'sum' type: 'Eltwise' bottom: 'c' bottom: 'a' top: 'sum' }\n" +
+  return "name: 'chains'\n" + kData + NormedConv("a", "data", 3) + norm("a") +
+         InPlace("TanH", "a") + NormedConv("b", "a", 1) + norm("b") +
+         InPlace("ReLU", "b", "relu_param { negative_slope: 0.9 }") + NormedConv("c", "b", 1) +
+         norm("c") + "layer { name: 'sum' type: 'Eltwise' bottom: 'c' bottom: 'a' top: 'sum' }\n" +
          InPlace("ReLU", "sum", "relu_param { negative_slope: 0.9 }") + Pool("sum", "AVE") +
-         "layer { name: 'bn' type: 'BatchNorm' bottom: 'pool_sum' top: 'bn' }\n" + Product("ip", "bn", 10) + Loss("ip");
+         "layer { name: 'bn' type: 'BatchNorm' bottom: 'pool_sum' top: 'bn' }\n" +
+         Product("ip", "bn", 10) + Loss("ip");
 }
 
-// Ranks that share the statistics of BatchNorm, as chains or one by one, are one big batch; those that do not are not.
+// Ranks that share the statistics of BatchNorm, as chains or one by one, are one big batch; those
+// that do not are not.
 TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatistics) {
   for (const bool fusion : {true, false}) {
     for (const std::string& net : {Norm(), NormChains()}) {
@@ -86,9 +98,12 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatistics) {
       shared.sync_bn = true;
       const Trained alone = c.Alone(kTotal, apart);
       for (int ranks : {2, 4}) {
-        EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks, {}, shared)), 2 * kTolerance) << ranks << " ranks";
+        EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks, {}, shared)),
+                  2 * kTolerance)
+            << ranks << " ranks";
       }
-      EXPECT_GT(LargestDifference(alone, c.Together(4, kTotal / 4, {}, apart)), 100 * kTolerance) << "without it, it is something else";
+      EXPECT_GT(LargestDifference(alone, c.Together(4, kTotal / 4, {}, apart)), 100 * kTolerance)
+          << "without it, it is something else";
     }
   }
 }
@@ -144,7 +159,8 @@ TEST_P(ReplicasOnGpus, GiveTheSameBitsInEveryRun) {
   ReplicasCase c(Net(Loss("ip2")), SolverText(10));
   c.On(&TestGpu, GetParam());
   const Trained first = c.Together(3, 5), second = c.Together(3, 5);
-  for (const auto& [name, values] : first.weights) EXPECT_EQ(values, second.weights.at(name)) << name;
+  for (const auto& [name, values] : first.weights)
+    EXPECT_EQ(values, second.weights.at(name)) << name;
 }
 
 }  // namespace

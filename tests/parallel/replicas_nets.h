@@ -7,8 +7,9 @@
 
 namespace doppio {
 
-// Few samples: a sum that rounds otherwise now and then takes another maximum of a window or another side of ReLU's kink, and
-// from there on trainings part. In 20 iterations of so many samples that does not happen here.
+// Few samples: a sum that rounds otherwise now and then takes another maximum of a window or
+// another side of ReLU's kink, and from there on trainings part. In 20 iterations of so many
+// samples that does not happen here.
 constexpr int64_t kTotal = 8;
 // One rank against itself with another BLAS kernel differs by 2e-6 after 20 iterations of LeNet.
 constexpr double kTolerance = 1e-5;
@@ -18,44 +19,56 @@ inline const std::string kData = R"(
           transform_param { scale: 0.00390625 } data_param { batch_size: 8 backend: DIGITS shuffle: true } }
 )";
 
-inline std::string Conv(const std::string& name, const std::string& bottom, int outputs, const std::string& more = "") {
+inline std::string Conv(const std::string& name, const std::string& bottom, int outputs,
+                        const std::string& more = "") {
   return "layer { name: '" + name + "' type: 'Convolution' bottom: '" + bottom + "' top: '" + name +
-         "' param { lr_mult: 1 } param { lr_mult: 2 } convolution_param { num_output: " + std::to_string(outputs) +
-         " weight_filler { type: 'xavier' } " + more + " } }\n";
+         "' param { lr_mult: 1 } param { lr_mult: 2 } convolution_param { num_output: " +
+         std::to_string(outputs) + " weight_filler { type: 'xavier' } " + more + " } }\n";
 }
 inline std::string Pool(const std::string& bottom, const std::string& method) {
-  return "layer { name: 'pool_" + bottom + "' type: 'Pooling' bottom: '" + bottom + "' top: 'pool_" + bottom +
-         "' pooling_param { pool: " + method + " kernel_size: 2 stride: 2 } }\n";
+  return "layer { name: 'pool_" + bottom + "' type: 'Pooling' bottom: '" + bottom +
+         "' top: 'pool_" + bottom + "' pooling_param { pool: " + method +
+         " kernel_size: 2 stride: 2 } }\n";
 }
-inline std::string Product(const std::string& name, const std::string& bottom, int outputs, const std::string& more = "") {
-  return "layer { name: '" + name + "' type: 'InnerProduct' bottom: '" + bottom + "' top: '" + name + "' " + more +
-         " inner_product_param { num_output: " + std::to_string(outputs) + " weight_filler { type: 'xavier' } } }\n";
+inline std::string Product(const std::string& name, const std::string& bottom, int outputs,
+                           const std::string& more = "") {
+  return "layer { name: '" + name + "' type: 'InnerProduct' bottom: '" + bottom + "' top: '" +
+         name + "' " + more + " inner_product_param { num_output: " + std::to_string(outputs) +
+         " weight_filler { type: 'xavier' } } }\n";
 }
-inline std::string InPlace(const std::string& type, const std::string& blob, const std::string& more = "") {
-  return "layer { name: '" + type + "_" + blob + "' type: '" + type + "' bottom: '" + blob + "' top: '" + blob + "' " + more +
-         " }\n";
+inline std::string InPlace(const std::string& type, const std::string& blob,
+                           const std::string& more = "") {
+  return "layer { name: '" + type + "_" + blob + "' type: '" + type + "' bottom: '" + blob +
+         "' top: '" + blob + "' " + more + " }\n";
 }
 inline std::string Loss(const std::string& bottom, const std::string& more = "") {
-  return "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: '" + bottom + "' bottom: 'label' top: 'loss' " + more + " }\n";
+  return "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: '" + bottom +
+         "' bottom: 'label' top: 'loss' " + more + " }\n";
 }
 
-inline std::string LeNet(const std::string& loss = "", const std::string& activation = "ReLU", const std::string& pool = "MAX") {
-  return "name: 'lenet'\n" + kData + Conv("conv1", "data", 20, "kernel_size: 5") + Pool("conv1", pool) +
-         Conv("conv2", "pool_conv1", 50, "kernel_size: 5") + Pool("conv2", pool) + Product("ip1", "pool_conv2", 500) +
-         InPlace(activation, "ip1") + Product("ip2", "ip1", 10) + Loss("ip2", loss);
+inline std::string LeNet(const std::string& loss = "", const std::string& activation = "ReLU",
+                         const std::string& pool = "MAX") {
+  return "name: 'lenet'\n" + kData + Conv("conv1", "data", 20, "kernel_size: 5") +
+         Pool("conv1", pool) + Conv("conv2", "pool_conv1", 50, "kernel_size: 5") +
+         Pool("conv2", pool) + Product("ip1", "pool_conv2", 500) + InPlace(activation, "ip1") +
+         Product("ip2", "ip1", 10) + Loss("ip2", loss);
 }
 
 inline std::string Residual() {
   const std::string same = "kernel_size: 3 pad: 1";
-  std::string text = "name: 'residual'\n" + kData + Conv("a", "data", 16, same + " stride: 2") + InPlace("ReLU", "a");
+  std::string text = "name: 'residual'\n" + kData + Conv("a", "data", 16, same + " stride: 2") +
+                     InPlace("ReLU", "a");
   std::string last = "a";
   for (const std::string block : {"b", "c"}) {
-    text += Conv(block + "1", last, 16, same) + InPlace("ReLU", block + "1") + Conv(block + "2", block + "1", 16, same) +
-            "layer { name: '" + block + "' type: 'Eltwise' bottom: '" + block + "2' bottom: '" + last + "' top: '" + block +
+    text += Conv(block + "1", last, 16, same) + InPlace("ReLU", block + "1") +
+            Conv(block + "2", block + "1", 16, same) + "layer { name: '" + block +
+            "' type: 'Eltwise' bottom: '" + block + "2' bottom: '" + last + "' top: '" + block +
             "' }\n" + InPlace("ReLU", block);
     last = block;
   }
-  return text + "layer { name: 'pool' type: 'Pooling' bottom: 'c' top: 'pool' pooling_param { pool: AVE global_pooling: true } }\n" +
+  return text +
+         "layer { name: 'pool' type: 'Pooling' bottom: 'c' top: 'pool' pooling_param { pool: AVE "
+         "global_pooling: true } }\n" +
          Product("ip", "pool", 10) + Loss("ip");
 }
 
@@ -63,23 +76,30 @@ inline std::string Residual() {
 inline std::string Norm() {
   // Without a bias, whose gradient is 0 before BatchNorm: it would hold nothing but rounding.
   return "name: 'norm'\n" + kData +
-         "layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param { num_output: 4 kernel_size: 5\n"
+         "layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param { "
+         "num_output: 4 kernel_size: 5\n"
          "  stride: 3 bias_term: false weight_filler { type: 'xavier' } } }\n"
          "layer { name: 'bn' type: 'BatchNorm' bottom: 'conv' top: 'conv' }\n" +
-         "layer { name: 'scale' type: 'Scale' bottom: 'conv' top: 'conv' scale_param { bias_term: true } }\n" + InPlace("TanH", "conv") +
-         "layer { name: 'bn2' type: 'BatchNorm' bottom: 'conv' top: 'bn2' }\n" + Product("ip", "bn2", 10) + Loss("ip");
+         "layer { name: 'scale' type: 'Scale' bottom: 'conv' top: 'conv' scale_param { bias_term: "
+         "true } }\n" +
+         InPlace("TanH", "conv") +
+         "layer { name: 'bn2' type: 'BatchNorm' bottom: 'conv' top: 'bn2' }\n" +
+         Product("ip", "bn2", 10) + Loss("ip");
 }
 
 inline std::string SharedWeights() {
   const std::string shared = "param { name: 'w' } param { name: 'b' }";
-  return "name: 'shared'\n" + kData + Product("in", "data", 40) + InPlace("TanH", "in") + Product("first", "in", 40, shared) +
-         InPlace("TanH", "first") + Product("second", "first", 40, shared) + InPlace("TanH", "second") + Product("ip", "second", 10) +
-         Loss("ip");
+  return "name: 'shared'\n" + kData + Product("in", "data", 40) + InPlace("TanH", "in") +
+         Product("first", "in", 40, shared) + InPlace("TanH", "first") +
+         Product("second", "first", 40, shared) + InPlace("TanH", "second") +
+         Product("ip", "second", 10) + Loss("ip");
 }
 
 inline std::string SolverText(int iterations, const std::string& more = "") {
-  return "base_lr: 0.01 momentum: 0.9 weight_decay: 0.0005 lr_policy: 'inv' gamma: 0.0001 power: 0.75 snapshot_after_train: false "
-         "max_iter: " + std::to_string(iterations) + " " + more;
+  return "base_lr: 0.01 momentum: 0.9 weight_decay: 0.0005 lr_policy: 'inv' gamma: 0.0001 power: "
+         "0.75 snapshot_after_train: false "
+         "max_iter: " +
+         std::to_string(iterations) + " " + more;
 }
 
 }  // namespace doppio

@@ -11,8 +11,8 @@
 namespace doppio {
 namespace {
 
-void ExpectOneBigBatch(const std::string& net, const std::string& solver, double tolerance = kTolerance,
-                       const std::vector<int>& numbers = {2, 4, 8}) {
+void ExpectOneBigBatch(const std::string& net, const std::string& solver,
+                       double tolerance = kTolerance, const std::vector<int>& numbers = {2, 4, 8}) {
   const ReplicasCase c(net, solver);
   const Trained alone = c.Alone(kTotal);
   for (int ranks : numbers) {
@@ -24,18 +24,26 @@ void ExpectOneBigBatch(const std::string& net, const std::string& solver, double
 
 TEST(Replicas, AreOneBigBatchOfLeNet) { ExpectOneBigBatch(LeNet(), SolverText(20)); }
 TEST(Replicas, AreOneBigBatchOfAResidualNet) { ExpectOneBigBatch(Residual(), SolverText(20)); }
-TEST(Replicas, AreOneBigBatchOfASmoothNetForLonger) { ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(100)); }
+TEST(Replicas, AreOneBigBatchOfASmoothNetForLonger) {
+  ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(100));
+}
 
-TEST(Replicas, AreOneBigBatchWithIterSize) { ExpectOneBigBatch(LeNet(), SolverText(10, "iter_size: 2")); }
-TEST(Replicas, AreOneBigBatchWithClipping) { ExpectOneBigBatch(LeNet(), SolverText(20, "clip_gradients: 0.5")); }
+TEST(Replicas, AreOneBigBatchWithIterSize) {
+  ExpectOneBigBatch(LeNet(), SolverText(10, "iter_size: 2"));
+}
+TEST(Replicas, AreOneBigBatchWithClipping) {
+  ExpectOneBigBatch(LeNet(), SolverText(20, "clip_gradients: 0.5"));
+}
 TEST(Replicas, AreOneBigBatchWithAdam) {
   // Adam divides by the square root of tiny sums, which magnifies rounding.
-  ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(20, "type: 'Adam' momentum2: 0.999 delta: 1e-3"));
+  ExpectOneBigBatch(LeNet("", "TanH", "AVE"),
+                    SolverText(20, "type: 'Adam' momentum2: 0.999 delta: 1e-3"));
 }
 
 TEST(Replicas, AreOneBigBatchWithRatesFromNorms) {
   ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(20, "larc: true larc_eta: 0.1"));
-  ExpectOneBigBatch(LeNet("", "TanH", "AVE"), SolverText(20, "type: 'LAMB' momentum2: 0.999 delta: 1e-3"));
+  ExpectOneBigBatch(LeNet("", "TanH", "AVE"),
+                    SolverText(20, "type: 'LAMB' momentum2: 0.999 delta: 1e-3"));
 }
 
 TEST(Replicas, AreOneBigBatchWithSharedWeights) {
@@ -46,17 +54,19 @@ TEST(Replicas, AreOneBigBatchInEveryNormalisation) {
   // A batch of digits has different numbers of threes on different ranks.
   for (const char* normalization : {"VALID", "FULL", "BATCH_SIZE", "NONE"}) {
     SCOPED_TRACE(normalization);
-    ExpectOneBigBatch(LeNet(std::string("loss_param { ignore_label: 3 normalization: ") + normalization + " }"),
-                      SolverText(20, normalization == std::string("NONE") ? "clip_gradients: 1" : ""));
+    ExpectOneBigBatch(
+        LeNet(std::string("loss_param { ignore_label: 3 normalization: ") + normalization + " }"),
+        SolverText(20, normalization == std::string("NONE") ? "clip_gradients: 1" : ""));
   }
 }
 
 TEST(Replicas, AreOneBigBatchInEveryLoss) {
-  const auto loss = [](const std::string& type, const std::string& bottoms, const std::string& more = "") {
+  const auto loss = [](const std::string& type, const std::string& bottoms,
+                       const std::string& more = "") {
     return "layer { name: 'loss' type: '" + type + "' " + bottoms + " top: 'loss' " + more + " }\n";
   };
-  const std::string start = "name: 'losses'\n" + kData + Product("hidden", "data", 40) + InPlace("TanH", "hidden") +
-                            Product("a", "hidden", 10);
+  const std::string start = "name: 'losses'\n" + kData + Product("hidden", "data", 40) +
+                            InPlace("TanH", "hidden") + Product("a", "hidden", 10);
   const std::string two = start + Product("b", "hidden", 10);
   const std::string labels = "bottom: 'a' bottom: 'label'", pair = "bottom: 'a' bottom: 'b'";
   BlobProto matrix;
@@ -64,11 +74,15 @@ TEST(Replicas, AreOneBigBatchInEveryLoss) {
   const std::string path = testing::TempDir() + "replicas_matrix";
   WriteFileAtomically(path, matrix.SerializeAsString());
   for (const std::string& net :
-       {start + loss("SoftmaxWithLoss", labels, "loss_param { label_smoothing: 0.1 ignore_label: 3 }"),
-        start + loss("InfogainLoss", labels, "infogain_loss_param { source: '" + path + "' } loss_param { ignore_label: 3 }"),
+       {start +
+            loss("SoftmaxWithLoss", labels, "loss_param { label_smoothing: 0.1 ignore_label: 3 }"),
+        start +
+            loss("InfogainLoss", labels,
+                 "infogain_loss_param { source: '" + path + "' } loss_param { ignore_label: 3 }"),
         start + loss("HingeLoss", labels, "hinge_loss_param { norm: L2 }"),
         start + InPlace("Softmax", "a") + loss("MultinomialLogisticLoss", labels),
-        two + loss("ContrastiveLoss", pair + " bottom: 'label'", "contrastive_loss_param { margin: 5 }"),
+        two + loss("ContrastiveLoss", pair + " bottom: 'label'",
+                   "contrastive_loss_param { margin: 5 }"),
         two + loss("SmoothL1Loss", pair)}) {
     SCOPED_TRACE(net.substr(net.rfind("name: 'loss'")));
     ExpectOneBigBatch(net, SolverText(10));
@@ -76,17 +90,20 @@ TEST(Replicas, AreOneBigBatchInEveryLoss) {
 }
 
 TEST(Replicas, AreOneBigBatchWithDropout) {
-  const std::string net = "name: 'dropout'\n" + kData + Product("ip1", "data", 100) + InPlace("TanH", "ip1") +
-                          InPlace("Dropout", "ip1") + Product("ip2", "ip1", 10) + Loss("ip2");
+  const std::string net = "name: 'dropout'\n" + kData + Product("ip1", "data", 100) +
+                          InPlace("TanH", "ip1") + InPlace("Dropout", "ip1") +
+                          Product("ip2", "ip1", 10) + Loss("ip2");
   ExpectOneBigBatch(net, SolverText(20));
 }
 
 TEST(Replicas, AreOneBigBatchWithMixup) {
-  const std::string net = "name: 'mixup'\n" + kData +
-                          "layer { name: 'mixup' type: 'Mixup' bottom: 'data' bottom: 'label' top: 'mixed' top: 'shares'\n"
-                          "  mixup_param { alpha: 0.4 classes: 10 } }\n" +
-                          Product("ip1", "mixed", 40) + InPlace("TanH", "ip1") + Product("ip2", "ip1", 10) +
-                          "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip2' bottom: 'shares' top: 'loss' }\n";
+  const std::string net =
+      "name: 'mixup'\n" + kData +
+      "layer { name: 'mixup' type: 'Mixup' bottom: 'data' bottom: 'label' top: 'mixed' top: "
+      "'shares'\n"
+      "  mixup_param { alpha: 0.4 classes: 10 } }\n" +
+      Product("ip1", "mixed", 40) + InPlace("TanH", "ip1") + Product("ip2", "ip1", 10) +
+      "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip2' bottom: 'shares' top: 'loss' }\n";
   ExpectOneBigBatch(net, SolverText(20), kTolerance, {2, 4});
 }
 
@@ -94,7 +111,7 @@ TEST(Replicas, ThatDifferAreNamed) {
   const ReplicasCase c(LeNet(), SolverText(3));
   TrainerOptions options;
   options.check_replicas = 1;
-  c.Together(3, 4, {}, options);   // they do not differ
+  c.Together(3, 4, {}, options);  // they do not differ
   try {
     RunThreadWorld(3, {}, [&](World& world) {
       const std::unique_ptr<Device> device = MakeCpuDevice();
@@ -106,14 +123,17 @@ TEST(Replicas, ThatDifferAreNamed) {
     });
     FAIL() << "they differ";
   } catch (const PeerError& e) {
-    EXPECT_NE(e.message().find("after iteration 8 the weights or the history of rank(s) 2 are not"), std::string::npos) << e.message();
+    EXPECT_NE(e.message().find("after iteration 8 the weights or the history of rank(s) 2 are not"),
+              std::string::npos)
+        << e.message();
   }
 }
 
 TEST(Replicas, GiveTheSameBitsInEveryRun) {
   const ReplicasCase c(LeNet(), SolverText(10));
   const Trained first = c.Together(3, 5), second = c.Together(3, 5);
-  for (const auto& [name, values] : first.weights) EXPECT_EQ(values, second.weights.at(name)) << name;
+  for (const auto& [name, values] : first.weights)
+    EXPECT_EQ(values, second.weights.at(name)) << name;
 }
 
 TEST(Replicas, DoNotDependOnTheSizeOfBuckets) {
@@ -153,15 +173,20 @@ TEST(Replicas, ReduceEachGradientOnceAnIteration) {
 // 5 batches are no share of 2, 3, 4 or 7 ranks, and the next test goes on where this one ended.
 TEST(Replicas, ScoreAsOneRankDoes) {
   std::string net = LeNet();
-  net += "layer { name: 'accuracy' type: 'Accuracy' bottom: 'ip2' bottom: 'label' top: 'accuracy' include { phase: TEST } }\n";
+  net +=
+      "layer { name: 'accuracy' type: 'Accuracy' bottom: 'ip2' bottom: 'label' top: 'accuracy' "
+      "include { phase: TEST } }\n";
   // No training in between: the weights are the same to the last bit.
-  const ReplicasCase c(net, "base_lr: 0 lr_policy: 'fixed' max_iter: 4 test_iter: 5 test_interval: 2 snapshot_after_train: false");
+  const ReplicasCase c(net,
+                       "base_lr: 0 lr_policy: 'fixed' max_iter: 4 test_iter: 5 test_interval: 2 "
+                       "snapshot_after_train: false");
   const Trained alone = c.Alone(8);
   for (int ranks : {2, 3, 4, 7}) {
     const Trained together = c.Together(ranks, 8);
     ASSERT_EQ(together.tests[0].scores.size(), 2u);
     for (size_t i = 0; i < 2; ++i) {
-      EXPECT_NEAR(together.tests[0].scores[i].value, alone.tests[0].scores[i].value, 1e-12) << ranks << " ranks";
+      EXPECT_NEAR(together.tests[0].scores[i].value, alone.tests[0].scores[i].value, 1e-12)
+          << ranks << " ranks";
     }
   }
 }
@@ -173,16 +198,20 @@ TEST(Replicas, ResumeToTheSameBits) {
   TrainerOptions options;
   options.resume = parts.State(5);
   const Trained resumed = parts.Together(2, 8, {}, options);
-  for (const auto& [name, values] : straight.weights) EXPECT_EQ(values, resumed.weights.at(name)) << name;
+  for (const auto& [name, values] : straight.weights)
+    EXPECT_EQ(values, resumed.weights.at(name)) << name;
 }
 
 TEST(Replicas, ResumeEachInItsOwnSequences) {
   // No batch begins a sequence, so everything comes from the states that the ranks carry.
   const std::string net =
-      "name: 'recurrent' layer { name: 'in' type: 'DummyData' top: 'x' top: 'y' top: 'cont' dummy_data_param {"
+      "name: 'recurrent' layer { name: 'in' type: 'DummyData' top: 'x' top: 'y' top: 'cont' "
+      "dummy_data_param {"
       "  shape { dim: 3 dim: 2 dim: 4 } shape { dim: 3 dim: 2 dim: 5 } shape { dim: 3 dim: 2 }"
-      "  data_filler { type: 'gaussian' } data_filler { type: 'uniform' } data_filler { value: 1 } } }"
-      "layer { name: 'r' type: 'LSTM' bottom: 'x' bottom: 'cont' top: 'h' recurrent_param { num_output: 5"
+      "  data_filler { type: 'gaussian' } data_filler { type: 'uniform' } data_filler { value: 1 } "
+      "} }"
+      "layer { name: 'r' type: 'LSTM' bottom: 'x' bottom: 'cont' top: 'h' recurrent_param { "
+      "num_output: 5"
       "  weight_filler { type: 'gaussian' std: 0.8 } } }"
       "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'h' bottom: 'y' top: 'loss' }";
   for (const char* format : {"BINARYPROTO", "HDF5"}) {
@@ -191,7 +220,8 @@ TEST(Replicas, ResumeEachInItsOwnSequences) {
     TrainerOptions options;
     options.resume = c.State(5) + (format[0] == 'H' ? ".h5" : "");
     const Trained resumed = c.Together(2, 0, {}, options);
-    for (const auto& [name, values] : straight.weights) EXPECT_EQ(values, resumed.weights.at(name)) << name;
+    for (const auto& [name, values] : straight.weights)
+      EXPECT_EQ(values, resumed.weights.at(name)) << name;
   }
 }
 
@@ -210,16 +240,20 @@ TEST(Replicas, AreOneBigBatchWithSharedBatchNormStatistics) {
   options.sync_bn = true;
   const Trained alone = c.Alone(kTotal);
   for (int ranks : {2, 4, 8}) {
-    EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks, {}, options)), kTolerance) << ranks << " ranks";
+    EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks, {}, options)), kTolerance)
+        << ranks << " ranks";
   }
-  EXPECT_GT(LargestDifference(alone, c.Together(4, kTotal / 4)), 100 * kTolerance) << "without it, it is something else";
+  EXPECT_GT(LargestDifference(alone, c.Together(4, kTotal / 4)), 100 * kTolerance)
+      << "without it, it is something else";
 }
 
-// BatchNorm trains with the statistics of each rank's own rows, as in Caffe; what it keeps is the same everywhere.
+// BatchNorm trains with the statistics of each rank's own rows, as in Caffe; what it keeps is the
+// same everywhere.
 TEST(Replicas, KeepOneBatchNormStatistic) {
   const ReplicasCase c(Norm(), SolverText(5));
   const Trained together = c.Together(4, 4);
-  EXPECT_NEAR(together.weights.at("bn 2")[0], 4.990009995, 1e-5);   // the sum of 0.999^i over 5 iterations
+  EXPECT_NEAR(together.weights.at("bn 2")[0], 4.990009995,
+              1e-5);  // the sum of 0.999^i over 5 iterations
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ TEST(ScalingModel, OneRankRunsAsItDoesAlone) {
 }
 
 TEST(ScalingModel, BackwardHidesAllBucketsButTheLast) {
-  // The first bucket travels from 10 to 15; the second from 20 to 25, where the update of the first takes 1 of the 5
-  // ms.
+  // The first bucket travels from 10 to 15; the second from 20 to 25, where the update of the first
+  // takes 1 of the 5 ms.
   const ScalingPoint two = Two(TwoLayers(), Links(5));
   EXPECT_DOUBLE_EQ(two.communication.across_ms, 10);
   EXPECT_DOUBLE_EQ(two.iteration_ms, 10 + 25 + 1);
@@ -80,8 +80,8 @@ TEST(ScalingModel, SaysWhatTheTimeGoesTo) {
 }
 
 TEST(ScalingModel, CopiesTakeTimeFromBackward) {
-  // 4 MB take 5 ms, 2 of them from computing: the first bucket travels from 10 to 15 while backward does 3 of its last 10
-  // ms, which end at 22; the second arrives at 27.
+  // 4 MB take 5 ms, 2 of them from computing: the first bucket travels from 10 to 15 while backward
+  // does 3 of its last 10 ms, which end at 22; the second arrives at 27.
   ScalingOptions options = Links(5);
   options.cluster.across.held_up_ms_per_gbyte = 500;
   const ScalingPoint two = Two(TwoLayers(), options);
@@ -91,8 +91,8 @@ TEST(ScalingModel, CopiesTakeTimeFromBackward) {
 }
 
 TEST(ScalingModel, CopiesMayTakeLongerThanTheLink) {
-  // 20 ms of computing's time for each bucket, and the link needs only 5: backward stands still from 10 to 30, goes on to 40,
-  // and the second bucket arrives at 60.
+  // 20 ms of computing's time for each bucket, and the link needs only 5: backward stands still
+  // from 10 to 30, goes on to 40, and the second bucket arrives at 60.
   ScalingOptions options = Links(5);
   options.cluster.across.held_up_ms_per_gbyte = 5000;
   const ScalingPoint two = Two(TwoLayers(), options);
@@ -101,7 +101,8 @@ TEST(ScalingModel, CopiesMayTakeLongerThanTheLink) {
 }
 
 TEST(ScalingModel, BackwardMayEndWhileABucketTravels) {
-  // The only gradients are the first ones: from 10 to 50 they hold up 20 ms, so computing goes on at half its speed, and ends at 30.
+  // The only gradients are the first ones: from 10 to 50 they hold up 20 ms, so computing goes on
+  // at half its speed, and ends at 30.
   RankTimes times = TwoLayers();
   times.backward[1].gradients.clear();
   ScalingOptions options = Links(40);

@@ -1,5 +1,6 @@
-// The model against what others have published, from the inputs they had as far as they are known. Where it differs
-// from them is said in docs/parallel.md, "How far will it scale"; the predictions there are these.
+// The model against what others have published, from the inputs they had as far as they are known.
+// Where it differs from them is said in docs/parallel.md, "How far will it scale"; the predictions
+// there are these.
 #include <gtest/gtest.h>
 
 #include "parallel/links.h"
@@ -35,10 +36,11 @@ NetCost CaffeNet() {
 }
 
 NetCost Vgg16() {
-  return {Conv(224, 3, 3, 64),   Conv(224, 3, 64, 64),  Conv(112, 3, 64, 128), Conv(112, 3, 128, 128),
-          Conv(56, 3, 128, 256), Conv(56, 3, 256, 256), Conv(56, 3, 256, 256), Conv(28, 3, 256, 512),
-          Conv(28, 3, 512, 512), Conv(28, 3, 512, 512), Conv(14, 3, 512, 512), Conv(14, 3, 512, 512),
-          Conv(14, 3, 512, 512), Full(25088, 4096),     Full(4096, 4096),      Full(4096, 1000)};
+  return {
+      Conv(224, 3, 3, 64),   Conv(224, 3, 64, 64),  Conv(112, 3, 64, 128), Conv(112, 3, 128, 128),
+      Conv(56, 3, 128, 256), Conv(56, 3, 256, 256), Conv(56, 3, 256, 256), Conv(28, 3, 256, 512),
+      Conv(28, 3, 512, 512), Conv(28, 3, 512, 512), Conv(14, 3, 512, 512), Conv(14, 3, 512, 512),
+      Conv(14, 3, 512, 512), Full(25088, 4096),     Full(4096, 4096),      Full(4096, 1000)};
 }
 
 // `blocks`: of each of the four stages; 3 4 6 3 make ResNet-50, 3 4 23 3 ResNet-101.
@@ -60,7 +62,9 @@ NetCost ResNet(const std::vector<int>& blocks) {
 }
 
 // Where only the whole is known: so many equal layers.
-NetCost Even(int layers, int64_t values) { return NetCost(static_cast<size_t>(layers), {1, values / layers}); }
+NetCost Even(int layers, int64_t values) {
+  return NetCost(static_cast<size_t>(layers), {1, values / layers});
+}
 
 int64_t ValuesOf(const NetCost& net) {
   int64_t values = 0;
@@ -68,8 +72,8 @@ int64_t ValuesOf(const NetCost& net) {
   return values;
 }
 
-// Backward takes twice as long as forward (Caffe's GoogLeNet on a K40: 563 and 1124 ms), and each layer its share of
-// the multiply-adds. The update is within backward's time.
+// Backward takes twice as long as forward (Caffe's GoogLeNet on a K40: 563 and 1124 ms), and each
+// layer its share of the multiply-adds. The update is within backward's time.
 RankTimes Times(const NetCost& net, int batch, double images_per_s) {
   const double iteration_ms = batch * 1e3 / images_per_s;
   double macs = 0;
@@ -85,10 +89,11 @@ RankTimes Times(const NetCost& net, int batch, double images_per_s) {
 
 constexpr int64_t kMiB = int64_t{1} << 20, kWholeNet = int64_t{1} << 40;
 
-ScalingOptions Setting(Topology topology, const char* inside, const char* across, int ranks_per_node,
-                       int64_t bucket_bytes) {
+ScalingOptions Setting(Topology topology, const char* inside, const char* across,
+                       int ranks_per_node, int64_t bucket_bytes) {
   ScalingOptions options;
-  options.cluster = {topology, ParseLink("inside", inside), ParseLink("across", across), ranks_per_node};
+  options.cluster = {topology, ParseLink("inside", inside), ParseLink("across", across),
+                     ranks_per_node};
   options.bucket_bytes = bucket_bytes;
   return options;
 }
@@ -100,8 +105,8 @@ TEST(Published, NetsHaveTheirNumbersOfParameters) {
   EXPECT_EQ(ValuesOf(ResNet({3, 4, 23, 3})), 44'549'160);
 }
 
-// BVLC, docs/multigpu.md, AlexNet to GoogLeNet: about 1.8 on 2 and 3.5 on 4 GPUs. Gradients of the whole net go up a
-// tree and weights down it.
+// BVLC, docs/multigpu.md, AlexNet to GoogLeNet: about 1.8 on 2 and 3.5 on 4 GPUs. Gradients of the
+// whole net go up a tree and weights down it.
 TEST(Published, BvlcTreeOfTwoAndFourGpus) {
   const ScalingOptions tree = Setting(Topology::kTree, "pcie3", "pcie3", 4, kWholeNet);
   const auto caffenet = PredictScaling(Times(CaffeNet(), 256, 810), tree, {2, 4});
@@ -112,24 +117,26 @@ TEST(Published, BvlcTreeOfTwoAndFourGpus) {
   EXPECT_NEAR(googlenet[1].speedup, 3.85, 0.005);
 }
 
-// Cho et al. 2017: ResNet-50 in Caffe on 64 nodes of 4 P100, 95 % of 64 times one node. Whether gradients were summed
-// while backward ran is not said.
+// Cho et al. 2017: ResNet-50 in Caffe on 64 nodes of 4 P100, 95 % of 64 times one node. Whether
+// gradients were summed while backward ran is not said.
 TEST(Published, DdlOn256Gpus) {
   const RankTimes times = Times(ResNet({3, 4, 6, 3}), 32, 219);
   const auto over_a_node = [&](int64_t bucket_bytes) {
-    const auto points =
-        PredictScaling(times, Setting(Topology::kHierarchical, "nvlink1", "infiniband_edr", 4, bucket_bytes), {4, 256});
+    const auto points = PredictScaling(
+        times, Setting(Topology::kHierarchical, "nvlink1", "infiniband_edr", 4, bucket_bytes),
+        {4, 256});
     return points[1].speedup / points[0].speedup / 64;
   };
   EXPECT_NEAR(over_a_node(4 * kMiB), 0.998, 0.0005);
   EXPECT_NEAR(over_a_node(kWholeNet), 0.904, 0.0005);
 }
 
-// Horovod, docs/benchmarks: 128 servers of 4 Pascal GPUs, 25 GbE with RoCE, NCCL's ring, fusion buffers of 64 MB; 90 %
-// for Inception V3 and ResNet-101, 68 % for VGG-16.
+// Horovod, docs/benchmarks: 128 servers of 4 Pascal GPUs, 25 GbE with RoCE, NCCL's ring, fusion
+// buffers of 64 MB; 90 % for Inception V3 and ResNet-101, 68 % for VGG-16.
 TEST(Published, HorovodOn512Gpus) {
   const auto efficiency = [](const RankTimes& times, const char* across) {
-    return PredictScaling(times, Setting(Topology::kRing, "pcie3", across, 4, 64 * kMiB), {512})[0].efficiency;
+    return PredictScaling(times, Setting(Topology::kRing, "pcie3", across, 4, 64 * kMiB), {512})[0]
+        .efficiency;
   };
   EXPECT_NEAR(efficiency(Times(Even(48, 23'834'568), 64, 142), "25gbe_roce"), 0.95, 0.005);
   EXPECT_NEAR(efficiency(Times(ResNet({3, 4, 23, 3}), 64, 103.6), "25gbe_roce"), 0.95, 0.005);

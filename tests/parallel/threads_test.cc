@@ -24,7 +24,8 @@ void OnEveryRank(int size, const F& f) {
 }
 
 TEST(ThreadTeam, Communicates) {
-  for (int size : {1, 2, 3, 4, 7}) OnEveryRank(size, [](Communicator* end) { ExpectCommunicates(end); });
+  for (int size : {1, 2, 3, 4, 7})
+    OnEveryRank(size, [](Communicator* end) { ExpectCommunicates(end); });
 }
 
 TEST(ThreadTeam, AddsInTheOrderOfRanks) {
@@ -32,7 +33,8 @@ TEST(ThreadTeam, AddsInTheOrderOfRanks) {
   constexpr int kSize = 5;
   const Random random(3, 1);
   const auto number = [&](int rank, int64_t i) {
-    return random.Normal(static_cast<uint64_t>(rank), static_cast<uint64_t>(i)) * std::exp2(static_cast<float>(i % 20));
+    return random.Normal(static_cast<uint64_t>(rank), static_cast<uint64_t>(i)) *
+           std::exp2(static_cast<float>(i % 20));
   };
   OnEveryRank(kSize, [&](Communicator* end) {
     std::vector<float> data(kCount);

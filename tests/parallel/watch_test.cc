@@ -58,7 +58,7 @@ TEST_F(WatchTest, SaysNothingWhileAllIsWell) {
     for (const auto& watch : watches_) watch->Moved(0);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  watches_.clear();   // in the order of ranks: nobody misses who leaves as it should
+  watches_.clear();  // in the order of ranks: nobody misses who leaves as it should
   EXPECT_EQ(Reports(0).size(), 0u);
 }
 
@@ -71,7 +71,8 @@ TEST_F(WatchTest, TellsEverybodyWhatOneRankFailedOf) {
     ASSERT_EQ(reports.size(), 3u);
     for (const Report& report : reports) {
       EXPECT_EQ(report.loss.code, ExitCode::kFile);
-      EXPECT_EQ(report.loss.message, "rank " + std::to_string(failing) + " on " + HostName() + " has failed: record 7 is damaged");
+      EXPECT_EQ(report.loss.message, "rank " + std::to_string(failing) + " on " + HostName() +
+                                         " has failed: record 7 is damaged");
       EXPECT_EQ(report.loss.first, report.rank == 0) << report.rank;
     }
     watches_.clear();
@@ -84,7 +85,9 @@ TEST_F(WatchTest, NamesTheRankThatDoesNotKeepUp) {
   watches_[2]->Moved(4);
   const std::vector<Report> reports = Reports(3);
   ASSERT_EQ(reports.size(), 3u);
-  EXPECT_NE(reports[0].loss.message.find("no rank has made progress for 1 s; rank 1 on " + HostName() + " is behind"), std::string::npos)
+  EXPECT_NE(reports[0].loss.message.find("no rank has made progress for 1 s; rank 1 on " +
+                                         HostName() + " is behind"),
+            std::string::npos)
       << reports[0].loss.message;
 }
 

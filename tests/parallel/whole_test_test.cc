@@ -1,4 +1,5 @@
-// A test without test_iter counts every sample of its source once, at any batch size and for any number of ranks.
+// A test without test_iter counts every sample of its source once, at any batch size and for any
+// number of ranks.
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
@@ -12,20 +13,23 @@ constexpr int kSamples = 10;
 
 // The weights stay what they are, so that batch sizes and ranks change nothing but the test.
 const std::string kSolver =
-    "base_lr: 0 lr_policy: 'fixed' max_iter: 3 test_interval: 1 snapshot_after_train: false test_compute_loss: true";
+    "base_lr: 0 lr_policy: 'fixed' max_iter: 3 test_interval: 1 snapshot_after_train: false "
+    "test_compute_loss: true";
 
 std::string Sources(const std::string& test_more = "") {
   return "name: 'whole'\n"
          "layer { name: 'digits' type: 'Data' top: 'data' top: 'label' include { phase: TRAIN }\n"
-         "  transform_param { scale: 0.00390625 } data_param { batch_size: 8 backend: DIGITS size: 20 } }\n"
+         "  transform_param { scale: 0.00390625 } data_param { batch_size: 8 backend: DIGITS size: "
+         "20 } }\n"
          "layer { name: 'digits' type: 'Data' top: 'data' top: 'label' include { phase: TEST }\n"
-         "  transform_param { scale: 0.00390625 } data_param { batch_size: 8 backend: DIGITS size: " +
+         "  transform_param { scale: 0.00390625 } data_param { batch_size: 8 backend: DIGITS "
+         "size: " +
          std::to_string(kSamples) + " " + test_more + " } }\n";
 }
 
 std::string Scored(const std::string& test_more = "") {
-  return Sources(test_more) + Conv("conv", "data", 4, "kernel_size: 5 stride: 4") + InPlace("TanH", "conv") +
-         Product("ip", "conv", 10) + Loss("ip") +
+  return Sources(test_more) + Conv("conv", "data", 4, "kernel_size: 5 stride: 4") +
+         InPlace("TanH", "conv") + Product("ip", "conv", 10) + Loss("ip") +
          "layer { name: 'accuracy' type: 'Accuracy' bottom: 'ip' bottom: 'label' top: 'accuracy'\n"
          "  accuracy_param { top_k: 5 } include { phase: TEST } }\n";
 }
@@ -35,7 +39,8 @@ void ExpectSameScores(const Trained& got, const Trained& want, double tolerance)
   EXPECT_NEAR(got.tests[0].loss, want.tests[0].loss, tolerance);
   ASSERT_EQ(got.tests[0].scores.size(), want.tests[0].scores.size());
   for (size_t i = 0; i < want.tests[0].scores.size(); ++i) {
-    EXPECT_NEAR(got.tests[0].scores[i].value, want.tests[0].scores[i].value, tolerance) << want.tests[0].scores[i].blob;
+    EXPECT_NEAR(got.tests[0].scores[i].value, want.tests[0].scores[i].value, tolerance)
+        << want.tests[0].scores[i].blob;
   }
 }
 
@@ -66,21 +71,26 @@ TEST(WholeTest, ScoresTheSameForAnyNumberOfRanks) {
 
 // Three batches of 4 begin again: the first two samples count twice.
 TEST(WholeTest, IsNotWhatAsManyFullBatchesScore) {
-  const Trained whole = ReplicasCase(Scored(), kSolver).Alone(4), batches = ReplicasCase(Scored(), kSolver + " test_iter: 3").Alone(4);
+  const Trained whole = ReplicasCase(Scored(), kSolver).Alone(4),
+                batches = ReplicasCase(Scored(), kSolver + " test_iter: 3").Alone(4);
   EXPECT_GT(std::fabs(whole.tests[0].loss - batches.tests[0].loss), 1e-4);
 }
 
 // Labels that nobody reads are outputs with a number for each row.
 TEST(WholeTest, AveragesNumbersOfRowsOverTheBatchesThatHaveThem) {
-  const std::string net = Sources() + Product("ip", "data", 10) + Loss("ip", "include { phase: TRAIN }") +
-                          "layer { name: 'quiet' type: 'Silence' bottom: 'ip' include { phase: TEST } }\n";
+  const std::string net =
+      Sources() + Product("ip", "data", 10) + Loss("ip", "include { phase: TRAIN }") +
+      "layer { name: 'quiet' type: 'Silence' bottom: 'ip' include { phase: TEST } }\n";
   const ReplicasCase c(net, kSolver);
-  const std::vector<OutputValue> each = c.Alone(kSamples).tests[0].scores, few = c.Alone(4).tests[0].scores;
+  const std::vector<OutputValue> each = c.Alone(kSamples).tests[0].scores,
+                                 few = c.Alone(4).tests[0].scores;
   ASSERT_EQ(each.size(), static_cast<size_t>(kSamples));
   ASSERT_EQ(few.size(), 4u);
   const auto label = [&](size_t i) { return each[i].value; };
-  for (size_t row = 0; row < 2; ++row) EXPECT_NEAR(few[row].value, (label(row) + label(row + 4) + label(row + 8)) / 3, 1e-12);
-  for (size_t row = 2; row < 4; ++row) EXPECT_NEAR(few[row].value, (label(row) + label(row + 4)) / 2, 1e-12);
+  for (size_t row = 0; row < 2; ++row)
+    EXPECT_NEAR(few[row].value, (label(row) + label(row + 4) + label(row + 8)) / 3, 1e-12);
+  for (size_t row = 2; row < 4; ++row)
+    EXPECT_NEAR(few[row].value, (label(row) + label(row + 4)) / 2, 1e-12);
   // Fewer samples than a batch has rows.
   EXPECT_EQ(c.Alone(16).tests[0].scores.size(), static_cast<size_t>(kSamples));
 }
@@ -103,20 +113,27 @@ TEST(WholeTest, ResumesToTheSameScores) {
 Trained OneSequence(int64_t batch) {
   const std::string size = std::to_string(batch);
   const std::string net =
-      "name: 'sequence' layer { name: 'data' type: 'Data' top: 'x' top: 'label' data_param { batch_size: " + size +
+      "name: 'sequence' layer { name: 'data' type: 'Data' top: 'x' top: 'label' data_param { "
+      "batch_size: " +
+      size +
       "  backend: DIGITS size: 10 } transform_param { scale: 0.00390625 } }\n"
-      "layer { name: 'one' type: 'Power' bottom: 'label' top: 'one' power_param { scale: 0 shift: 1 } }\n"
-      "layer { name: 'cont' type: 'Reshape' bottom: 'one' top: 'cont' reshape_param { shape { dim: 0 dim: 1 } } }\n"
-      "layer { name: 'r' type: 'LSTM' bottom: 'x' bottom: 'cont' top: 'h' recurrent_param { num_output: 10"
+      "layer { name: 'one' type: 'Power' bottom: 'label' top: 'one' power_param { scale: 0 shift: "
+      "1 } }\n"
+      "layer { name: 'cont' type: 'Reshape' bottom: 'one' top: 'cont' reshape_param { shape { dim: "
+      "0 dim: 1 } } }\n"
+      "layer { name: 'r' type: 'LSTM' bottom: 'x' bottom: 'cont' top: 'h' recurrent_param { "
+      "num_output: 10"
       "  weight_filler { type: 'gaussian' std: 0.1 } } }\n"
-      "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'h' bottom: 'label' top: 'loss' softmax_param { axis: 2 } }\n";
+      "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'h' bottom: 'label' top: 'loss' "
+      "softmax_param { axis: 2 } }\n";
   // The test at the end is the third; nothing is learned.
   return ReplicasCase(net, "base_lr: 0 lr_policy: 'fixed' max_iter: 2 test_interval: 1").Alone(0);
 }
 
 TEST(WholeTest, IsOneSequenceHoweverItIsCutAndBeginsWithIt) {
   const double loss = OneSequence(10).tests[0].loss;
-  for (int64_t batch : {5, 4, 8}) EXPECT_NEAR(OneSequence(batch).tests[0].loss, loss, 1e-6) << batch;
+  for (int64_t batch : {5, 4, 8})
+    EXPECT_NEAR(OneSequence(batch).tests[0].loss, loss, 1e-6) << batch;
 }
 
 std::string Mistake(const std::string& net) {
@@ -129,9 +146,12 @@ std::string Mistake(const std::string& net) {
 }
 
 TEST(WholeTest, SaysWhatDoesNotTakeTheLastRows) {
-  const std::string fixed = "layer { name: 'fixed' type: 'Reshape' bottom: 'data' top: 'fixed' reshape_param { shape { dim: 8 dim: 784 } } }\n";
+  const std::string fixed =
+      "layer { name: 'fixed' type: 'Reshape' bottom: 'data' top: 'fixed' reshape_param { shape { "
+      "dim: 8 dim: 784 } } }\n";
   const std::string text = Mistake(Sources() + fixed + Product("ip", "fixed", 10) + Loss("ip"));
-  EXPECT_NE(text.find("with the 2 rows of the last batch of a whole test"), std::string::npos) << text;
+  EXPECT_NE(text.find("with the 2 rows of the last batch of a whole test"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("layer 'fixed'"), std::string::npos) << text;
 }
 
@@ -139,9 +159,12 @@ TEST(WholeTest, RefusesSourcesOfDifferentBatchSizes) {
   const std::string other =
       "layer { name: 'others' type: 'Data' top: 'more' top: 'labels' include { phase: TEST }\n"
       "  data_param { batch_size: 4 backend: DIGITS size: 10 } }\n"
-      "layer { name: 'quiet' type: 'Silence' bottom: 'more' bottom: 'labels' include { phase: TEST } }\n";
+      "layer { name: 'quiet' type: 'Silence' bottom: 'more' bottom: 'labels' include { phase: TEST "
+      "} }\n";
   const std::string text = Mistake(Scored() + other);
-  EXPECT_NE(text.find("test net #0 has data layers with batches of 8 and of 4 rows"), std::string::npos) << text;
+  EXPECT_NE(text.find("test net #0 has data layers with batches of 8 and of 4 rows"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

@@ -12,14 +12,18 @@ TEST(AveragePrecision, FollowsItsRule) {
   // Precision 1, 1/2, 2/3, 1/2, 3/5 at recall 1/4, 1/4, 1/2, 1/2, 3/4.
   const Found found = {true, false, true, false, true};
   EXPECT_NEAR(AveragePrecision(PrecisionRule::kIntegral, found, 4), (1 + 2.0 / 3 + 0.6) / 4, 1e-12);
-  EXPECT_NEAR(AveragePrecision(PrecisionRule::kElevenPoint, found, 4), (3 + 3 * 2.0 / 3 + 2 * 0.6) / 11, 1e-12);
+  EXPECT_NEAR(AveragePrecision(PrecisionRule::kElevenPoint, found, 4),
+              (3 + 3 * 2.0 / 3 + 2 * 0.6) / 11, 1e-12);
   // Precision 0, 1/2, 2/3 at recall 0, 1/2, 1: the last one is the largest at every recall.
-  EXPECT_NEAR(AveragePrecision(PrecisionRule::kMaxIntegral, {false, true, true}, 2), 2.0 / 3, 1e-12);
-  EXPECT_NEAR(AveragePrecision(PrecisionRule::kIntegral, {false, true, true}, 2), (0.5 + 2.0 / 3) / 2, 1e-12);
+  EXPECT_NEAR(AveragePrecision(PrecisionRule::kMaxIntegral, {false, true, true}, 2), 2.0 / 3,
+              1e-12);
+  EXPECT_NEAR(AveragePrecision(PrecisionRule::kIntegral, {false, true, true}, 2),
+              (0.5 + 2.0 / 3) / 2, 1e-12);
 }
 
 TEST(AveragePrecision, IsNothingOfNothing) {
-  for (PrecisionRule rule : {PrecisionRule::kIntegral, PrecisionRule::kElevenPoint, PrecisionRule::kMaxIntegral}) {
+  for (PrecisionRule rule :
+       {PrecisionRule::kIntegral, PrecisionRule::kElevenPoint, PrecisionRule::kMaxIntegral}) {
     EXPECT_EQ(AveragePrecision(rule, {}, 4), 0);
     EXPECT_EQ(AveragePrecision(rule, {false}, 0), 0);
     EXPECT_NEAR(AveragePrecision(rule, {true, true}, 2), 1, 1e-12);
@@ -32,9 +36,10 @@ std::vector<OutputValue> Rows(const Values& values) {
   return outputs;
 }
 
-const Values kFirst = {-1, 1, 2,   -1, -1, -1, 2, 1,   -1, -1,                   // two objects and one
-                       0,  1, 0.9, 1,  0,  0,  1, 0.5, 0,  1,                    // of class 1, right and wrong
-                       0,  2, 0.3, 0,  0,  -1, -1, 0,  0,  0};                   // one that does not count, an empty row
+const Values kFirst = {
+    -1, 1, 2,   -1, -1, -1, 2,  1,   -1, -1,  // two objects and one
+    0,  1, 0.9, 1,  0,  0,  1,  0.5, 0,  1,   // of class 1, right and wrong
+    0,  2, 0.3, 0,  0,  -1, -1, 0,   0,  0};  // one that does not count, an empty row
 const Values kSecond = {-1, 1, 1, -1, -1, -1, 2, 0, -1, -1, 3, 1, 0.7, 1, 0};
 
 TEST(DetectionScores, AreOfAllBatchesTogether) {
@@ -71,7 +76,8 @@ TEST(DetectionScores, AreGatheredFromAllRanks) {
   twice.Add(0, Rows(kFirst));
   Twin twin;
   scores.Gather(&twin);
-  EXPECT_NEAR(scores.Compute(PrecisionRule::kIntegral)[0].mean, twice.Compute(PrecisionRule::kIntegral)[0].mean, 1e-12);
+  EXPECT_NEAR(scores.Compute(PrecisionRule::kIntegral)[0].mean,
+              twice.Compute(PrecisionRule::kIntegral)[0].mean, 1e-12);
   EXPECT_NEAR(scores.Compute(PrecisionRule::kIntegral)[0].classes.at(1), 0.5, 1e-12);
 }
 
@@ -92,10 +98,12 @@ TEST(PrecisionRule, IsReadFromTheSolver) {
     }
     return std::string("none");
   };
-  EXPECT_NE(mistake("eval_type: 'segmentation'").find("solver.prototxt:1:1: unknown eval_type 'segmentation'"),
+  EXPECT_NE(mistake("eval_type: 'segmentation'")
+                .find("solver.prototxt:1:1: unknown eval_type 'segmentation'"),
             std::string::npos);
-  EXPECT_NE(mistake("eval_type: 'detection' ap_version: 'x'").find("unknown ap_version 'x'; 11point"),
-            std::string::npos);
+  EXPECT_NE(
+      mistake("eval_type: 'detection' ap_version: 'x'").find("unknown ap_version 'x'; 11point"),
+      std::string::npos);
 }
 
 }  // namespace

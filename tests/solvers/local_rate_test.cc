@@ -40,7 +40,8 @@ TEST_P(LocalRates, LarcScalesTheRateByTheNorms) {
 TEST_P(LocalRates, LarcMeasuresGradientsAsTheUpdateUsesThem) {
   // 16 / (4 * 8) = 0.5 as above, then clipping to half of it: ||g|| = 0.5, a ratio of 0.2.
   ParamStoreCase c = Case({{Shape{4}, 1}});
-  Update update = MakeUpdate("momentum: 0.5 larc: true larc_eta: 0.1 clip_gradients: 2", &c.store());
+  Update update =
+      MakeUpdate("momentum: 0.5 larc: true larc_eta: 0.1 clip_gradients: 2", &c.store());
   update.set_loss_scale(8);
   c.SetGradient(0, 16);
   update.Run(0.5, 0, 4);
@@ -77,8 +78,7 @@ TEST_P(LocalRates, LarsCountsTheDecay) {
 TEST_P(LocalRates, WorkWithNesterov) {
   // As LarcScalesTheRateByTheNorms; the first step is 1.5 h.
   ParamStoreCase c = Case(Three());
-  Update update =
-      MakeUpdate("type: 'Nesterov' momentum: 0.5 larc: true larc_eta: 0.1", &c.store());
+  Update update = MakeUpdate("type: 'Nesterov' momentum: 0.5 larc: true larc_eta: 0.1", &c.store());
   c.SetGradient(0, 0.5);
   update.Run(0.5, 0, 1);
   EXPECT_NEAR(c.Value(0, 3), 1 - 1.5 * 0.05 * 0.5, 1e-7);
@@ -108,7 +108,8 @@ TEST_P(LocalRates, LambMovesByTheNormOfTheValues) {
 }
 
 TEST_P(LocalRates, LambTakesTheRateAsItIsWhereANormIsZero) {
-  ParamStoreCase c = Case({{Shape{3}, 0}, {Shape{3}, 1}, {Shape{3}, 4, 0}, {Shape{3}, 7, 1, 1, false, false}});
+  ParamStoreCase c =
+      Case({{Shape{3}, 0}, {Shape{3}, 1}, {Shape{3}, 4, 0}, {Shape{3}, 7, 1, 1, false, false}});
   Update update = MakeUpdate("type: 'LAMB' momentum: 0.5 momentum2: 0.75 delta: 1", &c.store());
   c.SetGradient(0, 2);
   c.SetGradient(2, 2);
@@ -122,7 +123,8 @@ TEST_P(LocalRates, LambTakesTheRateAsItIsWhereANormIsZero) {
 // More than one chunk of any device, sizes that are no multiple of a vector, in single precision;
 // all at once, or each parameter by itself in backward's order.
 TEST_P(LocalRates, SumOverWholeParameters) {
-  for (const std::string solver : {"larc: true larc_eta: 0.5", "type: 'LAMB' momentum: 0.5 momentum2: 0.75 delta: 1"}) {
+  for (const std::string solver :
+       {"larc: true larc_eta: 0.5", "type: 'LAMB' momentum: 0.5 momentum2: 0.75 delta: 1"}) {
     for (bool one_by_one : {false, true}) {
       ParamStoreCase c = Case({{Shape{70001}, 0.5}, {Shape{3, 7}, -2}}, DType::kFloat32);
       Update update = MakeUpdate(solver, &c.store());
@@ -161,14 +163,16 @@ std::string Mistake(const std::string& solver) {
 
 TEST(LocalRate, RefusesWhatItCannotUse) {
   EXPECT_NE(Mistake("larc: true local_lr_auto: true").find("keep one of them"), std::string::npos);
-  EXPECT_NE(Mistake("larc: true larc_policy: 'clop'").find("unknown larc_policy 'clop'; known: scale, clip"),
+  EXPECT_NE(Mistake("larc: true larc_policy: 'clop'")
+                .find("unknown larc_policy 'clop'; known: scale, clip"),
             std::string::npos);
   EXPECT_NE(Mistake("larc: true larc_eta: 0").find("larc_eta is 0; it must be above 0"),
             std::string::npos);
   EXPECT_NE(Mistake("local_lr_auto: true local_gw_ratio: -1").find("local_gw_ratio is -1"),
             std::string::npos);
-  EXPECT_NE(Mistake("type: 'LAMB' larc: true").find("larc works with SGD and Nesterov, not with LAMB"),
-            std::string::npos);
+  EXPECT_NE(
+      Mistake("type: 'LAMB' larc: true").find("larc works with SGD and Nesterov, not with LAMB"),
+      std::string::npos);
   EXPECT_NE(Mistake("type: 'SAG' local_lr_auto: true").find("not with SAG"), std::string::npos);
   EXPECT_NE(Mistake("type: 'Adam' momentum_policy: 'poly'")
                 .find("momentum_policy works with SGD, Nesterov and SAG, not with Adam"),

@@ -131,8 +131,10 @@ TEST(ParseLossScaling, TakesWordsAndNumbers) {
       ParseLossScaling("loss_scale", bad);
       ADD_FAILURE() << bad;
     } catch (const UsageError& e) {
-      EXPECT_EQ(std::string(e.what()), "--loss_scale wants auto, dynamic or a number above 0 and at most 16777216, "
-                                       "got '" + bad + "'");
+      EXPECT_EQ(std::string(e.what()),
+                "--loss_scale wants auto, dynamic or a number above 0 and at most 16777216, "
+                "got '" +
+                    bad + "'");
     }
   }
 }

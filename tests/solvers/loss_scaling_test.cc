@@ -1,4 +1,5 @@
-// A scaled loss gives the same training, and one whose gradients overflow skips updates until the scale fits.
+// A scaled loss gives the same training, and one whose gradients overflow skips updates until the
+// scale fits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -78,19 +79,23 @@ void ExpectSame(const Training& a, const Training& b, const std::string& what) {
   EXPECT_EQ(a.losses, b.losses) << what;
   EXPECT_TRUE(a.model == b.model) << what << ": other weights";
   ASSERT_EQ(a.history.size(), b.history.size());
-  for (size_t i = 0; i < a.history.size(); ++i) EXPECT_EQ(a.history[i].data, b.history[i].data) << what << ", " << i;
+  for (size_t i = 0; i < a.history.size(); ++i)
+    EXPECT_EQ(a.history[i].data, b.history[i].data) << what << ", " << i;
 }
 
 TEST(LossScaling, OfAPowerOfTwoChangesNoDigit) {
   OnDevices([](auto make) {
     for (const std::string rule : {"type: 'SGD' momentum: 0.9", "type: 'Adam' momentum: 0.9"}) {
-      for (const std::string more : {"", "iter_size: 2", "clip_gradients: 0.1", "iter_size: 2 clip_gradients: 0.1",
-                                     "debug_info: true"}) {
+      for (const std::string more : {"", "iter_size: 2", "clip_gradients: 0.1",
+                                     "iter_size: 2 clip_gradients: 0.1", "debug_info: true"}) {
         const std::string what = rule + " " + more;
-        TrainerCase c(TwoLosses(), what + " base_lr: 0.05 lr_policy: 'fixed' weight_decay: 0.01 max_iter: 5", make());
+        TrainerCase c(TwoLosses(),
+                      what + " base_lr: 0.05 lr_policy: 'fixed' weight_decay: 0.01 max_iter: 5",
+                      make());
         const Training plain = Train(&c, {});
         EXPECT_EQ(plain.result.loss_scale, std::nullopt);
-        for (const LossScaling& scaling : {Fixed(1024), Fixed(0.25), Dynamic(65536), Dynamic(65536, 2)}) {
+        for (const LossScaling& scaling :
+             {Fixed(1024), Fixed(0.25), Dynamic(65536), Dynamic(65536, 2)}) {
           const Training scaled = Train(&c, With(scaling));
           ExpectSame(plain, scaled, what + ", " + std::to_string(scaling.scale));
           EXPECT_EQ(scaled.result.loss_scale, scaling.patience == 2 ? 4 * 65536 : scaling.scale);
@@ -124,7 +129,7 @@ TEST(LossScaling, SkipsUpdatesUntilTheScaleFits) {
     for (const std::string more : {"", "iter_size: 2", "clip_gradients: 100"}) {
       TrainerCase c(FourSquares(), kStep + more, make());
       auto trainer = c.Make(With(Dynamic(std::ldexp(1.0f, 127))));
-      const int skips = more == "iter_size: 2" ? 3 : 2;   // two passes' sum
+      const int skips = more == "iter_size: 2" ? 3 : 2;  // two passes' sum
       LogLines log;
       for (int i = 0; i < skips; ++i) {
         trainer->ForwardBackward();
@@ -133,8 +138,12 @@ TEST(LossScaling, SkipsUpdatesUntilTheScaleFits) {
         EXPECT_EQ(trainer->update().ExportHistory()[0].data[0], 0) << more;
         EXPECT_EQ(trainer->iteration(), i + 1);
       }
-      EXPECT_EQ(log.Count("Iteration 1: gradients are not finite at loss scale 8.50705917e+37; update skipped, "
-                          "scale now 4.25352959e+37"), 1) << more;
+      EXPECT_EQ(
+          log.Count(
+              "Iteration 1: gradients are not finite at loss scale 8.50705917e+37; update skipped, "
+              "scale now 4.25352959e+37"),
+          1)
+          << more;
       // The third iteration has the rate of the third iteration: 0.125 * 4.
       trainer->ForwardBackward();
       trainer->ApplyUpdate();
@@ -160,7 +169,9 @@ TEST(LossScaling, ClipsAsWithoutIt) {
   TrainerCase c(FourSquares(), std::string(kStep) + "clip_gradients: 1");
   LogLines log;
   c.Make(With(Dynamic(std::ldexp(1.0f, 127))))->Solve();
-  EXPECT_EQ(log.Count("Gradient clipping: scaling down gradients (L2 norm 4 > 1) by scale factor 0.25"), 1);
+  EXPECT_EQ(
+      log.Count("Gradient clipping: scaling down gradients (L2 norm 4 > 1) by scale factor 0.25"),
+      1);
 }
 
 TEST(LossScaling, GivesUpAtTheSmallestScale) {
@@ -171,7 +182,9 @@ TEST(LossScaling, GivesUpAtTheSmallestScale) {
     const TrainResult result = c.Make(With(Dynamic(2 * least, 2000, least)))->Solve();
     EXPECT_EQ(result.updates_skipped, 1);
     EXPECT_EQ(log.Count("update skipped"), 1);
-    EXPECT_EQ(log.Count("Iteration 1: gradients are not finite at the smallest loss scale, 8.50705917e+37, either"), 1);
+    EXPECT_EQ(log.Count("Iteration 1: gradients are not finite at the smallest loss scale, "
+                        "8.50705917e+37, either"),
+              1);
     EXPECT_EQ(log.Count("at the smallest loss scale"), 1);
     EXPECT_EQ(log.Count("Iteration 1: the weights of layer 'ip' are no longer finite"), 1);
   });
@@ -197,15 +210,18 @@ TEST(LossScaling, ComesFromTheNetUnlessTheCallerKnowsBetter) {
 
 // The scale goes up again every second update, so it overflows on both sides of the interruption.
 TEST(LossScaling, GoesOnWhereItStoodWhenResumed) {
-  for (const std::string more :
-       {"type: 'SGD' momentum: 0.5 ", "type: 'Adam' momentum: 0.5 iter_size: 2 clip_gradients: 1 "}) {
-    const std::string solver = more + "base_lr: 0.01 lr_policy: 'fixed' max_iter: 16 average_loss: 3";
+  for (const std::string more : {"type: 'SGD' momentum: 0.5 ",
+                                 "type: 'Adam' momentum: 0.5 iter_size: 2 clip_gradients: 1 "}) {
+    const std::string solver =
+        more + "base_lr: 0.01 lr_policy: 'fixed' max_iter: 16 average_loss: 3";
     TrainerCase whole(TwoLosses(), solver), parts(TwoLosses(), solver);
     TrainerOptions options = With(Dynamic(std::ldexp(1.0f, 127), 2));
     const Training all = Train(&whole, options);
     ASSERT_GE(all.result.updates_skipped, 4);
     for (int stop : {5, 6, 7}) {
-      options.poll = [stop, polls = 0]() mutable { return ++polls == stop ? Request::kStop : Request::kNone; };
+      options.poll = [stop, polls = 0]() mutable {
+        return ++polls == stop ? Request::kStop : Request::kNone;
+      };
       options.resume.clear();
       const Training first = Train(&parts, options);
       ASSERT_EQ(first.result.iteration, stop);

@@ -106,8 +106,9 @@ TEST(LrPolicy, WarmsUpInALine) {
 
 TEST(LrPolicy, TakesNoStepWhileItWarmsUp) {
   // The steps of iterations 1 and 2 come at 3 and 4.
-  ExpectRates("base_lr: 1 lr_policy: 'multistep' gamma: 0.5 stepvalue: 1 stepvalue: 2 warmup_iter: 3",
-              9, {0, 1. / 3, 2. / 3, 0.5, 0.25, 0.25});
+  ExpectRates(
+      "base_lr: 1 lr_policy: 'multistep' gamma: 0.5 stepvalue: 1 stepvalue: 2 warmup_iter: 3", 9,
+      {0, 1. / 3, 2. / 3, 0.5, 0.25, 0.25});
 }
 
 TEST(LrPolicy, MomentumFollowsTheRateWhileItWarmsUp) {
@@ -122,8 +123,10 @@ TEST(LrPolicy, MomentumFollowsTheRateWhileItWarmsUp) {
 }
 
 TEST(LrPolicy, MultifixedKeepsEachRateUpToAndIncludingItsIteration) {
-  ExpectRates("lr_policy: 'multifixed' stagelr: 0.1 stagelr: 0.4 stagelr: 0.2 stageiter: 0 stageiter: 2 "
-              "stageiter: 3", 9, {0.1, 0.4, 0.4, 0.2, 0.2, 0.2});
+  ExpectRates(
+      "lr_policy: 'multifixed' stagelr: 0.1 stagelr: 0.4 stagelr: 0.2 stageiter: 0 stageiter: 2 "
+      "stageiter: 3",
+      9, {0.1, 0.4, 0.4, 0.2, 0.2, 0.2});
 }
 
 TEST(LrPolicy, CosineFallsAlongHalfAPeriod) {
@@ -200,7 +203,8 @@ TEST(LrPolicy, SaysWhichFieldsAreMissing) {
   // Only the stages' own rates can do without.
   EXPECT_EQ(Mistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5"), "accepted");
   EXPECT_NE(Mistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5 warmup_iter: 2")
-                .find("base_lr is missing"), std::string::npos);
+                .find("base_lr is missing"),
+            std::string::npos);
 }
 
 TEST(LrPolicy, RefusesFieldsThatContradict) {
@@ -216,7 +220,8 @@ TEST(LrPolicy, RefusesFieldsThatContradict) {
   EXPECT_NE(Mistake(stages + "stageiter: 5").find("stageiter 5 does not come after 5"),
             std::string::npos);
   EXPECT_NE(Mistake("base_lr: 1 lr_policy: 'plateau' gamma: 0.1 plateau_winsize: 0")
-                .find("plateau_winsize is 0; give"), std::string::npos);
+                .find("plateau_winsize is 0; give"),
+            std::string::npos);
   EXPECT_NE(Mistake("base_lr: 1 lr_policy: 'onecycle' gamma: 0.1 stepsize: 10")
                 .find("stepsize is 10, but the rate is to fall again before max_iter, 10"),
             std::string::npos);

@@ -56,9 +56,10 @@ std::string Mistake(const std::string& text) {
 
 TEST(MomentumPolicy, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(Mistake("\nmomentum_policy: 'poli'").find("solver.prototxt:2:"), std::string::npos);
-  EXPECT_NE(Mistake("momentum_policy: 'poli'")
-                .find("unknown momentum_policy 'poli'; did you mean 'poly'?; known: fixed, poly, opt"),
-            std::string::npos);
+  EXPECT_NE(
+      Mistake("momentum_policy: 'poli'")
+          .find("unknown momentum_policy 'poli'; did you mean 'poly'?; known: fixed, poly, opt"),
+      std::string::npos);
   EXPECT_NE(Mistake("weight_decay_policy: 'opt'").find("known: fixed, poly"), std::string::npos);
   EXPECT_NE(Mistake("momentum_policy: 'poly' max_momentum: 1").find("max_momentum must be"),
             std::string::npos);

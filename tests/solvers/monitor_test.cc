@@ -28,7 +28,8 @@ TEST(MetricRule, IsReadFromText) {
   EXPECT_EQ(ParseMetricRule("monitor", "min:loss").metric, "loss");
   EXPECT_EQ(ParseMetricRule("monitor", "min:loss").ToString(), "min:loss");
   EXPECT_EQ(ErrorOf("accuracy"),
-            "--monitor wants max:NAME or min:NAME with the name of a test's output, such as max:accuracy, got 'accuracy'");
+            "--monitor wants max:NAME or min:NAME with the name of a test's output, such as "
+            "max:accuracy, got 'accuracy'");
   EXPECT_NE(ErrorOf("max:"), "no error");
 }
 
@@ -66,7 +67,7 @@ TEST(Monitor, TakesLessThanDeltaForTheBestButForNoGain) {
   Monitor monitor({{true, "accuracy"}, 2, 0.125});
   EXPECT_TRUE(monitor.Judge(Tests(0.5), 0));
   EXPECT_TRUE(monitor.Judge(Tests(0.5625), 10));
-  EXPECT_TRUE(monitor.Judge(Tests(0.65625), 20));   // by more than delta since the last gain
+  EXPECT_TRUE(monitor.Judge(Tests(0.65625), 20));  // by more than delta since the last gain
   EXPECT_TRUE(monitor.Judge(Tests(0.703125), 30));
   EXPECT_FALSE(monitor.Exhausted());
   EXPECT_TRUE(monitor.Judge(Tests(0.78125), 40));
@@ -91,7 +92,8 @@ TEST(Monitor, NamesWhatThereIsInsteadOfAnUnknownOutput) {
     FAIL();
   } catch (const UserError& e) {
     EXPECT_STREQ(e.what(),
-                 "no test net puts out 'acuracy', which is to be monitored; did you mean 'accuracy'? There are: accuracy, loss");
+                 "no test net puts out 'acuracy', which is to be monitored; did you mean "
+                 "'accuracy'? There are: accuracy, loss");
   }
 }
 

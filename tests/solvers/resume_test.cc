@@ -20,7 +20,8 @@ std::string RandomNet() {
     layer { name: "loss" type: "EuclideanLoss" bottom: "out" bottom: "y" top: "loss" })";
 }
 
-// Sequences that no batch begins: only the carried states, of the train and the test net, tell what came before.
+// Sequences that no batch begins: only the carried states, of the train and the test net, tell what
+// came before.
 std::string RecurrentNet(const std::string& type) {
   return R"(name: "recurrent"
     layer { name: "in" type: "DummyData" top: "x" top: "y" top: "cont"
@@ -28,7 +29,8 @@ std::string RecurrentNet(const std::string& type) {
                                data_filler { type: "gaussian" std: 1 } data_filler { type: "uniform" min: -1 max: 1 }
                                data_filler { value: 1 } } }
     layer { name: "r" bottom: "x" bottom: "cont" top: "h" recurrent_param { num_output: 5
-            weight_filler { type: "gaussian" std: 0.8 } } type: ")" + type + R"(" }
+            weight_filler { type: "gaussian" std: 0.8 } } type: ")" +
+         type + R"(" }
     layer { name: "loss" type: "EuclideanLoss" bottom: "h" bottom: "y" top: "loss" })";
 }
 
@@ -99,9 +101,11 @@ TEST(Resume, SaysWhereASequenceIsLost) {
 
 // The rates of a run whose loss decides on them, in one piece or stopped after `stop` iterations.
 std::vector<double> PlateauRates(int64_t stop, const char* format, std::string* weights) {
-  TrainerCase c(RandomNet(), "base_lr: 0.05 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 2 "
-                             "plateau_winsize: 3 plateau_winsize: 2 average_loss: 3 max_iter: 16 "
-                             "momentum: 0.9 snapshot_format: " + std::string(format));
+  TrainerCase c(RandomNet(),
+                "base_lr: 0.05 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 2 "
+                "plateau_winsize: 3 plateau_winsize: 2 average_loss: 3 max_iter: 16 "
+                "momentum: 0.9 snapshot_format: " +
+                    std::string(format));
   std::vector<double> rates;
   TrainerOptions options;
   options.on_iteration = [&](const Progress& p) { rates.push_back(p.rate); };

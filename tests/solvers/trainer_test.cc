@@ -231,10 +231,12 @@ TEST(Trainer, RefusesAFolderThatIsNotThereBeforeItOpensData) {
 
 TEST(Trainer, CountsTheHistoryAmongWhatItsNetsNeed) {
   for (const char* type : {"SGD", "Adam"}) {
-    TrainerCase c(SquareNet(), std::string("base_lr: 0.1 lr_policy: 'fixed' max_iter: 1 type: '") + type + "'");
+    TrainerCase c(SquareNet(),
+                  std::string("base_lr: 0.1 lr_policy: 'fixed' max_iter: 1 type: '") + type + "'");
     const std::unique_ptr<Trainer> trainer = c.Make();
     EXPECT_GT(trainer->update().history_bytes(), 0);
-    EXPECT_EQ(trainer->train_net().plan().memory.history, trainer->update().history_bytes()) << type;
+    EXPECT_EQ(trainer->train_net().plan().memory.history, trainer->update().history_bytes())
+        << type;
   }
 }
 
@@ -251,8 +253,9 @@ TEST(Trainer, StartsFromWeightsAndTheFlagsWinOverTheSolvers) {
 TEST(Trainer, AsksAPlateauForTheRateOfTheLossThatItHasJustSeen) {
   // w = 1, -1, 1 at rate 2, whose losses are no new minima; a step in iteration 2 leads to w = 0, a
   // minimum in iteration 3; none for 2 iterations, so the next step is in 5.
-  TrainerCase c(SquareNet(), "base_lr: 2 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 2 "
-                             "plateau_winsize: 2 max_iter: 6");
+  TrainerCase c(SquareNet(),
+                "base_lr: 2 lr_policy: 'plateau' gamma: 0.5 plateau_winsize: 2 "
+                "plateau_winsize: 2 max_iter: 6");
   std::vector<double> rates;
   TrainerOptions options;
   options.on_iteration = [&](const Progress& p) { rates.push_back(p.rate); };

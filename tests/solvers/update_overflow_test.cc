@@ -1,4 +1,5 @@
-// What an update says of gradients and values that are not finite, and that it takes a loss scale out, on every device.
+// What an update says of gradients and values that are not finite, and that it takes a loss scale
+// out, on every device.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +29,8 @@ std::vector<ParamCase> TwoParams() { return {{Shape{70001}, 1}, {Shape{3, 7}, 2}
 TEST_P(UpdateOverflow, FindsOneGradientWhereverItIs) {
   for (const std::string clip : {"", "clip_gradients: 1"}) {
     for (double value : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
-      for (auto [param, element] : {std::pair<int, int64_t>{0, 0}, {0, 40000}, {0, 70000}, {1, 0}, {1, 20}}) {
+      for (auto [param, element] :
+           {std::pair<int, int64_t>{0, 0}, {0, 40000}, {0, 70000}, {1, 0}, {1, 20}}) {
         ParamStoreCase c = Case(TwoParams());
         Update update = MakeUpdate(clip, &c.store());
         c.SetGradient(0, 5, 3e38);
@@ -51,7 +53,7 @@ TEST_P(UpdateOverflow, LooksAtNoGradientThatIsNotThere) {
 TEST_P(UpdateOverflow, ClipsByTheNormThatItFoundAndNotByAnOldOne) {
   ParamStoreCase c = Case({{Shape{1}, 1}, {Shape{1}, 1}});
   Update update = MakeUpdate("clip_gradients: 1", &c.store());
-  for (double size : {8.0, 16.0}) {   // norms 40 and 80, 10 and 20 without the loss scale
+  for (double size : {8.0, 16.0}) {  // norms 40 and 80, 10 and 20 without the loss scale
     c.SetGradient(0, 3 * size);
     c.SetGradient(1, 4 * size);
     update.set_loss_scale(4);

@@ -122,7 +122,8 @@ TEST(Update, FollowsThePoliciesOfMomentumAndDecay) {
   ParamStoreCase c({{Shape{1}, 1}});
   Update update = MakeUpdate(
       "max_iter: 4 momentum: 0.5 momentum_policy: 'poly' max_momentum: 0.9 momentum_power: 1 "
-      "weight_decay: 0.5 weight_decay_policy: 'poly' weight_decay_power: 1", &c.store());
+      "weight_decay: 0.5 weight_decay_policy: 'poly' weight_decay_power: 1",
+      &c.store());
   c.SetGradient(0, 1);
   update.Run(0.1, 0, 1);
   EXPECT_NEAR(c.Value(0), 0.9, 1e-6);
@@ -136,8 +137,10 @@ TEST(Update, CorrectsTheMomentumOfSgdWhileTheRateWarmsUp) {
   // Rates 0.1 and 0.2: the history of 0.1 counts as if it were 0.2.
   for (const std::string rule : {"SGD", "Nesterov"}) {
     ParamStoreCase c({{Shape{1}, 1}});
-    Update update = MakeUpdate("type: '" + rule + "' base_lr: 0.5 momentum: 0.5 warmup_iter: 4 "
-                               "warmup_start_lr: 0.1", &c.store());
+    Update update = MakeUpdate("type: '" + rule +
+                                   "' base_lr: 0.5 momentum: 0.5 warmup_iter: 4 "
+                                   "warmup_start_lr: 0.1",
+                               &c.store());
     c.SetGradient(0, 1);
     update.Run(0.1, 0, 1);
     update.Run(0.2, 1, 1);

@@ -158,7 +158,8 @@ std::unique_ptr<LayerCase::Run> LayerCase::Build(const Mode& mode) {
   options.keep_all = mode.keep_all;
   options.accumulate = mode.accumulate;
   run->store = std::make_unique<ParamStore>(run->device.get(), mode.dtype, 5);
-  run->net = std::make_unique<Net>(GraphFromText(NetText(mode), phase_, mode.stored), options, run->store.get());
+  run->net = std::make_unique<Net>(GraphFromText(NetText(mode), phase_, mode.stored), options,
+                                   run->store.get());
   run->source = dynamic_cast<TestSource*>(InnermostKernel(run->net->kernel(0)));
   Spoil(run->net.get(), run->device.get());
   for (const Input& input : inputs_) run->source->values.push_back(input.values);
@@ -210,11 +211,13 @@ void LayerCase::ComputeBackward(Run* run, const Mode& mode, Result* result) {
   // A view has no kernel, and no parameters.
   const std::vector<Tensor> gradients =
       run->node().params.empty() ? std::vector<Tensor>() : run->tensors().param_grads;
-  for (const Tensor& gradient : gradients) result->param_grads.push_back(ReadPlain(gradient, run->device.get()));
+  for (const Tensor& gradient : gradients)
+    result->param_grads.push_back(ReadPlain(gradient, run->device.get()));
   if (!mode.accumulate || gradients.empty()) return;
   run->Forward(passes_);
   run->net->Backward(true);
-  for (const Tensor& gradient : gradients) result->added_grads.push_back(ReadPlain(gradient, run->device.get()));
+  for (const Tensor& gradient : gradients)
+    result->added_grads.push_back(ReadPlain(gradient, run->device.get()));
 }
 
 }  // namespace doppio

@@ -57,8 +57,8 @@ class LayerCase {
   // Differences of width `step`; elements of bottoms closer than 2 * step to `kink` are left out.
   LayerCase& ExpectGradient(double step = 1e-4, double tolerance = 1e-5, double kink = 1e300);
   LayerCase& ExpectBackendsAgree(double tolerance = 2e-5);
-  // How far results with 16-bit activations may be off, in halves of a unit in the last place of the largest result; 4
-  // unless said. Before ExpectBackendsAgree.
+  // How far results with 16-bit activations may be off, in halves of a unit in the last place of
+  // the largest result; 4 unless said. Before ExpectBackendsAgree.
   LayerCase& NarrowTolerance(double halves);
   // Building the net, or its first pass, fails with a message that has a place and contains all of
   // `parts`.
@@ -71,10 +71,11 @@ class LayerCase {
   std::string Engine();
   // The same on a GPU; "" in a build without CUDA.
   std::string GpuEngine();
-  // Whether the GPU's kernel reads and writes 16 bits itself (KernelType::narrow); so in a build without CUDA.
+  // Whether the GPU's kernel reads and writes 16 bits itself (KernelType::narrow); so in a build
+  // without CUDA.
   bool NarrowOnGpu();
-  // How often the plan for a GPU converts when bottoms come in 16 bits, images with channels last; 0 in a build without
-  // CUDA.
+  // How often the plan for a GPU converts when bottoms come in 16 bits, images with channels last;
+  // 0 in a build without CUDA.
   int GpuConversions();
 
  private:
@@ -87,12 +88,12 @@ class LayerCase {
     DType dtype = DType::kFloat64;
     std::string engine = "reference";
     bool backward = false, keep_all = false;
-    bool bottoms_learn = true;  // whether gradients of the bottoms are wanted
-    bool accumulate = true;     // whether gradients may be asked to add
-    int block = 0;              // channels per block of the bottoms
-    bool gpu = false;           // on TestGpu()
-    bool channels_last = false;       // the bottoms; on a GPU
-    DType stored = DType::kFloat32;   // of activations
+    bool bottoms_learn = true;       // whether gradients of the bottoms are wanted
+    bool accumulate = true;          // whether gradients may be asked to add
+    int block = 0;                   // channels per block of the bottoms
+    bool gpu = false;                // on TestGpu()
+    bool channels_last = false;      // the bottoms; on a GPU
+    DType stored = DType::kFloat32;  // of activations
     std::string ToString() const;
   };
   struct Result {
@@ -129,7 +130,8 @@ class LayerCase {
 };
 
 // Parses, filters and understands a net; for tests of graphs and plans.
-Graph GraphFromText(const std::string& text, Phase phase = TRAIN, std::optional<DType> stored = std::nullopt);
+Graph GraphFromText(const std::string& text, Phase phase = TRAIN,
+                    std::optional<DType> stored = std::nullopt);
 
 }  // namespace doppio
 

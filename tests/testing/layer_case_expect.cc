@@ -35,9 +35,10 @@ void ExpectAllNear(const std::vector<std::vector<double>>& got,
 }  // namespace
 
 std::string LayerCase::Mode::ToString() const {
-  return std::string(gpu ? " [GPU, " : " [") + (engine.empty() ? "fastest" : engine) + ", " + Name(dtype) +
-         (keep_all ? ", kept" : ", planned") + (backward ? "" : ", forward only") +
-         (bottoms_learn ? "" : ", bottoms fixed") + (channels_last ? ", channels last" : "") + (Is16Bit(stored) ? std::string(", in ") + Name(stored) : "") +
+  return std::string(gpu ? " [GPU, " : " [") + (engine.empty() ? "fastest" : engine) + ", " +
+         Name(dtype) + (keep_all ? ", kept" : ", planned") + (backward ? "" : ", forward only") +
+         (bottoms_learn ? "" : ", bottoms fixed") + (channels_last ? ", channels last" : "") +
+         (Is16Bit(stored) ? std::string(", in ") + Name(stored) : "") +
          (block > 0 ? ", bottoms in blocks of " + std::to_string(block) : "") + "]";
 }
 
@@ -113,8 +114,10 @@ LayerCase& LayerCase::ExpectGradient(double step, double tolerance, double kink)
     if (analytic.param_grads[p].empty()) continue;
     check(
         analytic.params[p], analytic.param_grads[p],
-        [&](const std::vector<double>& values) { WritePlain(values, run->param(p), run->device.get()); }, false,
-        "parameter " + std::to_string(p));
+        [&](const std::vector<double>& values) {
+          WritePlain(values, run->param(p), run->device.get());
+        },
+        false, "parameter " + std::to_string(p));
   }
   EXPECT_GT(checked, 0) << layer_ << ": no gradient came back";
   return *this;
@@ -181,8 +184,8 @@ LayerCase& LayerCase::ExpectBackendsAgree(double tolerance) {
   return *this;
 }
 
-// With activations in 16 bits, on every device: what single precision makes of the same bottoms, but for the rounding of
-// tops, gradients and what lies between.
+// With activations in 16 bits, on every device: what single precision makes of the same bottoms,
+// but for the rounding of tops, gradients and what lies between.
 void LayerCase::ExpectNarrowAgrees() {
   const std::vector<Input> given = inputs_;
   for (DType type : {DType::kBFloat16, DType::kFloat16}) {
@@ -199,7 +202,8 @@ void LayerCase::ExpectNarrowAgrees() {
     const Result want = Compute(mode);
     mode.engine = "";
     mode.stored = type;
-    const double step = type == DType::kFloat16 ? 0x1p-11 : 0x1p-8;   // half a unit in the last place
+    const double step =
+        type == DType::kFloat16 ? 0x1p-11 : 0x1p-8;  // half a unit in the last place
     for (bool gpu : {false, true}) {
       if (gpu && TestGpu() == nullptr) continue;
       mode.gpu = gpu;
@@ -288,7 +292,8 @@ bool LayerCase::NarrowOnGpu() {
   if (TestGpu() == nullptr) return true;
   const std::unique_ptr<Run> run = BuildNarrowOnGpu();
   const Plan& plan = run->net->plan();
-  return plan.kernels[1] != nullptr && plan.kernels[1]->inner() == nullptr && plan.kernel_types[1]->narrow;
+  return plan.kernels[1] != nullptr && plan.kernels[1]->inner() == nullptr &&
+         plan.kernel_types[1]->narrow;
 }
 
 int LayerCase::GpuConversions() {

@@ -12,7 +12,8 @@ namespace {
 // Where each element of a plain tensor lies in `layout`; not for opaque ones.
 std::vector<int64_t> Places(const Shape& shape, const Layout& layout) {
   std::vector<int64_t> places(static_cast<size_t>(shape.count()));
-  const int64_t channels = shape.rank() > 1 ? shape[1] : 1, inner = shape.rank() > 1 ? shape.count(2) : 1;
+  const int64_t channels = shape.rank() > 1 ? shape[1] : 1,
+                inner = shape.rank() > 1 ? shape.count(2) : 1;
   for (int64_t i = 0; i < shape.count(); ++i) {
     const int64_t image = i / (channels * inner), c = i / inner % channels, position = i % inner;
     places[static_cast<size_t>(i)] =
@@ -207,7 +208,8 @@ const LayerType kSource{0, 0, 1, kAny, false, false, &InferSource};
     RegisterTestLayer("TestSourceBlocked16", kSource, &MakeSource<16>) &&
     LayerTypes::Get().Add("TestSourceLast", kSource) &&
     RegisterOnGpu("TestSourceLast", &MakeSource<TestSource::kChannelsLast>) &&
-    RegisterTestLayer("TestProbe", LayerType{1, kAny, 1, 1, false, false, &InferProbe}, &MakeProbe) &&
+    RegisterTestLayer("TestProbe", LayerType{1, kAny, 1, 1, false, false, &InferProbe},
+                      &MakeProbe) &&
     RegisterOnGpu("TestProbe", &MakeProbe);
 
 }  // namespace

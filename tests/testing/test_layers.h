@@ -18,8 +18,8 @@
 
 namespace doppio {
 
-// The values of a tensor of any layout in row-major order; none when it is absent. `device` is where it lies; null: the
-// host.
+// The values of a tensor of any layout in row-major order; none when it is absent. `device` is
+// where it lies; null: the host.
 std::vector<double> ReadPlain(const Tensor& tensor, Device* device = nullptr);
 void WritePlain(const std::vector<double>& values, const Tensor& tensor, Device* device = nullptr);
 
@@ -29,7 +29,7 @@ int64_t PaddingInUse(const Tensor& tensor);
 
 class TestSource : public Kernel {
  public:
-  static constexpr int kChannelsLast = -1;   // in place of a block's channels
+  static constexpr int kChannelsLast = -1;  // in place of a block's channels
   TestSource(const KernelArgs& args, int block);
   void Forward(const Pass& pass) override;
   void Backward(const Pass& pass, const std::vector<bool>& add) override;

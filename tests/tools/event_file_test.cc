@@ -1,5 +1,5 @@
-// TensorBoard's records, byte by byte. The expected bytes were put together by hand from the format's description, with CRC-32C
-// from RFC 3720.
+// TensorBoard's records, byte by byte. The expected bytes were put together by hand from the
+// format's description, with CRC-32C from RFC 3720.
 #include "tools/event_file.h"
 
 #include <gtest/gtest.h>
@@ -25,12 +25,19 @@ std::string Hex(const std::string& bytes) {
 
 TEST(EventFile, BeginsWithItsVersion) {
   EXPECT_EQ(Hex(FirstRecord(0)),
-            "1800000000000000a37f4b22" "090000000000000000" "1a0d627261696e2e4576656e743a32" "eedf28a3");
+            "1800000000000000a37f4b22"
+            "090000000000000000"
+            "1a0d627261696e2e4576656e743a32"
+            "eedf28a3");
 }
 
 TEST(EventFile, HasARecordForAScalar) {
   EXPECT_EQ(Hex(ScalarRecord(0, 100, {{"train/loss", 0.5}})),
-            "200000000000000029eda950" "090000000000000000" "1064" "2a130a110a0a747261696e2f6c6f7373150000003f" "cdecedcf");
+            "200000000000000029eda950"
+            "090000000000000000"
+            "1064"
+            "2a130a110a0a747261696e2f6c6f7373150000003f"
+            "cdecedcf");
 }
 
 TEST(EventFile, IsOneForEachProcessAndIsWrittenAtOnce) {
@@ -39,7 +46,8 @@ TEST(EventFile, IsOneForEachProcessAndIsWrittenAtOnce) {
   EventFile file(folder, 1763662373.5);
   file.Add(1763662374, 7, {{"a", 1}, {"b", 2}});
   std::string name;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) name = entry.path().filename().string();
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    name = entry.path().filename().string();
   EXPECT_EQ(name, "events.out.tfevents.1763662373." + HostName() + "." + std::to_string(getpid()));
   const std::string content = ReadFile(folder + "/" + name);
   EXPECT_EQ(content, FirstRecord(1763662373.5) + ScalarRecord(1763662374, 7, {{"a", 1}, {"b", 2}}));

@@ -21,7 +21,8 @@ ExitCode Nothing(const CommandLine&, bool*) { return ExitCode::kDone; }
 
 DOPPIO_REGISTER(Commands, "cook",
                 {"cooks",
-                 {"solver", "gpu", "json", "engine", "iterations", "set", "unset", "resume", "recompute", "offload"},
+                 {"solver", "gpu", "json", "engine", "iterations", "set", "unset", "resume",
+                  "recompute", "offload"},
                  {"solver"},
                  "",
                  "",
@@ -93,14 +94,18 @@ TEST_F(Flags, MayRepeatSetAndUnset) {
 }
 
 TEST_F(Flags, OfForksAreTakenWithAWarning) {
-  const CommandLine line = Parse({"cook", "-param_server", "mpi", "--solver=s", "--comm-threads=4", "-forward_only", "-gpu", "1"});
+  const CommandLine line = Parse({"cook", "-param_server", "mpi", "--solver=s", "--comm-threads=4",
+                                  "-forward_only", "-gpu", "1"});
   EXPECT_EQ(FLAGS_solver, "s");
   EXPECT_EQ(FLAGS_gpu, "1");
   EXPECT_TRUE(line.files.empty());
   ASSERT_EQ(line.warnings.size(), 3u);
-  EXPECT_EQ(line.warnings[0], "--param_server is a flag of Intel Caffe and has no effect; ranks are those of mpirun or srun, and "
-                              "every iteration is one update of all of them");
-  EXPECT_NE(line.warnings[1].find("--comm_threads is a flag of Intel Caffe"), std::string::npos) << line.warnings[1];
+  EXPECT_EQ(line.warnings[0],
+            "--param_server is a flag of Intel Caffe and has no effect; ranks are those of mpirun "
+            "or srun, and "
+            "every iteration is one update of all of them");
+  EXPECT_NE(line.warnings[1].find("--comm_threads is a flag of Intel Caffe"), std::string::npos)
+      << line.warnings[1];
   EXPECT_NE(line.warnings[2].find("--phase=TEST"), std::string::npos) << line.warnings[2];
 }
 
@@ -110,8 +115,10 @@ TEST_F(Flags, NameEnginesOfForks) {
     const CommandLine line = Parse({"cook", "--solver=s", std::string("-engine=") + name});
     EXPECT_EQ(FLAGS_engine, "");
     ASSERT_EQ(line.warnings.size(), 1u);
-    EXPECT_EQ(line.warnings[0], std::string("--engine=") + name + " is Intel Caffe's and has no effect; the fastest kernels are taken "
-                                "by themselves, --engine=reference takes the plain ones");
+    EXPECT_EQ(line.warnings[0],
+              std::string("--engine=") + name +
+                  " is Intel Caffe's and has no effect; the fastest kernels are taken "
+                  "by themselves, --engine=reference takes the plain ones");
   }
 }
 
@@ -152,8 +159,9 @@ TEST_F(Flags, OfMemoryAloneMeanAuto) {
 }
 
 TEST_F(Flags, OfMemoryRefuseOtherValues) {
-  for (const char* wrong : {"--recompute=1", "--recompute=no", "--recompute=", "--recompute=2.5", "--offload=0", "--offload=light",
-                            "--offload=-3", "--offload=123456789012345678901"}) {
+  for (const char* wrong :
+       {"--recompute=1", "--recompute=no", "--recompute=", "--recompute=2.5", "--offload=0",
+        "--offload=light", "--offload=-3", "--offload=123456789012345678901"}) {
     Parse({"cook", "--recompute=off", "--offload=off", "--solver=s", wrong});
     try {
       SavingFromFlags();

@@ -35,7 +35,8 @@ class FreeGpus : public testing::Test {
 };
 
 TEST_F(FreeGpus, AreIdleAndHoldLittle) {
-  const std::vector<GpuCandidate> gpus = {Gpu(0, 97, 20000), Gpu(1, 0, 600), Gpu(2, 0, 20000), Gpu(3, 4, 0), Gpu(4, 0, 0)};
+  const std::vector<GpuCandidate> gpus = {Gpu(0, 97, 20000), Gpu(1, 0, 600), Gpu(2, 0, 20000),
+                                          Gpu(3, 4, 0), Gpu(4, 0, 0)};
   EXPECT_EQ(ClaimFreeGpus(gpus, 2, folder_).indices, (std::vector<int>{1, 3}));
 }
 
@@ -46,7 +47,8 @@ TEST_F(FreeGpus, AreNobodyElsesUntilTheClaimEnds) {
   EXPECT_EQ(first.indices, std::vector<int>{0});
   EXPECT_EQ(second.indices, (std::vector<int>{1, 2}));
   EXPECT_EQ(WhyNot({gpus[0]}, 1),
-            "0 of 1 GPUs are free, 1 wanted; GPU 0: another Doppio has taken it (" + folder_ + "/doppio-gpu-0000-10-00-0.lock)");
+            "0 of 1 GPUs are free, 1 wanted; GPU 0: another Doppio has taken it (" + folder_ +
+                "/doppio-gpu-0000-10-00-0.lock)");
   first.claim.reset();
   EXPECT_EQ(ClaimFreeGpus(gpus, 1, folder_).indices, std::vector<int>{0});
 }
@@ -55,7 +57,8 @@ TEST_F(FreeGpus, ThatAreTooFewAreExplained) {
   GpuCandidate silent = Gpu(2, 0, 0);
   silent.reading = GpuReading();
   EXPECT_EQ(WhyNot({Gpu(0, 97, 20 << 10), Gpu(1, 0, 0), silent}, 2),
-            "1 of 3 GPUs are free, 2 wanted; GPU 0: 97 % busy, 20.0 GiB of 80.0 GiB in use; GPU 2: it does not tell whether it is used");
+            "1 of 3 GPUs are free, 2 wanted; GPU 0: 97 % busy, 20.0 GiB of 80.0 GiB in use; GPU 2: "
+            "it does not tell whether it is used");
 }
 
 // Nothing stays taken after a failure.

@@ -34,7 +34,8 @@ TEST(GpuReadings, LeaveOutWhatIsNotThere) {
 }
 
 TEST(GpuReadings, AreNullInJsonWhenNotThere) {
-  EXPECT_EQ(ToJson(Busy()), nlohmann::json::parse(R"({"utilization_percent": 97.0, "memory_used_bytes": 536870912,
+  EXPECT_EQ(ToJson(Busy()),
+            nlohmann::json::parse(R"({"utilization_percent": 97.0, "memory_used_bytes": 536870912,
       "memory_total_bytes": 85899345920, "temperature_celsius": 61.0, "power_watts": 540.4,
       "power_limit_watts": 700.0})"));
   const nlohmann::json nothing = ToJson(GpuReading());
@@ -51,7 +52,8 @@ TEST(GpuReadings, OfARun) {
   summary.mean_utilization_percent = 96.6;
   summary.peak_temperature_celsius = 61;
   EXPECT_EQ(Text(summary), "GPU 97 % busy on average, at most 61 °C and 540 W");
-  EXPECT_EQ(ToJson(summary), nlohmann::json::parse(R"({"readings": 4, "mean_utilization_percent": 96.6,
+  EXPECT_EQ(ToJson(summary),
+            nlohmann::json::parse(R"({"readings": 4, "mean_utilization_percent": 96.6,
       "peak_temperature_celsius": 61.0, "peak_power_watts": 540.0})"));
 }
 

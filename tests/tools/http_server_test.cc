@@ -30,14 +30,17 @@ TEST(BindAddress, KnowsWhatOnlyThisMachineReaches) {
 }
 
 TEST(BindAddress, RefusesWhatIsNone) {
-  for (const char* text : {"", "8090", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:8090", "name:80"}) {
-    EXPECT_NE(std::string::npos, MistakeIn(text).find("--bind wants an address and a port")) << text;
+  for (const char* text : {"", "8090", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
+                           "::1:8090", "name:80"}) {
+    EXPECT_NE(std::string::npos, MistakeIn(text).find("--bind wants an address and a port"))
+        << text;
   }
 }
 
 TEST(HttpRequest, IsReadWithItsQueryAndCookies) {
   const auto request = ParseHttpRequest(
-      "GET /api/run?name=sweep%2Ft%20001&x=a+b HTTP/1.1\r\nHost: x\r\nCOOKIE: a=1; doppio_80=secret;b=2\r\n");
+      "GET /api/run?name=sweep%2Ft%20001&x=a+b HTTP/1.1\r\nHost: x\r\nCOOKIE: a=1; "
+      "doppio_80=secret;b=2\r\n");
   ASSERT_TRUE(request);
   EXPECT_EQ("/api/run", request->path);
   EXPECT_EQ("sweep/t 001", request->query.at("name"));
@@ -47,7 +50,8 @@ TEST(HttpRequest, IsReadWithItsQueryAndCookies) {
 }
 
 TEST(HttpRequest, IsNothingElseThanAGet) {
-  for (const char* head : {"", "POST / HTTP/1.1\r\n", "GET /\r\n", "GET x HTTP/1.1\r\n", "GET / FTP/1\r\n", "GET / x HTTP/1.1\r\n"}) {
+  for (const char* head : {"", "POST / HTTP/1.1\r\n", "GET /\r\n", "GET x HTTP/1.1\r\n",
+                           "GET / FTP/1\r\n", "GET / x HTTP/1.1\r\n"}) {
     EXPECT_FALSE(ParseHttpRequest(head)) << head;
   }
 }
@@ -55,25 +59,29 @@ TEST(HttpRequest, IsNothingElseThanAGet) {
 class DashServerTest : public testing::Test {
  protected:
   int StatusOf(const std::string& target, const std::string& cookie = "doppio=secret-token") {
-    const auto request = ParseHttpRequest("GET " + target + " HTTP/1.1\r\nCookie: " + cookie + "\r\n");
+    const auto request =
+        ParseHttpRequest("GET " + target + " HTTP/1.1\r\nCookie: " + cookie + "\r\n");
     return request ? dash_.Answer(*request).status : 400;
   }
   DashServer dash_{testing::TempDir(), "secret-token", "doppio"};
 };
 
 TEST_F(DashServerTest, WantsTheTokenForEverything) {
-  for (const char* path : {"/", "/api/runs", "/api/run?name=a", "/nothing", "/?token=secret-tokem", "/api/runs?token=secret-token"}) {
+  for (const char* path : {"/", "/api/runs", "/api/run?name=a", "/nothing", "/?token=secret-tokem",
+                           "/api/runs?token=secret-token"}) {
     EXPECT_EQ(403, StatusOf(path, "doppio=secret-tokex")) << path;
     EXPECT_EQ(403, StatusOf(path, "")) << path;
   }
 }
 
 TEST_F(DashServerTest, PutsTheTokenOfTheAddressIntoACookie) {
-  const HttpResponse response = dash_.Answer(*ParseHttpRequest("GET /?token=secret-token HTTP/1.1\r\n"));
+  const HttpResponse response =
+      dash_.Answer(*ParseHttpRequest("GET /?token=secret-token HTTP/1.1\r\n"));
   EXPECT_EQ(303, response.status);
   bool cookie = false;
   for (const auto& [name, value] : response.headers) {
-    cookie = cookie || (name == "Set-Cookie" && value == "doppio=secret-token; Path=/; HttpOnly; SameSite=Lax");
+    cookie = cookie || (name == "Set-Cookie" &&
+                        value == "doppio=secret-token; Path=/; HttpOnly; SameSite=Lax");
   }
   EXPECT_TRUE(cookie);
   EXPECT_EQ(200, StatusOf("/"));

@@ -182,7 +182,8 @@ TEST(JobScript, LeavesOutWhatIsNotAskedFor) {
     options.seconds = 3600;
     options.command = {"doppio"};
     const std::string script = JobScript(options);
-    for (const char* word : {"gpu", "partition", "account", "-q ", "-A ", "-P ", "cpus-per-task", "PE=", "packed"}) {
+    for (const char* word :
+         {"gpu", "partition", "account", "-q ", "-A ", "-P ", "cpus-per-task", "PE=", "packed"}) {
       EXPECT_EQ(script.find(word), std::string::npos) << word << " in\n" << script;
     }
   }
@@ -200,8 +201,8 @@ TEST(SecondsOf, ReadsHoursAndMinutes) {
   EXPECT_EQ(SecondsOf("48:00:00"), 48 * 3600);
   EXPECT_EQ(SecondsOf("1:30"), 5400);
   EXPECT_EQ(SecondsOf("00:00:09"), 9);
-  for (const char* wrong :
-       {"", "90", "1:60", "1:00:60", "1:2:3:4", "-1:00", "1: 30", "0:00", "1h", "1:00:00x", ":30", "1:"}) {
+  for (const char* wrong : {"", "90", "1:60", "1:00:60", "1:2:3:4", "-1:00", "1: 30", "0:00", "1h",
+                            "1:00:00x", ":30", "1:"}) {
     EXPECT_EQ(SecondsOf(wrong), -1) << wrong;
   }
 }

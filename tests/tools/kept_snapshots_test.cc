@@ -71,7 +71,7 @@ TEST_F(KeptSnapshotsCase, EarlierOnesOfAResumedRunAreOlder) {
   Take(10);
   Take(20, true);
   Take(30);
-  Take(80);   // of another future
+  Take(80);  // of another future
   std::ofstream(folder_ + "/other_iter_5.solverstate") << "s";
   KeptSnapshots kept(2, true);
   kept.AddEarlier(folder_ + "/net", 30);

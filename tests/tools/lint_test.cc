@@ -33,8 +33,8 @@ TEST(IgnoredFields, AreKnownByTheirDescriptors) {
   EXPECT_TRUE(none(*ConvolutionParameter::descriptor(), "conv_algos_override"));
   EXPECT_FALSE(none(*ConvolutionParameter::descriptor(), "kernel_size"));
   EXPECT_TRUE(none(*DetectionOutputParameter::descriptor(), "save_file"));
-  EXPECT_TRUE(none(*DataParameter::descriptor(), "mean_file"));     // transform_param has it
-  EXPECT_FALSE(none(*DataParameter::descriptor(), "seed"));         // our own
+  EXPECT_TRUE(none(*DataParameter::descriptor(), "mean_file"));  // transform_param has it
+  EXPECT_FALSE(none(*DataParameter::descriptor(), "seed"));      // our own
   EXPECT_FALSE(none(*LayerParameter::descriptor(), "forward_type"));
   EXPECT_TRUE(none(*LayerParameter::descriptor(), "backward_math"));
   EXPECT_FALSE(none(*SolverParameter::descriptor(), "larc"));
@@ -44,8 +44,8 @@ TEST(IgnoredFields, LeaveOutWhatIsObeyed) {
   EXPECT_TRUE(
       Ignored("layer { name: 'e' type: 'ELU' elu_param { alpha: 1 lambda: 1.05 } }").empty());
   EXPECT_TRUE(Ignored("layer { name: 'n' type: 'Normalize' norm_param { eps: 1 } }").empty());
-  EXPECT_TRUE(
-      Ignored("layer { name: 'l' type: 'SmoothL1Loss' smooth_l1_loss_param { sigma: 3 } }").empty());
+  EXPECT_TRUE(Ignored("layer { name: 'l' type: 'SmoothL1Loss' smooth_l1_loss_param { sigma: 3 } }")
+                  .empty());
 }
 
 TEST(IgnoredFields, AreToldInsideOfMessagesThatAreObeyed) {
@@ -57,8 +57,10 @@ TEST(IgnoredFields, AreToldInsideOfMessagesThatAreObeyed) {
       "  detection_evaluate_param { num_classes: 2 name_size_file: 'sizes' } }\n");
   ASSERT_EQ(warnings.size(), 2u);
   EXPECT_EQ(warnings[0].at.ToString(), "net.prototxt:3:5");
-  EXPECT_NE(warnings[0].message.find("'save_output_param' of DetectionOutputParameter"), std::string::npos);
-  EXPECT_NE(warnings[1].message.find("'name_size_file' of DetectionEvaluateParameter"), std::string::npos);
+  EXPECT_NE(warnings[0].message.find("'save_output_param' of DetectionOutputParameter"),
+            std::string::npos);
+  EXPECT_NE(warnings[1].message.find("'name_size_file' of DetectionEvaluateParameter"),
+            std::string::npos);
 }
 
 TEST(IgnoredFields, LeaveOutTheLossScale) {
@@ -74,17 +76,20 @@ std::vector<Warning> IgnoredOfSolver(const std::string& text) {
 TEST(IgnoredFields, NameTheForkOfASolversField) {
   const auto warnings = IgnoredOfSolver("larc_turbo: true\ntest_offset: 3");
   ASSERT_EQ(warnings.size(), 2u);
-  EXPECT_EQ(warnings[0].message,
-            "'larc_turbo' of SolverParameter comes from NVCaffe: it is accepted, but has no effect here");
+  EXPECT_EQ(
+      warnings[0].message,
+      "'larc_turbo' of SolverParameter comes from NVCaffe: it is accepted, but has no effect here");
   EXPECT_EQ(warnings[1].at.ToString(), "solver.prototxt:2:1");
   EXPECT_NE(warnings[1].message.find("comes from Intel Caffe:"), std::string::npos);
 }
 
 TEST(IgnoredFields, LeaveOutWhatASolverObeys) {
   EXPECT_TRUE(IgnoredOfSolver(
-                  "rampup_interval: 5 rampup_lr: 0.1 min_lr: 0.1 momentum_policy: 'poly' max_momentum: 0.9\n"
+                  "rampup_interval: 5 rampup_lr: 0.1 min_lr: 0.1 momentum_policy: 'poly' "
+                  "max_momentum: 0.9\n"
                   "momentum_power: 2 weight_decay_policy: 'poly' weight_decay_power: 2 larc: true\n"
-                  "larc_policy: 'clip' larc_eta: 0.1 warmup_iter: 3 warmup_start_lr: 0.1 local_lr_auto: true\n"
+                  "larc_policy: 'clip' larc_eta: 0.1 warmup_iter: 3 warmup_start_lr: 0.1 "
+                  "local_lr_auto: true\n"
                   "local_gw_ratio: 0.1 stagelr: 1 stageiter: 2 plateau_winsize: 3")
                   .empty());
 }
@@ -95,43 +100,51 @@ TEST(IgnoredFields, LeaveOutWhatSaysTheDefault) {
 }
 
 TEST(IgnoredFields, KnowWhatBecomesOfNumberTypes) {
-  EXPECT_TRUE(Ignored("default_forward_type: FLOAT16 default_backward_type: FLOAT16\n"
-                      "default_forward_math: FLOAT default_backward_math: FLOAT\n"
-                      "layer { name: 'r' type: 'ReLU' forward_type: BFLOAT16 backward_type: BFLOAT16 }")
-                  .empty());
+  EXPECT_TRUE(
+      Ignored("default_forward_type: FLOAT16 default_backward_type: FLOAT16\n"
+              "default_forward_math: FLOAT default_backward_math: FLOAT\n"
+              "layer { name: 'r' type: 'ReLU' forward_type: BFLOAT16 backward_type: BFLOAT16 }")
+          .empty());
   const auto warnings = Ignored(
       "default_forward_math: FLOAT16\n"
       "layer { name: 'a' type: 'ReLU' forward_type: DOUBLE }\n"
       "layer { name: 'b' type: 'ReLU' forward_type: FLOAT16 backward_type: FLOAT }\n");
   ASSERT_EQ(warnings.size(), 3u);
-  EXPECT_EQ(warnings[0].message, "'default_forward_math: FLOAT16' has no effect: everything is computed in FLOAT");
+  EXPECT_EQ(warnings[0].message,
+            "'default_forward_math: FLOAT16' has no effect: everything is computed in FLOAT");
   EXPECT_EQ(warnings[1].at.ToString(), "net.prototxt:2:32");
-  EXPECT_EQ(warnings[1].message,
-            "'forward_type: DOUBLE' has no effect: activations are stored as FLOAT, FLOAT16 or BFLOAT16");
+  EXPECT_EQ(
+      warnings[1].message,
+      "'forward_type: DOUBLE' has no effect: activations are stored as FLOAT, FLOAT16 or BFLOAT16");
   EXPECT_EQ(warnings[2].message,
-            "'backward_type: FLOAT' has no effect: gradients are stored as values are, as forward_type says");
+            "'backward_type: FLOAT' has no effect: gradients are stored as values are, as "
+            "forward_type says");
 }
 
 TEST(IgnoredFields, AreTransformsThatMovedAway) {
-  const auto warnings = Ignored(
-      "layer { name: 'd' type: 'Data' data_param {\n  source: 's'\n  scale: 0.5 } }");
+  const auto warnings =
+      Ignored("layer { name: 'd' type: 'Data' data_param {\n  source: 's'\n  scale: 0.5 } }");
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].at.ToString(), "net.prototxt:3:3");
   EXPECT_EQ(warnings[0].message,
             "'scale' of DataParameter has no effect in a layer of the current format, as in Caffe; "
             "transform_param has a field of this name");
   EXPECT_TRUE(Ignored("layer { name: 'd' type: 'Data' transform_param { scale: 0.5 } }").empty());
-  EXPECT_TRUE(Ignored("layer { name: 'd' type: 'WindowData' window_data_param { scale: 0.5 } }").empty());
-  EXPECT_EQ(Ignored("layer { name: 'd' type: 'WindowData' window_data_param { mirror: true } }").size(), 1u);
+  EXPECT_TRUE(
+      Ignored("layer { name: 'd' type: 'WindowData' window_data_param { scale: 0.5 } }").empty());
+  EXPECT_EQ(
+      Ignored("layer { name: 'd' type: 'WindowData' window_data_param { mirror: true } }").size(),
+      1u);
 }
 
 TEST(IgnoredFields, AreTheNoiseOfAnnotatedDataAndNothingElseOfIt) {
-  EXPECT_TRUE(Ignored("layer { name: 'd' type: 'AnnotatedData' annotated_data_param { batch_sampler { } } "
-                      "transform_param { emit_constraint { } resize_param { height: 3 width: 3 } "
-                      "distort_param { hue_prob: 1 } expand_param { prob: 1 } } }")
-                  .empty());
-  const auto warnings =
-      Ignored("layer { name: 'd' type: 'AnnotatedData' transform_param { noise_param { prob: 1 } } }");
+  EXPECT_TRUE(
+      Ignored("layer { name: 'd' type: 'AnnotatedData' annotated_data_param { batch_sampler { } } "
+              "transform_param { emit_constraint { } resize_param { height: 3 width: 3 } "
+              "distort_param { hue_prob: 1 } expand_param { prob: 1 } } }")
+          .empty());
+  const auto warnings = Ignored(
+      "layer { name: 'd' type: 'AnnotatedData' transform_param { noise_param { prob: 1 } } }");
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].message.find("'noise_param'"), std::string::npos);
 }

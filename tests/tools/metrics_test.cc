@@ -29,9 +29,17 @@ class RunFolderCase : public testing::Test {
     std::ofstream(folder_ + "/" + name) << content;
   }
   void WriteRun(const std::string& status, double heartbeat, int64_t pid) {
-    const nlohmann::json run = {{"id", "r1"}, {"argv", {"train", "--solver=s"}}, {"host", HostName()}, {"status", status},
-                                {"heartbeat", heartbeat}, {"started", heartbeat - 90}, {"pid", pid}, {"max_iter", 500},
-                                {"iter", 120}, {"seed", 18446744073709551615U}, {"parent", nullptr}};
+    const nlohmann::json run = {{"id", "r1"},
+                                {"argv", {"train", "--solver=s"}},
+                                {"host", HostName()},
+                                {"status", status},
+                                {"heartbeat", heartbeat},
+                                {"started", heartbeat - 90},
+                                {"pid", pid},
+                                {"max_iter", 500},
+                                {"iter", 120},
+                                {"seed", 18446744073709551615U},
+                                {"parent", nullptr}};
     Write("run.json", run.dump());
   }
   std::string ErrorOf(const std::string& folder) {
@@ -53,7 +61,8 @@ std::string TrainLine(int iter) {
 std::string TestLines(int iter) {
   std::string lines;
   for (const char* net : {"0", "1"}) {
-    lines += R"({"t":1,"phase":"test","scores":{"accuracy":0.5},"net":)" + std::string(net) + R"(,"iter":)" + std::to_string(iter) + "}\n";
+    lines += R"({"t":1,"phase":"test","scores":{"accuracy":0.5},"net":)" + std::string(net) +
+             R"(,"iter":)" + std::to_string(iter) + "}\n";
   }
   return lines;
 }
@@ -61,7 +70,8 @@ std::string TestLines(int iter) {
 TEST_F(RunFolderCase, OfALongRunTheEndIsRead) {
   WriteRun("finished", 1000, 1);
   std::string lines;
-  for (int iter = 0; iter < 20000; ++iter) lines += TrainLine(iter) + (iter % 100 == 0 ? TestLines(iter) : "");
+  for (int iter = 0; iter < 20000; ++iter)
+    lines += TrainLine(iter) + (iter % 100 == 0 ? TestLines(iter) : "");
   Write("metrics.jsonl", lines);
   const RunRecord end = ReadRunEnd(folder_);
   EXPECT_EQ(ReadRun(folder_).train.size(), 20000U);
@@ -90,11 +100,17 @@ TEST_F(RunFolderCase, AClockThatIsSetBackMakesNoTimeNegative) {
 
 TEST_F(RunFolderCase, IsReadWithItsSeries) {
   WriteRun("finished", 1000, 1);
-  Write("metrics.jsonl",
-        R"({"t":1.5,"iter":0,"phase":"train","loss":2.5,"lr":0.01,"epoch":0,"images_per_s":100,"data_wait":0.25,"gpu_mem":7,"outputs":{"loss":2.4}})" "\n"
-        R"({"t":2,"iter":100,"phase":"test","net":1,"scores":{"accuracy":0.75,"loss":null},"nonfinite":["loss"]})" "\n"
-        R"({"t":3,"event":"snapshot","iter":100,"file":"a_iter_100.solverstate"})" "\n");
-  Write("exit.json", R"({"code":0,"reason":"finished","iter":500,"error":null,"resume_command":null,"seconds":12.5})");
+  Write(
+      "metrics.jsonl",
+      R"({"t":1.5,"iter":0,"phase":"train","loss":2.5,"lr":0.01,"epoch":0,"images_per_s":100,"data_wait":0.25,"gpu_mem":7,"outputs":{"loss":2.4}})"
+      "\n"
+      R"({"t":2,"iter":100,"phase":"test","net":1,"scores":{"accuracy":0.75,"loss":null},"nonfinite":["loss"]})"
+      "\n"
+      R"({"t":3,"event":"snapshot","iter":100,"file":"a_iter_100.solverstate"})"
+      "\n");
+  Write(
+      "exit.json",
+      R"({"code":0,"reason":"finished","iter":500,"error":null,"resume_command":null,"seconds":12.5})");
   const RunRecord run = ReadRun(folder_);
   EXPECT_EQ(run.id, "r1");
   EXPECT_EQ(run.argv, (std::vector<std::string>{"train", "--solver=s"}));
@@ -121,11 +137,20 @@ TEST_F(RunFolderCase, IsReadWithItsSeries) {
 
 TEST_F(RunFolderCase, ShowsOnceWhatAResumedRunHasMadeTwice) {
   WriteRun("finished", 1000, 1);
-  Write("metrics.jsonl",
-        R"({"iter":0,"phase":"train","loss":3})" "\n" R"({"iter":10,"phase":"train","loss":2})" "\n"
-        R"({"iter":10,"phase":"test","scores":{"a":0.1}})" "\n" R"({"iter":20,"phase":"train","loss":1})" "\n"
-        R"({"event":"resume","from_iter":10})" "\n" R"({"iter":10,"phase":"test","scores":{"a":0.2}})" "\n"
-        R"({"iter":10,"phase":"train","loss":1.5})" "\n");
+  Write("metrics.jsonl", R"({"iter":0,"phase":"train","loss":3})"
+                         "\n"
+                         R"({"iter":10,"phase":"train","loss":2})"
+                         "\n"
+                         R"({"iter":10,"phase":"test","scores":{"a":0.1}})"
+                         "\n"
+                         R"({"iter":20,"phase":"train","loss":1})"
+                         "\n"
+                         R"({"event":"resume","from_iter":10})"
+                         "\n"
+                         R"({"iter":10,"phase":"test","scores":{"a":0.2}})"
+                         "\n"
+                         R"({"iter":10,"phase":"train","loss":1.5})"
+                         "\n");
   const RunRecord run = ReadRun(folder_);
   ASSERT_EQ(run.train.size(), 2U);
   EXPECT_EQ(run.train[1].iter, 10);
@@ -138,8 +163,13 @@ TEST_F(RunFolderCase, ShowsOnceWhatAResumedRunHasMadeTwice) {
 
 TEST_F(RunFolderCase, OfAKilledProcessMayEndInHalfALine) {
   WriteRun("finished", 1000, 1);
-  Write("metrics.jsonl", R"({"iter":0,"phase":"train","loss":3})" "\n" R"({"iter":10,"pha)" "\n" R"({"iter":20,"phase":"train","loss":1})"
-                         "\n" R"({"iter":30,)");
+  Write("metrics.jsonl", R"({"iter":0,"phase":"train","loss":3})"
+                         "\n"
+                         R"({"iter":10,"pha)"
+                         "\n"
+                         R"({"iter":20,"phase":"train","loss":1})"
+                         "\n"
+                         R"({"iter":30,)");
   const RunRecord run = ReadRun(folder_);
   ASSERT_EQ(run.train.size(), 2U);
   EXPECT_EQ(run.train[1].iter, 20);
@@ -152,7 +182,7 @@ TEST_F(RunFolderCase, IsLostWhenNobodyRunsIt) {
   EXPECT_EQ(ReadRun(folder_).status, "running");
   WriteRun("running", now - 61, getpid());
   EXPECT_EQ(ReadRun(folder_).status, "lost");
-  constexpr int64_t kNobody = 0x7ffffff0;   // more than the kernel gives out
+  constexpr int64_t kNobody = 0x7ffffff0;  // more than the kernel gives out
   WriteRun("running", now, kNobody);
   EXPECT_EQ(ReadRun(folder_).status, "lost");
   EXPECT_FALSE(IsLost(now, now, "another-host", kNobody));
@@ -186,7 +216,8 @@ TEST_F(RunFolderCase, SettingsHaveThePathsOfSet) {
   Write("solver.prototxt", "base_lr: 0.01 stepvalue: 10 stepvalue: 20 type: \"SGD\"");
   Write("net.prototxt",
         "name: 'n' layer { name: 'data' type: 'Input' } layer { name: 'data' type: 'Data' }"
-        "layer { name: 'ip' type: 'InnerProduct' inner_product_param { num_output: 20 } param { lr_mult: 2 } }");
+        "layer { name: 'ip' type: 'InnerProduct' inner_product_param { num_output: 20 } param { "
+        "lr_mult: 2 } }");
   Write("test_net_0.prototxt", "name: 't'");
   const auto settings = ReadSettings(folder_);
   EXPECT_EQ(settings.at("base_lr"), "0.01");
@@ -200,11 +231,14 @@ TEST_F(RunFolderCase, SettingsHaveThePathsOfSet) {
 
 TEST(Scores, TheBestAndTheLast) {
   const double none = std::nan("");
-  const std::vector<TestPoint> tests = {{0, 10, 0, {{"a", 0.5}}}, {0, 20, 0, {{"a", 0.9}}}, {0, 30, 0, {{"a", 0.9}}},
-                                        {0, 40, 0, {{"a", 0.7}}}, {0, 50, 0, {{"a", none}}}};
+  const std::vector<TestPoint> tests = {{0, 10, 0, {{"a", 0.5}}},
+                                        {0, 20, 0, {{"a", 0.9}}},
+                                        {0, 30, 0, {{"a", 0.9}}},
+                                        {0, 40, 0, {{"a", 0.7}}},
+                                        {0, 50, 0, {{"a", none}}}};
   const auto best = BestOf(tests, {true, "a"});
   ASSERT_TRUE(best.has_value());
-  EXPECT_EQ(best->iter, 20);   // the first of two equal ones
+  EXPECT_EQ(best->iter, 20);  // the first of two equal ones
   EXPECT_EQ(best->value, 0.9);
   EXPECT_EQ(BestOf(tests, {false, "a"})->iter, 10);
   EXPECT_EQ(LastOf(tests, {true, "a"})->iter, 40);

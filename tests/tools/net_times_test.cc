@@ -7,7 +7,8 @@
 namespace doppio {
 namespace {
 
-// Layers take 8 ms of backward one by one, and 4 ms in a whole iteration, which is 2 ms shorter than its parts.
+// Layers take 8 ms of backward one by one, and 4 ms in a whole iteration, which is 2 ms shorter
+// than its parts.
 nlohmann::json TwoLayers() {
   return nlohmann::json::parse(R"({
     "net": "two", "device": "CPU", "phase": "TRAIN", "batch": 10,
@@ -40,8 +41,11 @@ TEST(NetTimes, BecomeOneRanksIterationFromItsLastLayerOn) {
 }
 
 TEST(NetTimes, OfAnotherKindOfFileAreAMistake) {
-  EXPECT_EQ(Complaint(nlohmann::json::array()).find("a.json: this is not what 'doppio time --json' writes"), 0U);
-  for (const char* key : {"net", "device", "phase", "batch", "forward_ms", "iteration_ms", "layers"}) {
+  EXPECT_EQ(Complaint(nlohmann::json::array())
+                .find("a.json: this is not what 'doppio time --json' writes"),
+            0U);
+  for (const char* key :
+       {"net", "device", "phase", "batch", "forward_ms", "iteration_ms", "layers"}) {
     nlohmann::json times = TwoLayers();
     times.erase(key);
     EXPECT_NE(Complaint(times).find(key), std::string::npos) << key;

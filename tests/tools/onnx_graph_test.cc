@@ -1,6 +1,6 @@
 // What `export` makes of nets in ONNX, by hand-made weights, and how the file holds it. Whether
-// other programs compute the same with it is the business of onnx_opencv_test.cc and, with ONNX Runtime,
-// of tests/scenarios/onnx_test.py.
+// other programs compute the same with it is the business of onnx_opencv_test.cc and, with ONNX
+// Runtime, of tests/scenarios/onnx_test.py.
 #include <gtest/gtest.h>
 
 #include <cmath>

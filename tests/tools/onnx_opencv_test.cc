@@ -1,4 +1,5 @@
-// OpenCV, whose importer of ONNX shares no code with ours, computes with an exported model what the net computes.
+// OpenCV, whose importer of ONNX shares no code with ours, computes with an exported model what the
+// net computes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,8 +49,8 @@ std::vector<float> Trained(const Graph& graph, const GraphParam& param) {
   std::vector<float> values(static_cast<size_t>(shape.count()));
   for (size_t i = 0; i < values.size(); ++i) {
     const double value = 2 * random.Uniform(0, i) - 1;
-    const bool positive = (type == "BatchNorm" && param.index == 1) ||
-                          (type == "Scale" && param.index == 0);
+    const bool positive =
+        (type == "BatchNorm" && param.index == 1) || (type == "Scale" && param.index == 0);
     values[i] = static_cast<float>(positive           ? 1 + value / 2
                                    : shape.rank() > 1 ? value * std::sqrt(6 / fan_in)
                                                       : value / 4);
@@ -108,7 +109,9 @@ OnnxOptions Folded() {
 }
 
 TEST(OnnxInOpenCv, LeNet) { ExpectSameOutputs("models/lenet/train_val.prototxt", 0); }
-TEST(OnnxInOpenCv, Cifar10Quick) { ExpectSameOutputs("models/cifar10_quick/train_val.prototxt", 0); }
+TEST(OnnxInOpenCv, Cifar10Quick) {
+  ExpectSameOutputs("models/cifar10_quick/train_val.prototxt", 0);
+}
 TEST(OnnxInOpenCv, SqueezeNet) { ExpectSameOutputs("models/squeezenet/train_val.prototxt", 67); }
 TEST(OnnxInOpenCv, MobileNet) { ExpectSameOutputs("models/mobilenet_v1/deploy.prototxt", 64); }
 TEST(OnnxInOpenCv, MobileNetFolded) {

@@ -30,7 +30,8 @@ TEST(ProgressText, ShowsTheGpuWhereThereIsRoom) {
   gpu.temperature_celsius = 61;
   gpu.power_watts = 540;
   const std::string bare = ProgressText(Half(), 2410, 0.25, 0.02, {140, true});
-  EXPECT_EQ(ProgressText(Half(), 2410, 0.25, 0.02, {140, true}, gpu), bare + "  GPU 97 % 61 °C 540 W");
+  EXPECT_EQ(ProgressText(Half(), 2410, 0.25, 0.02, {140, true}, gpu),
+            bare + "  GPU 97 % 61 °C 540 W");
   // It goes first, as a whole: "[", 30 of the bar, "]", 73 of text, 2 between, 19 of the GPU.
   const std::string wide = ProgressText(Half(), 2410, 0.25, 0.02, {127, false}, gpu);
   EXPECT_EQ(DisplayWidth(wide), 126u);

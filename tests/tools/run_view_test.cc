@@ -44,13 +44,14 @@ TEST(ViewRun, HoldsCurvesByKindNameAndNet) {
   const json view = ViewRun(TwoPoints(), "a", 100);
   std::vector<std::string> curves;
   for (const json& curve : view["curves"]) {
-    curves.push_back(curve["kind"].get<std::string>() + ' ' + curve["name"].get<std::string>() + ' ' +
-                     curve["net"].dump() + ' ' + curve["x"].dump() + ' ' + curve["y"].dump());
+    curves.push_back(curve["kind"].get<std::string>() + ' ' + curve["name"].get<std::string>() +
+                     ' ' + curve["net"].dump() + ' ' + curve["x"].dump() + ' ' + curve["y"].dump());
   }
   // Images/s were not measured; a loss that is no number is shown as such.
-  EXPECT_THAT(curves, testing::ElementsAre("train loss 0 [0.0,10.0] [2.5,null]", "train lr 0 [0.0,10.0] [0.01,0.01]",
-                                           "train data_wait 0 [0.0,10.0] [0.0,0.0]", "output loss 0 [0.0,10.0] [2.5,2.5]",
-                                           "test accuracy 1 [10.0] [0.75]"));
+  EXPECT_THAT(curves, testing::ElementsAre(
+                          "train loss 0 [0.0,10.0] [2.5,null]", "train lr 0 [0.0,10.0] [0.01,0.01]",
+                          "train data_wait 0 [0.0,10.0] [0.0,0.0]",
+                          "output loss 0 [0.0,10.0] [2.5,2.5]", "test accuracy 1 [10.0] [0.75]"));
   EXPECT_EQ("[10]", view["nonfinite"].dump());
   EXPECT_EQ("[10]", view["resumed"].dump());
   EXPECT_EQ(60, view["seconds"]);
@@ -61,12 +62,28 @@ TEST(ViewRun, HoldsCurvesByKindNameAndNet) {
 
 TEST(SettingsOf, PutsTheCommandLineOverTheFiles) {
   RunRecord run;
-  run.argv = {"doppio", "train", "--solver=s.prototxt", "-gpu", "0", "--set", "base_lr=0.05", "--set=net.layer[a].x=1=2",
-              "--batch-mode", "total", "--deterministic", "--run_dir=runs/x", "--json"};
-  const auto settings = SettingsOf(run, {{"base_lr", "0.01"}, {"lr_policy", "\"inv\""}, {"momentum", "0.9"}, {"net.layer[a].y", "3"}});
+  run.argv = {"doppio",
+              "train",
+              "--solver=s.prototxt",
+              "-gpu",
+              "0",
+              "--set",
+              "base_lr=0.05",
+              "--set=net.layer[a].x=1=2",
+              "--batch-mode",
+              "total",
+              "--deterministic",
+              "--run_dir=runs/x",
+              "--json"};
+  const auto settings = SettingsOf(run, {{"base_lr", "0.01"},
+                                         {"lr_policy", "\"inv\""},
+                                         {"momentum", "0.9"},
+                                         {"net.layer[a].y", "3"}});
   const std::map<std::string, std::string> expected = {
-      {"solver", "s.prototxt"}, {"gpu", "0"}, {"base_lr", "0.05"}, {"net.layer[a].x", "1=2"},
-      {"batch_mode", "total"}, {"deterministic", "true"}, {"momentum", "0.9"}, {"lr_policy", "inv"}};
+      {"solver", "s.prototxt"}, {"gpu", "0"},
+      {"base_lr", "0.05"},      {"net.layer[a].x", "1=2"},
+      {"batch_mode", "total"},  {"deterministic", "true"},
+      {"momentum", "0.9"},      {"lr_policy", "inv"}};
   EXPECT_EQ(expected, settings);
 }
 
@@ -77,8 +94,9 @@ TEST(PointsFor, AreFewerForEachOfMany) {
 }
 
 TEST(MakePage, LetsNoDataEndItsScript) {
-  const std::string page = MakePage("a < b & {{data}}", ReportScripts(),
-                                    {{"title", "</script><script>alert(1)</script><!--"}, {"bytes", "\xff"}});
+  const std::string page =
+      MakePage("a < b & {{data}}", ReportScripts(),
+               {{"title", "</script><script>alert(1)</script><!--"}, {"bytes", "\xff"}});
   EXPECT_THAT(page, HasSubstr("<title>a &lt; b &amp; {{data}}</title>"));
   EXPECT_THAT(page, HasSubstr("\\u003c/script>\\u003cscript>alert(1)\\u003c/script>\\u003c!--"));
   EXPECT_THAT(page, Not(HasSubstr("alert(1)</script>")));

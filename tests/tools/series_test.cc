@@ -47,7 +47,8 @@ TEST(Thin, KeepsTheOnePeakAndTheOneTroughOfManyPoints) {
 
 TEST(Thin, KeepsAPlaceWhereNothingIsFinite) {
   Series series;
-  for (int i = 0; i < 1000; ++i) series.Add(i, i >= 500 ? kNan : i == 100 ? std::numeric_limits<double>::infinity() : 1);
+  for (int i = 0; i < 1000; ++i)
+    series.Add(i, i >= 500 ? kNan : i == 100 ? std::numeric_limits<double>::infinity() : 1);
   const Series thin = Thin(series, 40);
   EXPECT_TRUE(std::isnan(thin.y.back()));
   // Nothing is drawn between 499 and the end.

@@ -62,7 +62,8 @@ TEST_F(SweepJournalTest, IsReadAsItWasWritten) {
   EXPECT_EQ(journal.settings().rungs, settings_.rungs);
   EXPECT_EQ(journal.settings().train, settings_.train);
   ASSERT_EQ(journal.trials().size(), 3u);
-  const SweepTrial &first = journal.trials()[0], &second = journal.trials()[1], &third = journal.trials()[2];
+  const SweepTrial &first = journal.trials()[0], &second = journal.trials()[1],
+                   &third = journal.trials()[2];
   EXPECT_EQ(first.state, SweepTrial::kRunning);
   EXPECT_TRUE(std::isnan(first.score()));
   EXPECT_EQ(second.scores, (std::vector<double>{0.5, 0.75}));
@@ -92,9 +93,12 @@ TEST_F(SweepJournalTest, NamesTheLineThatIsDamaged) {
 }
 
 TEST_F(SweepJournalTest, RefusesWhatNoSweepWrites) {
-  for (const char* line : {R"({"event":"end","trial":-1,"rung":0,"state":"done","iter":1,"score":1,"seconds":1,"error":""})",
-                           R"({"event":"end","trial":1,"rung":0,"state":"won","iter":1,"score":1,"seconds":1,"error":""})",
-                           R"({"event":"begin","trial":123456789012,"rung":0,"set":[]})", R"({"event":"sweep"})", "[]", "7"}) {
+  for (
+      const char* line :
+      {R"({"event":"end","trial":-1,"rung":0,"state":"done","iter":1,"score":1,"seconds":1,"error":""})",
+       R"({"event":"end","trial":1,"rung":0,"state":"won","iter":1,"score":1,"seconds":1,"error":""})",
+       R"({"event":"begin","trial":123456789012,"rung":0,"set":[]})", R"({"event":"sweep"})", "[]",
+       "7"}) {
     std::remove(path().c_str());
     SweepJournal::Create(folder_, settings_);
     Add(std::string(line) + "\n");
@@ -122,7 +126,8 @@ TEST_F(SweepJournalTest, SeveralProcessesAddToIt) {
     ASSERT_GT(wait(&status), 0);
     EXPECT_EQ(status, 0);
   }
-  EXPECT_EQ(SweepJournal(folder_, false).trials().size(), static_cast<size_t>(kProcesses * kTrials));
+  EXPECT_EQ(SweepJournal(folder_, false).trials().size(),
+            static_cast<size_t>(kProcesses * kTrials));
 }
 
 TEST_F(SweepJournalTest, OneProcessRunsTheTrials) {

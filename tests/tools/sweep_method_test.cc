@@ -9,7 +9,8 @@ namespace {
 
 const MetricRule kMost{true, "accuracy"}, kLeast{false, "loss"};
 
-SweepTrial Done(int64_t number, std::vector<double> scores, SweepTrial::State state = SweepTrial::kDone) {
+SweepTrial Done(int64_t number, std::vector<double> scores,
+                SweepTrial::State state = SweepTrial::kDone) {
   SweepTrial trial;
   trial.number = number;
   trial.rung = static_cast<int>(scores.size()) - 1;
@@ -48,7 +49,8 @@ TEST(HalvingRungs, BeginAtLeastWhereTold) {
 }
 
 TEST(JobsToDo, AreThoseThatHaveNotEnded) {
-  std::vector<SweepTrial> trials = {Done(0, {0.5}), Done(1, {}), Done(2, {0.1}, SweepTrial::kFailed)};
+  std::vector<SweepTrial> trials = {Done(0, {0.5}), Done(1, {}),
+                                    Done(2, {0.1}, SweepTrial::kFailed)};
   trials[1].rung = 0;
   trials[1].state = SweepTrial::kRunning;
   EXPECT_EQ(JobsToDo(Of(5), kMost, trials), (Jobs{{1, 0}, {3, 0}, {4, 0}}));
@@ -57,13 +59,15 @@ TEST(JobsToDo, AreThoseThatHaveNotEnded) {
 
 TEST(JobsToDo, WaitsForAllOfARung) {
   const SweepSettings settings = Of(6, {100, 300});
-  EXPECT_EQ(JobsToDo(settings, kMost, {Done(0, {0.5}), Done(1, {0.9})}), (Jobs{{2, 0}, {3, 0}, {4, 0}, {5, 0}}));
+  EXPECT_EQ(JobsToDo(settings, kMost, {Done(0, {0.5}), Done(1, {0.9})}),
+            (Jobs{{2, 0}, {3, 0}, {4, 0}, {5, 0}}));
 }
 
 TEST(JobsToDo, TheBestOfARungGoOn) {
   const SweepSettings settings = Of(6, {100, 300});
-  std::vector<SweepTrial> trials = {Done(0, {0.5}), Done(1, {0.9}), Done(2, {std::nan("")}),
-                                    Done(3, {0.95}, SweepTrial::kFailed), Done(4, {0.7}), Done(5, {0.7})};
+  std::vector<SweepTrial> trials = {Done(0, {0.5}),          Done(1, {0.9}),
+                                    Done(2, {std::nan("")}), Done(3, {0.95}, SweepTrial::kFailed),
+                                    Done(4, {0.7}),          Done(5, {0.7})};
   EXPECT_EQ(JobsToDo(settings, kMost, trials), (Jobs{{1, 1}, {4, 1}}));
   EXPECT_EQ(JobsToDo(settings, kLeast, trials), (Jobs{{0, 1}, {4, 1}}));
   trials[1] = Done(1, {0.9, 0.8});
@@ -73,8 +77,9 @@ TEST(JobsToDo, TheBestOfARungGoOn) {
 }
 
 TEST(Ranking, LaterRungsAndBetterScoresFirst) {
-  const std::vector<SweepTrial> trials = {Done(0, {0.99}), Done(1, {0.5, 0.6}), Done(2, {0.9}, SweepTrial::kFailed),
-                                          Done(3, {0.5, 0.7}), Done(4, {std::nan("")}), Done(5, {0.99})};
+  const std::vector<SweepTrial> trials = {
+      Done(0, {0.99}),     Done(1, {0.5, 0.6}),     Done(2, {0.9}, SweepTrial::kFailed),
+      Done(3, {0.5, 0.7}), Done(4, {std::nan("")}), Done(5, {0.99})};
   EXPECT_EQ(Ranking(kMost, trials), (Rungs{3, 1, 0, 5, 2, 4}));
   EXPECT_EQ(BestTrial(kMost, trials), 3);
   EXPECT_EQ(BestTrial(kLeast, trials), 1);
@@ -88,7 +93,8 @@ TEST(Ranking, PrunedOnesStandBehindThoseThatAreDone) {
 }
 
 TEST(PrunedAt, IsTheFirstTestBelowTheMedian) {
-  const std::vector<ScoreSeries> others = {{{100, 0.2}, {200, 0.6}}, {{100, 0.4}, {200, 0.7}}, {{100, 0.3}, {200, 0.8}}};
+  const std::vector<ScoreSeries> others = {
+      {{100, 0.2}, {200, 0.6}}, {{100, 0.4}, {200, 0.7}}, {{100, 0.3}, {200, 0.8}}};
   EXPECT_EQ(PrunedAt(kMost, 100, {{100, 0.25}, {200, 0.9}}, others), 0);
   EXPECT_EQ(PrunedAt(kMost, 150, {{100, 0.25}, {200, 0.69}}, others), 1);
   EXPECT_EQ(PrunedAt(kMost, 150, {{100, 0.25}, {200, 0.7}}, others), -1);

@@ -37,7 +37,8 @@ TEST(SweepParam, ListsValues) {
 }
 
 TEST(SweepParam, TakesBracketsWithConditionsIntoTheName) {
-  const SweepParam param = ParseSweepParam("net.layer[type=Data,phase=TRAIN].data_param.batch_size=4,8");
+  const SweepParam param =
+      ParseSweepParam("net.layer[type=Data,phase=TRAIN].data_param.batch_size=4,8");
   EXPECT_EQ(param.name, "net.layer[type=Data,phase=TRAIN].data_param.batch_size");
   EXPECT_EQ(param.values, (Values{"4", "8"}));
 }
@@ -63,7 +64,8 @@ TEST(SweepParam, SaysWhatIsWrong) {
   EXPECT_EQ(MistakeIn("x=log:0..1"), "a range in the logarithm must begin above 0");
   EXPECT_EQ(MistakeIn("x=int:0.5..3"), "int wants whole numbers, got '0.5..3'");
   EXPECT_EQ(MistakeIn("x=int:0..3:0"), "behind the range comes the step, got '0'");
-  EXPECT_EQ(MistakeIn("x=lin:0..3:x"), "behind the range comes the number of points of a grid, got 'x'");
+  EXPECT_EQ(MistakeIn("x=lin:0..3:x"),
+            "behind the range comes the number of points of a grid, got 'x'");
   EXPECT_EQ(MistakeIn("x=lin:0..3:1"), "a range has at least 2 points");
 }
 
@@ -82,7 +84,8 @@ TEST(GridPoints, RefusesRangesWithoutPointsAndMillions) {
 }
 
 TEST(RandomPoints, DependOnSeedAndNumberAlone) {
-  const std::vector<SweepParam> params = {ParseSweepParam("a=log:1e-4..1e-1"), ParseSweepParam("b=0.9,0.95")};
+  const std::vector<SweepParam> params = {ParseSweepParam("a=log:1e-4..1e-1"),
+                                          ParseSweepParam("b=0.9,0.95")};
   const auto few = RandomPoints(params, 5, 7), many = RandomPoints(params, 50, 7);
   EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
   EXPECT_NE(RandomPoints(params, 5, 8), few);

@@ -30,7 +30,9 @@ std::vector<Workers::Ended> WaitFor(Workers* workers) {
   return {};
 }
 
-WorkerCommand Shell(const std::string& script, const std::string& log) { return {{"/bin/sh", "-c", script}, "/", log}; }
+WorkerCommand Shell(const std::string& script, const std::string& log) {
+  return {{"/bin/sh", "-c", script}, "/", log};
+}
 
 TEST(CpuSlots, ShareCores) {
   const auto slots = CpuSlots({0, 1, 4, 5, 6}, 2);
@@ -79,7 +81,8 @@ TEST(Workers, StopWithUsr1) {
   const std::string log = Folder() + "/log";
   Workers workers({WorkerSlot()});
   workers.Start(0, Shell("trap 'exit 75' USR1; echo ready; while :; do sleep 0.01; done", log));
-  for (int i = 0; i < 2000 && FileBytes(log) < 6; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 2000 && FileBytes(log) < 6; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   workers.StopAll();
   const auto ended = WaitFor(&workers);
   ASSERT_EQ(ended.size(), 1u);
@@ -100,12 +103,15 @@ TEST(Workers, ChildrenDoNotOutliveTheirParent) {
   const pid_t parent = fork();
   if (parent == 0) {
     Workers workers({WorkerSlot()});
-    workers.Start(0, Shell("trap 'echo term; exit 0' TERM; echo ready; while :; do sleep 0.01; done", log));
+    workers.Start(
+        0, Shell("trap 'echo term; exit 0' TERM; echo ready; while :; do sleep 0.01; done", log));
     for (;;) pause();
   }
-  for (int i = 0; i < 2000 && FileBytes(log) < 6; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 2000 && FileBytes(log) < 6; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   kill(parent, SIGKILL);
-  for (int i = 0; i < 2000 && FileBytes(log) < 11; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 2000 && FileBytes(log) < 11; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(ReadFile(log), "ready\nterm\n");
 }
 

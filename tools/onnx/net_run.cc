@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* kGiven = "given/";  // before the names of blobs that take the input
 
-// The layers that the model has, with Input layers in the place of all that make data. What they give is copied first:
-// a layer in place may write over a blob, and the input must not be that.
+// The layers that the model has, with Input layers in the place of all that make data. What they
+// give is copied first: a layer in place may write over a blob, and the input must not be that.
 NetSpec RunnableNet(const Graph& graph) {
   NetSpec net = graph.spec;
   net.layers.clear();
@@ -57,8 +57,9 @@ NetSpec RunnableNet(const Graph& graph) {
 
 // What the values of an input mean.
 struct Meaning {
-  int64_t below = 0;           // whole numbers from 0 on, less than this
-  double width = 0, height = 0;  // rows of (image, left, top, right, bottom), inside an image of this size
+  int64_t below = 0;  // whole numbers from 0 on, less than this
+  double width = 0,
+         height = 0;  // rows of (image, left, top, right, bottom), inside an image of this size
 };
 
 Meaning MeaningOf(const Graph& graph, int edge) {
@@ -72,7 +73,8 @@ Meaning MeaningOf(const Graph& graph, int edge) {
     if (layer.type() == "BatchReindex" && use.bottom == 1) return {first[0]};
     if (layer.type() == "ROIPooling" && use.bottom == 1) {
       const double scale = layer.roi_pooling_param().spatial_scale();
-      return {first[0], static_cast<double>(first[3]) / scale, static_cast<double>(first[2]) / scale};
+      return {first[0], static_cast<double>(first[3]) / scale,
+              static_cast<double>(first[2]) / scale};
     }
     if (movers.count(layer.type()) == 0) continue;
     for (const int top : node.tops) {
@@ -83,7 +85,8 @@ Meaning MeaningOf(const Graph& graph, int edge) {
   return {};
 }
 
-std::vector<float> RandomValues(const Shape& shape, const std::string& name, const Meaning& meaning) {
+std::vector<float> RandomValues(const Shape& shape, const std::string& name,
+                                const Meaning& meaning) {
   const Random random(1, Stream("verify", name));
   std::vector<float> values(static_cast<size_t>(shape.count()));
   for (size_t i = 0; i < values.size(); ++i) {
@@ -111,11 +114,11 @@ NetRun RunOnRandomInput(const Graph& graph, ParamStore* params, const OnnxConten
   for (size_t i = 0; i < content.inputs.size(); ++i) {
     const Edge& edge = graph.edges[static_cast<size_t>(content.inputs[i])];
     const std::string given = kGiven + edge.name;
-    std::vector<float> values = RandomValues(
-        edge.shape, edge.name, MeaningOf(net.graph(), net.graph().FindEdge(given)));
+    std::vector<float> values =
+        RandomValues(edge.shape, edge.name, MeaningOf(net.graph(), net.graph().FindEdge(given)));
     WriteTensor(values, net.Blob(given), plan.device);
-    run.inputs.push_back({content.graph.input(static_cast<int>(i)).name(), edge.shape, nullptr,
-                          std::move(values)});
+    run.inputs.push_back(
+        {content.graph.input(static_cast<int>(i)).name(), edge.shape, nullptr, std::move(values)});
   }
   net.Forward();
   for (size_t i = 0; i < content.outputs.size(); ++i) {

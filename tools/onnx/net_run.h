@@ -14,9 +14,9 @@ struct NetRun {
   std::vector<NamedArray> inputs, outputs;  // as the model names them, in its order
 };
 
-// Of the net that `content` was made of, perhaps with another batch than then. Values are between -1 and 1, indices within
-// their range, the same in every run. `params` holds the net's, plain floats on the host. Throws Error where the net
-// refuses the input.
+// Of the net that `content` was made of, perhaps with another batch than then. Values are between
+// -1 and 1, indices within their range, the same in every run. `params` holds the net's, plain
+// floats on the host. Throws Error where the net refuses the input.
 NetRun RunOnRandomInput(const Graph& graph, ParamStore* params, const OnnxContent& content);
 
 }  // namespace doppio

@@ -21,7 +21,8 @@ void WriteRun(const NetRun& run, const std::string& folder) {
 }
 
 [[noreturn]] void Refuse(const std::string& text) {
-  throw Error(ExitCode::kDifference, text + "; nothing is written (--noverify writes it all the same)");
+  throw Error(ExitCode::kDifference,
+              text + "; nothing is written (--noverify writes it all the same)");
 }
 
 double NumberIn(const nlohmann::json& output, const char* name) {
@@ -33,7 +34,8 @@ OnnxVerification Judge(const nlohmann::json& result, const Graph& graph, const O
                        double tolerance) {
   const std::string runtime = result.value("runtime", "Python");
   if (result.contains("refused")) {
-    const std::string text = runtime + " does not take the model: " + result["refused"].get<std::string>();
+    const std::string text =
+        runtime + " does not take the model: " + result["refused"].get<std::string>();
     if (result.value("judges", false)) Refuse(text);
     return {text, {}};
   }
@@ -45,14 +47,15 @@ OnnxVerification Judge(const nlohmann::json& result, const Graph& graph, const O
     const std::string name = output.at("name").get<std::string>();
     const double difference = NumberIn(output, "difference"), largest = NumberIn(output, "largest");
     if (!(difference <= tolerance * std::max(1.0, largest))) {
-      Refuse("output '" + name + "' of the model differs from the net's: at " + output.at("at").dump() + " " +
-             output.at("theirs").get<std::string>() + " by " + runtime + ", " +
-             output.at("ours").get<std::string>() + " here, where the largest value is " +
-             Significant(largest, 3) + "; the tolerance is " + Significant(tolerance, 3));
+      Refuse("output '" + name + "' of the model differs from the net's: at " +
+             output.at("at").dump() + " " + output.at("theirs").get<std::string>() + " by " +
+             runtime + ", " + output.at("ours").get<std::string>() +
+             " here, where the largest value is " + Significant(largest, 3) +
+             "; the tolerance is " + Significant(tolerance, 3));
     }
     done.lines.push_back("verified by " + runtime + ": '" + name + "' (" + shape.ToString() +
-                         ") differs by " + Significant(difference, 2) + " at most, of values up to " +
-                         Significant(largest, 2));
+                         ") differs by " + Significant(difference, 2) +
+                         " at most, of values up to " + Significant(largest, 2));
   }
   return done;
 }
@@ -63,8 +66,10 @@ std::string MissingRuntime(const std::string& python) {
   const std::optional<int> code = RunProgram({python, "-c", kFindRuntime});
   if (!code) return "there is no program " + python + "; --python names another one";
   if (*code == 0) return "";
-  return python + " has neither ONNX Runtime nor OpenCV (pip install onnxruntime, or python3-opencv of Debian); "
-                  "--python names another one";
+  return python +
+         " has neither ONNX Runtime nor OpenCV (pip install onnxruntime, or python3-opencv of "
+         "Debian); "
+         "--python names another one";
 }
 
 OnnxVerification VerifyOnnx(const Graph& graph, ParamStore* params, const OnnxContent& content,
@@ -78,8 +83,8 @@ OnnxVerification VerifyOnnx(const Graph& graph, ParamStore* params, const OnnxCo
   } catch (const std::bad_alloc&) {
     return {"there is not enough memory to run the net", {}};
   }
-  const std::optional<int> code = RunProgram({options.python, "-c", kRunModel, options.folder, model,
-                                              std::to_string(kRuntimeMinutes)});
+  const std::optional<int> code = RunProgram(
+      {options.python, "-c", kRunModel, options.folder, model, std::to_string(kRuntimeMinutes)});
   const std::string path = options.folder + "/result.json";
   if (code == -1) {
     return {options.python + " has crashed while it ran the model, or needed more than " +

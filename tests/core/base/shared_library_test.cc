@@ -32,8 +32,8 @@ TEST(SharedLibrary, SaysWhatIsMissingAndWhatToDo) {
 }
 
 TEST(SharedLibrary, GivesTheAdviceOfItsCaller) {
-  const std::string message =
-      MessageOf([] { SharedLibrary("cuNothing", "libcunothing.so.7", "it comes with the driver"); });
+  const std::string message = MessageOf(
+      [] { SharedLibrary("cuNothing", "libcunothing.so.7", "it comes with the driver"); });
   ExpectParts(message, {"cuNothing cannot be opened", "; it comes with the driver"});
   EXPECT_EQ(message.find("toolkit"), std::string::npos);
 }

@@ -20,7 +20,8 @@ TEST(Threads, StayOnCoresOfTheirOwn) {
   const int cores = CoresOfThisThread();
   ASSERT_EQ(ProcessCores(), cores);
   omp_set_num_threads(cores);
-  if (!PinComputeThreads()) GTEST_SKIP() << "one core, or OpenMP's own variables say where threads go";
+  if (!PinComputeThreads())
+    GTEST_SKIP() << "one core, or OpenMP's own variables say where threads go";
   std::atomic<int> alone{0};
 #pragma omp parallel num_threads(cores)
   alone += CoresOfThisThread() == 1 ? 1 : 0;

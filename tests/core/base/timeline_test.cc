@@ -23,7 +23,8 @@ std::vector<std::string> SpanLines(const std::string& events) {
   for (size_t begin = 0; begin < events.size();) {
     const size_t end = std::min(events.find('\n', begin), events.size());
     const std::string line = events.substr(begin, end - begin);
-    if (line.find("\"ph\":\"X\"") != std::string::npos) lines.push_back(line.substr(0, line.rfind('}') + 1));
+    if (line.find("\"ph\":\"X\"") != std::string::npos)
+      lines.push_back(line.substr(0, line.rfind('}') + 1));
     begin = end + 1;
   }
   return lines;
@@ -42,16 +43,21 @@ TEST(Timeline, WritesMicrosecondsOfTheFilesClock) {
   process.shift_ns = -1000;
   TimelineSpan span = Span("conv1", 2500, 14007, 1);
   span.numbers = {{"bytes", 12}};
-  EXPECT_EQ(SpanLines(TimelineEvents(process, {span})),
-            std::vector<std::string>{R"({"ph":"X","name":"conv1","cat":"test","pid":3,"tid":1,"ts":1.500,"dur":11.507,"args":{"bytes":12}})"});
+  EXPECT_EQ(
+      SpanLines(TimelineEvents(process, {span})),
+      std::vector<std::string>{
+          R"({"ph":"X","name":"conv1","cat":"test","pid":3,"tid":1,"ts":1.500,"dur":11.507,"args":{"bytes":12}})"});
   process.shift_ns = -3001;
   EXPECT_NE(TimelineEvents(process, {span}).find("\"ts\":-0.501"), std::string::npos);
 }
 
 TEST(Timeline, NamesRanksAndOnlyTracksThatHaveSpans) {
   const std::string events = TimelineEvents(Rank(1), {Span("a", 0, 1, 1)});
-  EXPECT_NE(events.find(R"({"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"rank 1"}})"), std::string::npos);
-  EXPECT_NE(events.find(R"({"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"two"}})"), std::string::npos);
+  EXPECT_NE(
+      events.find(R"({"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"rank 1"}})"),
+      std::string::npos);
+  EXPECT_NE(events.find(R"({"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"two"}})"),
+            std::string::npos);
   EXPECT_EQ(events.find("\"one\""), std::string::npos);
 }
 
@@ -63,16 +69,18 @@ TEST(Timeline, EscapesNames) {
   };
   EXPECT_EQ(named("a\"b\\c/d"), R"("a\"b\\c/d")");
   EXPECT_EQ(named("line\nand\x01"), R"("line\u000aand\u0001")");
-  EXPECT_EQ(named("caf\xC3\xA9 \xE5\xB1\xA4 \xF0\x9F\x98\x80"), "\"caf\xC3\xA9 \xE5\xB1\xA4 \xF0\x9F\x98\x80\"");
-  EXPECT_EQ(named("\xFFx\xC3"), R"("\ufffdx\ufffd")");         // no first byte; cut off
-  EXPECT_EQ(named("\xC0\xAF"), R"("\ufffd\ufffd")");           // too long a form of '/'
-  EXPECT_EQ(named("\xED\xA0\x80"), R"("\ufffd\ufffd\ufffd")"); // half of a pair of UTF-16
+  EXPECT_EQ(named("caf\xC3\xA9 \xE5\xB1\xA4 \xF0\x9F\x98\x80"),
+            "\"caf\xC3\xA9 \xE5\xB1\xA4 \xF0\x9F\x98\x80\"");
+  EXPECT_EQ(named("\xFFx\xC3"), R"("\ufffdx\ufffd")");          // no first byte; cut off
+  EXPECT_EQ(named("\xC0\xAF"), R"("\ufffd\ufffd")");            // too long a form of '/'
+  EXPECT_EQ(named("\xED\xA0\x80"), R"("\ufffd\ufffd\ufffd")");  // half of a pair of UTF-16
 }
 
 TEST(Timeline, NestsOrSeparatesSpansOfATrack) {
-  const std::vector<std::string> lines = SpanLines(TimelineEvents(
-      Rank(0), {Span("inner", 10'000, 20'000), Span("outer", 0, 30'000), Span("over the end", 25'000, 40'000),
-                Span("next", 30'000, 50'000), Span("elsewhere", 5'000, 45'000, 1)}));
+  const std::vector<std::string> lines = SpanLines(
+      TimelineEvents(Rank(0), {Span("inner", 10'000, 20'000), Span("outer", 0, 30'000),
+                               Span("over the end", 25'000, 40'000), Span("next", 30'000, 50'000),
+                               Span("elsewhere", 5'000, 45'000, 1)}));
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_NE(lines[0].find("\"outer\""), std::string::npos);
   EXPECT_NE(lines[1].find("\"inner\""), std::string::npos);
@@ -83,7 +91,8 @@ TEST(Timeline, NestsOrSeparatesSpansOfATrack) {
 
 TEST(Timeline, MakesAWholeFile) {
   EXPECT_EQ(TimelineFile({"{1}", "{2}"}, {{"a", "b\""}, {"c", "d"}}),
-            "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"a\":\"b\\\"\",\"c\":\"d\"},\"traceEvents\":[\n{1},\n{2}\n]}\n");
+            "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"a\":\"b\\\"\",\"c\":\"d\"},"
+            "\"traceEvents\":[\n{1},\n{2}\n]}\n");
 }
 
 TEST(Timeline, KeepsNoMoreThanItsBound) {
@@ -114,8 +123,9 @@ TEST(Timeline, TakesSpansFromAllThreads) {
 
 TEST(Timeline, MeasuresWhatGoesOnAtTheSameTime) {
   // Together [0, 30) and [40, 50); others [5, 10), [20, 45).
-  const TimelineOverlap overlap = OverlapOf({Span("a", 0, 20), Span("b", 10, 30), Span("c", 40, 50)},
-                                            {Span("x", 20, 45), Span("y", 5, 10), Span("z", 6, 7)});
+  const TimelineOverlap overlap =
+      OverlapOf({Span("a", 0, 20), Span("b", 10, 30), Span("c", 40, 50)},
+                {Span("x", 20, 45), Span("y", 5, 10), Span("z", 6, 7)});
   EXPECT_EQ(overlap.all, 40);
   EXPECT_EQ(overlap.both, 5 + 10 + 5);
   EXPECT_EQ(OverlapOf({}, {Span("x", 0, 1)}).all, 0);

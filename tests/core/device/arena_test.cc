@@ -77,15 +77,16 @@ TEST(PlaceBlocks, LetsOthersLiveInHoles) {
 
 TEST(PlaceBlocks, KeepsApartWhatReachesOutOfAHole) {
   for (const Span& life : {Span{1, 7}, Span{2, 8}, Span{0, 9}, Span{9, 9}}) {
-    std::vector<Lifetime> blocks = {Block(1024, {{0, 1}, {8, 9}}), Block(1024, life.first, life.last)};
+    std::vector<Lifetime> blocks = {Block(1024, {{0, 1}, {8, 9}}),
+                                    Block(1024, life.first, life.last)};
     EXPECT_EQ(PlaceBlocks(&blocks), 2048) << life.first << " to " << life.last;
   }
 }
 
 TEST(PlaceBlocks, SharesMemoryOfBlocksThatMeetOnlyInTheirHoles) {
   // Two that take turns, and a third that is alive when neither is.
-  std::vector<Lifetime> blocks = {Block(512, {{0, 1}, {4, 5}, {9, 9}}), Block(512, {{2, 3}, {7, 8}}),
-                                  Block(512, 6, 6)};
+  std::vector<Lifetime> blocks = {Block(512, {{0, 1}, {4, 5}, {9, 9}}),
+                                  Block(512, {{2, 3}, {7, 8}}), Block(512, 6, 6)};
   EXPECT_EQ(PlaceBlocks(&blocks), 512);
 }
 

@@ -1,5 +1,6 @@
-// Plays the driver's management library for tests: two GPUs, of which the second tells nothing but its temperature. With
-// OLD_DRIVER it lacks functions, and with FAKE_NVML_FAILS in the environment it finds no driver.
+// Plays the driver's management library for tests: two GPUs, of which the second tells nothing but
+// its temperature. With OLD_DRIVER it lacks functions, and with FAKE_NVML_FAILS in the environment
+// it finds no driver.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,12 +30,17 @@ int nvmlShutdown() {
   return 0;
 }
 
-const char* nvmlErrorString(int result) { return result == kNoDriver ? "Driver Not Loaded" : "another error"; }
+const char* nvmlErrorString(int result) {
+  return result == kNoDriver ? "Driver Not Loaded" : "another error";
+}
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** gpu) {
-  if (std::strcmp(bus_id, "0000:3B:00.0") == 0) *gpu = &g_gpus[0];
-  else if (std::strcmp(bus_id, "0000:AF:00.0") == 0) *gpu = &g_gpus[1];
-  else return kNotFound;
+  if (std::strcmp(bus_id, "0000:3B:00.0") == 0)
+    *gpu = &g_gpus[0];
+  else if (std::strcmp(bus_id, "0000:AF:00.0") == 0)
+    *gpu = &g_gpus[1];
+  else
+    return kNotFound;
   return 0;
 }
 

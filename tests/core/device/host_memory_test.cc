@@ -13,7 +13,8 @@ namespace doppio {
 namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30;
-const char* const kHost = "MemTotal:       67108864 kB\nMemFree:         1048576 kB\nMemAvailable:   33554432 kB\n";   // 32 GiB
+const char* const kHost =
+    "MemTotal:       67108864 kB\nMemFree:         1048576 kB\nMemAvailable:   33554432 kB\n";  // 32 GiB
 
 int64_t FreeWith(const std::map<std::string, std::string>& files) {
   std::string root = testing::TempDir() + "/hostXXXXXX";
@@ -39,12 +40,13 @@ TEST(FreeHostBytes, OfThisMachineAreKnown) { EXPECT_GT(FreeHostBytes(), 0); }
 
 TEST(FreeHostBytes, ObeyAGroupOfVersion2) {
   // 4 used, of which 1 is pages of files: 8 - 3.
-  EXPECT_EQ(FreeWith({{"/proc/meminfo", kHost},
-                      {"/proc/self/cgroup", "0::/job\n"},
-                      {"/sys/fs/cgroup/job/memory.max", "8589934592\n"},
-                      {"/sys/fs/cgroup/job/memory.current", "4294967296\n"},
-                      {"/sys/fs/cgroup/job/memory.stat", "anon 3221225472\ninactive_file 1073741824\n"}}),
-            5 * kGiB);
+  EXPECT_EQ(
+      FreeWith({{"/proc/meminfo", kHost},
+                {"/proc/self/cgroup", "0::/job\n"},
+                {"/sys/fs/cgroup/job/memory.max", "8589934592\n"},
+                {"/sys/fs/cgroup/job/memory.current", "4294967296\n"},
+                {"/sys/fs/cgroup/job/memory.stat", "anon 3221225472\ninactive_file 1073741824\n"}}),
+      5 * kGiB);
 }
 
 TEST(FreeHostBytes, ObeyTheGroupsAbove) {
@@ -62,7 +64,8 @@ TEST(FreeHostBytes, ObeyAGroupOfVersion1) {
                       {"/proc/self/cgroup", "9:cpu,cpuacct:/other\n4:memory:/job\n0::/\n"},
                       {"/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "4294967296\n"},
                       {"/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "2147483648\n"},
-                      {"/sys/fs/cgroup/memory/job/memory.stat", "cache 5\ntotal_inactive_file 1073741824\n"},
+                      {"/sys/fs/cgroup/memory/job/memory.stat",
+                       "cache 5\ntotal_inactive_file 1073741824\n"},
                       // No limit, as version 1 writes it.
                       {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"},
                       {"/sys/fs/cgroup/memory/memory.usage_in_bytes", "3221225472\n"}}),

@@ -176,7 +176,8 @@ TEST(CudaActivation, NeedsNoAlignment) {
           ASSERT_EQ(got.y.size(), x.size());
           for (size_t i = 0; i < x.size(); ++i) {
             const float stored = static_cast<float>(static_cast<T>(x[i]));
-            ASSERT_EQ(got.y[i], std::fabs(stored)) << Name(type) << ", " << n << ", " << offset << ", " << i;
+            ASSERT_EQ(got.y[i], std::fabs(stored))
+                << Name(type) << ", " << n << ", " << offset << ", " << i;
           }
         });
       }

@@ -58,7 +58,8 @@ TEST(AlgorithmCache, KeepsWhatOthersWroteMeanwhile) {
 TEST(AlgorithmCache, IgnoresAFileThatMakesNoSense) {
   for (const char* content :
        {"", "{", "[]", "null", "{\"format\": 1}", "{\"format\": 2, \"choices\": {\"a\": [1, 2]}}",
-        "{\"format\": 1, \"choices\": {\"a\": 7}}", "{\"format\": 1, \"choices\": {\"a\": [\"x\"]}}",
+        "{\"format\": 1, \"choices\": {\"a\": 7}}",
+        "{\"format\": 1, \"choices\": {\"a\": [\"x\"]}}",
         "{\"format\": \"x\", \"choices\": {\"a\": [1, 2]}}"}) {
     const std::string file = NewFile("nonsense");
     std::filesystem::create_directories(DirName(file));

@@ -68,8 +68,9 @@ TEST(Cublas, SaysThatItCannotStartWithoutAGpu) {
   NoGpu device;
   float one = 1;
   const GemmMatrix matrix{&one, DType::kFloat32, 1};
-  const std::string message =
-      MessageOf([&] { GpuGemm(&device, {false, false, 1, 1, 1}, matrix, matrix, 0, matrix); });
+  const std::string message = MessageOf([&] {
+    GpuGemm(&device, {false, false, 1, 1, 1}, matrix, matrix, 0, matrix);
+  });
   EXPECT_EQ(message.find("cuBLAS failed at its start: "), 0u) << message;
 }
 

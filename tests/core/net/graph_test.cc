@@ -12,8 +12,8 @@ constexpr char kInput[] =
     "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 } } }\n";
 
 std::string Ip(const std::string& name, const std::string& bottom, const std::string& more = "") {
-  return "layer { name: '" + name + "' type: 'InnerProduct' bottom: '" + bottom + "' top: '" + name +
-         "' inner_product_param { num_output: 5 } " + more + " }\n";
+  return "layer { name: '" + name + "' type: 'InnerProduct' bottom: '" + bottom + "' top: '" +
+         name + "' inner_product_param { num_output: 5 } " + more + " }\n";
 }
 
 std::string Loss(const std::string& bottom, const std::string& more = "") {
@@ -43,8 +43,9 @@ TEST(Graph, ResolvesNamesShapesAndParameters) {
 }
 
 TEST(Graph, GivesAnInPlaceBlobANewVersion) {
-  const Graph graph = GraphFromText(
-      kInput + Ip("a", "x") + "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'a' }\n" + Loss("a"));
+  const Graph graph =
+      GraphFromText(kInput + Ip("a", "x") +
+                    "layer { name: 'r' type: 'ReLU' bottom: 'a' top: 'a' }\n" + Loss("a"));
   const int last = graph.FindEdge("a");
   EXPECT_EQ(graph.edges[static_cast<size_t>(last)].producer, 2);
   EXPECT_EQ(graph.nodes[3].bottoms[0], last);
@@ -65,12 +66,12 @@ TEST(Graph, PropagateDownCutsAndForceBackwardForces) {
       GraphFromText(kInput + Ip("a", "x") + Ip("b", "a", "propagate_down: false") + Loss("b"));
   EXPECT_FALSE(cut.nodes[1].backward);
   EXPECT_TRUE(cut.nodes[2].param_gradient[0]);
-  const Graph frozen = GraphFromText(kInput + Ip("a", "x", "param { lr_mult: 0 } param { lr_mult: 0 }") +
-                                     Loss("a"));
+  const Graph frozen =
+      GraphFromText(kInput + Ip("a", "x", "param { lr_mult: 0 } param { lr_mult: 0 }") + Loss("a"));
   EXPECT_FALSE(frozen.nodes[1].backward);
-  const Graph forced = GraphFromText("force_backward: true\n" + std::string(kInput) +
-                                     Ip("a", "x", "param { lr_mult: 0 } param { lr_mult: 0 }") +
-                                     Loss("a"));
+  const Graph forced =
+      GraphFromText("force_backward: true\n" + std::string(kInput) +
+                    Ip("a", "x", "param { lr_mult: 0 } param { lr_mult: 0 }") + Loss("a"));
   EXPECT_TRUE(forced.nodes[1].bottom_gradient[0]);
   EXPECT_TRUE(forced.nodes[1].param_gradient[0]);
 }
@@ -78,23 +79,28 @@ TEST(Graph, PropagateDownCutsAndForceBackwardForces) {
 TEST(Graph, RefusesLabelsThatLearn) {
   const auto with = [](const std::string& rest) {
     return kInput + Ip("a", "x") + "layer { name: 'top' type: 'ArgMax' bottom: 'a' top: 'k' }\n" +
-           "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'a' bottom: 'k' top: 'loss' " + rest + " }\n";
+           "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'a' bottom: 'k' top: 'loss' " +
+           rest + " }\n";
   };
   const std::string text = MistakesOf(with(""));
   EXPECT_NE(text.find("net.prototxt:5:"), std::string::npos) << text;
-  EXPECT_NE(text.find("SoftmaxWithLoss has no gradient for its bottom 'k', which learns; set propagate_down: false for that bottom "
-                      "to cut the gradient here"), std::string::npos) << text;
-  EXPECT_NE(MistakesOf(with("propagate_down: true propagate_down: true")).find("bottom 'k'"), std::string::npos);
+  EXPECT_NE(text.find("SoftmaxWithLoss has no gradient for its bottom 'k', which learns; set "
+                      "propagate_down: false for that bottom "
+                      "to cut the gradient here"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(MistakesOf(with("propagate_down: true propagate_down: true")).find("bottom 'k'"),
+            std::string::npos);
   const Graph cut = GraphFromText(with("propagate_down: true propagate_down: false"));
   EXPECT_TRUE(cut.nodes[1].backward);
   EXPECT_NO_THROW(GraphFromText(with("loss_weight: 0"))) << "nothing flows back";
 }
 
 TEST(Graph, SharesParametersByName) {
-  const Graph graph = GraphFromText(
-      kInput + Ip("a", "x", "param { name: 'w' }") +
-      "layer { name: 'b' type: 'InnerProduct' bottom: 'x' top: 'b' inner_product_param { num_output: 5 }"
-      " param { name: 'w' lr_mult: 3 } }\n");
+  const Graph graph = GraphFromText(kInput + Ip("a", "x", "param { name: 'w' }") +
+                                    "layer { name: 'b' type: 'InnerProduct' bottom: 'x' top: 'b' "
+                                    "inner_product_param { num_output: 5 }"
+                                    " param { name: 'w' lr_mult: 3 } }\n");
   EXPECT_EQ(graph.params.size(), 3u);
   EXPECT_EQ(graph.nodes[1].params[0], graph.nodes[2].params[0]);
   EXPECT_EQ(graph.params[0].uses, 2);
@@ -105,7 +111,8 @@ TEST(Graph, RefusesConflictsBetweenSharers) {
   const std::string shape = MistakesOf(kInput + Ip("a", "x", "param { name: 'w' }") +
                                        Ip("b", "a", "param { name: 'w' }"));
   EXPECT_NE(shape.find("'w' is shared with layer 'a' (line 3), where its shape is 5x3, not 5x5"),
-            std::string::npos) << shape;
+            std::string::npos)
+      << shape;
   const std::string mult = MistakesOf(kInput + Ip("a", "x", "param { name: 'w' lr_mult: 1 }") +
                                       Ip("b", "x", "param { name: 'w' lr_mult: 2 }"));
   EXPECT_NE(mult.find("lr_mult is"), std::string::npos) << mult;
@@ -117,7 +124,8 @@ TEST(Graph, ReportsAllMistakesOfANetWithTheirPlaces) {
                                       "layer { name: 'd' type: 'ReLU' bottom: 'x' top: 'b' }\n");
   EXPECT_NE(text.find("net.prototxt:4:"), std::string::npos) << text;
   EXPECT_NE(text.find("bottom 'cnov1' is made by no layer above; did you mean 'conv1' (line 3)?"),
-            std::string::npos) << text;
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("unknown type 'Relu6'; did you mean 'ReLU'?"), std::string::npos) << text;
   EXPECT_NE(text.find("top 'b' is already made by layer 'b' (line 4)"), std::string::npos) << text;
 }
@@ -157,9 +165,9 @@ TEST(Graph, ChecksHowManyBottomsTopsWeightsAndFlagsAreGiven) {
 }
 
 TEST(Graph, RefusesToLearnThroughALayerWithoutAGradient) {
-  const std::string text = MistakesOf(kInput + Ip("a", "x") +
-                                      "layer { name: 't' type: 'Threshold' bottom: 'a' top: 't' }\n" +
-                                      Loss("t"));
+  const std::string text =
+      MistakesOf(kInput + Ip("a", "x") +
+                 "layer { name: 't' type: 'Threshold' bottom: 'a' top: 't' }\n" + Loss("t"));
   EXPECT_NE(text.find("Threshold has no gradient"), std::string::npos) << text;
 }
 

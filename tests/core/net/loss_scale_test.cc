@@ -18,7 +18,8 @@ struct PassResult {
 };
 
 // Forward and backward once for each of `scales`, in one net; data differs from pass to pass.
-std::vector<PassResult> Passes(const std::string& text, const std::vector<float>& scales, Device* device) {
+std::vector<PassResult> Passes(const std::string& text, const std::vector<float>& scales,
+                               Device* device) {
   ParamStore store(device, DType::kFloat32, 5);
   PlanOptions options;
   options.device = device;
@@ -56,7 +57,8 @@ void ExpectScaled(const std::string& text) {
       ASSERT_EQ(plain[p].gradients.size(), scaled[p].gradients.size());
       float largest = 0;
       for (size_t i = 0; i < plain[p].gradients.size(); ++i) {
-        ASSERT_EQ(plain[p].gradients[i] * scaled[p].scale, scaled[p].gradients[i]) << device->name() << ", pass " << p;
+        ASSERT_EQ(plain[p].gradients[i] * scaled[p].scale, scaled[p].gradients[i])
+            << device->name() << ", pass " << p;
         largest = std::max(largest, std::fabs(plain[p].gradients[i]));
       }
       EXPECT_GT(largest, 0);
@@ -80,14 +82,19 @@ std::string TwoLayers(const std::string& on_h = "") {
 }
 
 std::string Euclidean(const std::string& more = "") {
-  return "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'out' bottom: 'y' top: 'loss' " + more + " }";
+  return "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'out' bottom: 'y' top: 'loss' " +
+         more + " }";
 }
 
 TEST(LossScale, ReachesTheImplicitWeight) { ExpectScaled(TwoLayers() + Euclidean()); }
 
-TEST(LossScale, ReachesAWrittenWeight) { ExpectScaled(TwoLayers() + Euclidean("loss_weight: 0.3")); }
+TEST(LossScale, ReachesAWrittenWeight) {
+  ExpectScaled(TwoLayers() + Euclidean("loss_weight: 0.3"));
+}
 
-TEST(LossScale, ReachesALossOnTheWay) { ExpectScaled(TwoLayers("loss_weight: 0.01") + Euclidean()); }
+TEST(LossScale, ReachesALossOnTheWay) {
+  ExpectScaled(TwoLayers("loss_weight: 0.01") + Euclidean());
+}
 
 TEST(LossScale, ReachesSeveralLosses) {
   ExpectScaled(TwoLayers() + Euclidean("loss_weight: 3") +
@@ -96,10 +103,12 @@ TEST(LossScale, ReachesSeveralLosses) {
 
 TEST(LossScale, ReachesALossThatAnotherLayerReads) {
   ExpectScaled(TwoLayers() + Euclidean() +
-               "layer { name: 'power' type: 'Power' bottom: 'loss' top: 'p' loss_weight: 2 power_param { power: 2 } }");
+               "layer { name: 'power' type: 'Power' bottom: 'loss' top: 'p' loss_weight: 2 "
+               "power_param { power: 2 } }");
 }
 
-// The loss 1/2 is read with the factor 1e35, whose gradient is too large for a float at the second scale.
+// The loss 1/2 is read with the factor 1e35, whose gradient is too large for a float at the second
+// scale.
 TEST(LossScale, DoesNotShowItsOverflowInTheLoss) {
   const std::string text = R"(
     layer { name: "in" type: "DummyData" top: "x" top: "zero"
@@ -111,8 +120,9 @@ TEST(LossScale, DoesNotShowItsOverflowInTheLoss) {
     layer { name: "power" type: "Power" bottom: "loss" top: "p" loss_weight: 1 power_param { scale: 1e35 } })";
   OnDevices([&](Device* device) {
     const std::vector<PassResult> passes = Passes(text, {2, 1 << 24, 2}, device);
-    EXPECT_FLOAT_EQ(static_cast<float>(passes[0].loss), 0.5e35f);   // the loss's own weight is 1 at first
-    EXPECT_FLOAT_EQ(static_cast<float>(passes[1].loss), 1e35f);     // then 1e35
+    EXPECT_FLOAT_EQ(static_cast<float>(passes[0].loss),
+                    0.5e35f);  // the loss's own weight is 1 at first
+    EXPECT_FLOAT_EQ(static_cast<float>(passes[1].loss), 1e35f);  // then 1e35
     EXPECT_FALSE(std::isfinite(passes[1].gradients[0]));
     EXPECT_FLOAT_EQ(static_cast<float>(passes[2].loss), 1e35f);
     EXPECT_FLOAT_EQ(passes[2].gradients[0], 2e35f);

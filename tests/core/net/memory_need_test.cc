@@ -15,13 +15,18 @@ namespace {
 // The CPU, but for what it says is free.
 class SmallDevice : public Device {
  public:
-  explicit SmallDevice(int64_t free, DeviceKind kind = DeviceKind::kCpu) : free_(free), kind_(kind) {}
+  explicit SmallDevice(int64_t free, DeviceKind kind = DeviceKind::kCpu)
+      : free_(free), kind_(kind) {}
   DeviceKind kind() const override { return kind_; }
   std::string name() const override { return "small device"; }
   void* Allocate(int64_t bytes) override { return memory_->Allocate(bytes); }
   void Free(void* memory) noexcept override { memory_->Free(memory); }
-  void CopyFromHost(void* to, const void* from, int64_t bytes) override { memory_->CopyFromHost(to, from, bytes); }
-  void CopyToHost(void* to, const void* from, int64_t bytes) override { memory_->CopyToHost(to, from, bytes); }
+  void CopyFromHost(void* to, const void* from, int64_t bytes) override {
+    memory_->CopyFromHost(to, from, bytes);
+  }
+  void CopyToHost(void* to, const void* from, int64_t bytes) override {
+    memory_->CopyToHost(to, from, bytes);
+  }
   void Zero(void* memory, int64_t bytes) override { memory_->Zero(memory, bytes); }
   void Synchronize() override {}
   int64_t bytes_in_use() const override { return memory_->bytes_in_use(); }
@@ -38,9 +43,12 @@ std::string NetOf(int64_t batch) {
   const std::string rows = "dim: " + std::to_string(batch);
   return "name: 'tiny'\n"
          "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
-         "  input_param { shape { " + rows + " dim: 3 dim: 9 dim: 9 } shape { " + rows + " } } }\n"
+         "  input_param { shape { " +
+         rows + " dim: 3 dim: 9 dim: 9 } shape { " + rows +
+         " } } }\n"
          "layer { name: 'conv' type: 'Convolution' bottom: 'x' top: 'conv'\n"
-         "  convolution_param { num_output: 8 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"
+         "  convolution_param { num_output: 8 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' "
+         "} } }\n"
          "layer { name: 'tanh' type: 'TanH' bottom: 'conv' top: 'tanh' }\n"
          "layer { name: 'ip' type: 'InnerProduct' bottom: 'tanh' top: 'ip'\n"
          "  inner_product_param { num_output: 3 weight_filler { type: 'xavier' } } }\n"
@@ -48,7 +56,7 @@ std::string NetOf(int64_t batch) {
 }
 
 struct Attempt {
-  MemoryNeed need;              // of a plan that was made
+  MemoryNeed need;  // of a plan that was made
   std::optional<std::string> refusal;
   int64_t peak = 0;
 };
@@ -137,9 +145,11 @@ TEST(MemoryNeed, SaysWhenNoBatchFits) {
 
 TEST(MemoryNeed, SpeaksOfNoBatchWhereThereIsNone) {
   const std::string message =
-      Plan("layer { name: 'w' type: 'Parameter' top: 'w' parameter_param { shape { dim: 100 dim: 10 } } }\n"
-           "layer { name: 'loss' type: 'AbsVal' bottom: 'w' top: 'loss' loss_weight: 1 }\n",
-           100)
+      Plan(
+          "layer { name: 'w' type: 'Parameter' top: 'w' parameter_param { shape { dim: 100 dim: 10 "
+          "} } }\n"
+          "layer { name: 'loss' type: 'AbsVal' bottom: 'w' top: 'loss' loss_weight: 1 }\n",
+          100)
           .refusal.value();
   EXPECT_EQ(message.find("batch"), std::string::npos) << message;
 }
@@ -161,9 +171,12 @@ TEST(MemoryNeed, SaysEverythingInOneMessage) {
   } catch (const MemoryShortage& e) {
     // 25 MiB are fixed, and a row takes 10 MiB.
     EXPECT_EQ(e.message(),
-              "train net tiny does not fit into the memory of small device: it needs 105.0 MiB (weights 10.0 MiB, gradients "
-              "5.0 MiB, history 10.0 MiB, activations 80.0 MiB), 60.0 MiB more than the 45.0 MiB that are free; the largest "
-              "batch that fits is about 2, and this one is 8. What may help: --batch=2 (and a larger iter_size to make up for "
+              "train net tiny does not fit into the memory of small device: it needs 105.0 MiB "
+              "(weights 10.0 MiB, gradients "
+              "5.0 MiB, history 10.0 MiB, activations 80.0 MiB), 60.0 MiB more than the 45.0 MiB "
+              "that are free; the largest "
+              "batch that fits is about 2, and this one is 8. What may help: --batch=2 (and a "
+              "larger iter_size to make up for "
               "it), --recompute or ending other programs that use this memory");
     EXPECT_EQ(e.use().total(), 105 << 20);
   }
@@ -173,7 +186,9 @@ TEST(MemoryNeed, SaysEverythingInOneMessage) {
     need.CheckFits(45 << 20, gpu);
     FAIL() << "it fits";
   } catch (const MemoryShortage& e) {
-    EXPECT_NE(e.message().find("--recompute, --offload, --precision=bf16 or ending"), std::string::npos) << e.message();
+    EXPECT_NE(e.message().find("--recompute, --offload, --precision=bf16 or ending"),
+              std::string::npos)
+        << e.message();
   }
   EXPECT_NO_THROW(need.CheckFits(-1, device));
 }

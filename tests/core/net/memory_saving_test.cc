@@ -1,5 +1,6 @@
-// Computing activations again, or letting them wait in host memory, changes nothing but the memory: losses, gradients,
-// running statistics and updated parameters are those of the plain run to the last bit.
+// Computing activations again, or letting them wait in host memory, changes nothing but the memory:
+// losses, gradients, running statistics and updated parameters are those of the plain run to the
+// last bit.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -14,14 +15,16 @@ namespace {
 
 struct Way {
   MemorySaving saving;
-  bool early = false;   // each parameter is updated as soon as its gradient is complete; else iter_size 2
+  bool early =
+      false;  // each parameter is updated as soon as its gradient is complete; else iter_size 2
   bool fusion = true;
   std::string engine;
 };
 
 struct Outcome {
   std::vector<double> losses;
-  std::vector<std::vector<double>> gradients, values;   // of each iteration, all parameters one after the other
+  std::vector<std::vector<double>> gradients,
+      values;  // of each iteration, all parameters one after the other
   MemoryUse memory;
   MemorySaved saved;
   std::vector<std::string> notes;
@@ -145,14 +148,15 @@ MemorySaving Offloading(int segments = 1) {
 
 const std::vector<std::pair<std::string, MemorySaving>>& Savings() {
   static const auto* savings = new std::vector<std::pair<std::string, MemorySaving>>{
-      {"2 segments", Segments(2)},     {"5 segments", Segments(5)}, {"100 segments", Segments(100)},
-      {"as many as best", Segments(0)}, {"light layers", Light()},
-      {"offload", Offloading()},       {"both", Offloading(3)}};
+      {"2 segments", Segments(2)},     {"5 segments", Segments(5)},
+      {"100 segments", Segments(100)}, {"as many as best", Segments(0)},
+      {"light layers", Light()},       {"offload", Offloading()},
+      {"both", Offloading(3)}};
   return *savings;
 }
 
 struct Wanted {
-  bool less_by_recompute = true;   // memory, with the best number of segments
+  bool less_by_recompute = true;  // memory, with the best number of segments
   bool less_by_offload = true;
 };
 
@@ -163,17 +167,19 @@ void ExpectSame(const std::string& text, const Wanted& wanted = {}) {
     std::function<std::unique_ptr<Device>()> make;
     std::string engine;
   };
-  for (const Place& place : {Place{"CPU", &MakeCpuDevice, ""}, Place{"CPU, plain kernels", &MakeCpuDevice, "reference"},
-                             Place{"GPU", &TestGpu, ""}}) {
+  for (const Place& place :
+       {Place{"CPU", &MakeCpuDevice, ""}, Place{"CPU, plain kernels", &MakeCpuDevice, "reference"},
+        Place{"GPU", &TestGpu, ""}}) {
     const std::unique_ptr<Device> device = place.make();
-    if (device == nullptr) continue;   // a build without CUDA
+    if (device == nullptr) continue;  // a build without CUDA
     for (const bool fusion : {true, false}) {
       Way way{{}, !fusion, fusion, place.engine};
       const Outcome plain = Run(text, way, device.get());
       EXPECT_EQ(plain.saved.segments, 1);
       EXPECT_EQ(plain.saved.plain_activations, plain.memory.activations);
       for (const auto& [name, saving] : Savings()) {
-        SCOPED_TRACE(place.name + (fusion ? ", iter_size 2, " : ", early updates, unfused, ") + name);
+        SCOPED_TRACE(place.name + (fusion ? ", iter_size 2, " : ", early updates, unfused, ") +
+                     name);
         way.saving = saving;
         const Outcome saved = Run(text, way, device.get());
         ExpectEqual(plain, saved);
@@ -195,8 +201,9 @@ constexpr char kInput[] =
     "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
     "  input_param { shape { dim: 2 dim: 3 dim: 12 dim: 12 } shape { dim: 2 } } }\n";
 
-std::string Layer(const std::string& name, const std::string& type, const std::vector<std::string>& bottoms,
-                  const std::string& top, const std::string& more = "") {
+std::string Layer(const std::string& name, const std::string& type,
+                  const std::vector<std::string>& bottoms, const std::string& top,
+                  const std::string& more = "") {
   std::string text = "layer { name: '" + name + "' type: '" + type + "'";
   for (const std::string& bottom : bottoms) text += " bottom: '" + bottom + "'";
   return text + " top: '" + top + "' " + more + " }\n";
@@ -204,19 +211,22 @@ std::string Layer(const std::string& name, const std::string& type, const std::v
 
 std::string Conv(const std::string& name, const std::string& bottom, int outputs, int kernel = 3,
                  const std::string& more = "", const std::string& top = "") {
-  return Layer(name, "Convolution", {bottom}, top.empty() ? name : top,
-               more + " convolution_param { num_output: " + std::to_string(outputs) +
-                   " kernel_size: " + std::to_string(kernel) + " pad: " + std::to_string(kernel / 2) +
-                   " weight_filler { type: 'xavier' } bias_filler { type: 'uniform' min: -0.1 max: 0.1 } }");
+  return Layer(
+      name, "Convolution", {bottom}, top.empty() ? name : top,
+      more + " convolution_param { num_output: " + std::to_string(outputs) +
+          " kernel_size: " + std::to_string(kernel) + " pad: " + std::to_string(kernel / 2) +
+          " weight_filler { type: 'xavier' } bias_filler { type: 'uniform' min: -0.1 max: 0.1 } }");
 }
 
-std::string InnerProduct(const std::string& name, const std::string& bottom, int outputs, const std::string& more = "") {
+std::string InnerProduct(const std::string& name, const std::string& bottom, int outputs,
+                         const std::string& more = "") {
   return Layer(name, "InnerProduct", {bottom}, name,
                more + " inner_product_param { num_output: " + std::to_string(outputs) +
                    " weight_filler { type: 'xavier' } }");
 }
 
-std::string InPlace(const std::string& type, const std::string& blob, const std::string& more = "") {
+std::string InPlace(const std::string& type, const std::string& blob,
+                    const std::string& more = "") {
   return Layer(type + "_" + blob, type, {blob}, blob, more);
 }
 
@@ -225,30 +235,33 @@ std::string MaxPool(const std::string& name, const std::string& bottom, int stri
                "pooling_param { kernel_size: 3 pad: 1 stride: " + std::to_string(stride) + " }");
 }
 
-std::string Classifier(const std::string& bottom, const std::string& name = "", const std::string& more = "") {
+std::string Classifier(const std::string& bottom, const std::string& name = "",
+                       const std::string& more = "") {
   return InnerProduct("ip" + name, bottom, 3) +
          Layer("loss" + name, "SoftmaxWithLoss", {"ip" + name, "y"}, "loss" + name, more);
 }
 
 TEST(MemorySaving, KeepsTheNumbersOfConvolutionsAndPoolings) {
-  ExpectSame(kInput + Conv("c1", "x", 8, 5) + MaxPool("p1", "c1", 2) + Conv("c2", "p1", 12, 5) + MaxPool("p2", "c2", 2) +
-             Conv("c3", "p2", 12) + Layer("n3", "LRN", {"c3"}, "n3") + InnerProduct("ip1", "n3", 20) +
-                 InPlace("ReLU", "ip1") + Classifier("ip1"),
-             {false, false});   // too few layers
+  ExpectSame(kInput + Conv("c1", "x", 8, 5) + MaxPool("p1", "c1", 2) + Conv("c2", "p1", 12, 5) +
+                 MaxPool("p2", "c2", 2) + Conv("c3", "p2", 12) + Layer("n3", "LRN", {"c3"}, "n3") +
+                 InnerProduct("ip1", "n3", 20) + InPlace("ReLU", "ip1") + Classifier("ip1"),
+             {false, false});  // too few layers
 }
 
 std::string Inception(const std::string& n, const std::string& bottom) {
   return Conv(n + "a", bottom, 4, 1) + InPlace("ReLU", n + "a") + Conv(n + "b1", bottom, 5, 1) +
-         InPlace("ReLU", n + "b1") + Conv(n + "b", n + "b1", 6) + InPlace("ReLU", n + "b") + MaxPool(n + "p", bottom, 1) +
-         Conv(n + "c", n + "p", 3, 1) + InPlace("ReLU", n + "c") +
+         InPlace("ReLU", n + "b1") + Conv(n + "b", n + "b1", 6) + InPlace("ReLU", n + "b") +
+         MaxPool(n + "p", bottom, 1) + Conv(n + "c", n + "p", 3, 1) + InPlace("ReLU", n + "c") +
          Layer(n, "Concat", {n + "a", n + "b", n + "c", bottom}, n);
 }
 
 TEST(MemorySaving, KeepsTheNumbersOfBranchesAndLossesOnTheWay) {
-  ExpectSame(kInput + Conv("c1", "x", 6) + Inception("i1", "c1") + Inception("i2", "i1") + MaxPool("p", "i2", 2) +
-             Inception("i3", "p") + Classifier("i2", "2", "loss_weight: 0.3") + Inception("i4", "i3") +
-             Layer("last", "Pooling", {"i4"}, "last", "pooling_param { pool: AVE global_pooling: true }") +
-             Classifier("last"));
+  ExpectSame(
+      kInput + Conv("c1", "x", 6) + Inception("i1", "c1") + Inception("i2", "i1") +
+      MaxPool("p", "i2", 2) + Inception("i3", "p") + Classifier("i2", "2", "loss_weight: 0.3") +
+      Inception("i4", "i3") +
+      Layer("last", "Pooling", {"i4"}, "last", "pooling_param { pool: AVE global_pooling: true }") +
+      Classifier("last"));
 }
 
 std::string Norm(const std::string& blob) {
@@ -256,8 +269,9 @@ std::string Norm(const std::string& blob) {
 }
 
 std::string Residual(const std::string& n, const std::string& bottom) {
-  return Conv(n + "a", bottom, 8, 1) + Norm(n + "a") + InPlace("ReLU", n + "a") + Conv(n + "b", n + "a", 8) +
-         Norm(n + "b") + Layer(n, "Eltwise", {n + "b", bottom}, n) + InPlace("ReLU", n);
+  return Conv(n + "a", bottom, 8, 1) + Norm(n + "a") + InPlace("ReLU", n + "a") +
+         Conv(n + "b", n + "a", 8) + Norm(n + "b") + Layer(n, "Eltwise", {n + "b", bottom}, n) +
+         InPlace("ReLU", n);
 }
 
 TEST(MemorySaving, KeepsTheNumbersAndStatisticsOfResidualBlocks) {
@@ -275,7 +289,8 @@ TEST(MemorySaving, DrawsTheSameRandomNumbersAgain) {
   std::string bottom = "h0";
   for (int i = 1; i <= 8; ++i) {
     const std::string h = "h" + std::to_string(i);
-    text += InPlace("Sigmoid", bottom) + InPlace("Dropout", bottom, "dropout_param { dropout_ratio: 0.4 }") +
+    text += InPlace("Sigmoid", bottom) +
+            InPlace("Dropout", bottom, "dropout_param { dropout_ratio: 0.4 }") +
             InnerProduct(h, bottom, 200);
     bottom = h;
   }
@@ -288,9 +303,12 @@ TEST(MemorySaving, KeepsTheNumbersOfSharedWeightsAndViews) {
   std::string bottom = "c0";
   for (int i = 1; i <= 6; ++i) {
     const std::string n = std::to_string(i);
-    text += Conv("c" + n, bottom, 6, 3, share) + Layer("s" + n, "Split", {"c" + n}, "s" + n, "top: 'u" + n + "'") +
-            Layer("t" + n, "TanH", {"s" + n}, "t" + n) + Layer("q" + n, "Power", {"u" + n}, "q" + n, "power_param { power: 2 scale: 0.3 }") +
-            Layer("e" + n, "Eltwise", {"t" + n, "q" + n}, "e" + n, "eltwise_param { operation: PROD }");
+    text +=
+        Conv("c" + n, bottom, 6, 3, share) +
+        Layer("s" + n, "Split", {"c" + n}, "s" + n, "top: 'u" + n + "'") +
+        Layer("t" + n, "TanH", {"s" + n}, "t" + n) +
+        Layer("q" + n, "Power", {"u" + n}, "q" + n, "power_param { power: 2 scale: 0.3 }") +
+        Layer("e" + n, "Eltwise", {"t" + n, "q" + n}, "e" + n, "eltwise_param { operation: PROD }");
     bottom = "e" + n;
   }
   ExpectSame(text + Layer("flat", "Flatten", {bottom}, "flat") + Classifier("flat"));
@@ -299,14 +317,17 @@ TEST(MemorySaving, KeepsTheNumbersOfSharedWeightsAndViews) {
 TEST(MemorySaving, KeepsTheNumbersOfTwinNets) {
   std::string text =
       "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y' top: 'z' input_param {"
-      " shape { dim: 2 dim: 3 dim: 12 dim: 12 } shape { dim: 2 } shape { dim: 2 dim: 3 dim: 12 dim: 12 } } }\n";
+      " shape { dim: 2 dim: 3 dim: 12 dim: 12 } shape { dim: 2 } shape { dim: 2 dim: 3 dim: 12 "
+      "dim: 12 } } }\n";
   for (const std::string& twin : {std::string("x"), std::string("z")}) {
     std::string bottom = twin;
     for (int i = 1; i <= 4; ++i) {
       const std::string n = std::to_string(i), top = twin + n;
-      text += Conv("c" + top, bottom, 6, 3, "param { name: 'w" + n + "' } param { name: 'b" + n + "' }", top) +
-              InPlace("BatchNorm", top, "param { name: 'm" + n + "' lr_mult: 0 } param { name: 'v" + n +
-                                            "' lr_mult: 0 } param { name: 'k" + n + "' lr_mult: 0 }") +
+      text += Conv("c" + top, bottom, 6, 3,
+                   "param { name: 'w" + n + "' } param { name: 'b" + n + "' }", top) +
+              InPlace("BatchNorm", top,
+                      "param { name: 'm" + n + "' lr_mult: 0 } param { name: 'v" + n +
+                          "' lr_mult: 0 } param { name: 'k" + n + "' lr_mult: 0 }") +
               InPlace("ReLU", top);
       bottom = top;
     }
@@ -315,12 +336,13 @@ TEST(MemorySaving, KeepsTheNumbersOfTwinNets) {
 }
 
 TEST(MemorySaving, DoesNotComputeAgainWithWeightsThatHaveBeenUpdated) {
-  // 'a' shares its weights with 'c', which learns them, but itself gets no gradient: when backward has passed 'c', they
-  // are updated, and 'b' still reads what the old ones made.
+  // 'a' shares its weights with 'c', which learns them, but itself gets no gradient: when backward
+  // has passed 'c', they are updated, and 'b' still reads what the old ones made.
   const std::string share = "param { name: 'w' } param { name: 'v' }";
-  ExpectSame(kInput + Conv("c0", "x", 6) + Conv("a", "c0", 6, 3, share) + Conv("b", "a", 6, 3, "propagate_down: false") +
-                 Layer("t", "TanH", {"b"}, "t") + Conv("c", "t", 6, 3, share) + Layer("u", "TanH", {"c"}, "u") +
-                 Conv("d", "u", 6) + Classifier("d"),
+  ExpectSame(kInput + Conv("c0", "x", 6) + Conv("a", "c0", 6, 3, share) +
+                 Conv("b", "a", 6, 3, "propagate_down: false") + Layer("t", "TanH", {"b"}, "t") +
+                 Conv("c", "t", 6, 3, share) + Layer("u", "TanH", {"c"}, "u") + Conv("d", "u", 6) +
+                 Classifier("d"),
              {false, false});
 }
 
@@ -340,8 +362,8 @@ Outcome PlanOf(const std::string& text, const MemorySaving& saving) {
 }
 
 TEST(MemorySaving, NeedsAboutTheRootOfADeepNet) {
-  // 64 values of one size, of which 8 segments keep 8 that cross and 8 within; with gradients, labels and what lies
-  // beside them less than 24.
+  // 64 values of one size, of which 8 segments keep 8 that cross and 8 within; with gradients,
+  // labels and what lies beside them less than 24.
   const Outcome plain = PlanOf(Deep(64), {}), saved = PlanOf(Deep(64), Segments(0));
   const int64_t value = 2 * 8 * 12 * 12 * 4;
   EXPECT_GE(plain.memory.activations, 64 * value);
@@ -379,8 +401,10 @@ TEST(MemorySaving, SaysWhenTheGivenMemoryIsTooSmall) {
     PlanOf(Deep(32), saving);
     FAIL() << "accepted";
   } catch (const UsageError& e) {
-    EXPECT_NE(std::string(e.message()).find("even when all that can waits in host memory, more than the 0 MiB"),
-              std::string::npos) << e.message();
+    EXPECT_NE(std::string(e.message())
+                  .find("even when all that can waits in host memory, more than the 0 MiB"),
+              std::string::npos)
+        << e.message();
   }
 }
 

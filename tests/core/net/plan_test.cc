@@ -22,7 +22,8 @@ struct Built {
   std::vector<float> gradients;
 };
 
-Built Train(const std::string& text, bool keep_all, const std::string& engine = "", int passes = 2) {
+Built Train(const std::string& text, bool keep_all, const std::string& engine = "",
+            int passes = 2) {
   Built built;
   PlanOptions options;
   options.device = built.device.get();
@@ -97,25 +98,29 @@ TEST(Plan, KeepsTheNumbersOfInPlaceChains) {
   // AlexNet's fc6: ReLU keeps its top, Dropout would overwrite it.
   ExpectSame(kInput + Conv("c1", "x", 17) + Layer("r1", "ReLU", "c1", "c1") +
              Layer("d1", "Dropout", "c1", "c1") + Conv("c2", "c1", 5) +
-             Layer("s2", "Sigmoid", "c2", "c2") + Layer("t2", "TanH", "c2", "c2") + Classifier("c2"));
+             Layer("s2", "Sigmoid", "c2", "c2") + Layer("t2", "TanH", "c2", "c2") +
+             Classifier("c2"));
 }
 
 TEST(Plan, KeepsTheNumbersOfBranches) {
-  ExpectSame(kInput + Conv("c1", "x", 8) + Layer("r1", "ReLU", "c1", "r1") + Conv("a", "r1", 8) +
-             Conv("b", "r1", 8) +
-             "layer { name: 'sum' type: 'Eltwise' bottom: 'a' bottom: 'b' bottom: 'r1' top: 'sum' }\n" +
-             Layer("r2", "ReLU", "sum", "sum") +
-             "layer { name: 'cat' type: 'Concat' bottom: 'sum' bottom: 'r1' bottom: 'b' top: 'cat' }\n" +
-             Layer("p", "Pooling", "cat", "p", "pooling_param { kernel_size: 3 stride: 2 }") +
-             Classifier("p"));
+  ExpectSame(
+      kInput + Conv("c1", "x", 8) + Layer("r1", "ReLU", "c1", "r1") + Conv("a", "r1", 8) +
+      Conv("b", "r1", 8) +
+      "layer { name: 'sum' type: 'Eltwise' bottom: 'a' bottom: 'b' bottom: 'r1' top: 'sum' }\n" +
+      Layer("r2", "ReLU", "sum", "sum") +
+      "layer { name: 'cat' type: 'Concat' bottom: 'sum' bottom: 'r1' bottom: 'b' top: 'cat' }\n" +
+      Layer("p", "Pooling", "cat", "p", "pooling_param { kernel_size: 3 stride: 2 }") +
+      Classifier("p"));
 }
 
 TEST(Plan, KeepsTheNumbersOfViewsAndSharedParameters) {
   ExpectSame(kInput + Conv("c1", "x", 3) +
              "layer { name: 'c2' type: 'Convolution' bottom: 'c1' top: 'c2' param { name: 'w' }"
-             " convolution_param { num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"
+             " convolution_param { num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: "
+             "'xavier' } } }\n"
              "layer { name: 'c3' type: 'Convolution' bottom: 'c2' top: 'c3' param { name: 'w' }"
-             " convolution_param { num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: 'xavier' } } }\n"
+             " convolution_param { num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: "
+             "'xavier' } } }\n"
              "layer { name: 'split' type: 'Split' bottom: 'c3' top: 's1' top: 's2' }\n" +
              Layer("f1", "Flatten", "s1", "f1") +
              Layer("f2", "Reshape", "s2", "f2", "reshape_param { shape { dim: 0 dim: -1 } }") +
@@ -125,23 +130,24 @@ TEST(Plan, KeepsTheNumbersOfViewsAndSharedParameters) {
 }
 
 TEST(Plan, KeepsTheNumbersOfLossesOnTheWay) {
-  ExpectSame(kInput + Conv("c1", "x", 4) +
-             Layer("a", "AbsVal", "c1", "a", "loss_weight: 0.01") + Conv("c2", "a", 4) + Classifier("c2"));
+  ExpectSame(kInput + Conv("c1", "x", 4) + Layer("a", "AbsVal", "c1", "a", "loss_weight: 0.01") +
+             Conv("c2", "a", 4) + Classifier("c2"));
 }
 
 TEST(Plan, SaysWhichInPlaceWritesGotTheirOwnMemory) {
-  const Built built = Train(kInput + Conv("c1", "x", 4) + Layer("s", "Sigmoid", "c1", "c1") +
-                              Layer("p", "Power", "c1", "c1", "power_param { power: 2 }") +
-                              Classifier("c1"),
-                          false, "reference");
+  const Built built =
+      Train(kInput + Conv("c1", "x", 4) + Layer("s", "Sigmoid", "c1", "c1") +
+                Layer("p", "Power", "c1", "c1", "power_param { power: 2 }") + Classifier("c1"),
+            false, "reference");
   ASSERT_EQ(built.net->plan().notes.size(), 1u);
   EXPECT_NE(built.net->plan().notes[0].find("layer 'p' works in place"), std::string::npos);
 }
 
 TEST(Plan, OrdersTheArenaByWhenBackwardFinishes) {
-  const Built built = Train(kInput + Conv("c1", "x", 4) + Conv("c2", "c1", 4) + Classifier("c2"), false);
+  const Built built =
+      Train(kInput + Conv("c1", "x", 4) + Conv("c2", "c1", 4) + Classifier("c2"), false);
   const std::vector<Param>& params = built.store->params();
-  ASSERT_EQ(params.size(), 6u);   // Caffe's order: c1, c2, ip
+  ASSERT_EQ(params.size(), 6u);  // Caffe's order: c1, c2, ip
   EXPECT_LT(params[4].offset, params[2].offset);
   EXPECT_LT(params[2].offset, params[0].offset);
   EXPECT_LT(params[0].offset, params[1].offset) << "weight before bias";

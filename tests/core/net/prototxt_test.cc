@@ -118,10 +118,9 @@ TEST(ParseText, TellsMessagesFromValues) {
 }
 
 TEST(ParseText, KnowsTheNamesOfForks) {
-  EXPECT_THAT(
-      NetMistakes("layer {\n  lstm_param { }\n}"),
-      ElementsAre("f:2:3: unknown field 'lstm_param' in LayerParameter: it comes from "
-                  "caffe-lstm (junhyukoh); use the layer LSTM with recurrent_param"));
+  EXPECT_THAT(NetMistakes("layer {\n  lstm_param { }\n}"),
+              ElementsAre("f:2:3: unknown field 'lstm_param' in LayerParameter: it comes from "
+                          "caffe-lstm (junhyukoh); use the layer LSTM with recurrent_param"));
   EXPECT_THAT(NetMistakes("layers { type: MULTI_STAGE_MEANFIELD }"),
               ElementsAre(testing::EndsWith(": it comes from CRF-RNN's Caffe")));
 }

@@ -23,7 +23,8 @@ std::vector<TimelineSpan> OneOfEach(RunTrace* trace) {
   trace->Start();
   Trace(trace, TraceOf::kHost, "c", "host", [&] { ++done; });
   Trace(trace, TraceOf::kDevice, "c", "device", [&] { ++done; });
-  Trace(trace, TraceOf::kBoth, "c", "both", [&] { ++done; }, 7);
+  Trace(
+      trace, TraceOf::kBoth, "c", "both", [&] { ++done; }, 7);
   Trace(trace, TraceOf::kWait, "c", "wait", [&] { ++done; });
   trace->Settle();
   EXPECT_EQ(done, 4);
@@ -48,7 +49,8 @@ TEST(RunTrace, KeepsNothingWhileItIsOff) {
 TEST(RunTrace, ShowsAllOnOneTrackOnTheCpu) {
   const std::unique_ptr<Device> device = MakeCpuDevice();
   RunTrace trace(device.get());
-  const std::map<int, std::vector<std::string>> expected = {{RunTrace::kTraining, {"host", "device", "both 7", "wait"}}};
+  const std::map<int, std::vector<std::string>> expected = {
+      {RunTrace::kTraining, {"host", "device", "both 7", "wait"}}};
   EXPECT_EQ(NamesByTrack(OneOfEach(&trace)), expected);
 }
 
@@ -56,8 +58,8 @@ TEST(RunTrace, ShowsWhatAGpuComputesOnItsOwnTrack) {
   const std::unique_ptr<Device> device = TestGpu();
   if (device == nullptr) GTEST_SKIP() << "built without CUDA";
   RunTrace trace(device.get());
-  const std::map<int, std::vector<std::string>> expected = {{RunTrace::kTraining, {"host", "both 7", "wait"}},
-                                                            {RunTrace::kStream, {"device", "both 7"}}};
+  const std::map<int, std::vector<std::string>> expected = {
+      {RunTrace::kTraining, {"host", "both 7", "wait"}}, {RunTrace::kStream, {"device", "both 7"}}};
   const std::vector<TimelineSpan> spans = OneOfEach(&trace);
   EXPECT_EQ(NamesByTrack(spans), expected);
   for (const TimelineSpan& span : spans) EXPECT_LE(span.begin, span.end) << span.name;
@@ -80,7 +82,7 @@ TEST(RunTrace, BeginsWhenTheDeviceHasComeToAMark) {
   EXPECT_TRUE(spans[0].begin >= before && spans[0].begin <= after);
   EXPECT_EQ(spans[0].end, after + second);
   EXPECT_EQ(spans[1].begin, after + 5);
-  EXPECT_EQ(spans[2].begin, before - 5);   // never after its end
+  EXPECT_EQ(spans[2].begin, before - 5);  // never after its end
   EXPECT_EQ(spans[3].begin, before - 9);
 }
 
@@ -91,12 +93,15 @@ TEST(RunTrace, ShowsEveryLayerOfANetAndChangesNoNumber) {
     options.device = device.get();
     options.backward = true;
     ParamStore store(device.get(), DType::kFloat32, 5);
-    Net net(GraphFromText("layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
-                          "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 } } }\n"
-                          "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'ip' inner_product_param { num_output: 2\n"
-                          "  weight_filler { type: 'gaussian' } } }\n"
-                          "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'ip' bottom: 'y' top: 'loss' }\n"),
-            options, &store);
+    Net net(
+        GraphFromText(
+            "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
+            "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 } } }\n"
+            "layer { name: 'ip' type: 'InnerProduct' bottom: 'x' top: 'ip' inner_product_param { "
+            "num_output: 2\n"
+            "  weight_filler { type: 'gaussian' } } }\n"
+            "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'ip' bottom: 'y' top: 'loss' }\n"),
+        options, &store);
     const Tensor x = net.Blob("x");
     device->CopyFromHost(x.raw, std::vector<float>(12, 0.5F).data(), x.bytes());
     std::vector<double> losses;
@@ -113,7 +118,8 @@ TEST(RunTrace, ShowsEveryLayerOfANetAndChangesNoNumber) {
     EXPECT_GT(losses[0], 0);
     EXPECT_EQ(losses, std::vector<double>(5, losses[0]));
     std::map<std::string, int> seen;
-    for (const TimelineSpan& span : trace.Take()) ++seen[std::string(span.category) + " " + span.name];
+    for (const TimelineSpan& span : trace.Take())
+      ++seen[std::string(span.category) + " " + span.name];
     EXPECT_EQ(seen["forward ip"], 2);
     EXPECT_EQ(seen["forward loss"], 2);
     EXPECT_EQ(seen["backward ip"], 2);

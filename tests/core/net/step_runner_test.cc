@@ -1,4 +1,5 @@
-// What is the same in every pass may be recorded and repeated as one; the numbers stay those of step by step.
+// What is the same in every pass may be recorded and repeated as one; the numbers stay those of
+// step by step.
 #include "core/net/step_runner.h"
 
 #include <gtest/gtest.h>
@@ -14,12 +15,14 @@ namespace {
 constexpr char kNet[] =
     "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
     "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 } } }\n"
-    "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param { num_output: 6\n"
+    "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param { num_output: "
+    "6\n"
     "  weight_filler { type: 'gaussian' std: 0.5 } } }\n"
     "layer { name: 'tanh' type: 'TanH' bottom: 'a' top: 'tanh' }\n"
     "layer { name: 'dropout' type: 'Dropout' bottom: 'tanh' top: 'dropout' }\n"
     "layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'dropout' top: 'sigmoid' }\n"
-    "layer { name: 'b' type: 'InnerProduct' bottom: 'sigmoid' top: 'b' inner_product_param { num_output: 2\n"
+    "layer { name: 'b' type: 'InnerProduct' bottom: 'sigmoid' top: 'b' inner_product_param { "
+    "num_output: 2\n"
     "  weight_filler { type: 'gaussian' std: 0.5 } } }\n"
     "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'b' bottom: 'y' top: 'loss' }\n";
 
@@ -67,8 +70,9 @@ TEST(StepRunner, GivesTheNumbersOfStepByStep) {
     const bool accumulate = pass % 3 == 2;
     EXPECT_EQ(recorded.Pass(pass, accumulate), plain.Pass(pass, accumulate)) << "pass " << pass;
     EXPECT_EQ(plain.recordings(), 0);
-    // Forward and backward have two stretches each, before and after Dropout. They are recorded when they come for the second
-    // time; adding to gradients is another backward than replacing them.
+    // Forward and backward have two stretches each, before and after Dropout. They are recorded
+    // when they come for the second time; adding to gradients is another backward than replacing
+    // them.
     EXPECT_EQ(recorded.recordings(), pass == 0 ? 0 : pass < 5 ? 4 : 6) << "pass " << pass;
   }
 }

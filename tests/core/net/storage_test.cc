@@ -18,13 +18,16 @@ constexpr char kInput[] =
     "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 } } }\n";
 
 constexpr char kNet[] =
-    "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param { num_output: 500\n"
+    "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param { num_output: "
+    "500\n"
     "  weight_filler { type: 'gaussian' std: 0.5 } } }\n"
     "layer { name: 'relu' type: 'ReLU' bottom: 'a' top: 'a' }\n"
     "layer { name: 'flat' type: 'Flatten' bottom: 'a' top: 'flat' }\n"
-    "layer { name: 'b' type: 'InnerProduct' bottom: 'flat' top: 'b' FORWARD inner_product_param { num_output: 4\n"
+    "layer { name: 'b' type: 'InnerProduct' bottom: 'flat' top: 'b' FORWARD inner_product_param { "
+    "num_output: 4\n"
     "  weight_filler { type: 'gaussian' std: 0.05 } } }\n"
-    "layer { name: 'labels' type: 'Reshape' bottom: 'y' top: 'labels' reshape_param { shape { dim: 4 } } }\n"
+    "layer { name: 'labels' type: 'Reshape' bottom: 'y' top: 'labels' reshape_param { shape { dim: "
+    "4 } } }\n"
     "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'b' bottom: 'labels' top: 'loss' }\n"
     "layer { name: 'accuracy' type: 'Accuracy' bottom: 'b' bottom: 'labels' top: 'accuracy' }\n";
 
@@ -40,7 +43,8 @@ DType Stored(const Graph& graph, const std::string& blob) {
 
 TEST(Storage, KeepsLossesLabelsAndScoresExact) {
   const Graph graph = GraphFromText(NetText(""), TRAIN, DType::kBFloat16);
-  for (const char* blob : {"a", "flat", "b"}) EXPECT_EQ(Stored(graph, blob), DType::kBFloat16) << blob;
+  for (const char* blob : {"a", "flat", "b"})
+    EXPECT_EQ(Stored(graph, blob), DType::kBFloat16) << blob;
   for (const char* blob : {"x", "y", "labels", "loss", "accuracy"}) {
     EXPECT_EQ(Stored(graph, blob), DType::kFloat32) << blob;
   }
@@ -49,8 +53,10 @@ TEST(Storage, KeepsLossesLabelsAndScoresExact) {
 
 TEST(Storage, KeepsLabelsExactThatOnlyTakeAShapeFromActivations) {
   const std::string crop =
-      "layer { name: 'crop' type: 'Crop' bottom: 'y' bottom: 'flat' top: 'crop' crop_param { axis: 0 } }\n"
-      "layer { name: 'other' type: 'Crop' bottom: 'flat' bottom: 'x' top: 'other' crop_param { axis: 1 } }\n";
+      "layer { name: 'crop' type: 'Crop' bottom: 'y' bottom: 'flat' top: 'crop' crop_param { axis: "
+      "0 } }\n"
+      "layer { name: 'other' type: 'Crop' bottom: 'flat' bottom: 'x' top: 'other' crop_param { "
+      "axis: 1 } }\n";
   const Graph graph = GraphFromText(NetText("") + crop, TRAIN, DType::kBFloat16);
   EXPECT_EQ(Stored(graph, "crop"), DType::kFloat32);
   EXPECT_EQ(Stored(graph, "other"), DType::kBFloat16);
@@ -81,8 +87,10 @@ TEST(Storage, AskedForIsTheNarrowestRange) {
   };
   EXPECT_EQ(asked("name: 'n'", std::nullopt), DType::kFloat32);
   EXPECT_EQ(asked("layer { forward_type: BFLOAT16 }", std::nullopt), DType::kBFloat16);
-  EXPECT_EQ(asked("layer { forward_type: FLOAT16 } layer { forward_type: BFLOAT16 }", std::nullopt), DType::kFloat16);
-  EXPECT_EQ(asked("default_forward_type: FLOAT16 layer { forward_type: FLOAT }", std::nullopt), DType::kFloat16);
+  EXPECT_EQ(asked("layer { forward_type: FLOAT16 } layer { forward_type: BFLOAT16 }", std::nullopt),
+            DType::kFloat16);
+  EXPECT_EQ(asked("default_forward_type: FLOAT16 layer { forward_type: FLOAT }", std::nullopt),
+            DType::kFloat16);
   EXPECT_EQ(asked("default_forward_type: FLOAT16", DType::kFloat32), DType::kFloat32);
 }
 
@@ -95,7 +103,8 @@ struct Trained {
     options.backward = true;
     store = std::make_unique<ParamStore>(device.get(), DType::kFloat32, 5);
     net = std::make_unique<Net>(GraphFromText(NetText(""), TRAIN, stored), options, store.get());
-    const std::vector<float> x = {1, -2, 0.5f, 0.25f, 3, -1, 0, 1, 2, -0.5f, 1.5f, -3}, y = {0, 3, 1, 2};
+    const std::vector<float> x = {1, -2, 0.5f, 0.25f, 3, -1, 0, 1, 2, -0.5f, 1.5f, -3},
+                             y = {0, 3, 1, 2};
     device->CopyFromHost(net->Blob("x").raw, x.data(), 48);
     device->CopyFromHost(net->Blob("y").raw, y.data(), 16);
     loss = net->Forward();
@@ -112,7 +121,8 @@ struct Trained {
 
 TEST(Storage, RoundsWhatLayersHandOnAndNothingElse) {
   for (bool gpu : {false, true}) {
-    const Trained exact(DType::kFloat32, gpu);   // parameters may be laid out otherwise on another device
+    const Trained exact(DType::kFloat32,
+                        gpu);  // parameters may be laid out otherwise on another device
     for (DType type : {DType::kBFloat16, DType::kFloat16}) {
       const Trained narrow(type, gpu);
       if (narrow.device == nullptr) continue;
@@ -122,14 +132,17 @@ TEST(Storage, RoundsWhatLayersHandOnAndNothingElse) {
       double largest = 0, difference = 0;
       for (size_t i = 0; i < exact.gradients.size(); ++i) {
         largest = std::max<double>(largest, std::fabs(exact.gradients[i]));
-        difference = std::max<double>(difference, std::fabs(exact.gradients[i] - narrow.gradients[i]));
+        difference =
+            std::max<double>(difference, std::fabs(exact.gradients[i] - narrow.gradients[i]));
       }
       EXPECT_LT(difference, 8 * step * largest);
       EXPECT_EQ(narrow.net->outputs()[0].value.dtype, DType::kFloat32);
       EXPECT_EQ(narrow.store->values().dtype, DType::kFloat32);
-      // Wide activations and their gradients of half the size. A GPU keeps parameters in 16 bits beside them.
+      // Wide activations and their gradients of half the size. A GPU keeps parameters in 16 bits
+      // beside them.
       if (!gpu) {
-        EXPECT_LT(narrow.net->plan().memory.activations, exact.net->plan().memory.activations * 3 / 4);
+        EXPECT_LT(narrow.net->plan().memory.activations,
+                  exact.net->plan().memory.activations * 3 / 4);
       }
     }
   }

@@ -94,8 +94,9 @@ TEST(CopyWeights, SaysWhereAFusedBatchNormDoesNotFit) {
   const auto copy = [&](TinyNet* net) {
     return ConfigErrorOf([&] { CopyWeights(file, net->graph, net->index, net->store.get()); });
   };
-  EXPECT_NE(copy(&one_factor).find("layer 'factors': it has 1 parameter blobs, but layer 'bn' in '" +
-                                   file.path + "' has 2 for it"),
+  EXPECT_NE(copy(&one_factor)
+                .find("layer 'factors': it has 1 parameter blobs, but layer 'bn' in '" + file.path +
+                      "' has 2 for it"),
             std::string::npos)
       << copy(&one_factor);
   TinyNet no_reader = NormAndScale(2);

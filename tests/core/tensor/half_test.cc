@@ -46,7 +46,8 @@ void ExpectRoundsToNearestEven(uint16_t largest) {
     low.bits = i;
     high.bits = static_cast<uint16_t>(i + 1);
     const float middle = static_cast<float>((static_cast<double>(static_cast<float>(low)) +
-                                             static_cast<double>(static_cast<float>(high))) / 2);
+                                             static_cast<double>(static_cast<float>(high))) /
+                                            2);
     ASSERT_EQ(T(middle).bits, i % 2 == 0 ? low.bits : high.bits) << i;
     ASSERT_EQ(T(std::nextafter(middle, 0.0f)).bits, low.bits) << i;
     ASSERT_EQ(T(std::nextafter(middle, HUGE_VALF)).bits, high.bits) << i;
