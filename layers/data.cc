@@ -42,8 +42,7 @@ void CopyTo(const Tensor& top, const float* from) {
               [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); });
 }
 
-// ---- Data, ImageData, WindowData, AnnotatedData
-// -------------------------------------------------------
+// ---- Data, ImageData, WindowData, AnnotatedData ------------------------------------------------
 
 bool IsImageList(const LayerSpec& spec) { return spec.type() == "ImageData"; }
 bool IsWindows(const LayerSpec& spec) { return spec.type() == "WindowData"; }
@@ -374,8 +373,7 @@ class UploadedImagesKernel : public Kernel {
   std::vector<std::unique_ptr<BatchUpload>> uploads_;  // one per top
 };
 
-// ---- HDF5Data
-// -----------------------------------------------------------------------------------------
+// ---- HDF5Data ----------------------------------------------------------------------------------
 
 std::unique_ptr<Hdf5Rows> OpenRows(const LayerSpec& spec) {
   const HDF5DataParameter& param = spec.param.hdf5_data_param();

@@ -39,8 +39,7 @@ LayerShape Source(std::vector<Shape> tops) {
   return shape;
 }
 
-// ---- Input
-// -------------------------------------------------------------------------------------------------
+// ---- Input -------------------------------------------------------------------------------------
 
 LayerShape InferInput(const LayerSpec& spec, const std::vector<Shape>&) {
   const InputParameter& param = spec.param.input_param();
@@ -66,8 +65,7 @@ class InputKernel : public Kernel {
 
 std::unique_ptr<Kernel> MakeInput(const KernelArgs&) { return std::make_unique<InputKernel>(); }
 
-// ---- DummyData
-// ---------------------------------------------------------------------------------------------
+// ---- DummyData ---------------------------------------------------------------------------------
 
 Shape DummyShape(const LayerSpec& spec, int top) {
   const DummyDataParameter& param = spec.param.dummy_data_param();

@@ -17,7 +17,8 @@ namespace doppio {
 #define DOPPIO_CUDNN_FUNCTIONS(F)                                                                  \
   F(cudnnCreate)                                                                                   \
   F(cudnnDestroy)                                                                                  \
-  F(cudnnSetStream) F(cudnnGetVersion) F(cudnnGetErrorString) F(cudnnGetLastErrorString) F(        \
+  F(cudnnSetStream)                                                                                \
+  F(cudnnGetVersion) F(cudnnGetErrorString) F(cudnnGetLastErrorString) F(                          \
       cudnnCreateTensorDescriptor) F(cudnnDestroyTensorDescriptor) F(cudnnSetTensorNdDescriptor)   \
       F(cudnnCreateFilterDescriptor) F(cudnnDestroyFilterDescriptor) F(cudnnSetFilterNdDescriptor) \
           F(cudnnCreateConvolutionDescriptor) F(cudnnDestroyConvolutionDescriptor)                 \

@@ -25,8 +25,7 @@ namespace doppio {
 struct ChainLink;    // core/net/fusion.h
 class Communicator;  // core/net/communicator.h
 
-// ---- What a layer means
-// ----------------------------------------------------------------------------------
+// ---- What a layer means ------------------------------------------------------------------------
 
 // One learnable blob of a layer, in Caffe's order (weight, bias; BatchNorm: mean, variance,
 // factor).
@@ -100,8 +99,7 @@ struct LayerType {
 };
 using LayerTypes = Registry<LayerType>;
 
-// ---- What computes it
-// ------------------------------------------------------------------------------------
+// ---- What computes it --------------------------------------------------------------------------
 
 // What changes from call to call.
 struct Pass {

@@ -3,8 +3,7 @@
 namespace doppio {
 namespace {
 
-// ---- Layers: from `bottom` to `top`
-// ------------------------------------------------------------------
+// ---- Layers: from `bottom` to `top` ------------------------------------------------------------
 
 std::string Layer(const std::string& type, const std::string& bottom, const std::string& top,
                   const std::string& more = "") {
@@ -89,8 +88,7 @@ void ExpectSameInAllPhases(NetCase c, const std::string& chain) {
   }
 }
 
-// ---- Tests
-// -----------------------------------------------------------------------------------------------
+// ---- Tests -------------------------------------------------------------------------------------
 
 TEST(Fusion, OfNormalisationGivesTheSameNumbersInAnyLayout) {
   for (const Chain& chain : NormChains()) {

@@ -274,8 +274,7 @@ TEST(WriteWeights, ProtobufHoldsLessThanTwoGibibytes) {
                  "snapshot_format: HDF5");
 }
 
-// ---- Files that other Caffes wrote
-// -------------------------------------------------------------------------
+// ---- Files that other Caffes wrote -------------------------------------------------------------
 
 std::string Shapes(const WeightsFile& file) {
   std::string text;
