@@ -13,8 +13,8 @@ namespace doppio {
 
 // Of one moment.
 struct GpuReading {
-  std::optional<double>
-      utilization_percent;  // of the driver's last sampling period in which some kernel ran
+  // Of the driver's last sampling period the share in which some kernel ran.
+  std::optional<double> utilization_percent;
   std::optional<int64_t> memory_used_bytes, memory_total_bytes;  // by all processes
   std::optional<double> power_watts, power_limit_watts;
   std::optional<double> temperature_celsius;

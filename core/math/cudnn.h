@@ -14,36 +14,29 @@
 
 namespace doppio {
 
+// clang-format off
 #define DOPPIO_CUDNN_FUNCTIONS(F)                                                                  \
-  F(cudnnCreate)                                                                                   \
-  F(cudnnDestroy)                                                                                  \
-  F(cudnnSetStream)                                                                                \
-  F(cudnnGetVersion) F(cudnnGetErrorString) F(cudnnGetLastErrorString) F(                          \
-      cudnnCreateTensorDescriptor) F(cudnnDestroyTensorDescriptor) F(cudnnSetTensorNdDescriptor)   \
-      F(cudnnCreateFilterDescriptor) F(cudnnDestroyFilterDescriptor) F(cudnnSetFilterNdDescriptor) \
-          F(cudnnCreateConvolutionDescriptor) F(cudnnDestroyConvolutionDescriptor)                 \
-              F(cudnnSetConvolutionNdDescriptor) F(cudnnSetConvolutionGroupCount)                  \
-                  F(cudnnSetConvolutionMathType) F(cudnnGetConvolutionNdForwardOutputDim)          \
-                      F(cudnnCreateActivationDescriptor) F(cudnnDestroyActivationDescriptor)       \
-                          F(cudnnSetActivationDescriptor) F(cudnnFindConvolutionForwardAlgorithm)  \
-                              F(cudnnGetConvolutionForwardAlgorithm_v7)                            \
-                                  F(cudnnGetConvolutionForwardWorkspaceSize)                       \
-                                      F(cudnnFindConvolutionBackwardDataAlgorithm) F(              \
-                                          cudnnGetConvolutionBackwardDataAlgorithm_v7)             \
-                                          F(cudnnGetConvolutionBackwardDataWorkspaceSize) F(       \
-                                              cudnnFindConvolutionBackwardFilterAlgorithm)         \
-                                              F(cudnnGetConvolutionBackwardFilterAlgorithm_v7) F(  \
-                                                  cudnnGetConvolutionBackwardFilterWorkspaceSize)  \
-                                                  F(cudnnConvolutionForward)                       \
-                                                      F(cudnnConvolutionBiasActivationForward)     \
-                                                          F(cudnnConvolutionBackwardData) F(       \
-                                                              cudnnConvolutionBackwardFilter)      \
-                                                              F(cudnnBackendCreateDescriptor) F(   \
-                                                                  cudnnBackendDestroyDescriptor)   \
-                                                                  F(cudnnBackendFinalize) F(       \
-                                                                      cudnnBackendSetAttribute)    \
-                                                                      F(cudnnBackendGetAttribute)  \
-                                                                          F(cudnnBackendExecute)
+  F(cudnnCreate) F(cudnnDestroy) F(cudnnSetStream) F(cudnnGetVersion)                              \
+  F(cudnnGetErrorString) F(cudnnGetLastErrorString)                                                \
+  F(cudnnCreateTensorDescriptor) F(cudnnDestroyTensorDescriptor) F(cudnnSetTensorNdDescriptor)     \
+  F(cudnnCreateFilterDescriptor) F(cudnnDestroyFilterDescriptor) F(cudnnSetFilterNdDescriptor)     \
+  F(cudnnCreateConvolutionDescriptor) F(cudnnDestroyConvolutionDescriptor)                         \
+  F(cudnnSetConvolutionNdDescriptor) F(cudnnSetConvolutionGroupCount)                              \
+  F(cudnnSetConvolutionMathType)                                                                   \
+  F(cudnnGetConvolutionNdForwardOutputDim)                                                         \
+  F(cudnnCreateActivationDescriptor) F(cudnnDestroyActivationDescriptor)                           \
+  F(cudnnSetActivationDescriptor)                                                                  \
+  F(cudnnFindConvolutionForwardAlgorithm) F(cudnnGetConvolutionForwardAlgorithm_v7)                \
+  F(cudnnGetConvolutionForwardWorkspaceSize)                                                       \
+  F(cudnnFindConvolutionBackwardDataAlgorithm) F(cudnnGetConvolutionBackwardDataAlgorithm_v7)      \
+  F(cudnnGetConvolutionBackwardDataWorkspaceSize)                                                  \
+  F(cudnnFindConvolutionBackwardFilterAlgorithm) F(cudnnGetConvolutionBackwardFilterAlgorithm_v7)  \
+  F(cudnnGetConvolutionBackwardFilterWorkspaceSize)                                                \
+  F(cudnnConvolutionForward) F(cudnnConvolutionBiasActivationForward)                              \
+  F(cudnnConvolutionBackwardData) F(cudnnConvolutionBackwardFilter)                                \
+  F(cudnnBackendCreateDescriptor) F(cudnnBackendDestroyDescriptor) F(cudnnBackendFinalize)         \
+  F(cudnnBackendSetAttribute) F(cudnnBackendGetAttribute) F(cudnnBackendExecute)
+// clang-format on
 
 struct CudnnApi {
 #define DOPPIO_CUDNN_MEMBER(name) decltype(::name)* name;
