@@ -20,8 +20,8 @@ namespace doppio {
 struct LinkPlace {
   Communicator* control = nullptr;  // of few numbers in host memory
   Communicator* host = nullptr;     // of much in host memory; only the link uses it
-  std::shared_ptr<Meeting>
-      meeting;  // of the ranks of this process, which are all where it is as large as control
+  // Of the ranks of this process, which are all where it is as large as control.
+  std::shared_ptr<Meeting> meeting;
   std::function<void(int64_t bucket)>
       moved;  // to be called when an exchange begins and when it ends; may be empty
 };

@@ -86,8 +86,8 @@ std::string PlaceOf(const LayerSpec& spec) {
 }
 
 struct SharedInstances {
-  std::recursive_mutex
-      making;  // taken before the GIL, by who makes one; its setup may make nets, too
+  // Taken before the GIL, by who makes one; its setup may make nets, too.
+  std::recursive_mutex making;
   std::map<std::string, std::weak_ptr<Instance>> instances;
   static SharedInstances& Get() {
     static auto* all = new SharedInstances;

@@ -89,20 +89,20 @@ struct TrainerOptions {
       0;  // so many iterations (Goyal et al., "Accurate, Large Minibatch SGD", 2017, section 2.2)
   int data_threads = 0;
   std::optional<DType> stored;  // likewise
-  std::optional<LossScaling>
-      loss_scaling;  // instead of what the net's file or the storage asks for
+  // Instead of what the net's file or the storage asks for.
+  std::optional<LossScaling> loss_scaling;
 
   std::string resume;        // a .solverstate[.h5] to go on from
   std::string restart_type;  // on resume, sources of this layer type start at their first sample
-  std::vector<std::string>
-      weights;  // files to start from; empty: the solver's `weights`. Not with resume.
+  // Files to start from; empty: the solver's `weights`. Not with resume.
+  std::vector<std::string> weights;
 
   std::function<Request()> poll;  // asked once per iteration and per test batch; may be empty
   std::function<void(const Progress&)> on_iteration;
   std::function<void(const TestScores&)> on_test;  // after each test net
 
-  std::optional<MonitorRule>
-      monitor;  // judges each round of tests, and ends the training where its patience does
+  // Judges each round of tests, and ends the training where its patience does.
+  std::optional<MonitorRule> monitor;
   bool snapshot_best = false;  // a snapshot of each state that the monitor finds to be the best
   // A loss or weights that are not finite throw Error (kNonFinite) that names the first layer with
   // such numbers. The loss is then waited for before backward. Otherwise a line in the log tells,

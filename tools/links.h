@@ -13,8 +13,8 @@ namespace doppio {
 
 struct LinkChoice {
   std::string name;  // of DeviceLinks
-  std::string
-      how;  // "gradients by NCCL 2.28.3 (libnccl.so.2)", with the reason where there was a choice
+  // "gradients by NCCL 2.28.3 (libnccl.so.2)", with the reason where there was a choice.
+  std::string how;
 };
 
 // For ranks that are processes or threads; `one_each`: no two of them share a GPU. `comm` is the

@@ -26,8 +26,8 @@ struct TrainPoint {
   double images_per_s = 0;  // of all ranks, since the point before
   double data_wait = 0;     // share of that time, 0 to 1, in which the training waited for data
   int64_t gpu_mem = 0;      // bytes allocated on the device; 0 on the CPU
-  std::vector<std::pair<std::string, double>>
-      outputs;  // of the train net; empty between display iterations
+  // Of the train net; empty between display iterations.
+  std::vector<std::pair<std::string, double>> outputs;
 };
 
 struct TestPoint {

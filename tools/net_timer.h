@@ -15,8 +15,8 @@ namespace doppio {
 
 struct LayerTime {
   double forward_ms = 0, backward_ms = 0;
-  std::vector<int64_t>
-      gradients;  // complete after this layer's backward: of each the number of values
+  // Complete after this layer's backward: of each the number of values.
+  std::vector<int64_t> gradients;
 };
 
 // 0 of none.

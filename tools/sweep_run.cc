@@ -95,8 +95,8 @@ class Runner {
     SweepJob job;
     Clock::time_point begin;
     int64_t log_begin = 0;
-    std::optional<std::pair<int64_t, double>>
-        pruned;  // iteration and score at which it was decided
+    // Iteration and score at which it was decided.
+    std::optional<std::pair<int64_t, double>> pruned;
   };
 
   // What may begin now.

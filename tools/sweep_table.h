@@ -14,8 +14,8 @@ namespace doppio {
 
 struct SweepRow {
   SweepTrial trial;
-  std::string
-      state;  // of a trial that has not ended: as its run folder says, "running" or "stopped"
+  // Of a trial that has not ended: as its run folder says, "running" or "stopped".
+  std::string state;
   double score = 0;  // NaN: none
   int64_t iter = 0;
 };

@@ -90,8 +90,8 @@ class CudnnGraph {
   void Finish();
 
   CudnnTarget target_;
-  std::vector<std::unique_ptr<CudnnThing>>
-      parts_;  // tensors and descriptions that the operations name
+  // Tensors and descriptions that the operations name.
+  std::vector<std::unique_ptr<CudnnThing>> parts_;
   std::vector<std::unique_ptr<CudnnThing>> operations_;
   int64_t next_inside_ = 100;
   CudnnThing graph_;

@@ -61,8 +61,8 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::vector<GraphParam> params;  // in order of their owners: Caffe's order of history blobs
-  std::vector<int>
-      outputs;  // named edges that no layer reads, by name: Caffe's order of net outputs
+  // Named edges that no layer reads, by name: Caffe's order of net outputs.
+  std::vector<int> outputs;
 
   const LayerSpec& layer(int node) const { return spec.layers[static_cast<size_t>(node)]; }
   // "layer 'conv1' (net.prototxt:12:3)".

@@ -77,8 +77,8 @@ struct LayerShape {
   bool persistent_tops = false;
 
   bool has_backward = true;  // false: no gradient flows (Accuracy, ArgMax, data)
-  std::vector<bool>
-      no_gradient_bottoms;  // true at i: bottom i never gets a gradient (labels). Empty: none so.
+  // True at i: bottom i never gets a gradient (labels). Empty: none so.
+  std::vector<bool> no_gradient_bottoms;
   bool no_gradient_bottoms_may_learn =
       false;          // such as masks and regions; otherwise it is the user's mistake
   bool loss = false;  // top 0 has loss_weight 1 unless the file says otherwise
@@ -145,12 +145,12 @@ struct KernelArgs {
 
 // What a kernel asks of the plan. Defaults: everything plain, no extra memory.
 struct KernelNeeds {
-  std::vector<Layout>
-      bottoms;  // layouts it wants; the plan inserts reorders. Gradients have the same ones.
+  // Layouts it wants; the plan inserts reorders. Gradients have the same ones.
+  std::vector<Layout> bottoms;
   std::vector<DType> types;  // of bottoms it wants (narrow kernels), likewise; empty: as they are
   std::vector<Layout> tops;  // layouts it makes
-  std::vector<Layout>
-      params;  // layouts it wants for params not placed yet (gradient and history follow)
+  // Layouts it wants for params not placed yet (gradient and history follow).
+  std::vector<Layout> params;
   int64_t saved_bytes = 0;  // memory from its Forward to its Backward (masks, indices, workspaces)
   int64_t scratch_bytes = 0;  // memory within one call, shared by all layers
 };

@@ -106,8 +106,8 @@ struct MemorySaved {
 };
 
 struct Plan {
-  std::vector<std::unique_ptr<Kernel>>
-      kernels;  // null for views and for layers computed with another one
+  // Null for views and for layers computed with another one.
+  std::vector<std::unique_ptr<Kernel>> kernels;
   std::vector<const KernelType*> kernel_types;  // likewise
   std::vector<int> computed_with;               // per node: the head of its chain, mostly itself
   std::vector<std::string> declined;            // per node: "onednn: why" for kernels passed over

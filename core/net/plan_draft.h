@@ -32,8 +32,8 @@ struct Group {
   int storage = -1;              // block of the value
   int grad_storage = -1;         // block of the gradient; -1: none
   bool constant_grad = false;    // the gradient is the loss weight and nothing else
-  std::map<std::pair<DType, std::string>, int>
-      converted;  // type and layout -> group with the same numbers
+  // Type and layout -> group with the same numbers.
+  std::map<std::pair<DType, std::string>, int> converted;
 };
 
 // What one kernel computes, seen from outside: a layer, or a chain of them (core/net/fusion.h).
@@ -119,8 +119,8 @@ struct Draft {
   std::vector<int> edge_group;  // per edge of the graph
   std::vector<Event> events;    // by time
   std::vector<Lifetime> blocks;
-  std::vector<std::vector<int>>
-      uses;  // of the blocks that may wait elsewhere: the times at which they are used
+  // Of the blocks that may wait elsewhere: the times at which they are used.
+  std::vector<std::vector<int>> uses;
   std::vector<Offload> offloads;
   MemoryUse memory;
   MemorySaved saved;

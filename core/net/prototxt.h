@@ -44,8 +44,8 @@ class FieldPlaces {
   struct File {
     std::string name;
     Tree tree;
-    std::map<std::string, SourceLoc>
-        known;  // what Set and Override said, by path from the file's root
+    // What Set and Override said, by path from the file's root.
+    std::map<std::string, SourceLoc> known;
   };
   SourceLoc whole_;
   std::shared_ptr<File> file_;

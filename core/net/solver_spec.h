@@ -41,8 +41,8 @@ struct SolverSpec {
   std::string path;
   std::vector<Warning> warnings;  // of upgrades of it and its nets, once for each file
   NetSource train;
-  std::vector<TestNetSource>
-      tests;  // as Caffe numbers them: test_net_param, test_net, then the common net
+  // As Caffe numbers them: test_net_param, test_net, then the common net.
+  std::vector<TestNetSource> tests;
 };
 
 // Reads a solver and its nets. A net's path counts from the working directory, as in Caffe; if

@@ -33,8 +33,8 @@ WeightsFile ReadWeights(const std::string& path);
 struct WeightsReport {
   std::vector<std::string> copied;   // layers, in the file's order
   std::vector<std::string> ignored;  // layers with blobs that the net has not
-  std::vector<std::string>
-      missing;  // layers with parameters that the file has not: they keep their values
+  // Layers with parameters that the file has not: they keep their values.
+  std::vector<std::string> missing;
 };
 
 // Copies values into parameters that have memory; param_index as in Plan. Either everything fits or

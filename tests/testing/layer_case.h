@@ -99,8 +99,8 @@ class LayerCase {
   struct Result {
     std::vector<Shape> shapes;
     std::vector<std::vector<double>> tops, bottom_grads, param_grads, params;
-    std::vector<std::vector<double>>
-        added_grads;  // of parameters, when a second pass adds to the first
+    // Of parameters, when a second pass adds to the first.
+    std::vector<std::vector<double>> added_grads;
     double loss = 0;
     int64_t padding_in_use = 0;
   };

@@ -94,8 +94,8 @@ class OnnxGraph {
   std::vector<int> inputs_;          // edges
   std::vector<onnx::NodeProto> nodes_;
   std::map<std::string, size_t> producers_;  // of values, in nodes_
-  std::map<std::string, std::set<int>>
-      tied_by_;  // net layers that gave a value to their tops, but for the producer
+  // Net layers that gave a value to their tops, but for the producer.
+  std::map<std::string, std::set<int>> tied_by_;
   std::map<std::string, OnnxConstant> constants_;  // by name
   std::map<int, std::string> weight_names_;        // by parameter
 };
