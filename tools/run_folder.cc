@@ -1,7 +1,9 @@
 #include "tools/run_folder.h"
 
 #include <google/protobuf/text_format.h>
+#include <fcntl.h>
 #include <pwd.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -172,12 +174,14 @@ RunFolder::~RunFolder() {
   }
   stop_.notify_all();
   if (heart_.joinable()) heart_.join();
+  close(lock_);
 }
 
 void RunFolder::Open(const std::string& name, const RunStart& start) {
   path_ = name == "auto" ? MakeOwnFolder(start.solver->train.net.name()) : name;
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   MakeFolders(path_);
+  const bool locked = Lock();
   double started = begun_;
   if (IsRunFolder(path_)) {
     if (!start.resumes) {
@@ -190,6 +194,8 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
     goes_on_ = true;
     fs::remove(path_ + "/exit.json");
   }
+  if (!locked)
+    throw UsageError("--run_dir=" + path_ + " is in use: another process begins to train there");
   json argv = json::array({start.line->program});
   for (const std::string& word : start.line->words) argv.push_back(word);
   run_ = {{"id", fs::absolute(path_).filename().string()},
@@ -210,6 +216,15 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
           {"max_iter", start.solver->param.max_iter()},
           {"iter", 0},
           {"job", JobVariables()}};
+}
+
+// Of two processes that start at the same moment neither sees the other's run.json: one has the
+// lock, until it ends in whatever way. Where the file system knows no locks everybody gets it.
+bool RunFolder::Lock() {
+  const std::string path = path_ + "/.lock";
+  lock_ = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  if (lock_ < 0) throw FileError("cannot write '" + path + "': " + std::strerror(errno));
+  return flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 void RunFolder::WriteInputs(const SolverSpec& solver) {

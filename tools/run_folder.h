@@ -62,6 +62,7 @@ class RunFolder {
 
  private:
   void Open(const std::string& name, const RunStart& start);
+  bool Lock();  // false: another process has it
   void WriteInputs(const SolverSpec& solver);
   void WriteRun();  // run.json
   void Beat();      // the thread
@@ -74,6 +75,7 @@ class RunFolder {
   double Epoch(int64_t iter) const;
 
   std::string path_;
+  int lock_ = -1;         // open file, locked while this lives
   double begun_ = 0;      // of this process
   bool goes_on_ = false;  // the folder held the run already
   std::unique_ptr<LogFile> log_;

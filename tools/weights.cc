@@ -46,6 +46,10 @@ void ListAsText(const WeightsFile& file) {
                    Significant(stats.max), Significant(stats.mean), Significant(stats.norm),
                    stats.nans == 0 ? "–" : Thousands(stats.nans)});
       });
+  if (total.blobs == 0) {
+    std::cout << file.path << " holds no weights\n";
+    return;
+  }
   table.Add({"total", "", std::to_string(total.blobs), "", Thousands(total.values), "", "", "", "",
              total.nans == 0 ? "–" : Thousands(total.nans)});
   table.Print(std::cout);

@@ -127,6 +127,11 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
                       google::protobuf::Message* message) {
   // Editors on Windows put a mark before the first character.
   const std::string content = text.compare(0, 3, "\xEF\xBB\xBF") == 0 ? text.substr(3) : text;
+  if (content.find('\0') != std::string::npos) {
+    throw UserError(SourceLoc{file, 0, 0},
+                    "this is no text; a net or a solver as text is wanted here, and weights belong "
+                    "to --weights or --snapshot");
+  }
   doppio::ErrorCollector mistakes;
   CheckText(content, file, *message->GetDescriptor(), &mistakes);
   mistakes.ThrowIfAny();

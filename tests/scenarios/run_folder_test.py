@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import statistics
+import subprocess
 import sys
 import time
 import unittest
@@ -385,6 +386,17 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual(run(), run("--run_dir=run"))
         layers = {r["layer"]: r for r in self.json("run/layers.json")}
         self.assertTrue(all(layers[n]["forward_ms"] > 0 and layers[n]["backward_ms"] > 0 for n in ("ip", "loss")), layers)
+
+    def test_of_two_that_start_at_once_one_has_the_folder(self):
+        self.train("--run_dir=other", "--set=max_iter=1")   # so that all files are read already
+        starts = [self.start("train", "--solver=solver.prototxt", "--run_dir=run", "--set=max_iter=3000",
+                             stderr=subprocess.PIPE) for _ in range(4)]
+        errors = [start.communicate()[1] for start in starts]
+        self.assertEqual([0, 2, 2, 2], sorted(start.returncode for start in starts), errors)
+        for start, error in zip(starts, errors):
+            if start.returncode == 2:
+                self.assertRegex(error, "--run_dir=run (is in use|holds a run already)")
+        self.assertEqual("finished", json.loads(self.runs("show", "run", "--json"))["status"])
 
     def test_runs_are_listed_by_the_folders_they_are_in_now(self):
         self.train("--run_dir=runs/first", "--set=max_iter=20")

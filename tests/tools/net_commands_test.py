@@ -179,6 +179,10 @@ class WeightsTest(tool_case.ToolCase):
         self.assertEqual((2, 39, 0), (out["blobs"], out["values"], out["nans"]))
         self.assertEqual([3, 12], out["layers"][0]["blobs"][0]["shape"])
 
+    def test_says_that_a_net_has_no_weights(self):
+        self.write("net.prototxt", 'layer { name: "x" type: "ReLU" }')
+        self.assertEqual("net.prototxt holds no weights\n", self.succeed("weights", "ls", "net.prototxt"))
+
     def test_counts_nan(self):
         self.write("a.prototxt", 'layer { name: "x" blobs { shape { dim: 2 } data: [nan, 2] } }')
         blob = json.loads(self.succeed("weights", "ls", "a.prototxt", "--json"))["layers"][0]["blobs"][0]

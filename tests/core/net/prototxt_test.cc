@@ -61,6 +61,14 @@ TEST(ParseText, ReportsAllMistakesInOnePass) {
                           "f:4:39: loss_weight wants a decimal number, got 0x10"));
 }
 
+TEST(ParseText, SaysOnceThatAFileIsNoText) {
+  const std::string binary("\x0a\x03net\x92\x03\x00\x01 layer {", 17);
+  EXPECT_THAT(
+      NetMistakes(binary),
+      ElementsAre("f: this is no text; a net or a solver as text is wanted here, and weights "
+                  "belong to --weights or --snapshot"));
+}
+
 TEST(ParseText, ChecksTheRangeOfIntegers) {
   EXPECT_THAT(Mistakes<SolverParameter>("max_iter: 2147483648 random_seed: -9223372036854775808"),
               ElementsAre("f:1:11: max_iter is at most 2147483647, got 2147483648"));
