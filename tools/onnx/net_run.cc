@@ -57,9 +57,8 @@ NetSpec RunnableNet(const Graph& graph) {
 
 // What the values of an input mean.
 struct Meaning {
-  int64_t below = 0;  // whole numbers from 0 on, less than this
-  double width = 0,
-         height = 0;  // rows of (image, left, top, right, bottom), inside an image of this size
+  int64_t below = 0;             // whole numbers from 0 on, less than this
+  double width = 0, height = 0;  // rows of (image, left, top, right, bottom) inside such an image
 };
 
 Meaning MeaningOf(const Graph& graph, int edge) {
@@ -93,10 +92,11 @@ std::vector<float> RandomValues(const Shape& shape, const std::string& name,
     const double unit = random.Uniform(0, i);
     double value = 2 * unit - 1;
     if (meaning.below > 0) value = std::floor(unit * static_cast<double>(meaning.below));
-    if (meaning.width > 0 && i % 5 > 0) {
+    const size_t column = i % 5;
+    if (meaning.width > 0 && column > 0) {
       // Left and top in the first half, right and bottom in the second.
-      const double extent = i % 2 == 1 ? meaning.width : meaning.height;
-      value = std::floor((unit + (i % 5 > 2 ? 1 : 0)) * (extent - 1) / 2);
+      const double extent = column % 2 == 1 ? meaning.width : meaning.height;
+      value = std::floor((unit + (column > 2 ? 1 : 0)) * (extent - 1) / 2);
     }
     values[i] = static_cast<float>(value);
   }
