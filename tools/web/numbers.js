@@ -37,8 +37,9 @@ function niceStep(rough) {
 
 // An axis from `low` to `high`: {low, high, at(value) in 0..1, value(position), ticks}.
 function linearAxis(low, high, count, binary) {
+  if (low === 0 && high === 0) high = 1;
   if (low === high) {
-    const room = low === 0 ? 1 : Math.abs(low) * 0.1;
+    const room = Math.abs(low) * 0.1;
     low -= room;
     high += room;
   }
