@@ -8,6 +8,10 @@
 #include <cstring>
 #include <type_traits>
 
+// Functions that return wide vectors are always inlined: no call depends on how they would be
+// passed.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 namespace doppio {
 
 template <class T, int kLanes>
