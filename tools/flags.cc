@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/base/nearest.h"
+#include "tools/fork_flags.h"
 
 DEFINE_string(solver, "", "<FILE> solver to read");
 DEFINE_string(model, "", "<FILE> net to read");
