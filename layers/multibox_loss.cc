@@ -20,6 +20,7 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   shape.tops = {Shape()};
   shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, false, true, true};
+  shape.no_gradient_bottoms_may_learn = true;  // priors: of the sizes of what learns
   shape.loss = true;
   return shape;
 }
