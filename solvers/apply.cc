@@ -21,8 +21,9 @@ double SumSquaresOf(const T* g, int64_t n) {
   return sum;
 }
 
-// `steps`: what is subtracted, where kKeep says so; may be `g`.
-template <class Rule, bool kKeep, class T>
+// `steps`: what is subtracted; none of the others. Always written, as another loop without it would
+// be compiled to other roundings.
+template <class Rule, class T>
 void UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T* w, T* h0, T* h1,
                  T* steps, int64_t n) {
   const UpdateScalars<T> s = scalars;  // a copy that no store can alias
@@ -31,7 +32,7 @@ void UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T
   for (int64_t i = 0; i < n; ++i) {
     T h[kMaxSlots] = {h0[i], Rule::kSlots > 1 ? h1[i] : T(0)};
     const T step = UpdateElement<Rule>(s, rate, decay, g[i], &w[i], h);
-    if (kKeep) steps[i] = step;
+    steps[i] = step;
     h0[i] = h[0];
     if (Rule::kSlots > 1) h1[i] = h[1];
   }
@@ -102,8 +103,7 @@ class CpuUpdatePass : public UpdatePass {
         using T = decltype(type);
         if (Rule::kTrustRatio || numbers.local.on) Measure<Rule, T>(numbers, begin, end);
         SetRates<Rule>(numbers, first, last);
-        numbers.keep_steps ? RunWithin<Rule, T, true>(numbers, begin, end)
-                           : RunWithin<Rule, T, false>(numbers, begin, end);
+        RunWithin<Rule, T>(numbers, begin, end);
       });
     });
   }
@@ -204,7 +204,7 @@ class CpuUpdatePass : public UpdatePass {
     return static_cast<size_t>(&slice - a_.slices.data());
   }
 
-  template <class Rule, class T, bool kKeep>
+  template <class Rule, class T>
   void RunWithin(const UpdateNumbers& n, int64_t arena_begin, int64_t arena_end) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
     T* values = static_cast<T*>(a_.values);
@@ -216,11 +216,12 @@ class CpuUpdatePass : public UpdatePass {
         const T decay = static_cast<T>(n.decay * slice.decay_mult);
         // In steps that stay in the nearest cache until they are looked at.
         bool finite = true;
+        T steps[kStep];
         for (int64_t step = from; step < to; step += kStep) {
           const int64_t count = std::min(kStep, to - step);
-          UpdateRange<Rule, kKeep>(s, rate, decay, Gradient<T>(slice, step), values + step,
-                                   h0 + step, Rule::kSlots > 1 ? h1 + step : nullptr,
-                                   kKeep ? GradientPlace<T>(slice, step) : nullptr, count);
+          UpdateRange<Rule>(s, rate, decay, Gradient<T>(slice, step), values + step, h0 + step,
+                            Rule::kSlots > 1 ? h1 + step : nullptr, steps, count);
+          if (n.keep_steps) std::copy(steps, steps + count, GradientPlace<T>(slice, step));
           finite = AllFinite(values + step, count) && finite;
         }
         if (finite) return;

@@ -81,8 +81,9 @@ TEST(RowIndices, AreNamedWhenAGpuHasMetAWrongOne) {
   const std::unique_ptr<Device> gpu = TestGpu();
   if (gpu == nullptr) GTEST_SKIP() << "this build has no CUDA";
   for (const char* layer :
-       {"type: 'BatchReindex' bottom: 'x' bottom: 'index'",
-        "type: 'Embed' bottom: 'index' embed_param { num_output: 2 input_dim: 3 }"}) {
+       {"type: 'BatchReindex' bottom: 'x' bottom: 'index' propagate_down: [true, false]",
+        "type: 'Embed' bottom: 'index' propagate_down: false embed_param { num_output: 2 "
+        "input_dim: 3 }"}) {
     PlanOptions options;
     options.device = gpu.get();
     ParamStore store(gpu.get(), DType::kFloat32, 5);

@@ -26,12 +26,13 @@ std::string NetOf(int rows, const std::string& filter, const std::string& loss) 
          "0.3 } } }\n"
          "layer { name: 'tanh' type: 'TanH' bottom: 'y' top: 'y' }\n"
          "layer { name: 'loss' type: '" +
-         loss + "' bottom: 'y' bottom: '" + t + "' top: 'loss' }\n";
+         loss + "' bottom: 'y' bottom: '" + t + "' top: 'loss'" +
+         (loss != "EuclideanLoss" ? " propagate_down: [true, false] }\n" : " }\n");
 }
 
 constexpr char kFilter[] =
     "layer { name: 'f' type: 'Filter' bottom: 'x' bottom: 't' bottom: 'sel' top: 'fx' top: 'ft' "
-    "}\n";
+    "propagate_down: [true, true, false] }\n";
 
 struct Passed {
   double loss = 0;

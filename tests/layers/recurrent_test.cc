@@ -173,7 +173,8 @@ TEST(Recurrent, LearnsFromTheLastStateAlone) {
       "dim: 2 dim: 1 dim: 1 }"
       "  shape { dim: 2 dim: 1 } shape { dim: 1 dim: 1 dim: 1 } } }"
       "layer { name: 'layer' type: 'RNN' bottom: 'x' bottom: 'cont' bottom: 'h0' top: 'o' top: 'h'"
-      "  recurrent_param { num_output: 1 expose_hidden: true } }"
+      "  recurrent_param { num_output: 1 expose_hidden: true }"
+      "  propagate_down: [true, false, true] }"
       "layer { name: 'probe' type: 'TestProbe' bottom: 'h' top: 'probe' } layer { name: 'end' "
       "type: 'Silence' bottom: 'o' }";
   const std::unique_ptr<Device> cpu = MakeCpuDevice();
@@ -238,8 +239,9 @@ struct Carrying {
             states +
             " recurrent_param { num_output: 3 weight_filler { type: 'gaussian' std: 0.5 } "
             "expose_hidden: " +
-            (exposed ? "true" : "false") +
-            " } }"
+            (exposed ? "true" : "false") + " } propagate_down: [true, false" +
+            (states.find("bottom") != std::string::npos ? ", true, true" : "") +
+            "] }"
             "layer { name: 'probe' type: 'TestProbe' bottom: 'y' top: 'probe' }" +
             (exposed ? "layer { name: 'end' type: 'Silence' bottom: 'h' bottom: 'c' }" : "")),
         options, &store);

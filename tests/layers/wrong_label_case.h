@@ -23,7 +23,8 @@ inline void ExpectGpuNamesWrongLabelIn(const std::string& layers, double loss) {
   PlanOptions options;
   options.device = gpu.get();
   ParamStore store(gpu.get(), DType::kFloat32, 5);
-  Net net(GraphFromText("layer { name: 'in' type: 'TestSource' top: 'x' top: 'label' input_param {"
+  Net net(GraphFromText("layer { name: 'in' type: 'TestSource' top: 'x' top: 'label' "
+                        "param { lr_mult: 0 } input_param {"
                         "  shape { dim: 4 dim: 3 } shape { dim: 4 } } }" +
                         layers),
           options, &store);

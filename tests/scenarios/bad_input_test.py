@@ -65,7 +65,7 @@ ROWS = [
     Bad("missing_net", solver('"net.prototxt"', '"nets.prototxt"'), TRAIN, FILE, "solver.prototxt:1:1: error:",
         "'nets.prototxt'"),
     Bad("solver_is_a_folder", {}, ("train", "--solver=."), FILE, "'.'", "directory"),
-    Bad("solver_is_binary", {"solver.prototxt": b"\0\1\2\3" * 20}, TRAIN, CONFIG, "solver.prototxt:1:1: error:"),
+    Bad("solver_is_binary", {"solver.prototxt": b"\0\1\2\3" * 20}, TRAIN, CONFIG, "solver.prototxt: error: this is no text"),
     Bad("empty_solver", {"solver.prototxt": ""}, TRAIN, CONFIG, "solver.prototxt", "net"),
     Bad("empty_net", {"net.prototxt": ""}, TRAIN, CONFIG, "net.prototxt", "layer"),
     Bad("net_given_as_solver", {}, ("train", "--solver=net.prototxt"), CONFIG, "net.prototxt:1:1: error:",

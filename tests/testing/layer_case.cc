@@ -97,6 +97,25 @@ LayerCase& LayerCase::NoGradient() {
   return *this;
 }
 
+// All bottoms come from one layer that learns: where the layer has no gradient for some of them
+// (labels), it must not be asked for one.
+std::string LayerCase::PropagateDown(Mode mode) const {
+  mode.bottoms_learn = false;
+  std::string text;
+  try {
+    const Graph graph = GraphFromText(NetText(mode), phase_, mode.stored);
+    const LayerShape& shape = graph.nodes[1].shape;
+    std::vector<bool> none = shape.no_gradient_bottoms;
+    if (shape.no_gradient_bottoms_may_learn || std::count(none.begin(), none.end(), true) == 0)
+      return "";
+    none.resize(inputs_.size());
+    for (const bool cut : none) text += std::string(" propagate_down: ") + (cut ? "false" : "true");
+  } catch (const Error&) {
+    return "";  // the case is about this mistake
+  }
+  return text;
+}
+
 std::string LayerCase::NetText(const Mode& mode) const {
   std::string text = "layer { name: 'in' type: 'TestSource";
   if (mode.channels_last) text += "Last";
@@ -122,6 +141,7 @@ std::string LayerCase::NetText(const Mode& mode) const {
     text += " top: '" + name + "'";
     if (i < read_) probe += " bottom: '" + name + "'";
   }
+  if (mode.backward && mode.bottoms_learn) text += PropagateDown(mode);
   text += " }\n";
   if (probed()) text += "layer { name: 'probe' type: 'TestProbe' top: 'probe'" + probe + " }\n";
   return text;

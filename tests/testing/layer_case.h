@@ -109,6 +109,7 @@ class LayerCase {
   bool HasImages() const;
   bool probed() const { return tops_ > 0 && !as_loss_; }
   std::string NetText(const Mode& mode) const;
+  std::string PropagateDown(Mode mode) const;
   std::unique_ptr<Run> Build(const Mode& mode);
   Result Compute(const Mode& mode);
   void SetParams(Run* run);
