@@ -12,6 +12,7 @@
 #include "tools/command.h"
 #include "tools/file_kind.h"
 #include "tools/flags.h"
+#include "tools/json_text.h"
 #include "tools/lint.h"
 #include "tools/nets.h"
 #include "tools/report.h"
@@ -148,7 +149,7 @@ void PrintJson(const std::vector<Findings>& all) {
   }
   out["errors"] = errors;
   out["warnings"] = warnings;
-  std::cout << out.dump(2) << '\n';
+  std::cout << JsonText(out) << '\n';
 }
 
 ExitCode RunCheck(const CommandLine& line, bool*) {

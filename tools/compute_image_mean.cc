@@ -11,6 +11,7 @@
 #include "tools/databases.h"
 #include "tools/flags.h"
 #include "tools/in_order.h"
+#include "tools/json_text.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -110,7 +111,7 @@ ExitCode DataMean(const CommandLine& line, bool* began) {
                           {"shape", {mean.shape.channels, mean.shape.height, mean.shape.width}},
                           {"mean_values", channels}};
     if (line.files.size() == 2) out["file"] = line.files[1];
-    std::cout << out.dump(2) << '\n';
+    std::cout << JsonText(out) << '\n';
     return ExitCode::kDone;
   }
   std::cout << Thousands(source->size()) << " images of " << mean.shape.ToString() << '\n';

@@ -6,6 +6,7 @@
 #include "tools/databases.h"
 #include "tools/flags.h"
 #include "tools/image_conversion.h"
+#include "tools/json_text.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -23,10 +24,9 @@ ExitCode RunConvert(const CommandLine& line, bool* began) {
   *began = true;
   const ConversionResult result = ConvertImages(images, options, &writer);
   if (FLAGS_json) {
-    std::cout << nlohmann::json{{"database", line.files[2]},
-                                {"records", result.records},
-                                {"left_out", result.left_out}}
-                     .dump(2)
+    std::cout << JsonText({{"database", line.files[2]},
+                           {"records", result.records},
+                           {"left_out", result.left_out}})
               << '\n';
     return ExitCode::kDone;
   }

@@ -16,6 +16,7 @@
 #include "tools/data_verbs.h"
 #include "tools/flags.h"
 #include "tools/in_order.h"
+#include "tools/json_text.h"
 #include "tools/text_table.h"
 
 DEFINE_string(transform, "",
@@ -204,7 +205,7 @@ ExitCode DataBench(const CommandLine& line, bool* began) {
     for (const Step& step : steps) {
       out["steps"].push_back({{"step", step.name}, {"images_per_second", step.images_per_second}});
     }
-    std::cout << out.dump(2) << '\n';
+    std::cout << JsonText(out) << '\n';
     return ExitCode::kDone;
   }
   TextTable table({"step", ">images/s of a core", "what"});

@@ -6,6 +6,7 @@
 #include "tools/databases.h"
 #include "tools/flags.h"
 #include "tools/image_conversion.h"
+#include "tools/json_text.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -25,7 +26,7 @@ ExitCode DataConvert(const CommandLine& line, bool* began) {
                           {"found", result.found},
                           {"left_out", result.left_out}};
     if (!images.classes.empty()) out["classes"] = images.classes;
-    std::cout << out.dump(2) << '\n';
+    std::cout << JsonText(out) << '\n';
     return ExitCode::kDone;
   }
   std::cout << database << " written, " << Thousands(result.records) << " images";

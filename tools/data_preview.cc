@@ -12,6 +12,7 @@
 #include "tools/data_verbs.h"
 #include "tools/flags.h"
 #include "tools/html_text.h"
+#include "tools/json_text.h"
 #include "tools/text_table.h"
 
 DEFINE_int32(count, 60, "<N> how many of the first images");
@@ -134,7 +135,7 @@ ExitCode DataPreview(const CommandLine& line, bool* began) {
   for (int64_t i = 0; i < count; ++i) page += Figure(data, i, rgb);
   WriteFileAtomically(path, page + "</main></body></html>\n");
   if (FLAGS_json) {
-    std::cout << nlohmann::json{{"file", path}, {"images", count}}.dump(2) << '\n';
+    std::cout << JsonText({{"file", path}, {"images", count}}) << '\n';
   } else {
     std::cout << path << " written, " << Thousands(count) << " images\n";
   }

@@ -14,6 +14,7 @@
 #include "data/order.h"
 #include "tools/data_verbs.h"
 #include "tools/flags.h"
+#include "tools/json_text.h"
 #include "tools/listed_images.h"
 #include "tools/text_table.h"
 
@@ -131,7 +132,7 @@ ExitCode DataSplit(const CommandLine& line, bool* began) {
     if (!FLAGS_json) std::cout << paths[i] << " written, " << Thousands(counts[i]) << " images\n";
   }
   if (!images.classes.empty()) WriteClasses(images.classes, folder + "labels.txt");
-  if (FLAGS_json) std::cout << out.dump(2) << '\n';
+  if (FLAGS_json) std::cout << JsonText(out) << '\n';
   return ExitCode::kDone;
 }
 

@@ -12,6 +12,7 @@
 #include "tools/data_verbs.h"
 #include "tools/flags.h"
 #include "tools/in_order.h"
+#include "tools/json_text.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -217,7 +218,7 @@ void PrintJson(const Stats& stats, const OpenedData& data) {
                                  {"deviation", sums[c].deviation()}});
     }
   }
-  std::cout << out.dump(2) << '\n';
+  std::cout << JsonText(out) << '\n';
 }
 
 }  // namespace

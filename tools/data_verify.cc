@@ -9,6 +9,7 @@
 #include "tools/data_verbs.h"
 #include "tools/flags.h"
 #include "tools/in_order.h"
+#include "tools/json_text.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -63,11 +64,10 @@ ExitCode DataVerify(const CommandLine& line, bool* began) {
         }
       });
   if (FLAGS_json) {
-    std::cout << nlohmann::json{{"kind", data.kind},
-                                {"records", source.size()},
-                                {"damaged", bad},
-                                {"entries", entries}}
-                     .dump(2)
+    std::cout << JsonText({{"kind", data.kind},
+                           {"records", source.size()},
+                           {"damaged", bad},
+                           {"entries", entries}})
               << '\n';
   } else {
     std::cout << Thousands(source.size()) << " images, "

@@ -14,6 +14,7 @@
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/gpu_readings.h"
+#include "tools/json_text.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -153,7 +154,7 @@ void PrintJson(const CpuInfo& cpu, const Accelerators& gpus, const Watching& wat
           {{"name", watching.nvml->NameOf(gpu)}, {"now", ToJson(watching.nvml->Read(gpu))}});
     }
   }
-  std::cout << out.dump(2) << '\n';
+  std::cout << JsonText(out) << '\n';
 }
 
 void PrintText(const CpuInfo& cpu, const Accelerators& gpus, const Watching& watching) {

@@ -15,6 +15,7 @@
 #include "tools/command.h"
 #include "tools/databases.h"
 #include "tools/flags.h"
+#include "tools/json_text.h"
 #include "tools/md5.h"
 #include "tools/run_program.h"
 #include "tools/text_table.h"
@@ -181,7 +182,7 @@ ExitCode RunGet(const CommandLine& line, bool* began) {
     std::cout << ready.phase << ", " << Thousands(records) << " images: data_param { source: \""
               << source << "\" backend: " << ready.backend << " batch_size: 64 }\n";
   }
-  if (FLAGS_json) std::cout << out.dump(2) << '\n';
+  if (FLAGS_json) std::cout << JsonText(out) << '\n';
   return ExitCode::kDone;
 }
 

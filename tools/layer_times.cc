@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "tools/net_timer.h"
+#include "tools/median.h"
 
 namespace doppio {
 namespace {

@@ -12,6 +12,7 @@
 #include "solvers/run_state.h"
 #include "solvers/update.h"
 #include "tools/flags.h"
+#include "tools/median.h"
 #include "tools/nets.h"
 
 namespace doppio {
@@ -50,18 +51,6 @@ SolverParameter PeerSolver() {
 constexpr double kRate = 1e-4;
 
 }  // namespace
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const size_t middle = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle),
-                   values.end());
-  const double upper = values[middle];
-  if (values.size() % 2 == 1) return upper;
-  return (upper +
-          *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(middle))) /
-         2;
-}
 
 // Updates as `train` does for such a solver, while backward goes on or after it, and says how long
 // the former took.

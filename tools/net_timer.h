@@ -19,9 +19,6 @@ struct LayerTime {
   std::vector<int64_t> gradients;
 };
 
-// 0 of none.
-double Median(std::vector<double> values);
-
 struct Timing {
   double forward_ms = 0, backward_ms = 0, update_ms = 0, iteration_ms = 0;  // medians
   double total_ms = 0;

@@ -192,10 +192,10 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
     WaitUntilLeft(path_);
     started = ReadRunEnd(path_).started;
     goes_on_ = true;
-    fs::remove(path_ + "/exit.json");
   }
   if (!locked)
     throw UsageError("--run_dir=" + path_ + " is in use: another process begins to train there");
+  if (goes_on_) fs::remove(path_ + "/exit.json");
   json argv = json::array({start.line->program});
   for (const std::string& word : start.line->words) argv.push_back(word);
   run_ = {{"id", fs::absolute(path_).filename().string()},

@@ -13,6 +13,7 @@
 #include "tools/command.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
+#include "tools/json_text.h"
 #include "tools/net_timer.h"
 #include "tools/net_times.h"
 #include "tools/nets.h"
@@ -224,7 +225,7 @@ ExitCode RunScale(const CommandLine& line, bool* began) {
   for (int n = 1; n <= FLAGS_max_ranks; n *= 2) ranks.push_back(n);
   const std::vector<ScalingPoint> points = PredictScaling(times, options, ranks);
   if (FLAGS_json) {
-    std::cout << ToJson(one, times, options, points).dump(2) << '\n';
+    std::cout << JsonText(ToJson(one, times, options, points)) << '\n';
   } else {
     PrintText(one, times, options, points);
   }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "tools/median.h"
+
 namespace doppio {
 namespace {
 
@@ -35,13 +37,6 @@ std::vector<int64_t> Survivors(const MetricRule& metric, const std::vector<Sweep
   });
   if (members.size() > places) members.resize(places);
   return members;
-}
-
-// Of at least one.
-double Median(std::vector<double> scores) {
-  std::sort(scores.begin(), scores.end());
-  const size_t middle = scores.size() / 2;
-  return scores.size() % 2 == 1 ? scores[middle] : (scores[middle - 1] + scores[middle]) / 2;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "tools/command.h"
 #include "tools/flags.h"
+#include "tools/json_text.h"
 #include "tools/text_table.h"
 #include "tools/weight_stats.h"
 
@@ -75,7 +76,7 @@ void ListAsJson(const WeightsFile& file) {
   out["blobs"] = total.blobs;
   out["values"] = total.values;
   out["nans"] = total.nans;
-  std::cout << out.dump(2) << '\n';
+  std::cout << JsonText(out) << '\n';
 }
 
 bool IsOver(const BlobDifference& difference) {
@@ -123,7 +124,7 @@ void DiffAsJson(const Findings& found) {
     }
     out["blobs"].push_back(row);
   }
-  std::cout << out.dump(2) << '\n';
+  std::cout << JsonText(out) << '\n';
 }
 
 ExitCode Diff(const std::string& a, const std::string& b, bool* began) {
