@@ -36,6 +36,19 @@ LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bot
   return SoftmaxLossShape(spec, bottoms);
 }
 
+int ClassAxis(const LayerParameter& layer) { return layer.softmax_param().axis(); }
+
+void CheckVaryingRows(const LayerSpec& spec, const std::vector<Shape>& bottoms,
+                      const std::string& what) {
+  if (SmoothsLabels(spec)) {
+    throw spec.Mistake("loss_param.label_smoothing",
+                       what + "; the layer can then not smooth its labels");
+  }
+  if (HasSoftLabels(SoftmaxShapeOf(spec, bottoms[0]), bottoms[0], bottoms[1])) {
+    throw spec.Mistake("bottom", what + "; labels can then not be shares of classes", 1);
+  }
+}
+
 template <class T>
 class SoftmaxLossKernel : public Kernel, public RowReader {
  public:
@@ -163,6 +176,7 @@ std::unique_ptr<Kernel> Make(const KernelArgs& args) {
 
 DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
+DOPPIO_REGISTER(RowCounters, "SoftmaxWithLoss", RowCounter{&ClassAxis, &CheckVaryingRows});
 // R-FCN's name for it.
 DOPPIO_REGISTER_LAYER("SoftmaxWithLossOHEM", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
