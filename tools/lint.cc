@@ -62,6 +62,7 @@ bool HasEffect(const FieldDescriptor& field) {
       "LayerParameter.psroi_pooling_param",
       "LayerParameter.reorg_param",
       "LayerParameter.roi_pooling_param",
+      "LayerParameter.shuffle_channel_param",
       "LayerParameter.smooth_l1_loss_param",
       "LayerParameter.bn_param",
       "LayerParameter.interp_param",
