@@ -8,9 +8,10 @@
 
 namespace doppio {
 
-// Gray, or blue, green, red. A JPEG has quality 95, as OpenCV writes it by default. Thread-safe;
-// throws FileError where the format cannot hold the image: a JPEG ends at 65,500 pixels a side.
-std::string Encode(const Image& image, ImageFormat format);
+// Gray, or blue, green, red. `quality` is a JPEG's, 1 to 100; OpenCV writes 95 by default.
+// Thread-safe; throws FileError where the format cannot hold the image: a JPEG ends at 65,500
+// pixels a side.
+std::string Encode(const Image& image, ImageFormat format, int quality = 95);
 
 }  // namespace doppio
 

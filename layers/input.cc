@@ -141,24 +141,24 @@ class DummyDataKernel : public Kernel {
     }
   }
 
-  // As in Caffe, constants are written once and everything else is drawn anew for each pass, and on
-  // each rank.
+  // As in Caffe, constants are written once and everything else is drawn anew for each pass; each
+  // row by its number in the whole run, so that ranks have the rows of one big batch.
   void Forward(const Pass& pass) override {
     for (size_t i = 0; i < fillers_.size(); ++i) {
       if (filled_ && IsConstant(fillers_[i])) continue;
-      Write(i, streams_[i] + pass.FirstSample(1) * 0x9E3779B97F4A7C15ull);
+      Write(i, pass.FirstSample(t_.tops[i].shape.dim_or_1(0)));
     }
     filled_ = true;
   }
 
  private:
   // Random numbers are the host's.
-  void Write(size_t i, uint64_t stream) {
+  void Write(size_t i, uint64_t first_row) {
     const Tensor& top = t_.tops[i];
     if (device_->kind() == DeviceKind::kCpu)
-      return Fill(fillers_[i], top.shape, seed_, stream, top);
+      return Fill(fillers_[i], top.shape, seed_, streams_[i], top, first_row);
     drawn_.resize(std::max(drawn_.size(), static_cast<size_t>(top.bytes())));
-    Fill(fillers_[i], top.shape, seed_, stream, Tensor(top, drawn_.data()));
+    Fill(fillers_[i], top.shape, seed_, streams_[i], Tensor(top, drawn_.data()), first_row);
     device_->CopyFromHost(top.raw, drawn_.data(), top.bytes());
   }
 

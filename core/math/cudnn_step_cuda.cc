@@ -97,12 +97,13 @@ std::unique_ptr<CudnnPlan> Fastest(Device* device, std::vector<std::unique_ptr<C
 std::shared_ptr<CudnnGraphStep> CudnnGraphStep::Find(Device* device, const std::string& key,
                                                      const Describe& describe,
                                                      const std::vector<Memory>& memory) {
+  // Before what is kept beside it: plans may not outlive the handle that they are made with.
+  const CudnnTarget target{CudnnHandle(device), nullptr};
   auto& known = device->Attached<KnownSteps>("cudnn graphs").by_key;
   const std::string full_key = CudnnChoiceKey(device, key);
   const auto found = known.find(full_key);
   if (found != known.end()) return found->second;
-  std::shared_ptr<CudnnGraphStep> step(
-      new CudnnGraphStep(describe({CudnnHandle(device), nullptr})));
+  std::shared_ptr<CudnnGraphStep> step(new CudnnGraphStep(describe(target)));
   step->Choose(device, full_key, memory);
   if (step->plan_ == nullptr) step = nullptr;
   return known[full_key] = step;

@@ -17,6 +17,7 @@ struct Filling {
   const FillerParameter& filler;
   const Shape& shape;
   Random random;
+  uint64_t first;  // the number of the first element, in the blob whose rows these are
 };
 
 struct FillerType {
@@ -51,14 +52,15 @@ void Each(int64_t n, T* out, const F& value) {
 template <class T>
 void FillUniform(const Filling& f, float min, float max, T* out) {
   const int64_t n = f.shape.count();
-  // Four neighbours share a call of the generator.
-  ParallelFor((n + 3) / 4, kGrain / 4, [&](int64_t begin, int64_t end) {
+  // Four neighbours share a call of the generator; the first one need not be the first of its four.
+  const int64_t skipped = static_cast<int64_t>(f.first % 4);
+  ParallelFor((skipped + n + 3) / 4, kGrain / 4, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
-      const Random4 four = f.random.At(0, static_cast<uint64_t>(block));
-      const int64_t first = block * 4, last = std::min<int64_t>(n, first + 4);
-      for (int64_t i = first; i < last; ++i) {
+      const Random4 four = f.random.At(0, f.first / 4 + static_cast<uint64_t>(block));
+      const int64_t start = block * 4 - skipped, last = std::min<int64_t>(n, start + 4);
+      for (int64_t i = std::max<int64_t>(0, start); i < last; ++i) {
         // The rounding of the sum may reach max.
-        const float value = min + (max - min) * ToUnit(four.v[i - first]);
+        const float value = min + (max - min) * ToUnit(four.v[i - start]);
         out[i] = static_cast<T>(value < max ? value : min);
       }
     }
@@ -67,8 +69,9 @@ void FillUniform(const Filling& f, float min, float max, T* out) {
 
 template <class T>
 void FillGaussian(const Filling& f, float mean, float std, T* out) {
-  Each(f.shape.count(), out,
-       [&](int64_t i) { return mean + std * f.random.Normal(0, static_cast<uint64_t>(i)); });
+  Each(f.shape.count(), out, [&](int64_t i) {
+    return mean + std * f.random.Normal(0, f.first + static_cast<uint64_t>(i));
+  });
 }
 
 // How many inputs (or outputs) one number takes part in: the n of xavier and msra.
@@ -127,7 +130,7 @@ struct Gaussian {
     // Row 1 of the stream: independent of the values, which are row 0.
     ParallelFor(f.shape.count(), kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        if (f.random.Uniform(1, static_cast<uint64_t>(i)) >= kept) out[i] = 0;
+        if (f.random.Uniform(1, f.first + static_cast<uint64_t>(i)) >= kept) out[i] = 0;
       }
     });
   }
@@ -221,11 +224,12 @@ const FillerType& FindChecked(const FillerParameter& filler, const Shape& shape)
 void CheckFiller(const FillerParameter& filler, const Shape& shape) { FindChecked(filler, shape); }
 
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, uint64_t stream,
-          const Tensor& out) {
+          const Tensor& out, uint64_t first_row) {
   const FillerType& type = FindChecked(filler, shape);
   DOPPIO_CHECK(out.layout.plain() && out.count() == shape.count(), "fillers write plain tensors");
   if (shape.count() == 0) return;
-  const Filling filling{filler, shape, Random(seed, stream)};
+  const uint64_t row = static_cast<uint64_t>(shape.count() / shape.dim_or_1(0));
+  const Filling filling{filler, shape, Random(seed, stream), first_row * row};
   if (out.dtype == DType::kFloat64) {
     type.fill_double(filling, out.data<double>());
   } else {

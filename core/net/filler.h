@@ -11,10 +11,12 @@
 
 namespace doppio {
 
-// Fills a plain float or double tensor. Throws UserError without a place (callers add it) for an
-// unknown filler type or one that does not fit the shape.
+// Fills a plain float or double tensor, whose rows (along the first axis) are those from
+// `first_row` on of an endless blob: a part has the random numbers that the whole has there. (Fans,
+// and the share that `sparse` leaves, are those of `shape`.) Throws UserError without a place
+// (callers add it) for an unknown filler type or one that does not fit the shape.
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, uint64_t stream,
-          const Tensor& out);
+          const Tensor& out, uint64_t first_row = 0);
 // The same checks without values; for `infer`.
 void CheckFiller(const FillerParameter& filler, const Shape& shape);
 

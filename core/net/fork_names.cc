@@ -121,8 +121,6 @@ constexpr ForkName kForkNames[] = {
     {"LayerParameter", "type=MaskResize", kMnc, ""},
     {"LayerParameter", "type=CPMData", "the Caffe of Convolutional Pose Machines", ""},
     {"LayerParameter", "type=SeLu*", kSelu, ""},
-    {"LayerParameter", "type=ReLU6", "a fork for MobileNet", ""},
-    {"LayerParameter", "type=ShuffleChannel", "a fork for ShuffleNet", ""},
     {"LayerParameter", "type=ImageOutput", "a Caffe for training on accelerators (ICT-CHASE)", ""},
     {"LayerParameter", "type=implicit", "Netscope, a viewer of nets",
      "write the layer of Caffe that is meant"},

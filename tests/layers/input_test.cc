@@ -84,6 +84,29 @@ TEST(DummyData, DrawsAnewForEachPassButKeepsConstants) {
   EXPECT_NEAR(mean, 3, 5 * 0.0183);
 }
 
+// Whoever makes them, two ranks or one.
+TEST(DummyData, DrawsTheRowsOfOneBigBatchOnSeveralRanks) {
+  const std::unique_ptr<Device> cpu = MakeCpuDevice();
+  const auto draw = [&](int batch, int rank, int ranks, uint64_t step) {
+    PlanOptions options;
+    options.device = cpu.get();
+    ParamStore store(cpu.get(), DType::kFloat32, 1);
+    Net net(
+        GraphFromText("layer { name: 'in' type: 'DummyData' top: 'x' dummy_data_param { shape { "
+                      "dim: " +
+                      std::to_string(batch) + " dim: 3 } data_filler { type: 'gaussian' } } }"),
+        options, &store);
+    net.pass().rank = rank;
+    net.pass().ranks = ranks;
+    net.pass().step = step;
+    net.Forward();
+    return ReadPlain(net.Blob("x"), cpu.get());
+  };
+  const std::vector<double> big = draw(4, 0, 1, 1);
+  EXPECT_EQ(draw(2, 0, 2, 1), std::vector<double>(big.begin(), big.begin() + 6));
+  EXPECT_EQ(draw(2, 1, 2, 1), std::vector<double>(big.begin() + 6, big.end()));
+}
+
 // What a GPU has is overwritten only where it is drawn anew.
 TEST(DummyData, IsSentToAGpuOnceWhereItIsConstant) {
   const std::unique_ptr<Device> gpu = TestGpu();

@@ -13,12 +13,13 @@ namespace doppio {
 namespace {
 
 template <class T = float>
-std::vector<T> Filled(const std::string& text, const Shape& shape, uint64_t stream = 7) {
+std::vector<T> Filled(const std::string& text, const Shape& shape, uint64_t stream = 7,
+                      uint64_t first_row = 0) {
   FillerParameter filler;
   ParseText(text, "filler", &filler);
   std::vector<T> values(static_cast<size_t>(std::max<int64_t>(1, shape.count())), T(-99));
   const DType type = sizeof(T) == 8 ? DType::kFloat64 : DType::kFloat32;
-  Fill(filler, shape, 1, stream, Tensor({shape, type, Layout()}, values.data()));
+  Fill(filler, shape, 1, stream, Tensor({shape, type, Layout()}, values.data()), first_row);
   return values;
 }
 
@@ -54,6 +55,19 @@ constexpr int64_t kMany = 200000;
 TEST(Filler, ConstantIsZeroUnlessSaid) {
   EXPECT_EQ(Filled("", {3}), (std::vector<float>{0, 0, 0}));
   EXPECT_EQ(Filled("type: 'constant' value: -2.5", {1, 2}), (std::vector<float>{-2.5, -2.5}));
+}
+
+TEST(Filler, FillsRowsOfALargerBlobAsTheWhole) {
+  // Rows of three, so that parts begin anywhere in the four numbers of a draw.
+  for (const char* text : {"type: 'uniform'", "type: 'gaussian'", "type: 'positive_unitball'",
+                           "type: 'xavier'", "type: 'msra'"}) {
+    const std::vector<float> whole = Filled(text, {7, 3});
+    for (const int64_t first : {1, 2, 3, 5}) {
+      const std::vector<float> part = Filled(text, {2, 3}, 7, static_cast<uint64_t>(first));
+      EXPECT_EQ(part, std::vector<float>(whole.begin() + 3 * first, whole.begin() + 3 * first + 6))
+          << text << " from row " << first;
+    }
+  }
 }
 
 TEST(Filler, UniformHasTheMomentsOfItsInterval) {
