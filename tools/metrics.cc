@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -247,24 +246,6 @@ bool IsLost(double heartbeat, double now, const std::string& host, int64_t pid) 
 
 double SecondsSinceEpoch() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::optional<BestScore> LastOf(const std::vector<TestPoint>& tests, const MetricRule& rule) {
-  for (auto test = tests.rbegin(); test != tests.rend(); ++test) {
-    const double value = test->Score(rule.metric);
-    if (!std::isnan(value)) return BestScore{rule.metric, value, test->iter};
-  }
-  return std::nullopt;
-}
-
-std::optional<BestScore> BestOf(const std::vector<TestPoint>& tests, const MetricRule& rule) {
-  std::optional<BestScore> best;
-  for (const TestPoint& test : tests) {
-    const double value = test.Score(rule.metric);
-    if (std::isnan(value) || (best && !rule.Better(value, best->value))) continue;
-    best = BestScore{rule.metric, value, test.iter};
-  }
-  return best;
 }
 
 }  // namespace doppio

@@ -113,11 +113,6 @@ bool IsLost(double heartbeat, double now, const std::string& host, int64_t pid);
 // repeated values are one entry.
 std::map<std::string, std::string> ReadSettings(const std::string& folder);
 
-// The best and the last of a score over a run's tests: of the first test net that has it. Nothing
-// where none has.
-std::optional<BestScore> BestOf(const std::vector<TestPoint>& tests, const MetricRule& rule);
-std::optional<BestScore> LastOf(const std::vector<TestPoint>& tests, const MetricRule& rule);
-
 }  // namespace doppio
 
 #endif  // DOPPIO_TOOLS_METRICS_H_

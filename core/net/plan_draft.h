@@ -125,7 +125,6 @@ struct Draft {
   MemoryUse memory;
   MemorySaved saved;
   std::vector<std::string> notes;
-  int output_reorders = 0;
 
   int end() const { return static_cast<int>(events.size()) - 1; }
   int BackwardTime(int item) const { return items[static_cast<size_t>(item)].backward_time; }

@@ -229,21 +229,5 @@ TEST_F(RunFolderCase, SettingsHaveThePathsOfSet) {
   EXPECT_EQ(settings.at("test_net_0.name"), "\"t\"");
 }
 
-TEST(Scores, TheBestAndTheLast) {
-  const double none = std::nan("");
-  const std::vector<TestPoint> tests = {{0, 10, 0, {{"a", 0.5}}},
-                                        {0, 20, 0, {{"a", 0.9}}},
-                                        {0, 30, 0, {{"a", 0.9}}},
-                                        {0, 40, 0, {{"a", 0.7}}},
-                                        {0, 50, 0, {{"a", none}}}};
-  const auto best = BestOf(tests, {true, "a"});
-  ASSERT_TRUE(best.has_value());
-  EXPECT_EQ(best->iter, 20);  // the first of two equal ones
-  EXPECT_EQ(best->value, 0.9);
-  EXPECT_EQ(BestOf(tests, {false, "a"})->iter, 10);
-  EXPECT_EQ(LastOf(tests, {true, "a"})->iter, 40);
-  EXPECT_FALSE(BestOf(tests, {true, "b"}).has_value());
-}
-
 }  // namespace
 }  // namespace doppio
