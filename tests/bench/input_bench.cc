@@ -29,6 +29,7 @@
 #include "core/net/net.h"
 #include "core/net/prototxt.h"
 #include "tests/bench/photos.h"
+#include "tools/median.h"
 
 namespace doppio {
 namespace {
@@ -103,11 +104,6 @@ double CoreSeconds() {
   timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 int Main(int rounds, int images) {
