@@ -120,8 +120,8 @@ def weights_file(layer, *shapes):
 
 
 CONV1_WEIGHTS = weights_file("conv1", [2, 1, 3, 3], [2])
-IMAGE = scenario.png_gray([[x * y for x in range(6)] for y in range(6)])
-LARGE_IMAGE = scenario.png_gray([[x * y for x in range(8)] for y in range(8)])
+IMAGE = scenario.png([[x * y for x in range(6)] for y in range(6)])
+LARGE_IMAGE = scenario.png([[x * y for x in range(8)] for y in range(8)])
 JPEG_START = bytes.fromhex("ffd8ffe000104a46494600010100000100010000ffdb0043")
 IDX_PARAM = 'data_param { source: "a-images-idx3-ubyte" batch_size: 2 backend: IDX }'
 IDX_IMAGES = scenario.idx([4, 6, 6], [i % 200 for i in range(144)])

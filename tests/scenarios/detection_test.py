@@ -73,7 +73,7 @@ class Detection(scenario.Scenario):
                 for w in range(8):
                     inside = 2 <= h < 6 and 2 <= w < 6
                     rows[y + h][x + w] = 40 if kind and inside else 250
-            self.write("image%d.png" % i, scenario.png_gray(rows))
+            self.write("image%d.png" % i, scenario.png(rows))
             box = [x / SIZE, y / SIZE, (x + 8) / SIZE, (y + 8) / SIZE]
             objects.append(["image%d.png" % i, i % BATCH, kind + 1, 0, *box, 0])
             # A region beside the object, and how far the object is from it.

@@ -17,16 +17,19 @@ import junit  # noqa: E402
 import scenario  # noqa: E402
 
 NET = 'name: "tiny"\n' + scenario.TINY_NET
-SOLVER = """net: "net.prototxt"
-type: "SGD" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed"
-random_seed: 5
-display: 200
-max_iter: 1000000000
-snapshot_prefix: "run"
-"""
+SOLVER = scenario.ENDLESS_SOLVER
 LOST = 8
 STOPPED = 75
 HAS_MPI = shutil.which("mpirun") is not None
+
+
+def write_image_net(case):
+    """A net that reads the images of list.txt one by one: good.png, and bad.png, which is none."""
+    case.write("good.png", scenario.png([[0] * 28] * 28))
+    case.write("bad.png", "not an image")
+    case.write("net.prototxt", NET.replace('type: "Data"', 'type: "ImageData"').replace(
+        'data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true }',
+        'image_data_param { source: "list.txt" batch_size: 1 is_color: false }'))
 
 
 def children_of(pid):
@@ -129,12 +132,7 @@ class ReplicasTest(RanksTest):
     def test_a_failure_of_one_replica_ends_all(self):
         # The second replica's first record is not there to be read.
         self.write("list.txt", "good.png 0\nbad.png 1\n")
-        self.write("good.png", scenario.png_gray([[0] * 28] * 28))
-        self.write("bad.png", "not an image")
-        self.write("net.prototxt", NET.replace(
-            'type: "Data"', 'type: "ImageData"').replace(
-            'data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true }',
-            'image_data_param { source: "list.txt" batch_size: 1 is_color: false }'))
+        write_image_net(self)
         r = self.train("--cpu_replicas=2", code=4)
         self.assertIn("bad.png", r.stderr)
         self.assertEqual(1, r.stderr.count("error:"), r.stderr)
@@ -297,12 +295,7 @@ class MpiTest(RanksTest):
         self.assertEqual(1, len([f for f in os.listdir(self.folder) if f.endswith(".solverstate")]), self.logged())
 
     def test_a_failure_of_any_replica_in_processes_ends_all(self):
-        self.write("good.png", scenario.png_gray([[0] * 28] * 28))
-        self.write("bad.png", "not an image")
-        self.write("net.prototxt", NET.replace(
-            'type: "Data"', 'type: "ImageData"').replace(
-            'data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true }',
-            'image_data_param { source: "list.txt" batch_size: 1 is_color: false }'))
+        write_image_net(self)
         for rank in range(4):
             self.write("list.txt", "".join(("bad" if r == rank else "good") + ".png 0\n" for r in range(4)))
             process = self.mpirun(2, "--cpu_replicas=2")
@@ -348,12 +341,7 @@ class MpiTest(RanksTest):
 
     def test_a_failure_of_one_rank_names_it(self):
         self.write("list.txt", "".join("good.png 0\n" for _ in range(50)) + "bad.png 1\ngood.png 0\n")
-        self.write("good.png", scenario.png_gray([[0] * 28] * 28))
-        self.write("bad.png", "not an image")
-        self.write("net.prototxt", NET.replace(
-            'type: "Data"', 'type: "ImageData"').replace(
-            'data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true }',
-            'image_data_param { source: "list.txt" batch_size: 1 is_color: false }'))
+        write_image_net(self)
         process = self.mpirun(2)
         self.assertNotEqual(0, process.wait(timeout=60))
         self.assertRegex(self.logged(), r"error: .*bad\.png")

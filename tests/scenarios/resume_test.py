@@ -76,7 +76,7 @@ class ResumeTest(scenario.Scenario):
         lines = []
         for i in range(17):
             pixels = [[numbers.randrange(256) for _ in range(16)] for _ in range(16)]
-            self.write("%s/%d.png" % (folder, i), scenario.png_gray(pixels))
+            self.write("%s/%d.png" % (folder, i), scenario.png(pixels))
             lines.append("%d.png %d\n" % (i, i % 10))
         self.write(folder + "/list.txt", "".join(lines))
 

@@ -11,7 +11,6 @@ ROOT = os.getcwd()
 DOPPIO = next((p for p in (os.path.join(ROOT, "tools/doppio"), os.path.join(ROOT, "bazel-bin/tools/doppio"))
                if os.path.isfile(p)), None)
 
-
 # A net that learns a little in no time, with everything that draws random numbers.
 TINY_NET = """layer { name: "data" type: "Data" top: "data" top: "label" transform_param { scale: 0.01 }
   data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true } }
@@ -20,6 +19,14 @@ layer { name: "drop" type: "Dropout" bottom: "pool" top: "pool" dropout_param { 
 layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip"
   inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+"""
+# Its solver, which goes on until it is told to stop.
+ENDLESS_SOLVER = """net: "net.prototxt"
+type: "SGD" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed"
+random_seed: 5
+display: 200
+max_iter: 1000000000
+snapshot_prefix: "run"
 """
 
 
@@ -37,6 +44,7 @@ class Scenario(unittest.TestCase):
         os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
         with open(self.path(name), "wb") as f:
             f.write(content.encode() if isinstance(content, str) else content)
+        return name
 
     def read(self, name):
         with open(self.path(name), "rb") as f:
@@ -62,14 +70,15 @@ class Scenario(unittest.TestCase):
         return run
 
 
-def png_gray(rows):
-    """A PNG file of rows of bytes."""
+def png(rows):
+    """A PNG file of rows of pixels: numbers for gray, (red, green, blue) for colour."""
     def chunk(kind, content):
         body = kind + content
         return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
-    header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 0, 0, 0, 0)
-    pixels = zlib.compress(b"".join(b"\0" + bytes(row) for row in rows))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    gray = isinstance(rows[0][0], int)
+    header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 0 if gray else 2, 0, 0, 0)
+    pixels = b"".join(b"\0" + bytes(v for pixel in row for v in ([pixel] if gray else pixel)) for row in rows)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(pixels)) + chunk(b"IEND", b""))
 
 
 def idx(extents, values):

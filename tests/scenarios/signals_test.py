@@ -14,13 +14,7 @@ import junit  # noqa: E402
 import scenario  # noqa: E402
 
 NET = 'name: "tiny"\n' + scenario.TINY_NET
-SOLVER = """net: "net.prototxt"
-type: "SGD" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed"
-random_seed: 5
-display: 200
-max_iter: 1000000000
-snapshot_prefix: "run"
-"""
+SOLVER = scenario.ENDLESS_SOLVER
 STOPPED = 75
 
 

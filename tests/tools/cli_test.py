@@ -9,15 +9,13 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../scenarios"))
-import junit  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tool_case  # noqa: E402
+from tool_case import DOPPIO, ToolCase  # noqa: E402
 
 ROOT = os.getcwd()
-DOPPIO = os.path.join(ROOT, "tools/doppio")
 LENET = os.path.join(ROOT, "models/lenet/train_val.prototxt")
 
 # Two samples of two values; no file needed.
@@ -45,24 +43,10 @@ snapshot_prefix: "tiny"
 """
 
 
-class Cli(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def write(self, name, text):
-        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as f:
-            f.write(text)
-        return name
-
+class Cli(ToolCase):
     def write_tiny(self, solver=TINY_SOLVER):
         self.write("net.prototxt", TINY_NET)
         return self.write("solver.prototxt", solver)
-
-    def run_tool(self, *args, program=DOPPIO, **env):
-        return subprocess.run([program, *args], cwd=self.folder, capture_output=True, text=True, timeout=120,
-                              env={**os.environ, **env})
 
 
 class HelpTest(Cli):
@@ -797,4 +781,4 @@ class TrainTest(Cli):
 
 
 if __name__ == "__main__":
-    junit.main()
+    tool_case.main()

@@ -2,7 +2,6 @@
 """`doppio reference`, help for layers, and the page in docs/ that is made by it."""
 import os
 import re
-import unittest
 
 import tool_case
 
