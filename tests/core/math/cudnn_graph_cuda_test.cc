@@ -110,6 +110,14 @@ TEST_F(CudnnGraphs, KeepToTheWorkspace) {
   for (const auto& plan : plans) EXPECT_LE(plan->workspace_bytes(), kMiB);
 }
 
+TEST_F(CudnnGraphs, AreContentWithOnePlanWherePatienceIsOver) {
+  const CudnnGraph graph = CudnnGraph::Forward(target(), Cases(DType::kBFloat16)[1].conv, {});
+  const CudnnAdvice advice(graph, {512 * kMiB, false});
+  const auto plans = advice.Best(4, CudnnAdvice::Patience::zero());
+  ASSERT_EQ(plans.size(), 1u);
+  EXPECT_EQ(plans[0]->choice(), advice.Best(4)[0]->choice());
+}
+
 TEST_F(CudnnGraphs, MayBeAskedForTheSameBitsEveryTime) {
   for (const NamedCase& c : Cases(DType::kFloat16)) {
     SCOPED_TRACE(c.name);
