@@ -32,8 +32,6 @@ constexpr ForkName kForkNames[] = {
     {"LayerParameter", "weight_decay", kV1, "in layer { } it is param { decay_mult: ... }"},
     {"LayerParameter", "blob_share_mode", kV1, "in layer { } it is param { share_mode: ... }"},
     {"LayerParameter", "dense_image_data_param", kSegNet, ""},
-    {"DropoutParameter", "sample_weights_test", kSegNet, kDropIt},
-    {"DropoutParameter", "scale_train", "Microsoft's Caffe", kDropIt},
     {"LayerParameter", "seg_accuracy_param", kPspNet, ""},
     {"ImageDataParameter", "label_type", kPspNet, ""},
     {"TransformationParameter", "scale_factors", kPspNet, ""},

@@ -51,6 +51,7 @@ const std::map<std::string, MixedAxis>& RowByRow() {
       {"Silence", nullptr},
       {"Slice", [](Layer l) { return AxisOr(l.slice_param(), l.slice_param().slice_dim()); }},
       {"Softmax", [](Layer l) { return l.softmax_param().axis(); }},
+      {"SpatialDropout", nullptr},
       {"Split", nullptr},
       {"Swish", nullptr},
       {"TanH", nullptr},
