@@ -10,7 +10,8 @@
 
 namespace doppio {
 
-// Throw FileError with the path and the system's reason.
+// Throw FileError with the path and the system's reason. A pipe (a fifo, /dev/stdin, <(...) of a
+// shell) is read once; the same path gives the same again.
 std::string ReadFile(const std::string& path);
 void WriteFileAtomically(const std::string& path, const std::string& content);
 // For writers that need a path (HDF5): `write` fills the temporary file it is given.
