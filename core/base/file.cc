@@ -107,9 +107,17 @@ std::string ReadFile(const std::string& path) {
   return content;
 }
 
+void CheckFolderOf(const std::string& path) {
+  const std::string folder = DirName(path);
+  if (folder.empty() || FileExists(folder)) return;
+  throw FileError("cannot write '" + path + "': there is no folder '" + folder +
+                  "'; make it (mkdir -p)");
+}
+
 void WriteFileAtomically(const std::string& path,
                          const std::function<void(const std::string& temporary)>& write) {
   const std::string temporary = path + ".tmp." + std::to_string(getpid());
+  CheckFolderOf(path);
   try {
     write(temporary);
     Sync(temporary, O_RDWR);

@@ -18,6 +18,9 @@ void WriteFileAtomically(const std::string& path, const std::string& content);
 void WriteFileAtomically(const std::string& path,
                          const std::function<void(const std::string& temporary)>& write);
 
+// FileError, with what to do, where the folder that `path` is to be written to is not there.
+void CheckFolderOf(const std::string& path);
+
 bool FileExists(const std::string& path);
 int64_t FileBytes(const std::string& path);  // -1 when it does not exist
 // "models/lenet/net.prototxt" -> "models/lenet/", "net.prototxt" -> "".
