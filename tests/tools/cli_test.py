@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -708,6 +709,14 @@ class TrainTest(Cli):
             self.assertAlmostEqual(whole["loss"], parts["loss"], places=5)
             self.assertAlmostEqual(whole["outputs"][0]["value"], parts["outputs"][0]["value"], places=5)
         self.assertIn("3 batches of 4, the last one of 2\n", test(4))
+
+    def test_a_file_beyond_the_limit_is_a_mistake_that_leaves_nothing(self):
+        self.write_tiny()
+        r = subprocess.run([DOPPIO, "train", "--solver=solver.prototxt"], cwd=self.folder, capture_output=True, text=True,
+                           timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)))
+        self.assertEqual(4, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"error: cannot write '\S*tiny_iter_20\.\S+': File too large\n$")
+        self.assertEqual(["net.prototxt", "solver.prototxt"], sorted(os.listdir(self.folder)))
 
     def test_a_loss_scale_changes_no_result(self):
         self.write_tiny()
