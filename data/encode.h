@@ -1,4 +1,4 @@
-// 8-bit pixels to JPEG and PNG files in memory.
+// 8-bit pixels to JPEG and PNG files in memory; for the other formats, too, a PNG is written.
 #ifndef DOPPIO_DATA_ENCODE_H_
 #define DOPPIO_DATA_ENCODE_H_
 

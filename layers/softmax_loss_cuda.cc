@@ -94,26 +94,27 @@ std::unique_ptr<Kernel> Make(const KernelArgs& args) {
 std::string Declines(const KernelArgs& args) {
   if (args.tops.size() > 2) return "it has no third top";
   if (HasSoftLabels(*args.spec, args.bottoms)) return "its labels are classes";
-  return SmoothsLabels(*args.spec) ? "it has no label_smoothing" : DeclinesDouble(args);
+  return WeighsLabels(*args.spec) ? "it has no weights of labels" : DeclinesDouble(args);
 }
 
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "cuda", 10, &Make, &Declines,
                         true});
 
-std::unique_ptr<Kernel> MakeSmoothed(const KernelArgs& args) {
-  return std::make_unique<CudaWeightedSoftmaxLoss>(
-      args, LabelSmoothing(*args.spec, args.bottoms[0].shape));
+std::unique_ptr<Kernel> MakeWeighted(const KernelArgs& args) {
+  return std::make_unique<CudaWeightedSoftmaxLoss>(args,
+                                                   LabelForm(*args.spec, args.bottoms[0].shape));
 }
 
-std::string SmoothedDeclines(const KernelArgs& args) {
-  return SmoothsLabels(*args.spec) ? DeclinesDouble(args) : "it is for label_smoothing";
+std::string WeightedDeclines(const KernelArgs& args) {
+  return WeighsLabels(*args.spec) ? DeclinesDouble(args)
+                                  : "it is for label_smoothing and class_weighting";
 }
 
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed,
-                        &SmoothedDeclines});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed,
-                        &SmoothedDeclines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "weighted", 9, &MakeWeighted,
+                        &WeightedDeclines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "weighted", 9, &MakeWeighted,
+                        &WeightedDeclines});
 
 std::unique_ptr<Kernel> MakeSoft(const KernelArgs& args) {
   return std::make_unique<CudaSoftLabelLoss>(args);

@@ -106,6 +106,7 @@ class CudaDevice : public GpuDevice {
   // Complete for all that comes after it on this device and for the copies to the host; nobody
   // waits for it.
   void Zero(void* memory, int64_t bytes) override {
+    if (bytes == 0) return;  // nothing that could be recorded
     Cuda(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream()), "clearing memory of",
          name_);
   }
@@ -227,6 +228,7 @@ cudaStream_t CudaStream(Device* device) { return GpuOf(device).stream; }
 
 void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes) {
   const Gpu gpu = GpuOf(device);
+  if (bytes == 0) return;  // nothing that could be recorded
   if (gpu.on_host) {
     std::memmove(to, from, static_cast<size_t>(bytes));
     return;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <utility>
 
@@ -11,7 +12,9 @@ namespace doppio {
 namespace {
 
 constexpr size_t kMeasured = 8;  // plans that are compared
-constexpr int kRuns = 5;         // of each, after two that warm up
+// In which they are made: nets have dozens of convolutions, and the best advice comes first.
+constexpr std::chrono::seconds kPatience(3);
+constexpr int kRuns = 5;  // of each, after two that warm up
 
 struct KnownSteps {
   explicit KnownSteps(Device*) {}
@@ -120,7 +123,7 @@ void CudnnGraphStep::Choose(Device* device, const std::string& key,
     if (!plans.empty()) plan_ = std::move(plans[0]);
     return;
   }
-  std::vector<std::unique_ptr<CudnnPlan>> plans = advice.Best(kMeasured);
+  std::vector<std::unique_ptr<CudnnPlan>> plans = advice.Best(kMeasured, kPatience);
   plan_ = Fastest(device, &plans, memory);
   if (plan_ != nullptr) {
     choices.Keep(key, plan_->choice());

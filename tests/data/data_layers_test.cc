@@ -474,8 +474,8 @@ TEST(AnnotatedDataLayer, ScalesBoxesOfCoveredSizes) {
               "height_scale: 1 width_scale: 2 } }");
   net->Forward();
   // Samples have 2 x 2 pixels.
-  const std::vector<float> rows = net.Values("y");
-  EXPECT_THAT(std::vector<float>(rows.begin(), rows.begin() + 8),
+  const auto rows = net.Values("y");
+  EXPECT_THAT(std::vector<double>(rows.begin(), rows.begin() + 8),
               ElementsAre(0, 0, 0, 0, 0, 0.5, 1, 0));
 }
 

@@ -199,6 +199,10 @@ TEST(Filter, IsRefusedWhereTheNumberOfRowsMatters) {
   EXPECT_EQ(MistakeIn(classes + "}\n"), "accepted");
   ExpectMistake(classes + "loss_param { label_smoothing: 0.1 } }\n",
                 "the layer can then not smooth its labels");
+  ExpectMistake(classes +
+                    "loss_param { weight_by_label_freqs: true class_weighting: 1 "
+                    "class_weighting: 1 class_weighting: 2 } }\n",
+                "the layer can then not weigh its classes");
   ExpectMistake(classes + "top: 'p' }\n", "the layer can then have one top only");
   ExpectMistake(filter +
                     "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'fx' bottom: 'ft' top: 'l' "

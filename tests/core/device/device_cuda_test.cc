@@ -127,6 +127,21 @@ TEST(CudaDevice, RepeatsWhatItHasRecorded) {
   }
 }
 
+TEST(CudaDevice, RecordsWorkOnNothing) {
+  std::string why;
+  const std::unique_ptr<Device> device = FirstGpu(&why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  const Buffer memory(device.get(), 100);
+  const std::unique_ptr<Recording> recording = device->Record([&] {
+    device->Zero(memory.data(), 0);
+    device->Zero(memory.data(), 100);
+    CopyOnDevice(device.get(), memory.data(), nullptr, 0);
+  });
+  ASSERT_NE(recording, nullptr);
+  recording->Run();
+  device->Synchronize();
+}
+
 TEST(CudaDevice, GoesOnWhereWorkCannotBeRecorded) {
   std::string why;
   const std::unique_ptr<Device> device = FirstGpu(&why);
