@@ -1,10 +1,8 @@
 // `export`: a trained net for other programs.
 #include <gflags/gflags.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -25,6 +23,7 @@
 #include "tools/onnx/verify_onnx.h"
 #include "tools/onnx/write_onnx.h"
 #include "tools/text_table.h"
+#include "tools/waiting_room.h"
 
 DEFINE_bool(dynamic_batch, false, "ONNX: leave the number of samples open");
 DEFINE_bool(fold_bn, false,
@@ -178,38 +177,6 @@ std::map<std::string, std::string> NotesOn(const Graph& graph) {
   }
   return notes;
 }
-
-// A folder beside a file, on the same file system, where it can wait for its name.
-class WaitingRoom {
- public:
-  explicit WaitingRoom(const std::string& out) : path_(out + ".new." + std::to_string(getpid())) {
-    std::error_code error;
-    std::filesystem::create_directory(path_, error);
-    if (error) throw FileError("cannot write '" + out + "': " + error.message());
-  }
-  ~WaitingRoom() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  WaitingRoom(const WaitingRoom&) = delete;
-  WaitingRoom& operator=(const WaitingRoom&) = delete;
-
-  const std::string& path() const { return path_; }
-  // Where the file that will be `out` waits.
-  std::string Of(const std::string& out) const {
-    return path_ + "/" + out.substr(DirName(out).size());
-  }
-  void Release(const std::string& out) const {
-    WriteFileAtomically(out, [&](const std::string& temporary) {
-      std::error_code error;
-      std::filesystem::rename(Of(out), temporary, error);
-      if (error) throw FileError("cannot write '" + out + "': " + error.message());
-    });
-  }
-
- private:
-  const std::string path_;
-};
 
 // Of --verify.
 double VerifyTolerance(const CommandLine& line) {

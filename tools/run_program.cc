@@ -1,9 +1,11 @@
 #include "tools/run_program.h"
 
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -12,6 +14,12 @@
 extern char** environ;
 
 namespace doppio {
+
+namespace {
+
+std::atomic<pid_t> g_running;  // 0: none; for the handler, which can reach nothing but globals
+
+}  // namespace
 
 std::optional<int> RunProgram(std::vector<std::string> words, int input) {
   std::vector<char*> arguments;
@@ -27,10 +35,21 @@ std::optional<int> RunProgram(std::vector<std::string> words, int input) {
   posix_spawn_file_actions_destroy(&actions);
   if (result == ENOENT) return std::nullopt;
   if (result != 0) throw FileError("cannot start " + words[0] + ": " + std::strerror(result));
+  g_running = child;
+  // Its number may belong to another process once it has been waited for.
+  siginfo_t ended;
+  while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+  g_running = 0;
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void SignalRunningProgram(int signal) {
+  const pid_t running = g_running;
+  if (running > 0) kill(running, signal);
 }
 
 }  // namespace doppio

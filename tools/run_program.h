@@ -13,6 +13,9 @@ namespace doppio {
 // cannot be started.
 std::optional<int> RunProgram(std::vector<std::string> words, int input = 0);
 
+// Sends it to the program that RunProgram waits for, if there is one. A signal handler may call it.
+void SignalRunningProgram(int signal);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_TOOLS_RUN_PROGRAM_H_

@@ -118,7 +118,8 @@ class Copier {
       if (!Fits(blob.shape, node.param_shapes[i])) {
         errors_.Add(spec.Mistake("", "its parameter blob " + std::to_string(i) + " is " +
                                          node.param_shapes[i].ToString() + ", but in '" +
-                                         file_.path + "' it is " + blob.shape.ToString() + Hint()));
+                                         file_.path + "' it is " + blob.shape.ToString() +
+                                         (i == 0 ? HintOf(index, blob.shape) : Hint())));
       } else if (!OwnedElsewhere(index, i) || !OwnerInFile(node.params[i])) {
         moves_.push_back({&blob, node.params[i]});
       }
@@ -131,6 +132,21 @@ class Copier {
 
   static std::string Hint() {
     return "; make the layer fit the file, or give it another name to train it from its fillers";
+  }
+
+  // Where the weights of an InnerProduct were trained on inputs of another size.
+  std::string HintOf(int index, const Shape& in_file) const {
+    const LayerSpec& spec = graph_.layer(index);
+    const Node& node = graph_.nodes[static_cast<size_t>(index)];
+    const Shape &here = node.param_shapes[0], there = WithoutLeadingOnes(in_file);
+    if (spec.type() != "InnerProduct" || there.rank() != 2) return Hint();
+    const int inputs = spec.param.inner_product_param().transpose() ? 0 : 1;
+    if (there[1 - inputs] != here[1 - inputs]) return Hint();
+    const Edge& bottom = graph_.edges[static_cast<size_t>(node.bottoms[0])];
+    return "; an InnerProduct ties the size of the net's input: bottom '" + bottom.name +
+           "' of shape " + bottom.shape.ToString() + " gives it " + std::to_string(here[inputs]) +
+           " values, the weights are for " + std::to_string(there[inputs]) +
+           "; give the net the input size that it was trained with";
   }
 
   const WeightsFile& file_;

@@ -6,8 +6,11 @@ By hand, for the nets of models/, or of other files:  onnx_test.py --zoo [MODEL|
 """
 import json
 import os
+import signal
 import struct
+import subprocess
 import sys
+import time
 import unittest
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -414,7 +417,7 @@ class FilesTest(Case):
 
 # In ONNX Runtime's place: it gives what the net gave, changed by what FAKE_RUNTIME says.
 FAKE_RUNTIME = """
-import os, sys
+import os, sys, time
 import numpy as np
 __version__ = "0"
 class SessionOptions: pass
@@ -423,6 +426,10 @@ class InferenceSession:
         self.model = model
         if "refuse" in os.environ["FAKE_RUNTIME"]: raise RuntimeError("no\\nsuch layer")
         if "crash" in os.environ["FAKE_RUNTIME"]: os.abort()
+        if "sleep" in os.environ["FAKE_RUNTIME"]:
+            with open(os.path.join(os.path.dirname(model), "pid"), "w") as f: f.write(str(os.getpid()))
+            os.rename(f.name, f.name + ".there")
+            time.sleep(600)
     def run(self, names, inputs):
         with np.load(os.path.join(os.path.dirname(self.model), "outputs.npz")) as outputs:
             values = [np.array(outputs[name]) for name in names]
@@ -473,6 +480,38 @@ class VerifyTest(Case):
         self.write("fake/python", "#!/bin/sh\nexit 1\n")
         os.chmod(self.path("fake/python"), 0o755)
         self.assertIn("has neither ONNX Runtime nor OpenCV", self.verify("", "--python=fake/python"))
+
+    def test_a_signal_leaves_nothing_behind(self):
+        """Neither files nor the runtime's process; the file that was there stays."""
+        for sent in signal.SIGINT, signal.SIGTERM:
+            process = subprocess.Popen(
+                [scenario.DOPPIO, "export", "--model=net.prototxt", "--weights=net.caffemodel", "net.onnx", "--batch=4"],
+                cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                preexec_fn=lambda one=sent: signal.signal(one, signal.SIG_DFL),  # whoever runs the tests may ignore it
+                env={**os.environ, "DOPPIO_PYTHON": sys.executable, "PYTHONPATH": self.path("fake"), "FAKE_RUNTIME": "sleep"})
+            said = self.path("net.onnx.new.%d/pid.there" % process.pid)
+            while not os.path.exists(said):
+                self.assertIsNone(process.poll())
+                time.sleep(0.02)
+            with open(said, encoding="utf-8") as f:
+                runtime = int(f.read())
+            process.send_signal(sent)
+            process.communicate(timeout=60)
+            self.assertEqual(-sent, process.returncode)
+            self.assertEqual(["fake", "net.caffemodel", "net.onnx", "net.prototxt"], sorted(os.listdir(self.folder)))
+            self.assertEqual(b"before", self.read("net.onnx"))
+            end = time.time() + 60
+            while self.runs(runtime) and time.time() < end:
+                time.sleep(0.02)
+            self.assertFalse(self.runs(runtime))
+
+    def runs(self, pid):
+        """Nobody may have waited for a process that has ended: it is a zombie then."""
+        try:
+            with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
+                return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+        except FileNotFoundError:
+            return False
 
     def test_a_tolerance_is_a_number(self):
         self.assertIn("--tolerance wants a number from 0 on", self.verify("", "--tolerance=-1", code=2))

@@ -141,6 +141,47 @@ TEST(CopyWeights, AllMismatchesAreOneErrorAndNothingIsCopied) {
   EXPECT_EQ(tiny.Floats(1), (std::vector<float>{0, 0}));
 }
 
+// What a deploy net gets whose input was given another size: fc6 of 2x12 in the file, 2x27 here.
+TEST(CopyWeights, SaysThatInnerProductTiesTheInputSize) {
+  TinyNet tiny;
+  tiny.Layer("fc6", "InnerProduct", {{2, 27}, {2}});
+  tiny.Allocate();
+  tiny.Place();
+  Edge bottom;
+  bottom.name = "pool5";
+  bottom.shape = {1, 3, 3, 3};
+  tiny.graph.edges.push_back(bottom);
+  tiny.graph.nodes[0].bottoms = {0};
+  NetParameter net;
+  LayerParameter* fc6 = net.add_layer();
+  fc6->set_name("fc6");
+  const auto copy = [&](const std::vector<int64_t>& shape) {
+    fc6->clear_blobs();
+    int64_t count = 1;
+    for (const int64_t n : shape) {
+      count *= n;
+      (fc6->blobs_size() == 0 ? fc6->add_blobs() : fc6->mutable_blobs(0))
+          ->mutable_shape()
+          ->add_dim(n);
+    }
+    fc6->mutable_blobs(0)->mutable_data()->Resize(static_cast<int>(count), 1.f);
+    fc6->add_blobs()->mutable_shape()->add_dim(2);
+    fc6->mutable_blobs(1)->mutable_data()->Resize(2, 1.f);
+    return ConfigErrorOf(
+        [&] { CopyWeights(ReadWeights(Saved(net)), tiny.graph, tiny.index, tiny.store.get()); });
+  };
+  for (const std::vector<int64_t>& old : {std::vector<int64_t>{2, 12}, {1, 1, 2, 12}}) {
+    const std::string text = copy(old);
+    ExpectContains(text, "layer 'fc6': its parameter blob 0 is 2x27, but in '");
+    ExpectContains(text,
+                   "an InnerProduct ties the size of the net's input: bottom 'pool5' of shape "
+                   "1x3x3x3 gives it 27 values, the weights are for 12; give the net the input "
+                   "size that it was trained with");
+  }
+  // Another number of outputs is another matter.
+  ExpectContains(copy({4, 12}), "give it another name to train it from its fillers");
+}
+
 TEST(CopyWeights, TheOwnerOfASharedParameterDecides) {
   NetParameter net = TwoLayers();
   LayerParameter* twin = net.add_layer();
