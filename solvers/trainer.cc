@@ -25,8 +25,7 @@ TrainResult Trainer::Solve() {
   while (iter_ < schedule_.max_iter && !stop_) Iterate();
   if (options_.trace != nullptr) options_.trace->Stop();
 
-  if (spec_.param.snapshot_after_train() && !schedule_.SnapshotAt(iter_) && snapshot_iter_ != iter_)
-    Snapshot();
+  if (spec_.param.snapshot_after_train() && snapshot_iter_ != iter_) Snapshot();
   result_.stopped = stop_ && !result_.stopped_early;
   if (!stop_) Finish();
   WaitForSnapshot();
