@@ -23,34 +23,67 @@ void FillRow(const F& value, int width, bool mirrored, T* __restrict to) {
 }  // namespace
 
 void RefuseUnknownTransforms(const TransformationParameter& parameter) {
-  const char* kUnknown[] = {"resize_param",
-                            "noise_param",
-                            "distort_param",
-                            "rotation_param",
-                            "cutout_param",
-                            "shift_param",
-                            "expand_param",
-                            "random_resize_param",
-                            "random_aspect_ratio_param",
-                            "flow",
-                            "bgr2rgb",
-                            "pad",
-                            "img_rand_resize_lower",
-                            "img_rand_resize_upper",
-                            "rand_resize_ratio_lower",
-                            "rand_resize_ratio_upper",
-                            "vertical_stretch_lower",
-                            "vertical_stretch_upper",
-                            "horizontal_stretch_lower",
-                            "horizontal_stretch_upper"};
+  struct Elsewhere {
+    const char* field;
+    const char* layers;
+  };
+  const char* const plain = "Data and ImageData";
+  const char* const boxes_too = "Data, ImageData and AnnotatedData";
+  const Elsewhere fields[] = {{"resize_param", boxes_too},
+                              {"noise_param", boxes_too},
+                              {"distort_param", boxes_too},
+                              {"expand_param", boxes_too},
+                              {"rotation_param", plain},
+                              {"cutout_param", plain},
+                              {"shift_param", plain},
+                              {"random_resize_param", plain},
+                              {"random_aspect_ratio_param", plain},
+                              {"img_rand_resize_lower", plain},
+                              {"img_rand_resize_upper", plain},
+                              {"rand_resize_ratio_lower", plain},
+                              {"rand_resize_ratio_upper", plain},
+                              {"vertical_stretch_lower", plain},
+                              {"vertical_stretch_upper", plain},
+                              {"horizontal_stretch_lower", plain},
+                              {"horizontal_stretch_upper", plain}};
   const google::protobuf::Descriptor* type = TransformationParameter::descriptor();
-  for (const char* name : kUnknown) {
-    const google::protobuf::FieldDescriptor* field = type->FindFieldByName(name);
-    DOPPIO_CHECK(field != nullptr, name);
+  for (const Elsewhere& elsewhere : fields) {
+    const google::protobuf::FieldDescriptor* field = type->FindFieldByName(elsewhere.field);
+    DOPPIO_CHECK(field != nullptr, elsewhere.field);
     if (parameter.GetReflection()->HasField(parameter, field)) {
-      throw UserError({}, std::string("transform_param: ") + name +
-                              " is not implemented; remove it, or prepare the images beforehand");
+      throw UserError({}, std::string("transform_param: ") + elsewhere.field + " is for layers " +
+                              elsewhere.layers + ", not for this one; remove it");
     }
+  }
+  if (parameter.flow() && parameter.mirror()) {
+    throw UserError({},
+                    "transform_param: flow is not implemented: which channels of a mirrored image "
+                    "it inverts differs from fork to fork; remove mirror or flow");
+  }
+  if (parameter.bgr2rgb()) {
+    throw UserError({},
+                    "transform_param: bgr2rgb is not implemented, images are blue, green, red; "
+                    "remove it, and swap the channels of the records or of the first filters");
+  }
+  if (parameter.pad() > 0) {
+    throw UserError({},
+                    "transform_param: pad is not implemented; to move images over a border set "
+                    "shift_param { width: W height: H pad_mode: CONSTANT }, shares of their size");
+  }
+}
+
+void CheckTransforms(const TransformationParameter& parameter) {
+  RefuseUnknownTransforms(parameter);
+  const bool rectangular = parameter.crop_h() > 0 || parameter.crop_w() > 0;
+  if (rectangular &&
+      (parameter.crop_size() > 0 || parameter.crop_h() == 0 || parameter.crop_w() == 0)) {
+    throw UserError({}, "transform_param: set crop_size, or both crop_h and crop_w");
+  }
+  if (parameter.force_color() && parameter.force_gray()) {
+    throw UserError({}, "transform_param: set only one of force_color and force_gray");
+  }
+  if (parameter.has_mean_file() && parameter.mean_value_size() > 0) {
+    throw UserError({}, "transform_param: set only one of mean_file and mean_value");
   }
 }
 
@@ -60,24 +93,14 @@ Augment::Augment(const TransformationParameter& parameter, Phase phase, const Ra
       random_crop_(phase == TRAIN),
       mean_values_(parameter.mean_value().begin(), parameter.mean_value().end()),
       random_(random) {
-  RefuseUnknownTransforms(parameter);
+  CheckTransforms(parameter);
   if (parameter.has_emit_constraint()) emit_ = parameter.emit_constraint();
-  const bool rectangular = parameter.crop_h() > 0 || parameter.crop_w() > 0;
-  if (rectangular &&
-      (parameter.crop_size() > 0 || parameter.crop_h() == 0 || parameter.crop_w() == 0)) {
-    throw UserError({}, "transform_param: set crop_size, or both crop_h and crop_w");
-  }
+  const bool rectangular = parameter.crop_h() > 0;
   crop_height_ = static_cast<int>(rectangular ? parameter.crop_h() : parameter.crop_size());
   crop_width_ = static_cast<int>(rectangular ? parameter.crop_w() : parameter.crop_size());
-  if (parameter.force_color() && parameter.force_gray()) {
-    throw UserError({}, "transform_param: set only one of force_color and force_gray");
-  }
   if (parameter.force_color()) color_ = DecodeOptions::Color::kColor;
   if (parameter.force_gray()) color_ = DecodeOptions::Color::kGray;
   if (parameter.has_mean_file()) {
-    if (!mean_values_.empty()) {
-      throw UserError({}, "transform_param: set only one of mean_file and mean_value");
-    }
     mean_file_ = parameter.mean_file();
     MeanImage mean = ReadMeanFile(mean_file_);
     mean_shape_ = mean.shape;

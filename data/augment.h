@@ -35,13 +35,15 @@ struct CutPixels {
 };
 
 // Throws UserError for what dialects have in transform_param that would change the images and is
-// not implemented.
+// not implemented, or left to layers of other types.
 void RefuseUnknownTransforms(const TransformationParameter& parameter);
+// The same, and for contradictory settings.
+void CheckTransforms(const TransformationParameter& parameter);
 
 class Augment {
  public:
-  // Reads the mean file. Throws UserError on contradictory settings or ones that are not
-  // implemented, FileError when the mean cannot be read.
+  // Reads the mean file. Throws UserError as CheckTransforms does, FileError when the mean cannot
+  // be read.
   Augment(const TransformationParameter& parameter, Phase phase, const Random& random);
 
   // What an image of this shape becomes. Throws UserError when crop or mean do not fit it.

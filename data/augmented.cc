@@ -1,4 +1,4 @@
-// What transform_param changes at random in images of Data and ImageData, beyond crop and mirror:
+// What transform_param changes in images of Data and ImageData, beyond crop and mirror:
 // on their way from any source to the pipeline. What is drawn is a formula of the sample's number
 // in the run. Records are left alone where nothing is asked for.
 #include <algorithm>
@@ -8,7 +8,10 @@
 #include "core/base/error.h"
 #include "data/distort.h"
 #include "data/mat_image.h"
+#include "data/noise.h"
 #include "data/random_changes.h"
+#include "data/random_size.h"
+#include "data/resize_image.h"
 #include "data/source.h"
 #include "proto/data.pb.h"
 
@@ -47,50 +50,52 @@ void CheckCrop(const RandomAspectRatioParameter& p) {
   }
 }
 
-// Sizes of the short side.
-struct ShortSide {
-  int lower = 0, upper = 0;
-};
-
-ShortSide ShortSideOf(const TransformationParameter& transform) {
-  const bool intel = transform.has_random_resize_param();
-  const RandomResizeParameter& p = transform.random_resize_param();
-  const uint32_t lower = intel ? p.min_size() : transform.img_rand_resize_lower();
-  const uint32_t upper = intel ? p.max_size() : transform.img_rand_resize_upper();
-  if (lower == 0 || upper < lower) {
-    throw UserError({}, intel
-                            ? "random_resize_param: min_size and max_size must be positive, and in "
-                              "this order"
-                            : "transform_param: img_rand_resize_lower and img_rand_resize_upper "
-                              "must be positive, and in this order");
-  }
-  constexpr uint32_t kMost = 1 << 16;
-  if (upper > kMost) throw UserError({}, "transform_param: images of such a size cannot be made");
-  return {static_cast<int>(lower), static_cast<int>(upper)};
+bool ChangesAlways(const TransformationParameter& t) {
+  return t.has_random_aspect_ratio_param() || HasRandomSize(t) || t.has_resize_param() ||
+         t.has_noise_param();
 }
 
-int InterpolationOf(TransformationParameter::InterpolationAlgo algorithm) {
-  switch (algorithm) {
-    case TransformationParameter::INTER_NEAREST:
-      return cv::INTER_NEAREST;
-    case TransformationParameter::INTER_CUBIC:
-      return cv::INTER_CUBIC;
-    case TransformationParameter::INTER_AREA:
-      return cv::INTER_AREA;
-    default:
-      return cv::INTER_LINEAR;
-  }
-}
-
-bool ChangesSize(const TransformationParameter& t) {
-  return t.has_random_aspect_ratio_param() || t.has_random_resize_param() ||
-         t.has_img_rand_resize_lower() || t.has_img_rand_resize_upper();
-}
-
-bool ChangesPixels(const TransformationParameter& t) {
+bool ChangesInTraining(const TransformationParameter& t) {
   return t.has_rotation_param() || t.has_shift_param() || t.has_distort_param() ||
-         t.has_cutout_param();
+         t.has_expand_param() || t.has_cutout_param();
 }
+
+}  // namespace
+
+void CheckAugmented(const TransformationParameter& t) {
+  if (t.has_random_aspect_ratio_param()) {
+    if (HasRandomSize(t)) {
+      throw UserError({},
+                      "transform_param: set only one of random_aspect_ratio_param and fields of "
+                      "random sizes (random_resize_param, img_rand_resize_lower, ...)");
+    }
+    CheckCrop(t.random_aspect_ratio_param());
+  }
+  CheckRandomSize(t);
+  if (t.has_rotation_param()) {
+    CheckProbability("rotation_param", t.rotation_param().prob());
+    if (!(t.rotation_param().max_degrees() >= 0 && t.rotation_param().max_degrees() <= 180)) {
+      throw UserError({}, "rotation_param: max_degrees must be from 0 to 180");
+    }
+  }
+  if (t.has_shift_param()) {
+    CheckProbability("shift_param", t.shift_param().prob());
+    CheckShare("width", t.shift_param().width());
+    CheckShare("height", t.shift_param().height());
+  }
+  if (t.has_distort_param()) CheckDistortion(t.distort_param());
+  if (t.has_expand_param()) CheckExpansion(t);
+  if (t.has_resize_param()) CheckResize(t.resize_param());
+  if (t.has_noise_param()) CheckNoise(t.noise_param());
+  if (!t.has_cutout_param()) return;
+  CheckProbability("cutout_param", t.cutout_param().prob());
+  constexpr uint32_t kMost = 1 << 16;
+  if (t.cutout_param().size() == 0 || t.cutout_param().size() > kMost) {
+    throw UserError({}, "cutout_param needs a size from 1 to 65536");
+  }
+}
+
+namespace {
 
 class AugmentedSource : public Source {
  public:
@@ -100,7 +105,7 @@ class AugmentedSource : public Source {
         transform_(transform),
         training_(phase == TRAIN),
         random_(random) {
-    Check();
+    CheckAugmented(transform);
   }
 
   int64_t size() const override { return records_->size(); }
@@ -113,52 +118,46 @@ class AugmentedSource : public Source {
   void ReadSample(int64_t index, uint64_t sample, Record* record) const override {
     records_->ReadSample(index, sample, record);
     Image image = ImageOfRecord(*record, transform_);
-    // Each kind has its own numbers, so that one more does not change what the others draw.
-    if (transform_.has_random_aspect_ratio_param()) Crop(sample, &image);
-    if (short_side_.upper > 0) ResizeSide(sample, &image);
-    if (training_ && transform_.has_rotation_param()) Turn(sample, &image);
-    if (training_ && transform_.has_shift_param()) Move(sample, &image);
-    if (training_ && transform_.has_distort_param()) Colour(sample, &image);
-    if (training_ && transform_.has_cutout_param()) CutOut(sample, &image);
+    Change(sample, &image);
     GiveImage(image, record);
   }
 
  private:
-  enum Kind { kCrop, kSide, kTurn, kColour, kCutOut, kMove, kKinds };
+  // Each kind has its own numbers, so that one more does not change what the others draw.
+  enum Kind { kCrop, kSide, kTurn, kColour, kCutOut, kMove, kExpand, kResize, kNoise };
+  static constexpr uint64_t kKinds = 16;  // more than there are
 
   Draws DrawsFor(Kind kind, uint64_t sample) const {
     return Draws(random_, sample * kKinds + static_cast<uint64_t>(kind));
   }
 
-  void Check() {
+  // Distort, expand, resize, noise come in SSD's order.
+  void Change(uint64_t sample, Image* image) const {
     const TransformationParameter& t = transform_;
-    const bool crops = t.has_random_aspect_ratio_param();
-    const bool nvidia = t.has_img_rand_resize_lower() || t.has_img_rand_resize_upper();
-    if (crops + t.has_random_resize_param() + nvidia > 1) {
-      throw UserError({},
-                      "transform_param: set only one of random_aspect_ratio_param, "
-                      "random_resize_param and img_rand_resize_lower/_upper");
+    if (t.has_random_aspect_ratio_param()) Crop(sample, image);
+    if (HasRandomSize(t)) {
+      Draws draws = DrawsFor(kSide, sample);
+      ResizeAtRandom(t, training_, &draws, image);
     }
-    if (crops) CheckCrop(t.random_aspect_ratio_param());
-    if (t.has_random_resize_param() || nvidia) short_side_ = ShortSideOf(t);
-    if (t.has_distort_param()) CheckDistortion(t.distort_param());
-    if (t.has_rotation_param()) {
-      CheckProbability("rotation_param", t.rotation_param().prob());
-      if (!(t.rotation_param().max_degrees() >= 0 && t.rotation_param().max_degrees() <= 180)) {
-        throw UserError({}, "rotation_param: max_degrees must be from 0 to 180");
-      }
+    if (training_ && t.has_rotation_param()) Turn(sample, image);
+    if (training_ && t.has_shift_param()) Move(sample, image);
+    if (training_ && t.has_distort_param()) {
+      Draws draws = DrawsFor(kColour, sample);
+      Distort(t.distort_param(), &draws, image);
     }
-    if (t.has_shift_param()) {
-      CheckProbability("shift_param", t.shift_param().prob());
-      CheckShare("width", t.shift_param().width());
-      CheckShare("height", t.shift_param().height());
+    if (training_ && t.has_expand_param()) {
+      Draws draws = DrawsFor(kExpand, sample);
+      Expand(t.expand_param(), Fill(*image), &draws, image);
     }
-    if (!t.has_cutout_param()) return;
-    CheckProbability("cutout_param", t.cutout_param().prob());
-    constexpr uint32_t kMost = 1 << 16;
-    if (t.cutout_param().size() == 0 || t.cutout_param().size() > kMost) {
-      throw UserError({}, "cutout_param needs a size from 1 to 65536");
+    if (t.has_resize_param()) {
+      Draws draws = DrawsFor(kResize, sample);
+      ResizeAs(t.resize_param(), &draws, image);
     }
+    if (t.has_noise_param()) {
+      Draws draws = DrawsFor(kNoise, sample);
+      AddNoise(t.noise_param(), &draws, image);
+    }
+    if (training_ && t.has_cutout_param()) CutOut(sample, image);
   }
 
   void Crop(uint64_t sample, Image* image) const {
@@ -170,26 +169,8 @@ class AugmentedSource : public Source {
     const cv::Size size(static_cast<int>(p.resize_param().width()),
                         static_cast<int>(p.resize_param().height()));
     cv::Mat resized;
-    cv::resize(MatOf(image)(part), resized, size, 0, 0,
-               doppio::InterpolationOf(p.resize_param(), &draws));
+    cv::resize(MatOf(image)(part), resized, size, 0, 0, InterpolationOf(p.resize_param(), &draws));
     *image = ImageOf(resized);
-  }
-
-  void ResizeSide(uint64_t sample, Image* image) const {
-    Draws draws = DrawsFor(kSide, sample);
-    const int range = short_side_.upper - short_side_.lower;
-    const int side = short_side_.lower + (training_ ? draws.Below(range + 1) : range / 2);
-    const int now = std::min(image->shape.height, image->shape.width);
-    if (side == now) return;
-    int interpolation;
-    if (transform_.has_random_resize_param()) {
-      interpolation =
-          doppio::InterpolationOf(transform_.random_resize_param().resize_param(), &draws);
-    } else {
-      interpolation = InterpolationOf(side < now ? transform_.interpolation_algo_down()
-                                                 : transform_.interpolation_algo_up());
-    }
-    ResizeShortSide(side, interpolation, image);
   }
 
   void Turn(uint64_t sample, Image* image) const {
@@ -208,15 +189,6 @@ class AugmentedSource : public Source {
     Shift(right, down, BorderOf(p.pad_mode()), Fill(*image), image);
   }
 
-  void Colour(uint64_t sample, Image* image) const {
-    if (image->shape.channels != 3) {
-      throw FileError("distort_param is for images of 3 channels, it has " +
-                      std::to_string(image->shape.channels) + "; set force_color: true");
-    }
-    Draws draws = DrawsFor(kColour, sample);
-    Distort(transform_.distort_param(), &draws, image);
-  }
-
   void CutOut(uint64_t sample, Image* image) const {
     const CutoutParameter& p = transform_.cutout_param();
     Draws draws = DrawsFor(kCutOut, sample);
@@ -233,7 +205,6 @@ class AugmentedSource : public Source {
   const TransformationParameter transform_;
   const bool training_;
   const Random random_;
-  ShortSide short_side_;
 };
 
 }  // namespace
@@ -241,9 +212,9 @@ class AugmentedSource : public Source {
 std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,
                                       const TransformationParameter& transform, Phase phase,
                                       const Random& random) {
-  if (!ChangesSize(transform) && !ChangesPixels(transform)) return records;
+  if (!ChangesAlways(transform) && !ChangesInTraining(transform)) return records;
   auto augmented = std::make_unique<AugmentedSource>(std::move(records), transform, phase, random);
-  if (phase != TRAIN && !ChangesSize(transform)) return augmented->TakeRecords();
+  if (phase != TRAIN && !ChangesAlways(transform)) return augmented->TakeRecords();
   return augmented;
 }
 
@@ -252,9 +223,18 @@ TransformationParameter BehindAugmented(TransformationParameter transform) {
   transform.clear_random_resize_param();
   transform.clear_img_rand_resize_lower();
   transform.clear_img_rand_resize_upper();
+  transform.clear_rand_resize_ratio_lower();
+  transform.clear_rand_resize_ratio_upper();
+  transform.clear_vertical_stretch_lower();
+  transform.clear_vertical_stretch_upper();
+  transform.clear_horizontal_stretch_lower();
+  transform.clear_horizontal_stretch_upper();
   transform.clear_rotation_param();
   transform.clear_shift_param();
   transform.clear_distort_param();
+  transform.clear_expand_param();
+  transform.clear_resize_param();
+  transform.clear_noise_param();
   transform.clear_cutout_param();
   return transform;
 }

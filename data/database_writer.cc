@@ -30,6 +30,7 @@ void Remove(const std::string& path) {
 }
 
 void MustBeFree(const std::string& path) {
+  CheckFolderOf(path);
   if (!FileExists(path)) return;
   throw FileError("'" + path + "' exists already; remove it, or choose another name");
 }

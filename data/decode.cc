@@ -1,31 +1,105 @@
 #include "data/decode.h"
 
+#include <algorithm>
+#include <cctype>
 #include <opencv2/imgproc.hpp>
+#include <string>
 
 #include "core/base/error.h"
 #include "data/decode_formats.h"
-#include "data/jpeg_reader.h"
 
 namespace doppio {
 namespace {
 
-bool IsPng(const uint8_t* file, size_t bytes) {
-  return bytes >= 8 && file[0] == 0x89 && file[1] == 'P' && file[2] == 'N' && file[3] == 'G';
+// A format by what its files have at one place, in front otherwise.
+struct Signature {
+  ImageFormat format;
+  std::string bytes;
+};
+struct Foreign {
+  const char* name;
+  size_t at;
+  std::string bytes;
+};
+
+const std::vector<Signature>& Signatures() {
+  static const std::vector<Signature> signatures = {{ImageFormat::kJpeg, "\xff\xd8\xff"},
+                                                    {ImageFormat::kPng, "\x89PNG"},
+                                                    {ImageFormat::kBmp, "BM"}};
+  return signatures;
+}
+
+// Formats that people have and that are not read, to say so.
+const std::vector<Foreign>& ForeignFormats() {
+  static const std::vector<Foreign> formats = {{"WebP", 8, "WEBP"},       {"GIF", 0, "GIF8"},
+                                               {"TIFF", 0, {"II*\0", 4}}, {"TIFF", 0, {"MM\0*", 4}},
+                                               {"AVIF", 4, "ftypavif"},   {"HEIC", 4, "ftyphei"},
+                                               {"HEIC", 4, "ftypmif1"},   {"JPEG 2000", 4, "jP  "}};
+  return formats;
+}
+
+bool Has(const uint8_t* file, size_t bytes, size_t at, const std::string& signature) {
+  return bytes >= at + signature.size() &&
+         std::equal(signature.begin(), signature.end(), file + at,
+                    [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; });
+}
+
+bool IsPnm(const uint8_t* file, size_t bytes) {
+  return bytes >= 3 && file[0] == 'P' && file[1] >= '1' && file[1] <= '6' &&
+         (std::isspace(file[2]) != 0 || file[2] == '#');
 }
 
 }  // namespace
 
 ImageFormat FormatOf(const uint8_t* file, size_t bytes) {
-  if (IsJpeg(file, bytes)) return ImageFormat::kJpeg;
-  if (IsPng(file, bytes)) return ImageFormat::kPng;
-  throw FileError(bytes == 0 ? "the image is empty" : "it is neither a JPEG nor a PNG image");
+  if (bytes == 0) throw FileError("the image is empty");
+  for (const Signature& of : Signatures()) {
+    if (Has(file, bytes, 0, of.bytes)) return of.format;
+  }
+  if (IsPnm(file, bytes)) return ImageFormat::kPnm;
+  const std::string read = "JPEG, PNG, BMP or PNM";
+  for (const Foreign& of : ForeignFormats()) {
+    if (!Has(file, bytes, of.at, of.bytes)) continue;
+    throw FileError(std::string("it is a ") + of.name + " image; convert it to " + read);
+  }
+  throw FileError("it is no " + read + " image");
+}
+
+void MakeGray(Image* image) {
+  const size_t pixels = static_cast<size_t>(image->shape.height) * image->shape.width;
+  for (size_t i = 0; i < pixels; ++i) {
+    const uint8_t* bgr = &image->bytes[3 * i];
+    image->bytes[i] =
+        static_cast<uint8_t>((1868 * bgr[0] + 9617 * bgr[1] + 4899 * bgr[2] + (1 << 13)) >> 14);
+  }
+  image->bytes.resize(pixels);
+  image->shape.channels = 1;
+}
+
+void CheckExtents(const FileBytes& file, int64_t height, int64_t width, int64_t bits_per_pixel) {
+  constexpr int64_t kMostPixels = 1 << 30;
+  if (height < 1 || width < 1 || height > kMostPixels / width) {
+    throw file.Corrupt("its size is " + std::to_string(width) + "x" + std::to_string(height));
+  }
+  if (static_cast<int64_t>(file.left()) < height * width * bits_per_pixel / 8) {
+    throw file.Corrupt("it ends too early");
+  }
 }
 
 void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image) {
-  if (FormatOf(file, bytes) == ImageFormat::kJpeg) {
-    DecodeJpeg(file, bytes, options, image);
-  } else {
-    DecodePng(file, bytes, options.color, image);
+  switch (FormatOf(file, bytes)) {
+    case ImageFormat::kJpeg:
+      DecodeJpeg(file, bytes, options, image);
+      break;
+    case ImageFormat::kPng:
+      DecodePng(file, bytes, options.color, image);
+      break;
+    case ImageFormat::kBmp:
+      DecodeBmp(file, bytes, options.color, image);
+      break;
+    case ImageFormat::kPnm:
+      DecodePnm(file, bytes, options.color, image);
+      break;
   }
   if (options.height > 0 && options.width > 0) Resize(options.height, options.width, image);
 }

@@ -1,8 +1,9 @@
-// JPEG and PNG files in memory to 8-bit pixels, told apart by their first bytes, not by their
-// names. The pixels are those that Caffe gets from OpenCV: full JPEG decoding (a scaled one only
-// where it is asked for), bilinear resizing, alpha dropped, 16-bit PNGs cut to 8 bits. Orientation
-// tags are not applied. A colour PNG that states its gamma becomes gray in linear light: libpng's
-// way.
+// Image files in memory (JPEG, PNG, BMP, PNM) to 8-bit pixels, told apart by their first bytes, not
+// by their names. The pixels are those that Caffe gets from OpenCV: full JPEG decoding (a scaled
+// one only where it is asked for), bilinear resizing, alpha dropped, 16-bit images cut to 8 bits,
+// the inks of CMYK and YCCK taken as inverted. Orientation tags are not applied. A colour PNG that
+// states its gamma becomes gray in linear light: libpng's way. Unlike OpenCV, no file that lacks
+// pixels is read.
 #ifndef DOPPIO_DATA_DECODE_H_
 #define DOPPIO_DATA_DECODE_H_
 
@@ -20,12 +21,12 @@ struct Image {
   Pixels pixels() const { return {shape, bytes.data(), nullptr, true}; }
 };
 
-enum class ImageFormat { kJpeg, kPng };
+enum class ImageFormat { kJpeg, kPng, kBmp, kPnm };
 
-// By the first bytes; FileError when it is neither.
+// By the first bytes; FileError when it is none of them.
 ImageFormat FormatOf(const uint8_t* file, size_t bytes);
 
-// Thread-safe. Throws FileError when the bytes are no whole JPEG or PNG.
+// Thread-safe. Throws FileError when the bytes are no whole image.
 void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
 
 // Bilinear, as cv::resize does it by default.

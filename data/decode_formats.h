@@ -1,14 +1,23 @@
-// The two image formats behind Decode(): one file each, with its library's way of failing kept
-// inside.
+// The image formats behind Decode(): one file each, with its library's way of failing kept inside.
 #ifndef DOPPIO_DATA_DECODE_FORMATS_H_
 #define DOPPIO_DATA_DECODE_FORMATS_H_
 
 #include "data/decode.h"
+#include "data/file_bytes.h"
 
 namespace doppio {
 
 void DecodeJpeg(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
 void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);
+void DecodeBmp(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);
+void DecodePnm(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image);
+
+// Blue, green, red to gray, in place, with OpenCV's weights and rounding.
+void MakeGray(Image* image);
+
+// FileError unless both are positive, the pixels are no more than OpenCV reads, 2^30, and what is
+// left of the file can hold them: a damaged header must not ask for memory.
+void CheckExtents(const FileBytes& file, int64_t height, int64_t width, int64_t bits_per_pixel);
 
 }  // namespace doppio
 

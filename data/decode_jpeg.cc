@@ -1,29 +1,24 @@
+#include <algorithm>
+
 #include "data/decode_formats.h"
 #include "data/jpeg_reader.h"
 
 namespace doppio {
 namespace {
 
-// In place, four bytes to three. With Adobe's marker the inks are stored inverted.
-void CmykRowToBgr(uint8_t* row, int width, bool inverted) {
+// In place, four bytes to three. Photo editors store inks inverted; OpenCV takes them as inverted
+// in every file, and rounds so.
+void CmykRowToBgr(uint8_t* row, int width) {
   for (int x = 0; x < width; ++x) {
-    const uint8_t* in = row + 4 * x;
+    const uint8_t* light = row + 4 * x;
     uint8_t* out = row + 3 * x;
-    int light[4];
-    for (int i = 0; i < 4; ++i) light[i] = inverted ? in[i] : 255 - in[i];
     const int k = light[3];
-    for (int i = 0; i < 3; ++i) out[2 - i] = static_cast<uint8_t>((light[i] * k + 127) / 255);
+    uint8_t bgr[3];
+    for (int i = 0; i < 3; ++i) {
+      bgr[2 - i] = static_cast<uint8_t>(k - (((255 - light[i]) * k) >> 8));
+    }
+    std::copy(bgr, bgr + 3, out);
   }
-}
-
-void BgrToGray(Image* image) {
-  const size_t pixels = static_cast<size_t>(image->shape.height) * image->shape.width;
-  for (size_t i = 0; i < pixels; ++i) {
-    const uint8_t* bgr = &image->bytes[3 * i];
-    image->bytes[i] =
-        static_cast<uint8_t>((114 * bgr[0] + 587 * bgr[1] + 299 * bgr[2] + 500) / 1000);
-  }
-  image->shape.channels = 1;
 }
 
 }  // namespace
@@ -42,10 +37,11 @@ void DecodeJpeg(const uint8_t* file, size_t bytes, const DecodeOptions& options,
   for (int y = 0; y < height; ++y) {
     uint8_t* row = image->bytes.data() + row_bytes * y;
     reader.ReadRow(row);
-    if (cmyk) CmykRowToBgr(row, width, reader.has_adobe_marker());
+    if (cmyk) CmykRowToBgr(row, width);
   }
   reader.Finish();
-  if (cmyk && options.color == DecodeOptions::Color::kGray) BgrToGray(image);
+  image->bytes.resize(row_bytes * height);
+  if (cmyk && options.color == DecodeOptions::Color::kGray) MakeGray(image);
 }
 
 }  // namespace doppio

@@ -71,6 +71,10 @@ void CheckDistortion(const DistortionParameter& p) {
 }
 
 void Distort(const DistortionParameter& parameter, Draws* draws, Image* image) {
+  if (image->shape.channels != 3) {
+    throw FileError("distort_param is for images of 3 channels, it has " +
+                    std::to_string(image->shape.channels) + "; set force_color: true");
+  }
   cv::Mat pixels(image->shape.height, image->shape.width, CV_8UC3, image->bytes.data());
   const bool contrast_first = draws->Happens(0.5f);
   Brightness(parameter, draws, &pixels);

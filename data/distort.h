@@ -11,7 +11,7 @@ namespace doppio {
 // Throws UserError for ranges that make no sense.
 void CheckDistortion(const DistortionParameter& parameter);
 
-// `image` has three channels.
+// Throws FileError unless the image has three channels.
 void Distort(const DistortionParameter& parameter, Draws* draws, Image* image);
 
 }  // namespace doppio

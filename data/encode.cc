@@ -16,8 +16,6 @@
 namespace doppio {
 namespace {
 
-constexpr int kQuality = 95;
-
 // libjpeg ends the program on an error by default. It is C: leave it by longjmp, then throw.
 struct JpegErrors {
   jpeg_error_mgr base;  // first: libjpeg knows only this part
@@ -32,7 +30,7 @@ void OnJpegError(j_common_ptr info) {
 }
 
 // Everything here is plain C data or owned by the caller: longjmp skips no destructor.
-bool Compress(const Image& image, JpegErrors* errors, jpeg_compress_struct* info,
+bool Compress(const Image& image, int quality, JpegErrors* errors, jpeg_compress_struct* info,
               unsigned char** file, unsigned long* bytes) {
   if (setjmp(errors->escape) != 0) return false;
   jpeg_create_compress(info);
@@ -42,7 +40,7 @@ bool Compress(const Image& image, JpegErrors* errors, jpeg_compress_struct* info
   info->input_components = image.shape.channels;
   info->in_color_space = image.shape.channels == 1 ? JCS_GRAYSCALE : JCS_EXT_BGR;
   jpeg_set_defaults(info);
-  jpeg_set_quality(info, kQuality, TRUE);
+  jpeg_set_quality(info, quality, TRUE);
   jpeg_start_compress(info, TRUE);
   const size_t row_bytes = size_t{info->image_width} * image.shape.channels;
   for (int y = 0; y < image.shape.height; ++y) {
@@ -53,14 +51,14 @@ bool Compress(const Image& image, JpegErrors* errors, jpeg_compress_struct* info
   return true;
 }
 
-std::string EncodeJpeg(const Image& image) {
+std::string EncodeJpeg(const Image& image, int quality) {
   JpegErrors errors = {};
   jpeg_compress_struct info = {};
   info.err = jpeg_std_error(&errors.base);
   errors.base.error_exit = OnJpegError;
   unsigned char* file = nullptr;
   unsigned long bytes = 0;
-  const bool whole = Compress(image, &errors, &info, &file, &bytes);
+  const bool whole = Compress(image, quality, &errors, &info, &file, &bytes);
   jpeg_destroy_compress(&info);
   // Before the end libjpeg has not told where the buffer went when it grew: lost, not freed twice.
   if (!whole) throw FileError(std::string("cannot be written as JPEG: ") + errors.message);
@@ -86,8 +84,8 @@ std::string EncodePng(const Image& image) {
 
 }  // namespace
 
-std::string Encode(const Image& image, ImageFormat format) {
-  return format == ImageFormat::kJpeg ? EncodeJpeg(image) : EncodePng(image);
+std::string Encode(const Image& image, ImageFormat format, int quality) {
+  return format == ImageFormat::kJpeg ? EncodeJpeg(image, quality) : EncodePng(image);
 }
 
 }  // namespace doppio

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 
 #include "core/base/error.h"
@@ -30,6 +31,9 @@ ImageLine ParseLine(std::string text, const SourceLoc& at) {
     const size_t gap = text.find_last_of(kBlank);
     float label;
     if (gap == std::string::npos || !IsNumber(text.substr(gap + 1), &label)) break;
+    if (!std::isfinite(label)) {
+      throw FileError(at, "label '" + text.substr(gap + 1) + "' is too large for a float");
+    }
     line.labels.insert(line.labels.begin(), label);
     text.erase(gap);
   }

@@ -14,6 +14,10 @@ namespace {
 // Columns beside the window that interpolating its colours looks at: one sample, of up to 4 pixels.
 constexpr int kMargin = 4;
 
+bool OneScan(const jpeg_decompress_struct& info) {
+  return info.comps_in_scan == info.num_components && info.progressive_mode == FALSE;
+}
+
 }  // namespace
 
 bool IsJpeg(const uint8_t* file, size_t bytes) {
@@ -29,9 +33,10 @@ void JpegReader::OnError(j_common_ptr info) {
 // Warnings are common in good data sets (stray bytes before a marker); only missing data is an
 // error.
 void JpegReader::OnMessage(j_common_ptr info, int level) {
-  if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) {
-    reinterpret_cast<Errors*>(info->err)->cut_short = true;
-  }
+  if (level >= 0) return;
+  auto* errors = reinterpret_cast<Errors*>(info->err);
+  if (info->err->msg_code == JWRN_JPEG_EOF) errors->file_ended = true;
+  if (info->err->msg_code == JWRN_HIT_MARKER) errors->lacks_pixels = true;
 }
 
 // `call` must own nothing: longjmp skips destructors.
@@ -72,8 +77,7 @@ void JpegReader::ScaleTo(int height, int width) {
 // rarer ratios of colour, libjpeg-turbo does not cut all right when it scales.
 bool JpegReader::CanSkip() const {
   const jpeg_decompress_struct& info = jpeg_.info;
-  return info.comps_in_scan == info.num_components && info.progressive_mode == FALSE &&
-         info.max_h_samp_factor <= 2 && info.max_v_samp_factor <= 2;
+  return OneScan(info) && info.max_h_samp_factor <= 2 && info.max_v_samp_factor <= 2;
 }
 
 PixelWindow JpegReader::Start(J_COLOR_SPACE pixels, const PixelWindow& wanted) {
@@ -125,13 +129,18 @@ bool JpegReader::EndIsThere() const {
 
 void JpegReader::Finish() {
   jpeg_decompress_struct* info = &jpeg_.info;
+  const bool one_scan = OneScan(*info);
   const bool rows_left = info->output_scanline < info->output_height;
-  if (rows_left && !(CanSkip() && EndIsThere())) {
+  if (rows_left && (!CanSkip() || errors_.file_ended || !EndIsThere())) {
     std::vector<uint8_t> row(static_cast<size_t>(info->output_width) * 4);
     while (info->output_scanline < info->output_height) ReadRow(row.data());
   }
   if (info->output_scanline == info->output_height) Run([info] { jpeg_finish_decompress(info); });
-  if (errors_.cut_short) throw FileError("corrupt JPEG image: it ends too early");
+  // A file that lacks only its last marker is whole; of several scans nobody knows how many there
+  // were.
+  if (errors_.file_ended && (errors_.lacks_pixels || !one_scan)) {
+    throw FileError("corrupt JPEG image: it ends too early");
+  }
 }
 
 }  // namespace doppio

@@ -44,7 +44,6 @@ class JpegReader {
     const bool gray = color == DecodeOptions::Color::kAsStored && components() == 1;
     return gray || color == DecodeOptions::Color::kGray ? 1 : 3;
   }
-  bool has_adobe_marker() const { return jpeg_.info.saw_Adobe_marker != 0; }
 
   // Before Start: decodes at the smallest of 1/8, 1/4, 1/2 and 1 that is at least this large.
   void ScaleTo(int height, int width);
@@ -61,7 +60,8 @@ class JpegReader {
     jpeg_error_mgr base;  // first: libjpeg knows only this part
     std::jmp_buf escape;
     char message[JMSG_LENGTH_MAX];
-    bool cut_short;
+    bool file_ended;  // libjpeg wanted more bytes than there are
+    bool lacks_pixels;
   };
   struct Decompress {
     Decompress() : info() {}

@@ -176,7 +176,7 @@ void Pipeline::CheckShape(const ImageShape& image) const {
   throw FileError("it is " + shape.ToString() +
                   " (channels x height x width), but the first one is " + data_shape_.ToString() +
                   ": images of one batch must be of one size; set new_height and new_width "
-                  "(ImageData), or crop_size");
+                  "(ImageData), resize_param, or crop_size");
 }
 
 void Pipeline::LabelObjects(const ImageShape& image, uint64_t sample, Record* record) const {
@@ -187,11 +187,24 @@ void Pipeline::LabelObjects(const ImageShape& image, uint64_t sample, Record* re
     throw FileError("it has " + std::to_string(objects.size()) + " boxes, but there is room for " +
                     std::to_string(room) + "; set max_boxes of annotated_data_param to more");
   }
+  const ImageShape sample_shape = augment_.OutputShape(image);
+  const float across = options_.box_columns > 0 ? static_cast<float>(sample_shape.width) /
+                                                      static_cast<float>(options_.box_columns)
+                                                : 1;
+  const float down = options_.box_rows > 0 ? static_cast<float>(sample_shape.height) /
+                                                 static_cast<float>(options_.box_rows)
+                                           : 1;
   record->labels.assign(room * kBoxLabels, -1);
   float* to = record->labels.data();
   for (const ObjectBox& o : objects) {
-    const float row[kBoxLabels] = {0,          o.label,    o.instance, o.box.xmin,
-                                   o.box.ymin, o.box.xmax, o.box.ymax, o.difficult ? 1.0f : 0.0f};
+    const float row[kBoxLabels] = {0,
+                                   o.label,
+                                   o.instance,
+                                   o.box.xmin * across,
+                                   o.box.ymin * down,
+                                   o.box.xmax * across,
+                                   o.box.ymax * down,
+                                   o.difficult ? 1.0f : 0.0f};
     to = std::copy(row, row + kBoxLabels, to);
   }
 }

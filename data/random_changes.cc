@@ -4,7 +4,9 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
+#include "core/base/error.h"
 #include "data/mat_image.h"
+#include "proto/data.pb.h"
 
 namespace doppio {
 namespace {
@@ -49,6 +51,34 @@ void Shift(double right, double down, int border, const cv::Scalar& fill, Image*
 void CutSquare(int x, int y, int size, const cv::Scalar& fill, Image* image) {
   const cv::Rect whole(0, 0, image->shape.width, image->shape.height);
   MatOf(image)(cv::Rect(x - size / 2, y - size / 2, size, size) & whole).setTo(fill);
+}
+
+void CheckExpansion(const TransformationParameter& transform) {
+  if (transform.expand_param().max_expand_ratio() < 1) {
+    throw UserError({}, "expand_param: max_expand_ratio must be at least 1");
+  }
+  if (transform.has_mean_file()) {
+    throw UserError({}, "expand_param fills with the mean: give mean_value instead of mean_file");
+  }
+}
+
+Box Expand(const ExpansionParameter& parameter, const cv::Scalar& fill, Draws* draws,
+           Image* image) {
+  if (!draws->Happens(parameter.prob())) return Box();
+  const float ratio = draws->Uniform(1, parameter.max_expand_ratio());
+  const ImageShape old = image->shape;
+  const int height = static_cast<int>(static_cast<float>(old.height) * ratio);
+  const int width = static_cast<int>(static_cast<float>(old.width) * ratio);
+  const int top = draws->Below(height - old.height + 1);
+  const int left = draws->Below(width - old.width + 1);
+  cv::Mat canvas(height, width, CV_8UC(old.channels), fill);
+  MatOf(image).copyTo(canvas(cv::Rect(left, top, old.width, old.height)));
+  *image = ImageOf(canvas);
+  const auto part = [](int pixels, int of) {
+    return static_cast<float>(pixels) / static_cast<float>(of);
+  };
+  return {part(-left, old.width), part(-top, old.height), part(width - left, old.width),
+          part(height - top, old.height)};
 }
 
 void ResizeShortSide(int side, int interpolation, Image* image) {

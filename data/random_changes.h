@@ -4,11 +4,14 @@
 
 #include <opencv2/core.hpp>
 
+#include "data/boxes.h"
 #include "data/decode.h"
 #include "data/draws.h"
 #include "proto/augment.pb.h"
 
 namespace doppio {
+
+class TransformationParameter;
 
 // A part of a `height` x `width` image: min_area_ratio to max_area_ratio of its area, the logarithm
 // of its width over height uniform within that of aspect_ratio_change, at any place where it fits;
@@ -27,6 +30,12 @@ void Shift(double right, double down, int border, const cv::Scalar& fill, Image*
 // Fills the square of `size` whose middle is at column `x`, row `y`; what is outside the image is
 // cut.
 void CutSquare(int x, int y, int size, const cv::Scalar& fill, Image* image);
+
+// Throws UserError where expand_param of `transform` makes no sense.
+void CheckExpansion(const TransformationParameter& transform);
+// With probability `prob` puts the image at a random place of a canvas of `fill` with 1 to
+// max_expand_ratio times its sides. Returns the canvas in fractions of the image.
+Box Expand(const ExpansionParameter& parameter, const cv::Scalar& fill, Draws* draws, Image* image);
 
 // To a short side of `side` pixels, the other in proportion, rounded.
 void ResizeShortSide(int side, int interpolation, Image* image);

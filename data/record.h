@@ -48,7 +48,7 @@ struct DecodeOptions {
 
 struct Record {
   Pixels pixels;                     // not set when encoded
-  const uint8_t* encoded = nullptr;  // a JPEG or PNG file, or null
+  const uint8_t* encoded = nullptr;  // an image file, or null
   size_t encoded_bytes = 0;
   DecodeOptions decode;  // the source's wish for an encoded image
   std::vector<float> labels;

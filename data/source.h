@@ -57,18 +57,22 @@ std::unique_ptr<Source> OpenImageList(const ImageDataParameter& parameter);
 std::unique_ptr<Source> OpenWindows(const WindowDataParameter& parameter,
                                     const TransformationParameter& transform, const Random& random);
 // The records of a database of AnnotatedDatum, changed as layer AnnotatedData asks: by
-// batch_sampler, and by resize_param, distort_param and expand_param of `transform`.
+// batch_sampler, and by distort_param, expand_param, resize_param and noise_param of `transform`.
 std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
                                       const AnnotatedDataParameter& parameter,
                                       const TransformationParameter& transform,
                                       const Random& random);
-// Such records, changed at random as `transform` asks: random_aspect_ratio_param,
-// random_resize_param, img_rand_resize_lower and _upper, rotation_param, shift_param,
-// distort_param, cutout_param. In phase TEST images get a size of the same kind, nothing else.
-// `records` itself where there is nothing to do. Throws UserError.
+// The mistakes it would find in them. Throws UserError.
+void CheckAnnotated(const AnnotatedDataParameter& parameter,
+                    const TransformationParameter& transform);
+// Such records, changed as `transform` asks: random_aspect_ratio_param, random sizes
+// (data/random_size.h), rotation_param, shift_param, distort_param, expand_param, resize_param,
+// noise_param, cutout_param. In phase TEST images get a size of the same kind, and noise, nothing
+// else. `records` itself where there is nothing to do. Throws UserError.
 std::unique_ptr<Source> OpenAugmented(std::unique_ptr<Source> records,
                                       const TransformationParameter& transform, Phase phase,
                                       const Random& random);
+void CheckAugmented(const TransformationParameter& transform);  // its mistakes
 // What such a source leaves to the pipeline.
 TransformationParameter BehindAugmented(TransformationParameter transform);
 

@@ -137,6 +137,74 @@ struct Swish : ActivationDefaults {
   }
 };
 
+// min(max(x, 0), 6), of MobileNets: Howard et al., "MobileNets", 2017.
+struct Relu6 : ActivationDefaults {
+  static constexpr const char* kType = "ReLU6";
+  template <class Spec>
+  static Relu6 From(const Spec&) {
+    return Relu6();
+  }
+  Reads reads() const { return Reads::kTop; }
+  bool keeps_zero() const { return true; }
+  // Written so that NaN passes.
+  template <class T>
+  DOPPIO_HD T Forward(T x) const {
+    const T positive = x < 0 ? T(0) : x;
+    return positive > T(6) ? T(6) : positive;
+  }
+  template <class T>
+  DOPPIO_HD T Gradient(T y, T dy) const {
+    return dy * (y > 0 && y < T(6) ? T(1) : T(0));
+  }
+};
+
+// x tanh(ln(1 + e^x)): Misra, "Mish: A Self Regularized Non-Monotonic Activation Function", 2019.
+struct Mish : ActivationDefaults {
+  static constexpr const char* kType = "Mish";
+  template <class Spec>
+  static Mish From(const Spec&) {
+    return Mish();
+  }
+  Reads reads() const { return Reads::kBottom; }
+  bool keeps_zero() const { return true; }
+  // With u = 1 + e^x this is (u^2 - 1) / (u^2 + 1); both divided by e^2x where that could overflow.
+  template <class T>
+  DOPPIO_HD static T Factor(T x) {
+    const T e = std::exp(-std::fabs(x));
+    const T above = x > 0 ? T(1) + T(2) * e : e * (e + T(2));
+    return above / (above + (x > 0 ? T(2) * e * e : T(2)));
+  }
+  template <class T>
+  DOPPIO_HD T Forward(T x) const {
+    return x * Factor(x);
+  }
+  template <class T>
+  DOPPIO_HD T Gradient(T x, T dy) const {
+    const T f = Factor(x);
+    return dy * (f + x * (T(1) - f * f) * Logistic(x));
+  }
+};
+
+// x min(max(x + 3, 0), 6) / 6: Howard et al., "Searching for MobileNetV3", 2019.
+struct HardSwish : ActivationDefaults {
+  static constexpr const char* kType = "HardSwish";
+  template <class Spec>
+  static HardSwish From(const Spec&) {
+    return HardSwish();
+  }
+  Reads reads() const { return Reads::kBottom; }
+  bool keeps_zero() const { return true; }
+  template <class T>
+  DOPPIO_HD T Forward(T x) const {
+    return x * Relu6().Forward(x + T(3)) / T(6);
+  }
+  template <class T>
+  DOPPIO_HD T Gradient(T x, T dy) const {
+    const T inside = (T(2) * x + T(3)) / T(6);
+    return dy * (x <= T(-3) ? T(0) : x >= T(3) ? T(1) : inside);
+  }
+};
+
 struct AbsVal : ActivationDefaults {
   static constexpr const char* kType = "AbsVal";
   template <class Spec>
@@ -310,8 +378,8 @@ struct Threshold : ActivationDefaults {
   }
 };
 
-using AllActivations =
-    std::tuple<Relu, Elu, Sigmoid, TanH, Swish, AbsVal, Power, Exp, Log, Bnll, Clip, Threshold>;
+using AllActivations = std::tuple<Relu, Elu, Sigmoid, TanH, Swish, AbsVal, Power, Exp, Log, Bnll,
+                                  Clip, Threshold, Relu6, Mish, HardSwish>;
 
 }  // namespace doppio
 

@@ -11,6 +11,8 @@
 #include "core/net/layer.h"
 #include "data/hdf5.h"
 #include "data/pipeline.h"
+#include "data/random_size.h"
+#include "data/resize_image.h"
 #include "layers/batch_upload.h"
 #include "layers/synthetic.h"
 
@@ -92,6 +94,13 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
     if (options.max_boxes < 1) {
       throw spec.Mistake("annotated_data_param.max_boxes", "max_boxes must be at least 1");
     }
+    const ResizeParameter resize = TransformOf(spec).resize_param();
+    // SSD heeds them only so, and only together.
+    if (resize.resize_mode() == ResizeParameter::FIT_SMALL_SIZE && resize.height_scale() > 0 &&
+        resize.width_scale() > 0) {
+      options.box_rows = static_cast<int>(resize.height_scale());
+      options.box_columns = static_cast<int>(resize.width_scale());
+    }
   }
   if (options.batch < 1) {
     throw spec.Mistake(ParamOf(spec) + ".batch_size", "batch_size must be at least 1");
@@ -122,6 +131,21 @@ TransformationParameter TransformBehindSource(const LayerSpec& spec) {
   transform.clear_expand_param();
   transform.clear_noise_param();
   return transform;
+}
+
+// What is wrong with transform_param whatever the data: found before they are opened, and without
+// them.
+void CheckTransformsOf(const LayerSpec& spec) {
+  AtField(spec, "transform_param", [&] {
+    const TransformationParameter transform = TransformOf(spec);
+    if (IsWindows(spec)) return RefuseUnknownTransforms(transform);
+    if (IsAnnotated(spec)) {
+      CheckAnnotated(spec.param.annotated_data_param(), transform);
+    } else {
+      CheckAugmented(transform);
+    }
+    CheckTransforms(TransformBehindSource(spec));
+  });
 }
 
 std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
@@ -172,13 +196,18 @@ DeclaredShape Declared(const LayerSpec& spec) {
   } else {
     image.channels = transform.mean_value_size() > 1 ? transform.mean_value_size() : 3;
     declared.sure = transform.mean_value_size() > 1;
-    image.height = static_cast<int>(transform.resize_param().height());
-    image.width = static_cast<int>(transform.resize_param().width());
   }
   if (transform.has_random_aspect_ratio_param()) {
     const ResizeParameter& resize = transform.random_aspect_ratio_param().resize_param();
     image.height = static_cast<int>(resize.height());
     image.width = static_cast<int>(resize.width());
+  }
+  if (HasRandomSize(transform) || transform.has_expand_param()) image.height = image.width = 0;
+  if (transform.has_resize_param()) {
+    const ResizeParameter& resize = transform.resize_param();
+    const bool known = GivesOneSize(resize);
+    image.height = known ? static_cast<int>(resize.height()) : 0;
+    image.width = known ? static_cast<int>(resize.width()) : 0;
   }
   if (transform.crop_size() > 0) {
     image.height = image.width = static_cast<int>(transform.crop_size());
@@ -213,6 +242,7 @@ SampleShape ShapeOf(const LayerSpec& spec) {
 
 LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
   const int64_t batch = OptionsOf(spec).batch;
+  CheckTransformsOf(spec);
   const SampleShape sample = ShapeOf(spec);
   std::vector<Shape> tops = {
       Shape{batch, sample.image.channels, sample.image.height, sample.image.width}};

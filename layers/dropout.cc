@@ -1,27 +1,25 @@
 // Dropout: in training, zeroes each element with probability dropout_ratio and scales the others so
 // that the expectation stays; otherwise nothing. Backward remembers what was dropped as a bit per
-// element.
+// element. SpatialDropout zeroes whole channels (Tompson et al., "Efficient Object Localization
+// Using Convolutional Networks", CVPR 2015).
 #include <algorithm>
 #include <type_traits>
 
 #include "core/base/threads.h"
 #include "core/net/layer.h"
 #include "layers/dropout_random.h"
+#include "layers/dropout_spec.h"
 
 namespace doppio {
 namespace {
 
 LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const float ratio = spec.param.dropout_param().dropout_ratio();
-  if (!(ratio >= 0 && ratio < 1)) {
-    throw spec.Mistake("dropout_param.dropout_ratio",
-                       "dropout_ratio " + std::to_string(ratio) + " is outside [0, 1)");
-  }
+  const DropoutRule rule = DropoutRuleOf(spec);
   LayerShape shape;
   shape.tops = {bottoms[0]};
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   shape.in_place_ok = true;
-  if (spec.phase() == TEST || ratio == 0) shape.view = View::kSame;
+  if (rule.is_identity()) shape.view = View::kSame;
   return shape;
 }
 
@@ -30,8 +28,8 @@ template <class T>
 class Dropout : public Kernel {
  public:
   explicit Dropout(const KernelArgs& args)
-      : ratio_(args.spec->param.dropout_param().dropout_ratio()),
-        scale_(T(1) / (T(1) - T(ratio_))),
+      : ratio_(DropoutRuleOf(*args.spec).ratio),
+        scale_(DropoutRuleOf(*args.spec).scale<T>()),
         random_(DropoutRandom(*args.spec)) {
     const Shape& shape = args.bottoms[0].shape;
     samples_ = shape.dim_or_1(0);
@@ -125,6 +123,49 @@ class Dropout : public Kernel {
   int64_t samples_ = 0, per_sample_ = 0;
 };
 
+// Draws again in backward: there is little to draw.
+template <class T>
+class SpatialDropout : public Kernel {
+ public:
+  explicit SpatialDropout(const KernelArgs& args)
+      : ratio_(DropoutRuleOf(*args.spec).ratio),
+        scale_(DropoutRuleOf(*args.spec).scale<T>()),
+        random_(DropoutRandom(*args.spec)) {
+    const Shape& shape = args.bottoms[0].shape;
+    samples_ = shape.dim_or_1(0);
+    channels_ = shape.dim_or_1(1);
+    positions_ = shape.rank() > 2 ? shape.count(2) : 1;
+  }
+
+  void Forward(const Pass& pass) override {
+    Run(pass, t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());
+  }
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    Run(pass, t_.top_grads[0].template data<T>(), t_.bottom_grads[0].template data<T>());
+  }
+
+ private:
+  void Run(const Pass& pass, const T* from, T* to) const {
+    const uint64_t first_sample = pass.FirstSample(samples_);
+    const int64_t grain = 1 + 8192 / (positions_ + 1);
+    ParallelFor(samples_ * channels_, grain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const uint64_t sample = first_sample + static_cast<uint64_t>(i / channels_);
+        const uint64_t channel = static_cast<uint64_t>(i % channels_);
+        const bool kept = IsKept(random_.Bits(sample, channel), ratio_);
+        for (int64_t at = i * positions_; at < (i + 1) * positions_; ++at)
+          to[at] = kept ? from[at] * scale_ : T(0);
+      }
+    });
+  }
+
+  const float ratio_;
+  const T scale_;
+  const Random random_;
+  int64_t samples_ = 0, channels_ = 0, positions_ = 0;
+};
+
 LayerType Type() {
   LayerType type;
   type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
@@ -134,6 +175,9 @@ LayerType Type() {
 DOPPIO_REGISTER_LAYER("Dropout", Type());
 DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Dropout>,
                         nullptr});
+DOPPIO_REGISTER_LAYER(kSpatialDropout, Type());
+DOPPIO_REGISTER_KERNEL({kSpatialDropout, DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<SpatialDropout>, nullptr});
 
 }  // namespace
 }  // namespace doppio

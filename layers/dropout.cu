@@ -88,6 +88,35 @@ struct DropLast {
   }
 };
 
+// A thread for neighbours of one channel, or of one position where channels come last.
+template <class T>
+struct DropChannels {
+  DropoutForm form;
+  uint64_t first_sample;
+  IndexDivider by_channels, by_positions;
+  const T* from;
+  T* to;
+
+  // Packs do not reach into the next channel, or position.
+  template <int kWidth>
+  __host__ __device__ void Run(int64_t i) const {
+    const int64_t row = form.channels_last ? by_channels(i) : by_positions(i);
+    const int64_t sample = form.channels_last ? by_positions(row) : by_channels(row);
+    const int64_t first =
+        form.channels_last ? i - row * form.channels : row - sample * form.channels;
+    const uint64_t drawn_for = first_sample + static_cast<uint64_t>(sample);
+    Pack<T, kWidth> pack = LoadPack<kWidth>(from + i);
+    Random4 words = form.random.At(drawn_for, static_cast<uint64_t>(first / kDrawnTogether));
+    for (int lane = 0; lane < kWidth; ++lane) {
+      const int64_t channel = form.channels_last ? first + lane : first;
+      if (lane > 0 && form.channels_last && channel % kDrawnTogether == 0)
+        words = form.random.At(drawn_for, static_cast<uint64_t>(channel / kDrawnTogether));
+      pack.v[lane] = Kept(Word(words, channel), form, pack.v[lane]);
+    }
+    StorePack(pack, to + i);
+  }
+};
+
 }  // namespace
 
 void LaunchDropout(const Gpu& gpu, const DropoutForm& form, uint64_t first_sample, const void* from,
@@ -98,6 +127,15 @@ void LaunchDropout(const Gpu& gpu, const DropoutForm& form, uint64_t first_sampl
     const T* x = static_cast<const T*>(from);
     T* y = static_cast<T*>(to);
     const int64_t per_sample = form.per_sample();
+    if (form.whole_channels) {
+      const int64_t count = form.samples * per_sample;
+      const int64_t run = form.channels_last ? form.channels : form.positions;
+      ForEachPack<kWidth>(
+          gpu, count, run % kWidth == 0 && PacksFit(x, y), "SpatialDropout",
+          DropChannels<T>{
+              form, first_sample, {form.channels, count}, {form.positions, count}, x, y});
+      return;
+    }
     // Of one channel or one position, both orders are the same.
     if (!form.channels_last || form.positions == 1 || form.channels == 1) {
       const int64_t count = form.samples * per_sample;

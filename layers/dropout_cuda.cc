@@ -1,7 +1,8 @@
-// Dropout on a GPU, in any layout and with whatever activations are stored as. Backward draws the
-// numbers of its forward again, which is cheaper than to keep what was dropped.
+// Dropout and SpatialDropout on a GPU, in any layout and with whatever activations are stored as.
+// Backward draws the numbers of its forward again, which is cheaper than to keep what was dropped.
 #include "layers/dropout_cuda.h"
 
+#include "layers/dropout_spec.h"
 #include "layers/stored_form_cuda.h"
 
 namespace doppio {
@@ -25,16 +26,17 @@ class CudaDropout : public Kernel {
  private:
   static DropoutForm FormOf(const KernelArgs& args) {
     const Shape& shape = args.bottoms[0].shape;
-    const float ratio = args.spec->param.dropout_param().dropout_ratio();
+    const DropoutRule rule = DropoutRuleOf(*args.spec);
     const int64_t samples = shape.dim_or_1(0), channels = shape.dim_or_1(1);
     return {DropoutRandom(*args.spec),
-            ratio,
-            1 / (1 - ratio),
+            rule.ratio,
+            rule.scale<float>(),
             samples,
             channels,
             shape.rank() > 2 ? shape.count(2) : 1,
             args.bottoms[0].layout.channels_last(),
-            args.tops[0]};
+            args.tops[0],
+            rule.channels};
   }
 
   void Run(const Pass& pass, const Tensor& from, const Tensor& to) const {
@@ -46,6 +48,8 @@ class CudaDropout : public Kernel {
 };
 
 DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCuda, "cuda", 10, &CudaDropout::Make,
+                        &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL({kSpatialDropout, DeviceKind::kCuda, "cuda", 10, &CudaDropout::Make,
                         &DeclinesDouble, true});
 
 }  // namespace

@@ -12,9 +12,10 @@ struct DropoutForm {
   Random random;
   float ratio, scale;  // scale: of what is kept
   int64_t samples, channels, positions;
-  bool channels_last;  // the elements of a sample lie as positions x channels, else as channels x
-                       // positions
-  DType type;          // what they are stored as
+  bool channels_last;   // the elements of a sample lie as positions x channels, else as channels x
+                        // positions
+  DType type;           // what they are stored as
+  bool whole_channels;  // a number is drawn for each channel of a sample, not for each element
   int64_t per_sample() const { return channels * positions; }
 };
 

@@ -84,6 +84,7 @@ struct ElementLoss {
 
   static bool Register() {
     LayerTypes::Get().Add(Op::kType, LayerType{2, 2, 1, 1, false, true, &Infer});
+    RowCounters::Get().Add(Op::kType, {});
     return KernelTypes::Get().Add(
         {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});
   }

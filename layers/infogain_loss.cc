@@ -18,6 +18,10 @@ void CheckLossParam(const LayerSpec& spec) {
     throw spec.Mistake("loss_param.label_smoothing",
                        "label_smoothing is for SoftmaxWithLoss; here the matrix can say the same");
   }
+  if (param.class_weighting_size() > 0) {
+    throw spec.Mistake("loss_param.class_weighting",
+                       "class_weighting is for SoftmaxWithLoss; here the matrix can say the same");
+  }
 }
 
 // Of a third bottom and a file the bottom counts, as in Caffe.

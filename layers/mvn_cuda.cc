@@ -2,6 +2,7 @@
 #include "layers/mvn_cuda.h"
 
 #include "layers/mvn_rows.h"
+#include "layers/room.h"
 #include "layers/stored_form_cuda.h"
 
 namespace doppio {
@@ -13,25 +14,25 @@ class CudaMvn : public Kernel {
       : device_(args.device),
         rows_(MvnRowsOf(*args.spec, args.bottoms[0].shape)),
         backward_(args.backward),
-        eps_(args.spec->param.mvn_param().eps()),
-        sums_bytes_((MvnScratchBytes(rows_.count, rows_.length) + 63) / 64 * 64) {
-    const int64_t inverses_bytes = args.spec->param.mvn_param().normalize_variance()
-                                       ? rows_.count * static_cast<int64_t>(sizeof(float))
-                                       : 0;
-    scales_ = inverses_bytes > 0;
-    needs_.saved_bytes = backward_ ? inverses_bytes : 0;
-    needs_.scratch_bytes = sums_bytes_ + (backward_ ? 0 : inverses_bytes);
+        scales_(args.spec->param.mvn_param().normalize_variance()),
+        eps_(args.spec->param.mvn_param().eps()) {
+    Place(nullptr, nullptr);
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    Place(t_.saved, t_.scratch);
   }
 
   void Forward(const Pass&) override {
     LaunchMvn(GpuOf(device_), rows_.count, rows_.length, eps_, t_.bottoms[0].data<float>(),
-              t_.tops[0].data<float>(), Inverses(), t_.scratch);
+              t_.tops[0].data<float>(), inverses_, t_.scratch);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     LaunchMvnBackward(GpuOf(device_), rows_.count, rows_.length, t_.tops[0].data<float>(),
-                      t_.top_grads[0].data<float>(), Inverses(), t_.bottom_grads[0].data<float>(),
+                      t_.top_grads[0].data<float>(), inverses_, t_.bottom_grads[0].data<float>(),
                       t_.scratch);
   }
   bool same_every_pass() const override { return true; }
@@ -41,18 +42,20 @@ class CudaMvn : public Kernel {
   }
 
  private:
-  float* Inverses() const {
-    if (!scales_) return nullptr;
-    void* place = backward_ ? t_.saved : static_cast<char*>(t_.scratch) + sums_bytes_;
-    return static_cast<float*>(place);
+  // Launches have the beginning of the scratch.
+  void Place(void* saved, void* scratch) {
+    Room kept(saved), passing(scratch);
+    passing.TakeBytes(MvnScratchBytes(rows_.count, rows_.length));
+    if (scales_) inverses_ = (backward_ ? kept : passing).Take<float>(rows_.count);
+    needs_.saved_bytes = kept.bytes();
+    needs_.scratch_bytes = passing.bytes();
   }
 
   Device* const device_;
   const MvnRows rows_;
-  const bool backward_;
+  const bool backward_, scales_;
   const float eps_;
-  const int64_t sums_bytes_;  // a multiple of 64
-  bool scales_ = false;
+  float* inverses_ = nullptr;
 };
 
 DOPPIO_REGISTER_KERNEL({"MVN", DeviceKind::kCuda, "cuda", 10, &CudaMvn::Make, &DeclinesDouble});

@@ -1,4 +1,4 @@
-// Permute, Crop and Reorg: copies of the bottom's elements to other places.
+// Permute, Crop, Reorg and ShuffleChannel: copies of the bottom's elements to other places.
 #include "layers/rearrangement.h"
 
 #include "core/base/threads.h"

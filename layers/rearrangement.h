@@ -145,6 +145,27 @@ inline Rearrangement Reorg(const LayerSpec& spec, const std::vector<Shape>& bott
   return r;
 }
 
+// Zhang et al., "ShuffleNet", 2018: of `group` parts of the channels, the first channel of each,
+// then the second of each, and so on.
+inline Rearrangement ShuffleChannel(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const Shape& bottom = bottoms[0];
+  if (bottom.rank() < 2) {
+    throw spec.Mistake(
+        "bottom", "ShuffleChannel needs channels on axis 1, the bottom is " + bottom.ToString());
+  }
+  const int64_t groups = spec.param.shuffle_channel_param().group(), channels = bottom[1];
+  if (groups < 1 || channels % groups != 0) {
+    throw spec.Mistake("shuffle_channel_param.group",
+                       "the bottom's " + std::to_string(channels) + " channels (" +
+                           bottom.ToString() +
+                           ") do not divide into group: " + std::to_string(groups) + " parts");
+  }
+  Rearrangement r =
+      Transposed({bottom[0], groups, channels / groups, bottom.count(2)}, {0, 2, 1, 3});
+  r.top = bottom;
+  return r;
+}
+
 }  // namespace rearrangement
 
 using RearrangementOf = Rearrangement (*)(const LayerSpec& spec, const std::vector<Shape>& bottoms);
@@ -159,6 +180,7 @@ constexpr RearrangingLayer kRearrangingLayers[] = {
     {"Permute", 1, &rearrangement::Permute},
     {"Crop", 2, &rearrangement::Crop},
     {"Reorg", 1, &rearrangement::Reorg},
+    {"ShuffleChannel", 1, &rearrangement::ShuffleChannel},
 };
 
 inline Rearrangement FindRearrangement(const LayerSpec& spec, const std::vector<Shape>& bottoms) {

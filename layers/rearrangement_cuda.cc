@@ -1,4 +1,4 @@
-// Permute, Crop and Reorg on a GPU, for elements of any type.
+// Permute, Crop, Reorg and ShuffleChannel on a GPU, for elements of any type.
 #include "layers/rearrangement_cuda.h"
 
 #include "layers/rearrangement.h"

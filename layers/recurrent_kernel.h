@@ -11,6 +11,7 @@
 #include "core/net/carried_state.h"
 #include "layers/recurrent_form.h"
 #include "layers/recurrent_ops.h"
+#include "layers/room.h"
 
 namespace doppio {
 
@@ -100,23 +101,6 @@ class RecurrentKernel : public Kernel, public CarriesState {
  private:
   static constexpr int64_t kBytes = sizeof(T);
 
-  // Hands out memory from an address, or measures how much of it is needed.
-  class Room {
-   public:
-    explicit Room(void* memory) : memory_(static_cast<char*>(memory)) {}
-    T* Take(int64_t elements) { return static_cast<T*>(TakeBytes(elements * kBytes)); }
-    void* TakeBytes(int64_t bytes) {
-      void* taken = memory_ == nullptr ? nullptr : memory_ + bytes_;
-      bytes_ += (bytes + 63) / 64 * 64;
-      return taken;
-    }
-    int64_t bytes() const { return bytes_; }
-
-   private:
-    char* memory_;
-    int64_t bytes_ = 0;
-  };
-
   static std::vector<Shape> ShapesOf(const std::vector<TensorSpec>& specs) {
     std::vector<Shape> shapes;
     for (const TensorSpec& spec : specs) shapes.push_back(spec.shape);
@@ -126,17 +110,17 @@ class RecurrentKernel : public Kernel, public CarriesState {
   void Place(void* saved, void* scratch) {
     Room kept(saved), forward(scratch), back(scratch);
     Room* lasting = backward_ ? &kept : &forward;
-    gates_ = lasting->Take(f_.rows() * f_.gates);
-    if (f_.lstm) cells_ = lasting->Take(f_.rows() * f_.hidden);
-    recurrent_ = forward.Take(f_.streams * f_.gates);
-    if (f_.has_static) fixed_ = forward.Take(f_.streams * f_.gates);
+    gates_ = lasting->Take<T>(f_.rows() * f_.gates);
+    if (f_.lstm) cells_ = lasting->Take<T>(f_.rows() * f_.hidden);
+    recurrent_ = forward.Take<T>(f_.streams * f_.gates);
+    if (f_.has_static) fixed_ = forward.Take<T>(f_.streams * f_.gates);
     if (backward_) {
-      dgates_ = back.Take(f_.rows() * f_.gates);
-      continued_ = back.Take(f_.rows() * f_.hidden);
-      dh_ = back.Take(size_);
-      if (f_.lstm) dc_ = back.Take(size_);
-      if (!f_.lstm) from_output_ = back.Take(f_.rows() * f_.hidden);
-      if (f_.has_static) dfixed_ = back.Take(f_.streams * f_.gates);
+      dgates_ = back.Take<T>(f_.rows() * f_.gates);
+      continued_ = back.Take<T>(f_.rows() * f_.hidden);
+      dh_ = back.Take<T>(size_);
+      if (f_.lstm) dc_ = back.Take<T>(size_);
+      if (!f_.lstm) from_output_ = back.Take<T>(f_.rows() * f_.hidden);
+      if (f_.has_static) dfixed_ = back.Take<T>(f_.streams * f_.gates);
       sums_room_ = back.TakeBytes(Math::ColumnSumsBytes(f_.rows(), f_.gates));
     }
     needs_.saved_bytes = kept.bytes();

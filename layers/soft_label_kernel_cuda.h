@@ -3,6 +3,7 @@
 #ifndef DOPPIO_LAYERS_SOFT_LABEL_KERNEL_CUDA_H_
 #define DOPPIO_LAYERS_SOFT_LABEL_KERNEL_CUDA_H_
 
+#include "layers/room.h"
 #include "layers/soft_label_loss.h"
 #include "layers/soft_label_loss_cuda.h"
 
@@ -14,19 +15,13 @@ class CudaSoftLabelLoss : public Kernel {
       : device_(args.device),
         shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
         normalizer_(*args.spec, LossParameter::VALID, shape_.outer, shape_.inner),
-        backward_(args.backward),
-        scratch_bytes_((SoftLabelScratchBytes(shape_) + kAlign - 1) / kAlign * kAlign) {
-    needs_.scratch_bytes = scratch_bytes_ + (backward_ ? 0 : StateBytes());
-    needs_.saved_bytes = backward_ ? StateBytes() : 0;
+        backward_(args.backward) {
+    Place(nullptr, nullptr);
   }
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    char* memory =
-        backward_ ? static_cast<char*>(t_.saved) : static_cast<char*>(t_.scratch) + scratch_bytes_;
-    state_.per_divisor = reinterpret_cast<double*>(memory);
-    state_.probability = reinterpret_cast<float*>(memory + kAlign);
-    state_.difference = state_.probability + shape_.count();
+    Place(t_.saved, t_.scratch);
   }
 
   bool same_every_pass() const override { return true; }
@@ -46,10 +41,18 @@ class CudaSoftLabelLoss : public Kernel {
   }
 
  private:
-  static constexpr int64_t kAlign = 64;
-  int64_t StateBytes() const {
-    return kAlign + 2 * shape_.count() * static_cast<int64_t>(sizeof(float));
+  // Launches have the beginning of the scratch.
+  void Place(void* saved, void* scratch) {
+    Room kept(saved), passing(scratch);
+    passing.TakeBytes(SoftLabelScratchBytes(shape_));
+    Room& room = backward_ ? kept : passing;
+    state_.per_divisor = room.Take<double>(1);
+    state_.probability = room.Take<float>(shape_.count());
+    state_.difference = room.Take<float>(shape_.count());
+    needs_.saved_bytes = kept.bytes();
+    needs_.scratch_bytes = passing.bytes();
   }
+
   // Of all ranks: each position counts on each of them.
   int64_t AllPositions(const Pass& pass) const {
     return normalizer_.positions() * (pass.group == nullptr ? 1 : pass.group->size());
@@ -59,7 +62,6 @@ class CudaSoftLabelLoss : public Kernel {
   const SoftmaxShape shape_;
   const LossNormalizer normalizer_;
   const bool backward_;
-  const int64_t scratch_bytes_;
   SoftLabelState state_{};
 };
 

@@ -32,6 +32,10 @@ inline void CheckSoftLabels(const LayerSpec& spec) {
     throw spec.Mistake("loss_param.label_smoothing",
                        so + "label_smoothing does not go with them; remove it");
   }
+  if (param.weight_by_label_freqs()) {
+    throw spec.Mistake("loss_param.weight_by_label_freqs",
+                       so + "class_weighting does not go with them; remove it");
+  }
   if (spec.param.top_size() > 2) {
     throw spec.Mistake("top", so + "the layer has no third top then; remove it", 2);
   }

@@ -15,6 +15,11 @@
 namespace doppio {
 namespace {
 
+// Of those two of which WeighsLabels knows, the one in the file.
+std::string WeighingField(const LayerSpec& spec) {
+  return spec.param.loss_param().weight_by_label_freqs() ? "class_weighting" : "label_smoothing";
+}
+
 LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const SoftmaxShape s = SoftmaxShapeOf(spec, bottoms[0]);
   if (HasSoftLabels(s, bottoms[0], bottoms[1])) {
@@ -29,11 +34,28 @@ LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bot
         "loss_param.label_smoothing",
         "label_smoothing is " + std::to_string(smoothing) + "; it is at least 0 and below 1");
   }
-  if (smoothing > 0 && spec.param.top_size() > 2) {
-    throw spec.Mistake("loss_param.label_smoothing",
-                       "label_smoothing does not go with a third top; remove one of them");
+  CheckClassWeights(spec, s.classes);
+  if (WeighsLabels(spec) && spec.param.top_size() > 2) {
+    const std::string field = WeighingField(spec);
+    throw spec.Mistake("loss_param." + field,
+                       field + " does not go with a third top; remove one of them");
   }
   return SoftmaxLossShape(spec, bottoms);
+}
+
+int ClassAxis(const LayerParameter& layer) { return layer.softmax_param().axis(); }
+
+void CheckVaryingRows(const LayerSpec& spec, const std::vector<Shape>& bottoms,
+                      const std::string& what) {
+  if (WeighsLabels(spec)) {
+    throw spec.Mistake("loss_param." + WeighingField(spec),
+                       what + "; the layer can then not " +
+                           (spec.param.loss_param().weight_by_label_freqs() ? "weigh its classes"
+                                                                            : "smooth its labels"));
+  }
+  if (HasSoftLabels(SoftmaxShapeOf(spec, bottoms[0]), bottoms[0], bottoms[1])) {
+    throw spec.Mistake("bottom", what + "; labels can then not be shares of classes", 1);
+  }
 }
 
 template <class T>
@@ -157,12 +179,13 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) {
   if (HasSoftLabels(*args.spec, args.bottoms)) return MakeForFloat<SoftLabelSoftmaxLoss>(args);
-  if (!SmoothsLabels(*args.spec)) return MakeForFloat<SoftmaxLossKernel>(args);
-  return MakeWeightedSoftmaxLoss(args, LabelSmoothing(*args.spec, args.bottoms[0].shape));
+  if (!WeighsLabels(*args.spec)) return MakeForFloat<SoftmaxLossKernel>(args);
+  return MakeWeightedSoftmaxLoss(args, LabelForm(*args.spec, args.bottoms[0].shape));
 }
 
 DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
+DOPPIO_REGISTER(RowCounters, "SoftmaxWithLoss", RowCounter{&ClassAxis, &CheckVaryingRows});
 // R-FCN's name for it.
 DOPPIO_REGISTER_LAYER("SoftmaxWithLossOHEM", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCpu, "reference", 0, &Make, nullptr});

@@ -5,6 +5,7 @@
 
 #include "layers/label_smoothing.h"
 #include "layers/loss_normalizer.h"
+#include "layers/room.h"
 #include "layers/soft_label_kernel_cuda.h"
 #include "layers/softmax_view_cuda.h"
 #include "layers/stored_form_cuda.h"
@@ -25,24 +26,17 @@ class CudaSoftmaxLoss : public Kernel {
         labels_(args.spec->param.loss_param(), shape_.classes),
         normalizer_(*args.spec, LossParameter::VALID, plain_.outer, plain_.inner),
         valid_count_(args.device),
-        backward_(args.backward),
-        scratch_bytes_(RoundUp(SoftmaxLossScratchBytes(shape_))) {
+        backward_(args.backward) {
     needs_.bottoms = {view_.layout, Layout()};
     needs_.types = {args.bottoms[0].dtype, DType::kFloat32};
     needs_.tops = {Layout(), view_.layout};  // the loss and the probabilities
     needs_.tops.resize(args.tops.size());
-    needs_.scratch_bytes = scratch_bytes_ + (backward_ ? 0 : StateBytes());
-    needs_.saved_bytes = backward_ ? StateBytes() : 0;
+    Place(nullptr, nullptr);
   }
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    char* memory =
-        backward_ ? static_cast<char*>(t_.saved) : static_cast<char*>(t_.scratch) + scratch_bytes_;
-    state_.per_divisor = reinterpret_cast<double*>(memory);
-    state_.classes = reinterpret_cast<int32_t*>(memory + kAlign);
-    state_.probability =
-        backward_ ? reinterpret_cast<float*>(memory + kAlign + ClassesBytes()) : nullptr;
+    Place(t_.saved, t_.scratch);
     wrong_ = std::make_unique<WrongLabel>(device_);
   }
 
@@ -69,14 +63,16 @@ class CudaSoftmaxLoss : public Kernel {
   }
 
  private:
-  static constexpr int64_t kAlign = 64;
-  static int64_t RoundUp(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-  int64_t ClassesBytes() const {
-    return RoundUp(shape_.positions() * static_cast<int64_t>(sizeof(int32_t)));
-  }
-  int64_t StateBytes() const {
-    return kAlign + ClassesBytes() +
-           (backward_ ? shape_.count() * static_cast<int64_t>(sizeof(float)) : 0);
+  // Launches have the beginning of the scratch.
+  void Place(void* saved, void* scratch) {
+    Room kept(saved), passing(scratch);
+    passing.TakeBytes(SoftmaxLossScratchBytes(shape_));
+    Room& room = backward_ ? kept : passing;
+    state_.per_divisor = room.Take<double>(2);  // and how many labels count
+    state_.classes = room.Take<int32_t>(shape_.positions());
+    if (backward_) state_.probability = room.Take<float>(shape_.count());
+    needs_.saved_bytes = kept.bytes();
+    needs_.scratch_bytes = passing.bytes();
   }
 
   Device* device_;
@@ -87,7 +83,6 @@ class CudaSoftmaxLoss : public Kernel {
   const LossNormalizer normalizer_;
   ValidCount valid_count_;
   const bool backward_;
-  const int64_t scratch_bytes_;
   SoftmaxLossState state_{};
   std::unique_ptr<WrongLabel> wrong_;
 };
@@ -99,26 +94,27 @@ std::unique_ptr<Kernel> Make(const KernelArgs& args) {
 std::string Declines(const KernelArgs& args) {
   if (args.tops.size() > 2) return "it has no third top";
   if (HasSoftLabels(*args.spec, args.bottoms)) return "its labels are classes";
-  return SmoothsLabels(*args.spec) ? "it has no label_smoothing" : DeclinesDouble(args);
+  return WeighsLabels(*args.spec) ? "it has no weights of labels" : DeclinesDouble(args);
 }
 
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "cuda", 10, &Make, &Declines,
                         true});
 
-std::unique_ptr<Kernel> MakeSmoothed(const KernelArgs& args) {
-  return std::make_unique<CudaWeightedSoftmaxLoss>(
-      args, LabelSmoothing(*args.spec, args.bottoms[0].shape));
+std::unique_ptr<Kernel> MakeWeighted(const KernelArgs& args) {
+  return std::make_unique<CudaWeightedSoftmaxLoss>(args,
+                                                   LabelForm(*args.spec, args.bottoms[0].shape));
 }
 
-std::string SmoothedDeclines(const KernelArgs& args) {
-  return SmoothsLabels(*args.spec) ? DeclinesDouble(args) : "it is for label_smoothing";
+std::string WeightedDeclines(const KernelArgs& args) {
+  return WeighsLabels(*args.spec) ? DeclinesDouble(args)
+                                  : "it is for label_smoothing and class_weighting";
 }
 
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed,
-                        &SmoothedDeclines});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "smoothed", 9, &MakeSmoothed,
-                        &SmoothedDeclines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "weighted", 9, &MakeWeighted,
+                        &WeightedDeclines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "weighted", 9, &MakeWeighted,
+                        &WeightedDeclines});
 
 std::unique_ptr<Kernel> MakeSoft(const KernelArgs& args) {
   return std::make_unique<CudaSoftLabelLoss>(args);

@@ -4,6 +4,7 @@
 #ifndef DOPPIO_LAYERS_WEIGHTED_SOFTMAX_KERNEL_CUDA_H_
 #define DOPPIO_LAYERS_WEIGHTED_SOFTMAX_KERNEL_CUDA_H_
 
+#include "layers/room.h"
 #include "layers/valid_count_cuda.h"
 #include "layers/weighted_softmax_loss.h"
 #include "layers/weighted_softmax_loss_cuda.h"
@@ -19,20 +20,13 @@ class CudaWeightedSoftmaxLoss : public Kernel {
         shape_(form_.shape),
         labels_(args.spec->param.loss_param(), shape_.classes),
         valid_count_(args.device),
-        backward_(args.backward),
-        scratch_bytes_(RoundUp(WeightedSoftmaxScratchBytes(shape_))) {
-    needs_.scratch_bytes = scratch_bytes_ + (backward_ ? 0 : StateBytes());
-    needs_.saved_bytes = backward_ ? StateBytes() : 0;
+        backward_(args.backward) {
+    Place(nullptr, nullptr);
   }
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    char* memory =
-        backward_ ? static_cast<char*>(t_.saved) : static_cast<char*>(t_.scratch) + scratch_bytes_;
-    state_.per_divisor = reinterpret_cast<double*>(memory);
-    state_.labels = reinterpret_cast<int32_t*>(memory + kAlign);
-    totals_ = reinterpret_cast<float*>(memory + kAlign + LabelBytes());
-    state_.probability = reinterpret_cast<float*>(memory + kAlign + LabelBytes() + TotalBytes());
+    Place(t_.saved, t_.scratch);
     wrong_ = std::make_unique<WrongLabel>(device_);
     const int64_t bytes = static_cast<int64_t>(form_.matrix.size() * sizeof(float));
     matrix_ = Buffer(device_, bytes);
@@ -63,11 +57,18 @@ class CudaWeightedSoftmaxLoss : public Kernel {
   }
 
  private:
-  static constexpr int64_t kAlign = 64;
-  static int64_t RoundUp(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-  int64_t LabelBytes() const { return RoundUp(shape_.positions() * 4); }
-  int64_t TotalBytes() const { return form_.has_matrix() ? RoundUp(shape_.classes * 4) : 0; }
-  int64_t StateBytes() const { return kAlign + LabelBytes() + TotalBytes() + shape_.count() * 4; }
+  // Launches have the beginning of the scratch.
+  void Place(void* saved, void* scratch) {
+    Room kept(saved), passing(scratch);
+    passing.TakeBytes(WeightedSoftmaxScratchBytes(shape_));
+    Room& room = backward_ ? kept : passing;
+    state_.per_divisor = room.Take<double>(2);  // and how many labels count
+    state_.labels = room.Take<int32_t>(shape_.positions());
+    if (form_.has_matrix()) totals_ = room.Take<float>(shape_.classes);
+    state_.probability = room.Take<float>(shape_.count());
+    needs_.saved_bytes = kept.bytes();
+    needs_.scratch_bytes = passing.bytes();
+  }
 
   // Null where the weights are two numbers.
   const float* Matrix() const {
@@ -82,7 +83,6 @@ class CudaWeightedSoftmaxLoss : public Kernel {
   const LabelReader labels_;
   ValidCount valid_count_;
   const bool backward_;
-  const int64_t scratch_bytes_;
   WeightedSoftmaxState state_{};
   float* totals_ = nullptr;  // of the matrix's rows
   Buffer matrix_;            // from a file

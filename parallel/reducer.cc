@@ -67,6 +67,10 @@ void Reducer::Ready(int param) {
   if (--buckets_[bucket].missing == 0) Send(bucket);
 }
 
+bool Reducer::BeginsAt(int param) const {
+  return buckets_[bucket_of_[static_cast<size_t>(param)]].params.back() == param;
+}
+
 void Reducer::Send(size_t bucket) {
   buckets_[bucket].sent = true;
   if (copy_) copy_->Narrow(bucket);

@@ -36,6 +36,7 @@ class Reducer : public GradientExchange {
   ~Reducer() override;
 
   void Ready(int param) override;
+  bool BeginsAt(int param) const override;
   void Finish(GradientSink* next) override;
   void SetTrace(RunTrace* trace) override { trace_ = trace; }
   Totals totals() const override { return totals_; }

@@ -61,7 +61,10 @@ void SideStream::Copy(void* to, const void* from, int64_t bytes) {
 bool SideStream::Idle() const {
   if (gpu().on_host) return true;
   const cudaError_t state = cudaStreamQuery(stream_);
-  if (state == cudaErrorNotReady) return false;
+  if (state == cudaErrorNotReady) {
+    cudaGetLastError();  // kept like an error, and the check of the next launch would find it
+    return false;
+  }
   Cuda(state, "an exchange between ranks on", device_->name());
   return true;
 }

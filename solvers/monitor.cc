@@ -29,9 +29,10 @@ void Monitor::CheckKnown(const std::vector<std::string>& outputs) const {
   const std::vector<std::string> names(known.begin(), known.end());
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  const std::string meant = DidYouMean(rule_.metric.metric, names);
+  if (!list.empty()) list = (meant.empty() ? "; there are: " : " There are: ") + list;
   throw UserError({}, "no test net puts out '" + rule_.metric.metric +
-                          "', which is to be monitored" + DidYouMean(rule_.metric.metric, names) +
-                          (list.empty() ? "" : " There are: " + list));
+                          "', which is to be monitored" + meant + list);
 }
 
 bool Monitor::Judge(const std::vector<TestScores>& tests, int64_t iteration) {

@@ -25,7 +25,10 @@ TrainResult Trainer::Solve() {
   while (iter_ < schedule_.max_iter && !stop_) Iterate();
   if (options_.trace != nullptr) options_.trace->Stop();
 
-  if (spec_.param.snapshot_after_train() && snapshot_iter_ != iter_) Snapshot();
+  // At its end a training leaves out what the schedule has made, as Caffe does. One that is stopped
+  // may be where the schedule says a snapshot and none was made: before its first iteration.
+  const bool scheduled = schedule_.SnapshotAt(iter_) && !stop_;
+  if (spec_.param.snapshot_after_train() && !scheduled && snapshot_iter_ != iter_) Snapshot();
   result_.stopped = stop_ && !result_.stopped_early;
   if (!stop_) Finish();
   WaitForSnapshot();

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/base/file.h"
 #include "data/encode.h"
+#include "data/whole_label.h"
 #include "tools/data_opened.h"
 #include "tools/data_verbs.h"
 #include "tools/flags.h"
@@ -31,7 +33,8 @@ constexpr const char* kStyle =
 body { font: 14px sans-serif; margin: 1.5em; color: #222; background: #fff; }
 main { display: flex; flex-wrap: wrap; gap: 12px; }
 figure { margin: 0; width: 132px; }
-img { width: 128px; height: 128px; object-fit: contain; background: #ddd; image-rendering: auto; }
+img { width: 128px; height: 128px; object-fit: contain; background: #ddd; image-rendering: auto;
+      image-orientation: none; }
 img.small { image-rendering: pixelated; }
 figcaption { font-size: 12px; overflow-wrap: anywhere; }
 .bad { color: #a00; }
@@ -82,10 +85,12 @@ std::string DataUrl(ImageFormat format, const std::string& file) {
   return std::string("data:image/") + type + ";base64," + Base64(file);
 }
 
+std::string DataUrl(const Image& image) {
+  return DataUrl(ImageFormat::kPng, Encode(image, ImageFormat::kPng));
+}
+
 std::string Labels(const std::vector<float>& labels, const std::vector<std::string>& classes) {
-  if (labels.size() == 1 && labels[0] == std::floor(labels[0])) {
-    return ClassName(classes, static_cast<int64_t>(labels[0]));
-  }
+  if (const std::optional<int> label = WholeLabel(labels)) return ClassName(classes, *label);
   std::string text;
   for (const float label : labels) text += (text.empty() ? "" : " ") + Significant(label);
   return text;
@@ -102,10 +107,13 @@ std::string Figure(const OpenedData& data, int64_t index, bool rgb) {
       Image image;
       Decode(record.encoded, record.encoded_bytes, {}, &image);  // the browser would not complain
       shape = image.shape;
-      url = DataUrl(FormatOf(record.encoded, record.encoded_bytes),
-                    {reinterpret_cast<const char*>(record.encoded), record.encoded_bytes});
+      const ImageFormat format = FormatOf(record.encoded, record.encoded_bytes);
+      // Browsers do not know all others.
+      const bool shown = format == ImageFormat::kJpeg || format == ImageFormat::kPng;
+      const auto* file = reinterpret_cast<const char*>(record.encoded);
+      url = shown ? DataUrl(format, {file, record.encoded_bytes}) : DataUrl(image);
     } else {
-      url = DataUrl(ImageFormat::kPng, Encode(ImageOf(record.pixels, rgb), ImageFormat::kPng));
+      url = DataUrl(ImageOf(record.pixels, rgb));
     }
     const bool small = shape.height <= kSmall && shape.width <= kSmall;
     return std::string("<figure><img") + (small ? " class=\"small\"" : "") + " alt=\"\" title=\"" +

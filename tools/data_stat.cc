@@ -4,9 +4,11 @@
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/base/file.h"
 #include "data/decode.h"
+#include "data/whole_label.h"
 #include "tools/count_progress.h"
 #include "tools/data_opened.h"
 #include "tools/data_verbs.h"
@@ -101,9 +103,7 @@ void AddRecord(const Record& record, Stats* stats) {
   stats->bytes += static_cast<int64_t>(bytes);
   ++stats->sizes[pixels.shape.ToString()];
   ++stats->label_counts[record.labels.size()];
-  if (record.labels.size() == 1 && record.labels[0] == std::floor(record.labels[0])) {
-    ++stats->classes[static_cast<int64_t>(record.labels[0])];
-  }
+  if (const std::optional<int> label = WholeLabel(record.labels)) ++stats->classes[*label];
   stats->checksum = Crc32c(content, bytes, stats->checksum);
   stats->checksum =
       Crc32c(record.labels.data(), record.labels.size() * sizeof(float), stats->checksum);

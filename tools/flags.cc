@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/base/nearest.h"
+#include "proto/solver.pb.h"
 #include "tools/fork_flags.h"
 
 DEFINE_string(solver, "", "<FILE> solver to read");
@@ -297,8 +298,13 @@ class Parser {
     for (const std::string& name : unknown_) {
       const std::string nearest = Nearest(name, known);
       const bool last = errors.size() + 1 == unknown_.size();
+      const bool of_solver =
+          Contains(known, "set") && SolverParameter::descriptor()->FindFieldByName(name) != nullptr;
+      const std::string meant = of_solver         ? "--set " + name + "=..."
+                                : nearest.empty() ? ""
+                                                  : "--" + nearest;
       errors.push_back(UsageError("unknown flag '--" + name + "'" +
-                                  (nearest.empty() ? "" : "; did you mean '--" + nearest + "'?") +
+                                  (meant.empty() ? "" : "; did you mean '" + meant + "'?") +
                                   (last ? HelpHint() : "")));
     }
     if (errors.size() == 1) throw errors[0];
@@ -375,7 +381,9 @@ class Parser {
       std::string names;
       bool found = false;
       for (const std::string& name : SplitAlternatives(alternatives)) {
-        found = found || line_.Given(name);
+        gflags::CommandLineFlagInfo info;
+        gflags::GetCommandLineFlagInfo(name.c_str(), &info);
+        found = found || (line_.Given(name) && !info.current_value.empty());
         names += (names.empty() ? "--" : " or --") + name;
       }
       if (!found) throw UsageError("'" + line_.command_name + "' needs " + names + HelpHint());

@@ -149,6 +149,11 @@ class Conversion {
     if (not_shown_ > 0) {
       mistakes_.push_back(FileError("and " + std::to_string(not_shown_) + " images more"));
     }
+    if (!images_.root.empty() && !EndsWith(images_.root, "/") && FileExists(images_.root + "/")) {
+      mistakes_.push_back(FileError("'" + images_.root +
+                                    "' stands in front of each path as it is; did you mean '" +
+                                    images_.root + "/'?"));
+    }
     mistakes_.push_back(FileError("no database was written; --skip_bad leaves such images out"));
     if (writer_.kept() > 0) {
       mistakes_.push_back(FileError("the first " + std::to_string(writer_.kept()) +

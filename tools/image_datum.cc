@@ -1,16 +1,14 @@
 #include "tools/image_datum.h"
 
-#include <cmath>
-
 #include "data/encode.h"
+#include "data/whole_label.h"
 
 namespace doppio {
 namespace {
 
 void SetLabels(const std::vector<float>& labels, Datum* datum) {
-  constexpr float kExact = 1 << 24;
-  if (labels.size() == 1 && labels[0] == std::floor(labels[0]) && std::abs(labels[0]) <= kExact) {
-    datum->set_label(static_cast<int>(labels[0]));
+  if (const std::optional<int> label = WholeLabel(labels)) {
+    datum->set_label(*label);
   } else {
     datum->mutable_labels()->Add(labels.begin(), labels.end());
   }

@@ -62,7 +62,10 @@ bool ParseFloat(const std::string& text, float* value) {
 bool IsImageName(const std::string& path) {
   std::string lower = path;
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return EndsWith(lower, ".jpg") || EndsWith(lower, ".jpeg") || EndsWith(lower, ".png");
+  for (const char* end : {".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm", ".pbm"}) {
+    if (EndsWith(lower, end)) return true;
+  }
+  return false;
 }
 
 ImageInput::ImageInput(const ImageInputOptions& options)
@@ -155,7 +158,9 @@ std::vector<std::string> FindImages(const std::vector<std::string>& files_and_fo
       if (IsImageName(entry.path().string())) found.push_back(entry.path().string());
     }
     if (failed) throw FileError("cannot read folder '" + path + "': " + failed.message());
-    if (found.empty()) throw FileError("folder '" + path + "' has no .jpg, .jpeg or .png file");
+    if (found.empty())
+      throw FileError("folder '" + path +
+                      "' has no .jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm file");
     std::sort(found.begin(), found.end());
     images.insert(images.end(), found.begin(), found.end());
   }

@@ -48,7 +48,7 @@ ListedImages ReadClassFolders(const std::string& folder) {
       const std::string& name = images.classes[label];
       const std::vector<std::string> paths = ImagesBelow(fs::path(folder) / name, folder);
       if (paths.empty()) {
-        throw FileError("folder '" + images.root + name + "' of a class has no JPEG or PNG files");
+        throw FileError("folder '" + images.root + name + "' of a class has no image files");
       }
       for (const std::string& path : paths) {
         images.lines.push_back({path, {static_cast<float>(label)}, 0});

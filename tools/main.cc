@@ -43,6 +43,8 @@ ExitCode Fail(const Error& error, bool began) {
 int Main(int argc, char** argv) {
   // A parent that ignores SIGCHLD passes that on, and then no child's exit code can be had.
   signal(SIGCHLD, SIG_DFL);
+  // A file that grows beyond the limit of the shell (ulimit -f) is a mistake with a message, too.
+  signal(SIGXFSZ, SIG_IGN);
   InitLog(argv[0]);
   PinComputeThreads();
   bool began = false;

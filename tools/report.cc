@@ -1,16 +1,22 @@
 #include "tools/report.h"
 
 #include <cctype>
-#include <fstream>
 #include <set>
 #include <sstream>
+
+#include "core/base/file.h"
 
 namespace doppio {
 namespace {
 
 // Line `number` of a file, from 1; "" when there is none, as for a place on the command line.
 std::string SourceLine(const std::string& path, int number) {
-  std::ifstream file(path);
+  std::istringstream file;
+  try {
+    file.str(ReadFile(path));
+  } catch (const FileError&) {
+    return "";
+  }
   std::string line;
   for (int i = 0; i < number; ++i) {
     if (!std::getline(file, line)) return "";

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <iostream>
 
+#include "core/base/file.h"
+#include "core/base/log.h"
 #include "core/base/nearest.h"
 #include "tools/command.h"
 #include "tools/flags.h"
@@ -72,6 +74,9 @@ ExitCode RunSubmit(const CommandLine& line, bool*) {
     throw UsageError(std::string("'submit' needs slurm, pbs or lsf, as in\n  ") + kExample);
   JobOptions options = OptionsFromFlags(line);
   AddCommand(line, FLAGS_program, &options);
+  // Not a mistake: the script may be for another machine.
+  if (!FileExists(FLAGS_solver))
+    LOG(WARNING) << "there is no '" << FLAGS_solver << "' here, and the job starts in this folder";
   std::cout << JobScript(options);
   return ExitCode::kDone;
 }

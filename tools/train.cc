@@ -25,6 +25,7 @@
 #include "tools/trace.h"
 #include "tools/training_end.h"
 
+DECLARE_int32(stop_exit_code);
 DEFINE_string(snapshot, "", "<FILE> snapshot to go on from (.solverstate)");
 DEFINE_string(resume, "",
               "<auto|FILE> like --snapshot; auto (or no value) takes the newest whole one, if any");
@@ -97,6 +98,7 @@ void CheckStart() {
         "to "
         "go on with a training, --weights to start a new one from trained weights");
   }
+  InRange("stop_exit_code", FLAGS_stop_exit_code, 0, 255);  // what an exit status can hold
 }
 
 void WarnOfIgnored(const SolverSpec& solver) {

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "core/base/error.h"
 
@@ -51,9 +53,37 @@ void WriteAll(const std::string& path, const std::string& content) {
   }
 }
 
+// What pipes gave, by path: they give it once, but a file is read more than once, as to quote a
+// line of it. Lives as long as the process.
+class PipeContents {
+ public:
+  static PipeContents& Get() {
+    static auto* contents = new PipeContents;
+    return *contents;
+  }
+  bool Find(const std::string& path, std::string* content) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto known = known_.find(path);
+    if (known == known_.end()) return false;
+    *content = known->second;
+    return true;
+  }
+  void Keep(const std::string& path, const std::string& content) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    known_[path] = content;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> known_;
+};
+
 }  // namespace
 
 std::string ReadFile(const std::string& path) {
+  std::string content;
+  // Before it is opened: a named pipe without a writer would be waited for.
+  if (PipeContents::Get().Find(path, &content)) return content;
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) Fail("read", path);
   struct stat info;
@@ -62,7 +92,6 @@ std::string ReadFile(const std::string& path) {
     errno = EISDIR;
     Fail("read", path);
   }
-  std::string content;
   content.resize(static_cast<size_t>(info.st_size));
   size_t have = 0;
   for (;;) {
@@ -74,12 +103,21 @@ std::string ReadFile(const std::string& path) {
     have += static_cast<size_t>(got);
   }
   content.resize(have);
+  if (S_ISFIFO(info.st_mode)) PipeContents::Get().Keep(path, content);
   return content;
+}
+
+void CheckFolderOf(const std::string& path) {
+  const std::string folder = DirName(path);
+  if (folder.empty() || FileExists(folder)) return;
+  throw FileError("cannot write '" + path + "': there is no folder '" + folder +
+                  "'; make it (mkdir -p)");
 }
 
 void WriteFileAtomically(const std::string& path,
                          const std::function<void(const std::string& temporary)>& write) {
   const std::string temporary = path + ".tmp." + std::to_string(getpid());
+  CheckFolderOf(path);
   try {
     write(temporary);
     Sync(temporary, O_RDWR);

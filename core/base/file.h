@@ -10,12 +10,16 @@
 
 namespace doppio {
 
-// Throw FileError with the path and the system's reason.
+// Throw FileError with the path and the system's reason. A pipe (a fifo, /dev/stdin, <(...) of a
+// shell) is read once; the same path gives the same again.
 std::string ReadFile(const std::string& path);
 void WriteFileAtomically(const std::string& path, const std::string& content);
 // For writers that need a path (HDF5): `write` fills the temporary file it is given.
 void WriteFileAtomically(const std::string& path,
                          const std::function<void(const std::string& temporary)>& write);
+
+// FileError, with what to do, where the folder that `path` is to be written to is not there.
+void CheckFolderOf(const std::string& path);
 
 bool FileExists(const std::string& path);
 int64_t FileBytes(const std::string& path);  // -1 when it does not exist

@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/registry.h"
 
@@ -43,7 +44,7 @@ class Download {
 
 class Device {
  public:
-  virtual ~Device() = default;
+  virtual ~Device() { DropAttached(); }
   virtual DeviceKind kind() const = 0;
   virtual std::string name() const = 0;                  // "CPU (2 threads)", "GPU 0 (NVIDIA H200)"
   virtual std::string pci_bus_id() const { return ""; }  // "0000:3B:00.0"; "" for what is no board
@@ -87,24 +88,29 @@ class Device {
   void set_records(bool records) { records_ = records; }
 
   // What higher floors keep for a device, such as the handle of a library: made as T(this) by the
-  // first call.
+  // first call. The last one made goes first, so a thing may use what was there before it.
   template <class T>
   T& Attached(const std::string& key) {
-    std::shared_ptr<void>& kept = attached_[key];
-    if (kept == nullptr) kept = std::make_shared<T>(this);
-    return *static_cast<T*>(kept.get());
+    for (const auto& [name, kept] : attached_) {
+      if (name == key) return *static_cast<T*>(kept.get());
+    }
+    auto made = std::make_shared<T>(this);
+    attached_.emplace_back(key, made);
+    return *made;
   }
 
  protected:
   // For destructors, while the device still works.
-  void DropAttached() { attached_.clear(); }
+  void DropAttached() {
+    while (!attached_.empty()) attached_.pop_back();
+  }
 
  private:
   MathMode math_ = MathMode::kFloat32;
   int64_t workspace_bytes_ = int64_t{512} << 20;
   bool deterministic_ = false;
   bool records_ = true;
-  std::map<std::string, std::shared_ptr<void>> attached_;
+  std::vector<std::pair<std::string, std::shared_ptr<void>>> attached_;  // as they were made
 };
 
 // Owns a block of a device's memory.

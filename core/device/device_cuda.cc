@@ -23,11 +23,14 @@ int64_t SizeClass(int64_t bytes) {
 
 std::string MiB(int64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
+struct DestroyGraph {
+  void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
+};
+using Graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, DestroyGraph>;
+
 class CudaRecording : public Recording {
  public:
-  CudaRecording(GpuDevice* device, cudaGraph_t graph) : device_(device) {
-    Cuda(cudaGraphInstantiate(&ready_, graph, 0), "preparing a graph on", device->name());
-  }
+  CudaRecording(GpuDevice* device, cudaGraphExec_t ready) : device_(device), ready_(ready) {}
   ~CudaRecording() override { cudaGraphExecDestroy(ready_); }
   void Run() override {
     Cuda(cudaGraphLaunch(ready_, device_->gpu().stream), "the launch of a graph on",
@@ -36,7 +39,7 @@ class CudaRecording : public Recording {
 
  private:
   GpuDevice* const device_;
-  cudaGraphExec_t ready_ = nullptr;
+  const cudaGraphExec_t ready_;
 };
 
 class CudaDownload : public Download {
@@ -103,6 +106,7 @@ class CudaDevice : public GpuDevice {
   // Complete for all that comes after it on this device and for the copies to the host; nobody
   // waits for it.
   void Zero(void* memory, int64_t bytes) override {
+    if (bytes == 0) return;  // nothing that could be recorded
     Cuda(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream()), "clearing memory of",
          name_);
   }
@@ -116,20 +120,26 @@ class CudaDevice : public GpuDevice {
   std::unique_ptr<Recording> Record(const std::function<void()>& work) override {
     // Other threads may go on allocating pinned memory meanwhile.
     Cuda(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal), "recording on", name_);
-    cudaGraph_t graph = nullptr;
-    bool complete = true;
     try {
       work();
-    } catch (const DeviceError&) {
-      complete = false;  // some library does what cannot be recorded; it says so when it is asked
+    } catch (const Error& e) {
+      EndCapture();
+      // Some library does what cannot be recorded; it says so when it is asked. Told by the code,
+      // because the layer's name comes to it in an Error of no other type.
+      if (e.code() != ExitCode::kDevice) throw;
+      return nullptr;
     } catch (...) {
-      EndCapture(&graph);
+      EndCapture();
       throw;
     }
-    if (!EndCapture(&graph) || !complete) return nullptr;
-    std::unique_ptr<Recording> recording = std::make_unique<CudaRecording>(this, graph);
-    cudaGraphDestroy(graph);
-    return recording;
+    const Graph graph = EndCapture();
+    cudaGraphExec_t ready = nullptr;
+    if (graph == nullptr) return nullptr;
+    if (cudaGraphInstantiate(&ready, graph.get(), 0) != cudaSuccess) {
+      cudaGetLastError();  // the next call must not report it
+      return nullptr;
+    }
+    return std::make_unique<CudaRecording>(this, ready);
   }
 
   int64_t bytes_in_use() const override { return blocks_.bytes_in_use(); }
@@ -154,10 +164,12 @@ class CudaDevice : public GpuDevice {
   // The current device belongs to the thread, and any thread may come.
   void MakeCurrent() { Cuda(cudaSetDevice(index_), "choosing", name_); }
 
-  bool EndCapture(cudaGraph_t* graph) {
-    const bool ended = cudaStreamEndCapture(stream_, graph) == cudaSuccess;
-    if (!ended) cudaGetLastError();
-    return ended && *graph != nullptr;
+  // Null where something could not be captured.
+  Graph EndCapture() {
+    cudaGraph_t graph = nullptr;
+    const bool ended = cudaStreamEndCapture(stream_, &graph) == cudaSuccess;
+    cudaGetLastError();
+    return Graph(ended ? graph : nullptr);
   }
 
   void Copy(void* to, const void* from, int64_t bytes) {
@@ -216,6 +228,7 @@ cudaStream_t CudaStream(Device* device) { return GpuOf(device).stream; }
 
 void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes) {
   const Gpu gpu = GpuOf(device);
+  if (bytes == 0) return;  // nothing that could be recorded
   if (gpu.on_host) {
     std::memmove(to, from, static_cast<size_t>(bytes));
     return;

@@ -34,9 +34,9 @@ __device__ Sum CombineBlock(Sum mine, const Combine& combine) {
     if (threadIdx.x < half)
       sums[threadIdx.x] = combine(sums[threadIdx.x], sums[threadIdx.x + half]);
   }
-  const Sum all = sums[0];
-  __syncthreads();  // the room is free again
-  return all;
+  const Sum own = sums[threadIdx.x];  // the others do not wait for what thread 0 has just written
+  __syncthreads();                    // the room is free again
+  return own;
 }
 
 // A block for each (row, part): partial[row * parts + part].
@@ -87,6 +87,15 @@ inline int64_t PartsOf(int64_t rows, int64_t cols) {
                              kMostParts);
 }
 
+// f(i) on the host in a GPU's place. A GPU keeps to no order, so neither does this: the odd ones
+// from the end, then the even ones. A body that reads what another one writes gives other numbers
+// then.
+template <class F>
+static void ForEachIndexOnHost(int64_t n, const F& f) {
+  for (int64_t i = n / 2 * 2 - 1; i > 0; i -= 2) f(i);
+  for (int64_t i = 0; i < n; i += 2) f(i);
+}
+
 }  // namespace launch
 
 // Functions with bodies are `static`: nvcc numbers lambdas by file, and the linker would take one
@@ -97,7 +106,7 @@ template <class F>
 static void ForEachIndex(const Gpu& gpu, int64_t n, const char* what, const F& f) {
   if (n <= 0) return;
   if (gpu.on_host) {
-    for (int64_t i = 0; i < n; ++i) f(i);
+    launch::ForEachIndexOnHost(n, f);
     return;
   }
   launch::RunForEach<<<BlocksFor(n), kThreadsPerBlock, 0, gpu.stream>>>(n, f);

@@ -31,6 +31,18 @@ struct Handle {
   cudnnHandle_t handle = nullptr;
 };
 
+// cuDNN opens these by name when an engine needs them, and knows no folders but the loader's. Open
+// already, they are found. Without one of them it offers fewer engines.
+void OpenWhatCudnnLooksFor() {
+  for (const char* file : {"libnvrtc.so.13", "libcublasLt.so.13"}) {
+    try {
+      SharedLibrary(file, file);
+    } catch (const DeviceError&) {
+      // It may still find another version.
+    }
+  }
+}
+
 cudnnMathType_t MathOf(DType data, MathMode math) {
   if (data != DType::kFloat32) return CUDNN_TENSOR_OP_MATH;
   return math == MathMode::kFloat32 ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
@@ -40,6 +52,7 @@ cudnnMathType_t MathOf(DType data, MathMode math) {
 
 const CudnnApi& Cudnn() {
   static const CudnnApi api = [] {
+    OpenWhatCudnnLooksFor();
     const SharedLibrary library("cuDNN", "libcudnn.so.9");
     CudnnApi a;
 #define DOPPIO_CUDNN_SET(name) library.SetTo(&a.name, #name);

@@ -3,6 +3,7 @@
 #ifndef DOPPIO_CORE_MATH_CUDNN_PLAN_H_
 #define DOPPIO_CORE_MATH_CUDNN_PLAN_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -61,8 +62,11 @@ class CudnnAdvice {
   CudnnAdvice(const CudnnGraph& graph, const CudnnLimits& limits)
       : graph_(graph), limits_(limits) {}
 
-  // The first `most` that can be made, as advised.
-  std::vector<std::unique_ptr<CudnnPlan>> Best(size_t most) const;
+  // The first `most` that can be made, as advised. Some engines are compiled for their plan: where
+  // `patience` is over, those that are made by then, but one at least.
+  using Patience = std::chrono::steady_clock::duration;
+  std::vector<std::unique_ptr<CudnnPlan>> Best(size_t most,
+                                               Patience patience = Patience::max()) const;
   // The one of this choice; null when there is none such, or it exceeds the limits.
   std::unique_ptr<CudnnPlan> Chosen(const AlgorithmChoice& choice) const;
 

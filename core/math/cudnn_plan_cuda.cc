@@ -73,11 +73,13 @@ void CudnnPlan::Run(const std::vector<Place>& places, void* workspace, const cha
   CheckCudnn(Cudnn().cudnnBackendExecute(target_.handle, plan_.get(), found->pack.get()), doing);
 }
 
-std::vector<std::unique_ptr<CudnnPlan>> CudnnAdvice::Best(size_t most) const {
+std::vector<std::unique_ptr<CudnnPlan>> CudnnAdvice::Best(size_t most, Patience patience) const {
+  const auto begun = std::chrono::steady_clock::now();
   std::vector<std::unique_ptr<CudnnPlan>> plans;
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     for (CudnnThing& configuration : Configurations(mode)) {
       if (plans.size() == most) return plans;
+      if (!plans.empty() && std::chrono::steady_clock::now() - begun > patience) return plans;
       std::vector<CudnnThing> parts;
       parts.push_back(std::move(configuration));
       std::unique_ptr<CudnnPlan> plan = MakePlan(std::move(parts));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <utility>
 
@@ -11,7 +12,9 @@ namespace doppio {
 namespace {
 
 constexpr size_t kMeasured = 8;  // plans that are compared
-constexpr int kRuns = 5;         // of each, after two that warm up
+// In which they are made: nets have dozens of convolutions, and the best advice comes first.
+constexpr std::chrono::seconds kPatience(3);
+constexpr int kRuns = 5;  // of each, after two that warm up
 
 struct KnownSteps {
   explicit KnownSteps(Device*) {}
@@ -97,12 +100,13 @@ std::unique_ptr<CudnnPlan> Fastest(Device* device, std::vector<std::unique_ptr<C
 std::shared_ptr<CudnnGraphStep> CudnnGraphStep::Find(Device* device, const std::string& key,
                                                      const Describe& describe,
                                                      const std::vector<Memory>& memory) {
+  // Before what is kept beside it: plans may not outlive the handle that they are made with.
+  const CudnnTarget target{CudnnHandle(device), nullptr};
   auto& known = device->Attached<KnownSteps>("cudnn graphs").by_key;
   const std::string full_key = CudnnChoiceKey(device, key);
   const auto found = known.find(full_key);
   if (found != known.end()) return found->second;
-  std::shared_ptr<CudnnGraphStep> step(
-      new CudnnGraphStep(describe({CudnnHandle(device), nullptr})));
+  std::shared_ptr<CudnnGraphStep> step(new CudnnGraphStep(describe(target)));
   step->Choose(device, full_key, memory);
   if (step->plan_ == nullptr) step = nullptr;
   return known[full_key] = step;
@@ -119,7 +123,7 @@ void CudnnGraphStep::Choose(Device* device, const std::string& key,
     if (!plans.empty()) plan_ = std::move(plans[0]);
     return;
   }
-  std::vector<std::unique_ptr<CudnnPlan>> plans = advice.Best(kMeasured);
+  std::vector<std::unique_ptr<CudnnPlan>> plans = advice.Best(kMeasured, kPatience);
   plan_ = Fastest(device, &plans, memory);
   if (plan_ != nullptr) {
     choices.Keep(key, plan_->choice());

@@ -12,6 +12,9 @@ class GradientSink {
   // backward does not read the parameter. Called once per parameter that has one, in arena order,
   // from the thread that runs backward.
   virtual void Ready(int param) = 0;
+  // Whether Ready(param) begins something of its own on the device (an exchange): then what
+  // backward has asked of the device by then is not to be repeated as one with what follows.
+  virtual bool BeginsAt(int /*param*/) const { return false; }
 };
 
 }  // namespace doppio

@@ -79,7 +79,16 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
       after(step);
     }
   } else {
-    (accumulate ? add_to_ : replace_).Run(run, after);
+    const auto begins = [sink](const PlanStep& step) {
+      return std::any_of(step.ready.begin(), step.ready.end(),
+                         [sink](int param) { return sink->BeginsAt(param); });
+    };
+    StepRunner& runner = accumulate ? add_to_ : replace_;
+    if (sink == nullptr) {
+      runner.Run(run, after);
+    } else {
+      runner.Run(run, after, begins);
+    }
   }
   ++pass_.step;
   read_scale_ = loss_scale_;

@@ -20,6 +20,11 @@ std::string FindNetFile(const std::string& file, const std::string& solver_path,
   if (FileExists(beside)) return beside;
   std::string text = "cannot find the net '" + file + "'";
   if (beside != file && file[0] != '/') text += ", nor '" + beside + "'";
+  // Mostly the path of the machine on which the solver was written.
+  const std::string here = DirName(solver_path) + file.substr(DirName(file).size());
+  text += here != beside && FileExists(here)
+              ? "; did you mean '" + here + "'?"
+              : "; paths count from the folder in which the command runs, or the solver's";
   throw FileError(at, text);
 }
 

@@ -1,6 +1,7 @@
 #include "core/net/step_runner.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace doppio {
 namespace {
@@ -36,8 +37,27 @@ StepRunner::StepRunner(const Plan& plan, const std::vector<PlanStep>& steps, Dev
   }
 }
 
+// A recording that was made before anybody asked is made anew.
+void StepRunner::CutBehind(const std::function<bool(const PlanStep&)>& ends) {
+  std::vector<Stretch> cut;
+  for (Stretch& stretch : stretches_) {
+    size_t begin = stretch.begin;
+    for (size_t i = begin; i + 1 < stretch.end; ++i) {
+      if (!ends((*steps_)[i])) continue;
+      cut.push_back({begin, i + 1, stretch.recordable, {}});
+      begin = i + 1;
+    }
+    if (begin > stretch.begin) stretch = {begin, stretch.end, stretch.recordable, {}};
+    cut.push_back(std::move(stretch));
+  }
+  stretches_ = std::move(cut);
+}
+
 void StepRunner::Run(const std::function<void(const PlanStep&)>& run,
-                     const std::function<void(const PlanStep&)>& after) {
+                     const std::function<void(const PlanStep&)>& after,
+                     const std::function<bool(const PlanStep&)>& ends) {
+  if (ends && !cut_) CutBehind(ends);
+  cut_ = cut_ || ends;
   for (Stretch& stretch : stretches_) {
     const auto each = [&](const std::function<void(const PlanStep&)>& f) {
       for (size_t i = stretch.begin; i < stretch.end; ++i) f((*steps_)[i]);

@@ -21,9 +21,12 @@ class StepRunner {
   StepRunner(const Plan& plan, const std::vector<PlanStep>& steps, Device* device);
 
   // run(step) for every step, in order, or what it has been seen to do. after(step), on the calling
-  // thread, for every step that has been run or, inside a recording, sent on its way.
+  // thread, for every step that has been run or, inside a recording, sent on its way. Where
+  // ends(step), which says the same in every pass, nothing behind the step is on its way by then;
+  // null: that matters nowhere.
   void Run(const std::function<void(const PlanStep&)>& run,
-           const std::function<void(const PlanStep&)>& after);
+           const std::function<void(const PlanStep&)>& after,
+           const std::function<bool(const PlanStep&)>& ends = nullptr);
 
   // Stretches that are repeated as one by now.
   int recordings() const;
@@ -35,10 +38,12 @@ class StepRunner {
     std::unique_ptr<Recording> recording;
   };
 
+  void CutBehind(const std::function<bool(const PlanStep&)>& ends);
+
   const std::vector<PlanStep>* steps_ = nullptr;
   Device* device_ = nullptr;
   std::vector<Stretch> stretches_;
-  bool first_pass_ = true;
+  bool first_pass_ = true, cut_ = false;
 };
 
 }  // namespace doppio

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <algorithm>
 #include <cctype>
 #include <tuple>
 
@@ -46,12 +47,12 @@ std::string InOurWords(const std::string& message) {
 // A complaint inside or at the end of a string belongs to where the string begins.
 SourceLoc PlaceOfComplaint(const Complaint& complaint, const std::vector<Token>& tokens,
                            const std::string& file) {
-  const Token* word = nullptr;
-  for (const Token& token : tokens) {
-    if (std::tie(token.line, token.column) > std::tie(complaint.line, complaint.column)) break;
-    word = &token;
-  }
-  if (word != nullptr && word->type == google::protobuf::io::Tokenizer::TYPE_STRING &&
+  // The last one that begins at the place or before it.
+  auto word = std::upper_bound(
+      tokens.begin(), tokens.end(), complaint, [](const Complaint& place, const Token& token) {
+        return std::tie(place.line, place.column) < std::tie(token.line, token.column);
+      });
+  if (word != tokens.begin() && (--word)->type == google::protobuf::io::Tokenizer::TYPE_STRING &&
       complaint.line == word->line && complaint.column <= word->end_column) {
     return doppio::PlaceOf(*word, file);
   }

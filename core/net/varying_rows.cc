@@ -9,14 +9,9 @@ namespace {
 
 constexpr char kMaker[] = "Filter";
 
-enum class RowUse { kEach, kCounts };
-
-// What layers do with rows. `axis`: the first one that they mix; rows are only apart in front of
-// it.
-struct RowRule {
-  RowUse use = RowUse::kEach;
-  int (*axis)(const LayerParameter& layer) = nullptr;  // null: behind the first one for sure
-};
+// The first axis that a layer mixes; rows are only apart in front of it. Null: behind the first one
+// for sure.
+using MixedAxis = int (*)(const LayerParameter& layer);
 
 // Concat and Slice have an old name for the axis, with the same default; whoever gives both has
 // been told.
@@ -25,47 +20,43 @@ int AxisOr(const Param& param, uint32_t old_axis) {
   return param.has_axis() ? param.axis() : static_cast<int>(old_axis);
 }
 
-const std::map<std::string, RowRule>& RowRules() {
+// Layers that treat each row by itself.
+const std::map<std::string, MixedAxis>& RowByRow() {
   using Layer = const LayerParameter&;
-  static const auto* rules = new std::map<std::string, RowRule>{
-      {"AbsVal", {}},
-      {"BNLL", {}},
-      {"Bias",
-       {RowUse::kEach, [](Layer l) { return l.bottom_size() == 1 ? l.bias_param().axis() : 0; }}},
-      {"Clip", {}},
-      {"Concat",
-       {RowUse::kEach,
-        [](Layer l) { return AxisOr(l.concat_param(), l.concat_param().concat_dim()); }}},
-      {"Convolution", {RowUse::kEach, [](Layer l) { return l.convolution_param().axis(); }}},
-      {"Dropout", {}},
-      {"ELU", {}},
-      {"Eltwise", {}},
-      {"EuclideanLoss", {RowUse::kCounts}},
-      {"Exp", {}},
-      {"Flatten", {RowUse::kEach, [](Layer l) { return l.flatten_param().axis(); }}},
-      {"InnerProduct", {RowUse::kEach, [](Layer l) { return l.inner_product_param().axis(); }}},
-      {"L1Loss", {RowUse::kCounts}},
-      {"LRN", {}},
-      {"Log", {}},
-      {"PReLU", {}},
-      {"Pooling", {}},
-      {"Power", {}},
-      {"ReLU", {}},
-      {"Scale",
-       {RowUse::kEach, [](Layer l) { return l.bottom_size() == 1 ? l.scale_param().axis() : 0; }}},
-      {"Sigmoid", {}},
-      {"SigmoidCrossEntropyLoss", {RowUse::kCounts}},
-      {"Silence", {}},
-      {"Slice",
-       {RowUse::kEach,
-        [](Layer l) { return AxisOr(l.slice_param(), l.slice_param().slice_dim()); }}},
-      {"Softmax", {RowUse::kEach, [](Layer l) { return l.softmax_param().axis(); }}},
-      {"SoftmaxWithLoss", {RowUse::kCounts, [](Layer l) { return l.softmax_param().axis(); }}},
-      {"Split", {}},
-      {"Swish", {}},
-      {"TanH", {}},
+  static const auto* layers = new std::map<std::string, MixedAxis>{
+      {"AbsVal", nullptr},
+      {"BNLL", nullptr},
+      {"Bias", [](Layer l) { return l.bottom_size() == 1 ? l.bias_param().axis() : 0; }},
+      {"Clip", nullptr},
+      {"Concat", [](Layer l) { return AxisOr(l.concat_param(), l.concat_param().concat_dim()); }},
+      {"Convolution", [](Layer l) { return l.convolution_param().axis(); }},
+      {"Dropout", nullptr},
+      {"ELU", nullptr},
+      {"Eltwise", nullptr},
+      {"Exp", nullptr},
+      {"Flatten", [](Layer l) { return l.flatten_param().axis(); }},
+      {"HardSwish", nullptr},
+      {"InnerProduct", [](Layer l) { return l.inner_product_param().axis(); }},
+      {"LRN", nullptr},
+      {"Log", nullptr},
+      {"Mish", nullptr},
+      {"PReLU", nullptr},
+      {"Pooling", nullptr},
+      {"Power", nullptr},
+      {"ReLU", nullptr},
+      {"ReLU6", nullptr},
+      {"Scale", [](Layer l) { return l.bottom_size() == 1 ? l.scale_param().axis() : 0; }},
+      {"ShuffleChannel", nullptr},
+      {"Sigmoid", nullptr},
+      {"Silence", nullptr},
+      {"Slice", [](Layer l) { return AxisOr(l.slice_param(), l.slice_param().slice_dim()); }},
+      {"Softmax", [](Layer l) { return l.softmax_param().axis(); }},
+      {"SpatialDropout", nullptr},
+      {"Split", nullptr},
+      {"Swish", nullptr},
+      {"TanH", nullptr},
   };
-  return *rules;
+  return *layers;
 }
 
 class Finder {
@@ -108,7 +99,7 @@ class Finder {
     if (maker >= 0) {
       const int varying = node.bottoms[first];
       Check(node, spec, maker, Describe(varying), static_cast<int>(first));
-      if (RowRules().at(spec.type()).use == RowUse::kCounts) {
+      if (RowCounters::Get().Find(spec.type()) != nullptr) {
         found_.counted_by[static_cast<size_t>(n)] = maker;
         return;
       }
@@ -124,17 +115,16 @@ class Finder {
 
   void Check(const Node& node, const LayerSpec& spec, int maker, const std::string& what,
              int bottom) const {
-    const auto rule = RowRules().find(spec.type());
+    const RowCounter* counter = RowCounters::Get().Find(spec.type());
+    const auto each = RowByRow().find(spec.type());
+    if (counter == nullptr && each == RowByRow().end()) {
+      throw spec.Mistake("bottom", what + ", which " + spec.type() + " cannot take", bottom);
+    }
+    const MixedAxis axis = counter != nullptr ? counter->axis : each->second;
     const int rank = std::max(1, graph_.edges[static_cast<size_t>(node.bottoms[0])].shape.rank());
-    const bool apart =
-        rule != RowRules().end() &&
-        (rule->second.axis == nullptr || (rule->second.axis(spec.param) + rank) % rank != 0);
-    if (!apart) {
-      throw spec.Mistake(
-          "bottom",
-          what + ", which " + spec.type() +
-              (rule == RowRules().end() ? " cannot take" : " cannot take along axis 0"),
-          bottom);
+    if (axis != nullptr && (axis(spec.param) + rank) % rank == 0) {
+      throw spec.Mistake("bottom", what + ", which " + spec.type() + " cannot take along axis 0",
+                         bottom);
     }
     for (size_t i = 0; i < node.bottoms.size(); ++i) {
       if (Of(node.bottoms[i]) == maker) continue;
@@ -143,24 +133,17 @@ class Finder {
                              "' has not the same rows; lead it through the same Filter",
                          static_cast<int>(i));
     }
-    if (spec.param.loss_param().label_smoothing() != 0) {
-      throw spec.Mistake("loss_param.label_smoothing",
-                         what + "; the layer can then not smooth its labels");
+    if (counter == nullptr) return;
+    if (counter->check != nullptr) {
+      std::vector<Shape> bottoms;
+      for (int edge : node.bottoms) {
+        bottoms.push_back(graph_.edges[static_cast<size_t>(edge)].shape);
+      }
+      counter->check(spec, bottoms, what);
     }
-    if (HasSoftLabels(spec, node)) {
-      throw spec.Mistake("bottom", what + "; labels can then not be shares of classes", 1);
-    }
-    if (rule->second.use == RowUse::kCounts && node.tops.size() > 1) {
+    if (node.tops.size() > 1) {
       throw spec.Mistake("top", what + "; the layer can then have one top only", 1);
     }
-  }
-
-  // As SoftmaxWithLoss tells them from classes.
-  bool HasSoftLabels(const LayerSpec& spec, const Node& node) const {
-    if (spec.type() != "SoftmaxWithLoss") return false;
-    const Shape& scores = graph_.edges[static_cast<size_t>(node.bottoms[0])].shape;
-    return scores == graph_.edges[static_cast<size_t>(node.bottoms[1])].shape &&
-           scores[scores.canonical_axis(spec.param.softmax_param().axis())] > 1;
   }
 
   const Graph& graph_;

@@ -2,14 +2,16 @@
 // ones in every pass. Shapes and memory are planned before, so its tops have room for all rows; the
 // first ones are those that were kept. The rows behind them repeat one of these, so that layers
 // which treat each row by itself (the table in varying_rows.cc) need not know. Losses leave them
-// out: they ask how many rows count, and give the others no gradient. Whatever else reads such a
-// blob is refused.
+// out: they register as RowCounters, ask how many rows count, and give the others no gradient.
+// Whatever else reads such a blob is refused.
 #ifndef DOPPIO_CORE_NET_VARYING_ROWS_H_
 #define DOPPIO_CORE_NET_VARYING_ROWS_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "core/base/registry.h"
 #include "core/net/graph.h"
 
 namespace doppio {
@@ -30,8 +32,18 @@ class RowMaker {
   virtual const int64_t* rows() const = 0;
 };
 
-// What a kernel is that can leave rows out: the plain ones, on the host, of the layers that count
-// rows.
+// What a layer says that can leave rows out, beside its LayerType.
+struct RowCounter {
+  // The first axis that it mixes; null: behind the first one for sure.
+  int (*axis)(const LayerParameter& layer) = nullptr;
+  // Throws spec.Mistake where this one cannot; `what` begins the message and names the blob. May be
+  // null.
+  void (*check)(const LayerSpec& spec, const std::vector<Shape>& bottoms,
+                const std::string& what) = nullptr;
+};
+using RowCounters = Registry<RowCounter>;
+
+// What the plain kernels of these layers are, on the host.
 class RowReader {
  public:
   virtual ~RowReader() = default;

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <google/protobuf/wire_format_lite.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <climits>
@@ -72,6 +73,10 @@ WireReader::WireReader(const std::string& path, const std::string& kind)
   auto file = std::make_unique<io::FileInputStream>(fd, 1 << 20);
   file->SetCloseOnDelete(true);
   stream_ = std::move(file);
+  struct stat info;
+  if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    throw FileError("cannot read '" + path + "': " + std::strerror(EISDIR));
+  }
   const int64_t bytes = FileBytes(path);
   if (bytes == 0) Fail("it is empty");
   if (bytes >= INT_MAX) {

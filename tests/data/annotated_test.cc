@@ -185,6 +185,37 @@ TEST_F(AnnotatedTest, PadsWhatIsNotAsHigh) {
   EXPECT_THAT(Corners(record.objects[1].box), ElementsAre(0.5f, 0.5f, 1, 0.75f));
 }
 
+TEST_F(AnnotatedTest, CoversASizeAndKeepsFractions) {
+  const auto source = Open(Annotated(2, 4, kTwoObjects),
+                           "resize_param { height: 4 width: 4 resize_mode: FIT_SMALL_SIZE }");
+  Record record;
+  source->Read(0, &record);
+  EXPECT_EQ(record.pixels.shape.ToString(), "3x4x8");
+  EXPECT_THAT(Corners(record.objects[1].box), ElementsAre(0.5f, 0.5f, 1, 1));
+}
+
+TEST_F(AnnotatedTest, AddsNoiseToWhatWasResized) {
+  // One dot of noise is one of nine pixels, not the one that was.
+  const auto source = Open(Annotated(1, 1, kTwoObjects),
+                           "resize_param { height: 3 width: 3 } noise_param { saltpepper: true "
+                           "saltpepper_param { fraction: 0.12 value: 200 } }");
+  Record record;
+  source->Read(0, &record);
+  ASSERT_EQ(record.pixels.shape.ToString(), "3x3x3");
+  EXPECT_EQ(std::count(record.pixels.bytes, record.pixels.bytes + 27, 200), 3);
+}
+
+TEST_F(AnnotatedTest, ScalesBoxesAsSsdDoes) {
+  PipelineOptions options;
+  options.max_boxes = 2;
+  options.box_rows = 4;
+  options.box_columns = 8;  // of 2 x 4
+  Pipeline pipeline(Open(Annotated(2, 4, kTwoObjects), ""), TransformationParameter(), TRAIN,
+                    options);
+  EXPECT_THAT(pipeline.Next().labels, ElementsAre(0, 3, 7, 0, 0, 0.125f, 0.25f, 0,  //
+                                                  0, 4, 0, 0.25f, 0.25f, 0.5f, 0.5f, 1));
+}
+
 // Boxes follow their pixels: the value at a box's corner tells where it went.
 TEST_F(AnnotatedTest, PutsImagesOnLargerCanvases) {
   const auto source =
@@ -279,11 +310,10 @@ TEST_F(AnnotatedTest, SaysWhatIsWrong) {
   const auto mistake = [&](const std::string& transform, const std::string& param = "") {
     return MessageOf([&] { Open(Annotated(1, 1, kTwoObjects), transform, param); });
   };
-  EXPECT_THAT(mistake("resize_param { height: 3 width: 3 resize_mode: FIT_SMALL_SIZE }"),
-              HasSubstr("3: resize_param: FIT_SMALL_SIZE leaves images of several sizes"));
   EXPECT_THAT(mistake("resize_param { height: 3 }"), HasSubstr("needs height and width"));
   EXPECT_THAT(mistake("resize_param { height: 3 width: 3 pad_value: [1, 2] }"),
               HasSubstr("give one pad_value"));
+  EXPECT_THAT(mistake("noise_param { prob: 7 }"), HasSubstr("prob must be from 0 to 1"));
   EXPECT_THAT(mistake("expand_param { max_expand_ratio: 0.5 }"), HasSubstr("at least 1"));
   EXPECT_THAT(mistake("expand_param { max_expand_ratio: 2 } mean_file: 'm'"),
               HasSubstr("give mean_value instead of mean_file"));

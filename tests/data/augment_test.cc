@@ -171,7 +171,20 @@ TEST_F(AugmentTest, RefusesContradictions) {
 
 TEST_F(AugmentTest, RefusesWhatOtherCaffesWouldDoToTheImages) {
   EXPECT_THAT(MessageOf([&] { Make("resize_param { height: 3 }"); }),
-              HasSubstr("3: transform_param: resize_param is not implemented"));
+              HasSubstr("3: transform_param: resize_param is for layers Data, ImageData and "
+                        "AnnotatedData, not for this one; remove it"));
+  EXPECT_THAT(MessageOf([&] { Make("cutout_param { size: 3 }"); }),
+              HasSubstr("cutout_param is for layers Data and ImageData, not for this one"));
+  EXPECT_THAT(MessageOf([&] { Make("flow: true mirror: true"); }),
+              HasSubstr("flow is not implemented"));
+  EXPECT_THAT(MessageOf([&] { Make("bgr2rgb: true"); }), HasSubstr("bgr2rgb is not implemented"));
+  EXPECT_THAT(MessageOf([&] { Make("pad: 4"); }),
+              HasSubstr("pad is not implemented; to move images over a border set shift_param"));
+}
+
+TEST_F(AugmentTest, TakesFieldsOfOtherCaffesThatAskForNothing) {
+  Make("flow: true");
+  Make("flow: false mirror: true bgr2rgb: false pad: 0");
 }
 
 }  // namespace

@@ -233,21 +233,88 @@ TEST(Augmented, MovesImagesWithinItsShare) {
   EXPECT_NEAR(filled, 75, 5 * 8);  // the first row: of 0.5, down by one row of four at least
 }
 
-TEST(Augmented, ResizesTheShortSide) {
-  const auto source = Augmented("img_rand_resize_lower: 3 img_rand_resize_upper: 5");
+// Heights of samples, and widths, that come out.
+std::set<int> Heights(const std::string& text, std::set<int>* widths = nullptr) {
+  const auto source = Augmented(text);
   std::set<int> heights;
   ImageShape shape;
-  for (uint64_t sample = 0; sample < 100; ++sample) {
+  for (uint64_t sample = 0; sample < 200; ++sample) {
     Sample(*source, sample, &shape);
-    EXPECT_EQ(shape.height, shape.width);
     heights.insert(shape.height);
+    if (widths != nullptr) widths->insert(shape.width);
   }
-  EXPECT_THAT(heights, ElementsAre(3, 4, 5));
+  return heights;
+}
+
+TEST(Augmented, ResizesTheShortSide) {
+  ImageShape shape;
+  const std::string drawn = "img_rand_resize_lower: 3 img_rand_resize_upper: 5 ";
+  std::set<int> widths;
+  EXPECT_THAT(Heights(drawn + "allow_upscale: true", &widths), ElementsAre(3, 4, 5));
+  EXPECT_THAT(widths, ElementsAre(3, 4, 5));
+  // As NVCaffe: no larger than the image unless that is said, no smaller than the crop.
+  EXPECT_THAT(Heights(drawn), ElementsAre(3, 4));
+  EXPECT_THAT(Heights(drawn + "crop_size: 4"), ElementsAre(4));
+  EXPECT_THAT(Heights(drawn + "crop_h: 4 crop_w: 3", &widths), ElementsAre(4));
   const auto test = Augmented("random_resize_param { min_size: 6 max_size: 8 }", TEST);
   for (uint64_t sample = 0; sample < 10; ++sample) {
     Sample(*test, sample, &shape);
     EXPECT_EQ(shape, (ImageShape{1, 7, 7}));
   }
+}
+
+TEST(Augmented, StretchesAsNvcaffeDoes) {
+  std::set<int> widths;
+  EXPECT_THAT(Heights("vertical_stretch_lower: 0.25 vertical_stretch_upper: 0.5", &widths),
+              ElementsAre(1, 2));
+  EXPECT_THAT(widths, ElementsAre(4));
+  widths.clear();
+  EXPECT_THAT(Heights("horizontal_stretch_upper: 2 allow_upscale: true", &widths), ElementsAre(4));
+  EXPECT_THAT(widths, ElementsAre(4, 5, 6, 7, 8));
+  // Of a square either side becomes the long one.
+  widths.clear();
+  EXPECT_THAT(
+      Heights("rand_resize_ratio_lower: 2 rand_resize_ratio_upper: 2 allow_upscale: true", &widths),
+      ElementsAre(4, 8));
+  EXPECT_THAT(widths, ElementsAre(4, 8));
+  ImageShape shape;
+  const auto test = Augmented(
+      "vertical_stretch_lower: 0.25 vertical_stretch_upper: 0.5 rand_resize_ratio_lower: 2 "
+      "rand_resize_ratio_upper: 2 img_rand_resize_lower: 1 img_rand_resize_upper: 3",
+      TEST);
+  Sample(*test, 0, &shape);
+  EXPECT_EQ(shape, (ImageShape{1, 2, 2}));
+}
+
+TEST(Augmented, ResizesAndAddsNoiseInBothPhases) {
+  for (Phase phase : {TRAIN, TEST}) {
+    const auto source = Augmented(
+        "resize_param { height: 2 width: 2 interp_mode: AREA } noise_param { inverse: true } "
+        "mean_value: 77",
+        phase);
+    // Means of 2x2: (0 + 10 + 40 + 50) / 4, ...
+    EXPECT_THAT(Sample(*source, 5), ElementsAre(230, 210, 150, 130)) << phase;
+  }
+  ImageShape shape;
+  Sample(*Augmented("resize_param { height: 8 width: 6 resize_mode: FIT_SMALL_SIZE }", TEST), 0,
+         &shape);
+  EXPECT_EQ(shape, (ImageShape{1, 8, 8}));
+}
+
+TEST(Augmented, ExpandsThenResizesThenAddsNoiseThenCutsOut) {
+  const auto source = Augmented(
+      "expand_param { max_expand_ratio: 4 } mean_value: 200 "
+      "resize_param { height: 4 width: 4 interp_mode: NEAREST } "
+      "noise_param { inverse: true } cutout_param { size: 1 }");
+  int canvas = 0;
+  for (uint64_t sample = 0; sample < 50; ++sample) {
+    const std::vector<uint8_t> bytes = Sample(*source, sample);
+    ASSERT_EQ(bytes.size(), 16u);
+    EXPECT_EQ(std::count(bytes.begin(), bytes.end(), 200), 1);  // what was cut out is not inverted
+    canvas += static_cast<int>(std::count(bytes.begin(), bytes.end(), 55));  // the canvas is
+  }
+  EXPECT_GT(canvas, 200);
+  EXPECT_NE(dynamic_cast<TinySource*>(Augmented("expand_param { }", TEST).get()), nullptr);
 }
 
 TEST(Augmented, ResizesTheWholeImageInTests) {
@@ -273,7 +340,18 @@ TEST(Augmented, TellsMistakes) {
               HasSubstr("in this order"));
   EXPECT_THAT(mistake("random_aspect_ratio_param { aspect_ratio_change: 0.5 }"),
               HasSubstr("aspect_ratio_change must be at least 1"));
+  EXPECT_THAT(mistake("random_aspect_ratio_param { resize_param { height: 3 width: 3 } } "
+                      "vertical_stretch_upper: 2"),
+              HasSubstr("set only one of random_aspect_ratio_param and fields of random sizes"));
   EXPECT_THAT(mistake("img_rand_resize_upper: 3"), HasSubstr("img_rand_resize_lower and"));
+  EXPECT_THAT(mistake("rand_resize_ratio_upper: 3"),
+              HasSubstr("rand_resize_ratio_lower and rand_resize_ratio_upper must be at least 1"));
+  EXPECT_THAT(mistake("vertical_stretch_lower: 1.5"),
+              HasSubstr("vertical_stretch_upper must be above 0, at most 100, and in this order"));
+  EXPECT_THAT(mistake("horizontal_stretch_lower: 0"), HasSubstr("horizontal_stretch_lower and"));
+  EXPECT_THAT(mistake("resize_param { height: 5 }"), HasSubstr("needs height and width"));
+  EXPECT_THAT(mistake("noise_param { jpeg: 200 }"), HasSubstr("jpeg is a quality"));
+  EXPECT_THAT(mistake("expand_param { max_expand_ratio: 0 }"), HasSubstr("at least 1"));
   EXPECT_THAT(mistake("random_resize_param { min_size: 5 max_size: 3 }"),
               HasSubstr("min_size and max_size must be positive"));
   EXPECT_THAT(mistake("random_resize_param { min_size: 3 max_size: 3 } img_rand_resize_lower: 3"),

@@ -341,9 +341,8 @@ TEST(AnnotatedDataLayer, SaysWhatIsWrong) {
   EXPECT_THAT(Mistake(TwoAnnotated("max_boxes: 0")), HasSubstr("max_boxes must be at least 1"));
   EXPECT_THAT(Mistake(TwoAnnotated() + "transform_param { resize_param { height: 1 } }"),
               HasSubstr("layer 'input': resize_param needs height and width"));
-  EXPECT_THAT(Mistake("type: 'Data' top: 'x' data_param { backend: DIGITS batch_size: 1 } "
-                      "transform_param { resize_param { height: 1 width: 1 } }"),
-              HasSubstr("resize_param is not implemented"));
+  EXPECT_THAT(Mistake(TwoAnnotated() + "transform_param { cutout_param { size: 1 } }"),
+              HasSubstr("cutout_param is for layers Data and ImageData"));
 }
 
 TEST(WindowDataLayer, SaysWhatIsWrong) {
@@ -423,6 +422,61 @@ TEST(DataWithoutSource, HasTheShapeThatItsFieldsTell) {
                      mode),
               "d 2x3x4x5; l 1x1x200x8; ");
   }
+}
+
+TEST(DataLayer, HasTheShapeThatItsImagesAreResizedTo) {
+  for (DataMode mode : {DataMode::kOpen, DataMode::kAssume, DataMode::kSynthetic}) {
+    const auto digits = [&](const std::string& transform) {
+      return Shapes(
+          "type: 'Data' top: 'd' top: 'l' data_param { batch_size: 2 backend: DIGITS } "
+          "transform_param { " +
+              transform + " }",
+          mode);
+    };
+    EXPECT_EQ(digits("resize_param { height: 9 width: 6 }"), "d 2x1x9x6; l 2; ");
+    EXPECT_EQ(digits("resize_param { height: 9 width: 6 resize_mode: FIT_LARGE_SIZE_AND_PAD }"),
+              "d 2x1x9x6; l 2; ");
+    EXPECT_EQ(digits("resize_param { height: 9 width: 6 resize_mode: FIT_SMALL_SIZE }"),
+              "d 2x1x9x9; l 2; ");
+    EXPECT_EQ(digits("resize_param { height: 9 width: 6 } crop_size: 5 noise_param { }"),
+              "d 2x1x5x5; l 2; ");
+    EXPECT_EQ(digits("expand_param { max_expand_ratio: 2 } resize_param { height: 9 width: 6 }"),
+              "d 2x1x9x6; l 2; ");
+  }
+}
+
+// Also where there is no data, so that `check` finds it.
+TEST(DataWithoutSource, SaysWhatIsWrongWithItsTransforms) {
+  for (DataMode mode : {DataMode::kAssume, DataMode::kSynthetic}) {
+    const auto mistake = [&](const std::string& type, const std::string& transform) {
+      return Mistake("type: '" + type +
+                         "' top: 'd' top: 'l' data_param { batch_size: 4 backend: "
+                         "LMDB source: 'none' } transform_param { crop_size: 5 " +
+                         transform + " }",
+                     mode);
+    };
+    EXPECT_THAT(mistake("Data", "pad: 4"), HasSubstr("layer 'input': transform_param: pad is not"));
+    EXPECT_THAT(mistake("Data", "resize_param { height: 5 }"), HasSubstr("height and width"));
+    EXPECT_THAT(mistake("AnnotatedData", "noise_param { prob: 2 }"), HasSubstr("from 0 to 1"));
+    EXPECT_THAT(mistake("AnnotatedData", "rotation_param { }"), HasSubstr("is for layers Data"));
+    EXPECT_THAT(mistake("Data", "mean_file: 'm' mean_value: 1"), HasSubstr("set only one of"));
+    EXPECT_EQ(mistake("Data", "vertical_stretch_lower: 0.7"), "");
+  }
+  EXPECT_THAT(Mistake("type: 'WindowData' top: 'd' top: 'l' window_data_param { source: 'none' "
+                      "batch_size: 2 } transform_param { crop_size: 9 noise_param { } }",
+                      DataMode::kAssume),
+              HasSubstr("noise_param is for layers Data, ImageData and AnnotatedData"));
+}
+
+TEST(AnnotatedDataLayer, ScalesBoxesOfCoveredSizes) {
+  DataNet net(TwoAnnotated("max_boxes: 2") +
+              "transform_param { resize_param { height: 2 width: 2 resize_mode: FIT_SMALL_SIZE "
+              "height_scale: 1 width_scale: 2 } }");
+  net->Forward();
+  // Samples have 2 x 2 pixels.
+  const auto rows = net.Values("y");
+  EXPECT_THAT(std::vector<double>(rows.begin(), rows.begin() + 8),
+              ElementsAre(0, 0, 0, 0, 0, 0.5, 1, 0));
 }
 
 TEST(DataWithoutSource, IsOpenedWhereItIsTheOnlyOneToKnow) {

@@ -1,5 +1,7 @@
 #include "data/decode.h"
 
+#include <png.h>
+
 #include "tests/data/tiny_data.h"
 
 namespace doppio {
@@ -59,16 +61,125 @@ TEST(Decode, ReadsGrayAndFourInkJpegs) {
   const std::string gray = Jpeg(8, 8, 1, std::vector<int>(64, 90));
   EXPECT_EQ(DecodeFile(gray).shape, (ImageShape{1, 8, 8}));
   EXPECT_EQ(DecodeFile(gray, {Color::kColor}).shape, (ImageShape{3, 8, 8}));
-  // As photo editors write them: with Adobe's marker, inks inverted. Light is ink * black / 255.
+}
+
+// The numbers of OpenCV's imread: k - ((255 - ink) * k >> 8), and its gray of them.
+TEST(Decode, TakesFourInksAsInvertedWithAdobesMarkerOrWithout) {
   std::vector<int> inks;
   for (int i = 0; i < 64; ++i) inks.insert(inks.end(), {255, 128, 0, 204});
-  const Image image = DecodeFile(Jpeg(8, 8, 4, inks));
-  ASSERT_EQ(image.shape, (ImageShape{3, 8, 8}));
-  for (size_t i = 0; i < 64; ++i) {
-    EXPECT_NEAR(image.bytes[3 * i], 0, 2);
-    EXPECT_NEAR(image.bytes[3 * i + 1], 102, 2);
-    EXPECT_NEAR(image.bytes[3 * i + 2], 204, 2);
+  const std::string with = Jpeg(8, 8, 4, inks);
+  std::string without = with;
+  const size_t marker = with.find("\xff\xee");
+  ASSERT_NE(marker, std::string::npos);
+  without.erase(marker, 16);
+  for (const std::string& file : {with, without}) {
+    const Image image = DecodeFile(file);
+    ASSERT_EQ(image.shape, (ImageShape{3, 8, 8}));
+    for (size_t i = 0; i < image.bytes.size(); i += 3) {
+      EXPECT_EQ(image.bytes[i], 1);
+      EXPECT_EQ(image.bytes[i + 1], 103);
+      EXPECT_EQ(image.bytes[i + 2], 204);
+    }
+    // 0.114 * 1 + 0.587 * 103 + 0.299 * 204 = 121.6
+    const Image gray = DecodeFile(file, {Color::kGray});
+    EXPECT_EQ(gray.shape, (ImageShape{1, 8, 8}));
+    EXPECT_THAT(gray.bytes, testing::Each(122));
   }
+}
+
+// Inks whose first three are stored as YCbCr: this is what Adobe's marker says with a 2.
+TEST(Decode, ReadsYcckJpegs) {
+  std::vector<int> inks;
+  for (int i = 0; i < 64; ++i) inks.insert(inks.end(), {100, 128, 128, 255});
+  std::string file = Jpeg(8, 8, 4, inks);
+  file[file.find("\xff\xee") + 15] = 2;
+  // Luma 100 without colour is 255 - 100 of each; with a black of 255 OpenCV makes that one more.
+  EXPECT_THAT(DecodeFile(file).bytes, testing::Each(156));
+}
+
+// As OpenCV 2.4, with which Caffe's models were trained; later ones turn the image.
+TEST(Decode, DoesNotApplyOrientationTags) {
+  const std::string exif(
+      "\xff\xe1\0\x22"
+      "Exif\0\0"
+      "MM\0*\0\0\0\x08\0\x01"
+      "\x01\x12\0\3\0\0\0\1\0\6\0\0\0\0\0\0",
+      36);
+  std::string file = Jpeg(8, 16, 1, std::vector<int>(128, 90));
+  file.insert(2, exif);
+  EXPECT_EQ(DecodeFile(file).shape, (ImageShape{1, 8, 16}));
+}
+
+struct PngKind {
+  int bits, color_type;
+  bool interlaced;
+};
+
+void AppendTo(png_structp png, png_bytep bytes, size_t count) {
+  static_cast<std::string*>(png_get_io_ptr(png))->append(reinterpret_cast<char*>(bytes), count);
+}
+
+// `rows` as they lie in the file.
+std::string AnyPng(int width, PngKind kind, std::vector<std::string> rows) {
+  std::string file;
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
+  png_infop info = png_create_info_struct(png);
+  png_set_write_fn(png, &file, AppendTo, [](png_structp) {});
+  png_set_IHDR(png, info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(rows.size()),
+               kind.bits, kind.color_type, kind.interlaced ? PNG_INTERLACE_ADAM7 : 0, 0, 0);
+  const png_color palette[] = {{10, 20, 30}, {40, 50, 60}};
+  const png_byte alphas[] = {0, 128};
+  if (kind.color_type == PNG_COLOR_TYPE_PALETTE) {
+    png_set_PLTE(png, info, palette, 2);
+    png_set_tRNS(png, info, alphas, 2, nullptr);
+  }
+  png_write_info(png, info);
+  std::vector<png_bytep> pointers;
+  for (std::string& row : rows) pointers.push_back(reinterpret_cast<png_bytep>(&row[0]));
+  png_write_image(png, pointers.data());
+  png_write_end(png, info);
+  png_destroy_write_struct(&png, &info);
+  return file;
+}
+
+TEST(Decode, CutsSixteenBitsOfPngsToTheUpperEight) {
+  const std::string gray =
+      AnyPng(2, {16, PNG_COLOR_TYPE_GRAY, false}, {std::string("\x12\xff\x80\x00", 4)});
+  EXPECT_THAT(DecodeFile(gray).bytes, ElementsAre(0x12, 0x80));
+  const std::string color = AnyPng(1, {16, PNG_COLOR_TYPE_RGB_ALPHA, false},
+                                   {std::string("\x01\xff\x02\xff\x03\xff\0\0", 8)});
+  EXPECT_THAT(DecodeFile(color).bytes, ElementsAre(3, 2, 1));
+}
+
+TEST(Decode, ReadsPngsOfPalettesFewBitsAndGrayWithAlpha) {
+  // 0, 1, 0 in bits; the palette's transparency is dropped.
+  EXPECT_THAT(DecodeFile(AnyPng(3, {1, PNG_COLOR_TYPE_PALETTE, false}, {"\x40"})).bytes,
+              ElementsAre(30, 20, 10, 60, 50, 40, 30, 20, 10));
+  EXPECT_THAT(DecodeFile(AnyPng(3, {1, PNG_COLOR_TYPE_GRAY, false}, {"\x40"})).bytes,
+              ElementsAre(0, 255, 0));
+  EXPECT_THAT(DecodeFile(AnyPng(2, {4, PNG_COLOR_TYPE_GRAY, false}, {"\x2f"})).bytes,
+              ElementsAre(34, 255));
+  const std::string alpha =
+      AnyPng(2, {8, PNG_COLOR_TYPE_GRAY_ALPHA, false}, {std::string("\x07\x80\x09\0", 4)});
+  EXPECT_THAT(DecodeFile(alpha).bytes, ElementsAre(7, 9));
+}
+
+TEST(Decode, ReadsInterlacedPngs) {
+  std::vector<std::string> rows;
+  std::vector<uint8_t> pixels;
+  for (int y = 0; y < 9; ++y) {
+    rows.emplace_back();
+    for (int x = 0; x < 11; ++x) rows.back() += static_cast<char>(20 * y + x);
+    pixels.insert(pixels.end(), rows.back().begin(), rows.back().end());
+  }
+  EXPECT_EQ(DecodeFile(AnyPng(11, {8, PNG_COLOR_TYPE_GRAY, true}, rows)).bytes, pixels);
+}
+
+TEST(Decode, PassesOverWhatComesBehindTheImage) {
+  const std::string png = Png(1, 2, 1, {7, 200}) + "garbage";
+  EXPECT_THAT(DecodeFile(png).bytes, ElementsAre(7, 200));
+  const std::string jpeg = Jpeg(8, 8, 1, std::vector<int>(64, 90)) + std::string(500, '\0');
+  EXPECT_THAT(DecodeFile(jpeg).bytes, testing::Each(90));
 }
 
 // cv::resize samples at (i + 0.5) * scale - 0.5: halving averages the two in the middle of each
@@ -84,9 +195,22 @@ TEST(Decode, ResizesBilinearly) {
   EXPECT_THAT(twice.bytes, ElementsAre(0, 25, 75, 100));
 }
 
-TEST(Decode, SaysThatAnImageIsNeitherJpegNorPng) {
-  EXPECT_EQ(MessageOf([] { DecodeFile("GIF89a..."); }), "4: it is neither a JPEG nor a PNG image");
+TEST(Decode, SaysThatAFileIsNoImageOrOneOfAnotherFormat) {
+  EXPECT_EQ(MessageOf([] { DecodeFile("<html>"); }), "4: it is no JPEG, PNG, BMP or PNM image");
   EXPECT_EQ(MessageOf([] { DecodeFile(""); }), "4: the image is empty");
+  EXPECT_EQ(MessageOf([] { DecodeFile("GIF89a..."); }),
+            "4: it is a GIF image; convert it to JPEG, PNG, BMP or PNM");
+  EXPECT_THAT(MessageOf([] { DecodeFile(std::string("RIFF\1\0\0\0WEBPVP8 ", 16)); }),
+              HasSubstr("it is a WebP image; "));
+  EXPECT_THAT(MessageOf([] { DecodeFile(std::string("II*\0....", 8)); }),
+              HasSubstr("it is a TIFF image; "));
+  EXPECT_THAT(MessageOf([] {
+                DecodeFile(
+                    std::string("\0\0\0\x1c"
+                                "ftypheic",
+                                12));
+              }),
+              HasSubstr("it is a HEIC image; "));
 }
 
 TEST(Decode, SaysThatAnImageIsCutShort) {
@@ -95,6 +219,16 @@ TEST(Decode, SaysThatAnImageIsCutShort) {
             "4: corrupt PNG image: it ends too early");
   const std::string jpeg = Jpeg(64, 64, 1, std::vector<int>(64 * 64, 3));
   EXPECT_EQ(MessageOf([&] { DecodeFile(jpeg.substr(0, jpeg.size() - 20)); }),
+            "4: corrupt JPEG image: it ends too early");
+}
+
+// Such files are common, and OpenCV reads them, too.
+TEST(Decode, ReadsAJpegThatLacksOnlyItsEndMarker) {
+  std::vector<int> pixels;
+  for (int i = 0; i < 64 * 64; ++i) pixels.push_back(i * i % 251);
+  const std::string file = Jpeg(64, 64, 1, pixels);
+  EXPECT_EQ(DecodeFile(file.substr(0, file.size() - 2)).bytes, DecodeFile(file).bytes);
+  EXPECT_EQ(MessageOf([&] { DecodeFile(file.substr(0, file.size() - 4)); }),
             "4: corrupt JPEG image: it ends too early");
 }
 

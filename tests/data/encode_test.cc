@@ -64,8 +64,9 @@ TEST(Encode, SaysWhatJpegCannotHold) {
               HasSubstr("4: cannot be written as JPEG: "));
 }
 
-TEST(FormatOf, RefusesWhatIsNeither) {
-  EXPECT_EQ(MessageOf([] { Format("GIF89a"); }), "4: it is neither a JPEG nor a PNG image");
+TEST(FormatOf, RefusesWhatIsNone) {
+  EXPECT_EQ(MessageOf([] { Format("GIF89a"); }),
+            "4: it is a GIF image; convert it to JPEG, PNG, BMP or PNM");
   EXPECT_EQ(MessageOf([] { Format(""); }), "4: the image is empty");
 }
 

@@ -55,6 +55,11 @@ TEST_F(ImageListTest, SaysWhichLineHasNoLabel) {
   EXPECT_THAT(MessageOf([&] { Open("a nan\n"); }), HasSubstr("no label after 'a nan'"));
 }
 
+TEST_F(ImageListTest, SaysThatALabelIsTooLarge) {
+  EXPECT_EQ(MessageOf([&] { Open("a.jpg 1\nb.jpg -1e39\n"); }),
+            "4: " + list_ + ":2: label '-1e39' is too large for a float");
+}
+
 TEST_F(ImageListTest, SaysWhichLineHasAnotherNumberOfLabels) {
   EXPECT_EQ(MessageOf([&] { Open("a.jpg 1 2\nb.jpg 3\n"); }),
             "4: " + list_ + ":2: 1 labels, but line 1 has 2");

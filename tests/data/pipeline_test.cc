@@ -247,7 +247,8 @@ TEST(Pipeline, ReadsImagesOfAListAndNamesTheOneOfAnotherSize) {
       MessageOf([&] { both->Next(); }),
       "4: image '" + root + "b.png' (" + list +
           ":2): it is 3x2x2 (channels x height x width), but the first one is 3x1x2: images of one "
-          "batch must be of one size; set new_height and new_width (ImageData), or crop_size");
+          "batch must be of one size; set new_height and new_width (ImageData), resize_param, or "
+          "crop_size");
   const auto resized = Make(open(" new_height: 4 new_width: 4"), Options(2));
   EXPECT_EQ(resized->data_shape(), (ImageShape{3, 4, 4}));
   EXPECT_EQ(resized->Next().labels.size(), 4u);

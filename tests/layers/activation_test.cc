@@ -65,6 +65,32 @@ TEST(Swish, WeighsByTheLogisticFunction) {
       .ExpectBottomGradient({1}, {0.75 + 0.1875 * kLn3});
 }
 
+TEST(ReLU6, CutsAtBothEnds) {
+  LayerCase("type: 'ReLU6'")
+      .Bottom({6}, {-2, 0, 0.5, 5, 6, 7})
+      .ExpectTop({6}, {0, 0, 0.5, 5, 6, 6})
+      .ExpectBottomGradient({1, 2, 3, 4, 5, 6}, {0, 0, 3, 4, 0, 0});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  LayerCase("type: 'ReLU6'").Bottom({2}, {nan, 1}).ExpectTop({2}, {nan, 1});
+}
+
+// With u = 1 + e^x the factor of x is (u^2 - 1) / (u^2 + 1), and its derivative
+// 4 u e^x / (u^2 + 1)^2.
+TEST(Mish, WeighsByTheTangentOfASmoothMaximumAndDoesNotOverflow) {
+  LayerCase("type: 'Mish'")
+      .Bottom({5}, {0, kLn2, -kLn2, 200, -200})
+      .ExpectTop({5}, {0, 0.8 * kLn2, -5.0 / 13 * kLn2, 200, 0})
+      .ExpectBottomGradient({5, 1, 1, 1, 1},
+                            {3, 0.8 + 0.24 * kLn2, 5.0 / 13 - 48.0 / 169 * kLn2, 1, 0});
+}
+
+TEST(HardSwish, IsAParabolaBetweenMinus3And3) {
+  LayerCase("type: 'HardSwish'")
+      .Bottom({6}, {-4, -3, -1.5, 1, 3, 4})
+      .ExpectTop({6}, {0, 0, -0.375, 2.0 / 3, 3, 4})
+      .ExpectBottomGradient({1, 1, 1, 6, 1, 2}, {0, 0, 0, 5, 1, 2});
+}
+
 TEST(AbsVal, HasNoGradientAtZero) {
   LayerCase("type: 'AbsVal'")
       .Bottom({3}, {-2, 0, 3})
@@ -210,6 +236,11 @@ const Activation kActivations[] = {
     {"Clip", "clip_param { min: -0.5 max: 0.75 }"},
     {"Clip", "clip_param { min: 0.5 max: 1 }"},  // of padding it would make 0.5
     {"Threshold", ""},
+    {"ReLU6", "", -2, 2, 0},
+    {"ReLU6", "", 5, 8, 6},
+    {"Mish", "", -4, 4},
+    {"HardSwish", "", -2.9, 2.9},
+    {"HardSwish", "", 2, 5, 3},
 };
 
 class EveryActivation : public testing::TestWithParam<Activation> {

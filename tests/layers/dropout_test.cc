@@ -80,6 +80,74 @@ TEST(Dropout, DropsTheSameElementsInEveryLayout) {
   }
 }
 
+TEST(Dropout, DropsInTestsToo) {
+  const std::string sampled = kQuarter + "sample_weights_test: true }";
+  LayerCase c = Ones(sampled, {3, 2000});
+  const std::vector<double> top = c.InPhase(TEST).Top();
+  EXPECT_EQ(top, Ones(kQuarter + "}", {3, 2000}).Top());
+  EXPECT_NE(Ones(sampled, {3, 2000}).InPhase(TEST).Passes(2).Top(), top);
+  LayerCase(sampled)
+      .RandomBottom({3, 5, 3, 1})
+      .InPhase(TEST)
+      .ExpectGradient()
+      .ExpectBackendsAgree();
+}
+
+TEST(Dropout, ScalesInTestsInstead) {
+  const std::string later = kQuarter + "scale_train: false }";
+  std::vector<double> want = Ones(kQuarter + "}", {3, 50}).Top();
+  for (double& y : want) y = y == 0 ? 0 : 1;
+  Ones(later, {3, 50}).ExpectTop({3, 50}, want).ExpectGradient().ExpectBackendsAgree();
+  LayerCase(later)
+      .Bottom({2, 2}, {1, -2, 4, 0})
+      .InPhase(TEST)
+      .ExpectTop({2, 2}, {0.75, -1.5, 3, 0})
+      .ExpectBottomGradient({4, 8, 0, 4}, {3, 6, 0, 3})
+      .ExpectBackendsAgree();
+}
+
+const std::string kSpatial = "type: 'SpatialDropout' spatial_dropout_param { dropout_ratio: 0.25 }";
+
+TEST(SpatialDropout, DropsWholeChannels) {
+  const std::vector<double> top = Ones(kSpatial, {3, 2000, 1, 2}).Top();
+  int dropped = 0;
+  for (size_t i = 0; i < top.size(); i += 2) {
+    ASSERT_EQ(top[i], top[i + 1]);
+    ASSERT_NEAR(top[i], top[i] == 0 ? 0 : 4.0 / 3, 1e-6);
+    if (top[i] == 0) ++dropped;
+  }
+  // Five standard deviations of 6000 draws.
+  EXPECT_NEAR(dropped, 1500, 5 * 33.6);
+  EXPECT_NE(Ones(kSpatial, {3, 2000, 1, 2}).Passes(2).Top(), top);
+  // The first sample of a smaller batch.
+  std::vector<double> one = top;
+  one.resize(4000);
+  EXPECT_EQ(Ones(kSpatial, {1, 2000, 1, 2}).Top(), one);
+}
+
+TEST(SpatialDropout, IsTheIdentityInTests) {
+  LayerCase c("type: 'SpatialDropout'");
+  c.Bottom({1, 3}, {1, -2, 3}).InPhase(TEST).ExpectTop({1, 3}, {1, -2, 3}).ExpectGradient();
+  EXPECT_EQ(c.Engine(), "view");
+}
+
+TEST(SpatialDropout, AgreesWithDifferencesAndInEveryLayout) {
+  for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{2, 8, 2, 4}, Shape{1, 7}, Shape{}}) {
+    LayerCase c("type: 'SpatialDropout'");
+    c.RandomBottom(shape).ExpectTopShape(shape).ExpectGradient().ExpectBackendsAgree();
+    c.InPlace().ExpectGradient().ExpectBackendsAgree();
+    const std::string gpu = c.GpuEngine();
+    EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+    EXPECT_TRUE(c.NarrowOnGpu());
+  }
+}
+
+TEST(SpatialDropout, RefusesRatiosOutsideItsRange) {
+  LayerCase("type: 'SpatialDropout' spatial_dropout_param { dropout_ratio: 1 }")
+      .Bottom({1}, {1})
+      .ExpectMistake({"dropout_ratio 1", "outside [0, 1)"});
+}
+
 TEST(Dropout, RefusesRatiosOutsideItsRange) {
   LayerCase("type: 'Dropout' dropout_param { dropout_ratio: 1 }")
       .Bottom({1}, {1})

@@ -192,6 +192,22 @@ TEST(Filter, IsRefusedWhereTheNumberOfRowsMatters) {
   ExpectMistake(
       filter + "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'fx' bottom: 'ft' top: 'l' }\n",
       "labels can then not be shares of classes");
+  const std::string classes =
+      "layer { name: 'f' type: 'Filter' bottom: 'x' bottom: 'sel' bottom: 'sel' top: 'fx' top: "
+      "'fl' }\n"
+      "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'fx' bottom: 'fl' top: 'l' ";
+  EXPECT_EQ(MistakeIn(classes + "}\n"), "accepted");
+  ExpectMistake(classes + "loss_param { label_smoothing: 0.1 } }\n",
+                "the layer can then not smooth its labels");
+  ExpectMistake(classes +
+                    "loss_param { weight_by_label_freqs: true class_weighting: 1 "
+                    "class_weighting: 1 class_weighting: 2 } }\n",
+                "the layer can then not weigh its classes");
+  ExpectMistake(classes + "top: 'p' }\n", "the layer can then have one top only");
+  ExpectMistake(filter +
+                    "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'fx' bottom: 'ft' top: 'l' "
+                    "softmax_param { axis: 0 } }\n",
+                "SoftmaxWithLoss cannot take along axis 0");
   ExpectMistake(
       filter + rest + "layer { name: 'p' type: 'Power' bottom: 'fx' top: 'p' loss_weight: 1 }\n",
       "it cannot be a loss");

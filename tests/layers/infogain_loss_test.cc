@@ -149,6 +149,9 @@ TEST(InfogainLoss, ExplainsMistakes) {
   with("loss_param { label_smoothing: 0.1 }")
       .RandomBottom({3, 3})
       .ExpectMistake({"label_smoothing is for SoftmaxWithLoss"});
+  with("loss_param { class_weighting: 1 }")
+      .RandomBottom({3, 3})
+      .ExpectMistake({"class_weighting is for SoftmaxWithLoss"});
   with("infogain_loss_param { axis: 2 }")
       .RandomBottom({3, 3})
       .ExpectMistake({"axis 2 does not exist"});

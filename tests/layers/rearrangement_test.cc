@@ -147,5 +147,40 @@ TEST(Reorg, ExplainsMistakes) {
   Reorganized("stride: 2").RandomBottom({4, 2, 2}).ExpectMistake({"needs 4 axes"});
 }
 
+LayerCase Shuffled(const std::string& param) {
+  return LayerCase("type: 'ShuffleChannel' shuffle_channel_param { " + param + " }");
+}
+
+TEST(ShuffleChannel, DealsTheChannelsOfAllPartsInTurn) {
+  Shuffled("group: 2")
+      .Bottom({1, 6, 1, 2}, {0, 1, 10, 11, 20, 21, 30, 31, 40, 41, 50, 51})
+      .ExpectTop({1, 6, 1, 2}, {0, 1, 30, 31, 10, 11, 40, 41, 20, 21, 50, 51})
+      .ExpectBottomGradient({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},
+                            {0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11});
+  Shuffled("group: 3")
+      .Bottom({2, 6}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+      .ExpectTop({2, 6}, {0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11});
+}
+
+TEST(ShuffleChannel, AgreesWithDifferencesAndInEveryLayout) {
+  LayerCase c = Shuffled("group: 3");
+  c.RandomBottom({3, 6, 3, 2}).ExpectGradient().ExpectBackendsAgree();
+  const std::string gpu = c.GpuEngine();
+  EXPECT_TRUE(gpu.empty() || gpu == "cuda") << gpu;
+  EXPECT_TRUE(c.NarrowOnGpu());
+}
+
+TEST(ShuffleChannel, CostsNothingWithOnePart) {
+  LayerCase c = Shuffled("");
+  c.RandomBottom({2, 4, 3, 1}).ExpectBackendsAgree();
+  EXPECT_EQ(c.Engine(), "view");
+}
+
+TEST(ShuffleChannel, ExplainsMistakes) {
+  Shuffled("group: 4").RandomBottom({1, 6, 2, 2}).ExpectMistake({"6 channels", "group: 4"});
+  Shuffled("group: 0").RandomBottom({1, 6, 2, 2}).ExpectMistake({"6 channels", "group: 0"});
+  Shuffled("group: 1").RandomBottom({6}).ExpectMistake({"channels on axis 1"});
+}
+
 }  // namespace
 }  // namespace doppio

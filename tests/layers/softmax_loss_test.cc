@@ -174,6 +174,53 @@ TEST(SoftmaxWithLoss, SmoothsLabels) {
   both.RandomBottom({3, 4}).LabelBottom({3}, 4).Tops(2).ExpectGradient().ExpectBackendsAgree();
 }
 
+constexpr char kWeights[] =
+    "loss_param { weight_by_label_freqs: true class_weighting: 2 class_weighting: 0.5 ";
+
+// SegNet's factors of classes do not change what is divided by.
+TEST(SoftmaxWithLoss, WeighsTheLossesOfClasses) {
+  const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
+  Loss(kWeights + std::string("}"))
+      .Bottom({2, 2}, {0, kLn3, 0, kLn3})
+      .Bottom({2}, {0, 1})
+      .ExpectTop({}, {ln4 + ln43 / 4})
+      .ExpectBottomGradient({1}, {-0.75, 0.75, 0.0625, -0.0625});
+  Loss(kWeights + std::string("ignore_label: 1 }"))
+      .Bottom({2, 2}, {0, kLn3, 0, kLn3})
+      .Bottom({2}, {0, 1})
+      .ExpectTop({}, {2 * ln4})
+      .ExpectBottomGradient({1}, {-1.5, 1.5, 0, 0});
+  for (const char* more : {"}", "ignore_label: 1 normalization: BATCH_SIZE }"}) {
+    LayerCase c = Loss(kWeights + std::string("class_weighting: 0 ") + more);
+    c.RandomBottom({3, 3, 5, 1}, -2, 2).LabelBottom({3, 1, 5, 1}, 3).AsLoss();
+    c.ExpectGradient().ExpectBackendsAgree();
+    EXPECT_NE(c.GpuEngine(), "host");
+  }
+}
+
+TEST(SoftmaxWithLoss, ExplainsMistakesInWeightsOfClasses) {
+  auto with = [](const std::string& param) {
+    LayerCase c = Loss("loss_param { " + param + " }");
+    c.RandomBottom({2, 2}).LabelBottom({2}, 2);
+    return c;
+  };
+  const std::string on = "weight_by_label_freqs: true ";
+  with("class_weighting: 1 class_weighting: 2")
+      .ExpectMistake({"class_weighting counts with weight_by_label_freqs: true only"});
+  with(on).ExpectMistake({"a class_weighting for each of the 2 classes, got 0"});
+  with(on + "class_weighting: 1").ExpectMistake({"each of the 2 classes, got 1"});
+  with(on + "class_weighting: 1 class_weighting: -1").ExpectMistake({"class_weighting is -1"});
+  with(on + "class_weighting: 1 class_weighting: 1 label_smoothing: 0.1")
+      .ExpectMistake({"label_smoothing does not go with class_weighting"});
+  with(on + "class_weighting: 1 class_weighting: 1")
+      .Tops(3)
+      .ExpectMistake({"class_weighting does not go with a third top"});
+  Loss(kWeights + std::string("}"))
+      .RandomBottom({2, 2})
+      .RandomBottom({2, 2}, 0, 1)
+      .ExpectMistake({"class_weighting does not go with them"});
+}
+
 // Labels of the prediction's shape are targets of all classes.
 TEST(SoftmaxWithLoss, TakesSoftLabels) {
   const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;

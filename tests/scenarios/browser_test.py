@@ -113,6 +113,14 @@ class BrowserTest(Scenario):
         self.assertEqual(["59.4 s", "1 min 0 s", "2 min 0 s", "1 h 0 min"],
                          self.browser.execute_script("return [59.4, 59.6, 119.7, 3599.8].map(duration)"))
 
+    def test_labels_tell_ticks_apart(self):
+        self.two_runs()
+        self.open_report("runs/slow")
+        labels = "return linearAxis(...arguments).ticks.map((tick, i, all) => tickLabel(tick, all[1] - all[0]))"
+        self.assertEqual(["9.85e-5", "9.9e-5", "9.95e-5", "1e-4"], self.browser.execute_script(labels, 9.84e-5, 1e-4, 4))
+        self.assertEqual(["0", "5e-6", "1e-5", "1.5e-5"], self.browser.execute_script(labels, 0, 1.6e-5, 4))
+        self.assertEqual(["1e9", "1.2e9", "1.4e9", "1.6e9", "1.8e9", "2e9"], self.browser.execute_script(labels, 1e9, 2e9, 4))
+
     def test_compares_runs_in_a_table_and_hides_them(self):
         self.two_runs()
         self.open_report("runs/slow", "runs/fast")

@@ -95,6 +95,13 @@ TEST(Monitor, NamesWhatThereIsInsteadOfAnUnknownOutput) {
                  "no test net puts out 'acuracy', which is to be monitored; did you mean "
                  "'accuracy'? There are: accuracy, loss");
   }
+  try {
+    Monitor({{true, "mAP"}, 0, 0}).CheckKnown({"loss", "accuracy"});
+    FAIL();
+  } catch (const UserError& e) {
+    EXPECT_STREQ(e.what(),
+                 "no test net puts out 'mAP', which is to be monitored; there are: accuracy, loss");
+  }
 }
 
 TEST(Monitor, GoesOnFromASnapshotAsIfNothingHadBeen) {

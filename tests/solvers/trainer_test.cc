@@ -169,6 +169,15 @@ TEST(Trainer, StopsWithoutASnapshotWhenNoneIsWantedAfterTraining) {
   EXPECT_EQ(c.Make(AskAt(1, Request::kSnapshotStop))->Solve().state_file, c.State(1));
 }
 
+// The schedule says a snapshot at 0, where none was made.
+TEST(Trainer, StopsWithASnapshotInItsFirstTest) {
+  TrainerCase c(SquareNet(), std::string(kFixed) + " test_iter: 5 test_interval: 2 snapshot: 2");
+  const TrainResult result = c.Make(AskAt(1, Request::kStop))->Solve();
+  EXPECT_EQ(result.iteration, 0);
+  EXPECT_EQ(result.state_file, c.State(0));
+  EXPECT_TRUE(result.snapshot_taken);
+}
+
 TEST(Trainer, SnapshotsOnRequestAndGoesOn) {
   TrainerCase c(SquareNet(), kFixed);
   const TrainResult result = c.Make(AskAt(1, Request::kSnapshot))->Solve();

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -134,6 +135,27 @@ class MistakeTest(Cli):
                       "did you mean 'num_output'?\n"
                       "    6 |   inner_product_param { num_outputs: 2 weight_filler { type: \"xavier\" } } }\n"
                       "      |                         ^~~~~~~~~~~\n", r.stdout)
+
+    def test_a_pipe_is_read_once_and_quoted(self):
+        net = TINY_NET.replace("num_output", "num_outputs")
+        os.mkfifo(os.path.join(self.folder, "fifo"))
+        for path in ("/dev/stdin", "fifo"):
+            check = subprocess.Popen([DOPPIO, "check", path], cwd=self.folder, text=True,
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            if path == "fifo":
+                self.write("fifo", net)
+            said, _ = check.communicate(net, timeout=60)
+            self.assertEqual(3, check.returncode)
+            self.assertIn(path + ":6:25: error: unknown field 'num_outputs'", said)
+            self.assertIn("\n    6 |   inner_product_param { num_outputs: 2", said)
+
+    def test_weights_given_as_a_net_are_told_at_once(self):
+        # Bytes that make hundreds of thousands of words and complaints.
+        with open(os.path.join(self.folder, "net.caffemodel"), "wb") as f:
+            f.write(b"\x0a\x03net\0" + bytes(range(1, 250)) * 4000)
+        r = self.run_tool("check", "net.caffemodel")
+        self.assertEqual(3, r.returncode)
+        self.assertIn("net.caffemodel: error: this is no text", r.stdout)
 
     def test_train_says_that_nothing_was_run(self):
         self.write("solver.prototxt", TINY_SOLVER)
@@ -508,6 +530,11 @@ class ScaleTest(Cli):
 class SubmitTest(Cli):
     TRAINING = ("--", "train", "--solver=my solver.prototxt", "--set=base_lr=0.1", "--gpu=all")
 
+    def setUp(self):
+        super().setUp()
+        self.write("my solver.prototxt", TINY_SOLVER)
+        self.write("s", TINY_SOLVER)
+
     def script(self, system, *flags, training=TRAINING):
         r = self.run_tool("submit", system, "--time=01:30:00", "--program=doppio", *flags, *training)
         self.assertEqual((0, ""), (r.returncode, r.stderr))
@@ -574,6 +601,13 @@ class SubmitTest(Cli):
     def test_names_this_program_unless_another_is_given(self):
         r = self.run_tool("submit", "slurm", "--time=1:00", *self.TRAINING)
         self.assertIn(" %s train " % os.path.realpath(DOPPIO), r.stdout)
+
+    def test_warns_of_a_solver_that_is_not_here(self):
+        self.write_tiny()
+        for solver, warned in (("solver.prototxt", False), ("nothere.prototxt", True)):
+            r = self.run_tool("submit", "slurm", "--time=1:00", "--", "train", "--solver=" + solver)
+            self.assertEqual(0, r.returncode, r.stderr)
+            self.assertEqual(warned, "there is no '%s' here, and the job starts in this folder" % solver in r.stderr)
 
     def test_refuses_what_would_fail_on_the_cluster(self):
         training = ("--", "train", "--solver=s")
@@ -675,6 +709,14 @@ class TrainTest(Cli):
             self.assertAlmostEqual(whole["loss"], parts["loss"], places=5)
             self.assertAlmostEqual(whole["outputs"][0]["value"], parts["outputs"][0]["value"], places=5)
         self.assertIn("3 batches of 4, the last one of 2\n", test(4))
+
+    def test_a_file_beyond_the_limit_is_a_mistake_that_leaves_nothing(self):
+        self.write_tiny()
+        r = subprocess.run([DOPPIO, "train", "--solver=solver.prototxt"], cwd=self.folder, capture_output=True, text=True,
+                           timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)))
+        self.assertEqual(4, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"error: cannot write '\S*tiny_iter_20\.\S+': File too large\n$")
+        self.assertEqual(["net.prototxt", "solver.prototxt"], sorted(os.listdir(self.folder)))
 
     def test_a_loss_scale_changes_no_result(self):
         self.write_tiny()
@@ -788,6 +830,11 @@ class TrainTest(Cli):
             time.sleep(0.1)
         self.assertEqual(1, len(self.snapshots()))
         self.assertIsNone(process.poll())
+
+    def test_stop_exit_code_is_one_that_a_process_can_have(self):
+        for code in ("-1", "256"):
+            r = self.run_tool("train", "--solver=none", "--stop_exit_code=" + code)
+            self.assertEqual((2, "error: --stop_exit_code wants 0 to 255, got %s\n" % code), (r.returncode, r.stderr))
 
     def test_stop_exit_code_can_be_chosen(self):
         process = self.start("--stop_exit_code=0")

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import unittest
@@ -100,9 +101,19 @@ class ConvertTest(DataCase):
         self.assertEqual((0, "db written, 2 images of 2 classes, 1 left out\n"), (r.returncode, r.stdout))
         self.assertIn("cat/b.png", r.stderr)
 
+    def test_reads_bitmaps_and_portable_maps(self):
+        self.write("set/a/1.bmp", b"BM" + struct.pack("<8xIIiiHH24x", 54, 40, 1, 1, 1, 24) + bytes([30, 20, 10, 0]))
+        self.write("set/a/2.PPM", b"P6 1 1 255\n" + bytes([10, 20, 30]))
+        self.write("set/a/3.png", png([[(10, 20, 30)]]))
+        for i, flags in enumerate(([], ["--encoded"], ["--encoded", "--resize_height=2", "--resize_width=2"])):
+            self.succeed("data", "convert", "set", "db%d" % i, *flags)
+            channels = self.stat("db%d" % i)["channels"]
+            self.assertEqual([30, 20, 10], [c["mean"] for c in channels])
+            self.assertEqual([0, 0, 0], [c["deviation"] for c in channels])
+
     def test_tells_what_is_no_set_of_images(self):
         os.makedirs(self.path("empty/cat"))
-        self.assertIn("folder 'empty/cat' of a class has no JPEG or PNG files",
+        self.assertIn("folder 'empty/cat' of a class has no image files",
                       self.fail_with(4, "data", "convert", "empty", "db"))
         self.assertIn("'empty/cat' has no folders", self.fail_with(4, "data", "convert", "empty/cat", "db"))
         self.assertIn("--root_folder is for lists",
@@ -286,6 +297,23 @@ class PreviewTest(DataCase):
         self.succeed("data", "preview", "db", "--count=1", "--rgb")  # blue and red change places
         self.assertEqual([0, 0, 20], self.pixels(self.images(self.read("preview.html").decode())[0]))
         self.assertIn("--count wants a number from 1 on", self.fail_with(2, "data", "preview", "db", "--count=0"))
+
+    def test_shows_images_that_browsers_do_not_know(self):
+        self.write("p/red.ppm", b"P6 2 1 255\n" + bytes([50, 0, 0, 50, 0, 0]))
+        self.write("list.txt", "p/red.ppm 1\n")
+        self.succeed("data", "preview", "list.txt")
+        self.assertEqual([0, 0, 50], self.pixels(self.images(self.read("preview.html").decode())[0]))
+
+    def test_shows_labels_that_are_no_classes_as_numbers(self):
+        """Such as no whole number holds: the cast of one is undefined."""
+        self.write("a.png", png([[7]]))
+        for label, shown in ("1e30", "1e+30"), ("-1e30", "-1e+30"), ("1e9", "1e+09"), ("0.5", "0.5"), ("-3", "-3"):
+            self.write("list.txt", "a.png %s\n" % label)
+            self.succeed("data", "preview", "list.txt")
+            page = self.read("preview.html").decode()
+            self.assertEqual([shown], re.findall(r"<figcaption>([^<]*)<", page))
+            self.assertEqual(label == "-3", "classes" in self.stat("list.txt"))
+            self.assertEqual(label != "-3", "1 images with 1 labels" in self.succeed("data", "stat", "list.txt"))
 
 
 class GetTest(DataCase):

@@ -93,6 +93,16 @@ class ConvertTest(tool_case.ToolCase):
         self.assertIn("--skip_bad", error)
         self.assertEqual(["images", "list.txt"], sorted(os.listdir(self.folder)))
 
+    def test_says_what_a_folder_without_a_slash_does(self):
+        self.write("list.txt", "a.png 3\n")
+        self.assertIn("error: 'images' stands in front of each path as it is; did you mean 'images/'?\n",
+                      self.fail_with(4, "convert_imageset", "images", "list.txt", "db"))
+
+    def test_says_which_folder_is_missing(self):
+        self.write("list.txt", "a.png 3\n")
+        self.assertEqual("error: cannot write 'none/db': there is no folder 'none/'; make it (mkdir -p)\n",
+                         self.fail_with(4, "convert_imageset", "images/", "list.txt", "none/db"))
+
     def test_leaves_bad_images_out_when_told_so(self):
         self.write("list.txt", "nowhere.png 2\na.png 3\n")
         r = self.run_tool("convert_imageset", "--skip_bad", "images/", "list.txt", "db")

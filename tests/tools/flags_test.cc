@@ -192,6 +192,18 @@ TEST_F(Flags, UnknownOnesAreAnsweredWithTheNearest) {
             "doppio cook --help");
 }
 
+TEST_F(Flags, ThatAreFieldsOfTheSolverBelongToSet) {
+  EXPECT_EQ(Complaint({"cook", "--solver=s", "--max_iter=3"}),
+            "unknown flag '--max_iter'; did you mean '--set max_iter=...'?\ntry: doppio cook "
+            "--help");
+  EXPECT_EQ(Complaint({"bake", "--base_lr=3"}),
+            "unknown flag '--base_lr'\ntry: doppio bake --help");
+}
+
+TEST_F(Flags, WithoutAValueAreNotThere) {
+  EXPECT_EQ(Complaint({"cook", "--solver="}), "'cook' needs --solver\ntry: doppio cook --help");
+}
+
 TEST_F(Flags, WrongValuesAreToldWithWhatIsWanted) {
   EXPECT_EQ(Complaint({"cook", "--solver=s", "--iterations=many"}),
             "--iterations wants an integer, got 'many'\ntry: doppio cook --help");

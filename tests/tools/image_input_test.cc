@@ -90,7 +90,7 @@ TEST(FindImages, LooksIntoFolders) {
   const std::string folder = ScratchPath("photos");
   mkdir(folder.c_str(), 0755);
   EXPECT_EQ(MessageOf([&] { FindImages({folder}); }),
-            "4: folder '" + folder + "' has no .jpg, .jpeg or .png file");
+            "4: folder '" + folder + "' has no .jpg, .jpeg, .png, .bmp, .ppm, .pgm or .pbm file");
   for (const char* name : {"/b.JPG", "/a.png", "/c.jpeg", "/notes.txt"})
     WriteFile(folder + name, "");
   EXPECT_EQ(FindImages({"x.gif", folder}),

@@ -137,16 +137,16 @@ TEST(IgnoredFields, AreTransformsThatMovedAway) {
       1u);
 }
 
-TEST(IgnoredFields, AreTheNoiseOfAnnotatedDataAndNothingElseOfIt) {
-  EXPECT_TRUE(
-      Ignored("layer { name: 'd' type: 'AnnotatedData' annotated_data_param { batch_sampler { } } "
-              "transform_param { emit_constraint { } resize_param { height: 3 width: 3 } "
-              "distort_param { hue_prob: 1 } expand_param { prob: 1 } } }")
-          .empty());
-  const auto warnings = Ignored(
-      "layer { name: 'd' type: 'AnnotatedData' transform_param { noise_param { prob: 1 } } }");
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_NE(warnings[0].message.find("'noise_param'"), std::string::npos);
+TEST(IgnoredFields, AreNoneOfThoseThatChangeImages) {
+  for (const char* type : {"Data", "AnnotatedData"}) {
+    EXPECT_TRUE(
+        Ignored("layer { name: 'd' type: '" + std::string(type) +
+                "' transform_param { "
+                "emit_constraint { } resize_param { height: 3 width: 3 } noise_param { prob: 1 } "
+                "distort_param { hue_prob: 1 } expand_param { prob: 1 } allow_upscale: true } }")
+            .empty())
+        << type;
+  }
 }
 
 TEST(LooseEnds, AreBlobsNobodyReadsBesideALoss) {

@@ -48,6 +48,22 @@ void AddSwish(const OnnxLayer& layer) {
       layer.Add("Mul", {layer.in(), layer.Add("Sigmoid", {Linear(layer, layer.in(), beta, 0)})}));
 }
 
+std::string Relu6Of(const OnnxLayer& layer, const std::string& value) {
+  return layer.Add("Clip", {value, layer.Scalar(0), layer.Scalar(6)});
+}
+
+void AddRelu6(const OnnxLayer& layer) { layer.SetTop(Relu6Of(layer, layer.in())); }
+
+void AddHardSwish(const OnnxLayer& layer) {
+  const std::string gate = Relu6Of(layer, Linear(layer, layer.in(), 1, 3));
+  layer.SetTop(Linear(layer, layer.Add("Mul", {layer.in(), gate}), 1.0 / 6, 0));
+}
+
+void AddMish(const OnnxLayer& layer) {
+  const std::string gate = layer.Add("Tanh", {layer.Add("Softplus", {layer.in()})});
+  layer.SetTop(layer.Add("Mul", {layer.in(), gate}));
+}
+
 void AddThreshold(const OnnxLayer& layer) {
   const double threshold = static_cast<double>(Threshold::From(layer.spec()).threshold);
   const std::string above = layer.Add("Greater", {layer.in(), layer.Scalar(threshold)});
@@ -88,6 +104,9 @@ DOPPIO_REGISTER(OnnxMappings, "AbsVal", {"Abs", &AddOne<kAbs>});
 DOPPIO_REGISTER(OnnxMappings, "BNLL", {"Softplus", &AddOne<kSoftplus>});
 DOPPIO_REGISTER(OnnxMappings, "Clip", {"Clip", &AddClip});
 DOPPIO_REGISTER(OnnxMappings, "Swish", {"Sigmoid, Mul", &AddSwish});
+DOPPIO_REGISTER(OnnxMappings, "ReLU6", {"Clip", &AddRelu6});
+DOPPIO_REGISTER(OnnxMappings, "HardSwish", {"Add, Clip, Mul", &AddHardSwish});
+DOPPIO_REGISTER(OnnxMappings, "Mish", {"Softplus, Tanh, Mul", &AddMish});
 DOPPIO_REGISTER(OnnxMappings, "Threshold", {"Greater, Cast", &AddThreshold});
 DOPPIO_REGISTER(OnnxMappings, "Power", {"Mul, Add, Pow", &AddPower});
 DOPPIO_REGISTER(OnnxMappings, "Exp", {"Mul, Exp", &AddExp});

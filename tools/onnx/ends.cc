@@ -1,4 +1,5 @@
 // Where nets begin and end: data layers become inputs, and what only judges results is left out.
+#include "layers/dropout_spec.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
@@ -12,6 +13,18 @@ void AddParameter(const OnnxLayer& layer) { layer.SetTop(layer.weight(0)); }
 
 void PassOn(const OnnxLayer& layer) {
   for (int i = 0; i < layer.tops(); ++i) layer.SetTop(layer.in(), i);
+}
+
+// As in TEST.
+void AddDropout(const OnnxLayer& layer) {
+  const DropoutRule rule = DropoutRuleOf(layer.spec());
+  if (rule.ratio > 0) {
+    throw layer.spec().Mistake("dropout_param.sample_weights_test",
+                               "values that become 0 in TEST have no form in ONNX; remove "
+                               "sample_weights_test");
+  }
+  const double scale = rule.is_identity() ? 1 : rule.scale<double>();
+  layer.SetTop(scale == 1 ? layer.in() : layer.Add("Mul", {layer.in(), layer.Scalar(scale)}));
 }
 
 // As in TEST. Its labels are for a loss, which is left out.
@@ -38,7 +51,8 @@ bool RegisterAll() {
 [[maybe_unused]] const bool registered = RegisterAll();
 
 DOPPIO_REGISTER(OnnxMappings, "Parameter", {"a constant", &AddParameter});
-DOPPIO_REGISTER(OnnxMappings, "Dropout", {"nothing", &PassOn});
+DOPPIO_REGISTER(OnnxMappings, "Dropout", {"nothing; with scale_train: false Mul", &AddDropout});
+DOPPIO_REGISTER(OnnxMappings, "SpatialDropout", {"nothing", &PassOn});
 DOPPIO_REGISTER(OnnxMappings, "Mixup", {"nothing; its soft labels are left out", &PassDataOn});
 DOPPIO_REGISTER(OnnxMappings, "Split", {"nothing", &PassOn});
 

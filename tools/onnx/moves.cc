@@ -60,6 +60,12 @@ void AddReorg(const OnnxLayer& layer) {
   }
 }
 
+void AddShuffleChannel(const OnnxLayer& layer) {
+  const Shape& bottom = layer.bottom();
+  const int64_t groups = layer.spec().param.shuffle_channel_param().group();
+  AddTurned(layer, {bottom[0], groups, bottom[1] / groups, bottom.count(2)}, {0, 2, 1, 3});
+}
+
 void AddTile(const OnnxLayer& layer) {
   std::vector<int64_t> repeats(static_cast<size_t>(layer.bottom().rank()), 1);
   repeats[static_cast<size_t>(TileAxis(layer.spec(), layer.bottom()))] =
@@ -72,6 +78,7 @@ DOPPIO_REGISTER(OnnxMappings, "Flatten", {"Reshape", &AddReshape});
 DOPPIO_REGISTER(OnnxMappings, "Permute", {"Transpose", &AddPermute});
 DOPPIO_REGISTER(OnnxMappings, "Crop", {"Slice", &AddCrop});
 DOPPIO_REGISTER(OnnxMappings, "Reorg", {"Reshape, Transpose", &AddReorg});
+DOPPIO_REGISTER(OnnxMappings, "ShuffleChannel", {"Reshape, Transpose", &AddShuffleChannel});
 DOPPIO_REGISTER(OnnxMappings, "Tile", {"Tile", &AddTile});
 
 }  // namespace

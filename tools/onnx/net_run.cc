@@ -70,6 +70,7 @@ Meaning MeaningOf(const Graph& graph, int edge) {
     const Shape& first = graph.edges[static_cast<size_t>(node.bottoms[0])].shape;
     if (layer.type() == "Embed") return {layer.embed_param().input_dim()};
     if (layer.type() == "BatchReindex" && use.bottom == 1) return {first[0]};
+    if ((layer.type() == "LSTM" || layer.type() == "RNN") && use.bottom == 1) return {2};  // cont
     if (layer.type() == "ROIPooling" && use.bottom == 1) {
       const double scale = layer.roi_pooling_param().spatial_scale();
       return {first[0], static_cast<double>(first[3]) / scale,

@@ -18,11 +18,27 @@ void SetAttribute(const OnnxAttribute& from, onnx::AttributeProto* to) {
   } else if (const auto* text = std::get_if<std::string>(&from.value)) {
     to->set_type(onnx::AttributeProto::STRING);
     to->set_s(*text);
-  } else {
+  } else if (const auto* integers = std::get_if<std::vector<int64_t>>(&from.value)) {
     to->set_type(onnx::AttributeProto::INTS);
-    const auto& integers = std::get<std::vector<int64_t>>(from.value);
-    to->mutable_ints()->Add(integers.begin(), integers.end());
+    to->mutable_ints()->Add(integers->begin(), integers->end());
+  } else {
+    to->set_type(onnx::AttributeProto::GRAPH);
+    *to->mutable_g() = std::get<onnx::GraphProto>(from.value);
   }
+}
+
+// With what its bodies read, their own values too.
+void CollectReads(const onnx::NodeProto& node, std::set<std::string>* read) {
+  read->insert(node.input().begin(), node.input().end());
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    for (const onnx::NodeProto& inner : attribute.g().node()) CollectReads(inner, read);
+  }
+}
+
+// A shape that is not set may be any.
+void SetFloats(const std::string& name, onnx::ValueInfoProto* end) {
+  end->set_name(name);
+  end->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
 }
 
 int64_t IntegerOf(const onnx::NodeProto& node, const std::string& name, int64_t otherwise) {
@@ -82,6 +98,24 @@ std::string OnnxGraph::Add(OnnxConstant constant) {
   const std::string name = constant.name;
   constants_[name] = std::move(constant);
   return name;
+}
+
+onnx::GraphProto OnnxGraph::MakeBody(
+    int layer, int inputs,
+    const std::function<std::vector<std::string>(const std::vector<std::string>&)>& fill) {
+  onnx::GraphProto body;
+  body.set_name(Unique(net_.layer(layer).name() + "/body"));
+  std::vector<std::string> names;
+  for (int i = 0; i < inputs; ++i) {
+    names.push_back(Unique(body.name() + ":" + std::to_string(i)));
+    SetFloats(names.back(), body.add_input());
+  }
+  std::vector<onnx::NodeProto> outer;
+  outer.swap(nodes_);
+  for (const std::string& output : fill(names)) SetFloats(output, body.add_output());
+  outer.swap(nodes_);
+  for (onnx::NodeProto& node : outer) *body.add_node() = std::move(node);
+  return body;
 }
 
 std::string OnnxGraph::AddWeight(int param) {
@@ -214,9 +248,8 @@ std::map<std::string, std::string> OnnxGraph::BlobNames(const std::vector<int>& 
 void OnnxGraph::AddEnd(int edge, const std::string& name, bool batch,
                        onnx::ValueInfoProto* end) const {
   const Shape& shape = net_.edges[static_cast<size_t>(edge)].shape;
-  end->set_name(name);
+  SetFloats(name, end);
   auto* tensor = end->mutable_type()->mutable_tensor_type();
-  tensor->set_elem_type(onnx::TensorProto::FLOAT);
   tensor->mutable_shape();  // a scalar has one, without extents
   for (int axis = 0; axis < shape.rank(); ++axis) {
     auto* dim = tensor->mutable_shape()->add_dim();
@@ -254,7 +287,7 @@ OnnxContent OnnxGraph::Finish(const std::vector<int>& outputs, const std::vector
     AddEnd(output, value, batch[static_cast<size_t>(output)], content.graph.add_output());
   }
   for (const onnx::NodeProto& node : nodes_) {
-    used.insert(node.input().begin(), node.input().end());
+    CollectReads(node, &used);
     *content.graph.add_node() = node;
   }
   for (const int input : inputs_) {

@@ -4,6 +4,7 @@
 #ifndef DOPPIO_TOOLS_ONNX_ONNX_GRAPH_H_
 #define DOPPIO_TOOLS_ONNX_ONNX_GRAPH_H_
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -19,7 +20,7 @@ namespace doppio {
 
 struct OnnxAttribute {
   std::string name;
-  std::variant<int64_t, float, std::string, std::vector<int64_t>> value;
+  std::variant<int64_t, float, std::string, std::vector<int64_t>, onnx::GraphProto> value;
 };
 using OnnxAttributes = std::vector<OnnxAttribute>;
 
@@ -57,6 +58,12 @@ class OnnxGraph {
                                const OnnxAttributes& attributes, int outputs);
   // `constant.name` is where its name begins.
   std::string Add(OnnxConstant constant);
+  // A graph that a node of `layer` runs: `fill` gets the names of its `inputs` values, adds its
+  // nodes and returns its outputs, each made by a node of its own. It may read constants of this
+  // graph.
+  onnx::GraphProto MakeBody(
+      int layer, int inputs,
+      const std::function<std::vector<std::string>(const std::vector<std::string>&)>& fill);
   // The parameter graph.params[param] as it is.
   std::string AddWeight(int param);
   void AddInput(int edge);

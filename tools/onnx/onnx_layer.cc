@@ -38,6 +38,18 @@ std::string OnnxLayer::weight(int i, const Shape& shape) const {
   return graph_->Add(std::move(constant));
 }
 
+std::string OnnxLayer::turned_weight(int i) const {
+  const std::vector<float> stored = param(i);
+  const int64_t rows = param_shape(i)[0], columns = param_shape(i)[1];
+  std::vector<float> turned(stored.size());
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      turned[static_cast<size_t>(c * rows + r)] = stored[static_cast<size_t>(r * columns + c)];
+    }
+  }
+  return Floats({columns, rows}, std::move(turned));
+}
+
 double OnnxLayer::batch_norm_factor() const {
   return BatchNormFactor(graph_->net(), node(), graph_->weights());
 }

@@ -4,6 +4,7 @@
 #ifndef DOPPIO_TOOLS_ONNX_ONNX_LAYER_H_
 #define DOPPIO_TOOLS_ONNX_ONNX_LAYER_H_
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,8 @@ class OnnxLayer {
   // As a constant: as it is stored, or of another shape.
   std::string weight(int i) const;
   std::string weight(int i, const Shape& shape) const;
+  // A matrix, with rows and columns exchanged.
+  std::string turned_weight(int i) const;
   double batch_norm_factor() const;
 
   std::string Floats(const Shape& shape, std::vector<float> values) const;
@@ -56,6 +59,12 @@ class OnnxLayer {
   std::vector<std::string> AddSeveral(const std::string& op, const std::vector<std::string>& inputs,
                                       const OnnxAttributes& attributes, int outputs) const {
     return graph_->Add(index_, op, inputs, attributes, outputs);
+  }
+  // See OnnxGraph::MakeBody.
+  onnx::GraphProto Body(
+      int inputs,
+      const std::function<std::vector<std::string>(const std::vector<std::string>&)>& fill) const {
+    return graph_->MakeBody(index_, inputs, fill);
   }
   // The elements in the same order under another shape; the value itself where that is no change.
   std::string Reshape(const std::string& value, const Shape& from, const Shape& to) const;

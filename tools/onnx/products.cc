@@ -35,21 +35,8 @@ void AddMatMul(const OnnxLayer& layer, int axis) {
   const InnerProductParameter& p = layer.spec().param.inner_product_param();
   Shape rows(
       std::vector<int64_t>(layer.bottom().dims().begin(), layer.bottom().dims().begin() + axis));
-  const int64_t inputs = layer.bottom().count(axis), outputs = p.num_output();
-  rows.push_back(inputs);
-  std::string weights;
-  if (p.transpose()) {
-    weights = layer.weight(0);
-  } else {
-    const std::vector<float> stored = layer.param(0);
-    std::vector<float> turned(stored.size());
-    for (int64_t o = 0; o < outputs; ++o) {
-      for (int64_t i = 0; i < inputs; ++i) {
-        turned[static_cast<size_t>(i * outputs + o)] = stored[static_cast<size_t>(o * inputs + i)];
-      }
-    }
-    weights = layer.Floats({inputs, outputs}, std::move(turned));
-  }
+  rows.push_back(layer.bottom().count(axis));
+  const std::string weights = p.transpose() ? layer.weight(0) : layer.turned_weight(0);
   std::string product =
       layer.Add("MatMul", {layer.Reshape(layer.in(), layer.bottom(), rows), weights});
   if (p.bias_term()) product = layer.Add("Add", {product, layer.weight(1)});

@@ -75,7 +75,10 @@ function logAxis(low, high, count) {
 function tickLabel(value, step) {
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e9 || size < 1e-4) return value.toExponential(1).replace(".0e", "e").replace("e+", "e");
+  if (size >= 1e9 || size < 1.5e-4) {
+    const digits = step ? Math.max(0, Math.floor(Math.log10(size) + 1e-9) - Math.floor(Math.log10(step) + 1e-9)) : 1;
+    return value.toExponential(Math.min(digits, 6)).replace(/\.?0*e\+?/, "e");
+  }
   if (size >= 1e6 && (!step || step >= 1e4)) return `${Number((value / 1e6).toPrecision(4))}M`;
   if (size >= 1e4 && (!step || step >= 10)) return `${Number((value / 1e3).toPrecision(5))}k`;
   const digits = step ? Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) : null;

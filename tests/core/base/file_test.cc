@@ -1,8 +1,11 @@
 #include "core/base/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <thread>
 
 #include "core/base/error.h"
 
@@ -51,7 +54,28 @@ TEST_F(FileTest, SaysWhichFileAndWhy) {
   } catch (const FileError& e) {
     EXPECT_NE(std::string(e.what()).find("Is a directory"), std::string::npos) << e.what();
   }
-  EXPECT_THROW(WriteFileAtomically(Path("no") + "/such/folder", "x"), FileError);
+  try {
+    WriteFileAtomically(Path("no") + "/such/file", "x");
+    FAIL();
+  } catch (const FileError& e) {
+    EXPECT_EQ(std::string(e.what()), "cannot write '" + Path("no") +
+                                         "/such/file': there is no folder '" + Path("no") +
+                                         "/such/'; make it (mkdir -p)");
+  }
+}
+
+TEST_F(FileTest, ReadsAPipeOnceAndGivesItTwice) {
+  const std::string path = Path("pipe");
+  unlink(path.c_str());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] {
+    const int fd = open(path.c_str(), O_WRONLY);
+    EXPECT_EQ(write(fd, "once", 4), 4);
+    close(fd);
+  });
+  EXPECT_EQ(ReadFile(path), "once");
+  writer.join();
+  EXPECT_EQ(ReadFile(path), "once");
 }
 
 TEST_F(FileTest, GlobSortsAndKeepsPlainPaths) {

@@ -105,5 +105,64 @@ TEST(CudaDevice, SaysHowMuchMemoryIsLeft) {
   device->Free(device->Allocate(1 << 20));  // and it goes on
 }
 
+TEST(CudaDevice, RepeatsWhatItHasRecorded) {
+  std::string why;
+  const std::unique_ptr<Device> device = FirstGpu(&why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  std::vector<int> sent(1000, 3), read(1000);
+  const int64_t bytes = static_cast<int64_t>(sent.size() * sizeof(int));
+  const Buffer from(device.get(), bytes), to(device.get(), bytes);
+  device->CopyFromHost(from.data(), sent.data(), bytes);
+  const std::unique_ptr<Recording> recording =
+      device->Record([&] { CopyOnDevice(device.get(), to.data(), from.data(), bytes); });
+  ASSERT_NE(recording, nullptr);
+  device->CopyToHost(read.data(), to.data(), bytes);
+  EXPECT_EQ(read, std::vector<int>(1000)) << "recording does nothing";
+  for (int value : {3, 4}) {
+    sent.assign(sent.size(), value);
+    device->CopyFromHost(from.data(), sent.data(), bytes);
+    recording->Run();
+    device->CopyToHost(read.data(), to.data(), bytes);
+    EXPECT_EQ(read, sent);
+  }
+}
+
+TEST(CudaDevice, RecordsWorkOnNothing) {
+  std::string why;
+  const std::unique_ptr<Device> device = FirstGpu(&why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  const Buffer memory(device.get(), 100);
+  const std::unique_ptr<Recording> recording = device->Record([&] {
+    device->Zero(memory.data(), 0);
+    device->Zero(memory.data(), 100);
+    CopyOnDevice(device.get(), memory.data(), nullptr, 0);
+  });
+  ASSERT_NE(recording, nullptr);
+  recording->Run();
+  device->Synchronize();
+}
+
+TEST(CudaDevice, GoesOnWhereWorkCannotBeRecorded) {
+  std::string why;
+  const std::unique_ptr<Device> device = FirstGpu(&why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  const std::function<void()> synchronise = [&] { device->Synchronize(); };
+  // As a net throws it.
+  const std::function<void()> named = [&] {
+    try {
+      device->Synchronize();
+    } catch (const Error& e) {
+      RethrowWithContext(e, {}, "layer 'ip'");
+    }
+  };
+  for (const auto& work : {synchronise, named}) {
+    EXPECT_EQ(device->Record(work), nullptr);
+    EXPECT_THROW(device->Record([] { throw MemoryError("none left"); }), MemoryError);
+    const Buffer memory(device.get(), 1000);
+    device->Synchronize();
+    EXPECT_NE(device->Record([&] { device->Zero(memory.data(), 1000); }), nullptr);
+  }
+}
+
 }  // namespace
 }  // namespace doppio

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 
 namespace doppio {
 namespace {
@@ -29,6 +30,32 @@ TEST(CpuDevice, GivesZeroedAlignedMemoryAndTakesItBack) {
 TEST(CpuDevice, SaysWhenTheHostHasNoMemoryLeft) {
   std::unique_ptr<Device> device = MakeCpuDevice();
   EXPECT_THROW(device->Allocate(int64_t{1} << 60), MemoryError);
+}
+
+struct First {
+  explicit First(Device*) {}
+  ~First() {
+    if (log != nullptr) *log += "first ";
+  }
+  std::string* log = nullptr;
+};
+struct Second {
+  explicit Second(Device* device) : first(&device->Attached<First>("b")) {}
+  ~Second() {
+    if (first->log != nullptr) *first->log += "second ";
+  }
+  First* first;
+};
+
+TEST(Device, DropsFirstWhatWasAttachedLast) {
+  std::string log;
+  std::unique_ptr<Device> device = MakeCpuDevice();
+  Second& second = device->Attached<Second>("a");
+  EXPECT_EQ(&device->Attached<Second>("a"), &second);
+  EXPECT_EQ(&device->Attached<First>("b"), second.first);
+  second.first->log = &log;
+  device.reset();
+  EXPECT_EQ(log, "second first ");
 }
 
 TEST(Buffer, FreesWhatItOwnsOnce) {

@@ -127,6 +127,9 @@ const char* const kLayers[] = {
     "type: 'BNLL'",
     "type: 'Clip' clip_param { min: -0.5 max: 1 }",
     "type: 'Threshold' threshold_param { threshold: 0.25 }",
+    "type: 'ReLU6'",
+    "type: 'Mish'",
+    "type: 'HardSwish'",
 };
 
 TEST(CudaActivation, IsRegisteredForEveryActivation) {
@@ -143,7 +146,8 @@ TEST(CudaActivation, IsRegisteredForEveryActivation) {
         }
       },
       AllActivations(Relu(0), Elu(1, 1), Sigmoid(), TanH(), Swish(1), AbsVal(), Power(1, 1, 0),
-                     Exp(1, 1), Log(1, 0, 1), Bnll(), Clip(0, 1, false), Threshold(0)));
+                     Exp(1, 1), Log(1, 0, 1), Bnll(), Clip(0, 1, false), Threshold(0), Relu6(),
+                     Mish(), HardSwish()));
 }
 
 TEST(CudaActivation, AgreesWithTheCpu) {

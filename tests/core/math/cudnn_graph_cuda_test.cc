@@ -110,6 +110,14 @@ TEST_F(CudnnGraphs, KeepToTheWorkspace) {
   for (const auto& plan : plans) EXPECT_LE(plan->workspace_bytes(), kMiB);
 }
 
+TEST_F(CudnnGraphs, AreContentWithOnePlanWherePatienceIsOver) {
+  const CudnnGraph graph = CudnnGraph::Forward(target(), Cases(DType::kBFloat16)[1].conv, {});
+  const CudnnAdvice advice(graph, {512 * kMiB, false});
+  const auto plans = advice.Best(4, CudnnAdvice::Patience::zero());
+  ASSERT_EQ(plans.size(), 1u);
+  EXPECT_EQ(plans[0]->choice(), advice.Best(4)[0]->choice());
+}
+
 TEST_F(CudnnGraphs, MayBeAskedForTheSameBitsEveryTime) {
   for (const NamedCase& c : Cases(DType::kFloat16)) {
     SCOPED_TRACE(c.name);
@@ -130,7 +138,8 @@ TEST_F(CudnnGraphs, IgnoreAChoiceThatMakesNoSense) {
   }
 }
 
-// Which of these have a plan only a driver can tell; that they make sense, the library.
+// Which of these have a plan only a driver can tell; that they make sense, the library, and that
+// engines take them, the next test.
 TEST_F(CudnnGraphs, TakeATailAndGradientsInSinglePrecision) {
   for (DType type : {DType::kBFloat16, DType::kFloat16}) {
     for (const NamedCase& c : Cases(type)) {
@@ -140,6 +149,40 @@ TEST_F(CudnnGraphs, TakeATailAndGradientsInSinglePrecision) {
         EXPECT_NO_THROW(CudnnGraph::Forward(target(), c.conv, tail));
       }
       EXPECT_NO_THROW(CudnnGraph::BackwardFilter(target(), c.conv, DType::kFloat32));
+    }
+  }
+}
+
+// Engines that would compute a graph, or lack nothing but a driver to be compiled for it. Each is
+// asked by its number: advice leaves those out that lack one.
+int EnginesFor(const CudnnGraph& graph) {
+  int64_t all = 0;
+  graph.operations().Get(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, CUDNN_TYPE_INT64, 1, &all);
+  int takers = 0;
+  for (int64_t number = 0; number < all; ++number) {
+    CudnnThing engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    engine.SetThing(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph.operations());
+    engine.SetOne(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, number);
+    engine.SetThing(CUDNN_ATTR_ENGINE_DEVICEPROP, *graph.target().properties);
+    if (!engine.Complete()) continue;
+    CudnnThing configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    configuration.SetThing(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+    const cudnnStatus_t status = Cudnn().cudnnBackendFinalize(configuration.get());
+    takers += status == CUDNN_STATUS_SUCCESS ||
+              status == CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING;
+  }
+  return takers;
+}
+
+TEST_F(CudnnGraphs, AreTakenByEnginesWithATailAndWithGradientsInSinglePrecision) {
+  for (DType type : {DType::kBFloat16, DType::kFloat16}) {
+    for (const NamedCase& c : Cases(type)) {
+      SCOPED_TRACE(std::string(c.name) + " in " + Name(type));
+      for (int parts = 1; parts < 8; ++parts) {
+        const CudnnTail tail{(parts & 1) != 0, (parts & 2) != 0, (parts & 4) != 0};
+        EXPECT_GT(EnginesFor(CudnnGraph::Forward(target(), c.conv, tail)), 0) << "tail " << parts;
+      }
+      EXPECT_GT(EnginesFor(CudnnGraph::BackwardFilter(target(), c.conv, DType::kFloat32)), 0);
     }
   }
 }

@@ -1,4 +1,5 @@
 // The GPU libraries that are opened at run time: what can be seen of them without a GPU.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -82,6 +83,17 @@ TEST(Cudnn, SaysThatItCannotStartWithoutAGpu) {
   NoGpu device;
   const std::string message = MessageOf([&] { CudnnHandle(&device); });
   EXPECT_EQ(message.find("cuDNN failed at its start: "), 0u) << message;
+}
+
+// It would look for them by name, and not in our folders.
+TEST(Cudnn, FindsTheLibrariesThatItOpensByName) {
+  const std::string missing = WhyNot("libcudnn.so.9");
+  if (!missing.empty()) GTEST_SKIP() << missing;
+  Cudnn();
+  for (const char* file : {"libnvrtc.so.13", "libcublasLt.so.13"}) {
+    const bool open = dlopen(file, RTLD_NOW | RTLD_NOLOAD) != nullptr;
+    EXPECT_TRUE(open || !WhyNot(file).empty()) << file;
+  }
 }
 
 // Descriptors are the host's business, so cuDNN itself tells whether they are right.

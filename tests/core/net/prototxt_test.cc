@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/net/text_check.h"
+#include "core/net/text_tokens.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 
@@ -67,6 +68,16 @@ TEST(ParseText, SaysOnceThatAFileIsNoText) {
       NetMistakes(binary),
       ElementsAre("f: this is no text; a net or a solver as text is wanted here, and weights "
                   "belong to --weights or --snapshot"));
+}
+
+// Each complaint is put into order among the words: all words for each would take minutes.
+TEST(Tokenize, TakesNoLongerForManyComplaints) {
+  std::string text;
+  for (int i = 0; i < 200000; ++i) text += "a $ ";
+  ErrorCollector mistakes;
+  EXPECT_GT(Tokenize(text, "f", &mistakes).size(), 200000u);
+  EXPECT_EQ(mistakes.errors().size(), 200000u);
+  EXPECT_EQ(mistakes.errors()[1].at().column, 7);
 }
 
 TEST(ParseText, ChecksTheRangeOfIntegers) {

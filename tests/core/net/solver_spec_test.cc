@@ -77,7 +77,11 @@ TEST_F(LoadSolverTest, PrefersTheWorkingDirectory) {
 
 TEST_F(LoadSolverTest, TellsWhereItLookedForANet) {
   EXPECT_EQ(Mistake("base_lr: 1\nnet: 'nosuch.prototxt'"),
-            "s.prototxt:2:1: cannot find the net 'nosuch.prototxt', nor 'nosuch.prototxt'");
+            "s.prototxt:2:1: cannot find the net 'nosuch.prototxt', nor 'nosuch.prototxt'; paths "
+            "count from the folder in which the command runs, or the solver's");
+  EXPECT_EQ(Mistake("base_lr: 1\nnet: 'examples/net.prototxt'"),
+            "s.prototxt:2:1: cannot find the net 'examples/net.prototxt', nor "
+            "'examples/net.prototxt'; did you mean 'net.prototxt'?");
   EXPECT_THROW(LoadSolver(folder_ + "none.prototxt"), FileError);
 }
 

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
+
 #include "core/base/random.h"
 #include "core/net/net.h"
 #include "tests/testing/layer_case.h"
@@ -12,36 +15,37 @@ namespace doppio {
 namespace {
 
 // Dropout differs from pass to pass: it cuts both directions into stretches.
-constexpr char kNet[] =
-    "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
-    "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 } } }\n"
-    "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param { num_output: "
-    "6\n"
-    "  weight_filler { type: 'gaussian' std: 0.5 } } }\n"
-    "layer { name: 'tanh' type: 'TanH' bottom: 'a' top: 'tanh' }\n"
-    "layer { name: 'dropout' type: 'Dropout' bottom: 'tanh' top: 'dropout' }\n"
-    "layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'dropout' top: 'sigmoid' }\n"
-    "layer { name: 'b' type: 'InnerProduct' bottom: 'sigmoid' top: 'b' inner_product_param { "
-    "num_output: 2\n"
-    "  weight_filler { type: 'gaussian' std: 0.5 } } }\n"
-    "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'b' bottom: 'y' top: 'loss' }\n";
+constexpr char kDropout[] =
+    "layer { name: 'dropout' type: 'Dropout' bottom: 'tanh' top: 'tanh' }\n";
+std::string NetWith(const std::string& dropout) {
+  return "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
+         "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 } } }\n"
+         "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' inner_product_param {\n"
+         "  num_output: 6 weight_filler { type: 'gaussian' std: 0.5 } } }\n"
+         "layer { name: 'tanh' type: 'TanH' bottom: 'a' top: 'tanh' }\n" +
+         dropout +
+         "layer { name: 'sigmoid' type: 'Sigmoid' bottom: 'tanh' top: 'sigmoid' }\n"
+         "layer { name: 'b' type: 'InnerProduct' bottom: 'sigmoid' top: 'b' inner_product_param {\n"
+         "  num_output: 2 weight_filler { type: 'gaussian' std: 0.5 } } }\n"
+         "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'b' bottom: 'y' top: 'loss' }\n";
+}
 
 class Passes {
  public:
-  explicit Passes(bool records) : device_(TestGpu()) {
+  Passes(bool records, const std::string& net) : device_(TestGpu()) {
     if (device_ == nullptr) return;
     device_->set_records(records);
     PlanOptions options;
     options.device = device_.get();
     options.backward = true;
     store_ = std::make_unique<ParamStore>(device_.get(), DType::kFloat32, 5);
-    net_ = std::make_unique<Net>(GraphFromText(kNet), options, store_.get());
+    net_ = std::make_unique<Net>(GraphFromText(net), options, store_.get());
   }
   bool possible() const { return device_ != nullptr; }
   int recordings() const { return net_->recordings(); }
 
   // Loss and gradients of one pass with inputs of its own.
-  std::vector<float> Pass(uint64_t number, bool accumulate) {
+  std::vector<float> Pass(uint64_t number, bool accumulate, GradientSink* sink = nullptr) {
     const Random random(11, number);
     for (const char* blob : {"x", "y"}) {
       const Tensor input = net_->Blob(blob);
@@ -50,12 +54,27 @@ class Passes {
       device_->CopyFromHost(input.raw, values.data(), input.bytes());
     }
     std::vector<float> numbers = {static_cast<float>(net_->Forward())};
-    net_->Backward(accumulate);
+    net_->Backward(accumulate, sink);
     const Tensor gradients = store_->grads();
     numbers.resize(1 + static_cast<size_t>(gradients.count()));
     device_->CopyToHost(numbers.data() + 1, gradients.raw, gradients.bytes());
     return numbers;
   }
+
+  // Writes what no pass leaves where the gradients begin.
+  void Spoil() {
+    for (const Param& param : store_->params()) {
+      const float nan = NAN;
+      device_->CopyFromHost(param.grad.raw, &nan, sizeof nan);
+    }
+  }
+  bool Written(int param) {
+    const Tensor gradient = store_->params()[static_cast<size_t>(param)].grad;
+    float first = 0;
+    device_->CopyToHost(&first, gradient.raw, sizeof first);
+    return !std::isnan(first);
+  }
+  int params() const { return static_cast<int>(store_->params().size()); }
 
  private:
   std::unique_ptr<Device> device_;
@@ -64,7 +83,7 @@ class Passes {
 };
 
 TEST(StepRunner, GivesTheNumbersOfStepByStep) {
-  Passes recorded(true), plain(false);
+  Passes recorded(true, NetWith(kDropout)), plain(false, NetWith(kDropout));
   if (!recorded.possible()) GTEST_SKIP() << "built without CUDA";
   for (uint64_t pass = 0; pass < 6; ++pass) {
     const bool accumulate = pass % 3 == 2;
@@ -75,6 +94,43 @@ TEST(StepRunner, GivesTheNumbersOfStepByStep) {
     // them.
     EXPECT_EQ(recorded.recordings(), pass == 0 ? 0 : pass < 5 ? 4 : 6) << "pass " << pass;
   }
+}
+
+// Sees which gradients are there when one is ready, as an exchange beside backward would.
+class Watcher : public GradientSink {
+ public:
+  Watcher(Passes* passes, bool begins) : passes_(passes), begins_(begins) {}
+  void Ready(int param) override {
+    int written = 0;
+    for (int p = 0; p < passes_->params(); ++p) written += passes_->Written(p);
+    seen[param] = written;
+  }
+  bool BeginsAt(int) const override { return begins_; }
+  std::map<int, int> seen;
+
+ private:
+  Passes* passes_;
+  const bool begins_;
+};
+
+TEST(StepRunner, SendsNothingOnItsWayBehindAGradientThatBeginsAnExchange) {
+  const std::string net = NetWith("");
+  Passes recorded(true, net), unhurried(true, net), plain(false, net);
+  if (!recorded.possible()) GTEST_SKIP() << "built without CUDA";
+  Watcher exchange(&recorded, true), onlooker(&unhurried, false);
+  for (uint64_t pass = 0; pass < 6; ++pass) {
+    const std::vector<float> numbers = plain.Pass(pass, false);
+    recorded.Spoil();
+    unhurried.Spoil();
+    // What was recorded before anybody asked is recorded anew.
+    EXPECT_EQ(recorded.Pass(pass, false, pass < 3 ? nullptr : &exchange), numbers) << pass;
+    EXPECT_EQ(unhurried.Pass(pass, false, &onlooker), numbers) << pass;
+  }
+  EXPECT_EQ(unhurried.recordings(), 2);
+  EXPECT_EQ(onlooker.seen, (std::map<int, int>{{0, 4}, {1, 4}, {2, 4}, {3, 4}}));
+  // Backward is two: to the gradients of b's weights and bias, and from there to those of a's.
+  EXPECT_EQ(recorded.recordings(), 3);
+  EXPECT_EQ(exchange.seen, (std::map<int, int>{{0, 4}, {1, 4}, {2, 2}, {3, 2}}));
 }
 
 }  // namespace

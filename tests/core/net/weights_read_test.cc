@@ -133,6 +133,7 @@ TEST(ReadWeights, SaysWhatIsWrong) {
                  "cannot read '/no/such.caffemodel'");
   ExpectContains(FileErrorOf([] { ReadWeights("/no/such.caffemodel.h5"); }),
                  "there is no such file");
+  ExpectContains(FileErrorOf([] { ReadWeights(testing::TempDir()); }), "Is a directory");
   WriteBytes(Temporary("empty.caffemodel"), "");
   ExpectContains(FileErrorOf([] { ReadWeights(Temporary("empty.caffemodel")); }), "it is empty");
   WriteBytes(Temporary("text.caffemodel"), "name: \"x\"\n");

@@ -1,0 +1,65 @@
+"""Residual nets."""
+from .files import model
+from .imagenet import THIRDS, imagenet, imagenet_solver
+
+
+def residual_branch(net, block, branch, x, outputs, kernel, stride=1, relu=True):
+    name = "%s_branch%s" % (block, branch)
+    x = net.conv("res" + name, x, outputs, kernel, kernel // 2, stride, bias=False)
+    return net.norm(x, "bn" + name, "scale" + name, "res%s_relu" % name if relu else None)
+
+
+def resnet(blocks, bottleneck, letters):
+    """`letters` names the blocks of a stage: a, b, c or a, b1, b2, as the authors did for the deeper nets."""
+    def body(net, x):
+        net.note("Stem.")
+        x = net.conv("conv1", x, 64, 7, 3, 2, bias=False)
+        x = net.norm(x, "bn_conv1", "scale_conv1", "conv1_relu")
+        x = net.pool("pool1", x, 3, 2)
+        channels = 64
+        for stage, count in enumerate(blocks):
+            inner = 64 << stage
+            outputs = inner * 4 if bottleneck else inner
+            for i in range(count):
+                block = "%d%s" % (stage + 2, letters(stage, i))
+                stride = 2 if stage and not i else 1
+                net.note("Block %s: %d channels, %d out." % (block, inner, outputs))
+                projected = stride > 1 or channels != outputs
+                shortcut = residual_branch(net, block, "1", x, outputs, 1, stride, relu=False) if projected else x
+                if bottleneck:
+                    y = residual_branch(net, block, "2a", x, inner, 1)
+                    y = residual_branch(net, block, "2b", y, inner, 3, stride)
+                    y = residual_branch(net, block, "2c", y, outputs, 1, relu=False)
+                else:
+                    y = residual_branch(net, block, "2a", x, inner, 3, stride)
+                    y = residual_branch(net, block, "2b", y, outputs, 3, relu=False)
+                x = net.relu("res%s_relu" % block, net.layer("res" + block, "Eltwise", [shortcut, y]))
+                channels = outputs
+        net.note("The classifier.")
+        return net.linear("fc1000", net.average("pool5", x), 1000)
+    return body
+
+
+def plain_letters(stage, i):
+    return "abcdefgh"[i]
+
+
+def numbered_letters(stage, i):
+    return plain_letters(stage, i) if stage in (0, 3) else "a" if i == 0 else "b%d" % i
+
+
+def all_files():
+    files = {}
+    for depth, blocks, bottleneck, letters in ((18, (2, 2, 2, 2), False, plain_letters),
+                                               (101, (3, 4, 23, 3), True, numbered_letters),
+                                               (152, (3, 8, 36, 3), True, numbered_letters)):
+        folder = "resnet%d" % depth
+        title = "ResNet-%d: He, Zhang, Ren and Sun, arXiv:1512.03385." % depth
+        if bottleneck:
+            title += ("\nThe stride of a stage is in its first 3x3 convolution; in the paper it is in the 1x1 before it."
+                      "\nNames as in the authors' ResNet-%d-deploy." % depth)
+        files.update(model(folder, "ResNet-%d" % depth, title, [3, 224, 224], imagenet(), resnet(blocks, bottleneck, letters),
+                           top5=True))
+        files.update(imagenet_solver(folder, "ResNet-%d on ImageNet with the values of the paper: 450000 iterations of 256, "
+                                     "90 epochs.\n(The paper divides the rate when the error stalls.)" % depth, THIRDS, 450000))
+    return files
