@@ -12,13 +12,14 @@
 
 namespace doppio {
 
-// The values of top `top` in row-major order.
+// The values of top `top` in row-major order: this rank's rows of one big batch.
 template <class T>
-void FillSynthetic(const Random& random, size_t top, const Shape& shape, T* to) {
+void FillSynthetic(const Random& random, size_t top, const Shape& shape, int rank, T* to) {
   const bool labels = shape.count() == shape.dim_or_1(0);
+  const int64_t first = rank * shape.count();
   for (int64_t i = 0; i < shape.count(); ++i) {
-    to[i] = labels ? static_cast<T>(i % 2)
-                   : static_cast<T>(2 * random.Uniform(top, static_cast<uint64_t>(i)) - 1);
+    to[i] = labels ? static_cast<T>((first + i) % 2)
+                   : static_cast<T>(2 * random.Uniform(top, static_cast<uint64_t>(first + i)) - 1);
   }
 }
 
@@ -28,10 +29,10 @@ class SyntheticKernel : public Kernel {
   explicit SyntheticKernel(const KernelArgs& args)
       : random_(args.spec->options.seed, Stream("synthetic")) {}
 
-  void Forward(const Pass&) override {
+  void Forward(const Pass& pass) override {
     for (; written_ < t_.tops.size(); ++written_) {
       const Tensor& top = t_.tops[written_];
-      FillSynthetic(random_, written_, top.shape, top.data<T>());
+      FillSynthetic(random_, written_, top.shape, pass.rank, top.data<T>());
     }
   }
 
@@ -48,12 +49,12 @@ class UploadedSyntheticKernel : public Kernel {
     needs_.tops = std::move(tops);
   }
 
-  void Forward(const Pass&) override {
+  void Forward(const Pass& pass) override {
     if (written_) return;
     for (size_t i = 0; i < t_.tops.size(); ++i) {
       const auto upload =
           (*BatchUploads::Get().Find(Name(device_->kind())))(device_, t_.tops[i].count());
-      FillSynthetic(random_, i, t_.tops[i].shape, static_cast<float*>(upload->Fill()));
+      FillSynthetic(random_, i, t_.tops[i].shape, pass.rank, static_cast<float*>(upload->Fill()));
       upload->SendFloats(t_.tops[i]);
       device_->Synchronize();  // it has read what ends here
     }

@@ -83,6 +83,22 @@ TEST(MemoryData, IsRandomWhereSyntheticDataIsAskedFor) {
               HasSubstr("layer 'd': takes no samples from a program"));
 }
 
+TEST(MemoryData, GivesRanksTheRowsOfOneBigRandomBatch) {
+  const auto values = [](const std::string& rows, int rank, int ranks, const std::string& top) {
+    const std::string layer =
+        "layer { name: 'd' type: 'MemoryData' top: 'x' top: 'y' memory_data_param { batch_size: " +
+        rows + " channels: 1 height: 1 width: 2 } }";
+    MemoryNet net(layer, rank, ranks, DType::kFloat32, MakeCpuDevice(), DataMode::kSynthetic);
+    net->Forward();
+    return net.Values(top);
+  };
+  for (const char* top : {"x", "y"}) {
+    std::vector<double> parts = values("3", 0, 2, top);
+    for (double value : values("3", 1, 2, top)) parts.push_back(value);
+    EXPECT_EQ(values("6", 0, 1, top), parts) << top;
+  }
+}
+
 TEST(MemoryData, SaysWhatIsMissing) {
   MemoryNet net(kLayer);
   EXPECT_THAT(ThrownBy([&] { net->Forward(); }),

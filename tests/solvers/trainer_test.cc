@@ -197,6 +197,18 @@ TEST(Trainer, StopsWithinATest) {
   EXPECT_EQ(result.state_file, c.State(2));
 }
 
+TEST(Trainer, StopsWithASnapshotInATestThatNoIterationOfThisRunCameBefore) {
+  // Iterations 0 and 2 are due for a snapshot, but no update was made that would have written it.
+  TrainerCase c(SquareNet(), std::string(kFixed) + " test_iter: 5 test_interval: 2 snapshot: 2");
+  EXPECT_EQ(c.Make(AskAt(1, Request::kStop))->Solve().state_file, c.State(0));
+  c.Make()->Solve();
+  TrainerOptions resumed = AskAt(1, Request::kStop);
+  resumed.resume = c.State(2);
+  const TrainResult stopped = c.Make(resumed)->Solve();
+  EXPECT_TRUE(stopped.snapshot_taken);
+  EXPECT_EQ(stopped.state_file, c.State(2));
+}
+
 TEST(Trainer, WarnsOnceWhenTheLossIsNoNumber) {
   TrainerCase c(SquareNet(), "base_lr: 1e30 lr_policy: 'fixed' max_iter: 5");
   LogLines log;
