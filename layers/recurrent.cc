@@ -3,6 +3,7 @@
 
 #include "core/math/blas.h"
 #include "layers/host_loops.h"
+#include "layers/lstm_unit_kernel.h"
 #include "layers/recurrent_kernel.h"
 
 namespace doppio {
@@ -76,6 +77,28 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   return shape;
 }
 
+LayerShape InferUnit(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const Shape& cells = bottoms[0];
+  if (cells.rank() != 3 || cells[0] != 1) {
+    throw spec.Mistake("bottom", "the cells of LSTMUnit are 1 x streams x hidden, bottom '" +
+                                     spec.param.bottom(0) + "' is " + cells.ToString());
+  }
+  const Shape wanted[] = {cells, {1, cells[1], 4 * cells[2]}, {1, cells[1]}};
+  for (int i = 1; i < 3; ++i) {
+    const Shape& got = bottoms[static_cast<size_t>(i)];
+    if (got == wanted[i]) continue;
+    throw spec.Mistake("bottom",
+                       std::string(i == 1 ? "gates" : "sequence marks") + " '" +
+                           spec.param.bottom(i) + "' are " + got.ToString() + ", for cells of " +
+                           cells.ToString() + " they are " + wanted[i].ToString(),
+                       i);
+  }
+  LayerShape shape;
+  shape.tops = {cells, cells};
+  shape.no_gradient_bottoms = {false, false, true};
+  return shape;
+}
+
 struct HostMath : HostLoops {
   using HostLoops::HostLoops;
 
@@ -102,10 +125,15 @@ struct HostMath : HostLoops {
 
 template <class T>
 using Recurrent = RecurrentKernel<T, HostMath>;
+template <class T>
+using LstmUnit = LstmUnitKernel<T, HostMath>;
 
 DOPPIO_REGISTER_LAYER("LSTM", LayerType{2, 5, 1, 3, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("LSTMUnit", LayerType{3, 3, 2, 2, false, false, &InferUnit});
 DOPPIO_REGISTER_LAYER("RNN", LayerType{2, 4, 1, 2, false, false, &Infer});
 DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>,
+                        nullptr});
+DOPPIO_REGISTER_KERNEL({"LSTMUnit", DeviceKind::kCpu, "reference", 0, &MakeForFloat<LstmUnit>,
                         nullptr});
 DOPPIO_REGISTER_KERNEL({"RNN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>,
                         nullptr});

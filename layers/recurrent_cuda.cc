@@ -3,6 +3,7 @@
 #include "layers/recurrent_cuda.h"
 
 #include "core/math/cublas.h"
+#include "layers/lstm_unit_kernel.h"
 #include "layers/recurrent_kernel.h"
 #include "layers/stored_form_cuda.h"
 #include "layers/tail_cuda.h"
@@ -44,6 +45,11 @@ std::unique_ptr<Kernel> Make(const KernelArgs& args) {
   return std::make_unique<RecurrentKernel<float, GpuMath>>(args);
 }
 
+std::unique_ptr<Kernel> MakeUnit(const KernelArgs& args) {
+  return std::make_unique<LstmUnitKernel<float, GpuMath>>(args);
+}
+
+DOPPIO_REGISTER_KERNEL({"LSTMUnit", DeviceKind::kCuda, "cuda", 10, &MakeUnit, &DeclinesDouble});
 DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble});
 DOPPIO_REGISTER_KERNEL({"RNN", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble});
 

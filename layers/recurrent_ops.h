@@ -39,7 +39,7 @@ struct ContinueStates {
 template <class T>
 struct StepInput {
   int64_t columns;
-  const T* bias;
+  const T* bias;       // may be null
   const T* fixed;      // (streams, columns); may be null
   const T* recurrent;  // likewise
   const T* cont;       // of the step
@@ -47,7 +47,7 @@ struct StepInput {
     const int64_t at = stream * columns + column;
     if (fixed != nullptr) x += fixed[at];
     if (recurrent != nullptr) x += Continued(cont[stream], recurrent[at]);
-    return x + bias[column];
+    return bias == nullptr ? x : x + bias[column];
   }
 };
 

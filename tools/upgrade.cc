@@ -12,6 +12,7 @@
 #include "core/net/hdf5_blobs.h"
 #include "core/net/solver_fields.h"
 #include "core/net/split_layer.h"
+#include "core/net/wire_file.h"
 #include "tools/command.h"
 #include "tools/file_kind.h"
 #include "tools/lint.h"
@@ -115,6 +116,37 @@ void FindUnknown(const Message& message, std::set<std::string>* found) {
   }
 }
 
+// The values of a blob that NVCaffe stored without a type, as floats; false where there are none.
+bool StoreAsFloats(const std::string& path, BlobProto* blob) {
+  const auto floats = [&](const std::string& raw) {
+    BlobProtoVector holder;
+    BlobProto* one = holder.add_blobs();
+    *one = *blob;
+    one->clear_data();
+    one->clear_double_data();
+    one->set_raw_data(raw);
+    const std::string bytes = holder.SerializeAsString();
+    WireReader in(bytes, path, ".caffemodel");
+    in.Next();
+    const std::vector<float> values = in.Blob().data;
+    return google::protobuf::RepeatedField<float>(values.begin(), values.end());
+  };
+  if (!blob->has_raw_data()) return false;
+  *blob->mutable_data() = floats(blob->raw_data());
+  if (blob->has_raw_diff()) *blob->mutable_diff() = floats(blob->raw_diff());
+  blob->clear_raw_data();
+  blob->clear_raw_diff();
+  blob->clear_raw_data_type();
+  blob->clear_raw_diff_type();
+  return true;
+}
+
+// NVCaffe's BatchNorm may have a factor and an offset behind its statistics. Of its fields that say
+// so a binary file has only numbers, which mean other fields elsewhere.
+bool HasScale(const LayerParameter& layer) {
+  return layer.type() == "BatchNorm" && layer.blobs_size() == 5 && layer.top_size() == 1;
+}
+
 Result UpgradeNetBinary(const std::string& content, const std::string& path) {
   if (content.size() >= INT_MAX) {
     throw FileError("'" + path + "' has 2 GiB or more, which protobuf does not read");
@@ -127,6 +159,12 @@ Result UpgradeNetBinary(const std::string& content, const std::string& path) {
   std::set<std::string> unknown;
   FindUnknown(net, &unknown);
   net.DiscardUnknownFields();
+  for (LayerParameter& layer : *net.mutable_layer()) {
+    for (BlobProto& blob : *layer.mutable_blobs()) {
+      if (StoreAsFloats(path, &blob)) result.from.insert("NVCaffe's form of weights");
+    }
+    if (HasScale(layer)) layer.mutable_batch_norm_param()->set_scale_bias(true);
+  }
   FieldPlaces places(SourceLoc{path});
   AddNet(&net, &places, &result);
   for (const std::string& field : unknown) {

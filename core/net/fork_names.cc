@@ -24,6 +24,19 @@ constexpr char kText[] = "a fork for text recognition";
 constexpr char kSelu[] = "a fork with SELU";
 constexpr char kMnc[] = "MNC's Caffe";
 constexpr char kNormFace[] = "NormFace's Caffe";
+constexpr char kFlowNet[] = "FlowNet's Caffe";
+constexpr char kDeepLab[] = "DeepLab's Caffe";
+constexpr char kDeformable[] = "a Caffe with deformable convolution";
+constexpr char kAlign[] = "a fork for Mask R-CNN";
+constexpr char kFocal[] = "a fork with focal loss";
+constexpr char kJolibrain[] = "DeepDetect's Caffe (jolibrain)";
+constexpr char kPose[] = "OpenPose's Caffe";
+constexpr char kMargin[] = "a fork for face recognition";
+constexpr char kSpatial[] = "a fork with spatial transformers";
+constexpr char kDeconvNet[] = "DeconvNet's Caffe";
+constexpr char kUnpool[] = "in layer { } Upsample does the same with the mask of a MAX Pooling";
+constexpr char kElu[] = "SELU is an ELU with elu_param { alpha: 1.67326 lambda: 1.0507 }";
+constexpr char kPermute[] = "use Permute with all axes in their new order";
 constexpr char kV1[] = "the V1 format, layers { }";
 constexpr char kDropIt[] = "remove it to train without it";
 
@@ -99,7 +112,53 @@ constexpr ForkName kForkNames[] = {
     {"LayerParameter", "type=AssistedExcitation", kYolo, ""},
     {"LayerParameter", "type=DenseImageData", kSegNet, ""},
     {"LayerParameter", "type=SegAccuracy", kPspNet, ""},
-    {"LayerParameter", "type=ImageSegData", "DeepLab's Caffe", ""},
+    {"LayerParameter", "type=ImageSegData", kDeepLab, ""},
+    {"LayerParameter", "type=DenseCRF", kDeepLab, "compute it behind the net, in Python"},
+    {"LayerParameter", "dense_crf_param", kDeepLab, "compute it behind the net, in Python"},
+    {"LayerParameter", "type=DomainTransform", kDeepLab, ""},
+    {"LayerParameter", "domain_transform_param", kDeepLab, ""},
+    {"LayerParameter", "type=MatRead", kDeepLab, ""},
+    {"LayerParameter", "mat_read_param", kDeepLab, ""},
+    {"LayerParameter", "type=MatWrite", kDeepLab, "use HDF5Output, or doppio extract_features"},
+    {"LayerParameter", "mat_write_param", kDeepLab, "use HDF5Output, or doppio extract_features"},
+    {"LayerParameter", "type=UniqueLabel", kDeepLab, ""},
+    {"LayerParameter", "type=Correlation", kFlowNet, ""},
+    {"LayerParameter", "correlation_param", kFlowNet, ""},
+    {"LayerParameter", "type=FlowWarp", kFlowNet, ""},
+    {"LayerParameter", "l1_loss_param", kFlowNet, "without it L1Loss is NVCaffe's"},
+    {"LayerParameter", "type=Resample", kFlowNet, "use Interp where it only makes maps larger"},
+    {"LayerParameter", "resample_param", kFlowNet, "use Interp where it only makes maps larger"},
+    {"LayerParameter", "type=Downsample", kFlowNet, ""},
+    {"LayerParameter", "type=DataAugmentation", kFlowNet, "see transform_param"},
+    {"LayerParameter", "augmentation_param", kFlowNet, "see transform_param"},
+    {"LayerParameter", "type=GenerateAugmentationParameters", kFlowNet, ""},
+    {"LayerParameter", "type=DeformableConvolution", kDeformable, ""},
+    {"LayerParameter", "deformable_convolution_param", kDeformable, ""},
+    {"LayerParameter", "type=DeformablePSROIPooling", kDeformable, ""},
+    {"LayerParameter", "type=ROIAlign", kAlign, "ROIPooling takes the same bottoms"},
+    {"LayerParameter", "roi_align_param", kAlign, "ROIPooling takes the same bottoms"},
+    {"LayerParameter", "type=FocalLoss", kFocal, "SoftmaxWithLoss takes the same bottoms"},
+    {"LayerParameter", "focal_loss_param", kFocal, "SoftmaxWithLoss takes the same bottoms"},
+    {"LayerParameter", "type=MultiBoxFocalLoss", kFocal, "MultiBoxLoss takes the same bottoms"},
+    {"LayerParameter", "type=SparseInnerProduct", kJolibrain, "InnerProduct takes dense data"},
+    {"LayerParameter", "type=SparseData", kJolibrain, ""},
+    {"LayerParameter", "type=MemorySparseData", kJolibrain, ""},
+    {"LayerParameter", "type=ImResize", kPose, ""},
+    {"LayerParameter", "imresize_param", kPose, ""},
+    {"LayerParameter", "type=Nms", kPose, ""},
+    {"LayerParameter", "nms_param", kPose, ""},
+    {"LayerParameter", "type=LabelSpecificAdd", kMargin, ""},
+    {"LayerParameter", "label_specific_add_param", kMargin, ""},
+    {"LayerParameter", "type=SpatialTransformer", kSpatial, ""},
+    {"LayerParameter", "st_param", kSpatial, ""},
+    {"LayerParameter", "type=Unpooling", kDeconvNet, kUnpool},
+    {"LayerParameter", "unpooling_param", kDeconvNet, kUnpool},
+    {"V1LayerParameter", "type=UNPOOLING", kDeconvNet, kUnpool},
+    {"V1LayerParameter", "unpooling_param", kDeconvNet, kUnpool},
+    {"V1LayerParameter", "type=BN", kDeconvNet, "in layer { } it is type: \"BN\" with bn_param"},
+    {"V1LayerParameter", "bn_param", kDeconvNet, "in layer { } it is type: \"BN\" with bn_param"},
+    {"LayerParameter", "type=BatchReduction", kTsn, ""},
+    {"LayerParameter", "batch_reduction_param", kTsn, ""},
     {"LayerParameter", "type=ImageLabelmapData", "HED's Caffe", ""},
     {"LayerParameter", "type=ImageLabelData", kJacinto, ""},
     {"LayerParameter", "type=Lstm", "caffe-lstm (junhyukoh)",
@@ -107,6 +166,13 @@ constexpr ForkName kForkNames[] = {
     {"LayerParameter", "type=ContinuationIndicator", kText,
      "the layer LSTM takes the indicator as its second bottom"},
     {"LayerParameter", "type=CtcLoss", kText, ""},
+    {"LayerParameter", "type=CTC*", kText, ""},
+    {"LayerParameter", "type=WarpCTC*", kText, ""},
+    {"LayerParameter", "warp_ctc_loss_param", kText, ""},
+    {"LayerParameter", "type=Transpose", kText, kPermute},
+    {"LayerParameter", "transpose_param", kText, kPermute},
+    {"LayerParameter", "type=Reverse", kText, ""},
+    {"LayerParameter", "reverse_param", kText, ""},
     {"LayerParameter", "type=LabelsequenceAccuracy", kText, ""},
     {"LayerParameter", "type=MultiStageMeanfield", "CRF-RNN's Caffe", ""},
     {"LayerParameter", "type=MarginInnerProduct", "SphereFace's Caffe", ""},
@@ -116,7 +182,8 @@ constexpr ForkName kForkNames[] = {
     {"LayerParameter", "type=MaskPooling", kMnc, ""},
     {"LayerParameter", "type=MaskResize", kMnc, ""},
     {"LayerParameter", "type=CPMData", "the Caffe of Convolutional Pose Machines", ""},
-    {"LayerParameter", "type=SeLu*", kSelu, ""},
+    {"LayerParameter", "type=SeLuDropout", kSelu, ""},
+    {"LayerParameter", "type=SeLu", kSelu, kElu},
     {"LayerParameter", "type=ImageOutput", "a Caffe for training on accelerators (ICT-CHASE)", ""},
     {"LayerParameter", "type=implicit", "Netscope, a viewer of nets",
      "write the layer of Caffe that is meant"},

@@ -137,6 +137,8 @@ CASES = {
     "slice": (IMAGE, layer("Slice", "slice_param { slice_point: 1 }", top="y v")),
     "slice along the last": ({"x": (2, 3, 6)}, layer("Slice", "slice_param { axis: 2 }", top="y v w")),
     "split and dropout": (IMAGE, layer("Split", top="a b") + layer("Dropout", "", "a", "a") + layer("ReLU", "", "b", "v")),
+    "dropout scaled late": (IMAGE, layer("Dropout", "dropout_param { scale_train: false }")),
+    "spatial dropout": (IMAGE, layer("SpatialDropout")),
     "flatten": (IMAGE, layer("Flatten")),
     "flatten the middle": (IMAGE, layer("Flatten", "flatten_param { axis: 1 end_axis: 2 }")),
     "reshape": (IMAGE, layer("Reshape", "reshape_param { shape { dim: 0 dim: 2 dim: -1 dim: 9 } }")),

@@ -322,6 +322,34 @@ layer { name: "c" type: "Convolution" bottom: "n" top: "c" convolution_param { n
                 results.append(self.read("tiny_iter_20.caffemodel", "rb"))
             self.assertEqual(*results)
 
+    def test_writes_weights_of_nvcaffe_as_bvlc_caffe_reads_them(self):
+        def number(n):
+            return bytes([n & 127 | 128, n >> 7]) if n > 127 else bytes([n])
+
+        def field(tag, content):
+            return number(tag << 3 | 2) + number(len(content)) + content
+
+        def blob(shape, kind, values):  # raw numbers and their type: 1 is float, 2 is half
+            code = {1: "f", 2: "e"}[kind]
+            return field(7, field(7, field(1, bytes(shape))) + bytes([10 << 3, kind]) + field(12, struct.pack("<%d%s" % (len(values), code), *values)))
+        product = field(1, b"ip") + field(2, b"InnerProduct") + blob((2, 3), 2, (1, 2, -0.5, 4, 5, 6)) + number(145 << 3) + b"\x02"
+        statistics = b"".join(blob((len(values),), 1, values) for values in ((1, 2), (3, 4), (1,), (5, 6), (7, 8)))
+        norm = field(1, b"bn") + field(2, b"BatchNorm") + field(3, b"ip") + field(4, b"bn") + statistics
+        with open(os.path.join(self.folder, "nv.caffemodel"), "wb") as f:
+            f.write(field(1, b"n") + field(100, product) + field(100, norm))
+        r = self.upgrade("upgrade", "nv.caffemodel", "new.caffemodel")
+        self.assertEqual((0, "new.caffemodel written, upgraded from NVCaffe's form of weights and layers that forks fuse\n"),
+                         (r.returncode, r.stdout), r.stderr)
+        self.assertIn("field LayerParameter 145 is none of BVLC Caffe's, and is left out", r.stderr)
+        new = self.read("new.caffemodel", "rb")
+        for values in ((1, 2, -0.5, 4, 5, 6), (1, 2), (3, 4), (1,), (5, 6), (7, 8)):
+            self.assertIn(field(5, struct.pack("<%df" % len(values), *values)), new)
+        listed = self.run_tool("weights", "ls", "new.caffemodel").stdout
+        self.assertEqual([("ip", "InnerProduct"), ("bn", "BatchNorm"), ("bn_scale", "Scale")],
+                         re.findall(r"^ (\w+) +([A-Z]\w+)", listed, re.M))
+        again = self.upgrade("upgrade", "new.caffemodel", "again.caffemodel")
+        self.assertIn("is in the current format", again.stdout)
+
     def test_refuses_what_is_no_net(self):
         with open(os.path.join(self.folder, "mean.binaryproto"), "wb") as f:
             f.write(bytes([8, 1, 16, 1, 24, 1, 32, 1]))

@@ -140,6 +140,11 @@ TEST(Graph, NamesTheForkOfALayerItLacks) {
   EXPECT_EQ(mistake("Lstm"),
             "net.prototxt:3:19: layer 'a': unknown type 'Lstm': it comes from caffe-lstm "
             "(junhyukoh); use the layer LSTM with recurrent_param");
+  EXPECT_EQ(
+      mistake("SeLu"),
+      "net.prototxt:3:19: layer 'a': unknown type 'SeLu': it comes from a fork with SELU; SELU is "
+      "an ELU with elu_param { alpha: 1.67326 lambda: 1.0507 }");
+  EXPECT_NE(mistake("WarpCTCLoss").find("text recognition"), std::string::npos);
   EXPECT_NE(mistake("Yolov3DetectionOutput").find("MobileNet-YOLO"), std::string::npos);
 }
 
