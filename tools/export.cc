@@ -240,7 +240,7 @@ void ExportWeights(const CommandLine& line, const std::string& out, bool* began)
 
 ExitCode RunExport(const CommandLine& line, bool* began) {
   if (line.files.size() != 1) {
-    throw UsageError("'export' needs the file to write\ntry: doppio export --help");
+    throw UsageError("'export' needs one file to write\ntry: doppio export --help");
   }
   const std::string& out = line.files[0];
   const auto is = [&](const char* suffix) { return EndsWith(out, suffix); };

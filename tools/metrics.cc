@@ -207,7 +207,11 @@ RunRecord ReadRunEnd(const std::string& folder) {
 std::vector<std::string> FindRuns(const std::string& folder) {
   std::error_code error;
   std::filesystem::directory_iterator entries(folder, error);
-  if (error) throw FileError("cannot read the folder '" + folder + "': " + error.message());
+  if (error) {
+    const bool to_be_made = folder == RunsFolder() && !FileExists(folder);
+    throw FileError("cannot read the folder '" + folder + "': " + error.message() +
+                    (to_be_made ? "; train --run_dir=auto makes it" : ""));
+  }
   std::vector<std::string> runs;
   for (const auto& entry : entries) {
     if (IsRunFolder(entry.path().string())) runs.push_back(entry.path().string());

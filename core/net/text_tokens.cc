@@ -19,10 +19,15 @@ class Complaints : public google::protobuf::io::ErrorCollector {
   void AddError(int line, google::protobuf::io::ColumnNumber column,
                 const std::string& message) override {
     // One unreadable character tends to bring several complaints about the same word.
-    if (!list.empty() && list.back().line == line && column - list.back().column <= 1) return;
-    list.push_back({line, column, message});
+    const bool same = line == last_line_ && column - last_column_ <= 1;
+    last_line_ = line;
+    last_column_ = column;
+    if (!same) list.push_back({line, column, message});
   }
   std::vector<Complaint> list;
+
+ private:
+  int last_line_ = -1, last_column_ = 0;
 };
 
 bool Contains(const std::string& text, const char* part) {
@@ -74,7 +79,13 @@ std::vector<Token> Tokenize(const std::string& text, const std::string& file,
   tokenizer.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
   tokenizer.set_allow_f_after_float(true);
   std::vector<Token> tokens;
-  while (tokenizer.Next()) tokens.push_back(tokenizer.current());
+  while (tokenizer.Next()) {
+    // Of a letter that is no ASCII, which was complained of, each byte is a word.
+    const Token& token = tokenizer.current();
+    const bool letter = token.type == google::protobuf::io::Tokenizer::TYPE_SYMBOL &&
+                        static_cast<unsigned char>(token.text[0]) >= 0x80;
+    if (!letter) tokens.push_back(token);
+  }
   tokens.push_back(tokenizer.current());
   for (const Complaint& complaint : complaints.list) {
     mistakes->Add(PlaceOfComplaint(complaint, tokens, file), InOurWords(complaint.message));

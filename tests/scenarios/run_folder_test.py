@@ -310,6 +310,9 @@ class RunFolderTest(scenario.Scenario):
         self.assertRegex(text, r"(?m)^ last test: accuracy +\S+ +\S+$")
         self.assertRegex(self.runs("show", "a"), r"(?m)^status +finished, iteration 60 of 60$")
         self.assertIn("is no run folder", self.doppio("runs", "show", "snap").stderr)
+        none = self.doppio("runs", "ls")
+        self.assertEqual((4, "error: cannot read the folder 'runs': No such file or directory; train --run_dir=auto makes it\n"),
+                         (none.returncode, none.stderr))
         self.assertEqual(2, self.doppio("runs", "compare", "a").returncode)
 
     def check_layers(self, first, last, passes=1):

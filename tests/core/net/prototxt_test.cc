@@ -70,10 +70,19 @@ TEST(ParseText, SaysOnceThatAFileIsNoText) {
                   "belong to --weights or --snapshot"));
 }
 
+TEST(ParseText, NamesALetterThatIsNoAsciiOnce) {
+  const std::string ascii =
+      "a character that is not plain ASCII (a typographic quote?); only strings and comments may "
+      "have them";
+  EXPECT_THAT(NetMistakes("name: \xe2\x80\x9cnet\xe2\x80\x9d force_backward: true"),
+              ElementsAre("f:1:7: " + ascii, "f:1:10: name wants a string in quotes, got net",
+                          "f:1:13: " + ascii));
+}
+
 // Each complaint is put into order among the words: all words for each would take minutes.
 TEST(Tokenize, TakesNoLongerForManyComplaints) {
   std::string text;
-  for (int i = 0; i < 200000; ++i) text += "a $ ";
+  for (int i = 0; i < 200000; ++i) text += "a \x01 ";
   ErrorCollector mistakes;
   EXPECT_GT(Tokenize(text, "f", &mistakes).size(), 200000u);
   EXPECT_EQ(mistakes.errors().size(), 200000u);
