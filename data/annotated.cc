@@ -2,8 +2,7 @@
 // changed in light and colour, put on a larger canvas, cut to a random window, resized, degraded.
 // What is drawn is a formula of the sample's number in the run. Crop, mirror, mean and scale are
 // left to the pipeline.
-#include <algorithm>
-#include <opencv2/imgproc.hpp>
+#include <opencv2/core.hpp>
 
 #include "core/base/error.h"
 #include "data/box_sampler.h"

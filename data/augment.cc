@@ -87,10 +87,12 @@ void CheckTransforms(const TransformationParameter& parameter) {
   }
 }
 
-Augment::Augment(const TransformationParameter& parameter, Phase phase, const Random& random)
+Augment::Augment(const TransformationParameter& parameter, Phase phase, const Random& random,
+                 bool sizes_vary)
     : scale_(parameter.scale()),
       mirror_(parameter.mirror()),
       random_crop_(phase == TRAIN),
+      sizes_vary_(sizes_vary),
       mean_values_(parameter.mean_value().begin(), parameter.mean_value().end()),
       random_(random) {
   CheckTransforms(parameter);
@@ -109,7 +111,7 @@ Augment::Augment(const TransformationParameter& parameter, Phase phase, const Ra
 }
 
 ImageShape Augment::OutputShape(const ImageShape& image) const {
-  if (!mean_image_.empty() && mean_shape_ != image) {
+  if (!mean_image_.empty() && !sizes_vary_ && mean_shape_ != image) {
     throw UserError({}, "the mean '" + mean_file_ + "' is " + mean_shape_.ToString() +
                             ", but the image is " + image.ToString() +
                             "; a mean file must be made from images of the same size");
@@ -121,13 +123,19 @@ ImageShape Augment::OutputShape(const ImageShape& image) const {
                             (image.channels == 1 ? " channel" : " channels") +
                             "; give one, or one per channel");
   }
-  if (crop_height_ == 0) return image;
-  if (crop_height_ > image.height || crop_width_ > image.width) {
+  ImageShape cut = image;
+  if (crop_height_ > 0) cut = {image.channels, crop_height_, crop_width_};
+  if (cut.height > image.height || cut.width > image.width) {
     throw UserError({}, "the crop " + std::to_string(crop_height_) + "x" +
                             std::to_string(crop_width_) + " is larger than the image " +
                             std::to_string(image.height) + "x" + std::to_string(image.width));
   }
-  return {image.channels, crop_height_, crop_width_};
+  if (!mean_image_.empty() && (cut.channels != mean_shape_.channels ||
+                               cut.height > mean_shape_.height || cut.width > mean_shape_.width)) {
+    throw UserError({}, "the mean '" + mean_file_ + "' is " + mean_shape_.ToString() +
+                            ", too little for samples of " + cut.ToString());
+  }
+  return cut;
 }
 
 Cut Augment::CutOf(const ImageShape& image, uint64_t sample) const {
@@ -189,8 +197,7 @@ float Augment::MeanOf(int channel) const {
 
 // `values(x)` is a byte or a float.
 template <class Values>
-void Augment::Take(const Values& values, const ImageShape& image, const Cut& cut, int channel,
-                   int y, CutPixels* to) const {
+void Augment::Take(const Values& values, const Cut& cut, int channel, int y, CutPixels* to) const {
   const int width = cut.shape.width;
   const int64_t at = (int64_t{channel} * cut.shape.height + y) * width;
   if (!to->finished) {
@@ -202,24 +209,26 @@ void Augment::Take(const Values& values, const ImageShape& image, const Cut& cut
     return (static_cast<float>(values(x)) - flat_mean) * scale;
   };
   if (mean_image_.empty()) return FillRow(flat, width, cut.mirrored, to->floats.data() + at);
-  const int64_t row = int64_t{channel} * image.height + cut.top + y;
-  const float* mean = mean_image_.data() + row * image.width + cut.left;
+  const int top = sizes_vary_ ? (mean_shape_.height - cut.shape.height) / 2 : cut.top;
+  const int left = sizes_vary_ ? (mean_shape_.width - width) / 2 : cut.left;
+  const int64_t row = int64_t{channel} * mean_shape_.height + top + y;
+  const float* mean = mean_image_.data() + row * mean_shape_.width + left;
   const auto each = [&values, mean, scale](int x) {
     return (static_cast<float>(values(x)) - mean[x]) * scale;
   };
   FillRow(each, width, cut.mirrored, to->floats.data() + at);
 }
 
-void Augment::WriteRow(const uint8_t* pixels, const ImageShape& image, const Cut& cut, int channel,
-                       int y, CutPixels* to) const {
-  Take([pixels](int x) { return pixels[x]; }, image, cut, channel, y, to);
+void Augment::WriteRow(const uint8_t* pixels, const Cut& cut, int channel, int y,
+                       CutPixels* to) const {
+  Take([pixels](int x) { return pixels[x]; }, cut, channel, y, to);
 }
 
-void Augment::WriteRow(const uint32_t* pixels, const ImageShape& image, const Cut& cut, int channel,
-                       int y, CutPixels* to) const {
+void Augment::WriteRow(const uint32_t* pixels, const Cut& cut, int channel, int y,
+                       CutPixels* to) const {
   const int shift = 8 * channel;
   const auto value = [pixels, shift](int x) { return static_cast<uint8_t>(pixels[x] >> shift); };
-  Take(value, image, cut, channel, y, to);
+  Take(value, cut, channel, y, to);
 }
 
 template <int kStep, class T>
@@ -237,7 +246,7 @@ void Augment::TakeAll(const T* from, const ImageShape& image, uint64_t sample,
     const T* channel = from + (kStep > 1 ? c : c * plane);
     for (int y = 0; y < cut.shape.height; ++y) {
       const T* row = channel + (int64_t{cut.top + y} * image.width + cut.left) * kStep;
-      Take([row](int x) { return row[x * kStep]; }, image, cut, c, y, to);
+      Take([row](int x) { return row[x * kStep]; }, cut, c, y, to);
     }
   }
 }

@@ -43,8 +43,10 @@ void CheckTransforms(const TransformationParameter& parameter);
 class Augment {
  public:
   // Reads the mean file. Throws UserError as CheckTransforms does, FileError when the mean cannot
-  // be read.
-  Augment(const TransformationParameter& parameter, Phase phase, const Random& random);
+  // be read. `sizes_vary`: images have sizes that were drawn, so a mean of their size there is not;
+  // the middle of the one there is belongs to each cut.
+  Augment(const TransformationParameter& parameter, Phase phase, const Random& random,
+          bool sizes_vary = false);
 
   // What an image of this shape becomes. Throws UserError when crop or mean do not fit it.
   ImageShape OutputShape(const ImageShape& image) const;
@@ -56,10 +58,8 @@ class Augment {
   // channel. `pixels` points to the leftmost one in the cut: gray, or words of blue, green, red
   // from the lowest byte up.
   void Start(const Cut& cut, CutPixels* to) const;
-  void WriteRow(const uint8_t* pixels, const ImageShape& image, const Cut& cut, int channel, int y,
-                CutPixels* to) const;
-  void WriteRow(const uint32_t* pixels, const ImageShape& image, const Cut& cut, int channel, int y,
-                CutPixels* to) const;
+  void WriteRow(const uint8_t* pixels, const Cut& cut, int channel, int y, CutPixels* to) const;
+  void WriteRow(const uint32_t* pixels, const Cut& cut, int channel, int y, CutPixels* to) const;
   // Writes cut.count() numbers. T: float, double.
   template <class T>
   void Finish(const CutPixels& from, const ImageShape& cut, T* to) const;
@@ -78,14 +78,14 @@ class Augment {
  private:
   float MeanOf(int channel) const;
   template <class Values>
-  void Take(const Values& values, const ImageShape& image, const Cut& cut, int channel, int y,
-            CutPixels* to) const;
+  void Take(const Values& values, const Cut& cut, int channel, int y, CutPixels* to) const;
   template <int kStep, class T>
   void TakeAll(const T* from, const ImageShape& image, uint64_t sample, CutPixels* to) const;
 
   float scale_;
   bool mirror_;
   bool random_crop_;
+  bool sizes_vary_;
   int crop_height_ = 0, crop_width_ = 0;  // 0: not cropped
   DecodeOptions::Color color_ = DecodeOptions::Color::kAsStored;
   std::vector<float> mean_values_;  // none, one, or one per channel

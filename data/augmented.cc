@@ -31,7 +31,18 @@ void CheckShare(const char* field, float share) {
                           std::to_string(share));
 }
 
-void CheckCrop(const RandomAspectRatioParameter& p) {
+// What crops are resized to; 0 x 0 where nothing says it.
+cv::Size CropSize(const TransformationParameter& t) {
+  const ResizeParameter& resize = t.random_aspect_ratio_param().resize_param();
+  const auto side = [&t](uint32_t pixels, uint32_t crop) {
+    if (pixels == 0) pixels = crop > 0 ? crop : t.crop_size();
+    return static_cast<int>(pixels);
+  };
+  return {side(resize.width(), t.crop_w()), side(resize.height(), t.crop_h())};
+}
+
+void CheckCrop(const TransformationParameter& t) {
+  const RandomAspectRatioParameter& p = t.random_aspect_ratio_param();
   const std::string field = "random_aspect_ratio_param: ";
   if (!(p.min_area_ratio() > 0 && p.min_area_ratio() <= p.max_area_ratio() &&
         p.max_area_ratio() <= 1)) {
@@ -39,11 +50,15 @@ void CheckCrop(const RandomAspectRatioParameter& p) {
                             "min_area_ratio and max_area_ratio must be above 0, at most 1, and "
                             "in this order");
   }
-  if (!(p.aspect_ratio_change() >= 1)) {
-    throw UserError({}, field + "aspect_ratio_change must be at least 1");
+  if (!(p.aspect_ratio_change() >= 0.01f && p.aspect_ratio_change() <= 100)) {
+    throw UserError({}, field + "aspect_ratio_change must be from 0.01 to 100");
   }
-  if (p.resize_param().height() == 0 || p.resize_param().width() == 0) {
-    throw UserError({}, field + "resize_param needs height and width: what crops are resized to");
+  constexpr int kMost = 1 << 16;
+  const cv::Size size = CropSize(t);
+  if (size.height < 1 || size.width < 1 || size.height > kMost || size.width > kMost) {
+    throw UserError({}, field +
+                            "resize_param needs height and width, what crops are resized to, or "
+                            "transform_param a crop_size");
   }
   if (p.resize_param().resize_mode() != ResizeParameter::WARP) {
     throw UserError({}, field + "resize_param: only resize_mode: WARP is known here");
@@ -69,7 +84,7 @@ void CheckAugmented(const TransformationParameter& t) {
                       "transform_param: set only one of random_aspect_ratio_param and fields of "
                       "random sizes (random_resize_param, img_rand_resize_lower, ...)");
     }
-    CheckCrop(t.random_aspect_ratio_param());
+    CheckCrop(t);
   }
   CheckRandomSize(t);
   if (t.has_rotation_param()) {
@@ -166,10 +181,9 @@ class AugmentedSource : public Source {
     const ImageShape& shape = image->shape;
     cv::Rect part(0, 0, shape.width, shape.height);
     if (training_) part = DrawCrop(p, shape.height, shape.width, &draws);
-    const cv::Size size(static_cast<int>(p.resize_param().width()),
-                        static_cast<int>(p.resize_param().height()));
     cv::Mat resized;
-    cv::resize(MatOf(image)(part), resized, size, 0, 0, InterpolationOf(p.resize_param(), &draws));
+    cv::resize(MatOf(image)(part), resized, CropSize(transform_), 0, 0,
+               InterpolationOf(p.resize_param(), &draws));
     *image = ImageOf(resized);
   }
 

@@ -63,7 +63,7 @@ class CutWriter {
 
   void Write(const Pixel* pixels, int y) {
     for (int c = 0; c < cut_.shape.channels; ++c) {
-      augment_.WriteRow(pixels, image_, cut_, c, y, to_);
+      augment_.WriteRow(pixels, cut_, c, y, to_);
     }
   }
 

@@ -31,7 +31,8 @@ SampleOrder MakeOrder(const Source& source, const PipelineOptions& options) {
 Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter& transform,
                    Phase phase, const PipelineOptions& options)
     : source_(std::move(source)),
-      augment_(transform, phase, Random(options.seed, options.stream ^ Stream("augment"))),
+      augment_(transform, phase, Random(options.seed, options.stream ^ Stream("augment")),
+               options.sizes_vary),
       options_(options),
       order_(MakeOrder(*source_, options)) {
   DOPPIO_CHECK(options.batch > 0 && options.rank < options.world, "pipeline options");

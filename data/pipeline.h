@@ -34,6 +34,7 @@ struct PipelineOptions {
   // More than 0: the labels of a sample are its objects, for each kBoxLabels numbers, and room for
   // so many.
   int max_boxes = 0;
+  bool sizes_vary = false;  // as Augment has it
   // More than 0: boxes are in fractions of so many rows and columns (SSD's height_scale and
   // width_scale) instead of the sample's.
   int box_rows = 0, box_columns = 0;

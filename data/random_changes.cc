@@ -18,21 +18,31 @@ void Warp(const cv::Mat& by, int border, const cv::Scalar& fill, Image* image) {
   *image = ImageOf(moved);
 }
 
+// Of width over height.
+float DrawAspect(float change, Draws* draws) {
+  if (change >= 1) {
+    const float widest = std::log(change);
+    return std::exp(draws->Uniform(-widest, widest));
+  }
+  const float factor = draws->Uniform(change, 1 / change);
+  return draws->Happens(0.5f) ? factor * factor : 1 / (factor * factor);
+}
+
 }  // namespace
 
 cv::Rect DrawCrop(const RandomAspectRatioParameter& p, int height, int width, Draws* draws) {
-  const float widest = std::log(p.aspect_ratio_change());
+  const float change = p.aspect_ratio_change();
   const float area = static_cast<float>(height) * static_cast<float>(width);
   for (uint32_t attempt = 0; attempt < p.max_attempt(); ++attempt) {
     const float part = area * draws->Uniform(p.min_area_ratio(), p.max_area_ratio());
-    const float aspect = std::exp(draws->Uniform(-widest, widest));
+    const float aspect = DrawAspect(change, draws);
     const int w = std::max(1, static_cast<int>(std::lround(std::sqrt(part * aspect))));
     const int h = std::max(1, static_cast<int>(std::lround(std::sqrt(part / aspect))));
     if (w > width || h > height) continue;
     const int left = draws->Below(width - w + 1);
     return {left, draws->Below(height - h + 1), w, h};
   }
-  const float most = p.aspect_ratio_change();
+  const float most = change >= 1 ? change : 1 / (change * change);
   const int w = std::min(width, std::max(1, static_cast<int>(static_cast<float>(height) * most)));
   const int h = std::min(height, std::max(1, static_cast<int>(static_cast<float>(width) * most)));
   return {(width - w) / 2, (height - h) / 2, w, h};

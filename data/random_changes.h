@@ -13,10 +13,12 @@ namespace doppio {
 
 class TransformationParameter;
 
-// A part of a `height` x `width` image: min_area_ratio to max_area_ratio of its area, the logarithm
-// of its width over height uniform within that of aspect_ratio_change, at any place where it fits;
-// max_attempt draws of a size. Without success the largest part in the middle with such proportions
-// (Szegedy et al., "Going Deeper with Convolutions", 2015, section 6, names such crops).
+// A part of a `height` x `width` image: min_area_ratio to max_area_ratio of its area, at any place
+// where it fits; max_attempt draws of a size. The logarithm of its width over height is uniform
+// within that of an aspect_ratio_change of 1 or more. One below 1 is Intel Caffe's: a factor drawn
+// from it to its inverse widens the part and lowers it as much, or, as often, the other way round.
+// Without success the largest part in the middle with such proportions (Szegedy et al., "Going
+// Deeper with Convolutions", 2015, section 6, names such crops).
 cv::Rect DrawCrop(const RandomAspectRatioParameter& parameter, int height, int width, Draws* draws);
 
 // Turns the image counter-clockwise around its middle, bilinear; `fill` where nothing was.

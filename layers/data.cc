@@ -74,6 +74,12 @@ PipelineOptions OptionsFrom(const Param& param) {
   return options;
 }
 
+// Whether images reach the crop in sizes that were drawn.
+bool SizesVary(const TransformationParameter& transform) {
+  if (transform.has_resize_param()) return !GivesOneSize(transform.resize_param());
+  return HasRandomSize(transform);
+}
+
 PipelineOptions OptionsOf(const LayerSpec& spec) {
   PipelineOptions options;
   if (IsWindows(spec)) {
@@ -89,6 +95,7 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
   if (spec.options.data_threads > 0) options.threads = spec.options.data_threads;
   options.seed = spec.options.seed;
   options.stream = Stream("data", spec.name());
+  options.sizes_vary = SizesVary(TransformOf(spec));
   if (IsAnnotated(spec)) {
     options.max_boxes = static_cast<int>(spec.param.annotated_data_param().max_boxes());
     if (options.max_boxes < 1) {

@@ -132,6 +132,22 @@ TEST_F(AugmentTest, TakesFloats) {
   EXPECT_THAT(Apply(Make("scale: 2"), image), ElementsAre(1, -3));
 }
 
+// NVCaffe's way, where images get random sizes.
+TEST_F(AugmentTest, SubtractsTheMiddleOfTheMeanWhereSizesVary) {
+  const auto parameter = Parse<TransformationParameter>(
+      MeanFile("num: 1 channels: 2 height: 3 width: 3 data: [0, 1, 2, 3, 4, 5, 6, 7, 8, "
+               "0, 10, 20, 30, 40, 50, 60, 70, 80]") +
+      " crop_size: 1");
+  EXPECT_THAT(Apply(Augment(parameter, TEST, Random(1, 2), true), image_), ElementsAre(1, 65));
+  EXPECT_THAT(MessageOf([&] { Augment(parameter, TEST, Random(1, 2)).OutputShape(image_.shape); }),
+              HasSubstr("must be made from images of the same size"));
+  TransformationParameter larger = parameter;
+  larger.set_crop_size(0);
+  EXPECT_THAT(
+      MessageOf([&] { Augment(larger, TEST, Random(1, 2), true).OutputShape(image_.shape); }),
+      HasSubstr("is 2x3x3, too little for samples of 2x3x4"));
+}
+
 TEST_F(AugmentTest, SaysThatTheCropIsLargerThanTheImage) {
   EXPECT_EQ(MessageOf([&] { Make("crop_size: 5").OutputShape(image_.shape); }),
             "3: the crop 5x5 is larger than the image 3x4");

@@ -121,6 +121,29 @@ TEST(DrawCrop, StaysWithinItsBounds) {
   EXPECT_GT(lefts.size(), 50u);
 }
 
+TEST(DrawCrop, ChangesSidesAsIntelCaffeDoes) {
+  const auto p = Parse<RandomAspectRatioParameter>(
+      "min_area_ratio: 0.25 max_area_ratio: 0.25 aspect_ratio_change: 0.8");
+  int wide = 0, narrow = 0;
+  double most = 1;
+  for (uint64_t sample = 0; sample < 400; ++sample) {
+    Draws draws(Random(1, 2), sample);
+    const cv::Rect part = DrawCrop(p, 200, 200, &draws);
+    EXPECT_NEAR(part.area(), 10000, 150);
+    // Sides are 100 times 0.8 to 1.25.
+    EXPECT_GE(std::min(part.width, part.height), 80);
+    EXPECT_LE(std::max(part.width, part.height), 125);
+    most = std::max(most, static_cast<double>(part.width) / part.height);
+    wide += part.width > part.height;
+    narrow += part.width < part.height;
+  }
+  EXPECT_GT(most, 1.5);
+  EXPECT_NEAR(wide, narrow, 5 * 20);
+  const auto nothing = Parse<RandomAspectRatioParameter>("aspect_ratio_change: 0.5 max_attempt: 0");
+  Draws draws(Random(1, 2), 0);
+  EXPECT_EQ(DrawCrop(nothing, 10, 100, &draws), cv::Rect(30, 0, 40, 10));
+}
+
 TEST(DrawCrop, TakesTheMiddleWhenNothingFits) {
   const auto p = Parse<RandomAspectRatioParameter>(
       "min_area_ratio: 1 max_area_ratio: 1 aspect_ratio_change: 2 max_attempt: 5");
@@ -322,6 +345,10 @@ TEST(Augmented, ResizesTheWholeImageInTests) {
       "random_aspect_ratio_param { resize_param { height: 2 width: 2 interp_mode: AREA } }", TEST);
   // Means of 2x2: (0 + 10 + 40 + 50) / 4, ...
   EXPECT_THAT(Sample(*source, 5), ElementsAre(25, 45, 105, 125));
+  // As in Intel Caffe's files: to what is cropped.
+  const auto cropped = Augmented(
+      "crop_size: 2 random_aspect_ratio_param { resize_param { interp_mode: AREA } }", TEST);
+  EXPECT_THAT(Sample(*cropped, 5), ElementsAre(25, 45, 105, 125));
 }
 
 TEST(Augmented, TellsMistakes) {
@@ -338,8 +365,8 @@ TEST(Augmented, TellsMistakes) {
   EXPECT_THAT(mistake("random_aspect_ratio_param { }"), HasSubstr("needs height and width"));
   EXPECT_THAT(mistake("random_aspect_ratio_param { min_area_ratio: 0.9 max_area_ratio: 0.1 }"),
               HasSubstr("in this order"));
-  EXPECT_THAT(mistake("random_aspect_ratio_param { aspect_ratio_change: 0.5 }"),
-              HasSubstr("aspect_ratio_change must be at least 1"));
+  EXPECT_THAT(mistake("random_aspect_ratio_param { aspect_ratio_change: 0 } crop_size: 3"),
+              HasSubstr("aspect_ratio_change must be from 0.01 to 100"));
   EXPECT_THAT(mistake("random_aspect_ratio_param { resize_param { height: 3 width: 3 } } "
                       "vertical_stretch_upper: 2"),
               HasSubstr("set only one of random_aspect_ratio_param and fields of random sizes"));

@@ -445,6 +445,37 @@ TEST(DataLayer, HasTheShapeThatItsImagesAreResizedTo) {
   }
 }
 
+// With a mean of the size that images had.
+TEST(DataLayer, TakesTheSettingsOfNvcaffesFiles) {
+  const std::string path = ScratchPath("mean.binaryproto");
+  BlobProto mean = Parse<BlobProto>("num: 1 channels: 1 height: 28 width: 28");
+  for (int i = 0; i < 28 * 28; ++i) mean.add_data(1000);
+  WriteFile(path, mean.SerializeAsString());
+  DataNet net(
+      "type: 'Data' top: 'd' top: 'l' data_param { batch_size: 20 backend: DIGITS } "
+      "transform_param "
+      "{ mean_file: '" +
+      path +
+      "' img_rand_resize_lower: 24 img_rand_resize_upper: 36 "
+      "vertical_stretch_lower: 0.7 vertical_stretch_upper: 1.3 horizontal_stretch_lower: 0.7 "
+      "horizontal_stretch_upper: 1.3 allow_upscale: true crop_size: 24 mirror: true }");
+  EXPECT_EQ(net.ShapeOf("d"), (Shape{20, 1, 24, 24}));
+  net->Forward();
+  EXPECT_THAT(net.Values("d"),
+              testing::Each(testing::AllOf(testing::Ge(-1000), testing::Le(-745))));
+}
+
+TEST(DataLayer, TakesTheSettingsOfIntelsFiles) {
+  DataNet net(
+      "type: 'Data' top: 'd' top: 'l' data_param { batch_size: 20 backend: DIGITS } "
+      "transform_param "
+      "{ random_aspect_ratio_param { min_area_ratio: 0.08 max_area_ratio: 1 aspect_ratio_change: "
+      "0.75 resize_param { interp_mode: CUBIC } } crop_size: 24 mirror: true }");
+  EXPECT_EQ(net.ShapeOf("d"), (Shape{20, 1, 24, 24}));
+  net->Forward();
+  EXPECT_THAT(net.Values("d"), testing::Contains(testing::Gt(100)));
+}
+
 // Also where there is no data, so that `check` finds it.
 TEST(DataWithoutSource, SaysWhatIsWrongWithItsTransforms) {
   for (DataMode mode : {DataMode::kAssume, DataMode::kSynthetic}) {
