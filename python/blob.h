@@ -7,7 +7,8 @@
 
 #include <algorithm>
 
-#include "core/tensor/shape.h"
+#include "core/tensor/tensor.h"
+#include "python/views.h"
 
 namespace doppio {
 
@@ -22,14 +23,16 @@ class Blob {
   virtual void Reshape(const Shape& shape) = 0;
 };
 
-// Zeros of a shape, for gradients that nobody computes; what a script writes there stays.
+// Memory of NumPy's own: zeros at first and after a change of shape or type; what a script writes
+// there stays. Who keeps the array keeps the memory.
 class ZeroArray {
  public:
-  pybind11::array Of(const Shape& shape) {
-    if (!made_ || shape != shape_) {
-      array_ = pybind11::array_t<float>(shape.dims());
-      std::fill_n(static_cast<float*>(array_.mutable_data()), shape.count(), 0.0f);
+  pybind11::array Of(const Shape& shape, DType type = DType::kFloat32) {
+    if (!made_ || shape != shape_ || type != type_) {
+      array_ = pybind11::array(NumpyType(type), shape.dims());
+      std::fill_n(static_cast<char*>(array_.mutable_data()), array_.nbytes(), '\0');
       shape_ = shape;
+      type_ = type;
       made_ = true;
     }
     return array_;
@@ -38,6 +41,7 @@ class ZeroArray {
  private:
   pybind11::array array_;
   Shape shape_;
+  DType type_ = DType::kFloat32;
   bool made_ = false;
 };
 

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "core/base/nearest.h"
+#include "core/net/changing_tops.h"
 #include "core/net/gradient_flow.h"
 #include "core/net/plain_blob.h"
 #include "core/net/weights.h"
+#include "python/python_layer.h"
 
 namespace doppio {
 namespace py = pybind11;
@@ -120,9 +122,7 @@ std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Sha
   made->device = device_;
   made->params = params_;
   made->net = std::make_unique<Net>(std::move(graph), plan, params_.get());
-  for (const ConstantGradient& start : made->net->plan().constant_gradients) {
-    if (at_outputs) device_->Zero(start.gradient.raw, start.gradient.bytes());
-  }
+  if (at_outputs) made->net->StartFromUser();
   return made;
 }
 
@@ -136,12 +136,19 @@ void LiveNet::Use(const std::shared_ptr<NetRecipe::Made>& made) {
   params_owner_ = made->params;
   net_ = made->net.get();
   device_ = made->device.get();
+  TellLayers();
 }
 
 void LiveNet::StandFor(const std::shared_ptr<void>& owner, Net* net, Device* device) {
   owner_ = params_owner_ = owner;
   net_ = net;
   device_ = device;
+  TellLayers();
+}
+
+// The parameters of layers in Python are shown by the layers themselves.
+void LiveNet::TellLayers() const {
+  for (const auto& kernel : net_->plan().kernels) TellOwnerOfParams(kernel.get(), params_owner_);
 }
 
 void LiveNet::Forward(int first, int last) {
@@ -237,9 +244,16 @@ void LiveNet::Reshape() {
   std::map<std::string, Shape> shapes = shapes_;
   for (const auto& input : staged) shapes[input.first] = input.second.shape;
   views_->Push();
-  GoOnWith(recipe_->Make(shapes), staged);
+  GoOnWith(MakeAgain(*recipe_, shapes), staged);
   shapes_ = std::move(shapes);
   views_->Pull();
+}
+
+// With the objects of its Python layers.
+std::shared_ptr<NetRecipe::Made> LiveNet::MakeAgain(const NetRecipe& recipe,
+                                                    const std::map<std::string, Shape>& shapes) {
+  const Offers offers(net_->plan().kernels, -1);
+  return recipe.Make(shapes);
 }
 
 // With the inputs' values and the place in the data of before.
@@ -324,7 +338,7 @@ void LiveNet::ShareWith(LiveNet* other) {
   const size_t before = theirs.params().size();
   NetRecipe shared = *recipe_;
   shared.Share(std::shared_ptr<ParamStore>(other->params_owner_, &theirs));
-  const std::shared_ptr<NetRecipe::Made> made = shared.Make(shapes_);
+  const std::shared_ptr<NetRecipe::Made> made = MakeAgain(shared, shapes_);
   for (size_t i = 0; i < graph().params.size(); ++i) {
     const int index = made->net->param_index(static_cast<int>(i));
     if (static_cast<size_t>(index) < before) continue;
@@ -414,7 +428,15 @@ Tensor LiveNet::ParamGradient(int node, int index) const {
 }
 
 py::array LiveNet::Show(const Tensor& tensor, bool of_param) {
-  return views_->Show(tensor, device_, of_param ? params_owner_ : owner_);
+  return views_->Show(tensor, device_, of_param ? params_owner_ : OwnerOfBlobs());
+}
+
+// With the GIL.
+std::shared_ptr<void> LiveNet::OwnerOfBlobs() {
+  std::shared_ptr<Kept> kept = kept_.lock();
+  if (kept == nullptr || kept->owner != owner_ || kept->memory != net_->memory())
+    kept_ = kept = std::make_shared<Kept>(Kept{owner_, net_->memory()});
+  return kept;
 }
 
 }  // namespace doppio

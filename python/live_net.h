@@ -89,9 +89,13 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   };
 
   Tensor Value(const std::string& blob) const;
+  std::shared_ptr<void> OwnerOfBlobs();
   void RunPart(const std::vector<PlanStep>& steps, int first, int last, bool accumulate);
   bool ReadsWhatWasReordered(const PlanStep& reorder, int first, int last) const;
   void Use(const std::shared_ptr<NetRecipe::Made>& made);
+  void TellLayers() const;
+  std::shared_ptr<NetRecipe::Made> MakeAgain(const NetRecipe& recipe,
+                                             const std::map<std::string, Shape>& shapes);
   void GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
                 const std::map<std::string, Staged>& staged);
   void CheckThatItCanShare(const LiveNet& other) const;
@@ -102,6 +106,11 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   std::unique_ptr<NetRecipe> recipe_;  // null: the net is somebody else's
   std::shared_ptr<Views> views_;
   std::shared_ptr<void> owner_, params_owner_;
+  // What keeps the memory of the net's blobs of now, the same object as long as they lie there.
+  struct Kept {
+    std::shared_ptr<void> owner, memory;
+  };
+  std::weak_ptr<Kept> kept_;
   Net* net_ = nullptr;
   Device* device_ = nullptr;
   std::map<std::string, Shape> shapes_;  // of inputs, where they are not the file's

@@ -1,5 +1,6 @@
 // The layer Python. Its object is made and set up when the net's shapes are found; the kernel that
-// is made later goes on with the same object.
+// is made later goes on with the same object, and so does the kernel of a net that is planned
+// again.
 #include "python/python_layer.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/net/changing_tops.h"
 #include "python/interpreter.h"
 #include "python/layer_blob.h"
 
@@ -38,12 +40,13 @@ struct Live {
   std::vector<std::shared_ptr<LayerBlob>> bottoms, tops;
   std::shared_ptr<ParamBlobs> params = std::make_shared<ParamBlobs>();
   bool shared = false;
+  // By the bottoms' shapes: those of the tops when forward has last run with such bottoms. Where
+  // only forward knows them, that is the best guess.
+  std::map<std::vector<std::vector<int64_t>>, std::vector<Shape>> known_tops;
 
   ~Live() {
     const py::gil_scoped_acquire gil;
-    for (const auto* blobs : {&bottoms, &tops, &params->blobs}) {
-      for (const auto& blob : *blobs) blob->Release();
-    }
+    for (const auto& blob : params->blobs) blob->Release();
     bottoms.clear();
     tops.clear();
     params.reset();
@@ -134,6 +137,13 @@ class Waiting {
   std::multimap<std::string, std::unique_ptr<Live>> layers_;
 };
 
+// What kernels of this thread offer to those that take their places (core/net/changing_tops.h).
+struct Offered {
+  std::shared_ptr<Live> live;
+  bool done = false;
+};
+thread_local std::map<std::string, Offered> offered;
+
 std::string KeyOf(const LayerSpec& spec) {
   const PythonParameter& param = spec.param.python_param();
   return PlaceOf(spec) + " " + param.module() + " " + param.layer() + " " + param.param_str();
@@ -172,6 +182,22 @@ void Reshape(const LayerSpec& spec, Live* live) {
        [&] { instance.self.attr("reshape")(ListOf(live->bottoms), ListOf(live->tops)); });
 }
 
+std::vector<std::vector<int64_t>> ShapesOfBottoms(const Live& live) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const auto& bottom : live.bottoms) shapes.push_back(bottom->shape().dims());
+  return shapes;
+}
+
+// The layer is to run with other bottoms. Its tops are as they were, unless it has seen such
+// bottoms before.
+void ReshapeFor(const LayerSpec& spec, const std::vector<Shape>& bottoms, Live* live) {
+  for (size_t i = 0; i < bottoms.size(); ++i) live->bottoms[i]->Fix(bottoms[i]);
+  const auto known = live->known_tops.find(ShapesOfBottoms(*live));
+  for (size_t i = 0; known != live->known_tops.end() && i < live->tops.size(); ++i)
+    live->tops[i]->Reshape(known->second[i]);
+  Reshape(spec, live);
+}
+
 // Replicas that share an object come one after the other, so that the second finds what the first
 // has made.
 std::unique_lock<std::recursive_mutex> TurnToMake(const LayerSpec& spec) {
@@ -206,6 +232,25 @@ std::unique_ptr<Live> MakeLive(const LayerSpec& spec, const std::vector<Shape>& 
   return live;
 }
 
+LayerShape ShapeOf(const LayerSpec& spec, const Live& live) {
+  LayerShape shape;
+  for (const auto& top : live.tops) {
+    if (!top->shaped()) {
+      throw spec.Mistake("top",
+                         live.instance->what + ": neither setup() nor reshape() has given top '" +
+                             spec.param.top(static_cast<int>(shape.tops.size())) + "' a shape",
+                         static_cast<int>(shape.tops.size()));
+    }
+    shape.tops.push_back(top->shape());
+  }
+  for (const Shape& of : live.instance->params)
+    shape.params.push_back({of, FillerParameter(), true});
+  shape.has_backward = py::hasattr(live.instance->self, "backward");
+  // Nobody knows which tops of a source are labels.
+  if (live.bottoms.empty()) shape.exact_tops.assign(shape.tops.size(), true);
+  return shape;
+}
+
 LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const PythonParameter& param = spec.param.python_param();
   if (param.module().empty() || param.layer().empty()) {
@@ -217,84 +262,115 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   StartPython();
   const auto turn = TurnToMake(spec);
   const py::gil_scoped_acquire gil;
+  const auto known = offered.find(KeyOf(spec));
+  if (known != offered.end()) {
+    if (!known->second.done) ReshapeFor(spec, bottoms, known->second.live.get());
+    return ShapeOf(spec, *known->second.live);
+  }
   Call(spec, "import numpy", [] { py::module_::import("numpy"); });  // blobs need it
   std::unique_ptr<Live> live = MakeLive(spec, bottoms);
-  LayerShape shape;
-  for (const auto& top : live->tops) {
-    if (!top->shaped()) {
-      throw spec.Mistake("top",
-                         live->instance->what + ": neither setup() nor reshape() has given top '" +
-                             spec.param.top(static_cast<int>(shape.tops.size())) + "' a shape",
-                         static_cast<int>(shape.tops.size()));
-    }
-    shape.tops.push_back(top->shape());
-  }
-  for (const Shape& of : live->instance->params)
-    shape.params.push_back({of, FillerParameter(), true});
-  shape.has_backward = py::hasattr(live->instance->self, "backward");
-  // Nobody knows which tops of a source are labels.
-  if (bottoms.empty()) shape.exact_tops.assign(shape.tops.size(), true);
+  const LayerShape shape = ShapeOf(spec, *live);
   Waiting::Get().Put(KeyOf(spec), std::move(live));
   return shape;
 }
-
-class PythonKernel : public Kernel {
+class PythonKernel : public Kernel, public ChangesTops {
  public:
   explicit PythonKernel(const KernelArgs& args)
       : spec_(*args.spec), bottoms_(args.bottoms), placed_(args.param_placed) {}
 
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
-    live_ = Waiting::Get().Take(KeyOf(spec_), bottoms_);
     const auto turn = TurnToMake(spec_);
     const py::gil_scoped_acquire gil;
-    if (live_ == nullptr) {
-      std::vector<Shape> shapes;
-      for (const TensorSpec& bottom : bottoms_) shapes.push_back(bottom.shape);
-      live_ = MakeLive(spec_, shapes);
-    }
+    live_ = FindLive();
     TakeInitialValues();
-    BindBlobs(live_->bottoms, t_.bottoms, t_.bottom_grads);
-    BindBlobs(live_->tops, t_.tops, t_.top_grads);
-    BindBlobs(live_->params->blobs, t_.params, t_.param_grads);
+    for (size_t i = 0; i < t_.params.size(); ++i)
+      live_->params->blobs[i]->Bind(t_.params[i], t_.param_grads[i]);
+    for (size_t i = 0; i < t_.bottoms.size(); ++i) live_->bottoms[i]->SetType(t_.bottoms[i].dtype);
+    for (size_t i = 0; i < t_.tops.size(); ++i) live_->tops[i]->SetType(t_.tops[i].dtype);
   }
 
   void Forward(const Pass& pass) override {
     InTurn(pass, [&] {
-      Reshape(spec_, live_.get());
-      Call(spec_, live_->instance->what + ".forward",
-           [&] { self().attr("forward")(ListOf(live_->bottoms), ListOf(live_->tops)); });
+      if (!pass.again) Compute();
+      changed_ = Changed();
+      for (size_t i = 0; !changed_ && i < t_.tops.size(); ++i) live_->tops[i]->GiveData(t_.tops[i]);
     });
   }
 
   // As in Caffe, the layer adds to its parameters' gradients; bottoms' start at zero.
   void Backward(const Pass& pass, const std::vector<bool>& add) override {
-    for (const Tensor& gradient : t_.bottom_grads) {
-      if (gradient) Clear(gradient);
-    }
     for (size_t i = 0; i < t_.param_grads.size(); ++i) {
       if (t_.param_grads[i] && !add[i]) Clear(t_.param_grads[i]);
     }
     InTurn(pass, [&] {
       py::list propagate;
-      for (const Tensor& gradient : t_.bottom_grads) propagate.append(static_cast<bool>(gradient));
+      TakeBottoms();
+      for (size_t i = 0; i < t_.bottoms.size(); ++i) {
+        live_->bottoms[i]->TakeDiff(Tensor(t_.bottoms[i], nullptr));
+        propagate.append(static_cast<bool>(t_.bottom_grads[i]));
+      }
+      for (size_t i = 0; i < t_.tops.size(); ++i) {
+        live_->tops[i]->Reshape(t_.tops[i].shape);  // likewise
+        live_->tops[i]->TakeData(t_.tops[i]);
+        live_->tops[i]->TakeDiff(t_.top_grads[i]);
+      }
       self().attr("blobs") = live_->params;
       Call(spec_, live_->instance->what + ".backward", [&] {
         self().attr("backward")(ListOf(live_->tops), propagate, ListOf(live_->bottoms));
       });
+      for (size_t i = 0; i < t_.bottoms.size(); ++i)
+        live_->bottoms[i]->GiveDiff(t_.bottom_grads[i]);
     });
   }
 
+  bool changed() const override { return changed_; }
+  void Offer(bool done) override { offered[KeyOf(spec_)] = {live_, done}; }
+  void Withdraw() override { offered.erase(KeyOf(spec_)); }
+
   py::object self() const { return live_->instance->self; }
+  void TellOwnerOfParams(const std::shared_ptr<void>& owner) const {
+    for (const auto& blob : live_->params->blobs) blob->set_owner(owner);
+  }
 
  private:
   static void Clear(const Tensor& tensor) {
     std::fill_n(tensor.data<char>(), tensor.count() * ElementBytes(tensor.dtype), '\0');
   }
 
-  static void BindBlobs(const std::vector<std::shared_ptr<LayerBlob>>& blobs,
-                        const std::vector<Tensor>& values, const std::vector<Tensor>& gradients) {
-    for (size_t i = 0; i < blobs.size(); ++i) blobs[i]->Bind(values[i], gradients[i]);
+  // With the turn and the GIL.
+  std::shared_ptr<Live> FindLive() const {
+    const auto known = offered.find(KeyOf(spec_));
+    if (known != offered.end()) return known->second.live;
+    if (std::unique_ptr<Live> waiting = Waiting::Get().Take(KeyOf(spec_), bottoms_)) return waiting;
+    std::vector<Shape> shapes;
+    for (const TensorSpec& bottom : bottoms_) shapes.push_back(bottom.shape);
+    return MakeLive(spec_, shapes);
+  }
+
+  void Compute() {
+    TakeBottoms();
+    Reshape(spec_, live_.get());
+    Call(spec_, live_->instance->what + ".forward",
+         [&] { self().attr("forward")(ListOf(live_->bottoms), ListOf(live_->tops)); });
+    std::vector<Shape>& known = live_->known_tops[ShapesOfBottoms(*live_)];
+    known.clear();
+    for (const auto& top : live_->tops) known.push_back(top->shape());
+  }
+
+  // A net that was to follow the layer and could not may have left other shapes there.
+  void TakeBottoms() {
+    for (size_t i = 0; i < t_.bottoms.size(); ++i) {
+      live_->bottoms[i]->Fix(t_.bottoms[i].shape);
+      live_->bottoms[i]->TakeData(t_.bottoms[i]);
+    }
+  }
+
+  bool Changed() const {
+    for (size_t i = 0; i < t_.tops.size(); ++i) {
+      if (live_->tops[i]->shape() != t_.tops[i].shape) return true;
+    }
+    return false;
   }
 
   // What setup() has put into parameters that no net has had before.
@@ -326,7 +402,8 @@ class PythonKernel : public Kernel {
   const LayerSpec spec_;
   const std::vector<TensorSpec> bottoms_;
   const std::vector<bool> placed_;
-  std::unique_ptr<Live> live_;
+  std::shared_ptr<Live> live_;
+  bool changed_ = false;
 };
 
 std::unique_ptr<Kernel> Make(const KernelArgs& args) {
@@ -338,8 +415,20 @@ DOPPIO_REGISTER_KERNEL({"Python", DeviceKind::kCpu, "reference", 0, &Make, nullp
 
 }  // namespace
 
+namespace {
+
+PythonKernel* PythonKernelOf(Kernel* kernel) {
+  return kernel == nullptr ? nullptr : dynamic_cast<PythonKernel*>(InnermostKernel(kernel));
+}
+
+}  // namespace
+
+void TellOwnerOfParams(Kernel* kernel, const std::shared_ptr<void>& owner) {
+  if (PythonKernel* python = PythonKernelOf(kernel)) python->TellOwnerOfParams(owner);
+}
+
 py::object InstanceOf(Kernel* kernel) {
-  auto* python = kernel == nullptr ? nullptr : dynamic_cast<PythonKernel*>(InnermostKernel(kernel));
+  PythonKernel* python = PythonKernelOf(kernel);
   return python == nullptr ? py::none() : python->self();
 }
 

@@ -4,12 +4,18 @@
 
 #include <pybind11/pybind11.h>
 
+#include <memory>
+
 #include "core/net/layer.h"
 
 namespace doppio {
 
 // The user's object behind a kernel; null where it is no such layer's. With the GIL.
 pybind11::object InstanceOf(Kernel* kernel);
+
+// Arrays that the layer shows of its parameters keep `owner`, which keeps their memory. Does
+// nothing for other kernels.
+void TellOwnerOfParams(Kernel* kernel, const std::shared_ptr<void>& owner);
 
 // Of the pass that the calling thread is in; 0 and 1 outside of any.
 int CurrentRank();

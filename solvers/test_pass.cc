@@ -1,5 +1,7 @@
 #include "solvers/test_pass.h"
 
+#include <algorithm>
+
 #include "core/base/log.h"
 #include "solvers/run_state.h"
 
@@ -26,7 +28,8 @@ class Means {
 };
 
 // Adds the outputs of a batch with `share` of the rows of a full one. `all` are those of a full
-// one, of which a blob with numbers for each row has more.
+// one, of which a blob with numbers for each row has more. Where a layer in Python has given its
+// top more numbers meanwhile, those have no mean.
 void AddOutputs(const std::vector<OutputValue>& outputs, const std::vector<OutputValue>& all,
                 double share, Means* means) {
   const auto end_of = [](const std::vector<OutputValue>& values, size_t begin) {
@@ -38,7 +41,7 @@ void AddOutputs(const std::vector<OutputValue>& outputs, const std::vector<Outpu
     while (all[all_begin].blob != outputs[begin].blob) ++all_begin;
     const size_t end = end_of(outputs, begin), all_end = end_of(all, all_begin);
     const bool of_rows = end - begin != all_end - all_begin;
-    for (size_t i = begin; i < end; ++i)
+    for (size_t i = begin; i < std::min(end, begin + all_end - all_begin); ++i)
       means->Add(all_begin + i - begin, outputs[i].value, of_rows ? 1 : share);
     begin = end;
     all_begin = all_end;

@@ -207,6 +207,10 @@ class Classifier {
     WriteTensor(values_, net_->Blob(input_), device_.get());
     net_->Forward();
     const PlainBlob result = ReadTensor(net_->Blob(output_), device_.get());
+    if (result.shape.count() != batch_ * classes_) {
+      throw UsageError("blob '" + output_ + "' has become " + result.shape.ToString() +
+                       ", not a row for each of the " + std::to_string(batch_) + " images");
+    }
     for (size_t row = 0; row < waiting_.size(); ++row) {
       const float* values = result.data.data() + row * static_cast<size_t>(classes_);
       Answer answer{waiting_[row], {}};

@@ -127,6 +127,7 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
   for (int64_t i = 0; i < arguments.batches; ++i) {
     net.Forward();
     for (size_t b = 0; b < databases.size(); ++b) {
+      FindRows(net.graph(), arguments.blobs[b], batch);  // a layer in Python may have changed them
       PutRows(ReadTensor(net.Blob(arguments.blobs[b]), device.get()), i * batch,
               databases[b].get());
     }

@@ -5,6 +5,9 @@
 
 #include "core/base/log.h"
 #include "core/math/tensor_ops.h"
+#include "core/net/carried_state.h"
+#include "core/net/changing_tops.h"
+#include "core/net/memory_source.h"
 
 namespace doppio {
 namespace {
@@ -21,10 +24,32 @@ double MeanMagnitude(Device* device, const Tensor& tensor) {
   });
 }
 
+// Shapes that have changed start anew.
+void TakeState(const CarriesState& from, CarriesState* to) {
+  const std::vector<PlainBlob> state = from.State(), now = to->State();
+  bool alike = state.size() == now.size();
+  for (size_t i = 0; alike && i < state.size(); ++i) alike = state[i].shape == now[i].shape;
+  if (alike) to->SetState(state);
+}
+
 }  // namespace
 
 Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
-    : graph_(std::move(graph)), params_(params), plan_(MakePlan(graph_, options, params)) {
+    : graph_(std::move(graph)),
+      params_(params),
+      plan_(MakePlan(graph_, options, params)),
+      options_(options) {
+  options_.history_slots = options_.exchange_bytes = 0;  // are there by then
+  size_t most = 0;
+  for (const Node& node : graph_.nodes) most = std::max(most, node.params.size());
+  add_.reserve(most);
+  Connect();
+}
+
+Net::~Net() = default;
+
+void Net::Connect() {
+  outputs_.clear();
   for (int edge : graph_.outputs) {
     const Edge& e = graph_.edges[static_cast<size_t>(edge)];
     outputs_.push_back({e.name, e.loss_weight, plan_->values[static_cast<size_t>(edge)]});
@@ -33,26 +58,123 @@ Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
   forward_ = StepRunner(*plan_, plan_->forward, device);
   replace_ = StepRunner(*plan_, plan_->backward, device);
   add_to_ = StepRunner(*plan_, plan_->backward, device);
-  size_t most = 0;
-  for (const Node& node : graph_.nodes) most = std::max(most, node.params.size());
-  add_.reserve(most);
   losses_ = LossReader(device, plan_->losses);
+  changers_.clear();
+  for (const auto& kernel : plan_->kernels) changers_.push_back(ChangerOf(kernel.get()));
 }
 
-Net::~Net() = default;
-
 void Net::StartForward() {
-  const auto run = [this](const PlanStep& step) { RunStep(step); };
-  if (graph_.spec.debug_info || Traced(trace_)) {
-    for (const PlanStep& step : plan_->forward) {
-      RunTraced(step, false);
-      if (graph_.spec.debug_info) LogForward(step);
-    }
-  } else {
-    forward_.Run(run, nullptr);
+  last_again_ = -1;
+  for (int changer = RunForward(); changer >= 0; changer = RunForward()) Follow(changer);
+  last_again_ = -1;
+  if (before_ != nullptr) {
+    params_->device()->Synchronize();
+    before_.reset();
+    memory_before_.reset();
   }
   ++pass_.step;
   losses_.Start(read_scale_);
+}
+
+// Runs steps up to the first layer whose tops have other shapes than planned: returns its node, or
+// -1 where there is none.
+int Net::RunForward() {
+  const bool may_change = std::any_of(changers_.begin(), changers_.end(),
+                                      [](const ChangesTops* layer) { return layer != nullptr; });
+  if (!may_change && !graph_.spec.debug_info && !Traced(trace_)) {
+    forward_.Run([this](const PlanStep& step) { Run(step, false); }, nullptr);
+    return -1;
+  }
+  for (const PlanStep& step : plan_->forward) {
+    RunTraced(step, false);
+    if (ChangedBy(step)) return step.node;
+    if (graph_.spec.debug_info && !RunsAgain(step)) LogForward(step);
+  }
+  return -1;
+}
+
+bool Net::ChangedBy(const PlanStep& step) const {
+  if (step.kind != StepKind::kLayer || step.backward) return false;
+  const ChangesTops* layer = changers_[static_cast<size_t>(step.node)];
+  return layer != nullptr && layer->changed();
+}
+
+// The rest of the pass is for the shapes that `changer` has given its tops: in another plan, where
+// what has run runs once more. That costs a forward up to this layer, and needs no plan to be like
+// the one before.
+void Net::Follow(int changer) {
+  CheckThatItCanFollow(changer);
+  const GraphShapes shapes(graph_);
+  std::unique_ptr<Plan> plan;
+  try {
+    const Offers offers(plan_->kernels, changer);
+    InferAgain(changer, &graph_);
+    plan = MakePlan(graph_, options_, params_);
+  } catch (...) {
+    shapes.PutBack(&graph_);
+    throw;
+  }
+  params_->device()->Synchronize();
+  plan_.swap(plan);
+  before_ = std::move(plan);
+  for (Buffer* buffer : {&before_->arena, &before_->scratch, &before_->constants})
+    memory_->push_back(std::move(*buffer));
+  memory_before_ = std::move(memory_);
+  memory_ = std::make_shared<Memory>();
+  last_again_ = changer;
+  Connect();
+  GoOnFrom(*before_);
+}
+
+void Net::CheckThatItCanFollow(int changer) const {
+  for (int n = 0; n < changer; ++n) {
+    const bool source = graph_.nodes[static_cast<size_t>(n)].bottoms.empty();
+    const std::string mistake =
+        "has given a top another shape in its forward, which cannot be followed because " +
+        graph_.Describe(n) + " before it ";
+    if (StateOf(kernel(n)) != nullptr)
+      throw graph_.layer(changer).Mistake("top", mistake + "carries a state from pass to pass");
+    if (kernel(n) != nullptr && dynamic_cast<MemorySource*>(InnermostKernel(kernel(n))) != nullptr)
+      throw graph_.layer(changer).Mistake("top", mistake + "has its samples from a program");
+    const bool computes = !source && kernel(n) != nullptr && ChangerOf(kernel(n)) == nullptr;
+    if (pass_.ranks > 1 && computes) {
+      throw graph_.layer(changer).Mistake(
+          "top", mistake + "would have to run again, on this one of several replicas alone");
+    }
+  }
+}
+
+// What is not made by running forward again.
+void Net::GoOnFrom(const Plan& before) {
+  const TensorOps& ops = OpsOf(params_->device());
+  const float scale = loss_scale_;
+  loss_scale_ = 1;
+  SetLossScale(scale);
+  if (starts_of_user_) StartFromUser();
+  for (size_t i = 0; i < plan_->losses.size(); ++i) {
+    const Tensor &from = before.losses[i].gradient, &to = plan_->losses[i].gradient;
+    if (from && to && from.bytes() == to.bytes()) ops.Copy(from, to);
+  }
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    Kernel *now = plan_->kernels[n].get(), *old = before.kernels[n].get();
+    if (now == nullptr || old == nullptr) continue;
+    if (old->position() >= 0) now->Seek(old->position());
+    if (graph_.nodes[n].shape.persistent_tops) CopyTops(static_cast<int>(n));
+    CarriesState *state = StateOf(now), *old_state = StateOf(old);
+    if (state != nullptr && old_state != nullptr) TakeState(*old_state, state);
+  }
+}
+
+void Net::CopyTops(int node) {
+  const std::vector<Tensor>& from = before_->tensors[static_cast<size_t>(node)].tops;
+  const std::vector<Tensor>& to = plan_->tensors[static_cast<size_t>(node)].tops;
+  for (size_t i = 0; i < to.size(); ++i) OpsOf(params_->device()).Copy(from[i], to[i]);
+}
+
+void Net::StartFromUser() {
+  starts_of_user_ = true;
+  for (const ConstantGradient& start : plan_->constant_gradients)
+    params_->device()->Zero(start.gradient.raw, start.gradient.bytes());
 }
 
 void Net::SetLossScale(float scale) {
@@ -66,7 +188,7 @@ void Net::SetLossScale(float scale) {
 void Net::Backward(bool accumulate, GradientSink* sink) {
   // Random numbers of a backward belong to the forward before it.
   --pass_.step;
-  const auto run = [this, accumulate](const PlanStep& step) { RunStep(step, accumulate); };
+  const auto run = [this, accumulate](const PlanStep& step) { Run(step, accumulate); };
   const auto after = [this, sink](const PlanStep& step) {
     if (graph_.spec.debug_info) LogBackward(step);
     for (size_t i = 0; sink != nullptr && i < step.ready.size(); ++i) sink->Ready(step.ready[i]);
@@ -95,6 +217,14 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
 }
 
 void Net::RunStep(const PlanStep& step, bool accumulate) {
+  Run(step, accumulate);
+  if (!ChangedBy(step)) return;
+  throw graph_.layer(step.node).Mistake("top",
+                                        "has given a top another shape in its forward, which only "
+                                        "a forward of the whole net follows");
+}
+
+void Net::Run(const PlanStep& step, bool accumulate) {
   try {
     const TensorOps& ops = OpsOf(params_->device());
     switch (step.kind) {
@@ -126,6 +256,7 @@ void Net::RunStep(const PlanStep& step, bool accumulate) {
         break;
     }
     Kernel& layer = *plan_->kernels[static_cast<size_t>(step.node)];
+    if (RunsAgain(step)) return RunLayerAgain(step.node);
     if (!step.backward) {
       pass_.again = step.again;
       layer.Forward(pass_);
@@ -139,6 +270,20 @@ void Net::RunStep(const PlanStep& step, bool accumulate) {
                        "layer '" + graph_.layer(step.node).name() + "', " +
                            (step.backward ? "backward" : "forward"));
   }
+}
+
+bool Net::RunsAgain(const PlanStep& step) const {
+  return !step.backward && step.node <= last_again_;
+}
+
+// In another plan than before, and without what others would notice.
+void Net::RunLayerAgain(int node) {
+  const Node& layer = graph_.nodes[static_cast<size_t>(node)];
+  if (layer.tops.empty()) return;
+  if (layer.bottoms.empty() && changers_[static_cast<size_t>(node)] == nullptr)
+    return CopyTops(node);
+  pass_.again = true;
+  kernel(node)->Forward(pass_);
 }
 
 // "conv1+relu1" for layers that are computed together, "conv1 (reorder)" for what the plan has put
@@ -173,11 +318,11 @@ std::string Net::NameOf(const PlanStep& step) const {
 }
 
 void Net::RunTraced(const PlanStep& step, bool accumulate) {
-  if (!Traced(trace_)) return RunStep(step, accumulate);
+  if (!Traced(trace_)) return Run(step, accumulate);
   const Kernel* source = step.kind == StepKind::kLayer ? kernel(step.node) : nullptr;
   const double waited = source == nullptr ? 0 : source->wait_seconds();
   const RunTrace::Begun begun = trace_->Begin(TraceOf::kDevice);
-  RunStep(step, accumulate);
+  Run(step, accumulate);
   const double wait = source == nullptr ? 0 : source->wait_seconds() - waited;
   // Sources wait for a batch before they do anything with it.
   if (wait > 0)

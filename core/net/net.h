@@ -1,5 +1,7 @@
 // A net that runs: the plan's steps over memory placed once. Forward and Backward allocate nothing;
-// a failure leaves with the layer's name and place.
+// a failure leaves with the layer's name and place. Where a layer's forward gives its tops other
+// shapes than planned (core/net/changing_tops.h), graph(), plan(), outputs() and all tensors are
+// others from then on.
 #ifndef DOPPIO_CORE_NET_NET_H_
 #define DOPPIO_CORE_NET_NET_H_
 
@@ -16,6 +18,8 @@
 #include "core/net/step_runner.h"
 
 namespace doppio {
+
+class ChangesTops;  // core/net/changing_tops.h
 
 // One number a user watches: an element of an output blob.
 struct NetOutput {
@@ -43,6 +47,10 @@ class Net {
   // After Forward. Parameter gradients are added to those already there when `accumulate`, else
   // replaced.
   void Backward(bool accumulate, GradientSink* sink = nullptr);
+
+  // Who keeps this keeps the memory of all tensors of the plan of now, once there is another one.
+  // With this plan, the net and its device have to live.
+  std::shared_ptr<void> memory() const { return memory_; }
 
   // From now on backward starts from the gradients of `scale` times the loss, and everything it
   // computes is so much larger. Not between the passes of one iteration. What Forward returns does
@@ -72,7 +80,11 @@ class Net {
     return forward_.recordings() + replace_.recordings() + add_to_.recordings();
   }
 
-  // For `time`: runs one step of plan().forward / plan().backward.
+  // For a net without a loss: backward starts from what its user has written to the gradients of
+  // the outputs, and from zeros before.
+  void StartFromUser();
+
+  // For `time`: runs one step of plan().forward / plan().backward. Throws where it changes shapes.
   void RunStep(const PlanStep& step, bool accumulate = false);
 
   // Data sources: place in the data by layer name, for snapshots; forward passes so far.
@@ -82,6 +94,16 @@ class Net {
 
  private:
   std::string NameOf(const PlanStep& step) const;
+  void Connect();
+  int RunForward();
+  void Follow(int changer);
+  void CheckThatItCanFollow(int changer) const;
+  void GoOnFrom(const Plan& before);
+  void CopyTops(int node);
+  bool RunsAgain(const PlanStep& step) const;
+  bool ChangedBy(const PlanStep& step) const;
+  void Run(const PlanStep& step, bool accumulate);
+  void RunLayerAgain(int node);
   void RunTraced(const PlanStep& step, bool accumulate);
   void LogForward(const PlanStep& step) const;
   void LogBackward(const PlanStep& step) const;
@@ -98,6 +120,17 @@ class Net {
   LossReader losses_;
   std::vector<bool> add_;  // scratch of RunStep, sized once
   RunTrace* trace_ = nullptr;
+
+  PlanOptions options_;                       // for the next plan
+  std::vector<const ChangesTops*> changers_;  // per node, mostly null
+  bool starts_of_user_ = false;
+  using Memory = std::vector<Buffer>;
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();  // empty while plan_ has it
+  // While a forward pass follows a layer's new shapes: the plan in which it began, and the last
+  // node that has run there.
+  std::shared_ptr<Memory> memory_before_;
+  std::unique_ptr<Plan> before_;
+  int last_again_ = -1;
 };
 
 }  // namespace doppio

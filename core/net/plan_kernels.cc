@@ -1,4 +1,7 @@
 // A kernel for every layer, and the reorders between those that want different layouts.
+#include <algorithm>
+
+#include "core/net/changing_tops.h"
 #include "core/net/host_kernel.h"
 #include "core/net/plan_draft.h"
 #include "core/net/varying_rows.h"
@@ -45,6 +48,7 @@ class Chooser {
       }
     }
     for (int edge : graph_.outputs) ShowOutput(edge);
+    KeepSources();
     std::vector<Kernel*> kernels;
     for (const auto& kernel : plan_.kernels) kernels.push_back(kernel.get());
     ConnectRows(rows_, kernels);
@@ -269,6 +273,20 @@ class Chooser {
                        "its parameter " + std::to_string(i) +
                            " is shared with a layer that keeps it in another memory layout; "
                            "run with --engine=reference");
+  }
+
+  // Where a layer may give its tops other shapes, the layers before it run again in another plan.
+  // Sources cannot: what they have made goes there as it is.
+  void KeepSources() {
+    const bool may_change =
+        std::any_of(plan_.kernels.begin(), plan_.kernels.end(),
+                    [](const auto& kernel) { return ChangerOf(kernel.get()) != nullptr; });
+    if (!may_change) return;
+    for (const Item& item : draft_.items) {
+      Kernel* kernel = plan_.kernels[static_cast<size_t>(item.node)].get();
+      if (item.reorder || !item.bottoms.empty() || ChangerOf(kernel) != nullptr) continue;
+      for (int top : item.tops) group(top).pinned = true;
+    }
   }
 
   // Outputs are read by people: plain, in full, and there until the iteration ends.

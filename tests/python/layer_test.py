@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The layer Python: in a net of Python's, and in the command."""
+import gc
 import os
 import re
 import subprocess
@@ -84,9 +85,65 @@ class Keeps(Times):
         Keeps.kept = bottom[0]
         top[0].data[...] = 2
 
-class Grows(Times):
+class Images(caffe.Layer):
+    """Another image in each forward, as RoIDataLayer of py-faster-rcnn; with param_str "reshape" as the layers of FCN."""
+    sizes = [(4, 6), (7, 5), (4, 6), (3, 9)]
+    def setup(self, bottom, top):
+        self.count = 0
+        top[0].reshape(1, 2, 4, 4)
+    def next(self, top):
+        height, width = self.sizes[self.count % len(self.sizes)]
+        top[0].reshape(1, 2, height, width)
+        self.count += 1
+    def reshape(self, bottom, top):
+        if self.param_str == "reshape":
+            self.next(top)
     def forward(self, bottom, top):
-        top[0].reshape(100, 3)
+        if self.param_str != "reshape":
+            self.next(top)
+        top[0].data[...] = np.arange(top[0].count).reshape(top[0].shape) % 11 / 10
+
+class Batches(caffe.Layer):
+    def setup(self, bottom, top):
+        self.count = 0
+        top[0].reshape(1, 3)
+        top[1].reshape(1, 2)
+    def reshape(self, bottom, top):
+        pass
+    def forward(self, bottom, top):
+        rows = (2, 3, 1, 2)[self.count]
+        self.count += 1
+        top[0].reshape(rows, 3)
+        top[1].reshape(rows, 2)
+        top[0].data[...] = 0
+        top[1].data[...] = 1
+
+class Some(caffe.Layer):
+    """The first rows of its bottom: as many as param_str says for each forward, or, after "fixed", always."""
+    def setup(self, bottom, top):
+        self.rows = [int(n) for n in self.param_str.replace("fixed", "").split()]
+        self.fixed = "fixed" in self.param_str
+        self.forwards = 0
+        self.shape(bottom, top, self.rows[0] if self.fixed else 1)
+    def shape(self, bottom, top, rows):
+        top[0].reshape(rows, *list(bottom[0].shape)[1:])
+    def reshape(self, bottom, top):
+        pass
+    def forward(self, bottom, top):
+        if not self.fixed:
+            self.shape(bottom, top, self.rows[self.forwards % len(self.rows)])
+        self.forwards += 1
+        top[0].data[...] = bottom[0].data[:top[0].num]
+    def backward(self, top, propagate_down, bottom):
+        bottom[0].diff[:top[0].num] = top[0].diff
+
+class Wider(Times):
+    def forward(self, bottom, top):
+        top[0].reshape(2, 5)
+
+class Empties(Times):
+    def forward(self, bottom, top):
+        top[0].reshape(0, 3)
 '''
 LAYER = """layer { name: "%s" type: "Python" %s top: "%s"
   python_param { module: "layers" layer: "%s" param_str: "%s" %s } %s }
@@ -123,13 +180,29 @@ class LayerTest(case.Case):
         net.layers[1].factor = -1
         np.testing.assert_array_equal(net.forward()["times"], [[-1, -2, -3], [-4, -5, -6]])
 
-    def test_a_blob_that_is_kept_longer_than_its_net_is_zeros(self):
+    def test_what_a_layer_keeps_outlives_the_net(self):
         net = self.net(DATA + layer("keeps", ["data"], "Keeps", "1"))
         net.forward(data=np.ones((2, 3)))
-        kept = sys.modules["layers"].Keeps.kept
-        np.testing.assert_array_equal(kept.data, np.ones((2, 3)))
+        blob = sys.modules["layers"].Keeps.kept
+        array = blob.data
         del net
-        np.testing.assert_array_equal(kept.data, np.zeros((2, 3)))
+        gc.collect()
+        others = [self.net(DATA) for _ in range(3)]
+        for other in others:
+            other.blobs["data"].data[...] = 9
+        np.testing.assert_array_equal(blob.data, np.ones((2, 3)))
+        np.testing.assert_array_equal(array, np.ones((2, 3)))
+
+    def test_arrays_of_parameters_keep_their_memory(self):
+        net = self.net(layer("learned", [], "Learned"), doppio.TRAIN)
+        net.forward()
+        kept = net.layers[0].blobs[0].data
+        del net
+        gc.collect()
+        others = [self.net(layer("learned", [], "Learned"), doppio.TRAIN) for _ in range(3)]
+        for other in others:
+            other.params["learned"][0].data[...] = 9
+        np.testing.assert_array_equal(kept, [3, 4])
 
     def test_interrupts_are_no_mistakes(self):
         net = self.net(DATA + layer("interrupted", ["data"], "Interrupted", "1"))
@@ -173,13 +246,127 @@ layer { name: "loss" type: "EuclideanLoss" bottom: "learned" bottom: "target" to
         net.blobs["data"].data[...] = 3
         np.testing.assert_array_equal(net.forward()["times"], np.full((4, 1, 2), 6))
 
+    def test_stays_the_same_object_when_its_net_is_reshaped(self):
+        net = self.net(DATA + layer("times", ["data"], "Times", "2"))
+        net.layers[1].factor = 5
+        net.blobs["data"].reshape(1, 3)
+        net.blobs["data"].data[...] = 1
+        np.testing.assert_array_equal(net.forward()["times"], [[5, 5, 5]])
+        self.assertEqual(1, sys.modules["layers"].Times.setups)
+
+    def test_images_of_another_size_in_each_iteration(self):
+        behind = """layer { name: "conv" type: "Convolution" bottom: "image" top: "conv"
+  convolution_param { num_output: 3 kernel_size: 3 pad: 1 weight_filler { type: "gaussian" std: 0.5 } } }
+layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" }
+layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool" pooling_param { global_pooling: true } }
+layer { name: "ip" type: "InnerProduct" bottom: "pool" top: "ip" inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
+layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 reduction_param { operation: SUMSQ } }
+"""
+        fixed = self.net('layer { name: "image" type: "Input" top: "image" input_param { shape { dim: 1 dim: 2 dim: 4 dim: 4 } } }\n' +
+                         behind, doppio.TRAIN)
+        for when in ("forward", "reshape"):
+            net = self.net(layer("image", [], "Images", when) + behind, doppio.TRAIN)
+            fixed.share_with(net)
+            shapes = []
+            for _ in range(6):
+                net.clear_param_diffs()
+                loss = net.forward(blobs=["conv"])
+                net.backward()
+                gradients = [p.diff.copy() for name in ("conv", "ip") for p in net.params[name]]
+                image = net.blobs["image"].data.copy()
+                shapes.append(image.shape)
+                fixed.blobs["image"].reshape(*image.shape)
+                fixed.clear_param_diffs()
+                expected = fixed.forward(blobs=["conv"], image=image)
+                fixed.backward()
+                np.testing.assert_array_equal(loss["conv"], expected["conv"])
+                self.assertEqual(float(loss["loss"].ravel()[0]), float(expected["loss"].ravel()[0]))
+                for found, wanted in zip(gradients, [p.diff for name in ("conv", "ip") for p in fixed.params[name]]):
+                    np.testing.assert_array_equal(found, wanted)
+                    self.assertGreater(np.abs(found).max(), 0)
+            self.assertGreater(len(set(shapes)), 2)
+
+    # What runs before the layer runs once more in the plan for the new shapes, and nobody must notice.
+    REGIONS = """layer { name: "noise" type: "DummyData" top: "noise" dummy_data_param { shape { dim: 5 dim: 3 } data_filler { type: "gaussian" } } }
+layer { name: "sum" type: "Eltwise" bottom: "data" bottom: "noise" top: "sum" }
+layer { name: "ip" type: "InnerProduct" bottom: "sum" top: "ip" inner_product_param { num_output: 4 weight_filler { type: "gaussian" std: 1 } } }
+layer { name: "bn" type: "BatchNorm" bottom: "ip" top: "bn" }
+layer { name: "drop" type: "Dropout" bottom: "bn" top: "bn" }
+layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0.5 reduction_param { operation: SUMSQ } }
+%slayer { name: "ip2" type: "InnerProduct" bottom: "some" top: "ip2" inner_product_param { num_output: 2 weight_filler { type: "gaussian" std: 1 } } }
+%slayer { name: "loss" type: "Reduction" bottom: "more" top: "loss" loss_weight: 1 reduction_param { operation: SUMSQ } }
+"""
+
+    def test_another_number_of_rows_in_each_iteration(self):
+        data = DATA.replace("dim: 2 dim: 3", "dim: 5 dim: 3")
+        values = np.arange(15).reshape(5, 3) / 7 - 1
+        rows, fewer = (3, 5, 5, 2), (2, 4, 1, 1)
+
+        def regions(first, second):
+            doppio.set_random_seed(4)
+            return self.net(data + self.REGIONS % (layer("some", ["bn"], "Some", first), layer("more", ["ip2"], "Some", second)),
+                            doppio.TRAIN)
+        net = regions("3 5 5 2", "2 4 1 1")
+        for i in range(4):
+            # One whose shapes are right from the start, and which has come as far.
+            wanted = regions("%d fixed" % rows[i], "%d fixed" % fewer[i])
+            for _ in range(i + 1):
+                wanted.clear_param_diffs()
+                wanted.forward(data=values)
+                wanted.backward()
+            net.clear_param_diffs()
+            net.forward(data=values)
+            self.assertEqual((rows[i], 4), tuple(net.blobs["some"].shape))
+            self.assertEqual((fewer[i], 2), net.blobs["more"].data.shape)
+            net.backward()
+            for name in ("noise", "bn", "some", "more", "loss", "early"):
+                np.testing.assert_array_equal(net.blobs[name].data, wanted.blobs[name].data, "%s of pass %d" % (name, i))
+            for name in net.params:
+                for found, expected in zip(net.params[name], wanted.params[name]):
+                    np.testing.assert_array_equal(found.data, expected.data, name)
+                    np.testing.assert_array_equal(found.diff, expected.diff, name)
+        self.assertEqual(4, net.layer_dict["some"].forwards)
+
+    def test_arrays_outlive_the_shapes_of_their_time(self):
+        net = self.net(layer("image", [], "Images") + 'layer { name: "power" type: "Power" bottom: "image" top: "power" power_param { scale: 2 } }')
+        net.forward()
+        kept, expected = net.blobs["power"].data, net.blobs["power"].data.copy()
+        for _ in range(3):
+            net.forward()
+        np.testing.assert_array_equal(kept, expected)
+        del net
+        gc.collect()
+        np.testing.assert_array_equal(kept, expected)
+
+    def test_gradients_of_outputs_begin_at_what_is_written_there(self):
+        net = self.net('force_backward: true\n' + DATA + layer("some", ["data"], "Some", "1 2"), doppio.TRAIN)
+        for rows in (1, 2):
+            net.forward(data=np.ones((2, 3)))
+            np.testing.assert_array_equal(net.blobs["some"].diff, np.zeros((rows, 3)))
+            net.backward(some=np.full((rows, 3), 7))
+            np.testing.assert_array_equal(net.blobs["data"].diff, [[7] * 3, [7 * (rows == 2)] * 3])
+
+    def test_shapes_that_nobody_can_follow(self):
+        for more, message in (
+                (IP % "some", r"net\.prototxt:\d+:.*layer 'ip'.*its parameter 0 is 2x3 and would have to be 2x5 "
+                 r"for the shapes that the forward of layer 'some'"),
+                ('layer { name: "flat" type: "Reshape" bottom: "some" top: "flat" reshape_param { shape { dim: 2 dim: 3 } } }', "flat")):
+            net = self.net(DATA + layer("some", ["data"], "Wider", "1") + more)
+            for _ in range(2):
+                with self.assertRaisesRegex(doppio.ConfigError, message):
+                    net.forward()
+            self.assertEqual((2, 3), tuple(net.blobs["some"].shape))
+        net = self.net(DATA + layer("empties", ["data"], "Empties", "1"))
+        with self.assertRaisesRegex(doppio.ConfigError, "top 'empties' has become 0x3: a blob has at least one number"):
+            net.forward()
+        net = self.net(DATA + layer("some", ["data"], "Wider", "1"))
+        with self.assertRaisesRegex(doppio.ConfigError, "another shape in its forward, which only a forward of the whole net follows"):
+            net.forward(start="some")
+
     def test_mistakes_have_the_traceback_and_the_place(self):
         net = self.net(DATA + layer("fails", ["data"], "Fails", "2"))
         with self.assertRaisesRegex(doppio.ConfigError, r"(?s)net\.prototxt:3:.*layer 'fails', forward.*layers\.Fails\.forward "
                                     r"failed\nTraceback.*layers\.py.*RuntimeError: nothing works here$"):
-            net.forward()
-        net = self.net(DATA + layer("grows", ["data"], "Grows", "2"))
-        with self.assertRaisesRegex(doppio.ConfigError, "blob 'grows' is 2x3 and cannot become 100x3"):
             net.forward()
         for text, message in (
                 (layer("x", ["data"], "Absent"), r"net\.prototxt:3:.*(?s:.*)AttributeError.*Absent"),
@@ -198,6 +385,30 @@ layer { name: "loss" type: "EuclideanLoss" bottom: "learned" bottom: "target" to
         # The inputs are zeros, so only the bias learns: its error shrinks by a tenth with each step.
         shown = [float(x) for x in re.findall(r"Train net output #0: loss = (\S+)", log.stderr)]
         np.testing.assert_allclose(shown, [1, 0.81, 0.6561], rtol=1e-4)
+
+    # With either way of saving memory, whose plan is another one for other rows.
+    def test_trains_with_batches_of_any_size(self):
+        text = (layer("batch", [], "Batches").replace('top: "batch"', 'top: "batch" top: "target"') + IP % "batch" +
+                'layer { name: "relu" type: "ReLU" bottom: "ip" top: "relu" relu_param { negative_slope: 1 } }\n'
+                'layer { name: "loss" type: "EuclideanLoss" bottom: "relu" bottom: "target" top: "loss" }')
+        for flags in ([], ["--recompute=2"], ["--cpu_replicas=2"]):
+            log = self.train(text, *flags)
+            shown = [float(x) for x in re.findall(r"Train net output #0: loss = (\S+)", log.stderr)]
+            np.testing.assert_allclose(shown, [1, 0.81, 0.6561], rtol=1e-4)
+
+    def test_tests_with_outputs_of_any_size(self):
+        text = (layer("image", [], "Images", fields="include { phase: TEST }") + DATA + IP % "data" +
+                'layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 }')
+        log = self.train(text, solver=SOLVER + "test_iter: 4 test_interval: 3")
+        # As many numbers as the net had when the test began: of its plan, then of the last image of the first test.
+        self.assertEqual(2 * 4 * 4 + 2 * 3 * 9, len(re.findall(r"Test net output #\d+: image = ", log.stderr)), log.stderr)
+
+    def test_replicas_cannot_run_layers_again(self):
+        text = (DATA + IP % "data" + layer("some", ["ip"], "Some", "2") +
+                'layer { name: "loss" type: "Reduction" bottom: "some" top: "loss" loss_weight: 1 }')
+        log = self.train(text, "--cpu_replicas=2", fails=3)
+        self.assertRegex(log.stderr, r"cannot be followed because layer 'ip' \(.*\) before it would have to run again, on this one of "
+                                     "several replicas alone")
 
     def test_replicas_have_their_own(self):
         text = (layer("rank", [], "Rank") + IP % "rank" +
@@ -221,11 +432,11 @@ layer { name: "loss" type: "EuclideanLoss" bottom: "learned" bottom: "target" to
         log = self.train(DATA + layer("fails", ["data"], "Fails", "2"), fails=3)
         self.assertRegex(log.stderr, r"(?s)net\.prototxt:3:.*layers\.Fails\.forward failed.*RuntimeError: nothing works here")
 
-    def train(self, net, *flags, fails=0):
+    def train(self, net, *flags, fails=0, solver=SOLVER):
         if not os.path.exists(case.program()):
             self.skipTest("no program beside the test; name one in DOPPIO")
         self.write("net.prototxt", net)
-        self.write("solver.prototxt", SOLVER)
+        self.write("solver.prototxt", solver)
         done = subprocess.run([case.program(), "train", "--solver=solver.prototxt", "--log_format=caffe", *flags], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
                               env=dict(os.environ, GLOG_minloglevel="0"), timeout=100)
