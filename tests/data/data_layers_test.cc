@@ -271,7 +271,7 @@ TEST(ImageDataLayer, NamesTheImageThatIsBroken) {
   WriteFile(ScratchPath("a.png"), "no image");
   EXPECT_THAT(Mistake(layer),
               HasSubstr("layer 'input': image '" + ScratchPath("a.png") + "' (" +
-                        ScratchPath("list.txt") + ":1): it is neither a JPEG nor a PNG image"));
+                        ScratchPath("list.txt") + ":1): it is no JPEG, PNG, BMP or PNM image"));
 }
 
 // One image of 2 x 2 and two windows, an object's and one of background.
