@@ -74,7 +74,9 @@ TEST_P(DatabaseWriterTest, RefusesWhatExists) {
 
 TEST_P(DatabaseWriterTest, SaysThatTheFolderIsMissing) {
   const std::string path = Path() + "/nowhere/db";
-  EXPECT_THAT(MessageOf([&] { DatabaseWriter(GetParam(), path); }), HasSubstr("4: cannot write L"));
+  EXPECT_EQ(MessageOf([&] { DatabaseWriter(GetParam(), path); }),
+            "4: cannot write '" + path + "': there is no folder '" + Path() +
+                "/nowhere/'; make it (mkdir -p)");
 }
 
 // A thousand records are one write.

@@ -232,7 +232,8 @@ TEST_F(WindowsTest, SaysWhatIsWrong) {
   EXPECT_THAT(mistake("fg_fraction: 1.5", "crop_size: 4"), HasSubstr("fg_fraction is 1.5"));
   EXPECT_THAT(mistake("", "crop_size: 4 crop_h: 3"), HasSubstr("set crop_size instead of crop_h"));
   EXPECT_THAT(mistake("", "crop_size: 4 force_gray: true"), HasSubstr("remove force_color"));
-  EXPECT_THAT(mistake("", "crop_size: 4 flow: true"), HasSubstr("flow is not implemented"));
+  EXPECT_THAT(mistake("", "crop_size: 4 mirror: true flow: true"),
+              HasSubstr("flow is not implemented"));
   EXPECT_THAT(mistake("", "crop_size: 4 mean_value: [1, 2]"), HasSubstr("has 2 mean_value, but"));
   EXPECT_THAT(mistake("", "crop_size: 4 mean_value: 1 mean_file: 'm'"),
               HasSubstr("set only one of"));

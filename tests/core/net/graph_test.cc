@@ -126,7 +126,7 @@ TEST(Graph, ReportsAllMistakesOfANetWithTheirPlaces) {
   EXPECT_NE(text.find("bottom 'cnov1' is made by no layer above; did you mean 'conv1' (line 3)?"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("unknown type 'Relu6'; did you mean 'ReLU'?"), std::string::npos) << text;
+  EXPECT_NE(text.find("unknown type 'Relu6'; did you mean 'ReLU6'?"), std::string::npos) << text;
   EXPECT_NE(text.find("top 'b' is already made by layer 'b' (line 4)"), std::string::npos) << text;
 }
 
