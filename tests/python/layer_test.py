@@ -324,7 +324,8 @@ layer { name: "early" type: "Reduction" bottom: "bn" top: "early" loss_weight: 0
             for name in net.params:
                 for found, expected in zip(net.params[name], wanted.params[name]):
                     np.testing.assert_array_equal(found.data, expected.data, name)
-                    np.testing.assert_array_equal(found.diff, expected.diff, name)
+                    # Weights keep the layout of the first plan, which may be another one than these shapes prefer.
+                    np.testing.assert_allclose(found.diff, expected.diff, rtol=1e-5, atol=1e-6, err_msg=name)
         self.assertEqual(4, net.layer_dict["some"].forwards)
 
     def test_arrays_outlive_the_shapes_of_their_time(self):
