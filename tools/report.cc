@@ -1,10 +1,12 @@
 #include "tools/report.h"
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 #include <sstream>
 
 #include "core/base/file.h"
+#include "tools/text_table.h"
 
 namespace doppio {
 namespace {
@@ -62,8 +64,10 @@ void PrintSource(const SourceLoc& at, std::ostream& out) {
   const std::string number = std::to_string(at.line);
   const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
   out << margin << number << " | " << line << '\n';
-  out << std::string(margin.size() + number.size(), ' ') << " | " << std::string(begin, ' ') << '^'
-      << std::string(WordLength(line, begin) - 1, '~') << '\n';
+  const std::string before(DisplayWidth(line.substr(0, begin)), ' ');
+  const size_t word = DisplayWidth(line.substr(begin, WordLength(line, begin)));
+  out << std::string(margin.size() + number.size(), ' ') << " | " << before << '^'
+      << std::string(std::max<size_t>(word, 1) - 1, '~') << '\n';
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <set>
 
 #include "core/base/file.h"
@@ -17,6 +18,7 @@
 #include "core/net/solver_spec.h"
 #include "solvers/monitor.h"
 #include "tools/flags.h"
+#include "tools/layer_detail.h"
 #include "tools/metrics.h"
 #include "tools/nets.h"
 #include "tools/run_records.h"
@@ -101,15 +103,16 @@ std::vector<SweepPoint> PointsOf(const SweepSettings& s, const std::vector<Sweep
 }
 
 // What the sweep itself says to each trial.
-void CheckTrainFlags(const CommandLine& train) {
+void CheckTrainFlags(const CommandLine& train, const std::vector<std::string>& behind) {
   if (train.command_name != "train" || train.help || train.version)
     throw UsageError("behind -- come flags of train");
   if (!train.warnings.empty()) throw UsageError(train.warnings[0]);
   if (!train.files.empty())
     throw UsageError("behind -- come flags of train, not '" + train.files[0] + "'");
-  for (const char* flag : {"run_dir", "resume", "snapshot", "gpu", "dry_run", "stop_exit_code"}) {
+  for (const char* flag :
+       {"solver", "run_dir", "resume", "snapshot", "gpu", "dry_run", "stop_exit_code"}) {
     // Those of the environment are overruled.
-    for (const std::string& word : train.words) {
+    for (const std::string& word : behind) {
       if (word.compare(0, 2 + std::string(flag).size(), std::string("--") + flag) != 0) continue;
       const std::string rest = word.substr(2 + std::string(flag).size());
       if (!rest.empty() && rest[0] != '=') continue;
@@ -129,15 +132,22 @@ void CheckMetric(const SolverSpec& solver, const std::string& flag, const Metric
   }
   // Detection scores have names that no layer has.
   if (solver.param.eval_type() != "classification") return;
-  std::vector<std::string> blobs;
+  std::vector<std::string> blobs, ends;
   for (const TestNetSource& test : solver.tests) {
+    std::set<std::string> made, read;
     for (const LayerParameter& layer : test.net.layer()) {
-      blobs.insert(blobs.end(), layer.top().begin(), layer.top().end());
+      made.insert(layer.top().begin(), layer.top().end());
+      read.insert(layer.bottom().begin(), layer.bottom().end());
     }
+    blobs.insert(blobs.end(), made.begin(), made.end());
+    std::set_difference(made.begin(), made.end(), read.begin(), read.end(),
+                        std::back_inserter(ends));
   }
   if (std::find(blobs.begin(), blobs.end(), metric.metric) != blobs.end()) return;
+  const std::string near = DidYouMean(metric.metric, blobs);
   throw UserError(SourceLoc{"--" + flag + " " + metric.ToString()},
-                  "no test net makes '" + metric.metric + "'" + DidYouMean(metric.metric, blobs));
+                  "no test net makes '" + metric.metric + "'" +
+                      (near.empty() ? "; its outputs are " + Join(ends, ", ") : near));
 }
 
 // What every trial with these values would fail of, once it had started. Data may be only where
@@ -228,7 +238,7 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   std::vector<std::string> words = {"doppio", "train", "--solver=" + s.solver};
   words.insert(words.end(), s.train.begin(), s.train.end());
   const CommandLine train = ParseCommandLine(words);
-  CheckTrainFlags(train);
+  CheckTrainFlags(train, s.train);
 
   bool seeded = train.Given("seed");
   int64_t max_iter = 0, test_interval = 0;

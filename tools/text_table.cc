@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <iterator>
+#include <utility>
 
 namespace doppio {
 namespace {
@@ -12,6 +15,16 @@ std::string OnOneLine(std::string text) {
   const auto steers = [](char c) { return (static_cast<unsigned char>(c) < ' ') || c == 127; };
   std::replace_if(text.begin(), text.end(), steers, '?');
   return text;
+}
+
+// The blocks of Unicode's East Asian Width (UAX 11) that are wide, and those of emoji.
+bool IsWide(uint32_t letter) {
+  constexpr std::pair<uint32_t, uint32_t> kWide[] = {
+      {0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xA960, 0xA97F}, {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},
+      {0xFE30, 0xFE6F}, {0xFF00, 0xFF60}, {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
+  return std::any_of(std::begin(kWide), std::end(kWide), [letter](const auto& block) {
+    return block.first <= letter && letter <= block.second;
+  });
 }
 
 }  // namespace
@@ -48,10 +61,17 @@ void TextTable::Print(std::ostream& out) const {
 }
 
 size_t DisplayWidth(const std::string& text) {
-  // Continuation bytes are 10xxxxxx.
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
+  size_t width = 0;
+  for (size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i++]);
+    // 110xxxxx, 1110xxxx and 11110xxx begin a letter of 2, 3 and 4 bytes; 10xxxxxx go on with it.
+    const int lead_bits = first < 0x80 ? 7 : first < 0xE0 ? 5 : first < 0xF0 ? 4 : 3;
+    uint32_t letter = first & ((1U << lead_bits) - 1);
+    for (; i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80; ++i)
+      letter = letter << 6 | (static_cast<unsigned char>(text[i]) & 0x3F);
+    width += IsWide(letter) ? 2 : 1;
+  }
+  return width;
 }
 
 std::string Thousands(int64_t value) {

@@ -283,6 +283,8 @@ class SweepTest(scenario.Scenario):
         self.check_refused("--monitor max:acuracy: error: no test net makes 'acuracy'", "--param=base_lr=1,2", "--", "--monitor=max:acuracy",
                            code=3)
         self.check_refused("the sweep itself gives --resume", "--param=base_lr=1,2", "--", "--resume=auto")
+        self.check_refused("the sweep itself gives --solver", "--param=base_lr=1,2", "--", "--solver=other.prototxt")
+        self.check_refused("no test net makes 'score'; its outputs are accuracy, loss", "--param=base_lr=1,2", "--metric=max:score", code=3)
         self.check_refused("come behind --", "--param=base_lr=1,2", "--batch=8")
         self.check_refused("do not wait for each other", "--param=base_lr=1,2", "--method=halving", "--emit=slurm", "--time=1:00")
         self.assertIn("cannot open", self.sweep("ls", "nothing", code=4).stderr)

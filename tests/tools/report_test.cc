@@ -43,6 +43,18 @@ TEST(Report, MarksTheRightWordBehindATab) {
                                                          path + ". Nothing was run.\n");
 }
 
+TEST(Report, MarksTheRightWordBehindLettersOfSeveralBytes) {
+  // "é" is two bytes and takes one column, each Korean syllable three bytes and two columns.
+  const std::string path = Write("wide.prototxt", "name: \"é 데이터\" pool: \"최대\"\n");
+  EXPECT_EQ(Failure(UserError({path, 1, 28}, "no")),
+            path +
+                ":1:28: error: no\n"
+                "    1 | name: \"é 데이터\" pool: \"최대\"\n"
+                "      |                        ^~~~~~\n"
+                "1 error in " +
+                path + ". Nothing was run.\n");
+}
+
 TEST(Report, CountsSeveralMistakesAndPutsNotesBehindTheSource) {
   const std::string path = Write("b.prototxt", "one: 1\ntwo: \"x y\"\n");
   const ErrorList list(
