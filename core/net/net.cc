@@ -61,6 +61,9 @@ void Net::Connect() {
   losses_ = LossReader(device, plan_->losses);
   changers_.clear();
   for (const auto& kernel : plan_->kernels) changers_.push_back(ChangerOf(kernel.get()));
+  const bool may_change = std::any_of(changers_.begin(), changers_.end(),
+                                      [](const ChangesTops* layer) { return layer != nullptr; });
+  if (!may_change) changers_.clear();
 }
 
 void Net::StartForward() {
@@ -79,9 +82,7 @@ void Net::StartForward() {
 // Runs steps up to the first layer whose tops have other shapes than planned: returns its node, or
 // -1 where there is none.
 int Net::RunForward() {
-  const bool may_change = std::any_of(changers_.begin(), changers_.end(),
-                                      [](const ChangesTops* layer) { return layer != nullptr; });
-  if (!may_change && !graph_.spec.debug_info && !Traced(trace_)) {
+  if (changers_.empty() && !graph_.spec.debug_info && !Traced(trace_)) {
     forward_.Run([this](const PlanStep& step) { Run(step, false); }, nullptr);
     return -1;
   }
@@ -94,7 +95,7 @@ int Net::RunForward() {
 }
 
 bool Net::ChangedBy(const PlanStep& step) const {
-  if (step.kind != StepKind::kLayer || step.backward) return false;
+  if (changers_.empty() || step.kind != StepKind::kLayer || step.backward) return false;
   const ChangesTops* layer = changers_[static_cast<size_t>(step.node)];
   return layer != nullptr && layer->changed();
 }

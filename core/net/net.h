@@ -122,7 +122,7 @@ class Net {
   RunTrace* trace_ = nullptr;
 
   PlanOptions options_;                       // for the next plan
-  std::vector<const ChangesTops*> changers_;  // per node, mostly null
+  std::vector<const ChangesTops*> changers_;  // per node, mostly null; empty where all are
   bool starts_of_user_ = false;
   using Memory = std::vector<Buffer>;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();  // empty while plan_ has it
