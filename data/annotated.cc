@@ -26,6 +26,14 @@ void CheckAnnotated(const AnnotatedDataParameter& parameter,
   if (transform.has_noise_param()) CheckNoise(transform.noise_param());
 }
 
+TransformationParameter BehindAnnotated(TransformationParameter transform) {
+  transform.clear_distort_param();
+  transform.clear_expand_param();
+  transform.clear_resize_param();
+  transform.clear_noise_param();
+  return transform;
+}
+
 namespace {
 
 class AnnotatedSource : public Source {

@@ -65,6 +65,8 @@ std::unique_ptr<Source> OpenAnnotated(std::unique_ptr<Source> records,
 // The mistakes it would find in them. Throws UserError.
 void CheckAnnotated(const AnnotatedDataParameter& parameter,
                     const TransformationParameter& transform);
+// What such a source leaves to the pipeline.
+TransformationParameter BehindAnnotated(TransformationParameter transform);
 // Such records, changed as `transform` asks: random_aspect_ratio_param, random sizes
 // (data/random_size.h), rotation_param, shift_param, distort_param, expand_param, resize_param,
 // noise_param, cutout_param. In phase TEST images get a size of the same kind, and noise, nothing

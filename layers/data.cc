@@ -1,4 +1,4 @@
-// Data, ImageData, WindowData, AnnotatedData, HDF5Data: thin shells over data/, the one door from
+// Data, ImageData, WindowData, AnnotatedData: thin shells over data/, one of the two doors from
 // layers to it.
 //
 // A net may also be built without its data (DataMode): to know the shapes, or to be timed on random
@@ -9,42 +9,13 @@
 #include "core/base/random.h"
 #include "core/base/threads.h"
 #include "core/net/layer.h"
-#include "data/hdf5.h"
+#include "data/declared_shape.h"
 #include "data/pipeline.h"
-#include "data/random_size.h"
-#include "data/resize_image.h"
 #include "layers/batch_upload.h"
-#include "layers/synthetic.h"
+#include "layers/source_layer.h"
 
 namespace doppio {
 namespace {
-
-LayerShape Produces(const LayerSpec& spec, std::vector<Shape> tops) {
-  LayerShape shape;
-  shape.tops = std::move(tops);
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.persistent_tops = spec.options.data != DataMode::kOpen;  // written once, see synthetic.h
-  return shape;
-}
-
-// Runs `f` and names the layer, and the field's place, in what it throws.
-template <class F>
-auto AtField(const LayerSpec& spec, const std::string& field, F&& f) {
-  try {
-    return f();
-  } catch (const Error& e) {
-    RethrowWithContext(e, spec.At(field), "layer '" + spec.name() + "'");
-  }
-}
-
-template <class T>
-void CopyTo(const Tensor& top, const float* from) {
-  T* to = top.data<T>();
-  ParallelFor(top.count(), 1 << 16,
-              [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); });
-}
-
-// ---- Data, ImageData, WindowData, AnnotatedData ------------------------------------------------
 
 bool IsImageList(const LayerSpec& spec) { return spec.type() == "ImageData"; }
 bool IsWindows(const LayerSpec& spec) { return spec.type() == "WindowData"; }
@@ -72,12 +43,6 @@ PipelineOptions OptionsFrom(const Param& param) {
   options.rand_skip = param.rand_skip();
   options.threads = param.has_threads() ? static_cast<int>(param.threads()) : 0;
   return options;
-}
-
-// Whether images reach the crop in sizes that were drawn.
-bool SizesVary(const TransformationParameter& transform) {
-  if (transform.has_resize_param()) return !GivesOneSize(transform.resize_param());
-  return HasRandomSize(transform);
 }
 
 PipelineOptions OptionsOf(const LayerSpec& spec) {
@@ -131,13 +96,8 @@ std::unique_ptr<Source> OpenSourceOf(const LayerSpec& spec, const PipelineOption
 // What the source leaves to the pipeline.
 TransformationParameter TransformBehindSource(const LayerSpec& spec) {
   if (IsWindows(spec)) return TransformationParameter();
-  TransformationParameter transform = TransformOf(spec);
-  if (!IsAnnotated(spec)) return BehindAugmented(std::move(transform));
-  transform.clear_resize_param();
-  transform.clear_distort_param();
-  transform.clear_expand_param();
-  transform.clear_noise_param();
-  return transform;
+  return IsAnnotated(spec) ? BehindAnnotated(TransformOf(spec))
+                           : BehindAugmented(TransformOf(spec));
 }
 
 // What is wrong with transform_param whatever the data: found before they are opened, and without
@@ -176,17 +136,17 @@ struct SampleShape {
 };
 
 // What the layer's fields say about its images without looking at them.
-struct DeclaredShape {
+struct DeclaredSample {
   SampleShape sample;
   bool known = false;
   bool sure = false;  // false: the usual, IDX files of MNIST's extents and sources of colour images
 };
 
-DeclaredShape Declared(const LayerSpec& spec) {
+DeclaredSample Declared(const LayerSpec& spec) {
   const TransformationParameter transform = TransformOf(spec);
   const ImageDataParameter& list = spec.param.image_data_param();
   const DataParameter& data = spec.param.data_param();
-  DeclaredShape declared;
+  DeclaredSample declared;
   declared.sure = true;
   ImageShape& image = declared.sample.image;
   if (IsImageList(spec)) {
@@ -204,23 +164,7 @@ DeclaredShape Declared(const LayerSpec& spec) {
     image.channels = transform.mean_value_size() > 1 ? transform.mean_value_size() : 3;
     declared.sure = transform.mean_value_size() > 1;
   }
-  if (transform.has_random_aspect_ratio_param()) {
-    const ResizeParameter& resize = transform.random_aspect_ratio_param().resize_param();
-    image.height = static_cast<int>(resize.height());
-    image.width = static_cast<int>(resize.width());
-  }
-  if (HasRandomSize(transform) || transform.has_expand_param()) image.height = image.width = 0;
-  if (transform.has_resize_param()) {
-    const ResizeParameter& resize = transform.resize_param();
-    const bool known = GivesOneSize(resize);
-    image.height = known ? static_cast<int>(resize.height()) : 0;
-    image.width = known ? static_cast<int>(resize.width()) : 0;
-  }
-  if (transform.crop_size() > 0) {
-    image.height = image.width = static_cast<int>(transform.crop_size());
-  }
-  if (transform.crop_h() > 0) image.height = static_cast<int>(transform.crop_h());
-  if (transform.crop_w() > 0) image.width = static_cast<int>(transform.crop_w());
+  image = DeclaredShape(transform, image);
   declared.sample.labels = std::max(1, spec.param.top_size() - 1);
   declared.known = image.count() > 0;
   return declared;
@@ -233,7 +177,7 @@ SampleShape OpenedShape(const LayerSpec& spec) {
 
 SampleShape ShapeOf(const LayerSpec& spec) {
   if (spec.options.data == DataMode::kOpen) return OpenedShape(spec);
-  const DeclaredShape declared = Declared(spec);
+  const DeclaredSample declared = Declared(spec);
   if (spec.options.data == DataMode::kSynthetic && declared.known && declared.sure) {
     return declared.sample;
   }
@@ -256,7 +200,7 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
   const int label_tops = spec.param.top_size() - 1;
   if (IsAnnotated(spec)) {
     if (label_tops == 1) tops.push_back({1, 1, batch * OptionsOf(spec).max_boxes, kBoxLabels});
-    LayerShape shape = Produces(spec, std::move(tops));
+    LayerShape shape = ShapeOfSource(spec, std::move(tops));
     shape.exact_tops = {false, true};
     shape.exact_tops.resize(shape.tops.size());
     return shape;
@@ -273,7 +217,7 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
     tops.push_back(label_tops == 1 && sample.labels > 1 ? Shape{batch, sample.labels}
                                                         : Shape{batch});
   }
-  LayerShape shape = Produces(spec, std::move(tops));
+  LayerShape shape = ShapeOfSource(spec, std::move(tops));
   shape.exact_tops.assign(shape.tops.size(), true);  // labels
   shape.exact_tops[0] = false;
   return shape;
@@ -340,17 +284,6 @@ class ImagesKernel : public Kernel {
   std::vector<float> labels_;  // of one top; all are of one size
 };
 
-// On a device, what is stored in 16 bits has its channels last: what reads images in these types is
-// fastest so.
-std::vector<Layout> LayoutsThere(const KernelArgs& args) {
-  std::vector<Layout> layouts;
-  for (size_t i = 0; i < args.tops.size(); ++i) {
-    const bool last = Is16Bit(args.tops[i]) && args.shape->tops[i].rank() == 4;
-    layouts.push_back(last ? Layout::ChannelsLast() : Layout());
-  }
-  return layouts;
-}
-
 // On an accelerator: batches go there as they are, and are finished there.
 class UploadedImagesKernel : public Kernel {
  public:
@@ -410,108 +343,29 @@ class UploadedImagesKernel : public Kernel {
   std::vector<std::unique_ptr<BatchUpload>> uploads_;  // one per top
 };
 
-// ---- HDF5Data ----------------------------------------------------------------------------------
-
-std::unique_ptr<Hdf5Rows> OpenRows(const LayerSpec& spec) {
-  const HDF5DataParameter& param = spec.param.hdf5_data_param();
-  Hdf5Options options;
-  options.batch = static_cast<int>(param.batch_size());
-  options.shuffle = param.shuffle();
-  options.seed = spec.options.seed;
-  options.stream = Stream("data", spec.name());
-  const std::vector<std::string> tops(spec.param.top().begin(), spec.param.top().end());
-  return AtField(spec, "hdf5_data_param.source",
-                 [&] { return std::make_unique<Hdf5Rows>(param.source(), tops, options); });
-}
-
-LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
-  const HDF5DataParameter& param = spec.param.hdf5_data_param();
-  if (param.batch_size() < 1) {
-    throw spec.Mistake("hdf5_data_param.batch_size", "batch_size must be at least 1");
-  }
-  if (!param.has_source())
-    throw spec.Mistake("hdf5_data_param", "needs a source, a list of HDF5 files");
-  if (spec.param.has_transform_param()) {
-    throw spec.Mistake("transform_param",
-                       "HDF5Data does not transform its data; remove transform_param");
-  }
-  const std::unique_ptr<Hdf5Rows> rows = OpenRows(spec);
-  std::vector<Shape> tops;
-  for (size_t i = 0; i < static_cast<size_t>(spec.param.top_size()); ++i) {
-    std::vector<int64_t> dims = rows->row_shape(i).dims();
-    dims.insert(dims.begin(), param.batch_size());
-    tops.push_back(Shape(std::move(dims)));
-  }
-  return Produces(spec, std::move(tops));
-}
-
-template <class T>
-class RowsKernel : public Kernel {
- public:
-  explicit RowsKernel(const KernelArgs& args) : rows_(OpenRows(*args.spec)) {
-    for (const Shape& shape : args.shape->tops) {
-      values_.emplace_back(static_cast<size_t>(shape.count()));
-      pointers_.push_back(values_.back().data());
-    }
-  }
-
-  void Forward(const Pass& pass) override {
-    rows_->Shard(pass.rank, pass.ranks);
-    rows_->Next(pointers_);
-    for (size_t i = 0; i < pointers_.size(); ++i) CopyTo<T>(t_.tops[i], pointers_[i]);
-  }
-  int64_t position() const override { return rows_->position(); }
-  void Seek(int64_t sample) override { rows_->Seek(sample); }
-  int64_t source_size() const override { return rows_->size(); }
-
- private:
-  const std::unique_ptr<Hdf5Rows> rows_;
-  std::vector<std::vector<float>> values_;
-  std::vector<float*> pointers_;
-};
-
-template <template <class> class K>
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-  return args.spec->options.data == DataMode::kOpen ? MakeForFloat<K>(args)
-                                                    : MakeForFloat<SyntheticKernel>(args);
-}
-
 std::unique_ptr<Kernel> MakeThere(const KernelArgs& args) {
-  if (args.spec->options.data == DataMode::kOpen)
-    return std::make_unique<UploadedImagesKernel>(args);
-  return std::make_unique<UploadedSyntheticKernel>(args, LayoutsThere(args));
-}
-
-std::string DeclinesThere(const KernelArgs& args) {
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
-std::string DeclinesRowsThere(const KernelArgs& args) {
-  return args.spec->options.data == DataMode::kOpen ? "rows are made on the host"
-                                                    : DeclinesThere(args);
+  if (args.spec->options.data != DataMode::kOpen) return MakeSyntheticThere(args);
+  return std::make_unique<UploadedImagesKernel>(args);
 }
 
 DOPPIO_REGISTER_LAYER("Data", LayerType{0, 0, 1, kAny, false, false, &InferImages});
 DOPPIO_REGISTER_LAYER("ImageData", LayerType{0, 0, 1, kAny, false, false, &InferImages});
 DOPPIO_REGISTER_LAYER("WindowData", LayerType{0, 0, 1, 2, false, false, &InferImages});
 DOPPIO_REGISTER_LAYER("AnnotatedData", LayerType{0, 0, 1, 2, false, false, &InferImages});
-DOPPIO_REGISTER_LAYER("HDF5Data", LayerType{0, 0, 1, kAny, false, false, &InferRows});
-DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>, nullptr});
-DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>,
+DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesKernel>,
                         nullptr});
-DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>,
+DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesKernel>,
                         nullptr});
-DOPPIO_REGISTER_KERNEL({"AnnotatedData", DeviceKind::kCpu, "reference", 0, &Make<ImagesKernel>,
+DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesKernel>,
                         nullptr});
-DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0, &Make<RowsKernel>, nullptr});
-DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere, true});
-DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere,
+DOPPIO_REGISTER_KERNEL({"AnnotatedData", DeviceKind::kCpu, "reference", 0,
+                        &MakeSource<ImagesKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType, true});
+DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType,
                         true});
-DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere,
+DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType,
                         true});
-DOPPIO_REGISTER_KERNEL({"AnnotatedData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere,
-                        true});
-DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesRowsThere,
+DOPPIO_REGISTER_KERNEL({"AnnotatedData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType,
                         true});
 
 }  // namespace

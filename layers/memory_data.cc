@@ -4,7 +4,7 @@
 #include "core/base/log.h"
 #include "core/net/layer.h"
 #include "core/net/memory_source.h"
-#include "layers/synthetic.h"
+#include "layers/source_layer.h"
 
 namespace doppio {
 namespace {
@@ -23,11 +23,8 @@ LayerShape InferMemoryData(const LayerSpec& spec, const std::vector<Shape>&) {
     }
     images.push_back(extent.second);
   }
-  LayerShape shape;
-  shape.tops = {images, Shape{images[0]}};
-  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.persistent_tops = spec.options.data != DataMode::kOpen;  // written once, see synthetic.h
-  shape.exact_tops = {false, true};                              // labels
+  LayerShape shape = ShapeOfSource(spec, {images, Shape{images[0]}});
+  shape.exact_tops = {false, true};  // labels
   return shape;
 }
 
@@ -76,25 +73,11 @@ class MemoryDataKernel : public Kernel, public MemorySource {
   int64_t samples_ = 0, position_ = 0;
 };
 
-bool Given(const KernelArgs& args) { return args.spec->options.data == DataMode::kOpen; }
-
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-  return Given(args) ? MakeForFloat<MemoryDataKernel>(args) : MakeForFloat<SyntheticKernel>(args);
-}
-
-std::unique_ptr<Kernel> MakeThere(const KernelArgs& args) {
-  return std::make_unique<UploadedSyntheticKernel>(args, std::vector<Layout>(2));
-}
-
-std::string DeclinesThere(const KernelArgs& args) {
-  if (Given(args)) return "the samples are on the host";
-  return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
-}
-
 DOPPIO_REGISTER_LAYER("MemoryData", LayerType{0, 0, 2, 2, false, false, &InferMemoryData});
-DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
-DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesThere,
-                        true});
+DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCpu, "reference", 0,
+                        &MakeSource<MemoryDataKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,
+                        &DeclinesHostRows, true});
 
 }  // namespace
 }  // namespace doppio

@@ -1,0 +1,120 @@
+// Data layers of nets that are built without their data: to know the shapes, or to be timed.
+#include "tests/data/data_net.h"
+
+namespace doppio {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(DataWithoutSource, HasTheShapeThatItsFieldsTell) {
+  for (DataMode mode : {DataMode::kAssume, DataMode::kSynthetic}) {
+    const auto data = [&](const std::string& param, const std::string& transform = "") {
+      return Shapes("type: 'Data' top: 'd' top: 'l' data_param { batch_size: 4 source: 'none' " +
+                        param + " } transform_param { " + transform + " }",
+                    mode);
+    };
+    EXPECT_EQ(data("backend: LMDB", "crop_size: 5"), "d 4x3x5x5; l 4; ");
+    EXPECT_EQ(data("backend: LMDB", "crop_h: 5 crop_w: 6 mean_value: [1, 2]"), "d 4x2x5x6; l 4; ");
+    EXPECT_EQ(data("backend: IDX"), "d 4x1x28x28; l 4; ");
+    EXPECT_EQ(data("backend: CIFAR", "crop_size: 28"), "d 4x3x28x28; l 4; ");
+    EXPECT_THAT(MessageOf([&] { data("backend: LMDB"); }),
+                HasSubstr("without it, the shape is known only if crop_size is set"));
+    EXPECT_EQ(
+        Shapes(
+            "type: 'ImageData' top: 'd' top: 'l' image_data_param { source: 'none' new_height: 6 "
+            "new_width: 7 is_color: false }",
+            mode),
+        "d 1x1x6x7; l 1; ");
+    EXPECT_EQ(Shapes("type: 'WindowData' top: 'd' top: 'l' window_data_param { source: 'none' "
+                     "batch_size: 2 } transform_param { crop_size: 9 }",
+                     mode),
+              "d 2x3x9x9; l 2; ");
+    EXPECT_EQ(Shapes("type: 'AnnotatedData' top: 'd' top: 'l' data_param { source: 'none' backend: "
+                     "LMDB batch_size: 2 } transform_param { resize_param { height: 4 width: 5 } }",
+                     mode),
+              "d 2x3x4x5; l 1x1x200x8; ");
+  }
+}
+
+// Also where there is no data, so that `check` finds it.
+TEST(DataWithoutSource, SaysWhatIsWrongWithItsTransforms) {
+  for (DataMode mode : {DataMode::kAssume, DataMode::kSynthetic}) {
+    const auto mistake = [&](const std::string& type, const std::string& transform) {
+      return Mistake("type: '" + type +
+                         "' top: 'd' top: 'l' data_param { batch_size: 4 backend: "
+                         "LMDB source: 'none' } transform_param { crop_size: 5 " +
+                         transform + " }",
+                     mode);
+    };
+    EXPECT_THAT(mistake("Data", "pad: 4"), HasSubstr("layer 'input': transform_param: pad is not"));
+    EXPECT_THAT(mistake("Data", "resize_param { height: 5 }"), HasSubstr("height and width"));
+    EXPECT_THAT(mistake("AnnotatedData", "noise_param { prob: 2 }"), HasSubstr("from 0 to 1"));
+    EXPECT_THAT(mistake("AnnotatedData", "rotation_param { }"), HasSubstr("is for layers Data"));
+    EXPECT_THAT(mistake("Data", "mean_file: 'm' mean_value: 1"), HasSubstr("set only one of"));
+    EXPECT_EQ(mistake("Data", "vertical_stretch_lower: 0.7"), "");
+  }
+  EXPECT_THAT(Mistake("type: 'WindowData' top: 'd' top: 'l' window_data_param { source: 'none' "
+                      "batch_size: 2 } transform_param { crop_size: 9 noise_param { } }",
+                      DataMode::kAssume),
+              HasSubstr("noise_param is for layers Data, ImageData and AnnotatedData"));
+}
+
+TEST(DataWithoutSource, IsOpenedWhereItIsTheOnlyOneToKnow) {
+  EXPECT_EQ(Shapes(ThreeRecords(), DataMode::kSynthetic), "d 2x1x1x2; l 2; ");
+  EXPECT_EQ(Shapes(ThreeRecords() + "transform_param { crop_size: 1 }", DataMode::kSynthetic),
+            "d 2x1x1x1; l 2; ");
+}
+
+TEST(DataWithoutSource, IsRandomAndWithLabelsInRange) {
+  DataNet net(
+      "type: 'Data' top: 'd' top: 'l' data_param { backend: LMDB source: 'none' batch_size: 3 } "
+      "transform_param { crop_size: 8 }",
+      DataMode::kSynthetic);
+  net->Forward();
+  const std::vector<double> data = net.Values("d");
+  EXPECT_THAT(data, Each(testing::AllOf(testing::Ge(-1), testing::Lt(1))));
+  EXPECT_NE(data[0], data[1]);
+  EXPECT_THAT(net.Values("l"), ElementsAre(0, 1, 0));
+  net->Forward();
+  EXPECT_EQ(net.Values("d"), data);
+  EXPECT_EQ(net.kernel()->source_size(), 0);
+}
+
+// Nothing is sent in later passes: what is there stays.
+TEST(DataWithoutSource, IsWrittenOnceOnAGpuAndInAnyType) {
+  const std::string layer =
+      "type: 'Data' top: 'd' top: 'l' data_param { backend: LMDB source: 'none' batch_size: 3 } "
+      "transform_param { crop_size: 5 }";
+  DataNet exact(layer, DataMode::kSynthetic);
+  exact->Forward();
+  for (DType type : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    for (bool on_gpu : {false, true}) {
+      if (on_gpu && TestGpu() == nullptr) continue;
+      DataNet net(layer, DataMode::kSynthetic, TRAIN, DType::kFloat32,
+                  on_gpu ? TestGpu() : MakeCpuDevice(), type);
+      EXPECT_EQ(net.Top(0).dtype, type);
+      EXPECT_EQ(net.Top(0).layout.channels_last(), on_gpu && Is16Bit(type));
+      for (int pass = 0; pass < 3; ++pass) {
+        net->Forward();
+        EXPECT_EQ(net.Values("d"), Rounded(exact.Values("d"), type)) << pass;
+        EXPECT_EQ(net.Values("l"), exact.Values("l"));
+        // Another layer's use of the memory that all share.
+        const Buffer& scratch = net->plan().scratch;
+        const std::vector<char> noise(static_cast<size_t>(scratch.bytes()),
+                                      static_cast<char>(0xff));
+        net.device()->CopyFromHost(scratch.data(), noise.data(), scratch.bytes());
+      }
+      if (!on_gpu) continue;
+      EXPECT_EQ(net->plan().kernel_types[0]->engine, "cuda");
+      const std::vector<double> others(225, 0.5);
+      WritePlain(others, net.Top(0), net.device());
+      net->Forward();
+      EXPECT_EQ(net.Values("d"), others);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace doppio
