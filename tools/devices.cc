@@ -156,6 +156,24 @@ ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch) {
   }
 }
 
+void CheckGpus(const std::string& gpu, const ChosenGpus& chosen) {
+  if (chosen.indices.empty() || GpusAreStandIns()) return;
+  try {
+    std::vector<int> usable;
+    std::string names;
+    for (const DeviceInfo& info : UsableGpus()) {
+      usable.push_back(info.index);
+      names += (names.empty() ? "" : ", ") + std::to_string(info.index);
+    }
+    for (const int index : chosen.indices) {
+      if (std::find(usable.begin(), usable.end(), index) != usable.end()) continue;
+      throw DeviceError("GPU " + std::to_string(index) + " cannot be used; usable are " + names);
+    }
+  } catch (const DeviceError& e) {
+    RethrowWithContext(e, SourceLoc(), gpu);
+  }
+}
+
 std::vector<std::unique_ptr<Device>> OpenDevices(const std::string& gpu, const ChosenGpus& chosen) {
   StoredFromFlags();
   if (FLAGS_workspace_mb < 0) throw UsageError("--workspace_mb must not be negative");

@@ -24,6 +24,9 @@ struct ChosenGpus {
 // list by their local rank. Throws UsageError; DeviceError says why there are none.
 ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch = Launch());
 
+// Throws DeviceError where one of them cannot be used here. Makes nothing on them.
+void CheckGpus(const std::string& gpu, const ChosenGpus& chosen);
+
 // One device for each, or the CPU, set up as the flags say; they keep the claim. Throws
 // DeviceError.
 std::vector<std::unique_ptr<Device>> OpenDevices(const std::string& gpu, const ChosenGpus& chosen);

@@ -78,6 +78,7 @@ std::vector<WorkerSlot> Slots(const std::string& gpus, int gpus_per_trial, int j
                               std::shared_ptr<void>* claim) {
   if (gpus.empty()) return CpuSlots(AllCores(), jobs);
   const ChosenGpus chosen = ChooseGpus(WithoutRanges(gpus));
+  CheckGpus("--gpus=" + gpus, chosen);
   *claim = chosen.claim;
   if (static_cast<int>(chosen.indices.size()) < gpus_per_trial) {
     throw UsageError("--gpus=" + gpus + " are " + std::to_string(chosen.indices.size()) +
@@ -176,6 +177,7 @@ ExitCode Run(const CommandLine& line, bool* began) {
     throw UsageError("trials of --method=ask come from 'sweep ask'; use 'sweep new'");
   // It is the sweep's; parsing what comes behind -- may change it.
   const bool json = FLAGS_json;
+  if (FLAGS_emit.empty()) CheckGpus("--gpus=" + FLAGS_gpus, ChooseGpus(WithoutRanges(FLAGS_gpus)));
   const std::string folder = Create(line);
   FLAGS_json = json;
   SweepJournal journal(folder, true);

@@ -21,7 +21,7 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Terminal columns of UTF-8 text of ordinary width.
+// Terminal columns of UTF-8 text; letters of China, Japan and Korea take two.
 size_t DisplayWidth(const std::string& text);
 
 // 25050 -> "25 050".

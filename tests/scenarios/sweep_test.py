@@ -274,6 +274,7 @@ class SweepTest(scenario.Scenario):
                            "--set=power=1", code=3)
         self.check_refused("neither max_iter nor test_interval", "--param=max_iter=10,20", "--method=halving")
         self.check_refused("a grid needs a number of points", "--param=base_lr=log:1..2")
+        self.check_refused("--gpus=99", "--param=base_lr=1,2", "--gpus=99", code=5)
         self.check_refused("needs --trials", "--param=base_lr=log:1..2", "--method=random")
         self.check_refused("leave out --trials", "--param=base_lr=1,2", "--method=grid", "--trials=3")
         self.check_refused("--prune wants median:after=N", "--param=base_lr=1,2", "--prune=mean")
