@@ -37,10 +37,12 @@ void MustBeFree(const std::string& path) {
 
 }  // namespace
 
+std::string DatabaseWriter::FolderUntilFinish(const std::string& path) {
+  return WithoutSlash(path) + ".tmp." + std::to_string(getpid());
+}
+
 DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& path)
-    : path_(WithoutSlash(path)),
-      aside_(path_ + ".tmp." + std::to_string(getpid())),
-      temporary_(aside_) {
+    : path_(WithoutSlash(path)), aside_(FolderUntilFinish(path)), temporary_(aside_) {
   MustBeFree(path_);
   Remove(aside_);
   try {

@@ -42,6 +42,9 @@ using DatabaseFormats = Registry<DatabaseCreator>;
 
 class DatabaseWriter {
  public:
+  // Where one at `path` is until Finish if it cannot be resumed.
+  static std::string FolderUntilFinish(const std::string& path);
+
   // `backend` ("LMDB", "LEVELDB") is one of DatabaseFormats. FileError if something is at `path`.
   DatabaseWriter(const std::string& backend, const std::string& path);
   // One that can be resumed: the folder PATH.tmp keeps what is written until Finish. `settings` is

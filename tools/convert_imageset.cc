@@ -7,6 +7,7 @@
 #include "tools/flags.h"
 #include "tools/image_conversion.h"
 #include "tools/json_text.h"
+#include "tools/removed_on_signals.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -20,6 +21,7 @@ ExitCode RunConvert(const CommandLine& line, bool* began) {
   }
   const ConversionOptions options = ConversionFromFlags();
   const ListedImages images = ReadListedImages(line.files[1], line.files[0]);
+  const RemovedOnSignals removed({DatabaseWriter::FolderUntilFinish(line.files[2])});
   DatabaseWriter writer(DatabaseBackend(), line.files[2]);
   *began = true;
   const ConversionResult result = ConvertImages(images, options, &writer);

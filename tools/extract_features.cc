@@ -16,6 +16,7 @@
 #include "tools/flags.h"
 #include "tools/lint.h"
 #include "tools/nets.h"
+#include "tools/removed_on_signals.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -111,6 +112,11 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
                                       OptionsFromFlags(TEST, DataMode::kOpen)));
   const int64_t batch = BatchOf(graph);
   for (const std::string& blob : arguments.blobs) FindRows(graph, blob, batch);
+  std::vector<std::string> unfinished;
+  for (const std::string& path : arguments.databases) {
+    unfinished.push_back(DatabaseWriter::FolderUntilFinish(path));
+  }
+  const RemovedOnSignals removed(std::move(unfinished));
   std::vector<std::unique_ptr<DatabaseWriter>> databases;
   for (const std::string& path : arguments.databases) {
     databases.push_back(std::make_unique<DatabaseWriter>(arguments.backend, path));

@@ -4,10 +4,12 @@
 
 #include <string>
 
+#include "tools/removed_on_signals.h"
+
 namespace doppio {
 
-// Goes with all files in it (no folders) when its scope ends, and when SIGINT, SIGTERM or SIGHUP
-// ends the process meanwhile. One at a time.
+// Goes with all files in it (no folders) when its scope ends, and when a signal ends the process
+// meanwhile. One at a time.
 class WaitingRoom {
  public:
   // OUT.new.PID; FileError where it cannot be made.
@@ -24,6 +26,7 @@ class WaitingRoom {
 
  private:
   const std::string path_;
+  const RemovedOnSignals removed_;
 };
 
 }  // namespace doppio

@@ -2,6 +2,7 @@
 """Commands that make databases and means: convert_imageset, compute_image_mean, extract_features."""
 import json
 import os
+import signal
 import struct
 import sys
 
@@ -116,6 +117,12 @@ class ConvertTest(tool_case.ToolCase):
         error = self.fail_with(4, "convert_imageset", "--check_size", "images/", "list.txt", "db")
         self.assertIn("list.txt:2: error: image 'images/tall.png': it is 3x2x2, but 'images/a.png' is 3x1x2", error)
         self.succeed("convert_imageset", "images/", "list.txt", "db")
+
+    def test_a_signal_leaves_nothing_behind(self):
+        self.write("list.txt", "a.png 3\n" * 300000)
+        for sent in signal.SIGINT, signal.SIGTERM:
+            self.end_once_there_is("db.tmp.%d/data.mdb", sent, "convert_imageset", "images/", "list.txt", "db")
+            self.assertEqual(["images", "list.txt"], sorted(os.listdir(self.folder)))
 
     def test_refuses_a_database_that_exists(self):
         self.write("db/mine", "x")

@@ -1,7 +1,9 @@
 """What tests of single commands share: the program in a folder of its own."""
 import os
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../scenarios"))
 import junit  # noqa: E402
@@ -27,3 +29,15 @@ class ToolCase(scenario.Scenario):
         r = self.run_tool(*args, **env)
         self.assertEqual(code, r.returncode, r.stdout + r.stderr)
         return r.stderr
+
+    def end_once_there_is(self, path, sent, *args):
+        """Starts the program, and sends it the signal as soon as such a file is in its folder."""
+        process = subprocess.Popen(
+            [DOPPIO, *args], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(sent, signal.SIG_DFL))  # whoever runs the tests may ignore it
+        while not os.path.exists(self.path(path % process.pid)):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.send_signal(sent)
+        process.communicate(timeout=60)
+        self.assertEqual(-sent, process.returncode)
