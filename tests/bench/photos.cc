@@ -1,18 +1,12 @@
 #include "tests/bench/photos.h"
 
-// jpeglib.h needs what stands before it.
-// clang-format off
-#include <cstdio>
-#include <jpeglib.h>
-// clang-format on
-
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "data/encode.h"
 
 namespace doppio {
 namespace {
@@ -41,7 +35,7 @@ void AddNoise(int cell, float amplitude, const Random& random, uint64_t key,
 
 // Like a photograph in what matters to a decoder: the finer the structure, the weaker; colours
 // weaker than light.
-std::vector<uint8_t> DrawPhoto(uint64_t number) {
+Image DrawPhoto(uint64_t number) {
   const Random random(7, number);
   std::vector<float> light(size_t{kHeight} * kWidth, 128), warm(light.size()), cold(light.size());
   const struct {
@@ -55,39 +49,14 @@ std::vector<uint8_t> DrawPhoto(uint64_t number) {
     AddNoise(octave.cell, 0.4f * octave.amplitude, random, key++, &cold);
   }
   const auto byte = [](float v) { return static_cast<uint8_t>(std::clamp(v, 0.0f, 255.0f)); };
-  std::vector<uint8_t> rgb;
+  Image photo;
+  photo.shape = {3, kHeight, kWidth};
   for (size_t i = 0; i < light.size(); ++i) {
-    rgb.push_back(byte(light[i] + warm[i]));
-    rgb.push_back(byte(light[i] - 0.3f * (warm[i] + cold[i])));
-    rgb.push_back(byte(light[i] + cold[i]));
+    photo.bytes.push_back(byte(light[i] + cold[i]));
+    photo.bytes.push_back(byte(light[i] - 0.3f * (warm[i] + cold[i])));
+    photo.bytes.push_back(byte(light[i] + warm[i]));
   }
-  return rgb;
-}
-
-std::string Encode(const std::vector<uint8_t>& rgb) {
-  jpeg_compress_struct info;
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* memory = nullptr;
-  unsigned long size = 0;  // NOLINT: libjpeg's type
-  jpeg_mem_dest(&info, &memory, &size);
-  info.image_width = kWidth;
-  info.image_height = kHeight;
-  info.input_components = 3;
-  info.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&info);
-  jpeg_set_quality(&info, 90, TRUE);
-  jpeg_start_compress(&info, TRUE);
-  while (info.next_scanline < info.image_height) {
-    auto* row = const_cast<JSAMPROW>(&rgb[size_t{info.next_scanline} * kWidth * 3]);
-    jpeg_write_scanlines(&info, &row, 1);
-  }
-  jpeg_finish_compress(&info);
-  std::string file(reinterpret_cast<char*>(memory), size);
-  jpeg_destroy_compress(&info);
-  free(memory);
-  return file;
+  return photo;
 }
 
 }  // namespace
@@ -99,7 +68,7 @@ Photos DrawPhotos(const std::string& folder, int count) {
   size_t bytes = 0;
   for (int i = 0; i < count; ++i) {
     photos.paths.push_back(folder + "/" + std::to_string(i) + ".jpg");
-    const std::string file = Encode(DrawPhoto(static_cast<uint64_t>(i)));
+    const std::string file = Encode(DrawPhoto(static_cast<uint64_t>(i)), ImageFormat::kJpeg, 90);
     bytes += file.size();
     std::ofstream out(photos.paths.back(), std::ios::binary);
     if (!(out << file).flush()) throw FileError(photos.paths.back() + ": cannot be written");

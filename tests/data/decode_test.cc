@@ -46,7 +46,7 @@ TEST(Decode, WeighsColoursForGray) {
 TEST(Decode, ReadsJpegInColourAndGray) {
   std::vector<int> pixels;
   for (int i = 0; i < 16 * 16; ++i) pixels.insert(pixels.end(), {200, 100, 50});
-  const std::string file = Jpeg(16, 16, 3, pixels);
+  const std::string file = Jpeg({16, 16, 3}, pixels);
   const Image color = DecodeFile(file);
   EXPECT_EQ(color.shape, (ImageShape{3, 16, 16}));
   EXPECT_NEAR(color.bytes[0], 50, 2);
@@ -58,7 +58,7 @@ TEST(Decode, ReadsJpegInColourAndGray) {
 }
 
 TEST(Decode, ReadsGrayAndFourInkJpegs) {
-  const std::string gray = Jpeg(8, 8, 1, std::vector<int>(64, 90));
+  const std::string gray = Jpeg({8, 8, 1}, std::vector<int>(64, 90));
   EXPECT_EQ(DecodeFile(gray).shape, (ImageShape{1, 8, 8}));
   EXPECT_EQ(DecodeFile(gray, {Color::kColor}).shape, (ImageShape{3, 8, 8}));
 }
@@ -67,7 +67,7 @@ TEST(Decode, ReadsGrayAndFourInkJpegs) {
 TEST(Decode, TakesFourInksAsInvertedWithAdobesMarkerOrWithout) {
   std::vector<int> inks;
   for (int i = 0; i < 64; ++i) inks.insert(inks.end(), {255, 128, 0, 204});
-  const std::string with = Jpeg(8, 8, 4, inks);
+  const std::string with = Jpeg({8, 8, 4}, inks);
   std::string without = with;
   const size_t marker = with.find("\xff\xee");
   ASSERT_NE(marker, std::string::npos);
@@ -91,7 +91,7 @@ TEST(Decode, TakesFourInksAsInvertedWithAdobesMarkerOrWithout) {
 TEST(Decode, ReadsYcckJpegs) {
   std::vector<int> inks;
   for (int i = 0; i < 64; ++i) inks.insert(inks.end(), {100, 128, 128, 255});
-  std::string file = Jpeg(8, 8, 4, inks);
+  std::string file = Jpeg({8, 8, 4}, inks);
   file[file.find("\xff\xee") + 15] = 2;
   // Luma 100 without colour is 255 - 100 of each; with a black of 255 OpenCV makes that one more.
   EXPECT_THAT(DecodeFile(file).bytes, testing::Each(156));
@@ -105,7 +105,7 @@ TEST(Decode, DoesNotApplyOrientationTags) {
       "MM\0*\0\0\0\x08\0\x01"
       "\x01\x12\0\3\0\0\0\1\0\6\0\0\0\0\0\0",
       36);
-  std::string file = Jpeg(8, 16, 1, std::vector<int>(128, 90));
+  std::string file = Jpeg({8, 16, 1}, std::vector<int>(128, 90));
   file.insert(2, exif);
   EXPECT_EQ(DecodeFile(file).shape, (ImageShape{1, 8, 16}));
 }
@@ -178,7 +178,7 @@ TEST(Decode, ReadsInterlacedPngs) {
 TEST(Decode, PassesOverWhatComesBehindTheImage) {
   const std::string png = Png(1, 2, 1, {7, 200}) + "garbage";
   EXPECT_THAT(DecodeFile(png).bytes, ElementsAre(7, 200));
-  const std::string jpeg = Jpeg(8, 8, 1, std::vector<int>(64, 90)) + std::string(500, '\0');
+  const std::string jpeg = Jpeg({8, 8, 1}, std::vector<int>(64, 90)) + std::string(500, '\0');
   EXPECT_THAT(DecodeFile(jpeg).bytes, testing::Each(90));
 }
 
@@ -217,7 +217,7 @@ TEST(Decode, SaysThatAnImageIsCutShort) {
   const std::string png = Png(20, 20, 1, std::vector<int>(400, 3));
   EXPECT_EQ(MessageOf([&] { DecodeFile(png.substr(0, png.size() - 20)); }),
             "4: corrupt PNG image: it ends too early");
-  const std::string jpeg = Jpeg(64, 64, 1, std::vector<int>(64 * 64, 3));
+  const std::string jpeg = Jpeg({64, 64, 1}, std::vector<int>(64 * 64, 3));
   EXPECT_EQ(MessageOf([&] { DecodeFile(jpeg.substr(0, jpeg.size() - 20)); }),
             "4: corrupt JPEG image: it ends too early");
 }
@@ -226,7 +226,7 @@ TEST(Decode, SaysThatAnImageIsCutShort) {
 TEST(Decode, ReadsAJpegThatLacksOnlyItsEndMarker) {
   std::vector<int> pixels;
   for (int i = 0; i < 64 * 64; ++i) pixels.push_back(i * i % 251);
-  const std::string file = Jpeg(64, 64, 1, pixels);
+  const std::string file = Jpeg({64, 64, 1}, pixels);
   EXPECT_EQ(DecodeFile(file.substr(0, file.size() - 2)).bytes, DecodeFile(file).bytes);
   EXPECT_EQ(MessageOf([&] { DecodeFile(file.substr(0, file.size() - 4)); }),
             "4: corrupt JPEG image: it ends too early");

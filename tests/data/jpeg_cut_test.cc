@@ -14,50 +14,21 @@ using testing::HasSubstr;
 
 const Random kRandom(3, 4);
 
-struct JpegKind {
-  int height, width, channels;
-  int across = 2, down = 2;  // pixels for a sample of colour
-  bool progressive = false;
-  unsigned restart = 0;  // blocks; 0: none
-};
-
 // Smooth enough for colours to survive, rough enough for no two pixels to be alike.
-std::string MakeJpeg(const JpegKind& kind) {
-  jpeg_compress_struct info;
-  jpeg_error_mgr errors;
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* memory = nullptr;
-  unsigned long size = 0;  // NOLINT: libjpeg's type
-  jpeg_mem_dest(&info, &memory, &size);
-  info.image_width = static_cast<JDIMENSION>(kind.width);
-  info.image_height = static_cast<JDIMENSION>(kind.height);
-  info.input_components = kind.channels;
-  info.in_color_space = kind.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-  jpeg_set_defaults(&info);
-  jpeg_set_quality(&info, 90, TRUE);
-  if (kind.channels == 3) {
-    info.comp_info[0].h_samp_factor = kind.across;
-    info.comp_info[0].v_samp_factor = kind.down;
-  }
-  if (kind.progressive) jpeg_simple_progression(&info);
-  info.restart_interval = kind.restart;
-  jpeg_start_compress(&info, TRUE);
-  std::vector<uint8_t> row(static_cast<size_t>(kind.width * kind.channels));
+std::string MakeJpeg(JpegKind kind) {
+  std::vector<int> pixels;
   for (int y = 0; y < kind.height; ++y) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      const int x = static_cast<int>(i) / kind.channels, c = static_cast<int>(i) % kind.channels;
-      const int slope = (x * (3 + c) + y * (5 - 2 * c)) % 160;
-      row[i] = static_cast<uint8_t>(slope + kRandom.Below(90, static_cast<uint64_t>(y), i));
+    for (int x = 0; x < kind.width; ++x) {
+      for (int c = 0; c < kind.channels; ++c) {
+        const int slope = (x * (3 + c) + y * (5 - 2 * c)) % 160;
+        const auto place = static_cast<uint64_t>(x * kind.channels + c);
+        pixels.push_back(slope +
+                         static_cast<int>(kRandom.Below(90, static_cast<uint64_t>(y), place)));
+      }
     }
-    JSAMPROW start = row.data();
-    jpeg_write_scanlines(&info, &start, 1);
   }
-  jpeg_finish_compress(&info);
-  std::string file(reinterpret_cast<char*>(memory), size);
-  jpeg_destroy_compress(&info);
-  free(memory);
-  return file;
+  kind.quality = 90;
+  return Jpeg(kind, pixels);
 }
 
 const uint8_t* BytesOf(const std::string& file) {
@@ -205,7 +176,7 @@ TEST_F(JpegCut, SaysThatTheFileEndsTooEarlyBelowTheCrop) {
 
 TEST_F(JpegCut, ScalesToTheSmallestThatIsLargeEnough) {
   const auto scaled = [](int height, int width) {
-    const std::string file = Jpeg(64, 96, 1, std::vector<int>(64 * 96, 90));
+    const std::string file = Jpeg({64, 96, 1}, std::vector<int>(64 * 96, 90));
     JpegReader reader(BytesOf(file), file.size());
     reader.ScaleTo(height, width);
     return std::make_pair(reader.height(), reader.width());
@@ -218,7 +189,7 @@ TEST_F(JpegCut, ScalesToTheSmallestThatIsLargeEnough) {
 }
 
 TEST_F(JpegCut, KeepsFlatColoursWhenItScales) {
-  const std::string file = Jpeg(64, 64, 1, std::vector<int>(64 * 64, 90));
+  const std::string file = Jpeg({64, 64, 1}, std::vector<int>(64 * 64, 90));
   const Augment whole(TransformationParameter(), TEST, kRandom);
   const DecodeOptions options{DecodeOptions::Color::kGray, 10, 10, true};
   EXPECT_THAT(ShortWay(file, options, whole, 0), Each(90));

@@ -113,7 +113,7 @@ std::string Png(int height, int width, int channels, const std::vector<int>& pix
   return OnlyPixels(file);
 }
 
-std::string Jpeg(int height, int width, int channels, const std::vector<int>& pixels) {
+std::string Jpeg(const JpegKind& kind, const std::vector<int>& pixels) {
   std::string bytes = Bytes(pixels);
   jpeg_compress_struct info;
   jpeg_error_mgr errors;
@@ -122,15 +122,24 @@ std::string Jpeg(int height, int width, int channels, const std::vector<int>& pi
   unsigned char* memory = nullptr;
   unsigned long size = 0;  // NOLINT: libjpeg's type
   jpeg_mem_dest(&info, &memory, &size);
-  info.image_width = static_cast<JDIMENSION>(width);
-  info.image_height = static_cast<JDIMENSION>(height);
-  info.input_components = channels;
-  info.in_color_space = channels == 1 ? JCS_GRAYSCALE : channels == 3 ? JCS_RGB : JCS_CMYK;
+  info.image_width = static_cast<JDIMENSION>(kind.width);
+  info.image_height = static_cast<JDIMENSION>(kind.height);
+  info.input_components = kind.channels;
+  info.in_color_space = kind.channels == 1   ? JCS_GRAYSCALE
+                        : kind.channels == 3 ? JCS_RGB
+                                             : JCS_CMYK;
   jpeg_set_defaults(&info);
-  jpeg_set_quality(&info, 100, TRUE);
+  jpeg_set_quality(&info, kind.quality, TRUE);
+  if (kind.channels == 3) {
+    info.comp_info[0].h_samp_factor = kind.across;
+    info.comp_info[0].v_samp_factor = kind.down;
+  }
+  if (kind.progressive) jpeg_simple_progression(&info);
+  info.restart_interval = kind.restart;
   jpeg_start_compress(&info, TRUE);
-  for (int y = 0; y < height; ++y) {
-    JSAMPROW row = reinterpret_cast<JSAMPROW>(&bytes[static_cast<size_t>(y * width * channels)]);
+  const auto row_bytes = static_cast<size_t>(kind.width * kind.channels);
+  while (info.next_scanline < info.image_height) {
+    JSAMPROW row = reinterpret_cast<JSAMPROW>(&bytes[info.next_scanline * row_bytes]);
     jpeg_write_scanlines(&info, &row, 1);
   }
   jpeg_finish_compress(&info);

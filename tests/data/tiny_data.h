@@ -30,7 +30,15 @@ std::string Idx(const std::vector<int>& extents, const std::vector<int>& values)
 
 // Image files from rows of pixels; three channels are red, green, blue.
 std::string Png(int height, int width, int channels, const std::vector<int>& pixels);
-std::string Jpeg(int height, int width, int channels, const std::vector<int>& pixels);
+
+struct JpegKind {
+  int height, width, channels;  // four channels are inks
+  int across = 2, down = 2;     // pixels for a sample of colour
+  bool progressive = false;
+  unsigned restart = 0;  // blocks; 0: none
+  int quality = 100;
+};
+std::string Jpeg(const JpegKind& kind, const std::vector<int>& pixels);
 
 // A Datum of bytes.
 std::string RawDatum(int channels, int height, int width, const std::vector<int>& bytes, int label);
