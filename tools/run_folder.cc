@@ -19,7 +19,6 @@
 #include "core/base/file.h"
 #include "parallel/watch.h"
 #include "solvers/schedule.h"
-#include "tools/csv_field.h"
 #include "tools/metrics.h"
 
 namespace doppio {
@@ -27,11 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using Numbers = std::vector<std::pair<std::string, double>>;
 
 constexpr auto kHeartbeat = std::chrono::seconds(10);
-constexpr double kLineSeconds = 1;    // between lines of a training that displays nothing
-constexpr size_t kMostNumbers = 100;  // of one net's outputs
 
 std::string TextOf(const google::protobuf::Message& message) {
   std::string text;
@@ -105,37 +101,6 @@ void WaitUntilLeft(const std::string& path) {
   }
 }
 
-// A number that JSON has no word for is null, and named.
-void SetNumber(const std::string& name, double value, json* object, json* line) {
-  if (std::isfinite(value)) {
-    (*object)[name] = value;
-  } else {
-    (*object)[name] = nullptr;
-    (*line)["nonfinite"].push_back(name);
-  }
-}
-
-// Elements of a blob that has several get their index: "prob[3]".
-Numbers NumbersOf(const std::vector<OutputValue>& outputs) {
-  Numbers numbers;
-  for (size_t i = 0; i < outputs.size() && i < kMostNumbers; ++i) {
-    const std::string& blob = outputs[i].blob;
-    const bool several = (i > 0 && outputs[i - 1].blob == blob) ||
-                         (i + 1 < outputs.size() && outputs[i + 1].blob == blob);
-    size_t first = i;
-    while (first > 0 && outputs[first - 1].blob == blob) --first;
-    numbers.emplace_back(several ? blob + "[" + std::to_string(i - first) + "]" : blob,
-                         outputs[i].value);
-  }
-  return numbers;
-}
-
-std::string CsvNumber(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
-
 // The link `name` to `target`, which may be anywhere; an older one is replaced.
 void Link(const std::string& folder, const std::string& name, const std::string& target) {
   std::error_code error;
@@ -155,10 +120,7 @@ RunFolder::RunFolder(const std::string& name, const RunStart& start) : begun_(Se
   Open(name, start);
   WriteInputs(*start.solver);
   MakeFolders(path_ + "/tb");
-  jsonl_ = std::make_unique<AppendFile>(path_ + "/metrics.jsonl");
-  csv_ = std::make_unique<AppendFile>(path_ + "/metrics.csv");
-  if (csv_->empty()) csv_->Write("iter,epoch,phase,net,name,value\n");
-  events_ = std::make_unique<EventFile>(path_ + "/tb", begun_);
+  metrics_ = std::make_unique<MetricFiles>(path_, begun_);
   log_ = std::make_unique<LogFile>(path_ + "/log.txt");
   LOG(INFO) << "Run folder: " << path_;
   WriteRun();
@@ -214,7 +176,6 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
           {"status", "running"},
           {"parent", nullptr},
           {"max_iter", start.solver->param.max_iter()},
-          {"iter", 0},
           {"job", JobVariables()}};
 }
 
@@ -252,6 +213,7 @@ void RunFolder::WriteRun() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     run_["heartbeat"] = SecondsSinceEpoch();
+    run_["iter"] = iteration_.load();
     text = run_.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   }
   WriteFileAtomically(path_ + "/run.json", text);
@@ -276,98 +238,26 @@ void RunFolder::Beat() {
 
 void RunFolder::Begin(Trainer* trainer, const Device& device, const std::string& parent,
                       const std::string& metric) {
-  device_ = device.kind() == DeviceKind::kCpu ? nullptr : &device;
-  samples_ = static_cast<double>(FindSource(trainer->train_net()).samples);
+  metrics_->Begin(FindSource(trainer->train_net()).samples,
+                  device.kind() == DeviceKind::kCpu ? nullptr : &device);
   metric_ = metric;
+  iteration_ = trainer->iteration();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     run_["seed"] = trainer->seed();
     run_["max_iter"] = trainer->schedule().max_iter;
-    run_["iter"] = trainer->iteration();
     if (!parent.empty()) run_["parent"] = parent;
   }
   WriteRun();
-  if (!goes_on_) return;
-  WriteEvent({{"t", begun_}, {"event", "resume"}, {"from_iter", trainer->iteration()}});
-  csv_->Write(std::to_string(trainer->iteration()) + ",,event,,resume," +
-              std::to_string(trainer->iteration()) + "\n");
-  events_->Restart(begun_, trainer->iteration());
+  if (goes_on_) metrics_->Resume(trainer->iteration());
 }
 
-// Of an iteration that has not shown anything only a few numbers are added up.
 void RunFolder::Iteration(const Progress& progress) {
-  seconds_ += progress.seconds;
-  wait_seconds_ += progress.data_wait_seconds;
-  images_ += progress.images;
-  if (progress.outputs != nullptr) return WriteTrain(progress);
-  unwritten_ = progress;
-  if (SecondsSinceEpoch() - written_at_ >= kLineSeconds) WriteTrain(progress);
+  iteration_ = progress.iteration;
+  metrics_->Iteration(progress);
 }
 
-void RunFolder::WriteTrain(const Progress& progress) {
-  const double now = SecondsSinceEpoch();
-  const int64_t iter = progress.iteration - 1;  // as in the log
-  const double images_per_s = seconds_ > 0 ? static_cast<double>(images_) / seconds_ : 0;
-  const double data_wait = seconds_ > 0 ? wait_seconds_ / seconds_ : 0;
-  json line = {{"t", now}, {"iter", iter}, {"phase", "train"}};
-  Numbers numbers = {{"loss", progress.smoothed_loss},
-                     {"lr", progress.rate},
-                     {"images_per_s", images_per_s},
-                     {"data_wait", data_wait}};
-  for (const auto& [name, value] : numbers) SetNumber(name, value, &line, &line);
-  if (samples_ > 0)
-    line["epoch"] = static_cast<double>(iter) * static_cast<double>(progress.images) / samples_;
-  if (device_ != nullptr) line["gpu_mem"] = device_->bytes_in_use();
-  if (progress.outputs != nullptr) {
-    line["outputs"] = json::object();
-    for (const auto& [name, value] : NumbersOf(*progress.outputs)) {
-      SetNumber(name, value, &line["outputs"], &line);
-      numbers.emplace_back("outputs/" + name, value);
-    }
-  }
-  WriteNumbers(line, "train", iter, -1, numbers);
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    run_["iter"] = progress.iteration;
-  }
-  seconds_ = wait_seconds_ = 0;
-  images_ = 0;
-  written_at_ = now;
-  unwritten_.reset();
-}
-
-void RunFolder::Test(const TestScores& test) {
-  if (!test.complete) return;
-  json line = {{"t", SecondsSinceEpoch()},
-               {"iter", test.iteration},
-               {"phase", "test"},
-               {"net", test.net},
-               {"scores", json::object()}};
-  const Numbers numbers = NumbersOf(test.scores);
-  for (const auto& [name, value] : numbers) SetNumber(name, value, &line["scores"], &line);
-  WriteNumbers(line, "test", test.iteration, test.net, numbers);
-}
-
-void RunFolder::WriteNumbers(json line, const std::string& phase, int64_t iter, int net,
-                             const Numbers& numbers) {
-  WriteEvent(line);
-  const auto epoch = line.find("epoch");
-  const std::string begin = std::to_string(iter) + "," +
-                            (epoch == line.end() ? "" : CsvNumber(epoch->get<double>())) + "," +
-                            phase + "," + (net < 0 ? "" : std::to_string(net)) + ",";
-  std::string rows;
-  Numbers tags;
-  for (const auto& [name, value] : numbers) {
-    rows += begin + CsvField(name) + "," + CsvNumber(value) + "\n";
-    tags.emplace_back(phase + (net > 0 ? std::to_string(net) : "") + "/" + name, value);
-  }
-  csv_->Write(rows);
-  events_->Add(line["t"].get<double>(), iter, tags);
-}
-
-void RunFolder::WriteEvent(json line) {
-  jsonl_->Write(line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
-}
+void RunFolder::Test(const TestScores& scores) { metrics_->Test(scores); }
 
 void RunFolder::Best(const BestState& best, const KeptSnapshots& kept) {
   {
@@ -378,10 +268,7 @@ void RunFolder::Best(const BestState& best, const KeptSnapshots& kept) {
 }
 
 void RunFolder::Snapshot(const TakenSnapshot& snapshot, const KeptSnapshots& kept) {
-  WriteEvent({{"t", SecondsSinceEpoch()},
-              {"event", "snapshot"},
-              {"iter", snapshot.iteration},
-              {"file", snapshot.names.state}});
+  metrics_->Event("snapshot", snapshot.iteration, {{"file", snapshot.names.state}});
   LinkSnapshots(kept);
 }
 
@@ -407,7 +294,8 @@ void RunFolder::LinkSnapshots(const KeptSnapshots& kept) {
 }
 
 void RunFolder::End(const TrainResult& result, ExitCode code, const std::string& resume_command) {
-  if (unwritten_) WriteTrain(*unwritten_);
+  metrics_->Flush();
+  iteration_ = result.iteration;
   json exit = {{"code", static_cast<int>(code)},
                {"reason", result.stopped         ? "stopped by a signal"
                           : result.stopped_early ? "stopped early"
@@ -416,25 +304,14 @@ void RunFolder::End(const TrainResult& result, ExitCode code, const std::string&
                {"error", nullptr},
                {"resume_command",
                 result.stopped && !resume_command.empty() ? json(resume_command) : json(nullptr)}};
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    run_["iter"] = result.iteration;
-  }
   WriteExit(exit, result.stopped ? "stopped" : "finished");
 }
 
 void RunFolder::Fail(ExitCode code, const std::string& error, const std::string& resume_command) {
-  int64_t iter = 0;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (unwritten_) run_["iter"] = unwritten_->iteration;
-    iter = run_["iter"].get<int64_t>();
-  }
-  if (code == ExitCode::kNonFinite)
-    WriteEvent({{"t", SecondsSinceEpoch()}, {"event", "nonfinite"}, {"iter", iter}});
+  if (code == ExitCode::kNonFinite) metrics_->Event("nonfinite", iteration_);
   WriteExit({{"code", static_cast<int>(code)},
              {"reason", "failed"},
-             {"iter", iter},
+             {"iter", iteration_.load()},
              {"error", error},
              {"resume_command", resume_command.empty() ? json(nullptr) : json(resume_command)}},
             "failed");

@@ -8,11 +8,11 @@
 #ifndef DOPPIO_TOOLS_RUN_FOLDER_H_
 #define DOPPIO_TOOLS_RUN_FOLDER_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,10 +20,9 @@
 #include "core/base/log.h"
 #include "core/net/solver_spec.h"
 #include "solvers/trainer.h"
-#include "tools/append_file.h"
 #include "tools/command.h"
-#include "tools/event_file.h"
 #include "tools/kept_snapshots.h"
+#include "tools/metric_files.h"
 
 namespace doppio {
 
@@ -66,30 +65,17 @@ class RunFolder {
   void WriteInputs(const SolverSpec& solver);
   void WriteRun();  // run.json
   void Beat();      // the thread
-  void WriteTrain(const Progress& progress);
-  void WriteNumbers(nlohmann::json line, const std::string& phase, int64_t iter, int net,
-                    const std::vector<std::pair<std::string, double>>& numbers);
-  void WriteEvent(nlohmann::json line);
   void WriteExit(nlohmann::json exit, const std::string& status);
   void LinkSnapshots(const KeptSnapshots& kept);
-  double Epoch(int64_t iter) const;
 
   std::string path_;
   int lock_ = -1;         // open file, locked while this lives
   double begun_ = 0;      // of this process
   bool goes_on_ = false;  // the folder held the run already
   std::unique_ptr<LogFile> log_;
-  std::unique_ptr<AppendFile> jsonl_, csv_;
-  std::unique_ptr<EventFile> events_;
-  const Device* device_ = nullptr;
-  double samples_ = 0;  // of the train data; 0: not known
-  std::string metric_;  // that is monitored, or ""
-
-  // Since the last line of training.
-  double seconds_ = 0, wait_seconds_ = 0;
-  int64_t images_ = 0;
-  double written_at_ = 0;
-  std::optional<Progress> unwritten_;
+  std::unique_ptr<MetricFiles> metrics_;
+  std::string metric_;                  // that is monitored, or ""
+  std::atomic<int64_t> iteration_ = 0;  // done
 
   std::mutex mutex_;  // of what follows
   std::condition_variable stop_;

@@ -1,43 +1,32 @@
 // `sweep`: one solver with many values of its settings, side by side, and which of them are the
 // best.
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
 #include "core/base/whole_number.h"
-#include "core/net/overrides.h"
-#include "solvers/monitor.h"
 #include "tools/command.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
 #include "tools/job_flags.h"
 #include "tools/job_script.h"
-#include "tools/json_text.h"
-#include "tools/metrics.h"
-#include "tools/own_path.h"
 #include "tools/sweep_journal.h"
 #include "tools/sweep_method.h"
 #include "tools/sweep_plan.h"
 #include "tools/sweep_run.h"
-#include "tools/sweep_table.h"
 #include "tools/sweep_trial.h"
+#include "tools/sweep_verbs.h"
 #include "tools/sweep_workers.h"
-#include "tools/text_table.h"
 
 DEFINE_string(sweep_dir, "",
               "<FOLDER> to make for the sweep; without it the next $DOPPIO_RUNS/sweep-0001, or "
               "runs/sweep-0001");
-DEFINE_bool(csv, false, "the table as CSV on standard output");
 DEFINE_string(emit, "",
               "<slurm|pbs|lsf> prints an array job that runs the trials, instead of running them");
 DECLARE_string(gpus);
 DECLARE_string(method);
 DECLARE_int32(gpus_per_trial);
 DECLARE_int32(jobs);
-DECLARE_string(program);
 
 namespace doppio {
 namespace {
@@ -46,12 +35,6 @@ namespace {
 constexpr ExitCode kNoneWorked = static_cast<ExitCode>(1);
 // What a killed sweep's trials may take to write their snapshots.
 constexpr double kPatienceSeconds = 120;
-
-MetricRule MetricOf(const SweepJournal& journal) {
-  return ParseMetricRule("metric", journal.settings().metric);
-}
-
-std::string Program() { return FLAGS_program.empty() ? OwnPath() : FLAGS_program; }
 
 // "0-3,6" -> {0, 1, 2, 3, 6}; what it does not know is for --gpu to judge.
 std::string WithoutRanges(const std::string& gpus) {
@@ -87,45 +70,25 @@ std::vector<WorkerSlot> Slots(const std::string& gpus, int gpus_per_trial, int j
   return GpuSlots(AllCores(), chosen.indices, gpus_per_trial);
 }
 
-void Show(const SweepJournal& journal) {
-  const MetricRule metric = MetricOf(journal);
-  const std::vector<SweepRow> rows = RowsOf(journal, metric);
-  const int64_t best = BestTrial(metric, journal.trials());
-  if (FLAGS_json) {
-    std::cout << JsonText(SweepJson(journal, rows, best), -1) << '\n';
-  } else if (FLAGS_csv) {
-    PrintSweepCsv(journal.settings(), rows, std::cout);
-  } else {
-    std::cout << journal.folder() << "  " << SweepSummary(journal.settings(), rows) << "  ("
-              << metric.ToString() << ")\n";
-    PrintSweepTable(journal.settings(), rows, best, std::cout);
-  }
-}
-
-std::string BestCommand(const SweepJournal& journal, const SweepTrial& trial) {
-  return ShellCommand(TrainCommand("doppio", journal.settings(), trial.sets));
-}
-
 ExitCode Work(SweepJournal* journal, const std::string& gpus, int gpus_per_trial, int jobs,
               bool* began) {
   SweepRunOptions options;
-  options.program = Program();
+  options.program = SweepProgram();
   std::shared_ptr<void> claim;
   options.slots = Slots(gpus, gpus_per_trial, jobs, &claim);
   const SweepLock lock(journal->folder(), kPatienceSeconds);
   *began = true;
   const bool finished = RunTrials(options, journal);
-  Show(*journal);
+  ShowSweep(*journal);
   std::cout.flush();
-  const int64_t best = BestTrial(MetricOf(*journal), journal->trials());
+  const int64_t best = BestTrial(MetricOfSweep(*journal), journal->trials());
   if (!finished) {
     std::cerr << "not all trials have ended; to go on: doppio sweep resume "
               << ShellQuoted(journal->folder()) << '\n';
     return ExitCode::kStopped;
   }
   if (best >= 0) {
-    std::cerr << "best: trial " << best << ", "
-              << BestCommand(*journal, journal->trials()[static_cast<size_t>(best)]) << '\n';
+    std::cerr << "best: trial " << best << ", " << BestCommand(*journal, best) << '\n';
     return ExitCode::kDone;
   }
   const auto failed =
@@ -142,7 +105,7 @@ std::string Emit(const SweepJournal& journal) {
   const SweepSettings& s = journal.settings();
   job.gpus_per_node = s.gpus.empty() ? 0 : s.gpus_per_trial;
   job.tasks = static_cast<int>(s.trials);
-  job.command = {Program(), "sweep", "trial", journal.folder()};
+  job.command = {SweepProgram(), "sweep", "trial", journal.folder()};
   return JobScript(job);
 }
 
@@ -213,161 +176,13 @@ ExitCode Resume(const CommandLine& line, bool* began) {
   return Work(&journal, gpus, each, jobs, began);
 }
 
-// Every sweep of a folder.
-void ListSweeps(const std::string& folder) {
-  if (FLAGS_csv) throw UsageError("--csv shows the trials of one sweep; name its folder");
-  TextTable table({"sweep", "method", "trials", "metric", ">best", "trial"});
-  nlohmann::json all = nlohmann::json::array();
-  ErrorCollector damaged;  // are told after those that can be read
-  const auto add = [&](const std::string& path) {
-    const SweepJournal journal(DirName(path), false);
-    const MetricRule metric = MetricOf(journal);
-    const std::vector<SweepRow> rows = RowsOf(journal, metric);
-    const int64_t best = BestTrial(metric, journal.trials());
-    all.push_back(SweepJson(journal, rows, best));
-    table.Add({journal.folder(), journal.settings().method, SweepSummary(journal.settings(), rows),
-               metric.ToString(),
-               best < 0 ? "–" : Significant(journal.trials()[static_cast<size_t>(best)].score()),
-               best < 0 ? "" : TrialName(best)});
-  };
-  for (const std::string& path : Glob(folder + "/*/sweep.jsonl")) damaged.Try([&] { add(path); });
-  if (FLAGS_json) {
-    std::cout << JsonText({{"sweeps", all}}, -1) << '\n';
-  } else if (all.empty() && damaged.empty()) {
-    std::cout << "no sweeps in '" << folder << "'\n";
-  } else {
-    table.Print(std::cout);
-  }
-  damaged.ThrowIfAny();
-}
-
-ExitCode Ls(const CommandLine& line) {
-  if (line.files.size() == 1) {
-    ListSweeps(RunsFolder());
-  } else {
-    Show(SweepJournal(line.files[1], false));
-  }
-  return ExitCode::kDone;
-}
-
-ExitCode Best(const CommandLine& line) {
-  const SweepJournal journal(line.files[1], false);
-  const MetricRule metric = MetricOf(journal);
-  const int64_t number = BestTrial(metric, journal.trials());
-  if (number < 0) throw FileError("no trial of " + journal.folder() + " has a score yet");
-  const SweepTrial& best = journal.trials()[static_cast<size_t>(number)];
-  if (FLAGS_json) {
-    nlohmann::json values = nlohmann::json::object();
-    for (const std::string& set : best.sets) values[SplitSet(set).first] = SplitSet(set).second;
-    std::cout << JsonText({{"trial", number},
-                           {"score", best.score()},
-                           {"iter", best.iter},
-                           {"values", values},
-                           {"run", TrialFolder(journal.folder(), number)},
-                           {"command", TrainCommand("doppio", journal.settings(), best.sets)}},
-                          -1)
-              << '\n';
-  } else {
-    std::cerr << "trial " << number << ", " << metric.metric << ' ' << Significant(best.score())
-              << " at iteration " << best.iter << ", " << TrialFolder(journal.folder(), number)
-              << '\n';
-    std::cout << BestCommand(journal, best) << '\n';
-  }
-  return ExitCode::kDone;
-}
-
-// The next trial, for another program to run: values from `--set`, or planned ones.
-ExitCode Ask(const CommandLine& line) {
-  SweepJournal journal(line.files[1], true);
-  const SweepSettings& s = journal.settings();
-  if (!s.rungs.empty()) throw UsageError("halving must see all trials; it runs them itself");
-  if ((s.method == "ask") == line.sets.empty()) {
-    throw UsageError(
-        line.sets.empty()
-            ? "this sweep has no values of its own; give --set=NAME=VALUE"
-            : "this sweep has its own values; leave out --set, or make one with --method=ask");
-  }
-  ParseOverrides(line.sets);
-  std::vector<std::string> sets = line.sets;
-  int64_t number = 0;
-  {
-    const SweepJournal::Hold hold(&journal);
-    const auto begun = [&](int64_t trial) {
-      return trial < static_cast<int64_t>(journal.trials().size()) &&
-             journal.trials()[static_cast<size_t>(trial)].state != SweepTrial::kWaiting;
-    };
-    while (begun(number)) ++number;
-    if (s.method != "ask") {
-      if (number >= s.trials) {
-        std::cout << "null\n";
-        return ExitCode::kDone;
-      }
-      sets = PlannedSets(s)[static_cast<size_t>(number)];
-    }
-    journal.Begin(number, 0, sets);
-  }
-  nlohmann::json values = nlohmann::json::object();
-  for (const std::string& set : sets) values[SplitSet(set).first] = SplitSet(set).second;
-  std::cout << JsonText({{"trial", number},
-                         {"values", values},
-                         {"run", TrialFolder(journal.folder(), number)},
-                         {"command",
-                          TrialCommand(Program(), s, journal.folder(), {number, 0}, sets, "")}},
-                        -1)
-            << '\n';
-  return ExitCode::kDone;
-}
-
-// A number of a trial that has begun and not ended.
-int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
-  const int64_t number = WholeNumber(text).value_or(-1);
-  if (number < 0 || number >= static_cast<int64_t>(journal.trials().size())) {
-    throw UsageError("'" + text + "' is not the number of a trial that was asked for");
-  }
-  if (journal.trials()[static_cast<size_t>(number)].state != SweepTrial::kRunning) {
-    throw UsageError("trial " + text + " is not one that has begun and not ended");
-  }
-  return number;
-}
-
-// How a trial that was asked for came out: a score, "failed", or what its run folder says.
-ExitCode Tell(const CommandLine& line) {
-  SweepJournal journal(line.files[1], true);
-  const SweepJournal::Hold hold(&journal);  // a trial is told once
-  const int64_t number = BegunTrial(journal, line.files[2]);
-  SweepJournal::End end = EndOf(journal, number, 0, 0, 0);
-  if (line.files.size() > 3) {
-    const std::string& text = line.files[3];
-    char* rest = nullptr;
-    end.score = std::strtod(text.c_str(), &rest);
-    const bool failed = text == "failed";
-    if (!failed && (text.empty() || *rest != 0))
-      throw UsageError("'" + text + "' is neither a score nor 'failed'");
-    end.state = failed || !std::isfinite(end.score) ? SweepTrial::kFailed : SweepTrial::kDone;
-    end.error = failed                     ? "told that it failed"
-                : std::isfinite(end.score) ? ""
-                                           : "its score is not a number";
-  }
-  journal.Add(end);
-  std::cout << JsonText({{"trial", number},
-                         {"state", Name(end.state)},
-                         {"score", std::isfinite(end.score) ? nlohmann::json(end.score)
-                                                            : nlohmann::json(nullptr)},
-                         {"iter", end.iter},
-                         {"error",
-                          end.error.empty() ? nlohmann::json(nullptr) : nlohmann::json(end.error)}},
-                        -1)
-            << '\n';
-  return ExitCode::kDone;
-}
-
 // A task of an array job: one planned trial, to its end.
 ExitCode OneTrial(const CommandLine& line, bool* began) {
   SweepJournal journal(line.files[1], true);
   const SweepSettings& s = journal.settings();
   const std::string& text = line.files[2];
   SweepRunOptions options;
-  options.program = Program();
+  options.program = SweepProgram();
   options.only = WholeNumber(text).value_or(-1);
   if (*options.only < 0 || *options.only >= s.trials) {
     throw UsageError("'" + text + "' is not the number of a trial; this sweep has 0 to " +
@@ -394,11 +209,11 @@ ExitCode RunSweep(const CommandLine& line, bool* began) {
   const size_t words = line.files.size();
   if (verb == "run") return Run(line, began);
   if (verb == "new") return New(line);
-  if (verb == "ls" && words <= 2) return Ls(line);
+  if (verb == "ls" && words <= 2) return SweepLs(line);
   if (verb == "resume" && words == 2) return Resume(line, began);
-  if (verb == "best" && words == 2) return Best(line);
-  if (verb == "ask" && words == 2) return Ask(line);
-  if (verb == "tell" && (words == 3 || words == 4)) return Tell(line);
+  if (verb == "best" && words == 2) return SweepBest(line);
+  if (verb == "ask" && words == 2) return SweepAsk(line);
+  if (verb == "tell" && (words == 3 || words == 4)) return SweepTell(line);
   if (verb == "trial" && words == 3) return OneTrial(line, began);
   throw UsageError(
       "'sweep' wants 'run', 'resume FOLDER', 'ls [FOLDER]', 'best FOLDER', 'new', 'ask FOLDER', "

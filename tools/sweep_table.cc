@@ -125,6 +125,15 @@ void PrintSweepCsv(const SweepSettings& settings, const std::vector<SweepRow>& r
   }
 }
 
+nlohmann::json SweepValues(const std::vector<std::string>& sets) {
+  nlohmann::json values = nlohmann::json::object();
+  for (const std::string& set : sets) {
+    const auto [name, value] = SplitSet(set);
+    values[name] = value;
+  }
+  return values;
+}
+
 nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow>& rows,
                          int64_t best) {
   nlohmann::json out{{"sweep", journal.folder()},
@@ -134,15 +143,10 @@ nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow
                      {"best", best < 0 ? nlohmann::json(nullptr) : nlohmann::json(best)},
                      {"trials", nlohmann::json::array()}};
   for (const SweepRow& row : rows) {
-    nlohmann::json values = nlohmann::json::object();
-    for (const std::string& set : row.trial.sets) {
-      const auto [name, value] = SplitSet(set);
-      values[name] = value;
-    }
     out["trials"].push_back(
         {{"trial", row.trial.number},
          {"state", row.state},
-         {"values", values},
+         {"values", SweepValues(row.trial.sets)},
          {"score", std::isfinite(row.score) ? nlohmann::json(row.score) : nlohmann::json(nullptr)},
          {"iter", row.iter},
          {"seconds", row.trial.seconds},

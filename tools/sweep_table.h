@@ -32,6 +32,8 @@ void PrintSweepTable(const SweepSettings& settings, const std::vector<SweepRow>&
 // A line for each trial with its values, RFC 4180.
 void PrintSweepCsv(const SweepSettings& settings, const std::vector<SweepRow>& rows,
                    std::ostream& out);
+// {"base_lr": "0.1"} of a trial's NAME=VALUE.
+nlohmann::json SweepValues(const std::vector<std::string>& sets);
 nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow>& rows,
                          int64_t best);
 

@@ -1,0 +1,29 @@
+// What `doppio sweep` can do besides running trials: a file for each kind. `line.files` begins with
+// the verb.
+#ifndef DOPPIO_TOOLS_SWEEP_VERBS_H_
+#define DOPPIO_TOOLS_SWEEP_VERBS_H_
+
+#include <string>
+
+#include "solvers/monitor.h"
+#include "tools/command.h"
+#include "tools/sweep_journal.h"
+
+namespace doppio {
+
+ExitCode SweepLs(const CommandLine& line);
+ExitCode SweepBest(const CommandLine& line);
+ExitCode SweepAsk(const CommandLine& line);
+ExitCode SweepTell(const CommandLine& line);
+
+MetricRule MetricOfSweep(const SweepJournal& journal);
+// The table of its trials, as --json and --csv want it.
+void ShowSweep(const SweepJournal& journal);
+// Trains as that trial did; for a shell.
+std::string BestCommand(const SweepJournal& journal, int64_t trial);
+// What trials are run with.
+std::string SweepProgram();
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_SWEEP_VERBS_H_
