@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""`doppio train` and `test`: results, memory, snapshots, signals."""
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import tool_case  # noqa: E402
+from tool_case import DOPPIO  # noqa: E402
+from tiny_case import DIGITS_NET, TINY_NET, TINY_SOLVER, TinyCase  # noqa: E402
+
+ROOT = os.getcwd()
+
+
+class MemoryTest(TinyCase):
+    # 10^12 rows: more than any machine has, less than addresses can be reserved for.
+    HUGE_NET = TINY_NET.replace("dim: 4", "dim: 1000000000000")
+    REFUSAL = (r"train net tiny does not fit into the memory of CPU .*: it needs [\d.]+ GiB \(weights .*activations [\d.]+ GiB.*\), "
+               r"[\d.]+ GiB more than the [\d.]+ [GM]iB that are free; the largest batch that fits is about \d+, "
+               r"and this one is 1000000000000\. What may help: --batch=\d+.*--recompute")
+
+    def test_what_does_not_fit_is_refused(self):
+        self.write("net.prototxt", self.HUGE_NET)
+        self.write("solver.prototxt", TINY_SOLVER)
+        r = self.run_tool("train", "--solver=solver.prototxt")
+        self.assertEqual((6, ""), (r.returncode, r.stdout), r.stderr)
+        self.assertRegex(r.stderr, r"(?m)^error: " + self.REFUSAL)
+
+    def test_a_dry_run_shows_where_the_memory_would_go_first(self):
+        self.write("net.prototxt", self.HUGE_NET)
+        self.write("solver.prototxt", TINY_SOLVER)
+        r = self.run_tool("train", "--solver=solver.prototxt", "--dry_run")
+        self.assertEqual(6, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"(?m)^error: " + self.REFUSAL)
+        self.assertRegex(r.stdout, r"(?m)^ +activations +\d+\.\d GiB  and their gradients; \d+\.\d GiB if none shared memory$")
+        self.assertRegex(r.stdout, r"(?m)^ +total +\d+\.\d GiB  of .* that were free$")
+        self.assertEqual([], [f for f in os.listdir(self.folder) if not f.endswith(".prototxt")])
+
+    def test_the_table_adds_up(self):
+        # By hand: weights 2x3 and bias 2, each in whole lines of 64 floats; momentum likewise.
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--dry_run")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stdout, r"(?m)^ +memory +on CPU ")
+        self.assertRegex(r.stdout, r"(?m)^ +weights +512 B$")
+        self.assertRegex(r.stdout, r"(?m)^ +history +512 B  of SGD$")
+        log = self.run_tool("train", "--solver=solver.prototxt").stderr
+        self.assertRegex(log, r"(?m)\] +weights +512 B$")
+
+
+class TrainTest(TinyCase):
+    def test_trains_and_tests(self):
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--json")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"(?m)^I\d{4} [\d:.]+ +\d+ \S+:\d+\] Iteration 10 .*loss = ")
+        result = json.loads(r.stdout.splitlines()[-1])
+        self.assertEqual((20, False), (result["iteration"], result["stopped"]))
+        self.assertNotIn("loss_scale", result)
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "tiny_iter_20.caffemodel")))
+        scored = self.run_tool("test", "--model=net.prototxt", "--weights=tiny_iter_20.caffemodel", "--iterations=2",
+                               "--json")
+        self.assertEqual(0, scored.returncode, scored.stderr)
+        self.assertIn("] Batch 1, loss = ", scored.stderr)
+        self.assertEqual("loss", json.loads(scored.stdout)["outputs"][0]["name"])
+
+    def test_a_whole_source_scores_the_same_at_any_batch_size(self):
+        self.write("net.prototxt", DIGITS_NET)
+        self.write("solver.prototxt", 'net: "net.prototxt" base_lr: 0.01 lr_policy: "fixed" max_iter: 3 snapshot_prefix: "d"')
+        self.assertEqual(0, self.run_tool("train", "--solver=solver.prototxt").returncode)
+
+        def test(batch, *args):
+            r = self.run_tool("test", "--model=net.prototxt", "--weights=d_iter_3.caffemodel", "--iterations=0",
+                              "--batch=%d" % batch, *args)
+            self.assertEqual(0, r.returncode, r.stderr)
+            return r.stdout
+        whole = json.loads(test(10, "--json"))
+        for batch, batches, last in ((1, 10, 1), (4, 3, 2), (5, 2, 5), (7, 2, 3), (16, 1, 10)):
+            parts = json.loads(test(batch, "--json"))
+            self.assertEqual((batches, last), (parts["batches"], parts["last_batch"]))
+            self.assertAlmostEqual(whole["loss"], parts["loss"], places=5)
+            self.assertAlmostEqual(whole["outputs"][0]["value"], parts["outputs"][0]["value"], places=5)
+        self.assertIn("3 batches of 4, the last one of 2\n", test(4))
+
+    def test_a_file_beyond_the_limit_is_a_mistake_that_leaves_nothing(self):
+        self.write_tiny()
+        r = subprocess.run([DOPPIO, "train", "--solver=solver.prototxt"], cwd=self.folder, capture_output=True, text=True,
+                           timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)))
+        self.assertEqual(4, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"error: cannot write '\S*tiny_iter_20\.\S+': File too large\n$")
+        self.assertEqual(["net.prototxt", "solver.prototxt"], sorted(os.listdir(self.folder)))
+
+    def test_a_loss_scale_changes_no_result(self):
+        self.write_tiny()
+        models = {}
+        for flag in ("auto", "1024", "dynamic"):
+            r = self.run_tool("train", "--solver=solver.prototxt", "--seed=3", "--json", "--loss_scale=" + flag)
+            self.assertEqual(0, r.returncode, r.stderr)
+            result = json.loads(r.stdout.splitlines()[-1])
+            self.assertEqual({"1024": 1024, "dynamic": 65536}.get(flag), result.get("loss_scale"))
+            self.assertEqual({"1024": 0, "dynamic": 0}.get(flag), result.get("updates_skipped"))
+            with open(os.path.join(self.folder, "tiny_iter_20.caffemodel"), "rb") as f:
+                models[flag] = f.read()
+        self.assertEqual(models["auto"], models["1024"])
+        self.assertEqual(models["auto"], models["dynamic"])
+
+    def test_works_under_the_names_of_caffe(self):
+        self.write_tiny()
+        for name, words in (("caffe", ["train"]), ("train", [])):
+            link = os.path.join(self.folder, name)
+            os.symlink(DOPPIO, link)
+            r = self.run_tool(*words, "-solver", "solver.prototxt", program=link)
+            self.assertEqual(0, r.returncode, r.stderr)
+            self.assertIn("Optimization Done.", r.stderr)
+
+    def test_dry_run_shows_the_plan_and_writes_nothing(self):
+        self.write_tiny()
+        before = sorted(os.listdir(self.folder))
+        r = self.run_tool("train", "--solver=solver.prototxt", "--dry_run")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stdout, r"(?m)^ ip +InnerProduct +\w+")
+        self.assertEqual(before, sorted(os.listdir(self.folder)))
+
+    def test_dry_run_shows_what_less_memory_comes_to(self):
+        models = os.path.join(ROOT, "models/resnet50/")
+        r = self.run_tool("train", "--solver=" + models + "solver.prototxt", "--synthetic", "--batch=2", "--dry_run", "--recompute=4",
+                          "--offload", "--set", "snapshot_prefix=r", "--set", "net=" + models + "train_val.prototxt")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stdout, r"recompute: \d segments, activations [\d.]+ MiB instead of [\d.]+ MiB, \d+ layers "
+                                   r"run forward again, \+\d+ % multiply-adds of forward")
+        self.assertRegex(r.stdout, r"offload: .*, \d+ values, [\d.]+ MiB, wait in host memory")
+
+    def test_refuses_a_wrong_way_to_save_memory(self):
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--recompute=some")
+        self.assertEqual(2, r.returncode)
+        self.assertIn("--recompute wants off, auto, light or a number from 2 to 1000, got 'some'", r.stderr)
+
+    def test_set_changes_the_solver(self):
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--set", "max_iter=3", "--unset=display")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "tiny_iter_3.caffemodel")))
+
+    def test_refuses_snapshot_and_weights_together(self):
+        self.write_tiny()
+        r = self.run_tool("train", "--solver=solver.prototxt", "--snapshot=a.solverstate", "--weights=b.caffemodel")
+        self.assertEqual(2, r.returncode)
+        self.assertIn("--snapshot", r.stderr)
+
+    def test_old_gpu_mode_without_a_gpu_is_noted(self):
+        self.write_tiny(TINY_SOLVER + "solver_mode: GPU\n")
+        r = self.run_tool("train", "--solver=solver.prototxt")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertIn("running on the CPU", r.stderr)
+
+    def test_resume_auto_goes_on_from_the_newest_snapshot(self):
+        self.write_tiny()
+        self.assertEqual(0, self.run_tool("train", "--solver=solver.prototxt").returncode)
+        r = self.run_tool("train", "--solver=solver.prototxt", "--resume", "--set", "max_iter=25", "--json")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertIn("tiny_iter_20.solverstate", r.stderr)
+        self.assertEqual(25, json.loads(r.stdout.splitlines()[-1])["iteration"])
+
+    def start(self, *args):
+        # Endless but for the signal; a snapshot shows that it runs.
+        self.write_tiny(TINY_SOLVER.replace("max_iter: 20", "max_iter: 2000000000").replace("display: 10", "display: 1000"))
+        process = subprocess.Popen([DOPPIO, "train", "--solver=solver.prototxt", *args], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            if "Iteration 1000" in line:
+                return process
+        self.fail("it ended: " + "".join(lines))
+
+    def snapshots(self):
+        return [f for f in os.listdir(self.folder) if f.endswith(".solverstate")]
+
+    def test_sigterm_snapshots_stops_and_tells_how_to_go_on(self):
+        process = self.start()
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=60)
+        self.assertEqual(75, process.returncode, log)
+        self.assertEqual(1, len(self.snapshots()))
+        command = re.search(r"to go on: (.*)", log).group(1)
+        self.assertIn("--resume=" + self.snapshots()[0], command)
+
+    def test_sigint_with_effect_none_changes_nothing(self):
+        process = self.start("--sigint_effect=none")
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        self.assertIsNone(process.poll())
+
+    def test_sighup_snapshots_and_goes_on(self):
+        process = self.start()
+        process.send_signal(signal.SIGHUP)
+        for _ in range(100):
+            if self.snapshots():
+                break
+            time.sleep(0.1)
+        self.assertEqual(1, len(self.snapshots()))
+        self.assertIsNone(process.poll())
+
+    def test_stop_exit_code_is_one_that_a_process_can_have(self):
+        for code in ("-1", "256"):
+            r = self.run_tool("train", "--solver=none", "--stop_exit_code=" + code)
+            self.assertEqual((2, "error: --stop_exit_code wants 0 to 255, got %s\n" % code), (r.returncode, r.stderr))
+
+    def test_stop_exit_code_can_be_chosen(self):
+        process = self.start("--stop_exit_code=0")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(0, process.returncode)
+
+
+if __name__ == "__main__":
+    tool_case.main()
