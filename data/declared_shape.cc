@@ -17,11 +17,14 @@ ImageShape DeclaredShape(const TransformationParameter& transform, ImageShape im
     image.width = static_cast<int>(resize.width());
   };
   const auto forget = [&image] { image.height = image.width = 0; };
-  if (transform.has_random_aspect_ratio_param())
+  if (transform.has_random_aspect_ratio_param()) {
     set(transform.random_aspect_ratio_param().resize_param());
+  }
   if (HasRandomSize(transform) || transform.has_expand_param()) forget();
-  if (transform.has_resize_param())
-    GivesOneSize(transform.resize_param()) ? set(transform.resize_param()) : forget();
+  if (transform.has_resize_param()) {
+    forget();
+    if (GivesOneSize(transform.resize_param())) set(transform.resize_param());
+  }
   if (transform.crop_size() > 0) {
     image.height = image.width = static_cast<int>(transform.crop_size());
   }
