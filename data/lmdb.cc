@@ -101,11 +101,11 @@ class LmdbSource : public Source {
   std::vector<Entry> records_;
 };
 
-std::unique_ptr<Source> Open(const DataParameter& parameter, Phase) {
+std::unique_ptr<Source> OpenLmdb(const DataParameter& parameter, Phase) {
   return std::make_unique<LmdbSource>(parameter.source());
 }
 
-DOPPIO_REGISTER(Sources, "LMDB", &Open);
+DOPPIO_REGISTER(Sources, "LMDB", &OpenLmdb);
 
 }  // namespace
 }  // namespace doppio

@@ -3,6 +3,7 @@
 load("@local_config_cuda//:defs.bzl", "HAVE_CUDA")
 load("@sys//:defs.bzl", "HAVE_MPI")
 load("//tools/bazel:cuda.bzl", "cuda_library")
+load("//tools/bazel:unity.bzl", "together")
 
 # A folder uses lower floors. Folders of one floor use each other only on floors 1 and 2.
 _FLOORS = {
@@ -20,6 +21,14 @@ _FLOORS = {
     "tools": 5,
     "tests": 6,
 }
+
+# Folders whose speed nobody waits for: half the time to compile, at the first level of optimisation.
+_COLD = ["python", "tests", "tools"]
+
+def _temper(copts):
+    """Returns `copts` with what the calling folder's need for speed adds."""
+    cold = native.package_name().split("/")[0] in _COLD
+    return (["-O1"] if cold else []) + copts
 
 def floor_visibility():
     """The folders that may depend on the calling one, as a `visibility` list."""
@@ -47,9 +56,11 @@ def doppio_library(
         hdrs = [],
         deps = [],
         cuda_srcs = [],
+        copts = [],
+        files_together = 12,
         visibility = None,
         **kwargs):
-    """A cc_library, visible to the floors above.
+    """A cc_library, visible to the floors above, of sources that are compiled several at a time.
 
     Args:
       name: the folder's name for its main library, so that `//core/base` means it.
@@ -57,6 +68,8 @@ def doppio_library(
       hdrs: headers.
       deps: libraries; `@sys//:...` for those of the system.
       cuda_srcs: .cu and *_cuda.cc files, left out when there is no CUDA.
+      copts: further options of the compiler.
+      files_together: how many sources at most are compiled together; see unity.bzl.
       visibility: instead of the floors above.
       **kwargs: handed to cc_library.
     """
@@ -80,8 +93,9 @@ def doppio_library(
         deps = deps + ["@local_config_cuda//:cudart"]
     native.cc_library(
         name = name,
-        srcs = srcs,
+        srcs = together(name, srcs, files_together),
         hdrs = hdrs,
+        copts = _temper(copts),
         deps = deps,
         visibility = visibility,
         **kwargs
@@ -119,6 +133,8 @@ def doppio_layers(names, deps, srcs = [], cuda_srcs = [], hdrs = [], extra = {})
             name = name,
             srcs = [name + ".cc"] + native.glob([name + "_dnnl.cc"]) + more.get("srcs", []),
             hdrs = more.get("hdrs", []),
+            # Layers all call what they register by the same names.
+            files_together = 1,
             deps = [":shared"] + more.get("deps", []),
             cuda_srcs = native.glob([name + ".cu", name + "_cuda.cc", name + "_cudnn_cuda.cc"]) +
                         more.get("cuda_srcs", []),
