@@ -146,15 +146,18 @@ def doppio_layers(names, deps, srcs = [], cuda_srcs = [], hdrs = [], extra = {})
         visibility = floor_visibility(),
     )
 
-def doppio_test(name, srcs = None, deps = [], **kwargs):
+def doppio_test(name, srcs = None, deps = [], copts = [], files_together = 8, **kwargs):
     """A GoogleTest program with its main(); `srcs` is name.cc when left out.
+
+    Its sources are compiled several at a time, as those of doppio_library.
 
     Tests that can use the optional data folder find it in the environment variable
     DOPPIO_SHARED, and skip with a reason where it is not set (see tools/check).
     """
     native.cc_test(
         name = name,
-        srcs = srcs or [name + ".cc"],
+        srcs = together(name, srcs or [name + ".cc"], files_together),
+        copts = _temper(copts),
         deps = deps + ["@sys//:gtest_main"],
         **kwargs
     )
@@ -169,7 +172,8 @@ def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], **kwargs):
         return
     native.cc_binary(
         name = name + "_program",
-        srcs = srcs or [name + ".cc"],
+        srcs = together(name, srcs or [name + ".cc"], files_together = 8),
+        copts = _temper([]),
         deps = deps + ["@sys//:gtest", "@sys//:mpi"],
         testonly = True,
     )
