@@ -15,11 +15,12 @@ namespace doppio {
 
 using DnnlArgs = std::unordered_map<int, dnnl::memory>;
 
-// Cost class of an implementation: 0 generated for the shape, 1 by matrix products, 100 plain
-// loops.
+// Cost class of an implementation: 0 generated for the shape, 1 by matrix products or around
+// reorders of its own ("ncsp": oneDNN 3's convolutions of plain images), 100 plain loops.
 inline double Slowness(const char* implementation) {
   const std::string name(implementation);
   if (name.find("ref") != std::string::npos || name.find("simple") != std::string::npos) return 100;
+  if (name.find("ncsp") != std::string::npos) return 1;
   return name.find("gemm") != std::string::npos && name.find("brgemm") == std::string::npos ? 1 : 0;
 }
 // Reading an input in another layout than its producer's costs a pass over it.
