@@ -46,7 +46,9 @@ CpuInfo ReadCpuInfo() {
 }
 
 std::string CpuIsa() {
-  switch (dnnl::get_effective_cpu_isa()) {
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  if (const char* name = NameOfNewIsa(isa)) return name;
+  switch (isa) {
     case dnnl::cpu_isa::sse41:
       return "SSE4.1";
     case dnnl::cpu_isa::avx:
