@@ -9,7 +9,6 @@ import sys
 import tarfile
 import tempfile
 import unittest
-import zipfile
 from unittest import mock
 
 ROOT = os.getcwd()
@@ -77,20 +76,6 @@ class ArchiveTest(Folder):
         self.pack("one")
         with tarfile.open(self.path("one.tar.gz")) as archive:
             self.assertEqual(0o755, archive.getmember("doppio/run").mode)
-
-    def test_wheels_too(self):
-        for number, order in enumerate((["p/a.py", "x-1.dist-info/RECORD", "p/b.so"], ["p/b.so", "p/a.py", "x-1.dist-info/RECORD"])):
-            with zipfile.ZipFile(self.path("%d.whl" % number), "w") as z:
-                for name in order:
-                    entry = zipfile.ZipInfo(name, (1990 + number, 1, 1, 0, 0, 0))
-                    entry.external_attr = (0o100755 if name.endswith(".so") else 0o100640 + number) << 16
-                    z.writestr(entry, "contents of " + name, zipfile.ZIP_STORED if number else zipfile.ZIP_DEFLATED)
-            self.call(tool("zip.py"), self.path("%d.whl" % number), str(EPOCH))
-        self.assertEqual(self.read("0.whl"), self.read("1.whl"))
-        with zipfile.ZipFile(self.path("0.whl")) as z:
-            self.assertEqual(["p/a.py", "p/b.so", "x-1.dist-info/RECORD"], z.namelist())   # the metadata last
-            self.assertEqual((2023, 11, 14, 22, 13, 20), z.infolist()[0].date_time)
-            self.assertEqual([0o100644, 0o100755, 0o100644], [e.external_attr >> 16 for e in z.infolist()])
 
     def test_the_time_is_the_commits(self):
         self.assertEqual("12\n", self.call(tool("epoch"), SOURCE_DATE_EPOCH="12").stdout)

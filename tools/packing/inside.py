@@ -5,7 +5,8 @@
 
 FOLDER holds the programs and their lib/. Three kinds count: shared libraries in FOLDER, static ones that a portable build
 links (the rows of tools/bazel/system_libs.bzl), and libraries that are all headers. Licences are the short names of the
-package's copyright file. Where the toolkit was found at the build, CUDA's runtime is inside as well.
+package's copyright file. Where the toolkit was found at the build, CUDA's runtime is inside as well, and pybind11 in the
+modules for Python.
 """
 import argparse
 import collections
@@ -16,7 +17,7 @@ import shutil
 import subprocess
 import sys
 
-HEADERS_ONLY = {"nlohmann-json3-dev": "nlohmann/json.hpp", "pybind11-dev": "pybind11/pybind11.h"}
+HEADERS_ONLY = {"nlohmann-json3-dev": "nlohmann/json.hpp"}
 
 Package = collections.namedtuple("Package", "name version licences copyright_file")
 
@@ -88,6 +89,16 @@ def cuda_runtime(folder):
     return [Package("nvidia-cuda-runtime", match.group(1) if match else "unknown", ["NVIDIA-CUDA-EULA"], "")]
 
 
+def pybind11(repository):
+    """Of PyPI; tools/wheel names its version, since the modules of wheels are made with it."""
+    script = os.path.join(repository, "tools/wheel")
+    if not os.path.exists(script):
+        return []
+    with open(script, encoding="utf-8") as f:
+        match = re.search(r"(?m)^(?:readonly )?pybind11=([\d.]+)$", f.read())
+    return [Package("pybind11", match.group(1), ["BSD-3-Clause"], "")] if match else []
+
+
 def read(path):
     with open(path, "rb") as f:
         return f.read()
@@ -105,7 +116,7 @@ def packages_inside(folder, repository):
     if strangers:
         sys.exit("packing/inside: no installed package has %s" % ", ".join(strangers))
     names.update(p for p, header in HEADERS_ONLY.items() if os.path.exists("/usr/include/" + header))
-    return sorted([describe(name) for name in names] + cuda_runtime(folder))
+    return sorted([describe(name) for name in names] + cuda_runtime(folder) + pybind11(repository))
 
 
 def main():

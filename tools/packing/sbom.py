@@ -31,6 +31,8 @@ def distribution():
 
 
 def purl(package):
+    if package.name == "pybind11":
+        return "pkg:pypi/pybind11@" + package.version
     if package.name.startswith("nvidia-"):
         return "pkg:generic/%s@%s" % (package.name, package.version)
     name, release = distribution()
