@@ -22,8 +22,8 @@ CUDA = ["nvidia-cublas>=13,<14", "nvidia-cudnn-cu13>=9,<10", "nvidia-cuda-nvrtc>
 
 def version_of_source():
     here = os.path.dirname(os.path.abspath(__file__))
-    with open(os.path.join(here, "..", "command.h"), encoding="utf-8") as file:
-        return re.search(r'kVersion = "([^"]+)"', file.read()).group(1)
+    with open(os.path.join(here, "../../core/base/version.txt"), encoding="utf-8") as file:
+        return file.read().strip()
 
 
 def has_cuda(folder):
