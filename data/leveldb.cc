@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/library_version.h"
 #include "data/datum.h"
 #include "data/source.h"
 #include "proto/data.pb.h"
@@ -98,6 +99,10 @@ std::unique_ptr<Source> OpenLevelDb(const DataParameter& parameter, Phase) {
 }
 
 DOPPIO_REGISTER(Sources, "LEVELDB", &OpenLevelDb);
+
+DOPPIO_REGISTER(Libraries, "LevelDB",
+                {std::to_string(leveldb::kMajorVersion) + "." +
+                 std::to_string(leveldb::kMinorVersion)});
 
 }  // namespace
 }  // namespace doppio

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/library_version.h"
 #include "data/datum.h"
 #include "data/source.h"
 #include "proto/data.pb.h"
@@ -106,6 +107,17 @@ std::unique_ptr<Source> OpenLmdb(const DataParameter& parameter, Phase) {
 }
 
 DOPPIO_REGISTER(Sources, "LMDB", &OpenLmdb);
+
+std::string RunningVersion() {
+  int major = 0, minor = 0, patch = 0;
+  mdb_version(&major, &minor, &patch);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
+DOPPIO_REGISTER(Libraries, "LMDB",
+                {std::to_string(MDB_VERSION_MAJOR) + "." + std::to_string(MDB_VERSION_MINOR) + "." +
+                     std::to_string(MDB_VERSION_PATCH),
+                 &RunningVersion});
 
 }  // namespace
 }  // namespace doppio

@@ -6,7 +6,9 @@
 #include <set>
 #include <sstream>
 
+#include "build_facts.h"
 #include "core/base/file.h"
+#include "core/base/library_version.h"
 #include "core/base/nearest.h"
 #include "proto/solver.pb.h"
 #include "tools/fork_flags.h"
@@ -405,6 +407,8 @@ class Parser {
   std::vector<std::string> unknown_;
   int files_open_ = 0;
 };
+
+DOPPIO_REGISTER(Libraries, "gflags", {DOPPIO_GFLAGS_VERSION});
 
 }  // namespace
 

@@ -17,6 +17,7 @@
 #include <set>
 
 #include "core/base/file.h"
+#include "core/base/version.h"
 #include "parallel/watch.h"
 #include "solvers/schedule.h"
 #include "tools/metrics.h"
@@ -165,7 +166,8 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
           {"cwd", fs::current_path().string()},
           {"host", HostName()},
           {"user", UserName()},
-          {"version", kVersion},
+          {"version", Version()},
+          {"commit", Commit()},
           {"gpus", start.devices},
           {"seed", nullptr},
           {"solver", start.solver->path},

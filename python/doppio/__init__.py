@@ -2,6 +2,9 @@
 import os as _os
 import sys as _sys
 
+import _doppio_start
+
+_doppio_start.find_cuda()
 try:
     import _doppio
 except ImportError:   # a checkout: Bazel has put the module beside its other results
