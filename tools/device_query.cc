@@ -11,6 +11,7 @@
 #include "core/device/device.h"
 #include "core/device/nvml.h"
 #include "core/math/dnnl.h"
+#include "parallel/process_world.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/gpu_readings.h"
@@ -123,7 +124,24 @@ Accelerators FindAccelerators() {
   return found;
 }
 
-void PrintJson(const CpuInfo& cpu, const Accelerators& gpus, const Watching& watching) {
+// What would join processes that a launcher starts.
+struct MpiInfo {
+  std::string library;
+  std::string none;  // why there is none
+};
+
+MpiInfo FindMpi() {
+  MpiInfo mpi;
+  ProcessWorldOptions options;
+  options.library = FLAGS_mpi_library;
+  ErrorCollector errors;
+  if (!errors.Try([&] { mpi.library = ProcessWorlds::Get().Find("mpi")->describe(options); }))
+    mpi.none = errors.errors()[0].message();
+  return mpi;
+}
+
+void PrintJson(const CpuInfo& cpu, const MpiInfo& mpi, const Accelerators& gpus,
+               const Watching& watching) {
   nlohmann::json out;
   out["cpu"] = {{"model", cpu.model},
                 {"cores", cpu.cores},
@@ -134,6 +152,11 @@ void PrintJson(const CpuInfo& cpu, const Accelerators& gpus, const Watching& wat
       {"onednn", DnnlVersion()},
       {"openblas", OpenBlasVersion()},
       {"protobuf", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)}};
+  if (mpi.none.empty()) {
+    out["mpi"] = mpi.library;
+  } else {
+    out["no_mpi_because"] = mpi.none;
+  }
   out["gpus"] = nlohmann::json::array();
   for (const DeviceInfo& gpu : gpus.devices) {
     out["gpus"].push_back({{"index", gpu.index},
@@ -157,13 +180,15 @@ void PrintJson(const CpuInfo& cpu, const Accelerators& gpus, const Watching& wat
   std::cout << JsonText(out) << '\n';
 }
 
-void PrintText(const CpuInfo& cpu, const Accelerators& gpus, const Watching& watching) {
+void PrintText(const CpuInfo& cpu, const MpiInfo& mpi, const Accelerators& gpus,
+               const Watching& watching) {
   std::cout << "CPU   " << cpu.model << ": " << cpu.cores << " cores, " << cpu.hardware_threads
             << " hardware threads, " << CpuIsa() << "\n      computing with " << NumThreads()
             << " threads (OMP_NUM_THREADS)\n";
   std::cout << "with  oneDNN " << DnnlVersion() << " · OpenBLAS " << OpenBlasVersion()
             << " · protobuf " << google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)
             << '\n';
+  std::cout << "MPI   " << (mpi.none.empty() ? mpi.library : "none: " + mpi.none) << '\n';
   if (gpus.none.empty()) {
     TextTable table({">GPU", "Name", "Details", "Usable", "Now"});
     for (const DeviceInfo& gpu : gpus.devices) {
@@ -207,18 +232,19 @@ ExitCode RunDeviceQuery(const CommandLine&, bool*) {
     }
     gpus.devices = kept;
   }
+  const MpiInfo mpi = FindMpi();
   const Watching watching = OpenNvml();
   if (FLAGS_json) {
-    PrintJson(cpu, gpus, watching);
+    PrintJson(cpu, mpi, gpus, watching);
   } else {
-    PrintText(cpu, gpus, watching);
+    PrintText(cpu, mpi, gpus, watching);
   }
   return ExitCode::kDone;
 }
 
 DOPPIO_REGISTER(Commands, "device_query",
                 {"shows the CPU, the GPUs and the libraries that Doppio computes with",
-                 {"gpu", "json"},
+                 {"gpu", "mpi_library", "json"},
                  {},
                  "",
                  "doppio device_query --json",
