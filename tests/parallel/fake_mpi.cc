@@ -17,13 +17,13 @@ namespace {
 
 #if defined(FAKE_OPEN_MPI)
 using Handle = void*;
-char g_objects[4];
+char g_objects[2], g_ops[8];
 const Handle kWorld = &ompi_mpi_comm_world, kNoInfo = &ompi_mpi_info_null;
 const Handle kErrorsReturn = &ompi_mpi_errors_return, kSum = &ompi_mpi_op_sum;
 const Handle kByte = &ompi_mpi_byte, kUInt16 = &ompi_mpi_unsigned_short;
 const Handle kFloat = &ompi_mpi_float, kDouble = &ompi_mpi_double;
-const Handle kCopy = &g_objects[0], kOp = &g_objects[1], kRequest = &g_objects[2];
-const Handle kNoRequest = &g_objects[3];
+const Handle kCopy = &g_objects[0], kRequest = &g_objects[1], kNoRequest = nullptr;
+Handle Op(int number) { return &g_ops[number]; }
 constexpr intptr_t kInPlace = 1, kNoStatus = 0;
 constexpr int kShared = 0, kMultiple = 3;
 #elif defined(FAKE_MPI_5)
@@ -32,8 +32,9 @@ Handle Number(intptr_t value) { return reinterpret_cast<Handle>(value); }
 const Handle kWorld = Number(0x101), kNoInfo = Number(0x130), kErrorsReturn = Number(0x143);
 const Handle kSum = Number(0x21), kByte = Number(0x247), kUInt16 = Number(0x20c);
 const Handle kFloat = Number(0x210), kDouble = Number(0x214);
-const Handle kCopy = Number(0x7fff80001000), kOp = Number(0x7fff80002000);
-const Handle kRequest = Number(0x7fff80003000), kNoRequest = Number(0x180);
+const Handle kCopy = Number(0x7fff80001000), kRequest = Number(0x7fff80003000);
+const Handle kNoRequest = Number(0x180);
+Handle Op(int number) { return Number(0x7fff80002000 + number); }
 constexpr intptr_t kInPlace = 1, kNoStatus = 0;
 constexpr int kShared = 221, kMultiple = 4096;
 #else
@@ -42,8 +43,8 @@ constexpr Handle kWorld = 0x44000000, kNoInfo = 0x1c000000, kErrorsReturn = 0x54
 constexpr Handle kSum = 0x58000003, kByte = 0x4c00010d, kUInt16 = 0x4c000204;
 constexpr Handle kFloat = 0x4c00040a, kDouble = 0x4c00080b;
 // As in MPICH itself, those made later are negative.
-constexpr Handle kCopy = -0x7bfffffe, kOp = -0x68000000, kRequest = -0x53ffffff;
-constexpr Handle kNoRequest = 0x2c000000;
+constexpr Handle kCopy = -0x7bfffffe, kRequest = -0x53ffffff, kNoRequest = 0x2c000000;
+Handle Op(int number) { return -0x68000000 + number; }
 constexpr intptr_t kInPlace = -1, kNoStatus = 1;
 constexpr int kShared = 1, kMultiple = 3;
 #endif
@@ -51,7 +52,8 @@ constexpr int kShared = 1, kMultiple = 3;
 constexpr int kSuccess = 0, kWrong = 17, kUndefined = -32766;
 
 using Add = void(void* in, void* in_out, int* count, Handle* type);
-Add* g_add = nullptr;
+Add* g_adds[8] = {};
+int g_made = 0;  // of them
 
 int Is(bool right) { return right ? kSuccess : kWrong; }
 bool IsComm(Handle comm) { return comm == kWorld || comm == kCopy; }
@@ -120,8 +122,9 @@ int MPI_Comm_size(Handle comm, int* size) {
   return Is(IsComm(comm));
 }
 int MPI_Op_create(Add* add, int commutes, Handle* op) {
-  g_add = add;
-  *op = kOp;
+  *op = Op(g_made);
+  g_adds[g_made] = add;
+  g_made = (g_made + 1) % 8;
   return Is(commutes == 1);
 }
 int MPI_Allgather(const void* from, int count, Handle type, void* to, int, Handle, Handle comm) {
@@ -134,8 +137,9 @@ int MPI_Iallreduce(const void* from, void* to, int count, Handle type, Handle op
                    Handle* request) {
   *request = kRequest;
   if (!IsPlace(from, kInPlace) || !IsComm(comm)) return kWrong;
-  if (op == kOp && type == kUInt16) {
-    g_add(to, to, &count, &type);
+  for (int i = 0; i < 8; ++i) {
+    if (op != Op(i) || g_adds[i] == nullptr || type != kUInt16) continue;
+    g_adds[i](to, to, &count, &type);
     return kSuccess;
   }
   for (int i = 0; i < count; ++i) {

@@ -50,16 +50,17 @@ std::string MessageOf(const MpiSearch& search) {
   return "nothing was thrown";
 }
 
-// A folder with bin/mpirun and the given files below.
+// A folder with bin/mpirun and a copy of `from`: the loader knows a file that it has opened by its
+// first name.
 std::string Installation(const std::string& name, const std::string& library,
-                         const std::string& target) {
+                         const std::string& from) {
   const std::filesystem::path root = std::filesystem::path(TempDir()) / name;
   std::filesystem::create_directories(root / "bin");
   std::filesystem::create_directories((root / library).parent_path());
   std::ofstream(root / "bin/mpirun") << "#!/bin/sh\n";
   chmod((root / "bin/mpirun").c_str(), 0755);
-  std::filesystem::remove(root / library);
-  std::filesystem::create_symlink(target, root / library);
+  std::filesystem::copy_file(from, root / library,
+                             std::filesystem::copy_options::overwrite_existing);
   return root;
 }
 

@@ -378,5 +378,29 @@ class MpiTest(RanksTest):
         self.assertRegex(self.logged(), r"error: .*bad\.png")
 
 
+@unittest.skipUnless(shutil.which("mpirun.mpich"), "there is no mpirun.mpich")
+class MpichTest(RanksTest):
+    """The same program with another MPI."""
+
+    def mpirun(self, *args):
+        return subprocess.run(["mpirun.mpich", "-n", "2", scenario.DOPPIO, "train", "--solver=solver.prototxt", "--set=max_iter=20", *args],
+                              cwd=self.folder, capture_output=True, text=True, timeout=120, env=self.environment(OMP_NUM_THREADS="1"))
+
+    def test_ranks_train_as_replicas_do(self):
+        r = self.mpirun("--json")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"2 replicas in processes that mpiexec \(MPICH, Intel MPI\) has started, joined by MPICH [\d.]+ "
+                                   r"\(/.*\.so\.12\): 2 × batch 4 = 8 samples a pass")
+        alone = self.train("--cpu_replicas=2", "--set=max_iter=20", "--json")
+        self.assertAlmostEqual(json.loads(alone.stdout)["loss"], json.loads(r.stdout)["loss"], places=5)
+
+    @unittest.skipUnless(HAS_MPI, "there is no other MPI")
+    def test_the_library_of_another_mpi_is_named(self):
+        r = self.mpirun("--mpi_library=libmpi.so.40")
+        self.assertEqual(2, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"error: mpiexec \(MPICH, Intel MPI\) has started 2 processes, but MPI joins only 1 of them\. "
+                                   r"The MPI opened is Open MPI v[\d.]+ \(/.*/libmpi\.so\.40\)\. With srun")
+
+
 if __name__ == "__main__":
     junit.main()
