@@ -246,7 +246,7 @@ DOPPIO_REGISTER(
       "stage",         "set",          "unset",
       "data_threads",  "seed",         "engine",
       "fusion",        "recompute",    "offload",
-      "json"},
+      "mpi_library",   "json"},
      {"model|solver|times"},
      "",
      "doppio scale --model=models/resnet50/train_val.prototxt --synthetic --across=infiniband_hdr",

@@ -1,7 +1,6 @@
 """The rules that Doppio's BUILD files are written in, and who may use whom."""
 
 load("@local_config_cuda//:defs.bzl", "HAVE_CUDA")
-load("@sys//:defs.bzl", "HAVE_MPI")
 load("//tools/bazel:cuda.bzl", "cuda_library")
 load("//tools/bazel:unity.bzl", "together")
 
@@ -43,11 +42,14 @@ def floor_visibility():
     )]
 
 def doppio_sources():
-    """`:sources`, the files that tests/floors_test.py reads."""
+    """`:sources`, the files that tests/floors_test.py reads and that tell two builds apart."""
     native.filegroup(
         name = "sources",
         srcs = native.glob(["*.h", "*.cc", "*.cu", "*.cuh"]),
-        visibility = ["//tests:__subpackages__"],
+        visibility = [
+            "//tests:__subpackages__",
+            "//tools:__pkg__",
+        ],
     )
 
 def doppio_library(
@@ -162,26 +164,35 @@ def doppio_test(name, srcs = None, deps = [], copts = [], files_together = 8, **
         **kwargs
     )
 
-def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], **kwargs):
-    """A GoogleTest program run under mpirun; it has its own main(), which starts MPI.
+def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "mpirun", **kwargs):
+    """A GoogleTest program run by a launcher of MPI; it has its own main(), which joins the ranks.
 
     Every rank runs all cases and the first one reports them; a failure on any rank fails
-    the test. Without MPI (--config=portable) there is no such test.
+    the test. It is skipped where the launcher is not installed.
+
+    Args:
+      name: of the test.
+      ranks: how many.
+      srcs: name.cc when left out.
+      deps: libraries.
+      data: files.
+      launcher: mpirun, or that of another MPI: mpirun.mpich.
+      **kwargs: handed to sh_test.
     """
-    if not HAVE_MPI:
-        return
-    native.cc_binary(
-        name = name + "_program",
-        srcs = together(name, srcs or [name + ".cc"], files_together = 8),
-        copts = _temper([]),
-        deps = deps + ["@sys//:gtest", "@sys//:mpi"],
-        testonly = True,
-    )
+    program = (srcs or [name + ".cc"])[-1].replace(".cc", "_program")
+    if not native.existing_rule(program):
+        native.cc_binary(
+            name = program,
+            srcs = together(program, srcs or [name + ".cc"], files_together = 8),
+            copts = _temper([]),
+            deps = deps + ["@sys//:gtest"],
+            testonly = True,
+        )
     native.sh_test(
         name = name,
         srcs = ["//tools/bazel:mpi_test.sh"],
-        args = [str(ranks), "$(rootpath :%s_program)" % name],
-        data = data + [name + "_program"],
+        args = [launcher, str(ranks), "$(rootpath :%s)" % program],
+        data = data + [program],
         # Ranks poll: beside other work they, and it, take twenty times as long.
         tags = ["exclusive"],
         **kwargs
