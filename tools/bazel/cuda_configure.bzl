@@ -13,11 +13,10 @@ def _archs_of_this_machine(ctx):
     smi = ctx.which("nvidia-smi")
     if smi:
         said = ctx.execute([smi, "--query-gpu=compute_cap", "--format=csv,noheader"])
-        archs = {line.strip().replace(".", ""): int(line.strip().replace(".", "")) for line in said.stdout.split("\n") if (
-            said.return_code == 0 and line.strip().replace(".", "").isdigit()
-        )}
-        if archs:
-            return sorted(archs.keys(), key = lambda arch: archs[arch])
+        lines = [line.strip().replace(".", "") for line in said.stdout.split("\n")]  # "8.0"
+        archs = {int(line): line for line in lines if line.isdigit()}
+        if said.return_code == 0 and archs:
+            return [archs[arch] for arch in sorted(archs.keys())]
     return _RELEASE_ARCHS[:1]
 
 def _toolkit(ctx):
