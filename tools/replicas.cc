@@ -14,6 +14,7 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
+#include "core/base/version.h"
 #include "parallel/launcher.h"
 #include "parallel/preflight.h"
 #include "parallel/process_world.h"
@@ -93,7 +94,7 @@ const ProcessWorldKind& WorldKind(const Replicas& replicas) {
 
 ProcessWorldOptions WorldOptions() {
   ProcessWorldOptions options;
-  options.program = std::string("doppio ") + kVersion + ", " + kSourceDigest;
+  options.program = "doppio " + BuildIdentity() + ", " + kSourceDigest;
   options.library = FLAGS_mpi_library;
   return options;
 }
