@@ -14,11 +14,11 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
+#include "core/base/version.h"
 #include "parallel/launcher.h"
 #include "parallel/preflight.h"
 #include "parallel/process_world.h"
 #include "parallel/thread_world.h"
-#include "tools/command.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
 #include "tools/report.h"
@@ -93,7 +93,7 @@ const ProcessWorldKind& WorldKind(const Replicas& replicas) {
 
 ProcessWorldOptions WorldOptions() {
   ProcessWorldOptions options;
-  options.program = std::string("doppio ") + kVersion + ", " + kSourceDigest;
+  options.program = "doppio " + BuildIdentity() + ", " + kSourceDigest;
   options.library = FLAGS_mpi_library;
   return options;
 }
