@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/library_version.h"
 #include "core/tensor/half.h"
 #include "parallel/launcher.h"
 #include "parallel/layered.h"
@@ -301,7 +302,10 @@ std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) {
   return std::make_unique<MpiWorld>(std::move(session), options);
 }
 
+std::string RunningVersion() { return OpenMpiFor(ProcessWorldOptions())->name(); }
+
 DOPPIO_REGISTER(ProcessWorlds, "mpi", {&Describe, &Make});
+DOPPIO_REGISTER(Libraries, "MPI", {"", &RunningVersion});
 
 }  // namespace
 }  // namespace doppio

@@ -19,7 +19,6 @@
 #include "parallel/preflight.h"
 #include "parallel/process_world.h"
 #include "parallel/thread_world.h"
-#include "tools/command.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
 #include "tools/report.h"
