@@ -211,6 +211,7 @@ PYBIND11_MODULE(_doppio, m) {
   m.def("solver_rank", &doppio::CurrentRank);
   m.def("solver_count", &doppio::CurrentRanks);
   m.def("schema", &doppio::Schema);
+  m.def("load_numpy", &doppio::LoadNumpy);
   m.def("load_image", &doppio::LoadImage, py::arg("path"), py::arg("color"));
   m.attr("TRAIN") = static_cast<int>(doppio::TRAIN);
   m.attr("TEST") = static_cast<int>(doppio::TEST);

@@ -36,6 +36,11 @@ py::array MakeArray(const Shape& shape, DType dtype, void* memory, std::shared_p
 
 }  // namespace
 
+void LoadNumpy() {
+  py::module_::import("numpy");
+  py::dtype::of<float>();
+}
+
 py::array MakeZeros(const Shape& shape, DType dtype) {
   py::array array(NumpyType(dtype), shape.dims(), Strides(shape, dtype));
   std::fill_n(static_cast<char*>(array.mutable_data()), shape.count() * ElementBytes(dtype), '\0');

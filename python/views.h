@@ -16,6 +16,10 @@
 
 namespace doppio {
 
+// Imports NumPy, and what pybind11 needs of it to make arrays. Before several threads make some:
+// pybind11 before 2.13 lets them wait for each other forever if their first arrays coincide.
+void LoadNumpy();
+
 // Zeros in memory of NumPy's own, as float32 or float64.
 pybind11::array MakeZeros(const Shape& shape, DType dtype);
 

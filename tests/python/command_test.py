@@ -82,7 +82,7 @@ class CommandTest(case.Case):
                                       PYTHONPATH=":".join(self.folders))
             self.assertEqual(1, out.count("setup of a layer"), out)
             # Two rows of three ones: each iteration takes 1 from each of three weights and from the bias.
-            self.assertEqual(["6", "-2", "-10"], re.findall(r"Train net output #0: loss = (\S+)", log), log)
+            self.assertEqual(["6", "-2", "-10"], re.findall(r"Iteration .* loss = (\S+)", log), log)
 
     def test_an_interrupt_stops_after_a_snapshot(self):
         self.write_net(10 ** 9)

@@ -10,8 +10,8 @@
 # Sourced in the repository's root, with `set -euo pipefail`.
 
 me=${0##*/}
-# Levels of x86-64's psABI, the lowest one last.
-levels=(v4 v3 v2)
+# Levels of x86-64's psABI, the lowest one last. DOPPIO_LEVELS="v3" builds for fewer, sooner, to try something.
+read -r -a levels <<<"${DOPPIO_LEVELS:-v4 v3 v2}"
 
 # portable_build OPTION... TARGET...: quiet unless it fails.
 portable_build() {
