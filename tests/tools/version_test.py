@@ -60,7 +60,7 @@ class VersionTest(tool_case.ToolCase):
                      said.get("no_gpu_because", "GPU 0")):
             self.assertIn(fact, text)
         for name, library in said["libraries"].items():
-            self.assertRegex(text, r"(?m)^%s +%s" % (re.escape(name), re.escape(library["compiled_with"] or "")))
+            self.assertRegex(text, r"(?m)^ *%s +%s" % (re.escape(name), re.escape(library["compiled_with"] or "")))
 
     def test_the_flag_prints_one_line(self):
         self.assertRegex(self.succeed("--version"), r"\Adoppio %s( \([0-9a-f]{7}(\+changes)?\))?\n\Z" % re.escape(version_file()))
