@@ -18,7 +18,7 @@ FLOORS = {
 }
 NEIGHBOURS_MAY_MEET = {1, 2}   # small rooms of one floor that build on each other
 PARTS = {"tools/onnx": "tools"}   # rooms in rooms
-DOORS = {("layers/data.cc", "data"), ("layers/hdf5_data.cc", "data")}
+DOORS = {("layers/data.cc", "data"), ("layers/hdf5_data.cc", "data"), ("python/command.cc", "tools")}
 # Headers of device libraries, and the files that may include them.
 FENCED = {
     r"dnnl\.(h|hpp)": r"core/math/(dnnl\.(h|cc)|blas_cpu\.cc)",

@@ -2,6 +2,7 @@
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@local_config_cuda//:defs.bzl", "CUDA_ARCHS", "HAVE_CUDA", "NVCC")
+load("@sys//:defs.bzl", "IS_PORTABLE")
 
 _HEADERS = [".cuh", ".h"]
 
@@ -63,6 +64,8 @@ def _impl(ctx):
         )
         objects.append(object)
 
+    # With --config=portable all of them are one library (cuda_objects), which its programs share.
+    linked = depset([] if IS_PORTABLE else objects)
     linking, _ = cc_common.create_linking_context_from_compilation_outputs(
         actions = ctx.actions,
         name = ctx.label.name,
@@ -74,8 +77,8 @@ def _impl(ctx):
         ),
         cc_toolchain = toolchain,
         compilation_outputs = cc_common.create_compilation_outputs(
-            objects = depset(objects),
-            pic_objects = depset(objects),
+            objects = linked,
+            pic_objects = linked,
         ),
         linking_contexts = [dep[CcInfo].linking_context for dep in ctx.attr.deps],
         disallow_dynamic_library = True,
@@ -124,3 +127,24 @@ def cuda_library(name, srcs = [], hdrs = [], deps = [], copts = [], alwayslink =
         )
     else:
         native.cc_library(name = name, hdrs = hdrs, deps = deps, **kwargs)
+
+_CudaObjects = provider(fields = ["objects"])
+
+def _collect_impl(target, ctx):
+    own = target[DefaultInfo].files if ctx.rule.kind == "_nvcc_library" else depset()
+    return [_CudaObjects(objects = depset(transitive = [own] + [
+        dep[_CudaObjects].objects
+        for dep in getattr(ctx.rule.attr, "deps", [])
+        if _CudaObjects in dep
+    ]))]
+
+_collect = aspect(implementation = _collect_impl, attr_aspects = ["deps"])
+
+def _cuda_objects_impl(ctx):
+    return [DefaultInfo(files = depset(transitive = [dep[_CudaObjects].objects for dep in ctx.attr.deps]))]
+
+cuda_objects = rule(
+    doc = "The object files of all cuda_library that `deps` depend on.",
+    implementation = _cuda_objects_impl,
+    attrs = {"deps": attr.label_list(aspects = [_collect])},
+)

@@ -34,7 +34,8 @@ cc_library(name = "cudart")
 """
 
 # thrust, cub and libcu++ are left out of `headers`: only nvcc reads them, and it finds
-# its own. cuBLAS, cuDNN and NCCL are opened at run time, so there are headers only.
+# its own. cuBLAS, cuDNN and NCCL are opened at run time, so there are headers only. The runtime is linked, but with
+# --config=portable only into the library that holds all CUDA code (tools/packing), so that a process has it once.
 _FOUND = """package(default_visibility = ["//visibility:public"])
 exports_files(["version.txt"])
 cc_library(
@@ -44,8 +45,12 @@ cc_library(
 )
 cc_library(
     name = "cudart",
-    linkopts = ["-L{lib}", "-lcudart_static", "-ldl", "-lrt", "-lpthread"],
+    linkopts = {linked},
     deps = [":headers"],
+)
+cc_library(
+    name = "cudart_whole",
+    linkopts = ["-L{lib}", "-Wl,--whole-archive,-lcudart_static,--no-whole-archive", "-ldl", "-lrt", "-lpthread"],
 )
 """
 
@@ -59,7 +64,11 @@ def _impl(ctx):
 
         # An input of every nvcc run, so that a new toolkit compiles anew.
         ctx.file("version.txt", nvcc + "\n" + ctx.execute([nvcc, "--version"]).stdout)
-        ctx.file("BUILD", _FOUND.format(lib = root + "/lib64"))
+        linked = ["-L%s/lib64" % root, "-lcudart_static", "-ldl", "-lrt", "-lpthread"]
+        ctx.file("BUILD", _FOUND.format(
+            lib = root + "/lib64",
+            linked = [] if ctx.os.environ.get("DOPPIO_LINK") == "static" else linked,
+        ))
     else:
         ctx.file("BUILD", _NONE)
     ctx.file("defs.bzl", "HAVE_CUDA = %r\nNVCC = %r\nCUDA_ARCHS = %r\n" % (
@@ -72,5 +81,5 @@ cuda_configure = repository_rule(
     implementation = _impl,
     local = True,
     configure = True,
-    environ = ["CUDA_HOME", "CUDA_PATH", "DOPPIO_CUDA", "DOPPIO_CUDA_ARCHS"],
+    environ = ["CUDA_HOME", "CUDA_PATH", "DOPPIO_CUDA", "DOPPIO_CUDA_ARCHS", "DOPPIO_LINK"],
 )
