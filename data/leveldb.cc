@@ -94,11 +94,11 @@ class LevelDbSource : public Source {
   const std::shared_ptr<Database> database_;
 };
 
-std::unique_ptr<Source> Open(const DataParameter& parameter, Phase) {
+std::unique_ptr<Source> OpenLevelDb(const DataParameter& parameter, Phase) {
   return std::make_unique<LevelDbSource>(parameter.source());
 }
 
-DOPPIO_REGISTER(Sources, "LEVELDB", &Open);
+DOPPIO_REGISTER(Sources, "LEVELDB", &OpenLevelDb);
 
 DOPPIO_REGISTER(Libraries, "LevelDB",
                 {std::to_string(leveldb::kMajorVersion) + "." +

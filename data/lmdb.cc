@@ -102,11 +102,11 @@ class LmdbSource : public Source {
   std::vector<Entry> records_;
 };
 
-std::unique_ptr<Source> Open(const DataParameter& parameter, Phase) {
+std::unique_ptr<Source> OpenLmdb(const DataParameter& parameter, Phase) {
   return std::make_unique<LmdbSource>(parameter.source());
 }
 
-DOPPIO_REGISTER(Sources, "LMDB", &Open);
+DOPPIO_REGISTER(Sources, "LMDB", &OpenLmdb);
 
 std::string RunningVersion() {
   int major = 0, minor = 0, patch = 0;

@@ -12,16 +12,13 @@ Choice Make(const KernelArgs& args, const dnnl::memory::desc& data) {
   const bool within = p.norm_region() == LRNParameter::WITHIN_CHANNEL;
   const dnnl::algorithm how =
       within ? dnnl::algorithm::lrn_within_channel : dnnl::algorithm::lrn_across_channels;
-  const float k = within ? 1.0f : p.k();
+  const LrnNumbers numbers = {p.local_size(), p.alpha(), p.beta(), within ? 1.0f : p.k()};
   const dnnl::prop_kind kind =
       args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   Choice choice;
-  choice.forward = dnnl::lrn_forward::primitive_desc(
-      {kind, how, data, p.local_size(), p.alpha(), p.beta(), k}, DnnlAttr(), DnnlEngine());
+  choice.forward = DescribeLrnForward(DnnlAttr(), kind, how, data, numbers);
   if (args.backward) {
-    choice.backward = dnnl::lrn_backward::primitive_desc(
-        {how, data, data, p.local_size(), p.alpha(), p.beta(), k}, DnnlAttr(), DnnlEngine(),
-        choice.forward);
+    choice.backward = DescribeLrnBackward(DnnlAttr(), choice.forward, how, data, numbers);
   }
   return choice;
 }

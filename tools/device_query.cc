@@ -8,6 +8,7 @@
 #include "core/device/device.h"
 #include "core/device/nvml.h"
 #include "core/math/dnnl_isa.h"
+#include "parallel/process_world.h"
 #include "tools/accelerators.h"
 #include "tools/command.h"
 #include "tools/cpu_info.h"
@@ -43,7 +44,24 @@ std::string RunningVersion(const char* library) {
   return Libraries::Get().Find(library)->running();
 }
 
-void PrintJson(const CpuInfo& cpu, const Accelerators& gpus, const Watching& watching) {
+// What would join processes that a launcher starts.
+struct MpiInfo {
+  std::string library;
+  std::string none;  // why there is none
+};
+
+MpiInfo FindMpi() {
+  MpiInfo mpi;
+  ProcessWorldOptions options;
+  options.library = FLAGS_mpi_library;
+  ErrorCollector errors;
+  if (!errors.Try([&] { mpi.library = ProcessWorlds::Get().Find("mpi")->describe(options); }))
+    mpi.none = errors.errors()[0].message();
+  return mpi;
+}
+
+void PrintJson(const CpuInfo& cpu, const MpiInfo& mpi, const Accelerators& gpus,
+               const Watching& watching) {
   nlohmann::json out;
   out["cpu"] = {{"model", cpu.model},
                 {"cores", cpu.cores},
@@ -53,6 +71,11 @@ void PrintJson(const CpuInfo& cpu, const Accelerators& gpus, const Watching& wat
   out["libraries"] = {{"onednn", RunningVersion("oneDNN")},
                       {"openblas", RunningVersion("OpenBLAS")},
                       {"protobuf", Libraries::Get().Find("protobuf")->compiled}};
+  if (mpi.none.empty()) {
+    out["mpi"] = mpi.library;
+  } else {
+    out["no_mpi_because"] = mpi.none;
+  }
   out["gpus"] = nlohmann::json::array();
   for (const DeviceInfo& gpu : gpus.devices) {
     out["gpus"].push_back({{"index", gpu.index},
@@ -76,13 +99,15 @@ void PrintJson(const CpuInfo& cpu, const Accelerators& gpus, const Watching& wat
   std::cout << JsonText(out) << '\n';
 }
 
-void PrintText(const CpuInfo& cpu, const Accelerators& gpus, const Watching& watching) {
+void PrintText(const CpuInfo& cpu, const MpiInfo& mpi, const Accelerators& gpus,
+               const Watching& watching) {
   std::cout << "CPU   " << cpu.model << ": " << cpu.cores << " cores, " << cpu.hardware_threads
             << " hardware threads, " << DnnlIsa() << "\n      computing with " << NumThreads()
             << " threads (OMP_NUM_THREADS)\n";
   std::cout << "with  oneDNN " << RunningVersion("oneDNN") << " · OpenBLAS "
             << RunningVersion("OpenBLAS") << " · protobuf "
             << Libraries::Get().Find("protobuf")->compiled << '\n';
+  std::cout << "MPI   " << (mpi.none.empty() ? mpi.library : "none: " + mpi.none) << '\n';
   if (gpus.none.empty()) {
     TextTable table({">GPU", "Name", "Details", "Usable", "Now"});
     for (const DeviceInfo& gpu : gpus.devices) {
@@ -126,18 +151,19 @@ ExitCode RunDeviceQuery(const CommandLine&, bool*) {
     }
     gpus.devices = kept;
   }
+  const MpiInfo mpi = FindMpi();
   const Watching watching = OpenNvml();
   if (FLAGS_json) {
-    PrintJson(cpu, gpus, watching);
+    PrintJson(cpu, mpi, gpus, watching);
   } else {
-    PrintText(cpu, gpus, watching);
+    PrintText(cpu, mpi, gpus, watching);
   }
   return ExitCode::kDone;
 }
 
 DOPPIO_REGISTER(Commands, "device_query",
                 {"shows the CPU, the GPUs and the libraries that Doppio computes with",
-                 {"gpu", "json"},
+                 {"gpu", "mpi_library", "json"},
                  {},
                  "",
                  "doppio device_query --json",

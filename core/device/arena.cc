@@ -6,9 +6,11 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kAlignment = 256;
+constexpr int64_t kBlockAlignment = 256;
 
-int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t Aligned(int64_t bytes) {
+  return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+}
 
 // The first step from `step` on that is in none of its holes.
 int BehindHoles(const Lifetime& life, int step) {

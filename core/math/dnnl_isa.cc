@@ -4,6 +4,7 @@
 
 #include "core/base/library_version.h"
 #include "core/math/dnnl.h"
+#include "core/math/dnnl_version.h"
 
 namespace doppio {
 namespace {
@@ -33,8 +34,10 @@ std::string DnnlIsa() {
                                                        {Isa::avx2, "AVX2"},
                                                        {Isa::avx, "AVX"},
                                                        {Isa::sse41, "SSE4.1"}};
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  if (const char* name = NameOfNewIsa(isa)) return name;
   // The values are sets of bits, so that a newer one than these contains those it extends.
-  const auto found = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto found = static_cast<unsigned>(isa);
   for (const auto& [isa, name] : kNames) {
     const auto bits = static_cast<unsigned>(isa);
     if ((found & bits) == bits) return name;

@@ -1,11 +1,23 @@
 """Finds the CUDA toolkit; where there is none, @local_config_cuda says so.
 
 Environment: CUDA_HOME, then CUDA_PATH, then /usr/local/cuda name the toolkit;
-DOPPIO_CUDA=0 ignores it; DOPPIO_CUDA_ARCHS=80,90 names the GPUs to compile for.
+DOPPIO_CUDA=0 ignores it; DOPPIO_CUDA_ARCHS=80,90 names the GPUs to compile for, and
+DOPPIO_CUDA_ARCHS=all those of a release. Without it they are those of this machine.
 """
 
-# Ampere, Hopper, Blackwell. The last one is also embedded as PTX, for what comes later.
-_DEFAULT_ARCHS = ["80", "90", "100"]
+# Ampere, Hopper, Blackwell.
+_RELEASE_ARCHS = ["80", "90", "100"]
+
+def _archs_of_this_machine(ctx):
+    """Returns the GPUs' architectures. Where there is none, the oldest one, whose PTX every later GPU can compile."""
+    smi = ctx.which("nvidia-smi")
+    if smi:
+        said = ctx.execute([smi, "--query-gpu=compute_cap", "--format=csv,noheader"])
+        lines = [line.strip().replace(".", "") for line in said.stdout.split("\n")]  # "8.0"
+        archs = {int(line): line for line in lines if line.isdigit()}
+        if said.return_code == 0 and archs:
+            return [archs[arch] for arch in sorted(archs.keys())]
+    return _RELEASE_ARCHS[:1]
 
 def _toolkit(ctx):
     env = ctx.os.environ
@@ -18,14 +30,17 @@ def _toolkit(ctx):
 
 def _archs(ctx, nvcc):
     known = ctx.execute([nvcc, "--list-gpu-arch"]).stdout.strip().split("\n")
-    asked = [a for a in ctx.os.environ.get("DOPPIO_CUDA_ARCHS", "").split(",") if a]
+    variable = ctx.os.environ.get("DOPPIO_CUDA_ARCHS", "")
+    asked = [a for a in variable.split(",") if a]
+    if variable == "all":
+        asked = []
     for arch in asked:
         if "compute_" + arch not in known:
             fail("DOPPIO_CUDA_ARCHS: %s knows no %r, only %s" % (nvcc, arch, " ".join(known)))
-    archs = asked or [a for a in _DEFAULT_ARCHS if "compute_" + a in known]
+    wanted = asked or (_RELEASE_ARCHS if variable == "all" else _archs_of_this_machine(ctx))
+    archs = [a for a in wanted if "compute_" + a in known]
     if not archs:
-        fail("%s compiles for none of %s; set DOPPIO_CUDA_ARCHS or DOPPIO_CUDA=0" %
-             (nvcc, _DEFAULT_ARCHS))
+        fail("%s compiles for none of %s; set DOPPIO_CUDA_ARCHS or DOPPIO_CUDA=0" % (nvcc, wanted))
     return archs
 
 _NONE = """package(default_visibility = ["//visibility:public"])

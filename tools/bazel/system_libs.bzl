@@ -47,14 +47,6 @@ _LIBRARIES = {
     "json": _library("nlohmann/json.hpp", []),
     "leveldb": _library("leveldb/db.h", ["-lleveldb"], ["-l:libleveldb.a", "-l:libsnappy.a"]),
     "lmdb": _library("lmdb.h", ["-llmdb"], ["-l:liblmdb.a"]),
-    # Without these Open MPI declares its C++ interface, which is not linked.
-    "mpi": _library(
-        "mpi.h",
-        ["-lmpi"],
-        pkg_config = "ompi-c",
-        include = _ARCH_LIB + "/openmpi/include",
-        defines = ["OMPI_SKIP_MPICXX=1", "MPICH_SKIP_MPICXX=1"],
-    ),
     "onednn": _library("dnnl.hpp", ["-ldnnl"]),
     "openblas": _library(
         "cblas.h",
@@ -223,10 +215,9 @@ def _libs_impl(ctx):
     have_python, have_python_library = _add_python(ctx, rules)
     ctx.file("BUILD", "\n".join(rules) + "\n")
 
-    # A bundle cannot carry MPI and Python, which belong to the machine it runs on.
-    ctx.file("defs.bzl", "IS_PORTABLE = %r\nHAVE_MPI = %r\nHAVE_PYTHON = %r\nHAVE_PYTHON_LIBRARY = %r\nHAVE_OPENCV_DNN = %r\n" % (
+    # A bundle cannot carry Python, which belongs to the machine it runs on.
+    ctx.file("defs.bzl", "IS_PORTABLE = %r\nHAVE_PYTHON = %r\nHAVE_PYTHON_LIBRARY = %r\nHAVE_OPENCV_DNN = %r\n" % (
         static,
-        not static,
         have_python,
         have_python_library,
         "opencv_dnn" in have,
