@@ -9,6 +9,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import zipfile
 from unittest import mock
 
 ROOT = os.getcwd()
@@ -107,6 +108,43 @@ class ModelsTest(Folder):
             self.assertTrue(nets, solver)
             for net in nets:
                 self.assertTrue(os.path.exists(os.path.join(os.path.dirname(solver), net)), solver + ": " + net)
+
+
+class DebModulesTest(Folder):
+    def setUp(self):
+        super().setUp()
+        for name in ("wheels", "root/usr/lib/doppio/lib", "root/usr/share/doppio/models"):
+            os.makedirs(self.path(name))
+        self.write("root/usr/lib/doppio/lib/libdoppio.so", "the program's library")
+
+    def wheel(self, tag, **files):
+        entries = {"_doppio.cpython-%s-x.so" % tag: tag, "doppio/net.py": "pass", "doppio-1.dist-info/RECORD": tag,
+                   "doppio/lib/libdoppio.so": "the program's library", "doppio/share/models/net.prototxt": "x", **files}
+        with zipfile.ZipFile(self.path("wheels/doppio-1-cp%s.whl" % tag), "w") as z:
+            for name, text in entries.items():
+                z.writestr(name, text)
+
+    def unpack(self, status=0):
+        return self.call(sys.executable, tool("deb_modules.py"), self.path("wheels"), self.path("root"), status=status)
+
+    def test_modules_for_all_interpreters_share_what_is_equal(self):
+        self.wheel("311")
+        self.wheel("313")
+        self.unpack()
+        place = self.path("root/usr/lib/python3/dist-packages")
+        self.assertEqual(["_doppio.cpython-311-x.so", "_doppio.cpython-313-x.so", "doppio"], sorted(os.listdir(place)))
+        self.assertEqual("../../../../doppio/lib/libdoppio.so", os.readlink(place + "/doppio/lib/libdoppio.so"))
+        for link, target in (("doppio/lib/libdoppio.so", "root/usr/lib/doppio/lib/libdoppio.so"),
+                             ("doppio/share/models", "root/usr/share/doppio/models")):
+            self.assertTrue(os.path.samefile(os.path.join(place, link), self.path(target)), link)
+
+    def test_wheels_of_two_trees_are_refused(self):
+        self.wheel("311")
+        self.wheel("313", **{"doppio/net.py": "other"})
+        self.assertIn("the wheels differ in doppio/net.py", self.unpack(status=1).stderr)
+
+    def test_no_wheels_are_refused(self):
+        self.assertIn("no doppio-*.whl", self.unpack(status=1).stderr)
 
 
 class CompareTest(Folder):

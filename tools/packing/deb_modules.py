@@ -4,11 +4,12 @@ names of compiled modules say for which they are.
 
     tools/packing/deb_modules.py WHEELS ROOT
 
-What a wheel has in common with another, or with the program's libraries below ROOT, is there once.
+What a wheel has in common with another, with the program's libraries below ROOT, or with its models, is there once.
 """
 import filecmp
 import glob
 import os
+import shutil
 import sys
 import zipfile
 
@@ -52,6 +53,13 @@ def link_to_program(place, root):
                     break
 
 
+def link_models(place, root):
+    copies = os.path.join(place, "doppio/share/models")
+    if os.path.isdir(copies):
+        shutil.rmtree(copies)
+        os.symlink(os.path.relpath(os.path.join(root, "usr/share/doppio/models"), os.path.dirname(copies)), copies)
+
+
 def main(wheels, root):
     place = os.path.join(root, PLACE)
     found = sorted(glob.glob(os.path.join(wheels, "doppio-*.whl")))
@@ -60,6 +68,7 @@ def main(wheels, root):
     for wheel in found:
         unpack(wheel, place)
     link_to_program(place, root)
+    link_models(place, root)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,13 @@ me=${0##*/}
 # Levels of x86-64's psABI, the lowest one last. DOPPIO_LEVELS="v3" builds for fewer, sooner, to try something.
 read -r -a levels <<<"${DOPPIO_LEVELS:-v4 v3 v2}"
 
-# portable_build OPTION... TARGET...: quiet unless it fails.
+# portable_build OPTION... TARGET...: quiet unless it fails. DOPPIO_BAZEL_OPTIONS holds further options for all builds.
 portable_build() {
   local log
   log=$(mktemp)
-  if ! bazel build --config=ci --config=portable "$@" >"$log" 2>&1; then
+  local more
+  read -r -a more <<<"${DOPPIO_BAZEL_OPTIONS:-}"
+  if ! bazel build --config=ci --config=portable "${more[@]}" "$@" >"$log" 2>&1; then
     cat "$log" >&2
     rm -f "$log"
     echo "$me: the build failed" >&2
