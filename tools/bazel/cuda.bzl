@@ -48,6 +48,9 @@ def _impl(ctx):
         args.add_all([inputs, read, unused, NVCC, "-c", source, "-o", object, "-ccbin", toolchain.compiler_executable])
         args.add_all(_flags(ctx) + _gencode() + ctx.attr.copts)
         args.add_all(["--threads=0", "--expt-relaxed-constexpr", "--expt-extended-lambda"])
+
+        # Names of symbols hold a hash of this path, which else is the sandbox's, another one for each build.
+        args.add_all(["-Xcudafe", "--orig_src_path_name=" + source.path])
         args.add_all(compilation.defines, before_each = "-D")
         args.add_all(compilation.quote_includes, before_each = "-I")
         args.add_all(compilation.includes, before_each = "-I")
