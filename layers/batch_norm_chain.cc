@@ -10,8 +10,6 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kBatchNormChainScaleParam = 3, kBiasParam = 4;  // after BatchNorm's own
-
 // One learned factor per channel.
 bool IsPerChannel(const LayerSpec& scale, const Shape& bottom) {
   const ScaleParameter& param = scale.param.scale_param();
@@ -107,13 +105,13 @@ class BatchNormChain : public Kernel {
   template <class First, class Then>
   void Backward(const Pass& pass, const First& first, const Then& then,
                 const std::vector<bool>& add) {
-    const Tensor factor_grad = has_scale_ ? t_.param_grads[kBatchNormChainScaleParam] : Tensor();
+    const Tensor factor_grad = has_scale_ ? t_.param_grads[kScaleParam] : Tensor();
     const Tensor bias_grad = has_bias_ ? t_.param_grads[kBiasParam] : Tensor();
     T* dx = t_.bottom_grads[0].template data<T>();
     std::fill(along_one_, along_one_ + 2 * channels_.padded(), T(0));
     if (factor_grad || bias_grad || (dx != nullptr && !stats_.global())) {
       const double* sums = Sum(first);
-      if (factor_grad) StoreSums<T>(channels_, sums, add[kBatchNormChainScaleParam], factor_grad);
+      if (factor_grad) StoreSums<T>(channels_, sums, add[kScaleParam], factor_grad);
       if (bias_grad) {
         StoreSums<T>(channels_, sums + channels_.padded(), add[kBiasParam], bias_grad);
       }
@@ -152,8 +150,7 @@ class BatchNormChain : public Kernel {
 
   const T* Factor() {
     if (!has_scale_) return factor_room_.data();
-    return PadChannels(channels_, t_.params[kBatchNormChainScaleParam].template data<T>(),
-                       factor_room_.data());
+    return PadChannels(channels_, t_.params[kScaleParam].template data<T>(), factor_room_.data());
   }
   const T* Bias() {
     if (!has_bias_) return bias_room_.data();

@@ -11,8 +11,6 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kBatchNormCudaScaleParam = 3, kBiasParam = 4;  // after BatchNorm's own
-
 // Two sums per channel become those over all ranks. They meet in host memory: they are few.
 class SumsOverRanks {
  public:
@@ -182,8 +180,7 @@ class CudaBatchNormChain : public CudaNorm {
     const void* y = mask ? t_.tops[0].raw : nullptr;
     NormSums sums;
     if (has_scale_)
-      sums.factor_grad = {t_.param_grads[kBatchNormCudaScaleParam].data<float>(),
-                          add[kBatchNormCudaScaleParam]};
+      sums.factor_grad = {t_.param_grads[kScaleParam].data<float>(), add[kScaleParam]};
     if (has_bias_) sums.bias_grad = {t_.param_grads[kBiasParam].data<float>(), add[kBiasParam]};
     // The batch's mean and variance depend on x as well, running ones do not.
     if (dx != nullptr && !global_) {
@@ -208,7 +205,7 @@ class CudaBatchNormChain : public CudaNorm {
     return {channels_,
             type_,
             by_,
-            has_scale_ ? t_.params[kBatchNormCudaScaleParam].data<float>() : nullptr,
+            has_scale_ ? t_.params[kScaleParam].data<float>() : nullptr,
             has_bias_ ? t_.params[kBiasParam].data<float>() : nullptr,
             relu && tail_.relu ? *tail_.relu : Relu(1)};
   }

@@ -3,6 +3,7 @@
 #ifndef DOPPIO_LAYERS_BATCH_NORM_STATS_H_
 #define DOPPIO_LAYERS_BATCH_NORM_STATS_H_
 
+#include <cstddef>
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "layers/channel_blocks.h"
 
 namespace doppio {
+
+// Parameters of a fused BatchNorm and Scale, behind BatchNorm's own three.
+constexpr size_t kScaleParam = 3, kBiasParam = 4;
 
 // BatchNorm together with the layers that mostly follow it.
 constexpr const char* kBatchNormChains[] = {"BatchNorm+Scale", "BatchNorm+ReLU",

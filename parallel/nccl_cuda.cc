@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-Nccl::Type TypeOf(DType dtype) {
+Nccl::Type NcclTypeOf(DType dtype) {
   switch (dtype) {
     case DType::kFloat16:
       return Nccl::kFloat16;
@@ -62,7 +62,7 @@ class NcclEnd : public Communicator {
   void AllReduce(void* data, int64_t count, DType dtype) override {
     if (count == 0) return;
     Exchange("summing", [&](cudaStream_t stream) {
-      return nccl_.all_reduce(data, data, static_cast<size_t>(count), TypeOf(dtype), Nccl::kSum,
+      return nccl_.all_reduce(data, data, static_cast<size_t>(count), NcclTypeOf(dtype), Nccl::kSum,
                               comm_, stream);
     });
   }
@@ -126,13 +126,13 @@ class NcclEnd : public Communicator {
   int64_t bucket_ = -1;
 };
 
-std::string Describe() { return "NCCL " + NcclVersion() + " (" + NcclLibrary().path + ")"; }
+std::string DescribeNccl() { return "NCCL " + NcclVersion() + " (" + NcclLibrary().path + ")"; }
 
-std::unique_ptr<Communicator> Connect(Device* device, const LinkPlace& place) {
+std::unique_ptr<Communicator> ConnectNccl(Device* device, const LinkPlace& place) {
   return std::make_unique<NcclEnd>(device, place);
 }
 
-DOPPIO_REGISTER(DeviceLinks, "nccl", DeviceLink{&Describe, &Connect, nullptr});
+DOPPIO_REGISTER(DeviceLinks, "nccl", DeviceLink{&DescribeNccl, &ConnectNccl, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -150,13 +150,13 @@ void Conductor::Wait() const {
   for (P2pEnd* end : ends_) end->stream()->Wait();
 }
 
-std::string Describe() { return "copies between GPUs in pairs"; }
+std::string DescribePeers() { return "copies between GPUs in pairs"; }
 
-std::unique_ptr<Communicator> Connect(Device* device, const LinkPlace& place) {
+std::unique_ptr<Communicator> ConnectPeers(Device* device, const LinkPlace& place) {
   return ConnectPeers(device, place, true);
 }
 
-DOPPIO_REGISTER(DeviceLinks, "p2p", DeviceLink{&Describe, &Connect, &PeerAccessText});
+DOPPIO_REGISTER(DeviceLinks, "p2p", DeviceLink{&DescribePeers, &ConnectPeers, &PeerAccessText});
 
 }  // namespace
 

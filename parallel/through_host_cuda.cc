@@ -58,13 +58,13 @@ class ThroughHost : public Communicator {
   int64_t bucket_ = -1;
 };
 
-std::string Describe() { return "sums on the host"; }
+std::string DescribeHostSums() { return "sums on the host"; }
 
-std::unique_ptr<Communicator> Connect(Device* device, const LinkPlace& place) {
+std::unique_ptr<Communicator> ConnectThroughHost(Device* device, const LinkPlace& place) {
   return std::make_unique<ThroughHost>(device, place);
 }
 
-DOPPIO_REGISTER(DeviceLinks, "host", DeviceLink{&Describe, &Connect, nullptr});
+DOPPIO_REGISTER(DeviceLinks, "host", DeviceLink{&DescribeHostSums, &ConnectThroughHost, nullptr});
 
 }  // namespace
 }  // namespace doppio

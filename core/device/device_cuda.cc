@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kPage = 2 << 20;  // what the driver hands out
 
 // Powers of two up to a page, then whole pages: the big arenas come once, so they fit exactly.
-int64_t SizeClass(int64_t bytes) {
+int64_t GpuSizeClass(int64_t bytes) {
   if (bytes > kPage) return (bytes + kPage - 1) / kPage * kPage;
   int64_t power = 512;
   while (power < bytes) power *= 2;
@@ -86,7 +86,7 @@ class CudaDevice : public GpuDevice {
   std::string pci_bus_id() const override { return pci_bus_id_; }
 
   void* Allocate(int64_t bytes) override {
-    const int64_t size = SizeClass(bytes);
+    const int64_t size = GpuSizeClass(bytes);
     void* memory = blocks_.Take(size, [&] { return AskDriver(size); });
     try {
       Zero(memory, size);

@@ -48,7 +48,7 @@ void Check(cublasStatus_t status, const char* doing) {
   throw DeviceError(std::string("cuBLAS failed at ") + doing + ": " + Cublas().text(status));
 }
 
-std::string RunningVersion() {
+std::string CublasVersion() {
   std::string version;
   for (libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL}) {
     int number = 0;
@@ -61,10 +61,10 @@ std::string RunningVersion() {
 DOPPIO_REGISTER(Libraries, "cuBLAS",
                 {std::to_string(CUBLAS_VER_MAJOR) + "." + std::to_string(CUBLAS_VER_MINOR) + "." +
                      std::to_string(CUBLAS_VER_PATCH),
-                 &RunningVersion});
+                 &CublasVersion});
 
-struct Handle {
-  explicit Handle(Device* device) {
+struct OwnedCublas {
+  explicit OwnedCublas(Device* device) {
     const cudaStream_t stream = CudaStream(device);
     Check(Cublas().create(&handle), "its start");
     Check(Cublas().set_stream(handle, stream), "taking a stream");
@@ -79,16 +79,16 @@ struct Handle {
                      CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
     Check(Cublas().set_math_mode(handle, static_cast<cublasMath_t>(mode)), "choosing a precision");
   }
-  ~Handle() { Cublas().destroy(handle); }
+  ~OwnedCublas() { Cublas().destroy(handle); }
   static constexpr int64_t kWorkspaceBytes = int64_t{32}
                                              << 20;  // as NVIDIA advises for its largest GPUs
   cublasHandle_t handle = nullptr;
   Buffer workspace;
 };
 
-const Handle& HandleOf(Device* device) {
+const OwnedCublas& HandleOf(Device* device) {
   CudaStream(device);  // makes the device current
-  return device->Attached<Handle>("cublas");
+  return device->Attached<OwnedCublas>("cublas");
 }
 
 cublasOperation_t Operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }

@@ -22,13 +22,13 @@ std::vector<int> Strides(const std::vector<int64_t>& dims, bool channels_last) {
   return strides;
 }
 
-struct Handle {
-  explicit Handle(Device* device) {
+struct OwnedCudnn {
+  explicit OwnedCudnn(Device* device) {
     const cudaStream_t stream = CudaStream(device);
     CheckCudnn(Cudnn().cudnnCreate(&handle), "its start");
     CheckCudnn(Cudnn().cudnnSetStream(handle, stream), "taking a stream");
   }
-  ~Handle() { Cudnn().cudnnDestroy(handle); }
+  ~OwnedCudnn() { Cudnn().cudnnDestroy(handle); }
   cudnnHandle_t handle = nullptr;
 };
 
@@ -86,7 +86,7 @@ void CheckCudnn(cudnnStatus_t status, const char* doing) {
 
 cudnnHandle_t CudnnHandle(Device* device) {
   CudaStream(device);
-  return device->Attached<Handle>("cudnn").handle;
+  return device->Attached<OwnedCudnn>("cudnn").handle;
 }
 
 cudnnDataType_t CudnnType(DType type) {

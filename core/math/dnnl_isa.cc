@@ -13,14 +13,13 @@ std::string Dotted(int major, int minor, int patch) {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
 }
 
-std::string RunningVersion() {
+std::string DnnlVersion() {
   const dnnl_version_t* v = dnnl_version();
   return Dotted(v->major, v->minor, v->patch);
 }
 
 DOPPIO_REGISTER(Libraries, "oneDNN",
-                {Dotted(DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH),
-                 &RunningVersion});
+                {Dotted(DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH), &DnnlVersion});
 
 }  // namespace
 
