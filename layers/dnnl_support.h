@@ -23,24 +23,12 @@ inline double Slowness(const char* implementation) {
   if (name.find("ncsp") != std::string::npos) return 1;
   return name.find("gemm") != std::string::npos && name.find("brgemm") == std::string::npos ? 1 : 0;
 }
-// The description that `make` returns, at oneDNN's first implementation of it or at the first one
-// of a faster class behind that.
+
+// The description that `make` returns, at the implementation that oneDNN's wrapper takes for the
+// cheapest.
 template <class Make>
 auto Fastest(const Make& make) {
-  auto desc = make();
-  double least = Slowness(desc.impl_info_str());
-  if (least == 0) return desc;
-  int best = 0;
-  for (int i = 1; least > 0 && desc.next_impl(); ++i) {
-    const double slowness = Slowness(desc.impl_info_str());
-    if (slowness >= least) continue;
-    best = i;
-    least = slowness;
-  }
-  // Copies share the place in the list of implementations, so the best is found again.
-  desc = make();
-  for (int i = 0; i < best; ++i) desc.next_impl();
-  return desc;
+  return CheapestOf(make, [](const auto& desc) { return Slowness(desc.impl_info_str()); });
 }
 
 // Reading an input in another layout than its producer's costs a pass over it.

@@ -132,6 +132,25 @@ inline void AppendEltwise(dnnl::post_ops* post, dnnl::algorithm function, float 
   post->append_eltwise(function, alpha, beta);
 }
 
+// oneDNN 3 lists some slower implementations before faster ones.
+template <class Make, class Cost>
+auto CheapestOf(const Make& make, const Cost& cost) {
+  auto desc = make();
+  double least = cost(desc);
+  if (least == 0) return desc;
+  int best = 0;
+  for (int i = 1; least > 0 && desc.next_impl(); ++i) {
+    const double now = cost(desc);
+    if (now >= least) continue;
+    best = i;
+    least = now;
+  }
+  // Copies share the place in the list of implementations, so the best is found again.
+  desc = make();
+  for (int i = 0; i < best; ++i) desc.next_impl();
+  return desc;
+}
+
 inline const char* NameOfNewIsa(dnnl::cpu_isa isa) {
   switch (isa) {
     case dnnl::cpu_isa::avx2_vnni_2:

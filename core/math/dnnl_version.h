@@ -44,6 +44,11 @@ template <class Primitive, class Forward, class... Args>
 typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& attr,
                                                     const Forward& forward, const Args&... args);
 
+// The description that `make` returns, at the implementation of the least `cost(description)`, as
+// far as this version of oneDNN lets one look for it. Of equal ones the first.
+template <class Make, class Cost>
+auto CheapestOf(const Make& make, const Cost& cost);
+
 // Sizes and constants of a local response normalisation.
 struct LrnNumbers {
   int64_t local_size;

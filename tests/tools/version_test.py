@@ -75,6 +75,8 @@ class StampTest(tool_case.ToolCase):
         for name in ("tools/bazel/status.sh", "core/base/commit.txt", "core/base/.gitattributes"):
             os.makedirs(os.path.dirname(os.path.join(self.tree, name)), exist_ok=True)
             shutil.copy(os.path.join(ROOT, name), os.path.join(self.tree, name))
+        # As in a checkout, also where these tests run in an archive, which has its commit in there.
+        self.write("tree/core/base/commit.txt", "$Format:%H$\n$Format:%ct$\n")
 
     def status(self, tree=None, **env):
         r = subprocess.run([os.path.join(tree or self.tree, "tools/bazel/status.sh")], cwd="/", capture_output=True, text=True,
