@@ -93,11 +93,11 @@ class CifarSource : public Source {
   int64_t label_bytes_ = 0;
 };
 
-std::unique_ptr<Source> Open(const DataParameter& parameter, Phase phase) {
+std::unique_ptr<Source> OpenCifar(const DataParameter& parameter, Phase phase) {
   return std::make_unique<CifarSource>(FindFiles(parameter, phase));
 }
 
-DOPPIO_REGISTER(Sources, "CIFAR", &Open);
+DOPPIO_REGISTER(Sources, "CIFAR", &OpenCifar);
 
 }  // namespace
 }  // namespace doppio

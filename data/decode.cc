@@ -76,7 +76,7 @@ void MakeGray(Image* image) {
   image->shape.channels = 1;
 }
 
-void CheckExtents(const FileBytes& file, int64_t height, int64_t width, int64_t bits_per_pixel) {
+void CheckExtents(const FileReader& file, int64_t height, int64_t width, int64_t bits_per_pixel) {
   constexpr int64_t kMostPixels = 1 << 30;
   if (height < 1 || width < 1 || height > kMostPixels / width) {
     throw file.Corrupt("its size is " + std::to_string(width) + "x" + std::to_string(height));

@@ -24,13 +24,13 @@ struct Bmp {
 };
 
 // The file has red's first.
-std::array<uint32_t, 3> ReadMasks(FileBytes* in) {
+std::array<uint32_t, 3> ReadMasks(FileReader* in) {
   std::array<uint32_t, 3> masks;
   for (int c = 2; c >= 0; --c) masks[static_cast<size_t>(c)] = in->Number(4);
   return masks;
 }
 
-Bmp ReadHeader(FileBytes in) {
+Bmp ReadBmpHeader(FileReader in) {
   Bmp bmp = {};
   const size_t all = in.left();
   in.Take(10);
@@ -82,7 +82,7 @@ Bmp ReadHeader(FileBytes in) {
 }
 
 // Numbers of colours, a byte each, in the order of the file's rows.
-std::vector<uint8_t> ReadPlain(const Bmp& bmp, FileBytes* in) {
+std::vector<uint8_t> ReadPlain(const Bmp& bmp, FileReader* in) {
   std::vector<uint8_t> numbers;
   numbers.reserve(static_cast<size_t>(bmp.height) * bmp.width);
   const uint32_t bits = bmp.bits, mask = (1u << bits) - 1;
@@ -97,7 +97,7 @@ std::vector<uint8_t> ReadPlain(const Bmp& bmp, FileBytes* in) {
 }
 
 // The same of runs. What they leave out is of colour 0.
-std::vector<uint8_t> ReadRuns(const Bmp& bmp, FileBytes* in) {
+std::vector<uint8_t> ReadRuns(const Bmp& bmp, FileReader* in) {
   const int per_byte = bmp.bits == 4 ? 2 : 1;
   std::vector<uint8_t> numbers(static_cast<size_t>(bmp.height) * bmp.width);
   int x = 0, y = 0;
@@ -135,7 +135,7 @@ uint8_t Channel(uint32_t pixel, uint32_t mask) {
   return static_cast<uint8_t>(top > 7 ? (pixel & mask) >> (top - 7) : (pixel & mask) << (7 - top));
 }
 
-void ReadDeepRow(const Bmp& bmp, FileBytes* in, uint8_t* to) {
+void ReadDeepRow(const Bmp& bmp, FileReader* in, uint8_t* to) {
   const int bytes = static_cast<int>(bmp.bits / 8);
   const size_t row_bytes = static_cast<size_t>(bmp.width) * static_cast<size_t>(bytes);
   const uint8_t* from = in->Take(row_bytes);
@@ -161,8 +161,8 @@ bool IsGray(const Bmp& bmp) {
 }  // namespace
 
 void DecodeBmp(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image) {
-  FileBytes in("BMP", file, bytes);
-  const Bmp bmp = ReadHeader(in);
+  FileReader in("BMP", file, bytes);
+  const Bmp bmp = ReadBmpHeader(in);
   in.Take(bmp.pixels_at);
   std::vector<uint8_t> numbers;
   if (bmp.bits <= 8) numbers = bmp.packing == kPlain ? ReadPlain(bmp, &in) : ReadRuns(bmp, &in);

@@ -3,7 +3,7 @@
 #define DOPPIO_DATA_DECODE_FORMATS_H_
 
 #include "data/decode.h"
-#include "data/file_bytes.h"
+#include "data/file_reader.h"
 
 namespace doppio {
 
@@ -17,7 +17,7 @@ void MakeGray(Image* image);
 
 // FileError unless both are positive, the pixels are no more than OpenCV reads, 2^30, and what is
 // left of the file can hold them: a damaged header must not ask for memory.
-void CheckExtents(const FileBytes& file, int64_t height, int64_t width, int64_t bits_per_pixel);
+void CheckExtents(const FileReader& file, int64_t height, int64_t width, int64_t bits_per_pixel);
 
 }  // namespace doppio
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/library_version.h"
 #include "data/decode_formats.h"
 
 namespace doppio {
@@ -68,6 +69,9 @@ bool ReadPng(png_structp png, png_infop info, Reading* reading, DecodeOptions::C
   png_read_end(png, nullptr);
   return true;
 }
+
+DOPPIO_REGISTER(Libraries, "libpng",
+                {PNG_LIBPNG_VER_STRING, [] { return std::string(png_get_libpng_ver(nullptr)); }});
 
 }  // namespace
 

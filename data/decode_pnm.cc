@@ -22,7 +22,7 @@ struct Pnm {
 };
 
 // Behind blanks and comments.
-uint8_t FirstOfNext(FileBytes* in) {
+uint8_t FirstOfNext(FileReader* in) {
   for (;;) {
     uint8_t byte = in->Byte();
     while (byte == '#') {
@@ -33,7 +33,7 @@ uint8_t FirstOfNext(FileBytes* in) {
 }
 
 // Takes the blank behind the number as well; the file may end in its place.
-int ReadNumber(FileBytes* in) {
+int ReadNumber(FileReader* in) {
   int64_t number = 0;
   for (uint8_t byte = FirstOfNext(in);; byte = in->Byte()) {
     if (std::isspace(byte) != 0) break;
@@ -44,7 +44,7 @@ int ReadNumber(FileBytes* in) {
   return static_cast<int>(number);
 }
 
-Pnm ReadHeader(FileBytes* in) {
+Pnm ReadPnmHeader(FileReader* in) {
   Pnm pnm = {};
   pnm.kind = in->Take(2)[1] - '0';
   pnm.width = ReadNumber(in);
@@ -55,7 +55,7 @@ Pnm ReadHeader(FileBytes* in) {
   return pnm;
 }
 
-void ReadRow(const Pnm& pnm, FileBytes* in, uint8_t* to) {
+void ReadRow(const Pnm& pnm, FileReader* in, uint8_t* to) {
   const int values = pnm.width * pnm.channels();
   const bool wide = pnm.largest > 255;
   if (pnm.kind == 4) {
@@ -79,8 +79,8 @@ void ReadRow(const Pnm& pnm, FileBytes* in, uint8_t* to) {
 }  // namespace
 
 void DecodePnm(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image) {
-  FileBytes in("PNM", file, bytes);
-  const Pnm pnm = ReadHeader(&in);
+  FileReader in("PNM", file, bytes);
+  const Pnm pnm = ReadPnmHeader(&in);
   image->shape = {pnm.channels(), pnm.height, pnm.width};
   const size_t row_bytes = static_cast<size_t>(pnm.width) * pnm.channels();
   image->bytes.resize(row_bytes * static_cast<size_t>(pnm.height));

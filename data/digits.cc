@@ -20,9 +20,9 @@ constexpr int kSide = 28;
 constexpr float kTau = 6.28318531f;
 
 // The random numbers of one image, by purpose: independent of how many another purpose takes.
-class Draws {
+class DigitDraws {
  public:
-  Draws(const Random& random, int64_t index)
+  DigitDraws(const Random& random, int64_t index)
       : random_(random), index_(static_cast<uint64_t>(index)) {}
   float Between(float low, float high) {
     return low + (high - low) * random_.Uniform(index_, next_++);
@@ -40,7 +40,7 @@ class Draws {
 // Unit box to pixels: a smooth bend, then an affine map about the centre.
 class Hand {
  public:
-  explicit Hand(Draws* draws) {
+  explicit Hand(DigitDraws* draws) {
     for (Wave& wave : waves_) {
       wave = {draws->Between(-5.0f, 5.0f), draws->Between(-5.0f, 5.0f), draws->Between(0, kTau),
               draws->Normal(0.042f), draws->Normal(0.042f)};
@@ -138,7 +138,7 @@ void DrawStroke(const Stroke& stroke, float reach, Canvas* canvas) {
   }
 }
 
-void DrawDigit(int digit, Draws* draws, uint8_t* pixels) {
+void DrawDigit(int digit, DigitDraws* draws, uint8_t* pixels) {
   const std::vector<Glyph>& glyphs = GlyphsOf(digit);
   const Glyph& glyph = glyphs[draws->Below(static_cast<uint32_t>(glyphs.size()))];
   const Hand hand(draws);
@@ -180,7 +180,7 @@ class DigitsSource : public Source {
   int64_t size() const override { return size_; }
 
   void Read(int64_t index, Record* record) const override {
-    Draws draws(random_, index);
+    DigitDraws draws(random_, index);
     const int digit = static_cast<int>(draws.Below(10));
     record->byte_storage.resize(kSide * kSide);
     auto* pixels = reinterpret_cast<uint8_t*>(&record->byte_storage[0]);
@@ -201,11 +201,11 @@ class DigitsSource : public Source {
   const Random random_;
 };
 
-std::unique_ptr<Source> Open(const DataParameter& parameter, Phase phase) {
+std::unique_ptr<Source> OpenDigits(const DataParameter& parameter, Phase phase) {
   return std::make_unique<DigitsSource>(parameter, phase);
 }
 
-DOPPIO_REGISTER(Sources, "DIGITS", &Open);
+DOPPIO_REGISTER(Sources, "DIGITS", &OpenDigits);
 
 }  // namespace
 }  // namespace doppio

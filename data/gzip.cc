@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/library_version.h"
 
 namespace doppio {
 namespace {
@@ -39,6 +40,8 @@ size_t UnpackMember(const std::string& path, const std::string& packed, size_t b
   if (result != Z_STREAM_END) throw FileError("cannot unpack '" + path + "': " + reason);
   return packed.size() - left;
 }
+
+DOPPIO_REGISTER(Libraries, "zlib", {ZLIB_VERSION, [] { return std::string(zlibVersion()); }});
 
 }  // namespace
 

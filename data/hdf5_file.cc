@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/library_version.h"
 
 namespace doppio {
 namespace {
@@ -30,6 +31,17 @@ herr_t AddName(hid_t, const char* name, const H5L_info_t*, void* names) {
   *static_cast<std::string*>(names) += std::string(" ") + name;
   return 0;
 }
+
+std::string RunningVersion() {
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+}
+
+DOPPIO_REGISTER(Libraries, "HDF5",
+                {std::to_string(H5_VERS_MAJOR) + "." + std::to_string(H5_VERS_MINOR) + "." +
+                     std::to_string(H5_VERS_RELEASE),
+                 &RunningVersion});
 
 }  // namespace
 

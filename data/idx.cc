@@ -125,11 +125,11 @@ class IdxSource : public Source {
   ImageShape shape_;
 };
 
-std::unique_ptr<Source> Open(const DataParameter& parameter, Phase) {
+std::unique_ptr<Source> OpenIdx(const DataParameter& parameter, Phase) {
   return std::make_unique<IdxSource>(parameter);
 }
 
-DOPPIO_REGISTER(Sources, "IDX", &Open);
+DOPPIO_REGISTER(Sources, "IDX", &OpenIdx);
 
 }  // namespace
 }  // namespace doppio

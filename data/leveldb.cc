@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/library_version.h"
 #include "data/datum.h"
 #include "data/source.h"
 #include "proto/data.pb.h"
@@ -93,11 +94,15 @@ class LevelDbSource : public Source {
   const std::shared_ptr<Database> database_;
 };
 
-std::unique_ptr<Source> Open(const DataParameter& parameter, Phase) {
+std::unique_ptr<Source> OpenLevelDb(const DataParameter& parameter, Phase) {
   return std::make_unique<LevelDbSource>(parameter.source());
 }
 
-DOPPIO_REGISTER(Sources, "LEVELDB", &Open);
+DOPPIO_REGISTER(Sources, "LEVELDB", &OpenLevelDb);
+
+DOPPIO_REGISTER(Libraries, "LevelDB",
+                {std::to_string(leveldb::kMajorVersion) + "." +
+                 std::to_string(leveldb::kMinorVersion)});
 
 }  // namespace
 }  // namespace doppio

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/library_version.h"
 #include "data/datum.h"
 #include "data/source.h"
 #include "proto/data.pb.h"
@@ -101,11 +102,22 @@ class LmdbSource : public Source {
   std::vector<Entry> records_;
 };
 
-std::unique_ptr<Source> Open(const DataParameter& parameter, Phase) {
+std::unique_ptr<Source> OpenLmdb(const DataParameter& parameter, Phase) {
   return std::make_unique<LmdbSource>(parameter.source());
 }
 
-DOPPIO_REGISTER(Sources, "LMDB", &Open);
+DOPPIO_REGISTER(Sources, "LMDB", &OpenLmdb);
+
+std::string RunningVersion() {
+  int major = 0, minor = 0, patch = 0;
+  mdb_version(&major, &minor, &patch);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
+DOPPIO_REGISTER(Libraries, "LMDB",
+                {std::to_string(MDB_VERSION_MAJOR) + "." + std::to_string(MDB_VERSION_MINOR) + "." +
+                     std::to_string(MDB_VERSION_PATCH),
+                 &RunningVersion});
 
 }  // namespace
 }  // namespace doppio

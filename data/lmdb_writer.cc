@@ -103,11 +103,11 @@ class LmdbFormat : public DatabaseFormat {
   size_t map_bytes_ = size_t{16} << 20;
 };
 
-std::unique_ptr<DatabaseFormat> Create(const std::string& path, DatabaseMode mode) {
+std::unique_ptr<DatabaseFormat> CreateLmdb(const std::string& path, DatabaseMode mode) {
   return std::make_unique<LmdbFormat>(path, mode);
 }
 
-DOPPIO_REGISTER(DatabaseFormats, "LMDB", &Create);
+DOPPIO_REGISTER(DatabaseFormats, "LMDB", &CreateLmdb);
 
 }  // namespace
 }  // namespace doppio

@@ -5,6 +5,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "core/base/error.h"
+#include "core/base/library_version.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -21,6 +22,9 @@ void TakePlanes(const Pixels& planes, Image* image) {
     }
   }
 }
+
+DOPPIO_REGISTER(Libraries, "OpenCV",
+                {CV_VERSION, [] { return std::string(cv::getVersionString()); }});
 
 }  // namespace
 

@@ -14,7 +14,7 @@
 namespace doppio {
 namespace {
 
-constexpr int kMostPixels = 1 << 16;  // of a side
+constexpr int kLongestDrawnSide = 1 << 16;  // of a side
 
 bool HasShortSide(const TransformationParameter& t) {
   return t.has_img_rand_resize_lower() || t.has_img_rand_resize_upper();
@@ -33,7 +33,7 @@ void CheckSides(const std::string& what, uint32_t lower, uint32_t upper) {
   if (lower == 0 || upper < lower) {
     throw UserError({}, what + " must be positive, and in this order");
   }
-  if (upper > kMostPixels) {
+  if (upper > kLongestDrawnSide) {
     throw UserError({}, "transform_param: images of such a size cannot be made");
   }
 }
@@ -71,13 +71,13 @@ void ResizeAsIntel(const RandomResizeParameter& p, bool training, Draws* draws, 
 }
 
 // Before it is rounded and limited.
-struct Sides {
+struct DrawnSides {
   float height, width;
 };
 
-Sides DrawSides(const TransformationParameter& t, bool training, const ImageShape& image,
-                Draws* draws) {
-  Sides sides = {static_cast<float>(image.height), static_cast<float>(image.width)};
+DrawnSides DrawSides(const TransformationParameter& t, bool training, const ImageShape& image,
+                     Draws* draws) {
+  DrawnSides sides = {static_cast<float>(image.height), static_cast<float>(image.width)};
   if (HasShortSide(t)) {
     const int side =
         DrawSide(t.img_rand_resize_lower(), t.img_rand_resize_upper(), training, draws);
@@ -104,11 +104,11 @@ Sides DrawSides(const TransformationParameter& t, bool training, const ImageShap
 
 void ResizeAsNvidia(const TransformationParameter& t, bool training, Draws* draws, Image* image) {
   const ImageShape& now = image->shape;
-  const Sides sides = DrawSides(t, training, now, draws);
+  const DrawnSides sides = DrawSides(t, training, now, draws);
   // Of a crop's size at least; where that, or what was drawn, is larger than the image, its own.
   const auto limited = [&t](float drawn, uint32_t crop, int own) {
     const int least = static_cast<int>(crop > 0 ? crop : t.crop_size());
-    if (drawn > kMostPixels) throw FileError("it would become too large at a random size");
+    if (drawn > kLongestDrawnSide) throw FileError("it would become too large at a random size");
     const int side = std::max({1, least, static_cast<int>(std::lround(drawn))});
     return t.allow_upscale() ? side : std::min(side, own);
   };

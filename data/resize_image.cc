@@ -10,14 +10,14 @@
 namespace doppio {
 namespace {
 
-constexpr int kMostPixels = 1 << 16;  // of a side
+constexpr int kLongestSide = 1 << 16;  // of a side
 
-// Sides before they become whole.
-struct Sides {
+// ExactSides before they become whole.
+struct ExactSides {
   float height, width;
 };
 
-Sides KeepProportions(const ResizeParameter& resize, const ImageShape& image) {
+ExactSides KeepProportions(const ResizeParameter& resize, const ImageShape& image) {
   const auto height = static_cast<float>(resize.height());
   const auto width = static_cast<float>(resize.width());
   const float aspect = static_cast<float>(image.width) / static_cast<float>(image.height);
@@ -26,8 +26,8 @@ Sides KeepProportions(const ResizeParameter& resize, const ImageShape& image) {
   return {height, height * aspect};
 }
 
-cv::Size Whole(const Sides& sides, const ImageShape& image) {
-  if (sides.height > kMostPixels || sides.width > kMostPixels) {
+cv::Size Whole(const ExactSides& sides, const ImageShape& image) {
+  if (sides.height > kLongestSide || sides.width > kLongestSide) {
     throw FileError("resize_param would make its " + std::to_string(image.height) + "x" +
                     std::to_string(image.width) + " pixels too long a strip");
   }
@@ -58,7 +58,7 @@ void CheckResize(const ResizeParameter& resize) {
   if (resize.height() == 0 || resize.width() == 0) {
     throw UserError({}, "resize_param needs height and width");
   }
-  if (resize.height() > kMostPixels || resize.width() > kMostPixels) {
+  if (resize.height() > kLongestSide || resize.width() > kLongestSide) {
     throw UserError({}, "resize_param: images of such a size cannot be made");
   }
   if (!(resize.prob() >= 0 && resize.prob() <= 1)) {
@@ -78,7 +78,7 @@ Box ResizeAs(const ResizeParameter& resize, Draws* draws, Image* image) {
   const int interpolation = InterpolationOf(resize, draws);
   const auto height = static_cast<float>(resize.height());
   const auto width = static_cast<float>(resize.width());
-  Sides sides = {height, width};
+  ExactSides sides = {height, width};
   if (resize.resize_mode() != ResizeParameter::WARP) {
     sides = KeepProportions(resize, image->shape);
   }
@@ -86,9 +86,10 @@ Box ResizeAs(const ResizeParameter& resize, Draws* draws, Image* image) {
   // Rounded down, and no pixel more or less than the mode promises.
   const cv::Size asked(static_cast<int>(resize.width()), static_cast<int>(resize.height()));
   const bool covers = resize.resize_mode() == ResizeParameter::FIT_SMALL_SIZE;
-  size.width = std::clamp(size.width, covers ? asked.width : 1, covers ? kMostPixels : asked.width);
+  size.width =
+      std::clamp(size.width, covers ? asked.width : 1, covers ? kLongestSide : asked.width);
   size.height =
-      std::clamp(size.height, covers ? asked.height : 1, covers ? kMostPixels : asked.height);
+      std::clamp(size.height, covers ? asked.height : 1, covers ? kLongestSide : asked.height);
   cv::Mat resized;
   cv::resize(MatOf(image), resized, size, 0, 0, interpolation);
   if (resize.resize_mode() != ResizeParameter::FIT_LARGE_SIZE_AND_PAD) {

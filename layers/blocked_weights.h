@@ -11,9 +11,9 @@ namespace doppio {
 // The channels per block of an image in blocks; 0 when `tensor` lies in any other way.
 inline int64_t BlockOf(const TensorSpec& tensor) {
   if (tensor.layout.plain() || tensor.shape.rank() < 3) return 0;
-  const auto& blocking = DescOf(tensor).data.format_desc.blocking;
-  if (blocking.inner_nblks != 1 || blocking.inner_idxs[0] != 1) return 0;
-  const int64_t block = blocking.inner_blks[0];
+  const Blocking blocking = BlockingOf(DescOf(tensor));
+  if (blocking.inner_axes != Blocking::Dims{1}) return 0;
+  const int64_t block = blocking.inner_blocks[0];
   return LayoutOf(ChannelBlocked(tensor.shape, block)) == tensor.layout ? block : 0;
 }
 
@@ -28,51 +28,43 @@ class BlockedWeights {
   }
   int64_t padded_inputs() const { return (shape_[1] + block_ - 1) / block_ * block_ * area_; }
 
-  // Null desc when the tensor cannot be described.
+  // Empty when the tensor cannot be described.
   dnnl::memory::desc Tensor(const dnnl::memory::desc& matrix) const {
-    const auto& from = matrix.data.format_desc.blocking;
-    dnnl_memory_desc_t to = PlainDesc(shape_).data;
-    to.padded_dims[0] = matrix.data.padded_dims[0];
+    const Blocking from = BlockingOf(matrix);
+    Blocking to = BlockingOf(PlainDesc(shape_));
+    to.padded_dims[0] = from.padded_dims[0];
     to.padded_dims[1] = (shape_[1] + block_ - 1) / block_ * block_;
-    auto& blocking = to.format_desc.blocking;
+    to.inner_blocks = from.inner_blocks;
+    to.inner_axes = from.inner_axes;
     int64_t inner = 1;
-    for (int i = 0; i < from.inner_nblks; ++i) {
-      blocking.inner_blks[i] = from.inner_blks[i];
-      blocking.inner_idxs[i] = from.inner_idxs[i];
-      if (from.inner_idxs[i] == 1) inner *= from.inner_blks[i];
+    for (size_t i = 0; i < from.inner_blocks.size(); ++i) {
+      if (from.inner_axes[i] == 1) inner *= from.inner_blocks[i];
     }
-    blocking.inner_nblks = from.inner_nblks;
     int64_t step = from.strides[1];
-    if (from.inner_nblks == 0 && step == 1) {
-      blocking.inner_nblks = 1;
-      blocking.inner_blks[0] = block_;
-      blocking.inner_idxs[0] = 1;
+    if (from.inner_blocks.empty() && step == 1) {
+      to.AddInner(block_, 1);
       step = block_;
     } else if (inner != block_) {
       return dnnl::memory::desc();
     }
-    for (int i = to.ndims - 1; i >= 1; --i) {
-      blocking.strides[i] = step;
+    for (int i = to.rank() - 1; i >= 1; --i) {
+      to.strides[i] = step;
       step *= i == 1 ? 1 : to.dims[i];
     }
-    blocking.strides[0] = from.strides[0];
-    return dnnl::memory::desc(to);
+    to.strides[0] = from.strides[0];
+    return DescOf(to);
   }
 
   dnnl::memory::desc Matrix(const dnnl::memory::desc& tensor) const {
-    const auto& from = tensor.data.format_desc.blocking;
-    dnnl_memory_desc_t to = PlainDesc(Shape{outputs_, padded_inputs()}).data;
-    to.padded_dims[0] = tensor.data.padded_dims[0];
-    auto& blocking = to.format_desc.blocking;
-    blocking.strides[0] = from.strides[0];
-    if (from.inner_nblks == 1 && from.inner_idxs[0] == 1) return dnnl::memory::desc(to);
-    blocking.inner_nblks = from.inner_nblks;
-    for (int i = 0; i < from.inner_nblks; ++i) {
-      blocking.inner_blks[i] = from.inner_blks[i];
-      blocking.inner_idxs[i] = from.inner_idxs[i];
-    }
-    blocking.strides[1] = from.strides[tensor.data.ndims - 1];
-    return dnnl::memory::desc(to);
+    const Blocking from = BlockingOf(tensor);
+    Blocking to = BlockingOf(PlainDesc(Shape{outputs_, padded_inputs()}));
+    to.padded_dims[0] = from.padded_dims[0];
+    to.strides[0] = from.strides[0];
+    if (from.inner_axes == Blocking::Dims{1}) return DescOf(to);
+    to.inner_blocks = from.inner_blocks;
+    to.inner_axes = from.inner_axes;
+    to.strides[1] = from.strides.back();
+    return DescOf(to);
   }
 
  private:

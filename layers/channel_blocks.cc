@@ -7,30 +7,26 @@ namespace {
 
 // Dense, with nothing but channels (axis 1) split or moved innermost.
 bool SeeOpaque(const TensorSpec& tensor, ChannelBlocks* v) {
-  const dnnl_memory_desc_t desc = DescOf(tensor).data;
-  if (desc.format_kind != dnnl_blocked || desc.ndims < 2 || desc.offset0 != 0) return false;
-  const dnnl_blocking_desc_t& blocking = desc.format_desc.blocking;
-  const int64_t channels = desc.padded_dims[1];
-  int64_t block = channels;  // channels last
-  if (blocking.inner_nblks == 1 && blocking.inner_idxs[0] == 1)
-    block = blocking.inner_blks[0];
-  else if (blocking.inner_nblks != 0)
-    return false;
+  const Blocking t = BlockingOf(DescOf(tensor));
+  if (t.rank() < 2) return false;
+  const int64_t channels = t.padded_dims[1];
+  const bool blocked = !t.inner_blocks.empty();
+  if (blocked && t.inner_axes != Blocking::Dims{1}) return false;
+  const int64_t block = blocked ? t.inner_blocks[0] : channels;  // not blocked: channels last
 
   // Walk outwards from the innermost: the spatial axes, the blocks of channels, the samples.
   int64_t inner = 1;
-  for (int axis = desc.ndims - 1; axis > 1; --axis) {
-    if (desc.padded_dims[axis] != desc.dims[axis]) return false;
-    if (desc.dims[axis] != 1 && blocking.strides[axis] != inner * block) return false;
-    inner *= desc.dims[axis];
+  for (int axis = t.rank() - 1; axis > 1; --axis) {
+    if (t.padded_dims[axis] != t.dims[axis]) return false;
+    if (t.dims[axis] != 1 && t.strides[axis] != inner * block) return false;
+    inner *= t.dims[axis];
   }
   const int64_t blocks = channels / block;
-  if (blocking.inner_nblks == 0 && blocking.strides[1] != 1) return false;
-  if (blocking.inner_nblks == 1 && blocks != 1 && blocking.strides[1] != inner * block)
-    return false;
-  if (desc.padded_dims[0] != desc.dims[0]) return false;
-  if (desc.dims[0] != 1 && blocking.strides[0] != inner * channels) return false;
-  *v = {desc.dims[0], blocks, inner, block, desc.dims[1]};
+  if (!blocked && t.strides[1] != 1) return false;
+  if (blocked && blocks != 1 && t.strides[1] != inner * block) return false;
+  if (t.padded_dims[0] != t.dims[0]) return false;
+  if (t.dims[0] != 1 && t.strides[0] != inner * channels) return false;
+  *v = {t.dims[0], blocks, inner, block, t.dims[1]};
   return true;
 }
 
@@ -64,17 +60,16 @@ Layout WithSpatial(const Shape& from, const Layout& layout, const Shape& to) {
   if (layout.plain()) return layout;
   ChannelBlocks v;
   DOPPIO_CHECK(SeeOpaque({from, DType::kFloat32, layout}, &v), "a layout without channels");
-  dnnl_memory_desc_t desc = DescOf({from, DType::kFloat32, layout}).data;
-  auto& blocking = desc.format_desc.blocking;
+  Blocking blocking = BlockingOf(DescOf({from, DType::kFloat32, layout}));
   int64_t stride = v.block;
-  for (int axis = desc.ndims - 1; axis > 1; --axis) {
-    desc.dims[axis] = desc.padded_dims[axis] = to[axis];
+  for (int axis = blocking.rank() - 1; axis > 1; --axis) {
+    blocking.dims[axis] = blocking.padded_dims[axis] = to[axis];
     blocking.strides[axis] = stride;
     stride *= to[axis];
   }
-  if (blocking.inner_nblks == 1) blocking.strides[1] = stride;
+  if (!blocking.inner_blocks.empty()) blocking.strides[1] = stride;
   blocking.strides[0] = stride * v.blocks;
-  return LayoutOf(dnnl::memory::desc(desc));
+  return LayoutOf(DescOf(blocking));
 }
 
 }  // namespace doppio

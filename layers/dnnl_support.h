@@ -15,31 +15,49 @@ namespace doppio {
 
 using DnnlArgs = std::unordered_map<int, dnnl::memory>;
 
-// Cost class of an implementation: 0 generated for the shape, 1 by matrix products, 100 plain
-// loops.
+// Cost class of an implementation: 0 generated for the shape, 1 by matrix products or around
+// reorders of its own ("ncsp": oneDNN 3's convolutions of plain images), 100 plain loops.
 inline double Slowness(const char* implementation) {
   const std::string name(implementation);
   if (name.find("ref") != std::string::npos || name.find("simple") != std::string::npos) return 100;
+  if (name.find("ncsp") != std::string::npos) return 1;
   return name.find("gemm") != std::string::npos && name.find("brgemm") == std::string::npos ? 1 : 0;
 }
+// The description that `make` returns, at oneDNN's first implementation of it or at the first one
+// of a faster class behind that.
+template <class Make>
+auto Fastest(const Make& make) {
+  auto desc = make();
+  double least = Slowness(desc.impl_info_str());
+  if (least == 0) return desc;
+  int best = 0;
+  for (int i = 1; least > 0 && desc.next_impl(); ++i) {
+    const double slowness = Slowness(desc.impl_info_str());
+    if (slowness >= least) continue;
+    best = i;
+    least = slowness;
+  }
+  // Copies share the place in the list of implementations, so the best is found again.
+  desc = make();
+  for (int i = 0; i < best; ++i) desc.next_impl();
+  return desc;
+}
+
 // Reading an input in another layout than its producer's costs a pass over it.
 constexpr double kReorderSlowness = 0.5;
 
 // N x C x spatial with `block` channels innermost ("nChw16c"), channels padded to whole blocks.
+// Empty if oneDNN has no such layout.
 inline dnnl::memory::desc ChannelBlocked(const Shape& shape, int64_t block) {
-  dnnl_memory_desc_t raw = PlainDesc(shape).data;
-  const int n = raw.ndims;
-  raw.padded_dims[1] = (shape[1] + block - 1) / block * block;
-  auto& blocking = raw.format_desc.blocking;
-  blocking.inner_nblks = 1;
-  blocking.inner_blks[0] = block;
-  blocking.inner_idxs[0] = 1;
+  Blocking blocking = BlockingOf(PlainDesc(shape));
+  blocking.padded_dims[1] = (shape[1] + block - 1) / block * block;
+  blocking.AddInner(block, 1);
   int64_t stride = block;
-  for (int i = n - 1; i >= 0; --i) {
+  for (int i = blocking.rank() - 1; i >= 0; --i) {
     blocking.strides[i] = stride;
-    stride *= i == 1 ? raw.padded_dims[1] / block : raw.dims[i];
+    stride *= i == 1 ? blocking.padded_dims[1] / block : blocking.dims[i];
   }
-  return dnnl::memory::desc(raw);
+  return DescOf(blocking);
 }
 
 // Gives out 64-byte aligned pieces of one block of memory that does not exist yet.

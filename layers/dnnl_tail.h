@@ -19,7 +19,7 @@ inline dnnl::primitive_attr DnnlTailAttr(MathMode math, const ChainTail& tail,
                                          const dnnl::memory::desc& dst) {
   dnnl::post_ops post;
   if (tail.sum) post.append_binary(dnnl::algorithm::binary_add, dst);
-  if (tail.relu) post.append_eltwise(1, dnnl::algorithm::eltwise_relu, tail.relu->slope, 0);
+  if (tail.relu) AppendEltwise(&post, dnnl::algorithm::eltwise_relu, tail.relu->slope, 0);
   dnnl::primitive_attr attr = DnnlAttr(math);
   attr.set_post_ops(post);
   return attr;

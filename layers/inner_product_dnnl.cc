@@ -25,8 +25,8 @@ ForwardPd ForwardDesc(const KernelArgs& args, const memory::desc& src, const mem
       args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   const InnerProductParameter& p = args.spec->param.inner_product_param();
   const memory::desc bias = p.bias_term() ? PlainDesc(Shape{p.num_output()}) : memory::desc();
-  return ForwardPd({kind, src, weights, bias, dst}, DnnlTailAttr(args.math, tail, dst),
-                   DnnlEngine());
+  return DescribeForward<dnnl::inner_product_forward>(DnnlTailAttr(args.math, tail, dst), kind, src,
+                                                      weights, bias, dst);
 }
 
 struct Step {
@@ -52,7 +52,7 @@ class DnnlInnerProduct : public Kernel {
     memory::desc kept;
     if (placed) {
       kept = DescOf({args.shape->params[0].shape, DType::kFloat32, args.param_layouts[0]});
-      block = kept.dims().size() > 2 ? ChannelBlockOf(kept) : 0;
+      block = DimsOf(kept).size() > 2 ? ChannelBlockOf(kept) : 0;
     }
     const BlockedWeights blocked(bottom.shape, outputs_, std::max<int64_t>(1, block));
     const int64_t inputs = block > 0 ? blocked.padded_inputs() : bottom.shape.count(axis);
@@ -130,17 +130,18 @@ class DnnlInnerProduct : public Kernel {
 
  private:
   static int64_t ChannelBlockOf(const memory::desc& weights) {
-    const auto& blocking = weights.data.format_desc.blocking;
+    const Blocking blocking = BlockingOf(weights);
     int64_t block = 1;
-    for (int i = 0; i < blocking.inner_nblks; ++i) {
-      if (blocking.inner_idxs[i] == 1) block *= blocking.inner_blks[i];
+    for (size_t i = 0; i < blocking.inner_blocks.size(); ++i) {
+      if (blocking.inner_axes[i] == 1) block *= blocking.inner_blocks[i];
     }
     return block;
   }
 
   // `make(weights)` with the weights as they are kept, unless another layout is a class faster.
-  template <class Make>
-  static auto Best(const Make& make, const memory::desc& kept, const memory::desc& any) {
+  template <class MakeInnerProductDnnl>
+  static auto Best(const MakeInnerProductDnnl& make, const memory::desc& kept,
+                   const memory::desc& any) {
     auto free = make(any);
     try {
       auto own = make(kept);
@@ -171,8 +172,8 @@ class DnnlInnerProduct : public Kernel {
       scratch = Carver();
       const auto desc = Best(
           [&](const memory::desc& w) {
-            return dnnl::inner_product_backward_weights::primitive_desc(
-                {src_, w, bias, dst_}, DnnlAttr(args.math), DnnlEngine(), forward);
+            return DescribeBackward<dnnl::inner_product_backward_weights>(
+                DnnlAttr(args.math), forward, src_, w, bias, dst_);
           },
           kept, any);
       params_.primitive = dnnl::inner_product_backward_weights(desc);
@@ -186,8 +187,8 @@ class DnnlInnerProduct : public Kernel {
       scratch = Carver();
       const auto desc = Best(
           [&](const memory::desc& w) {
-            return dnnl::inner_product_backward_data::primitive_desc(
-                {src_, w, dst_}, DnnlAttr(args.math), DnnlEngine(), forward);
+            return DescribeBackward<dnnl::inner_product_backward_data>(DnnlAttr(args.math), forward,
+                                                                       src_, w, dst_);
           },
           kept, any);
       data_.primitive = dnnl::inner_product_backward_data(desc);
@@ -226,13 +227,13 @@ bool TakesTail(const KernelArgs& args) {
   }
 }
 
-std::string Declines(const KernelArgs& args) {
+std::string InnerProductDnnlDeclines(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
   const Shape& bottom = args.bottoms[0].shape;
   if (bottom.count() == 0) return "the bottom is empty";
   if (!args.param_placed.empty() && args.param_placed[0] && !args.param_layouts[0].plain()) {
     const memory::dims dims =
-        DescOf({args.shape->params[0].shape, DType::kFloat32, args.param_layouts[0]}).dims();
+        DimsOf(DescOf({args.shape->params[0].shape, DType::kFloat32, args.param_layouts[0]}));
     const bool same_volume =
         dims.size() == 2 ||
         std::equal(dims.begin() + 1, dims.end(), bottom.dims().begin() + 1, bottom.dims().end());
@@ -244,13 +245,15 @@ std::string Declines(const KernelArgs& args) {
   return "";
 }
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeInnerProductDnnl(const KernelArgs& args) {
   return std::make_unique<DnnlInnerProduct>(args);
 }
 
-DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "onednn", 10, &Make, &Declines});
+DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "onednn", 10, &MakeInnerProductDnnl,
+                        &InnerProductDnnlDeclines});
 DOPPIO_REGISTER_FUSION("InnerProduct+ReLU", {&InferTail});
-DOPPIO_REGISTER_KERNEL({"InnerProduct+ReLU", DeviceKind::kCpu, "onednn", 10, &Make, &Declines});
+DOPPIO_REGISTER_KERNEL({"InnerProduct+ReLU", DeviceKind::kCpu, "onednn", 10, &MakeInnerProductDnnl,
+                        &InnerProductDnnlDeclines});
 
 }  // namespace
 }  // namespace doppio

@@ -7,30 +7,27 @@ namespace {
 
 using Choice = WindowChoice<dnnl::lrn_forward, dnnl::lrn_backward, true>;
 
-Choice Make(const KernelArgs& args, const dnnl::memory::desc& data) {
+Choice MakeLrnDnnl(const KernelArgs& args, const dnnl::memory::desc& data) {
   const LRNParameter& p = args.spec->param.lrn_param();
   const bool within = p.norm_region() == LRNParameter::WITHIN_CHANNEL;
   const dnnl::algorithm how =
       within ? dnnl::algorithm::lrn_within_channel : dnnl::algorithm::lrn_across_channels;
-  const float k = within ? 1.0f : p.k();
+  const LrnNumbers numbers = {p.local_size(), p.alpha(), p.beta(), within ? 1.0f : p.k()};
   const dnnl::prop_kind kind =
       args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   Choice choice;
-  choice.forward = dnnl::lrn_forward::primitive_desc(
-      {kind, how, data, p.local_size(), p.alpha(), p.beta(), k}, DnnlAttr(), DnnlEngine());
+  choice.forward = DescribeLrnForward(DnnlAttr(), kind, how, data, numbers);
   if (args.backward) {
-    choice.backward = dnnl::lrn_backward::primitive_desc(
-        {how, data, data, p.local_size(), p.alpha(), p.beta(), k}, DnnlAttr(), DnnlEngine(),
-        choice.forward);
+    choice.backward = DescribeLrnBackward(DnnlAttr(), choice.forward, how, data, numbers);
   }
   return choice;
 }
 
 std::unique_ptr<Choice> Best(const KernelArgs& args) {
-  return FastestLayout<Choice>(args, [&](const auto& data) { return Make(args, data); });
+  return FastestLayout<Choice>(args, [&](const auto& data) { return MakeLrnDnnl(args, data); });
 }
 
-std::string Declines(const KernelArgs& args) {
+std::string LrnDnnlDeclines(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
   if (args.bottoms[0].shape.count() == 0) return "the bottom is empty";
   const std::unique_ptr<Choice> best = Best(args);
@@ -45,7 +42,7 @@ std::unique_ptr<Kernel> MakeKernel(const KernelArgs& args) {
   return std::make_unique<WindowKernel<Choice>>(args, *choice);
 }
 
-DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "onednn", 10, &MakeKernel, &Declines});
+DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "onednn", 10, &MakeKernel, &LrnDnnlDeclines});
 
 }  // namespace
 }  // namespace doppio

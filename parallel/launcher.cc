@@ -31,7 +31,7 @@ constexpr Variables kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", false},
 };
 
-std::optional<int> Number(const Environment& get, const char* name) {
+std::optional<int> NumberIn(const Environment& get, const char* name) {
   const char* text = name == nullptr ? nullptr : get(name);
   if (text == nullptr || *text == 0) return std::nullopt;
   char* end = nullptr;
@@ -47,7 +47,7 @@ std::optional<int> Number(const Environment& get, const char* name) {
 
 Launch FindLaunch(const Environment& get) {
   for (const Variables& v : kLaunchers) {
-    const std::optional<int> rank = Number(get, v.rank), size = Number(get, v.size);
+    const std::optional<int> rank = NumberIn(get, v.rank), size = NumberIn(get, v.size);
     if (!rank || !size) continue;
     if (*rank >= *size) {
       throw UsageError(std::string("the environment has ") + v.rank + "=" + std::to_string(*rank) +
@@ -57,8 +57,8 @@ Launch FindLaunch(const Environment& get) {
     launch.launcher = v.launcher;
     launch.rank = *rank;
     launch.size = *size;
-    launch.local_rank = Number(get, v.local_rank).value_or(0);
-    launch.local_size = Number(get, v.local_size).value_or(1);
+    launch.local_rank = NumberIn(get, v.local_rank).value_or(0);
+    launch.local_size = NumberIn(get, v.local_size).value_or(1);
     launch.mpi = v.mpi;
     return launch;
   }

@@ -2,8 +2,6 @@
 //
 // Nothing here blocks inside MPI: a blocked call polls with all its core's time, which the compute
 // threads need. Exchanges are started and then asked after now and then.
-#include <mpi.h>
-
 #include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -13,50 +11,58 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/library_version.h"
 #include "core/tensor/half.h"
 #include "parallel/launcher.h"
 #include "parallel/layered.h"
+#include "parallel/mpi_search.h"
 #include "parallel/process_world.h"
+#include "parallel/rank_identity.h"
 
 namespace doppio {
 namespace {
 
-std::string ErrorText(int code) {
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  return std::string(text, static_cast<size_t>(length));
-}
-
-void Mpi(int code, const char* what) {
-  if (code != MPI_SUCCESS) throw PeerError(std::string(what) + " failed: " + ErrorText(code));
-}
-
 template <class T>
-void AddSixteenBit(void* in, void* in_out, int* count, MPI_Datatype*) {
+void AddSixteenBit(void* in, void* in_out, int* count, void*) {
   const T* from = static_cast<const T*>(in);
   T* to = static_cast<T*>(in_out);
   for (int i = 0; i < *count; ++i)
     to[i] = static_cast<T>(static_cast<float>(to[i]) + static_cast<float>(from[i]));
 }
 
-// MPI does not know 16-bit numbers with fractions.
-MPI_Op SumOf(DType dtype) {
-  static const auto make = [](MPI_User_function* add) {
-    MPI_Op op = MPI_OP_NULL;
-    Mpi(MPI_Op_create(add, 1, &op), "MPI_Op_create");
-    return op;
-  };
-  static const MPI_Op half = make(&AddSixteenBit<Half>), bfloat = make(&AddSixteenBit<BFloat16>);
-  if (dtype == DType::kFloat16) return half;
-  return dtype == DType::kBFloat16 ? bfloat : MPI_SUM;
+MpiType TypeOf(DType dtype) {
+  if (Is16Bit(dtype)) return MpiType::kUInt16;
+  DOPPIO_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64, Name(dtype));
+  return dtype == DType::kFloat64 ? MpiType::kFloat64 : MpiType::kFloat32;
 }
 
-MPI_Datatype TypeOf(DType dtype) {
-  if (Is16Bit(dtype)) return MPI_UINT16_T;
-  DOPPIO_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64, Name(dtype));
-  return dtype == DType::kFloat64 ? MPI_DOUBLE : MPI_FLOAT;
-}
+// From MPI_Init to MPI_Finalize.
+class Session {
+ public:
+  explicit Session(std::unique_ptr<MpiApi> mpi) : mpi_(std::move(mpi)) {
+    // Open MPI's own choice for few ranks is to reduce to one and broadcast, which takes twice the
+    // time on a link that sends both ways at once. Rabenseifner's halves and doubles; who has set
+    // the variable knows better.
+    setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
+    mpi_->Initialize();
+    half_ = mpi_->MakeOp(&AddSixteenBit<Half>);
+    bfloat_ = mpi_->MakeOp(&AddSixteenBit<BFloat16>);
+  }
+  ~Session() { mpi_->Finalize(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const MpiApi& mpi() const { return *mpi_; }
+  // MPI itself does not know 16-bit numbers with fractions.
+  MpiOp SumOf(DType dtype) const {
+    if (dtype == DType::kFloat16) return half_;
+    return dtype == DType::kBFloat16 ? bfloat_ : mpi_->Sum();
+  }
+
+ private:
+  const std::unique_ptr<MpiApi> mpi_;
+  MpiOp half_ = {}, bfloat_ = {};
+};
 
 // How a thread waits for an exchange.
 enum class Patience {
@@ -66,13 +72,14 @@ enum class Patience {
 
 class MpiEnd : public Communicator {
  public:
-  MpiEnd(MPI_Comm world, Patience patience) : patience_(patience) {
-    Mpi(MPI_Comm_dup(world, &comm_), "MPI_Comm_dup");
-    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(comm_, &rank_);
-    MPI_Comm_size(comm_, &size_);
-  }
-  ~MpiEnd() override { MPI_Comm_free(&comm_); }
+  MpiEnd(const Session& session, MpiComm world, Patience patience)
+      : session_(session),
+        mpi_(session.mpi()),
+        comm_(mpi_.Duplicate(world)),
+        rank_(mpi_.Rank(comm_)),
+        size_(mpi_.Size(comm_)),
+        patience_(patience) {}
+  ~MpiEnd() override { mpi_.Free(comm_); }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -80,17 +87,16 @@ class MpiEnd : public Communicator {
   void NoteBucket(int64_t bucket) override { bucket_ = bucket; }
 
   void AllReduce(void* data, int64_t count, DType dtype) override {
-    ForPieces(data, count, ElementBytes(dtype), [&](void* piece, int n, MPI_Request* request) {
-      return MPI_Iallreduce(MPI_IN_PLACE, piece, n, TypeOf(dtype), SumOf(dtype), comm_, request);
+    ForPieces(data, count, ElementBytes(dtype), [&](void* piece, int n) {
+      return mpi_.StartAllReduce(piece, n, TypeOf(dtype), session_.SumOf(dtype), comm_);
     });
   }
   void Broadcast(void* data, int64_t bytes, int root) override {
-    ForPieces(data, bytes, 1, [&](void* piece, int n, MPI_Request* request) {
-      return MPI_Ibcast(piece, n, MPI_BYTE, root, comm_, request);
-    });
+    ForPieces(data, bytes, 1,
+              [&](void* piece, int n) { return mpi_.StartBroadcast(piece, n, root, comm_); });
   }
   void Barrier() override {
-    Exchange([&](MPI_Request* request) { return MPI_Ibarrier(comm_, request); });
+    Exchange([&] { return mpi_.StartBarrier(comm_); });
   }
   // What was on its way stays so: its memory must not be used until the process ends.
   void Abort(const std::string& why) override { own_.Abort(why); }
@@ -104,9 +110,7 @@ class MpiEnd : public Communicator {
     constexpr int64_t kMost = int64_t{1} << 22;
     for (int64_t begin = 0; begin < count; begin += kMost) {
       char* piece = static_cast<char*>(data) + begin * element_bytes;
-      Exchange([&](MPI_Request* request) {
-        return start(piece, static_cast<int>(std::min(kMost, count - begin)), request);
-      });
+      Exchange([&] { return start(piece, static_cast<int>(std::min(kMost, count - begin))); });
     }
   }
 
@@ -117,12 +121,8 @@ class MpiEnd : public Communicator {
     static thread_local const bool precise =
         prctl(PR_SET_TIMERSLACK, 1000) == 0;  // ns; else pauses are 50 us longer
     (void)precise;
-    MPI_Request request = MPI_REQUEST_NULL;
-    Mpi(start(&request), "an exchange between ranks");
-    for (int64_t asked = 0;; ++asked) {
-      int done = 0;
-      Mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "an exchange between ranks");
-      if (done) break;
+    MpiRequest request = start();
+    for (int64_t asked = 0; !mpi_.Test(&request); ++asked) {
       own_.ThrowIfAborted();
       Pause(asked);
     }
@@ -141,9 +141,11 @@ class MpiEnd : public Communicator {
     nanosleep(&pause, nullptr);
   }
 
+  const Session& session_;
+  const MpiApi& mpi_;
+  const MpiComm comm_;
+  const int rank_, size_;
   const Patience patience_;
-  MPI_Comm comm_ = MPI_COMM_NULL;
-  int rank_ = 0, size_ = 1;
   int64_t bucket_ = -1;
   Watch* watch_ = nullptr;
   Meeting own_{1};  // of this process alone, which may abort it
@@ -151,7 +153,8 @@ class MpiEnd : public Communicator {
 
 // A rank's ends among some of the ranks, for the two threads that exchange.
 struct Ends {
-  explicit Ends(MPI_Comm comm) : control(comm, Patience::kShort), bulk(comm, Patience::kLong) {}
+  Ends(const Session& session, MpiComm comm)
+      : control(session, comm, Patience::kShort), bulk(session, comm, Patience::kLong) {}
   void set_watch(Watch* watch) {
     control.set_watch(watch);
     bulk.set_watch(watch);
@@ -161,31 +164,26 @@ struct Ends {
 
 // The ranks by machines. The first of each machine is among those of all machines.
 struct Machines {
-  // Collective.
-  Machines(MPI_Comm world, int ranks_each) {
-    int rank = 0, size = 1;
-    MPI_Comm_rank(world, &rank);
-    MPI_Comm_size(world, &size);
-    MPI_Comm machine = MPI_COMM_NULL, firsts = MPI_COMM_NULL;
-    Mpi(ranks_each > 0
-            ? MPI_Comm_split(world, rank / ranks_each, rank, &machine)
-            : MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &machine),
-        "finding the ranks of this machine");
-    inside.emplace(machine);
+  // Collective. `ranks_each`: of a machine, in order of their ranks; 0: those that share memory.
+  Machines(const Session& session, int ranks_each) {
+    const MpiApi& mpi = session.mpi();
+    const MpiComm world = mpi.World();
+    const int rank = mpi.Rank(world);
+    const MpiComm machine = ranks_each > 0 ? mpi.Split(world, rank / ranks_each, rank)
+                                           : mpi.SplitByMachine(world, rank);
+    inside.emplace(session, machine);
     RankPlace own;
     own.inside = inside->control.rank();
-    Mpi(MPI_Comm_split(world, own.inside == 0 ? 0 : MPI_UNDEFINED, rank, &firsts),
-        "joining the machines");
+    const MpiComm firsts = mpi.Split(world, own.inside == 0 ? 0 : MpiApi::kNoColor, rank);
     if (own.inside == 0) {
-      across.emplace(firsts);
+      across.emplace(session, firsts);
       own.node = across->control.rank();
-      MPI_Comm_free(&firsts);
+      mpi.Free(firsts);
     }
-    MPI_Comm_free(&machine);
+    mpi.Free(machine);
     inside->control.Broadcast(&own.node, sizeof own.node, 0);
-    places.resize(static_cast<size_t>(size));
-    Mpi(MPI_Allgather(&own, sizeof own, MPI_BYTE, places.data(), sizeof own, MPI_BYTE, world),
-        "placing the ranks");
+    places.resize(static_cast<size_t>(mpi.Size(world)));
+    mpi.AllGather(&own, sizeof own, places.data(), world);
     for (const RankPlace& place : places) count = std::max(count, place.node + 1);
   }
   void set_watch(Watch* watch) {
@@ -198,31 +196,10 @@ struct Machines {
   std::optional<Ends> inside, across;
 };
 
-// From MPI_Init to MPI_Finalize.
-class Session {
- public:
-  Session() {
-    // Open MPI's own choice for few ranks is to reduce to one and broadcast, which takes twice the
-    // time on a link that sends both ways at once. Rabenseifner's halves and doubles; who has set
-    // the variable knows better.
-    setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
-    int provided = MPI_THREAD_SINGLE;
-    Mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
-    if (provided < MPI_THREAD_MULTIPLE) {
-      MPI_Finalize();
-      throw UsageError(
-          "this MPI does not let several threads communicate (MPI_THREAD_MULTIPLE), which "
-          "gradients need that are "
-          "exchanged while others are computed");
-    }
-  }
-  ~Session() { MPI_Finalize(); }
-};
-
 class MpiWorld : public ProcessWorld {
  public:
-  explicit MpiWorld(const ProcessWorldOptions& options) : options_(options), all_(MPI_COMM_WORLD) {
-    CheckLaunch();
+  MpiWorld(std::unique_ptr<Session> session, const ProcessWorldOptions& options)
+      : session_(std::move(session)), options_(options), all_(*session_, session_->mpi().World()) {
     watch_ = std::make_unique<Watch>(&all_.control, options.watch);
     all_.set_watch(watch_.get());
     if (options.hierarchical) FindMachines();
@@ -254,7 +231,7 @@ class MpiWorld : public ProcessWorld {
  private:
   // No machines where two layers would be one.
   void FindMachines() {
-    machines_.emplace(MPI_COMM_WORLD, options_.ranks_per_machine);
+    machines_.emplace(*session_, options_.ranks_per_machine);
     machines_->set_watch(watch_.get());
     if (machines_->count > 1 && machines_->count < size()) {
       how_summed_ = "gradients are summed inside " + std::to_string(machines_->count) +
@@ -277,18 +254,7 @@ class MpiWorld : public ProcessWorld {
     return device->get();
   }
 
-  // Several processes that do not know of each other would train the same and write the same files.
-  void CheckLaunch() const {
-    const Launch launch = FindLaunch();
-    if (launch.size <= 1 || launch.size == size()) return;
-    throw UsageError(
-        launch.launcher + " has started " + std::to_string(launch.size) +
-        " processes, but MPI joins only " + std::to_string(size()) +
-        " of them. With srun, --mpi=pmix or --mpi=pmi2 often helps; with another MPI's " +
-        "launcher, use the mpirun of the MPI that Doppio was built with (Open MPI)");
-  }
-
-  const Session session_;
+  const std::unique_ptr<Session> session_;
   const ProcessWorldOptions options_;
   mutable Ends all_;
   std::unique_ptr<Watch> watch_;
@@ -299,11 +265,47 @@ class MpiWorld : public ProcessWorld {
   Communicator* bulk_ = nullptr;  // one of those above
 };
 
-std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) {
-  return std::make_unique<MpiWorld>(options);
+std::unique_ptr<MpiApi> OpenMpiFor(const ProcessWorldOptions& options) {
+  return OpenMpi(MpiSearchFor(options.library, [](const char* name) { return std::getenv(name); }));
 }
 
-DOPPIO_REGISTER(ProcessWorlds, "mpi", &Make);
+std::string TextOf(const MpiApi& mpi) { return mpi.name() + " (" + mpi.path() + ")"; }
+
+// Several processes that do not know of each other would train the same and write the same files.
+void CheckLaunch(const MpiApi& mpi) {
+  const Launch launch = FindLaunch();
+  const int size = mpi.Size(mpi.World());
+  if (launch.size <= 1 || launch.size == size) return;
+  throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) +
+                   " processes, but MPI joins only " + std::to_string(size) +
+                   " of them. The MPI opened is " + TextOf(mpi) +
+                   ". With srun, --mpi=pmix or --mpi=pmi2 often helps; if the launcher belongs to "
+                   "another MPI, name that one's library by --mpi_library or DOPPIO_MPI_LIBRARY");
+}
+
+// Collective. Throws MixedRanks on all ranks alike.
+void CheckSameOnAllRanks(const MpiApi& mpi, const std::string& program) {
+  const RankIdentity own = IdentityOf(HostName(), program, mpi.name());
+  std::vector<RankIdentity> ranks(static_cast<size_t>(mpi.Size(mpi.World())));
+  mpi.AllGather(&own, sizeof own, ranks.data(), mpi.World());
+  const std::string difference = DifferenceAmong(ranks);
+  if (!difference.empty()) throw MixedRanks(difference);
+}
+
+std::string Describe(const ProcessWorldOptions& options) { return TextOf(*OpenMpiFor(options)); }
+
+std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) {
+  auto session = std::make_unique<Session>(OpenMpiFor(options));
+  CheckLaunch(session->mpi());
+  // Before anything else, which another version may do in another way.
+  CheckSameOnAllRanks(session->mpi(), options.program);
+  return std::make_unique<MpiWorld>(std::move(session), options);
+}
+
+std::string RunningVersion() { return OpenMpiFor(ProcessWorldOptions())->name(); }
+
+DOPPIO_REGISTER(ProcessWorlds, "mpi", {&Describe, &Make});
+DOPPIO_REGISTER(Libraries, "MPI", {"", &RunningVersion});
 
 }  // namespace
 }  // namespace doppio

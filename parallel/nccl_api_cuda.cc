@@ -1,6 +1,7 @@
 #include "parallel/nccl_api_cuda.h"
 
 #include "core/base/error.h"
+#include "core/base/library_version.h"
 #include "core/base/shared_library.h"
 
 namespace doppio {
@@ -17,6 +18,8 @@ int VersionOf(const Nccl& nccl) {
   int version = 0;
   return nccl.get_version(&version) == Nccl::kSuccess ? version : 0;
 }
+
+DOPPIO_REGISTER(Libraries, "NCCL", {"", &NcclVersion});
 
 }  // namespace
 

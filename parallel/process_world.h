@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/error.h"
 #include "core/base/registry.h"
 #include "core/net/communicator.h"
 #include "parallel/device_link.h"
@@ -15,6 +16,10 @@
 namespace doppio {
 
 struct ProcessWorldOptions {
+  // Which build of Doppio this process runs ("doppio 0.1.0, sources 1f3a..."). Ranks that give
+  // different ones are refused.
+  std::string program;
+  std::string library;  // the file of the library that joins the processes; "": looked for
   ReducerOptions reducer;
   MakeBulk make_bulk;  // called once, or for each layer that a rank is in
   WatchOptions watch;
@@ -34,10 +39,22 @@ class ProcessWorld : public World {
   virtual std::string how_summed() const = 0;
 };
 
-// Collective. Ends when the world is destroyed, also collective; once per process. Throws
-// PeerError, UsageError.
-using ProcessWorlds =
-    Registry<std::unique_ptr<ProcessWorld> (*)(const ProcessWorldOptions& options)>;
+// The ranks run different programs or libraries. Every rank finds and throws the same, so one of
+// them is to tell it.
+class MixedRanks : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+struct ProcessWorldKind {
+  // What joins the processes, for the log: "Open MPI v4.1.4 (/usr/lib/libmpi.so.40)". Throws
+  // UsageError where it cannot be had.
+  std::string (*describe)(const ProcessWorldOptions& options);
+  // Collective. The world ends when it is destroyed, also collective; once per process. Throws
+  // PeerError, UsageError, MixedRanks.
+  std::unique_ptr<ProcessWorld> (*make)(const ProcessWorldOptions& options);
+};
+using ProcessWorlds = Registry<ProcessWorldKind>;
 
 }  // namespace doppio
 

@@ -5,7 +5,7 @@
 
 #include <pybind11/numpy.h>
 
-#include <algorithm>
+#include <optional>
 
 #include "core/tensor/tensor.h"
 #include "python/views.h"
@@ -28,21 +28,18 @@ class Blob {
 class ZeroArray {
  public:
   pybind11::array Of(const Shape& shape, DType type = DType::kFloat32) {
-    if (!made_ || shape != shape_ || type != type_) {
-      array_ = pybind11::array(NumpyType(type), shape.dims());
-      std::fill_n(static_cast<char*>(array_.mutable_data()), array_.nbytes(), '\0');
+    if (!array_ || shape != shape_ || type != type_) {
+      array_ = MakeZeros(shape, type);
       shape_ = shape;
       type_ = type;
-      made_ = true;
     }
-    return array_;
+    return *array_;
   }
 
  private:
-  pybind11::array array_;
+  std::optional<pybind11::array> array_;
   Shape shape_;
   DType type_ = DType::kFloat32;
-  bool made_ = false;
 };
 
 }  // namespace doppio

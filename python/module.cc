@@ -14,6 +14,7 @@
 #include "data/decode.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
+#include "python/command.h"
 #include "python/devices.h"
 #include "python/errors.h"
 #include "python/layer_blob.h"
@@ -198,6 +199,7 @@ PYBIND11_MODULE(_doppio, m) {
   doppio::AddBlob(&m);
   doppio::AddNet(&m);
   doppio::AddSolver(&m);
+  doppio::AddCommand(&m);
   m.def("set_mode_cpu", &doppio::UseCpu);
   m.def("set_mode_gpu", &doppio::UseGpu);
   m.def("set_device", &doppio::ChooseGpu, py::arg("index"));
@@ -209,6 +211,7 @@ PYBIND11_MODULE(_doppio, m) {
   m.def("solver_rank", &doppio::CurrentRank);
   m.def("solver_count", &doppio::CurrentRanks);
   m.def("schema", &doppio::Schema);
+  m.def("load_numpy", &doppio::LoadNumpy);
   m.def("load_image", &doppio::LoadImage, py::arg("path"), py::arg("color"));
   m.attr("TRAIN") = static_cast<int>(doppio::TRAIN);
   m.attr("TEST") = static_cast<int>(doppio::TEST);

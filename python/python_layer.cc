@@ -260,6 +260,13 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
         "and the name of a class in it");
   }
   StartPython();
+  // Blobs need NumPy. Without the GIL: LoadNumpy gives it up meanwhile, and another thread that took
+  // it would wait for the first one.
+  static std::once_flag numpy;
+  std::call_once(numpy, [&] {
+    const py::gil_scoped_acquire gil;
+    Call(spec, "import numpy", &LoadNumpy);
+  });
   const auto turn = TurnToMake(spec);
   const py::gil_scoped_acquire gil;
   const auto known = offered.find(KeyOf(spec));
@@ -267,7 +274,6 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
     if (!known->second.done) ReshapeFor(spec, bottoms, known->second.live.get());
     return ShapeOf(spec, *known->second.live);
   }
-  Call(spec, "import numpy", [] { py::module_::import("numpy"); });  // blobs need it
   std::unique_ptr<Live> live = MakeLive(spec, bottoms);
   const LayerShape shape = ShapeOf(spec, *live);
   Waiting::Get().Put(KeyOf(spec), std::move(live));

@@ -1,5 +1,6 @@
 #include "python/views.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -14,16 +15,36 @@ bool ShownInPlace(const Tensor& tensor, const Device& device) {
   return device.kind() == DeviceKind::kCpu && tensor.layout.plain() && !Is16Bit(tensor.dtype);
 }
 
+py::dtype NumpyType(DType type) {
+  return type == DType::kFloat64 ? py::dtype::of<double>() : py::dtype::of<float>();
+}
+
+// In bytes, of a row-major array. pybind11 before 2.12 reads the size of an element where NumPy 1
+// keeps it, which is elsewhere in NumPy 2; it does not read the size if it is given the strides.
+std::vector<int64_t> Strides(const Shape& shape, DType dtype) {
+  std::vector<int64_t> strides(shape.dims().size());
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    strides[static_cast<size_t>(axis)] = shape.count(axis + 1) * ElementBytes(dtype);
+  return strides;
+}
+
 py::array MakeArray(const Shape& shape, DType dtype, void* memory, std::shared_ptr<void> owner) {
   auto* kept = new std::shared_ptr<void>(std::move(owner));
   py::capsule base(kept, [](void* p) { delete static_cast<std::shared_ptr<void>*>(p); });
-  return py::array(NumpyType(dtype), shape.dims(), memory, base);
+  return py::array(NumpyType(dtype), shape.dims(), Strides(shape, dtype), memory, base);
 }
 
 }  // namespace
 
-py::dtype NumpyType(DType type) {
-  return type == DType::kFloat64 ? py::dtype::of<double>() : py::dtype::of<float>();
+void LoadNumpy() {
+  py::module_::import("numpy");
+  py::dtype::of<float>();
+}
+
+py::array MakeZeros(const Shape& shape, DType dtype) {
+  py::array array(NumpyType(dtype), shape.dims(), Strides(shape, dtype));
+  std::fill_n(static_cast<char*>(array.mutable_data()), shape.count() * ElementBytes(dtype), '\0');
+  return array;
 }
 
 py::array ShowMemory(const Tensor& tensor, const std::shared_ptr<void>& owner) {

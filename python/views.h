@@ -16,8 +16,12 @@
 
 namespace doppio {
 
-// float32 or float64.
-pybind11::dtype NumpyType(DType type);
+// Imports NumPy, and what pybind11 needs of it to make arrays. Before several threads make some:
+// pybind11 before 2.13 lets them wait for each other forever if their first arrays coincide.
+void LoadNumpy();
+
+// Zeros in memory of NumPy's own, as float32 or float64.
+pybind11::array MakeZeros(const Shape& shape, DType dtype);
 
 // The memory of a plain float tensor on the host. The array keeps `owner`, which keeps the memory.
 pybind11::array ShowMemory(const Tensor& tensor, const std::shared_ptr<void>& owner);

@@ -11,8 +11,6 @@
 
 namespace doppio {
 
-constexpr const char* kVersion = "0.1.0";  // of the program
-
 struct Command;
 
 // The command line, understood. Values of flags are in gflags' FLAGS_ variables.

@@ -17,7 +17,8 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kRecords = 64;  // summed by one thread at a time; fixed, so that sums are, too
+constexpr int64_t kChunkRecords =
+    64;  // summed by one thread at a time; fixed, so that sums are, too
 
 struct Sum {
   ImageShape shape;
@@ -75,21 +76,22 @@ MeanImage MeanOf(const Source& source) {
   const int64_t count = source.size();
   CountProgress progress(count, "files");
   Sum all;
-  InOrder(
-      (count + kRecords - 1) / kRecords, ThreadsOr(FLAGS_data_threads),
-      [&](int64_t i) { return SumOf(source, i * kRecords, std::min(count, (i + 1) * kRecords)); },
-      [&](int64_t i, const Sum& sum) {
-        if (i == 0) {
-          all = sum;
-        } else if (sum.shape != all.shape) {
-          throw FileError(source.Name(i * kRecords) + ": it is " + sum.shape.ToString() +
-                          ", but those before are " + all.shape.ToString() +
-                          "; a mean needs images of one size");
-        } else {
-          for (size_t j = 0; j < all.planes.size(); ++j) all.planes[j] += sum.planes[j];
-        }
-        progress.Done(std::min(count, (i + 1) * kRecords));
-      });
+  InOrder((count + kChunkRecords - 1) / kChunkRecords, ThreadsOr(FLAGS_data_threads),
+          [&](int64_t i) {
+            return SumOf(source, i * kChunkRecords, std::min(count, (i + 1) * kChunkRecords));
+          },
+          [&](int64_t i, const Sum& sum) {
+            if (i == 0) {
+              all = sum;
+            } else if (sum.shape != all.shape) {
+              throw FileError(source.Name(i * kChunkRecords) + ": it is " + sum.shape.ToString() +
+                              ", but those before are " + all.shape.ToString() +
+                              "; a mean needs images of one size");
+            } else {
+              for (size_t j = 0; j < all.planes.size(); ++j) all.planes[j] += sum.planes[j];
+            }
+            progress.Done(std::min(count, (i + 1) * kChunkRecords));
+          });
   MeanImage mean;
   mean.shape = all.shape;
   for (const double sum : all.planes) {

@@ -28,7 +28,7 @@ DECLARE_int32(resize_height);
 namespace doppio {
 namespace {
 
-constexpr size_t kRecords = 64;  // that the steps behind reading work on, over and over
+constexpr size_t kTimedRecords = 64;  // that the steps behind reading work on, over and over
 
 struct Step {
   std::string name, does;
@@ -111,7 +111,7 @@ std::vector<Step> MeasureSteps(const Source& source, const TransformationParamet
   Record any;
   steps.push_back({"read", "records from the disk, or its cache",
                    Rate(CoreSeconds, [&](int64_t i) { source.Read(i % size, &any); })});
-  std::vector<Record> records(std::min(kRecords, static_cast<size_t>(size)));
+  std::vector<Record> records(std::min(kTimedRecords, static_cast<size_t>(size)));
   std::vector<Image> images(records.size());
   std::vector<Pixels> pixels(records.size());
   std::vector<CutPixels> cuts(records.size());

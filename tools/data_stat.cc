@@ -20,7 +20,8 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kRecords = 64;  // looked at by one thread at a time; fixed, so that sums are, too
+constexpr int64_t kChunkOfRecords =
+    64;  // looked at by one thread at a time; fixed, so that sums are, too
 constexpr size_t kShownSizes = 10;
 
 struct ChannelSums {
@@ -109,15 +110,16 @@ void AddRecord(const Record& record, Stats* stats) {
       Crc32c(record.labels.data(), record.labels.size() * sizeof(float), stats->checksum);
 }
 
-Stats StatsOf(const Source& source) {
+Stats SourceStats(const Source& source) {
   const int64_t count = source.size();
   CountProgress progress(count, "records");
   Stats all;
-  InOrder((count + kRecords - 1) / kRecords, ThreadsOr(FLAGS_data_threads),
+  InOrder((count + kChunkOfRecords - 1) / kChunkOfRecords, ThreadsOr(FLAGS_data_threads),
           [&](int64_t chunk) {
             thread_local Record record;
             Stats stats;
-            for (int64_t i = chunk * kRecords; i < std::min(count, (chunk + 1) * kRecords); ++i) {
+            for (int64_t i = chunk * kChunkOfRecords;
+                 i < std::min(count, (chunk + 1) * kChunkOfRecords); ++i) {
               try {
                 source.Read(i, &record);
                 AddRecord(record, &stats);
@@ -129,7 +131,7 @@ Stats StatsOf(const Source& source) {
           },
           [&](int64_t chunk, const Stats& stats) {
             all.Add(stats);
-            progress.Done(std::min(count, (chunk + 1) * kRecords));
+            progress.Done(std::min(count, (chunk + 1) * kChunkOfRecords));
           });
   return all;
 }
@@ -226,7 +228,7 @@ void PrintJson(const Stats& stats, const OpenedData& data) {
 ExitCode DataStat(const CommandLine& line, bool* began) {
   const OpenedData data = OpenData(line, line.files[0]);
   *began = true;
-  const Stats stats = StatsOf(*data.source);
+  const Stats stats = SourceStats(*data.source);
   FLAGS_json ? PrintJson(stats, data) : PrintText(stats, data);
   return ExitCode::kDone;
 }

@@ -6,7 +6,9 @@
 #include <set>
 #include <sstream>
 
+#include <build_facts.h>
 #include "core/base/file.h"
+#include "core/base/library_version.h"
 #include "core/base/nearest.h"
 #include "proto/solver.pb.h"
 #include "tools/fork_flags.h"
@@ -66,6 +68,9 @@ DEFINE_double(
     tolerance, 0,
     "<X> the largest difference of two values that counts as none; without it 0 for weights diff, "
     "1e-4 for export");
+DEFINE_string(mpi_library, "",
+              "<FILE> the MPI library that joins the processes of a launcher, such as "
+              "/opt/openmpi/lib/libmpi.so.40; without it the launcher's own is looked for");
 DEFINE_bool(json, false, "the result as JSON on standard output");
 DEFINE_string(set, "",
               "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "
@@ -405,6 +410,8 @@ class Parser {
   std::vector<std::string> unknown_;
   int files_open_ = 0;
 };
+
+DOPPIO_REGISTER(Libraries, "gflags", {DOPPIO_GFLAGS_VERSION});
 
 }  // namespace
 

@@ -39,6 +39,7 @@ DECLARE_string(precision);
 DECLARE_int32(workspace_mb);
 DECLARE_bool(deterministic);
 DECLARE_bool(cuda_graph);
+DECLARE_string(mpi_library);
 DECLARE_int32(ranks_per_node);
 DECLARE_string(backend);
 DECLARE_string(root_folder);

@@ -136,11 +136,6 @@ ExitCode RunHelp(const CommandLine& line, bool*) {
   return ExitCode::kDone;
 }
 
-ExitCode RunVersion(const CommandLine&, bool*) {
-  PrintVersion(std::cout);
-  return ExitCode::kDone;
-}
-
 DOPPIO_REGISTER(Commands, "help",
                 {"shows the commands, the flags of one, or the fields of a layer or a message",
                  {},
@@ -148,14 +143,10 @@ DOPPIO_REGISTER(Commands, "help",
                  "[COMMAND|LAYER|MESSAGE]",
                  "doppio help train",
                  &RunHelp});
-DOPPIO_REGISTER(Commands, "version",
-                {"shows the version", {}, {}, "", "doppio version", &RunVersion});
 
 }  // namespace
 
 const std::vector<ExitCodeHelp>& ExitCodeHelps() { return kExitCodes; }
-
-void PrintVersion(std::ostream& out) { out << "doppio " << kVersion << '\n'; }
 
 void PrintHelp(const std::string& command, std::ostream& out) {
   if (command.empty()) return PrintCommands(out);

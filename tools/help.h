@@ -15,6 +15,7 @@ struct ExitCodeHelp {
 };
 const std::vector<ExitCodeHelp>& ExitCodeHelps();
 
+// One line: "doppio 0.1.0 (abc1234)".
 void PrintVersion(std::ostream& out);
 // The page of a command, a type of layer or a message of the schema; the list of commands for "".
 // Throws UsageError for another word.

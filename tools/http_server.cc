@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostBytes = 16384;  // of a request
+constexpr size_t kMostRequestBytes = 16384;  // of a request
 constexpr size_t kMostConnections = 64;
 constexpr int kAskMs = 200;                    // between two looks at whether to stop
 constexpr std::chrono::seconds kPatience{20};  // with one that neither sends nor takes
@@ -115,7 +115,7 @@ class Connection {
     if (got == 0) return false;
     input_.append(bytes, static_cast<size_t>(got));
     const size_t end = input_.find("\r\n\r\n");
-    if (end == std::string::npos) return input_.size() <= kMostBytes;
+    if (end == std::string::npos) return input_.size() <= kMostRequestBytes;
     output_ = ToText(Answer(input_.substr(0, end + 2), handler));
     answered_ = true;
     return Send();

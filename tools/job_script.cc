@@ -12,7 +12,7 @@ constexpr int kMostRequeues = 100;
 
 std::string Number(int64_t value) { return std::to_string(value); }
 
-std::string Clock(int64_t seconds) {
+std::string ClockText(int64_t seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%02lld:%02lld:%02lld", static_cast<long long>(seconds / 3600),
                 static_cast<long long>(seconds / 60 % 60), static_cast<long long>(seconds % 60));
@@ -21,7 +21,7 @@ std::string Clock(int64_t seconds) {
 
 // LSF counts in minutes.
 std::string MinuteClock(int64_t seconds) {
-  return Clock((seconds + 59) / 60 * 60).substr(0, Clock(seconds).size() - 3);
+  return ClockText((seconds + 59) / 60 * 60).substr(0, ClockText(seconds).size() - 3);
 }
 
 // Lines that begin with the system's mark; those without a value are left out.
@@ -55,7 +55,7 @@ std::string SlurmScript(const JobOptions& o) {
   d.Add("--ntasks-per-node=" + Number(o.ranks_per_node));
   d.AddIf(o.cpus_per_rank > 0, "--cpus-per-task=" + Number(o.cpus_per_rank));
   d.AddIf(o.gpus_per_node > 0, "--gpus-per-node=" + Number(o.gpus_per_node));
-  d.Add("--time=" + Clock(o.seconds));
+  d.Add("--time=" + ClockText(o.seconds));
   d.Add("--signal=USR1@" + Number(o.warn_seconds));
   d.Add("--requeue");
   d.Add("--open-mode=append");
@@ -113,7 +113,7 @@ std::string PbsScript(const JobOptions& o) {
         (o.gpus_per_node > 0 ? ":ngpus=" + Number(o.gpus_per_node) : ""));
   d.Add("-l place=scatter");
   d.AddIf(o.tasks > 1, "-J 0-" + Number(o.tasks - 1));
-  d.Add("-l walltime=" + Clock(o.seconds));
+  d.Add("-l walltime=" + ClockText(o.seconds));
   d.Add("-j oe");
   d.Add("-r y");
   const std::string each = o.cpus_per_rank > 0 ? ":PE=" + Number(o.cpus_per_rank) : "";

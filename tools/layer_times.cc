@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kFirst = 2, kLast = 4;  // after the start
+constexpr int64_t kFirstTimed = 2, kLastTimed = 4;  // after the start
 
 int64_t OwnBytes(const KernelTensors& tensors) {
   int64_t bytes = 0;
@@ -32,7 +32,7 @@ int64_t LayerOf(const TimelineSpan& span) {
 }
 
 // Nobody but `train` writes the file, but anybody may have damaged it.
-double NumberOf(const json& layer, const char* key) {
+double NumberOrZero(const json& layer, const char* key) {
   const auto found = layer.find(key);
   const double value = found != layer.end() && found->is_number() ? found->get<double>() : 0;
   return value > 0 ? std::min(value, 1e15) : 0;
@@ -54,8 +54,8 @@ LayerTimes::LayerTimes(const Net& net) {
 }
 
 std::pair<int64_t, int64_t> LayerTimes::WindowOf(int64_t start, int64_t max_iter) {
-  const int64_t last = std::min(start + kLast, max_iter - 1);
-  return {std::max(start, std::min(start + kFirst, last)), last};
+  const int64_t last = std::min(start + kLastTimed, max_iter - 1);
+  return {std::max(start, std::min(start + kFirstTimed, last)), last};
 }
 
 void LayerTimes::Add(const std::vector<TimelineSpan>& spans) {
@@ -104,10 +104,10 @@ json ReadLayerTimes(const std::string& folder) {
     const auto type = layer.find("type");
     layers.push_back({{"layer", layer["layer"]},
                       {"type", type != layer.end() && type->is_string() ? *type : json("")},
-                      {"forward_ms", NumberOf(layer, "forward_ms")},
-                      {"backward_ms", NumberOf(layer, "backward_ms")},
-                      {"params", static_cast<int64_t>(NumberOf(layer, "params"))},
-                      {"bytes", static_cast<int64_t>(NumberOf(layer, "bytes"))}});
+                      {"forward_ms", NumberOrZero(layer, "forward_ms")},
+                      {"backward_ms", NumberOrZero(layer, "backward_ms")},
+                      {"params", static_cast<int64_t>(NumberOrZero(layer, "params"))},
+                      {"bytes", static_cast<int64_t>(NumberOrZero(layer, "bytes"))}});
   }
   return layers;
 }

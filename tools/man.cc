@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/nearest.h"
+#include "core/base/version.h"
 #include "tools/command.h"
 #include "tools/flag_text.h"
 #include "tools/flags.h"
@@ -40,7 +41,7 @@ std::string Italic(const std::string& text) { return "\\fI" + Roff(text) + "\\fR
 void Head(const std::string& page, const std::string& summary, std::ostream& out) {
   std::string title;
   for (char c : page) title += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  out << ".TH " << Roff(title) << " 1 \"\" \"doppio " << kVersion << "\" \"Doppio\"\n"
+  out << ".TH " << Roff(title) << " 1 \"\" \"doppio " << Version() << "\" \"Doppio\"\n"
       << ".SH NAME\n"
       << Roff(page) << " \\- " << Roff(summary) << '\n';
 }

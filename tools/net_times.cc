@@ -18,7 +18,7 @@ int64_t ProcessPeakBytes() {
 }
 
 // A number of `times` that must not be negative.
-double NumberOf(const nlohmann::json& times, const char* key) {
+double TimeOf(const nlohmann::json& times, const char* key) {
   const double value = times.at(key).get<double>();
   if (!(std::isfinite(value) && value >= 0))
     throw std::runtime_error(std::string(key) + " is not a time");
@@ -69,13 +69,13 @@ RankTimes ToRankTimes(const nlohmann::json& times, const std::string& file) {
     for (const char* key : {"net", "device"}) (void)times.at(key).get<std::string>();
     if (times.at("phase").get<std::string>() != "TRAIN")
       throw std::runtime_error("its phase is not TRAIN");
-    const double forward = NumberOf(times, "forward_ms"), backward = NumberOf(times, "backward_ms");
-    const double update = NumberOf(times, "update_ms"), whole = NumberOf(times, "iteration_ms");
+    const double forward = TimeOf(times, "forward_ms"), backward = TimeOf(times, "backward_ms");
+    const double update = TimeOf(times, "update_ms"), whole = TimeOf(times, "iteration_ms");
     out.batch = times.at("batch").get<int64_t>();
     if (out.batch < 1) throw std::runtime_error("it has no batch");
     double of_layers = 0;
     for (const nlohmann::json& layer : times.at("layers"))
-      of_layers += NumberOf(layer, "backward_ms");
+      of_layers += TimeOf(layer, "backward_ms");
     if (!(whole > 0 && backward > 0 && of_layers > 0))
       throw std::runtime_error("backward takes no time in it");
     const double scale = whole / (forward + backward + update);
@@ -84,7 +84,7 @@ RankTimes ToRankTimes(const nlohmann::json& times, const std::string& file) {
     const nlohmann::json& layers = times.at("layers");
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
       BackwardPiece piece;
-      piece.ms = backward * scale * NumberOf(*layer, "backward_ms") / of_layers;
+      piece.ms = backward * scale * TimeOf(*layer, "backward_ms") / of_layers;
       piece.gradients = layer->at("gradients").get<std::vector<int64_t>>();
       for (const int64_t values : piece.gradients) {
         if (values < 0) throw std::runtime_error("gradients are not numbers of values");

@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kMostBytes = UINT32_MAX, kMostFiles = UINT16_MAX;
+constexpr int64_t kMostZipBytes = UINT32_MAX, kMostZipFiles = UINT16_MAX;
 
 // Little-endian numbers, as this machine has them.
 template <class T>
@@ -103,7 +103,7 @@ void WriteNpz(const std::string& path, const std::vector<NamedArray>& arrays) {
     bytes += kHeads + 2 * static_cast<int64_t>(array.name.size()) +
              array.shape.count() * static_cast<int64_t>(sizeof(float));
   }
-  if (bytes >= kMostBytes || static_cast<int64_t>(arrays.size()) > kMostFiles) {
+  if (bytes >= kMostZipBytes || static_cast<int64_t>(arrays.size()) > kMostZipFiles) {
     throw FileError(
         "cannot write '" + path +
         "': the weights do not fit into an archive of less than 4 GiB; write .safetensors");

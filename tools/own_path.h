@@ -1,4 +1,4 @@
-// Where this program is.
+// Where this program is, to start it again.
 #ifndef DOPPIO_TOOLS_OWN_PATH_H_
 #define DOPPIO_TOOLS_OWN_PATH_H_
 
@@ -6,8 +6,12 @@
 
 namespace doppio {
 
-// Absolute; "doppio" where the system does not tell.
+// Absolute; "doppio" if the system does not tell.
 std::string OwnPath();
+
+// From now on OwnPath() returns `path`, unless it is empty. For the command in an interpreter of
+// Python's, which is not the program. Call it before other threads start.
+void SetOwnPath(const std::string& path);
 
 }  // namespace doppio
 

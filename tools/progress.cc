@@ -15,7 +15,7 @@
 namespace doppio {
 namespace {
 
-constexpr double kRedrawSeconds = 0.1;
+constexpr double kRedrawLineSeconds = 0.1;
 constexpr double kForget = 0.02;
 
 std::string Variable(const char* name) {
@@ -103,7 +103,7 @@ void ProgressLine::Iteration(const Progress& progress, const GpuReading& gpu) {
   }
   last_iteration_ = now;
   const bool last = progress.iteration >= progress.max_iter;
-  if (started_ && !last && drawn_ && seconds_since(last_drawn_) < kRedrawSeconds) return;
+  if (started_ && !last && drawn_ && seconds_since(last_drawn_) < kRedrawLineSeconds) return;
   started_ = true;
   last_drawn_ = now;
   drawn_ = true;

@@ -38,7 +38,7 @@ std::string Cell(std::string text) {
 std::string Code(const std::string& text) { return text.empty() ? "" : "`" + text + "`"; }
 
 // A heading's address, as GitHub makes it.
-std::string Link(const std::string& text, const std::string& heading) {
+std::string LinkTo(const std::string& text, const std::string& heading) {
   std::string address;
   for (char c : heading) {
     const auto letter = static_cast<unsigned char>(c);
@@ -86,7 +86,7 @@ class Page {
     for (const std::string& type : TypesOfLayers()) {
       std::string parameters;
       for (const FieldDescriptor* field : ParametersOf(type)) {
-        parameters += (parameters.empty() ? "" : ", ") + Link(Code(field->name()), field->name());
+        parameters += (parameters.empty() ? "" : ", ") + LinkTo(Code(field->name()), field->name());
         types_[field->name()].push_back(type);
       }
       out_ << "| " << Code(type) << " | " << ArityOf(type) << " | " << parameters << " |\n";
@@ -133,7 +133,7 @@ class Page {
     if (message == nullptr || kUntold.count(full) > 0) return row.type;
     if (full == "NetParameter" || full == "LayerParameter") {
       return row.type.substr(0, row.type.size() - full.size()) +
-             Link(full, full == "NetParameter" ? "Net" : "Fields-of-every-layer");
+             LinkTo(full, full == "NetParameter" ? "Net" : "Fields-of-every-layer");
     }
     // What has no effect as a whole needs no table.
     if (EndsWith(row.meaning, "without effect") &&
@@ -143,7 +143,7 @@ class Page {
       if (std::find(nested_.begin(), nested_.end(), message) == nested_.end())
         nested_.push_back(message);
     }
-    return row.type.substr(0, row.type.size() - full.size()) + Link(full, full);
+    return row.type.substr(0, row.type.size() - full.size()) + LinkTo(full, full);
   }
 
   static std::string List(const std::vector<std::string>& names) {

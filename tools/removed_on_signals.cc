@@ -14,7 +14,7 @@
 namespace doppio {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kRemovingSignals[] = {SIGINT, SIGTERM, SIGHUP};
 std::atomic<const RemovedOnSignals*> g_living = nullptr;
 
 // With system calls alone, which is what a handler may use.
@@ -73,11 +73,11 @@ void RemoveFolder(const char* path) {
 RemovedOnSignals::RemovedOnSignals(std::vector<std::string> folders)
     : folders_(std::move(folders)) {
   g_living = this;
-  for (const int one : kSignals) Catch(one);
+  for (const int one : kRemovingSignals) Catch(one);
 }
 
 RemovedOnSignals::~RemovedOnSignals() {
-  for (const int one : kSignals) Release(one);
+  for (const int one : kRemovingSignals) Release(one);
   g_living = nullptr;
 }
 

@@ -14,6 +14,7 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
+#include "core/base/version.h"
 #include "parallel/launcher.h"
 #include "parallel/preflight.h"
 #include "parallel/process_world.h"
@@ -21,6 +22,7 @@
 #include "tools/devices.h"
 #include "tools/flags.h"
 #include "tools/report.h"
+#include "tools/source_digest.h"
 #include "tools/text_table.h"
 
 DEFINE_int32(cpu_replicas, 1,
@@ -61,6 +63,7 @@ namespace doppio {
 namespace {
 
 constexpr int kMostReplicas = 1024;
+constexpr std::chrono::milliseconds kFirstToTell(500);  // that process 0 has for its message
 
 void AddLink(bool processes, bool one_each, Replicas* replicas) {
   replicas->link = ChooseLink(FLAGS_comm, processes, one_each);
@@ -82,6 +85,19 @@ void FillWithCpus(Replicas* replicas) {
     replicas->devices.push_back(MakeCpuDevice());
 }
 
+const ProcessWorldKind& WorldKind(const Replicas& replicas) {
+  const ProcessWorldKind* const kind = ProcessWorlds::Get().Find(replicas.carrier);
+  DOPPIO_CHECK(kind != nullptr, replicas.carrier);
+  return *kind;
+}
+
+ProcessWorldOptions WorldOptions() {
+  ProcessWorldOptions options;
+  options.program = "doppio " + BuildIdentity() + ", " + kSourceDigest;
+  options.library = FLAGS_mpi_library;
+  return options;
+}
+
 // Each rank is a process that a launcher has started, or a thread of one.
 Replicas Processes(const Launch& launch) {
   Replicas replicas;
@@ -89,17 +105,21 @@ Replicas Processes(const Launch& launch) {
   replicas.process_rank = launch.rank;
   replicas.first_rank = launch.rank * FLAGS_cpu_replicas;
   replicas.carrier = "mpi";
-  if (!launch.mpi || ProcessWorlds::Get().Find(replicas.carrier) == nullptr) {
-    throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) +
-                     " processes, but " +
-                     (launch.mpi ? "this build of Doppio has no MPI"
-                                 : "it does not join them; start them with mpirun or srun") +
-                     ". --comm=threads lets each of them train by itself");
+  const std::string started =
+      launch.launcher + " has started " + std::to_string(launch.size) + " processes, but ";
+  const char* const alone = ". --comm=threads lets each of them train by itself";
+  if (!launch.mpi)
+    throw UsageError(started + "it does not join them; start them with mpirun or srun" + alone);
+  std::string library;
+  try {
+    library = WorldKind(replicas).describe(WorldOptions());
+  } catch (const UsageError& e) {
+    throw UsageError(started + e.message() + alone);
   }
   const std::string threads = std::to_string(launch.size) + " processes × " +
                               std::to_string(FLAGS_cpu_replicas) + " threads";
   replicas.how = "in " + (FLAGS_cpu_replicas > 1 ? threads : "processes") + " that " +
-                 launch.launcher + " has started (MPI)";
+                 launch.launcher + " has started, joined by " + library;
   const ChosenGpus gpus = ChooseGpus(FLAGS_gpu, launch);
   replicas.devices = OpenDevices(FLAGS_gpu, gpus);
   FillWithCpus(&replicas);
@@ -152,15 +172,28 @@ void CheckAllAlike(const World& processes) {
                    std::to_string(processes.rank()) + " has " + std::to_string(FLAGS_cpu_replicas));
 }
 
+// Joins the processes. What all of them find alike process 0 tells.
+std::unique_ptr<ProcessWorld> MakeWorld(const Replicas& replicas,
+                                        const ProcessWorldOptions& options) {
+  try {
+    return WorldKind(replicas).make(options);
+  } catch (const MixedRanks& e) {
+    if (replicas.process_rank == 0) throw;
+    // A launcher may end the others when the first process ends.
+    std::this_thread::sleep_for(kFirstToTell);
+    _exit(static_cast<int>(e.code()));
+  }
+}
+
 void RunProcess(const Replicas& replicas, const std::function<void(World*, Device*)>& body,
                 std::string* summed) {
-  ProcessWorldOptions options;
+  ProcessWorldOptions options = WorldOptions();
   options.reducer = BucketsFromFlags();
   options.watch.stall_seconds = FLAGS_stall_timeout;
   options.watch.on_lost = EndLost;
   options.make_bulk = BulkOf(replicas);
   options.hierarchical = FLAGS_hierarchical;
-  std::unique_ptr<ProcessWorld> world = (*ProcessWorlds::Get().Find(replicas.carrier))(options);
+  std::unique_ptr<ProcessWorld> world = MakeWorld(replicas, options);
   const Launch launch = FindLaunch();
   // Launchers mostly give each process its cores; those of one that did not share them here.
   const bool shares = launch.local_size > 1 &&
@@ -188,7 +221,7 @@ void RunProcess(const Replicas& replicas, const std::function<void(World*, Devic
   }
   g_own_failure = static_cast<int>(failure->code());
   // A mistake in a file is found by every rank, and rank 0 tells it with the line.
-  if (replicas.process_rank != 0) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  if (replicas.process_rank != 0) std::this_thread::sleep_for(kFirstToTell);
   world->Fail(failure->code(), failure->what());
   (void)world.release();  // taking part in its end is what this rank cannot do
   if (replicas.process_rank == 0) throw *failure;

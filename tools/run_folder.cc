@@ -17,6 +17,7 @@
 #include <set>
 
 #include "core/base/file.h"
+#include "core/base/version.h"
 #include "parallel/watch.h"
 #include "solvers/schedule.h"
 #include "tools/metrics.h"
@@ -102,7 +103,7 @@ void WaitUntilLeft(const std::string& path) {
 }
 
 // The link `name` to `target`, which may be anywhere; an older one is replaced.
-void Link(const std::string& folder, const std::string& name, const std::string& target) {
+void LinkFile(const std::string& folder, const std::string& name, const std::string& target) {
   std::error_code error;
   const fs::path to = fs::relative(target, folder, error);
   const std::string aside = folder + "/." + name + ".tmp";
@@ -165,7 +166,8 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
           {"cwd", fs::current_path().string()},
           {"host", HostName()},
           {"user", UserName()},
-          {"version", kVersion},
+          {"version", Version()},
+          {"commit", Commit()},
           {"gpus", start.devices},
           {"seed", nullptr},
           {"solver", start.solver->path},
@@ -286,8 +288,8 @@ void RunFolder::LinkSnapshots(const KeptSnapshots& kept) {
   const auto link = [&](const std::string& name, const SnapshotNames* names) {
     if (names == nullptr) return;
     const std::string kind = EndsWith(names->state, ".h5") ? ".h5" : "";
-    Link(path_, name + ".caffemodel" + kind, names->model);
-    Link(path_, name + ".solverstate" + kind, names->state);
+    LinkFile(path_, name + ".caffemodel" + kind, names->model);
+    LinkFile(path_, name + ".solverstate" + kind, names->state);
   };
   link("last", kept.last());
   link("best", kept.best());

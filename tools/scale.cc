@@ -42,7 +42,7 @@ const std::pair<const char*, Topology> kTopologies[] = {{"ring", Topology::kRing
                                                         {"tree", Topology::kTree},
                                                         {"hierarchical", Topology::kHierarchical}};
 
-ScalingOptions OptionsFromFlags(const CommandLine& line) {
+ScalingOptions ScalingFromFlags(const CommandLine& line) {
   ScalingOptions options;
   std::vector<std::string> names;
   for (const auto& [name, topology] : kTopologies) {
@@ -212,7 +212,7 @@ nlohmann::json ToJson(const nlohmann::json& one, const RankTimes& times,
 }
 
 ExitCode RunScale(const CommandLine& line, bool* began) {
-  ScalingOptions options = OptionsFromFlags(line);
+  ScalingOptions options = ScalingFromFlags(line);
   const bool given = line.Given("times");
   const Replicas replicas = given ? Replicas() : ReplicasFromFlags();
   std::optional<QuietLog> quiet;
@@ -246,7 +246,7 @@ DOPPIO_REGISTER(
       "stage",         "set",          "unset",
       "data_threads",  "seed",         "engine",
       "fusion",        "recompute",    "offload",
-      "json"},
+      "mpi_library",   "json"},
      {"model|solver|times"},
      "",
      "doppio scale --model=models/resnet50/train_val.prototxt --synthetic --across=infiniband_hdr",

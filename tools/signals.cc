@@ -11,9 +11,9 @@ namespace doppio {
 namespace {
 
 // A handler can reach nothing but globals. Lock-free atomics are safe in it.
-constexpr int kSignals = 65;
-std::atomic<int> g_pending[kSignals];
-std::atomic<bool> g_stops[kSignals];
+constexpr int kSignalCount = 65;
+std::atomic<int> g_pending[kSignalCount];
+std::atomic<bool> g_stops[kSignalCount];
 
 void Handle(int signal) {
   const bool again = g_pending[signal].exchange(1) != 0;

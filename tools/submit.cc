@@ -30,7 +30,7 @@ BatchSystem SystemCalled(const std::string& name) {
 }
 
 // All that --nodes and its kin say.
-JobOptions OptionsFromFlags(const CommandLine& line) {
+JobOptions JobFromFlags(const CommandLine& line) {
   JobOptions options = JobOptionsFromFlags(SystemCalled(line.files[0]));
   options.nodes = static_cast<int>(InRange("nodes", FLAGS_nodes, 1, 100'000));
   options.gpus_per_node = static_cast<int>(InRange("gpus_per_node", FLAGS_gpus_per_node, 0, 1000));
@@ -72,7 +72,7 @@ ExitCode RunSubmit(const CommandLine& line, bool*) {
   }
   if (line.files.empty())
     throw UsageError(std::string("'submit' needs slurm, pbs or lsf, as in\n  ") + kExample);
-  JobOptions options = OptionsFromFlags(line);
+  JobOptions options = JobFromFlags(line);
   AddCommand(line, FLAGS_program, &options);
   // Not a mistake: the script may be for another machine.
   if (!FileExists(FLAGS_solver))

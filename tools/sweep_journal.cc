@@ -28,7 +28,7 @@ namespace {
 
 constexpr const char* kStates[] = {"waiting", "running", "done", "pruned", "failed"};
 // A number of trials that no sweep has; a damaged line must not ask for endless memory.
-constexpr int64_t kMostTrials = 10'000'000;
+constexpr int64_t kMostJournalTrials = 10'000'000;
 
 std::string PathOf(const std::string& folder) { return folder + "/sweep.jsonl"; }
 
@@ -198,7 +198,7 @@ void SweepJournal::Read() {
 }
 
 SweepTrial* SweepJournal::TrialAt(int64_t number) {
-  if (number < 0 || number >= kMostTrials)
+  if (number < 0 || number >= kMostJournalTrials)
     throw FileError("there is no trial " + std::to_string(number));
   while (static_cast<int64_t>(trials_.size()) <= number) {
     trials_.emplace_back();

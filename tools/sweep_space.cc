@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMostPoints = 1'000'000;
 // Digits of a number from a range: enough to tell any two rates apart, few enough to read.
-constexpr int kDigits = 5;
+constexpr int kValueDigits = 5;
 
 // At commas outside brackets and quotes.
 std::vector<std::string> SplitValues(const std::string& text) {
@@ -89,9 +89,9 @@ std::string ValueWithin(const SweepParam& param, double part) {
   if (param.kind == SweepParam::kLog) {
     return Significant(
         std::exp(std::log(param.first) + part * (std::log(param.last) - std::log(param.first))),
-        kDigits);
+        kValueDigits);
   }
-  return Significant(param.first + part * (param.last - param.first), kDigits);
+  return Significant(param.first + part * (param.last - param.first), kValueDigits);
 }
 
 std::string Draw(const SweepParam& param, const Random& random, uint64_t trial, uint64_t element) {

@@ -12,7 +12,7 @@
 namespace doppio {
 namespace {
 
-constexpr int kDigits = 6;
+constexpr int kScoreDigits = 6;
 
 // All parameters of all trials, as they first come.
 std::vector<std::string> NamesOf(const std::vector<SweepRow>& rows) {
@@ -43,7 +43,7 @@ std::string ShortName(const std::string& name, const std::vector<std::string>& n
 }
 
 std::string ScoreText(double score) {
-  return std::isfinite(score) ? Significant(score, kDigits) : "–";
+  return std::isfinite(score) ? Significant(score, kScoreDigits) : "–";
 }
 
 // A trial that halving has left behind is done, too, but not with all iterations.

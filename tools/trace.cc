@@ -26,7 +26,7 @@ DEFINE_string(
 namespace doppio {
 namespace {
 
-constexpr int64_t kFirst = 10, kLast = 20;  // after the start
+constexpr int64_t kFirstTraced = 10, kLastTraced = 20;  // after the start
 
 [[noreturn]] void WrongIterations() {
   throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '" +
@@ -90,8 +90,8 @@ std::pair<int64_t, int64_t> WindowOf(const TraceRequest& request, int64_t start,
     return {std::max(start, request.iterations->first),
             std::min(max_iter - 1, request.iterations->second)};
   }
-  const int64_t last = std::min(start + kLast, max_iter - 1);
-  return {std::max(start, last - (kLast - kFirst)), last};
+  const int64_t last = std::min(start + kLastTraced, max_iter - 1);
+  return {std::max(start, last - (kLastTraced - kFirstTraced)), last};
 }
 
 TrainingTrace::TrainingTrace(std::optional<TraceRequest> request,

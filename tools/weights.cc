@@ -83,14 +83,14 @@ bool IsOver(const BlobDifference& difference) {
   return !difference.unlike.empty() || difference.absolute > FLAGS_tolerance;
 }
 
-struct Findings {
+struct Differences {
   std::string a, b;
   std::vector<BlobDifference> blobs;
   int64_t over = 0;     // blobs
   double absolute = 0;  // the largest
 };
 
-void DiffAsText(const Findings& found) {
+void DiffAsText(const Differences& found) {
   TextTable table({"layer", ">blob", "shape", ">difference", ">relative", ""});
   for (const BlobDifference& blob : found.blobs) {
     const bool compared = blob.unlike.empty();
@@ -107,7 +107,7 @@ void DiffAsText(const Findings& found) {
   }
 }
 
-void DiffAsJson(const Findings& found) {
+void DiffAsJson(const Differences& found) {
   nlohmann::json out = {{"files", {found.a, found.b}},
                         {"tolerance", FLAGS_tolerance},
                         {"over", found.over},
@@ -133,7 +133,7 @@ ExitCode Diff(const std::string& a, const std::string& b, bool* began) {
   }
   const WeightsFile of_a = ReadWeights(a), of_b = ReadWeights(b);
   *began = true;
-  Findings found{a, b, Compare(of_a, of_b)};
+  Differences found{a, b, Compare(of_a, of_b)};
   for (const BlobDifference& blob : found.blobs) {
     found.over += IsOver(blob);
     found.absolute = std::max(found.absolute, blob.absolute);

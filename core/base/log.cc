@@ -9,7 +9,9 @@
 #include <cstring>
 #include <string>
 
+#include <build_facts.h>
 #include "core/base/error.h"
+#include "core/base/library_version.h"
 
 namespace doppio {
 namespace {
@@ -44,6 +46,8 @@ class FileSink : public google::LogSink {
 };
 
 constexpr google::LogSeverity kAll = google::GLOG_INFO;
+
+DOPPIO_REGISTER(Libraries, "glog", {DOPPIO_GLOG_VERSION});
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kAlignment = 256;
+constexpr int64_t kBlockAlignment = 256;
 
 // The first step from `step` on that is in none of its holes.
 int BehindHoles(const Lifetime& life, int step) {
@@ -49,7 +49,9 @@ int64_t FindGap(const Lifetime& block, const std::vector<const Lifetime*>& place
 
 }  // namespace
 
-int64_t PlacedBytes(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t PlacedBytes(int64_t bytes) {
+  return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+}
 
 int64_t PlaceBlocks(std::vector<Lifetime>* blocks) {
   std::vector<size_t> order(blocks->size());

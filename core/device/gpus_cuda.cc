@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/base/library_version.h"
 #include "core/device/device_cuda.h"
 
 namespace doppio {
@@ -28,6 +29,15 @@ int RuntimeVersion() {
   Cuda(cudaRuntimeGetVersion(&version), "asking for the version of the runtime");
   return version;
 }
+
+// The runtime is linked statically; what is found is the driver.
+std::string FoundDriver() {
+  const int driver = DriverVersion();
+  if (driver == 0) throw DeviceError("no NVIDIA driver answers on this machine");
+  return "driver for " + Version(driver);
+}
+
+DOPPIO_REGISTER(Libraries, "CUDA runtime", {Version(CUDART_VERSION), &FoundDriver});
 
 constexpr const char* kOrCpu = ", or leave --gpu out to use the CPU";
 

@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kAlignment = 64;
+constexpr int64_t kCacheLine = 64;
 
 // Copies at once, in the order of the calls.
 class PlainStore : public HostStore {
@@ -15,7 +15,7 @@ class PlainStore : public HostStore {
     int64_t bytes = 0;
     for (const StoredBlock& block : blocks_) {
       places_.push_back(bytes);
-      bytes += (block.bytes + kAlignment - 1) / kAlignment * kAlignment;
+      bytes += (block.bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
     }
     room_.reset(new char[static_cast<size_t>(bytes)]);
   }

@@ -4,8 +4,23 @@
 #include <dnnl.h>
 
 #include "core/base/error.h"
+#include "core/base/library_version.h"
 
 namespace doppio {
+namespace {
+
+// "OpenBLAS 0.3.21 NO_AFFINITY ..." -> "0.3.21".
+std::string VersionIn(const std::string& config) {
+  const size_t name = config.find("OpenBLAS ");
+  if (name == std::string::npos) return config;
+  const size_t begin = name + std::string("OpenBLAS ").size();
+  return config.substr(begin, config.find(' ', begin) - begin);
+}
+
+DOPPIO_REGISTER(Libraries, "OpenBLAS",
+                {VersionIn(OPENBLAS_VERSION), [] { return VersionIn(openblas_get_config()); }});
+
+}  // namespace
 
 void Gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
           const float* a, const float* b, float beta, float* c) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/library_version.h"
 #include "core/device/device_cuda.h"
 #include "core/math/blas.h"
 #include "core/base/shared_library.h"
@@ -22,6 +23,7 @@ struct Api {
   decltype(cublasSetMathMode)* set_math_mode;
   decltype(cublasGemmStridedBatchedEx_64)* gemm;
   decltype(cublasGetStatusString)* text;
+  decltype(cublasGetProperty)* property;
 };
 
 const Api& Cublas() {
@@ -35,6 +37,7 @@ const Api& Cublas() {
     library.SetTo(&a.set_math_mode, "cublasSetMathMode");
     library.SetTo(&a.gemm, "cublasGemmStridedBatchedEx_64");
     library.SetTo(&a.text, "cublasGetStatusString");
+    library.SetTo(&a.property, "cublasGetProperty");
     return a;
   }();
   return api;
@@ -44,6 +47,21 @@ void Check(cublasStatus_t status, const char* doing) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw DeviceError(std::string("cuBLAS failed at ") + doing + ": " + Cublas().text(status));
 }
+
+std::string RunningVersion() {
+  std::string version;
+  for (libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL}) {
+    int number = 0;
+    Check(Cublas().property(part, &number), "saying its version");
+    version += (version.empty() ? "" : ".") + std::to_string(number);
+  }
+  return version;
+}
+
+DOPPIO_REGISTER(Libraries, "cuBLAS",
+                {std::to_string(CUBLAS_VER_MAJOR) + "." + std::to_string(CUBLAS_VER_MINOR) + "." +
+                     std::to_string(CUBLAS_VER_PATCH),
+                 &RunningVersion});
 
 struct Handle {
   explicit Handle(Device* device) {

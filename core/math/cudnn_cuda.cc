@@ -1,6 +1,7 @@
 #include "core/math/cudnn.h"
 
 #include "core/base/error.h"
+#include "core/base/library_version.h"
 #include "core/device/device_cuda.h"
 #include "core/base/shared_library.h"
 
@@ -47,6 +48,16 @@ cudnnMathType_t MathOf(DType data, MathMode math) {
   if (data != DType::kFloat32) return CUDNN_TENSOR_OP_MATH;
   return math == MathMode::kFloat32 ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
 }
+
+// 91900 -> "9.19.0"
+std::string VersionText(size_t version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
+         std::to_string(version % 100);
+}
+
+DOPPIO_REGISTER(Libraries, "cuDNN", {VersionText(CUDNN_VERSION), [] {
+                                       return VersionText(Cudnn().cudnnGetVersion());
+                                     }});
 
 }  // namespace
 

@@ -5,6 +5,41 @@
 #include "core/base/error.h"
 
 namespace doppio {
+namespace {
+
+// A Layout's descriptor: the numbers of axes and of inner blocks, then the rows of the Blocking.
+// Equal layouts have equal bytes, whichever primitive made them.
+std::string BytesOf(const Blocking& blocking) {
+  std::vector<int64_t> numbers = {blocking.rank(),
+                                  static_cast<int64_t>(blocking.inner_blocks.size())};
+  for (const auto* row : {&blocking.dims, &blocking.padded_dims, &blocking.strides,
+                          &blocking.inner_blocks, &blocking.inner_axes}) {
+    numbers.insert(numbers.end(), row->begin(), row->end());
+  }
+  return std::string(reinterpret_cast<const char*>(numbers.data()),
+                     numbers.size() * sizeof(int64_t));
+}
+
+Blocking BlockingFrom(const std::string& bytes) {
+  std::vector<int64_t> numbers(bytes.size() / sizeof(int64_t));
+  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(int64_t));
+  DOPPIO_CHECK(numbers.size() >= 2 && numbers.size() * sizeof(int64_t) == bytes.size() &&
+                   static_cast<int64_t>(numbers.size()) == 2 + 3 * numbers[0] + 2 * numbers[1],
+               "not a oneDNN layout");
+  auto next = numbers.begin() + 2;
+  const auto take = [&next](int64_t count) {
+    next += count;
+    return dnnl::memory::dims(next - count, next);
+  };
+  Blocking blocking;
+  for (auto* row : {&blocking.dims, &blocking.padded_dims, &blocking.strides}) {
+    *row = take(numbers[0]);
+  }
+  for (auto* row : {&blocking.inner_blocks, &blocking.inner_axes}) *row = take(numbers[1]);
+  return blocking;
+}
+
+}  // namespace
 
 dnnl::engine& DnnlEngine() {
   static dnnl::engine* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
@@ -42,38 +77,14 @@ dnnl::memory::desc AnyDesc(const Shape& shape) {
 
 dnnl::memory::desc DescOf(const TensorSpec& spec) {
   if (spec.layout.plain()) return PlainDesc(spec.shape);
-  dnnl_memory_desc_t raw;
-  DOPPIO_CHECK(spec.layout.descriptor().size() == sizeof raw, "not a oneDNN layout");
-  std::memcpy(&raw, spec.layout.descriptor().data(), sizeof raw);
-  return dnnl::memory::desc(raw);
+  return DescOf(BlockingFrom(spec.layout.descriptor()));
 }
 
 Layout LayoutOf(const dnnl::memory::desc& desc) {
-  const dnnl::memory::dims dims = desc.dims();
-  if (desc == PlainDesc(Shape(std::vector<int64_t>(dims.begin(), dims.end())))) return Layout();
-  // Only the fields that describe the layout, so that equal layouts have equal bytes.
-  dnnl_memory_desc_t raw;
-  std::memset(static_cast<void*>(&raw), 0, sizeof raw);
-  const dnnl_memory_desc_t& from = desc.data;
-  raw.ndims = from.ndims;
-  std::copy(from.dims, from.dims + from.ndims, raw.dims);
-  raw.data_type = from.data_type;
-  std::copy(from.padded_dims, from.padded_dims + from.ndims, raw.padded_dims);
-  std::copy(from.padded_offsets, from.padded_offsets + from.ndims, raw.padded_offsets);
-  raw.offset0 = from.offset0;
-  raw.format_kind = from.format_kind;
-  DOPPIO_CHECK(from.format_kind == dnnl_blocked, "a layout that is not blocked");
-  std::copy(from.format_desc.blocking.strides, from.format_desc.blocking.strides + from.ndims,
-            raw.format_desc.blocking.strides);
-  raw.format_desc.blocking.inner_nblks = from.format_desc.blocking.inner_nblks;
-  for (int i = 0; i < from.format_desc.blocking.inner_nblks; ++i) {
-    raw.format_desc.blocking.inner_blks[i] = from.format_desc.blocking.inner_blks[i];
-    raw.format_desc.blocking.inner_idxs[i] = from.format_desc.blocking.inner_idxs[i];
-  }
-  bool padded = false;
-  for (int i = 0; i < from.ndims; ++i) padded = padded || from.padded_dims[i] != from.dims[i];
-  return Layout(std::string(reinterpret_cast<const char*>(&raw), sizeof raw),
-                static_cast<int64_t>(desc.get_size() / sizeof(float)), padded);
+  if (desc == PlainDesc(Shape(DimsOf(desc)))) return Layout();
+  const Blocking blocking = BlockingOf(desc);
+  return Layout(BytesOf(blocking), static_cast<int64_t>(desc.get_size() / sizeof(float)),
+                blocking.padded_dims != blocking.dims);
 }
 
 dnnl::memory MemoryAt(const dnnl::memory::desc& desc, void* raw) {
@@ -105,11 +116,11 @@ void CopyTensor(const Tensor& from, const Tensor& to) {
     return;
   }
   dnnl::memory::desc source = DescOf(from), target = DescOf(to);
-  if (source.dims() != target.dims()) {
+  if (DimsOf(source) != DimsOf(target)) {
     if (from.layout.plain()) {
-      source = PlainDesc(Shape(target.dims()));
+      source = PlainDesc(Shape(DimsOf(target)));
     } else if (to.layout.plain()) {
-      target = PlainDesc(Shape(source.dims()));
+      target = PlainDesc(Shape(DimsOf(source)));
     } else {
       // Two opaque layouts under different dims meet only in the plain one.
       TensorSpec plain = to;

@@ -3,17 +3,16 @@
 #ifndef DOPPIO_CORE_MATH_DNNL_H_
 #define DOPPIO_CORE_MATH_DNNL_H_
 
-#include <dnnl.hpp>
 #include <unordered_map>
 #include <vector>
 
 #include "core/device/device.h"
+#include "core/math/dnnl_version.h"
 #include "core/tensor/tensor.h"
 
 namespace doppio {
 
-// The CPU engine and its in-order stream. oneDNN objects are immutable and thread-safe to share.
-dnnl::engine& DnnlEngine();
+// The in-order stream of the CPU engine.
 dnnl::stream& DnnlStream();
 
 // Attributes with the scratchpad in the caller's hands: pass memory under DNNL_ARG_SCRATCHPAD.

@@ -37,13 +37,14 @@ constexpr char kDeconvNet[] = "DeconvNet's Caffe";
 constexpr char kUnpool[] = "in layer { } Upsample does the same with the mask of a MAX Pooling";
 constexpr char kElu[] = "SELU is an ELU with elu_param { alpha: 1.67326 lambda: 1.0507 }";
 constexpr char kPermute[] = "use Permute with all axes in their new order";
-constexpr char kV1[] = "the V1 format, layers { }";
+constexpr char kV1Format[] = "the V1 format, layers { }";
 constexpr char kDropIt[] = "remove it to train without it";
 
 constexpr ForkName kForkNames[] = {
-    {"LayerParameter", "blobs_lr", kV1, "in layer { } it is param { lr_mult: ... }"},
-    {"LayerParameter", "weight_decay", kV1, "in layer { } it is param { decay_mult: ... }"},
-    {"LayerParameter", "blob_share_mode", kV1, "in layer { } it is param { share_mode: ... }"},
+    {"LayerParameter", "blobs_lr", kV1Format, "in layer { } it is param { lr_mult: ... }"},
+    {"LayerParameter", "weight_decay", kV1Format, "in layer { } it is param { decay_mult: ... }"},
+    {"LayerParameter", "blob_share_mode", kV1Format,
+     "in layer { } it is param { share_mode: ... }"},
     {"LayerParameter", "dense_image_data_param", kSegNet, ""},
     {"LayerParameter", "seg_accuracy_param", kPspNet, ""},
     {"ImageDataParameter", "label_type", kPspNet, ""},

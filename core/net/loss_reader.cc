@@ -15,7 +15,7 @@ double SumOf(DType type, const char* memory, int64_t count) {
 
 // A term's value lies before the weight that its reader has set.
 int64_t WeightOffset(const LossTerm& term) { return term.value.bytes(); }
-int64_t Bytes(const LossTerm& term) {
+int64_t TermBytes(const LossTerm& term) {
   return term.value.bytes() + (term.gradient ? ElementBytes(term.gradient.dtype) : 0);
 }
 
@@ -24,7 +24,7 @@ int64_t Bytes(const LossTerm& term) {
 LossReader::LossReader(Device* device, const std::vector<LossTerm>& terms) : terms_(&terms) {
   int64_t bytes = 0;
   for (const LossTerm& term : terms) {
-    bytes += Bytes(term);
+    bytes += TermBytes(term);
     reader_weights_.push_back(term.weight);
   }
   if (bytes > 0) download_ = device->MakeDownload(bytes);
@@ -39,7 +39,7 @@ void LossReader::Start(double scale) {
       download_->Start(offset + WeightOffset(term), term.gradient.raw,
                        ElementBytes(term.gradient.dtype));
     }
-    offset += Bytes(term);
+    offset += TermBytes(term);
   }
 }
 
@@ -50,7 +50,7 @@ double LossReader::Sum() {
     const LossTerm& term = (*terms_)[i];
     loss += WeightOf(i, memory + WeightOffset(term)) *
             SumOf(term.value.dtype, memory, term.value.stored());  // padding is 0
-    memory += Bytes(term);
+    memory += TermBytes(term);
   }
   return loss;
 }

@@ -11,7 +11,9 @@ namespace {
 
 constexpr int64_t kAlignment = 64;  // elements: whole cache lines and vectors for every parameter
 
-int64_t Aligned(int64_t elements) { return (elements + kAlignment - 1) / kAlignment * kAlignment; }
+int64_t AlignedElements(int64_t elements) {
+  return (elements + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 }  // namespace
 
@@ -113,7 +115,7 @@ Tensor ParamStore::statistics() const {
 void ParamStore::PlaceValues(const std::vector<int>& order) {
   for (int i : order) {
     param(i).offset = arena_size_;
-    arena_size_ += Aligned(param(i).value.stored());
+    arena_size_ += AlignedElements(param(i).value.stored());
   }
 }
 

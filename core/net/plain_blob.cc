@@ -9,8 +9,7 @@ namespace {
 // `data` as a tensor that oneDNN can reorder to or from `opaque`. The descriptor's axes count: it
 // may split the first one into groups, which is the same memory when plain.
 Tensor PlainPeer(const Tensor& opaque, const float* data) {
-  const dnnl::memory::dims dims = DescOf(opaque).dims();
-  return Tensor({Shape(std::vector<int64_t>(dims.begin(), dims.end())), DType::kFloat32, Layout()},
+  return Tensor({Shape(DimsOf(DescOf(opaque))), DType::kFloat32, Layout()},
                 const_cast<float*>(data));
 }
 

@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-constexpr int kStatistics = 3;  // blobs of a BatchNorm
+constexpr int kStatisticsBlobs = 3;  // blobs of a BatchNorm
 
 // The field that asks for a Scale behind a BatchNorm, or null. NVCaffe takes a filler for a wish.
 const char* ScaleField(const LayerParameter& layer) {
@@ -163,20 +163,20 @@ class Splitter {
     const int blobs = to->bias_term() ? 2 : 1;
     const auto all = norm.param();
     const int given = all.size();
-    if (given > kStatistics + blobs) {
+    if (given > kStatisticsBlobs + blobs) {
       throw first().Mistake("param",
                             "there are " + std::to_string(given) + " param entries for " +
-                                std::to_string(kStatistics + blobs) + " blobs",
-                            kStatistics + blobs);
+                                std::to_string(kStatisticsBlobs + blobs) + " blobs",
+                            kStatisticsBlobs + blobs);
     }
     norm.clear_param();
     for (int i = 0; i < given; ++i) {
-      const bool learned = scale_first ? i < blobs : i >= kStatistics;
+      const bool learned = scale_first ? i < blobs : i >= kStatisticsBlobs;
       *(learned ? scale : &norm)->add_param() = all[i];
     }
-    while (norm.blobs_size() > kStatistics) {
-      *scale->add_blobs() = norm.blobs(kStatistics);
-      norm.mutable_blobs()->DeleteSubrange(kStatistics, 1);
+    while (norm.blobs_size() > kStatisticsBlobs) {
+      *scale->add_blobs() = norm.blobs(kStatisticsBlobs);
+      norm.mutable_blobs()->DeleteSubrange(kStatisticsBlobs, 1);
     }
   }
 

@@ -12,7 +12,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 
 // By number.
-constexpr const char* kTypes[] = {
+constexpr const char* kV1TypeNames[] = {
     "",                         // NONE
     "Accuracy",                 // ACCURACY
     "BNLL",                     // BNLL
@@ -54,7 +54,7 @@ constexpr const char* kTypes[] = {
     "Exp",                      // EXP
     "Deconvolution",            // DECONVOLUTION
 };
-static_assert(sizeof kTypes / sizeof kTypes[0] == V1LayerParameter::LayerType_ARRAYSIZE,
+static_assert(sizeof kV1TypeNames / sizeof kV1TypeNames[0] == V1LayerParameter::LayerType_ARRAYSIZE,
               "a name for each type");
 
 // The path in a current layer of a V1 field; the others kept their names.
@@ -97,7 +97,7 @@ void UpgradeV1Layer(const V1LayerParameter& old, const FieldPlaces& at, const Re
 
 }  // namespace
 
-std::string TypeName(V1LayerParameter::LayerType type) { return kTypes[type]; }
+std::string TypeName(V1LayerParameter::LayerType type) { return kV1TypeNames[type]; }
 
 Upgrade UpgradeNet(NetParameter* net, FieldPlaces* places) {
   Upgrade upgrade;

@@ -23,7 +23,7 @@ struct V0Type {
   bool images;        // reads images, and so has transform_param
 };
 
-constexpr V0Type kTypes[] = {
+constexpr V0Type kV0Types[] = {
     {"accuracy", "Accuracy", "", false},
     {"bnll", "BNLL", "", false},
     {"concat", "Concat", "concat_param", false},
@@ -94,7 +94,7 @@ std::string Find(const Renamed (&table)[n], const std::string& old,
 }
 
 const V0Type* FindType(const std::string& name) {
-  for (const V0Type& type : kTypes) {
+  for (const V0Type& type : kV0Types) {
     if (name == type.name) return &type;
   }
   return nullptr;
@@ -102,7 +102,7 @@ const V0Type* FindType(const std::string& name) {
 
 std::string UnknownType(const std::string& name) {
   std::vector<std::string> names;
-  for (const V0Type& type : kTypes) names.push_back(type.name);
+  for (const V0Type& type : kV0Types) names.push_back(type.name);
   return "unknown type '" + name + "' in the V0 format" + DidYouMean(name, names);
 }
 

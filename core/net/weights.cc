@@ -22,7 +22,7 @@ bool IsChannels(const Shape& in_file, const Shape& wanted) {
 }
 
 // Blobs of a BatchNorm; NVCaffe puts those of a Scale behind them.
-constexpr size_t kStatistics = 3;
+constexpr size_t kBatchNormBlobs = 3;
 
 bool Fits(const Shape& in_file, const Shape& wanted) {
   return in_file == wanted || IsChannels(in_file, wanted) ||
@@ -51,7 +51,7 @@ class Copier {
         if (!layer.blobs.empty()) report_.ignored.push_back(layer.name);
       } else {
         const int scale = FusedScale(layer);
-        const size_t own = scale < 0 ? layer.blobs.size() : kStatistics;
+        const size_t own = scale < 0 ? layer.blobs.size() : kBatchNormBlobs;
         MatchBlobs(layer, 0, own, it->second);
         if (scale >= 0) MatchBlobs(layer, own, layer.blobs.size(), scale);
         if (!layer.blobs.empty()) report_.copied.push_back(layer.name);
@@ -89,7 +89,7 @@ class Copier {
   // Where the blobs behind the statistics of a BatchNorm of NVCaffe go; -1: nowhere.
   int FusedScale(const LayerBlobs& layer) const {
     const auto it = nodes_.find(layer.name);
-    if (it == nodes_.end() || layer.blobs.size() <= kStatistics) return -1;
+    if (it == nodes_.end() || layer.blobs.size() <= kBatchNormBlobs) return -1;
     const Node& norm = graph_.nodes[static_cast<size_t>(it->second)];
     if (graph_.layer(it->second).type() != "BatchNorm" || norm.tops.empty()) return -1;
     for (const Use& use : graph_.edges[static_cast<size_t>(norm.tops[0])].uses) {

@@ -16,8 +16,9 @@ struct LayerFields {
 };
 constexpr LayerFields kV2{LayerParameter::kNameFieldNumber, LayerParameter::kTypeFieldNumber,
                           LayerParameter::kBlobsFieldNumber};
-constexpr LayerFields kV1{V1LayerParameter::kNameFieldNumber, V1LayerParameter::kTypeFieldNumber,
-                          V1LayerParameter::kBlobsFieldNumber};
+constexpr LayerFields kV1Fields{V1LayerParameter::kNameFieldNumber,
+                                V1LayerParameter::kTypeFieldNumber,
+                                V1LayerParameter::kBlobsFieldNumber};
 constexpr LayerFields kV0{V0LayerParameter::kNameFieldNumber, V0LayerParameter::kTypeFieldNumber,
                           V0LayerParameter::kBlobsFieldNumber};
 
@@ -29,7 +30,7 @@ std::string V1TypeName(uint64_t number) {
 }
 
 void ReadLayer(WireReader* in, const LayerFields& fields, LayerBlobs* layer) {
-  const bool v1 = fields.name == kV1.name;
+  const bool v1 = fields.name == kV1Fields.name;
   in->Message([&] {
     while (const int field = in->Next()) {
       if (field == fields.name)
@@ -58,7 +59,7 @@ std::vector<LayerBlobs> ReadLayers(WireReader* in) {
       ReadLayer(in, kV2, &layers.back());
     } else if (field == NetParameter::kLayersFieldNumber) {
       layers.emplace_back();
-      ReadLayer(in, kV1, &layers.back());
+      ReadLayer(in, kV1Fields, &layers.back());
     } else {
       in->Skip();
     }

@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-int64_t Aligned(int64_t bytes) {
+int64_t AlignedBytes(int64_t bytes) {
   constexpr int64_t kAlignment = 256;
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -24,7 +24,7 @@ class Pair {
     round_ = OpsOf(device).Convert(seen, stored);
   }
 
-  int64_t scratch_bytes() const { return widen_ == nullptr ? 0 : Aligned(seen_.bytes()); }
+  int64_t scratch_bytes() const { return widen_ == nullptr ? 0 : AlignedBytes(seen_.bytes()); }
 
   // What the inner kernel is bound to.
   Tensor Bind(const Tensor& stored, void* scratch) {
@@ -59,7 +59,7 @@ class WideKernel : public Kernel {
     needs_.types.clear();  // bottoms come as they are
     needs_.bottoms.resize(args.bottoms.size());
     needs_.tops.resize(args.tops.size());
-    needs_.scratch_bytes = Aligned(needs.scratch_bytes);
+    needs_.scratch_bytes = AlignedBytes(needs.scratch_bytes);
     for (size_t i = 0; i < args.bottoms.size(); ++i) {
       TensorSpec stored = args.bottoms[i];
       const TensorSpec seen{stored.shape, args.dtype, needs_.bottoms[i]};

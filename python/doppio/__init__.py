@@ -2,12 +2,16 @@
 import os as _os
 import sys as _sys
 
+import _doppio_start
+
+_doppio_start.find_cuda()
 try:
     import _doppio
-except ImportError:   # a checkout: Bazel has put the module beside its other results
+except ModuleNotFoundError:   # a checkout: Bazel has put the module beside its other results
     _sys.path.append(_os.path.normpath(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "../../bazel-bin/python")))
     import _doppio
 
+_doppio.load_numpy()
 from _doppio import (Blob, ConfigError, DeviceError, Error, FileError, MemoryShortage, PeerError, UsageError,
                      TEST, TRAIN, layer_type_list, log, set_device, set_mode_cpu, set_mode_gpu, set_random_seed,
                      solver_count, solver_rank)

@@ -49,12 +49,17 @@ def _fill(message, fields):
         assign_proto(message, name, value)
 
 
+def _is_repeated(field):
+    known = getattr(field, "is_repeated", None)   # since protobuf 6; labels are gone from protobuf 7
+    return field.label == FieldDescriptor.LABEL_REPEATED if known is None else known
+
+
 def assign_proto(message, name, value):
     """Sets a field: dicts are messages, lists repeated fields; to those it appends."""
     if name not in message.DESCRIPTOR.fields_by_name:
         raise TypeError("%s has no field '%s'" % (message.DESCRIPTOR.name, name))
     field = message.DESCRIPTOR.fields_by_name[name]
-    several = field.label == FieldDescriptor.LABEL_REPEATED
+    several = _is_repeated(field)
     if field.type == FieldDescriptor.TYPE_MESSAGE:
         for one in (value if several and isinstance(value, (list, tuple)) else [value]):
             target = getattr(message, name).add() if several else getattr(message, name)

@@ -6,12 +6,13 @@
 #include <set>
 
 #include "layers/activation_ops.h"
+#include "tests/layers/logarithms.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {
 namespace {
 
-const double kLn2 = std::log(2.0), kLn3 = std::log(3.0), kLn10 = std::log(10.0), kE = std::exp(1.0);
+const double kE = std::exp(1.0);
 
 TEST(ReLU, CutsOrScalesNegativeNumbers) {
   LayerCase("type: 'ReLU'")

@@ -5,13 +5,13 @@
 namespace doppio {
 namespace {
 
-LayerCase Loss(const std::string& param = "") {
+LayerCase ContrastiveLossCase(const std::string& param = "") {
   return LayerCase("type: 'ContrastiveLoss' contrastive_loss_param { " + param + " }");
 }
 
 // A similar pair at distance 5, then dissimilar ones at distance 1 and 5.
 LayerCase ThreePairs(const std::string& param) {
-  LayerCase c = Loss(param);
+  LayerCase c = ContrastiveLossCase(param);
   c.Bottom({3, 2}, {3, 4, 1, 0, 0, 5}).Bottom({3, 2}, {0, 0, 0, 0, 0, 0}).Bottom({3}, {1, 0, 0});
   return c;
 }
@@ -37,7 +37,7 @@ TEST(ContrastiveLoss, HasALegacyVersion) {
 }
 
 TEST(ContrastiveLoss, CutsSimilaritiesToIntegers) {
-  Loss("margin: 3")
+  ContrastiveLossCase("margin: 3")
       .Bottom({4, 1}, {1, 1, 1, 1})
       .Bottom({4, 1}, {0, 0, 0, 0})
       .Bottom({4, 1}, {0.9, -0.9, 2, -1})
@@ -45,7 +45,7 @@ TEST(ContrastiveLoss, CutsSimilaritiesToIntegers) {
 }
 
 TEST(ContrastiveLoss, StaysFiniteForEqualSamples) {
-  Loss()
+  ContrastiveLossCase()
       .Bottom({1, 2}, {1, 2})
       .Bottom({1, 2}, {1, 2})
       .Bottom({1}, {0})
@@ -56,7 +56,7 @@ TEST(ContrastiveLoss, StaysFiniteForEqualSamples) {
 TEST(ContrastiveLoss, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* param : {"margin: 3", "margin: 3 legacy_version: true"}) {
     for (const Shape& shape : {Shape{3, 5}, Shape{2, 3, 2, 1}, Shape{1, 2}}) {
-      LayerCase c = Loss(param);
+      LayerCase c = ContrastiveLossCase(param);
       c.RandomBottom(shape).RandomBottom(shape).LabelBottom({shape[0]}, 2).AsLoss();
       // The constant in the gradient of dissimilar pairs is no part of the loss.
       c.ExpectGradient(1e-4, 1e-3).ExpectBackendsAgree();
@@ -66,18 +66,19 @@ TEST(ContrastiveLoss, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 TEST(ContrastiveLoss, HasAKernelForGpus) {
-  LayerCase c = Loss("margin: 3");
+  LayerCase c = ContrastiveLossCase("margin: 3");
   c.RandomBottom({70, 40}).RandomBottom({70, 40}).LabelBottom({70}, 2).AsLoss();
   c.ExpectBackendsAgree();
   EXPECT_NE(c.GpuEngine(), "host");
 }
 
 TEST(ContrastiveLoss, ExplainsMistakes) {
-  Loss().RandomBottom({2, 3}).RandomBottom({2, 2}).RandomBottom({2}).ExpectMistake(
+  ContrastiveLossCase().RandomBottom({2, 3}).RandomBottom({2, 2}).RandomBottom({2}).ExpectMistake(
       {"second of the pair 'b1' is 2x2", "first 'b0' is 2x3", "same number of values"});
-  Loss().RandomBottom({2, 3}).RandomBottom({2, 3}).RandomBottom({3}).ExpectMistake(
+  ContrastiveLossCase().RandomBottom({2, 3}).RandomBottom({2, 3}).RandomBottom({3}).ExpectMistake(
       {"similarity 'b2' has 3 values", "2 are needed, one per sample of 'b0' (2x3)"});
-  Loss().RandomBottom({2, 3}).RandomBottom({2, 3}).ExpectMistake({"takes", "bottom"});
+  ContrastiveLossCase().RandomBottom({2, 3}).RandomBottom({2, 3}).ExpectMistake(
+      {"takes", "bottom"});
 }
 
 }  // namespace

@@ -8,15 +8,15 @@ namespace {
 using Values = std::vector<double>;
 
 // Priors A, B, which overlap by 2/3, and C.
-const Values kPriors = {0,   0,   0.5, 0.5, 0.1, 0,   0.6, 0.5, 0.5, 0.5, 1,   1,  //
-                        0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
+const Values kOutputPriors = {0,   0,   0.5, 0.5, 0.1, 0,   0.6, 0.5, 0.5, 0.5, 1,   1,  //
+                              0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
 // Of 2 images: scores of the background and two classes for each prior.
 const Values kScores = {0.1, 0.8, 0.1, 0.2, 0.7, 0.1, 0.3, 0.1, 0.6,  //
                         0.9, 0.1, 0.1, 0.2, 0.1, 0.7, 0.3, 0.1, 0.9};
 
 LayerCase Output(const std::string& param, const Values& codes = Values(24, 0)) {
   LayerCase c("type: 'DetectionOutput' detection_output_param { num_classes: 3 " + param + " }");
-  c.Bottom({2, 12}, codes).Bottom({2, 9}, kScores).Bottom({1, 2, 12}, kPriors).NoGradient();
+  c.Bottom({2, 12}, codes).Bottom({2, 9}, kScores).Bottom({1, 2, 12}, kOutputPriors).NoGradient();
   return c;
 }
 
@@ -29,23 +29,25 @@ Values Rows(const std::vector<Values>& rows, size_t count) {
   return all;
 }
 
-const Values kA = {0, 1, 0.8, 0, 0, 0.5, 0.5}, kB = {0, 1, 0.7, 0.1, 0, 0.6, 0.5},
-             kC = {0, 2, 0.6, 0.5, 0.5, 1, 1};
+const Values kOutputA = {0, 1, 0.8, 0, 0, 0.5, 0.5}, kOutputB = {0, 1, 0.7, 0.1, 0, 0.6, 0.5},
+             kOutputC = {0, 2, 0.6, 0.5, 0.5, 1, 1};
 const Values kB1 = {1, 2, 0.7, 0.1, 0, 0.6, 0.5}, kC1 = {1, 2, 0.9, 0.5, 0.5, 1, 1};
 
 TEST(DetectionOutput, ThinsOutEachClassByItself) {
   // Room for 3 priors of 2 classes in 2 images.
-  Output(kThin).ExpectTop({1, 1, 12, 7}, Rows({kA, kC, kC1, kB1}, 12)).ExpectBackendsAgree();
+  Output(kThin)
+      .ExpectTop({1, 1, 12, 7}, Rows({kOutputA, kOutputC, kC1, kB1}, 12))
+      .ExpectBackendsAgree();
   Output("nms_param { nms_threshold: 0.7 } confidence_threshold: 0.2")
-      .ExpectTop({1, 1, 12, 7}, Rows({kA, kB, kC, kC1, kB1}, 12));
+      .ExpectTop({1, 1, 12, 7}, Rows({kOutputA, kOutputB, kOutputC, kC1, kB1}, 12));
 }
 
 TEST(DetectionOutput, KeepsTheBestOfAnImage) {
-  Output(std::string(kThin) + "keep_top_k: 1").ExpectTop({1, 1, 2, 7}, Rows({kA, kC1}, 2));
+  Output(std::string(kThin) + "keep_top_k: 1").ExpectTop({1, 1, 2, 7}, Rows({kOutputA, kC1}, 2));
   Output(std::string(kThin) + "keep_top_k: 200").ExpectTopShape({1, 1, 12, 7});
   // Of each class the best one before it thins out.
   Output("nms_param { nms_threshold: 0.7 top_k: 1 } confidence_threshold: 0.2")
-      .ExpectTop({1, 1, 4, 7}, Rows({kA, kC, kC1}, 4));
+      .ExpectTop({1, 1, 4, 7}, Rows({kOutputA, kOutputC, kC1}, 4));
 }
 
 TEST(DetectionOutput, MarksRowsThatNothingComesTo) {

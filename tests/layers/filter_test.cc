@@ -69,9 +69,9 @@ void ExpectNear(const Values& got, const Values& want, const std::string& what) 
     EXPECT_NEAR(got[i], want[i], 1e-6) << what << ", element " << i;
 }
 
-const Values kX = {1, 2, 3, 4, 5, 6, -1, -2, -3, 0.5, 0.25, 0};
+const Values kFilterInput = {1, 2, 3, 4, 5, 6, -1, -2, -3, 0.5, 0.25, 0};
 
-std::vector<std::unique_ptr<Device>> Devices() {
+std::vector<std::unique_ptr<Device>> FilterDevices() {
   std::vector<std::unique_ptr<Device>> devices;
   devices.push_back(MakeCpuDevice());
   if (std::unique_ptr<Device> gpu = TestGpu()) devices.push_back(std::move(gpu));
@@ -88,13 +88,13 @@ TEST(Filter, LearnsAsIfTheOtherRowsWereNotThere) {
       // What is no class does not matter in a row that is left out.
       {"SoftmaxWithLoss", {7, 1, 9, 0}, {1, 0}},
   };
-  for (const std::unique_ptr<Device>& device : Devices()) {
+  for (const std::unique_ptr<Device>& device : FilterDevices()) {
     for (const auto& c : cases) {
       const std::string what = std::string(c.loss) + " on " + device->name();
       // Another choice before must leave nothing behind.
-      const std::vector<Values> before = {kX, Values(c.targets.size(), 1), {1, 1, 0, 1}};
-      const Passed got =
-          Learn(NetOf(4, kFilter, c.loss), {before, {kX, c.targets, {0, 1, 0, -2}}}, device.get());
+      const std::vector<Values> before = {kFilterInput, Values(c.targets.size(), 1), {1, 1, 0, 1}};
+      const Passed got = Learn(NetOf(4, kFilter, c.loss),
+                               {before, {kFilterInput, c.targets, {0, 1, 0, -2}}}, device.get());
       const Values some = {4, 5, 6, 0.5, 0.25, 0};
       const Passed want = Learn(NetOf(2, "", c.loss), {{some, c.some, {0, 0}}}, device.get());
       EXPECT_NEAR(got.loss, want.loss, 1e-6) << what;
@@ -112,9 +112,9 @@ TEST(Filter, LearnsAsIfTheOtherRowsWereNotThere) {
 }
 
 TEST(Filter, MayTakeNothing) {
-  for (const std::unique_ptr<Device>& device : Devices()) {
-    const Passed got =
-        Learn(NetOf(4, kFilter, "EuclideanLoss"), {{kX, Values(8, 1), Values(4, 0)}}, device.get());
+  for (const std::unique_ptr<Device>& device : FilterDevices()) {
+    const Passed got = Learn(NetOf(4, kFilter, "EuclideanLoss"),
+                             {{kFilterInput, Values(8, 1), Values(4, 0)}}, device.get());
     EXPECT_EQ(got.loss, 0);
     ExpectNear(got.param_gradients[1], Values(6, 0), device->name());
     ExpectNear(got.bottom_gradients[0], Values(12, 0), device->name());

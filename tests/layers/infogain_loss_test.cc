@@ -4,15 +4,17 @@
 #include <fstream>
 
 #include "proto/net.pb.h"
+#include "tests/layers/logarithms.h"
 #include "tests/layers/wrong_label_case.h"
 
 namespace doppio {
 namespace {
 
-const double kLn2 = std::log(2.0), kLn3 = std::log(3.0);
 const double kLn4 = 2 * kLn2, kLn43 = kLn4 - kLn3;  // of 4 and 4/3
 
-LayerCase Loss(const std::string& more = "") { return LayerCase("type: 'InfogainLoss' " + more); }
+LayerCase InfogainLossCase(const std::string& more = "") {
+  return LayerCase("type: 'InfogainLoss' " + more);
+}
 
 // `more` with the matrix in a file; the square root of the number of values is that of the classes.
 std::string WithFile(const std::vector<float>& matrix, const std::string& more = "") {
@@ -30,13 +32,13 @@ const std::vector<double> kMatrix = {1, 0.5, 2, 3};
 const double kLoss0 = kLn4 + 0.5 * kLn43, kLoss1 = 2 * kLn4 + 3 * kLn43;
 
 TEST(InfogainLoss, WeighsEveryClassOfALabel) {
-  LayerCase c = Loss();
+  LayerCase c = InfogainLossCase();
   c.Bottom({2, 2}, {0, kLn3, 0, kLn3}).Bottom({2}, {0, 1}).Bottom({1, 1, 2, 2}, kMatrix);
   c.ExpectTop({}, {(kLoss0 + kLoss1) / 2}).ExpectBottomGradient({2}, {-0.625, 0.625, -0.75, 0.75});
 }
 
 TEST(InfogainLoss, ReadsItsMatrixFromAFile) {
-  LayerCase c = Loss(WithFile({1, 0.5, 2, 3}));
+  LayerCase c = InfogainLossCase(WithFile({1, 0.5, 2, 3}));
   c.Bottom({2, 2}, {0, kLn3, 0, kLn3}).Bottom({2}, {0, 1});
   c.ExpectTop({}, {(kLoss0 + kLoss1) / 2})
       .ExpectBottomGradient({2}, {-0.625, 0.625, -0.75, 0.75})
@@ -44,7 +46,7 @@ TEST(InfogainLoss, ReadsItsMatrixFromAFile) {
 }
 
 TEST(InfogainLoss, TakesTheThirdBottomBeforeAFile) {
-  Loss(WithFile({9, 9, 9, 9}))
+  InfogainLossCase(WithFile({9, 9, 9, 9}))
       .Bottom({1, 2}, {0, kLn3})
       .Bottom({1}, {1})
       .Bottom({2, 2}, kMatrix)
@@ -53,7 +55,7 @@ TEST(InfogainLoss, TakesTheThirdBottomBeforeAFile) {
 
 TEST(InfogainLoss, IsSoftmaxWithLossWhereTheMatrixIsTheIdentity) {
   LayerCase plain("type: 'SoftmaxWithLoss'");
-  LayerCase same = Loss(WithFile({1, 0, 0, 0, 1, 0, 0, 0, 1}));
+  LayerCase same = InfogainLossCase(WithFile({1, 0, 0, 0, 1, 0, 0, 0, 1}));
   for (LayerCase* c : {&plain, &same})
     c->RandomBottom({4, 3, 2}, -2, 2).LabelBottom({4, 2}, 3).AsLoss();
   EXPECT_NEAR(same.Top()[0], plain.Top()[0], 1e-12);
@@ -64,7 +66,7 @@ TEST(InfogainLoss, IsSoftmaxWithLossWhereTheMatrixIsTheIdentity) {
 
 TEST(InfogainLoss, IsNormalisedAsTold) {
   auto expect = [](const std::string& param, double loss) {
-    LayerCase c = Loss("loss_param { ignore_label: 1 " + param + " }");
+    LayerCase c = InfogainLossCase("loss_param { ignore_label: 1 " + param + " }");
     c.Bottom({2, 2, 2}, {0, 9, 0, 0, 0, 0, 0, 0}).Bottom({2, 2}, {0, 1, 0, 0});
     c.Bottom({2, 2}, {0.5, 0.5, 7, 7});
     c.ExpectTop({}, {loss}).AsLoss().ExpectGradient().ExpectBackendsAgree();
@@ -77,7 +79,7 @@ TEST(InfogainLoss, IsNormalisedAsTold) {
 }
 
 TEST(InfogainLoss, BoundsProbabilities) {
-  Loss()
+  InfogainLossCase()
       .Bottom({1, 2}, {1000, 0})
       .Bottom({1}, {1})
       .Bottom({2, 2}, {1, 0, 0, 1})
@@ -87,7 +89,7 @@ TEST(InfogainLoss, BoundsProbabilities) {
 
 TEST(InfogainLoss, HasItsClassesOnAnyAxis) {
   for (const char* axis : {"axis: 2", "axis: -1"}) {
-    Loss("infogain_loss_param { " + std::string(axis) + " }")
+    InfogainLossCase("infogain_loss_param { " + std::string(axis) + " }")
         .Bottom({1, 2, 2}, {0, kLn3, 0, kLn3})
         .Bottom({1, 2}, {0, 1})
         .Bottom({2, 2}, kMatrix)
@@ -96,10 +98,10 @@ TEST(InfogainLoss, HasItsClassesOnAnyAxis) {
 }
 
 TEST(InfogainLoss, ShowsTheProbabilitiesInASecondTop) {
-  LayerCase c = Loss();
+  LayerCase c = InfogainLossCase();
   c.Bottom({1, 2}, {0, kLn3}).Bottom({1}, {0}).Bottom({2, 2}, kMatrix).Tops(2);
   c.ExpectTop({}, {kLoss0}).ExpectTop({1, 2}, {0.25, 0.75}, 1e-5, 1);
-  LayerCase both = Loss("loss_weight: 2 loss_weight: 0 loss_param { ignore_label: 0 }");
+  LayerCase both = InfogainLossCase("loss_weight: 2 loss_weight: 0 loss_param { ignore_label: 0 }");
   both.RandomBottom({3, 4, 2}).LabelBottom({3, 2}, 4).RandomBottom({4, 4}).Tops(2);
   both.ExpectGradient().ExpectBackendsAgree();
 }
@@ -107,7 +109,7 @@ TEST(InfogainLoss, ShowsTheProbabilitiesInASecondTop) {
 TEST(InfogainLoss, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* more : {"", "loss_weight: 3", "loss_param { ignore_label: 1 }"}) {
     for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{1, 5}}) {
-      LayerCase c = Loss(more);
+      LayerCase c = InfogainLossCase(more);
       Shape labels = shape;
       labels[1] = 1;
       c.RandomBottom(shape, -2, 2).LabelBottom(labels, 5).RandomBottom({5, 5}).AsLoss();
@@ -119,7 +121,7 @@ TEST(InfogainLoss, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 TEST(InfogainLoss, HasAKernelForGpus) {
-  LayerCase c = Loss();
+  LayerCase c = InfogainLossCase();
   c.RandomBottom({2, 3, 3000}, -5, 5).LabelBottom({2, 3000}, 3).RandomBottom({3, 3}).AsLoss();
   c.ExpectBackendsAgree();
   EXPECT_NE(c.GpuEngine(), "host");
@@ -131,7 +133,7 @@ TEST(InfogainLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
 
 TEST(InfogainLoss, ExplainsMistakes) {
   auto with = [](const std::string& more) {
-    LayerCase c = Loss(more);
+    LayerCase c = InfogainLossCase(more);
     c.RandomBottom({2, 3}).Bottom({2}, {0, 1});
     return c;
   };
@@ -158,12 +160,12 @@ TEST(InfogainLoss, ExplainsMistakes) {
   with("softmax_param { axis: 0 }")
       .RandomBottom({3, 3})
       .ExpectMistake({"softmax is over axis 0", "infogain_loss_param.axis is 1"});
-  Loss()
+  InfogainLossCase()
       .RandomBottom({2, 3})
       .Bottom({3}, {0, 1, 2})
       .RandomBottom({3, 3})
       .ExpectMistake({"label 'b1' has 3 values", "needs 2"});
-  Loss()
+  InfogainLossCase()
       .RandomBottom({2, 3})
       .Bottom({2}, {0, 3})
       .RandomBottom({3, 3})

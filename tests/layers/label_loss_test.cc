@@ -3,12 +3,11 @@
 
 #include <cmath>
 
+#include "tests/layers/logarithms.h"
 #include "tests/layers/wrong_label_case.h"
 
 namespace doppio {
 namespace {
-
-const double kLn2 = std::log(2.0), kLn10 = std::log(10.0);
 
 LayerCase Hinge(const std::string& param = "") {
   return LayerCase("type: 'HingeLoss' hinge_loss_param { " + param + " }");

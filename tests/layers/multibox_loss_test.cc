@@ -15,24 +15,24 @@ const double kLog2 = std::log(2.0), kLog4 = std::log(4.0), kLog3 = std::log(3.0)
 
 // Three priors; the first is the only object, of label 1. Codes are corners divided by variances of
 // 0.1.
-const Values kPriors = {0,   0,   0.4, 0.4, 0.5, 0.5, 0.9, 0.9, 0.1, 0.6, 0.3, 0.8,  //
-                        0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
+const Values kLossPriors = {0,   0,   0.4, 0.4, 0.5, 0.5, 0.9, 0.9, 0.1, 0.6, 0.3, 0.8,  //
+                            0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
 const Values kPlaces = {0.5, 0, 2, -1, 7, 7, 7, 7, 7, 7, 7, 7};
 // Loss of the background: log 2, log 2 and log 4.
-const Values kScores = {0, 0, 0, 0, 0, kLog3};
-const Values kObject = {0, 1, 0, 0, 0, 0.4, 0.4, 0};
+const Values kLossScores = {0, 0, 0, 0, 0, kLog3};
+const Values kLossObject = {0, 1, 0, 0, 0, 0.4, 0.4, 0};
 constexpr char kTwoClasses[] = "num_classes: 2 neg_pos_ratio: 1 ";
 
-LayerCase Loss(const std::string& param, const std::string& more = "") {
+LayerCase MultiBoxLossCase(const std::string& param, const std::string& more = "") {
   return LayerCase("type: 'MultiBoxLoss' multibox_loss_param { " + param + " } " + more);
 }
 
 LayerCase OneObject(const std::string& param, const std::string& more = "") {
-  LayerCase c = Loss(kTwoClasses + param, more);
+  LayerCase c = MultiBoxLossCase(kTwoClasses + param, more);
   c.Bottom({1, 12}, kPlaces)
-      .Bottom({1, 6}, kScores)
-      .Bottom({1, 2, 12}, kPriors)
-      .Bottom({1, 1, 1, 8}, kObject);
+      .Bottom({1, 6}, kLossScores)
+      .Bottom({1, 2, 12}, kLossPriors)
+      .Bottom({1, 1, 1, 8}, kLossObject);
   return c;
 }
 
@@ -73,13 +73,13 @@ TEST(MultiBoxLoss, LeavesTheLossOutOfABottomThatGetsNoGradient) {
 // Two images with all that OneObject has; `objects` is 2 rows of labels.
 LayerCase TwoImages(const Values& objects, const std::string& more = "",
                     const std::string& param = "") {
-  Values places = kPlaces, scores = kScores;
+  Values places = kPlaces, scores = kLossScores;
   places.insert(places.end(), kPlaces.begin(), kPlaces.end());
-  scores.insert(scores.end(), kScores.begin(), kScores.end());
-  LayerCase c = Loss(kTwoClasses + param, more);
+  scores.insert(scores.end(), kLossScores.begin(), kLossScores.end());
+  LayerCase c = MultiBoxLossCase(kTwoClasses + param, more);
   c.Bottom({2, 12}, places)
       .Bottom({2, 6}, scores)
-      .Bottom({1, 2, 12}, kPriors)
+      .Bottom({1, 2, 12}, kLossPriors)
       .Bottom({2, 8}, objects);
   return c;
 }
@@ -124,8 +124,8 @@ TEST(MultiBoxLoss, IsThatOfTheBigBatchOverRanks) {
           "'l' "
           "top: 'loss' multibox_loss_param { num_classes: 2 neg_pos_ratio: 1 } }\n"),
       options, &store);
-  dynamic_cast<TestSource*>(InnermostKernel(net.kernel(0)))->values = {kPlaces, kScores, kPriors,
-                                                                       kObject};
+  dynamic_cast<TestSource*>(InnermostKernel(net.kernel(0)))->values = {kPlaces, kLossScores,
+                                                                       kLossPriors, kLossObject};
   // The other rank has three matches; the mean over both ranks counts.
   OneOfTwo other(3);
   net.pass().group = &other;
@@ -135,8 +135,8 @@ TEST(MultiBoxLoss, IsThatOfTheBigBatchOverRanks) {
 // Five priors and two images with objects of two labels; what all of its modes must agree on with
 // differences.
 LayerCase Any(const std::string& param, int classes, int location_classes) {
-  LayerCase c =
-      Loss("num_classes: " + std::to_string(classes) + " code_type: CENTER_SIZE " + param);
+  LayerCase c = MultiBoxLossCase("num_classes: " + std::to_string(classes) +
+                                 " code_type: CENTER_SIZE " + param);
   c.RandomBottom({2, 20 * location_classes}, -0.5, 0.5).RandomBottom({2, 5 * classes}, -2, 2);
   c.Bottom({1, 2, 20}, {0,   0,   0.4,  0.4, 0.5, 0.5, 0.9, 0.9, 0.1, 0.6, 0.3, 0.8, 0.4, 0.4,
                         0.8, 0.8, -0.1, 0.1, 0.3, 0.5, 0.1, 0.1, 0.2, 0.2, 0.1, 0.1, 0.2, 0.2,
@@ -161,22 +161,22 @@ TEST(MultiBoxLoss, AgreesWithDifferences) {
   Any("share_location: false mining_type: NONE", 3, 3).ExpectGradient().ExpectBackendsAgree();
   Any("share_location: false mining_type: NONE use_prior_for_matching: false", 3, 3)
       .ExpectGradient();
-  Loss("num_classes: 2 map_object_to_agnostic: true")
+  MultiBoxLossCase("num_classes: 2 map_object_to_agnostic: true")
       .RandomBottom({1, 12})
       .RandomBottom({1, 6})
-      .Bottom({1, 2, 12}, kPriors)
-      .Bottom({1, 8}, kObject)
+      .Bottom({1, 2, 12}, kLossPriors)
+      .Bottom({1, 8}, kLossObject)
       .AsLoss()
       .ExpectGradient();
 }
 
 TEST(MultiBoxLoss, ExplainsMistakes) {
   const auto mistake = [](const std::string& param, const std::vector<std::string>& parts) {
-    LayerCase c = Loss(param);
+    LayerCase c = MultiBoxLossCase(param);
     c.Bottom({1, 12}, kPlaces)
-        .Bottom({1, 6}, kScores)
-        .Bottom({1, 2, 12}, kPriors)
-        .Bottom({1, 8}, kObject);
+        .Bottom({1, 6}, kLossScores)
+        .Bottom({1, 2, 12}, kLossPriors)
+        .Bottom({1, 8}, kLossObject);
     c.ExpectMistake(parts);
   };
   mistake("", {"needs num_classes"});
@@ -188,43 +188,43 @@ TEST(MultiBoxLoss, ExplainsMistakes) {
           {"needs num_classes 2"});
   mistake("num_classes: 2 sample_size: 0", {"sample_size is at least 1"});
   mistake("num_classes: 2 nms_param { eta: 0.5 }", {"eta is for DetectionOutput"});
-  Loss("num_classes: 1 share_location: false")
+  MultiBoxLossCase("num_classes: 1 share_location: false")
       .Bottom({1, 12}, kPlaces)
       .Bottom({1, 3}, {0, 0, 0})
-      .Bottom({1, 2, 12}, kPriors)
-      .Bottom({1, 8}, kObject)
+      .Bottom({1, 2, 12}, kLossPriors)
+      .Bottom({1, 8}, kLossObject)
       .ExpectMistake({"label 1; labels are 0..0 without the background"});
   Any("share_location: false", 3, 3).ExpectMistake({"mining needs share_location: true"});
   const auto labels = [](const Values& row, const std::vector<std::string>& parts) {
-    Loss("num_classes: 2")
+    MultiBoxLossCase("num_classes: 2")
         .Bottom({1, 12}, kPlaces)
-        .Bottom({1, 6}, kScores)
-        .Bottom({1, 2, 12}, kPriors)
+        .Bottom({1, 6}, kLossScores)
+        .Bottom({1, 2, 12}, kLossPriors)
         .Bottom({1, 8}, row)
         .ExpectMistake(parts);
   };
   labels({1, 1, 0, 0, 0, 1, 1, 0},
          {"row 0 of the labels names image 1; the batch has images 0..0"});
   labels({0, 0, 0, 0, 0, 1, 1, 0}, {"names label 0", "without the background, 0"});
-  LayerCase flat = Loss("num_classes: 2");
+  LayerCase flat = MultiBoxLossCase("num_classes: 2");
   flat.Bottom({1, 12}, kPlaces)
-      .Bottom({1, 6}, kScores)
-      .Bottom({1, 24}, kPriors)
-      .Bottom({1, 8}, kObject);
+      .Bottom({1, 6}, kLossScores)
+      .Bottom({1, 24}, kLossPriors)
+      .Bottom({1, 8}, kLossObject);
   flat.ExpectMistake({"priors are 1 x 2 x 4P", "is 1x24"});
-  LayerCase narrow = Loss("num_classes: 2");
+  LayerCase narrow = MultiBoxLossCase("num_classes: 2");
   narrow.Bottom({1, 12}, kPlaces)
-      .Bottom({1, 6}, kScores)
-      .Bottom({1, 2, 12}, kPriors)
-      .Bottom({2, 4}, kObject);
+      .Bottom({1, 6}, kLossScores)
+      .Bottom({1, 2, 12}, kLossPriors)
+      .Bottom({2, 4}, kLossObject);
   narrow.ExpectMistake({"labels", "are 2x4; the last axis is to have 8 numbers"});
-  Values zero = kPriors;
+  Values zero = kLossPriors;
   zero.back() = 0;
-  LayerCase variance = Loss("num_classes: 2");
+  LayerCase variance = MultiBoxLossCase("num_classes: 2");
   variance.Bottom({1, 12}, kPlaces)
-      .Bottom({1, 6}, kScores)
+      .Bottom({1, 6}, kLossScores)
       .Bottom({1, 2, 12}, zero)
-      .Bottom({1, 8}, kObject);
+      .Bottom({1, 8}, kLossObject);
   variance.ExpectMistake({"prior 2 has the variance 0", "is to be positive"});
 }
 

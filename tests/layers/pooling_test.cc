@@ -12,37 +12,38 @@ LayerCase Pool(const std::string& param) {
 }
 
 // 1 to 9 in three rows.
-LayerCase Nine(const std::string& param) {
+LayerCase NinePixels(const std::string& param) {
   LayerCase c = Pool(param);
   c.Bottom({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   return c;
 }
 
 TEST(Pooling, TakesTheLargestOrTheMean) {
-  Nine("kernel_size: 2")
+  NinePixels("kernel_size: 2")
       .ExpectTop({1, 1, 2, 2}, {5, 6, 8, 9})
       .ExpectBottomGradient({1, 2, 3, 4}, {0, 0, 0, 0, 1, 2, 0, 3, 4});
-  Nine("pool: AVE kernel_size: 2")
+  NinePixels("pool: AVE kernel_size: 2")
       .ExpectTop({1, 1, 2, 2}, {3, 4, 6, 7})
       .ExpectBottomGradient({4, 0, 0, 8}, {1, 1, 0, 1, 3, 2, 0, 2, 2});
 }
 
 TEST(Pooling, RoundsUpUnlessTold) {
-  Nine("kernel_size: 2 stride: 2").ExpectTop({1, 1, 2, 2}, {5, 6, 8, 9});
+  NinePixels("kernel_size: 2 stride: 2").ExpectTop({1, 1, 2, 2}, {5, 6, 8, 9});
   for (const char* floor : {"round_mode: FLOOR", "torch_pooling: true", "ceil_mode: false"}) {
-    Nine("kernel_size: 2 stride: 2 " + std::string(floor)).ExpectTop({1, 1, 1, 1}, {5});
+    NinePixels("kernel_size: 2 stride: 2 " + std::string(floor)).ExpectTop({1, 1, 1, 1}, {5});
   }
   // The cut windows are averaged over what is inside.
-  Nine("pool: AVE kernel_size: 2 stride: 2").ExpectTop({1, 1, 2, 2}, {3, 4.5, 7.5, 9});
+  NinePixels("pool: AVE kernel_size: 2 stride: 2").ExpectTop({1, 1, 2, 2}, {3, 4.5, 7.5, 9});
 }
 
 TEST(Pooling, DropsAWindowThatStartsInTheFarPadding) {
-  Nine("kernel_size: 2 stride: 2 pad: 1").ExpectTop({1, 1, 2, 2}, {1, 3, 7, 9});
+  NinePixels("kernel_size: 2 stride: 2 pad: 1").ExpectTop({1, 1, 2, 2}, {1, 3, 7, 9});
 }
 
 TEST(Pooling, CountsPaddingInTheMean) {
-  Nine("pool: AVE kernel_size: 2 stride: 2 pad: 1").ExpectTop({1, 1, 2, 2}, {0.25, 1.25, 2.75, 7});
-  Nine("pool: AVE kernel_size: 2 stride: 2 pad: 1 avg_include_pad: false")
+  NinePixels("pool: AVE kernel_size: 2 stride: 2 pad: 1")
+      .ExpectTop({1, 1, 2, 2}, {0.25, 1.25, 2.75, 7});
+  NinePixels("pool: AVE kernel_size: 2 stride: 2 pad: 1 avg_include_pad: false")
       .ExpectTop({1, 1, 2, 2}, {1, 2.5, 5.5, 7});
 }
 
@@ -73,7 +74,7 @@ TEST(Pooling, TakesTheFirstOfEqualElements) {
 }
 
 TEST(Pooling, ShowsTheChosenElementsInASecondTop) {
-  LayerCase c = Nine("kernel_size: 2 stride: 2");
+  LayerCase c = NinePixels("kernel_size: 2 stride: 2");
   c.Tops(2).ExpectTop({1, 1, 2, 2}, {5, 6, 8, 9}).ExpectTop({1, 1, 2, 2}, {4, 5, 7, 8}, 1e-5, 1);
   Pool("kernel_size: 2")
       .RandomBottom({3, 2, 3, 4})
@@ -87,7 +88,7 @@ TEST(Pooling, ShowsTheChosenElementsInASecondTop) {
 }
 
 TEST(Pooling, MayTakeTheWholeImage) {
-  Nine("global_pooling: true").ExpectTop({1, 1, 1, 1}, {9});
+  NinePixels("global_pooling: true").ExpectTop({1, 1, 1, 1}, {9});
   Pool("pool: AVE global_pooling: true")
       .Bottom({3, 1, 1, 2}, {1, 3, 5, 7, 9, 11})
       .ExpectTop({3, 1, 1, 1}, {2, 6, 10});
@@ -95,7 +96,7 @@ TEST(Pooling, MayTakeTheWholeImage) {
 
 TEST(Pooling, HasDefaultsForTheOtherOfTwoAxes) {
   // stride_w and pad_w alone leave the other axis at 1 and 0.
-  Nine("pool: AVE kernel_h: 3 kernel_w: 1 stride_w: 2").ExpectTop({1, 1, 1, 2}, {4, 6});
+  NinePixels("pool: AVE kernel_h: 3 kernel_w: 1 stride_w: 2").ExpectTop({1, 1, 1, 2}, {4, 6});
 }
 
 class PoolingVariants : public testing::TestWithParam<std::string> {};
@@ -140,7 +141,7 @@ TEST(Pooling, TakesWindowsOfAnySize) {
 
 TEST(Pooling, HasAKernelForGpus) {
   for (const char* pool : {"MAX", "AVE"}) {
-    LayerCase c = Nine("kernel_size: 2 pool: " + std::string(pool));
+    LayerCase c = NinePixels("kernel_size: 2 pool: " + std::string(pool));
     EXPECT_NE(c.GpuEngine(), "host");
     EXPECT_TRUE(c.NarrowOnGpu());
     EXPECT_EQ(c.GpuConversions(), 0);
@@ -148,28 +149,32 @@ TEST(Pooling, HasAKernelForGpus) {
 }
 
 TEST(Pooling, ExplainsMistakes) {
-  Nine("").ExpectMistake({"kernel_size is missing", "global_pooling"});
-  Nine("kernel_h: 2").ExpectMistake({"kernel_h and kernel_w are both needed"});
-  Nine("kernel_size: 2 kernel_h: 2 kernel_w: 2")
+  NinePixels("").ExpectMistake({"kernel_size is missing", "global_pooling"});
+  NinePixels("kernel_h: 2").ExpectMistake({"kernel_h and kernel_w are both needed"});
+  NinePixels("kernel_size: 2 kernel_h: 2 kernel_w: 2")
       .ExpectMistake({"both kernel_size and kernel_h/_w", "keep one"});
-  Nine("kernel_size: 2 stride: 1 stride_h: 1").ExpectMistake({"both stride and stride_h/_w"});
-  Nine("kernel_size: 2 pad: 1 pad_w: 1").ExpectMistake({"both pad and pad_h/_w"});
-  Nine("kernel_size: 0").ExpectMistake({"the kernel must be positive, found 0"});
-  Nine("kernel_h: 1 kernel_w: 0").ExpectMistake({"the kernel must be positive"});
-  Nine("kernel_size: 1 stride: 0").ExpectMistake({"stride must be positive"});
-  Nine("kernel_size: 2 pad: 2").ExpectMistake({"pad 2 must be smaller than the kernel, 2"});
-  Nine("kernel_size: 5 round_mode: FLOOR")
+  NinePixels("kernel_size: 2 stride: 1 stride_h: 1").ExpectMistake({"both stride and stride_h/_w"});
+  NinePixels("kernel_size: 2 pad: 1 pad_w: 1").ExpectMistake({"both pad and pad_h/_w"});
+  NinePixels("kernel_size: 0").ExpectMistake({"the kernel must be positive, found 0"});
+  NinePixels("kernel_h: 1 kernel_w: 0").ExpectMistake({"the kernel must be positive"});
+  NinePixels("kernel_size: 1 stride: 0").ExpectMistake({"stride must be positive"});
+  NinePixels("kernel_size: 2 pad: 2").ExpectMistake({"pad 2 must be smaller than the kernel, 2"});
+  NinePixels("kernel_size: 5 round_mode: FLOOR")
       .ExpectMistake({"kernel 5 is too large for an input of 3"});
-  Nine("kernel_size: 1 stride: 5")
+  NinePixels("kernel_size: 1 stride: 5")
       .ExpectMistake({"last window", "outside the input", "size 3", "round_mode: FLOOR"});
-  Nine("global_pooling: true kernel_size: 3")
+  NinePixels("global_pooling: true kernel_size: 3")
       .ExpectMistake({"global_pooling takes the whole image"});
-  Nine("global_pooling: true kernel_h: 3 kernel_w: 3")
+  NinePixels("global_pooling: true kernel_h: 3 kernel_w: 3")
       .ExpectMistake({"global_pooling takes the whole image"});
-  Nine("global_pooling: true pad: 1").ExpectMistake({"global_pooling needs pad 0 and stride 1"});
-  Nine("global_pooling: true stride: 2").ExpectMistake({"global_pooling needs pad 0 and stride 1"});
-  Nine("kernel_size: 2 axis: 2").ExpectMistake({"last two of 4 axes"});
-  Nine("pool: AVE kernel_size: 2").Tops(2).ExpectMistake({"only MAX pooling has a second top"});
+  NinePixels("global_pooling: true pad: 1")
+      .ExpectMistake({"global_pooling needs pad 0 and stride 1"});
+  NinePixels("global_pooling: true stride: 2")
+      .ExpectMistake({"global_pooling needs pad 0 and stride 1"});
+  NinePixels("kernel_size: 2 axis: 2").ExpectMistake({"last two of 4 axes"});
+  NinePixels("pool: AVE kernel_size: 2")
+      .Tops(2)
+      .ExpectMistake({"only MAX pooling has a second top"});
   Pool("kernel_size: 1").RandomBottom({1, 2, 3}).ExpectMistake({"4 axes", "found 1x2x3"});
 }
 

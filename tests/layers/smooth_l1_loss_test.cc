@@ -5,12 +5,12 @@
 namespace doppio {
 namespace {
 
-LayerCase Loss(const std::string& param = "") {
+LayerCase SmoothL1LossCase(const std::string& param = "") {
   return LayerCase("type: 'SmoothL1Loss' smooth_l1_loss_param { " + param + " }");
 }
 
 TEST(SmoothL1Loss, IsSquaredNearTheTargetAndADistanceElsewhere) {
-  LayerCase c = Loss();
+  LayerCase c = SmoothL1LossCase();
   c.Bottom({2, 2}, {0.5, 3, -3, 1}).Bottom({2, 2}, {0, 1, 0, 1});
   c.ExpectTop({}, {(0.125 + 1.5 + 2.5) / 2})
       .ExpectBottomGradient({2}, {0.5, 1, -1, 0}, 0)
@@ -18,7 +18,7 @@ TEST(SmoothL1Loss, IsSquaredNearTheTargetAndADistanceElsewhere) {
 }
 
 TEST(SmoothL1Loss, IsSteeperWithSigma) {
-  Loss("sigma: 2")
+  SmoothL1LossCase("sigma: 2")
       .Bottom({1, 2}, {0.125, 2})
       .Bottom({1, 2}, {0, 0})
       .ExpectTop({}, {0.03125 + 1.875})
@@ -27,7 +27,7 @@ TEST(SmoothL1Loss, IsSteeperWithSigma) {
 
 TEST(SmoothL1Loss, TakesWeightsInsideAndOutside) {
   // Inside, 0.25 * 2; outside, * 3.
-  Loss()
+  SmoothL1LossCase()
       .Bottom({1, 2}, {0.25, 7})
       .Bottom({1, 2}, {0, 0})
       .Bottom({1, 2}, {2, 0})
@@ -35,7 +35,7 @@ TEST(SmoothL1Loss, TakesWeightsInsideAndOutside) {
       .ExpectTop({}, {0.375})
       .ExpectBottomGradient({1}, {3, 0}, 0)
       .ExpectBottomGradient({1}, {-3, 0}, 1);
-  Loss()
+  SmoothL1LossCase()
       .Bottom({1, 2}, {0.25, 7})
       .Bottom({1, 2}, {0, 0})
       .Bottom({1, 2}, {2, 0})
@@ -84,7 +84,7 @@ TEST(SmoothL1Loss, ShowsTheLossOfEachPositionInASecondTop) {
 TEST(SmoothL1Loss, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* sigma : {"sigma: 1", "sigma: 3"}) {
     for (const Shape& shape : {Shape{3, 5, 2, 1}, Shape{1, 3}}) {
-      LayerCase c = Loss(sigma);
+      LayerCase c = SmoothL1LossCase(sigma);
       c.RandomBottom(shape, -2, 2).RandomBottom(shape).AsLoss();
       c.ExpectGradient().ExpectBackendsAgree();
       c.RandomBottom(shape, 0, 1).ExpectGradient().ExpectBackendsAgree();
@@ -95,21 +95,24 @@ TEST(SmoothL1Loss, AgreesWithDifferencesAndInEveryLayout) {
 }
 
 TEST(SmoothL1Loss, HasAKernelForGpus) {
-  LayerCase c = Loss();
+  LayerCase c = SmoothL1LossCase();
   c.RandomBottom({3, 5700}, -2, 2).RandomBottom({3, 5700}).AsLoss().ExpectBackendsAgree();
   EXPECT_NE(c.GpuEngine(), "host");
 }
 
 TEST(SmoothL1Loss, ExplainsMistakes) {
-  Loss().RandomBottom({2, 3}).RandomBottom({2, 2}).ExpectMistake(
+  SmoothL1LossCase().RandomBottom({2, 3}).RandomBottom({2, 2}).ExpectMistake(
       {"target 'b1' is 2x2", "prediction 'b0' is 2x3"});
-  Loss()
+  SmoothL1LossCase()
       .RandomBottom({2, 3})
       .RandomBottom({2, 3})
       .RandomBottom({2, 3})
       .RandomBottom({3, 2})
       .ExpectMistake({"outside weights 'b3' is 3x2", "prediction 'b0' is 2x3"});
-  Loss("sigma: 0").RandomBottom({1}).RandomBottom({1}).ExpectMistake({"sigma is 0", "positive"});
+  SmoothL1LossCase("sigma: 0")
+      .RandomBottom({1})
+      .RandomBottom({1})
+      .ExpectMistake({"sigma is 0", "positive"});
 }
 
 }  // namespace

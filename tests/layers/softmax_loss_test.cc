@@ -3,35 +3,34 @@
 #include <cfloat>
 #include <cmath>
 
+#include "tests/layers/logarithms.h"
 #include "tests/layers/wrong_label_case.h"
 
 namespace doppio {
 namespace {
 
-const double kLn2 = std::log(2.0), kLn3 = std::log(3.0);
-
-LayerCase Loss(const std::string& more = "") {
+LayerCase SoftmaxLossCase(const std::string& more = "") {
   return LayerCase("type: 'SoftmaxWithLoss' " + more);
 }
 
 TEST(SoftmaxWithLoss, IsTheMeanCrossEntropy) {
   // Probabilities 1/6, 1/3, 1/2; losses ln 6, ln 2, ln 3.
-  Loss()
+  SoftmaxLossCase()
       .Bottom({3, 3}, {0, kLn2, kLn3, 0, kLn2, kLn3, 0, kLn2, kLn3})
       .Bottom({3}, {0, 2, 1})
       .ExpectTop({}, {2 * std::log(6.0) / 3})
       .ExpectBottomGradient(
           {3}, {-5.0 / 6, 1.0 / 3, 0.5, 1.0 / 6, 1.0 / 3, -0.5, 1.0 / 6, -2.0 / 3, 0.5});
-  Loss().Bottom({1, 3}, {0, kLn2, kLn3}).Bottom({1, 1, 1, 1}, {2}).ExpectTop({}, {kLn2});
+  SoftmaxLossCase().Bottom({1, 3}, {0, kLn2, kLn3}).Bottom({1, 1, 1, 1}, {2}).ExpectTop({}, {kLn2});
 }
 
 TEST(SoftmaxWithLoss, TakesALabelForEveryPosition) {
   // Even odds but at position 1 of sample 0, where class 0 has 3/4.
-  Loss()
+  SoftmaxLossCase()
       .Bottom({2, 2, 2}, {0, kLn3, 0, 0, 5, 6, 5, 6})
       .Bottom({2, 1, 2}, {0, 1, 1, 0})
       .ExpectTop({}, {5 * kLn2 / 4});
-  Loss("softmax_param { axis: -1 }")
+  SoftmaxLossCase("softmax_param { axis: -1 }")
       .Bottom({1, 2, 2}, {0, 0, kLn3, 0})
       .Bottom({1, 2}, {1, 1})
       .ExpectTop({}, {1.5 * kLn2});
@@ -39,7 +38,7 @@ TEST(SoftmaxWithLoss, TakesALabelForEveryPosition) {
 
 TEST(SoftmaxWithLoss, IsNormalisedAsTold) {
   auto expect = [](const std::string& param, double loss) {
-    LayerCase c = Loss("loss_param { ignore_label: 1 " + param + " }");
+    LayerCase c = SoftmaxLossCase("loss_param { ignore_label: 1 " + param + " }");
     c.Bottom({2, 2, 2}, {0, 9, 0, 0, 0, 0, 0, 0}).Bottom({2, 2}, {0, 1, 0, 0});
     c.ExpectTop({}, {loss}).AsLoss().ExpectGradient().ExpectBackendsAgree();
   };
@@ -55,7 +54,7 @@ TEST(SoftmaxWithLoss, IsNormalisedAsTold) {
 }
 
 TEST(SoftmaxWithLoss, IsZeroWhenEveryLabelIsIgnored) {
-  Loss("loss_param { ignore_label: -1 }")
+  SoftmaxLossCase("loss_param { ignore_label: -1 }")
       .RandomBottom({3, 2})
       .Bottom({3}, {-1, -1, -1})
       .ExpectTop({}, {0})
@@ -63,7 +62,7 @@ TEST(SoftmaxWithLoss, IsZeroWhenEveryLabelIsIgnored) {
 }
 
 TEST(SoftmaxWithLoss, ClampsProbabilitiesAtTheSmallestNormalFloat) {
-  Loss()
+  SoftmaxLossCase()
       .Bottom({1, 2}, {1000, 0})
       .Bottom({1}, {1})
       .ExpectTop({}, {-std::log(FLT_MIN)})
@@ -71,15 +70,15 @@ TEST(SoftmaxWithLoss, ClampsProbabilitiesAtTheSmallestNormalFloat) {
 }
 
 TEST(SoftmaxWithLoss, CutsLabelsToIntegers) {
-  Loss().Bottom({1, 2}, {0, kLn3}).Bottom({1}, {0.9}).ExpectTop({}, {2 * kLn2});
-  Loss("loss_param { ignore_label: 0 }")
+  SoftmaxLossCase().Bottom({1, 2}, {0, kLn3}).Bottom({1}, {0.9}).ExpectTop({}, {2 * kLn2});
+  SoftmaxLossCase("loss_param { ignore_label: 0 }")
       .Bottom({2, 2}, {0, 9, 0, 0})
       .Bottom({2}, {0.9, 1})
       .ExpectTop({}, {kLn2});
 }
 
 TEST(SoftmaxWithLoss, ShowsTheProbabilitiesInASecondTop) {
-  LayerCase c = Loss();
+  LayerCase c = SoftmaxLossCase();
   c.Bottom({1, 3}, {0, kLn2, kLn3})
       .Bottom({1}, {2})
       .Tops(2)
@@ -87,12 +86,13 @@ TEST(SoftmaxWithLoss, ShowsTheProbabilitiesInASecondTop) {
       .ExpectTop({1, 3}, {1.0 / 6, 1.0 / 3, 0.5}, 1e-5, 1);
   // Read by another loss: gradients come from both tops.
   for (const Shape& shape : {Shape{3, 4}, Shape{1, 3, 2, 2}}) {
-    LayerCase both = Loss("loss_weight: 2 loss_weight: 0 loss_param { ignore_label: 0 }");
+    LayerCase both =
+        SoftmaxLossCase("loss_weight: 2 loss_weight: 0 loss_param { ignore_label: 0 }");
     Shape labels = shape;
     labels[1] = 1;
     both.RandomBottom(shape).LabelBottom(labels, 3).Tops(2).ExpectGradient().ExpectBackendsAgree();
   }
-  Loss("loss_weight: 1 loss_weight: 0.5")
+  SoftmaxLossCase("loss_weight: 1 loss_weight: 0.5")
       .RandomBottom({3, 4})
       .LabelBottom({3}, 4)
       .Tops(2)
@@ -105,13 +105,23 @@ TEST(SoftmaxWithLoss, AgreesWithDifferencesAndInEveryLayout) {
   for (const char* more :
        {"", "loss_weight: 3", "softmax_param { axis: 2 }", "loss_param { ignore_label: 1 }"}) {
     const bool axis_2 = std::string(more).find("axis: 2") != std::string::npos;
-    LayerCase c = Loss(more);
+    LayerCase c = SoftmaxLossCase(more);
     c.RandomBottom({3, 5, 3, 1}, -2, 2).LabelBottom(axis_2 ? Shape{3, 5, 1} : Shape{3, 3, 1}, 3);
     c.AsLoss().ExpectGradient().ExpectBackendsAgree();
     EXPECT_EQ(c.BottomGradient(1), std::vector<double>()) << "labels do not learn";
   }
-  Loss().RandomBottom({1, 7}).LabelBottom({1}, 7).AsLoss().ExpectGradient().ExpectBackendsAgree();
-  Loss().RandomBottom({3, 10}).LabelBottom({3}, 10).AsLoss().ExpectGradient().ExpectBackendsAgree();
+  SoftmaxLossCase()
+      .RandomBottom({1, 7})
+      .LabelBottom({1}, 7)
+      .AsLoss()
+      .ExpectGradient()
+      .ExpectBackendsAgree();
+  SoftmaxLossCase()
+      .RandomBottom({3, 10})
+      .LabelBottom({3}, 10)
+      .AsLoss()
+      .ExpectGradient()
+      .ExpectBackendsAgree();
 }
 
 TEST(SoftmaxWithLoss, ShowsTheLossOfEachLabelInAThirdTop) {
@@ -125,9 +135,9 @@ TEST(SoftmaxWithLoss, ShowsTheLossOfEachLabelInAThirdTop) {
         .ExpectGradient()
         .ExpectBackendsAgree();
   }
-  LayerCase positions = Loss("loss_weight: 2 loss_weight: 0 loss_weight: 0");
+  LayerCase positions = SoftmaxLossCase("loss_weight: 2 loss_weight: 0 loss_weight: 0");
   positions.Tops(3).RandomBottom({2, 3, 2, 2}).LabelBottom({2, 1, 2, 2}, 3).ExpectGradient();
-  Loss("loss_param { label_smoothing: 0.1 }")
+  SoftmaxLossCase("loss_param { label_smoothing: 0.1 }")
       .Tops(3)
       .RandomBottom({1, 2})
       .LabelBottom({1}, 2)
@@ -135,12 +145,12 @@ TEST(SoftmaxWithLoss, ShowsTheLossOfEachLabelInAThirdTop) {
 }
 
 TEST(SoftmaxWithLoss, HasAKernelForGpus) {
-  LayerCase c = Loss();
+  LayerCase c = SoftmaxLossCase();
   c.RandomBottom({3, 70}, -5, 5).LabelBottom({3}, 70).AsLoss().ExpectBackendsAgree();
   EXPECT_NE(c.GpuEngine(), "host");
   EXPECT_TRUE(c.NarrowOnGpu());
   // So many labels that several blocks of threads share the sum.
-  Loss("loss_param { ignore_label: 1 }")
+  SoftmaxLossCase("loss_param { ignore_label: 1 }")
       .RandomBottom({2, 3, 8500}, -5, 5)
       .LabelBottom({2, 8500}, 3)
       .AsLoss()
@@ -155,14 +165,15 @@ TEST(SoftmaxWithLoss, NamesAWrongLabelWhenAGpuHasMetIt) {
 // Of K classes each gets s / K of the target, and the label what is left.
 TEST(SoftmaxWithLoss, SmoothsLabels) {
   const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
-  Loss("loss_param { label_smoothing: 0.2 }")
+  SoftmaxLossCase("loss_param { label_smoothing: 0.2 }")
       .Bottom({1, 2}, {0, kLn3})
       .Bottom({1}, {0})
       .ExpectTop({}, {0.9 * ln4 + 0.1 * ln43})
       .ExpectBottomGradient({1}, {-0.65, 0.65});
   for (const char* more : {"", "ignore_label: 1 normalization: BATCH_SIZE"}) {
     for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{1, 5}}) {
-      LayerCase c = Loss("loss_param { label_smoothing: 0.3 " + std::string(more) + " }");
+      LayerCase c =
+          SoftmaxLossCase("loss_param { label_smoothing: 0.3 " + std::string(more) + " }");
       Shape labels = shape;
       labels[1] = 1;
       c.RandomBottom(shape, -2, 2).LabelBottom(labels, 5).AsLoss();
@@ -170,7 +181,8 @@ TEST(SoftmaxWithLoss, SmoothsLabels) {
       EXPECT_NE(c.GpuEngine(), "host");
     }
   }
-  LayerCase both = Loss("loss_weight: 2 loss_weight: 0 loss_param { label_smoothing: 0.3 }");
+  LayerCase both =
+      SoftmaxLossCase("loss_weight: 2 loss_weight: 0 loss_param { label_smoothing: 0.3 }");
   both.RandomBottom({3, 4}).LabelBottom({3}, 4).Tops(2).ExpectGradient().ExpectBackendsAgree();
 }
 
@@ -180,18 +192,18 @@ constexpr char kWeights[] =
 // SegNet's factors of classes do not change what is divided by.
 TEST(SoftmaxWithLoss, WeighsTheLossesOfClasses) {
   const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
-  Loss(kWeights + std::string("}"))
+  SoftmaxLossCase(kWeights + std::string("}"))
       .Bottom({2, 2}, {0, kLn3, 0, kLn3})
       .Bottom({2}, {0, 1})
       .ExpectTop({}, {ln4 + ln43 / 4})
       .ExpectBottomGradient({1}, {-0.75, 0.75, 0.0625, -0.0625});
-  Loss(kWeights + std::string("ignore_label: 1 }"))
+  SoftmaxLossCase(kWeights + std::string("ignore_label: 1 }"))
       .Bottom({2, 2}, {0, kLn3, 0, kLn3})
       .Bottom({2}, {0, 1})
       .ExpectTop({}, {2 * ln4})
       .ExpectBottomGradient({1}, {-1.5, 1.5, 0, 0});
   for (const char* more : {"}", "ignore_label: 1 normalization: BATCH_SIZE }"}) {
-    LayerCase c = Loss(kWeights + std::string("class_weighting: 0 ") + more);
+    LayerCase c = SoftmaxLossCase(kWeights + std::string("class_weighting: 0 ") + more);
     c.RandomBottom({3, 3, 5, 1}, -2, 2).LabelBottom({3, 1, 5, 1}, 3).AsLoss();
     c.ExpectGradient().ExpectBackendsAgree();
     EXPECT_NE(c.GpuEngine(), "host");
@@ -200,7 +212,7 @@ TEST(SoftmaxWithLoss, WeighsTheLossesOfClasses) {
 
 TEST(SoftmaxWithLoss, ExplainsMistakesInWeightsOfClasses) {
   auto with = [](const std::string& param) {
-    LayerCase c = Loss("loss_param { " + param + " }");
+    LayerCase c = SoftmaxLossCase("loss_param { " + param + " }");
     c.RandomBottom({2, 2}).LabelBottom({2}, 2);
     return c;
   };
@@ -215,7 +227,7 @@ TEST(SoftmaxWithLoss, ExplainsMistakesInWeightsOfClasses) {
   with(on + "class_weighting: 1 class_weighting: 1")
       .Tops(3)
       .ExpectMistake({"class_weighting does not go with a third top"});
-  Loss(kWeights + std::string("}"))
+  SoftmaxLossCase(kWeights + std::string("}"))
       .RandomBottom({2, 2})
       .RandomBottom({2, 2}, 0, 1)
       .ExpectMistake({"class_weighting does not go with them"});
@@ -224,36 +236,39 @@ TEST(SoftmaxWithLoss, ExplainsMistakesInWeightsOfClasses) {
 // Labels of the prediction's shape are targets of all classes.
 TEST(SoftmaxWithLoss, TakesSoftLabels) {
   const double ln4 = 2 * kLn2, ln43 = ln4 - kLn3;
-  Loss()
+  SoftmaxLossCase()
       .Bottom({1, 2}, {0, kLn3})
       .Bottom({1, 2}, {0.3, 0.7})
       .ExpectTop({}, {0.3 * ln4 + 0.7 * ln43})
       .ExpectBottomGradient({2}, {-0.1, 0.1});
   // They need not add up to 1.
-  Loss()
+  SoftmaxLossCase()
       .Bottom({1, 2}, {0, kLn3})
       .Bottom({1, 2}, {0.5, 0})
       .ExpectTop({}, {0.5 * ln4})
       .ExpectBottomGradient({1}, {-0.375, 0.375});
   // Positions: all of class 0, all of class 1.
-  Loss("loss_param { normalization: BATCH_SIZE }")
+  SoftmaxLossCase("loss_param { normalization: BATCH_SIZE }")
       .Bottom({1, 2, 2}, {0, 0, kLn3, kLn3})
       .Bottom({1, 2, 2}, {1, 0, 0, 1})
       .ExpectTop({}, {ln4 + ln43})
       .ExpectBottomGradient({1}, {-0.75, 0.25, 0.75, -0.25});
-  Loss().Bottom({1, 2}, {1000, 0}).Bottom({1, 2}, {0, 1}).ExpectTop({}, {-std::log(FLT_MIN)});
+  SoftmaxLossCase()
+      .Bottom({1, 2}, {1000, 0})
+      .Bottom({1, 2}, {0, 1})
+      .ExpectTop({}, {-std::log(FLT_MIN)});
 }
 
 TEST(SoftmaxWithLoss, AgreesWithDifferencesForSoftLabels) {
   for (const Shape& shape : {Shape{3, 5, 3, 1}, Shape{1, 7}, Shape{3, 70}}) {
     for (const char* more : {"", "loss_weight: 3 loss_param { normalization: NONE }"}) {
-      LayerCase c = Loss(more);
+      LayerCase c = SoftmaxLossCase(more);
       c.RandomBottom(shape, -2, 2).RandomBottom(shape, 0, 1).AsLoss();
       c.ExpectGradient().ExpectBackendsAgree();
       EXPECT_EQ(c.BottomGradient(1), std::vector<double>()) << "labels do not learn";
       EXPECT_NE(c.GpuEngine(), "host");
     }
-    LayerCase both = Loss("loss_weight: 2 loss_weight: 0");
+    LayerCase both = SoftmaxLossCase("loss_weight: 2 loss_weight: 0");
     both.RandomBottom(shape)
         .RandomBottom(shape, 0, 1)
         .Tops(2)
@@ -264,7 +279,7 @@ TEST(SoftmaxWithLoss, AgreesWithDifferencesForSoftLabels) {
 
 TEST(SoftmaxWithLoss, ExplainsWhatDoesNotGoWithSoftLabels) {
   const auto with = [](const std::string& more) {
-    LayerCase c = Loss(more);
+    LayerCase c = SoftmaxLossCase(more);
     c.RandomBottom({2, 3}).RandomBottom({2, 3}, 0, 1);
     return c;
   };
@@ -274,12 +289,12 @@ TEST(SoftmaxWithLoss, ExplainsWhatDoesNotGoWithSoftLabels) {
       .ExpectMistake({"label_smoothing does not go with them"});
   with("").Tops(3).ExpectMistake({"no third top"});
   // Of one class there is nothing to share.
-  Loss().RandomBottom({2, 1}).Bottom({2, 1}, {0, 0}).ExpectTop({}, {0});
+  SoftmaxLossCase().RandomBottom({2, 1}).Bottom({2, 1}, {0, 0}).ExpectTop({}, {0});
 }
 
 TEST(SoftmaxWithLoss, ExplainsMistakes) {
   auto with = [](const std::string& more, const std::vector<double>& labels) {
-    LayerCase c = Loss(more);
+    LayerCase c = SoftmaxLossCase(more);
     c.RandomBottom({2, 3}).Bottom({static_cast<int64_t>(labels.size())}, labels);
     return c;
   };
@@ -296,7 +311,7 @@ TEST(SoftmaxWithLoss, ExplainsMistakes) {
       .ExpectMistake({"pre_fixed_normalizer is -1"});
   with("", {0, 3}).ExpectMistake({"label 3 at sample 1 is outside 0..2", "ignore_label"});
   with("loss_param { ignore_label: -1 }", {0, -2}).ExpectMistake({"label -2 at sample 1"});
-  Loss().RandomBottom({2, 3}).ExpectMistake({"SoftmaxWithLoss takes", "bottom"});
+  SoftmaxLossCase().RandomBottom({2, 3}).ExpectMistake({"SoftmaxWithLoss takes", "bottom"});
 }
 
 }  // namespace

@@ -2,12 +2,11 @@
 
 #include <cmath>
 
+#include "tests/layers/logarithms.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {
 namespace {
-
-const double kLn2 = std::log(2.0), kLn3 = std::log(3.0);
 
 TEST(Softmax, GivesProbabilities) {
   LayerCase("type: 'Softmax'")

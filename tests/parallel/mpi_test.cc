@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
     std::_Exit(1);
   };
   std::unique_ptr<doppio::ProcessWorld> world =
-      (*doppio::ProcessWorlds::Get().Find("mpi"))(options);
+      doppio::ProcessWorlds::Get().Find("mpi")->make(options);
   doppio::g_world = world.get();
   if (world->rank() != 0) {
     auto& listeners = testing::UnitTest::GetInstance()->listeners();

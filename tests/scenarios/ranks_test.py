@@ -32,25 +32,34 @@ def write_image_net(case):
         'image_data_param { source: "list.txt" batch_size: 1 is_color: false }'))
 
 
+def stat_of(pid):
+    """State and parent of a process; None when it is gone."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
+            state, parent = f.read().rsplit(")", 1)[1].split()[:2]
+            return state, int(parent)
+    except OSError:
+        return None
+
+
 def children_of(pid):
     """The processes below `pid` that are Doppio's."""
-    found = []
-    for child in subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split():
-        found += children_of(int(child))
-        try:
-            if os.path.basename(os.readlink("/proc/%s/exe" % child)).startswith("doppio"):
-                found.append(int(child))
-        except OSError:
-            pass
+    parents = {int(name): stat_of(int(name)) for name in os.listdir("/proc") if name.isdigit()}
+    found, seen = [], [pid]
+    for above in seen:
+        for child in sorted(p for p, stat in parents.items() if stat is not None and stat[1] == above):
+            seen.append(child)
+            try:
+                if os.path.basename(os.readlink("/proc/%d/exe" % child)).startswith("doppio"):
+                    found.append(child)
+            except OSError:
+                pass
     return sorted(found)
 
 
 def runs(pid):
-    try:
-        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+    stat = stat_of(pid)
+    return stat is not None and stat[0] != "Z"
 
 
 def fields_of(message):
@@ -259,7 +268,8 @@ class MpiTest(RanksTest):
         flags = ("--batch_mode=total", "--set=max_iter=20", "--check_replicas=5")
         self.assertEqual(0, self.mpirun(2, "--cpu_replicas=2", "--hierarchical", *flags).wait(timeout=120), self.logged())
         log = self.logged()
-        self.assertIn("4 replicas in 2 processes × 2 threads that mpirun (Open MPI) has started (MPI): 4 × batch 1 = 4 samples a pass", log)
+        self.assertRegex(log, r"4 replicas in 2 processes × 2 threads that mpirun \(Open MPI\) has started, joined by Open MPI v[\d.]+ "
+                              r"\(/.*/libmpi\.so\.40\): 4 × batch 1 = 4 samples a pass")
         self.assertIn("gradients are summed over all processes at once, as without --hierarchical: they are on one machine", log)
         self.assertEqual(1, log.count("Solving tiny"), log)
         self.assertEqual(1, log.count("Snapshotting solver state"), log)
@@ -279,6 +289,27 @@ class MpiTest(RanksTest):
             self.assertEqual(1, self.logged().count("error: "), self.logged())
             self.assertIn("error: each process wants the same --cpu_replicas, but 2 processes have %d in all, and process 0 has %s"
                           % (int(first) + int(second), first), self.logged())
+
+    def test_processes_of_different_builds_are_refused(self):
+        # What tells builds apart is in the program as text.
+        program = self.read(scenario.DOPPIO)
+        digest, = re.findall(rb"sources ([0-9a-f]{12})\0", program)
+        other = self.path(self.write("doppio_other", program.replace(b"sources " + digest, b"sources " + digest[::-1])))
+        os.chmod(other, 0o755)
+        process = self.mpirun(1, ":", "-n", "1", other, "train", "--solver=solver.prototxt")
+        self.assertEqual(2, process.wait(timeout=60), self.logged())
+        self.assertEqual(1, self.logged().count("error: "), self.logged())
+        self.assertRegex(self.logged(), r"error: the ranks run different builds of Doppio: rank 0 on \S+: doppio [\d.]+.*, sources %s; "
+                                        r"rank 1 on \S+: doppio [\d.]+.*, sources %s\. Install the same one on all machines"
+                         % (digest.decode(), digest[::-1].decode()))
+
+    def test_a_library_that_does_not_join_the_processes_is_named(self):
+        process = self.mpirun(2, "--mpi_library=/nowhere/libmpi.so")
+        self.assertEqual(2, process.wait(timeout=60), self.logged())
+        self.assertEqual(1, self.logged().count("error: "), self.logged())
+        self.assertIn("error: mpirun (Open MPI) has started 2 processes, but --mpi_library=/nowhere/libmpi.so: /nowhere/libmpi.so: "
+                      "cannot open shared object file: No such file or directory. --comm=threads lets each of them train by itself",
+                      self.logged())
 
     def test_a_killed_process_of_replicas_ends_the_other(self):
         process, pids = self.begin(2, "--cpu_replicas=2")
@@ -345,6 +376,30 @@ class MpiTest(RanksTest):
         process = self.mpirun(2)
         self.assertNotEqual(0, process.wait(timeout=60))
         self.assertRegex(self.logged(), r"error: .*bad\.png")
+
+
+@unittest.skipUnless(shutil.which("mpirun.mpich"), "there is no mpirun.mpich")
+class MpichTest(RanksTest):
+    """The same program with another MPI."""
+
+    def mpirun(self, *args):
+        return subprocess.run(["mpirun.mpich", "-n", "2", scenario.DOPPIO, "train", "--solver=solver.prototxt", "--set=max_iter=20", *args],
+                              cwd=self.folder, capture_output=True, text=True, timeout=120, env=self.environment(OMP_NUM_THREADS="1"))
+
+    def test_ranks_train_as_replicas_do(self):
+        r = self.mpirun("--json")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"2 replicas in processes that mpiexec \(MPICH, Intel MPI\) has started, joined by MPICH [\d.]+ "
+                                   r"\(/.*\.so\.12\): 2 × batch 4 = 8 samples a pass")
+        alone = self.train("--cpu_replicas=2", "--set=max_iter=20", "--json")
+        self.assertAlmostEqual(json.loads(alone.stdout)["loss"], json.loads(r.stdout)["loss"], places=5)
+
+    @unittest.skipUnless(HAS_MPI, "there is no other MPI")
+    def test_the_library_of_another_mpi_is_named(self):
+        r = self.mpirun("--mpi_library=libmpi.so.40")
+        self.assertEqual(2, r.returncode, r.stderr)
+        self.assertRegex(r.stderr, r"error: mpiexec \(MPICH, Intel MPI\) has started 2 processes, but MPI joins only 1 of them\. "
+                                   r"The MPI opened is Open MPI v[\d.]+ \(/.*/libmpi\.so\.40\)\. With srun")
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ TEST_P(LocalRates, SumOverWholeParameters) {
 INSTANTIATE_TEST_SUITE_P(Cpu, LocalRates, testing::Values(+[] { return MakeCpuDevice(); }));
 INSTANTIATE_TEST_SUITE_P(Gpu, LocalRates, testing::Values(+[] { return TestGpu(); }));
 
-std::string Mistake(const std::string& solver) {
+std::string LocalRateMistake(const std::string& solver) {
   ParamStoreCase c({{Shape{1}, 1}});
   try {
     MakeUpdate(solver, &c.store());
@@ -162,19 +162,21 @@ std::string Mistake(const std::string& solver) {
 }
 
 TEST(LocalRate, RefusesWhatItCannotUse) {
-  EXPECT_NE(Mistake("larc: true local_lr_auto: true").find("keep one of them"), std::string::npos);
-  EXPECT_NE(Mistake("larc: true larc_policy: 'clop'")
+  EXPECT_NE(LocalRateMistake("larc: true local_lr_auto: true").find("keep one of them"),
+            std::string::npos);
+  EXPECT_NE(LocalRateMistake("larc: true larc_policy: 'clop'")
                 .find("unknown larc_policy 'clop'; known: scale, clip"),
             std::string::npos);
-  EXPECT_NE(Mistake("larc: true larc_eta: 0").find("larc_eta is 0; it must be above 0"),
+  EXPECT_NE(LocalRateMistake("larc: true larc_eta: 0").find("larc_eta is 0; it must be above 0"),
             std::string::npos);
-  EXPECT_NE(Mistake("local_lr_auto: true local_gw_ratio: -1").find("local_gw_ratio is -1"),
+  EXPECT_NE(LocalRateMistake("local_lr_auto: true local_gw_ratio: -1").find("local_gw_ratio is -1"),
             std::string::npos);
-  EXPECT_NE(
-      Mistake("type: 'LAMB' larc: true").find("larc works with SGD and Nesterov, not with LAMB"),
-      std::string::npos);
-  EXPECT_NE(Mistake("type: 'SAG' local_lr_auto: true").find("not with SAG"), std::string::npos);
-  EXPECT_NE(Mistake("type: 'Adam' momentum_policy: 'poly'")
+  EXPECT_NE(LocalRateMistake("type: 'LAMB' larc: true")
+                .find("larc works with SGD and Nesterov, not with LAMB"),
+            std::string::npos);
+  EXPECT_NE(LocalRateMistake("type: 'SAG' local_lr_auto: true").find("not with SAG"),
+            std::string::npos);
+  EXPECT_NE(LocalRateMistake("type: 'Adam' momentum_policy: 'poly'")
                 .find("momentum_policy works with SGD, Nesterov and SAG, not with Adam"),
             std::string::npos);
 }

@@ -155,7 +155,7 @@ TEST(LossScalingOf, ReadsTheFieldsOfNvcaffe) {
   EXPECT_TRUE(OfNet("global_grad_scale: 1")->off());
 }
 
-std::string Mistake(const std::string& text) {
+std::string ScalerMistake(const std::string& text) {
   try {
     OfNet(text);
   } catch (const UserError& e) {
@@ -165,12 +165,12 @@ std::string Mistake(const std::string& text) {
 }
 
 TEST(LossScalingOf, RefusesWhatIsNoScale) {
-  EXPECT_EQ(Mistake("name: 'n'\n global_grad_scale: -1"),
+  EXPECT_EQ(ScalerMistake("name: 'n'\n global_grad_scale: -1"),
             "net.prototxt:2:2: global_grad_scale is -1; it must be above 0 and at most 16777216");
-  EXPECT_EQ(Mistake("global_grad_scale: 0.5 global_grad_scale_adaptive: true"),
+  EXPECT_EQ(ScalerMistake("global_grad_scale: 0.5 global_grad_scale_adaptive: true"),
             "net.prototxt:1:1: global_grad_scale is 0.5; it must be from 1 to 16777216 with "
             "global_grad_scale_adaptive");
-  EXPECT_EQ(Mistake("global_grad_scale: 0.5"), "accepted");
+  EXPECT_EQ(ScalerMistake("global_grad_scale: 0.5"), "accepted");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void ExpectRates(const std::string& text, int64_t max_iter, const std::vector<do
   }
 }
 
-std::string Mistake(const std::string& text) {
+std::string PolicyMistake(const std::string& text) {
   SolverParameter param;
   const FieldPlaces places = ParseText(text, "solver.prototxt", &param);
   try {
@@ -182,47 +182,49 @@ TEST(LrPolicy, PlateauTakesNoNotANumberForAMinimum) {
 }
 
 TEST(LrPolicy, NamesTheNearestPolicy) {
-  const std::string text = Mistake("base_lr: 1\nlr_policy: 'multistp'");
+  const std::string text = PolicyMistake("base_lr: 1\nlr_policy: 'multistp'");
   EXPECT_NE(text.find("solver.prototxt:2:"), std::string::npos) << text;
   EXPECT_NE(text.find("unknown lr_policy 'multistp'; did you mean 'multistep'?"), std::string::npos)
       << text;
 }
 
 TEST(LrPolicy, SaysWhichFieldsAreMissing) {
-  EXPECT_NE(
-      Mistake("base_lr: 1 lr_policy: 'step' stepsize: 3").find("lr_policy 'step' needs gamma"),
-      std::string::npos);
-  EXPECT_NE(
-      Mistake("base_lr: 1 lr_policy: 'step' gamma: 0.1 stepsize: 0").find("stepsize is 0; give"),
-      std::string::npos);
-  EXPECT_NE(Mistake("lr_policy: 'fixed'").find("base_lr is missing"), std::string::npos);
-  EXPECT_NE(Mistake("base_lr: 1").find("lr_policy is missing; give one of fixed, step"),
+  EXPECT_NE(PolicyMistake("base_lr: 1 lr_policy: 'step' stepsize: 3")
+                .find("lr_policy 'step' needs gamma"),
             std::string::npos);
-  EXPECT_NE(Mistake("base_lr: 1 lr_policy: 'plateau' gamma: 0.1").find("needs plateau_winsize"),
+  EXPECT_NE(PolicyMistake("base_lr: 1 lr_policy: 'step' gamma: 0.1 stepsize: 0")
+                .find("stepsize is 0; give"),
             std::string::npos);
+  EXPECT_NE(PolicyMistake("lr_policy: 'fixed'").find("base_lr is missing"), std::string::npos);
+  EXPECT_NE(PolicyMistake("base_lr: 1").find("lr_policy is missing; give one of fixed, step"),
+            std::string::npos);
+  EXPECT_NE(
+      PolicyMistake("base_lr: 1 lr_policy: 'plateau' gamma: 0.1").find("needs plateau_winsize"),
+      std::string::npos);
   // Only the stages' own rates can do without.
-  EXPECT_EQ(Mistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5"), "accepted");
-  EXPECT_NE(Mistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5 warmup_iter: 2")
+  EXPECT_EQ(PolicyMistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5"), "accepted");
+  EXPECT_NE(PolicyMistake("lr_policy: 'multifixed' stagelr: 1 stageiter: 5 warmup_iter: 2")
                 .find("base_lr is missing"),
             std::string::npos);
 }
 
 TEST(LrPolicy, RefusesFieldsThatContradict) {
   const std::string fixed = "base_lr: 0.1 lr_policy: 'fixed' ";
-  EXPECT_NE(Mistake(fixed + "rampup_interval: 2 warmup_iter: 3").find("keep one of them"),
+  EXPECT_NE(PolicyMistake(fixed + "rampup_interval: 2 warmup_iter: 3").find("keep one of them"),
             std::string::npos);
-  EXPECT_NE(Mistake(fixed + "min_lr: 0.2").find("min_lr 0.2 is above base_lr 0.1"),
+  EXPECT_NE(PolicyMistake(fixed + "min_lr: 0.2").find("min_lr 0.2 is above base_lr 0.1"),
             std::string::npos);
-  EXPECT_NE(Mistake(fixed + "warmup_start_lr: -1").find("warmup_start_lr is at least 0, got -1"),
-            std::string::npos);
+  EXPECT_NE(
+      PolicyMistake(fixed + "warmup_start_lr: -1").find("warmup_start_lr is at least 0, got -1"),
+      std::string::npos);
   const std::string stages = "lr_policy: 'multifixed' stagelr: 1 stagelr: 2 stageiter: 5 ";
-  EXPECT_NE(Mistake(stages).find("there are 1 stageiter for 2 stagelr"), std::string::npos);
-  EXPECT_NE(Mistake(stages + "stageiter: 5").find("stageiter 5 does not come after 5"),
+  EXPECT_NE(PolicyMistake(stages).find("there are 1 stageiter for 2 stagelr"), std::string::npos);
+  EXPECT_NE(PolicyMistake(stages + "stageiter: 5").find("stageiter 5 does not come after 5"),
             std::string::npos);
-  EXPECT_NE(Mistake("base_lr: 1 lr_policy: 'plateau' gamma: 0.1 plateau_winsize: 0")
+  EXPECT_NE(PolicyMistake("base_lr: 1 lr_policy: 'plateau' gamma: 0.1 plateau_winsize: 0")
                 .find("plateau_winsize is 0; give"),
             std::string::npos);
-  EXPECT_NE(Mistake("base_lr: 1 lr_policy: 'onecycle' gamma: 0.1 stepsize: 10")
+  EXPECT_NE(PolicyMistake("base_lr: 1 lr_policy: 'onecycle' gamma: 0.1 stepsize: 10")
                 .find("stepsize is 10, but the rate is to fall again before max_iter, 10"),
             std::string::npos);
 }

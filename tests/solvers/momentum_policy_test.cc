@@ -7,46 +7,46 @@
 namespace doppio {
 namespace {
 
-SolverParameter Parse(const std::string& text) {
+SolverParameter ParseMomentum(const std::string& text) {
   SolverParameter param;
   ParseText(text, "solver.prototxt", &param);
   return param;
 }
 
 TEST(MomentumPolicy, FixedIsTheMomentumAndTheDecay) {
-  const SolverParameter param = Parse("momentum: 0.75 weight_decay: 0.5 max_momentum: 0.9");
+  const SolverParameter param = ParseMomentum("momentum: 0.75 weight_decay: 0.5 max_momentum: 0.9");
   EXPECT_EQ(MomentumAt(param, 3, 4, 1), 0.75);
   EXPECT_EQ(WeightDecayAt(param, 3, 4), 0.5);
 }
 
 TEST(MomentumPolicy, PolyRisesToTheLargest) {
   const SolverParameter param =
-      Parse("momentum: 0.5 momentum_policy: 'poly' max_momentum: 0.9 momentum_power: 2");
+      ParseMomentum("momentum: 0.5 momentum_policy: 'poly' max_momentum: 0.9 momentum_power: 2");
   EXPECT_NEAR(MomentumAt(param, 0, 4, 1), 0.5, 1e-6);
   EXPECT_NEAR(MomentumAt(param, 2, 4, 1), 0.6, 1e-6);  // 0.5 + 0.4 / 4
   EXPECT_NEAR(MomentumAt(param, 4, 4, 1), 0.9, 1e-6);
-  EXPECT_NEAR(MomentumAt(Parse("momentum_policy: 'poly'"), 2, 4, 1), 0.495, 1e-6);
+  EXPECT_NEAR(MomentumAt(ParseMomentum("momentum_policy: 'poly'"), 2, 4, 1), 0.495, 1e-6);
 }
 
 TEST(MomentumPolicy, OptFollowsTheRate) {
-  const SolverParameter free = Parse("momentum_policy: 'opt'");
+  const SolverParameter free = ParseMomentum("momentum_policy: 'opt'");
   EXPECT_NEAR(MomentumAt(free, 0, 4, 0.04), 0.81, 1e-12);
   EXPECT_NEAR(MomentumAt(free, 0, 4, 1), 0.25, 1e-12);
   EXPECT_NEAR(MomentumAt(free, 0, 4, 0), 1, 1e-12);
-  const SolverParameter limited = Parse("momentum_policy: 'opt' max_momentum: 0.5");
+  const SolverParameter limited = ParseMomentum("momentum_policy: 'opt' max_momentum: 0.5");
   EXPECT_NEAR(MomentumAt(limited, 0, 4, 0.04), 0.5, 1e-12);
   EXPECT_NEAR(MomentumAt(limited, 0, 4, 1), 0.25, 1e-12);
 }
 
 TEST(MomentumPolicy, WeightDecayRisesWithAPower) {
   const SolverParameter param =
-      Parse("weight_decay: 0.5 weight_decay_policy: 'poly' weight_decay_power: 2");
+      ParseMomentum("weight_decay: 0.5 weight_decay_policy: 'poly' weight_decay_power: 2");
   EXPECT_EQ(WeightDecayAt(param, 0, 4), 0);
   EXPECT_EQ(WeightDecayAt(param, 1, 4), 0.03125);
   EXPECT_EQ(WeightDecayAt(param, 4, 4), 0.5);
 }
 
-std::string Mistake(const std::string& text) {
+std::string MomentumMistake(const std::string& text) {
   SolverParameter param;
   const FieldPlaces places = ParseText(text, "solver.prototxt", &param);
   ErrorCollector errors;
@@ -55,19 +55,22 @@ std::string Mistake(const std::string& text) {
 }
 
 TEST(MomentumPolicy, RefusesWhatItDoesNotKnow) {
-  EXPECT_NE(Mistake("\nmomentum_policy: 'poli'").find("solver.prototxt:2:"), std::string::npos);
+  EXPECT_NE(MomentumMistake("\nmomentum_policy: 'poli'").find("solver.prototxt:2:"),
+            std::string::npos);
   EXPECT_NE(
-      Mistake("momentum_policy: 'poli'")
+      MomentumMistake("momentum_policy: 'poli'")
           .find("unknown momentum_policy 'poli'; did you mean 'poly'?; known: fixed, poly, opt"),
       std::string::npos);
-  EXPECT_NE(Mistake("weight_decay_policy: 'opt'").find("known: fixed, poly"), std::string::npos);
-  EXPECT_NE(Mistake("momentum_policy: 'poly' max_momentum: 1").find("max_momentum must be"),
+  EXPECT_NE(MomentumMistake("weight_decay_policy: 'opt'").find("known: fixed, poly"),
             std::string::npos);
-  EXPECT_NE(Mistake("momentum_policy: 'poly' momentum_power: 0").find("momentum_power must be"),
+  EXPECT_NE(MomentumMistake("momentum_policy: 'poly' max_momentum: 1").find("max_momentum must be"),
             std::string::npos);
-  EXPECT_NE(Mistake("weight_decay_policy: 'poly' weight_decay_power: -1").find("above 0"),
+  EXPECT_NE(
+      MomentumMistake("momentum_policy: 'poly' momentum_power: 0").find("momentum_power must be"),
+      std::string::npos);
+  EXPECT_NE(MomentumMistake("weight_decay_policy: 'poly' weight_decay_power: -1").find("above 0"),
             std::string::npos);
-  EXPECT_EQ(Mistake("momentum_policy: 'fixed' max_momentum: 1"), "accepted");
+  EXPECT_EQ(MomentumMistake("momentum_policy: 'fixed' max_momentum: 1"), "accepted");
 }
 
 }  // namespace

@@ -198,7 +198,15 @@ class DeviceQueryTest(TinyCase):
         self.assertEqual(2, found["cpu"]["compute_threads"])
         self.assertGreaterEqual(found["cpu"]["hardware_threads"], 1)
         self.assertTrue(found["gpus"] or found["no_gpu_because"])
+        self.assertTrue(found.get("mpi") or found["no_mpi_because"])
 
+    def test_names_the_mpi(self):
+        library = os.path.join(ROOT, "tests/parallel/libfake_open_mpi.so")
+        self.assertIn("\nMPI   Open MPI v9.8.7 (%s)\n" % library, self.succeed("device_query", "--mpi_library=" + library))
+        found = json.loads(self.succeed("device_query", "--json", DOPPIO_MPI_LIBRARY=library))
+        self.assertEqual("Open MPI v9.8.7 (%s)" % library, found["mpi"])
+        self.assertIn("\nMPI   none: --mpi_library=/nowhere.so: /nowhere.so: cannot open shared object file",
+                      self.succeed("device_query", "--mpi_library=/nowhere.so"))
 
     def test_says_where_there_is_no_nvml(self):
         if self.run_tool("device_query", "--json").stdout.find("no_nvml_because") < 0:

@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 Series Line(size_t points) {
   Series series;
@@ -48,7 +48,7 @@ TEST(Thin, KeepsTheOnePeakAndTheOneTroughOfManyPoints) {
 TEST(Thin, KeepsAPlaceWhereNothingIsFinite) {
   Series series;
   for (int i = 0; i < 1000; ++i)
-    series.Add(i, i >= 500 ? kNan : i == 100 ? std::numeric_limits<double>::infinity() : 1);
+    series.Add(i, i >= 500 ? kNoNumber : i == 100 ? std::numeric_limits<double>::infinity() : 1);
   const Series thin = Thin(series, 40);
   EXPECT_TRUE(std::isnan(thin.y.back()));
   // Nothing is drawn between 499 and the end.
@@ -62,7 +62,7 @@ TEST(Thin, KeepsAPlaceWhereNothingIsFinite) {
 TEST(SeriesAsJson, WritesNullForWhatIsNotFinite) {
   Series series;
   series.Add(1, 0.5);
-  series.Add(2, kNan);
+  series.Add(2, kNoNumber);
   series.Add(3, -std::numeric_limits<double>::infinity());
   EXPECT_EQ(R"({"x":[1.0,2.0,3.0],"y":[0.5,null,null]})", ToJson(series).dump());
 }

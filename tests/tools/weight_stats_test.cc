@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kFloatNan = std::numeric_limits<float>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 PlainBlob Blob(const Shape& shape, const std::vector<float>& data) { return {shape, data}; }
@@ -26,7 +26,7 @@ std::vector<BlobDifference> CompareOne(const PlainBlob& a, const PlainBlob& b) {
 }
 
 TEST(StatsOf, AreOfTheValuesThatAreNumbers) {
-  const BlobStats stats = StatsOf({3, kNan, -4, kNan});
+  const BlobStats stats = StatsOf({3, kFloatNan, -4, kFloatNan});
   EXPECT_EQ(stats.min, -4);
   EXPECT_EQ(stats.max, 3);
   EXPECT_EQ(stats.mean, -0.5);
@@ -36,7 +36,7 @@ TEST(StatsOf, AreOfTheValuesThatAreNumbers) {
 
 TEST(StatsOf, AreZeroWhereThereAreNone) {
   EXPECT_EQ(StatsOf({}).max, 0);
-  const BlobStats stats = StatsOf({kNan});
+  const BlobStats stats = StatsOf({kFloatNan});
   EXPECT_EQ(stats.mean, 0);
   EXPECT_EQ(stats.nans, 1);
 }
@@ -50,8 +50,8 @@ TEST(Compare, GivesTheLargestDifferenceAndItsShareOfTheLargestValue) {
 }
 
 TEST(Compare, TakesTwoNansAsEqualAndOneAsInfinitelyFar) {
-  EXPECT_EQ(CompareOne(Blob({1}, {kNan}), Blob({1}, {kNan}))[0].absolute, 0);
-  EXPECT_EQ(CompareOne(Blob({1}, {kNan}), Blob({1}, {0}))[0].absolute, kInfinity);
+  EXPECT_EQ(CompareOne(Blob({1}, {kFloatNan}), Blob({1}, {kFloatNan}))[0].absolute, 0);
+  EXPECT_EQ(CompareOne(Blob({1}, {kFloatNan}), Blob({1}, {0}))[0].absolute, kInfinity);
 }
 
 TEST(Compare, LooksThroughExtentsOfOne) {

@@ -4,5 +4,9 @@
 set -euo pipefail
 inputs=$1 read=$2 unused=$3
 shift 3
-"$@" -MD -MF "$read"
+# The names of nvcc's own files get into the object; its default ones hold the number of the process.
+keep=$read.keep
+mkdir "$keep"
+trap 'rm -rf "$keep"' EXIT
+"$@" -MD -MF "$read" --keep --keep-dir "$keep"
 tr -s ' \\\n' '\n' <"$read" | sed 's,^\./,,' | grep -vxFf - "$inputs" >"$unused" || true

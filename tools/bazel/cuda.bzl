@@ -2,6 +2,7 @@
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@local_config_cuda//:defs.bzl", "CUDA_ARCHS", "HAVE_CUDA", "NVCC")
+load("@sys//:defs.bzl", "IS_PORTABLE")
 
 _HEADERS = [".cuh", ".h"]
 
@@ -47,6 +48,9 @@ def _impl(ctx):
         args.add_all([inputs, read, unused, NVCC, "-c", source, "-o", object, "-ccbin", toolchain.compiler_executable])
         args.add_all(_flags(ctx) + _gencode() + ctx.attr.copts)
         args.add_all(["--threads=0", "--expt-relaxed-constexpr", "--expt-extended-lambda"])
+
+        # Names of symbols hold a hash of this path, which else is the sandbox's, another one for each build.
+        args.add_all(["-Xcudafe", "--orig_src_path_name=" + source.path])
         args.add_all(compilation.defines, before_each = "-D")
         args.add_all(compilation.quote_includes, before_each = "-I")
         args.add_all(compilation.includes, before_each = "-I")
@@ -63,6 +67,8 @@ def _impl(ctx):
         )
         objects.append(object)
 
+    # With --config=portable all of them are one library (cuda_objects), which its programs share.
+    linked = depset([] if IS_PORTABLE else objects)
     linking, _ = cc_common.create_linking_context_from_compilation_outputs(
         actions = ctx.actions,
         name = ctx.label.name,
@@ -74,8 +80,8 @@ def _impl(ctx):
         ),
         cc_toolchain = toolchain,
         compilation_outputs = cc_common.create_compilation_outputs(
-            objects = depset(objects),
-            pic_objects = depset(objects),
+            objects = linked,
+            pic_objects = linked,
         ),
         linking_contexts = [dep[CcInfo].linking_context for dep in ctx.attr.deps],
         disallow_dynamic_library = True,
@@ -124,3 +130,24 @@ def cuda_library(name, srcs = [], hdrs = [], deps = [], copts = [], alwayslink =
         )
     else:
         native.cc_library(name = name, hdrs = hdrs, deps = deps, **kwargs)
+
+_CudaObjects = provider(fields = ["objects"])
+
+def _collect_impl(target, ctx):
+    own = target[DefaultInfo].files if ctx.rule.kind == "_nvcc_library" else depset()
+    return [_CudaObjects(objects = depset(transitive = [own] + [
+        dep[_CudaObjects].objects
+        for dep in getattr(ctx.rule.attr, "deps", [])
+        if _CudaObjects in dep
+    ]))]
+
+_collect = aspect(implementation = _collect_impl, attr_aspects = ["deps"])
+
+def _cuda_objects_impl(ctx):
+    return [DefaultInfo(files = depset(transitive = [dep[_CudaObjects].objects for dep in ctx.attr.deps]))]
+
+cuda_objects = rule(
+    doc = "The object files of all cuda_library that `deps` depend on.",
+    implementation = _cuda_objects_impl,
+    attrs = {"deps": attr.label_list(aspects = [_collect])},
+)

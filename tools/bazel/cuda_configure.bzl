@@ -1,11 +1,23 @@
 """Finds the CUDA toolkit; where there is none, @local_config_cuda says so.
 
 Environment: CUDA_HOME, then CUDA_PATH, then /usr/local/cuda name the toolkit;
-DOPPIO_CUDA=0 ignores it; DOPPIO_CUDA_ARCHS=80,90 names the GPUs to compile for.
+DOPPIO_CUDA=0 ignores it; DOPPIO_CUDA_ARCHS=80,90 names the GPUs to compile for, and
+DOPPIO_CUDA_ARCHS=all those of a release. Without it they are those of this machine.
 """
 
-# Ampere, Hopper, Blackwell. The last one is also embedded as PTX, for what comes later.
-_DEFAULT_ARCHS = ["80", "90", "100"]
+# Ampere, Hopper, Blackwell.
+_RELEASE_ARCHS = ["80", "90", "100"]
+
+def _archs_of_this_machine(ctx):
+    """Returns the GPUs' architectures. Where there is none, the oldest one, whose PTX every later GPU can compile."""
+    smi = ctx.which("nvidia-smi")
+    if smi:
+        said = ctx.execute([smi, "--query-gpu=compute_cap", "--format=csv,noheader"])
+        lines = [line.strip().replace(".", "") for line in said.stdout.split("\n")]  # "8.0"
+        archs = {int(line): line for line in lines if line.isdigit()}
+        if said.return_code == 0 and archs:
+            return [archs[arch] for arch in sorted(archs.keys())]
+    return _RELEASE_ARCHS[:1]
 
 def _toolkit(ctx):
     env = ctx.os.environ
@@ -18,14 +30,17 @@ def _toolkit(ctx):
 
 def _archs(ctx, nvcc):
     known = ctx.execute([nvcc, "--list-gpu-arch"]).stdout.strip().split("\n")
-    asked = [a for a in ctx.os.environ.get("DOPPIO_CUDA_ARCHS", "").split(",") if a]
+    variable = ctx.os.environ.get("DOPPIO_CUDA_ARCHS", "")
+    asked = [a for a in variable.split(",") if a]
+    if variable == "all":
+        asked = []
     for arch in asked:
         if "compute_" + arch not in known:
             fail("DOPPIO_CUDA_ARCHS: %s knows no %r, only %s" % (nvcc, arch, " ".join(known)))
-    archs = asked or [a for a in _DEFAULT_ARCHS if "compute_" + a in known]
+    wanted = asked or (_RELEASE_ARCHS if variable == "all" else _archs_of_this_machine(ctx))
+    archs = [a for a in wanted if "compute_" + a in known]
     if not archs:
-        fail("%s compiles for none of %s; set DOPPIO_CUDA_ARCHS or DOPPIO_CUDA=0" %
-             (nvcc, _DEFAULT_ARCHS))
+        fail("%s compiles for none of %s; set DOPPIO_CUDA_ARCHS or DOPPIO_CUDA=0" % (nvcc, wanted))
     return archs
 
 _NONE = """package(default_visibility = ["//visibility:public"])
@@ -34,7 +49,8 @@ cc_library(name = "cudart")
 """
 
 # thrust, cub and libcu++ are left out of `headers`: only nvcc reads them, and it finds
-# its own. cuBLAS, cuDNN and NCCL are opened at run time, so there are headers only.
+# its own. cuBLAS, cuDNN and NCCL are opened at run time, so there are headers only. The runtime is linked, but with
+# --config=portable only into the library that holds all CUDA code (tools/packing), so that a process has it once.
 _FOUND = """package(default_visibility = ["//visibility:public"])
 exports_files(["version.txt"])
 cc_library(
@@ -44,8 +60,12 @@ cc_library(
 )
 cc_library(
     name = "cudart",
-    linkopts = ["-L{lib}", "-lcudart_static", "-ldl", "-lrt", "-lpthread"],
+    linkopts = {linked},
     deps = [":headers"],
+)
+cc_library(
+    name = "cudart_whole",
+    linkopts = ["-L{lib}", "-Wl,--whole-archive,-lcudart_static,--no-whole-archive", "-ldl", "-lrt", "-lpthread"],
 )
 """
 
@@ -59,7 +79,11 @@ def _impl(ctx):
 
         # An input of every nvcc run, so that a new toolkit compiles anew.
         ctx.file("version.txt", nvcc + "\n" + ctx.execute([nvcc, "--version"]).stdout)
-        ctx.file("BUILD", _FOUND.format(lib = root + "/lib64"))
+        linked = ["-L%s/lib64" % root, "-lcudart_static", "-ldl", "-lrt", "-lpthread"]
+        ctx.file("BUILD", _FOUND.format(
+            lib = root + "/lib64",
+            linked = [] if ctx.os.environ.get("DOPPIO_LINK") == "static" else linked,
+        ))
     else:
         ctx.file("BUILD", _NONE)
     ctx.file("defs.bzl", "HAVE_CUDA = %r\nNVCC = %r\nCUDA_ARCHS = %r\n" % (
@@ -72,5 +96,5 @@ cuda_configure = repository_rule(
     implementation = _impl,
     local = True,
     configure = True,
-    environ = ["CUDA_HOME", "CUDA_PATH", "DOPPIO_CUDA", "DOPPIO_CUDA_ARCHS"],
+    environ = ["CUDA_HOME", "CUDA_PATH", "DOPPIO_CUDA", "DOPPIO_CUDA_ARCHS", "DOPPIO_LINK"],
 )

@@ -1,8 +1,8 @@
 """The rules that Doppio's BUILD files are written in, and who may use whom."""
 
 load("@local_config_cuda//:defs.bzl", "HAVE_CUDA")
-load("@sys//:defs.bzl", "HAVE_MPI")
 load("//tools/bazel:cuda.bzl", "cuda_library")
+load("//tools/bazel:unity.bzl", "together")
 
 # A folder uses lower floors. Folders of one floor use each other only on floors 1 and 2.
 _FLOORS = {
@@ -21,6 +21,14 @@ _FLOORS = {
     "tests": 6,
 }
 
+# Folders whose speed nobody waits for: half the time to compile, at the first level of optimisation.
+_COLD = ["python", "tests", "tools"]
+
+def _temper(copts):
+    """Returns `copts` with what the calling folder's need for speed adds."""
+    cold = native.package_name().split("/")[0] in _COLD
+    return (["-O1"] if cold else []) + copts
+
 def floor_visibility():
     """The folders that may depend on the calling one, as a `visibility` list."""
     package = native.package_name() + "/"
@@ -34,11 +42,14 @@ def floor_visibility():
     )]
 
 def doppio_sources():
-    """`:sources`, the files that tests/floors_test.py reads."""
+    """`:sources`, the files that tests/floors_test.py reads and that tell two builds apart."""
     native.filegroup(
         name = "sources",
         srcs = native.glob(["*.h", "*.cc", "*.cu", "*.cuh"]),
-        visibility = ["//tests:__subpackages__"],
+        visibility = [
+            "//tests:__subpackages__",
+            "//tools:__pkg__",
+        ],
     )
 
 def doppio_library(
@@ -47,9 +58,11 @@ def doppio_library(
         hdrs = [],
         deps = [],
         cuda_srcs = [],
+        copts = [],
+        files_together = 12,
         visibility = None,
         **kwargs):
-    """A cc_library, visible to the floors above.
+    """A cc_library, visible to the floors above, of sources that are compiled several at a time.
 
     Args:
       name: the folder's name for its main library, so that `//core/base` means it.
@@ -57,6 +70,8 @@ def doppio_library(
       hdrs: headers.
       deps: libraries; `@sys//:...` for those of the system.
       cuda_srcs: .cu and *_cuda.cc files, left out when there is no CUDA.
+      copts: further options of the compiler.
+      files_together: how many sources at most are compiled together; see unity.bzl.
       visibility: instead of the floors above.
       **kwargs: handed to cc_library.
     """
@@ -80,88 +95,59 @@ def doppio_library(
         deps = deps + ["@local_config_cuda//:cudart"]
     native.cc_library(
         name = name,
-        srcs = srcs,
+        srcs = together(name, srcs, files_together),
         hdrs = hdrs,
+        copts = _temper(copts),
         deps = deps,
         visibility = visibility,
         **kwargs
     )
 
-def doppio_layers(names, deps, srcs = [], cuda_srcs = [], hdrs = [], extra = {}):
-    """One self-registering library per layer, and `:layers` that links them all.
-
-    Layer `foo` is foo.cc; where they exist also foo_dnnl.cc and, with CUDA, foo.cu, foo_cuda.cc
-    and foo_cudnn_cuda.cc. Every file registers itself, hence alwayslink.
-
-    Args:
-      names: the layers.
-      deps: what every layer depends on.
-      srcs: sources that layers share.
-      cuda_srcs: such sources for CUDA.
-      hdrs: headers that layers share.
-      extra: {layer: {"srcs": [...], "cuda_srcs": [...], "hdrs": [...], "deps": [...]}}, what one layer needs more.
-    """
-    unknown = [name for name in extra if name not in names]
-    if unknown:
-        fail("extra names no layer of the list: %s" % unknown)
-    doppio_sources()
-    doppio_library(
-        name = "shared",
-        srcs = srcs,
-        hdrs = hdrs,
-        deps = deps,
-        cuda_srcs = cuda_srcs,
-        visibility = ["//visibility:private"],
-    )
-    for name in names:
-        more = extra.get(name, {})
-        doppio_library(
-            name = name,
-            srcs = [name + ".cc"] + native.glob([name + "_dnnl.cc"]) + more.get("srcs", []),
-            hdrs = more.get("hdrs", []),
-            deps = [":shared"] + more.get("deps", []),
-            cuda_srcs = native.glob([name + ".cu", name + "_cuda.cc", name + "_cudnn_cuda.cc"]) +
-                        more.get("cuda_srcs", []),
-            alwayslink = True,
-        )
-    native.cc_library(
-        name = "layers",
-        deps = [":" + name for name in names],
-        visibility = floor_visibility(),
-    )
-
-def doppio_test(name, srcs = None, deps = [], **kwargs):
+def doppio_test(name, srcs = None, deps = [], copts = [], files_together = 8, **kwargs):
     """A GoogleTest program with its main(); `srcs` is name.cc when left out.
+
+    Its sources are compiled several at a time, as those of doppio_library.
 
     Tests that can use the optional data folder find it in the environment variable
     DOPPIO_SHARED, and skip with a reason where it is not set (see tools/check).
     """
     native.cc_test(
         name = name,
-        srcs = srcs or [name + ".cc"],
+        srcs = together(name, srcs or [name + ".cc"], files_together),
+        copts = _temper(copts),
         deps = deps + ["@sys//:gtest_main"],
         **kwargs
     )
 
-def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], **kwargs):
-    """A GoogleTest program run under mpirun; it has its own main(), which starts MPI.
+def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "mpirun", **kwargs):
+    """A GoogleTest program run by a launcher of MPI; it has its own main(), which joins the ranks.
 
     Every rank runs all cases and the first one reports them; a failure on any rank fails
-    the test. Without MPI (--config=portable) there is no such test.
+    the test. It is skipped where the launcher is not installed.
+
+    Args:
+      name: of the test.
+      ranks: how many.
+      srcs: name.cc when left out.
+      deps: libraries.
+      data: files.
+      launcher: mpirun, or that of another MPI: mpirun.mpich.
+      **kwargs: handed to sh_test.
     """
-    if not HAVE_MPI:
-        return
-    native.cc_binary(
-        name = name + "_program",
-        srcs = srcs or [name + ".cc"],
-        deps = deps + ["@sys//:gtest", "@sys//:mpi"],
-        testonly = True,
-    )
+    program = (srcs or [name + ".cc"])[-1].replace(".cc", "_program")
+    if not native.existing_rule(program):
+        native.cc_binary(
+            name = program,
+            srcs = together(program, srcs or [name + ".cc"], files_together = 8),
+            copts = _temper([]),
+            deps = deps + ["@sys//:gtest"],
+            testonly = True,
+        )
     native.sh_test(
         name = name,
         srcs = ["//tools/bazel:mpi_test.sh"],
-        args = [str(ranks), "$(rootpath :%s_program)" % name],
-        data = data + [name + "_program"],
+        args = [launcher, str(ranks), "$(rootpath :%s)" % program],
+        data = data + [program],
         # Ranks poll: beside other work they, and it, take twenty times as long.
         tags = ["exclusive"],
         **kwargs

@@ -30,9 +30,9 @@ _LIBRARIES = {
         "benchmark/benchmark.h",
         ["-lbenchmark_main", "-lbenchmark", "-lpthread"],
     ),
-    "gflags": _library("gflags/gflags.h", ["-lgflags"], ["-l:libgflags.a"]),
-    # libunwind.a is not position independent.
-    "glog": _library("glog/logging.h", ["-lglog"], ["-l:libglog.a", "-lunwind", "-l:libgflags.a"]),
+    # The archives of these two and of protobuf cannot be part of a shared library.
+    "gflags": _library("gflags/gflags.h", ["-lgflags"]),
+    "glog": _library("glog/logging.h", ["-lglog"]),
     "gmock": _library("gmock/gmock.h", ["-lgmock", "-lgtest", "-lpthread"]),
     "gtest": _library("gtest/gtest.h", ["-lgtest", "-lpthread"]),
     "gtest_main": _library("gtest/gtest.h", ["-lgtest_main", "-lgtest", "-lpthread"]),
@@ -47,14 +47,6 @@ _LIBRARIES = {
     "json": _library("nlohmann/json.hpp", []),
     "leveldb": _library("leveldb/db.h", ["-lleveldb"], ["-l:libleveldb.a", "-l:libsnappy.a"]),
     "lmdb": _library("lmdb.h", ["-llmdb"], ["-l:liblmdb.a"]),
-    # Without these Open MPI declares its C++ interface, which is not linked.
-    "mpi": _library(
-        "mpi.h",
-        ["-lmpi"],
-        pkg_config = "ompi-c",
-        include = _ARCH_LIB + "/openmpi/include",
-        defines = ["OMPI_SKIP_MPICXX=1", "MPICH_SKIP_MPICXX=1"],
-    ),
     "onednn": _library("dnnl.hpp", ["-ldnnl"]),
     "openblas": _library(
         "cblas.h",
@@ -85,16 +77,45 @@ _LIBRARIES = {
     "zlib": _library("zlib.h", ["-lz"], ["-l:libz.a"]),
 }
 
-# Where Python's headers are; it asks the system's interpreter, whose packages (NumPy) there are.
+# The system's interpreter says where its headers are, if it has the packages (NumPy) that the module needs.
 _PYTHON = "/usr/bin/python3"
-_PYTHON_SAYS = "import sysconfig; print(sysconfig.get_path('include')); print(sysconfig.get_config_var('LDVERSION'))"
+_PYTHON_SAYS = "import numpy, sysconfig; print(sysconfig.get_path('include')); print(sysconfig.get_config_var('LDVERSION'))"
 
 # Headers here are found without a flag.
 _SEARCHED = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/local/include"]
 
-_GLX_STUB = """// The static opencv_core names this for its OpenGL interoperation, which nobody calls.
-extern "C" void* glXGetProcAddressARB(const unsigned char*) { return nullptr; }
+# OpenBLAS would make up most of a static program, for one function. So it is a library that everything portable shares.
+_BLAS = """
+cc_binary(
+    name = "libdoppio_blas.so",
+    linkshared = True,
+    additional_linker_inputs = ["blas_exports.lds"],
+    linkopts = %r,
+)
+cc_library(
+    name = "openblas",
+    srcs = [":libdoppio_blas.so"],
+)
 """
+_BLAS_FUNCTIONS = ["cblas_dgemm", "openblas_get_config", "openblas_set_num_threads"]
+
+_CONDITION_WAIT = """// g++ 12 takes this function from GLIBCXX_3.4.30 or later. With it in the program 3.4.29 will do, which comes with glibc 2.34.
+#include <pthread.h>
+
+#include <condition_variable>
+#include <mutex>
+
+void std::condition_variable::wait(std::unique_lock<std::mutex>& lock) {
+  pthread_cond_wait(native_handle(), lock.mutex()->native_handle());
+}
+"""
+
+# What the static opencv_core names for OpenGL and for decompositions of matrices, which nobody calls.
+_OPENCV_NAMES = ["glXGetProcAddressARB", "cblas_sgemm", "cblas_cgemm", "cblas_zgemm"] + [
+    precision + function + "_"
+    for precision in ["s", "d"]
+    for function in ["gels", "geqrf", "gesdd", "gesv", "getrf", "posv", "potrf"]
+]
 
 def _is_static(ctx):
     return ctx.os.environ.get("DOPPIO_LINK") == "static"
@@ -115,21 +136,46 @@ def _include_folder(ctx, name, library):
     fail("%s is not installed (no %s); run tools/setup" % (name, library.header))
 
 def _add_python(ctx, rules):
-    """Adds :python, for modules, and :python_library, for programs; says whether there is what they need."""
+    """Adds :python, for modules, and :python_library, for programs; returns whether each exists."""
+    given = ctx.os.environ.get("DOPPIO_PYTHON_HEADERS")
+    if given:
+        # tools/wheel: an interpreter's headers and pybind11's. Its library belongs to the machine the wheel runs on.
+        folders = given.split(":")
+        for i, folder in enumerate(folders):
+            ctx.symlink(folder, "include/python%d" % i)
+        includes = ["include/python%d" % i for i in range(len(folders))]
+        rules.append("cc_library(name = 'python', includes = %r, hdrs = glob(%r))" % (
+            includes,
+            [folder + "/**/*.h" for folder in includes],
+        ))
+        return True, False
     if _is_static(ctx) or not ctx.path(_PYTHON).exists or not ctx.path("/usr/include/pybind11/pybind11.h").exists:
-        return False
-    result = ctx.execute([_PYTHON, "-c", _PYTHON_SAYS + "; import numpy"])
+        return False, False
+    result = ctx.execute([_PYTHON, "-c", _PYTHON_SAYS])
     if result.return_code != 0:
-        return False
+        return False, False
     include, version = result.stdout.strip().split("\n")
     if not ctx.path(include + "/Python.h").exists:
-        return False
+        return False, False
     ctx.symlink(include, "include/python")
     rules.append(
         'cc_library(name = "python", includes = ["include/python"], hdrs = glob(["include/python/**/*.h"]))',
     )
     rules.append('cc_library(name = "python_library", linkopts = ["-lpython%s"])' % version)
-    return True
+    return True, True
+
+def _add_static(ctx, rules):
+    """What --config=portable links in addition to archives."""
+    stubs = ['extern "C" void %s() { std::abort(); }' % name for name in _OPENCV_NAMES]
+    ctx.file("opencv_stubs.cc", "#include <cstdlib>\n" + "\n".join(stubs) + "\n")
+    rules.append('cc_library(name = "opencv_stubs", srcs = ["opencv_stubs.cc"], alwayslink = True)')
+    ctx.file("condition_wait.cc", _CONDITION_WAIT)
+    rules.append('cc_library(name = "condition_wait", srcs = ["condition_wait.cc"], alwayslink = True)')
+    ctx.file("blas_exports.lds", "{ global: %s; local: *; };" % "; ".join(_BLAS_FUNCTIONS))
+    rules.append(_BLAS % (
+        ["-Wl,-soname,libdoppio_blas.so"] + ["-Wl,-u," + name for name in _BLAS_FUNCTIONS] +
+        ["-Wl,--version-script=$(location blas_exports.lds)"] + _LIBRARIES["openblas"].static + ["-lpthread"],
+    ))
 
 def _libs_impl(ctx):
     static = _is_static(ctx)
@@ -153,22 +199,27 @@ def _libs_impl(ctx):
             attrs["includes"] = ["include/" + name]
             patterns = ["include/%s/**/*.%s" % (name, suffix) for suffix in ["h", "hpp"]]
             globbed = ", hdrs = glob(%r)" % patterns
+        if static and name == "openblas":
+            continue
         if static and name == "opencv":
-            attrs["deps"] = [":glx_stub"]
+            attrs["deps"] = [":opencv_stubs"]
+        if static and name == "glog":
+            # Everything logs.
+            attrs["deps"] = [":condition_wait"]
         rules.append("cc_library(%s%s)" % (
             ", ".join(["%s = %r" % (key, attrs[key]) for key in sorted(attrs)]),
             globbed,
         ))
     if static:
-        ctx.file("glx_stub.cc", _GLX_STUB)
-        rules.append('cc_library(name = "glx_stub", srcs = ["glx_stub.cc"], alwayslink = True)')
-    have_python = _add_python(ctx, rules)
+        _add_static(ctx, rules)
+    have_python, have_python_library = _add_python(ctx, rules)
     ctx.file("BUILD", "\n".join(rules) + "\n")
 
-    # A bundle cannot carry MPI and Python, which belong to the machine it runs on.
-    ctx.file("defs.bzl", "HAVE_MPI = %r\nHAVE_PYTHON = %r\nHAVE_OPENCV_DNN = %r\n" % (
-        not static,
+    # A bundle cannot carry Python, which belongs to the machine it runs on.
+    ctx.file("defs.bzl", "IS_PORTABLE = %r\nHAVE_PYTHON = %r\nHAVE_PYTHON_LIBRARY = %r\nHAVE_OPENCV_DNN = %r\n" % (
+        static,
         have_python,
+        have_python_library,
         "opencv_dnn" in have,
     ))
 
@@ -176,7 +227,7 @@ system_libs = repository_rule(
     implementation = _libs_impl,
     local = True,
     configure = True,
-    environ = ["DOPPIO_LINK", "PATH", "PKG_CONFIG_PATH"],
+    environ = ["DOPPIO_LINK", "DOPPIO_PYTHON_HEADERS", "PATH", "PKG_CONFIG_PATH"],
 )
 
 def _protobuf_impl(ctx):
@@ -184,16 +235,15 @@ def _protobuf_impl(ctx):
     if not protoc:
         fail("protoc is not installed; run tools/setup")
     ctx.symlink(protoc, "protoc")
-    link = ["-l:libprotobuf.a", "-l:libz.a"] if _is_static(ctx) else ["-lprotobuf"]
     ctx.file("BUILD", """package(default_visibility = ["//visibility:public"])
 exports_files(["protoc"])
-cc_library(name = "protobuf", linkopts = {link})
+cc_library(name = "protobuf", linkopts = ["-lprotobuf", "-lpthread"])
 proto_lang_toolchain(
     name = "cc_toolchain",
     command_line = "--cpp_out=$(OUT)",
     runtime = ":protobuf",
 )
-""".format(link = link + ["-lpthread"]))
+""")
 
 # The name and its two labels (protoc, cc_toolchain) are what Bazel's native
 # proto_library and cc_proto_library look for.
@@ -201,5 +251,5 @@ system_protobuf = repository_rule(
     implementation = _protobuf_impl,
     local = True,
     configure = True,
-    environ = ["DOPPIO_LINK", "PATH"],
+    environ = ["PATH"],
 )

@@ -197,7 +197,7 @@ void ExpectSame(const std::string& text, const Wanted& wanted = {}) {
   }
 }
 
-constexpr char kInput[] =
+constexpr char kSavingInput[] =
     "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
     "  input_param { shape { dim: 2 dim: 3 dim: 12 dim: 12 } shape { dim: 2 } } }\n";
 
@@ -242,9 +242,10 @@ std::string Classifier(const std::string& bottom, const std::string& name = "",
 }
 
 TEST(MemorySaving, KeepsTheNumbersOfConvolutionsAndPoolings) {
-  ExpectSame(kInput + Conv("c1", "x", 8, 5) + MaxPool("p1", "c1", 2) + Conv("c2", "p1", 12, 5) +
-                 MaxPool("p2", "c2", 2) + Conv("c3", "p2", 12) + Layer("n3", "LRN", {"c3"}, "n3") +
-                 InnerProduct("ip1", "n3", 20) + InPlace("ReLU", "ip1") + Classifier("ip1"),
+  ExpectSame(kSavingInput + Conv("c1", "x", 8, 5) + MaxPool("p1", "c1", 2) +
+                 Conv("c2", "p1", 12, 5) + MaxPool("p2", "c2", 2) + Conv("c3", "p2", 12) +
+                 Layer("n3", "LRN", {"c3"}, "n3") + InnerProduct("ip1", "n3", 20) +
+                 InPlace("ReLU", "ip1") + Classifier("ip1"),
              {false, false});  // too few layers
 }
 
@@ -257,7 +258,7 @@ std::string Inception(const std::string& n, const std::string& bottom) {
 
 TEST(MemorySaving, KeepsTheNumbersOfBranchesAndLossesOnTheWay) {
   ExpectSame(
-      kInput + Conv("c1", "x", 6) + Inception("i1", "c1") + Inception("i2", "i1") +
+      kSavingInput + Conv("c1", "x", 6) + Inception("i1", "c1") + Inception("i2", "i1") +
       MaxPool("p", "i2", 2) + Inception("i3", "p") + Classifier("i2", "2", "loss_weight: 0.3") +
       Inception("i4", "i3") +
       Layer("last", "Pooling", {"i4"}, "last", "pooling_param { pool: AVE global_pooling: true }") +
@@ -275,7 +276,7 @@ std::string Residual(const std::string& n, const std::string& bottom) {
 }
 
 TEST(MemorySaving, KeepsTheNumbersAndStatisticsOfResidualBlocks) {
-  std::string text = kInput + Conv("c1", "x", 8) + Norm("c1") + InPlace("ReLU", "c1");
+  std::string text = kSavingInput + Conv("c1", "x", 8) + Norm("c1") + InPlace("ReLU", "c1");
   std::string bottom = "c1";
   for (int i = 1; i <= 6; ++i) {
     text += Residual("r" + std::to_string(i), bottom);
@@ -285,7 +286,7 @@ TEST(MemorySaving, KeepsTheNumbersAndStatisticsOfResidualBlocks) {
 }
 
 TEST(MemorySaving, DrawsTheSameRandomNumbersAgain) {
-  std::string text = kInput + InnerProduct("h0", "x", 200);
+  std::string text = kSavingInput + InnerProduct("h0", "x", 200);
   std::string bottom = "h0";
   for (int i = 1; i <= 8; ++i) {
     const std::string h = "h" + std::to_string(i);
@@ -299,7 +300,7 @@ TEST(MemorySaving, DrawsTheSameRandomNumbersAgain) {
 
 TEST(MemorySaving, KeepsTheNumbersOfSharedWeightsAndViews) {
   const std::string share = "param { name: 'w' } param { name: 'b' }";
-  std::string text = kInput + Conv("c0", "x", 6);
+  std::string text = kSavingInput + Conv("c0", "x", 6);
   std::string bottom = "c0";
   for (int i = 1; i <= 6; ++i) {
     const std::string n = std::to_string(i);
@@ -339,7 +340,7 @@ TEST(MemorySaving, DoesNotComputeAgainWithWeightsThatHaveBeenUpdated) {
   // 'a' shares its weights with 'c', which learns them, but itself gets no gradient: when backward
   // has passed 'c', they are updated, and 'b' still reads what the old ones made.
   const std::string share = "param { name: 'w' } param { name: 'v' }";
-  ExpectSame(kInput + Conv("c0", "x", 6) + Conv("a", "c0", 6, 3, share) +
+  ExpectSame(kSavingInput + Conv("c0", "x", 6) + Conv("a", "c0", 6, 3, share) +
                  Conv("b", "a", 6, 3, "propagate_down: false") + Layer("t", "TanH", {"b"}, "t") +
                  Conv("c", "t", 6, 3, share) + Layer("u", "TanH", {"c"}, "u") + Conv("d", "u", 6) +
                  Classifier("d"),
@@ -347,7 +348,7 @@ TEST(MemorySaving, DoesNotComputeAgainWithWeightsThatHaveBeenUpdated) {
 }
 
 std::string Deep(int layers) {
-  std::string text = kInput + Conv("c0", "x", 8), bottom = "c0";
+  std::string text = kSavingInput + Conv("c0", "x", 8), bottom = "c0";
   for (int i = 1; i <= layers; ++i) {
     const std::string n = std::to_string(i);
     text += Layer("t" + n, "TanH", {bottom}, "t" + n) + Conv("c" + n, "t" + n, 8);
@@ -418,7 +419,7 @@ TEST(MemorySaving, LeavesSmallValuesWhereTheyAre) {
 }
 
 TEST(MemorySaving, SaysWhereComputingAgainSavesNothing) {
-  const Outcome saved = PlanOf(kInput + Classifier("x"), Segments(0));
+  const Outcome saved = PlanOf(kSavingInput + Classifier("x"), Segments(0));
   EXPECT_EQ(saved.saved.layers_again, 0);
   ASSERT_EQ(saved.notes.size(), 1u);
   EXPECT_NE(saved.notes[0].find("would save no memory"), std::string::npos);

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-NetSpec Spec(const std::string& text) {
+NetSpec SplitSpec(const std::string& text) {
   NetParameter net;
   const FieldPlaces places = ParseText(text, "f", &net);
   return MakeNetSpec(net, places, NetState(), NetOptions());
@@ -21,7 +21,7 @@ NetSpec Spec(const std::string& text) {
 // The layers that `text` is read as, printed.
 std::string Read(const std::string& text) {
   NetParameter read;
-  for (const LayerSpec& layer : Spec(text).layers) *read.add_layer() = layer.param;
+  for (const LayerSpec& layer : SplitSpec(text).layers) *read.add_layer() = layer.param;
   return read.DebugString();
 }
 
@@ -31,9 +31,9 @@ std::string Written(const std::string& text) {
   return net.DebugString();
 }
 
-std::string Mistake(const std::string& layer) {
+std::string SplitMistake(const std::string& layer) {
   try {
-    Spec("layer { name: 'a' bottom: 'x' top: 'y' " + layer + " }");
+    SplitSpec("layer { name: 'a' bottom: 'x' top: 'y' " + layer + " }");
   } catch (const Error& error) {
     return error.what();
   }
@@ -102,7 +102,7 @@ TEST(SplitLayer, TakesAFillerForAWishAndOldEntriesForThoseOfTheScale) {
               "layer { name: 'n_scale' type: 'Scale' bottom: 'x' top: 'x' param { lr_mult: 3 } "
               "param { lr_mult: 4 }"
               " scale_param { bias_term: true filler { value: 2 } } }"));
-  EXPECT_EQ(Spec("layer { type: 'BatchNorm' top: 'x' batch_norm_param { bias_filler { } } }")
+  EXPECT_EQ(SplitSpec("layer { type: 'BatchNorm' top: 'x' batch_norm_param { bias_filler { } } }")
                 .layers.size(),
             2U);
 }
@@ -138,41 +138,42 @@ TEST(SplitLayer, ReadsIntelsReluOfOtherLayers) {
                     "inner_product_param { num_output: 2 } }"
                     "layer { name: 'i_relu' type: 'ReLU' bottom: 'y' top: 'y' relu_param { "
                     "negative_slope: 0.5 } }"));
-  EXPECT_EQ(Spec("layer { type: 'Deconvolution' top: 'y' convolution_param { relu: true } }")
+  EXPECT_EQ(SplitSpec("layer { type: 'Deconvolution' top: 'y' convolution_param { relu: true } }")
                 .layers.size(),
             2U);
 }
 
 TEST(SplitLayer, PointsAtTheFieldThatAsksForALayer) {
   const NetSpec spec =
-      Spec("layer { type: 'BatchNorm' top: 'y'\n batch_norm_param {\n scale_bias: true } }");
+      SplitSpec("layer { type: 'BatchNorm' top: 'y'\n batch_norm_param {\n scale_bias: true } }");
   EXPECT_EQ(spec.layers[1].At("scale_param.axis").ToString(), "f:3:2");
 }
 
 TEST(SplitLayer, SaysWhatContradicts) {
   const std::string norm = "type: 'BatchNorm' batch_norm_param ";
-  EXPECT_EQ(Mistake(norm + "{ scale_bias: false scale_filler { } }"),
+  EXPECT_EQ(SplitMistake(norm + "{ scale_bias: false scale_filler { } }"),
             "f:1:77: layer 'a': scale_bias: false contradicts scale_filler; remove one of them");
-  EXPECT_THAT(Mistake(norm + "{ scale_bias: true use_weight_bias: false }"),
+  EXPECT_THAT(SplitMistake(norm + "{ scale_bias: true use_weight_bias: false }"),
               HasSubstr("use_weight_bias: false contradicts scale_bias"));
-  EXPECT_THAT(Mistake(norm + "{ scale_filler { } filler { } }"), HasSubstr("keep one of them"));
+  EXPECT_THAT(SplitMistake(norm + "{ scale_filler { } filler { } }"),
+              HasSubstr("keep one of them"));
   std::string entries;
   for (int i = 0; i < 6; ++i) entries += "param { lr_mult: 0 } ";
-  EXPECT_THAT(Mistake(entries + norm + "{ scale_bias: true }"),
+  EXPECT_THAT(SplitMistake(entries + norm + "{ scale_bias: true }"),
               HasSubstr("there are 6 param entries for 5 blobs"));
   const std::string conv = "type: 'Convolution' convolution_param ";
-  EXPECT_THAT(Mistake(conv + "{ negative_slope: 0.5 }"),
+  EXPECT_THAT(SplitMistake(conv + "{ negative_slope: 0.5 }"),
               HasSubstr("negative_slope is that of relu: true"));
-  EXPECT_THAT(Mistake("type: 'InnerProduct' inner_product_param { negative_slope: 0.5 }"),
+  EXPECT_THAT(SplitMistake("type: 'InnerProduct' inner_product_param { negative_slope: 0.5 }"),
               HasSubstr("negative_slope is that of relu: true"));
-  EXPECT_THAT(
-      Mistake("relu_param { negative_slope: 1 } " + conv + "{ relu: true negative_slope: 0.5 }"),
-      HasSubstr("negative_slope is given twice"));
-  EXPECT_THAT(Mistake(conv + "{ fusion_type: SUM_FUSION }"),
+  EXPECT_THAT(SplitMistake("relu_param { negative_slope: 1 } " + conv +
+                           "{ relu: true negative_slope: 0.5 }"),
+              HasSubstr("negative_slope is given twice"));
+  EXPECT_THAT(SplitMistake(conv + "{ fusion_type: SUM_FUSION }"),
               HasSubstr("there are 1 bottoms; give two"));
-  EXPECT_THAT(Mistake("bottom: 'z' " + conv + "{ fusion_type: SUM_FUSION coeff: 2 }"),
+  EXPECT_THAT(SplitMistake("bottom: 'z' " + conv + "{ fusion_type: SUM_FUSION coeff: 2 }"),
               HasSubstr("write the Eltwise as its own layer"));
-  EXPECT_THAT(Mistake("top: 'z' " + conv + "{ relu: true }"),
+  EXPECT_THAT(SplitMistake("top: 'z' " + conv + "{ relu: true }"),
               HasSubstr("for a layer with one top, found 2"));
 }
 

@@ -30,9 +30,9 @@ std::string NetWith(const std::string& dropout) {
          "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'b' bottom: 'y' top: 'loss' }\n";
 }
 
-class Passes {
+class CountedPasses {
  public:
-  Passes(bool records, const std::string& net) : device_(TestGpu()) {
+  CountedPasses(bool records, const std::string& net) : device_(TestGpu()) {
     if (device_ == nullptr) return;
     device_->set_records(records);
     PlanOptions options;
@@ -83,7 +83,7 @@ class Passes {
 };
 
 TEST(StepRunner, GivesTheNumbersOfStepByStep) {
-  Passes recorded(true, NetWith(kDropout)), plain(false, NetWith(kDropout));
+  CountedPasses recorded(true, NetWith(kDropout)), plain(false, NetWith(kDropout));
   if (!recorded.possible()) GTEST_SKIP() << "built without CUDA";
   for (uint64_t pass = 0; pass < 6; ++pass) {
     const bool accumulate = pass % 3 == 2;
@@ -99,7 +99,7 @@ TEST(StepRunner, GivesTheNumbersOfStepByStep) {
 // Sees which gradients are there when one is ready, as an exchange beside backward would.
 class Watcher : public GradientSink {
  public:
-  Watcher(Passes* passes, bool begins) : passes_(passes), begins_(begins) {}
+  Watcher(CountedPasses* passes, bool begins) : passes_(passes), begins_(begins) {}
   void Ready(int param) override {
     int written = 0;
     for (int p = 0; p < passes_->params(); ++p) written += passes_->Written(p);
@@ -109,13 +109,13 @@ class Watcher : public GradientSink {
   std::map<int, int> seen;
 
  private:
-  Passes* passes_;
+  CountedPasses* passes_;
   const bool begins_;
 };
 
 TEST(StepRunner, SendsNothingOnItsWayBehindAGradientThatBeginsAnExchange) {
   const std::string net = NetWith("");
-  Passes recorded(true, net), unhurried(true, net), plain(false, net);
+  CountedPasses recorded(true, net), unhurried(true, net), plain(false, net);
   if (!recorded.possible()) GTEST_SKIP() << "built without CUDA";
   Watcher exchange(&recorded, true), onlooker(&unhurried, false);
   for (uint64_t pass = 0; pass < 6; ++pass) {

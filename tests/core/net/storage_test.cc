@@ -13,7 +13,7 @@
 namespace doppio {
 namespace {
 
-constexpr char kInput[] =
+constexpr char kStorageInput[] =
     "layer { name: 'in' type: 'TestInput' top: 'x' top: 'y'\n"
     "  input_param { shape { dim: 4 dim: 3 } shape { dim: 4 } } }\n";
 
@@ -34,7 +34,7 @@ constexpr char kNet[] =
 std::string NetText(const std::string& forward_type_of_b, const std::string& head = "") {
   std::string text = kNet;
   text.replace(text.find("FORWARD"), 7, forward_type_of_b);
-  return head + kInput + text;
+  return head + kStorageInput + text;
 }
 
 DType Stored(const Graph& graph, const std::string& blob) {

@@ -38,7 +38,7 @@ std::string Current(const std::string& text) {
 
 std::string FromOld(const std::string& text) { return UpgradeText(text).net.DebugString(); }
 
-std::string Mistake(const std::string& text) {
+std::string UpgradeMistake(const std::string& text) {
   try {
     UpgradeText(text);
   } catch (const Error& error) {
@@ -261,16 +261,16 @@ TEST(UpgradeNet, FoldsPaddingIntoTheLayersThatReadIt) {
 
 TEST(UpgradeNet, RefusesOtherReadersOfPadding) {
   EXPECT_EQ(
-      Mistake("layers { layer { type: 'padding' } bottom: 'x' top: 'y' }\n"
-              "layers { layer { type: 'relu' }\n bottom: 'y' top: 'z' }"),
+      UpgradeMistake("layers { layer { type: 'padding' } bottom: 'x' top: 'y' }\n"
+                     "layers { layer { type: 'relu' }\n bottom: 'y' top: 'z' }"),
       "f:3:2: 'y' is made by a padding layer, which only a conv or pool of one bottom can read");
-  EXPECT_EQ(Mistake("layers { layer { type: 'padding' } top: 'y' }\n"
-                    "layers { layer { type: 'conv' } bottom: 'y' top: 'z' }"),
+  EXPECT_EQ(UpgradeMistake("layers { layer { type: 'padding' } top: 'y' }\n"
+                           "layers { layer { type: 'conv' } bottom: 'y' top: 'z' }"),
             "f:1:18: a padding layer has one bottom and one top");
 }
 
 TEST(UpgradeNet, TellsOfAnUnknownV0Type) {
-  EXPECT_EQ(Mistake("layers {\n layer { name: 'a'\n type: 'softmaxloss' } }"),
+  EXPECT_EQ(UpgradeMistake("layers {\n layer { name: 'a'\n type: 'softmaxloss' } }"),
             "f:3:2: layer 'a': unknown type 'softmaxloss' in the V0 format; did you mean "
             "'softmax_loss'?");
 }
@@ -284,12 +284,12 @@ TEST(UpgradeNet, TellsWhatAV0LayerCannotTake) {
           "layers { layer { name: 'a' type: 'hdf5_data' scale: 4 }\n include { phase: TEST } }"),
       ElementsAre("f:2:2: layer 'a': 'include' has no effect beside a layer in the V0 format",
                   "f:1:46: layer 'a': 'scale' has no effect on a layer of type 'hdf5_data'"));
-  EXPECT_EQ(Mistake("layers { layer { name: 'a' type: 'images' new_height: -1 } }"),
+  EXPECT_EQ(UpgradeMistake("layers { layer { name: 'a' type: 'images' new_height: -1 } }"),
             "f:1:43: layer 'a': new_height is at least 0");
 }
 
 TEST(UpgradeNet, RefusesBothFormats) {
-  EXPECT_EQ(Mistake("layers { type: RELU }\nlayer { type: 'ReLU' }"),
+  EXPECT_EQ(UpgradeMistake("layers { type: RELU }\nlayer { type: 'ReLU' }"),
             "f:2:1: the net has layers in an old format and layer in the current one; keep one");
 }
 

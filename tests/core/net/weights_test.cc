@@ -235,15 +235,10 @@ TEST(WriteWeights, GradientsOnRequest) {
 TEST(WriteWeights, RoundTripsOpaqueLayoutsInBothForms) {
   const Shape shape{5, 3, 3, 3};  // odd, so that blocks are padded
   const dnnl::memory::desc any = AnyDesc(shape);
-  const dnnl::convolution_forward::primitive_desc conv({dnnl::prop_kind::forward_training,
-                                                        dnnl::algorithm::convolution_direct,
-                                                        AnyDesc({2, 3, 8, 8}),
-                                                        any,
-                                                        AnyDesc({2, 5, 6, 6}),
-                                                        {1, 1},
-                                                        {0, 0},
-                                                        {0, 0}},
-                                                       DnnlEngine());
+  const dnnl::memory::dims ones{1, 1}, zeros{0, 0};
+  const auto conv = DescribeForward<dnnl::convolution_forward>(
+      DnnlAttr(), dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,
+      AnyDesc({2, 3, 8, 8}), any, AnyDesc({2, 5, 6, 6}), ones, zeros, zeros);
   // Groups split the first axis: 4x3x3x3 in two groups is 2x2x3x3x3 to oneDNN.
   const dnnl::memory::desc grouped({2, 2, 3, 3, 3}, dnnl::memory::data_type::f32,
                                    dnnl::memory::format_tag::gOIhw8o8i);

@@ -1,6 +1,6 @@
 // The bytes of a file in memory, taken from front to back.
-#ifndef DOPPIO_DATA_FILE_BYTES_H_
-#define DOPPIO_DATA_FILE_BYTES_H_
+#ifndef DOPPIO_DATA_FILE_READER_H_
+#define DOPPIO_DATA_FILE_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace doppio {
 
 // `file` must outlive it. What is not there is a FileError: "corrupt KIND image: it ends too
 // early".
-class FileBytes {
+class FileReader {
  public:
-  FileBytes(const char* kind, const uint8_t* file, size_t bytes)
+  FileReader(const char* kind, const uint8_t* file, size_t bytes)
       : kind_(kind), at_(file), end_(file + bytes) {}
 
   const uint8_t* Take(size_t bytes) {
@@ -43,4 +43,4 @@ class FileBytes {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_DATA_FILE_BYTES_H_
+#endif  // DOPPIO_DATA_FILE_READER_H_

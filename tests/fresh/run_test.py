@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""tests/fresh/run up to the commands it runs: what it refuses, what it copies, what it leaves behind.
+
+Programs of the system are replaced by small scripts, so that nothing is downloaded and no root is needed.
+"""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SCRIPT = os.path.join(os.getcwd(), "tests/fresh/run")
+
+# The stand-in for debootstrap: the folders of a system, and nothing that runs in it.
+DEBOOTSTRAP = 'echo "$@" >"$SEEN/debootstrap"; mkdir -p "$3/etc/apt" "$3/root"; echo "I: Base system installed successfully."'
+# That for unshare, which is asked to run "-- COMMAND...": debootstrap runs, what belongs into the system does not.
+UNSHARE = r'''while [ "$1" != -- ]; do shift; done
+shift
+[ "$1" = debootstrap ] && exec "$@"
+system=$5
+cp -r "$system/root/doppio" "$system/etc" "$SEEN/"
+shift 6
+echo "$@" >>"$SEEN/inside"
+case "$*" in
+  *tools/demo*) echo "Trained to a test accuracy of 0.99; log and snapshots are in demo/." ;;
+  *tools/check*) [ -z "$FAIL" ] || { echo "5 passed, 1 failed"; exit 1; }; echo "6 passed, 0 failed" ;;
+esac'''
+
+
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
+class FreshTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.bin, self.seen, self.places = [self.make_folder(n) for n in ("bin", "seen", "places")]
+        self.tree = self.make_folder("tree/tests/fresh")
+        shutil.copy(SCRIPT, self.tree)
+        self.tree = os.path.join(self.folder, "tree")
+        self.program("id", "echo 0")
+        self.program("debootstrap", DEBOOTSTRAP)
+        self.program("unshare", UNSHARE)
+        self.program("apt-get", 'case "$*" in *Debian-Security*) echo http://s.example/ ;; *) echo http://m.example/debian/ ;; esac')
+        self.program("apt-config", "echo 'Acquire::http::Proxy \"http://proxy.example\";'; echo 'Acquire::Languages \"none\";'")
+        self.git("init", "-q")
+        self.write("committed", "1")
+        self.git("add", "-A")
+        self.git("-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "first")
+
+    def make_folder(self, name):
+        path = os.path.join(self.folder, name)
+        os.makedirs(path)
+        return path
+
+    def program(self, name, script):
+        path = os.path.join(self.bin, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\n" + script + "\n")
+        os.chmod(path, 0o755)
+
+    def write(self, name, text):
+        with open(os.path.join(self.tree, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def git(self, *arguments):
+        subprocess.run(["git", "-C", self.tree, *arguments], check=True, env=dict(os.environ, HOME=self.folder))
+
+    def read(self, *names):
+        with open(os.path.join(self.seen, *names), encoding="utf-8") as f:
+            return f.read()
+
+    def run_script(self, *arguments, status=0, path=None, **environment):
+        done = subprocess.run(
+            [os.path.join(self.tree, "tests/fresh/run"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            universal_newlines=True, check=False, cwd="/",
+            env=dict(os.environ, PATH=path or self.bin + ":" + os.environ["PATH"], SEEN=self.seen,
+                     TMPDIR=self.places, HOME=self.folder, **environment))
+        self.assertEqual(status, done.returncode, done.stdout)
+        return done.stdout
+
+    def test_runs_both_commands_and_leaves_nothing_behind(self):
+        out = self.run_script("trixie")
+        self.assertRegex(out, r"fresh: demo +\d+ s  Trained to a test accuracy of 0.99")
+        self.assertRegex(out, r"fresh: check +\d+ s  6 passed, 0 failed")
+        self.assertTrue(out.endswith("fresh: trixie passed\n"), out)
+        self.assertEqual([], os.listdir(self.places))
+        self.assertRegex(self.read("debootstrap"), r"^--variant=minbase trixie \S+/root http://m.example/debian/$")
+
+    def test_a_failed_command_is_named_and_fails(self):
+        out = self.run_script("bookworm", "--only=check", status=1, FAIL="yes")
+        self.assertRegex(out, r"fresh: check +\d+ s  FAILED \(1\): 5 passed, 1 failed\nfresh: bookworm FAILED\n$")
+        self.assertEqual([], os.listdir(self.places))
+
+    def test_a_failed_debootstrap_fails(self):
+        self.program("debootstrap", 'mkdir -p "$3"; echo "E: no such mirror"; exit 1')
+        out = self.run_script("bookworm", status=1)
+        self.assertRegex(out, r"fresh: debootstrap +\d+ s  FAILED \(1\): E: no such mirror\nfresh: bookworm FAILED\n$")
+        self.assertFalse(os.path.exists(os.path.join(self.seen, "inside")))
+        self.assertEqual([], os.listdir(self.places))
+
+    def test_keeps_the_system_when_asked(self):
+        out = self.run_script("trixie", "--keep", "--only=demo")
+        place = os.path.join(self.places, os.listdir(self.places)[0])
+        self.assertIn("fresh: trixie is kept in %s/root" % place, out)
+        self.assertTrue(os.path.exists(place + "/root/root/doppio/committed"))
+
+    def test_takes_what_is_committed_unless_told(self):
+        self.write("committed", "2")
+        self.write("new", "3")
+        self.run_script("trixie", "--only=demo")
+        self.assertEqual("1", self.read("doppio/committed"))
+        self.assertFalse(os.path.exists(os.path.join(self.seen, "doppio/new")))
+        self.run_script("trixie", "--only=demo", "--uncommitted")
+        self.assertEqual("2", self.read("doppio/committed"))
+        self.assertEqual("3", self.read("doppio/new"))
+
+    def test_builds_for_the_cpu_that_was_asked_for(self):
+        self.run_script("trixie", "--native=x86-64-v3")
+        demo, check = self.read("inside").splitlines()
+        self.assertTrue(demo.endswith("tools/demo --copt=-march=x86-64-v3"), demo)
+        self.assertTrue(check.endswith("tools/check --copt=-march=x86-64-v3"), check)
+
+    def test_the_system_has_the_hosts_way_to_the_archive(self):
+        self.run_script("trixie", "--only=demo", http_proxy="http://p.example")
+        self.assertEqual("deb http://m.example/debian/ trixie main\ndeb http://s.example/ trixie-security main\n",
+                         self.read("etc/apt/sources.list"))
+        self.assertEqual('Acquire::http::Proxy "http://proxy.example";\n', self.read("etc/apt/apt.conf.d/99host"))
+        self.assertIn(" http_proxy=http://p.example ", self.read("inside"))
+
+    def test_says_what_is_wrong_before_it_does_anything(self):
+        self.assertIn("name the release of Debian", self.run_script(status=2))
+        self.assertIn("'sarge' is no release", self.run_script("sarge", status=2))
+        self.assertIn("'--only=lunch' is no release (bookworm, trixie) and no option",
+                      self.run_script("trixie", "--only=lunch", status=2))
+        self.assertIn("there is no folder /nowhere", self.run_script("trixie", "--shared=/nowhere", status=2))
+        self.program("apt-get", "")
+        self.assertIn("--mirror=URL", self.run_script("trixie", status=2))
+        self.program("id", "echo 1000")
+        self.assertIn("needs root", self.run_script("trixie", status=2))
+        self.program("id", "echo 0")
+        os.remove(os.path.join(self.bin, "debootstrap"))
+        for tool in ("bash", "env", "dirname", "unshare", "git"):
+            if not os.path.exists(os.path.join(self.bin, tool)):
+                os.symlink(shutil.which(tool), os.path.join(self.bin, tool))
+        self.assertIn("debootstrap is missing", self.run_script("trixie", status=2, path=self.bin))
+        self.assertEqual([], os.listdir(self.places))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[__file__])

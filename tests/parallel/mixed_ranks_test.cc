@@ -1,0 +1,40 @@
+// Ranks that run different builds, which the test makes up. Run by mpirun, every case on every
+// rank.
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "core/base/error.h"
+#include "parallel/launcher.h"
+#include "parallel/process_world.h"
+
+namespace doppio {
+namespace {
+
+// MPI can be joined once, so this is the only case.
+TEST(MixedRanks, AreRefusedByAllRanksWithTheSameMessage) {
+  ProcessWorldOptions options;
+  options.program = FindLaunch().rank == 1 ? "doppio 0.0.9" : "doppio 0.0.8";
+  const std::string host = HostName();
+  try {
+    ProcessWorlds::Get().Find("mpi")->make(options);
+    FAIL() << "they have been joined";
+  } catch (const MixedRanks& e) {
+    EXPECT_EQ(e.message(), "the ranks run different builds of Doppio: ranks 0, 2 on " + host +
+                               ": doppio 0.0.8; rank 1 on " + host +
+                               ": doppio 0.0.9. Install the same one on all machines");
+    EXPECT_EQ(e.code(), ExitCode::kUsage);
+  }
+}
+
+}  // namespace
+}  // namespace doppio
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (doppio::FindLaunch().rank != 0) {
+    auto& listeners = testing::UnitTest::GetInstance()->listeners();
+    delete listeners.Release(listeners.default_result_printer());
+  }
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,24 @@
+#include "tools/accelerators.h"
+
+#include "core/base/error.h"
+
+namespace doppio {
+
+Accelerators FindAccelerators() {
+  Accelerators found;
+  const DeviceBackend* cuda = DeviceBackends::Get().Find("CUDA");
+  if (cuda == nullptr) {
+    found.none = "this build has no GPU support: no CUDA was found when it was built";
+    return found;
+  }
+  ErrorCollector errors;
+  errors.Try([&] { found.devices = cuda->list(); });
+  if (!errors.empty()) {
+    found.none = errors.errors()[0].message();
+  } else if (found.devices.empty()) {
+    found.none = "the driver shows no GPU";
+  }
+  return found;
+}
+
+}  // namespace doppio

@@ -1,0 +1,70 @@
+#include "tools/doppio_main.h"
+
+#include <signal.h>
+
+#include <iostream>
+#include <new>
+
+#include "core/base/log.h"
+#include "core/base/threads.h"
+#include "tools/command.h"
+#include "tools/flags.h"
+#include "tools/help.h"
+#include "tools/own_path.h"
+#include "tools/report.h"
+
+namespace doppio {
+namespace {
+
+ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
+  const CommandLine line = ParseCommandLine(arguments);
+  KeepLogFlags();  // whatever old scripts say: no log files in the system's temporary folder
+  if (line.version) {
+    PrintVersion(std::cout);
+    return ExitCode::kDone;
+  }
+  if (line.help) {
+    PrintHelp(line.command_name, std::cout);
+    return ExitCode::kDone;
+  }
+  if (line.command == nullptr) {
+    PrintHelp("", std::cerr);
+    return ExitCode::kUsage;
+  }
+  for (const std::string& warning : line.warnings) LOG(WARNING) << warning;
+  return line.command->run(line, began);
+}
+
+ExitCode Fail(const Error& error, bool began) {
+  std::cout.flush();
+  PrintFailure(error, began, std::cerr);
+  return error.code();
+}
+
+}  // namespace
+
+int DoppioMain(const std::vector<std::string>& arguments, const std::string& own_path) {
+  SetOwnPath(own_path);
+  // A parent that ignores SIGCHLD passes that on, and then no child's exit code can be had.
+  signal(SIGCHLD, SIG_DFL);
+  // A file that grows beyond the limit of the shell (ulimit -f) is a mistake with a message, too.
+  signal(SIGXFSZ, SIG_IGN);
+  if (!google::IsGoogleLoggingInitialized()) InitLog("doppio");
+  PinComputeThreads();
+  bool began = false;
+  ExitCode code = ExitCode::kDone;
+  try {
+    code = Run(arguments, &began);
+    // A full disk or a closed pipe behind standard output loses the result.
+    if (!std::cout.flush()) throw FileError("standard output cannot be written");
+  } catch (const Error& e) {
+    code = Fail(e, began);
+  } catch (const std::bad_alloc&) {
+    code = Fail(MemoryError("the host is out of memory; a smaller --batch needs less"), began);
+  } catch (const std::exception& e) {
+    code = Fail(Error(ExitCode::kBug, std::string("internal error: ") + e.what()), began);
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace doppio

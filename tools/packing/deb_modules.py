@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Unpacks the modules of wheels to where Debian's interpreters look: one folder for all versions of Python 3, in which the
+names of compiled modules say for which they are.
+
+    tools/packing/deb_modules.py WHEELS ROOT
+
+What a wheel has in common with another, with the program's libraries below ROOT, or with its models, is there once.
+"""
+import filecmp
+import glob
+import os
+import shutil
+import sys
+import zipfile
+
+PLACE = "usr/lib/python3/dist-packages"
+
+
+def unpack(wheel, place):
+    with zipfile.ZipFile(wheel) as z:
+        for entry in z.infolist():
+            top = entry.filename.split("/")[0]
+            # The command is the program's; pip's records are no part of a package of Debian's.
+            if entry.is_dir() or top.endswith((".dist-info", ".data")):
+                continue
+            target = os.path.join(place, entry.filename)
+            content = z.read(entry)
+            if os.path.exists(target):
+                with open(target, "rb") as f:
+                    if f.read() != content:
+                        sys.exit("deb: the wheels differ in %s; build them all from one tree" % entry.filename)
+                continue
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "wb") as f:
+                f.write(content)
+            os.chmod(target, 0o644)
+
+
+def link_to_program(place, root):
+    """Replaces libraries that the program has as well by links to its."""
+    by_size = {}
+    for folder, _, files in os.walk(os.path.join(root, "usr/lib/doppio")):
+        for name in files:
+            path = os.path.join(folder, name)
+            by_size.setdefault(os.path.getsize(path), []).append(path)
+    for folder, _, files in os.walk(place):
+        for name in files:
+            path = os.path.join(folder, name)
+            for same in by_size.get(os.path.getsize(path), []):
+                if filecmp.cmp(path, same, shallow=False):
+                    os.remove(path)
+                    os.symlink(os.path.relpath(same, folder), path)
+                    break
+
+
+def link_models(place, root):
+    copies = os.path.join(place, "doppio/share/models")
+    if os.path.isdir(copies):
+        shutil.rmtree(copies)
+        os.symlink(os.path.relpath(os.path.join(root, "usr/share/doppio/models"), os.path.dirname(copies)), copies)
+
+
+def main(wheels, root):
+    place = os.path.join(root, PLACE)
+    found = sorted(glob.glob(os.path.join(wheels, "doppio-*.whl")))
+    if not found:
+        sys.exit("deb: there is no doppio-*.whl in %s" % wheels)
+    for wheel in found:
+        unpack(wheel, place)
+    link_to_program(place, root)
+    link_models(place, root)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

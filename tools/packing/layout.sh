@@ -1,0 +1,105 @@
+# shellcheck shell=bash
+# What tools/bundle and tools/wheel share: a build for machines other than this one, and its layout in a folder LIB.
+#
+#   libdoppio.so                             all of Doppio, for the lowest level of CPU
+#   glibc-hwcaps/x86-64-v[34]/libdoppio.so   the same for newer CPUs; the loader takes the best that the CPU can do
+#   libdoppio_*.so                           what these share
+#   libNAME-HASH.so.N                        libraries that they need and a Linux may lack, under names of their own, so that
+#                                            a process that has the machine's or another package's as well mixes nothing up
+#
+# Sourced in the repository's root, with `set -euo pipefail`.
+
+me=${0##*/}
+# Levels of x86-64's psABI, the lowest one last. DOPPIO_LEVELS="v3" builds for fewer, sooner, to try something.
+read -r -a levels <<<"${DOPPIO_LEVELS:-v4 v3 v2}"
+
+# g++ 12 changes constants where it moves them through AVX-512's registers (tools/bazel/constants_probe.cc).
+level_options() {
+  echo "--copt=-march=x86-64-$1"
+  if [[ $1 == v4 && $(g++ -dumpversion) == 12 ]]; then
+    echo "--copt=-mmove-max=128"
+    echo "--copt=-mstore-max=128"
+  fi
+}
+
+# portable_build OPTION... TARGET...: quiet unless it fails. DOPPIO_BAZEL_OPTIONS holds further options for all builds.
+portable_build() {
+  local log
+  log=$(mktemp)
+  local more
+  read -r -a more <<<"${DOPPIO_BAZEL_OPTIONS:-}"
+  if ! bazel build --config=ci --config=portable "${more[@]}" "$@" >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    echo "$me: the build failed" >&2
+    return 1
+  fi
+  rm -f "$log"
+}
+
+# lay_out_library LIB: libdoppio.so for all levels. What is built afterwards has to have "${lowest[@]}" among its options.
+lay_out_library() {
+  local level folder part options
+  for level in "${levels[@]}"; do
+    echo "$me: building for x86-64-$level"
+    folder=$1/glibc-hwcaps/x86-64-$level
+    [[ $level != "${levels[-1]}" ]] || folder=$1
+    mapfile -t options < <(level_options "$level")
+    portable_build "${options[@]}" //tools/packing:libdoppio.so
+    install -D -m 755 bazel-bin/tools/packing/libdoppio.so "$folder/libdoppio.so"
+  done
+  for part in external/sys/libdoppio_blas.so tools/packing/libdoppio_cuda.so; do
+    # A build without CUDA has not the second one, though an older build may have left it there.
+    readelf -d "$1/libdoppio.so" | grep -qF "[${part##*/}]" || continue
+    install -m 755 "bazel-bin/$part" "$1/"
+  done
+  # shellcheck disable=SC2034
+  lowest=("${options[@]}")
+}
+
+# Paths of the programs and libraries below a folder, one a line.
+elf_files() {
+  local file
+  find "$1" -type f \( -executable -o -name '*.so*' \) | while read -r file; do
+    [[ $(head -c 4 "$file" | tr -d '\0') != $'\x7fELF' ]] || echo "$file"
+  done
+}
+
+# look_in LIB FILE: FILE's libraries are looked for in LIB first. An rpath and not a runpath, because it holds for the
+# libraries of its libraries as well.
+look_in() {
+  patchelf --force-rpath --set-rpath "\$ORIGIN/$(realpath --relative-to="$(dirname "$2")" "$1")" "$2"
+}
+
+# Paths of the libraries of programs and libraries below a folder, but for its own and those that each Linux has: glibc, which
+# must not be mixed, and the runtime of C++, which a process shares with what it opens later, such as CUDA's libraries.
+foreign_libraries() {
+  elf_files "$1" | xargs ldd | awk -v own="$1/" '$3 ~ /^\// && index($3, own) != 1 { print $3 }' | sort -u |
+    grep -Ev '/(lib(c|m|dl|rt|pthread|resolv|util|stdc\+\+|gcc_s)|ld-linux[^/]*)\.so' || true
+}
+
+# own_name PATH: libx.so.1 becomes libx-0a1b2c3d.so.1.
+own_name() {
+  local file=${1##*/}
+  echo "${file%%.so*}-$(sha256sum "$1" | cut -c1-8).so${file#*.so}"
+}
+
+# lay_out_needed ROOT LIB: strips programs and libraries below ROOT, adds what they need to LIB, and makes them find it.
+lay_out_needed() {
+  local root lib file path rename=()
+  root=$(realpath "$1") lib=$(realpath "$2")
+  # Stripped first: strip may damage what patchelf has written.
+  elf_files "$root" | while read -r file; do
+    strip --strip-unneeded "$file"
+    look_in "$lib" "$file"
+  done
+  while read -r path; do
+    file=$lib/$(own_name "$path")
+    install -m 755 "$path" "$file"
+    strip --strip-unneeded "$file"
+    patchelf --set-soname "${file##*/}" "$file"
+    look_in "$lib" "$file"
+    rename+=(--replace-needed "${path##*/}" "${file##*/}")
+  done < <(foreign_libraries "$root")
+  elf_files "$root" | while read -r file; do patchelf "${rename[@]}" "$file"; done
+}
