@@ -49,7 +49,9 @@ int64_t FindGap(const Lifetime& block, const std::vector<const Lifetime*>& place
 
 }  // namespace
 
-int64_t PlacedBytes(int64_t bytes) { return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment; }
+int64_t PlacedBytes(int64_t bytes) {
+  return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+}
 
 int64_t PlaceBlocks(std::vector<Lifetime>* blocks) {
   std::vector<size_t> order(blocks->size());
