@@ -9,11 +9,11 @@
 namespace doppio {
 namespace {
 
-struct Extents {
+struct AccuracyExtents {
   int64_t outer, classes, inner;
 };
 
-Extents ExtentsOf(const LayerSpec& spec, const Shape& scores) {
+AccuracyExtents AccuracyExtentsOf(const LayerSpec& spec, const Shape& scores) {
   const int given = spec.param.accuracy_param().axis();
   if (!scores.has_axis(given)) {
     throw spec.Mistake("accuracy_param.axis", "axis " + std::to_string(given) +
@@ -25,7 +25,7 @@ Extents ExtentsOf(const LayerSpec& spec, const Shape& scores) {
 }
 
 LayerShape InferAccuracy(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const Extents e = ExtentsOf(spec, bottoms[0]);
+  const AccuracyExtents e = AccuracyExtentsOf(spec, bottoms[0]);
   if (bottoms[1].count() != e.outer * e.inner) {
     throw spec.Mistake("bottom",
                        "label '" + spec.param.bottom(1) + "' has " +
@@ -53,7 +53,7 @@ class AccuracyKernel : public Kernel {
  public:
   explicit AccuracyKernel(const KernelArgs& args)
       : at_(args.spec->At()),
-        e_(ExtentsOf(*args.spec, args.bottoms[0].shape)),
+        e_(AccuracyExtentsOf(*args.spec, args.bottoms[0].shape)),
         top_k_(args.spec->param.accuracy_param().top_k()),
         reader_(args.spec->param.accuracy_param(), e_.classes),
         label_(static_cast<size_t>(e_.outer * e_.inner)),
@@ -104,7 +104,7 @@ class AccuracyKernel : public Kernel {
   }
 
   const SourceLoc at_;
-  const Extents e_;
+  const AccuracyExtents e_;
   const int64_t top_k_;
   const LabelReader reader_;
   std::vector<int32_t> label_;

@@ -7,7 +7,7 @@ namespace doppio {
 namespace {
 
 // One pass over memory is worth a second thread from here on.
-constexpr int64_t kGrain = 8192;
+constexpr int64_t kActivationGrain = 8192;
 
 template <class Op>
 struct Activation {
@@ -36,10 +36,11 @@ struct Activation {
       const T* x = t_.bottoms[0].template data<T>();
       T* y = t_.tops[0].template data<T>();
       // Copied, so that the compiler knows that stores to y leave the parameters alone.
-      ParallelFor(t_.tops[0].stored(), kGrain, [x, y, op = op_](int64_t begin, int64_t end) {
+      ParallelFor(t_.tops[0].stored(), kActivationGrain,
+                  [x, y, op = op_](int64_t begin, int64_t end) {
 #pragma omp simd
-        for (int64_t i = begin; i < end; ++i) y[i] = op.Forward(x[i]);
-      });
+                    for (int64_t i = begin; i < end; ++i) y[i] = op.Forward(x[i]);
+                  });
     }
 
     void Backward(const Pass&, const std::vector<bool>&) override {
@@ -49,7 +50,7 @@ struct Activation {
       const T* v = op_.reads() == Reads::kBottom ? t_.bottoms[0].template data<T>()
                    : op_.reads() == Reads::kTop  ? t_.tops[0].template data<T>()
                                                  : dy;
-      ParallelFor(t_.bottom_grads[0].stored(), kGrain,
+      ParallelFor(t_.bottom_grads[0].stored(), kActivationGrain,
                   [v, dy, dx, op = op_](int64_t begin, int64_t end) {
 #pragma omp simd
                     for (int64_t i = begin; i < end; ++i) dx[i] = op.Gradient(v[i], dy[i]);
@@ -71,10 +72,11 @@ struct Activation {
 };
 
 template <class... Ops>
-bool RegisterAll(const std::tuple<Ops...>*) {
+bool RegisterAllActivation(const std::tuple<Ops...>*) {
   return (Activation<Ops>::Register() && ...);
 }
-[[maybe_unused]] const bool registered = RegisterAll(static_cast<AllActivations*>(nullptr));
+[[maybe_unused]] const bool activation_registered =
+    RegisterAllActivation(static_cast<AllActivations*>(nullptr));
 
 }  // namespace
 }  // namespace doppio

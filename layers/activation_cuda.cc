@@ -43,12 +43,13 @@ class CudaActivation : public Kernel {
 };
 
 template <class... Ops>
-bool RegisterAll(const std::tuple<Ops...>*) {
+bool RegisterAllActivationCuda(const std::tuple<Ops...>*) {
   return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10,
                                   &CudaActivation<Ops>::Make, &DeclinesDouble, true}) &&
           ...);
 }
-[[maybe_unused]] const bool registered = RegisterAll(static_cast<AllActivations*>(nullptr));
+[[maybe_unused]] const bool activation_cuda_registered =
+    RegisterAllActivationCuda(static_cast<AllActivations*>(nullptr));
 
 }  // namespace
 }  // namespace doppio

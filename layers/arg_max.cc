@@ -10,11 +10,11 @@ namespace doppio {
 namespace {
 
 // The bottom seen as outer x size x inner, where `size` elements compete.
-struct Extents {
+struct ArgMaxExtents {
   int64_t outer, size, inner;
 };
 
-Extents ExtentsOf(const LayerSpec& spec, const Shape& bottom) {
+ArgMaxExtents ArgMaxExtentsOf(const LayerSpec& spec, const Shape& bottom) {
   const ArgMaxParameter& param = spec.param.argmax_param();
   if (!param.has_axis()) {
     if (bottom.rank() == 0) throw spec.Mistake("bottom", "ArgMax of a scalar");
@@ -31,7 +31,7 @@ Extents ExtentsOf(const LayerSpec& spec, const Shape& bottom) {
 
 LayerShape InferArgMax(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ArgMaxParameter& param = spec.param.argmax_param();
-  const Extents e = ExtentsOf(spec, bottoms[0]);
+  const ArgMaxExtents e = ArgMaxExtentsOf(spec, bottoms[0]);
   if (param.top_k() < 1 || param.top_k() > e.size) {
     throw spec.Mistake("argmax_param.top_k", "top_k " + std::to_string(param.top_k()) +
                                                  " is not in 1.." + std::to_string(e.size) +
@@ -58,7 +58,7 @@ template <class T>
 class ArgMaxKernel : public Kernel {
  public:
   explicit ArgMaxKernel(const KernelArgs& args)
-      : e_(ExtentsOf(*args.spec, args.bottoms[0].shape)),
+      : e_(ArgMaxExtentsOf(*args.spec, args.bottoms[0].shape)),
         top_k_(args.spec->param.argmax_param().top_k()),
         values_(args.spec->param.argmax_param().out_max_val()),
         by_sample_(!args.spec->param.argmax_param().has_axis()),
@@ -110,7 +110,7 @@ class ArgMaxKernel : public Kernel {
     }
   }
 
-  const Extents e_;
+  const ArgMaxExtents e_;
   const int64_t top_k_;
   const bool values_, by_sample_;
   std::vector<int64_t> order_;

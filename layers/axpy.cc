@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferAxpy(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape &factors = bottoms[0], &x = bottoms[1], &y = bottoms[2];
   if (x.rank() < 2) {
     throw spec.Mistake(
@@ -79,7 +79,7 @@ class Axpy : public Kernel {
   const int64_t runs_, length_;
 };
 
-DOPPIO_REGISTER_LAYER("Axpy", LayerType{3, 3, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Axpy", LayerType{3, 3, 1, 1, false, false, &InferAxpy});
 DOPPIO_REGISTER_KERNEL({"Axpy", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Axpy>, nullptr});
 
 }  // namespace

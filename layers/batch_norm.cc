@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kBlobs = 3;
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferBatchNorm(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   if (spec.param.batch_norm_param().stats_batch_size() != 0) {
     throw spec.Mistake("batch_norm_param.stats_batch_size",
                        "stats_batch_size of Intel Caffe is not supported; remove it: statistics "
@@ -103,13 +103,13 @@ class BatchNorm : public Kernel {
   T *first_ = nullptr, *second_ = nullptr;
 };
 
-LayerType Type() {
+LayerType BatchNormType() {
   LayerType type;
   type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
-  type.infer = &Infer;
+  type.infer = &InferBatchNorm;
   return type;
 }
-DOPPIO_REGISTER_LAYER("BatchNorm", Type());
+DOPPIO_REGISTER_LAYER("BatchNorm", BatchNormType());
 DOPPIO_REGISTER_KERNEL({"BatchNorm", DeviceKind::kCpu, "reference", 0, &MakeForFloat<BatchNorm>,
                         nullptr});
 

@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kScaleParam = 3, kBiasParam = 4;  // after BatchNorm's own
+constexpr size_t kBatchNormChainScaleParam = 3, kBiasParam = 4;  // after BatchNorm's own
 
 // One learned factor per channel.
 bool IsPerChannel(const LayerSpec& scale, const Shape& bottom) {
@@ -18,7 +18,7 @@ bool IsPerChannel(const LayerSpec& scale, const Shape& bottom) {
   return bottom.canonical_axis(param.axis()) == 1 && param.num_axes() == 1;
 }
 
-std::optional<LayerShape> Infer(const std::vector<ChainLink>& chain) {
+std::optional<LayerShape> InferBatchNormChain(const std::vector<ChainLink>& chain) {
   std::optional<LayerShape> shape = InferTail(chain);
   if (!shape || shape->tops[0].rank() < 2) return std::nullopt;
   const ChainLink* scale = FindLink(&chain, "Scale");
@@ -107,13 +107,13 @@ class BatchNormChain : public Kernel {
   template <class First, class Then>
   void Backward(const Pass& pass, const First& first, const Then& then,
                 const std::vector<bool>& add) {
-    const Tensor factor_grad = has_scale_ ? t_.param_grads[kScaleParam] : Tensor();
+    const Tensor factor_grad = has_scale_ ? t_.param_grads[kBatchNormChainScaleParam] : Tensor();
     const Tensor bias_grad = has_bias_ ? t_.param_grads[kBiasParam] : Tensor();
     T* dx = t_.bottom_grads[0].template data<T>();
     std::fill(along_one_, along_one_ + 2 * channels_.padded(), T(0));
     if (factor_grad || bias_grad || (dx != nullptr && !stats_.global())) {
       const double* sums = Sum(first);
-      if (factor_grad) StoreSums<T>(channels_, sums, add[kScaleParam], factor_grad);
+      if (factor_grad) StoreSums<T>(channels_, sums, add[kBatchNormChainScaleParam], factor_grad);
       if (bias_grad) {
         StoreSums<T>(channels_, sums + channels_.padded(), add[kBiasParam], bias_grad);
       }
@@ -152,7 +152,8 @@ class BatchNormChain : public Kernel {
 
   const T* Factor() {
     if (!has_scale_) return factor_room_.data();
-    return PadChannels(channels_, t_.params[kScaleParam].template data<T>(), factor_room_.data());
+    return PadChannels(channels_, t_.params[kBatchNormChainScaleParam].template data<T>(),
+                       factor_room_.data());
   }
   const T* Bias() {
     if (!has_bias_) return bias_room_.data();
@@ -170,15 +171,15 @@ class BatchNormChain : public Kernel {
   T *along_one_ = nullptr, *along_x_ = nullptr, *slope_ = nullptr;
 };
 
-bool RegisterAll() {
+bool RegisterAllBatchNormChain() {
   for (const char* chain : kBatchNormChains) {
-    FusionTypes::Get().Add(chain, {&Infer});
+    FusionTypes::Get().Add(chain, {&InferBatchNormChain});
     KernelTypes::Get().Add(
         {chain, DeviceKind::kCpu, "fused", 0, &MakeForFloat<BatchNormChain>, nullptr});
   }
   return true;
 }
-[[maybe_unused]] const bool registered = RegisterAll();
+[[maybe_unused]] const bool batch_norm_chain_registered = RegisterAllBatchNormChain();
 
 }  // namespace
 }  // namespace doppio

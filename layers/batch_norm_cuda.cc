@@ -11,7 +11,7 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kScaleParam = 3, kBiasParam = 4;  // after BatchNorm's own
+constexpr size_t kBatchNormCudaScaleParam = 3, kBiasParam = 4;  // after BatchNorm's own
 
 // Two sums per channel become those over all ranks. They meet in host memory: they are few.
 class SumsOverRanks {
@@ -182,7 +182,8 @@ class CudaBatchNormChain : public CudaNorm {
     const void* y = mask ? t_.tops[0].raw : nullptr;
     NormSums sums;
     if (has_scale_)
-      sums.factor_grad = {t_.param_grads[kScaleParam].data<float>(), add[kScaleParam]};
+      sums.factor_grad = {t_.param_grads[kBatchNormCudaScaleParam].data<float>(),
+                          add[kBatchNormCudaScaleParam]};
     if (has_bias_) sums.bias_grad = {t_.param_grads[kBiasParam].data<float>(), add[kBiasParam]};
     // The batch's mean and variance depend on x as well, running ones do not.
     if (dx != nullptr && !global_) {
@@ -207,7 +208,7 @@ class CudaBatchNormChain : public CudaNorm {
     return {channels_,
             type_,
             by_,
-            has_scale_ ? t_.params[kScaleParam].data<float>() : nullptr,
+            has_scale_ ? t_.params[kBatchNormCudaScaleParam].data<float>() : nullptr,
             has_bias_ ? t_.params[kBiasParam].data<float>() : nullptr,
             relu && tail_.relu ? *tail_.relu : Relu(1)};
   }
@@ -217,25 +218,25 @@ class CudaBatchNormChain : public CudaNorm {
 };
 
 template <class K>
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeBatchNormCuda(const KernelArgs& args) {
   return std::make_unique<K>(args);
 }
 
-std::string Declines(const KernelArgs& args) {
+std::string BatchNormCudaDeclines(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
 }
 
-DOPPIO_REGISTER_KERNEL({"BatchNorm", DeviceKind::kCuda, "cuda", 10, &Make<CudaBatchNorm>, &Declines,
-                        true});
+DOPPIO_REGISTER_KERNEL({"BatchNorm", DeviceKind::kCuda, "cuda", 10,
+                        &MakeBatchNormCuda<CudaBatchNorm>, &BatchNormCudaDeclines, true});
 
 bool RegisterChains() {
   for (const char* chain : kBatchNormChains) {
-    KernelTypes::Get().Add(
-        {chain, DeviceKind::kCuda, "cuda", 10, &Make<CudaBatchNormChain>, &Declines, true});
+    KernelTypes::Get().Add({chain, DeviceKind::kCuda, "cuda", 10,
+                            &MakeBatchNormCuda<CudaBatchNormChain>, &BatchNormCudaDeclines, true});
   }
   return true;
 }
-[[maybe_unused]] const bool registered = RegisterChains();
+[[maybe_unused]] const bool batch_norm_cuda_registered = RegisterChains();
 
 }  // namespace
 }  // namespace doppio

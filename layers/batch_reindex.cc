@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferBatchReindex(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   if (bottoms[0].rank() == 0)
     throw spec.Mistake("bottom", "bottom 0 is a scalar; BatchReindex picks rows of it");
   if (bottoms[1].rank() != 1) {
@@ -59,7 +59,7 @@ class BatchReindexKernel : public Kernel {
   const bool backward_;
 };
 
-DOPPIO_REGISTER_LAYER("BatchReindex", LayerType{2, 2, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("BatchReindex", LayerType{2, 2, 1, 1, false, false, &InferBatchReindex});
 DOPPIO_REGISTER_KERNEL({"BatchReindex", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<BatchReindexKernel>, nullptr});
 

@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferBn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const BnForm form = ReadBn(spec, bottoms[0]);
   std::vector<LayerShape> shapes;
   const std::vector<ChainLink> chain = BnChain(form, bottoms[0], &shapes);
@@ -22,7 +22,7 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 template <class T>
 using Bn = BnKernel<T, HostLoops>;
 
-DOPPIO_REGISTER_LAYER("BN", LayerType{1, 1, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("BN", LayerType{1, 1, 1, 1, false, false, &InferBn});
 DOPPIO_REGISTER_KERNEL({"BN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Bn>, nullptr});
 
 }  // namespace

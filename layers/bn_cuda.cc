@@ -7,8 +7,8 @@
 namespace doppio {
 namespace {
 
-struct Loops {
-  explicit Loops(Device* device) : device(device) {}
+struct BnCudaLoops {
+  explicit BnCudaLoops(Device* device) : device(device) {}
   template <class F>
   void Run(int64_t n, const F& body) const {
     LaunchStatistics(GpuOf(device), n, body);
@@ -16,11 +16,11 @@ struct Loops {
   Device* device;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-  return std::make_unique<BnKernel<float, Loops>>(args);
+std::unique_ptr<Kernel> MakeBnCuda(const KernelArgs& args) {
+  return std::make_unique<BnKernel<float, BnCudaLoops>>(args);
 }
 
-DOPPIO_REGISTER_KERNEL({"BN", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"BN", DeviceKind::kCuda, "cuda", 10, &MakeBnCuda, &DeclinesDouble});
 
 }  // namespace
 }  // namespace doppio

@@ -27,7 +27,7 @@ Regions RegionsOf(const Shape& bottom) {
   return {bottom[0], bottom.count() / std::max<int64_t>(1, bottom[0] * bottom[1])};
 }
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferBoxAnnotatorOhem(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   if (spec.param.box_annotator_ohem_param().roi_per_img() == 0) {
     throw spec.Mistake("box_annotator_ohem_param.roi_per_img",
                        "roi_per_img, how many regions of an image are learned from, must be given "
@@ -113,7 +113,8 @@ class BoxAnnotator : public Kernel {
   std::vector<int64_t> hardest_first_;
 };
 
-DOPPIO_REGISTER_LAYER("BoxAnnotatorOHEM", LayerType{4, 4, 2, 2, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("BoxAnnotatorOHEM",
+                      LayerType{4, 4, 2, 2, false, false, &InferBoxAnnotatorOhem});
 DOPPIO_REGISTER_KERNEL({"BoxAnnotatorOHEM", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<BoxAnnotator>, nullptr});
 

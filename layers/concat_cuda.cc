@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeConcatCuda(const KernelArgs& args) {
   std::vector<Shape> parts;
   for (const TensorSpec& bottom : args.bottoms) parts.push_back(bottom.shape);
   const Join join = MakeCudaJoin(parts, ConcatAxis(*args.spec, parts[0]), args.tops[0],
@@ -13,7 +13,7 @@ std::unique_ptr<Kernel> Make(const KernelArgs& args) {
   return std::make_unique<CudaJoinKernel>(args, join, true);
 }
 
-DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCuda, "cuda", 10, &Make, nullptr, true});
+DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCuda, "cuda", 10, &MakeConcatCuda, nullptr, true});
 
 }  // namespace
 }  // namespace doppio

@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferContrastiveLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   CheckSameValues(spec, bottoms, 1, "second of the pair", "first");
   CheckOnePerSample(spec, bottoms, 2, "similarity");
   LayerShape shape;
@@ -76,7 +76,7 @@ class ContrastiveLoss : public Kernel {
   const LossNormalizer normalizer_;
 };
 
-DOPPIO_REGISTER_LAYER("ContrastiveLoss", LayerType{3, 3, 1, 1, false, true, &Infer});
+DOPPIO_REGISTER_LAYER("ContrastiveLoss", LayerType{3, 3, 1, 1, false, true, &InferContrastiveLoss});
 DOPPIO_REGISTER_KERNEL({"ContrastiveLoss", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<ContrastiveLoss>, nullptr});
 

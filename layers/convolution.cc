@@ -11,7 +11,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferConvolution(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ConvGeometry g = ReadConvGeometry(spec, bottoms[0], IsTransposed(spec));
   const ConvGeometry products = ReadConvolution(spec, bottoms[0]);
   LayerShape shape;
@@ -152,23 +152,23 @@ class ConvolutionKernel : public Kernel {
   const Unfolding unfolding_;
 };
 
-LayerType Type() {
+LayerType ConvolutionType() {
   LayerType type;
   type.min_bottoms = type.min_tops = 1;
   type.same_count = true;
-  type.infer = &Infer;
+  type.infer = &InferConvolution;
   return type;
 }
 
-bool Register(const std::string& name) {
+bool RegisterConvolution(const std::string& name) {
   KernelTypes::Get().Add(
       {name, DeviceKind::kCpu, "reference", 0, &MakeForFloat<ConvolutionKernel>, nullptr});
-  return LayerTypes::Get().Add(name, Type());
+  return LayerTypes::Get().Add(name, ConvolutionType());
 }
 
-[[maybe_unused]] const bool registered = [] {
-  for (const char* name : kConvolutionTypes) Register(name);
-  return Register("Deconvolution");
+[[maybe_unused]] const bool convolution_registered = [] {
+  for (const char* name : kConvolutionTypes) RegisterConvolution(name);
+  return RegisterConvolution("Deconvolution");
 }();
 
 }  // namespace

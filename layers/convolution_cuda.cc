@@ -121,16 +121,17 @@ std::unique_ptr<Kernel> MakeSingle(const KernelArgs& args) {
   return std::make_unique<CudaConvolution>(args);
 }
 
-std::string Declines(const KernelArgs& args) {
+std::string ConvolutionCudaDeclines(const KernelArgs& args) {
   return HasNarrowTops(args) ? WhyNotNarrowConvolution(args) : DeclinesSingle(args);
 }
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeConvolutionCuda(const KernelArgs& args) {
   return HasNarrowTops(args) ? MakeNarrowConvolution(args) : MakeSingle(args);
 }
 
-[[maybe_unused]] const bool registered = [] {
-  RegisterGpuConvolution({"", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
+[[maybe_unused]] const bool convolution_cuda_registered = [] {
+  RegisterGpuConvolution(
+      {"", DeviceKind::kCuda, "cuda", 10, &MakeConvolutionCuda, &ConvolutionCudaDeclines, true});
   // On copies, for 16 bits in forms that the other one declines.
   RegisterGpuConvolution({"", DeviceKind::kCuda, "cuda", 5, &MakeSingle, &DeclinesSingle});
   return true;

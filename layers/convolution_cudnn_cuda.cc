@@ -125,7 +125,7 @@ class CudnnConvolutionKernel : public GpuConvolution {
   bool fused_ = false;
 };
 
-std::string Declines(const KernelArgs& args) {
+std::string ConvolutionCudnnCudaDeclines(const KernelArgs& args) {
   if (HasNarrowTops(args)) return WhyNotNarrowCudnnConvolution(args);
   if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
   if (GpuOf(args.device).on_host) return "cuDNN needs a GPU";
@@ -139,13 +139,14 @@ std::string Declines(const KernelArgs& args) {
   }
 }
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeConvolutionCudnnCuda(const KernelArgs& args) {
   if (HasNarrowTops(args)) return MakeNarrowCudnnConvolution(args);
   return std::make_unique<CudnnConvolutionKernel>(args);
 }
 
-[[maybe_unused]] const bool registered = [] {
-  RegisterGpuConvolution({"", DeviceKind::kCuda, "cudnn", 20, &Make, &Declines, true});
+[[maybe_unused]] const bool convolution_cudnn_cuda_registered = [] {
+  RegisterGpuConvolution({"", DeviceKind::kCuda, "cudnn", 20, &MakeConvolutionCudnnCuda,
+                          &ConvolutionCudnnCudaDeclines, true});
   return true;
 }();
 

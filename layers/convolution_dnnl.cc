@@ -38,7 +38,7 @@ bool SeeInputChannels(const ConvGeometry& g, const memory::desc& src, ChannelBlo
   return SeeChannels({shape, DType::kFloat32, LayoutOf(src)}, 1, 2, channels);
 }
 
-std::string Declines(const KernelArgs& args) {
+std::string ConvolutionDnnlDeclines(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
   const DnnlProblem problem(args);
   const ConvGeometry& g = problem.g;
@@ -54,7 +54,7 @@ std::string Declines(const KernelArgs& args) {
          (args.chain == nullptr ? "convolution" : "chain as fast as that of its convolution");
 }
 
-std::optional<LayerShape> Infer(const std::vector<ChainLink>& chain) {
+std::optional<LayerShape> InferConvolutionDnnl(const std::vector<ChainLink>& chain) {
   if (chain.front().spec->param.bottom_size() != 1) return std::nullopt;
   return InferTail(chain);
 }
@@ -248,25 +248,26 @@ class DnnlConvolution : public Kernel {
   GradientWriter weight_gradient_, bias_gradient_;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeConvolutionDnnl(const KernelArgs& args) {
   return std::make_unique<DnnlConvolution>(args);
 }
 
-bool Register() {
+bool RegisterConvolutionDnnl() {
   auto add = [](const std::string& layers) {
-    KernelTypes::Get().Add({layers, DeviceKind::kCpu, "onednn", 10, &Make, &Declines});
+    KernelTypes::Get().Add(
+        {layers, DeviceKind::kCpu, "onednn", 10, &MakeConvolutionDnnl, &ConvolutionDnnlDeclines});
   };
   for (const std::string name : kConvolutionTypes) {
     add(name);
     for (const char* tail : {"+ReLU", "+Eltwise", "+Eltwise+ReLU"}) {
-      FusionTypes::Get().Add(name + tail, {&Infer});
+      FusionTypes::Get().Add(name + tail, {&InferConvolutionDnnl});
       add(name + tail);
     }
   }
   add("Deconvolution");
   return true;
 }
-[[maybe_unused]] const bool registered = Register();
+[[maybe_unused]] const bool convolution_dnnl_registered = RegisterConvolutionDnnl();
 
 }  // namespace
 }  // namespace doppio

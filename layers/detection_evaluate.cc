@@ -15,7 +15,7 @@ struct EvaluateForm {
   int64_t foreground() const { return classes - (background < classes ? 1 : 0); }
 };
 
-EvaluateForm ReadForm(const LayerSpec& spec) {
+EvaluateForm ReadFormDetectionEvaluate(const LayerSpec& spec) {
   const DetectionEvaluateParameter& p = spec.param.detection_evaluate_param();
   const std::string path = "detection_evaluate_param.";
   if (!p.has_num_classes() || p.num_classes() < 1) {
@@ -29,8 +29,8 @@ EvaluateForm ReadForm(const LayerSpec& spec) {
           p.evaluate_difficult_gt()};
 }
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const EvaluateForm form = ReadForm(spec);
+LayerShape InferDetectionEvaluate(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const EvaluateForm form = ReadFormDetectionEvaluate(spec);
   CheckRows(spec, bottoms, 0, "detections", 7);
   CheckRows(spec, bottoms, 1, "labels", 8);
   LayerShape shape;
@@ -44,7 +44,7 @@ class DetectionEvaluateKernel : public Kernel {
  public:
   explicit DetectionEvaluateKernel(const KernelArgs& args)
       : at_(args.spec->At()),
-        form_(ReadForm(*args.spec)),
+        form_(ReadFormDetectionEvaluate(*args.spec)),
         rows_(args.bottoms[0].shape.count() / 7),
         label_rows_(args.bottoms[1].shape.count() / 8),
         objects_(static_cast<size_t>(rows_ + label_rows_)) {}
@@ -123,7 +123,8 @@ class DetectionEvaluateKernel : public Kernel {
   std::vector<std::vector<bool>> found_;          // likewise
 };
 
-DOPPIO_REGISTER_LAYER("DetectionEvaluate", LayerType{2, 2, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("DetectionEvaluate",
+                      LayerType{2, 2, 1, 1, false, false, &InferDetectionEvaluate});
 DOPPIO_REGISTER_KERNEL({"DetectionEvaluate", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<DetectionEvaluateKernel>, nullptr});
 

@@ -27,7 +27,8 @@ struct DetectionOutputForm {
   }
 };
 
-DetectionOutputForm ReadForm(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+DetectionOutputForm ReadFormDetectionOutput(const LayerSpec& spec,
+                                            const std::vector<Shape>& bottoms) {
   const DetectionOutputParameter& p = spec.param.detection_output_param();
   const std::string path = "detection_output_param";
   const auto mistake = [&](const std::string& field, const std::string& text) {
@@ -55,18 +56,18 @@ DetectionOutputForm ReadForm(const LayerSpec& spec, const std::vector<Shape>& bo
   return form;
 }
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const DetectionOutputForm form = ReadForm(spec, bottoms);
+LayerShape InferDetectionOutput(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const DetectionOutputForm form = ReadFormDetectionOutput(spec, bottoms);
   LayerShape shape;
   shape.tops = {{1, 1, form.extents.images * form.most(), 7}};
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   return shape;
 }
 
-DetectionOutputForm FormOf(const KernelArgs& args) {
+DetectionOutputForm DetectionOutputFormOf(const KernelArgs& args) {
   std::vector<Shape> shapes;
   for (const TensorSpec& bottom : args.bottoms) shapes.push_back(bottom.shape);
-  return ReadForm(*args.spec, shapes);
+  return ReadFormDetectionOutput(*args.spec, shapes);
 }
 
 struct Detection {
@@ -80,7 +81,7 @@ class DetectionOutputKernel : public Kernel {
  public:
   explicit DetectionOutputKernel(const KernelArgs& args)
       : at_(args.spec->At()),
-        form_(FormOf(args)),
+        form_(DetectionOutputFormOf(args)),
         detections_(static_cast<size_t>(form_.extents.images)) {}
 
   void Forward(const Pass&) override {
@@ -149,7 +150,8 @@ class DetectionOutputKernel : public Kernel {
   std::vector<std::vector<Detection>> detections_;  // of each image
 };
 
-DOPPIO_REGISTER_LAYER("DetectionOutput", LayerType{3, 4, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("DetectionOutput",
+                      LayerType{3, 4, 1, 1, false, false, &InferDetectionOutput});
 DOPPIO_REGISTER_KERNEL({"DetectionOutput", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<DetectionOutputKernel>, nullptr});
 

@@ -13,7 +13,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferDropout(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const DropoutRule rule = DropoutRuleOf(spec);
   LayerShape shape;
   shape.tops = {bottoms[0]};
@@ -166,16 +166,16 @@ class SpatialDropout : public Kernel {
   int64_t samples_ = 0, channels_ = 0, positions_ = 0;
 };
 
-LayerType Type() {
+LayerType DropoutType() {
   LayerType type;
   type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
-  type.infer = &Infer;
+  type.infer = &InferDropout;
   return type;
 }
-DOPPIO_REGISTER_LAYER("Dropout", Type());
+DOPPIO_REGISTER_LAYER("Dropout", DropoutType());
 DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Dropout>,
                         nullptr});
-DOPPIO_REGISTER_LAYER(kSpatialDropout, Type());
+DOPPIO_REGISTER_LAYER(kSpatialDropout, DropoutType());
 DOPPIO_REGISTER_KERNEL({kSpatialDropout, DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<SpatialDropout>, nullptr});
 

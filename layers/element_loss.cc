@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kGrain = 8192;
+constexpr int64_t kElementLossGrain = 8192;
 
 template <class Op>
 struct ElementLoss {
@@ -64,7 +64,7 @@ struct ElementLoss {
         if (!t_.bottom_grads[side]) continue;
         const T scale = static_cast<T>((side == 0 ? weight : -weight) / divisor_);
         T* to = t_.bottom_grads[side].template data<T>();
-        ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
+        ParallelFor(count_, kElementLossGrain, [=](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             to[i] = i >= count || ignored_(t[i]) ? T(0) : scale * Op::Gradient(x[i], t[i]);
           }
@@ -91,10 +91,11 @@ struct ElementLoss {
 };
 
 template <class... Ops>
-bool RegisterAll(const std::variant<Ops...>*) {
+bool RegisterAllElementLoss(const std::variant<Ops...>*) {
   return (ElementLoss<Ops>::Register() && ...);
 }
-[[maybe_unused]] const bool registered = RegisterAll(static_cast<AnyElementLoss*>(nullptr));
+[[maybe_unused]] const bool element_loss_registered =
+    RegisterAllElementLoss(static_cast<AnyElementLoss*>(nullptr));
 
 }  // namespace
 }  // namespace doppio

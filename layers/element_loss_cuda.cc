@@ -73,12 +73,13 @@ class CudaElementLoss : public Kernel {
 };
 
 template <class... Ops>
-bool RegisterAll(const std::variant<Ops...>*) {
+bool RegisterAllElementLossCuda(const std::variant<Ops...>*) {
   return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10,
                                   &CudaElementLoss<Ops>::Make, &DeclinesDouble, true}) &&
           ...);
 }
-[[maybe_unused]] const bool registered = RegisterAll(static_cast<AnyElementLoss*>(nullptr));
+[[maybe_unused]] const bool element_loss_cuda_registered =
+    RegisterAllElementLossCuda(static_cast<AnyElementLoss*>(nullptr));
 
 }  // namespace
 }  // namespace doppio

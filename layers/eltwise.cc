@@ -8,7 +8,7 @@ namespace {
 
 using Op = EltwiseParameter;
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferEltwise(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const EltwiseParameter& param = spec.param.eltwise_param();
   const int coefficients = param.coeff_size();
   if (coefficients != 0 && param.operation() == Op::PROD) {
@@ -195,15 +195,15 @@ class Eltwise : public Kernel {
   std::vector<const T*> in_;
 };
 
-LayerType Type() {
+LayerType EltwiseType() {
   LayerType type;
   type.min_bottoms = 2;
   type.max_bottoms = kMaxBottoms;
   type.min_tops = type.max_tops = 1;
-  type.infer = &Infer;
+  type.infer = &InferEltwise;
   return type;
 }
-DOPPIO_REGISTER_LAYER("Eltwise", Type());
+DOPPIO_REGISTER_LAYER("Eltwise", EltwiseType());
 DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Eltwise>,
                         nullptr});
 DOPPIO_REGISTER_FUSION("Eltwise+ReLU", {&InferWithRelu});

@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferEmbed(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const EmbedParameter& param = spec.param.embed_param();
   const auto check = [&](const char* field, int64_t value) {
     if (value >= 1 && value <= INT32_MAX) return;
@@ -69,7 +69,7 @@ class EmbedKernel : public Kernel {
   const bool backward_;
 };
 
-DOPPIO_REGISTER_LAYER("Embed", LayerType{1, 1, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Embed", LayerType{1, 1, 1, 1, false, false, &InferEmbed});
 DOPPIO_REGISTER_KERNEL({"Embed", DeviceKind::kCpu, "reference", 0, &MakeForFloat<EmbedKernel>,
                         nullptr});
 

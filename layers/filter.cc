@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferFilter(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const int blobs = static_cast<int>(bottoms.size()) - 1;
   const Shape& selector = bottoms.back();
   const std::string named = "selector '" + spec.param.bottom(blobs) + "' is " + selector.ToString();
@@ -75,7 +75,7 @@ class FilterKernel : public Kernel, public RowMaker {
   FilterRows rows_;
 };
 
-DOPPIO_REGISTER_LAYER("Filter", LayerType{2, kAny, 1, kAny, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Filter", LayerType{2, kAny, 1, kAny, false, false, &InferFilter});
 DOPPIO_REGISTER_KERNEL({"Filter", DeviceKind::kCpu, "reference", 0, &MakeForFloat<FilterKernel>,
                         nullptr});
 

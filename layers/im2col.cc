@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferIm2col(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ConvGeometry g = ReadIm2colGeometry(spec, bottoms[0]);
   LayerShape shape;
   shape.tops = {bottoms[0]};
@@ -45,7 +45,7 @@ class Im2colKernel : public Kernel {
   const Unfolding unfolding_;
 };
 
-DOPPIO_REGISTER_LAYER("Im2col", LayerType{1, 1, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Im2col", LayerType{1, 1, 1, 1, false, false, &InferIm2col});
 DOPPIO_REGISTER_KERNEL({"Im2col", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Im2colKernel>,
                         nullptr});
 

@@ -59,12 +59,13 @@ class CudaIm2col : public Kernel {
   const int64_t at_a_time_;
 };
 
-std::string Declines(const KernelArgs& args) {
+std::string Im2colCudaDeclines(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return DeclinesDouble(args);
   return WhyNotUnfold(ReadIm2colGeometry(*args.spec, args.bottoms[0].shape));
 }
 
-DOPPIO_REGISTER_KERNEL({"Im2col", DeviceKind::kCuda, "cuda", 10, &CudaIm2col::Make, &Declines});
+DOPPIO_REGISTER_KERNEL({"Im2col", DeviceKind::kCuda, "cuda", 10, &CudaIm2col::Make,
+                        &Im2colCudaDeclines});
 
 }  // namespace
 }  // namespace doppio

@@ -43,7 +43,7 @@ void CheckMatrix(const LayerSpec& spec, const std::vector<Shape>& bottoms, int64
                      2);
 }
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferInfogainLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   CheckLossParam(spec);
   const SoftmaxShape s = InfogainShape(spec, bottoms[0]);
   CheckSoftmaxLabels(spec, s, bottoms, spec.param.infogain_loss_param().axis());
@@ -55,12 +55,13 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   return shape;
 }
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeInfogainLoss(const KernelArgs& args) {
   return MakeWeightedSoftmaxLoss(args, InfogainForm(*args.spec, args.bottoms[0].shape));
 }
 
-DOPPIO_REGISTER_LAYER("InfogainLoss", LayerType{2, 3, 1, 2, false, true, &Infer});
-DOPPIO_REGISTER_KERNEL({"InfogainLoss", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
+DOPPIO_REGISTER_LAYER("InfogainLoss", LayerType{2, 3, 1, 2, false, true, &InferInfogainLoss});
+DOPPIO_REGISTER_KERNEL({"InfogainLoss", DeviceKind::kCpu, "reference", 0, &MakeInfogainLoss,
+                        nullptr});
 
 }  // namespace
 }  // namespace doppio

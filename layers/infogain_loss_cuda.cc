@@ -6,12 +6,13 @@
 namespace doppio {
 namespace {
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeInfogainLossCuda(const KernelArgs& args) {
   return std::make_unique<CudaWeightedSoftmaxLoss>(args,
                                                    InfogainForm(*args.spec, args.bottoms[0].shape));
 }
 
-DOPPIO_REGISTER_KERNEL({"InfogainLoss", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"InfogainLoss", DeviceKind::kCuda, "cuda", 10, &MakeInfogainLossCuda,
+                        &DeclinesDouble});
 
 }  // namespace
 }  // namespace doppio

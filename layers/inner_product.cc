@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferInnerProduct(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const InnerProductParameter& p = spec.param.inner_product_param();
   const Shape& bottom = bottoms[0];
   if (!bottom.has_axis(p.axis())) {
@@ -81,14 +81,14 @@ class InnerProductKernel : public Kernel {
   const int64_t outputs_, inputs_, rows_;
 };
 
-LayerType Type() {
+LayerType InnerProductType() {
   LayerType type;
   type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
-  type.infer = &Infer;
+  type.infer = &InferInnerProduct;
   return type;
 }
 
-DOPPIO_REGISTER_LAYER("InnerProduct", Type());
+DOPPIO_REGISTER_LAYER("InnerProduct", InnerProductType());
 DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<InnerProductKernel>, nullptr});
 

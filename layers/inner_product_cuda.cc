@@ -92,18 +92,19 @@ class CudaInnerProduct : public Kernel {
   std::unique_ptr<Converter> round_;
 };
 
-std::string Declines(const KernelArgs& args) {
+std::string InnerProductCudaDeclines(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
   return args.bottoms[0].shape.count() == 0 ? "the bottom is empty" : "";
 }
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeInnerProductCuda(const KernelArgs& args) {
   return std::make_unique<CudaInnerProduct>(args);
 }
 
-DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
-DOPPIO_REGISTER_KERNEL({"InnerProduct+ReLU", DeviceKind::kCuda, "cuda", 10, &Make, &Declines,
-                        true});
+DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCuda, "cuda", 10, &MakeInnerProductCuda,
+                        &InnerProductCudaDeclines, true});
+DOPPIO_REGISTER_KERNEL({"InnerProduct+ReLU", DeviceKind::kCuda, "cuda", 10, &MakeInnerProductCuda,
+                        &InnerProductCudaDeclines, true});
 
 }  // namespace
 }  // namespace doppio

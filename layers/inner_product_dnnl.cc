@@ -139,8 +139,9 @@ class DnnlInnerProduct : public Kernel {
   }
 
   // `make(weights)` with the weights as they are kept, unless another layout is a class faster.
-  template <class Make>
-  static auto Best(const Make& make, const memory::desc& kept, const memory::desc& any) {
+  template <class MakeInnerProductDnnl>
+  static auto Best(const MakeInnerProductDnnl& make, const memory::desc& kept,
+                   const memory::desc& any) {
     auto free = make(any);
     try {
       auto own = make(kept);
@@ -226,7 +227,7 @@ bool TakesTail(const KernelArgs& args) {
   }
 }
 
-std::string Declines(const KernelArgs& args) {
+std::string InnerProductDnnlDeclines(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
   const Shape& bottom = args.bottoms[0].shape;
   if (bottom.count() == 0) return "the bottom is empty";
@@ -244,13 +245,15 @@ std::string Declines(const KernelArgs& args) {
   return "";
 }
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeInnerProductDnnl(const KernelArgs& args) {
   return std::make_unique<DnnlInnerProduct>(args);
 }
 
-DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "onednn", 10, &Make, &Declines});
+DOPPIO_REGISTER_KERNEL({"InnerProduct", DeviceKind::kCpu, "onednn", 10, &MakeInnerProductDnnl,
+                        &InnerProductDnnlDeclines});
 DOPPIO_REGISTER_FUSION("InnerProduct+ReLU", {&InferTail});
-DOPPIO_REGISTER_KERNEL({"InnerProduct+ReLU", DeviceKind::kCpu, "onednn", 10, &Make, &Declines});
+DOPPIO_REGISTER_KERNEL({"InnerProduct+ReLU", DeviceKind::kCpu, "onednn", 10, &MakeInnerProductDnnl,
+                        &InnerProductDnnlDeclines});
 
 }  // namespace
 }  // namespace doppio

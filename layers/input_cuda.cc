@@ -9,9 +9,9 @@ class CudaInput : public Kernel {
   void Forward(const Pass&) override {}
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs&) { return std::make_unique<CudaInput>(); }
+std::unique_ptr<Kernel> MakeInputCuda(const KernelArgs&) { return std::make_unique<CudaInput>(); }
 
-DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCuda, "cuda", 10, &Make, nullptr});
+DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCuda, "cuda", 10, &MakeInputCuda, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferInterp(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const InterpForm form = ReadInterp(spec, bottoms[0]);
   LayerShape shape;
   shape.tops = {{bottoms[0][0], bottoms[0][1], form.h.output, form.w.output}};
@@ -20,7 +20,7 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 template <class T>
 using Interp = InterpKernel<T, HostLoops>;
 
-DOPPIO_REGISTER_LAYER("Interp", LayerType{1, 1, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Interp", LayerType{1, 1, 1, 1, false, false, &InferInterp});
 DOPPIO_REGISTER_KERNEL({"Interp", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Interp>,
                         nullptr});
 

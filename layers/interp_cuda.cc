@@ -7,8 +7,8 @@
 namespace doppio {
 namespace {
 
-struct Loops {
-  explicit Loops(Device* device) : device(device) {}
+struct InterpCudaLoops {
+  explicit InterpCudaLoops(Device* device) : device(device) {}
   template <class F>
   void Run(int64_t n, const F& body) const {
     LaunchResize(GpuOf(device), n, body);
@@ -16,11 +16,11 @@ struct Loops {
   Device* device;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
-  return std::make_unique<InterpKernel<float, Loops>>(args);
+std::unique_ptr<Kernel> MakeInterpCuda(const KernelArgs& args) {
+  return std::make_unique<InterpKernel<float, InterpCudaLoops>>(args);
 }
 
-DOPPIO_REGISTER_KERNEL({"Interp", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"Interp", DeviceKind::kCuda, "cuda", 10, &MakeInterpCuda, &DeclinesDouble});
 
 }  // namespace
 }  // namespace doppio

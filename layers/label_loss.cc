@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kGrain = 8192;
+constexpr int64_t kLabelLossGrain = 8192;
 
 template <class Op>
 struct LabelLoss {
@@ -54,7 +54,7 @@ struct LabelLoss {
       const T scale = static_cast<T>(weight / normalizer_.Divisor(pass, samples_));
       const T *x = t_.bottoms[0].template data<T>(), *label = t_.bottoms[1].template data<T>();
       T* dx = t_.bottom_grads[0].template data<T>();
-      ParallelFor(samples_, 1 + kGrain / (scores_ + 1), [=](int64_t begin, int64_t end) {
+      ParallelFor(samples_, 1 + kLabelLossGrain / (scores_ + 1), [=](int64_t begin, int64_t end) {
         for (int64_t n = begin; n < end; ++n) {
           const int32_t own = labels_.Class(label[n]);
           for (int64_t c = 0, i = n * scores_; c < scores_; ++c, ++i)
@@ -79,10 +79,11 @@ struct LabelLoss {
 };
 
 template <class... Ops>
-bool RegisterAll(const std::variant<Ops...>*) {
+bool RegisterAllLabelLoss(const std::variant<Ops...>*) {
   return (LabelLoss<Ops>::Register() && ...);
 }
-[[maybe_unused]] const bool registered = RegisterAll(static_cast<AnyLabelLoss*>(nullptr));
+[[maybe_unused]] const bool label_loss_registered =
+    RegisterAllLabelLoss(static_cast<AnyLabelLoss*>(nullptr));
 
 }  // namespace
 }  // namespace doppio

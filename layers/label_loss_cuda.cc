@@ -60,12 +60,13 @@ class CudaLabelLoss : public Kernel {
 };
 
 template <class... Ops>
-bool RegisterAll(const std::variant<Ops...>*) {
+bool RegisterAllLabelLossCuda(const std::variant<Ops...>*) {
   return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10,
                                   &CudaLabelLoss<Ops>::Make, &DeclinesDouble}) &&
           ...);
 }
-[[maybe_unused]] const bool registered = RegisterAll(static_cast<AnyLabelLoss*>(nullptr));
+[[maybe_unused]] const bool label_loss_cuda_registered =
+    RegisterAllLabelLossCuda(static_cast<AnyLabelLoss*>(nullptr));
 
 }  // namespace
 }  // namespace doppio

@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferLrn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const LRNParameter& p = spec.param.lrn_param();
   if (bottoms[0].rank() != 4) {
     throw spec.Mistake("bottom",
@@ -117,14 +117,14 @@ class LrnKernel : public Kernel {
   const Shape shape_;
 };
 
-LayerType Type() {
+LayerType LrnType() {
   LayerType type;
   type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
-  type.infer = &Infer;
+  type.infer = &InferLrn;
   return type;
 }
 
-DOPPIO_REGISTER_LAYER("LRN", Type());
+DOPPIO_REGISTER_LAYER("LRN", LrnType());
 DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<LrnKernel>,
                         nullptr});
 

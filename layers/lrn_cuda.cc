@@ -48,9 +48,11 @@ class CudaLrn : public Kernel {
   const LrnOps<float> ops_;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaLrn>(args); }
+std::unique_ptr<Kernel> MakeLrnCuda(const KernelArgs& args) {
+  return std::make_unique<CudaLrn>(args);
+}
 
-DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCuda, "cuda", 10, &MakeLrnCuda, &DeclinesDouble, true});
 
 }  // namespace
 }  // namespace doppio

@@ -7,7 +7,7 @@ namespace {
 
 using Choice = WindowChoice<dnnl::lrn_forward, dnnl::lrn_backward, true>;
 
-Choice Make(const KernelArgs& args, const dnnl::memory::desc& data) {
+Choice MakeLrnDnnl(const KernelArgs& args, const dnnl::memory::desc& data) {
   const LRNParameter& p = args.spec->param.lrn_param();
   const bool within = p.norm_region() == LRNParameter::WITHIN_CHANNEL;
   const dnnl::algorithm how =
@@ -24,10 +24,10 @@ Choice Make(const KernelArgs& args, const dnnl::memory::desc& data) {
 }
 
 std::unique_ptr<Choice> Best(const KernelArgs& args) {
-  return FastestLayout<Choice>(args, [&](const auto& data) { return Make(args, data); });
+  return FastestLayout<Choice>(args, [&](const auto& data) { return MakeLrnDnnl(args, data); });
 }
 
-std::string Declines(const KernelArgs& args) {
+std::string LrnDnnlDeclines(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
   if (args.bottoms[0].shape.count() == 0) return "the bottom is empty";
   const std::unique_ptr<Choice> best = Best(args);
@@ -42,7 +42,7 @@ std::unique_ptr<Kernel> MakeKernel(const KernelArgs& args) {
   return std::make_unique<WindowKernel<Choice>>(args, *choice);
 }
 
-DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "onednn", 10, &MakeKernel, &Declines});
+DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "onednn", 10, &MakeKernel, &LrnDnnlDeclines});
 
 }  // namespace
 }  // namespace doppio

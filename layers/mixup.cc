@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferMixup(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const MixupParameter& param = spec.param.mixup_param();
   const Shape &data = bottoms[0], &labels = bottoms[1];
   if (param.classes() < 2) {
@@ -95,7 +95,7 @@ class Mixup : public Kernel {
   const MixupForm form_;
 };
 
-DOPPIO_REGISTER_LAYER("Mixup", LayerType{2, 2, 2, 2, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Mixup", LayerType{2, 2, 2, 2, false, false, &InferMixup});
 DOPPIO_REGISTER_KERNEL({"Mixup", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Mixup>, nullptr});
 
 }  // namespace

@@ -14,7 +14,7 @@ LossNormalizer NormalizerOf(const LayerSpec& spec, const DetectionExtents& e) {
   return LossNormalizer(spec, LossParameter::VALID, e.images, e.priors);
 }
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferMultiboxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   NormalizerOf(spec, ReadMultiBoxLoss(spec, bottoms).extents);
   LayerShape shape;
   shape.tops = {Shape()};
@@ -25,7 +25,7 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   return shape;
 }
 
-MultiBoxLossForm FormOf(const KernelArgs& args) {
+MultiBoxLossForm MultiboxLossFormOf(const KernelArgs& args) {
   std::vector<Shape> shapes;
   for (const TensorSpec& bottom : args.bottoms) shapes.push_back(bottom.shape);
   return ReadMultiBoxLoss(*args.spec, shapes);
@@ -36,7 +36,7 @@ class MultiBoxLossKernel : public Kernel {
  public:
   explicit MultiBoxLossKernel(const KernelArgs& args)
       : at_(args.spec->At()),
-        form_(FormOf(args)),
+        form_(MultiboxLossFormOf(args)),
         normalizer_(NormalizerOf(*args.spec, form_.extents)),
         objects_(static_cast<size_t>(form_.extents.images)),
         choices_(objects_.size()),
@@ -131,7 +131,7 @@ class MultiBoxLossKernel : public Kernel {
   double divisor_ = 1;
 };
 
-DOPPIO_REGISTER_LAYER("MultiBoxLoss", LayerType{4, 4, 1, 1, false, true, &Infer});
+DOPPIO_REGISTER_LAYER("MultiBoxLoss", LayerType{4, 4, 1, 1, false, true, &InferMultiboxLoss});
 DOPPIO_REGISTER_KERNEL({"MultiBoxLoss", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<MultiBoxLossKernel>, nullptr});
 

@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferMvn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const float eps = spec.param.mvn_param().eps();
   if (!(eps >= 0)) {
     throw spec.Mistake("mvn_param.eps", "eps is " + std::to_string(eps) + "; it is at least 0");
@@ -89,7 +89,7 @@ class Mvn : public Kernel {
   const double eps_;
 };
 
-DOPPIO_REGISTER_LAYER("MVN", LayerType{1, 1, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("MVN", LayerType{1, 1, 1, 1, false, false, &InferMvn});
 DOPPIO_REGISTER_KERNEL({"MVN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Mvn>, nullptr});
 
 }  // namespace

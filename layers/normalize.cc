@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferNormalize(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const NormalizeParameter& param = spec.param.norm_param();
   if (bottoms[0].rank() < 2) {
     throw spec.Mistake("bottom",
@@ -121,7 +121,7 @@ class Normalize : public Kernel {
   const NormalizeShape shape_;
 };
 
-DOPPIO_REGISTER_LAYER("Normalize", LayerType{1, 1, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Normalize", LayerType{1, 1, 1, 1, false, false, &InferNormalize});
 DOPPIO_REGISTER_KERNEL({"Normalize", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Normalize>,
                         nullptr});
 

@@ -25,11 +25,11 @@ class CudaParameter : public Kernel {
   const TensorOps& ops_;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeParameterCuda(const KernelArgs& args) {
   return std::make_unique<CudaParameter>(args);
 }
 
-DOPPIO_REGISTER_KERNEL({"Parameter", DeviceKind::kCuda, "cuda", 10, &Make, nullptr});
+DOPPIO_REGISTER_KERNEL({"Parameter", DeviceKind::kCuda, "cuda", 10, &MakeParameterCuda, nullptr});
 
 }  // namespace
 }  // namespace doppio

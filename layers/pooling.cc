@@ -13,7 +13,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const PoolingGeometry g = ReadPoolingGeometry(spec, bottoms[0]);
   if (!g.max && spec.param.top_size() > 1) {
     throw spec.Mistake("top", "only MAX pooling has a second top (the index of the chosen element)",
@@ -221,21 +221,21 @@ class PoolingKernel : public Kernel {
   ChannelBlocks channels_;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakePooling(const KernelArgs& args) {
   const bool stochastic = args.spec->param.pooling_param().pool() == PoolingParameter::STOCHASTIC;
   return stochastic ? MakeStochasticPooling(args) : MakeForFloat<PoolingKernel>(args);
 }
 
-LayerType Type() {
+LayerType PoolingType() {
   LayerType type;
   type.min_bottoms = type.max_bottoms = type.min_tops = 1;
   type.max_tops = 2;
-  type.infer = &Infer;
+  type.infer = &InferPooling;
   return type;
 }
 
-DOPPIO_REGISTER_LAYER("Pooling", Type());
-DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
+DOPPIO_REGISTER_LAYER("Pooling", PoolingType());
+DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCpu, "reference", 0, &MakePooling, nullptr});
 
 }  // namespace
 }  // namespace doppio

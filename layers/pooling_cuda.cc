@@ -56,14 +56,17 @@ class CudaPooling : public Kernel {
   const PoolingForm form_;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaPooling>(args); }
+std::unique_ptr<Kernel> MakePoolingCuda(const KernelArgs& args) {
+  return std::make_unique<CudaPooling>(args);
+}
 
-std::string Declines(const KernelArgs& args) {
+std::string PoolingCudaDeclines(const KernelArgs& args) {
   const bool stochastic = args.spec->param.pooling_param().pool() == PoolingParameter::STOCHASTIC;
   return stochastic ? "it has MAX and AVE" : DeclinesDouble(args);
 }
 
-DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
+DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCuda, "cuda", 10, &MakePoolingCuda,
+                        &PoolingCudaDeclines, true});
 
 }  // namespace
 }  // namespace doppio

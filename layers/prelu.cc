@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferPrelu(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const PReLUParameter& param = spec.param.prelu_param();
   if (bottoms[0].rank() < 2) {
     throw spec.Mistake("bottom", "bottom 0 has shape " + bottoms[0].ToString() +
@@ -80,13 +80,13 @@ class PReLU : public Kernel {
   ChannelBlocks channels_;
 };
 
-LayerType Type() {
+LayerType PreluType() {
   LayerType type;
   type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
-  type.infer = &Infer;
+  type.infer = &InferPrelu;
   return type;
 }
-DOPPIO_REGISTER_LAYER("PReLU", Type());
+DOPPIO_REGISTER_LAYER("PReLU", PreluType());
 DOPPIO_REGISTER_KERNEL({"PReLU", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PReLU>, nullptr});
 
 }  // namespace

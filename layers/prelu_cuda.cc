@@ -49,11 +49,12 @@ class CudaPrelu : public Kernel {
   const Channels channels_;
 };
 
-std::string Declines(const KernelArgs& args) {
+std::string PreluCudaDeclines(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
 }
 
-DOPPIO_REGISTER_KERNEL({"PReLU", DeviceKind::kCuda, "cuda", 10, &CudaPrelu::Make, &Declines, true});
+DOPPIO_REGISTER_KERNEL({"PReLU", DeviceKind::kCuda, "cuda", 10, &CudaPrelu::Make,
+                        &PreluCudaDeclines, true});
 
 }  // namespace
 }  // namespace doppio

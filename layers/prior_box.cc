@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferPriorBox(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   LayerShape shape;
   shape.tops = {{1, 2, 4 * ReadPriorBox(spec, bottoms).count()}};
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
@@ -27,7 +27,7 @@ class PriorBox : public Kernel {
   const std::vector<float> values_;
 };
 
-DOPPIO_REGISTER_LAYER("PriorBox", LayerType{2, 2, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("PriorBox", LayerType{2, 2, 1, 1, false, false, &InferPriorBox});
 DOPPIO_REGISTER_KERNEL({"PriorBox", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PriorBox>,
                         nullptr});
 

@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferPsroiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   return ShapeOf(ReadPsRoiPooling(spec, bottoms));
 }
 
@@ -39,7 +39,7 @@ class PsRoiPooling : public Kernel {
   const HostLoops loops_;
 };
 
-DOPPIO_REGISTER_LAYER("PSROIPooling", LayerType{2, 2, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("PSROIPooling", LayerType{2, 2, 1, 1, false, false, &InferPsroiPooling});
 DOPPIO_REGISTER_KERNEL({"PSROIPooling", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<PsRoiPooling>, nullptr});
 

@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferRearrangement(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Rearrangement r = FindRearrangement(spec, bottoms);
   LayerShape shape;
   shape.tops = {r.top};
@@ -60,16 +60,16 @@ class RearrangementKernel : public Kernel {
   const StridedBox box_;
 };
 
-bool RegisterAll() {
+bool RegisterAllRearrangement() {
   for (const RearrangingLayer& layer : kRearrangingLayers) {
-    LayerTypes::Get().Add(layer.type,
-                          LayerType{layer.bottoms, layer.bottoms, 1, 1, false, false, &Infer});
+    LayerTypes::Get().Add(layer.type, LayerType{layer.bottoms, layer.bottoms, 1, 1, false, false,
+                                                &InferRearrangement});
     KernelTypes::Get().Add({layer.type, DeviceKind::kCpu, "reference", 0,
                             &MakeForFloat<RearrangementKernel>, nullptr});
   }
   return true;
 }
-[[maybe_unused]] const bool registered = RegisterAll();
+[[maybe_unused]] const bool rearrangement_registered = RegisterAllRearrangement();
 
 }  // namespace
 }  // namespace doppio

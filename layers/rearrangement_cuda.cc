@@ -44,19 +44,19 @@ class CudaRearrangement : public Kernel {
   const int64_t element_bytes_;
 };
 
-std::string Declines(const KernelArgs& args) {
+std::string RearrangementCudaDeclines(const KernelArgs& args) {
   const bool fits = FindRearrangement(args).box.axes.size() <= kMostBoxAxes;
   return fits ? DeclinesDouble(args) : "it takes at most " + std::to_string(kMostBoxAxes) + " axes";
 }
 
-bool RegisterAll() {
+bool RegisterAllRearrangementCuda() {
   for (const RearrangingLayer& layer : kRearrangingLayers) {
-    KernelTypes::Get().Add(
-        {layer.type, DeviceKind::kCuda, "cuda", 10, &CudaRearrangement::Make, &Declines, true});
+    KernelTypes::Get().Add({layer.type, DeviceKind::kCuda, "cuda", 10, &CudaRearrangement::Make,
+                            &RearrangementCudaDeclines, true});
   }
   return true;
 }
-[[maybe_unused]] const bool registered = RegisterAll();
+[[maybe_unused]] const bool rearrangement_cuda_registered = RegisterAllRearrangementCuda();
 
 }  // namespace
 }  // namespace doppio

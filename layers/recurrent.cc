@@ -36,7 +36,7 @@ void CheckCounts(const LayerSpec& spec, size_t bottoms, int states) {
   }
 }
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferRecurrent(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const RecurrentParameter& p = spec.param.recurrent_param();
   if (p.num_output() == 0 || p.num_output() > INT32_MAX / 4) {
     throw spec.Mistake("recurrent_param.num_output",
@@ -128,9 +128,9 @@ using Recurrent = RecurrentKernel<T, HostMath>;
 template <class T>
 using LstmUnit = LstmUnitKernel<T, HostMath>;
 
-DOPPIO_REGISTER_LAYER("LSTM", LayerType{2, 5, 1, 3, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("LSTM", LayerType{2, 5, 1, 3, false, false, &InferRecurrent});
 DOPPIO_REGISTER_LAYER("LSTMUnit", LayerType{3, 3, 2, 2, false, false, &InferUnit});
-DOPPIO_REGISTER_LAYER("RNN", LayerType{2, 4, 1, 2, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("RNN", LayerType{2, 4, 1, 2, false, false, &InferRecurrent});
 DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>,
                         nullptr});
 DOPPIO_REGISTER_KERNEL({"LSTMUnit", DeviceKind::kCpu, "reference", 0, &MakeForFloat<LstmUnit>,

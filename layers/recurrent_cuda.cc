@@ -41,7 +41,7 @@ struct GpuMath {
   Device* device;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeRecurrentCuda(const KernelArgs& args) {
   return std::make_unique<RecurrentKernel<float, GpuMath>>(args);
 }
 
@@ -50,8 +50,9 @@ std::unique_ptr<Kernel> MakeUnit(const KernelArgs& args) {
 }
 
 DOPPIO_REGISTER_KERNEL({"LSTMUnit", DeviceKind::kCuda, "cuda", 10, &MakeUnit, &DeclinesDouble});
-DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble});
-DOPPIO_REGISTER_KERNEL({"RNN", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCuda, "cuda", 10, &MakeRecurrentCuda,
+                        &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"RNN", DeviceKind::kCuda, "cuda", 10, &MakeRecurrentCuda, &DeclinesDouble});
 
 }  // namespace
 }  // namespace doppio

@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferReduction(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   const ReductionSpec reduction(spec, bottom);
   LayerShape shape;
@@ -71,7 +71,7 @@ class ReductionKernel : public Kernel {
   BlockSum long_row_;
 };
 
-DOPPIO_REGISTER_LAYER("Reduction", LayerType{1, 1, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Reduction", LayerType{1, 1, 1, 1, false, false, &InferReduction});
 DOPPIO_REGISTER_KERNEL({"Reduction", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<ReductionKernel>, nullptr});
 

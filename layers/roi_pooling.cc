@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferRoiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   return ShapeOf(ReadRoiPooling(spec, bottoms));
 }
 
@@ -44,7 +44,7 @@ class RoiPooling : public Kernel {
   const HostLoops loops_;
 };
 
-DOPPIO_REGISTER_LAYER("ROIPooling", LayerType{2, 2, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("ROIPooling", LayerType{2, 2, 1, 1, false, false, &InferRoiPooling});
 DOPPIO_REGISTER_KERNEL({"ROIPooling", DeviceKind::kCpu, "reference", 0, &MakeForFloat<RoiPooling>,
                         nullptr});
 

@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferScaleBias(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ScaleBiasForm form = FormOf(spec, bottoms);
   const std::vector<int64_t>& dims = bottoms[0].dims();
   ParamShape scale, bias;
@@ -139,16 +139,16 @@ class ScaleBias : public Kernel {
   ChannelBlocks channels_;
 };
 
-LayerType Type() {
+LayerType ScaleBiasType() {
   LayerType type;
   type.min_bottoms = 1;
   type.max_bottoms = 2;
   type.min_tops = type.max_tops = 1;
-  type.infer = &Infer;
+  type.infer = &InferScaleBias;
   return type;
 }
-DOPPIO_REGISTER_LAYER("Scale", Type());
-DOPPIO_REGISTER_LAYER("Bias", Type());
+DOPPIO_REGISTER_LAYER("Scale", ScaleBiasType());
+DOPPIO_REGISTER_LAYER("Bias", ScaleBiasType());
 DOPPIO_REGISTER_KERNEL({"Scale", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleBias>,
                         nullptr});
 DOPPIO_REGISTER_KERNEL({"Bias", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleBias>,

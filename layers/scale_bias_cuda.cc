@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-ScaleBiasForm FormOf(const KernelArgs& args) {
+ScaleBiasForm ScaleBiasCudaFormOf(const KernelArgs& args) {
   std::vector<Shape> shapes;
   for (const TensorSpec& bottom : args.bottoms) shapes.push_back(bottom.shape);
   return FormOf(*args.spec, shapes);
@@ -19,7 +19,7 @@ class CudaScaleBias : public Kernel {
   explicit CudaScaleBias(const KernelArgs& args)
       : device_(args.device),
         type_(args.tops[0]),
-        form_(FormOf(args)),
+        form_(ScaleBiasCudaFormOf(args)),
         channels_(args.bottoms[0], form_.begin, form_.end) {
     const Layout layout = Channels::LayoutFor(args.bottoms[0], form_.begin, form_.end);
     needs_.bottoms = needs_.tops = {layout};
@@ -80,14 +80,14 @@ class CudaScaleBias : public Kernel {
   const Channels channels_;
 };
 
-std::string Declines(const KernelArgs& args) {
+std::string ScaleBiasCudaDeclines(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
 }
 
-DOPPIO_REGISTER_KERNEL({"Scale", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make, &Declines,
-                        true});
-DOPPIO_REGISTER_KERNEL({"Bias", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make, &Declines,
-                        true});
+DOPPIO_REGISTER_KERNEL({"Scale", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make,
+                        &ScaleBiasCudaDeclines, true});
+DOPPIO_REGISTER_KERNEL({"Bias", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make,
+                        &ScaleBiasCudaDeclines, true});
 
 }  // namespace
 }  // namespace doppio

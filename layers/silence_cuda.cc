@@ -14,9 +14,11 @@ class CudaSilence : public Kernel {
   bool same_every_pass() const override { return true; }
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaSilence>(args); }
+std::unique_ptr<Kernel> MakeSilenceCuda(const KernelArgs& args) {
+  return std::make_unique<CudaSilence>(args);
+}
 
-DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCuda, "cuda", 10, &Make, nullptr, true});
+DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCuda, "cuda", 10, &MakeSilenceCuda, nullptr, true});
 
 }  // namespace
 }  // namespace doppio

@@ -6,7 +6,7 @@ namespace doppio {
 namespace {
 
 // How far each top extends along the axis.
-std::vector<int64_t> Extents(const LayerSpec& spec, const Shape& bottom, int axis) {
+std::vector<int64_t> SliceExtents(const LayerSpec& spec, const Shape& bottom, int axis) {
   const auto& points = spec.param.slice_param().slice_point();
   const int tops = spec.param.top_size();
   const int64_t extent = bottom[axis];
@@ -45,7 +45,7 @@ std::vector<int64_t> Extents(const LayerSpec& spec, const Shape& bottom, int axi
 LayerShape InferSlice(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const int axis = SliceAxis(spec, bottoms[0]);
   LayerShape shape;
-  for (int64_t extent : Extents(spec, bottoms[0], axis)) {
+  for (int64_t extent : SliceExtents(spec, bottoms[0], axis)) {
     shape.tops.push_back(bottoms[0]);
     shape.tops.back()[axis] = extent;
   }

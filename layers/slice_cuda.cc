@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeSliceCuda(const KernelArgs& args) {
   const Join join = MakeCudaJoin(args.shape->tops, SliceAxis(*args.spec, args.bottoms[0].shape),
                                  args.tops[0], CommonLayout(args.bottoms));
   return std::make_unique<CudaJoinKernel>(args, join, false);
@@ -17,9 +17,10 @@ std::string DeclinesMixture(const KernelArgs& args) {
   return one ? "" : "its tops are stored in different types";
 }
 
-DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesMixture, true});
+DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 10, &MakeSliceCuda, &DeclinesMixture,
+                        true});
 // The same in single precision.
-DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 9, &Make, nullptr});
+DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 9, &MakeSliceCuda, nullptr});
 
 }  // namespace
 }  // namespace doppio

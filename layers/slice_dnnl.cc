@@ -5,17 +5,18 @@
 namespace doppio {
 namespace {
 
-std::unique_ptr<Kernel> MakeSlice(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeSliceDnnl(const KernelArgs& args) {
   const Shape& bottom = args.bottoms[0].shape;
   return std::make_unique<JoinKernel>(
       ChooseJoin(args.shape->tops, bottom, SliceAxis(*args.spec, bottom), args.bottoms), false);
 }
 
-std::string Declines(const KernelArgs& args) {
+std::string SliceDnnlDeclines(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : "oneDNN's layouts are of float32";
 }
 
-DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCpu, "onednn", 10, &MakeSlice, &Declines});
+DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCpu, "onednn", 10, &MakeSliceDnnl,
+                        &SliceDnnlDeclines});
 
 }  // namespace
 }  // namespace doppio

@@ -19,7 +19,7 @@ Shape EachShape(const Shape& prediction) {
   return each;
 }
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferSmoothL1Loss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   static const char* const kRoles[] = {"prediction", "target", "inside weights", "outside weights"};
   for (int i = 1; i < static_cast<int>(bottoms.size()); ++i)
     CheckSameValues(spec, bottoms, i, kRoles[i], kRoles[0]);
@@ -98,10 +98,10 @@ class SmoothL1Kernel : public Kernel {
   BlockSum sum_;
 };
 
-DOPPIO_REGISTER_LAYER("SmoothL1Loss", LayerType{2, 4, 1, 2, false, true, &Infer});
+DOPPIO_REGISTER_LAYER("SmoothL1Loss", LayerType{2, 4, 1, 2, false, true, &InferSmoothL1Loss});
 DOPPIO_REGISTER_KERNEL({"SmoothL1Loss", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<SmoothL1Kernel>, nullptr});
-DOPPIO_REGISTER_LAYER("SmoothL1LossOHEM", LayerType{2, 4, 1, 2, false, true, &Infer});
+DOPPIO_REGISTER_LAYER("SmoothL1LossOHEM", LayerType{2, 4, 1, 2, false, true, &InferSmoothL1Loss});
 DOPPIO_REGISTER_KERNEL({"SmoothL1LossOHEM", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<SmoothL1Kernel>, nullptr});
 

@@ -42,14 +42,14 @@ class CudaSmoothL1 : public Kernel {
   const LossNormalizer normalizer_;
 };
 
-std::string Declines(const KernelArgs& args) {
+std::string SmoothL1LossCudaDeclines(const KernelArgs& args) {
   return args.tops.size() > 1 ? "it has no second top" : DeclinesDouble(args);
 }
 
 DOPPIO_REGISTER_KERNEL({"SmoothL1Loss", DeviceKind::kCuda, "cuda", 10, &CudaSmoothL1::Make,
-                        &Declines});
+                        &SmoothL1LossCudaDeclines});
 DOPPIO_REGISTER_KERNEL({"SmoothL1LossOHEM", DeviceKind::kCuda, "cuda", 10, &CudaSmoothL1::Make,
-                        &Declines});
+                        &SmoothL1LossCudaDeclines});
 
 }  // namespace
 }  // namespace doppio

@@ -35,9 +35,12 @@ class CudaSoftmax : public Kernel {
   const SoftmaxView view_;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) { return std::make_unique<CudaSoftmax>(args); }
+std::unique_ptr<Kernel> MakeSoftmaxCuda(const KernelArgs& args) {
+  return std::make_unique<CudaSoftmax>(args);
+}
 
-DOPPIO_REGISTER_KERNEL({"Softmax", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL({"Softmax", DeviceKind::kCuda, "cuda", 10, &MakeSoftmaxCuda, &DeclinesDouble,
+                        true});
 
 }  // namespace
 }  // namespace doppio

@@ -177,18 +177,20 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
   double divisor_ = 1;  // of the last Forward
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeSoftmaxLoss(const KernelArgs& args) {
   if (HasSoftLabels(*args.spec, args.bottoms)) return MakeForFloat<SoftLabelSoftmaxLoss>(args);
   if (!WeighsLabels(*args.spec)) return MakeForFloat<SoftmaxLossKernel>(args);
   return MakeWeightedSoftmaxLoss(args, LabelForm(*args.spec, args.bottoms[0].shape));
 }
 
 DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss,
+                        nullptr});
 DOPPIO_REGISTER(RowCounters, "SoftmaxWithLoss", RowCounter{&ClassAxis, &CheckVaryingRows});
 // R-FCN's name for it.
 DOPPIO_REGISTER_LAYER("SoftmaxWithLossOHEM", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCpu, "reference", 0, &Make, nullptr});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss,
+                        nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -87,19 +87,20 @@ class CudaSoftmaxLoss : public Kernel {
   std::unique_ptr<WrongLabel> wrong_;
 };
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeSoftmaxLossCuda(const KernelArgs& args) {
   return std::make_unique<CudaSoftmaxLoss>(args);
 }
 
-std::string Declines(const KernelArgs& args) {
+std::string SoftmaxLossCudaDeclines(const KernelArgs& args) {
   if (args.tops.size() > 2) return "it has no third top";
   if (HasSoftLabels(*args.spec, args.bottoms)) return "its labels are classes";
   return WeighsLabels(*args.spec) ? "it has no weights of labels" : DeclinesDouble(args);
 }
 
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &Make, &Declines, true});
-DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "cuda", 10, &Make, &Declines,
-                        true});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &MakeSoftmaxLossCuda,
+                        &SoftmaxLossCudaDeclines, true});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "cuda", 10, &MakeSoftmaxLossCuda,
+                        &SoftmaxLossCudaDeclines, true});
 
 std::unique_ptr<Kernel> MakeWeighted(const KernelArgs& args) {
   return std::make_unique<CudaWeightedSoftmaxLoss>(args,

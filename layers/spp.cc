@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferSpp(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const std::vector<PlainPooling> levels = ReadPyramid(spec, bottoms[0]);
   LayerShape shape;
   if (levels.size() == 1) {  // nothing to join: the images of Pooling
@@ -26,7 +26,7 @@ class Spp : public PlainPoolingKernel<T, HostLoops> {
       : PlainPoolingKernel<T, HostLoops>(args, ReadPyramid(*args.spec, args.bottoms[0].shape)) {}
 };
 
-DOPPIO_REGISTER_LAYER("SPP", LayerType{1, 1, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("SPP", LayerType{1, 1, 1, 1, false, false, &InferSpp});
 DOPPIO_REGISTER_KERNEL({"SPP", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Spp>, nullptr});
 
 }  // namespace

@@ -6,12 +6,12 @@
 namespace doppio {
 namespace {
 
-std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+std::unique_ptr<Kernel> MakeSppCuda(const KernelArgs& args) {
   return std::make_unique<PlainPoolingKernel<float, GpuPoolingLoops>>(
       args, ReadPyramid(*args.spec, args.bottoms[0].shape));
 }
 
-DOPPIO_REGISTER_KERNEL({"SPP", DeviceKind::kCuda, "cuda", 10, &Make, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"SPP", DeviceKind::kCuda, "cuda", 10, &MakeSppCuda, &DeclinesDouble});
 
 }  // namespace
 }  // namespace doppio

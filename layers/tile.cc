@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferTile(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const int axis = TileAxis(spec, bottoms[0]);
   const TileParameter& param = spec.param.tile_param();
   if (param.tiles() < 1) {
@@ -55,7 +55,7 @@ class TileKernel : public Kernel {
   const TileRuns runs_;
 };
 
-DOPPIO_REGISTER_LAYER("Tile", LayerType{1, 1, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Tile", LayerType{1, 1, 1, 1, false, false, &InferTile});
 DOPPIO_REGISTER_KERNEL({"Tile", DeviceKind::kCpu, "reference", 0, &MakeForFloat<TileKernel>,
                         nullptr});
 

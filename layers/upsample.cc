@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferUpsample(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const UpsampleForm form = ReadUpsample(spec, bottoms);
   const bool masked = bottoms.size() > 1;
   LayerShape shape;
@@ -57,7 +57,7 @@ class Upsample : public Kernel {
   UpsampleForm form_;
 };
 
-DOPPIO_REGISTER_LAYER("Upsample", LayerType{1, 2, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Upsample", LayerType{1, 2, 1, 1, false, false, &InferUpsample});
 DOPPIO_REGISTER_KERNEL({"Upsample", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Upsample>,
                         nullptr});
 

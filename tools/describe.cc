@@ -42,7 +42,9 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
   auto add = [&](const std::string& what, int64_t bytes, const std::string& note) {
     table.Add({"   " + what, Bytes(bytes), note});
   };
-  add("weights", train.params, "");
+  const std::string values = Bytes(train.unpadded_params);
+  add("weights", train.params,
+      values == Bytes(train.params) ? "" : values + " of values; the rest is padding");
   add("gradients", train.param_grads, "");
   add("history", train.history, "of " + rule);
   if (train.exchange > 0)

@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "build_facts.h"
+#include <build_facts.h>
 #include "core/base/file.h"
 #include "core/base/library_version.h"
 #include "core/base/nearest.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "build_facts.h"
+#include <build_facts.h>
 #include "core/base/error.h"
 #include "core/base/library_version.h"
 

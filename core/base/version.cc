@@ -1,6 +1,6 @@
 #include "core/base/version.h"
 
-#include "build_facts.h"
+#include <build_facts.h>
 #include "core/base/version_text.h"
 
 namespace doppio {

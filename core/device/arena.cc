@@ -8,10 +8,6 @@ namespace {
 
 constexpr int64_t kBlockAlignment = 256;
 
-int64_t Aligned(int64_t bytes) {
-  return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
-}
-
 // The first step from `step` on that is in none of its holes.
 int BehindHoles(const Lifetime& life, int step) {
   for (bool moved = true; moved;) {
@@ -46,12 +42,14 @@ int64_t FindGap(const Lifetime& block, const std::vector<const Lifetime*>& place
       best = end;
       best_gap = gap;
     }
-    end = std::max(end, other->offset + Aligned(other->bytes));
+    end = std::max(end, other->offset + PlacedBytes(other->bytes));
   }
   return best >= 0 ? best : end;
 }
 
 }  // namespace
+
+int64_t PlacedBytes(int64_t bytes) { return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment; }
 
 int64_t PlaceBlocks(std::vector<Lifetime>* blocks) {
   std::vector<size_t> order(blocks->size());
@@ -67,7 +65,7 @@ int64_t PlaceBlocks(std::vector<Lifetime>* blocks) {
         placed.begin(), placed.end(), &block,
         [](const Lifetime* a, const Lifetime* b) { return a->offset < b->offset; });
     placed.insert(after, &block);
-    total = std::max(total, block.offset + Aligned(block.bytes));
+    total = std::max(total, block.offset + PlacedBytes(block.bytes));
   }
   return total;
 }

@@ -24,6 +24,9 @@ struct Lifetime {
   std::vector<Span> holes = {};
 };
 
+// What a block takes of the arena: whole units of 256 bytes.
+int64_t PlacedBytes(int64_t bytes);
+
 // Best fit, biggest first. Returns the bytes of the whole arena.
 int64_t PlaceBlocks(std::vector<Lifetime>* blocks);
 

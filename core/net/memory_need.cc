@@ -1,5 +1,6 @@
 #include "core/net/memory_need.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/bytes.h"
@@ -27,24 +28,36 @@ std::string Alternatives(const std::vector<std::string>& list) {
   return text;
 }
 
+// "about 40", or "between 40 and 95" where that is too wide for "about".
+std::string BatchText(const FittingBatch& batch) {
+  const std::string least = std::to_string(batch.least), most = std::to_string(batch.most);
+  if (batch.least == 0) return "at most " + most;
+  if (batch.most - batch.least <= std::max<int64_t>(1, batch.least / 16)) return "about " + least;
+  return "between " + least + " and " + most;
+}
+
 }  // namespace
 
-int64_t MemoryNeed::LargestBatch(int64_t free) const {
+FittingBatch MemoryNeed::LargestBatch(int64_t free) const {
   std::vector<Lifetime> scaled = blocks;
-  const int64_t whole = PlaceBlocks(&scaled);
-  const auto fits = [&](int64_t rows) {
-    const auto of_rows = [&](int64_t bytes) {
-      return bytes % batch == 0 ? bytes / batch * rows : bytes;
-    };
-    for (size_t i = 0; i < blocks.size(); ++i) scaled[i].bytes = of_rows(blocks[i].bytes);
-    return total() - whole + PlaceBlocks(&scaled) - scratch + of_rows(scratch) <= free;
+  const int64_t fixed = total() - PlaceBlocks(&scaled) - scratch;
+  const auto of_rows = [this](int64_t bytes, int64_t rows) {
+    return bytes % batch == 0 ? bytes / batch * rows : bytes;
   };
-  int64_t fitting = 0, too_many = batch;
-  while (too_many - fitting > 1) {
-    const int64_t rows = fitting + (too_many - fitting) / 2;
-    (fits(rows) ? fitting : too_many) = rows;
-  }
-  return fitting;
+  const auto largest = [&](bool scratch_vanishes) {
+    const auto fits = [&](int64_t rows) {
+      for (size_t i = 0; i < blocks.size(); ++i) scaled[i].bytes = of_rows(blocks[i].bytes, rows);
+      const int64_t then = scratch_vanishes ? 0 : of_rows(scratch, rows);
+      return fixed + PlaceBlocks(&scaled) + then <= free;
+    };
+    int64_t fitting = 0, too_many = batch;
+    while (too_many - fitting > 1) {
+      const int64_t rows = fitting + (too_many - fitting) / 2;
+      (fits(rows) ? fitting : too_many) = rows;
+    }
+    return fitting;
+  };
+  return {largest(false), largest(scratch % batch != 0)};
 }
 
 void MemoryNeed::CheckFits(int64_t free, const Device& device) const {
@@ -53,11 +66,12 @@ void MemoryNeed::CheckFits(int64_t free, const Device& device) const {
                         Bytes(total()) + " (" + Parts(*this) + "), " + Bytes(total() - free) +
                         " more than the " + Bytes(free) + " that are free";
   std::vector<std::string> remedies;
-  const int64_t fitting = batch > 0 ? LargestBatch(free) : 0;
-  if (fitting > 0) {
-    message += "; the largest batch that fits is about " + std::to_string(fitting) +
-               ", and this one is " + std::to_string(batch);
-    remedies.push_back("--batch=" + std::to_string(fitting) +
+  const FittingBatch fitting = batch > 0 ? LargestBatch(free) : FittingBatch();
+  if (fitting.most > 0) {
+    message += "; the largest batch that fits is " + BatchText(fitting) + ", and this one is " +
+               std::to_string(batch);
+    remedies.push_back((fitting.least > 0 ? "--batch=" + std::to_string(fitting.least)
+                                          : std::string("a smaller --batch")) +
                        (backward ? " (and a larger iter_size to make up for it)" : ""));
   } else if (batch > 0) {
     message += "; even a batch of 1 does not fit";

@@ -16,6 +16,7 @@ namespace doppio {
 // What `summary`, `--dry_run` and the first log lines say. Bytes.
 struct MemoryUse {
   int64_t params = 0, param_grads = 0;  // of parameters that no net before has brought
+  int64_t unpadded_params = 0;          // their values alone
   int64_t history = 0;                  // of the solver, which asks for it after the nets
   int64_t exchange = 0;                 // of what carries gradients to other ranks, likewise
   int64_t activations = 0;              // the arena: values, gradients, saved memory, with sharing
@@ -37,16 +38,22 @@ class MemoryShortage : public MemoryError {
   MemoryUse use_;
 };
 
+// Bounds of the largest batch that fits: so many rows do fit, and more than `most` do not.
+struct FittingBatch {
+  int64_t least = 0, most = 0;
+};
+
 struct MemoryNeed : MemoryUse {
   std::string net;  // "train net LeNet"
   bool backward = false;
   int64_t batch = 0;             // rows; 0: it has none
   std::vector<Lifetime> blocks;  // of the arena
 
-  // The most rows, fewer than `batch`, that do with `free` bytes; 0 when there are none.
-  // Parameters, and blocks and scratch that cannot be divided by the batch, are taken to stay as
-  // large as they are.
-  int64_t LargestBatch(int64_t free) const;
+  // Bounds, below `batch`, of the most rows that do with `free` bytes; 0 when no batch does.
+  // Parameters, and blocks that cannot be divided by the batch, are taken to stay as large as they
+  // are. Scratch that cannot be divided is what keeps the bounds apart: part of it may grow with
+  // the batch in steps that only the library knows. It may stay as large as it is, or vanish.
+  FittingBatch LargestBatch(int64_t free) const;
   // Throws MemoryShortage when the net needs more than `free` bytes of the device; negative: nobody
   // knows.
   void CheckFits(int64_t free, const Device& device) const;

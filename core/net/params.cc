@@ -64,6 +64,7 @@ ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_orde
     if (!placed(static_cast<int>(i))) added_.push_back(static_cast<int>(i));
   }
   ParamBytes bytes;
+  for (int i : added_) bytes.unpadded += param(i).shape.count() * ElementBytes(dtype_);
   if (gradients && arena_size_ == 0) {
     learnable_ = added_;
     arena_order_ = finish_order;

@@ -38,6 +38,7 @@ struct Param {
 
 struct ParamBytes {
   int64_t values = 0, grads = 0;
+  int64_t unpadded = 0;  // of the values, without what pads layouts and aligns parameters
 };
 
 class ParamStore {

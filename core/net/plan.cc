@@ -306,12 +306,14 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, P
   static_cast<MemoryUse&>(memory) = draft.memory;
   const int64_t constants = assembler.PlaceConstants();
   memory.activations += constants;
+  memory.unshared += constants;
   plan->saved.plain_activations += constants;
   memory.blocks = draft.blocks;
   memory.net = (graph.spec.options.phase == TRAIN ? "train net " : "test net ") + graph.spec.name;
   memory.backward = options.backward;
   memory.batch = BatchOf(graph);
   memory.params = bytes.values;
+  memory.unpadded_params = bytes.unpadded;
   memory.param_grads = bytes.grads;
   memory.history = options.history_slots * params->arena_size() * ElementBytes(params->dtype());
   if (options.backward)

@@ -20,7 +20,7 @@ class MemoryPlanner {
     }
     for (size_t t = 0; t < draft_.items.size(); ++t) PlaceSaved(static_cast<int>(t));
     for (const Lifetime& block : draft_.blocks) {
-      draft_.memory.unshared += block.bytes;
+      draft_.memory.unshared += PlacedBytes(block.bytes);
     }
     draft_.memory.unshared += shared_bytes_;
   }
@@ -68,7 +68,7 @@ class MemoryPlanner {
                        it.bottom_specs[0].layout == top.spec.layout;
       if (may && MayOverwrite(it.bottoms[0], t)) {
         top.storage = group(it.bottoms[0]).storage;
-        shared_bytes_ += top.spec.bytes();
+        shared_bytes_ += PlacedBytes(top.spec.bytes());
         continue;
       }
       NoteRefused(it, i);
@@ -190,7 +190,7 @@ class MemoryPlanner {
     } else if (bottom.grad_storage < 0) {
       if (passed && !bottom.implicit_weight) {
         SetGradient(g, it->top_grads[0], time);
-        shared_bytes_ += bottom.spec.bytes();
+        shared_bytes_ += PlacedBytes(bottom.spec.bytes());
         return;
       }
       SetGradient(
@@ -250,7 +250,7 @@ class MemoryPlanner {
     if (std::count(it.bottom_gradient.begin(), it.bottom_gradient.end(), true) != 1) return false;
     if (it.top_grads[0] < 0 || !SameMemory(it, 0) || OtherReaders(it, it.top_grads[0]) > 0)
       return false;
-    shared_bytes_ += it.top_specs[0].bytes();
+    shared_bytes_ += PlacedBytes(it.top_specs[0].bytes());
     return true;
   }
 

@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+LayerShape InferSoftsign(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   if (bottoms[0].rank() == 0)
     throw spec.Mistake("bottom", "Softsign wants at least one axis, got a scalar");
   LayerShape shape;
@@ -48,7 +48,7 @@ class Softsign : public Kernel {
 };
 
 // 1 bottom, 1 top.
-DOPPIO_REGISTER_LAYER("Softsign", LayerType{1, 1, 1, 1, false, false, &Infer});
+DOPPIO_REGISTER_LAYER("Softsign", LayerType{1, 1, 1, 1, false, false, &InferSoftsign});
 DOPPIO_REGISTER_KERNEL({"Softsign", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Softsign>,
                         nullptr});
 

@@ -103,51 +103,6 @@ def doppio_library(
         **kwargs
     )
 
-def doppio_layers(names, deps, srcs = [], cuda_srcs = [], hdrs = [], extra = {}):
-    """One self-registering library per layer, and `:layers` that links them all.
-
-    Layer `foo` is foo.cc; where they exist also foo_dnnl.cc and, with CUDA, foo.cu, foo_cuda.cc
-    and foo_cudnn_cuda.cc. Every file registers itself, hence alwayslink.
-
-    Args:
-      names: the layers.
-      deps: what every layer depends on.
-      srcs: sources that layers share.
-      cuda_srcs: such sources for CUDA.
-      hdrs: headers that layers share.
-      extra: {layer: {"srcs": [...], "cuda_srcs": [...], "hdrs": [...], "deps": [...]}}, what one layer needs more.
-    """
-    unknown = [name for name in extra if name not in names]
-    if unknown:
-        fail("extra names no layer of the list: %s" % unknown)
-    doppio_sources()
-    doppio_library(
-        name = "shared",
-        srcs = srcs,
-        hdrs = hdrs,
-        deps = deps,
-        cuda_srcs = cuda_srcs,
-        visibility = ["//visibility:private"],
-    )
-    for name in names:
-        more = extra.get(name, {})
-        doppio_library(
-            name = name,
-            srcs = [name + ".cc"] + native.glob([name + "_dnnl.cc"]) + more.get("srcs", []),
-            hdrs = more.get("hdrs", []),
-            # Layers all call what they register by the same names.
-            files_together = 1,
-            deps = [":shared"] + more.get("deps", []),
-            cuda_srcs = native.glob([name + ".cu", name + "_cuda.cc", name + "_cudnn_cuda.cc"]) +
-                        more.get("cuda_srcs", []),
-            alwayslink = True,
-        )
-    native.cc_library(
-        name = "layers",
-        deps = [":" + name for name in names],
-        visibility = floor_visibility(),
-    )
-
 def doppio_test(name, srcs = None, deps = [], copts = [], files_together = 8, **kwargs):
     """A GoogleTest program with its main(); `srcs` is name.cc when left out.
 

@@ -30,9 +30,9 @@ _LIBRARIES = {
         "benchmark/benchmark.h",
         ["-lbenchmark_main", "-lbenchmark", "-lpthread"],
     ),
-    "gflags": _library("gflags/gflags.h", ["-lgflags"], ["-l:libgflags.a"]),
-    # libunwind.a is not position independent.
-    "glog": _library("glog/logging.h", ["-lglog"], ["-l:libglog.a", "-lunwind", "-l:libgflags.a"]),
+    # The archives of these two and of protobuf cannot be part of a shared library.
+    "gflags": _library("gflags/gflags.h", ["-lgflags"]),
+    "glog": _library("glog/logging.h", ["-lglog"]),
     "gmock": _library("gmock/gmock.h", ["-lgmock", "-lgtest", "-lpthread"]),
     "gtest": _library("gtest/gtest.h", ["-lgtest", "-lpthread"]),
     "gtest_main": _library("gtest/gtest.h", ["-lgtest_main", "-lgtest", "-lpthread"]),
@@ -235,16 +235,15 @@ def _protobuf_impl(ctx):
     if not protoc:
         fail("protoc is not installed; run tools/setup")
     ctx.symlink(protoc, "protoc")
-    link = ["-l:libprotobuf.a", "-l:libz.a"] if _is_static(ctx) else ["-lprotobuf"]
     ctx.file("BUILD", """package(default_visibility = ["//visibility:public"])
 exports_files(["protoc"])
-cc_library(name = "protobuf", linkopts = {link})
+cc_library(name = "protobuf", linkopts = ["-lprotobuf", "-lpthread"])
 proto_lang_toolchain(
     name = "cc_toolchain",
     command_line = "--cpp_out=$(OUT)",
     runtime = ":protobuf",
 )
-""".format(link = link + ["-lpthread"]))
+""")
 
 # The name and its two labels (protoc, cc_toolchain) are what Bazel's native
 # proto_library and cc_proto_library look for.
@@ -252,5 +251,5 @@ system_protobuf = repository_rule(
     implementation = _protobuf_impl,
     local = True,
     configure = True,
-    environ = ["DOPPIO_LINK", "PATH"],
+    environ = ["PATH"],
 )

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <optional>
+#include <regex>
+#include <string>
 
 #include "core/net/net.h"
 #include "tests/testing/layer_case.h"
@@ -80,11 +82,17 @@ Attempt Plan(const std::string& text, int64_t free, int history_slots = 0) {
   return attempt;
 }
 
-// The number after "the largest batch that fits is about ".
-int64_t NamedBatch(const std::string& message) {
-  const std::string before = "the largest batch that fits is about ";
-  const size_t at = message.find(before);
-  return at == std::string::npos ? -1 : std::atoll(message.c_str() + at + before.size());
+// The numbers after "the largest batch that fits is": "about 40", "between 40 and 95" or "at most
+// 20". {-1, -1} where none is named.
+FittingBatch NamedBatch(const std::string& message) {
+  std::smatch found;
+  const std::regex pattern(
+      "the largest batch that fits is (?:about (\\d+)|between (\\d+) and (\\d+)|at most (\\d+)),");
+  if (!std::regex_search(message, found, pattern)) return {-1, -1};
+  const auto number = [&](size_t i) { return std::stoll(found[i].str()); };
+  if (found[1].matched) return {number(1), number(1) + std::max(2LL, number(1) / 16)};
+  if (found[2].matched) return {number(2), number(3)};
+  return {0, number(4)};
 }
 
 TEST(MemoryNeed, FitsExactlyAndNotWithAByteLess) {
@@ -104,6 +112,21 @@ TEST(MemoryNeed, IsWhatIsAllocated) {
   // The device rounds each of five blocks up, at most to twice as much.
   EXPECT_GE(device.bytes_in_use(), net.plan().memory.now());
   EXPECT_LE(device.bytes_in_use(), 2 * net.plan().memory.now() + 5 * 64);
+}
+
+TEST(MemoryNeed, IsNoMoreThanWithoutSharing) {
+  for (const int64_t batch : {1, 4, 64}) {
+    const MemoryNeed need = Plan(NetOf(batch), -1).need;
+    EXPECT_GT(need.activations, 0);
+    EXPECT_GE(need.unshared, need.activations) << batch;
+  }
+}
+
+// conv has 8 x 3 x 3 x 3 + 8 parameters, ip 3 x 648 + 3.
+TEST(MemoryNeed, TellsValuesFromPadding) {
+  const MemoryNeed need = Plan(NetOf(4), -1).need;
+  EXPECT_EQ(need.unpadded_params, (224 + 1947) * 4);
+  EXPECT_GT(need.params, need.unpadded_params);
 }
 
 TEST(MemoryNeed, IsRefusedBeforeAnythingIsAllocated) {
@@ -127,12 +150,16 @@ TEST(MemoryNeed, NamesALargestBatchThatFits) {
   for (const double share : {0.9, 0.5, 0.2, 0.1}) {
     const int64_t free = static_cast<int64_t>(static_cast<double>(total) * share);
     const std::string message = Plan(NetOf(kBatch), free).refusal.value();
-    const int64_t named = NamedBatch(message);
-    ASSERT_GE(named, 1) << message;
-    ASSERT_LT(named, kBatch);
-    EXPECT_NE(message.find("--batch=" + std::to_string(named)), std::string::npos) << message;
-    EXPECT_FALSE(Plan(NetOf(named), free).refusal) << named << " for " << share;
-    EXPECT_TRUE(Plan(NetOf(named + 3), free).refusal) << named << " for " << share;
+    const FittingBatch named = NamedBatch(message);
+    ASSERT_GE(named.least, 0) << message;
+    ASSERT_LT(named.most, kBatch) << message;
+    const std::string remedy =
+        named.least > 0 ? "--batch=" + std::to_string(named.least) : "a smaller --batch";
+    EXPECT_NE(message.find("What may help: " + remedy), std::string::npos) << message;
+    if (named.least > 0) {
+      EXPECT_FALSE(Plan(NetOf(named.least), free).refusal) << message;
+    }
+    EXPECT_TRUE(Plan(NetOf(named.most + 1), free).refusal) << message;
   }
 }
 
@@ -199,9 +226,50 @@ TEST(MemoryNeed, LetsScratchGrowWithTheBatchWhereItIsDivisible) {
   need.scratch = 10 * 512;
   need.blocks = {{10 * 256, 0, 1}};
   need.activations = 10 * 256;
-  EXPECT_EQ(need.LargestBatch(4 * 768), 4);
+  EXPECT_EQ(need.LargestBatch(4 * 768).least, 4);
+  EXPECT_EQ(need.LargestBatch(4 * 768).most, 4);
+}
+
+TEST(MemoryNeed, BoundsTheLargestBatchWhereScratchIsNotDivisible) {
+  MemoryNeed need;
+  need.batch = 10;
   need.scratch = 10 * 512 + 1;
-  EXPECT_EQ(need.LargestBatch(9 * 768), 6);
+  need.blocks = {{10 * 256, 0, 1}};
+  need.activations = 10 * 256;
+  // 9 * 768 - (10 * 512 + 1) hold 6 rows of 256 bytes; without scratch all would fit.
+  EXPECT_EQ(need.LargestBatch(9 * 768).least, 6);
+  EXPECT_EQ(need.LargestBatch(9 * 768).most, 9);
+  EXPECT_EQ(need.LargestBatch(3 * 256).least, 0);
+  EXPECT_EQ(need.LargestBatch(3 * 256).most, 3);
+}
+
+std::string Refusal(const MemoryNeed& need, int64_t free) {
+  try {
+    need.CheckFits(free, SmallDevice(0));
+  } catch (const MemoryShortage& e) {
+    return e.message();
+  }
+  return "it fits";
+}
+
+TEST(MemoryNeed, SaysHowFarTheLargestBatchIsKnown) {
+  MemoryNeed need;
+  need.batch = 100;
+  need.blocks = {{100 * 256, 0, 1}};
+  need.activations = 100 * 256;
+  const auto says = [&](int64_t free, const std::string& batch, const std::string& remedy) {
+    const std::string message = Refusal(need, free);
+    EXPECT_NE(message.find("the largest batch that fits is " + batch + ", and this one is 100. " +
+                           "What may help: " + remedy + " or "),
+              std::string::npos)
+        << message;
+  };
+  need.scratch = 257;
+  says(90 * 256, "about 88", "--batch=88");
+  need.scratch = 40 * 256 + 1;
+  says(90 * 256, "between 49 and 90", "--batch=49");
+  says(30 * 256, "at most 30", "a smaller --batch");
+  EXPECT_NE(Refusal(need, 255).find("even a batch of 1 does not fit"), std::string::npos);
 }
 
 TEST(MemoryNeed, TakesBlocksThatNoBatchDividesAsTheyAre) {
@@ -209,9 +277,9 @@ TEST(MemoryNeed, TakesBlocksThatNoBatchDividesAsTheyAre) {
   need.batch = 10;
   need.blocks = {{10 * 256, 0, 1}, {3 * 256 + 1, 0, 1}};
   need.activations = 10 * 256 + 4 * 256;
-  EXPECT_EQ(need.LargestBatch(4 * 256), 0);
-  EXPECT_EQ(need.LargestBatch(5 * 256), 1);
-  EXPECT_EQ(need.LargestBatch(13 * 256), 9);
+  EXPECT_EQ(need.LargestBatch(4 * 256).least, 0);
+  EXPECT_EQ(need.LargestBatch(5 * 256).least, 1);
+  EXPECT_EQ(need.LargestBatch(13 * 256).least, 9);
 }
 
 TEST(MemoryNeed, OfATestNetLeavesRoomForTheHistory) {
