@@ -104,9 +104,11 @@ class ConvChooser {
                                                     const dnnl::primitive_attr& attr) const {
     const dnnl::prop_kind kind =
         args_.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    return DescribeForward<dnnl::convolution_forward>(
-        attr, kind, dnnl::algorithm::convolution_direct, src, weights, BiasDesc(), dst, stride_,
-        dilation_, pad_, pad_);
+    return Fastest([&] {
+      return DescribeForward<dnnl::convolution_forward>(
+          attr, kind, dnnl::algorithm::convolution_direct, src, weights, BiasDesc(), dst, stride_,
+          dilation_, pad_, pad_);
+    });
   }
 
   dnnl::memory::desc BiasDesc() const {
@@ -126,9 +128,11 @@ class ConvChooser {
         choice->slowness += kReorderSlowness;
       }
       if (data_) {
-        choice->backward_data = DescribeBackward<dnnl::convolution_backward_data>(
-            DnnlAttr(args_.math), choice->forward, dnnl::algorithm::convolution_direct, x,
-            AnyDesc(Shape(weights_)), y, stride_, dilation_, pad_, pad_);
+        choice->backward_data = Fastest([&] {
+          return DescribeBackward<dnnl::convolution_backward_data>(
+              DnnlAttr(args_.math), choice->forward, dnnl::algorithm::convolution_direct, x,
+              AnyDesc(Shape(weights_)), y, stride_, dilation_, pad_, pad_);
+        });
         choice->slowness += Slowness(choice->backward_data.impl_info_str());
       }
       if (params_) {
@@ -148,9 +152,11 @@ class ConvChooser {
       const ConvChoice& choice, const dnnl::memory::desc& x, const dnnl::memory::desc& y,
       const dnnl::memory::desc& kept) const {
     auto make = [&](const dnnl::memory::desc& weights) {
-      return DescribeBackward<dnnl::convolution_backward_weights>(
-          DnnlAttr(args_.math), choice.forward, dnnl::algorithm::convolution_direct, x, weights,
-          BiasDesc(), y, stride_, dilation_, pad_, pad_);
+      return Fastest([&] {
+        return DescribeBackward<dnnl::convolution_backward_weights>(
+            DnnlAttr(args_.math), choice.forward, dnnl::algorithm::convolution_direct, x, weights,
+            BiasDesc(), y, stride_, dilation_, pad_, pad_);
+      });
     };
     auto any = make(AnyDesc(Shape(weights_)));
     if (any.diff_weights_desc() == kept) return any;

@@ -54,6 +54,11 @@ typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& 
   return {typename Primitive::desc(args...), attr, DnnlEngine(), forward};
 }
 
+template <class PrimitiveDesc>
+bool NextImplementation(PrimitiveDesc*) {
+  return false;
+}
+
 inline dnnl::lrn_forward::primitive_desc DescribeLrnForward(const dnnl::primitive_attr& attr,
                                                             dnnl::prop_kind kind,
                                                             dnnl::algorithm how,

@@ -112,6 +112,11 @@ typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& 
   return {DnnlEngine(), args..., forward, attr};
 }
 
+template <class PrimitiveDesc>
+bool NextImplementation(PrimitiveDesc* desc) {
+  return desc->next_impl();
+}
+
 inline dnnl::lrn_forward::primitive_desc DescribeLrnForward(const dnnl::primitive_attr& attr,
                                                             dnnl::prop_kind kind,
                                                             dnnl::algorithm how,

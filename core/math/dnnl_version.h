@@ -44,6 +44,12 @@ template <class Primitive, class Forward, class... Args>
 typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& attr,
                                                     const Forward& forward, const Args&... args);
 
+// Moves a description, and all copies of it, to the next implementation; false if there is none.
+// oneDNN 2 always says so: its list is in order of speed already, and walking along it would need
+// what the description was made of.
+template <class PrimitiveDesc>
+bool NextImplementation(PrimitiveDesc* desc);
+
 // Sizes and constants of a local response normalisation.
 struct LrnNumbers {
   int64_t local_size;

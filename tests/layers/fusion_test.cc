@@ -75,17 +75,21 @@ std::vector<Chain> ConvolutionChains(int channels) {
 
 const std::vector<Shape> kShapes = {{3, 20, 5, 7}, {1, 16, 9, 1}, {2, 3, 6, 6}, {4, 50, 3, 2}};
 
-// In training, and in testing with and without gradients. Inference alone may prefer primitives
-// that cannot add.
-void ExpectSameInAllPhases(NetCase c, const std::string& chain) {
-  ExpectSame(c, {chain});
-  c.phase = TEST;
-  ExpectSame(c, {chain});
-  c.backward = false;
+// Inference alone, and few channels with oneDNN 3, may prefer primitives that cannot add.
+void ExpectTogether(const NetCase& c, const std::string& chain) {
   const std::vector<std::string> chains = ExpectSameNumbers(c);
-  if (chain.find("Convolution+Eltwise") != 0) {
+  if (chain.find("Convolution+Eltwise") != 0 || (c.backward && c.shape[1] >= 16)) {
     EXPECT_EQ(chains, std::vector<std::string>{chain});
   }
+}
+
+// In training, and in testing with and without gradients.
+void ExpectSameInAllPhases(NetCase c, const std::string& chain) {
+  ExpectTogether(c, chain);
+  c.phase = TEST;
+  ExpectTogether(c, chain);
+  c.backward = false;
+  ExpectTogether(c, chain);
 }
 
 // ---- Tests -------------------------------------------------------------------------------------
@@ -152,7 +156,7 @@ TEST(Fusion, OfConvolutionsAndProductsGivesTheSameNumbers) {
         c.block = block;
         ExpectSameInAllPhases(c, chain.name);
         c.bottoms_learn = false;
-        ExpectSame(c, {chain.name});
+        ExpectTogether(c, chain.name);
       }
     }
   }
