@@ -54,6 +54,11 @@ typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& 
   return {typename Primitive::desc(args...), attr, DnnlEngine(), forward};
 }
 
+template <class PrimitiveDesc>
+bool NextImplementation(PrimitiveDesc*) {
+  return false;
+}
+
 inline dnnl::lrn_forward::primitive_desc DescribeLrnForward(const dnnl::primitive_attr& attr,
                                                             dnnl::prop_kind kind,
                                                             dnnl::algorithm how,
@@ -68,13 +73,6 @@ inline dnnl::lrn_backward::primitive_desc DescribeLrnBackward(
     dnnl::algorithm how, const dnnl::memory::desc& data, const LrnNumbers& n) {
   return DescribeBackward<dnnl::lrn_backward>(attr, forward, how, data, data, n.local_size, n.alpha,
                                               n.beta, n.k);
-}
-
-// Always the first implementation: oneDNN 2.6 can crash when it is asked for those behind it
-// (grouped convolutions with one thread, AVX-512), and lists the fast ones first.
-template <class Make, class Cost>
-auto CheapestOf(const Make& make, const Cost&) {
-  return make();
 }
 
 inline void AppendEltwise(dnnl::post_ops* post, dnnl::algorithm function, float alpha, float beta) {

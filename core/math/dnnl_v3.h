@@ -112,6 +112,11 @@ typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& 
   return {DnnlEngine(), args..., forward, attr};
 }
 
+template <class PrimitiveDesc>
+bool NextImplementation(PrimitiveDesc* desc) {
+  return desc->next_impl();
+}
+
 inline dnnl::lrn_forward::primitive_desc DescribeLrnForward(const dnnl::primitive_attr& attr,
                                                             dnnl::prop_kind kind,
                                                             dnnl::algorithm how,
@@ -130,25 +135,6 @@ inline dnnl::lrn_backward::primitive_desc DescribeLrnBackward(
 
 inline void AppendEltwise(dnnl::post_ops* post, dnnl::algorithm function, float alpha, float beta) {
   post->append_eltwise(function, alpha, beta);
-}
-
-// oneDNN 3 lists some slower implementations before faster ones.
-template <class Make, class Cost>
-auto CheapestOf(const Make& make, const Cost& cost) {
-  auto desc = make();
-  double least = cost(desc);
-  if (least == 0) return desc;
-  int best = 0;
-  for (int i = 1; least > 0 && desc.next_impl(); ++i) {
-    const double now = cost(desc);
-    if (now >= least) continue;
-    best = i;
-    least = now;
-  }
-  // Copies share the place in the list of implementations, so the best is found again.
-  desc = make();
-  for (int i = 0; i < best; ++i) desc.next_impl();
-  return desc;
 }
 
 inline const char* NameOfNewIsa(dnnl::cpu_isa isa) {

@@ -44,10 +44,11 @@ template <class Primitive, class Forward, class... Args>
 typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& attr,
                                                     const Forward& forward, const Args&... args);
 
-// The description that `make` returns, at the implementation of the least `cost(description)`, as
-// far as this version of oneDNN lets one look for it. Of equal ones the first.
-template <class Make, class Cost>
-auto CheapestOf(const Make& make, const Cost& cost);
+// Moves a description, and all copies of it, to the next implementation; false if there is none.
+// oneDNN 2 always says so: its list is in order of speed already, and walking along it would need
+// what the description was made of.
+template <class PrimitiveDesc>
+bool NextImplementation(PrimitiveDesc* desc);
 
 // Sizes and constants of a local response normalisation.
 struct LrnNumbers {
