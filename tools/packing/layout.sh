@@ -13,20 +13,10 @@ me=${0##*/}
 # Levels of x86-64's psABI, the lowest one last. DOPPIO_LEVELS="v3" builds for fewer, sooner, to try something.
 read -r -a levels <<<"${DOPPIO_LEVELS:-v4 v3 v2}"
 
-# g++ 12 changes constants where it moves them through AVX-512's registers (tools/bazel/constants_probe.cc).
-level_options() {
-  echo "--copt=-march=x86-64-$1"
-  if [[ $1 == v4 && $(g++ -dumpversion) == 12 ]]; then
-    echo "--copt=-mmove-max=128"
-    echo "--copt=-mstore-max=128"
-  fi
-}
-
 # portable_build OPTION... TARGET...: quiet unless it fails. DOPPIO_BAZEL_OPTIONS holds further options for all builds.
 portable_build() {
-  local log
+  local log more
   log=$(mktemp)
-  local more
   read -r -a more <<<"${DOPPIO_BAZEL_OPTIONS:-}"
   if ! bazel build --config=ci --config=portable "${more[@]}" "$@" >"$log" 2>&1; then
     cat "$log" >&2
@@ -39,13 +29,12 @@ portable_build() {
 
 # lay_out_library LIB: libdoppio.so for all levels. What is built afterwards has to have "${lowest[@]}" among its options.
 lay_out_library() {
-  local level folder part options
+  local level folder part
   for level in "${levels[@]}"; do
     echo "$me: building for x86-64-$level"
     folder=$1/glibc-hwcaps/x86-64-$level
     [[ $level != "${levels[-1]}" ]] || folder=$1
-    mapfile -t options < <(level_options "$level")
-    portable_build "${options[@]}" //tools/packing:libdoppio.so
+    portable_build "--copt=-march=x86-64-$level" //tools/packing:libdoppio.so
     install -D -m 755 bazel-bin/tools/packing/libdoppio.so "$folder/libdoppio.so"
   done
   for part in external/sys/libdoppio_blas.so tools/packing/libdoppio_cuda.so; do
@@ -54,7 +43,7 @@ lay_out_library() {
     install -m 755 "bazel-bin/$part" "$1/"
   done
   # shellcheck disable=SC2034
-  lowest=("${options[@]}")
+  lowest=("--copt=-march=x86-64-${levels[-1]}")
 }
 
 # Paths of the programs and libraries below a folder, one a line.
