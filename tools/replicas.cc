@@ -155,8 +155,11 @@ std::atomic<int> g_own_failure{0};  // the exit code of what this rank itself ha
 
 [[noreturn]] void EndLost(const WatchOptions::Loss& loss) {
   const int own = g_own_failure;
-  if (loss.first && own == 0) PrintFailure(PeerError(loss.message), true, std::cerr);
+  const bool tells = own == 0 && loss.first;
+  if (tells) PrintFailure(PeerError(loss.message), true, std::cerr);
   std::cerr.flush();
+  // A launcher may end the rank that tells it when another one ends.
+  if (!tells) std::this_thread::sleep_for(kFirstToTell);
   _exit(own != 0 ? own : static_cast<int>(loss.code));
 }
 
