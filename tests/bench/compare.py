@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Whole training iterations of the model zoo, side by side with another trainer.
 
-usage: compare.py [--doppio PATH] [--peer 'COMMAND'] [--threads 2] [--runs 5] [--seconds 2] [--quick] [NET ...]
+usage: compare.py [--doppio PATH] [--peer 'COMMAND'] [--threads 2] [--runs 5] [--seconds 2] [--quick] [--rates] [NET ...]
 
 Each program runs alone, in turn, RUNS times per net; medians are printed as the table of docs/performance.md.
 COMMAND is called with `--threads T --runs 1 --seconds S NET` and prints `NET BATCH IMAGES_PER_SECOND ...`; without
 one only Doppio is measured. `share` is the part of this machine's convolution rate, measured in the same run, that
 a net's multiply-adds reach (three times the forward's for an iteration). --quick: one iteration each, for tests.
+--rates: be a peer, so that two builds are compared by --peer 'compare.py --rates --doppio OTHER'.
 """
 import argparse
 import json
@@ -61,6 +62,17 @@ def convolution_rate(opt):
     return best
 
 
+def measure(opt, net, iterations):
+    return time_doppio(opt, model(net), ["--synthetic", "--batch=%d" % BATCH[net]], iterations)
+
+
+def print_rates(opt):
+    for net in opt.nets:
+        iterations = iterations_for(opt, net)
+        speed = statistics.median(measure(opt, net, iterations)["images_per_second"] for _ in range(opt.runs))
+        print(net, BATCH[net], speed, flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("nets", nargs="*", default=list(BATCH))
@@ -70,7 +82,10 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rates", action="store_true")
     opt = parser.parse_args()
+    if opt.rates:
+        return print_rates(opt)
     runs = 1 if opt.quick else opt.runs
     rate = convolution_rate(opt)
     print("convolution rate: %.0f GFLOP/s with %d threads\n" % (rate, opt.threads))
@@ -80,7 +95,7 @@ def main():
         iterations = iterations_for(opt, net)
         ours, theirs, peak = [], [], 0
         for _ in range(runs):
-            timing = time_doppio(opt, model(net), ["--synthetic", "--batch=%d" % BATCH[net]], iterations)
+            timing = measure(opt, net, iterations)
             ours.append(timing["images_per_second"])
             peak = max(peak, timing["process_peak_bytes"] / 2**20)
             if opt.peer:
