@@ -14,7 +14,7 @@
 namespace doppio {
 namespace {
 
-constexpr int kLongestDrawnSide = 1 << 16;  // of a side
+constexpr int kLongestDrawnSide = 1 << 16;  // pixels
 
 bool HasShortSide(const TransformationParameter& t) {
   return t.has_img_rand_resize_lower() || t.has_img_rand_resize_upper();

@@ -10,9 +10,9 @@
 namespace doppio {
 namespace {
 
-constexpr int kLongestSide = 1 << 16;  // of a side
+constexpr int kLongestSide = 1 << 16;  // pixels
 
-// ExactSides before they become whole.
+// The sides of the resized image in pixels, before rounding.
 struct ExactSides {
   float height, width;
 };

@@ -14,7 +14,7 @@
 
 namespace doppio {
 
-// Parameters of a fused BatchNorm and Scale, behind BatchNorm's own three.
+// Indices of Scale's parameters in a fused BatchNorm and Scale, after BatchNorm's own three.
 constexpr size_t kScaleParam = 3, kBiasParam = 4;
 
 // BatchNorm together with the layers that mostly follow it.

@@ -15,8 +15,8 @@ namespace doppio {
 
 using DnnlArgs = std::unordered_map<int, dnnl::memory>;
 
-// Cost class of an implementation: 0 generated for the shape, 1 by matrix products or around
-// reorders of its own ("ncsp": oneDNN 3's convolutions of plain images), 100 plain loops.
+// Cost class of an implementation: 0 for code generated for the shape, 1 for matrix products or
+// internal reorders ("ncsp": oneDNN 3's convolutions of plain images), 100 for plain loops.
 inline double Slowness(const char* implementation) {
   const std::string name(implementation);
   if (name.find("ref") != std::string::npos || name.find("simple") != std::string::npos) return 100;
@@ -24,8 +24,8 @@ inline double Slowness(const char* implementation) {
   return name.find("gemm") != std::string::npos && name.find("brgemm") == std::string::npos ? 1 : 0;
 }
 
-// The description that `make` returns, at oneDNN's first implementation of it or at the first one
-// of a faster class behind that.
+// Returns the primitive descriptor that `make` creates, moved to the first implementation of the
+// lowest cost class.
 template <class Make>
 auto Fastest(const Make& make) {
   auto desc = make();
@@ -38,7 +38,7 @@ auto Fastest(const Make& make) {
     least = slowness;
   }
   if (best == seen - 1) return desc;
-  // The best is found again: copies of a description share the place in the list.
+  // Start again to reach the best one: copies of a descriptor share their position in the list.
   desc = make();
   for (int i = 0; i < best; ++i) NextImplementation(&desc);
   return desc;

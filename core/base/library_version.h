@@ -1,5 +1,5 @@
-// The libraries that a program is made of: the file that uses one registers it, so what is absent
-// is not listed.
+// Registry of a program's libraries. The file that uses a library registers it, so `version` lists
+// only libraries that are linked.
 //
 //   DOPPIO_REGISTER(Libraries, "LMDB", {"0.9.24", &RunningVersion});
 #ifndef DOPPIO_CORE_BASE_LIBRARY_VERSION_H_
@@ -12,9 +12,9 @@
 namespace doppio {
 
 struct LibraryVersion {
-  std::string compiled;  // of its headers; "" where none were used
-  // Of the library itself. Throws DeviceError where it has to be opened and cannot be. Null: the
-  // library does not say.
+  std::string compiled;  // version of the headers; "" if Doppio uses none
+  // Returns the version of the library itself. Throws Error if the library is opened at run time
+  // and cannot be. Null if the library does not report its version.
   std::string (*running)() = nullptr;
 };
 using Libraries = Registry<LibraryVersion>;

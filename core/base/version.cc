@@ -19,7 +19,7 @@ std::string Compiler() {
 #endif
 }
 
-// The compiler defines these for what -march allows it.
+// The compiler defines these macros according to -march.
 std::string Instructions() {
 #if defined(__AVX512F__)
   return "AVX-512";
@@ -34,7 +34,8 @@ std::string Instructions() {
 #endif
 }
 
-// -march=x86-64-v3 and its like leave the generic processor in place; -march=native names another.
+// The compiler defines __k8__ for generic targets such as -march=x86-64-v3; -march=native selects a
+// specific processor.
 #if defined(__k8__)
 constexpr bool kAnyProcessor = true;
 #else

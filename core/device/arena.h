@@ -24,7 +24,7 @@ struct Lifetime {
   std::vector<Span> holes = {};
 };
 
-// What a block takes of the arena: whole units of 256 bytes.
+// Bytes that a block occupies in the arena: `bytes`, rounded up to a multiple of 256.
 int64_t PlacedBytes(int64_t bytes);
 
 // Best fit, biggest first. Returns the bytes of the whole arena.

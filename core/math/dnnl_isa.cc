@@ -35,7 +35,8 @@ std::string DnnlIsa() {
                                                        {Isa::sse41, "SSE4.1"}};
   const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
   if (const char* name = NameOfNewIsa(isa)) return name;
-  // The values are sets of bits, so that a newer one than these contains those it extends.
+  // A value is a set of feature bits: an unknown newer instruction set contains the bits of those
+  // that it extends.
   const auto found = static_cast<unsigned>(isa);
   for (const auto& [isa, name] : kNames) {
     const auto bits = static_cast<unsigned>(isa);

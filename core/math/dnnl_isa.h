@@ -1,4 +1,4 @@
-// Which instructions oneDNN's kernels use on this CPU.
+// The instruction set that oneDNN's kernels use on this CPU.
 #ifndef DOPPIO_CORE_MATH_DNNL_ISA_H_
 #define DOPPIO_CORE_MATH_DNNL_ISA_H_
 
@@ -6,7 +6,7 @@
 
 namespace doppio {
 
-// "AVX-512 AMX"; environment variables of oneDNN (ONEDNN_MAX_CPU_ISA) may hold it back.
+// E.g. "AVX-512 AMX". oneDNN's environment variables (ONEDNN_MAX_CPU_ISA) may lower it.
 std::string DnnlIsa();
 
 }  // namespace doppio

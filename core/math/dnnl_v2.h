@@ -1,4 +1,4 @@
-// dnnl_version.h for oneDNN 2.6 (Debian 12). Include that header, not this one.
+// Implements dnnl_version.h for oneDNN 2.6 (Debian 12). Include that header, not this one.
 #ifndef DOPPIO_CORE_MATH_DNNL_V2_H_
 #define DOPPIO_CORE_MATH_DNNL_V2_H_
 
@@ -41,7 +41,7 @@ inline dnnl::memory::desc DescOf(const Blocking& blocking) {
   return dnnl::memory::desc(raw);
 }
 
-// oneDNN 2 splits a description into an operation and what runs it.
+// oneDNN 2 splits a description into an operation descriptor and a primitive descriptor.
 template <class Primitive, class... Args>
 typename Primitive::primitive_desc DescribeForward(const dnnl::primitive_attr& attr,
                                                    const Args&... args) {

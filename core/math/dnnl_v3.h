@@ -1,5 +1,5 @@
-// dnnl_version.h for oneDNN 3 (3.1: Ubuntu 24.04, 3.7: Debian 13). Include that header, not this
-// one.
+// Implements dnnl_version.h for oneDNN 3 (3.1: Ubuntu 24.04, 3.7: Debian 13). Include that header,
+// not this one.
 #ifndef DOPPIO_CORE_MATH_DNNL_V3_H_
 #define DOPPIO_CORE_MATH_DNNL_V3_H_
 
@@ -24,20 +24,21 @@ inline Blocking BlockingOf(const dnnl::memory::desc& desc) {
 
 namespace dnnl_internal {
 
-// What a constructor with allow_empty made, as a descriptor that may be looked at in any case.
+// Returns `made`, the result of a constructor with allow_empty, or a zero descriptor if the
+// constructor failed. Accessors are safe on the result.
 inline dnnl::memory::desc OrZero(const dnnl::memory::desc& made) {
   return made.get(/*allow_empty=*/true) == nullptr ? dnnl::memory::desc() : made;
 }
 
-// The public API makes a blocked descriptor only from one of its format tags. A tag says the order
-// of the axes and the inner blocks.
+// The public API creates blocked descriptors only from format tags. A tag determines the order of
+// the axes and the inner blocks.
 inline dnnl::memory::desc FromTag(const dnnl::memory::dims& dims, int tag) {
   return OrZero(dnnl::memory::desc(dims, dnnl::memory::data_type::f32,
                                    static_cast<dnnl::memory::format_tag>(tag),
                                    /*allow_empty=*/true));
 }
 
-// A tag with what all its descriptors have in common.
+// A format tag, and the rank and inner blocks of all its descriptors.
 struct NamedBlocks {
   int tag, rank;
   dnnl::memory::dims blocks, axes;
@@ -60,8 +61,8 @@ inline const std::vector<NamedBlocks>& AllNamedBlocks() {
   return all;
 }
 
-// Returns true if both put every element at the same place: the stride of an axis does not matter
-// where the axis has one block.
+// Returns true if both layouts put every element at the same offset. The stride of an axis with
+// only one block does not matter.
 inline bool SamePlaces(const Blocking& a, const Blocking& b) {
   if (std::tie(a.dims, a.padded_dims, a.inner_blocks, a.inner_axes) !=
       std::tie(b.dims, b.padded_dims, b.inner_blocks, b.inner_axes)) {
@@ -93,7 +94,7 @@ inline dnnl::memory::desc DescOf(const Blocking& wanted) {
     }
     const dnnl::memory::desc desc = dnnl_internal::FromTag(wanted.dims, named.tag);
     if (desc.is_zero() || !dnnl_internal::SamePlaces(BlockingOf(desc), wanted)) continue;
-    // oneDNN, and so Layout, tells descriptors apart that differ in a stride that does not matter.
+    // oneDNN, and therefore Layout, distinguishes descriptors even by strides that do not matter.
     if (desc.get_strides() == wanted.strides) return desc;
     close = desc;
   }

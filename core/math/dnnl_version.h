@@ -1,6 +1,6 @@
-// The oneDNN API that Doppio is written against: that of oneDNN 3, also where oneDNN 2.6 is
-// installed. This header names what the two versions do differently; dnnl_v2.h and dnnl_v3.h do it.
-// It is the only place that asks for the version.
+// Hides the differences between oneDNN 2.6 and 3. Doppio uses the API of oneDNN 3; where the
+// versions differ, it calls the functions declared here, which dnnl_v2.h and dnnl_v3.h implement.
+// No other file checks oneDNN's version.
 #ifndef DOPPIO_CORE_MATH_DNNL_VERSION_H_
 #define DOPPIO_CORE_MATH_DNNL_VERSION_H_
 
@@ -11,9 +11,9 @@ namespace doppio {
 // The CPU engine. oneDNN objects are immutable and thread-safe to share.
 dnnl::engine& DnnlEngine();
 
-// A float32 layout in numbers: oneDNN's "blocked" format. An element's place is the sum over the
-// axes of (index / block of the axis) * stride, plus its place within the inner blocks, of which
-// the last one is the innermost. A dense row-major layout has no inner blocks.
+// A float32 layout in oneDNN's "blocked" format. An element's offset is the sum over the axes of
+// (index / block size of the axis) * stride, plus its offset within the inner blocks. The last
+// inner block is the innermost. A dense row-major layout has no inner blocks.
 struct Blocking {
   using Dims = dnnl::memory::dims;
   Dims dims, padded_dims, strides;  // one for each axis
@@ -28,34 +28,34 @@ struct Blocking {
 };
 
 dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc);
-// `desc` must be blocked, of float32 and without an offset.
+// `desc` must be blocked, float32 and without an offset.
 Blocking BlockingOf(const dnnl::memory::desc& desc);
-// The inverse of BlockingOf. Returns an empty descriptor (is_zero()) if this version of oneDNN has
-// no name for such a layout.
+// The inverse of BlockingOf. Returns an empty descriptor (is_zero()) if this version of oneDNN
+// cannot express the layout.
 dnnl::memory::desc DescOf(const Blocking& blocking);
 
-// The description of a primitive from `args`, the arguments of oneDNN 3's constructor between the
+// Returns the primitive descriptor for `args`, the arguments of oneDNN 3's constructor between the
 // engine and the attributes. Throws dnnl::error if there is no implementation.
 template <class Primitive, class... Args>
 typename Primitive::primitive_desc DescribeForward(const dnnl::primitive_attr& attr,
                                                    const Args&... args);
-// The same for a primitive that computes gradients; `forward` is its forward primitive's.
+// The same for a backward primitive; `forward` is the descriptor of its forward primitive.
 template <class Primitive, class Forward, class... Args>
 typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& attr,
                                                     const Forward& forward, const Args&... args);
 
-// Moves a description, and all copies of it, to the next implementation; false if there is none.
-// oneDNN 2 always says so: its list is in order of speed already, and walking along it would need
-// what the description was made of.
+// Moves a primitive descriptor, and all its copies, to the next implementation. Returns false if
+// there is none. Always returns false with oneDNN 2, whose list is already sorted by speed and can
+// only be iterated with the operation descriptor.
 template <class PrimitiveDesc>
 bool NextImplementation(PrimitiveDesc* desc);
 
-// Sizes and constants of a local response normalisation.
+// Parameters of a local response normalisation.
 struct LrnNumbers {
   int64_t local_size;
   float alpha, beta, k;
 };
-// Values and gradients all lie as `data` says.
+// Values and gradients all have the layout `data`.
 dnnl::lrn_forward::primitive_desc DescribeLrnForward(const dnnl::primitive_attr& attr,
                                                      dnnl::prop_kind kind, dnnl::algorithm how,
                                                      const dnnl::memory::desc& data,
@@ -64,10 +64,10 @@ dnnl::lrn_backward::primitive_desc DescribeLrnBackward(
     const dnnl::primitive_attr& attr, const dnnl::lrn_forward::primitive_desc& forward,
     dnnl::algorithm how, const dnnl::memory::desc& data, const LrnNumbers& numbers);
 
-// Applies an element-wise function to what a primitive computes, before it stores it.
+// Applies an element-wise function to a primitive's result before it is stored.
 void AppendEltwise(dnnl::post_ops* post, dnnl::algorithm function, float alpha, float beta);
 
-// The name of an instruction set that oneDNN 2.6 does not know; null for the others.
+// Returns the name of an instruction set that oneDNN 2.6 does not know; null for the others.
 const char* NameOfNewIsa(dnnl::cpu_isa isa);
 
 }  // namespace doppio

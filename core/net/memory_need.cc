@@ -28,7 +28,7 @@ std::string Alternatives(const std::vector<std::string>& list) {
   return text;
 }
 
-// "about 40", or "between 40 and 95" where that is too wide for "about".
+// "about 40"; "between 40 and 95" if the bounds are far apart; "at most 20" if the lower one is 0.
 std::string BatchText(const FittingBatch& batch) {
   const std::string least = std::to_string(batch.least), most = std::to_string(batch.most);
   if (batch.least == 0) return "at most " + most;

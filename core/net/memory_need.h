@@ -16,7 +16,7 @@ namespace doppio {
 // What `summary`, `--dry_run` and the first log lines say. Bytes.
 struct MemoryUse {
   int64_t params = 0, param_grads = 0;  // of parameters that no net before has brought
-  int64_t unpadded_params = 0;          // their values alone
+  int64_t unpadded_params = 0;          // `params` without padding
   int64_t history = 0;                  // of the solver, which asks for it after the nets
   int64_t exchange = 0;                 // of what carries gradients to other ranks, likewise
   int64_t activations = 0;              // the arena: values, gradients, saved memory, with sharing
@@ -38,7 +38,7 @@ class MemoryShortage : public MemoryError {
   MemoryUse use_;
 };
 
-// Bounds of the largest batch that fits: so many rows do fit, and more than `most` do not.
+// Bounds of the largest batch that fits: `least` rows fit, and more than `most` rows do not.
 struct FittingBatch {
   int64_t least = 0, most = 0;
 };
@@ -49,10 +49,10 @@ struct MemoryNeed : MemoryUse {
   int64_t batch = 0;             // rows; 0: it has none
   std::vector<Lifetime> blocks;  // of the arena
 
-  // Bounds, below `batch`, of the most rows that do with `free` bytes; 0 when no batch does.
-  // Parameters, and blocks that cannot be divided by the batch, are taken to stay as large as they
-  // are. Scratch that cannot be divided is what keeps the bounds apart: part of it may grow with
-  // the batch in steps that only the library knows. It may stay as large as it is, or vanish.
+  // Returns bounds of the largest batch below `batch` that needs at most `free` bytes; 0 if none
+  // does. Parameters, and blocks that the batch does not divide, are assumed to keep their size.
+  // Scratch that the batch does not divide separates the bounds, because only the library knows how
+  // it grows: `least` assumes that it keeps its size, `most` that it vanishes.
   FittingBatch LargestBatch(int64_t free) const;
   // Throws MemoryShortage when the net needs more than `free` bytes of the device; negative: nobody
   // knows.

@@ -38,7 +38,7 @@ struct Param {
 
 struct ParamBytes {
   int64_t values = 0, grads = 0;
-  int64_t unpadded = 0;  // of the values, without what pads layouts and aligns parameters
+  int64_t unpadded = 0;  // `values` without the padding of layouts and the alignment of parameters
 };
 
 class ParamStore {
