@@ -1,7 +1,7 @@
-// Ranks that are MPI processes. What MPI carries itself is in host memory.
+// Ranks as MPI processes. MPI itself only transfers host memory.
 //
-// Nothing here blocks inside MPI: a blocked call polls with all its core's time, which the compute
-// threads need. Exchanges are started and then asked after now and then.
+// Nothing here blocks inside MPI, because a blocked call polls and keeps a core from the compute
+// threads. Exchanges are started and then tested at intervals.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -40,9 +40,8 @@ MpiType TypeOf(DType dtype) {
 class Session {
  public:
   explicit Session(std::unique_ptr<MpiApi> mpi) : mpi_(std::move(mpi)) {
-    // Open MPI's own choice for few ranks is to reduce to one and broadcast, which takes twice the
-    // time on a link that sends both ways at once. Rabenseifner's halves and doubles; who has set
-    // the variable knows better.
+    // For few ranks Open MPI reduces to one rank and broadcasts, which takes twice as long on a
+    // full-duplex link as Rabenseifner's algorithm (3). A value set by the user stays.
     setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
     mpi_->Initialize();
     half_ = mpi_->MakeOp(&AddSixteenBit<Half>);
@@ -53,7 +52,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   const MpiApi& mpi() const { return *mpi_; }
-  // MPI itself does not know 16-bit numbers with fractions.
+  // MPI has no 16-bit floating-point types, so Doppio adds its own sums for them.
   MpiOp SumOf(DType dtype) const {
     if (dtype == DType::kFloat16) return half_;
     return dtype == DType::kBFloat16 ? bfloat_ : mpi_->Sum();
@@ -66,8 +65,8 @@ class Session {
 
 // How a thread waits for an exchange.
 enum class Patience {
-  kShort,  // others wait for this thread: looks often at first
-  kLong,   // computing goes on meanwhile: leaves the core to it
+  kShort,  // other threads wait for this one: tests often at first
+  kLong,   // overlaps with compute, so it must not take the core
 };
 
 class MpiEnd : public Communicator {
@@ -98,13 +97,13 @@ class MpiEnd : public Communicator {
   void Barrier() override {
     Exchange([&] { return mpi_.StartBarrier(comm_); });
   }
-  // What was on its way stays so: its memory must not be used until the process ends.
+  // Does not cancel exchanges in flight: their memory must not be used until the process ends.
   void Abort(const std::string& why) override { own_.Abort(why); }
 
  private:
-  // Open MPI sums into memory of its own, as large as the piece, which the C library hands back to
-  // the system and fetches anew each time where it is large: 16 MiB at once are 8 % faster in a
-  // training than a whole fc6.
+  // Open MPI sums into a temporary buffer as large as the piece. The C library returns large
+  // buffers to the system and maps them anew each time, so training with pieces of 16 MiB is 8 %
+  // faster than with a whole fc6 at once.
   template <class F>
   void ForPieces(void* data, int64_t count, int64_t element_bytes, const F& start) {
     constexpr int64_t kMost = int64_t{1} << 22;
@@ -119,7 +118,7 @@ class MpiEnd : public Communicator {
     own_.ThrowIfAborted();
     if (watch_ != nullptr) watch_->Moved(bucket_);
     static thread_local const bool precise =
-        prctl(PR_SET_TIMERSLACK, 1000) == 0;  // ns; else pauses are 50 us longer
+        prctl(PR_SET_TIMERSLACK, 1000) == 0;  // ns; the default makes pauses 50 us longer
     (void)precise;
     MpiRequest request = start();
     for (int64_t asked = 0; !mpi_.Test(&request); ++asked) {
@@ -135,8 +134,8 @@ class MpiEnd : public Communicator {
       sched_yield();
       return;
     }
-    // A message moves on when it is asked after, so longer pauses would be the bandwidth of fast
-    // links.
+    // A message only progresses when it is tested, so longer pauses would limit the bandwidth of
+    // fast links.
     const timespec pause = {0, 10'000};
     nanosleep(&pause, nullptr);
   }
@@ -148,10 +147,10 @@ class MpiEnd : public Communicator {
   const Patience patience_;
   int64_t bucket_ = -1;
   Watch* watch_ = nullptr;
-  Meeting own_{1};  // of this process alone, which may abort it
+  Meeting own_{1};  // only this process, to abort its waits
 };
 
-// A rank's ends among some of the ranks, for the two threads that exchange.
+// A rank's communicators in a group of ranks, one for each of its two threads that exchange.
 struct Ends {
   Ends(const Session& session, MpiComm comm)
       : control(session, comm, Patience::kShort), bulk(session, comm, Patience::kLong) {}
@@ -162,9 +161,10 @@ struct Ends {
   MpiEnd control, bulk;
 };
 
-// The ranks by machines. The first of each machine is among those of all machines.
+// Groups the ranks by machine. The first rank of each machine also has `across`, which connects the
+// machines.
 struct Machines {
-  // Collective. `ranks_each`: of a machine, in order of their ranks; 0: those that share memory.
+  // Collective. `ranks_each` consecutive ranks are a machine; 0: the ranks that share memory are.
   Machines(const Session& session, int ranks_each) {
     const MpiApi& mpi = session.mpi();
     const MpiComm world = mpi.World();
@@ -229,7 +229,7 @@ class MpiWorld : public ProcessWorld {
   std::string how_summed() const override { return how_summed_; }
 
  private:
-  // No machines where two layers would be one.
+  // Leaves machines_ empty if two layers would be the same as one.
   void FindMachines() {
     machines_.emplace(*session_, options_.ranks_per_machine);
     machines_->set_watch(watch_.get());
@@ -245,7 +245,8 @@ class MpiWorld : public ProcessWorld {
     machines_.reset();
   }
 
-  // What sums over the ranks that have `ends`; `device` keeps what links their devices.
+  // Returns the communicator that sums over the ranks of `ends`. `device` owns the link between
+  // their devices; it stays null if the ranks compute on the host.
   Communicator* Link(Ends* ends, std::unique_ptr<Communicator>* device) const {
     if (!options_.make_bulk) return &ends->bulk;
     *device =
@@ -258,11 +259,11 @@ class MpiWorld : public ProcessWorld {
   const ProcessWorldOptions options_;
   mutable Ends all_;
   std::unique_ptr<Watch> watch_;
-  std::optional<Machines> machines_;  // where sums are made in layers
+  std::optional<Machines> machines_;  // set if gradients are summed in layers
   std::string how_summed_;
-  std::unique_ptr<Communicator> device_, across_device_;  // null: ranks are on the host
+  std::unique_ptr<Communicator> device_, across_device_;  // null: ranks compute on the host
   std::optional<Layered> layered_;
-  Communicator* bulk_ = nullptr;  // one of those above
+  Communicator* bulk_ = nullptr;  // one of the communicators above
 };
 
 std::unique_ptr<MpiApi> OpenMpiFor(const ProcessWorldOptions& options) {
@@ -271,7 +272,7 @@ std::unique_ptr<MpiApi> OpenMpiFor(const ProcessWorldOptions& options) {
 
 std::string TextOf(const MpiApi& mpi) { return mpi.name() + " (" + mpi.path() + ")"; }
 
-// Several processes that do not know of each other would train the same and write the same files.
+// Processes that MPI does not join would all train the same net and write the same files.
 void CheckLaunch(const MpiApi& mpi) {
   const Launch launch = FindLaunch();
   const int size = mpi.Size(mpi.World());
@@ -297,7 +298,7 @@ std::string Describe(const ProcessWorldOptions& options) { return TextOf(*OpenMp
 std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) {
   auto session = std::make_unique<Session>(OpenMpiFor(options));
   CheckLaunch(session->mpi());
-  // Before anything else, which another version may do in another way.
+  // First of all, because other versions may differ in everything that follows.
   CheckSameOnAllRanks(session->mpi(), options.program);
   return std::make_unique<MpiWorld>(std::move(session), options);
 }

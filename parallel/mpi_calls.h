@@ -1,7 +1,7 @@
-// MpiApi by the functions of an opened library. MPI's C functions have the same parameters in all
-// libraries; what differs is the type of handles and the values of constants, which a library's
-// mpi.h would say. They are declared here and in mpi_families.cc instead, so that one program calls
-// each of them, and is built without any.
+// Implements MpiApi with the functions of an opened library. MPI's C functions have the same
+// parameters in all libraries; the type of handles and the values of constants differ. This file
+// and mpi_families.cc declare both, in place of each library's mpi.h, so that one program works
+// with every MPI and is built without any.
 #ifndef DOPPIO_PARALLEL_MPI_CALLS_H_
 #define DOPPIO_PARALLEL_MPI_CALLS_H_
 
@@ -15,7 +15,7 @@
 
 namespace doppio {
 
-// What mpi.h names MPI_COMM_WORLD, MPI_INFO_NULL and so on. `Handle` is int or void*.
+// A library's values of MPI_COMM_WORLD, MPI_INFO_NULL and so on. `Handle` is int or void*.
 template <class Handle>
 struct MpiConstants {
   Handle world, no_info, errors_return;
@@ -168,10 +168,10 @@ class MpiCalls : public MpiApi {
   }
   void Check(int code, const char* what) const {
     if (code == 0) return;
-    char text[8192] = "";  // no library's longest is longer
+    char text[8192] = "";  // no library's MPI_MAX_ERROR_STRING is larger
     int length = 0;
     error_string_(code, text, &length);
-    std::replace(text, text + sizeof text, '\n', ' ');  // MPICH's has a line for each call inside
+    std::replace(text, text + sizeof text, '\n', ' ');  // MPICH writes a line per internal call
     throw PeerError(std::string(what) + " failed: " + text);
   }
 

@@ -8,8 +8,8 @@ namespace {
 
 void* Number(intptr_t value) { return reinterpret_cast<void*>(value); }
 
-// Open MPI from version 1.7 on, and what is made of it (HPC-X, Spectrum MPI). Handles are addresses
-// of objects; those that exist from the start are variables of the library.
+// Open MPI from version 1.7 on, and MPIs based on it (HPC-X, Spectrum MPI). Handles are addresses
+// of objects; the predefined ones are variables of the library.
 bool IsOpenMpi(const MpiLibrary& library) {
   return library.FindIfThere("ompi_mpi_comm_world") != nullptr;
 }
@@ -31,7 +31,7 @@ std::unique_ptr<MpiApi> BindOpenMpi(const MpiLibrary& library) {
 }
 
 // The interface that MPICH, Intel MPI, MVAPICH, ParaStation MPI and Cray MPICH agreed on in 2013
-// (mpich.org/abi). Handles are numbers.
+// (mpich.org/abi). Handles are integers.
 bool IsMpich(const MpiLibrary& library) {
   for (const char* word : {"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"}) {
     if (library.name().find(word) != std::string::npos) return true;
@@ -55,8 +55,8 @@ std::unique_ptr<MpiApi> BindMpich(const MpiLibrary& library) {
   return std::make_unique<MpiCalls<int>>(library, c);
 }
 
-// The interface of version 1 in the MPI standard 5.0 (2025), appendix A. Libraries that have it
-// say so; their older interface has the same functions and says -1.
+// Version 1 of the standard ABI, defined by MPI 5.0 (2025), appendix A. A library with it reports
+// major version 1; libraries with the older interface have the same function and report -1.
 bool IsStandard(const MpiLibrary& library) {
   using GetVersion = int(int* major, int* minor);
   auto* const get_version =
@@ -100,7 +100,7 @@ const MpiFamily& StandardMpiFamily() {
 }
 
 std::unique_ptr<MpiApi> BindMpi(const MpiLibrary& library) {
-  // MPICH's library of the standard interface calls itself MPICH, too.
+  // The standard interface comes first, because MPICH's library of it also calls itself MPICH.
   for (const MpiFamily* family : {&StandardMpiFamily(), &OpenMpiFamily(), &MpichFamily()}) {
     if (!family->has(library)) continue;
     std::unique_ptr<MpiApi> api = family->bind(library);

@@ -1,4 +1,4 @@
-// The binary interfaces that MPI libraries come with.
+// The binary interfaces (ABIs) of MPI libraries.
 #ifndef DOPPIO_PARALLEL_MPI_FAMILIES_H_
 #define DOPPIO_PARALLEL_MPI_FAMILIES_H_
 
@@ -13,9 +13,9 @@ namespace doppio {
 
 struct MpiFamily {
   std::string name;
-  std::vector<std::string> files;  // names of its libraries, those of most machines first
+  std::vector<std::string> files;  // names of its libraries, the most common first
   bool (*has)(const MpiLibrary& library);
-  // Throws UsageError when the library lacks something.
+  // Throws UsageError if the library lacks a symbol.
   std::unique_ptr<MpiApi> (*bind)(const MpiLibrary& library);
 };
 
@@ -23,8 +23,8 @@ const MpiFamily& OpenMpiFamily();
 const MpiFamily& MpichFamily();
 const MpiFamily& StandardMpiFamily();
 
-// The functions of a library, which is then published. Throws UsageError when no family has the
-// library, or the library lacks something.
+// Binds the library's functions and publishes the library. Throws UsageError if no family has the
+// library, or if the library lacks a symbol.
 std::unique_ptr<MpiApi> BindMpi(const MpiLibrary& library);
 
 }  // namespace doppio

@@ -15,8 +15,8 @@ std::string Value(const Environment& get, const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Where the libraries of the first mpirun in PATH are, if it has a folder of its own. Programs of
-// an MPI in a module or a Python environment often come without LD_LIBRARY_PATH.
+// Returns the folders of libraries beside the first mpirun in PATH. Modules and Python environments
+// with an MPI often set PATH but not LD_LIBRARY_PATH.
 std::vector<std::string> FoldersBesideLauncher(const std::string& path) {
   for (size_t begin = 0; begin < path.size();) {
     const size_t end = std::min(path.find(':', begin), path.size());
@@ -31,14 +31,14 @@ std::vector<std::string> FoldersBesideLauncher(const std::string& path) {
   return {};
 }
 
-// Opens one file, or says why not: "" when it is not there.
+// Opens one file. On failure returns null and sets `reason`; "" if the file does not exist.
 std::unique_ptr<MpiApi> TryToOpen(const std::string& file, std::string* reason) {
   reason->clear();
   try {
     return BindMpi(MpiLibrary(file));
   } catch (const UsageError& e) {
-    // As glibc's loader says it of the file itself; of a library that the file needs it is a
-    // reason.
+    // glibc's message if the file itself is missing. A missing dependency of the file has another
+    // name in front, and is a reason.
     const std::string absent = file + ": cannot open shared object file: No such file";
     if (e.message().rfind(absent, 0) != 0) *reason = e.message();
     return nullptr;

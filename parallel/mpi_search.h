@@ -1,4 +1,4 @@
-// Finds the MPI of a machine: the library that belongs to the launcher of this process.
+// Finds the machine's MPI library: the one that belongs to the launcher of this process.
 #ifndef DOPPIO_PARALLEL_MPI_SEARCH_H_
 #define DOPPIO_PARALLEL_MPI_SEARCH_H_
 
@@ -12,17 +12,18 @@
 namespace doppio {
 
 struct MpiSearch {
-  std::string given;                 // the only file that is tried; "": the following
-  std::vector<std::string> files;    // names for the loader, in their order
-  std::vector<std::string> folders;  // looked into for each of the files before the loader looks
+  std::string given;                 // the only file to try; "": try `files`
+  std::vector<std::string> files;    // names for the loader, in the order to try them
+  std::vector<std::string> folders;  // searched for each file before the loader searches
 };
 
-// `given` is --mpi_library. The order of files is that of the launcher in the environment: mpirun
-// of Open MPI sets OMPI_COMM_WORLD_RANK, mpiexec of MPICH and its kin PMI_RANK. The folders are lib
-// and lib64 beside the mpirun of PATH.
+// `given` is --mpi_library. The launcher's variables decide the order of the files: Open MPI's
+// mpirun sets OMPI_COMM_WORLD_RANK, and the mpiexec of MPICH and its derivatives sets PMI_RANK. The
+// folders are lib and lib64 beside the first mpirun in PATH.
 MpiSearch MpiSearchFor(const std::string& given, const Environment& get);
 
-// Throws UsageError when nothing is found, or what is given is not usable.
+// Opens the first library that works. Throws UsageError if there is none, or if `given` does not
+// work.
 std::unique_ptr<MpiApi> OpenMpi(const MpiSearch& search);
 
 }  // namespace doppio

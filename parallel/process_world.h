@@ -1,5 +1,5 @@
-// Worlds whose ranks are processes, perhaps on several machines. What can carry them registers
-// itself by name ("mpi"), where it is linked.
+// Worlds whose ranks are processes, possibly on several machines. Each transport registers itself
+// by name ("mpi") where it is linked.
 #ifndef DOPPIO_PARALLEL_PROCESS_WORLD_H_
 #define DOPPIO_PARALLEL_PROCESS_WORLD_H_
 
@@ -16,41 +16,42 @@
 namespace doppio {
 
 struct ProcessWorldOptions {
-  // Which build of Doppio this process runs ("doppio 0.1.0, sources 1f3a..."). Ranks that give
-  // different ones are refused.
+  // The build of Doppio that this process runs ("doppio 0.1.0, sources 1f3a..."). Ranks with
+  // different builds are refused.
   std::string program;
-  std::string library;  // the file of the library that joins the processes; "": looked for
+  std::string library;  // file of the library that joins the processes; "": search for one
   ReducerOptions reducer;
-  MakeBulk make_bulk;  // called once, or for each layer that a rank is in
+  MakeBulk make_bulk;  // called once, or once for each layer that the rank belongs to
   WatchOptions watch;
   bool hierarchical = false;  // bulk() sums inside each machine first, then between machines
-  int ranks_per_machine =
-      0;  // that count as one machine, in order of their ranks; 0: those that share memory
+  // Consecutive ranks that count as one machine; 0: the ranks that share memory.
+  int ranks_per_machine = 0;
 };
 
-// Abort of its communicators ends the waiting of this process alone; the others hear of it by Fail.
+// Abort() on its communicators ends the waits of this process only; Fail() ends the other
+// processes.
 class ProcessWorld : public World {
  public:
-  // This rank cannot go on, and says why: all others end. After that only the end of the process is
-  // left.
+  // Reports why this rank cannot continue, and ends all other ranks. Afterwards this process can
+  // only exit.
   virtual void Fail(ExitCode code, const std::string& why) = 0;
-  // What has become of `hierarchical`, for the log: "gradients are summed inside 2 machines first,
-  // ..."; "" where nobody asked.
+  // How the world applies `hierarchical`, for the log: "gradients are summed inside 2 machines
+  // first, ..."; "" if it was not requested.
   virtual std::string how_summed() const = 0;
 };
 
-// The ranks run different programs or libraries. Every rank finds and throws the same, so one of
-// them is to tell it.
+// The ranks run different programs or libraries. Every rank throws the same message, so only one of
+// them should print it.
 class MixedRanks : public UsageError {
  public:
   using UsageError::UsageError;
 };
 
 struct ProcessWorldKind {
-  // What joins the processes, for the log: "Open MPI v4.1.4 (/usr/lib/libmpi.so.40)". Throws
-  // UsageError where it cannot be had.
+  // Names the library that joins the processes, for the log: "Open MPI v4.1.4
+  // (/usr/lib/libmpi.so.40)". Throws UsageError if none can be opened.
   std::string (*describe)(const ProcessWorldOptions& options);
-  // Collective. The world ends when it is destroyed, also collective; once per process. Throws
+  // Collective; call it once per process. Destroying the world is collective, too. Throws
   // PeerError, UsageError, MixedRanks.
   std::unique_ptr<ProcessWorld> (*make)(const ProcessWorldOptions& options);
 };

@@ -16,11 +16,11 @@ std::string Get(const char (&field)[N]) {
   return std::string(field, strnlen(field, N));
 }
 
-// The ranks that say the same.
+// Ranks with the same text.
 struct Group {
   std::string text;
   std::vector<int> ranks;
-  std::vector<std::string> hosts;  // each once
+  std::vector<std::string> hosts;  // without duplicates
 };
 
 void Add(const std::string& text, int rank, const std::string& host, std::vector<Group>* groups) {
@@ -32,7 +32,7 @@ void Add(const std::string& text, int rank, const std::string& host, std::vector
     group->hosts.push_back(host);
 }
 
-// "0, 2-5"
+// {0, 2, 3, 4, 5} -> "0, 2-5"
 std::string Ranges(const std::vector<int>& numbers) {
   std::string text;
   for (size_t begin = 0; begin < numbers.size();) {
@@ -45,7 +45,7 @@ std::string Ranges(const std::vector<int>& numbers) {
   return text;
 }
 
-// The first few; a cluster has too many for a message.
+// Names the first few hosts; a cluster has too many for a message.
 std::string Hosts(const std::vector<std::string>& hosts) {
   constexpr size_t kMost = 8;
   std::string text;
