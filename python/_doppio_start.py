@@ -1,6 +1,6 @@
-"""The command `doppio` where pip has installed it, and what every process of Python's needs before Doppio computes.
+"""Runs the command `doppio` of a pip installation, and finds the CUDA libraries for every Python process.
 
-The command runs in the user's interpreter, so that layers of type Python find its packages. This is a module beside the
+The command runs in the user's interpreter, so that layers of type Python find its packages. This module is not in the
 package `doppio`, because the package imports NumPy, which most commands do not need.
 """
 import glob
@@ -10,7 +10,7 @@ import sys
 
 
 def find_cuda():
-    """Lets Doppio find the libraries of pip's CUDA packages, behind what DOPPIO_CUDA_LIBRARIES names already."""
+    """Appends the library folders of pip's CUDA packages to DOPPIO_CUDA_LIBRARIES."""
     folders = [folder for folder in os.environ.get("DOPPIO_CUDA_LIBRARIES", "").split(":") if folder]
     for place in sys.path:
         folders += sorted(glob.glob(os.path.join(glob.escape(place or "."), "nvidia", "*", "lib")))
@@ -19,10 +19,10 @@ def find_cuda():
 
 
 def program():
-    """The path of the command `doppio`: of this process, or, under `python -m doppio`, the one that pip has installed."""
+    """Returns the path of the command `doppio`: this process's script, or under `python -m doppio` the one from pip."""
     if not sys.argv[0].endswith(".py"):
         return os.path.abspath(sys.argv[0])
-    import importlib.metadata   # takes longer than all else here
+    import importlib.metadata   # slow, so only where it is needed
     try:
         files = importlib.metadata.files("doppio") or []
     except importlib.metadata.PackageNotFoundError:   # a checkout
@@ -32,17 +32,17 @@ def program():
 
 def main():
     """Runs the command line of this process; returns the exit code."""
-    # The commands handle signals themselves. Python's own handlers wait for the interpreter, which computes nothing here.
+    # The commands handle signals themselves. Python's handlers would wait until the command returns to the interpreter.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    # What layers print comes between the program's own lines in the order of time.
+    # Flushes each line, so that the output of layers and of Doppio stays in order.
     if sys.stdout is not None:
         sys.stdout.reconfigure(line_buffering=True)
-    # Modules of layers lie in the working directory, as for the program that is no script.
+    # Layers import modules from the working directory, as in the standalone program.
     sys.path.insert(0, "")
     find_cuda()
-    # `export` verifies ONNX files with packages of this Python.
+    # `export` verifies ONNX files with this interpreter's packages.
     os.environ.setdefault("DOPPIO_PYTHON", sys.executable)
     import _doppio
     arguments = [os.fsencode(argument) for argument in [program(), *sys.argv[1:]]]

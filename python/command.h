@@ -1,4 +1,4 @@
-// `_doppio.main`: the command `doppio` in a process of Python's, as pip installs it.
+// `_doppio.main`: runs pip's `doppio` command in a Python process.
 #ifndef DOPPIO_PYTHON_COMMAND_H_
 #define DOPPIO_PYTHON_COMMAND_H_
 
@@ -6,9 +6,9 @@
 
 namespace doppio {
 
-// main(arguments, path) runs the command that `arguments` (bytes, the first one is the program's
-// name) ask for and returns its exit code. `path` is what starts the program again, for commands
-// that start others. Once in a process.
+// Adds main(arguments, path). It runs the command that `arguments` (bytes; the first one is the
+// program's name) ask for, and returns the exit code. Commands start `path` to run the program
+// again. Call main once per process.
 void AddCommand(pybind11::module_* module);
 
 }  // namespace doppio

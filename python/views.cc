@@ -19,8 +19,8 @@ py::dtype NumpyType(DType type) {
   return type == DType::kFloat64 ? py::dtype::of<double>() : py::dtype::of<float>();
 }
 
-// In bytes, of a row-major array. pybind11 before 2.12 reads the size of an element where NumPy 1
-// keeps it, which is elsewhere in NumPy 2; it does not read the size if it is given the strides.
+// The strides of a row-major array, in bytes. pybind11 before 2.12 needs them to work with NumPy 2:
+// without strides it reads the size of an element at NumPy 1's offset.
 std::vector<int64_t> Strides(const Shape& shape, DType dtype) {
   std::vector<int64_t> strides(shape.dims().size());
   for (int axis = 0; axis < shape.rank(); ++axis)

@@ -16,11 +16,11 @@
 
 namespace doppio {
 
-// Imports NumPy, and what pybind11 needs of it to make arrays. Before several threads make some:
-// pybind11 before 2.13 lets them wait for each other forever if their first arrays coincide.
+// Imports NumPy and what pybind11 needs from it to make arrays. Call it before several threads make
+// arrays: pybind11 before 2.13 deadlocks if two threads make their first arrays at the same time.
 void LoadNumpy();
 
-// Zeros in memory of NumPy's own, as float32 or float64.
+// Returns zeros in memory that NumPy owns; `dtype` is float32 or float64.
 pybind11::array MakeZeros(const Shape& shape, DType dtype);
 
 // The memory of a plain float tensor on the host. The array keeps `owner`, which keeps the memory.

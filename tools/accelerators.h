@@ -1,4 +1,4 @@
-// The GPUs of this machine as the commands show them.
+// Finds this machine's GPUs for commands that show them.
 #ifndef DOPPIO_TOOLS_ACCELERATORS_H_
 #define DOPPIO_TOOLS_ACCELERATORS_H_
 
@@ -11,7 +11,7 @@ namespace doppio {
 
 struct Accelerators {
   std::vector<DeviceInfo> devices;
-  std::string none;  // why there are none
+  std::string none;  // why `devices` is empty
 };
 
 Accelerators FindAccelerators();

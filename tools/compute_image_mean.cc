@@ -17,8 +17,8 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kChunkRecords =
-    64;  // summed by one thread at a time; fixed, so that sums are, too
+// Records that one thread sums at a time; constant, so that sums do not depend on the threads.
+constexpr int64_t kChunkRecords = 64;
 
 struct Sum {
   ImageShape shape;

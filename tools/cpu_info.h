@@ -1,4 +1,4 @@
-// The CPU as the commands show it.
+// Describes this machine's CPU for commands that show it.
 #ifndef DOPPIO_TOOLS_CPU_INFO_H_
 #define DOPPIO_TOOLS_CPU_INFO_H_
 
@@ -12,12 +12,12 @@ struct CpuInfo {
   std::string model = "unknown CPU";
   int cores = 0;  // physical
   int hardware_threads = 0;
-  // What vectorised code may use, weakest first: "AVX2", "AVX-512 BF16", "AMX INT8", ... A feature
-  // that the system does not switch on is not among them.
+  // Vector extensions that the CPU has and the system enables, weakest first: "AVX2", "AVX-512
+  // BF16", "AMX INT8", ...
   std::vector<std::string> features;
 };
 
-// From a file in the form of /proc/cpuinfo.
+// Parses a file in the format of /proc/cpuinfo.
 CpuInfo ParseCpuInfo(std::istream& file);
 CpuInfo ReadCpuInfo();
 

@@ -20,8 +20,8 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kChunkOfRecords =
-    64;  // looked at by one thread at a time; fixed, so that sums are, too
+// Records that one thread reads at a time; constant, so that sums do not depend on the threads.
+constexpr int64_t kChunkOfRecords = 64;
 constexpr size_t kShownSizes = 10;
 
 struct ChannelSums {

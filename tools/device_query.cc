@@ -44,10 +44,10 @@ std::string RunningVersion(const char* library) {
   return Libraries::Get().Find(library)->running();
 }
 
-// What would join processes that a launcher starts.
+// The MPI library that would join a launcher's processes.
 struct MpiInfo {
   std::string library;
-  std::string none;  // why there is none
+  std::string none;  // why `library` is empty
 };
 
 MpiInfo FindMpi() {

@@ -45,9 +45,9 @@ ExitCode Fail(const Error& error, bool began) {
 
 int DoppioMain(const std::vector<std::string>& arguments, const std::string& own_path) {
   SetOwnPath(own_path);
-  // A parent that ignores SIGCHLD passes that on, and then no child's exit code can be had.
+  // A process inherits an ignored SIGCHLD, and then cannot get its children's exit codes.
   signal(SIGCHLD, SIG_DFL);
-  // A file that grows beyond the limit of the shell (ulimit -f) is a mistake with a message, too.
+  // Lets a write beyond the shell's limit of file sizes (ulimit -f) fail with a message.
   signal(SIGXFSZ, SIG_IGN);
   if (!google::IsGoogleLoggingInitialized()) InitLog("doppio");
   PinComputeThreads();

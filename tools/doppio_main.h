@@ -1,5 +1,5 @@
-// The program `doppio` without its main: the executable calls this, and so does the Python module,
-// in whose process the command runs where pip has installed it.
+// The program `doppio` without main(). The executable calls it, and so does the Python module,
+// which runs pip's `doppio` command in its own process.
 #ifndef DOPPIO_TOOLS_DOPPIO_MAIN_H_
 #define DOPPIO_TOOLS_DOPPIO_MAIN_H_
 
@@ -8,10 +8,10 @@
 
 namespace doppio {
 
-// Finds the command, runs it, and turns whatever it throws into one message and an exit code, which
-// it returns. Nothing else in the program catches an error to print it. `arguments` begin with the
-// program's name. `own_path` starts the program again; it may be empty where this process is the
-// executable. Call it once in a process: flags are global.
+// Runs the command that `arguments` ask for; the first one is the program's name. Prints whatever
+// the command throws as one message, and returns the exit code. Nothing else in the program catches
+// an error to print it. Commands start `own_path` to run the program again; it may be empty if this
+// process is the executable. Call it once per process, because flags are global.
 int DoppioMain(const std::vector<std::string>& arguments, const std::string& own_path = "");
 
 }  // namespace doppio

@@ -9,8 +9,8 @@ namespace doppio {
 // Absolute; "doppio" if the system does not tell.
 std::string OwnPath();
 
-// From now on OwnPath() returns `path`, unless it is empty. For the command in an interpreter of
-// Python's, which is not the program. Call it before other threads start.
+// Makes OwnPath() return `path`, unless it is empty: in a Python process the executable is the
+// interpreter. Call it before other threads start.
 void SetOwnPath(const std::string& path);
 
 }  // namespace doppio

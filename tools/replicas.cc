@@ -63,7 +63,7 @@ namespace doppio {
 namespace {
 
 constexpr int kMostReplicas = 1024;
-constexpr std::chrono::milliseconds kFirstToTell(500);  // that process 0 has for its message
+constexpr std::chrono::milliseconds kFirstToTell(500);  // for the rank that prints the message
 
 void AddLink(bool processes, bool one_each, Replicas* replicas) {
   replicas->link = ChooseLink(FLAGS_comm, processes, one_each);
@@ -158,7 +158,7 @@ std::atomic<int> g_own_failure{0};  // the exit code of what this rank itself ha
   const bool tells = own == 0 && loss.first;
   if (tells) PrintFailure(PeerError(loss.message), true, std::cerr);
   std::cerr.flush();
-  // A launcher may end the rank that tells it when another one ends.
+  // A launcher may end the rank that prints the message when another rank ends.
   if (!tells) std::this_thread::sleep_for(kFirstToTell);
   _exit(own != 0 ? own : static_cast<int>(loss.code));
 }
@@ -175,14 +175,14 @@ void CheckAllAlike(const World& processes) {
                    std::to_string(processes.rank()) + " has " + std::to_string(FLAGS_cpu_replicas));
 }
 
-// Joins the processes. What all of them find alike process 0 tells.
+// Joins the processes. Process 0 reports errors that all of them find.
 std::unique_ptr<ProcessWorld> MakeWorld(const Replicas& replicas,
                                         const ProcessWorldOptions& options) {
   try {
     return WorldKind(replicas).make(options);
   } catch (const MixedRanks& e) {
     if (replicas.process_rank == 0) throw;
-    // A launcher may end the others when the first process ends.
+    // A launcher may end process 0 when another process ends.
     std::this_thread::sleep_for(kFirstToTell);
     _exit(static_cast<int>(e.code()));
   }

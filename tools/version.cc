@@ -1,5 +1,4 @@
-// `version`: which Doppio this is, how it was built, the libraries that it is made of, and what it
-// finds on this machine.
+// `version`: prints the version, the build, the libraries, and the CPU and GPUs of this machine.
 #include "core/base/version.h"
 
 #include <google/protobuf/stubs/common.h>

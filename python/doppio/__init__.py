@@ -7,7 +7,7 @@ import _doppio_start
 _doppio_start.find_cuda()
 try:
     import _doppio
-except ModuleNotFoundError:   # a checkout: Bazel has put the module beside its other results
+except ModuleNotFoundError:   # in a checkout the module is in bazel-bin
     _sys.path.append(_os.path.normpath(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "../../bazel-bin/python")))
     import _doppio
 

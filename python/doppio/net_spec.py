@@ -50,7 +50,7 @@ def _fill(message, fields):
 
 
 def _is_repeated(field):
-    known = getattr(field, "is_repeated", None)   # since protobuf 6; labels are gone from protobuf 7
+    known = getattr(field, "is_repeated", None)   # protobuf 6 added it, and protobuf 7 removed `label`
     return field.label == FieldDescriptor.LABEL_REPEATED if known is None else known
 
 

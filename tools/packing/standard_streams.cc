@@ -1,5 +1,5 @@
-// Archives of Debian are compiled for programs, where the linker places `stderr`; in a shared library
-// it cannot. So libdoppio.so has variables of its own, to which it links these names (BUILD).
+// Debian's static libraries are compiled for executables, where the linker can place `stderr` and
+// `stdout`; in a shared library it cannot. So BUILD links these names to variables of libdoppio.so.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -11,7 +11,7 @@ FILE* doppio_stdout = nullptr;
 
 namespace {
 
-// Before all other initialisation of the library.
+// Runs before all other initialisers of the library.
 __attribute__((constructor(101))) void TakeThoseOfTheProcess() {
   doppio_stderr = *static_cast<FILE**>(dlsym(RTLD_DEFAULT, "stderr"));
   doppio_stdout = *static_cast<FILE**>(dlsym(RTLD_DEFAULT, "stdout"));
