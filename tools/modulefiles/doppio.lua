@@ -1,5 +1,6 @@
--- Environment module (Lmod) for the portable bundle. Unpack doppio-VERSION-linux-x86_64.tar.gz, and name its folder below, or in
--- DOPPIO_ROOT where modules are loaded. Install this file as doppio/VERSION.lua in a folder of MODULEPATH; no root is needed:
+-- Environment module (Lmod) for the portable bundle. Unpack doppio-VERSION-linux-x86_64.tar.gz, and name its folder below or in
+-- DOPPIO_ROOT, in the environment that loads the module. Install this file as doppio/VERSION.lua in a folder of MODULEPATH; no
+-- root is needed:
 --
 --   mkdir -p ~/modulefiles/doppio && cp doppio.lua ~/modulefiles/doppio/0.1.0.lua
 --   module use ~/modulefiles && module load doppio

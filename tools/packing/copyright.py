@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the copyright file of a package: Doppio's own part, and the files of all packages whose code is inside.
+"""Prints a package's copyright file: Doppio's own part, then the copyright files of all packages whose code is inside.
 
     tools/packing/copyright.py BUNDLE_FOLDER
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Unpacks the modules of wheels to where Debian's interpreters look: one folder for all versions of Python 3, in which the
-names of compiled modules say for which they are.
+"""Unpacks the modules of wheels into the folder that Debian's interpreters search: one for all versions of Python 3. The name
+of a compiled module tells its version.
 
     tools/packing/deb_modules.py WHEELS ROOT
 
-What a wheel has in common with another, with the program's libraries below ROOT, or with its models, is there once.
+Files that wheels share are unpacked once; copies of the program's libraries and models below ROOT become links.
 """
 import filecmp
 import glob
@@ -20,7 +20,7 @@ def unpack(wheel, place):
     with zipfile.ZipFile(wheel) as z:
         for entry in z.infolist():
             top = entry.filename.split("/")[0]
-            # The command is the program's; pip's records are no part of a package of Debian's.
+            # The Debian package has its own command, and does not need pip's records.
             if entry.is_dir() or top.endswith((".dist-info", ".data")):
                 continue
             target = os.path.join(place, entry.filename)
@@ -37,7 +37,7 @@ def unpack(wheel, place):
 
 
 def link_to_program(place, root):
-    """Replaces libraries that the program has as well by links to its."""
+    """Replaces libraries that the program also has by links to the program's."""
     by_size = {}
     for folder, _, files in os.walk(os.path.join(root, "usr/lib/doppio")):
         for name in files:

@@ -3,10 +3,9 @@
 
     tools/packing/inside.py FOLDER [--repository=ROOT]      a line "package version licences" for each
 
-FOLDER holds the programs and their lib/. Three kinds count: shared libraries in FOLDER, static ones that a portable build
-links (the rows of tools/bazel/system_libs.bzl), and libraries that are all headers. Licences are the short names of the
-package's copyright file. Where the toolkit was found at the build, CUDA's runtime is inside as well, and pybind11 in the
-modules for Python.
+FOLDER holds the programs and their lib/. The list has shared libraries in FOLDER, static libraries that a portable build
+links (the rows of tools/bazel/system_libs.bzl), header-only libraries, CUDA's runtime if the build had the toolkit, and
+pybind11, which is in the Python modules. Licences are the short names in a package's copyright file.
 """
 import argparse
 import collections
@@ -23,7 +22,7 @@ Package = collections.namedtuple("Package", "name version licences copyright_fil
 
 
 def static_libraries(repository):
-    """{"libpng.a"} of tools/bazel/system_libs.bzl."""
+    """Returns the archives that tools/bazel/system_libs.bzl names: {"libpng.a", ...}."""
     with open(os.path.join(repository, "tools/bazel/system_libs.bzl"), encoding="utf-8") as f:
         return set(re.findall(r'-l:(lib[\w+.-]+\.a)"', f.read()))
 
@@ -47,13 +46,13 @@ def owners(pattern):
 
 
 def owner_of(library):
-    """The package that has this library; among several that of the architecture's own folder."""
+    """Returns the package that has this library; if several have it, the one in the architecture's folder."""
     # auditwheel puts a hash into names: libgomp-24e2ab19.so.1.0.0.
     plain = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", library)
     for name in (plain, re.sub(r"^(lib.*\.so\.\d+).*$", r"\1", plain)):
         found = owners("*/" + name) or owners("*/" + name + "*")
         if found:
-            # Of several compilers' libraries that of the newest.
+            # If several compilers have one, take the newest.
             return max(found, key=lambda f: ("/x86_64-linux-gnu/" in f[1], -len(f[1]), f[1]))[0]
     return None
 
@@ -66,7 +65,7 @@ def licences_of(copyright_file):
     names = {" ".join(line.split()) for line in re.findall(r"(?m)^License:[ \t]*(\S.*)$", text)}
     if names:
         return sorted(names)
-    # Older files are free text; they refer to Debian's copies of the common licences.
+    # Older files are free text that refers to Debian's copies of common licences.
     return sorted(set(re.findall(r"/usr/share/common-licenses/([A-Za-z]+(?:-[0-9.]*[0-9])?)", text))) or ["see its copyright file"]
 
 
@@ -77,7 +76,7 @@ def describe(name):
 
 
 def cuda_runtime(folder):
-    """NVIDIA's runtime, which a build with CUDA links statically."""
+    """Returns NVIDIA's runtime if the bundle has it: a build with CUDA links it statically."""
     program = os.path.join(folder, "doppio")
     candidates = [program] + [os.path.join(d, n) for d, _, files in os.walk(folder) for n in files if "libdoppio" in n]
     if not any(os.path.exists(p) and b"cudaGetDeviceCount" in read(p) for p in candidates):
@@ -90,7 +89,7 @@ def cuda_runtime(folder):
 
 
 def pybind11(repository):
-    """Of PyPI; tools/wheel names its version, since the modules of wheels are made with it."""
+    """Returns pybind11 in the version that tools/wheel takes from PyPI for its modules."""
     script = os.path.join(repository, "tools/wheel")
     if not os.path.exists(script):
         return []
@@ -105,7 +104,7 @@ def read(path):
 
 
 def packages_inside(folder, repository):
-    """Sorted by name. Exits with a message where a library belongs to no package."""
+    """Returns packages sorted by name. Exits with a message if a library belongs to no package."""
     names, strangers = set(), []
     for library in sorted(static_libraries(repository) | shared_libraries(folder)):
         owner = owner_of(library)

@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# What tools/bundle and tools/wheel share: a build for machines other than this one, and its layout in a folder LIB.
+# Shared by tools/bundle and tools/wheel: builds for other machines than this one, and lays out the libraries in a folder LIB.
 #
 #   libdoppio.so                             all of Doppio, for the lowest level of CPU
 #   glibc-hwcaps/x86-64-v[34]/libdoppio.so   the same for newer CPUs; the loader takes the best that the CPU can do
-#   libdoppio_*.so                           what these share
-#   libNAME-HASH.so.N                        libraries that they need and a Linux may lack, under names of their own, so that
-#                                            a process that has the machine's or another package's as well mixes nothing up
+#   libdoppio_*.so                           code that all levels share
+#   libNAME-HASH.so.N                        other libraries that they need; the unique names keep them apart from the
+#                                            machine's and from those of other packages in the same process
 #
 # Sourced in the repository's root, with `set -euo pipefail`.
 
 me=${0##*/}
-# Levels of x86-64's psABI, the lowest one last. DOPPIO_LEVELS="v3" builds for fewer, sooner, to try something.
+# Levels of x86-64's psABI, the lowest one last. DOPPIO_LEVELS="v3" builds fewer of them, for a quick trial.
 read -r -a levels <<<"${DOPPIO_LEVELS:-v4 v3 v2}"
 
-# portable_build OPTION... TARGET...: quiet unless it fails. DOPPIO_BAZEL_OPTIONS holds further options for all builds.
+# portable_build OPTION... TARGET...: builds, quietly unless it fails. DOPPIO_BAZEL_OPTIONS adds options to all builds.
 portable_build() {
   local log more
   log=$(mktemp)
@@ -27,7 +27,7 @@ portable_build() {
   rm -f "$log"
 }
 
-# lay_out_library LIB: libdoppio.so for all levels. What is built afterwards has to have "${lowest[@]}" among its options.
+# lay_out_library LIB: builds libdoppio.so for all levels. Later builds must have "${lowest[@]}" among their options.
 lay_out_library() {
   local level folder part
   for level in "${levels[@]}"; do
@@ -38,7 +38,7 @@ lay_out_library() {
     install -D -m 755 bazel-bin/tools/packing/libdoppio.so "$folder/libdoppio.so"
   done
   for part in external/sys/libdoppio_blas.so tools/packing/libdoppio_cuda.so; do
-    # A build without CUDA has not the second one, though an older build may have left it there.
+    # A build without CUDA does not need the second one, but an older build may have left it there.
     readelf -d "$1/libdoppio.so" | grep -qF "[${part##*/}]" || continue
     install -m 755 "bazel-bin/$part" "$1/"
   done
@@ -46,7 +46,7 @@ lay_out_library() {
   lowest=("--copt=-march=x86-64-${levels[-1]}")
 }
 
-# Paths of the programs and libraries below a folder, one a line.
+# elf_files FOLDER: prints the paths of the programs and libraries below FOLDER, one a line.
 elf_files() {
   local file
   find "$1" -type f \( -executable -o -name '*.so*' \) | while read -r file; do
@@ -54,20 +54,20 @@ elf_files() {
   done
 }
 
-# look_in LIB FILE: FILE's libraries are looked for in LIB first. An rpath and not a runpath, because it holds for the
-# libraries of its libraries as well.
+# look_in LIB FILE: makes the loader search LIB first for FILE's libraries. Uses an rpath, because a runpath does not apply to
+# the libraries of its libraries.
 look_in() {
   patchelf --force-rpath --set-rpath "\$ORIGIN/$(realpath --relative-to="$(dirname "$2")" "$1")" "$2"
 }
 
-# Paths of the libraries of programs and libraries below a folder, but for its own and those that each Linux has: glibc, which
-# must not be mixed, and the runtime of C++, which a process shares with what it opens later, such as CUDA's libraries.
+# foreign_libraries FOLDER: prints the paths of all libraries that the programs and libraries below FOLDER need from outside.
+# Leaves out glibc, which must be the machine's, and the C++ runtime, which CUDA's libraries and others share with the process.
 foreign_libraries() {
   elf_files "$1" | xargs ldd | awk -v own="$1/" '$3 ~ /^\// && index($3, own) != 1 { print $3 }' | sort -u |
     grep -Ev '/(lib(c|m|dl|rt|pthread|resolv|util|stdc\+\+|gcc_s)|ld-linux[^/]*)\.so' || true
 }
 
-# own_name PATH: libx.so.1 becomes libx-0a1b2c3d.so.1.
+# own_name PATH: prints the unique name of a library, e.g. libx-0a1b2c3d.so.1 for libx.so.1.
 own_name() {
   local file=${1##*/}
   echo "${file%%.so*}-$(sha256sum "$1" | cut -c1-8).so${file#*.so}"
@@ -77,7 +77,7 @@ own_name() {
 lay_out_needed() {
   local root lib file path rename=()
   root=$(realpath "$1") lib=$(realpath "$2")
-  # Stripped first: strip may damage what patchelf has written.
+  # Strip before patchelf: strip may damage what patchelf has written.
   elf_files "$root" | while read -r file; do
     strip --strip-unneeded "$file"
     look_in "$lib" "$file"

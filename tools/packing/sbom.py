@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints what a release is made of, as a CycloneDX 1.5 document (https://cyclonedx.org/docs/1.5/json).
+"""Prints the bill of materials of a release, as a CycloneDX 1.5 document (https://cyclonedx.org/docs/1.5/json).
 
     tools/packing/sbom.py BUNDLE_FOLDER VERSION COMMIT EPOCH [FILE...]
 
-The libraries inside of BUNDLE_FOLDER are components of Doppio, by their Debian packages; FILEs are listed with their SHA-256.
+Lists the Debian packages whose libraries are in BUNDLE_FOLDER as components of Doppio, and FILEs with their SHA-256.
 Equal arguments give equal documents.
 """
 import datetime
@@ -21,7 +21,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 
 
 def distribution():
-    """ID-VERSION of this system: "debian-12"."""
+    """Returns this system's ID and version: ("debian", "12")."""
     fields = {}
     with open("/etc/os-release", encoding="utf-8") as f:
         for line in f:
@@ -65,7 +65,7 @@ def document(packages, version, commit, epoch, files):
         "$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
-        # The same release has the same number.
+        # Derived from the commit, so that equal releases have equal numbers.
         "serialNumber": "urn:uuid:%s" % uuid.uuid5(uuid.NAMESPACE_URL, doppio + "#" + commit),
         "version": 1,
         "metadata": {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes a wheel of a folder as it is to lie in site-packages.
+"""Writes a wheel of a folder that has the layout of site-packages.
 
 usage: write_wheel.py FOLDER TAG PLATFORM OUT
 
-TAG is an interpreter's, such as cp311; modules for others are left out. The same files give the same bytes: names are sorted,
-and all times are SOURCE_DATE_EPOCH, or 1980.
+TAG is an interpreter's, such as cp311; modules for other interpreters are left out. Equal files make equal wheels: names are
+sorted, and all times are SOURCE_DATE_EPOCH, or 1980 without it.
 """
 import base64
 import hashlib
@@ -16,7 +16,7 @@ import zipfile
 
 SUMMARY = "Trains the networks that Caffe's prototxt files describe"
 REQUIRES = ["numpy>=1.19.5", "protobuf>=3.19"]
-# What pip's packages of CUDA 13 are called. Their libraries are opened when a GPU is used.
+# pip's packages of CUDA 13. Doppio opens their libraries when it uses a GPU.
 CUDA = ["nvidia-cublas>=13,<14", "nvidia-cudnn-cu13>=9,<10", "nvidia-cuda-nvrtc>=13,<14", "nvidia-nccl-cu13>=2,<3"]
 
 
@@ -40,7 +40,7 @@ def metadata(version, cuda):
 
 
 def files_below(folder, tag):
-    """Paths in the folder, sorted, without the modules of other interpreters."""
+    """Returns the paths in the folder, sorted, without the modules of other interpreters."""
     other = re.compile(r"_doppio\.(?!cpython-%s-)" % tag[2:])
     found = []
     for place, _, names in os.walk(folder):

@@ -1,10 +1,10 @@
-"""Doppio for Spack: installs the portable bundle of a release, because Doppio's own build takes Debian's packages.
+"""Doppio for Spack: installs the portable bundle of a release, because Doppio's build needs Debian's packages.
 
-In a repository of the centre's own:
+Add it to a repository of your centre:
 
     spack repo create centre && mkdir -p centre/packages/doppio && cp package.py centre/packages/doppio/
     spack repo add centre
-    cd FOLDER_OF_THE_RELEASE && spack install doppio        # the archive is taken from the working directory
+    cd FOLDER_OF_THE_RELEASE && spack install doppio        # takes the archive from the working directory
 
 The recipe that comes with a release (doppio-VERSION-spack.py) has the archive's checksum.
 """
@@ -16,7 +16,7 @@ from spack.package import *
 class Doppio(Package):
     """Trains the networks that Caffe's prototxt files describe, on CPUs, NVIDIA GPUs and clusters."""
 
-    # There is no public address: the archive lies where spack is called, or in a mirror.
+    # There is no public address: Spack takes the archive from its working directory or a mirror.
     manual_download = True
     url = "file://{0}/doppio-0.1.0-linux-x86_64.tar.gz".format(os.getcwd())
 
@@ -60,6 +60,6 @@ class Doppio(Package):
             env.set("DOPPIO_CUDA_LIBRARIES", ":".join(folders))
 
     def test_version(self):
-        """The installed program says its version."""
+        """Checks the version of the installed program."""
         doppio = which(join_path(self.prefix.bin, "doppio"))
         assert str(self.spec.version) in doppio("--version", output=str)
