@@ -1,4 +1,4 @@
-"""@build_facts: what the compiler does not know of a build, for `doppio version`."""
+"""@build_facts: facts for `doppio version` that the compiler does not know."""
 
 def _module_version(ctx, module):
     result = ctx.execute(["pkg-config", "--modversion", module])

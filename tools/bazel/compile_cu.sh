@@ -4,7 +4,7 @@
 set -euo pipefail
 inputs=$1 read=$2 unused=$3
 shift 3
-# The names of nvcc's own files get into the object; its default ones hold the number of the process.
+# The object contains the names of nvcc's intermediate files, so they must not depend on the process id.
 keep=$read.keep
 mkdir "$keep"
 trap 'rm -rf "$keep"' EXIT

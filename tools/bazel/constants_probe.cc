@@ -1,18 +1,18 @@
-// Checks that constants reach memory as they were written. Exits with 1 and names the wrong ones if
-// they do not.
+// Checks that constants reach memory unchanged. Exits with 1 and names the wrong ones if they do
+// not.
 //
-// GCC 12.2 changes constants on x86-64 CPUs with AVX-512. It copies blocks of 32 and 64 bytes there
-// as one integer of 256 or 512 bits, and makes a constant integer by a broadcast of its lowest 64
-// bits if all its 64-bit words are equal. It compares the words of its short form of the number,
-// which leaves out the highest words as long as they only repeat the sign. So {1.0, 1.0, 1.0, 0.0}
+// GCC 12.2 changes constants on x86-64 CPUs with AVX-512. There it copies blocks of 32 and 64 bytes
+// as one integer of 256 or 512 bits, and creates a constant integer by a broadcast of its lowest 64
+// bits if all its 64-bit words are equal. But it compares only the words of its short form of the
+// number, which drops the highest words while they only repeat the sign. So {1.0, 1.0, 1.0, 0.0}
 // becomes four ones, and char[32] = "aaaaaaaaaaaaaaaa" becomes 32 letters. All constants of this
 // program have that form: equal words, and above them words of the sign.
 //
-// The program brings such constants to memory in every known way. -fno-tree-slp-vectorize prevents
-// only the ways through stores in a row that the compiler joins into a vector.
-// "-mmove-max=128 -mstore-max=128" prevents all: a constant integer of 128 bits has no word to
-// leave out. Compile with the optimisation and machine flags of the product: strings are wrong from
-// -O0 on, vectors from -O1 on, the rest from -O2 on.
+// The program stores such constants in every known way. -fno-tree-slp-vectorize prevents only the
+// ways through consecutive stores that the compiler joins into a vector. "-mmove-max=128
+// -mstore-max=128" prevents all of them: the short form of a 128-bit integer drops no word.
+// Compile with the optimisation and machine flags of the product: strings are wrong from -O0 on,
+// vectors from -O1 on, the rest from -O2 on.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -22,7 +22,7 @@ namespace {
 
 int wrong = 0;
 
-// Makes the compiler forget what the memory behind an address holds.
+// Makes the compiler forget the contents of memory.
 inline void Hide(const void* memory) { asm volatile("" : : "r"(memory) : "memory"); }
 
 // Expects `body` in the first `body_count` of `count` values, and `tail` in the others.
@@ -42,8 +42,8 @@ template <class T>
   }
 }
 
-// A list is an array of constants that is copied to the heap. One list a function: the compiler
-// must see both the stores to the array and the copy.
+// A list is an array of constants that is copied to the heap. Each function has one list, because
+// the compiler must see both the stores to the array and the copy.
 template <class T>
 [[gnu::noinline]] void CheckListOf32Bytes() {
   if constexpr (sizeof(T) == 8) {
@@ -100,7 +100,7 @@ template <class T, int kCount>
   Check("a loop", values, kCount, kCount / 2, T{7}, T{0});
 }
 
-// Vector types of the compiler, which need no pass that makes vectors.
+// The compiler's vector types, which need no vectorisation pass.
 template <class T, int kLanes>
 [[gnu::noinline]] void CheckVector() {
   typedef T Vector __attribute__((vector_size(sizeof(T) * kLanes)));
@@ -124,7 +124,8 @@ template <class T, int kLanes>
 
 template <class T>
 void CheckType() {
-  // Through pointers that the compiler does not know: what runs only once it optimises for size.
+  // Calls through pointers that the compiler does not know, because it optimises code that runs
+  // only once for size.
   void (*const volatile cases[])() = {
       CheckListOf32Bytes<T>,         CheckListOf64Bytes<T>,        CheckFields<T>,
       CheckLoop<T, 32 / sizeof(T)>,  CheckLoop<T, 64 / sizeof(T)>, CheckVector<T, 32 / sizeof(T)>,

@@ -49,7 +49,7 @@ def _impl(ctx):
         args.add_all(_flags(ctx) + _gencode() + ctx.attr.copts)
         args.add_all(["--threads=0", "--expt-relaxed-constexpr", "--expt-extended-lambda"])
 
-        # Names of symbols hold a hash of this path, which else is the sandbox's, another one for each build.
+        # Symbol names contain a hash of this path; by default it is the sandbox's, which differs in each build.
         args.add_all(["-Xcudafe", "--orig_src_path_name=" + source.path])
         args.add_all(compilation.defines, before_each = "-D")
         args.add_all(compilation.quote_includes, before_each = "-I")
@@ -67,7 +67,7 @@ def _impl(ctx):
         )
         objects.append(object)
 
-    # With --config=portable all of them are one library (cuda_objects), which its programs share.
+    # With --config=portable all objects are in one library (cuda_objects) that the programs share.
     linked = depset([] if IS_PORTABLE else objects)
     linking, _ = cc_common.create_linking_context_from_compilation_outputs(
         actions = ctx.actions,

@@ -1,15 +1,15 @@
 """Finds the CUDA toolkit; where there is none, @local_config_cuda says so.
 
 Environment: CUDA_HOME, then CUDA_PATH, then /usr/local/cuda name the toolkit;
-DOPPIO_CUDA=0 ignores it; DOPPIO_CUDA_ARCHS=80,90 names the GPUs to compile for, and
-DOPPIO_CUDA_ARCHS=all those of a release. Without it they are those of this machine.
+DOPPIO_CUDA=0 ignores it; DOPPIO_CUDA_ARCHS=80,90 names the compute capabilities to compile for,
+DOPPIO_CUDA_ARCHS=all the release's. Without it the build is for this machine's GPUs.
 """
 
 # Ampere, Hopper, Blackwell.
 _RELEASE_ARCHS = ["80", "90", "100"]
 
 def _archs_of_this_machine(ctx):
-    """Returns the GPUs' architectures. Where there is none, the oldest one, whose PTX every later GPU can compile."""
+    """Returns the GPUs' compute capabilities; without a GPU the oldest one, whose PTX every later GPU can compile."""
     smi = ctx.which("nvidia-smi")
     if smi:
         said = ctx.execute([smi, "--query-gpu=compute_cap", "--format=csv,noheader"])
@@ -49,8 +49,8 @@ cc_library(name = "cudart")
 """
 
 # thrust, cub and libcu++ are left out of `headers`: only nvcc reads them, and it finds
-# its own. cuBLAS, cuDNN and NCCL are opened at run time, so there are headers only. The runtime is linked, but with
-# --config=portable only into the library that holds all CUDA code (tools/packing), so that a process has it once.
+# its own. cuBLAS, cuDNN and NCCL are opened at run time, so only their headers are here. CUDA's runtime is linked; with
+# --config=portable only the library with all CUDA code (tools/packing) has it, so that a process has it once.
 _FOUND = """package(default_visibility = ["//visibility:public"])
 exports_files(["version.txt"])
 cc_library(

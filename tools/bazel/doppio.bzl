@@ -21,11 +21,11 @@ _FLOORS = {
     "tests": 6,
 }
 
-# Folders whose speed nobody waits for: half the time to compile, at the first level of optimisation.
+# Folders whose code need not be fast. They are compiled with -O1, which takes half the time.
 _COLD = ["python", "tests", "tools"]
 
 def _temper(copts):
-    """Returns `copts` with what the calling folder's need for speed adds."""
+    """Returns `copts`, with -O1 in front in folders whose code need not be fast."""
     cold = native.package_name().split("/")[0] in _COLD
     return (["-O1"] if cold else []) + copts
 
@@ -70,8 +70,8 @@ def doppio_library(
       hdrs: headers.
       deps: libraries; `@sys//:...` for those of the system.
       cuda_srcs: .cu and *_cuda.cc files, left out when there is no CUDA.
-      copts: further options of the compiler.
-      files_together: how many sources at most are compiled together; see unity.bzl.
+      copts: more compiler options.
+      files_together: the most sources to compile together; see unity.bzl.
       visibility: instead of the floors above.
       **kwargs: handed to cc_library.
     """
@@ -106,7 +106,7 @@ def doppio_library(
 def doppio_test(name, srcs = None, deps = [], copts = [], files_together = 8, **kwargs):
     """A GoogleTest program with its main(); `srcs` is name.cc when left out.
 
-    Its sources are compiled several at a time, as those of doppio_library.
+    Its sources are compiled several at a time, as in doppio_library.
 
     Tests that can use the optional data folder find it in the environment variable
     DOPPIO_SHARED, and skip with a reason where it is not set (see tools/check).
@@ -120,10 +120,10 @@ def doppio_test(name, srcs = None, deps = [], copts = [], files_together = 8, **
     )
 
 def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "mpirun", **kwargs):
-    """A GoogleTest program run by a launcher of MPI; it has its own main(), which joins the ranks.
+    """A GoogleTest program that an MPI launcher runs; its own main() joins the ranks.
 
     Every rank runs all cases and the first one reports them; a failure on any rank fails
-    the test. It is skipped where the launcher is not installed.
+    the test. It is skipped if the launcher is not installed.
 
     Args:
       name: of the test.
@@ -131,7 +131,7 @@ def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "
       srcs: name.cc when left out.
       deps: libraries.
       data: files.
-      launcher: mpirun, or that of another MPI: mpirun.mpich.
+      launcher: mpirun, or another MPI's launcher, such as mpirun.mpich.
       **kwargs: handed to sh_test.
     """
     program = (srcs or [name + ".cc"])[-1].replace(".cc", "_program")

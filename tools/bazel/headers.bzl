@@ -1,4 +1,4 @@
-"""headers_of: what compiles against libraries without linking them, because a shared library holds them already."""
+"""headers_of: compiles against libraries without linking them, for programs that get them from a shared library."""
 
 def _impl(ctx):
     merged = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs Bazel and shows how far it is: a line that changes on a terminal, a line a minute elsewhere.
+"""Runs Bazel and shows its progress: one changing line on a terminal, else a line a minute.
 
 usage: progress.py WHAT LOG bazel COMMAND [OPTION...]
 
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-SECONDS_BETWEEN_LINES = 60  # where the output is no terminal
+SECONDS_BETWEEN_LINES = 60  # if the output is not a terminal
 OPTIONS = ["--color=no", "--curses=no", "--show_progress", "--show_progress_rate_limit=0.5"]
 
 # "[12 / 345] 3 / 80 tests, 1 failed; Compiling core/net/graph.cc; 3s linux-sandbox ... (2 actions running)"
@@ -25,16 +25,16 @@ def duration(seconds):
 
 
 class Progress:
-    """Shows states of a run on `out`."""
+    """Writes the progress of a run to `out`."""
 
     def __init__(self, what, out, terminal, now=time.monotonic):
         self.what, self.out, self.terminal, self.now = what, out, terminal, now
         self.start = now()
-        self.shown = self.start  # when a line was written last
+        self.shown = self.start  # time of the last line
         self.drawn = False
 
     def take(self, line):
-        """Returns False if `line` of Bazel's output is not about progress."""
+        """Shows a line of Bazel's output. Returns False if it is not about progress."""
         step = STEP.match(line)
         if step:
             done, total, tests, all_tests, failed, action = step.groups()
@@ -71,7 +71,7 @@ class Progress:
 
 def main():
     what, log, command = sys.argv[1], sys.argv[2], sys.argv[3:]
-    # Behind all options of the command line, in front of the targets.
+    # Insert OPTIONS after the options of the command line and before the targets.
     names = next((i for i in range(2, len(command)) if not command[i].startswith("-")), len(command))
     command[names:names] = OPTIONS
     progress = Progress(what, sys.stdout, sys.stdout.isatty())
@@ -86,9 +86,9 @@ def main():
                 status = run.wait()
                 break
             except KeyboardInterrupt:
-                pass  # Bazel got the signal as well, and ends in its own time
+                pass  # Bazel gets the signal as well; wait until it ends
     progress.end(status)
-    # Bazel's own codes are small; one that a signal ended has a negative one here.
+    # A process that a signal has ended has a negative code here.
     return status if status >= 0 else 128 - status
 
 

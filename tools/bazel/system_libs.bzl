@@ -12,7 +12,7 @@ def _library(header, link, static = None, pkg_config = None, include = None, opt
         -Bstatic brackets, which Bazel would shuffle. None: no archive, link as usual.
       pkg_config: module whose include folder holds the header.
       include: that folder, where there is no such module. Neither: /usr/include.
-      optional: only a test uses it, shared. Where it is missing, and with --config=portable, there is no such library.
+      optional: True for shared libraries that only tests use; left out if missing and with --config=portable.
       **attrs: handed to cc_library.
     """
     return struct(
@@ -30,7 +30,7 @@ _LIBRARIES = {
         "benchmark/benchmark.h",
         ["-lbenchmark_main", "-lbenchmark", "-lpthread"],
     ),
-    # The archives of these two and of protobuf cannot be part of a shared library.
+    # The archives of gflags, glog and protobuf cannot be linked into a shared library.
     "gflags": _library("gflags/gflags.h", ["-lgflags"]),
     "glog": _library("glog/logging.h", ["-lglog"]),
     "gmock": _library("gmock/gmock.h", ["-lgmock", "-lgtest", "-lpthread"]),
@@ -77,14 +77,14 @@ _LIBRARIES = {
     "zlib": _library("zlib.h", ["-lz"], ["-l:libz.a"]),
 }
 
-# The system's interpreter says where its headers are, if it has the packages (NumPy) that the module needs.
+# Prints where the headers of the system's interpreter are; fails if it lacks NumPy, which the module needs.
 _PYTHON = "/usr/bin/python3"
 _PYTHON_SAYS = "import numpy, sysconfig; print(sysconfig.get_path('include')); print(sysconfig.get_config_var('LDVERSION'))"
 
 # Headers here are found without a flag.
 _SEARCHED = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/local/include"]
 
-# OpenBLAS would make up most of a static program, for one function. So it is a library that everything portable shares.
+# OpenBLAS would make up most of a static program, for one function. So all portable programs share it as a library.
 _BLAS = """
 cc_binary(
     name = "libdoppio_blas.so",
@@ -99,7 +99,7 @@ cc_library(
 """
 _BLAS_FUNCTIONS = ["cblas_dgemm", "openblas_get_config", "openblas_set_num_threads"]
 
-_CONDITION_WAIT = """// g++ 12 takes this function from GLIBCXX_3.4.30 or later. With it in the program 3.4.29 will do, which comes with glibc 2.34.
+_CONDITION_WAIT = """// g++ 12 takes this function from GLIBCXX_3.4.30. With this definition 3.4.29, from glibc 2.34's time, suffices.
 #include <pthread.h>
 
 #include <condition_variable>
@@ -110,7 +110,7 @@ void std::condition_variable::wait(std::unique_lock<std::mutex>& lock) {
 }
 """
 
-# What the static opencv_core names for OpenGL and for decompositions of matrices, which nobody calls.
+# Functions for OpenGL and matrix decompositions that the static opencv_core refers to but Doppio never calls.
 _OPENCV_NAMES = ["glXGetProcAddressARB", "cblas_sgemm", "cblas_cgemm", "cblas_zgemm"] + [
     precision + function + "_"
     for precision in ["s", "d"]
@@ -136,10 +136,10 @@ def _include_folder(ctx, name, library):
     fail("%s is not installed (no %s); run tools/setup" % (name, library.header))
 
 def _add_python(ctx, rules):
-    """Adds :python, for modules, and :python_library, for programs; returns whether each exists."""
+    """Adds :python for modules and :python_library for programs. Returns two values: whether each of them exists."""
     given = ctx.os.environ.get("DOPPIO_PYTHON_HEADERS")
     if given:
-        # tools/wheel: an interpreter's headers and pybind11's. Its library belongs to the machine the wheel runs on.
+        # tools/wheel names the headers of an interpreter and of pybind11. The wheel's machine has the interpreter's library.
         folders = given.split(":")
         for i, folder in enumerate(folders):
             ctx.symlink(folder, "include/python%d" % i)
@@ -165,7 +165,7 @@ def _add_python(ctx, rules):
     return True, True
 
 def _add_static(ctx, rules):
-    """What --config=portable links in addition to archives."""
+    """Adds what --config=portable links in addition to archives."""
     stubs = ['extern "C" void %s() { std::abort(); }' % name for name in _OPENCV_NAMES]
     ctx.file("opencv_stubs.cc", "#include <cstdlib>\n" + "\n".join(stubs) + "\n")
     rules.append('cc_library(name = "opencv_stubs", srcs = ["opencv_stubs.cc"], alwayslink = True)')
@@ -204,7 +204,7 @@ def _libs_impl(ctx):
         if static and name == "opencv":
             attrs["deps"] = [":opencv_stubs"]
         if static and name == "glog":
-            # Everything logs.
+            # Every program uses glog, so this reaches all of them.
             attrs["deps"] = [":condition_wait"]
         rules.append("cc_library(%s%s)" % (
             ", ".join(["%s = %r" % (key, attrs[key]) for key in sorted(attrs)]),
@@ -215,7 +215,7 @@ def _libs_impl(ctx):
     have_python, have_python_library = _add_python(ctx, rules)
     ctx.file("BUILD", "\n".join(rules) + "\n")
 
-    # A bundle cannot carry Python, which belongs to the machine it runs on.
+    # A bundle cannot carry Python: it has to use the interpreter of the machine.
     ctx.file("defs.bzl", "IS_PORTABLE = %r\nHAVE_PYTHON = %r\nHAVE_PYTHON_LIBRARY = %r\nHAVE_OPENCV_DNN = %r\n" % (
         static,
         have_python,

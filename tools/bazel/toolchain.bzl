@@ -1,10 +1,10 @@
 """@doppio_cc: the C++ toolchain that Bazel finds by itself, with the options that this compiler needs.
 
-GCC 12.2, the compiler of Debian 12, changes constants when it generates code for AVX-512 (constants_probe.cc says how).
-The probe is compiled and run with the options of a build for this machine. Where it finds changed constants, every file
-is compiled with the first set of options below that mends them. Files for a CPU that this machine is not (the levels of
-a bundle) get the same options, so a machine without AVX-512 has to find the defect as well: there it shows in code for
-AVX2 that copies blocks as the code for AVX-512 does.
+GCC 12.2, the compiler of Debian 12, changes constants when it generates code for AVX-512 (see constants_probe.cc).
+The rule compiles and runs the probe with the options of a build for this machine. If the probe finds changed constants,
+every file is compiled with the first set of options below that prevents them. Files for other CPUs (the levels of a
+bundle) get the same options, so a machine without AVX-512 must find the defect as well: there the probe is compiled for
+AVX2 with AVX-512's way of copying blocks.
 """
 
 load("@bazel_tools//tools/cpp:cc_configure.bzl", "cc_autoconf_impl")
@@ -21,7 +21,7 @@ _REMEDIES = [
 ]
 
 def _probe(ctx, compiler, options):
-    """Returns the probe's struct of return_code and stdout; -1 and what the compiler said if it cannot be compiled."""
+    """Runs the probe. Returns return_code and stdout; -1 and the compiler's messages if it does not compile."""
     built = ctx.execute([compiler] + options + [
         ctx.path(Label("//tools/bazel:constants_probe.cc")),
         "-o",

@@ -1,22 +1,21 @@
-"""Compiles a library's sources several at a time, which costs half of what compiling each does.
+"""Compiles a library's sources several at a time (unity builds), which halves the time to compile them.
 
-Most of what a compiler reads and instantiates for a source file comes from headers, and files of one folder
-include the same ones. Files that are compiled together share a name space: a name in an anonymous namespace
-may stand in one of them only.
+A compiler spends most of its time on headers, and files of one folder include the same ones. Files that are compiled
+together share their anonymous namespaces, so only one of them may define a name there.
 
-`--config=each` compiles every file by itself: a change then compiles one file, and what a file forgets to include
-shows. In the other case a message still names the file and line that it is about.
+`--config=each` compiles every file by itself: a change then recompiles only one file, and missing includes show.
+Compiler messages name the right file and line in both cases.
 """
 
 _JOIN = "for file in $(SRCS); do echo '#line 1 \"'$$file'\"'; cat $$file; done >$@"
 
 def together(name, srcs, files_together):
-    """Returns what to compile in place of `srcs`: a select of either them or files that join them.
+    """Returns what to compile in place of `srcs`: a select of either `srcs` or files that join several of them.
 
     Args:
       name: of the library; the joined files are named after it.
       srcs: sources, headers and labels. Only .cc files of this folder are joined.
-      files_together: at most as many.
+      files_together: the most sources in one joined file.
     """
     files = [f for f in srcs if f.endswith(".cc") and not f.startswith(":") and not f.startswith("//")]
     if len(files) < 2 or files_together < 2:
