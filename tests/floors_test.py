@@ -23,7 +23,7 @@ DOORS = {("layers/data.cc", "data"), ("layers/hdf5_data.cc", "data"), ("python/c
 FENCED = {
     r"dnnl\.(h|hpp)": r"core/math/(dnnl_version\.h|blas_cpu\.cc)",
     r"cuda.*\.h|cudnn.*\.h|cublas.*\.h|nccl\.h": r".*\.cuh?|.*_cuda\.(cc|h)|core/math/cudnn\..*",
-    r"mpi\.h": r"(?!)",  # nowhere: MPI is opened at run time
+    r"mpi\.h": r"(?!)",  # nowhere, because MPI is opened at run time
 }
 # Chooses between the two versions of oneDNN.
 ONE_DOOR_TO_VERSIONS = "core/math/dnnl_version.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/fresh/run up to the commands it runs: what it refuses, what it copies, what it leaves behind.
+"""Tests tests/fresh/run up to the commands it runs: what it refuses, copies and leaves behind.
 
 Programs of the system are replaced by small scripts, so that nothing is downloaded and no root is needed.
 """
@@ -11,9 +11,9 @@ import unittest
 
 SCRIPT = os.path.join(os.getcwd(), "tests/fresh/run")
 
-# The stand-in for debootstrap: the folders of a system, and nothing that runs in it.
+# The stand-in for debootstrap makes the folders of a system without programs.
 DEBOOTSTRAP = 'echo "$@" >"$SEEN/debootstrap"; mkdir -p "$3/etc/apt" "$3/root"; echo "I: Base system installed successfully."'
-# That for unshare, which is asked to run "-- COMMAND...": debootstrap runs, what belongs into the system does not.
+# The stand-in for unshare, called with "-- COMMAND...", runs debootstrap but no command inside the system.
 UNSHARE = r'''while [ "$1" != -- ]; do shift; done
 shift
 [ "$1" = debootstrap ] && exec "$@"

@@ -75,7 +75,8 @@ std::vector<Chain> ConvolutionChains(int channels) {
 
 const std::vector<Shape> kShapes = {{3, 20, 5, 7}, {1, 16, 9, 1}, {2, 3, 6, 6}, {4, 50, 3, 2}};
 
-// Inference alone, and few channels with oneDNN 3, may prefer primitives that cannot add.
+// For inference only, or for few channels with oneDNN 3, convolution may choose primitives that
+// cannot add.
 void ExpectTogether(const NetCase& c, const std::string& chain) {
   const std::vector<std::string> chains = ExpectSameNumbers(c);
   if (chain.find("Convolution+Eltwise") != 0 || (c.backward && c.shape[1] >= 16)) {
@@ -83,7 +84,7 @@ void ExpectTogether(const NetCase& c, const std::string& chain) {
   }
 }
 
-// In training, and in testing with and without gradients.
+// Runs in training, and in testing with and without gradients.
 void ExpectSameInAllPhases(NetCase c, const std::string& chain) {
   ExpectTogether(c, chain);
   c.phase = TEST;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What supercomputing centres install by: the Spack recipe, with a stand-in of spack.package; the module file, where Lua or Lmod
-is; the Apptainer definition, by the grammar of its documentation."""
+"""Tests the files by which supercomputing centres install Doppio: the Spack recipe with a stand-in for spack.package, the module
+file if Lua or Lmod is installed, and the Apptainer definition against its documented grammar."""
 import os
 import re
 import shutil
@@ -38,7 +38,7 @@ def version():
 
 
 class Prefix(str):
-    """prefix.bin is PREFIX/bin, as Spack's."""
+    """Spack's prefix: prefix.bin is PREFIX/bin."""
 
     def __getattr__(self, name):
         return Prefix(os.path.join(self, name))
@@ -59,7 +59,7 @@ class Executable:
 
 
 class Recorder:
-    """A directive of a recipe: keeps what it was called with."""
+    """A directive of a recipe. Records its calls."""
 
     def __init__(self):
         self.calls = []
@@ -69,7 +69,7 @@ class Recorder:
 
 
 def stand_in():
-    """The names of spack.package that the recipe uses."""
+    """Returns the names from spack.package that the recipe uses."""
     module = types.ModuleType("spack.package")
     module.Package = type("Package", (), {})
     for directive in ("version", "variant", "depends_on", "conflicts"):

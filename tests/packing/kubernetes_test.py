@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The manifests of tools/kubernetes, against Kubernetes' schemas (PyPI's kubernetes-validate has them) and that of the MPI
-Operator. Where the interpreter lacks the packages, what needs them is skipped."""
+"""Checks the manifests of tools/kubernetes against the schemas of Kubernetes (from PyPI's kubernetes-validate) and of the MPI
+Operator. Cases are skipped if the interpreter lacks the packages they need."""
 import copy
 import json
 import os

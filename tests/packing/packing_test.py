@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/packing and tools/release: equal contents make equal files, and a release is refused that would not be one."""
+"""Tests tools/packing and tools/release: equal contents make equal files, and wrong releases are refused."""
 import io
 import json
 import os
@@ -83,7 +83,7 @@ class ArchiveTest(Folder):
         for name in ("tools/packing/epoch", "core/base/commit.txt", "core/base/.gitattributes"):
             os.makedirs(os.path.dirname(self.path("tree", name)), exist_ok=True)
             shutil.copy(os.path.join(ROOT, name), self.path("tree", name))
-        # As in a checkout, also where these tests run in an archive, which has its time in there.
+        # The placeholder of a checkout; in an archive of the sources the file holds the time.
         self.write("tree/core/base/commit.txt", "$Format:%H$\n$Format:%ct$\n")
         tree = self.path("tree")
         no_epoch = {"SOURCE_DATE_EPOCH": ""}
@@ -249,7 +249,7 @@ class MaterialsTest(Folder):
 
 @unittest.skipUnless(shutil.which("git"), "git is not installed")
 class RefusalTest(Folder):
-    """tools/release up to where it would build."""
+    """Tests tools/release up to the builds."""
 
     def setUp(self):
         super().setUp()

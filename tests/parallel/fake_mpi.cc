@@ -1,6 +1,6 @@
-// Plays an MPI library of one process for tests, with the binary interface of Open MPI
-// (FAKE_OPEN_MPI), of MPI 5 (FAKE_MPI_5) or of MPICH; FAKE_NAME is what it says of itself. Calls
-// fail with code 17 when they are given handles of another interface.
+// A stand-in for an MPI library with one process, with the binary interface of Open MPI
+// (FAKE_OPEN_MPI), of MPI 5 (FAKE_MPI_5) or of MPICH. FAKE_NAME is the name that it reports. Calls
+// with handles of another interface fail with code 17.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -42,7 +42,7 @@ using Handle = int;
 constexpr Handle kWorld = 0x44000000, kNoInfo = 0x1c000000, kErrorsReturn = 0x54000001;
 constexpr Handle kSum = 0x58000003, kByte = 0x4c00010d, kUInt16 = 0x4c000204;
 constexpr Handle kFloat = 0x4c00040a, kDouble = 0x4c00080b;
-// As in MPICH itself, those made later are negative.
+// Handles created at run time are negative, as in MPICH.
 constexpr Handle kCopy = -0x7bfffffe, kRequest = -0x53ffffff, kNoRequest = 0x2c000000;
 Handle Op(int number) { return -0x68000000 + number; }
 constexpr intptr_t kInPlace = -1, kNoStatus = 1;
@@ -53,7 +53,7 @@ constexpr int kSuccess = 0, kWrong = 17, kUndefined = -32766;
 
 using Add = void(void* in, void* in_out, int* count, Handle* type);
 Add* g_adds[8] = {};
-int g_made = 0;  // of them
+int g_made = 0;  // number of calls of MPI_Op_create, modulo 8
 
 int Is(bool right) { return right ? kSuccess : kWrong; }
 bool IsComm(Handle comm) { return comm == kWorld || comm == kCopy; }
@@ -131,7 +131,7 @@ int MPI_Allgather(const void* from, int count, Handle type, void* to, int, Handl
   std::memcpy(to, from, static_cast<size_t>(count));
   return Is(type == kByte && IsComm(comm));
 }
-// A sum with itself shows what was added, and how.
+// Adds the data to itself, so that tests see which elements were added and how.
 #if !defined(FAKE_WITHOUT_IALLREDUCE)
 int MPI_Iallreduce(const void* from, void* to, int count, Handle type, Handle op, Handle comm,
                    Handle* request) {

@@ -1,5 +1,5 @@
-// Ranks that run different builds, which the test makes up. Run by mpirun, every case on every
-// rank.
+// Tests ranks that claim to run different builds. mpirun starts the program; every rank runs every
+// case.
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -11,7 +11,7 @@
 namespace doppio {
 namespace {
 
-// MPI can be joined once, so this is the only case.
+// The only case, because a process can join MPI only once.
 TEST(MixedRanks, AreRefusedByAllRanksWithTheSameMessage) {
   ProcessWorldOptions options;
   options.program = FindLaunch().rank == 1 ? "doppio 0.0.9" : "doppio 0.0.8";

@@ -1,5 +1,5 @@
-// Which MPI is opened, and what is said where none can be. Libraries are the test's own
-// (fake_mpi.cc); BUILD makes one for each interface.
+// Tests which MPI is opened, and the messages if none can be. BUILD makes a stand-in library
+// (fake_mpi.cc) for each interface.
 #include "parallel/mpi_search.h"
 
 #include <gtest/gtest.h>
@@ -50,8 +50,8 @@ std::string MessageOf(const MpiSearch& search) {
   return "nothing was thrown";
 }
 
-// A folder with bin/mpirun and a copy of `from`: the loader knows a file that it has opened by its
-// first name.
+// Makes a folder with bin/mpirun and a copy of `from`. It is a copy, because the loader keeps the
+// first name of a file that it has already opened.
 std::string Installation(const std::string& name, const std::string& library,
                          const std::string& from) {
   const std::filesystem::path root = std::filesystem::path(TempDir()) / name;
@@ -70,7 +70,7 @@ TEST(MpiSearch, TriesTheMpiOfTheLauncherFirst) {
   EXPECT_EQ(SearchIn({}).files, open_mpi_first);
   EXPECT_EQ(SearchIn({{"OMPI_COMM_WORLD_RANK", "3"}}).files, open_mpi_first);
   EXPECT_EQ(SearchIn({{"SLURM_PROCID", "3"}, {"PMIX_RANK", "3"}}).files, open_mpi_first);
-  // mpirun of Open MPI inside a job whose own ranks are MPICH's.
+  // Open MPI's mpirun inside a job whose launcher is MPICH's.
   EXPECT_EQ(SearchIn({{"OMPI_COMM_WORLD_RANK", "3"}, {"PMI_RANK", "0"}}).files, open_mpi_first);
   EXPECT_EQ(SearchIn({{"PMI_RANK", "3"}}).files,
             (std::vector<std::string>{"libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12",
@@ -261,7 +261,7 @@ TEST_F(MpiWorldTest, RefusesToBeJoinedAlone) {
 TEST_F(MpiWorldTest, SumsInSixteenBits) {
   const std::unique_ptr<ProcessWorld> world = Kind().make(With("mpich"));
   EXPECT_EQ(world->size(), 1);
-  // The library doubles, as the sum of two equal ranks.
+  // The stand-in doubles the data, like a sum over two equal ranks.
   Half numbers[] = {Half(1.5f), Half(-3.0f)};
   world->bulk().AllReduce(numbers, 2, DType::kFloat16);
   EXPECT_EQ(static_cast<float>(numbers[0]), 3);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command in an interpreter of Python's, as pip installs it: `python -m doppio` and the script `doppio`."""
+"""Tests the command as pip installs it, in a Python interpreter: `python -m doppio` and the script `doppio`."""
 import os
 import re
 import signal
@@ -31,7 +31,7 @@ layer { name: "ip" type: "InnerProduct" bottom: "ones" top: "ip"
 layer { name: "loss" type: "Reduction" bottom: "ip" top: "loss" loss_weight: 1 }
 '''
 SOLVER = 'net: "net.prototxt" base_lr: 0.5 lr_policy: "fixed" max_iter: %d display: 1 snapshot_prefix: "out"\n'
-# What pip writes as the script of an entry point.
+# The script that pip writes for an entry point.
 SCRIPT = "#!%s\nimport sys\nsys.path[:0] = %r\nfrom _doppio_start import main\nsys.exit(main())\n"
 
 
@@ -94,7 +94,7 @@ class CommandTest(case.Case):
         _, log = process.communicate(timeout=60)
         self.assertEqual(75, process.returncode, log)
         self.assertTrue([name for name in os.listdir(self.folder) if name.endswith(".solverstate")])
-        # The command to go on with is the script.
+        # The message names the script as the command to continue with.
         self.assertIn(self.script + " train", log)
 
     def test_a_closed_pipe_ends_it_in_silence(self):

@@ -34,7 +34,7 @@ def write_image_net(case):
 
 
 def stat_of(pid):
-    """State and parent of a process; None when it is gone."""
+    """Returns state and parent of a process; None if it has ended."""
     try:
         with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
             state, parent = f.read().rsplit(")", 1)[1].split()[:2]
@@ -230,7 +230,7 @@ class MpiTest(RanksTest):
         return process
 
     def mpirun_each(self, *commands):
-        """mpirun with a program and flags of its own for each rank; with ":" Debian 13's mpirun dies."""
+        """Runs mpirun with a separate program and flags for each rank. Does not use ":", which crashes Debian 13's mpirun."""
         self.write("rank", "".join(["#!/bin/sh\ncase $OMPI_COMM_WORLD_RANK in\n",
                                     *("%d) exec %s ;;\n" % (rank, shlex.join([*command, "--solver=solver.prototxt"]))
                                       for rank, command in enumerate(commands)), "esac\n"]))
@@ -302,7 +302,7 @@ class MpiTest(RanksTest):
                           % (int(first) + int(second), first), self.logged())
 
     def test_processes_of_different_builds_are_refused(self):
-        # What tells builds apart is in the program as text.
+        # The program contains its source digest as text.
         program = self.read(scenario.DOPPIO)
         digest, = re.findall(rb"sources ([0-9a-f]{12})\0", program)
         other = self.path(self.write("doppio_other", program.replace(b"sources " + digest, b"sources " + digest[::-1])))
@@ -391,7 +391,7 @@ class MpiTest(RanksTest):
 
 @unittest.skipUnless(shutil.which("mpirun.mpich"), "there is no mpirun.mpich")
 class MpichTest(RanksTest):
-    """The same program with another MPI."""
+    """Tests the same program with another MPI."""
 
     def mpirun(self, *args):
         return subprocess.run(["mpirun.mpich", "-n", "2", scenario.DOPPIO, "train", "--solver=solver.prototxt", "--set=max_iter=20", *args],

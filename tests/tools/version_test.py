@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`doppio version`, and the scripts that put version and commit into a build."""
+"""Tests `doppio version`, and the scripts that put version and commit into a build."""
 import json
 import os
 import re
@@ -34,7 +34,7 @@ class VersionTest(tool_case.ToolCase):
                 self.assertRegex(library["compiled_with"], r"^\d+\.\d+", name)
 
     def test_the_libraries_that_run_are_those_compiled_with(self):
-        # Their headers and libraries are of one Debian package each.
+        # Headers and library of each come from one Debian package.
         libraries = json.loads(self.succeed("version", "--json"))["libraries"]
         for name in ("oneDNN", "OpenBLAS", "OpenCV", "HDF5", "LMDB", "libpng", "zlib"):
             self.assertEqual(libraries[name]["compiled_with"], libraries[name]["running"], name)
@@ -67,7 +67,7 @@ class VersionTest(tool_case.ToolCase):
 
 
 class StampTest(tool_case.ToolCase):
-    """tools/bazel/status.sh in trees of all kinds."""
+    """Tests tools/bazel/status.sh in checkouts, archives and copies."""
 
     def setUp(self):
         super().setUp()
@@ -75,7 +75,7 @@ class StampTest(tool_case.ToolCase):
         for name in ("tools/bazel/status.sh", "core/base/commit.txt", "core/base/.gitattributes"):
             os.makedirs(os.path.dirname(os.path.join(self.tree, name)), exist_ok=True)
             shutil.copy(os.path.join(ROOT, name), os.path.join(self.tree, name))
-        # As in a checkout, also where these tests run in an archive, which has its commit in there.
+        # The placeholder of a checkout; in an archive of the sources the file holds the commit.
         self.write("tree/core/base/commit.txt", "$Format:%H$\n$Format:%ct$\n")
 
     def status(self, tree=None, **env):

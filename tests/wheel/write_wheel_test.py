@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/packing/write_wheel.py: what pip reads of a wheel is right, and equal files make equal wheels."""
+"""Tests tools/packing/write_wheel.py: the metadata for pip is right, and equal files make equal wheels."""
 import base64
 import csv
 import hashlib

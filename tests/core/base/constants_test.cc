@@ -1,6 +1,6 @@
-// Constants that g++ 12.2 changes when it generates code for AVX-512 and is not told otherwise
-// (tools/bazel/constants_probe.cc explains it): blocks of 32 and 64 bytes of equal words and, in
-// the highest places, zeros.
+// Tests constants that g++ 12.2 changes when it generates code for AVX-512 without further options
+// (see tools/bazel/constants_probe.cc): blocks of 32 and 64 bytes whose words are equal, except for
+// zeros in the highest ones.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,7 +13,7 @@
 namespace doppio {
 namespace {
 
-// Not inlined, so that the compiler cannot replace the text by what the source says.
+// Not inlined, so that the compiler cannot compute the text itself.
 template <class T>
 [[gnu::noinline]] std::string Text(const T* values, size_t count) {
   asm volatile("" : : "r"(values) : "memory");

@@ -38,7 +38,7 @@ TEST(Libraries, ListWhatIsLinkedIn) {
   const LibraryVersion* glog = Libraries::Get().Find("glog");
   ASSERT_NE(nullptr, glog);
   EXPECT_NE("", glog->compiled);
-  EXPECT_EQ(nullptr, glog->running);  // it does not say
+  EXPECT_EQ(nullptr, glog->running);  // glog does not report its version
 }
 
 }  // namespace

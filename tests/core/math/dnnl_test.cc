@@ -1,4 +1,4 @@
-// Layouts in numbers, and what both supported versions of oneDNN promise about them.
+// Tests Blocking, and the behaviour of its functions with both supported versions of oneDNN.
 #include "core/math/dnnl.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ std::vector<dnnl::memory::desc> Examples() {
           Tagged({10, 500}, Tag::ba)};
 }
 
-// Where the element at `index` lies, by the contract of Blocking.
+// Returns the offset of the element at `index`, as Blocking defines it.
 int64_t PlaceOf(const Blocking& blocking, Dims index) {
   int64_t place = 0, inner = 1;
   for (size_t i = blocking.inner_blocks.size(); i-- > 0;) {
@@ -112,7 +112,7 @@ TEST(LayoutOf, CountsTheElementsOfPaddedBlocks) {
   EXPECT_EQ(full.stored(), 2 * 32 * 3 * 5);
 }
 
-// What a primitive calls its layout, and the same layout by name, are one Layout.
+// A primitive's layout and the same layout by name are equal Layouts.
 TEST(LayoutOf, IsTheSameWhoeverMadeTheDescriptor) {
   const Dims ones{1, 1}, zeros{0, 0};
   const auto conv = DescribeForward<dnnl::convolution_forward>(

@@ -82,8 +82,8 @@ Attempt Plan(const std::string& text, int64_t free, int history_slots = 0) {
   return attempt;
 }
 
-// The numbers after "the largest batch that fits is": "about 40", "between 40 and 95" or "at most
-// 20". {-1, -1} where none is named.
+// Reads the bounds after "the largest batch that fits is": "about 40", "between 40 and 95" or "at
+// most 20". Returns {-1, -1} if the message has none.
 FittingBatch NamedBatch(const std::string& message) {
   std::smatch found;
   const std::regex pattern(
@@ -236,7 +236,7 @@ TEST(MemoryNeed, BoundsTheLargestBatchWhereScratchIsNotDivisible) {
   need.scratch = 10 * 512 + 1;
   need.blocks = {{10 * 256, 0, 1}};
   need.activations = 10 * 256;
-  // 9 * 768 - (10 * 512 + 1) hold 6 rows of 256 bytes; without scratch all would fit.
+  // 9 * 768 - (10 * 512 + 1) bytes hold 6 rows of 256 bytes; without scratch all rows would fit.
   EXPECT_EQ(need.LargestBatch(9 * 768).least, 6);
   EXPECT_EQ(need.LargestBatch(9 * 768).most, 9);
   EXPECT_EQ(need.LargestBatch(3 * 256).least, 0);
