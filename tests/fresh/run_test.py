@@ -19,7 +19,7 @@ shift
 [ "$1" = debootstrap ] && exec "$@"
 system=$5
 cp -r "$system/root/doppio" "$system/etc" "$SEEN/"
-shift 6
+shift 7
 echo "$@" >>"$SEEN/inside"
 case "$*" in
   *tools/demo*) echo "Trained to a test accuracy of 0.99; log and snapshots are in demo/." ;;
@@ -34,7 +34,8 @@ class FreshTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.bin, self.seen, self.places = [self.make_folder(n) for n in ("bin", "seen", "places")]
         self.tree = self.make_folder("tree/tests/fresh")
-        shutil.copy(SCRIPT, self.tree)
+        for script in (SCRIPT, os.path.join(os.path.dirname(SCRIPT), "system.sh")):
+            shutil.copy(script, self.tree)
         self.tree = os.path.join(self.folder, "tree")
         self.program("id", "echo 0")
         self.program("debootstrap", DEBOOTSTRAP)
