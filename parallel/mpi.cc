@@ -281,7 +281,7 @@ void CheckLaunch(const MpiApi& mpi) {
                    " processes, but MPI joins only " + std::to_string(size) +
                    " of them. The MPI opened is " + TextOf(mpi) +
                    ". With srun, --mpi=pmix or --mpi=pmi2 often helps; if the launcher belongs to "
-                   "another MPI, name that one's library by --mpi_library or DOPPIO_MPI_LIBRARY");
+                   "another MPI, name its library with --mpi_library or DOPPIO_MPI_LIBRARY");
 }
 
 // Collective. Throws MixedRanks on all ranks alike.

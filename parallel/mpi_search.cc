@@ -85,7 +85,7 @@ std::unique_ptr<MpiApi> OpenMpi(const MpiSearch& search) {
   }
   throw UsageError("no MPI library can be opened; looked for " + names + reasons +
                    ". Install an MPI (Debian's package openmpi-bin), load the cluster's module of "
-                   "one, or name its library by --mpi_library or DOPPIO_MPI_LIBRARY");
+                   "one, or name its library with --mpi_library or DOPPIO_MPI_LIBRARY");
 }
 
 }  // namespace doppio

@@ -84,11 +84,11 @@ std::string DifferenceAmong(const std::vector<RankIdentity>& ranks) {
   }
   if (programs.size() > 1) {
     return "the ranks run different builds of Doppio: " + Text(programs) +
-           ". Install the same one on all machines";
+           ". Install the same build on all machines";
   }
   if (libraries.size() > 1) {
     return "the ranks have opened different MPI libraries: " + Text(libraries) +
-           ". Load the same MPI on all machines, or name its library by --mpi_library";
+           ". Load the same MPI on all machines, or name its library with --mpi_library";
   }
   return "";
 }

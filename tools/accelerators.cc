@@ -16,7 +16,7 @@ Accelerators FindAccelerators() {
   if (!errors.empty()) {
     found.none = errors.errors()[0].message();
   } else if (found.devices.empty()) {
-    found.none = "the driver shows no GPU";
+    found.none = "the driver reports no GPU";
   }
   return found;
 }

@@ -70,7 +70,7 @@ DEFINE_double(
     "1e-4 for export");
 DEFINE_string(mpi_library, "",
               "<FILE> the MPI library that joins the processes of a launcher, such as "
-              "/opt/openmpi/lib/libmpi.so.40; without it the launcher's own is looked for");
+              "/opt/openmpi/lib/libmpi.so.40; without it Doppio searches for the launcher's own");
 DEFINE_bool(json, false, "the result as JSON on standard output");
 DEFINE_string(set, "",
               "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "

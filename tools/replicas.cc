@@ -107,9 +107,9 @@ Replicas Processes(const Launch& launch) {
   replicas.carrier = "mpi";
   const std::string started =
       launch.launcher + " has started " + std::to_string(launch.size) + " processes, but ";
-  const char* const alone = ". --comm=threads lets each of them train by itself";
+  const char* const alone = ". With --comm=threads each process trains by itself";
   if (!launch.mpi)
-    throw UsageError(started + "it does not join them; start them with mpirun or srun" + alone);
+    throw UsageError(started + "it does not connect them; start them with mpirun or srun" + alone);
   std::string library;
   try {
     library = WorldKind(replicas).describe(WorldOptions());

@@ -93,7 +93,7 @@ void PrintAsText(std::ostream& out) {
   const BuildFacts build = HowBuilt();
   const std::string commit = Commit();
   out << "doppio " << Version() << '\n'
-      << "commit  " << (commit.empty() ? "unknown: this build was not stamped" : commit) << '\n'
+      << "commit  " << (commit.empty() ? "unknown: this build does not record it" : commit) << '\n'
       << "build   " << build.kind << ": " << build.kind_meaning << '\n'
       << "        " << build.compiler << ", " << build.instructions << '\n';
 

@@ -61,7 +61,7 @@ BuildFacts HowBuilt() {
   facts.instructions = Instructions();
   if (DOPPIO_LIBRARIES_INSIDE) {
     facts.kind = "portable";
-    facts.kind_meaning = "carries its libraries, for other Linux machines";
+    facts.kind_meaning = "includes its libraries, for other Linux machines";
   } else if (kAnyProcessor) {
     facts.kind = "generic";
     facts.kind_meaning = "uses this system's libraries, for any CPU that has these instructions";

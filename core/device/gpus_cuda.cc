@@ -33,7 +33,7 @@ int RuntimeVersion() {
 // The CUDA runtime is linked statically, so the version found at run time is the driver's.
 std::string FoundDriver() {
   const int driver = DriverVersion();
-  if (driver == 0) throw DeviceError("no NVIDIA driver answers on this machine");
+  if (driver == 0) throw DeviceError("no NVIDIA driver was found on this machine");
   return "driver for " + Version(driver);
 }
 
@@ -46,7 +46,7 @@ constexpr const char* kOrCpu = ", or leave --gpu out to use the CPU";
   const std::string needed = Version(RuntimeVersion());
   if (driver == 0) {
     throw DeviceError(
-        "no NVIDIA driver answers on this machine; install one that supports CUDA " + needed +
+        "no NVIDIA driver was found on this machine; install one that supports CUDA " + needed +
         " (in a container: start it with access to the GPUs, as docker run --gpus all does)" +
         kOrCpu);
   }

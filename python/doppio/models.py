@@ -22,7 +22,7 @@ def main(arguments):
     try:
         shutil.copytree(folder(), to)
     except FileExistsError:
-        print("%s exists already; it is left as it is" % to, file=sys.stderr)
+        print("%s exists already and was not changed" % to, file=sys.stderr)
         return 4
     print(to)
     return 0

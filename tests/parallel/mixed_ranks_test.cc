@@ -22,7 +22,7 @@ TEST(MixedRanks, AreRefusedByAllRanksWithTheSameMessage) {
   } catch (const MixedRanks& e) {
     EXPECT_EQ(e.message(), "the ranks run different builds of Doppio: ranks 0, 2 on " + host +
                                ": doppio 0.0.8; rank 1 on " + host +
-                               ": doppio 0.0.9. Install the same one on all machines");
+                               ": doppio 0.0.9. Install the same build on all machines");
     EXPECT_EQ(e.code(), ExitCode::kUsage);
   }
 }

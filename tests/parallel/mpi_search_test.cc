@@ -92,7 +92,7 @@ TEST(MpiSearch, SaysWhatItLookedForAndWhatToDo) {
   EXPECT_EQ(MessageOf(SearchFor({"libno_such_mpi.so.40", "libno_such_mpi.so.12"})),
             "no MPI library can be opened; looked for libno_such_mpi.so.40, libno_such_mpi.so.12. "
             "Install an MPI (Debian's package openmpi-bin), load the cluster's module of one, or "
-            "name its library by --mpi_library or DOPPIO_MPI_LIBRARY");
+            "name its library with --mpi_library or DOPPIO_MPI_LIBRARY");
 }
 
 TEST(MpiSearch, SaysWhyALibraryThatIsThereIsNotUsed) {
@@ -254,7 +254,7 @@ TEST_F(MpiWorldTest, RefusesToBeJoinedAlone) {
               "opened is MPICH 9.8.7 (" +
                   Fake("mpich") +
                   "). With srun, --mpi=pmix or --mpi=pmi2 often helps; if the launcher belongs to "
-                  "another MPI, name that one's library by --mpi_library or DOPPIO_MPI_LIBRARY");
+                  "another MPI, name its library with --mpi_library or DOPPIO_MPI_LIBRARY");
   }
 }
 

@@ -18,7 +18,7 @@ TEST(RankIdentity, SaysWhichRanksRunWhichProgram) {
                        IdentityOf("node2", "doppio 2", "y"), IdentityOf("node3", "doppio 1", "x"),
                        IdentityOf("node4", "doppio 3", "x")}),
       "the ranks run different builds of Doppio: ranks 0-1, 3 on node1, node3: doppio 1; "
-      "rank 2 on node2: doppio 2; rank 4 on node4: doppio 3. Install the same one on all "
+      "rank 2 on node2: doppio 2; rank 4 on node4: doppio 3. Install the same build on all "
       "machines");
 }
 
@@ -35,7 +35,7 @@ TEST(RankIdentity, NamesAFewOfManyHosts) {
   for (int i = 1; i <= 11; ++i) ranks.push_back(IdentityOf("n" + std::to_string(i), "old", "x"));
   EXPECT_EQ(DifferenceAmong(ranks),
             "the ranks run different builds of Doppio: rank 0 on first: doppio 1; ranks 1-11 on "
-            "n1, n2, n3, n4, n5, n6, n7, n8 and 3 more: old. Install the same one on all machines");
+            "n1, n2, n3, n4, n5, n6, n7, n8 and 3 more: old. Install the same build on all machines");
 }
 
 TEST(RankIdentity, CutsTextsThatAreTooLong) {

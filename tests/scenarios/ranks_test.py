@@ -311,7 +311,7 @@ class MpiTest(RanksTest):
         self.assertEqual(2, process.wait(timeout=60), self.logged())
         self.assertEqual(1, self.logged().count("error: "), self.logged())
         self.assertRegex(self.logged(), r"error: the ranks run different builds of Doppio: rank 0 on \S+: doppio [\d.]+.*, sources %s; "
-                                        r"rank 1 on \S+: doppio [\d.]+.*, sources %s\. Install the same one on all machines"
+                                        r"rank 1 on \S+: doppio [\d.]+.*, sources %s\. Install the same build on all machines"
                          % (digest.decode(), digest[::-1].decode()))
 
     def test_a_library_that_does_not_join_the_processes_is_named(self):
@@ -319,7 +319,7 @@ class MpiTest(RanksTest):
         self.assertEqual(2, process.wait(timeout=60), self.logged())
         self.assertEqual(1, self.logged().count("error: "), self.logged())
         self.assertIn("error: mpirun (Open MPI) has started 2 processes, but --mpi_library=/nowhere/libmpi.so: /nowhere/libmpi.so: "
-                      "cannot open shared object file: No such file or directory. --comm=threads lets each of them train by itself",
+                      "cannot open shared object file: No such file or directory. With --comm=threads each process trains by itself",
                       self.logged())
 
     def test_a_killed_process_of_replicas_ends_the_other(self):

@@ -36,7 +36,7 @@ def _archs(ctx, nvcc):
         asked = []
     for arch in asked:
         if "compute_" + arch not in known:
-            fail("DOPPIO_CUDA_ARCHS: %s knows no %r, only %s" % (nvcc, arch, " ".join(known)))
+            fail("DOPPIO_CUDA_ARCHS: %s does not support %r, only %s" % (nvcc, arch, " ".join(known)))
     wanted = asked or (_RELEASE_ARCHS if variable == "all" else _archs_of_this_machine(ctx))
     archs = [a for a in wanted if "compute_" + a in known]
     if not archs:

@@ -46,7 +46,7 @@ def _remedy(ctx, compiler):
             return options
         if here.return_code > 0:
             said = here.stdout
-    fail(("%s changes constants for this CPU, and no option known here prevents it:\n%s" +
+    fail(("%s changes constants for this CPU, and no known option prevents it:\n%s" +
           "Install another compiler and name it: CC=clang bazel build ...") % (compiler, said))
 
 def _impl(ctx):
