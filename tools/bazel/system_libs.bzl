@@ -202,7 +202,7 @@ def _libs_impl(ctx):
         if static and name == "openblas":
             continue
         if static and name == "opencv":
-            attrs["deps"] = [":opencv_stubs"]
+            attrs["deps"] = [":opencv_stubs", ":openblas"]
         if static and name == "glog":
             # Every program uses glog, so this reaches all of them.
             attrs["deps"] = [":condition_wait"]
