@@ -30,7 +30,7 @@ int RuntimeVersion() {
   return version;
 }
 
-// The CUDA runtime is linked statically, so the version found at run time is the driver's.
+// The CUDA runtime comes with the program, so the version found at run time is the driver's.
 std::string FoundDriver() {
   const int driver = DriverVersion();
   if (driver == 0) throw DeviceError("no NVIDIA driver was found on this machine");

@@ -239,6 +239,11 @@ class MaterialsTest(Folder):
                 inside.packages_inside(self.path("bundle"), ROOT)
         self.assertIn("libnosuchlibrary.so.1", str(raised.exception))
 
+    def test_cudas_runtime_belongs_to_its_toolkit(self):
+        self.assertEqual([], inside.cuda_runtime({"libgomp.so.1"}))
+        runtime, = inside.cuda_runtime({"libgomp.so.1", "libcudart-0a1b2c3d.so.13"})
+        self.assertEqual(("nvidia-cuda-runtime", ["NVIDIA-CUDA-EULA"]), (runtime.name, runtime.licences))
+
     def test_reads_licences_of_both_kinds_of_copyright_files(self):
         dep5 = self.write("dep5", "Format: x\n\nFiles: *\nLicense: Apache-2.0\n text\n\nFiles: a\nLicense: BSD-3-clause\n")
         self.assertEqual(["Apache-2.0", "BSD-3-clause"], inside.licences_of(dep5))

@@ -43,14 +43,23 @@ def _archs(ctx, nvcc):
         fail("%s compiles for none of %s; set DOPPIO_CUDA_ARCHS or DOPPIO_CUDA=0" % (nvcc, wanted))
     return archs
 
+def _shared_runtime(ctx, lib):
+    """Returns the name of the shared library by its soname, libcudart.so.13: NVIDIA's packages on PyPI have no other."""
+    names = [path.basename for path in ctx.path(lib).readdir() if path.basename.startswith("libcudart.so.")]
+    by_length = sorted([(len(name), name) for name in names])
+    if not by_length:
+        fail("%s has no libcudart.so.*, which --config=portable links" % lib)
+    return by_length[0][1]
+
 _NONE = """package(default_visibility = ["//visibility:public"])
 cc_library(name = "headers")
 cc_library(name = "cudart")
 """
 
 # thrust, cub and libcu++ are left out of `headers`: only nvcc reads them, and it finds
-# its own. cuBLAS, cuDNN and NCCL are opened at run time, so only their headers are here. CUDA's runtime is linked; with
-# --config=portable only the library with all CUDA code (tools/packing) has it, so that a process has it once.
+# its own. cuBLAS, cuDNN and NCCL are opened at run time, so only their headers are here. CUDA's runtime is linked: statically,
+# but as a shared library with --config=portable, because the libraries of a bundle must share one runtime, and the static
+# one hides its symbols.
 _FOUND = """package(default_visibility = ["//visibility:public"])
 exports_files(["version.txt"])
 cc_library(
@@ -62,10 +71,6 @@ cc_library(
     name = "cudart",
     linkopts = {linked},
     deps = [":headers"],
-)
-cc_library(
-    name = "cudart_whole",
-    linkopts = ["-L{lib}", "-Wl,--whole-archive,-lcudart_static,--no-whole-archive", "-ldl", "-lrt", "-lpthread"],
 )
 """
 
@@ -79,11 +84,12 @@ def _impl(ctx):
 
         # An input of every nvcc run, so that a new toolkit compiles anew.
         ctx.file("version.txt", nvcc + "\n" + ctx.execute([nvcc, "--version"]).stdout)
-        linked = ["-L%s/lib64" % root, "-lcudart_static", "-ldl", "-lrt", "-lpthread"]
-        ctx.file("BUILD", _FOUND.format(
-            lib = root + "/lib64",
-            linked = [] if ctx.os.environ.get("DOPPIO_LINK") == "static" else linked,
-        ))
+        lib = root + "/lib64"
+        runtime = ["-lcudart_static", "-ldl", "-lrt", "-lpthread"]
+        if ctx.os.environ.get("DOPPIO_LINK") == "static":
+            # tools/packing/layout.sh finds the library by the rpath, copies it and changes the rpath.
+            runtime = ["-l:" + _shared_runtime(ctx, lib), "-Wl,-rpath," + lib]
+        ctx.file("BUILD", _FOUND.format(linked = ["-L" + lib] + runtime))
     else:
         ctx.file("BUILD", _NONE)
     ctx.file("defs.bzl", "HAVE_CUDA = %r\nNVCC = %r\nCUDA_ARCHS = %r\n" % (

@@ -75,11 +75,13 @@ def describe(name):
     return Package(name, version, licences_of(copyright_file), copyright_file)
 
 
-def cuda_runtime(folder):
-    """Returns NVIDIA's runtime if the bundle has it: a build with CUDA links it statically."""
-    program = os.path.join(folder, "doppio")
-    candidates = [program] + [os.path.join(d, n) for d, _, files in os.walk(folder) for n in files if "libdoppio" in n]
-    if not any(os.path.exists(p) and b"cudaGetDeviceCount" in read(p) for p in candidates):
+def is_cuda_runtime(library):
+    return library.startswith("libcudart")
+
+
+def cuda_runtime(libraries):
+    """Returns NVIDIA's runtime if it is among the bundle's libraries. The toolkit is mostly not installed as a package."""
+    if not any(map(is_cuda_runtime, libraries)):
         return []
     nvcc = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin/nvcc")
     nvcc = nvcc if os.path.exists(nvcc) else shutil.which("nvcc")
@@ -98,15 +100,13 @@ def pybind11(repository):
     return [Package("pybind11", match.group(1), ["BSD-3-Clause"], "")] if match else []
 
 
-def read(path):
-    with open(path, "rb") as f:
-        return f.read()
-
-
 def packages_inside(folder, repository):
     """Returns packages sorted by name. Exits with a message if a library belongs to no package."""
     names, strangers = set(), []
-    for library in sorted(static_libraries(repository) | shared_libraries(folder)):
+    shared = shared_libraries(folder)
+    for library in sorted(static_libraries(repository) | shared):
+        if is_cuda_runtime(library):
+            continue
         owner = owner_of(library)
         if owner is None:
             strangers.append(library)
@@ -115,7 +115,7 @@ def packages_inside(folder, repository):
     if strangers:
         sys.exit("packing/inside: no installed package has %s" % ", ".join(strangers))
     names.update(p for p, header in HEADERS_ONLY.items() if os.path.exists("/usr/include/" + header))
-    return sorted([describe(name) for name in names] + cuda_runtime(folder) + pybind11(repository))
+    return sorted([describe(name) for name in names] + cuda_runtime(shared) + pybind11(repository))
 
 
 def main():

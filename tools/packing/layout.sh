@@ -75,20 +75,22 @@ own_name() {
 
 # lay_out_needed ROOT LIB: strips programs and libraries below ROOT, adds what they need to LIB, and makes them find it.
 lay_out_needed() {
-  local root lib file path rename=()
+  local root lib file path rename=() foreign
   root=$(realpath "$1") lib=$(realpath "$2")
+  # Found by the rpaths of the build, which look_in changes.
+  mapfile -t foreign < <(foreign_libraries "$root")
   # Strip before patchelf: strip may damage what patchelf has written.
   elf_files "$root" | while read -r file; do
     strip --strip-unneeded "$file"
     look_in "$lib" "$file"
   done
-  while read -r path; do
+  for path in "${foreign[@]}"; do
     file=$lib/$(own_name "$path")
     install -m 755 "$path" "$file"
     strip --strip-unneeded "$file"
     patchelf --set-soname "${file##*/}" "$file"
     look_in "$lib" "$file"
     rename+=(--replace-needed "${path##*/}" "${file##*/}")
-  done < <(foreign_libraries "$root")
+  done
   elf_files "$root" | while read -r file; do patchelf "${rename[@]}" "$file"; done
 }
