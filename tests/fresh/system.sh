@@ -125,6 +125,8 @@ make_system() { # PACKAGE...
   take_apt_configuration
   inside / apt-get update -qq
   inside / env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+  # ca-certificates, installed by one of the packages, writes its own file.
+  cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
 }
 
 # Runs a step and prints its time and last line; ends the script with the step's output if it fails. In the background,
