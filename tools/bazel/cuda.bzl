@@ -50,7 +50,7 @@ def _impl(ctx):
         args.add_all(["--threads=0", "--expt-relaxed-constexpr", "--expt-extended-lambda"])
 
         # Symbol names contain a hash of this path; by default it is the sandbox's, which differs in each build.
-        args.add_all(["-Xcudafe", "--orig_src_path_name=" + source.path])
+        args.add_all(["-Xcudafe", "--orig_src_path_name=" + source.path, "-frandom-seed=" + source.path])
         args.add_all(compilation.defines, before_each = "-D")
         args.add_all(compilation.quote_includes, before_each = "-I")
         args.add_all(compilation.includes, before_each = "-I")
