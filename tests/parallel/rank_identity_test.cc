@@ -27,7 +27,7 @@ TEST(RankIdentity, SaysWhichRanksHaveWhichLibrary) {
                              IdentityOf("node2", "doppio 1", "Open MPI v5.0.7")}),
             "the ranks have opened different MPI libraries: rank 0 on node1: Open MPI v4.1.4; "
             "rank 1 on node2: Open MPI v5.0.7. Load the same MPI on all machines, or name its "
-            "library by --mpi_library");
+            "library with --mpi_library");
 }
 
 TEST(RankIdentity, NamesAFewOfManyHosts) {
