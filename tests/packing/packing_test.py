@@ -294,7 +294,7 @@ class RefusalTest(Folder):
 
     def test_no_checkout(self):
         shutil.rmtree(self.path("tree/.git"))
-        self.assertIn("no git checkout", self.refusal(self.version))
+        self.assertIn("not a git checkout", self.refusal(self.version))
 
     def test_arguments(self):
         self.assertIn("usage:", self.refusal())
