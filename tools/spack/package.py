@@ -16,7 +16,7 @@ from spack.package import *
 class Doppio(Package):
     """Trains the networks that Caffe's prototxt files describe, on CPUs, NVIDIA GPUs and clusters."""
 
-    # There is no public address: Spack takes the archive from its working directory or a mirror.
+    # The archive has no download address. Spack takes it from its working directory or a mirror.
     manual_download = True
     url = "file://{0}/doppio-0.1.0-linux-x86_64.tar.gz".format(os.getcwd())
 
