@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "data/decode.h"
 #include "tools/count_progress.h"
 #include "tools/data_opened.h"
@@ -60,7 +61,7 @@ ExitCode DataVerify(const CommandLine& line, bool* began) {
         if (FLAGS_json) {
           entries.push_back({{"entry", source.Name(i)}, {"mistake", checked.mistake}});
         } else {
-          std::cout << source.Name(i) << ": " << checked.mistake << std::endl;
+          std::cout << Printable(source.Name(i)) << ": " << checked.mistake << std::endl;
         }
       });
   if (FLAGS_json) {

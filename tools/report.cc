@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/base/file.h"
+#include "core/base/printable.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -63,9 +64,9 @@ void PrintSource(const SourceLoc& at, std::ostream& out) {
   if (begin >= line.size()) return;
   const std::string number = std::to_string(at.line);
   const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
-  out << margin << number << " | " << line << '\n';
-  const std::string before(DisplayWidth(line.substr(0, begin)), ' ');
-  const size_t word = DisplayWidth(line.substr(begin, WordLength(line, begin)));
+  out << margin << number << " | " << Printable(line) << '\n';
+  const std::string before(DisplayWidth(Printable(line.substr(0, begin))), ' ');
+  const size_t word = DisplayWidth(Printable(line.substr(begin, WordLength(line, begin))));
   out << std::string(margin.size() + number.size(), ' ') << " | " << before << '^'
       << std::string(std::max<size_t>(word, 1) - 1, '~') << '\n';
 }
@@ -76,7 +77,8 @@ void PrintFinding(const SourceLoc& at, const std::string& kind, const std::strin
                   std::ostream& out) {
   // The first line carries place and text, the source follows, then what else there is to say.
   const size_t end = message.find('\n');
-  out << (at.known() ? at.ToString() + ": " : "") << kind << ": " << message.substr(0, end) << '\n';
+  out << (at.known() ? Printable(at.ToString()) + ": " : "") << kind << ": "
+      << message.substr(0, end) << '\n';
   PrintSource(at, out);
   if (end != std::string::npos) out << message.substr(end + 1) << '\n';
 }

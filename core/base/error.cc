@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/printable.h"
+
 namespace doppio {
 namespace {
 
@@ -29,7 +31,10 @@ std::string SourceLoc::ToString() const {
 }
 
 Error::Error(ExitCode code, const SourceLoc& at, const std::string& message)
-    : std::runtime_error(WithPlace(at, message)), code_(code), at_(at), message_(message) {}
+    : std::runtime_error(Printable(WithPlace(at, message))),
+      code_(code),
+      at_(at),
+      message_(Printable(message)) {}
 
 ErrorList::ErrorList(std::vector<Error> errors)
     : Error(errors.empty() ? ExitCode::kBug : errors.front().code(), JoinLines(errors)),

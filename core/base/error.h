@@ -36,7 +36,8 @@ struct SourceLoc {
   std::string ToString() const;
 };
 
-// Base of everything Doppio throws. what() is the complete text without the word "error".
+// Base of everything Doppio throws. what() is the complete text without the word "error". Messages
+// quote files and their names, so the constructor makes them printable (core/base/printable.h).
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const SourceLoc& at, const std::string& message);

@@ -207,6 +207,13 @@ class VerifyTest(DataCase):
                          [e["entry"] for e in out["entries"]])
         self.assertIn("No such file", out["entries"][1]["mistake"])
 
+    def test_shows_no_control_characters(self):
+        self.write("list.txt", b"\x1b[31mred.png\x07 0\n")
+        r = self.run_tool("data", "verify", "list.txt")
+        self.assertEqual(4, r.returncode)
+        self.assertIn(r"image '\x1b[31mred.png\x07' (list.txt:1): cannot read '\x1b[31mred.png\x07'", r.stdout)
+        self.assertNotIn("\x1b", r.stdout + r.stderr)
+
     def test_wants_the_same_number_of_labels(self):
         self.folder_of_classes()
         self.write("list.txt", "pets/cat/a.PNG 0 1\npets/cat/b.png 0 nan\n")

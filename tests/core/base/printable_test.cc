@@ -1,0 +1,33 @@
+#include "core/base/printable.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+TEST(Printable, KeepsTextInAnyLanguage) {
+  const std::string text = "conv1: 'é 데이터 😀'\n\tline 2";
+  EXPECT_EQ(Printable(text), text);
+}
+
+TEST(Printable, EscapesControlCharacters) {
+  EXPECT_EQ(Printable(std::string("a\0b\x1b[31m\r\x7f", 10)), "a\\x00b\\x1b[31m\\x0d\\x7f");
+  EXPECT_EQ(Printable("\xc2\x9b"), "\\xc2\\x9b");  // U+009B, which begins a terminal's commands
+}
+
+TEST(Printable, EscapesWhatIsNoUtf8) {
+  EXPECT_EQ(Printable("caf\xe9!"), "caf\\xe9!");
+  EXPECT_EQ(Printable("\xc0\xaf\xff"), "\\xc0\\xaf\\xff");
+  EXPECT_EQ(Printable("\xed\x95"), "\\xed\\x95");  // the begin of a character of three bytes
+}
+
+TEST(Printable, IsWhatMessagesAre) {
+  const FileError error({"list.txt", 1}, std::string("no label after '\0\x08'", 19));
+  EXPECT_STREQ(error.what(), "list.txt:1: no label after '\\x00\\x08'");
+  EXPECT_EQ(error.message(), "no label after '\\x00\\x08'");
+}
+
+}  // namespace
+}  // namespace doppio
