@@ -20,6 +20,7 @@ std::vector<double> MeanImage::ChannelMeans() const {
 }
 
 MeanImage ReadMeanFile(const std::string& path) {
+  CheckExists(path);
   const std::string content = ReadFile(path);
   BlobProto blob;
   if (!blob.ParseFromString(content)) {

@@ -169,6 +169,7 @@ ExitCode RunCheck(const CommandLine& line, bool*) {
     // Each file has overrides of its own, because every one must change something.
     const Overrides overrides = OverridesOf(line);
     findings.Try([&] {
+      CheckExists(file);
       if (LooksLikeSolver(ReadFile(file), file)) {
         CheckSolver(file, overrides, &findings);
       } else {

@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/nearest.h"
+#include "core/base/nearest_path.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/job_flags.h"
@@ -76,7 +77,8 @@ ExitCode RunSubmit(const CommandLine& line, bool*) {
   AddCommand(line, FLAGS_program, &options);
   // Not a mistake: the script may be for another machine.
   if (!FileExists(FLAGS_solver))
-    LOG(WARNING) << "there is no '" << FLAGS_solver << "' here, and the job starts in this folder";
+    LOG(WARNING) << "there is no '" << FLAGS_solver << "' here, and the job starts in this folder"
+                 << DidYouMeanPath(FLAGS_solver);
   std::cout << JobScript(options);
   return ExitCode::kDone;
 }

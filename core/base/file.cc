@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "core/base/error.h"
+#include "core/base/nearest_path.h"
 
 namespace doppio {
 namespace {
@@ -105,6 +106,11 @@ std::string ReadFile(const std::string& path) {
   content.resize(have);
   if (S_ISFIFO(info.st_mode)) PipeContents::Get().Keep(path, content);
   return content;
+}
+
+void CheckExists(const std::string& path) {
+  if (FileExists(path)) return;
+  throw FileError("cannot read '" + path + "': " + std::strerror(ENOENT) + DidYouMeanPath(path));
 }
 
 void CheckFolderOf(const std::string& path) {

@@ -18,6 +18,9 @@ void WriteFileAtomically(const std::string& path, const std::string& content);
 void WriteFileAtomically(const std::string& path,
                          const std::function<void(const std::string& temporary)>& write);
 
+// Throws FileError with the nearest name (core/base/nearest_path.h) if there is no such file.
+void CheckExists(const std::string& path);
+
 // FileError, with what to do, where the folder that `path` is to be written to is not there.
 void CheckFolderOf(const std::string& path);
 

@@ -34,7 +34,7 @@ Hdf5BlobReader::Hdf5BlobReader(const std::string& path, const std::string& kind)
     : path_(path), kind_(kind), file_(-1) {
   H5Eset_auto2(H5E_DEFAULT, nullptr,
                nullptr);  // the library prints unless told otherwise, per thread
-  if (!FileExists(path)) throw FileError("cannot read '" + path + "': there is no such file");
+  CheckExists(path);
   if (!IsHdf5(path)) Fail("it is not an HDF5 file");
   file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ < 0) Fail("it is damaged; it may have been cut off while it was copied");

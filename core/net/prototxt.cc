@@ -152,6 +152,7 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
 }
 
 FieldPlaces ParseTextFile(const std::string& path, google::protobuf::Message* message) {
+  CheckExists(path);
   return ParseText(ReadFile(path), path, message);
 }
 

@@ -57,7 +57,7 @@ class FieldPlaces {
 // Parses `text`; `file` names it in messages. Throws ErrorList / UserError with all mistakes.
 FieldPlaces ParseText(const std::string& text, const std::string& file,
                       google::protobuf::Message* message);
-// Reads and parses a file; FileError when it cannot be read.
+// Reads and parses a file. Throws FileError, with the nearest name, if it cannot be read.
 FieldPlaces ParseTextFile(const std::string& path, google::protobuf::Message* message);
 
 }  // namespace doppio

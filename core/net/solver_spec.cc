@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/file.h"
+#include "core/base/nearest_path.h"
 #include "core/net/solver_fields.h"
 #include "core/net/spec.h"
 #include "core/net/upgrade.h"
@@ -22,9 +23,15 @@ std::string FindNetFile(const std::string& file, const std::string& solver_path,
   if (beside != file && file[0] != '/') text += ", nor '" + beside + "'";
   // Mostly the path of the machine on which the solver was written.
   const std::string here = DirName(solver_path) + file.substr(DirName(file).size());
-  text += here != beside && FileExists(here)
-              ? "; did you mean '" + here + "'?"
-              : "; paths count from the folder in which the command runs, or the solver's";
+  if (here != beside && FileExists(here)) {
+    text += "; did you mean '" + here + "'?";
+  } else {
+    std::string nearest = NearestPath(file);
+    if (nearest.empty()) nearest = NearestPath(beside);
+    text += nearest.empty()
+                ? "; paths count from the folder in which the command runs, or the solver's"
+                : "; did you mean '" + nearest + "'?";
+  }
   throw FileError(at, text);
 }
 

@@ -68,6 +68,7 @@ int64_t CheckedCount(const Shape& shape) {
 
 WireReader::WireReader(const std::string& path, const std::string& kind)
     : path_(path), kind_(kind) {
+  CheckExists(path);
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw FileError("cannot read '" + path + "': " + std::strerror(errno));
   auto file = std::make_unique<io::FileInputStream>(fd, 1 << 20);

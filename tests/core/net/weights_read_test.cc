@@ -128,11 +128,17 @@ TEST(ReadWeights, DamageNeverCrashes) {
   EXPECT_GT(refused, 50);
 }
 
+TEST(ReadWeights, NamesTheNearestFile) {
+  WriteBytes(Temporary("lenet_iter_500.caffemodel"), TwoLayers().SerializeAsString());
+  ExpectContains(FileErrorOf([] { ReadWeights(Temporary("lenet_itr_500.caffemodel")); }),
+                 "/lenet_iter_500.caffemodel'?");
+}
+
 TEST(ReadWeights, SaysWhatIsWrong) {
   ExpectContains(FileErrorOf([] { ReadWeights("/no/such.caffemodel"); }),
                  "cannot read '/no/such.caffemodel'");
   ExpectContains(FileErrorOf([] { ReadWeights("/no/such.caffemodel.h5"); }),
-                 "there is no such file");
+                 "cannot read '/no/such.caffemodel.h5'");
   ExpectContains(FileErrorOf([] { ReadWeights(testing::TempDir()); }), "Is a directory");
   WriteBytes(Temporary("empty.caffemodel"), "");
   ExpectContains(FileErrorOf([] { ReadWeights(Temporary("empty.caffemodel")); }), "it is empty");

@@ -1,0 +1,68 @@
+#include "core/base/nearest_path.h"
+
+#include <filesystem>
+#include <iterator>
+#include <vector>
+
+#include "core/base/nearest.h"
+
+namespace doppio {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Returns the names of the folders in `folder`, or of its other entries.
+std::vector<std::string> NamesIn(const fs::path& folder, bool folders) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, ignored)) {
+    if (entry.is_directory(ignored) == folders) names.push_back(entry.path().filename().string());
+  }
+  return names;
+}
+
+bool IsWithEnding(const std::string& longer, const std::string& name) {
+  return longer.compare(0, name.size() + 1, name + ".") == 0;
+}
+
+std::string NearestName(const std::string& name, const std::vector<std::string>& names) {
+  for (const std::string& other : names) {
+    if (IsWithEnding(other, name) || IsWithEnding(name, other)) return other;
+  }
+  // A common ending would allow more edits: "train.prototxt" is not "test.prototxt".
+  const std::string ending = fs::path(name).extension().string();
+  std::vector<std::string> stems;
+  for (const std::string& other : names) {
+    if (fs::path(other).extension() == ending) stems.push_back(fs::path(other).stem().string());
+  }
+  const std::string stem = Nearest(fs::path(name).stem().string(), stems);
+  return stem.empty() ? "" : stem + ending;
+}
+
+bool Exists(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+}  // namespace
+
+std::string NearestPath(const std::string& path) {
+  fs::path known;  // the part of `path` that exists
+  const fs::path whole(path);
+  auto name = whole.begin();
+  while (name != whole.end() && Exists(known / *name)) known /= *name++;
+  if (name == whole.end() || name->empty()) return "";
+  const bool folder = std::next(name) != whole.end();
+  const std::string nearest = NearestName(name->string(), NamesIn(known, folder));
+  if (nearest.empty()) return "";
+  fs::path found = known / nearest;
+  for (++name; name != whole.end(); ++name) found /= *name;
+  return Exists(found) ? found.string() : "";
+}
+
+std::string DidYouMeanPath(const std::string& path) {
+  const std::string nearest = NearestPath(path);
+  return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}
+
+}  // namespace doppio
