@@ -48,6 +48,7 @@ DOPPIO_REGISTER(Libraries, "HDF5",
 Hdf5File::Hdf5File(const std::string& path) : path_(path), file_(-1) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   if (!FileExists(path)) throw FileError("no HDF5 file '" + path + "': there is no such file");
+  RefusePipe(path, "an HDF5 file");
   file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ < 0)
     throw FileError("cannot open '" + path + "' as an HDF5 file: it is damaged or of another kind");

@@ -35,6 +35,7 @@ struct Database {
 std::shared_ptr<Database> OpenDatabase(const std::string& path) {
   if (!FileExists(path))
     throw FileError("no LevelDB database at '" + path + "': there is no such folder");
+  RefusePipe(path, "a LevelDB database");
   if (!FileExists(path + "/CURRENT")) {
     throw FileError(
         "'" + path + "' is not a LevelDB database: it has no file CURRENT" +

@@ -44,6 +44,7 @@ class LmdbSource : public Source {
                            : ""));
     }
     const std::string file = folder ? path + "/data.mdb" : path;
+    RefusePipe(file, "an LMDB database");
     if (FileBytes(file) == 0) {
       throw FileError("'" + file + "' is not an LMDB file: it has no bytes at all");
     }

@@ -1,7 +1,6 @@
 #include "tools/data_opened.h"
 
 #include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "core/base/file.h"
@@ -12,14 +11,6 @@
 
 namespace doppio {
 namespace {
-
-std::string FirstBytes(const std::string& path, size_t bytes) {
-  std::string text(bytes, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(bytes));
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
-}
 
 bool Begins(const std::string& text, const char* with, size_t bytes) {
   return text.size() >= bytes && std::memcmp(text.data(), with, bytes) == 0;
@@ -32,7 +23,7 @@ std::string KindOf(const std::string& path) {
     const bool cifar = FileExists(path + "/data_batch_1.bin") || FileExists(path + "/train.bin");
     return cifar ? "CIFAR" : "folder";
   }
-  const std::string head = FirstBytes(path, 20);
+  const std::string head = ReadHead(path, 20);
   // An LMDB's first page has its magic number behind a header of 16 bytes, an IDX file begins with
   // zeros and its type, 8; gzip with 1f 8b.
   if (head.size() == 20 && std::memcmp(head.data() + 16, "\xde\xc0\xef\xbe", 4) == 0) return "LMDB";

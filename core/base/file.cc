@@ -7,8 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/base/nearest_path.h"
@@ -54,37 +56,7 @@ void WriteAll(const std::string& path, const std::string& content) {
   }
 }
 
-// What pipes gave, by path: they give it once, but a file is read more than once, as to quote a
-// line of it. Lives as long as the process.
-class PipeContents {
- public:
-  static PipeContents& Get() {
-    static auto* contents = new PipeContents;
-    return *contents;
-  }
-  bool Find(const std::string& path, std::string* content) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto known = known_.find(path);
-    if (known == known_.end()) return false;
-    *content = known->second;
-    return true;
-  }
-  void Keep(const std::string& path, const std::string& content) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    known_[path] = content;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::string> known_;
-};
-
-}  // namespace
-
-std::string ReadFile(const std::string& path) {
-  std::string content;
-  // Before it is opened: a named pipe without a writer would be waited for.
-  if (PipeContents::Get().Find(path, &content)) return content;
+std::string ReadAll(const std::string& path) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) Fail("read", path);
   struct stat info;
@@ -93,7 +65,7 @@ std::string ReadFile(const std::string& path) {
     errno = EISDIR;
     Fail("read", path);
   }
-  content.resize(static_cast<size_t>(info.st_size));
+  std::string content(static_cast<size_t>(info.st_size), '\0');
   size_t have = 0;
   for (;;) {
     if (have == content.size()) content.resize(have + 65536);  // a pipe, or a file that grows
@@ -104,8 +76,63 @@ std::string ReadFile(const std::string& path) {
     have += static_cast<size_t>(got);
   }
   content.resize(have);
-  if (S_ISFIFO(info.st_mode)) PipeContents::Get().Keep(path, content);
   return content;
+}
+
+// Contents of pipes, by path. A pipe can be read once, but a file is read more than once, for
+// example to quote a line of it. Lives as long as the process.
+class PipeContents {
+ public:
+  static PipeContents& Get() {
+    static auto* contents = new PipeContents;
+    return *contents;
+  }
+  std::string Read(const std::string& path) {
+    Pipe& pipe = At(path);
+    const std::lock_guard<std::mutex> lock(pipe.mutex);
+    if (!pipe.content) pipe.content = ReadAll(path);
+    return *pipe.content;
+  }
+
+ private:
+  struct Pipe {
+    std::mutex mutex;  // of each pipe its own, because reading one may wait for its writer
+    std::optional<std::string> content;
+  };
+
+  Pipe& At(const std::string& path) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return pipes_[path];
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, Pipe> pipes_;
+};
+
+}  // namespace
+
+std::string ReadFile(const std::string& path) {
+  return IsPipe(path) ? PipeContents::Get().Read(path) : ReadAll(path);
+}
+
+std::string ReadHead(const std::string& path, size_t bytes) {
+  if (IsPipe(path)) return ReadFile(path).substr(0, bytes);
+  std::string head(bytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), static_cast<std::streamsize>(bytes));
+  head.resize(static_cast<size_t>(file.gcount()));
+  return head;
+}
+
+bool IsPipe(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+void RefusePipe(const std::string& path, const std::string& what) {
+  if (!IsPipe(path)) return;
+  throw FileError("'" + path + "' is a pipe, and " + what +
+                  " cannot be read from a pipe; write it to a file first");
 }
 
 void CheckExists(const std::string& path) {

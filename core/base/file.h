@@ -10,14 +10,21 @@
 
 namespace doppio {
 
-// Throw FileError with the path and the system's reason. A pipe (a fifo, /dev/stdin, <(...) of a
-// shell) is read once; the same path gives the same again.
+// Throw FileError with the path and the system's reason. A pipe is read once; the same path gives
+// the same content again, on all threads.
 std::string ReadFile(const std::string& path);
+// Returns at most the first `bytes` bytes; "" for a folder, or if there is no such file.
+std::string ReadHead(const std::string& path, size_t bytes);
 void WriteFileAtomically(const std::string& path, const std::string& content);
 // For writers that need a path (HDF5): `write` fills the temporary file it is given.
 void WriteFileAtomically(const std::string& path,
                          const std::function<void(const std::string& temporary)>& write);
 
+// Returns true for a file that can be read only once and in order: a fifo, <(...) of a shell, or
+// /dev/stdin behind a pipe.
+bool IsPipe(const std::string& path);
+// Throws FileError if `path` is a pipe. For readers that seek; `what` is "an HDF5 file".
+void RefusePipe(const std::string& path, const std::string& what);
 // Throws FileError with the nearest name (core/base/nearest_path.h) if there is no such file.
 void CheckExists(const std::string& path);
 

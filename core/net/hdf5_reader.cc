@@ -1,5 +1,4 @@
 #include <cstring>
-#include <fstream>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -25,9 +24,7 @@ Shape ExtentOf(hid_t dataset) {
 }  // namespace
 
 bool IsHdf5(const std::string& path) {
-  char start[8] = {};
-  std::ifstream file(path, std::ios::binary);
-  return file.read(start, sizeof start) && std::memcmp(start, "\x89HDF\r\n\x1a\n", 8) == 0;
+  return ReadHead(path, 8) == "\x89HDF\r\n\x1a\n";
 }
 
 Hdf5BlobReader::Hdf5BlobReader(const std::string& path, const std::string& kind)
@@ -36,6 +33,7 @@ Hdf5BlobReader::Hdf5BlobReader(const std::string& path, const std::string& kind)
                nullptr);  // the library prints unless told otherwise, per thread
   CheckExists(path);
   if (!IsHdf5(path)) Fail("it is not an HDF5 file");
+  RefusePipe(path, "an HDF5 file");
   file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ < 0) Fail("it is damaged; it may have been cut off while it was copied");
 }

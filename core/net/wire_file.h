@@ -52,6 +52,7 @@ class WireReader {
   void BlobShapeDims(Shape* shape);
 
   std::string path_, kind_;
+  std::string content_;  // of a pipe
   std::unique_ptr<google::protobuf::io::ZeroCopyInputStream> stream_;
   std::unique_ptr<google::protobuf::io::CodedInputStream> in_;
   uint32_t tag_ = 0;

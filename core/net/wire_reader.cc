@@ -64,25 +64,37 @@ int64_t CheckedCount(const Shape& shape) {
   return count;
 }
 
+std::unique_ptr<io::ZeroCopyInputStream> OpenFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw FileError("cannot read '" + path + "': " + std::strerror(errno));
+  auto file = std::make_unique<io::FileInputStream>(fd, 1 << 20);
+  file->SetCloseOnDelete(true);
+  struct stat info;
+  if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    throw FileError("cannot read '" + path + "': " + std::strerror(EISDIR));
+  }
+  return file;
+}
+
 }  // namespace
 
 WireReader::WireReader(const std::string& path, const std::string& kind)
     : path_(path), kind_(kind) {
   CheckExists(path);
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw FileError("cannot read '" + path + "': " + std::strerror(errno));
-  auto file = std::make_unique<io::FileInputStream>(fd, 1 << 20);
-  file->SetCloseOnDelete(true);
-  stream_ = std::move(file);
-  struct stat info;
-  if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
-    throw FileError("cannot read '" + path + "': " + std::strerror(EISDIR));
+  const bool pipe = IsPipe(path);
+  if (pipe) {
+    content_ = ReadFile(path);
+  } else {
+    stream_ = OpenFile(path);
   }
-  const int64_t bytes = FileBytes(path);
+  const int64_t bytes = pipe ? static_cast<int64_t>(content_.size()) : FileBytes(path);
   if (bytes == 0) Fail("it is empty");
   if (bytes >= INT_MAX) {
     Fail("it has " + std::to_string(bytes) +
          " bytes, and protobuf reads less than 2 GiB; use the HDF5 form (snapshot_format: HDF5)");
+  }
+  if (pipe) {
+    stream_ = std::make_unique<io::ArrayInputStream>(content_.data(), static_cast<int>(bytes));
   }
   in_ = std::make_unique<io::CodedInputStream>(stream_.get());
   in_->SetTotalBytesLimit(INT_MAX);

@@ -47,6 +47,14 @@ TEST_P(DatabaseTest, ReadsRecordsInTheOrderOfTheirKeysAndAtAnyIndex) {
   EXPECT_EQ(source->Name(0), "record '00001' of '" + path_ + "'");
 }
 
+TEST_P(DatabaseTest, RefusesAPipe) {
+  const std::string path = path_ + "_pipe";
+  unlink(path.c_str());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(MessageOf([&] { OpenSource(Parameter(GetParam(), path), TRAIN); }),
+              testing::HasSubstr("database cannot be read from a pipe; write it to a file first"));
+}
+
 TEST_P(DatabaseTest, ReadsFloatsSeveralLabelsAndEncodedImages) {
   Write({{"a", Parse<Datum>("channels: 2 height: 1 width: 1 float_data: [0.5, -2] labels: [1.5, 2]")
                    .SerializeAsString()},

@@ -120,6 +120,28 @@ class ConvertTest(DataCase):
                       self.fail_with(2, "data", "convert", "--root_folder=x/", "empty", "db"))
 
 
+class PipeTest(DataCase):
+    def shell(self, command):
+        return subprocess.run(["bash", "-c", command, tool_case.DOPPIO], cwd=self.folder, capture_output=True, text=True,
+                              timeout=120)
+
+    def test_reads_lists_from_a_pipe(self):
+        self.folder_of_classes()
+        self.write("list.txt", "pets/cat/a.PNG 0\npets/dog/big/c.png 1\n")
+        r = self.shell('"$0" data verify <(cat list.txt)')
+        self.assertEqual((0, "2 images, all whole\n"), (r.returncode, r.stdout), r.stderr)
+        r = self.shell('cat list.txt | "$0" data convert /dev/stdin db')
+        self.assertEqual((0, "db written, 2 images\n"), (r.returncode, r.stdout), r.stderr)
+
+    def test_refuses_a_database_in_a_pipe(self):
+        self.folder_of_classes()
+        self.succeed("data", "convert", "pets", "db")
+        r = self.shell('"$0" data verify <(cat db/data.mdb)')
+        self.assertEqual(4, r.returncode)
+        self.assertRegex(r.stderr, "^error: '/dev/fd/[0-9]+' is a pipe, and an LMDB database cannot be read from a pipe; "
+                                   "write it to a file first\n$")
+
+
 class VerbTest(DataCase):
     def test_tells_wrong_words(self):
         error = self.fail_with(2, "data", "verfy", "x")

@@ -64,18 +64,65 @@ TEST_F(FileTest, SaysWhichFileAndWhy) {
   }
 }
 
-TEST_F(FileTest, ReadsAPipeOnceAndGivesItTwice) {
-  const std::string path = Path("pipe");
-  unlink(path.c_str());
-  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  std::thread writer([&] {
-    const int fd = open(path.c_str(), O_WRONLY);
-    EXPECT_EQ(write(fd, "once", 4), 4);
-    close(fd);
-  });
-  EXPECT_EQ(ReadFile(path), "once");
-  writer.join();
-  EXPECT_EQ(ReadFile(path), "once");
+// Writes "once" into a new fifo, for as many readers as open it meanwhile.
+class PipeTest : public FileTest {
+ protected:
+  void SetUp() override {
+    unlink(path_.c_str());
+    ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+    writer_ = std::thread([this] {
+      const int fd = open(path_.c_str(), O_WRONLY);
+      EXPECT_EQ(write(fd, "once", 4), 4);
+      close(fd);
+    });
+  }
+  void TearDown() override { writer_.join(); }
+
+  // Of each test its own: what a pipe gave is kept by its path.
+  const std::string path_ =
+      Path(std::string("pipe_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::thread writer_;
+};
+
+TEST_F(PipeTest, IsReadOnceAndGivesItsContentAgain) {
+  EXPECT_EQ(ReadFile(path_), "once");
+  EXPECT_EQ(ReadFile(path_), "once");
+}
+
+TEST_F(PipeTest, LosesNothingWhenItsHeadIsRead) {
+  EXPECT_EQ(ReadHead(path_, 2), "on");
+  EXPECT_EQ(ReadFile(path_), "once");
+}
+
+TEST_F(PipeTest, GivesItsContentToAllThreads) {
+  std::string other;
+  std::thread reader([&] { other = ReadFile(path_); });
+  EXPECT_EQ(ReadFile(path_), "once");
+  reader.join();
+  EXPECT_EQ(other, "once");
+}
+
+TEST_F(PipeTest, IsRefusedByReadersThatSeek) {
+  EXPECT_TRUE(IsPipe(path_));
+  try {
+    RefusePipe(path_, "an HDF5 file");
+    ADD_FAILURE();
+  } catch (const FileError& e) {
+    EXPECT_EQ(std::string(e.what()), "'" + path_ +
+                                         "' is a pipe, and an HDF5 file cannot be read from a "
+                                         "pipe; write it to a file first");
+  }
+  EXPECT_EQ(ReadFile(path_), "once");  // lets the writer end
+}
+
+TEST_F(FileTest, ReadsTheHeadOfAFile) {
+  WriteFileAtomically(Path("head"), "abc");
+  EXPECT_EQ(ReadHead(Path("head"), 2), "ab");
+  EXPECT_EQ(ReadHead(Path("head"), 5), "abc");
+  EXPECT_EQ(ReadHead(Path("absent"), 5), "");
+  EXPECT_EQ(ReadHead(testing::TempDir(), 5), "");
+  EXPECT_FALSE(IsPipe(Path("head")));
+  EXPECT_FALSE(IsPipe(Path("absent")));
 }
 
 TEST_F(FileTest, GlobSortsAndKeepsPlainPaths) {

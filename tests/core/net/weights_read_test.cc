@@ -1,6 +1,11 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
 
 #include "core/net/weights.h"
 #include "tests/core/net/weight_files.h"
@@ -126,6 +131,27 @@ TEST(ReadWeights, DamageNeverCrashes) {
     }
   }
   EXPECT_GT(refused, 50);
+}
+
+TEST(ReadWeights, ReadsAPipe) {
+  const std::string bytes = TwoLayers().SerializeAsString();
+  const std::string path = Temporary("pipe.caffemodel");
+  unlink(path.c_str());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path, std::ios::binary) << bytes; });
+  EXPECT_EQ(ReadWeights(path).layers.size(), 2u);
+  writer.join();
+  EXPECT_EQ(ReadWeights(path).layers.size(), 2u);  // as each replica does
+}
+
+TEST(ReadWeights, RefusesAPipeOfHdf5) {
+  const std::string path = Temporary("pipe.caffemodel.h5");
+  unlink(path.c_str());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path, std::ios::binary) << "\x89HDF\r\n\x1a\n"; });
+  ExpectContains(FileErrorOf([&] { ReadWeights(path); }),
+                 "is a pipe, and an HDF5 file cannot be read from a pipe");
+  writer.join();
 }
 
 TEST(ReadWeights, NamesTheNearestFile) {
