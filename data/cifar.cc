@@ -3,6 +3,7 @@
 // came in. Planes stay in the files' order red, green, blue, as Caffe's own conversion leaves them.
 #include <vector>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/source.h"
@@ -47,9 +48,12 @@ class CifarSource : public Source {
       if (bytes > 0 && bytes % (1 + kPixels) == 0) label_bytes = 1;
       if (bytes > 0 && label_bytes == 0 && bytes % (2 + kPixels) == 0) label_bytes = 2;
       if (label_bytes == 0) {
-        throw FileError("'" + path + "' is not a whole CIFAR binary file: its " +
-                        std::to_string(bytes) +
-                        " bytes are no multiple of 3073 (CIFAR-10) or 3074 (CIFAR-100)");
+        const std::string found = WhatItIs(files_.back().content);
+        throw FileError("'" + path + "' is not a whole CIFAR binary file: " +
+                        (found.empty() ? "its " + std::to_string(bytes) +
+                                             " bytes are no multiple of 3073 (CIFAR-10) or 3074 "
+                                             "(CIFAR-100)"
+                                       : found));
       }
       if (label_bytes_ != 0 && label_bytes != label_bytes_) {
         throw FileError("'" + path + "' and '" + paths.front() +

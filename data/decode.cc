@@ -5,6 +5,7 @@
 #include <opencv2/imgproc.hpp>
 #include <string>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "data/decode_formats.h"
 
@@ -62,7 +63,9 @@ ImageFormat FormatOf(const uint8_t* file, size_t bytes) {
     if (!Has(file, bytes, of.at, of.bytes)) continue;
     throw FileError(std::string("it is a ") + of.name + " image; convert it to " + read);
   }
-  throw FileError("it is no " + read + " image");
+  const size_t head = std::min(bytes, kKindBytes);
+  const std::string found = WhatItIs({reinterpret_cast<const char*>(file), head});
+  throw FileError("it is no " + read + " image" + (found.empty() ? "" : ": " + found));
 }
 
 void MakeGray(Image* image) {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/hdf5_file.h"
@@ -14,7 +15,9 @@ namespace {
 
 // As in Caffe, any white space separates names.
 std::vector<std::string> ReadList(const std::string& list) {
-  std::istringstream text(ReadFile(list));
+  const std::string content = ReadFile(list);
+  CheckIsText(list, content, "a list of HDF5 files");
+  std::istringstream text(content);
   std::vector<std::string> paths{std::istream_iterator<std::string>(text), {}};
   if (paths.empty()) throw FileError("'" + list + "' lists no HDF5 files");
   return paths;

@@ -2,6 +2,7 @@
 
 #include <hdf5.h>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/library_version.h"
@@ -50,8 +51,10 @@ Hdf5File::Hdf5File(const std::string& path) : path_(path), file_(-1) {
   if (!FileExists(path)) throw FileError("no HDF5 file '" + path + "': there is no such file");
   RefusePipe(path, "an HDF5 file");
   file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (file_ < 0)
-    throw FileError("cannot open '" + path + "' as an HDF5 file: it is damaged or of another kind");
+  if (file_ >= 0) return;
+  const std::string found = WhatItIs(ReadHead(path, kKindBytes));
+  throw FileError("cannot open '" + path + "' as an HDF5 file: " +
+                  (found.empty() ? "it is damaged or of another kind" : found));
 }
 
 Hdf5File::~Hdf5File() { H5Fclose(file_); }

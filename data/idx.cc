@@ -3,6 +3,7 @@
 // big-endian extents, the values.
 #include <vector>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/gzip.h"
@@ -32,8 +33,9 @@ IdxFile ReadIdx(const std::string& path) {
   const std::string& content = file.content;
   auto byte = [&content](size_t i) { return static_cast<uint8_t>(content[i]); };
   if (content.size() < 4 || byte(0) != 0 || byte(1) != 0 || byte(3) < 1 || byte(3) > 4) {
-    throw FileError("'" + path +
-                    "' is not an IDX file: its first four bytes are no IDX magic number");
+    const std::string found = WhatItIs(content);
+    throw FileError("'" + path + "' is not an IDX file: " +
+                    (found.empty() ? "its first four bytes are no IDX magic number" : found));
   }
   if (byte(2) != 8) {
     throw FileError("'" + path + "' holds values of IDX type " + std::to_string(byte(2)) +
@@ -85,6 +87,9 @@ class IdxSource : public Source {
  public:
   explicit IdxSource(const DataParameter& parameter)
       : path_(parameter.source()), images_(ReadIdx(path_)) {
+    if (images_.extents.size() == 1 && parameter.labels_size() == 0) {
+      throw FileError("'" + path_ + "' holds labels; name the IDX file of their images");
+    }
     std::vector<std::string> paths(parameter.labels().begin(), parameter.labels().end());
     if (paths.empty()) paths.push_back(SiblingWithLabels(path_));
     for (const std::string& path : paths) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 
@@ -48,6 +49,7 @@ ImageLine ParseLine(std::string text, const SourceLoc& at) {
 
 std::vector<ImageLine> ReadImageLines(const std::string& list) {
   const std::string text = ReadFile(list);
+  CheckIsText(list, text, "a list of images, a line 'path label' for each,");
   std::vector<ImageLine> lines;
   SourceLoc at{list, 0, 0};
   for (size_t begin = 0; begin < text.size();) {

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/library_version.h"
@@ -82,8 +83,11 @@ class LmdbSource : public Source {
 
   void Must(int result) const {
     if (result == 0) return;
-    const std::string reason =
-        result == MDB_INVALID ? "it is not an LMDB file" : mdb_strerror(result);
+    std::string reason = mdb_strerror(result);
+    if (result == MDB_INVALID) {
+      const std::string found = WhatItIs(ReadHead(path_, kKindBytes));
+      reason = found.empty() ? "it is not an LMDB file" : found;
+    }
     throw FileError("cannot open LMDB database '" + path_ + "': " + reason);
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "proto/data.pb.h"
@@ -22,9 +23,11 @@ std::vector<double> MeanImage::ChannelMeans() const {
 MeanImage ReadMeanFile(const std::string& path) {
   CheckExists(path);
   const std::string content = ReadFile(path);
+  const std::string found = KindOfContent(content) == ContentKind::kMean ? "" : WhatItIs(content);
   BlobProto blob;
-  if (!blob.ParseFromString(content)) {
-    throw FileError("mean file '" + path + "' is not a Caffe mean (a binary BlobProto)");
+  if (!found.empty() || !blob.ParseFromString(content)) {
+    throw FileError("mean file '" + path + "' is not a Caffe mean (a binary BlobProto)" +
+                    (found.empty() ? "" : ": " + found));
   }
   std::vector<int64_t> dims(blob.shape().dim().begin(), blob.shape().dim().end());
   if (!blob.has_shape()) dims = {blob.num(), blob.channels(), blob.height(), blob.width()};

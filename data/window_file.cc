@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 
@@ -12,7 +13,10 @@ namespace {
 // Word after word of a text.
 class Words {
  public:
-  explicit Words(const std::string& path) : text_(ReadFile(path)), at_{path, 1, 0} { SkipBlank(); }
+  explicit Words(const std::string& path) : text_(ReadFile(path)), at_{path, 1, 0} {
+    CheckIsText(path, text_, "a window file");
+    SkipBlank();
+  }
 
   const SourceLoc& at() const { return at_; }  // of the word that Next returned
   bool end() const { return next_ == text_.size(); }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/content_kind.h"
+#include "core/base/file.h"
 #include "core/net/text_tokens.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
@@ -20,6 +22,19 @@ bool LooksLikeSolver(const std::string& text, const std::string& file) {
   }
   if (of_solver != of_net) return of_solver > of_net;
   return file.find("solver") != std::string::npos;
+}
+
+std::string DataKindOf(const std::string& path) {
+  if (FileExists(path + "/.")) {
+    if (FileExists(path + "/data.mdb")) return "LMDB";
+    if (FileExists(path + "/CURRENT")) return "LEVELDB";
+    const bool cifar = FileExists(path + "/data_batch_1.bin") || FileExists(path + "/train.bin");
+    return cifar ? "CIFAR" : "folder";
+  }
+  const ContentKind kind = KindOfContent(ReadHead(path, kKindBytes));
+  if (kind == ContentKind::kLmdb) return "LMDB";
+  if (kind == ContentKind::kIdx || kind == ContentKind::kGzip) return "IDX";
+  return EndsWith(path, ".bin") ? "CIFAR" : "list";
 }
 
 bool IsBinary(const std::string& content) {

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/random.h"
@@ -136,7 +137,9 @@ void ParseSize(const char* flag, const std::string& text, int* height, int* widt
 }
 
 std::vector<std::string> ReadLabels(const std::string& path) {
-  std::istringstream text(ReadFile(path));
+  const std::string content = ReadFile(path);
+  CheckIsText(path, content, "a text of class names, one a line,");
+  std::istringstream text(content);
   std::vector<std::string> labels;
   for (std::string line; std::getline(text, line);) {
     line.erase(line.find_last_not_of("\r") + 1);

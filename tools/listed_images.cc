@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/base/file.h"
+#include "tools/file_kind.h"
 #include "tools/image_input.h"
 
 namespace doppio {
@@ -58,7 +59,9 @@ ListedImages ReadClassFolders(const std::string& folder) {
     throw FileError("cannot read '" + folder + "': " + e.code().message());
   }
   if (images.classes.empty()) {
-    throw FileError("'" + folder + "' has no folders; each class of images needs one");
+    const std::string kind = DataKindOf(folder);
+    throw FileError("'" + folder + "' " + (kind == "folder" ? "" : "holds " + kind + " data and ") +
+                    "has no folders; each class of images needs one");
   }
   return images;
 }

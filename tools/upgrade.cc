@@ -8,6 +8,7 @@
 #include <iostream>
 #include <set>
 
+#include "core/base/content_kind.h"
 #include "core/base/file.h"
 #include "core/net/hdf5_blobs.h"
 #include "core/net/solver_fields.h"
@@ -154,7 +155,9 @@ Result UpgradeNetBinary(const std::string& content, const std::string& path) {
   Result result;
   NetParameter net;
   if (!net.ParseFromString(content) || (net.layer_size() == 0 && net.layers_size() == 0)) {
-    throw FileError("'" + path + "' is neither a text file nor a binary net, as a .caffemodel is");
+    const std::string found = WhatItIs(content);
+    throw FileError("'" + path + "' is neither a text file nor a binary net, as a .caffemodel is" +
+                    (found.empty() ? "" : ": " + found));
   }
   std::set<std::string> unknown;
   FindUnknown(net, &unknown);

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/net/hdf5_blobs.h"
@@ -24,7 +25,7 @@ Shape ExtentOf(hid_t dataset) {
 }  // namespace
 
 bool IsHdf5(const std::string& path) {
-  return ReadHead(path, 8) == "\x89HDF\r\n\x1a\n";
+  return KindOfContent(ReadHead(path, kKindBytes)) == ContentKind::kHdf5;
 }
 
 Hdf5BlobReader::Hdf5BlobReader(const std::string& path, const std::string& kind)
@@ -32,7 +33,10 @@ Hdf5BlobReader::Hdf5BlobReader(const std::string& path, const std::string& kind)
   H5Eset_auto2(H5E_DEFAULT, nullptr,
                nullptr);  // the library prints unless told otherwise, per thread
   CheckExists(path);
-  if (!IsHdf5(path)) Fail("it is not an HDF5 file");
+  if (!IsHdf5(path)) {
+    const std::string found = WhatItIs(ReadHead(path, kKindBytes));
+    Fail(found.empty() ? "it is not an HDF5 file" : found);
+  }
   RefusePipe(path, "an HDF5 file");
   file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ < 0) Fail("it is damaged; it may have been cut off while it was copied");

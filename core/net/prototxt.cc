@@ -5,6 +5,7 @@
 
 #include <iterator>
 
+#include "core/base/content_kind.h"
 #include "core/base/file.h"
 #include "core/net/text_check.h"
 
@@ -127,10 +128,12 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
                       google::protobuf::Message* message) {
   // Editors on Windows put a mark before the first character.
   const std::string content = text.compare(0, 3, "\xEF\xBB\xBF") == 0 ? text.substr(3) : text;
-  if (content.find('\0') != std::string::npos) {
+  if (KindOfContent(content) != ContentKind::kText) {
+    const std::string what = WhatItIs(content);
     throw UserError(SourceLoc{file, 0, 0},
-                    "this is no text; a net or a solver as text is wanted here, and weights belong "
-                    "to --weights or --snapshot");
+                    what.empty() ? "this is no text; a net or a solver as text is wanted here, and "
+                                   "weights belong to --weights or --snapshot"
+                                 : "a net or a solver as text is wanted here, but " + what);
   }
   doppio::ErrorCollector mistakes;
   CheckText(content, file, *message->GetDescriptor(), &mistakes);

@@ -48,7 +48,7 @@ void WriteBinary(const std::string& path, const SolverSnapshot& snapshot,
 }
 
 SolverSnapshot ReadBinary(const std::string& path) {
-  WireReader in(path, ".solverstate");
+  WireReader in(path, ".solverstate", ContentKind::kSolverState);
   SolverSnapshot snapshot;
   std::string others;
   while (const int field = in.Next()) {

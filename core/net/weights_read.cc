@@ -123,7 +123,7 @@ WeightsFile ReadWeights(const std::string& path) {
   } else if (EndsWith(path, ".prototxt")) {
     file.layers = ReadTextLayers(path);
   } else {
-    WireReader in(path, ".caffemodel");
+    WireReader in(path, ".caffemodel", ContentKind::kNet);
     file.layers = ReadLayers(&in);
   }
   return file;

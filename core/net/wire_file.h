@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/content_kind.h"
 #include "core/net/plain_blob.h"
 
 namespace doppio {
@@ -18,8 +19,9 @@ namespace doppio {
 // A message being read: Next, then exactly one of the readers, until Next gives 0.
 class WireReader {
  public:
-  // `kind` (".caffemodel") is what error messages say the file is not.
-  WireReader(const std::string& path, const std::string& kind);
+  // `kind` (".caffemodel") is what error messages say the file is not. A file that is recognised as
+  // another kind than `expected` is a FileError.
+  WireReader(const std::string& path, const std::string& kind, ContentKind expected);
   // The same on bytes in memory, which outlive the reader; `path` names them in messages.
   WireReader(const std::string& bytes, const std::string& path, const std::string& kind);
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/net/wire_file.h"
@@ -78,9 +79,12 @@ std::unique_ptr<io::ZeroCopyInputStream> OpenFile(const std::string& path) {
 
 }  // namespace
 
-WireReader::WireReader(const std::string& path, const std::string& kind)
+WireReader::WireReader(const std::string& path, const std::string& kind, ContentKind expected)
     : path_(path), kind_(kind) {
   CheckExists(path);
+  const std::string head = ReadHead(path, kKindBytes);
+  const std::string found = WhatItIs(head);
+  if (!found.empty() && KindOfContent(head) != expected) Fail(found);
   const bool pipe = IsPipe(path);
   if (pipe) {
     content_ = ReadFile(path);

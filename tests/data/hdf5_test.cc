@@ -137,6 +137,9 @@ TEST(Hdf5Rows, SaysWhichFileIsMissingOrOfAnotherKind) {
   EXPECT_EQ(OpenError("none.txt"), "4: cannot read 'none.txt': No such file or directory");
   EXPECT_EQ(OpenError(WriteList("\n")), "4: '" + ScratchPath("list.txt") + "' lists no HDF5 files");
   EXPECT_EQ(OpenError(WriteList("gone.h5")), "4: no HDF5 file 'gone.h5': there is no such file");
+  EXPECT_THAT(OpenError(WriteList("\x89HDF\r\n\x1a\n")),
+              testing::HasSubstr("list.txt' is an HDF5 file, but a list of HDF5 files is needed; "
+                                 "layer HDF5Data wants a text file that lists such files"));
   WriteFile(ScratchPath("x.h5"), "no hdf5");
   EXPECT_EQ(OpenError(WriteList(ScratchPath("x.h5"))),
             "4: cannot open '" + ScratchPath("x.h5") +

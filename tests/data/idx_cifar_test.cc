@@ -88,6 +88,18 @@ TEST_F(IdxTest, SaysThatAFileIsNoIdxFile) {
   EXPECT_THAT(MessageOf([&] { OpenIdx(images_); }), HasSubstr("IDX type 13; only type 8"));
 }
 
+TEST_F(IdxTest, SaysThatAFileOfLabelsHasNoImages) {
+  WriteFile(labels_, Idx({2}, {7, 9}));
+  EXPECT_EQ(MessageOf([&] { OpenIdx(labels_); }),
+            "4: '" + labels_ + "' holds labels; name the IDX file of their images");
+}
+
+TEST_F(IdxTest, SaysWhatAFileOfAnotherKindIs) {
+  WriteFile(images_, Gzip("PK\x03\x04"));
+  EXPECT_EQ(MessageOf([&] { OpenIdx(images_); }),
+            "4: '" + images_ + "' is not an IDX file: it is a zip archive; unpack it (unzip)");
+}
+
 TEST_F(IdxTest, SaysThatAPackedFileIsDamaged) {
   const std::string packed = Gzip(two_images_);
   WriteFile(images_, packed.substr(0, packed.size() / 2));
@@ -171,6 +183,11 @@ TEST(Cifar, SaysWhatIsWrongWithAFile) {
               HasSubstr("'" + path + "' is not a whole CIFAR binary file: its 3072 bytes"));
   WriteFile(path, "");
   EXPECT_THAT(MessageOf([&] { OpenCifar(path); }), HasSubstr("its 0 bytes"));
+  WriteFile(path, "\x80\x02}q");
+  EXPECT_EQ(MessageOf([&] { OpenCifar(path); }),
+            "4: '" + path +
+                "' is not a whole CIFAR binary file: it is a Python pickle; Doppio reads CIFAR's "
+                "binary version, which 'doppio get cifar10' downloads");
 }
 
 }  // namespace

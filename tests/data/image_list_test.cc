@@ -73,6 +73,14 @@ TEST_F(ImageListTest, SaysThatTheListIsMissingOrEmpty) {
             "3: image_data_param needs a source");
 }
 
+TEST_F(ImageListTest, SaysWhatAFileOfAnotherKindIs) {
+  EXPECT_EQ(MessageOf([&] { Open(Idx({1}, {7})); }),
+            "4: '" + list_ +
+                "' is an IDX file (MNIST's format), but a list of images, a line 'path label' for "
+                "each, is needed; layer Data reads it with backend: IDX, and 'doppio data convert' "
+                "makes a database of it");
+}
+
 TEST_F(ImageListTest, SaysThatAnImageIsMissing) {
   const auto source = Open("gone.jpg 1", "root_folder: '" + root_ + "'");
   Record record;

@@ -28,6 +28,15 @@ TEST(MeanFile, IsReadWithAShapeAndDoubles) {
   EXPECT_EQ(ReadMeanFile(path).values, (std::vector<float>{0.5f, 4}));
 }
 
+TEST(MeanFile, IsRefusedWithWhatItIs) {
+  const std::string path = ScratchPath("mean.binaryproto");
+  WriteFile(path, "\x1f\x8b");
+  EXPECT_EQ(MessageOf([&] { ReadMeanFile(path); }),
+            "4: mean file '" + path +
+                "' is not a Caffe mean (a binary BlobProto): it is a gzip file; unpack it (gunzip, "
+                "or tar xf for an archive)");
+}
+
 TEST(MeanFile, IsRefusedWhereItContradictsItself) {
   const std::string path = ScratchPath("mean.binaryproto");
   WriteFile(path, Parse<BlobProto>("shape { dim: 3 dim: 1 dim: 2 } data: 1").SerializeAsString());

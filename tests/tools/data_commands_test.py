@@ -120,6 +120,31 @@ class ConvertTest(DataCase):
                       self.fail_with(2, "data", "convert", "--root_folder=x/", "empty", "db"))
 
 
+class WrongKindTest(DataCase):
+    """Files of a wrong kind say what they are."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("x-images-idx3-ubyte", bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 2, 3, 8]))
+        self.write("x-labels-idx1-ubyte", bytes([0, 0, 8, 1, 0, 0, 0, 2, 0, 7]))
+
+    def test_says_what_a_file_of_a_wrong_kind_is(self):
+        self.folder_of_classes()
+        self.succeed("data", "convert", "pets", "db")
+        self.write("a.npy", b"\x93NUMPY\x01\x00v\x00")
+        for words in ("convert", "a.npy", "new"), ("verify", "a.npy"), ("split", "a.npy"):
+            self.assertEqual("error: 'a.npy' is a NumPy file, but a list of images, a line 'path label' for each, is "
+                             "needed\n", self.fail_with(4, "data", *words))
+        self.assertIn("'x-images-idx3-ubyte' is an IDX file (MNIST's format), but a list of images",
+                      self.fail_with(4, "data", "split", "x-images-idx3-ubyte"))
+        self.assertIn("'db' holds LMDB data and has no folders", self.fail_with(4, "data", "split", "db"))
+
+    def test_shows_no_control_characters(self):
+        self.write("list.txt", b"\x1b[31mred.png\x07 one\n")
+        self.assertIn(r"list.txt:1: error: no label after '\x1b[31mred.png\x07 one'",
+                      self.fail_with(4, "data", "verify", "list.txt"))
+
+
 class PipeTest(DataCase):
     def shell(self, command):
         return subprocess.run(["bash", "-c", command, tool_case.DOPPIO], cwd=self.folder, capture_output=True, text=True,

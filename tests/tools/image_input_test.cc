@@ -80,6 +80,13 @@ TEST(ParseSize, TakesOneNumberOrTwo) {
   }
 }
 
+TEST(ReadLabels, SaysThatAFileIsNoText) {
+  const std::string path = ScratchPath("no_labels");
+  WriteFile(path, std::string("\x80\x02}q", 4));
+  EXPECT_THAT(MessageOf([&] { ReadLabels(path); }),
+              testing::HasSubstr("no_labels' is a Python pickle, but a text of class names"));
+}
+
 TEST(ReadLabels, IsALabelALine) {
   const std::string path = ScratchPath("labels.txt");
   WriteFile(path, "n01 tench, Tinca\r\n\nn03");

@@ -70,6 +70,12 @@ TEST(ParseText, SaysOnceThatAFileIsNoText) {
                   "belong to --weights or --snapshot"));
 }
 
+TEST(ParseText, SaysWhatABinaryFileIs) {
+  EXPECT_THAT(NetMistakes("\n\x03net\xa2\x06\x04"),
+              ElementsAre("f: a net or a solver as text is wanted here, but it is a binary net or "
+                          "its weights (.caffemodel); weights belong to --weights"));
+}
+
 TEST(ParseText, NamesALetterThatIsNoAsciiOnce) {
   const std::string ascii =
       "a character that is not plain ASCII (a typographic quote?); only strings and comments may "

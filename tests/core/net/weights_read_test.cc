@@ -154,6 +154,22 @@ TEST(ReadWeights, RefusesAPipeOfHdf5) {
   writer.join();
 }
 
+TEST(ReadWeights, SaysWhatAFileOfAnotherKindIs) {
+  const auto mistake = [](const std::string& name, const std::string& bytes) {
+    WriteBytes(Temporary(name), bytes);
+    return FileErrorOf([&] { ReadWeights(Temporary(name)); });
+  };
+  ExpectContains(mistake("a.solverstate",
+                         "\x08\x02\x12\x0c"
+                         "a.caffemodel"),
+                 "a.solverstate' is not a .caffemodel: it is a solver state (.solverstate); it "
+                 "belongs to --snapshot or --resume");
+  ExpectContains(mistake("images", std::string("\0\0\x08\x03", 4)),
+                 "images' is not a .caffemodel: it is an IDX file (MNIST's format)");
+  ExpectContains(mistake("packed.h5", "\x1f\x8b"),
+                 "packed.h5' is not a .caffemodel.h5: it is a gzip file; unpack it");
+}
+
 TEST(ReadWeights, NamesTheNearestFile) {
   WriteBytes(Temporary("lenet_iter_500.caffemodel"), TwoLayers().SerializeAsString());
   ExpectContains(FileErrorOf([] { ReadWeights(Temporary("lenet_itr_500.caffemodel")); }),

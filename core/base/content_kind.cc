@@ -1,0 +1,136 @@
+#include "core/base/content_kind.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+bool Has(const std::string& content, size_t at, const std::string& bytes) {
+  return content.size() >= at + bytes.size() && content.compare(at, bytes.size(), bytes) == 0;
+}
+
+uint8_t ByteAt(const std::string& content, size_t at) {
+  return at < content.size() ? static_cast<uint8_t>(content[at]) : uint8_t{0};
+}
+
+// Two zeros, the type of the values, the number of axes.
+bool IsIdx(const std::string& content) {
+  const uint8_t type = ByteAt(content, 2), axes = ByteAt(content, 3);
+  return Has(content, 0, {"\0\0", 2}) && type >= 8 && type <= 14 && axes >= 1 && axes <= 4;
+}
+
+// Returns the end of a field whose length, at most 127 bytes, is the byte at `at`.
+size_t BehindShortField(const std::string& content, size_t at) {
+  return at + 1 + ByteAt(content, at);
+}
+
+// A binary NetParameter: layers, or a name and then layers (old or new) or inputs.
+bool IsNet(const std::string& content) {
+  const std::string layer = "\xa2\x06";
+  if (Has(content, 0, layer)) return true;
+  if (!Has(content, 0, "\n") || ByteAt(content, 1) > 127) return false;
+  const size_t next = BehindShortField(content, 1);
+  return Has(content, next, layer) || Has(content, next, "\x12") || Has(content, next, "\x1a");
+}
+
+// A SolverState: the iteration, a varint, and the name of the file of weights.
+bool IsSolverState(const std::string& content) {
+  if (!Has(content, 0, "\x08")) return false;
+  size_t at = 1;
+  while (ByteAt(content, at) > 127) ++at;
+  if (!Has(content, ++at, "\x12") || content.size() < at + 2) return false;
+  const std::string name = content.substr(at + 2, ByteAt(content, at + 1));
+  return name.find("caffemodel") != std::string::npos;
+}
+
+// A BlobProto with the extents of four axes, the first of them 1.
+bool IsMean(const std::string& content) { return Has(content, 0, "\x08\x01\x10"); }
+
+bool IsSafetensors(const std::string& content) {
+  return Has(content, 5, {"\0\0\0{\"", 5});  // behind the length of the header
+}
+
+bool IsPickle(const std::string& content) {
+  return Has(content, 0, "\x80") && ByteAt(content, 1) >= 2 && ByteAt(content, 1) <= 5;
+}
+
+bool IsUtf16(const std::string& content) {
+  return Has(content, 0, "\xff\xfe") || Has(content, 0, "\xfe\xff");
+}
+
+struct Known {
+  ContentKind kind;
+  bool (*is)(const std::string& content);
+  const char* name;
+  const char* advice;  // "": there is none
+};
+
+const std::vector<Known>& KnownKinds() {
+  using Kind = ContentKind;
+  using Content = const std::string&;
+  static const auto* kinds = new std::vector<Known>{
+      {Kind::kUtf16, &IsUtf16, "text in UTF-16", "save it as UTF-8"},
+      {Kind::kHdf5, [](Content c) { return Has(c, 0, "\x89HDF\r\n\x1a\n"); }, "an HDF5 file",
+       "layer HDF5Data wants a text file that lists such files, and --weights takes those of nets"},
+      {Kind::kLmdb, [](Content c) { return Has(c, 16, "\xde\xc0\xef\xbe"); },
+       "the file of an LMDB database", "layer Data reads its folder with backend: LMDB"},
+      {Kind::kIdx, &IsIdx, "an IDX file (MNIST's format)",
+       "layer Data reads it with backend: IDX, and 'doppio data convert' makes a database of it"},
+      {Kind::kTar, [](Content c) { return Has(c, 257, "ustar"); }, "a tar archive",
+       "unpack it (tar xf)"},
+      {Kind::kGzip, [](Content c) { return Has(c, 0, "\x1f\x8b"); }, "a gzip file",
+       "unpack it (gunzip, or tar xf for an archive)"},
+      {Kind::kZip, [](Content c) { return Has(c, 0, "PK\x03\x04"); }, "a zip archive",
+       "unpack it (unzip)"},
+      {Kind::kPickle, &IsPickle, "a Python pickle",
+       "Doppio reads CIFAR's binary version, which 'doppio get cifar10' downloads"},
+      {Kind::kNumpy, [](Content c) { return Has(c, 0, "\x93NUMPY"); }, "a NumPy file", ""},
+      {Kind::kSafetensors, &IsSafetensors, "a safetensors file", ""},
+      {Kind::kImage,
+       [](Content c) { return Has(c, 0, "\xff\xd8\xff") || Has(c, 0, "\x89PNG\r\n\x1a\n"); },
+       "an image", ""},
+      {Kind::kNet, &IsNet, "a binary net or its weights (.caffemodel)",
+       "weights belong to --weights"},
+      {Kind::kSolverState, &IsSolverState, "a solver state (.solverstate)",
+       "it belongs to --snapshot or --resume"},
+      {Kind::kMean, &IsMean, "a mean image (.binaryproto)", "it belongs to mean_file"},
+  };
+  return *kinds;
+}
+
+// Null for text and for what is not recognised.
+const Known* Find(const std::string& content) {
+  const auto& kinds = KnownKinds();
+  const auto found = std::find_if(kinds.begin(), kinds.end(),
+                                  [&content](const Known& known) { return known.is(content); });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+std::string Advice(const Known& known) {
+  return *known.advice == '\0' ? "" : std::string("; ") + known.advice;
+}
+
+}  // namespace
+
+ContentKind KindOfContent(const std::string& content) {
+  if (const Known* known = Find(content)) return known->kind;
+  return content.find('\0') == std::string::npos ? ContentKind::kText : ContentKind::kBinary;
+}
+
+std::string WhatItIs(const std::string& content) {
+  const Known* known = Find(content);
+  return known == nullptr ? "" : "it is " + std::string(known->name) + Advice(*known);
+}
+
+void CheckIsText(const std::string& path, const std::string& content, const std::string& wanted) {
+  if (KindOfContent(content) == ContentKind::kText) return;
+  const Known* known = Find(content);
+  throw FileError("'" + path + "' is " + (known == nullptr ? "a binary file" : known->name) +
+                  ", but " + wanted + " is needed" + (known == nullptr ? "" : Advice(*known)));
+}
+
+}  // namespace doppio
