@@ -145,6 +145,9 @@ std::vector<std::string> ReadLabels(const std::string& path) {
     line.erase(line.find_last_not_of("\r") + 1);
     labels.push_back(line);
   }
+  while (!labels.empty() && labels.back().find_first_not_of(" \t") == std::string::npos) {
+    labels.pop_back();
+  }
   return labels;
 }
 

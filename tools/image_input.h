@@ -38,7 +38,8 @@ std::vector<float> MeansOf(const std::string& file_or_values, int channels);
 // "256", or "240x320": height and width. Throws UsageError.
 void ParseSize(const char* flag, const std::string& text, int* height, int* width);
 
-// A label a line.
+// Reads class names, one a line. Blank lines at the end are no classes: CIFAR's batches.meta.txt
+// has one.
 std::vector<std::string> ReadLabels(const std::string& path);
 
 // Whether it ends as names of JPEG and PNG files do.

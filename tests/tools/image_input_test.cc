@@ -80,6 +80,12 @@ TEST(ParseSize, TakesOneNumberOrTwo) {
   }
 }
 
+TEST(ReadLabels, IgnoresBlankLinesAtTheEnd) {
+  const std::string path = ScratchPath("batches.meta.txt");
+  WriteFile(path, "airplane\n\ntruck\n\n \r\n");
+  EXPECT_EQ(ReadLabels(path), (std::vector<std::string>{"airplane", "", "truck"}));
+}
+
 TEST(ReadLabels, SaysThatAFileIsNoText) {
   const std::string path = ScratchPath("no_labels");
   WriteFile(path, std::string("\x80\x02}q", 4));
