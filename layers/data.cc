@@ -10,6 +10,7 @@
 #include "core/base/threads.h"
 #include "core/net/layer.h"
 #include "data/declared_shape.h"
+#include "data/mean_file.h"
 #include "data/pipeline.h"
 #include "layers/batch_upload.h"
 #include "layers/source_layer.h"
@@ -115,8 +116,19 @@ void CheckTransformsOf(const LayerSpec& spec) {
   });
 }
 
+// The pipeline reads the file again; here its mistakes get the place of their own field.
+void CheckMeanFile(const LayerSpec& spec) {
+  const std::string field = "transform_param.mean_file";
+  const TransformationParameter transform = TransformOf(spec);
+  if (!transform.has_mean_file()) return;
+  const bool inside = !spec.param.transform_param().has_mean_file();
+  AtField(spec, inside ? ParamOf(spec) + "." + field : field,
+          [&] { ReadMeanFile(transform.mean_file()); });
+}
+
 std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
   const PipelineOptions options = OptionsOf(spec);
+  CheckMeanFile(spec);
   std::unique_ptr<Source> source =
       AtField(spec, ParamOf(spec) + ".source", [&] { return OpenSourceOf(spec, options); });
   return AtField(spec, "transform_param", [&] {

@@ -158,6 +158,12 @@ TEST(DataLayer, SaysWhereTheMistakeIs) {
             "3: net.prototxt:2:1: layer 'input': generated digit 0 (train): the crop 99x99 is "
             "larger than the "
             "image 28x28");
+  EXPECT_EQ(Mistake("type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1 }\n"
+                    "transform_param { scale: 2\n  mean_file: 'none' }"),
+            "4: net.prototxt:3:3: layer 'input': cannot read 'none': No such file or directory");
+  EXPECT_EQ(Mistake("type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1\n"
+                    "transform_param { scale: 2\n  mean_file: 'none' } }"),
+            "4: net.prototxt:3:3: layer 'input': cannot read 'none': No such file or directory");
   EXPECT_THAT(
       Mistake(
           "type: 'Data' top: 'd' top: 'a' top: 'b' data_param { backend: DIGITS batch_size: 1 }"),
