@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kLogged = 1000;
+constexpr double kLogSeconds = 10;
 constexpr double kRedrawSeconds = 0.1;
 
 }  // namespace
@@ -18,19 +18,20 @@ CountProgress::CountProgress(int64_t total, const std::string& things)
     : total_(total), things_(things), terminal_(FindTerminal().has_value()) {}
 
 CountProgress::~CountProgress() {
-  if (drawn_ != start_) std::cerr << "\r\033[K" << std::flush;
+  if (terminal_ && shown_ != start_) std::cerr << "\r\033[K" << std::flush;
 }
 
 void CountProgress::Done(int64_t count) {
+  const Clock::time_point now = Clock::now();
+  const bool due = std::chrono::duration<double>(now - shown_).count() >=
+                   (terminal_ ? kRedrawSeconds : kLogSeconds);
+  if (!due && (terminal_ || count < total_)) return;
+  shown_ = now;
   if (!terminal_) {
-    if (count / kLogged == logged_ / kLogged && count < total_) return;
-    logged_ = count;
-    LOG(INFO) << "Processed " << count << ' ' << things_ << '.';
+    LOG(INFO) << "Processed " << count
+              << (count < total_ ? " of " + std::to_string(total_) + " " : " ") << things_ << '.';
     return;
   }
-  const Clock::time_point now = Clock::now();
-  if (std::chrono::duration<double>(now - drawn_).count() < kRedrawSeconds) return;
-  drawn_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = static_cast<double>(count) / seconds;
   std::cerr << "\r\033[K" << Thousands(count) << " of " << Thousands(total_) << ' ' << things_

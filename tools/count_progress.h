@@ -1,5 +1,5 @@
 // How far a command has come that goes through many files: a line that is redrawn on a terminal,
-// elsewhere Caffe's log line for each thousand.
+// elsewhere a log line every 10 seconds and at the end, worded as Caffe's.
 #ifndef DOPPIO_TOOLS_COUNT_PROGRESS_H_
 #define DOPPIO_TOOLS_COUNT_PROGRESS_H_
 
@@ -27,8 +27,7 @@ class CountProgress {
   const std::string things_;
   const bool terminal_;
   const Clock::time_point start_ = Clock::now();
-  Clock::time_point drawn_ = start_;
-  int64_t logged_ = 0;
+  Clock::time_point shown_ = start_;
 };
 
 }  // namespace doppio

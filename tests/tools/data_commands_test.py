@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -58,10 +59,8 @@ class ConvertTest(DataCase):
         os.mkfifo(self.path("i/2050.png"))  # the command waits for somebody who writes into it
         self.write("list.txt", "".join("%04d.png %d\n" % (i, i % 7) for i in range(2100)))
         command = ["data", "convert", "--gray", "--root_folder=i/", "list.txt", "db"]
-        p = subprocess.Popen([tool_case.DOPPIO, *command], cwd=self.folder, stderr=subprocess.PIPE, text=True)
-        for line in p.stderr:
-            if "Processed 2000 files." in line:
-                break
+        p = subprocess.Popen([tool_case.DOPPIO, *command], cwd=self.folder, stderr=subprocess.DEVNULL)
+        self.wait_for_records("db.tmp/database", 2000)
         p.send_signal(signal.SIGKILL)
         p.communicate()
         self.assertEqual(-signal.SIGKILL, p.returncode)
@@ -88,6 +87,22 @@ class ConvertTest(DataCase):
         self.assertEqual(self.stat("undisturbed"), self.stat("db"))
         for i in 0, 1999, 2000, 2099:
             self.assertIn(b"%08d_%04d.png" % (i, i), self.read("db/data.mdb"))
+
+    def test_logs_progress_by_time(self):
+        self.write("a.png", png([[1]]))
+        self.write("list.txt", "a.png 0\n" * 3000)
+        r = self.run_tool("data", "convert", "--gray", "list.txt", "db")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertIn("Processed 3000 files.", r.stderr)
+        self.assertLess(r.stderr.count("Processed"), 3)
+
+    def wait_for_records(self, database, records):
+        for _ in range(600):
+            r = self.run_tool("data", "stat", database, "--json")
+            if r.returncode == 0 and json.loads(r.stdout)["images"] >= records:
+                return
+            time.sleep(0.1)
+        self.fail("%s has not got %d records" % (database, records))
 
     def test_names_the_file_and_its_line(self):
         self.folder_of_classes()
