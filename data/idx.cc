@@ -73,7 +73,8 @@ std::string SiblingWithLabels(const std::string& images) {
   if (!renamed || !(swap("idx3", "idx1") || swap("idx2", "idx1") || swap("idx4", "idx1"))) {
     throw UserError({}, "data_param: the labels of '" + images +
                             "' cannot be found by its name "
-                            "(...images-idx3...); name them: labels: \"FILE\"");
+                            "(...images-idx3...); name them: labels: \"FILE\", or give both files "
+                            "to 'doppio convert_mnist_data'");
   }
   const std::string gz = ".gz";
   const std::string path = folder + name;

@@ -28,7 +28,7 @@ const std::vector<Verb>& Verbs() {
         "data_threads", "json"},
        &DataBench},
       {"convert",
-       "LIST|FOLDER DB",
+       "LIST|FOLDER|FILE DB",
        2,
        2,
        {"backend", "root_folder", "gray", "shuffle", "seed", "resize_width", "resize_height",

@@ -145,7 +145,9 @@ class Parser {
  public:
   CommandLine Parse(const std::vector<std::string>& arguments) {
     line_.program = arguments.empty() ? "doppio" : arguments[0];
-    const std::string base = line_.program.substr(DirName(line_.program).size());
+    std::string base = line_.program.substr(DirName(line_.program).size());
+    // Caffe's build gives its programs this ending.
+    if (EndsWith(base, ".bin")) base.resize(base.size() - 4);
     if (IsCommand(base)) TakeCommand(base);
     if (!arguments.empty()) line_.words.assign(arguments.begin() + 1, arguments.end());
     ReadWords(line_.words);

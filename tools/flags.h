@@ -49,7 +49,7 @@ DECLARE_bool(json);
 namespace doppio {
 
 // `arguments` is argv. A program name that is a command's or an old name of one ("train", from a
-// link) is that command. Throws UsageError.
+// link), also with the ending ".bin", is that command. Throws UsageError.
 CommandLine ParseCommandLine(const std::vector<std::string>& arguments);
 
 // Throws UsageError, "--comm wants auto, threads or mpi, got 'x'", unless `value` is one of

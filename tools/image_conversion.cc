@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 
 #include "core/base/file.h"
@@ -37,11 +38,10 @@ struct Converted {
 std::vector<ImageLine> InOrderOfRecords(std::vector<ImageLine> lines,
                                         const ConversionOptions& options) {
   if (!options.shuffle) return lines;
-  const auto count = static_cast<int64_t>(lines.size());
-  const Random random(options.seed, Stream("convert_imageset", "", 0));
-  const Permutation order(random, 0, count);
   std::vector<ImageLine> shuffled;
-  for (int64_t i = 0; i < count; ++i) shuffled.push_back(lines[static_cast<size_t>(order.At(i))]);
+  for (const int64_t i : OrderOfRecords(static_cast<int64_t>(lines.size()), options)) {
+    shuffled.push_back(lines[static_cast<size_t>(i)]);
+  }
   return shuffled;
 }
 
@@ -199,6 +199,16 @@ ConversionOptions ConversionFromFlags() {
   options.skip_bad = FLAGS_skip_bad;
   options.threads = ThreadsOr(FLAGS_data_threads);
   return options;
+}
+
+std::vector<int64_t> OrderOfRecords(int64_t count, const ConversionOptions& options) {
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  if (!options.shuffle) return order;
+  const Random random(options.seed, Stream("convert_imageset", "", 0));
+  const Permutation permutation(random, 0, count);
+  for (int64_t& i : order) i = permutation.At(i);
+  return order;
 }
 
 std::string SettingsOf(const ListedImages& images, const ConversionOptions& options,

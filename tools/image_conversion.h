@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "data/database_writer.h"
 #include "tools/image_datum.h"
@@ -22,6 +23,10 @@ struct ConversionOptions {
 
 // Of --gray, --resize_height and the others that the commands have in common. Throws UsageError.
 ConversionOptions ConversionFromFlags();
+
+// Returns which of `count` inputs becomes each record: 0, 1, 2, ..., shuffled if the options say
+// so.
+std::vector<int64_t> OrderOfRecords(int64_t count, const ConversionOptions& options);
 
 // Whatever decides which records are made of the images, as text.
 std::string SettingsOf(const ListedImages& images, const ConversionOptions& options,

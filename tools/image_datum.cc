@@ -1,5 +1,6 @@
 #include "tools/image_datum.h"
 
+#include "core/base/error.h"
 #include "data/encode.h"
 #include "data/whole_label.h"
 
@@ -58,6 +59,18 @@ Datum MakeImageDatum(const std::string& file, const std::vector<float>& labels,
   datum.set_height(image.shape.height);
   datum.set_width(image.shape.width);
   datum.set_data(Planes(image));
+  return datum;
+}
+
+Datum MakePixelDatum(const Record& record) {
+  const Pixels& pixels = record.pixels;
+  DOPPIO_CHECK(pixels.bytes != nullptr && !pixels.interleaved, "planes of bytes are wanted");
+  Datum datum;
+  datum.set_channels(pixels.shape.channels);
+  datum.set_height(pixels.shape.height);
+  datum.set_width(pixels.shape.width);
+  datum.set_data(pixels.bytes, static_cast<size_t>(pixels.shape.count()));
+  SetLabels(record.labels, &datum);
   return datum;
 }
 

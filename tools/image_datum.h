@@ -24,6 +24,9 @@ struct ImageDatumOptions {
 Datum MakeImageDatum(const std::string& file, const std::vector<float>& labels,
                      const ImageDatumOptions& options, ImageShape* shape);
 
+// A record of planes of bytes, as Caffe's convert_mnist_data and convert_cifar_data make it.
+Datum MakePixelDatum(const Record& record);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_TOOLS_IMAGE_DATUM_H_

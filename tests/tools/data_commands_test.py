@@ -135,17 +135,59 @@ class ConvertTest(DataCase):
                       self.fail_with(2, "data", "convert", "--root_folder=x/", "empty", "db"))
 
 
-class WrongKindTest(DataCase):
-    """Files of a wrong kind say what they are."""
+class BinaryFilesTest(DataCase):
+    """MNIST's and CIFAR's files, or files of a wrong kind."""
 
     def setUp(self):
         super().setUp()
         self.write("x-images-idx3-ubyte", bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 2, 3, 8]))
         self.write("x-labels-idx1-ubyte", bytes([0, 0, 8, 1, 0, 0, 0, 2, 0, 7]))
 
+    def test_converts_idx_files(self):
+        self.assertEqual("db written, 2 images\n", self.succeed("data", "convert", "x-images-idx3-ubyte", "db"))
+        for backend in "lmdb", "leveldb":
+            self.succeed("data", "convert", "--backend=" + backend, "x-images-idx3-ubyte", backend)
+            self.assertEqual(self.stat("x-images-idx3-ubyte")["checksum"], self.stat(backend)["checksum"])
+        # A Datum: channels 1, height 1, width 2, data, label.
+        content = self.read("db/data.mdb")
+        self.assertIn(b"00000000\x08\x01\x10\x01\x18\x02\x22\x02\x01\x02\x28\x00", content)
+        self.assertIn(b"00000001\x08\x01\x10\x01\x18\x02\x22\x02\x03\x08\x28\x07", content)
+
+    def test_converts_cifar_files(self):
+        self.write("c/data_batch_1.bin", bytes([3]) + bytes(3072) + bytes([4]) + bytes(3072))
+        self.write("c/data_batch_2.bin", bytes([5]) + bytes(3072))
+        self.write("c/test_batch.bin", bytes([6]) + bytes(3072))
+        self.assertEqual("db written, 3 images\n", self.succeed("data", "convert", "c", "db"))
+        self.assertEqual("test written, 1 images\n", self.succeed("data", "convert", "c/test_batch.bin", "test"))
+        self.assertEqual(self.stat("c")["checksum"], self.stat("db")["checksum"])
+        self.assertIn(b"00002", self.read("db/data.mdb"))
+        self.assertIn(b"\x08\x03\x10\x20\x18\x20\x22\x80\x18" + bytes(3072) + b"\x28\x05", self.read("db/data.mdb"))
+
+    def test_shuffles_by_the_seed(self):
+        self.write("y-images-idx3-ubyte", bytes([0, 0, 8, 3, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 1]) + bytes(range(40)))
+        self.write("y-labels-idx1-ubyte", bytes([0, 0, 8, 1, 0, 0, 0, 40]) + bytes(range(40)))
+        for name, seed in ("a", 1), ("b", 1), ("c", 2):
+            self.succeed("data", "convert", "--shuffle", "--seed=%d" % seed, "y-images-idx3-ubyte", name)
+        sums = [self.stat(name)["checksum"] for name in ("a", "b", "c", "y-images-idx3-ubyte")]
+        self.assertEqual(sums[0], sums[1])
+        self.assertEqual(3, len(set(sums)))
+
+    def test_refuses_flags_for_image_files(self):
+        self.assertIn("--gray is for image files, but 'x-images-idx3-ubyte' holds IDX data",
+                      self.fail_with(2, "data", "convert", "--gray", "x-images-idx3-ubyte", "db"))
+
+    def test_keeps_the_old_database_when_it_fails(self):
+        self.write("db/data.mdb", "old")
+        self.assertIn("'db' exists already", self.fail_with(4, "data", "convert", "x-images-idx3-ubyte", "db"))
+        self.assertEqual(b"old", self.read("db/data.mdb"))
+        self.assertEqual(["db", "x-images-idx3-ubyte", "x-labels-idx1-ubyte"], sorted(os.listdir(self.folder)))
+
     def test_says_what_a_file_of_a_wrong_kind_is(self):
-        self.folder_of_classes()
-        self.succeed("data", "convert", "pets", "db")
+        self.succeed("data", "convert", "x-images-idx3-ubyte", "db")
+        error = self.fail_with(4, "data", "convert", "db/data.mdb", "new")
+        self.assertIn("'db/data.mdb' is a database already (LMDB)", error)
+        self.assertIn("'x-labels-idx1-ubyte' holds labels; name the IDX file of their images",
+                      self.fail_with(4, "data", "convert", "x-labels-idx1-ubyte", "new"))
         self.write("a.npy", b"\x93NUMPY\x01\x00v\x00")
         for words in ("convert", "a.npy", "new"), ("verify", "a.npy"), ("split", "a.npy"):
             self.assertEqual("error: 'a.npy' is a NumPy file, but a list of images, a line 'path label' for each, is "
@@ -186,7 +228,7 @@ class VerbTest(DataCase):
     def test_tells_wrong_words(self):
         error = self.fail_with(2, "data", "verfy", "x")
         self.assertIn("there is no 'verfy'; did you mean 'verify'?", error)
-        self.assertIn("'data' wants bench DATA | convert LIST|FOLDER DB | mean DB [FILE]", self.fail_with(2, "data"))
+        self.assertIn("'data' wants bench DATA | convert LIST|FOLDER|FILE DB | mean DB [FILE]", self.fail_with(2, "data"))
         self.assertIn("'data stat' wants DATA", self.fail_with(2, "data", "stat"))
 
     def test_warns_of_flags_of_other_verbs(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands that make databases and means: convert_imageset, compute_image_mean, extract_features."""
+"""Commands that make databases of images, of MNIST's and CIFAR's files and of blobs, and means of databases."""
 import json
 import os
 import signal
@@ -148,6 +148,92 @@ class ConvertTest(tool_case.ToolCase):
         out = json.loads(self.succeed("test", "--model=net.prototxt", "--weights=none.prototxt", "--iterations=1",
                                       "--json"))
         self.assertEqual(10, out["outputs"][0]["value"])
+
+
+class MnistDataTest(tool_case.ToolCase):
+    def setUp(self):
+        super().setUp()
+        self.write("data/images", bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 1, 1, 2, 3, 8]))
+        self.write("data/labels", bytes([0, 0, 8, 1, 0, 0, 0, 2, 0, 9]))
+        os.makedirs(self.path("examples"))
+
+    def test_works_by_caffes_names(self):
+        for name, backend in ("convert_mnist_data.bin", "lmdb"), ("convert_mnist_data", "leveldb"):
+            link = self.path(name)
+            os.symlink(tool_case.DOPPIO, link)
+            db = "examples/train_" + backend
+            r = self.run_tool("data/images", "data/labels", db, "--backend=" + backend, program=link)
+            self.assertEqual((0, db + " written, 2 images\n"), (r.returncode, r.stdout), r.stderr)
+        content = self.read("examples/train_lmdb/data.mdb")
+        # A Datum: channels 1, height 2, width 1, data, label.
+        self.assertIn(b"00000000\x08\x01\x10\x02\x18\x01\x22\x02\x01\x02\x28\x00", content)
+        self.assertIn(b"00000001\x08\x01\x10\x02\x18\x01\x22\x02\x03\x08\x28\x09", content)
+        sums = {json.loads(self.succeed("data", "stat", "--json", "examples/train_" + b))["checksum"]
+                for b in ("lmdb", "leveldb")}
+        self.assertEqual(1, len(sums))
+
+    def test_keeps_the_old_database_when_it_is_refused(self):
+        self.write("examples/db/data.mdb", "old")
+        words = ("convert_mnist_data", "data/images", "data/labels", "examples/db")
+        self.assertIn("'examples/db' exists already", self.fail_with(4, *words))
+        self.write("data/labels", bytes([0, 0, 8, 1, 0, 0, 0, 1, 0]))
+        self.assertIn("'data/labels' has 1 labels, but 'data/images' has 2 images",
+                      self.fail_with(4, *words[:-1], "examples/new"))
+        self.assertEqual(b"old", self.read("examples/db/data.mdb"))
+        self.assertEqual(["db"], os.listdir(self.path("examples")))
+
+    def test_says_what_it_needs(self):
+        self.assertIn("needs a file of images, a file of labels", self.fail_with(2, "convert_mnist_data", "data/images"))
+
+
+class CifarDataTest(tool_case.ToolCase):
+    def setUp(self):
+        super().setUp()
+        for i in range(1, 6):
+            self.write("in/data_batch_%d.bin" % i, bytes([i]) + bytes(3072))
+        self.write("in/test_batch.bin", bytes([8]) + bytes(3071) + b"x" + bytes([9]) + bytes(3072))
+        os.makedirs(self.path("out"))
+
+    def convert(self, db_type):
+        link = self.path("convert_cifar_data.bin")
+        if not os.path.exists(link):
+            os.symlink(tool_case.DOPPIO, link)
+        return self.run_tool("in", "out", db_type, program=link)
+
+    def test_works_by_caffes_name(self):
+        for db_type in "lmdb", "leveldb":
+            r = self.convert(db_type)
+            self.assertEqual((0, "out/cifar10_train_%s written, 5 images\nout/cifar10_test_%s written, 2 images\n"
+                              % (db_type, db_type)), (r.returncode, r.stdout), r.stderr)
+            self.succeed("compute_image_mean", "-backend=" + db_type, "out/cifar10_train_" + db_type, "mean.binaryproto")
+        train, test = self.read("out/cifar10_train_lmdb/data.mdb"), self.read("out/cifar10_test_lmdb/data.mdb")
+        for key in b"00000", b"00004":
+            self.assertIn(key, train)
+        # A Datum: channels 3, height 32, width 32, data, label.
+        start = b"\x08\x03\x10\x20\x18\x20\x22\x80\x18"
+        self.assertIn(start + bytes(3072) + b"\x28\x05", train)
+        self.assertIn(start + bytes(3071) + b"x\x28\x08", test)
+
+    def test_makes_both_databases_or_none(self):
+        self.write("out/cifar10_test_lmdb/data.mdb", "old")
+        r = self.convert("lmdb")
+        self.assertEqual(4, r.returncode)
+        self.assertIn("'out/cifar10_test_lmdb' exists already", r.stderr)
+        self.assertEqual(["cifar10_test_lmdb"], os.listdir(self.path("out")))
+        self.assertEqual(b"old", self.read("out/cifar10_test_lmdb/data.mdb"))
+
+    def test_names_all_missing_batches(self):
+        os.remove(self.path("in/data_batch_3.bin"))
+        os.remove(self.path("in/test_batch.bin"))
+        r = self.convert("lmdb")
+        self.assertEqual(4, r.returncode)
+        self.assertIn("error: there is no 'in/data_batch_3.bin'\nerror: there is no 'in/test_batch.bin'\n", r.stderr)
+        self.assertIn("doppio get cifar10", r.stderr)
+        self.assertEqual([], os.listdir(self.path("out")))
+
+    def test_says_what_it_needs(self):
+        self.assertIn("needs a folder of CIFAR-10's binary files", self.fail_with(2, "convert_cifar_data", "in"))
+        self.assertIn("the kind of database wants leveldb or lmdb", self.fail_with(2, "convert_cifar_data", "in", "out", "x"))
 
 
 class MeanTest(tool_case.ToolCase):
