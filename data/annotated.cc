@@ -50,6 +50,7 @@ class AnnotatedSource : public Source {
   int64_t size() const override { return records_->size(); }
   bool decodes() const override { return true; }
   std::string Name(int64_t index) const override { return records_->Name(index); }
+  SourceFacts facts() const override { return FactsOf(*records_); }
   void Read(int64_t index, Record* record) const override { ReadSample(index, 0, record); }
 
   void ReadSample(int64_t index, uint64_t sample, Record* record) const override {

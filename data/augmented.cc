@@ -126,6 +126,7 @@ class AugmentedSource : public Source {
   int64_t size() const override { return records_->size(); }
   bool decodes() const override { return true; }
   std::string Name(int64_t index) const override { return records_->Name(index); }
+  SourceFacts facts() const override { return FactsOf(*records_); }
   // What is behind, where nothing is to be changed in this phase after all.
   std::unique_ptr<Source> TakeRecords() { return std::move(records_); }
   void Read(int64_t index, Record* record) const override { ReadSample(index, 0, record); }

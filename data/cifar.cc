@@ -6,6 +6,7 @@
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "data/class_names.h"
 #include "data/source.h"
 #include "proto/data.pb.h"
 
@@ -78,6 +79,15 @@ class CifarSource : public Source {
   std::string Name(int64_t index) const override {
     const File& file = FileOf(index);
     return "image " + std::to_string(index - file.first) + " of '" + file.path + "'";
+  }
+
+  SourceFacts facts() const override {
+    SourceFacts facts;
+    facts.channels = Preprocessing::RGB;
+    facts.class_names = FindClassNames(
+        DirName(files_.front().path),
+        {label_bytes_ == 1 ? "batches.meta.txt" : "fine_label_names.txt", "labels.txt"});
+    return facts;
   }
 
  private:

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "data/class_names.h"
 #include "data/image_lines.h"
 #include "data/read_into.h"
 #include "data/source.h"
@@ -46,6 +47,13 @@ class ImageListSource : public Source {
     const ImageLine& line = lines_[static_cast<size_t>(index)];
     const std::string image = "image '" + root_ + line.path + "'";
     return list_.empty() ? image : image + " (" + list_ + ":" + std::to_string(line.number) + ")";
+  }
+
+  // `data split` writes labels.txt beside its lists.
+  SourceFacts facts() const override {
+    SourceFacts facts;
+    if (!list_.empty()) facts.class_names = FindClassNames(DirName(list_), {"labels.txt"});
+    return facts;
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/library_version.h"
+#include "data/database_facts.h"
 #include "data/datum.h"
 #include "data/source.h"
 #include "proto/data.pb.h"
@@ -89,6 +90,7 @@ class LevelDbSource : public Source {
   std::string Name(int64_t index) const override {
     return "record '" + database_->keys[static_cast<size_t>(index)] + "' of '" + path_ + "'";
   }
+  SourceFacts facts() const override { return FactsOfDatabase(*this, database_->keys[0], path_); }
 
  private:
   const std::string path_;

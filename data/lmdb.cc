@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/library_version.h"
+#include "data/database_facts.h"
 #include "data/datum.h"
 #include "data/source.h"
 #include "proto/data.pb.h"
@@ -71,15 +72,19 @@ class LmdbSource : public Source {
   }
 
   std::string Name(int64_t index) const override {
-    const MDB_val& key = records_[static_cast<size_t>(index)].key;
-    return "record '" + std::string(static_cast<const char*>(key.mv_data), key.mv_size) + "' of '" +
-           path_ + "'";
+    return "record '" + KeyOf(index) + "' of '" + path_ + "'";
   }
+  SourceFacts facts() const override { return FactsOfDatabase(*this, KeyOf(0), path_); }
 
  private:
   struct Entry {
     MDB_val key, value;
   };
+
+  std::string KeyOf(int64_t index) const {
+    const MDB_val& key = records_[static_cast<size_t>(index)].key;
+    return std::string(static_cast<const char*>(key.mv_data), key.mv_size);
+  }
 
   void Must(int result) const {
     if (result == 0) return;

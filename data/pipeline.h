@@ -66,6 +66,7 @@ class Pipeline {
   // Records, of which an epoch has each once; 0 when they are drawn without end.
   int64_t size() const { return source_->size() == kEndless ? 0 : source_->size(); }
   int threads() const { return options_.threads; }
+  const Source& source() const { return *source_; }
 
   // The next batch, valid until the next call of Next or Seek. Rethrows the failure of a bad record
   // when its batch is asked for, with the record's name; so does every call after it.

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/random.h"
 #include "core/base/registry.h"
 #include "data/record.h"
+#include "proto/preprocessing.pb.h"
 #include "proto/state.pb.h"
 
 namespace doppio {
@@ -25,6 +27,14 @@ class WindowDataParameter;
 
 // The size of a source whose records are drawn: no two are the same, and there is no epoch.
 constexpr int64_t kEndless = int64_t{1} << 62;
+
+// What a source tells of all its images, for the record that weights keep of them.
+struct SourceFacts {
+  Preprocessing::Channels channels = Preprocessing::AS_IN_DATA;
+  ImageShape image;      // the first one, as the source gives it; extents of 0 are not known
+  bool one_size = true;  // false: others differ from it in height or width
+  std::vector<std::string> class_names;  // by label; empty where the source does not name them
+};
 
 class Source {
  public:
@@ -42,7 +52,14 @@ class Source {
   }
   // For messages: "record '00000007' of 'mnist_train_lmdb'".
   virtual std::string Name(int64_t index) const = 0;
+  // What the format or the files beside it say; callers use FactsOf. Throws FileError.
+  virtual SourceFacts facts() const { return {}; }
 };
+
+// source.facts(), completed from the images: those that Doppio decodes are BGR, those of one
+// channel GRAY. Encoded images count as of one size if the first, the middle and the last one
+// agree. Throws FileError for a first record that cannot be read.
+SourceFacts FactsOf(const Source& source);
 
 // Opens what data_param names, for a net of the given phase. Throws FileError, UserError.
 using SourceOpener = std::unique_ptr<Source> (*)(const DataParameter& parameter, Phase phase);

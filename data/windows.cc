@@ -115,6 +115,12 @@ class WindowSource : public Source {
            file_.paths[static_cast<size_t>(window.image)] + "'";
   }
 
+  SourceFacts facts() const override {
+    SourceFacts facts;
+    facts.channels = Preprocessing::BGR;
+    return facts;
+  }
+
  private:
   void CheckWindows(const WindowDataParameter& parameter) const {
     const std::string in = " in '" + parameter.source() + "'";

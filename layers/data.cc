@@ -12,6 +12,7 @@
 #include "data/declared_shape.h"
 #include "data/mean_file.h"
 #include "data/pipeline.h"
+#include "data/preprocessing.h"
 #include "layers/batch_upload.h"
 #include "layers/source_layer.h"
 
@@ -145,11 +146,13 @@ std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
 struct SampleShape {
   ImageShape image;
   int labels = 1;
+  std::optional<Preprocessing> preprocessing;  // where the source was opened
 };
 
 // What the layer's fields say about its images without looking at them.
 struct DeclaredSample {
   SampleShape sample;
+  SourceFacts facts;
   bool known = false;
   bool sure = false;  // false: the usual, IDX files of MNIST's extents and sources of colour images
 };
@@ -160,15 +163,19 @@ DeclaredSample Declared(const LayerSpec& spec) {
   const DataParameter& data = spec.param.data_param();
   DeclaredSample declared;
   declared.sure = true;
-  ImageShape& image = declared.sample.image;
+  SourceFacts& facts = declared.facts;
+  ImageShape& image = facts.image;
   if (IsImageList(spec)) {
     image = {list.is_color() ? 3 : 1, static_cast<int>(list.new_height()),
              static_cast<int>(list.new_width())};
+    facts.channels = Preprocessing::BGR;
   } else if (IsWindows(spec)) {
     image.channels = 3;
+    facts.channels = Preprocessing::BGR;
     declared.sure = false;  // the window file says
   } else if (data.backend() == DataParameter::CIFAR) {
     image = {3, 32, 32};
+    facts.channels = Preprocessing::RGB;
   } else if (data.backend() == DataParameter::DIGITS || data.backend() == DataParameter::IDX) {
     image = {1, 28, 28};
     declared.sure = data.backend() == DataParameter::DIGITS;
@@ -176,15 +183,28 @@ DeclaredSample Declared(const LayerSpec& spec) {
     image.channels = transform.mean_value_size() > 1 ? transform.mean_value_size() : 3;
     declared.sure = transform.mean_value_size() > 1;
   }
-  image = DeclaredShape(transform, image);
+  if (image.channels == 1) facts.channels = Preprocessing::GRAY;
+  declared.sample.image = DeclaredShape(transform, image);
   declared.sample.labels = std::max(1, spec.param.top_size() - 1);
-  declared.known = image.count() > 0;
+  declared.known = declared.sample.image.count() > 0;
   return declared;
 }
 
 SampleShape OpenedShape(const LayerSpec& spec) {
   const std::unique_ptr<Pipeline> pipeline = OpenPipeline(spec);
-  return {pipeline->data_shape(), pipeline->label_count()};
+  return {pipeline->data_shape(), pipeline->label_count(),
+          DescribeImages(TransformOf(spec), FactsOf(pipeline->source()))};
+}
+
+Preprocessing DescribeImagesOf(const LayerSpec& spec) {
+  SourceFacts facts;
+  try {
+    facts = FactsOf(*OpenSourceOf(spec, OptionsOf(spec)));
+  } catch (const Error& e) {
+    if (e.code() != ExitCode::kFile) throw;
+    facts = Declared(spec).facts;
+  }
+  return AtField(spec, "transform_param", [&] { return DescribeImages(TransformOf(spec), facts); });
 }
 
 SampleShape ShapeOf(const LayerSpec& spec) {
@@ -215,6 +235,7 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
     LayerShape shape = ShapeOfSource(spec, std::move(tops));
     shape.exact_tops = {false, true};
     shape.exact_tops.resize(shape.tops.size());
+    shape.preprocessing = sample.preprocessing;
     return shape;
   }
   if (label_tops > 1 && label_tops != sample.labels) {
@@ -232,6 +253,7 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
   shape.exact_tops.assign(shape.tops.size(), true);  // labels
   shape.exact_tops[0] = false;
+  shape.preprocessing = sample.preprocessing;
   return shape;
 }
 
@@ -360,10 +382,14 @@ std::unique_ptr<Kernel> MakeThere(const KernelArgs& args) {
   return std::make_unique<UploadedImagesKernel>(args);
 }
 
-DOPPIO_REGISTER_LAYER("Data", LayerType{0, 0, 1, kAny, false, false, &InferImages});
-DOPPIO_REGISTER_LAYER("ImageData", LayerType{0, 0, 1, kAny, false, false, &InferImages});
-DOPPIO_REGISTER_LAYER("WindowData", LayerType{0, 0, 1, 2, false, false, &InferImages});
-DOPPIO_REGISTER_LAYER("AnnotatedData", LayerType{0, 0, 1, 2, false, false, &InferImages});
+DOPPIO_REGISTER_LAYER("Data",
+                      LayerType{0, 0, 1, kAny, false, false, &InferImages, &DescribeImagesOf});
+DOPPIO_REGISTER_LAYER("ImageData",
+                      LayerType{0, 0, 1, kAny, false, false, &InferImages, &DescribeImagesOf});
+DOPPIO_REGISTER_LAYER("WindowData",
+                      LayerType{0, 0, 1, 2, false, false, &InferImages, &DescribeImagesOf});
+DOPPIO_REGISTER_LAYER("AnnotatedData",
+                      LayerType{0, 0, 1, 2, false, false, &InferImages, &DescribeImagesOf});
 DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesKernel>,
                         nullptr});
 DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesKernel>,

@@ -29,6 +29,7 @@ class Builder {
     }
     errors_.ThrowIfAny();
     FindOutputs();
+    FindPreprocessing();
     FindVaryingRows(graph_);  // for its mistakes; the plan asks again
     FindGradients(&graph_);
     ChooseStorage(&graph_);
@@ -45,6 +46,15 @@ class Builder {
     std::sort(graph_.outputs.begin(), graph_.outputs.end(), [this](int a, int b) {
       return graph_.edges[static_cast<size_t>(a)].name < graph_.edges[static_cast<size_t>(b)].name;
     });
+  }
+
+  void FindPreprocessing() {
+    graph_.preprocessing = graph_.spec.preprocessing;
+    for (const Node& node : graph_.nodes) {
+      if (!node.shape.preprocessing) continue;
+      graph_.preprocessing = node.shape.preprocessing;
+      return;
+    }
   }
 
   void AddNode(int index) {

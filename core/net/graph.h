@@ -7,6 +7,7 @@
 #ifndef DOPPIO_CORE_NET_GRAPH_H_
 #define DOPPIO_CORE_NET_GRAPH_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ struct Graph {
   std::vector<GraphParam> params;  // in order of their owners: Caffe's order of history blobs
   // Named edges that no layer reads, by name: Caffe's order of net outputs.
   std::vector<int> outputs;
+  // How images become the net's input: of the first layer that has opened images, or else as the
+  // net's file says. Files of weights get it.
+  std::optional<Preprocessing> preprocessing;
 
   const LayerSpec& layer(int node) const { return spec.layers[static_cast<size_t>(node)]; }
   // "layer 'conv1' (net.prototxt:12:3)".

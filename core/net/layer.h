@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,9 @@ struct LayerShape {
   // made of nothing else than such blobs stay so without being named.
   std::vector<bool> exact_tops;
 
+  // Of a layer that has opened its source of images: what becomes of them.
+  std::optional<Preprocessing> preprocessing;
+
   // The tops keep what the caller put there from pass to pass (Input).
   bool persistent_tops = false;
 
@@ -96,6 +100,9 @@ struct LayerType {
   // Throws UserError via spec.Mistake for whatever the user got wrong; arity has been checked
   // before.
   LayerShape (*infer)(const LayerSpec& spec, const std::vector<Shape>& bottoms) = nullptr;
+  // Of a layer that reads images: what becomes of them, as far as it is known without the source
+  // where that is missing.
+  Preprocessing (*describe_images)(const LayerSpec& spec) = nullptr;
 };
 using LayerTypes = Registry<LayerType>;
 

@@ -89,6 +89,7 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
   spec.force_backward = net.force_backward();
   spec.forward_type = net.default_forward_type();
   spec.debug_info = net.debug_info();
+  if (net.has_preprocessing()) spec.preprocessing = net.preprocessing();
   spec.state = state;
   spec.options = options;
   spec.options.phase = state.phase();

@@ -59,6 +59,7 @@ struct NetSpec {
   bool debug_info = false;
   Number::Type forward_type = Number::FLOAT;  // of layers that name none
   NetState state;
+  std::optional<Preprocessing> preprocessing;  // of inputs, where the file says it
   NetOptions options;
   SourceLoc at;
   std::vector<LayerSpec> layers;
