@@ -1,10 +1,12 @@
 // Weight files: .caffemodel of every Caffe since V0, and .caffemodel.h5. Of a file only layer
-// names, types and blobs are trusted; the architecture is the prototxt's. Layers find their values
-// by name, as in Caffe. Where a BatchNorm of NVCaffe has more blobs than its statistics (mean,
-// variance, their weight), the others are factor and bias of the Scale that reads its top.
+// names, types, blobs and `preprocessing` are trusted; the architecture is the prototxt's. Layers
+// find their values by name, as in Caffe. Where a BatchNorm of NVCaffe has more blobs than its
+// statistics (mean, variance, their weight), the others are factor and bias of the Scale that reads
+// its top.
 #ifndef DOPPIO_CORE_NET_WEIGHTS_H_
 #define DOPPIO_CORE_NET_WEIGHTS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +26,11 @@ struct WeightsFile {
   std::string path;
   bool hdf5 = false;  // it may leave out parameters that another layer owns
   std::vector<LayerBlobs> layers;
+  std::optional<Preprocessing> preprocessing;  // where Doppio wrote the file
 };
+
+// Attribute of HDF5 files that holds a Preprocessing, serialized.
+constexpr char kPreprocessingAttribute[] = "preprocessing";
 
 // By content: HDF5 or binary; text where the name ends with ".prototxt". Throws FileError when the
 // file is missing, damaged or of another kind.
@@ -53,7 +59,8 @@ struct WeightTensors {
 WeightTensors WeightsOf(const std::vector<int>& param_index, const ParamStore& params,
                         bool gradients);
 
-// Writes the parameters of `graph` as BVLC Caffe reads them, atomically.
+// Writes the parameters of `graph` and its preprocessing, which BVLC Caffe passes over, as BVLC
+// Caffe reads them, atomically.
 void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
                   const WeightTensors& weights);
 // Those of a run; `gradients` adds them as diffs.

@@ -47,8 +47,16 @@ void ReadLayer(WireReader* in, const LayerFields& fields, LayerBlobs* layer) {
   });
 }
 
-std::vector<LayerBlobs> ReadLayers(WireReader* in) {
-  std::vector<LayerBlobs> layers;
+void ReadPreprocessing(WireReader* in, WeightsFile* file) {
+  std::string bytes;
+  in->CopyTo(&bytes);
+  NetParameter net;
+  if (!net.ParsePartialFromString(bytes)) in->Fail("its field 'preprocessing' is damaged");
+  if (net.has_preprocessing()) file->preprocessing = net.preprocessing();
+}
+
+void ReadNet(WireReader* in, WeightsFile* file) {
+  std::vector<LayerBlobs>& layers = file->layers;
   bool named = false;  // a net without layers is one all the same if it says its name
   while (const int field = in->Next()) {
     if (field == NetParameter::kNameFieldNumber) {
@@ -60,20 +68,21 @@ std::vector<LayerBlobs> ReadLayers(WireReader* in) {
     } else if (field == NetParameter::kLayersFieldNumber) {
       layers.emplace_back();
       ReadLayer(in, kV1Fields, &layers.back());
+    } else if (field == NetParameter::kPreprocessingFieldNumber) {
+      ReadPreprocessing(in, file);
     } else {
       in->Skip();
     }
   }
   if (layers.empty() && !named) in->Fail("it has no layers");
-  return layers;
 }
 
-std::vector<LayerBlobs> ReadTextLayers(const std::string& path) {
+void ReadText(const std::string& path, WeightsFile* file) {
   NetParameter net;
   ParseTextFile(path, &net);
   const std::string bytes = net.SerializePartialAsString();
   WireReader in(bytes, path, "net with weights");
-  return ReadLayers(&in);
+  ReadNet(&in, file);
 }
 
 constexpr size_t kMaxBlobs = 1000;  // of one layer
@@ -120,11 +129,15 @@ WeightsFile ReadWeights(const std::string& path) {
       if (!child.group) in.Fail("'/data/" + child.name + "' is not a layer");
       ReadGroups(in, child.name, &file.layers);
     }
+    const std::string bytes = in.RootBytes(kPreprocessingAttribute);
+    if (!bytes.empty() && !file.preprocessing.emplace().ParseFromString(bytes)) {
+      in.Fail(std::string("its attribute '") + kPreprocessingAttribute + "' is damaged");
+    }
   } else if (EndsWith(path, ".prototxt")) {
-    file.layers = ReadTextLayers(path);
+    ReadText(path, &file);
   } else {
     WireReader in(path, ".caffemodel", ContentKind::kNet);
-    file.layers = ReadLayers(&in);
+    ReadNet(&in, &file);
   }
   return file;
 }

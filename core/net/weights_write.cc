@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "core/base/file.h"
+#include "core/base/version.h"
 #include "core/net/hdf5_blobs.h"
 #include "core/net/weights.h"
 #include "core/net/wire_file.h"
@@ -21,6 +22,11 @@ struct Source {
   }
 };
 
+Preprocessing WithVersion(Preprocessing preprocessing) {
+  preprocessing.set_doppio_version(Version());
+  return preprocessing;
+}
+
 // Values go straight from the parameter to the file: the message would double the memory of a large
 // net. A message is its fields in any order, so the layer without blobs and then the blobs are the
 // layer.
@@ -28,6 +34,8 @@ void WriteBinary(const Source& from, const std::string& path) {
   WireWriter out(path);
   NetParameter head;
   head.set_name(from.graph.spec.name);
+  if (from.graph.preprocessing)
+    *head.mutable_preprocessing() = WithVersion(*from.graph.preprocessing);
   out.Raw(head.SerializeAsString());
   for (size_t i = 0; i < from.graph.nodes.size(); ++i) {
     const Node& node = from.graph.nodes[i];
@@ -56,6 +64,10 @@ void WriteBinary(const Source& from, const std::string& path) {
 void WriteHdf5(const Source& from, const std::string& path) {
   Hdf5BlobWriter out(path);
   out.Group("/data");
+  if (from.graph.preprocessing) {
+    out.RootBytes(kPreprocessingAttribute,
+                  WithVersion(*from.graph.preprocessing).SerializeAsString());
+  }
   for (size_t i = 0; i < from.graph.nodes.size(); ++i) {
     const Node& node = from.graph.nodes[i];
     const std::string& name = from.graph.layer(static_cast<int>(i)).name();

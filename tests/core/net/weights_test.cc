@@ -1,8 +1,14 @@
 #include "core/net/weights.h"
 
+#include <google/protobuf/descriptor.pb.h>
+#include <google/protobuf/dynamic_message.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "core/base/file.h"
+#include "core/base/version.h"
 #include "core/math/dnnl.h"
 #include "core/net/hdf5_blobs.h"
 #include "core/net/wire_file.h"
@@ -217,6 +223,74 @@ TEST(WriteWeights, IsWhatProtobufReads) {
   EXPECT_EQ(net.layer(1).blobs(0).data_size(), 12);
   EXPECT_EQ(net.layer(1).blobs(0).data(11), 211);
   EXPECT_EQ(net.layer(1).blobs(0).diff_size(), 0);
+}
+
+Preprocessing RedFirst() {
+  Preprocessing preprocessing;
+  preprocessing.set_channels(Preprocessing::RGB);
+  preprocessing.add_mean(125.5f);
+  preprocessing.add_class_name("cat");
+  return preprocessing;
+}
+
+TEST(WriteWeights, KeepsThePreprocessingInBothForms) {
+  TinyNet tiny = TwoLayerNet();
+  for (const std::string& path : {Temporary("told.caffemodel"), Temporary("told.caffemodel.h5")}) {
+    const bool hdf5 = EndsWith(path, ".h5");
+    WriteWeights(path, hdf5, tiny.graph, tiny.index, *tiny.store);
+    EXPECT_FALSE(ReadWeights(path).preprocessing);
+    tiny.graph.preprocessing = RedFirst();
+    WriteWeights(path, hdf5, tiny.graph, tiny.index, *tiny.store);
+    const WeightsFile file = ReadWeights(path);
+    EXPECT_EQ(file.layers.size(), 2u);
+    ASSERT_TRUE(file.preprocessing);
+    EXPECT_EQ(
+        file.preprocessing->ShortDebugString(),
+        "channels: RGB mean: 125.5 class_name: \"cat\" doppio_version: \"" + Version() + "\"");
+    tiny.graph.preprocessing.reset();
+  }
+}
+
+// NetParameter as BVLC Caffe's schema has it, as far as this file needs it.
+google::protobuf::FileDescriptorProto BvlcSchema() {
+  google::protobuf::FileDescriptorProto file;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+    name: "caffe.proto" package: "caffe"
+    message_type {
+      name: "LayerParameter"
+      field { name: "name" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING }
+    }
+    message_type {
+      name: "NetParameter"
+      field { name: "name" number: 1 label: LABEL_OPTIONAL type: TYPE_STRING }
+      field {
+        name: "layer" number: 100 label: LABEL_REPEATED type: TYPE_MESSAGE
+        type_name: ".caffe.LayerParameter"
+      }
+    })",
+                                                            &file));
+  return file;
+}
+
+TEST(WriteWeights, LetsBvlcCaffePassOverThePreprocessing) {
+  TinyNet tiny = TwoLayerNet();
+  tiny.graph.preprocessing = RedFirst();
+  const std::string path = Temporary("told.caffemodel");
+  WriteWeights(path, false, tiny.graph, tiny.index, *tiny.store);
+  google::protobuf::DescriptorPool pool;
+  const auto* schema = pool.BuildFile(BvlcSchema());
+  ASSERT_NE(schema, nullptr);
+  const auto* type = schema->FindMessageTypeByName("NetParameter");
+  google::protobuf::DynamicMessageFactory factory;
+  const std::unique_ptr<google::protobuf::Message> bvlc(factory.GetPrototype(type)->New());
+  ASSERT_TRUE(bvlc->ParseFromString(ReadFile(path)));
+  const auto* reflection = bvlc->GetReflection();
+  EXPECT_EQ(reflection->GetString(*bvlc, type->FindFieldByName("name")), "tiny");
+  EXPECT_EQ(reflection->FieldSize(*bvlc, type->FindFieldByName("layer")), 2);
+  EXPECT_EQ(reflection->GetUnknownFields(*bvlc).field_count(), 1);
+  NetParameter back;  // what such a program writes again
+  ASSERT_TRUE(back.ParseFromString(bvlc->SerializeAsString()));
+  EXPECT_EQ(back.preprocessing().channels(), Preprocessing::RGB);
 }
 
 TEST(WriteWeights, GradientsOnRequest) {
