@@ -2,12 +2,15 @@
 
 #include <sstream>
 
+#include "core/base/content_kind.h"
 #include "core/base/file.h"
 
 namespace doppio {
 
 std::vector<std::string> ReadLabels(const std::string& path) {
-  std::istringstream text(ReadFile(path));
+  const std::string content = ReadFile(path);
+  CheckIsText(path, content, "a text of class names, one a line,");
+  std::istringstream text(content);
   std::vector<std::string> names;
   for (std::string line; std::getline(text, line);) {
     line.erase(line.find_last_not_of("\r") + 1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/file.h"
 #include "data/class_names.h"
 
 namespace doppio {
@@ -31,6 +32,14 @@ SourceFacts FactsOfDatabase(const Source& source, const std::string& first_key,
   if (record.encoded == nullptr) facts.channels = ChannelsOf(first_key, record.pixels.shape);
   facts.class_names = FindClassNames(path, {"labels.txt"});
   return facts;
+}
+
+Preprocessing::Channels ChannelsOfDatabaseName(const std::string& path) {
+  for (const char* name : {"cifar10_train_lmdb", "cifar10_test_lmdb", "cifar10_train_leveldb",
+                           "cifar10_test_leveldb"}) {
+    if (path.substr(DirName(path).size()) == name) return Preprocessing::RGB;
+  }
+  return Preprocessing::AS_IN_DATA;
 }
 
 }  // namespace doppio

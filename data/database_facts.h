@@ -14,6 +14,10 @@ namespace doppio {
 SourceFacts FactsOfDatabase(const Source& source, const std::string& first_key,
                             const std::string& path);
 
+// The order of the channels in a database that cannot be opened: RGB under the names that BVLC's
+// create_cifar10.sh gives (cifar10_train_lmdb), else AS_IN_DATA.
+Preprocessing::Channels ChannelsOfDatabaseName(const std::string& path);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_DATA_DATABASE_FACTS_H_

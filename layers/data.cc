@@ -9,6 +9,7 @@
 #include "core/base/random.h"
 #include "core/base/threads.h"
 #include "core/net/layer.h"
+#include "data/database_facts.h"
 #include "data/declared_shape.h"
 #include "data/mean_file.h"
 #include "data/pipeline.h"
@@ -181,6 +182,7 @@ DeclaredSample Declared(const LayerSpec& spec) {
     declared.sure = data.backend() == DataParameter::DIGITS;
   } else {
     image.channels = transform.mean_value_size() > 1 ? transform.mean_value_size() : 3;
+    facts.channels = ChannelsOfDatabaseName(data.source());
     declared.sure = transform.mean_value_size() > 1;
   }
   if (image.channels == 1) facts.channels = Preprocessing::GRAY;

@@ -10,6 +10,7 @@
 #include "core/net/net.h"
 #include "core/net/plain_blob.h"
 #include "core/net/solver_spec.h"
+#include "data/class_names.h"
 #include "tools/command.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
@@ -17,18 +18,25 @@
 #include "tools/in_order.h"
 #include "tools/lint.h"
 #include "tools/nets.h"
+#include "tools/preparation.h"
 #include "tools/text_table.h"
 
-DEFINE_string(labels, "", "<FILE> names of the classes, one a line");
+DEFINE_string(labels, "",
+              "<FILE> names of the classes, one a line; without it those of the weights");
+DEFINE_string(like, "",
+              "<NET> prepare images as the data layer of this net does, e.g. train_val.prototxt; "
+              "without it as the weights say");
+DEFINE_string(channel_swap, "",
+              "<ORDER> Caffe's name for it: 0,1,2 is red first, 2,1,0 blue first");
 DEFINE_string(
     mean, "",
-    "<FILE|VALUES> what is subtracted: 104,117,123 (blue, green, red), or the mean of each channel "
-    "of a .binaryproto file");
-DEFINE_double(scale, 1, "<X> factor on pixels, after the mean");
+    "<FILE|VALUES> what is subtracted: 104,117,123 (in the order of the channels), or the mean of "
+    "each channel of a .binaryproto file; without it as the weights say");
+DEFINE_double(scale, 1, "<X> factor on pixels, after the mean; without it as the weights say");
 DEFINE_string(
     resize, "",
-    "<SIZE|HxW> resize images to this, and cut the net's input out of the middle; without it "
-    "they are resized to the input");
+    "<SIZE|HxW> resize images to this, and cut the net's input out of the middle; without it as "
+    "the weights say, or else to the input");
 DEFINE_bool(
     center_crop, false,
     "of images of other proportions take the largest middle part, instead of distorting them");
@@ -58,6 +66,24 @@ Job JobOf(const CommandLine& line) {
   throw UsageError(
       "'classify' needs --model, --weights and images\n"
       "try: doppio classify --help");
+}
+
+ImageWishes WishesOf(const CommandLine& line, const Job& job) {
+  ImageWishes wishes;
+  wishes.channels = ChannelsFromFlags(line.Given("rgb"), FLAGS_rgb, FLAGS_channel_swap);
+  wishes.mean = job.mean;
+  if (line.Given("scale")) wishes.scale = static_cast<float>(FLAGS_scale);
+  wishes.resize = FLAGS_resize;
+  return wishes;
+}
+
+// --like goes before the weights, and they before the deploy net's file.
+KnownPreprocessing KnownOf(const Job& job, const std::optional<Preprocessing>& in_weights,
+                           const Graph& graph) {
+  if (!FLAGS_like.empty()) return {PreprocessingLike(FLAGS_like, !job.mean.empty()), FLAGS_like};
+  if (in_weights) return {*in_weights, "the weights"};
+  if (graph.preprocessing) return {*graph.preprocessing, job.model};
+  return {};
 }
 
 std::string Extent(const BlobShape& shape) {
@@ -135,14 +161,9 @@ class Classifier {
     LogWarnings(source.warnings);
     NetSpec spec = MakeNetSpec(source.net, source.places, source.state,
                                OptionsFromFlags(TEST, DataMode::kOpen));
-    ImageInputOptions options;
-    input_ = SetBatch(&spec, batch_, &options.input);
-    options.means = MeansOf(job.mean, options.input.channels);
-    options.scale = static_cast<float>(FLAGS_scale);
-    options.center_crop = FLAGS_center_crop;
-    if (!FLAGS_resize.empty()) ParseSize("resize", FLAGS_resize, &options.height, &options.width);
-    reader_ = std::make_unique<ImageInput>(options);
-    values_.resize(static_cast<size_t>(batch_ * options.input.count()));
+    ImageShape input;
+    input_ = SetBatch(&spec, batch_, &input);
+    values_.resize(static_cast<size_t>(batch_ * input.count()));
 
     Graph graph = MakeGraph(std::move(spec));
     output_ = OutputOf(graph);
@@ -152,7 +173,12 @@ class Classifier {
     plan.engine = FLAGS_engine;
     plan.keep_all = true;
     net_ = std::make_unique<Net>(std::move(graph), plan, &params_);
-    LoadWeightFiles(job.weights, net_.get());
+    const KnownPreprocessing known =
+        KnownOf(job, LoadWeightFiles(job.weights, net_.get()), net_->graph());
+    ImageInputOptions options = PrepareImages(known, WishesOf(line, job), input);
+    options.center_crop = FLAGS_center_crop;
+    reader_ = std::make_unique<ImageInput>(options);
+    TakeClassNames(known.images);
   }
 
   // In the order of the images, without those that cannot be read, which go to `mistakes`.
@@ -190,6 +216,12 @@ class Classifier {
                       " labels, but blob '" + output_ + "' has " + std::to_string(classes_) +
                       " values for each image");
     }
+  }
+
+  // Where --labels is not given and the net still has the classes of the training.
+  void TakeClassNames(const Preprocessing& images) {
+    if (!job_.labels.empty() || images.class_name_size() != classes_) return;
+    labels_.assign(images.class_name().begin(), images.class_name().end());
   }
 
   ReadImage Read(const std::string& path) const {
@@ -294,19 +326,18 @@ ExitCode RunClassify(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(
-    Commands, "classify",
-    {"shows what a trained net takes images for",
-     {"model",        "weights",       "labels",     "mean",  "scale", "resize",
-      "center_crop",  "top",           "blob",       "batch", "gpu",   "precision",
-      "workspace_mb", "deterministic", "cuda_graph", "level", "stage", "set",
-      "unset",        "data_threads",  "engine",     "json"},
-     {},
-     "IMAGE|FOLDER ... (or, as Caffe's: NET WEIGHTS MEAN LABELS IMAGE)",
-     "doppio classify --model=deploy.prototxt --weights=net.caffemodel --mean=104,117,123 "
-     "--labels=words.txt photos/",
-     &RunClassify,
-     {"classification", "classification.bin"}});
+DOPPIO_REGISTER(Commands, "classify",
+                {"shows what a trained net takes images for",
+                 {"model",        "weights",       "like",         "labels", "rgb",
+                  "channel_swap", "mean",          "scale",        "resize", "center_crop",
+                  "top",          "blob",          "batch",        "gpu",    "precision",
+                  "workspace_mb", "deterministic", "cuda_graph",   "level",  "stage",
+                  "set",          "unset",         "data_threads", "engine", "json"},
+                 {},
+                 "IMAGE|FOLDER ... (or, as Caffe's: NET WEIGHTS MEAN LABELS IMAGE)",
+                 "doppio classify --model=deploy.prototxt --weights=net.caffemodel photos/",
+                 &RunClassify,
+                 {"classification", "classification.bin"}});
 
 }  // namespace
 }  // namespace doppio

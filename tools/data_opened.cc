@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "data/class_names.h"
 #include "tools/databases.h"
 #include "tools/file_kind.h"
 #include "tools/flags.h"
-#include "tools/image_input.h"
 #include "tools/listed_images.h"
 
 namespace doppio {

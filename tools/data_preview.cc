@@ -18,8 +18,6 @@
 #include "tools/text_table.h"
 
 DEFINE_int32(count, 60, "<N> how many of the first images");
-DEFINE_bool(rgb, false,
-            "pixels that are not encoded are red, green, blue, as in Caffe's CIFAR-10 databases");
 
 namespace doppio {
 namespace {

@@ -71,6 +71,11 @@ DEFINE_double(
 DEFINE_string(mpi_library, "",
               "<FILE> the MPI library that joins the processes of a launcher, such as "
               "/opt/openmpi/lib/libmpi.so.40; without it Doppio searches for the launcher's own");
+DEFINE_bool(
+    rgb, false,
+    "red, green, blue instead of blue, green, red: classify gives images to the net so, data "
+    "preview takes pixels that are not encoded so; without it classify does as the weights "
+    "say");
 DEFINE_bool(json, false, "the result as JSON on standard output");
 DEFINE_string(set, "",
               "<PATH=VALUE> change one value of the solver or net, may be repeated: base_lr=0.05, "

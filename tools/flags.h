@@ -44,6 +44,7 @@ DECLARE_int32(ranks_per_node);
 DECLARE_string(backend);
 DECLARE_string(root_folder);
 DECLARE_double(tolerance);
+DECLARE_bool(rgb);
 DECLARE_bool(json);
 
 namespace doppio {

@@ -7,9 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <numeric>
-#include <sstream>
 
-#include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/random.h"
@@ -50,6 +48,12 @@ void KeepMiddle(int height, int width, Image* image) {
   }
   image->bytes.swap(part);
   image->shape = to;
+}
+
+void SwapRedAndBlue(Image* image) {
+  for (size_t i = 0; i + 2 < image->bytes.size(); i += 3) {
+    std::swap(image->bytes[i], image->bytes[i + 2]);
+  }
 }
 
 bool ParseFloat(const std::string& text, float* value) {
@@ -96,6 +100,7 @@ std::vector<float> ImageInput::Read(const std::string& file) const {
   Decode(reinterpret_cast<const uint8_t*>(file.data()), file.size(), decode, &image);
   if (options_.center_crop) KeepMiddle(options_.height, options_.width, &image);
   Resize(options_.height, options_.width, &image);
+  if (options_.rgb && image.shape.channels == 3) SwapRedAndBlue(&image);
   CutPixels cut;
   augment_.Apply(image.pixels(), 0, &cut);
   std::vector<float> values(static_cast<size_t>(options_.input.count()));
@@ -134,21 +139,6 @@ void ParseSize(const char* flag, const std::string& text, int* height, int* widt
   };
   *height = number(first);
   *width = number(second);
-}
-
-std::vector<std::string> ReadLabels(const std::string& path) {
-  const std::string content = ReadFile(path);
-  CheckIsText(path, content, "a text of class names, one a line,");
-  std::istringstream text(content);
-  std::vector<std::string> labels;
-  for (std::string line; std::getline(text, line);) {
-    line.erase(line.find_last_not_of("\r") + 1);
-    labels.push_back(line);
-  }
-  while (!labels.empty() && labels.back().find_first_not_of(" \t") == std::string::npos) {
-    labels.pop_back();
-  }
-  return labels;
 }
 
 std::vector<std::string> FindImages(const std::vector<std::string>& files_and_folders) {

@@ -1,4 +1,4 @@
-// Image files as a deploy net takes them, and the files that go with such a net: means and labels.
+// Image files as a deploy net takes them, and its means.
 #ifndef DOPPIO_TOOLS_IMAGE_INPUT_H_
 #define DOPPIO_TOOLS_IMAGE_INPUT_H_
 
@@ -12,6 +12,7 @@ namespace doppio {
 
 struct ImageInputOptions {
   ImageShape input;  // of the net: one channel is gray, three are blue, green, red
+  bool rgb = false;  // three are red, green, blue
   int height = 0,
       width =
           0;  // images are resized to this, and the input is cut out of the middle; 0: to the input
@@ -37,10 +38,6 @@ std::vector<float> MeansOf(const std::string& file_or_values, int channels);
 
 // "256", or "240x320": height and width. Throws UsageError.
 void ParseSize(const char* flag, const std::string& text, int* height, int* width);
-
-// Reads class names, one a line. Blank lines at the end are no classes: CIFAR's batches.meta.txt
-// has one.
-std::vector<std::string> ReadLabels(const std::string& path);
 
 // Whether it ends as names of JPEG and PNG files do.
 bool IsImageName(const std::string& path);

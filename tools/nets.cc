@@ -101,11 +101,14 @@ FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int
   return {understand(solver.tests[0]), solver.tests[0].iterations};
 }
 
-void LoadWeightFiles(const std::string& files, Net* net) {
+std::optional<Preprocessing> LoadWeightFiles(const std::string& files, Net* net) {
+  std::optional<Preprocessing> preprocessing;
   for (const std::string& path : SplitList(files)) {
-    LogReport(CopyWeights(ReadWeights(path), net->graph(), net->plan().param_index, &net->params()),
-              path);
+    const WeightsFile file = ReadWeights(path);
+    LogReport(CopyWeights(file, net->graph(), net->plan().param_index, &net->params()), path);
+    if (file.preprocessing) preprocessing = file.preprocessing;
   }
+  return preprocessing;
 }
 
 int64_t ParameterCount(const Graph& graph) {

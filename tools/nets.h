@@ -3,6 +3,7 @@
 #ifndef DOPPIO_TOOLS_NETS_H_
 #define DOPPIO_TOOLS_NETS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ struct FlaggedNet {
 FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int64_t batch = 0);
 
 // Copies files of weights, separated by commas, into the parameters of a net and logs what did not
-// fit.
-void LoadWeightFiles(const std::string& files, Net* net);
+// fit. Returns the preprocessing that the last of the files with one has.
+std::optional<Preprocessing> LoadWeightFiles(const std::string& files, Net* net);
 
 // Values that learn or are kept, each counted once.
 int64_t ParameterCount(const Graph& graph);

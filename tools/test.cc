@@ -12,6 +12,7 @@
 #include "tools/flags.h"
 #include "tools/json_text.h"
 #include "tools/nets.h"
+#include "tools/preparation.h"
 #include "tools/text_table.h"
 
 namespace doppio {
@@ -85,6 +86,15 @@ void PrintJson(const TestRun& run, const TestScores& scores) {
   std::cout << JsonText(out) << '\n';
 }
 
+// The test net may prepare images in another way than the training did.
+void WarnOfOtherImages(const Graph& graph, const std::optional<Preprocessing>& in_weights) {
+  if (!graph.preprocessing || !in_weights) return;
+  const std::string difference = DifferenceText(*graph.preprocessing, *in_weights);
+  if (difference.empty()) return;
+  LOG(WARNING) << "The test net prepares images differently from the training of the weights: "
+               << difference;
+}
+
 ExitCode RunTestCommand(const CommandLine& line, bool* began) {
   const std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
   const DataMode data = FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen;
@@ -112,7 +122,9 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
       run.last = last.get();
     }
   }
-  if (!FLAGS_weights.empty()) LoadWeightFiles(FLAGS_weights, &net);
+  if (!FLAGS_weights.empty()) {
+    WarnOfOtherImages(net.graph(), LoadWeightFiles(FLAGS_weights, &net));
+  }
   *began = true;
   const TestScores scores = Score(run);
   if (FLAGS_json) {

@@ -10,6 +10,7 @@
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/json_text.h"
+#include "tools/preparation.h"
 #include "tools/text_table.h"
 #include "tools/weight_stats.h"
 
@@ -54,6 +55,7 @@ void ListAsText(const WeightsFile& file) {
   table.Add({"total", "", std::to_string(total.blobs), "", Thousands(total.values), "", "", "", "",
              total.nans == 0 ? "–" : Thousands(total.nans)});
   table.Print(std::cout);
+  if (file.preprocessing) std::cout << "images: " << ToText(*file.preprocessing) << '\n';
 }
 
 void ListAsJson(const WeightsFile& file) {
@@ -76,6 +78,7 @@ void ListAsJson(const WeightsFile& file) {
   out["blobs"] = total.blobs;
   out["values"] = total.values;
   out["nans"] = total.nans;
+  if (file.preprocessing) out["preprocessing"] = ToJson(*file.preprocessing);
   std::cout << JsonText(out) << '\n';
 }
 

@@ -109,6 +109,12 @@ TEST(Preprocessing, IsDescribedWithoutTheSourceAsFarAsItsLayerTells) {
             "mean_file: \"none\" scale: 0.5");
 }
 
+TEST(Preprocessing, OfAMissingDatabaseNamedAsBvlcsScriptDoesIsRedFirst) {
+  EXPECT_EQ(Described(Data("LMDB", "/gone/cifar10_train_lmdb")), "channels: RGB scale: 1");
+  EXPECT_EQ(Described(Data("LMDB", "/gone/my_cifar10_train_lmdb")),
+            "channels: AS_IN_DATA scale: 1");
+}
+
 TEST(Preprocessing, OfANetsFileHoldsWhereNoLayerReadsImages) {
   NetParameter net;
   const FieldPlaces places = ParseText("preprocessing { channels: RGB scale: 2 }", "n", &net);

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "data/class_names.h"
 #include "data/mean_file.h"
 #include "tests/data/tiny_data.h"
 
@@ -23,6 +24,14 @@ TEST(ImageInput, GivesPlanesLessTheMeanTimesTheScale) {
   options.scale = 0.5f;
   EXPECT_EQ(ImageInput(options).Read(Png(1, 2, 3, {10, 20, 30, 40, 50, 60})),
             (std::vector<float>{14.5f, 29.5f, 9, 24, 3.5f, 18.5f}));
+}
+
+TEST(ImageInput, PutsRedFirstWhereTheNetWantsIt) {
+  ImageInputOptions options = Options({3, 1, 2});
+  options.rgb = true;
+  options.means = {1, 2, 3};
+  EXPECT_EQ(ImageInput(options).Read(Png(1, 2, 3, {10, 20, 30, 40, 50, 60})),
+            (std::vector<float>{9, 39, 18, 48, 27, 57}));
 }
 
 TEST(ImageInput, MakesGrayForOneChannel) {
