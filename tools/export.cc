@@ -2,10 +2,12 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "core/base/bytes.h"
 #include "core/base/file.h"
@@ -51,8 +53,9 @@ class LoadedNet {
     params_.Allocate();
     std::vector<std::string> missing;
     for (size_t i = 0; i < weight_files.size(); ++i) {
-      const WeightsReport report =
-          CopyWeights(ReadWeights(weight_files[i]), graph_, param_index_, &params_);
+      const WeightsFile file = ReadWeights(weight_files[i]);
+      const WeightsReport report = CopyWeights(file, graph_, param_index_, &params_);
+      if (file.preprocessing) graph_.preprocessing = file.preprocessing;
       LOG(INFO) << "Weights of " << report.copied.size() << " layers read from " << weight_files[i];
       const auto still = [&](const std::string& layer) {
         const auto& names = report.missing;
@@ -89,7 +92,7 @@ class LoadedNet {
     mistakes.ThrowIfAny();
   }
 
-  const Graph graph_;
+  Graph graph_;  // with the preprocessing of the weights
   const std::unique_ptr<Device> device_;
   ParamStore params_;
   const std::vector<int> param_index_;
@@ -157,23 +160,56 @@ std::string Exact(float value) {
   return text;
 }
 
-// What a program needs to know of the images that the net was trained on.
+void AddNotes(const std::string& blob, const Preprocessing& images,
+              std::map<std::string, std::string>* notes) {
+  const auto add = [&](const char* key, const std::string& value) {
+    (*notes)[blob + "." + key] = value;
+  };
+  const auto size = [](uint32_t height, uint32_t width) {
+    return std::to_string(height) + "x" + std::to_string(width);
+  };
+  const std::map<Preprocessing::Channels, std::array<const char*, 2>> orders = {
+      {Preprocessing::BGR, {"blue, green, red", "Bgr8"}},
+      {Preprocessing::RGB, {"red, green, blue", "Rgb8"}},
+      {Preprocessing::GRAY, {"gray", "Gray8"}}};
+  const auto order = orders.find(images.channels());
+  if (order != orders.end()) {
+    add("channels", order->second[0]);
+    (*notes)["Image.BitmapPixelFormat"] = order->second[1];
+  }
+  if (images.resize_height() > 0) {
+    add("resize", size(images.resize_height(), images.resize_width()));
+  }
+  if (images.height() > 0) add("crop", size(images.height(), images.width()));
+  std::string means;
+  for (const float mean : images.mean()) means += (means.empty() ? "" : ",") + Exact(mean);
+  if (!means.empty()) add("mean_value", means);
+  if (images.has_mean_file()) add("mean_file", images.mean_file());
+  add("scale", Exact(images.scale()));
+  add("pixels", "from 0 to 255, less the mean, times the scale");
+  std::string classes;
+  for (const std::string& name : images.class_name()) {
+    classes += (classes.empty() ? "" : "\n") + name;
+  }
+  if (!classes.empty()) (*notes)["classes"] = classes;
+}
+
+// What a program needs to know of the images that the net was trained on: of its first input, as
+// the weights say, else as each data layer does.
 std::map<std::string, std::string> NotesOn(const Graph& graph) {
   std::map<std::string, std::string> notes;
+  std::optional<Preprocessing> known = graph.preprocessing;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const LayerSpec& layer = graph.layer(static_cast<int>(i));
-    if (layer.param.top_size() == 0 || !layer.param.has_transform_param()) continue;
-    const TransformationParameter& transform = layer.param.transform_param();
-    const std::string start = layer.param.top(0) + ".";
-    std::string means;
-    for (const float mean : transform.mean_value())
-      means += (means.empty() ? "" : ",") + Exact(mean);
-    if (!means.empty()) notes[start + "mean_value"] = means;
-    if (transform.has_mean_file()) notes[start + "mean_file"] = transform.mean_file();
-    if (transform.has_scale()) notes[start + "scale"] = Exact(transform.scale());
-    const Shape& shape = graph.nodes[i].shape.tops[0];
-    if (shape.rank() == 4 && shape[1] == 3) notes[start + "channels"] = "blue, green, red";
-    notes[start + "pixels"] = "from 0 to 255, less the mean, times the scale";
+    const bool reads_images = graph.nodes[i].type->describe_images != nullptr;
+    if (layer.param.top_size() == 0 || (!reads_images && layer.type() != "Input")) continue;
+    const std::string& blob = layer.param.top(0);
+    if (known) {
+      AddNotes(blob, *known, &notes);
+      known.reset();
+    } else if (reads_images) {
+      AddNotes(blob, graph.nodes[i].type->describe_images(layer), &notes);
+    }
   }
   return notes;
 }

@@ -171,6 +171,22 @@ class PreprocessingTest(tool_case.ToolCase):
         self.assertEqual(("RGB", [120], ["reddish", "bluish"]), (told["channels"], told["mean"], told["class_names"]))
         self.assertIn(told["doppio_version"], self.succeed("version"))
 
+    def test_exported_weights_keep_it(self):
+        weights = self.train()
+        for out in "out.caffemodel", "out.caffemodel.h5":
+            self.succeed("export", "--model=deploy.prototxt", "--weights=" + weights, out)
+            self.assertEqual(1.0, self.classify(out)[0])
+
+    def test_onnx_notes_tell_it(self):
+        self.succeed("export", "--model=deploy.prototxt", "--weights=" + self.train(), "--noverify", "net.onnx")
+        notes = self.read("net.onnx")
+        for key, value in (("data.channels", "red, green, blue"), ("data.resize", "32x32"), ("data.crop", "28x28"),
+                           ("data.mean_value", "120"), ("data.scale", "0.00999999978"), ("classes", "reddish\nbluish"),
+                           ("Image.BitmapPixelFormat", "Rgb8")):
+            # StringStringEntryProto: key is field 1, value field 2.
+            entry = b"\x0a" + bytes([len(key)]) + key.encode() + b"\x12" + bytes([len(value)]) + value.encode()
+            self.assertIn(entry, notes, key)
+
     def test_upgraded_nets_keep_it(self):
         self.write("old.prototxt", 'input: "data" input_dim: 1 input_dim: 3 input_dim: 4 input_dim: 4\n'
                    "preprocessing { channels: RGB }\n")
