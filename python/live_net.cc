@@ -93,6 +93,11 @@ class ParamBlob : public Blob {
   ZeroArray zeros_;
 };
 
+bool ReadsImages(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const Node& node) { return node.shape.preprocessing.has_value(); });
+}
+
 }  // namespace
 
 NetRecipe::NetRecipe(const std::string& file, Phase phase, int level,
@@ -275,6 +280,7 @@ void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
       now.kernel(static_cast<int>(n))->Seek(before->position());
   }
   now.pass() = net_->pass();
+  now.set_preprocessing(graph().preprocessing);
   const std::shared_ptr<void> owner_before = owner_;  // ends after the GIL is given up
   const py::gil_scoped_acquire gil;
   Use(made);
@@ -289,8 +295,9 @@ void LiveNet::GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
 void LiveNet::CopyFrom(const std::string& path) {
   const auto turn = Turn();
   views_->Push();
-  LogReport(CopyWeights(ReadWeights(path), graph(), net_->plan().param_index, &net_->params()),
-            path);
+  const WeightsFile file = ReadWeights(path);
+  LogReport(CopyWeights(file, graph(), net_->plan().param_index, &net_->params()), path);
+  if (file.preprocessing && !ReadsImages(graph())) net_->set_preprocessing(file.preprocessing);
   views_->Pull();
 }
 

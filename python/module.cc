@@ -124,6 +124,11 @@ void AddNet(py::module_* module) {
              return std::make_tuple(param.name(), param.type(), names(param.bottom()),
                                     names(param.top()));
            })
+      .def("_preprocessing",
+           [](const LiveNet& net) {
+             const std::optional<Preprocessing>& images = net.graph().preprocessing;
+             return images ? py::object(py::bytes(images->SerializeAsString())) : py::none();
+           })
       .def("_layer_count", [](const LiveNet& net) { return net.graph().nodes.size(); })
       .def_property_readonly("name", [](const LiveNet& net) { return net.graph().spec.name; })
       .def_property_readonly("inputs", &LiveNet::inputs)

@@ -6,6 +6,7 @@
 #define DOPPIO_CORE_NET_NET_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,10 @@ class Net {
   void SetLossScale(float scale);
 
   const Graph& graph() const { return graph_; }
+  // What WriteWeights is to say of images, where the net does not read them itself.
+  void set_preprocessing(const std::optional<Preprocessing>& preprocessing) {
+    graph_.preprocessing = preprocessing;
+  }
   const Plan& plan() const { return *plan_; }
   ParamStore& params() const { return *params_; }
   // The store's index of graph().params[i].

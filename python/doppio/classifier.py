@@ -6,8 +6,23 @@ from . import io
 from .net import Net
 
 
+def _log(told, given):
+    """One line: where the preprocessing comes from."""
+    if told is None:
+        if not given:
+            _doppio.log("Classifier: the weights do not tell how images are prepared; pixels go in as they are given")
+        return
+    values = {"image_dims": "%dx%d" % (told.resize_height, told.resize_width) if told.resize_height else "the net's input",
+              "mean": ",".join("%.4g" % m for m in told.mean) or "none", "scale": "%.6g" % told.scale,
+              "channels": type(told).Channels.Name(told.channels)}
+    _doppio.log("Classifier: preprocessing from the weights: %s%s" %
+                (", ".join("%s %s" % item for item in values.items()),
+                 "; instead as given: " + ", ".join(sorted(given)) if given else ""))
+
+
 class Classifier(Net):
-    """Images of any size, as io.load_image gives them; the arguments are those of io.Transformer."""
+    """Images of any size, as io.load_image gives them; the arguments are those of io.Transformer. What is not given is as
+    the weights say (Net.preprocessing)."""
 
     def __init__(self, model_file, pretrained_file, image_dims=None, mean=None, input_scale=None, raw_scale=None,
                  channel_swap=None):
@@ -16,13 +31,20 @@ class Classifier(Net):
         shape = self.blobs[name].shape
         self.transformer = io.Transformer({name: shape})
         self.transformer.set_transpose(name, (2, 0, 1))
-        for setter, value in ((self.transformer.set_mean, mean), (self.transformer.set_input_scale, input_scale),
-                              (self.transformer.set_raw_scale, raw_scale),
-                              (self.transformer.set_channel_swap, channel_swap)):
-            if value is not None:
-                setter(name, value)
+        given = dict(mean=mean, input_scale=input_scale, raw_scale=raw_scale, channel_swap=channel_swap)
+        told = self.preprocessing
+        self.transformer.set_preprocessing(name, told, **given)
         self.crop_dims = np.array(shape[2:])
-        self.image_dims = self.crop_dims if image_dims is None else np.array(image_dims)
+        self.image_dims = self._told_dims(told) if image_dims is None else np.array(image_dims)
+        given["image_dims"] = image_dims
+        _log(told, [key for key, value in given.items() if value is not None])
+
+    def _told_dims(self, told):
+        """The size before the crop, where the net's input is the crop of the training."""
+        if told is None or (told.height, told.width) != tuple(self.crop_dims):
+            return self.crop_dims
+        size = np.array((told.resize_height, told.resize_width))
+        return size if (size >= self.crop_dims).all() else self.crop_dims
 
     def predict(self, inputs, oversample=True):
         """Images x classes: the net's first output. With oversample the mean over ten crops of each image."""

@@ -63,6 +63,30 @@ class Transformer:
         if name not in self.inputs:
             raise KeyError("'%s' is no input of the transformer; it has %s" % (name, ", ".join(self.inputs)))
 
+    @classmethod
+    def of(cls, net):
+        """For images of load_image and the first input of a net, prepared as net.preprocessing says."""
+        name = net.inputs[0]
+        transformer = cls({name: net.blobs[name].shape})
+        transformer.set_transpose(name, (2, 0, 1))
+        transformer.set_preprocessing(name, net.preprocessing)
+        return transformer
+
+    def set_preprocessing(self, name, told, raw_scale=None, mean=None, input_scale=None, channel_swap=None):
+        """What is given, and the rest as `told`, a caffe_pb2.Preprocessing (None: nothing is known), says of images that
+        load_image reads. Its scale is for pixels up to 255: with another raw_scale, or an input_scale, it is left out."""
+        if told is not None:
+            if input_scale is None and raw_scale in (None, 255):
+                raw_scale, input_scale = 255, told.scale
+            if mean is None and len(told.mean) in (1, self.inputs[name][1]):
+                mean = np.array(told.mean)
+            if channel_swap is None and told.channels == caffe_pb2.Preprocessing.BGR and self.inputs[name][1] == 3:
+                channel_swap = (2, 1, 0)
+        for setter, value in ((self.set_mean, mean), (self.set_input_scale, input_scale), (self.set_raw_scale, raw_scale),
+                              (self.set_channel_swap, channel_swap)):
+            if value is not None:
+                setter(name, value)
+
     def set_transpose(self, name, order):
         self._check(name)
         if sorted(order) != list(range(len(self.inputs[name]) - 1)):

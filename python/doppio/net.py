@@ -5,6 +5,8 @@ from collections import OrderedDict
 import _doppio
 import numpy as np
 
+from .proto import caffe_pb2
+
 Net = _doppio.Net
 _make = Net.__init__
 
@@ -164,6 +166,12 @@ def _forward_backward_all(self, blobs=None, diffs=None, **inputs):
     return tuple({name: np.concatenate(parts) for name, parts in of.items()} for of in (values, gradients))
 
 
+def _preprocessing(self):
+    """How images become the net's input: a caffe_pb2.Preprocessing, as the weights or the net's file say; None: unknown."""
+    told = self._preprocessing()
+    return None if told is None else caffe_pb2.Preprocessing.FromString(told)
+
+
 def _is_hdf5(path):
     return str(path).endswith(".h5")
 
@@ -193,6 +201,7 @@ Net.forward = _forward
 Net.backward = _backward
 Net.forward_all = _forward_all
 Net.forward_backward_all = _forward_backward_all
+Net.preprocessing = property(_preprocessing)
 Net.copy_from = Net.load_hdf5 = _copy_from
 Net.save = lambda self, path, write_diff=False: self._save(str(path), _is_hdf5(path), write_diff)
 Net.save_hdf5 = lambda self, path, write_diff=False: self._save(str(path), True, write_diff)

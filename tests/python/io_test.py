@@ -87,6 +87,37 @@ class IoTest(case.Case):
             scores = classifier.predict(images, oversample).reshape(3, 3)
             np.testing.assert_allclose(scores, [[254, 253, 252], [-1, -2, -3], [50, 49, 48]], rtol=1e-5)
 
+    def told(self):
+        """Weights that tell how images are prepared."""
+        doppio.Net(self.write("net.prototxt", MEAN + "preprocessing { channels: BGR mean: [1, 2, 3] scale: 0.5 "
+                              "height: 2 width: 2 resize_height: 4 resize_width: 4 }"), doppio.TEST).save(self.path("w.caffemodel"))
+        return self.write("net.prototxt", MEAN), self.path("w.caffemodel")
+
+    def test_classifier_takes_from_the_weights_what_is_not_given(self):
+        classifier = doppio.Classifier(*self.told())
+        self.assertEqual([4, 4], list(classifier.image_dims))
+        image = np.full((4, 4, 3), 1.0) * [0.6, 0.4, 0.2]   # red, green, blue
+        for given, expected in (({}, [25, 50, 75]), ({"mean": np.zeros(3)}, [25.5, 51, 76.5]),
+                                ({"input_scale": 1}, [-0.8, -1.6, -2.4]), ({"raw_scale": 255, "input_scale": 1}, [50, 100, 150]),
+                                ({"channel_swap": (0, 1, 2)}, [76, 50, 24])):
+            scores = doppio.Classifier(*self.told(), **given).predict([image], oversample=False)
+            np.testing.assert_allclose(scores.ravel(), expected, rtol=1e-4, err_msg=str(given))
+
+    def test_transformer_of_a_net(self):
+        net = doppio.Net(*self.told(), doppio.TEST)
+        self.assertEqual([1, 2, 3], list(net.preprocessing.mean))
+        found = doppio.io.Transformer.of(net).preprocess("data", np.full((2, 2, 3), 1.0) * [0.6, 0.4, 0.2])
+        np.testing.assert_allclose(found[:, 0, 0], [25, 50, 75], rtol=1e-4)
+
+    def test_weights_keep_what_they_tell_of_images(self):
+        net = doppio.Net(*self.told(), doppio.TEST)
+        net.blobs["data"].reshape(5, 3, 2, 2)
+        net.reshape()
+        for name in ("again.caffemodel", "again.caffemodel.h5"):
+            net.save(self.path(name))
+            self.assertEqual(0.5, doppio.Net(self.path("net.prototxt"), self.path(name), doppio.TEST).preprocessing.scale)
+        self.assertIsNone(doppio.Net(self.path("net.prototxt"), doppio.TEST).preprocessing)
+
     def test_vectors_of_blobs(self):
         arrays = [np.arange(6.0).reshape(1, 1, 2, 3), np.ones((1, 2, 1, 1))]
         found = doppio.io.blobprotovector_str_to_arraylist(doppio.io.arraylist_to_blobprotovector_str(arrays))
