@@ -51,12 +51,18 @@ struct Condition {
   std::string key, value;
 };
 
+// Of "type=Data,phase=TRAIN" or "mnist,phase=TRAIN", in which a part without '=' is a name. Empty
+// for a selector without any '=': that is a name, an index or "*" as a whole.
 std::vector<Condition> Conditions(const std::string& selector) {
   std::vector<Condition> conditions;
+  if (selector.find('=') == std::string::npos) return conditions;
   for (const std::string& part : Split(selector, ',')) {
     const size_t equal = part.find('=');
-    if (equal == std::string::npos) return {};
-    conditions.push_back({part.substr(0, equal), part.substr(equal + 1)});
+    if (equal == std::string::npos) {
+      conditions.push_back({"name", part});
+    } else {
+      conditions.push_back({part.substr(0, equal), part.substr(equal + 1)});
+    }
   }
   return conditions;
 }
@@ -130,10 +136,11 @@ class Walker {
                   sweeping);
     }
     const std::vector<Condition> conditions = Conditions(step.selector);
-    const bool by_type =
-        std::any_of(conditions.begin(), conditions.end(),
-                    [](const Condition& condition) { return condition.key == "type"; });
-    const bool sweeps = sweeping || step.selector == "*" || (!conditions.empty() && !by_type);
+    const bool named =
+        std::any_of(conditions.begin(), conditions.end(), [](const Condition& condition) {
+          return condition.key == "type" || condition.key == "name";
+        });
+    const bool sweeps = sweeping || step.selector == "*" || (!conditions.empty() && !named);
     for (int index : Select(step, message, sweeping)) {
       const std::string here = path + field->name() + "[" + std::to_string(index) + "]";
       if (last) {

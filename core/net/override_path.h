@@ -13,8 +13,8 @@
 namespace doppio {
 
 // One step of a path: a field and, for a repeated one, what stands in its brackets: an element's
-// name or index,
-// "*", or conditions, "type=Data,phase=TRAIN".
+// name or index, "*", or conditions, "type=Data,phase=TRAIN" or "mnist,phase=TRAIN", of which a
+// name may be written without "name=".
 struct PathStep {
   const google::protobuf::FieldDescriptor* field = nullptr;
   bool selects = false;
@@ -30,7 +30,7 @@ std::vector<PathStep> ParsePath(const std::string& path, const google::protobuf:
 // written out ("layer[3].name").
 //
 // Messages on the way are created when they are missing, and so are elements of `param`. But where
-// "*" or a condition without a type chose the layer, layers that do not have the message are passed
+// "*" or conditions without a type and a name chose the layer, layers that do not have the message are passed
 // over, and `param` is only given to layers sure to have that parameter. Says what was missing in
 // `missing` when an element is not there: "no layer is 'conv11'; did you mean 'conv1'?".
 using Visit = std::function<void(google::protobuf::Message*, int index, const std::string& path)>;

@@ -3,6 +3,8 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/stubs/strutil.h>
 
+#include <set>
+
 #include "core/net/override_path.h"
 
 namespace doppio {
@@ -24,6 +26,7 @@ struct Override {
   bool tried = false;  // there was a file to apply it to
   int uses = 0;
   std::string missing;  // why there was no use
+  std::string note;     // see Overrides::Notes
 
   void Apply(Message* root, FieldPlaces* places);
 };
@@ -130,10 +133,37 @@ std::shared_ptr<Override> ParseUnset(const std::string& text) {
   return change;
 }
 
+// Returns true if `step` chooses layers by a name alone, which is meant to be one layer's.
+bool NamesLayer(const PathStep& step) {
+  return step.selects && step.field->message_type() == LayerParameter::descriptor() &&
+         step.selector != "*" && step.selector.find('=') == std::string::npos;
+}
+
+// "mnist (TRAIN)"
+std::string NameAndPhase(const LayerParameter& layer) {
+  std::string text = layer.name();
+  if (layer.has_phase()) return text + " (" + Phase_Name(layer.phase()) + ")";
+  for (const NetStateRule& rule : layer.include()) {
+    if (rule.has_phase()) return text + " (" + Phase_Name(rule.phase()) + ")";
+  }
+  return text;
+}
+
+// "2 layers changed: mnist (TRAIN), mnist (TEST); ..."; "" for one layer.
+std::string NoteOn(const NetParameter& net, const std::set<int>& layers, const std::string& name) {
+  if (layers.size() < 2) return "";
+  std::string list;
+  for (const int i : layers) list += (list.empty() ? "" : ", ") + NameAndPhase(net.layer(i));
+  return std::to_string(layers.size()) + " layers changed: " + list + "; net.layer[" + name +
+         ",phase=TRAIN] chooses one";
+}
+
 }  // namespace
 
 void Override::Apply(Message* root, FieldPlaces* places) {
   tried = true;
+  std::set<int> layers;  // that it changes, where its path begins with a layer's name
+  const bool named = NamesLayer(steps.front());
   const FieldDescriptor* field = steps.back().field;
   const Visit change = [&](Message* message, int index, const std::string& path) {
     const auto* reflection = message->GetReflection();
@@ -144,9 +174,12 @@ void Override::Apply(Message* root, FieldPlaces* places) {
       if (action != kClear) message->MergeFrom(*value);
     }
     ++uses;
+    if (named) layers.insert(std::stoi(path.substr(path.find('[') + 1)));
     if (places != nullptr) places->Override(path, at);
   };
   WalkPath(steps, root, change, &missing);
+  if (named && note.empty())
+    note = NoteOn(static_cast<const NetParameter&>(*root), layers, steps.front().selector);
 }
 
 void Overrides::ApplyToSolver(SolverParameter* solver, FieldPlaces* places) const {
@@ -175,6 +208,14 @@ void Overrides::CheckAllUsed() const {
     }
   }
   mistakes.ThrowIfAny();
+}
+
+std::vector<Warning> Overrides::Notes() const {
+  std::vector<Warning> notes;
+  for (const auto& change : list_) {
+    if (!change->note.empty()) notes.push_back({change->at, change->note});
+  }
+  return notes;
 }
 
 Overrides ParseOverrides(const std::vector<std::string>& sets,

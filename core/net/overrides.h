@@ -3,7 +3,9 @@
 //   base_lr=0.05                                       a field of the solver
 //   stepvalue=[1000,2000]  stepvalue+=3000             a repeated field, replaced and appended to
 //   net.layer[conv1].convolution_param.num_output=32   a field of a layer, in every net that is
-//   loaded net.layer[type=Data,phase=TRAIN].data_param.batch_size=128
+//                                                      loaded
+//   net.layer[mnist,phase=TRAIN].data_param.batch_size=128
+//   net.layer[type=Data,phase=TRAIN].data_param.batch_size=128
 //   net.layer[*].param[0].lr_mult=0                    freezes every weight; see override_path.h
 //   for what * passes over
 //
@@ -18,6 +20,7 @@
 #include <vector>
 
 #include "core/net/prototxt.h"
+#include "core/net/warning.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 
@@ -33,6 +36,9 @@ class Overrides {
   void ApplyToNet(NetParameter* net, FieldPlaces* places) const;
   // To be called when everything is loaded: throws for those that changed nothing, all at once.
   void CheckAllUsed() const;
+  // One for each that names a layer and has changed several layers of one net, as a name that the
+  // data layers of both phases have.
+  std::vector<Warning> Notes() const;
 
  private:
   friend Overrides ParseOverrides(const std::vector<std::string>& sets,

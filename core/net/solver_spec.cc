@@ -246,6 +246,7 @@ SolverSpec LoadSolver(const std::string& path, const Overrides& overrides, int l
   Unique(mistakes).ThrowIfAny();
   overrides.CheckAllUsed();
   spec.warnings.insert(spec.warnings.end(), reader.warnings().begin(), reader.warnings().end());
+  for (const Warning& note : overrides.Notes()) spec.warnings.push_back(note);
   return spec;
 }
 
@@ -253,6 +254,7 @@ NetSource LoadNet(const std::string& path, const Overrides& overrides, Phase pha
                   const std::vector<std::string>& stages) {
   NetSource source = ReadNet(path, overrides);
   overrides.CheckAllUsed();
+  for (const Warning& note : overrides.Notes()) source.warnings.push_back(note);
   NetState last;
   last.set_level(level);
   for (const std::string& stage : stages) last.add_stage(stage);

@@ -23,7 +23,8 @@ struct NetSource {
   std::string file;  // the solver's, for a net inside it
   NetState state;  // TRAIN or TEST, then what the net's own `state` says, then the solver's or the
                    // flags'
-  std::vector<Warning> warnings;  // of the upgrade, if its file has an old format
+  // Of the upgrade, if its file has an old format; by LoadNet also notes on overrides.
+  std::vector<Warning> warnings;
 };
 
 constexpr int64_t kWholePass = -1;
@@ -39,7 +40,8 @@ struct SolverSpec {
   SolverParameter param;
   FieldPlaces places;
   std::string path;
-  std::vector<Warning> warnings;  // of upgrades of it and its nets, once for each file
+  // Of upgrades of it and its nets, once for each file; then notes on overrides.
+  std::vector<Warning> warnings;
   NetSource train;
   // As Caffe numbers them: test_net_param, test_net, then the common net.
   std::vector<TestNetSource> tests;

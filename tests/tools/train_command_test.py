@@ -155,6 +155,19 @@ class TrainTest(TinyCase):
         self.assertEqual(0, r.returncode, r.stderr)
         self.assertTrue(os.path.exists(os.path.join(self.folder, "tiny_iter_3.caffemodel")))
 
+    def test_set_says_when_a_name_changes_the_layers_of_both_phases(self):
+        both = "".join(DIGITS_NET.splitlines(True)[1:3])
+        net = DIGITS_NET.replace(both, "".join(both.replace('top: "label"', 'top: "label" include { phase: %s }' % phase)
+                                               for phase in ("TRAIN", "TEST")))
+        self.write("net.prototxt", net)
+        self.write("solver.prototxt", TINY_SOLVER)
+        said = "2 layers changed: in (TRAIN), in (TEST); net.layer[in,phase=TRAIN] chooses one"
+        for command in (("train", "--solver=solver.prototxt", "--dry_run"), ("check", "solver.prototxt")):
+            for layer, count in (("in", 1), ("in,phase=TRAIN", 0)):
+                r = self.run_tool(*command, "--set=net.layer[%s].data_param.batch_size=2" % layer)
+                self.assertEqual(0, r.returncode, r.stderr)
+                self.assertEqual(count, (r.stdout + r.stderr).count(said), r.stdout + r.stderr)
+
     def test_refuses_snapshot_and_weights_together(self):
         self.write_tiny()
         r = self.run_tool("train", "--solver=solver.prototxt", "--snapshot=a.solverstate", "--weights=b.caffemodel")

@@ -109,6 +109,35 @@ TEST(Overrides, ChooseLayersByTheirFields) {
   EXPECT_EQ(both.layer(1).data_param().batch_size(), 8);
 }
 
+TEST(Overrides, ChooseALayerByNameAndPhase) {
+  const NetParameter net = Net(kNet, {"net.layer[mnist,phase=TEST].data_param.batch_size=8"});
+  EXPECT_EQ(net.layer(0).data_param().batch_size(),
+            Net(kNet, {}).layer(0).data_param().batch_size());
+  EXPECT_EQ(net.layer(1).data_param().batch_size(), 8);
+  EXPECT_EQ(Mistake({"net.layer[conv1,phase=TEST].name=x"}),
+            "--set net.layer[conv1,phase=TEST].name=x: no layer[conv1,phase=TEST]");
+}
+
+std::string NotesOn(const std::string& set) {
+  NetParameter net;
+  ParseText(kNet, "f", &net);
+  const Overrides overrides = ParseOverrides({set});
+  overrides.ApplyToNet(&net, nullptr);
+  std::string text;
+  for (const Warning& note : overrides.Notes()) text += note.at.ToString() + ": " + note.message;
+  return text;
+}
+
+TEST(Overrides, TellOfANameThatChangesSeveralLayers) {
+  EXPECT_EQ(NotesOn("net.layer[mnist].data_param.batch_size=8"),
+            "--set net.layer[mnist].data_param.batch_size=8: 2 layers changed: mnist (TRAIN), "
+            "mnist (TEST); net.layer[mnist,phase=TRAIN] chooses one");
+  EXPECT_EQ(NotesOn("net.layer[mnist,phase=TRAIN].data_param.batch_size=8"), "");
+  EXPECT_EQ(NotesOn("net.layer[conv1].convolution_param.num_output=8"), "");
+  EXPECT_EQ(NotesOn("net.layer[*].param[0].lr_mult=0"), "");
+  EXPECT_EQ(NotesOn("net.layer[type=Data].data_param.batch_size=8"), "");
+}
+
 TEST(Overrides, StarGivesAParamOnlyToLayersThatHaveParameters) {
   const NetParameter net = Net(kNet, {"net.layer[*].param[0].lr_mult=0"});
   EXPECT_EQ(net.layer(0).param_size(), 0);
