@@ -148,6 +148,7 @@ struct SampleShape {
   ImageShape image;
   int labels = 1;
   std::optional<Preprocessing> preprocessing;  // where the source was opened
+  std::optional<Error> missing;                // see LayerShape
 };
 
 // What the layer's fields say about its images without looking at them.
@@ -195,7 +196,7 @@ DeclaredSample Declared(const LayerSpec& spec) {
 SampleShape OpenedShape(const LayerSpec& spec) {
   const std::unique_ptr<Pipeline> pipeline = OpenPipeline(spec);
   return {pipeline->data_shape(), pipeline->label_count(),
-          DescribeImages(TransformOf(spec), FactsOf(pipeline->source()))};
+          DescribeImages(TransformOf(spec), FactsOf(pipeline->source())), std::nullopt};
 }
 
 Preprocessing DescribeImagesOf(const LayerSpec& spec) {
@@ -211,7 +212,7 @@ Preprocessing DescribeImagesOf(const LayerSpec& spec) {
 
 SampleShape ShapeOf(const LayerSpec& spec) {
   if (spec.options.data == DataMode::kOpen) return OpenedShape(spec);
-  const DeclaredSample declared = Declared(spec);
+  DeclaredSample declared = Declared(spec);
   if (spec.options.data == DataMode::kSynthetic && declared.known && declared.sure) {
     return declared.sample;
   }
@@ -219,6 +220,7 @@ SampleShape ShapeOf(const LayerSpec& spec) {
     return OpenedShape(spec);
   } catch (const Error& e) {
     if (e.code() != ExitCode::kFile) throw;
+    declared.sample.missing = e;
     if (declared.known) return declared.sample;
     throw FileError(e.at(),
                     e.message() + "; without it, the shape is known only if crop_size is set");
@@ -235,6 +237,7 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
   if (IsAnnotated(spec)) {
     if (label_tops == 1) tops.push_back({1, 1, batch * OptionsOf(spec).max_boxes, kBoxLabels});
     LayerShape shape = ShapeOfSource(spec, std::move(tops));
+    shape.missing = sample.missing;
     shape.exact_tops = {false, true};
     shape.exact_tops.resize(shape.tops.size());
     shape.preprocessing = sample.preprocessing;
@@ -253,6 +256,7 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
                                                         : Shape{batch});
   }
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
+  shape.missing = sample.missing;
   shape.exact_tops.assign(shape.tops.size(), true);  // labels
   shape.exact_tops[0] = false;
   shape.preprocessing = sample.preprocessing;

@@ -50,6 +50,7 @@ LayerShape InferInfogainLoss(const LayerSpec& spec, const std::vector<Shape>& bo
   CheckMatrix(spec, bottoms, s.classes);
   LossNormalizer(spec, LossParameter::VALID, s.outer, s.inner);
   LayerShape shape = SoftmaxLossShape(spec, bottoms);
+  if (bottoms.size() < 3) shape.missing = MissingMatrix(spec);
   shape.backward_reads_bottoms = bottoms.size() > 2;  // the matrix
   shape.no_gradient_bottoms.resize(bottoms.size(), true);
   return shape;

@@ -27,6 +27,13 @@ inline SoftmaxShape InfogainShape(const LayerSpec& spec, const Shape& prediction
   return s;
 }
 
+// What is wrong where `source` names no file.
+inline std::optional<Error> MissingMatrix(const LayerSpec& spec) {
+  const std::string& path = spec.param.infogain_loss_param().source();
+  if (FileExists(path)) return std::nullopt;
+  return spec.Mistake("infogain_loss_param.source", "there is no file '" + path + "'");
+}
+
 // The matrix in `source`, a binary BlobProto of classes x classes. A net that is only looked at or
 // timed does without the file: then the identity.
 inline std::vector<float> ReadInfogainMatrix(const LayerSpec& spec, int64_t classes) {
@@ -35,12 +42,13 @@ inline std::vector<float> ReadInfogainMatrix(const LayerSpec& spec, int64_t clas
     return spec.Mistake("infogain_loss_param.source", text);
   };
   const size_t count = static_cast<size_t>(classes * classes);
-  if (spec.options.data != DataMode::kOpen && !FileExists(path)) {
+  const std::optional<Error> missing = MissingMatrix(spec);
+  if (missing && spec.options.data != DataMode::kOpen) {
     std::vector<float> identity(count);
     for (size_t i = 0; i < count; i += static_cast<size_t>(classes) + 1) identity[i] = 1;
     return identity;
   }
-  if (!FileExists(path)) throw mistake("there is no file '" + path + "'");
+  if (missing) throw *missing;
   BlobProto blob;
   if (!blob.ParseFromString(ReadFile(path)))
     throw mistake("'" + path + "' is not a matrix in Caffe's form (a binary BlobProto)");

@@ -238,6 +238,19 @@ LrPolicy::LrPolicy(const SolverParameter& param, const FieldPlaces& places, int6
                                           std::to_string(max_iter));
   }
   errors.ThrowIfAny();
+  CheckLastRate(places);
+}
+
+// As of a gamma below 0 with inv, or above 1 with exp: Caffe trains on until the rate is no number.
+// Policies that remember something are left out.
+void LrPolicy::CheckLastRate(const FieldPlaces& places) const {
+  if (max_iter_ < 1 || row_->advance != nullptr) return;
+  const double last = row_->rate({param_, max_iter_ - 1, max_iter_, 0});
+  if (std::isfinite(last)) return;
+  throw UserError(places.At("gamma"), "the learning rate of iteration " +
+                                          std::to_string(max_iter_ - 1) +
+                                          " is not finite with lr_policy '" + row_->name +
+                                          "'; change gamma, power or max_iter");
 }
 
 double LrPolicy::Rate(int64_t iteration, float smoothed_loss) {

@@ -51,6 +51,8 @@ class LrPolicy {
   void set_state(const LrState& state) { state_ = state; }
 
  private:
+  void CheckLastRate(const FieldPlaces& places) const;
+
   const SolverParameter& param_;
   const LrPolicyRow* row_;
   int64_t max_iter_;

@@ -78,15 +78,22 @@ SourceSize FindSource(const Net& net) {
   return found;
 }
 
+void CheckEnd(const SolverSpec& solver) {
+  if (solver.param.has_max_iter() || solver.param.max_epoch() > 0) return;
+  throw UserError(solver.places.At(),
+                  "max_iter is missing; give the iterations to train for (or max_epoch)");
+}
+
+bool WritesSnapshots(const SolverParameter& solver) {
+  return solver.snapshot() > 0 || solver.snapshot_epoch() > 0 || solver.snapshot_after_train();
+}
+
 Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train,
                       const std::vector<SourceSize>& tests) {
   const SolverParameter& p = solver.param;
   DOPPIO_CHECK(tests.size() == solver.tests.size(), "a source for each test net");
   ErrorCollector errors;
-  if (!p.has_max_iter() && p.max_epoch() == 0) {
-    errors.Add(solver.places.At(),
-               "max_iter is missing; give the iterations to train for (or max_epoch)");
-  }
+  errors.Try([&] { CheckEnd(solver); });
   Schedule s;
   s.max_iter =
       Iterations(solver, train, "max_iter", p.max_iter(), "max_epoch", p.max_epoch(), &errors);

@@ -44,6 +44,11 @@ struct Schedule {
   bool SnapshotAt(int64_t iteration) const { return snapshot > 0 && iteration % snapshot == 0; }
 };
 
+// UserError unless the solver says how long to train.
+void CheckEnd(const SolverSpec& solver);
+// Returns true if a training of this solver writes snapshots without being asked to.
+bool WritesSnapshots(const SolverParameter& solver);
+
 // Of a solver as LoadSolver checked it; the sources are those of its nets. Throws all mistakes
 // together: epochs or whole passes of data of unknown size, no end.
 Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train,

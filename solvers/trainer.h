@@ -129,6 +129,9 @@ struct TrainResult {
   int64_t updates_skipped = 0;      // in the whole training, because gradients were not finite
 };
 
+// The files that the solver's `weights` name.
+std::vector<std::string> StartWeights(const SolverParameter& solver);
+
 class Trainer {
  public:
   // Builds everything (nets, data sources, parameters, history), loads the snapshot or the weights,

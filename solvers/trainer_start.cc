@@ -36,17 +36,21 @@ uint64_t Agreed(uint64_t seed, const World* world) {
   return seed;
 }
 
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts;
+void SplitAtCommas(const std::string& text, std::vector<std::string>* parts) {
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    if (end > begin) parts->push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
-  return parts;
 }
 
 }  // namespace
+
+std::vector<std::string> StartWeights(const SolverParameter& solver) {
+  std::vector<std::string> files;
+  for (const std::string& entry : solver.weights()) SplitAtCommas(entry, &files);
+  return files;
+}
 
 Trainer::Trainer(SolverSpec spec, TrainerOptions options)
     : Trainer(std::move(spec), options, ReadResumed(options.resume)) {}
@@ -65,9 +69,9 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   mistakes.Try([&] { precision_ = ReadPrecisionRule(spec_.param, spec_.places); });
   mistakes.Try([&] { scaler_ = LossScaler(ChooseLossScaling(spec_, options_)); });
   mistakes.ThrowIfAny();
-  if (rank() == 0 && (spec_.param.snapshot() > 0 || spec_.param.snapshot_epoch() > 0 ||
-                      spec_.param.snapshot_after_train())) {
+  if (rank() == 0 && WritesSnapshots(spec_.param)) {
     CheckWritable(spec_.param.snapshot_prefix());
+    RemoveLeftovers(spec_.param.snapshot_prefix());
   }
 
   train_net_ = MakeNet(spec_.train, true, options_.batch);
@@ -106,12 +110,8 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
 }
 
 void Trainer::LoadStartWeights() {
-  std::vector<std::string> files = options_.weights;
-  if (files.empty()) {
-    for (const std::string& entry : spec_.param.weights()) {
-      for (const std::string& file : SplitAtCommas(entry)) files.push_back(file);
-    }
-  }
+  const std::vector<std::string> files =
+      options_.weights.empty() ? StartWeights(spec_.param) : options_.weights;
   for (const std::string& file : files) LoadWeights(file);
 }
 

@@ -21,6 +21,8 @@
 DEFINE_string(format, "text",
               "<NAME> how to print: text or json of check; dot or html of draw, instead of what "
               "the file's name says");
+DEFINE_bool(no_files, false,
+            "look at nets and solvers only, not at data, weights and the folder for snapshots");
 
 namespace doppio {
 namespace {
@@ -54,10 +56,22 @@ struct Findings {
   }
 };
 
+// A training would be refused; a net alone may be for another machine.
+void AddMissing(const Graph& graph, Findings* findings) {
+  for (const Error& e : MissingFiles(graph)) {
+    if (findings->solver) {
+      findings->Add(e);
+    } else {
+      findings->Add(Warning{e.at(), e.message()});
+    }
+  }
+}
+
 void CheckGraph(const NetSource& source, Findings* findings) {
   findings->Try([&] {
     const Graph graph = AssumedGraph(source);
     for (const Warning& warning : LooseEnds(graph)) findings->Add(warning);
+    if (!FLAGS_no_files) AddMissing(graph, findings);
     findings->notes.push_back(Phase_Name(source.state.phase()) + ": " +
                               std::to_string(graph.nodes.size()) + " layers, " +
                               std::to_string(ParameterCount(graph)) + " parameters");
@@ -100,11 +114,9 @@ void CheckSolver(const std::string& file, const Overrides& overrides, Findings* 
   if (!findings->Try(
           [&] { spec = LoadSolver(file, overrides, FLAGS_level, SplitList(FLAGS_stage)); }))
     return;
-  for (const Warning& warning : spec.warnings) findings->Add(warning);
-  for (const Warning& warning : IgnoredFields(spec.param, spec.places)) findings->Add(warning);
-  for (const Warning& warning : IgnoredFields(spec.train.net, spec.train.places))
-    findings->Add(warning);
+  for (const Warning& warning : WarningsOf(spec)) findings->Add(warning);
   findings->Try([&] { CheckRules(spec); });
+  if (!FLAGS_no_files) findings->Try([&] { CheckFiles(spec); });
   CheckGraph(spec.train, findings);
   for (const TestNetSource& test : spec.tests) CheckGraph(test, findings);
 }
@@ -176,7 +188,9 @@ ExitCode RunCheck(const CommandLine& line, bool*) {
         CheckNet(file, overrides, &findings);
       }
     });
-    if (!findings.errors.empty() && code != ExitCode::kConfig) code = findings.errors[0].code();
+    for (const Error& e : findings.errors) {
+      if (code != ExitCode::kConfig) code = e.code();
+    }
     if (!json) PrintText(findings);
     all.push_back(std::move(findings));
   }
@@ -186,10 +200,11 @@ ExitCode RunCheck(const CommandLine& line, bool*) {
 
 DOPPIO_REGISTER(Commands, "check",
                 {"finds everything that is wrong with nets and solvers, without running them",
-                 {"solver", "model", "format", "json", "level", "stage", "batch", "set", "unset"},
+                 {"solver", "model", "no_files", "format", "json", "level", "stage", "batch", "set",
+                  "unset"},
                  {},
                  "FILES...",
-                 "doppio check models/*/*.prototxt",
+                 "doppio check --no_files models/*/*.prototxt",
                  &RunCheck});
 
 }  // namespace

@@ -2,18 +2,28 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 
+#include "core/net/snapshot.h"
+#include "core/net/weights.h"
+#include "solvers/average_precision.h"
 #include "solvers/loss_scaler.h"
 #include "solvers/lr_policy.h"
+#include "solvers/schedule.h"
+#include "solvers/trainer.h"
 #include "solvers/update.h"
+#include "tools/lint.h"
 #include "tools/nets.h"
 #include "tools/reserved_device.h"
+#include "tools/unusual_values.h"
 
 namespace doppio {
 
 void CheckRules(const SolverSpec& spec) {
   ErrorCollector mistakes;
   mistakes.Try([&] { LossScalingOf(spec.train.net, spec.train.places); });
+  mistakes.Try([&] { CheckEnd(spec); });
+  mistakes.Try([&] { ReadPrecisionRule(spec.param, spec.places); });
   mistakes.Try([&] { LrPolicy(spec.param, spec.places, std::max(1, spec.param.max_iter())); });
   mistakes.Try([&] {
     const std::unique_ptr<Device> device = MakeReservedDevice();
@@ -23,9 +33,43 @@ void CheckRules(const SolverSpec& spec) {
   mistakes.ThrowIfAny();
 }
 
+void CheckFiles(const SolverSpec& spec) {
+  ErrorCollector mistakes;
+  if (WritesSnapshots(spec.param))
+    mistakes.Try([&] { CheckWritable(spec.param.snapshot_prefix()); });
+  for (const std::string& file : StartWeights(spec.param)) mistakes.Try([&] { ReadWeights(file); });
+  mistakes.ThrowIfAny();
+}
+
+std::vector<Warning> WarningsOf(const SolverSpec& spec) {
+  std::vector<Warning> warnings = spec.warnings;
+  const auto add = [&](const std::vector<Warning>& more) {
+    for (const Warning& w : more) {
+      // A net that is both trained and tested is one file.
+      const bool known = std::any_of(warnings.begin(), warnings.end(), [&](const Warning& other) {
+        return other.at.ToString() == w.at.ToString() && other.message == w.message;
+      });
+      if (!known) warnings.push_back(w);
+    }
+  };
+  add(UnusualValues(spec.param, spec.places));
+  add(IgnoredFields(spec.param, spec.places));
+  add(IgnoredFields(spec.train.net, spec.train.places));
+  for (const NetSource& test : spec.tests) add(IgnoredFields(test.net, test.places));
+  return warnings;
+}
+
 Graph AssumedGraph(const NetSource& source) {
   return MakeGraph(MakeNetSpec(source.net, source.places, source.state,
                                OptionsFromFlags(source.state.phase(), DataMode::kAssume)));
+}
+
+std::vector<Error> MissingFiles(const Graph& graph) {
+  std::vector<Error> missing;
+  for (const Node& node : graph.nodes) {
+    if (node.shape.missing) missing.push_back(*node.shape.missing);
+  }
+  return missing;
 }
 
 }  // namespace doppio

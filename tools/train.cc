@@ -21,6 +21,7 @@
 #include "tools/reserved_device.h"
 #include "tools/run_records.h"
 #include "tools/signals.h"
+#include "tools/solver_check.h"
 #include "tools/text_table.h"
 #include "tools/trace.h"
 #include "tools/training_end.h"
@@ -101,20 +102,8 @@ void CheckStart() {
   InRange("stop_exit_code", FLAGS_stop_exit_code, 0, 255);  // what an exit status can hold
 }
 
-void WarnOfIgnored(const SolverSpec& solver) {
-  LogWarnings(solver.warnings);
-  std::vector<Warning> warnings = IgnoredFields(solver.param, solver.places);
-  auto add = [&](const NetSource& source) {
-    for (const Warning& w : IgnoredFields(source.net, source.places)) {
-      const auto same = [&](const Warning& known) {
-        return known.at.ToString() == w.at.ToString();
-      };
-      if (std::none_of(warnings.begin(), warnings.end(), same)) warnings.push_back(w);
-    }
-  };
-  add(solver.train);
-  for (const NetSource& test : solver.tests) add(test);
-  LogWarnings(warnings);
+void LogAllWarnings(const SolverSpec& solver) {
+  LogWarnings(WarningsOf(solver));
   if (FLAGS_gpu.empty() && solver.param.has_solver_mode() &&
       solver.param.solver_mode() == SolverParameter::GPU) {
     LOG(WARNING) << "note: solver_mode: GPU, but no --gpu given: running on the CPU";
@@ -232,7 +221,7 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
   *records_place =
       std::make_unique<RunRecords>(line, solver, GpuNames(replicas), !FLAGS_dry_run && !quiet);
   RunRecords& records = **records_place;
-  WarnOfIgnored(solver);
+  LogAllWarnings(solver);
   TrainerOptions options = OptionsOf(solver, replicas.devices[0].get());
   AddReplicaFlags(replicas.count, &options);
   records.AddRules(&options);

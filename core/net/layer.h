@@ -80,6 +80,10 @@ struct LayerShape {
   // The tops keep what the caller put there from pass to pass (Input).
   bool persistent_tops = false;
 
+  // A file that is missing where the net is built without its data (DataMode); `tops` are then
+  // those that the layer declares. What the same net built with its data throws.
+  std::optional<Error> missing;
+
   bool has_backward = true;  // false: no gradient flows (Accuracy, ArgMax, data)
   // True at i: bottom i never gets a gradient (labels). Empty: none so.
   std::vector<bool> no_gradient_bottoms;

@@ -94,18 +94,13 @@ SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5
   return {stem + ".caffemodel" + h5, stem + ".solverstate" + h5};
 }
 
-namespace {
-
-// Removes what writers that were killed have left beside the snapshots. A temporary ends in its
-// writer's process id.
+// A temporary ends in its writer's process id.
 void RemoveLeftovers(const std::string& prefix) {
   for (const std::string& path : Glob(prefix + "_iter_*.tmp.*")) {
     const pid_t writer = std::atoi(path.c_str() + path.rfind('.') + 1);
     if (writer > 0 && kill(writer, 0) != 0 && errno == ESRCH) unlink(path.c_str());
   }
 }
-
-}  // namespace
 
 void CheckWritable(const std::string& prefix) {
   const std::string folder = FolderOf(prefix);
@@ -119,7 +114,6 @@ void CheckWritable(const std::string& prefix) {
     throw FileError(start + "folder '" + folder + "' is not writable (" + std::strerror(errno) +
                     "); change its rights or set another snapshot_prefix");
   }
-  RemoveLeftovers(prefix);
 }
 
 namespace {

@@ -34,9 +34,10 @@ struct SnapshotNames {
 };
 SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5);
 
-// FileError unless files with this prefix can be made; for the start of a run. Also removes the
-// temporary files that killed writers have left there.
+// FileError unless files with this prefix can be made; for the start of a run.
 void CheckWritable(const std::string& prefix);
+// Removes the temporary files that killed writers have left beside the snapshots.
+void RemoveLeftovers(const std::string& prefix);
 
 // All that goes into the two files.
 struct SnapshotContents {

@@ -1,6 +1,10 @@
 #include "core/net/solver_fields.h"
 
+#include <google/protobuf/descriptor.h>
+
+#include <cmath>
 #include <filesystem>
+#include <vector>
 
 namespace doppio {
 namespace {
@@ -24,6 +28,26 @@ const char* TypeName(SolverParameter::SolverType type) {
       return "SAG";
   }
   DOPPIO_CHECK(false, "solver type " + std::to_string(type));
+}
+
+// "base_lr: nan" is a number in a text file.
+void CheckFinite(const SolverParameter& solver, const FieldPlaces& places,
+                 ErrorCollector* mistakes) {
+  using google::protobuf::FieldDescriptor;
+  std::vector<const FieldDescriptor*> fields;
+  solver.GetReflection()->ListFields(solver, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_FLOAT) continue;
+    const int count = field->is_repeated() ? solver.GetReflection()->FieldSize(solver, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      const float value = field->is_repeated()
+                              ? solver.GetReflection()->GetRepeatedFloat(solver, field, i)
+                              : solver.GetReflection()->GetFloat(solver, field);
+      if (std::isfinite(value)) continue;
+      mistakes->Add(places.At(field->name(), i),
+                    field->name() + " is " + std::to_string(value) + "; give a finite number");
+    }
+  }
 }
 
 }  // namespace
@@ -59,6 +83,7 @@ void CheckSolverFields(const SolverParameter& solver, const FieldPlaces& places,
     mistakes->Add(places.At(field), std::string(field) + " is at least " + std::to_string(least) +
                                         ", got " + std::to_string(value));
   };
+  CheckFinite(solver, places, mistakes);
   at_least("iter_size", solver.iter_size(), 1);
   at_least("average_loss", solver.average_loss(), 1);
   at_least("max_iter", solver.max_iter(), 0);

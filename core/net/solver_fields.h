@@ -18,7 +18,7 @@ void UpgradeSolverType(const FieldPlaces& places, SolverParameter* solver,
 // the solver.
 void CompleteSnapshotPrefix(const std::string& path, SolverParameter* solver);
 
-// Ranges of counts and fields that exclude each other.
+// Numbers that are not finite, ranges of counts and fields that exclude each other.
 void CheckSolverFields(const SolverParameter& solver, const FieldPlaces& places,
                        ErrorCollector* mistakes);
 

@@ -138,7 +138,7 @@ class CommandsTest(scenario.Scenario):
 
     def named(self, text):
         """The flags in a text; --nocuda_graph is cuda_graph."""
-        return {re.sub(r"^no(?!des)", "", name) for name in re.findall(r"--(\w+)", text)}
+        return {re.sub(r"^no(?!des|_)", "", name) for name in re.findall(r"--(\w+)", text)}
 
     def pages(self):
         names = [os.path.join(folder, name) for folder, _, names in os.walk(os.path.join(scenario.ROOT, "docs"), followlinks=True)

@@ -3,13 +3,14 @@
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tool_case  # noqa: E402
 from tool_case import DOPPIO  # noqa: E402
-from tiny_case import TINY_NET, TINY_SOLVER, TinyCase  # noqa: E402
+from tiny_case import DIGITS_NET, TINY_NET, TINY_SOLVER, TinyCase  # noqa: E402
 
 ROOT = os.getcwd()
 LENET = os.path.join(ROOT, "models/lenet/train_val.prototxt")
@@ -149,6 +150,71 @@ class MistakeTest(TinyCase):
         r = self.run_tool("check", "solver.prototxt")
         self.assertEqual(3, r.returncode, r.stdout)
         self.assertIn("did you mean 'fixed'?", r.stdout)
+
+    UNUSUAL = {"base_lr=-0.01": "base_lr is -0.01: updates follow the gradient upwards, and the loss grows",
+               "base_lr=0": "base_lr is 0: nothing is learned",
+               "momentum=1": "momentum is 1: the sum of past updates never decays",
+               "momentum=-0.5": "momentum is -0.5: each update works against the one before",
+               "weight_decay=-0.1": "weight_decay is -0.1: weights are driven away from 0",
+               "gamma=-0.5": "gamma is -0.5: learning rates become negative or grow",
+               "clip_gradients=0": "clip_gradients is 0: all gradients become 0"}
+
+    def test_check_and_train_warn_of_unusual_values(self):
+        self.write_tiny()
+        for value, said in self.UNUSUAL.items():
+            flags = ("solver.prototxt", "--set=lr_policy=exp", "--set=gamma=1", "--set=" + value)
+            check = self.run_tool("check", *flags)
+            self.assertEqual(0, check.returncode, check.stdout)
+            self.assertIn("--set %s: warning: %s" % (value, said), check.stdout)
+            train = self.run_tool("train", "--dry_run", "--solver=" + flags[0], *flags[1:])
+            self.assertEqual(0, train.returncode, train.stderr)
+            self.assertRegex(train.stderr, r"(?m)^W.*\] --set %s: %s" % (re.escape(value), re.escape(said)))
+        # A falling sigmoid has a negative gamma.
+        check = self.run_tool("check", "solver.prototxt", "--set=lr_policy=sigmoid", "--set=gamma=-0.1", "--set=stepsize=10")
+        self.assertNotIn("warning", check.stdout)
+
+    def test_check_and_train_refuse_impossible_values(self):
+        self.write_tiny()
+        for values, said in ((("base_lr=nan",), "base_lr is nan; give a finite number"),
+                             (("momentum=inf",), "momentum is inf; give a finite number"),
+                             (("lr_policy=inv", "gamma=-0.1", "power=0.75"), "the learning rate of iteration 19 is not finite with "
+                              "lr_policy 'inv'; change gamma, power or max_iter"),
+                             (("max_iter=-1",), "max_iter is at least 0, got -1")):
+            sets = ["--set=" + value for value in values]
+            for args in (("check", "solver.prototxt"), ("train", "--solver=solver.prototxt")):
+                r = self.run_tool(*args, *sets)
+                self.assertEqual(3, r.returncode, r.stdout + r.stderr)
+                self.assertIn("error: " + said, r.stdout + r.stderr)
+        self.write("solver.prototxt", TINY_SOLVER.replace("max_iter: 20", ""))
+        for args in (("check", "solver.prototxt"), ("train", "--solver=solver.prototxt")):
+            r = self.run_tool(*args)
+            self.assertEqual(3, r.returncode, r.stdout + r.stderr)
+            self.assertIn("max_iter is missing", r.stdout + r.stderr)
+
+    def test_check_finds_the_files_that_train_misses(self):
+        self.write_tiny()
+        no_data = DIGITS_NET.replace("backend: DIGITS size: 10", 'backend: LMDB source: "train_lmdb"').replace(
+            "scale: 0.00390625", "crop_size: 4")
+        no_mean = DIGITS_NET.replace("scale: 0.00390625", 'crop_size: 20 mean_file: "mean.binaryproto"')
+        for net, solver, said in (
+                (no_data, TINY_SOLVER, "train_lmdb"),
+                (no_mean, TINY_SOLVER, "mean.binaryproto"),
+                (TINY_NET, TINY_SOLVER.replace('"tiny"', '"none/tiny"'), "there is no folder 'none/'"),
+                (TINY_NET, TINY_SOLVER + 'weights: "none.caffemodel"\n', "none.caffemodel")):
+            self.write("net.prototxt", net)
+            self.write("solver.prototxt", solver)
+            check = self.run_tool("check", "solver.prototxt")
+            train = self.run_tool("train", "--solver=solver.prototxt")
+            self.assertEqual((4, 4), (check.returncode, train.returncode), check.stdout + train.stderr)
+            error = re.search(r"(?m)error: (.*%s.*)$" % re.escape(said), train.stderr).group(1)
+            self.assertIn("error: " + error, check.stdout)
+            alone = self.run_tool("check", "--no_files", "solver.prototxt")
+            self.assertEqual(0, alone.returncode, alone.stdout)
+        # A net alone is not going to be trained here.
+        self.write("net.prototxt", no_mean)
+        net = self.run_tool("check", "net.prototxt")
+        self.assertEqual(0, net.returncode, net.stdout)
+        self.assertRegex(net.stdout, r"warning: .*mean\.binaryproto")
 
     def test_models_have_no_mistakes(self):
         files = sorted(glob.glob(os.path.join(ROOT, "models/*/train_val.prototxt")))
