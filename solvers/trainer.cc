@@ -74,8 +74,12 @@ void Trainer::Step() {
   double loss = ForwardBackward();
   if (options_.before_update) options_.before_update();
   // An update that nothing of the loss goes before does not wait for what other ranks have lost.
-  const bool told_first = DisplayNow() || RateNeedsLoss(spec_.param);
+  const bool told_first = DisplayNow() || RateNeedsLoss(spec_.param) || StopsBeforeUpdate();
   if (told_first) AddLoss(&loss);
+  if (StopsBeforeUpdate() && !std::isfinite(loss)) {
+    if (exchange_ != nullptr) exchange_->Finish(nullptr);
+    StopAtLoss(iter_);
+  }
   if (DisplayNow()) LogIteration();
   ApplyUpdate();
   if (!told_first) AddLoss(&loss);
@@ -180,7 +184,7 @@ double Trainer::ForwardBackward() {
     if (exchange_ != nullptr && pass + 1 == schedule_.iter_size) sink = exchange_.get();
     Trace(options_.trace, TraceOf::kBoth, "forward", "forward",
           [&] { train_net_->StartForward(); });
-    if (options_.stop_at_nonfinite) CheckLoss();
+    if (StopsBeforeBackward() && !std::isfinite(train_net_->Loss())) StopAtLoss(iter_);
     Trace(options_.trace, TraceOf::kBoth, "backward", "backward",
           [&] { train_net_->Backward(pass > 0, sink); });
     Trace(options_.trace, TraceOf::kHost, "loss", "loss", [&] { loss += train_net_->Loss(); });
@@ -273,7 +277,11 @@ void Trainer::LogIteration() {
 // Tells about the iteration whose update was the last.
 void Trainer::Report(double loss, Clock::time_point begun) {
   const std::optional<int> lost = update_->LostParam();
-  if (lost && options_.stop_at_nonfinite) CheckWeights();
+  if (options_.stop_at_nonfinite && !std::isfinite(loss) && !skipped_) StopAtLoss(iter_ - 1);
+  if (options_.stop_at_nonfinite && lost) {
+    StopAtNonFinite(iter_ - 1,
+                    "after the update " + TextOf(FindNonFiniteWeights(*train_net_), *train_net_));
+  }
   const bool finite = std::isfinite(loss) && !lost;
   if (finite_ && !finite) {
     LOG(WARNING) << "Iteration " << iter_ - 1 << ": "
@@ -306,22 +314,25 @@ void Trainer::Report(double loss, Clock::time_point begun) {
   wait_seconds_ = wait;
 }
 
-// Between forward and backward, which would make the weights useless for finding out.
-void Trainer::CheckLoss() {
-  const double loss = train_net_->Loss();
-  double lost = std::isfinite(loss) ? 0 : 1;
-  if (ranks() > 1) options_.world->control().AllReduce(&lost, 1, DType::kFloat64);
-  if (lost == 0) return;
+// Where nothing but this process and the host computes, the loss is known as soon as forward is
+// done, and weights are still those that it was computed with.
+bool Trainer::StopsBeforeBackward() const {
+  return options_.stop_at_nonfinite && !scaler_.dynamic() && options_.world == nullptr &&
+         options_.device->kind() == DeviceKind::kCpu;
+}
+
+// Elsewhere backward is not held up for it. With a dynamic loss scale only the gradients tell
+// whether the update is skipped.
+bool Trainer::StopsBeforeUpdate() const {
+  return options_.stop_at_nonfinite && !scaler_.dynamic() && !StopsBeforeBackward();
+}
+
+// All ranks find the same, because the loss is the mean of theirs.
+void Trainer::StopAtLoss(int64_t iteration) {
   StepBack(train_net_.get());
   NonFinite found = FindNonFinite(train_net_.get());
   if (ranks() > 1) found = FirstOf(found, options_.world);
-  StopAtNonFinite(iter_, "the loss is not finite; " + TextOf(found, *train_net_));
-}
-
-// After an update has left weights that are not finite.
-void Trainer::CheckWeights() {
-  StopAtNonFinite(iter_ - 1,
-                  "after the update " + TextOf(FindNonFiniteWeights(*train_net_), *train_net_));
+  StopAtNonFinite(iteration, "the loss is not finite; " + TextOf(found, *train_net_));
 }
 
 void Trainer::StopAtNonFinite(int64_t iteration, const std::string& what) {

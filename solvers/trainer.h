@@ -104,9 +104,9 @@ struct TrainerOptions {
   // Judges each round of tests, and ends the training where its patience does.
   std::optional<MonitorRule> monitor;
   bool snapshot_best = false;  // a snapshot of each state that the monitor finds to be the best
-  // A loss or weights that are not finite throw Error (kNonFinite) that names the first layer with
-  // such numbers. The loss is then waited for before backward. Otherwise a line in the log tells,
-  // and the training goes on.
+  // A loss or weights that are not finite throw Error (kNonFinite), which names the first layer with
+  // such numbers, before the next snapshot. A loss whose update the dynamic loss scale has skipped
+  // is none. Otherwise a line in the log tells, and the training goes on.
   bool stop_at_nonfinite = false;
   std::function<void(const BestState&)> on_best;  // after on_test, before the snapshot of it
   std::function<void(const TakenSnapshot&)> on_snapshot;  // on the rank that writes
@@ -201,8 +201,9 @@ class Trainer {
   bool UpdatesOneByOne() const;
   bool JudgeGradients();
   void JudgeTests();
-  void CheckLoss();
-  void CheckWeights();
+  bool StopsBeforeBackward() const;
+  bool StopsBeforeUpdate() const;
+  [[noreturn]] void StopAtLoss(int64_t iteration);
   [[noreturn]] void StopAtNonFinite(int64_t iteration, const std::string& what);
   void TellOfSnapshot();
   bool DisplayNow() const;

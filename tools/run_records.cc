@@ -22,10 +22,11 @@ DEFINE_int32(keep_last, 0,
 DEFINE_string(early_stop, "",
               "<patience:N[,delta:X]> end after N tests in a row in which --monitor's output has "
               "not gained more than X (0)");
-DEFINE_string(on_nan, "warn",
-              "<warn|stop> what a loss or weights that are not finite lead to: a line in the log, "
-              "or the end, with code 7 and "
-              "the name of the first layer with such numbers");
+DEFINE_string(
+    on_nan, "stop",
+    "<stop|go> what a loss or weights that are not finite lead to: stop = the end, with "
+    "code 7 and the name of the first layer with such numbers, and the last good snapshot "
+    "stays; go = a warning, and the training goes on, as in Caffe");
 
 namespace doppio {
 namespace {
@@ -77,7 +78,7 @@ RunRecords::RunRecords(const CommandLine& line, const SolverSpec& solver,
       prefix_(solver.param.snapshot_prefix()),
       monitor_(MonitorFromFlags(solver)),
       kept_(FLAGS_keep_last, FLAGS_keep_best) {
-  CheckValue("on_nan", FLAGS_on_nan, {"warn", "stop"});
+  CheckValue("on_nan", FLAGS_on_nan, {"stop", "go"});
   if (FLAGS_run_dir.empty() || !writes) return;
   const bool resumes = line.Given("resume") || line.Given("snapshot");
   folder_ = std::make_unique<RunFolder>(FLAGS_run_dir, RunStart{&line_, &solver, gpus, resumes});

@@ -1,10 +1,11 @@
 // `test`: scores weights by the outputs of a net, averaged over batches.
-#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "core/base/log.h"
 #include "core/net/net.h"
+#include "solvers/nonfinite.h"
 #include "solvers/schedule.h"
 #include "solvers/test_pass.h"
 #include "tools/command.h"
@@ -95,6 +96,26 @@ void WarnOfOtherImages(const Graph& graph, const std::optional<Preprocessing>& i
                << difference;
 }
 
+// "accuracy, loss"; "" where all means are finite.
+std::string NonFiniteMeans(const TestScores& scores) {
+  std::string names;
+  for (const OutputValue& output : scores.scores) {
+    if (!std::isfinite(output.value)) names += (names.empty() ? "" : ", ") + output.blob;
+  }
+  return names.empty() && !std::isfinite(scores.loss) ? "the weighted loss" : names;
+}
+
+void CheckFinite(const Net& net, const TestScores& scores) {
+  const std::string names = NonFiniteMeans(scores);
+  if (names.empty()) return;
+  const NonFinite weights = FindNonFiniteWeights(net);
+  throw Error(ExitCode::kNonFinite,
+              "these results are not finite: " + names + "; " +
+                  (weights.node < 0
+                       ? "all weights are finite"
+                       : TextOf(weights, net) + ": test an earlier snapshot of this training"));
+}
+
 ExitCode RunTestCommand(const CommandLine& line, bool* began) {
   const std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
   const DataMode data = FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen;
@@ -132,6 +153,8 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
   } else {
     PrintText(run, scores);
   }
+  std::cout.flush();
+  CheckFinite(net, scores);
   return ExitCode::kDone;
 }
 

@@ -257,7 +257,7 @@ class RunFolderTest(scenario.Scenario):
                                (["--monitor=max:accuracy", "--early_stop=patience:99999999999999999999"], "--early_stop wants patience:N"),
                                (["--monitor=max:accuracy", "--early_stop=delta:1"], "--early_stop wants patience:N"),
                                (["--monitor=max:accuracy", "--unset=test_interval", "--unset=test_iter"], "this solver makes none"),
-                               (["--on_nan=go"], "--on_nan wants warn or stop, got 'go'"),
+                               (["--on_nan=warn"], "--on_nan wants stop or go, got 'warn'"),
                                (["--keep_last=-1"], "--keep_last wants a number of snapshots, got -1")):
             run = self.doppio("train", "--solver=solver.prototxt", *flags)
             self.assertIn(run.returncode, (2, 3), flags)
@@ -265,7 +265,7 @@ class RunFolderTest(scenario.Scenario):
 
     def test_a_loss_that_is_no_number_ends_with_its_layer(self):
         self.write("net.prototxt", LOG_NET)
-        run = self.train("--run_dir=run", "--on_nan=stop", "--set=max_iter=2000", "--set=snapshot=1", "--keep_last=1", code=7)
+        run = self.train("--run_dir=run", "--set=max_iter=2000", "--set=snapshot=1", "--keep_last=1", code=7)
         found = re.search(r"error: iteration (\d+): the loss is not finite; layer 'log' \(Log, net.prototxt:\d+:\d+\) "
                           r"is the first whose output 'log' is not finite", run.stderr)
         self.assertTrue(found, run.stderr)
@@ -276,13 +276,13 @@ class RunFolderTest(scenario.Scenario):
         end = self.json("run/exit.json")
         self.assertEqual((7, "failed", at), (end["code"], end["reason"], end["iter"]))
         self.assertEqual("nonfinite", self.lines()[-1]["event"])
-        # Without the flag it goes on, as Caffe does, and numbers that are none are named.
-        self.train("--run_dir=on", "--set=max_iter=%d" % (at + 20))
+        # Without that it goes on, as Caffe does, and numbers that are none are named.
+        self.train("--run_dir=on", "--on_nan=go", "--set=max_iter=%d" % (at + 20))
         lost = [p for p in self.lines("on") if p.get("phase") == "train" and p["iter"] > at]
         self.assertTrue(lost and all(p["loss"] is None and "loss" in p["nonfinite"] for p in lost), lost)
 
     def test_weights_that_are_no_numbers_end_with_their_layer(self):
-        run = self.train("--on_nan=stop", "--set=base_lr=1e38", "--set=momentum=0", "--set=weight_decay=1e30", code=7)
+        run = self.train("--set=base_lr=1e38", "--set=momentum=0", "--set=weight_decay=1e30", code=7)
         self.assertRegex(run.stderr, r"error: iteration \d+: .*layer 'ip' \(InnerProduct, net.prototxt:\d+:\d+\) is the first whose "
                                      r"(weights are|output 'ip' is) not finite")
 
@@ -296,7 +296,7 @@ class RunFolderTest(scenario.Scenario):
 
     def test_replicas_end_together_at_what_is_no_number(self):
         self.write("net.prototxt", LOG_NET)
-        run = self.train("--cpu_replicas=2", "--on_nan=stop", "--set=max_iter=2000", code=7)
+        run = self.train("--cpu_replicas=2", "--set=max_iter=2000", code=7)
         self.assertEqual(1, run.stderr.count("error: iteration "), run.stderr)
         self.assertIn("the loss is not finite; layer 'log' (Log, ", run.stderr)
 

@@ -190,6 +190,27 @@ TEST(LossScaling, GivesUpAtTheSmallestScale) {
   });
 }
 
+TEST(LossScaling, StopsWhereItDoesNotExplainNumbersThatAreNotFinite) {
+  OnDevices([](auto make) {
+    const float least = std::ldexp(1.0f, 126);
+    const auto solve = [&](float first, float smallest) {
+      TrainerCase c(FourSquares(), kStep, make());
+      TrainerOptions options = With(Dynamic(first, 2000, smallest));
+      options.stop_at_nonfinite = true;
+      return c.Make(options)->Solve();
+    };
+    EXPECT_EQ(solve(2 * least, 1).updates_skipped, 2) << "skipped, and the loss scale is found";
+    try {
+      solve(2 * least, least);
+      FAIL() << "weights that are not finite";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ExitCode::kNonFinite);
+      EXPECT_NE(e.message().find("iteration 1: after the update layer 'ip'"), std::string::npos)
+          << e.message();
+    }
+  });
+}
+
 TEST(LossScaling, LetsUpdatesRunDuringBackwardUnlessItMaySkipThem) {
   TrainerCase c(SquareNet(), "base_lr: 0.5 lr_policy: 'fixed' max_iter: 1");
   EXPECT_TRUE(c.Make()->params().gradients_share_memory());

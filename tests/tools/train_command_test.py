@@ -95,6 +95,23 @@ class TrainTest(TinyCase):
             self.assertAlmostEqual(whole["outputs"][0]["value"], parts["outputs"][0]["value"], places=5)
         self.assertIn("3 batches of 4, the last one of 2\n", test(4))
 
+    def test_a_run_that_diverges_ends_with_its_last_good_snapshot(self):
+        self.write_tiny(TINY_SOLVER.replace("0.01", "-30") + "snapshot: 1\n")
+        log = self.fail_with(7, "train", "--solver=solver.prototxt", "--set=max_iter=1000")
+        self.assertRegex(log, r"(?m)^error: iteration \d+: .*layer '(ip|loss)' \(.*\) is the first whose ")
+        last = re.search(r"The last good snapshot is (tiny_iter_\d+)\.solverstate", log).group(1)
+        self.assertEqual(last, max((f[:-len(".solverstate")] for f in os.listdir(self.folder) if f.endswith(".solverstate")),
+                                   key=lambda f: int(f.rsplit("_", 1)[1])))
+        stats = json.loads(self.succeed("weights", "ls", last + ".caffemodel", "--json"))
+        self.assertEqual(0, stats["nans"])
+        # Caffe's way, by its flag; test then says what the weights hold.
+        log = self.succeed("train", "--solver=solver.prototxt", "--set=max_iter=1000", "--set=snapshot=0", "--on_nan=go")
+        r = self.run_tool("test", "--model=net.prototxt", "--weights=tiny_iter_1000.caffemodel", "--iterations=1")
+        self.assertEqual(7, r.returncode, r.stdout)
+        self.assertRegex(r.stdout, r"(?m)^ loss +-?nan")
+        self.assertRegex(r.stderr, r"(?m)^error: these results are not finite: loss; layer 'ip' \(InnerProduct, net.prototxt:\d+:\d+\) is the "
+                                   r"first whose weights are not finite: test an earlier snapshot of this training$")
+
     def test_a_file_beyond_the_limit_is_a_mistake_that_leaves_nothing(self):
         self.write_tiny()
         r = subprocess.run([DOPPIO, "train", "--solver=solver.prototxt"], cwd=self.folder, capture_output=True, text=True,
