@@ -23,7 +23,10 @@ DEFINE_string(gpu, "",
 DEFINE_int32(level, 0, "<N> level of the net's state, for include and exclude rules");
 DEFINE_string(stage, "", "<LIST> stages of the net's state, for include and exclude rules");
 DEFINE_string(phase, "", "<TRAIN|TEST> phase of the net");
-DEFINE_int32(iterations, 50, "<N> how many batches to run");
+DEFINE_int32(
+    iterations, 50,
+    "<N> how many batches to run, 50 without it; test without it: what test_iter says, else "
+    "the whole test set where its size is known; 0 = the whole test set");
 DEFINE_int32(warmup, 5, "<N> iterations before the clock starts");
 DEFINE_bool(synthetic, false, "random data of the right shape instead of every data source");
 DEFINE_int64(batch, 0,

@@ -25,7 +25,7 @@ MemorySaving SavingFromFlags();
 
 struct FlaggedNet {
   Graph graph;
-  int64_t test_iter = 0;  // of the solver, for a test net; 0 or less: the whole source once
+  int64_t test_iter = 0;  // of the solver, for a test net, as TestNetSource has it
 };
 // The net of --model, or the one that --solver has for the phase (its first test net). `batch`,
 // where it is not 0, goes before --batch.

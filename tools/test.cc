@@ -1,7 +1,9 @@
 // `test`: scores weights by the outputs of a net, averaged over batches.
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/base/log.h"
 #include "core/net/net.h"
@@ -19,11 +21,17 @@
 namespace doppio {
 namespace {
 
-// --iterations, else what the solver says, else Caffe's 50. 0: the whole source once.
-int64_t BatchesAskedFor(const CommandLine& line, int64_t of_solver) {
-  const int64_t batches =
-      !line.Given("iterations") && line.Given("solver") ? of_solver : FLAGS_iterations;
-  return std::max<int64_t>(0, batches);
+// --iterations, else the solver's test_iter, where one of them says it. 0: the whole source once.
+std::optional<int64_t> BatchesAskedFor(const CommandLine& line, int64_t of_solver) {
+  if (line.Given("iterations")) return std::max(0, FLAGS_iterations);
+  if (line.Given("solver") && of_solver != kWholePass) return of_solver;
+  return std::nullopt;
+}
+
+// Without a word from the user: whether the whole source is run. Otherwise Caffe's 50 batches are.
+bool RunsWhole(const Net& net) {
+  const SourceSize source = FindSource(net);
+  return source.known() && source.MistakeInLastRows().empty();
 }
 
 SourceSize WholeSource(const Net& net) {
@@ -58,6 +66,24 @@ TestScores Score(const TestRun& run) {
   return test;
 }
 
+int64_t SamplesOf(const TestRun& run) {
+  return run.full_batches() * BatchOf(run.net->graph()) + run.last_rows;
+}
+
+// "5 000 of 10 000 images"
+std::string SamplesText(const TestRun& run) {
+  const Graph& graph = run.net->graph();
+  const bool images = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return node.bottoms.empty() && !node.tops.empty() &&
+           graph.edges[static_cast<size_t>(node.tops[0])].shape.rank() == 4;
+  });
+  const int64_t run_through = SamplesOf(run), all = FindSource(*run.net).samples;
+  const std::string things = images ? " images" : " samples", count = Thousands(run_through);
+  if (all == 0) return count + things;
+  return run_through <= all ? count + " of " + Thousands(all) + things
+                            : count + things + " from a set of " + Thousands(all);
+}
+
 void PrintText(const TestRun& run, const TestScores& scores) {
   TextTable table({"output", ">mean", ">loss weight"});
   for (const OutputValue& output : scores.scores) {
@@ -66,7 +92,8 @@ void PrintText(const TestRun& run, const TestScores& scores) {
   }
   table.Add({"weighted loss", Significant(scores.loss), ""});
   table.Print(std::cout);
-  std::cout << scores.batches << " batches of " << BatchOf(run.net->graph());
+  std::cout << SamplesText(run) << ", in " << scores.batches
+            << (scores.batches == 1 ? " batch of " : " batches of ") << BatchOf(run.net->graph());
   if (run.last != nullptr) std::cout << ", the last one of " << run.last_rows;
   std::cout << '\n';
 }
@@ -77,6 +104,9 @@ void PrintJson(const TestRun& run, const TestScores& scores) {
   out["net"] = graph.spec.name;
   out["batches"] = scores.batches;
   out["batch"] = BatchOf(graph);
+  out["samples"] = SamplesOf(run);
+  const int64_t all = FindSource(*run.net).samples;
+  out["samples_in_source"] = all == 0 ? nlohmann::json(nullptr) : nlohmann::json(all);
   out["last_batch"] = run.last == nullptr ? BatchOf(graph) : run.last_rows;
   out["loss"] = scores.loss;
   out["outputs"] = nlohmann::json::array();
@@ -129,7 +159,8 @@ ExitCode RunTestCommand(const CommandLine& line, bool* began) {
   std::unique_ptr<Net> last;
   TestRun run;
   run.net = &net;
-  run.batches = BatchesAskedFor(line, named.test_iter);
+  const std::optional<int64_t> asked = BatchesAskedFor(line, named.test_iter);
+  run.batches = asked.value_or(RunsWhole(net) ? 0 : FLAGS_iterations);
   if (run.batches == 0) {
     const SourceSize source = WholeSource(net);
     run.batches = source.batches();
@@ -167,8 +198,7 @@ DOPPIO_REGISTER(
       "data_threads", "seed",         "engine",        "fusion",     "json"},
      {"model|solver", "weights"},
      "",
-     "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel "
-     "--iterations=100",
+     "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel",
      &RunTestCommand});
 
 }  // namespace

@@ -93,7 +93,26 @@ class TrainTest(TinyCase):
             self.assertEqual((batches, last), (parts["batches"], parts["last_batch"]))
             self.assertAlmostEqual(whole["loss"], parts["loss"], places=5)
             self.assertAlmostEqual(whole["outputs"][0]["value"], parts["outputs"][0]["value"], places=5)
-        self.assertIn("3 batches of 4, the last one of 2\n", test(4))
+        self.assertIn("\n10 of 10 images, in 3 batches of 4, the last one of 2\n", test(4))
+
+    def test_the_whole_set_is_tested_unless_somebody_says_how_much(self):
+        self.write("net.prototxt", DIGITS_NET)
+        self.write("solver.prototxt", TINY_SOLVER + "test_iter: 1 test_interval: 100")
+        self.succeed("train", "--solver=solver.prototxt")
+
+        def said(*args):
+            return self.succeed("test", "--weights=tiny_iter_20.caffemodel", *args).splitlines()[-1]
+        net = "--model=net.prototxt"
+        self.assertEqual("10 of 10 images, in 3 batches of 4, the last one of 2", said(net))
+        self.assertEqual("4 of 10 images, in 1 batch of 4", said("--solver=solver.prototxt"))
+        self.assertEqual("10 of 10 images, in 3 batches of 4, the last one of 2",
+                         said("--solver=solver.prototxt", "--set=test_iter=[]"))
+        self.assertEqual("8 of 10 images, in 2 batches of 4", said(net, "--iterations=2"))
+        self.assertEqual("20 images from a set of 10, in 5 batches of 4", said(net, "--iterations=5"))
+        # Nobody knows how many random images there are; Caffe runs 50 batches.
+        self.assertEqual("200 images, in 50 batches of 4", said(net, "--synthetic"))
+        result = json.loads(self.succeed("test", net, "--weights=tiny_iter_20.caffemodel", "--json"))
+        self.assertEqual((10, 10), (result["samples"], result["samples_in_source"]))
 
     def test_a_run_that_diverges_ends_with_its_last_good_snapshot(self):
         self.write_tiny(TINY_SOLVER.replace("0.01", "-30") + "snapshot: 1\n")
