@@ -28,9 +28,12 @@ TrainResult Trainer::Solve() {
   // At its end a training leaves out what the schedule has made, as Caffe does. One that is stopped
   // may be where the schedule says a snapshot and none was made: before its first iteration.
   const bool scheduled = schedule_.SnapshotAt(iter_) && !stop_;
-  if (spec_.param.snapshot_after_train() && !scheduled && snapshot_iter_ != iter_) Snapshot();
+  // A resumed state may be of more iterations than this training has.
+  const bool past = iter_ > schedule_.max_iter;
+  if (spec_.param.snapshot_after_train() && !scheduled && !past && snapshot_iter_ != iter_)
+    Snapshot();
   result_.stopped = stop_ && !result_.stopped_early;
-  if (!stop_) Finish();
+  if (!stop_ && !past) Finish();
   WaitForSnapshot();
   LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early."
                                                          : "Optimization Done.");

@@ -1,5 +1,6 @@
 #include "tools/describe.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "core/base/bytes.h"
@@ -92,7 +93,8 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int64_t free) {
   }
   for (const std::string& note : net.plan().notes) lines.push_back("  note: " + note);
   const SourceSize source = FindSource(net);
-  std::string plan = "  " + Thousands(schedule.max_iter - trainer->iteration()) +
+  std::string plan = "  " +
+                     Thousands(std::max<int64_t>(0, schedule.max_iter - trainer->iteration())) +
                      " iterations from " + Thousands(trainer->iteration()) + ", seed " +
                      std::to_string(trainer->seed());
   if (source.samples > 0 && batch > 0) {

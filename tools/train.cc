@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/net/snapshot.h"
 #include "core/net/solver_spec.h"
+#include "core/net/solver_state.h"
 #include "solvers/trainer.h"
 #include "tools/command.h"
 #include "tools/describe.h"
@@ -110,7 +112,23 @@ void LogAllWarnings(const SolverSpec& solver) {
   }
 }
 
-TrainerOptions OptionsOf(const SolverSpec& solver, Device* device) {
+// Returns true, and says so, if the snapshot to go on from has more iterations than the solver asks
+// for. Before anything is written.
+bool NothingToDo(const CommandLine& line, const SolverParameter& solver, const std::string& resume,
+                 bool quiet) {
+  if (resume.empty() || !solver.has_max_iter()) return false;
+  TrainingEnd end;
+  end.result.iteration = ReadSolverState(resume).iter;
+  end.result.smoothed_loss = std::nan("");
+  if (end.result.iteration <= solver.max_iter()) return false;
+  if (quiet) return true;
+  LOG(INFO) << "nothing to do: already at iteration " << Thousands(end.result.iteration) << " of "
+            << Thousands(solver.max_iter());
+  if (FLAGS_json) Print(line, end, false);
+  return true;
+}
+
+TrainerOptions OptionsOf(const std::string& resume, Device* device) {
   const NetOptions net =
       OptionsFromFlags(TRAIN, FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen);
   TrainerOptions options;
@@ -124,7 +142,7 @@ TrainerOptions OptionsOf(const SolverSpec& solver, Device* device) {
   options.data_threads = net.data_threads;
   options.stored = net.stored;
   options.loss_scaling = ParseLossScaling("loss_scale", FLAGS_loss_scale);
-  options.resume = SnapshotFromFlags(solver.param);
+  options.resume = resume;
   // Caffe's flag keeps Caffe's habit for HDF5 rows; --resume goes on where the run stopped.
   if (!FLAGS_snapshot.empty()) options.restart_type = "HDF5Data";
   if (options.resume.empty()) options.weights = SplitList(FLAGS_weights);
@@ -218,11 +236,13 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
     replicas.devices[0] = MakeReservedDevice();
   const SolverSpec solver =
       LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, SplitList(FLAGS_stage));
+  const std::string resume = SnapshotFromFlags(solver.param);
+  if (NothingToDo(line, solver.param, resume, quiet.has_value())) return ExitCode::kDone;
   *records_place =
       std::make_unique<RunRecords>(line, solver, GpuNames(replicas), !FLAGS_dry_run && !quiet);
   RunRecords& records = **records_place;
   LogAllWarnings(solver);
-  TrainerOptions options = OptionsOf(solver, replicas.devices[0].get());
+  TrainerOptions options = OptionsOf(resume, replicas.devices[0].get());
   AddReplicaFlags(replicas.count, &options);
   records.AddRules(&options);
 

@@ -167,7 +167,8 @@ class RunFolderTest(scenario.Scenario):
 
     def test_a_folder_in_use_or_used_up_is_refused(self):
         process = self.begin("--run_dir=run")
-        again = self.doppio("train", "--solver=solver.prototxt", "--run_dir=run", "--resume=auto")
+        again = self.doppio("train", "--solver=solver.prototxt", "--run_dir=run", "--resume=auto",
+                            "--set=max_iter=1000000000")
         self.assertEqual(2, again.returncode)
         self.assertIn("--run_dir=run is in use: process %d on " % process.pid, again.stderr)
         process.send_signal(signal.SIGTERM)

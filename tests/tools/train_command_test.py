@@ -224,6 +224,19 @@ class TrainTest(TinyCase):
         self.assertIn("tiny_iter_20.solverstate", r.stderr)
         self.assertEqual(25, json.loads(r.stdout.splitlines()[-1])["iteration"])
 
+    def test_a_snapshot_beyond_max_iter_leaves_nothing_to_do(self):
+        self.write_tiny()
+        self.succeed("train", "--solver=solver.prototxt", "--set=max_iter=1000")
+        before = {f: os.stat(self.path(f)).st_mtime_ns for f in os.listdir(self.folder)}
+        for args in (("--snapshot=tiny_iter_1000.solverstate",), ("--resume", "--run_dir=run"), ("--resume", "--dry_run")):
+            r = self.run_tool("train", "--solver=solver.prototxt", "--set=max_iter=500", *args)
+            self.assertEqual((0, ""), (r.returncode, r.stdout), r.stderr)
+            self.assertIn("nothing to do: already at iteration 1 000 of 500\n", r.stderr)
+        r = self.run_tool("train", "--solver=solver.prototxt", "--set=max_iter=500", "--resume", "--json")
+        result = json.loads(r.stdout)
+        self.assertEqual((1000, None, False), (result["iteration"], result["loss"], result["stopped"]))
+        self.assertEqual(before, {f: os.stat(self.path(f)).st_mtime_ns for f in os.listdir(self.folder)})
+
     def start(self, *args):
         # Endless but for the signal; a snapshot shows that it runs.
         self.write_tiny(TINY_SOLVER.replace("max_iter: 20", "max_iter: 2000000000").replace("display: 10", "display: 1000"))
