@@ -1,10 +1,8 @@
 #include "tools/trace.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -47,10 +45,9 @@ void CheckWritableFile(const std::string& file) {
   struct stat info;
   if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
     throw FileError(start + "there is no folder '" + folder + "'");
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw FileError(start + "folder '" + folder + "' is not writable (" + std::strerror(errno) +
-                    ")");
-  }
+  const std::string reason = WhyNotWritable(file);
+  if (!reason.empty())
+    throw FileError(start + "folder '" + folder + "' is not writable (" + reason + ")");
   if (EndsWith(file, "/") || (stat(file.c_str(), &info) == 0 && S_ISDIR(info.st_mode)))
     throw FileError(start + "it is a folder");
 }

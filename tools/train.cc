@@ -18,6 +18,8 @@
 #include "tools/gpu_readings.h"
 #include "tools/lint.h"
 #include "tools/nets.h"
+#include "tools/next_steps.h"
+#include "tools/old_files.h"
 #include "tools/progress.h"
 #include "tools/replicas.h"
 #include "tools/reserved_device.h"
@@ -149,8 +151,19 @@ TrainerOptions OptionsOf(const std::string& resume, Device* device) {
   return options;
 }
 
+std::vector<std::string> OldFiles(const Trainer& trainer) {
+  std::vector<std::string> files =
+      OldSnapshots(trainer.param(), trainer.schedule(), trainer.iteration());
+  const std::optional<TraceRequest> request = TraceFromFlags();
+  if (request && FileExists(request->file)) files.push_back(request->file);
+  CheckOldFiles(files);
+  return files;
+}
+
 void PrintDryRun(Trainer* trainer, int64_t free) {
   for (const std::string& line : DescribeTraining(trainer, free)) std::cout << line << '\n';
+  const std::string old_files = OldFilesText(OldFiles(*trainer));
+  if (!old_files.empty()) std::cout << old_files << '\n';
   std::cout << '\n';
   PrintKernels(trainer->train_net(), std::cout);
   for (const auto& net : trainer->test_nets()) {
@@ -282,6 +295,8 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
     for (const std::string& text : links) Tell(progress != nullptr, text);
     for (const std::string& text : DescribeTraining(&trainer, free))
       Tell(progress != nullptr, text);
+    const std::string old_files = OldFilesText(OldFiles(trainer));
+    if (!old_files.empty()) LOG(WARNING) << old_files;
     records.Begin(&trainer, own);
     *began = true;
     // Not earlier: while files are read and nets are built a signal ends the process at once.
@@ -312,8 +327,15 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
   }
   std::optional<GpuSummary> gpu;
   if (watch != nullptr) gpu = watch->Summary();
-  const TrainingEnd end{
-      result, gpu, timeline, records.ResumeCommandText(), records.metric(), records.run_dir()};
+  const TrainingEnd end{result,
+                        gpu,
+                        timeline,
+                        records.ResumeCommandText(),
+                        records.metric(),
+                        records.run_dir(),
+                        FLAGS_log_format == "caffe"
+                            ? std::vector<std::string>()
+                            : NextSteps(line, solver, result, records.run_dir())};
   records.End(result, CodeOf(line, result));
   if (!quiet) Print(line, end, progress != nullptr);
   return CodeOf(line, result);
@@ -374,6 +396,7 @@ DOPPIO_REGISTER(Commands, "train",
                   "sigusr2_effect",
                   "stop_exit_code",
                   "run_dir",
+                  "no_overwrite",
                   "monitor",
                   "keep_best",
                   "keep_last",

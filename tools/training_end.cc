@@ -104,6 +104,10 @@ void PrintText(const TrainingEnd& end) {
   if (!result.model_file.empty()) text << "weights  " << result.model_file << '\n';
   if (!result.state_file.empty()) text << "snapshot " << result.state_file << '\n';
   if (!end.run_dir.empty()) text << "run      " << end.run_dir << '\n';
+  if (!end.next.empty() && !result.stopped) {
+    text << "next:\n";
+    for (const std::string& command : end.next) text << "  " << command << '\n';
+  }
   std::cout << text.str();
 }
 

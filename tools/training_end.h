@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "solvers/trainer.h"
 #include "tools/command.h"
@@ -19,6 +20,7 @@ struct TrainingEnd {
   std::string resume_command;     // where a snapshot is there
   std::string metric;             // that is monitored, or ""
   std::string run_dir;            // or ""
+  std::vector<std::string> next;  // commands that may follow; see NextSteps
 };
 
 // The same command line, but starting from `state` and, where there is one, going on in a run

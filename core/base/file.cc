@@ -147,6 +147,18 @@ void CheckFolderOf(const std::string& path) {
                   "'; make it (mkdir -p)");
 }
 
+std::string WhyNotWritable(const std::string& path) {
+  const std::string temporary = path + ".trial.tmp." + std::to_string(getpid());
+  std::string reason;
+  {
+    Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (file.get() < 0) return std::strerror(errno);
+    if (write(file.get(), "", 1) != 1) reason = std::strerror(errno);
+  }
+  unlink(temporary.c_str());
+  return reason;
+}
+
 void WriteFileAtomically(const std::string& path,
                          const std::function<void(const std::string& temporary)>& write) {
   const std::string temporary = path + ".tmp." + std::to_string(getpid());

@@ -31,6 +31,10 @@ void CheckExists(const std::string& path);
 // FileError, with what to do, where the folder that `path` is to be written to is not there.
 void CheckFolderOf(const std::string& path);
 
+// Writes a byte to a file beside `path` and removes it again. Returns "" if that works, else the
+// system's reason. Rights alone do not tell (quotas, /proc, network file systems).
+std::string WhyNotWritable(const std::string& path);
+
 bool FileExists(const std::string& path);
 int64_t FileBytes(const std::string& path);  // -1 when it does not exist
 // "models/lenet/net.prototxt" -> "models/lenet/", "net.prototxt" -> "".

@@ -110,8 +110,9 @@ void CheckWritable(const std::string& prefix) {
     throw FileError(start + "there is no folder '" + folder +
                     "'; make it (mkdir -p) or set another snapshot_prefix");
   }
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw FileError(start + "folder '" + folder + "' is not writable (" + std::strerror(errno) +
+  const std::string reason = WhyNotWritable(NamesOfSnapshot(prefix, 0, false).state);
+  if (!reason.empty()) {
+    throw FileError(start + "folder '" + folder + "' is not writable (" + reason +
                     "); change its rights or set another snapshot_prefix");
   }
 }

@@ -237,6 +237,49 @@ class TrainTest(TinyCase):
         self.assertEqual((1000, None, False), (result["iteration"], result["loss"], result["stopped"]))
         self.assertEqual(before, {f: os.stat(self.path(f)).st_mtime_ns for f in os.listdir(self.folder)})
 
+    def test_what_is_written_over_is_told_or_refused(self):
+        self.write_tiny(TINY_SOLVER + "snapshot: 5\n")
+        log = self.run_tool("train", "--solver=solver.prototxt", "--trace=t.json").stderr
+        self.assertNotIn("an earlier run", log)
+        said = "9 files of an earlier run are written over: tiny_iter_5.caffemodel to t.json; --no_overwrite refuses that"
+        for args in ((), ("--dry_run",)):
+            r = self.run_tool("train", "--solver=solver.prototxt", "--trace=t.json", *args)
+            self.assertEqual(0, r.returncode, r.stderr)
+            self.assertIn(said, r.stdout + r.stderr)
+        # Of a state that is gone on from, only what comes after it.
+        r = self.run_tool("train", "--solver=solver.prototxt", "--snapshot=tiny_iter_15.solverstate", "--no_overwrite")
+        self.assertEqual(4, r.returncode, r.stderr)
+        self.assertIn("error: --no_overwrite: 2 files of an earlier run would be written over: tiny_iter_20.caffemodel and "
+                      "tiny_iter_20.solverstate; set another snapshot_prefix, or move them away\n", r.stderr)
+        self.succeed("train", "--solver=solver.prototxt", "--no_overwrite", "--set=snapshot_prefix=other")
+        self.succeed("train", "--solver=solver.prototxt", "--resume", "--no_overwrite", "--set=max_iter=25")
+
+    def test_a_folder_that_takes_no_files_is_found_at_the_start(self):
+        self.write_tiny()
+        for flags, said in ((("--set=snapshot_prefix=/proc/tiny",), "cannot write snapshots '/proc/tiny_iter_*': folder '/proc/' is not "
+                             "writable ("),
+                            (("--trace=/proc/t.json",), "cannot write the timeline '/proc/t.json': folder '/proc/' is not writable ("),
+                            (("--run_dir=/proc/run",), "cannot make the folder '/proc/run': ")):
+            log = self.fail_with(4, "train", "--solver=solver.prototxt", *flags)
+            self.assertIn("error: " + said, log)
+            self.assertNotIn("] Iteration", log)
+
+    def test_the_end_says_what_to_type_next(self):
+        self.write("net.prototxt", DIGITS_NET)
+        self.write("deploy.prototxt", DIGITS_NET)
+        self.write("solver.prototxt", TINY_SOLVER + "test_interval: 20\n")
+        out = self.succeed("train", "--solver=solver.prototxt", "--set=momentum=0.5", "--set", "max_iter=20", "--run_dir=run")
+        self.assertIn("\nweights  tiny_iter_20.caffemodel\nsnapshot tiny_iter_20.solverstate\nrun      run\nnext:\n", out)
+        commands = [line.split() for line in out[out.index("next:\n"):].splitlines()[1:]]
+        self.assertEqual(["test", "classify", "report", "train"], [words[1] for words in commands])
+        self.assertIn("10 of 10 images", self.succeed(*commands[0][1:]))
+        self.assertEqual(["classify", "--model=deploy.prototxt", "--weights=tiny_iter_20.caffemodel", "IMAGES"], commands[1][1:])
+        self.succeed(*commands[2][1:])
+        self.assertIn("iteration 40,", self.succeed(*commands[3][1:]))
+        self.assertNotIn("max_iter=20", commands[3])
+        # Where the log is for Caffe's parsers nothing is added.
+        self.assertNotIn("next:", self.succeed("train", "--solver=solver.prototxt", "--log_format=caffe"))
+
     def start(self, *args):
         # Endless but for the signal; a snapshot shows that it runs.
         self.write_tiny(TINY_SOLVER.replace("max_iter: 20", "max_iter: 2000000000").replace("display: 10", "display: 1000"))
