@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/base/bytes.h"
 
@@ -28,36 +29,36 @@ std::string Alternatives(const std::vector<std::string>& list) {
   return text;
 }
 
-// "about 40"; "between 40 and 95" if the bounds are far apart; "at most 20" if the lower one is 0.
-std::string BatchText(const FittingBatch& batch) {
-  const std::string least = std::to_string(batch.least), most = std::to_string(batch.most);
-  if (batch.least == 0) return "at most " + most;
-  if (batch.most - batch.least <= std::max<int64_t>(1, batch.least / 16)) return "about " + least;
-  return "between " + least + " and " + most;
-}
+// How much larger than `batch` one may be that counts as the same in advice.
+int64_t Nearby(int64_t batch) { return std::max<int64_t>(1, batch / 16); }
 
 }  // namespace
 
-FittingBatch MemoryNeed::LargestBatch(int64_t free) const {
-  std::vector<Lifetime> scaled = blocks;
-  const int64_t fixed = total() - PlaceBlocks(&scaled) - scratch;
-  const auto of_rows = [this](int64_t bytes, int64_t rows) {
-    return bytes % batch == 0 ? bytes / batch * rows : bytes;
+std::optional<int64_t> MemoryNeed::LargestBatch(int64_t free) const {
+  if (batch < 1 || !at_batch) return std::nullopt;
+  constexpr int kMostPlans = 20;
+  const int64_t fixed = total() - activations - scratch;
+  struct Batch {
+    int64_t rows, bytes;
   };
-  const auto largest = [&](bool scratch_vanishes) {
-    const auto fits = [&](int64_t rows) {
-      for (size_t i = 0; i < blocks.size(); ++i) scaled[i].bytes = of_rows(blocks[i].bytes, rows);
-      const int64_t then = scratch_vanishes ? 0 : of_rows(scratch, rows);
-      return fixed + PlaceBlocks(&scaled) + then <= free;
-    };
-    int64_t fitting = 0, too_many = batch;
-    while (too_many - fitting > 1) {
-      const int64_t rows = fitting + (too_many - fitting) / 2;
-      (fits(rows) ? fitting : too_many) = rows;
+  try {
+    Batch fits{1, fixed + at_batch(1)}, refused{batch, total()};
+    if (batch == 1 || fits.bytes > free) return 0;
+    for (int i = 1; i < kMostPlans && refused.rows - fits.rows > Nearby(fits.rows); ++i) {
+      // Memory is nearly linear in the rows; the batch just above the estimate closes the search.
+      const double share =
+          static_cast<double>(free - fits.bytes) / static_cast<double>(refused.bytes - fits.bytes);
+      const auto estimate =
+          static_cast<int64_t>(share * static_cast<double>(refused.rows - fits.rows));
+      const int64_t step = i % 2 == 1 ? estimate : Nearby(fits.rows);
+      const int64_t rows = std::clamp(fits.rows + step, fits.rows + 1, refused.rows - 1);
+      const Batch next{rows, fixed + at_batch(rows)};
+      (next.bytes <= free ? fits : refused) = next;
     }
-    return fitting;
-  };
-  return {largest(false), largest(scratch % batch != 0)};
+    return fits.rows;
+  } catch (const Error&) {
+    return std::nullopt;  // shapes that fit one batch only
+  }
 }
 
 void MemoryNeed::CheckFits(int64_t free, const Device& device) const {
@@ -66,14 +67,14 @@ void MemoryNeed::CheckFits(int64_t free, const Device& device) const {
                         Bytes(total()) + " (" + Parts(*this) + "), " + Bytes(total() - free) +
                         " more than the " + Bytes(free) + " that are free";
   std::vector<std::string> remedies;
-  const FittingBatch fitting = batch > 0 ? LargestBatch(free) : FittingBatch();
-  if (fitting.most > 0) {
-    message += "; the largest batch that fits is " + BatchText(fitting) + ", and this one is " +
+  const std::optional<int64_t> largest = LargestBatch(free);
+  if (largest.value_or(0) > 0) {
+    const std::string rows = std::to_string(*largest);
+    message += "; the largest batch that fits is about " + rows + ", and this one is " +
                std::to_string(batch);
-    remedies.push_back((fitting.least > 0 ? "--batch=" + std::to_string(fitting.least)
-                                          : std::string("a smaller --batch")) +
+    remedies.push_back("--batch=" + rows +
                        (backward ? " (and a larger iter_size to make up for it)" : ""));
-  } else if (batch > 0) {
+  } else if (largest) {
     message += "; even a batch of 1 does not fit";
   }
   if (backward) remedies.push_back("--recompute");

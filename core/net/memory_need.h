@@ -4,11 +4,11 @@
 #define DOPPIO_CORE_NET_MEMORY_NEED_H_
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "core/base/error.h"
-#include "core/device/arena.h"
 #include "core/device/device.h"
 
 namespace doppio {
@@ -38,22 +38,19 @@ class MemoryShortage : public MemoryError {
   MemoryUse use_;
 };
 
-// Bounds of the largest batch that fits: `least` rows fit, and more than `most` rows do not.
-struct FittingBatch {
-  int64_t least = 0, most = 0;
-};
-
 struct MemoryNeed : MemoryUse {
   std::string net;  // "train net LeNet"
   bool backward = false;
-  int64_t batch = 0;             // rows; 0: it has none
-  std::vector<Lifetime> blocks;  // of the arena
+  int64_t batch = 0;  // rows; 0: it has none
+  // Plans the same net with so many rows, and returns the bytes of its activations and scratch.
+  // Throws Error where the net takes no such batch. Empty: unknown. Not to be called once the net's
+  // graph is gone.
+  std::function<int64_t(int64_t rows)> at_batch;
 
-  // Returns bounds of the largest batch below `batch` that needs at most `free` bytes; 0 if none
-  // does. Parameters, and blocks that the batch does not divide, are assumed to keep their size.
-  // Scratch that the batch does not divide separates the bounds, because only the library knows how
-  // it grows: `least` assumes that it keeps its size, `most` that it vanishes.
-  FittingBatch LargestBatch(int64_t free) const;
+  // Returns a batch below `batch` that needs at most `free` bytes, while one that is larger by a
+  // sixteenth needs more; 0 if not even 1 row fits, nothing where that cannot be known. Found by
+  // planning a few batches: kernels choose their scratch and padding by the batch.
+  std::optional<int64_t> LargestBatch(int64_t free) const;
   // Throws MemoryShortage when the net needs more than `free` bytes of the device; negative: nobody
   // knows.
   void CheckFits(int64_t free, const Device& device) const;

@@ -285,30 +285,27 @@ class Assembler {
   std::map<int, std::vector<PlanStep>> before_, after_;  // copies to and from the host, by time
 };
 
-}  // namespace
-
-std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params) {
-  auto plan = std::make_unique<Plan>();
+// A plan as far as its memory is known: kernels, offsets and `plan->memory`.
+Assembler MakeDraft(const Graph& graph, const PlanOptions& options, ParamStore* params,
+                    Draft* draft, Plan* plan) {
   plan->param_index = params->Resolve(graph);
-  Draft draft;
-  draft.graph = &graph;
-  draft.options = options;
-  ChooseKernels(&draft, plan.get(), params);
-  PlanMemory(*plan, &draft);
-  plan->notes = draft.notes;
-  plan->saved = draft.saved;
-  GradientUse gradients = FindGradientUse(draft, *plan);
+  draft->graph = &graph;
+  draft->options = options;
+  ChooseKernels(draft, plan, params);
+  PlanMemory(*plan, draft);
+  plan->notes = draft->notes;
+  plan->saved = draft->saved;
+  GradientUse gradients = FindGradientUse(*draft, *plan);
   if (!options.gradients_consumed) gradients.lives.clear();
   const ParamBytes bytes =
       params->Place(options.backward, gradients.order, std::move(gradients.lives));
-  Assembler assembler(&draft, plan.get(), params);
+  Assembler assembler(draft, plan, params);
   MemoryNeed& memory = plan->memory;
-  static_cast<MemoryUse&>(memory) = draft.memory;
+  static_cast<MemoryUse&>(memory) = draft->memory;
   const int64_t constants = assembler.PlaceConstants();
   memory.activations += constants;
   memory.unshared += constants;
   plan->saved.plain_activations += constants;
-  memory.blocks = draft.blocks;
   memory.net = (graph.spec.options.phase == TRAIN ? "train net " : "test net ") + graph.spec.name;
   memory.backward = options.backward;
   memory.batch = BatchOf(graph);
@@ -318,7 +315,29 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, P
   memory.history = options.history_slots * params->arena_size() * ElementBytes(params->dtype());
   if (options.backward)
     memory.exchange = options.exchange_bytes * (bytes.grads / ElementBytes(params->dtype()));
-  memory.CheckFits(options.device->free_bytes(), *options.device);
+  return assembler;
+}
+
+// See MemoryNeed::at_batch.
+int64_t BytesAtBatch(const NetSpec& spec, const PlanOptions& options, DType dtype, int64_t rows) {
+  const Graph graph = MakeGraph(WithBatch(spec, rows));
+  ParamStore params(options.device, dtype, 0);
+  Draft draft;
+  Plan plan;
+  MakeDraft(graph, options, &params, &draft, &plan);
+  return plan.memory.activations + plan.memory.scratch;
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params) {
+  auto plan = std::make_unique<Plan>();
+  Draft draft;
+  Assembler assembler = MakeDraft(graph, options, params, &draft, plan.get());
+  plan->memory.at_batch = [&graph, options, dtype = params->dtype()](int64_t rows) {
+    return BytesAtBatch(graph.spec, options, dtype, rows);
+  };
+  plan->memory.CheckFits(options.device->free_bytes(), *options.device);
   params->Allocate();
   assembler.Run();
   return plan;

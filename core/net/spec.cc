@@ -81,6 +81,13 @@ void ShareBatch(const LayerSpec& layer, int shares, LayerParameter* param) {
 
 }  // namespace
 
+NetSpec WithBatch(NetSpec spec, int64_t batch) {
+  for (LayerSpec& layer : spec.layers) {
+    ChangeBatch([&](const std::string&, int64_t) { return batch; }, &layer.param);
+  }
+  return spec;
+}
+
 NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,
                     const NetOptions& options) {
   ErrorCollector mistakes;
@@ -113,11 +120,7 @@ NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const Ne
       });
     }
   }
-  if (options.batch > 0) {
-    for (LayerSpec& layer : spec.layers) {
-      ChangeBatch([&](const std::string&, int64_t) { return options.batch; }, &layer.param);
-    }
-  }
+  if (options.batch > 0) spec = WithBatch(std::move(spec), options.batch);
   for (LayerSpec& layer : spec.layers) {
     if (options.shares > 1) mistakes.Try([&] { ShareBatch(layer, options.shares, &layer.param); });
   }

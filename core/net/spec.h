@@ -72,6 +72,9 @@ struct NetSpec {
 NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,
                     const NetOptions& options);
 
+// `spec` with this batch in every layer that makes data, as NetOptions::batch sets it.
+NetSpec WithBatch(NetSpec spec, int64_t batch);
+
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_NET_SPEC_H_
