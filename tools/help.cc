@@ -67,10 +67,14 @@ void PrintFlag(const std::string& name, std::ostream& out) {
 }
 
 void PrintExitCodes(std::ostream& out) {
-  out << "\nExit codes:\n";
+  out << "Exit codes:\n";
   for (const ExitCodeHelp& e : kExitCodes) {
     out << std::setw(5) << e.code << "  " << e.meaning << '\n';
   }
+}
+
+void PrintExitCodesHint(std::ostream& out) {
+  out << "\ndoppio help exit-codes lists the exit codes.\n";
 }
 
 void PrintCommands(std::ostream& out) {
@@ -86,10 +90,10 @@ void PrintCommands(std::ostream& out) {
          "link with the name of a command, the program is that command. Results go to standard "
          "output,\n"
          "log lines to standard error.\n";
-  PrintExitCodes(out);
   out << "\nExample:\n  doppio train --solver=models/lenet/solver.prototxt\n"
          "\ndoppio help COMMAND shows the flags of a command, doppio help Convolution the fields "
          "of a layer.\n";
+  PrintExitCodesHint(out);
 }
 
 // The fields of a message, as `name` in a file has them.
@@ -127,8 +131,8 @@ void PrintCommand(const std::string& name, const Command& command, std::ostream&
       << command.summary << '\n';
   if (!command.flags.empty()) out << "\nFlags:\n";
   for (const std::string& flag : command.flags) PrintFlag(flag, out);
-  PrintExitCodes(out);
   out << "\nExample:\n  " << command.example << '\n';
+  PrintExitCodesHint(out);
 }
 
 ExitCode RunHelp(const CommandLine& line, bool*) {
@@ -140,7 +144,7 @@ DOPPIO_REGISTER(Commands, "help",
                 {"shows the commands, the flags of one, or the fields of a layer or a message",
                  {},
                  {},
-                 "[COMMAND|LAYER|MESSAGE]",
+                 "[COMMAND|LAYER|MESSAGE|exit-codes]",
                  "doppio help train",
                  &RunHelp});
 
@@ -150,6 +154,7 @@ const std::vector<ExitCodeHelp>& ExitCodeHelps() { return kExitCodes; }
 
 void PrintHelp(const std::string& command, std::ostream& out) {
   if (command.empty()) return PrintCommands(out);
+  if (command == "exit-codes") return PrintExitCodes(out);
   const Command* found = Commands::Get().Find(command);
   if (found != nullptr) return PrintCommand(command, *found, out);
   if (LayerTypes::Get().Find(command) != nullptr) return PrintLayer(command, out);

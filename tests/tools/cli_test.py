@@ -29,14 +29,14 @@ class HelpTest(TinyCase):
         self.assertEqual((0, ""), (r.returncode, r.stderr))
         self.assertIn("usage: doppio COMMAND", r.stdout)
 
-    def test_every_command_has_a_page_with_flags_exit_codes_and_example(self):
+    def test_every_command_has_a_page_with_flags_and_example(self):
         for command in ("train", "test", "time", "scale", "submit", "check", "summary", "device_query", "upgrade"):
             page = self.run_tool("help", command)
             self.assertEqual(0, page.returncode, page.stderr)
             self.assertEqual(page.stdout, self.run_tool(command, "--help").stdout)
             if command not in ("submit", "upgrade"):
                 self.assertRegex(page.stdout, r"(?m)^  --json ")
-            self.assertRegex(page.stdout, r"(?m)^   75  ")
+            self.assertIn("doppio help exit-codes", page.stdout)
             self.assertRegex(page.stdout, r"(?m)^  doppio %s" % command)
             self.assertLessEqual(max(map(len, page.stdout.splitlines())), 130)
 
