@@ -29,6 +29,18 @@ struct CommandLine {
   bool Given(const std::string& flag) const;
 };
 
+// What a command does when its first word is `name`: the "convert" of `data convert`.
+struct Verb {
+  std::string name;
+  std::string summary;             // one line
+  std::string files;               // how the usage line names what stands behind the verb
+  size_t least_files, most_files;  // how many of these it takes
+  std::vector<std::string> flags;  // that have an effect on it
+  std::string example;
+  // `line.command_name` is "data convert", and `line.files` what stands behind the verb.
+  ExitCode (*run)(const CommandLine& line, bool* began);
+};
+
 struct Command {
   std::string summary;                // one line
   std::vector<std::string> flags;     // that it takes, in the order of its help page
@@ -39,6 +51,7 @@ struct Command {
   // before it can say that nothing was run.
   ExitCode (*run)(const CommandLine& line, bool* began) = nullptr;
   std::vector<std::string> old_names = {};  // of Caffe's programs that it stands in for
+  std::vector<Verb> verbs = {};             // see tools/verbs.h; empty for most commands
 };
 using Commands = Registry<Command>;
 

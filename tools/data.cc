@@ -1,110 +1,79 @@
 // `data`: makes, checks and shows data sets.
-#include <algorithm>
-
-#include "core/base/log.h"
-#include "core/base/nearest.h"
 #include "tools/command.h"
 #include "tools/data_verbs.h"
-#include "tools/flags.h"
+#include "tools/verbs.h"
 
 namespace doppio {
 namespace {
 
-struct Verb {
-  std::string name;
-  std::string files;  // as the usage line shows them
-  size_t least_files, most_files;
-  std::vector<std::string> flags;
-  ExitCode (*run)(const CommandLine& line, bool* began);
-};
-
-const std::vector<Verb>& Verbs() {
+const std::vector<Verb>& DataVerbs() {
   static const auto* verbs = new std::vector<Verb>{
       {"bench",
+       "measures how fast data can be read, decoded and cut",
        "DATA",
        1,
        1,
        {"backend", "root_folder", "transform", "resize_width", "resize_height", "batch", "seconds",
         "data_threads", "json"},
+       "doppio data bench train_lmdb",
        &DataBench},
       {"convert",
+       "makes a database of a list or a folder of images, or of MNIST's or CIFAR's files",
        "LIST|FOLDER|FILE DB",
        2,
        2,
        {"backend", "root_folder", "gray", "shuffle", "seed", "resize_width", "resize_height",
         "check_size", "encoded", "encode_type", "skip_bad", "data_threads", "json"},
+       "doppio data convert --resize_height=256 --resize_width=256 --shuffle photos train_lmdb",
        &DataConvert},
-      {"mean", "DB [FILE]", 1, 2, {"backend", "data_threads", "json"}, &DataMean},
+      {"mean",
+       "computes the mean of a database's images, for mean_file and mean_value",
+       "DB [FILE]",
+       1,
+       2,
+       {"backend", "data_threads", "json"},
+       "doppio data mean train_lmdb mean.binaryproto",
+       &DataMean},
       {"preview",
+       "writes a page with some of the images and their labels",
        "DATA [PAGE]",
        1,
        2,
        {"backend", "root_folder", "count", "rgb", "json"},
+       "doppio data preview train_lmdb preview.html",
        &DataPreview},
-      {"split", "LIST|FOLDER [INTO]", 1, 2, {"fractions", "names", "seed", "json"}, &DataSplit},
-      {"stat", "DATA", 1, 1, {"backend", "root_folder", "data_threads", "json"}, &DataStat},
-      {"verify", "DATA", 1, 1, {"backend", "root_folder", "data_threads", "json"}, &DataVerify},
+      {"split",
+       "splits a list or a folder of images into parts, such as train and test",
+       "LIST|FOLDER [INTO]",
+       1,
+       2,
+       {"fractions", "names", "seed", "json"},
+       "doppio data split photos lists --fractions=0.9,0.1 --names=train,test",
+       &DataSplit},
+      {"stat",
+       "counts images, sizes and classes, and measures the channels",
+       "DATA",
+       1,
+       1,
+       {"backend", "root_folder", "data_threads", "json"},
+       "doppio data stat train_lmdb",
+       &DataStat},
+      {"verify",
+       "reads every entry and names the damaged ones",
+       "DATA",
+       1,
+       1,
+       {"backend", "root_folder", "data_threads", "json"},
+       "doppio data verify train_lmdb",
+       &DataVerify},
   };
   return *verbs;
 }
 
-std::vector<std::string> AllFlags() {
-  std::vector<std::string> flags;
-  for (const Verb& verb : Verbs()) {
-    for (const std::string& flag : verb.flags) {
-      if (std::find(flags.begin(), flags.end(), flag) == flags.end()) flags.push_back(flag);
-    }
-  }
-  return flags;
-}
-
-std::string Usage() {
-  std::string usage;
-  for (const Verb& verb : Verbs()) {
-    usage += (usage.empty() ? "" : " | ") + verb.name + " " + verb.files;
-  }
-  return usage;
-}
-
-const Verb& VerbCalled(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Verb& verb : Verbs()) {
-    if (verb.name == name) return verb;
-    names.push_back(verb.name);
-  }
-  throw UsageError("'data' wants " + Usage() +
-                   (name.empty() ? "" : "; there is no '" + name + "'" + DidYouMean(name, names)) +
-                   "\ntry: doppio data --help");
-}
-
-ExitCode RunData(const CommandLine& line, bool* began) {
-  const Verb& verb = VerbCalled(line.files.empty() ? "" : line.files[0]);
-  CommandLine of_verb = line;
-  of_verb.command_name = "data " + verb.name;
-  of_verb.files.erase(of_verb.files.begin());
-  if (of_verb.files.size() < verb.least_files || of_verb.files.size() > verb.most_files) {
-    throw UsageError("'data " + verb.name + "' wants " + verb.files + "\ntry: doppio data --help");
-  }
-  for (const std::string& flag : line.given) {
-    const std::vector<std::string> all = AllFlags();
-    const auto has = [&flag](const std::vector<std::string>& flags) {
-      return std::find(flags.begin(), flags.end(), flag) != flags.end();
-    };
-    if (has(all) && !has(verb.flags)) {
-      LOG(WARNING) << "--" << flag << " has no effect on 'data " << verb.name << "'";
-    }
-  }
-  return verb.run(of_verb, began);
-}
-
 DOPPIO_REGISTER(Commands, "data",
-                {"makes, splits, checks, shows and measures data sets",
-                 AllFlags(),
-                 {},
-                 Usage(),
-                 "doppio data convert --resize_height=256 --resize_width=256 --shuffle photos "
-                 "train_lmdb",
-                 &RunData});
+                CommandOfVerbs("makes, splits, checks, shows and measures data sets", DataVerbs(),
+                               "doppio data convert --resize_height=256 --resize_width=256 "
+                               "--shuffle photos train_lmdb"));
 
 }  // namespace
 }  // namespace doppio

@@ -24,11 +24,11 @@ ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
     return ExitCode::kDone;
   }
   if (line.help) {
-    PrintHelp(line.command_name, std::cout);
+    PrintHelp(line, std::cout);
     return ExitCode::kDone;
   }
   if (line.command == nullptr) {
-    PrintHelp("", std::cerr);
+    PrintHelp(line, std::cerr);
     return ExitCode::kUsage;
   }
   for (const std::string& warning : line.warnings) LOG(WARNING) << warning;

@@ -10,6 +10,7 @@
 #include "tools/field_table.h"
 #include "tools/flag_text.h"
 #include "tools/text_table.h"
+#include "tools/verbs.h"
 
 namespace doppio {
 namespace {
@@ -125,43 +126,86 @@ void PrintLayer(const std::string& type, std::ostream& out) {
          "doppio reference everything.\n";
 }
 
-void PrintCommand(const std::string& name, const Command& command, std::ostream& out) {
-  out << "usage: doppio " << name << (command.flags.empty() ? "" : " [flags]")
-      << (command.files.empty() ? "" : " " + command.files) << "\n\n"
-      << command.summary << '\n';
-  if (!command.flags.empty()) out << "\nFlags:\n";
-  for (const std::string& flag : command.flags) PrintFlag(flag, out);
-  out << "\nExample:\n  " << command.example << '\n';
+void PrintFlagsAndExample(const std::vector<std::string>& flags, const std::string& example,
+                          std::ostream& out) {
+  if (!flags.empty()) out << "\nFlags:\n";
+  for (const std::string& flag : flags) PrintFlag(flag, out);
+  out << "\nExample:\n  " << example << '\n';
   PrintExitCodesHint(out);
 }
 
+void PrintUsage(const std::string& name, const std::vector<std::string>& flags,
+                const std::string& files, const std::string& summary, std::ostream& out) {
+  out << "usage: doppio " << name << (flags.empty() ? "" : " [flags]")
+      << (files.empty() ? "" : " " + files) << "\n\n"
+      << summary << '\n';
+}
+
+void PrintVerb(const std::string& command, const Verb& verb, std::ostream& out) {
+  PrintUsage(command + " " + verb.name, verb.flags, verb.files, verb.summary, out);
+  PrintFlagsAndExample(verb.flags, verb.example, out);
+}
+
+// The verbs of a command that has some, whose flags are on their own pages.
+void PrintVerbs(const std::string& name, const Command& command, std::ostream& out) {
+  PrintUsage(name + " VERB", command.flags, "...", command.summary, out);
+  out << "\nVerbs:\n";
+  for (const Verb& verb : command.verbs) {
+    out << "  " << std::left << std::setw(30) << verb.name + " " + verb.files << std::right
+        << verb.summary << '\n';
+  }
+  out << "\ndoppio help " << name << ' ' << command.verbs[0].name
+      << " shows the flags of a verb.\n";
+  PrintFlagsAndExample({}, command.example, out);
+}
+
+void PrintCommand(const std::string& name, const Command& command, std::ostream& out) {
+  if (!command.verbs.empty()) return PrintVerbs(name, command, out);
+  PrintUsage(name, command.flags, command.files, command.summary, out);
+  PrintFlagsAndExample(command.flags, command.example, out);
+}
+
+void PrintHelpOn(const std::string& name, const std::string& verb_name, std::ostream& out) {
+  if (const Command* command = Commands::Get().Find(name)) {
+    const Verb* verb = FindVerb(*command, verb_name);
+    return verb == nullptr ? PrintCommand(name, *command, out) : PrintVerb(name, *verb, out);
+  }
+  if (name == "exit-codes") return PrintExitCodes(out);
+  if (LayerTypes::Get().Find(name) != nullptr) return PrintLayer(name, out);
+  if (MessageNamed(name) != nullptr) return PrintMessage(name, *MessageNamed(name), out);
+  std::vector<std::string> known = Commands::Get().Names();
+  for (const std::string& type : LayerTypes::Get().Names()) known.push_back(type);
+  throw UsageError("unknown command '" + name + "'" + DidYouMean(name, known));
+}
+
 ExitCode RunHelp(const CommandLine& line, bool*) {
-  PrintHelp(line.files.empty() ? "" : line.files[0], std::cout);
+  if (line.files.empty()) {
+    PrintCommands(std::cout);
+  } else {
+    PrintHelpOn(line.files[0], line.files.size() > 1 ? line.files[1] : "", std::cout);
+  }
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "help",
-                {"shows the commands, the flags of one, or the fields of a layer or a message",
-                 {},
-                 {},
-                 "[COMMAND|LAYER|MESSAGE|exit-codes]",
-                 "doppio help train",
-                 &RunHelp});
+DOPPIO_REGISTER(
+    Commands, "help",
+    {"shows the commands, the flags of one or of its verb, or the fields of a layer or a "
+     "message",
+     {},
+     {},
+     "[COMMAND [VERB]|LAYER|MESSAGE|exit-codes]",
+     "doppio help train",
+     &RunHelp});
 
 }  // namespace
 
 const std::vector<ExitCodeHelp>& ExitCodeHelps() { return kExitCodes; }
 
-void PrintHelp(const std::string& command, std::ostream& out) {
-  if (command.empty()) return PrintCommands(out);
-  if (command == "exit-codes") return PrintExitCodes(out);
-  const Command* found = Commands::Get().Find(command);
-  if (found != nullptr) return PrintCommand(command, *found, out);
-  if (LayerTypes::Get().Find(command) != nullptr) return PrintLayer(command, out);
-  if (MessageNamed(command) != nullptr) return PrintMessage(command, *MessageNamed(command), out);
-  std::vector<std::string> known = Commands::Get().Names();
-  for (const std::string& type : LayerTypes::Get().Names()) known.push_back(type);
-  throw UsageError("unknown command '" + command + "'" + DidYouMean(command, known));
+void PrintHelp(const CommandLine& line, std::ostream& out) {
+  if (line.command == nullptr) return PrintCommands(out);
+  const Verb* verb = line.files.empty() ? nullptr : FindVerb(*line.command, line.files[0]);
+  if (verb != nullptr) return PrintVerb(line.command_name, *verb, out);
+  PrintCommand(line.command_name, *line.command, out);
 }
 
 }  // namespace doppio

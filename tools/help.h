@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/command.h"
+
 namespace doppio {
 
 struct ExitCodeHelp {
@@ -17,9 +19,8 @@ const std::vector<ExitCodeHelp>& ExitCodeHelps();
 
 // One line: "doppio 0.1.0 (abc1234)".
 void PrintVersion(std::ostream& out);
-// The page of a command, a type of layer or a message of the schema; the list of commands for "".
-// Throws UsageError for another word.
-void PrintHelp(const std::string& command, std::ostream& out);
+// The page that --help on this line asks for: of its verb, of its command, or the list of commands.
+void PrintHelp(const CommandLine& line, std::ostream& out);
 
 }  // namespace doppio
 

@@ -15,6 +15,7 @@
 #include "tools/layer_times.h"
 #include "tools/metrics.h"
 #include "tools/text_table.h"
+#include "tools/verbs.h"
 
 namespace doppio {
 namespace {
@@ -286,24 +287,47 @@ ExitCode Compare(const std::string& name_a, const std::string& name_b) {
   return ExitCode::kDone;
 }
 
+const std::vector<Verb>& RunsVerbs() {
+  static const auto* verbs = new std::vector<Verb>{
+      {"ls",
+       "lists the runs of a folder",
+       "[FOLDER]",
+       0,
+       1,
+       {"json"},
+       "doppio runs ls",
+       [](const CommandLine& line, bool*) {
+         return List(line.files.empty() ? RunsFolder() : line.files[0]);
+       }},
+      {"show",
+       "shows how a run was started, how far it is and how it ended",
+       "RUN",
+       1,
+       1,
+       {"json"},
+       "doppio runs show 2026-11-20_1812_lenet",
+       [](const CommandLine& line, bool*) { return Show(line.files[0]); }},
+      {"compare",
+       "shows the settings in which two runs differ, and their scores",
+       "RUN RUN",
+       2,
+       2,
+       {"json"},
+       "doppio runs compare 2026-11-20_1812_lenet 2026-11-20_1840_lenet",
+       [](const CommandLine& line, bool*) { return Compare(line.files[0], line.files[1]); }},
+  };
+  return *verbs;
+}
+
 ExitCode RunRuns(const CommandLine& line, bool* began) {
   *began = true;
-  const std::vector<std::string>& words = line.files;
-  const std::string what = words.empty() ? "" : words[0];
-  if (what == "ls" && words.size() <= 2) return List(words.size() == 2 ? words[1] : RunsFolder());
-  if (what == "show" && words.size() == 2) return Show(words[1]);
-  if (what == "compare" && words.size() == 3) return Compare(words[1], words[2]);
-  throw UsageError(
-      "'runs' wants ls [FOLDER], show RUN or compare RUN RUN\ntry: doppio runs --help");
+  return RunVerb(line, began);
 }
 
 DOPPIO_REGISTER(Commands, "runs",
-                {"lists the folders that train --run_dir keeps, shows one, or compares two",
-                 {"json"},
-                 {},
-                 "ls [FOLDER] | show RUN | compare RUN RUN",
-                 "doppio runs ls",
-                 &RunRuns});
+                CommandOfVerbs("lists the folders that train --run_dir keeps, shows one, or "
+                               "compares two",
+                               RunsVerbs(), "doppio runs ls", &RunRuns));
 
 }  // namespace
 }  // namespace doppio

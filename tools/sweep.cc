@@ -1,6 +1,7 @@
 // `sweep`: one solver with many values of its settings, side by side, and which of them are the
 // best.
 #include <algorithm>
+#include <cstdint>
 #include <iostream>
 
 #include "core/base/file.h"
@@ -17,6 +18,7 @@
 #include "tools/sweep_trial.h"
 #include "tools/sweep_verbs.h"
 #include "tools/sweep_workers.h"
+#include "tools/verbs.h"
 
 DEFINE_string(sweep_dir, "",
               "<FOLDER> to make for the sweep; without it the next $DOPPIO_RUNS/sweep-0001, or "
@@ -153,19 +155,13 @@ ExitCode Run(const CommandLine& line, bool* began) {
   return Work(&journal, s.gpus, s.gpus_per_trial, s.jobs, began);
 }
 
-ExitCode New(const CommandLine& line) {
+ExitCode New(const CommandLine& line, bool*) {
   std::cout << Create(line) << '\n';
   return ExitCode::kDone;
 }
 
 ExitCode Resume(const CommandLine& line, bool* began) {
-  for (const std::string& flag : line.given) {
-    const char* machine[] = {"gpus", "gpus_per_trial", "jobs", "program", "json", "csv"};
-    if (std::find(std::begin(machine), std::end(machine), flag) != std::end(machine)) continue;
-    throw UsageError("a sweep goes on as it was begun, so --" + flag +
-                     " cannot be changed; --gpus, --gpus_per_trial and --jobs can");
-  }
-  SweepJournal journal(line.files[1], true);
+  SweepJournal journal(line.files[0], true);
   const SweepSettings& s = journal.settings();
   if (s.method == "ask")
     throw UsageError("trials of this sweep are asked for, and run by who asks");
@@ -178,9 +174,9 @@ ExitCode Resume(const CommandLine& line, bool* began) {
 
 // A task of an array job: one planned trial, to its end.
 ExitCode OneTrial(const CommandLine& line, bool* began) {
-  SweepJournal journal(line.files[1], true);
+  SweepJournal journal(line.files[0], true);
   const SweepSettings& s = journal.settings();
-  const std::string& text = line.files[2];
+  const std::string& text = line.files[1];
   SweepRunOptions options;
   options.program = SweepProgram();
   options.only = WholeNumber(text).value_or(-1);
@@ -202,39 +198,97 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
   return kNoneWorked;
 }
 
+const std::vector<Verb>& SweepVerbs() {
+  const std::vector<std::string> settings = {
+      "solver", "param", "method", "trials", "metric",         "prune", "eta",      "min_iter",
+      "seed",   "set",   "unset",  "gpus",   "gpus_per_trial", "jobs",  "sweep_dir"};
+  std::vector<std::string> run = settings;
+  run.insert(run.end(), {"emit", "time", "warn_seconds", "cpus_per_rank", "queue", "account",
+                         "job_name", "program", "csv", "json"});
+  static const auto* verbs = new std::vector<Verb>{
+      {"run", "makes a sweep and runs its trials, or prints an array job that does",
+       "[-- FLAGS OF TRAIN]", 0, SIZE_MAX, run,
+       "doppio sweep run --solver=solver.prototxt --param=base_lr=log:1e-4..1e-1 --trials=12 "
+       "--jobs=2",
+       &Run},
+      {"resume",
+       "runs the trials that have not ended",
+       "FOLDER",
+       1,
+       1,
+       {"gpus", "gpus_per_trial", "jobs", "program", "csv", "json"},
+       "doppio sweep resume runs/sweep-0001",
+       &Resume},
+      {"ls",
+       "lists the trials of a sweep, or all sweeps",
+       "[FOLDER]",
+       0,
+       1,
+       {"csv", "json"},
+       "doppio sweep ls runs/sweep-0001",
+       &SweepLs},
+      {"best",
+       "prints the command that trains as the best trial did",
+       "FOLDER",
+       1,
+       1,
+       {"json"},
+       "doppio sweep best runs/sweep-0001",
+       &SweepBest},
+      {"new", "makes a sweep whose trials another program asks for", "[-- FLAGS OF TRAIN]", 0,
+       SIZE_MAX, settings, "doppio sweep new --solver=solver.prototxt --method=ask", &New},
+      {"ask",
+       "begins the next trial and prints its command, as JSON",
+       "FOLDER",
+       1,
+       1,
+       {"set", "program"},
+       "doppio sweep ask runs/sweep-0001 --set=base_lr=0.03",
+       &SweepAsk},
+      {"tell",
+       "says how a trial that was asked for has ended",
+       "FOLDER TRIAL [SCORE]",
+       2,
+       3,
+       {},
+       "doppio sweep tell runs/sweep-0001 0 0.97",
+       &SweepTell},
+      {"trial",
+       "runs one trial to its end, as a task of an array job",
+       "FOLDER TRIAL",
+       2,
+       2,
+       {"program"},
+       "doppio sweep trial runs/sweep-0001 3",
+       &OneTrial},
+  };
+  return *verbs;
+}
+
+// Settings are in the journal, which a flag cannot change.
+void CheckUnchanged(const CommandLine& line) {
+  for (const std::string& flag : line.given) {
+    const std::vector<std::string>& kept = FindVerb(*line.command, "resume")->flags;
+    if (std::find(kept.begin(), kept.end(), flag) != kept.end()) continue;
+    throw UsageError("a sweep goes on as it was begun, so --" + flag +
+                     " cannot be changed; --gpus, --gpus_per_trial and --jobs can");
+  }
+}
+
 ExitCode RunSweep(const CommandLine& line, bool* began) {
   if (!line.warnings.empty())
     throw UsageError(line.warnings[0] + "; flags of train for all trials come behind --");
-  const std::string verb = line.files.empty() ? "" : line.files[0];
-  const size_t words = line.files.size();
-  if (verb == "run") return Run(line, began);
-  if (verb == "new") return New(line);
-  if (verb == "ls" && words <= 2) return SweepLs(line);
-  if (verb == "resume" && words == 2) return Resume(line, began);
-  if (verb == "best" && words == 2) return SweepBest(line);
-  if (verb == "ask" && words == 2) return SweepAsk(line);
-  if (verb == "tell" && (words == 3 || words == 4)) return SweepTell(line);
-  if (verb == "trial" && words == 3) return OneTrial(line, began);
-  throw UsageError(
-      "'sweep' wants 'run', 'resume FOLDER', 'ls [FOLDER]', 'best FOLDER', 'new', 'ask FOLDER', "
-      "'tell FOLDER TRIAL [SCORE]' or "
-      "'trial FOLDER TRIAL'\ntry: doppio sweep --help");
+  if (!line.files.empty() && line.files[0] == "resume") CheckUnchanged(line);
+  return RunVerb(line, began);
 }
 
 DOPPIO_REGISTER(Commands, "sweep",
-                {"trains with many values of some settings, and says which are the best",
-                 {"solver",  "param",    "method",         "trials",        "metric",
-                  "prune",   "eta",      "min_iter",       "seed",          "set",
-                  "unset",   "gpus",     "gpus_per_trial", "jobs",          "sweep_dir",
-                  "emit",    "time",     "warn_seconds",   "cpus_per_rank", "queue",
-                  "account", "job_name", "program",        "csv",           "json"},
-                 {},
-                 "run [-- FLAGS OF TRAIN] | resume FOLDER | ls [FOLDER] | best FOLDER | new | ask "
-                 "FOLDER | tell FOLDER TRIAL [SCORE] | "
-                 "trial FOLDER TRIAL",
-                 "doppio sweep run --solver=solver.prototxt --param=base_lr=log:1e-4..1e-1 "
-                 "--trials=12 --jobs=2",
-                 &RunSweep});
+                CommandOfVerbs("trains with many values of some settings, and says which are the "
+                               "best",
+                               SweepVerbs(),
+                               "doppio sweep run --solver=solver.prototxt "
+                               "--param=base_lr=log:1e-4..1e-1 --trials=12 --jobs=2",
+                               &RunSweep));
 
 }  // namespace
 }  // namespace doppio

@@ -37,8 +37,8 @@ int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
 std::string SweepProgram() { return FLAGS_program.empty() ? OwnPath() : FLAGS_program; }
 
 // The next trial, for another program to run: values from `--set`, or planned ones.
-ExitCode SweepAsk(const CommandLine& line) {
-  SweepJournal journal(line.files[1], true);
+ExitCode SweepAsk(const CommandLine& line, bool*) {
+  SweepJournal journal(line.files[0], true);
   const SweepSettings& s = journal.settings();
   if (!s.rungs.empty()) throw UsageError("halving must see all trials; it runs them itself");
   if ((s.method == "ask") == line.sets.empty()) {
@@ -77,13 +77,13 @@ ExitCode SweepAsk(const CommandLine& line) {
 }
 
 // How a trial that was asked for came out: a score, "failed", or what its run folder says.
-ExitCode SweepTell(const CommandLine& line) {
-  SweepJournal journal(line.files[1], true);
+ExitCode SweepTell(const CommandLine& line, bool*) {
+  SweepJournal journal(line.files[0], true);
   const SweepJournal::Hold hold(&journal);  // a trial is told once
-  const int64_t number = BegunTrial(journal, line.files[2]);
+  const int64_t number = BegunTrial(journal, line.files[1]);
   SweepJournal::End end = EndOf(journal, number, 0, 0, 0);
-  if (line.files.size() > 3) {
-    const std::string& text = line.files[3];
+  if (line.files.size() > 2) {
+    const std::string& text = line.files[2];
     char* rest = nullptr;
     end.score = std::strtod(text.c_str(), &rest);
     const bool failed = text == "failed";

@@ -71,17 +71,17 @@ std::string BestCommand(const SweepJournal& journal, int64_t trial) {
   return ShellCommand(TrainCommand("doppio", journal.settings(), sets));
 }
 
-ExitCode SweepLs(const CommandLine& line) {
-  if (line.files.size() == 1) {
+ExitCode SweepLs(const CommandLine& line, bool*) {
+  if (line.files.empty()) {
     ListSweeps(RunsFolder());
   } else {
-    ShowSweep(SweepJournal(line.files[1], false));
+    ShowSweep(SweepJournal(line.files[0], false));
   }
   return ExitCode::kDone;
 }
 
-ExitCode SweepBest(const CommandLine& line) {
-  const SweepJournal journal(line.files[1], false);
+ExitCode SweepBest(const CommandLine& line, bool*) {
+  const SweepJournal journal(line.files[0], false);
   const MetricRule metric = MetricOfSweep(journal);
   const int64_t number = BestTrial(metric, journal.trials());
   if (number < 0) throw FileError("no trial of " + journal.folder() + " has a score yet");

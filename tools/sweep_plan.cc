@@ -233,7 +233,7 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
   s.trials = static_cast<int64_t>(points.size());
   for (const std::string& set : line.sets) s.train.push_back("--set=" + set);
   for (const std::string& unset : line.unsets) s.train.push_back("--unset=" + unset);
-  s.train.insert(s.train.end(), line.files.begin() + 1, line.files.end());
+  s.train.insert(s.train.end(), line.files.begin(), line.files.end());
 
   std::vector<std::string> words = {"doppio", "train", "--solver=" + s.solver};
   words.insert(words.end(), s.train.begin(), s.train.end());

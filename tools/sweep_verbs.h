@@ -1,5 +1,5 @@
-// What `doppio sweep` can do besides running trials: a file for each kind. `line.files` begins with
-// the verb.
+// What `doppio sweep` can do besides running trials: a file for each kind. `line.files` has what
+// stands behind the verb.
 #ifndef DOPPIO_TOOLS_SWEEP_VERBS_H_
 #define DOPPIO_TOOLS_SWEEP_VERBS_H_
 
@@ -11,10 +11,10 @@
 
 namespace doppio {
 
-ExitCode SweepLs(const CommandLine& line);
-ExitCode SweepBest(const CommandLine& line);
-ExitCode SweepAsk(const CommandLine& line);
-ExitCode SweepTell(const CommandLine& line);
+ExitCode SweepLs(const CommandLine& line, bool* began);
+ExitCode SweepBest(const CommandLine& line, bool* began);
+ExitCode SweepAsk(const CommandLine& line, bool* began);
+ExitCode SweepTell(const CommandLine& line, bool* began);
 
 MetricRule MetricOfSweep(const SweepJournal& journal);
 // The table of its trials, as --json and --csv want it.

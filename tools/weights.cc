@@ -12,6 +12,7 @@
 #include "tools/json_text.h"
 #include "tools/preparation.h"
 #include "tools/text_table.h"
+#include "tools/verbs.h"
 #include "tools/weight_stats.h"
 
 namespace doppio {
@@ -130,10 +131,11 @@ void DiffAsJson(const Differences& found) {
   std::cout << JsonText(out) << '\n';
 }
 
-ExitCode Diff(const std::string& a, const std::string& b, bool* began) {
+ExitCode Diff(const CommandLine& line, bool* began) {
   if (!(FLAGS_tolerance >= 0)) {
     throw UsageError("--tolerance wants a number from 0 on, got " + Significant(FLAGS_tolerance));
   }
+  const std::string &a = line.files[0], &b = line.files[1];
   const WeightsFile of_a = ReadWeights(a), of_b = ReadWeights(b);
   *began = true;
   Differences found{a, b, Compare(of_a, of_b)};
@@ -145,26 +147,40 @@ ExitCode Diff(const std::string& a, const std::string& b, bool* began) {
   return found.over == 0 ? ExitCode::kDone : ExitCode::kDifference;
 }
 
-ExitCode RunWeights(const CommandLine& line, bool* began) {
-  const std::vector<std::string>& words = line.files;
-  const std::string verb = words.empty() ? "" : words[0];
-  if (verb == "diff" && words.size() == 3) return Diff(words[1], words[2], began);
-  if (verb != "ls" || words.size() != 2) {
-    throw UsageError("'weights' wants 'ls FILE' or 'diff FILE FILE'\ntry: doppio weights --help");
-  }
-  const WeightsFile file = ReadWeights(words[1]);
+ExitCode List(const CommandLine& line, bool* began) {
+  const WeightsFile file = ReadWeights(line.files[0]);
   *began = true;
   FLAGS_json ? ListAsJson(file) : ListAsText(file);
   return ExitCode::kDone;
 }
 
+const std::vector<Verb>& WeightsVerbs() {
+  static const auto* verbs = new std::vector<Verb>{
+      {"ls",
+       "lists the blobs of each layer: shape, least and largest value, mean, norm",
+       "FILE",
+       1,
+       1,
+       {"json"},
+       "doppio weights ls lenet_iter_10000.caffemodel",
+       &List},
+      {"diff",
+       "compares two files blob by blob",
+       "FILE FILE",
+       2,
+       2,
+       {"tolerance", "json"},
+       "doppio weights diff lenet_iter_5000.caffemodel lenet_iter_10000.caffemodel",
+       &Diff},
+  };
+  return *verbs;
+}
+
 DOPPIO_REGISTER(Commands, "weights",
-                {"lists the numbers in a file of weights, or compares two files",
-                 {"tolerance", "json"},
-                 {},
-                 "ls FILE | diff FILE FILE",
-                 "doppio weights diff lenet_iter_5000.caffemodel lenet_iter_10000.caffemodel",
-                 &RunWeights});
+                CommandOfVerbs("lists the numbers in a file of weights, or compares two files",
+                               WeightsVerbs(),
+                               "doppio weights diff lenet_iter_5000.caffemodel "
+                               "lenet_iter_10000.caffemodel"));
 
 }  // namespace
 }  // namespace doppio

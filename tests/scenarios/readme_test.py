@@ -134,7 +134,11 @@ class CommandsTest(scenario.Scenario):
         return re.findall(r"(?m)^  (\w+) ", listed)
 
     def flags(self, command):
-        return set(re.findall(r"(?m)^  --(\w+)", self.doppio("help", command).stdout))
+        """Those of a command, and of all its verbs."""
+        page = self.doppio("help", command).stdout
+        verbs = re.findall(r"(?m)^  (\w+)", page.split("\nVerbs:\n")[1].split("\n\n")[0]) if "\nVerbs:\n" in page else []
+        pages = [page] + [self.doppio("help", command, verb).stdout for verb in verbs]
+        return set(re.findall(r"(?m)^  --(\w+)", "".join(pages)))
 
     def named(self, text):
         """The flags in a text; --nocuda_graph is cuda_graph."""

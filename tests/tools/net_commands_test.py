@@ -216,7 +216,9 @@ class WeightsTest(tool_case.ToolCase):
         self.assertIn(" ip ", self.succeed("weights", "ls", "s_iter_1.caffemodel.h5"))
 
     def test_says_what_is_wrong(self):
-        self.assertIn("'weights' wants 'ls FILE' or 'diff FILE FILE'", self.fail_with(2, "weights", "a.prototxt"))
+        self.assertIn("'weights' wants ls FILE | diff FILE FILE; there is no 'a.prototxt'",
+                      self.fail_with(2, "weights", "a.prototxt"))
+        self.assertIn("'weights diff' wants FILE FILE", self.fail_with(2, "weights", "diff", "a.prototxt"))
         self.assertIn("--tolerance wants a number from 0 on",
                       self.fail_with(2, "weights", "diff", "a.prototxt", "a.prototxt", "--tolerance=-1"))
         self.assertIn("nowhere.caffemodel", self.fail_with(4, "weights", "ls", "nowhere.caffemodel"))
