@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/net/layer.h"
 #include "proto/net.pb.h"
+#include "proto/solver.pb.h"
 #include "tools/field_notes.h"
 #include "tools/lint.h"
 
@@ -125,6 +126,25 @@ std::vector<FieldRow> FieldRows(const Descriptor& message) {
   std::vector<FieldRow> rows;
   for (int i = 0; i < message.field_count(); ++i) rows.push_back(RowOf(*message.field(i)));
   return rows;
+}
+
+bool IsUntold(const Descriptor& message) {
+  return message.name() == "BlobProto" || message.name() == "V1LayerParameter";
+}
+
+std::vector<const Descriptor*> MessagesOfFiles() {
+  std::vector<const Descriptor*> messages = {SolverParameter::descriptor(),
+                                             NetParameter::descriptor()};
+  for (size_t i = 0; i < messages.size(); ++i) {
+    for (int k = 0; k < messages[i]->field_count(); ++k) {
+      const FieldDescriptor& field = *messages[i]->field(k);
+      const Descriptor* nested = field.message_type();
+      if (nested == nullptr || IsUntold(*nested) || HasNoEffectHere(field)) continue;
+      if (std::find(messages.begin(), messages.end(), nested) == messages.end())
+        messages.push_back(nested);
+    }
+  }
+  return messages;
 }
 
 std::string ArityOf(const std::string& layer_type) {

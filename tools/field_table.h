@@ -22,6 +22,13 @@ struct FieldRow {
 std::vector<FieldRow> FieldRows(const google::protobuf::Descriptor& message);
 FieldRow RowOf(const google::protobuf::FieldDescriptor& field);
 
+// Values of weights and layers of old files: no part of what users write.
+bool IsUntold(const google::protobuf::Descriptor& message);
+
+// The messages that nets and solvers are written in, the solver's and the net's first. Those of
+// fields without effect are left out.
+std::vector<const google::protobuf::Descriptor*> MessagesOfFiles();
+
 // "1 or 2 → 1" of a registered type of layer; "any" for a class written in Python.
 std::string ArityOf(const std::string& layer_type);
 

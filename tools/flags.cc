@@ -193,7 +193,7 @@ class Parser {
       const std::string& word = words[i];
       if (!flags_ended && word == "--") {
         flags_ended = true;
-      } else if (!flags_ended && IsFlag(word)) {
+      } else if (!flags_ended && IsFlag(word) && !IsAskedFor(word)) {
         const bool has_next = i + 1 < words.size();
         if (ReadFlag(word, has_next ? &words[i + 1] : nullptr)) ++i;
       } else if (line_.command == nullptr && line_.files.empty() && IsCommand(word)) {
@@ -202,6 +202,11 @@ class Parser {
         line_.files.push_back(word);
       }
     }
+  }
+
+  // `doppio help --batch` asks for a flag and does not give it.
+  bool IsAskedFor(const std::string& flag) const {
+    return line_.command_name == "help" && flag != "--help" && flag != "-h" && flag != "--version";
   }
 
   // Whether the next word was its value.

@@ -1,14 +1,16 @@
 #include "tools/help.h"
 
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
 
-#include "core/base/nearest.h"
 #include "core/net/layer.h"
 #include "tools/command.h"
 #include "tools/field_table.h"
 #include "tools/flag_text.h"
+#include "tools/help_index.h"
+#include "tools/help_topics.h"
 #include "tools/text_table.h"
 #include "tools/verbs.h"
 
@@ -93,7 +95,8 @@ void PrintCommands(std::ostream& out) {
          "log lines to standard error.\n";
   out << "\nExample:\n  doppio train --solver=models/lenet/solver.prototxt\n"
          "\ndoppio help COMMAND shows the flags of a command, doppio help Convolution the fields "
-         "of a layer.\n";
+         "of a layer,\ndoppio help WORD what flags, fields and topics there are on a word, such as "
+         "warmup or resume.\n";
   PrintExitCodesHint(out);
 }
 
@@ -165,37 +168,103 @@ void PrintCommand(const std::string& name, const Command& command, std::ostream&
   PrintFlagsAndExample(command.flags, command.example, out);
 }
 
-void PrintHelpOn(const std::string& name, const std::string& verb_name, std::ostream& out) {
-  if (const Command* command = Commands::Get().Find(name)) {
-    const Verb* verb = FindVerb(*command, verb_name);
-    return verb == nullptr ? PrintCommand(name, *command, out) : PrintVerb(name, *verb, out);
+// At most so many columns of a text, cut between words.
+std::string CutTo(size_t columns, const std::string& text) {
+  if (DisplayWidth(text) <= columns) return text;
+  std::istringstream words(text);
+  std::string cut;
+  for (std::string word; words >> word;) {
+    if (DisplayWidth(cut + " " + word + " ...") > columns) break;
+    cut += (cut.empty() ? "" : " ") + word;
   }
-  if (name == "exit-codes") return PrintExitCodes(out);
-  if (LayerTypes::Get().Find(name) != nullptr) return PrintLayer(name, out);
-  if (MessageNamed(name) != nullptr) return PrintMessage(name, *MessageNamed(name), out);
-  std::vector<std::string> known = Commands::Get().Names();
-  for (const std::string& type : LayerTypes::Get().Names()) known.push_back(type);
-  throw UsageError("unknown command '" + name + "'" + DidYouMean(name, known));
+  return cut + " ...";
+}
+
+// A line for each of the best, with as much of its meaning as there is room for.
+void PrintFound(std::vector<HelpEntry> entries, std::ostream& out) {
+  constexpr size_t kMostShown = 12, kMostColumns = 126, kKindAndGaps = 15, kLeastMeaning = 40;
+  const size_t more = entries.size() - std::min(entries.size(), kMostShown);
+  entries.resize(entries.size() - more);
+  size_t shown = 0, where = 0;
+  for (const HelpEntry& entry : entries) {
+    shown = std::max(shown, entry.shown.size());
+    where = std::max(where, entry.where.size());
+  }
+  const size_t others = std::min(kMostColumns, shown + where + kKindAndGaps);
+  const size_t columns = std::max(kLeastMeaning, kMostColumns - others);
+  TextTable table({" what", "name", "meaning", "more"});
+  for (const HelpEntry& entry : entries) {
+    const bool whole = entry.kind == HelpEntry::kTopic;  // it is the answer
+    table.Add({std::string(" ") + NameOf(entry.kind), entry.shown,
+               whole ? entry.meaning : CutTo(columns, entry.meaning), entry.where});
+  }
+  table.Print(out);
+  if (more > 0) out << '\n' << more << " more; a longer word finds fewer\n";
+}
+
+void PrintTopics(std::ostream& out) {
+  out << "doppio help also finds these by many other words.\n\n";
+  TextTable table({" topic", "answer", "more"});
+  for (const HelpTopic& topic : HelpTopics())
+    table.Add({" " + topic.name, topic.answer, topic.where});
+  table.Print(out);
+}
+
+[[noreturn]] void ThrowNothingFound(const std::string& words) {
+  std::string nearest;
+  for (const std::string& name : NearestInHelp(words))
+    nearest += (nearest.empty() ? "; did you mean '" : "' or '") + name;
+  throw UsageError("help has nothing on '" + words + "'" + (nearest.empty() ? "" : nearest + "'?") +
+                   "\ntry: doppio help topics");
+}
+
+// The command or verb that is called so, in any spelling; prints nothing and returns false if there
+// is none.
+bool PrintCommandCalled(const std::string& words, std::ostream& out) {
+  for (const std::string& name : Commands::Get().Names()) {
+    const Command& command = *Commands::Get().Find(name);
+    if (EqualHelpWords(name, words)) {
+      PrintCommand(name, command, out);
+      return true;
+    }
+    for (const Verb& verb : command.verbs) {
+      if (!EqualHelpWords(name + verb.name, words)) continue;
+      PrintVerb(name, verb, out);
+      return true;
+    }
+  }
+  return false;
+}
+
+void PrintHelpOn(const std::string& words, std::ostream& out) {
+  if (LayerTypes::Get().Find(words) != nullptr) return PrintLayer(words, out);
+  if (MessageNamed(words) != nullptr) return PrintMessage(words, *MessageNamed(words), out);
+  if (PrintCommandCalled(words, out)) return;
+  if (EqualHelpWords(words, "exit codes")) return PrintExitCodes(out);
+  if (EqualHelpWords(words, "topics")) return PrintTopics(out);
+  const std::vector<HelpEntry> found = SearchHelp(words);
+  if (found.empty()) ThrowNothingFound(words);
+  PrintFound(found, out);
 }
 
 ExitCode RunHelp(const CommandLine& line, bool*) {
-  if (line.files.empty()) {
+  std::string words;
+  for (const std::string& word : line.files) words += (words.empty() ? "" : " ") + word;
+  if (words.empty()) {
     PrintCommands(std::cout);
   } else {
-    PrintHelpOn(line.files[0], line.files.size() > 1 ? line.files[1] : "", std::cout);
+    PrintHelpOn(words, std::cout);
   }
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(
-    Commands, "help",
-    {"shows the commands, the flags of one or of its verb, or the fields of a layer or a "
-     "message",
-     {},
-     {},
-     "[COMMAND [VERB]|LAYER|MESSAGE|exit-codes]",
-     "doppio help train",
-     &RunHelp});
+DOPPIO_REGISTER(Commands, "help",
+                {"shows the page of a command, verb, layer or message, or what there is on a word",
+                 {},
+                 {},
+                 "[COMMAND [VERB]|LAYER|MESSAGE|WORD|topics|exit-codes]",
+                 "doppio help train\n  doppio help warmup",
+                 &RunHelp});
 
 }  // namespace
 

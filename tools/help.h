@@ -1,5 +1,5 @@
 // The help pages, made from the commands' rows, the flags' own descriptions and defaults, and the
-// schema.
+// schema; and what `doppio help WORD` finds in them.
 #ifndef DOPPIO_TOOLS_HELP_H_
 #define DOPPIO_TOOLS_HELP_H_
 

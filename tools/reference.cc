@@ -4,7 +4,6 @@
 #include <cctype>
 #include <iostream>
 #include <map>
-#include <set>
 
 #include "core/base/file.h"
 #include "core/net/layer.h"
@@ -127,10 +126,8 @@ class Page {
   std::string TypeCell(const FieldRow& row, const FieldDescriptor& field) {
     const Descriptor* message = row.message;
     const std::string& full = message == nullptr ? "" : message->name();
-    // Nets have their own section; values of weights and old layers are no part of what users
-    // write.
-    static const std::set<std::string> kUntold = {"BlobProto", "V1LayerParameter"};
-    if (message == nullptr || kUntold.count(full) > 0) return row.type;
+    if (message == nullptr || IsUntold(*message)) return row.type;
+    // Nets have their own section.
     if (full == "NetParameter" || full == "LayerParameter") {
       return row.type.substr(0, row.type.size() - full.size()) +
              LinkTo(full, full == "NetParameter" ? "Net" : "Fields-of-every-layer");

@@ -22,17 +22,22 @@ int EditDistance(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
-std::string Nearest(const std::string& name, const std::vector<std::string>& candidates) {
-  int best = std::max<int>(1, static_cast<int>(name.size()) / 3) + 1;
-  std::string nearest;
+std::vector<std::string> AllNearest(const std::string& name,
+                                    const std::vector<std::string>& candidates) {
+  int best = std::max<int>(1, static_cast<int>(name.size()) / 3);
+  std::vector<std::string> nearest;
   for (const std::string& candidate : candidates) {
     const int distance = EditDistance(name, candidate);
-    if (distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
+    if (distance < best) nearest.clear();
+    if (distance <= best) nearest.push_back(candidate);
+    best = std::min(best, distance);
   }
   return nearest;
+}
+
+std::string Nearest(const std::string& name, const std::vector<std::string>& candidates) {
+  const std::vector<std::string> nearest = AllNearest(name, candidates);
+  return nearest.empty() ? "" : nearest[0];
 }
 
 std::string DidYouMean(const std::string& name, const std::vector<std::string>& candidates) {

@@ -11,7 +11,12 @@ namespace doppio {
 // case.
 int EditDistance(const std::string& a, const std::string& b);
 
-// The candidate closest to `name`, or "" when none is within max(1, length / 3) edits.
+// The candidates closest to `name`, in their order: those at the least distance, if that is within
+// max(1, length / 3) edits.
+std::vector<std::string> AllNearest(const std::string& name,
+                                    const std::vector<std::string>& candidates);
+
+// The first of these, or "".
 std::string Nearest(const std::string& name, const std::vector<std::string>& candidates);
 
 // "; did you mean 'kernel_size'?" or "".

@@ -45,7 +45,7 @@ class VerbHelpTest(tool_case.ToolCase):
 
 class ExitCodesTest(tool_case.ToolCase):
     def test_have_a_page_of_their_own(self):
-        for word in ("exit-codes",):
+        for word in ("exit-codes", "exit_codes", "Exit codes"):
             page = self.succeed("help", word)
             self.assertRegex(page, r"(?m)^   75  stopped by a signal")
             self.assertRegex(page, r"(?m)^  143  ")

@@ -107,7 +107,7 @@ class LayerHelpTest(tool_case.ToolCase):
         self.assertNotIn("{", self.succeed("help", "AbsVal").split("\n", 1)[1])
 
     def test_a_wrong_name_gets_the_nearest(self):
-        self.assertEqual("error: unknown command 'Convolutoin'; did you mean 'Convolution'?\n",
+        self.assertEqual("error: help has nothing on 'Convolutoin'; did you mean 'Convolution'?\ntry: doppio help topics\n",
                          self.fail_with(2, "help", "Convolutoin"))
 
 

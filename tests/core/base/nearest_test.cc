@@ -20,6 +20,12 @@ TEST(Nearest, TakesTheClosestWithinAThirdOfTheName) {
   EXPECT_EQ(Nearest("ip_1", {"ip1", "ip2", "conv1"}), "ip1");
 }
 
+TEST(AllNearest, HasAllAtTheLeastDistanceInTheirOrder) {
+  EXPECT_TRUE(AllNearest("xyz", {"ip2", "conv1", "ip1"}).empty());
+  EXPECT_EQ(AllNearest("ip3", {"ip2", "conv1", "ip1"}), (std::vector<std::string>{"ip2", "ip1"}));
+  EXPECT_EQ(AllNearest("ip1", {"ip2", "IP1", "ip1"}), (std::vector<std::string>{"IP1", "ip1"}));
+}
+
 TEST(DidYouMean, IsEmptyWithoutACandidate) {
   EXPECT_EQ(DidYouMean("MAXX", {"MAX", "AVE"}), "; did you mean 'MAX'?");
   EXPECT_EQ(DidYouMean("zzzz", {"MAX", "AVE"}), "");
