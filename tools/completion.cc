@@ -1,4 +1,5 @@
 // `doppio completion`: scripts with which shells complete commands, flags and values.
+#include <algorithm>
 #include <cctype>
 #include <iostream>
 #include <sstream>
@@ -6,6 +7,7 @@
 #include "core/net/layer.h"
 #include "tools/command.h"
 #include "tools/flag_text.h"
+#include "tools/help_topics.h"
 
 namespace doppio {
 namespace {
@@ -19,17 +21,37 @@ std::string Joined(const std::vector<std::string>& words) {
 // What is typed to change a flag: a switch that is on is turned off.
 std::string Typed(const FlagText& flag) { return (flag.on_by_default ? "no" : "") + flag.name; }
 
-// The words that may follow a command first: what its usage line offers, "ls FILE | diff FILE
-// FILE", or names.
-std::vector<std::string> WordsOf(const std::string& command) {
-  std::vector<std::string> words;
-  if (command == "help" || command == "man") words = Commands::Get().Names();
-  if (command == "help") {
-    for (const std::string& type : LayerTypes::Get().Names()) words.push_back(type);
+std::vector<std::string> VerbsOf(const Command& command) {
+  std::vector<std::string> names;
+  for (const Verb& verb : command.verbs) names.push_back(verb.name);
+  return names;
+}
+
+// What help knows by its name: commands, layers, topics and pages.
+std::vector<std::string> WordsOfHelp() {
+  std::vector<std::string> words = Commands::Get().Names();
+  for (const std::string& type : LayerTypes::Get().Names()) words.push_back(type);
+  for (const HelpTopic& topic : HelpTopics()) {
+    std::string word = topic.name;
+    std::replace(word.begin(), word.end(), ' ', '-');
+    words.push_back(word);
   }
-  const std::string& usage = Commands::Get().Find(command)->files;
-  if (usage.find('|') == std::string::npos) return words;
-  std::istringstream choices(usage);
+  words.push_back("topics");
+  return words;
+}
+
+// The words that may follow a command first: its verbs, what its usage line offers,
+// "slurm|pbs|lsf -- train FLAGS", or names.
+std::vector<std::string> WordsOf(const std::string& name) {
+  const Command& command = *Commands::Get().Find(name);
+  if (name == "help") return WordsOfHelp();
+  std::vector<std::string> words = VerbsOf(command);
+  if (name == "man") {
+    words = Commands::Get().Names();
+    words.push_back("topics");
+  }
+  if (!words.empty() || command.files.find('|') == std::string::npos) return words;
+  std::istringstream choices(command.files);
   for (std::string choice; std::getline(choices, choice, '|');) {
     std::istringstream text(choice);
     std::string word;
@@ -39,11 +61,18 @@ std::vector<std::string> WordsOf(const std::string& command) {
   return words;
 }
 
+std::vector<std::string> TypedFlags(const std::vector<std::string>& names) {
+  std::vector<std::string> flags;
+  for (const std::string& flag : names) flags.push_back("--" + Typed(DescribeFlag(flag)));
+  flags.push_back("--help");
+  return flags;
+}
+
 void PrintBash(std::ostream& out) {
   out << "# Completion of doppio in bash; without a list of its own, bash completes names of "
          "files.\n"
          "_doppio() {\n"
-         "  local current=${COMP_WORDS[COMP_CWORD]} command= flag= flags= i\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} command= verb= flag= flags= i\n"
          "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
          "    case \" "
       << Joined(Commands::Get().Names())
@@ -51,6 +80,7 @@ void PrintBash(std::ostream& out) {
          "      *\" ${COMP_WORDS[i]} \"*) command=${COMP_WORDS[i]}; break ;;\n"
          "    esac\n"
          "  done\n"
+         "  ((i + 1 < COMP_CWORD)) && verb=${COMP_WORDS[i+1]}\n"
          "  # Bash takes --flag=value apart at the equals sign.\n"
          "  if [[ $current == = ]]; then\n"
          "    flag=${COMP_WORDS[COMP_CWORD-1]} current=\n"
@@ -76,13 +106,14 @@ void PrintBash(std::ostream& out) {
       << "' -- \"$current\"))\n"
          "    return\n"
          "  fi\n"
-         "  case $command in\n";
+         "  case \"$command $verb\" in\n";
   for (const std::string& name : Commands::Get().Names()) {
-    std::vector<std::string> flags;
-    for (const std::string& flag : Commands::Get().Find(name)->flags)
-      flags.push_back("--" + Typed(DescribeFlag(flag)));
-    flags.push_back("--help");
-    out << "    " << name << ") flags='" << Joined(flags) << "' ;;\n";
+    const Command& command = *Commands::Get().Find(name);
+    for (const Verb& verb : command.verbs) {
+      out << "    \"" << name << ' ' << verb.name << "\") flags='" << Joined(TypedFlags(verb.flags))
+          << "' ;;\n";
+    }
+    out << "    \"" << name << " \"*) flags='" << Joined(TypedFlags(command.flags)) << "' ;;\n";
   }
   out << "  esac\n"
          "  if [[ $current == -* ]]; then\n"
@@ -93,6 +124,10 @@ void PrintBash(std::ostream& out) {
     out << "  elif [[ $command == " << name << " && ${COMP_WORDS[COMP_CWORD-1]} == " << name
         << " ]]; then\n"
         << "    COMPREPLY=($(compgen -W '" << Joined(words) << "' -- \"$current\"))\n";
+    const std::vector<std::string> verbs = VerbsOf(*Commands::Get().Find(name));
+    if (verbs.empty()) continue;
+    out << "  elif [[ $command == help && ${COMP_WORDS[COMP_CWORD-1]} == " << name << " ]]; then\n"
+        << "    COMPREPLY=($(compgen -W '" << Joined(verbs) << "' -- \"$current\"))\n";
   }
   out << "  fi\n"
          "}\n"
@@ -114,6 +149,24 @@ std::string ZshText(const std::string& text) {
   return out;
 }
 
+// Arguments of _arguments.
+void PrintZshFlags(const std::vector<std::string>& names, std::ostream& out) {
+  for (const std::string& name : names) {
+    const FlagText flag = DescribeFlag(name);
+    out << " \\\n          '--" << Typed(flag);
+    if (!flag.is_switch) out << '=';
+    out << '[' << ZshText(flag.meaning) << ']';
+    if (!flag.is_switch) {
+      const std::vector<std::string> choices = Choices(flag);
+      out << ':' << ZshText(flag.value) << ':'
+          << (!choices.empty()   ? "(" + Joined(choices) + ")"
+              : NamesFiles(flag) ? "_files"
+                                 : "");
+    }
+    out << '\'';
+  }
+}
+
 void PrintZsh(std::ostream& out) {
   out << "#compdef doppio\n"
          "# Completion of doppio in zsh.\n"
@@ -132,27 +185,21 @@ void PrintZsh(std::ostream& out) {
          "      case $words[1] in\n";
   for (const std::string& name : Commands::Get().Names()) {
     const Command& command = *Commands::Get().Find(name);
-    out << "        " << name << ") _arguments";
-    for (const std::string& flag_name : command.flags) {
-      const FlagText flag = DescribeFlag(flag_name);
-      out << " \\\n          '--" << Typed(flag);
-      if (!flag.is_switch) out << '=';
-      out << '[' << ZshText(flag.meaning) << ']';
-      if (!flag.is_switch) {
-        const std::vector<std::string> choices = Choices(flag);
-        out << ':' << ZshText(flag.value) << ':'
-            << (!choices.empty()   ? "(" + Joined(choices) + ")"
-                : NamesFiles(flag) ? "_files"
-                                   : "");
-      }
-      out << '\'';
+    if (!command.verbs.empty()) out << "        " << name << ") case $words[2] in\n";
+    for (const Verb& verb : command.verbs) {
+      out << "          " << verb.name << ") _arguments";
+      PrintZshFlags(verb.flags, out);
+      out << " \\\n          '*:file:_files' ;;\n";
     }
+    out << "        " << (command.verbs.empty() ? name : "  *") << ") _arguments";
+    PrintZshFlags(command.flags, out);
     const std::vector<std::string> words = WordsOf(name);
     if (!words.empty()) out << " \\\n          '1:word:(" << Joined(words) << ")'";
     if (!command.files.empty()) {
       out << " \\\n          '*:file:_files'";
     }
     out << " ;;\n";
+    if (!command.verbs.empty()) out << "        esac ;;\n";
   }
   out << "      esac ;;\n"
          "  esac\n"
@@ -171,26 +218,38 @@ std::string FishText(const std::string& text) {
   return out;
 }
 
+// Flags that are offered where the shell finds `condition` to be true.
+void PrintFishFlags(const std::string& condition, const std::vector<std::string>& names,
+                    std::ostream& out) {
+  for (const std::string& name : names) {
+    const FlagText flag = DescribeFlag(name);
+    out << "complete -c doppio -n '" << condition << "' -l " << Typed(flag);
+    const std::vector<std::string> choices = Choices(flag);
+    if (!choices.empty()) {
+      out << " -x -a '" << Joined(choices) << '\'';
+    } else if (!flag.is_switch) {
+      out << (NamesFiles(flag) ? " -r" : " -x");
+    }
+    out << " -d '" << FishText(flag.meaning) << "'\n";
+  }
+}
+
 void PrintFish(std::ostream& out) {
   out << "# Completion of doppio in fish.\n";
   for (const std::string& name : Commands::Get().Names()) {
     const Command& command = *Commands::Get().Find(name);
     out << "complete -c doppio -n __fish_use_subcommand -f -a " << name << " -d '"
         << FishText(command.summary) << "'\n";
-    const std::string seen = "complete -c doppio -n '__fish_seen_subcommand_from " + name + "' ";
-    for (const std::string& flag_name : command.flags) {
-      const FlagText flag = DescribeFlag(flag_name);
-      out << seen << "-l " << Typed(flag);
-      const std::vector<std::string> choices = Choices(flag);
-      if (!choices.empty()) {
-        out << " -x -a '" << Joined(choices) << '\'';
-      } else if (!flag.is_switch) {
-        out << (NamesFiles(flag) ? " -r" : " -x");
-      }
-      out << " -d '" << FishText(flag.meaning) << "'\n";
-    }
+    const std::string seen = "__fish_seen_subcommand_from " + name;
+    const std::vector<std::string> verbs = VerbsOf(command);
+    for (const Verb& verb : command.verbs)
+      PrintFishFlags(seen + "; and __fish_seen_subcommand_from " + verb.name, verb.flags, out);
+    if (verbs.empty()) PrintFishFlags(seen, command.flags, out);
     const std::vector<std::string> words = WordsOf(name);
-    if (!words.empty()) out << seen << "-f -a '" << Joined(words) << "'\n";
+    if (words.empty()) continue;
+    out << "complete -c doppio -n '" << seen
+        << (verbs.empty() ? "" : "; and not __fish_seen_subcommand_from " + Joined(verbs))
+        << "' -f -a '" << Joined(words) << "'\n";
   }
 }
 

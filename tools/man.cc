@@ -1,4 +1,4 @@
-// `doppio man`: pages for the program man, one for each command and one over all.
+// `doppio man`: pages for the program man, one for each command, one over all, and one of topics.
 #include <cctype>
 #include <filesystem>
 #include <iostream>
@@ -11,12 +11,15 @@
 #include "tools/flag_text.h"
 #include "tools/flags.h"
 #include "tools/help.h"
+#include "tools/help_topics.h"
 
 DEFINE_string(man_dir, "",
               "<DIR> write all pages into this folder, which is made if it is missing");
 
 namespace doppio {
 namespace {
+
+constexpr const char* kTopics = "doppio-topics";
 
 // Text that troff shows as it is.
 std::string Roff(const std::string& text) {
@@ -66,7 +69,36 @@ void PrintOverview(std::ostream& out) {
          "use.\n";
   ExitStatus(out);
   out << ".SH EXAMPLE\n.nf\n"
-      << Roff("doppio train --solver=models/lenet/solver.prototxt") << "\n.fi\n";
+      << Roff("doppio train --solver=models/lenet/solver.prototxt")
+      << "\n.fi\n.SH SEE ALSO\n.BR doppio\\-topics (1)\n";
+}
+
+void Flags(const std::vector<std::string>& names, std::ostream& out) {
+  for (const std::string& name : names) {
+    const FlagText flag = DescribeFlag(name);
+    out << ".TP\n"
+        << Bold("--" + flag.name) << (flag.value.empty() ? "" : "=" + Italic(flag.value)) << '\n'
+        << Roff(flag.meaning) << '\n';
+  }
+}
+
+void Example(const std::string& example, std::ostream& out) {
+  out << ".nf\n";
+  std::istringstream lines(example);
+  for (std::string line; std::getline(lines, line);) out << Roff(line) << '\n';
+  out << ".fi\n";
+}
+
+void Verbs(const std::string& command, const std::vector<Verb>& verbs, std::ostream& out) {
+  for (const Verb& verb : verbs) {
+    out << ".SS " << Roff(verb.name) << '\n'
+        << Roff(verb.summary) << "\n.PP\n.B doppio " << Roff(command + " " + verb.name) << '\n';
+    if (!verb.flags.empty()) out << "[\\fIflags\\fR]\n";
+    if (!verb.files.empty()) out << Italic(verb.files) << '\n';
+    Flags(verb.flags, out);
+    out << ".PP\n";
+    Example(verb.example, out);
+  }
 }
 
 void PrintPage(const std::string& name, const Command& command, std::ostream& out) {
@@ -74,18 +106,30 @@ void PrintPage(const std::string& name, const Command& command, std::ostream& ou
   out << ".SH SYNOPSIS\n.B doppio " << Roff(name) << '\n';
   if (!command.flags.empty()) out << "[\\fIflags\\fR]\n";
   if (!command.files.empty()) out << Italic(command.files) << '\n';
-  if (!command.flags.empty()) out << ".SH OPTIONS\n";
-  for (const std::string& flag_name : command.flags) {
-    const FlagText flag = DescribeFlag(flag_name);
-    out << ".TP\n"
-        << Bold("--" + flag.name) << (flag.value.empty() ? "" : "=" + Italic(flag.value)) << '\n'
-        << Roff(flag.meaning) << '\n';
+  if (!command.verbs.empty()) {
+    out << ".SH VERBS\n";
+    Verbs(name, command.verbs, out);
+  } else if (!command.flags.empty()) {
+    out << ".SH OPTIONS\n";
+    Flags(command.flags, out);
   }
-  ExitStatus(out);
-  out << ".SH EXAMPLE\n.nf\n";
-  std::istringstream lines(command.example);
-  for (std::string line; std::getline(lines, line);) out << Roff(line) << '\n';
-  out << ".fi\n.SH SEE ALSO\n.BR doppio (1)\n";
+  out << ".SH EXIT STATUS\n0 if the work asked for is done; all codes are in\n.BR doppio (1).\n"
+         ".SH EXAMPLE\n";
+  Example(command.example, out);
+  out << ".SH SEE ALSO\n.BR doppio (1),\n.BR doppio\\-topics (1)\n";
+}
+
+void PrintTopicsPage(std::ostream& out) {
+  Head(kTopics, "flags and fields by what they are for", out);
+  out << ".SH DESCRIPTION\n.B doppio help\n.I WORD\nfinds these topics, and any flag or field.\n"
+         ".SH TOPICS\n";
+  for (const HelpTopic& topic : HelpTopics()) {
+    out << ".TP\n"
+        << Bold(topic.name) << '\n'
+        << Roff(topic.answer) << "\n.br\n"
+        << Italic(topic.where) << '\n';
+  }
+  out << ".SH SEE ALSO\n.BR doppio (1)\n";
 }
 
 void WriteAll(const std::string& folder) {
@@ -100,6 +144,9 @@ void WriteAll(const std::string& folder) {
     PrintPage(name, *Commands::Get().Find(name), page);
     WriteFileAtomically(folder + "/doppio-" + name + ".1", page.str());
   }
+  std::ostringstream topics;
+  PrintTopicsPage(topics);
+  WriteFileAtomically(folder + "/" + kTopics + ".1", topics.str());
 }
 
 ExitCode RunMan(const CommandLine& line, bool*) {
@@ -109,6 +156,8 @@ ExitCode RunMan(const CommandLine& line, bool*) {
     WriteAll(FLAGS_man_dir);
   } else if (line.files.empty()) {
     PrintOverview(std::cout);
+  } else if (line.files[0] == "topics") {
+    PrintTopicsPage(std::cout);
   } else {
     const Command* command = Commands::Get().Find(line.files[0]);
     if (command == nullptr) {
@@ -124,7 +173,7 @@ DOPPIO_REGISTER(Commands, "man",
                 {"prints a manual page, or writes all of them",
                  {"man_dir"},
                  {},
-                 "[COMMAND]",
+                 "[COMMAND|topics]",
                  "doppio man --man_dir=$HOME/.local/share/man/man1",
                  &RunMan});
 

@@ -54,8 +54,15 @@ class BashTest(CompletionTest):
                            capture_output=True, text=True, check=False)
         self.assertEqual("complete -o default -F _doppio doppio\n", r.stdout)
 
-    def test_help_knows_commands_and_layers(self):
+    def test_verbs_have_their_own_flags(self):
+        self.assertIn("--encode_type", self.complete("doppio", "data", "convert", "--"))
+        self.assertNotIn("--fractions", self.complete("doppio", "data", "convert", "--"))
+        self.assertIn("--fractions", self.complete("doppio", "data", "split", "--"))
+
+    def test_help_knows_commands_layers_verbs_and_topics(self):
         self.assertEqual(["Pooling"], self.complete("doppio", "help", "Pool"))
+        self.assertEqual(["gradient-clipping"], self.complete("doppio", "help", "gradient"))
+        self.assertEqual(["convert"], self.complete("doppio", "help", "data", "conv"))
         self.assertIn("submit", self.complete("doppio", "help", "su"))
 
     def test_words_that_a_command_begins_with(self):
@@ -98,6 +105,10 @@ class FishTest(CompletionTest):
         self.assertEqual(["--phase"], [offer.rstrip("=") for offer in self.complete("doppio summary --pha")])
         self.assertEqual(["--phase=TEST"], self.complete("doppio summary --phase=TE"))
         self.assertIn("Pooling", self.complete("doppio help Pool"))
+        self.assertIn("warm-up", self.complete("doppio help warm"))
+        self.assertIn("convert", self.complete("doppio data conv"))
+        self.assertEqual(["--fractions"], [offer.rstrip("=") for offer in self.complete("doppio data split --frac")])
+        self.assertEqual([], self.complete("doppio data convert --frac"))
 
 
 if __name__ == "__main__":

@@ -29,9 +29,23 @@ class ManTest(tool_case.ToolCase):
         for section in ("NAME", "SYNOPSIS", "OPTIONS", "EXIT STATUS", "EXAMPLE"):
             self.assertIn(".SH %s\n" % section, page)
 
+    def test_only_the_overview_has_all_exit_codes(self):
+        self.assertRegex(self.succeed("man"), r"(?m)^\.B 75\nstopped by a signal")
+        self.assertNotIn(".B 75", self.succeed("man", "train"))
+
+    def test_the_page_of_a_command_with_verbs_has_the_flags_of_each(self):
+        convert, mean = self.succeed("man", "data").split(".SS convert\n")[1].split(".SS mean\n")
+        self.assertIn("\\fB\\-\\-encode_type\\fR", convert)
+        self.assertNotIn("\\fB\\-\\-encode_type\\fR", mean)
+
+    def test_the_page_of_topics_names_what_answers(self):
+        page = self.succeed("man", "topics")
+        self.assertRegex(page, r'^\.TH DOPPIO\\-TOPICS 1 ')
+        self.assertIn("\\fBwarm\\-up\\fR\nwarmup_iter", page)
+
     def test_writes_all_pages_into_a_folder(self):
         self.succeed("man", "--man_dir=share/man/man1")
-        names = {"doppio.1"} | {"doppio-%s.1" % c for c in self.commands()}
+        names = {"doppio.1", "doppio-topics.1"} | {"doppio-%s.1" % c for c in self.commands()}
         self.assertEqual(names, set(os.listdir(self.path("share/man/man1"))))
 
     def test_a_folder_that_cannot_be_made(self):
