@@ -20,6 +20,14 @@ void FillRow(const F& value, int width, bool mirrored, T* __restrict to) {
   }
 }
 
+MeanImage MeanAt(const SourceLoc& at, const std::string& path) {
+  try {
+    return ReadMeanFile(path);
+  } catch (const FileError& e) {
+    throw FileError(e.at().known() ? e.at() : at, e.message());
+  }
+}
+
 }  // namespace
 
 void RefuseUnknownTransforms(const TransformationParameter& parameter) {
@@ -88,12 +96,13 @@ void CheckTransforms(const TransformationParameter& parameter) {
 }
 
 Augment::Augment(const TransformationParameter& parameter, Phase phase, const Random& random,
-                 bool sizes_vary)
+                 bool sizes_vary, const SourceLoc& mean_at)
     : scale_(parameter.scale()),
       mirror_(parameter.mirror()),
       random_crop_(phase == TRAIN),
       sizes_vary_(sizes_vary),
       mean_values_(parameter.mean_value().begin(), parameter.mean_value().end()),
+      mean_at_(mean_at),
       random_(random) {
   CheckTransforms(parameter);
   if (parameter.has_emit_constraint()) emit_ = parameter.emit_constraint();
@@ -104,17 +113,20 @@ Augment::Augment(const TransformationParameter& parameter, Phase phase, const Ra
   if (parameter.force_gray()) color_ = DecodeOptions::Color::kGray;
   if (parameter.has_mean_file()) {
     mean_file_ = parameter.mean_file();
-    MeanImage mean = ReadMeanFile(mean_file_);
+    MeanImage mean = MeanAt(mean_at_, mean_file_);
     mean_shape_ = mean.shape;
     mean_image_ = std::move(mean.values);
   }
 }
 
+void Augment::RefuseMean(const std::string& why) const {
+  throw UserError(mean_at_, "the mean '" + mean_file_ + "' is " + mean_shape_.ToString() + why);
+}
+
 ImageShape Augment::OutputShape(const ImageShape& image) const {
   if (!mean_image_.empty() && !sizes_vary_ && mean_shape_ != image) {
-    throw UserError({}, "the mean '" + mean_file_ + "' is " + mean_shape_.ToString() +
-                            ", but the image is " + image.ToString() +
-                            "; a mean file must be made from images of the same size");
+    RefuseMean(", but the image is " + image.ToString() +
+               "; a mean file must be made from images of the same size");
   }
   const size_t means = mean_values_.size();
   if (means > 1 && means != static_cast<size_t>(image.channels)) {
@@ -132,8 +144,7 @@ ImageShape Augment::OutputShape(const ImageShape& image) const {
   }
   if (!mean_image_.empty() && (cut.channels != mean_shape_.channels ||
                                cut.height > mean_shape_.height || cut.width > mean_shape_.width)) {
-    throw UserError({}, "the mean '" + mean_file_ + "' is " + mean_shape_.ToString() +
-                            ", too little for samples of " + cut.ToString());
+    RefuseMean(", too little for samples of " + cut.ToString());
   }
   return cut;
 }

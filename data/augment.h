@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/base/random.h"
 #include "data/record.h"
 #include "proto/augment.pb.h"
@@ -44,9 +45,10 @@ class Augment {
  public:
   // Reads the mean file. Throws UserError as CheckTransforms does, FileError when the mean cannot
   // be read. `sizes_vary`: images have sizes that were drawn, so a mean of their size there is not;
-  // the middle of the one there is belongs to each cut.
+  // the middle of the one there is belongs to each cut. `mean_at`: the place of mean_file, which
+  // errors about the mean point at.
   Augment(const TransformationParameter& parameter, Phase phase, const Random& random,
-          bool sizes_vary = false);
+          bool sizes_vary = false, const SourceLoc& mean_at = {});
 
   // What an image of this shape becomes. Throws UserError when crop or mean do not fit it.
   ImageShape OutputShape(const ImageShape& image) const;
@@ -76,6 +78,7 @@ class Augment {
   DecodeOptions::Color color() const { return color_; }
 
  private:
+  [[noreturn]] void RefuseMean(const std::string& why) const;
   float MeanOf(int channel) const;
   template <class Values>
   void Take(const Values& values, const Cut& cut, int channel, int y, CutPixels* to) const;
@@ -92,6 +95,7 @@ class Augment {
   std::vector<float> mean_image_;   // instead of mean_values_
   ImageShape mean_shape_;
   std::string mean_file_;
+  SourceLoc mean_at_;
   Random random_;
   std::optional<EmitConstraint> emit_;
 };

@@ -32,7 +32,7 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
                    Phase phase, const PipelineOptions& options)
     : source_(std::move(source)),
       augment_(transform, phase, Random(options.seed, options.stream ^ Stream("augment")),
-               options.sizes_vary),
+               options.sizes_vary, options.mean_at),
       options_(options),
       order_(MakeOrder(*source_, options)) {
   DOPPIO_CHECK(options.batch > 0 && options.rank < options.world, "pipeline options");

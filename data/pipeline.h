@@ -35,6 +35,7 @@ struct PipelineOptions {
   // so many.
   int max_boxes = 0;
   bool sizes_vary = false;  // as Augment has it
+  SourceLoc mean_at;        // likewise
   // More than 0: boxes are in fractions of so many rows and columns (SSD's height_scale and
   // width_scale) instead of the sample's.
   int box_rows = 0, box_columns = 0;

@@ -11,7 +11,6 @@
 #include "core/net/layer.h"
 #include "data/database_facts.h"
 #include "data/declared_shape.h"
-#include "data/mean_file.h"
 #include "data/pipeline.h"
 #include "data/preprocessing.h"
 #include "layers/batch_upload.h"
@@ -64,6 +63,8 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
   options.seed = spec.options.seed;
   options.stream = Stream("data", spec.name());
   options.sizes_vary = SizesVary(TransformOf(spec));
+  const bool outside = spec.param.transform_param().has_mean_file();
+  options.mean_at = spec.At((outside ? "" : ParamOf(spec) + ".") + "transform_param.mean_file");
   if (IsAnnotated(spec)) {
     options.max_boxes = static_cast<int>(spec.param.annotated_data_param().max_boxes());
     if (options.max_boxes < 1) {
@@ -118,19 +119,8 @@ void CheckTransformsOf(const LayerSpec& spec) {
   });
 }
 
-// The pipeline reads the file again; here its mistakes get the place of their own field.
-void CheckMeanFile(const LayerSpec& spec) {
-  const std::string field = "transform_param.mean_file";
-  const TransformationParameter transform = TransformOf(spec);
-  if (!transform.has_mean_file()) return;
-  const bool inside = !spec.param.transform_param().has_mean_file();
-  AtField(spec, inside ? ParamOf(spec) + "." + field : field,
-          [&] { ReadMeanFile(transform.mean_file()); });
-}
-
 std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
   const PipelineOptions options = OptionsOf(spec);
-  CheckMeanFile(spec);
   std::unique_ptr<Source> source =
       AtField(spec, ParamOf(spec) + ".source", [&] { return OpenSourceOf(spec, options); });
   return AtField(spec, "transform_param", [&] {

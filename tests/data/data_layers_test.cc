@@ -164,6 +164,20 @@ TEST(DataLayer, SaysWhereTheMistakeIs) {
   EXPECT_EQ(Mistake("type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1\n"
                     "transform_param { scale: 2\n  mean_file: 'none' } }"),
             "4: net.prototxt:3:3: layer 'input': cannot read 'none': No such file or directory");
+  // Too small, of other channels, and inside data_param.
+  for (const auto& [shape, values] : {std::pair("channels: 1 height: 2 width: 1", 2),
+                                      std::pair("channels: 3 height: 28 width: 28", 3 * 28 * 28)}) {
+    std::string blob = std::string("num: 1 ") + shape;
+    for (int i = 0; i < values; ++i) blob += " data: 1";
+    WriteFile(ScratchPath("m"), Parse<BlobProto>(blob).SerializeAsString());
+    const std::string transform = "\ntransform_param { scale: 2\n  mean_file: '" + ScratchPath("m");
+    const std::string layer = "type: 'Data' top: 'd' data_param { backend: DIGITS batch_size: 1 ";
+    for (const std::string& text : {layer + "}" + transform + "' }", layer + transform + "' } }"}) {
+      EXPECT_THAT(Mistake(text),
+                  testing::AllOf(testing::StartsWith("3: net.prototxt:3:3: layer 'input': "),
+                                 HasSubstr("but the image is 1x28x28")));
+    }
+  }
   EXPECT_THAT(
       Mistake(
           "type: 'Data' top: 'd' top: 'a' top: 'b' data_param { backend: DIGITS batch_size: 1 }"),

@@ -268,7 +268,7 @@ ROWS = [
         FILE, "net.prototxt:8:21: error:", "'m'", "'in'"),
     Bad("mean_of_other_shape", idx_data({**images([0, 1, 2, 0]), "m": mean_file(1, 5, 5)},
                                         IDX_PARAM + '\ntransform_param { mean_file: "m" }'), TRAIN, CONFIG,
-        "net.prototxt:8:", "'m'", "1x5x5", "1x6x6"),
+        "net.prototxt:8:21: error:", "'m'", "1x5x5", "1x6x6"),
     Bad("mean_is_text", idx_data({**images([0, 1, 2, 0]), "m": "mean"},
                                  IDX_PARAM + '\ntransform_param { mean_file: "m" }'), TRAIN, FILE, "net.prototxt:8:21: error:",
         "'m'"),
