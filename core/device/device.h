@@ -153,7 +153,7 @@ struct DeviceInfo {
   std::string unusable;     // empty, or why the device cannot be used
 };
 struct DeviceBackend {
-  // Throws DeviceError when the driver or runtime is missing.
+  // Never empty: throws DeviceError, with what to do, when there is no driver or no device.
   std::vector<DeviceInfo> (*list)();
   std::unique_ptr<Device> (*make)(int index);
 };
