@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/log.h"
+#include "solvers/empty_statistics.h"
 #include "solvers/nonfinite.h"
 #include "solvers/outputs.h"
 #include "solvers/replica_check.h"
@@ -136,6 +137,10 @@ void Trainer::TestAll() {
     test.net = static_cast<int>(i);
     test.iteration = iter_;
     LogTest(test, spec_.param.test_compute_loss());
+    if (test.complete && iter_ == 0) {
+      const std::string hint = EmptyStatisticsHint(test, *run.net);
+      if (!hint.empty()) LOG(WARNING) << "Iteration 0: " << hint;
+    }
     if (options_.on_test) options_.on_test(test);
     result_.tests.push_back(std::move(test));
   }

@@ -286,5 +286,42 @@ TEST(Trainer, AsksAPlateauForTheRateOfTheLossThatItHasJustSeen) {
   EXPECT_EQ(FirstWeight(trainer.get()), 0);
 }
 
+// Each BatchNorm without statistics multiplies by 1 / sqrt(eps) in the first test.
+std::string BatchNormNet(int layers) {
+  std::string net = R"(
+    layer { name: "in" type: "DummyData" top: "x" top: "y"
+            dummy_data_param { shape { dim: 4 dim: 3 } shape { dim: 4 dim: 2 }
+                               data_filler { type: "gaussian" } data_filler { value: 1 } } })";
+  for (int i = 1; i <= layers; ++i)
+    net += " layer { name: 'bn" + std::to_string(i) + "' type: 'BatchNorm' bottom: 'x' top: 'x' }";
+  return net + R"(
+    layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip"
+            inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "y" top: "loss" })";
+}
+
+TEST(Trainer, HintsAtEmptyStatisticsWhereTheFirstTestIsNotFinite) {
+  const std::string solver =
+      "base_lr: 0.01 lr_policy: 'fixed' max_iter: 30 test_iter: 1 test_interval: 30";
+  TrainerOptions options;
+  options.stop_at_nonfinite = true;  // a test does not end the training
+  LogLines log;
+  TrainerCase deep(BatchNormNet(20), solver);
+  const TrainResult result = deep.Make(options)->Solve();
+  EXPECT_EQ(result.iteration, 30);
+  EXPECT_TRUE(std::isfinite(result.tests.at(0).scores.at(0).value));
+  EXPECT_EQ(
+      log.Count("Iteration 0: scores of test net #0 are not finite. The likely reason: before "
+                "the first training iteration, the running statistics of BatchNorm are empty "
+                "(layers 'bn1', 'bn2', 'bn3' and 17 more). test_initialization: false leaves "
+                "this test out"),
+      1);
+  // A net whose scores are finite needs no hint, nor does one that leaves the test out.
+  TrainerCase shallow(BatchNormNet(2), solver);
+  shallow.Make(options)->Solve();
+  deep.Make(options, "test_initialization: false")->Solve();
+  EXPECT_EQ(log.Count("the running statistics of BatchNorm are empty"), 1);
+}
+
 }  // namespace
 }  // namespace doppio
