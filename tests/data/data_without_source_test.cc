@@ -82,6 +82,37 @@ TEST(DataWithoutSource, IsRandomAndWithLabelsInRange) {
   EXPECT_EQ(net.kernel()->source_size(), 0);
 }
 
+std::string AnnotatedLayer(int max_boxes) {
+  return "type: 'AnnotatedData' top: 'd' top: 'l' data_param { backend: LMDB source: 'none' "
+         "batch_size: 3 } annotated_data_param { max_boxes: " +
+         std::to_string(max_boxes) + " } transform_param { resize_param { height: 4 width: 5 } }";
+}
+
+TEST(DataWithoutSource, HasObjectsThatLossesTake) {
+  for (const int max_boxes : {1, 5}) {
+    DataNet net(AnnotatedLayer(max_boxes), DataMode::kSynthetic);
+    net->Forward();
+    const std::vector<double> labels = net.Values("l");
+    const size_t objects = static_cast<size_t>(3 * std::min(2, max_boxes));
+    ASSERT_EQ(labels.size(), static_cast<size_t>(3 * max_boxes * 8));
+    for (size_t row = 0; row < labels.size() / 8; ++row) {
+      const double* label = &labels[8 * row];
+      if (row >= objects) {
+        EXPECT_THAT(std::vector<double>(label, label + 8), Each(-1));
+        continue;
+      }
+      EXPECT_EQ(label[0], static_cast<double>(3 * row / objects)) << "image";
+      EXPECT_EQ(label[1], 1) << "class";
+      EXPECT_EQ(label[7], 0) << "difficult";
+      for (const size_t corner : {3, 4}) {
+        EXPECT_GE(label[corner], 0);
+        EXPECT_GE(label[corner + 2], label[corner] + 0.25);
+        EXPECT_LE(label[corner + 2], 1);
+      }
+    }
+  }
+}
+
 // Nothing is sent in later passes: what is there stays.
 TEST(DataWithoutSource, IsWrittenOnceOnAGpuAndInAnyType) {
   const std::string layer =
