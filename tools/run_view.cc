@@ -13,10 +13,11 @@ namespace {
 
 using nlohmann::json;
 
-// Flags that say where results go, not what they are.
+// Flags that say what is shown and kept of a run, not what is trained.
 bool IsAboutOutput(const std::string& flag) {
-  static const char* const kFlags[] = {"run_dir",  "json",   "log_format",
-                                       "progress", "resume", "trace"};
+  static const char* const kFlags[] = {"run_dir",   "json",         "log_format",       "progress",
+                                       "resume",    "trace",        "trace_iterations", "keep_best",
+                                       "keep_last", "no_overwrite", "monitor"};
   return std::find(std::begin(kFlags), std::end(kFlags), flag) != std::end(kFlags);
 }
 

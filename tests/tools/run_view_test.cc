@@ -74,6 +74,9 @@ TEST(SettingsOf, PutsTheCommandLineOverTheFiles) {
               "total",
               "--deterministic",
               "--run_dir=runs/x",
+              "--monitor=max:accuracy",
+              "--keep_best",
+              "--keep_last=2",
               "--json"};
   const auto settings = SettingsOf(run, {{"base_lr", "0.01"},
                                          {"lr_policy", "\"inv\""},
