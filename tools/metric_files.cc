@@ -1,5 +1,6 @@
 #include "tools/metric_files.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -11,7 +12,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kLineSeconds = 1;    // between lines of a training that displays nothing
+// Lines of training between those of `display`: one a second, and so many of a whole training that
+// its curves have a shape also where it takes a few seconds.
+constexpr double kLineSeconds = 1;
+constexpr int64_t kLinesOfTraining = 200;
 constexpr size_t kMostNumbers = 100;  // of one net's outputs
 
 // A number that JSON has no word for is null, and named.
@@ -72,9 +76,14 @@ void MetricFiles::Iteration(const Progress& progress) {
   seconds_ += progress.seconds;
   wait_seconds_ += progress.data_wait_seconds;
   images_ += progress.images;
-  if (progress.outputs != nullptr) return WriteTrain(progress);
-  unwritten_ = progress;
-  if (SecondsSinceEpoch() - written_at_ >= kLineSeconds) WriteTrain(progress);
+  const int64_t step = std::max<int64_t>(1, progress.max_iter / kLinesOfTraining);
+  const bool due = progress.outputs != nullptr || progress.iteration - written_iteration_ >= step ||
+                   SecondsSinceEpoch() - written_at_ >= kLineSeconds;
+  if (due) {
+    WriteTrain(progress);
+  } else {
+    unwritten_ = progress;
+  }
 }
 
 void MetricFiles::WriteTrain(const Progress& progress) {
@@ -102,6 +111,7 @@ void MetricFiles::WriteTrain(const Progress& progress) {
   seconds_ = wait_seconds_ = 0;
   images_ = 0;
   written_at_ = now;
+  written_iteration_ = progress.iteration;
   unwritten_.reset();
 }
 

@@ -27,7 +27,7 @@ class MetricFiles {
   void Begin(int64_t samples, const Device* device);
   // What is there already was another process's.
   void Resume(int64_t iteration);
-  // At most a line a second, but for iterations that display something.
+  // A line where an iteration displays something, each second, and 200 times in max_iter.
   void Iteration(const Progress& progress);
   void Flush();  // what Iteration has kept back
   void Test(const TestScores& scores);
@@ -53,6 +53,7 @@ class MetricFiles {
   double seconds_ = 0, wait_seconds_ = 0;
   int64_t images_ = 0;
   double written_at_ = 0;
+  int64_t written_iteration_ = 0;
   std::optional<Progress> unwritten_;
 };
 

@@ -165,6 +165,17 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual("snap/tiny_iter_%d.solverstate" % start, run["parent"])
         self.assertEqual(2, len(glob.glob(self.path("run/tb/events.out.tfevents.*"))))
 
+    def test_curves_have_points_whatever_display_is(self):
+        for display in 0, 1000:
+            folder = "run%d" % display
+            self.train("--run_dir=" + folder, "--set=display=%d" % display, "--set=max_iter=1000", "--set=snapshot=0",
+                       "--set=test_interval=1000")
+            points = [p for p in self.lines(folder) if p.get("phase") == "train"]
+            self.assertTrue(200 <= len(points) <= 300, len(points))
+            self.assertLessEqual(max(b["iter"] - a["iter"] for a, b in zip(points, points[1:])), 5)
+            self.assertTrue(all(p["loss"] > 0 for p in points))
+            self.assertEqual([0] if display else [], [p["iter"] for p in points if "outputs" in p])
+
     def test_a_folder_in_use_or_used_up_is_refused(self):
         process = self.begin("--run_dir=run")
         again = self.doppio("train", "--solver=solver.prototxt", "--run_dir=run", "--resume=auto",
