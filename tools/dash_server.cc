@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <random>
 
 #include "core/base/error.h"
@@ -58,21 +57,7 @@ DashServer::DashServer(std::string folder, std::string token, std::string cookie
 
 std::map<std::string, std::string> DashServer::Folders() const {
   std::map<std::string, std::string> folders;
-  const auto add = [&](const std::string& inside, const std::string& prefix) {
-    for (const std::string& run : FindRuns(inside)) {
-      folders[prefix + std::filesystem::path(run).lexically_normal().filename().string()] = run;
-    }
-  };
-  add(folder_, "");
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
-    // What vanishes meanwhile, or may not be read, holds no runs to show.
-    std::error_code unread;
-    const std::string path = entry.path().string();
-    if (!entry.is_directory(unread) || IsRunFolder(path)) continue;
-    if (std::filesystem::directory_iterator(path, unread); unread) continue;
-    add(path, entry.path().filename().string() + "/");
-  }
+  for (const FoundRun& run : FindRuns(folder_)) folders[run.name] = run.folder;
   return folders;
 }
 

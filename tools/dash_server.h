@@ -20,8 +20,8 @@ bool SameSecret(const std::string& a, const std::string& b);
 
 class DashServer {
  public:
-  // Shows the runs in `folder`, and those in folders inside it that are no runs themselves, as
-  // sweeps are. `cookie` names the cookie: those of several ports share a host.
+  // Shows the runs that FindRuns finds in `folder`. `cookie` names the cookie: those of several
+  // ports share a host.
   DashServer(std::string folder, std::string token, std::string cookie);
 
   // GET /: the page. /api/runs: {"runs": [{"name", "status", "net", "host", "started", "seconds",

@@ -2,6 +2,7 @@
 #ifndef DOPPIO_TOOLS_JSON_TEXT_H_
 #define DOPPIO_TOOLS_JSON_TEXT_H_
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -11,6 +12,11 @@ namespace doppio {
 // be: what is not becomes U+FFFD.
 inline std::string JsonText(const nlohmann::json& value, int indent = 2) {
   return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// JSON has no word for what is not finite.
+inline nlohmann::json NumberOrNull(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
 }  // namespace doppio

@@ -19,6 +19,7 @@
 namespace doppio {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr double kSilence = 60;  // seconds without a heartbeat after which a run counts as lost
@@ -114,6 +115,15 @@ void ReadLines(const std::string& all, RunRecord* run) {
   }
 }
 
+std::vector<fs::path> FoldersIn(const fs::path& folder, std::error_code* error) {
+  std::vector<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator(folder, *error)) {
+    std::error_code unread;
+    if (entry.is_directory(unread)) folders.push_back(entry.path());
+  }
+  return folders;
+}
+
 // The whole lines in the last `bytes` of a file.
 std::string EndOf(const std::string& path, int64_t bytes) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
@@ -130,7 +140,23 @@ bool HasLastNumbers(const RunRecord& run) {
          run.tests.front().iter != run.tests.back().iter;
 }
 
-RunRecord ReadFolder(const std::string& folder) {
+}  // namespace
+
+double TestPoint::Score(const std::string& name) const {
+  for (const auto& [score, value] : scores) {
+    if (score == name) return value;
+  }
+  return kNone;
+}
+
+bool IsRunFolder(const std::string& folder) { return FileExists(folder + "/run.json"); }
+
+std::string FolderName(const std::string& folder) {
+  const fs::path path = fs::absolute(folder).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+RunRecord ReadRunState(const std::string& folder) {
   if (!IsRunFolder(folder))
     throw FileError("'" + folder + "' is no run folder: it has no run.json");
   const json object = ParseObject(folder + "/run.json");
@@ -173,26 +199,15 @@ RunRecord ReadFolder(const std::string& folder) {
   return run;
 }
 
-}  // namespace
-
-double TestPoint::Score(const std::string& name) const {
-  for (const auto& [score, value] : scores) {
-    if (score == name) return value;
-  }
-  return kNone;
-}
-
-bool IsRunFolder(const std::string& folder) { return FileExists(folder + "/run.json"); }
-
 RunRecord ReadRun(const std::string& folder) {
-  RunRecord run = ReadFolder(folder);
+  RunRecord run = ReadRunState(folder);
   const std::string numbers = folder + "/metrics.jsonl";
   if (FileExists(numbers)) ReadLines(ReadFile(numbers), &run);
   return run;
 }
 
 RunRecord ReadRunEnd(const std::string& folder) {
-  const RunRecord without = ReadFolder(folder);
+  const RunRecord without = ReadRunState(folder);
   const std::string numbers = folder + "/metrics.jsonl";
   const int64_t all = FileBytes(numbers);
   RunRecord run = without;
@@ -204,20 +219,30 @@ RunRecord ReadRunEnd(const std::string& folder) {
   return run;
 }
 
-std::vector<std::string> FindRuns(const std::string& folder) {
+std::vector<FoundRun> FindRuns(const std::string& folder) {
+  std::vector<FoundRun> runs;
+  if (IsRunFolder(folder)) runs.push_back({FolderName(folder), folder});
   std::error_code error;
-  std::filesystem::directory_iterator entries(folder, error);
+  for (const fs::path& path : FoldersIn(folder, &error)) {
+    const std::string name = path.filename().string();
+    if (IsRunFolder(path.string())) {
+      runs.push_back({name, path.string()});
+      continue;
+    }
+    // What vanishes meanwhile, or may not be read, holds no runs to show.
+    std::error_code unread;
+    for (const fs::path& inside : FoldersIn(path, &unread)) {
+      if (IsRunFolder(inside.string()))
+        runs.push_back({name + "/" + inside.filename().string(), inside.string()});
+    }
+  }
   if (error) {
     const bool to_be_made = folder == RunsFolder() && !FileExists(folder);
     throw FileError("cannot read the folder '" + folder + "': " + error.message() +
                     (to_be_made ? "; train --run_dir=auto makes it" : ""));
   }
-  std::vector<std::string> runs;
-  for (const auto& entry : entries) {
-    if (IsRunFolder(entry.path().string())) runs.push_back(entry.path().string());
-  }
-  std::sort(runs.begin(), runs.end());
-  if (IsRunFolder(folder)) runs.insert(runs.begin(), folder);
+  std::sort(runs.begin(), runs.end(),
+            [](const FoundRun& a, const FoundRun& b) { return a.name < b.name; });
   return runs;
 }
 

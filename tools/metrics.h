@@ -95,10 +95,21 @@ RunRecord ReadRun(const std::string& folder);
 // of tests are there, and how many more depends on the file. What is asked for no curve need not
 // read all of it.
 RunRecord ReadRunEnd(const std::string& folder);
+// What run.json and exit.json tell, without any numbers.
+RunRecord ReadRunState(const std::string& folder);
 bool IsRunFolder(const std::string& folder);
-// The run folders in `folder`, by name, and `folder` itself where it is one. FileError where there
-// is no such folder.
-std::vector<std::string> FindRuns(const std::string& folder);
+// "lenet" of "runs/lenet/", and of "." in that folder: a run that was moved or copied still has the
+// id of its start, and is found by this name.
+std::string FolderName(const std::string& folder);
+
+struct FoundRun {
+  std::string name;  // below the folder that was searched
+  std::string folder;
+};
+// The run folders in `folder` and those one level deeper, in folders that are no runs themselves,
+// such as the trials of a sweep ("lr/t003"); and `folder` itself where it is one. By name. The same
+// runs for `runs ls`, `report` and `dash`. FileError where there is no such folder.
+std::vector<FoundRun> FindRuns(const std::string& folder);
 // Seconds since 1970.
 double SecondsSinceEpoch();
 // $DOPPIO_RUNS, or "runs".

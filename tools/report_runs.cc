@@ -19,59 +19,52 @@ DEFINE_string(title, "", "<TEXT> heading of the page; without it the runs' names
 namespace doppio {
 namespace {
 
-std::string LastPart(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path.substr(DirName(path).size());
-}
-
 // A run folder as it is, else those inside: the trials of a sweep, the runs of a folder of runs.
-std::vector<std::string> Folders(const std::vector<std::string>& paths) {
-  std::vector<std::string> folders;
+std::vector<FoundRun> RunsOf(const std::vector<std::string>& paths) {
+  std::vector<FoundRun> runs;
   for (const std::string& path : paths) {
     if (IsRunFolder(path)) {
-      folders.push_back(path);
+      runs.push_back({FolderName(path), path});
       continue;
     }
-    const std::vector<std::string> inside = FindRuns(path);
+    const std::vector<FoundRun> inside = FindRuns(path);
     if (inside.empty()) {
       throw FileError("'" + path +
                       "' is no run folder and holds none: there is no run.json (train writes one "
                       "with --run_dir)");
     }
-    folders.insert(folders.end(), inside.begin(), inside.end());
+    runs.insert(runs.end(), inside.begin(), inside.end());
   }
-  return folders;
+  return runs;
 }
 
 ExitCode RunReport(const CommandLine& line, bool* began) {
   if (line.files.empty()) {
     throw UsageError("'report' needs run folders, or a folder of them\ntry: doppio report --help");
   }
-  const std::vector<std::string> folders = Folders(line.files);
+  const std::vector<FoundRun> runs = RunsOf(line.files);
   std::map<std::string, int> uses;
-  for (const std::string& folder : folders) ++uses[LastPart(folder)];
+  for (const FoundRun& run : runs) ++uses[run.name];
   *began = true;
   nlohmann::json data = {{"live", false}, {"runs", nlohmann::json::array()}};
-  for (const std::string& folder : folders) {
+  for (const FoundRun& run : runs) {
     // Runs of several folders may have the same name.
-    const std::string name = uses[LastPart(folder)] > 1 ? folder : LastPart(folder);
-    data["runs"].push_back(ViewRun(ReadRun(folder), name, PointsFor(folders.size())));
+    const std::string name = uses[run.name] > 1 ? run.folder : run.name;
+    data["runs"].push_back(ViewRun(ReadRun(run.folder), name, PointsFor(runs.size())));
   }
   std::string title = FLAGS_title;
   if (title.empty()) {
-    title = LastPart(line.files[0]);
+    title = FolderName(line.files[0]);
     if (line.files.size() > 1) title += " and " + std::to_string(line.files.size() - 1) + " more";
   }
   data["title"] = title;
   const std::string page = MakePage(title, ReportScripts(), data);
   WriteFileAtomically(FLAGS_out, page);
   if (FLAGS_json) {
-    std::cout << nlohmann::json{{"file", FLAGS_out},
-                                {"runs", folders.size()},
-                                {"bytes", page.size()}}
+    std::cout << nlohmann::json{{"file", FLAGS_out}, {"runs", runs.size()}, {"bytes", page.size()}}
               << '\n';
   } else {
-    std::cout << FLAGS_out << ": " << folders.size() << (folders.size() == 1 ? " run, " : " runs, ")
+    std::cout << FLAGS_out << ": " << runs.size() << (runs.size() == 1 ? " run, " : " runs, ")
               << Bytes(static_cast<int64_t>(page.size())) << "; open it in a browser\n";
   }
   return ExitCode::kDone;

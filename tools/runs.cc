@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -28,14 +27,6 @@ RunRecord FindRun(const std::string& name) {
   return ReadRunEnd(!IsRunFolder(name) && IsRunFolder(there) ? there : name);
 }
 
-// By which it is found again: a run that was moved or copied still has the id of its start.
-std::string NameOf(const RunRecord& run) {
-  const std::filesystem::path path = std::filesystem::absolute(run.folder).lexically_normal();
-  return (path.has_filename() ? path : path.parent_path()).filename().string();
-}
-
-json Finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
-
 double LastLoss(const RunRecord& run) {
   return run.train.empty() ? std::nan("") : run.train.back().loss;
 }
@@ -59,8 +50,9 @@ std::string BestText(const RunRecord& run) {
 
 json BestJson(const RunRecord& run) {
   if (!run.best) return nullptr;
-  return {
-      {"metric", run.best->metric}, {"value", Finite(run.best->value)}, {"iter", run.best->iter}};
+  return {{"metric", run.best->metric},
+          {"value", NumberOrNull(run.best->value)},
+          {"iter", run.best->iter}};
 }
 
 // Scores of the last round of tests, as "accuracy", or "accuracy (net 1)".
@@ -79,7 +71,7 @@ std::vector<std::pair<std::string, double>> LastScores(const RunRecord& run) {
 
 json ScoresJson(const RunRecord& run) {
   json scores = json::object();
-  for (const auto& [name, value] : LastScores(run)) scores[name] = Finite(value);
+  for (const auto& [name, value] : LastScores(run)) scores[name] = NumberOrNull(value);
   return scores;
 }
 
@@ -91,7 +83,7 @@ json SummaryJson(const RunRecord& run) {
           {"iter", run.iter},
           {"max_iter", run.max_iter},
           {"best", BestJson(run)},
-          {"loss", Finite(LastLoss(run))},
+          {"loss", NumberOrNull(LastLoss(run))},
           {"scores", ScoresJson(run)},
           {"started", run.started},
           {"seconds", run.Seconds()},
@@ -107,22 +99,29 @@ json ExitJson(const RunRecord& run) {
 }
 
 ExitCode List(const std::string& folder) {
-  std::vector<RunRecord> runs;
+  struct Row {
+    std::string name;
+    RunRecord run;
+  };
+  std::vector<Row> rows;
   ErrorCollector damaged;  // are told after those that can be read
-  for (const std::string& path : FindRuns(folder))
-    damaged.Try([&] { runs.push_back(ReadRunEnd(path)); });
+  for (const FoundRun& run : FindRuns(folder))
+    damaged.Try([&] { rows.push_back({run.name, ReadRunEnd(run.folder)}); });
   if (FLAGS_json) {
     json all = json::array();
-    for (const RunRecord& run : runs) all.push_back(SummaryJson(run));
+    for (const Row& row : rows) {
+      json run = SummaryJson(row.run);
+      run["name"] = row.name;
+      all.push_back(std::move(run));
+    }
     std::cout << JsonText({{"runs", all}}) << '\n';
-  } else if (runs.empty() && damaged.empty()) {
+  } else if (rows.empty() && damaged.empty()) {
     std::cout << "no runs in '" << folder << "'\n";
   } else {
     TextTable table({"run", "status", ">iteration", "best", ">loss", ">time"});
-    for (const RunRecord& run : runs) {
-      table.Add({NameOf(run), run.status,
-                 std::to_string(run.iter) + "/" + std::to_string(run.max_iter), BestText(run),
-                 NumberText(LastLoss(run)), Duration(run.Seconds())});
+    for (const auto& [name, run] : rows) {
+      table.Add({name, run.status, std::to_string(run.iter) + "/" + std::to_string(run.max_iter),
+                 BestText(run), NumberText(LastLoss(run)), Duration(run.Seconds())});
     }
     table.Print(std::cout);
   }
@@ -259,7 +258,7 @@ ExitCode Compare(const std::string& name_a, const std::string& name_b) {
               << '\n';
     return ExitCode::kDone;
   }
-  TextTable table({"", ">" + NameOf(a), ">" + NameOf(b)});
+  TextTable table({"", ">" + FolderName(a.folder), ">" + FolderName(b.folder)});
   for (const Difference& d : different)
     table.Add({d.name, d.a.empty() ? "–" : d.a, d.b.empty() ? "–" : d.b});
   if (different.empty()) table.Add({"settings", "the same", "the same"});
@@ -290,7 +289,7 @@ ExitCode Compare(const std::string& name_a, const std::string& name_b) {
 const std::vector<Verb>& RunsVerbs() {
   static const auto* verbs = new std::vector<Verb>{
       {"ls",
-       "lists the runs of a folder",
+       "lists the runs of a folder, with trials of sweeps",
        "[FOLDER]",
        0,
        1,

@@ -97,8 +97,7 @@ ExitCode SweepTell(const CommandLine& line, bool*) {
   journal.Add(end);
   std::cout << JsonText({{"trial", number},
                          {"state", Name(end.state)},
-                         {"score", std::isfinite(end.score) ? nlohmann::json(end.score)
-                                                            : nlohmann::json(nullptr)},
+                         {"score", NumberOrNull(end.score)},
                          {"iter", end.iter},
                          {"error",
                           end.error.empty() ? nlohmann::json(nullptr) : nlohmann::json(end.error)}},

@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <sstream>
 
@@ -42,10 +41,6 @@ std::string ResumeCommand(const CommandLine& line, const std::string& state,
 
 namespace {
 
-nlohmann::json Number(double value) {
-  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
-}
-
 // Old scripts run `caffe train ... 2>&1 | tee log` and parse every line as a log line.
 bool CalledAsCaffe(const CommandLine& line) {
   const std::string name = line.program.substr(DirName(line.program).size());
@@ -54,9 +49,12 @@ bool CalledAsCaffe(const CommandLine& line) {
 
 void PrintJson(const TrainingEnd& end) {
   const TrainResult& result = end.result;
-  nlohmann::json out{{"iteration", result.iteration},        {"stopped", result.stopped},
-                     {"loss", Number(result.smoothed_loss)}, {"state_file", result.state_file},
-                     {"model_file", result.model_file},      {"tests", nlohmann::json::array()}};
+  nlohmann::json out{{"iteration", result.iteration},
+                     {"stopped", result.stopped},
+                     {"loss", NumberOrNull(result.smoothed_loss)},
+                     {"state_file", result.state_file},
+                     {"model_file", result.model_file},
+                     {"tests", nlohmann::json::array()}};
   if (result.loss_scale) {
     out["loss_scale"] = *result.loss_scale;
     out["updates_skipped"] = result.updates_skipped;
@@ -74,7 +72,7 @@ void PrintJson(const TrainingEnd& end) {
   for (const TestScores& test : result.tests) {
     nlohmann::json scores = nlohmann::json::array();
     for (const OutputValue& output : test.scores) {
-      scores.push_back({{"name", output.blob}, {"value", Number(output.value)}});
+      scores.push_back({{"name", output.blob}, {"value", NumberOrNull(output.value)}});
     }
     out["tests"].push_back({{"net", test.net}, {"iteration", test.iteration}, {"outputs", scores}});
   }

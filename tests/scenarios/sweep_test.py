@@ -5,6 +5,7 @@ import glob
 import io
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -199,6 +200,24 @@ class SweepTest(scenario.Scenario):
         rows = list(csv.DictReader(io.StringIO(self.sweep("ls", "runs/s", "--csv").stdout)))
         self.assertEqual({"0.1", "0.0001"}, {row["base_lr"] for row in rows})
         self.assertEqual({"done"}, {row["state"] for row in rows})
+
+    def test_runs_and_reports_have_the_trials(self):
+        self.fill(max_iter=10, interval=5)
+        os.mkdir(self.path("runs"))
+        self.run_sweep("runs/s", "--param=base_lr=0.1,0.0001", "--", "--monitor=max:accuracy")
+        self.train("--run_dir=runs/alone", "--set=snapshot_prefix=alone")
+        names = ["alone", "s/t000", "s/t001"]
+        listed = json.loads(self.doppio("runs", "ls", "--json").stdout)["runs"]
+        self.assertEqual(names, [run["name"] for run in listed])
+        table = self.doppio("runs", "ls").stdout
+        self.assertRegex(table, r"(?m)^ s/t000 +finished +10/10 +accuracy ")
+        self.assertEqual(names, re.findall(r"(?m)^ ((?:alone|s)\S*)  ", table))
+        self.assertIn("finished", self.doppio("runs", "show", "s/t001").stdout)
+        self.assertEqual(3, json.loads(self.doppio("report", "runs", "--json").stdout)["runs"])
+        data = re.search(rb'id="data">(.*?)</script>', self.read("report.html"), re.S).group(1)
+        runs = json.loads(data)["runs"]
+        self.assertEqual(names, [run["name"] for run in runs])
+        self.assertNotIn("monitor", runs[1]["settings"])
 
     def test_ask_and_tell(self):
         self.fill(max_iter=10, interval=5)

@@ -203,13 +203,26 @@ TEST_F(RunFolderCase, MistakesAreNamed) {
   EXPECT_THROW(FindRuns(folder_ + "/absent"), FileError);
 }
 
-TEST_F(RunFolderCase, AreFoundByName) {
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const FoundRun& run : FindRuns(folder)) {
+    names.push_back(run.name);
+    EXPECT_TRUE(IsRunFolder(run.folder)) << run.folder;
+  }
+  return names;
+}
+
+TEST_F(RunFolderCase, AreFoundByNameWithTrialsUnderTheirSweep) {
   Write("b/run.json", "{}");
   Write("a/run.json", "{}");
+  Write("a/tb/run.json", "{}");  // inside a run is none
+  Write("lr/t001/run.json", "{}");
+  Write("lr/t000/run.json", "{}");
+  Write("lr/deep/t000/run.json", "{}");
   Write("other/file", "");
-  EXPECT_EQ(FindRuns(folder_), (std::vector<std::string>{folder_ + "/a", folder_ + "/b"}));
-  Write("run.json", "{}");
-  EXPECT_EQ(FindRuns(folder_)[0], folder_);
+  EXPECT_EQ(NamesIn(folder_), (std::vector<std::string>{"a", "b", "lr/t000", "lr/t001"}));
+  EXPECT_EQ(NamesIn(folder_ + "/lr"), (std::vector<std::string>{"deep/t000", "t000", "t001"}));
+  EXPECT_EQ(NamesIn(folder_ + "/a/")[0], "a");
 }
 
 TEST_F(RunFolderCase, SettingsHaveThePathsOfSet) {

@@ -80,6 +80,9 @@ class ReportTest(PageCase):
         self.assertEqual(("report.html", 3), (result["file"], result["runs"]))
         _, data = self.page("report.html")
         self.assertEqual(["one/t000", "t001", "two/t000"], [run["name"] for run in data["runs"]])
+        self.assertEqual(4, json.loads(self.succeed("report", ".", "--json"))["runs"])
+        _, data = self.page("report.html")
+        self.assertEqual(["one/t000", "one/t001", "two/t000", "two/t001"], [run["name"] for run in data["runs"]])
 
     def test_shows_layer_times_and_survives_damaged_ones(self):
         self.made("a").train(0, 20)
