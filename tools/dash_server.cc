@@ -116,8 +116,8 @@ HttpResponse DashServer::List() {
     try {
       json brief = ViewRun(ReadRunEnd(folder), name, 4);
       json row = {{"mark", files + brief["status"].get<std::string>()}};
-      for (const char* key :
-           {"name", "status", "net", "host", "started", "seconds", "iter", "max_iter"}) {
+      for (const char* key : {"name", "status", "net", "host", "started", "seconds", "images_per_s",
+                              "iter", "max_iter"}) {
         row[key] = brief[key];
       }
       rows[name] = {files, std::move(row)};

@@ -25,7 +25,7 @@ class DashServer {
   DashServer(std::string folder, std::string token, std::string cookie);
 
   // GET /: the page. /api/runs: {"runs": [{"name", "status", "net", "host", "started", "seconds",
-  // "iter", "max_iter", "mark"}]}, the newest first; "mark" changes with the run.
+  // "images_per_s", "iter", "max_iter", "mark"}]}, the newest first; "mark" changes with the run.
   // /api/run?name=NAME[&points=few]: ViewRun (tools/run_view.h), with 20 points a curve or
   // 1000. 403 without the token, 404 for other paths and
   // for a name that is not in the list.

@@ -134,6 +134,14 @@ std::string EndOf(const std::string& path, int64_t bytes) {
   return text;
 }
 
+// Numbers are written more often than heartbeats, and a run that was killed has no last one.
+void TakeNewerProgress(RunRecord* run) {
+  const bool open = run->status == "running" || run->status == "lost";
+  if (open && !run->train.empty()) run->iter = std::max(run->iter, run->train.back().iter + 1);
+  if (std::isnan(run->images_per_s) && !run->train.empty() && run->train.back().images_per_s > 0)
+    run->images_per_s = run->train.back().images_per_s;
+}
+
 // Whether tests of two rounds are there, so that the last round is whole, and a line of training.
 bool HasLastNumbers(const RunRecord& run) {
   return !run.train.empty() && !run.tests.empty() &&
@@ -178,6 +186,8 @@ RunRecord ReadRunState(const std::string& folder) {
   run.seed = Get<uint64_t>(object, "seed", 0);
   run.started = NumberAt(object, "started");
   run.heartbeat = NumberAt(object, "heartbeat");
+  run.seconds = NumberAt(object, "seconds");
+  run.images_per_s = NumberAt(object, "images_per_s");
   run.pid = Get<int64_t>(object, "pid", 0);
   run.max_iter = Get<int64_t>(object, "max_iter", 0);
   run.iter = Get<int64_t>(object, "iter", 0);
@@ -203,6 +213,7 @@ RunRecord ReadRun(const std::string& folder) {
   RunRecord run = ReadRunState(folder);
   const std::string numbers = folder + "/metrics.jsonl";
   if (FileExists(numbers)) ReadLines(ReadFile(numbers), &run);
+  TakeNewerProgress(&run);
   return run;
 }
 
@@ -216,6 +227,7 @@ RunRecord ReadRunEnd(const std::string& folder) {
     ReadLines(EndOf(numbers, bytes), &run);
     if (bytes >= all) break;
   }
+  TakeNewerProgress(&run);
   return run;
 }
 

@@ -4,7 +4,9 @@
 #ifndef DOPPIO_TOOLS_METRICS_H_
 #define DOPPIO_TOOLS_METRICS_H_
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -72,10 +74,16 @@ struct RunRecord {
   std::vector<std::string> gpus;
   uint64_t seed = 0;
   double started = 0, heartbeat = 0;  // seconds since 1970
+  // As of the last heartbeat: how long its processes have trained, and how fast it is, without
+  // tests and snapshots. NaN where the run did not tell; rates also where no top looks like a
+  // batch.
+  double seconds = std::numeric_limits<double>::quiet_NaN();
+  double images_per_s = std::numeric_limits<double>::quiet_NaN();
   int64_t pid = 0;
   std::string status;  // running, finished, stopped, failed; lost: said to run, but nobody does
                        // (see IsLost)
   std::string parent;  // what it went on from: a snapshot or weights; "" for neither
+  // Iterations that are done: as of the last heartbeat, or of newer numbers where it has not ended.
   int64_t max_iter = 0, iter = 0;
   nlohmann::json job;             // variables of the batch system; an empty object outside of one
   std::optional<BestScore> best;  // by --monitor
@@ -85,8 +93,12 @@ struct RunRecord {
   std::vector<RunEvent> events;
   std::optional<RunExit> exit;  // absent while it runs, and where it was killed
 
-  // A clock may have been set back.
-  double Seconds() const { return heartbeat < started ? 0 : heartbeat - started; }
+  // For how long it has trained. Where it did not tell, from its start to the last heartbeat; a
+  // clock may have been set back.
+  double Seconds() const {
+    if (std::isfinite(seconds)) return seconds;
+    return heartbeat < started ? 0 : heartbeat - started;
+  }
 };
 
 // FileError where `folder` is none, or is damaged.

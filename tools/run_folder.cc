@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -28,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr auto kHeartbeat = std::chrono::seconds(10);
+constexpr auto kHeartbeat = std::chrono::seconds(2);
 
 std::string TextOf(const google::protobuf::Message& message) {
   std::string text;
@@ -153,7 +154,9 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
           " holds a run already; give --resume=auto to go on with it, or another folder");
     }
     WaitUntilLeft(path_);
-    started = ReadRunEnd(path_).started;
+    const RunRecord earlier = ReadRunEnd(path_);
+    started = earlier.started;
+    seconds_before_ = earlier.Seconds();
     goes_on_ = true;
   }
   if (!locked)
@@ -173,7 +176,7 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
           {"solver", start.solver->path},
           {"net", start.solver->train.net.name()},
           {"started", started},
-          {"heartbeat", begun_},
+          {"images_per_s", nullptr},
           {"pid", getpid()},
           {"status", "running"},
           {"parent", nullptr},
@@ -211,14 +214,26 @@ void RunFolder::WriteInputs(const SolverSpec& solver) {
 }
 
 void RunFolder::WriteRun() {
+  const std::lock_guard<std::mutex> alone(writing_);
   std::string text;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    run_["heartbeat"] = SecondsSinceEpoch();
-    run_["iter"] = iteration_.load();
+    AddHeartbeat();
     text = run_.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   }
   WriteFileAtomically(path_ + "/run.json", text);
+}
+
+// Under mutex_. While a test runs, the rate is that of the last iterations.
+void RunFolder::AddHeartbeat() {
+  const double now = SecondsSinceEpoch();
+  run_["heartbeat"] = now;
+  run_["iter"] = iteration_.load();
+  run_["seconds"] = seconds_before_ + std::max(0.0, now - begun_);  // a clock may be set back
+  if (images_ > 0 && work_seconds_ > 0)
+    run_["images_per_s"] = static_cast<double>(images_) / work_seconds_;
+  images_ = 0;
+  work_seconds_ = 0;
 }
 
 void RunFolder::Beat() {
@@ -256,6 +271,11 @@ void RunFolder::Begin(Trainer* trainer, const Device& device, const std::string&
 
 void RunFolder::Iteration(const Progress& progress) {
   iteration_ = progress.iteration;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    images_ += progress.images;
+    work_seconds_ += progress.seconds;
+  }
   metrics_->Iteration(progress);
 }
 

@@ -4,7 +4,7 @@
 // after any death of the process.
 //
 // One folder belongs to one process at a time, and is used by its training thread; a thread of its
-// own tells every ten seconds that the run lives.
+// own writes a heartbeat every two seconds: that the run lives, how far it is and how fast.
 #ifndef DOPPIO_TOOLS_RUN_FOLDER_H_
 #define DOPPIO_TOOLS_RUN_FOLDER_H_
 
@@ -63,23 +63,28 @@ class RunFolder {
   void Open(const std::string& name, const RunStart& start);
   bool Lock();  // false: another process has it
   void WriteInputs(const SolverSpec& solver);
-  void WriteRun();  // run.json
+  void WriteRun();  // run.json, with a heartbeat
   void Beat();      // the thread
+  void AddHeartbeat();
   void WriteExit(nlohmann::json exit, const std::string& status);
   void LinkSnapshots(const KeptSnapshots& kept);
 
   std::string path_;
-  int lock_ = -1;         // open file, locked while this lives
-  double begun_ = 0;      // of this process
-  bool goes_on_ = false;  // the folder held the run already
+  int lock_ = -1;              // open file, locked while this lives
+  double begun_ = 0;           // of this process
+  bool goes_on_ = false;       // the folder held the run already
+  double seconds_before_ = 0;  // that the processes before have trained
   std::unique_ptr<LogFile> log_;
   std::unique_ptr<MetricFiles> metrics_;
   std::string metric_;                  // that is monitored, or ""
   std::atomic<int64_t> iteration_ = 0;  // done
 
-  std::mutex mutex_;  // of what follows
+  std::mutex writing_;  // of run.json: a text never replaces a newer one
+  std::mutex mutex_;    // of what follows
   std::condition_variable stop_;
   nlohmann::json run_;
+  int64_t images_ = 0;       // since the last heartbeat
+  double work_seconds_ = 0;  // likewise, without tests and snapshots
   bool ended_ = false;
   std::thread heart_;
 };

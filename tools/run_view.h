@@ -19,10 +19,10 @@ std::map<std::string, std::string> SettingsOf(const RunRecord& run,
                                               const std::map<std::string, std::string>& resolved);
 
 // `name` is shown; curves have at most `points` points. Keys: "name", "status", "net", "host",
-// "started", "seconds", "iter", "max_iter", "command", "error", "resume", "best", "settings",
-// "curves" [{"kind": "train", "output" or "test", "name", "net", "x" (iteration), "y"}], "clock"
-// {"x", "y" (seconds since the start)}, "epochs_per_iter", "nonfinite" and "resumed" (iterations),
-// "layers" (tools/layer_times.h).
+// "started", "seconds", "images_per_s", "iter", "max_iter", "command", "error", "resume", "best",
+// "settings", "curves" [{"kind": "train", "output" or "test", "name", "net", "x" (iteration),
+// "y"}], "clock" {"x", "y" (seconds since the start)}, "epochs_per_iter", "nonfinite" and "resumed"
+// (iterations), "layers" (tools/layer_times.h).
 nlohmann::json ViewRun(const RunRecord& run, const std::string& name, size_t points);
 
 // Points that a curve may have where so many runs share a page: 2000 for one, fewer for each of

@@ -87,6 +87,7 @@ json SummaryJson(const RunRecord& run) {
           {"scores", ScoresJson(run)},
           {"started", run.started},
           {"seconds", run.Seconds()},
+          {"images_per_s", NumberOrNull(run.images_per_s)},
           {"host", run.host}};
 }
 
@@ -118,10 +119,11 @@ ExitCode List(const std::string& folder) {
   } else if (rows.empty() && damaged.empty()) {
     std::cout << "no runs in '" << folder << "'\n";
   } else {
-    TextTable table({"run", "status", ">iteration", "best", ">loss", ">time"});
+    TextTable table({"run", "status", ">iteration", "best", ">loss", ">images/s", ">time"});
     for (const auto& [name, run] : rows) {
       table.Add({name, run.status, std::to_string(run.iter) + "/" + std::to_string(run.max_iter),
-                 BestText(run), NumberText(LastLoss(run)), Duration(run.Seconds())});
+                 BestText(run), NumberText(LastLoss(run)), Rate(run.images_per_s),
+                 Duration(run.Seconds())});
     }
     table.Print(std::cout);
   }
@@ -160,6 +162,13 @@ void PrintLayers(const json& layers) {
   table.Print(std::cout);
 }
 
+// Of a run that has not ended, how old what is shown is.
+std::string HeardText(const RunRecord& run) {
+  if (run.status != "running" && run.status != "lost") return "";
+  return ", last heartbeat " + Duration(std::max(0.0, SecondsSinceEpoch() - run.heartbeat)) +
+         " ago";
+}
+
 ExitCode Show(const std::string& name) {
   const RunRecord run = FindRun(name);
   if (FLAGS_json) {
@@ -185,7 +194,7 @@ ExitCode Show(const std::string& name) {
   };
   line("run", run.folder);
   line("status", run.status + ", iteration " + std::to_string(run.iter) + " of " +
-                     std::to_string(run.max_iter));
+                     std::to_string(run.max_iter) + HeardText(run));
   line("net", run.net);
   line("command", CommandText(run));
   line("in", run.cwd);
@@ -197,12 +206,13 @@ ExitCode Show(const std::string& name) {
   line("version", run.version);
   line("seed", std::to_string(run.seed));
   line("from", run.parent);
-  line("started", TimeText(run.started) + ", " + Duration(run.Seconds()));
+  const std::string rate =
+      std::isfinite(run.images_per_s) ? ", " + Rate(run.images_per_s) + " images/s" : "";
+  line("started", TimeText(run.started) + ", trained for " + Duration(run.Seconds()) + rate);
   if (!run.train.empty()) {
     const TrainPoint& last = run.train.back();
     line("last", "iteration " + std::to_string(last.iter) + ": loss " + NumberText(last.loss) +
-                     ", lr " + NumberText(last.lr) + ", " + NumberText(last.images_per_s) +
-                     " images/s, " + Fixed(100 * last.data_wait, 1) +
+                     ", lr " + NumberText(last.lr) + ", " + Fixed(100 * last.data_wait, 1) +
                      " % of the time waiting for data");
   }
   std::string scores;

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/error.h"
 #include "tools/csv_field.h"
+#include "tools/json_text.h"
+#include "tools/metrics.h"
 #include "tools/sweep_method.h"
 #include "tools/sweep_trial.h"
 #include "tools/text_table.h"
@@ -46,6 +49,15 @@ std::string ScoreText(double score) {
   return std::isfinite(score) ? Significant(score, kScoreDigits) : "–";
 }
 
+// As of the last heartbeat in its run folder.
+double RateOf(const SweepJournal& journal, int64_t trial) {
+  try {
+    return ReadRunState(TrialFolder(journal.folder(), trial)).images_per_s;
+  } catch (const FileError&) {
+    return std::nan("");  // it has failed before it made one
+  }
+}
+
 // A trial that halving has left behind is done, too, but not with all iterations.
 std::string StateText(const SweepSettings& settings, const SweepTrial& trial) {
   const bool left =
@@ -64,11 +76,15 @@ std::vector<SweepRow> RowsOf(const SweepJournal& journal, const MetricRule& metr
     row.state = StateText(journal.settings(), row.trial);
     row.score = row.trial.score();
     row.iter = row.trial.iter;
+    row.seconds = row.trial.seconds;
+    row.images_per_s = RateOf(journal, number);
     if (row.trial.state == SweepTrial::kRunning) {
       const TrialProgress now = ReadProgress(journal.folder(), number, metric);
       row.state = now.status == "running" ? "running" : "stopped";
       row.score = now.score;
       row.iter = now.iter;
+      row.seconds = now.seconds;
+      row.images_per_s = now.images_per_s;
     }
     rows.push_back(row);
   }
@@ -97,14 +113,15 @@ void PrintSweepTable(const SweepSettings& settings, const std::vector<SweepRow>&
   const std::string metric = settings.metric.substr(4);
   std::vector<std::string> titles = {">#", "state"};
   for (const std::string& name : names) titles.push_back(">" + ShortName(name, names));
-  titles.insert(titles.end(), {">" + metric, "", ">iter", ">seconds", "run", ""});
+  titles.insert(titles.end(), {">" + metric, "", ">iter", ">seconds", ">images/s", "run", ""});
   TextTable table(titles);
   for (const SweepRow& row : rows) {
     std::vector<std::string> cells = {std::to_string(row.trial.number), row.state};
     for (const std::string& name : names) cells.push_back(ValueOf(row.trial, name));
-    cells.insert(cells.end(), {ScoreText(row.score), row.trial.number == best ? "★" : "",
-                               std::to_string(row.iter), Fixed(row.trial.seconds, 1),
-                               TrialName(row.trial.number), row.trial.error});
+    cells.insert(cells.end(),
+                 {ScoreText(row.score), row.trial.number == best ? "★" : "",
+                  std::to_string(row.iter), Fixed(row.seconds, 1), Rate(row.images_per_s),
+                  TrialName(row.trial.number), row.trial.error});
     table.Add(cells);
   }
   table.Print(out);
@@ -115,13 +132,14 @@ void PrintSweepCsv(const SweepSettings& settings, const std::vector<SweepRow>& r
   const std::vector<std::string> names = NamesOf(rows);
   out << "trial,state";
   for (const std::string& name : names) out << ',' << CsvField(name);
-  out << ',' << CsvField(settings.metric.substr(4)) << ",iter,seconds,run,error\n";
+  out << ',' << CsvField(settings.metric.substr(4)) << ",iter,seconds,images_per_s,run,error\n";
   for (const SweepRow& row : rows) {
     out << row.trial.number << ',' << row.state;
     for (const std::string& name : names) out << ',' << CsvField(ValueOf(row.trial, name));
     out << ',' << (std::isfinite(row.score) ? Significant(row.score, 9) : "") << ',' << row.iter
-        << ',' << Fixed(row.trial.seconds, 3) << ',' << TrialName(row.trial.number) << ','
-        << CsvField(row.trial.error) << '\n';
+        << ',' << Fixed(row.seconds, 3) << ','
+        << (std::isfinite(row.images_per_s) ? Significant(row.images_per_s, 9) : "") << ','
+        << TrialName(row.trial.number) << ',' << CsvField(row.trial.error) << '\n';
   }
 }
 
@@ -143,16 +161,16 @@ nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow
                      {"best", best < 0 ? nlohmann::json(nullptr) : nlohmann::json(best)},
                      {"trials", nlohmann::json::array()}};
   for (const SweepRow& row : rows) {
-    out["trials"].push_back(
-        {{"trial", row.trial.number},
-         {"state", row.state},
-         {"values", SweepValues(row.trial.sets)},
-         {"score", std::isfinite(row.score) ? nlohmann::json(row.score) : nlohmann::json(nullptr)},
-         {"iter", row.iter},
-         {"seconds", row.trial.seconds},
-         {"run", TrialFolder(journal.folder(), row.trial.number)},
-         {"error",
-          row.trial.error.empty() ? nlohmann::json(nullptr) : nlohmann::json(row.trial.error)}});
+    out["trials"].push_back({{"trial", row.trial.number},
+                             {"state", row.state},
+                             {"values", SweepValues(row.trial.sets)},
+                             {"score", NumberOrNull(row.score)},
+                             {"iter", row.iter},
+                             {"seconds", row.seconds},
+                             {"images_per_s", NumberOrNull(row.images_per_s)},
+                             {"run", TrialFolder(journal.folder(), row.trial.number)},
+                             {"error", row.trial.error.empty() ? nlohmann::json(nullptr)
+                                                               : nlohmann::json(row.trial.error)}});
   }
   return out;
 }

@@ -16,8 +16,10 @@ struct SweepRow {
   SweepTrial trial;
   // Of a trial that has not ended: as its run folder says, "running" or "stopped".
   std::string state;
-  double score = 0;  // NaN: none
+  double score = 0;  // of the last test; NaN: none
   int64_t iter = 0;
+  double seconds = 0;
+  double images_per_s = 0;  // NaN: not known
 };
 
 // From the best to the worst; those that run now with what they have come to. Trials that are only

@@ -93,6 +93,8 @@ TrialProgress ReadProgress(const std::string& folder, int64_t trial, const Metri
   progress.found = true;
   progress.status = run.status;
   progress.iter = run.exit ? run.exit->iter : run.iter;
+  progress.seconds = run.Seconds();
+  progress.images_per_s = run.images_per_s;
   progress.series = SeriesOf(run.tests, metric.metric);
   if (progress.series.empty()) {
     progress.why = WhyNoScore(run.tests, metric.metric);

@@ -34,9 +34,11 @@ struct TrialProgress {
   bool found = false;  // there is a run folder
   std::string status;  // of the run, see RunRecord
   int64_t iter = 0;
-  double score = 0;    // of the last test; NaN: none
-  ScoreSeries series;  // of all tests
-  std::string why;     // without a score: why there is none
+  double seconds = 0;       // that it has trained
+  double images_per_s = 0;  // see RunRecord
+  double score = 0;         // of the last test; NaN: none
+  ScoreSeries series;       // of all tests
+  std::string why;          // without a score: why there is none
 };
 TrialProgress ReadProgress(const std::string& folder, int64_t trial, const MetricRule& metric);
 

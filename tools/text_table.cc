@@ -95,6 +95,11 @@ std::string Significant(double value, int digits) {
   return text;
 }
 
+std::string Rate(double per_second) {
+  if (std::isnan(per_second)) return "–";
+  return per_second >= 100 ? Fixed(per_second, 0) : Significant(per_second, 3);
+}
+
 std::string Duration(double seconds) {
   if (seconds < 1) return Fixed(seconds * 1e3, 0) + " ms";
   const int64_t s = static_cast<int64_t>(std::llround(seconds));

@@ -30,6 +30,8 @@ std::string Thousands(int64_t value);
 std::string Fixed(double value, int digits);
 // As printf's %g: 0.000123456 -> "0.000123456", 1234567 -> "1.23457e+06".
 std::string Significant(double value, int digits = 6);
+// Of something in a second: 32787.4 -> "32787", 12.345 -> "12.3", NaN -> "–".
+std::string Rate(double per_second);
 // 47163 seconds -> "13 h 06 m".
 std::string Duration(double seconds);
 

@@ -22,11 +22,11 @@ class MadeRun:
         with open(os.path.join(folder, "net.prototxt"), "w") as f:
             f.write('name: "made"\n')
 
-    def tell(self, status, iteration=0):
+    def tell(self, status, iteration=0, **more):
         run = {"id": os.path.basename(self.folder), "argv": self.argv, "cwd": "/", "host": "elsewhere", "user": "u",
                "version": "1", "gpus": [], "seed": 1, "solver": "solver.prototxt", "net": "made", "started": self.started,
                "heartbeat": time.time(), "pid": 1, "status": status, "parent": None, "max_iter": self.max_iter,
-               "iter": iteration, "job": {}}
+               "iter": iteration, "job": {}, **more}
         path = os.path.join(self.folder, "run.json")
         with open(path + ".new", "w") as f:
             json.dump(run, f)

@@ -165,6 +165,37 @@ class RunFolderTest(scenario.Scenario):
         self.assertEqual("snap/tiny_iter_%d.solverstate" % start, run["parent"])
         self.assertEqual(2, len(glob.glob(self.path("run/tb/events.out.tfevents.*"))))
 
+    def test_a_live_run_tells_how_far_it_is(self):
+        process = self.begin("--run_dir=run", "--keep_last=2")
+        shown = json.loads(self.runs("show", "run", "--json"))
+        self.assertEqual("running", shown["status"])
+        self.assertGreaterEqual(shown["iter"], 40)   # two snapshots
+        self.assertGreater(shown["images_per_s"], 0)
+        # The heartbeat alone tells it as well, and goes on.
+        first = self.heartbeat_beyond(0)
+        self.assertGreater(first["images_per_s"], 0)
+        second = self.heartbeat_beyond(first["iter"])
+        self.assertAlmostEqual(second["heartbeat"] - first["heartbeat"], second["seconds"] - first["seconds"], places=3)
+        self.assertRegex(self.runs("ls", "."), r"(?m)^ run  running +\d+/1000000000 +– +\S+ +[\d.]+ +\d+ (s|ms)$")
+        self.assertRegex(self.runs("show", "run"), r"(?m)^status +running, iteration \d+ of 1000000000, last heartbeat \d+ (s|ms) ago$")
+        process.kill()
+        process.wait()
+        killed = json.loads(self.runs("show", "run", "--json"))
+        self.assertRegex(self.runs("show", "run"), r"(?m)^status +lost, iteration %d of 1000000000, last heartbeat " % killed["iter"])
+        # A resumed run adds its time.
+        self.train("--run_dir=run", "--resume=auto", "--set=max_iter=%d" % (self.snapshots()[-1] + 20))
+        self.assertGreater(self.json("run/run.json")["seconds"], killed["seconds"])
+
+    def heartbeat_beyond(self, iteration):
+        """run.json as soon as its heartbeat tells of a later iteration."""
+        end = time.monotonic() + 60
+        while True:
+            run = self.json("run/run.json")
+            if run["iter"] > iteration:
+                return run
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
     def test_curves_have_points_whatever_display_is(self):
         for display in 0, 1000:
             folder = "run%d" % display

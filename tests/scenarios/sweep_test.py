@@ -197,9 +197,11 @@ class SweepTest(scenario.Scenario):
         self.assertIn("2 trials: 2 done", self.sweep("ls").stdout)
         text = self.sweep("ls", "runs/s").stdout
         self.assertIn("★", text)
+        self.assertRegex(text, r"(?m)^ +# +state +base_lr +accuracy +iter +seconds +images/s +run$")
         rows = list(csv.DictReader(io.StringIO(self.sweep("ls", "runs/s", "--csv").stdout)))
         self.assertEqual({"0.1", "0.0001"}, {row["base_lr"] for row in rows})
         self.assertEqual({"done"}, {row["state"] for row in rows})
+        self.assertTrue(all(float(row["images_per_s"]) > 0 for row in rows), rows)
 
     def test_runs_and_reports_have_the_trials(self):
         self.fill(max_iter=10, interval=5)
@@ -218,6 +220,14 @@ class SweepTest(scenario.Scenario):
         runs = json.loads(data)["runs"]
         self.assertEqual(names, [run["name"] for run in runs])
         self.assertNotIn("monitor", runs[1]["settings"])
+
+    def test_a_trial_that_runs_tells_how_far_it_is(self):
+        self.fill(max_iter=1000000000, interval=1000000)
+        self.begin("s", "--param=base_lr=0.1,0.2", until=0)
+        running = [t for t in json.loads(self.sweep("ls", "s", "--json").stdout)["trials"] if t["state"] == "running"]
+        self.assertGreater(max(t["iter"] for t in running), 0)
+        self.assertGreater(max(t["seconds"] for t in running), 0)
+        self.assertGreater(max(t["images_per_s"] or 0 for t in running), 0)
 
     def test_ask_and_tell(self):
         self.fill(max_iter=10, interval=5)

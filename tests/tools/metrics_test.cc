@@ -225,6 +225,32 @@ TEST_F(RunFolderCase, AreFoundByNameWithTrialsUnderTheirSweep) {
   EXPECT_EQ(NamesIn(folder_ + "/a/")[0], "a");
 }
 
+TEST_F(RunFolderCase, ALiveRunIsAsFarAsItsNumbersAre) {
+  WriteRun("running", SecondsSinceEpoch(), getpid());
+  EXPECT_EQ(ReadRun(folder_).iter, 120);
+  Write("metrics.jsonl", R"({"iter":879,"phase":"train","loss":3,"images_per_s":250})"
+                         "\n");
+  for (const RunRecord& run : {ReadRun(folder_), ReadRunEnd(folder_)}) {
+    EXPECT_EQ(run.iter, 880);
+    EXPECT_EQ(run.images_per_s, 250);
+  }
+  EXPECT_EQ(ReadRunState(folder_).iter, 120);
+  // What has ended has said itself how far it came.
+  WriteRun("finished", SecondsSinceEpoch(), getpid());
+  EXPECT_EQ(ReadRun(folder_).iter, 120);
+}
+
+TEST_F(RunFolderCase, AHeartbeatTellsTimeAndRate) {
+  Write("run.json", R"({"started":1000,"heartbeat":5000,"seconds":75.5,"images_per_s":1200})");
+  EXPECT_EQ(ReadRun(folder_).Seconds(), 75.5);  // it was resumed after a while
+  EXPECT_EQ(ReadRun(folder_).images_per_s, 1200);
+  Write("run.json", R"({"started":1000,"heartbeat":1060,"images_per_s":null})");
+  Write("metrics.jsonl", R"({"iter":0,"phase":"train","images_per_s":0})"
+                         "\n");
+  EXPECT_EQ(ReadRun(folder_).Seconds(), 60);
+  EXPECT_TRUE(std::isnan(ReadRun(folder_).images_per_s));
+}
+
 TEST_F(RunFolderCase, SettingsHaveThePathsOfSet) {
   Write("solver.prototxt", "base_lr: 0.01 stepvalue: 10 stepvalue: 20 type: \"SGD\"");
   Write("net.prototxt",

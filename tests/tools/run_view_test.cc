@@ -23,6 +23,8 @@ RunRecord TwoPoints() {
   run.started = 1000;
   run.heartbeat = 1060;
   run.status = "running";
+  run.iter = 11;
+  run.images_per_s = 50;
   run.max_iter = 100;
   for (int i = 0; i < 2; ++i) {
     TrainPoint point;
@@ -55,7 +57,8 @@ TEST(ViewRun, HoldsCurvesByKindNameAndNet) {
   EXPECT_EQ("[10]", view["nonfinite"].dump());
   EXPECT_EQ("[10]", view["resumed"].dump());
   EXPECT_EQ(60, view["seconds"]);
-  EXPECT_EQ(10, view["iter"]);
+  EXPECT_EQ(11, view["iter"]);
+  EXPECT_EQ(50, view["images_per_s"]);
   EXPECT_DOUBLE_EQ(0.05, view["epochs_per_iter"]);
   EXPECT_EQ(R"({"x":[0.0,10.0,10.0],"y":[10.0,11.0,20.0]})", view["clock"].dump());
 }

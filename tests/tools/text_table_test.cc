@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <sstream>
 
 namespace doppio {
@@ -48,6 +50,12 @@ TEST(Numbers, HaveTheDigitsThatMatter) {
   EXPECT_EQ(Significant(0.000123456789), "0.000123457");
   EXPECT_EQ(Significant(1234567), "1.23457e+06");
   EXPECT_EQ(Significant(2.5, 4), "2.5");
+}
+
+TEST(Numbers, OfRatesHaveThreeDigitsOrAllBeforeThePoint) {
+  EXPECT_EQ(Rate(32787.4), "32787");
+  EXPECT_EQ(Rate(12.345), "12.3");
+  EXPECT_EQ(Rate(std::nan("")), "–");
 }
 
 TEST(Numbers, OfSecondsReadLikeAClock) {

@@ -97,7 +97,7 @@ function metricsOf(runs) {
     name: `best ${scoreName(name, net)}${name === "loss" ? " (test)" : ""}`, less: SMALLER_IS_BETTER.test(name), value: (run) => bestOf(curveOf(run, "test", name, net))}));
   scores.sort((a, b) => a.less - b.less);
   return [...scores, {name: "last loss", less: true, value: (run) => lastOf(curveOf(run, "train", "loss"))},
-          {name: "images/s", less: false, value: (run) => median(curveOf(run, "train", "images_per_s"))}]
+          {name: "images/s", less: false, value: speedOf}]
     .filter((metric) => runs.some((run) => metric.value(run) != null));
 }
 

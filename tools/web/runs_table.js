@@ -66,8 +66,7 @@ class RunsTable {
       {title: "Time", value: (run) => run.seconds, node: (run) => duration(run.seconds)},
       {title: "loss", value: (run) => lastOf(curveOf(run, "train", "loss")), best: false, hint: "of training, the last"},
       ...scores,
-      {title: "images/s", value: (run) => median(curveOf(run, "train", "images_per_s")), best: true, hint: "median",
-       node: (run) => rate(median(curveOf(run, "train", "images_per_s")))},
+      {title: "images/s", value: speedOf, best: true, hint: "median", node: (run) => rate(speedOf(run))},
       ...settings.slice(0, SHOWN_SETTINGS).map((name) => ({
         title: name.replace(/^net\./, ""), setting: true, value: (run) => number((run.settings || {})[name]),
         node: (run) => (run.settings || {})[name] ?? "–"})),
@@ -167,5 +166,8 @@ function median(curve) {
   const values = curve ? curve.y.filter((y) => y != null).sort((a, b) => a - b) : [];
   return values.length ? values[Math.floor(values.length / 2)] : null;
 }
+
+// A run that has just begun has only what its heartbeat tells.
+const speedOf = (run) => median(curveOf(run, "train", "images_per_s")) ?? run.images_per_s ?? null;
 
 const rate = (value) => (value == null ? "–" : value >= 100 ? whole(value) : short(value));
