@@ -119,7 +119,7 @@ ExitCode List(const std::string& folder) {
   } else if (rows.empty() && damaged.empty()) {
     std::cout << "no runs in '" << folder << "'\n";
   } else {
-    TextTable table({"run", "status", ">iteration", "best", ">loss", ">images/s", ">time"});
+    TextTable table({"run", "status", ">iteration", "best", ">last loss", ">images/s", ">time"});
     for (const auto& [name, run] : rows) {
       table.Add({name, run.status, std::to_string(run.iter) + "/" + std::to_string(run.max_iter),
                  BestText(run), NumberText(LastLoss(run)), Rate(run.images_per_s),
@@ -219,7 +219,7 @@ ExitCode Show(const std::string& name) {
   for (const auto& [score, value] : LastScores(run))
     scores += (scores.empty() ? "" : ", ") + score + " " + NumberText(value);
   if (!run.tests.empty())
-    line("test", "iteration " + std::to_string(run.tests.back().iter) + ": " + scores);
+    line("last test", "iteration " + std::to_string(run.tests.back().iter) + ": " + scores);
   if (run.best) line("best", BestText(run));
   if (run.exit) {
     line("end", run.exit->reason + ", code " + std::to_string(run.exit->code));
@@ -274,7 +274,7 @@ ExitCode Compare(const std::string& name_a, const std::string& name_b) {
   if (different.empty()) table.Add({"settings", "the same", "the same"});
   table.Add({"status", a.status, b.status});
   table.Add({"iteration", std::to_string(a.iter), std::to_string(b.iter)});
-  table.Add({"loss", NumberText(LastLoss(a)), NumberText(LastLoss(b))});
+  table.Add({"last loss", NumberText(LastLoss(a)), NumberText(LastLoss(b))});
   std::vector<std::string> names;
   for (const RunRecord* run : {&a, &b}) {
     for (const auto& score : LastScores(*run)) {

@@ -113,7 +113,7 @@ void PrintSweepTable(const SweepSettings& settings, const std::vector<SweepRow>&
   const std::string metric = settings.metric.substr(4);
   std::vector<std::string> titles = {">#", "state"};
   for (const std::string& name : names) titles.push_back(">" + ShortName(name, names));
-  titles.insert(titles.end(), {">" + metric, "", ">iter", ">seconds", ">images/s", "run", ""});
+  titles.insert(titles.end(), {">last " + metric, "", ">iter", ">seconds", ">images/s", "run", ""});
   TextTable table(titles);
   for (const SweepRow& row : rows) {
     std::vector<std::string> cells = {std::to_string(row.trial.number), row.state};

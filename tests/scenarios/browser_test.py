@@ -127,6 +127,8 @@ class BrowserTest(Scenario):
         self.assertEqual(["base_lr"], [th.text for th in self.all("#runs > .scroll th.differs")])
         rows = {row.get_attribute("data-run"): row.text for row in self.all("#runs > .scroll tbody tr")}
         self.assertIn("0.8", rows["slow"])
+        titles = [th.text for th in self.all("#runs > .scroll th")]
+        self.assertEqual([True, True, False], [title in titles for title in ("best accuracy", "last loss", "accuracy")])
         best = [cell.text for cell in self.all("#runs td.best")]
         self.assertIn("0.95", best)
         self.assertEqual(2, len(self.all(self.chart("Loss") + " .line")))

@@ -351,6 +351,8 @@ class RunFolderTest(scenario.Scenario):
         text = self.runs("compare", "a", "b")
         self.assertRegex(text, r"(?m)^ base_lr +0\.01 +0\.05$")
         self.assertRegex(text, r"(?m)^ last test: accuracy +\S+ +\S+$")
+        self.assertRegex(text, r"(?m)^ last loss +\S+ +\S+$")
+        self.assertIn(" run  status    iteration  best  last loss  images/s ", self.runs("ls", "."))
         self.assertRegex(self.runs("show", "a"), r"(?m)^status +finished, iteration 60 of 60$")
         self.assertIn("is no run folder", self.doppio("runs", "show", "snap").stderr)
         none = self.doppio("runs", "ls")

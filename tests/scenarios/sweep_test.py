@@ -197,7 +197,7 @@ class SweepTest(scenario.Scenario):
         self.assertIn("2 trials: 2 done", self.sweep("ls").stdout)
         text = self.sweep("ls", "runs/s").stdout
         self.assertIn("★", text)
-        self.assertRegex(text, r"(?m)^ +# +state +base_lr +accuracy +iter +seconds +images/s +run$")
+        self.assertRegex(text, r"(?m)^ +# +state +base_lr +last accuracy +iter +seconds +images/s +run$")
         rows = list(csv.DictReader(io.StringIO(self.sweep("ls", "runs/s", "--csv").stdout)))
         self.assertEqual({"0.1", "0.0001"}, {row["base_lr"] for row in rows})
         self.assertEqual({"done"}, {row["state"] for row in rows})

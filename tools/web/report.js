@@ -94,7 +94,7 @@ function chartsOf(runs) {
 
 function metricsOf(runs) {
   const scores = scoresOf(runs).map(({name, net}) => ({
-    name: `best ${scoreName(name, net)}${name === "loss" ? " (test)" : ""}`, less: SMALLER_IS_BETTER.test(name), value: (run) => bestOf(curveOf(run, "test", name, net))}));
+    name: bestName(name, net), less: SMALLER_IS_BETTER.test(name), value: (run) => bestOf(curveOf(run, "test", name, net))}));
   scores.sort((a, b) => a.less - b.less);
   return [...scores, {name: "last loss", less: true, value: (run) => lastOf(curveOf(run, "train", "loss"))},
           {name: "images/s", less: false, value: speedOf}]

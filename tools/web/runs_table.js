@@ -15,6 +15,7 @@ const curveOf = (run, kind, name, net = 0) =>
   (run.curves || []).find((curve) => curve.kind === kind && curve.name === name && curve.net === net);
 
 const scoreName = (name, net) => (net ? `${name} (test net ${net})` : name);
+const bestName = (name, net) => `best ${scoreName(name, net)}${name === "loss" && !net ? " (test)" : ""}`;
 
 // Scores of tests that any run has: [{name, net}].
 function scoresOf(runs) {
@@ -57,14 +58,14 @@ class RunsTable {
   columns() {
     const settings = differing(this.runs);
     const scores = scoresOf(this.runs).map(({name, net}) => ({
-      title: scoreName(name, net) + (name === "loss" ? " (test)" : ""), value: (run) => bestOf(curveOf(run, "test", name, net)), best: !SMALLER_IS_BETTER.test(name),
+      title: bestName(name, net), value: (run) => bestOf(curveOf(run, "test", name, net)), best: !SMALLER_IS_BETTER.test(name),
       hint: "best of all tests; the last one in the tooltip", last: (run) => short(lastOf(curveOf(run, "test", name, net)))}));
     return [
       {title: "Run", text: true, value: (run) => run.name, node: (run) => this.nameCell(run)},
       {title: "Status", text: true, value: (run) => run.status, node: (run) => this.statusCell(run)},
       {title: "Iterations", value: (run) => run.iter, node: (run) => this.progressCell(run)},
       {title: "Time", value: (run) => run.seconds, node: (run) => duration(run.seconds)},
-      {title: "loss", value: (run) => lastOf(curveOf(run, "train", "loss")), best: false, hint: "of training, the last"},
+      {title: "last loss", value: (run) => lastOf(curveOf(run, "train", "loss")), best: false, hint: "of training"},
       ...scores,
       {title: "images/s", value: speedOf, best: true, hint: "median", node: (run) => rate(speedOf(run))},
       ...settings.slice(0, SHOWN_SETTINGS).map((name) => ({
