@@ -1,4 +1,5 @@
-// `convert_mnist_data`: MNIST's files to a database, with Caffe's arguments.
+// `convert_mnist_data` and `convert_mnist_siamese_data`: MNIST's files to a database, with Caffe's
+// arguments.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -6,6 +7,7 @@
 #include "tools/command.h"
 #include "tools/databases.h"
 #include "tools/flags.h"
+#include "tools/image_pairs.h"
 #include "tools/json_text.h"
 #include "tools/record_conversion.h"
 #include "tools/text_table.h"
@@ -13,27 +15,46 @@
 namespace doppio {
 namespace {
 
-ExitCode RunConvertMnist(const CommandLine& line, bool* began) {
+// Of the file of images and the file of labels that the command names first.
+std::unique_ptr<Source> OpenImages(const CommandLine& line) {
   if (line.files.size() != 3) {
-    throw UsageError(
-        "'convert_mnist_data' needs a file of images, a file of labels and the database to make\n"
-        "try: doppio convert_mnist_data --help");
+    const std::string& name = line.command_name;
+    throw UsageError("'" + name +
+                     "' needs a file of images, a file of labels and the database to make\ntry: "
+                     "doppio " +
+                     name + " --help");
   }
-  const std::string& database = line.files[2];
-  const std::string backend = DatabaseBackend();
   DataParameter parameter;
   parameter.set_backend(DataParameter::IDX);
   parameter.set_source(line.files[0]);
   parameter.add_labels(line.files[1]);
-  const std::unique_ptr<Source> source = OpenSource(parameter, TRAIN);
+  return OpenSource(parameter, TRAIN);
+}
+
+// `what` is what messages call the records.
+ExitCode Convert(const Source& source, const std::string& database, const std::string& backend,
+                 const std::string& what, bool* began) {
   *began = true;
-  ConvertRecords({{source.get(), database}}, backend, kIdxKeyDigits, ConversionOptions());
+  ConvertRecords({{&source, database}}, backend, kIdxKeyDigits, ConversionOptions());
   if (FLAGS_json) {
-    std::cout << JsonText({{"database", database}, {"records", source->size()}}) << '\n';
+    std::cout << JsonText({{"database", database}, {"records", source.size()}}) << '\n';
   } else {
-    std::cout << database << " written, " << Thousands(source->size()) << " images\n";
+    std::cout << database << " written, " << Thousands(source.size()) << ' ' << what << '\n';
   }
   return ExitCode::kDone;
+}
+
+ExitCode RunConvertMnist(const CommandLine& line, bool* began) {
+  const std::unique_ptr<Source> images = OpenImages(line);
+  return Convert(*images, line.files[2], DatabaseBackend(), "images", began);
+}
+
+ExitCode RunConvertMnistSiamese(const CommandLine& line, bool* began) {
+  const std::unique_ptr<Source> images = OpenImages(line);
+  const uint64_t seed = FLAGS_seed < 0 ? 1 : static_cast<uint64_t>(FLAGS_seed);
+  // Nets read what Caffe's program makes without naming a backend, so the default is data_param's.
+  const std::string backend = line.Given("backend") ? DatabaseBackend() : "LEVELDB";
+  return Convert(*DrawPairs(*images, seed), line.files[2], backend, "pairs", began);
 }
 
 DOPPIO_REGISTER(Commands, "convert_mnist_data",
@@ -44,6 +65,15 @@ DOPPIO_REGISTER(Commands, "convert_mnist_data",
                  "doppio convert_mnist_data train-images-idx3-ubyte train-labels-idx1-ubyte "
                  "mnist_train_lmdb",
                  &RunConvertMnist});
+
+DOPPIO_REGISTER(Commands, "convert_mnist_siamese_data",
+                {"makes a LevelDB of pairs of MNIST's images, drawn at random, for siamese nets",
+                 {"backend", "seed", "json"},
+                 {},
+                 "IMAGE_FILE LABEL_FILE DB_NAME",
+                 "doppio convert_mnist_siamese_data train-images-idx3-ubyte "
+                 "train-labels-idx1-ubyte mnist_siamese_train_leveldb",
+                 &RunConvertMnistSiamese});
 
 }  // namespace
 }  // namespace doppio

@@ -84,8 +84,11 @@ void PrintCommands(std::ostream& out) {
   out << "Doppio trains the networks that Caffe's prototxt files describe.\n\n"
          "usage: doppio COMMAND [flags]        (flags may also stand before the "
          "command)\n\nCommands:\n";
-  for (const std::string& name : Commands::Get().Names()) {
-    out << "  " << std::left << std::setw(20) << name << std::right
+  const std::vector<std::string> names = Commands::Get().Names();
+  size_t longest = 0;
+  for (const std::string& name : names) longest = std::max(longest, name.size());
+  for (const std::string& name : names) {
+    out << "  " << std::left << std::setw(static_cast<int>(longest) + 2) << name << std::right
         << Commands::Get().Find(name)->summary << '\n';
   }
   out << "\nEvery flag can also be given in the environment: DOPPIO_SOLVER for --solver. Called "

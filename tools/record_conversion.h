@@ -1,5 +1,5 @@
-// Records of MNIST's and CIFAR's files as databases: what convert_mnist_data, convert_cifar_data
-// and `data convert` share.
+// Records of MNIST's and CIFAR's files as databases: what convert_mnist_data,
+// convert_mnist_siamese_data, convert_cifar_data and `data convert` share.
 #ifndef DOPPIO_TOOLS_RECORD_CONVERSION_H_
 #define DOPPIO_TOOLS_RECORD_CONVERSION_H_
 

@@ -2,6 +2,7 @@
 """Commands that make databases of images, of MNIST's and CIFAR's files and of blobs, and means of databases."""
 import json
 import os
+import re
 import signal
 import struct
 import sys
@@ -184,6 +185,51 @@ class MnistDataTest(tool_case.ToolCase):
 
     def test_says_what_it_needs(self):
         self.assertIn("needs a file of images, a file of labels", self.fail_with(2, "convert_mnist_data", "data/images"))
+
+
+class MnistSiameseDataTest(tool_case.ToolCase):
+    IMAGES = 40
+
+    def setUp(self):
+        super().setUp()
+        # Image i has the pixels i and its label.
+        labels = [i % 2 for i in range(self.IMAGES)]
+        self.write("images", tool_case.idx([self.IMAGES, 2, 1], [pixel for i, label in enumerate(labels) for pixel in (i, label)]))
+        self.write("labels", tool_case.idx([self.IMAGES], labels))
+
+    def pairs(self, database, *flags):
+        """The pixels and the label of each record, by key."""
+        self.succeed("convert_mnist_siamese_data", "images", "labels", database, "--backend=lmdb", *flags)
+        # A Datum: channels 2, height 2, width 1, data, label.
+        found = re.findall(rb"(\d{8})\x08\x02\x10\x02\x18\x01\x22\x04(.{4})\x28(.)", self.read(database + "/data.mdb"), re.S)
+        return {key.decode(): (list(pixels), label[0]) for key, pixels, label in found}
+
+    def test_works_by_caffes_name_and_makes_a_leveldb(self):
+        link = self.path("convert_mnist_siamese_data.bin")
+        os.symlink(tool_case.DOPPIO, link)
+        r = self.run_tool("images", "labels", "pairs_leveldb", program=link)
+        self.assertEqual((0, "pairs_leveldb written, 40 pairs\n"), (r.returncode, r.stdout), r.stderr)
+        self.assertTrue(os.path.exists(self.path("pairs_leveldb/CURRENT")))
+        out = json.loads(self.succeed("data", "stat", "--json", "pairs_leveldb"))
+        self.assertEqual(40, out["images"])
+
+    def test_draws_pairs_and_says_which_are_of_one_label(self):
+        pairs = self.pairs("db")
+        self.assertEqual(["%08d" % i for i in range(self.IMAGES)], sorted(pairs))
+        for (_, first, _, second), label in pairs.values():
+            self.assertEqual(int(first == second), label)
+        self.assertEqual({0, 1}, {label for _, label in pairs.values()})
+        for side in 0, 2:
+            self.assertGreater(len({pixels[side] for pixels, _ in pairs.values()}), self.IMAGES // 3)
+
+    def test_draws_by_the_seed(self):
+        first = self.pairs("a")
+        self.assertEqual(first, self.pairs("b", "--seed=1"))
+        self.assertNotEqual(first, self.pairs("c", "--seed=2"))
+
+    def test_says_what_it_needs(self):
+        self.assertIn("'convert_mnist_siamese_data' needs a file of images, a file of labels",
+                      self.fail_with(2, "convert_mnist_siamese_data", "images", "labels"))
 
 
 class CifarDataTest(tool_case.ToolCase):

@@ -12,6 +12,7 @@ import scenario  # noqa: E402
 DOPPIO = scenario.DOPPIO
 main = junit.main
 png = scenario.png
+idx = scenario.idx
 
 
 class ToolCase(scenario.Scenario):
