@@ -35,8 +35,14 @@ def _kernel(layer):
     return size + (" stride %d" % strides[0] if strides and strides[0] > 1 else "")
 
 
-def dot(net, rankdir="LR", label_edges=True, phase=None):
-    """A NetParameter as text for graphviz: layers are boxes, blobs are ellipses. phase: only layers of TRAIN or TEST."""
+def _rates(layer):
+    """"lr_mult 1, 2" where the file gives the rates of a layer's parameters."""
+    return "lr_mult " + ", ".join("%g" % param.lr_mult for param in layer.param) if layer.param else ""
+
+
+def dot(net, rankdir="LR", label_edges=True, phase=None, display_lrm=False):
+    """A NetParameter as text for graphviz: layers are boxes, blobs are ellipses. phase: only layers of TRAIN or TEST.
+    display_lrm: with the lr_mult of each layer."""
     if not net.layer and (net.layers or not net.input):
         raise ValueError("the net '%s' has no `layer`; nets of the old `layers` are drawn by `doppio draw`" % net.name)
     if rankdir not in ("TB", "BT", "LR", "RL"):
@@ -46,7 +52,8 @@ def dot(net, rankdir="LR", label_edges=True, phase=None):
     for index, layer in enumerate(net.layer):
         if not _in_phase(layer, phase):
             continue
-        text = "\n".join(filter(None, ("%s (%s)" % (layer.name, layer.type), _kernel(layer))))
+        rates = _rates(layer) if display_lrm else ""
+        text = "\n".join(filter(None, ("%s (%s)" % (layer.name, layer.type), _kernel(layer), rates)))
         lines.append("  layer%d [shape=box, style=filled, fillcolor=\"#90b0e0\", label=%s];" % (index, _quoted(text)))
         outputs = layer.convolution_param.num_output or layer.inner_product_param.num_output
         label = " [label=%d]" % outputs if label_edges and outputs else ""
@@ -58,9 +65,9 @@ def dot(net, rankdir="LR", label_edges=True, phase=None):
     return "\n".join(lines + ["}", ""])
 
 
-def draw_net(net, rankdir, ext="png", phase=None):
+def draw_net(net, rankdir, ext="png", phase=None, display_lrm=False):
     """The picture's bytes, in a format of graphviz's."""
-    text = dot(net, rankdir, phase=phase).encode()
+    text = dot(net, rankdir, phase=phase, display_lrm=display_lrm).encode()
     if ext in ("dot", "gv"):
         return text
     try:
@@ -72,14 +79,14 @@ def draw_net(net, rankdir, ext="png", phase=None):
     return done.stdout
 
 
-def draw_net_to_file(net, filename, rankdir="LR", phase=None):
+def draw_net_to_file(net, filename, rankdir="LR", phase=None, display_lrm=False):
     """The name's end says the format: .png, .svg, .pdf, ..., or .dot for the graph itself."""
-    picture = draw_net(net, rankdir, os.path.splitext(filename)[1][1:] or "png", phase)
+    picture = draw_net(net, rankdir, os.path.splitext(filename)[1][1:] or "png", phase, display_lrm)
     with open(filename, "wb") as file:
         file.write(picture)
 
 
-def get_pydot_graph(net, rankdir, label_edges=True, phase=None):
+def get_pydot_graph(net, rankdir, label_edges=True, phase=None, display_lrm=False):
     """A graph of the package pydot."""
     import pydot
-    return pydot.graph_from_dot_data(dot(net, rankdir, label_edges, phase))[0]
+    return pydot.graph_from_dot_data(dot(net, rankdir, label_edges, phase, display_lrm))[0]

@@ -96,7 +96,8 @@ class NetSpecTest(case.Case):
 
     def test_pictures(self):
         net = net_of("""name: "a \\"net\\"" input: "data"
-            layer { name: "conv" type: "Convolution" bottom: "data" top: "x" convolution_param { num_output: 5 kernel_size: 3 stride: 2 } }
+            layer { name: "conv" type: "Convolution" bottom: "data" top: "x" param { lr_mult: 1 } param { lr_mult: 0.5 }
+                    convolution_param { num_output: 5 kernel_size: 3 stride: 2 } }
             layer { name: "relu" type: "ReLU" bottom: "x" top: "x" }
             layer { name: "loss" type: "Loss" bottom: "x" include { phase: TRAIN } }""")
         doppio.draw.draw_net_to_file(net, self.path("net.dot"), "TB")
@@ -104,6 +105,10 @@ class NetSpecTest(case.Case):
             text = file.read()
         self.assertTrue(text.startswith('digraph "a \\"net\\"" {\n  rankdir=TB;'), text)
         self.assertIn('label="conv (Convolution)\\n3x3 stride 2"', text)
+        # As pycaffe's draw_net.py calls it: with the phase, and with its flag --display_lrm.
+        doppio.draw.draw_net_to_file(net, self.path("rates.dot"), "LR", None, True)
+        with open(self.path("rates.dot"), encoding="utf-8") as file:
+            self.assertIn('label="conv (Convolution)\\n3x3 stride 2\\nlr_mult 1, 0.5"', file.read())
         self.assertIn('layer0 -> "x" [label=5];', text)
         self.assertNotIn('layer1 -> "x"', text)
         self.assertIn("loss", text)
