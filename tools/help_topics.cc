@@ -133,7 +133,7 @@ std::vector<HelpTopic> MakeTopics() {
        "doppio get mnist data/mnist",
        "docs/data.md#public-data-sets"},
       {"Python interface",
-       {"python", "pycaffe", "import caffe", "python layer", "bindings"},
+       {"python", "pycaffe", "import caffe", "python layer", "bindings", "classify.py", "notebook"},
        "import doppio, or import caffe; layers in Python",
        "docs/python.md"},
       {"reproducing",
