@@ -1,5 +1,5 @@
 """Residual nets."""
-from .files import model
+from .files import model, solver, source
 from .imagenet import THIRDS, imagenet, imagenet_solver
 
 
@@ -40,6 +40,43 @@ def resnet(blocks, bottleneck, letters):
     return body
 
 
+def cifar_resnet(net, x):
+    """Three stages of three blocks, for images of 32x32."""
+    net.note("Stem.")
+    x = net.norm(net.conv("conv1", x, 16, 3, 1, bias=False), "bn_conv1", "scale_conv1", "conv1_relu")
+    for stage in range(3):
+        for i in range(3):
+            block = "%d%s" % (stage + 2, plain_letters(stage, i))
+            outputs, first = 16 << stage, bool(stage and not i)
+            net.note("Block %s: %d channels." % (block, outputs))
+            shortcut = residual_branch(net, block, "1", x, outputs, 1, 2, relu=False) if first else x
+            y = residual_branch(net, block, "2a", x, outputs, 3, 2 if first else 1)
+            y = residual_branch(net, block, "2b", y, outputs, 3, relu=False)
+            x = net.relu("res%s_relu" % block, net.layer("res" + block, "Eltwise", [shortcut, y]))
+    net.note("The classifier.")
+    return net.linear("fc10", net.average("pool5", x), 10)
+
+
+def resnet20():
+    folder, batches = "resnet20", "data/cifar-10-batches-bin/"
+
+    def data(net):
+        net.note("Input: 3x32x32, R G B; training images are moved by up to 4 pixels, half of them mirrored.")
+        source(net, batches + "data_batch_*.bin", batches + "test_batch.bin", 128, 100,
+               dict(mean_value=[125.307, 122.95, 113.865]),
+               dict(mirror=True, shift_param=dict(width=0.125, height=0.125, pad_mode="=CONSTANT")),
+               name="cifar", shuffle=True, kind="CIFAR")
+    files = model(folder, "ResNet-20", "ResNet-20 for CIFAR-10: He, Zhang, Ren and Sun, arXiv:1512.03385, with projections as "
+                  "shortcuts\nwhere the number of channels changes.", [3, 32, 32], data, cifar_resnet)
+    files.update(solver(
+        folder, "The values of the paper: 64000 iterations of 128, 164 epochs.",
+        ("100 batches of 100: all test images.", dict(test_iter=100, test_interval=1000, test_initialization=False)),
+        (None, dict(base_lr=0.1, lr_policy="multistep", gamma=0.1, stepvalue=[32000, 48000])),
+        (None, dict(momentum=0.9, weight_decay=0.0001)),
+        (None, dict(max_iter=64000, display=100, snapshot=16000, snapshot_prefix=folder))))
+    return files
+
+
 def plain_letters(stage, i):
     return "abcdefgh"[i]
 
@@ -49,7 +86,7 @@ def numbered_letters(stage, i):
 
 
 def all_files():
-    files = {}
+    files = resnet20()
     for depth, blocks, bottleneck, letters in ((18, (2, 2, 2, 2), False, plain_letters),
                                                (101, (3, 4, 23, 3), True, numbered_letters),
                                                (152, (3, 8, 36, 3), True, numbered_letters)):

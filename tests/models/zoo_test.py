@@ -16,7 +16,7 @@ FILES = sorted(os.path.join(d, f) for d, _, names in os.walk("models") for f in 
 FOLDERS = [os.path.dirname(f) for f in FILES if f.endswith("/train_val.prototxt")]
 
 # Learned parameters and 1e9 multiply-adds of one image, with the digits that were published: by torchvision for the
-# classifiers, by the authors for SSD and FCN (millions of parameters), by arithmetic for the programs of tutorials.
+# classifiers, by the authors for ResNet-20, SSD and FCN (millions of parameters), by arithmetic for the programs of tutorials.
 PUBLISHED = {
     "resnet18": (11689512, "1.814"), "resnet101": (44549160, "7.80"), "resnet152": (60192808, "11.51"),
     "mobilenet_v1": (4231976, "0.569"), "mobilenet_v2": (3504872, "0.30"), "densenet121": (7978856, "2.83"),
@@ -25,7 +25,7 @@ PUBLISHED = {
     "mnist_mlp_batch1": (784 * 128 + 128 + 128 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10, None),
     "lenet5": (61706, None), "mnist_cnn": (16 * 9 + 16 + 32 * 16 * 9 + 32 + 800 * 10 + 10, None),
 }
-PUBLISHED_MILLIONS = {"ssd300_vgg16": "26.29", "fcn8s": "134"}
+PUBLISHED_MILLIONS = {"resnet20": "0.27", "ssd300_vgg16": "26.29", "fcn8s": "134"}
 
 
 def summary(file, phase="TEST"):
