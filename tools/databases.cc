@@ -35,7 +35,8 @@ std::string DatabaseBackend(const std::string& name, const std::string& what) {
 
 std::string DatabaseBackend() { return DatabaseBackend(FLAGS_backend, "--backend"); }
 
-std::unique_ptr<Source> OpenDatabase(const std::string& backend, const std::string& path) {
+std::unique_ptr<Source> OpenDatabase(const std::string& backend, const std::string& path,
+                                     Phase phase) {
   DataParameter parameter;
   DataParameter::DB known;
   if (!DataParameter::DB_Parse(Convert(backend, &std::toupper), &known)) {
@@ -43,7 +44,7 @@ std::unique_ptr<Source> OpenDatabase(const std::string& backend, const std::stri
   }
   parameter.set_backend(known);
   parameter.set_source(path);
-  return OpenSource(parameter, TRAIN);
+  return OpenSource(parameter, phase);
 }
 
 }  // namespace doppio

@@ -15,8 +15,10 @@ std::string DatabaseBackend(const std::string& name, const std::string& what);
 // Of --backend.
 std::string DatabaseBackend();
 
-// A database, or another source of data_param, to be read; `backend` is "lmdb", "idx", ...
-std::unique_ptr<Source> OpenDatabase(const std::string& backend, const std::string& path);
+// A database, or another source of data_param, to be read; `backend` is "lmdb", "idx", ... `phase`
+// chooses the half of a source that has both.
+std::unique_ptr<Source> OpenDatabase(const std::string& backend, const std::string& path,
+                                     Phase phase = TRAIN);
 
 }  // namespace doppio
 
