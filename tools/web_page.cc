@@ -1,9 +1,18 @@
 #include "tools/web_page.h"
 
+#include "core/base/error.h"
+#include "tools/embedded_files.h"
 #include "tools/html_text.h"
 
 namespace doppio {
 namespace {
+
+// `name` is a file of tools/web.
+const std::string& WebFile(const std::string& name) {
+  const auto file = WebFiles().find(name);
+  DOPPIO_CHECK(file != WebFiles().end(), "no web file " + name);
+  return file->second;
+}
 
 // Inside of a script element: nothing in it may look like a tag, least of all its end.
 std::string EscapeJson(const nlohmann::json& data) {

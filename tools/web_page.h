@@ -9,9 +9,6 @@
 
 namespace doppio {
 
-// A file of tools/web, which are all inside the program.
-const std::string& WebFile(const std::string& name);
-
 // tools/web/page.html with the title, tools/web/style.css, the named scripts, and `data` as the
 // JSON that they read.
 std::string MakePage(const std::string& title, const std::vector<std::string>& scripts,

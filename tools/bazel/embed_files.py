@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Writes a C++ file that holds other files: embed_files.py OUT.cc FILE...
+"""Writes a C++ file that holds other files: embed_files.py OUT.cc FUNCTION FOLDER FILE...
 
-It defines doppio::WebFile of tools/web_page.h.
+It defines doppio::FUNCTION of tools/embedded_files.h. A file's name is what its path has behind FOLDER/.
 """
-import os
 import sys
 
 # A string literal that a compiler must take may have 65536 characters.
@@ -18,17 +17,16 @@ def literal(content):
     return "\n".join('R"%s(%s)%s"' % (mark, piece, mark) for piece in pieces)
 
 
-def main(out, *names):
+def main(out, function, folder, *paths):
     rows = []
-    for name in names:
-        with open(name, encoding="utf-8") as f:
-            rows.append('      {"%s", %s},\n' % (os.path.basename(name), literal(f.read())))
+    for path in paths:
+        with open(path, encoding="utf-8") as f:
+            rows.append('      {"%s", %s},\n' % (path.rpartition(folder + "/")[2], literal(f.read())))
     with open(out, "w", encoding="utf-8") as f:
-        f.write('#include <map>\n\n#include "core/base/error.h"\n#include "tools/web_page.h"\n\nnamespace doppio {\n\n'
-                "const std::string& WebFile(const std::string& name) {\n"
+        f.write('#include "tools/embedded_files.h"\n\n'
+                "const std::map<std::string, std::string>& doppio::%s() {\n" % function +
                 "  static const auto* files = new std::map<std::string, std::string>{\n" + "".join(rows) + "  };\n"
-                '  DOPPIO_CHECK(files->count(name) == 1, "no web file " + name);\n'
-                "  return files->at(name);\n}\n\n}  // namespace doppio\n")
+                "  return *files;\n}\n")
 
 
 if __name__ == "__main__":
