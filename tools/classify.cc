@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
+#include "core/base/log.h"
 #include "core/base/nearest.h"
 #include "core/net/net.h"
 #include "core/net/plain_blob.h"
@@ -20,6 +21,7 @@
 #include "tools/nets.h"
 #include "tools/preparation.h"
 #include "tools/text_table.h"
+#include "tools/training_folder.h"
 
 DEFINE_string(labels, "",
               "<FILE> names of the classes, one a line; without it those of the weights");
@@ -61,10 +63,22 @@ Job JobOf(const CommandLine& line) {
   if (line.Given("model") && line.Given("weights") && !files.empty()) {
     return {FLAGS_model, FLAGS_weights, FLAGS_mean, FLAGS_labels, FindImages(files), false};
   }
+  const bool in_folder = files.size() > 1 && IsTrainingFolder(files[0]);
+  if (in_folder && !line.Given("model") && !line.Given("weights")) {
+    const TrainedNet trained = TrainedNetIn(files[0]);
+    LOG(INFO) << "Weights: " << trained.weights;
+    return {trained.model,
+            trained.weights,
+            FLAGS_mean,
+            FLAGS_labels,
+            FindImages({files.begin() + 1, files.end()}),
+            false};
+  }
   const bool as_caffe = files.size() == 5 && !line.Given("model") && !line.Given("weights");
   if (as_caffe) return {files[0], files[1], files[2], files[3], {files[4]}, true};
   throw UsageError(
-      "'classify' needs --model, --weights and images\n"
+      "'classify' needs --model, --weights and images, or a folder that 'doppio init' has made and "
+      "images\n"
       "try: doppio classify --help");
 }
 
@@ -334,8 +348,9 @@ DOPPIO_REGISTER(Commands, "classify",
                   "workspace_mb", "deterministic", "cuda_graph",   "level",  "stage",
                   "set",          "unset",         "data_threads", "engine", "json"},
                  {},
-                 "IMAGE|FOLDER ... (or, as Caffe's: NET WEIGHTS MEAN LABELS IMAGE)",
-                 "doppio classify --model=deploy.prototxt --weights=net.caffemodel photos/",
+                 "[TRAINED] IMAGE|FOLDER ... (or, as Caffe's: NET WEIGHTS MEAN LABELS IMAGE)",
+                 "doppio classify --model=deploy.prototxt --weights=net.caffemodel photos/\n"
+                 "  doppio classify photos_doppio cat.jpg",
                  &RunClassify,
                  {"classification", "classification.bin"}});
 

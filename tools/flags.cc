@@ -12,8 +12,11 @@
 #include "core/base/nearest.h"
 #include "proto/solver.pb.h"
 #include "tools/fork_flags.h"
+#include "tools/training_folder.h"
 
-DEFINE_string(solver, "", "<FILE> solver to read");
+DEFINE_string(solver, "",
+              "<FILE> solver to read; a folder on the line, as 'doppio init' makes it, stands for "
+              "its solver.prototxt");
 DEFINE_string(model, "", "<FILE> net to read");
 DEFINE_string(weights, "", "<FILES> weights to start from, several separated by commas");
 DEFINE_string(gpu, "",
@@ -32,7 +35,7 @@ DEFINE_bool(synthetic, false, "random data of the right shape instead of every d
 DEFINE_int64(batch, 0,
              "<N> batch size of every data layer, instead of the file's; 0 = the file's. For "
              "classify: images at "
-             "once; 0 = 16, or as many as there are");
+             "once; 0 = 16, or as many as there are. For init: what the net gets; 0 = chosen");
 DEFINE_int64(seed, -1,
              "<N> seed of all random numbers, instead of random_seed; negative = the file's");
 DEFINE_int32(data_threads, 0,
@@ -171,6 +174,7 @@ class Parser {
     }
     for (const Assignment& a : assignments_) Apply(a);
     ReadEnvironment();
+    TakeFolder();
     CheckFiles();
     CheckRequired();
     return line_;
@@ -381,6 +385,21 @@ class Parser {
       Apply({flag, value, variable});
       line_.given.push_back(flag);
     }
+  }
+
+  // `doppio train photos_doppio`, of a command that wants a solver and takes no files.
+  void TakeFolder() {
+    const Command& command = *line_.command;
+    if (!command.files.empty() || !Contains(command.flags, "solver")) return;
+    if (line_.files.size() != 1 || !FileExists(line_.files[0] + "/.")) return;
+    for (const char* flag : {"solver", "model"}) {
+      if (!line_.Given(flag)) continue;
+      throw UsageError("folder '" + line_.files[0] + "' and --" + flag +
+                       " both name a net; give one of them" + HelpHint());
+    }
+    Apply({"solver", SolverIn(line_.files[0]), line_.files[0]});
+    line_.given.push_back("solver");
+    line_.files.clear();
   }
 
   void CheckFiles() const {

@@ -70,7 +70,7 @@ class ManTest(tool_case.ToolCase):
         if r.returncode != 0 or "minimized" in r.stdout:
             self.skipTest("man does not work here: " + (r.stderr or r.stdout).strip())
         text = re.sub(r".\x08", "", r.stdout)
-        self.assertRegex(text, r"--solver=FILE\n +solver to read\n")
+        self.assertRegex(text, r"--solver=FILE\n +solver +to +read; ")
 
 
 if __name__ == "__main__":

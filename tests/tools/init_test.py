@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""doppio init: from images to a trained classifier without a question, and what it says of data that will not do."""
+import json
+import os
+import random
+import re
+import struct
+
+import tool_case
+from tool_case import png
+
+GRAY_CLASSES = ("diagonal", "horizontal", "vertical")
+
+
+def drawn(name, draws, side=28):
+    """A bar in the direction that the class is named after, at a random place, and noise."""
+    at = draws.randrange(6, side - 8)
+
+    def bright(y, x):
+        along = {"horizontal": y, "vertical": x, "diagonal": (x + y) // 2}[name]
+        return 200 if at <= along < at + 3 else 0
+    return [[bright(y, x) + draws.randrange(50) for x in range(side)] for y in range(side)]
+
+
+def plain(color, draws, height=30, width=30):
+    return [[tuple(min(255, c + draws.randrange(30)) for c in color) for _ in range(width)] for _ in range(height)]
+
+
+class InitCase(tool_case.ToolCase):
+    def bars(self, folder, count, seed=1, classes=GRAY_CLASSES):
+        """`count` images of each class."""
+        draws = random.Random(seed)
+        for name in classes:
+            for i in range(count):
+                self.write("%s/%s/%03d.png" % (folder, name, i), png(drawn(name, draws)))
+
+    def init(self, *args):
+        return json.loads(self.succeed("init", *args, "--json"))
+
+    def lines(self, name):
+        return self.read(name).decode().splitlines()
+
+    def check(self, folder):
+        self.succeed("check", folder + "/solver.prototxt", folder + "/train_val.prototxt", folder + "/deploy.prototxt")
+
+    def accuracy(self, *args):
+        """Of the last test of a training."""
+        out = json.loads(self.succeed("train", *args, "--json"))
+        return {o["name"]: o["value"] for o in out["tests"][-1]["outputs"]}["accuracy"]
+
+    def top_class(self, folder, image):
+        out = json.loads(self.succeed("classify", folder, image, "--json"))
+        return out["images"][0]["classes"][0]["label"]
+
+    def layer(self, folder, phase):
+        """The text of the data layer of a phase."""
+        layers = re.split(r"(?m)^(?=layer )", self.read(folder + "/train_val.prototxt").decode())
+        return next(text for text in layers if "phase: %s\n" % phase in text)
+
+
+class TwoCommandsTest(InitCase):
+    def test_trains_a_classifier_of_a_folder(self):
+        self.bars("shapes", 40)
+        out = self.succeed("init", "shapes", "--epochs=25")
+        self.assertIn("classes   3: diagonal 32, horizontal 32, vertical 32\n", out)
+        self.assertIn("images    gray, all of 28x28\n", out)
+        self.assertIn("split     96 for training, 24 for tests (0.2 of every class)\n", out)
+        self.assertIn("net       lenet (small gray images, 28x28)\n", out)
+        self.assertIn("doppio train shapes_doppio\n", out)
+        self.assertIn("doppio classify shapes_doppio IMAGES\n", out)
+        self.check("shapes_doppio")
+        self.assertGreater(self.accuracy("shapes_doppio"), 0.8)
+        for name in GRAY_CLASSES:
+            self.write("new.png", png(drawn(name, random.Random(99))))
+            self.assertEqual(name, self.top_class("shapes_doppio", "new.png"))
+
+    def test_keeps_the_order_of_colours(self):
+        draws = random.Random(1)
+        for name, color in (("red", (200, 40, 40)), ("blue", (40, 40, 200))):
+            for i in range(20):
+                size = 30 + i % 5, 31 + i % 3
+                self.write("colours/%s/%d.png" % (name, i), png(plain(color, draws, *size)))
+        out = self.init("colours", "--net=lenet", "--epochs=20")
+        self.assertEqual(3, out["input"][0])
+        self.assertIn("new_height: 3", self.layer("colours_doppio", "TEST"))
+        self.assertEqual(1, self.accuracy("colours_doppio"))
+        for name, color in (("red", (190, 60, 60)), ("blue", (60, 60, 190))):
+            self.write("new.png", png(plain(color, draws)))
+            self.assertEqual(name, self.top_class("colours_doppio", "new.png"))
+
+    def test_classify_wants_a_trained_folder(self):
+        self.bars("shapes", 4)
+        self.init("shapes")
+        error = self.fail_with(4, "classify", "shapes_doppio", "shapes/vertical")
+        self.assertIn("'shapes_doppio' has no trained weights yet", error)
+        self.assertIn("train first: doppio train shapes_doppio", error)
+
+
+class FilesTest(InitCase):
+    def test_splits_every_class_by_the_seed(self):
+        self.bars("shapes", 10)
+        out = self.init("shapes", "a", "--val=0.3")
+        self.assertEqual((21, 9, True), (out["train_images"], out["test_images"], out["split"]))
+        self.init("shapes", "b", "--val=0.3")
+        self.init("shapes", "c", "--val=0.3", "--seed=2")
+        train, test = self.lines("a/train.txt"), self.lines("a/val.txt")
+        self.assertEqual(30, len(set(train) | set(test)))
+        self.assertEqual(["0"] * 3 + ["1"] * 3 + ["2"] * 3, sorted(line.split()[1] for line in test))
+        self.assertEqual(train, self.lines("b/train.txt"))
+        self.assertNotEqual(train, self.lines("c/train.txt"))
+        self.assertEqual(list(GRAY_CLASSES), self.lines("a/labels.txt"))
+        self.assertIn("random_seed: 2\n", self.read("c/solver.prototxt").decode())
+
+    def test_writes_what_it_says(self):
+        self.bars("shapes", 10)
+        out = self.init("shapes", "--epochs=7", "--batch=5")
+        solver = self.read("shapes_doppio/solver.prototxt").decode()
+        for field in ("max_epoch: 7", "base_lr: %.3g" % out["base_lr"], 'lr_policy: "cosine"', "test_initialization: false"):
+            self.assertIn(field + "\n", solver)
+        self.assertAlmostEqual(0.01 * (5 / 64) ** 0.5, out["base_lr"])
+        self.assertEqual(34, out["iterations"])  # 7 * 24 / 5, rounded up
+        train, test = self.layer("shapes_doppio", "TRAIN"), self.layer("shapes_doppio", "TEST")
+        self.assertIn("shuffle: true", train)
+        self.assertNotIn("shuffle", test)
+        self.assertNotIn("mirror", train)  # a mirrored letter is another one
+        self.assertIn("scale: 0.00390625", train)
+        mean = json.loads(self.succeed("data", "stat", "shapes", "--json"))["channels"][0]["mean"]
+        self.assertAlmostEqual(mean, out["means"][0])
+        self.assertIn("mean_value: %.2f" % mean, train)
+        self.assertIn('snapshot_prefix: "%s/lenet"' % self.path("shapes_doppio"), solver)
+        self.assertIn("doppio train %s\n" % self.path("shapes_doppio"), self.read("shapes_doppio/README.md").decode())
+
+    def test_takes_gray_images_that_are_stored_as_colour(self):
+        draws = random.Random(1)
+        for name in "ab":
+            for i in range(5):
+                values = [[draws.randrange(256) for _ in range(30)] for _ in range(30)]
+                self.write("gray/%s/%d.png" % (name, i), png([[(v, v, v) for v in row] for row in values]))
+        self.assertEqual((1, "lenet"), (self.init("gray")["input"][0], self.init("gray", "again")["net"]))
+        self.assertIn("is_color: false", self.layer("gray_doppio", "TRAIN"))
+
+    def test_resizes_photos_and_cuts(self):
+        for name, color in (("a", (9, 99, 9)), ("b", (99, 9, 9))):
+            for i in range(5):
+                self.write("photos/%s/%d.png" % (name, i), png(plain(color, random.Random(i), 200 + i, 240)))
+        out = self.init("photos")
+        self.assertEqual(("resnet18", [3, 224, 224]), (out["net"], out["input"]))
+        train = self.layer("photos_doppio", "TRAIN")
+        for field in ("new_height: 256", "new_width: 256", "crop_size: 224", "mirror: true"):
+            self.assertIn(field, train)
+        net = self.read("photos_doppio/train_val.prototxt").decode()
+        self.assertIn('name: "fc1000_photos"', net)
+        self.assertIn("num_output: 2 ", net)
+        self.assertNotIn("accuracy_top5", net)
+        self.assertEqual([3, 112, 112], self.init("photos", "half", "--size=112")["input"])
+        self.assertIn("new_height: 128", self.layer("half", "TRAIN"))
+
+    def test_every_net_fits(self):
+        for name, color in (("a", (9, 99, 9)), ("b", (99, 9, 9))):
+            for i in range(4):
+                self.write("set/%s/%d.png" % (name, i), png(plain(color, random.Random(i), 40, 40)))
+        error = self.fail_with(2, "init", "set", "--net=resnet19")
+        self.assertIn("did you mean 'resnet1", error)
+        names = re.search(r"--net wants one of (.*), got", error).group(1).split(", ")
+        self.assertGreaterEqual(len(names), 18)
+        files = []
+        for name in names:
+            self.assertEqual(name, self.init("set", name, "--net=" + name)["net"])
+            files += ["%s/%s.prototxt" % (name, file) for file in ("solver", "deploy")]
+        self.succeed("check", *files)
+
+    def test_says_what_a_net_cannot_take(self):
+        self.bars("shapes", 4)
+        error = self.fail_with(3, "init", "shapes", "--net=googlenet", "--size=48")
+        self.assertIn("googlenet cannot take images of 48x48; choose another --net or --size", error)
+        self.assertFalse(os.path.exists(self.path("shapes_doppio")))
+
+
+class SourcesTest(InitCase):
+    def test_folders_for_training_and_tests(self):
+        """Classes are numbered by their names in training, also where tests lack some."""
+        self.bars("set/train", 6)
+        self.bars("set/val", 2, classes=("vertical",))
+        out = self.init("set", "made")
+        self.assertEqual((18, 2, False), (out["train_images"], out["test_images"], out["split"]))
+        self.assertEqual(["vertical/000.png 2", "vertical/001.png 2"], self.lines("made/val.txt"))
+        self.assertIn("no images for tests in 2 of 3 classes: diagonal, horizontal", out["notes"])
+        self.assertIn('root_folder: "%s/"' % self.path("set/val"), self.layer("made", "TEST"))
+        self.check("made")
+        self.bars("set/val", 2, classes=("horizontal",))
+        os.rename(self.path("set/val/horizontal"), self.path("set/val/round"))
+        self.assertIn("set/val/round' is a class for tests, but", self.fail_with(4, "init", "set", "again"))
+
+    def test_loose_images_for_tests_are_no_classes(self):
+        self.bars("set/train", 5)
+        self.write("set/test/1.png", png([[1]]))
+        out = self.init("set")
+        self.assertEqual((12, 3, True), (out["train_images"], out["test_images"], out["split"]))
+
+    def test_lists(self):
+        self.bars("images", 5)
+        names = ["%s/%03d.png" % (name, i) for name in GRAY_CLASSES for i in range(5)]
+        self.write("lists/train.txt", "".join("%s %d\n" % (n, i // 5) for i, n in enumerate(names) if i % 5 < 4))
+        self.write("lists/val.txt", "".join("%s %d\n" % (n, i // 5) for i, n in enumerate(names) if i % 5 == 4))
+        error = self.fail_with(4, "init", "lists/train.txt")
+        self.assertIn("lists/train.txt:1: error: there is no image 'diagonal/000.png', neither in the working folder nor "
+                      "beside the list; name its folder with --root_folder", error)
+        out = self.init("lists/train.txt", "by_flag", "--root_folder=images/")
+        self.assertEqual(("list", 12, 3, False), (out["kind"], out["train_images"], out["test_images"], out["split"]))
+        self.check("by_flag")
+        for name in "train.txt", "val.txt":
+            os.rename(self.path("lists/" + name), self.path("images/" + name))
+        self.write("images/labels.txt", "\n".join(GRAY_CLASSES) + "\n")
+        out = self.init("images/train.txt", "beside")
+        self.assertEqual(list(GRAY_CLASSES), [c["name"] for c in out["classes"]])
+        self.assertEqual(self.lines("by_flag/train.txt"), self.lines("beside/train.txt"))
+        self.check("beside")
+        os.remove(self.path("images/val.txt"))
+        self.assertTrue(self.init("images/train.txt", "parted", "--val=0.25")["split"])
+
+    def test_databases(self):
+        self.bars("set/train", 20)
+        self.bars("set/test", 5, seed=2)
+        os.mkdir(self.path("db"))
+        for backend in "lmdb", "leveldb":
+            for part in "train", "test":
+                self.succeed("data", "convert", "set/" + part, "db/%s_%s" % (part, backend), "--gray",
+                             "--backend=" + backend)
+        for backend in "lmdb", "leveldb":
+            out = self.init("db/train_" + backend, backend, "--epochs=20")
+            self.assertEqual((backend.upper(), 60, 15), (out["kind"], out["train_images"], out["test_images"]))
+            self.check(backend)
+            self.assertEqual(list(GRAY_CLASSES), self.lines(backend + "/labels.txt"))
+        self.assertGreater(self.accuracy("lmdb"), 0.6)
+        self.write("new.png", png(drawn("vertical", random.Random(5))))
+        self.assertIn(self.top_class("lmdb", "new.png"), GRAY_CLASSES)
+        os.rename(self.path("db/test_lmdb"), self.path("elsewhere"))
+        error = self.fail_with(4, "init", "db/train_lmdb", "more")
+        self.assertIn("there is no data for tests beside", error)
+        self.assertIn("name some with --val_data", error)
+        self.assertEqual(15, self.init("db/train_lmdb", "more", "--val_data=elsewhere")["test_images"])
+
+    def test_databases_of_several_sizes_are_resized(self):
+        for part, count in ("train", 6), ("val", 3):
+            for name, color in (("a", (9, 99, 9)), ("b", (99, 9, 9))):
+                for i in range(count):
+                    self.write("set/%s/%s/%d.png" % (part, name, i), png(plain(color, random.Random(i), 30 + i, 33)))
+            self.succeed("data", "convert", "set/" + part, part + "_lmdb", "--encoded")
+        out = self.init("train_lmdb")
+        self.assertIn("resize_param", self.layer("train_lmdb_doppio", "TRAIN"))
+        self.assertEqual("resnet20", out["net"])
+        self.check("train_lmdb_doppio")
+
+    def test_mnist_s_and_cifar_s_files(self):
+        draws = random.Random(1)
+        for part, count in ("train", 40), ("t10k", 10):
+            self.write("mnist/%s-images-idx3-ubyte" % part,
+                       tool_case.scenario.idx((count, 28, 28), (draws.randrange(256) for _ in range(count * 784))))
+            self.write("mnist/%s-labels-idx1-ubyte" % part, tool_case.scenario.idx((count,), (i % 10 for i in range(count))))
+            records = b"".join(bytes([i % 10]) + bytes(draws.randrange(256) for _ in range(3072)) for i in range(count))
+            self.write("cifar/" + ("data_batch_1.bin" if part == "train" else "test_batch.bin"), records)
+        self.write("cifar/batches.meta.txt", "\n".join("name%d" % i for i in range(10)) + "\n\n")
+        for data, kind, net in ("mnist", "IDX", "lenet"), ("cifar", "CIFAR", "resnet20"):
+            out = self.init(data)
+            self.assertEqual((kind, net, 40, 10), (out["kind"], out["net"], out["train_images"], out["test_images"]))
+            self.check(data + "_doppio")
+        self.assertEqual("name3", self.lines("cifar_doppio/labels.txt")[3])
+
+
+class BadDataTest(InitCase):
+    def test_leaves_out_what_cannot_be_read(self):
+        self.bars("shapes", 10)
+        self.write("shapes/vertical/000.png", "no image")
+        self.write("shapes/diagonal/003.png", self.read("shapes/diagonal/003.png")[:60])
+        out = self.init("shapes")
+        self.assertEqual(28, out["train_images"] + out["test_images"])
+        self.assertEqual(2, len(out["left_out"]))
+        self.assertEqual(out["left_out"], self.lines("shapes_doppio/left_out.txt"))
+        self.assertRegex(out["left_out"][1], r"shapes/vertical/000\.png: ")
+        self.assertIn("left out  2 that cannot be read, listed in more/left_out.txt\n",
+                      self.succeed("init", "shapes", "more"))
+
+    def test_a_class_without_whole_images(self):
+        self.bars("shapes", 2)
+        for i in range(2):
+            self.write("shapes/vertical/%03d.png" % i, "no image")
+        self.assertIn("class 'vertical' has no image that can be read", self.fail_with(4, "init", "shapes"))
+        self.bars("shapes", 0)
+        for name in GRAY_CLASSES:
+            for i in range(2):
+                self.write("shapes/%s/%03d.png" % (name, i), "no image")
+        self.assertIn("none of the 6 images of", self.fail_with(4, "init", "shapes"))
+
+    def test_folders_that_hold_no_classes(self):
+        os.makedirs(self.path("empty"))
+        self.assertIn("empty' has no folders; each class of images needs one", self.fail_with(4, "init", "empty"))
+        self.write("loose/1.png", png([[1]]))
+        self.assertIn("has no folders", self.fail_with(4, "init", "loose"))
+        self.write("texts/a/notes.txt", "x")
+        self.assertIn("of a class has no image files", self.fail_with(4, "init", "texts"))
+        self.assertIn("cannot read 'lose'", self.fail_with(4, "init", "lose"))
+        self.assertIn("'init' wants images", self.fail_with(2, "init"))
+
+    def test_one_class_and_few_images(self):
+        self.bars("one", 5, classes=("vertical",))
+        self.assertIn("are of one class, vertical; a classifier needs two or more", self.fail_with(4, "init", "one"))
+        self.bars("few", 1)
+        self.assertIn("3 images are too few to split 0.2 of every class off", self.fail_with(4, "init", "few"))
+        self.bars("some", 6)
+        self.assertIn("fewer than 10 images for training in 3 of 3 classes: diagonal, horizontal, vertical",
+                      self.init("some")["notes"])
+
+    def test_labels_that_are_no_classes(self):
+        self.bars("images", 5)
+        for label, message in ((-1, "has label -1"), (0.5, "has label 0.5"), ("1 2", "has 2 labels"),
+                               (30, "labels of .* go up to 30, but only 2 of them occur; number the classes from 0 on")):
+            first = "0 0" if label == "1 2" else "0"
+            self.write("images/list.txt", "diagonal/000.png %s\nvertical/000.png %s\n" % (first, label))
+            error = self.fail_with(4, "init", "images/list.txt")
+            self.assertRegex(error, message)
+        self.write("images/list.txt", "".join("%s/00%d.png %d\n" % (name, i, 2 * label) for label, name in
+                                              enumerate(GRAY_CLASSES) for i in range(5)))
+        self.assertIn("no images for training in 2 of 5 classes: 1, 3", self.init("images/list.txt")["notes"])
+
+    def test_a_database_without_labels(self):
+        self.write("train-images-idx3-ubyte", tool_case.scenario.idx((4, 28, 28), bytes(4 * 784)))
+        self.write("train-labels-idx1-ubyte", tool_case.scenario.idx((4,), [0, 0, 0, 0]))
+        error = self.fail_with(4, "init", "train-images-idx3-ubyte", "--val_data=train-images-idx3-ubyte")
+        self.assertIn("are of one class, 0", error)
+
+    def test_a_damaged_database(self):
+        record = bytes([10, 0, 0, 0]) + bytes(3)
+        self.write("train.bin", struct.pack("B", 1) + record)
+        self.assertEqual(4, self.run_tool("init", "train.bin", "--val_data=train.bin").returncode)
+
+    def test_keeps_folders_that_are_there(self):
+        self.bars("shapes", 5)
+        self.write("shapes_doppio/mine.txt", "mine")
+        self.assertIn("'shapes_doppio' exists already; remove it, or name another folder",
+                      self.fail_with(4, "init", "shapes"))
+        self.assertEqual(["mine.txt"], os.listdir(self.path("shapes_doppio")))
+        self.assertIn("'shapes/made' would be among the images", self.fail_with(2, "init", "shapes", "shapes/made"))
+        self.assertIn("--val wants a share between 0 and 1, got 1", self.fail_with(2, "init", "shapes", "x", "--val=1"))
+        self.assertIn("--epochs wants 0 to", self.fail_with(2, "init", "shapes", "x", "--epochs=-1"))
+
+
+class FolderForSolverTest(InitCase):
+    """A folder on the line stands for its solver.prototxt."""
+
+    def test_other_commands_take_it(self):
+        self.bars("shapes", 5)
+        self.init("shapes")
+        self.assertEqual(self.succeed("summary", "--solver=shapes_doppio/solver.prototxt"),
+                         self.succeed("summary", "shapes_doppio"))
+        self.succeed("train", "shapes_doppio/", "--dry_run")
+        error = self.fail_with(2, "train", "shapes_doppio", "--solver=other.prototxt")
+        self.assertIn("folder 'shapes_doppio' and --solver both name a net", error)
+        self.assertIn("did you mean --solver=shapes_doppio/solver.prototxt?",
+                      self.fail_with(2, "train", "shapes_doppio/solver.prototxt"))
+
+    def test_a_folder_without_a_solver(self):
+        self.bars("shapes", 1)
+        self.assertIn("folder 'shapes' has no solver.prototxt; 'doppio init shapes' makes one, if it holds images",
+                      self.fail_with(4, "train", "shapes"))
+
+
+if __name__ == "__main__":
+    tool_case.main()
