@@ -106,13 +106,14 @@ def fewer(name, iterations):
 
 
 def shorter(name, text):
-    """A solver with fewer iterations, which shows each and tests at both ends; or a net of CaffeNet's kind, narrow."""
+    """A solver with fewer iterations and a seed, which shows each and tests at both ends; or a net of CaffeNet's kind, narrow."""
     if "solver" in name:
         for field in "max_iter", "snapshot", "stepsize", "stepvalue":
             text = re.sub(r"(?<=\b%s: )\d+" % field, lambda n: str(fewer(name, int(n.group()))), text)
         text = re.sub(r"(?<=\btest_iter: )\d+", lambda n: str(max(1, int(n.group()) // SHORT_TESTS)), text)
         text = re.sub(r"(?<=\btest_interval: )\d+", re.search(r"\bmax_iter: (\d+)", text).group(1), text)
-        return re.sub(r"(?<=\bdisplay: )\d+", "1", text)
+        text = re.sub(r"(?<=\bdisplay: )\d+", "1", text)
+        return text if "random_seed" in text else text + "\nrandom_seed: 1\n"
     if "caffenet" in name or "flickr_style" in name or "imagenet" in name:
         for pattern, number in NARROW:
             text = re.sub(pattern, number, text)

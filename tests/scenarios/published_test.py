@@ -120,7 +120,7 @@ class Cifar10Test(Scripts):
 
     def test_full(self):
         prefix = "examples/cifar10/cifar10_full"
-        log = self.train("examples/cifar10/train_full.sh", 0.5, *snapshots(prefix, 60000, 65000, 70000, ending=".h5"))
+        log = self.train("examples/cifar10/train_full.sh", 0.3, *snapshots(prefix, 60000, 65000, 70000, ending=".h5"))
         for iteration in 60000, 65000:
             self.assertIn("Restoring previous solver status from %s_iter_%d.solverstate.h5" % (prefix, iteration), log)
 
