@@ -28,7 +28,7 @@ class WindowDataParameter;
 // The size of a source whose records are drawn: no two are the same, and there is no epoch.
 constexpr int64_t kEndless = int64_t{1} << 62;
 
-// What a source tells of all its images, for the record that weights keep of them.
+// A source tells these facts of all its images; weights keep a record of them.
 struct SourceFacts {
   Preprocessing::Channels channels = Preprocessing::AS_IN_DATA;
   ImageShape image;      // the first one, as the source gives it; extents of 0 are not known
@@ -52,7 +52,7 @@ class Source {
   }
   // For messages: "record '00000007' of 'mnist_train_lmdb'".
   virtual std::string Name(int64_t index) const = 0;
-  // What the format or the files beside it say; callers use FactsOf. Throws FileError.
+  // Returns what the format, or files beside it, say; callers use FactsOf. Throws FileError.
   virtual SourceFacts facts() const { return {}; }
 };
 

@@ -27,7 +27,7 @@ inline SoftmaxShape InfogainShape(const LayerSpec& spec, const Shape& prediction
   return s;
 }
 
-// What is wrong where `source` names no file.
+// Returns the mistake if `source` names no file.
 inline std::optional<Error> MissingMatrix(const LayerSpec& spec) {
   const std::string& path = spec.param.infogain_loss_param().source();
   if (FileExists(path)) return std::nullopt;

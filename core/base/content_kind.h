@@ -27,7 +27,7 @@ enum class ContentKind {
   kBinary,  // none of these
 };
 
-// As many first bytes of a file as KindOfContent looks at, apart from its search for text.
+// KindOfContent looks at this many bytes of a file, apart from its search for text.
 constexpr size_t kKindBytes = 512;
 
 // `content` is a file's content, or its first kKindBytes.

@@ -74,7 +74,7 @@ struct LayerShape {
   // made of nothing else than such blobs stay so without being named.
   std::vector<bool> exact_tops;
 
-  // Of a layer that has opened its source of images: what becomes of them.
+  // Says how images become values, if the layer has opened its source of images.
   std::optional<Preprocessing> preprocessing;
 
   // The tops keep what the caller put there from pass to pass (Input).

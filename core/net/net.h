@@ -59,7 +59,7 @@ class Net {
   void SetLossScale(float scale);
 
   const Graph& graph() const { return graph_; }
-  // What WriteWeights is to say of images, where the net does not read them itself.
+  // WriteWeights keeps this record, if the net does not read images itself.
   void set_preprocessing(const std::optional<Preprocessing>& preprocessing) {
     graph_.preprocessing = preprocessing;
   }

@@ -23,7 +23,7 @@ struct NetSource {
   std::string file;  // the solver's, for a net inside it
   NetState state;  // TRAIN or TEST, then what the net's own `state` says, then the solver's or the
                    // flags'
-  // Of the upgrade, if its file has an old format; by LoadNet also notes on overrides.
+  // They name what the upgrade of an old format changed; LoadNet adds notes on overrides.
   std::vector<Warning> warnings;
 };
 
@@ -40,7 +40,8 @@ struct SolverSpec {
   SolverParameter param;
   FieldPlaces places;
   std::string path;
-  // Of upgrades of it and its nets, once for each file; then notes on overrides.
+  // They name what upgrades changed in it and its nets, once for each file; notes on overrides
+  // follow.
   std::vector<Warning> warnings;
   NetSource train;
   // As Caffe numbers them: test_net_param, test_net, then the common net.

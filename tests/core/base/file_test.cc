@@ -78,7 +78,7 @@ class PipeTest : public FileTest {
   }
   void TearDown() override { writer_.join(); }
 
-  // Of each test its own: what a pipe gave is kept by its path.
+  // Each test has a path of its own, because a pipe's content is kept by path.
   const std::string path_ =
       Path(std::string("pipe_") + testing::UnitTest::GetInstance()->current_test_info()->name());
   std::thread writer_;

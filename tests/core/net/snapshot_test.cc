@@ -198,7 +198,7 @@ TEST(CheckWritable, NamesTheFolder) {
   ExpectContains(text, "mkdir -p");
   WriteFileAtomically(folder + "file", "");
   ExpectContains(FileErrorOf([&] { CheckWritable(folder + "file/run"); }), "there is no folder");
-  // Its rights allow root to write, and yet it takes no files.
+  // The folder's rights allow root to write, and yet it takes no files.
   ExpectContains(FileErrorOf([&] { CheckWritable("/proc/run"); }), "'/proc/' is not writable (");
   EXPECT_TRUE(Glob(folder + "*.tmp.*").empty()) << "the trial leaves nothing";
   if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
