@@ -42,7 +42,10 @@ Blocking BlockingFrom(const std::string& bytes) {
 }  // namespace
 
 dnnl::engine& DnnlEngine() {
-  static dnnl::engine* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  static dnnl::engine* engine = [] {
+    LeaveOutUndescribedAmx();
+    return new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return *engine;
 }
 

@@ -33,6 +33,7 @@ std::string DnnlIsa() {
                                                        {Isa::avx2, "AVX2"},
                                                        {Isa::avx, "AVX"},
                                                        {Isa::sse41, "SSE4.1"}};
+  DnnlEngine();  // limits the instruction set
   const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
   if (const char* name = NameOfNewIsa(isa)) return name;
   // A value is a set of feature bits: an unknown newer instruction set contains the bits of those

@@ -81,6 +81,8 @@ inline void AppendEltwise(dnnl::post_ops* post, dnnl::algorithm function, float 
 
 inline const char* NameOfNewIsa(dnnl::cpu_isa) { return nullptr; }
 
+inline void LeaveOutUndescribedAmx() {}
+
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_MATH_DNNL_V2_H_

@@ -3,6 +3,9 @@
 #ifndef DOPPIO_CORE_MATH_DNNL_V3_H_
 #define DOPPIO_CORE_MATH_DNNL_V3_H_
 
+#include <cpuid.h>
+
+#include <cstdlib>
 #include <tuple>
 #include <vector>
 
@@ -149,6 +152,27 @@ inline const char* NameOfNewIsa(dnnl::cpu_isa isa) {
     default:
       return nullptr;
   }
+}
+
+namespace dnnl_internal {
+
+// Some virtual machines show AMX (leaf 7) and hide the leaf on tiles, 1D.
+inline bool HidesTiles() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kAmxTile = 1u << 24;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kAmxTile) == 0) return false;
+  return __get_cpuid_count(0x1D, 0, &a, &b, &c, &d) == 0 || a == 0;
+}
+
+}  // namespace dnnl_internal
+
+// oneDNN 3.7 describes AMX primitives on such a machine and then cannot make them ("could not
+// create a primitive"). A limit that the user has set stays.
+inline void LeaveOutUndescribedAmx() {
+  for (const char* variable : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
+    if (std::getenv(variable) != nullptr) return;
+  }
+  if (dnnl_internal::HidesTiles()) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_fp16);
 }
 
 }  // namespace doppio

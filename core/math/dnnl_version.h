@@ -70,6 +70,10 @@ void AppendEltwise(dnnl::post_ops* post, dnnl::algorithm function, float alpha, 
 // Returns the name of an instruction set that oneDNN 2.6 does not know; null for the others.
 const char* NameOfNewIsa(dnnl::cpu_isa isa);
 
+// Keeps oneDNN from using AMX where CPUID does not describe the tiles. Call it before oneDNN is
+// used; does nothing with oneDNN 2, which takes their sizes for granted.
+void LeaveOutUndescribedAmx();
+
 }  // namespace doppio
 
 #if DNNL_VERSION_MAJOR >= 3
