@@ -29,7 +29,7 @@ struct CommandLine {
   bool Given(const std::string& flag) const;
 };
 
-// What a command does when its first word is `name`: the "convert" of `data convert`.
+// A command does this when its first word is `name`: the "convert" of `data convert`.
 struct Verb {
   std::string name;
   std::string summary;             // one line

@@ -27,7 +27,7 @@ std::vector<std::string> VerbsOf(const Command& command) {
   return names;
 }
 
-// What help knows by its name: commands, layers, topics and pages.
+// Returns the names that help has a page for: commands, layers, topics and pages.
 std::vector<std::string> WordsOfHelp() {
   std::vector<std::string> words = Commands::Get().Names();
   for (const std::string& type : LayerTypes::Get().Names()) words.push_back(type);

@@ -15,7 +15,7 @@
 namespace doppio {
 namespace {
 
-// Of the file of images and the file of labels that the command names first.
+// The command names the file of images, then that of labels.
 std::unique_ptr<Source> OpenImages(const CommandLine& line) {
   if (line.files.size() != 3) {
     const std::string& name = line.command_name;

@@ -1,4 +1,4 @@
-// What a file or a folder is, by its content.
+// Tells from its content what a file or a folder is.
 #ifndef DOPPIO_TOOLS_FILE_KIND_H_
 #define DOPPIO_TOOLS_FILE_KIND_H_
 

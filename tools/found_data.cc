@@ -43,7 +43,8 @@ bool HasFolders(const std::string& folder) {
                      [](const fs::path& entry) { return fs::is_directory(entry); });
 }
 
-// Whether a part of a data set can be there: not a script, a net, or a folder of loose images.
+// Returns true if a part of a data set can be there: false for a script, a net, or a folder of
+// loose images.
 bool MayHoldImages(const std::string& path) {
   if (!FileExists(path)) return false;
   const std::string kind = DataKindOf(path);
@@ -82,7 +83,7 @@ std::string TrainIn(const std::string& folder) {
   return "";
 }
 
-// What goes in front of the paths of a list.
+// Returns the folder that goes in front of the paths of a list.
 std::string RootOf(const ListedImages& images, const std::string& root_folder) {
   const ImageLine& first = images.lines[0];
   if (!root_folder.empty()) return AbsolutePath(root_folder);

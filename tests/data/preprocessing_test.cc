@@ -1,4 +1,4 @@
-// What data layers record of their images, for files of weights.
+// Data layers record how images become values; files of weights keep the record.
 #include "core/net/preprocessing.h"
 #include "data/mean_file.h"
 #include "tests/data/data_net.h"

@@ -33,7 +33,7 @@ NAMED = [
     r"type '\w+' of Caffe is not in this version of Doppio",
     r"\w+ of (NVCaffe|Intel Caffe) is not supported; ",
 ]
-# What BVLC Caffe refuses as well, when it builds the net or the solver, or does nothing with: repository, message.
+# BVLC Caffe refuses these files as well, or trains no iteration with them: repository, message.
 WRONG = [
     # Its data layers belong to stages that DIGITS names, and DIGITS fills in their sources.
     ("gheinrich+DIGITS", r"bottom '(data|label)' is made by no layer above"),

@@ -77,7 +77,7 @@ FILES.update({
     CAFFENET + "train_val.prototxt": OLD_BVLC + CAFFENET + "train_val.prototxt",
     CAFFENET + "solver.prototxt": "intel+caffe/" + CAFFENET + "solver.prototxt",
 })
-# What the corpus has only in a version that differs from the one that the scripts go with.
+# The corpus has these files only in a version that differs from the one that the scripts go with.
 EDITS = {
     # lr2 with a rate and an end of its own.
     "examples/cifar10/cifar10_full_solver_lr1.prototxt": [("base_lr: 0.00001", "base_lr: 0.0001"),

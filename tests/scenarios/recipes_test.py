@@ -16,7 +16,7 @@ import scenario
 from pages import PageCase, blocks
 
 LENET = "models/lenet/demo_train_test.prototxt"
-# What a fragment of a solver may leave out. So low a rate that no fragment makes the loss infinite.
+# A fragment of a solver may leave these fields out. The rate is so low that no fragment makes the loss infinite.
 SOLVER = {"net": '"%s"' % LENET, "base_lr": "1e-6", "lr_policy": '"fixed"', "max_iter": "2", "display": "1",
           "snapshot_prefix": '"fragment"'}
 

@@ -235,7 +235,7 @@ TEST_F(RunFolderCase, ALiveRunIsAsFarAsItsNumbersAre) {
     EXPECT_EQ(run.images_per_s, 250);
   }
   EXPECT_EQ(ReadRunState(folder_).iter, 120);
-  // What has ended has said itself how far it came.
+  // A run that has ended has written how far it came.
   WriteRun("finished", SecondsSinceEpoch(), getpid());
   EXPECT_EQ(ReadRun(folder_).iter, 120);
 }

@@ -246,7 +246,7 @@ class TrainTest(TinyCase):
             r = self.run_tool("train", "--solver=solver.prototxt", "--trace=t.json", *args)
             self.assertEqual(0, r.returncode, r.stderr)
             self.assertIn(said, r.stdout + r.stderr)
-        # Of a state that is gone on from, only what comes after it.
+        # A resumed training writes over later snapshots only.
         r = self.run_tool("train", "--solver=solver.prototxt", "--snapshot=tiny_iter_15.solverstate", "--no_overwrite")
         self.assertEqual(4, r.returncode, r.stderr)
         self.assertIn("error: --no_overwrite: 2 files of an earlier run would be written over: tiny_iter_20.caffemodel and "
