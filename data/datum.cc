@@ -1,5 +1,6 @@
 #include "data/datum.h"
 
+#include "core/base/checked_product.h"
 #include "core/base/error.h"
 #include "proto/data.pb.h"
 #include "proto/detection.pb.h"
@@ -11,16 +12,17 @@ void TakeRaw(Datum* datum, Record* record) {
   Pixels pixels;
   pixels.shape = {datum->channels(), datum->height(), datum->width()};
   const ImageShape& shape = pixels.shape;
-  const int64_t expected = shape.count();
   if (shape.channels <= 0 || shape.height <= 0 || shape.width <= 0) {
     throw FileError("its shape is " + shape.ToString() + ": not a Caffe Datum of an image");
   }
   const bool is_bytes = !datum->data().empty();
   const int64_t found =
       is_bytes ? static_cast<int64_t>(datum->data().size()) : datum->float_data_size();
+  const auto expected = CheckedProduct({shape.channels, shape.height, shape.width});
   if (found != expected) {
     throw FileError("it holds " + std::to_string(found) + " values, but its shape " +
-                    shape.ToString() + " needs " + std::to_string(expected));
+                    shape.ToString() + " needs " +
+                    (expected ? std::to_string(*expected) : "more than any record has"));
   }
   if (is_bytes) {
     record->byte_storage.swap(*datum->mutable_data());
@@ -61,6 +63,7 @@ void TakeDatum(Datum* datum, Record* record) {
 }  // namespace
 
 void ReadDatum(const void* value, size_t bytes, Record* record) {
+  CheckBytes("it", static_cast<int64_t>(bytes));
   // Field 1 of a Datum is a number, field 1 of an AnnotatedDatum is its Datum.
   constexpr char kDatumInside = 0x0a;
   record->objects.clear();

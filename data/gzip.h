@@ -2,12 +2,16 @@
 #ifndef DOPPIO_DATA_GZIP_H_
 #define DOPPIO_DATA_GZIP_H_
 
+#include <cstdint>
 #include <string>
+
+#include "core/base/file_limits.h"
 
 namespace doppio {
 
-// Throws FileError when the file is missing, or packed and damaged.
-std::string ReadMaybeGzip(const std::string& path);
+// Throws FileError when the file is missing, or packed and damaged, or more than `most` bytes come
+// out of it.
+std::string ReadMaybeGzip(const std::string& path, int64_t most = kMostUnpackedBytes);
 
 }  // namespace doppio
 

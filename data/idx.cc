@@ -1,8 +1,10 @@
 // MNIST's own files, packed or not: images "train-images-idx3-ubyte", labels
 // "train-labels-idx1-ubyte". The format: two zero bytes, the type (8: unsigned bytes), the rank,
 // big-endian extents, the values.
+#include <algorithm>
 #include <vector>
 
+#include "core/base/checked_product.h"
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -20,11 +22,6 @@ struct IdxFile {
 
   const uint8_t* values() const { return reinterpret_cast<const uint8_t*>(content.data()) + begin; }
   int64_t rows() const { return extents[0]; }
-  int64_t row_bytes() const {
-    int64_t n = 1;
-    for (size_t i = 1; i < extents.size(); ++i) n *= extents[i];
-    return n;
-  }
 };
 
 IdxFile ReadIdx(const std::string& path) {
@@ -49,13 +46,15 @@ IdxFile ReadIdx(const std::string& path) {
     }
   }
   const int64_t found = static_cast<int64_t>(content.size()) - static_cast<int64_t>(file.begin);
-  const int64_t expected = file.extents.empty() ? 0 : file.rows() * file.row_bytes();
+  const std::optional<int64_t> expected = file.extents.empty() ? 0 : CheckedProduct(file.extents);
   if (found < 0 || found != expected) {
-    throw FileError("IDX file '" + path + "' is " + (found < expected ? "cut short" : "too long") +
-                    ": " + std::to_string(std::max<int64_t>(found, 0)) +
-                    " bytes of values, its header says " + std::to_string(expected));
+    const bool cut = !expected || found < *expected;
+    throw FileError(
+        "IDX file '" + path + "' is " + (cut ? "cut short" : "too long") + ": " +
+        std::to_string(std::max<int64_t>(found, 0)) + " bytes of values, its header says " +
+        (expected ? std::to_string(*expected) : "more than " + std::to_string(kMostElements)));
   }
-  if (expected == 0) throw FileError("IDX file '" + path + "' is empty");
+  if (found == 0) throw FileError("IDX file '" + path + "' is empty");
   return file;
 }
 
@@ -107,6 +106,10 @@ class IdxSource : public Source {
     // Rows x columns are one channel; a vector per row is channels, as Caffe has it.
     if (extents.size() == 2) extents.insert(extents.begin(), 1);
     extents.resize(3, 1);
+    if (*std::max_element(extents.begin(), extents.end()) > INT32_MAX) {
+      throw FileError("IDX file '" + path_ + "' has images of an extent above " +
+                      std::to_string(INT32_MAX));
+    }
     shape_ = {static_cast<int>(extents[0]), static_cast<int>(extents[1]),
               static_cast<int>(extents[2])};
   }

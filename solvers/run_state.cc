@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/checked_product.h"
 #include "core/base/log.h"
 #include "core/net/carried_state.h"
 
@@ -61,7 +62,7 @@ std::vector<PlainBlob> FindCarried(const RunState& state, const std::string& lay
       const auto& dims = from.shape().dim();
       blobs.push_back({Shape(std::vector<int64_t>(dims.begin(), dims.end())),
                        {from.data().begin(), from.data().end()}});
-      if (blobs.back().shape.count() != from.data_size()) return {};
+      if (CheckedProduct(dims) != from.data_size()) return {};
     }
   }
   return blobs;

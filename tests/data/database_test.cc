@@ -106,6 +106,14 @@ TEST_P(DatabaseTest, SaysThatADatumContradictsItself) {
   EXPECT_EQ(ReadError(1), "4: its shape is 0x2x2: not a Caffe Datum of an image");
 }
 
+// 64 x 536838145 x 536903681 is 2^64 + 64.
+TEST_P(DatabaseTest, SaysThatADatumHasMoreValuesThanAnyRecord) {
+  Write({{"a", RawDatum(64, 536838145, 536903681, std::vector<int>(64, 1), 0)}});
+  EXPECT_EQ(ReadError(0),
+            "4: it holds 64 values, but its shape 64x536838145x536903681 needs more than any "
+            "record has");
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, DatabaseTest, testing::Values("LMDB", "LEVELDB"),
                          [](const auto& info) { return std::string(info.param); });
 

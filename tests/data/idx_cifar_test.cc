@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "data/gzip.h"
 #include "data/source.h"
 #include "tests/data/tiny_data.h"
 
@@ -77,6 +78,22 @@ TEST_F(IdxTest, SaysThatAFileIsCutShort) {
             "4: IDX file '" + images_ + "' is cut short: 4 bytes of values, its header says 6");
   WriteFile(images_, two_images_.substr(0, 9));
   EXPECT_THAT(MessageOf([&] { OpenIdx(images_); }), HasSubstr("is cut short"));
+}
+
+// 64 x 536838145 x 536903681 is 2^64 + 64.
+TEST_F(IdxTest, SaysThatExtentsAreMoreThanAnyFileHas) {
+  WriteFile(images_, Idx({64, 536838145, 536903681}, std::vector<int>(64, 1)));
+  WriteFile(labels_, Idx({64}, std::vector<int>(64, 1)));
+  EXPECT_EQ(MessageOf([&] { OpenIdx(images_); }),
+            "4: IDX file '" + images_ +
+                "' is cut short: 64 bytes of values, its header says more than 17179869184");
+}
+
+TEST_F(IdxTest, RefusesAPackedFileOfWhichTooMuchComesOut) {
+  WriteFile(images_, Gzip(std::string(1000, '0')));
+  EXPECT_EQ(ReadMaybeGzip(images_, 1000).size(), 1000u);
+  EXPECT_EQ(MessageOf([&] { ReadMaybeGzip(images_, 999); }),
+            "4: cannot unpack '" + images_ + "': it has more than 999 bytes");
 }
 
 TEST_F(IdxTest, SaysThatAFileIsNoIdxFile) {
