@@ -88,33 +88,37 @@ std::vector<uint8_t> ReadPlain(const Bmp& bmp, FileReader* in) {
   const uint32_t bits = bmp.bits, mask = (1u << bits) - 1;
   for (int y = 0; y < bmp.height; ++y) {
     const uint8_t* row = in->Take((static_cast<size_t>(bmp.width) * bits + 31) / 32 * 4);
-    for (uint32_t x = 0; x < static_cast<uint32_t>(bmp.width); ++x) {
-      const uint32_t first = x * bits;
+    for (size_t x = 0; x < static_cast<size_t>(bmp.width); ++x) {
+      const size_t first = x * bits;
       numbers.push_back(row[first / 8] >> (8 - bits - first % 8) & mask);
     }
   }
   return numbers;
 }
 
-// The same of runs. What they leave out is of colour 0.
+// The same of runs. What they leave out is of colour 0; what goes beyond a row, or the last row, is
+// dropped.
 std::vector<uint8_t> ReadRuns(const Bmp& bmp, FileReader* in) {
   const int per_byte = bmp.bits == 4 ? 2 : 1;
   std::vector<uint8_t> numbers(static_cast<size_t>(bmp.height) * bmp.width);
-  int x = 0, y = 0;
-  const auto put = [&](uint8_t byte, int i) {
-    const int number = per_byte == 1 ? byte : i % 2 == 0 ? byte >> 4 : byte & 15;
-    if (x < bmp.width && y < bmp.height) {
-      numbers[static_cast<size_t>(y) * bmp.width + x] = static_cast<uint8_t>(number);
+  int x = 0, y = 0;  // at most width and height
+  const auto put = [&](int count, const auto& byte_of) {
+    if (y == bmp.height) return;
+    uint8_t* const to = numbers.data() + static_cast<size_t>(y) * bmp.width + x;
+    const int room = std::min(count, bmp.width - x);
+    for (int i = 0; i < room; ++i) {
+      const int byte = byte_of(i / per_byte);
+      to[i] = static_cast<uint8_t>(per_byte == 1 ? byte : i % 2 == 0 ? byte >> 4 : byte & 15);
     }
-    ++x;
+    x += room;
   };
   for (;;) {
     const int count = in->Byte(), what = in->Byte();
     if (count > 0) {
-      for (int i = 0; i < count; ++i) put(static_cast<uint8_t>(what), i);
+      put(count, [what](int) { return what; });
     } else if (what == 0) {  // the row ends
       x = 0;
-      ++y;
+      y = std::min(bmp.height, y + 1);
     } else if (what == 1) {  // the image ends
       return numbers;
     } else if (what == 2) {  // on to another place
@@ -123,7 +127,7 @@ std::vector<uint8_t> ReadRuns(const Bmp& bmp, FileReader* in) {
     } else {  // `what` pixels follow, padded to two bytes
       const int bytes = (what + per_byte - 1) / per_byte;
       const uint8_t* from = in->Take(static_cast<size_t>(bytes + bytes % 2));
-      for (int i = 0; i < what; ++i) put(from[i / per_byte], i);
+      put(what, [from](int i) { return from[i]; });
     }
   }
 }
