@@ -1,16 +1,21 @@
 #include "data/decode.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <opencv2/imgproc.hpp>
 #include <string>
 
+#include "core/base/checked_product.h"
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "data/decode_formats.h"
 
 namespace doppio {
 namespace {
+
+// Decode is called from a dozen places that have nothing else in common.
+std::atomic<int64_t> most_image_pixels{kMostImagePixels};
 
 // A format by what its files have at one place, in front otherwise.
 struct Signature {
@@ -79,12 +84,23 @@ void MakeGray(Image* image) {
   image->shape.channels = 1;
 }
 
+void SetMostImagePixels(int64_t pixels) { most_image_pixels = pixels; }
+
+void CheckPixels(int64_t height, int64_t width, const std::string& is) {
+  const int64_t most = most_image_pixels;
+  if (CheckedProduct({height, width}, most)) return;
+  throw FileError(is + " " + std::to_string(width) + "x" + std::to_string(height) +
+                  ", more than the limit of " + std::to_string(most) +
+                  " pixels; --max_pixels=N raises it");
+}
+
 void CheckExtents(const FileReader& file, int64_t height, int64_t width, int64_t bits_per_pixel) {
-  constexpr int64_t kMostPixels = 1 << 30;
-  if (height < 1 || width < 1 || height > kMostPixels / width) {
+  if (height < 1 || width < 1) {
     throw file.Corrupt("its size is " + std::to_string(width) + "x" + std::to_string(height));
   }
-  if (static_cast<int64_t>(file.left()) < height * width * bits_per_pixel / 8) {
+  CheckPixels(height, width);
+  const auto bits = CheckedProduct({height, width, bits_per_pixel}, INT64_MAX);
+  if (!bits || static_cast<int64_t>(file.left()) < *bits / 8) {
     throw file.Corrupt("it ends too early");
   }
 }
@@ -109,6 +125,7 @@ void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Ima
 
 void Resize(int height, int width, Image* image) {
   if (image->shape.height == height && image->shape.width == width) return;
+  CheckPixels(height, width, "it would be resized to");
   // Decode threads are many already: OpenCV must not start its own in each.
   static const bool serial = (cv::setNumThreads(0), true);
   static_cast<void>(serial);

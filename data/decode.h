@@ -21,12 +21,17 @@ struct Image {
   Pixels pixels() const { return {shape, bytes.data(), nullptr, true}; }
 };
 
+// Sets the most pixels that an image may have, in a file or resized, for the whole process;
+// kMostImagePixels until then. Call it before other threads decode.
+void SetMostImagePixels(int64_t pixels);
+
 enum class ImageFormat { kJpeg, kPng, kBmp, kPnm };
 
 // By the first bytes; FileError when it is none of them.
 ImageFormat FormatOf(const uint8_t* file, size_t bytes);
 
-// Thread-safe. Throws FileError when the bytes are no whole image.
+// Thread-safe. Throws FileError when the bytes are no whole image, or one of too many pixels;
+// memory for pixels is allocated only after the header has passed that.
 void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
 
 // Bilinear, as cv::resize does it by default.

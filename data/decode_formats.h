@@ -15,8 +15,12 @@ void DecodePnm(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
 // Blue, green, red to gray, in place, with OpenCV's weights and rounding.
 void MakeGray(Image* image);
 
-// FileError unless both are positive, the pixels are no more than OpenCV reads, 2^30, and what is
-// left of the file can hold them: a damaged header must not ask for memory.
+// Throws FileError, "it is 3x2, more than ...", if that is more pixels than SetMostImagePixels
+// allows. `is` may also say what an image would become.
+void CheckPixels(int64_t height, int64_t width, const std::string& is = "it is");
+
+// The same for a header's extents, of any values, of which the rest of the file must hold
+// `bits_per_pixel` for each pixel.
 void CheckExtents(const FileReader& file, int64_t height, int64_t width, int64_t bits_per_pixel);
 
 }  // namespace doppio

@@ -2,20 +2,26 @@
 
 #include <csetjmp>
 #include <cstring>
+#include <new>
 
 #include "core/base/error.h"
+#include "core/base/file_limits.h"
 #include "core/base/library_version.h"
 #include "data/decode_formats.h"
 
 namespace doppio {
 namespace {
 
-// What libpng's callbacks see.
+// One file: libpng's structures, and what its callbacks see.
 struct Reading {
   const uint8_t* next;
   size_t left;
   std::jmp_buf escape;
   char message[128];
+  png_structp png;
+  png_infop info;
+
+  ~Reading() { png_destroy_read_struct(&png, &info, nullptr); }
 };
 
 void OnError(png_structp png, png_const_charp message) {
@@ -45,29 +51,23 @@ void Convert(png_structp png, png_infop info, bool gray) {
   if (!gray) png_set_bgr(png);
 }
 
-// Everything here is plain C data or owned by the caller: longjmp skips no destructor.
-bool ReadPng(png_structp png, png_infop info, Reading* reading, DecodeOptions::Color color,
-             Image* image) {
-  if (setjmp(reading->escape) != 0) return false;
-  png_set_read_fn(png, reading, TakeBytes);
-  png_read_info(png, info);
-  const bool gray = color == DecodeOptions::Color::kGray ||
-                    (color == DecodeOptions::Color::kAsStored &&
-                     (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0);
-  Convert(png, info, gray);
-  const int passes = png_set_interlace_handling(png);
-  png_read_update_info(png, info);
-  image->shape = {gray ? 1 : 3, static_cast<int>(png_get_image_height(png, info)),
-                  static_cast<int>(png_get_image_width(png, info))};
-  const size_t row_bytes = png_get_rowbytes(png, info);
-  image->bytes.resize(row_bytes * image->shape.height);
-  for (int pass = 0; pass < passes; ++pass) {
-    for (int y = 0; y < image->shape.height; ++y) {
-      png_read_row(png, image->bytes.data() + row_bytes * y, nullptr);
-    }
+// Calls what must own nothing: longjmp skips destructors.
+template <class F>
+void Run(Reading* reading, const F& call) {
+  if (setjmp(reading->escape) != 0) {
+    throw FileError(std::string("corrupt PNG image: ") + reading->message);
   }
-  png_read_end(png, nullptr);
-  return true;
+  call();
+}
+
+// A small file may state any size, and what is missing shows only when memory for all pixels is
+// filled.
+void CheckSize(const Reading& reading) {
+  const size_t height = png_get_image_height(reading.png, reading.info);
+  CheckPixels(static_cast<int64_t>(height), png_get_image_width(reading.png, reading.info));
+  if (png_get_rowbytes(reading.png, reading.info) * height / kMostDeflated > reading.left) {
+    throw FileError("corrupt PNG image: it ends too early");
+  }
 }
 
 DOPPIO_REGISTER(Libraries, "libpng",
@@ -79,11 +79,38 @@ void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Im
   Reading reading = {};
   reading.next = file;
   reading.left = bytes;
-  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, OnError, OnWarning);
-  png_infop info = png != nullptr ? png_create_info_struct(png) : nullptr;
-  const bool whole = info != nullptr && ReadPng(png, info, &reading, color, image);
-  png_destroy_read_struct(&png, &info, nullptr);
-  if (!whole) throw FileError(std::string("corrupt PNG image: ") + reading.message);
+  reading.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, OnError, OnWarning);
+  if (reading.png != nullptr) reading.info = png_create_info_struct(reading.png);
+  if (reading.info == nullptr) throw std::bad_alloc();
+  const png_structp png = reading.png;
+  const png_infop info = reading.info;
+  Run(&reading, [&] {
+    png_set_read_fn(png, &reading, TakeBytes);
+    png_read_info(png, info);
+  });
+  CheckSize(reading);
+
+  const bool gray = color == DecodeOptions::Color::kGray ||
+                    (color == DecodeOptions::Color::kAsStored &&
+                     (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0);
+  int passes = 0;
+  Run(&reading, [&] {
+    Convert(png, info, gray);
+    passes = png_set_interlace_handling(png);
+    png_read_update_info(png, info);
+  });
+  image->shape = {gray ? 1 : 3, static_cast<int>(png_get_image_height(png, info)),
+                  static_cast<int>(png_get_image_width(png, info))};
+  const size_t row_bytes = png_get_rowbytes(png, info);
+  image->bytes.resize(row_bytes * image->shape.height);
+  Run(&reading, [&] {
+    for (int pass = 0; pass < passes; ++pass) {
+      for (int y = 0; y < image->shape.height; ++y) {
+        png_read_row(png, image->bytes.data() + row_bytes * y, nullptr);
+      }
+    }
+    png_read_end(png, nullptr);
+  });
 }
 
 }  // namespace doppio

@@ -56,17 +56,17 @@ Pnm ReadPnmHeader(FileReader* in) {
 }
 
 void ReadRow(const Pnm& pnm, FileReader* in, uint8_t* to) {
-  const int values = pnm.width * pnm.channels();
+  const size_t values = static_cast<size_t>(pnm.width) * static_cast<size_t>(pnm.channels());
   const bool wide = pnm.largest > 255;
   if (pnm.kind == 4) {
-    const uint8_t* from = in->Take(static_cast<size_t>(values + 7) / 8);
-    for (int i = 0; i < values; ++i) to[i] = (from[i / 8] >> (7 - i % 8) & 1) != 0 ? 0 : 255;
+    const uint8_t* from = in->Take((values + 7) / 8);
+    for (size_t i = 0; i < values; ++i) to[i] = (from[i / 8] >> (7 - i % 8) & 1) != 0 ? 0 : 255;
   } else if (!pnm.text()) {
     const size_t step = wide ? 2 : 1;  // the upper byte comes first
-    const uint8_t* from = in->Take(static_cast<size_t>(values) * step);
-    for (int i = 0; i < values; ++i) to[i] = from[static_cast<size_t>(i) * step];
+    const uint8_t* from = in->Take(values * step);
+    for (size_t i = 0; i < values; ++i) to[i] = from[i * step];
   } else {
-    for (int i = 0; i < values; ++i) {
+    for (size_t i = 0; i < values; ++i) {
       // Bits need no blanks between them.
       const int value = std::min(pnm.largest, pnm.bits() ? FirstOfNext(in) - '0' : ReadNumber(in));
       if (value < 0) throw in->Corrupt("a number is damaged");

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/file_limits.h"
 #include "core/base/library_version.h"
+#include "data/decode_formats.h"
 
 namespace doppio {
 namespace {
@@ -45,6 +47,15 @@ void JpegReader::OnMessage(j_common_ptr info, int level) {
   if (info->err->msg_code == JWRN_HIT_MARKER) errors->lacks_pixels = true;
 }
 
+// A progressive file may have any number of scans of a few bytes, and each passes over all blocks.
+void JpegReader::OnProgress(j_common_ptr info) {
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMostJpegScans) return;
+  auto* errors = reinterpret_cast<Errors*>(info->err);
+  std::snprintf(errors->message, sizeof errors->message, "it has more than %d scans",
+                kMostJpegScans);
+  std::longjmp(errors->escape, 1);
+}
+
 // `call` must own nothing: longjmp skips destructors.
 template <class F>
 void JpegReader::Run(const F& call) {
@@ -60,12 +71,16 @@ JpegReader::JpegReader(const uint8_t* file, size_t bytes) {
   errors_.base.error_exit = OnError;
   errors_.base.emit_message = OnMessage;
   errors_.base.output_message = [](j_common_ptr) {};
+  errors_.progress.progress_monitor = OnProgress;
   Run([info, file, bytes] {
     jpeg_create_decompress(info);
     jpeg_mem_src(info, file, static_cast<unsigned long>(bytes));  // NOLINT: libjpeg's type
     jpeg_read_header(info, TRUE);
-    jpeg_calc_output_dimensions(info);
   });
+  // A progressive file is unpacked as a whole, whatever is wanted of it.
+  CheckPixels(info->image_height, info->image_width);
+  info->progress = &errors_.progress;
+  Run([info] { jpeg_calc_output_dimensions(info); });
 }
 
 // Other eighths are no help: only these have fast transforms.

@@ -28,8 +28,8 @@ struct PixelWindow {
 };
 
 // Calls in this order: Start, ReadRow for each row, Finish. All throw FileError saying how the file
-// is damaged. A new one for each file (setting libjpeg up costs a microsecond): tables of the last
-// file must not serve one that lacks its own.
+// is damaged, or that it has more pixels or scans than the limits. A new one for each file (setting
+// libjpeg up costs a microsecond): tables of the last file must not serve one that lacks its own.
 class JpegReader {
  public:
   // Reads the header. `file` must outlive the reader.
@@ -62,6 +62,7 @@ class JpegReader {
     char message[JMSG_LENGTH_MAX];
     bool file_ended;  // libjpeg wanted more bytes than there are
     bool lacks_pixels;
+    jpeg_progress_mgr progress;
   };
   struct Decompress {
     Decompress() : info() {}
@@ -71,6 +72,7 @@ class JpegReader {
 
   static void OnError(j_common_ptr info);
   static void OnMessage(j_common_ptr info, int level);
+  static void OnProgress(j_common_ptr info);
   template <class F>
   void Run(const F& call);
   bool CanSkip() const;

@@ -5,6 +5,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "core/base/error.h"
+#include "data/decode_formats.h"
 #include "data/mat_image.h"
 #include "proto/data.pb.h"
 
@@ -77,8 +78,10 @@ Box Expand(const ExpansionParameter& parameter, const cv::Scalar& fill, Draws* d
   if (!draws->Happens(parameter.prob())) return Box();
   const float ratio = draws->Uniform(1, parameter.max_expand_ratio());
   const ImageShape old = image->shape;
-  const int height = static_cast<int>(static_cast<float>(old.height) * ratio);
-  const int width = static_cast<int>(static_cast<float>(old.width) * ratio);
+  const float rows = static_cast<float>(old.height) * ratio;
+  const float columns = static_cast<float>(old.width) * ratio;
+  CheckPixels(std::llround(rows), std::llround(columns), "it would be expanded to");
+  const int height = static_cast<int>(rows), width = static_cast<int>(columns);
   const int top = draws->Below(height - old.height + 1);
   const int left = draws->Below(width - old.width + 1);
   cv::Mat canvas(height, width, CV_8UC(old.channels), fill);
@@ -94,8 +97,10 @@ Box Expand(const ExpansionParameter& parameter, const cv::Scalar& fill, Draws* d
 void ResizeShortSide(int side, int interpolation, Image* image) {
   const double scale =
       static_cast<double>(side) / std::min(image->shape.height, image->shape.width);
-  const auto scaled = [scale](int pixels) { return static_cast<int>(std::lround(pixels * scale)); };
-  const cv::Size size(scaled(image->shape.width), scaled(image->shape.height));
+  const int64_t width = std::llround(image->shape.width * scale);
+  const int64_t height = std::llround(image->shape.height * scale);
+  CheckPixels(height, width, "it would be resized to");
+  const cv::Size size(static_cast<int>(width), static_cast<int>(height));
   cv::Mat resized;
   cv::resize(MatOf(image), resized, size, 0, 0, interpolation);
   *image = ImageOf(resized);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "data/decode_formats.h"
 #include "data/mat_image.h"
 #include "data/random_changes.h"
 #include "proto/data.pb.h"
@@ -115,6 +116,7 @@ void ResizeAsNvidia(const TransformationParameter& t, bool training, Draws* draw
   const cv::Size size(limited(sides.width, t.crop_w(), now.width),
                       limited(sides.height, t.crop_h(), now.height));
   if (size.height == now.height && size.width == now.width) return;
+  CheckPixels(size.height, size.width, "it would be resized to");
   const bool down = size.height <= now.height && size.width <= now.width;
   cv::Mat resized;
   cv::resize(MatOf(image), resized, size, 0, 0,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "data/decode_formats.h"
 #include "data/mat_image.h"
 
 namespace doppio {
@@ -90,6 +91,7 @@ Box ResizeAs(const ResizeParameter& resize, Draws* draws, Image* image) {
       std::clamp(size.width, covers ? asked.width : 1, covers ? kLongestSide : asked.width);
   size.height =
       std::clamp(size.height, covers ? asked.height : 1, covers ? kLongestSide : asked.height);
+  CheckPixels(size.height, size.width, "it would be resized to");
   cv::Mat resized;
   cv::resize(MatOf(image), resized, size, 0, 0, interpolation);
   if (resize.resize_mode() != ResizeParameter::FIT_LARGE_SIZE_AND_PAD) {

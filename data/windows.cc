@@ -185,10 +185,10 @@ class WindowSource : public Source {
   // `image` becomes the part.
   void Write(const WindowCrop& crop, bool mirrored, Image* image, float* to) const {
     const int channels = image->shape.channels;
-    const int row_bytes = crop.width * channels;
+    const int64_t row_bytes = int64_t{crop.width} * channels;
     for (int y = 0; y < crop.height; ++y) {
       const int64_t from = (int64_t{crop.top + y} * image->shape.width + crop.left) * channels;
-      std::memmove(&image->bytes[static_cast<size_t>(int64_t{y} * row_bytes)],
+      std::memmove(&image->bytes[static_cast<size_t>(y * row_bytes)],
                    &image->bytes[static_cast<size_t>(from)], static_cast<size_t>(row_bytes));
     }
     image->shape = {channels, crop.height, crop.width};

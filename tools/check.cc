@@ -200,8 +200,8 @@ ExitCode RunCheck(const CommandLine& line, bool*) {
 
 DOPPIO_REGISTER(Commands, "check",
                 {"finds everything that is wrong with nets and solvers, without running them",
-                 {"solver", "model", "no_files", "format", "json", "level", "stage", "batch", "set",
-                  "unset"},
+                 {"solver", "model", "no_files", "format", "json", "level", "stage", "batch",
+                  "max_pixels", "set", "unset"},
                  {},
                  "FILES...",
                  "doppio check --no_files models/*/*.prototxt",

@@ -342,11 +342,11 @@ ExitCode RunClassify(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "classify",
                 {"shows what a trained net takes images for",
-                 {"model",        "weights",       "like",         "labels", "rgb",
-                  "channel_swap", "mean",          "scale",        "resize", "center_crop",
-                  "top",          "blob",          "batch",        "gpu",    "precision",
-                  "workspace_mb", "deterministic", "cuda_graph",   "level",  "stage",
-                  "set",          "unset",         "data_threads", "engine", "json"},
+                 {"model",  "weights", "like",      "labels",       "rgb",           "channel_swap",
+                  "mean",   "scale",   "resize",    "center_crop",  "top",           "blob",
+                  "batch",  "gpu",     "precision", "workspace_mb", "deterministic", "cuda_graph",
+                  "level",  "stage",   "set",       "unset",        "data_threads",  "max_pixels",
+                  "engine", "json"},
                  {},
                  "[TRAINED] IMAGE|FOLDER ... (or, as Caffe's: NET WEIGHTS MEAN LABELS IMAGE)",
                  "doppio classify --model=deploy.prototxt --weights=net.caffemodel photos/\n"

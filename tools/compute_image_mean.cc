@@ -137,7 +137,7 @@ ExitCode RunMean(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "compute_image_mean",
                 {"computes the mean of a database's images, for mean_file and mean_value",
-                 {"backend", "data_threads", "json"},
+                 {"backend", "data_threads", "max_pixels", "json"},
                  {},
                  "INPUT_DB [OUTPUT_FILE]",
                  "doppio compute_image_mean --backend=lmdb train_lmdb mean.binaryproto",

@@ -41,7 +41,8 @@ ExitCode RunConvert(const CommandLine& line, bool* began) {
 DOPPIO_REGISTER(Commands, "convert_imageset",
                 {"makes a database of image files",
                  {"backend", "gray", "shuffle", "seed", "resize_width", "resize_height",
-                  "check_size", "encoded", "encode_type", "skip_bad", "data_threads", "json"},
+                  "check_size", "encoded", "encode_type", "skip_bad", "data_threads", "max_pixels",
+                  "json"},
                  {},
                  "ROOTFOLDER/ LISTFILE DB_NAME",
                  "doppio convert_imageset --resize_height=256 --resize_width=256 --shuffle images/ "

@@ -7,6 +7,7 @@
 
 #include "core/base/log.h"
 #include "core/base/threads.h"
+#include "data/decode.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/help.h"
@@ -32,6 +33,7 @@ ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
     return ExitCode::kUsage;
   }
   for (const std::string& warning : line.warnings) LOG(WARNING) << warning;
+  SetMostImagePixels(InRange("max_pixels", FLAGS_max_pixels, 1, int64_t{1} << 30));
   return line.command->run(line, began);
 }
 

@@ -8,6 +8,7 @@
 
 #include <build_facts.h>
 #include "core/base/file.h"
+#include "core/base/file_limits.h"
 #include "core/base/library_version.h"
 #include "core/base/nearest.h"
 #include "proto/solver.pb.h"
@@ -40,6 +41,8 @@ DEFINE_int64(seed, -1,
              "<N> seed of all random numbers, instead of random_seed; negative = the file's");
 DEFINE_int32(data_threads, 0,
              "<N> threads that decode data, for each data layer; 0 = chosen by itself");
+DEFINE_int64(max_pixels, doppio::kMostImagePixels,
+             "<N> the most pixels of an image, in a file or resized; 2^28 without it");
 DEFINE_string(engine, "", "<NAME> reference: only the plain kernels; onednn or empty: the fastest");
 DEFINE_bool(fusion, true, "compute neighbouring layers together where that gives the same numbers");
 DEFINE_string(recompute, "off",

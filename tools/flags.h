@@ -31,6 +31,7 @@ DECLARE_bool(synthetic);
 DECLARE_int64(batch);
 DECLARE_int64(seed);
 DECLARE_int32(data_threads);
+DECLARE_int64(max_pixels);
 DECLARE_string(engine);
 DECLARE_bool(fusion);
 DECLARE_string(recompute);

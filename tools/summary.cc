@@ -192,7 +192,8 @@ ExitCode RunSummary(const CommandLine& line, bool* began) {
 
 DOPPIO_REGISTER(Commands, "summary",
                 {"shows the layers of a net: shapes, parameters, multiply-adds, memory",
-                 {"model", "solver", "phase", "batch", "level", "stage", "set", "unset", "json"},
+                 {"model", "solver", "phase", "batch", "max_pixels", "level", "stage", "set",
+                  "unset", "json"},
                  {"model|solver"},
                  "",
                  "doppio summary --model=models/lenet/train_val.prototxt",

@@ -90,17 +90,17 @@ ExitCode RunTime(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
-DOPPIO_REGISTER(Commands, "time",
-                {"times a net: whole iterations and each layer",
-                 {"model",        "solver",        "iterations",   "warmup",  "phase",
-                  "synthetic",    "batch",         "weights",      "gpu",     "precision",
-                  "workspace_mb", "deterministic", "cuda_graph",   "level",   "stage",
-                  "set",          "unset",         "data_threads", "seed",    "engine",
-                  "fusion",       "recompute",     "offload",      "startup", "json"},
-                 {"model|solver"},
-                 "",
-                 "doppio time --model=models/lenet/train_val.prototxt --synthetic --json",
-                 &RunTime});
+DOPPIO_REGISTER(
+    Commands, "time",
+    {"times a net: whole iterations and each layer",
+     {"model",   "solver",    "iterations", "warmup",       "phase",         "synthetic",  "batch",
+      "weights", "gpu",       "precision",  "workspace_mb", "deterministic", "cuda_graph", "level",
+      "stage",   "set",       "unset",      "data_threads", "max_pixels",    "seed",       "engine",
+      "fusion",  "recompute", "offload",    "startup",      "json"},
+     {"model|solver"},
+     "",
+     "doppio time --model=models/lenet/train_val.prototxt --synthetic --json",
+     &RunTime});
 
 }  // namespace
 }  // namespace doppio

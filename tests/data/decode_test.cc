@@ -1,7 +1,9 @@
 #include "data/decode.h"
 
 #include <png.h>
+#include <zlib.h>
 
+#include "core/base/file_limits.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {
@@ -238,6 +240,66 @@ TEST(Decode, SaysWhatTheLibraryFoundWrong) {
   EXPECT_EQ(MessageOf([&] { DecodeFile(png); }), "4: corrupt PNG image: IHDR: CRC error");
   EXPECT_THAT(MessageOf([] { DecodeFile(std::string("\xff\xd8\xff\xda\x01\x02\x03\x04", 8)); }),
               HasSubstr("4: corrupt JPEG image: "));
+}
+
+// `png` with another size in its header.
+std::string Resized(std::string png, uint32_t height, uint32_t width) {
+  const auto big_endian = [](uint32_t n) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(n >> shift);
+    return bytes;
+  };
+  constexpr size_t kKind = 12, kSize = 16, kChecksum = 29;
+  png.replace(kSize, 8, big_endian(width) + big_endian(height));
+  const auto* checked = reinterpret_cast<const Bytef*>(&png[kKind]);
+  const uLong checksum = crc32(0, checked, kChecksum - kKind);
+  return png.replace(kChecksum, 4, big_endian(static_cast<uint32_t>(checksum)));
+}
+
+TEST(Decode, RefusesMorePixelsThanTheLimit) {
+  const std::string png = Png(1, 1, 3, {1, 2, 3});
+  EXPECT_EQ(MessageOf([&] { DecodeFile(Resized(png, 900000, 900000)); }),
+            "4: it is 900000x900000, more than the limit of 268435456 pixels; --max_pixels=N "
+            "raises it");
+  std::string jpeg = Jpeg({8, 8, 1}, std::vector<int>(64, 90));
+  const size_t frame = jpeg.find("\xff\xc0");
+  ASSERT_NE(frame, std::string::npos);
+  jpeg.replace(frame + 5, 4, "\xff\xdc\xff\xdc");
+  EXPECT_EQ(MessageOf([&] { DecodeFile(jpeg); }),
+            "4: it is 65500x65500, more than the limit of 268435456 pixels; --max_pixels=N raises "
+            "it");
+}
+
+TEST(Decode, TakesAnotherLimitOfPixels) {
+  const std::string six = Png(2, 3, 1, {1, 2, 3, 4, 5, 6});
+  SetMostImagePixels(5);
+  const std::string message = MessageOf([&] { DecodeFile(six); });
+  SetMostImagePixels(6);
+  EXPECT_EQ(DecodeFile(six).bytes.size(), 6u);
+  SetMostImagePixels(kMostImagePixels);
+  EXPECT_EQ(message, "4: it is 3x2, more than the limit of 5 pixels; --max_pixels=N raises it");
+}
+
+TEST(Decode, SaysThatAPngIsTooShortForItsSizeBeforeItTakesMemory) {
+  const std::string png = Resized(Png(1, 1, 3, {1, 2, 3}), 16000, 16000);
+  Image image;
+  EXPECT_EQ(MessageOf([&] {
+              Decode(reinterpret_cast<const uint8_t*>(png.data()), png.size(), {}, &image);
+            }),
+            "4: corrupt PNG image: it ends too early");
+  EXPECT_EQ(image.bytes.capacity(), 0u);
+}
+
+TEST(Decode, RefusesAJpegOfManyScans) {
+  JpegKind kind{8, 8, 1};
+  kind.progressive = true;
+  const std::string jpeg = Jpeg(kind, std::vector<int>(64, 90));
+  const size_t last_scan = jpeg.rfind("\xff\xda"), end = jpeg.rfind("\xff\xd9");
+  ASSERT_NE(last_scan, std::string::npos);
+  std::string many = jpeg.substr(0, end);
+  for (int i = 0; i < 600; ++i) many += jpeg.substr(last_scan, end - last_scan);
+  EXPECT_EQ(MessageOf([&] { DecodeFile(many + jpeg.substr(end)); }),
+            "4: corrupt JPEG image: it has more than 500 scans");
 }
 
 TEST(Decode, ReusesAnImageOfAnotherSize) {

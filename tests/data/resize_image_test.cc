@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "data/random_changes.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {
@@ -34,6 +35,23 @@ std::string SizeOf(int height, int width, const std::string& text) {
   Image image = Counting(height, width);
   Resized(text, &image);
   return image.shape.ToString();
+}
+
+// A strip of a few pixels may become an image of gigabytes.
+TEST(Sizes, AreLimitedAsThoseOfFilesAre) {
+  const std::string limit = ", more than the limit of 268435456 pixels; --max_pixels=N raises it";
+  Image image = Counting(1, 200);
+  EXPECT_EQ(MessageOf([&] { Resize(20000, 30000, &image); }),
+            "4: it would be resized to 30000x20000" + limit);
+  EXPECT_EQ(MessageOf([&] { Resized("height: 30000 width: 30000", &image); }),
+            "4: it would be resized to 30000x30000" + limit);
+  EXPECT_EQ(MessageOf([&] { ResizeShortSide(3000, 1, &image); }),
+            "4: it would be resized to 600000x3000" + limit);
+  Draws draws(Random(1, 2), 0);
+  const auto much = Parse<ExpansionParameter>("prob: 1 max_expand_ratio: 1e9");
+  EXPECT_THAT(MessageOf([&] { Expand(much, {}, &draws, &image); }),
+              HasSubstr("it would be expanded to"));
+  EXPECT_EQ(image.shape.ToString(), "1x1x200");
 }
 
 TEST(ResizeAs, WarpsToTheSizeAsked) {

@@ -286,6 +286,18 @@ class StatTest(DataCase):
         self.assertIn("image 'pets/cat/b.png': ", self.fail_with(4, "data", "stat", "pets"))
 
 
+    def test_refuses_images_of_more_pixels_than_the_limit(self):
+        self.write("set/a/1.bmp", b"BM" + struct.pack("<8xIIiiHHII16x", 54, 40, 30000, 30000, 1, 8, 1, 0) + bytes(1024))
+        self.assertIn("it is 30000x30000, more than the limit of 268435456 pixels; --max_pixels=N raises it",
+                      self.fail_with(4, "data", "stat", "set"))
+        self.write("set/a/1.bmp", b"BM" + struct.pack("<8xIIiiHH24x", 54, 40, 1, 1, 1, 24) + bytes([30, 20, 10, 0]))
+        self.succeed("data", "stat", "set", "--max_pixels=1")
+        self.write("set/a/1.bmp", b"BM" + struct.pack("<8xIIiiHH24x", 54, 40, 2, 1, 1, 24) + bytes(8))
+        self.assertIn("it is 2x1, more than the limit of 1 pixels", self.fail_with(4, "data", "stat", "set", "--max_pixels=1"))
+        for wrong in ("0", "1073741825"):
+            self.assertIn("--max_pixels", self.fail_with(2, "data", "stat", "set", "--max_pixels=" + wrong))
+
+
 class VerifyTest(DataCase):
     def test_finds_all_damage_in_lists_and_databases(self):
         self.folder_of_classes()
