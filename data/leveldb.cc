@@ -52,6 +52,7 @@ std::shared_ptr<Database> OpenDatabase(const std::string& path) {
 
   leveldb::ReadOptions once;
   once.fill_cache = false;
+  once.verify_checksums = true;
   std::unique_ptr<leveldb::Iterator> it(db->NewIterator(once));
   for (it->SeekToFirst(); it->Valid(); it->Next()) database->keys.push_back(it->key().ToString());
   if (!it->status().ok()) CannotOpen(path, it->status());

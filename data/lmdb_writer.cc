@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/base/library_version.h"
 #include "data/database_writer.h"
 
 namespace doppio {
@@ -108,6 +109,17 @@ std::unique_ptr<DatabaseFormat> CreateLmdb(const std::string& path, DatabaseMode
 }
 
 DOPPIO_REGISTER(DatabaseFormats, "LMDB", &CreateLmdb);
+
+std::string RunningVersion() {
+  int major = 0, minor = 0, patch = 0;
+  mdb_version(&major, &minor, &patch);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
+DOPPIO_REGISTER(Libraries, "LMDB",
+                {std::to_string(MDB_VERSION_MAJOR) + "." + std::to_string(MDB_VERSION_MINOR) + "." +
+                     std::to_string(MDB_VERSION_PATCH),
+                 &RunningVersion});
 
 }  // namespace
 }  // namespace doppio

@@ -139,6 +139,15 @@ TEST(Lmdb, SaysThatAFileIsNoLmdb) {
             "4: cannot open LMDB database '" + path + "': it is not an LMDB file");
 }
 
+TEST(Lmdb, SaysThatAFileIsCutOff) {
+  const std::string path = ScratchPath("db"), file = path + "/data.mdb";
+  WriteLmdb(path, {{"a", RawDatum(1, 1, 9000, std::vector<int>(9000, 1), 4)}});
+  ASSERT_EQ(truncate(file.c_str(), 3 * 4096 - 1), 0);
+  EXPECT_EQ(MessageOf([&] { OpenSource(Parameter("LMDB", path), TRAIN); }),
+            "4: cannot open LMDB database '" + path +
+                "': it ends too early; it may have been cut off while it was copied");
+}
+
 TEST(Lmdb, RecognisesALevelDb) {
   const std::string path = ScratchPath("db");
   WriteLevelDb(path, {{"a", "b"}});
