@@ -100,10 +100,17 @@ Hdf5Rows::Place Hdf5Rows::Find(int64_t sample) {
 }
 
 Hdf5Rows::Loaded Hdf5Rows::ReadTurn(int64_t turn) const {
-  const Hdf5File file(files_[static_cast<size_t>(FileOfTurn(turn))].path);
+  const File& listed = files_[static_cast<size_t>(FileOfTurn(turn))];
+  const Hdf5File file(listed.path);
   Loaded loaded;
   loaded.turn = turn;
-  for (const std::string& top : tops_) loaded.tops.push_back(file.Read(top));
+  for (size_t i = 0; i < tops_.size(); ++i) {
+    loaded.tops.push_back(file.Read(tops_[i]));
+    const int64_t wanted = listed.rows * row_shapes_[i].count();
+    if (static_cast<int64_t>(loaded.tops.back().size()) == wanted) continue;
+    throw FileError("data set '" + tops_[i] + "' of '" + listed.path +
+                    "' has another size than at the start");
+  }
   return loaded;
 }
 

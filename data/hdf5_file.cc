@@ -6,27 +6,11 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/library_version.h"
+#include "core/tensor/hdf5_handle.h"
+#include "core/tensor/hdf5_shape.h"
 
 namespace doppio {
 namespace {
-
-// Closes on every way out. The library prints its errors unless told otherwise, per thread.
-class Handle {
- public:
-  using Close = herr_t (*)(hid_t);
-  Handle(hid_t id, Close close) : id_(id), close_(close) {}
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  bool ok() const { return id_ >= 0; }
-  hid_t get() const { return id_; }
-
- private:
-  hid_t id_;
-  Close close_;
-};
 
 herr_t AddName(hid_t, const char* name, const H5L_info_t*, void* names) {
   *static_cast<std::string*>(names) += std::string(" ") + name;
@@ -67,26 +51,22 @@ std::string Hdf5File::NamesInFile() const {
 
 Shape Hdf5File::ShapeOf(const std::string& dataset) const {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  const Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
   if (!data.ok()) {
     throw FileError("HDF5 file '" + path_ + "' has no data set '" + dataset + "'; it has" +
                     NamesInFile());
   }
-  const Handle type(H5Dget_type(data.get()), H5Tclose);
+  const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
   const H5T_class_t kind = H5Tget_class(type.get());
   if (kind != H5T_FLOAT && kind != H5T_INTEGER) {
     throw FileError("data set '" + dataset + "' of '" + path_ + "' does not hold numbers");
   }
-  const Handle space(H5Dget_space(data.get()), H5Sclose);
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  std::vector<hsize_t> dims(static_cast<size_t>(rank < 0 ? 0 : rank));
-  H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
-  return Shape(std::vector<int64_t>(dims.begin(), dims.end()));
+  return Hdf5ShapeOf(data.get(), "data set '" + dataset + "' of '" + path_ + "'");
 }
 
 std::vector<float> Hdf5File::Read(const std::string& dataset) const {
   std::vector<float> values(static_cast<size_t>(ShapeOf(dataset).count()));
-  const Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
   if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
     throw FileError("cannot read data set '" + dataset + "' of '" + path_ +
                     "': the file is damaged, or packed by a filter this build does not have");

@@ -37,6 +37,8 @@ class Hdf5BlobReader {
   [[noreturn]] void Fail(const std::string& what) const;
 
  private:
+  Shape ShapeOf(int64_t dataset, const std::string& name) const;
+
   const std::string path_, kind_;
   int64_t file_;  // hid_t
 };

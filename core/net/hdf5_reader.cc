@@ -3,8 +3,10 @@
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/file_limits.h"
 #include "core/net/hdf5_blobs.h"
-#include "core/net/hdf5_handle.h"
+#include "core/tensor/hdf5_handle.h"
+#include "core/tensor/hdf5_shape.h"
 
 namespace doppio {
 namespace {
@@ -14,13 +16,7 @@ herr_t AddName(hid_t, const char* name, const H5L_info_t*, void* names) {
   return 0;
 }
 
-Shape ExtentOf(hid_t dataset) {
-  const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  std::vector<hsize_t> dims(static_cast<size_t>(rank < 0 ? 0 : rank));
-  H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
-  return Shape(std::vector<int64_t>(dims.begin(), dims.end()));
-}
+constexpr size_t kMostTextBytes = 1 << 20;  // a path, mostly
 
 }  // namespace
 
@@ -67,6 +63,11 @@ bool Hdf5BlobReader::Has(const std::string& name) const {
   return H5Lexists(file_, name.c_str(), H5P_DEFAULT) > 0;
 }
 
+Shape Hdf5BlobReader::ShapeOf(int64_t dataset, const std::string& name) const {
+  return Hdf5ShapeOf(dataset,
+                     "'" + path_ + "' is not a " + kind_ + ": its data set '" + name + "'");
+}
+
 PlainBlob Hdf5BlobReader::Blob(const std::string& name) const {
   const Hdf5Handle data(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (!data.ok()) Fail("it has no data set '" + name + "'");
@@ -75,7 +76,7 @@ PlainBlob Hdf5BlobReader::Blob(const std::string& name) const {
     Fail("its data set '" + name + "' does not hold numbers");
   }
   PlainBlob blob;
-  blob.shape = ExtentOf(data.get());
+  blob.shape = ShapeOf(data.get(), name);
   blob.data.resize(static_cast<size_t>(blob.shape.count()));
   if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, blob.data.data()) < 0) {
     Fail("its data set '" + name + "' is damaged");
@@ -87,7 +88,7 @@ int64_t Hdf5BlobReader::Int(const std::string& name) const {
   const Hdf5Handle data(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
   int64_t value = 0;
   if (!data.ok()) Fail("it has no data set '" + name + "'");
-  if (ExtentOf(data.get()).count() != 1 ||
+  if (ShapeOf(data.get(), name).count() != 1 ||
       H5Dread(data.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value) < 0) {
     Fail("its data set '" + name + "' is not one number");
   }
@@ -98,7 +99,8 @@ std::string Hdf5BlobReader::Text(const std::string& name) const {
   const Hdf5Handle data(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (!data.ok()) Fail("it has no data set '" + name + "'");
   const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
-  if (H5Tget_class(type.get()) != H5T_STRING || ExtentOf(data.get()).count() != 1) {
+  if (H5Tget_class(type.get()) != H5T_STRING || H5Tget_size(type.get()) > kMostTextBytes ||
+      ShapeOf(data.get(), name).count() != 1) {
     Fail("its data set '" + name + "' is not a text");
   }
   std::string text;
@@ -126,7 +128,9 @@ std::string Hdf5BlobReader::RootBytes(const std::string& name) const {
     if (H5Aexists(file_, part_name.c_str()) <= 0) return all;
     const Hdf5Handle attribute(H5Aopen(file_, part_name.c_str(), H5P_DEFAULT), H5Aclose);
     const Hdf5Handle space(H5Aget_space(attribute.get()), H5Sclose);
-    std::string bytes(static_cast<size_t>(H5Sget_simple_extent_npoints(space.get())), '\0');
+    const hssize_t count = H5Sget_simple_extent_npoints(space.get());
+    if (count < 0 || count > kMostRecordBytes) Fail("its attribute '" + part_name + "' is damaged");
+    std::string bytes(static_cast<size_t>(count), '\0');
     if (H5Aread(attribute.get(), H5T_NATIVE_UINT8, &bytes[0]) < 0) {
       Fail("its attribute '" + part_name + "' is damaged");
     }

@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/net/hdf5_blobs.h"
-#include "core/net/hdf5_handle.h"
+#include "core/tensor/hdf5_handle.h"
 
 namespace doppio {
 

@@ -1,5 +1,6 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/file_limits.h"
 #include "core/net/hdf5_blobs.h"
 #include "core/net/prototxt.h"
 #include "core/net/weights.h"
@@ -85,7 +86,8 @@ void ReadText(const std::string& path, WeightsFile* file) {
   ReadNet(&in, file);
 }
 
-constexpr size_t kMaxBlobs = 1000;  // of one layer
+constexpr size_t kMaxBlobs = 1000;   // of one layer
+constexpr int kMostGroups = 20'000;  // of one file
 
 // "12" is 12; what is no number is kMaxBlobs.
 size_t BlobIndex(const std::string& name) {
@@ -97,25 +99,43 @@ size_t BlobIndex(const std::string& name) {
 }
 
 // A group is a layer; "block/conv" lies inside the group "block", which may be a layer as well.
-void ReadGroups(const Hdf5BlobReader& in, const std::string& name,
-                std::vector<LayerBlobs>* layers) {
-  const std::string group = "/data/" + name;
-  LayerBlobs layer;
-  layer.name = name;
-  bool has_groups = false;
-  for (const Hdf5BlobReader::Child& child : in.Children(group)) {
-    if (child.group) {
-      has_groups = true;
-      ReadGroups(in, name + "/" + child.name, layers);
-      continue;
+class GroupReader {
+ public:
+  GroupReader(const Hdf5BlobReader& in, std::vector<LayerBlobs>* layers)
+      : in_(in), layers_(layers) {}
+
+  // Links may lead from a group to one around it, and several to the same group.
+  void Read(const std::string& name, int depth) {
+    if (depth > kMostDepth) {
+      in_.Fail("its groups lie more than " + std::to_string(kMostDepth) +
+               " deep in each other; does one contain itself?");
     }
-    const size_t index = BlobIndex(child.name);
-    if (index >= kMaxBlobs) in.Fail("layer '" + name + "' has a data set '" + child.name + "'");
-    if (index >= layer.blobs.size()) layer.blobs.resize(index + 1, PlainBlob{Shape{0}, {}});
-    layer.blobs[index] = in.Blob(group + "/" + child.name);
+    if (++groups_ > kMostGroups) {
+      in_.Fail("it has more than " + std::to_string(kMostGroups) + " groups");
+    }
+    const std::string group = "/data/" + name;
+    LayerBlobs layer;
+    layer.name = name;
+    bool has_groups = false;
+    for (const Hdf5BlobReader::Child& child : in_.Children(group)) {
+      if (child.group) {
+        has_groups = true;
+        Read(name + "/" + child.name, depth + 1);
+        continue;
+      }
+      const size_t index = BlobIndex(child.name);
+      if (index >= kMaxBlobs) in_.Fail("layer '" + name + "' has a data set '" + child.name + "'");
+      if (index >= layer.blobs.size()) layer.blobs.resize(index + 1, PlainBlob{Shape{0}, {}});
+      layer.blobs[index] = in_.Blob(group + "/" + child.name);
+    }
+    if (!layer.blobs.empty() || !has_groups) layers_->push_back(std::move(layer));
   }
-  if (!layer.blobs.empty() || !has_groups) layers->push_back(std::move(layer));
-}
+
+ private:
+  const Hdf5BlobReader& in_;
+  std::vector<LayerBlobs>* const layers_;
+  int groups_ = 0;
+};
 
 }  // namespace
 
@@ -125,9 +145,10 @@ WeightsFile ReadWeights(const std::string& path) {
   if (IsHdf5(path) || EndsWith(path, ".h5")) {
     const Hdf5BlobReader in(path, ".caffemodel.h5");
     file.hdf5 = true;
+    GroupReader groups(in, &file.layers);
     for (const Hdf5BlobReader::Child& child : in.Children("/data")) {
       if (!child.group) in.Fail("'/data/" + child.name + "' is not a layer");
-      ReadGroups(in, child.name, &file.layers);
+      groups.Read(child.name, 1);
     }
     const std::string bytes = in.RootBytes(kPreprocessingAttribute);
     if (!bytes.empty() && !file.preprocessing.emplace().ParseFromString(bytes)) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/checked_product.h"
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -53,16 +54,6 @@ bool FromRaw(const std::string& raw, int64_t count, std::vector<float>* data) {
     default:
       return false;
   }
-}
-
-// Elements, or -1 when a file of broken numbers gives a negative extent or more than memory could
-// hold.
-int64_t CheckedCount(const Shape& shape) {
-  int64_t count = 1;
-  for (int64_t dim : shape.dims()) {
-    if (dim < 0 || __builtin_mul_overflow(count, dim, &count) || count > INT64_MAX / 16) return -1;
-  }
-  return count;
 }
 
 std::unique_ptr<io::ZeroCopyInputStream> OpenFile(const std::string& path) {
@@ -225,7 +216,11 @@ PlainBlob WireReader::Blob() {
   // Files from before `shape` always have four axes; where both are given, Caffe believes the old
   // ones.
   if (has_legacy) blob.shape = legacy;
-  const int64_t count = CheckedCount(blob.shape);
+  if (blob.shape.rank() > kMostAxes) {
+    Fail("a blob has " + std::to_string(blob.shape.rank()) + " axes, more than the limit of " +
+         std::to_string(kMostAxes));
+  }
+  const int64_t count = CheckedProduct(blob.shape.dims()).value_or(-1);
   if (!wide.empty()) blob.data.assign(wide.begin(), wide.end());
   if (blob.data.empty() && !raw.empty() && !FromRaw(raw, count, &blob.data)) {
     Fail("a blob of shape " + blob.shape.ToString() + " has " + std::to_string(raw.size()) +

@@ -164,6 +164,42 @@ TEST(Hdf5Rows, SaysThatADataSetHoldsNoNumbers) {
   EXPECT_EQ(OpenError(WriteList(path)), "4: data set 'd' of '" + path + "' does not hold numbers");
 }
 
+// A data set that is stated, not written; HDF5 reads it as zeros.
+std::string Stated(const std::string& name, const std::vector<hsize_t>& dims) {
+  const std::string path = ScratchPath(name);
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
+  const hid_t made = H5Pcreate(H5P_DATASET_CREATE);
+  const std::vector<hsize_t> chunk(dims.size(), 1);
+  H5Pset_chunk(made, static_cast<int>(dims.size()), chunk.data());
+  H5Dclose(H5Dcreate2(file, "d", H5T_IEEE_F32LE, space, H5P_DEFAULT, made, H5P_DEFAULT));
+  H5Pclose(made);
+  H5Sclose(space);
+  H5Fclose(file);
+  return path;
+}
+
+TEST(Hdf5Rows, RefusesDataSetsThatStateMoreThanTheyHold) {
+  const auto message_of = [](const std::string& path) {
+    return MessageOf([&] { Hdf5Rows(WriteList(path), {"d"}, Options(1)); });
+  };
+  const std::string wraps = Stated("wraps.h5", {64, 536838145, 536903681});
+  EXPECT_EQ(message_of(wraps),
+            "4: data set 'd' of '" + wraps + "' has more than the limit of 17179869184 elements");
+  const std::string large = Stated("large.h5", {1 << 30, 8});
+  EXPECT_EQ(message_of(large), "4: data set 'd' of '" + large +
+                                   "' states 8589934592 elements, but the file holds only 0 bytes "
+                                   "of them");
+}
+
+TEST(Hdf5Rows, NoticesAFileThatHasBecomeShorter) {
+  const std::string a = WriteHdf5("a.h5", {{"d", {3, 1}, {0, 1, 2}, H5T_IEEE_F32LE}});
+  Hdf5Rows rows(WriteList(a), {"d"}, Options(1));
+  WriteHdf5("a.h5", {{"d", {1, 1}, {0}, H5T_IEEE_F32LE}});
+  EXPECT_EQ(MessageOf([&] { NextRows(&rows, 1); }),
+            "4: data set 'd' of '" + a + "' has another size than at the start");
+}
+
 TEST(Hdf5Rows, SaysThatShapesDiffer) {
   const std::string rows = WriteHdf5(
       "rows.h5", {{"d", {2}, {1, 2}, H5T_IEEE_F32LE}, {"e", {3}, {1, 2, 3}, H5T_IEEE_F32LE}});

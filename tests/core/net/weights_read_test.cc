@@ -1,6 +1,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <gtest/gtest.h>
+#include <hdf5.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +21,85 @@ TEST(ReadWeights, GivesNamesTypesAndBlobs) {
   EXPECT_EQ(file.layers[0].type, "Convolution");
   EXPECT_EQ(file.layers[1].blobs[0].shape, (Shape{3, 4}));
   EXPECT_EQ(file.layers[1].blobs[1].data, (std::vector<float>{50, 51, 52}));
+}
+
+// "/data/a/again" is "/data/a", or "/data/a/1" and "/data/a/2" are "/data/b", and so on.
+std::string LinkedGroups(const std::string& name, bool cycle) {
+  const std::string path = Temporary(name);
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  H5Gclose(H5Gcreate2(file, "/data", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  const int groups = cycle ? 1 : 40;
+  for (int i = groups; i >= 1; --i) {
+    const std::string group = "/data/" + std::to_string(i);
+    H5Gclose(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    const std::string target = cycle ? group : "/data/" + std::to_string(i + 1);
+    for (const char* link : {"/x", "/y"}) {
+      if (!cycle && i == groups) break;
+      H5Lcreate_hard(file, target.c_str(), file, (group + link).c_str(), H5P_DEFAULT, H5P_DEFAULT);
+    }
+  }
+  H5Fclose(file);
+  return path;
+}
+
+TEST(ReadWeights, RefusesHdf5GroupsThatContainThemselves) {
+  const std::string path = LinkedGroups("cycle.caffemodel.h5", true);
+  EXPECT_EQ(FileErrorOf([&] { ReadWeights(path); }),
+            "'" + path +
+                "' is not a .caffemodel.h5: its groups lie more than 100 deep in each other; does "
+                "one contain itself?");
+}
+
+TEST(ReadWeights, RefusesHdf5GroupsOfTooManyNames) {
+  const std::string path = LinkedGroups("names.caffemodel.h5", false);
+  EXPECT_EQ(FileErrorOf([&] { ReadWeights(path); }),
+            "'" + path + "' is not a .caffemodel.h5: it has more than 20000 groups");
+}
+
+// A data set that is stated, not written; HDF5 reads it as zeros.
+std::string Stated(const std::string& file_name, const std::string& data_set,
+                   const std::vector<hsize_t>& dims) {
+  const std::string path = Temporary(file_name);
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
+  const hid_t made = H5Pcreate(H5P_DATASET_CREATE), groups = H5Pcreate(H5P_LINK_CREATE);
+  const std::vector<hsize_t> chunk(dims.size(), 1);
+  H5Pset_chunk(made, static_cast<int>(dims.size()), chunk.data());
+  H5Pset_create_intermediate_group(groups, 1);
+  const hid_t data =
+      H5Dcreate2(file, data_set.c_str(), H5T_IEEE_F32LE, space, groups, made, H5P_DEFAULT);
+  EXPECT_GE(data, 0);
+  H5Dclose(data);
+  H5Pclose(groups);
+  H5Pclose(made);
+  H5Sclose(space);
+  H5Fclose(file);
+  return path;
+}
+
+TEST(ReadWeights, RefusesHdf5DataSetsThatStateMoreThanTheyHold) {
+  const std::string wraps = Stated("wraps.caffemodel.h5", "/data/ip/0", {64, 536838145, 536903681});
+  EXPECT_EQ(FileErrorOf([&] { ReadWeights(wraps); }),
+            "'" + wraps +
+                "' is not a .caffemodel.h5: its data set '/data/ip/0' has more than the limit of "
+                "17179869184 elements");
+  const std::string large = Stated("large.caffemodel.h5", "/data/ip/0", {1 << 30, 8});
+  EXPECT_EQ(FileErrorOf([&] { ReadWeights(large); }),
+            "'" + large +
+                "' is not a .caffemodel.h5: its data set '/data/ip/0' states 8589934592 elements, "
+                "but the file holds only 0 bytes of them");
+  const std::string zeros = Stated("zeros.caffemodel.h5", "/data/ip/0", {2, 3});
+  EXPECT_EQ(ReadWeights(zeros).layers[0].blobs[0].data, std::vector<float>(6));
+}
+
+TEST(ReadWeights, RefusesABlobOfMoreAxesThanCaffeHas) {
+  NetParameter net;
+  BlobProto* blob = net.add_layer()->add_blobs();
+  for (int i = 0; i < 33; ++i) blob->mutable_shape()->add_dim(1);
+  blob->add_data(1);
+  const std::string path = Saved(net);
+  EXPECT_EQ(FileErrorOf([&] { ReadWeights(path); }),
+            "'" + path + "' is not a .caffemodel: a blob has 33 axes, more than the limit of 32");
 }
 
 TEST(ReadWeights, V1AndV0LayersWithFourAxes) {

@@ -1,7 +1,6 @@
-// An HDF5 id that is closed on every way out. Only for the .cc files of core/net that include
-// <hdf5.h>.
-#ifndef DOPPIO_CORE_NET_HDF5_HANDLE_H_
-#define DOPPIO_CORE_NET_HDF5_HANDLE_H_
+// An HDF5 id that is closed on every way out. Only for .cc files that include <hdf5.h>.
+#ifndef DOPPIO_CORE_TENSOR_HDF5_HANDLE_H_
+#define DOPPIO_CORE_TENSOR_HDF5_HANDLE_H_
 
 #include <hdf5.h>
 
@@ -26,4 +25,4 @@ class Hdf5Handle {
 
 }  // namespace doppio
 
-#endif  // DOPPIO_CORE_NET_HDF5_HANDLE_H_
+#endif  // DOPPIO_CORE_TENSOR_HDF5_HANDLE_H_
