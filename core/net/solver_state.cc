@@ -97,6 +97,22 @@ SolverSnapshot ReadHdf5(const std::string& path) {
   return snapshot;
 }
 
+// Counts index steps of the rate and samples of the data, so a damaged one must not get there.
+void CheckStateCounts(const std::string& path, const SolverSnapshot& snapshot) {
+  constexpr int64_t kMostIterations = std::numeric_limits<int32_t>::max();  // as Caffe counts
+  constexpr int64_t kMostSamples = int64_t{1} << 48;
+  const auto check = [&path](const std::string& name, int64_t count, int64_t most) {
+    if (count >= 0 && count <= most) return;
+    throw FileError("'" + path + "' is damaged: its " + name + " is " + std::to_string(count));
+  };
+  check("iteration", snapshot.iter, kMostIterations);
+  check("current_step", snapshot.current_step, kMostIterations);
+  check("iter_last_event", snapshot.iter_last_event, kMostIterations);
+  for (const RunState::DataPosition& data : snapshot.run_state.data()) {
+    check("next_sample of '" + data.layer() + "'", data.next_sample(), kMostSamples);
+  }
+}
+
 }  // namespace
 
 void WriteSolverState(const std::string& path, const SolverSnapshot& snapshot,
@@ -111,6 +127,7 @@ void WriteSolverState(const std::string& path, const SolverSnapshot& snapshot,
 SolverSnapshot ReadSolverState(const std::string& path) {
   SolverSnapshot snapshot =
       IsHdf5(path) || EndsWith(path, ".h5") ? ReadHdf5(path) : ReadBinary(path);
+  CheckStateCounts(path, snapshot);
   if (snapshot.run_state.has_iter() && snapshot.run_state.iter() != snapshot.iter) {
     throw FileError("'" + path + "' contradicts itself: iteration " +
                     std::to_string(snapshot.iter) + ", but the run's state is of iteration " +

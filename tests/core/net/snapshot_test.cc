@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <functional>
+
 #include "core/base/file.h"
 #include "core/net/hdf5_blobs.h"
 #include "core/net/weights.h"
@@ -142,6 +144,33 @@ TEST(Snapshot, NoticesWeightsThatAreNotItsOwn) {
   model[model.size() - 1] = static_cast<char>(model.back() ^ 1);  // same size
   WriteFileAtomically(folder + "run_iter_5.caffemodel", model);
   ExpectContains(FileErrorOf([&] { ReadSnapshot(state); }), "is not the weights file");
+}
+
+// They count steps of the rate and samples of the data, and would index what is not there.
+TEST(Snapshot, RefusesCountsThatNoTrainingHas) {
+  const std::string path = Write(Folder() + "run", 7);
+  SolverState good;
+  ASSERT_TRUE(good.ParseFromString(ReadFile(path)));
+  const auto message_of = [&](const std::function<void(SolverState*)>& change) {
+    SolverState state = good;
+    change(&state);
+    state.clear_crc();  // as an earlier version wrote it, and as anybody can
+    if (state.has_run_state()) state.mutable_run_state()->clear_summed();
+    WriteFileAtomically(path, state.SerializeAsString());
+    return FileErrorOf([&] { ReadSnapshot(path); });
+  };
+  const std::string damaged = "'" + path + "' is damaged: its ";
+  EXPECT_EQ(message_of([](SolverState* s) {
+              s->set_iter(-5);
+              s->clear_run_state();
+            }),
+            damaged + "iteration is -5");
+  EXPECT_EQ(message_of([](SolverState* s) { s->set_current_step(-1); }),
+            damaged + "current_step is -1");
+  EXPECT_EQ(message_of([](SolverState* s) {
+              s->mutable_run_state()->mutable_data(0)->set_next_sample(INT64_MAX);
+            }),
+            damaged + "next_sample of 'data' is 9223372036854775807");
 }
 
 TEST(Snapshot, DamagedStatesAreFileErrors) {
