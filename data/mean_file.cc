@@ -5,6 +5,7 @@
 #include "core/base/content_kind.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/file_limits.h"
 #include "proto/data.pb.h"
 
 namespace doppio {
@@ -22,6 +23,7 @@ std::vector<double> MeanImage::ChannelMeans() const {
 
 MeanImage ReadMeanFile(const std::string& path) {
   CheckExists(path);
+  CheckBytes("mean file '" + path + "'", FileBytes(path));
   const std::string content = ReadFile(path);
   const std::string found = KindOfContent(content) == ContentKind::kMean ? "" : WhatItIs(content);
   BlobProto blob;

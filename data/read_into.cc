@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/file_limits.h"
 
 namespace doppio {
 
@@ -12,7 +13,8 @@ namespace doppio {
 size_t ReadInto(const std::string& path, std::string* buffer) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat info;
-  if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
+  if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode) &&
+      info.st_size <= kMostRecordBytes) {
     const auto bytes = static_cast<size_t>(info.st_size);
     if (buffer->size() <= bytes) buffer->resize(bytes + 1);
     // One byte more is asked for than expected: a short answer means the end.
@@ -23,6 +25,7 @@ size_t ReadInto(const std::string& path, std::string* buffer) {
     }
   }
   if (file >= 0) close(file);
+  CheckBytes("it", FileBytes(path));
   *buffer = ReadFile(path);  // or throws, with the reason
   return buffer->size();
 }

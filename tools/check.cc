@@ -122,7 +122,7 @@ void CheckSolver(const std::string& file, const Overrides& overrides, Findings* 
 }
 
 void PrintText(const Findings& findings) {
-  for (const Error& e : findings.errors) PrintFinding(e.at(), "error", e.message(), std::cout);
+  PrintErrors(findings.errors, std::cout);
   for (const Warning& w : findings.warnings) PrintFinding(w.at, "warning", w.message, std::cout);
   std::cout << findings.file << ": ";
   if (findings.errors.empty()) {

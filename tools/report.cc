@@ -12,6 +12,8 @@
 namespace doppio {
 namespace {
 
+constexpr size_t kLongestQuoted = 1000;  // bytes of a line; longer ones help nobody
+
 // Line `number` of a file, from 1; "" when there is none, as for a place on the command line.
 std::string SourceLine(const std::string& path, int number) {
   std::istringstream file;
@@ -61,7 +63,7 @@ void PrintSource(const SourceLoc& at, std::ostream& out) {
   if (at.line <= 0 || at.column <= 0) return;
   const std::string line = WithoutTabs(SourceLine(at.file, at.line));
   const size_t begin = static_cast<size_t>(at.column - 1);
-  if (begin >= line.size()) return;
+  if (begin >= line.size() || line.size() > kLongestQuoted) return;
   const std::string number = std::to_string(at.line);
   const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
   out << margin << number << " | " << Printable(line) << '\n';
@@ -81,6 +83,17 @@ void PrintFinding(const SourceLoc& at, const std::string& kind, const std::strin
       << message.substr(0, end) << '\n';
   PrintSource(at, out);
   if (end != std::string::npos) out << message.substr(end + 1) << '\n';
+}
+
+void PrintErrors(const std::vector<Error>& errors, std::ostream& out) {
+  constexpr size_t kMostShown = 100;
+  const size_t shown = std::min(errors.size(), kMostShown);
+  for (size_t i = 0; i < shown; ++i) {
+    PrintFinding(errors[i].at(), "error", errors[i].message(), out);
+  }
+  if (shown == errors.size()) return;
+  const size_t more = errors.size() - shown;
+  out << more << (more == 1 ? " more error is" : " more errors are") << " not shown.\n";
 }
 
 std::vector<Error> Mistakes(const Error& error) {
@@ -105,7 +118,7 @@ void PrintFailure(const Error& error, bool began, std::ostream& out) {
   // In one piece: mpirun and other ranks write to the same terminal.
   std::ostringstream text;
   const std::vector<Error> mistakes = Mistakes(error);
-  for (const Error& e : mistakes) PrintFinding(e.at(), "error", e.message(), text);
+  PrintErrors(mistakes, text);
   if (error.code() == ExitCode::kBug) {
     text << "This is a defect of Doppio. Please report it with the command line and the files it "
             "names.\n";

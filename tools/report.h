@@ -19,6 +19,9 @@ namespace doppio {
 void PrintFinding(const SourceLoc& at, const std::string& kind, const std::string& message,
                   std::ostream& out);
 
+// The first 100 of `errors`, and how many more there are.
+void PrintErrors(const std::vector<Error>& errors, std::ostream& out);
+
 // The mistakes of a failure one by one.
 std::vector<Error> Mistakes(const Error& error);
 

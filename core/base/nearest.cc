@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
+#include <cstdlib>
 
 namespace doppio {
 
@@ -27,6 +29,9 @@ std::vector<std::string> AllNearest(const std::string& name,
   int best = std::max<int>(1, static_cast<int>(name.size()) / 3);
   std::vector<std::string> nearest;
   for (const std::string& candidate : candidates) {
+    // Names of files may be of any length, and the difference of lengths is the least distance.
+    const auto longer = static_cast<int64_t>(name.size()) - static_cast<int64_t>(candidate.size());
+    if (std::abs(longer) > best) continue;
     const int distance = EditDistance(name, candidate);
     if (distance < best) nearest.clear();
     if (distance <= best) nearest.push_back(candidate);

@@ -7,6 +7,7 @@
 
 #include "core/base/content_kind.h"
 #include "core/base/file.h"
+#include "core/base/file_limits.h"
 #include "core/net/text_check.h"
 
 namespace doppio {
@@ -135,6 +136,7 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
                                    "weights belong to --weights or --snapshot"
                                  : "a net or a solver as text is wanted here, but " + what);
   }
+  CheckBytes("'" + file + "'", static_cast<int64_t>(content.size()));  // of a pipe, too
   doppio::ErrorCollector mistakes;
   CheckText(content, file, *message->GetDescriptor(), &mistakes);
   mistakes.ThrowIfAny();
@@ -156,6 +158,7 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
 
 FieldPlaces ParseTextFile(const std::string& path, google::protobuf::Message* message) {
   CheckExists(path);
+  CheckBytes("'" + path + "'", FileBytes(path));
   return ParseText(ReadFile(path), path, message);
 }
 

@@ -39,6 +39,8 @@ bool Closes(const Token& token) {
   return token.text == "}" || token.text == ">" || token.text == "]";
 }
 
+constexpr size_t kMostMistakes = 1000;
+
 // A recursive descent over the tokens. Each function stands behind what it has dealt with, right or
 // wrong. The recursion is as deep as the message types nest, which none of ours does without end.
 class Checker {
@@ -60,8 +62,14 @@ class Checker {
     ++at_;
     return true;
   }
+  // A file may have a mistake in every word, and most cost a search for near names.
   void Add(const Token& token, const std::string& message) {
     mistakes_->Add(PlaceOf(token, file_), message);
+    if (mistakes_->errors().size() < kMostMistakes) return;
+    mistakes_->Add(PlaceOf(token, file_), "the rest of the file is not looked at: there are " +
+                                              std::to_string(mistakes_->errors().size()) +
+                                              " mistakes");
+    mistakes_->ThrowIfAny();
   }
   std::string Found() const { return AtEnd() ? "the end of the file" : "'" + Here().text + "'"; }
   // An identifier that names a field here, so it is no value of the field before it.

@@ -12,7 +12,8 @@
 
 namespace doppio {
 
-// Adds every mistake of `text`, which should be a message of type `root`, to `mistakes`.
+// Adds every mistake of `text`, which should be a message of type `root`, to `mistakes`. Throws
+// them once there are 1000: it does not look further.
 void CheckText(const std::string& text, const std::string& file,
                const google::protobuf::Descriptor& root, ErrorCollector* mistakes);
 

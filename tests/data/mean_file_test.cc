@@ -1,6 +1,8 @@
 // Mean images as files.
 #include "data/mean_file.h"
 
+#include <unistd.h>
+
 #include "core/base/file.h"
 #include "tests/data/tiny_data.h"
 
@@ -35,6 +37,14 @@ TEST(MeanFile, IsRefusedWithWhatItIs) {
             "4: mean file '" + path +
                 "' is not a Caffe mean (a binary BlobProto): it is a gzip file; unpack it (gunzip, "
                 "or tar xf for an archive)");
+}
+
+TEST(MeanFile, IsRefusedAboveTwoGigabytes) {
+  const std::string path = ScratchPath("mean");
+  WriteFile(path, "x");
+  ASSERT_EQ(truncate(path.c_str(), int64_t{1} << 31), 0);  // takes no space
+  EXPECT_EQ(MessageOf([&] { ReadMeanFile(path); }),
+            "4: mean file '" + path + "' has 2147483648 bytes, more than the limit of 2147483647");
 }
 
 TEST(MeanFile, IsRefusedWhereItContradictsItself) {

@@ -55,6 +55,28 @@ TEST(Report, MarksTheRightWordBehindLettersOfSeveralBytes) {
                 path + ". Nothing was run.\n");
 }
 
+TEST(Report, ShowsTheFirstHundredMistakes) {
+  const auto count_of = [](const std::string& text, const std::string& part) {
+    int count = 0;
+    for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  const std::string all = Failure(ErrorList(std::vector<Error>(100, UserError({}, "no"))));
+  EXPECT_EQ(count_of(all, "error: no\n"), 100);
+  EXPECT_EQ(count_of(all, "not shown"), 0);
+  const std::string some = Failure(ErrorList(std::vector<Error>(5000, UserError({}, "no"))));
+  EXPECT_EQ(count_of(some, "error: no\n"), 100);
+  EXPECT_NE(some.find("4900 more errors are not shown.\n5000 errors. Nothing was run.\n"),
+            std::string::npos)
+      << some;
+}
+
+TEST(Report, DoesNotQuoteALineThatFillsTheScreen) {
+  const std::string path = Write("long.prototxt", std::string(5000, 'x') + "\n");
+  EXPECT_EQ(Failure(UserError({path, 1, 1}, "no")),
+            path + ":1:1: error: no\n1 error in " + path + ". Nothing was run.\n");
+}
+
 TEST(Report, CountsSeveralMistakesAndPutsNotesBehindTheSource) {
   const std::string path = Write("b.prototxt", "one: 1\ntwo: \"x y\"\n");
   const ErrorList list(

@@ -20,6 +20,10 @@ TEST(Nearest, TakesTheClosestWithinAThirdOfTheName) {
   EXPECT_EQ(Nearest("ip_1", {"ip1", "ip2", "conv1"}), "ip1");
 }
 
+TEST(Nearest, DoesNotCompareNamesOfVeryDifferentLengths) {
+  EXPECT_EQ(Nearest(std::string(10'000'000, 'x'), std::vector<std::string>(100, "Pooling")), "");
+}
+
 TEST(AllNearest, HasAllAtTheLeastDistanceInTheirOrder) {
   EXPECT_TRUE(AllNearest("xyz", {"ip2", "conv1", "ip1"}).empty());
   EXPECT_EQ(AllNearest("ip3", {"ip2", "conv1", "ip1"}), (std::vector<std::string>{"ip2", "ip1"}));

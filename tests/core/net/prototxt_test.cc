@@ -4,8 +4,10 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "core/base/file.h"
 #include "core/net/text_check.h"
@@ -36,6 +38,53 @@ std::vector<std::string> Mistakes(const std::string& text) {
 
 std::vector<std::string> NetMistakes(const std::string& text) {
   return Mistakes<NetParameter>(text);
+}
+
+// The longest way from `type` into messages of its fields; fails where there is no end.
+int Depth(const google::protobuf::Descriptor* type,
+          std::vector<const google::protobuf::Descriptor*> around) {
+  EXPECT_EQ(std::count(around.begin(), around.end(), type), 0) << type->full_name();
+  if (testing::Test::HasFailure()) return 0;
+  around.push_back(type);
+  int deepest = 0;
+  for (int i = 0; i < type->field_count(); ++i) {
+    const auto* inside = type->field(i)->message_type();
+    if (inside != nullptr) deepest = std::max(deepest, Depth(inside, around));
+  }
+  return 1 + deepest;
+}
+
+// So a text can nest no deeper, and what reads it may recurse.
+TEST(ParseText, MessagesNestOnlySoDeep) { EXPECT_LE(Depth(SolverParameter::descriptor(), {}), 10); }
+
+TEST(ParseText, GivesUpAfterAThousandMistakes) {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += "thing" + std::to_string(i) + ": 1\n";
+  const std::vector<std::string> mistakes = NetMistakes(text);
+  ASSERT_EQ(mistakes.size(), 1001u);
+  EXPECT_EQ(mistakes.back(),
+            "f:1000:1: the rest of the file is not looked at: there are 1000 mistakes");
+}
+
+TEST(ParseText, SkipsBracketsHoweverDeepTheyAre) {
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_EQ(NetMistakes("name: " + deep).size(), 1u);
+  EXPECT_EQ(NetMistakes("thing: " + deep).size(), 1u);
+}
+
+TEST(ParseTextFile, RefusesMoreThanTwoGigabytes) {
+  const std::string path = testing::TempDir() + "/large.prototxt";
+  std::ofstream(path) << "name: 'x'";
+  std::filesystem::resize_file(path, uintmax_t{1} << 31);  // takes no space
+  NetParameter net;
+  try {
+    ParseTextFile(path, &net);
+    ADD_FAILURE() << "it was read";
+  } catch (const FileError& error) {
+    EXPECT_EQ(error.what(),
+              "'" + path + "' has 2147483648 bytes, more than the limit of 2147483647");
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(ParseText, NamesUnknownFieldAtItsOwnPlace) {
