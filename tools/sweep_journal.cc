@@ -29,6 +29,7 @@ namespace {
 constexpr const char* kStates[] = {"waiting", "running", "done", "pruned", "failed"};
 // A number of trials that no sweep has; a damaged line must not ask for endless memory.
 constexpr int64_t kMostJournalTrials = 10'000'000;
+constexpr int64_t kMostRungs = 1000;
 
 std::string PathOf(const std::string& folder) { return folder + "/sweep.jsonl"; }
 
@@ -74,23 +75,52 @@ std::string ExactLine(const nlohmann::json& j) {
   }
 }
 
+// json::get() makes a number out of one of any size and kind.
+int64_t Whole(const nlohmann::json& value, const char* name, int64_t least, int64_t most) {
+  const bool too_large = value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX;
+  if (value.is_number_integer() && !too_large) {
+    const auto number = value.get<int64_t>();
+    if (number >= least && number <= most) return number;
+  }
+  throw FileError(std::string("its '") + name + "' is not a whole number from " +
+                  std::to_string(least) + " to " + std::to_string(most));
+}
+
+int64_t WholeFrom(const nlohmann::json& j, const char* key, int64_t least, int64_t most) {
+  return Whole(j.at(key), key, least, most);
+}
+
+uint64_t SeedFrom(const nlohmann::json& j) {
+  const nlohmann::json& seed = j.at("seed");
+  if (!seed.is_number_unsigned()) throw FileError("its 'seed' is not a whole number");
+  return seed.get<uint64_t>();
+}
+
+std::vector<int64_t> RungsFrom(const nlohmann::json& j) {
+  const nlohmann::json& list = j.at("rungs");
+  if (!list.is_array() || list.size() > kMostRungs) throw FileError("its 'rungs' are not a list");
+  std::vector<int64_t> rungs;
+  for (const nlohmann::json& rung : list) rungs.push_back(Whole(rung, "rungs", 0, INT32_MAX));
+  return rungs;
+}
+
 SweepSettings SettingsFrom(const nlohmann::json& j) {
   SweepSettings s;
   j.at("solver").get_to(s.solver);
   j.at("cwd").get_to(s.cwd);
   j.at("method").get_to(s.method);
   j.at("params").get_to(s.params);
-  j.at("trials").get_to(s.trials);
-  j.at("draws").get_to(s.draws);
-  j.at("seed").get_to(s.seed);
+  s.trials = WholeFrom(j, "trials", 0, kMostJournalTrials);
+  s.draws = WholeFrom(j, "draws", 0, kMostJournalTrials);
+  s.seed = SeedFrom(j);
   j.at("metric").get_to(s.metric);
-  j.at("rungs").get_to(s.rungs);
-  j.at("eta").get_to(s.eta);
+  s.rungs = RungsFrom(j);
+  s.eta = WholeFrom(j, "eta", 2, 100);
   j.at("train").get_to(s.train);
-  j.at("prune_after").get_to(s.prune_after);
+  s.prune_after = WholeFrom(j, "prune_after", -1, INT64_MAX);
   j.at("gpus").get_to(s.gpus);
-  j.at("gpus_per_trial").get_to(s.gpus_per_trial);
-  j.at("jobs").get_to(s.jobs);
+  s.gpus_per_trial = static_cast<int>(WholeFrom(j, "gpus_per_trial", 1, 1000));
+  s.jobs = static_cast<int>(WholeFrom(j, "jobs", 1, 10'000));
   return s;
 }
 
@@ -198,8 +228,6 @@ void SweepJournal::Read() {
 }
 
 SweepTrial* SweepJournal::TrialAt(int64_t number) {
-  if (number < 0 || number >= kMostJournalTrials)
-    throw FileError("there is no trial " + std::to_string(number));
   while (static_cast<int64_t>(trials_.size()) <= number) {
     trials_.emplace_back();
     trials_.back().number = static_cast<int64_t>(trials_.size()) - 1;
@@ -218,17 +246,17 @@ void SweepJournal::Apply(const std::string& line) {
   }
   // Of a later version: it has to do with neither beginning nor end.
   if (event != "begin" && event != "end") return;
-  SweepTrial* trial = TrialAt(j.at("trial").get<int64_t>());
-  trial->rung = j.at("rung").get<int>();
+  SweepTrial* trial = TrialAt(WholeFrom(j, "trial", 0, kMostJournalTrials - 1));
+  trial->rung = static_cast<int>(WholeFrom(j, "rung", 0, kMostRungs));
   if (event == "begin") {
     trial->state = SweepTrial::kRunning;
     j.at("set").get_to(trial->sets);
     return;
   }
   trial->state = StateFrom(j.at("state").get<std::string>());
-  trial->iter = j.at("iter").get<int64_t>();
+  trial->iter = WholeFrom(j, "iter", INT64_MIN, INT64_MAX);
   const nlohmann::json& score = j.at("score");
-  trial->scores.resize(static_cast<size_t>(std::max(0, std::min(trial->rung, 1000))));
+  trial->scores.resize(static_cast<size_t>(trial->rung));
   trial->scores.push_back(score.is_null() ? std::numeric_limits<double>::quiet_NaN()
                                           : score.get<double>());
   trial->seconds += j.at("seconds").get<double>();

@@ -98,7 +98,10 @@ TEST_F(SweepJournalTest, RefusesWhatNoSweepWrites) {
       {R"({"event":"end","trial":-1,"rung":0,"state":"done","iter":1,"score":1,"seconds":1,"error":""})",
        R"({"event":"end","trial":1,"rung":0,"state":"won","iter":1,"score":1,"seconds":1,"error":""})",
        R"({"event":"begin","trial":123456789012,"rung":0,"set":[]})", R"({"event":"sweep"})", "[]",
-       "7"}) {
+       "7", R"({"event":"begin","trial":1,"rung":4294967296,"set":[]})",
+       R"({"event":"begin","trial":1,"rung":1e300,"set":[]})",
+       R"({"event":"begin","trial":1.5,"rung":0,"set":[]})",
+       R"({"event":"end","trial":1,"rung":0,"state":"done","iter":18446744073709551615,"score":1,"seconds":1,"error":""})"}) {
     std::remove(path().c_str());
     SweepJournal::Create(folder_, settings_);
     Add(std::string(line) + "\n");
@@ -106,6 +109,28 @@ TEST_F(SweepJournalTest, RefusesWhatNoSweepWrites) {
   }
   EXPECT_THROW(SweepJournal::Create(folder_, settings_), FileError);
   EXPECT_THROW(SweepJournal(folder_ + "/none", false), FileError);
+}
+
+TEST_F(SweepJournalTest, RefusesSettingsThatNoSweepHas) {
+  for (const auto& [right, wrong] : {std::pair("\"eta\":3", "\"eta\":0"),
+                                     {"\"jobs\":1", "\"jobs\":1000000000"},
+                                     {"\"rungs\":[10,30]", "\"rungs\":[1e99]"},
+                                     {"\"trials\":3", "\"trials\":-3"}}) {
+    std::remove(path().c_str());
+    SweepJournal::Create(folder_, settings_);
+    std::string content = ReadFile(path());
+    const size_t at = content.find(right);
+    ASSERT_NE(at, std::string::npos) << content;
+    content.replace(at, std::string(right).size(), wrong);
+    std::ofstream(path()) << content;
+    EXPECT_NE(Mistake().find("damaged"), std::string::npos) << wrong << ": " << Mistake();
+  }
+}
+
+TEST_F(SweepJournalTest, RefusesALineOfEndlessNesting) {
+  SweepJournal::Create(folder_, settings_);
+  Add(R"({"event":)" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}\n");
+  EXPECT_NE(Mistake().find("damaged"), std::string::npos) << Mistake().substr(0, 200);
 }
 
 TEST_F(SweepJournalTest, SeveralProcessesAddToIt) {
