@@ -17,24 +17,13 @@
 
 #include "core/base/error.h"
 #include "core/base/threads.h"
+#include "parallel/watch_message.h"
 
 namespace doppio {
 namespace {
 
 constexpr double kBeatSeconds = 0.5;
 constexpr double kJoinSeconds = 30;
-constexpr uint32_t kMostText = 4096;
-
-enum Kind : uint32_t { kHello = 1, kBeat, kLost, kBye };
-
-struct Header {
-  uint32_t kind, length;
-};
-
-// What a rank says of itself.
-struct Sign {
-  int64_t rank, progress, bucket;
-};
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -101,13 +90,9 @@ Socket ConnectTo(const std::string& address, int port) {
 
 // Messages are far smaller than a socket's buffer; one that does not fit shows a peer that does not
 // read, which is noticed by its silence.
-void Send(int fd, Kind kind, const void* data, size_t length) {
-  char message[sizeof(Header) + kMostText];
-  length = std::min<size_t>(length, kMostText);
-  const Header header = {kind, static_cast<uint32_t>(length)};
-  std::memcpy(message, &header, sizeof header);
-  if (length > 0) std::memcpy(message + sizeof header, data, length);
-  (void)!send(fd, message, sizeof header + length, MSG_NOSIGNAL | MSG_DONTWAIT);
+void Send(int fd, WatchMessage::Kind kind, const std::string& text) {
+  const std::string bytes = WatchMessage{kind, text}.ToBytes();
+  (void)!send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 }  // namespace
@@ -120,7 +105,8 @@ std::string HostName() {
 struct Watch::Peer {
   Socket socket;
   int rank = 0;
-  std::string host, received;
+  std::string host;
+  WatchMessages messages;
   double heard_at = 0;
   int64_t progress = 0, bucket = -1;
   bool left = false;
@@ -223,7 +209,7 @@ void Watch::Connect(Communicator* control) {
                     std::to_string(port) + "; does a firewall stand between them?");
   }
   const std::string hello = std::to_string(rank_) + " " + HostName();
-  Send(root.socket.get(), kHello, hello.data(), hello.size());
+  Send(root.socket.get(), WatchMessage::kHello, hello);
 }
 
 void Watch::Run() {
@@ -243,7 +229,7 @@ void Watch::Run() {
       return;
     }
     if (leaving_) {
-      for (const auto& peer : peers_) Send(peer->socket.get(), kBye, nullptr, 0);
+      for (const auto& peer : peers_) Send(peer->socket.get(), WatchMessage::kBye, "");
       return;
     }
     for (size_t i = 0; i < peers_.size() && !lost_; ++i) {
@@ -266,42 +252,41 @@ void Watch::Read(Peer* peer) {
     return;
   }
   peer->heard_at = Now();
-  peer->received.append(bytes, static_cast<size_t>(count));
-  while (!lost_ && !peer->left && peer->received.size() >= sizeof(Header)) {
-    Header header;
-    std::memcpy(&header, peer->received.data(), sizeof header);
-    if (header.length > kMostText || peer->received.size() < sizeof header + header.length) break;
-    const std::string text = peer->received.substr(sizeof header, header.length);
-    peer->received.erase(0, sizeof header + header.length);
-    Handle(peer, header.kind, text);
+  peer->messages.Add(bytes, static_cast<size_t>(count));
+  while (!lost_ && !peer->left) {
+    const std::optional<WatchMessage> message = peer->messages.Next();
+    if (!message) break;
+    Handle(peer, *message);
   }
+  if (peer->messages.damaged()) Lose(NameOf(*peer) + " sends what no rank sends", true);
 }
 
-void Watch::Handle(Peer* peer, uint32_t kind, const std::string& text) {
-  if (kind == kHello) {
+void Watch::Handle(Peer* peer, const WatchMessage& message) {
+  const std::string& text = message.text;
+  if (message.kind == WatchMessage::kHello) {
     const size_t space = text.find(' ');
     peer->rank = std::atoi(text.c_str());
     peer->host = space == std::string::npos ? "?" : text.substr(space + 1);
-  } else if (kind == kBeat && text.size() == sizeof(Sign)) {
-    Sign sign;
+  } else if (message.kind == WatchMessage::kBeat) {
+    WatchSign sign;
     std::memcpy(&sign, text.data(), sizeof sign);
     if (sign.progress != peer->progress) moved_at_ = Now();
     peer->progress = sign.progress;
     peer->bucket = sign.bucket;
-  } else if (kind == kLost) {
+  } else if (message.kind == WatchMessage::kLost) {
     // Who found out tells the user; where rank 0 hears of it, that is rank 0, which all output
     // comes from.
-    if (!text.empty())
-      Lose(text.substr(1), rank_ == 0, static_cast<ExitCode>(static_cast<unsigned char>(text[0])));
-  } else if (kind == kBye) {
+    Lose(text.substr(1), rank_ == 0, static_cast<ExitCode>(static_cast<unsigned char>(text[0])));
+  } else if (message.kind == WatchMessage::kBye) {
     peer->left = true;
   }
 }
 
 void Watch::Beat() {
-  const Sign sign = {rank_, static_cast<int64_t>(progress_.load()), bucket_.load()};
+  const WatchSign sign = {rank_, static_cast<int64_t>(progress_.load()), bucket_.load()};
+  const std::string text(reinterpret_cast<const char*>(&sign), sizeof sign);
   for (const auto& peer : peers_) {
-    if (!peer->left) Send(peer->socket.get(), kBeat, &sign, sizeof sign);
+    if (!peer->left) Send(peer->socket.get(), WatchMessage::kBeat, text);
   }
 }
 
@@ -338,11 +323,10 @@ void Watch::Judge() {
        true);
 }
 
-// The text of kLost: the exit code as one byte, and the message.
 void Watch::Tell(ExitCode code, const std::string& message) {
   const std::string text = std::string(1, static_cast<char>(code)) + message;
   for (const auto& peer : peers_) {
-    if (!peer->left) Send(peer->socket.get(), kLost, text.data(), text.size());
+    if (!peer->left) Send(peer->socket.get(), WatchMessage::kLost, text);
   }
 }
 

@@ -21,6 +21,8 @@
 
 namespace doppio {
 
+struct WatchMessage;
+
 struct WatchOptions {
   double stall_seconds = 300;  // that a rank may be silent, or make no progress while nobody does
   // What has happened.
@@ -56,7 +58,7 @@ class Watch {
   void Connect(Communicator* control);
   void Run();
   void Read(Peer* peer);
-  void Handle(Peer* peer, uint32_t kind, const std::string& text);
+  void Handle(Peer* peer, const WatchMessage& message);
   void Beat();
   void Judge();
   void Tell(ExitCode code, const std::string& message);
