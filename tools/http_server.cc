@@ -23,8 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostRequestBytes = 16384;  // of a request
 constexpr size_t kMostConnections = 64;
-constexpr int kAskMs = 200;                    // between two looks at whether to stop
-constexpr std::chrono::seconds kPatience{20};  // with one that neither sends nor takes
+constexpr int kAskMs = 200;  // between two looks at whether to stop
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -99,13 +98,13 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   pollfd Waits() const { return {socket_, static_cast<short>(answered_ ? POLLOUT : POLLIN), 0}; }
-  bool Expired(Clock::time_point now) const { return now - active_ > kPatience; }
+  // Bytes that come one by one do not prolong a request: a few clients could hold all connections.
+  bool Expired(Clock::time_point now, double patience_s) const {
+    return std::chrono::duration<double>(now - active_).count() > patience_s;
+  }
 
   // False when nothing is left to do.
-  bool Go(const HttpServer::Handler& handler) {
-    active_ = Clock::now();
-    return answered_ ? Send() : Receive(handler);
-  }
+  bool Go(const HttpServer::Handler& handler) { return answered_ ? Send() : Receive(handler); }
 
  private:
   bool Receive(const HttpServer::Handler& handler) {
@@ -118,6 +117,7 @@ class Connection {
     if (end == std::string::npos) return input_.size() <= kMostRequestBytes;
     output_ = ToText(Answer(input_.substr(0, end + 2), handler));
     answered_ = true;
+    active_ = Clock::now();
     return Send();
   }
 
@@ -126,6 +126,7 @@ class Connection {
       const ssize_t sent =
           send(socket_, output_.data() + sent_, output_.size() - sent_, MSG_NOSIGNAL);
       if (sent < 0) return errno == EAGAIN || errno == EINTR;
+      active_ = Clock::now();
       sent_ += static_cast<size_t>(sent);
     }
     return false;
@@ -135,7 +136,7 @@ class Connection {
   std::string input_, output_;
   size_t sent_ = 0;
   bool answered_ = false;
-  Clock::time_point active_ = Clock::now();
+  Clock::time_point active_ = Clock::now();  // when it began, or last took bytes of its answer
 };
 
 }  // namespace
@@ -181,7 +182,7 @@ std::optional<HttpRequest> ParseHttpRequest(const std::string& head) {
   return request;
 }
 
-HttpServer::HttpServer(const BindAddress& address) {
+HttpServer::HttpServer(const BindAddress& address, double patience_s) : patience_s_(patience_s) {
   sockaddr_storage place = {};
   socklen_t size = address.ipv6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
   if (address.ipv6) {
@@ -227,7 +228,8 @@ void HttpServer::Run(const Handler& handler, const std::function<bool()>& stoppe
     const Clock::time_point now = Clock::now();
     size_t i = 1;
     for (auto connection = connections.begin(); connection != connections.end(); ++i) {
-      const bool on = waits[i].revents != 0 ? connection->Go(handler) : !connection->Expired(now);
+      const bool on = !connection->Expired(now, patience_s_) &&
+                      (waits[i].revents == 0 || connection->Go(handler));
       connection = on ? std::next(connection) : connections.erase(connection);
     }
     if (waits[0].revents == 0) continue;

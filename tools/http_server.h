@@ -37,7 +37,9 @@ class HttpServer {
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
   // Listens from here on. FileError where the port is taken or the address is none of this machine.
-  explicit HttpServer(const BindAddress& address);
+  // `patience_s`: seconds in which a request must be whole, and in which a client must take some of
+  // its answer.
+  explicit HttpServer(const BindAddress& address, double patience_s = 20);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -48,6 +50,7 @@ class HttpServer {
   void Run(const Handler& handler, const std::function<bool()>& stopped);
 
  private:
+  const double patience_s_;
   int listener_ = -1;
   int port_ = 0;
 };

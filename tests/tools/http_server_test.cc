@@ -2,6 +2,13 @@
 #include "tools/http_server.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "core/base/error.h"
 #include "tools/dash_server.h"
@@ -54,6 +61,31 @@ TEST(HttpRequest, IsNothingElseThanAGet) {
                            "GET / FTP/1\r\n", "GET / x HTTP/1.1\r\n"}) {
     EXPECT_FALSE(ParseHttpRequest(head)) << head;
   }
+}
+
+// A client that sends a byte now and then must not hold its connection for ever.
+TEST(HttpServer, ClosesAConnectionWhoseRequestIsNotWholeInTime) {
+  HttpServer server(ParseBindAddress("bind", "127.0.0.1:0"), 0.5);
+  std::atomic<bool> stopped{false};
+  std::thread thread([&] {
+    server.Run([](const HttpRequest&) { return HttpResponse(); }, [&] { return stopped.load(); });
+  });
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in place = {};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(static_cast<uint16_t>(server.port()));
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(client, reinterpret_cast<sockaddr*>(&place), sizeof place), 0);
+  bool closed = false;
+  for (int i = 0; i < 100 && !closed; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    char byte;
+    closed = send(client, "G", 1, MSG_NOSIGNAL) < 0 || recv(client, &byte, 1, MSG_DONTWAIT) == 0;
+  }
+  stopped = true;
+  thread.join();
+  close(client);
+  EXPECT_TRUE(closed);
 }
 
 class DashServerTest : public testing::Test {
