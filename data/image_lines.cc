@@ -35,9 +35,10 @@ ImageLine ParseLine(std::string text, const SourceLoc& at) {
     if (!std::isfinite(label)) {
       throw FileError(at, "label '" + text.substr(gap + 1) + "' is too large for a float");
     }
-    line.labels.insert(line.labels.begin(), label);
+    line.labels.push_back(label);
     text.erase(gap);
   }
+  std::reverse(line.labels.begin(), line.labels.end());
   line.path = text.substr(text.find_first_not_of(kBlank));
   if (line.labels.empty()) {
     throw FileError(at, "no label after '" + line.path + "'; each line is: path label [label...]");

@@ -6,7 +6,11 @@
 namespace doppio {
 namespace {
 
-int Round(float value) { return static_cast<int>(std::round(value)); }
+// A place far beyond any image stays far beyond it, and twice as far is still an int.
+int Round(float value) {
+  constexpr float kFar = 1e9;
+  return static_cast<int>(std::round(std::clamp(value, -kFar, kFar)));
+}
 
 // Along one axis. Corners belong to what they bound.
 struct Span {

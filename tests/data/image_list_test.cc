@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include "data/source.h"
 #include "tests/data/tiny_data.h"
 
@@ -30,6 +32,28 @@ TEST_F(ImageListTest, ReadsPathsWithSpacesSeveralLabelsAndBlankLines) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(record.encoded), record.encoded_bytes),
             "second");
   EXPECT_EQ(source->Name(1), "image '" + root_ + "my photo 3.jpg' (" + list_ + ":4)");
+}
+
+TEST_F(ImageListTest, TakesTimeInProportionToTheLabelsOfALine) {
+  constexpr size_t kLabels = 2'000'000;
+  std::string line = "a.jpg 7";
+  for (size_t i = 1; i < kLabels; ++i) line += " 1";
+  const auto source = Open(line, "root_folder: '" + root_ + "'");
+  WriteFile(ScratchPath("a.jpg"), "x");
+  Record record;
+  source->Read(0, &record);
+  ASSERT_EQ(record.labels.size(), kLabels);
+  EXPECT_EQ(record.labels[0], 7);
+  EXPECT_EQ(record.labels[1], 1);
+}
+
+TEST_F(ImageListTest, RefusesAnImageFileOfMoreThanTwoGigabytes) {
+  WriteFile(ScratchPath("a.jpg"), "x");
+  ASSERT_EQ(truncate(ScratchPath("a.jpg").c_str(), int64_t{1} << 31), 0);  // takes no space
+  const auto source = Open("a.jpg 1", "root_folder: '" + root_ + "'");
+  Record record;
+  EXPECT_EQ(MessageOf([&] { source->Read(0, &record); }),
+            "4: it has 2147483648 bytes, more than the limit of 2147483647");
 }
 
 TEST_F(ImageListTest, PassesOnHowToDecode) {

@@ -78,6 +78,15 @@ TEST(WindowCrop, WidensToASquareAndForContext) {
               ElementsAre(8, 8, 9, 9, 0, 0, 8, 8));
 }
 
+TEST(WindowCrop, StaysInsideAnImageHoweverMuchContextIsWanted) {
+  constexpr int kWide = 1 << 28;
+  const WindowCrop crop = CropOf({0, 1, 0, 0, kWide - 1, 0}, 1, kWide, {101, 50, false}, false);
+  EXPECT_EQ(crop.left, 0);
+  EXPECT_EQ(crop.width, kWide);
+  EXPECT_GE(crop.to_left, 0);
+  EXPECT_LE(crop.to_left + crop.to_width, 101);
+}
+
 TEST(WindowCrop, LeavesRoomForWhatIsBeyondTheImage) {
   // Along x 0..3 becomes -2..6, of which two are missing: 7 of 9 pixels, 6 of 8. Along y nothing
   // is.
