@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "tools/median.h"
+#include "tools/parsed_json.h"
 
 namespace doppio {
 namespace {
@@ -94,7 +95,7 @@ json ReadLayerTimes(const std::string& folder) {
   json read;
   try {
     const std::string path = folder + "/layers.json";
-    if (FileExists(path)) read = json::parse(ReadFile(path), nullptr, false);
+    if (FileExists(path)) read = ParsedJson(ReadFile(path));
   } catch (const FileError&) {
     return layers;
   }

@@ -11,10 +11,12 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <type_traits>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "parallel/watch.h"
+#include "tools/parsed_json.h"
 
 namespace doppio {
 namespace {
@@ -38,6 +40,8 @@ template <class T>
 T Get(const json& object, const char* key, T otherwise) {
   const auto found = object.find(key);
   if (found == object.end()) return otherwise;
+  // What a fraction or a number of any size becomes as an integer is not defined.
+  if (std::is_integral_v<T> && !found->is_number_integer()) return otherwise;
   try {
     return found->get<T>();
   } catch (const json::exception&) {
@@ -54,7 +58,7 @@ std::vector<std::pair<std::string, double>> Numbers(const json& object, const ch
 }
 
 json ParseObject(const std::string& path) {
-  json object = json::parse(ReadFile(path), nullptr, false);
+  json object = ParsedJson(ReadFile(path));
   if (!object.is_object()) throw FileError("'" + path + "' is damaged: it is no JSON object");
   return object;
 }
@@ -110,7 +114,7 @@ void ReadLines(const std::string& all, RunRecord* run) {
   std::istringstream lines(all);
   for (std::string text; std::getline(lines, text);) {
     // A process that is killed leaves half a line, and the next one begins a new one.
-    const json line = json::parse(text, nullptr, false);
+    const json line = ParsedJson(text);
     if (line.is_object()) ReadLine(line, run);
   }
 }

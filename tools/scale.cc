@@ -17,6 +17,7 @@
 #include "tools/net_timer.h"
 #include "tools/net_times.h"
 #include "tools/nets.h"
+#include "tools/parsed_json.h"
 #include "tools/replicas.h"
 #include "tools/text_table.h"
 
@@ -68,7 +69,7 @@ nlohmann::json ReadTimes(const CommandLine& line) {
     if (!line.Given(flag)) continue;
     throw UsageError(std::string("--times has its own net and batch; leave out --") + flag);
   }
-  const nlohmann::json times = nlohmann::json::parse(ReadFile(FLAGS_times), nullptr, false);
+  const nlohmann::json times = ParsedJson(ReadFile(FLAGS_times));
   if (times.is_discarded()) throw FileError(SourceLoc{FLAGS_times}, "this is not JSON");
   return times;
 }

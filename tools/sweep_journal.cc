@@ -22,6 +22,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "tools/json_text.h"
+#include "tools/parsed_json.h"
 
 namespace doppio {
 namespace {
@@ -236,6 +237,7 @@ SweepTrial* SweepJournal::TrialAt(int64_t number) {
 }
 
 void SweepJournal::Apply(const std::string& line) {
+  if (IsTooDeep(line)) throw FileError("its values lie too deep in each other");
   const nlohmann::json j = nlohmann::json::parse(line);
   const std::string event = j.at("event").get<std::string>();
   if ((event == "sweep") != (lines_ == 1))

@@ -203,6 +203,21 @@ TEST_F(RunFolderCase, MistakesAreNamed) {
   EXPECT_THROW(FindRuns(folder_ + "/absent"), FileError);
 }
 
+// Copying and printing such a value would fill the stack.
+TEST_F(RunFolderCase, RefusesValuesThatLieTooDeepInEachOther) {
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  Write("run.json", "{\"id\": \"r1\", \"job\": " + deep + "}");
+  EXPECT_EQ(ErrorOf(folder_), "'" + folder_ + "/run.json' is damaged: it is no JSON object");
+  WriteRun("done", 1000, getpid());
+  Write("metrics.jsonl", "{\"t\":1,\"iter\":1,\"phase\":\"train\",\"loss\":" + deep +
+                             "}\n{\"t\":1,\"iter\":2,\"phase\":\"train\",\"loss\":\"[[\"}\n"
+                             "{\"t\":1,\"iter\":1e300,\"phase\":\"train\",\"loss\":3}\n");
+  const RunRecord run = ReadRun(folder_);
+  ASSERT_EQ(run.train.size(), 2u);
+  EXPECT_EQ(run.train[0].iter, 2);
+  EXPECT_EQ(run.train[1].iter, 0);
+}
+
 std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
   for (const FoundRun& run : FindRuns(folder)) {
