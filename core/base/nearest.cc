@@ -6,6 +6,13 @@
 #include <cstdlib>
 
 namespace doppio {
+namespace {
+
+// Of a name. An edit distance takes the product of both lengths in time and memory, and a file may
+// hold names of any length.
+constexpr size_t kMostCharacters = 300;
+
+}  // namespace
 
 int EditDistance(const std::string& a, const std::string& b) {
   auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
@@ -28,6 +35,7 @@ std::vector<std::string> AllNearest(const std::string& name,
                                     const std::vector<std::string>& candidates) {
   int best = std::max<int>(1, static_cast<int>(name.size()) / 3);
   std::vector<std::string> nearest;
+  if (name.size() > kMostCharacters) return nearest;
   for (const std::string& candidate : candidates) {
     // Names of files may be of any length, and the difference of lengths is the least distance.
     const auto longer = static_cast<int64_t>(name.size()) - static_cast<int64_t>(candidate.size());

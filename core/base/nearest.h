@@ -12,7 +12,7 @@ namespace doppio {
 int EditDistance(const std::string& a, const std::string& b);
 
 // The candidates closest to `name`, in their order: those at the least distance, if that is within
-// max(1, length / 3) edits.
+// max(1, length / 3) edits. A name of more than 300 characters has none.
 std::vector<std::string> AllNearest(const std::string& name,
                                     const std::vector<std::string>& candidates);
 

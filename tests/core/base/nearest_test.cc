@@ -30,6 +30,18 @@ TEST(AllNearest, HasAllAtTheLeastDistanceInTheirOrder) {
   EXPECT_EQ(AllNearest("ip1", {"ip2", "IP1", "ip1"}), (std::vector<std::string>{"IP1", "ip1"}));
 }
 
+TEST(AllNearest, HasNoneForNamesOfAMegabyte) {
+  const std::string name(1 << 20, 'a');
+  EXPECT_TRUE(AllNearest(name, {name + "b", "relu"}).empty());
+  EXPECT_TRUE(AllNearest("relu", {name}).empty());
+}
+
+TEST(AllNearest, HasNamesThatAreLongerOrShorterByAThird) {
+  EXPECT_EQ(AllNearest("abcdef", {"abcdefgh", "abcdefghi"}),
+            (std::vector<std::string>{"abcdefgh"}));
+  EXPECT_EQ(AllNearest("abcdef", {"abc", "abcd"}), (std::vector<std::string>{"abcd"}));
+}
+
 TEST(DidYouMean, IsEmptyWithoutACandidate) {
   EXPECT_EQ(DidYouMean("MAXX", {"MAX", "AVE"}), "; did you mean 'MAX'?");
   EXPECT_EQ(DidYouMean("zzzz", {"MAX", "AVE"}), "");
