@@ -5,6 +5,7 @@
 
 #include <map>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "core/base/error.h"
@@ -25,12 +26,21 @@ struct Database {
 
 [[noreturn]] void CannotOpen(const std::string& path, const leveldb::Status& status) {
   const std::string reason = status.ToString();
-  if (reason.find("lock") != std::string::npos || reason.find("LOCK") != std::string::npos) {
+  if (status.IsIOError() && reason.find("/LOCK") != std::string::npos) {
     throw FileError("LevelDB database '" + path + "' is locked (" + reason +
                     "): another process has it open, or its folder is not writable. LevelDB allows "
                     "one process only; an LMDB database can be shared");
   }
   throw FileError("cannot open LevelDB database '" + path + "': " + reason);
+}
+
+void ReadKeys(Database* database, const std::string& path) {
+  leveldb::ReadOptions once;
+  once.fill_cache = false;
+  once.verify_checksums = true;  // LevelDB ends the program where it trusts a damaged block
+  std::unique_ptr<leveldb::Iterator> it(database->db->NewIterator(once));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) database->keys.push_back(it->key().ToString());
+  if (!it->status().ok()) CannotOpen(path, it->status());
 }
 
 std::shared_ptr<Database> OpenDatabase(const std::string& path) {
@@ -45,17 +55,20 @@ std::shared_ptr<Database> OpenDatabase(const std::string& path) {
   auto database = std::make_shared<Database>();
   leveldb::Options options;
   options.max_open_files = 100;
+  options.paranoid_checks = true;  // damaged records are an error; else they would be left out
   leveldb::DB* db = nullptr;
   const leveldb::Status status = leveldb::DB::Open(options, path, &db);
   if (!status.ok()) CannotOpen(path, status);
   database->db.reset(db);
-
-  leveldb::ReadOptions once;
-  once.fill_cache = false;
-  once.verify_checksums = true;
-  std::unique_ptr<leveldb::Iterator> it(db->NewIterator(once));
-  for (it->SeekToFirst(); it->Valid(); it->Next()) database->keys.push_back(it->key().ToString());
-  if (!it->status().ok()) CannotOpen(path, it->status());
+  try {
+    ReadKeys(database.get(), path);
+  } catch (const std::bad_alloc&) {
+    // LevelDB takes the size of a block from the file as it is. It is compiled without exceptions,
+    // so that this one leaves its lock locked, and closing the database would wait for ever.
+    static_cast<void>(database->db.release());
+    throw FileError("cannot open LevelDB database '" + path +
+                    "': it is damaged: a block of it is larger than the memory");
+  }
   if (database->keys.empty()) throw FileError("LevelDB database '" + path + "' is empty");
   return database;
 }

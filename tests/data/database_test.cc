@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/file.h"
 #include "data/source.h"
 #include "tests/data/tiny_data.h"
 
@@ -164,6 +165,19 @@ TEST(LevelDb, SaysThatAnotherHasTheDatabaseOpen) {
   const std::string message = MessageOf([&] { OpenSource(Parameter("LEVELDB", path), TRAIN); });
   EXPECT_THAT(message, testing::StartsWith("4: LevelDB database '" + path + "' is locked"));
   EXPECT_THAT(message, testing::HasSubstr("an LMDB database can be shared"));
+}
+
+TEST(LevelDb, RefusesADamagedBlock) {
+  const std::string path = ScratchPath("leveldb");
+  WriteLevelDb(path, {{"a", std::string(100, 'b')}});
+  WriteLevelDb(path, {});  // moves the record from the log to a table
+  const std::vector<std::string> tables = Glob(path + "/*.ldb");
+  ASSERT_EQ(tables.size(), 1u);
+  std::string table = ReadFile(tables[0]);
+  table[20] ^= 1;
+  WriteFile(tables[0], table);
+  EXPECT_THAT(MessageOf([&] { OpenSource(Parameter("LEVELDB", path), TRAIN); }),
+              testing::HasSubstr("Corruption: block checksum mismatch"));
 }
 
 TEST(LevelDb, RecognisesAnLmdb) {
