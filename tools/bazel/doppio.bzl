@@ -119,6 +119,37 @@ def doppio_test(name, srcs = None, deps = [], copts = [], files_together = 8, **
         **kwargs
     )
 
+def doppio_fuzz_test(name, src = None, deps = []):
+    """NAME_fuzz: runs a fuzz target over its corpus, the folder corpus/NAME.
+
+    With --config=fuzz the program is libFuzzer's, which also makes inputs of its own; see tests/fuzz/run.
+
+    Args:
+      name: of the target and its corpus.
+      src: the file that defines LLVMFuzzerTestOneInput; NAME_fuzz.cc when left out.
+      deps: libraries.
+    """
+    corpus = native.package_name() + "/corpus/" + name
+    native.cc_test(
+        name = name + "_fuzz",
+        size = "small",
+        srcs = [src or name + "_fuzz.cc"] + select({
+            "//tools/bazel:fuzzing": [],
+            "//conditions:default": ["corpus_main.cc"],
+        }),
+        args = select({
+            "//tools/bazel:fuzzing": ["-runs=0", corpus],
+            "//conditions:default": [corpus],
+        }),
+        copts = _temper([]),
+        data = native.glob(["corpus/%s/*" % name]),
+        linkopts = select({
+            "//tools/bazel:fuzzing": ["-fsanitize=fuzzer"],
+            "//conditions:default": [],
+        }),
+        deps = deps + [":fuzz_input"],
+    )
+
 def doppio_mpi_test(name, ranks, srcs = None, deps = [], data = [], launcher = "mpirun", **kwargs):
     """A GoogleTest program that an MPI launcher runs; its own main() joins the ranks.
 

@@ -1,0 +1,10 @@
+// Binary files of weights.
+#include "core/net/weights.h"
+#include "tests/fuzz/fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string path = doppio::FuzzPath("weights.caffemodel");
+  doppio::WriteInput(path, doppio::Text(data, size));
+  doppio::AllowErrors([&] { doppio::ReadWeights(path); });
+  return 0;
+}

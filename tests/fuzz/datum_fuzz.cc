@@ -1,0 +1,13 @@
+// Values of databases: Datum and AnnotatedDatum.
+#include "data/datum.h"
+#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/read_records.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  doppio::AllowErrors([&] {
+    doppio::Record record;
+    doppio::ReadDatum(data, size, &record);
+    doppio::ReadPixels(record);
+  });
+  return 0;
+}

@@ -1,0 +1,35 @@
+// HDF5 files of layer HDF5Data, which wants data sets "data" and "label". An input is a recipe
+// (hdf5_recipe.h).
+#include <vector>
+
+#include "data/hdf5.h"
+#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/hdf5_recipe.h"
+
+namespace {
+
+constexpr int64_t kMostFloats = 1 << 20;  // of a row; larger batches only take time
+
+void ReadRows(const std::string& list) {
+  doppio::Hdf5Options options;
+  options.batch = 2;
+  options.shuffle = true;
+  doppio::Hdf5Rows rows(list, {"data", "label"}, options);
+  std::vector<float> values[2];
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t floats = rows.row_shape(i).count();
+    if (floats > kMostFloats) return;
+    values[i].resize(static_cast<size_t>(floats * options.batch));
+  }
+  for (int batch = 0; batch < 3; ++batch) rows.Next({values[0].data(), values[1].data()});
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string path = doppio::FuzzPath("data.h5"), list = doppio::FuzzPath("list");
+  doppio::WriteHdf5(path, doppio::Text(data, size));
+  doppio::WriteInput(list, path);
+  doppio::AllowErrors([&] { ReadRows(list); });
+  return 0;
+}

@@ -1,0 +1,23 @@
+// Reads records as training does, so that a sanitizer sees values outside their memory.
+#ifndef DOPPIO_TESTS_FUZZ_READ_RECORDS_H_
+#define DOPPIO_TESTS_FUZZ_READ_RECORDS_H_
+
+#include <string>
+
+#include "data/record.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+
+// Decodes the record if it is an image file, and reads all its pixels.
+void ReadPixels(const Record& record);
+
+// Opens the source and reads its first records, with their names. Throws Error.
+void ReadRecords(const DataParameter& parameter);
+
+// `path` in a source of this backend.
+DataParameter SourceAt(DataParameter::DB backend, const std::string& path);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TESTS_FUZZ_READ_RECORDS_H_

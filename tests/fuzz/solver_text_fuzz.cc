@@ -1,0 +1,10 @@
+// Solvers as text, with the nets that are written in them.
+#include "core/net/solver_spec.h"
+#include "tests/fuzz/fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string path = doppio::FuzzPath("solver.prototxt");
+  doppio::WriteInput(path, doppio::Text(data, size));
+  doppio::AllowErrors([&] { doppio::LoadSolver(path); });
+  return 0;
+}
