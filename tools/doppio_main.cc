@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <iostream>
-#include <new>
 
 #include "core/base/log.h"
 #include "core/base/threads.h"
@@ -61,10 +60,8 @@ int DoppioMain(const std::vector<std::string>& arguments, const std::string& own
     if (!std::cout.flush()) throw FileError("standard output cannot be written");
   } catch (const Error& e) {
     code = Fail(e, began);
-  } catch (const std::bad_alloc&) {
-    code = Fail(MemoryError("the host is out of memory; a smaller --batch needs less"), began);
   } catch (const std::exception& e) {
-    code = Fail(Error(ExitCode::kBug, std::string("internal error: ") + e.what()), began);
+    code = Fail(AsError(e), began);
   }
   return static_cast<int>(code);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "core/base/printable.h"
 
@@ -54,6 +55,13 @@ void ErrorCollector::ThrowIfAny() const {
 
 void RethrowWithContext(const Error& error, const SourceLoc& at, const std::string& context) {
   throw Error(error.code(), error.at().known() ? error.at() : at, context + ": " + error.message());
+}
+
+Error AsError(const std::exception& failure) {
+  if (const auto* error = dynamic_cast<const Error*>(&failure)) return *error;
+  if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr)
+    return MemoryError("the host is out of memory; a smaller --batch needs less");
+  return Error(ExitCode::kBug, std::string("internal error: ") + failure.what());
 }
 
 namespace internal {

@@ -4,6 +4,7 @@
 #ifndef DOPPIO_CORE_BASE_ERROR_H_
 #define DOPPIO_CORE_BASE_ERROR_H_
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -130,6 +131,10 @@ class ErrorCollector {
 // Keeps the exit code; takes `at` as the place if the failure has none. Does not return.
 [[noreturn]] void RethrowWithContext(const Error& error, const SourceLoc& at,
                                      const std::string& context);
+
+// What a caught exception means to the user: an Error means itself (a list its complete text),
+// std::bad_alloc that the host is out of memory, and any other exception a defect of Doppio.
+Error AsError(const std::exception& failure);
 
 namespace internal {
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition,

@@ -54,6 +54,17 @@ TEST(ErrorCollector, ThrowsAllMistakesInTheOrderOfTheFile) {
   }
 }
 
+TEST(AsError, TellsMemoryFromDefects) {
+  EXPECT_EQ(AsError(std::bad_alloc()).code(), ExitCode::kMemory);
+  EXPECT_STREQ(AsError(std::bad_alloc()).what(),
+               "the host is out of memory; a smaller --batch needs less");
+  EXPECT_EQ(AsError(std::length_error("vector")).code(), ExitCode::kBug);
+  EXPECT_STREQ(AsError(std::length_error("vector")).what(), "internal error: vector");
+  const ErrorList list({UserError({"a", 1, 2}, "one"), UserError({"a", 3, 4}, "two")});
+  EXPECT_EQ(AsError(list).code(), ExitCode::kConfig);
+  EXPECT_STREQ(AsError(list).what(), "a:1:2: one\na:3:4: two");
+}
+
 TEST(Check, NamesFileLineAndCondition) {
   try {
     DOPPIO_CHECK(1 + 1 == 3, "arithmetic");
