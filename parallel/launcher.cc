@@ -43,12 +43,19 @@ std::optional<int> NumberIn(const Environment& get, const char* name) {
   return static_cast<int>(value);
 }
 
+// srun --mpi=pmi2 sets the variables of MPICH's launcher, except those of a rank's place on its
+// machine, which only SLURM's own have.
+bool IsSrunInDisguise(const Environment& get, const Variables& v, int rank, int size) {
+  return v.local_rank != nullptr && get(v.local_rank) == nullptr &&
+         NumberIn(get, "SLURM_PROCID") == rank && NumberIn(get, "SLURM_STEP_NUM_TASKS") == size;
+}
+
 }  // namespace
 
 Launch FindLaunch(const Environment& get) {
   for (const Variables& v : kLaunchers) {
     const std::optional<int> rank = NumberIn(get, v.rank), size = NumberIn(get, v.size);
-    if (!rank || !size) continue;
+    if (!rank || !size || IsSrunInDisguise(get, v, *rank, *size)) continue;
     if (*rank >= *size) {
       throw UsageError(std::string("the environment has ") + v.rank + "=" + std::to_string(*rank) +
                        ", but " + v.size + "=" + std::to_string(*size));
@@ -58,7 +65,9 @@ Launch FindLaunch(const Environment& get) {
     launch.rank = *rank;
     launch.size = *size;
     launch.local_rank = NumberIn(get, v.local_rank).value_or(0);
-    launch.local_size = NumberIn(get, v.local_size).value_or(1);
+    const std::optional<int> local_size = NumberIn(get, v.local_size);
+    launch.local_size = local_size.value_or(1);
+    launch.local_size_known = local_size.has_value();
     launch.mpi = v.mpi;
     return launch;
   }

@@ -13,7 +13,8 @@ struct Launch {
   std::string launcher;  // "mpirun (Open MPI)"; "" when started by hand
   int rank = 0, size = 1;
   int local_rank = 0, local_size = 1;  // on this machine; 0 and 1 where the launcher does not say
-  bool mpi = false;                    // the launcher can join MPI processes
+  bool local_size_known = false;
+  bool mpi = false;  // the launcher can join MPI processes
 };
 
 // A variable's value, or null: getenv.

@@ -280,8 +280,9 @@ void CheckLaunch(const MpiApi& mpi) {
   throw UsageError(launch.launcher + " has started " + std::to_string(launch.size) +
                    " processes, but MPI joins only " + std::to_string(size) +
                    " of them. The MPI opened is " + TextOf(mpi) +
-                   ". With srun, --mpi=pmix or --mpi=pmi2 often helps; if the launcher belongs to "
-                   "another MPI, name its library with --mpi_library or DOPPIO_MPI_LIBRARY");
+                   ". With srun, --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI) often "
+                   "helps; if the launcher belongs to another MPI, name its library with "
+                   "--mpi_library or DOPPIO_MPI_LIBRARY");
 }
 
 // Collective. Throws MixedRanks on all ranks alike.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/whole_number.h"
 #include "tools/flags.h"
 #include "tools/free_gpus.h"
@@ -119,6 +120,17 @@ std::unique_ptr<Device> OpenGpu(int index) {
   return device;
 }
 
+// Rank 0 tells of its machine; the others are mostly alike.
+void WarnOfIdleGpus(const std::string& gpu, const Launch& launch, size_t gpus) {
+  const size_t processes = static_cast<size_t>(launch.local_size);
+  if (launch.rank != 0 || !launch.local_size_known || processes >= gpus) return;
+  LOG(WARNING) << "--gpu=" << gpu << " names " << gpus << " GPUs, but " << launch.launcher
+               << " has started " << processes
+               << " process(es) on this machine, and each process uses one GPU: "
+               << gpus - processes << " of them stay idle. Start " << gpus
+               << " processes a machine to use them";
+}
+
 }  // namespace
 
 bool GpusAreStandIns() {
@@ -147,6 +159,7 @@ ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch) {
   try {
     ChosenGpus chosen = Choose(wish);
     if (launch.size > 1) {
+      WarnOfIdleGpus(gpu, launch, chosen.indices.size());
       const size_t place = static_cast<size_t>(launch.local_rank) % chosen.indices.size();
       chosen.indices = {chosen.indices[place]};
     }

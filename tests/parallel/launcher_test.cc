@@ -53,6 +53,30 @@ TEST(Launcher, OfASlurmJobIsAskedByStep) {
   EXPECT_EQ(Find({{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}).size, 1);
 }
 
+// srun --mpi=pmi2: without this every rank of a machine takes its first GPU.
+TEST(Launcher, ThatSetsOnlyHalfOfMpichsVariablesIsSrun) {
+  const Launch launch = Find({{"PMI_RANK", "3"},
+                              {"PMI_SIZE", "4"},
+                              {"SLURM_PROCID", "3"},
+                              {"SLURM_STEP_NUM_TASKS", "4"},
+                              {"SLURM_LOCALID", "1"}});
+  EXPECT_EQ(launch.launcher, "srun (SLURM)");
+  EXPECT_EQ(launch.rank, 3);
+  EXPECT_EQ(launch.local_rank, 1);
+  EXPECT_FALSE(launch.local_size_known);
+  // MPICH's own launcher inside a job, on one machine: one of srun's tasks starts all ranks.
+  const Launch mpiexec = Find({{"PMI_RANK", "3"},
+                               {"PMI_SIZE", "4"},
+                               {"MPI_LOCALRANKID", "3"},
+                               {"MPI_LOCALNRANKS", "4"},
+                               {"SLURM_PROCID", "0"},
+                               {"SLURM_STEP_NUM_TASKS", "1"},
+                               {"SLURM_LOCALID", "0"}});
+  EXPECT_EQ(mpiexec.launcher, "mpiexec (MPICH, Intel MPI)");
+  EXPECT_EQ(mpiexec.local_rank, 3);
+  EXPECT_TRUE(mpiexec.local_size_known);
+}
+
 TEST(Launcher, InsideAJobIsTheInnerOne) {
   EXPECT_EQ(Find({{"SLURM_PROCID", "0"},
                   {"SLURM_STEP_NUM_TASKS", "1"},

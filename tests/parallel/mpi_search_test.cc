@@ -253,8 +253,9 @@ TEST_F(MpiWorldTest, RefusesToBeJoinedAlone) {
               "mpirun (Open MPI) has started 8 processes, but MPI joins only 1 of them. The MPI "
               "opened is MPICH 9.8.7 (" +
                   Fake("mpich") +
-                  "). With srun, --mpi=pmix or --mpi=pmi2 often helps; if the launcher belongs to "
-                  "another MPI, name its library with --mpi_library or DOPPIO_MPI_LIBRARY");
+                  "). With srun, --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH, Intel MPI) often "
+                  "helps; if the launcher belongs to another MPI, name its library with "
+                  "--mpi_library or DOPPIO_MPI_LIBRARY");
   }
 }
 
