@@ -1,10 +1,10 @@
-// Notices when another process of the run is gone or stands still, whatever carries the gradients:
-// ranks keep a connection to rank 0 beside the communicator, over which each says every now and
-// then that it is there and how far it has come. When somebody is lost, everybody gets to know
-// within seconds, so that nobody waits in a reduction for ever.
+// Notices when another process of the run is gone, out of reach or stalled, whatever carries the
+// gradients: ranks keep a connection to rank 0 beside the communicator, over which each reports
+// twice a second that it is there and how far it has come. When a rank is lost, all others are told
+// within seconds, so that no rank waits in a reduction for ever.
 //
-// The messages are small and few (a few bytes a rank every half second); all ranks are trusted, as
-// in MPI.
+// The messages are small and few (a few bytes a rank every half second). Only ranks of this run are
+// connected (rank_sockets.h), and they are trusted, as in MPI.
 #ifndef DOPPIO_PARALLEL_WATCH_H_
 #define DOPPIO_PARALLEL_WATCH_H_
 
@@ -24,12 +24,14 @@ namespace doppio {
 struct WatchMessage;
 
 struct WatchOptions {
-  double stall_seconds = 300;  // that a rank may be silent, or make no progress while nobody does
+  double stall_seconds = 300;   // without progress of any rank
+  double silence_seconds = 20;  // without a message from a rank; at most stall_seconds
   // What has happened.
   struct Loss {
     std::string message;
-    ExitCode code;  // kPeer, or what a rank has failed of itself
-    bool first;     // this process is to tell the user
+    ExitCode code;             // kPeer, or what a rank has failed of itself
+    bool first;                // this process is to tell the user
+    bool unreachable = false;  // the network to the rank may be cut
   };
   // On a thread of the watch's own, once. It should end the process.
   std::function<void(const Loss&)> on_lost;
@@ -37,7 +39,7 @@ struct WatchOptions {
 
 class Watch {
  public:
-  // Collective; `control` is used only here. Throws PeerError when ranks cannot reach rank 0.
+  // Collective; `control` is used only here. Throws UnreachableRank.
   Watch(Communicator* control, WatchOptions options);
   // Tells the others that this rank leaves as it should.
   ~Watch();
@@ -54,19 +56,21 @@ class Watch {
  private:
   struct Peer;
 
-  void Listen(Communicator* control);
-  void Connect(Communicator* control);
   void Run();
   void Read(Peer* peer);
   void Handle(Peer* peer, const WatchMessage& message);
   void Beat();
   void Judge();
   void Tell(ExitCode code, const std::string& message);
-  void Lose(const std::string& message, bool first, ExitCode code = ExitCode::kPeer);
+  void Lose(const WatchOptions::Loss& loss);
+  // Another rank, or the launcher, is lost, as this rank has noticed.
+  void Lose(const std::string& message, bool unreachable = false);
+  void LoseSilent(const Peer& peer);
+  double SilenceSeconds() const;
   std::string NameOf(const Peer& peer) const;
   std::string PlaceOf(const Peer& peer) const;  // in the exchange of gradients
 
-  const int rank_, size_;
+  const int rank_;
   const WatchOptions options_;
   std::vector<std::unique_ptr<Peer>> peers_;  // rank 0: all others; others: rank 0
   int wake_[2] = {-1, -1};                    // a pipe into the thread

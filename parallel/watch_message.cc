@@ -21,8 +21,6 @@ bool IsFailure(unsigned char code) {
 
 bool IsSound(const WatchMessage& message) {
   switch (message.kind) {
-    case WatchMessage::kHello:
-      return true;
     case WatchMessage::kBeat:
       return message.text.size() == sizeof(WatchSign);
     case WatchMessage::kLost:

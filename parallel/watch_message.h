@@ -12,10 +12,9 @@ namespace doppio {
 
 struct WatchMessage {
   enum Kind : uint32_t {
-    kHello = 1,  // "RANK HOST", the first message of a rank
-    kBeat,       // a WatchSign
-    kLost,       // the exit code as one byte, and a message for the user
-    kBye         // no text: the rank leaves as it should
+    kBeat = 1,  // a WatchSign
+    kLost,      // the exit code as one byte, and a message for the user
+    kBye        // no text: the rank leaves as it should
   };
   Kind kind;
   std::string text;

@@ -20,7 +20,7 @@ WatchMessages Received(const std::string& bytes) {
 
 TEST(WatchMessages, ComeBackWholeHoweverTheyAreCut) {
   const std::string sign(sizeof(WatchSign), 'x');
-  const std::string bytes = WatchMessage{WatchMessage::kHello, "3 host"}.ToBytes() +
+  const std::string bytes = WatchMessage{WatchMessage::kLost, "\x04 why"}.ToBytes() +
                             WatchMessage{WatchMessage::kBeat, sign}.ToBytes() +
                             WatchMessage{WatchMessage::kBye, ""}.ToBytes();
   WatchMessages messages;
@@ -30,7 +30,7 @@ TEST(WatchMessages, ComeBackWholeHoweverTheyAreCut) {
     while (const auto message = messages.Next()) whole.push_back(*message);
   }
   ASSERT_EQ(whole.size(), 3u);
-  EXPECT_EQ(whole[0].text, "3 host");
+  EXPECT_EQ(whole[0].text, "\x04 why");
   EXPECT_EQ(whole[1].kind, WatchMessage::kBeat);
   EXPECT_EQ(whole[1].text, sign);
   EXPECT_EQ(whole[2].kind, WatchMessage::kBye);
@@ -46,8 +46,8 @@ TEST(WatchMessages, AreCutToTheLimitWhenTheyAreSent) {
 TEST(WatchMessages, NoticeWhatNoRankSends) {
   const std::string all_is_well(1, '\0'), unknown_code(1, '\x63');
   for (const std::string& bytes :
-       {std::string("GET / HTTP/1.1\r\n"), Head(WatchMessage::kHello, 0xffffffff),
-        Head(WatchMessage::kHello, 4097), Head(0, 0), Head(5, 0), Head(WatchMessage::kBeat, 0),
+       {std::string("GET / HTTP/1.1\r\n"), Head(WatchMessage::kLost, 0xffffffff),
+        Head(WatchMessage::kLost, 4097), Head(0, 0), Head(4, 0), Head(WatchMessage::kBeat, 0),
         Head(WatchMessage::kBye, 1) + "x", Head(WatchMessage::kLost, 0),
         Head(WatchMessage::kLost, 1) + all_is_well, Head(WatchMessage::kLost, 1) + unknown_code}) {
     WatchMessages messages = Received(bytes);
@@ -60,7 +60,7 @@ TEST(WatchMessages, NoticeWhatNoRankSends) {
 }
 
 TEST(WatchMessages, WaitForTheRestOfAMessage) {
-  WatchMessages messages = Received(Head(WatchMessage::kHello, 4096) + "3 h");
+  WatchMessages messages = Received(Head(WatchMessage::kLost, 4096) + "\x04 wh");
   EXPECT_FALSE(messages.Next());
   EXPECT_FALSE(messages.damaged());
 }

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "parallel/rank_sockets.h"
 #include "parallel/threads.h"
 
 namespace doppio {
@@ -19,14 +20,15 @@ class WatchTest : public testing::Test {
     WatchOptions::Loss loss;
   };
 
-  void Start(int size, double stall_seconds = 100) {
+  void Start(int size, double stall_seconds = 100, double silence_seconds = 20) {
     ends_ = MakeThreadTeam(size);
     watches_.resize(ends_.size());
     std::vector<std::thread> threads;
     for (size_t r = 0; r < ends_.size(); ++r) {
-      threads.emplace_back([this, r, stall_seconds] {
+      threads.emplace_back([this, r, stall_seconds, silence_seconds] {
         WatchOptions options;
         options.stall_seconds = stall_seconds;
+        options.silence_seconds = silence_seconds;
         options.on_lost = [this, r](const WatchOptions::Loss& loss) {
           std::lock_guard<std::mutex> lock(mutex_);
           reports_.push_back({static_cast<int>(r), loss});
@@ -89,6 +91,29 @@ TEST_F(WatchTest, NamesTheRankThatDoesNotKeepUp) {
                                          HostName() + " is behind"),
             std::string::npos)
       << reports[0].loss.message;
+}
+
+// Rank 1 is connected but sends nothing, as if the network had lost its machine.
+TEST_F(WatchTest, FindsASilentRankLongBeforeAStall) {
+  ends_ = MakeThreadTeam(2);
+  std::vector<RankSocket> silent;
+  std::thread second([&] { silent = ConnectRanks(ends_[1].get(), "node1"); });
+  WatchOptions options;
+  options.silence_seconds = 1;
+  options.on_lost = [this](const WatchOptions::Loss& loss) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    reports_.push_back({0, loss});
+    reported_.notify_all();
+  };
+  watches_.push_back(std::make_unique<Watch>(ends_[0].get(), options));
+  second.join();
+  const std::vector<Report> reports = Reports(1);
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].loss.message,
+            "rank 1 on node1 has been silent for 1 s: it is stopped, its machine is lost, or the "
+            "network between them is cut (--silence_timeout)");
+  EXPECT_TRUE(reports[0].loss.unreachable);
+  EXPECT_TRUE(reports[0].loss.first);
 }
 
 }  // namespace
