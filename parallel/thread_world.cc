@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/threads.h"
 #include "parallel/layered.h"
+#include "parallel/stall_watch.h"
 #include "parallel/threads.h"
 
 namespace doppio {
@@ -54,8 +55,8 @@ class ThreadWorld : public World {
   }
 
   // On the rank's own thread, as what follows.
-  void Connect(const MakeBulk& make) {
-    if (make) device_ = make({control_, host_, meeting_, {}});
+  void Connect(const MakeBulk& make, const std::function<void(int64_t bucket)>& moved) {
+    if (make) device_ = make({control_, host_, meeting_, moved});
   }
   void Disconnect() { device_.reset(); }
 
@@ -93,7 +94,7 @@ class FirstFailure {
 
 void RunThreadWorld(int size, const ReducerOptions& options,
                     const std::function<void(World&)>& body, const MakeBulk& make_bulk,
-                    const AmongProcesses& processes) {
+                    const AmongProcesses& processes, const WatchOptions& watch) {
   World* const others = processes.world;
   std::vector<RankPlace> places;
   int first_rank = 0;
@@ -102,9 +103,12 @@ void RunThreadWorld(int size, const ReducerOptions& options,
     places = PlacesByNode(counts);
     first_rank = std::accumulate(counts.begin(), counts.begin() + others->rank(), 0);
   }
+  // Of several processes the world has a watch of its own.
+  StallWatch stalls(size, others == nullptr ? watch : WatchOptions());
+  const auto moved = [&](int rank, int64_t bucket) { stalls.Moved(rank, bucket); };
   const auto join = [&](Communicator* across) {
     std::vector<std::unique_ptr<JoinedEnd>> ends;
-    for (auto& inside : MakeThreadTeam(size)) {
+    for (auto& inside : MakeThreadTeam(size, moved)) {
       ends.push_back(std::make_unique<JoinedEnd>(std::move(inside), places, first_rank, across));
     }
     return ends;
@@ -122,7 +126,7 @@ void RunThreadWorld(int size, const ReducerOptions& options,
     ThreadWorld& world = *worlds[static_cast<size_t>(rank)];
     try {
       const ComputeShare share(processes.share * size + rank, processes.shares * size);
-      world.Connect(make_bulk);
+      world.Connect(make_bulk, [&, rank](int64_t bucket) { moved(rank, bucket); });
       body(world);
     } catch (const std::exception& e) {
       failure.Keep(std::current_exception());
@@ -134,6 +138,7 @@ void RunThreadWorld(int size, const ReducerOptions& options,
       if (others != nullptr) others->bulk().Abort(why);
     }
     world.Disconnect();
+    stalls.Leave(rank);
   };
   std::vector<std::thread> threads;
   for (int rank = 1; rank < size; ++rank) {

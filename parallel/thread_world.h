@@ -9,6 +9,7 @@
 #include "core/net/communicator.h"
 #include "parallel/device_link.h"
 #include "parallel/reducer.h"
+#include "parallel/watch.h"
 
 namespace doppio {
 
@@ -23,11 +24,12 @@ struct AmongProcesses {
 // Runs `body` once for each of `size` ranks, rank 0 on the calling thread, and returns when all
 // have ended. Each rank has its share of the compute threads, on cores of their own. What a rank
 // throws ends the others, and is thrown here: the first failure that is not only another rank's.
-// `make_bulk` is called by each rank before its body. With other processes this is collective,
-// ranks count on from process to process, and whoever calls tells the others of a failure.
+// `make_bulk` is called by each rank before its body. `watch` is told of ranks that stall, where
+// this process is alone. With other processes this is collective, ranks count on from process to
+// process, and the caller tells the others of a failure.
 void RunThreadWorld(int size, const ReducerOptions& options,
                     const std::function<void(World&)>& body, const MakeBulk& make_bulk = {},
-                    const AmongProcesses& processes = {});
+                    const AmongProcesses& processes = {}, const WatchOptions& watch = {});
 
 }  // namespace doppio
 

@@ -11,18 +11,19 @@ namespace {
 
 class ThreadEnd : public Communicator {
  public:
-  ThreadEnd(std::shared_ptr<Meeting> meeting, int rank)
-      : meeting_(std::move(meeting)), rank_(rank) {}
+  ThreadEnd(std::shared_ptr<Meeting> meeting, int rank, RankMoved moved)
+      : meeting_(std::move(meeting)), rank_(rank), moved_(std::move(moved)) {}
 
   int rank() const override { return rank_; }
   int size() const override { return meeting_->size(); }
+  void NoteBucket(int64_t bucket) override { bucket_ = bucket; }
 
   // Every rank sums its share of the elements and gives it to all: each number is read and written
   // once per rank.
   void AllReduce(void* data, int64_t count, DType dtype) override {
     if (size() == 1) return;
     meeting_->Show(rank_, data);
-    meeting_->Arrive();
+    Arrive();
     DispatchReal(dtype, [&](auto zero) {
       using T = decltype(zero);
       const int64_t begin = count * rank_ / size(), end = count * (rank_ + 1) / size();
@@ -35,16 +36,23 @@ class ThreadEnd : public Communicator {
   void Broadcast(void* data, int64_t bytes, int root) override {
     if (size() == 1) return;
     meeting_->Show(rank_, data);
-    meeting_->Arrive();
+    Arrive();
     if (rank_ != root && bytes > 0)
       std::memcpy(data, meeting_->Shown<void>(root), static_cast<size_t>(bytes));
     meeting_->Leave();
   }
 
-  void Barrier() override { meeting_->Arrive(); }
+  void Barrier() override { Arrive(); }
   void Abort(const std::string& why) override { meeting_->Abort(why); }
 
  private:
+  // Waits for the other ranks, which is where a rank that stalls holds them up.
+  void Arrive() {
+    if (moved_) moved_(rank_, bucket_);
+    meeting_->Arrive();
+    if (moved_) moved_(rank_, bucket_);
+  }
+
   template <class T>
   void SumBlock(int64_t begin, int64_t count) {
     using Sum = ComputeType<T>;
@@ -63,15 +71,17 @@ class ThreadEnd : public Communicator {
 
   const std::shared_ptr<Meeting> meeting_;
   const int rank_;
+  const RankMoved moved_;
+  int64_t bucket_ = -1;
 };
 
 }  // namespace
 
-std::vector<std::unique_ptr<Communicator>> MakeThreadTeam(int size) {
+std::vector<std::unique_ptr<Communicator>> MakeThreadTeam(int size, const RankMoved& moved) {
   const auto meeting = std::make_shared<Meeting>(size);
   std::vector<std::unique_ptr<Communicator>> ends;
   for (int rank = 0; rank < size; ++rank)
-    ends.push_back(std::make_unique<ThreadEnd>(meeting, rank));
+    ends.push_back(std::make_unique<ThreadEnd>(meeting, rank, moved));
   return ends;
 }
 

@@ -3,6 +3,8 @@
 #ifndef DOPPIO_PARALLEL_THREADS_H_
 #define DOPPIO_PARALLEL_THREADS_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -10,8 +12,11 @@
 
 namespace doppio {
 
+// Called by a rank when an exchange begins and when it ends. `bucket`: of gradients, or -1.
+using RankMoved = std::function<void(int rank, int64_t bucket)>;
+
 // The ends of `size` ranks, in the order of their ranks; each may be used by another thread.
-std::vector<std::unique_ptr<Communicator>> MakeThreadTeam(int size);
+std::vector<std::unique_ptr<Communicator>> MakeThreadTeam(int size, const RankMoved& moved = {});
 
 }  // namespace doppio
 
