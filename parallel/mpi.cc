@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <optional>
 
 #include "core/base/error.h"
@@ -36,10 +37,11 @@ MpiType TypeOf(DType dtype) {
   return dtype == DType::kFloat64 ? MpiType::kFloat64 : MpiType::kFloat32;
 }
 
-// From MPI_Init to MPI_Finalize.
+// From MPI_Init to MPI_Finalize, which waits for all ranks: a rank that fails leaves without it.
 class Session {
  public:
-  explicit Session(std::unique_ptr<MpiApi> mpi) : mpi_(std::move(mpi)) {
+  explicit Session(std::unique_ptr<MpiApi> mpi)
+      : mpi_(std::move(mpi)), exceptions_(std::uncaught_exceptions()) {
     // For few ranks Open MPI reduces to one rank and broadcasts, which takes twice as long on a
     // full-duplex link as Rabenseifner's algorithm (3). A value set by the user stays.
     setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
@@ -47,7 +49,9 @@ class Session {
     half_ = mpi_->MakeOp(&AddSixteenBit<Half>);
     bfloat_ = mpi_->MakeOp(&AddSixteenBit<BFloat16>);
   }
-  ~Session() { mpi_->Finalize(); }
+  ~Session() {
+    if (std::uncaught_exceptions() == exceptions_) mpi_->Finalize();
+  }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -60,6 +64,7 @@ class Session {
 
  private:
   const std::unique_ptr<MpiApi> mpi_;
+  const int exceptions_;
   MpiOp half_ = {}, bfloat_ = {};
 };
 
@@ -198,11 +203,15 @@ struct Machines {
 
 class MpiWorld : public ProcessWorld {
  public:
-  MpiWorld(std::unique_ptr<Session> session, const ProcessWorldOptions& options)
-      : session_(std::move(session)), options_(options), all_(*session_, session_->mpi().World()) {
-    watch_ = std::make_unique<Watch>(&all_.control, options.watch);
+  MpiWorld(std::unique_ptr<Session> session, const WatchOptions& watch)
+      : session_(std::move(session)), all_(*session_, session_->mpi().World()), bulk_(&all_.bulk) {
+    watch_ = std::make_unique<Watch>(&all_.control, watch);
     all_.set_watch(watch_.get());
-    if (options.hierarchical) FindMachines();
+  }
+
+  void Connect(const ProcessExchange& exchange) override {
+    exchange_ = exchange;
+    if (exchange.hierarchical) FindMachines();
     if (!machines_) {
       bulk_ = Link(&all_, &device_);
       return;
@@ -212,18 +221,16 @@ class MpiWorld : public ProcessWorld {
     layered_.emplace(all_.control.rank(), machines_->places, inside, across);
     bulk_ = &*layered_;
   }
-  ~MpiWorld() override {
+  void Disconnect() override {
+    bulk_ = &all_.bulk;
+    layered_.reset();
     across_device_.reset();
     device_.reset();
-    if (machines_) machines_->set_watch(nullptr);
-    all_.set_watch(nullptr);
-    watch_.reset();
   }
-
   Communicator& control() const override { return all_.control; }
   Communicator& bulk() const override { return *bulk_; }
   std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
-    return std::make_unique<Reducer>(params, &bulk(), options_.reducer);
+    return std::make_unique<Reducer>(params, &bulk(), exchange_.reducer);
   }
   void Fail(ExitCode code, const std::string& why) override { watch_->Fail(code, why); }
   std::string how_summed() const override { return how_summed_; }
@@ -231,7 +238,7 @@ class MpiWorld : public ProcessWorld {
  private:
   // Leaves machines_ empty if two layers would be the same as one.
   void FindMachines() {
-    machines_.emplace(*session_, options_.ranks_per_machine);
+    machines_.emplace(*session_, exchange_.ranks_per_machine);
     machines_->set_watch(watch_.get());
     if (machines_->count > 1 && machines_->count < size()) {
       how_summed_ = "gradients are summed inside " + std::to_string(machines_->count) +
@@ -248,22 +255,24 @@ class MpiWorld : public ProcessWorld {
   // Returns the communicator that sums over the ranks of `ends`. `device` owns the link between
   // their devices; it stays null if the ranks compute on the host.
   Communicator* Link(Ends* ends, std::unique_ptr<Communicator>* device) const {
-    if (!options_.make_bulk) return &ends->bulk;
+    if (!exchange_.make_bulk) return &ends->bulk;
     *device =
-        options_.make_bulk({&ends->control, &ends->bulk, std::make_shared<Meeting>(1),
-                            [watch = watch_.get()](int64_t bucket) { watch->Moved(bucket); }});
+        exchange_.make_bulk({&ends->control, &ends->bulk, std::make_shared<Meeting>(1),
+                             [watch = watch_.get()](int64_t bucket) { watch->Moved(bucket); }});
     return device->get();
   }
 
-  const std::unique_ptr<Session> session_;
-  const ProcessWorldOptions options_;
-  mutable Ends all_;
+  // The watch is the first member, so that it ends last: a rank that waits in MPI_Finalize for one
+  // that hangs is watched as well.
   std::unique_ptr<Watch> watch_;
+  const std::unique_ptr<Session> session_;
+  mutable Ends all_;
+  ProcessExchange exchange_;
   std::optional<Machines> machines_;  // set if gradients are summed in layers
   std::string how_summed_;
   std::unique_ptr<Communicator> device_, across_device_;  // null: ranks compute on the host
   std::optional<Layered> layered_;
-  Communicator* bulk_ = nullptr;  // one of the communicators above
+  Communicator* bulk_;  // one of the communicators above
 };
 
 std::unique_ptr<MpiApi> OpenMpiFor(const ProcessWorldOptions& options) {
@@ -301,7 +310,7 @@ std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) {
   CheckLaunch(session->mpi());
   // First of all, because other versions may differ in everything that follows.
   CheckSameOnAllRanks(session->mpi(), options.program);
-  return std::make_unique<MpiWorld>(std::move(session), options);
+  return std::make_unique<MpiWorld>(std::move(session), options.watch);
 }
 
 std::string RunningVersion() { return OpenMpiFor(ProcessWorldOptions())->name(); }

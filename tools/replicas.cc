@@ -1,12 +1,7 @@
 #include "tools/replicas.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cmath>
-#include <iostream>
 #include <optional>
 #include <set>
 #include <thread>
@@ -14,15 +9,12 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/threads.h"
-#include "core/base/version.h"
 #include "parallel/launcher.h"
 #include "parallel/preflight.h"
-#include "parallel/process_world.h"
 #include "parallel/thread_world.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
-#include "tools/report.h"
-#include "tools/source_digest.h"
+#include "tools/joined.h"
 #include "tools/text_table.h"
 
 DEFINE_int32(cpu_replicas, 1,
@@ -37,8 +29,6 @@ DEFINE_string(comm, "auto",
               "that a launcher such as mpirun has "
               "started mpi, else threads; between GPUs nccl, or p2p (copies within a process) "
               "where there is no NCCL");
-DEFINE_double(stall_timeout, 300,
-              "<SECONDS> of silence after which another process counts as lost");
 DEFINE_double(
     bucket_mb, 16,
     "<MB> gradients are reduced in pieces of at least this size, while backward computes the rest");
@@ -63,7 +53,6 @@ namespace doppio {
 namespace {
 
 constexpr int kMostReplicas = 1024;
-constexpr std::chrono::milliseconds kFirstToTell(500);  // for the rank that prints the message
 
 void AddLink(bool processes, bool one_each, Replicas* replicas) {
   replicas->link = ChooseLink(FLAGS_comm, processes, one_each);
@@ -85,37 +74,14 @@ void FillWithCpus(Replicas* replicas) {
     replicas->devices.push_back(MakeCpuDevice());
 }
 
-const ProcessWorldKind& WorldKind(const Replicas& replicas) {
-  const ProcessWorldKind* const kind = ProcessWorlds::Get().Find(replicas.carrier);
-  DOPPIO_CHECK(kind != nullptr, replicas.carrier);
-  return *kind;
-}
-
-ProcessWorldOptions WorldOptions() {
-  ProcessWorldOptions options;
-  options.program = "doppio " + BuildIdentity() + ", " + kSourceDigest;
-  options.library = FLAGS_mpi_library;
-  return options;
-}
-
 // Each rank is a process that a launcher has started, or a thread of one.
-Replicas Processes(const Launch& launch) {
+Replicas Processes(const Launch& launch, ProcessWorld* world) {
   Replicas replicas;
   replicas.count = launch.size * FLAGS_cpu_replicas;
   replicas.process_rank = launch.rank;
   replicas.first_rank = launch.rank * FLAGS_cpu_replicas;
-  replicas.carrier = "mpi";
-  const std::string started =
-      launch.launcher + " has started " + std::to_string(launch.size) + " processes, but ";
-  const char* const alone = ". With --comm=threads each process trains by itself";
-  if (!launch.mpi)
-    throw UsageError(started + "it does not connect them; start them with mpirun or srun" + alone);
-  std::string library;
-  try {
-    library = WorldKind(replicas).describe(WorldOptions());
-  } catch (const UsageError& e) {
-    throw UsageError(started + e.message() + alone);
-  }
+  replicas.world = world;
+  const std::string library = JoiningLibrary(launch);
   const std::string threads = std::to_string(launch.size) + " processes × " +
                               std::to_string(FLAGS_cpu_replicas) + " threads";
   replicas.how = "in " + (FLAGS_cpu_replicas > 1 ? threads : "processes") + " that " +
@@ -129,7 +95,6 @@ Replicas Processes(const Launch& launch) {
 
 Replicas Threads() {
   Replicas replicas;
-  replicas.carrier = "threads";
   const ChosenGpus gpus = ChooseGpus(FLAGS_gpu);
   replicas.devices = OpenDevices(FLAGS_gpu, gpus);
   replicas.count = FLAGS_gpu.empty() ? FLAGS_cpu_replicas : static_cast<int>(gpus.indices.size());
@@ -148,21 +113,6 @@ Replicas Threads() {
   return replicas;
 }
 
-// How a process world reports that another rank is lost: nothing can be unwound, because threads
-// wait inside the library that carries the exchanges. Files are written aside and renamed, so
-// nothing half-written stays.
-std::atomic<int> g_own_failure{0};  // the exit code of what this rank itself has failed of
-
-[[noreturn]] void EndLost(const WatchOptions::Loss& loss) {
-  const int own = g_own_failure;
-  const bool tells = own == 0 && loss.first;
-  if (tells) PrintFailure(PeerError(loss.message), true, std::cerr);
-  std::cerr.flush();
-  // A launcher may end the rank that prints the message when another rank ends.
-  if (!tells) std::this_thread::sleep_for(kFirstToTell);
-  _exit(own != 0 ? own : static_cast<int>(loss.code));
-}
-
 // The batch and the learning rate have been made for equal processes.
 void CheckAllAlike(const World& processes) {
   const double own = FLAGS_cpu_replicas;
@@ -175,60 +125,32 @@ void CheckAllAlike(const World& processes) {
                    std::to_string(processes.rank()) + " has " + std::to_string(FLAGS_cpu_replicas));
 }
 
-// Joins the processes. Process 0 reports errors that all of them find.
-std::unique_ptr<ProcessWorld> MakeWorld(const Replicas& replicas,
-                                        const ProcessWorldOptions& options) {
-  try {
-    return WorldKind(replicas).make(options);
-  } catch (const MixedRanks& e) {
-    if (replicas.process_rank == 0) throw;
-    // A launcher may end process 0 when another process ends.
-    std::this_thread::sleep_for(kFirstToTell);
-    _exit(static_cast<int>(e.code()));
-  }
-}
-
 void RunProcess(const Replicas& replicas, const std::function<void(World*, Device*)>& body,
                 std::string* summed) {
-  ProcessWorldOptions options = WorldOptions();
-  options.reducer = BucketsFromFlags();
-  options.watch.stall_seconds = FLAGS_stall_timeout;
-  options.watch.on_lost = EndLost;
-  options.make_bulk = BulkOf(replicas);
-  options.hierarchical = FLAGS_hierarchical;
-  std::unique_ptr<ProcessWorld> world = MakeWorld(replicas, options);
+  ProcessWorld* const world = replicas.world;
+  CheckAllAlike(*world);
+  ProcessExchange exchange;
+  exchange.reducer = BucketsFromFlags();
+  exchange.make_bulk = BulkOf(replicas);
+  exchange.hierarchical = FLAGS_hierarchical;
+  world->Connect(exchange);
+  if (summed != nullptr) *summed = world->how_summed();
   const Launch launch = FindLaunch();
   // Launchers mostly give each process its cores; those of one that did not share them here.
   const bool shares = launch.local_size > 1 &&
                       ProcessCores() == static_cast<int>(std::thread::hardware_concurrency()) &&
                       std::getenv("OMP_NUM_THREADS") == nullptr;
-  const AmongProcesses processes = {world.get(), shares ? launch.local_rank : 0,
+  const AmongProcesses processes = {world, shares ? launch.local_rank : 0,
                                     shares ? launch.local_size : 1};
-  std::optional<Error> failure;
-  try {
-    if (summed != nullptr) *summed = world->how_summed();
-    CheckAllAlike(*world);
-    const auto run = [&](World& ranks) { body(&ranks, replicas.DeviceOf(ranks.rank())); };
-    if (replicas.devices.size() > 1) {
-      RunThreadWorld(static_cast<int>(replicas.devices.size()), options.reducer, run, {},
-                     processes);
-    } else {
-      const ComputeShare share(processes.share, processes.shares);
-      run(*world);
-    }
-    return;
-  } catch (const Error& e) {
-    failure = e;
-  } catch (const std::exception& e) {
-    failure = Error(ExitCode::kBug, std::string("internal error: ") + e.what());
+  if (replicas.devices.size() > 1) {
+    RunThreadWorld(
+        static_cast<int>(replicas.devices.size()), exchange.reducer,
+        [&](World& ranks) { body(&ranks, replicas.DeviceOf(ranks.rank())); }, {}, processes);
+  } else {
+    const ComputeShare share(processes.share, processes.shares);
+    body(world, replicas.DeviceOf(world->rank()));
   }
-  g_own_failure = static_cast<int>(failure->code());
-  // A mistake in a file is found by every rank, and rank 0 tells it with the line.
-  if (replicas.process_rank != 0) std::this_thread::sleep_for(kFirstToTell);
-  world->Fail(failure->code(), failure->what());
-  (void)world.release();  // taking part in its end is what this rank cannot do
-  if (replicas.process_rank == 0) throw *failure;
-  _exit(static_cast<int>(failure->code()));
+  world->Disconnect();
 }
 
 }  // namespace
@@ -245,12 +167,7 @@ ReducerOptions BucketsFromFlags() {
   return options;
 }
 
-void LetRankZeroTell() {
-  if (FLAGS_comm != "threads" && FindLaunch().rank > 0)
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-}
-
-Replicas ReplicasFromFlags() {
+Replicas ReplicasFromFlags(ProcessWorld* world) {
   CheckValue("comm", FLAGS_comm, {"auto", "threads", "p2p", "nccl", "mpi"});
   if (FLAGS_gpu.empty() && (FLAGS_comm == "p2p" || FLAGS_comm == "nccl")) {
     throw UsageError("--comm=" + FLAGS_comm +
@@ -265,9 +182,9 @@ Replicas ReplicasFromFlags() {
     throw UsageError(
         "--cpu_replicas are replicas on the CPU, and --gpu asks for GPUs; give one of them");
   }
-  if (!(FLAGS_stall_timeout >= 1)) throw UsageError("--stall_timeout wants at least 1 second");
-  const Launch launch = FLAGS_comm == "threads" ? Launch() : FindLaunch();
-  if (launch.size > 1) return Processes(launch);
+  WatchFromFlags();
+  const Launch launch = LaunchFromFlags();
+  if (launch.size > 1) return Processes(launch, world);
   return Threads();
 }
 
@@ -289,12 +206,13 @@ void RunReplicas(const Replicas& replicas,
     body(nullptr, replicas.devices[0].get());
     return;
   }
-  if (replicas.carrier != "threads") return RunProcess(replicas, body, summed);
+  if (replicas.world != nullptr) return RunProcess(replicas, body, summed);
   if (FLAGS_hierarchical && summed != nullptr)
     *summed = "gradients are summed at once: all replicas are in one process";
   RunThreadWorld(
       replicas.count, BucketsFromFlags(),
-      [&](World& world) { body(&world, replicas.DeviceOf(world.rank())); }, BulkOf(replicas));
+      [&](World& world) { body(&world, replicas.DeviceOf(world.rank())); }, BulkOf(replicas), {},
+      WatchFromFlags());
 }
 
 std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device* device) {

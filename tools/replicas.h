@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/net/communicator.h"
+#include "parallel/process_world.h"
 #include "parallel/reducer.h"
 #include "solvers/trainer.h"
 #include "tools/links.h"
@@ -18,29 +19,26 @@ namespace doppio {
 // --bucket_mb and --reduce_precision. Throws UsageError.
 ReducerOptions BucketsFromFlags();
 
-// Before a process that is not rank 0 tells what it has failed of without a world: what all of them
-// fail of, rank 0 tells meanwhile, and the launcher ends the others.
-void LetRankZeroTell();
-
 // How the ranks of this process come about, as the flags say. Throws UsageError.
 struct Replicas {
   int count = 1;         // ranks in all; 1: no world
   int process_rank = 0;  // of this process, where several train together
   int first_rank = 0;    // of this process
-  std::string carrier;   // "threads", or the name of a kind of ProcessWorlds
-  std::string how;       // "in threads of this process, ..."; "" for one
+  // Of the processes that train together; null: this one is alone, or nothing is run.
+  ProcessWorld* world = nullptr;
+  std::string how;                               // "in threads of this process, ..."; "" for one
   std::vector<std::unique_ptr<Device>> devices;  // of the ranks of this process
   std::optional<LinkChoice> link;                // between several GPUs
 
   Device* DeviceOf(int rank) const;  // a rank of this process
   int Sharing() const;  // ranks of this process that use the memory of the first one's device
 };
-Replicas ReplicasFromFlags();
+// `world`: see RunJoined.
+Replicas ReplicasFromFlags(ProcessWorld* world);
 
 // Runs `body` for each rank of this process, with a null world where there is one alone. See
-// RunThreadWorld for failures; where ranks are in several processes, one's failure ends them all,
-// and only process 0 says so. `summed`, where given, gets what --hierarchical has led to, for the
-// log, before a body runs; "" without.
+// RunThreadWorld for failures, and RunJoined where ranks are in several processes. `summed`, where
+// given, gets what --hierarchical has led to, for the log, before a body runs; "" without.
 void RunReplicas(const Replicas& replicas,
                  const std::function<void(World* world, Device* device)>& body,
                  std::string* summed = nullptr);

@@ -103,6 +103,10 @@ void WaitUntilLeft(const std::string& path) {
   }
 }
 
+void WriteJson(const std::string& path, const json& value) {
+  WriteFileAtomically(path, value.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
 // The link `name` to `target`, which may be anywhere; an older one is replaced.
 void LinkFile(const std::string& folder, const std::string& name, const std::string& target) {
   std::error_code error;
@@ -297,8 +301,7 @@ void RunFolder::Snapshot(const TakenSnapshot& snapshot, const KeptSnapshots& kep
 // A training is worth more than the times of its layers.
 void RunFolder::Layers(const json& layers) {
   try {
-    WriteFileAtomically(path_ + "/layers.json",
-                        layers.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+    WriteJson(path_ + "/layers.json", layers);
   } catch (const FileError& e) {
     LOG(WARNING) << e.what();
   }
@@ -330,6 +333,7 @@ void RunFolder::End(const TrainResult& result, ExitCode code, const std::string&
 }
 
 void RunFolder::Fail(ExitCode code, const std::string& error, const std::string& resume_command) {
+  log_->AddError(error);
   if (code == ExitCode::kNonFinite) metrics_->Event("nonfinite", iteration_);
   WriteExit({{"code", static_cast<int>(code)},
              {"reason", "failed"},
@@ -337,6 +341,23 @@ void RunFolder::Fail(ExitCode code, const std::string& error, const std::string&
              {"error", error},
              {"resume_command", resume_command.empty() ? json(nullptr) : json(resume_command)}},
             "failed");
+}
+
+void RecordLostRun(const std::string& path, const Error& failure) {
+  if (!FileExists(path + "/run.json") || FileExists(path + "/exit.json")) return;
+  json run = json::parse(ReadFile(path + "/run.json"), nullptr, false);
+  if (!run.is_object() || run.value("status", "") != "running") return;
+  const auto field = [&](const char* name) { return run.contains(name) ? run[name] : json(); };
+  const json exit = {{"code", static_cast<int>(failure.code())},
+                     {"reason", "failed"},
+                     {"iter", field("iter")},
+                     {"error", failure.what()},
+                     {"resume_command", nullptr},
+                     {"seconds", SecondsSinceEpoch() - run.value("started", SecondsSinceEpoch())},
+                     {"best", field("best")}};
+  WriteJson(path + "/exit.json", exit);
+  run["status"] = "failed";
+  WriteJson(path + "/run.json", run);
 }
 
 void RunFolder::WriteExit(json exit, const std::string& status) {
@@ -348,8 +369,7 @@ void RunFolder::WriteExit(json exit, const std::string& status) {
     run_["status"] = status;
   }
   // A reader who sees the status finds the reason there.
-  WriteFileAtomically(path_ + "/exit.json",
-                      exit.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+  WriteJson(path_ + "/exit.json", exit);
   WriteRun();
 }
 

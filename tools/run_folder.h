@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/net/solver_spec.h"
 #include "solvers/trainer.h"
@@ -88,6 +89,11 @@ class RunFolder {
   bool ended_ = false;
   std::thread heart_;
 };
+
+// Records the end of a run whose own process is lost, in run.json and exit.json of the folder at
+// `path`, which may be on a file system that several machines share. Does nothing if the folder is
+// not there or tells already how the run ended. FileError if it cannot be written.
+void RecordLostRun(const std::string& path, const Error& failure);
 
 }  // namespace doppio
 

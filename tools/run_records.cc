@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <new>
 
 #include "core/base/log.h"
 #include "tools/flags.h"
@@ -92,10 +91,12 @@ void RunRecords::AddRules(TrainerOptions* options) const {
 
 void RunRecords::AddCallbacks(TrainerOptions* options) {
   options->on_best = [this](const BestState& best) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     kept_.SetBest(best.iteration);
     if (folder_ != nullptr) folder_->Best(best, kept_);
   };
   options->on_snapshot = [this](const TakenSnapshot& snapshot) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     kept_.Add(snapshot);
     if (folder_ != nullptr) folder_->Snapshot(snapshot, kept_);
   };
@@ -139,19 +140,16 @@ void RunRecords::End(const TrainResult& result, ExitCode code) {
 
 void RunRecords::Fail(const std::exception& failure) {
   if (folder_ == nullptr) return;
-  const auto* error = dynamic_cast<const Error*>(&failure);
-  const bool memory = dynamic_cast<const std::bad_alloc*>(&failure) != nullptr;
-  const ExitCode code = error != nullptr ? error->code()
-                        : memory         ? ExitCode::kMemory
-                                         : ExitCode::kBug;
+  const Error error = AsError(failure);
   try {
-    folder_->Fail(code, failure.what(), ResumeCommandText());
+    folder_->Fail(error.code(), error.what(), ResumeCommandText());
   } catch (const FileError& e) {
     LOG(WARNING) << e.what();  // what the training has failed of is still the one to tell
   }
 }
 
 std::string RunRecords::ResumeCommandText() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
   const SnapshotNames* last = kept_.last();
   return last == nullptr ? "" : ResumeCommand(line_, last->state, run_dir());
 }

@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -35,7 +36,8 @@ class RunRecords {
   // Who is told the times of layers; empty where nobody keeps them.
   std::function<void(const nlohmann::json&)> LayersKeeper();
 
-  // The end of the training, one or the other.
+  // The end of the training. Fail also where a rank is lost or the ranks do not part well: by any
+  // thread, and possibly after End.
   void End(const TrainResult& result, ExitCode code);
   void Fail(const std::exception& failure);
 
@@ -49,6 +51,7 @@ class RunRecords {
   const CommandLine line_;
   std::string prefix_;
   std::optional<MonitorRule> monitor_;
+  mutable std::mutex mutex_;  // of kept_
   KeptSnapshots kept_;
   std::unique_ptr<RunFolder> folder_;  // null without --run_dir, and where another process writes
 };

@@ -13,6 +13,7 @@
 #include "tools/command.h"
 #include "tools/devices.h"
 #include "tools/flags.h"
+#include "tools/joined.h"
 #include "tools/json_text.h"
 #include "tools/net_timer.h"
 #include "tools/net_times.h"
@@ -212,10 +213,10 @@ nlohmann::json ToJson(const nlohmann::json& one, const RankTimes& times,
   return out;
 }
 
-ExitCode RunScale(const CommandLine& line, bool* began) {
+ExitCode Scale(const CommandLine& line, bool* began, ProcessWorld* world) {
   ScalingOptions options = ScalingFromFlags(line);
   const bool given = line.Given("times");
-  const Replicas replicas = given ? Replicas() : ReplicasFromFlags();
+  const Replicas replicas = given ? Replicas() : ReplicasFromFlags(world);
   std::optional<QuietLog> quiet;
   if (replicas.process_rank != 0) quiet.emplace();
   const nlohmann::json one =
@@ -233,21 +234,27 @@ ExitCode RunScale(const CommandLine& line, bool* began) {
   return ExitCode::kDone;
 }
 
+ExitCode RunScale(const CommandLine& line, bool* began) {
+  return RunJoined(!line.Given("times"), began,
+                   [&](ProcessWorld* world) { return Scale(line, began, world); });
+}
+
 DOPPIO_REGISTER(
     Commands, "scale",
     {"predicts how fast many ranks train, from one rank's times",
-     {"model",         "solver",       "times",
-      "inside",        "across",       "ranks_per_node",
-      "topology",      "bucket_mb",    "reduce_precision",
-      "max_ranks",     "iterations",   "warmup",
-      "synthetic",     "batch",        "weights",
-      "gpu",           "cpu_replicas", "comm",
-      "stall_timeout", "precision",    "workspace_mb",
-      "deterministic", "cuda_graph",   "level",
-      "stage",         "set",          "unset",
-      "data_threads",  "max_pixels",   "seed",
-      "engine",        "fusion",       "recompute",
-      "offload",       "mpi_library",  "json"},
+     {"model",         "solver",          "times",
+      "inside",        "across",          "ranks_per_node",
+      "topology",      "bucket_mb",       "reduce_precision",
+      "max_ranks",     "iterations",      "warmup",
+      "synthetic",     "batch",           "weights",
+      "gpu",           "cpu_replicas",    "comm",
+      "stall_timeout", "silence_timeout", "precision",
+      "workspace_mb",  "deterministic",   "cuda_graph",
+      "level",         "stage",           "set",
+      "unset",         "data_threads",    "max_pixels",
+      "seed",          "engine",          "fusion",
+      "recompute",     "offload",         "mpi_library",
+      "json"},
      {"model|solver|times"},
      "",
      "doppio scale --model=models/resnet50/train_val.prototxt --synthetic --across=infiniband_hdr",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -11,11 +12,13 @@
 #include "core/net/snapshot.h"
 #include "core/net/solver_spec.h"
 #include "core/net/solver_state.h"
+#include "parallel/texts.h"
 #include "solvers/trainer.h"
 #include "tools/command.h"
 #include "tools/describe.h"
 #include "tools/flags.h"
 #include "tools/gpu_readings.h"
+#include "tools/joined.h"
 #include "tools/lint.h"
 #include "tools/nets.h"
 #include "tools/next_steps.h"
@@ -23,6 +26,7 @@
 #include "tools/progress.h"
 #include "tools/replicas.h"
 #include "tools/reserved_device.h"
+#include "tools/run_folder.h"
 #include "tools/run_records.h"
 #include "tools/signals.h"
 #include "tools/solver_check.h"
@@ -75,7 +79,7 @@ std::map<int, Request> SignalEffects() {
           {SIGUSR2, ParseEffect("sigusr2_effect", FLAGS_sigusr2_effect)}};
 }
 
-// The snapshot to go on from, or "".
+// The snapshot to resume, or "".
 std::string SnapshotFromFlags(const SolverParameter& solver) {
   if (FLAGS_resume.empty()) return FLAGS_snapshot;
   if (FLAGS_resume != "auto") return FLAGS_resume;
@@ -235,13 +239,30 @@ std::vector<std::string> GpuNames(const Replicas& replicas) {
   return names;
 }
 
-// `records` is made on the way: what fails later is told to it.
-ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>* records_place) {
+// Rank 0 records how the run fails; where rank 0 itself is lost, the ranks that notice do.
+void RecordFailures(ProcessWorld* world, RunRecords* records, FailureRecord* failures) {
+  const bool writes = world == nullptr || world->rank() == 0;
+  std::string folder = records->run_dir();
+  if (!folder.empty()) folder = std::filesystem::absolute(folder).string();
+  if (world != nullptr) folder = BroadcastText(&world->control(), folder, 0);
+  if (folder.empty()) return;
+  failures->Use([=](const Error& failure) {
+    if (writes) {
+      records->Fail(failure);
+    } else {
+      RecordLostRun(folder, failure);
+    }
+  });
+}
+
+// `records` is made on the way: `failures` tells it what fails later.
+ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
+               std::unique_ptr<RunRecords>* records_place, FailureRecord* failures) {
   CheckStart();
   const std::map<int, Request> effects = SignalEffects();
   const std::optional<Terminal> terminal = ProgressTerminal();
   const std::optional<TraceRequest> request = TraceFromFlags();
-  Replicas replicas = ReplicasFromFlags();
+  Replicas replicas = ReplicasFromFlags(world);
   std::optional<QuietLog> quiet;
   if (replicas.process_rank != 0) quiet.emplace();
   const int64_t free = replicas.devices[0]->free_bytes();
@@ -254,6 +275,7 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
   *records_place =
       std::make_unique<RunRecords>(line, solver, GpuNames(replicas), !FLAGS_dry_run && !quiet);
   RunRecords& records = **records_place;
+  RecordFailures(world, &records, failures);
   LogAllWarnings(solver);
   TrainerOptions options = OptionsOf(resume, replicas.devices[0].get());
   AddReplicaFlags(replicas.count, &options);
@@ -280,17 +302,17 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
   TrainResult result;
   std::string summed, exchanged, traced;
   nlohmann::json timeline;
-  const auto lead = [&](World* world, Device* device) {
+  const auto lead = [&](World* ranks, Device* device) {
     TrainerOptions own = options;
-    own.world = world;
-    const std::vector<std::string> links = TryLinks(replicas, world, device);
+    own.world = ranks;
+    const std::vector<std::string> links = TryLinks(replicas, ranks, device);
     std::optional<TrainingTrace> trace;
     const auto keep_layers = records.LayersKeeper();
-    if (request || keep_layers) trace.emplace(request, keep_layers, world, device).AddTo(&own);
+    if (request || keep_layers) trace.emplace(request, keep_layers, ranks, device).AddTo(&own);
     Trainer trainer(solver, own);
     if (trace) trace->Plan(&trainer);
-    const std::string ranks = RanksText(trainer, replicas, options);
-    if (!ranks.empty()) Tell(progress != nullptr, ranks);
+    const std::string batches = RanksText(trainer, replicas, options);
+    if (!batches.empty()) Tell(progress != nullptr, batches);
     if (!summed.empty()) Tell(progress != nullptr, summed);
     for (const std::string& text : links) Tell(progress != nullptr, text);
     for (const std::string& text : DescribeTraining(&trainer, free))
@@ -313,11 +335,11 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
   };
   RunReplicas(
       replicas,
-      [&](World* world, Device* device) {
-        if (world == nullptr || world->rank() == replicas.first_rank) {
-          lead(world, device);
+      [&](World* ranks, Device* device) {
+        if (ranks == nullptr || ranks->rank() == replicas.first_rank) {
+          lead(ranks, device);
         } else {
-          Follow(solver, options, replicas, request, world, device);
+          Follow(solver, options, replicas, request, ranks, device);
         }
       },
       &summed);
@@ -343,11 +365,13 @@ ExitCode Train(const CommandLine& line, bool* began, std::unique_ptr<RunRecords>
 
 ExitCode RunTrain(const CommandLine& line, bool* began) {
   std::unique_ptr<RunRecords> records;
+  FailureRecord failures;
   try {
-    return Train(line, began, &records);
+    return RunJoined(!FLAGS_dry_run, began, [&](ProcessWorld* world) {
+      return Train(line, began, world, &records, &failures);
+    });
   } catch (const std::exception& e) {
     if (records != nullptr) records->Fail(e);
-    if (!*began && dynamic_cast<const Error*>(&e) != nullptr) LetRankZeroTell();
     throw;
   }
 }
@@ -364,6 +388,7 @@ DOPPIO_REGISTER(Commands, "train",
                   "hierarchical",
                   "mpi_library",
                   "stall_timeout",
+                  "silence_timeout",
                   "bucket_mb",
                   "reduce_precision",
                   "batch_mode",

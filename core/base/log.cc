@@ -81,6 +81,7 @@ class LogFile::Sink {
   }
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
+  google::LogSink* get() { return &sink_; }
 
  private:
   std::FILE* file_;
@@ -89,6 +90,9 @@ class LogFile::Sink {
 
 LogFile::LogFile(const std::string& path) : sink_(std::make_unique<Sink>(path)) {}
 LogFile::~LogFile() = default;
+void LogFile::AddError(const std::string& text) {
+  LOG_TO_SINK_BUT_NOT_TO_LOGFILE(sink_->get(), ERROR) << text;
+}
 
 QuietLog::QuietLog() { ++quiet; }
 QuietLog::~QuietLog() { --quiet; }

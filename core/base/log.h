@@ -31,6 +31,9 @@ class LogFile {
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
+  // Adds an error that standard error shows in another form.
+  void AddError(const std::string& text);
+
  private:
   class Sink;
   std::unique_ptr<Sink> sink_;

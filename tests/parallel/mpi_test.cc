@@ -96,24 +96,26 @@ TEST(Mpi, RanksAreOneBigBatchInEveryNormalisation) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  doppio::ProcessWorldOptions options;
+  doppio::ProcessExchange exchange;
   // So many ranks play a machine.
   if (const char* each = std::getenv("RANKS_PER_MACHINE")) {
-    options.hierarchical = true;
-    options.ranks_per_machine = std::atoi(each);
+    exchange.hierarchical = true;
+    exchange.ranks_per_machine = std::atoi(each);
   }
   if (std::getenv("ON_GPUS") != nullptr) {
     doppio::g_gpu = doppio::TestGpu();
-    options.make_bulk = [](const doppio::LinkPlace& place) {
+    exchange.make_bulk = [](const doppio::LinkPlace& place) {
       return doppio::DeviceLinks::Get().Find("host")->connect(doppio::g_gpu.get(), place);
     };
   }
+  doppio::ProcessWorldOptions options;
   options.watch.on_lost = [](const doppio::WatchOptions::Loss& loss) {
     std::cerr << loss.message << std::endl;
     std::_Exit(1);
   };
   std::unique_ptr<doppio::ProcessWorld> world =
       doppio::ProcessWorlds::Get().Find("mpi")->make(options);
+  world->Connect(exchange);
   doppio::g_world = world.get();
   if (world->rank() != 0) {
     auto& listeners = testing::UnitTest::GetInstance()->listeners();
@@ -122,5 +124,6 @@ int main(int argc, char** argv) {
   double failed = RUN_ALL_TESTS();
   world->control().AllReduce(&failed, 1, doppio::DType::kFloat64);
   if (world->rank() == 0 && failed > 0) std::cerr << failed << " rank(s) had failures" << std::endl;
+  world->Disconnect();
   return failed > 0 ? 1 : 0;
 }

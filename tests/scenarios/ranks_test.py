@@ -4,7 +4,6 @@ them is killed, stopped or told to stop."""
 import json
 import os
 import re
-import shlex
 import shutil
 import signal
 import struct
@@ -15,52 +14,11 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import junit  # noqa: E402
+import mpi_case  # noqa: E402
 import scenario  # noqa: E402
 
-NET = 'name: "tiny"\n' + scenario.TINY_NET
-SOLVER = scenario.ENDLESS_SOLVER
 LOST = 8
 STOPPED = 75
-HAS_MPI = shutil.which("mpirun") is not None
-
-
-def write_image_net(case):
-    """A net that reads the images of list.txt one by one: good.png, and bad.png, which is none."""
-    case.write("good.png", scenario.png([[0] * 28] * 28))
-    case.write("bad.png", "not an image")
-    case.write("net.prototxt", NET.replace('type: "Data"', 'type: "ImageData"').replace(
-        'data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true }',
-        'image_data_param { source: "list.txt" batch_size: 1 is_color: false }'))
-
-
-def stat_of(pid):
-    """Returns state and parent of a process; None if it has ended."""
-    try:
-        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
-            state, parent = f.read().rsplit(")", 1)[1].split()[:2]
-            return state, int(parent)
-    except OSError:
-        return None
-
-
-def children_of(pid):
-    """The processes below `pid` that are Doppio's."""
-    parents = {int(name): stat_of(int(name)) for name in os.listdir("/proc") if name.isdigit()}
-    found, seen = [], [pid]
-    for above in seen:
-        for child in sorted(p for p, stat in parents.items() if stat is not None and stat[1] == above):
-            seen.append(child)
-            try:
-                if os.path.basename(os.readlink("/proc/%d/exe" % child)).startswith("doppio"):
-                    found.append(child)
-            except OSError:
-                pass
-    return sorted(found)
-
-
-def runs(pid):
-    stat = stat_of(pid)
-    return stat is not None and stat[0] != "Z"
 
 
 def fields_of(message):
@@ -94,18 +52,7 @@ def blobs_of(caffemodel):
     return [struct.unpack("<%df" % (len(data) // 4), data) for blob in blobs for number, data in fields_of(blob) if number == 5]
 
 
-class RanksTest(scenario.Scenario):
-    def setUp(self):
-        super().setUp()
-        self.write("net.prototxt", NET)
-        self.write("solver.prototxt", SOLVER)
-
-    def weights(self, *args, name="run_iter_20.caffemodel"):
-        self.train("--set=max_iter=20", *args)
-        return self.read(name)
-
-
-class ReplicasTest(RanksTest):
+class ReplicasTest(mpi_case.RanksCase):
     def test_says_what_the_batch_is(self):
         r = self.train("--cpu_replicas=2", "--set=max_iter=3", "--set=iter_size=2")
         self.assertIn("2 × batch 4 = 8 samples a pass, × iter_size 2 = 16 an iteration", r.stderr)
@@ -142,7 +89,7 @@ class ReplicasTest(RanksTest):
     def test_a_failure_of_one_replica_ends_all(self):
         # The second replica's first record is not there to be read.
         self.write("list.txt", "good.png 0\nbad.png 1\n")
-        write_image_net(self)
+        mpi_case.write_image_net(self)
         r = self.train("--cpu_replicas=2", code=4)
         self.assertIn("bad.png", r.stderr)
         self.assertEqual(1, r.stderr.count("error:"), r.stderr)
@@ -163,7 +110,7 @@ class ReplicasTest(RanksTest):
             self.assertIn(text, r.stderr)
 
 
-class GpuReplicasTest(RanksTest):
+class GpuReplicasTest(mpi_case.RanksCase):
     """Replicas on GPUs, on the host in their place."""
 
     def setUp(self):
@@ -201,7 +148,7 @@ class GpuReplicasTest(RanksTest):
         self.assertEqual(5, r.returncode)
         self.assertIn("--gpu=0,1: it names 2 GPUs; this command uses one", r.stderr)
 
-    @unittest.skipUnless(HAS_MPI, "there is no mpirun")
+    @unittest.skipUnless(mpi_case.HAS_MPI, "there is no mpirun")
     def test_processes_take_one_gpu_each(self):
         def run(*args):
             return subprocess.run(["mpirun", "-n", "2", "--oversubscribe", "--allow-run-as-root", scenario.DOPPIO, "train",
@@ -214,59 +161,8 @@ class GpuReplicasTest(RanksTest):
         self.assertIn("--comm=p2p copies between the GPUs of one process", run("--gpu=0,1", "--comm=p2p").stderr)
 
 
-@unittest.skipUnless(HAS_MPI, "there is no mpirun")
-class MpiTest(RanksTest):
-    def mpirun(self, ranks, *args):
-        return self.start([scenario.DOPPIO, "train", "--solver=solver.prototxt", *args], ranks)
-
-    def start(self, command, ranks):
-        self.log = open(self.path("log"), "w+", encoding="utf-8")
-        self.addCleanup(self.log.close)
-        process = subprocess.Popen(
-            ["mpirun", "-n", str(ranks), "--oversubscribe", "--allow-run-as-root", *command],
-            cwd=self.folder, env=self.environment(OMP_NUM_THREADS="1"), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-            start_new_session=True)
-        self.addCleanup(self.end_all, process)
-        return process
-
-    def mpirun_each(self, *commands):
-        """Runs mpirun with a separate program and flags for each rank. Does not use ":", which crashes Debian 13's mpirun."""
-        self.write("rank", "".join(["#!/bin/sh\ncase $OMPI_COMM_WORLD_RANK in\n",
-                                    *("%d) exec %s ;;\n" % (rank, shlex.join([*command, "--solver=solver.prototxt"]))
-                                      for rank, command in enumerate(commands)), "esac\n"]))
-        return self.start(["sh", "rank"], len(commands))
-
-    def end_all(self, process):
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except OSError:
-            pass
-        process.wait()
-
-    def logged(self):
-        return self.read("log").decode(errors="replace")
-
-    def begin(self, ranks, *args):
-        """mpirun and its processes, when they have trained for a while."""
-        process = self.mpirun(ranks, *args)
-        end = time.monotonic() + 90
-        while "Iteration 200 " not in self.logged():
-            self.assertIsNone(process.poll(), self.logged())
-            self.assertLess(time.monotonic(), end, self.logged())
-            time.sleep(0.05)
-        pids = children_of(process.pid)
-        self.assertEqual(ranks, len(pids))
-        return process, pids
-
-    def check_ends(self, process, pids, seconds, message=None):
-        begun = time.monotonic()
-        while any(map(runs, pids)) or process.poll() is None:
-            self.assertLess(time.monotonic() - begun, seconds, self.logged())
-            time.sleep(0.05)
-        if message is not None:
-            self.assertRegex(self.logged()[-3000:], message)
-        self.assertFalse([f for f in os.listdir(self.folder) if ".tmp" in f])
-
+@unittest.skipUnless(mpi_case.HAS_MPI, "there is no mpirun")
+class MpiTest(mpi_case.MpiCase):
     def test_ranks_train_as_replicas_do(self):
         self.assertEqual(0, self.mpirun(2, "--set=max_iter=20", "--json").wait(timeout=120), self.logged())
         self.assertIn("2 × batch 4 = 8 samples a pass", self.logged())
@@ -337,7 +233,7 @@ class MpiTest(RanksTest):
         self.assertEqual(1, len([f for f in os.listdir(self.folder) if f.endswith(".solverstate")]), self.logged())
 
     def test_a_failure_of_any_replica_in_processes_ends_all(self):
-        write_image_net(self)
+        mpi_case.write_image_net(self)
         for rank in range(4):
             self.write("list.txt", "".join(("bad" if r == rank else "good") + ".png 0\n" for r in range(4)))
             process = self.mpirun(2, "--cpu_replicas=2")
@@ -361,7 +257,7 @@ class MpiTest(RanksTest):
     def test_a_stopped_rank_is_named(self):
         process, pids = self.begin(3, "--stall_timeout=3")
         os.kill(pids[1], signal.SIGSTOP)
-        self.addCleanup(lambda: runs(pids[1]) and os.kill(pids[1], signal.SIGCONT))
+        self.addCleanup(lambda: mpi_case.runs(pids[1]) and os.kill(pids[1], signal.SIGCONT))
         self.check_ends(process, [pids[0], pids[2]], 13, r"error: rank [012] on \S+ has been silent for 3 s, .*bucket \d+: ")
         self.assertEqual(LOST, process.returncode, self.logged())
 
@@ -374,8 +270,8 @@ class MpiTest(RanksTest):
 
     def test_a_mistake_is_told_once(self):
         # In the graph, in the text, and in the flags.
-        for net, flag, code in [(NET.replace('"ip" bottom: "label"', '"ip_1" bottom: "label"'), "--seed=1", 3),
-                                (NET.replace("pool: AVE", "pol: AVE"), "--seed=1", 3), (NET, "--batch_mode=half", 2)]:
+        for net, flag, code in [(mpi_case.NET.replace('"ip" bottom: "label"', '"ip_1" bottom: "label"'), "--seed=1", 3),
+                                (mpi_case.NET.replace("pool: AVE", "pol: AVE"), "--seed=1", 3), (mpi_case.NET, "--batch_mode=half", 2)]:
             self.write("net.prototxt", net)
             process = self.mpirun(3, flag)
             self.assertEqual(code, process.wait(timeout=60), self.logged())
@@ -383,14 +279,14 @@ class MpiTest(RanksTest):
 
     def test_a_failure_of_one_rank_names_it(self):
         self.write("list.txt", "".join("good.png 0\n" for _ in range(50)) + "bad.png 1\ngood.png 0\n")
-        write_image_net(self)
+        mpi_case.write_image_net(self)
         process = self.mpirun(2)
         self.assertNotEqual(0, process.wait(timeout=60))
         self.assertRegex(self.logged(), r"error: .*bad\.png")
 
 
 @unittest.skipUnless(shutil.which("mpirun.mpich"), "there is no mpirun.mpich")
-class MpichTest(RanksTest):
+class MpichTest(mpi_case.RanksCase):
     """Tests the same program with another MPI."""
 
     def mpirun(self, *args):
@@ -405,7 +301,7 @@ class MpichTest(RanksTest):
         alone = self.train("--cpu_replicas=2", "--set=max_iter=20", "--json")
         self.assertAlmostEqual(json.loads(alone.stdout)["loss"], json.loads(r.stdout)["loss"], places=5)
 
-    @unittest.skipUnless(HAS_MPI, "there is no other MPI")
+    @unittest.skipUnless(mpi_case.HAS_MPI, "there is no other MPI")
     def test_the_library_of_another_mpi_is_named(self):
         r = self.mpirun("--mpi_library=libmpi.so.40")
         self.assertEqual(2, r.returncode, r.stderr)

@@ -1,0 +1,41 @@
+// Tests that the watch ends last: a rank that has come to its end waits in MPI_Finalize for one
+// that hangs. mpirun starts the program on two ranks.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+
+#include "parallel/launcher.h"
+#include "parallel/process_world.h"
+
+namespace doppio {
+namespace {
+
+// The only case, because a process can join MPI only once.
+TEST(Watch, FindsARankThatDoesNotComeToTheEnd) {
+  std::promise<std::string> lost;
+  std::future<std::string> message = lost.get_future();
+  ProcessWorldOptions options;
+  options.watch.stall_seconds = 2;
+  options.watch.on_lost = [&](const WatchOptions::Loss& loss) { lost.set_value(loss.message); };
+  std::unique_ptr<ProcessWorld> world = ProcessWorlds::Get().Find("mpi")->make(options);
+  // Rank 1 comes to its end only after rank 0's watch has found that it does not.
+  if (world->rank() == 1) message.wait_for(std::chrono::seconds(30));
+  world.reset();
+  ASSERT_EQ(message.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  EXPECT_EQ(message.get().compare(0, 34, "no rank has made progress for 2 s;"), 0);
+}
+
+}  // namespace
+}  // namespace doppio
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (doppio::FindLaunch().rank != 0) {
+    auto& listeners = testing::UnitTest::GetInstance()->listeners();
+    delete listeners.Release(listeners.default_result_printer());
+  }
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,127 @@
+"""What the scenarios of several ranks share: tiny nets, and trainings that mpirun starts."""
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+
+import scenario
+
+NET = 'name: "tiny"\n' + scenario.TINY_NET
+SOLVER = scenario.ENDLESS_SOLVER
+HAS_MPI = shutil.which("mpirun") is not None
+
+
+def write_image_net(case):
+    """A net that reads the images of list.txt one by one: good.png, and bad.png, which is none."""
+    case.write("good.png", scenario.png([[0] * 28] * 28))
+    case.write("bad.png", "not an image")
+    case.write("net.prototxt", NET.replace('type: "Data"', 'type: "ImageData"').replace(
+        'data_param { backend: DIGITS size: 40 batch_size: 4 shuffle: true }',
+        'image_data_param { source: "list.txt" batch_size: 1 is_color: false }'))
+
+
+def stat_of(pid):
+    """Returns state and parent of a process; None if it has ended."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
+            state, parent = f.read().rsplit(")", 1)[1].split()[:2]
+            return state, int(parent)
+    except OSError:
+        return None
+
+
+def children_of(pid):
+    """The processes below `pid` that are Doppio's."""
+    parents = {int(name): stat_of(int(name)) for name in os.listdir("/proc") if name.isdigit()}
+    found, seen = [], [pid]
+    for above in seen:
+        for child in sorted(p for p, stat in parents.items() if stat is not None and stat[1] == above):
+            seen.append(child)
+            try:
+                if os.path.basename(os.readlink("/proc/%d/exe" % child)).startswith("doppio"):
+                    found.append(child)
+            except OSError:
+                pass
+    return sorted(found)
+
+
+def rank_of(pid):
+    """The rank of one of mpirun's processes."""
+    with open("/proc/%d/environ" % pid, "rb") as f:
+        return int(dict(line.split(b"=", 1) for line in f.read().split(b"\0") if b"=" in line)[b"OMPI_COMM_WORLD_RANK"])
+
+
+def runs(pid):
+    stat = stat_of(pid)
+    return stat is not None and stat[0] != "Z"
+
+
+class RanksCase(scenario.Scenario):
+    def setUp(self):
+        super().setUp()
+        self.write("net.prototxt", NET)
+        self.write("solver.prototxt", SOLVER)
+
+    def weights(self, *args, name="run_iter_20.caffemodel"):
+        self.train("--set=max_iter=20", *args)
+        return self.read(name)
+
+
+class MpiCase(RanksCase):
+    """Trainings that mpirun starts."""
+
+    def mpirun(self, ranks, *args, **env):
+        return self.start([scenario.DOPPIO, "train", "--solver=solver.prototxt", *args], ranks, **env)
+
+    def start(self, command, ranks, **env):
+        self.log = open(self.path("log"), "w+", encoding="utf-8")
+        self.addCleanup(self.log.close)
+        process = subprocess.Popen(
+            ["mpirun", "-n", str(ranks), "--oversubscribe", "--allow-run-as-root", *command],
+            cwd=self.folder, env=self.environment(OMP_NUM_THREADS="1", **env), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+            start_new_session=True)
+        self.addCleanup(self.end_all, process)
+        return process
+
+    def mpirun_each(self, *commands, folders=()):
+        """Runs mpirun with a separate program and flags for each rank, and in a folder of its own where `folders` are given.
+        Does not use ":", which crashes Debian 13's mpirun."""
+        lines = ["#!/bin/sh\ncase $OMPI_COMM_WORLD_RANK in\n"]
+        for rank, command in enumerate(commands):
+            enter = "cd %s && " % shlex.quote(self.path(folders[rank])) if folders else ""
+            lines.append("%d) %sexec %s ;;\n" % (rank, enter, shlex.join([*command, "--solver=solver.prototxt"])))
+        self.write("rank", "".join([*lines, "esac\n"]))
+        return self.start(["sh", "rank"], len(commands))
+
+    def end_all(self, process):
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except OSError:
+            pass
+        process.wait()
+
+    def logged(self):
+        return self.read("log").decode(errors="replace")
+
+    def begin(self, ranks, *args, **env):
+        """mpirun and its processes, when they have trained for a while."""
+        process = self.mpirun(ranks, *args, **env)
+        end = time.monotonic() + 90
+        while "Iteration 200 " not in self.logged():
+            self.assertIsNone(process.poll(), self.logged())
+            self.assertLess(time.monotonic(), end, self.logged())
+            time.sleep(0.05)
+        pids = children_of(process.pid)
+        self.assertEqual(ranks, len(pids))
+        return process, pids
+
+    def check_ends(self, process, pids, seconds, message=None):
+        begun = time.monotonic()
+        while any(map(runs, pids)) or process.poll() is None:
+            self.assertLess(time.monotonic() - begun, seconds, self.logged())
+            time.sleep(0.05)
+        if message is not None:
+            self.assertRegex(self.logged()[-3000:], message)
+        self.assertFalse([f for f in os.listdir(self.folder) if ".tmp" in f])

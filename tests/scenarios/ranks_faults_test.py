@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Ranks that disagree, fail while they start, stall, or whose launcher is told to end: all end soon, with one message and a
+record of it, or with a whole snapshot."""
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import junit  # noqa: E402
+import mpi_case  # noqa: E402
+import scenario  # noqa: E402
+
+LOST = 8
+TRAIN = [scenario.DOPPIO, "train"]
+
+
+class FaultsCase(mpi_case.MpiCase):
+    def check_fails(self, process, code, message, begun=None):
+        """It ends within 10 s of its start with this code and, once, a message. Starting processes takes its time, too."""
+        begun = begun or time.monotonic()
+        self.assertEqual(code, process.wait(timeout=60), self.logged())
+        self.assertLess(time.monotonic() - begun, 20, self.logged())
+        self.assertRegex(self.logged(), message)
+        self.assertEqual(1, self.logged().count("error: "), self.logged())
+
+    def folder_of_rank(self, rank, files):
+        """A folder of its own with these files: content, or None for one that is not there."""
+        name = "rank%d" % rank
+        os.makedirs(self.path(name))
+        for file, content in {"net.prototxt": mpi_case.NET, "solver.prototxt": mpi_case.SOLVER, **files}.items():
+            if content is not None:
+                self.write(os.path.join(name, file), content)
+        return name
+
+
+@unittest.skipUnless(mpi_case.HAS_MPI, "there is no mpirun")
+class SetupTest(FaultsCase):
+    """A rank that fails before the first iteration ends all others, with its own message and code."""
+
+    def test_a_rank_with_a_mistake_in_its_flags(self):
+        for rank in range(2):
+            for flag, message in (("--keep_last=-1", "--keep_last wants"), ("--stall_timeout=0", "--stall_timeout wants")):
+                with self.subTest(flag, rank=rank):
+                    commands = [TRAIN, TRAIN]
+                    commands[rank] = [*TRAIN, flag]
+                    self.check_fails(self.mpirun_each(*commands), 2, r"error: (rank 1 on \S+ has failed: )?" + message)
+
+    def test_a_rank_that_lacks_a_file(self):
+        for name, code in (("solver.prototxt", 4), ("net.prototxt", 4)):
+            for rank in range(3):
+                with self.subTest(name, rank=rank):
+                    folders = [self.folder_of_rank(r, {name: None} if r == rank else {}) for r in range(3)]
+                    process = self.mpirun_each(TRAIN, TRAIN, TRAIN, folders=folders)
+                    who = r"rank %d on \S+ has failed: " % rank if rank > 0 else ""
+                    self.check_fails(process, code, "error: " + who + ".*" + name)
+                    for folder in folders:
+                        shutil.rmtree(self.path(folder))
+
+    def test_a_rank_that_lacks_its_data(self):
+        mpi_case.write_image_net(self)
+        net = self.read("net.prototxt")
+        folders = [self.folder_of_rank(0, {"net.prototxt": net, "good.png": self.read("good.png"), "list.txt": "good.png 0\n" * 4}),
+                   self.folder_of_rank(1, {"net.prototxt": net})]
+        self.check_fails(self.mpirun_each(TRAIN, TRAIN, folders=folders), 4, r"error: rank 1 on \S+ has failed: .*list\.txt")
+
+    def test_a_rank_that_is_killed_while_the_others_start(self):
+        # Rank 1 reads its solver from a pipe that nobody writes, so all are there but none trains.
+        os.mkfifo(self.path("pipe"))
+        self.write("rank", "exec %s train --solver=$([ $OMPI_COMM_WORLD_RANK = 1 ] && echo pipe || echo solver.prototxt)\n"
+                   % scenario.DOPPIO)
+        process = self.start(["sh", "rank"], 3)
+        end = time.monotonic() + 60
+        while len(mpi_case.children_of(process.pid)) < 3:
+            self.assertLess(time.monotonic(), end, self.logged())
+            time.sleep(0.05)
+        time.sleep(3)
+        pids = mpi_case.children_of(process.pid)
+        os.kill(next(pid for pid in pids if mpi_case.rank_of(pid) == 1), signal.SIGKILL)
+        self.check_ends(process, pids, 10)
+        self.assertRegex(self.logged(), r"error: rank \d on \S+ is gone|process rank \d .* exited on signal 9")
+
+
+@unittest.skipUnless(mpi_case.HAS_MPI, "there is no mpirun")
+class RecordsTest(FaultsCase):
+    """What the run folder tells when a rank is lost or the launcher is told to end."""
+
+    def record(self, name):
+        return json.loads(self.read(os.path.join("runs/it", name)))
+
+    def check_status(self, status):
+        self.assertEqual(status, self.record("run.json")["status"])
+        self.assertRegex(self.doppio("runs", "ls").stdout, r"\bit\b.*\b%s\b" % status)
+
+    def check_lost(self, lost):
+        process, pids = self.begin(2, "--run_dir=runs/it")
+        begun = time.monotonic()
+        os.kill(next(pid for pid in pids if mpi_case.rank_of(pid) == lost), signal.SIGKILL)
+        while any(map(mpi_case.runs, pids)):
+            self.assertLess(time.monotonic() - begun, 5, self.logged())
+            time.sleep(0.02)
+        process.wait(timeout=30)
+        exit = self.record("exit.json")
+        self.assertEqual((LOST, "failed"), (exit["code"], exit["reason"]))
+        self.assertRegex(exit["error"], r"rank %d on \S+ is gone" % lost)
+        self.check_status("failed")
+        return exit
+
+    def test_a_lost_rank_is_recorded_by_rank_0(self):
+        exit = self.check_lost(1)
+        self.assertIn("] " + exit["error"], self.read("runs/it/log.txt").decode())
+
+    def test_rank_0_itself_is_recorded_by_another(self):
+        self.check_lost(0)
+
+    def test_a_failure_of_another_rank_is_recorded(self):
+        mpi_case.write_image_net(self)
+        self.write("list.txt", "good.png 0\n" * 301 + "bad.png 0\n")
+        process = self.mpirun(2, "--run_dir=runs/it")
+        self.check_fails(process, 4, r"error: rank 1 on \S+ has failed: .*bad\.png")
+        exit = self.record("exit.json")
+        self.assertEqual((4, "failed"), (exit["code"], exit["reason"]))
+        self.assertIn("bad.png", exit["error"])
+        self.check_status("failed")
+
+
+class StallTest(mpi_case.RanksCase):
+    def test_a_replica_that_hangs_is_named(self):
+        # An image of the second replica is a pipe that nobody writes.
+        mpi_case.write_image_net(self)
+        self.write("list.txt", "good.png 0\n" * 41 + "pipe.png 1\n" + "good.png 0\n" * 60)
+        os.mkfifo(self.path("pipe.png"))
+        begun = time.monotonic()
+        r = self.train("--cpu_replicas=2", "--stall_timeout=3", "--run_dir=run", code=LOST)
+        self.assertLess(time.monotonic() - begun, 20)
+        self.assertIn("error: no rank has made progress for 3 s; rank 1 is behind the others, last seen at bucket 0 (--stall_timeout)", r.stderr)
+        exit = json.loads(self.read("run/exit.json"))
+        self.assertEqual((LOST, "failed"), (exit["code"], exit["reason"]))
+
+
+if __name__ == "__main__":
+    junit.main()
