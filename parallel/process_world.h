@@ -51,8 +51,8 @@ class ProcessWorld : public World {
   virtual std::string how_summed() const = 0;
 };
 
-// The ranks run different programs or libraries. Every rank throws the same message, so only one of
-// them should print it.
+// The ranks run different programs or libraries, or would not train the same. Every rank throws the
+// same message, so only one of them should print it.
 class MixedRanks : public UsageError {
  public:
   using UsageError::UsageError;

@@ -67,6 +67,8 @@ struct TakenSnapshot {
   SnapshotNames names;
 };
 
+class Trainer;
+
 struct TrainerOptions {
   Device* device = nullptr;      // outlives the trainer
   const World* world = nullptr;  // likewise; null: one rank trains alone
@@ -97,6 +99,8 @@ struct TrainerOptions {
   // Files to start from; empty: the solver's `weights`. Not with resume.
   std::vector<std::string> weights;
 
+  // Where there is a world: everything is built, and rank 0's weights are not yet shared.
+  std::function<void(Trainer*)> before_sharing;
   std::function<Request()> poll;  // asked once per iteration and per test batch; may be empty
   std::function<void(const Progress&)> on_iteration;
   std::function<void(const TestScores&)> on_test;  // after each test net
@@ -104,9 +108,9 @@ struct TrainerOptions {
   // Judges each round of tests, and ends the training where its patience does.
   std::optional<MonitorRule> monitor;
   bool snapshot_best = false;  // a snapshot of each state that the monitor finds to be the best
-  // A loss or weights that are not finite throw Error (kNonFinite), which names the first layer with
-  // such numbers, before the next snapshot. A loss whose update the dynamic loss scale has skipped
-  // is none. Otherwise a line in the log tells, and the training goes on.
+  // A loss or weights that are not finite throw Error (kNonFinite), which names the first layer
+  // with such numbers, before the next snapshot. A loss whose update the dynamic loss scale has
+  // skipped is none. Otherwise a line in the log tells, and the training goes on.
   bool stop_at_nonfinite = false;
   std::function<void(const BestState&)> on_best;  // after on_test, before the snapshot of it
   std::function<void(const TakenSnapshot&)> on_snapshot;  // on the rank that writes

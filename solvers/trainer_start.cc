@@ -106,7 +106,9 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   } else {
     LoadStartWeights();
   }
-  if (options_.world != nullptr) ShareStart();
+  if (options_.world == nullptr) return;
+  if (options_.before_sharing) options_.before_sharing(this);
+  ShareStart();
 }
 
 void Trainer::LoadStartWeights() {

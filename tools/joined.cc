@@ -30,6 +30,8 @@ namespace {
 // What all ranks fail of, rank 0 tells: the others wait with their end, because a launcher may end
 // rank 0 when another rank ends.
 constexpr std::chrono::milliseconds kFirstToTell(500);
+// The same where rank 0 is certain to fail, and then ends the others.
+constexpr std::chrono::milliseconds kRankZeroTells(10000);
 // The same before the processes are joined, when they may have started at different times.
 constexpr std::chrono::seconds kFirstToStart(2);
 // MPI may report a lost rank before the watch does, which knows which one it is.
@@ -68,7 +70,8 @@ std::atomic<int> g_own_failure{0};           // the exit code of this process's 
     std::cerr.flush();
     RecordFailure(error);
   } else {
-    std::this_thread::sleep_for(kFirstToTell);
+    const bool told_by_rank_0 = dynamic_cast<const MixedRanks*>(&failure) != nullptr;
+    std::this_thread::sleep_for(told_by_rank_0 ? kRankZeroTells : kFirstToTell);
   }
   world->Fail(error.code(), error.what());
   _exit(static_cast<int>(error.code()));

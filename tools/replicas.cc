@@ -38,7 +38,7 @@ DEFINE_string(reduce_precision, "fp32",
 DEFINE_bool(
     sync_bn, false,
     "BatchNorm takes mean and variance of all replicas' samples together, not of each one's");
-DEFINE_int32(check_replicas, 0,
+DEFINE_int32(check_replicas, 1000,
              "<ITERATIONS> after which all replicas' weights and history are compared, again and "
              "again; 0 = never");
 DEFINE_string(batch_mode, "per_device",

@@ -1,82 +1,22 @@
 // The settings of a run, flat.
-#include <google/protobuf/text_format.h>
-
 #include "core/base/file.h"
 #include "core/net/prototxt.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
+#include "tools/flat_settings.h"
 #include "tools/metrics.h"
 
 namespace doppio {
-namespace {
-
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using Settings = std::map<std::string, std::string>;
-
-std::string ValueText(const Message& message, const FieldDescriptor* field, int index) {
-  std::string text;
-  google::protobuf::TextFormat::PrintFieldValueToString(message, field, index, &text);
-  return text;
-}
-
-// "layer[conv1]"; of several with one name, as those of two phases, "layer[data][2]" is the second.
-std::string LayerPath(const Settings& settings, const std::string& path, const Message& layer) {
-  const std::string name =
-      path + "[" +
-      layer.GetReflection()->GetString(layer, layer.GetDescriptor()->FindFieldByName("name")) + "]";
-  const auto taken = [&](const std::string& prefix) {
-    const auto next = settings.lower_bound(prefix + ".");
-    return next != settings.end() && next->first.compare(0, prefix.size() + 1, prefix + ".") == 0;
-  };
-  std::string unique = name;
-  for (int copy = 2; taken(unique); ++copy) unique = name + "[" + std::to_string(copy) + "]";
-  return unique;
-}
-
-void Flatten(const Message& message, const std::string& prefix, Settings* settings) {
-  std::vector<const FieldDescriptor*> fields;
-  const auto* reflection = message.GetReflection();
-  reflection->ListFields(message, &fields);
-  for (const FieldDescriptor* field : fields) {
-    const std::string path = prefix + field->name();
-    const bool nested = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
-    if (!field->is_repeated()) {
-      if (nested) {
-        Flatten(reflection->GetMessage(message, field), path + ".", settings);
-      } else {
-        (*settings)[path] = ValueText(message, field, -1);
-      }
-      continue;
-    }
-    std::string list;
-    for (int i = 0; i < reflection->FieldSize(message, field); ++i) {
-      if (!nested) {
-        list += (i == 0 ? "" : ",") + ValueText(message, field, i);
-        continue;
-      }
-      const Message& element = reflection->GetRepeatedMessage(message, field, i);
-      const bool layer = element.GetDescriptor() == LayerParameter::descriptor();
-      Flatten(element,
-              (layer ? LayerPath(*settings, path, element) : path + "[" + std::to_string(i) + "]") +
-                  ".",
-              settings);
-    }
-    if (!nested) (*settings)[path] = "[" + list + "]";
-  }
-}
-
-}  // namespace
 
 std::map<std::string, std::string> ReadSettings(const std::string& folder) {
-  Settings settings;
+  FlatSettings settings;
   SolverParameter solver;
   ParseTextFile(folder + "/solver.prototxt", &solver);
-  Flatten(solver, "", &settings);
+  AddFlat(solver, "", &settings);
   const auto add_net = [&](const std::string& name, const std::string& prefix) {
     NetParameter net;
     ParseTextFile(folder + "/" + name, &net);
-    Flatten(net, prefix, &settings);
+    AddFlat(net, prefix, &settings);
   };
   add_net("net.prototxt", "net.");
   for (int i = 0;; ++i) {

@@ -28,6 +28,7 @@
 #include "tools/reserved_device.h"
 #include "tools/run_folder.h"
 #include "tools/run_records.h"
+#include "tools/same_training.h"
 #include "tools/signals.h"
 #include "tools/solver_check.h"
 #include "tools/text_table.h"
@@ -91,6 +92,14 @@ std::string SnapshotFromFlags(const SolverParameter& solver) {
               << "_iter_*, starting anew";
   }
   return newest.value_or("");
+}
+
+// Rank 0 chooses for all ranks: another machine may see other files in the folder, or see them
+// later.
+std::string AgreedSnapshot(ProcessWorld* world, const SolverParameter& solver) {
+  if (world == nullptr) return SnapshotFromFlags(solver);
+  const std::string own = world->rank() == 0 ? SnapshotFromFlags(solver) : "";
+  return BroadcastText(&world->control(), own, 0);
 }
 
 void CheckStart() {
@@ -212,6 +221,14 @@ ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, const R
   return ExitCode::kDone;
 }
 
+// Ranks of one process have the same files.
+void AddAgreement(const Replicas& replicas, const World* world, TrainerOptions* options) {
+  if (replicas.world == nullptr) return;
+  options->before_sharing = [world](Trainer* trainer) {
+    CheckSameData(&world->control(), trainer);
+  };
+}
+
 // A rank that does what rank 0 does, and says nothing.
 void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& replicas,
             const std::optional<TraceRequest>& request, World* world, Device* device) {
@@ -222,6 +239,7 @@ void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& re
   options.on_test = nullptr;
   options.on_best = nullptr;
   options.on_snapshot = nullptr;
+  AddAgreement(replicas, world, &options);
   TryLinks(replicas, world, device);
   std::optional<TrainingTrace> trace;
   if (request) trace.emplace(request, nullptr, world, device).AddTo(&options);
@@ -270,7 +288,8 @@ ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
     replicas.devices[0] = MakeReservedDevice();
   const SolverSpec solver =
       LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, SplitList(FLAGS_stage));
-  const std::string resume = SnapshotFromFlags(solver.param);
+  const std::string resume = AgreedSnapshot(world, solver.param);
+  if (world != nullptr) CheckSameTraining(&world->control(), solver, resume);
   if (NothingToDo(line, solver.param, resume, quiet.has_value())) return ExitCode::kDone;
   *records_place =
       std::make_unique<RunRecords>(line, solver, GpuNames(replicas), !FLAGS_dry_run && !quiet);
@@ -305,6 +324,7 @@ ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
   const auto lead = [&](World* ranks, Device* device) {
     TrainerOptions own = options;
     own.world = ranks;
+    AddAgreement(replicas, ranks, &own);
     const std::vector<std::string> links = TryLinks(replicas, ranks, device);
     std::optional<TrainingTrace> trace;
     const auto keep_layers = records.LayersKeeper();
