@@ -9,6 +9,9 @@ namespace {
 
 // A run that stops at once, whenever it is started, must not be queued for ever.
 constexpr int kMostRequeues = 100;
+// Ranks have twice this time between SIGTERM to mpirun and their end. mpirun also waits for this
+// time after the first rank has ended with a code.
+constexpr int kLauncherSeconds = 15;
 
 std::string Number(int64_t value) { return std::to_string(value); }
 
@@ -68,10 +71,12 @@ std::string SlurmScript(const JobOptions& o) {
          "# USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit "
          "code 8); a rank that "
          "has\n"
-         "# stopped must not have the others killed while they finish their snapshot.\n"
-         "srun " +
-         (o.tasks > 0 ? "" : "--mpi=pmix ") + "--kill-on-bad-exit=0" + cpus +
-         CommandText(o, "\"$SLURM_ARRAY_TASK_ID\"") +
+         "# stopped must not have the others killed while they finish their snapshot.\n" +
+         (o.tasks > 0
+              ? ""
+              : "# A rank that is still there a minute after the first one has ended hangs.\n") +
+         "srun " + (o.tasks > 0 ? "" : "--mpi=pmix ") + "--kill-on-bad-exit=0" +
+         (o.tasks > 0 ? "" : " --wait=60") + cpus + CommandText(o, "\"$SLURM_ARRAY_TASK_ID\"") +
          "\n"
          "code=$?\n"
          "if [ \"$code\" -eq " +
@@ -129,6 +134,11 @@ std::string PbsScript(const JobOptions& o) {
       " \\\n  mpirun -n " + Number(int64_t{o.nodes} * o.ranks_per_node) +
       " --hostfile \"$PBS_NODEFILE\" --map-by ppr:" + Number(o.ranks_per_node) + ":node" + each;
   return begin +
+         "# qdel ends mpirun by SIGTERM. Without this, Open MPI's kills the ranks 2 s later, in "
+         "the "
+         "middle of a snapshot.\n"
+         "export OMPI_MCA_odls_base_sigkill_timeout=" +
+         Number(kLauncherSeconds) + "\n" +
          PbsRun(o, ranks + CommandText(o, ""), "qsub -v \"DOPPIO_JOB_RUNS=$((runs + 1))\" \"$0\"");
 }
 

@@ -342,10 +342,12 @@ ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
     records.Begin(&trainer, own);
     *began = true;
     // Not earlier: while files are read and nets are built a signal ends the process at once.
-    signals = std::make_unique<SignalHandler>(effects);
+    signals = std::make_unique<SignalHandler>(effects, AnnouncingLauncher());
     watch = WatchGpu(*device);
     const int64_t first = trainer.iteration();
     result = trainer.Solve();
+    // Before the ranks part: a launcher that was told to end kills them within a second or two.
+    records.End(result, CodeOf(line, result));
     exchanged = ExchangeText(trainer, result.iteration - first);
     if (!trace) return;
     trace->End();
@@ -378,7 +380,6 @@ ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
                         FLAGS_log_format == "caffe"
                             ? std::vector<std::string>()
                             : NextSteps(line, solver, result, records.run_dir())};
-  records.End(result, CodeOf(line, result));
   if (!quiet) Print(line, end, progress != nullptr);
   return CodeOf(line, result);
 }

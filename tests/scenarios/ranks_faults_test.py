@@ -15,6 +15,7 @@ import mpi_case  # noqa: E402
 import scenario  # noqa: E402
 
 LOST = 8
+STOPPED = 75
 TRAIN = [scenario.DOPPIO, "train"]
 
 
@@ -196,6 +197,28 @@ class RecordsTest(FaultsCase):
         self.assertEqual((4, "failed"), (exit["code"], exit["reason"]))
         self.assertIn("bad.png", exit["error"])
         self.check_status("failed")
+
+    def check_launcher_is_told_to_end(self, sent, seconds):
+        process, pids = self.begin(2, "--run_dir=runs/it", OMPI_MCA_odls_base_sigkill_timeout=str(seconds))
+        process.send_signal(sent)
+        self.check_ends(process, pids, 2 * seconds + 10)
+        states = [name for name in os.listdir(self.folder) if name.endswith(".solverstate")]
+        self.assertEqual(1, len(states), self.logged())
+        exit = self.record("exit.json")
+        self.assertEqual((STOPPED, "stopped by a signal"), (exit["code"], exit["reason"]))
+        self.assertIn("run_iter_%d.solverstate" % exit["iter"], states)
+        self.check_status("stopped")
+        self.train("--resume=auto", "--set=max_iter=%d" % (exit["iter"] + 5))
+
+    def test_sigterm_to_mpirun(self):
+        self.check_launcher_is_told_to_end(signal.SIGTERM, 5)
+
+    def test_ctrl_c_of_mpirun(self):
+        self.check_launcher_is_told_to_end(signal.SIGINT, 5)
+
+    def test_sigterm_to_mpirun_as_it_is_configured(self):
+        # Ranks have two seconds: SIGCONT, SIGTERM, SIGKILL.
+        self.check_launcher_is_told_to_end(signal.SIGTERM, 1)
 
 
 class StallTest(mpi_case.RanksCase):

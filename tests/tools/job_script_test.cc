@@ -39,7 +39,8 @@ TEST(JobScript, ForSlurm) {
 
 # USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit code 8); a rank that has
 # stopped must not have the others killed while they finish their snapshot.
-srun --mpi=pmix --kill-on-bad-exit=0 --cpus-per-task=8 /opt/doppio train '--solver=it'\''s.prototxt' --resume=auto
+# A rank that is still there a minute after the first one has ended hangs.
+srun --mpi=pmix --kill-on-bad-exit=0 --wait=60 --cpus-per-task=8 /opt/doppio train '--solver=it'\''s.prototxt' --resume=auto
 code=$?
 if [ "$code" -eq 75 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
   scontrol requeue "$SLURM_JOB_ID"
@@ -60,6 +61,8 @@ TEST(JobScript, ForPbs) {
 #PBS -r y
 
 cd "$PBS_O_WORKDIR" || exit 4
+# qdel ends mpirun by SIGTERM. Without this, Open MPI's kills the ranks 2 s later, in the middle of a snapshot.
+export OMPI_MCA_odls_base_sigkill_timeout=15
 # PBS itself warns only seconds before it kills, so timeout sends USR1; mpirun hands it to the ranks.
 timeout --foreground --preserve-status --signal=USR1 172740 \
   mpirun -n 8 --hostfile "$PBS_NODEFILE" --map-by ppr:4:node:PE=8 /opt/doppio train '--solver=it'\''s.prototxt' --resume=auto

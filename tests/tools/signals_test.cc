@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 
@@ -30,6 +31,21 @@ TEST(Signals, WithoutEffectAreSwallowed) {
   SignalHandler handler({{SIGINT, Request::kNone}});
   raise(SIGINT);
   raise(SIGINT);
+  EXPECT_EQ(handler.Poll(), Request::kNone);
+}
+
+// Open MPI's mpirun sends SIGCONT, and a second later SIGTERM, which is no second request then.
+TEST(Signals, AreAnnouncedByTheLauncher) {
+  SignalHandler handler({{SIGTERM, Request::kSnapshotStop}}, getpid());
+  kill(getpid(), SIGCONT);
+  EXPECT_EQ(handler.Poll(), Request::kSnapshotStop);
+  kill(getpid(), SIGTERM);
+  EXPECT_EQ(handler.Poll(), Request::kSnapshotStop);
+}
+
+TEST(Signals, ThatOthersContinueAProcessMeansNothing) {
+  SignalHandler handler({{SIGTERM, Request::kSnapshotStop}}, getppid());
+  kill(getpid(), SIGCONT);
   EXPECT_EQ(handler.Poll(), Request::kNone);
 }
 

@@ -53,7 +53,7 @@ class SubmitTest(TinyCase):
     def test_slurm_runs_the_ranks_and_queues_again_what_was_stopped(self):
         script = self.script("slurm", "--nodes=2", "--gpus_per_node=4")
         rank = "doppio train --solver=my solver.prototxt --set=base_lr=0.1 --gpu=all --resume=auto"
-        ran = "srun --mpi=pmix --kill-on-bad-exit=0 " + rank
+        ran = "srun --mpi=pmix --kill-on-bad-exit=0 --wait=60 " + rank
         self.assertEqual((75, [ran, "scontrol requeue 77"]), self.run_script(script, 75))
         self.assertEqual((0, [ran]), self.run_script(script, 0))
         self.assertEqual((8, [ran]), self.run_script(script, 8))
