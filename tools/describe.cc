@@ -66,7 +66,7 @@ std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_byt
   return lines;
 }
 
-std::vector<std::string> DescribeTraining(Trainer* trainer, int64_t free) {
+std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t free) {
   const Net& net = trainer->train_net();
   const Schedule& schedule = trainer->schedule();
   const int64_t batch = BatchOf(net.graph());
@@ -98,8 +98,8 @@ std::vector<std::string> DescribeTraining(Trainer* trainer, int64_t free) {
                      " iterations from " + Thousands(trainer->iteration()) + ", seed " +
                      std::to_string(trainer->seed());
   if (source.samples > 0 && batch > 0) {
-    const double samples =
-        static_cast<double>(schedule.max_iter * schedule.iter_size) * static_cast<double>(batch);
+    const double samples = static_cast<double>(schedule.max_iter * schedule.iter_size) *
+                           static_cast<double>(batch * ranks);
     plan += ", " + Thousands(source.samples) + " samples (" +
             Fixed(samples / static_cast<double>(source.samples), 1) + " epochs in all)";
   }

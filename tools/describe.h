@@ -11,9 +11,9 @@
 
 namespace doppio {
 
-// Nets, parameters, batch, device, memory, how long: a few lines. `free`: what the device had
-// before, or -1.
-std::vector<std::string> DescribeTraining(Trainer* trainer, int64_t free);
+// Nets, parameters, batch, device, memory, how long: a few lines. `ranks` train together; `free`:
+// what the device had before, or -1.
+std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t free);
 
 // Where the memory of a training goes, as the lines of a table. `test_bytes`: of all test nets;
 // `rule`: whose history it is.

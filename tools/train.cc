@@ -173,8 +173,8 @@ std::vector<std::string> OldFiles(const Trainer& trainer) {
   return files;
 }
 
-void PrintDryRun(Trainer* trainer, int64_t free) {
-  for (const std::string& line : DescribeTraining(trainer, free)) std::cout << line << '\n';
+void PrintDryRun(Trainer* trainer, int ranks, int64_t free) {
+  for (const std::string& line : DescribeTraining(trainer, ranks, free)) std::cout << line << '\n';
   const std::string old_files = OldFilesText(OldFiles(*trainer));
   if (!old_files.empty()) std::cout << old_files << '\n';
   std::cout << '\n';
@@ -216,7 +216,7 @@ ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, const R
   }
   const std::string ranks = RanksText(*trainer, replicas, options);
   if (!ranks.empty()) std::cout << ranks << "; of each of them:\n";
-  PrintDryRun(trainer.get(), free);
+  PrintDryRun(trainer.get(), replicas.count, free);
   CheckFits(trainer.get(), free);
   return ExitCode::kDone;
 }
@@ -335,7 +335,7 @@ ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
     if (!batches.empty()) Tell(progress != nullptr, batches);
     if (!summed.empty()) Tell(progress != nullptr, summed);
     for (const std::string& text : links) Tell(progress != nullptr, text);
-    for (const std::string& text : DescribeTraining(&trainer, free))
+    for (const std::string& text : DescribeTraining(&trainer, replicas.count, free))
       Tell(progress != nullptr, text);
     const std::string old_files = OldFilesText(OldFiles(trainer));
     if (!old_files.empty()) LOG(WARNING) << old_files;

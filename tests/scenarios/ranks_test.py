@@ -56,6 +56,7 @@ class ReplicasTest(mpi_case.RanksCase):
     def test_says_what_the_batch_is(self):
         r = self.train("--cpu_replicas=2", "--set=max_iter=3", "--set=iter_size=2")
         self.assertIn("2 × batch 4 = 8 samples a pass, × iter_size 2 = 16 an iteration", r.stderr)
+        self.assertIn("3 iterations from 0, seed 5, 40 samples (1.2 epochs in all)", r.stderr)
         self.assertRegex(r.stderr, r"gradients: [\d.]+ (KiB|B) reduced per iteration in [\d.]+ ms, of which [\d.]+ ms were waited for")
         self.assertEqual(1, r.stderr.count("Solving tiny"), "only one replica talks")
 
