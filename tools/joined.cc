@@ -12,6 +12,7 @@
 
 #include "core/base/version.h"
 #include "parallel/rank_sockets.h"
+#include "tools/end_launcher.h"
 #include "tools/flags.h"
 #include "tools/report.h"
 #include "tools/source_digest.h"
@@ -52,6 +53,7 @@ std::atomic<int> g_own_failure{0};           // the exit code of this process's 
     PrintFailure(error, true, std::cerr);
     std::cerr.flush();
     RecordFailure(error);
+    if (loss.unreachable) EndLauncherSoon();
   } else {
     std::this_thread::sleep_for(kFirstToTell);
   }

@@ -42,6 +42,27 @@ two_nodes_rate() {
 }
 
 two_nodes_cut() { ip -n doppio-a link set doppio-va down; }
+two_nodes_mend() { ip -n doppio-a link set doppio-va up; }
+
+# From now on packets are lost in both directions, as when a machine loses power: they go to a network card that is not there, and
+# no side is told.
+two_nodes_lose() {
+    ip -n doppio-a neigh replace 10.77.0.2 lladdr 02:00:00:00:00:01 nud permanent dev doppio-va
+    ip -n doppio-b neigh replace 10.77.0.1 lladdr 02:00:00:00:00:01 nud permanent dev doppio-vb
+}
+two_nodes_find() {
+    ip -n doppio-a neigh del 10.77.0.2 dev doppio-va
+    ip -n doppio-b neigh del 10.77.0.1 dev doppio-vb
+}
+
+# The processes named NAME on both nodes.
+two_nodes_pids() {
+    local pid
+    for pid in $(ip netns pids doppio-a) $(ip netns pids doppio-b); do
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$1" ] && echo "$pid"
+    done
+    true
+}
 
 # Runs COMMAND as one rank on each node.
 two_nodes_mpirun() {
