@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/file_aside.h"
 #include "core/base/nearest_path.h"
 
 namespace doppio {
@@ -36,11 +38,6 @@ class Descriptor {
  private:
   int fd_;
 };
-
-void Sync(const std::string& path, int flags) {
-  Descriptor file(open(path.c_str(), flags));
-  if (file.get() < 0 || fsync(file.get()) != 0) Fail("write", path);
-}
 
 void WriteAll(const std::string& path, const std::string& content) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -148,7 +145,7 @@ void CheckFolderOf(const std::string& path) {
 }
 
 std::string WhyNotWritable(const std::string& path) {
-  const std::string temporary = path + ".trial.tmp." + std::to_string(getpid());
+  const std::string temporary = TemporaryName(path + ".trial");
   std::string reason;
   {
     Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -161,22 +158,36 @@ std::string WhyNotWritable(const std::string& path) {
 
 void WriteFileAtomically(const std::string& path,
                          const std::function<void(const std::string& temporary)>& write) {
-  const std::string temporary = path + ".tmp." + std::to_string(getpid());
-  CheckFolderOf(path);
-  try {
-    write(temporary);
-    Sync(temporary, O_RDWR);
-    if (rename(temporary.c_str(), path.c_str()) != 0) Fail("write", path);
-  } catch (...) {
-    unlink(temporary.c_str());
-    throw;
-  }
-  const std::string folder = DirName(path);
-  Sync(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+  FileAside file(path);
+  write(file.temporary());
+  file.Rename();
 }
 
 void WriteFileAtomically(const std::string& path, const std::string& content) {
   WriteFileAtomically(path, [&](const std::string& temporary) { WriteAll(temporary, content); });
+}
+
+ContentSum SumOf(const std::string& path, int64_t without_last) {
+  if (IsPipe(path)) {
+    const std::string content = ReadFile(path);
+    const int64_t bytes = std::max<int64_t>(0, static_cast<int64_t>(content.size()) - without_last);
+    return {bytes, Crc32c(content.data(), static_cast<size_t>(bytes))};
+  }
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) Fail("read", path);
+  const int64_t end = FileBytes(path) - without_last;
+  ContentSum sum;
+  std::vector<char> part(1 << 20);
+  while (sum.bytes < end) {
+    const auto wanted = std::min(static_cast<int64_t>(part.size()), end - sum.bytes);
+    const ssize_t got = read(file.get(), part.data(), static_cast<size_t>(wanted));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) Fail("read", path);
+    if (got == 0) break;  // cut while it is read
+    sum.crc = Crc32c(part.data(), static_cast<size_t>(got), sum.crc);
+    sum.bytes += got;
+  }
+  return sum;
 }
 
 bool FileExists(const std::string& path) { return FileBytes(path) >= 0; }

@@ -1,4 +1,4 @@
-// Whole files in and out. Writing is atomic: aside, synced, renamed; a reader sees the old file or
+// Whole files in and out. Writing is atomic (core/base/file_aside.h): a reader sees the old file or
 // the new.
 #ifndef DOPPIO_CORE_BASE_FILE_H_
 #define DOPPIO_CORE_BASE_FILE_H_
@@ -45,6 +45,14 @@ std::vector<std::string> Glob(const std::string& pattern);
 
 // CRC-32C (Castagnoli), as in RFC 3720: "123456789" gives 0xe3069283.
 uint32_t Crc32c(const void* data, size_t bytes, uint32_t crc = 0);
+
+// Size and CRC-32C of what has been written to a file, or read from it.
+struct ContentSum {
+  int64_t bytes = 0;
+  uint32_t crc = 0;
+};
+// Of a file as it is, but for its last bytes. Throws FileError.
+ContentSum SumOf(const std::string& path, int64_t without_last = 0);
 
 }  // namespace doppio
 

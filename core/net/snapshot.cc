@@ -1,20 +1,16 @@
 #include "core/net/snapshot.h"
 
 #include <dirent.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/file_aside.h"
 #include "core/base/log.h"
 #include "core/base/whole_number.h"
 #include "core/net/solver_state.h"
@@ -30,19 +26,6 @@ std::string FolderOf(const std::string& path) {
 
 std::string BaseName(const std::string& path) { return path.substr(DirName(path).size()); }
 
-uint32_t FileCrc(const std::string& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "rb"), fclose);
-  if (file == nullptr) throw FileError("cannot read '" + path + "': " + std::strerror(errno));
-  std::vector<char> part(1 << 20);
-  uint32_t crc = 0;
-  size_t bytes = 0;
-  while ((bytes = fread(part.data(), 1, part.size(), file.get())) > 0) {
-    crc = Crc32c(part.data(), bytes, crc);
-  }
-  if (ferror(file.get())) throw FileError("cannot read '" + path + "': " + std::strerror(errno));
-  return crc;
-}
-
 // Folders move between machines, so the file beside the state will do.
 std::string FindModel(const std::string& state, const std::string& learned_net) {
   if (learned_net.empty()) {
@@ -57,7 +40,7 @@ std::string FindModel(const std::string& state, const std::string& learned_net) 
 
 bool Matches(const RunState& run, const std::string& model) {
   return (!run.has_model_bytes() || FileBytes(model) == run.model_bytes()) &&
-         (!run.has_model_crc() || FileCrc(model) == run.model_crc());
+         (!run.has_model_crc() || SumOf(model).crc == run.model_crc());
 }
 
 // N of BASE_iter_N.solverstate[.h5], or -1.
@@ -94,13 +77,7 @@ SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5
   return {stem + ".caffemodel" + h5, stem + ".solverstate" + h5};
 }
 
-// A temporary ends in its writer's process id.
-void RemoveLeftovers(const std::string& prefix) {
-  for (const std::string& path : Glob(prefix + "_iter_*.tmp.*")) {
-    const pid_t writer = std::atoi(path.c_str() + path.rfind('.') + 1);
-    if (writer > 0 && kill(writer, 0) != 0 && errno == ESRCH) unlink(path.c_str());
-  }
-}
+void RemoveLeftovers(const std::string& prefix) { RemoveAbandoned(prefix + "_iter_"); }
 
 void CheckWritable(const std::string& prefix) {
   const std::string folder = FolderOf(prefix);
@@ -119,31 +96,48 @@ void CheckWritable(const std::string& prefix) {
 
 namespace {
 
-void WriteState(const SnapshotNames& names, SolverSnapshot snapshot,
-                const std::vector<Tensor>& history, Device* device) {
-  snapshot.learned_net = names.model;
-  snapshot.run_state.set_iter(snapshot.iter);
-  snapshot.run_state.set_model_bytes(FileBytes(names.model));
-  snapshot.run_state.set_model_crc(FileCrc(names.model));
-  WriteSolverState(names.state, snapshot, history, device);
+// The state last: weights without it are no snapshot.
+void RenameBoth(const SnapshotNames& names, FileAside* model, FileAside* state) {
+  model->Sync();
+  state->Sync();
+  model->Rename();
+  try {
+    state->Rename();
+  } catch (...) {
+    for (const std::string& path : {names.state, names.model}) unlink(path.c_str());
+    throw;
+  }
 }
 
 }  // namespace
 
 void WriteSnapshot(const SnapshotContents& c) {
-  WriteWeights(c.names.model, EndsWith(c.names.model, ".h5"), *c.graph, c.weights);
-  WriteState(c.names, c.solver, c.history, c.weights.device);
+  FileAside model(c.names.model), state(c.names.state);
+  const ContentSum sum =
+      WriteWeightsAside(model.temporary(), EndsWith(c.names.model, ".h5"), *c.graph, c.weights);
+  SolverSnapshot solver = c.solver;
+  solver.learned_net = c.names.model;
+  solver.run_state.set_iter(solver.iter);
+  solver.run_state.set_model_bytes(sum.bytes);
+  solver.run_state.set_model_crc(sum.crc);
+  WriteSolverState(state.temporary(), EndsWith(c.names.state, ".h5"), solver, c.history,
+                   c.weights.device);
+  RenameBoth(c.names, &model, &state);
 }
 
 void WriteSnapshot(const SnapshotNames& names, const Graph& graph,
                    const std::vector<int>& param_index, const ParamStore& params,
                    SolverSnapshot snapshot, bool gradients) {
-  WriteWeights(names.model, EndsWith(names.model, ".h5"), graph, param_index, params, gradients);
-  std::vector<Tensor> history;
+  SnapshotContents contents;
+  contents.names = names;
+  contents.graph = &graph;
+  contents.weights = WeightsOf(param_index, params, gradients);
   for (PlainBlob& blob : snapshot.history) {
-    history.emplace_back(TensorSpec{blob.shape, DType::kFloat32, Layout()}, blob.data.data());
+    contents.history.emplace_back(TensorSpec{blob.shape, DType::kFloat32, Layout()},
+                                  blob.data.data());
   }
-  WriteState(names, snapshot, history, nullptr);
+  contents.solver = snapshot;
+  WriteSnapshot(contents);
 }
 
 SolverSnapshot ReadSnapshot(const std::string& path) {

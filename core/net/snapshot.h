@@ -1,7 +1,7 @@
 // Snapshots: PREFIX_iter_N.caffemodel[.h5] with the weights and PREFIX_iter_N.solverstate[.h5] with
-// all else that a run needs to go on, readable by BVLC Caffe. The state is written last and carries
-// size and checksum of the weights: a snapshot is whole or it does not count, whenever the process
-// dies.
+// all else that a run needs to go on, readable by BVLC Caffe. The state is renamed last and carries
+// size and checksum of the weights, and a checksum of its own: a snapshot is whole or it does not
+// count, whenever the process dies.
 #ifndef DOPPIO_CORE_NET_SNAPSHOT_H_
 #define DOPPIO_CORE_NET_SNAPSHOT_H_
 
@@ -48,9 +48,11 @@ struct SnapshotContents {
   SolverSnapshot solver;  // learned_net, history and what ties run_state to the weights are filled
                           // in on the way
 };
-// Weights, then state.
+// Both files, or none: each is complete under another name before the first gets its own. Throws
+// FileError.
 void WriteSnapshot(const SnapshotContents& contents);
-// The same of a run, with snapshot.history as the history. `gradients` as in WriteWeights.
+// The same of parameters in host memory, with snapshot.history as the history. `gradients` as in
+// WriteWeights.
 void WriteSnapshot(const SnapshotNames& names, const Graph& graph,
                    const std::vector<int>& param_index, const ParamStore& params,
                    SolverSnapshot snapshot, bool gradients = false);

@@ -10,8 +10,32 @@
 namespace doppio {
 namespace {
 
-// Of the HDF5 form: an attribute, so that the data sets are exactly Caffe's.
-constexpr char kRunState[] = "run_state";
+// Of the HDF5 form: attributes, so that the data sets are exactly Caffe's.
+constexpr char kRunState[] = "run_state", kCrc[] = "crc";
+
+constexpr char kDamaged[] = "it is damaged: its checksum does not fit its content";
+
+constexpr int64_t kCrcFieldBytes = 6;  // a tag of two bytes and the number
+
+// Of the HDF5 form, whose bytes the library arranges: CRC-32C of what they mean.
+class MeaningSum {
+ public:
+  void Add(const std::string& text) {
+    Add(static_cast<int64_t>(text.size()));
+    Add(text.data(), text.size());
+  }
+  void Add(int64_t number) { Add(&number, sizeof number); }
+  void Add(const Shape& shape, const float* data) {
+    for (int64_t dim : shape.dims()) Add(dim);
+    Add(data, static_cast<size_t>(shape.count()) * sizeof(float));
+  }
+  std::string Bytes() const { return {reinterpret_cast<const char*>(&crc_), sizeof crc_}; }
+
+ private:
+  void Add(const void* data, size_t bytes) { crc_ = Crc32c(data, bytes, crc_); }
+
+  uint32_t crc_ = 0;
+};
 
 SolverState WithoutHistory(const SolverSnapshot& snapshot) {
   SolverState state;
@@ -24,6 +48,7 @@ SolverState WithoutHistory(const SolverSnapshot& snapshot) {
     state.set_iter_last_event(static_cast<int32_t>(snapshot.iter_last_event));
   }
   *state.mutable_run_state() = snapshot.run_state;
+  state.mutable_run_state()->set_summed(true);
   return state;
 }
 
@@ -44,6 +69,9 @@ void WriteBinary(const std::string& path, const SolverSnapshot& snapshot,
     const HostFloats values(tensor, device);
     out.Blob(SolverState::kHistoryFieldNumber, tensor.shape, values.data());
   }
+  SolverState last;
+  last.set_crc(out.Sum().crc);
+  out.Raw(last.SerializeAsString());
   out.Close();
 }
 
@@ -59,13 +87,26 @@ SolverSnapshot ReadBinary(const std::string& path) {
   }
   SolverState state;
   if (!state.ParseFromString(others) || !state.has_iter()) in.Fail("it holds no iteration");
+  if (state.run_state().summed() && !state.has_crc()) in.Fail("its end is missing");
+  if (state.has_crc() && SumOf(path, kCrcFieldBytes).crc != state.crc()) in.Fail(kDamaged);
   Take(state, &snapshot);
   return snapshot;
+}
+
+MeaningSum SumWithoutHistory(const SolverSnapshot& snapshot, const std::string& ours) {
+  MeaningSum sum;
+  sum.Add(ours);
+  sum.Add(snapshot.iter);
+  sum.Add(snapshot.learned_net);
+  sum.Add(snapshot.current_step);
+  return sum;
 }
 
 void WriteHdf5(const std::string& path, const SolverSnapshot& snapshot,
                const std::vector<Tensor>& history, Device* device) {
   Hdf5BlobWriter out(path);
+  const std::string ours = WithoutHistory(snapshot).SerializeAsString();
+  MeaningSum sum = SumWithoutHistory(snapshot, ours);
   out.Int("/iter", snapshot.iter);
   out.Text("/learned_net", snapshot.learned_net);
   out.Int("/current_step", snapshot.current_step);
@@ -73,9 +114,10 @@ void WriteHdf5(const std::string& path, const SolverSnapshot& snapshot,
   for (size_t i = 0; i < history.size(); ++i) {
     const HostFloats values(history[i], device);
     out.Blob("/history/" + std::to_string(i), history[i].shape, values.data());
+    sum.Add(history[i].shape, values.data());
   }
-  SolverState ours = WithoutHistory(snapshot);
-  out.RootBytes(kRunState, ours.SerializeAsString());
+  out.RootBytes(kRunState, ours);
+  out.RootBytes(kCrc, sum.Bytes());
   out.Close();
 }
 
@@ -83,9 +125,8 @@ SolverSnapshot ReadHdf5(const std::string& path) {
   const Hdf5BlobReader in(path, ".solverstate.h5");
   SolverSnapshot snapshot;
   SolverState state;
-  if (!state.ParseFromString(in.RootBytes(kRunState))) {
-    in.Fail("its attribute 'run_state' is damaged");
-  }
+  const std::string ours = in.RootBytes(kRunState);
+  if (!state.ParseFromString(ours)) in.Fail("its attribute 'run_state' is damaged");
   Take(state, &snapshot);
   snapshot.iter = in.Int("/iter");
   snapshot.current_step = in.Has("/current_step") ? in.Int("/current_step") : 0;
@@ -94,6 +135,10 @@ SolverSnapshot ReadHdf5(const std::string& path) {
   for (size_t i = 0; i < blobs; ++i) {
     snapshot.history.push_back(in.Blob("/history/" + std::to_string(i)));
   }
+  MeaningSum sum = SumWithoutHistory(snapshot, ours);
+  for (const PlainBlob& blob : snapshot.history) sum.Add(blob.shape, blob.data.data());
+  const std::string crc = in.RootBytes(kCrc);
+  if ((state.run_state().summed() || !crc.empty()) && crc != sum.Bytes()) in.Fail(kDamaged);
   return snapshot;
 }
 
@@ -115,13 +160,11 @@ void CheckStateCounts(const std::string& path, const SolverSnapshot& snapshot) {
 
 }  // namespace
 
-void WriteSolverState(const std::string& path, const SolverSnapshot& snapshot,
+void WriteSolverState(const std::string& temporary, bool hdf5, const SolverSnapshot& snapshot,
                       const std::vector<Tensor>& history, Device* device) {
   DOPPIO_CHECK(snapshot.iter <= std::numeric_limits<int32_t>::max(), "Caffe counts in 32 bits");
-  WriteFileAtomically(path, [&](const std::string& temporary) {
-    EndsWith(path, ".h5") ? WriteHdf5(temporary, snapshot, history, device)
-                          : WriteBinary(temporary, snapshot, history, device);
-  });
+  hdf5 ? WriteHdf5(temporary, snapshot, history, device)
+       : WriteBinary(temporary, snapshot, history, device);
 }
 
 SolverSnapshot ReadSolverState(const std::string& path) {

@@ -9,11 +9,12 @@
 
 namespace doppio {
 
-// Atomically; HDF5 where the path ends with ".h5". `history` is what is written as such; it is on
-// `device`, or plain floats on the host where that is null.
-void WriteSolverState(const std::string& path, const SolverSnapshot& snapshot,
+// To a file that the caller renames when it is complete. `history` is what is written as such; it
+// is on `device`, or plain floats on the host where that is null.
+void WriteSolverState(const std::string& temporary, bool hdf5, const SolverSnapshot& snapshot,
                       const std::vector<Tensor>& history, Device* device);
-// By content. FileError when the file is missing, damaged or of another kind.
+// By content. FileError when the file is missing, damaged (any byte, if Doppio wrote it) or of
+// another kind.
 SolverSnapshot ReadSolverState(const std::string& path);
 
 }  // namespace doppio

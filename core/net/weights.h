@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/file.h"
 #include "core/net/graph.h"
 #include "core/net/params.h"
 #include "core/net/plain_blob.h"
@@ -60,7 +61,10 @@ WeightTensors WeightsOf(const std::vector<int>& param_index, const ParamStore& p
                         bool gradients);
 
 // Writes the parameters of `graph` and its preprocessing, which BVLC Caffe passes over, as BVLC
-// Caffe reads them, atomically.
+// Caffe reads them, to a file that WriteWeights or the caller renames when it is complete.
+ContentSum WriteWeightsAside(const std::string& temporary, bool hdf5, const Graph& graph,
+                             const WeightTensors& weights);
+// The same, atomically.
 void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
                   const WeightTensors& weights);
 // Those of a run; `gradients` adds them as diffs.

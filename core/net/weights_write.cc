@@ -30,7 +30,7 @@ Preprocessing WithVersion(Preprocessing preprocessing) {
 // Values go straight from the parameter to the file: the message would double the memory of a large
 // net. A message is its fields in any order, so the layer without blobs and then the blobs are the
 // layer.
-void WriteBinary(const Source& from, const std::string& path) {
+ContentSum WriteBinary(const Source& from, const std::string& path) {
   WireWriter out(path);
   NetParameter head;
   head.set_name(from.graph.spec.name);
@@ -57,11 +57,11 @@ void WriteBinary(const Source& from, const std::string& path) {
                diff ? diff->data() : nullptr);
     }
   }
-  out.Close();
+  return out.Close();
 }
 
 // A shared parameter is stored by its owner; its gradient by every user, as BVLC does.
-void WriteHdf5(const Source& from, const std::string& path) {
+ContentSum WriteHdf5(const Source& from, const std::string& path) {
   Hdf5BlobWriter out(path);
   out.Group("/data");
   if (from.graph.preprocessing) {
@@ -87,6 +87,7 @@ void WriteHdf5(const Source& from, const std::string& path) {
     }
   }
   out.Close();
+  return SumOf(path);  // the library writes in no order
 }
 
 }  // namespace
@@ -103,11 +104,16 @@ WeightTensors WeightsOf(const std::vector<int>& param_index, const ParamStore& p
   return weights;
 }
 
+ContentSum WriteWeightsAside(const std::string& temporary, bool hdf5, const Graph& graph,
+                             const WeightTensors& weights) {
+  const Source from{graph, weights};
+  return hdf5 ? WriteHdf5(from, temporary) : WriteBinary(from, temporary);
+}
+
 void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
                   const WeightTensors& weights) {
-  const Source from{graph, weights};
   WriteFileAtomically(path, [&](const std::string& temporary) {
-    hdf5 ? WriteHdf5(from, temporary) : WriteBinary(from, temporary);
+    WriteWeightsAside(temporary, hdf5, graph, weights);
   });
 }
 

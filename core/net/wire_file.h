@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/content_kind.h"
+#include "core/base/file.h"
 #include "core/net/plain_blob.h"
 
 namespace doppio {
@@ -76,14 +77,19 @@ class WireWriter {
   void Blob(int number, const Shape& shape, const float* data, const float* diff = nullptr);
   // Bytes or packed floats of a field of number < 16; nothing where there are none.
   void Floats(int number, int64_t count, const float* data);
-  // To the disk; throws FileError for any write that failed.
-  void Close();
+  // Of all that has been written so far, wherever the file is.
+  ContentSum Sum();
+  // Hands the rest to the system; throws FileError for any write that failed. Returns Sum().
+  ContentSum Close();
 
  private:
+  class SummedFile;
+
   void CheckRoom(int64_t bytes) const;  // protobuf's limit
 
   std::string path_;
-  std::unique_ptr<google::protobuf::io::FileOutputStream> stream_;
+  std::unique_ptr<SummedFile> file_;
+  std::unique_ptr<google::protobuf::io::CopyingOutputStreamAdaptor> stream_;
   std::unique_ptr<google::protobuf::io::CodedOutputStream> out_;
 };
 

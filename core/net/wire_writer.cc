@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <google/protobuf/wire_format_lite.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <climits>
@@ -37,11 +38,52 @@ int64_t BlobBytes(const Shape& shape, bool diff) {
 
 int64_t WireBlobBytes(const Shape& shape, bool diff) { return NestedBytes(BlobBytes(shape, diff)); }
 
-WireWriter::WireWriter(const std::string& path) : path_(path) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) throw FileError("cannot write '" + path + "': " + std::strerror(errno));
-  stream_ = std::make_unique<io::FileOutputStream>(fd, 1 << 20);
-  stream_->SetCloseOnDelete(true);
+// The file, and the sum of what it was given: read back, a file would tell what the disk or another
+// process has made of it.
+class WireWriter::SummedFile : public io::CopyingOutputStream {
+ public:
+  explicit SummedFile(const std::string& path)
+      : fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+    if (fd_ < 0) reason_ = errno;
+  }
+  ~SummedFile() override { Close(); }
+
+  bool Write(const void* data, int size) override {
+    const char* from = static_cast<const char*>(data);
+    for (int left = size; left > 0;) {
+      const ssize_t written = write(fd_, from, static_cast<size_t>(left));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) {
+        reason_ = errno;
+        return false;
+      }
+      from += written;
+      left -= static_cast<int>(written);
+    }
+    sum_.crc = Crc32c(data, static_cast<size_t>(size), sum_.crc);
+    sum_.bytes += size;
+    return true;
+  }
+  // Network file systems tell only here that the disk is full.
+  void Close() {
+    if (fd_ >= 0 && close(fd_) != 0 && reason_ == 0) reason_ = errno;
+    fd_ = -1;
+  }
+
+  int reason() const { return reason_; }  // errno of the first failure, or 0
+  const ContentSum& sum() const { return sum_; }
+
+ private:
+  int fd_;
+  int reason_ = 0;
+  ContentSum sum_;
+};
+
+WireWriter::WireWriter(const std::string& path)
+    : path_(path), file_(std::make_unique<SummedFile>(path)) {
+  if (file_->reason() != 0)
+    throw FileError("cannot write '" + path + "': " + std::strerror(file_->reason()));
+  stream_ = std::make_unique<io::CopyingOutputStreamAdaptor>(file_.get(), 1 << 20);
   out_ = std::make_unique<io::CodedOutputStream>(stream_.get());
 }
 
@@ -85,11 +127,18 @@ void WireWriter::Blob(int number, const Shape& shape, const float* data, const f
   if (diff != nullptr) Floats(BlobProto::kDiffFieldNumber, shape.count(), diff);
 }
 
-void WireWriter::Close() {
-  out_.reset();                      // hands its last bytes to the stream
-  stream_->SetCloseOnDelete(false);  // closing twice is a fatal error to protobuf
-  const bool good = stream_->Close();
-  if (!good) throw FileError("cannot write '" + path_ + "': " + std::strerror(stream_->GetErrno()));
+ContentSum WireWriter::Sum() {
+  out_->Trim();  // hands its last bytes to the stream
+  stream_->Flush();
+  return file_->sum();
+}
+
+ContentSum WireWriter::Close() {
+  const ContentSum sum = Sum();
+  file_->Close();
+  if (file_->reason() != 0)
+    throw FileError("cannot write '" + path_ + "': " + std::strerror(file_->reason()));
+  return sum;
 }
 
 }  // namespace doppio

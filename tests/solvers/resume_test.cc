@@ -93,6 +93,8 @@ TEST(Resume, SaysWhereASequenceIsLost) {
     EXPECT_EQ(log.Count("starts a new sequence"), 0);
   }
   state.mutable_run_state()->mutable_layer(0)->mutable_blobs(0)->mutable_shape()->set_dim(1, 1);
+  state.mutable_run_state()->clear_summed();
+  state.clear_crc();
   WriteFileAtomically(c.State(2), state.SerializeAsString());
   const LogLines log;
   c.Make(options);
@@ -182,6 +184,7 @@ TEST(Resume, CountsBatchesWhenTheStateIsCaffes) {
   SolverState state;
   ASSERT_TRUE(state.ParseFromString(ReadFile(c.State(5))));
   state.clear_run_state();
+  state.clear_crc();
   WriteFileAtomically(c.State(5), state.SerializeAsString());
   TrainerOptions options;
   options.resume = c.State(5);

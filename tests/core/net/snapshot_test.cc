@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "core/base/file.h"
+#include "core/base/file_aside.h"
 #include "core/net/hdf5_blobs.h"
 #include "core/net/weights.h"
 #include "tests/core/net/tiny_net.h"
@@ -186,6 +187,62 @@ TEST(Snapshot, DamagedStatesAreFileErrors) {
   ExpectContains(FileErrorOf([&] { ReadSnapshot(folder + "nosuch.solverstate"); }), "cannot read");
   ExpectContains(FileErrorOf([&] { ReadSnapshot(folder + "run_iter_5.caffemodel"); }),
                  "is not a .solverstate");
+}
+
+// Every byte counts: none is left to a value that only looks strange later.
+TEST(Snapshot, NoticesAnyChangedByteOfTheState) {
+  const std::string path = Write(Folder() + "run", 5);
+  const std::string good = ReadFile(path);
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string damaged = good;
+    damaged[i] = static_cast<char>(damaged[i] ^ 4);
+    WriteBytes(path, damaged);
+    EXPECT_THROW(ReadSnapshot(path), FileError) << "byte " << i;
+  }
+}
+
+TEST(Snapshot, NoticesChangedValuesOfAnHdf5State) {
+  const std::string path = Write(Folder() + "run", 5, true);
+  std::string content = ReadFile(path);
+  const float value = 11;  // the last of the first history blob
+  const size_t at = content.find(std::string(reinterpret_cast<const char*>(&value), sizeof value));
+  ASSERT_NE(at, std::string::npos);
+  content[at] = static_cast<char>(content[at] ^ 1);
+  WriteBytes(path, content);
+  ExpectContains(FileErrorOf([&] { ReadSnapshot(path); }), "its checksum does not fit");
+}
+
+TEST(Snapshot, StatesWithoutAChecksumLoad) {
+  const std::string path = Write(Folder() + "run", 5);
+  SolverState state;
+  ASSERT_TRUE(state.ParseFromString(ReadFile(path)));
+  state.clear_crc();
+  WriteBytes(path, state.SerializeAsString());
+  ExpectContains(FileErrorOf([&] { ReadSnapshot(path); }), "its end is missing");
+  state.mutable_run_state()->clear_summed();
+  WriteBytes(path, state.SerializeAsString());
+  EXPECT_EQ(ReadSnapshot(path).iter, 5);
+}
+
+TEST(Snapshot, AFailureLeavesNeitherFile) {
+  for (const bool hdf5 : {false, true}) {
+    const std::string folder = Folder();
+    const SnapshotNames names = NamesOfSnapshot(folder + "run", 5, hdf5);
+    ASSERT_EQ(mkdir(names.state.c_str(), 0777), 0);  // fails as late as possible: in its rename
+    ExpectContains(FileErrorOf([&] { Write(folder + "run", 5, hdf5); }),
+                   "cannot write '" + names.state);
+    EXPECT_EQ(Glob(folder + "*"), std::vector<std::string>{names.state});
+  }
+}
+
+TEST(Snapshot, AFailedWriteLeavesTheEarlierSnapshotOfItsIteration) {
+  const std::string folder = Folder();
+  const std::string state = Write(folder + "run", 5);
+  const SnapshotNames names = NamesOfSnapshot(folder + "run", 5, false);
+  // The state's temporary cannot be made.
+  ASSERT_EQ(mkdir(TemporaryName(names.state).c_str(), 0777), 0);
+  EXPECT_THROW(Write(folder + "run", 5), FileError);
+  EXPECT_EQ(ReadSnapshot(state).iter, 5);
 }
 
 TEST(NewestWholeSnapshot, TakesTheHighestIterationByNumber) {

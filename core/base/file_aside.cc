@@ -1,0 +1,90 @@
+#include "core/base/file_aside.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+
+namespace doppio {
+namespace {
+
+constexpr char kMark[] = ".tmp.";
+
+[[noreturn]] void Fail(const std::string& path, int reason) {
+  throw FileError("cannot write '" + path + "': " + std::strerror(reason));
+}
+
+void SyncPath(const std::string& path, int flags) {
+  const int fd = open(path.c_str(), flags | O_CLOEXEC);
+  const int reason = fd < 0 || fsync(fd) != 0 ? errno : 0;
+  if (fd >= 0) close(fd);
+  if (reason != 0) Fail(path, reason);
+}
+
+// "node7-1c8e5a02": a process id means something only on one host, and until its next boot.
+const std::string& HostAndBoot() {
+  static const auto* const text = [] {
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    return new std::string(std::string(host) + "-" +
+                           ReadHead("/proc/sys/kernel/random/boot_id", 8));
+  }();
+  return *text;
+}
+
+bool UnchangedForADay(const std::string& path) {
+  constexpr time_t kDay = 24 * 60 * 60;
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && info.st_mtime < time(nullptr) - kDay;
+}
+
+bool IsAbandoned(const std::string& path) {
+  const std::string here = kMark + HostAndBoot() + ".";
+  const size_t at = path.rfind(here);
+  if (at == std::string::npos) return UnchangedForADay(path);
+  const pid_t writer = std::atoi(path.c_str() + at + here.size());
+  return writer > 0 && kill(writer, 0) != 0 && errno == ESRCH;
+}
+
+}  // namespace
+
+std::string TemporaryName(const std::string& path) {
+  return path + kMark + HostAndBoot() + "." + std::to_string(getpid());
+}
+
+void RemoveAbandoned(const std::string& start) {
+  for (const std::string& path : Glob(start + "*" + kMark + "*")) {
+    if (IsAbandoned(path)) unlink(path.c_str());
+  }
+}
+
+FileAside::FileAside(const std::string& path) : path_(path), temporary_(TemporaryName(path)) {
+  CheckFolderOf(path);
+}
+
+FileAside::~FileAside() {
+  if (!renamed_) unlink(temporary_.c_str());
+}
+
+void FileAside::Sync() {
+  SyncPath(temporary_, O_RDWR);
+  synced_ = true;
+}
+
+void FileAside::Rename() {
+  if (!synced_) Sync();
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) Fail(path_, errno);
+  renamed_ = true;
+  const std::string folder = DirName(path_);
+  SyncPath(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+}
+
+}  // namespace doppio
