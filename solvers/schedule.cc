@@ -1,5 +1,6 @@
 #include "solvers/schedule.h"
 
+#include <algorithm>
 #include <string>
 
 #include "core/base/log.h"
@@ -12,10 +13,11 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // What a pair of fields, one in iterations and one in epochs, says in iterations.
 int64_t Iterations(const SolverSpec& solver, const SourceSize& train, const char* field,
                    int64_t iterations, const char* epoch_field, int64_t epochs,
-                   ErrorCollector* errors) {
+                   ErrorCollector* errors, const TrainingDone& done = {}) {
   if (epochs <= 0) return iterations;
   if (train.known()) {
-    return CeilDiv(epochs * train.samples, train.batch * solver.param.iter_size());
+    const int64_t left = std::max<int64_t>(0, epochs * train.samples - done.samples);
+    return done.iterations + CeilDiv(left, train.batch * solver.param.iter_size());
   }
   errors->Add(
       solver.places.At(epoch_field),
@@ -89,14 +91,14 @@ bool WritesSnapshots(const SolverParameter& solver) {
 }
 
 Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train,
-                      const std::vector<SourceSize>& tests) {
+                      const std::vector<SourceSize>& tests, const TrainingDone& done) {
   const SolverParameter& p = solver.param;
   DOPPIO_CHECK(tests.size() == solver.tests.size(), "a source for each test net");
   ErrorCollector errors;
   errors.Try([&] { CheckEnd(solver); });
   Schedule s;
-  s.max_iter =
-      Iterations(solver, train, "max_iter", p.max_iter(), "max_epoch", p.max_epoch(), &errors);
+  s.max_iter = Iterations(solver, train, "max_iter", p.max_iter(), "max_epoch", p.max_epoch(),
+                          &errors, done);
   s.test_interval = Iterations(solver, train, "test_interval", p.test_interval(), "test_epoch",
                                p.test_epoch(), &errors);
   s.snapshot = Iterations(solver, train, "snapshot", p.snapshot(), "snapshot_epoch",

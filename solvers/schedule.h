@@ -44,15 +44,22 @@ struct Schedule {
   bool SnapshotAt(int64_t iteration) const { return snapshot > 0 && iteration % snapshot == 0; }
 };
 
+// What a training has behind it when it starts: nothing, or what a snapshot says.
+struct TrainingDone {
+  int64_t iterations = 0;
+  int64_t samples = 0;  // that these iterations have seen, of all ranks
+};
+
 // UserError unless the solver says how long to train.
 void CheckEnd(const SolverSpec& solver);
 // Returns true if a training of this solver writes snapshots without being asked to.
 bool WritesSnapshots(const SolverParameter& solver);
 
 // Of a solver as LoadSolver checked it; the sources are those of its nets. Throws all mistakes
-// together: epochs or whole passes of data of unknown size, no end.
+// together: epochs or whole passes of data of unknown size, no end. max_epoch counts samples: those
+// that `done` leaves are seen in batches of `train`, whatever the batches were before.
 Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train,
-                      const std::vector<SourceSize>& tests);
+                      const std::vector<SourceSize>& tests, const TrainingDone& done = {});
 
 }  // namespace doppio
 

@@ -233,6 +233,7 @@ void Trainer::ApplyUpdate() {
               << update_->clip_scale();
   }
   ++iter_;
+  samples_seen_ += SamplesPerIteration();
 }
 
 // Whether each parameter is updated as soon as its gradient is complete: during backward, or, where
@@ -311,7 +312,7 @@ void Trainer::Report(double loss, Clock::time_point begun) {
     progress.smoothed_loss = smoothed_.value();
     progress.rate = rate_;
     progress.seconds = SecondsSince(begun);
-    progress.images = batch_ * ranks() * schedule_.iter_size;
+    progress.images = SamplesPerIteration();
     if (progress.seconds > 0)
       progress.images_per_second = static_cast<double>(progress.images) / progress.seconds;
     progress.data_wait_seconds = wait - wait_seconds_;

@@ -194,8 +194,10 @@ class Trainer {
   std::unique_ptr<Net> MakeLastTestNet(size_t test);
   void LoadStartWeights();
   void LoadWeights(const std::string& path);
+  int64_t SamplesSeen(const SolverSnapshot& snapshot) const;
   void Resume(const SolverSnapshot& snapshot);
   RunState MakeRunState();
+  int64_t SamplesPerIteration() const { return batch_ * ranks() * spec_.param.iter_size(); }
 
   void Begin();
   void Iterate();
@@ -236,7 +238,8 @@ class Trainer {
   std::optional<ShownUpdates> one_by_one_;
   std::unique_ptr<GradientExchange> exchange_;  // null: alone
 
-  int64_t iter_ = 0;  // updates done
+  int64_t iter_ = 0;          // updates done
+  int64_t samples_seen_ = 0;  // in them, by all ranks
   int64_t batch_ = 0;
   double rate_ = 0;
   SmoothedLoss smoothed_;

@@ -18,6 +18,7 @@ RunState Trainer::MakeRunState() {
   SaveNet("", *train_net_, &state);
   if (options_.world != nullptr) GatherCarried(&options_.world->control(), &state);
   state.set_seed(seed_);
+  state.set_samples_seen(samples_seen_);
   for (float loss : smoothed_.recent()) state.add_recent_loss(loss);
   scaler_.Save(&state);
   if (monitor_ && !testing_) monitor_->Save(&state);
@@ -69,6 +70,12 @@ void Trainer::TellOfSnapshot() {
   if (options_.on_snapshot) options_.on_snapshot(taken);
 }
 
+// Another Caffe's state does not tell, so its batches count as those of now.
+int64_t Trainer::SamplesSeen(const SolverSnapshot& snapshot) const {
+  const RunState& run = snapshot.run_state;
+  return run.has_samples_seen() ? run.samples_seen() : snapshot.iter * SamplesPerIteration();
+}
+
 void Trainer::Resume(const SolverSnapshot& snapshot) {
   LOG(INFO) << "Restoring previous solver status from " << options_.resume;
   LoadWeights(snapshot.learned_net);
@@ -76,6 +83,7 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
   policy_->set_state(
       {static_cast<int>(snapshot.current_step), snapshot.minimum_loss, snapshot.iter_last_event});
   iter_ = snapshot.iter;
+  samples_seen_ = SamplesSeen(snapshot);
   last_state_ = options_.resume;
 
   const RunState& run = snapshot.run_state;

@@ -84,7 +84,9 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   batch_ = source.batch;
   std::vector<SourceSize> test_sources;
   for (const auto& net : test_nets_) test_sources.push_back(FindSource(*net));
-  schedule_ = MakeSchedule(spec_, {source.samples, source.batch * ranks()}, test_sources);
+  TrainingDone done;
+  if (resumed) done = {resumed->iter, SamplesSeen(*resumed)};
+  schedule_ = MakeSchedule(spec_, {source.samples, source.batch * ranks()}, test_sources, done);
   for (size_t i = 0; i < test_nets_.size(); ++i) last_test_nets_.push_back(MakeLastTestNet(i));
   policy_.emplace(spec_.param, spec_.places, schedule_.max_iter);
   update_.emplace(spec_.param, spec_.places, &params_, schedule_.max_iter);

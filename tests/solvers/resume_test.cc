@@ -177,6 +177,23 @@ TEST(Resume, GoesOnWhereTheDataStood) {
   EXPECT_EQ(resumed.tests[0].batches, 3);
 }
 
+TEST(Resume, EndsAfterTheSameSamplesWithAnotherBatch) {
+  TrainerCase c(DigitsNet(), "base_lr: 0.1 lr_policy: 'fixed' snapshot: 5");
+  c.Make({}, "max_epoch: 2")->Solve();
+  TrainerOptions options;
+  options.resume = c.State(5);
+  options.batch = 16;
+  // 5 iterations have seen 40 of 100 samples; 60 are left.
+  EXPECT_EQ(c.Make(options, "max_epoch: 2")->schedule().max_iter, 5 + 4);
+  options.batch = 5;
+  const TrainResult result = c.Make(options, "max_epoch: 2")->Solve();
+  EXPECT_EQ(result.iteration, 5 + 12);
+  // Iterations of both batches count.
+  options.resume = result.state_file;
+  options.batch = 8;
+  EXPECT_EQ(c.Make(options, "max_epoch: 3")->schedule().max_iter, 17 + 7);
+}
+
 TEST(Resume, CountsBatchesWhenTheStateIsCaffes) {
   TrainerCase c(DigitsNet(), kEpochs);
   TrainResult whole, resumed;

@@ -7,12 +7,13 @@ namespace {
 
 // `iterations` as LoadSolver takes them from test_iter.
 Schedule Make(const std::string& text, const SourceSize& train,
-              const std::vector<SourceSize>& tests = {}, int64_t iterations = kWholePass) {
+              const std::vector<SourceSize>& tests = {}, int64_t iterations = kWholePass,
+              const TrainingDone& done = {}) {
   SolverSpec solver;
   solver.places = ParseText(text, "solver.prototxt", &solver.param);
   solver.tests.resize(tests.size());
   for (TestNetSource& test : solver.tests) test.iterations = iterations;
-  return MakeSchedule(solver, train, tests);
+  return MakeSchedule(solver, train, tests, done);
 }
 
 std::string Mistake(const std::string& text, const SourceSize& train,
@@ -45,6 +46,16 @@ TEST(Schedule, CountsEpochsInIterationsRoundedUp) {
   EXPECT_EQ(s.max_iter, 21);
   EXPECT_EQ(s.test_interval, 6);
   EXPECT_EQ(s.snapshot, 11);
+}
+
+TEST(Schedule, CountsTheSamplesThatATrainingHasBehindIt) {
+  // With 4 ranks: 101 iterations of 256. Now 2 ranks: the rest of 60 000 in batches of 128.
+  const Schedule s =
+      Make("max_epoch: 1 test_epoch: 1", {60000, 128}, {{7, 7}}, kWholePass, {101, 101 * 256});
+  EXPECT_EQ(s.max_iter, 101 + 267);
+  EXPECT_EQ(s.test_interval, 469);
+  EXPECT_EQ(Make("max_epoch: 1", {100, 10}, {}, kWholePass, {7, 130}).max_iter, 7);
+  EXPECT_EQ(Make("max_iter: 9", {100, 10}, {}, kWholePass, {7, 130}).max_iter, 9);
 }
 
 TEST(Schedule, TestsTheWholeSetWithoutTestIter) {
