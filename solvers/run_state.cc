@@ -24,18 +24,25 @@ int64_t Rows(const Net& net, int node) {
   return net.graph().edges[static_cast<size_t>(top)].shape.dim_or_1(0);
 }
 
-void AddPosition(const std::string& layer, int64_t next_sample, RunState* state) {
+void AddPosition(const std::string& layer, int64_t next_sample, int64_t records, RunState* state) {
   RunState::DataPosition* position = state->add_data();
   position->set_layer(layer);
   position->set_next_sample(next_sample);
+  if (records > 0) position->set_records(records);
+}
+
+// Null when the state has none.
+const RunState::DataPosition* Find(const RunState& state, const std::string& layer) {
+  for (const RunState::DataPosition& position : state.data()) {
+    if (position.layer() == layer) return &position;
+  }
+  return nullptr;
 }
 
 // -1 when the state has none.
 int64_t FindPosition(const RunState& state, const std::string& layer) {
-  for (const RunState::DataPosition& position : state.data()) {
-    if (position.layer() == layer) return position.next_sample();
-  }
-  return -1;
+  const RunState::DataPosition* const position = Find(state, layer);
+  return position == nullptr ? -1 : position->next_sample();
 }
 
 template <class F>
@@ -71,9 +78,10 @@ std::vector<PlainBlob> FindCarried(const RunState& state, const std::string& lay
 }  // namespace
 
 void SaveNet(const std::string& prefix, const Net& net, RunState* state) {
-  AddPosition(prefix, static_cast<int64_t>(net.pass().step), state);
+  AddPosition(prefix, static_cast<int64_t>(net.pass().step), 0, state);
   ForSources(net, [&](int node, Kernel* kernel) {
-    AddPosition(prefix + net.graph().layer(node).name(), kernel->position(), state);
+    AddPosition(prefix + net.graph().layer(node).name(), kernel->position(), kernel->source_size(),
+                state);
   });
   ForCarrying(net, [&](const std::string& layer, const CarriesState* carrying) {
     RunState::LayerState* saved = state->add_layer();
@@ -93,6 +101,19 @@ void RestorePositions(const std::string& prefix, const RunState& state, Net* net
   ForSources(*net, [&](int node, Kernel* kernel) {
     const int64_t sample = FindPosition(state, prefix + net->graph().layer(node).name());
     if (sample >= 0) kernel->Seek(sample + passes * Rows(*net, node));
+  });
+}
+
+void WarnOfChangedData(const std::string& prefix, const RunState& state, const Net& net) {
+  ForSources(net, [&](int node, Kernel* kernel) {
+    const std::string& layer = net.graph().layer(node).name();
+    const RunState::DataPosition* const saved = Find(state, prefix + layer);
+    if (saved == nullptr || saved->records() == 0 || saved->records() == kernel->source_size())
+      return;
+    LOG(WARNING) << "the data of layer '" << layer << "' have " << kernel->source_size()
+                 << " records, but had " << saved->records()
+                 << " when the snapshot was written: the resumed run goes on at sample "
+                 << saved->next_sample() << " of other data";
   });
 }
 

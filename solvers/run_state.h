@@ -25,6 +25,9 @@ void SaveNet(const std::string& prefix, const Net& net, RunState* state);
 void RestorePositions(const std::string& prefix, const RunState& state, Net* net,
                       int64_t passes = 0);
 
+// Logs a warning for each source whose number of records has changed since the state was written.
+void WarnOfChangedData(const std::string& prefix, const RunState& state, const Net& net);
+
 // Moves the sources of one layer type; "" means all. Whether there are any.
 bool SeekSources(const std::string& type, Net* net, int64_t sample);
 // For a state without positions, such as Caffe's: as if `passes` batches had been read.

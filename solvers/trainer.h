@@ -20,6 +20,7 @@
 #include "core/net/run_trace.h"
 #include "core/net/snapshot.h"
 #include "core/net/solver_spec.h"
+#include "core/net/weights.h"
 #include "solvers/average_precision.h"
 #include "solvers/loss_scaler.h"
 #include "solvers/lr_policy.h"
@@ -193,7 +194,8 @@ class Trainer {
   std::unique_ptr<Net> MakeNet(const NetSource& source, bool train, int64_t batch);
   std::unique_ptr<Net> MakeLastTestNet(size_t test);
   void LoadStartWeights();
-  void LoadWeights(const std::string& path);
+  // Returns what became of the train net's layers.
+  WeightsReport LoadWeights(const std::string& path);
   int64_t SamplesSeen(const SolverSnapshot& snapshot) const;
   void Resume(const SolverSnapshot& snapshot);
   RunState MakeRunState();

@@ -1,10 +1,27 @@
 // What of a training goes into a snapshot, and how it comes back.
+#include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/net/weights.h"
 #include "solvers/run_state.h"
 #include "solvers/trainer.h"
 
 namespace doppio {
+namespace {
+
+// A layer that keeps its fillers' values would train from noise in a net that has converged.
+void CheckWhole(const WeightsReport& report, const std::string& weights) {
+  if (report.missing.empty()) return;
+  std::string layers;
+  for (const std::string& name : report.missing) {
+    layers += (layers.empty() ? "layer '" : ", '") + name + "'";
+  }
+  throw FileError("'" + weights + "' has no weights of " + layers +
+                  " of the net, so this training cannot be resumed; resume with the net that the "
+                  "snapshot was written with, or start a new training with --weights=" +
+                  weights);
+}
+
+}  // namespace
 
 RunState Trainer::MakeRunState() {
   // Tests that are under way start again when the run is resumed, so their data stands where they
@@ -78,7 +95,7 @@ int64_t Trainer::SamplesSeen(const SolverSnapshot& snapshot) const {
 
 void Trainer::Resume(const SolverSnapshot& snapshot) {
   LOG(INFO) << "Restoring previous solver status from " << options_.resume;
-  LoadWeights(snapshot.learned_net);
+  CheckWhole(LoadWeights(snapshot.learned_net), snapshot.learned_net);
   update_->ImportHistory(snapshot.history, options_.resume);
   policy_->set_state(
       {static_cast<int>(snapshot.current_step), snapshot.minimum_loss, snapshot.iter_last_event});
@@ -91,6 +108,9 @@ void Trainer::Resume(const SolverSnapshot& snapshot) {
   scaler_.Restore(run);
   if (monitor_) monitor_->Restore(run);
   if (run.has_iter()) {
+    WarnOfChangedData("", run, *train_net_);
+    for (size_t i = 0; i < test_nets_.size(); ++i)
+      WarnOfChangedData(TestPrefix(i), run, *test_nets_[i]);
     RestorePositions("", run, train_net_.get());
     for (size_t i = 0; i < test_nets_.size(); ++i)
       RestorePositions(TestPrefix(i), run, test_nets_[i].get());

@@ -183,14 +183,16 @@ std::vector<Tensor> Trainer::SharedState() const {
   return state;
 }
 
-void Trainer::LoadWeights(const std::string& path) {
+WeightsReport Trainer::LoadWeights(const std::string& path) {
   const WeightsFile file = ReadWeights(path);
   auto copy = [&](const Net& net) {
     return CopyWeights(file, net.graph(), net.plan().param_index, &params_);
   };
-  LogReport(copy(*train_net_), path);
+  const WeightsReport report = copy(*train_net_);
+  LogReport(report, path);
   // Layers that only a test net has.
   for (const auto& net : test_nets_) copy(*net);
+  return report;
 }
 
 }  // namespace doppio

@@ -194,6 +194,47 @@ TEST(Resume, EndsAfterTheSameSamplesWithAnotherBatch) {
   EXPECT_EQ(c.Make(options, "max_epoch: 3")->schedule().max_iter, 17 + 7);
 }
 
+TEST(Resume, TellsOfDataThatHaveChanged) {
+  std::string more = DigitsNet();
+  TrainerCase c(more, kEpochs);
+  c.Make()->Solve();
+  TrainerOptions options;
+  options.resume = c.State(5);
+  {
+    const LogLines log;
+    c.Make(options);
+    EXPECT_EQ(log.Count("when the snapshot was written"), 0);
+  }
+  more.replace(more.find("size: 50"), 8, "size: 60");
+  c.SetNet(more);
+  const LogLines log;
+  c.Make(options);
+  EXPECT_EQ(log.Count("the data of layer 'data' have 60 records, but had 50 when the snapshot was "
+                      "written: the resumed run goes on at sample 40 of other data"),
+            1);
+}
+
+TEST(Resume, RefusesASnapshotWithoutTheWeightsOfALayer) {
+  TrainerCase c(DigitsNet(), kEpochs);
+  c.Make()->Solve();
+  TrainerOptions options;
+  options.resume = c.State(5);
+  std::string renamed = DigitsNet();
+  renamed.replace(renamed.find("name: \"ip\""), 10, "name: \"fc\"");
+  c.SetNet(renamed);
+  try {
+    c.Make(options);
+    FAIL() << "resumed";
+  } catch (const FileError& e) {
+    EXPECT_NE(std::string(e.what()).find("has no weights of layer 'fc' of the net"),
+              std::string::npos)
+        << e.what();
+  }
+  options.resume.clear();
+  options.weights = {c.Model(5)};
+  EXPECT_EQ(c.Make(options)->Solve().iteration, 13);
+}
+
 TEST(Resume, CountsBatchesWhenTheStateIsCaffes) {
   TrainerCase c(DigitsNet(), kEpochs);
   TrainResult whole, resumed;

@@ -44,8 +44,11 @@ class TrainerCase {
     std::string folder = testing::TempDir() + "/trainerXXXXXX";
     EXPECT_NE(mkdtemp(&folder[0]), nullptr);
     folder_ = folder + "/";
-    WriteFileAtomically(folder_ + "net.prototxt", net);
+    SetNet(net);
   }
+
+  // For trainers that are made later.
+  void SetNet(const std::string& net) { WriteFileAtomically(folder_ + "net.prototxt", net); }
 
   // More fields for the solver (they may repeat what was given: the last one counts, by an
   // override).
