@@ -34,17 +34,16 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
       augment_(transform, phase, Random(options.seed, options.stream ^ Stream("augment")),
                options.sizes_vary, options.mean_at),
       options_(options),
-      order_(MakeOrder(*source_, options)) {
+      order_(MakeOrder(*source_, options)),
+      bad_(options.bad_records, source_->size()) {
   DOPPIO_CHECK(options.batch > 0 && options.rank < options.world, "pipeline options");
   Scratch scratch;
-  try {
-    source_->Read(0, &scratch.record);
+  WithGoodRecord(0, [&](int64_t index) {
+    source_->Read(index, &scratch.record);
     const ImageShape image = PixelsOf(&scratch).shape;
     data_shape_ = augment_.OutputShape(image);
     if (options.max_boxes > 0) LabelObjects(image, 0, &scratch.record);
-  } catch (const Error& e) {
-    RethrowWithContext(e, {}, source_->Name(0));
-  }
+  });
   label_count_ = static_cast<int>(scratch.record.labels.size());
   if (options_.threads <= 0) {
     options_.threads = ChooseThreads(scratch.record.encoded != nullptr || source_->decodes());
@@ -56,6 +55,19 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
 }
 
 Pipeline::~Pipeline() { Stop(); }
+
+// Uses record `index` or, while it may be left out, the next one: which one does not depend on
+// threads or ranks, nor on what was left out before.
+template <class F>
+void Pipeline::WithGoodRecord(int64_t index, const F& use) {
+  for (;; index = (index + 1) % source_->size()) {
+    try {
+      return use(index);
+    } catch (const Error& e) {
+      bad_.LeaveOut(index, source_->Name(index), e);
+    }
+  }
+}
 
 void Pipeline::Start() {
   slots_.resize(static_cast<size_t>(options_.prefetch) + 1);  // and the one that is handed out
@@ -229,28 +241,29 @@ bool Pipeline::FillFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) con
   return true;
 }
 
-void Pipeline::FillSample(int64_t sample, int row, Batch* batch, Scratch* scratch) const {
-  const int64_t index = order_.Record(sample);
+void Pipeline::FillSample(int64_t sample, int row, Batch* batch, Scratch* scratch) {
+  WithGoodRecord(order_.Record(sample),
+                 [&](int64_t index) { FillFrom(index, sample, row, batch, scratch); });
+}
+
+void Pipeline::FillFrom(int64_t index, int64_t sample, int row, Batch* batch,
+                        Scratch* scratch) const {
   CutPixels* const to = &batch->samples[static_cast<size_t>(row)];
-  try {
-    source_->ReadSample(index, static_cast<uint64_t>(sample), &scratch->record);
-    if (!FillFromJpeg(sample, scratch, to)) {
-      const Pixels pixels = PixelsOf(scratch);
-      CheckShape(pixels.shape);
-      augment_.Apply(pixels, static_cast<uint64_t>(sample), to);
-      if (options_.max_boxes > 0) {
-        LabelObjects(pixels.shape, static_cast<uint64_t>(sample), &scratch->record);
-      }
+  source_->ReadSample(index, static_cast<uint64_t>(sample), &scratch->record);
+  if (!FillFromJpeg(sample, scratch, to)) {
+    const Pixels pixels = PixelsOf(scratch);
+    CheckShape(pixels.shape);
+    augment_.Apply(pixels, static_cast<uint64_t>(sample), to);
+    if (options_.max_boxes > 0) {
+      LabelObjects(pixels.shape, static_cast<uint64_t>(sample), &scratch->record);
     }
-    const std::vector<float>& labels = scratch->record.labels;
-    if (static_cast<int>(labels.size()) != label_count_) {
-      throw FileError("it has " + std::to_string(labels.size()) +
-                      " labels, but the first record has " + std::to_string(label_count_));
-    }
-    std::copy(labels.begin(), labels.end(), batch->labels.begin() + int64_t{row} * label_count_);
-  } catch (const Error& e) {
-    RethrowWithContext(e, {}, source_->Name(index));
   }
+  const std::vector<float>& labels = scratch->record.labels;
+  if (static_cast<int>(labels.size()) != label_count_) {
+    throw FileError("it has " + std::to_string(labels.size()) +
+                    " labels, but the first record has " + std::to_string(label_count_));
+  }
+  std::copy(labels.begin(), labels.end(), batch->labels.begin() + int64_t{row} * label_count_);
 }
 
 }  // namespace doppio

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "data/augment.h"
+#include "data/bad_records.h"
 #include "data/decode.h"
 #include "data/jpeg_cut.h"
 #include "data/order.h"
@@ -39,6 +40,9 @@ struct PipelineOptions {
   // More than 0: boxes are in fractions of so many rows and columns (SSD's height_scale and
   // width_scale) instead of the sample's.
   int box_rows = 0, box_columns = 0;
+  // So many different records may be left out because they cannot be read, decoded or batched. The
+  // next record that can takes the place of each.
+  int64_t bad_records = 0;
   int rank = 0;
   int world = 1;
 };
@@ -68,6 +72,7 @@ class Pipeline {
   int64_t size() const { return source_->size() == kEndless ? 0 : source_->size(); }
   int threads() const { return options_.threads; }
   const Source& source() const { return *source_; }
+  int64_t bad_records() const { return bad_.count(); }  // left out so far
 
   // The next batch, valid until the next call of Next or Seek. Rethrows the failure of a bad record
   // when its batch is asked for, with the record's name; so does every call after it.
@@ -117,7 +122,10 @@ class Pipeline {
   void Stop();
   void Work();
   void FillChunk(int64_t chunk, Scratch* scratch);
-  void FillSample(int64_t sample, int row, Batch* batch, Scratch* scratch) const;
+  template <class F>
+  void WithGoodRecord(int64_t index, const F& use);
+  void FillSample(int64_t sample, int row, Batch* batch, Scratch* scratch);
+  void FillFrom(int64_t index, int64_t sample, int row, Batch* batch, Scratch* scratch) const;
   bool FillFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const;
   DecodeOptions DecodeOf(const Record& record) const;
   Pixels PixelsOf(Scratch* scratch) const;
@@ -128,6 +136,7 @@ class Pipeline {
   const Augment augment_;
   PipelineOptions options_;
   SampleOrder order_;
+  BadRecords bad_;
   ImageShape data_shape_;
   int label_count_ = 0;
 

@@ -60,6 +60,7 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
     options.prefetch = static_cast<int>(spec.param.data_param().prefetch());
   }
   if (spec.options.data_threads > 0) options.threads = spec.options.data_threads;
+  options.bad_records = spec.options.bad_records;
   options.seed = spec.options.seed;
   options.stream = Stream("data", spec.name());
   options.sizes_vary = SizesVary(TransformOf(spec));
@@ -183,10 +184,20 @@ DeclaredSample Declared(const LayerSpec& spec) {
   return declared;
 }
 
+// None where the first record is bad and left out.
+std::optional<Preprocessing> DescribeOpened(const LayerSpec& spec, const Pipeline& pipeline) {
+  try {
+    return DescribeImages(TransformOf(spec), FactsOf(pipeline.source()));
+  } catch (const Error& e) {
+    if (e.code() != ExitCode::kFile || pipeline.bad_records() == 0) throw;
+    return std::nullopt;
+  }
+}
+
 SampleShape OpenedShape(const LayerSpec& spec) {
   const std::unique_ptr<Pipeline> pipeline = OpenPipeline(spec);
-  return {pipeline->data_shape(), pipeline->label_count(),
-          DescribeImages(TransformOf(spec), FactsOf(pipeline->source())), std::nullopt};
+  return {pipeline->data_shape(), pipeline->label_count(), DescribeOpened(spec, *pipeline),
+          std::nullopt};
 }
 
 Preprocessing DescribeImagesOf(const LayerSpec& spec) {
@@ -307,6 +318,7 @@ class ImagesKernel : public Kernel {
   void Seek(int64_t sample) override { pipeline_->Seek(sample); }
   int64_t source_size() const override { return pipeline_->size(); }
   double wait_seconds() const override { return pipeline_->wait_seconds(); }
+  int64_t bad_records() const override { return pipeline_->bad_records(); }
 
  private:
   const bool annotated_;
@@ -343,6 +355,7 @@ class UploadedImagesKernel : public Kernel {
   void Seek(int64_t sample) override { pipeline_->Seek(sample); }
   int64_t source_size() const override { return pipeline_->size(); }
   double wait_seconds() const override { return pipeline_->wait_seconds(); }
+  int64_t bad_records() const override { return pipeline_->bad_records(); }
 
  private:
   void SendImages(const Batch& batch) {

@@ -117,6 +117,19 @@ void WarnOfChangedData(const std::string& prefix, const RunState& state, const N
   });
 }
 
+void TakePosition(const Net& net, NetPosition* position) {
+  position->step = net.pass().step;
+  position->samples.clear();
+  ForSources(net, [&](int, Kernel* kernel) { position->samples.push_back(kernel->position()); });
+}
+
+void ReturnTo(const NetPosition& position, Net* net) {
+  net->pass().step = position.step;
+  auto sample = position.samples.begin();
+  ForSources(*net, [&](int, Kernel* kernel) { kernel->Seek(*sample++); });
+  ForgetCarried(*net);
+}
+
 bool SeekSources(const std::string& type, Net* net, int64_t sample) {
   bool any = false;
   ForSources(*net, [&](int node, Kernel* kernel) {
@@ -183,6 +196,12 @@ void HandOnCarried(const Net& from, const Net& to) {
     if (SameShapes(handed, carrying->State())) return carrying->SetState(handed);
     ForgetState(carrying);
   });
+}
+
+int64_t BadRecordsOf(const Net& net) {
+  int64_t count = 0;
+  ForSources(net, [&](int, Kernel* kernel) { count += kernel->bad_records(); });
+  return count;
 }
 
 double WaitSeconds(const Net& net) {

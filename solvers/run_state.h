@@ -28,6 +28,15 @@ void RestorePositions(const std::string& prefix, const RunState& state, Net* net
 // Logs a warning for each source whose number of records has changed since the state was written.
 void WarnOfChangedData(const std::string& prefix, const RunState& state, const Net& net);
 
+// Where a net stands in its data and random numbers. Taking it again allocates nothing.
+struct NetPosition {
+  uint64_t step = 0;
+  std::vector<int64_t> samples;  // of each source
+};
+void TakePosition(const Net& net, NetPosition* position);
+// Layers that carry values from pass to pass start new sequences: theirs have moved on.
+void ReturnTo(const NetPosition& position, Net* net);
+
 // Moves the sources of one layer type; "" means all. Whether there are any.
 bool SeekSources(const std::string& type, Net* net, int64_t sample);
 // For a state without positions, such as Caffe's: as if `passes` batches had been read.
@@ -46,6 +55,9 @@ void ForgetCarried(const Net& net);
 // `to` goes on where `from`, the same net with other rows, stands; where that cannot be, it starts
 // new sequences.
 void HandOnCarried(const Net& from, const Net& to);
+
+// Records that its data layers have left out so far.
+int64_t BadRecordsOf(const Net& net);
 
 // Seconds that the net has waited for data so far.
 double WaitSeconds(const Net& net);

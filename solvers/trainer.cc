@@ -23,6 +23,27 @@ TrainResult Trainer::Solve() {
   LOG(INFO) << "Solving " << train_net_->graph().spec.name;
   LOG(INFO) << "Learning Rate Policy: " << spec_.param.lr_policy();
   Begin();
+  try {
+    Run();
+  } catch (const Error& e) {
+    Rescue(e);
+    throw;
+  }
+  LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early."
+                                                         : "Optimization Done.");
+  testing_.reset();
+  result_.iteration = iter_;
+  result_.smoothed_loss = smoothed_.value();
+  result_.best = best();
+  if (!scaler_.scaling().off()) result_.loss_scale = scaler_.scale();
+  result_.updates_skipped = scaler_.skipped();
+  result_.bad_records = BadRecordsOf(*train_net_);
+  for (const auto& net : test_nets_) result_.bad_records += BadRecordsOf(*net);
+  return result_;
+}
+
+// Everything between the log's first and last lines.
+void Trainer::Run() {
   while (iter_ < schedule_.max_iter && !stop_) Iterate();
   if (options_.trace != nullptr) options_.trace->Stop();
 
@@ -36,15 +57,6 @@ TrainResult Trainer::Solve() {
   result_.stopped = stop_ && !result_.stopped_early;
   if (!stop_ && !past) Finish();
   WaitForSnapshot();
-  LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early."
-                                                         : "Optimization Done.");
-  testing_.reset();
-  result_.iteration = iter_;
-  result_.smoothed_loss = smoothed_.value();
-  result_.best = best();
-  if (!scaler_.scaling().off()) result_.loss_scale = scaler_.scale();
-  result_.updates_skipped = scaler_.skipped();
-  return result_;
 }
 
 void Trainer::Advance(int64_t iterations) {
@@ -58,7 +70,7 @@ void Trainer::Begin() {
   result_ = TrainResult();
   stop_ = false;
   display_time_ = Clock::now();
-  display_iter_ = iter_;
+  display_iter_ = first_iter_ = iter_;
   wait_seconds_ = WaitSeconds(*train_net_);
 }
 
@@ -92,7 +104,7 @@ void Trainer::Step() {
     Trace(options_.trace, TraceOf::kHost, "ranks", "check of replicas",
           [&] { CheckReplicas(*options_.world, options_.device, SharedState(), iter_); });
   }
-  if (writer_.Check()) TellOfSnapshot();
+  SnapshotWritten(false);
   if (schedule_.SnapshotAt(iter_)) Snapshot();
   HandleRequest();
 }
@@ -177,6 +189,8 @@ double Trainer::RateNow() {
 }
 
 double Trainer::ForwardBackward() {
+  TakePosition(*train_net_, &begun_at_);
+  stage_ = Stage::kPass;
   if (!RateNeedsLoss(spec_.param)) rate_ = RateNow();
   train_net_->SetLossScale(scaler_.scale());
   // The gradients of several ranks are their sum, and the loss is their mean.
@@ -193,6 +207,7 @@ double Trainer::ForwardBackward() {
     Trace(options_.trace, TraceOf::kBoth, "forward", "forward",
           [&] { train_net_->StartForward(); });
     if (StopsBeforeBackward() && !std::isfinite(train_net_->Loss())) StopAtLoss(iter_);
+    if (params_.gradients_share_memory()) stage_ = Stage::kUpdate;
     Trace(options_.trace, TraceOf::kBoth, "backward", "backward",
           [&] { train_net_->Backward(pass > 0, sink); });
     Trace(options_.trace, TraceOf::kHost, "loss", "loss", [&] { loss += train_net_->Loss(); });
@@ -215,11 +230,13 @@ void Trainer::ApplyUpdate() {
   if (RateNeedsLoss(spec_.param)) rate_ = RateNow();
   if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
   const bool one_by_one = UpdatesOneByOne();
+  if (one_by_one) stage_ = Stage::kUpdate;
   if (exchange_ != nullptr) {
     if (one_by_one) update_->Begin(rate_, iter_);
     Trace(options_.trace, TraceOf::kHost, "ranks", "end of exchange",
           [&] { exchange_->Finish(one_by_one ? &*one_by_one_ : nullptr); });
   }
+  stage_ = Stage::kUpdate;
   Trace(options_.trace, TraceOf::kBoth, "update", "update", [&] {
     if (one_by_one) {
       update_->Finish();
@@ -234,6 +251,7 @@ void Trainer::ApplyUpdate() {
   }
   ++iter_;
   samples_seen_ += SamplesPerIteration();
+  stage_ = Stage::kWhole;
 }
 
 // Whether each parameter is updated as soon as its gradient is complete: during backward, or, where
@@ -377,6 +395,8 @@ void Trainer::HandleRequest() {
 // After max_iter iterations: the loss of the next batch, and a last test.
 void Trainer::Finish() {
   if (DisplayNow()) {
+    TakePosition(*train_net_, &begun_at_);
+    stage_ = Stage::kPass;
     double loss = train_net_->Forward();
     if (exchange_ != nullptr) options_.world->control().AllReduce(&loss, 1, DType::kFloat64);
     smoothed_.Add(loss / ranks());

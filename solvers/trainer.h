@@ -25,6 +25,7 @@
 #include "solvers/loss_scaler.h"
 #include "solvers/lr_policy.h"
 #include "solvers/monitor.h"
+#include "solvers/run_state.h"
 #include "solvers/schedule.h"
 #include "solvers/shown_updates.h"
 #include "solvers/smoothed_loss.h"
@@ -91,7 +92,8 @@ struct TrainerOptions {
   int64_t warmup =
       0;  // so many iterations (Goyal et al., "Accurate, Large Minibatch SGD", 2017, section 2.2)
   int data_threads = 0;
-  std::optional<DType> stored;  // likewise
+  int64_t bad_records = 0;      // that each data layer may leave out; see PipelineOptions
+  std::optional<DType> stored;  // see NetOptions
   // Instead of what the net's file or the storage asks for.
   std::optional<LossScaling> loss_scaling;
 
@@ -132,6 +134,7 @@ struct TrainResult {
   std::vector<TestScores> tests;    // of the last round of tests, in the order of the test nets
   std::optional<float> loss_scale;  // of the next iteration, where the loss is scaled
   int64_t updates_skipped = 0;      // in the whole training, because gradients were not finite
+  int64_t bad_records = 0;          // left out by the data layers of this rank, since its start
 };
 
 // The files that the solver's `weights` name.
@@ -145,7 +148,9 @@ class Trainer {
   ~Trainer();
 
   // Iterations up to max_iter (fewer when stopped), with tests, snapshots and log lines. When it
-  // returns, all snapshots are on the disk.
+  // returns, all snapshots are on the disk. Where it throws because of a file (data, a snapshot
+  // that cannot be written), a wrong label or a lost rank, rank 0 first writes a snapshot of the
+  // last whole iteration, if it can.
   TrainResult Solve();
 
   // So many iterations as Solve runs them, whatever max_iter says; fewer when stopped. When it
@@ -202,6 +207,9 @@ class Trainer {
   int64_t SamplesPerIteration() const { return batch_ * ranks() * spec_.param.iter_size(); }
 
   void Begin();
+  void Run();
+  void Rescue(const Error& failure);
+  bool CanRescue() const;
   void Iterate();
   void Step();
   void AddLoss(double* loss);
@@ -213,7 +221,7 @@ class Trainer {
   bool StopsBeforeUpdate() const;
   [[noreturn]] void StopAtLoss(int64_t iteration);
   [[noreturn]] void StopAtNonFinite(int64_t iteration, const std::string& what);
-  void TellOfSnapshot();
+  bool SnapshotWritten(bool wait);
   bool DisplayNow() const;
   void LogIteration();
   void Report(double loss, Clock::time_point begun);
@@ -240,6 +248,15 @@ class Trainer {
   std::optional<ShownUpdates> one_by_one_;
   std::unique_ptr<GradientExchange> exchange_;  // null: alone
 
+  // How far the weights and the place in the data agree with iter_.
+  enum class Stage {
+    kWhole,   // both do
+    kPass,    // the weights do; the data stood at begun_at_
+    kUpdate,  // neither does
+  };
+  Stage stage_ = Stage::kWhole;
+  NetPosition begun_at_;      // of the train net, before this iteration
+  int64_t first_iter_ = 0;    // iter_ when this Solve or Advance began
   int64_t iter_ = 0;          // updates done
   int64_t samples_seen_ = 0;  // in them, by all ranks
   int64_t batch_ = 0;

@@ -74,17 +74,59 @@ void Trainer::Snapshot() {
   writing_ = TakenSnapshot{iter_, contents.names};
 }
 
-void Trainer::WaitForSnapshot() {
-  writer_.Wait();
-  TellOfSnapshot();
+void Trainer::WaitForSnapshot() { SnapshotWritten(true); }
+
+// Returns true if no snapshot is being written, and tells of the last one, once. Throws what it has
+// failed with.
+bool Trainer::SnapshotWritten(bool wait) {
+  const std::optional<TakenSnapshot> taken = writing_;
+  try {
+    if (wait) writer_.Wait();
+    if (!writer_.Check()) return false;
+  } catch (...) {
+    writing_.reset();
+    snapshot_iter_ = -1;  // there is none of that iteration
+    throw;
+  }
+  writing_.reset();
+  if (taken && options_.on_snapshot) options_.on_snapshot(*taken);
+  return true;
 }
 
-// Once, when it is whole.
-void Trainer::TellOfSnapshot() {
-  if (!writing_) return;
-  const TakenSnapshot taken = *writing_;
-  writing_.reset();
-  if (options_.on_snapshot) options_.on_snapshot(taken);
+// Rank 0 alone knows what other ranks' layers carry only if they carry nothing.
+bool Trainer::CanRescue() const {
+  if (rank() != 0 || stage_ == Stage::kUpdate) return false;
+  if (iter_ == first_iter_ || !WritesSnapshots(spec_.param)) return false;
+  RunState carried;
+  SaveNet("", *train_net_, &carried);
+  for (const auto& net : test_nets_) SaveNet("", *net, &carried);
+  return options_.world == nullptr || carried.layer_size() == 0;
+}
+
+// Saves what was learned before the training ends with `failure`. A snapshot that has failed is
+// tried once more: of now, when its temporary files no longer fill the disk.
+void Trainer::Rescue(const Error& failure) {
+  const ExitCode code = failure.code();
+  if (code != ExitCode::kFile && code != ExitCode::kConfig && code != ExitCode::kPeer) return;
+  if (!CanRescue()) return;
+  try {
+    try {
+      WaitForSnapshot();
+    } catch (const Error& e) {
+      LOG(WARNING) << e.what();
+    }
+    if (stage_ == Stage::kPass) ReturnTo(begun_at_, train_net_.get());
+    stage_ = Stage::kWhole;
+    if (snapshot_iter_ != iter_) {
+      LOG(WARNING) << "The training ends with an error; first a snapshot of its last whole "
+                      "iteration, "
+                   << iter_;
+      Snapshot();
+      WaitForSnapshot();
+    }
+  } catch (const Error& e) {
+    LOG(WARNING) << "The last whole iteration, " << iter_ << ", cannot be saved: " << e.what();
+  }
 }
 
 // Another Caffe's state does not tell, so its batches count as those of now.

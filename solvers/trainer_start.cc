@@ -130,6 +130,7 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   if (train) net.shares = options_.batch_shares;
   net.seed = seed_;
   net.data_threads = options_.data_threads;
+  net.bad_records = options_.bad_records;
   net.stored = options_.stored;
   NetSpec spec = MakeNetSpec(source.net, source.places, source.state, net);
   spec.debug_info = spec.debug_info || (train && spec_.param.debug_info());

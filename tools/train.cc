@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/whole_number.h"
 #include "core/net/snapshot.h"
 #include "core/net/solver_spec.h"
 #include "core/net/solver_state.h"
@@ -52,6 +53,12 @@ DEFINE_string(loss_scale, "auto",
               "<auto|dynamic|N> factor on the loss, taken out of the gradients again: N, or one "
               "that is found; auto = "
               "what the net's file says, else dynamic where activations are stored as fp16");
+DEFINE_string(
+    on_bad_record, "stop",
+    "<stop|skip:N> what an image or a record that cannot be read or decoded leads to: stop "
+    "= the end with code 4, after a snapshot of the last whole iteration; skip:N = the "
+    "record is named and the next one takes its place, for up to N different records of "
+    "each data layer and replica");
 DEFINE_string(log_format, "auto",
               "<auto|caffe> auto = for people on a terminal, Caffe's lines elsewhere");
 DEFINE_string(progress, "auto", "<auto|on|off> the progress line; auto = on a terminal");
@@ -100,6 +107,19 @@ std::string AgreedSnapshot(ProcessWorld* world, const SolverParameter& solver) {
   if (world == nullptr) return SnapshotFromFlags(solver);
   const std::string own = world->rank() == 0 ? SnapshotFromFlags(solver) : "";
   return BroadcastText(&world->control(), own, 0);
+}
+
+// How many records a data layer may leave out.
+int64_t BadRecordsFromFlag() {
+  constexpr char kSkip[] = "skip:";
+  constexpr int64_t kMost = 1'000'000'000;
+  if (FLAGS_on_bad_record == "stop") return 0;
+  std::optional<int64_t> count;
+  if (FLAGS_on_bad_record.rfind(kSkip, 0) == 0)
+    count = WholeNumber(FLAGS_on_bad_record.substr(sizeof kSkip - 1));
+  if (count && *count >= 1 && *count <= kMost) return *count;
+  throw UsageError("--on_bad_record wants stop or skip:N, such as skip:10, got '" +
+                   FLAGS_on_bad_record + "'");
 }
 
 void CheckStart() {
@@ -155,6 +175,7 @@ TrainerOptions OptionsOf(const std::string& resume, Device* device) {
   options.data = net.data;
   options.batch = net.batch;
   options.data_threads = net.data_threads;
+  options.bad_records = BadRecordsFromFlag();
   options.stored = net.stored;
   options.loss_scaling = ParseLossScaling("loss_scale", FLAGS_loss_scale);
   options.resume = resume;
@@ -449,6 +470,7 @@ DOPPIO_REGISTER(Commands, "train",
                   "keep_last",
                   "early_stop",
                   "on_nan",
+                  "on_bad_record",
                   "log_format",
                   "progress",
                   "trace",

@@ -59,6 +59,7 @@ void PrintJson(const TrainingEnd& end) {
     out["loss_scale"] = *result.loss_scale;
     out["updates_skipped"] = result.updates_skipped;
   }
+  if (result.bad_records > 0) out["bad_records"] = result.bad_records;
   if (!end.run_dir.empty()) out["run_dir"] = end.run_dir;
   if (!end.metric.empty()) {
     out["stopped_early"] = result.stopped_early;
@@ -98,6 +99,9 @@ void PrintText(const TrainingEnd& end) {
     text << "best " << end.metric << ' ' << result.best->score << " at iteration "
          << result.best->iteration << (result.stopped_early ? ", stopped early" : "") << '\n';
   }
+  if (result.bad_records > 0)
+    text << "left out " << result.bad_records
+         << (result.bad_records == 1 ? " bad record" : " bad records") << ", which the log names\n";
   if (end.gpu && !Text(*end.gpu).empty()) text << Text(*end.gpu) << '\n';
   if (!result.model_file.empty()) text << "weights  " << result.model_file << '\n';
   if (!result.state_file.empty()) text << "snapshot " << result.state_file << '\n';

@@ -103,6 +103,7 @@ class HostKernel : public Kernel {
   void Seek(int64_t sample) override { inner_->Seek(sample); }
   int64_t source_size() const override { return inner_->source_size(); }
   double wait_seconds() const override { return inner_->wait_seconds(); }
+  int64_t bad_records() const override { return inner_->bad_records(); }
 
   Kernel* inner() const override { return inner_.get(); }
 

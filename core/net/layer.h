@@ -199,6 +199,8 @@ class Kernel {
   virtual int64_t source_size() const { return 0; }
   // Seconds Forward has waited for data so far.
   virtual double wait_seconds() const { return 0; }
+  // Different records that it has left out so far because they cannot be used.
+  virtual int64_t bad_records() const { return 0; }
   // The kernel that this one lends its tensors to, where it only copies for another.
   virtual Kernel* inner() const { return nullptr; }
 

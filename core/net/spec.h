@@ -32,6 +32,7 @@ struct NetOptions {
   int shares = 1;  // every batch_size is divided by this, the number of ranks; it must be divisible
   uint64_t seed = 0;            // of every random stream
   int data_threads = 0;         // decode threads of each data layer; 0 = chosen by the pipeline
+  int64_t bad_records = 0;      // that each data layer may leave out
   std::optional<DType> stored;  // what activations are stored as, where the file says nothing else
                                 // (core/net/storage.h)
 };

@@ -1,7 +1,10 @@
 #include "data/pipeline.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <set>
+#include <utility>
 
 #include "tests/data/tiny_data.h"
 
@@ -14,10 +17,11 @@ using testing::HasSubstr;
 // Record i is one pixel of value i, with label i.
 class Numbers : public Source {
  public:
-  explicit Numbers(int64_t size, int64_t bad = -1) : size_(size), bad_(bad) {}
+  explicit Numbers(int64_t size, int64_t bad = -1) : size_(size), bad_({bad}) {}
+  Numbers(int64_t size, std::set<int64_t> bad) : size_(size), bad_(std::move(bad)) {}
   int64_t size() const override { return size_; }
   void Read(int64_t index, Record* record) const override {
-    if (index == bad_) throw FileError("it is bad");
+    if (bad_.count(index) > 0) throw FileError("it is bad");
     record->float_storage.assign(1, static_cast<float>(index));
     record->pixels = {{1, 1, 1}, nullptr, record->float_storage.data(), false};
     record->labels.assign(1, static_cast<float>(index));
@@ -27,7 +31,8 @@ class Numbers : public Source {
   std::string Name(int64_t index) const override { return "number " + std::to_string(index); }
 
  private:
-  int64_t size_, bad_;
+  int64_t size_;
+  std::set<int64_t> bad_;
 };
 
 std::unique_ptr<Pipeline> Make(std::unique_ptr<Source> source, const PipelineOptions& options,
@@ -196,6 +201,39 @@ TEST(Pipeline, DeliversTheBatchesBeforeABadRecordAndThenNamesIt) {
 TEST(Pipeline, NamesABadFirstRecordAtOnce) {
   EXPECT_EQ(MessageOf([] { Make(std::make_unique<Numbers>(9, 0), Options(2)); }),
             "4: number 0: it is bad");
+}
+
+TEST(Pipeline, PutsTheNextRecordInThePlaceOfABadOne) {
+  std::vector<float> alone;
+  for (int threads : {1, 4}) {
+    PipelineOptions options = Options(5, threads, true);
+    options.bad_records = 3;
+    const auto pipeline = Make(std::make_unique<Numbers>(20, std::set<int64_t>{0, 7, 8}), options);
+    const std::vector<float> labels = Labels(pipeline.get(), 8);  // two passes
+    EXPECT_EQ(std::count(labels.begin(), labels.end(), 9), 6);    // for 7 and 8 as well
+    EXPECT_EQ(std::count(labels.begin(), labels.end(), 1), 4);
+    EXPECT_EQ(pipeline->bad_records(), 3);
+    if (threads == 1) alone = labels;
+    EXPECT_EQ(labels, alone);
+  }
+}
+
+TEST(Pipeline, LeavesOutNoMoreBadRecordsThanAllowed) {
+  PipelineOptions options = Options(5);
+  options.bad_records = 2;
+  const auto pipeline = Make(std::make_unique<Numbers>(20, std::set<int64_t>{6, 7, 11}), options);
+  EXPECT_THAT(Labels(pipeline.get(), 2), ElementsAre(0, 1, 2, 3, 4, 5, 8, 8, 8, 9));
+  EXPECT_EQ(MessageOf([&] { pipeline->Next(); }),
+            "4: one bad record more than may be left out (2): number 11: it is bad");
+}
+
+TEST(Pipeline, LeavesOutNoSourceAsAWhole) {
+  PipelineOptions options = Options(2);
+  options.bad_records = 100;
+  EXPECT_EQ(MessageOf([&] {
+              Make(std::make_unique<Numbers>(2, std::set<int64_t>{0, 1}), options);
+            }),
+            "4: one bad record more than may be left out (1): number 1: it is bad");
 }
 
 TEST(Pipeline, EndsWhileThreadsAreAtWork) {

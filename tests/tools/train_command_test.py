@@ -254,6 +254,41 @@ class TrainTest(TinyCase):
         self.succeed("train", "--solver=solver.prototxt", "--no_overwrite", "--set=snapshot_prefix=other")
         self.succeed("train", "--solver=solver.prototxt", "--resume", "--no_overwrite", "--set=max_iter=25")
 
+    def write_images(self, bad=()):
+        for i in range(12):
+            with open(self.path("%d.pgm" % i), "wb") as image:
+                image.write(b"P5\n2 2\n255\n" + (b"" if i in bad else b"abc%c" % i))
+        self.write("list.txt", "".join("%d.pgm %d\n" % (i, i % 2) for i in range(12)))
+        self.write("net.prototxt", """name: "images"
+layer { name: "in" type: "ImageData" top: "x" top: "label" image_data_param { source: "list.txt" batch_size: 2 is_color: false } }
+layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip" inner_product_param { num_output: 2 } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+""")
+        self.write("solver.prototxt", TINY_SOLVER)
+
+    def test_a_bad_record_ends_the_training_after_a_snapshot(self):
+        self.write_images(bad=[9])
+        log = self.fail_with(4, "train", "--solver=solver.prototxt", "--run_dir=run")
+        self.assertIn("9.pgm", log)
+        self.assertIn("first a snapshot of its last whole iteration, 4", log)
+        self.assertIn("--resume=tiny_iter_4.solverstate", json.loads(self.read("run/exit.json"))["resume_command"])
+        self.write_images()
+        self.assertIn("iteration 20,", self.succeed("train", "--solver=solver.prototxt", "--resume=tiny_iter_4.solverstate"))
+
+    def test_bad_records_are_left_out_counted_and_named(self):
+        self.write_images(bad=[0, 9])
+        r = self.run_tool("train", "--solver=solver.prototxt", "--on_bad_record=skip:2")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertIn("left out 2 bad records, which the log names\n", r.stdout)
+        for bad in ("0.pgm", "9.pgm"):
+            self.assertRegex(r.stderr, r"bad record [12] \(of at most 2\) is left out: image '%s'" % bad)
+        self.assertEqual(2, json.loads(self.succeed("train", "--solver=solver.prototxt", "--on_bad_record=skip:2", "--json"))["bad_records"])
+        log = self.fail_with(4, "train", "--solver=solver.prototxt", "--on_bad_record=skip:1")
+        self.assertIn("one bad record more than may be left out (1): image '9.pgm'", log)
+        for wrong in ("skip", "skip:0", "skip:x", "go"):
+            log = self.fail_with(2, "train", "--solver=solver.prototxt", "--on_bad_record=" + wrong)
+            self.assertIn("--on_bad_record wants stop or skip:N, such as skip:10, got '%s'" % wrong, log)
+
     def test_a_folder_that_takes_no_files_is_found_at_the_start(self):
         self.write_tiny()
         for flags, said in ((("--set=snapshot_prefix=/proc/tiny",), "cannot write snapshots '/proc/tiny_iter_*': folder '/proc/' is not "
