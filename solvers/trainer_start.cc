@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/log.h"
+#include "core/net/row_losses.h"
 #include "core/net/storage.h"
 #include "core/net/weights.h"
 #include "solvers/trainer.h"
@@ -150,7 +151,9 @@ std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64
   plan.history_slots = HistorySlots(spec_.param);
   plan.exchange_bytes = options_.exchange_bytes;
   plan.sync_statistics = train && options_.world != nullptr && options_.sync_bn;
-  auto made = std::make_unique<Net>(MakeGraph(std::move(spec)), plan, &params_);
+  Graph graph = MakeGraph(std::move(spec));
+  if (train) WeighRowLosses(ranks(), &graph);
+  auto made = std::make_unique<Net>(std::move(graph), plan, &params_);
   made->pass().rank = rank();
   made->pass().ranks = ranks();
   // The batches of a test stay batches of their own, whoever runs them.

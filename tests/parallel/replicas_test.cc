@@ -89,6 +89,20 @@ TEST(Replicas, AreOneBigBatchInEveryLoss) {
   }
 }
 
+TEST(Replicas, AreOneBigBatchWithLossesOfRows) {
+  const std::string start = "name: 'rows'\n" + kData + Product("hidden", "data", 40) +
+                            InPlace("TanH", "hidden") + Product("a", "hidden", 10) +
+                            Product("b", "hidden", 10);
+  for (const std::string loss :
+       {"type: 'Reduction' bottom: 'a' reduction_param { operation: SUMSQ axis: 1 }",
+        "type: 'Eltwise' bottom: 'a' bottom: 'b' eltwise_param { operation: PROD }"}) {
+    SCOPED_TRACE(loss);
+    ExpectOneBigBatch(
+        start + "layer { name: 'rows' top: 'rows' loss_weight: 0.001 " + loss + " }\n" + Loss("b"),
+        SolverText(20));
+  }
+}
+
 TEST(Replicas, AreOneBigBatchWithDropout) {
   const std::string net = "name: 'dropout'\n" + kData + Product("ip1", "data", 100) +
                           InPlace("TanH", "ip1") + InPlace("Dropout", "ip1") +
