@@ -71,12 +71,13 @@ std::string SlurmScript(const JobOptions& o) {
          "# USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit "
          "code 8); a rank that "
          "has\n"
-         "# stopped must not have the others killed while they finish their snapshot.\n" +
-         (o.tasks > 0
-              ? ""
-              : "# A rank that is still there a minute after the first one has ended hangs.\n") +
-         "srun " + (o.tasks > 0 ? "" : "--mpi=pmix ") + "--kill-on-bad-exit=0" +
-         (o.tasks > 0 ? "" : " --wait=60") + cpus + CommandText(o, "\"$SLURM_ARRAY_TASK_ID\"") +
+         "# stopped must not have the others killed while they finish their snapshot, but one that "
+         "hangs must not keep the\n"
+         "# nodes to the time limit.\n"
+         "srun " +
+         (o.tasks > 0 ? "" : "--mpi=pmix ") +
+         "--kill-on-bad-exit=0 --wait=" + Number(o.warn_seconds) + cpus +
+         CommandText(o, "\"$SLURM_ARRAY_TASK_ID\"") +
          "\n"
          "code=$?\n"
          "if [ \"$code\" -eq " +

@@ -14,6 +14,7 @@
 DEFINE_int32(nodes, 1, "<N> machines of the job");
 DEFINE_int32(gpus_per_node, 0, "<N> GPUs of each node to ask for; 0 = none");
 DECLARE_string(program);
+DECLARE_string(resume);
 DECLARE_int32(stop_exit_code);
 
 namespace doppio {
@@ -58,6 +59,12 @@ void AddCommand(const CommandLine& line, const std::string& program, JobOptions*
     throw UsageError(
         "--gpus_per_node asks for GPUs, but the training would run on the CPU; give it --gpu, such "
         "as --gpu=all");
+  }
+  if (train.Given("resume") && FLAGS_resume != "auto") {
+    throw UsageError(
+        "a job that is queued again would go back to --resume=" + FLAGS_resume +
+        " each time; leave it out, so that each start goes on from the newest snapshot of "
+        "snapshot_prefix, and move newer ones than this away");
   }
   if (!train.Given("resume")) words.push_back("--resume=auto");
   words[0] = program.empty() ? OwnPath() : program;

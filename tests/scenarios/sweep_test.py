@@ -282,7 +282,7 @@ class SweepTest(scenario.Scenario):
         command = [line for line in script.split("\n") if line.startswith("srun")][0]
         for task in ("2", "0", "1"):
             words = [task if w == "$SLURM_ARRAY_TASK_ID" else w for w in shlex.split(command)]
-            run = subprocess.run(words[2:], cwd=self.folder, capture_output=True, text=True, timeout=60, env=self.environment())
+            run = subprocess.run(words[3:], cwd=self.folder, capture_output=True, text=True, timeout=60, env=self.environment())
             self.assertEqual(0, run.returncode, run.stderr)
         self.assertIn("3 trials: 3 done", self.sweep("ls", "s").stdout)
 

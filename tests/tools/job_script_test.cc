@@ -38,9 +38,9 @@ TEST(JobScript, ForSlurm) {
 #SBATCH --output=%x-%j.log
 
 # USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit code 8); a rank that has
-# stopped must not have the others killed while they finish their snapshot.
-# A rank that is still there a minute after the first one has ended hangs.
-srun --mpi=pmix --kill-on-bad-exit=0 --wait=60 --cpus-per-task=8 /opt/doppio train '--solver=it'\''s.prototxt' --resume=auto
+# stopped must not have the others killed while they finish their snapshot, but one that hangs must not keep the
+# nodes to the time limit.
+srun --mpi=pmix --kill-on-bad-exit=0 --wait=150 --cpus-per-task=8 /opt/doppio train '--solver=it'\''s.prototxt' --resume=auto
 code=$?
 if [ "$code" -eq 75 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
   scontrol requeue "$SLURM_JOB_ID"
@@ -124,8 +124,9 @@ TEST(JobScript, ArrayForSlurm) {
 #SBATCH --output=%x-%A_%a.log
 
 # USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit code 8); a rank that has
-# stopped must not have the others killed while they finish their snapshot.
-srun --kill-on-bad-exit=0 --cpus-per-task=8 /opt/doppio sweep trial '/runs/my sweep' "$SLURM_ARRAY_TASK_ID"
+# stopped must not have the others killed while they finish their snapshot, but one that hangs must not keep the
+# nodes to the time limit.
+srun --kill-on-bad-exit=0 --wait=120 --cpus-per-task=8 /opt/doppio sweep trial '/runs/my sweep' "$SLURM_ARRAY_TASK_ID"
 code=$?
 if [ "$code" -eq 75 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
   scontrol requeue "$SLURM_JOB_ID"

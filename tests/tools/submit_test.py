@@ -53,7 +53,7 @@ class SubmitTest(TinyCase):
     def test_slurm_runs_the_ranks_and_queues_again_what_was_stopped(self):
         script = self.script("slurm", "--nodes=2", "--gpus_per_node=4")
         rank = "doppio train --solver=my solver.prototxt --set=base_lr=0.1 --gpu=all --resume=auto"
-        ran = "srun --mpi=pmix --kill-on-bad-exit=0 --wait=60 " + rank
+        ran = "srun --mpi=pmix --kill-on-bad-exit=0 --wait=120 " + rank
         self.assertEqual((75, [ran, "scontrol requeue 77"]), self.run_script(script, 75))
         self.assertEqual((0, [ran]), self.run_script(script, 0))
         self.assertEqual((8, [ran]), self.run_script(script, 8))
@@ -77,9 +77,9 @@ class SubmitTest(TinyCase):
             self.assertIn("\n#BSUB %s\n" % line, script)
 
     def test_obeys_what_the_training_says_itself(self):
-        training = ("--", "train", "--solver=s", "--resume=s_iter_5.solverstate", "--stop_exit_code=99")
+        training = ("--", "train", "--solver=s", "--resume", "--stop_exit_code=99")
         script = self.script("slurm", training=training)
-        self.assertIn("doppio train --solver=s --resume=s_iter_5.solverstate --stop_exit_code=99\n", script)
+        self.assertIn("doppio train --solver=s --resume --stop_exit_code=99\n", script)
         self.assertIn('[ "$code" -eq 99 ]', script)
 
     def test_names_this_program_unless_another_is_given(self):
@@ -118,6 +118,8 @@ class SubmitTest(TinyCase):
                 (("slurm", "--time=1:00", *training, "--bach=3"), "unknown flag '--bach'; did you mean '--batch'?"),
                 (("slurm", "--time=1:00", *training, "--iterations=3"), "--iterations has no effect on 'train'"),
                 (("slurm", "--time=1:00", *training, "--snapshot=x"), "leave out --snapshot"),
+                (("slurm", "--time=1:00", *training, "--resume=s_iter_5.solverstate"),
+                 "a job that is queued again would go back to --resume=s_iter_5.solverstate each time"),
                 (("slurm", "--time=1:00", *training, "--stop_exit_code=0"), "--stop_exit_code wants 1 to 125, got 0")]:
             r = self.run_tool("submit", *arguments)
             self.assertEqual((2, ""), (r.returncode, r.stdout), arguments)
