@@ -116,7 +116,9 @@ struct TrainerOptions {
   // skipped is none. Otherwise a line in the log tells, and the training goes on.
   bool stop_at_nonfinite = false;
   std::function<void(const BestState&)> on_best;  // after on_test, before the snapshot of it
-  std::function<void(const TakenSnapshot&)> on_snapshot;  // on the rank that writes
+  // On the rank that writes. What before_snapshot throws ends the training.
+  std::function<void()> before_snapshot;
+  std::function<void(const TakenSnapshot&)> on_snapshot;
   RunTrace* trace = nullptr;  // outlives the trainer; shows the iterations in which it is on
   std::function<void(int64_t iteration)> before_iteration;
   std::function<void()> before_update;  // this rank's gradients are complete
@@ -168,6 +170,8 @@ class Trainer {
   const SolverParameter& param() const { return spec_.param; }
   int64_t iteration() const { return iter_; }
   uint64_t seed() const { return seed_; }
+  // See RunIdOf; the resumed run's if there is one.
+  uint64_t run_id() const { return run_id_; }
   const LossScaler& loss_scaler() const { return scaler_; }
   // By the monitor, of the resumed run as well.
   std::optional<BestState> best() const;
@@ -198,6 +202,7 @@ class Trainer {
   Trainer(SolverSpec spec, TrainerOptions options, const std::optional<SolverSnapshot>& resumed);
   std::unique_ptr<Net> MakeNet(const NetSource& source, bool train, int64_t batch);
   std::unique_ptr<Net> MakeLastTestNet(size_t test);
+  std::vector<std::string> WeightsToStartFrom() const;
   void LoadStartWeights();
   // Returns what became of the train net's layers.
   WeightsReport LoadWeights(const std::string& path);
@@ -236,7 +241,7 @@ class Trainer {
 
   SolverSpec spec_;
   TrainerOptions options_;
-  uint64_t seed_ = 0;
+  uint64_t seed_ = 0, run_id_ = 0;
   LossScaler scaler_;
   ParamStore params_;
   std::unique_ptr<Net> train_net_;

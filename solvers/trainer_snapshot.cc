@@ -36,6 +36,7 @@ RunState Trainer::MakeRunState() {
   if (options_.world != nullptr) GatherCarried(&options_.world->control(), &state);
   state.set_seed(seed_);
   state.set_samples_seen(samples_seen_);
+  state.set_run_id(run_id_);
   for (float loss : smoothed_.recent()) state.add_recent_loss(loss);
   scaler_.Save(&state);
   if (monitor_ && !testing_) monitor_->Save(&state);
@@ -49,6 +50,7 @@ void Trainer::Snapshot() {
   const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
   last_state_ = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5).state;
   if (rank() != 0) return;
+  if (options_.before_snapshot) options_.before_snapshot();
   const char* kind = hdf5 ? "HDF5" : "binary proto";
 
   SnapshotContents contents;

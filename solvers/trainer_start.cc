@@ -6,6 +6,7 @@
 #include "core/net/row_losses.h"
 #include "core/net/storage.h"
 #include "core/net/weights.h"
+#include "solvers/run_id.h"
 #include "solvers/trainer.h"
 
 namespace doppio {
@@ -85,6 +86,9 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   batch_ = source.batch;
   std::vector<SourceSize> test_sources;
   for (const auto& net : test_nets_) test_sources.push_back(FindSource(*net));
+  run_id_ = resumed && resumed->run_state.has_run_id()
+                ? resumed->run_state.run_id()
+                : RunIdOf(spec_, WeightsToStartFrom(), seed_, SamplesPerIteration());
   TrainingDone done;
   if (resumed) done = {resumed->iter, SamplesSeen(*resumed)};
   schedule_ = MakeSchedule(spec_, {source.samples, source.batch * ranks()}, test_sources, done);
@@ -114,10 +118,12 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   ShareStart();
 }
 
+std::vector<std::string> Trainer::WeightsToStartFrom() const {
+  return options_.weights.empty() ? StartWeights(spec_.param) : options_.weights;
+}
+
 void Trainer::LoadStartWeights() {
-  const std::vector<std::string> files =
-      options_.weights.empty() ? StartWeights(spec_.param) : options_.weights;
-  for (const std::string& file : files) LoadWeights(file);
+  for (const std::string& file : WeightsToStartFrom()) LoadWeights(file);
 }
 
 Trainer::~Trainer() = default;

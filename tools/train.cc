@@ -24,6 +24,7 @@
 #include "tools/nets.h"
 #include "tools/next_steps.h"
 #include "tools/old_files.h"
+#include "tools/prefix_lock.h"
 #include "tools/progress.h"
 #include "tools/replicas.h"
 #include "tools/reserved_device.h"
@@ -91,7 +92,10 @@ std::map<int, Request> SignalEffects() {
 std::string SnapshotFromFlags(const SolverParameter& solver) {
   if (FLAGS_resume.empty()) return FLAGS_snapshot;
   if (FLAGS_resume != "auto") return FLAGS_resume;
-  const std::optional<std::string> newest = NewestWholeSnapshot(solver.snapshot_prefix());
+  const LastRun last = LastRunOf(solver.snapshot_prefix());
+  std::optional<std::string> newest = NewestWholeSnapshot(solver.snapshot_prefix(), last.id);
+  // Of a run that ended before its first snapshot.
+  if (!newest && FileExists(last.resumed)) newest = last.resumed;
   if (newest) {
     LOG(INFO) << "--resume=auto: going on from " << *newest;
   } else {
@@ -259,6 +263,7 @@ void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& re
   options.on_iteration = nullptr;
   options.on_test = nullptr;
   options.on_best = nullptr;
+  options.before_snapshot = nullptr;
   options.on_snapshot = nullptr;
   AddAgreement(replicas, world, &options);
   TryLinks(replicas, world, device);
@@ -309,6 +314,8 @@ ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
     replicas.devices[0] = MakeReservedDevice();
   const SolverSpec solver =
       LoadSolver(FLAGS_solver, OverridesOf(line), FLAGS_level, SplitList(FLAGS_stage));
+  const bool locks = !FLAGS_dry_run && !quiet && WritesSnapshots(solver.param);
+  if (locks) CheckFree(solver.param.snapshot_prefix());
   const std::string resume = AgreedSnapshot(world, solver.param);
   if (world != nullptr) CheckSameTraining(&world->control(), solver, resume);
   if (NothingToDo(line, solver.param, resume, quiet.has_value())) return ExitCode::kDone;
@@ -342,6 +349,10 @@ ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
   TrainResult result;
   std::string summed, exchanged, traced;
   nlohmann::json timeline;
+  std::optional<PrefixLock> lock;
+  options.before_snapshot = [&] {
+    if (lock) lock->CheckHeld();
+  };
   const auto lead = [&](World* ranks, Device* device) {
     TrainerOptions own = options;
     own.world = ranks;
@@ -360,6 +371,7 @@ ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
       Tell(progress != nullptr, text);
     const std::string old_files = OldFilesText(OldFiles(trainer));
     if (!old_files.empty()) LOG(WARNING) << old_files;
+    if (locks) lock.emplace(solver.param.snapshot_prefix(), trainer.run_id(), resume);
     records.Begin(&trainer, own);
     *began = true;
     // Not earlier: while files are read and nets are built a signal ends the process at once.
@@ -465,6 +477,7 @@ DOPPIO_REGISTER(Commands, "train",
                   "stop_exit_code",
                   "run_dir",
                   "no_overwrite",
+                  "take_over",
                   "monitor",
                   "keep_best",
                   "keep_last",

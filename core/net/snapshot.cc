@@ -157,9 +157,14 @@ SolverSnapshot ReadSnapshot(const std::string& path) {
   return snapshot;
 }
 
-std::optional<std::string> NewestWholeSnapshot(const std::string& prefix) {
+std::optional<std::string> NewestWholeSnapshot(const std::string& prefix,
+                                               std::optional<uint64_t> run_id) {
   for (const std::string& state : StatesOf(prefix)) {
     try {
+      if (run_id && ReadSolverState(state).run_state.run_id() != *run_id) {
+        LOG(INFO) << "Snapshot " << state << " is of an earlier run";
+        continue;
+      }
       const SolverSnapshot snapshot = ReadSnapshot(state);
       // Without our checksum only reading the weights tells whether they are whole.
       if (!snapshot.run_state.has_model_crc()) ReadWeights(snapshot.learned_net);

@@ -62,7 +62,9 @@ void WriteSnapshot(const SnapshotNames& names, const Graph& graph,
 SolverSnapshot ReadSnapshot(const std::string& path);
 
 // The state with the highest iteration that ReadSnapshot accepts; those passed over are logged.
-std::optional<std::string> NewestWholeSnapshot(const std::string& prefix);
+// `run_id`, if given: of snapshots of that run alone.
+std::optional<std::string> NewestWholeSnapshot(const std::string& prefix,
+                                               std::optional<uint64_t> run_id = std::nullopt);
 
 }  // namespace doppio
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Mistakes of users: each is one clear message with its place, the right exit code, and no new file.
+"""Mistakes of users: each is one clear message with its place, the right exit code, and no new file but what a training that has begun
+leaves by design.
 
 A row states what is wrong with a folder that trains well otherwise, what the message must say, and
 how the program must end. Columns and lines are counted by hand in the text that the row writes.
@@ -21,12 +22,15 @@ from bad_input_files import (  # noqa: E402
 class Bad:
     """name, files on top of the good folder, command line, exit code, what the message must hold."""
 
-    def __init__(self, name, files, argv, code, *fragments, errors=1, needs=None, on_stdout=False):
+    def __init__(self, name, files, argv, code, *fragments, errors=1, needs=None, on_stdout=False, leaves=()):
         self.name, self.files, self.argv, self.code = name, files, argv, code
         self.fragments, self.needs = fragments, needs
         self.errors = errors  # how many are reported; None where one mistake leads to another
         self.on_stdout = on_stdout  # finding mistakes is what the command is for
+        self.leaves = set(leaves)  # of a mistake that comes up later: whose snapshots these are, and the last whole iteration
 
+
+LOCK = "tiny.lock"
 
 ROWS = [
     # The command line.
@@ -240,7 +244,7 @@ ROWS = [
         "'a-labels-idx1-ubyte'"),
     Bad("fewer_labels_than_images", idx_data(images([0, 1, 2])), TRAIN, FILE, "net.prototxt:7:16: error:", "3", "4"),
     Bad("label_out_of_range", idx_data(images([0, 1, 7, 0])), TRAIN, CONFIG, "net.prototxt:30:1: error:", "'loss'",
-        "label 7", "3 classes", "ignore_label"),
+        "label 7", "3 classes", "ignore_label", leaves=[LOCK, "tiny_iter_1.caffemodel", "tiny_iter_1.solverstate"]),
     Bad("list_missing", data(LIST_PARAM, "ImageData"), TRAIN, FILE, "net.prototxt:7:22: error:", "'list.txt'"),
     Bad("list_empty", data(LIST_PARAM, "ImageData", list__txt="\n"), TRAIN, FILE, "'list.txt'", "empty"),
     Bad("list_without_label", data(LIST_PARAM, "ImageData", list__txt="a.png 0\nb.png\n", a__png=IMAGE, b__png=IMAGE),
@@ -250,15 +254,16 @@ ROWS = [
     Bad("first_image_missing", data(LIST_PARAM, "ImageData", list__txt="a.png 0\n"), TRAIN, FILE, "'a.png'",
         "list.txt:1", "No such file"),
     Bad("later_image_missing", data(LIST_PARAM, "ImageData", list__txt="a.png 0\nb.png 1\n", a__png=IMAGE), TRAIN,
-        FILE, "'b.png'", "list.txt:2", "No such file", "'in'"),
+        FILE, "'b.png'", "list.txt:2", "No such file", "'in'", leaves=[LOCK]),
     Bad("corrupt_jpeg", data(LIST_PARAM, "ImageData", list__txt="a.jpg 0\n", a__jpg=JPEG_START), TRAIN, FILE,
         "'a.jpg'", "list.txt:1"),
     Bad("truncated_png", data(LIST_PARAM, "ImageData", list__txt="a.png 0\nb.png 1\n", a__png=IMAGE,
-                              b__png=IMAGE[:60]), TRAIN, FILE, "'b.png'", "list.txt:2"),
+                              b__png=IMAGE[:60]), TRAIN, FILE, "'b.png'", "list.txt:2", leaves=[LOCK]),
     Bad("image_is_text", data(LIST_PARAM, "ImageData", list__txt="a.png 0\n", a__png="no image"), TRAIN, FILE,
         "'a.png'", "list.txt:1"),
     Bad("images_of_two_sizes", data(LIST_PARAM, "ImageData", list__txt="a.png 0\nb.png 1\n", a__png=IMAGE,
-                                    b__png=LARGE_IMAGE), TRAIN, FILE, "'b.png'", "1x8x8", "1x6x6", "new_height"),
+                                    b__png=LARGE_IMAGE), TRAIN, FILE, "'b.png'", "1x8x8", "1x6x6", "new_height",
+        leaves=[LOCK]),
     Bad("one_of_new_height_and_width", data(LIST_PARAM.replace("batch", "new_height: 6 batch"), "ImageData",
                                             list__txt="a.png 0\n", a__png=IMAGE), TRAIN, CONFIG, "net.prototxt:7:",
         "new_height", "new_width"),
@@ -352,7 +357,9 @@ class BadInputTest(scenario.Scenario):
         if row.errors is not None:
             self.assertEqual(row.errors, found, show)
         self.assertEqual("", rest, show)
-        self.assertEqual(before, self.everything(), "it wrote in the folder" + show)
+        after = self.everything()
+        self.assertEqual(row.leaves, after.keys() - before.keys(), "it wrote in the folder" + show)
+        self.assertEqual(before, {name: after.get(name) for name in before}, "it changed the folder" + show)
 
     def test_the_folder_is_good_otherwise(self):
         self.write_all({})

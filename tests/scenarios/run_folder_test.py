@@ -210,7 +210,7 @@ class RunFolderTest(scenario.Scenario):
     def test_a_folder_in_use_or_used_up_is_refused(self):
         process = self.begin("--run_dir=run")
         again = self.doppio("train", "--solver=solver.prototxt", "--run_dir=run", "--resume=auto",
-                            "--set=max_iter=1000000000")
+                            "--set=max_iter=1000000000", "--set=snapshot_prefix=another")
         self.assertEqual(2, again.returncode)
         self.assertIn("--run_dir=run is in use: process %d on " % process.pid, again.stderr)
         process.send_signal(signal.SIGTERM)
@@ -438,7 +438,7 @@ class RunFolderTest(scenario.Scenario):
     def test_of_two_that_start_at_once_one_has_the_folder(self):
         self.train("--run_dir=other", "--set=max_iter=1")   # so that all files are read already
         starts = [self.start("train", "--solver=solver.prototxt", "--run_dir=run", "--set=max_iter=3000",
-                             stderr=subprocess.PIPE) for _ in range(4)]
+                             "--set=snapshot_prefix=p%d" % n, stderr=subprocess.PIPE) for n in range(4)]
         errors = [start.communicate()[1] for start in starts]
         self.assertEqual([0, 2, 2, 2], sorted(start.returncode for start in starts), errors)
         for start, error in zip(starts, errors):

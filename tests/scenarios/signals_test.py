@@ -126,7 +126,7 @@ class SignalsTest(scenario.Scenario):
         self.assertIsNone(process.poll(), self.logged())
         process.send_signal(sent)
         self.ends(process, 128 + sent)
-        self.assertEqual(["log", "net.prototxt", "solver.prototxt"], sorted(os.listdir(self.folder)))
+        self.assertEqual(["log", "net.prototxt", "run.lock", "solver.prototxt"], sorted(os.listdir(self.folder)))
 
     def test_second_sigint_quits_at_once(self):
         self.check_quits_at_the_second(signal.SIGINT)

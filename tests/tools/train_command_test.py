@@ -134,10 +134,10 @@ class TrainTest(TinyCase):
     def test_a_file_beyond_the_limit_is_a_mistake_that_leaves_nothing(self):
         self.write_tiny()
         r = subprocess.run([DOPPIO, "train", "--solver=solver.prototxt"], cwd=self.folder, capture_output=True, text=True,
-                           timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)))
+                           timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (190, 190)))
         self.assertEqual(4, r.returncode, r.stderr)
         self.assertRegex(r.stderr, r"error: cannot write '\S*tiny_iter_20\.\S+': File too large\n$")
-        self.assertEqual(["net.prototxt", "solver.prototxt"], sorted(os.listdir(self.folder)))
+        self.assertEqual(["net.prototxt", "solver.prototxt", "tiny.lock"], sorted(os.listdir(self.folder)))
 
     def test_a_loss_scale_changes_no_result(self):
         self.write_tiny()
@@ -327,6 +327,46 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
             if "Iteration 1000" in line:
                 return process
         self.fail("it ended: " + "".join(lines))
+
+    def test_one_training_at_a_time_writes_snapshots_of_a_prefix(self):
+        first = self.start()
+        said = r"error: process %d on \S+ since [\d-]+ [\d:]+ " % first.pid
+        for flags in ((), ("--resume",)):
+            log = self.fail_with(4, "train", "--solver=solver.prototxt", "--set=max_iter=20", *flags)
+            self.assertRegex(log, said + r"writes snapshots 'tiny_iter_\*'; set another snapshot_prefix, or give --take_over")
+            self.assertNotIn("Solving", log)
+        self.succeed("train", "--solver=solver.prototxt", "--set=max_iter=20", "--dry_run")
+        self.succeed("train", "--solver=solver.prototxt", "--set=max_iter=20", "--set=snapshot_prefix=other")
+        self.succeed("train", "--solver=solver.prototxt", "--set=max_iter=20", "--take_over")
+        before = self.read("tiny_iter_20.solverstate")
+        first.send_signal(signal.SIGTERM)
+        _, log = first.communicate(timeout=60)
+        self.assertEqual(4, first.returncode, log)
+        self.assertRegex(log, r"error: process \d+ on \S+ since [\d-]+ [\d:]+ has taken over the snapshots 'tiny_iter_\*'")
+        self.assertEqual((before, 2), (self.read("tiny_iter_20.solverstate"), len(self.snapshots())), "other and tiny")
+
+    def test_resume_auto_goes_on_with_snapshots_of_its_own_run(self):
+        self.write_tiny(TINY_SOLVER + "snapshot: 5\n")
+        self.succeed("train", "--solver=solver.prototxt", "--seed=1")
+        self.succeed("train", "--solver=solver.prototxt", "--seed=2", "--set=max_iter=10")
+        r = self.run_tool("train", "--solver=solver.prototxt", "--set=max_iter=12", "--resume")
+        self.assertEqual(0, r.returncode, r.stderr)
+        self.assertIn("Snapshot tiny_iter_20.solverstate is of an earlier run", r.stderr)
+        self.assertIn("going on from tiny_iter_10.solverstate", r.stderr)
+        # A run that was killed before its first snapshot starts again, or goes on from where it went on from.
+        for flags, said in ((("--set=base_lr=0.02",), "no snapshot tiny_iter_*, starting anew"),
+                            (("--resume=tiny_iter_12.solverstate",), "going on from tiny_iter_12.solverstate")):
+            process = subprocess.Popen([DOPPIO, "train", "--solver=solver.prototxt", "--set=max_iter=2000000000", "--set=snapshot=0",
+                                        *flags], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.kill)
+            for line in process.stderr:
+                if "] Iteration" in line:
+                    break
+            process.kill()
+            process.communicate()
+            r = self.run_tool("train", "--solver=solver.prototxt", "--set=max_iter=14", "--set=snapshot=0",
+                              "--set=snapshot_after_train=false", "--resume")
+            self.assertIn(said, r.stderr)
 
     def snapshots(self):
         return [f for f in os.listdir(self.folder) if f.endswith(".solverstate")]

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <map>
 
 #include "core/base/file.h"
 #include "core/base/file_aside.h"
@@ -254,6 +255,20 @@ TEST(NewestWholeSnapshot, TakesTheHighestIterationByNumber) {
   Write(prefix + "_other", 5000);
   WriteFileAtomically(prefix + "_iter_7000.solverstate.tmp.123", "left by a dead process");
   EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_1000.solverstate");
+}
+
+TEST(NewestWholeSnapshot, TakesThoseOfOneRun) {
+  const std::string prefix = Folder() + "run";
+  const TinyNet tiny = OneLayer();
+  for (const auto& [iter, run] : std::map<int64_t, uint64_t>{{10, 1}, {20, 2}, {30, 1}}) {
+    SolverSnapshot snapshot = Example(iter);
+    snapshot.run_state.set_run_id(run);
+    WriteSnapshot(NamesOfSnapshot(prefix, iter, false), tiny.graph, tiny.index, *tiny.store,
+                  snapshot);
+  }
+  EXPECT_EQ(NewestWholeSnapshot(prefix), prefix + "_iter_30.solverstate");
+  EXPECT_EQ(NewestWholeSnapshot(prefix, 2), prefix + "_iter_20.solverstate");
+  EXPECT_FALSE(NewestWholeSnapshot(prefix, 3).has_value());
 }
 
 TEST(NewestWholeSnapshot, PassesOverWhatADyingProcessLeaves) {
