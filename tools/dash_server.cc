@@ -93,12 +93,15 @@ HttpResponse DashServer::Answer(const HttpRequest& request) {
 
 HttpResponse DashServer::Page() const {
   const std::string title = "Runs in " + folder_;
-  HttpResponse response{200, "text/html; charset=utf-8",
-                        MakePage(title, ReportScripts(), {{"live", true}, {"title", title}})};
+  const std::string nonce = RandomToken();  // a page that guesses it was not made here
+  HttpResponse response{
+      200, "text/html; charset=utf-8",
+      MakePage(title, ReportScripts(), {{"live", true}, {"title", title}}, nonce)};
   response.headers.emplace_back(
       "Content-Security-Policy",
-      "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-      "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'");
+      "default-src 'none'; script-src 'nonce-" + nonce + "'; style-src 'nonce-" + nonce +
+          "'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+          "frame-ancestors 'none'");
   return response;
 }
 

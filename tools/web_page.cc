@@ -33,7 +33,7 @@ std::string EscapeJson(const nlohmann::json& data) {
 }  // namespace
 
 std::string MakePage(const std::string& title, const std::vector<std::string>& scripts,
-                     const nlohmann::json& data) {
+                     const nlohmann::json& data, const std::string& nonce) {
   std::string script;
   for (const std::string& name : scripts) script += WebFile(name);
   // Parts are put in from the template's start to its end, so that none is searched for marks.
@@ -45,6 +45,7 @@ std::string MakePage(const std::string& title, const std::vector<std::string>& s
     done = page.find("}}", open) + 2;
     const std::string mark = page.substr(open + 2, done - open - 4);
     if (mark == "title") whole += HtmlText(title);
+    if (mark == "nonce" && !nonce.empty()) whole += " nonce=\"" + nonce + "\"";
     if (mark == "style") whole += WebFile("style.css");
     if (mark == "data") whole += EscapeJson(data);
     if (mark == "script") whole += script;

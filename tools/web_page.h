@@ -10,9 +10,10 @@
 namespace doppio {
 
 // tools/web/page.html with the title, tools/web/style.css, the named scripts, and `data` as the
-// JSON that they read.
+// JSON that they read. `nonce`: what a Content-Security-Policy calls the page's own style and
+// script by; "" for pages that are files.
 std::string MakePage(const std::string& title, const std::vector<std::string>& scripts,
-                     const nlohmann::json& data);
+                     const nlohmann::json& data, const std::string& nonce = "");
 
 }  // namespace doppio
 

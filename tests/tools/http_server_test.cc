@@ -10,6 +10,8 @@
 #include <chrono>
 #include <thread>
 
+#include <set>
+
 #include "core/base/error.h"
 #include "tools/dash_server.h"
 
@@ -117,6 +119,31 @@ TEST_F(DashServerTest, PutsTheTokenOfTheAddressIntoACookie) {
   }
   EXPECT_TRUE(cookie);
   EXPECT_EQ(200, StatusOf("/"));
+}
+
+TEST_F(DashServerTest, RunsOnlyTheScriptThatItSends) {
+  std::set<std::string> nonces;
+  for (int i = 0; i < 2; ++i) {
+    const HttpResponse page =
+        dash_.Answer(*ParseHttpRequest("GET / HTTP/1.1\r\nCookie: doppio=secret-token\r\n"));
+    std::string policy;
+    for (const auto& [name, value] : page.headers) {
+      if (name == "Content-Security-Policy") policy = value;
+    }
+    EXPECT_EQ(policy.find("unsafe"), std::string::npos) << policy;
+    const size_t at = policy.find("script-src 'nonce-");
+    ASSERT_NE(at, std::string::npos) << policy;
+    const std::string nonce = policy.substr(at + 18, 32);
+    EXPECT_NE(policy.find("style-src 'nonce-" + nonce + "'"), std::string::npos) << policy;
+    EXPECT_NE(page.body.find("<script nonce=\"" + nonce + "\">\n"), std::string::npos);
+    EXPECT_NE(page.body.find("<style nonce=\"" + nonce + "\">\n"), std::string::npos);
+    // Attributes that a nonce does not reach.
+    for (const char* inside : {" style=", " onclick=", "javascript:", "setAttribute(\"style"}) {
+      EXPECT_EQ(page.body.find(inside), std::string::npos) << inside;
+    }
+    nonces.insert(nonce);
+  }
+  EXPECT_EQ(nonces.size(), 2u);
 }
 
 TEST_F(DashServerTest, KnowsOnlyRunsOfItsList) {
