@@ -10,12 +10,14 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <sstream>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "parallel/watch.h"
+#include "tools/metric_line.h"
 #include "tools/parsed_json.h"
 
 namespace doppio {
@@ -111,8 +113,15 @@ void ReadLine(const json& line, RunRecord* run) {
 }
 
 void ReadLines(const std::string& all, RunRecord* run) {
-  std::istringstream lines(all);
-  for (std::string text; std::getline(lines, text);) {
+  TrainPoint point;
+  for (size_t begin = 0; begin < all.size();) {
+    const size_t end = std::min(all.find('\n', begin), all.size());
+    const std::string_view text(all.data() + begin, end - begin);
+    begin = end + 1;
+    if (ScanTrainLine(text, &point)) {
+      run->train.push_back(std::move(point));
+      continue;
+    }
     // A process that is killed leaves half a line, and the next one begins a new one.
     const json line = ParsedJson(text);
     if (line.is_object()) ReadLine(line, run);

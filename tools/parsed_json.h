@@ -3,7 +3,7 @@
 #define DOPPIO_TOOLS_PARSED_JSON_H_
 
 #include <nlohmann/json.hpp>
-#include <string>
+#include <string_view>
 
 #include "core/base/file_limits.h"
 
@@ -11,7 +11,7 @@ namespace doppio {
 
 // Returns true if brackets of `json` lie more than kMostDepth deep in each other. Parsing is no
 // matter, but to copy or to print such a value is a recursion that fills the stack.
-inline bool IsTooDeep(const std::string& json) {
+inline bool IsTooDeep(std::string_view json) {
   int depth = 0;
   bool in_string = false;
   for (size_t i = 0; i < json.size(); ++i) {
@@ -28,7 +28,7 @@ inline bool IsTooDeep(const std::string& json) {
 }
 
 // Returns a discarded value for text that is no JSON or too deep.
-inline nlohmann::json ParsedJson(const std::string& text) {
+inline nlohmann::json ParsedJson(std::string_view text) {
   if (IsTooDeep(text)) return nlohmann::json(nlohmann::json::value_t::discarded);
   return nlohmann::json::parse(text, nullptr, false);
 }
