@@ -71,7 +71,11 @@ FileAside::FileAside(const std::string& path) : path_(path), temporary_(Temporar
 }
 
 FileAside::~FileAside() {
-  if (!renamed_) unlink(temporary_.c_str());
+  if (renamed_) return;
+  // Whoever has failed to write it may still have it open (the library of HDF5 does), and would
+  // keep a full disk full.
+  (void)!truncate(temporary_.c_str(), 0);
+  unlink(temporary_.c_str());
 }
 
 void FileAside::Sync() {

@@ -5,6 +5,14 @@
 #include "core/tensor/hdf5_handle.h"
 
 namespace doppio {
+namespace {
+
+// A file that could not be written to its end stays open inside the library, which closes it once
+// more when the process ends, and crashes. This keeps it from doing so; it has to be asked before
+// any other of its calls, and all files of Doppio are closed by then.
+const herr_t kNoWorkAtExit = H5dont_atexit();
+
+}  // namespace
 
 Hdf5BlobWriter::Hdf5BlobWriter(const std::string& path)
     : path_(path), file_(-1), make_groups_(-1), untimed_(-1) {
@@ -47,6 +55,8 @@ void Hdf5BlobWriter::Write(const std::string& name, const Shape& shape, int64_t 
       H5Dclose);
   if (!set.ok()) Fail();
   if (H5Dwrite(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) Fail();
+  // Small values are still in a buffer, and closing the set would not tell that the disk is full.
+  if (H5Dflush(set.get()) < 0) Fail();
 }
 
 void Hdf5BlobWriter::Blob(const std::string& name, const Shape& shape, const float* data) {
