@@ -62,7 +62,7 @@ class AccuracyKernel : public Kernel {
 
   void Forward(const Pass&) override {
     const int64_t valid =
-        reader_.Read(at_, t_.bottoms[1].data<T>(), e_.outer, e_.inner, label_.data());
+        reader_.Read(at_, t_.bottoms[1].template data<T>(), e_.outer, e_.inner, label_.data());
     const T* scores = t_.bottoms[0].template data<T>();
     ParallelFor(e_.outer * e_.inner, 1 + 16384 / e_.classes, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) hit_[static_cast<size_t>(i)] = Hit(scores, i);

@@ -32,7 +32,8 @@ class CudaElementLoss : public Kernel {
   void Bind(KernelTensors tensors) override {
     Kernel::Bind(std::move(tensors));
     per_divisor_ = static_cast<double*>(backward_ ? t_.saved : t_.scratch);
-    in_ = {t_.bottoms[0].dtype, t_.bottoms[0].raw, t_.bottoms[1].data<float>(), count_, ignored_};
+    in_ = {t_.bottoms[0].dtype, t_.bottoms[0].raw, t_.bottoms[1].template data<float>(), count_,
+           ignored_};
   }
 
   void Forward(const Pass& pass) override {
@@ -41,15 +42,15 @@ class CudaElementLoss : public Kernel {
     const LossDivisor divisor = valid_count_.DivisorOf(normalizer_, pass, ignored_.any, valid, [&] {
       LaunchCountTargets(GpuOf(device_), in_, valid, room);
     });
-    LaunchElementLossForward(GpuOf(device_), Op(), in_, divisor, t_.tops[0].data<float>(),
+    LaunchElementLossForward(GpuOf(device_), Op(), in_, divisor, t_.tops[0].template data<float>(),
                              per_divisor_, room);
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     void* dx = t_.bottom_grads[0].raw;
-    float* dtarget = t_.bottom_grads[1].data<float>();
+    float* dtarget = t_.bottom_grads[1].template data<float>();
     if (dx == nullptr && dtarget == nullptr) return;
-    LaunchElementLossBackward(GpuOf(device_), Op(), in_, t_.top_grads[0].data<float>(),
+    LaunchElementLossBackward(GpuOf(device_), Op(), in_, t_.top_grads[0].template data<float>(),
                               per_divisor_, dx, dtarget);
   }
   // But for where ranks may exchange a number, which cannot be recorded.

@@ -41,20 +41,20 @@ class InnerProductKernel : public Kernel {
         rows_(args.bottoms[0].shape.count() / std::max<int64_t>(1, inputs_)) {}
 
   void Forward(const Pass&) override {
-    T* y = t_.tops[0].data<T>();
-    Gemm(false, !transpose_, rows_, outputs_, inputs_, T(1), t_.bottoms[0].data<T>(),
-         t_.params[0].data<T>(), T(0), y);
+    T* y = t_.tops[0].template data<T>();
+    Gemm(false, !transpose_, rows_, outputs_, inputs_, T(1), t_.bottoms[0].template data<T>(),
+         t_.params[0].template data<T>(), T(0), y);
     if (!bias_) return;
-    const T* bias = t_.params[1].data<T>();
+    const T* bias = t_.params[1].template data<T>();
     for (int64_t i = 0; i < rows_; ++i) {
       for (int64_t j = 0; j < outputs_; ++j) y[i * outputs_ + j] += bias[j];
     }
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
-    const T* x = t_.bottoms[0].data<T>();
-    const T* dy = t_.top_grads[0].data<T>();
-    if (T* dw = t_.param_grads[0].data<T>()) {
+    const T* x = t_.bottoms[0].template data<T>();
+    const T* dy = t_.top_grads[0].template data<T>();
+    if (T* dw = t_.param_grads[0].template data<T>()) {
       const T beta = add[0] ? T(1) : T(0);
       if (transpose_) {
         Gemm(true, false, inputs_, outputs_, rows_, T(1), x, dy, beta, dw);
@@ -63,7 +63,7 @@ class InnerProductKernel : public Kernel {
       }
     }
     if (bias_ && t_.param_grads[1]) {
-      T* db = t_.param_grads[1].data<T>();
+      T* db = t_.param_grads[1].template data<T>();
       for (int64_t j = 0; j < outputs_; ++j) {
         double sum = add[1] ? db[j] : T(0);
         for (int64_t i = 0; i < rows_; ++i) sum += dy[i * outputs_ + j];
@@ -71,8 +71,8 @@ class InnerProductKernel : public Kernel {
       }
     }
     if (t_.bottom_grads[0]) {
-      Gemm(false, transpose_, rows_, inputs_, outputs_, T(1), dy, t_.params[0].data<T>(), T(0),
-           t_.bottom_grads[0].data<T>());
+      Gemm(false, transpose_, rows_, inputs_, outputs_, T(1), dy, t_.params[0].template data<T>(),
+           T(0), t_.bottom_grads[0].template data<T>());
     }
   }
 

@@ -29,14 +29,15 @@ class CudaLabelLoss : public Kernel {
 
   void Forward(const Pass& pass) override {
     wrong_->ThrowIfAny(labels_, at_, 1);
-    LaunchLabelLossForward(GpuOf(device_), op_, Inputs(), Divisor(pass), t_.tops[0].data<float>(),
-                           wrong_->word(), t_.scratch);
+    LaunchLabelLossForward(GpuOf(device_), op_, Inputs(), Divisor(pass),
+                           t_.tops[0].template data<float>(), wrong_->word(), t_.scratch);
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     LaunchLabelLossBackward(GpuOf(device_), op_, Inputs(), Divisor(pass),
-                            t_.top_grads[0].data<float>(), t_.bottom_grads[0].data<float>());
+                            t_.top_grads[0].template data<float>(),
+                            t_.bottom_grads[0].template data<float>());
   }
 
   static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
@@ -45,8 +46,8 @@ class CudaLabelLoss : public Kernel {
 
  private:
   LabelLossInputs Inputs() const {
-    return {t_.bottoms[0].data<float>(), t_.bottoms[1].data<float>(), scores_.dim_or_1(0),
-            ScoresPerSample(scores_), labels_};
+    return {t_.bottoms[0].template data<float>(), t_.bottoms[1].template data<float>(),
+            scores_.dim_or_1(0), ScoresPerSample(scores_), labels_};
   }
   double Divisor(const Pass& pass) const { return normalizer_.Divisor(pass, scores_.dim_or_1(0)); }
 

@@ -21,13 +21,13 @@ class SoftmaxKernel : public Kernel {
       : shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)) {}
 
   void Forward(const Pass&) override {
-    SoftmaxForward(shape_, t_.bottoms[0].data<T>(), t_.tops[0].data<T>());
+    SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    SoftmaxBackward(shape_, t_.tops[0].data<T>(), t_.top_grads[0].data<T>(),
-                    t_.bottom_grads[0].data<T>());
+    SoftmaxBackward(shape_, t_.tops[0].template data<T>(), t_.top_grads[0].template data<T>(),
+                    t_.bottom_grads[0].template data<T>());
   }
 
  private:

@@ -83,9 +83,10 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
     // Several samples to a row, should more axes than one stand before that of the classes.
     const int64_t outer =
         rows_vary() ? shape_.outer / all_rows_ * RowsThatCount(all_rows_) : shape_.outer;
-    const int64_t valid = labels_.Read(at_, t_.bottoms[1].data<T>(), outer, shape_.inner, label_);
+    const int64_t valid =
+        labels_.Read(at_, t_.bottoms[1].template data<T>(), outer, shape_.inner, label_);
     std::fill(label_ + outer * shape_.inner, label_ + shape_.outer * shape_.inner, kIgnoredLabel);
-    SoftmaxForward(shape_, t_.bottoms[0].data<T>(), probability_);
+    SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), probability_);
     double loss = 0;
     T* each = EachLoss(t_.tops);
     if (each != nullptr) std::fill(each, each + shape_.outer * shape_.inner, T(0));
@@ -103,7 +104,7 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
     }
     divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, outer, valid)
                            : normalizer_.Divisor(pass, valid);
-    t_.tops[0].data<T>()[0] = static_cast<T>(loss / divisor_);
+    t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
     if (t_.tops.size() > 1) {
       std::copy(probability_, probability_ + shape_.count(), t_.tops[1].template data<T>());
     }
@@ -113,8 +114,9 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
     if (!t_.bottom_grads[0]) return;
     T* dx = t_.bottom_grads[0].template data<T>();
     const bool through_top1 = t_.tops.size() > 1 && t_.top_grads[1];
-    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].data<T>(), dx);
-    const double weight = t_.top_grads[0] ? static_cast<double>(t_.top_grads[0].data<T>()[0]) : 0.0;
+    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].template data<T>(), dx);
+    const double weight =
+        t_.top_grads[0] ? static_cast<double>(t_.top_grads[0].template data<T>()[0]) : 0.0;
     const T scale = static_cast<T>(weight / divisor_);
     const T* own = EachLoss(t_.top_grads);
     const int64_t per_sample = shape_.classes * shape_.inner;
