@@ -32,12 +32,3 @@ TEST(MixedRanks, AreRefusedByAllRanksWithTheSameMessage) {
 
 }  // namespace
 }  // namespace doppio
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (doppio::FindLaunch().rank != 0) {
-    auto& listeners = testing::UnitTest::GetInstance()->listeners();
-    delete listeners.Release(listeners.default_result_printer());
-  }
-  return RUN_ALL_TESTS();
-}

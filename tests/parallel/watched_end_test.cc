@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "parallel/launcher.h"
 #include "parallel/process_world.h"
 
 namespace doppio {
@@ -30,12 +29,3 @@ TEST(Watch, FindsARankThatDoesNotComeToTheEnd) {
 
 }  // namespace
 }  // namespace doppio
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (doppio::FindLaunch().rank != 0) {
-    auto& listeners = testing::UnitTest::GetInstance()->listeners();
-    delete listeners.Release(listeners.default_result_printer());
-  }
-  return RUN_ALL_TESTS();
-}
