@@ -23,28 +23,28 @@ def write_image_net(case):
 
 
 def stat_of(pid):
-    """Returns state and parent of a process; None if it has ended."""
+    """Returns state and session of a process; None if it has ended."""
     try:
         with open("/proc/%d/stat" % pid, encoding="ascii", errors="replace") as f:
-            state, parent = f.read().rsplit(")", 1)[1].split()[:2]
-            return state, int(parent)
+            state, _, _, session = f.read().rsplit(")", 1)[1].split()[:4]
+            return state, int(session)
     except OSError:
         return None
 
 
-def children_of(pid):
-    """The processes below `pid` that are Doppio's."""
-    parents = {int(name): stat_of(int(name)) for name in os.listdir("/proc") if name.isdigit()}
-    found, seen = [], [pid]
-    for above in seen:
-        for child in sorted(p for p, stat in parents.items() if stat is not None and stat[1] == above):
-            seen.append(child)
-            try:
-                if os.path.basename(os.readlink("/proc/%d/exe" % child)).startswith("doppio"):
-                    found.append(child)
-            except OSError:
-                pass
-    return sorted(found)
+def ranks_of(process):
+    """The processes of Doppio in the session that `process` leads, those that outlive it as well."""
+    found = []
+    for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
+        stat = stat_of(pid)
+        if stat is None or stat[1] != process.pid:
+            continue
+        try:
+            if os.path.basename(os.readlink("/proc/%d/exe" % pid)).startswith("doppio"):
+                found.append(pid)
+        except OSError:
+            pass  # it has just ended
+    return found
 
 
 def rank_of(pid):
@@ -108,20 +108,32 @@ class MpiCase(RanksCase):
     def begin(self, ranks, *args, **env):
         """mpirun and its processes, when they have trained for a while."""
         process = self.mpirun(ranks, *args, **env)
+        self.wait_for_iteration_200(process)
+        pids = ranks_of(process)
+        self.assertEqual(ranks, len(pids))
+        return process, pids
+
+    def wait_for_iteration_200(self, process):
         end = time.monotonic() + 90
         while "Iteration 200 " not in self.logged():
             self.assertIsNone(process.poll(), self.logged())
             self.assertLess(time.monotonic(), end, self.logged())
             time.sleep(0.05)
-        pids = children_of(process.pid)
-        self.assertEqual(ranks, len(pids))
-        return process, pids
+
+    def seconds_to_end(self, process, alive, limit):
+        """Waits for the end of mpirun and of its ranks, until alive() is false. Returns the seconds that the ranks and mpirun take."""
+        begun = seen = time.monotonic()
+        while True:
+            now = time.monotonic()
+            if alive():
+                seen = now
+            elif process.poll() is not None:
+                return seen - begun, now - begun
+            self.assertLess(now - begun, limit, self.logged())
+            time.sleep(0.02)
 
     def check_ends(self, process, pids, seconds, message=None):
-        begun = time.monotonic()
-        while any(map(runs, pids)) or process.poll() is None:
-            self.assertLess(time.monotonic() - begun, seconds, self.logged())
-            time.sleep(0.05)
+        self.seconds_to_end(process, lambda: any(map(runs, pids)), seconds)
         if message is not None:
             self.assertRegex(self.logged()[-3000:], message)
         self.assertFalse([f for f in os.listdir(self.folder) if ".tmp" in f])

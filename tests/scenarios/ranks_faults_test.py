@@ -146,11 +146,11 @@ class SetupTest(FaultsCase):
                    % scenario.DOPPIO)
         process = self.start(["sh", "rank"], 3)
         end = time.monotonic() + 60
-        while len(mpi_case.children_of(process.pid)) < 3:
+        while len(mpi_case.ranks_of(process)) < 3:
             self.assertLess(time.monotonic(), end, self.logged())
             time.sleep(0.05)
         time.sleep(3)
-        pids = mpi_case.children_of(process.pid)
+        pids = mpi_case.ranks_of(process)
         os.kill(next(pid for pid in pids if mpi_case.rank_of(pid) == 1), signal.SIGKILL)
         self.check_ends(process, pids, 10)
         self.assertRegex(self.logged(), r"error: rank \d on \S+ is gone|process rank \d .* exited on signal 9")
