@@ -2,7 +2,7 @@
 # Source it as root; `two_nodes_up` makes them, `two_nodes_down` takes them away.
 # shellcheck shell=bash
 
-NODES_DIR=$(mktemp -d)
+NODES_DIR=${NODES_DIR:-$(mktemp -d)}
 
 two_nodes_up() {
     ip netns add doppio-a
