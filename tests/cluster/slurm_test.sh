@@ -2,9 +2,10 @@
 # A real SLURM on this machine: a job of two tasks, as `doppio submit` writes it, trains, gets USR1 before its time is over, ends with 75, is requeued, goes on
 # from its snapshot, and comes to the weights of a run that nobody stopped.
 #
-#   tests/cluster/slurm_test.sh [DOPPIO]     # as root on a machine without a SLURM of its own; installs slurm-wlm where it is missing
+#   tests/cluster/slurm_test.sh [DOPPIO]     # as root, with Debian's slurm-wlm and munge
 #
-# Everything runs from a scratch folder and is ended again; nothing of the system is configured.
+# Everything runs from a scratch folder and is ended again; nothing of the system is configured. Exits with 77 where SLURM itself does
+# not start. ITERATIONS sets the length of the training, which must be stopped on the way.
 set -euo pipefail
 
 doppio=$(realpath "${1:-bazel-bin/tools/doppio}")
@@ -22,29 +23,31 @@ fail() {
     tail -n 30 "$root"/*.log "$root"/job/*.out 2>/dev/null >&2 || true
     exit 1
 }
-# wait_for SECONDS COMMAND...
-wait_for() {
+# comes SECONDS COMMAND...: false if the command does not succeed in time
+comes() {
     local end=$((SECONDS + $1))
     shift
     until "$@" >/dev/null 2>&1; do
-        [ $SECONDS -lt $end ] || fail "waited in vain for: $*"
-        sleep 0.5
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.2
     done
 }
-
-if ! command -v slurmctld >/dev/null; then
-    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends slurm-wlm munge >/dev/null
-fi
+wait_for() { comes "$@" || fail "waited in vain for: $*"; }
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
 # ---- A SLURM of one node
+without() {
+    echo "no SLURM here: $*" >&2
+    exit 77
+}
 chmod 755 "$root"
 mkdir -p "$root"/{state,spool,munge,job}
 host=$(hostname -s)
 cat > "$root/slurm.conf" <<CONF
 ClusterName=here
 SlurmctldHost=$host(127.0.0.1)
-SlurmctldPort=16817
-SlurmdPort=16818
+SlurmctldPort=$(free_port)
+SlurmdPort=$(free_port)
 SlurmUser=root
 AuthType=auth/munge
 AuthInfo=socket=$root/munge/socket
@@ -62,7 +65,7 @@ JobAcctGatherType=jobacct_gather/none
 ReturnToService=2
 JobRequeue=1
 SchedulerParameters=requeue_setup_env_fail
-NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc --all) State=UNKNOWN
 PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
 CONF
 export SLURM_CONF=$root/slurm.conf
@@ -72,12 +75,13 @@ chmod 600 "$root/munge/key"
 munged --foreground --force --key-file="$root/munge/key" --socket="$root/munge/socket" --pid-file="$root/munge/pid" \
     --seed-file="$root/munge/seed" --log-file="$root/munged.log" >"$root/munged.out.log" 2>&1 &
 pids+=($!)
-wait_for 20 test -S "$root/munge/socket"
+comes 20 test -S "$root/munge/socket" || without "munged: $(tail -n 1 "$root/munged.out.log")"
 slurmctld -D -f "$SLURM_CONF" >"$root/slurmctld.log" 2>&1 &
 pids+=($!)
 slurmd -D -f "$SLURM_CONF" -N "$host" >"$root/slurmd.log" 2>&1 &
 pids+=($!)
-wait_for 60 sh -c "sinfo -h -o %T | grep -q idle"
+comes 60 sh -c "sinfo -h -o %T | grep -q idle" ||
+    without "slurmctld: $(tail -n 1 "$root/slurmctld.log"); slurmd: $(tail -n 1 "$root/slurmd.log")"
 
 # ---- The training
 cd "$root/job"
@@ -91,7 +95,7 @@ layer { name: "drop" type: "Dropout" bottom: "ip1" top: "ip1" }
 layer { name: "ip2" type: "InnerProduct" bottom: "ip1" top: "ip2" inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: "loss" }
 NET
-iterations=${ITERATIONS:-40000}   # long enough to be stopped on the way
+iterations=${ITERATIONS:-12000}
 for run in whole parts; do
     cat > $run.prototxt <<SOLVER
 net: "net.prototxt"
