@@ -10,7 +10,8 @@
 
 namespace doppio {
 
-// What must be the same on all ranks, by name: {"solver base_lr", "0.01"}, {"--bucket_mb", "16"}.
+// Settings that must be the same on all ranks, by name: {"solver base_lr", "0.01"}, {"--bucket_mb",
+// "16"}.
 using Facts = std::map<std::string, std::string>;
 
 // Collective. Returns "" if all ranks have rank 0's facts. Otherwise returns, on all ranks, which

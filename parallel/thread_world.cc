@@ -103,7 +103,7 @@ void RunThreadWorld(int size, const ReducerOptions& options,
     places = PlacesByNode(counts);
     first_rank = std::accumulate(counts.begin(), counts.begin() + others->rank(), 0);
   }
-  // Of several processes the world has a watch of its own.
+  // A world of several processes has a watch of its own.
   StallWatch stalls(size, others == nullptr ? watch : WatchOptions());
   const auto moved = [&](int rank, int64_t bucket) { stalls.Moved(rank, bucket); };
   const auto join = [&](Communicator* across) {

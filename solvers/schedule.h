@@ -44,7 +44,7 @@ struct Schedule {
   bool SnapshotAt(int64_t iteration) const { return snapshot > 0 && iteration % snapshot == 0; }
 };
 
-// What a training has behind it when it starts: nothing, or what a snapshot says.
+// The training done before this start: none, or as much as the snapshot says.
 struct TrainingDone {
   int64_t iterations = 0;
   int64_t samples = 0;  // that these iterations have seen, of all ranks

@@ -42,7 +42,7 @@ template <class T>
 T Get(const json& object, const char* key, T otherwise) {
   const auto found = object.find(key);
   if (found == object.end()) return otherwise;
-  // What a fraction or a number of any size becomes as an integer is not defined.
+  // C++ does not define the integer that a fraction, or a number beyond its range, becomes.
   if (std::is_integral_v<T> && !found->is_number_integer()) return otherwise;
   try {
     return found->get<T>();

@@ -10,7 +10,7 @@
 
 namespace doppio {
 
-// Of the last training that began to write snapshots of this prefix.
+// The last training that began to write snapshots of this prefix.
 struct LastRun {
   std::optional<uint64_t> id;  // none if there was no such training, or its file is damaged
   std::string resumed;         // the state that it went on from, or ""

@@ -24,7 +24,7 @@ struct Replicas {
   int count = 1;         // ranks in all; 1: no world
   int process_rank = 0;  // of this process, where several train together
   int first_rank = 0;    // of this process
-  // Of the processes that train together; null: this one is alone, or nothing is run.
+  // The processes that train together; null if this one is alone, or if nothing is run.
   ProcessWorld* world = nullptr;
   std::string how;                               // "in threads of this process, ..."; "" for one
   std::vector<std::unique_ptr<Device>> devices;  // of the ranks of this process

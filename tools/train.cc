@@ -94,7 +94,7 @@ std::string SnapshotFromFlags(const SolverParameter& solver) {
   if (FLAGS_resume != "auto") return FLAGS_resume;
   const LastRun last = LastRunOf(solver.snapshot_prefix());
   std::optional<std::string> newest = NewestWholeSnapshot(solver.snapshot_prefix(), last.id);
-  // Of a run that ended before its first snapshot.
+  // The last run has ended before its first snapshot: go on from where it began.
   if (!newest && FileExists(last.resumed)) newest = last.resumed;
   if (newest) {
     LOG(INFO) << "--resume=auto: going on from " << *newest;

@@ -51,7 +51,8 @@ struct ContentSum {
   int64_t bytes = 0;
   uint32_t crc = 0;
 };
-// Of a file as it is, but for its last bytes. Throws FileError.
+// Returns the sum over the file as it is now, without its last `without_last` bytes. Throws
+// FileError.
 ContentSum SumOf(const std::string& path, int64_t without_last = 0);
 
 }  // namespace doppio

@@ -12,7 +12,7 @@
 
 namespace doppio {
 
-// Of this process. Used by one thread.
+// A file that this process writes aside. One thread uses it.
 class FileAside {
  public:
   // Creates nothing. Throws FileError if there is no such folder.

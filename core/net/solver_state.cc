@@ -10,14 +10,15 @@
 namespace doppio {
 namespace {
 
-// Of the HDF5 form: attributes, so that the data sets are exactly Caffe's.
+// The HDF5 form keeps them as attributes, so that its data sets are exactly Caffe's.
 constexpr char kRunState[] = "run_state", kCrc[] = "crc";
 
 constexpr char kDamaged[] = "it is damaged: its checksum does not fit its content";
 
 constexpr int64_t kCrcFieldBytes = 6;  // a tag of two bytes and the number
 
-// Of the HDF5 form, whose bytes the library arranges: CRC-32C of what they mean.
+// The CRC-32C of the values of an HDF5 state. Its library decides where bytes lie, so the sum is
+// not one over the file.
 class MeaningSum {
  public:
   void Add(const std::string& text) {

@@ -77,7 +77,7 @@ class WireWriter {
   void Blob(int number, const Shape& shape, const float* data, const float* diff = nullptr);
   // Bytes or packed floats of a field of number < 16; nothing where there are none.
   void Floats(int number, int64_t count, const float* data);
-  // Of all that has been written so far, wherever the file is.
+  // Returns the sum over all bytes written so far, buffered ones included.
   ContentSum Sum();
   // Hands the rest to the system; throws FileError for any write that failed. Returns Sum().
   ContentSum Close();

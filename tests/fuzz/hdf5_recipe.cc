@@ -14,7 +14,7 @@ namespace {
 constexpr hsize_t kMostNumbers = 4096;  // that are written
 constexpr size_t kMostLines = 30;       // more only take time
 
-// Of the file being written. What it is asked for and cannot do it leaves out.
+// Writes the file. Leaves out what the recipe asks for and HDF5 cannot do.
 class Writer {
  public:
   explicit Writer(const std::string& path)
@@ -81,7 +81,7 @@ class Writer {
   const Hdf5Handle file_, make_groups_;
 };
 
-// What has no such name becomes an opaque type, which readers refuse.
+// Any other name gives an opaque type, which readers refuse.
 hid_t TypeOf(const std::string& name) {
   static const std::map<std::string, hid_t> types = {
       {"i1", H5T_STD_I8LE},   {"u2", H5T_STD_U16LE},  {"i8", H5T_STD_I64LE},

@@ -37,7 +37,8 @@ void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Its own folder for each input: LevelDB writes to a database, and a damaged one may stay open.
+  // Each input gets a folder of its own: LevelDB writes to a database, and a damaged one may stay
+  // open.
   static int64_t inputs = 0;
   const std::string folder = doppio::FuzzPath("leveldb" + std::to_string(++inputs));
   std::filesystem::create_directory(folder);

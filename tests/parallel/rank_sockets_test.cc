@@ -59,11 +59,12 @@ int ConnectAndSay(int64_t port, const std::string& text) {
   return fd;
 }
 
-// What each of `size` ranks gets or throws; `change` is rank r's for r in its keys.
+// The connections that a rank gets, or the message of what it throws.
 struct Result {
   std::vector<RankSocket> sockets;
   std::string failure;
 };
+// Connects `size` ranks. `change[r]` changes what rank 0 tells rank r.
 std::vector<Result> ConnectAll(int size,
                                const std::map<int, std::function<void(char*)>>& change = {}) {
   auto ends = MakeThreadTeam(size);

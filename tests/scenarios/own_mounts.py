@@ -25,7 +25,7 @@ class MountCase(scenario.Scenario):
         self.addCleanup(self.unmount, name)
 
     def change(self, options, name="disk"):
-        # Of the options that it has, mount would repeat the owner's number outside, which means nothing to this namespace.
+        # Otherwise mount repeats the present options, and the owner's number among them means nothing in this namespace.
         self.run_mount("--options-source=disable", "-o", "remount," + options, self.path(name))
 
     def cover_read_only(self, name="disk"):

@@ -79,7 +79,7 @@ class PowerLossTest(scenario.Scenario):
             return [(t["trial"], t["state"], t["values"], t["score"]) for t in json.loads(run.stdout)["trials"]]
 
         wanted = results()
-        # What the trials write is theirs; the journal and its settings are the sweep's.
+        # The files of trials are left out: this is about the journal and the settings of the sweep.
         records = [r for r in records if not re.search(r"/sweep/t\d+/", r[4])]
         states = 0
         for _ in self.each_crash(records):

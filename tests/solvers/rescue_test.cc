@@ -1,4 +1,4 @@
-// What a training saves before it ends with an error.
+// Tests that a training that ends with an error first saves its last whole iteration.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -74,7 +74,7 @@ TEST(Rescue, TriesASnapshotOnceMoreThatHasFailed) {
   TrainerCase c(SquareNet(), "base_lr: 0.1 lr_policy: 'fixed' max_iter: 9 snapshot: 3");
   ASSERT_EQ(mkdir(c.State(3).c_str(), 0777), 0);
   EXPECT_NE(FailureOf(c.Make().get()).find("cannot write '" + c.State(3)), std::string::npos);
-  // Of whichever iteration it was noticed in.
+  // The failure may be noticed in any of these iterations.
   const bool saved = FileExists(c.State(4)) || FileExists(c.State(5)) || FileExists(c.State(6));
   EXPECT_TRUE(saved);
   EXPECT_FALSE(FileExists(c.Model(3)));
