@@ -60,6 +60,20 @@ void Run(Reading* reading, const F& call) {
   call();
 }
 
+// libpng takes memory for as many bytes as a chunk states to have, and then finds that they are
+// missing.
+void CheckChunks(const uint8_t* file, size_t bytes) {
+  constexpr size_t kSignature = 8, kHeader = 8, kChecksum = 4;  // a header: length and type
+  for (size_t at = kSignature; at + kHeader <= bytes;) {
+    const uint8_t* const chunk = file + at;
+    const size_t length =
+        size_t{chunk[0]} << 24 | size_t{chunk[1]} << 16 | size_t{chunk[2]} << 8 | size_t{chunk[3]};
+    if (length > bytes - at - kHeader) throw FileError("corrupt PNG image: it ends too early");
+    if (std::memcmp(chunk + 4, "IEND", 4) == 0) return;
+    at += kHeader + length + kChecksum;
+  }
+}
+
 // A small file may state any size, and what is missing shows only when memory for all pixels is
 // filled.
 void CheckSize(const Reading& reading) {
@@ -76,6 +90,7 @@ DOPPIO_REGISTER(Libraries, "libpng",
 }  // namespace
 
 void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image) {
+  CheckChunks(file, bytes);
   Reading reading = {};
   reading.next = file;
   reading.left = bytes;
