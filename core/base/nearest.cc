@@ -4,31 +4,46 @@
 #include <cctype>
 #include <cstdint>
 #include <cstdlib>
+#include <numeric>
 
 namespace doppio {
 namespace {
 
-// Of a name. An edit distance takes the product of both lengths in time and memory, and a file may
-// hold names of any length.
+// Of a name. An edit distance takes the product of both lengths in time, and a file may hold names
+// of any length.
 constexpr size_t kMostCharacters = 300;
+
+std::string Lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+int Least(const std::vector<int>& numbers) {
+  return *std::min_element(numbers.begin(), numbers.end());
+}
 
 }  // namespace
 
-int EditDistance(const std::string& a, const std::string& b) {
-  auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  std::vector<std::vector<int>> d(a.size() + 1, std::vector<int>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = static_cast<int>(i);
-  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same = lower(a[i - 1]) == lower(b[j - 1]);
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (same ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-                           lower(a[i - 2]) == lower(b[j - 1]);
-      if (swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+int EditDistance(const std::string& a, const std::string& b, int most) {
+  const std::string x = Lower(a), y = Lower(b);
+  // row[j] is the distance of the first i characters of x and the first j of y. A row needs the two
+  // before it.
+  std::vector<int> last_but_one, last(y.size() + 1), row(y.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 1; i <= x.size(); ++i) {
+    last_but_one = last;
+    last = row;
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= y.size(); ++j) {
+      const int substituted = last[j - 1] + (x[i - 1] == y[j - 1] ? 0 : 1);
+      row[j] = std::min(substituted, std::min(last[j], row[j - 1]) + 1);
+      const bool swapped = i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1];
+      if (swapped) row[j] = std::min(row[j], last_but_one[j - 2] + 1);
     }
+    // Each later distance is one of these two rows', or more.
+    if (std::min(Least(last), Least(row)) > most) return most + 1;
   }
-  return d[a.size()][b.size()];
+  return row[y.size()];
 }
 
 std::vector<std::string> AllNearest(const std::string& name,
@@ -40,7 +55,7 @@ std::vector<std::string> AllNearest(const std::string& name,
     // Names of files may be of any length, and the difference of lengths is the least distance.
     const auto longer = static_cast<int64_t>(name.size()) - static_cast<int64_t>(candidate.size());
     if (std::abs(longer) > best) continue;
-    const int distance = EditDistance(name, candidate);
+    const int distance = EditDistance(name, candidate, best);
     if (distance < best) nearest.clear();
     if (distance <= best) nearest.push_back(candidate);
     best = std::min(best, distance);

@@ -2,14 +2,16 @@
 #ifndef DOPPIO_CORE_BASE_NEAREST_H_
 #define DOPPIO_CORE_BASE_NEAREST_H_
 
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace doppio {
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, ignoring
-// case.
-int EditDistance(const std::string& a, const std::string& b);
+// The least number of insertions, deletions, substitutions and swaps of neighbours that turn `a`
+// into `b`, ignoring case; some number above `most` if it is above that.
+int EditDistance(const std::string& a, const std::string& b,
+                 int most = std::numeric_limits<int>::max());
 
 // The candidates closest to `name`, in their order: those at the least distance, if that is within
 // max(1, length / 3) edits. A name of more than 300 characters has none.

@@ -14,6 +14,14 @@ TEST(EditDistance, CountsInsertionsDeletionsSubstitutionsAndSwaps) {
   EXPECT_EQ(EditDistance("kitten", "sitting"), 3);
 }
 
+TEST(EditDistance, StopsAboveALimit) {
+  EXPECT_EQ(EditDistance("kitten", "sitting", 3), 3);
+  EXPECT_GT(EditDistance("kitten", "sitting", 2), 2);
+  EXPECT_GT(EditDistance("", "abc", 2), 2);
+  EXPECT_EQ(EditDistance("ab", "ba", 1), 1);
+  EXPECT_EQ(EditDistance("Convolutoin", "Convolution", 1), 1);
+}
+
 TEST(Nearest, TakesTheClosestWithinAThirdOfTheName) {
   EXPECT_EQ(Nearest("Convolutoin", {"Pooling", "Convolution", "Deconvolution"}), "Convolution");
   EXPECT_EQ(Nearest("xyz", {"Pooling", "Convolution"}), "");
