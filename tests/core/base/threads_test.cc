@@ -17,6 +17,8 @@ int CoresOfThisThread() {
 }
 
 TEST(Threads, StayOnCoresOfTheirOwn) {
+  if (omp_get_thread_limit() < ProcessCores())
+    GTEST_SKIP() << "OMP_THREAD_LIMIT is " << omp_get_thread_limit();
   const int cores = CoresOfThisThread();
   ASSERT_EQ(ProcessCores(), cores);
   omp_set_num_threads(cores);
