@@ -3,6 +3,8 @@
 #include <png.h>
 #include <zlib.h>
 
+#include <fstream>
+
 #include "core/base/file_limits.h"
 #include "tests/data/tiny_data.h"
 
@@ -222,6 +224,27 @@ TEST(Decode, SaysThatAnImageIsCutShort) {
   const std::string jpeg = Jpeg({64, 64, 1}, std::vector<int>(64 * 64, 3));
   EXPECT_EQ(MessageOf([&] { DecodeFile(jpeg.substr(0, jpeg.size() - 20)); }),
             "4: corrupt JPEG image: it ends too early");
+}
+
+// The most memory that this process has had, in kB.
+int64_t PeakKilobytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmPeak:", 0) == 0) return std::stoll(line.substr(7));
+  }
+  return 0;
+}
+
+TEST(Decode, TakesNoMemoryForAPngChunkThatIsNotThere) {
+  constexpr size_t kHeader = 33;  // the signature and the first chunk
+  const std::string begun = Png(1, 1, 1, {3}).substr(0, kHeader);
+  const std::string chunk("\x74\x00\x00\x0dzTXt", 8);  // of 2 GB
+  const int64_t before = PeakKilobytes();
+  for (const char* text : {"", "text"}) {
+    EXPECT_EQ(MessageOf([&] { DecodeFile(begun + chunk + text); }),
+              "4: corrupt PNG image: it ends too early");
+  }
+  EXPECT_LT(PeakKilobytes() - before, 1 << 20);
 }
 
 // Such files are common, and OpenCV reads them, too.
