@@ -33,8 +33,10 @@ LayerShape InferConvolution(const LayerSpec& spec, const std::vector<Shape>& bot
   shape.params.push_back({weights, p.weight_filler()});
   if (g.bias) shape.params.push_back({Shape{g.out_channels}, p.bias_filler()});
   shape.backward_reads_tops = false;
-  shape.macs =
-      static_cast<int64_t>(bottoms.size()) * g.batch * products.output_count() * weights.count();
+  std::vector<int64_t> factors = weights.dims();
+  factors.insert(factors.end(), products.output.begin(), products.output.end());
+  factors.insert(factors.end(), {g.batch, static_cast<int64_t>(bottoms.size())});
+  shape.macs = Macs(factors);
   return shape;
 }
 

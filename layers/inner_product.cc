@@ -26,7 +26,7 @@ LayerShape InferInnerProduct(const LayerSpec& spec, const std::vector<Shape>& bo
       {p.transpose() ? Shape{inputs, outputs} : Shape{outputs, inputs}, p.weight_filler()});
   if (p.bias_term()) shape.params.push_back({Shape{outputs}, p.bias_filler()});
   shape.backward_reads_tops = false;
-  shape.macs = bottom.count() * outputs;
+  shape.macs = Macs({bottom.count(), outputs});
   return shape;
 }
 

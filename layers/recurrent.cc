@@ -71,9 +71,9 @@ LayerShape InferRecurrent(const LayerSpec& spec, const std::vector<Shape>& botto
     shape.params.push_back({Shape{form.hidden}, p.bias_filler()});
   }
   shape.no_gradient_bottoms = {false, true};
-  shape.macs = form.rows() * (form.gates * (form.inputs + form.hidden) +
-                              (form.lstm ? 0 : form.hidden * form.hidden)) +
-               form.streams * form.gates * form.static_inputs;
+  shape.macs = Macs({form.rows(), form.gates, form.inputs + form.hidden}) +
+               Macs({form.rows(), form.lstm ? 0 : form.hidden, form.hidden}) +
+               Macs({form.streams, form.gates, form.static_inputs});
   return shape;
 }
 

@@ -10,6 +10,7 @@ namespace doppio {
 
 constexpr int64_t kMostImagePixels = int64_t{1} << 28;  // of one image; --max_pixels changes it
 constexpr int64_t kMostElements = int64_t{1} << 34;     // of a blob or a data set: 64 GiB of floats
+constexpr int64_t kMostPlanned = int64_t{1} << 42;      // elements of a blob of a net
 constexpr int64_t kMostAxes = 32;                       // of a blob: Caffe's limit
 constexpr int64_t kMostRecordBytes = INT32_MAX;  // of a record, an image file or a text: protobuf's
 constexpr int64_t kMostUnpackedBytes = int64_t{1} << 33;  // of a gzip file

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/checked_product.h"
 #include "core/net/filler.h"
 #include "core/net/fork_names.h"
 #include "core/net/gradient_flow.h"
@@ -71,6 +72,7 @@ class Builder {
         std::vector<Shape> bottoms;
         for (int edge : node.bottoms) bottoms.push_back(graph_.edges[edge].shape);
         node.shape = node.type->infer(spec, bottoms);
+        CheckSizes(spec, node.shape);
         AddParams(index, &node);
       }
     } catch (...) {
@@ -171,6 +173,19 @@ class Builder {
                                     " makes one top for each bottom: " + std::to_string(bottoms) +
                                     " bottoms, " + std::to_string(tops) + " tops");
     }
+  }
+
+  // Layers above may then multiply extents of these without fear of a product that wraps around.
+  static void CheckSizes(const LayerSpec& spec, const LayerShape& shape) {
+    const auto check = [&](const Shape& of, const std::string& what) {
+      if (CheckedProduct(of.dims(), kMostPlanned)) return;
+      throw spec.Mistake("", what + " of shape " + of.ToString() + " has more than the limit of " +
+                                 std::to_string(kMostPlanned) + " elements");
+    };
+    for (size_t i = 0; i < shape.tops.size(); ++i)
+      check(shape.tops[i], "top " + std::to_string(i));
+    for (size_t i = 0; i < shape.params.size(); ++i)
+      check(shape.params[i].shape, "parameter " + std::to_string(i));
   }
 
   void AddTops(int index, Node* node, bool complete) {

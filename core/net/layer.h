@@ -9,13 +9,16 @@
 #ifndef DOPPIO_CORE_NET_LAYER_H_
 #define DOPPIO_CORE_NET_LAYER_H_
 
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/checked_product.h"
 #include "core/base/registry.h"
 #include "core/device/device.h"
 #include "core/net/spec.h"
@@ -93,6 +96,17 @@ struct LayerShape {
 
   int64_t macs = 0;  // multiply-adds of one forward pass over the whole batch, for `summary`
 };
+
+// The product of `factors`, or 2^53 where it is more: extents come from a file, and sums over layers
+// must not wrap around.
+template <class Factors>
+int64_t Macs(const Factors& factors) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  return CheckedProduct(factors, kMost).value_or(kMost);
+}
+inline int64_t Macs(std::initializer_list<int64_t> factors) {
+  return Macs<std::initializer_list<int64_t>>(factors);
+}
 
 constexpr int kAny = -1;
 

@@ -130,6 +130,27 @@ TEST(Graph, ReportsAllMistakesOfANetWithTheirPlaces) {
   EXPECT_NE(text.find("top 'b' is already made by layer 'b' (line 4)"), std::string::npos) << text;
 }
 
+TEST(Graph, RefusesBlobsOfTooManyElements) {
+  const auto input = [](const std::string& dims) {
+    return "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " + dims + " } } }\n";
+  };
+  EXPECT_EQ(MistakesOf(input("dim: 9223372036854775807 dim: 1 dim: 2 dim: 4") + Ip("a", "x")),
+            "net.prototxt:1:1: layer 'in': top 0 of shape 9223372036854775807x1x2x4 has more than "
+            "the limit of 4398046511104 elements");
+  EXPECT_EQ(MistakesOf(input("dim: 1 dim: 2199023255552") + Ip("a", "x")),
+            "net.prototxt:2:1: layer 'a': parameter 0 of shape 5x2199023255552 has more than the "
+            "limit of 4398046511104 elements");
+}
+
+TEST(Graph, CountsWorkThatIsTooMuchAsTheMost) {
+  const Graph graph = GraphFromText(
+      "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 1 dim: 1 "
+      "dim: 1 } } }\n"
+      "layer { name: 'a' type: 'Convolution' bottom: 'x' top: 'a' convolution_param { "
+      "num_output: 1 kernel_h: 1 kernel_w: 1073741824 pad_h: 0 pad_w: 1073741824 } }\n");
+  EXPECT_EQ(graph.nodes[1].shape.macs, int64_t{1} << 53);
+}
+
 TEST(Graph, NamesTheForkOfALayerItLacks) {
   const auto mistake = [](const std::string& type) {
     return MistakesOf(kInput + ("layer { name: 'a' type: '" + type + "' bottom: 'x' top: 'a' }"));
