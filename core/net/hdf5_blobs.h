@@ -28,7 +28,9 @@ class Hdf5BlobReader {
   };
   std::vector<Child> Children(const std::string& group) const;  // by name
   bool Has(const std::string& name) const;                      // whose parent exists
-  PlainBlob Blob(const std::string& name) const;
+  // All that are read together may have as many elements as one data set, or as the file can hold:
+  // names of one data set must not become many copies of it.
+  PlainBlob Blob(const std::string& name);
   int64_t Int(const std::string& name) const;
   std::string Text(const std::string& name) const;
   // What the writer's RootBytes wrote; "" when there is nothing.
@@ -38,9 +40,11 @@ class Hdf5BlobReader {
 
  private:
   Shape ShapeOf(int64_t dataset, const std::string& name) const;
+  void TakeElements(int64_t count, const std::string& name);
 
   const std::string path_, kind_;
-  int64_t file_;  // hid_t
+  int64_t file_;               // hid_t
+  int64_t elements_read_ = 0;  // of blobs that lie in this file
 };
 
 // The attribute with part `part` of RootBytes.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/content_kind.h"
@@ -14,6 +15,13 @@ namespace {
 herr_t AddName(hid_t, const char* name, const H5L_info_t*, void* names) {
   static_cast<std::vector<std::string>*>(names)->push_back(name);
   return 0;
+}
+
+// An external link leads to another file than the one that was opened.
+std::string FileOf(hid_t object) {
+  std::string name(static_cast<size_t>(std::max<ssize_t>(0, H5Fget_name(object, nullptr, 0))), 0);
+  H5Fget_name(object, &name[0], name.size() + 1);
+  return name;
 }
 
 constexpr size_t kMostTextBytes = 1 << 20;  // a path, mostly
@@ -68,7 +76,16 @@ Shape Hdf5BlobReader::ShapeOf(int64_t dataset, const std::string& name) const {
                      "'" + path_ + "' is not a " + kind_ + ": its data set '" + name + "'");
 }
 
-PlainBlob Hdf5BlobReader::Blob(const std::string& name) const {
+void Hdf5BlobReader::TakeElements(int64_t count, const std::string& name) {
+  elements_read_ += count;
+  const int64_t bytes = FileBytes(path_);
+  if (elements_read_ <= std::max(kHdf5AlwaysAllocated, kMostDeflated * bytes)) return;
+  Fail("its data sets up to '" + name + "' state " + std::to_string(elements_read_) +
+       " elements, but it has only " + std::to_string(bytes) +
+       " bytes; has one of them many names?");
+}
+
+PlainBlob Hdf5BlobReader::Blob(const std::string& name) {
   const Hdf5Handle data(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (!data.ok()) Fail("it has no data set '" + name + "'");
   const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
@@ -77,6 +94,8 @@ PlainBlob Hdf5BlobReader::Blob(const std::string& name) const {
   }
   PlainBlob blob;
   blob.shape = ShapeOf(data.get(), name);
+  if (FileOf(data.get()) == FileOf(file_) && !Hdf5LiesElsewhere(data.get()))
+    TakeElements(blob.shape.count(), name);
   blob.data.resize(static_cast<size_t>(blob.shape.count()));
   if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, blob.data.data()) < 0) {
     Fail("its data set '" + name + "' is damaged");

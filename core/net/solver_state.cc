@@ -123,7 +123,7 @@ void WriteHdf5(const std::string& path, const SolverSnapshot& snapshot,
 }
 
 SolverSnapshot ReadHdf5(const std::string& path) {
-  const Hdf5BlobReader in(path, ".solverstate.h5");
+  Hdf5BlobReader in(path, ".solverstate.h5");
   SolverSnapshot snapshot;
   SolverState state;
   const std::string ours = in.RootBytes(kRunState);

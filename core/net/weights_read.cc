@@ -101,38 +101,38 @@ size_t BlobIndex(const std::string& name) {
 // A group is a layer; "block/conv" lies inside the group "block", which may be a layer as well.
 class GroupReader {
  public:
-  GroupReader(const Hdf5BlobReader& in, std::vector<LayerBlobs>* layers)
+  GroupReader(Hdf5BlobReader* in, std::vector<LayerBlobs>* layers)
       : in_(in), layers_(layers) {}
 
   // Links may lead from a group to one around it, and several to the same group.
   void Read(const std::string& name, int depth) {
     if (depth > kMostDepth) {
-      in_.Fail("its groups lie more than " + std::to_string(kMostDepth) +
+      in_->Fail("its groups lie more than " + std::to_string(kMostDepth) +
                " deep in each other; does one contain itself?");
     }
     if (++groups_ > kMostGroups) {
-      in_.Fail("it has more than " + std::to_string(kMostGroups) + " groups");
+      in_->Fail("it has more than " + std::to_string(kMostGroups) + " groups");
     }
     const std::string group = "/data/" + name;
     LayerBlobs layer;
     layer.name = name;
     bool has_groups = false;
-    for (const Hdf5BlobReader::Child& child : in_.Children(group)) {
+    for (const Hdf5BlobReader::Child& child : in_->Children(group)) {
       if (child.group) {
         has_groups = true;
         Read(name + "/" + child.name, depth + 1);
         continue;
       }
       const size_t index = BlobIndex(child.name);
-      if (index >= kMaxBlobs) in_.Fail("layer '" + name + "' has a data set '" + child.name + "'");
+      if (index >= kMaxBlobs) in_->Fail("layer '" + name + "' has a data set '" + child.name + "'");
       if (index >= layer.blobs.size()) layer.blobs.resize(index + 1, PlainBlob{Shape{0}, {}});
-      layer.blobs[index] = in_.Blob(group + "/" + child.name);
+      layer.blobs[index] = in_->Blob(group + "/" + child.name);
     }
     if (!layer.blobs.empty() || !has_groups) layers_->push_back(std::move(layer));
   }
 
  private:
-  const Hdf5BlobReader& in_;
+  Hdf5BlobReader* const in_;
   std::vector<LayerBlobs>* const layers_;
   int groups_ = 0;
 };
@@ -143,9 +143,9 @@ WeightsFile ReadWeights(const std::string& path) {
   WeightsFile file;
   file.path = path;
   if (IsHdf5(path) || EndsWith(path, ".h5")) {
-    const Hdf5BlobReader in(path, ".caffemodel.h5");
+    Hdf5BlobReader in(path, ".caffemodel.h5");
     file.hdf5 = true;
-    GroupReader groups(in, &file.layers);
+    GroupReader groups(&in, &file.layers);
     for (const Hdf5BlobReader::Child& child : in.Children("/data")) {
       if (!child.group) in.Fail("'/data/" + child.name + "' is not a layer");
       groups.Read(child.name, 1);

@@ -9,20 +9,17 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kSmall = 1 << 24;  // elements that are always allocated
-
-// Returns true for data sets whose values may lie in other files.
-bool IsElsewhere(hid_t dataset) {
-  const Hdf5Handle made(H5Dget_create_plist(dataset), H5Pclose);
-  return H5Pget_layout(made.get()) == H5D_VIRTUAL || H5Pget_external_count(made.get()) > 0;
-}
-
 double BytesOfElement(hid_t dataset) {
   const Hdf5Handle type(H5Dget_type(dataset), H5Tclose);
   return static_cast<double>(H5Tget_size(type.get()));
 }
 
 }  // namespace
+
+bool Hdf5LiesElsewhere(hid_t dataset) {
+  const Hdf5Handle made(H5Dget_create_plist(dataset), H5Pclose);
+  return H5Pget_layout(made.get()) == H5D_VIRTUAL || H5Pget_external_count(made.get()) > 0;
+}
 
 Shape Hdf5ShapeOf(hid_t dataset, const std::string& what) {
   const Hdf5Handle space(H5Dget_space(dataset), H5Sclose);
@@ -36,8 +33,8 @@ Shape Hdf5ShapeOf(hid_t dataset, const std::string& what) {
   }
   const hsize_t stored = H5Dget_storage_size(dataset);
   const double wanted = static_cast<double>(*elements) * BytesOfElement(dataset);
-  if (*elements > kSmall && wanted > kMostDeflated * static_cast<double>(stored) &&
-      !IsElsewhere(dataset)) {
+  if (*elements > kHdf5AlwaysAllocated && wanted > kMostDeflated * static_cast<double>(stored) &&
+      !Hdf5LiesElsewhere(dataset)) {
     throw FileError(what + " states " + std::to_string(*elements) +
                     " elements, but the file holds only " + std::to_string(stored) +
                     " bytes of them");

@@ -11,6 +11,11 @@
 
 namespace doppio {
 
+constexpr int64_t kHdf5AlwaysAllocated = int64_t{1} << 24;  // elements, whatever the file holds of them
+
+// Returns true for data sets whose values may lie in other files.
+bool Hdf5LiesElsewhere(hid_t dataset);
+
 // `what` begins the message: "data set 'x' of 'y.h5'". Throws FileError if the elements are more
 // than kMostElements, or far more than what the file holds of them can stand for.
 Shape Hdf5ShapeOf(hid_t dataset, const std::string& what);

@@ -114,7 +114,7 @@ TEST(Snapshot, BinaryStateIsAnOrdinarySolverState) {
 
 TEST(Snapshot, Hdf5StateHasTheNamesThatCaffeReads) {
   const std::string path = Write(Folder() + "run", 7, true);
-  const Hdf5BlobReader in(path, "file");
+  Hdf5BlobReader in(path, "file");
   EXPECT_EQ(in.Int("/iter"), 7);
   EXPECT_EQ(in.Int("/current_step"), 2);
   ExpectContains(in.Text("/learned_net"), "run_iter_7.caffemodel.h5");

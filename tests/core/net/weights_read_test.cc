@@ -92,6 +92,24 @@ TEST(ReadWeights, RefusesHdf5DataSetsThatStateMoreThanTheyHold) {
   EXPECT_EQ(ReadWeights(zeros).layers[0].blobs[0].data, std::vector<float>(6));
 }
 
+TEST(ReadWeights, RefusesADataSetOfManyNames) {
+  const std::string path = Stated("names_of_one.caffemodel.h5", "/data/ip/0", {1 << 12, 1 << 10});
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const hid_t groups = H5Pcreate(H5P_LINK_CREATE);
+  H5Pset_create_intermediate_group(groups, 1);
+  for (int i = 0; i < 8; ++i) {
+    const std::string link = "/data/ip" + std::to_string(i) + "/0";
+    H5Lcreate_hard(file, "/data/ip/0", file, link.c_str(), groups, H5P_DEFAULT);
+  }
+  H5Pclose(groups);
+  H5Fclose(file);
+  const std::string bytes = std::to_string(FileBytes(path));
+  EXPECT_EQ(FileErrorOf([&] { ReadWeights(path); }),
+            "'" + path + "' is not a .caffemodel.h5: its data sets up to '/data/ip3/0' state " +
+                "20971520 elements, but it has only " + bytes +
+                " bytes; has one of them many names?");
+}
+
 TEST(ReadWeights, RefusesABlobOfMoreAxesThanCaffeHas) {
   NetParameter net;
   BlobProto* blob = net.add_layer()->add_blobs();

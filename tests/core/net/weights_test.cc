@@ -302,7 +302,7 @@ TEST(WriteWeights, GradientsOnRequest) {
   ASSERT_TRUE(net.ParseFromString(ReadFile(Temporary("diff.caffemodel"))));
   EXPECT_EQ(net.layer(1).blobs(1).diff(2), 9);
   WriteWeights(Temporary("diff.caffemodel.h5"), true, tiny.graph, tiny.index, *tiny.store, true);
-  const Hdf5BlobReader in(Temporary("diff.caffemodel.h5"), "file");
+  Hdf5BlobReader in(Temporary("diff.caffemodel.h5"), "file");
   EXPECT_EQ(in.Blob("/diff/ip/1").data, (std::vector<float>{7, 8, 9}));
 }
 
