@@ -1,4 +1,5 @@
 // Nets on their way to ONNX: shapes, the checks of each layer, and the graph. Weights are zeros.
+#include "core/net/upgrade.h"
 #include "core/net/weights.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tools/deploy_net.h"
@@ -10,7 +11,8 @@ constexpr int64_t kMostWeights = 1 << 18;  // of a parameter; more only take tim
 
 void Export(const std::string& text) {
   doppio::NetParameter net;
-  const doppio::FieldPlaces places = doppio::ParseText(text, "net.prototxt", &net);
+  doppio::FieldPlaces places = doppio::ParseText(text, "net.prototxt", &net);
+  doppio::UpgradeNet(&net, &places);
   doppio::NetOptions options;
   options.phase = doppio::TEST;
   options.data = doppio::DataMode::kAssume;
