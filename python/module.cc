@@ -11,6 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/log.h"
+#include "core/base/threads.h"
 #include "data/decode.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
@@ -200,6 +201,7 @@ py::array_t<uint8_t> LoadImage(const std::string& path, bool color) {
 PYBIND11_MODULE(_doppio, m) {
   namespace py = pybind11;
   if (!google::IsGoogleLoggingInitialized()) doppio::InitLog("doppio");
+  doppio::SettleThreads();
   doppio::AddErrors(&m);
   doppio::AddBlob(&m);
   doppio::AddNet(&m);

@@ -51,6 +51,7 @@ int DoppioMain(const std::vector<std::string>& arguments, const std::string& own
   // Lets a write beyond the shell's limit of file sizes (ulimit -f) fail with a message.
   signal(SIGXFSZ, SIG_IGN);
   if (!google::IsGoogleLoggingInitialized()) InitLog("doppio");
+  SettleThreads();
   PinComputeThreads();
   bool began = false;
   ExitCode code = ExitCode::kDone;

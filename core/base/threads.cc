@@ -56,10 +56,16 @@ bool PinTo(int first) {
 
 }  // namespace
 
+int SettleThreads() {
+  omp_set_dynamic(0);
+  omp_set_num_threads(std::min(omp_get_max_threads(), omp_get_thread_limit()));
+  return NumThreads();
+}
+
 bool PinComputeThreads() { return MayPin(NumThreads()) && PinTo(0); }
 
 ComputeShare::ComputeShare(int rank, int ranks)
-    : threads_before_(NumThreads()), repin_(ranks > 1 && MayPin(threads_before_)) {
+    : threads_before_(SettleThreads()), repin_(ranks > 1 && MayPin(threads_before_)) {
   const int first = threads_before_ * rank / ranks, end = threads_before_ * (rank + 1) / ranks;
   omp_set_num_threads(std::max(1, end - first));
   if (repin_ && ranks <= threads_before_) {

@@ -13,6 +13,12 @@ namespace doppio {
 // Threads that a parallel region gets: OMP_NUM_THREADS or the cores this process may use.
 inline int NumThreads() { return omp_get_max_threads(); }
 
+// Makes NumThreads() tell the calling thread what it really gets, which is less than OMP_NUM_THREADS
+// where OMP_THREAD_LIMIT is lower or OMP_DYNAMIC is set: a barrier in one of oneDNN's kernels waits
+// for ever for threads that were promised and do not come. Returns NumThreads(). For each thread
+// that computes, before it does.
+int SettleThreads();
+
 // Keeps each compute thread, the calling one among them, on a core of its own, where there are as
 // many as cores that the process may use; elsewhere, and where OpenMP's own variables
 // (OMP_PROC_BIND, OMP_PLACES) are set, does nothing. False when nothing was done. Threads that are

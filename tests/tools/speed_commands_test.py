@@ -35,6 +35,17 @@ class TimeTest(TinyCase):
         self.assertEqual(0, r.returncode, r.stderr)
         self.assertEqual(3, json.loads(r.stdout)["batch"])
 
+    def test_a_limit_of_threads_is_obeyed(self):
+        # A convolution of oneDNN waits for as many threads as OpenMP promises.
+        for setting, threads in (({"OMP_THREAD_LIMIT": "1"}, 1), ({"OMP_DYNAMIC": "true"}, 2)):
+            if threads > int(os.environ.get("OMP_THREAD_LIMIT", threads)):
+                continue
+            with self.subTest(setting):
+                r = self.run_tool("time", "--model", LENET, "--synthetic", "--batch=64", "--iterations=1", "--warmup=0", "--json",
+                                  OMP_NUM_THREADS="2", **setting)
+                self.assertEqual(0, r.returncode, r.stderr)
+                self.assertEqual("CPU (%d threads)" % threads, json.loads(r.stdout)["device"])
+
 
 class ScaleTest(TinyCase):
     LINKS = ("--inside=1:10", "--across=10:1", "--ranks_per_node=2")
