@@ -41,7 +41,7 @@ without() {
     exit 77
 }
 chmod 755 "$root"
-mkdir -p "$root"/{state,spool,munge,job}
+mkdir -p "$root"/{state,spool,munge,job,tmp}
 host=$(hostname -s)
 cat > "$root/slurm.conf" <<CONF
 ClusterName=here
@@ -54,6 +54,7 @@ AuthInfo=socket=$root/munge/socket
 CredType=cred/munge
 StateSaveLocation=$root/state
 SlurmdSpoolDir=$root/spool
+TmpFS=$root/tmp
 SlurmctldPidFile=$root/slurmctld.pid
 SlurmdPidFile=$root/slurmd.pid
 ProctrackType=proctrack/linuxproc
