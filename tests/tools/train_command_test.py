@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tool_case  # noqa: E402
@@ -15,6 +16,7 @@ from tool_case import DOPPIO  # noqa: E402
 from tiny_case import DIGITS_NET, TINY_NET, TINY_SOLVER, TinyCase  # noqa: E402
 
 ROOT = os.getcwd()
+THREAD_SANITIZER = "TSAN_OPTIONS" in os.environ
 
 
 class MemoryTest(TinyCase):
@@ -31,6 +33,7 @@ class MemoryTest(TinyCase):
         self.assertEqual((6, ""), (r.returncode, r.stdout), r.stderr)
         self.assertRegex(r.stderr, r"(?m)^error: " + self.REFUSAL)
 
+    @unittest.skipIf(THREAD_SANITIZER, "ThreadSanitizer leaves too few addresses to reserve the memory")
     def test_a_dry_run_shows_where_the_memory_would_go_first(self):
         self.write("net.prototxt", self.HUGE_NET)
         self.write("solver.prototxt", TINY_SOLVER)
@@ -131,6 +134,7 @@ class TrainTest(TinyCase):
         self.assertRegex(r.stderr, r"(?m)^error: these results are not finite: loss; layer 'ip' \(InnerProduct, net.prototxt:\d+:\d+\) is the "
                                    r"first whose weights are not finite: test an earlier snapshot of this training$")
 
+    @unittest.skipIf(THREAD_SANITIZER, "ThreadSanitizer does not start with such a limit")
     def test_a_file_beyond_the_limit_is_a_mistake_that_leaves_nothing(self):
         self.write_tiny()
         r = subprocess.run([DOPPIO, "train", "--solver=solver.prototxt"], cwd=self.folder, capture_output=True, text=True,
