@@ -22,7 +22,7 @@ os.environ["PATH"] += ":/usr/sbin:/sbin"  # Bazel leaves them out
 TWO_NODES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "two_nodes.sh")
 STOPPED = 75
 SILENT = r"rank [01] on node-[ab] has been silent for %d s"
-GONE = r"rank [01] on node-[ab] is gone|process rank \d .* exited on signal 9"
+GONE = r"rank [01] on node-[ab] is gone|" + mpi_case.KILLED
 
 
 def command(function, *args):
