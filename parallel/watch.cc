@@ -21,6 +21,8 @@ namespace {
 
 constexpr double kBeatSeconds = 0.5;
 constexpr double kOversleptSeconds = 5;
+// In which rank 0 has told the user and written why into the run folder.
+constexpr double kTellingSeconds = 3;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -118,6 +120,7 @@ void Watch::Run() {
 
     if (failing_) {
       Tell(code_, "rank " + std::to_string(rank_) + " on " + HostName() + " has failed: " + why_);
+      if (rank_ != 0) AwaitItsEnd(peers_[0].get());
       return;
     }
     if (leaving_) {
@@ -214,6 +217,18 @@ void Watch::Tell(ExitCode code, const std::string& message) {
   const std::string text = std::string(1, static_cast<char>(code)) + message;
   for (const auto& peer : peers_) {
     if (!peer->left) Send(peer->socket.get(), WatchMessage::kLost, text);
+  }
+}
+
+// A launcher that sees another rank end first would end rank 0 before it has told the user.
+void Watch::AwaitItsEnd(Peer* rank_0) {
+  const double until = Now() + kTellingSeconds;
+  pollfd wait = {rank_0->socket.get(), POLLIN, 0};
+  while (!rank_0->left && Now() < until) {
+    poll(&wait, 1, static_cast<int>((until - Now()) * 1e3) + 1);
+    char beats[8192];
+    const ssize_t count = recv(wait.fd, beats, sizeof beats, MSG_DONTWAIT);
+    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return;
   }
 }
 

@@ -49,8 +49,8 @@ class Watch {
   // This rank goes on: it has begun or ended an exchange. `bucket`: of gradients, or -1 for another
   // one.
   void Moved(int64_t bucket);
-  // This rank cannot go on, and says why: all others end. Returns when they have been told; nothing
-  // is watched any more.
+  // This rank cannot go on, and says why: all others end. Returns when they have been told and, on
+  // ranks other than 0, when rank 0 has ended, or 3 s later. Nothing is watched any more.
   void Fail(ExitCode code, const std::string& why);
 
  private:
@@ -62,6 +62,7 @@ class Watch {
   void Beat();
   void Judge();
   void Tell(ExitCode code, const std::string& message);
+  void AwaitItsEnd(Peer* rank_0);
   void Lose(const WatchOptions::Loss& loss);
   // Another rank, or the launcher, is lost, as this rank has noticed.
   void Lose(const std::string& message, bool unreachable = false);

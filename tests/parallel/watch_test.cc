@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -79,6 +80,23 @@ TEST_F(WatchTest, TellsEverybodyWhatOneRankFailedOf) {
     }
     watches_.clear();
   }
+}
+
+// A launcher may end rank 0 as soon as another rank has ended.
+TEST_F(WatchTest, AFailedRankEndsAfterRank0) {
+  Start(2);
+  std::atomic<bool> ended{false};
+  std::thread failing([&] {
+    watches_[1]->Fail(ExitCode::kFile, "record 7 is damaged");
+    ended = true;
+  });
+  EXPECT_EQ(Reports(1).size(), 1u);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_FALSE(ended);
+  const auto begun = std::chrono::steady_clock::now();
+  watches_[0].reset();
+  failing.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(2));
 }
 
 TEST_F(WatchTest, NamesTheRankThatDoesNotKeepUp) {
