@@ -7,7 +7,7 @@ extern "C" const char* __tsan_default_suppressions() {
   return "race:libopen-pal.so\n"
          "race:libmpi.so\n"
          "race:openmpi3/\n"
-         // Its TCP transport takes its locks in one order when it begins and in another when it ends.
+         // The TCP transport of Open MPI takes its locks in different orders at start and at shutdown.
          "deadlock:mca_btl_tcp\n"
          // Strings that fields have by default, made when they are first asked for.
          "race:libprotobuf.so\n"

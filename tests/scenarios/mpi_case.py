@@ -11,7 +11,7 @@ import scenario
 NET = 'name: "tiny"\n' + scenario.TINY_NET
 SOLVER = scenario.ENDLESS_SOLVER
 HAS_MPI = shutil.which("mpirun") is not None
-# What the other ranks say of a lost one, or mpirun, which wraps its lines, of a killed one.
+# LOST is Doppio's message about a lost rank. KILLED is mpirun's message about a killed one; mpirun wraps its lines.
 LOST = r"error: rank \d on \S+ is gone"
 KILLED = r"process rank \d [^\n]*\bexited\s+on\s+signal 9"
 GONE = LOST + "|" + KILLED
