@@ -1,0 +1,58 @@
+// Device memory and pinned host memory. Device memory lies in one reserved range of addresses per device, and the host cannot
+// touch it (PROT_NONE) but while OpenMemory objects exist. Thread-safe.
+#ifndef DOPPIO_TESTS_DOUBLE_MACHINE_MEMORY_H_
+#define DOPPIO_TESTS_DOUBLE_MACHINE_MEMORY_H_
+
+#include <cstdint>
+#include <string>
+
+namespace doppio::gpu_double {
+
+constexpr int kPinned = -1;
+
+struct Block {
+  char* begin = nullptr;
+  int64_t bytes = 0;    // as asked for
+  int device = 0;       // or kPinned
+  int64_t number = 0;   // the n-th allocation of the process, for messages
+};
+
+// `bytes` > 0 of a device, at a multiple of 256, with an unmapped guard page behind and in front, filled with poison (bytes 0xCB, a NaN in
+// every float type that is far from 0). Null when the device has no room (settings: memory, fail_malloc). The block ends at the guard page as closely as the
+// alignment of 256 allows; the bytes in between are checked for changes when it is freed.
+void* AllocateDevice(int device, int64_t bytes);
+// Pinned host memory: accessible to the host, otherwise as above. Null without memory.
+void* AllocatePinned(int64_t bytes);
+// Fault("free") unless `at` is what an allocation returned. Addresses are not used again for a long time, and freed memory is
+// PROT_NONE, so that later accesses are found.
+void FreeDevice(void* at);
+void FreePinned(void* at);
+
+// The live block that contains `at`; false when there is none (pageable host memory, or freed). A copy, so that it may not vanish.
+bool FindBlock(const void* at, Block* block);
+// Whether `at` lies in the ranges that are reserved for device memory, live or not.
+bool IsDeviceAddress(const void* at);
+// Fault("bounds", ...) unless [at, at + bytes) is inside one live block of device memory or pinned memory. `what` names who touches it.
+void CheckInside(const void* at, int64_t bytes, const std::string& what);
+// "block 17 of GPU 0 (4096 bytes) at byte 128", "host memory", "freed block 17 of GPU 0", ...
+std::string Describe(const void* at);
+
+int64_t FreeBytes(int device);
+int64_t TotalBytes(int device);
+
+// While one exists, device memory can be touched by this process. Counted over threads.
+class OpenMemory {
+ public:
+  OpenMemory();
+  ~OpenMemory();
+  OpenMemory(const OpenMemory&) = delete;
+  OpenMemory& operator=(const OpenMemory&) = delete;
+};
+
+// Installs the handler of SIGSEGV that turns a touch of device memory by the host into Fault("host-access") with the address described, and hands
+// on everything else. Called by the first allocation.
+void WatchHostAccess();
+
+}  // namespace doppio::gpu_double
+
+#endif  // DOPPIO_TESTS_DOUBLE_MACHINE_MEMORY_H_
