@@ -1,7 +1,7 @@
 """cuda_library: .cu files compiled by nvcc and linked like any cc_library."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
-load("@local_config_cuda//:defs.bzl", "CUDA_ARCHS", "HAVE_CUDA", "NVCC")
+load("@local_config_cuda//:defs.bzl", "CUDA_ARCHS", "HAVE_CUDA", "IS_DOUBLE", "NVCC")
 load("@sys//:defs.bzl", "IS_PORTABLE")
 
 _HEADERS = [".cuh", ".h"]
@@ -116,9 +116,36 @@ _nvcc_library = rule(
     fragments = ["cpp"],
 )
 
+# g++ compiles kernels as C++: every load and store calls a function of tests/double/blocks/hooks.cc.
+_ON_DOUBLE = ["-fsanitize=thread", "-include", "tests/double/blocks/cuda_language.h"]
+
+def _double_library(name, srcs, hdrs, deps, copts, alwayslink, **kwargs):
+    """The same .cu files, compiled by the host's compiler for the double of a GPU."""
+    joined = []
+    for source in [f for f in srcs if f.endswith(".cu")]:
+        out = "%s_%s.cc" % (name, source[:-3])
+        native.genrule(
+            name = out[:-3],
+            srcs = [source],
+            outs = [out],
+            cmd = "(echo '#line 1 \"'$<'\"'; cat $<) >$@",
+        )
+        joined.append(out)
+    native.cc_library(
+        name = name,
+        srcs = joined + [f for f in srcs if not f.endswith(".cu")],
+        hdrs = hdrs,
+        copts = copts + _ON_DOUBLE,
+        deps = deps + ["//tests/double/blocks", "@local_config_cuda//:cudart"],
+        alwayslink = alwayslink,
+        **kwargs
+    )
+
 def cuda_library(name, srcs = [], hdrs = [], deps = [], copts = [], alwayslink = False, **kwargs):
     """A library of .cu files. Without CUDA only its headers and dependencies remain."""
-    if HAVE_CUDA:
+    if IS_DOUBLE:
+        _double_library(name, srcs, hdrs, deps, copts, alwayslink, **kwargs)
+    elif HAVE_CUDA:
         _nvcc_library(
             name = name,
             srcs = srcs,

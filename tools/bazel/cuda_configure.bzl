@@ -1,7 +1,8 @@
 """Finds the CUDA toolkit; where there is none, @local_config_cuda says so.
 
 Environment: CUDA_HOME, then CUDA_PATH, then /usr/local/cuda name the toolkit;
-DOPPIO_CUDA=0 ignores it; DOPPIO_CUDA_ARCHS=80,90 names the compute capabilities to compile for,
+DOPPIO_CUDA=0 ignores it; DOPPIO_CUDA=double links the double of a machine with GPUs, tests/double,
+in place of CUDA's runtime and needs of the toolkit only the headers; DOPPIO_CUDA_ARCHS=80,90 names the compute capabilities to compile for,
 DOPPIO_CUDA_ARCHS=all the release's. Without it the build is for this machine's GPUs.
 """
 
@@ -51,6 +52,20 @@ def _shared_runtime(ctx, lib):
         fail("%s has no libcudart.so.*, which --config=portable links" % lib)
     return by_length[0][1]
 
+# In place of the runtime: see tests/double.
+_DOUBLE = """package(default_visibility = ["//visibility:public"])
+exports_files(["version.txt"])
+cc_library(
+    name = "headers",
+    hdrs = glob(["include/*.h", "include/*.hpp", "include/crt/**"]),
+    includes = ["include"],
+)
+cc_library(
+    name = "cudart",
+    deps = [":headers", "@//tests/double"],
+)
+"""
+
 _NONE = """package(default_visibility = ["//visibility:public"])
 cc_library(name = "headers")
 cc_library(name = "cudart")
@@ -77,6 +92,7 @@ cc_library(
 def _impl(ctx):
     root = _toolkit(ctx)
     archs = []
+    double = False
     if root:
         nvcc = root + "/bin/nvcc"
         archs = _archs(ctx, nvcc)
@@ -85,15 +101,17 @@ def _impl(ctx):
         # An input of every nvcc run, so that a new toolkit compiles anew.
         ctx.file("version.txt", nvcc + "\n" + ctx.execute([nvcc, "--version"]).stdout)
         lib = root + "/lib64"
+        double = ctx.os.environ.get("DOPPIO_CUDA") == "double"
         runtime = ["-lcudart_static", "-ldl", "-lrt", "-lpthread"]
         if ctx.os.environ.get("DOPPIO_LINK") == "static":
             # tools/packing/layout.sh finds the library by the rpath, copies it and changes the rpath.
             runtime = ["-l:" + _shared_runtime(ctx, lib), "-Wl,-rpath," + lib]
-        ctx.file("BUILD", _FOUND.format(linked = ["-L" + lib] + runtime))
+        ctx.file("BUILD", _DOUBLE if double else _FOUND.format(linked = ["-L" + lib] + runtime))
     else:
         ctx.file("BUILD", _NONE)
-    ctx.file("defs.bzl", "HAVE_CUDA = %r\nNVCC = %r\nCUDA_ARCHS = %r\n" % (
+    ctx.file("defs.bzl", "HAVE_CUDA = %r\nIS_DOUBLE = %r\nNVCC = %r\nCUDA_ARCHS = %r\n" % (
         root != None,
+        double,
         root + "/bin/nvcc" if root else "",
         archs,
     ))

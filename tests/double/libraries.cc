@@ -1,0 +1,76 @@
+// The linker sends dlopen and dlsym of programs with the double here (--wrap): CUDA's libraries are found in the program itself,
+// and all others where they are.
+#include <dlfcn.h>
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/double/cublas/functions.h"
+#include "tests/double/cudnn/functions.h"
+#include "tests/double/nccl/functions.h"
+
+namespace doppio::gpu_double {
+namespace {
+
+using Functions = std::vector<std::pair<const char*, void*>>;
+
+struct Library {
+  const char* file;
+  const Functions& (*functions)();  // null: the machine has no such library
+};
+
+constexpr Library kLibraries[] = {
+    {"libcublas.so.13", &CublasFunctions},
+    {"libcudnn.so.9", &CudnnFunctions},
+    {"libnccl.so.2", &NcclFunctions},
+    // cuDNN would open these for itself. Opening the toolkit's takes time and changes nothing.
+    {"libcublasLt.so.13", nullptr},
+    {"libnvrtc.so.13", nullptr},
+};
+
+// Null for a file that is not CUDA's.
+const Library* LibraryOf(const char* path) {
+  if (path == nullptr) return nullptr;
+  const char* slash = std::strrchr(path, '/');
+  const char* file = slash == nullptr ? path : slash + 1;
+  for (const Library& library : kLibraries) {
+    if (std::strcmp(library.file, file) == 0) return &library;
+  }
+  return nullptr;
+}
+
+// Null for a handle of the loader.
+const Library* LibraryOfHandle(void* handle) {
+  for (const Library& library : kLibraries) {
+    if (&library == handle) return &library;
+  }
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace doppio::gpu_double
+
+extern "C" {
+
+void* __real_dlopen(const char* path, int mode);
+void* __real_dlsym(void* handle, const char* name);
+
+void* __wrap_dlopen(const char* path, int mode) {
+  const auto* library = doppio::gpu_double::LibraryOf(path);
+  if (library == nullptr) return __real_dlopen(path, mode);
+  if (library->functions == nullptr) return nullptr;
+  return const_cast<doppio::gpu_double::Library*>(library);
+}
+
+void* __wrap_dlsym(void* handle, const char* name) {
+  const auto* library = doppio::gpu_double::LibraryOfHandle(handle);
+  if (library == nullptr) return __real_dlsym(handle, name);
+  for (const auto& [function, address] : library->functions()) {
+    if (std::strcmp(function, name) == 0) return address;
+  }
+  return nullptr;
+}
+
+}  // extern "C"
