@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""What ptxas makes of the kernels for sm_80 and sm_90: no spills, a budget of registers, 128-bit accesses where data is packed.
+
+The objects hold PTX, from which the toolkit's ptxas makes the code of each generation here, whatever was asked for at build time.
+usage: kernel_code_test.py NVCC OBJECT...
+"""
+import collections
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.getcwd(), "tests/scenarios"))
+import junit  # noqa: E402
+
+GENERATIONS = ("sm_80", "sm_90")
+# 65,536 registers of a multiprocessor for blocks of 256 threads: with 64 each, four blocks run at once; with 128, two.
+REGISTERS, MOST_REGISTERS = 64, 128
+# The kernels between both budgets are at most this share of all.
+LARGE = 0.1
+# Kernels that move packs of 16 bytes.
+PACKED = re.compile(r"elementwise4Body|UpdateChunks")
+
+Kernel = collections.namedtuple("Kernel", "name registers spilled wide")
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError("%s: %s" % (" ".join(command), done.stderr[-2000:]))
+    return done
+
+
+def kernels_of(toolkit, obj, generation):
+    """Yields the kernels of an object, compiled for one generation."""
+    with tempfile.TemporaryDirectory() as folder:
+        ptx, cubin = os.path.join(folder, "a.ptx"), os.path.join(folder, "a.cubin")
+        text = run(toolkit + "/cuobjdump", "--dump-ptx", obj).stdout
+        begin = text.find("\n.version")
+        if begin < 0:
+            return
+        with open(ptx, "w", encoding="utf-8") as f:
+            f.write(text[begin:])
+        said = run(toolkit + "/ptxas", "-v", "-O3", "-arch=" + generation, ptx, "-o", cubin).stderr
+        wide = collections.Counter()
+        name = None
+        for line in run(toolkit + "/cuobjdump", "-sass", cubin).stdout.splitlines():
+            found = re.search(r"Function : (\S+)", line)
+            name = found.group(1) if found else name
+            wide[name] += bool(re.search(r"\b(LDG|STG)\.E[.\w]*\.128\b", line))
+    name, spilled = None, 0
+    for line in said.splitlines():
+        found = re.search(r"Compiling entry function '(\S+)'", line)
+        name = found.group(1) if found else name
+        found = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", line)
+        spilled = int(found.group(1)) + int(found.group(2)) if found else spilled
+        found = re.search(r"Used (\d+) registers", line)
+        if found:
+            yield Kernel(name, int(found.group(1)), spilled, wide[name])
+
+
+class KernelCodeTest(unittest.TestCase):
+    kernels = {}  # generation: list of Kernel
+
+    @classmethod
+    def setUpClass(cls):
+        toolkit = os.path.dirname(sys.argv_given[0]) if sys.argv_given else ""
+        if not os.path.exists(toolkit + "/ptxas") or not os.path.exists(toolkit + "/cuobjdump"):
+            return
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for generation in GENERATIONS:
+                done = pool.map(lambda obj, g=generation: list(kernels_of(toolkit, obj, g)), sys.argv_given[1:])
+                cls.kernels[generation] = [kernel for found in done for kernel in found]
+
+    def each(self):
+        if not self.kernels:
+            self.skipTest("the toolkit has no ptxas or no cuobjdump")
+        for generation in GENERATIONS:
+            self.assertGreater(len(self.kernels[generation]), 300, generation)
+            yield generation, self.kernels[generation]
+
+    def test_no_kernel_spills(self):
+        for generation, kernels in self.each():
+            self.assertEqual([], [k for k in kernels if k.spilled], generation)
+
+    def test_registers_stay_within_the_budget(self):
+        for generation, kernels in self.each():
+            self.assertEqual([], [k for k in kernels if k.registers > MOST_REGISTERS], generation)
+            large = [k for k in kernels if k.registers > REGISTERS]
+            self.assertLess(len(large), LARGE * len(kernels), large)
+
+    def test_packed_kernels_move_16_bytes_at_once(self):
+        for generation, kernels in self.each():
+            packed = [k for k in kernels if PACKED.search(k.name)]
+            self.assertGreater(len(packed), 50, generation)
+            self.assertEqual([], [k.name for k in packed if not k.wide], generation)
+
+
+if __name__ == "__main__":
+    sys.argv_given, sys.argv = sys.argv[1:], sys.argv[:1]
+    junit.main()
