@@ -35,17 +35,17 @@ def _impl(ctx):
     )
     compilation = merged.compilation_context
 
-    objects = []
+    objects, assembly = [], []
     for source in [f for f in ctx.files.srcs if f.extension == "cu"]:
         place = "_objs/%s/%s" % (ctx.label.name, source.basename[:-3])
-        object, inputs, read, unused = [
+        object, inputs, read, unused, ptx = [
             ctx.actions.declare_file(place + suffix)
-            for suffix in [".o", ".inputs", ".d", ".unused"]
+            for suffix in [".o", ".inputs", ".d", ".unused", ".ptx"]
         ]
         headers = depset([f for f in ctx.files.srcs if f.extension != "cu"], transitive = [compilation.headers])
         ctx.actions.write(inputs, ctx.actions.args().add_all(headers).set_param_file_format("multiline"))
         args = ctx.actions.args()
-        args.add_all([inputs, read, unused, NVCC, "-c", source, "-o", object, "-ccbin", toolchain.compiler_executable])
+        args.add_all([inputs, read, unused, ptx, NVCC, "-c", source, "-o", object, "-ccbin", toolchain.compiler_executable])
         args.add_all(_flags(ctx) + _gencode() + ctx.attr.copts)
         args.add_all(["--threads=0", "--expt-relaxed-constexpr", "--expt-extended-lambda"])
 
@@ -59,13 +59,14 @@ def _impl(ctx):
             executable = ctx.executable._compile,
             arguments = [args],
             inputs = depset([source, inputs, ctx.file._version], transitive = [headers]),
-            outputs = [object, read, unused],
+            outputs = [object, read, unused, ptx],
             unused_inputs_list = unused,
             env = {"PATH": "/usr/bin:/bin"},
             mnemonic = "CudaCompile",
             progress_message = "Compiling %s with nvcc" % source.short_path,
         )
         objects.append(object)
+        assembly.append(ptx)
 
     # With --config=portable all objects are in one library (cuda_objects) that the programs share.
     linked = depset([] if IS_PORTABLE else objects)
@@ -90,6 +91,7 @@ def _impl(ctx):
     return [
         DefaultInfo(files = depset(objects)),
         CcInfo(compilation_context = compilation, linking_context = linking),
+        OutputGroupInfo(ptx = depset(assembly)),
     ]
 
 _nvcc_library = rule(
@@ -154,6 +156,13 @@ def cuda_library(name, srcs = [], hdrs = [], deps = [], copts = [], alwayslink =
             copts = copts,
             alwayslink = alwayslink,
             **kwargs
+        )
+        native.filegroup(
+            name = name + "_ptx",
+            srcs = [name],
+            output_group = "ptx",
+            tags = ["manual"],
+            visibility = ["//tests:__subpackages__"],
         )
     else:
         native.cc_library(name = name, hdrs = hdrs, deps = deps, **kwargs)
