@@ -2,7 +2,7 @@
 """What ptxas makes of the kernels for sm_80 and sm_90: no spills, a budget of registers, 128-bit accesses where data is packed.
 
 The toolkit's ptxas makes the code of each generation here, whatever was asked for at build time. Accesses are counted in the machine
-code where the toolkit has cuobjdump, else in PTX, whose vectors of 16 bytes become one access each.
+code where the toolkit has cuobjdump and nvdisasm, else in PTX, whose vectors of 16 bytes become one access each.
 usage: kernel_code_test.py NVCC PTX...
 """
 import collections
@@ -51,7 +51,8 @@ def kernels_of(toolkit, ptx, generation):
     with tempfile.TemporaryDirectory() as folder:
         cubin = os.path.join(folder, "a.cubin")
         said = run(toolkit + "/ptxas", "-v", "-O3", "-arch=" + generation, ptx, "-o", cubin).stderr
-        cuobjdump = shutil.which("cuobjdump", path=toolkit + ":" + os.environ.get("PATH", ""))
+        path = toolkit + ":" + os.environ.get("PATH", "")
+        cuobjdump = shutil.which("nvdisasm", path=path) and shutil.which("cuobjdump", path=path)
         if cuobjdump:
             wide = accesses_of_16_bytes(run(cuobjdump, "-sass", cubin).stdout.splitlines(), r"Function : (\S+)",
                                         r"\b(LDG|STG)\.E[.\w]*\.128\b")
