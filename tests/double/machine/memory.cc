@@ -8,6 +8,7 @@
 #include "tests/double/machine/arena.h"
 #include "tests/double/machine/fault.h"
 #include "tests/double/machine/memory_map.h"
+#include "tests/double/machine/races.h"
 #include "tests/double/machine/settings.h"
 
 namespace doppio::gpu_double {
@@ -69,13 +70,12 @@ void CheckMargins(const Block& block) {
   check(block.begin + block.bytes, PagesEnd(block));
 }
 
-void Free(void* at, bool pinned) {
-  MemoryMap& map = TheMemoryMap();
-  const std::lock_guard<std::mutex> lock(map.mutex);
-  const auto found = map.live.find(static_cast<char*>(at));
-  if (found == map.live.end() || (found->second.block.device == kPinned) != pinned) {
+// Takes the block out of the map; returns it.
+Block Remove(MemoryMap* map, void* at, bool pinned) {
+  const auto found = map->live.find(static_cast<char*>(at));
+  if (found == map->live.end() || (found->second.block.device == kPinned) != pinned) {
     Fault("free", std::string(pinned ? "pinned" : "device") + " memory is freed at " +
-                      DescribeLocked(map, at) + ", which no such allocation returned");
+                      DescribeLocked(*map, at) + ", which no such allocation returned");
   }
   LiveBlock* const live = &found->second;
   const Block block = live->block;
@@ -85,10 +85,20 @@ void Free(void* at, bool pinned) {
   }
   Close(live);
   ::madvise(PagesBegin(block), PagesEnd(block) - PagesBegin(block), MADV_DONTNEED);
-  map.open.erase(std::remove(map.open.begin(), map.open.end(), block.begin), map.open.end());
-  map.used[block.device + 1] -= RoundUp(block.bytes, kAlignment);
-  map.freed[block.begin] = block;
-  map.live.erase(found);
+  map->open.erase(std::remove(map->open.begin(), map->open.end(), block.begin), map->open.end());
+  map->used[block.device + 1] -= RoundUp(block.bytes, kAlignment);
+  map->freed[block.begin] = block;
+  map->live.erase(found);
+  return block;
+}
+
+void Free(void* at, bool pinned) {
+  MemoryMap& map = TheMemoryMap();
+  std::unique_lock<std::mutex> lock(map.mutex);
+  const Block block = Remove(&map, at, pinned);
+  // The history has its own lock, under which it describes blocks.
+  lock.unlock();
+  ForgetAccesses(PagesBegin(block), PagesEnd(block) - PagesBegin(block));
 }
 
 }  // namespace
@@ -153,6 +163,18 @@ std::string Describe(const void* at) {
   MemoryMap& map = TheMemoryMap();
   const std::lock_guard<std::mutex> lock(map.mutex);
   return DescribeLocked(map, at);
+}
+
+void SetPeerAccess(int device, int peer, bool enabled) {
+  MemoryMap& map = TheMemoryMap();
+  const std::lock_guard<std::mutex> lock(map.mutex);
+  map.peers[device][peer] = enabled;
+}
+
+bool HasPeerAccess(int device, int peer) {
+  MemoryMap& map = TheMemoryMap();
+  const std::lock_guard<std::mutex> lock(map.mutex);
+  return device == peer || map.peers[device][peer];
 }
 
 int64_t FreeBytes(int device) {

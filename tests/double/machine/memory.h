@@ -51,6 +51,11 @@ void CheckInside(const void* at, int64_t bytes, const std::string& what);
 // "block 17 of GPU 0 (4096 bytes) at byte 128", "host memory", "freed block 17 of GPU 0", ...
 std::string Describe(const void* at);
 
+// Whether kernels of `device` may touch memory of device `peer`: what cudaDeviceEnablePeerAccess
+// and cudaDeviceDisablePeerAccess set. At first a device reaches itself only.
+void SetPeerAccess(int device, int peer, bool enabled);
+bool HasPeerAccess(int device, int peer);
+
 int64_t FreeBytes(int device);
 int64_t TotalBytes(int device);
 

@@ -28,8 +28,9 @@ struct MemoryMap {
   int64_t device_allocations = 0;         // also failed ones
   int64_t next[kParts] = {};              // where in the part the search for room goes on
   int64_t used[kParts] = {};              // bytes that live blocks take of the device
-  int open_count = 0;                     // OpenMemory objects
-  std::vector<const char*> open;          // device blocks that are open
+  bool peers[kMostDevices][kMostDevices] = {};
+  int open_count = 0;             // OpenMemory objects
+  std::vector<const char*> open;  // device blocks that are open
 };
 
 MemoryMap& TheMemoryMap();
