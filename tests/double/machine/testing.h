@@ -30,6 +30,10 @@ inline void Begin(uint64_t seed, const std::string& order,
   ResetMachine();
 }
 
+inline std::function<void(Settings*)> Planting(const std::string& plant) {
+  return [plant](Settings* s) { s->plant = plant; };
+}
+
 // Runs `test` on fresh machines: each order under many seeds.
 inline void InAnyOrder(const std::function<void()>& test,
                        const std::function<void(Settings*)>& edit = nullptr) {
@@ -114,6 +118,23 @@ inline Work AddTo(const DeviceInts& to, const DeviceInts& from) {
   int* out = to.at();
   const int* in = from.at();
   return Kernel("adding", {to.Reads(), to.Writes(), from.Reads()}, [=] { *out += *in; });
+}
+
+inline cudaError_t BeginCapture(cudaStream_t stream,
+                                cudaStreamCaptureMode mode = cudaStreamCaptureModeThreadLocal) {
+  return cudaStreamBeginCapture(stream, mode);
+}
+
+// The executable graph of what `work` enqueues on `stream`.
+inline cudaGraphExec_t Captured(cudaStream_t stream, const std::function<void()>& work) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  EXPECT_EQ(BeginCapture(stream), cudaSuccess);
+  work();
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  EXPECT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  return exec;
 }
 
 // Blocking; after all work of the stream.
