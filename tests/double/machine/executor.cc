@@ -150,27 +150,31 @@ void CheckLive(const Task& task, const std::string& who) {
   }
 }
 
+std::vector<Access> Execute(const Task& task) {
+  const int device = CurrentDevice();
+  SetCurrentDevice(task.device);
+  t_running = true;
+  std::vector<Access> found = task.work.run();
+  t_running = false;
+  SetCurrentDevice(device);
+  return found;
+}
+
 void Run(const Piece& piece, const std::string& who, Lane* lane, const Clock& before) {
   const Task& task = piece.task();
   const NodeState& state = piece.state();
+  // Memory is open before the check, which opens the blocks.
+  std::unique_ptr<OpenMemory> open;
+  if (!task.host_function) open = std::make_unique<OpenMemory>();
   CheckLive(task, who);
   std::vector<Access> accesses = task.work.accesses;
   const bool changed = state.checked && ChecksumOf(task.source) != state.checksum;
   if (!changed && task.work.run) {
-    const int device = CurrentDevice();
-    SetCurrentDevice(task.device);
-    t_running = true;
-    std::vector<Access> found;
-    if (task.host_function) {
-      found = task.work.run();
-    } else {
-      OpenMemory open;
-      found = task.work.run();
-    }
-    t_running = false;
-    SetCurrentDevice(device);
+    const std::vector<Access> found = Execute(task);
     accesses.insert(accesses.end(), found.begin(), found.end());
   }
+  open.reset();
+  // A race in device memory may be why the bytes changed, so races are told first.
   NoteAccesses(who, lane->actor, lane->time, before, accesses);
   if (changed) {
     Fault("pinned", "the host changed " + Describe(task.source.at) + " (" +

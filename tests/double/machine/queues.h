@@ -170,7 +170,7 @@ Machine& TheMachine();
 
 // Keeps `error` for cudaGetLastError of this thread, and returns it.
 cudaError_t Remember(cudaError_t error);
-void ForgetPeers();                 // all peer access
+void ForgetPeersOf(int device);     // disables its access to peers
 void SetCurrentDevice(int device);  // of this thread, unchecked
 // cudaErrorNoDevice without GPUs, the sticky error of the device, or cudaSuccess.
 cudaError_t ErrorOf(int device);

@@ -1,5 +1,4 @@
 // Devices of CUDA's runtime.
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 
@@ -11,11 +10,8 @@
 namespace doppio::gpu_double {
 namespace {
 
-constexpr int kMost = 64;  // devices
 constexpr int kMultiprocessors = 132;
 constexpr int kDriver = 13000;
-
-std::atomic<bool> g_peers[kMost][kMost];  // [from][to]
 
 bool Exists(int device) {
   return device >= 0 && device < static_cast<int>(TheMachine().devices.size());
@@ -34,7 +30,9 @@ cudaError_t EnablePeer(int from, int to) {
     return from == to ? cudaErrorInvalidDevice : cudaErrorPeerAccessUnsupported;
   }
   if (TheSettings().peers == "broken") return cudaErrorPeerAccessUnsupported;
-  return g_peers[from][to].exchange(true) ? cudaErrorPeerAccessAlreadyEnabled : cudaSuccess;
+  if (HasPeerAccess(from, to)) return cudaErrorPeerAccessAlreadyEnabled;
+  SetPeerAccess(from, to, true);
+  return cudaSuccess;
 }
 
 // Figures of an H100, so that planning by them is realistic.
@@ -130,18 +128,19 @@ cudaError_t Reset(Lock& lock) {
     stream->destroyed = true;
   }
   Settle();
-  for (int other = 0; other < kMost; ++other) g_peers[device][other] = false;
+  ForgetPeersOf(device);
   machine.devices[static_cast<size_t>(device)].error = cudaSuccess;
   return cudaSuccess;
 }
 
 }  // namespace
 
-bool PeerEnabled(int from, int to) { return from == to || g_peers[from][to]; }
+bool PeerEnabled(int from, int to) { return HasPeerAccess(from, to); }
 
-void ForgetPeers() {
-  for (auto& row : g_peers) {
-    for (auto& enabled : row) enabled = false;
+void ForgetPeersOf(int device) {
+  const int devices = static_cast<int>(TheMachine().devices.size());
+  for (int peer = 0; peer < devices; ++peer) {
+    if (peer != device) SetPeerAccess(device, peer, false);
   }
 }
 
@@ -233,8 +232,10 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
 cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   return Call([&](Lock&) {
     if (!Exists(peer)) return cudaErrorInvalidDevice;
-    return g_peers[CurrentDevice()][peer].exchange(false) ? cudaSuccess
-                                                          : cudaErrorPeerAccessNotEnabled;
+    const int device = CurrentDevice();
+    if (device == peer || !HasPeerAccess(device, peer)) return cudaErrorPeerAccessNotEnabled;
+    SetPeerAccess(device, peer, false);
+    return cudaSuccess;
   });
 }
 

@@ -52,10 +52,12 @@ Machine& TheMachine() {
 }
 
 void ResetMachine() {
+  if (Machine* old = g_machine) {
+    for (size_t i = 0; i < old->devices.size(); ++i) ForgetPeersOf(static_cast<int>(i));
+  }
   cudaGetLastError();
   g_machine = nullptr;  // the old machine's memory stays, so that no handle comes back
   t_device = 0;
-  ForgetPeers();
 }
 
 std::string Stream::Name() const {
