@@ -124,8 +124,7 @@ static void LaunchSumColumns(const Gpu& gpu, const Sum& sum, const SumForm& form
                              TwoSums* partial) {
   if (!gpu.on_host) {
     const unsigned blocks = static_cast<unsigned>(form.tiles * form.parts);
-    RunSumColumns<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(sum, form, partial);
-    CheckLaunch(what);
+    Launch(gpu, what, &RunSumColumns<Sum>, blocks, sum, form, partial);
     return;
   }
   for (int64_t item = 0; item < form.parts * form.packs; ++item) {
@@ -209,9 +208,8 @@ static void LaunchSumRuns(const Gpu& gpu, const Sum& sum, const RunForm& form, c
                           TwoSums* partial) {
   const int64_t channels = sum.v.channels(), items = channels * form.parts;
   if (!gpu.on_host) {
-    RunSumRuns<<<static_cast<unsigned>(std::min<int64_t>(items, 65535)), kThreadsPerBlock, 0,
-                 gpu.stream>>>(sum, form, partial);
-    CheckLaunch(what);
+    const unsigned blocks = static_cast<unsigned>(std::min(items, launch::kMostBlocks));
+    Launch(gpu, what, &RunSumRuns<Sum>, blocks, sum, form, partial);
     return;
   }
   for (int64_t item = 0; item < items; ++item) {
