@@ -89,7 +89,7 @@ template <class Sum>
 __global__ void __launch_bounds__(kThreadsPerBlock, 2)
     RunSumColumns(const Sum sum, const SumForm form, TwoSums* partial) {
   constexpr int kWidth = Sum::kWidth;
-  __shared__ alignas(16) unsigned char memory[kWidth * kThreadsPerBlock * sizeof(TwoSums)];
+  alignas(16) __shared__ unsigned char memory[kWidth * kThreadsPerBlock * sizeof(TwoSums)];
   auto* const room = reinterpret_cast<TwoSums(*)[kThreadsPerBlock]>(memory);
   const int me = static_cast<int>(threadIdx.x), lane_of_rows = me / form.width;
   const int64_t tile = blockIdx.x % form.tiles, part = blockIdx.x / form.tiles;

@@ -41,7 +41,7 @@ __global__ void RunForEach(int64_t n, const F f) {
 // Sums of the threads of a block, always added in the same order; valid in thread 0.
 template <class Sum, class Combine>
 __device__ Sum CombineBlock(Sum mine, const Combine& combine) {
-  __shared__ alignas(16) unsigned char room[kThreadsPerBlock * sizeof(Sum)];
+  alignas(16) __shared__ unsigned char room[kThreadsPerBlock * sizeof(Sum)];
   Sum* sums = reinterpret_cast<Sum*>(room);
   sums[threadIdx.x] = mine;
   for (int half = kThreadsPerBlock / 2; half > 0; half /= 2) {
