@@ -29,6 +29,8 @@
 #define __shared__ static
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+// What nvcc says it compiles for: all that settings.h can show.
+#define __CUDA_ARCH_LIST__ 800, 900, 1000
 
 namespace doppio::gpu_double {
 
