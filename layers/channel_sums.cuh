@@ -89,7 +89,7 @@ template <class Sum>
 __global__ void __launch_bounds__(kThreadsPerBlock, 2)
     RunSumColumns(const Sum sum, const SumForm form, TwoSums* partial) {
   constexpr int kWidth = Sum::kWidth;
-  __shared__ alignas(16) unsigned char memory[kWidth * kThreadsPerBlock * sizeof(TwoSums)];
+  alignas(16) __shared__ unsigned char memory[kWidth * kThreadsPerBlock * sizeof(TwoSums)];
   auto* const room = reinterpret_cast<TwoSums(*)[kThreadsPerBlock]>(memory);
   const int me = static_cast<int>(threadIdx.x), lane_of_rows = me / form.width;
   const int64_t tile = blockIdx.x % form.tiles, part = blockIdx.x / form.tiles;
@@ -124,8 +124,7 @@ static void LaunchSumColumns(const Gpu& gpu, const Sum& sum, const SumForm& form
                              TwoSums* partial) {
   if (!gpu.on_host) {
     const unsigned blocks = static_cast<unsigned>(form.tiles * form.parts);
-    RunSumColumns<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(sum, form, partial);
-    CheckLaunch(what);
+    Launch(gpu, what, &RunSumColumns<Sum>, blocks, sum, form, partial);
     return;
   }
   for (int64_t item = 0; item < form.parts * form.packs; ++item) {
@@ -209,9 +208,8 @@ static void LaunchSumRuns(const Gpu& gpu, const Sum& sum, const RunForm& form, c
                           TwoSums* partial) {
   const int64_t channels = sum.v.channels(), items = channels * form.parts;
   if (!gpu.on_host) {
-    RunSumRuns<<<static_cast<unsigned>(std::min<int64_t>(items, 65535)), kThreadsPerBlock, 0,
-                 gpu.stream>>>(sum, form, partial);
-    CheckLaunch(what);
+    const unsigned blocks = static_cast<unsigned>(std::min(items, launch::kMostBlocks));
+    Launch(gpu, what, &RunSumRuns<Sum>, blocks, sum, form, partial);
     return;
   }
   for (int64_t item = 0; item < items; ++item) {

@@ -11,7 +11,7 @@ __global__ void FindLast(const UpsampleForm form, const float* mask, int32_t* la
        n < form.bottom_count(); n += step) {
     const int64_t place = PlaceByMask(form, mask, n);
     if (place < 0) {
-      *bad = 1;
+      atomicExch(bad, 1u);
     } else {
       atomicMax(last + place, static_cast<int32_t>(n));
     }
@@ -51,9 +51,7 @@ void LaunchFindLast(const Gpu& gpu, const UpsampleForm& form, const float* mask,
   if (gpu.on_host) {
     FindLastOnHost(form, mask, last, bad);
   } else if (form.bottom_count() > 0) {
-    FindLast<<<BlocksFor(form.bottom_count()), kThreadsPerBlock, 0, gpu.stream>>>(form, mask, last,
-                                                                                  bad);
-    CheckLaunch("Upsample");
+    Launch(gpu, "Upsample", &FindLast, BlocksFor(form.bottom_count()), form, mask, last, bad);
   }
 }
 

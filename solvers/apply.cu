@@ -140,9 +140,8 @@ void RunChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<
     }
     return;
   }
-  UpdateChunks<Rule, T><<<BlocksFor(count * kThreadsPerBlock), kThreadsPerBlock, 0, gpu.stream>>>(
-      chunks, count, a, s, base_rate, base_decay, rates);
-  CheckLaunch(Rule::kName);
+  Launch(gpu, Rule::kName, &UpdateChunks<Rule, T>, BlocksFor(count * kThreadsPerBlock), chunks,
+         count, a, s, base_rate, base_decay, rates);
 }
 
 struct Square {
@@ -275,7 +274,7 @@ class CudaUpdatePass : public UpdatePass {
     if (first_row_[last] == first_row_[first]) return;
     VisitRule(rule_, [&](auto rule) {
       DispatchFloat(a_.dtype, [&](auto type) {
-        Launch<decltype(rule), decltype(type)>(numbers, first, last);
+        Update<decltype(rule), decltype(type)>(numbers, first, last);
       });
     });
   }
@@ -302,7 +301,7 @@ class CudaUpdatePass : public UpdatePass {
   const Chunk* Rows() const { return static_cast<const Chunk*>(chunks_.data()); }
 
   template <class Rule, class T>
-  void Launch(const UpdateNumbers& n, size_t first, size_t last) {
+  void Update(const UpdateNumbers& n, size_t first, size_t last) {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
     const Arenas<T> arenas = {static_cast<T*>(a_.values),      static_cast<T*>(a_.grads),
                               static_cast<T*>(a_.history[0]),  static_cast<T*>(a_.history[1]),

@@ -24,13 +24,6 @@ inline void Cuda(cudaError_t result, const char* doing, const std::string& what 
                     ": " + cudaGetErrorString(result) + " (" + cudaGetErrorName(result) + ")");
 }
 
-// After <<<>>>: the launch was accepted. What goes wrong inside a kernel shows at the next
-// synchronisation.
-inline void CheckLaunch(const char* kernel) {
-  const cudaError_t result = cudaGetLastError();
-  if (result != cudaSuccess) Cuda(result, "the launch of", kernel);
-}
-
 // A device of kind kCuda: a GPU, or the host in its place (StandInDevices).
 struct Gpu {
   cudaStream_t stream = nullptr;

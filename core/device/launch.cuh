@@ -14,6 +14,21 @@
 #define DOPPIO_BODY [=] __host__ __device__
 
 namespace doppio {
+
+// Runs kernel(args...) with `blocks` blocks of kThreadsPerBlock threads, in the order of the
+// device's stream. Throws DeviceError, which names `what`, if CUDA rejects the launch; a failure
+// inside the kernel shows at the next synchronisation.
+template <class... Parameters, class... Args>
+static void Launch(const Gpu& gpu, const char* what, void (*kernel)(Parameters...), unsigned blocks,
+                   const Args&... args) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(kThreadsPerBlock);
+  config.stream = gpu.stream;
+  const cudaError_t result = cudaLaunchKernelEx(&config, kernel, args...);
+  if (result != cudaSuccess) Cuda(result, "the launch of", what);
+}
+
 namespace launch {
 
 template <class F>
@@ -26,7 +41,7 @@ __global__ void RunForEach(int64_t n, const F f) {
 // Sums of the threads of a block, always added in the same order; valid in thread 0.
 template <class Sum, class Combine>
 __device__ Sum CombineBlock(Sum mine, const Combine& combine) {
-  __shared__ alignas(16) unsigned char room[kThreadsPerBlock * sizeof(Sum)];
+  alignas(16) __shared__ unsigned char room[kThreadsPerBlock * sizeof(Sum)];
   Sum* sums = reinterpret_cast<Sum*>(room);
   sums[threadIdx.x] = mine;
   for (int half = kThreadsPerBlock / 2; half > 0; half /= 2) {
@@ -109,8 +124,7 @@ static void ForEachIndex(const Gpu& gpu, int64_t n, const char* what, const F& f
     launch::ForEachIndexOnHost(n, f);
     return;
   }
-  launch::RunForEach<<<BlocksFor(n), kThreadsPerBlock, 0, gpu.stream>>>(n, f);
-  CheckLaunch(what);
+  Launch(gpu, what, &launch::RunForEach<F>, BlocksFor(n), n, f);
 }
 
 // Memory that ReduceRows works in.
@@ -135,9 +149,8 @@ static void ReduceWholeRows(const Gpu& gpu, int64_t rows, int64_t cols, const ch
     return;
   }
   const unsigned blocks = static_cast<unsigned>(std::min(rows, kMostBlocks));
-  RunReduceRows<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(rows, cols, zero, map, combine,
-                                                             finish);
-  CheckLaunch(what);
+  Launch(gpu, what, &RunReduceRows<Sum, Map, Combine, Finish>, blocks, rows, cols, zero, map,
+         combine, finish);
 }
 
 }  // namespace launch
@@ -156,9 +169,8 @@ static void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* w
   }
   Sum* partial = static_cast<Sum*>(room);
   const unsigned blocks = static_cast<unsigned>(std::min(rows * parts, launch::kMostBlocks));
-  launch::RunReduceParts<<<blocks, kThreadsPerBlock, 0, gpu.stream>>>(rows, cols, parts, zero, map,
-                                                                      combine, partial);
-  CheckLaunch(what);
+  Launch(gpu, what, &launch::RunReduceParts<Sum, Map, Combine>, blocks, rows, cols, parts, zero,
+         map, combine, partial);
   launch::ReduceWholeRows(
       gpu, rows, parts, what, zero,
       DOPPIO_BODY(int64_t row, int64_t part) { return partial[row * parts + part]; }, combine,

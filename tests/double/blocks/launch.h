@@ -1,0 +1,26 @@
+// The launch of a kernel: checks what CUDA checks, and puts the kernel on its stream.
+#ifndef DOPPIO_TESTS_DOUBLE_BLOCKS_LAUNCH_H_
+#define DOPPIO_TESTS_DOUBLE_BLOCKS_LAUNCH_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+
+namespace doppio::gpu_double {
+
+// A kernel with its arguments, which are const: a kernel may run several times, as part of a graph.
+struct KernelCall {
+  const void* kernel;
+  std::shared_ptr<const void> args;
+  size_t args_bytes;
+  void (*call)(const void* kernel, const void* args);
+};
+
+// Returns cudaErrorInvalidConfiguration for sizes that no GPU takes, cudaErrorInvalidValue for too
+// large arguments, and what Enqueue returns.
+cudaError_t LaunchKernel(const cudaLaunchConfig_t& config, KernelCall call);
+
+}  // namespace doppio::gpu_double
+
+#endif  // DOPPIO_TESTS_DOUBLE_BLOCKS_LAUNCH_H_
