@@ -27,11 +27,11 @@ LiveHandles& Live() {
   return *live;
 }
 
-bool IsOfCuda(cudaStream_t stream) {  // the default streams, which have no device of their own
+}  // namespace
+
+bool IsDefaultStream(cudaStream_t stream) {
   return reinterpret_cast<uintptr_t>(stream) <= reinterpret_cast<uintptr_t>(cudaStreamPerThread);
 }
-
-}  // namespace
 
 cudnnStatus_t Answer(cudnnStatus_t status, const std::string& text) {
   last_error = text;
@@ -193,7 +193,7 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   const cudnnStatus_t status = UseHandle(handle, "cudnnSetStream");
   if (status != CUDNN_STATUS_SUCCESS) return status;
-  if (!IsOfCuda(stream) && DeviceOf(stream) != handle->device) {
+  if (!IsDefaultStream(stream) && DeviceOf(stream) != handle->device) {
     return Answer(CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH,
                   "cudnnSetStream: the stream is of GPU " + std::to_string(DeviceOf(stream)) +
                       " and the handle of GPU " + std::to_string(handle->device));
@@ -227,7 +227,7 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
   }
   switch (CUDNN_STATUS_CATEGORY(static_cast<int>(status))) {
     case CUDNN_STATUS_NOT_INITIALIZED / 1000 * 1000:
-      return "CUDNN_STATUS_NOT_INITIALIZED (category)";
+      return "CUDNN_STATUS_NOT_INITIALIZED";
     case CUDNN_STATUS_BAD_PARAM:
       return "CUDNN_STATUS_BAD_PARAM";
     case CUDNN_STATUS_NOT_SUPPORTED:
