@@ -1,32 +1,13 @@
 #include "tests/double/cublas/handle.h"
 
-#include <mutex>
-#include <set>
-
 #include "tests/double/cudnn/common.h"
+#include "tests/double/cudnn/common_live.h"
 #include "tests/double/machine/fault.h"
 
 namespace doppio::gpu_double {
-namespace {
-
-struct LiveHandles {
-  std::mutex mutex;
-  std::set<cublasHandle_t> handles;
-};
-
-LiveHandles& Live() {
-  static auto* const live = new LiveHandles;  // never destroyed: threads may outlive main()
-  return *live;
-}
-
-}  // namespace
-
 cublasStatus_t UseHandle(cublasHandle_t handle, const std::string& function) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  {
-    const std::lock_guard<std::mutex> lock(Live().mutex);
-    if (Live().handles.count(handle) == 0) Fault("handle", function + ": no such handle of cuBLAS");
-  }
+  LiveObjects<cublasHandle_t>::Check(handle, function);
   if (CurrentDevice() != handle->device) {
     Fault("current-device", function + ": the handle is of GPU " + std::to_string(handle->device) +
                                 ", but GPU " + std::to_string(CurrentDevice()) + " is current");
@@ -45,17 +26,15 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
   if (Forbid("cublasCreate while a stream is captured") != cudaSuccess) {
     return CUBLAS_STATUS_NOT_INITIALIZED;
   }
-  const std::lock_guard<std::mutex> lock(Live().mutex);
   *handle = new cublasContext;
   (*handle)->device = CurrentDevice();
-  Live().handles.insert(*handle);
+  LiveObjects<cublasHandle_t>::Add(*handle);
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
   if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
-  const std::lock_guard<std::mutex> lock(Live().mutex);
-  if (Live().handles.erase(handle) == 0) Fault("handle", "cublasDestroy: no such handle of cuBLAS");
+  LiveObjects<cublasHandle_t>::Remove(handle, "cublasDestroy");
   delete handle;
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -4,10 +4,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <mutex>
-#include <set>
 #include <utility>
 
+#include "tests/double/cudnn/common_live.h"
 #include "tests/double/machine/fault.h"
 #include "tests/double/machine/memory.h"
 #include "tests/double/machine/settings.h"
@@ -16,16 +15,6 @@ namespace doppio::gpu_double {
 namespace {
 
 thread_local std::string last_error;
-
-struct LiveHandles {
-  std::mutex mutex;
-  std::set<cudnnHandle_t> handles;
-};
-
-LiveHandles& Live() {
-  static auto* const live = new LiveHandles;  // never destroyed: threads may outlive main()
-  return *live;
-}
 
 }  // namespace
 
@@ -42,10 +31,7 @@ cudnnStatus_t UseHandle(cudnnHandle_t handle, const std::string& function) {
   if (handle == nullptr) {
     return Answer(CUDNN_STATUS_NOT_INITIALIZED, function + ": the handle is null");
   }
-  {
-    const std::lock_guard<std::mutex> lock(Live().mutex);
-    if (Live().handles.count(handle) == 0) Fault("handle", function + ": no such handle of cuDNN");
-  }
+  LiveObjects<cudnnHandle_t>::Check(handle, function);
   if (CurrentDevice() != handle->device) {
     Fault("current-device", function + ": the handle is of GPU " + std::to_string(handle->device) +
                                 ", but GPU " + std::to_string(CurrentDevice()) + " is current");
@@ -175,17 +161,13 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   if (Forbid("cudnnCreate while a stream is captured") != cudaSuccess) {
     return Answer(CUDNN_STATUS_INTERNAL_ERROR, "cudnnCreate while a stream is captured");
   }
-  const std::lock_guard<std::mutex> lock(Live().mutex);
   *handle = new cudnnContext{CurrentDevice(), nullptr};
-  Live().handles.insert(*handle);
+  LiveObjects<cudnnHandle_t>::Add(*handle);
   return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
-  const std::lock_guard<std::mutex> lock(Live().mutex);
-  if (handle != nullptr && Live().handles.erase(handle) == 0) {
-    Fault("handle", "cudnnDestroy: no such handle of cuDNN");
-  }
+  if (handle != nullptr) LiveObjects<cudnnHandle_t>::Remove(handle, "cudnnDestroy");
   delete handle;
   return CUDNN_STATUS_SUCCESS;
 }
