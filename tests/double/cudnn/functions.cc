@@ -1,5 +1,7 @@
 #include "tests/double/cudnn/functions.h"
 
+#include "tests/double/cudnn/backend_functions.h"
+
 namespace doppio::gpu_double {
 
 const std::vector<std::pair<const char*, void*>>& CudnnFunctions() {

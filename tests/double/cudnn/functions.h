@@ -8,10 +8,10 @@
 
 namespace doppio::gpu_double {
 
-// Names and addresses, for a lookup in place of dlsym: all of them, and the two parts.
+// Names and addresses, for a lookup in place of dlsym: all of them, and those of the
+// legacy part.
 const std::vector<std::pair<const char*, void*>>& CudnnFunctions();
 const std::vector<std::pair<const char*, void*>>& LegacyFunctions();
-const std::vector<std::pair<const char*, void*>>& BackendFunctions();
 
 }  // namespace doppio::gpu_double
 
