@@ -43,6 +43,8 @@ class DeviceElements {
       StoreElement(type_, host.data(), i, values[static_cast<size_t>(i)]);
     }
     EXPECT_EQ(cudaMemcpy(data_, host.data(), bytes(), cudaMemcpyHostToDevice), cudaSuccess);
+    // A copy from pageable memory may return before it is done.
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   }
   std::vector<float> Read() const {
     std::vector<char> host(bytes());
