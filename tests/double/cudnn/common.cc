@@ -4,10 +4,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <mutex>
-#include <set>
 #include <utility>
 
+#include "tests/double/cudnn/common_live.h"
 #include "tests/double/machine/fault.h"
 #include "tests/double/machine/memory.h"
 #include "tests/double/machine/settings.h"
@@ -17,21 +16,11 @@ namespace {
 
 thread_local std::string last_error;
 
-struct LiveHandles {
-  std::mutex mutex;
-  std::set<cudnnHandle_t> handles;
-};
+}  // namespace
 
-LiveHandles& Live() {
-  static auto* const live = new LiveHandles;  // never destroyed: threads may outlive main()
-  return *live;
-}
-
-bool IsOfCuda(cudaStream_t stream) {  // the default streams, which have no device of their own
+bool IsDefaultStream(cudaStream_t stream) {
   return reinterpret_cast<uintptr_t>(stream) <= reinterpret_cast<uintptr_t>(cudaStreamPerThread);
 }
-
-}  // namespace
 
 cudnnStatus_t Answer(cudnnStatus_t status, const std::string& text) {
   last_error = text;
@@ -42,10 +31,7 @@ cudnnStatus_t UseHandle(cudnnHandle_t handle, const std::string& function) {
   if (handle == nullptr) {
     return Answer(CUDNN_STATUS_NOT_INITIALIZED, function + ": the handle is null");
   }
-  {
-    const std::lock_guard<std::mutex> lock(Live().mutex);
-    if (Live().handles.count(handle) == 0) Fault("handle", function + ": no such handle of cuDNN");
-  }
+  LiveObjects<cudnnHandle_t>::Check(handle, function);
   if (CurrentDevice() != handle->device) {
     Fault("current-device", function + ": the handle is of GPU " + std::to_string(handle->device) +
                                 ", but GPU " + std::to_string(CurrentDevice()) + " is current");
@@ -175,17 +161,13 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   if (Forbid("cudnnCreate while a stream is captured") != cudaSuccess) {
     return Answer(CUDNN_STATUS_INTERNAL_ERROR, "cudnnCreate while a stream is captured");
   }
-  const std::lock_guard<std::mutex> lock(Live().mutex);
   *handle = new cudnnContext{CurrentDevice(), nullptr};
-  Live().handles.insert(*handle);
+  LiveObjects<cudnnHandle_t>::Add(*handle);
   return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
-  const std::lock_guard<std::mutex> lock(Live().mutex);
-  if (handle != nullptr && Live().handles.erase(handle) == 0) {
-    Fault("handle", "cudnnDestroy: no such handle of cuDNN");
-  }
+  if (handle != nullptr) LiveObjects<cudnnHandle_t>::Remove(handle, "cudnnDestroy");
   delete handle;
   return CUDNN_STATUS_SUCCESS;
 }
@@ -193,7 +175,7 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   const cudnnStatus_t status = UseHandle(handle, "cudnnSetStream");
   if (status != CUDNN_STATUS_SUCCESS) return status;
-  if (!IsOfCuda(stream) && DeviceOf(stream) != handle->device) {
+  if (!IsDefaultStream(stream) && DeviceOf(stream) != handle->device) {
     return Answer(CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH,
                   "cudnnSetStream: the stream is of GPU " + std::to_string(DeviceOf(stream)) +
                       " and the handle of GPU " + std::to_string(handle->device));
@@ -227,7 +209,7 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
   }
   switch (CUDNN_STATUS_CATEGORY(static_cast<int>(status))) {
     case CUDNN_STATUS_NOT_INITIALIZED / 1000 * 1000:
-      return "CUDNN_STATUS_NOT_INITIALIZED (category)";
+      return "CUDNN_STATUS_NOT_INITIALIZED";
     case CUDNN_STATUS_BAD_PARAM:
       return "CUDNN_STATUS_BAD_PARAM";
     case CUDNN_STATUS_NOT_SUPPORTED:

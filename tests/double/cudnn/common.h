@@ -24,6 +24,9 @@ namespace doppio::gpu_double {
 // Keeps `text` for cudnnGetLastErrorString of the calling thread and returns `status`.
 cudnnStatus_t Answer(cudnnStatus_t status, const std::string& text);
 
+// True for the legacy and per-thread default streams, which have no device of their own.
+bool IsDefaultStream(cudaStream_t stream);
+
 // Success, or NOT_INITIALIZED for a null handle. Fault("handle") for one that was never made or is
 // destroyed; Fault("current-device") unless the handle's device is the thread's current one.
 cudnnStatus_t UseHandle(cudnnHandle_t handle, const std::string& function);

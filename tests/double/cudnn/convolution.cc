@@ -1,29 +1,12 @@
 #include "tests/double/cudnn/convolution.h"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <array>
 
+#include "tests/double/cudnn/tensors_product.h"
+
 namespace doppio::gpu_double {
 namespace {
-
-// c (m x n) = a * b + (add ? c : 0), all row-major; `ta`, `tb`: stored transposed.
-void Multiply(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, const float* b,
-              bool add, float* c) {
-  cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
-              static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), 1, a,
-              static_cast<int>(ta ? m : k), b, static_cast<int>(tb ? k : n), add ? 1 : 0, c,
-              static_cast<int>(n));
-}
-
-void Multiply(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, const double* b,
-              bool add, double* c) {
-  cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
-              static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), 1, a,
-              static_cast<int>(ta ? m : k), b, static_cast<int>(tb ? k : n), add ? 1 : 0, c,
-              static_cast<int>(n));
-}
 
 // With leading axes of one pixel, so that there are always three.
 using Extents = std::array<int64_t, 3>;
@@ -133,9 +116,6 @@ void Load(const Strided& tensor, Part part, bool tf32, std::vector<T>* dense) {
 
 template <class T>
 std::vector<T> Room(int64_t count) {
-  // OpenBLAS's own threads would compete with the machine's other work.
-  static const bool single = (openblas_set_num_threads(1), true);
-  (void)single;
   return std::vector<T>(static_cast<size_t>(count));
 }
 
@@ -169,8 +149,8 @@ std::vector<T> ConvolveForward(const Strided& x, const Strided& w, const Convolu
     Load(x, {n, 1}, g.tf32, &image);
     for (int64_t i = 0; i < s.group; ++i, out += s.outs * s.out_pixels()) {
       Unfold(s, &image[i * s.ins * s.in_pixels()], columns.data());
-      Multiply(false, false, s.outs, s.out_pixels(), s.depth(), &weights[i * s.weights()],
-               columns.data(), false, out);
+      MultiplyMatrices(false, false, s.outs, s.out_pixels(), s.depth(), &weights[i * s.weights()],
+                       columns.data(), false, out);
     }
   }
   return y;
@@ -188,8 +168,8 @@ std::vector<T> ConvolveBackwardData(const Strided& w, const Strided& dy,
   for (int64_t n = 0; n < s.batch; ++n) {
     Load(dy, {n, 1}, g.tf32, &image);
     for (int64_t i = 0; i < s.group; ++i, in += s.ins * s.in_pixels()) {
-      Multiply(true, false, s.depth(), s.out_pixels(), s.outs, &weights[i * s.weights()],
-               &image[i * s.outs * s.out_pixels()], false, columns.data());
+      MultiplyMatrices(true, false, s.depth(), s.out_pixels(), s.outs, &weights[i * s.weights()],
+                       &image[i * s.outs * s.out_pixels()], false, columns.data());
       Fold(s, columns.data(), in);
     }
   }
@@ -209,8 +189,9 @@ std::vector<T> ConvolveBackwardFilter(const Strided& x, const Strided& dy,
     Load(dy, {n, 1}, g.tf32, &gradient);
     for (int64_t i = 0; i < s.group; ++i) {
       Unfold(s, &image[i * s.ins * s.in_pixels()], columns.data());
-      Multiply(false, true, s.outs, s.depth(), s.out_pixels(),
-               &gradient[i * s.outs * s.out_pixels()], columns.data(), true, &dw[i * s.weights()]);
+      MultiplyMatrices(false, true, s.outs, s.depth(), s.out_pixels(),
+                       &gradient[i * s.outs * s.out_pixels()], columns.data(), true,
+                       &dw[i * s.weights()]);
     }
   }
   return dw;
