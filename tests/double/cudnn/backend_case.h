@@ -85,15 +85,27 @@ inline Key ConvolutionKey() {
   return key;
 }
 
-inline Key ForwardKey(const TensorCase& x, const TensorCase& w, const TensorCase& y) {
-  const Key key = Make(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
-  Refer(key, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, {ConvolutionKey()});
-  Refer(key, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, {x.Done()});
-  Refer(key, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, {w.Done()});
-  Refer(key, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, {y.Done()});
-  SetAll<float>(key, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_TYPE_FLOAT, {1});
-  SetAll<float>(key, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_FLOAT, {0});
+// A convolution in the direction of `type`, whose result is y, the gradient of x, or that of w.
+inline Key DirectedKey(cudnnBackendDescriptorType_t type, const TensorCase& x, const TensorCase& w,
+                       const TensorCase& y) {
+  // The names of all directions are in one order.
+  const int first = type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR
+                        ? CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA
+                    : type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
+                        ? CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA
+                        : CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA;
+  const auto name = [&](int i) { return static_cast<cudnnBackendAttributeName_t>(first + i); };
+  const Key key = Make(type);
+  SetAll<float>(key, name(0), CUDNN_TYPE_FLOAT, {1});
+  SetAll<float>(key, name(1), CUDNN_TYPE_FLOAT, {0});
+  Refer(key, name(2), {ConvolutionKey()});
+  Refer(key, name(3), {w.Done()});
+  Refer(key, name(4), {x.Done()});
+  Refer(key, name(5), {y.Done()});
   return key;
+}
+inline Key ForwardKey(const TensorCase& x, const TensorCase& w, const TensorCase& y) {
+  return DirectedKey(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, x, w, y);
 }
 
 // Of one argument when `b` is null.

@@ -201,15 +201,16 @@ std::vector<BackendAdvice> Advise(const BackendGraph& graph, cudnnBackendHeurMod
   return advice;
 }
 
-cudnnStatus_t RefusedAtRandom(int64_t engine, const BackendGraph& graph) {
+bool RefusedByAll(const BackendGraph& graph) {
   const BackendOperation& op = graph.convolution();
   const bool has_tail = graph.operations.size() > 1;
   const bool widened = TensorOf(graph, op.a).type != TensorOf(graph, op.to).type && !has_tail;
-  const std::string& what = graph.signature;
-  if (Refuses("all engines of " + what, has_tail ? 3 : widened ? 4 : 10)) {
-    return CUDNN_STATUS_NOT_SUPPORTED;
-  }
-  const std::string one = "engine " + std::to_string(engine) + " of " + what;
+  return Refuses("all engines of " + graph.signature, has_tail ? 3 : widened ? 4 : 10);
+}
+
+cudnnStatus_t RefusedAtRandom(int64_t engine, const BackendGraph& graph) {
+  if (RefusedByAll(graph)) return CUDNN_STATUS_NOT_SUPPORTED;
+  const std::string one = "engine " + std::to_string(engine) + " of " + graph.signature;
   if (!Refuses(one, 4)) return CUDNN_STATUS_SUCCESS;
   const cudnnStatus_t statuses[] = {CUDNN_STATUS_NOT_SUPPORTED,
                                     CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING,

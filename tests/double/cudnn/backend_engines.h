@@ -58,10 +58,13 @@ struct BackendAdvice {
 std::vector<BackendAdvice> Advise(const BackendGraph& graph, cudnnBackendHeurMode_t mode,
                                   bool for_device);
 
-// Success, or the status with which the plan of a supported engine is refused at random (settings:
-// refuse). The same question gets the same answer throughout a process. Convolutions with a tail
-// and filter gradients in floats are often refused by all engines, plain convolutions rarely:
-// programs have other ways to compute any of them. Asked only for plans of a device that is there.
+// Random refusals (settings: refuse) of plans for a device that is there. The same question gets
+// the same answer throughout a process.
+//
+// True when all engines refuse the graph: often with a tail and for filter gradients in floats,
+// rarely else. Programs have other ways to compute any of them.
+bool RefusedByAll(const BackendGraph& graph);
+// Success, or the status with which the plan of an engine that takes the graph is refused.
 cudnnStatus_t RefusedAtRandom(int64_t engine, const BackendGraph& graph);
 
 }  // namespace doppio::gpu_double

@@ -151,6 +151,17 @@ AttributeValue Results(const Descriptor& heuristic) {
   return results;
 }
 
+// Where all engines refuse a graph, cuDNN tells so now or when their plans are made.
+void CheckAdvice(const Descriptor& heuristic) {
+  const BackendGraph& graph = *heuristic.Referred(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)->graph;
+  heuristic.Referred(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP);
+  const bool refused = graph.handle != nullptr && RefusedByAll(graph) &&
+                       DrawFor("when " + graph.signature + " is refused") % 2 == 0;
+  if (refused || Results(heuristic).count == 0) {
+    Refuse(CUDNN_STATUS_NOT_SUPPORTED, "no engine takes " + graph.signature);
+  }
+}
+
 AttributeValue KnobsOf(const BackendEngine& engine) {
   AttributeValue knobs;
   for (const Knob& knob : engine.knobs) {
@@ -204,11 +215,7 @@ void FinalizeDescriptor(Descriptor* descriptor) {
       descriptor->graph = std::make_shared<const BackendGraph>(ParseGraph(*descriptor));
       break;
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
-      descriptor->Referred(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP);
-      descriptor->Referred(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
-      if (Results(*descriptor).count == 0) {
-        Refuse(CUDNN_STATUS_NOT_SUPPORTED, "no engine takes the graph");
-      }
+      CheckAdvice(*descriptor);
       break;
     case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
       FinalizeEngine(*descriptor);
