@@ -168,8 +168,17 @@ std::vector<T> ConvolveBackwardData(const Strided& w, const Strided& dy,
   for (int64_t n = 0; n < s.batch; ++n) {
     Load(dy, {n, 1}, g.tf32, &image);
     for (int64_t i = 0; i < s.group; ++i, in += s.ins * s.in_pixels()) {
-      MultiplyMatrices(true, false, s.depth(), s.out_pixels(), s.outs, &weights[i * s.weights()],
-                       &image[i * s.outs * s.out_pixels()], false, columns.data());
+      // In two parts unless the order is 0, so that sums over the outputs are rounded elsewhere.
+      const int64_t part = static_cast<int64_t>(g.order % static_cast<uint64_t>(s.outs));
+      const T* rows = &weights[i * s.weights()];
+      const T* gradient = &image[i * s.outs * s.out_pixels()];
+      MultiplyMatrices(true, false, s.depth(), s.out_pixels(), s.outs - part,
+                       rows + part * s.depth(), gradient + part * s.out_pixels(), false,
+                       columns.data());
+      if (part > 0) {
+        MultiplyMatrices(true, false, s.depth(), s.out_pixels(), part, rows, gradient, true,
+                         columns.data());
+      }
       Fold(s, columns.data(), in);
     }
   }
@@ -184,7 +193,9 @@ std::vector<T> ConvolveBackwardFilter(const Strided& x, const Strided& dy,
   auto dw = Room<T>(CountOf(w_dims)), columns = Room<T>(s.columns());
   auto image = Room<T>(s.group * s.ins * s.in_pixels());
   auto gradient = Room<T>(s.group * s.outs * s.out_pixels());
-  for (int64_t n = 0; n < s.batch; ++n) {
+  for (int64_t step = 0; step < s.batch; ++step) {
+    const int64_t n =
+        (step + static_cast<int64_t>(g.order % static_cast<uint64_t>(s.batch))) % s.batch;
     Load(x, {n, 1}, g.tf32, &image);
     Load(dy, {n, 1}, g.tf32, &gradient);
     for (int64_t i = 0; i < s.group; ++i) {

@@ -19,6 +19,7 @@ struct ConvolutionGeometry {
   int64_t group = 1;
   bool flipped = false;  // CUDNN_CONVOLUTION; otherwise CUDNN_CROSS_CORRELATION
   bool tf32 = false;     // rounds the factors of each product to TF32
+  uint64_t order = 0;    // of the sums of a gradient: each number chooses a legal one
 };
 
 // Dims of y for x (N, C, spatial) and w (K, C / group, spatial); empty when they do not fit

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kWhole = 1 << 20;  // bytes up to which every byte is looked at
 constexpr int64_t kPiece = 64;
-constexpr char kPoison = static_cast<char>(0xCB);
+constexpr int kNotCopiedYet = 0xFF;  // a NaN in every float type
 
 uint64_t Mix(uint64_t sum, const char* at, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += 8) {
@@ -71,7 +71,7 @@ void PreparePinned(Item* item) {
     // Queued work may still read the old bytes.
     if (task.destination.bytes > 0 && !QueuedWorkTouches(task.destination, false) &&
         !ItemTouches(*item, node, task.destination, false)) {
-      std::memset(task.destination.at, kPoison, static_cast<size_t>(task.destination.bytes));
+      std::memset(task.destination.at, kNotCopiedYet, static_cast<size_t>(task.destination.bytes));
     }
   }
 }

@@ -12,9 +12,8 @@ cudaError_t Allowed() {
   return ErrorOf(CurrentDevice());
 }
 
-cudaError_t Take(void** to, void* memory, size_t bytes) {
+cudaError_t Take(void** to, void* memory) {
   if (memory == nullptr) return cudaErrorMemoryAllocation;
-  ForgetAccesses(memory, static_cast<int64_t>(bytes));
   *to = memory;
   return cudaSuccess;
 }
@@ -28,7 +27,6 @@ cudaError_t FreeOf(Lock& lock, void* memory) {
     return cudaSuccess;
   }
   const cudaError_t error = AwaitDevice(lock, block.device, "cudaFree");
-  ForgetAccesses(block.begin, block.bytes);
   FreeDevice(memory);
   return error;
 }
@@ -40,9 +38,8 @@ cudaError_t FreePinnedOf(Lock& lock, void* memory) {
     if (static_cast<int>(i) == CurrentDevice()) error = of_device;
   }
   Block block;
-  if (FindBlock(memory, &block)) {
-    if (block.device != kPinned) Fault("free", "cudaFreeHost is given " + Describe(memory));
-    ForgetAccesses(block.begin, block.bytes);
+  if (FindBlock(memory, &block) && block.device != kPinned) {
+    Fault("free", "cudaFreeHost is given " + Describe(memory));
   }
   FreePinned(memory);
   return error;
@@ -57,7 +54,7 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
     if (const cudaError_t error = Allowed()) return error;
     *memory = nullptr;
     if (bytes == 0) return cudaSuccess;
-    return Take(memory, AllocateDevice(CurrentDevice(), static_cast<int64_t>(bytes)), bytes);
+    return Take(memory, AllocateDevice(CurrentDevice(), static_cast<int64_t>(bytes)));
   });
 }
 
@@ -73,7 +70,7 @@ cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) {
     if (const cudaError_t error = Allowed()) return error;
     *memory = nullptr;
     if (bytes == 0) return cudaSuccess;
-    return Take(memory, AllocatePinned(static_cast<int64_t>(bytes)), bytes);
+    return Take(memory, AllocatePinned(static_cast<int64_t>(bytes)));
   });
 }
 
