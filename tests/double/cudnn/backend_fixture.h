@@ -22,7 +22,7 @@ class CudnnGraphCase : public testing::Test {
   void SetUp() override { testing::FLAGS_gtest_death_test_style = "threadsafe"; }
 
   void Begin(const std::string& plant = "", bool refuse = false, int fail = 0) {
-    Settings settings;
+    Settings settings = TheSettings();
     settings.plant = plant;
     settings.refuse = refuse;
     settings.cudnn_fail = fail;
