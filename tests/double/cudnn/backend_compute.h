@@ -1,0 +1,19 @@
+// What a graph of cuDNN's backend computes.
+#ifndef DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_COMPUTE_H_
+#define DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_COMPUTE_H_
+
+#include <cstdint>
+#include <map>
+
+#include "tests/double/cudnn/backend_engines.h"
+
+namespace doppio::gpu_double {
+
+// Computes all operations on the tensors at `pointers` (by unique id), with device memory open.
+// Virtual tensors are floats and never rounded; others are rounded once, when they are stored.
+void Compute(const BackendGraph& graph, const std::map<int64_t, void*>& pointers,
+             Numerics numerics);
+
+}  // namespace doppio::gpu_double
+
+#endif  // DOPPIO_TESTS_DOUBLE_CUDNN_BACKEND_COMPUTE_H_
