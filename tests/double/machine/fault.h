@@ -6,9 +6,10 @@
 
 namespace doppio::gpu_double {
 
-// Writes "double: CHECK: text" to standard error and ends the process with kFaultStatus, without running destructors. `check`
-// is one word that names the check, such as "race", "bounds", "host-access", "alignment", "divergence", "workspace".
-// May be called from any thread and from a signal handler's continuation.
+// Writes "double: CHECK: text" to standard error and ends the process with kFaultStatus, without
+// running destructors. `check` is one word that names the check, such as "race", "bounds",
+// "host-access", "alignment", "divergence", "workspace". May be called from any thread and from a
+// signal handler's continuation.
 [[noreturn]] void Fault(const std::string& check, const std::string& text);
 
 constexpr int kFaultStatus = 86;

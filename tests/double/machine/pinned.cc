@@ -1,0 +1,79 @@
+// Pinned memory between the call of a copy and the copy itself.
+#include <cstring>
+
+#include "tests/double/machine/memory.h"
+#include "tests/double/machine/queues.h"
+
+namespace doppio::gpu_double {
+namespace {
+
+constexpr int64_t kWhole = 1 << 20;  // bytes up to which every byte is looked at
+constexpr int64_t kPiece = 64;
+constexpr int kNotCopiedYet = 0xFF;  // a NaN in every float type
+
+uint64_t Mix(uint64_t sum, const char* at, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, at + i, static_cast<size_t>(std::min<int64_t>(8, bytes - i)));
+    sum = (sum ^ word) * 0x9E3779B97F4A7C15u;
+    sum ^= sum >> 29;
+  }
+  return sum;
+}
+
+bool Overlaps(const Access& access, const HostRange& range) {
+  const char* at = static_cast<const char*>(access.at);
+  return at < range.at + range.bytes && range.at < at + access.bytes;
+}
+
+// Work that tells its accesses only when it runs (kernels) is taken not to touch pinned memory.
+bool ItemTouches(const Item& item, int but_node, const HostRange& range, bool writes_only) {
+  for (size_t i = 0; i < item.states.size(); ++i) {
+    if (static_cast<int>(i) == but_node || item.states[i].done) continue;
+    for (const Access& access : item.plan->nodes[i].task->work.accesses) {
+      if ((access.writes || !writes_only) && Overlaps(access, range)) return true;
+    }
+  }
+  return false;
+}
+
+bool QueuedWorkTouches(const HostRange& range, bool writes_only) {
+  for (const Stream* stream : TheMachine().streams) {
+    for (const std::shared_ptr<Item>& item : stream->queue) {
+      if (ItemTouches(*item, -1, range, writes_only)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+uint64_t ChecksumOf(const HostRange& range) {
+  if (range.bytes <= kWhole) return Mix(1, range.at, range.bytes);
+  uint64_t sum = 1;
+  const int64_t pieces = kWhole / kPiece;
+  for (int64_t i = 0; i < pieces; ++i) {
+    sum = Mix(sum, range.at + (range.bytes - kPiece) * i / (pieces - 1), kPiece);
+  }
+  return sum;
+}
+
+void PreparePinned(Item* item) {
+  for (size_t i = 0; i < item->states.size(); ++i) {
+    const Task& task = *item->plan->nodes[i].task;
+    const int node = static_cast<int>(i);
+    // Queued work may still write the source legally; then the bytes of now say nothing.
+    if (task.source.bytes > 0 && !QueuedWorkTouches(task.source, true) &&
+        !ItemTouches(*item, node, task.source, true)) {
+      item->states[i].checked = true;
+      item->states[i].checksum = ChecksumOf(task.source);
+    }
+    // Queued work may still read the old bytes.
+    if (task.destination.bytes > 0 && !QueuedWorkTouches(task.destination, false) &&
+        !ItemTouches(*item, node, task.destination, false)) {
+      std::memset(task.destination.at, kNotCopiedYet, static_cast<size_t>(task.destination.bytes));
+    }
+  }
+}
+
+}  // namespace doppio::gpu_double

@@ -1,0 +1,173 @@
+#include "tests/double/machine/races.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <mutex>
+
+#include "tests/double/machine/arena.h"
+#include "tests/double/machine/fault.h"
+#include "tests/double/machine/memory.h"
+#include "tests/double/machine/touched_bytes.h"
+
+namespace doppio::gpu_double {
+namespace {
+
+// An earlier access. Once a later one that covers its bytes is ordered after it and forbids all
+// that it forbids, it is dropped: whoever is ordered after the later one is ordered after it, too.
+struct Past {
+  int actor = 0;
+  int64_t time = 0;
+  int what = 0;  // in `names`
+  bool writes = false;
+  int64_t gap = 0;
+  bool operator==(const Past& o) const {
+    return actor == o.actor && time == o.time && what == o.what && writes == o.writes &&
+           gap == o.gap;
+  }
+};
+
+// Neighbouring bytes with the same past.
+struct Range {
+  const char* end = nullptr;
+  std::vector<Past> past;
+};
+using Ranges = std::map<const char*, Range>;
+
+struct History {
+  std::mutex mutex;
+  std::vector<std::string> actors;
+  std::vector<std::string> names;
+  std::unordered_map<std::string, int> name_numbers;
+  Ranges ranges;  // disjoint, by begin; bytes in none have no past
+};
+
+History& TheHistory() {
+  static History* const history = new History;
+  return *history;
+}
+
+// Makes `at` a border of ranges; returns the first range from there on.
+Ranges::iterator Cut(Ranges* ranges, const char* at) {
+  const auto behind = ranges->lower_bound(at);
+  if (behind == ranges->begin()) return behind;
+  Range& range = std::prev(behind)->second;
+  if (range.end <= at) return behind;
+  const auto cut = ranges->emplace_hint(behind, at, range);
+  range.end = at;
+  return cut;
+}
+
+bool Ordered(const Past& past, int actor, const Clock& before) {
+  return past.actor == actor || before.Of(past.actor) >= past.time;
+}
+
+// Whether the accesses touch a byte in common for certain, where they share `bytes` neighbours.
+bool Meet(const Past& a, const Past& b, int64_t bytes) {
+  return (a.gap == 0 || b.gap == 0) && bytes > std::max(a.gap, b.gap);
+}
+
+std::string Tell(const History& history, const Past& past) {
+  return history.names[past.what] + " on " + history.actors[past.actor] + " (step " +
+         std::to_string(past.time) + ")";
+}
+
+// Adds `now` to what the bytes of `range` have seen, after a look for races.
+void Add(const History& history, const Past& now, const Clock& before, const char* begin,
+         Range* range) {
+  auto kept = range->past.begin();
+  for (const Past& past : range->past) {
+    const bool ordered = Ordered(past, now.actor, before);
+    if (!ordered && (past.writes || now.writes) && Meet(past, now, range->end - begin)) {
+      Fault("race", Tell(history, now) + (now.writes ? " writes " : " reads ") +
+                        std::to_string(range->end - begin) + " bytes at " + Describe(begin) +
+                        ", and nothing orders this after " + Tell(history, past) + ", which " +
+                        (past.writes ? "writes" : "reads") + " them");
+    }
+    const bool covered = now.gap == 0 || past.gap > 0;
+    if (!(ordered && covered && (now.writes || !past.writes))) *kept++ = past;
+  }
+  range->past.erase(kept, range->past.end());
+  range->past.push_back(now);
+}
+
+// Makes one range of neighbours with the same past, from `it` as long as they begin at or before
+// `end`.
+void Join(Ranges* ranges, Ranges::iterator it, const char* end) {
+  if (it != ranges->begin()) --it;
+  while (it != ranges->end()) {
+    const auto next = std::next(it);
+    if (next == ranges->end() || next->first > end) return;
+    if (it->second.end == next->first && it->second.past == next->second.past) {
+      it->second.end = next->second.end;
+      ranges->erase(next);
+    } else {
+      it = next;
+    }
+  }
+}
+
+void Note(History* history, const Past& now, const Clock& before, const char* begin,
+          const char* end) {
+  Ranges& ranges = history->ranges;
+  Cut(&ranges, end);
+  auto it = Cut(&ranges, begin);
+  for (const char* at = begin; at < end;) {
+    if (it == ranges.end() || it->first > at) {
+      const char* const until = it == ranges.end() ? end : std::min(end, it->first);
+      it = ranges.emplace_hint(it, at, Range{until, {}});
+    }
+    Add(*history, now, before, at, &it->second);
+    at = it->second.end;
+    ++it;
+  }
+  Join(&ranges, ranges.find(begin), end);
+}
+
+}  // namespace
+
+int NewActor(const std::string& name) {
+  History& history = TheHistory();
+  const std::lock_guard<std::mutex> lock(history.mutex);
+  history.actors.push_back(name);
+  return static_cast<int>(history.actors.size()) - 1;
+}
+
+void Clock::Join(const Clock& other) {
+  for (const auto& [actor, time] : other.times_) Set(actor, std::max(time, Of(actor)));
+}
+
+void Clock::Set(int actor, int64_t time) { times_[actor] = time; }
+
+int64_t Clock::Of(int actor) const {
+  const auto found = times_.find(actor);
+  return found == times_.end() ? 0 : found->second;
+}
+
+void NoteAccesses(const std::string& what, int actor, int64_t time, const Clock& before,
+                  const std::vector<Access>& accesses) {
+  History& history = TheHistory();
+  const std::lock_guard<std::mutex> lock(history.mutex);
+  const auto [name, added] = history.name_numbers.emplace(what, history.names.size());
+  if (added) history.names.push_back(what);
+  for (const Access& access : accesses) {
+    int64_t offset = 0;
+    if (access.bytes <= 0 || !InArena(access.at, &offset)) continue;
+    const char* const begin = static_cast<const char*>(access.at);
+    Note(&history, {actor, time, name->second, access.writes, access.gap}, before, begin,
+         begin + access.bytes);
+  }
+}
+
+void ForgetAccesses(const void* begin, int64_t bytes) {
+  const char* const from = static_cast<const char*>(begin);
+  {
+    History& history = TheHistory();
+    const std::lock_guard<std::mutex> lock(history.mutex);
+    const auto end = Cut(&history.ranges, from + bytes);
+    history.ranges.erase(Cut(&history.ranges, from), end);
+  }
+  ReleaseTouched(begin, bytes);
+}
+
+}  // namespace doppio::gpu_double

@@ -1,0 +1,148 @@
+// The machine itself, and what libraries and kernels ask of it.
+#include "tests/double/machine/streams.h"
+
+#include <atomic>
+#include <cstdio>
+
+#include "tests/double/machine/fault.h"
+#include "tests/double/machine/queues.h"
+#include "tests/double/machine/settings.h"
+
+namespace doppio::gpu_double {
+namespace {
+
+thread_local int t_device = 0;
+
+std::mutex g_making;
+// Lives until the process ends: destructors of static objects may still call the runtime.
+std::atomic<Machine*> g_machine{nullptr};
+
+Stream* AddStream(Machine* machine, int device, unsigned flags, int priority, bool legacy) {
+  auto* stream = new Stream;
+  stream->device = device;
+  stream->legacy = legacy;
+  stream->number = machine->made++;
+  stream->flags = flags;
+  stream->priority = priority;
+  stream->blocking = (flags & cudaStreamNonBlocking) == 0;
+  stream->lane = std::make_shared<Lane>();
+  stream->lane->actor = NewActor(stream->Name());
+  machine->streams.push_back(stream);
+  machine->handles.insert(stream);
+  return stream;
+}
+
+Machine* MakeMachine() {
+  auto* machine = new Machine;
+  machine->devices.resize(static_cast<size_t>(TheSettings().devices));
+  for (size_t i = 0; i < machine->devices.size(); ++i) {
+    Stream* stream = AddStream(machine, static_cast<int>(i), cudaStreamDefault, 0, true);
+    machine->devices[i].legacy = stream;
+  }
+  return machine;
+}
+
+}  // namespace
+
+Machine& TheMachine() {
+  if (Machine* machine = g_machine.load(std::memory_order_acquire)) return *machine;
+  std::lock_guard<std::mutex> making(g_making);
+  if (g_machine.load() == nullptr) g_machine.store(MakeMachine(), std::memory_order_release);
+  return *g_machine.load();
+}
+
+void ResetMachine() {
+  cudaGetLastError();
+  g_machine = nullptr;  // the old machine's memory stays, so that no handle comes back
+  t_device = 0;
+  ForgetPeers();
+}
+
+std::string Stream::Name() const {
+  return (legacy ? "the default stream" : "stream " + std::to_string(number)) + " of GPU " +
+         std::to_string(device);
+}
+
+Stream* MakeStream(int device, unsigned flags, int priority) {
+  return AddStream(&TheMachine(), device, flags, priority, false);
+}
+
+Stream* FindStream(cudaStream_t handle) {
+  Machine& machine = TheMachine();
+  if (handle == nullptr || handle == cudaStreamLegacy) {
+    return machine.devices[static_cast<size_t>(t_device)].legacy;
+  }
+  if (machine.handles.count(handle) == 0) {
+    Fault("stream", handle == cudaStreamPerThread
+                        ? "the double has no streams per thread (cudaStreamPerThread)"
+                        : "a stream is used that was never created or is destroyed");
+  }
+  return reinterpret_cast<Stream*>(handle);
+}
+
+int CurrentDevice() { return t_device; }
+void SetCurrentDevice(int device) { t_device = device; }
+
+cudaError_t ErrorOf(int device) {
+  const Machine& machine = TheMachine();
+  if (machine.devices.empty()) return cudaErrorNoDevice;
+  return machine.devices[static_cast<size_t>(device)].error;
+}
+
+cudaError_t Enqueue(cudaStream_t handle, Work work) {
+  return Call([&](Lock& lock) {
+    Stream* stream = FindStream(handle);
+    if (stream->device != t_device) return cudaErrorInvalidResourceHandle;
+    auto task = std::make_shared<Task>();
+    task->work = std::move(work);
+    task->device = stream->device;
+    return Put(lock, stream, std::move(task));
+  });
+}
+
+bool IsCaptured(cudaStream_t handle) {
+  Lock lock(TheMachine().mutex);
+  return FindStream(handle)->capture != nullptr;
+}
+
+cudaError_t Forbid(const std::string& what) {
+  return Call([&](Lock&) {
+    const cudaError_t error = ForbidHere();
+    if (error != cudaSuccess) {
+      std::fprintf(stderr, "double: %s is not permitted while a stream is captured\n",
+                   what.c_str());
+    }
+    return error;
+  });
+}
+
+int DeviceOf(cudaStream_t handle) {
+  Lock lock(TheMachine().mutex);
+  return FindStream(handle)->device;
+}
+
+cudaError_t WaitFor(cudaStream_t handle) {
+  return Call([&](Lock& lock) {
+    Stream* stream = FindStream(handle);
+    if (stream->capture != nullptr) {
+      return Invalidate(stream->capture, cudaErrorStreamCaptureUnsupported);
+    }
+    if (const cudaError_t error = ForbidHere()) return error;
+    return AwaitStream(lock, stream, "cudaStreamSynchronize");
+  });
+}
+
+bool RunSome() {
+  Lock lock(TheMachine().mutex);
+  return RunOne(lock);
+}
+
+void Abandon(const std::shared_ptr<Meeting>& meeting) {
+  if (meeting == nullptr) return;
+  Machine& machine = TheMachine();
+  Lock lock(machine.mutex);
+  meeting->abandoned = true;
+  machine.changed.notify_all();
+}
+
+}  // namespace doppio::gpu_double
