@@ -18,6 +18,7 @@ constexpr int kMostRanks = 64;
 // A rank's part. Counts are of collectives.
 struct RankSlot {
   std::atomic<int> process;  // 0 before the rank has joined; written after device and host
+  std::atomic<int> left;     // 1 once it has ended its work and needs its process no longer
   int device;
   uint64_t host;                   // of NCCL_HOSTID, which plays machines
   std::atomic<int64_t> published;  // whose call and data the rank has written

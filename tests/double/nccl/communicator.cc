@@ -93,7 +93,8 @@ int NcclCommunicator::State() {
     if (!Joined()) return kNcclInProgress;
     if (error_ != 0) return error_;
     for (int r = 0; r < size_; ++r) {
-      if (kill(team_->board->slot(r).process, 0) == 0) continue;
+      const RankSlot& slot = team_->board->slot(r);
+      if (slot.left == 1 || kill(slot.process, 0) == 0) continue;
       return error_ = Refuse(kNcclRemoteError,
                              "the process of rank " + std::to_string(r) + " has ended");
     }
@@ -149,7 +150,10 @@ int NcclCommunicator::Destroy() {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       int result = kNcclSuccess;
-      if (WorkIsDone(&result)) return result;
+      if (WorkIsDone(&result)) {
+        team_->board->slot(rank_).left = 1;
+        return result;
+      }
     }
     PauseOrRun();
   }
