@@ -37,6 +37,8 @@ const Nccl& NcclLibrary() {
     library.SetTo(&n.all_reduce, "ncclAllReduce");
     library.SetTo(&n.broadcast, "ncclBroadcast");
     library.SetIfThere(&n.last_error, "ncclGetLastError");
+    library.SetIfThere(&n.init_rank_config, "ncclCommInitRankConfig");
+    library.SetIfThere(&n.finalize, "ncclCommFinalize");
     n.path = library.path();
     if (VersionOf(n) < kOldest) {
       throw DeviceError("NCCL (" + n.path + ") is version " + VersionText(VersionOf(n)) + ", and " +

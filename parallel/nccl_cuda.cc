@@ -1,6 +1,15 @@
 // Ranks in memory of GPUs, one GPU each, joined by NCCL: threads of one process, or processes on
 // several machines. The unique id of the communicator travels over the control communicator.
+#include <time.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+
 #include "core/base/error.h"
+#include "core/base/threads.h"
 #include "parallel/device_link.h"
 #include "parallel/nccl_api_cuda.h"
 #include "parallel/side_stream_cuda.h"
@@ -23,6 +32,13 @@ Nccl::Type NcclTypeOf(DType dtype) {
   return Nccl::kFloat32;
 }
 
+// The time in which all ranks must join, in seconds.
+double JoinSeconds() {
+  const char* set = std::getenv("DOPPIO_NCCL_TIMEOUT");
+  const double seconds = set == nullptr ? 0 : std::strtod(set, nullptr);
+  return seconds > 0 ? seconds : 180;
+}
+
 class NcclEnd : public Communicator {
  public:
   NcclEnd(Device* device, const LinkPlace& place)
@@ -31,6 +47,7 @@ class NcclEnd : public Communicator {
         size_(place.control->size()),
         meeting_(place.meeting),
         moved_(place.moved),
+        exceptions_(std::uncaught_exceptions()),
         stream_(device),
         word_(device, sizeof(float)) {
     Nccl::UniqueId id{};
@@ -39,17 +56,24 @@ class NcclEnd : public Communicator {
     // From here on ranks wait for each other inside the library: all have come as far as this.
     place.control->Barrier();
     stream_.gpu();  // the current device, which becomes the rank's
-    Check(nccl_.init_rank(&comm_, size_, id, rank_), "joining the ranks");
+    try {
+      Join(id);
+    } catch (const std::exception& e) {
+      GiveUp(e);
+      throw;
+    }
   }
 
-  // Ending is collective, too; whoever cannot go on does not wait for it.
+  // A rank that ends normally waits for the others; one that fails does not.
   ~NcclEnd() override {
     if (comm_ == nullptr) return;
     try {
+      if (std::uncaught_exceptions() > exceptions_) throw PeerError("this rank fails");
       meeting_->Arrive();
       stream_.gpu();
+      if (!blocking_) Settle(nccl_.finalize(comm_), "leaving the other ranks", JoinSeconds());
       nccl_.destroy(comm_);
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       nccl_.abort(comm_);
     }
   }
@@ -80,14 +104,59 @@ class NcclEnd : public Communicator {
   void Abort(const std::string& why) override { meeting_->Abort(why); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  // Sets comm_ early, so that whoever catches an exception can abort it.
+  void Join(const Nccl::UniqueId& id) {
+    constexpr const char* kDoing = "joining the ranks";
+    const OnAllCores cores;  // for the threads that NCCL starts
+    if (nccl_.init_rank_config == nullptr || nccl_.finalize == nullptr) {
+      Check(nccl_.init_rank(&comm_, size_, id, rank_), kDoing);
+      return;
+    }
+    // A blocking call would wait without end for a rank that never comes.
+    blocking_ = false;
+    Nccl::Config config;
+    config.blocking = 0;
+    Check(nccl_.init_rank_config(&comm_, size_, id, rank_, &config), kDoing);
+    Settle(Nccl::kInProgress, kDoing, JoinSeconds());
+  }
+
+  // Returns when the call that returned `result` has completed; a communicator that does not block
+  // accepts no other call before. Throws DeviceError after `seconds`, where given.
+  void Settle(Nccl::Result result, const char* doing, std::optional<double> seconds = {}) {
+    Check(result, doing);
+    const Clock::time_point begun = Clock::now();
+    for (int asked = 0; result == Nccl::kInProgress; ++asked) {
+      meeting_->ThrowIfAborted();
+      Check(nccl_.async_error(comm_, &result), doing);
+      if (result == Nccl::kRemoteError) throw PeerError(Text(result, doing));
+      Check(result, doing);
+      if (result != Nccl::kInProgress) break;
+      if (seconds && std::chrono::duration<double>(Clock::now() - begun).count() > *seconds)
+        throw DeviceError(LateText(doing, *seconds));
+      Pause(asked);
+    }
+  }
+
+  static void Pause(int asked) {
+    constexpr int kOften = 100;
+    const timespec pause = {0, asked < kOften ? 5'000 : 200'000};
+    nanosleep(&pause, nullptr);
+  }
+
   template <class F>
   void Exchange(const char* doing, const F& start) {
     if (comm_ == nullptr) meeting_->ThrowIfAborted();
     if (moved_) moved_(bucket_);
-    stream_.FollowMark(bucket_);
     try {
+      stream_.FollowMark(bucket_);
       meeting_->ThrowIfAborted();
-      Check(start(stream_.gpu().stream), doing);
+      {
+        const OnAllCores cores;  // NCCL may connect ranks, and start threads for it, only now
+        // Before it has completed the stream may look idle.
+        Settle(start(stream_.gpu().stream), doing);
+      }
       stream_.Wait([&] {
         meeting_->ThrowIfAborted();
         Nccl::Result state = Nccl::kSuccess;
@@ -96,13 +165,21 @@ class NcclEnd : public Communicator {
           throw PeerError(Text(state, doing));
       });
       meeting_->ThrowIfAborted();
-    } catch (const Error& e) {
-      meeting_->Abort("rank " + std::to_string(rank_) + " has failed: " + e.message());
-      nccl_.abort(comm_);  // else its kernels would wait for ever, and everybody for them
-      comm_ = nullptr;
+    } catch (const std::exception& e) {
+      GiveUp(e);
       throw;
     }
     if (moved_) moved_(bucket_);
+  }
+
+  // Ends the kernels of this rank that wait for other ranks. Must happen before anything waits for
+  // the GPU, such as freeing its memory.
+  void GiveUp(const std::exception& e) {
+    const auto* error = dynamic_cast<const Error*>(&e);
+    meeting_->Abort("rank " + std::to_string(rank_) +
+                    " has failed: " + (error == nullptr ? e.what() : error->message()));
+    if (comm_ != nullptr) nccl_.abort(comm_);
+    comm_ = nullptr;
   }
 
   void Check(Nccl::Result result, const char* doing) const {
@@ -116,13 +193,27 @@ class NcclEnd : public Communicator {
            (more == nullptr || *more == 0 ? "" : std::string(" (") + more + ")");
   }
 
+  std::string LateText(const char* doing, double seconds) const {
+    char limit[32];
+    std::snprintf(limit, sizeof limit, "%g s", seconds);
+    return "NCCL has not completed " + std::string(doing) + " after " + limit + ": rank " +
+           std::to_string(rank_) + " of " + std::to_string(size_) + " on " +
+           stream_.device()->name() +
+           " still waits for others. Either a rank has not come this far (see the other ranks' "
+           "logs), or the ranks cannot reach each other. NCCL_DEBUG=INFO shows what NCCL does, "
+           "NCCL_SOCKET_IFNAME names the network interface, DOPPIO_NCCL_TIMEOUT sets the limit in "
+           "seconds";
+  }
+
   const Nccl& nccl_;
   const int rank_, size_;
   const std::shared_ptr<Meeting> meeting_;
   const std::function<void(int64_t)> moved_;
+  const int exceptions_;  // in flight when this was made
   SideStream stream_;
   const Buffer word_;
   Nccl::Comm comm_ = nullptr;  // null before, and once aborted
+  bool blocking_ = true;       // calls of comm_ return when they have completed
   int64_t bucket_ = -1;
 };
 

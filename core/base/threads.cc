@@ -85,6 +85,14 @@ void UseAllCores() {
   if (cores.known) sched_setaffinity(0, sizeof cores.all, &cores.all);
 }
 
+OnAllCores::OnAllCores() : known_(sched_getaffinity(0, sizeof before_, &before_) == 0) {
+  if (known_) UseAllCores();
+}
+
+OnAllCores::~OnAllCores() {
+  if (known_) sched_setaffinity(0, sizeof before_, &before_);
+}
+
 int ProcessCores() { return std::max<int>(1, static_cast<int>(StartCores().list.size())); }
 
 }  // namespace doppio

@@ -4,6 +4,7 @@
 #define DOPPIO_CORE_BASE_THREADS_H_
 
 #include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -13,10 +14,10 @@ namespace doppio {
 // Threads that a parallel region gets: OMP_NUM_THREADS or the cores this process may use.
 inline int NumThreads() { return omp_get_max_threads(); }
 
-// Makes NumThreads() tell the calling thread what it really gets, which is less than OMP_NUM_THREADS
-// where OMP_THREAD_LIMIT is lower or OMP_DYNAMIC is set: a barrier in one of oneDNN's kernels waits
-// for ever for threads that were promised and do not come. Returns NumThreads(). For each thread
-// that computes, before it does.
+// Makes NumThreads() tell the calling thread what it really gets, which is less than
+// OMP_NUM_THREADS where OMP_THREAD_LIMIT is lower or OMP_DYNAMIC is set: a barrier in one of
+// oneDNN's kernels waits for ever for threads that were promised and do not come. Returns
+// NumThreads(). For each thread that computes, before it does.
 int SettleThreads();
 
 // Keeps each compute thread, the calling one among them, on a core of its own, where there are as
@@ -26,6 +27,20 @@ int SettleThreads();
 bool PinComputeThreads();
 // The calling thread may run on all cores that the process was started with.
 void UseAllCores();
+// For calls of libraries that start threads, which inherit the caller's cores. While it lives, the
+// calling thread may run on all cores that the process was started with. The destructor, on the
+// same thread, restores the cores that the thread had before.
+class OnAllCores {
+ public:
+  OnAllCores();
+  ~OnAllCores();
+  OnAllCores(const OnAllCores&) = delete;
+  OnAllCores& operator=(const OnAllCores&) = delete;
+
+ private:
+  cpu_set_t before_;
+  const bool known_;  // whether before_ could be read
+};
 // Where several threads of the process each compute with threads of their own: while it lives, the
 // thread that made it has the share of `rank` among `ranks`, at least one thread, on cores of its
 // own where PinComputeThreads would pin.

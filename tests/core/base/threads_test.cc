@@ -40,6 +40,26 @@ TEST(Threads, StayOnCoresOfTheirOwn) {
   UseAllCores();
 }
 
+TEST(Threads, StartThreadsOnAllCoresAndGoBack) {
+  const int cores = ProcessCores();
+  if (cores < 2) GTEST_SKIP() << "one core";
+  std::thread([cores] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    int inherited = 0;
+    {
+      const OnAllCores all;
+      std::thread([&] { inherited = CoresOfThisThread(); }).join();
+    }
+    EXPECT_EQ(inherited, cores);
+    cpu_set_t now;
+    ASSERT_EQ(sched_getaffinity(0, sizeof now, &now), 0);
+    EXPECT_TRUE(CPU_EQUAL(&now, &one));
+  }).join();
+}
+
 TEST(Threads, AreLeftAloneWhereFewerThanCoresAreAsked) {
   if (ProcessCores() < 2) GTEST_SKIP() << "one core";
   omp_set_num_threads(1);
