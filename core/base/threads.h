@@ -13,10 +13,10 @@ namespace doppio {
 // Threads that a parallel region gets: OMP_NUM_THREADS or the cores this process may use.
 inline int NumThreads() { return omp_get_max_threads(); }
 
-// Makes NumThreads() tell the calling thread what it really gets, which is less than OMP_NUM_THREADS
-// where OMP_THREAD_LIMIT is lower or OMP_DYNAMIC is set: a barrier in one of oneDNN's kernels waits
-// for ever for threads that were promised and do not come. Returns NumThreads(). For each thread
-// that computes, before it does.
+// Makes NumThreads() tell the calling thread what it really gets, which is less than
+// OMP_NUM_THREADS where OMP_THREAD_LIMIT is lower or OMP_DYNAMIC is set: a barrier in one of
+// oneDNN's kernels waits for ever for threads that were promised and do not come. Returns
+// NumThreads(). For each thread that computes, before it does.
 int SettleThreads();
 
 // Keeps each compute thread, the calling one among them, on a core of its own, where there are as
@@ -37,6 +37,7 @@ class ComputeShare {
   ComputeShare& operator=(const ComputeShare&) = delete;
 
  private:
+  const int ranks_before_;
   const int threads_before_;
   const bool repin_;
 };
@@ -44,6 +45,8 @@ class ComputeShare {
 // The cores that the process was started with; 1 when nobody knows. std::thread's
 // hardware_concurrency would count the caller's.
 int ProcessCores();
+// This rank's share of them, at least one: all, outside every ComputeShare.
+int RankCores();
 
 // Calls f(begin, end) on disjoint ranges that cover [0, n), one per thread, each of at least
 // `grain` items (so that small work stays on the caller). The ranges depend on n, grain and the
