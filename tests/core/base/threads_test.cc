@@ -50,6 +50,7 @@ TEST(Threads, DivideTheCoresAmongRanks) {
     EXPECT_EQ(RankCores(), 1);
   }
   EXPECT_EQ(RankCores(), all);
+  UseAllCores();  // for the next test: a share may leave its thread pinned
 }
 
 TEST(Threads, AreLeftAloneWhereFewerThanCoresAreAsked) {
