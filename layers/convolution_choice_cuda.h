@@ -114,14 +114,19 @@ class CudnnStep {
         favourite_(favourite),
         conv_(problem.extents.shape, DType::kFloat32, problem.device->math()) {
     const std::string key = problem.Key(Direction::kName) + (favourite ? ", with a tail" : "");
-    const std::optional<AlgorithmChoice> kept = CudnnChoices(*problem.device).Find(key);
-    if (kept && kept->size() == 2 && Take({(*kept)[0], (*kept)[1]})) return;
+    AlgorithmCache& choices = CudnnChoices(*problem.device);
     const bool measure = MeasuresCudnn(*problem.device);
-    if (Choose(Ask(measure))) {
-      CudnnChoices(*problem.device).Keep(key, {choice_.algorithm, choice_.math});
-    } else if (measure) {
-      Choose(Ask(false));  // there was no memory left to measure in, say
+    const auto choose = [&](const std::optional<KeptChoice>&) -> std::optional<KeptChoice> {
+      if (!Choose(Ask(measure))) return std::nullopt;
+      return KeptChoice{{choice_.algorithm, choice_.math}};
+    };
+    const std::optional<KeptChoice> kept = choices.FindOrMeasure(key, choose);
+    if (found_ || (kept && TakeKept(kept->choice))) return;
+    if (kept) {
+      // Something else than a choice, or one that this GPU has no memory for.
+      if (const auto anew = choose(kept)) choices.Keep(key, *anew);
     }
+    if (!found_ && measure) Choose(Ask(false));  // there was no memory left to measure in, say
   }
 
   bool found() const { return found_; }
@@ -149,6 +154,11 @@ class CudnnStep {
     return perfs;
   }
 
+  bool TakeKept(const AlgorithmChoice& kept) {
+    return kept.size() == 2 && Take({kept[0], kept[1]});
+  }
+
+  // Advice comes without times, in cuDNN's order: then there is nothing to weigh the favourite by.
   bool Choose(std::vector<Perf> perfs) {
     const Device& device = *problem_.device;
     const auto unfit = [&](const Perf& p) {

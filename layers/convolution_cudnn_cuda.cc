@@ -52,7 +52,8 @@ class CudnnActivation : public CudnnDescriptor<cudnnActivationDescriptor_t> {
                         Cudnn().cudnnDestroyActivationDescriptor) {
     CheckCudnn(Cudnn().cudnnSetActivationDescriptor(
                    get(), relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY,
-                   CUDNN_PROPAGATE_NAN, 0),
+                   // The fused form takes no other; without it, the tail is one more pass.
+                   CUDNN_NOT_PROPAGATE_NAN, 0),
                "describing an activation");
   }
 };

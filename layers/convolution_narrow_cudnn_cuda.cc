@@ -1,8 +1,10 @@
 // Convolution by cuDNN with activations in 16 bits, described as graphs. Bias, sum and ReLU are
-// part of its forward graph where an engine has them; otherwise they are one more pass over the
-// top.
+// part of its forward graph where an engine has them and is faster than another one with one more
+// pass over the top. Likewise an engine may write a filter's gradient in single precision, or in 16
+// bits for another pass to widen.
 #include "core/math/cudnn_choices.h"
 #include "core/math/cudnn_step.h"
+#include "core/math/cudnn_ways.h"
 #include "layers/cudnn_extents_cuda.h"
 #include "layers/narrow_convolution_cuda.h"
 
@@ -20,13 +22,13 @@ class NarrowSteps {
     const ChainTail chain(args.chain);
     CudnnTail tail{g.bias, chain.sum, chain.relu.has_value()};
     const bool any = (tail.bias || tail.other || tail.relu) && !IsTransposed(*args.spec);
-    if (any && !(chain.relu && chain.relu->slope != 0)) forward = Forward(tail);
-    has_tail = forward != nullptr;
-    if (!has_tail && needs_.multiply) forward = Forward(CudnnTail());
+    if (any && !(chain.relu && chain.relu->slope != 0)) {
+      ChooseForward(tail);
+    } else if (needs_.multiply) {
+      forward = Forward(CudnnTail());
+    }
     if (needs_.data) data = Data();
-    // Sums in single precision, where some engine writes them; else rounded like activations.
-    if (needs_.filter) filter = Filter(DType::kFloat32);
-    if (needs_.filter && filter == nullptr) filter = Filter(case_.type);
+    if (needs_.filter) ChooseFilter({g.out_channels, g.in_channels / g.group, g.kernel_count()});
   }
 
   std::string WhyNot() const {
@@ -51,6 +53,54 @@ class NarrowSteps {
  private:
   using Memory = CudnnGraphStep::Memory;
 
+  // A gradient that is rounded to 16 bits has to be clearly faster.
+  static constexpr float kRoundedWeighs = 1.1f;
+
+  void ChooseForward(const CudnnTail& tail) {
+    std::vector<Memory> memory = Tensors(case_.type);
+    AddTail(tail, &memory);
+    CudnnWay fused, plain;
+    for (const Memory& one : memory) fused.roles.push_back(one.role);
+    fused.find = [&] { return Forward(tail); };
+    plain.roles = {CudnnRole::kBottom, CudnnRole::kWeights, CudnnRole::kTop};
+    plain.find = [&] { return Forward(CudnnTail()); };
+    plain.after = [&](const CudnnTimer& at) {
+      GpuTail pass;
+      pass.channels = case_.y[1];
+      pass.bias = static_cast<const float*>(at.at(CudnnRole::kBias));
+      pass.other = at.at(CudnnRole::kOther);
+      pass.relu = tail.relu;
+      LaunchTail(GpuOf(device_), pass, ConvGeometry::Product(case_.y) / case_.y[1], case_.type,
+                 at.at(CudnnRole::kTop));
+    };
+    const ChosenWay way = ChooseWay(device_, Key("way " + NameOf(tail)), memory, {fused, plain});
+    forward = way.step;
+    has_tail = forward != nullptr && way.index == 0;
+  }
+
+  void ChooseFilter(const FilterShape& filter_shape) {
+    std::vector<Memory> memory = Tensors(DType::kFloat32);
+    memory.push_back({CudnnRole::kOther, Bytes(case_.w, DType::kFloat32)});  // plain
+    const DType types[] = {DType::kFloat32, case_.type};
+    std::vector<CudnnWay> ways;
+    for (const DType type : types) {
+      CudnnWay way;
+      way.roles = {CudnnRole::kBottom, CudnnRole::kWeights, CudnnRole::kTop};
+      way.find = [this, type] { return Filter(type); };
+      if (type != DType::kFloat32) way.weight = kRoundedWeighs;
+      if (type != DType::kFloat32 || !filter_shape.same_in_both_orders()) {
+        way.after = [this, type, &filter_shape](const CudnnTimer& at) {
+          LaunchFilterGradient(GpuOf(device_), filter_shape, type, at.at(CudnnRole::kWeights),
+                               false, static_cast<float*>(at.at(CudnnRole::kOther)));
+        };
+      }
+      ways.push_back(std::move(way));
+    }
+    const ChosenWay way = ChooseWay(device_, Key("way backward-filter"), memory, ways);
+    filter = way.step;
+    filter_gradient = types[way.index];
+  }
+
   static int64_t Bytes(const std::vector<int64_t>& dims, DType type) {
     return ConvGeometry::Product(dims) * ElementBytes(type);
   }
@@ -61,18 +111,26 @@ class NarrowSteps {
   }
   std::shared_ptr<CudnnGraphStep> Find(const std::string& what, const CudnnGraphStep::Describe& how,
                                        const std::vector<Memory>& memory) const {
-    return CudnnGraphStep::Find(device_, what + " " + extents_.ToString() + ", " + Name(case_.type),
-                                how, memory);
+    return CudnnGraphStep::Find(device_, Key(what), how, memory);
+  }
+  std::string Key(const std::string& what) const {
+    return what + " " + extents_.ToString() + ", " + Name(case_.type);
+  }
+  static std::string NameOf(const CudnnTail& tail) {
+    return std::string("graph forward") + (tail.bias ? " + bias" : "") +
+           (tail.other ? " + sum" : "") + (tail.relu ? " + relu" : "");
+  }
+  void AddTail(const CudnnTail& tail, std::vector<Memory>* memory) const {
+    if (tail.bias) memory->push_back({CudnnRole::kBias, Bytes({case_.y[1]}, DType::kFloat32)});
+    if (tail.other) memory->push_back({CudnnRole::kOther, Bytes(case_.y, case_.type)});
   }
 
   std::shared_ptr<CudnnGraphStep> Forward(const CudnnTail& tail) const {
     std::vector<Memory> memory = Tensors(case_.type);
-    if (tail.bias) memory.push_back({CudnnRole::kBias, Bytes({case_.y[1]}, DType::kFloat32)});
-    if (tail.other) memory.push_back({CudnnRole::kOther, Bytes(case_.y, case_.type)});
-    const std::string name = std::string("graph forward") + (tail.bias ? " + bias" : "") +
-                             (tail.other ? " + sum" : "") + (tail.relu ? " + relu" : "");
+    AddTail(tail, &memory);
     return Find(
-        name, [&](const CudnnTarget& target) { return CudnnGraph::Forward(target, case_, tail); },
+        NameOf(tail),
+        [&](const CudnnTarget& target) { return CudnnGraph::Forward(target, case_, tail); },
         memory);
   }
   std::shared_ptr<CudnnGraphStep> Data() const {
@@ -81,8 +139,7 @@ class NarrowSteps {
         [&](const CudnnTarget& target) { return CudnnGraph::BackwardData(target, case_); },
         Tensors(case_.type));
   }
-  std::shared_ptr<CudnnGraphStep> Filter(DType type) {
-    filter_gradient = type;
+  std::shared_ptr<CudnnGraphStep> Filter(DType type) const {
     return Find(
         std::string("graph backward-filter in ") + Name(type),
         [&](const CudnnTarget& target) { return CudnnGraph::BackwardFilter(target, case_, type); },

@@ -53,7 +53,7 @@ class GpuConvolution : public Kernel {
   bool same_every_pass() const override { return true; }
 
   void Backward(const Pass&, const std::vector<bool>& add) final {
-    BackwardTail();
+    const bool summed = BackwardTail(add);
     bool written = false;
     for (size_t i = 0; i < t_.tops.size(); ++i) {
       if (!t_.top_grads[i]) continue;
@@ -62,7 +62,7 @@ class GpuConvolution : public Kernel {
         const void* x = t_.bottoms[i].raw;
         WeightGradient(transposed_ ? dy : x, transposed_ ? x : dy, add[0] || written, dw);
       }
-      if (g_.bias && t_.param_grads[1]) {
+      if (g_.bias && t_.param_grads[1] && !summed) {
         LaunchChannelSums(gpu(), outer_, top_channels_, inner_, type_, dy, add[1] || written,
                           t_.param_grads[1].data<float>(), t_.scratch);
       }
@@ -129,14 +129,22 @@ class GpuConvolution : public Kernel {
   const DType type_;  // of activations
 
  private:
-  // As ChainTail does on the CPU.
-  void BackwardTail() {
+  // As ChainTail does on the CPU. Returns true when the bias has its gradient as well: the pass
+  // that applies ReLU sums it up on the way. A chain has one top.
+  bool BackwardTail(const std::vector<bool>& add) {
     const Tensor& dy = t_.top_grads[0];
-    if (tail_.relu) {
+    const bool sum = tail_.relu && dy && g_.bias && t_.param_grads[1];
+    if (sum) {
+      LaunchMaskedChannelSums(gpu(), tail_.relu->slope, outer_, top_channels_, inner_, type_,
+                              t_.tops[0].raw, dy.raw, add[1], t_.param_grads[1].data<float>(),
+                              t_.scratch);
+    } else if (tail_.relu) {
       LaunchReluMask(gpu(), tail_.relu->slope, type_, dy.count(), t_.tops[0].raw, dy.raw);
     }
-    if (!tail_.sum || !t_.bottom_grads[1] || t_.bottom_grads[1].raw == dy.raw) return;
-    CopyOnDevice(device_, t_.bottom_grads[1].raw, dy.raw, dy.bytes());
+    if (tail_.sum && t_.bottom_grads[1] && t_.bottom_grads[1].raw != dy.raw) {
+      CopyOnDevice(device_, t_.bottom_grads[1].raw, dy.raw, dy.bytes());
+    }
+    return sum;
   }
 
   int64_t top_pixels() const { return transposed_ ? g_.input_count() : g_.output_count(); }

@@ -53,7 +53,14 @@ class CudaInnerProduct : public Kernel {
     const Gpu gpu = GpuOf(device_);
     const GemmMatrix x = GemmFactor(t_.bottoms[0].raw, type_, inputs_);
     const GemmMatrix dy = Rows(t_.top_grads[0].raw);
-    if (tail_.relu) {
+    const bool sum = bias_ && t_.param_grads[1];
+    float* const bias_grad = sum ? t_.param_grads[1].data<float>() : nullptr;
+    if (sum && tail_.relu) {
+      LaunchMaskedChannelSums(gpu, tail_.relu->slope, rows_, outputs_, 1, type_, t_.tops[0].raw,
+                              dy.data, add[1], bias_grad, t_.scratch);
+    } else if (sum) {
+      LaunchChannelSums(gpu, rows_, outputs_, 1, type_, dy.data, add[1], bias_grad, t_.scratch);
+    } else if (tail_.relu) {
       LaunchReluMask(gpu, tail_.relu->slope, type_, rows_ * outputs_, t_.tops[0].raw, dy.data);
     }
     if (float* to = t_.param_grads[0].data<float>()) {
@@ -64,10 +71,6 @@ class CudaInnerProduct : public Kernel {
       } else {
         GpuGemm(device_, {true, false, outputs_, inputs_, rows_}, dy, x, beta, dw);
       }
-    }
-    if (bias_ && t_.param_grads[1]) {
-      LaunchChannelSums(gpu, rows_, outputs_, 1, type_, dy.data, add[1],
-                        t_.param_grads[1].data<float>(), t_.scratch);
     }
     if (t_.bottom_grads[0]) {
       GpuGemm(device_, {false, transpose_, rows_, inputs_, outputs_}, dy, Weights(), 0,

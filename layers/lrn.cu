@@ -24,7 +24,23 @@ struct Squares {
     return values;
   }
 };
+// Backward's, computed where they are needed or, for windows that would compute each too often,
+// before.
+template <class T>
 struct Ratios {
+  LrnOps<float> ops;
+  const T *x, *dy;
+  const float* scale;
+
+  template <int kWidth>
+  DOPPIO_HD Lanes<kWidth> At(int64_t i) const {
+    Lanes<kWidth> value = Lanes<kWidth>::Of(x + i);
+    const Lanes<kWidth> d = Lanes<kWidth>::Of(dy + i), by = Lanes<kWidth>::Of(scale + i);
+    for (int k = 0; k < kWidth; ++k) value.v[k] = ops.Ratio(value.v[k], d.v[k], by.v[k]);
+    return value;
+  }
+};
+struct StoredRatios {
   const float* ratio;
 
   template <int kWidth>
@@ -68,6 +84,26 @@ struct Gradient {
   }
 };
 
+// The channels [first, end) of a pixel, whose channel 0 is element `pixel`: every value is formed
+// once and stays in registers while windows of kHalf to both sides pass over it.
+template <int kHalf, class Int, class Value, class Result>
+DOPPIO_HD void SlideAcross(Int pixel, Int pixels, Int channels, Int first, Int end,
+                           const Value& value, const Result& result) {
+  const auto at = [&](Int c) {
+    return c < 0 || c >= channels ? 0.0f : value.template At<1>(pixel + c * pixels).v[0];
+  };
+  constexpr int kLast = 2 * kHalf;
+  float window[kLast + 1] = {};
+  for (int m = 0; m < kLast; ++m) window[m + 1] = at(first - kHalf + m);
+  for (Int c = first; c < end; ++c) {
+    for (int m = 0; m < kLast; ++m) window[m] = window[m + 1];
+    window[kLast] = at(c + kHalf);
+    float sum = 0;
+    for (int m = 0; m <= kLast; ++m) sum += window[m];
+    result.Put(pixel + c * pixels, Lanes<1>{{sum}});
+  }
+}
+
 // result.Put(element, sum of values over its window) for every element.
 template <class Int, class Value, class Result>
 static void SumAcross(const Gpu& gpu, const LrnShape& s, const Value& value, const Result& result) {
@@ -82,6 +118,8 @@ static void SumAcross(const Gpu& gpu, const LrnShape& s, const Value& value, con
         const Int first = (rest - image * runs) * static_cast<Int>(kRun);
         const Int end = channels - first < kRun ? channels : first + static_cast<Int>(kRun);
         const Int pixel = image * channels * pixels + i - rest * pixels;
+        if (half == 1) return SlideAcross<1>(pixel, pixels, channels, first, end, value, result);
+        if (half == 2) return SlideAcross<2>(pixel, pixels, channels, first, end, value, result);
         for (Int c = first; c < end; ++c) {
           const Int from = c > half ? c - half : 0,
                     to = c + half < channels ? c + half : channels - 1;
@@ -187,12 +225,17 @@ static void SumWindows(const Gpu& gpu, const LrnShape& s, bool packed, const Val
 template <class T>
 static void Backward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const T* x,
                      const T* dy, const float* scale, float* ratio, T* dx) {
+  const Gradient<T> gradient{ops, x, dy, scale, dx};
+  const bool packed = PacksFit(x, dy, scale, dx);
+  if (!s.stores_ratios()) {
+    SumWindows<kPackWidth<T>>(gpu, s, packed, Ratios<T>{ops, x, dy, scale}, gradient);
+    return;
+  }
   MapElements(
       gpu, s.count(), "LRN's gradient", ratio,
       DOPPIO_BODY(float value, float d, float by) { return ops.Ratio(value, d, by); }, x, dy,
       scale);
-  SumWindows<kPackWidth<T>>(gpu, s, PacksFit(x, dy, scale, ratio, dx), Ratios{ratio},
-                            Gradient<T>{ops, x, dy, scale, dx});
+  SumWindows<kPackWidth<T>>(gpu, s, packed && PacksFit(ratio), StoredRatios{ratio}, gradient);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // LRN on a GPU, with whatever activations are stored as, and with channels last where windows reach
-// across channels: one pass over memory forward, two backward.
+// across channels: one pass over memory in each direction, two backward where windows are large.
 #include "layers/lrn_cuda.h"
 
 #include "layers/stored_form_cuda.h"
@@ -17,8 +17,8 @@ class CudaLrn : public Kernel {
     if (!shape_.channels_last) needs_.bottoms = needs_.tops = {Layout()};
     if (args.backward) {
       const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(float));
-      needs_.saved_bytes = bytes;    // scale
-      needs_.scratch_bytes = bytes;  // Backward's ratio
+      needs_.saved_bytes = bytes;  // scale
+      if (shape_.stores_ratios()) needs_.scratch_bytes = bytes;
     }
   }
 

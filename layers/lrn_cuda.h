@@ -16,12 +16,16 @@ struct LrnShape {
   bool channels_last;  // else plain, as windows within a channel always are
   DType type;          // as bottom, top and their gradients are stored
   int64_t count() const { return images * channels * height * width; }
+  // False where the windows are so small that backward forms what they add up on the fly, which
+  // reads each tensor once.
+  bool stores_ratios() const { return window.within || window.half > 2; }
 };
 
 // `scale`, in the order of the bottom, may be null where no Backward follows.
 void LaunchLrnForward(const Gpu& gpu, const LrnShape& shape, const LrnOps<float>& ops,
                       const void* x, void* y, float* scale);
-// `ratio`: scratch for as many floats as the bottom has.
+// `ratio`: scratch for as many floats as the bottom has where shape.stores_ratios(), else null.
+// `dx` is none of the others.
 void LaunchLrnBackward(const Gpu& gpu, const LrnShape& shape, const LrnOps<float>& ops,
                        const void* x, const void* dy, const float* scale, float* ratio, void* dx);
 

@@ -1,5 +1,6 @@
 #include "core/device/elementwise.cuh"
 #include "layers/activation_ops.h"
+#include "layers/channel_sums.cuh"
 #include "layers/divider.h"
 #include "layers/tail_cuda.h"
 
@@ -68,63 +69,43 @@ static void Mask(const Gpu& gpu, float slope, int64_t n, const T* y, T* dy) {
       DOPPIO_BODY(float value, float d) { return relu.Gradient(value, d); }, y, dy);
 }
 
-// Sums over the rows of a matrix: neighbouring threads take neighbouring packs of channels, and
-// `parts` of them share the rows.
-template <class T, int kWidth>
-static void SumColumns(const Gpu& gpu, int64_t rows, int64_t channels, int64_t parts, const T* dy,
-                       double* partial) {
-  const int64_t packs = channels / kWidth;
-  ForEachIndex(
-      gpu, parts * packs, "sums over channels", DOPPIO_BODY(int64_t index) {
-        const int64_t part = index / packs, c = (index - part * packs) * kWidth;
-        const int64_t end = rows * (part + 1) / parts;
-        double sums[kWidth] = {};
-        for (int64_t row = rows * part / parts; row < end; ++row) {
-          const Pack<T, kWidth> pack = LoadPack<kWidth>(dy + row * channels + c);
-          for (int lane = 0; lane < kWidth; ++lane)
-            sums[lane] += static_cast<double>(static_cast<float>(pack.v[lane]));
-        }
-        for (int lane = 0; lane < kWidth; ++lane) partial[part * channels + c + lane] = sums[lane];
-      });
-}
-
-// Parts of rows that lie side by side.
-int64_t PartsOf(int64_t rows, int64_t channels) {
-  constexpr int64_t kThreads = 1 << 17, kLeastRows = 16, kMost = 1024;
-  const int64_t threads = std::max<int64_t>(1, channels / 8);
-  return std::clamp<int64_t>(std::min(kThreads / threads, rows / kLeastRows), 1, kMost);
-}
-
-template <class T, class Int>
-static void SumChannels(const Gpu& gpu, int64_t outer, int64_t channels, int64_t inner, const T* dy,
-                        bool add, float* sums, void* room) {
-  const auto finish = DOPPIO_BODY(int64_t c, double sum) {
-    sums[c] = static_cast<float>(add ? sums[c] + sum : sum);
-  };
-  if (inner == 1) {
-    const int64_t parts = PartsOf(outer, channels);
-    double* partial = static_cast<double*>(room);
-    constexpr int kWidth = kPackWidth<T>;
-    if (channels % kWidth == 0 && PacksFit(dy)) {
-      SumColumns<T, kWidth>(gpu, outer, channels, parts, dy, partial);
-    } else {
-      SumColumns<T, 1>(gpu, outer, channels, parts, dy, partial);
+// The terms of a bias's gradient; the second sum of SumChannels stays empty.
+struct PlainTerms {
+  static constexpr bool kWrites = false;
+  struct Of {
+    __host__ __device__ TwoTerms operator()(const float (&in)[1], float*) const {
+      return {in[0], 0};
     }
-    // At most 1024 parts: no room is needed.
-    ReduceRows(
-        gpu, channels, parts, "sums over channels", 0.0,
-        DOPPIO_BODY(int64_t c, int64_t part) { return partial[part * channels + c]; }, Plus(),
-        finish, nullptr);
-    return;
-  }
-  const Divider<Int> by_inner(inner);
-  const auto at = DOPPIO_BODY(int64_t c, int64_t j) {
-    const int64_t row = by_inner(static_cast<Int>(j));
-    return static_cast<double>(
-        static_cast<float>(dy[(row * channels + c) * inner + (j - row * inner)]));
   };
-  ReduceRows(gpu, channels, outer * inner, "sums over channels", 0.0, at, Plus(), finish, room);
+  __host__ __device__ Of operator()(int64_t) const { return {}; }
+};
+
+// Of (y, dy), which becomes the gradient before ReLU.
+struct MaskedTerms {
+  static constexpr bool kWrites = true;
+  float slope;
+  struct Of {
+    float slope;
+    __host__ __device__ TwoTerms operator()(const float (&in)[2], float* out) const {
+      *out = Relu(slope).Gradient(in[0], in[1]);
+      return {*out, 0};
+    }
+  };
+  __host__ __device__ Of operator()(int64_t) const { return {slope}; }
+};
+
+struct StoreFirst {
+  SumTarget target;
+  __host__ __device__ void operator()(int64_t c, const TwoSums& sums) const {
+    target.Store(c, sums.first);
+  }
+};
+
+Channels View(int64_t outer, int64_t channels, int64_t inner) {
+  return Channels(Shape{outer, channels, inner}, 1, 2);
 }
+
+constexpr const char* kSums = "sums over channels";
 
 }  // namespace
 
@@ -142,18 +123,26 @@ void LaunchReluMask(const Gpu& gpu, float slope, DType type, int64_t n, const vo
 
 void LaunchChannelSums(const Gpu& gpu, int64_t outer, int64_t channels, int64_t inner, DType type,
                        const void* dy, bool add, float* sums, void* room) {
-  WithIndexFor(outer * inner, [&](auto index) {
-    DispatchStored(type, [&](auto zero) {
-      using T = decltype(zero);
-      SumChannels<T, decltype(index)>(gpu, outer, channels, inner, static_cast<const T*>(dy), add,
-                                      sums, room);
-    });
+  DispatchStored(type, [&](auto zero) {
+    using T = decltype(zero);
+    SumChannels(gpu, View(outer, channels, inner), kSums, static_cast<T*>(nullptr), PlainTerms(),
+                StoreFirst{{sums, add}}, room, static_cast<const T*>(dy));
+  });
+}
+
+void LaunchMaskedChannelSums(const Gpu& gpu, float slope, int64_t outer, int64_t channels,
+                             int64_t inner, DType type, const void* y, void* dy, bool add,
+                             float* sums, void* room) {
+  DispatchStored(type, [&](auto zero) {
+    using T = decltype(zero);
+    SumChannels(gpu, View(outer, channels, inner), kSums, static_cast<T*>(dy), MaskedTerms{slope},
+                StoreFirst{{sums, add}}, room, static_cast<const T*>(y), static_cast<const T*>(dy));
   });
 }
 
 int64_t ChannelSumsBytes(int64_t outer, int64_t channels, int64_t inner) {
-  if (inner == 1) return PartsOf(outer, channels) * channels * static_cast<int64_t>(sizeof(double));
-  return ReduceRowsBytes<double>(channels, outer * inner);
+  const Channels view = View(outer, channels, inner);
+  return std::max(SumChannelsBytes<float>(view), SumChannelsBytes<Half>(view));
 }
 
 }  // namespace doppio

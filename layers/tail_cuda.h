@@ -32,10 +32,14 @@ inline void LaunchReluMask(const Gpu& gpu, float slope, int64_t n, const float* 
   LaunchReluMask(gpu, slope, DType::kFloat32, n, y, dy);
 }
 
-// sums[c] = the sum of dy over a channel, in double, added to what is there when `add`.
-// `room`: ChannelSumsBytes.
+// sums[c] = the sum of dy over a channel, added to what is there when `add`: a few elements at a
+// time in single precision, those sums in double. `room`: ChannelSumsBytes.
 void LaunchChannelSums(const Gpu& gpu, int64_t outer, int64_t channels, int64_t inner, DType type,
                        const void* dy, bool add, float* sums, void* room);
+// LaunchReluMask and LaunchChannelSums of the new dy, in one pass.
+void LaunchMaskedChannelSums(const Gpu& gpu, float slope, int64_t outer, int64_t channels,
+                             int64_t inner, DType type, const void* y, void* dy, bool add,
+                             float* sums, void* room);
 int64_t ChannelSumsBytes(int64_t outer, int64_t channels, int64_t inner);
 
 }  // namespace doppio

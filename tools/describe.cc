@@ -26,7 +26,12 @@ std::string BatchText(const Trainer& trainer, int64_t batch) {
 std::string PrecisionText(Trainer* trainer) {
   const DType stored = StoredAs(trainer->train_net().graph());
   const std::string computed = Name(trainer->params().dtype());
-  return Is16Bit(stored) ? computed + " with activations in " + Name(stored) : computed;
+  if (Is16Bit(stored)) return computed + " with activations in " + Name(stored);
+  const Device& device = *trainer->params().device();
+  if (device.kind() != DeviceKind::kCuda) return computed;
+  if (device.math() == MathMode::kTf32) return computed + " with products in tf32";
+  return computed +
+         " with products in full single precision (faster on a GPU: --precision=tf32, or bf16)";
 }
 
 // The shape, and the type where it is a 16-bit one.

@@ -56,6 +56,8 @@ const DeviceBackend& Backend() {
       "leave --gpu out to use the CPU");
 }
 
+bool NamesSeveral(const Wish& wish) { return wish.all || wish.free > 1 || wish.indices.size() > 1; }
+
 ChosenGpus StandIns(const Wish& wish) {
   ChosenGpus chosen{wish.indices, nullptr};
   for (int i = 0; i < std::max<int>(wish.free, wish.all); ++i) chosen.indices.push_back(i);
@@ -146,6 +148,12 @@ std::optional<DType> StoredFromFlags() {
   if (name == "bf16") return DType::kBFloat16;
   if (name == "fp16") return DType::kFloat16;
   throw UsageError("--precision wants fp32, tf32, bf16 or fp16, got '" + name + "'");
+}
+
+// CUDA reads the variable when it starts. A process with one GPU keeps CUDA's default: no other
+// thread of it waits for that GPU, and loading all kernels of cuDNN and NCCL takes time and memory.
+void LoadKernelsAtOnceForSeveral(const std::string& gpu) {
+  if (!gpu.empty() && NamesSeveral(Parse(gpu))) setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 }
 
 ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch) {

@@ -24,6 +24,12 @@ struct ChosenGpus {
 // list by their local rank. Throws UsageError; DeviceError says why there are none.
 ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch = Launch());
 
+// For a process whose threads use the GPUs of `gpu` together, before anything asks CUDA: where
+// these are several, sets CUDA_MODULE_LOADING=EAGER unless the user has set it. Loading a kernel at
+// its first launch waits for the GPU, which may itself wait for an all-reduce's kernel on another
+// GPU that the loading holds up. Throws UsageError.
+void LoadKernelsAtOnceForSeveral(const std::string& gpu);
+
 // Throws DeviceError where one of them cannot be used here. Makes nothing on them.
 void CheckGpus(const std::string& gpu, const ChosenGpus& chosen);
 

@@ -59,7 +59,7 @@ DEFINE_string(precision, "",
               "<NAME> fp32; tf32: products on GPUs from factors with 10 bits of mantissa; bf16, "
               "fp16: activations and "
               "their gradients in 16 bits; parameters and sums always in fp32; without it what the "
-              "file says, else fp32");
+              "file says, else fp32, the slowest on a GPU");
 DEFINE_int32(workspace_mb, 512, "<MB> the most memory a GPU's convolution may work in");
 DEFINE_bool(deterministic, false, "only algorithms that give the same bits every time on a GPU");
 DEFINE_bool(cuda_graph, true,

@@ -95,6 +95,7 @@ Replicas Processes(const Launch& launch, ProcessWorld* world) {
 
 Replicas Threads() {
   Replicas replicas;
+  LoadKernelsAtOnceForSeveral(FLAGS_gpu);
   const ChosenGpus gpus = ChooseGpus(FLAGS_gpu);
   replicas.devices = OpenDevices(FLAGS_gpu, gpus);
   replicas.count = FLAGS_gpu.empty() ? FLAGS_cpu_replicas : static_cast<int>(gpus.indices.size());

@@ -4,9 +4,12 @@
 
 #include <cstdlib>
 #include <vector>
+#include <utility>
 
 namespace doppio {
 namespace {
+
+thread_local int sharing_ranks = 1;  // of the innermost ComputeShare
 
 // The cores that the process was started with.
 struct Cores {
@@ -65,7 +68,9 @@ int SettleThreads() {
 bool PinComputeThreads() { return MayPin(NumThreads()) && PinTo(0); }
 
 ComputeShare::ComputeShare(int rank, int ranks)
-    : threads_before_(SettleThreads()), repin_(ranks > 1 && MayPin(threads_before_)) {
+    : ranks_before_(std::exchange(sharing_ranks, ranks)),
+      threads_before_(SettleThreads()),
+      repin_(ranks > 1 && MayPin(threads_before_)) {
   const int first = threads_before_ * rank / ranks, end = threads_before_ * (rank + 1) / ranks;
   omp_set_num_threads(std::max(1, end - first));
   if (repin_ && ranks <= threads_before_) {
@@ -76,6 +81,7 @@ ComputeShare::ComputeShare(int rank, int ranks)
 }
 
 ComputeShare::~ComputeShare() {
+  sharing_ranks = ranks_before_;
   omp_set_num_threads(threads_before_);
   if (repin_) PinTo(0);
 }
@@ -92,6 +98,8 @@ OnAllCores::OnAllCores() : known_(sched_getaffinity(0, sizeof before_, &before_)
 OnAllCores::~OnAllCores() {
   if (known_) sched_setaffinity(0, sizeof before_, &before_);
 }
+
+int RankCores() { return std::max(1, ProcessCores() / sharing_ranks); }
 
 int ProcessCores() { return std::max<int>(1, static_cast<int>(StartCores().list.size())); }
 

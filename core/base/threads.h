@@ -41,6 +41,7 @@ class OnAllCores {
   cpu_set_t before_;
   const bool known_;  // whether before_ could be read
 };
+
 // Where several threads of the process each compute with threads of their own: while it lives, the
 // thread that made it has the share of `rank` among `ranks`, at least one thread, on cores of its
 // own where PinComputeThreads would pin.
@@ -52,6 +53,7 @@ class ComputeShare {
   ComputeShare& operator=(const ComputeShare&) = delete;
 
  private:
+  const int ranks_before_;
   const int threads_before_;
   const bool repin_;
 };
@@ -59,6 +61,8 @@ class ComputeShare {
 // The cores that the process was started with; 1 when nobody knows. std::thread's
 // hardware_concurrency would count the caller's.
 int ProcessCores();
+// This rank's share of them, at least one: all, outside every ComputeShare.
+int RankCores();
 
 // Calls f(begin, end) on disjoint ranges that cover [0, n), one per thread, each of at least
 // `grain` items (so that small work stays on the caller). The ranges depend on n, grain and the

@@ -5,6 +5,7 @@
 
 #include "core/base/library_version.h"
 #include "core/device/device_cuda.h"
+#include "core/device/nvml.h"
 
 namespace doppio {
 namespace {
@@ -41,6 +42,21 @@ DOPPIO_REGISTER(Libraries, "CUDA runtime", {Version(CUDART_VERSION), &FoundDrive
 
 constexpr const char* kOrCpu = ", or leave --gpu out to use the CPU";
 
+// The first driver that runs programs of any CUDA of a major version (CUDA's release notes, "CUDA
+// Toolkit and Minimum Required Driver Version for CUDA Minor Version Compatibility").
+struct FirstDriver {
+  int cuda, driver;
+};
+constexpr FirstDriver kFirstDrivers[] = {{11, 450}, {12, 525}, {13, 580}};
+
+std::string InstalledDriver() {
+  try {
+    return Nvml().driver_version();
+  } catch (const DeviceError&) {
+    return "";
+  }
+}
+
 [[noreturn]] void ThrowNoDriver() {
   const int driver = DriverVersion();
   const std::string needed = Version(RuntimeVersion());
@@ -50,8 +66,7 @@ constexpr const char* kOrCpu = ", or leave --gpu out to use the CPU";
         " (in a container: start it with access to the GPUs, as docker run --gpus all does)" +
         kOrCpu);
   }
-  throw DeviceError("the NVIDIA driver is too old: it supports CUDA " + Version(driver) +
-                    ", and this program needs " + needed + "; install a newer driver" + kOrCpu);
+  throw DeviceError(WhyDriverTooOld(driver, RuntimeVersion(), InstalledDriver()) + kOrCpu);
 }
 
 [[noreturn]] void ThrowNoGpu() {
@@ -101,6 +116,20 @@ DeviceInfo Describe(int index) {
 }
 
 }  // namespace
+
+std::string WhyDriverTooOld(int supported, int needed, const std::string& installed) {
+  const int cuda = needed / 1000;
+  std::string newer = "a newer driver";
+  for (const FirstDriver& first : kFirstDrivers) {
+    if (first.cuda == cuda) newer = "driver " + std::to_string(first.driver) + " or newer";
+  }
+  return "the NVIDIA driver" + (installed.empty() ? "" : " " + installed) +
+         " is too old: it supports CUDA " + Version(supported) + ", and this program needs " +
+         Version(needed) + "; install " + newer +
+         ", or, on a data-centre GPU, the package cuda-compat-" + std::to_string(cuda) + "-" +
+         std::to_string(needed % 1000 / 10) + " and put /usr/local/cuda-" + Version(needed) +
+         "/compat first in LD_LIBRARY_PATH";
+}
 
 std::string WhyNoCode(int major, int minor, const std::vector<int>& archs) {
   const int capability = 100 * major + 10 * minor;

@@ -4,6 +4,7 @@
 #include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/base/file.h"
 
@@ -12,21 +13,24 @@ namespace {
 
 using nlohmann::json;
 
-// {"format": 1, "choices": {"<key>": [number, ...]}}
+// {"format": 1, "choices": {"<key>": [number, ...]}, "compared": {"<key>": number}}
+// Where nothing is said of how many were compared, all were.
 constexpr int kFormat = 1;
 
-std::map<std::string, AlgorithmChoice> Parse(const std::string& text) {
-  std::map<std::string, AlgorithmChoice> choices;
+std::map<std::string, KeptChoice> Parse(const std::string& text) {
+  std::map<std::string, KeptChoice> choices;
   const json file = json::parse(text);
   if (file.at("format").get<int>() != kFormat) return choices;
+  const json compared = file.value("compared", json::object());
   for (const auto& item : file.at("choices").items()) {
-    choices[item.key()] = item.value().get<AlgorithmChoice>();
+    choices[item.key()] = {item.value().get<AlgorithmChoice>(),
+                           compared.value(item.key(), KeptChoice::kAll)};
   }
   return choices;
 }
 
 // Nothing where there is no such file, or none that makes sense: then choices are made anew.
-std::map<std::string, AlgorithmChoice> Load(const std::string& path) {
+std::map<std::string, KeptChoice> Load(const std::string& path) {
   try {
     if (!path.empty() && FileExists(path)) return Parse(ReadFile(path));
   } catch (const std::exception&) {
@@ -37,18 +41,52 @@ std::map<std::string, AlgorithmChoice> Load(const std::string& path) {
 
 }  // namespace
 
-std::optional<AlgorithmChoice> AlgorithmCache::Find(const std::string& key) {
+std::optional<KeptChoice> AlgorithmCache::Find(const std::string& key) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  return Kept(key);
+}
+
+void AlgorithmCache::Keep(const std::string& key, const KeptChoice& choice) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  KeepLocked(key, choice);
+}
+
+std::optional<KeptChoice> AlgorithmCache::FindOrMeasure(const std::string& key,
+                                                        const Measure& measure) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  measured_one_.wait(lock, [&] { return measuring_.count(key) == 0; });
+  const std::optional<KeptChoice> so_far = Kept(key);
+  if (so_far && (so_far->complete() || measured_.count(key) != 0)) return so_far;
+  measuring_.insert(key);
+  lock.unlock();
+  std::optional<KeptChoice> choice;
+  std::exception_ptr failure;
+  try {
+    choice = measure(so_far);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  measuring_.erase(key);
+  if (choice) {
+    measured_.insert(key);
+    KeepLocked(key, *choice);
+  }
+  measured_one_.notify_all();
+  if (failure) std::rethrow_exception(failure);
+  return choice;
+}
+
+std::optional<KeptChoice> AlgorithmCache::Kept(const std::string& key) {
   ReadFileOnce();
   const auto found = choices_.find(key);
   if (found == choices_.end()) return std::nullopt;
   return found->second;
 }
 
-void AlgorithmCache::Keep(const std::string& key, const AlgorithmChoice& choice) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+void AlgorithmCache::KeepLocked(const std::string& key, const KeptChoice& choice) {
   choices_[key] = choice;
-  for (const auto& other : Load(file_)) choices_.insert(other);
+  Merge(Load(file_));
   read_ = true;
   Write();
 }
@@ -56,13 +94,23 @@ void AlgorithmCache::Keep(const std::string& key, const AlgorithmChoice& choice)
 void AlgorithmCache::ReadFileOnce() {
   if (read_) return;
   read_ = true;
-  for (const auto& choice : Load(file_)) choices_.insert(choice);
+  Merge(Load(file_));
+}
+
+void AlgorithmCache::Merge(std::map<std::string, KeptChoice> others) {
+  for (auto& other : others) {
+    const auto own = choices_.emplace(other).first;
+    if (own->second.compared < other.second.compared) own->second = std::move(other.second);
+  }
 }
 
 void AlgorithmCache::Write() const {
   if (file_.empty()) return;
   json file = {{"format", kFormat}, {"choices", json::object()}};
-  for (const auto& item : choices_) file["choices"][item.first] = item.second;
+  for (const auto& item : choices_) {
+    file["choices"][item.first] = item.second.choice;
+    if (!item.second.complete()) file["compared"][item.first] = item.second.compared;
+  }
   try {
     std::filesystem::create_directories(std::filesystem::path(file_).parent_path());
     WriteFileAtomically(file_, file.dump(1) + "\n");

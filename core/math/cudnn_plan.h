@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -22,8 +23,8 @@ struct CudnnLimits {
 
 class CudnnPlan {
  public:
-  // Runs it on the tensors at `places`, in the order of the handle's stream. The same places again
-  // cost nothing to describe.
+  // Runs it on the tensors at `places`, in the order of the handle's stream. Places that
+  // come again are described once, as long as no more than 64 others come between.
   struct Place {
     CudnnRole role;
     const void* data;
@@ -53,7 +54,7 @@ class CudnnPlan {
   const CudnnThing plan_;
   const int64_t workspace_bytes_;
   const AlgorithmChoice choice_;
-  std::vector<Pack> packs_;
+  std::deque<Pack> packs_;
 };
 
 // Plans for a graph, which outlives them.
@@ -62,11 +63,20 @@ class CudnnAdvice {
   CudnnAdvice(const CudnnGraph& graph, const CudnnLimits& limits)
       : graph_(graph), limits_(limits) {}
 
-  // The first `most` that can be made, as advised. Some engines are compiled for their plan: where
-  // `patience` is over, those that are made by then, but one at least.
+  // The first `most` that can be made, as advised, leaving out `skipped` pieces of advice. Some
+  // engines are compiled for their plan: where `patience` is over, those that are made by then, but
+  // one at least.
   using Patience = std::chrono::steady_clock::duration;
+  struct Plans {
+    std::vector<std::unique_ptr<CudnnPlan>> plans;
+    int64_t looked_at = 0;   // pieces of advice, with those left out
+    bool cut_short = false;  // patience was over before `most` plans or all advice
+  };
+  Plans Best(size_t most, Patience patience, int64_t skipped) const;
   std::vector<std::unique_ptr<CudnnPlan>> Best(size_t most,
-                                               Patience patience = Patience::max()) const;
+                                               Patience patience = Patience::max()) const {
+    return Best(most, patience, 0).plans;
+  }
   // The one of this choice; null when there is none such, or it exceeds the limits.
   std::unique_ptr<CudnnPlan> Chosen(const AlgorithmChoice& choice) const;
 

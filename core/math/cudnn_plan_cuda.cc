@@ -8,6 +8,7 @@ namespace doppio {
 namespace {
 
 constexpr int64_t kMostAdvised = 64;  // configurations
+constexpr size_t kMostPacks = 64;     // places that a plan remembers
 
 // Things of one type from an attribute that holds several, at most `room`. Asked for none, cuDNN
 // tells the number of some attributes only.
@@ -67,19 +68,30 @@ void CudnnPlan::Run(const std::vector<Place>& places, void* workspace, const cha
              static_cast<int64_t>(data.size()), data.data());
     pack.SetOne(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
     pack.Finish(doing);
+    // What has been executed, or recorded, needs its description no longer.
+    if (packs_.size() == kMostPacks) packs_.pop_front();
     packs_.push_back({places, workspace, std::move(pack)});
     found = packs_.end() - 1;
   }
   CheckCudnn(Cudnn().cudnnBackendExecute(target_.handle, plan_.get(), found->pack.get()), doing);
 }
 
-std::vector<std::unique_ptr<CudnnPlan>> CudnnAdvice::Best(size_t most, Patience patience) const {
+CudnnAdvice::Plans CudnnAdvice::Best(size_t most, Patience patience, int64_t skipped) const {
   const auto begun = std::chrono::steady_clock::now();
-  std::vector<std::unique_ptr<CudnnPlan>> plans;
+  Plans best;
+  std::vector<std::unique_ptr<CudnnPlan>>& plans = best.plans;
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     for (CudnnThing& configuration : Configurations(mode)) {
-      if (plans.size() == most) return plans;
-      if (!plans.empty() && std::chrono::steady_clock::now() - begun > patience) return plans;
+      if (plans.size() == most) return best;
+      if (best.looked_at < skipped) {
+        ++best.looked_at;
+        continue;
+      }
+      if (!plans.empty() && std::chrono::steady_clock::now() - begun > patience) {
+        best.cut_short = true;
+        return best;
+      }
+      ++best.looked_at;
       std::vector<CudnnThing> parts;
       parts.push_back(std::move(configuration));
       std::unique_ptr<CudnnPlan> plan = MakePlan(std::move(parts));
@@ -88,7 +100,7 @@ std::vector<std::unique_ptr<CudnnPlan>> CudnnAdvice::Best(size_t most, Patience 
         plans.push_back(std::move(plan));
     }
   }
-  return plans;
+  return best;
 }
 
 std::unique_ptr<CudnnPlan> CudnnAdvice::Chosen(const AlgorithmChoice& choice) const {

@@ -5,21 +5,20 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/math/cudnn_plan.h"
+#include "core/math/cudnn_timer.h"
 
 namespace doppio {
 
 class CudnnGraphStep {
  public:
   // What the graph reads and writes, to measure with.
-  struct Memory {
-    CudnnRole role;
-    int64_t bytes;
-  };
+  using Memory = CudnnTimer::Memory;
   using Describe = std::function<CudnnGraph(const CudnnTarget& target)>;
 
   // `key` names what is computed. The same one gives the same step as long as the device lives;
@@ -32,10 +31,15 @@ class CudnnGraphStep {
   void Run(const std::vector<CudnnPlan::Place>& places, void* workspace, const char* doing) {
     plan_->Run(places, workspace, doing);
   }
+  // Places that will not come again.
+  void ForgetPlaces() { plan_->ForgetPlaces(); }
 
  private:
   explicit CudnnGraphStep(CudnnGraph graph) : graph_(std::move(graph)) {}
   void Choose(Device* device, const std::string& key, const std::vector<Memory>& memory);
+  std::optional<KeptChoice> Race(Device* device, const CudnnAdvice& advice,
+                                 const std::vector<Memory>& memory,
+                                 const std::optional<KeptChoice>& so_far);
 
   const CudnnGraph graph_;
   std::unique_ptr<CudnnPlan> plan_;

@@ -1,31 +1,52 @@
-#include "core/device/launch.cuh"
+#include "core/device/elementwise.cuh"
 #include "core/math/tensor_ops.h"
 
 namespace doppio {
 namespace {
 
+// Bodies for ForEachPack, which compute doubles as doubles.
 template <class T>
-static void AddAll(const Gpu& gpu, int64_t n, const T* x, const T* y, T* z) {
-  ForEachIndex(
-      gpu, n, "a sum of gradients", DOPPIO_BODY(int64_t i) {
-        z[i] =
-            static_cast<T>(static_cast<ComputeType<T>>(x[i]) + static_cast<ComputeType<T>>(y[i]));
-      });
-}
+struct Sum {
+  const T *x, *y;
+  T* z;
+
+  template <int kWidth>
+  __host__ __device__ void Run(int64_t i) const {
+    using Wide = ComputeType<T>;
+    const Pack<T, kWidth> a = LoadPack<kWidth>(x + i), b = LoadPack<kWidth>(y + i);
+    Pack<T, kWidth> sum;
+    for (int k = 0; k < kWidth; ++k)
+      sum.v[k] = static_cast<T>(static_cast<Wide>(a.v[k]) + static_cast<Wide>(b.v[k]));
+    StorePack(sum, z + i);
+  }
+};
 
 template <class T>
-static void FillAll(const Gpu& gpu, int64_t n, T value, T* to) {
-  ForEachIndex(
-      gpu, n, "filling", DOPPIO_BODY(int64_t i) { to[i] = value; });
-}
+struct Filling {
+  T value;
+  T* to;
+
+  template <int kWidth>
+  __host__ __device__ void Run(int64_t i) const {
+    Pack<T, kWidth> pack;
+    for (int k = 0; k < kWidth; ++k) pack.v[k] = value;
+    StorePack(pack, to + i);
+  }
+};
 
 template <class T>
-static void ScaleAll(const Gpu& gpu, int64_t n, ComputeType<T> factor, T* to) {
-  ForEachIndex(
-      gpu, n, "scaling", DOPPIO_BODY(int64_t i) {
-        to[i] = static_cast<T>(factor * static_cast<ComputeType<T>>(to[i]));
-      });
-}
+struct Scaling {
+  ComputeType<T> factor;
+  T* to;
+
+  template <int kWidth>
+  __host__ __device__ void Run(int64_t i) const {
+    Pack<T, kWidth> pack = LoadPack<kWidth>(to + i);
+    for (int k = 0; k < kWidth; ++k)
+      pack.v[k] = static_cast<T>(factor * static_cast<ComputeType<T>>(pack.v[k]));
+    StorePack(pack, to + i);
+  }
+};
 
 // Where element `i` in the order of `to` lies in the order of `from`.
 struct Places {
@@ -43,6 +64,11 @@ struct Places {
 
 template <class From, class To>
 static void ConvertAll(const Gpu& gpu, int64_t n, const Places& places, const From* from, To* to) {
+  if (places.from_last == places.to_last) {
+    MapElements(
+        gpu, n, "a conversion", to, DOPPIO_BODY(float value) { return value; }, from);
+    return;
+  }
   ForEachIndex(
       gpu, n, "a conversion",
       DOPPIO_BODY(int64_t i) { to[i] = static_cast<To>(static_cast<float>(from[places(i)])); });
@@ -83,7 +109,9 @@ class CudaTensorOps : public TensorOps {
   void Add(const Tensor& a, const Tensor& b, const Tensor& to) const override {
     DispatchReal(to.dtype, [&](auto zero) {
       using T = decltype(zero);
-      AddAll(GpuOf(device_), to.stored(), a.data<T>(), b.data<T>(), to.data<T>());
+      const Sum<T> sum{a.data<T>(), b.data<T>(), to.data<T>()};
+      ForEachPack<kPackWidth<T>>(GpuOf(device_), to.stored(), PacksFit(sum.x, sum.y, sum.z),
+                                 "a sum of gradients", sum);
     });
   }
 
@@ -94,14 +122,18 @@ class CudaTensorOps : public TensorOps {
   void Fill(float value, const Tensor& to) const override {
     DispatchReal(to.dtype, [&](auto zero) {
       using T = decltype(zero);
-      FillAll(GpuOf(device_), to.stored(), static_cast<T>(value), to.data<T>());
+      const Filling<T> filling{static_cast<T>(value), to.data<T>()};
+      ForEachPack<kPackWidth<T>>(GpuOf(device_), to.stored(), PacksFit(filling.to), "filling",
+                                 filling);
     });
   }
 
   void Scale(double factor, const Tensor& to) const override {
     DispatchReal(to.dtype, [&](auto zero) {
       using T = decltype(zero);
-      ScaleAll(GpuOf(device_), to.stored(), static_cast<ComputeType<T>>(factor), to.data<T>());
+      const Scaling<T> scaling{static_cast<ComputeType<T>>(factor), to.data<T>()};
+      ForEachPack<kPackWidth<T>>(GpuOf(device_), to.stored(), PacksFit(scaling.to), "scaling",
+                                 scaling);
     });
   }
 

@@ -67,7 +67,7 @@ TEST(LRN, HasAKernelForGpus) {
 // Windows within the packs of channels that a thread of a GPU works on, reaching into the next
 // ones, and beyond.
 TEST(LRN, TakesWindowsOfAnySize) {
-  for (int size : {1, 3, 7, 9, 11, 17, 19, 31}) {
+  for (int size : {1, 3, 5, 7, 9, 11, 17, 19, 31}) {
     LayerCase("type: 'LRN' lrn_param { alpha: 0.5 local_size: " + std::to_string(size) + " }")
         .RandomBottom({1, 24, 2, 3}, -3, 3)
         .ExpectBackendsAgree();

@@ -60,6 +60,19 @@ TEST(Threads, StartThreadsOnAllCoresAndGoBack) {
   }).join();
 }
 
+TEST(Threads, DivideTheCoresAmongRanks) {
+  const int all = ProcessCores();
+  EXPECT_EQ(RankCores(), all);
+  {
+    const ComputeShare half(1, 2);
+    EXPECT_EQ(RankCores(), std::max(1, all / 2));
+    const ComputeShare little(0, 2 * all);
+    EXPECT_EQ(RankCores(), 1);
+  }
+  EXPECT_EQ(RankCores(), all);
+  UseAllCores();  // for the next test: a share may leave its thread pinned
+}
+
 TEST(Threads, AreLeftAloneWhereFewerThanCoresAreAsked) {
   if (ProcessCores() < 2) GTEST_SKIP() << "one core";
   omp_set_num_threads(1);

@@ -64,6 +64,15 @@ TEST(CudaBackend, KnowsWhichGpusItsCodeRunsOn) {
             "");
 }
 
+TEST(CudaBackend, NamesTheDriverThatItNeeds) {
+  ExpectParts(WhyDriverTooOld(12040, 13000, "550.54.15"),
+              {"driver 550.54.15 is too old", "supports CUDA 12.4", "needs 13.0",
+               "install driver 580 or newer", "cuda-compat-13-0", "/usr/local/cuda-13.0/compat"});
+  ExpectParts(WhyDriverTooOld(11080, 12020, ""),
+              {"the NVIDIA driver is too old", "driver 525 or newer", "cuda-compat-12-2"});
+  ExpectParts(WhyDriverTooOld(13000, 99010, ""), {"install a newer driver", "cuda-compat-99-1"});
+}
+
 TEST(CudaDevice, GivesZeroedAlignedMemoryAndTakesItBack) {
   std::string why;
   const std::unique_ptr<Device> device = FirstGpu(&why);

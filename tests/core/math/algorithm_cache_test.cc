@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
+#include <thread>
 
 #include "core/base/file.h"
 
@@ -20,18 +24,19 @@ std::string NewFile(const std::string& test) {
 void ExpectChoice(AlgorithmCache* cache, const std::string& key, const AlgorithmChoice& choice) {
   const auto found = cache->Find(key);
   ASSERT_TRUE(found) << key;
-  EXPECT_EQ(*found, choice) << key;
+  EXPECT_EQ(found->choice, choice) << key;
+  EXPECT_TRUE(found->complete()) << key;
 }
 
 TEST(AlgorithmCache, RemembersForTheNextProcess) {
   const std::string file = NewFile("next");
   AlgorithmCache first(file);
   EXPECT_FALSE(first.Find("a"));
-  first.Keep("a", {3, 1});
-  first.Keep("b \"quoted\"", {0, 2});
-  first.Keep("a", {4, 1});
-  first.Keep("one", {int64_t{1} << 40});
-  first.Keep("many", {7, 1, -2, 3, 0});
+  first.Keep("a", {{3, 1}});
+  first.Keep("b \"quoted\"", {{0, 2}});
+  first.Keep("a", {{4, 1}});
+  first.Keep("one", {{int64_t{1} << 40}});
+  first.Keep("many", {{7, 1, -2, 3, 0}});
   AlgorithmCache second(file);
   for (AlgorithmCache* cache : {&first, &second}) {
     ExpectChoice(cache, "a", {4, 1});
@@ -47,8 +52,8 @@ TEST(AlgorithmCache, KeepsWhatOthersWroteMeanwhile) {
   AlgorithmCache one(file), other(file);
   EXPECT_FALSE(one.Find("a"));
   EXPECT_FALSE(other.Find("a"));
-  one.Keep("a", {1, 0});
-  other.Keep("b", {2, 0});
+  one.Keep("a", {{1, 0}});
+  other.Keep("b", {{2, 0}});
   AlgorithmCache last(file);
   ExpectChoice(&last, "a", {1, 0});
   ExpectChoice(&last, "b", {2, 0});
@@ -66,7 +71,7 @@ TEST(AlgorithmCache, IgnoresAFileThatMakesNoSense) {
     WriteFileAtomically(file, content);
     AlgorithmCache cache(file);
     EXPECT_FALSE(cache.Find("a")) << content;
-    cache.Keep("b", {1, 2});
+    cache.Keep("b", {{1, 2}});
     AlgorithmCache next(file);
     ExpectChoice(&next, "b", {1, 2});
   }
@@ -79,9 +84,100 @@ TEST(AlgorithmCache, WorksWithoutAFile) {
   for (const std::string& file : {std::string(), folder, std::string("/dev/null/choices.json")}) {
     AlgorithmCache cache(file);
     EXPECT_FALSE(cache.Find("a"));
-    cache.Keep("a", {5, 0});
+    cache.Keep("a", {{5, 0}});
     ExpectChoice(&cache, "a", {5, 0});
   }
+}
+
+TEST(AlgorithmCache, RemembersHowFarARaceHasCome) {
+  const std::string file = NewFile("cut_short");
+  AlgorithmCache first(file);
+  first.Keep("cut short", {{4}, 3});
+  first.Keep("whole", {{5}});
+  AlgorithmCache second(file);
+  const auto found = second.Find("cut short");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->choice, AlgorithmChoice{4});
+  EXPECT_EQ(found->compared, 3);
+  EXPECT_FALSE(found->complete());
+  ExpectChoice(&second, "whole", {5});
+  // Another process has finished it by the time that this one keeps something.
+  AlgorithmCache other(file);
+  other.Keep("cut short", {{6}});
+  second.Keep("else", {{7}});
+  AlgorithmCache last(file);
+  for (AlgorithmCache* cache : {&second, &last}) ExpectChoice(cache, "cut short", {6});
+}
+
+TEST(AlgorithmCache, ReadsWhatEarlierVersionsWrote) {
+  const std::string file = NewFile("earlier");
+  std::filesystem::create_directories(DirName(file));
+  WriteFileAtomically(file, "{\"format\": 1, \"choices\": {\"a\": [1, 2]}}");
+  AlgorithmCache cache(file);
+  ExpectChoice(&cache, "a", {1, 2});
+}
+
+TEST(AlgorithmCache, GoesOnWithARaceOnceInAProcess) {
+  const std::string file = NewFile("goes_on");
+  AlgorithmCache(file).Keep("a", {{4}, 3});
+  AlgorithmCache cache(file);
+  int measured = 0;
+  const auto go_on = [&](const std::optional<KeptChoice>& so_far) -> std::optional<KeptChoice> {
+    ++measured;
+    EXPECT_TRUE(so_far && so_far->compared == 3);
+    return KeptChoice{{5}, 6};
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.FindOrMeasure("a", go_on)->compared, 6);
+  EXPECT_EQ(measured, 1);
+  const auto finish = [&](const std::optional<KeptChoice>&) -> std::optional<KeptChoice> {
+    ++measured;
+    return KeptChoice{{6}};
+  };
+  AlgorithmCache next(file);
+  EXPECT_TRUE(next.FindOrMeasure("a", finish)->complete());
+  AlgorithmCache last(file);
+  EXPECT_EQ(last.FindOrMeasure("a", finish)->choice, AlgorithmChoice{6});
+  EXPECT_EQ(measured, 2);
+}
+
+TEST(AlgorithmCache, LetsOneOfSeveralThreadsMeasure) {
+  AlgorithmCache cache("");
+  std::atomic<int> measured(0), right(0);
+  const auto inner = [&](const std::optional<KeptChoice>&) -> std::optional<KeptChoice> {
+    ++measured;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return KeptChoice{{7}};
+  };
+  const auto outer = [&](const std::optional<KeptChoice>&) -> std::optional<KeptChoice> {
+    ++measured;
+    return cache.FindOrMeasure("inner", inner);
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      const auto found =
+          i % 2 == 0 ? cache.FindOrMeasure("inner", inner) : cache.FindOrMeasure("outer", outer);
+      right += found && found->choice == AlgorithmChoice{7} ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(measured, 2);
+  EXPECT_EQ(right, 8);
+}
+
+TEST(AlgorithmCache, LetsTheNextThreadMeasureAfterAFailure) {
+  AlgorithmCache cache("");
+  const auto fail = [](const std::optional<KeptChoice>&) -> std::optional<KeptChoice> {
+    throw std::runtime_error("no memory");
+  };
+  const auto nothing = [](const std::optional<KeptChoice>&) { return std::optional<KeptChoice>(); };
+  const auto succeed = [](const std::optional<KeptChoice>&) {
+    return std::optional<KeptChoice>({{1}});
+  };
+  EXPECT_THROW(cache.FindOrMeasure("a", fail), std::runtime_error);
+  EXPECT_FALSE(cache.FindOrMeasure("a", nothing));
+  EXPECT_TRUE(cache.FindOrMeasure("a", succeed));
+  ExpectChoice(&cache, "a", {1});
 }
 
 TEST(AlgorithmCache, LiesInTheUsersCacheFolder) {

@@ -1,0 +1,136 @@
+// What the CUDA code does to whole tensors, in all types, at addresses where packs fit and where
+// they do not.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/math/tensor_ops.h"
+#include "tests/testing/test_gpu.h"
+
+namespace doppio {
+namespace {
+
+// n numbers, `offset` elements behind the start of a block.
+template <class T>
+class Numbers {
+ public:
+  Numbers(Device* device, int64_t n, int64_t offset)
+      : device_(device),
+        offset_(offset),
+        kept_(static_cast<size_t>(n + offset + kBehind), static_cast<T>(kUntouched)),
+        buffer_(device, Bytes()) {}
+
+  template <class F>
+  Numbers& Set(const F& value) {
+    for (int64_t i = 0; i < count(); ++i)
+      kept_[static_cast<size_t>(offset_ + i)] =
+          static_cast<T>(static_cast<ComputeType<T>>(value(i)));
+    return Upload();
+  }
+  Numbers& Upload() {
+    device_->CopyFromHost(buffer_.data(), kept_.data(), Bytes());
+    return *this;
+  }
+
+  Tensor tensor(DType type) const {
+    return {TensorSpec{Shape{count()}, type, Layout()}, static_cast<T*>(buffer_.data()) + offset_};
+  }
+
+  // value(i) at every i, and nothing changed around them.
+  template <class F>
+  void Expect(const F& value) {
+    device_->CopyToHost(kept_.data(), buffer_.data(), Bytes());
+    for (int64_t i = 0; i < static_cast<int64_t>(kept_.size()); ++i) {
+      const bool inside = i >= offset_ && i < offset_ + count();
+      const auto found = static_cast<ComputeType<T>>(kept_[static_cast<size_t>(i)]);
+      ASSERT_EQ(static_cast<double>(found), inside ? value(i - offset_) : kUntouched)
+          << "element " << i - offset_ << " of " << count() << ", offset " << offset_;
+    }
+  }
+
+ private:
+  static constexpr double kUntouched = 77;
+  static constexpr int64_t kBehind = 9;
+
+  int64_t count() const { return static_cast<int64_t>(kept_.size()) - offset_ - kBehind; }
+  int64_t Bytes() const { return static_cast<int64_t>(kept_.size() * sizeof(T)); }
+
+  Device* const device_;
+  const int64_t offset_;
+  std::vector<T> kept_;
+  Buffer buffer_;
+};
+
+// Exact in every type, and so are sums of two.
+double X(int64_t i) { return static_cast<double>(i % 17) - 8; }
+double Y(int64_t i) { return static_cast<double>(i % 5) / 2; }
+
+// check(an element of the type, the type, elements, offset)
+template <class F>
+void InAllTypes(const F& check) {
+  for (DType type : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16}) {
+    for (int64_t n : {1, 7, 8, 64, 1003}) {
+      for (int64_t offset : {0, 1, 8}) {
+        DispatchReal(type, [&](auto zero) { check(zero, type, n, offset); });
+      }
+    }
+  }
+}
+
+class TensorOpsOnAGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = TestGpu();
+    ASSERT_NE(device_, nullptr);
+    ops_ = &OpsOf(device_.get());
+  }
+  template <class T>
+  Numbers<T> Make(T, int64_t n, int64_t offset) {
+    return Numbers<T>(device_.get(), n, offset);
+  }
+
+  std::unique_ptr<Device> device_;
+  const TensorOps* ops_ = nullptr;
+};
+
+TEST_F(TensorOpsOnAGpu, AddAlsoInPlace) {
+  InAllTypes([&](auto zero, DType type, int64_t n, int64_t offset) {
+    const auto sum = [](int64_t i) { return X(i) + Y(i); };
+    auto a = Make(zero, n, 0), b = Make(zero, n, offset), to = Make(zero, n, offset);
+    a.Set(X), b.Set(Y), to.Upload();
+    ops_->Add(a.tensor(type), b.tensor(type), to.tensor(type));
+    to.Expect(sum);
+    a.Expect(X);
+    ops_->Add(a.tensor(type), b.tensor(type), b.tensor(type));
+    b.Expect(sum);
+  });
+}
+
+TEST_F(TensorOpsOnAGpu, FillAndScaleOnlyTheirTensor) {
+  InAllTypes([&](auto zero, DType type, int64_t n, int64_t offset) {
+    auto numbers = Make(zero, n, offset);
+    numbers.Set(X);
+    ops_->Scale(0.5, numbers.tensor(type));
+    numbers.Expect([](int64_t i) { return X(i) / 2; });
+    ops_->Fill(-1.5f, numbers.tensor(type));
+    numbers.Expect([](int64_t) { return -1.5; });
+  });
+}
+
+TEST_F(TensorOpsOnAGpu, ConvertBetweenStoredTypes) {
+  InAllTypes([&](auto zero, DType type, int64_t n, int64_t offset) {
+    if (type == DType::kFloat64) return;
+    auto narrow = Make(zero, n, offset);
+    auto wide = Make(float(), n, offset);
+    narrow.Set(X), wide.Upload();
+    const Tensor from = narrow.tensor(type), to = wide.tensor(DType::kFloat32);
+    ops_->Convert(from, to)->Run(from.raw, to.raw);
+    wide.Expect(X);
+    wide.Set(Y);
+    ops_->Convert(to, from)->Run(to.raw, from.raw);
+    narrow.Expect(Y);
+  });
+}
+
+}  // namespace
+}  // namespace doppio
