@@ -137,7 +137,7 @@ TEST_F(DecidedUpdate, DoesNotHappenWhereALossIsNotFinite) {
   }
 }
 
-// A training whose weight doubles its distance from 0 until the loss, its square, is infinite.
+// The weight grows until the loss, its square, is infinite.
 TEST_F(DecidedUpdate, LeavesTheWeightsOfALossThatIsNotFinite) {
   const std::string solver = "base_lr: 1e9 lr_policy: 'fixed' max_iter: 100 display: 1";
   std::vector<std::string> errors;
@@ -152,7 +152,7 @@ TEST_F(DecidedUpdate, LeavesTheWeightsOfALossThatIsNotFinite) {
       ADD_FAILURE() << "the loss stayed finite";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ExitCode::kNonFinite);
-      errors.push_back(e.message());
+      errors.push_back(e.message().substr(0, e.message().find(", /")));  // without the place
     }
     weights.push_back(FirstWeight(trainer.get()));
     EXPECT_TRUE(std::isfinite(weights.back()));
@@ -177,7 +177,7 @@ TEST_F(DecidedUpdate, LogsAsTheHostDoes) {
       }
     }
   }
-  EXPECT_EQ(lines[0].size(), 7u);  // outputs once more at the end
+  EXPECT_EQ(lines[0].size(), 6u);
   EXPECT_EQ(lines[1], lines[0]);
 }
 
