@@ -26,7 +26,11 @@ TrainResult Trainer::Solve() {
   try {
     Run();
   } catch (const Error& e) {
+    AbortRanks(e.what());
     Rescue(e);
+    throw;
+  } catch (const std::exception& e) {
+    AbortRanks(e.what());
     throw;
   }
   LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early."
@@ -40,6 +44,15 @@ TrainResult Trainer::Solve() {
   result_.bad_records = BadRecordsOf(*train_net_);
   for (const auto& net : test_nets_) result_.bad_records += BadRecordsOf(*net);
   return result_;
+}
+
+// A GPU of this rank may be in an exchange that waits for this rank's part, and memory is freed
+// only once the GPU is done. So the exchange ends before anything is unwound.
+void Trainer::AbortRanks(const std::string& failure) {
+  if (options_.world == nullptr) return;
+  const std::string why = "rank " + std::to_string(rank()) + " has failed: " + failure;
+  options_.world->control().Abort(why);
+  options_.world->bulk().Abort(why);
 }
 
 // Everything between the log's first and last lines.

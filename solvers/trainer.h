@@ -213,6 +213,7 @@ class Trainer {
 
   void Begin();
   void Run();
+  void AbortRanks(const std::string& failure);
   void Rescue(const Error& failure);
   bool CanRescue() const;
   void Iterate();
