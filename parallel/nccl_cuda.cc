@@ -66,6 +66,28 @@ class NcclEnd : public Communicator {
                               comm_, stream);
     });
   }
+  // Only here is nothing waited for: the next call that waits, or Settled, sees what went wrong.
+  void StartAllReduce(void* data, int64_t count, DType dtype) override {
+    if (count == 0) return;
+    Start("summing", [&](cudaStream_t stream) {
+      return nccl_.all_reduce(data, data, static_cast<size_t>(count), NcclTypeOf(dtype), Nccl::kSum,
+                              comm_, stream);
+    });
+    started_ = true;
+  }
+  bool Settled() override {
+    bool idle = true;
+    OrAbort([&] {
+      idle = comm_ == nullptr || stream_.Idle();
+      if (!idle) CheckExchange("summing");
+      if (idle && started_ && comm_ != nullptr) meeting_->ThrowIfAborted();
+    });
+    if (idle && started_ && moved_) moved_(bucket_);
+    started_ = started_ && !idle;
+    return idle;
+  }
+  void Lead() override { stream_.Lead(); }
+
   void Broadcast(void* data, int64_t bytes, int root) override {
     if (bytes == 0) return;
     Exchange("broadcasting", [&](cudaStream_t stream) {
@@ -82,27 +104,42 @@ class NcclEnd : public Communicator {
  private:
   template <class F>
   void Exchange(const char* doing, const F& start) {
+    Start(doing, start);
+    OrAbort([&] {
+      stream_.Wait([&] { CheckExchange(doing); });
+      meeting_->ThrowIfAborted();
+    });
+    if (moved_) moved_(bucket_);
+  }
+
+  template <class F>
+  void Start(const char* doing, const F& start) {
     if (comm_ == nullptr) meeting_->ThrowIfAborted();
     if (moved_) moved_(bucket_);
     stream_.FollowMark(bucket_);
-    try {
+    OrAbort([&] {
       meeting_->ThrowIfAborted();
       Check(start(stream_.gpu().stream), doing);
-      stream_.Wait([&] {
-        meeting_->ThrowIfAborted();
-        Nccl::Result state = Nccl::kSuccess;
-        Check(nccl_.async_error(comm_, &state), doing);
-        if (state != Nccl::kSuccess && state != Nccl::kInProgress)
-          throw PeerError(Text(state, doing));
-      });
-      meeting_->ThrowIfAborted();
+    });
+  }
+
+  void CheckExchange(const char* doing) const {
+    meeting_->ThrowIfAborted();
+    Nccl::Result state = Nccl::kSuccess;
+    Check(nccl_.async_error(comm_, &state), doing);
+    if (state != Nccl::kSuccess && state != Nccl::kInProgress) throw PeerError(Text(state, doing));
+  }
+
+  template <class F>
+  void OrAbort(const F& f) {
+    try {
+      f();
     } catch (const Error& e) {
       meeting_->Abort("rank " + std::to_string(rank_) + " has failed: " + e.message());
       nccl_.abort(comm_);  // else its kernels would wait for ever, and everybody for them
       comm_ = nullptr;
       throw;
     }
-    if (moved_) moved_(bucket_);
   }
 
   void Check(Nccl::Result result, const char* doing) const {
@@ -124,6 +161,7 @@ class NcclEnd : public Communicator {
   const Buffer word_;
   Nccl::Comm comm_ = nullptr;  // null before, and once aborted
   int64_t bucket_ = -1;
+  bool started_ = false;  // by StartAllReduce, and not found settled
 };
 
 std::string DescribeNccl() { return "NCCL " + NcclVersion() + " (" + NcclLibrary().path + ")"; }

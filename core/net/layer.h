@@ -27,7 +27,8 @@
 namespace doppio {
 
 struct ChainLink;    // core/net/fusion.h
-class Communicator;  // core/net/communicator.h
+class Communicator;
+class SumsInStream;  // core/net/communicator.h
 
 // ---- What a layer means ------------------------------------------------------------------------
 
@@ -134,6 +135,8 @@ struct Pass {
   // Of ranks whose batches are parts of one big batch, over which losses are normalised; null: this
   // batch is whole.
   Communicator* group = nullptr;
+  // Of the same ranks, for memory of a device that is not the host; null: only `group` is there.
+  SumsInStream* sums = nullptr;
   // This Forward repeats one of this step, because backward needs its results once more: what it
   // writes to tops and `saved` is the same again, and what else it would change (running
   // statistics) it leaves alone.

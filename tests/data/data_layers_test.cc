@@ -99,7 +99,7 @@ TEST(DataLayers, FailInTheForwardWhoseBatchWasStaged) {
   net->Forward();
   net->StageNext();
   EXPECT_EQ(net.kernel()->position(), 1);
-  EXPECT_THROW(net->Forward(), FileError);
+  EXPECT_THROW(net->Forward(), Error);
   net.kernel()->Seek(0);
   net->Forward();
   EXPECT_EQ(net.kernel()->position(), 1);
