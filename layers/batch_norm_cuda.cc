@@ -3,35 +3,13 @@
 // and one that writes the top; backward likewise one for the sums and one that writes.
 #include "layers/batch_norm_cuda.h"
 
-#include <optional>
+#include <vector>
 
 #include "layers/batch_norm_stats.h"
 #include "layers/chain.h"
 
 namespace doppio {
 namespace {
-
-// Two sums per channel become those over all ranks. They meet in host memory: they are few.
-class SumsOverRanks {
- public:
-  SumsOverRanks(Device* device, const Channels& channels)
-      : device_(device), count_(2 * channels.channels()), host_(device, Bytes(channels)) {}
-  static int64_t Bytes(const Channels& channels) {
-    return 2 * channels.channels() * static_cast<int64_t>(sizeof(double));
-  }
-  // `sums` is on the device.
-  void Add(Communicator* group, double* sums) const {
-    const int64_t bytes = count_ * static_cast<int64_t>(sizeof(double));
-    device_->CopyToHost(host_.data(), sums, bytes);
-    group->AllReduce(host_.data(), count_, DType::kFloat64);
-    CopyToDeviceAsync(device_, sums, host_.data(), bytes);
-  }
-
- private:
-  Device* const device_;
-  const int64_t count_;
-  const PinnedBuffer host_;
-};
 
 // What both kernels have: the statistics, and memory per channel. Behind the room for sums lie
 // those that go to other ranks, where they do, and two more values per channel.
@@ -49,7 +27,7 @@ class CudaNorm : public Kernel {
     needs_.types.assign(args.bottoms.size(), type_);
     needs_.tops = {Seen(args).layout};
     needs_.saved_bytes = 2 * per_channel;
-    if (SharesStatistics(args)) over_ranks_.emplace(device_, channels_);
+    over_ranks_ = SharesStatistics(args);
     needs_.scratch_bytes = SumsEnd() + 2 * per_channel;
   }
 
@@ -83,7 +61,7 @@ class CudaNorm : public Kernel {
       TakeRunningStatistics(gpu, channels_, epsilon_, state_, by_);
     } else if (Shares(pass)) {
       SumBatch(gpu, channels_, type_, x, sums_, t_.scratch);
-      over_ranks_->Add(pass.group, sums_);
+      AddOverRanks(pass);
       TakeSummedStatistics(gpu, channels_, sums_, AllPositions(pass), fraction_, epsilon_, state,
                            by_);
     } else {
@@ -98,7 +76,7 @@ class CudaNorm : public Kernel {
     if (shares) sums.part = sums_;
     LaunchNormSums(gpu, chain, x, y, dy, sums, t_.scratch);
     if (!shares) return;
-    over_ranks_->Add(pass.group, sums_);
+    AddOverRanks(pass);
     LaunchNormMeans(gpu, channels_, AllPositions(pass), sums);
   }
 
@@ -113,14 +91,27 @@ class CudaNorm : public Kernel {
 
  private:
   int64_t SumsEnd() const {
-    return BatchNormRoom(channels_, type_) + (over_ranks_ ? SumsOverRanks::Bytes(channels_) : 0);
+    return BatchNormRoom(channels_, type_) + (over_ranks_ ? SumsBytes() : 0);
+  }
+  int64_t SumsBytes() const {
+    return 2 * channels_.channels() * static_cast<int64_t>(sizeof(double));
+  }
+  // Two sums per channel, on the device, become those over all ranks. Where no link of the devices
+  // is at hand they meet in host memory.
+  void AddOverRanks(const Pass& pass) const {
+    const int64_t count = 2 * channels_.channels();
+    if (pass.sums != nullptr) return pass.sums->AllReduce(sums_, count, DType::kFloat64);
+    std::vector<double> sums(static_cast<size_t>(count));
+    device_->CopyToHost(sums.data(), sums_, SumsBytes());
+    pass.group->AllReduce(sums.data(), count, DType::kFloat64);
+    device_->CopyFromHost(sums_, sums.data(), SumsBytes());
   }
   bool Shares(const Pass& pass) const { return over_ranks_ && pass.group != nullptr; }
   double AllPositions(const Pass& pass) const {
     return static_cast<double>(channels_.positions()) * pass.group->size();
   }
 
-  std::optional<SumsOverRanks> over_ranks_;  // where the statistics are those of all ranks' batches
+  bool over_ranks_ = false;  // the statistics are those of all ranks' batches
   double* sums_ = nullptr;
 };
 

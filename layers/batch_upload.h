@@ -19,22 +19,33 @@ struct Normalization {
   float scale = 1;
 };
 
-// For one top. While the device reads one batch, the next may be filled in.
+// For all tops of a layer together. For each batch, in this order: Begin, At for each top, Send,
+// Receive. The next batch may be sent before this one is received or while the device computes with
+// it. Used by one thread at a time.
 class BatchUpload {
  public:
   virtual ~BatchUpload() = default;
-  // Host memory for the next batch; waits until the device has read what was there two batches ago.
-  virtual void* Fill() = 0;
-  // Sends what was filled in to `to`, which may be of any type that activations are stored as,
-  // plain or channels last. Images: their bytes, in row-major order of `to` (N x channels x height
-  // x width), then a byte for each image, not 0 where its rows are to be mirrored.
-  virtual void SendImages(const Tensor& to, const Normalization& normalization) = 0;
-  // count() floats, in row-major order of `to`.
-  virtual void SendFloats(const Tensor& to) = 0;
+  // Begins a batch. Waits until the device has copied the batch before the last one. `images`: top
+  // 0 is sent as bytes, in row-major order (N x channels x height x width), then a byte for each
+  // image, not 0 where its rows are to be mirrored. Otherwise, and for the other tops always:
+  // floats in row-major order. What was written for a batch that was begun and not sent is
+  // discarded.
+  virtual void Begin(bool images) = 0;
+  // Host memory for top `top` of the batch that was begun.
+  virtual void* At(size_t top) = 0;
+  // Starts the one copy of what was written to the device.
+  virtual void Send() = 0;
+  // Writes the oldest batch that was sent and not received to `tops`, which may be of any type that
+  // activations are stored as, plain or channels last. `normalization` is for images, and the same
+  // in every call.
+  virtual void Receive(const std::vector<Tensor>& tops, const Normalization& normalization) = 0;
+  // Discards the batches that were sent and not received.
+  virtual void Drop() = 0;
 };
 
-// By Name(DeviceKind): for batches of at most `floats` numbers.
-using BatchUploads = Registry<std::unique_ptr<BatchUpload> (*)(Device* device, int64_t floats)>;
+// By Name(DeviceKind). `tops`: the shapes of all tops, the first of which counts the images.
+using BatchUploads =
+    Registry<std::unique_ptr<BatchUpload> (*)(Device* device, const std::vector<Shape>& tops)>;
 
 }  // namespace doppio
 

@@ -52,7 +52,8 @@ struct SumColumns {
   // few in single precision, those in double.
   __host__ __device__ void operator()(const SumForm& form, int64_t column, int n, int64_t first,
                                       int64_t step, int64_t end, TwoSums (&sums)[kWidth]) const {
-    constexpr int kRows = kInputs == 1 ? 4 : 2;
+    // With more at once, three inputs of 16 bits would not fit into the registers.
+    constexpr int kRows = kInputs == 1 ? 4 : kInputs == 2 ? 2 : 1;
     decltype(f(int64_t())) of[kWidth];
     TakeFunctions(v, f, column, n, of);
     for (int64_t row = first; row < end; row += kRows * step) {

@@ -5,6 +5,9 @@
 // data. Then the shape is the one the layer's own fields tell, and the source is opened only if
 // they do not.
 #include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
 
 #include "core/base/random.h"
 #include "core/base/threads.h"
@@ -331,39 +334,62 @@ class UploadedImagesKernel : public Kernel {
  public:
   explicit UploadedImagesKernel(const KernelArgs& args)
       : annotated_(IsAnnotated(*args.spec)),
-        device_(args.device),
-        pipeline_(OpenPipeline(*args.spec)) {
+        pipeline_(OpenPipeline(*args.spec)),
+        upload_(
+            (*BatchUploads::Get().Find(Name(args.device->kind())))(args.device, args.shape->tops)) {
     normalization_.means = pipeline_->augment().ChannelMeans(pipeline_->data_shape().channels);
     normalization_.scale = pipeline_->augment().scale();
     needs_.tops = LayoutsThere(args);
-    for (const Shape& top : args.shape->tops) {
-      uploads_.push_back((*BatchUploads::Get().Find(Name(device_->kind())))(device_, top.count()));
-    }
   }
 
   void Forward(const Pass& pass) override {
-    pipeline_->Shard(pass.rank, pass.ranks);
-    const Batch& batch = pipeline_->Next();
-    SendImages(batch);
-    for (size_t i = 1; i < t_.tops.size(); ++i) {
-      WriteLabels(annotated_, batch, i, t_.tops.size(), t_.tops[i].count(),
-                  static_cast<float*>(uploads_[i]->Fill()));
-      uploads_[i]->SendFloats(t_.tops[i]);
+    const bool staged = staged_at_.has_value();
+    staged_at_.reset();
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    if (!staged) SendNext(pass);
+    upload_->Receive(t_.tops, normalization_);
+  }
+
+  void Stage(const Pass& pass) override {
+    if (staged_at_) return;
+    staged_at_ = pipeline_->position();
+    try {
+      SendNext(pass);
+    } catch (...) {
+      failure_ = std::current_exception();
     }
   }
-  int64_t position() const override { return pipeline_->position(); }
-  void Seek(int64_t sample) override { pipeline_->Seek(sample); }
+
+  int64_t position() const override { return staged_at_ ? *staged_at_ : pipeline_->position(); }
+  void Seek(int64_t sample) override {
+    upload_->Drop();
+    staged_at_.reset();
+    failure_ = nullptr;
+    pipeline_->Seek(sample);
+  }
   int64_t source_size() const override { return pipeline_->size(); }
   double wait_seconds() const override { return pipeline_->wait_seconds(); }
   int64_t bad_records() const override { return pipeline_->bad_records(); }
 
  private:
-  void SendImages(const Batch& batch) {
-    void* const to = uploads_[0]->Fill();
+  void SendNext(const Pass& pass) {
+    pipeline_->Shard(pass.rank, pass.ranks);
+    const Batch& batch = pipeline_->Next();
+    FillImages(batch);
+    for (size_t i = 1; i < t_.tops.size(); ++i) {
+      WriteLabels(annotated_, batch, i, t_.tops.size(), t_.tops[i].count(),
+                  static_cast<float*>(upload_->At(i)));
+    }
+    upload_->Send();
+  }
+
+  void FillImages(const Batch& batch) {
     const int64_t rows = static_cast<int64_t>(batch.samples.size());
     const int64_t count = pipeline_->data_shape().count(), grain = (1 << 16) / (count + 1) + 1;
     const bool bytes = std::none_of(batch.samples.begin(), batch.samples.end(),
                                     [](const CutPixels& sample) { return sample.finished; });
+    upload_->Begin(bytes);
+    void* const to = upload_->At(0);
     ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
       if (!bytes) return pipeline_->Write(batch, begin, end, static_cast<float*>(to));
       for (int64_t i = begin; i < end; ++i) {
@@ -372,18 +398,14 @@ class UploadedImagesKernel : public Kernel {
         static_cast<uint8_t*>(to)[rows * count + i] = sample.mirrored;
       }
     });
-    if (bytes) {
-      uploads_[0]->SendImages(t_.tops[0], normalization_);
-    } else {
-      uploads_[0]->SendFloats(t_.tops[0]);
-    }
   }
 
   const bool annotated_;
-  Device* device_;
   const std::unique_ptr<Pipeline> pipeline_;
+  const std::unique_ptr<BatchUpload> upload_;
   Normalization normalization_;
-  std::vector<std::unique_ptr<BatchUpload>> uploads_;  // one per top
+  std::optional<int64_t> staged_at_;  // the position before Stage, until its batch is used
+  std::exception_ptr failure_;        // of Stage, for the next Forward
 };
 
 std::unique_ptr<Kernel> MakeThere(const KernelArgs& args) {

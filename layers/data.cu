@@ -1,6 +1,9 @@
-// Batches on their way to a GPU: two pieces of pinned host memory in turn, one kernel for
-// mirroring, mean and scale.
+// Batches on their way to a GPU: one copy per batch on a stream of its own, from two pieces of
+// pinned host memory in turn, and one kernel for mirroring, mean and scale.
+#include <deque>
+
 #include "core/device/launch.cuh"
+#include "core/device/upload_stream_cuda.h"
 #include "core/math/tensor_ops.h"
 #include "layers/batch_upload.h"
 #include "layers/channels_cuda.h"
@@ -33,30 +36,69 @@ struct FinishPixel {
 
 class CudaBatchUpload : public BatchUpload {
  public:
-  CudaBatchUpload(Device* device, int64_t floats) : device_(device) {
-    // No image has fewer than one number, so that there is room for its flag as well.
-    const int64_t bytes = floats * static_cast<int64_t>(sizeof(float));
-    for (int i = 0; i < kSlots; ++i) slots_.push_back(std::make_unique<Slot>(device, bytes));
+  CudaBatchUpload(Device* device, const std::vector<Shape>& tops)
+      : device_(device),
+        tops_(tops),
+        // No image has fewer than one number, so that floats need more room than bytes and flags.
+        upload_(device, OffsetOf(tops.size(), false)),
+        convert_(tops.size()) {}
+
+  void Begin(bool images) override {
+    images_ = images;
+    memory_ = static_cast<char*>(upload_.Fill());
   }
 
-  void* Fill() override {
-    current_ = (current_ + 1) % kSlots;
-    slot().read.Wait();
-    return slot().memory.data();
+  void* At(size_t top) override { return memory_ + OffsetOf(top, images_); }
+
+  void Send() override {
+    upload_.Send(OffsetOf(tops_.size(), images_));
+    sent_.push_back(images_);
   }
 
-  void SendImages(const Tensor& to, const Normalization& normalization) override {
-    const int64_t count = to.count(), images = to.shape[0];
-    if (bytes_.bytes() < count + images) bytes_ = Buffer(device_, count + images);
+  void Receive(const std::vector<Tensor>& tops, const Normalization& normalization) override {
+    const char* const memory = static_cast<const char*>(upload_.Take());
+    const bool images = sent_.front();
+    sent_.pop_front();
+    for (size_t i = 0; i < tops.size(); ++i) {
+      const char* const from = memory + OffsetOf(i, images);
+      if (images && i == 0) {
+        FinishImages(from, tops[0], normalization);
+      } else {
+        TakeFloats(from, i, tops[i]);
+      }
+    }
+    upload_.Release();
+  }
+
+  void Drop() override {
+    upload_.Drop();
+    sent_.clear();
+  }
+
+ private:
+  // Where each top may begin, so that 16-byte packs fit.
+  static int64_t RoundUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+  // Of a top, or, where `top` is their number, the bytes of the whole batch.
+  int64_t OffsetOf(size_t top, bool images) const {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < top; ++i) {
+      const int64_t count = tops_[i].count();
+      bytes += RoundUp(images && i == 0 ? count + tops_[0].dim_or_1(0)
+                                        : count * static_cast<int64_t>(sizeof(float)));
+    }
+    return bytes;
+  }
+
+  void FinishImages(const char* memory, const Tensor& to, const Normalization& normalization) {
+    const int64_t count = to.count();
     if (means_.bytes() == 0) {
       const int64_t size = static_cast<int64_t>(normalization.means.size() * sizeof(float));
       means_ = Buffer(device_, size);
       device_->CopyFromHost(means_.data(), normalization.means.data(), size);
     }
-    CopyToDeviceAsync(device_, bytes_.data(), slot().memory.data(), count + images);
-    slot().read.Record();
-    const int64_t width = to.shape[3], plane = to.shape[2] * width, pixels = images * plane;
-    const auto* bytes = static_cast<const uint8_t*>(bytes_.data());
+    const int64_t width = to.shape[3], plane = to.shape[2] * width, pixels = to.shape[0] * plane;
+    const auto* bytes = reinterpret_cast<const uint8_t*>(memory);
     DispatchStored(to.dtype, [&](auto zero) {
       using T = decltype(zero);
       const FinishPixel<T> finish{bytes,
@@ -74,38 +116,27 @@ class CudaBatchUpload : public BatchUpload {
     });
   }
 
-  void SendFloats(const Tensor& to) override {
+  void TakeFloats(const char* from, size_t top, const Tensor& to) {
     const TensorSpec plain{to.shape, DType::kFloat32, Layout()};
-    void* there = to.raw;
-    const bool as_they_are = to.dtype == plain.dtype && to.layout == plain.layout;
-    if (!as_they_are) {
-      if (floats_.bytes() < plain.bytes()) floats_ = Buffer(device_, plain.bytes());
-      if (convert_ == nullptr) convert_ = OpsOf(device_).Convert(plain, to);
-      there = floats_.data();
-    }
-    CopyToDeviceAsync(device_, there, slot().memory.data(), plain.bytes());
-    slot().read.Record();
-    if (!as_they_are) convert_->Run(there, to.raw);
+    if (to.dtype == plain.dtype && to.layout == plain.layout)
+      return CopyOnDevice(device_, to.raw, from, plain.bytes());
+    std::unique_ptr<Converter>& convert = convert_[top];
+    if (convert == nullptr) convert = OpsOf(device_).Convert(plain, to);
+    convert->Run(from, to.raw);
   }
 
- private:
-  static constexpr int kSlots = 2;
-  struct Slot {
-    Slot(Device* device, int64_t bytes) : memory(device, bytes), read(device) {}
-    PinnedBuffer memory;
-    Fence read;  // passed once the device has read the memory
-  };
-  Slot& slot() { return *slots_[static_cast<size_t>(current_)]; }
-
-  Device* device_;
-  std::vector<std::unique_ptr<Slot>> slots_;
-  int current_ = 0;
-  Buffer bytes_, means_, floats_;
-  std::unique_ptr<Converter> convert_;
+  Device* const device_;
+  const std::vector<Shape> tops_;
+  UploadStream upload_;
+  Buffer means_;
+  std::vector<std::unique_ptr<Converter>> convert_;  // of each top; null where none was needed
+  char* memory_ = nullptr;                           // of the batch that was begun
+  bool images_ = false;                              // likewise
+  std::deque<bool> sent_;                            // images_ of batches sent and not received
 };
 
-std::unique_ptr<BatchUpload> Make(Device* device, int64_t floats) {
-  return std::make_unique<CudaBatchUpload>(device, floats);
+std::unique_ptr<BatchUpload> Make(Device* device, const std::vector<Shape>& tops) {
+  return std::make_unique<CudaBatchUpload>(device, tops);
 }
 
 DOPPIO_REGISTER(BatchUploads, Name(DeviceKind::kCuda), &Make);

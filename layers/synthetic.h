@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "core/base/random.h"
 #include "core/net/layer.h"
@@ -90,14 +91,17 @@ class UploadedSyntheticKernel : public Kernel {
 
   void Forward(const Pass& pass) override {
     if (written_) return;
+    std::vector<Shape> shapes;
+    for (const Tensor& top : t_.tops) shapes.push_back(top.shape);
+    const auto upload = (*BatchUploads::Get().Find(Name(device_->kind())))(device_, shapes);
+    upload->Begin(false);
     for (size_t i = 0; i < t_.tops.size(); ++i) {
-      const auto upload =
-          (*BatchUploads::Get().Find(Name(device_->kind())))(device_, t_.tops[i].count());
       source_.Fill(i, t_.tops[0].shape.dim_or_1(0), t_.tops[i].shape, pass.rank,
-                   static_cast<float*>(upload->Fill()));
-      upload->SendFloats(t_.tops[i]);
-      device_->Synchronize();  // it has read what ends here
+                   static_cast<float*>(upload->At(i)));
     }
+    upload->Send();
+    upload->Receive(t_.tops, Normalization());
+    device_->Synchronize();  // it has read what ends here
     written_ = true;
   }
 

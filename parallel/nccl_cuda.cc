@@ -90,6 +90,28 @@ class NcclEnd : public Communicator {
                               comm_, stream);
     });
   }
+  // Only here is nothing waited for: the next call that waits, or Settled, sees what went wrong.
+  void StartAllReduce(void* data, int64_t count, DType dtype) override {
+    if (count == 0) return;
+    Start("summing", [&](cudaStream_t stream) {
+      return nccl_.all_reduce(data, data, static_cast<size_t>(count), NcclTypeOf(dtype), Nccl::kSum,
+                              comm_, stream);
+    });
+    started_ = true;
+  }
+  bool Settled() override {
+    bool idle = true;
+    OrAbort([&] {
+      idle = comm_ == nullptr || stream_.Idle();
+      if (!idle) CheckExchange("summing");
+      if (idle && started_ && comm_ != nullptr) meeting_->ThrowIfAborted();
+    });
+    if (idle && started_ && moved_) moved_(bucket_);
+    started_ = started_ && !idle;
+    return idle;
+  }
+  void Lead() override { stream_.Lead(); }
+
   void Broadcast(void* data, int64_t bytes, int root) override {
     if (bytes == 0) return;
     Exchange("broadcasting", [&](cudaStream_t stream) {
@@ -147,29 +169,42 @@ class NcclEnd : public Communicator {
 
   template <class F>
   void Exchange(const char* doing, const F& start) {
+    Start(doing, start);
+    OrAbort([&] {
+      stream_.Wait([&] { CheckExchange(doing); });
+      meeting_->ThrowIfAborted();
+    });
+    if (moved_) moved_(bucket_);
+  }
+
+  template <class F>
+  void Start(const char* doing, const F& start) {
     if (comm_ == nullptr) meeting_->ThrowIfAborted();
     if (moved_) moved_(bucket_);
-    try {
+    OrAbort([&] {
       stream_.FollowMark(bucket_);
       meeting_->ThrowIfAborted();
-      {
-        const OnAllCores cores;  // NCCL may connect ranks, and start threads for it, only now
-        // Before it has completed the stream may look idle.
-        Settle(start(stream_.gpu().stream), doing);
-      }
-      stream_.Wait([&] {
-        meeting_->ThrowIfAborted();
-        Nccl::Result state = Nccl::kSuccess;
-        Check(nccl_.async_error(comm_, &state), doing);
-        if (state != Nccl::kSuccess && state != Nccl::kInProgress)
-          throw PeerError(Text(state, doing));
-      });
-      meeting_->ThrowIfAborted();
+      const OnAllCores cores;  // NCCL may connect ranks, and start threads for it, only now
+      // Before it has completed the stream may look idle.
+      Settle(start(stream_.gpu().stream), doing);
+    });
+  }
+
+  void CheckExchange(const char* doing) const {
+    meeting_->ThrowIfAborted();
+    Nccl::Result state = Nccl::kSuccess;
+    Check(nccl_.async_error(comm_, &state), doing);
+    if (state != Nccl::kSuccess && state != Nccl::kInProgress) throw PeerError(Text(state, doing));
+  }
+
+  template <class F>
+  void OrAbort(const F& f) {
+    try {
+      f();
     } catch (const std::exception& e) {
       GiveUp(e);
       throw;
     }
-    if (moved_) moved_(bucket_);
   }
 
   // Ends the kernels of this rank that wait for other ranks. Must happen before anything waits for
@@ -215,6 +250,7 @@ class NcclEnd : public Communicator {
   Nccl::Comm comm_ = nullptr;  // null before, and once aborted
   bool blocking_ = true;       // calls of comm_ return when they have completed
   int64_t bucket_ = -1;
+  bool started_ = false;  // by StartAllReduce, and not found settled
 };
 
 std::string DescribeNccl() { return "NCCL " + NcclVersion() + " (" + NcclLibrary().path + ")"; }

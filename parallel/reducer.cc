@@ -18,7 +18,7 @@ double SecondsSince(Clock::time_point begun) {
 }  // namespace
 
 Reducer::Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options)
-    : params_(params), bulk_(bulk), options_(options), queue_(params->params().size() + 1) {
+    : params_(params), bulk_(bulk), options_(options), queue_(params->params().size() + 2) {
   DOPPIO_CHECK(!params->gradients_share_memory(), "a gradient would be gone before it is summed");
   if (Is16Bit(options.type) && params->grads().count() > 0)
     copy_.emplace(params, options.type, bulk->size());
@@ -76,33 +76,102 @@ void Reducer::Send(size_t bucket) {
   if (copy_) copy_->Narrow(bucket);
   if (Traced(trace_)) buckets_[bucket].mark = trace_->Mark();
   bulk_->Follow(static_cast<int64_t>(bucket));
-  queue_.Push(bucket);
+  Job job;
+  job.bucket = bucket;
+  Ask(job);
+}
+
+void Reducer::AllReduce(void* data, int64_t count, DType dtype) {
+  bulk_->Follow(-1);
+  Job job;
+  job.sum = true;
+  job.data = data;
+  job.count = count;
+  job.dtype = dtype;
+  Ask(job);
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    done_changed_.wait(lock, [&] { return started_ == asked_ || failure_; });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  bulk_->Lead();
+}
+
+void Reducer::Ask(const Job& job) {
+  ++asked_;
+  queue_.Push(job);
 }
 
 void Reducer::Reduce() {
   UseAllCores();
-  size_t bucket = 0;
-  while (queue_.Pop(&bucket)) {
-    const Clock::time_point begun = Clock::now();
-    const int64_t begun_ns = MonotonicNs();
-    std::exception_ptr failure;
-    try {
-      const Tensor grads = params_->grads();
-      void* at = copy_ ? copy_->at(bucket)
-                       : static_cast<char*>(grads.raw) +
-                             buckets_[bucket].begin * ElementBytes(grads.dtype);
-      bulk_->NoteBucket(static_cast<int64_t>(bucket));
-      bulk_->AllReduce(at, buckets_[bucket].end - buckets_[bucket].begin, sent_as());
-    } catch (...) {
-      failure = std::current_exception();
+  Job job;
+  while (NextJob(&job)) {
+    if (under_way_.empty()) busy_since_ = Clock::now();
+    if (!job.sum) under_way_.push_back({job.bucket, MonotonicNs()});
+    const std::exception_ptr failure = Start(job);
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      ++started_;
+      if (failure && !failure_) failure_ = failure;
+      done_changed_.notify_all();
     }
-    if (Traced(trace_)) ShowReduction(bucket, begun_ns);
-    std::lock_guard<std::mutex> lock(mutex_);
-    busy_seconds_ += SecondsSince(begun);
-    ++done_;
-    if (failure && !failure_) failure_ = failure;
-    done_changed_.notify_all();
+    Settle();
   }
+}
+
+// False when the queue was closed. What was started is watched until there is another job: the
+// device would wait for ever for an exchange that a lost rank has no part in.
+bool Reducer::NextJob(Job* job) {
+  constexpr int kOften = 100;
+  for (int asked = 0; settled_ < started_ && !queue_.Ready() && !Settle(); ++asked) {
+    if (asked < kOften) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
+  return queue_.Pop(job);
+}
+
+std::exception_ptr Reducer::Start(const Job& job) {
+  try {
+    if (job.sum) {
+      bulk_->NoteBucket(-1);
+      bulk_->StartAllReduce(job.data, job.count, job.dtype);
+      return nullptr;
+    }
+    const Bucket& bucket = buckets_[job.bucket];
+    const Tensor grads = params_->grads();
+    void* at = copy_ ? copy_->at(job.bucket)
+                     : static_cast<char*>(grads.raw) + bucket.begin * ElementBytes(grads.dtype);
+    bulk_->NoteBucket(static_cast<int64_t>(job.bucket));
+    bulk_->StartAllReduce(at, bucket.end - bucket.begin, sent_as());
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+// Whether all that was started is done, or has failed. Buckets are counted as done then, and until
+// the next job this thread leaves the communicator to the thread that computes.
+bool Reducer::Settle() {
+  std::exception_ptr failure;
+  try {
+    if (!bulk_->Settled()) return false;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  for (const UnderWay& one : under_way_) {
+    if (Traced(trace_)) ShowReduction(one.bucket, one.begun_ns);
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!under_way_.empty()) busy_seconds_ += SecondsSince(busy_since_);
+  done_ += under_way_.size();
+  under_way_.clear();
+  settled_ = started_;
+  if (failure && !failure_) failure_ = failure;
+  done_changed_.notify_all();
+  return true;
 }
 
 void Reducer::ShowReduction(size_t bucket, int64_t begun_ns) {
@@ -124,6 +193,13 @@ void Reducer::WaitFor(size_t bucket) {
   if (failure_) std::rethrow_exception(failure_);
 }
 
+// The last bucket comes after all sums, but there may be none.
+void Reducer::WaitForSums() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_changed_.wait(lock, [&] { return settled_ == asked_ || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
 void Reducer::Finish(GradientSink* next) {
   for (size_t b = 0; b < buckets_.size(); ++b)
     DOPPIO_CHECK(buckets_[b].sent, "backward has finished every gradient");
@@ -138,6 +214,7 @@ void Reducer::Finish(GradientSink* next) {
     if (next == nullptr) continue;
     for (int param : buckets_[b].params) next->Ready(param);
   }
+  WaitForSums();
   const Clock::time_point begun = Clock::now();
   Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for statistics",
         [&] { AverageStatistics(); });

@@ -28,7 +28,7 @@ struct ReducerOptions {
   DType type = DType::kFloat32;  // that gradients have on their way; a 16-bit one is rounded to
 };
 
-class Reducer : public GradientExchange {
+class Reducer : public GradientExchange, private SumsInStream {
  public:
   // `params`, whose gradients do not share memory, and `bulk` outlive the reducer, which is the
   // only one to use `bulk`.
@@ -38,6 +38,7 @@ class Reducer : public GradientExchange {
   void Ready(int param) override;
   bool BeginsAt(int param) const override;
   void Finish(GradientSink* next) override;
+  SumsInStream* sums_in_stream() override { return this; }
   void SetTrace(RunTrace* trace) override { trace_ = trace; }
   Totals totals() const override { return totals_; }
   size_t buckets() const { return buckets_.size(); }
@@ -51,12 +52,27 @@ class Reducer : public GradientExchange {
     int mark = -1;               // of the trace, where it was
   };
 
+  // What the thread is asked for, in the same order on every rank.
+  struct Job {
+    bool sum = false;  // of SumsInStream; else a bucket
+    size_t bucket = 0;
+    void* data = nullptr;  // of a sum, as what follows
+    int64_t count = 0;
+    DType dtype = DType::kFloat32;
+  };
+
   void MakeBuckets(int64_t bucket_bytes);
+  void AllReduce(void* data, int64_t count, DType dtype) override;
+  void Ask(const Job& job);
   DType sent_as() const { return copy_ ? options_.type : params_->dtype(); }
   void Send(size_t bucket);
-  void Reduce();  // the thread
+  void Reduce();  // the thread, which alone calls the next three
+  bool NextJob(Job* job);
+  std::exception_ptr Start(const Job& job);
+  bool Settle();
   void ShowReduction(size_t bucket, int64_t begun_ns);
   void WaitFor(size_t bucket);
+  void WaitForSums();
   void AverageStatistics();
 
   ParamStore* const params_;
@@ -65,13 +81,23 @@ class Reducer : public GradientExchange {
   std::optional<GradientCopy> copy_;  // of 16 bits
   std::vector<Bucket> buckets_;
   std::vector<size_t> bucket_of_;  // per parameter of the store
-  BoundedQueue<size_t> queue_;
+  BoundedQueue<Job> queue_;
   Totals totals_;
   RunTrace* trace_ = nullptr;
+  int64_t asked_ = 0;  // jobs since the start, by the thread that computes
+
+  // Buckets that were started and not found done; of the thread.
+  struct UnderWay {
+    size_t bucket;
+    int64_t begun_ns;
+  };
+  std::vector<UnderWay> under_way_;
+  std::chrono::steady_clock::time_point busy_since_;  // likewise; where there are any
 
   std::mutex mutex_;
   std::condition_variable done_changed_;
-  size_t done_ = 0;  // buckets of this pass; guarded, as what follows
+  size_t done_ = 0;                    // buckets of this pass; guarded, as what follows
+  int64_t started_ = 0, settled_ = 0;  // jobs; only the thread writes them
   double busy_seconds_ = 0;
   std::exception_ptr failure_;
   std::thread thread_;

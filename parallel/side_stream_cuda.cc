@@ -9,6 +9,7 @@ SideStream::SideStream(Device* device) : device_(device) {
   Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on",
        device->name());
   reached_ = NewEvent();
+  led_ = NewEvent();
 }
 
 SideStream::~SideStream() {
@@ -16,6 +17,7 @@ SideStream::~SideStream() {
   cudaStreamSynchronize(stream_);
   for (const auto& [point, event] : marks_) cudaEventDestroy(event);
   cudaEventDestroy(reached_);
+  cudaEventDestroy(led_);
   cudaStreamDestroy(stream_);
 }
 
@@ -45,6 +47,13 @@ void SideStream::Follow(SideStream* other) {
   // Who waits gets the event as it is now, so the next Follow may use it again.
   Cuda(cudaStreamWaitEvent(gpu().stream, other->reached_, 0), "waiting for an event on",
        device_->name());
+}
+
+void SideStream::Lead() {
+  const Gpu computing = GpuOf(device_);
+  if (computing.on_host) return;
+  Cuda(cudaEventRecord(led_, stream_), "recording an event on", device_->name());
+  Cuda(cudaStreamWaitEvent(computing.stream, led_, 0), "waiting for an event on", device_->name());
 }
 
 void SideStream::Copy(void* to, const void* from, int64_t bytes) {

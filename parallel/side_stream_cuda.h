@@ -35,6 +35,10 @@ class SideStream {
   // What this stream is asked from now on comes after what `other` has been asked so far.
   void Follow(SideStream* other);
 
+  // What the device is asked to compute from now on comes after what this stream has been asked so
+  // far.
+  void Lead();
+
   // Between any two of the device's memory, pinned host memory and memory of GPUs that the device
   // reaches.
   void Copy(void* to, const void* from, int64_t bytes);
@@ -65,6 +69,7 @@ class SideStream {
   Device* const device_;
   cudaStream_t stream_ = nullptr;  // null on the host, as the events
   cudaEvent_t reached_ = nullptr;  // for Follow
+  cudaEvent_t led_ = nullptr;      // for Lead
   std::mutex mutex_;
   std::map<int64_t, cudaEvent_t> marks_;  // guarded
 };

@@ -74,12 +74,18 @@ class ThreadWorld : public World {
   std::unique_ptr<Communicator> device_;
 };
 
-// The failure that came first; what it makes of the other ranks does not count.
+// The first failure that is not a loss of another rank, which such a failure causes: a rank that
+// fails ends the exchanges of the others before it comes here. Else the first loss.
 class FirstFailure {
  public:
-  void Keep(std::exception_ptr failure) {
+  // In a handler of `e`.
+  void Keep(const std::exception& e) {
+    const auto* error = dynamic_cast<const Error*>(&e);
+    const bool lost = error != nullptr && error->code() == ExitCode::kPeer;
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!failure_) failure_ = failure;
+    if (failure_ && (lost || !lost_)) return;
+    failure_ = std::current_exception();
+    lost_ = lost;
   }
   void Rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
@@ -88,6 +94,7 @@ class FirstFailure {
  private:
   std::mutex mutex_;
   std::exception_ptr failure_;
+  bool lost_ = false;  // failure_ is the loss of another rank
 };
 
 }  // namespace
@@ -129,7 +136,7 @@ void RunThreadWorld(int size, const ReducerOptions& options,
       world.Connect(make_bulk, [&, rank](int64_t bucket) { moved(rank, bucket); });
       body(world);
     } catch (const std::exception& e) {
-      failure.Keep(std::current_exception());
+      failure.Keep(e);
       const std::string why =
           "rank " + std::to_string(first_rank + rank) + " has failed: " + e.what();
       world.Abort(why);

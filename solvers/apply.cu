@@ -1,6 +1,8 @@
 // The update pass of a GPU: one launch over neighbouring parameters, whatever their number and
 // size, one reduction for the norm of all gradients, or for whether they are finite, and one more
 // for the norms that local rates are made of.
+#include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "core/device/launch.cuh"
@@ -61,6 +63,15 @@ __device__ void ForChunk(const Chunk& c, const Packed& packed, const Single& sin
   for (int64_t i = c.begin + packs * kSize + threadIdx.x; i < c.end; i += blockDim.x) single(i);
 }
 
+// A decision of the device.
+struct Gate {
+  double sum;     // of the gradients' squares, or how many are not finite
+  double losses;  // how many numbers of the losses are not finite
+  double scale;   // of the gradients
+  int open;       // 0: no update
+  int gradients_finite;
+};
+
 template <class T>
 struct Arenas {
   T* values;
@@ -70,7 +81,16 @@ struct Arenas {
   int* lost;  // the first slice with a value that was not finite, in memory that the host reads as
               // well
   bool keep_steps;
+  const Gate* gate;  // null: the host has decided
 };
+
+// False where there is no update. `s` gets the scale that was decided.
+template <class T>
+DOPPIO_HD bool Obey(const Gate* gate, UpdateScalars<T>* s) {
+  if (gate == nullptr) return true;
+  s->scale = static_cast<T>(gate->scale);
+  return gate->open != 0;
+}
 
 // The rate of a chunk, with the multiplier of its parameter; `rates`: by slice, or null where none
 // are local.
@@ -97,6 +117,7 @@ template <class Rule, class T>
 __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, UpdateScalars<T> s,
                              double base_rate, double base_decay, const double* rates) {
   constexpr bool kTwo = Rule::kSlots > 1;
+  if (!Obey(a.gate, &s)) return;
   for (int64_t row = blockIdx.x; row < count; row += gridDim.x) {
     const Chunk c = chunks[row];
     const T rate = RateOfChunk<T>(c, base_rate, rates);
@@ -128,9 +149,11 @@ __global__ void UpdateChunks(const Chunk* chunks, int64_t count, Arenas<T> a, Up
 
 template <class Rule, class T>
 void RunChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<T>& a,
-               const UpdateScalars<T>& s, double base_rate, double base_decay,
+               const UpdateScalars<T>& scalars, double base_rate, double base_decay,
                const double* rates) {
+  UpdateScalars<T> s = scalars;
   if (gpu.on_host) {
+    if (!Obey(a.gate, &s)) return;
     for (const Chunk* c = chunks; c < chunks + count; ++c) {
       for (int64_t i = c->begin; i < c->end; ++i) {
         const bool finite = UpdateAt<Rule>(a, s, *c, RateOfChunk<T>(*c, base_rate, rates),
@@ -162,8 +185,10 @@ struct Norms {
 // What one element adds to the norms of its parameter. A rule with a trust ratio takes the gradient
 // meanwhile.
 template <class Rule, class T>
-DOPPIO_HD Norms NormsAt(const Arenas<T>& a, const UpdateScalars<T>& s, const Chunk& c,
+DOPPIO_HD Norms NormsAt(const Arenas<T>& a, const UpdateScalars<T>& scalars, const Chunk& c,
                         double base_decay, int64_t i) {
+  UpdateScalars<T> s = scalars;
+  if (!Obey(a.gate, &s)) return {0, 0};
   const Square square;
   const T w = a.values[i], g = c.gradient ? a.grads[i + c.grad_shift] : T(0);
   if constexpr (Rule::kTrustRatio) {
@@ -241,10 +266,42 @@ void SumOf(const Gpu& gpu, const Chunk* chunks, int64_t count, const T* grads, c
       DOPPIO_BODY(int64_t, double sum) { *total = sum; }, total + 1);
 }
 
+// From the sums, in one thread, with the host's arithmetic.
+void DecideUpdate(const Gpu& gpu, const UpdateCondition& c, const double* sum, Gate* gate) {
+  const bool clips = c.clip >= 0, sums = clips || c.watches_gradients;
+  ForEachIndex(
+      gpu, 1, "the decision on an update", DOPPIO_BODY(int64_t) {
+        gate->sum = sums ? *sum : 0;
+        gate->gradients_finite = clips ? Finite(gate->sum) : gate->sum == 0;
+        double scale = 1;
+        const double norm = std::sqrt(gate->sum) / c.loss_scale;
+        if (clips && norm > c.clip) scale = c.clip / norm;
+        gate->scale = scale / c.iter_size / c.loss_scale;
+        gate->open = (!c.needs_gradients || gate->gradients_finite) &&
+                     (!c.needs_losses || gate->losses == 0);
+      });
+}
+
+// `*count` becomes the number of elements that are not finite, or, unless `first`, that much more.
+template <class T>
+void CountNotFinite(const Gpu& gpu, const T* values, int64_t n, bool first, double* count,
+                    void* room) {
+  const OneIfNotFinite one;
+  ReduceRows(
+      gpu, 1, n, "a look at a loss", 0.0,
+      DOPPIO_BODY(int64_t, int64_t i) { return one(values[i]); }, Plus(),
+      DOPPIO_BODY(int64_t, double sum) { *count = first ? sum : *count + sum; }, room);
+}
+
 class CudaUpdatePass : public UpdatePass {
  public:
   CudaUpdatePass(Device* device, UpdateArenas arenas, size_t rule)
-      : device_(device), a_(std::move(arenas)), rule_(rule), lost_(device, sizeof(int)) {
+      : device_(device),
+        a_(std::move(arenas)),
+        rule_(rule),
+        gate_(device, sizeof(Gate)),
+        verdict_(device->MakeDownload(sizeof(Gate))),
+        lost_(device, sizeof(int)) {
     *Lost() = kNone;
     std::vector<Chunk> chunks;
     for (size_t slice = 0; slice < a_.slices.size(); ++slice) {
@@ -262,8 +319,40 @@ class CudaUpdatePass : public UpdatePass {
     MakeRoomForNorms();
   }
 
-  double SumSquares() override { return SumGradients(Square()); }
-  bool GradientsFinite() override { return SumGradients(OneIfNotFinite()) == 0; }
+  double SumSquares() override { return ReadSum(Square()); }
+  bool GradientsFinite() override { return ReadSum(OneIfNotFinite()) == 0; }
+
+  bool decides() const override { return true; }
+
+  void WatchLosses(const std::vector<Tensor>& losses, bool first) override {
+    for (const Tensor& loss : losses) {
+      const int64_t count = loss.stored(), room = ReduceRowsBytes<double>(1, count);
+      if (losses_room_.bytes() < room) losses_room_ = Buffer(device_, room);
+      DispatchFloat(loss.dtype, [&](auto type) {
+        CountNotFinite(GpuOf(device_), loss.data<decltype(type)>(), count, first,
+                       &TheGate()->losses, losses_room_.data());
+      });
+      first = false;
+    }
+  }
+
+  void Decide(const UpdateCondition& condition) override {
+    const double* const sum = static_cast<const double*>(total_.data());
+    if (count_ > 0 && condition.clip >= 0) {
+      SumGradients(Square());
+    } else if (count_ > 0 && condition.watches_gradients) {
+      SumGradients(OneIfNotFinite());
+    }
+    DecideUpdate(GpuOf(device_), condition, sum, TheGate());
+    verdict_->Start(0, gate_.data(), sizeof(Gate));
+    clips_ = condition.clip >= 0;
+  }
+
+  UpdateVerdict Verdict() override {
+    Gate gate;
+    std::memcpy(&gate, verdict_->Wait(), sizeof gate);
+    return {clips_ ? gate.sum : 0, gate.gradients_finite != 0};
+  }
 
   std::optional<size_t> FirstLost() const override {
     const int first = *Lost();
@@ -285,14 +374,22 @@ class CudaUpdatePass : public UpdatePass {
   // Kernels write there without the host's waiting for them.
   volatile int* Lost() const { return static_cast<volatile int*>(lost_.data()); }
 
+  Gate* TheGate() const { return static_cast<Gate*>(gate_.data()); }
+
+  // To total_.
   template <class F>
-  double SumGradients(const F& f) {
-    if (count_ == 0) return 0;
+  void SumGradients(const F& f) {
     DispatchFloat(a_.dtype, [&](auto type) {
       using T = decltype(type);
       SumOf(GpuOf(device_), Rows(), count_, static_cast<const T*>(a_.grads), f,
             static_cast<double*>(sums_.data()), static_cast<double*>(total_.data()));
     });
+  }
+
+  template <class F>
+  double ReadSum(const F& f) {
+    if (count_ == 0) return 0;
+    SumGradients(f);
     double total = 0;
     device_->CopyToHost(&total, total_.data(), sizeof total);
     return total;
@@ -305,7 +402,8 @@ class CudaUpdatePass : public UpdatePass {
     const UpdateScalars<T> s = ScalarsOf<T>(n);
     const Arenas<T> arenas = {static_cast<T*>(a_.values),      static_cast<T*>(a_.grads),
                               static_cast<T*>(a_.history[0]),  static_cast<T*>(a_.history[1]),
-                              static_cast<int*>(lost_.data()), n.keep_steps};
+                              static_cast<int*>(lost_.data()), n.keep_steps,
+                              n.decided ? TheGate() : nullptr};
     const Gpu& gpu = GpuOf(device_);
     const int64_t begin = first_row_[first], count = first_row_[last] - begin;
     const double* rates = nullptr;
@@ -349,6 +447,10 @@ class CudaUpdatePass : public UpdatePass {
   Buffer chunks_, sums_, total_;
   int64_t most_rows_ = 0;                     // chunks of the slice that has most
   Buffer slice_rows_, norms_, rates_, room_;  // of slices, chunks, slices
+  const Buffer gate_;
+  const std::unique_ptr<Download> verdict_;  // of the gate
+  bool clips_ = false;                       // in the last Decide
+  Buffer losses_room_;
   PinnedBuffer lost_;
 };
 

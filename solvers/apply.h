@@ -12,6 +12,7 @@
 #include "core/base/registry.h"
 #include "core/device/device.h"
 #include "core/tensor/dtype.h"
+#include "core/tensor/tensor.h"
 #include "solvers/local_rate.h"
 #include "solvers/rules.h"
 
@@ -40,12 +41,34 @@ struct UpdateNumbers {
   double rate = 0;   // RateFactor included
   double decay = 0;  // weight_decay
   double scale = 1;  // of the gradients
+  // The last Decide says whether there is an update, and replaces `scale`.
+  bool decided = false;
   bool l1 = false;
   // Puts what is subtracted from each value in its gradient's place, of parameters without gradient
   // as well: `grads` has memory for all.
   bool keep_steps = false;
   LocalRate local;  // of rules without a trust ratio
   RuleScalars<double> rule;
+};
+
+// What a device decides of an update by itself, so that the host need not wait before it asks for
+// the update.
+struct UpdateCondition {
+  // Gradients whose L2 norm, without the loss scale, is larger are scaled down to it; below 0:
+  // none.
+  double clip = -1;
+  double loss_scale = 1;
+  int iter_size = 1;
+  // Finds whether all gradients are finite. With clip, their norm tells.
+  bool watches_gradients = false;
+  // There is no update unless all gradients are finite; likewise for WatchLosses.
+  bool needs_gradients = false, needs_losses = false;
+};
+
+// What became of a decision.
+struct UpdateVerdict {
+  double sum_squares = 0;        // of all gradients, with clip
+  bool gradients_finite = true;  // where they were watched
 };
 
 class UpdatePass {
@@ -61,6 +84,17 @@ class UpdatePass {
   // Updates slices [first, last). What an element becomes does not depend on other slices, and
   // without local rates on no other element.
   virtual void Run(const UpdateNumbers& numbers, size_t first, size_t last) = 0;
+
+  // Whether the device computes while the host goes on, and decides by itself: only then may the
+  // calls below be made. They do not wait for the device, except Verdict.
+  virtual bool decides() const { return false; }
+  // Before backward, which may overwrite them: looks whether these losses are finite, together
+  // with those of the calls since the last one with `first`.
+  virtual void WatchLosses(const std::vector<Tensor>& /*losses*/, bool /*first*/) {}
+  // With the gradients that the device has by then.
+  virtual void Decide(const UpdateCondition& /*condition*/) {}
+  // Of the last Decide; waits for it.
+  virtual UpdateVerdict Verdict() { return {}; }
 };
 
 // Made once per run; `rule` indexes Rules.

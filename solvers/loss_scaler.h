@@ -55,6 +55,8 @@ class LossScaler {
   // Updates left out so far, because their gradients were not finite.
   int64_t skipped() const { return skipped_; }
 
+  // Whether an update with gradients that are not finite is to be left out.
+  bool skips() const { return dynamic() && scale_ > scaling_.least; }
   // Only when dynamic: takes note of whether all gradients of an iteration are finite, and says
   // whether its update is to run. With the smallest scale it always is: then the scale is not what
   // is wrong.

@@ -26,7 +26,11 @@ TrainResult Trainer::Solve() {
   try {
     Run();
   } catch (const Error& e) {
+    AbortRanks(e.what());
     Rescue(e);
+    throw;
+  } catch (const std::exception& e) {
+    AbortRanks(e.what());
     throw;
   }
   LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early."
@@ -40,6 +44,15 @@ TrainResult Trainer::Solve() {
   result_.bad_records = BadRecordsOf(*train_net_);
   for (const auto& net : test_nets_) result_.bad_records += BadRecordsOf(*net);
   return result_;
+}
+
+// A GPU of this rank may be in an exchange that waits for this rank's part, and memory is freed
+// only once the GPU is done. So the exchange ends before anything is unwound.
+void Trainer::AbortRanks(const std::string& failure) {
+  if (options_.world == nullptr) return;
+  const std::string why = "rank " + std::to_string(rank()) + " has failed: " + failure;
+  options_.world->control().Abort(why);
+  options_.world->bulk().Abort(why);
 }
 
 // Everything between the log's first and last lines.
@@ -87,18 +100,32 @@ void Trainer::Step() {
     if (stop_) return;
   }
   const Clock::time_point begun = Clock::now();
-  double loss = ForwardBackward();
+  const bool judged = StopsBeforeUpdate() && DecidesAlone();
+  RunPasses(judged);
   if (options_.before_update) options_.before_update();
-  // An update that nothing of the loss goes before does not wait for what other ranks have lost.
-  const bool told_first = DisplayNow() || RateNeedsLoss(spec_.param) || StopsBeforeUpdate();
-  if (told_first) AddLoss(&loss);
-  if (StopsBeforeUpdate() && !std::isfinite(loss)) {
-    if (exchange_ != nullptr) exchange_->Finish(nullptr);
-    StopAtLoss(iter_);
+  // Where nothing of the loss goes before the update, the host waits neither for the device nor for
+  // what other ranks have lost.
+  const bool told_first = LossGoesFirst();
+  double loss = 0;
+  if (told_first) {
+    loss = MeanLoss();
+    AddLoss(&loss);
+    if (StopsBeforeUpdate() && !std::isfinite(loss)) {
+      if (exchange_ != nullptr) exchange_->Finish(nullptr);
+      StopAtLoss(iter_);
+    }
+    if (DisplayNow()) LogIteration();
   }
-  if (DisplayNow()) LogIteration();
-  ApplyUpdate();
-  if (!told_first) AddLoss(&loss);
+  StartUpdate();
+  if (!told_first) loss = MeanLoss();
+  if (judged && !std::isfinite(loss)) StopAtLoss(iter_);  // there was no update
+  const bool shows = DisplayNow() && !told_first;
+  if (shows) {
+    AddLoss(&loss);
+    LogIteration();
+  }
+  EndUpdate();
+  if (!told_first && !shows) AddLoss(&loss);
   Report(loss, begun);
   if (exchange_ != nullptr && options_.check_replicas > 0 && iter_ % options_.check_replicas == 0) {
     Trace(options_.trace, TraceOf::kHost, "ranks", "check of replicas",
@@ -189,6 +216,12 @@ double Trainer::RateNow() {
 }
 
 double Trainer::ForwardBackward() {
+  RunPasses(false);
+  return MeanLoss();
+}
+
+// `judge_losses`: the update depends on the losses, which the device judges.
+void Trainer::RunPasses(bool judge_losses) {
   TakePosition(*train_net_, &begun_at_);
   stage_ = Stage::kPass;
   if (!RateNeedsLoss(spec_.param)) rate_ = RateNow();
@@ -200,18 +233,41 @@ double Trainer::ForwardBackward() {
     update_->Begin(rate_, iter_);
     sink = &*one_by_one_;
   }
-  double loss = 0;
+  passes_loss_ = 0;
+  losses_judged_ = judge_losses;
   for (int pass = 0; pass < schedule_.iter_size; ++pass) {
+    const bool last = pass + 1 == schedule_.iter_size;
     // Once per iteration, whatever iter_size is.
-    if (exchange_ != nullptr && pass + 1 == schedule_.iter_size) sink = exchange_.get();
+    if (exchange_ != nullptr && last) sink = exchange_.get();
     Trace(options_.trace, TraceOf::kBoth, "forward", "forward",
           [&] { train_net_->StartForward(); });
     if (StopsBeforeBackward() && !std::isfinite(train_net_->Loss())) StopAtLoss(iter_);
+    if (judge_losses) {
+      std::vector<Tensor> losses;
+      for (const LossTerm& term : train_net_->plan().losses) losses.push_back(term.value);
+      update_->WatchLosses(losses, pass == 0);
+    }
     if (params_.gradients_share_memory()) stage_ = Stage::kUpdate;
     Trace(options_.trace, TraceOf::kBoth, "backward", "backward",
           [&] { train_net_->Backward(pass > 0, sink); });
-    Trace(options_.trace, TraceOf::kHost, "loss", "loss", [&] { loss += train_net_->Loss(); });
+    StageNext(!last);
+    if (!last)
+      Trace(options_.trace, TraceOf::kHost, "loss", "loss",
+            [&] { passes_loss_ += train_net_->Loss(); });
   }
+}
+
+// The next batch goes on its way while the device is still in backward, before the host waits for
+// anything. `more_passes`: of this iteration.
+void Trainer::StageNext(bool more_passes) {
+  if (!more_passes && iter_ + 1 >= schedule_.max_iter) return;
+  Trace(options_.trace, TraceOf::kHost, "data", "next batch", [&] { train_net_->StageNext(); });
+}
+
+// Of this rank's passes; waits for the last one's.
+double Trainer::MeanLoss() {
+  double loss = passes_loss_;
+  Trace(options_.trace, TraceOf::kHost, "loss", "loss", [&] { loss += train_net_->Loss(); });
   return loss / schedule_.iter_size;
 }
 
@@ -226,9 +282,13 @@ void Trainer::AddLoss(double* loss) {
 }
 
 void Trainer::ApplyUpdate() {
-  const bool display = DisplayNow();
+  StartUpdate();
+  EndUpdate();
+}
+
+// On a device that decides by itself the update is on its way then, and nobody has waited for it.
+void Trainer::StartUpdate() {
   if (RateNeedsLoss(spec_.param)) rate_ = RateNow();
-  if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
   const bool one_by_one = UpdatesOneByOne();
   if (one_by_one) stage_ = Stage::kUpdate;
   if (exchange_ != nullptr) {
@@ -237,13 +297,32 @@ void Trainer::ApplyUpdate() {
           [&] { exchange_->Finish(one_by_one ? &*one_by_one_ : nullptr); });
   }
   stage_ = Stage::kUpdate;
-  Trace(options_.trace, TraceOf::kBoth, "update", "update", [&] {
-    if (one_by_one) {
-      update_->Finish();
-    } else if (!scaler_.dynamic() || JudgeGradients()) {
-      update_->Run(rate_, iter_, schedule_.iter_size);
-    }
-  });
+  Trace(options_.trace, TraceOf::kBoth, "update", "update", [&] { RunUpdate(one_by_one); });
+}
+
+void Trainer::RunUpdate(bool one_by_one) {
+  if (one_by_one) return update_->Finish();
+  if (!update_->decides()) {
+    finite_gradients_ = !scaler_.dynamic() || update_->GradientsFinite();
+    if (!finite_gradients_ && scaler_.skips()) return;
+    return update_->Run(rate_, iter_, schedule_.iter_size);
+  }
+  Update::Decision decision;
+  decision.watch_gradients = scaler_.dynamic();
+  decision.needs_gradients = scaler_.skips();
+  decision.needs_losses = losses_judged_;
+  losses_judged_ = false;
+  update_->RunDecided(rate_, iter_, schedule_.iter_size, decision);
+}
+
+// Learns what the device has decided, and counts the iteration.
+void Trainer::EndUpdate() {
+  const bool display = DisplayNow();
+  if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
+  // Only where the loss scale or a log line depends on it.
+  if (update_->decides() && (scaler_.dynamic() || display))
+    finite_gradients_ = update_->TakeVerdict();
+  if (scaler_.dynamic() && !UpdatesOneByOne()) JudgeGradients(finite_gradients_);
   if (display && !skipped_ && update_->clip_scale() != 1) {
     LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << update_->gradient_norm()
               << " > " << spec_.param.clip_gradients() << ") by scale factor "
@@ -253,6 +332,9 @@ void Trainer::ApplyUpdate() {
   samples_seen_ += SamplesPerIteration();
   stage_ = Stage::kWhole;
 }
+
+// Whether no other rank has a say in the update, which the device decides on by itself.
+bool Trainer::DecidesAlone() const { return options_.world == nullptr && update_->decides(); }
 
 // Whether each parameter is updated as soon as its gradient is complete: during backward, or, where
 // it is a sum over ranks, while others are still being summed.
@@ -266,10 +348,9 @@ void Trainer::ApplyGradients() {
   ApplyUpdate();
 }
 
-// Whether the update is to run; the scale of the next iteration is found.
-bool Trainer::JudgeGradients() {
+// Finds the scale of the next iteration.
+void Trainer::JudgeGradients(bool finite) {
   const float scale = scaler_.scale();
-  const bool finite = update_->GradientsFinite();
   skipped_ = !scaler_.Judge(finite);
   if (skipped_) {
     LOG(INFO) << "Iteration " << iter_ << ": gradients are not finite at loss scale "
@@ -282,7 +363,6 @@ bool Trainer::JudgeGradients() {
                  << LossScaleText(scale) << ", either, so the scale is not the reason; "
                  << "from here on such updates are not skipped";
   }
-  return !skipped_;
 }
 
 bool Trainer::DisplayNow() const {
@@ -352,6 +432,13 @@ bool Trainer::StopsBeforeBackward() const {
 // whether the update is skipped.
 bool Trainer::StopsBeforeUpdate() const {
   return options_.stop_at_nonfinite && !scaler_.dynamic() && !StopsBeforeBackward();
+}
+
+// Whether the loss is told before the update. Where the device decides alone, only the learning
+// rate needs that. Several ranks have to agree on the mean of their losses first; their GPUs are in
+// backward meanwhile, and have the next batch.
+bool Trainer::LossGoesFirst() const {
+  return RateNeedsLoss(spec_.param) || (!DecidesAlone() && (DisplayNow() || StopsBeforeUpdate()));
 }
 
 // All ranks find the same, because the loss is the mean of theirs.

@@ -213,17 +213,26 @@ class Trainer {
 
   void Begin();
   void Run();
+  void AbortRanks(const std::string& failure);
   void Rescue(const Error& failure);
   bool CanRescue() const;
   void Iterate();
   void Step();
   void AddLoss(double* loss);
   double RateNow();
+  void RunPasses(bool judge_losses);
+  void StageNext(bool more_passes);
+  double MeanLoss();
+  void StartUpdate();
+  void RunUpdate(bool one_by_one);
+  void EndUpdate();
   bool UpdatesOneByOne() const;
-  bool JudgeGradients();
+  bool DecidesAlone() const;
+  void JudgeGradients(bool finite);
   void JudgeTests();
   bool StopsBeforeBackward() const;
   bool StopsBeforeUpdate() const;
+  bool LossGoesFirst() const;
   [[noreturn]] void StopAtLoss(int64_t iteration);
   [[noreturn]] void StopAtNonFinite(int64_t iteration, const std::string& what);
   bool SnapshotWritten(bool wait);
@@ -270,6 +279,9 @@ class Trainer {
   bool stop_ = false;
   std::optional<Monitor> monitor_;
   bool finite_ = true;               // the last loss was; each change for the worse is logged once
+  double passes_loss_ = 0;           // of an iteration's passes but for the last
+  bool losses_judged_ = false;       // by the device, whose update depends on it
+  bool finite_gradients_ = true;     // of the last update, where that is watched
   bool skipped_ = false;             // the last update was
   bool scale_exhausted_ = false;     // it has been said that no scale helps
   int64_t snapshot_iter_ = -1;       // of the last snapshot

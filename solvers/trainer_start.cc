@@ -105,6 +105,8 @@ Trainer::Trainer(SolverSpec spec, TrainerOptions options,
   }
   one_by_one_.emplace(&*update_, &params_, options_.trace);
   if (options_.world != nullptr) exchange_ = options_.world->MakeExchange(&params_);
+  if (exchange_ != nullptr && options_.device->kind() != DeviceKind::kCpu)
+    train_net_->pass().sums = exchange_->sums_in_stream();
   train_net_->set_trace(options_.trace);
   if (exchange_ != nullptr) exchange_->SetTrace(options_.trace);
 

@@ -204,6 +204,7 @@ std::vector<UpdateSlice> Update::MakeSlices() {
 
 void Update::SetNumbers(double rate, int64_t iteration, double scale) {
   numbers_.scale = scale / loss_scale_;
+  numbers_.decided = false;
   numbers_.decay = WeightDecayAt(param_, iteration, max_iter_);
   RuleScalars<double>& rule = numbers_.rule;
   rule.momentum = MomentumAt(param_, iteration, max_iter_, rate);
@@ -220,12 +221,38 @@ void Update::Run(double rate, int64_t iteration, int iter_size) {
   gradient_norm_ = 0;
   clip_scale_ = 1;
   if (clip_ >= 0) {
-    gradient_norm_ = std::sqrt(sum_squares_ ? *sum_squares_ : pass_->SumSquares()) / loss_scale_;
+    SetNorm(sum_squares_ ? *sum_squares_ : pass_->SumSquares());
     sum_squares_.reset();
-    if (gradient_norm_ > clip_) clip_scale_ = clip_ / gradient_norm_;
   }
   SetNumbers(rate, iteration, clip_scale_ / iter_size);
   pass_->Run(numbers_, 0, slice_count_);
+}
+
+void Update::SetNorm(double sum_squares) {
+  gradient_norm_ = std::sqrt(sum_squares) / loss_scale_;
+  if (gradient_norm_ > clip_) clip_scale_ = clip_ / gradient_norm_;
+}
+
+void Update::RunDecided(double rate, int64_t iteration, int iter_size, const Decision& decision) {
+  DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
+  gradient_norm_ = 0;
+  clip_scale_ = 1;
+  SetNumbers(rate, iteration, 1.0 / iter_size);
+  undecided_ = clip_ >= 0 || decision.watch_gradients;
+  if (undecided_ || decision.needs_losses) {
+    pass_->Decide({clip_, loss_scale_, iter_size, decision.watch_gradients,
+                   decision.needs_gradients, decision.needs_losses});
+    numbers_.decided = true;
+  }
+  pass_->Run(numbers_, 0, slice_count_);
+}
+
+bool Update::TakeVerdict() {
+  if (!undecided_) return true;
+  undecided_ = false;
+  const UpdateVerdict verdict = pass_->Verdict();
+  if (clip_ >= 0) SetNorm(verdict.sum_squares);
+  return verdict.gradients_finite;
 }
 
 bool Update::GradientsFinite() {

@@ -39,6 +39,25 @@ class Update : public GradientSink {
   // this has found where it needs one.
   bool GradientsFinite();
 
+  // Whether the device computes while the host goes on. Then RunDecided may be used instead of
+  // GradientsFinite and Run: it asks for the same update and lets the device find the norm to clip
+  // by and whether there is an update at all, so that the host does not wait.
+  bool decides() const { return pass_->decides(); }
+  struct Decision {
+    bool watch_gradients = false;  // find whether they are finite
+    // There is no update unless all gradients are finite (then watch_gradients is set as well), or
+    // all losses of WatchLosses.
+    bool needs_gradients = false, needs_losses = false;
+  };
+  void RunDecided(double rate, int64_t iteration, int iter_size, const Decision& decision);
+  // After RunDecided: waits for the decision, which gives gradient_norm and clip_scale, and returns
+  // whether all gradients are finite, where they were watched. Does not wait for the update.
+  bool TakeVerdict();
+  // Before each backward of an iteration; `first`: of its first one. Does not wait.
+  void WatchLosses(const std::vector<Tensor>& losses, bool first) {
+    pass_->WatchLosses(losses, first);
+  }
+
   // The same, with the same numbers, for gradients of one pass that backward hands over one by one:
   // Begin, Net::Backward(false, &update), Finish for the parameters that have none. Where the
   // store's gradients share memory this is the only way. Not with clip_gradients.
@@ -70,6 +89,7 @@ class Update : public GradientSink {
  private:
   std::vector<UpdateSlice> MakeSlices();  // and the index of them below
   void SetNumbers(double rate, int64_t iteration, double scale);
+  void SetNorm(double sum_squares);
   Tensor HistoryOf(const Param& param, size_t slot) const;
 
   SolverParameter param_;
@@ -80,6 +100,7 @@ class Update : public GradientSink {
   UpdateNumbers numbers_;
   double clip_ = -1;
   double loss_scale_ = 1;
+  bool undecided_ = false;  // RunDecided was the last, and the host does not know all it wants to
   std::optional<double> sum_squares_;  // of the gradients in the store, for the next Run
   double gradient_norm_ = 0, clip_scale_ = 1;
   std::vector<Buffer> history_;  // one per slot

@@ -41,6 +41,12 @@ class BoundedQueue {
     return true;
   }
 
+  // Whether Pop would not block.
+  bool Ready() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return closed_ || failure_ || !items_.empty();
+  }
+
   // Hands an exception of the producer to whoever pops.
   void Fail(std::exception_ptr failure) {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -32,6 +32,19 @@ class Communicator {
   virtual void Broadcast(void* data, int64_t bytes, int root) = 0;
   virtual void Barrier() = 0;
 
+  // Where the device computes on its own time: asks it for an AllReduce and may return before the
+  // sums are there. They come before what the device is asked to compute after the next Lead(). A
+  // failure is thrown by this call, Settled() or the next collective call. Elsewhere: AllReduce.
+  virtual void StartAllReduce(void* data, int64_t count, DType dtype) {
+    AllReduce(data, count, dtype);
+  }
+  // Whether all that was started is done. Throws, and ends the exchange on the device, where it
+  // failed; so whoever has started something asks until it is done.
+  virtual bool Settled() { return true; }
+  // By the thread that computes, after StartAllReduce has returned, perhaps beside Settled on the
+  // thread that exchanges.
+  virtual void Lead() {}
+
   // The bucket of gradients that the next calls are for; -1: none. Messages about lost ranks name
   // it.
   virtual void NoteBucket(int64_t /*bucket*/) {}
@@ -45,6 +58,18 @@ class Communicator {
   virtual void Abort(const std::string& why) = 0;
 };
 
+// Sums over the ranks that a device needs while it computes.
+class SumsInStream {
+ public:
+  virtual ~SumsInStream() = default;
+  // data[i], in memory of the rank's device, becomes the sum over the ranks. By the thread that
+  // computes, and collective, in one order with its calls of GradientSink::Ready. The sum comes
+  // after what the device has been asked so far and before what it is asked from now on; the host
+  // does not wait for it where the device's link allows that. A failure is thrown by this call or a
+  // later one, or by GradientExchange::Finish at the latest.
+  virtual void AllReduce(void* data, int64_t count, DType dtype) = 0;
+};
+
 // Sums gradients over the ranks, bucket by bucket, while backward computes the rest of them.
 class GradientExchange : public GradientSink {
  public:
@@ -52,6 +77,9 @@ class GradientExchange : public GradientSink {
   // keep themselves (statistics). `next`, where given, is handed each parameter as soon as its sum
   // is there.
   virtual void Finish(GradientSink* next) = 0;
+
+  // Lives as long as the exchange; null: there is none.
+  virtual SumsInStream* sums_in_stream() { return nullptr; }
 
   // Shows, while the trace is on, each reduction and what Finish waits for. `trace` outlives the
   // exchange.

@@ -27,7 +27,8 @@
 namespace doppio {
 
 struct ChainLink;    // core/net/fusion.h
-class Communicator;  // core/net/communicator.h
+class Communicator;
+class SumsInStream;  // core/net/communicator.h
 
 // ---- What a layer means ------------------------------------------------------------------------
 
@@ -97,8 +98,8 @@ struct LayerShape {
   int64_t macs = 0;  // multiply-adds of one forward pass over the whole batch, for `summary`
 };
 
-// The product of `factors`, or 2^53 where it is more: extents come from a file, and sums over layers
-// must not wrap around.
+// The product of `factors`, or 2^53 where it is more: extents come from a file, and sums over
+// layers must not wrap around.
 template <class Factors>
 int64_t Macs(const Factors& factors) {
   constexpr int64_t kMost = int64_t{1} << 53;
@@ -134,6 +135,8 @@ struct Pass {
   // Of ranks whose batches are parts of one big batch, over which losses are normalised; null: this
   // batch is whole.
   Communicator* group = nullptr;
+  // Of the same ranks, for memory of a device that is not the host; null: only `group` is there.
+  SumsInStream* sums = nullptr;
   // This Forward repeats one of this step, because backward needs its results once more: what it
   // writes to tops and `saved` is the same again, and what else it would change (running
   // statistics) it leaves alone.
@@ -209,6 +212,11 @@ class Kernel {
   // snapshots. -1: not a source.
   virtual int64_t position() const { return -1; }
   virtual void Seek(int64_t /*sample*/) {}
+  // Data sources, between two passes: prepares the batch of the next Forward, which is to get an
+  // equal `pass` but for the step, as far as possible while the device computes. position() does
+  // not change, Seek discards the batch, and the next Forward throws what fails here. Without
+  // effect where Forward does all by itself, and until then when called again.
+  virtual void Stage(const Pass& /*pass*/) {}
   // Samples in the source; 0 when not a source or endless.
   virtual int64_t source_size() const { return 0; }
   // Seconds Forward has waited for data so far.

@@ -79,6 +79,23 @@ void Net::StartForward() {
   losses_.Start(read_scale_);
 }
 
+void Net::StageNext() {
+  for (const auto& kernel : plan_->kernels) {
+    if (kernel == nullptr) continue;
+    const int64_t begun = MonotonicNs();
+    const double waited = kernel->wait_seconds();
+    kernel->Stage(pass_);
+    if (Traced(trace_)) ShowWait(begun, kernel->wait_seconds() - waited);
+  }
+}
+
+// Sources wait for a batch before they do anything with it.
+void Net::ShowWait(int64_t begun_ns, double seconds) {
+  if (seconds <= 0) return;
+  trace_->Add({"data wait", "data", RunTrace::kTraining, begun_ns,
+               begun_ns + static_cast<int64_t>(1e9 * seconds)});
+}
+
 // Runs steps up to the first layer whose tops have other shapes than planned: returns its node, or
 // -1 where there is none.
 int Net::RunForward() {
@@ -324,11 +341,7 @@ void Net::RunTraced(const PlanStep& step, bool accumulate) {
   const double waited = source == nullptr ? 0 : source->wait_seconds();
   const RunTrace::Begun begun = trace_->Begin(TraceOf::kDevice);
   Run(step, accumulate);
-  const double wait = source == nullptr ? 0 : source->wait_seconds() - waited;
-  // Sources wait for a batch before they do anything with it.
-  if (wait > 0)
-    trace_->Add({"data wait", "data", RunTrace::kTraining, begun.at,
-                 begun.at + static_cast<int64_t>(1e9 * wait)});
+  if (source != nullptr) ShowWait(begun.at, source->wait_seconds() - waited);
   trace_->End(begun, step.backward ? RunTrace::kBackward : RunTrace::kForward, NameOf(step),
               {{RunTrace::kLayer, step.node}});
 }

@@ -41,6 +41,9 @@ class Net {
     StartForward();
     return Loss();
   }
+  // Has each data source prepare the batch of the next forward (Kernel::Stage), as far as the
+  // device that computes lets it. May be left out.
+  void StageNext();
   // The two halves of Forward. Where a backward comes between them, the device does not wait for
   // the host to see the loss.
   void StartForward();
@@ -110,6 +113,7 @@ class Net {
   void Run(const PlanStep& step, bool accumulate);
   void RunLayerAgain(int node);
   void RunTraced(const PlanStep& step, bool accumulate);
+  void ShowWait(int64_t begun_ns, double seconds);
   void LogForward(const PlanStep& step) const;
   void LogBackward(const PlanStep& step) const;
 

@@ -60,6 +60,51 @@ TEST(DataLayers, GiveAGpuTheSameBatches) {
   }
 }
 
+// On the CPU, Stage does nothing.
+TEST(DataLayers, GiveTheSameBatchesWhereTheNextIsStaged) {
+  for (bool on_gpu : {false, true}) {
+    if (on_gpu && TestGpu() == nullptr) continue;
+    for (const std::string& layer : ManyLayers()) {
+      DataNet plain(layer),
+          net(layer, DataMode::kOpen, TRAIN, DType::kFloat32, on_gpu ? TestGpu() : MakeCpuDevice());
+      for (int pass = 0; pass < 6; ++pass) {
+        plain->Forward();
+        net->Forward();
+        EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
+        EXPECT_EQ(net.Values("y"), plain.Values("y"));
+        // The tops of this pass and the place in the data are as before.
+        for (int i = 0; i < pass % 3; ++i) net->StageNext();
+        EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
+        EXPECT_EQ(net.kernel()->position(), plain.kernel()->position());
+      }
+      net->StageNext();
+      for (DataNet* one : {&plain, &net}) one->kernel()->Seek(1);
+      for (int pass = 0; pass < 2; ++pass) {
+        plain->Forward();
+        net->Forward();
+        EXPECT_EQ(net.Values("x"), plain.Values("x")) << layer;
+        EXPECT_EQ(net.Values("y"), plain.Values("y"));
+      }
+    }
+  }
+}
+
+TEST(DataLayers, FailInTheForwardWhoseBatchWasStaged) {
+  if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+  const std::string path = ScratchPath("broken");
+  WriteLmdb(path, {{"0", RawDatum(1, 1, 2, {1, 2}, 0)}, {"1", "no record"}});
+  DataNet net("type: 'Data' top: 'x' top: 'y' data_param { backend: LMDB source: '" + path +
+                  "' batch_size: 1 }",
+              DataMode::kOpen, TRAIN, DType::kFloat32, TestGpu());
+  net->Forward();
+  net->StageNext();
+  EXPECT_EQ(net.kernel()->position(), 1);
+  EXPECT_THROW(net->Forward(), Error);
+  net.kernel()->Seek(0);
+  net->Forward();
+  EXPECT_EQ(net.kernel()->position(), 1);
+}
+
 TEST(DataLayers, RoundImagesWhereTheyAreStoredIn16BitsAndNoLabels) {
   for (const std::string& layer : ManyLayers()) {
     for (DType type : {DType::kFloat16, DType::kBFloat16}) {

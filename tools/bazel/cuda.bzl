@@ -119,7 +119,13 @@ _nvcc_library = rule(
 )
 
 # g++ compiles kernels as C++: every load and store calls a function of tests/double/blocks/hooks.cc.
-_ON_DOUBLE = ["-fsanitize=thread", "-include", "tests/double/blocks/cuda_language.h"]
+_ON_DOUBLE = [
+    "-include",
+    "tests/double/blocks/cuda_language.h",
+    "-O2",
+    "-fsanitize=thread,alignment",
+    "--param=tsan-instrument-func-entry-exit=0",
+]
 
 def _double_library(name, srcs, hdrs, deps, copts, alwayslink, **kwargs):
     """The same .cu files, compiled by the host's compiler for the double of a GPU."""

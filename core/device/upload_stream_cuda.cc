@@ -1,0 +1,115 @@
+#include "core/device/upload_stream_cuda.h"
+
+#include <cstring>
+
+namespace doppio {
+namespace {
+
+cudaEvent_t NewEvent(Device* device) {
+  cudaEvent_t event = nullptr;
+  Cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event on",
+       device->name());
+  return event;
+}
+
+}  // namespace
+
+// Events are null on the host in a GPU's place.
+struct UploadStream::Slot {
+  Slot(Device* device, int64_t bytes) : host(device, bytes), capacity(bytes) {
+    if (GpuOf(device).on_host) return;
+    copied = NewEvent(device);
+    read = NewEvent(device);
+  }
+  ~Slot() {
+    if (copied != nullptr) cudaEventDestroy(copied);
+    if (read != nullptr) cudaEventDestroy(read);
+  }
+
+  const PinnedBuffer host;
+  const int64_t capacity;
+  Buffer there;
+  cudaEvent_t copied = nullptr;  // of the copy stream: the copy from `host` to `there` is done
+  cudaEvent_t read = nullptr;    // of the compute stream: `there` may be overwritten
+};
+
+UploadStream::UploadStream(Device* device, int64_t bytes, int slots) : device_(device) {
+  for (int i = 0; i < slots; ++i) slots_.push_back(std::make_unique<Slot>(device, bytes));
+  if (GpuOf(device).on_host) return;
+  Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on",
+       device->name());
+}
+
+// Results are not looked at: nobody could act on them.
+UploadStream::~UploadStream() {
+  if (stream_ == nullptr) return;
+  try {
+    GpuOf(device_);  // the current device
+  } catch (const Error&) {
+  }
+  // Device memory goes back to the device, which gives it away in the order of its own stream.
+  cudaStreamSynchronize(stream_);
+  slots_.clear();
+  cudaStreamDestroy(stream_);
+}
+
+void* UploadStream::Fill() {
+  DOPPIO_CHECK(sent_ - released_ < static_cast<int64_t>(slots_.size()), "a slot is free");
+  Slot& slot = SlotOf(sent_);
+  if (slot.copied != nullptr) {
+    Cuda(cudaEventSynchronize(slot.copied), "waiting for an upload to", device_->name());
+  }
+  return slot.host.data();
+}
+
+void UploadStream::Send(int64_t bytes) {
+  Slot& slot = SlotOf(sent_);
+  DOPPIO_CHECK(bytes <= slot.capacity, "the batch fits");
+  const Gpu gpu = GpuOf(device_);
+  const bool allocates = slot.there.bytes() < bytes;
+  if (allocates) slot.there = Buffer(device_, bytes);
+  if (gpu.on_host) {
+    std::memcpy(slot.there.data(), slot.host.data(), static_cast<size_t>(bytes));
+    ++sent_;
+    return;
+  }
+  // The compute stream clears new memory, and may still read what the block was before.
+  if (allocates)
+    Cuda(cudaEventRecord(slot.read, gpu.stream), "recording an event on", device_->name());
+  Cuda(cudaStreamWaitEvent(stream_, slot.read, 0), "waiting for an event on", device_->name());
+  Cuda(cudaMemcpyAsync(slot.there.data(), slot.host.data(), static_cast<size_t>(bytes),
+                       cudaMemcpyHostToDevice, stream_),
+       "copying to", device_->name());
+  Cuda(cudaEventRecord(slot.copied, stream_), "recording an event on", device_->name());
+  ++sent_;
+}
+
+const void* UploadStream::Take() {
+  DOPPIO_CHECK(taken_ < sent_ && taken_ == released_, "a batch is sent, the one before released");
+  Slot& slot = SlotOf(taken_);
+  if (stream_ != nullptr) {
+    Cuda(cudaStreamWaitEvent(GpuOf(device_).stream, slot.copied, 0), "waiting for an event on",
+         device_->name());
+  }
+  ++taken_;
+  return slot.there.data();
+}
+
+void UploadStream::Release() {
+  DOPPIO_CHECK(taken_ == released_ + 1, "a batch is taken");
+  Slot& slot = SlotOf(released_);
+  if (stream_ != nullptr) {
+    Cuda(cudaEventRecord(slot.read, GpuOf(device_).stream), "recording an event on",
+         device_->name());
+  }
+  ++released_;
+}
+
+void UploadStream::Drop() {
+  while (taken_ < sent_) {
+    Take();
+    Release();
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,185 @@
+// Updates whose norm and condition the device finds by itself: they have the bits of those that the
+// host has decided, and none happens where the condition does not hold.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/solvers/param_store_case.h"
+#include "tests/solvers/trainer_case.h"
+#include "tests/testing/layer_case.h"
+
+namespace doppio {
+namespace {
+
+std::vector<ParamCase> Params() {
+  return {{Shape{70001}, 1}, {Shape{3, 7}, 2, 0.5f}, {Shape{6}, 3, 1, 1, true, false}};
+}
+
+// A parameter store with gradients that differ from element to element, and its update.
+class Case {
+ public:
+  explicit Case(const std::string& solver)
+      : store_(Params(), DType::kFloat32, TestGpu()), update(MakeUpdate(solver, &store_.store())) {
+    update.set_loss_scale(64);
+    SetGradients(64);
+  }
+
+  void SetGradients(double factor) {
+    for (int64_t i = 0; i < 70001; i += 7000) store_.SetGradient(0, i, factor * std::sin(i));
+    for (int64_t i = 0; i < 21; ++i) store_.SetGradient(1, i, factor * std::cos(i));
+  }
+  void SetGradient(double value) { store_.SetGradient(0, 41000, value); }
+
+  std::vector<std::vector<float>> All() {
+    std::vector<std::vector<float>> all;
+    for (const Param& param : store_.store().params())
+      all.push_back(ReadTensor(param.value, store_.store().device()).data);
+    for (const PlainBlob& blob : update.ExportHistory()) all.push_back(blob.data);
+    return all;
+  }
+
+ private:
+  ParamStoreCase store_;
+
+ public:
+  Update update;
+};
+
+std::vector<std::string> Solvers() {
+  std::vector<std::string> solvers;
+  for (const std::string& rule : RuleNames()) {
+    for (const char* clip : {"", " clip_gradients: 0.5", " clip_gradients: 1000"})
+      solvers.push_back("type: '" + rule + "' weight_decay: 0.01 delta: 0.1" + clip);
+  }
+  solvers.push_back("momentum: 0.9 larc: true clip_gradients: 0.5");
+  return solvers;
+}
+
+class DecidedUpdate : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+  }
+};
+
+TEST_F(DecidedUpdate, HasTheBitsOfOneThatTheHostDecided) {
+  for (const std::string& solver : Solvers()) {
+    Case host(solver), device(solver);
+    ASSERT_TRUE(device.update.decides());
+    for (int i = 0; i < 3; ++i) {
+      for (Case* one : {&host, &device}) one->SetGradients(64 * (i + 1));
+      EXPECT_TRUE(host.update.GradientsFinite());
+      host.update.Run(0.1, i, 3);
+      device.update.RunDecided(0.1, i, 3, {true, true, false});
+      EXPECT_TRUE(device.update.TakeVerdict());
+      EXPECT_EQ(device.update.gradient_norm(), host.update.gradient_norm()) << solver;
+      EXPECT_EQ(device.update.clip_scale(), host.update.clip_scale()) << solver;
+      EXPECT_EQ(device.All(), host.All()) << solver;
+    }
+  }
+}
+
+TEST_F(DecidedUpdate, DoesNotHappenWhereGradientsAreNotFinite) {
+  for (const std::string& solver : Solvers()) {
+    Case c(solver);
+    const auto before = c.All();
+    for (double value : {std::nan(""), HUGE_VAL}) {
+      c.SetGradient(value);
+      c.update.RunDecided(0.1, 0, 1, {true, true, false});
+      EXPECT_FALSE(c.update.TakeVerdict());
+      EXPECT_EQ(c.All(), before) << solver;
+      EXPECT_EQ(c.update.LostParam(), std::nullopt);
+    }
+    c.SetGradient(0);
+    c.update.RunDecided(0.1, 0, 1, {true, true, false});
+    EXPECT_TRUE(c.update.TakeVerdict());
+    EXPECT_NE(c.All(), before) << solver;
+  }
+}
+
+// As at the smallest loss scale.
+TEST_F(DecidedUpdate, HappensWhereGradientsAreOnlyWatched) {
+  for (const std::string& solver : Solvers()) {
+    Case c(solver);
+    c.SetGradient(std::nan(""));
+    c.update.RunDecided(0.1, 0, 1, {true, false, false});
+    EXPECT_FALSE(c.update.TakeVerdict());
+    EXPECT_EQ(c.update.LostParam(), 0) << solver;
+  }
+}
+
+TEST_F(DecidedUpdate, DoesNotHappenWhereALossIsNotFinite) {
+  const std::unique_ptr<Device> gpu = TestGpu();
+  for (const int64_t count : {1, 40000}) {
+    const TensorSpec spec{Shape{count}, DType::kFloat32, Layout()};
+    const Buffer memory(gpu.get(), spec.bytes());
+    const Tensor loss(spec, memory.data());
+    Case c("clip_gradients: 1");
+    for (const bool second : {false, true}) {
+      const auto before = c.All();
+      std::vector<float> values(static_cast<size_t>(count), 1);
+      const auto watch = [&](float last, bool first) {
+        values.back() = last;
+        gpu->CopyFromHost(memory.data(), values.data(), spec.bytes());
+        c.update.WatchLosses({loss}, first);
+        gpu->Synchronize();
+      };
+      // In the first or the second pass of an iteration.
+      watch(second ? 1 : NAN, true);
+      watch(second ? NAN : 1, false);
+      c.update.RunDecided(0.1, 0, 2, {false, false, true});
+      c.update.TakeVerdict();
+      EXPECT_EQ(c.All(), before);
+      watch(1, true);
+      c.update.RunDecided(0.1, 0, 2, {false, false, true});
+      EXPECT_NE(c.All(), before);
+    }
+  }
+}
+
+// The weight grows until the loss, its square, is infinite.
+TEST_F(DecidedUpdate, LeavesTheWeightsOfALossThatIsNotFinite) {
+  const std::string solver = "base_lr: 1e9 lr_policy: 'fixed' max_iter: 100 display: 1";
+  std::vector<std::string> errors;
+  std::vector<float> weights;
+  for (const bool on_gpu : {false, true}) {
+    TrainerCase c(SquareNet(), solver, on_gpu ? TestGpu() : MakeCpuDevice());
+    TrainerOptions options;
+    options.stop_at_nonfinite = true;
+    auto trainer = c.Make(options);
+    try {
+      trainer->Solve();
+      ADD_FAILURE() << "the loss stayed finite";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ExitCode::kNonFinite);
+      errors.push_back(e.message().substr(0, e.message().find(", /")));  // without the place
+    }
+    weights.push_back(FirstWeight(trainer.get()));
+    EXPECT_TRUE(std::isfinite(weights.back()));
+  }
+  EXPECT_EQ(errors[1], errors[0]);
+  EXPECT_EQ(weights[1], weights[0]);
+}
+
+TEST_F(DecidedUpdate, LogsAsTheHostDoes) {
+  const std::string solver =
+      "base_lr: 0.25 lr_policy: 'fixed' max_iter: 4 display: 2 clip_gradients: 0.5";
+  std::vector<std::vector<std::string>> lines;
+  for (const bool on_gpu : {false, true}) {
+    TrainerCase c(SquareNet(), solver, on_gpu ? TestGpu() : MakeCpuDevice());
+    auto trainer = c.Make();
+    LogLines log;
+    trainer->Solve();
+    lines.emplace_back();
+    for (const std::string& line : log.lines) {
+      for (const char* kind : {"lr = ", "Train net output", "Gradient clipping"}) {
+        if (line.find(kind) != std::string::npos) lines.back().push_back(line);
+      }
+    }
+  }
+  EXPECT_EQ(lines[0].size(), 6u);
+  EXPECT_EQ(lines[1], lines[0]);
+}
+
+}  // namespace
+}  // namespace doppio
