@@ -116,6 +116,7 @@ def doppio_test(name, srcs = None, deps = [], copts = [], files_together = 8, **
         srcs = together(name, srcs or [name + ".cc"], files_together),
         copts = _temper(copts),
         deps = deps + ["@sys//:gtest_main"],
+        visibility = ["//tests:__subpackages__"],
         **kwargs
     )
 
