@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "tests/double/machine/fault.h"
 #include "tests/double/machine/settings.h"
@@ -264,6 +266,26 @@ TEST(Memory, DoesNotFillHugeBlocks) {
     EXPECT_EQ(at[bytes / 2], 0);
   }
   FreeDevice(at);
+}
+
+ucontext_t main_context, fiber_context;
+char* fiber_memory = nullptr;
+
+TEST(Memory, OpensFromTheSmallStackOfAFiber) {
+  fiber_memory = Device(100);
+  std::vector<char> stack(4096);
+  ::getcontext(&fiber_context);
+  fiber_context.uc_stack.ss_sp = stack.data();
+  fiber_context.uc_stack.ss_size = stack.size();
+  fiber_context.uc_link = &main_context;
+  ::makecontext(
+      &fiber_context, [] { fiber_memory[99] = 3; }, 0);
+  {
+    const OpenMemory open;
+    ::swapcontext(&main_context, &fiber_context);
+    EXPECT_EQ(fiber_memory[99], 3);
+  }
+  FreeDevice(fiber_memory);
 }
 
 TEST(Memory, HandsOtherFaultsOn) {

@@ -50,7 +50,7 @@ bool Follow(State state, Relation relation, AccessKind kind, State* next) {
 }  // namespace
 
 CellStates::CellStates() {
-  // 0: read_atomically.
+  // 0: "loaded atomically".
   std::map<State, uint8_t> numbers = {{State(), 0}};
   std::map<uint8_t, State> to_do = {{0, State()}};
   const auto number = [&](const State& state) {

@@ -15,8 +15,9 @@ struct Access {
   const void* at = nullptr;
   int64_t bytes = 0;
   bool writes = false;
-  // 0: all bytes are touched. Otherwise some: at least one of any gap + 1 neighbours. Such an
-  // access is told as a race only where this proves one, never with another of its kind.
+  // 0: touches all bytes. Otherwise touches at least one of any gap + 1 consecutive bytes. An
+  // access with a gap is reported as a race only where this proves one, so never against another
+  // access with a gap.
   int64_t gap = 0;
 };
 
@@ -32,35 +33,39 @@ class Clock {
   std::unordered_map<int, int64_t> times_;
 };
 
-// The step `time` of `actor`, which happened after everything that `before` knows, made these
-// accesses. Fault("race", both places) when one of them overlaps an earlier access of which
-// `before` does not know and one of the two writes. Accesses to pageable host memory are left out.
+// Records the accesses of step `time` of `actor`, which happened after every step in `before`.
+// Fault("race") with both places when one of them overlaps an access of another actor that is not
+// in `before` and one of the two writes. Ignores pageable host memory.
 void NoteAccesses(const std::string& what, int actor, int64_t time, const Clock& before,
                   const std::vector<Access>& accesses);
-// Forgets what was done to these bytes: their block is freed. The memory's own call.
+// Forgets all accesses to these bytes. Freeing a block calls it.
 void ForgetAccesses(const void* begin, int64_t bytes);
 
-// What the threads of one kernel touch, told by the instrumentation of its loads and stores
-// (blocks/hooks.cc). One kernel at a time in the process, and its calls of Touch come one at a
-// time. Also finds races within the kernel: a byte that one thread wrote and another one read or
-// wrote, unless both are threads of one block with a barrier in between (their `epoch`, which
-// counts the block's barriers, differs) or both accesses are atomic; these are Fault("block-race").
-// Exact for each byte and without false alarms; of several earlier threads, it names the last one.
-// Checks bounds (Fault "bounds") and that device memory is of `device` or of a peer that it may
-// reach (Fault "peer"). Limits: the owners of bytes beyond the first 2^27 turns of threads in a
-// kernel are unknown, and races with them are missed; so are those with blocks beyond 2^32, threads
-// beyond 2^10 and epochs beyond 2^22.
 struct KernelThread {
   int64_t block = 0;
   int thread = 0;     // in the block
   int64_t epoch = 0;  // barriers that the block has passed
 };
+// Records what the threads of a kernel touch, as told by the instrumentation of its loads and
+// stores (blocks/hooks.cc). The process runs one kernel at a time, and calls of Touch do not
+// overlap.
+//
+// Touch checks
+//  - bounds: Fault("bounds") outside of live blocks;
+//  - devices: Fault("peer") at memory of a device that the kernel's device has no access to;
+//  - races within the kernel: Fault("block-race") when one thread writes a byte that another one
+//  reads or writes, unless both belong to one
+//    block and their epochs differ, or both accesses are atomic. This is exact for each byte. It
+//    never reports a race that is none. Of several earlier threads, the message names the last one.
+// Limits: it misses races with bytes first touched after 2^27 switches between threads in one
+// kernel, and those of blocks from 2^32, threads from 2^10 and epochs from 2^22 on. Atomic loads
+// never race.
 void BeginKernel(const std::string& what, int device);
-// Ignores pageable memory, and everything outside of kernels.
+// Ignores pageable memory. Does nothing while no kernel runs.
 void Touch(const KernelThread& thread, const void* at, int64_t bytes, bool writes, bool atomic);
-// Accesses of the kernel, merged to ranges: exact up to some thousands for each block of memory,
-// beyond that with gaps. bytes_moved: distinct bytes read plus distinct bytes written of device
-// memory; atomic updates do both.
+// Returns the kernel's accesses as ranges; beyond 4096 ranges in a block, near ones are merged to
+// ranges with gaps. *bytes_moved: distinct bytes read plus distinct bytes written of device memory;
+// an atomic update does both.
 std::vector<Access> EndKernel(int64_t* bytes_moved);
 
 }  // namespace doppio::gpu_double
