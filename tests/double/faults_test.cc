@@ -117,6 +117,27 @@ TEST(Failures, RunOutOfMemory) {
   EXPECT_EQ(cudaFree(memory), cudaSuccess);
 }
 
+TEST(Failures, FailTheAllocationThatIsAskedFor) {
+  Begin(1, "random");
+  int64_t allocations = 0;  // of the process, so far
+  {
+    DeviceInts a;
+    Block block;
+    EXPECT_TRUE(FindBlock(a.at(), &block));
+    allocations = block.number;
+  }
+  // Numbers leave out allocations that failed, of which there are few, and count pinned memory.
+  Begin(1, "random", [&](Settings* s) { s->fail_malloc = allocations + 20; });
+  int failures = 0;
+  for (int64_t i = 0; i < allocations + 20; ++i) {
+    void* memory = nullptr;
+    if (cudaMalloc(&memory, 4) == cudaErrorMemoryAllocation) ++failures;
+    EXPECT_EQ(cudaFree(memory), cudaSuccess);
+  }
+  EXPECT_EQ(failures, 1);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
+}
+
 TEST(Failures, KeepAFailedLaunch) {
   for (const char* order : {"late", "early", "random"}) {
     Begin(2, order, [](Settings* s) { s->fail_launch = 3; });
@@ -173,9 +194,12 @@ TEST(Failures, LeaveThePartnersOfALostDeviceWaiting) {
         const auto meeting = std::make_shared<Meeting>(2);
         Work member = Kernel("a member", {}, [] { ADD_FAILURE() << "the meeting came about"; });
         member.meeting = meeting;
-        EXPECT_EQ(Enqueue(well, member), cudaSuccess);
         EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
-        Enqueue(lost, member);  // the second
+        EXPECT_EQ(Enqueue(lost, member), cudaSuccess);
+        EXPECT_EQ(cudaStreamQuery(lost), cudaErrorNotReady);  // the member has come
+        Enqueue(lost, Kernel("the second", {}, [] {}));
+        EXPECT_EQ(cudaSetDevice(1), cudaSuccess);
+        EXPECT_EQ(Enqueue(well, member), cudaSuccess);
         EXPECT_EQ(WaitFor(lost), cudaErrorDevicesUnavailable);
         for (int i = 0; i < 10; ++i) EXPECT_EQ(cudaStreamQuery(well), cudaErrorNotReady);
         Abandon(meeting);
