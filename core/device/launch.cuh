@@ -44,7 +44,7 @@ __device__ Sum CombineBlock(Sum mine, const Combine& combine) {
   alignas(16) __shared__ unsigned char room[kThreadsPerBlock * sizeof(Sum)];
   Sum* sums = reinterpret_cast<Sum*>(room);
   sums[threadIdx.x] = mine;
-  for (int half = kThreadsPerBlock / 2; half > 0; half /= 2) {
+  for (unsigned half = kThreadsPerBlock / 2; half > 0; half /= 2) {
     __syncthreads();
     if (threadIdx.x < half)
       sums[threadIdx.x] = combine(sums[threadIdx.x], sums[threadIdx.x + half]);

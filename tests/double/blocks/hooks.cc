@@ -17,12 +17,22 @@ __thread bool in_kernel __attribute__((tls_model("initial-exec"))) = false;
 namespace {
 
 Range stacks, arguments;
+Range pinned;  // the block of pinned memory that this kernel touched last
 
 enum class Kind { kRead, kWrite, kAtomic };
 
 [[noreturn]] void FaultHere(const char* check, const std::string& text) {
   Fault(check, WhatRuns() + ": block " + std::to_string(here.number.block) + ", thread " +
                    std::to_string(here.number.thread) + " " + text);
+}
+
+// Memory of the host that is not pinned is out of a kernel's reach.
+void CheckPinned(uintptr_t address) {
+  if (pinned.Has(address)) return;
+  const void* at = reinterpret_cast<const void*>(address);
+  Block block;
+  if (!FindBlock(at, &block)) FaultHere("bounds", "touches " + Describe(at));
+  pinned = {reinterpret_cast<uintptr_t>(block.begin), static_cast<size_t>(block.bytes)};
 }
 
 __attribute__((noinline)) void NoteOutside(const void* at, size_t bytes, Kind kind) {
@@ -44,6 +54,7 @@ __attribute__((noinline)) void NoteOutside(const void* at, size_t bytes, Kind ki
                                         : SharedAccess::kAtomic);
       return;
     }
+    CheckPinned(address);
   }
   Touch(here.number, at, static_cast<int64_t>(bytes), kind != Kind::kRead, kind == Kind::kAtomic);
 }
@@ -85,6 +96,7 @@ void WatchStacks(const void* begin, size_t bytes) {
 }
 void WatchArguments(const void* begin, size_t bytes) {
   arguments = {reinterpret_cast<uintptr_t>(begin), bytes};
+  pinned = {};
   ReadPlaces();
 }
 void NoteAtomic(const void* at, size_t bytes) {

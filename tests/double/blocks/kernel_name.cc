@@ -54,7 +54,8 @@ void Remove(const char* part, std::string* from) {
 
 // Without namespaces, the result's type and the parameters' types, in at most 160 characters.
 std::string Shorten(std::string name) {
-  for (const char* part : {"doppio::", "(anonymous namespace)::"}) Remove(part, &name);
+  for (const char* part : {"doppio::", "gpu_double::", "(anonymous namespace)::"})
+    Remove(part, &name);
   if (name.compare(0, 5, "void ") == 0) name.erase(0, 5);
   if (!name.empty() && name.back() == ')') {
     int depth = 0;
