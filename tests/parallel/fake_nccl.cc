@@ -1,6 +1,8 @@
-// Plays NCCL for tests: ranks are threads of one process, and memory is the host's. A call waits
-// for the other ranks, where the library would return at once; who waits for long returns without a
-// result, as a sum that is never finished.
+// Plays NCCL for tests: ranks are threads of one process, and memory is the host's. A collective
+// waits for the other ranks, where the library would return at once; one that waits for long
+// returns without a result, as a sum that is never finished.
+#include <sched.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -12,10 +14,16 @@
 
 namespace {
 
-constexpr int kSuccess = 0, kInvalidArgument = 4;
+constexpr int kSuccess = 0, kInvalidArgument = 4, kInProgress = 7;
 
 struct Id {
   char bytes[128];
+};
+
+struct Config {
+  size_t size;
+  unsigned magic, version;
+  int blocking;
 };
 
 struct Team {
@@ -23,7 +31,7 @@ struct Team {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<const void*> from;
-  size_t arrived = 0;
+  size_t joined = 0, arrived = 0;
   int64_t meetings = 0;
 
   bool Meet() {
@@ -85,18 +93,30 @@ int ncclGetUniqueId(Id* id) {
   return kSuccess;
 }
 
-int ncclCommInitRank(void** comm, int ranks, Id id, int rank) {
-  std::shared_ptr<Team> team;
-  {
-    std::lock_guard<std::mutex> lock(g_mutex);
-    std::weak_ptr<Team>& known = g_teams[Number(id)];
-    team = known.lock();
-    if (team == nullptr) known = team = std::make_shared<Team>(ranks);
-    ++g_fake_nccl_comms;
-  }
+int g_fake_nccl_cores = 0;    // of the thread that joined last
+int g_fake_nccl_missing = 0;  // 1: the last rank's join is never seen by the others
+
+// Does not wait for the other ranks, as after `blocking = 0`.
+int ncclCommInitRankConfig(void** comm, int ranks, Id id, int rank, const Config* config) {
+  if (config->size != 24 || config->magic != 0xcafebeef || config->version != 21400 ||
+      config->blocking != 0)
+    return kInvalidArgument;
+  std::lock_guard<std::mutex> lock(g_mutex);
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) == 0) g_fake_nccl_cores = CPU_COUNT(&cores);
+  std::weak_ptr<Team>& known = g_teams[Number(id)];
+  std::shared_ptr<Team> team = known.lock();
+  if (team == nullptr) known = team = std::make_shared<Team>(ranks);
+  ++g_fake_nccl_comms;
+  if (g_fake_nccl_missing == 0 || rank + 1 < ranks) ++team->joined;
   *comm = new Comm{team, static_cast<size_t>(rank)};
-  return team->Meet() ? kSuccess : kInvalidArgument;
+  return kInProgress;
 }
+
+// Not called: it would wait without end for a rank that never comes.
+int ncclCommInitRank(void**, int, Id, int) { return kInvalidArgument; }
+
+int ncclCommFinalize(void*) { return kInProgress; }
 
 int ncclCommDestroy(void* comm) {
   std::lock_guard<std::mutex> lock(g_mutex);
@@ -112,8 +132,10 @@ int ncclCommAbort(void* comm) {
   return kSuccess;
 }
 
-int ncclCommGetAsyncError(void*, int* error) {
-  *error = kSuccess;
+int ncclCommGetAsyncError(void* comm, int* error) {
+  const Team& team = *static_cast<Comm*>(comm)->team;
+  std::lock_guard<std::mutex> lock(g_mutex);
+  *error = team.joined == team.from.size() ? kSuccess : kInProgress;
   return kSuccess;
 }
 

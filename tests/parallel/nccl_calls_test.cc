@@ -1,10 +1,14 @@
 // How NCCL is called, on the host in a GPU's place with a library of the test's own (fake_nccl.cc).
 #include <gtest/gtest.h>
 
+#include <sched.h>
+
 #include <atomic>
+#include <cstdlib>
 
 #include "core/base/error.h"
 #include "core/base/shared_library.h"
+#include "core/base/threads.h"
 #include "tests/parallel/communicator_case.h"
 #include "tests/parallel/layered_case.h"
 #include "tests/parallel/link_case.h"
@@ -85,6 +89,43 @@ TEST_F(NcclCalls, SayWhatFailed) {
     EXPECT_EQ(e.message(),
               "NCCL failed at summing on GPU (the host in its place): invalid argument");
   }
+}
+
+TEST_F(NcclCalls, JoinOnAllCores) {
+  OnLinkedRanks(
+      2,
+      [](Device* device, const LinkPlace& place) {
+        cpu_set_t one, after;
+        CPU_ZERO(&one);
+        CPU_SET(sched_getcpu(), &one);
+        EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+        auto end = Link().connect(device, place);
+        EXPECT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+        EXPECT_TRUE(CPU_EQUAL(&one, &after));
+        UseAllCores();
+        return end;
+      },
+      [](World&, Device*) {});
+  EXPECT_EQ(Of("g_fake_nccl_cores"), ProcessCores());
+}
+
+TEST_F(NcclCalls, EndWithAMessageWhenARankNeverJoins) {
+  const int aborted = Of("g_fake_nccl_aborted");
+  setenv("DOPPIO_NCCL_TIMEOUT", "0.2", 1);
+  Of("g_fake_nccl_missing") = 1;
+  try {
+    OnLinkedRanks(3, Link().connect, [](World&, Device*) { ADD_FAILURE() << "all have joined"; });
+    ADD_FAILURE() << "nobody was missing";
+  } catch (const DeviceError& e) {
+    EXPECT_NE(e.message().find("NCCL has not completed joining the ranks after 0.2 s: rank "),
+              std::string::npos)
+        << e.message();
+    EXPECT_NE(e.message().find(" of 3 on "), std::string::npos) << e.message();
+  }
+  Of("g_fake_nccl_missing") = 0;
+  unsetenv("DOPPIO_NCCL_TIMEOUT");
+  EXPECT_EQ(Of("g_fake_nccl_comms"), 0);
+  EXPECT_EQ(Of("g_fake_nccl_aborted"), aborted + 3);
 }
 
 // Each rank has an end inside its node, and the first ones another across.

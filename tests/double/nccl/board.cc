@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -84,7 +85,10 @@ void Board::Write(int rank, const void* data, int64_t bytes) {
   for (int64_t done = 0; done < bytes;) {
     const ssize_t n =
         pwrite(file_, from + done, static_cast<size_t>(bytes - done), DataAt(rank) + done);
-    if (n <= 0) Fault("nccl", "no memory for the data of rank " + std::to_string(rank));
+    if (n <= 0) {
+      Fault("nccl",
+            "cannot store the data of rank " + std::to_string(rank) + ": " + std::strerror(errno));
+    }
     done += n;
   }
 }

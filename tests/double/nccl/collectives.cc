@@ -174,10 +174,14 @@ std::function<bool()> NcclCommunicator::ReadyFor(int64_t number, const NcclCall&
 
 void NcclCommunicator::Publish(int64_t number, const NcclCall& call, const void* from) {
   Board& board = *team_->board;
+  // Device memory opens when the process touches it, which a system call does not.
+  std::vector<char> data;
   {
     const OpenMemory open;
-    board.Write(rank_, from, BytesFrom(call, rank_, size_));
+    const char* begin = static_cast<const char*>(from);
+    data.assign(begin, begin + BytesFrom(call, rank_, size_));
   }
+  board.Write(rank_, data.data(), static_cast<int64_t>(data.size()));
   board.slot(rank_).call = call;
   board.slot(rank_).published = number + 1;
 }
