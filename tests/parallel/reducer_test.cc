@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/base/error.h"
-
 #include "tests/solvers/param_store_case.h"
 
 namespace doppio {
