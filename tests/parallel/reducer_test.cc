@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "core/base/error.h"
 #include "tests/solvers/param_store_case.h"
 
 namespace doppio {
@@ -40,6 +43,67 @@ TEST(Reducer, TellsAtWhichGradientsAnExchangeBegins) {
     }
     EXPECT_EQ(begun_at, (std::vector<int>{3, 1, 0}));
     reducer.Finish(nullptr);
+  }
+}
+
+// A link whose exchanges go on by themselves: they are done when they have been asked for often
+// enough, and fail from the exchange `fails_at` on.
+class OnItsOwnTime : public Alone {
+ public:
+  void StartAllReduce(void*, int64_t count, DType) override {
+    started.push_back(count);
+    asked_ = 0;
+  }
+  bool Settled() override {
+    if (static_cast<int>(started.size()) >= fails_at) throw PeerError("rank 1 is lost");
+    return ++asked_ > 50;
+  }
+  void Lead() override { ++led; }
+
+  std::vector<int64_t> started;  // of how many numbers
+  int led = 0, fails_at = 1000;
+
+ private:
+  int asked_ = 0;
+};
+
+TEST(Reducer, SumsForTheDeviceInOneOrderWithBuckets) {
+  ParamStoreCase c({{Shape{64}}, {Shape{128}}}, DType::kFloat32);
+  OnItsOwnTime link;
+  ReducerOptions options;
+  options.bucket_bytes = 1;
+  Reducer reducer(&c.store(), &link, options);
+  double numbers[10] = {};
+  for (int pass = 0; pass < 3; ++pass) {
+    link.started.clear();
+    reducer.sums_in_stream()->AllReduce(numbers, 10, DType::kFloat64);
+    reducer.Ready(1);
+    reducer.sums_in_stream()->AllReduce(numbers, 3, DType::kFloat64);
+    reducer.Ready(0);
+    reducer.Finish(nullptr);
+    EXPECT_EQ(link.started, (std::vector<int64_t>{10, 128, 3, 64}));
+  }
+  EXPECT_EQ(link.led, 6);
+  EXPECT_EQ(reducer.totals().bytes, 3 * 4 * (64 + 128));
+}
+
+TEST(Reducer, FindsALostRankWhileTheDeviceComputes) {
+  for (int fails_at : {1, 2, 3}) {
+    ParamStoreCase c({{Shape{64}}, {Shape{128}}}, DType::kFloat32);
+    OnItsOwnTime link;
+    link.fails_at = fails_at;
+    ReducerOptions options;
+    options.bucket_bytes = 1;
+    Reducer reducer(&c.store(), &link, options);
+    double number = 0;
+    EXPECT_THROW(
+        {
+          reducer.sums_in_stream()->AllReduce(&number, 1, DType::kFloat64);
+          reducer.Ready(1);
+          reducer.Ready(0);
+          reducer.Finish(nullptr);
+        },
+        PeerError);
   }
 }
 
