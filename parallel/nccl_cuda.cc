@@ -53,6 +53,7 @@ class NcclEnd : public Communicator {
     Nccl::UniqueId id{};
     if (rank_ == 0) Check(nccl_.get_unique_id(&id), "making an id");
     place.control->Broadcast(&id, sizeof id, 0);
+    device->Synchronize();  // the word is cleared
     // From here on ranks wait for each other inside the library: all have come as far as this.
     place.control->Barrier();
     stream_.gpu();  // the current device, which becomes the rank's

@@ -41,6 +41,7 @@ TEST_F(NcclTest, EndsAfterAFailure) {
   EXPECT_THROW(OnLinkedRanks(1, NcclLink().connect,
                              [](World& world, Device* device) {
                                const Buffer memory(device, 64);
+                               device->Synchronize();  // it is cleared
                                world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);
                                world.bulk().Abort("enough");
                                world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);

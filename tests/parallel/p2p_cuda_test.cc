@@ -51,6 +51,7 @@ TEST_P(Links, LetNobodyWaitWhenOneLeaves) {
   try {
     OnLinkedRanks(4, GetParam(), [&](World& world, Device* device) {
       const Buffer memory(device, 64);
+      device->Synchronize();  // it is cleared
       world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);
       if (world.rank() == 2) throw FileError("record 7 is damaged");
       for (int call = 0; call < 2; ++call) {

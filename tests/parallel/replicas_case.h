@@ -102,8 +102,9 @@ class ReplicasCase {
     return all[0];
   }
 
-  // As one rank of a world of processes.
-  Trained Join(const World* world, int64_t batch) const {
+  // As one rank of a world of processes, on the device that the world works on, if it works on one.
+  Trained Join(const World* world, int64_t batch, Device* device = nullptr) const {
+    if (device != nullptr) return Train(world, device, batch, TrainerOptions());
     return Train(world, make_device_().get(), batch, TrainerOptions());
   }
 

@@ -106,6 +106,7 @@ TEST_F(DecidedUpdate, HappensWhereGradientsAreOnlyWatched) {
     c.SetGradient(std::nan(""));
     c.update.RunDecided(0.1, 0, 1, {true, false, false});
     EXPECT_FALSE(c.update.TakeVerdict());
+    c.device()->Synchronize();  // the update has run
     EXPECT_EQ(c.update.LostParam(), 0) << solver;
   }
 }
