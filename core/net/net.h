@@ -104,6 +104,7 @@ class Net {
   std::string NameOf(const PlanStep& step) const;
   void Connect();
   int RunForward();
+  void TellFresh(bool fresh) const;
   void Follow(int changer);
   void CheckThatItCanFollow(int changer) const;
   void GoOnFrom(const Plan& before);
@@ -122,6 +123,8 @@ class Net {
   std::unique_ptr<Plan> plan_;
   StepRunner forward_;
   StepRunner replace_, add_to_;  // backward, by what becomes of the gradients before
+  // Such a pass of this plan has run without a runner.
+  bool forward_by_steps_ = false, backward_by_steps_ = false;
   std::vector<NetOutput> outputs_;
   Pass pass_;
   float loss_scale_ = 1;
