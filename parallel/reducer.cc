@@ -103,8 +103,10 @@ void Reducer::AllReduce(void* data, int64_t count, DType dtype) {
   bulk_->Lead();
 }
 
-// A forward that begins anew for other shapes (Net) says so twice, before its first sum.
+// A forward that begins anew for other shapes (Net) says so twice, before its first sum. Sums of
+// the pass before may be under way still; later ones wait for this rank's announcement.
 void Reducer::Begin(bool fresh) {
+  if (gate_ != nullptr && fresh) WaitForSums();
   fresh_ = fresh;
   announced_ = false;
 }
