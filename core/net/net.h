@@ -123,8 +123,6 @@ class Net {
   std::unique_ptr<Plan> plan_;
   StepRunner forward_;
   StepRunner replace_, add_to_;  // backward, by what becomes of the gradients before
-  // Such a pass of this plan has run without a runner.
-  bool forward_by_steps_ = false, backward_by_steps_ = false;
   std::vector<NetOutput> outputs_;
   Pass pass_;
   float loss_scale_ = 1;
@@ -143,6 +141,8 @@ class Net {
   std::shared_ptr<Memory> memory_before_;
   std::unique_ptr<Plan> before_;
   int last_again_ = -1;
+  // Such a pass of this plan has run without a runner.
+  bool forward_by_steps_ = false, backward_by_steps_ = false;
 };
 
 }  // namespace doppio
