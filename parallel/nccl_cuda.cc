@@ -112,6 +112,7 @@ class NcclEnd : public Communicator {
     return idle;
   }
   void Lead() override { stream_.Lead(); }
+  bool WaitsOnDevice() const override { return true; }
 
   void Broadcast(void* data, int64_t bytes, int root) override {
     if (bytes == 0) return;

@@ -1,6 +1,7 @@
 #include "parallel/reducer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/threads.h"
 #include "core/math/tensor_ops.h"
@@ -17,8 +18,13 @@ double SecondsSince(Clock::time_point begun) {
 
 }  // namespace
 
-Reducer::Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options)
-    : params_(params), bulk_(bulk), options_(options), queue_(params->params().size() + 2) {
+Reducer::Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options,
+                 PassGate* gate)
+    : params_(params),
+      bulk_(bulk),
+      options_(options),
+      gate_(bulk->WaitsOnDevice() ? gate : nullptr),
+      queue_(params->params().size() + 2) {
   DOPPIO_CHECK(!params->gradients_share_memory(), "a gradient would be gone before it is summed");
   if (Is16Bit(options.type) && params->grads().count() > 0)
     copy_.emplace(params, options.type, bulk->size());
@@ -84,20 +90,37 @@ void Reducer::Send(size_t bucket) {
 void Reducer::AllReduce(void* data, int64_t count, DType dtype) {
   bulk_->Follow(-1);
   Job job;
-  job.sum = true;
+  job.kind = Job::kSum;
   job.data = data;
   job.count = count;
   job.dtype = dtype;
   Ask(job);
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    done_changed_.wait(lock, [&] { return started_ == asked_ || failure_; });
+    done_changed_.wait(lock, [&] { return (holds_ ? settled_ : started_) == asked_ || failure_; });
     if (failure_) std::rethrow_exception(failure_);
   }
   bulk_->Lead();
 }
 
-void Reducer::Ask(const Job& job) {
+// A forward that begins anew for other shapes (Net) says so twice, before its first sum. Sums of
+// the pass before may be under way still; later ones wait for this rank's announcement.
+void Reducer::Begin(bool fresh) {
+  if (gate_ != nullptr && fresh) WaitForSums();
+  fresh_ = fresh;
+  announced_ = false;
+}
+
+// Once per pass, and where all ranks come to: before the first job.
+void Reducer::Announce() {
+  if (gate_ == nullptr || announced_) return;
+  announced_ = true;
+  gate_->Announce(bulk_->rank(), ++pass_, fresh_);
+}
+
+void Reducer::Ask(Job job) {
+  Announce();
+  job.pass = pass_;
   ++asked_;
   queue_.Push(job);
 }
@@ -106,9 +129,13 @@ void Reducer::Reduce() {
   UseAllCores();
   Job job;
   while (NextJob(&job)) {
-    if (under_way_.empty()) busy_since_ = Clock::now();
-    if (!job.sum) under_way_.push_back({job.bucket, MonotonicNs()});
-    const std::exception_ptr failure = Start(job);
+    std::exception_ptr failure;
+    try {
+      Learn(job.pass);
+      Start(job);
+    } catch (...) {
+      failure = std::current_exception();
+    }
     {
       std::lock_guard<std::mutex> lock(mutex_);
       ++started_;
@@ -133,27 +160,50 @@ bool Reducer::NextJob(Job* job) {
   return queue_.Pop(job);
 }
 
-std::exception_ptr Reducer::Start(const Job& job) {
-  try {
-    if (job.sum) {
-      bulk_->NoteBucket(-1);
-      bulk_->StartAllReduce(job.data, job.count, job.dtype);
-      return nullptr;
-    }
-    const Bucket& bucket = buckets_[job.bucket];
-    const Tensor grads = params_->grads();
-    void* at = copy_ ? copy_->at(job.bucket)
-                     : static_cast<char*>(grads.raw) + bucket.begin * ElementBytes(grads.dtype);
-    bulk_->NoteBucket(static_cast<int64_t>(job.bucket));
-    bulk_->StartAllReduce(at, bucket.end - bucket.begin, sent_as());
-  } catch (...) {
-    return std::current_exception();
-  }
-  return nullptr;
+// Waits, at a pass's first job, until all ranks have come to theirs.
+void Reducer::Learn(int64_t pass) {
+  if (pass == known_pass_) return;
+  const bool holds = gate_->AnyFresh(pass);
+  known_pass_ = pass;
+  std::lock_guard<std::mutex> lock(mutex_);
+  holds_ = holds;
 }
 
-// Whether all that was started is done, or has failed. Buckets are counted as done then, and until
-// the next job this thread leaves the communicator to the thread that computes.
+void Reducer::Start(const Job& job) {
+  switch (job.kind) {
+    case Job::kBucket:
+      if (holds_) {
+        held_.push_back(job.bucket);
+      } else {
+        StartBucket(job.bucket);
+      }
+      return;
+    case Job::kSum:
+      if (holds_) gate_->Arrive(bulk_->rank());
+      bulk_->NoteBucket(-1);
+      bulk_->StartAllReduce(job.data, job.count, job.dtype);
+      return;
+    case Job::kRelease:
+      if (!holds_) return;
+      gate_->Arrive(bulk_->rank());
+      for (size_t bucket : std::exchange(held_, {})) StartBucket(bucket);
+      return;
+  }
+}
+
+void Reducer::StartBucket(size_t bucket) {
+  if (under_way_.empty()) busy_since_ = Clock::now();
+  under_way_.push_back({bucket, MonotonicNs()});
+  const Bucket& one = buckets_[bucket];
+  const Tensor grads = params_->grads();
+  void* at = copy_ ? copy_->at(bucket)
+                   : static_cast<char*>(grads.raw) + one.begin * ElementBytes(grads.dtype);
+  bulk_->NoteBucket(static_cast<int64_t>(bucket));
+  bulk_->StartAllReduce(at, one.end - one.begin, sent_as());
+}
+
+// Returns true if all that was started is done, or has failed. Buckets are counted as done then,
+// and until the next job this thread leaves the communicator to the thread that computes.
 bool Reducer::Settle() {
   std::exception_ptr failure;
   try {
@@ -200,9 +250,23 @@ void Reducer::WaitForSums() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
+// Ranks may be in their first update, or load code for it, until they come to this exchange.
+void Reducer::ArriveForStatistics() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!holds_) return;
+  }
+  gate_->Arrive(bulk_->rank());
+}
+
 void Reducer::Finish(GradientSink* next) {
   for (size_t b = 0; b < buckets_.size(); ++b)
     DOPPIO_CHECK(buckets_[b].sent, "backward has finished every gradient");
+  if (gate_ != nullptr) {
+    Job job;
+    job.kind = Job::kRelease;
+    Ask(job);
+  }
   double exposed = 0;
   for (size_t b = 0; b < buckets_.size(); ++b) {
     const Clock::time_point begun = Clock::now();
@@ -223,6 +287,7 @@ void Reducer::Finish(GradientSink* next) {
   std::lock_guard<std::mutex> lock(mutex_);
   totals_.busy_seconds = busy_seconds_;
   done_ = 0;
+  announced_ = false;
   for (Bucket& bucket : buckets_) {
     totals_.bytes += (bucket.end - bucket.begin) * ElementBytes(sent_as());
     bucket.missing = bucket.params.size();
@@ -235,6 +300,7 @@ void Reducer::Finish(GradientSink* next) {
 void Reducer::AverageStatistics() {
   const Tensor statistics = params_->statistics();
   if (statistics.count() == 0) return;
+  ArriveForStatistics();
   bulk_->NoteBucket(-1);
   bulk_->Follow(-1);
   Trace(trace_, TraceOf::kWait, RunTrace::kExchanges, "statistics",

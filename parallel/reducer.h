@@ -18,6 +18,7 @@
 #include "core/net/params.h"
 #include "core/net/run_trace.h"
 #include "parallel/gradient_copy.h"
+#include "parallel/pass_gate.h"
 
 namespace doppio {
 
@@ -30,9 +31,16 @@ struct ReducerOptions {
 
 class Reducer : public GradientExchange, private SumsInStream {
  public:
-  // `params`, whose gradients do not share memory, and `bulk` outlive the reducer, which is the
-  // only one to use `bulk`.
-  Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options);
+  // `params`, whose gradients do not share memory, `bulk` and `gate` outlive the reducer, which is
+  // the only one to use `bulk`. `gate`, of all ranks of `bulk`, is used where exchanges wait on the
+  // devices; null: the ranks are in different processes.
+  //
+  // In a pass that is fresh for any rank (SumsInStream::Begin), buckets are held back until all
+  // ranks have asked their devices for the whole pass and call Finish. Sums cannot be held back.
+  // Before one starts, all ranks have come to it, and they go on when it is done: so no device
+  // waits in an exchange while a rank sets things up.
+  Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options,
+          PassGate* gate = nullptr);
   ~Reducer() override;
 
   void Ready(int param) override;
@@ -54,7 +62,9 @@ class Reducer : public GradientExchange, private SumsInStream {
 
   // What the thread is asked for, in the same order on every rank.
   struct Job {
-    bool sum = false;  // of SumsInStream; else a bucket
+    enum Kind { kBucket, kSum, kRelease };  // kSum: of SumsInStream; kRelease: what is held back
+    Kind kind = kBucket;
+    int64_t pass = 0;  // of the gate
     size_t bucket = 0;
     void* data = nullptr;  // of a sum, as what follows
     int64_t count = 0;
@@ -63,28 +73,37 @@ class Reducer : public GradientExchange, private SumsInStream {
 
   void MakeBuckets(int64_t bucket_bytes);
   void AllReduce(void* data, int64_t count, DType dtype) override;
-  void Ask(const Job& job);
+  void Begin(bool fresh) override;
+  void Announce();
+  void Ask(Job job);
   DType sent_as() const { return copy_ ? options_.type : params_->dtype(); }
   void Send(size_t bucket);
-  void Reduce();  // the thread, which alone calls the next three
+  void Reduce();  // the thread, which alone calls what follows up to Settle
   bool NextJob(Job* job);
-  std::exception_ptr Start(const Job& job);
+  void Learn(int64_t pass);
+  void Start(const Job& job);
+  void StartBucket(size_t bucket);
   bool Settle();
   void ShowReduction(size_t bucket, int64_t begun_ns);
   void WaitFor(size_t bucket);
   void WaitForSums();
+  void ArriveForStatistics();
   void AverageStatistics();
 
   ParamStore* const params_;
   Communicator* const bulk_;
   const ReducerOptions options_;
+  PassGate* const gate_;              // null: nothing is held back
   std::optional<GradientCopy> copy_;  // of 16 bits
   std::vector<Bucket> buckets_;
   std::vector<size_t> bucket_of_;  // per parameter of the store
   BoundedQueue<Job> queue_;
   Totals totals_;
   RunTrace* trace_ = nullptr;
-  int64_t asked_ = 0;  // jobs since the start, by the thread that computes
+  // Of the thread that computes.
+  int64_t asked_ = 0;  // jobs since the start
+  int64_t pass_ = 0;   // announced to the gate
+  bool fresh_ = false, announced_ = false;
 
   // Buckets that were started and not found done; of the thread.
   struct UnderWay {
@@ -93,11 +112,14 @@ class Reducer : public GradientExchange, private SumsInStream {
   };
   std::vector<UnderWay> under_way_;
   std::chrono::steady_clock::time_point busy_since_;  // likewise; where there are any
+  std::vector<size_t> held_;                          // buckets; of the thread
+  int64_t known_pass_ = 0;                            // of holds_; likewise
 
   std::mutex mutex_;
   std::condition_variable done_changed_;
   size_t done_ = 0;                    // buckets of this pass; guarded, as what follows
-  int64_t started_ = 0, settled_ = 0;  // jobs; only the thread writes them
+  int64_t started_ = 0, settled_ = 0;  // jobs, of which some are held; only the thread writes them
+  bool holds_ = false;                 // the pass is fresh for some rank; likewise
   double busy_seconds_ = 0;
   std::exception_ptr failure_;
   std::thread thread_;

@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/threads.h"
 #include "parallel/layered.h"
+#include "parallel/pass_gate.h"
 #include "parallel/stall_watch.h"
 #include "parallel/threads.h"
 
@@ -46,12 +47,22 @@ std::vector<int> RanksOf(const World& processes, int own) {
 class ThreadWorld : public World {
  public:
   ThreadWorld(Communicator* control, Communicator* host, std::shared_ptr<Meeting> meeting,
-              const ReducerOptions& options)
-      : control_(control), host_(host), meeting_(std::move(meeting)), options_(options) {}
+              PassGate* gate, const ReducerOptions& options)
+      : control_(control),
+        host_(host),
+        meeting_(std::move(meeting)),
+        gate_(gate),
+        options_(options) {}
   Communicator& control() const override { return *control_; }
   Communicator& bulk() const override { return device_ == nullptr ? *host_ : *device_; }
   std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
-    return std::make_unique<Reducer>(params, &bulk(), options_);
+    return std::make_unique<Reducer>(params, &bulk(), options_, gate_);
+  }
+  void Abort(const std::string& why) const override {
+    control_->Abort(why);
+    host_->Abort(why);
+    meeting_->Abort(why);
+    gate_->Abort(why);
   }
 
   // On the rank's own thread, as what follows.
@@ -60,16 +71,11 @@ class ThreadWorld : public World {
   }
   void Disconnect() { device_.reset(); }
 
-  void Abort(const std::string& why) {
-    control_->Abort(why);
-    host_->Abort(why);
-    meeting_->Abort(why);
-  }
-
  private:
   Communicator* const control_;
   Communicator* const host_;
   const std::shared_ptr<Meeting> meeting_;  // for what links devices
+  PassGate* const gate_;                    // outlives the world
   const ReducerOptions options_;
   std::unique_ptr<Communicator> device_;
 };
@@ -123,10 +129,11 @@ void RunThreadWorld(int size, const ReducerOptions& options,
   const auto control = join(others == nullptr ? nullptr : &others->control());
   const auto host = join(others == nullptr ? nullptr : &others->bulk());
   const auto meeting = std::make_shared<Meeting>(size);
+  PassGate gate(size, [&](int rank) { moved(rank, -1); });
   std::vector<std::unique_ptr<ThreadWorld>> worlds;
   for (size_t r = 0; r < control.size(); ++r) {
     worlds.push_back(
-        std::make_unique<ThreadWorld>(control[r]->get(), host[r]->get(), meeting, options));
+        std::make_unique<ThreadWorld>(control[r]->get(), host[r]->get(), meeting, &gate, options));
   }
   FirstFailure failure;
   const auto run = [&](int rank) {

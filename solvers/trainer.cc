@@ -50,9 +50,7 @@ TrainResult Trainer::Solve() {
 // only once the GPU is done. So the exchange ends before anything is unwound.
 void Trainer::AbortRanks(const std::string& failure) {
   if (options_.world == nullptr) return;
-  const std::string why = "rank " + std::to_string(rank()) + " has failed: " + failure;
-  options_.world->control().Abort(why);
-  options_.world->bulk().Abort(why);
+  options_.world->Abort("rank " + std::to_string(rank()) + " has failed: " + failure);
 }
 
 // Everything between the log's first and last lines.

@@ -183,6 +183,8 @@ std::unique_ptr<Net> Trainer::MakeLastTestNet(size_t test) {
 
 // All ranks start from what rank 0 has.
 void Trainer::ShareStart() {
+  // Ranks that still build their nets allocate memory: no device should wait for them meanwhile.
+  options_.world->control().Barrier();
   Communicator& bulk = options_.world->bulk();
   bulk.Follow(-1);
   for (const Tensor& tensor : SharedState()) bulk.Broadcast(tensor.raw, tensor.bytes(), 0);

@@ -46,6 +46,14 @@ class CudaDownload : public Download {
  public:
   CudaDownload(GpuDevice* device, int64_t bytes)
       : device_(device), memory_(device, bytes), arrived_(device) {}
+  // The device may still write to the memory. Where it fails it does not, and nobody could act on
+  // the failure here.
+  ~CudaDownload() override {
+    try {
+      arrived_.Wait();
+    } catch (const DeviceError&) {
+    }
+  }
   void Start(int64_t offset, const void* from, int64_t bytes) override {
     Cuda(cudaMemcpyAsync(static_cast<char*>(memory_.data()) + offset, from,
                          static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, device_->gpu().stream),

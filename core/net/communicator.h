@@ -44,6 +44,9 @@ class Communicator {
   // By the thread that computes, after StartAllReduce has returned, perhaps beside Settled on the
   // thread that exchanges.
   virtual void Lead() {}
+  // Whether the device itself waits, inside what StartAllReduce has asked for, until all ranks have
+  // started theirs.
+  virtual bool WaitsOnDevice() const { return false; }
 
   // The bucket of gradients that the next calls are for; -1: none. Messages about lost ranks name
   // it.
@@ -68,6 +71,10 @@ class SumsInStream {
   // does not wait for it where the device's link allows that. A failure is thrown by this call or a
   // later one, or by GradientExchange::Finish at the latest.
   virtual void AllReduce(void* data, int64_t count, DType dtype) = 0;
+  // By the thread that computes, before it runs a net forward or backward. `fresh`: in this pass
+  // the device records work or comes to some of it for the first time, so that no device of the
+  // process should wait inside of an exchange meanwhile. Ranks may differ.
+  virtual void Begin(bool /*fresh*/) {}
 };
 
 // Sums gradients over the ranks, bucket by bucket, while backward computes the rest of them.
@@ -105,6 +112,12 @@ class World {
   // Of memory of the rank's device.
   virtual Communicator& bulk() const = 0;
   virtual std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const = 0;
+  // From any thread: this rank cannot go on. Whatever the other ranks do together with it, now and
+  // later, throws PeerError with `why`.
+  virtual void Abort(const std::string& why) const {
+    control().Abort(why);
+    bulk().Abort(why);
+  }
 };
 
 }  // namespace doppio

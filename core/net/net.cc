@@ -7,6 +7,7 @@
 #include "core/math/tensor_ops.h"
 #include "core/net/carried_state.h"
 #include "core/net/changing_tops.h"
+#include "core/net/communicator.h"
 #include "core/net/memory_source.h"
 
 namespace doppio {
@@ -58,6 +59,7 @@ void Net::Connect() {
   forward_ = StepRunner(*plan_, plan_->forward, device);
   replace_ = StepRunner(*plan_, plan_->backward, device);
   add_to_ = StepRunner(*plan_, plan_->backward, device);
+  forward_by_steps_ = backward_by_steps_ = false;
   losses_ = LossReader(device, plan_->losses);
   changers_.clear();
   for (const auto& kernel : plan_->kernels) changers_.push_back(ChangerOf(kernel.get()));
@@ -99,16 +101,24 @@ void Net::ShowWait(int64_t begun_ns, double seconds) {
 // Runs steps up to the first layer whose tops have other shapes than planned: returns its node, or
 // -1 where there is none.
 int Net::RunForward() {
-  if (changers_.empty() && !graph_.spec.debug_info && !Traced(trace_)) {
+  const bool by_steps = !changers_.empty() || graph_.spec.debug_info || Traced(trace_);
+  TellFresh(by_steps ? !forward_by_steps_ : forward_.Fresh(false));
+  if (!by_steps) {
     forward_.Run([this](const PlanStep& step) { Run(step, false); }, nullptr);
     return -1;
   }
+  forward_by_steps_ = true;
   for (const PlanStep& step : plan_->forward) {
     RunTraced(step, false);
     if (ChangedBy(step)) return step.node;
     if (graph_.spec.debug_info && !RunsAgain(step)) LogForward(step);
   }
   return -1;
+}
+
+// Says whether this pass, forward or backward, sets things up on the device.
+void Net::TellFresh(bool fresh) const {
+  if (pass_.sums != nullptr) pass_.sums->Begin(fresh);
 }
 
 bool Net::ChangedBy(const PlanStep& step) const {
@@ -212,8 +222,12 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
     for (size_t i = 0; sink != nullptr && i < step.ready.size(); ++i) sink->Ready(step.ready[i]);
   };
   // Whoever has to act between two steps needs them one by one.
-  if (graph_.spec.debug_info || Traced(trace_) ||
-      (sink != nullptr && params_->gradients_share_memory())) {
+  const bool by_steps = graph_.spec.debug_info || Traced(trace_) ||
+                        (sink != nullptr && params_->gradients_share_memory());
+  StepRunner& runner = accumulate ? add_to_ : replace_;
+  TellFresh(by_steps ? !backward_by_steps_ : runner.Fresh(sink != nullptr));
+  if (by_steps) {
+    backward_by_steps_ = true;
     for (const PlanStep& step : plan_->backward) {
       RunTraced(step, accumulate);
       after(step);
@@ -223,7 +237,6 @@ void Net::Backward(bool accumulate, GradientSink* sink) {
       return std::any_of(step.ready.begin(), step.ready.end(),
                          [sink](int param) { return sink->BeginsAt(param); });
     };
-    StepRunner& runner = accumulate ? add_to_ : replace_;
     if (sink == nullptr) {
       runner.Run(run, after);
     } else {

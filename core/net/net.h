@@ -104,6 +104,7 @@ class Net {
   std::string NameOf(const PlanStep& step) const;
   void Connect();
   int RunForward();
+  void TellFresh(bool fresh) const;
   void Follow(int changer);
   void CheckThatItCanFollow(int changer) const;
   void GoOnFrom(const Plan& before);
@@ -140,6 +141,8 @@ class Net {
   std::shared_ptr<Memory> memory_before_;
   std::unique_ptr<Plan> before_;
   int last_again_ = -1;
+  // Such a pass of this plan has run without a runner.
+  bool forward_by_steps_ = false, backward_by_steps_ = false;
 };
 
 }  // namespace doppio

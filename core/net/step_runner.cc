@@ -82,6 +82,13 @@ void StepRunner::Run(const std::function<void(const PlanStep&)>& run,
   first_pass_ = false;
 }
 
+bool StepRunner::Fresh(bool ends) const {
+  if (first_pass_ || (ends && !cut_)) return true;
+  return std::any_of(stretches_.begin(), stretches_.end(), [](const Stretch& stretch) {
+    return stretch.recordable && stretch.recording == nullptr;
+  });
+}
+
 int StepRunner::recordings() const {
   return static_cast<int>(
       std::count_if(stretches_.begin(), stretches_.end(),

@@ -28,6 +28,10 @@ class StepRunner {
            const std::function<void(const PlanStep&)>& after,
            const std::function<bool(const PlanStep&)>& ends = nullptr);
 
+  // Returns true if the next Run, with or without `ends`, comes to some step for the first time or
+  // records some.
+  bool Fresh(bool ends) const;
+
   // Stretches that are repeated as one by now.
   int recordings() const;
 
