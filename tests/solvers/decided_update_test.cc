@@ -30,6 +30,8 @@ class Case {
   }
   void SetGradient(double value) { store_.SetGradient(0, 41000, value); }
 
+  Device* device() { return store_.store().device(); }
+
   std::vector<std::vector<float>> All() {
     std::vector<std::vector<float>> all;
     for (const Param& param : store_.store().params())
@@ -109,12 +111,12 @@ TEST_F(DecidedUpdate, HappensWhereGradientsAreOnlyWatched) {
 }
 
 TEST_F(DecidedUpdate, DoesNotHappenWhereALossIsNotFinite) {
-  const std::unique_ptr<Device> gpu = TestGpu();
   for (const int64_t count : {1, 40000}) {
     const TensorSpec spec{Shape{count}, DType::kFloat32, Layout()};
-    const Buffer memory(gpu.get(), spec.bytes());
-    const Tensor loss(spec, memory.data());
     Case c("clip_gradients: 1");
+    Device* const gpu = c.device();
+    const Buffer memory(gpu, spec.bytes());
+    const Tensor loss(spec, memory.data());
     for (const bool second : {false, true}) {
       const auto before = c.All();
       std::vector<float> values(static_cast<size_t>(count), 1);

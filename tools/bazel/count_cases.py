@@ -44,6 +44,8 @@ class Run:
                     uri = urllib.parse.urlparse(output["uri"])
                     self.reports[label] = urllib.parse.unquote(uri.path)
         elif "targetCompleted" in name:
+            if event.get("aborted", {}).get("reason") == "SKIPPED":
+                return  # not for this configuration
             if not event.get("completed", {}).get("success"):
                 self.unbuilt.add(name["targetCompleted"]["label"])
         elif "buildFinished" in name:

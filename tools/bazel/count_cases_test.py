@@ -79,6 +79,12 @@ class CountCasesTest(unittest.TestCase):
         self.finished("SUCCESS")
         self.assertEqual(self.count(), ((0, 0, 0), []))
 
+    def test_target_for_another_configuration_is_no_failure(self):
+        self.events.append({"id": {"targetCompleted": {"label": "//a:gpu"}}, "aborted": {"reason": "SKIPPED"}})
+        self.result("//a:t", "PASSED", TWO_PASS_ONE_SKIPS)
+        self.finished("SUCCESS")
+        self.assertEqual(self.count(), ((2, 0, 1), []))
+
     def test_run_that_ended_early_is_a_failure(self):
         self.finished("PARSING_FAILURE")
         self.assertEqual(self.count(), ((0, 1, 0), ["bazel PARSING_FAILURE"]))

@@ -95,8 +95,12 @@ std::vector<Access> Touched(int device, const Product& p) {
   return accesses;
 }
 
+// The matrices of a batch lie one behind the other, or side by side in the gaps between columns.
 bool Overlap(const Strided& c) {
-  return c.dims[0] > 1 && std::abs(c.strides[0]) < (c.dims[1] - 1) * c.strides[1] + c.dims[2];
+  const int64_t batch = c.dims[0], step = std::abs(c.strides[0]), column = c.strides[1];
+  const bool behind = step >= (c.dims[1] - 1) * column + c.dims[2];
+  const bool beside = step >= c.dims[2] && (batch - 1) * step + c.dims[2] <= column;
+  return batch > 1 && !behind && !beside;
 }
 
 // The workspace that the product uses; CUBLAS_STATUS_NOT_SUPPORTED when there is none.
