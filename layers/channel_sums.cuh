@@ -123,19 +123,8 @@ __global__ void __launch_bounds__(kThreadsPerBlock, 2)
 template <class Sum>
 static void LaunchSumColumns(const Gpu& gpu, const Sum& sum, const SumForm& form, const char* what,
                              TwoSums* partial) {
-  if (!gpu.on_host) {
-    const unsigned blocks = static_cast<unsigned>(form.tiles * form.parts);
-    Launch(gpu, what, &RunSumColumns<Sum>, blocks, sum, form, partial);
-    return;
-  }
-  for (int64_t item = 0; item < form.parts * form.packs; ++item) {
-    const int64_t part = item / form.packs, column = item % form.packs * Sum::kWidth;
-    const int n = Least(form.columns - column, Sum::kWidth);
-    TwoSums sums[Sum::kWidth] = {};
-    sum(form, column, n, form.rows * part / form.parts, 1, form.rows * (part + 1) / form.parts,
-        sums);
-    std::copy_n(sums, n, partial + part * form.columns + column);
-  }
+  const unsigned blocks = static_cast<unsigned>(form.tiles * form.parts);
+  Launch(gpu, what, &RunSumColumns<Sum>, blocks, sum, form, partial);
 }
 
 // A block takes some part of a channel's packs.
@@ -207,17 +196,9 @@ __global__ void RunSumRuns(const Sum sum, const RunForm form, TwoSums* partial) 
 template <class Sum>
 static void LaunchSumRuns(const Gpu& gpu, const Sum& sum, const RunForm& form, const char* what,
                           TwoSums* partial) {
-  const int64_t channels = sum.v.channels(), items = channels * form.parts;
-  if (!gpu.on_host) {
-    const unsigned blocks = static_cast<unsigned>(std::min(items, launch::kMostBlocks));
-    Launch(gpu, what, &RunSumRuns<Sum>, blocks, sum, form, partial);
-    return;
-  }
-  for (int64_t item = 0; item < items; ++item) {
-    const int64_t part = item / channels;
-    partial[item] = sum(form, item % channels, form.all * part / form.parts, 1,
-                        form.all * (part + 1) / form.parts);
-  }
+  const int64_t items = sum.v.channels() * form.parts;
+  const unsigned blocks = static_cast<unsigned>(std::min(items, launch::kMostBlocks));
+  Launch(gpu, what, &RunSumRuns<Sum>, blocks, sum, form, partial);
 }
 
 // Of a channel's `inner` neighbouring columns, in all parts.

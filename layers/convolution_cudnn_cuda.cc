@@ -129,7 +129,6 @@ class CudnnConvolutionKernel : public GpuConvolution {
 std::string ConvolutionCudnnCudaDeclines(const KernelArgs& args) {
   if (HasNarrowTops(args)) return WhyNotNarrowCudnnConvolution(args);
   if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
-  if (GpuOf(args.device).on_host) return "cuDNN needs a GPU";
   const ConvGeometry g = ReadConvolution(*args.spec, args.bottoms[0].shape);
   const std::string why = WhyNotCudnn(g);
   if (!why.empty()) return why;

@@ -209,7 +209,6 @@ std::string WhyNotNarrowCudnnConvolution(const KernelArgs& args) {
   for (const std::string& why : {WhyNotNarrow(args, g), WhyNotCudnn(g)}) {
     if (!why.empty()) return why;
   }
-  if (GpuOf(args.device).on_host) return "cuDNN needs a GPU";
   try {
     return NarrowSteps(args, g).WhyNot();
   } catch (const DeviceError& e) {

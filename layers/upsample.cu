@@ -18,17 +18,6 @@ __global__ void FindLast(const UpsampleForm form, const float* mask, int32_t* la
   }
 }
 
-void FindLastOnHost(const UpsampleForm& form, const float* mask, int32_t* last, uint32_t* bad) {
-  for (int64_t n = 0; n < form.bottom_count(); ++n) {
-    const int64_t place = PlaceByMask(form, mask, n);
-    if (place < 0) {
-      *bad = 1;
-    } else {
-      last[place] = static_cast<int32_t>(n);
-    }
-  }
-}
-
 }  // namespace
 
 void LaunchUpsample(const Gpu& gpu, int64_t n, const RepeatPixels<float>& body) {
@@ -48,11 +37,8 @@ void LaunchFindLast(const Gpu& gpu, const UpsampleForm& form, const float* mask,
                     uint32_t* bad) {
   ForEachIndex(
       gpu, form.top_count(), "Upsample", DOPPIO_BODY(int64_t n) { last[n] = -1; });
-  if (gpu.on_host) {
-    FindLastOnHost(form, mask, last, bad);
-  } else if (form.bottom_count() > 0) {
-    Launch(gpu, "Upsample", &FindLast, BlocksFor(form.bottom_count()), form, mask, last, bad);
-  }
+  if (form.bottom_count() == 0) return;
+  Launch(gpu, "Upsample", &FindLast, BlocksFor(form.bottom_count()), form, mask, last, bad);
 }
 
 }  // namespace doppio

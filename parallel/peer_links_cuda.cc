@@ -5,17 +5,14 @@
 namespace doppio {
 namespace {
 
-constexpr int kOnHost = -1;
-
 int GpuNumber(Device* device) {
-  if (GpuOf(device).on_host) return kOnHost;
+  GpuOf(device);  // makes the device current
   int number = 0;
   Cuda(cudaGetDevice(&number), "asking for the number of", device->name());
   return number;
 }
 
 int BoardNumber(int gpu) {
-  if (gpu == kOnHost) return -1;
   cudaDeviceProp properties{};
   Cuda(cudaGetDeviceProperties(&properties, gpu), "looking at GPU", std::to_string(gpu));
   return properties.isMultiGpuBoard != 0 ? properties.multiGpuBoardGroupID : -1;

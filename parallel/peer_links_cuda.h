@@ -32,7 +32,7 @@ class PeerLinks {
  private:
   struct Place {
     SideStream* stream;
-    int gpu;                               // as CUDA counts; -1: the host in a GPU's place
+    int gpu;                               // as CUDA counts
     int board;                             // a number that GPUs of one board share; -1: none
     std::unique_ptr<PinnedBuffer> outbox;  // made when it is first needed
     SideStream* outbox_reader = nullptr;   // of the last copy

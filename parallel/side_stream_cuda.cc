@@ -1,11 +1,9 @@
 #include "parallel/side_stream_cuda.h"
 
-#include <cstring>
-
 namespace doppio {
 
 SideStream::SideStream(Device* device) : device_(device) {
-  if (GpuOf(device).on_host) return;
+  GpuOf(device);  // makes the device current
   Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on",
        device->name());
   reached_ = NewEvent();
@@ -13,7 +11,6 @@ SideStream::SideStream(Device* device) : device_(device) {
 }
 
 SideStream::~SideStream() {
-  if (stream_ == nullptr) return;
   cudaStreamSynchronize(stream_);
   for (const auto& [point, event] : marks_) cudaEventDestroy(event);
   cudaEventDestroy(reached_);
@@ -21,11 +18,13 @@ SideStream::~SideStream() {
   cudaStreamDestroy(stream_);
 }
 
-Gpu SideStream::gpu() const { return {stream_, GpuOf(device_).on_host}; }
+Gpu SideStream::gpu() const {
+  GpuOf(device_);  // makes the device current
+  return {stream_};
+}
 
 void SideStream::Mark(int64_t point) {
   const Gpu computing = GpuOf(device_);
-  if (computing.on_host) return;
   std::lock_guard<std::mutex> lock(mutex_);
   cudaEvent_t& event = marks_[point];
   if (event == nullptr) event = NewEvent();
@@ -41,7 +40,7 @@ void SideStream::FollowMark(int64_t point) {
 }
 
 void SideStream::Follow(SideStream* other) {
-  if (other == this || gpu().on_host) return;
+  if (other == this) return;
   Cuda(cudaEventRecord(other->reached_, other->gpu().stream), "recording an event on",
        other->device_->name());
   // Who waits gets the event as it is now, so the next Follow may use it again.
@@ -51,25 +50,19 @@ void SideStream::Follow(SideStream* other) {
 
 void SideStream::Lead() {
   const Gpu computing = GpuOf(device_);
-  if (computing.on_host) return;
   Cuda(cudaEventRecord(led_, stream_), "recording an event on", device_->name());
   Cuda(cudaStreamWaitEvent(computing.stream, led_, 0), "waiting for an event on", device_->name());
 }
 
 void SideStream::Copy(void* to, const void* from, int64_t bytes) {
   const Gpu own = gpu();
-  if (own.on_host) {
-    std::memcpy(to, from, static_cast<size_t>(bytes));
-    return;
-  }
   // The addresses tell the direction.
   Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, own.stream),
        "copying to or from", device_->name());
 }
 
 bool SideStream::Idle() const {
-  if (gpu().on_host) return true;
-  const cudaError_t state = cudaStreamQuery(stream_);
+  const cudaError_t state = cudaStreamQuery(gpu().stream);
   if (state == cudaErrorNotReady) {
     cudaGetLastError();  // kept like an error, and the check of the next launch would find it
     return false;

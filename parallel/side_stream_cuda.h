@@ -1,5 +1,4 @@
 // A stream of a GPU beside the one that it computes on, for exchanges that go on while it computes.
-// On the host in a GPU's place everything happens at once, and nothing is ever waited for.
 #ifndef DOPPIO_PARALLEL_SIDE_STREAM_CUDA_H_
 #define DOPPIO_PARALLEL_SIDE_STREAM_CUDA_H_
 
@@ -67,7 +66,7 @@ class SideStream {
   cudaEvent_t NewEvent() const;
 
   Device* const device_;
-  cudaStream_t stream_ = nullptr;  // null on the host, as the events
+  cudaStream_t stream_ = nullptr;
   cudaEvent_t reached_ = nullptr;  // for Follow
   cudaEvent_t led_ = nullptr;      // for Lead
   std::mutex mutex_;

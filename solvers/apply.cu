@@ -151,20 +151,8 @@ template <class Rule, class T>
 void RunChunks(const Gpu& gpu, const Chunk* chunks, int64_t count, const Arenas<T>& a,
                const UpdateScalars<T>& scalars, double base_rate, double base_decay,
                const double* rates) {
-  UpdateScalars<T> s = scalars;
-  if (gpu.on_host) {
-    if (!Obey(a.gate, &s)) return;
-    for (const Chunk* c = chunks; c < chunks + count; ++c) {
-      for (int64_t i = c->begin; i < c->end; ++i) {
-        const bool finite = UpdateAt<Rule>(a, s, *c, RateOfChunk<T>(*c, base_rate, rates),
-                                           static_cast<T>(base_decay * c->decay_mult), i);
-        if (!finite) *a.lost = std::min(*a.lost, c->slice);
-      }
-    }
-    return;
-  }
   Launch(gpu, Rule::kName, &UpdateChunks<Rule, T>, BlocksFor(count * kThreadsPerBlock), chunks,
-         count, a, s, base_rate, base_decay, rates);
+         count, a, scalars, base_rate, base_decay, rates);
 }
 
 struct Square {

@@ -58,12 +58,6 @@ const DeviceBackend& Backend() {
 
 bool NamesSeveral(const Wish& wish) { return wish.all || wish.free > 1 || wish.indices.size() > 1; }
 
-ChosenGpus StandIns(const Wish& wish) {
-  ChosenGpus chosen{wish.indices, nullptr};
-  for (int i = 0; i < std::max<int>(wish.free, wish.all); ++i) chosen.indices.push_back(i);
-  return chosen;
-}
-
 // All that this program can use.
 std::vector<DeviceInfo> UsableGpus() {
   std::vector<DeviceInfo> gpus;
@@ -91,7 +85,6 @@ ChosenGpus Free(int count) {
 }
 
 ChosenGpus Choose(const Wish& wish) {
-  if (GpusAreStandIns()) return StandIns(wish);
   if (wish.free > 0) return Free(wish.free);
   ChosenGpus chosen{wish.indices, nullptr};
   if (wish.all) {
@@ -114,10 +107,7 @@ void SetUp(Device* gpu) {
 }
 
 std::unique_ptr<Device> OpenGpu(int index) {
-  const DeviceBackend& backend = Backend();
-  std::unique_ptr<Device> device = GpusAreStandIns()
-                                       ? (*StandInDevices::Get().Find(Name(DeviceKind::kCuda)))()
-                                       : backend.make(index);
+  std::unique_ptr<Device> device = Backend().make(index);
   SetUp(device.get());
   return device;
 }
@@ -134,12 +124,6 @@ void WarnOfIdleGpus(const std::string& gpu, const Launch& launch, size_t gpus) {
 }
 
 }  // namespace
-
-bool GpusAreStandIns() {
-  const char* value = std::getenv("DOPPIO_GPU_STAND_IN");
-  return value != nullptr && std::string(value) == "1" &&
-         StandInDevices::Get().Find(Name(DeviceKind::kCuda)) != nullptr;
-}
 
 std::optional<DType> StoredFromFlags() {
   const std::string& name = FLAGS_precision;
@@ -178,7 +162,7 @@ ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch) {
 }
 
 void CheckGpus(const std::string& gpu, const ChosenGpus& chosen) {
-  if (chosen.indices.empty() || GpusAreStandIns()) return;
+  if (chosen.indices.empty()) return;
   try {
     std::vector<int> usable;
     std::string names;

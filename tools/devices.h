@@ -40,10 +40,6 @@ std::vector<std::unique_ptr<Device>> OpenDevices(const std::string& gpu, const C
 // The CPU, or the one GPU that `gpu` names, for commands that use no more.
 std::unique_ptr<Device> OpenDevice(const std::string& gpu);
 
-// For tests: with DOPPIO_GPU_STAND_IN=1 every GPU is the host in its place, where CUDA code runs
-// slowly.
-bool GpusAreStandIns();
-
 // What --precision asks activations to be stored as; nothing without the flag.
 std::optional<DType> StoredFromFlags();
 

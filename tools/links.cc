@@ -2,7 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "tools/devices.h"
 
 namespace doppio {
 namespace {
@@ -18,7 +17,6 @@ LinkChoice Choice(const std::string& name, const std::string& because = "") {
 // The fastest there is.
 LinkChoice Best(bool processes, bool one_each) {
   const char* const other = processes ? kHost : kPeers;
-  if (GpusAreStandIns()) return Choice(other, ", because the host stands in for GPUs");
   if (!one_each) return Choice(other, ", because NCCL wants a GPU for each rank");
   try {
     return Choice(kNccl);

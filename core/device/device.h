@@ -159,10 +159,6 @@ struct DeviceBackend {
 };
 using DeviceBackends = Registry<DeviceBackend>;  // by name: "CUDA"
 
-// The host in the place of an accelerator, where its code is linked in: for tests, by
-// Name(DeviceKind).
-using StandInDevices = Registry<std::unique_ptr<Device> (*)()>;
-
 }  // namespace doppio
 
 #endif  // DOPPIO_CORE_DEVICE_DEVICE_H_

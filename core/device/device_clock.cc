@@ -22,11 +22,10 @@ class HostClock : public DeviceClock {
 
 }  // namespace
 
-std::unique_ptr<DeviceClock> MakeHostClock() { return std::make_unique<HostClock>(); }
-
 std::unique_ptr<DeviceClock> MakeDeviceClock(Device* device) {
   const auto* make = DeviceClocks::Get().Find(Name(device->kind()));
-  return make == nullptr ? MakeHostClock() : (*make)(device);
+  if (make != nullptr) return (*make)(device);
+  return std::make_unique<HostClock>();
 }
 
 }  // namespace doppio

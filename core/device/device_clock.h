@@ -27,7 +27,6 @@ class DeviceClock {
 
 // `device` outlives the clock.
 std::unique_ptr<DeviceClock> MakeDeviceClock(Device* device);
-std::unique_ptr<DeviceClock> MakeHostClock();
 
 // By Name(DeviceKind).
 using DeviceClocks = Registry<std::unique_ptr<DeviceClock> (*)(Device* device)>;

@@ -67,10 +67,7 @@ class CudaClock : public DeviceClock {
   size_t used_ = 0;
 };
 
-std::unique_ptr<DeviceClock> Make(Device* device) {
-  if (GpuOf(device).on_host) return MakeHostClock();
-  return std::make_unique<CudaClock>(device);
-}
+std::unique_ptr<DeviceClock> Make(Device* device) { return std::make_unique<CudaClock>(device); }
 
 DOPPIO_REGISTER(DeviceClocks, Name(DeviceKind::kCuda), &Make);
 

@@ -1,10 +1,6 @@
 // One GPU: its memory, kept by size class, and the stream that it computes on.
 #include "core/device/device_cuda.h"
 
-#include <cstdlib>
-#include <cstring>
-#include <new>
-
 #include "core/device/block_cache.h"
 #include "core/device/gpus_cuda.h"
 
@@ -161,7 +157,7 @@ class CudaDevice : public GpuDevice {
     return static_cast<int64_t>(free) + blocks_.kept_bytes();
   }
 
-  Gpu gpu() override { return {stream(), false}; }
+  Gpu gpu() override { return {stream()}; }
 
  private:
   cudaStream_t stream() {
@@ -237,60 +233,37 @@ cudaStream_t CudaStream(Device* device) { return GpuOf(device).stream; }
 void CopyOnDevice(Device* device, void* to, const void* from, int64_t bytes) {
   const Gpu gpu = GpuOf(device);
   if (bytes == 0) return;  // nothing that could be recorded
-  if (gpu.on_host) {
-    std::memmove(to, from, static_cast<size_t>(bytes));
-    return;
-  }
   Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice, gpu.stream),
        "copying within", device->name());
 }
 
 void CopyToDeviceAsync(Device* device, void* to, const void* from, int64_t bytes) {
   const Gpu gpu = GpuOf(device);
-  if (gpu.on_host) {
-    std::memcpy(to, from, static_cast<size_t>(bytes));
-    return;
-  }
   Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyHostToDevice, gpu.stream),
        "copying to", device->name());
 }
 
-PinnedBuffer::PinnedBuffer(Device* device, int64_t bytes) : on_host_(GpuOf(device).on_host) {
+PinnedBuffer::PinnedBuffer(Device* device, int64_t bytes) {
+  GpuOf(device);  // makes the device current
   const size_t size = static_cast<size_t>(std::max<int64_t>(1, bytes));
-  if (on_host_) {
-    data_ = std::malloc(size);
-    if (data_ == nullptr) throw std::bad_alloc();
-    return;
-  }
   Cuda(cudaHostAlloc(&data_, size, cudaHostAllocPortable), "allocating pinned host memory for",
        device->name());
 }
 
-PinnedBuffer::~PinnedBuffer() {
-  if (on_host_) {
-    std::free(data_);
-  } else {
-    cudaFreeHost(data_);
-  }
-}
+PinnedBuffer::~PinnedBuffer() { cudaFreeHost(data_); }
 
 Fence::Fence(Device* device) : device_(device) {
-  if (GpuOf(device).on_host) return;
+  GpuOf(device);  // makes the device current
   Cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event on",
        device->name());
 }
 
-Fence::~Fence() {
-  if (event_ != nullptr) cudaEventDestroy(event_);
-}
+Fence::~Fence() { cudaEventDestroy(event_); }
 
 void Fence::Record() {
-  if (event_ != nullptr)
-    Cuda(cudaEventRecord(event_, CudaStream(device_)), "recording an event on", device_->name());
+  Cuda(cudaEventRecord(event_, CudaStream(device_)), "recording an event on", device_->name());
 }
 
-void Fence::Wait() {
-  if (event_ != nullptr) Cuda(cudaEventSynchronize(event_), "waiting for", device_->name());
-}
+void Fence::Wait() { Cuda(cudaEventSynchronize(event_), "waiting for", device_->name()); }
 
 }  // namespace doppio

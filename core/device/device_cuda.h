@@ -24,10 +24,9 @@ inline void Cuda(cudaError_t result, const char* doing, const std::string& what 
                     ": " + cudaGetErrorString(result) + " (" + cudaGetErrorName(result) + ")");
 }
 
-// A device of kind kCuda: a GPU, or the host in its place (StandInDevices).
+// Where work for a GPU is enqueued.
 struct Gpu {
   cudaStream_t stream = nullptr;
-  bool on_host = false;  // bodies run at once, on the calling thread (core/device/launch.cuh)
 };
 class GpuDevice : public Device {
  public:
@@ -56,7 +55,6 @@ class PinnedBuffer {
   void* data() const { return data_; }
 
  private:
-  bool on_host_;
   void* data_ = nullptr;
 };
 
@@ -73,7 +71,7 @@ class Fence {
 
  private:
   Device* device_;
-  cudaEvent_t event_ = nullptr;  // null on the host
+  cudaEvent_t event_ = nullptr;
 };
 
 // The one stream that a device computes on, and from this call on the device is the calling

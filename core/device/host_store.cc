@@ -44,9 +44,7 @@ class PlainStore : public HostStore {
 
 std::unique_ptr<HostStore> MakeHostStore(Device* device, std::vector<StoredBlock> blocks) {
   const auto* make = HostStoreMakers::Get().Find(Name(device->kind()));
-  if (make != nullptr) {
-    if (std::unique_ptr<HostStore> own = (*make)(device, blocks)) return own;
-  }
+  if (make != nullptr) return (*make)(device, blocks);
   return std::make_unique<PlainStore>(device, std::move(blocks));
 }
 

@@ -36,8 +36,7 @@ class HostStore {
 // once.
 std::unique_ptr<HostStore> MakeHostStore(Device* device, std::vector<StoredBlock> blocks);
 
-// Devices that copy beside their computing register theirs, by Name(DeviceKind). Null: this one
-// cannot.
+// Devices that copy beside their computing register theirs, by Name(DeviceKind).
 using HostStoreMakers = Registry<std::unique_ptr<HostStore> (*)(
     Device* device, const std::vector<StoredBlock>& blocks)>;
 

@@ -112,9 +112,7 @@ class CudaStore : public HostStore {
   std::vector<Slot> slots_;
 };
 
-// Null on the host in a GPU's place: what runs at once is copied at once.
 std::unique_ptr<HostStore> MakeCudaStore(Device* device, const std::vector<StoredBlock>& blocks) {
-  if (GpuOf(device).on_host) return nullptr;
   return std::make_unique<CudaStore>(device, blocks);
 }
 

@@ -1,6 +1,5 @@
 // How CUDA code runs: over indices, and sums over rows. What is to be done is given as host/device
-// functions, so that on the host in a GPU's place (StandInDevices, for tests) the same code runs on
-// the host, one element after the other.
+// functions.
 //
 // Only for .cu files. Bodies are lambdas marked DOPPIO_BODY; an enclosing function must not be
 // private to a class.
@@ -102,15 +101,6 @@ inline int64_t PartsOf(int64_t rows, int64_t cols) {
                              kMostParts);
 }
 
-// f(i) on the host in a GPU's place. A GPU keeps to no order, so neither does this: the odd ones
-// from the end, then the even ones. A body that reads what another one writes gives other numbers
-// then.
-template <class F>
-static void ForEachIndexOnHost(int64_t n, const F& f) {
-  for (int64_t i = n / 2 * 2 - 1; i > 0; i -= 2) f(i);
-  for (int64_t i = 0; i < n; i += 2) f(i);
-}
-
 }  // namespace launch
 
 // Functions with bodies are `static`: nvcc numbers lambdas by file, and the linker would take one
@@ -120,10 +110,6 @@ static void ForEachIndexOnHost(int64_t n, const F& f) {
 template <class F>
 static void ForEachIndex(const Gpu& gpu, int64_t n, const char* what, const F& f) {
   if (n <= 0) return;
-  if (gpu.on_host) {
-    launch::ForEachIndexOnHost(n, f);
-    return;
-  }
   Launch(gpu, what, &launch::RunForEach<F>, BlocksFor(n), n, f);
 }
 
@@ -142,7 +128,7 @@ constexpr int64_t kMostBlocks = 65535;
 template <class Sum, class Map, class Combine, class Finish>
 static void ReduceWholeRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* what, Sum zero,
                             const Map& map, const Combine& combine, const Finish& finish) {
-  if (gpu.on_host || cols <= kShortRow) {
+  if (cols <= kShortRow) {
     ForEachIndex(
         gpu, rows, what,
         DOPPIO_BODY(int64_t row) { ReduceRow(row, cols, zero, map, combine, finish); });
@@ -163,7 +149,7 @@ static void ReduceRows(const Gpu& gpu, int64_t rows, int64_t cols, const char* w
                        const Map& map, const Combine& combine, const Finish& finish, void* room) {
   if (rows <= 0) return;
   const int64_t parts = launch::PartsOf(rows, cols);
-  if (gpu.on_host || parts == 1) {
+  if (parts == 1) {
     launch::ReduceWholeRows(gpu, rows, cols, what, zero, map, combine, finish);
     return;
   }

@@ -1,7 +1,5 @@
 #include "core/device/upload_stream_cuda.h"
 
-#include <cstring>
-
 namespace doppio {
 namespace {
 
@@ -14,16 +12,14 @@ cudaEvent_t NewEvent(Device* device) {
 
 }  // namespace
 
-// Events are null on the host in a GPU's place.
 struct UploadStream::Slot {
   Slot(Device* device, int64_t bytes) : host(device, bytes), capacity(bytes) {
-    if (GpuOf(device).on_host) return;
     copied = NewEvent(device);
     read = NewEvent(device);
   }
   ~Slot() {
-    if (copied != nullptr) cudaEventDestroy(copied);
-    if (read != nullptr) cudaEventDestroy(read);
+    cudaEventDestroy(copied);
+    cudaEventDestroy(read);
   }
 
   const PinnedBuffer host;
@@ -35,14 +31,13 @@ struct UploadStream::Slot {
 
 UploadStream::UploadStream(Device* device, int64_t bytes, int slots) : device_(device) {
   for (int i = 0; i < slots; ++i) slots_.push_back(std::make_unique<Slot>(device, bytes));
-  if (GpuOf(device).on_host) return;
+  GpuOf(device);  // makes the device current
   Cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream on",
        device->name());
 }
 
 // Results are not looked at: nobody could act on them.
 UploadStream::~UploadStream() {
-  if (stream_ == nullptr) return;
   try {
     GpuOf(device_);  // the current device
   } catch (const Error&) {
@@ -56,9 +51,7 @@ UploadStream::~UploadStream() {
 void* UploadStream::Fill() {
   DOPPIO_CHECK(sent_ - released_ < static_cast<int64_t>(slots_.size()), "a slot is free");
   Slot& slot = SlotOf(sent_);
-  if (slot.copied != nullptr) {
-    Cuda(cudaEventSynchronize(slot.copied), "waiting for an upload to", device_->name());
-  }
+  Cuda(cudaEventSynchronize(slot.copied), "waiting for an upload to", device_->name());
   return slot.host.data();
 }
 
@@ -68,11 +61,6 @@ void UploadStream::Send(int64_t bytes) {
   const Gpu gpu = GpuOf(device_);
   const bool allocates = slot.there.bytes() < bytes;
   if (allocates) slot.there = Buffer(device_, bytes);
-  if (gpu.on_host) {
-    std::memcpy(slot.there.data(), slot.host.data(), static_cast<size_t>(bytes));
-    ++sent_;
-    return;
-  }
   // The compute stream clears new memory, and may still read what the block was before.
   if (allocates)
     Cuda(cudaEventRecord(slot.read, gpu.stream), "recording an event on", device_->name());
@@ -87,10 +75,8 @@ void UploadStream::Send(int64_t bytes) {
 const void* UploadStream::Take() {
   DOPPIO_CHECK(taken_ < sent_ && taken_ == released_, "a batch is sent, the one before released");
   Slot& slot = SlotOf(taken_);
-  if (stream_ != nullptr) {
-    Cuda(cudaStreamWaitEvent(GpuOf(device_).stream, slot.copied, 0), "waiting for an event on",
-         device_->name());
-  }
+  Cuda(cudaStreamWaitEvent(GpuOf(device_).stream, slot.copied, 0), "waiting for an event on",
+       device_->name());
   ++taken_;
   return slot.there.data();
 }
@@ -98,10 +84,7 @@ const void* UploadStream::Take() {
 void UploadStream::Release() {
   DOPPIO_CHECK(taken_ == released_ + 1, "a batch is taken");
   Slot& slot = SlotOf(released_);
-  if (stream_ != nullptr) {
-    Cuda(cudaEventRecord(slot.read, GpuOf(device_).stream), "recording an event on",
-         device_->name());
-  }
+  Cuda(cudaEventRecord(slot.read, GpuOf(device_).stream), "recording an event on", device_->name());
   ++released_;
 }
 

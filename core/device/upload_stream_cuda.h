@@ -13,8 +13,7 @@ namespace doppio {
 
 // A ring of slots, each with pinned host memory and device memory. For each batch, in this order:
 // Fill, Send, Take, Release. Up to `slots` batches may be between Send and Release, so a batch may
-// be sent before the one before it is taken. Used by one thread at a time. On the host in a GPU's
-// place (StandInDevices) copies happen at once.
+// be sent before the one before it is taken. Used by one thread at a time.
 class UploadStream {
  public:
   static constexpr int kSlots = 2;
@@ -46,7 +45,7 @@ class UploadStream {
   Slot& SlotOf(int64_t batch) { return *slots_[static_cast<size_t>(batch) % slots_.size()]; }
 
   Device* const device_;
-  cudaStream_t stream_ = nullptr;  // null on the host in a GPU's place
+  cudaStream_t stream_ = nullptr;
   std::vector<std::unique_ptr<Slot>> slots_;
   int64_t sent_ = 0, taken_ = 0, released_ = 0;  // batches
 };

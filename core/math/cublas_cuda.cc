@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "core/base/library_version.h"
 #include "core/device/device_cuda.h"
-#include "core/math/blas.h"
 #include "core/base/shared_library.h"
 
 namespace doppio {
@@ -98,48 +96,6 @@ cudaDataType_t CudaType(DType type) {
   return type == DType::kBFloat16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-// One matrix of a batch as dense floats.
-std::vector<float> Widened(const GemmMatrix& m, int64_t index, int64_t rows, int64_t columns) {
-  std::vector<float> dense(static_cast<size_t>(rows * columns));
-  DispatchStored(m.type, [&](auto zero) {
-    const auto* from = static_cast<const decltype(zero)*>(m.data) + index * m.step;
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c) {
-        dense[static_cast<size_t>(r * columns + c)] = static_cast<float>(from[r * m.row + c]);
-      }
-    }
-  });
-  return dense;
-}
-
-void Round(const std::vector<float>& dense, const GemmMatrix& m, int64_t index, int64_t rows,
-           int64_t columns) {
-  DispatchStored(m.type, [&](auto zero) {
-    using T = decltype(zero);
-    T* to = static_cast<T*>(m.data) + index * m.step;
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < columns; ++c)
-        to[r * m.row + c] = static_cast<T>(dense[static_cast<size_t>(r * columns + c)]);
-    }
-  });
-}
-
-// In cuBLAS's place.
-void GemmOnHost(const GemmShape& s, const GemmMatrix& a, const GemmMatrix& b, float beta,
-                const GemmMatrix& c) {
-  for (int64_t i = 0; i < s.batch; ++i) {
-    const std::vector<float> wide_a =
-        Widened(a, i, s.transpose_a ? s.k : s.m, s.transpose_a ? s.m : s.k);
-    const std::vector<float> wide_b =
-        Widened(b, i, s.transpose_b ? s.n : s.k, s.transpose_b ? s.k : s.n);
-    std::vector<float> wide_c(static_cast<size_t>(s.m * s.n));
-    if (beta != 0) wide_c = Widened(c, i, s.m, s.n);
-    Gemm(s.transpose_a, s.transpose_b, s.m, s.n, s.k, 1.f, wide_a.data(), wide_b.data(), beta,
-         wide_c.data());
-    Round(wide_c, c, i, s.m, s.n);
-  }
-}
-
 }  // namespace
 
 void GpuGemm(Device* device, const GemmShape& s, const GemmMatrix& a, const GemmMatrix& b,
@@ -147,7 +103,6 @@ void GpuGemm(Device* device, const GemmShape& s, const GemmMatrix& a, const Gemm
   DOPPIO_CHECK(a.type == b.type && (c.type == a.type || c.type == DType::kFloat32),
                "a product of these types");
   if (s.m == 0 || s.n == 0 || s.batch == 0) return;
-  if (GpuOf(device).on_host) return GemmOnHost(s, a, b, beta, c);
   const float alpha = 1;
   const bool tf32 = a.type == DType::kFloat32 && device->math() != MathMode::kFloat32;
   Check(Cublas().gemm(HandleOf(device).handle, Operation(s.transpose_b), Operation(s.transpose_a),

@@ -47,7 +47,7 @@ std::vector<std::string> ManyLayers() {
 }
 
 TEST(DataLayers, GiveAGpuTheSameBatches) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
   for (const std::string& layer : ManyLayers()) {
     DataNet cpu(layer), gpu(layer, DataMode::kOpen, TRAIN, DType::kFloat32, TestGpu());
     EXPECT_EQ(gpu->plan().kernel_types[0]->engine, "cuda");
@@ -90,7 +90,7 @@ TEST(DataLayers, GiveTheSameBatchesWhereTheNextIsStaged) {
 }
 
 TEST(DataLayers, FailInTheForwardWhoseBatchWasStaged) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
   const std::string path = ScratchPath("broken");
   WriteLmdb(path, {{"0", RawDatum(1, 1, 2, {1, 2}, 0)}, {"1", "no record"}});
   DataNet net("type: 'Data' top: 'x' top: 'y' data_param { backend: LMDB source: '" + path +
@@ -441,7 +441,7 @@ TEST(AnnotatedDataLayer, ScalesBoxesOfCoveredSizes) {
 }
 
 TEST(Hdf5DataLayer, NeedsNoHostWithoutItsSource) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
   DataNet cpu(FourRows(), DataMode::kSynthetic);
   DataNet gpu(FourRows(), DataMode::kSynthetic, TRAIN, DType::kFloat32, TestGpu());
   DataNet open(FourRows(), DataMode::kOpen, TRAIN, DType::kFloat32, TestGpu());

@@ -113,7 +113,7 @@ TEST(Convolution, StartsByItsFillers) {
       .ExpectTop({1, 1, 1, 1}, {50});
 }
 
-// cuDNN where it is, else our own; in a build without CUDA none.
+// cuDNN where it is, else our own; without a GPU none.
 void ExpectGpuKernel(LayerCase* c) {
   const std::string engine = c->GpuEngine();
   EXPECT_TRUE(engine == "cuda" || engine == "cudnn" || engine.empty()) << engine;

@@ -79,7 +79,7 @@ TEST(BatchReindex, ExplainsMistakes) {
 
 TEST(RowIndices, AreNamedWhenAGpuHasMetAWrongOne) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << "this build has no CUDA";
+  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   for (const char* layer :
        {"type: 'BatchReindex' bottom: 'x' bottom: 'index' propagate_down: [true, false]",
         "type: 'Embed' bottom: 'index' propagate_down: false embed_param { num_output: 2 "

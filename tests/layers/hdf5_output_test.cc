@@ -95,7 +95,7 @@ TEST(HDF5Output, HasOneFileForEachRank) {
 }
 
 TEST(HDF5Output, TakesBlobsFromAGpu) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
   {
     MemoryNet net(Text(OutPath()), 0, 1, DType::kFloat32, TestGpu());
     RunPasses(&net, 2);

@@ -69,7 +69,7 @@ TEST(InnerProduct, AgreesWithDifferencesAndInEveryLayout) {
   c.RandomBottom({3, 16, 2, 2}).ExpectBackendsAgree();
   EXPECT_EQ(c.Engine(), "onednn");
   const std::string gpu = c.GpuEngine();
-  EXPECT_TRUE(gpu == "cuda" || gpu.empty()) << gpu;  // empty in a build without CUDA
+  EXPECT_TRUE(gpu == "cuda" || gpu.empty()) << gpu;  // empty without a GPU
   EXPECT_TRUE(c.NarrowOnGpu());
   // Rows of single pixels are the same in any order of axes.
   LayerCase pixels = Product("num_output: 5");

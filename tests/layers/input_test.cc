@@ -110,7 +110,7 @@ TEST(DummyData, DrawsTheRowsOfOneBigBatchOnSeveralRanks) {
 // What a GPU has is overwritten only where it is drawn anew.
 TEST(DummyData, IsSentToAGpuOnceWhereItIsConstant) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << "a build without CUDA";
+  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   const std::string text =
       "layer { name: 'in' type: 'DummyData' top: 'constant' top: 'random' dummy_data_param { shape "
       "{ dim: 3 } "

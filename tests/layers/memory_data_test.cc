@@ -61,7 +61,7 @@ TEST(MemoryData, GivesEachRankItsShare) {
 }
 
 TEST(MemoryData, ComesToAGpu) {
-  if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
   MemoryNet net(kLayer, 0, 1, DType::kFloat32, TestGpu());
   FindMemorySource(net.net(), "d").Give(kImages.data(), kLabels.data(), 3);
   net->Forward();

@@ -23,7 +23,7 @@ std::string Last(const std::string& type, const std::string& more = "", const ch
 
 void ExpectSameIn16Bits(const std::string& layers, const std::string& chain) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << "no CUDA in this build";
+  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   for (const char* type : {"FLOAT16", "BFLOAT16"}) {
     for (const Shape& shape : {Shape{3, 24, 5, 7}, Shape{2, 24, 4, 1}}) {
       NetCase c;
@@ -59,7 +59,7 @@ TEST(NarrowChains, OfProductsRoundOnce) {
 // From bottoms in 16 bits; and where the channels are not axis 1, on copies.
 TEST(NarrowChains, MayEndInSinglePrecision) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << "no CUDA in this build";
+  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   const std::string fillers = "weight_filler { type: 'xavier' }";
   for (const char* stored : {"forward_type: FLOAT", ""}) {
     for (const std::string& layer :

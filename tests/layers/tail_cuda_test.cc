@@ -76,7 +76,7 @@ void ExpectSums(Device* device, const View& v, DType type, bool masked, bool add
 
 void ExpectAllSums(bool masked) {
   const std::unique_ptr<Device> device = TestGpu();
-  ASSERT_NE(device, nullptr);
+  if (device == nullptr) GTEST_SKIP() << kNoTestGpu;
   for (const View& v : kViews) {
     for (DType type : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
       for (bool add : {false, true}) {

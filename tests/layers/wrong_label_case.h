@@ -19,7 +19,7 @@ namespace doppio {
 // classes 0, 1, 2, 0.
 inline void ExpectGpuNamesWrongLabelIn(const std::string& layers, double loss) {
   const std::unique_ptr<Device> gpu = TestGpu();
-  if (gpu == nullptr) GTEST_SKIP() << "this build has no CUDA";
+  if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
   PlanOptions options;
   options.device = gpu.get();
   ParamStore store(gpu.get(), DType::kFloat32, 5);

@@ -16,8 +16,7 @@ const DeviceLink& NcclLink() { return *DeviceLinks::Get().Find("nccl"); }
 class NcclTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::getenv("DOPPIO_TEST_GPU") == nullptr)
-      GTEST_SKIP() << "NCCL needs a GPU; DOPPIO_TEST_GPU names none";
+    if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
     try {
       EXPECT_NE(NcclLink().describe().find("NCCL 2."), std::string::npos);
     } catch (const DeviceError& e) {

@@ -20,13 +20,18 @@ std::unique_ptr<Communicator> Direct(Device* device, const LinkPlace& place) {
 std::unique_ptr<Communicator> Staged(Device* device, const LinkPlace& place) {
   return ConnectPeers(device, place, false);
 }
-std::unique_ptr<Communicator> OnHost(Device* device, const LinkPlace& place) {
+std::unique_ptr<Communicator> ThroughHost(Device* device, const LinkPlace& place) {
   return DeviceLinks::Get().Find("host")->connect(device, place);
 }
 
-class Links : public testing::TestWithParam<Connect> {};
+class Links : public testing::TestWithParam<Connect> {
+ protected:
+  void SetUp() override {
+    if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+  }
+};
 
-INSTANTIATE_TEST_SUITE_P(All, Links, testing::Values(&Direct, &Staged, &OnHost));
+INSTANTIATE_TEST_SUITE_P(All, Links, testing::Values(&Direct, &Staged, &ThroughHost));
 
 TEST_P(Links, Communicate) {
   for (int size : {1, 2, 3, 4, 7}) {
@@ -95,6 +100,7 @@ TEST_P(Links, FollowTheComputing) {
 
 // ((0 + 1) + (2 + 3)) + 4: the tree of five ranks that are equally close.
 TEST(Peers, AddInTheOrderOfPairs) {
+  if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
   constexpr int64_t kCount = 20000;
   const Random random(3, 1);
   const auto number = [&](int rank, int64_t i) {

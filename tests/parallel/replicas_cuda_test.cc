@@ -1,5 +1,5 @@
-// N replicas on GPUs are one big batch, whatever links them; with DOPPIO_TEST_GPU all of them are
-// on that one GPU.
+// N replicas on GPUs are one big batch, whatever links them. All of them are on the one GPU that
+// DOPPIO_TEST_GPU names.
 #include <gtest/gtest.h>
 
 #include "tests/parallel/replicas_case.h"
@@ -11,6 +11,9 @@ namespace {
 
 class ReplicasOnGpus : public testing::TestWithParam<const char*> {
  protected:
+  void SetUp() override {
+    if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
+  }
   void ExpectOneBigBatch(const std::string& net, const std::string& solver) {
     ReplicasCase c(net, solver);
     c.On(&TestGpu, GetParam());
@@ -21,7 +24,7 @@ class ReplicasOnGpus : public testing::TestWithParam<const char*> {
       EXPECT_NEAR(alone.loss, together.loss, 2e-5 * std::fabs(alone.loss)) << ranks << " ranks";
     }
   }
-  // Small, because the host in a GPU's place is slow.
+  // Small, because tests/double is slow.
   static std::string Net(const std::string& loss) {
     return "name: 'small'\n" + kData + Conv("conv", "data", 6, "kernel_size: 5 stride: 2") +
            Pool("conv", "AVE") + Product("ip1", "pool_conv", 30) + InPlace("TanH", "ip1") +
@@ -128,6 +131,7 @@ TEST_P(ReplicasOnGpus, AreOneBigBatchWithSharedBatchNormStatisticsIn16Bits) {
 TEST(BatchNormOnGpus, IsRecordedUnlessItSharesItsStatistics) {
   for (const bool sync : {false, true}) {
     const std::unique_ptr<Device> gpu = TestGpu();
+    if (gpu == nullptr) GTEST_SKIP() << kNoTestGpu;
     ParamStore store(gpu.get(), DType::kFloat32, 1);
     PlanOptions options;
     options.device = gpu.get();

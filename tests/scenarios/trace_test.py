@@ -246,7 +246,7 @@ class RanksTraceTest(TraceTest):
                 self.assertEqual(11, len(self.named(spans, "update of ip %d" % index)))
 
     def test_on_gpus_the_stream_has_a_track(self):
-        r = self.doppio("train", "--solver=solver.prototxt", "--gpu=0,1", "--trace=t.json", "--json", DOPPIO_GPU_STAND_IN="1")
+        r = self.doppio("train", "--solver=solver.prototxt", "--gpu=0,1", "--trace=t.json", "--json")
         if r.returncode == 5:
             self.skipTest(r.stderr)
         for spans in self.check_two(r).values():

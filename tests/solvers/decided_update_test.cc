@@ -60,7 +60,7 @@ std::vector<std::string> Solvers() {
 class DecidedUpdate : public testing::Test {
  protected:
   void SetUp() override {
-    if (TestGpu() == nullptr) GTEST_SKIP() << "a build without CUDA";
+    if (TestGpu() == nullptr) GTEST_SKIP() << kNoTestGpu;
   }
 };
 

@@ -14,7 +14,7 @@ using MakeDevice = std::unique_ptr<Device> (*)();
 class LocalRates : public testing::TestWithParam<MakeDevice> {
  protected:
   void SetUp() override {
-    if (GetParam()() == nullptr) GTEST_SKIP() << "a build without CUDA";
+    if (GetParam()() == nullptr) GTEST_SKIP() << kNoTestGpu;
   }
   static ParamStoreCase Case(const std::vector<ParamCase>& cases, DType dtype = DType::kFloat64) {
     return ParamStoreCase(cases, dtype, GetParam()());

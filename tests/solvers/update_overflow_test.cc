@@ -16,7 +16,7 @@ using MakeDevice = std::unique_ptr<Device> (*)();
 class UpdateOverflow : public testing::TestWithParam<MakeDevice> {
  protected:
   void SetUp() override {
-    if (GetParam()() == nullptr) GTEST_SKIP() << "a build without CUDA";
+    if (GetParam()() == nullptr) GTEST_SKIP() << kNoTestGpu;
   }
   static ParamStoreCase Case(const std::vector<ParamCase>& cases) {
     return ParamStoreCase(cases, DType::kFloat32, GetParam()());

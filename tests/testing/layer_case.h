@@ -69,13 +69,13 @@ class LayerCase {
   std::vector<double> BottomGradient(int bottom = 0);
   // The engine whose kernel computes the layer in float; "view" when none does.
   std::string Engine();
-  // The same on a GPU; "" in a build without CUDA.
+  // The same on a GPU; "" without one.
   std::string GpuEngine();
-  // Whether the GPU's kernel reads and writes 16 bits itself (KernelType::narrow); so in a build
-  // without CUDA.
+  // Whether the GPU's kernel reads and writes 16 bits itself (KernelType::narrow); also true
+  // without a GPU.
   bool NarrowOnGpu();
   // How often the plan for a GPU converts when bottoms come in 16 bits, images with channels last;
-  // 0 in a build without CUDA.
+  // 0 without one.
   int GpuConversions();
 
  private:

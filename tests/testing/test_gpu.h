@@ -1,4 +1,4 @@
-// What tests of CUDA code run on.
+// The GPU that tests of CUDA code run on.
 #ifndef DOPPIO_TESTS_TESTING_TEST_GPU_H_
 #define DOPPIO_TESTS_TESTING_TEST_GPU_H_
 
@@ -9,18 +9,18 @@
 
 namespace doppio {
 
-// The GPU that DOPPIO_TEST_GPU names by its index, deterministic, else the host in its place; null
-// in a build without CUDA.
+// For GTEST_SKIP() where TestGpu() is null.
+constexpr char kNoTestGpu[] = "no GPU: DOPPIO_TEST_GPU names none";
+
+// Returns the GPU whose index is in DOPPIO_TEST_GPU, set to be deterministic. Returns null if the
+// variable is not set or the build has no CUDA.
 inline std::unique_ptr<Device> TestGpu() {
-  const char* asked = std::getenv("DOPPIO_TEST_GPU");
-  if (asked != nullptr) {
-    std::unique_ptr<Device> gpu =
-        DeviceBackends::Get().Find(Name(DeviceKind::kCuda))->make(std::atoi(asked));
-    gpu->set_deterministic(true);  // the bits of two runs are compared
-    return gpu;
-  }
-  const auto* stand_in = StandInDevices::Get().Find(Name(DeviceKind::kCuda));
-  return stand_in == nullptr ? nullptr : (*stand_in)();
+  const char* index = std::getenv("DOPPIO_TEST_GPU");
+  const DeviceBackend* backend = DeviceBackends::Get().Find(Name(DeviceKind::kCuda));
+  if (index == nullptr || backend == nullptr) return nullptr;
+  std::unique_ptr<Device> gpu = backend->make(std::atoi(index));
+  gpu->set_deterministic(true);  // the bits of two runs are compared
+  return gpu;
 }
 
 }  // namespace doppio

@@ -45,12 +45,6 @@ void ExpectReturned(Device* device) {
 
 TEST(HostStore, ReturnsWhatItWasGiven) { ExpectReturned(MakeCpuDevice().get()); }
 
-TEST(HostStore, ReturnsWhatItWasGivenInAGpusPlace) {
-  const auto* make = StandInDevices::Get().Find(Name(DeviceKind::kCuda));
-  if (make == nullptr) GTEST_SKIP() << "a build without CUDA";
-  ExpectReturned((*make)().get());
-}
-
 TEST(HostStore, ReturnsWhatAGpuGave) {
   const DeviceBackend* backend = DeviceBackends::Get().Find(Name(DeviceKind::kCuda));
   if (backend == nullptr) GTEST_SKIP() << "a build without CUDA";

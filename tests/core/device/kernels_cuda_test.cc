@@ -167,9 +167,11 @@ TEST(CudaActivation, AgreesWithTheCpu) {
   }
 }
 
-// Whole packs, parts of one, and addresses at which none begins; on the host in a GPU's place.
+// Whole packs, parts of one, and addresses at which none begins.
 TEST(CudaActivation, NeedsNoAlignment) {
-  const std::unique_ptr<Device> gpu = (*StandInDevices::Get().Find("CUDA"))();
+  std::string why;
+  const std::unique_ptr<Device> gpu = FirstGpu(&why);
+  if (gpu == nullptr) GTEST_SKIP() << why;
   for (int64_t n : {1, 3, 4, 7, 8, 9, 31, 32, 1030}) {
     std::vector<float> x = RandomFloats(n, 1);
     for (int64_t offset : {0, 1, 4, 8}) {

@@ -171,7 +171,7 @@ void ExpectSame(const std::string& text, const Wanted& wanted = {}) {
        {Place{"CPU", &MakeCpuDevice, ""}, Place{"CPU, plain kernels", &MakeCpuDevice, "reference"},
         Place{"GPU", &TestGpu, ""}}) {
     const std::unique_ptr<Device> device = place.make();
-    if (device == nullptr) continue;  // a build without CUDA
+    if (device == nullptr) continue;  // no GPU
     for (const bool fusion : {true, false}) {
       Way way{{}, !fusion, fusion, place.engine};
       const Outcome plain = Run(text, way, device.get());

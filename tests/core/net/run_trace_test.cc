@@ -1,4 +1,4 @@
-// What is shown of a rank's work, on the CPU and, with the host in a GPU's place, on two tracks.
+// What is shown of a rank's work: on one track on the CPU, on two on a GPU.
 #include "core/net/run_trace.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(RunTrace, ShowsAllOnOneTrackOnTheCpu) {
 
 TEST(RunTrace, ShowsWhatAGpuComputesOnItsOwnTrack) {
   const std::unique_ptr<Device> device = TestGpu();
-  if (device == nullptr) GTEST_SKIP() << "built without CUDA";
+  if (device == nullptr) GTEST_SKIP() << kNoTestGpu;
   RunTrace trace(device.get());
   const std::map<int, std::vector<std::string>> expected = {
       {RunTrace::kTraining, {"host", "both 7", "wait"}}, {RunTrace::kStream, {"device", "both 7"}}};

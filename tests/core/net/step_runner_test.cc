@@ -84,7 +84,7 @@ class CountedPasses {
 
 TEST(StepRunner, GivesTheNumbersOfStepByStep) {
   CountedPasses recorded(true, NetWith(kDropout)), plain(false, NetWith(kDropout));
-  if (!recorded.possible()) GTEST_SKIP() << "built without CUDA";
+  if (!recorded.possible()) GTEST_SKIP() << kNoTestGpu;
   for (uint64_t pass = 0; pass < 6; ++pass) {
     const bool accumulate = pass % 3 == 2;
     EXPECT_EQ(recorded.Pass(pass, accumulate), plain.Pass(pass, accumulate)) << "pass " << pass;
@@ -116,7 +116,7 @@ class Watcher : public GradientSink {
 TEST(StepRunner, SendsNothingOnItsWayBehindAGradientThatBeginsAnExchange) {
   const std::string net = NetWith("");
   CountedPasses recorded(true, net), unhurried(true, net), plain(false, net);
-  if (!recorded.possible()) GTEST_SKIP() << "built without CUDA";
+  if (!recorded.possible()) GTEST_SKIP() << kNoTestGpu;
   Watcher exchange(&recorded, true), onlooker(&unhurried, false);
   for (uint64_t pass = 0; pass < 6; ++pass) {
     const std::vector<float> numbers = plain.Pass(pass, false);

@@ -1,0 +1,129 @@
+// Worlds of ranks that the product's link by NCCL joins over the double, each rank on a GPU of its
+// own.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/base/error.h"
+#include "tests/double/machine/settings.h"
+#include "tests/double/machine/streams.h"
+#include "tests/double/nccl/functions.h"
+#include "tests/parallel/communicator_case.h"
+#include "tests/parallel/layered_case.h"
+#include "tests/parallel/replicas_case.h"
+#include "tests/parallel/replicas_nets.h"
+
+namespace doppio {
+namespace {
+
+const DeviceLink& Link() { return *DeviceLinks::Get().Find("nccl"); }
+
+std::unique_ptr<Device> GpuNumber(int index) {
+  auto gpu = DeviceBackends::Get().Find(Name(DeviceKind::kCuda))->make(index);
+  gpu->set_deterministic(true);
+  return gpu;
+}
+
+class NcclWorld : public testing::Test {
+ protected:
+  void SetUp() override {
+    gpu_double::Settings settings = gpu_double::TheSettings();
+    settings.devices = 8;
+    gpu_double::Use(settings);
+    gpu_double::ResetMachine();
+    aborted_ = gpu_double::AbortedCommunicators();
+  }
+  // All communicators are gone, `count` of them by ncclCommAbort.
+  void ExpectAborted(int count) const {
+    EXPECT_EQ(gpu_double::LiveCommunicators(), 0);
+    EXPECT_EQ(gpu_double::AbortedCommunicators(), aborted_ + count);
+  }
+
+ private:
+  int aborted_ = 0;
+};
+
+TEST_F(NcclWorld, TellsAllRanksInEveryLaterSumWhichOneFailed) {
+  constexpr int kRanks = 3;
+  std::vector<std::unique_ptr<Device>> devices;
+  for (int rank = 0; rank < kRanks; ++rank) devices.push_back(GpuNumber(rank));
+  const auto device = [&](int rank) { return devices[static_cast<size_t>(rank)].get(); };
+  std::atomic<int> told{0};
+  const auto body = [&](World& world) {
+    const Buffer memory(device(world.rank()), 64);
+    world.control().Barrier();
+    if (world.rank() == 2) throw FileError("record 7 is damaged");
+    for (int call = 0; call < 2; ++call) {
+      try {
+        world.bulk().AllReduce(memory.data(), 16, DType::kFloat32);
+        ADD_FAILURE() << "a rank was missing";
+      } catch (const PeerError& e) {
+        EXPECT_EQ(e.message(), "rank 2 has failed: record 7 is damaged");
+        ++told;
+      }
+    }
+  };
+  EXPECT_THROW(RunThreadWorld(kRanks, {}, body,
+                              [&](const LinkPlace& place) {
+                                return Link().connect(device(place.control->rank()), place);
+                              }),
+               FileError);
+  EXPECT_EQ(told, 4);
+  ExpectAborted(kRanks);
+}
+
+// Each rank has a communicator inside its node, and the first ones another across nodes.
+class LinkedLayers {
+ public:
+  LinkedLayers(Device* device, const LayeredTeams& teams, int rank)
+      : inside_(Connect(device, teams.Inside(rank))),
+        across_(Connect(device, teams.Across(rank))),
+        layered_(rank, teams.places(), inside_.get(), across_.get()) {}
+  Communicator* get() { return &layered_; }
+
+ private:
+  static std::unique_ptr<Communicator> Connect(Device* device, Communicator* control) {
+    if (control == nullptr) return nullptr;
+    return Link().connect(device, {control, nullptr, std::make_shared<Meeting>(1), {}});
+  }
+  const std::unique_ptr<Communicator> inside_, across_;
+  Layered layered_;
+};
+
+TEST_F(NcclWorld, SumsInsideNodesAndAcrossThem) {
+  const LayeredTeams teams(PlacesByNode({2, 1, 3}));
+  RunThreadWorld(teams.size(), {}, [&](World& world) {
+    const std::unique_ptr<Device> device = GpuNumber(world.rank());
+    LinkedLayers ends(device.get(), teams, world.rank());
+    for (int64_t count : {0, 1, 1000})
+      ExpectSums<float>(ends.get(), device.get(), DType::kFloat32, count);
+    for (int root = 0; root < world.size(); ++root) {
+      std::vector<int64_t> data(100, world.rank());
+      OnDevice(device.get(), &data,
+               [&](void* memory) { ends.get()->Broadcast(memory, 800, root); });
+      EXPECT_EQ(data, std::vector<int64_t>(100, root));
+    }
+    ends.get()->Follow(0);
+    ends.get()->NoteBucket(0);
+    ends.get()->Barrier();
+  });
+  ExpectAborted(0);
+}
+
+TEST_F(NcclWorld, TrainsOneBigBatch) {
+  ReplicasCase c(SharedWeights(), SolverText(10));
+  int made = 0;  // a rank's GPU is the next one that is free
+  c.On([&made] { return GpuNumber(made++ % 8); }, "nccl");
+  const Trained alone = c.Alone(kTotal);
+  for (int ranks : {2, 4, 8}) {
+    EXPECT_LE(LargestDifference(alone, c.Together(ranks, kTotal / ranks)), kTolerance)
+        << ranks << " ranks";
+  }
+  ExpectAborted(0);
+}
+
+}  // namespace
+}  // namespace doppio
