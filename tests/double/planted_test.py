@@ -38,6 +38,7 @@ snapshot_after_train: false
 """
 FAULT = 86  # kFaultStatus
 ONE, TWO, BF16 = ("--gpu=0",), ("--gpu=0,1", "--comm=nccl"), ("--gpu=0", "--precision=bf16")
+FALLING = ("--gpu=0", "--set", "lr_policy=exp", "--set", "gamma=0.5")  # the learning rate
 # How a mistake shows: a word is the double's check, which ends the process; RESULT, other losses; POISON, numbers that are not
 # finite, from memory that nobody wrote; a Refused, an error of CUDA or NCCL with this text, which ends the run.
 RESULT, POISON = "other losses", "poison"
@@ -66,7 +67,8 @@ MISTAKES = [
     Mistake("double-free", "a block is freed twice", ONE, "free"),
     Mistake("freed-early", "a block is freed that a graph works in", ONE, "lifetime"),
     # Kernels.
-    Mistake("barrier-removed", "a __syncthreads is missing", ONE, "shared"),
+    Mistake("barrier-removed", "the __syncthreads behind the first write to shared memory is missing", ONE, "shared"),
+    Mistake("barrier-in-loop", "the __syncthreads between two steps of a sum is missing", ONE, "block-race"),
     Mistake("barrier-divergent", "one thread does not come to a __syncthreads", ONE, "divergence"),
     Mistake("misaligned-pack", "a kernel of packs gets an address for single numbers only", ONE, "alignment"),
     Mistake("misaligned-number", "a kernel gets an address between two numbers", ONE, "alignment"),
@@ -74,7 +76,8 @@ MISTAKES = [
     Mistake("kernel-past-end", "a kernel works behind the end of its block", ONE, "bounds"),
     Mistake("launch-too-large", "a block has more threads than a GPU takes", ONE, Refused("cudaErrorInvalidConfiguration")),
     # Graphs.
-    Mistake("stale-argument", "a replay uploads the bytes of the first one", ONE, RESULT),
+    Mistake("stale-argument", "an update has the learning rate of the first iteration", FALLING, RESULT),
+    Mistake("stale-upload", "an upload writes the bytes of an earlier one", ONE, RESULT),
     Mistake("stale-graph", "the first graph that was recorded is replayed in place of the others", ONE, RESULT),
     # Libraries.
     Mistake("workspace-small", "a convolution gets half its workspace", ONE, "workspace"),

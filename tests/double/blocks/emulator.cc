@@ -133,6 +133,7 @@ std::string WhatRuns() { return running.what; }
 
 void Barrier(BarrierSite site) {
   if (Planted("barrier-removed")) return;
+  if (Planted("barrier-in-loop") && here.number.epoch % 2 == 1) return;
   if (Planted("barrier-divergent") && here.number.thread + 1 == running.threads) return;
   in_kernel = false;
   Fiber* fiber = running.fiber;

@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,7 +61,8 @@ void ChangePointers(const KernelCall& call, const std::function<char*(char*)>& c
 }
 
 // The mistakes of a launch that planted.h lists.
-void PlantMistakes(cudaLaunchConfig_t* config, const KernelCall& call) {
+void PlantMistakes(cudaLaunchConfig_t* config, KernelCall* planted) {
+  const KernelCall& call = *planted;
   if (Planted("launch-too-large")) config->blockDim.x *= 64;
   if (Planted("misaligned-pack")) ChangePointers(call, [](char* at) { return at + 4; });
   if (Planted("misaligned-number")) ChangePointers(call, [](char* at) { return at + 1; });
@@ -73,13 +76,24 @@ void PlantMistakes(cudaLaunchConfig_t* config, const KernelCall& call) {
       return FindBlock(at, &block) ? block.begin + block.bytes : at;
     });
   }
+  if (Planted("stale-argument")) {
+    std::vector<const void*> key = {call.kernel};  // and its memory
+    ChangePointers(call, [&](char* at) {
+      key.push_back(at);
+      return at;
+    });
+    static std::mutex mutex;
+    static auto& first = *new std::map<std::vector<const void*>, std::shared_ptr<const void>>;
+    const std::lock_guard<std::mutex> lock(mutex);
+    planted->args = first.emplace(std::move(key), call.args).first->second;
+  }
 }
 
 }  // namespace
 
 cudaError_t LaunchKernel(const cudaLaunchConfig_t& asked, KernelCall call) {
   cudaLaunchConfig_t config = asked;
-  PlantMistakes(&config, call);
+  PlantMistakes(&config, &call);
   if (!FitsGpu(config.gridDim, config.blockDim)) return cudaErrorInvalidConfiguration;
   if (call.args_bytes > kMostArguments) return cudaErrorInvalidValue;
   const std::string what = KernelName(call.kernel);

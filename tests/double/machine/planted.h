@@ -24,14 +24,16 @@ namespace doppio::gpu_double {
 //  memset-missing        memory is not cleared; poison
 //  double-free           cudaFree frees twice; free
 //  freed-early           a graph's memory is freed before its first launch; lifetime
-//  barrier-removed       __syncthreads does nothing; shared (or block-race)
+//  barrier-removed       __syncthreads does nothing; shared
+//  barrier-in-loop       every second __syncthreads of a block does nothing; block-race
 //  barrier-divergent     the last thread of a block passes __syncthreads; divergence
 //  misaligned-pack       a kernel's pointers lie 4 bytes too far; alignment
 //  misaligned-number     a kernel's pointers lie 1 byte too far; alignment
 //  kernel-host-pointer   a kernel's pointers are of the host's memory; bounds
 //  kernel-past-end       a kernel's pointers are of the ends of their blocks; bounds
 //  launch-too-large      a block has 64 times the threads; cudaErrorInvalidConfiguration
-//  stale-argument        an upload writes the bytes of the first one to its place; other numbers
+//  stale-argument        a launch on the same memory has the numbers of the first; other numbers
+//  stale-upload          an upload writes the bytes of the first one to its place; other numbers
 //  stale-graph           the first graph is launched in place of later ones; other numbers
 //  workspace-small       half of a convolution's workspace is told; workspace
 //  graph-workspace-small the same for a plan of cuDNN's graphs; workspace

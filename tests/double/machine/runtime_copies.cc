@@ -95,7 +95,7 @@ cudaError_t PutCopy(Lock& lock, Stream* stream, void* to, const void* from, int6
   } else {
     task->work.accesses.push_back({from, bytes, false});
     task->work.run = [=] {
-      if (from_place == Place::kPinnedHost && Planted("stale-argument")) {
+      if (from_place == Place::kPinnedHost && Planted("stale-upload")) {
         static auto& first = *new std::map<void*, std::vector<char>>;
         std::vector<char>& kept = first[to];
         const char* begin = static_cast<const char*>(from);
