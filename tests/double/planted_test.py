@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The double finds mistakes: each one of a list is planted (machine/planted.h) while `doppio train` runs on a small net.
 
-Each case runs one command twice: without the mistake it ends well, with it the check that is meant for such a mistake ends the run.
+Each case runs one command twice: without the mistake it ends well; with it, the check that is meant for it finds it.
 """
 import collections
 import os
