@@ -10,6 +10,7 @@
 #include "tests/double/blocks/permutation.h"
 #include "tests/double/blocks/shared_memory.h"
 #include "tests/double/machine/fault.h"
+#include "tests/double/machine/settings.h"
 
 namespace doppio::gpu_double {
 
@@ -131,6 +132,9 @@ void RunBlock(Draws* draws) {
 std::string WhatRuns() { return running.what; }
 
 void Barrier(BarrierSite site) {
+  if (Planted("barrier-removed")) return;
+  if (Planted("barrier-in-loop") && here.number.epoch % 2 == 1) return;
+  if (Planted("barrier-divergent") && here.number.thread + 1 == running.threads) return;
   in_kernel = false;
   Fiber* fiber = running.fiber;
   running.waiting.push_back({fiber, site});

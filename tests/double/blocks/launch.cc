@@ -1,5 +1,9 @@
 #include "tests/double/blocks/launch.h"
 
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +13,7 @@
 #include "tests/double/blocks/kernel_name.h"
 #include "tests/double/machine/counters.h"
 #include "tests/double/machine/fault.h"
+#include "tests/double/machine/memory.h"
 #include "tests/double/machine/races.h"
 #include "tests/double/machine/settings.h"
 #include "tests/double/machine/streams.h"
@@ -43,9 +48,52 @@ std::vector<Access> RunKernel(const std::string& what, int device, const cudaLau
   return accesses;
 }
 
+// Changes what is an address of device memory among the arguments of a launch.
+void ChangePointers(const KernelCall& call, const std::function<char*(char*)>& change) {
+  char* const args = static_cast<char*>(const_cast<void*>(call.args.get()));
+  for (size_t i = 0; i + sizeof(char*) <= call.args_bytes; i += sizeof(char*)) {
+    char* at = nullptr;
+    std::memcpy(&at, args + i, sizeof at);
+    if (!IsDeviceAddress(at)) continue;
+    at = change(at);
+    std::memcpy(args + i, &at, sizeof at);
+  }
+}
+
+// The mistakes of a launch that planted.h lists.
+void PlantMistakes(cudaLaunchConfig_t* config, KernelCall* planted) {
+  const KernelCall& call = *planted;
+  if (Planted("launch-too-large")) config->blockDim.x *= 64;
+  if (Planted("misaligned-pack")) ChangePointers(call, [](char* at) { return at + 4; });
+  if (Planted("misaligned-number")) ChangePointers(call, [](char* at) { return at + 1; });
+  if (Planted("kernel-host-pointer")) {
+    static char* const host = new char[1 << 20];
+    ChangePointers(call, [](char*) { return host; });
+  }
+  if (Planted("kernel-past-end")) {
+    ChangePointers(call, [](char* at) {
+      Block block;
+      return FindBlock(at, &block) ? block.begin + block.bytes : at;
+    });
+  }
+  if (Planted("stale-argument")) {
+    std::vector<const void*> key = {call.kernel};  // and its memory
+    ChangePointers(call, [&](char* at) {
+      key.push_back(at);
+      return at;
+    });
+    static std::mutex mutex;
+    static auto& first = *new std::map<std::vector<const void*>, std::shared_ptr<const void>>;
+    const std::lock_guard<std::mutex> lock(mutex);
+    planted->args = first.emplace(std::move(key), call.args).first->second;
+  }
+}
+
 }  // namespace
 
-cudaError_t LaunchKernel(const cudaLaunchConfig_t& config, KernelCall call) {
+cudaError_t LaunchKernel(const cudaLaunchConfig_t& asked, KernelCall call) {
+  cudaLaunchConfig_t config = asked;
+  PlantMistakes(&config, &call);
   if (!FitsGpu(config.gridDim, config.blockDim)) return cudaErrorInvalidConfiguration;
   if (call.args_bytes > kMostArguments) return cudaErrorInvalidValue;
   const std::string what = KernelName(call.kernel);

@@ -3,6 +3,7 @@
 #include "tests/double/cudnn/common.h"
 #include "tests/double/cudnn/common_live.h"
 #include "tests/double/machine/fault.h"
+#include "tests/double/machine/settings.h"
 
 namespace doppio::gpu_double {
 cublasStatus_t UseHandle(cublasHandle_t handle, const std::string& function) {
@@ -45,7 +46,7 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   if (!IsDefaultStream(stream) && DeviceOf(stream) != handle->device) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  handle->stream = stream;
+  if (!Planted("blas-stream-not-set")) handle->stream = stream;
   // As documented: any new stream takes the caller's workspace away.
   handle->own_workspace = true;
   handle->workspace = nullptr;

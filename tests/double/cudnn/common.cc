@@ -180,7 +180,7 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
                   "cudnnSetStream: the stream is of GPU " + std::to_string(DeviceOf(stream)) +
                       " and the handle of GPU " + std::to_string(handle->device));
   }
-  handle->stream = stream;
+  if (!Planted("cudnn-stream-not-set")) handle->stream = stream;
   return CUDNN_STATUS_SUCCESS;
 }
 

@@ -20,6 +20,7 @@ cudaError_t Record(Lock& lock, Event* event, Stream* stream) {
   OrderWithLegacy(stream);
   event->capture = nullptr;
   event->latest = RecordOn(stream);
+  if (Planted("event-destroyed")) TheMachine().handles.erase(event);
   Progress(lock);
   return cudaSuccess;
 }

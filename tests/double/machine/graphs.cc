@@ -3,6 +3,7 @@
 #include "tests/double/machine/fault.h"
 #include "tests/double/machine/memory.h"
 #include "tests/double/machine/queues.h"
+#include "tests/double/machine/settings.h"
 
 namespace doppio::gpu_double {
 namespace {
@@ -50,6 +51,18 @@ void CheckLaunch(const Plan& plan) {
   }
 }
 
+// The memory that the first node with known accesses works in.
+void FreeMemoryOf(const Plan& plan) {
+  for (const Node& node : plan.nodes) {
+    Block block;
+    if (node.task->work.accesses.empty() || !FindBlock(node.task->work.accesses[0].at, &block)) {
+      continue;
+    }
+    FreeDevice(block.begin);
+    return;
+  }
+}
+
 cudaError_t Launch(Lock& lock, GraphExec* exec, Stream* stream) {
   if (const cudaError_t error = ErrorOf(stream->device)) return error;
   // CUDA makes a child graph here; the double has none.
@@ -57,6 +70,10 @@ cudaError_t Launch(Lock& lock, GraphExec* exec, Stream* stream) {
     return Invalidate(stream->capture, cudaErrorStreamCaptureUnsupported);
   }
   CheckLaunch(*exec->plan);
+  if (Planted("stale-graph")) {
+    static std::map<int, GraphExec*> first;
+    exec = first.emplace(stream->device, exec).first->second;
+  }
   OrderWithLegacy(stream);
   // Launches of one executable graph never overlap.
   if (exec->last != nullptr && exec->last->stream != stream) WaitOn(stream, exec->last);
@@ -101,6 +118,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
     auto* made = new GraphExec;
     made->plan = FindGraph(graph)->plan;
     for (int i = 0; i < made->plan->lanes; ++i) made->lanes.push_back(NewLane());
+    if (Planted("freed-early")) FreeMemoryOf(*made->plan);
     TheMachine().handles.insert(made);
     *exec = reinterpret_cast<cudaGraphExec_t>(made);
     return cudaSuccess;

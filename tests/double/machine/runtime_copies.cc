@@ -1,9 +1,11 @@
 // Copies and clearings of CUDA's runtime. Stricter than CUDA where a program should not depend on
 // more: the direction must fit the addresses, and a capture refuses pageable memory both ways.
 #include <cstring>
+#include <utility>
 
 #include "tests/double/machine/memory.h"
 #include "tests/double/machine/queues.h"
+#include "tests/double/machine/settings.h"
 
 namespace doppio::gpu_double {
 namespace {
@@ -64,10 +66,18 @@ void Classify(Task* task, Place to, Place from, int64_t bytes) {
 // Puts the copy on the stream; *blocks tells whether CUDA returns only when it is done.
 cudaError_t PutCopy(Lock& lock, Stream* stream, void* to, const void* from, int64_t bytes,
                     cudaMemcpyKind kind, bool* blocks) {
+  if (kind == cudaMemcpyHostToDevice && Planted("copy-too-long")) bytes *= 2;
+  if (kind == cudaMemcpyHostToDevice && Planted("copy-wrong-way")) {
+    const void* const source = std::exchange(from, to);
+    to = const_cast<void*>(source);
+  }
   const Place to_place = PlaceOf(to), from_place = PlaceOf(from);
   *blocks = to_place == Place::kPageable;
   if (!Fits(kind, to_place, from_place)) return cudaErrorInvalidValue;
   if (bytes == 0) return cudaSuccess;
+  if (from_place == Place::kDevice && to_place != Place::kDevice && Planted("host-touch")) {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
   const bool pageable = to_place == Place::kPageable || from_place == Place::kPageable;
   if (stream->capture != nullptr && pageable) {
     return Invalidate(stream->capture, cudaErrorStreamCaptureUnsupported);
@@ -85,6 +95,14 @@ cudaError_t PutCopy(Lock& lock, Stream* stream, void* to, const void* from, int6
   } else {
     task->work.accesses.push_back({from, bytes, false});
     task->work.run = [=] {
+      if (from_place == Place::kPinnedHost && Planted("stale-upload")) {
+        static auto& first = *new std::map<void*, std::vector<char>>;
+        std::vector<char>& kept = first[to];
+        const char* begin = static_cast<const char*>(from);
+        if (kept.size() < size) kept.assign(begin, begin + bytes);
+        std::memcpy(to, kept.data(), size);
+        return std::vector<Access>();
+      }
       std::memmove(to, from, size);
       return std::vector<Access>();
     };
@@ -95,7 +113,11 @@ cudaError_t PutCopy(Lock& lock, Stream* stream, void* to, const void* from, int6
   }
   if (to_place == Place::kPinnedHost) task->destination = {static_cast<char*>(to), bytes};
   Classify(task.get(), to_place, from_place, bytes);
-  return Put(lock, stream, std::move(task));
+  const cudaError_t error = Put(lock, stream, std::move(task));
+  if (from_place == Place::kPinnedHost && Planted("pinned-reused")) {
+    *static_cast<char*>(const_cast<void*>(from)) ^= 1;
+  }
+  return error;
 }
 
 cudaError_t CopyAsync(Lock& lock, Stream* stream, void* to, const void* from, size_t bytes,
@@ -133,7 +155,7 @@ cudaError_t Clear(Lock& lock, Stream* stream, void* at, int value, size_t bytes)
   task->work.counter = &Counters::clearings;
   task->work.run = [=] {
     Count(&Counters::clearing_bytes, size);
-    std::memset(at, value, bytes);
+    if (!Planted("memset-missing")) std::memset(at, value, bytes);
     return std::vector<Access>();
   };
   if (place == Place::kPinnedHost) task->destination = {static_cast<char*>(at), size};

@@ -3,6 +3,7 @@
 
 #include "tests/double/machine/fault.h"
 #include "tests/double/machine/queues.h"
+#include "tests/double/machine/settings.h"
 
 namespace doppio::gpu_double {
 namespace {
@@ -28,6 +29,7 @@ cudaError_t FreeOf(Lock& lock, void* memory) {
   }
   const cudaError_t error = AwaitDevice(lock, block.device, "cudaFree");
   FreeDevice(memory);
+  if (Planted("double-free")) FreeDevice(memory);
   return error;
 }
 
@@ -54,6 +56,7 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
     if (const cudaError_t error = Allowed()) return error;
     *memory = nullptr;
     if (bytes == 0) return cudaSuccess;
+    if (bytes > 4 && Planted("short-allocation")) bytes -= 4;
     return Take(memory, AllocateDevice(CurrentDevice(), static_cast<int64_t>(bytes)));
   });
 }

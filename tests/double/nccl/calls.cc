@@ -93,9 +93,9 @@ int Join(void** handle, int ranks, const NcclId& id, int rank, bool blocking) {
   return result == kNcclSuccess ? result : Refuse(result, comm->last_error());
 }
 
-int Collective(const NcclCall& call, const void* from, void* to, void* handle,
-               cudaStream_t stream) {
+int Collective(NcclCall call, const void* from, void* to, void* handle, cudaStream_t stream) {
   const Comm comm = Find(handle, NcclName(call.kind).c_str());
+  if (comm->rank() == 1 && call.count > 1 && Planted("nccl-count-differs")) --call.count;
   if (t_group.depth == 0) return comm->Start(call, from, to, stream, false);
   t_group.calls.push_back([=] { return comm->Start(call, from, to, stream, true); });
   return kNcclSuccess;
