@@ -12,7 +12,7 @@
 namespace doppio {
 namespace {
 
-std::string Text(float value) {
+std::string NumberText(float value) {
   std::ostringstream text;
   text << value;
   return text.str();
@@ -33,7 +33,7 @@ void CheckLocalRate(const SolverParameter& param, const FieldPlaces& places,
   const auto positive = [&](const char* field, float value) {
     if (value > 0) return;
     errors->Add(places.At(field),
-                std::string(field) + " is " + Text(value) + "; it must be above 0");
+                std::string(field) + " is " + NumberText(value) + "; it must be above 0");
   };
   if (param.larc()) positive("larc_eta", param.larc_eta());
   if (param.local_lr_auto()) positive("local_gw_ratio", param.local_gw_ratio());
@@ -65,11 +65,12 @@ void CheckFields(const SolverParameter& param, const FieldPlaces& places, size_t
   VisitRule(index, [&](auto r) { momentum_allowed = decltype(r)::kMomentum; });
   if (!momentum_allowed && param.momentum() != 0) {
     errors->Add(places.At("momentum"), rule + " has no momentum, but momentum is " +
-                                           Text(param.momentum()) + "; remove it or set it to 0");
+                                           NumberText(param.momentum()) +
+                                           "; remove it or set it to 0");
   }
   auto in_zero_one = [&](const char* field, float value) {
     if (!(value >= 0 && value < 1)) {
-      errors->Add(places.At(field), std::string(field) + " is " + Text(value) +
+      errors->Add(places.At(field), std::string(field) + " is " + NumberText(value) +
                                         "; it must be at least 0 and below 1");
     }
   };
@@ -81,7 +82,8 @@ void CheckFields(const SolverParameter& param, const FieldPlaces& places, size_t
   const bool divides = rule != Sgd::kName && rule != Nesterov::kName && rule != Sag::kName;
   if (divides && !(param.delta() > 0)) {
     // Elements whose gradients are all 0, such as the padding of blocked layouts, would become 0/0.
-    errors->Add(places.At("delta"), "delta is " + Text(param.delta()) + "; it must be above 0");
+    errors->Add(places.At("delta"),
+                "delta is " + NumberText(param.delta()) + "; it must be above 0");
   }
   if (param.regularization_type() != "L1" && param.regularization_type() != "L2") {
     errors->Add(places.At("regularization_type"),
