@@ -16,6 +16,7 @@
 #include "core/net/prototxt.h"
 #include "proto/solver.pb.h"
 #include "solvers/apply.h"
+#include "solvers/rule_check.h"
 
 namespace doppio {
 
@@ -114,14 +115,6 @@ class Update : public GradientSink {
 // PlanOptions::gradients_consumed may be set and Begin, Ready, Finish used. Not on a GPU: it
 // updates everything in one launch, after a backward that it repeats as a whole.
 bool ConsumesGradients(const SolverParameter& param, const Device& device);
-
-// Copies of the learnable parameters that its rule keeps; 0 for an unknown rule.
-int HistorySlots(const SolverParameter& param);
-
-std::vector<std::string> RuleNames();
-// What Update's constructor checks first: the rule's name and the fields it uses. Throws all
-// mistakes together.
-void CheckRule(const SolverParameter& param, const FieldPlaces& places);
 
 }  // namespace doppio
 

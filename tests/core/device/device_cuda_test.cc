@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <functional>
 
 #include "core/device/gpus_cuda.h"
@@ -112,6 +113,21 @@ TEST(CudaDevice, SaysHowMuchMemoryIsLeft) {
                 {device->name(), "has no 1073741824 MiB left", "are free", "batch_size"});
   }
   device->Free(device->Allocate(1 << 20));  // and it goes on
+}
+
+TEST(CudaDevice, MayLoseADownloadThatNobodyWaitsFor) {
+  std::string why;
+  const std::unique_ptr<Device> device = FirstGpu(&why);
+  if (device == nullptr) GTEST_SKIP() << why;
+  std::vector<int> sent(100'000, 3);
+  const int64_t bytes = static_cast<int64_t>(sent.size() * sizeof(int));
+  const Buffer from(device.get(), bytes);
+  device->CopyFromHost(from.data(), sent.data(), bytes);
+  device->MakeDownload(bytes)->Start(0, from.data(), bytes);
+  device->MakeDownload(bytes);  // nothing was started
+  const std::unique_ptr<Download> kept = device->MakeDownload(bytes);
+  kept->Start(0, from.data(), bytes);
+  EXPECT_EQ(std::memcmp(kept->Wait(), sent.data(), static_cast<size_t>(bytes)), 0);
 }
 
 TEST(CudaDevice, RepeatsWhatItHasRecorded) {

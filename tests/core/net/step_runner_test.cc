@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/base/random.h"
+#include "core/net/communicator.h"
 #include "core/net/net.h"
 #include "tests/testing/layer_case.h"
 
@@ -43,6 +44,7 @@ class CountedPasses {
   }
   bool possible() const { return device_ != nullptr; }
   int recordings() const { return net_->recordings(); }
+  void TellFresh(SumsInStream* to) { net_->pass().sums = to; }
 
   // Loss and gradients of one pass with inputs of its own.
   std::vector<float> Pass(uint64_t number, bool accumulate, GradientSink* sink = nullptr) {
@@ -131,6 +133,34 @@ TEST(StepRunner, SendsNothingOnItsWayBehindAGradientThatBeginsAnExchange) {
   // Backward is two: to the gradients of b's weights and bias, and from there to those of a's.
   EXPECT_EQ(recorded.recordings(), 3);
   EXPECT_EQ(exchange.seen, (std::map<int, int>{{0, 4}, {1, 4}, {2, 2}, {3, 2}}));
+}
+
+// Sees which passes are said to set things up, forward and backward in turn.
+class FreshPasses : public SumsInStream {
+ public:
+  void AllReduce(void*, int64_t, DType) override {}
+  void Begin(bool fresh) override { seen.push_back(fresh); }
+  std::vector<bool> seen;
+};
+
+TEST(StepRunner, SaysWhichPassesSetThingsUp) {
+  for (const bool records : {true, false}) {
+    CountedPasses passes(records, NetWith(kDropout));
+    if (!passes.possible()) GTEST_SKIP() << "built without CUDA";
+    Watcher exchange(&passes, true);
+    FreshPasses fresh;
+    passes.TellFresh(&fresh);
+    for (uint64_t pass = 0; pass < 3; ++pass) passes.Pass(pass, false);
+    for (uint64_t pass = 3; pass < 6; ++pass) passes.Pass(pass, true);
+    for (uint64_t pass = 6; pass < 8; ++pass) passes.Pass(pass, false, &exchange);
+    // A backward that adds is another one, and so is one that is cut for an exchange.
+    const std::vector<bool> expected =
+        records ? std::vector<bool>{true,  true, true,  true,  false, false, false, true,
+                                    false, true, false, false, false, true,  false, false}
+                : std::vector<bool>{true,  true,  false, false, false, false, false, true,
+                                    false, false, false, false, false, true,  false, false};
+    EXPECT_EQ(fresh.seen, expected) << records;
+  }
 }
 
 }  // namespace
