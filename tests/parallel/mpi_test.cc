@@ -107,6 +107,10 @@ int main(int argc, char** argv) {
   }
   if (std::getenv("ON_GPUS") != nullptr) {
     doppio::g_gpu = doppio::TestGpu();
+    if (doppio::g_gpu == nullptr) {
+      std::cerr << doppio::kNoTestGpu << std::endl;
+      return 1;
+    }
     exchange.make_bulk = [](const doppio::LinkPlace& place) {
       return doppio::DeviceLinks::Get().Find("host")->connect(doppio::g_gpu.get(), place);
     };
