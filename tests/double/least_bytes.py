@@ -3,6 +3,7 @@
 A step's least is the size of the tensors that it needs plus the size of those that it makes, each once, as they are stored.
 Steps of cuBLAS, cuDNN and NCCL count nothing, and what is kept for backward counts nothing where backward can do without it.
 """
+import math
 import re
 
 SIZES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -39,9 +40,10 @@ def train_layers(text):
 class Planned:
     """A line of the plan: what computes a layer, and what it makes."""
 
-    def __init__(self, kernel, count, dtype):
+    def __init__(self, kernel, extents, dtype):
         self.kernel = kernel
-        self.count = count
+        self.batch = extents[0] if extents else 1
+        self.count = math.prod(extents)
         self.size = SIZES.get(dtype, FLOAT)
 
 
@@ -58,10 +60,8 @@ def read_plan(text):
                 break
             continue
         shape = re.match(r"([\dx]+)(?: (\w+))?$", words[3])
-        count = 1
-        for extent in shape.group(1).split("x") if shape else ():
-            count *= int(extent)
-        plan[words[0]] = Planned(words[2], count, shape.group(2) if shape else None)
+        extents = [int(extent) for extent in shape.group(1).split("x")] if shape else []
+        plan[words[0]] = Planned(words[2], extents, shape.group(2) if shape else None)
     return plan
 
 
@@ -70,9 +70,9 @@ def param(layer, message, field, default):
 
 
 class Least:
-    """Bytes by step of one iteration: `steps` is a list of (layer, what, group, bytes), group "weights" or "activations"."""
+    """Bytes by step of one iteration, but for what works on parameters: `steps` is a list of (layer, what, bytes)."""
 
-    def __init__(self, net_text, plan_text, weights):
+    def __init__(self, net_text, plan_text):
         self.plan = read_plan(plan_text)
         self.layers = train_layers(net_text)
         self.steps = []
@@ -81,11 +81,67 @@ class Least:
         for layer in self.layers:
             self._layer(layer)
         self._gradient_sums()
-        # SGD with momentum: reads weights, gradient and history, writes weights and history.
-        self.add("update", "update", weights * 5 * FLOAT, "weights")
 
-    def total(self, group=None):
-        return sum(size for _, _, kind, size in self.steps if group in (None, kind))
+    def total(self):
+        return sum(size for _, _, size in self.steps)
 
-    def add(self, name, what, size, group="activations"):
-        self.steps.append((name, what, group, size))
+    def add(self, name, what, size):
+        self.steps.append((name, what, size))
+
+    def _layer(self, layer):
+        name, kind = layer["name"][0], layer["type"][0]
+        planned = self.plan.get(name)
+        bottoms = layer.get("bottom", [])
+        if planned is None or planned.kernel == "host":
+            return
+        n = planned.count * planned.size
+        inputs = [self.made[blob] for blob in bottoms if blob in self.made]
+        for blob in bottoms:
+            self.uses.setdefault(blob, []).append(kind)
+        for top in layer.get("top", []):
+            if top in bottoms:  # a new value in the old one's place
+                self.uses[top].pop()
+            self.made[top] = planned.count * planned.size
+        if planned.kernel.startswith("with "):
+            return
+        tail = [other["type"][0] for other in self.layers
+                if self.plan.get(other["name"][0]) and self.plan[other["name"][0]].kernel == "with " + name]
+        size = {
+            "Data": self._data, "Convolution": self._product, "InnerProduct": self._product, "Pooling": self._pooling,
+            "ReLU": lambda *_: 2 * n + 3 * n, "LRN": lambda *_: 2 * n + 3 * n, "Dropout": lambda *_: 2 * n + 2 * n,
+            "SoftmaxWithLoss": lambda *_: self._softmax(inputs), "BatchNorm": self._norm,
+            "Concat": lambda *_: 2 * n + 2 * n, "Eltwise": lambda *_: (len(bottoms) + 1) * n,
+        }[kind](layer, planned, n, inputs, tail)
+        self.add(name, kind, size)
+
+    def _data(self, layer, planned, n, inputs, tail):
+        return planned.count + n + 2 * planned.batch * FLOAT  # pixels of one byte, and labels
+
+    def _product(self, layer, planned, n, inputs, tail):
+        convolution = layer["type"][0] == "Convolution"
+        bias = param(layer, "convolution_param" if convolution else "inner_product_param", "bias_term", "true") == "true"
+        relu, plus = "ReLU" in tail, "Eltwise" in tail
+        # Forward, bias and ReLU belong to cuDNN's graph for 16 bits. Others need a pass over the top.
+        forward = 0 if convolution and planned.size == 2 else (2 + plus) * n if bias or relu or plus else 0
+        backward = 3 * n if relu else n if bias else 0
+        return forward + backward
+
+    def _pooling(self, layer, planned, n, inputs, tail):
+        kept = planned.count if param(layer, "pooling_param", "pool", "MAX") == "MAX" else 0  # a byte tells the place
+        return 2 * (inputs[0] + n + kept)
+
+    def _softmax(self, inputs):
+        # Forward reads, backward reads and writes; the loss and labels are small beside them.
+        return 3 * inputs[0]
+
+    def _norm(self, layer, planned, n, inputs, tail):
+        plus, relu = "Eltwise" in tail, "ReLU" in tail
+        # Forward, the means come before the first value. Backward, the sums come before the first gradient; behind a
+        # sum, ReLU's mask needs the top, and the gradient of the other bottom is written.
+        return (3 + plus) * n + (7 if plus and relu else 5) * n
+
+    def _gradient_sums(self):
+        for blob, kinds in self.uses.items():
+            users = [kind for kind in kinds if kind not in ("Accuracy",)]
+            if len(users) > 1 and blob not in ("label", "data"):
+                self.add(blob, "sum of gradients", (len(users) + 1) * self.made[blob])
