@@ -1,9 +1,8 @@
 #include "layers/lrn_cuda.h"
 
-#include <utility>
-
 #include "core/device/elementwise.cuh"
 #include "layers/channels_cuda.h"
+#include "layers/lrn_neighbours.cuh"
 
 namespace doppio {
 namespace {
@@ -150,57 +149,6 @@ static void SumWithin(const Gpu& gpu, const LrnShape& s, const Value& value, con
       });
 }
 
-// A pack of channels between those beside it; zeros where none is.
-template <int kWidth>
-struct Neighbourhood {
-  Lanes<kWidth> packs[3];
-
-  // Adds the element `d` lanes further on to every lane.
-  template <int d>
-  DOPPIO_HD void AddAt(Lanes<kWidth>* sum) const {
-    for (int k = 0; k < kWidth; ++k) {
-      const int m = kWidth + k + d;
-      sum->v[k] += packs[m / kWidth].v[m % kWidth];
-    }
-  }
-  // Those up to `half` lanes away. Distances are constants: an index into registers would put them
-  // into memory.
-  template <int... d>
-  DOPPIO_HD Lanes<kWidth> Sum(int64_t half, std::integer_sequence<int, d...>) const {
-    Lanes<kWidth> sum{};
-    ((d - kWidth < -half || d - kWidth > half ? void() : AddAt<d - kWidth>(&sum)), ...);
-    return sum;
-  }
-};
-
-// Of neighbouring channels that lie together.
-template <class Value, class Result>
-struct AcrossNeighbours {
-  Value value;
-  Result result;
-  int64_t channels, half;
-  IndexDivider by_channels;
-
-  // Packs reach into the packs beside them, and no further.
-  template <int kWidth>
-  DOPPIO_HD void Run(int64_t i) const {
-    const int64_t c = i - by_channels(i) * channels;
-    if constexpr (kWidth == 1) {
-      const int64_t from = c > half ? -half : -c,
-                    to = c + half < channels ? half : channels - 1 - c;
-      float sum = 0;
-      for (int64_t m = from; m <= to; ++m) sum += value.template At<1>(i + m).v[0];
-      result.Put(i, Lanes<1>{{sum}});
-    } else {
-      const Lanes<kWidth> zero{};
-      const Neighbourhood<kWidth> all{
-          {c == 0 ? zero : value.template At<kWidth>(i - kWidth), value.template At<kWidth>(i),
-           c + kWidth == channels ? zero : value.template At<kWidth>(i + kWidth)}};
-      result.Put(i, all.Sum(half, std::make_integer_sequence<int, 2 * kWidth + 1>()));
-    }
-  }
-};
-
 // `packed`: packs may begin at all addresses.
 template <int kWidth, class Value, class Result>
 static void SumWindows(const Gpu& gpu, const LrnShape& s, bool packed, const Value& value,
@@ -225,6 +173,14 @@ static void SumWindows(const Gpu& gpu, const LrnShape& s, bool packed, const Val
 template <class T>
 static void Backward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const T* x,
                      const T* dy, const float* scale, float* ratio, T* dx) {
+  if (s.forms_scales_again()) {
+    constexpr int kWidth = kPackWidth<T>;
+    const int64_t half = std::min(s.window.half, s.channels);
+    ForEachPack<kWidth>(
+        gpu, s.count(), PacksFit(x, dy, dx) && s.channels % kWidth == 0, "LRN's gradient",
+        GradientOfNeighbours<T>{ops, x, dy, dx, s.channels, half, {s.channels, s.count()}});
+    return;
+  }
   const Gradient<T> gradient{ops, x, dy, scale, dx};
   const bool packed = PacksFit(x, dy, scale, dx);
   if (!s.stores_ratios()) {

@@ -17,7 +17,7 @@ class CudaLrn : public Kernel {
     if (!shape_.channels_last) needs_.bottoms = needs_.tops = {Layout()};
     if (args.backward) {
       const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(float));
-      needs_.saved_bytes = bytes;  // scale
+      if (!shape_.forms_scales_again()) needs_.saved_bytes = bytes;  // scale
       if (shape_.stores_ratios()) needs_.scratch_bytes = bytes;
     }
   }

@@ -11,6 +11,9 @@
 namespace doppio {
 
 struct LrnShape {
+  // Windows that reach so far at most to both sides leave backward to form their sums on the fly.
+  static constexpr int kReach = 2;
+
   LrnWindow window;
   int64_t images, channels, height, width;
   bool channels_last;  // else plain, as windows within a channel always are
@@ -18,14 +21,17 @@ struct LrnShape {
   int64_t count() const { return images * channels * height * width; }
   // False where the windows are so small that backward forms what they add up on the fly, which
   // reads each tensor once.
-  bool stores_ratios() const { return window.within || window.half > 2; }
+  bool stores_ratios() const { return window.within || window.half > kReach; }
+  // True where backward needs no scale from forward.
+  bool forms_scales_again() const { return channels_last && !stores_ratios(); }
 };
 
-// `scale`, in the order of the bottom, may be null where no Backward follows.
+// `scale`, in the order of the bottom, may be null where no Backward follows or
+// shape.forms_scales_again().
 void LaunchLrnForward(const Gpu& gpu, const LrnShape& shape, const LrnOps<float>& ops,
                       const void* x, void* y, float* scale);
 // `ratio`: scratch for as many floats as the bottom has where shape.stores_ratios(), else null.
-// `dx` is none of the others.
+// `scale`: what forward wrote; null where shape.forms_scales_again(). `dx` is none of the others.
 void LaunchLrnBackward(const Gpu& gpu, const LrnShape& shape, const LrnOps<float>& ops,
                        const void* x, const void* dy, const float* scale, float* ratio, void* dx);
 

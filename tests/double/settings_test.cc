@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "tests/double/machine/counters.h"
+#include "tests/double/machine/journal.h"
 #include "tests/double/machine/fault.h"
 
 namespace doppio::gpu_double {
@@ -85,6 +88,35 @@ TEST(Counters, AddUp) {
   EXPECT_EQ(ReadCounters().uploads - before.uploads, 1);
   EXPECT_EQ(ReadCounters().upload_bytes - before.upload_bytes, 12);
   EXPECT_EQ(ReadCounters().downloads, before.downloads);
+}
+
+TEST(Counters, AddUpByKernel) {
+  CountKernel("a", 5);
+  CountKernel("a", 7);
+  EXPECT_EQ(ReadKernelCounts()["a"].runs, 2);
+  EXPECT_EQ(ReadKernelCounts()["a"].bytes, 12);
+}
+
+TEST(Journal, ListsCallsAndEndsWithTheCounters) {
+  const std::string path = ::testing::TempDir() + "/journal";
+  EXPECT_EXIT(
+      {
+        Settings s;
+        s.counters = path;
+        Use(s);
+        NoteCall("wait", "the \"end\"", "stream 1 of GPU 0");
+        CountKernel("Copy", 24);
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+  std::ifstream file(path);
+  std::string line;
+  ASSERT_TRUE(std::getline(file, line));
+  EXPECT_EQ(line, R"({"call": "wait", "what": "the \"end\"", "stream": "stream 1 of GPU 0"})");
+  ASSERT_TRUE(std::getline(file, line));
+  EXPECT_NE(line.find(R"("host_waits": )"), std::string::npos) << line;
+  EXPECT_NE(line.find(R"("Copy": {"runs": 1, "bytes": 24})"), std::string::npos) << line;
+  EXPECT_FALSE(std::getline(file, line));
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ std::vector<Access> RunKernel(const std::string& what, int device, const cudaLau
   int64_t bytes = 0;
   std::vector<Access> accesses = EndKernel(&bytes);
   Count(&Counters::kernel_bytes, bytes);
+  CountKernel(what, bytes);
   return accesses;
 }
 

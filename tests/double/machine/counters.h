@@ -3,6 +3,8 @@
 #define DOPPIO_TESTS_DOUBLE_MACHINE_COUNTERS_H_
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace doppio::gpu_double {
 
@@ -25,6 +27,16 @@ struct Counters {
 Counters ReadCounters();
 // For the machine.
 void Count(int64_t Counters::*counter, int64_t by = 1);
+
+// Runs of one kernel, summed.
+struct KernelCount {
+  int64_t runs = 0;
+  int64_t bytes = 0;  // as Counters::kernel_bytes
+};
+// By name, since the process began. Thread-safe.
+std::map<std::string, KernelCount> ReadKernelCounts();
+// For the emulator of kernels.
+void CountKernel(const std::string& name, int64_t bytes);
 
 }  // namespace doppio::gpu_double
 

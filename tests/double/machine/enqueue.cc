@@ -3,6 +3,7 @@
 
 #include "tests/double/machine/fault.h"
 #include "tests/double/machine/memory.h"
+#include "tests/double/machine/journal.h"
 #include "tests/double/machine/queues.h"
 #include "tests/double/machine/settings.h"
 
@@ -138,6 +139,7 @@ cudaError_t Put(Lock& lock, Stream* stream, std::shared_ptr<const Task> task) {
   auto plan = std::make_shared<Plan>();
   plan->nodes.emplace_back();
   stream->upload_last = task->upload;
+  NoteCall(CallKind(*task), task->work.what, stream->Name());
   plan->nodes[0].task = std::move(task);
   OrderWithLegacy(stream);
   std::shared_ptr<Item> item = NewWork(std::move(plan), {stream->lane});
@@ -168,6 +170,7 @@ cudaError_t AwaitMoment(Lock& lock, const std::shared_ptr<Moment>& moment, const
   Settle();
   if (!moment->done) {
     Count(&Counters::host_waits);
+    NoteCall("wait", what, moment->stream->Name());
     RunUntil(lock, *moment, what);
   }
   if (moment->error != cudaSuccess) return moment->error;
@@ -190,7 +193,10 @@ cudaError_t AwaitDevice(Lock& lock, int device, const char* what) {
   Settle();
   bool waits = false;
   for (const std::shared_ptr<Moment>& moment : moments) waits |= !moment->done;
-  if (waits) Count(&Counters::host_waits);
+  if (waits) {
+    Count(&Counters::host_waits);
+    NoteCall("wait", what, "GPU " + std::to_string(device));
+  }
   for (const std::shared_ptr<Moment>& moment : moments) {
     if (!moment->done) RunUntil(lock, *moment, what);
     if (moment->error == cudaSuccess) HostKnows(moment->clock);

@@ -2,6 +2,7 @@
 // and each launch keeps the plan alive until it is done.
 #include "tests/double/machine/fault.h"
 #include "tests/double/machine/memory.h"
+#include "tests/double/machine/journal.h"
 #include "tests/double/machine/queues.h"
 #include "tests/double/machine/settings.h"
 
@@ -83,6 +84,7 @@ cudaError_t Launch(Lock& lock, GraphExec* exec, Stream* stream) {
   stream->upload_last = false;
   exec->last = RecordOn(stream);
   Count(&Counters::graph_launches);
+  NoteCall("graph", GraphText(*exec->plan), stream->Name());
   if (const cudaError_t error = CountEnqueued(stream)) return error;
   Progress(lock);
   return cudaSuccess;

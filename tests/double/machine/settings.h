@@ -34,6 +34,7 @@ struct Settings {
   std::string nccl_fail;  // nccl_fail=: "", join (one rank never joins), sum (a sum reports an
                           // asynchronous error), old (2.10, without newer functions)
   int cudnn_fail = 0;     // cudnn_fail=N: the N-th execution of an engine fails at run time
+  std::string counters;   // counters=FILE: the journal of the process (journal.h)
   std::string plant;      // plant=NAME: a mistake that is planted (Planted)
 };
 
