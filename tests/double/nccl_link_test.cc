@@ -56,7 +56,9 @@ std::vector<std::string> OnRanks(int size, const Body& body) {
         body(end.get(), device.get());
       } catch (const Error& e) {
         thrown[r] = e.message();
-        meeting->Abort("rank " + std::to_string(rank) + " has failed: " + e.message());
+        const std::string why = "rank " + std::to_string(rank) + " has failed: " + e.message();
+        meeting->Abort(why);
+        control[r]->Abort(why);
       }
     });
   }
