@@ -1,4 +1,5 @@
 // Runs what the queues hold: one piece at a time, chosen at random among those that may run.
+#include <algorithm>
 #include <chrono>
 
 #include "tests/double/machine/fault.h"
@@ -160,6 +161,17 @@ std::vector<Access> Execute(const Task& task) {
   return found;
 }
 
+// The memory of a lost device holds nothing any more, and what was to order its uses was dropped.
+void ForgetLostDevices(std::vector<Access>* accesses) {
+  const Lock lock(TheMachine().mutex);
+  const auto lost = [](const Access& access) {
+    Block block;
+    return FindBlock(access.at, &block) && block.device != kPinned &&
+           TheMachine().devices[static_cast<size_t>(block.device)].error != cudaSuccess;
+  };
+  accesses->erase(std::remove_if(accesses->begin(), accesses->end(), lost), accesses->end());
+}
+
 void Run(const Piece& piece, const std::string& who, Lane* lane, const Clock& before) {
   const Task& task = piece.task();
   const NodeState& state = piece.state();
@@ -174,6 +186,7 @@ void Run(const Piece& piece, const std::string& who, Lane* lane, const Clock& be
     accesses.insert(accesses.end(), found.begin(), found.end());
   }
   open.reset();
+  ForgetLostDevices(&accesses);
   // A race in device memory may be why the bytes changed, so races are told first.
   NoteAccesses(who, lane->actor, lane->time, before, accesses);
   if (changed) {
