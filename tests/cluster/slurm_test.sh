@@ -20,7 +20,7 @@ end() {
 trap end EXIT
 fail() {
     echo "FAILED: $*" >&2
-    tail -n 30 "$root"/*.log "$root"/job/*.out 2>/dev/null >&2 || true
+    tail -n 30 "$root"/*.log "$root"/job/*.out >&2 2>/dev/null || true
     exit 1
 }
 # comes SECONDS COMMAND...: false if the command does not succeed in time
@@ -83,6 +83,7 @@ slurmd -D -f "$SLURM_CONF" -N "$host" >"$root/slurmd.log" 2>&1 &
 pids+=($!)
 comes 60 sh -c "sinfo -h -o %T | grep -q idle" ||
     without "slurmctld: $(tail -n 1 "$root/slurmctld.log"); slurmd: $(tail -n 1 "$root/slurmd.log")"
+srun --mpi=list 2>&1 | grep -qE '^\s*pmix' || without "srun cannot load PMIx (libpmix-dev)"
 
 # ---- The training
 cd "$root/job"
