@@ -79,7 +79,8 @@ class CudaBatchUpload : public BatchUpload {
   // Where each top may begin, so that 16-byte packs fit.
   static int64_t RoundUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-  // Of a top, or, where `top` is their number, the bytes of the whole batch.
+  // Returns the offset of a top in the batch, in bytes. With the number of tops as `top`, this is
+  // the size of the batch.
   int64_t OffsetOf(size_t top, bool images) const {
     int64_t bytes = 0;
     for (size_t i = 0; i < top; ++i) {

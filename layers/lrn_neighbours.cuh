@@ -47,7 +47,7 @@ struct Neighbourhood {
   }
 };
 
-// Of neighbouring channels that lie together.
+// LRN across channels for tensors with channels last: computes a pack of neighbouring channels.
 template <class Value, class Result>
 struct AcrossNeighbours {
   Value value;
@@ -124,7 +124,7 @@ struct GradientOfNeighbours {
     Neighbourhood<kWidth> values, gradients, squares, ratios;
     Lanes<kWidth> scales;  // of the pack in the middle
 
-    // Of lane kLane of the three packs.
+    // Computes the scale of lane kLane of the three packs.
     template <int kLane>
     DOPPIO_HD void Form(const LrnOps<float>& ops, int64_t half, bool exists) {
       constexpr int kPack = kLane / kWidth, kAt = kLane % kWidth;

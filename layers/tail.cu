@@ -80,7 +80,7 @@ struct PlainTerms {
   __host__ __device__ Of operator()(int64_t) const { return {}; }
 };
 
-// Of (y, dy), which becomes the gradient before ReLU.
+// Sums dy with the mask of ReLU, which y tells, and writes the masked gradient over dy.
 struct MaskedTerms {
   static constexpr bool kWrites = true;
   float slope;

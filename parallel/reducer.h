@@ -60,7 +60,7 @@ class Reducer : public GradientExchange, private SumsInStream {
     int mark = -1;               // of the trace, where it was
   };
 
-  // What the thread is asked for, in the same order on every rank.
+  // A request to the exchanging thread. Every rank makes its requests in the same order.
   struct Job {
     enum Kind { kBucket, kSum, kRelease };  // kSum: of SumsInStream; kRelease: what is held back
     Kind kind = kBucket;
@@ -100,7 +100,7 @@ class Reducer : public GradientExchange, private SumsInStream {
   BoundedQueue<Job> queue_;
   Totals totals_;
   RunTrace* trace_ = nullptr;
-  // Of the thread that computes.
+  // Used by the computing thread only.
   int64_t asked_ = 0;  // jobs since the start
   int64_t pass_ = 0;   // announced to the gate
   bool fresh_ = false, announced_ = false;

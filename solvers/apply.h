@@ -61,11 +61,12 @@ struct UpdateCondition {
   int iter_size = 1;
   // Finds whether all gradients are finite. With clip, their norm tells.
   bool watches_gradients = false;
-  // There is no update unless all gradients are finite; likewise for WatchLosses.
+  // The update happens only if all gradients are finite (needs_gradients) and all losses given to
+  // WatchLosses are (needs_losses).
   bool needs_gradients = false, needs_losses = false;
 };
 
-// What became of a decision.
+// The outcome of a decision, read back from the device.
 struct UpdateVerdict {
   double sum_squares = 0;        // of all gradients, with clip
   bool gradients_finite = true;  // where they were watched

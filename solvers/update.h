@@ -46,8 +46,8 @@ class Update : public GradientSink {
   bool decides() const { return pass_->decides(); }
   struct Decision {
     bool watch_gradients = false;  // find whether they are finite
-    // There is no update unless all gradients are finite (then watch_gradients is set as well), or
-    // all losses of WatchLosses.
+    // The update happens only if all gradients are finite (needs_gradients, which also sets
+    // watch_gradients) and all losses given to WatchLosses are (needs_losses).
     bool needs_gradients = false, needs_losses = false;
   };
   void RunDecided(double rate, int64_t iteration, int iter_size, const Decision& decision);

@@ -41,7 +41,7 @@ class BoundedQueue {
     return true;
   }
 
-  // Whether Pop would not block.
+  // Returns true if Pop would return or throw at once.
   bool Ready() {
     std::lock_guard<std::mutex> lock(mutex_);
     return closed_ || failure_ || !items_.empty();

@@ -68,7 +68,7 @@ void CudnnPlan::Run(const std::vector<Place>& places, void* workspace, const cha
              static_cast<int64_t>(data.size()), data.data());
     pack.SetOne(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
     pack.Finish(doing);
-    // What has been executed, or recorded, needs its description no longer.
+    // An execution, also a recorded one, no longer needs its variant pack: drop the oldest one.
     if (packs_.size() == kMostPacks) packs_.pop_front();
     packs_.push_back({places, workspace, std::move(pack)});
     found = packs_.end() - 1;

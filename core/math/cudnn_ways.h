@@ -19,7 +19,7 @@ struct CudnnWay {
   std::vector<CudnnRole> roles;  // that the graph reads and writes
   // Enqueues what has to follow, in the timer's memory. Empty: nothing.
   std::function<void(const CudnnTimer& memory)> after;
-  // Its time counts so many times: more than 1 where it has a drawback besides.
+  // Factor on the measured time: above 1 for a way that has another drawback, such as rounding.
   float weight = 1;
 };
 

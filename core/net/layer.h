@@ -135,7 +135,7 @@ struct Pass {
   // Of ranks whose batches are parts of one big batch, over which losses are normalised; null: this
   // batch is whole.
   Communicator* group = nullptr;
-  // Of the same ranks, for memory of a device that is not the host; null: only `group` is there.
+  // Sums over the same ranks in the memory of an accelerator. Null where only `group` can sum.
   SumsInStream* sums = nullptr;
   // This Forward repeats one of this step, because backward needs its results once more: what it
   // writes to tops and `saved` is the same again, and what else it would change (running
