@@ -234,6 +234,7 @@ class Trainer {
   bool StopsBeforeUpdate() const;
   bool LossGoesFirst() const;
   [[noreturn]] void StopAtLoss(int64_t iteration);
+  void StopAtLostWeights();
   [[noreturn]] void StopAtNonFinite(int64_t iteration, const std::string& what);
   bool SnapshotWritten(bool wait);
   bool DisplayNow() const;

@@ -36,10 +36,7 @@ void Trainer::LogIteration() {
 void Trainer::Report(double loss, Clock::time_point begun) {
   const std::optional<int> lost = update_->LostParam();
   if (options_.stop_at_nonfinite && !std::isfinite(loss) && !skipped_) StopAtLoss(iter_ - 1);
-  if (options_.stop_at_nonfinite && lost) {
-    StopAtNonFinite(iter_ - 1,
-                    "after the update " + TextOf(FindNonFiniteWeights(*train_net_), *train_net_));
-  }
+  StopAtLostWeights();
   const bool finite = std::isfinite(loss) && !lost;
   if (finite_ && !finite) {
     LOG(WARNING) << "Iteration " << iter_ - 1 << ": "
@@ -98,6 +95,13 @@ void Trainer::StopAtLoss(int64_t iteration) {
   NonFinite found = FindNonFinite(train_net_.get());
   if (ranks() > 1) found = FirstOf(found, options_.world);
   StopAtNonFinite(iteration, "the loss is not finite; " + TextOf(found, *train_net_));
+}
+
+// Of the updates that the device has finished.
+void Trainer::StopAtLostWeights() {
+  if (!options_.stop_at_nonfinite || !update_->LostParam()) return;
+  StopAtNonFinite(iter_ - 1,
+                  "after the update " + TextOf(FindNonFiniteWeights(*train_net_), *train_net_));
 }
 
 void Trainer::StopAtNonFinite(int64_t iteration, const std::string& what) {

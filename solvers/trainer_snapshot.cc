@@ -44,6 +44,9 @@ RunState Trainer::MakeRunState() {
 }
 
 void Trainer::Snapshot() {
+  // The copy would wait for the last update, too, which tells only now whether it has lost weights.
+  options_.device->Synchronize();
+  StopAtLostWeights();
   snapshot_iter_ = iter_;
   result_.snapshot_taken = true;
   RunState run = MakeRunState();  // all ranks have a part in it

@@ -164,6 +164,27 @@ TEST_F(DecidedUpdate, LeavesTheWeightsOfALossThatIsNotFinite) {
   EXPECT_EQ(weights[1], weights[0]);
 }
 
+// The host does not wait for the update before it looks, but no snapshot holds such weights.
+TEST_F(DecidedUpdate, LosesWeightsBeforeTheNextSnapshot) {
+  const std::string solver =
+      "base_lr: 3e38 weight_decay: 1 lr_policy: 'fixed' max_iter: 3 snapshot: 1";
+  for (const bool on_gpu : {false, true}) {
+    TrainerCase c(SquareNet(), solver, on_gpu ? TestGpu() : MakeCpuDevice());
+    TrainerOptions options;
+    options.stop_at_nonfinite = true;
+    auto trainer = c.Make(options);
+    try {
+      trainer->Solve();
+      ADD_FAILURE() << "the weights stayed finite";
+    } catch (const Error& e) {
+      EXPECT_NE(e.message().find("iteration 0: after the update layer 'ip'"), std::string::npos)
+          << e.message();
+    }
+    EXPECT_FALSE(FileExists(c.State(1)));
+    EXPECT_FALSE(FileExists(c.Model(1)));
+  }
+}
+
 TEST_F(DecidedUpdate, LogsAsTheHostDoes) {
   const std::string solver =
       "base_lr: 0.25 lr_policy: 'fixed' max_iter: 4 display: 2 clip_gradients: 0.5";
