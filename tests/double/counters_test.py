@@ -19,6 +19,10 @@ import scenario  # noqa: E402
 
 MOST_BYTES = 1.15  # times the least, in bf16
 STEADY = 4  # iterations; graphs are replayed from the third on
+# Bytes by parameter of the weights' kernels: the update in single precision and the rounded copy that it could write, and,
+# in 16 bits, the update and the rounding that reads the weights again.
+LEAST_BY_PARAMETER = {"fp32": 20, "bf16": 22}
+BY_PARAMETER = {"fp32": 20, "bf16": 26}
 # Kernels whose work grows with the parameters, not with the batch.
 OF_WEIGHTS = ("UpdateChunks", "ConvertAll<float", "AddFilter", "CountNotFinite", "DecideUpdate")
 
@@ -85,9 +89,9 @@ def iterations_of(journal, gpu="GPU 0"):
 
 
 class CountersTest(scenario.Scenario):
-    def settings_of(self, name):
+    def settings_of(self, name, own):
         net = NETS[name]
-        changes = list(net.settings) + ([] if OPTIONS.full else net.smaller)
+        changes = [] if own else list(net.settings) + ([] if OPTIONS.full else net.smaller)
         if name == "cifar10_quick":
             draw = random.Random(1)
             self.write("cifar/data_batch_1.bin", b"".join(bytes([i % 10]) + draw.randbytes(3072) for i in range(32)))
@@ -109,12 +113,14 @@ class CountersTest(scenario.Scenario):
         run = self.doppio("convert_imageset", "--encoded=false", "images/", "list.txt", "db")
         self.assertEqual(0, run.returncode, run.stderr[-1000:])
 
-    def run_net(self, name, precision, iterations, *flags, display=0, gpus="0"):
+    def run_net(self, name, precision, iterations, *flags, display=0, gpus="0", own=False):
+        """Own: with the batch, image size and outputs of the net's file."""
         self.write("solver.prototxt", 'net: "%s"\ntype: "SGD" base_lr: 0.0001 momentum: 0.9 lr_policy: "fixed"\nrandom_seed: 5\n'
                    "display: %d\nmax_iter: %d\nsnapshot_after_train: false\nsnapshot_prefix: \"run\"\n"
                    % (os.path.join(scenario.ROOT, NETS[name].file), display, iterations))
         run = self.doppio("train", "--solver=solver.prototxt", "--gpu=" + gpus, "--precision=" + precision,
-                          "--batch=%d" % NETS[name].batch, *self.settings_of(name), *flags, timeout=3000,
+                          *([] if own else ["--batch=%d" % NETS[name].batch]), *self.settings_of(name, own), *flags,
+                          timeout=3000,
                           DOPPIO_DOUBLE="seed=1 refuse=0 order=late counters=" + self.path("journal"),
                           DOPPIO_CUDNN_MEASURE="0", OMP_NUM_THREADS="1", XDG_CACHE_HOME=self.folder)
         self.assertEqual(0, run.returncode, run.stderr[-3000:])
@@ -150,21 +156,32 @@ class CountersTest(scenario.Scenario):
                     counted, journal = self.count(name, precision)
                     self.check_an_iteration(counted, journal)
                     plan = self.run_net(name, precision, STEADY, "--dry_run")
-                    with open(os.path.join(scenario.ROOT, NETS[name].file)) as f:
-                        least = least_bytes.Least(f.read(), plan)
-                    activations = counted.bytes_of(weights=False) / least.total()
-                    parameters = int(re.search(r"([\d\s]+) parameters", plan).group(1).replace(" ", ""))
-                    weights = counted.bytes_of(weights=True) / parameters
-                    rows.append((name, precision, counted.counts, activations, weights))
+                    least, parameters = self.least_of(name, plan)
+                    activations = counted.bytes_of(weights=False) / least
+                    weights = counted.bytes_of(weights=True)
+                    own_least, own_parameters = self.least_of(
+                        name, self.run_net(name, precision, STEADY, "--dry_run", own=True))
+                    # The parameters that the smaller net lacks are those of InnerProduct.
+                    own_weights = weights + BY_PARAMETER[precision] * (own_parameters - parameters)
+                    whole = ((activations * own_least + own_weights) /
+                             (own_least + LEAST_BY_PARAMETER[precision] * own_parameters))
+                    rows.append((name, precision, counted.counts, activations, weights / parameters, whole))
                     if precision == "bf16":
                         self.assertLessEqual(activations, MOST_BYTES, sorted(counted.kernels.items(), key=lambda k: -k[1])[:9])
+                        self.assertLessEqual(whole, MOST_BYTES)
         print("| net | precision | kernels | library calls | graphs | waits | uploads (bytes) | downloads (bytes) | "
-              "own kernels' bytes: x least | bytes a parameter |\n|" + "---|" * 10)
-        for name, precision, counts, activations, weights in rows:
-            print("| %s | %s | %d | %d | %d | %d | %d (%d) | %d (%d) | %.2f | %.1f |" % (
+              "own kernels' bytes: x least | bytes a parameter | all, own batch: x least |\n|" + "---|" * 11)
+        for name, precision, counts, activations, weights, whole in rows:
+            print("| %s | %s | %d | %d | %d | %d | %d (%d) | %d (%d) | %.2f | %.1f | %.2f |" % (
                 name, precision, counts["kernels"], counts["library_calls"], counts["graph_launches"],
                 counts["host_waits"], counts["uploads"], counts["upload_bytes"], counts["downloads"],
-                counts["download_bytes"], activations, weights))
+                counts["download_bytes"], activations, weights, whole))
+
+    def least_of(self, name, plan):
+        """The least bytes of the kernels whose work grows with the batch, and the number of parameters."""
+        with open(os.path.join(scenario.ROOT, NETS[name].file)) as f:
+            least = least_bytes.Least(f.read(), plan)
+        return least.total(), int(re.search(r"([\d\s]+) parameters", plan).group(1).replace(" ", ""))
 
     def test_display_waits_behind_the_update_too(self):
         shown, journal = self.count("lenet", "bf16", display=1)
@@ -172,7 +189,7 @@ class CountersTest(scenario.Scenario):
         self.assertLessEqual(shown.counts["host_waits"], 2)  # the loss, and the outputs that are shown
 
     def test_the_next_batch_goes_up_while_gradients_are_summed(self):
-        journal = self.run_net("lenet", "bf16", STEADY + 2, gpus="0,1")
+        journal = self.run_net("lenet", "bf16", STEADY + 2, "--bucket_mb=1", gpus="0,1")
         for gpu in ("GPU 0", "GPU 1"):
             iterations = iterations_of(journal, gpu)[STEADY - 1:-1]
             self.assertTrue(iterations)
@@ -180,7 +197,7 @@ class CountersTest(scenario.Scenario):
                 kinds = [call["call"] for call in calls]
                 compute = calls[-1]["stream"]
                 sums = [call["stream"] for call in calls if "AllReduce" in call["what"]]
-                self.assertTrue(sums, calls)
+                self.assertEqual(2, len(sums), calls)  # buckets
                 self.assertEqual(1, kinds.count("upload"), calls)
                 upload = kinds.index("upload")
                 self.assertNotIn(calls[upload]["stream"], [compute, *sums])
