@@ -46,8 +46,10 @@ def run(seed, program, case):
     for name in ("XML_OUTPUT_FILE", "TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", "TEST_SHARD_STATUS_FILE"):
         env.pop(name, None)
     command = [program, "--gtest_filter=" + case]
+    place = program + ".runfiles/doppio"  # where a test finds its files
     try:
-        ended = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS)
+        ended = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS,
+                               cwd=place if os.path.isdir(place) else None)
         output, status = ended.stdout.decode(errors="replace"), ended.returncode
     except subprocess.TimeoutExpired as late:
         output, status = (late.stdout or b"").decode(errors="replace"), "no end after %d s" % SECONDS
@@ -66,7 +68,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("programs", nargs="+", metavar="PROGRAM")
     opt = parser.parse_args()
-    dealt = [(program, case) for program in opt.programs for case in cases_of(program)]
+    dealt = [(os.path.abspath(program), case) for program in opt.programs for case in cases_of(os.path.abspath(program))]
     random.Random(0).shuffle(dealt)
     if not dealt:
         sys.exit("soak: these programs have no test cases")
