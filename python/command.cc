@@ -2,7 +2,7 @@
 
 #include <pybind11/stl.h>
 
-#include "tools/doppio_main.h"
+#include "tools/commands/doppio_main.h"
 
 namespace doppio {
 namespace py = pybind11;

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "core/base/nearest.h"
-#include "core/net/changing_tops.h"
-#include "core/net/gradient_flow.h"
-#include "core/net/plain_blob.h"
-#include "core/net/weights.h"
+#include "core/net/run/changing_tops.h"
+#include "core/net/graph/gradient_flow.h"
+#include "core/net/store/plain_blob.h"
+#include "core/net/store/weights.h"
 #include "python/python_layer.h"
 
 namespace doppio {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/net/net.h"
-#include "core/net/solver_spec.h"
+#include "core/net/run/net.h"
+#include "core/net/spec/solver_spec.h"
 #include "python/blob.h"
 #include "python/views.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "python/live_net.h"
-#include "solvers/trainer.h"
+#include "solvers/trainer/trainer.h"
 
 namespace doppio {
 

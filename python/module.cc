@@ -12,7 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/threads.h"
-#include "data/decode.h"
+#include "data/decode/decode.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 #include "python/command.h"

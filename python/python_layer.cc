@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/net/changing_tops.h"
+#include "core/net/run/changing_tops.h"
 #include "python/interpreter.h"
 #include "python/layer_blob.h"
 
@@ -137,7 +137,7 @@ class Waiting {
   std::multimap<std::string, std::unique_ptr<Live>> layers_;
 };
 
-// What kernels of this thread offer to those that take their places (core/net/changing_tops.h).
+// What kernels of this thread offer to those that take their places (core/net/run/changing_tops.h).
 struct Offered {
   std::shared_ptr<Live> live;
   bool done = false;
@@ -260,8 +260,8 @@ LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
         "and the name of a class in it");
   }
   StartPython();
-  // Blobs need NumPy. Without the GIL: LoadNumpy gives it up meanwhile, and another thread that took
-  // it would wait for the first one.
+  // Blobs need NumPy. Without the GIL: LoadNumpy gives it up meanwhile, and another thread that
+  // took it would wait for the first one.
   static std::once_flag numpy;
   std::call_once(numpy, [&] {
     const py::gil_scoped_acquire gil;

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "core/net/layer.h"
+#include "core/net/graph/layer.h"
 
 namespace doppio {
 

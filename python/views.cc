@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/math/tensor_ops.h"
-#include "core/net/plain_blob.h"
+#include "core/net/store/plain_blob.h"
 
 namespace doppio {
 namespace py = pybind11;

@@ -4,21 +4,15 @@
 Bazel's visibility stops direct dependencies; this also stops includes that slip in through transitive ones, and
 keeps the headers of device libraries in the files that may know them.
 """
+import ast
 import os
 import re
 import sys
 import unittest
 
-FLOORS = {
-    "proto": 1, "core/base": 1,
-    "core/device": 2, "core/math": 2, "core/tensor": 2,
-    "core/net": 3, "data": 3,
-    "layers": 4, "parallel": 4, "solvers": 4,
-    "python": 5, "tools": 5, "tools/onnx": 5,
-}
+RULES = "tools/bazel/doppio.bzl"  # states the floors
 NEIGHBOURS_MAY_MEET = {1, 2}   # small rooms of one floor that build on each other
-PARTS = {"tools/onnx": "tools"}   # rooms in rooms
-DOORS = {("layers/data.cc", "data"), ("layers/hdf5_data.cc", "data"), ("python/command.cc", "tools")}
+DOORS = {("layers/source/data.cc", "data"), ("layers/source/hdf5_data.cc", "data"), ("python/command.cc", "tools")}
 # Headers of device libraries, and the files that may include them.
 FENCED = {
     r"dnnl\.(h|hpp)": r"core/math/(dnnl_version\.h|blas_cpu\.cc)",
@@ -32,17 +26,30 @@ TWICE_COMPILED = {"core/base/host_device.h", "core/device/elementwise.cuh", "cor
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 
 
+def floors():
+    with open(RULES, encoding="utf-8") as f:
+        table = re.search(r"^_FLOORS = ({.*?^})", f.read(), re.M | re.S).group(1)
+    return {room: floor for room, floor in ast.literal_eval(table).items() if room != "tests"}
+
+
+FLOORS = floors()
+
+
 def sources(root):
     for floor in FLOORS:
-        folder = os.path.join(root, floor)
-        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-            if name.endswith((".h", ".cc", ".cu", ".cuh")):
-                yield floor, floor + "/" + name
+        for folder, _, names in sorted(os.walk(os.path.join(root, floor))):
+            for name in sorted(names):
+                path = os.path.relpath(os.path.join(folder, name), root)
+                if name.endswith((".h", ".cc", ".cu", ".cuh")) and room_of(path) == floor:
+                    yield floor, path
 
 
 def room_of(path):
+    """The innermost folder of FLOORS that holds the file."""
     folder = os.path.dirname(path)
-    return folder if folder in FLOORS else None
+    while folder and folder not in FLOORS:
+        folder = os.path.dirname(folder)
+    return folder or None
 
 
 class FloorsTest(unittest.TestCase):
@@ -63,7 +70,7 @@ class FloorsTest(unittest.TestCase):
         wrong = []
         for room, path, number, quoted, target in self.includes():
             other = room_of(target) if quoted else None
-            if other is None or PARTS.get(other, other) == PARTS.get(room, room) or (path, other) in DOORS:
+            if other is None or other == room or (path, other) in DOORS:
                 continue
             if FLOORS[other] > FLOORS[room]:
                 wrong.append("%s:%d includes %s, a higher floor" % (path, number, target))

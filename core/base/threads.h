@@ -1,5 +1,5 @@
 // The one pool of compute threads: OpenMP's, which oneDNN uses as well, so that they never compete.
-// Data threads (data/pipeline.cc) are ordinary threads and never call ParallelFor.
+// Data threads (data/pipeline/pipeline.cc) are ordinary threads and never call ParallelFor.
 #ifndef DOPPIO_CORE_BASE_THREADS_H_
 #define DOPPIO_CORE_BASE_THREADS_H_
 

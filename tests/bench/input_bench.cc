@@ -26,10 +26,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/net/net.h"
-#include "core/net/prototxt.h"
+#include "core/net/run/net.h"
+#include "core/net/spec/prototxt.h"
 #include "tests/bench/photos.h"
-#include "tools/median.h"
+#include "tools/cli/median.h"
 
 namespace doppio {
 namespace {

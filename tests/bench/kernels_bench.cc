@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/base/random.h"
-#include "core/net/net.h"
+#include "core/net/run/net.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "data/encode.h"
+#include "data/decode/encode.h"
 
 namespace doppio {
 namespace {

@@ -6,9 +6,9 @@
 #include <opencv2/core.hpp>
 #include <set>
 
-#include "data/mat_image.h"
-#include "data/random_changes.h"
-#include "data/source.h"
+#include "data/decode/mat_image.h"
+#include "data/augment/random_changes.h"
+#include "data/source/source.h"
 #include "proto/data.pb.h"
 #include "tests/data/tiny_data.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/net/net.h"
-#include "core/net/prototxt.h"
+#include "core/net/run/net.h"
+#include "core/net/spec/prototxt.h"
 #include "tests/data/tiny_data.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"

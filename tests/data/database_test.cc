@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
-#include "data/source.h"
+#include "data/source/source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

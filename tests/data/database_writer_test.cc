@@ -1,5 +1,5 @@
 // New databases, read back by the sources of layer Data.
-#include "data/database_writer.h"
+#include "data/source/database_writer.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/base/file.h"
-#include "data/source.h"
+#include "data/source/source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

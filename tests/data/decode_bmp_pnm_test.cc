@@ -1,5 +1,5 @@
 // Bitmaps and portable maps. Expected pixels are those of OpenCV 4.6's imread for such files.
-#include "data/decode.h"
+#include "data/decode/decode.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -1,4 +1,4 @@
-#include "data/decode.h"
+#include "data/decode/decode.h"
 
 #include <png.h>
 #include <zlib.h>

@@ -1,5 +1,5 @@
 // Pixels to image files, read back.
-#include "data/encode.h"
+#include "data/decode/encode.h"
 
 #include <gmock/gmock.h>
 

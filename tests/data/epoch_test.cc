@@ -9,8 +9,8 @@
 #include <memory>
 #include <numeric>
 
-#include "data/hdf5.h"
-#include "data/pipeline.h"
+#include "data/source/hdf5.h"
+#include "data/pipeline/pipeline.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -1,4 +1,4 @@
-#include "data/hdf5.h"
+#include "data/source/hdf5.h"
 
 #include <hdf5.h>
 

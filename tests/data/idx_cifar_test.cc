@@ -3,8 +3,8 @@
 
 #include <cstdlib>
 
-#include "data/gzip.h"
-#include "data/source.h"
+#include "data/decode/gzip.h"
+#include "data/source/source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include "data/source.h"
+#include "data/source/source.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -1,9 +1,9 @@
 // The short way from a JPEG to a sample against the long one: whole image, cv::resize, cut.
-#include "data/jpeg_cut.h"
+#include "data/decode/jpeg_cut.h"
 
 #include <algorithm>
 
-#include "data/decode.h"
+#include "data/decode/decode.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -1,5 +1,5 @@
 // Files are made by liblmdb, which is also the judge of what is in them.
-#include "data/lmdb_file.h"
+#include "data/source/lmdb_file.h"
 
 #include <lmdb.h>
 #include <unistd.h>

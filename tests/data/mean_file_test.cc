@@ -1,5 +1,5 @@
 // Mean images as files.
-#include "data/mean_file.h"
+#include "data/augment/mean_file.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // noise_param: each change by hand.
-#include "data/noise.h"
+#include "data/augment/noise.h"
 
 #include <algorithm>
 #include <cstdlib>

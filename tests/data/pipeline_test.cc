@@ -1,4 +1,4 @@
-#include "data/pipeline.h"
+#include "data/pipeline/pipeline.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 // Data layers record how images become values; files of weights keep the record.
-#include "core/net/preprocessing.h"
-#include "data/mean_file.h"
+#include "core/net/spec/preprocessing.h"
+#include "data/augment/mean_file.h"
 #include "tests/data/data_net.h"
 
 namespace doppio {

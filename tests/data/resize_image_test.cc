@@ -1,9 +1,9 @@
 // resize_param: sizes, borders, and what it draws.
-#include "data/resize_image.h"
+#include "data/augment/resize_image.h"
 
 #include <set>
 
-#include "data/random_changes.h"
+#include "data/augment/random_changes.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -1,7 +1,7 @@
 // Layer WindowData's window file, its geometry and its samples.
-#include "data/pipeline.h"
-#include "data/window_crop.h"
-#include "data/window_file.h"
+#include "data/pipeline/pipeline.h"
+#include "data/augment/window_crop.h"
+#include "data/source/window_file.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/base/threads.h"
-#include "core/net/layer.h"
+#include "core/net/graph/layer.h"
 
 namespace doppio {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "core/base/error.h"
 #include "core/base/threads.h"
-#include "parallel/device_link.h"
-#include "parallel/threads.h"
+#include "parallel/gpu/device_link.h"
+#include "parallel/world/threads.h"
 #include "tests/double/machine/counters.h"
 #include "tests/double/machine/settings.h"
 #include "tests/double/machine/streams.h"

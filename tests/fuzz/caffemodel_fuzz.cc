@@ -1,5 +1,5 @@
 // Binary files of weights.
-#include "core/net/weights.h"
+#include "core/net/store/weights.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

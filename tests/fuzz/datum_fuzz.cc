@@ -1,5 +1,5 @@
 // Values of databases: Datum and AnnotatedDatum.
-#include "data/datum.h"
+#include "data/source/datum.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/read_records.h"
 

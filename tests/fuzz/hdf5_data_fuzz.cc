@@ -2,7 +2,7 @@
 // (hdf5_recipe.h).
 #include <vector>
 
-#include "data/hdf5.h"
+#include "data/source/hdf5.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/hdf5_recipe.h"
 

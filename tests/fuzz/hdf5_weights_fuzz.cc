@@ -1,6 +1,6 @@
 // Weights and solver states in HDF5. An input is a recipe (hdf5_recipe.h).
-#include "core/net/solver_state.h"
-#include "core/net/weights.h"
+#include "core/net/store/solver_state.h"
+#include "core/net/store/weights.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/hdf5_recipe.h"
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "tests/fuzz/fuzz_input.h"
-#include "tools/dash_server.h"
+#include "tools/pages/dash_server.h"
 
 namespace {
 

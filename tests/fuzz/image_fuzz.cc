@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "data/decode.h"
+#include "data/decode/decode.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace {

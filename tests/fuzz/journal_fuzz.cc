@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "tests/fuzz/fuzz_input.h"
-#include "tools/sweep_journal.h"
+#include "tools/sweep/sweep_journal.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string folder = doppio::FuzzPath("sweep");

@@ -1,5 +1,5 @@
 // Mean images.
-#include "data/mean_file.h"
+#include "data/augment/mean_file.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

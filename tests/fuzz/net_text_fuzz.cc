@@ -1,6 +1,6 @@
 // Nets as text: the parser, upgrades of old formats, and the choice of layers.
-#include "core/net/spec.h"
-#include "core/net/upgrade.h"
+#include "core/net/spec/spec.h"
+#include "core/net/spec/upgrade.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,8 +1,8 @@
 // Nets on their way to ONNX: shapes, the checks of each layer, and the graph. Weights are zeros.
-#include "core/net/upgrade.h"
-#include "core/net/weights.h"
+#include "core/net/spec/upgrade.h"
+#include "core/net/store/weights.h"
 #include "tests/fuzz/fuzz_input.h"
-#include "tools/deploy_net.h"
+#include "tools/train/deploy_net.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "data/decode.h"
-#include "data/source.h"
+#include "data/decode/decode.h"
+#include "data/source/source.h"
 
 namespace doppio {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "data/record.h"
+#include "data/source/record.h"
 #include "proto/data.pb.h"
 
 namespace doppio {

@@ -3,7 +3,7 @@
 #include <sstream>
 #include <vector>
 
-#include "core/net/overrides.h"
+#include "core/net/spec/overrides.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace {

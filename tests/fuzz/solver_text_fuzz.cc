@@ -1,5 +1,5 @@
 // Solvers as text, with the nets that are written in them.
-#include "core/net/solver_spec.h"
+#include "core/net/spec/solver_spec.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,5 @@
 // Binary files of solver states.
-#include "core/net/solver_state.h"
+#include "core/net/store/solver_state.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,5 @@
 // Messages of the watch between ranks, as they come over a connection in two parts.
-#include "parallel/watch_message.h"
+#include "parallel/watch/watch_message.h"
 
 #include <cstdlib>
 

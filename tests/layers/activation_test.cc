@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "layers/activation_ops.h"
+#include "layers/activation/activation_ops.h"
 #include "tests/layers/logarithms.h"
 #include "tests/testing/layer_case.h"
 

@@ -1,4 +1,4 @@
-#include "layers/box_matching.h"
+#include "layers/detection/box_matching.h"
 
 #include <gtest/gtest.h>
 

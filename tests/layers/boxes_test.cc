@@ -1,4 +1,4 @@
-#include "layers/boxes.h"
+#include "layers/detection/boxes.h"
 
 #include <gtest/gtest.h>
 

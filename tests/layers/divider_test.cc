@@ -1,5 +1,5 @@
 // Division of indices by extents known before, as device code does it.
-#include "layers/divider.h"
+#include "layers/common/divider.h"
 
 #include <gtest/gtest.h>
 

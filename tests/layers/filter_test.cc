@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "layers/filter_rows.h"
-#include "layers/loss_normalizer.h"
+#include "layers/shape/filter_rows.h"
+#include "layers/loss/loss_normalizer.h"
 #include "tests/layers/two_ranks.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/file.h"
-#include "core/net/hdf5_blobs.h"
+#include "core/net/store/hdf5_blobs.h"
 #include "tests/layers/memory_net.h"
 #include "tests/testing/test_gpu.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "core/net/net.h"
+#include "core/net/run/net.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
 

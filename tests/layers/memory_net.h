@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/net/memory_source.h"
-#include "core/net/net.h"
-#include "core/net/prototxt.h"
+#include "core/net/run/memory_source.h"
+#include "core/net/run/net.h"
+#include "core/net/spec/prototxt.h"
 #include "tests/testing/test_layers.h"
 
 namespace doppio {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "layers/beta_share.h"
+#include "layers/elementwise/beta_share.h"
 #include "tests/layers/wrong_label_case.h"
 
 namespace doppio {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "layers/reduction_spec.h"
+#include "layers/shape/reduction_spec.h"
 #include "tests/layers/two_ranks.h"
 #include "tests/testing/layer_case.h"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <set>
 
-#include "core/net/layer.h"
+#include "core/net/graph/layer.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

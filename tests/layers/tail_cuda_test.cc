@@ -1,5 +1,5 @@
 // What comes back through a bias and ReLU on a GPU, against sums by hand.
-#include "layers/tail_cuda.h"
+#include "layers/common/tail_cuda.h"
 
 #include <gtest/gtest.h>
 

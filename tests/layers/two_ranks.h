@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/net/communicator.h"
+#include "core/net/run/communicator.h"
 
 namespace doppio {
 

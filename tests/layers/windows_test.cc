@@ -1,11 +1,11 @@
-#include "layers/windows.h"
+#include "layers/convolution/windows.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "layers/conv_geometry.h"
+#include "layers/convolution/conv_geometry.h"
 
 namespace doppio {
 namespace {

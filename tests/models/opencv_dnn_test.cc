@@ -11,11 +11,11 @@
 
 #include "core/base/file.h"
 #include "core/base/random.h"
-#include "core/net/net.h"
-#include "core/net/plain_blob.h"
-#include "core/net/solver_spec.h"
-#include "core/net/spec.h"
-#include "core/net/weights.h"
+#include "core/net/run/net.h"
+#include "core/net/store/plain_blob.h"
+#include "core/net/spec/solver_spec.h"
+#include "core/net/spec/spec.h"
+#include "core/net/store/weights.h"
 #include "tests/core/net/weight_files.h"
 #include "tests/solvers/trainer_case.h"
 

@@ -1,12 +1,12 @@
-#include "parallel/agreement.h"
+#include "parallel/world/agreement.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 #include <vector>
 
-#include "parallel/texts.h"
-#include "parallel/threads.h"
+#include "parallel/reduce/texts.h"
+#include "parallel/world/threads.h"
 
 namespace doppio {
 namespace {

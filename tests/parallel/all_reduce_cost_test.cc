@@ -1,6 +1,6 @@
 // Against the formulas, worked out by hand: n = 12 MB over 1 us and 1 GB/s inside, 10 us and 0.5
 // GB/s across.
-#include "parallel/all_reduce_cost.h"
+#include "parallel/reduce/all_reduce_cost.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "parallel/buckets.h"
+#include "parallel/reduce/buckets.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/device/device.h"
-#include "core/net/communicator.h"
+#include "core/net/run/communicator.h"
 #include "core/tensor/half.h"
 
 namespace doppio {

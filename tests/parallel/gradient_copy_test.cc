@@ -1,4 +1,4 @@
-#include "parallel/gradient_copy.h"
+#include "parallel/reduce/gradient_copy.h"
 
 #include <gtest/gtest.h>
 

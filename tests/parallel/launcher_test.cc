@@ -1,4 +1,4 @@
-#include "parallel/launcher.h"
+#include "parallel/world/launcher.h"
 
 #include <gtest/gtest.h>
 

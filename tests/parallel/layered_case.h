@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "parallel/layered.h"
-#include "parallel/threads.h"
+#include "parallel/reduce/layered.h"
+#include "parallel/world/threads.h"
 
 namespace doppio {
 

@@ -1,4 +1,4 @@
-#include "parallel/layered.h"
+#include "parallel/reduce/layered.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "core/base/error.h"
-#include "parallel/thread_world.h"
+#include "parallel/world/thread_world.h"
 #include "tests/parallel/communicator_case.h"
 #include "tests/parallel/layered_case.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "parallel/thread_world.h"
+#include "parallel/world/thread_world.h"
 #include "tests/testing/test_gpu.h"
 
 namespace doppio {

@@ -1,4 +1,4 @@
-#include "parallel/link_timer.h"
+#include "parallel/reduce/link_timer.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <thread>
 
-#include "parallel/thread_world.h"
+#include "parallel/world/thread_world.h"
 
 namespace doppio {
 namespace {

@@ -1,4 +1,4 @@
-#include "parallel/links.h"
+#include "parallel/gpu/links.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
-#include "parallel/launcher.h"
-#include "parallel/mpi_search.h"
-#include "parallel/process_world.h"
+#include "parallel/world/launcher.h"
+#include "parallel/mpi/mpi_search.h"
+#include "parallel/world/process_world.h"
 
 namespace doppio {
 namespace {

@@ -1,6 +1,6 @@
 // Tests which MPI is opened, and the messages if none can be. BUILD makes a stand-in library
 // (fake_mpi.cc) for each interface.
-#include "parallel/mpi_search.h"
+#include "parallel/mpi/mpi_search.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -13,8 +13,8 @@
 
 #include "core/base/error.h"
 #include "core/tensor/half.h"
-#include "parallel/mpi_library.h"
-#include "parallel/process_world.h"
+#include "parallel/mpi/mpi_library.h"
+#include "parallel/world/process_world.h"
 
 namespace doppio {
 namespace {

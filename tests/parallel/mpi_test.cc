@@ -6,7 +6,7 @@
 #include <iostream>
 #include <memory>
 
-#include "parallel/process_world.h"
+#include "parallel/world/process_world.h"
 #include "tests/parallel/communicator_case.h"
 #include "tests/parallel/replicas_case.h"
 #include "tests/parallel/replicas_nets.h"

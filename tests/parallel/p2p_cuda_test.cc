@@ -1,5 +1,5 @@
 // Copies between GPUs in pairs, and sums of GPUs' memory on the host.
-#include "parallel/p2p_cuda.h"
+#include "parallel/gpu/p2p_cuda.h"
 
 #include <gtest/gtest.h>
 

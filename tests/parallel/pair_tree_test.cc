@@ -1,4 +1,4 @@
-#include "parallel/pair_tree.h"
+#include "parallel/gpu/pair_tree.h"
 
 #include <gtest/gtest.h>
 

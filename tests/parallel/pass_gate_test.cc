@@ -1,6 +1,6 @@
 // Where a rank sets things up, no device waits in an exchange for a rank that has not started its
 // own.
-#include "parallel/pass_gate.h"
+#include "parallel/gpu/pass_gate.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "parallel/reducer.h"
+#include "parallel/reduce/reducer.h"
 #include "tests/solvers/param_store_case.h"
 
 namespace doppio {

@@ -1,4 +1,4 @@
-#include "parallel/rank_identity.h"
+#include "parallel/mpi/rank_identity.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // main() of tests whose cases join MPI themselves: rank 0 reports, all ranks may fail.
 #include <gtest/gtest.h>
 
-#include "parallel/launcher.h"
+#include "parallel/world/launcher.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

@@ -1,4 +1,4 @@
-#include "parallel/rank_sockets.h"
+#include "parallel/watch/rank_sockets.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "parallel/threads.h"
+#include "parallel/world/threads.h"
 
 namespace doppio {
 namespace {

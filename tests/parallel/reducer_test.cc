@@ -1,4 +1,4 @@
-#include "parallel/reducer.h"
+#include "parallel/reduce/reducer.h"
 
 #include <gtest/gtest.h>
 

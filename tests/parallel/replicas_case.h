@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "core/base/file.h"
-#include "core/net/plain_blob.h"
-#include "core/net/solver_spec.h"
-#include "parallel/thread_world.h"
-#include "solvers/trainer.h"
+#include "core/net/store/plain_blob.h"
+#include "core/net/spec/solver_spec.h"
+#include "parallel/world/thread_world.h"
+#include "solvers/trainer/trainer.h"
 
 namespace doppio {
 

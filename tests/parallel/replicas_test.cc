@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "proto/net.pb.h"
-#include "solvers/replica_check.h"
+#include "solvers/trainer/replica_check.h"
 #include "tests/parallel/replicas_case.h"
 #include "tests/parallel/replicas_nets.h"
 

@@ -1,4 +1,4 @@
-#include "parallel/scaling_model.h"
+#include "parallel/reduce/scaling_model.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 // there are these.
 #include <gtest/gtest.h>
 
-#include "parallel/links.h"
-#include "parallel/scaling_model.h"
+#include "parallel/gpu/links.h"
+#include "parallel/reduce/scaling_model.h"
 
 namespace doppio {
 namespace {

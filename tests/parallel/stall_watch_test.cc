@@ -1,4 +1,4 @@
-#include "parallel/stall_watch.h"
+#include "parallel/watch/stall_watch.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "parallel/thread_world.h"
+#include "parallel/world/thread_world.h"
 
 namespace doppio {
 namespace {

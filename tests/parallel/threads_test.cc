@@ -1,4 +1,4 @@
-#include "parallel/threads.h"
+#include "parallel/world/threads.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/base/threads.h"
-#include "parallel/thread_world.h"
+#include "parallel/world/thread_world.h"
 #include "tests/parallel/communicator_case.h"
 
 namespace doppio {

@@ -1,4 +1,4 @@
-#include "parallel/watch_message.h"
+#include "parallel/watch/watch_message.h"
 
 #include <gtest/gtest.h>
 

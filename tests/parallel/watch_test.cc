@@ -1,4 +1,4 @@
-#include "parallel/watch.h"
+#include "parallel/watch/watch.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "parallel/rank_sockets.h"
-#include "parallel/threads.h"
+#include "parallel/watch/rank_sockets.h"
+#include "parallel/world/threads.h"
 
 namespace doppio {
 namespace {

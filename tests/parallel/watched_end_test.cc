@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "parallel/process_world.h"
+#include "parallel/world/process_world.h"
 
 namespace doppio {
 namespace {

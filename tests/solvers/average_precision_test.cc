@@ -1,4 +1,4 @@
-#include "solvers/average_precision.h"
+#include "solvers/trainer/average_precision.h"
 
 #include <gtest/gtest.h>
 

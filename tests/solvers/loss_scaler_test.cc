@@ -1,4 +1,4 @@
-#include "solvers/loss_scaler.h"
+#include "solvers/update/loss_scaler.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "solvers/lr_policy.h"
+#include "solvers/update/lr_policy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "solvers/momentum_policy.h"
+#include "solvers/update/momentum_policy.h"
 
 #include <gtest/gtest.h>
 

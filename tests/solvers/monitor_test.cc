@@ -1,5 +1,5 @@
 // Which round of tests is the best, and when patience ends.
-#include "solvers/monitor.h"
+#include "solvers/trainer/monitor.h"
 
 #include <gtest/gtest.h>
 

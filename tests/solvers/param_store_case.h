@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/device/device.h"
-#include "core/net/params.h"
-#include "solvers/update.h"
+#include "core/net/store/params.h"
+#include "solvers/update/update.h"
 
 namespace doppio {
 

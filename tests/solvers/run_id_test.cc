@@ -1,4 +1,4 @@
-#include "solvers/run_id.h"
+#include "solvers/trainer/run_id.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "solvers/schedule.h"
+#include "solvers/trainer/schedule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "solvers/snapshot_writer.h"
+#include "solvers/trainer/snapshot_writer.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

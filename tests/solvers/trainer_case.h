@@ -12,8 +12,8 @@
 
 #include "core/base/file.h"
 #include "core/device/device.h"
-#include "core/net/solver_spec.h"
-#include "solvers/trainer.h"
+#include "core/net/spec/solver_spec.h"
+#include "solvers/trainer/trainer.h"
 
 namespace doppio {
 

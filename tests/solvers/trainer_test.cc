@@ -1,4 +1,4 @@
-#include "solvers/trainer.h"
+#include "solvers/trainer/trainer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "solvers/update.h"
+#include "solvers/update/update.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "core/base/random.h"
-#include "core/net/prototxt.h"
+#include "core/net/spec/prototxt.h"
 #include "tests/testing/layer_case_run.h"
 
 namespace doppio {

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/net/net.h"
+#include "core/net/run/net.h"
 #include "tests/testing/test_gpu.h"
 
 namespace doppio {

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/net/layer.h"
+#include "core/net/graph/layer.h"
 
 namespace doppio {
 

@@ -1,6 +1,6 @@
 // Files of arrays, byte by byte where other programs look. NumPy reads whole ones in
 // tests/scenarios/onnx_test.py.
-#include "tools/array_files.h"
+#include "tools/export/array_files.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/cpu_info.h"
+#include "tools/train/cpu_info.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

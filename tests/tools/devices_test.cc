@@ -1,5 +1,5 @@
 // What processes with several GPUs prepare for.
-#include "tools/devices.h"
+#include "tools/train/devices.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // TensorBoard's records, byte by byte. The expected bytes were put together by hand from the
 // format's description, with CRC-32C from RFC 3720.
-#include "tools/event_file.h"
+#include "tools/runs/event_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "core/base/file.h"
-#include "parallel/watch.h"
+#include "parallel/watch/watch.h"
 
 namespace doppio {
 namespace {

@@ -1,9 +1,9 @@
 // The command line: every spelling of gflags, and what is told about a wrong one.
-#include "tools/flags.h"
+#include "tools/cli/flags.h"
 
 #include <gtest/gtest.h>
 
-#include "tools/nets.h"
+#include "tools/train/nets.h"
 
 #include <cstdlib>
 #include <fstream>

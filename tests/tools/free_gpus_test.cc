@@ -1,4 +1,4 @@
-#include "tools/free_gpus.h"
+#include "tools/cluster/free_gpus.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/gpu_readings.h"
+#include "tools/cluster/gpu_readings.h"
 
 #include <gtest/gtest.h>
 

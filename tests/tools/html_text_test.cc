@@ -1,4 +1,4 @@
-#include "tools/html_text.h"
+#include "tools/pages/html_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Requests, addresses, and who may see the dashboard.
-#include "tools/http_server.h"
+#include "tools/pages/http_server.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -13,7 +13,7 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "tools/dash_server.h"
+#include "tools/pages/dash_server.h"
 
 namespace doppio {
 namespace {

@@ -1,5 +1,5 @@
 // Image files as records of databases.
-#include "tools/image_datum.h"
+#include "tools/data/image_datum.h"
 
 #include "tests/data/tiny_data.h"
 

@@ -1,12 +1,12 @@
 // Images as a deploy net takes them.
-#include "tools/image_input.h"
+#include "tools/data/image_input.h"
 
 #include <sys/stat.h>
 
 #include <limits>
 
-#include "data/class_names.h"
-#include "data/mean_file.h"
+#include "data/source/class_names.h"
+#include "data/augment/mean_file.h"
 #include "tests/data/tiny_data.h"
 
 namespace doppio {

@@ -1,5 +1,5 @@
 // Work by several threads whose results come in order.
-#include "tools/in_order.h"
+#include "tools/cli/in_order.h"
 
 #include <gtest/gtest.h>
 

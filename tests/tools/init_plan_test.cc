@@ -1,4 +1,4 @@
-#include "tools/init_plan.h"
+#include "tools/init/init_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

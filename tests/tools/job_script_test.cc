@@ -1,4 +1,4 @@
-#include "tools/job_script.h"
+#include "tools/cluster/job_script.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which snapshots stay.
-#include "tools/kept_snapshots.h"
+#include "tools/train/kept_snapshots.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What `check` and `train` warn of.
-#include "tools/lint.h"
+#include "tools/train/lint.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/md5.h"
+#include "tools/data/md5.h"
 
 #include <gtest/gtest.h>
 

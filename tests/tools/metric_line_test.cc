@@ -1,4 +1,4 @@
-#include "tools/metric_line.h"
+#include "tools/runs/metric_line.h"
 
 #include <gtest/gtest.h>
 

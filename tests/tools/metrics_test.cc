@@ -1,5 +1,5 @@
 // Run folders as they are found: whole, being written, resumed, killed.
-#include "tools/metrics.h"
+#include "tools/runs/metrics.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "core/base/error.h"
-#include "parallel/watch.h"
+#include "parallel/watch/watch.h"
 
 namespace doppio {
 namespace {

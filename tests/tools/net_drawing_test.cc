@@ -1,5 +1,5 @@
 // Nets as DOT text.
-#include "tools/net_drawing.h"
+#include "tools/pages/net_drawing.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>

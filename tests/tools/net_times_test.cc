@@ -1,4 +1,4 @@
-#include "tools/net_times.h"
+#include "tools/train/net_times.h"
 
 #include <gtest/gtest.h>
 

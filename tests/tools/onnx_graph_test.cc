@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "core/base/file.h"
-#include "tools/deploy_net.h"
+#include "tools/train/deploy_net.h"
 #include "tools/onnx/onnx_layer.h"
 #include "tools/onnx/write_onnx.h"
 

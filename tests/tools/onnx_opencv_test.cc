@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/net/plain_blob.h"
-#include "core/net/solver_spec.h"
-#include "tools/deploy_net.h"
+#include "core/net/store/plain_blob.h"
+#include "core/net/spec/solver_spec.h"
+#include "tools/train/deploy_net.h"
 #include "tools/onnx/net_run.h"
 #include "tools/onnx/onnx_layer.h"
 #include "tools/onnx/write_onnx.h"

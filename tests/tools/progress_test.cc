@@ -1,9 +1,9 @@
 // The line at the bottom of the terminal.
-#include "tools/progress.h"
+#include "tools/cli/progress.h"
 
 #include <gtest/gtest.h>
 
-#include "tools/text_table.h"
+#include "tools/cli/text_table.h"
 
 namespace doppio {
 namespace {

@@ -48,7 +48,7 @@ class ReferenceTest(tool_case.ToolCase):
         self.assertEqual(set(), set(re.findall(r"\]\(#([^)]*)\)", page)) - headings)
 
     def test_layers_have_the_messages_that_the_manual_says(self):
-        """One whose name is not its layer's needs a word in tools/field_table.cc."""
+        """One whose name is not its layer's needs a word in tools/cli/field_table.cc."""
         page = self.page()
         with open(os.path.join(ROOT, "docs/prototxt.md"), encoding="utf-8") as f:
             manual = f.read()

@@ -1,5 +1,5 @@
 // What the user reads when something is wrong.
-#include "tools/report.h"
+#include "tools/cli/report.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Runs as the page gets them.
-#include "tools/run_view.h"
+#include "tools/runs/run_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tools/web_page.h"
+#include "tools/pages/web_page.h"
 
 namespace doppio {
 namespace {

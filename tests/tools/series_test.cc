@@ -1,5 +1,5 @@
 // Curves made small: what is kept of them.
-#include "tools/series.h"
+#include "tools/runs/series.h"
 
 #include <gtest/gtest.h>
 

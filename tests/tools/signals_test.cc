@@ -1,5 +1,5 @@
 // Signals become requests; nothing is lost and nothing is invented.
-#include "tools/signals.h"
+#include "tools/cli/signals.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "tools/sweep_journal.h"
+#include "tools/sweep/sweep_journal.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-#include "tools/sweep_method.h"
+#include "tools/sweep/sweep_method.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/sweep_space.h"
+#include "tools/sweep/sweep_space.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/sweep_workers.h"
+#include "tools/sweep/sweep_workers.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

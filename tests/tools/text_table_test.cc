@@ -1,5 +1,5 @@
 // Tables and numbers for people.
-#include "tools/text_table.h"
+#include "tools/cli/text_table.h"
 
 #include <gtest/gtest.h>
 

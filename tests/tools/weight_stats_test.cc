@@ -1,5 +1,5 @@
 // Numbers of weight files, and their differences.
-#include "tools/weight_stats.h"
+#include "tools/export/weight_stats.h"
 
 #include <gtest/gtest.h>
 

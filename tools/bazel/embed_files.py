@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a C++ file that holds other files: embed_files.py OUT.cc FUNCTION FOLDER FILE...
 
-It defines doppio::FUNCTION of tools/embedded_files.h. A file's name is what its path has behind FOLDER/.
+It defines doppio::FUNCTION of tools/cli/embedded_files.h. A file's name is what its path has behind FOLDER/.
 """
 import sys
 
@@ -23,7 +23,7 @@ def main(out, function, folder, *paths):
         with open(path, encoding="utf-8") as f:
             rows.append('      {"%s", %s},\n' % (path.rpartition(folder + "/")[2], literal(f.read())))
     with open(out, "w", encoding="utf-8") as f:
-        f.write('#include "tools/embedded_files.h"\n\n'
+        f.write('#include "tools/cli/embedded_files.h"\n\n'
                 "const std::map<std::string, std::string>& doppio::%s() {\n" % function +
                 "  static const auto* files = new std::map<std::string, std::string>{\n" + "".join(rows) + "  };\n"
                 "  return *files;\n}\n")

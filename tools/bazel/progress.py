@@ -14,7 +14,7 @@ import time
 SECONDS_BETWEEN_LINES = 60  # if the output is not a terminal
 OPTIONS = ["--color=no", "--curses=no", "--show_progress", "--show_progress_rate_limit=0.5"]
 
-# "[12 / 345] 3 / 80 tests, 1 failed; Compiling core/net/graph.cc; 3s linux-sandbox ... (2 actions running)"
+# "[12 / 345] 3 / 80 tests, 1 failed; Compiling core/net/graph/graph.cc; 3s linux-sandbox ... (2 actions running)"
 STEP = re.compile(r"^\[([\d,]+) / ([\d,]+)\] (?:([\d,]+) / ([\d,]+) tests(?:, (\d+) failed)?; ?)?(.*)")
 LOADING = re.compile(r"^(Loading|Analyzing): ")
 

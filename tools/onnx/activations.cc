@@ -1,5 +1,5 @@
 // Layers that work on each element by itself.
-#include "layers/activation_ops.h"
+#include "layers/activation/activation_ops.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

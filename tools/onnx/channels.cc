@@ -3,9 +3,9 @@
 // before.
 #include <cmath>
 
-#include "layers/batch_norm_stats.h"
-#include "layers/bn_form.h"
-#include "layers/scale_bias_form.h"
+#include "layers/normalization/batch_norm_stats.h"
+#include "layers/normalization/bn_form.h"
+#include "layers/elementwise/scale_bias_form.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

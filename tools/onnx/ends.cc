@@ -1,5 +1,5 @@
 // Where nets begin and end: data layers become inputs, and what only judges results is left out.
-#include "layers/dropout_spec.h"
+#include "layers/activation/dropout_spec.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

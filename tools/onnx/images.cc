@@ -1,10 +1,10 @@
 // Layers that resize images, and those about regions of them.
 #include <cmath>
 
-#include "layers/interp_kernel.h"
-#include "layers/prior_box_form.h"
-#include "layers/roi_pooling_form.h"
-#include "layers/upsample_form.h"
+#include "layers/shape/interp_kernel.h"
+#include "layers/detection/prior_box_form.h"
+#include "layers/detection/roi_pooling_form.h"
+#include "layers/shape/upsample_form.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

@@ -1,5 +1,5 @@
 // Layers that put several bottoms together, or take one apart.
-#include "layers/joined_axis.h"
+#include "layers/shape/joined_axis.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

@@ -1,7 +1,7 @@
 // Layers that move elements, or show them under another shape.
 #include <algorithm>
 
-#include "layers/tile_shape.h"
+#include "layers/shape/tile_shape.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "core/base/random.h"
-#include "core/net/net.h"
-#include "core/net/plain_blob.h"
+#include "core/net/run/net.h"
+#include "core/net/store/plain_blob.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

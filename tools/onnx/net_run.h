@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "core/net/params.h"
+#include "core/net/store/params.h"
 #include "tools/onnx/onnx_graph.h"
-#include "tools/param_names.h"
+#include "tools/export/param_names.h"
 
 namespace doppio {
 

@@ -1,5 +1,5 @@
 // LRN, MVN and Normalize.
-#include "layers/lrn_ops.h"
+#include "layers/normalization/lrn_ops.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

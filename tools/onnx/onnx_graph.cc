@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/param_names.h"
+#include "tools/export/param_names.h"
 
 namespace doppio {
 namespace {

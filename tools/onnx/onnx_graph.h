@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/net/graph.h"
-#include "core/net/weights.h"
+#include "core/net/graph/graph.h"
+#include "core/net/store/weights.h"
 #include "proto/onnx.pb.h"
 
 namespace doppio {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/log.h"
-#include "tools/param_names.h"
+#include "tools/export/param_names.h"
 
 namespace doppio {
 

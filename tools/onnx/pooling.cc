@@ -1,6 +1,6 @@
 // Pooling. ONNX's ceil_mode is not used: runtimes disagree about its last window. What that window
 // reaches beyond the input is padded instead, so that rounding down gives Caffe's windows.
-#include "layers/pooling_geometry.h"
+#include "layers/pooling/pooling_geometry.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

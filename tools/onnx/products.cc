@@ -1,5 +1,5 @@
 // Convolutions and matrix products.
-#include "layers/conv_geometry.h"
+#include "layers/convolution/conv_geometry.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

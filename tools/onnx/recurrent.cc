@@ -1,6 +1,6 @@
 // LSTM and RNN: what does not wait for the step before is one product over all steps; the rest is
 // the body of a Scan. ONNX's own LSTM and RNN know no cont, which begins a sequence anywhere.
-#include "layers/recurrent_form.h"
+#include "layers/recurrent/recurrent_form.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net/params.h"
+#include "core/net/store/params.h"
 #include "tools/onnx/onnx_graph.h"
 
 namespace doppio {

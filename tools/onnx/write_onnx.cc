@@ -3,8 +3,8 @@
 #include <google/protobuf/io/coded_stream.h>
 
 #include "core/base/file.h"
-#include "core/net/wire_file.h"
-#include "tools/byte_file.h"
+#include "core/net/store/wire_file.h"
+#include "tools/cli/byte_file.h"
 
 namespace doppio {
 namespace {

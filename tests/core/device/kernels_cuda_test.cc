@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "core/base/random.h"
-#include "core/net/layer.h"
-#include "layers/activation_ops.h"
-#include "solvers/apply.h"
+#include "core/net/graph/layer.h"
+#include "layers/activation/activation_ops.h"
+#include "solvers/update/apply.h"
 #include "tests/core/device/first_gpu.h"
 
 namespace doppio {

@@ -1,4 +1,4 @@
-#include "core/net/filler.h"
+#include "core/net/graph/filler.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/net/prototxt.h"
+#include "core/net/spec/prototxt.h"
 
 namespace doppio {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/net/graph.h"
+#include "core/net/graph/graph.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <functional>
 
-#include "core/net/net.h"
-#include "core/net/plain_blob.h"
+#include "core/net/run/net.h"
+#include "core/net/store/plain_blob.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

@@ -1,5 +1,5 @@
 // What does not fit is refused before anything is allocated, with a batch that does fit.
-#include "core/net/memory_need.h"
+#include "core/net/plan/memory_need.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <regex>
 #include <string>
 
-#include "core/net/net.h"
+#include "core/net/run/net.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "core/base/random.h"
-#include "core/net/net.h"
+#include "core/net/run/net.h"
 #include "tests/testing/layer_case.h"
 #include "tests/testing/test_layers.h"
 

@@ -1,4 +1,4 @@
-#include "core/net/overrides.h"
+#include "core/net/spec/overrides.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

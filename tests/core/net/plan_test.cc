@@ -1,5 +1,5 @@
 // Memory and layouts: whatever the plan shares, the numbers are those of a net that shares nothing.
-#include "core/net/plan.h"
+#include "core/net/plan/plan.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "core/base/random.h"
 #include "core/math/dnnl.h"
-#include "core/net/net.h"
+#include "core/net/run/net.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

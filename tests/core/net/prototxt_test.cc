@@ -1,4 +1,4 @@
-#include "core/net/prototxt.h"
+#include "core/net/spec/prototxt.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
@@ -10,8 +10,8 @@
 #include <fstream>
 
 #include "core/base/file.h"
-#include "core/net/text_check.h"
-#include "core/net/text_tokens.h"
+#include "core/net/spec/text_check.h"
+#include "core/net/spec/text_tokens.h"
 #include "proto/net.pb.h"
 #include "proto/solver.pb.h"
 

@@ -1,4 +1,4 @@
-#include "core/net/row_losses.h"
+#include "core/net/graph/row_losses.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // What is shown of a rank's work: on one track on the CPU, on two on a GPU.
-#include "core/net/run_trace.h"
+#include "core/net/run/run_trace.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "core/net/net.h"
+#include "core/net/run/net.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

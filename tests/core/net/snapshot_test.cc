@@ -1,4 +1,4 @@
-#include "core/net/snapshot.h"
+#include "core/net/store/snapshot.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,8 +9,8 @@
 
 #include "core/base/file.h"
 #include "core/base/file_aside.h"
-#include "core/net/hdf5_blobs.h"
-#include "core/net/weights.h"
+#include "core/net/store/hdf5_blobs.h"
+#include "core/net/store/weights.h"
 #include "tests/core/net/tiny_net.h"
 #include "tests/core/net/weight_files.h"
 

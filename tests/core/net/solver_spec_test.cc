@@ -1,4 +1,4 @@
-#include "core/net/solver_spec.h"
+#include "core/net/spec/solver_spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

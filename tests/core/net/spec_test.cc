@@ -1,4 +1,4 @@
-#include "core/net/spec.h"
+#include "core/net/spec/spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

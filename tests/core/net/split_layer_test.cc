@@ -1,9 +1,9 @@
-#include "core/net/split_layer.h"
+#include "core/net/spec/split_layer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/net/upgrade.h"
+#include "core/net/spec/upgrade.h"
 
 namespace doppio {
 namespace {

@@ -1,6 +1,6 @@
 // What is the same in every pass may be recorded and repeated as one; the numbers stay those of
 // step by step.
-#include "core/net/step_runner.h"
+#include "core/net/run/step_runner.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <map>
 
 #include "core/base/random.h"
-#include "core/net/communicator.h"
-#include "core/net/net.h"
+#include "core/net/run/communicator.h"
+#include "core/net/run/net.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

@@ -1,13 +1,13 @@
 // What edges are stored as, and that nets compute with it.
-#include "core/net/storage.h"
+#include "core/net/graph/storage.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/net/net.h"
-#include "core/net/prototxt.h"
+#include "core/net/run/net.h"
+#include "core/net/spec/prototxt.h"
 #include "tests/testing/layer_case.h"
 
 namespace doppio {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/net/graph.h"
-#include "core/net/params.h"
-#include "core/net/plain_blob.h"
+#include "core/net/graph/graph.h"
+#include "core/net/store/params.h"
+#include "core/net/store/plain_blob.h"
 
 namespace doppio {
 

@@ -1,4 +1,4 @@
-#include "core/net/upgrade.h"
+#include "core/net/spec/upgrade.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/net/overrides.h"
-#include "core/net/spec.h"
+#include "core/net/spec/overrides.h"
+#include "core/net/spec/spec.h"
 
 namespace doppio {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <thread>
 
-#include "core/net/weights.h"
+#include "core/net/store/weights.h"
 #include "tests/core/net/weight_files.h"
 
 namespace doppio {

@@ -1,4 +1,4 @@
-#include "core/net/weights.h"
+#include "core/net/store/weights.h"
 
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/dynamic_message.h>
@@ -10,8 +10,8 @@
 #include "core/base/file.h"
 #include "core/base/version.h"
 #include "core/math/dnnl.h"
-#include "core/net/hdf5_blobs.h"
-#include "core/net/wire_file.h"
+#include "core/net/store/hdf5_blobs.h"
+#include "core/net/store/wire_file.h"
 #include "tests/core/net/tiny_net.h"
 #include "tests/core/net/weight_files.h"
 

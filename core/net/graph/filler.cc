@@ -1,0 +1,241 @@
+#include "core/net/graph/filler.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/base/registry.h"
+#include "core/base/threads.h"
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;
+
+struct Filling {
+  const FillerParameter& filler;
+  const Shape& shape;
+  Random random;
+  uint64_t first;  // the number of the first element, in the blob whose rows these are
+};
+
+struct FillerType {
+  void (*check)(const FillerParameter& filler, const Shape& shape);
+  void (*fill_float)(const Filling& filling, float* out);
+  void (*fill_double)(const Filling& filling, double* out);
+};
+using FillerTypes = Registry<FillerType>;
+
+template <class F>
+FillerType MakeFillerType() {
+  return {&F::Check, &F::template Run<float>, &F::template Run<double>};
+}
+
+[[noreturn]] void Mistake(const FillerParameter& filler, const std::string& text) {
+  throw UserError(SourceLoc(), "filler '" + filler.type() + "': " + text);
+}
+
+void CheckNotSparse(const FillerParameter& filler) {
+  if (filler.sparse() != -1) Mistake(filler, "only 'gaussian' can be sparse; remove `sparse`");
+}
+
+// value(i) is a float for both element types, so that float and double nets start alike.
+template <class T, class F>
+void Each(int64_t n, T* out, const F& value) {
+  ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(value(i));
+  });
+}
+
+// Uniform in [min, max).
+template <class T>
+void FillUniform(const Filling& f, float min, float max, T* out) {
+  const int64_t n = f.shape.count();
+  // Four neighbours share a call of the generator; the first one need not be the first of its four.
+  const int64_t skipped = static_cast<int64_t>(f.first % 4);
+  ParallelFor((skipped + n + 3) / 4, kGrain / 4, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const Random4 four = f.random.At(0, f.first / 4 + static_cast<uint64_t>(block));
+      const int64_t start = block * 4 - skipped, last = std::min<int64_t>(n, start + 4);
+      for (int64_t i = std::max<int64_t>(0, start); i < last; ++i) {
+        // The rounding of the sum may reach max.
+        const float value = min + (max - min) * ToUnit(four.v[i - start]);
+        out[i] = static_cast<T>(value < max ? value : min);
+      }
+    }
+  });
+}
+
+template <class T>
+void FillGaussian(const Filling& f, float mean, float std, T* out) {
+  Each(f.shape.count(), out, [&](int64_t i) {
+    return mean + std * f.random.Normal(0, f.first + static_cast<uint64_t>(i));
+  });
+}
+
+// How many inputs (or outputs) one number takes part in: the n of xavier and msra.
+float Fan(const FillerParameter& filler, const Shape& shape) {
+  const auto share = [&](int axis) {
+    return static_cast<float>(shape.count()) / static_cast<float>(shape.dim_or_1(axis));
+  };
+  switch (filler.variance_norm()) {
+    case FillerParameter::FAN_OUT:
+      return share(1);
+    case FillerParameter::AVERAGE:
+      return (share(0) + share(1)) / 2;
+    default:
+      return share(0);
+  }
+}
+
+struct Constant {
+  static void Check(const FillerParameter& filler, const Shape&) { CheckNotSparse(filler); }
+  template <class T>
+  static void Run(const Filling& f, T* out) {
+    const float value = f.filler.value();
+    Each(f.shape.count(), out, [value](int64_t) { return value; });
+  }
+};
+
+struct Uniform {
+  static void Check(const FillerParameter& filler, const Shape&) {
+    CheckNotSparse(filler);
+    if (!(filler.min() <= filler.max())) {
+      Mistake(filler, "min " + std::to_string(filler.min()) + " is greater than max " +
+                          std::to_string(filler.max()));
+    }
+  }
+  template <class T>
+  static void Run(const Filling& f, T* out) {
+    FillUniform(f, f.filler.min(), f.filler.max(), out);
+  }
+};
+
+struct Gaussian {
+  static void Check(const FillerParameter& filler, const Shape& shape) {
+    if (!(filler.std() >= 0)) Mistake(filler, "std must not be negative");
+    if (filler.sparse() == -1) return;
+    if (filler.sparse() < 0) Mistake(filler, "sparse must be -1 (off) or at least 0");
+    if (shape.rank() < 1 || filler.sparse() > shape[0]) {
+      Mistake(filler, "sparse " + std::to_string(filler.sparse()) +
+                          " is more than the outputs of " + shape.ToString());
+    }
+  }
+  template <class T>
+  static void Run(const Filling& f, T* out) {
+    FillGaussian(f, f.filler.mean(), f.filler.std(), out);
+    if (f.filler.sparse() < 0) return;
+    const float kept = static_cast<float>(f.filler.sparse()) / static_cast<float>(f.shape[0]);
+    // Row 1 of the stream: independent of the values, which are row 0.
+    ParallelFor(f.shape.count(), kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if (f.random.Uniform(1, f.first + static_cast<uint64_t>(i)) >= kept) out[i] = 0;
+      }
+    });
+  }
+};
+
+struct PositiveUnitball {
+  static void Check(const FillerParameter& filler, const Shape& shape) {
+    CheckNotSparse(filler);
+    if (shape.rank() < 1) Mistake(filler, "needs a blob of at least one axis");
+  }
+  template <class T>
+  static void Run(const Filling& f, T* out) {
+    FillUniform(f, 0.0f, 1.0f, out);
+    const int64_t row = f.shape.count(1);
+    ParallelFor(f.shape[0], std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        double sum = 0;
+        for (int64_t i = r * row; i < (r + 1) * row; ++i) sum += static_cast<double>(out[i]);
+        if (sum == 0) continue;
+        for (int64_t i = r * row; i < (r + 1) * row; ++i) {
+          out[i] = static_cast<T>(static_cast<float>(static_cast<double>(out[i]) / sum));
+        }
+      }
+    });
+  }
+};
+
+struct Xavier {
+  static void Check(const FillerParameter& filler, const Shape&) { CheckNotSparse(filler); }
+  template <class T>
+  static void Run(const Filling& f, T* out) {
+    const float bound = std::sqrt(3.0f / Fan(f.filler, f.shape));
+    FillUniform(f, -bound, bound, out);
+  }
+};
+
+struct Msra {
+  static void Check(const FillerParameter& filler, const Shape&) { CheckNotSparse(filler); }
+  template <class T>
+  static void Run(const Filling& f, T* out) {
+    FillGaussian(f, 0.0f, std::sqrt(2.0f / Fan(f.filler, f.shape)), out);
+  }
+};
+
+// Weights of a Deconvolution that interpolates: the product of two triangles.
+struct Bilinear {
+  static void Check(const FillerParameter& filler, const Shape& shape) {
+    CheckNotSparse(filler);
+    if (shape.rank() != 4 || shape[2] != shape[3]) {
+      Mistake(filler, "needs four axes and a square kernel, but the blob is " + shape.ToString());
+    }
+  }
+  template <class T>
+  static void Run(const Filling& f, T* out) {
+    const int64_t size = f.shape[3];
+    const int64_t half = (size + 1) / 2;
+    const float scale = static_cast<float>(half);
+    const float gain = f.filler.scale();
+    const float center = static_cast<float>(2 * half - 1 - half % 2) / (2 * scale);
+    const auto triangle = [&](int64_t at) {
+      return 1 - std::fabs(static_cast<float>(at) / scale - center);
+    };
+    Each(f.shape.count(), out,
+         [&](int64_t i) { return gain * triangle(i % size) * triangle(i / size % size); });
+  }
+};
+
+DOPPIO_REGISTER(FillerTypes, "constant", MakeFillerType<Constant>());
+DOPPIO_REGISTER(FillerTypes, "uniform", MakeFillerType<Uniform>());
+DOPPIO_REGISTER(FillerTypes, "gaussian", MakeFillerType<Gaussian>());
+DOPPIO_REGISTER(FillerTypes, "positive_unitball", MakeFillerType<PositiveUnitball>());
+DOPPIO_REGISTER(FillerTypes, "xavier", MakeFillerType<Xavier>());
+DOPPIO_REGISTER(FillerTypes, "msra", MakeFillerType<Msra>());
+DOPPIO_REGISTER(FillerTypes, "bilinear", MakeFillerType<Bilinear>());
+
+const FillerType& FindChecked(const FillerParameter& filler, const Shape& shape) {
+  const FillerType* type = FillerTypes::Get().Find(filler.type());
+  if (type == nullptr) {
+    std::string known;
+    for (const std::string& name : FillerTypes::Get().Names()) known += " " + name;
+    throw UserError(SourceLoc(), "unknown filler type '" + filler.type() + "'" +
+                                     DidYouMean(filler.type(), FillerTypes::Get().Names()) +
+                                     " (known:" + known + ")");
+  }
+  type->check(filler, shape);
+  return *type;
+}
+
+}  // namespace
+
+void CheckFiller(const FillerParameter& filler, const Shape& shape) { FindChecked(filler, shape); }
+
+void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, uint64_t stream,
+          const Tensor& out, uint64_t first_row) {
+  const FillerType& type = FindChecked(filler, shape);
+  DOPPIO_CHECK(out.layout.plain() && out.count() == shape.count(), "fillers write plain tensors");
+  if (shape.count() == 0) return;
+  const uint64_t row = static_cast<uint64_t>(shape.count() / shape.dim_or_1(0));
+  const Filling filling{filler, shape, Random(seed, stream), first_row * row};
+  if (out.dtype == DType::kFloat64) {
+    type.fill_double(filling, out.data<double>());
+  } else {
+    DOPPIO_CHECK(out.dtype == DType::kFloat32, Name(out.dtype));
+    type.fill_float(filling, out.data<float>());
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,32 @@
+#include "core/net/graph/layer.h"
+
+#include <algorithm>
+
+namespace doppio {
+
+void Kernel::Backward(const Pass&, const std::vector<bool>&) {
+  DOPPIO_CHECK(false, "backward of a layer that has none");
+}
+
+KernelTypes& KernelTypes::Get() {
+  static KernelTypes* types = new KernelTypes;  // never destroyed: used by static objects
+  return *types;
+}
+
+bool KernelTypes::Add(KernelType type) {
+  types_.emplace(type.layer, type);
+  return true;
+}
+
+std::vector<const KernelType*> KernelTypes::For(const std::string& layer, DeviceKind device) const {
+  std::vector<const KernelType*> found;
+  auto range = types_.equal_range(layer);
+  for (auto it = range.first; it != range.second; ++it) {
+    if (it->second.device == device) found.push_back(&it->second);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const KernelType* a, const KernelType* b) { return a->rank > b->rank; });
+  return found;
+}
+
+}  // namespace doppio

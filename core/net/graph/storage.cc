@@ -1,0 +1,79 @@
+#include "core/net/graph/storage.h"
+
+#include <algorithm>
+
+namespace doppio {
+namespace {
+
+DType TypeOf(Number::Type type) {
+  switch (type) {
+    case Number::FLOAT16:
+      return DType::kFloat16;
+    case Number::BFLOAT16:
+      return DType::kBFloat16;
+    default:
+      return DType::kFloat32;
+  }
+}
+
+DType WantedBy(const NetSpec& net, const LayerSpec& layer) {
+  const DType asked = net.options.stored.value_or(TypeOf(net.forward_type));
+  if (!layer.param.has_forward_type()) return asked;
+  const DType own = TypeOf(layer.param.forward_type());
+  return Is16Bit(own) && net.options.stored ? asked : own;
+}
+
+bool Exact(const Node& node, const Edge& top) {
+  if (node.shape.loss || top.loss_weight != 0) return true;
+  const std::vector<bool>& exact = node.shape.exact_tops;
+  return exact.empty() ? !node.shape.has_backward : exact[static_cast<size_t>(top.top)];
+}
+
+// Numbers that something is learned from, not labels on their way from layer to layer, nor what
+// only says where to look (indices) or how much (Crop).
+bool Activations(const Graph& graph, const Node& node) {
+  if (node.bottoms.empty()) return true;
+  const auto learned = [](const ParamShape& param) { return param.trainable; };
+  if (std::any_of(node.shape.params.begin(), node.shape.params.end(), learned)) return true;
+  const std::vector<bool>& aside = node.shape.no_gradient_bottoms;
+  for (size_t i = 0; i < node.bottoms.size(); ++i) {
+    if (i < aside.size() && aside[i]) continue;
+    if (Is16Bit(graph.edges[static_cast<size_t>(node.bottoms[i])].stored)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void ChooseStorage(Graph* graph) {
+  for (size_t n = 0; n < graph->nodes.size(); ++n) {
+    const Node& node = graph->nodes[n];
+    const DType wanted = WantedBy(graph->spec, graph->layer(static_cast<int>(n)));
+    for (int top : node.tops) {
+      Edge& edge = graph->edges[static_cast<size_t>(top)];
+      if (node.shape.view != View::kNone) {
+        edge.stored = graph->edges[static_cast<size_t>(node.bottoms[0])].stored;
+      } else if (Is16Bit(wanted) && !Exact(node, edge) && Activations(*graph, node)) {
+        edge.stored = wanted;
+      }
+    }
+  }
+}
+
+DType StorageAskedFor(const NetParameter& net, std::optional<DType> asked) {
+  if (asked) return *asked;
+  DType narrowest = TypeOf(net.default_forward_type());
+  for (const LayerParameter& layer : net.layer()) {
+    const DType own = layer.has_forward_type() ? TypeOf(layer.forward_type()) : DType::kFloat32;
+    if (own == DType::kFloat16 || narrowest == DType::kFloat32) narrowest = own;
+  }
+  return narrowest;
+}
+
+DType StoredAs(const Graph& graph) {
+  const auto narrow = std::find_if(graph.edges.begin(), graph.edges.end(),
+                                   [](const Edge& edge) { return Is16Bit(edge.stored); });
+  return narrow == graph.edges.end() ? DType::kFloat32 : narrow->stored;
+}
+
+}  // namespace doppio

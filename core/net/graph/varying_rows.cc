@@ -1,0 +1,169 @@
+#include "core/net/graph/varying_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace doppio {
+namespace {
+
+constexpr char kMaker[] = "Filter";
+
+// The first axis that a layer mixes; rows are only apart in front of it. Null: behind the first one
+// for sure.
+using MixedAxis = int (*)(const LayerParameter& layer);
+
+// Concat and Slice have an old name for the axis, with the same default; whoever gives both has
+// been told.
+template <class Param>
+int AxisOr(const Param& param, uint32_t old_axis) {
+  return param.has_axis() ? param.axis() : static_cast<int>(old_axis);
+}
+
+// Layers that treat each row by itself.
+const std::map<std::string, MixedAxis>& RowByRow() {
+  using Layer = const LayerParameter&;
+  static const auto* layers = new std::map<std::string, MixedAxis>{
+      {"AbsVal", nullptr},
+      {"BNLL", nullptr},
+      {"Bias", [](Layer l) { return l.bottom_size() == 1 ? l.bias_param().axis() : 0; }},
+      {"Clip", nullptr},
+      {"Concat", [](Layer l) { return AxisOr(l.concat_param(), l.concat_param().concat_dim()); }},
+      {"Convolution", [](Layer l) { return l.convolution_param().axis(); }},
+      {"Dropout", nullptr},
+      {"ELU", nullptr},
+      {"Eltwise", nullptr},
+      {"Exp", nullptr},
+      {"Flatten", [](Layer l) { return l.flatten_param().axis(); }},
+      {"HardSwish", nullptr},
+      {"InnerProduct", [](Layer l) { return l.inner_product_param().axis(); }},
+      {"LRN", nullptr},
+      {"Log", nullptr},
+      {"Mish", nullptr},
+      {"PReLU", nullptr},
+      {"Pooling", nullptr},
+      {"Power", nullptr},
+      {"ReLU", nullptr},
+      {"ReLU6", nullptr},
+      {"Scale", [](Layer l) { return l.bottom_size() == 1 ? l.scale_param().axis() : 0; }},
+      {"ShuffleChannel", nullptr},
+      {"Sigmoid", nullptr},
+      {"Silence", nullptr},
+      {"Slice", [](Layer l) { return AxisOr(l.slice_param(), l.slice_param().slice_dim()); }},
+      {"Softmax", [](Layer l) { return l.softmax_param().axis(); }},
+      {"SpatialDropout", nullptr},
+      {"Split", nullptr},
+      {"Swish", nullptr},
+      {"TanH", nullptr},
+  };
+  return *layers;
+}
+
+class Finder {
+ public:
+  explicit Finder(const Graph& graph) : graph_(graph) {
+    found_.of_edge.assign(graph.edges.size(), -1);
+    found_.counted_by.assign(graph.nodes.size(), -1);
+  }
+
+  VaryingRows Find() {
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) Visit(static_cast<int>(n));
+    for (int edge : graph_.outputs) {
+      if (Of(edge) < 0) continue;
+      const Edge& top = graph_.edges[static_cast<size_t>(edge)];
+      throw graph_.layer(top.producer)
+          .Mistake("top",
+                   Describe(edge) +
+                       " and can therefore not be an output of the net; end it in a layer Silence",
+                   top.top);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  int Of(int edge) const { return found_.of_edge[static_cast<size_t>(edge)]; }
+  std::string Describe(int edge) const {
+    return "blob '" + graph_.edges[static_cast<size_t>(edge)].name +
+           "' has another number of rows in each pass (" + graph_.Describe(Of(edge)) + ")";
+  }
+
+  void Visit(int n) {
+    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    const LayerSpec& spec = graph_.layer(n);
+    int maker = -1;
+    size_t first = 0;
+    for (size_t i = 0; i < node.bottoms.size() && maker < 0; ++i) {
+      maker = Of(node.bottoms[i]);
+      first = i;
+    }
+    if (maker >= 0) {
+      const int varying = node.bottoms[first];
+      Check(node, spec, maker, Describe(varying), static_cast<int>(first));
+      if (RowCounters::Get().Find(spec.type()) != nullptr) {
+        found_.counted_by[static_cast<size_t>(n)] = maker;
+        return;
+      }
+    }
+    if (spec.type() == kMaker) maker = n;
+    for (int top : node.tops) {
+      found_.of_edge[static_cast<size_t>(top)] = maker;
+      if (maker >= 0 && graph_.edges[static_cast<size_t>(top)].loss_weight != 0) {
+        throw spec.Mistake("loss_weight", Describe(top) + "; it cannot be a loss");
+      }
+    }
+  }
+
+  void Check(const Node& node, const LayerSpec& spec, int maker, const std::string& what,
+             int bottom) const {
+    const RowCounter* counter = RowCounters::Get().Find(spec.type());
+    const auto each = RowByRow().find(spec.type());
+    if (counter == nullptr && each == RowByRow().end()) {
+      throw spec.Mistake("bottom", what + ", which " + spec.type() + " cannot take", bottom);
+    }
+    const MixedAxis axis = counter != nullptr ? counter->axis : each->second;
+    const int rank = std::max(1, graph_.edges[static_cast<size_t>(node.bottoms[0])].shape.rank());
+    if (axis != nullptr && (axis(spec.param) + rank) % rank == 0) {
+      throw spec.Mistake("bottom", what + ", which " + spec.type() + " cannot take along axis 0",
+                         bottom);
+    }
+    for (size_t i = 0; i < node.bottoms.size(); ++i) {
+      if (Of(node.bottoms[i]) == maker) continue;
+      throw spec.Mistake("bottom",
+                         what + ", bottom '" + spec.param.bottom(static_cast<int>(i)) +
+                             "' has not the same rows; lead it through the same Filter",
+                         static_cast<int>(i));
+    }
+    if (counter == nullptr) return;
+    if (counter->check != nullptr) {
+      std::vector<Shape> bottoms;
+      for (int edge : node.bottoms) {
+        bottoms.push_back(graph_.edges[static_cast<size_t>(edge)].shape);
+      }
+      counter->check(spec, bottoms, what);
+    }
+    if (node.tops.size() > 1) {
+      throw spec.Mistake("top", what + "; the layer can then have one top only", 1);
+    }
+  }
+
+  const Graph& graph_;
+  VaryingRows found_;
+};
+
+}  // namespace
+
+VaryingRows FindVaryingRows(const Graph& graph) { return Finder(graph).Find(); }
+
+void ConnectRows(const VaryingRows& rows, const std::vector<Kernel*>& kernels) {
+  for (size_t n = 0; n < kernels.size(); ++n) {
+    if (rows.counted_by[n] < 0) continue;
+    auto* reader = dynamic_cast<RowReader*>(InnermostKernel(kernels[n]));
+    auto* maker =
+        dynamic_cast<RowMaker*>(InnermostKernel(kernels[static_cast<size_t>(rows.counted_by[n])]));
+    DOPPIO_CHECK(reader != nullptr && maker != nullptr,
+                 "a kernel that neither counts rows nor says their number");
+    reader->FollowRows(maker->rows());
+  }
+}
+
+}  // namespace doppio

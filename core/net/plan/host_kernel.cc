@@ -1,0 +1,149 @@
+#include "core/net/plan/host_kernel.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace doppio {
+namespace {
+
+// The CPU beside a device.
+struct HostSide {
+  explicit HostSide(Device*) {}
+  const std::unique_ptr<Device> cpu = MakeCpuDevice();
+};
+
+// A tensor of the device and its counterpart on the host.
+class Mirror {
+ public:
+  Mirror() = default;
+  Mirror(const Tensor& there, Device* cpu)
+      : there_(there), memory_(cpu, there ? there.bytes() : 0) {}
+  Tensor here() const { return Tensor(there_, memory_.data()); }
+  void Down(Device* device) const {
+    if (there_) device->CopyToHost(memory_.data(), there_.raw, there_.bytes());
+  }
+  void Up(Device* device) const {
+    if (there_) device->CopyFromHost(there_.raw, memory_.data(), there_.bytes());
+  }
+
+ private:
+  Tensor there_;
+  Buffer memory_;
+};
+
+class HostKernel : public Kernel {
+ public:
+  HostKernel(const KernelArgs& args, const KernelType& type)
+      : device_(args.device),
+        cpu_(args.device->Attached<HostSide>("host_side").cpu.get()),
+        persistent_tops_(args.shape->persistent_tops) {
+    for (const ParamShape& param : args.shape->params)
+      statistics_ = statistics_ || !param.trainable;
+    KernelArgs own = args;
+    own.device = cpu_;
+    // What is channels last on the device comes converted.
+    for (TensorSpec& bottom : own.bottoms) bottom.layout = Layout();
+    inner_ = type.make(own);
+  }
+
+  // Only plain kernels fit: tensors on the device are plain.
+  static bool TakesPlain(const Kernel& kernel) {
+    const KernelNeeds& needs = kernel.needs();
+    auto plain = [](const Layout& layout) { return layout.plain(); };
+    return std::all_of(needs.bottoms.begin(), needs.bottoms.end(), plain) &&
+           std::all_of(needs.tops.begin(), needs.tops.end(), plain) &&
+           std::all_of(needs.params.begin(), needs.params.end(), plain);
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    KernelTensors own;
+    auto mirror = [&](const std::vector<Tensor>& from, std::vector<Mirror>* mirrors,
+                      std::vector<Tensor>* to) {
+      for (const Tensor& tensor : from) {
+        mirrors->emplace_back(tensor, cpu_);
+        to->push_back(mirrors->back().here());
+      }
+    };
+    mirror(t_.bottoms, &bottoms_, &own.bottoms);
+    mirror(t_.tops, &tops_, &own.tops);
+    mirror(t_.params, &params_, &own.params);
+    mirror(t_.bottom_grads, &bottom_grads_, &own.bottom_grads);
+    mirror(t_.top_grads, &top_grads_, &own.top_grads);
+    mirror(t_.param_grads, &param_grads_, &own.param_grads);
+    saved_ = Buffer(cpu_, inner_->needs().saved_bytes);
+    scratch_ = Buffer(cpu_, inner_->needs().scratch_bytes);
+    own.saved = saved_.data();
+    own.scratch = scratch_.data();
+    inner_->Bind(std::move(own));
+  }
+
+  void Forward(const Pass& pass) override {
+    Down(bottoms_);
+    Down(params_);
+    // What the caller has put there, on the device, is what the host is to see.
+    if (persistent_tops_) Down(tops_);
+    inner_->Forward(pass);
+    Up(tops_);
+    if (statistics_) Up(params_);
+  }
+
+  void Backward(const Pass& pass, const std::vector<bool>& add) override {
+    // Bottoms, tops and parameters are on the host since Forward.
+    Down(top_grads_);
+    for (size_t i = 0; i < param_grads_.size(); ++i) {
+      if (add[i]) param_grads_[i].Down(device_);
+    }
+    inner_->Backward(pass, add);
+    Up(bottom_grads_);
+    Up(param_grads_);
+  }
+
+  int64_t position() const override { return inner_->position(); }
+  void Seek(int64_t sample) override { inner_->Seek(sample); }
+  int64_t source_size() const override { return inner_->source_size(); }
+  double wait_seconds() const override { return inner_->wait_seconds(); }
+  int64_t bad_records() const override { return inner_->bad_records(); }
+
+  Kernel* inner() const override { return inner_.get(); }
+
+ private:
+  void Down(const std::vector<Mirror>& mirrors) const {
+    for (const Mirror& mirror : mirrors) mirror.Down(device_);
+  }
+  void Up(const std::vector<Mirror>& mirrors) const {
+    for (const Mirror& mirror : mirrors) mirror.Up(device_);
+  }
+
+  Device* device_;
+  Device* cpu_;
+  const bool persistent_tops_;
+  bool statistics_ = false;  // Forward changes parameters
+  std::unique_ptr<Kernel> inner_;
+  std::vector<Mirror> bottoms_, tops_, params_, bottom_grads_, top_grads_, param_grads_;
+  Buffer saved_, scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeHostKernel(const KernelArgs& args) {
+  if (args.chain != nullptr) return nullptr;
+  for (const KernelType* type : KernelTypes::Get().For(args.spec->type(), DeviceKind::kCpu)) {
+    if (type->engine != "reference") continue;
+    if (type->declines != nullptr && !type->declines(args).empty()) continue;
+    auto kernel = std::make_unique<HostKernel>(args, *type);
+    if (HostKernel::TakesPlain(*kernel->inner())) return kernel;
+  }
+  return nullptr;
+}
+
+const KernelType& HostKernelType() {
+  static const KernelType type = [] {
+    KernelType host;
+    host.engine = "host";
+    return host;
+  }();
+  return type;
+}
+
+}  // namespace doppio

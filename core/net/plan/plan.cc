@@ -1,0 +1,346 @@
+#include "core/net/plan/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/math/tensor_ops.h"
+#include "core/net/plan/plan_draft.h"
+
+namespace doppio {
+namespace {
+
+// Turns a finished draft into bound kernels and steps.
+class Assembler {
+ public:
+  Assembler(Draft* draft, Plan* plan, ParamStore* params)
+      : draft_(*draft), graph_(*draft->graph), plan_(*plan), params_(*params) {}
+
+  // Where the constant gradients will lie. Returns their bytes.
+  int64_t PlaceConstants() {
+    for (const Group& g : draft_.groups) {
+      Lifetime life;
+      life.bytes = g.constant_grad ? g.spec.bytes() : 0;
+      constant_blocks_.push_back(life);
+    }
+    return constant_bytes_ = PlaceBlocks(&constant_blocks_);
+  }
+
+  void Run() {
+    FillConstants();
+    plan_.arena = Buffer(draft_.options.device, draft_.memory.activations);
+    plan_.scratch = Buffer(draft_.options.device, draft_.memory.scratch);
+    plan_.tensors.resize(graph_.nodes.size());
+    for (const Item& item : draft_.items)
+      forward_.push_back(item.reorder ? ForwardReorder(item) : BindLayer(item));
+    AddHostStore();
+    for (int time = 0; time <= draft_.end(); ++time) AddEvent(time);
+    if (draft_.options.backward) MarkReady();
+    ShowEdges();
+    AddLosses();
+  }
+
+ private:
+  Group& group(int id) { return draft_.groups[static_cast<size_t>(id)]; }
+
+  void FillConstants() {
+    plan_.constants = Buffer(draft_.options.device, constant_bytes_);
+    constant_.resize(draft_.groups.size());
+    for (size_t g = 0; g < draft_.groups.size(); ++g) {
+      if (!draft_.groups[g].constant_grad) continue;
+      constant_[g] = static_cast<char*>(plan_.constants.data()) + constant_blocks_[g].offset;
+      const ConstantGradient start{Tensor(draft_.groups[g].spec, constant_[g]),
+                                   draft_.groups[g].loss_weight};
+      FillTensor(start.gradient, start.weight);
+      plan_.constant_gradients.push_back(start);
+    }
+  }
+
+  void FillTensor(const Tensor& tensor, float value) {
+    DispatchReal(tensor.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const std::vector<T> host(static_cast<size_t>(tensor.stored()), static_cast<T>(value));
+      draft_.options.device->CopyFromHost(tensor.raw, host.data(), tensor.bytes());
+    });
+  }
+
+  void* At(int block) {
+    if (block < 0) return nullptr;
+    return static_cast<char*>(plan_.arena.data()) +
+           draft_.blocks[static_cast<size_t>(block)].offset;
+  }
+
+  Tensor Value(int g, const TensorSpec& spec) { return Tensor(spec, At(group(g).storage)); }
+
+  Tensor TopGradient(const Item& item, size_t i) {
+    if (i >= item.top_grads.size()) return Tensor(item.top_specs[i], nullptr);
+    const int block = item.top_grads[i];
+    return Tensor(item.top_specs[i],
+                  block == -2 ? constant_[static_cast<size_t>(item.tops[i])] : At(block));
+  }
+
+  Tensor BottomGradient(const Item& item, size_t i) {
+    const int block = i < item.bottom_grads.size() ? item.bottom_grads[i] : -1;
+    return Tensor(item.bottom_specs[i], At(block));
+  }
+
+  PlanStep BindLayer(const Item& item) {
+    const size_t n = static_cast<size_t>(item.node);
+    const Unit& unit = draft_.UnitOf(item);
+    KernelTensors t;
+    for (size_t i = 0; i < item.bottoms.size(); ++i) {
+      t.bottoms.push_back(Value(item.bottoms[i], item.bottom_specs[i]));
+      t.bottom_grads.push_back(BottomGradient(item, i));
+    }
+    for (size_t i = 0; i < item.tops.size(); ++i) {
+      t.tops.push_back(Value(item.tops[i], item.top_specs[i]));
+      t.top_grads.push_back(TopGradient(item, i));
+    }
+    for (size_t i = 0; i < unit.params.size(); ++i) {
+      const Param& param = params_.params()[static_cast<size_t>(StoreIndex(unit.params[i]))];
+      t.params.push_back(param.value);
+      t.params.back().shape = unit.param_shapes[i];
+      t.param_grads.push_back(param.grad);
+      t.param_grads.back().shape = unit.param_shapes[i];
+      if (!item.backward || !unit.param_gradient[i]) t.param_grads.back().raw = nullptr;
+    }
+    t.saved = At(item.saved);
+    t.scratch = plan_.scratch.data();
+    plan_.tensors[n] = t;
+    plan_.kernels[n]->Bind(std::move(t));
+    PlanStep step;
+    step.node = item.node;
+    return step;
+  }
+
+  PlanStep ReorderStep(int node, const Tensor& from, const Tensor& to) {
+    PlanStep step;
+    step.kind = StepKind::kReorder;
+    step.node = node;
+    step.from = from;
+    step.to = to;
+    step.reorder = OpsOf(draft_.options.device).Convert(from, to);
+    return step;
+  }
+
+  PlanStep ForwardReorder(const Item& item) {
+    return ReorderStep(item.node, Value(item.bottoms[0], item.bottom_specs[0]),
+                       Value(item.tops[0], item.top_specs[0]));
+  }
+
+  // What waits in host memory, and when it goes and comes. Where several do at one time, what ends
+  // makes room first.
+  void AddHostStore() {
+    std::vector<StoredBlock> blocks;
+    for (const Offload& offload : draft_.offloads) {
+      blocks.push_back(
+          {At(offload.block), draft_.blocks[static_cast<size_t>(offload.block)].bytes});
+    }
+    auto add = [&](StepKind kind, std::map<int, std::vector<PlanStep>>* steps, auto time) {
+      for (size_t slot = 0; slot < blocks.size(); ++slot) {
+        PlanStep step;
+        step.kind = kind;
+        step.slot = static_cast<int>(slot);
+        (*steps)[time(draft_.offloads[slot])].push_back(step);
+      }
+    };
+    add(StepKind::kSave, &after_, [](const Offload& o) { return o.last_use; });
+    add(StepKind::kSaved, &before_, [](const Offload& o) { return o.hole_begin; });
+    add(StepKind::kFetch, &before_, [](const Offload& o) { return o.hole_end + 1; });
+    add(StepKind::kFetched, &before_, [](const Offload& o) { return o.next_use; });
+    if (!blocks.empty()) plan_.host_store = MakeHostStore(draft_.options.device, std::move(blocks));
+  }
+
+  void AddEvent(int time) {
+    const Event& event = draft_.events[static_cast<size_t>(time)];
+    const bool forward = event.kind == Event::kForward;
+    if (!forward && !draft_.options.backward) return;
+    const Item& item = draft_.items[static_cast<size_t>(event.item)];
+    std::vector<PlanStep>& steps = forward ? plan_.forward : plan_.backward;
+    auto add_copies = [&](std::map<int, std::vector<PlanStep>>* copies) {
+      for (PlanStep& step : (*copies)[time]) {
+        step.node = item.node;
+        step.backward = !forward;
+        steps.push_back(step);
+      }
+    };
+    add_copies(&before_);
+    if (event.kind == Event::kBackward) {
+      AddBackward(item);
+    } else {
+      steps.push_back(forward_[static_cast<size_t>(event.item)]);
+      steps.back().again = !forward;
+    }
+    add_copies(&after_);
+  }
+
+  int StoreIndex(int graph_param) const {
+    return plan_.param_index[static_cast<size_t>(graph_param)];
+  }
+
+  void AddBackward(const Item& item) {
+    if (!item.backward) return;
+    const size_t first = plan_.backward.size();
+    for (const Item::Fill& start : item.fills) {
+      PlanStep fill;
+      fill.kind = StepKind::kFill;
+      fill.node = item.node;
+      fill.value = group(start.group).loss_weight;
+      fill.to = Tensor(group(start.group).spec, At(start.block));
+      plan_.backward.push_back(fill);
+    }
+    for (const Item::Copy& own : item.copies) {
+      PlanStep copy;
+      copy.kind = StepKind::kCopy;
+      copy.node = item.node;
+      copy.to = TopGradient(item, static_cast<size_t>(own.top));
+      copy.from =
+          Tensor(copy.to, own.from == -2 ? constant_[static_cast<size_t>(item.tops[own.top])]
+                                         : At(own.from));
+      plan_.backward.push_back(copy);
+    }
+    PlanStep step;
+    step.node = item.node;
+    if (item.reorder) {
+      if (item.bottom_grads.empty() || item.bottom_grads[0] < 0) return;
+      step = ReorderStep(item.node, TopGradient(item, 0), BottomGradient(item, 0));
+    } else {
+      const Unit& unit = draft_.UnitOf(item);
+      for (size_t i = 0; i < unit.params.size(); ++i) {
+        const bool wanted = unit.param_gradient[i];
+        step.first_use.push_back(wanted && seen_params_.insert(StoreIndex(unit.params[i])).second);
+      }
+    }
+    step.backward = true;
+    plan_.backward.push_back(step);
+    for (const Item::Addition& addition : item.additions) {
+      PlanStep add;
+      add.kind = StepKind::kAdd;
+      add.node = item.node;
+      const size_t bottom = static_cast<size_t>(addition.bottom);
+      add.from = Tensor(item.bottom_specs[bottom], At(addition.from));
+      add.before = Tensor(item.bottom_specs[bottom], At(addition.before));
+      add.to = Tensor(item.bottom_specs[bottom], At(addition.to));
+      plan_.backward.push_back(add);
+    }
+    for (size_t s = first; s < plan_.backward.size(); ++s) plan_.backward[s].backward = true;
+  }
+
+  // A parameter is complete after the last step that adds to it.
+  void MarkReady() {
+    std::map<int, const Unit*> units;
+    for (const Unit& unit : draft_.units) units[unit.head()] = &unit;
+    std::vector<bool> seen(params_.params().size(), false);
+    for (size_t s = plan_.backward.size(); s-- > 0;) {
+      PlanStep& step = plan_.backward[s];
+      if (step.kind != StepKind::kLayer || step.again) continue;
+      const Unit& unit = *units.at(step.node);
+      for (size_t i = 0; i < unit.params.size(); ++i) {
+        const size_t store = static_cast<size_t>(StoreIndex(unit.params[i]));
+        if (!unit.param_gradient[i] || seen[store]) continue;
+        seen[store] = true;
+        step.ready.push_back(static_cast<int>(store));
+      }
+    }
+  }
+
+  // Values and gradients that stay whole to the end of the iteration can be looked at by name.
+  void ShowEdges() {
+    plan_.values.resize(graph_.edges.size());
+    plan_.grads.resize(graph_.edges.size());
+    for (size_t e = 0; e < graph_.edges.size(); ++e) {
+      const int id = draft_.edge_group[e];
+      if (id < 0) continue;  // inside a chain
+      const Group& g = group(id);
+      const TensorSpec spec{graph_.edges[e].shape, g.spec.dtype, g.spec.layout};
+      plan_.values[e] = g.pinned ? Value(id, spec) : Tensor(spec, nullptr);
+      const bool kept = draft_.options.keep_all && g.grad_storage >= 0;
+      plan_.grads[e] = Tensor(spec, kept ? At(g.grad_storage) : constant_[static_cast<size_t>(id)]);
+    }
+  }
+
+  void AddLosses() {
+    for (size_t e = 0; e < graph_.edges.size(); ++e) {
+      const Edge& edge = graph_.edges[e];
+      if (edge.loss_weight == 0) continue;
+      LossTerm term{plan_.values[e], edge.loss_weight, Tensor()};
+      const Group& g = group(draft_.edge_group[e]);
+      if (g.implicit_weight && g.grad_storage >= 0) {
+        term.gradient = Tensor(g.spec, At(g.grad_storage));
+        FillTensor(term.gradient, g.loss_weight);
+      }
+      plan_.losses.push_back(term);
+    }
+  }
+
+  Draft& draft_;
+  const Graph& graph_;
+  Plan& plan_;
+  ParamStore& params_;
+  std::vector<Lifetime> constant_blocks_;  // per group
+  int64_t constant_bytes_ = 0;
+  std::vector<void*> constant_;  // per group: its constant gradient
+  std::set<int> seen_params_;
+  std::vector<PlanStep> forward_;                        // of each item
+  std::map<int, std::vector<PlanStep>> before_, after_;  // copies to and from the host, by time
+};
+
+// A plan as far as its memory is known: kernels, offsets and `plan->memory`.
+Assembler MakeDraft(const Graph& graph, const PlanOptions& options, ParamStore* params,
+                    Draft* draft, Plan* plan) {
+  plan->param_index = params->Resolve(graph);
+  draft->graph = &graph;
+  draft->options = options;
+  ChooseKernels(draft, plan, params);
+  PlanMemory(*plan, draft);
+  plan->notes = draft->notes;
+  plan->saved = draft->saved;
+  GradientUse gradients = FindGradientUse(*draft, *plan);
+  if (!options.gradients_consumed) gradients.lives.clear();
+  const ParamBytes bytes =
+      params->Place(options.backward, gradients.order, std::move(gradients.lives));
+  Assembler assembler(draft, plan, params);
+  MemoryNeed& memory = plan->memory;
+  static_cast<MemoryUse&>(memory) = draft->memory;
+  const int64_t constants = assembler.PlaceConstants();
+  memory.activations += constants;
+  memory.unshared += constants;
+  plan->saved.plain_activations += constants;
+  memory.net = (graph.spec.options.phase == TRAIN ? "train net " : "test net ") + graph.spec.name;
+  memory.backward = options.backward;
+  memory.batch = BatchOf(graph);
+  memory.params = bytes.values;
+  memory.unpadded_params = bytes.unpadded;
+  memory.param_grads = bytes.grads;
+  memory.history = options.history_slots * params->arena_size() * ElementBytes(params->dtype());
+  if (options.backward)
+    memory.exchange = options.exchange_bytes * (bytes.grads / ElementBytes(params->dtype()));
+  return assembler;
+}
+
+// See MemoryNeed::at_batch.
+int64_t BytesAtBatch(const NetSpec& spec, const PlanOptions& options, DType dtype, int64_t rows) {
+  const Graph graph = MakeGraph(WithBatch(spec, rows));
+  ParamStore params(options.device, dtype, 0);
+  Draft draft;
+  Plan plan;
+  MakeDraft(graph, options, &params, &draft, &plan);
+  return plan.memory.activations + plan.memory.scratch;
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params) {
+  auto plan = std::make_unique<Plan>();
+  Draft draft;
+  Assembler assembler = MakeDraft(graph, options, params, &draft, plan.get());
+  plan->memory.at_batch = [&graph, options, dtype = params->dtype()](int64_t rows) {
+    return BytesAtBatch(graph.spec, options, dtype, rows);
+  };
+  plan->memory.CheckFits(options.device->free_bytes(), *options.device);
+  params->Allocate();
+  assembler.Run();
+  return plan;
+}
+
+}  // namespace doppio

@@ -1,0 +1,79 @@
+// Which layers of a graph are computed together.
+#include <algorithm>
+
+#include "core/net/plan/plan_draft.h"
+
+namespace doppio {
+namespace {
+
+const Node& NodeAt(const Graph& graph, int n) { return graph.nodes[static_cast<size_t>(n)]; }
+
+int BottomFrom(const Node& node, int edge) {
+  return static_cast<int>(std::find(node.bottoms.begin(), node.bottoms.end(), edge) -
+                          node.bottoms.begin());
+}
+
+// The layer that may follow `n` in a chain whose head is `head`, or -1.
+int Follower(const Graph& graph, int head, int n) {
+  const Node& node = NodeAt(graph, n);
+  if (node.tops.size() != 1) return -1;
+  const Edge& top = graph.edges[static_cast<size_t>(node.tops[0])];
+  if (top.uses.size() != 1 || top.loss_weight != 0) return -1;
+  const Use use = top.uses[0];
+  const Node& next = NodeAt(graph, use.node);
+  if (next.shape.view != View::kNone || next.backward != node.backward) return -1;
+  if (next.backward && !next.bottom_gradient[static_cast<size_t>(use.bottom)]) return -1;
+  // The chain is computed where its head stands.
+  for (int bottom : next.bottoms) {
+    const int maker = graph.edges[static_cast<size_t>(bottom)].producer;
+    if (bottom != node.tops[0] && maker >= head) return -1;
+  }
+  return use.node;
+}
+
+}  // namespace
+
+std::vector<int> ChainFrom(const Graph& graph, int n) {
+  std::vector<int> nodes = {n};
+  for (int next = Follower(graph, n, n); next >= 0; next = Follower(graph, n, next)) {
+    nodes.push_back(next);
+  }
+  return nodes;
+}
+
+std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes) {
+  Unit unit;
+  unit.nodes = nodes;
+  for (int n : nodes) {
+    const Node& node = NodeAt(graph, n);
+    const bool head = unit.type.empty();
+    unit.type += (head ? "" : "+") + graph.layer(n).type();
+    const int input = head ? -1 : BottomFrom(node, unit.tops[0]);
+    unit.chain.push_back({&graph.layer(n), &node.shape, input});
+    for (size_t i = 0; i < node.bottoms.size(); ++i) {
+      if (static_cast<int>(i) == input) continue;
+      unit.bottoms.push_back(node.bottoms[i]);
+      unit.bottom_gradient.push_back(node.bottom_gradient[i]);
+    }
+    unit.tops = node.tops;
+    for (size_t i = 0; i < node.params.size(); ++i) {
+      unit.params.push_back(node.params[i]);
+      unit.param_shapes.push_back(node.param_shapes[i]);
+      unit.param_gradient.push_back(node.param_gradient[i]);
+    }
+    unit.backward = node.backward;  // all of a chain agree
+  }
+  if (nodes.size() == 1) {
+    unit.shape = NodeAt(graph, nodes[0]).shape;
+    unit.chain.clear();
+    return unit;
+  }
+  const FusionType* fusion = FusionTypes::Get().Find(unit.type);
+  if (fusion == nullptr) return std::nullopt;
+  std::optional<LayerShape> shape = fusion->infer(unit.chain);
+  if (!shape) return std::nullopt;
+  unit.shape = std::move(*shape);
+  return unit;
+}
+
+}  // namespace doppio

@@ -1,0 +1,314 @@
+// A kernel for every layer, and the reorders between those that want different layouts.
+#include <algorithm>
+
+#include "core/net/run/changing_tops.h"
+#include "core/net/plan/host_kernel.h"
+#include "core/net/plan/plan_draft.h"
+#include "core/net/graph/varying_rows.h"
+#include "core/net/plan/wide_kernel.h"
+
+namespace doppio {
+namespace {
+
+constexpr char kReference[] = "reference";
+
+class Chooser {
+ public:
+  Chooser(Draft* draft, Plan* plan, ParamStore* params)
+      : draft_(*draft),
+        graph_(*draft->graph),
+        plan_(*plan),
+        params_(*params),
+        rows_(FindVaryingRows(graph_)) {}
+
+  void Run() {
+    const size_t nodes = graph_.nodes.size();
+    plan_.kernels.resize(nodes);
+    plan_.kernel_types.resize(nodes);
+    plan_.declined.resize(nodes);
+    plan_.computed_with.resize(nodes);
+    for (size_t n = 0; n < nodes; ++n) plan_.computed_with[n] = static_cast<int>(n);
+    draft_.edge_group.assign(graph_.edges.size(), -1);
+    layout_decided_.assign(params_.params().size(), false);
+    for (size_t i = 0; i < layout_decided_.size(); ++i) {
+      layout_decided_[i] = params_.placed(static_cast<int>(i));
+    }
+    for (size_t p = 0; p < graph_.params.size(); ++p) {
+      // Users that see it under another shape can only agree on the plain layout.
+      if (graph_.params[p].reshaped) layout_decided_[StoreIndex(static_cast<int>(p))] = true;
+    }
+    std::vector<bool> computed(nodes, false);
+    for (size_t n = 0; n < nodes; ++n) {
+      const int node = static_cast<int>(n);
+      if (computed[n]) continue;
+      if (graph_.nodes[n].shape.view != View::kNone) {
+        AddView(node);
+      } else {
+        for (int done : AddLayers(node)) computed[static_cast<size_t>(done)] = true;
+      }
+    }
+    for (int edge : graph_.outputs) ShowOutput(edge);
+    KeepSources();
+    std::vector<Kernel*> kernels;
+    for (const auto& kernel : plan_.kernels) kernels.push_back(kernel.get());
+    ConnectRows(rows_, kernels);
+  }
+
+ private:
+  size_t StoreIndex(int graph_param) const {
+    return static_cast<size_t>(plan_.param_index[static_cast<size_t>(graph_param)]);
+  }
+  Group& group(int id) { return draft_.groups[static_cast<size_t>(id)]; }
+  int GroupOf(int edge) const { return draft_.edge_group[static_cast<size_t>(edge)]; }
+  const Edge& edge(int id) const { return graph_.edges[static_cast<size_t>(id)]; }
+
+  TensorSpec SpecOf(int edge_id) {
+    const Group& g = group(GroupOf(edge_id));
+    return {edge(edge_id).shape, g.spec.dtype, g.spec.layout};
+  }
+
+  // 16-bit storage is for nets that compute in single precision.
+  DType StoredType(int edge_id) const {
+    const DType dtype = draft_.options.dtype;
+    return dtype == DType::kFloat32 && Is16Bit(edge(edge_id).stored) ? edge(edge_id).stored : dtype;
+  }
+
+  void AddView(int n) {
+    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    int source = GroupOf(node.bottoms[0]);
+    if (node.shape.view == View::kReshape)
+      source = Convert(source, group(source).spec.dtype, Layout(), n);
+    for (int top : node.tops) {
+      draft_.edge_group[static_cast<size_t>(top)] = source;
+      group(source).loss_weight += edge(top).loss_weight;
+      if (edge(top).loss_weight != 0) group(source).pinned = true;
+    }
+  }
+
+  // The group with the numbers of `source` as `dtype` in `layout`; adds a reorder for the first who
+  // asks.
+  int Convert(int source, DType dtype, const Layout& layout, int reader) {
+    if (group(source).spec.layout == layout && group(source).spec.dtype == dtype) return source;
+    const std::pair<DType, std::string> key(dtype, layout.descriptor());
+    auto known = group(source).converted.find(key);
+    if (known != group(source).converted.end()) return known->second;
+    Item item;
+    item.reorder = true;
+    item.node = reader;
+    item.bottoms = {source};
+    item.bottom_specs = {group(source).spec};
+    item.backward = draft_.options.backward;
+    item.bottom_gradient = {true};
+    TensorSpec spec = group(source).spec;
+    spec.dtype = dtype;
+    spec.layout = layout;
+    item.top_specs = {spec};
+    const int made = AddGroup(spec);
+    item.tops = {made};
+    AddItem(std::move(item));
+    group(source).converted[key] = made;
+    ++plan_.reorders;
+    return made;
+  }
+
+  int AddGroup(const TensorSpec& spec) {
+    Group g;
+    g.spec = spec;
+    g.item = static_cast<int>(draft_.items.size());
+    draft_.groups.push_back(g);
+    return static_cast<int>(draft_.groups.size()) - 1;
+  }
+
+  void AddItem(Item item) {
+    for (int b : item.bottoms) group(b).readers.push_back(static_cast<int>(draft_.items.size()));
+    draft_.items.push_back(std::move(item));
+  }
+
+  KernelArgs ArgsFor(const Unit& unit) {
+    KernelArgs args;
+    args.spec = &graph_.layer(unit.head());
+    args.shape = &unit.shape;
+    args.chain = unit.chain.empty() ? nullptr : &unit.chain;
+    args.dtype = draft_.options.dtype;
+    args.device = draft_.options.device;
+    args.math = args.device->math();
+    args.backward = draft_.options.backward && unit.backward;
+    args.bottom_gradient = unit.bottom_gradient;
+    args.sync_statistics = draft_.options.sync_statistics;
+    args.param_gradient = unit.param_gradient;
+    for (int b : unit.bottoms) args.bottoms.push_back(SpecOf(b));
+    for (int t : unit.tops) args.tops.push_back(StoredType(t));
+    for (int p : unit.params) {
+      const size_t store = StoreIndex(p);
+      args.param_layouts.push_back(params_.params()[store].value.layout);
+      args.param_placed.push_back(layout_decided_[store]);
+      args.param_may_add.push_back(draft_.options.accumulate ||
+                                   graph_.params[static_cast<size_t>(p)].uses > 1);
+    }
+    return args;
+  }
+
+  // Node `n`, together with as many of the layers after it as some kernel takes; says which it
+  // were.
+  std::vector<int> AddLayers(int n) {
+    std::vector<int> nodes = {n};
+    if (draft_.options.fusion && !draft_.options.keep_all) nodes = ChainFrom(graph_, n);
+    for (;; nodes.pop_back()) {
+      std::optional<Unit> unit = MakeUnit(graph_, nodes);
+      if (!unit || !MakeKernel(*unit)) continue;
+      AddUnit(std::move(*unit));
+      return nodes;
+    }
+  }
+
+  // The best kernel that does not decline. False: there is none for this chain; a layer alone must
+  // have one.
+  bool MakeKernel(const Unit& unit) {
+    const KernelArgs args = ArgsFor(unit);
+    const LayerSpec& spec = *args.spec;
+    try {
+      return MakeKernel(unit, args);
+    } catch (const Error& e) {
+      if (e.at().known()) throw;
+      RethrowWithContext(e, spec.At(), "layer '" + spec.name() + "'");
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& e) {
+      throw Error(ExitCode::kBug, spec.At(),
+                  "internal error: " + graph_.Describe(unit.head()) + ": " + e.what());
+    }
+  }
+
+  bool MakeKernel(const Unit& unit, const KernelArgs& args) {
+    const size_t n = static_cast<size_t>(unit.head());
+    const bool narrow = HasNarrowEdges(args);
+    const KernelArgs wide = narrow ? Widened(args) : args;
+    const auto make = [&](const KernelArgs& seen, const auto& maker) {
+      std::unique_ptr<Kernel> kernel = maker(seen);
+      if (!narrow || &seen == &args || kernel == nullptr) return kernel;
+      return MakeWideKernel(args, std::move(kernel));
+    };
+    std::string declined;
+    for (const KernelType* type : KernelTypes::Get().For(unit.type, args.device->kind())) {
+      const bool judge =
+          draft_.options.engine == kReference && args.device->kind() == DeviceKind::kCpu;
+      if (judge && type->engine != kReference) continue;
+      const KernelArgs& seen = type->narrow ? args : wide;
+      std::string why = type->declines == nullptr ? "" : type->declines(seen);
+      if (rows_.counted_by[n] >= 0 && type->engine != kReference) why = "the number of rows varies";
+      if (!why.empty()) {
+        declined += (declined.empty() ? "" : "; ") + type->engine + ": " + why;
+        continue;
+      }
+      plan_.kernels[n] = make(seen, type->make);
+      plan_.kernel_types[n] = type;
+      plan_.declined[n] = declined;
+      return true;
+    }
+    if (!unit.chain.empty()) return false;
+    if (args.device->kind() != DeviceKind::kCpu) {
+      plan_.kernels[n] = make(wide, &MakeHostKernel);
+      plan_.kernel_types[n] = &HostKernelType();
+      plan_.declined[n] = declined;
+      if (plan_.kernels[n] != nullptr) return true;
+    }
+    throw args.spec->Mistake("type", "no kernel computes this " + unit.type + " layer in " +
+                                         Name(args.dtype) + " on the " + Name(args.device->kind()) +
+                                         (declined.empty() ? "" : " (" + declined + ")"));
+  }
+
+  static Layout At(const std::vector<Layout>& layouts, size_t i) {
+    return i < layouts.size() ? layouts[i] : Layout();
+  }
+
+  void AddUnit(Unit unit) {
+    const int n = unit.head();
+    const KernelNeeds& needs = plan_.kernels[static_cast<size_t>(n)]->needs();
+    for (size_t i = 0; i < unit.params.size(); ++i) {
+      const size_t store = StoreIndex(unit.params[i]);
+      if (layout_decided_[store]) {
+        CheckReadable(n, i, params_.params()[store].value.layout, At(needs.params, i));
+        continue;
+      }
+      params_.SetLayout(static_cast<int>(store), At(needs.params, i));
+      layout_decided_[store] = true;
+    }
+    for (int member : unit.nodes) plan_.computed_with[static_cast<size_t>(member)] = n;
+    Item item;
+    item.node = n;
+    item.unit = static_cast<int>(draft_.units.size());
+    item.backward = draft_.options.backward && unit.backward;
+    item.bottom_gradient = unit.bottom_gradient;
+    item.in_place_ok = unit.shape.in_place_ok;
+    for (size_t i = 0; i < unit.bottoms.size(); ++i) {
+      const Layout wanted = At(needs.bottoms, i);
+      const int made = GroupOf(unit.bottoms[i]);
+      const DType dtype = needs.types.empty() ? group(made).spec.dtype : needs.types[i];
+      item.bottoms.push_back(Convert(made, dtype, wanted, n));
+      item.bottom_specs.push_back({edge(unit.bottoms[i]).shape, dtype, wanted});
+    }
+    for (size_t i = 0; i < unit.tops.size(); ++i) {
+      const Edge& top = edge(unit.tops[i]);
+      const TensorSpec spec{top.shape, StoredType(unit.tops[i]), At(needs.tops, i)};
+      const int made = AddGroup(spec);
+      group(made).loss_weight = top.loss_weight;
+      group(made).implicit_weight = top.implicit_weight;
+      group(made).persistent = unit.shape.persistent_tops;
+      group(made).pinned =
+          top.loss_weight != 0 || unit.shape.persistent_tops || draft_.options.keep_all;
+      draft_.edge_group[static_cast<size_t>(unit.tops[i])] = made;
+      item.tops.push_back(made);
+      item.top_specs.push_back(spec);
+    }
+    draft_.units.push_back(std::move(unit));
+    AddItem(std::move(item));
+  }
+
+  // A kernel that can read a parameter where another one has put it says so by asking for that
+  // layout.
+  void CheckReadable(int n, size_t i, const Layout& there, const Layout& wanted) {
+    if (there == wanted) return;
+    const LayerSpec& spec = graph_.layer(n);
+    throw spec.Mistake("param",
+                       "its parameter " + std::to_string(i) +
+                           " is shared with a layer that keeps it in another memory layout; "
+                           "run with --engine=reference");
+  }
+
+  // Where a layer may give its tops other shapes, the layers before it run again in another plan.
+  // Sources cannot: what they have made goes there as it is.
+  void KeepSources() {
+    const bool may_change =
+        std::any_of(plan_.kernels.begin(), plan_.kernels.end(),
+                    [](const auto& kernel) { return ChangerOf(kernel.get()) != nullptr; });
+    if (!may_change) return;
+    for (const Item& item : draft_.items) {
+      Kernel* kernel = plan_.kernels[static_cast<size_t>(item.node)].get();
+      if (item.reorder || !item.bottoms.empty() || ChangerOf(kernel) != nullptr) continue;
+      for (int top : item.tops) group(top).pinned = true;
+    }
+  }
+
+  // Outputs are read by people: plain, in full, and there until the iteration ends.
+  void ShowOutput(int output) {
+    const int made = GroupOf(output);
+    const int shown = Convert(made, draft_.options.dtype, Layout(), edge(output).producer);
+    group(shown).pinned = true;
+    draft_.edge_group[static_cast<size_t>(output)] = shown;
+  }
+
+  Draft& draft_;
+  const Graph& graph_;
+  Plan& plan_;
+  ParamStore& params_;
+  const VaryingRows rows_;
+  std::vector<bool> layout_decided_;
+};
+
+}  // namespace
+
+void ChooseKernels(Draft* draft, Plan* plan, ParamStore* params) {
+  Chooser(draft, plan, params).Run();
+}
+
+}  // namespace doppio

@@ -1,0 +1,103 @@
+// Which blocks wait in host memory while nobody uses them.
+#include <algorithm>
+#include <optional>
+
+#include "core/net/plan/plan_draft.h"
+
+namespace doppio {
+namespace {
+
+// A copy may go on while so many items compute: from the last use of a block to when its place is
+// written, and from the start of the way back to the next use.
+constexpr int kItemsToCopy = 3;
+// Holes that are shorter save nothing: that many items are the most at the turn from forward to
+// backward.
+constexpr int kLeastHole = 2 * kItemsToCopy;
+
+// The longest time that a block is alive and not used, less the time for its copies.
+std::optional<Offload> IdleTime(const Lifetime& block, std::vector<int> uses) {
+  std::sort(uses.begin(), uses.end());
+  std::optional<Offload> best;
+  for (size_t i = 1; i < uses.size(); ++i) {
+    const bool lost = std::any_of(block.holes.begin(), block.holes.end(), [&](const Span& hole) {
+      return hole.first > uses[i - 1] && hole.last < uses[i];
+    });
+    Offload idle;
+    idle.last_use = uses[i - 1];
+    idle.next_use = uses[i];
+    idle.hole_begin = idle.last_use + kItemsToCopy + 1;
+    idle.hole_end = idle.next_use - kItemsToCopy - 1;
+    const int length = idle.hole_end - idle.hole_begin + 1;
+    if (lost || length < kLeastHole) continue;
+    if (!best || length > best->hole_end - best->hole_begin + 1) best = idle;
+  }
+  return best;
+}
+
+// The places of a draft whose first `count` candidates are offloaded.
+int64_t Place(const std::vector<Offload>& candidates, size_t count, std::vector<Lifetime>* blocks) {
+  for (size_t i = 0; i < count; ++i) {
+    const Offload& offload = candidates[i];
+    (*blocks)[static_cast<size_t>(offload.block)].holes.push_back(
+        {offload.hole_begin, offload.hole_end});
+  }
+  return PlaceBlocks(blocks);
+}
+
+}  // namespace
+
+void ChooseOffloads(Draft* draft) {
+  const MemorySaving& saving = draft->options.saving;
+  std::vector<Offload> candidates;
+  for (size_t b = 0; b < draft->blocks.size(); ++b) {
+    const Lifetime& block = draft->blocks[b];
+    if (block.bytes < saving.least_offloaded) continue;
+    std::optional<Offload> idle = IdleTime(block, draft->uses[b]);
+    if (!idle) continue;
+    idle->block = static_cast<int>(b);
+    candidates.push_back(*idle);
+  }
+  // What frees most for longest comes first.
+  auto merit = [&](const Offload& o) {
+    return static_cast<double>(draft->blocks[static_cast<size_t>(o.block)].bytes) *
+           (o.hole_end - o.hole_begin + 1);
+  };
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](const Offload& a, const Offload& b) { return merit(a) > merit(b); });
+
+  auto bytes_with = [&](size_t count) {
+    std::vector<Lifetime> blocks = draft->blocks;
+    return Place(candidates, count, &blocks);
+  };
+  size_t few = 0, enough = candidates.size();
+  const int64_t least = bytes_with(enough);
+  // Who names no limit gets about the least memory, but not at the price of copies that hardly
+  // matter.
+  const int64_t limit = saving.activation_bytes > 0 ? saving.activation_bytes : least + least / 20;
+  if (draft->memory.activations <= limit) return;
+  if (least > limit) {
+    throw UsageError("activations need " + std::to_string(least >> 20) +
+                     " MiB even when all that can waits in host memory, more than the " +
+                     std::to_string(limit >> 20) +
+                     " MiB they were given; give them more, make batch_size smaller and iter_size "
+                     "larger by the same "
+                     "factor, or let backward compute them again (--recompute) as well");
+  }
+  while (few < enough) {
+    const size_t middle = (few + enough) / 2;
+    if (bytes_with(middle) <= limit) {
+      enough = middle;
+    } else {
+      few = middle + 1;
+    }
+  }
+  candidates.resize(enough);
+  draft->memory.activations = Place(candidates, enough, &draft->blocks);
+  for (const Offload& offload : candidates) {
+    draft->saved.host_bytes += draft->blocks[static_cast<size_t>(offload.block)].bytes;
+  }
+  draft->saved.offloaded = static_cast<int>(enough);
+  draft->offloads = std::move(candidates);
+}
+
+}  // namespace doppio

@@ -1,0 +1,73 @@
+// The memory of a draft as its options want it: with everything kept, or with less.
+#include <algorithm>
+#include <utility>
+
+#include "core/net/plan/plan_draft.h"
+
+namespace doppio {
+namespace {
+
+Draft Placed(Draft draft, int segments, const Plan& plan) {
+  MakeSchedule(segments, plan, &draft);
+  PlaceMemory(plan, &draft);
+  draft.memory.activations = PlaceBlocks(&draft.blocks);
+  return draft;
+}
+
+// Tries numbers of segments, about a quarter more each time: the more there are, the less each one
+// takes, but the more values cross between them. Of those that come close to the least memory, the
+// one with the least work.
+Draft BestPlaced(const Draft& draft, const Plan& plan, Draft plain) {
+  constexpr double kClose = 1.05;
+  struct Trial {
+    int segments;
+    int64_t bytes;
+    double work;
+  };
+  std::vector<Trial> trials = {{1, plain.memory.activations, 0}};
+  int64_t least = plain.memory.activations;
+  const int most = static_cast<int>(draft.items.size());
+  for (int segments = 2; segments <= most; segments += std::max(1, segments / 4)) {
+    const Draft tried = Placed(draft, segments, plan);
+    trials.push_back({segments, tried.memory.activations, tried.saved.work_again});
+    least = std::min(least, tried.memory.activations);
+  }
+  const Trial* best = nullptr;
+  for (const Trial& trial : trials) {
+    if (static_cast<double>(trial.bytes) > kClose * static_cast<double>(least)) continue;
+    if (best == nullptr || trial.work < best->work ||
+        (trial.work == best->work && trial.bytes < best->bytes)) {
+      best = &trial;
+    }
+  }
+  return best->segments == 1 ? std::move(plain) : Placed(draft, best->segments, plan);
+}
+
+}  // namespace
+
+void PlanMemory(const Plan& plan, Draft* draft) {
+  const PlanOptions& options = draft->options;
+  const MemorySaving saving = options.saving;
+  Draft placed = Placed(*draft, 1, plan);
+  const int64_t plain = placed.memory.activations;
+  if (options.backward && !options.keep_all) {
+    if (saving.segments > 1) placed = Placed(*draft, saving.segments, plan);
+    if (saving.segments == 0) placed = BestPlaced(*draft, plan, std::move(placed));
+    if (saving.segments != 1 && placed.saved.segments == 1) {
+      placed.notes.push_back("computing activations again would save no memory, so all are kept");
+    }
+    if (saving.activation_bytes >= 0) ChooseOffloads(&placed);
+    if (saving.activation_bytes == 0 && placed.saved.offloaded == 0) {
+      placed.notes.push_back(
+          "no activation is large and idle for long, so none waits in host memory");
+    }
+  }
+  if (options.keep_all && (saving.segments != 1 || saving.activation_bytes >= 0)) {
+    placed.notes.push_back(
+        "debug_info keeps every blob, so nothing is computed again or waits in host memory");
+  }
+  placed.saved.plain_activations = plain;
+  *draft = std::move(placed);
+}
+
+}  // namespace doppio

@@ -1,0 +1,165 @@
+#include "core/net/plan/wide_kernel.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/math/tensor_ops.h"
+
+namespace doppio {
+namespace {
+
+int64_t AlignedBytes(int64_t bytes) {
+  constexpr int64_t kAlignment = 256;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// A tensor as it is stored and as the inner kernel sees it: copies where they differ, in the
+// scratch memory from `offset`.
+class Pair {
+ public:
+  Pair(Device* device, const TensorSpec& stored, const TensorSpec& seen, int64_t offset)
+      : stored_(stored, nullptr), seen_(seen, nullptr), offset_(offset) {
+    if (stored.dtype == seen.dtype) return;
+    widen_ = OpsOf(device).Convert(stored, seen);
+    round_ = OpsOf(device).Convert(seen, stored);
+  }
+
+  int64_t scratch_bytes() const { return widen_ == nullptr ? 0 : AlignedBytes(seen_.bytes()); }
+
+  // What the inner kernel is bound to.
+  Tensor Bind(const Tensor& stored, void* scratch) {
+    stored_ = stored;
+    if (widen_ == nullptr || !stored) {
+      seen_.raw = stored.raw;
+    } else {
+      seen_.raw = static_cast<char*>(scratch) + offset_;
+    }
+    return seen_;
+  }
+
+  void Widen() const {
+    if (widen_ != nullptr && stored_) widen_->Run(stored_.raw, seen_.raw);
+  }
+  void Round() const {
+    if (round_ != nullptr && stored_) round_->Run(seen_.raw, stored_.raw);
+  }
+
+ private:
+  Tensor stored_, seen_;
+  int64_t offset_;
+  std::unique_ptr<Converter> widen_, round_;
+};
+
+class WideKernel : public Kernel {
+ public:
+  WideKernel(const KernelArgs& args, std::unique_ptr<Kernel> inner)
+      : shape_(*args.shape), inner_(std::move(inner)) {
+    const KernelNeeds& needs = inner_->needs();
+    needs_ = needs;
+    needs_.types.clear();  // bottoms come as they are
+    needs_.bottoms.resize(args.bottoms.size());
+    needs_.tops.resize(args.tops.size());
+    needs_.scratch_bytes = AlignedBytes(needs.scratch_bytes);
+    for (size_t i = 0; i < args.bottoms.size(); ++i) {
+      TensorSpec stored = args.bottoms[i];
+      const TensorSpec seen{stored.shape, args.dtype, needs_.bottoms[i]};
+      if (!Is16Bit(stored.dtype)) stored = seen;
+      needs_.bottoms[i] = stored.layout;
+      Add(args.device, stored, seen, &bottoms_);
+      if (args.backward) Add(args.device, stored, seen, &bottom_grads_);
+    }
+    for (size_t i = 0; i < args.tops.size(); ++i) {
+      const TensorSpec seen{args.shape->tops[i], args.dtype, needs_.tops[i]};
+      TensorSpec stored = seen;
+      stored.dtype = args.tops[i];
+      Add(args.device, stored, seen, &tops_);
+      if (args.backward) Add(args.device, stored, seen, &top_grads_);
+    }
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    KernelTensors own = t_;
+    auto bind = [&](std::vector<Pair>* pairs, std::vector<Tensor>* all) {
+      for (size_t i = 0; i < pairs->size(); ++i)
+        (*all)[i] = (*pairs)[i].Bind((*all)[i], t_.scratch);
+    };
+    bind(&bottoms_, &own.bottoms);
+    bind(&tops_, &own.tops);
+    bind(&bottom_grads_, &own.bottom_grads);
+    bind(&top_grads_, &own.top_grads);
+    inner_->Bind(std::move(own));
+  }
+
+  void Forward(const Pass& pass) override {
+    for (const Pair& bottom : bottoms_) bottom.Widen();
+    // What it keeps there from pass to pass is not in the scratch memory any more.
+    for (const Pair& top : tops_) {
+      if (shape_.persistent_tops) top.Widen();
+    }
+    inner_->Forward(pass);
+    for (const Pair& top : tops_) top.Round();
+  }
+
+  void Backward(const Pass& pass, const std::vector<bool>& add) override {
+    // Other layers have used the scratch memory since Forward.
+    for (size_t i = 0; shape_.backward_reads_bottoms && i < bottoms_.size(); ++i) {
+      if (!Passes(i)) bottoms_[i].Widen();
+    }
+    for (const Pair& top : tops_) {
+      if (shape_.backward_reads_tops) top.Widen();
+    }
+    for (const Pair& gradient : top_grads_) gradient.Widen();
+    inner_->Backward(pass, add);
+    for (const Pair& gradient : bottom_grads_) gradient.Round();
+    // What it has left there is a bottom's gradient.
+    if (shape_.overwrites_top_gradients && !shape_.passes_gradient.empty()) top_grads_[0].Round();
+  }
+
+  bool same_every_pass() const override { return inner_->same_every_pass(); }
+  int64_t position() const override { return inner_->position(); }
+  void Seek(int64_t sample) override { inner_->Seek(sample); }
+  int64_t source_size() const override { return inner_->source_size(); }
+  double wait_seconds() const override { return inner_->wait_seconds(); }
+  int64_t bad_records() const override { return inner_->bad_records(); }
+  Kernel* inner() const override { return inner_.get(); }
+
+ private:
+  void Add(Device* device, const TensorSpec& stored, const TensorSpec& seen,
+           std::vector<Pair>* to) {
+    to->emplace_back(device, stored, seen, needs_.scratch_bytes);
+    needs_.scratch_bytes += to->back().scratch_bytes();
+  }
+
+  bool Passes(size_t bottom) const {
+    return bottom < shape_.passes_gradient.size() && shape_.passes_gradient[bottom];
+  }
+
+  const LayerShape shape_;
+  std::unique_ptr<Kernel> inner_;
+  std::vector<Pair> bottoms_, tops_, bottom_grads_, top_grads_;
+};
+
+}  // namespace
+
+bool HasNarrowEdges(const KernelArgs& args) {
+  return std::any_of(args.tops.begin(), args.tops.end(), Is16Bit) ||
+         std::any_of(args.bottoms.begin(), args.bottoms.end(),
+                     [](const TensorSpec& bottom) { return Is16Bit(bottom.dtype); });
+}
+
+KernelArgs Widened(const KernelArgs& args) {
+  KernelArgs wide = args;
+  for (TensorSpec& bottom : wide.bottoms) bottom.dtype = args.dtype;
+  for (DType& top : wide.tops) {
+    if (top == DType::kBFloat16) wide.math = MathMode::kBFloat16;
+    top = args.dtype;
+  }
+  return wide;
+}
+
+std::unique_ptr<Kernel> MakeWideKernel(const KernelArgs& args, std::unique_ptr<Kernel> inner) {
+  return std::make_unique<WideKernel>(args, std::move(inner));
+}
+
+}  // namespace doppio

@@ -1,0 +1,87 @@
+#include "core/net/run/changing_tops.h"
+
+#include <string>
+
+#include "core/net/graph/varying_rows.h"
+
+namespace doppio {
+namespace {
+
+void CheckParams(int n, int changer, const LayerShape& shape, const Graph& graph) {
+  const std::vector<Shape>& params = graph.nodes[static_cast<size_t>(n)].param_shapes;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const Shape& now = shape.params[i].shape;
+    if (now == params[i]) continue;
+    throw graph.layer(n).Mistake("bottom", "its parameter " + std::to_string(i) + " is " +
+                                               params[i].ToString() + " and would have to be " +
+                                               now.ToString() +
+                                               " for the shapes that the forward of " +
+                                               graph.Describe(changer) + " has brought");
+  }
+}
+
+void CheckNotEmpty(const Shape& shape, int n, int top, const Graph& graph) {
+  if (shape.count() > 0) return;
+  const LayerSpec& spec = graph.layer(n);
+  const std::string name =
+      top < spec.param.top_size() ? spec.param.top(top) : std::string("(automatic)");
+  throw spec.Mistake(
+      "top",
+      "top '" + name + "' has become " + shape.ToString() + ": a blob has at least one number",
+      top);
+}
+
+}  // namespace
+
+ChangesTops* ChangerOf(Kernel* kernel) {
+  return kernel == nullptr ? nullptr : dynamic_cast<ChangesTops*>(InnermostKernel(kernel));
+}
+
+Offers::Offers(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done) {
+  for (size_t n = 0; n < kernels.size(); ++n) {
+    ChangesTops* changer = ChangerOf(kernels[n].get());
+    if (changer == nullptr) continue;
+    changer->Offer(static_cast<int>(n) <= last_done);
+    offered_.push_back(changer);
+  }
+}
+
+Offers::~Offers() {
+  for (ChangesTops* changer : offered_) changer->Withdraw();
+}
+
+GraphShapes::GraphShapes(const Graph& graph) {
+  for (const Node& node : graph.nodes) nodes_.push_back(node.shape);
+  for (const Edge& edge : graph.edges) edges_.push_back(edge.shape);
+}
+
+void GraphShapes::PutBack(Graph* graph) const {
+  for (size_t n = 0; n < nodes_.size(); ++n) graph->nodes[n].shape = nodes_[n];
+  for (size_t e = 0; e < edges_.size(); ++e) graph->edges[e].shape = edges_[e];
+}
+
+void InferAgain(int changer, Graph* graph) {
+  std::vector<bool> changed(graph->edges.size(), false);
+  for (size_t n = static_cast<size_t>(changer); n < graph->nodes.size(); ++n) {
+    Node& node = graph->nodes[n];
+    bool reads = static_cast<int>(n) == changer;
+    std::vector<Shape> bottoms;
+    for (int bottom : node.bottoms) {
+      bottoms.push_back(graph->edges[static_cast<size_t>(bottom)].shape);
+      reads = reads || changed[static_cast<size_t>(bottom)];
+    }
+    if (!reads) continue;
+    LayerShape shape = node.type->infer(graph->layer(static_cast<int>(n)), bottoms);
+    CheckParams(static_cast<int>(n), changer, shape, *graph);
+    node.shape = std::move(shape);
+    for (size_t i = 0; i < node.tops.size(); ++i) {
+      const size_t top = static_cast<size_t>(node.tops[i]);
+      CheckNotEmpty(node.shape.tops[i], static_cast<int>(n), static_cast<int>(i), *graph);
+      changed[top] = graph->edges[top].shape != node.shape.tops[i];
+      graph->edges[top].shape = node.shape.tops[i];
+    }
+  }
+  FindVaryingRows(*graph);  // for its mistakes
+}
+
+}  // namespace doppio

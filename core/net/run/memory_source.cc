@@ -1,0 +1,19 @@
+#include "core/net/run/memory_source.h"
+
+#include "core/net/run/net.h"
+
+namespace doppio {
+
+MemorySource& FindMemorySource(const Net& net, const std::string& layer) {
+  for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
+    const int node = static_cast<int>(i);
+    const LayerSpec& spec = net.graph().layer(node);
+    if (spec.name() != layer) continue;
+    auto* const source = dynamic_cast<MemorySource*>(InnermostKernel(net.kernel(node)));
+    if (source == nullptr) throw spec.Mistake("type", "takes no samples from a program");
+    return *source;
+  }
+  throw UserError({}, "the net has no layer '" + layer + "' to give samples to");
+}
+
+}  // namespace doppio

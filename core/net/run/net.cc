@@ -1,0 +1,409 @@
+#include "core/net/run/net.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/log.h"
+#include "core/math/tensor_ops.h"
+#include "core/net/run/carried_state.h"
+#include "core/net/run/changing_tops.h"
+#include "core/net/run/communicator.h"
+#include "core/net/run/memory_source.h"
+
+namespace doppio {
+namespace {
+
+double MeanMagnitude(Device* device, const Tensor& tensor) {
+  if (!tensor || tensor.count() == 0) return 0;
+  return DispatchReal(tensor.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> copy(static_cast<size_t>(tensor.stored()));
+    device->CopyToHost(copy.data(), tensor.raw, tensor.bytes());
+    double sum = 0;
+    for (T value : copy) sum += std::fabs(static_cast<double>(static_cast<ComputeType<T>>(value)));
+    return sum / static_cast<double>(tensor.count());
+  });
+}
+
+// Shapes that have changed start anew.
+void TakeState(const CarriesState& from, CarriesState* to) {
+  const std::vector<PlainBlob> state = from.State(), now = to->State();
+  bool alike = state.size() == now.size();
+  for (size_t i = 0; alike && i < state.size(); ++i) alike = state[i].shape == now[i].shape;
+  if (alike) to->SetState(state);
+}
+
+}  // namespace
+
+Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
+    : graph_(std::move(graph)),
+      params_(params),
+      plan_(MakePlan(graph_, options, params)),
+      options_(options) {
+  options_.history_slots = options_.exchange_bytes = 0;  // are there by then
+  size_t most = 0;
+  for (const Node& node : graph_.nodes) most = std::max(most, node.params.size());
+  add_.reserve(most);
+  Connect();
+}
+
+Net::~Net() = default;
+
+void Net::Connect() {
+  outputs_.clear();
+  for (int edge : graph_.outputs) {
+    const Edge& e = graph_.edges[static_cast<size_t>(edge)];
+    outputs_.push_back({e.name, e.loss_weight, plan_->values[static_cast<size_t>(edge)]});
+  }
+  Device* device = params_->device();
+  forward_ = StepRunner(*plan_, plan_->forward, device);
+  replace_ = StepRunner(*plan_, plan_->backward, device);
+  add_to_ = StepRunner(*plan_, plan_->backward, device);
+  forward_by_steps_ = backward_by_steps_ = false;
+  losses_ = LossReader(device, plan_->losses);
+  changers_.clear();
+  for (const auto& kernel : plan_->kernels) changers_.push_back(ChangerOf(kernel.get()));
+  const bool may_change = std::any_of(changers_.begin(), changers_.end(),
+                                      [](const ChangesTops* layer) { return layer != nullptr; });
+  if (!may_change) changers_.clear();
+}
+
+void Net::StartForward() {
+  last_again_ = -1;
+  for (int changer = RunForward(); changer >= 0; changer = RunForward()) Follow(changer);
+  last_again_ = -1;
+  if (before_ != nullptr) {
+    params_->device()->Synchronize();
+    before_.reset();
+    memory_before_.reset();
+  }
+  ++pass_.step;
+  losses_.Start(read_scale_);
+}
+
+void Net::StageNext() {
+  for (const auto& kernel : plan_->kernels) {
+    if (kernel == nullptr) continue;
+    const int64_t begun = MonotonicNs();
+    const double waited = kernel->wait_seconds();
+    kernel->Stage(pass_);
+    if (Traced(trace_)) ShowWait(begun, kernel->wait_seconds() - waited);
+  }
+}
+
+// Sources wait for a batch before they do anything with it.
+void Net::ShowWait(int64_t begun_ns, double seconds) {
+  if (seconds <= 0) return;
+  trace_->Add({"data wait", "data", RunTrace::kTraining, begun_ns,
+               begun_ns + static_cast<int64_t>(1e9 * seconds)});
+}
+
+// Runs steps up to the first layer whose tops have other shapes than planned: returns its node, or
+// -1 where there is none.
+int Net::RunForward() {
+  const bool by_steps = !changers_.empty() || graph_.spec.debug_info || Traced(trace_);
+  TellFresh(by_steps ? !forward_by_steps_ : forward_.Fresh(false));
+  if (!by_steps) {
+    forward_.Run([this](const PlanStep& step) { Run(step, false); }, nullptr);
+    return -1;
+  }
+  forward_by_steps_ = true;
+  for (const PlanStep& step : plan_->forward) {
+    RunTraced(step, false);
+    if (ChangedBy(step)) return step.node;
+    if (graph_.spec.debug_info && !RunsAgain(step)) LogForward(step);
+  }
+  return -1;
+}
+
+// Says whether this pass, forward or backward, sets things up on the device.
+void Net::TellFresh(bool fresh) const {
+  if (pass_.sums != nullptr) pass_.sums->Begin(fresh);
+}
+
+bool Net::ChangedBy(const PlanStep& step) const {
+  if (changers_.empty() || step.kind != StepKind::kLayer || step.backward) return false;
+  const ChangesTops* layer = changers_[static_cast<size_t>(step.node)];
+  return layer != nullptr && layer->changed();
+}
+
+// The rest of the pass is for the shapes that `changer` has given its tops: in another plan, where
+// what has run runs once more. That costs a forward up to this layer, and needs no plan to be like
+// the one before.
+void Net::Follow(int changer) {
+  CheckThatItCanFollow(changer);
+  const GraphShapes shapes(graph_);
+  std::unique_ptr<Plan> plan;
+  try {
+    const Offers offers(plan_->kernels, changer);
+    InferAgain(changer, &graph_);
+    plan = MakePlan(graph_, options_, params_);
+  } catch (...) {
+    shapes.PutBack(&graph_);
+    throw;
+  }
+  params_->device()->Synchronize();
+  plan_.swap(plan);
+  before_ = std::move(plan);
+  for (Buffer* buffer : {&before_->arena, &before_->scratch, &before_->constants})
+    memory_->push_back(std::move(*buffer));
+  memory_before_ = std::move(memory_);
+  memory_ = std::make_shared<Memory>();
+  last_again_ = changer;
+  Connect();
+  GoOnFrom(*before_);
+}
+
+void Net::CheckThatItCanFollow(int changer) const {
+  for (int n = 0; n < changer; ++n) {
+    const bool source = graph_.nodes[static_cast<size_t>(n)].bottoms.empty();
+    const std::string mistake =
+        "has given a top another shape in its forward, which cannot be followed because " +
+        graph_.Describe(n) + " before it ";
+    if (StateOf(kernel(n)) != nullptr)
+      throw graph_.layer(changer).Mistake("top", mistake + "carries a state from pass to pass");
+    if (kernel(n) != nullptr && dynamic_cast<MemorySource*>(InnermostKernel(kernel(n))) != nullptr)
+      throw graph_.layer(changer).Mistake("top", mistake + "has its samples from a program");
+    const bool computes = !source && kernel(n) != nullptr && ChangerOf(kernel(n)) == nullptr;
+    if (pass_.ranks > 1 && computes) {
+      throw graph_.layer(changer).Mistake(
+          "top", mistake + "would have to run again, on this one of several replicas alone");
+    }
+  }
+}
+
+// What is not made by running forward again.
+void Net::GoOnFrom(const Plan& before) {
+  const TensorOps& ops = OpsOf(params_->device());
+  const float scale = loss_scale_;
+  loss_scale_ = 1;
+  SetLossScale(scale);
+  if (starts_of_user_) StartFromUser();
+  for (size_t i = 0; i < plan_->losses.size(); ++i) {
+    const Tensor &from = before.losses[i].gradient, &to = plan_->losses[i].gradient;
+    if (from && to && from.bytes() == to.bytes()) ops.Copy(from, to);
+  }
+  for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+    Kernel *now = plan_->kernels[n].get(), *old = before.kernels[n].get();
+    if (now == nullptr || old == nullptr) continue;
+    if (old->position() >= 0) now->Seek(old->position());
+    if (graph_.nodes[n].shape.persistent_tops) CopyTops(static_cast<int>(n));
+    CarriesState *state = StateOf(now), *old_state = StateOf(old);
+    if (state != nullptr && old_state != nullptr) TakeState(*old_state, state);
+  }
+}
+
+void Net::CopyTops(int node) {
+  const std::vector<Tensor>& from = before_->tensors[static_cast<size_t>(node)].tops;
+  const std::vector<Tensor>& to = plan_->tensors[static_cast<size_t>(node)].tops;
+  for (size_t i = 0; i < to.size(); ++i) OpsOf(params_->device()).Copy(from[i], to[i]);
+}
+
+void Net::StartFromUser() {
+  starts_of_user_ = true;
+  for (const ConstantGradient& start : plan_->constant_gradients)
+    params_->device()->Zero(start.gradient.raw, start.gradient.bytes());
+}
+
+void Net::SetLossScale(float scale) {
+  if (scale == loss_scale_) return;
+  loss_scale_ = scale;
+  const TensorOps& ops = OpsOf(params_->device());
+  for (const ConstantGradient& start : plan_->constant_gradients)
+    ops.Fill(start.weight * scale, start.gradient);
+}
+
+void Net::Backward(bool accumulate, GradientSink* sink) {
+  // Random numbers of a backward belong to the forward before it.
+  --pass_.step;
+  const auto run = [this, accumulate](const PlanStep& step) { Run(step, accumulate); };
+  const auto after = [this, sink](const PlanStep& step) {
+    if (graph_.spec.debug_info) LogBackward(step);
+    for (size_t i = 0; sink != nullptr && i < step.ready.size(); ++i) sink->Ready(step.ready[i]);
+  };
+  // Whoever has to act between two steps needs them one by one.
+  const bool by_steps = graph_.spec.debug_info || Traced(trace_) ||
+                        (sink != nullptr && params_->gradients_share_memory());
+  StepRunner& runner = accumulate ? add_to_ : replace_;
+  TellFresh(by_steps ? !backward_by_steps_ : runner.Fresh(sink != nullptr));
+  if (by_steps) {
+    backward_by_steps_ = true;
+    for (const PlanStep& step : plan_->backward) {
+      RunTraced(step, accumulate);
+      after(step);
+    }
+  } else {
+    const auto begins = [sink](const PlanStep& step) {
+      return std::any_of(step.ready.begin(), step.ready.end(),
+                         [sink](int param) { return sink->BeginsAt(param); });
+    };
+    if (sink == nullptr) {
+      runner.Run(run, after);
+    } else {
+      runner.Run(run, after, begins);
+    }
+  }
+  ++pass_.step;
+  read_scale_ = loss_scale_;
+}
+
+void Net::RunStep(const PlanStep& step, bool accumulate) {
+  Run(step, accumulate);
+  if (!ChangedBy(step)) return;
+  throw graph_.layer(step.node).Mistake("top",
+                                        "has given a top another shape in its forward, which only "
+                                        "a forward of the whole net follows");
+}
+
+void Net::Run(const PlanStep& step, bool accumulate) {
+  try {
+    const TensorOps& ops = OpsOf(params_->device());
+    switch (step.kind) {
+      case StepKind::kReorder:
+        step.reorder->Run(step.from.raw, step.to.raw);
+        return;
+      case StepKind::kFill:
+        ops.Fill(step.value * loss_scale_, step.to);
+        return;
+      case StepKind::kAdd:
+        ops.Add(step.before, step.from, step.to);
+        return;
+      case StepKind::kCopy:
+        ops.Copy(step.from, step.to);
+        return;
+      case StepKind::kSave:
+        plan_->host_store->Save(step.slot);
+        return;
+      case StepKind::kSaved:
+        plan_->host_store->Saved(step.slot);
+        return;
+      case StepKind::kFetch:
+        plan_->host_store->Fetch(step.slot);
+        return;
+      case StepKind::kFetched:
+        plan_->host_store->Fetched(step.slot);
+        return;
+      case StepKind::kLayer:
+        break;
+    }
+    Kernel& layer = *plan_->kernels[static_cast<size_t>(step.node)];
+    if (RunsAgain(step)) return RunLayerAgain(step.node);
+    if (!step.backward) {
+      pass_.again = step.again;
+      layer.Forward(pass_);
+      return;
+    }
+    add_.assign(step.first_use.size(), accumulate);
+    for (size_t i = 0; i < add_.size(); ++i) add_[i] = accumulate || !step.first_use[i];
+    layer.Backward(pass_, add_);
+  } catch (const Error& e) {
+    RethrowWithContext(e, graph_.layer(step.node).At(),
+                       "layer '" + graph_.layer(step.node).name() + "', " +
+                           (step.backward ? "backward" : "forward"));
+  }
+}
+
+bool Net::RunsAgain(const PlanStep& step) const {
+  return !step.backward && step.node <= last_again_;
+}
+
+// In another plan than before, and without what others would notice.
+void Net::RunLayerAgain(int node) {
+  const Node& layer = graph_.nodes[static_cast<size_t>(node)];
+  if (layer.tops.empty()) return;
+  if (layer.bottoms.empty() && changers_[static_cast<size_t>(node)] == nullptr)
+    return CopyTops(node);
+  pass_.again = true;
+  kernel(node)->Forward(pass_);
+}
+
+// "conv1+relu1" for layers that are computed together, "conv1 (reorder)" for what the plan has put
+// between layers.
+std::string Net::NameOf(const PlanStep& step) const {
+  std::string name = graph_.layer(step.node).name();
+  switch (step.kind) {
+    case StepKind::kReorder:
+      return name + " (reorder)";
+    case StepKind::kFill:
+      return name + " (fill)";
+    case StepKind::kAdd:
+      return name + " (add)";
+    case StepKind::kCopy:
+      return name + " (copy)";
+    case StepKind::kSave:
+      return name + " (save)";
+    case StepKind::kSaved:
+      return name + " (saved)";
+    case StepKind::kFetch:
+      return name + " (fetch)";
+    case StepKind::kFetched:
+      return name + " (fetched)";
+    case StepKind::kLayer:
+      break;
+  }
+  for (size_t i = 0; i < plan_->computed_with.size(); ++i) {
+    if (plan_->computed_with[i] == step.node && static_cast<int>(i) != step.node)
+      name += "+" + graph_.layer(static_cast<int>(i)).name();
+  }
+  return step.again ? name + " (again)" : name;
+}
+
+void Net::RunTraced(const PlanStep& step, bool accumulate) {
+  if (!Traced(trace_)) return Run(step, accumulate);
+  const Kernel* source = step.kind == StepKind::kLayer ? kernel(step.node) : nullptr;
+  const double waited = source == nullptr ? 0 : source->wait_seconds();
+  const RunTrace::Begun begun = trace_->Begin(TraceOf::kDevice);
+  Run(step, accumulate);
+  if (source != nullptr) ShowWait(begun.at, source->wait_seconds() - waited);
+  trace_->End(begun, step.backward ? RunTrace::kBackward : RunTrace::kForward, NameOf(step),
+              {{RunTrace::kLayer, step.node}});
+}
+
+Tensor Net::Blob(const std::string& name) const {
+  const int edge = graph_.FindEdge(name);
+  return edge < 0 ? Tensor() : plan_->values[static_cast<size_t>(edge)];
+}
+
+Tensor Net::BlobGradient(const std::string& name) const {
+  const int edge = graph_.FindEdge(name);
+  return edge < 0 ? Tensor() : plan_->grads[static_cast<size_t>(edge)];
+}
+
+// The lines of Caffe's debug_info: mean magnitudes, of gradients as without a loss scale.
+void Net::LogForward(const PlanStep& step) const {
+  if (step.kind != StepKind::kLayer) return;
+  const size_t n = static_cast<size_t>(step.node);
+  const Node& node = graph_.nodes[n];
+  const KernelTensors& t = plan_->tensors[n];
+  const std::string& layer = graph_.layer(step.node).name();
+  for (size_t i = 0; i < node.tops.size(); ++i) {
+    LOG(INFO) << "    [Forward] Layer " << layer << ", top blob "
+              << graph_.edges[static_cast<size_t>(node.tops[i])].name
+              << " data: " << MeanMagnitude(params_->device(), t.tops[i]);
+  }
+  for (size_t i = 0; i < node.params.size(); ++i) {
+    LOG(INFO) << "    [Forward] Layer " << layer << ", param blob " << i
+              << " data: " << MeanMagnitude(params_->device(), t.params[i]);
+  }
+}
+
+void Net::LogBackward(const PlanStep& step) const {
+  if (step.kind != StepKind::kLayer) return;
+  const size_t n = static_cast<size_t>(step.node);
+  const Node& node = graph_.nodes[n];
+  const KernelTensors& t = plan_->tensors[n];
+  const std::string& layer = graph_.layer(step.node).name();
+  for (size_t i = 0; i < node.bottoms.size(); ++i) {
+    if (!t.bottom_grads[i]) continue;
+    LOG(INFO) << "    [Backward] Layer " << layer << ", bottom blob "
+              << graph_.edges[static_cast<size_t>(node.bottoms[i])].name
+              << " diff: " << MeanMagnitude(params_->device(), t.bottom_grads[i]) / loss_scale_;
+  }
+  for (size_t i = 0; i < node.params.size(); ++i) {
+    if (!t.param_grads[i]) continue;
+    LOG(INFO) << "    [Backward] Layer " << layer << ", param blob " << i
+              << " diff: " << MeanMagnitude(params_->device(), t.param_grads[i]) / loss_scale_;
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,78 @@
+#include "core/net/run/rows_file.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+#include <mutex>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+
+namespace doppio {
+namespace {
+
+// A file is one thing in a process, whoever opens it: the nets that write it do not know of each
+// other.
+struct OpenFiles {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<RowsFile>> by_path;
+};
+
+OpenFiles& Files() {
+  static auto* const files = new OpenFiles;
+  return *files;
+}
+
+}  // namespace
+
+std::shared_ptr<RowsFile> RowsFile::At(const std::string& path, const std::string& owner) {
+  OpenFiles& files = Files();
+  const std::lock_guard<std::mutex> lock(files.mutex);
+  std::weak_ptr<RowsFile>& known = files.by_path[path];
+  std::shared_ptr<RowsFile> file = known.lock();
+  if (file == nullptr) {
+    file.reset(new RowsFile(path, owner));
+    known = file;
+  }
+  if (file->owner_ != owner) {
+    throw UserError({}, "'" + path + "' is written by " + file->owner_ +
+                            " already; give each layer, and each phase, a file of its own");
+  }
+  return file;
+}
+
+RowsFile::RowsFile(const std::string& path, const std::string& owner)
+    : path_(path),
+      owner_(owner),
+      aside_(path + ".part." + std::to_string(getpid())),
+      writer_(aside_) {}
+
+void RowsFile::AddRows(const std::string& name, const Shape& shape, const float* data) {
+  try {
+    writer_.AddRows(name, shape, data);
+  } catch (...) {
+    failed_ = true;
+    throw;
+  }
+}
+
+RowsFile::~RowsFile() {
+  try {
+    writer_.Close();
+    if (!failed_) {
+      WriteFileAtomically(path_, [this](const std::string& temporary) {
+        if (rename(aside_.c_str(), temporary.c_str()) != 0) {
+          throw FileError("cannot rename '" + aside_ + "'");
+        }
+      });
+    }
+  } catch (const Error& e) {
+    LOG(ERROR) << e.what();
+    failed_ = true;
+  }
+  if (failed_) unlink(aside_.c_str());
+}
+
+}  // namespace doppio

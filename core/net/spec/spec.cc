@@ -1,0 +1,131 @@
+#include "core/net/spec/spec.h"
+
+#include <algorithm>
+
+#include "core/net/spec/split_layer.h"
+#include "core/net/spec/upgrade.h"
+
+namespace doppio {
+namespace {
+
+template <class Names>
+bool Has(const Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Everything a rule sets must hold.
+bool Meets(const NetState& state, const NetStateRule& rule) {
+  if (rule.has_phase() && rule.phase() != state.phase()) return false;
+  if (rule.has_min_level() && state.level() < rule.min_level()) return false;
+  if (rule.has_max_level() && state.level() > rule.max_level()) return false;
+  for (const std::string& stage : rule.stage()) {
+    if (!Has(state.stage(), stage)) return false;
+  }
+  for (const std::string& stage : rule.not_stage()) {
+    if (Has(state.stage(), stage)) return false;
+  }
+  return true;
+}
+
+template <class Rules>
+bool MeetsAny(const NetState& state, const Rules& rules) {
+  return std::any_of(rules.begin(), rules.end(),
+                     [&](const NetStateRule& rule) { return Meets(state, rule); });
+}
+
+bool Included(const LayerParameter& layer, const NetState& state) {
+  if (layer.include_size() > 0) return MeetsAny(state, layer.include());
+  return !MeetsAny(state, layer.exclude());
+}
+
+// Calls f(field, value) for each number of rows that a layer which makes data names, in whatever
+// form, and writes what it returns.
+template <class F>
+void ChangeBatch(const F& f, LayerParameter* layer) {
+  auto rows = [&](const char* field, auto* param) {
+    param->set_batch_size(
+        static_cast<uint32_t>(f(std::string(field) + ".batch_size", param->batch_size())));
+  };
+  auto first_axis = [&](const char* field, google::protobuf::RepeatedPtrField<BlobShape>* shapes) {
+    for (BlobShape& shape : *shapes) {
+      if (shape.dim_size() > 0) shape.set_dim(0, f(field, shape.dim(0)));
+    }
+  };
+  if (layer->has_data_param()) rows("data_param", layer->mutable_data_param());
+  if (layer->has_image_data_param()) rows("image_data_param", layer->mutable_image_data_param());
+  if (layer->has_hdf5_data_param()) rows("hdf5_data_param", layer->mutable_hdf5_data_param());
+  if (layer->has_memory_data_param()) rows("memory_data_param", layer->mutable_memory_data_param());
+  if (layer->has_window_data_param()) rows("window_data_param", layer->mutable_window_data_param());
+  if (layer->has_input_param())
+    first_axis("input_param.shape", layer->mutable_input_param()->mutable_shape());
+  if (layer->has_dummy_data_param()) {
+    DummyDataParameter* dummy = layer->mutable_dummy_data_param();
+    first_axis("dummy_data_param.shape", dummy->mutable_shape());
+    for (int i = 0; i < dummy->num_size(); ++i) {
+      dummy->set_num(i, static_cast<uint32_t>(f("dummy_data_param.num", dummy->num(i))));
+    }
+  }
+}
+
+void ShareBatch(const LayerSpec& layer, int shares, LayerParameter* param) {
+  ChangeBatch(
+      [&](const std::string& field, int64_t rows) {
+        if (rows % shares == 0) return rows / shares;
+        throw layer.Mistake(
+            field, "a batch of " + std::to_string(rows) + " cannot be shared equally by " +
+                       std::to_string(shares) + " ranks; the nearest that can is " +
+                       std::to_string(std::max<int64_t>(1, (rows + shares / 2) / shares) * shares));
+      },
+      param);
+}
+
+}  // namespace
+
+NetSpec WithBatch(NetSpec spec, int64_t batch) {
+  for (LayerSpec& layer : spec.layers) {
+    ChangeBatch([&](const std::string&, int64_t) { return batch; }, &layer.param);
+  }
+  return spec;
+}
+
+NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,
+                    const NetOptions& options) {
+  ErrorCollector mistakes;
+  NetSpec spec;
+  spec.name = net.name();
+  spec.force_backward = net.force_backward();
+  spec.forward_type = net.default_forward_type();
+  spec.debug_info = net.debug_info();
+  if (net.has_preprocessing()) spec.preprocessing = net.preprocessing();
+  spec.state = state;
+  spec.options = options;
+  spec.options.phase = state.phase();
+  spec.at = places.At();
+  DOPPIO_CHECK(net.layers_size() == 0, "a net in an old format was not upgraded");
+  if (net.input_size() > 0) {
+    spec.layers.push_back(
+        {InputLayer(net, places, &mistakes), FieldPlaces(places.At("input")), spec.options});
+  }
+  for (int i = 0; i < net.layer_size(); ++i) {
+    LayerSpec layer;
+    layer.param = net.layer(i);
+    layer.places = places.Nested(net, "layer", i);
+    layer.options = spec.options;
+    if (layer.param.has_phase()) layer.options.phase = layer.param.phase();
+    if (layer.param.include_size() > 0 && layer.param.exclude_size() > 0) {
+      mistakes.Add(layer.Mistake("exclude", "has include and exclude; use one of the two"));
+    } else if (Included(layer.param, state)) {
+      mistakes.Try([&] {
+        for (LayerSpec& part : SplitLayer(std::move(layer))) spec.layers.push_back(std::move(part));
+      });
+    }
+  }
+  if (options.batch > 0) spec = WithBatch(std::move(spec), options.batch);
+  for (LayerSpec& layer : spec.layers) {
+    if (options.shares > 1) mistakes.Try([&] { ShareBatch(layer, options.shares, &layer.param); });
+  }
+  mistakes.ThrowIfAny();
+  return spec;
+}
+
+}  // namespace doppio

@@ -1,0 +1,96 @@
+#include "core/net/spec/text_tokens.h"
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <cctype>
+#include <tuple>
+
+namespace doppio {
+namespace {
+
+struct Complaint {
+  int line, column;
+  std::string message;
+};
+
+class Complaints : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, google::protobuf::io::ColumnNumber column,
+                const std::string& message) override {
+    // One unreadable character tends to bring several complaints about the same word.
+    const bool same = line == last_line_ && column - last_column_ <= 1;
+    last_line_ = line;
+    last_column_ = column;
+    if (!same) list.push_back({line, column, message});
+  }
+  std::vector<Complaint> list;
+
+ private:
+  int last_line_ = -1, last_column_ = 0;
+};
+
+bool Contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The tokenizer's sentence in our words where ours can say what to do.
+std::string InOurWords(const std::string& message) {
+  if (Contains(message, "cross line")) return "the string is not closed on its line";
+  if (Contains(message, "end of string")) return "the string is not closed";
+  if (Contains(message, "non ascii")) {
+    return "a character that is not plain ASCII (a typographic quote?); only strings and comments "
+           "may have them";
+  }
+  std::string words = message;
+  if (!words.empty() && words.back() == '.') words.pop_back();
+  if (!words.empty())
+    words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
+  return words;
+}
+
+// A complaint inside or at the end of a string belongs to where the string begins.
+SourceLoc PlaceOfComplaint(const Complaint& complaint, const std::vector<Token>& tokens,
+                           const std::string& file) {
+  // The last one that begins at the place or before it.
+  auto word = std::upper_bound(
+      tokens.begin(), tokens.end(), complaint, [](const Complaint& place, const Token& token) {
+        return std::tie(place.line, place.column) < std::tie(token.line, token.column);
+      });
+  if (word != tokens.begin() && (--word)->type == google::protobuf::io::Tokenizer::TYPE_STRING &&
+      complaint.line == word->line && complaint.column <= word->end_column) {
+    return doppio::PlaceOf(*word, file);
+  }
+  return {file, complaint.line + 1, complaint.column + 1};
+}
+
+}  // namespace
+
+SourceLoc PlaceOf(const Token& token, const std::string& file) {
+  return {file, token.line + 1, token.column + 1};
+}
+
+std::vector<Token> Tokenize(const std::string& text, const std::string& file,
+                            ErrorCollector* mistakes) {
+  Complaints complaints;
+  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+  google::protobuf::io::Tokenizer tokenizer(&stream, &complaints);
+  // As protobuf's text parser sets it.
+  tokenizer.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
+  tokenizer.set_allow_f_after_float(true);
+  std::vector<Token> tokens;
+  while (tokenizer.Next()) {
+    // Of a letter that is no ASCII, which was complained of, each byte is a word.
+    const Token& token = tokenizer.current();
+    const bool letter = token.type == google::protobuf::io::Tokenizer::TYPE_SYMBOL &&
+                        static_cast<unsigned char>(token.text[0]) >= 0x80;
+    if (!letter) tokens.push_back(token);
+  }
+  tokens.push_back(tokenizer.current());
+  for (const Complaint& complaint : complaints.list) {
+    mistakes->Add(PlaceOfComplaint(complaint, tokens, file), InOurWords(complaint.message));
+  }
+  return tokens;
+}
+
+}  // namespace doppio

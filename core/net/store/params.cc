@@ -1,0 +1,178 @@
+#include "core/net/store/params.h"
+
+#include <limits>
+
+#include "core/base/random.h"
+#include "core/math/dnnl.h"
+#include "core/net/graph/filler.h"
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kAlignment = 64;  // elements: whole cache lines and vectors for every parameter
+
+int64_t AlignedElements(int64_t elements) {
+  return (elements + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+std::vector<int> ParamStore::Resolve(const Graph& graph) {
+  std::vector<int> indices;
+  for (const GraphParam& wanted : graph.params) {
+    const LayerSpec& layer = graph.layer(wanted.node);
+    auto key = std::make_pair(layer.name(), wanted.index);
+    auto it = by_layer_.find(key);
+    if (it != by_layer_.end()) {
+      const Param& known = params_[static_cast<size_t>(it->second)];
+      if (known.shape != wanted.shape) {
+        throw layer.Mistake(
+            "", "its parameter " + std::to_string(wanted.index) + " is " + wanted.shape.ToString() +
+                    ", but the layer of that name at " + known.at.ToString() + " has " +
+                    known.shape.ToString() +
+                    "; layers of train and test nets with one name share parameters");
+      }
+      indices.push_back(it->second);
+      continue;
+    }
+    Param param;
+    param.layer = layer.name();
+    param.index = wanted.index;
+    param.shape = wanted.shape;
+    param.filler = wanted.filler;
+    param.trainable = wanted.trainable;
+    param.lr_mult = wanted.lr_mult;
+    param.decay_mult = wanted.decay_mult;
+    param.at = layer.At();
+    param.value = Tensor({wanted.shape, dtype_, Layout()}, nullptr);
+    indices.push_back(static_cast<int>(params_.size()));
+    by_layer_[key] = indices.back();
+    params_.push_back(param);
+  }
+  return indices;
+}
+
+void ParamStore::SetLayout(int param, const Layout& layout) {
+  DOPPIO_CHECK(!placed(param), "the layout of a placed parameter is fixed");
+  params_[static_cast<size_t>(param)].value.layout = layout;
+}
+
+ParamBytes ParamStore::Place(bool gradients, const std::vector<int>& finish_order,
+                             std::vector<Lifetime> lives) {
+  added_.clear();
+  for (size_t i = 0; i < params_.size(); ++i) {
+    if (!placed(static_cast<int>(i))) added_.push_back(static_cast<int>(i));
+  }
+  ParamBytes bytes;
+  for (int i : added_) bytes.unpadded += param(i).shape.count() * ElementBytes(dtype_);
+  if (gradients && arena_size_ == 0) {
+    learnable_ = added_;
+    arena_order_ = finish_order;
+    for (int i : finish_order) param(i).gradient = true;
+    const auto add = [&](bool statistics) {
+      for (int i : added_) {
+        if (!param(i).gradient && param(i).trainable != statistics) arena_order_.push_back(i);
+      }
+    };
+    add(true);
+    statistics_end_ = arena_order_.size();
+    add(false);
+    PlaceValues(arena_order_);
+    PlaceGradients(arena_order_, std::move(lives));
+    bytes.values = arena_size_ * ElementBytes(dtype_);
+    bytes.grads = grads_bytes_;
+  } else {
+    for (int i : added_) bytes.values += param(i).value.bytes();
+  }
+  return bytes;
+}
+
+void ParamStore::Allocate() {
+  if (values_.data() == nullptr) AllocateArenas();
+  for (int i : added_) {
+    Param& p = param(i);
+    if (!placed(i)) {
+      others_.emplace_back(device_, p.value.bytes());
+      p.value.raw = others_.back().data();
+    }
+    Fill(&p);
+  }
+}
+
+Tensor ParamStore::statistics() const {
+  const auto place = [&](size_t k) {
+    return k < arena_order_.size() ? params_[static_cast<size_t>(arena_order_[k])].offset
+                                   : arena_size_;
+  };
+  size_t first = 0;
+  while (first < statistics_end_ && params_[static_cast<size_t>(arena_order_[first])].gradient)
+    ++first;
+  const int64_t begin = place(first), end = place(statistics_end_);
+  return Tensor({Shape{end - begin}, dtype_, Layout()},
+                static_cast<char*>(values_.data()) + begin * ElementBytes(dtype_));
+}
+
+void ParamStore::PlaceValues(const std::vector<int>& order) {
+  for (int i : order) {
+    param(i).offset = arena_size_;
+    arena_size_ += AlignedElements(param(i).value.stored());
+  }
+}
+
+void ParamStore::PlaceGradients(const std::vector<int>& order, std::vector<Lifetime> lives) {
+  gradients_share_memory_ = !lives.empty();
+  with_grads_ = gradients_share_memory_ ? lives.size() : order.size();
+  grads_bytes_ = arena_size_ * ElementBytes(dtype_);
+  if (gradients_share_memory_) {
+    for (size_t k = 0; k < lives.size(); ++k) {
+      const TensorSpec& value = param(order[k]).value;
+      lives[k].bytes = value.bytes();
+      // Kernels leave the zeros of the padding alone, so others must, too.
+      if (value.layout.padded()) lives[k] = {value.bytes(), 0, std::numeric_limits<int>::max()};
+    }
+    grads_bytes_ = PlaceBlocks(&lives);
+  }
+  for (size_t k = 0; k < with_grads_; ++k) {
+    Param& p = param(order[k]);
+    p.grad_offset = gradients_share_memory_ ? lives[k].offset / ElementBytes(dtype_) : p.offset;
+  }
+}
+
+void ParamStore::AllocateArenas() {
+  values_ = Buffer(device_, arena_size_ * ElementBytes(dtype_));
+  grads_ = Buffer(device_, grads_bytes_);
+  const auto at = [&](const Buffer& arena, int64_t offset) {
+    return static_cast<char*>(arena.data()) + offset * ElementBytes(dtype_);
+  };
+  for (size_t k = 0; k < arena_order_.size(); ++k) {
+    Param& p = param(arena_order_[k]);
+    p.value.raw = at(values_, p.offset);
+    p.grad = Tensor(p.value, k < with_grads_ ? at(grads_, p.grad_offset) : nullptr);
+  }
+}
+
+void ParamStore::Fill(Param* param) {
+  const uint64_t stream = Stream("filler", param->layer, param->index);
+  try {
+    if (param->value.layout.plain() && device_->kind() == DeviceKind::kCpu) {
+      doppio::Fill(param->filler, param->shape, seed_, stream, param->value);
+      return;
+    }
+    const TensorSpec plain{param->shape, dtype_, Layout()};
+    std::vector<char> host(static_cast<size_t>(plain.bytes()) + 64);
+    void* aligned = host.data();
+    size_t space = host.size();
+    std::align(64, static_cast<size_t>(plain.bytes()), aligned, space);
+    const Tensor filled(plain, aligned);
+    doppio::Fill(param->filler, param->shape, seed_, stream, filled);
+    if (device_->kind() == DeviceKind::kCpu) {
+      CopyTensor(filled, param->value);
+    } else {
+      device_->CopyFromHost(param->value.raw, aligned, plain.bytes());
+    }
+  } catch (const Error& e) {
+    RethrowWithContext(e, param->at, "layer '" + param->layer + "'");
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,178 @@
+#include "core/net/store/weights.h"
+
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+
+namespace doppio {
+namespace {
+
+// Old files have four axes where a blob has fewer: 1x1x1xN for a bias of N.
+Shape WithoutLeadingOnes(const Shape& shape) {
+  int ones = 0;
+  while (ones < shape.rank() && shape[ones] == 1) ++ones;
+  return Shape(std::vector<int64_t>(shape.dims().begin() + ones, shape.dims().end()));
+}
+
+// NVCaffe with cuDNN: 1xNx1x1 for one value per channel.
+bool IsChannels(const Shape& in_file, const Shape& wanted) {
+  return wanted.rank() == 1 && in_file.rank() == 4 && in_file == Shape{1, wanted[0], 1, 1};
+}
+
+// Blobs of a BatchNorm; NVCaffe puts those of a Scale behind them.
+constexpr size_t kBatchNormBlobs = 3;
+
+bool Fits(const Shape& in_file, const Shape& wanted) {
+  return in_file == wanted || IsChannels(in_file, wanted) ||
+         (in_file.rank() <= 4 && wanted.rank() <= 4 &&
+          WithoutLeadingOnes(in_file) == WithoutLeadingOnes(wanted));
+}
+
+class Copier {
+ public:
+  Copier(const WeightsFile& file, const Graph& graph) : file_(file), graph_(graph) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      nodes_[graph.layer(static_cast<int>(i)).name()] = static_cast<int>(i);
+    }
+    for (const LayerBlobs& layer : file.layers) in_file_.insert(layer.name);
+    for (const LayerBlobs& layer : file.layers) {
+      const int scale = FusedScale(layer);
+      if (scale >= 0) in_file_.insert(graph.layer(scale).name());
+    }
+  }
+
+  // Finds what goes where; throws all that does not fit.
+  void Match() {
+    for (const LayerBlobs& layer : file_.layers) {
+      auto it = nodes_.find(layer.name);
+      if (it == nodes_.end()) {
+        if (!layer.blobs.empty()) report_.ignored.push_back(layer.name);
+      } else {
+        const int scale = FusedScale(layer);
+        const size_t own = scale < 0 ? layer.blobs.size() : kBatchNormBlobs;
+        MatchBlobs(layer, 0, own, it->second);
+        if (scale >= 0) MatchBlobs(layer, own, layer.blobs.size(), scale);
+        if (!layer.blobs.empty()) report_.copied.push_back(layer.name);
+      }
+    }
+    errors_.ThrowIfAny();
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const std::string& name = graph_.layer(static_cast<int>(i)).name();
+      if (!graph_.nodes[i].params.empty() && in_file_.count(name) == 0) {
+        report_.missing.push_back(name);
+      }
+    }
+  }
+
+  WeightsReport Copy(const std::vector<int>& param_index, ParamStore* params) {
+    for (const auto& move : moves_) {
+      const int target = param_index[static_cast<size_t>(move.second)];
+      WriteTensor(move.first->data, params->params()[static_cast<size_t>(target)].value,
+                  params->device());
+    }
+    return std::move(report_);
+  }
+
+ private:
+  bool OwnedElsewhere(int node, size_t blob) const {
+    const GraphParam& param =
+        graph_.params[static_cast<size_t>(graph_.nodes[static_cast<size_t>(node)].params[blob])];
+    return param.node != node || param.index != static_cast<int>(blob);
+  }
+
+  bool OwnerInFile(int param) const {
+    return in_file_.count(graph_.layer(graph_.params[static_cast<size_t>(param)].node).name()) > 0;
+  }
+
+  // Where the blobs behind the statistics of a BatchNorm of NVCaffe go; -1: nowhere.
+  int FusedScale(const LayerBlobs& layer) const {
+    const auto it = nodes_.find(layer.name);
+    if (it == nodes_.end() || layer.blobs.size() <= kBatchNormBlobs) return -1;
+    const Node& norm = graph_.nodes[static_cast<size_t>(it->second)];
+    if (graph_.layer(it->second).type() != "BatchNorm" || norm.tops.empty()) return -1;
+    for (const Use& use : graph_.edges[static_cast<size_t>(norm.tops[0])].uses) {
+      const Node& reader = graph_.nodes[static_cast<size_t>(use.node)];
+      if (graph_.layer(use.node).type() == "Scale" && !reader.params.empty()) return use.node;
+    }
+    return -1;
+  }
+
+  // Blobs [begin, end) of a layer of the file are those of node `index`.
+  void MatchBlobs(const LayerBlobs& layer, size_t begin, size_t end, int index) {
+    const Node& node = graph_.nodes[static_cast<size_t>(index)];
+    const LayerSpec& spec = graph_.layer(index);
+    size_t least = node.params.size();
+    while (file_.hdf5 && least > 0 && OwnedElsewhere(index, least - 1)) --least;
+    if (end - begin < least || end - begin > node.params.size()) {
+      errors_.Add(spec.Mistake("", "it has " + std::to_string(node.params.size()) +
+                                       " parameter blobs, but " + Called(layer, spec) + " in '" +
+                                       file_.path + "' has " + std::to_string(end - begin) +
+                                       (begin > 0 ? " for it" : "") + Hint()));
+      return;
+    }
+    for (size_t i = 0; i < end - begin; ++i) {
+      const PlainBlob& blob = layer.blobs[begin + i];
+      if (file_.hdf5 && blob.shape == Shape{0} && OwnedElsewhere(index, i)) continue;
+      if (!Fits(blob.shape, node.param_shapes[i])) {
+        errors_.Add(spec.Mistake("", "its parameter blob " + std::to_string(i) + " is " +
+                                         node.param_shapes[i].ToString() + ", but in '" +
+                                         file_.path + "' it is " + blob.shape.ToString() +
+                                         (i == 0 ? HintOf(index, blob.shape) : Hint())));
+      } else if (!OwnedElsewhere(index, i) || !OwnerInFile(node.params[i])) {
+        moves_.push_back({&blob, node.params[i]});
+      }
+    }
+  }
+
+  static std::string Called(const LayerBlobs& layer, const LayerSpec& spec) {
+    return layer.name == spec.name() ? "the layer of this name" : "layer '" + layer.name + "'";
+  }
+
+  static std::string Hint() {
+    return "; make the layer fit the file, or give it another name to train it from its fillers";
+  }
+
+  // Where the weights of an InnerProduct were trained on inputs of another size.
+  std::string HintOf(int index, const Shape& in_file) const {
+    const LayerSpec& spec = graph_.layer(index);
+    const Node& node = graph_.nodes[static_cast<size_t>(index)];
+    const Shape &here = node.param_shapes[0], there = WithoutLeadingOnes(in_file);
+    if (spec.type() != "InnerProduct" || there.rank() != 2) return Hint();
+    const int inputs = spec.param.inner_product_param().transpose() ? 0 : 1;
+    if (there[1 - inputs] != here[1 - inputs]) return Hint();
+    const Edge& bottom = graph_.edges[static_cast<size_t>(node.bottoms[0])];
+    return "; an InnerProduct ties the size of the net's input: bottom '" + bottom.name +
+           "' of shape " + bottom.shape.ToString() + " gives it " + std::to_string(here[inputs]) +
+           " values, the weights are for " + std::to_string(there[inputs]) +
+           "; give the net the input size that it was trained with";
+  }
+
+  const WeightsFile& file_;
+  const Graph& graph_;
+  std::map<std::string, int> nodes_;
+  std::set<std::string> in_file_;
+  std::vector<std::pair<const PlainBlob*, int>> moves_;  // to a parameter of the graph
+  WeightsReport report_;
+  ErrorCollector errors_;
+};
+
+}  // namespace
+
+WeightsReport CopyWeights(const WeightsFile& file, const Graph& graph,
+                          const std::vector<int>& param_index, ParamStore* params) {
+  Copier copier(file, graph);
+  copier.Match();
+  return copier.Copy(param_index, params);
+}
+
+void LogReport(const WeightsReport& report, const std::string& path) {
+  LOG(INFO) << "Weights of " << report.copied.size() << " layers read from " << path;
+  for (const std::string& name : report.ignored) LOG(INFO) << "Ignoring source layer " << name;
+  for (const std::string& name : report.missing) {
+    LOG(WARNING) << "Layer '" << name << "' is not in " << path << " and keeps its values";
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,166 @@
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/file_limits.h"
+#include "core/net/store/hdf5_blobs.h"
+#include "core/net/spec/prototxt.h"
+#include "core/net/store/weights.h"
+#include "core/net/store/wire_file.h"
+#include "proto/legacy.pb.h"
+#include "proto/net.pb.h"
+
+namespace doppio {
+namespace {
+
+// V2, V1 and V0 layers differ in their field numbers only, as far as weights go.
+struct LayerFields {
+  int name, type, blobs;
+};
+constexpr LayerFields kV2{LayerParameter::kNameFieldNumber, LayerParameter::kTypeFieldNumber,
+                          LayerParameter::kBlobsFieldNumber};
+constexpr LayerFields kV1Fields{V1LayerParameter::kNameFieldNumber,
+                                V1LayerParameter::kTypeFieldNumber,
+                                V1LayerParameter::kBlobsFieldNumber};
+constexpr LayerFields kV0{V0LayerParameter::kNameFieldNumber, V0LayerParameter::kTypeFieldNumber,
+                          V0LayerParameter::kBlobsFieldNumber};
+
+std::string V1TypeName(uint64_t number) {
+  const int type = static_cast<int>(number);
+  return V1LayerParameter::LayerType_IsValid(type)
+             ? V1LayerParameter::LayerType_Name(static_cast<V1LayerParameter::LayerType>(type))
+             : std::to_string(type);
+}
+
+void ReadLayer(WireReader* in, const LayerFields& fields, LayerBlobs* layer) {
+  const bool v1 = fields.name == kV1Fields.name;
+  in->Message([&] {
+    while (const int field = in->Next()) {
+      if (field == fields.name)
+        layer->name = in->String();
+      else if (field == fields.type)
+        layer->type = v1 ? V1TypeName(in->Varint()) : in->String();
+      else if (field == fields.blobs)
+        layer->blobs.push_back(in->Blob());
+      else if (v1 && field == V1LayerParameter::kLayerFieldNumber)
+        ReadLayer(in, kV0, layer);
+      else
+        in->Skip();
+    }
+  });
+}
+
+void ReadPreprocessing(WireReader* in, WeightsFile* file) {
+  std::string bytes;
+  in->CopyTo(&bytes);
+  NetParameter net;
+  if (!net.ParsePartialFromString(bytes)) in->Fail("its field 'preprocessing' is damaged");
+  if (net.has_preprocessing()) file->preprocessing = net.preprocessing();
+}
+
+void ReadNet(WireReader* in, WeightsFile* file) {
+  std::vector<LayerBlobs>& layers = file->layers;
+  bool named = false;  // a net without layers is one all the same if it says its name
+  while (const int field = in->Next()) {
+    if (field == NetParameter::kNameFieldNumber) {
+      in->String();
+      named = true;
+    } else if (field == NetParameter::kLayerFieldNumber) {
+      layers.emplace_back();
+      ReadLayer(in, kV2, &layers.back());
+    } else if (field == NetParameter::kLayersFieldNumber) {
+      layers.emplace_back();
+      ReadLayer(in, kV1Fields, &layers.back());
+    } else if (field == NetParameter::kPreprocessingFieldNumber) {
+      ReadPreprocessing(in, file);
+    } else {
+      in->Skip();
+    }
+  }
+  if (layers.empty() && !named) in->Fail("it has no layers");
+}
+
+void ReadText(const std::string& path, WeightsFile* file) {
+  NetParameter net;
+  ParseTextFile(path, &net);
+  const std::string bytes = net.SerializePartialAsString();
+  WireReader in(bytes, path, "net with weights");
+  ReadNet(&in, file);
+}
+
+constexpr size_t kMaxBlobs = 1000;   // of one layer
+constexpr int kMostGroups = 20'000;  // of one file
+
+// "12" is 12; what is no number is kMaxBlobs.
+size_t BlobIndex(const std::string& name) {
+  if (name.empty() || name.size() > 3 ||
+      name.find_first_not_of("0123456789") != std::string::npos) {
+    return kMaxBlobs;
+  }
+  return static_cast<size_t>(std::stoi(name));
+}
+
+// A group is a layer; "block/conv" lies inside the group "block", which may be a layer as well.
+class GroupReader {
+ public:
+  GroupReader(Hdf5BlobReader* in, std::vector<LayerBlobs>* layers)
+      : in_(in), layers_(layers) {}
+
+  // Links may lead from a group to one around it, and several to the same group.
+  void Read(const std::string& name, int depth) {
+    if (depth > kMostDepth) {
+      in_->Fail("its groups lie more than " + std::to_string(kMostDepth) +
+               " deep in each other; does one contain itself?");
+    }
+    if (++groups_ > kMostGroups) {
+      in_->Fail("it has more than " + std::to_string(kMostGroups) + " groups");
+    }
+    const std::string group = "/data/" + name;
+    LayerBlobs layer;
+    layer.name = name;
+    bool has_groups = false;
+    for (const Hdf5BlobReader::Child& child : in_->Children(group)) {
+      if (child.group) {
+        has_groups = true;
+        Read(name + "/" + child.name, depth + 1);
+        continue;
+      }
+      const size_t index = BlobIndex(child.name);
+      if (index >= kMaxBlobs) in_->Fail("layer '" + name + "' has a data set '" + child.name + "'");
+      if (index >= layer.blobs.size()) layer.blobs.resize(index + 1, PlainBlob{Shape{0}, {}});
+      layer.blobs[index] = in_->Blob(group + "/" + child.name);
+    }
+    if (!layer.blobs.empty() || !has_groups) layers_->push_back(std::move(layer));
+  }
+
+ private:
+  Hdf5BlobReader* const in_;
+  std::vector<LayerBlobs>* const layers_;
+  int groups_ = 0;
+};
+
+}  // namespace
+
+WeightsFile ReadWeights(const std::string& path) {
+  WeightsFile file;
+  file.path = path;
+  if (IsHdf5(path) || EndsWith(path, ".h5")) {
+    Hdf5BlobReader in(path, ".caffemodel.h5");
+    file.hdf5 = true;
+    GroupReader groups(&in, &file.layers);
+    for (const Hdf5BlobReader::Child& child : in.Children("/data")) {
+      if (!child.group) in.Fail("'/data/" + child.name + "' is not a layer");
+      groups.Read(child.name, 1);
+    }
+    const std::string bytes = in.RootBytes(kPreprocessingAttribute);
+    if (!bytes.empty() && !file.preprocessing.emplace().ParseFromString(bytes)) {
+      in.Fail(std::string("its attribute '") + kPreprocessingAttribute + "' is damaged");
+    }
+  } else if (EndsWith(path, ".prototxt")) {
+    ReadText(path, &file);
+  } else {
+    WireReader in(path, ".caffemodel", ContentKind::kNet);
+    ReadNet(&in, &file);
+  }
+  return file;
+}
+
+}  // namespace doppio

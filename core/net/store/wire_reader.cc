@@ -1,0 +1,239 @@
+#include <fcntl.h>
+#include <google/protobuf/wire_format_lite.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <climits>
+#include <cmath>
+#include <cstring>
+
+#include "core/base/checked_product.h"
+#include "core/base/content_kind.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/net/store/wire_file.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+namespace {
+
+namespace io = google::protobuf::io;
+using Lite = google::protobuf::internal::WireFormatLite;
+
+float FromHalf(uint16_t half) {
+  const int exponent = half >> 10 & 31, fraction = half & 1023;
+  float value;
+  if (exponent == 31) {
+    value = fraction == 0 ? INFINITY : NAN;
+  } else if (exponent == 0) {
+    value = std::ldexp(static_cast<float>(fraction), -24);
+  } else {
+    value = std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  }
+  return half & 0x8000 ? -value : value;
+}
+
+// NVCaffe's untyped values: their size says which type they have.
+bool FromRaw(const std::string& raw, int64_t count, std::vector<float>* data) {
+  if (count <= 0 || static_cast<int64_t>(raw.size()) % count != 0) return false;
+  const auto convert = [&](auto zero, auto to_float) {
+    data->resize(static_cast<size_t>(count));
+    for (size_t i = 0; i < data->size(); ++i) {
+      std::memcpy(&zero, raw.data() + i * sizeof zero, sizeof zero);
+      (*data)[i] = to_float(zero);
+    }
+    return true;
+  };
+  switch (static_cast<int64_t>(raw.size()) / count) {
+    case 2:
+      return convert(uint16_t{0}, FromHalf);
+    case 4:
+      return convert(float{0}, [](float v) { return v; });
+    case 8:
+      return convert(double{0}, [](double v) { return static_cast<float>(v); });
+    default:
+      return false;
+  }
+}
+
+std::unique_ptr<io::ZeroCopyInputStream> OpenFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw FileError("cannot read '" + path + "': " + std::strerror(errno));
+  auto file = std::make_unique<io::FileInputStream>(fd, 1 << 20);
+  file->SetCloseOnDelete(true);
+  struct stat info;
+  if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    throw FileError("cannot read '" + path + "': " + std::strerror(EISDIR));
+  }
+  return file;
+}
+
+}  // namespace
+
+WireReader::WireReader(const std::string& path, const std::string& kind, ContentKind expected)
+    : path_(path), kind_(kind) {
+  CheckExists(path);
+  const std::string head = ReadHead(path, kKindBytes);
+  const std::string found = WhatItIs(head);
+  if (!found.empty() && KindOfContent(head) != expected) Fail(found);
+  const bool pipe = IsPipe(path);
+  if (pipe) {
+    content_ = ReadFile(path);
+  } else {
+    stream_ = OpenFile(path);
+  }
+  const int64_t bytes = pipe ? static_cast<int64_t>(content_.size()) : FileBytes(path);
+  if (bytes == 0) Fail("it is empty");
+  if (bytes >= INT_MAX) {
+    Fail("it has " + std::to_string(bytes) +
+         " bytes, and protobuf reads less than 2 GiB; use the HDF5 form (snapshot_format: HDF5)");
+  }
+  if (pipe) {
+    stream_ = std::make_unique<io::ArrayInputStream>(content_.data(), static_cast<int>(bytes));
+  }
+  in_ = std::make_unique<io::CodedInputStream>(stream_.get());
+  in_->SetTotalBytesLimit(INT_MAX);
+  in_->PushLimit(static_cast<int>(bytes));
+}
+
+WireReader::WireReader(const std::string& bytes, const std::string& path, const std::string& kind)
+    : path_(path),
+      kind_(kind),
+      stream_(std::make_unique<io::ArrayInputStream>(bytes.data(), static_cast<int>(bytes.size()))),
+      in_(std::make_unique<io::CodedInputStream>(stream_.get())) {
+  in_->PushLimit(static_cast<int>(bytes.size()));
+}
+
+void WireReader::Fail(const std::string& what) const {
+  throw FileError("'" + path_ + "' is not a " + kind_ + ": " + what);
+}
+
+int WireReader::Next() {
+  if (in_->BytesUntilLimit() == 0) return 0;
+  tag_ = in_->ReadTag();
+  if (Lite::GetTagFieldNumber(tag_) == 0) Fail("it is damaged or of another kind");
+  return Lite::GetTagFieldNumber(tag_);
+}
+
+int WireReader::Length() {
+  uint32_t length = 0;
+  if (Lite::GetTagWireType(tag_) != Lite::WIRETYPE_LENGTH_DELIMITED ||
+      !in_->ReadVarint32(&length)) {
+    Fail("it is damaged or of another kind");
+  }
+  if (length > static_cast<uint32_t>(in_->BytesUntilLimit())) {
+    Fail("it ends too early; it may have been cut off while it was copied");
+  }
+  return static_cast<int>(length);
+}
+
+std::string WireReader::String() {
+  std::string text;
+  if (!in_->ReadString(&text, Length())) Fail("it cannot be read to its end");
+  return text;
+}
+
+uint64_t WireReader::Varint() {
+  uint64_t value = 0;
+  if (Lite::GetTagWireType(tag_) != Lite::WIRETYPE_VARINT || !in_->ReadVarint64(&value)) {
+    Fail("it is damaged or of another kind");
+  }
+  return value;
+}
+
+void WireReader::Skip(io::CodedOutputStream* copy) {
+  const bool good =
+      copy == nullptr ? Lite::SkipField(in_.get(), tag_) : Lite::SkipField(in_.get(), tag_, copy);
+  if (!good) Fail("it is damaged or of another kind");
+}
+
+void WireReader::CopyTo(std::string* bytes) {
+  io::StringOutputStream stream(bytes);
+  io::CodedOutputStream out(&stream);
+  Skip(&out);
+}
+
+WireReader::Limit WireReader::Enter() { return in_->PushLimit(Length()); }
+
+void WireReader::Leave(Limit outer) {
+  DOPPIO_CHECK(in_->BytesUntilLimit() == 0, "a message is read to its end");
+  in_->PopLimit(outer);
+}
+
+// Appends: packed, or one value of an unpacked repetition.
+template <class T>
+void WireReader::Numbers(std::vector<T>* values) {
+  const bool packed = Lite::GetTagWireType(tag_) == Lite::WIRETYPE_LENGTH_DELIMITED;
+  const auto one = sizeof(T) == 4 ? Lite::WIRETYPE_FIXED32 : Lite::WIRETYPE_FIXED64;
+  if (!packed && Lite::GetTagWireType(tag_) != one) Fail("it is damaged or of another kind");
+  const int bytes = packed ? Length() : static_cast<int>(sizeof(T));
+  if (bytes % static_cast<int>(sizeof(T)) != 0) Fail("it is damaged or of another kind");
+  const size_t have = values->size();
+  values->resize(have + static_cast<size_t>(bytes) / sizeof(T));
+  if (!in_->ReadRaw(values->data() + have, bytes)) Fail("it cannot be read to its end");
+}
+
+void WireReader::BlobShapeDims(Shape* shape) {
+  BlobShape message;
+  if (!message.ParseFromString(String())) Fail("it is damaged or of another kind");
+  for (int64_t dim : message.dim()) shape->push_back(dim);
+}
+
+PlainBlob WireReader::Blob() {
+  PlainBlob blob;
+  Shape legacy{0, 0, 0, 0};
+  bool has_shape = false, has_legacy = false;
+  std::vector<double> wide;
+  std::string raw;
+  Message([&] {
+    while (const int field = Next()) {
+      switch (field) {
+        case BlobProto::kNumFieldNumber:
+        case BlobProto::kChannelsFieldNumber:
+        case BlobProto::kHeightFieldNumber:
+        case BlobProto::kWidthFieldNumber:
+          legacy[field - 1] = static_cast<int32_t>(Varint());
+          has_legacy = true;
+          break;
+        case BlobProto::kShapeFieldNumber:
+          BlobShapeDims(&blob.shape);
+          has_shape = true;
+          break;
+        case BlobProto::kDataFieldNumber:
+          Numbers(&blob.data);
+          break;
+        case BlobProto::kDoubleDataFieldNumber:
+          Numbers(&wide);
+          break;
+        case BlobProto::kRawDataFieldNumber:
+          raw = String();
+          break;
+        default:
+          Skip();
+      }
+    }
+  });
+  // Files from before `shape` always have four axes; where both are given, Caffe believes the old
+  // ones.
+  if (has_legacy) blob.shape = legacy;
+  if (blob.shape.rank() > kMostAxes) {
+    Fail("a blob has " + std::to_string(blob.shape.rank()) + " axes, more than the limit of " +
+         std::to_string(kMostAxes));
+  }
+  const int64_t count = CheckedProduct(blob.shape.dims()).value_or(-1);
+  if (!wide.empty()) blob.data.assign(wide.begin(), wide.end());
+  if (blob.data.empty() && !raw.empty() && !FromRaw(raw, count, &blob.data)) {
+    Fail("a blob of shape " + blob.shape.ToString() + " has " + std::to_string(raw.size()) +
+         " bytes of raw data");
+  }
+  // An empty message is what Caffe writes for a blob that was never shaped.
+  if (!has_shape && !has_legacy && blob.data.empty())
+    blob.shape = Shape{0};
+  else if (static_cast<int64_t>(blob.data.size()) != count) {
+    Fail("a blob of shape " + blob.shape.ToString() + " has " + std::to_string(blob.data.size()) +
+         (blob.data.size() == 1 ? " value" : " values"));
+  }
+  return blob;
+}
+
+}  // namespace doppio

@@ -1,0 +1,305 @@
+#include "data/augment/augment.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "core/base/error.h"
+#include "data/augment/mean_file.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+namespace {
+
+template <class F, class T>
+void FillRow(const F& value, int width, bool mirrored, T* __restrict to) {
+  if (mirrored) {
+    for (int x = 0; x < width; ++x) to[width - 1 - x] = value(x);
+  } else {
+    for (int x = 0; x < width; ++x) to[x] = value(x);
+  }
+}
+
+MeanImage MeanAt(const SourceLoc& at, const std::string& path) {
+  try {
+    return ReadMeanFile(path);
+  } catch (const FileError& e) {
+    throw FileError(e.at().known() ? e.at() : at, e.message());
+  }
+}
+
+}  // namespace
+
+void RefuseUnknownTransforms(const TransformationParameter& parameter) {
+  struct Elsewhere {
+    const char* field;
+    const char* layers;
+  };
+  const char* const plain = "Data and ImageData";
+  const char* const boxes_too = "Data, ImageData and AnnotatedData";
+  const Elsewhere fields[] = {{"resize_param", boxes_too},
+                              {"noise_param", boxes_too},
+                              {"distort_param", boxes_too},
+                              {"expand_param", boxes_too},
+                              {"rotation_param", plain},
+                              {"cutout_param", plain},
+                              {"shift_param", plain},
+                              {"random_resize_param", plain},
+                              {"random_aspect_ratio_param", plain},
+                              {"img_rand_resize_lower", plain},
+                              {"img_rand_resize_upper", plain},
+                              {"rand_resize_ratio_lower", plain},
+                              {"rand_resize_ratio_upper", plain},
+                              {"vertical_stretch_lower", plain},
+                              {"vertical_stretch_upper", plain},
+                              {"horizontal_stretch_lower", plain},
+                              {"horizontal_stretch_upper", plain}};
+  const google::protobuf::Descriptor* type = TransformationParameter::descriptor();
+  for (const Elsewhere& elsewhere : fields) {
+    const google::protobuf::FieldDescriptor* field = type->FindFieldByName(elsewhere.field);
+    DOPPIO_CHECK(field != nullptr, elsewhere.field);
+    if (parameter.GetReflection()->HasField(parameter, field)) {
+      throw UserError({}, std::string("transform_param: ") + elsewhere.field + " is for layers " +
+                              elsewhere.layers + ", not for this one; remove it");
+    }
+  }
+  if (parameter.flow() && parameter.mirror()) {
+    throw UserError({},
+                    "transform_param: flow is not implemented: which channels of a mirrored image "
+                    "it inverts differs from fork to fork; remove mirror or flow");
+  }
+  if (parameter.bgr2rgb()) {
+    throw UserError({},
+                    "transform_param: bgr2rgb is not implemented, images are blue, green, red; "
+                    "remove it, and swap the channels of the records or of the first filters");
+  }
+  if (parameter.pad() > 0) {
+    throw UserError({},
+                    "transform_param: pad is not implemented; to move images over a border set "
+                    "shift_param { width: W height: H pad_mode: CONSTANT }, shares of their size");
+  }
+}
+
+void CheckTransforms(const TransformationParameter& parameter) {
+  RefuseUnknownTransforms(parameter);
+  const bool rectangular = parameter.crop_h() > 0 || parameter.crop_w() > 0;
+  if (rectangular &&
+      (parameter.crop_size() > 0 || parameter.crop_h() == 0 || parameter.crop_w() == 0)) {
+    throw UserError({}, "transform_param: set crop_size, or both crop_h and crop_w");
+  }
+  if (parameter.force_color() && parameter.force_gray()) {
+    throw UserError({}, "transform_param: set only one of force_color and force_gray");
+  }
+  if (parameter.has_mean_file() && parameter.mean_value_size() > 0) {
+    throw UserError({}, "transform_param: set only one of mean_file and mean_value");
+  }
+}
+
+Augment::Augment(const TransformationParameter& parameter, Phase phase, const Random& random,
+                 bool sizes_vary, const SourceLoc& mean_at)
+    : scale_(parameter.scale()),
+      mirror_(parameter.mirror()),
+      random_crop_(phase == TRAIN),
+      sizes_vary_(sizes_vary),
+      mean_values_(parameter.mean_value().begin(), parameter.mean_value().end()),
+      mean_at_(mean_at),
+      random_(random) {
+  CheckTransforms(parameter);
+  if (parameter.has_emit_constraint()) emit_ = parameter.emit_constraint();
+  const bool rectangular = parameter.crop_h() > 0;
+  crop_height_ = static_cast<int>(rectangular ? parameter.crop_h() : parameter.crop_size());
+  crop_width_ = static_cast<int>(rectangular ? parameter.crop_w() : parameter.crop_size());
+  if (parameter.force_color()) color_ = DecodeOptions::Color::kColor;
+  if (parameter.force_gray()) color_ = DecodeOptions::Color::kGray;
+  if (parameter.has_mean_file()) {
+    mean_file_ = parameter.mean_file();
+    MeanImage mean = MeanAt(mean_at_, mean_file_);
+    mean_shape_ = mean.shape;
+    mean_image_ = std::move(mean.values);
+  }
+}
+
+void Augment::RefuseMean(const std::string& why) const {
+  throw UserError(mean_at_, "the mean '" + mean_file_ + "' is " + mean_shape_.ToString() + why);
+}
+
+ImageShape Augment::OutputShape(const ImageShape& image) const {
+  if (!mean_image_.empty() && !sizes_vary_ && mean_shape_ != image) {
+    RefuseMean(", but the image is " + image.ToString() +
+               "; a mean file must be made from images of the same size");
+  }
+  const size_t means = mean_values_.size();
+  if (means > 1 && means != static_cast<size_t>(image.channels)) {
+    throw UserError({}, "transform_param has " + std::to_string(means) +
+                            " mean_value, but the image has " + std::to_string(image.channels) +
+                            (image.channels == 1 ? " channel" : " channels") +
+                            "; give one, or one per channel");
+  }
+  ImageShape cut = image;
+  if (crop_height_ > 0) cut = {image.channels, crop_height_, crop_width_};
+  if (cut.height > image.height || cut.width > image.width) {
+    throw UserError({}, "the crop " + std::to_string(crop_height_) + "x" +
+                            std::to_string(crop_width_) + " is larger than the image " +
+                            std::to_string(image.height) + "x" + std::to_string(image.width));
+  }
+  if (!mean_image_.empty() && (cut.channels != mean_shape_.channels ||
+                               cut.height > mean_shape_.height || cut.width > mean_shape_.width)) {
+    RefuseMean(", too little for samples of " + cut.ToString());
+  }
+  return cut;
+}
+
+Cut Augment::CutOf(const ImageShape& image, uint64_t sample) const {
+  Cut cut;
+  cut.shape = OutputShape(image);
+  const int spare_rows = image.height - cut.shape.height;
+  const int spare_columns = image.width - cut.shape.width;
+  cut.top = spare_rows / 2;
+  cut.left = spare_columns / 2;
+  if (crop_height_ > 0 && random_crop_) {
+    cut.top = static_cast<int>(random_.Below(static_cast<uint32_t>(spare_rows + 1), sample, 1));
+    cut.left = static_cast<int>(random_.Below(static_cast<uint32_t>(spare_columns + 1), sample, 2));
+  }
+  cut.mirrored = mirror_ && random_.Below(2, sample, 0) == 1;
+  return cut;
+}
+
+void Augment::Start(const Cut& cut, CutPixels* to) const {
+  const auto count = static_cast<size_t>(cut.shape.count());
+  to->finished = !mean_image_.empty();
+  to->mirrored = cut.mirrored && !to->finished;
+  if (to->finished) {
+    to->floats.resize(count);
+  } else {
+    to->bytes.resize(count);
+  }
+}
+
+std::vector<ObjectBox> Augment::ObjectsIn(const Cut& cut, const ImageShape& image,
+                                          const std::vector<ObjectBox>& objects) const {
+  const auto x = [&](int pixels) {
+    return static_cast<float>(pixels) / static_cast<float>(image.width);
+  };
+  const auto y = [&](int pixels) {
+    return static_cast<float>(pixels) / static_cast<float>(image.height);
+  };
+  const Box frame = {x(cut.left), y(cut.top), x(cut.left + cut.shape.width),
+                     y(cut.top + cut.shape.height)};
+  std::vector<ObjectBox> inside = doppio::ObjectsIn(frame, objects, emit_ ? &*emit_ : nullptr);
+  for (ObjectBox& object : inside) {
+    if (!cut.mirrored) continue;
+    const float left = object.box.xmin;
+    object.box.xmin = 1 - object.box.xmax;
+    object.box.xmax = 1 - left;
+  }
+  return inside;
+}
+
+std::vector<float> Augment::ChannelMeans(int channels) const {
+  std::vector<float> means;
+  for (int c = 0; c < channels; ++c) means.push_back(MeanOf(c));
+  return means;
+}
+
+float Augment::MeanOf(int channel) const {
+  if (mean_values_.empty()) return 0;
+  return mean_values_[mean_values_.size() == 1 ? 0 : static_cast<size_t>(channel)];
+}
+
+// `values(x)` is a byte or a float.
+template <class Values>
+void Augment::Take(const Values& values, const Cut& cut, int channel, int y, CutPixels* to) const {
+  const int width = cut.shape.width;
+  const int64_t at = (int64_t{channel} * cut.shape.height + y) * width;
+  if (!to->finished) {
+    const auto byte = [&values](int x) { return static_cast<uint8_t>(values(x)); };
+    return FillRow(byte, width, false, to->bytes.data() + at);
+  }
+  const float scale = scale_, flat_mean = MeanOf(channel);
+  const auto flat = [&values, flat_mean, scale](int x) {
+    return (static_cast<float>(values(x)) - flat_mean) * scale;
+  };
+  if (mean_image_.empty()) return FillRow(flat, width, cut.mirrored, to->floats.data() + at);
+  const int top = sizes_vary_ ? (mean_shape_.height - cut.shape.height) / 2 : cut.top;
+  const int left = sizes_vary_ ? (mean_shape_.width - width) / 2 : cut.left;
+  const int64_t row = int64_t{channel} * mean_shape_.height + top + y;
+  const float* mean = mean_image_.data() + row * mean_shape_.width + left;
+  const auto each = [&values, mean, scale](int x) {
+    return (static_cast<float>(values(x)) - mean[x]) * scale;
+  };
+  FillRow(each, width, cut.mirrored, to->floats.data() + at);
+}
+
+void Augment::WriteRow(const uint8_t* pixels, const Cut& cut, int channel, int y,
+                       CutPixels* to) const {
+  Take([pixels](int x) { return pixels[x]; }, cut, channel, y, to);
+}
+
+void Augment::WriteRow(const uint32_t* pixels, const Cut& cut, int channel, int y,
+                       CutPixels* to) const {
+  const int shift = 8 * channel;
+  const auto value = [pixels, shift](int x) { return static_cast<uint8_t>(pixels[x] >> shift); };
+  Take(value, cut, channel, y, to);
+}
+
+template <int kStep, class T>
+void Augment::TakeAll(const T* from, const ImageShape& image, uint64_t sample,
+                      CutPixels* to) const {
+  const Cut cut = CutOf(image, sample);
+  Start(cut, to);
+  if (std::is_same<T, float>::value) {
+    to->finished = true;
+    to->mirrored = false;
+    to->floats.resize(static_cast<size_t>(cut.shape.count()));
+  }
+  const int64_t plane = int64_t{image.height} * image.width;
+  for (int c = 0; c < cut.shape.channels; ++c) {
+    const T* channel = from + (kStep > 1 ? c : c * plane);
+    for (int y = 0; y < cut.shape.height; ++y) {
+      const T* row = channel + (int64_t{cut.top + y} * image.width + cut.left) * kStep;
+      Take([row](int x) { return row[x * kStep]; }, cut, c, y, to);
+    }
+  }
+}
+
+void Augment::Apply(const Pixels& image, uint64_t sample, CutPixels* to) const {
+  // Interleaved pixels come from the decoder only: bytes, gray or colour.
+  DOPPIO_CHECK(!image.interleaved || (image.bytes != nullptr && image.shape.channels <= 3),
+               "layout");
+  if (image.floats != nullptr) return TakeAll<1>(image.floats, image.shape, sample, to);
+  if (image.interleaved && image.shape.channels == 3) {
+    return TakeAll<3>(image.bytes, image.shape, sample, to);
+  }
+  TakeAll<1>(image.bytes, image.shape, sample, to);
+}
+
+template <class T>
+void Augment::Finish(const CutPixels& from, const ImageShape& cut, T* to) const {
+  if (from.finished) {
+    std::copy(from.floats.begin(), from.floats.begin() + cut.count(), to);
+    return;
+  }
+  const int64_t plane = int64_t{cut.height} * cut.width;
+  const float scale = scale_;
+  for (int c = 0; c < cut.channels; ++c) {
+    const float mean = MeanOf(c);
+    const auto value = [mean, scale](uint8_t byte) {
+      return (static_cast<float>(byte) - mean) * scale;
+    };
+    const uint8_t* __restrict bytes = from.bytes.data() + c * plane;
+    T* __restrict values = to + c * plane;
+    if (!from.mirrored) {
+      for (int64_t i = 0; i < plane; ++i) values[i] = value(bytes[i]);
+      continue;
+    }
+    for (int64_t row = 0; row < plane; row += cut.width) {
+      const auto pixel = [&](int x) { return value(bytes[row + x]); };
+      FillRow(pixel, cut.width, true, values + row);
+    }
+  }
+}
+
+template void Augment::Finish(const CutPixels&, const ImageShape&, float*) const;
+template void Augment::Finish(const CutPixels&, const ImageShape&, double*) const;
+
+}  // namespace doppio

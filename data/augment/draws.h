@@ -1,0 +1,28 @@
+// Random numbers of one sample, one after the other.
+#ifndef DOPPIO_DATA_AUGMENT_DRAWS_H_
+#define DOPPIO_DATA_AUGMENT_DRAWS_H_
+
+#include "core/base/random.h"
+
+namespace doppio {
+
+class Draws {
+ public:
+  Draws(const Random& random, uint64_t sample) : random_(random), sample_(sample) {}
+  float Uniform(float low, float high) {
+    return low + (high - low) * random_.Uniform(sample_, next_++);
+  }
+  bool Happens(float probability) { return Uniform(0, 1) < probability; }
+  int Below(int n) {  // n > 0
+    return static_cast<int>(random_.Below(static_cast<uint32_t>(n), sample_, next_++));
+  }
+
+ private:
+  const Random random_;
+  const uint64_t sample_;
+  uint64_t next_ = 0;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_DATA_AUGMENT_DRAWS_H_

@@ -1,0 +1,142 @@
+#include "data/decode/decode.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <opencv2/imgproc.hpp>
+#include <string>
+
+#include "core/base/checked_product.h"
+#include "core/base/content_kind.h"
+#include "core/base/error.h"
+#include "data/decode/decode_formats.h"
+
+namespace doppio {
+namespace {
+
+// Decode is called from a dozen places that have nothing else in common.
+std::atomic<int64_t> most_image_pixels{kMostImagePixels};
+
+// A format by what its files have at one place, in front otherwise.
+struct Signature {
+  ImageFormat format;
+  std::string bytes;
+};
+struct Foreign {
+  const char* name;
+  size_t at;
+  std::string bytes;
+};
+
+const std::vector<Signature>& Signatures() {
+  static const std::vector<Signature> signatures = {{ImageFormat::kJpeg, "\xff\xd8\xff"},
+                                                    {ImageFormat::kPng, "\x89PNG"},
+                                                    {ImageFormat::kBmp, "BM"}};
+  return signatures;
+}
+
+// Formats that people have and that are not read, to say so.
+const std::vector<Foreign>& ForeignFormats() {
+  static const std::vector<Foreign> formats = {{"WebP", 8, "WEBP"},       {"GIF", 0, "GIF8"},
+                                               {"TIFF", 0, {"II*\0", 4}}, {"TIFF", 0, {"MM\0*", 4}},
+                                               {"AVIF", 4, "ftypavif"},   {"HEIC", 4, "ftyphei"},
+                                               {"HEIC", 4, "ftypmif1"},   {"JPEG 2000", 4, "jP  "}};
+  return formats;
+}
+
+bool Has(const uint8_t* file, size_t bytes, size_t at, const std::string& signature) {
+  return bytes >= at + signature.size() &&
+         std::equal(signature.begin(), signature.end(), file + at,
+                    [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; });
+}
+
+bool IsPnm(const uint8_t* file, size_t bytes) {
+  return bytes >= 3 && file[0] == 'P' && file[1] >= '1' && file[1] <= '6' &&
+         (std::isspace(file[2]) != 0 || file[2] == '#');
+}
+
+}  // namespace
+
+ImageFormat FormatOf(const uint8_t* file, size_t bytes) {
+  if (bytes == 0) throw FileError("the image is empty");
+  for (const Signature& of : Signatures()) {
+    if (Has(file, bytes, 0, of.bytes)) return of.format;
+  }
+  if (IsPnm(file, bytes)) return ImageFormat::kPnm;
+  const std::string read = "JPEG, PNG, BMP or PNM";
+  for (const Foreign& of : ForeignFormats()) {
+    if (!Has(file, bytes, of.at, of.bytes)) continue;
+    throw FileError(std::string("it is a ") + of.name + " image; convert it to " + read);
+  }
+  const size_t head = std::min(bytes, kKindBytes);
+  const std::string found = WhatItIs({reinterpret_cast<const char*>(file), head});
+  throw FileError("it is no " + read + " image" + (found.empty() ? "" : ": " + found));
+}
+
+void MakeGray(Image* image) {
+  const size_t pixels = static_cast<size_t>(image->shape.height) * image->shape.width;
+  for (size_t i = 0; i < pixels; ++i) {
+    const uint8_t* bgr = &image->bytes[3 * i];
+    image->bytes[i] =
+        static_cast<uint8_t>((1868 * bgr[0] + 9617 * bgr[1] + 4899 * bgr[2] + (1 << 13)) >> 14);
+  }
+  image->bytes.resize(pixels);
+  image->shape.channels = 1;
+}
+
+void SetMostImagePixels(int64_t pixels) { most_image_pixels = pixels; }
+
+void CheckPixels(int64_t height, int64_t width, const std::string& is) {
+  const int64_t most = most_image_pixels;
+  if (CheckedProduct({height, width}, most)) return;
+  throw FileError(is + " " + std::to_string(width) + "x" + std::to_string(height) +
+                  ", more than the limit of " + std::to_string(most) +
+                  " pixels; --max_pixels=N raises it");
+}
+
+void CheckExtents(const FileReader& file, int64_t height, int64_t width, int64_t bits_per_pixel) {
+  if (height < 1 || width < 1) {
+    throw file.Corrupt("its size is " + std::to_string(width) + "x" + std::to_string(height));
+  }
+  CheckPixels(height, width);
+  const auto bits = CheckedProduct({height, width, bits_per_pixel}, INT64_MAX);
+  if (!bits || static_cast<int64_t>(file.left()) < *bits / 8) {
+    throw file.Corrupt("it ends too early");
+  }
+}
+
+void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image) {
+  switch (FormatOf(file, bytes)) {
+    case ImageFormat::kJpeg:
+      DecodeJpeg(file, bytes, options, image);
+      break;
+    case ImageFormat::kPng:
+      DecodePng(file, bytes, options.color, image);
+      break;
+    case ImageFormat::kBmp:
+      DecodeBmp(file, bytes, options.color, image);
+      break;
+    case ImageFormat::kPnm:
+      DecodePnm(file, bytes, options.color, image);
+      break;
+  }
+  if (options.height > 0 && options.width > 0) Resize(options.height, options.width, image);
+}
+
+void Resize(int height, int width, Image* image) {
+  if (image->shape.height == height && image->shape.width == width) return;
+  CheckPixels(height, width, "it would be resized to");
+  // Decode threads are many already: OpenCV must not start its own in each.
+  static const bool serial = (cv::setNumThreads(0), true);
+  static_cast<void>(serial);
+  const int channels = image->shape.channels;
+  const cv::Mat from(image->shape.height, image->shape.width, CV_8UC(channels),
+                     image->bytes.data());
+  std::vector<uint8_t> resized(static_cast<size_t>(height) * width * channels);
+  cv::Mat to(height, width, CV_8UC(channels), resized.data());
+  cv::resize(from, to, to.size());
+  image->bytes.swap(resized);
+  image->shape = {channels, height, width};
+}
+
+}  // namespace doppio

@@ -1,0 +1,131 @@
+#include <png.h>
+
+#include <csetjmp>
+#include <cstring>
+#include <new>
+
+#include "core/base/error.h"
+#include "core/base/file_limits.h"
+#include "core/base/library_version.h"
+#include "data/decode/decode_formats.h"
+
+namespace doppio {
+namespace {
+
+// One file: libpng's structures, and what its callbacks see.
+struct Reading {
+  const uint8_t* next;
+  size_t left;
+  std::jmp_buf escape;
+  char message[128];
+  png_structp png;
+  png_infop info;
+
+  ~Reading() { png_destroy_read_struct(&png, &info, nullptr); }
+};
+
+void OnError(png_structp png, png_const_charp message) {
+  auto* reading = static_cast<Reading*>(png_get_error_ptr(png));
+  std::strncpy(reading->message, message, sizeof reading->message - 1);
+  std::longjmp(reading->escape, 1);
+}
+
+void OnWarning(png_structp, png_const_charp) {}
+
+void TakeBytes(png_structp png, png_bytep to, size_t bytes) {
+  auto* reading = static_cast<Reading*>(png_get_io_ptr(png));
+  if (bytes > reading->left) png_error(png, "it ends too early");
+  std::memcpy(to, reading->next, bytes);
+  reading->next += bytes;
+  reading->left -= bytes;
+}
+
+// Asks libpng for 8-bit gray or BGR, whatever the file holds.
+void Convert(png_structp png, png_infop info, bool gray) {
+  png_set_strip_16(png);
+  png_set_expand(png);       // palettes, 1 to 4 bits; a transparent colour becomes alpha
+  png_set_strip_alpha(png);  // and is dropped
+  const bool stored_gray = (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0;
+  if (gray && !stored_gray) png_set_rgb_to_gray(png, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
+  if (!gray && stored_gray) png_set_gray_to_rgb(png);
+  if (!gray) png_set_bgr(png);
+}
+
+// Calls what must own nothing: longjmp skips destructors.
+template <class F>
+void Run(Reading* reading, const F& call) {
+  if (setjmp(reading->escape) != 0) {
+    throw FileError(std::string("corrupt PNG image: ") + reading->message);
+  }
+  call();
+}
+
+// libpng takes memory for as many bytes as a chunk states to have, and then finds that they are
+// missing.
+void CheckChunks(const uint8_t* file, size_t bytes) {
+  constexpr size_t kSignature = 8, kHeader = 8, kChecksum = 4;  // a header: length and type
+  for (size_t at = kSignature; at + kHeader <= bytes;) {
+    const uint8_t* const chunk = file + at;
+    const size_t length =
+        size_t{chunk[0]} << 24 | size_t{chunk[1]} << 16 | size_t{chunk[2]} << 8 | size_t{chunk[3]};
+    if (length > bytes - at - kHeader) throw FileError("corrupt PNG image: it ends too early");
+    if (std::memcmp(chunk + 4, "IEND", 4) == 0) return;
+    at += kHeader + length + kChecksum;
+  }
+}
+
+// A small file may state any size, and what is missing shows only when memory for all pixels is
+// filled.
+void CheckSize(const Reading& reading) {
+  const size_t height = png_get_image_height(reading.png, reading.info);
+  CheckPixels(static_cast<int64_t>(height), png_get_image_width(reading.png, reading.info));
+  if (png_get_rowbytes(reading.png, reading.info) * height / kMostDeflated > reading.left) {
+    throw FileError("corrupt PNG image: it ends too early");
+  }
+}
+
+DOPPIO_REGISTER(Libraries, "libpng",
+                {PNG_LIBPNG_VER_STRING, [] { return std::string(png_get_libpng_ver(nullptr)); }});
+
+}  // namespace
+
+void DecodePng(const uint8_t* file, size_t bytes, DecodeOptions::Color color, Image* image) {
+  CheckChunks(file, bytes);
+  Reading reading = {};
+  reading.next = file;
+  reading.left = bytes;
+  reading.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, OnError, OnWarning);
+  if (reading.png != nullptr) reading.info = png_create_info_struct(reading.png);
+  if (reading.info == nullptr) throw std::bad_alloc();
+  const png_structp png = reading.png;
+  const png_infop info = reading.info;
+  Run(&reading, [&] {
+    png_set_read_fn(png, &reading, TakeBytes);
+    png_read_info(png, info);
+  });
+  CheckSize(reading);
+
+  const bool gray = color == DecodeOptions::Color::kGray ||
+                    (color == DecodeOptions::Color::kAsStored &&
+                     (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0);
+  int passes = 0;
+  Run(&reading, [&] {
+    Convert(png, info, gray);
+    passes = png_set_interlace_handling(png);
+    png_read_update_info(png, info);
+  });
+  image->shape = {gray ? 1 : 3, static_cast<int>(png_get_image_height(png, info)),
+                  static_cast<int>(png_get_image_width(png, info))};
+  const size_t row_bytes = png_get_rowbytes(png, info);
+  image->bytes.resize(row_bytes * image->shape.height);
+  Run(&reading, [&] {
+    for (int pass = 0; pass < passes; ++pass) {
+      for (int y = 0; y < image->shape.height; ++y) {
+        png_read_row(png, image->bytes.data() + row_bytes * y, nullptr);
+      }
+    }
+    png_read_end(png, nullptr);
+  });
+}
+
+}  // namespace doppio

@@ -1,0 +1,33 @@
+#include "data/pipeline/order.h"
+
+#include <cmath>
+
+namespace doppio {
+
+Permutation::Permutation(const Random& random, uint64_t key, int64_t n)
+    : random_(random), key_(key), n_(n) {
+  columns_ = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(n))));
+  rows_ = (n + columns_ - 1) / columns_;
+}
+
+// A Feistel network on a grid barely larger than n: each round moves one coordinate by a random
+// amount that depends on the other, which can be undone, so the whole is one-to-one. A cell beyond
+// n is sent through again until it lands inside: it stays one-to-one, and rarely takes a second
+// turn.
+int64_t Permutation::At(int64_t position) const {
+  constexpr uint64_t kRounds = 8;
+  int64_t row = position / columns_, column = position % columns_;
+  do {
+    for (uint64_t round = 0; round < kRounds; round += 2) {
+      auto draw = [this](uint64_t r, int64_t other, int64_t n) {
+        const uint64_t element = ((r << 40) | static_cast<uint64_t>(other)) << 2;
+        return static_cast<int64_t>(random_.Below(static_cast<uint32_t>(n), key_, element));
+      };
+      row = (row + draw(round, column, rows_)) % rows_;
+      column = (column + draw(round + 1, row, columns_)) % columns_;
+    }
+  } while (row * columns_ + column >= n_);
+  return row * columns_ + column;
+}
+
+}  // namespace doppio

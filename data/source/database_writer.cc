@@ -1,0 +1,133 @@
+#include "data/source/database_writer.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+
+namespace doppio {
+namespace {
+
+// A write to the disk has this much.
+constexpr size_t kRecords = 1000;
+constexpr size_t kBytes = 64 << 20;
+
+std::string WithoutSlash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+void Remove(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+void MustBeFree(const std::string& path) {
+  CheckFolderOf(path);
+  if (!FileExists(path)) return;
+  throw FileError("'" + path + "' exists already; remove it, or choose another name");
+}
+
+}  // namespace
+
+std::string DatabaseWriter::FolderUntilFinish(const std::string& path) {
+  return WithoutSlash(path) + ".tmp." + std::to_string(getpid());
+}
+
+DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& path)
+    : path_(WithoutSlash(path)), aside_(FolderUntilFinish(path)), temporary_(aside_) {
+  MustBeFree(path_);
+  Remove(aside_);
+  try {
+    Open(backend, DatabaseMode::kNew);
+  } catch (...) {
+    Remove(aside_);
+    throw;
+  }
+}
+
+DatabaseWriter::DatabaseWriter(const std::string& backend, const std::string& path,
+                               const std::string& settings)
+    : path_(WithoutSlash(path)), aside_(path_ + ".tmp"), temporary_(aside_ + "/database") {
+  MustBeFree(path_);
+  try {
+    TakeSettings(settings);
+    Open(backend, DatabaseMode::kDurable);
+    found_ = format_->Contents();
+  } catch (...) {
+    if (lock_ >= 0) close(lock_);
+    throw;
+  }
+}
+
+DatabaseWriter::~DatabaseWriter() {
+  if (format_ != nullptr) {
+    format_.reset();
+    if (kept() == 0) Remove(aside_);
+  }
+  if (lock_ >= 0) close(lock_);
+}
+
+void DatabaseWriter::Open(const std::string& backend, DatabaseMode mode) {
+  const DatabaseCreator* create = DatabaseFormats::Get().Find(backend);
+  DOPPIO_CHECK(create != nullptr, "no database format " + backend);
+  format_ = (*create)(temporary_, mode);
+}
+
+void DatabaseWriter::TakeSettings(const std::string& settings) {
+  const std::string file = aside_ + "/settings";
+  std::error_code error;
+  std::filesystem::create_directory(aside_, error);
+  if (error) throw FileError("cannot make the folder '" + aside_ + "': " + error.message());
+  lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (lock_ < 0) throw FileError("cannot write '" + file + "': " + std::strerror(errno));
+  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    throw FileError("'" + aside_ + "' is being written by another process");
+  }
+  if (!FileExists(temporary_)) {  // a writer that was killed in here has left no records
+    const auto bytes = static_cast<ssize_t>(settings.size());
+    if (ftruncate(lock_, 0) != 0 || pwrite(lock_, settings.data(), settings.size(), 0) != bytes ||
+        fsync(lock_) != 0) {
+      throw FileError("cannot write '" + file + "': " + std::strerror(errno));
+    }
+  } else if (ReadFile(file) != settings) {
+    throw FileError(
+        "'" + aside_ +
+        "' holds a database that was begun from other images or with other flags (see '" + file +
+        "'); repeat that command, or remove '" + aside_ + "' to begin anew");
+  }
+}
+
+void DatabaseWriter::Put(std::string key, std::string value) {
+  waiting_bytes_ += key.size() + value.size();
+  waiting_.emplace_back(std::move(key), std::move(value));
+  if (waiting_.size() >= kRecords || waiting_bytes_ >= kBytes) Flush();
+}
+
+void DatabaseWriter::Flush() {
+  if (!waiting_.empty()) format_->Write(waiting_);
+  flushed_ += static_cast<int64_t>(waiting_.size());
+  waiting_.clear();
+  waiting_bytes_ = 0;
+}
+
+void DatabaseWriter::Finish() {
+  Flush();
+  format_->Sync();
+  format_.reset();
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);
+    if (kept() == 0) Remove(aside_);
+    throw FileError("cannot write '" + path_ + "': " + reason);
+  }
+  Remove(aside_);
+}
+
+}  // namespace doppio

@@ -1,0 +1,86 @@
+#include "data/source/datum.h"
+
+#include "core/base/checked_product.h"
+#include "core/base/error.h"
+#include "proto/data.pb.h"
+#include "proto/detection.pb.h"
+
+namespace doppio {
+namespace {
+
+void TakeRaw(Datum* datum, Record* record) {
+  Pixels pixels;
+  pixels.shape = {datum->channels(), datum->height(), datum->width()};
+  const ImageShape& shape = pixels.shape;
+  if (shape.channels <= 0 || shape.height <= 0 || shape.width <= 0) {
+    throw FileError("its shape is " + shape.ToString() + ": not a Caffe Datum of an image");
+  }
+  const bool is_bytes = !datum->data().empty();
+  const int64_t found =
+      is_bytes ? static_cast<int64_t>(datum->data().size()) : datum->float_data_size();
+  const auto expected = CheckedProduct({shape.channels, shape.height, shape.width});
+  if (found != expected) {
+    throw FileError("it holds " + std::to_string(found) + " values, but its shape " +
+                    shape.ToString() + " needs " +
+                    (expected ? std::to_string(*expected) : "more than any record has"));
+  }
+  if (is_bytes) {
+    record->byte_storage.swap(*datum->mutable_data());
+    pixels.bytes = reinterpret_cast<const uint8_t*>(record->byte_storage.data());
+  } else {
+    record->float_storage.assign(datum->float_data().begin(), datum->float_data().end());
+    pixels.floats = record->float_storage.data();
+  }
+  record->pixels = pixels;
+  record->encoded = nullptr;
+}
+
+void TakeObjects(const AnnotatedDatum& annotated, Record* record) {
+  for (const AnnotationGroup& group : annotated.annotation_group()) {
+    for (const Annotation& annotation : group.annotation()) {
+      const NormalizedBBox& box = annotation.bbox();
+      record->objects.push_back({{box.xmin(), box.ymin(), box.xmax(), box.ymax()},
+                                 static_cast<float>(group.group_label()),
+                                 static_cast<float>(annotation.instance_id()),
+                                 box.difficult()});
+    }
+  }
+}
+
+void TakeDatum(Datum* datum, Record* record) {
+  if (datum->labels_size() > 0) {
+    record->labels.assign(datum->labels().begin(), datum->labels().end());
+  } else {
+    record->labels.assign(1, static_cast<float>(datum->label()));
+  }
+  record->decode = {};
+  if (!datum->encoded()) return TakeRaw(datum, record);
+  record->byte_storage.swap(*datum->mutable_data());
+  record->encoded = reinterpret_cast<const uint8_t*>(record->byte_storage.data());
+  record->encoded_bytes = record->byte_storage.size();
+}
+
+}  // namespace
+
+void ReadDatum(const void* value, size_t bytes, Record* record) {
+  CheckBytes("it", static_cast<int64_t>(bytes));
+  // Field 1 of a Datum is a number, field 1 of an AnnotatedDatum is its Datum.
+  constexpr char kDatumInside = 0x0a;
+  record->objects.clear();
+  record->annotated = bytes > 0 && *static_cast<const char*>(value) == kDatumInside;
+  if (record->annotated) {
+    thread_local AnnotatedDatum annotated;
+    if (!annotated.ParseFromArray(value, static_cast<int>(bytes))) {
+      throw FileError("it is neither a Caffe Datum nor an AnnotatedDatum");
+    }
+    TakeObjects(annotated, record);
+    return TakeDatum(annotated.mutable_datum(), record);
+  }
+  thread_local Datum datum;  // keeps its buffers from record to record
+  if (!datum.ParseFromArray(value, static_cast<int>(bytes))) {
+    throw FileError("it is not a Caffe Datum");
+  }
+  TakeDatum(&datum, record);
+}
+
+}  // namespace doppio

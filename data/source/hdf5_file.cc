@@ -1,0 +1,77 @@
+#include "data/source/hdf5_file.h"
+
+#include <hdf5.h>
+
+#include "core/base/content_kind.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/library_version.h"
+#include "core/tensor/hdf5_handle.h"
+#include "core/tensor/hdf5_shape.h"
+
+namespace doppio {
+namespace {
+
+herr_t AddName(hid_t, const char* name, const H5L_info_t*, void* names) {
+  *static_cast<std::string*>(names) += std::string(" ") + name;
+  return 0;
+}
+
+std::string RunningVersion() {
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
+}
+
+DOPPIO_REGISTER(Libraries, "HDF5",
+                {std::to_string(H5_VERS_MAJOR) + "." + std::to_string(H5_VERS_MINOR) + "." +
+                     std::to_string(H5_VERS_RELEASE),
+                 &RunningVersion});
+
+}  // namespace
+
+Hdf5File::Hdf5File(const std::string& path) : path_(path), file_(-1) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  if (!FileExists(path)) throw FileError("no HDF5 file '" + path + "': there is no such file");
+  RefusePipe(path, "an HDF5 file");
+  file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (file_ >= 0) return;
+  const std::string found = WhatItIs(ReadHead(path, kKindBytes));
+  throw FileError("cannot open '" + path + "' as an HDF5 file: " +
+                  (found.empty() ? "it is damaged or of another kind" : found));
+}
+
+Hdf5File::~Hdf5File() { H5Fclose(file_); }
+
+std::string Hdf5File::NamesInFile() const {
+  std::string names;
+  H5Literate(file_, H5_INDEX_NAME, H5_ITER_INC, nullptr, AddName, &names);
+  return names.empty() ? " nothing" : names;
+}
+
+Shape Hdf5File::ShapeOf(const std::string& dataset) const {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  const Hdf5Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!data.ok()) {
+    throw FileError("HDF5 file '" + path_ + "' has no data set '" + dataset + "'; it has" +
+                    NamesInFile());
+  }
+  const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
+  const H5T_class_t kind = H5Tget_class(type.get());
+  if (kind != H5T_FLOAT && kind != H5T_INTEGER) {
+    throw FileError("data set '" + dataset + "' of '" + path_ + "' does not hold numbers");
+  }
+  return Hdf5ShapeOf(data.get(), "data set '" + dataset + "' of '" + path_ + "'");
+}
+
+std::vector<float> Hdf5File::Read(const std::string& dataset) const {
+  std::vector<float> values(static_cast<size_t>(ShapeOf(dataset).count()));
+  const Hdf5Handle data(H5Dopen2(file_, dataset.c_str(), H5P_DEFAULT), H5Dclose);
+  if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
+    throw FileError("cannot read data set '" + dataset + "' of '" + path_ +
+                    "': the file is damaged, or packed by a filter this build does not have");
+  }
+  return values;
+}
+
+}  // namespace doppio

@@ -1,0 +1,74 @@
+#include "data/source/image_lines.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+
+#include "core/base/content_kind.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+
+namespace doppio {
+namespace {
+
+bool IsNumber(const std::string& text, float* value) {
+  // strtof would also take "nan", "infinity" and hexadecimal, which are more likely to be names.
+  const bool starts = std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '-' ||
+                      text[0] == '+' || text[0] == '.';
+  if (!starts || text.find_first_of("xXnN") != std::string::npos) return false;
+  char* end = nullptr;
+  *value = std::strtof(text.c_str(), &end);
+  return *end == '\0';
+}
+
+// Takes numbers off the end of `text` while something is left for the path.
+ImageLine ParseLine(std::string text, const SourceLoc& at) {
+  const char* kBlank = " \t\r";
+  ImageLine line;
+  line.number = at.line;
+  for (;;) {
+    text.erase(text.find_last_not_of(kBlank) + 1);
+    const size_t gap = text.find_last_of(kBlank);
+    float label;
+    if (gap == std::string::npos || !IsNumber(text.substr(gap + 1), &label)) break;
+    if (!std::isfinite(label)) {
+      throw FileError(at, "label '" + text.substr(gap + 1) + "' is too large for a float");
+    }
+    line.labels.push_back(label);
+    text.erase(gap);
+  }
+  std::reverse(line.labels.begin(), line.labels.end());
+  line.path = text.substr(text.find_first_not_of(kBlank));
+  if (line.labels.empty()) {
+    throw FileError(at, "no label after '" + line.path + "'; each line is: path label [label...]");
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<ImageLine> ReadImageLines(const std::string& list) {
+  const std::string text = ReadFile(list);
+  CheckIsText(list, text, "a list of images, a line 'path label' for each,");
+  std::vector<ImageLine> lines;
+  SourceLoc at{list, 0, 0};
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    ++at.line;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    lines.push_back(ParseLine(line, at));
+    const ImageLine& first = lines.front();
+    if (lines.back().labels.size() != first.labels.size()) {
+      throw FileError(at, std::to_string(lines.back().labels.size()) + " labels, but line " +
+                              std::to_string(first.number) + " has " +
+                              std::to_string(first.labels.size()));
+    }
+  }
+  if (lines.empty()) throw FileError("the image list '" + list + "' is empty");
+  return lines;
+}
+
+}  // namespace doppio

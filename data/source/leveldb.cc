@@ -1,0 +1,125 @@
+// LevelDB databases of Caffe Datums. LevelDB allows one process to open a database, and once only,
+// so replicas in this process share one handle. All keys are noted at the start, which reads the
+// whole database once: it keeps no count, and only its keys lead to a record.
+#include <leveldb/db.h>
+
+#include <map>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/library_version.h"
+#include "data/source/database_facts.h"
+#include "data/source/datum.h"
+#include "data/source/source.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+namespace {
+
+struct Database {
+  std::unique_ptr<leveldb::DB> db;
+  std::vector<std::string> keys;
+};
+
+[[noreturn]] void CannotOpen(const std::string& path, const leveldb::Status& status) {
+  const std::string reason = status.ToString();
+  if (status.IsIOError() && reason.find("/LOCK") != std::string::npos) {
+    throw FileError("LevelDB database '" + path + "' is locked (" + reason +
+                    "): another process has it open, or its folder is not writable. LevelDB allows "
+                    "one process only; an LMDB database can be shared");
+  }
+  throw FileError("cannot open LevelDB database '" + path + "': " + reason);
+}
+
+void ReadKeys(Database* database, const std::string& path) {
+  leveldb::ReadOptions once;
+  once.fill_cache = false;
+  once.verify_checksums = true;  // LevelDB ends the program where it trusts a damaged block
+  std::unique_ptr<leveldb::Iterator> it(database->db->NewIterator(once));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) database->keys.push_back(it->key().ToString());
+  if (!it->status().ok()) CannotOpen(path, it->status());
+}
+
+std::shared_ptr<Database> OpenDatabase(const std::string& path) {
+  if (!FileExists(path))
+    throw FileError("no LevelDB database at '" + path + "': there is no such folder");
+  RefusePipe(path, "a LevelDB database");
+  if (!FileExists(path + "/CURRENT")) {
+    throw FileError(
+        "'" + path + "' is not a LevelDB database: it has no file CURRENT" +
+        (FileExists(path + "/data.mdb") ? "; it looks like an LMDB, so set backend: LMDB" : ""));
+  }
+  auto database = std::make_shared<Database>();
+  leveldb::Options options;
+  options.max_open_files = 100;
+  options.paranoid_checks = true;  // damaged records are an error; else they would be left out
+  leveldb::DB* db = nullptr;
+  const leveldb::Status status = leveldb::DB::Open(options, path, &db);
+  if (!status.ok()) CannotOpen(path, status);
+  database->db.reset(db);
+  try {
+    ReadKeys(database.get(), path);
+  } catch (const std::bad_alloc&) {
+    // LevelDB takes the size of a block from the file as it is. It is compiled without exceptions,
+    // so that this one leaves its lock locked, and closing the database would wait for ever.
+    static_cast<void>(database->db.release());
+    throw FileError("cannot open LevelDB database '" + path +
+                    "': it is damaged: a block of it is larger than the memory");
+  }
+  if (database->keys.empty()) throw FileError("LevelDB database '" + path + "' is empty");
+  return database;
+}
+
+std::shared_ptr<Database> Shared(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<Database>> open;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<Database> database = open[path].lock();
+  if (database == nullptr) {
+    database = OpenDatabase(path);
+    open[path] = database;
+  }
+  return database;
+}
+
+class LevelDbSource : public Source {
+ public:
+  explicit LevelDbSource(const std::string& path) : path_(path), database_(Shared(path)) {}
+
+  int64_t size() const override { return static_cast<int64_t>(database_->keys.size()); }
+
+  void Read(int64_t index, Record* record) const override {
+    thread_local std::string value;
+    leveldb::ReadOptions options;
+    options.verify_checksums = true;
+    const leveldb::Status status =
+        database_->db->Get(options, database_->keys[static_cast<size_t>(index)], &value);
+    if (!status.ok()) throw FileError(status.ToString());
+    ReadDatum(value.data(), value.size(), record);
+  }
+
+  std::string Name(int64_t index) const override {
+    return "record '" + database_->keys[static_cast<size_t>(index)] + "' of '" + path_ + "'";
+  }
+  SourceFacts facts() const override { return FactsOfDatabase(*this, database_->keys[0], path_); }
+
+ private:
+  const std::string path_;
+  const std::shared_ptr<Database> database_;
+};
+
+std::unique_ptr<Source> OpenLevelDb(const DataParameter& parameter, Phase) {
+  return std::make_unique<LevelDbSource>(parameter.source());
+}
+
+DOPPIO_REGISTER(Sources, "LEVELDB", &OpenLevelDb);
+
+DOPPIO_REGISTER(Libraries, "LevelDB",
+                {std::to_string(leveldb::kMajorVersion) + "." +
+                 std::to_string(leveldb::kMinorVersion)});
+
+}  // namespace
+}  // namespace doppio

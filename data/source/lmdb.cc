@@ -1,0 +1,78 @@
+// LMDB databases of Caffe Datums. Nothing is locked, so that several jobs, and jobs on a read-only
+// file system, share one. The addresses of all records are noted at the start: values stay in the
+// map, so reading is thread-safe, in any order, and copies nothing twice.
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "data/source/database_facts.h"
+#include "data/source/datum.h"
+#include "data/source/lmdb_file.h"
+#include "data/source/source.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+namespace {
+
+// The file that `path`, a database's folder or the file itself, names.
+std::string DataFileOf(const std::string& path) {
+  if (!FileExists(path))
+    throw FileError("no LMDB database at '" + path + "': there is no such file");
+  const bool folder = FileExists(path + "/.");
+  if (folder && !FileExists(path + "/data.mdb")) {
+    throw FileError("'" + path + "' is not an LMDB database: it has no data.mdb" +
+                    (FileExists(path + "/CURRENT")
+                         ? "; it looks like a LevelDB, so set backend: LEVELDB"
+                         : ""));
+  }
+  const std::string file = folder ? path + "/data.mdb" : path;
+  RefusePipe(file, "an LMDB database");
+  if (FileBytes(file) == 0) {
+    throw FileError("'" + file + "' is not an LMDB file: it has no bytes at all");
+  }
+  return file;
+}
+
+std::unique_ptr<LmdbFile> OpenFile(const std::string& path) {
+  const std::string file = DataFileOf(path);
+  try {
+    return std::make_unique<LmdbFile>(file);
+  } catch (const FileError& e) {
+    throw FileError("cannot open LMDB database '" + path + "': " + e.message());
+  }
+}
+
+class LmdbSource : public Source {
+ public:
+  explicit LmdbSource(const std::string& path) : path_(path), file_(OpenFile(path)) {
+    if (records().empty()) throw FileError("LMDB database '" + path + "' is empty");
+  }
+
+  int64_t size() const override { return static_cast<int64_t>(records().size()); }
+
+  void Read(int64_t index, Record* record) const override {
+    const std::string_view value = records()[static_cast<size_t>(index)].value;
+    ReadDatum(value.data(), value.size(), record);
+  }
+
+  std::string Name(int64_t index) const override {
+    return "record '" + KeyOf(index) + "' of '" + path_ + "'";
+  }
+  SourceFacts facts() const override { return FactsOfDatabase(*this, KeyOf(0), path_); }
+
+ private:
+  const std::vector<LmdbFile::Record>& records() const { return file_->records(); }
+  std::string KeyOf(int64_t index) const {
+    return std::string(records()[static_cast<size_t>(index)].key);
+  }
+
+  const std::string path_;
+  const std::unique_ptr<LmdbFile> file_;
+};
+
+std::unique_ptr<Source> OpenLmdb(const DataParameter& parameter, Phase) {
+  return std::make_unique<LmdbSource>(parameter.source());
+}
+
+DOPPIO_REGISTER(Sources, "LMDB", &OpenLmdb);
+
+}  // namespace
+}  // namespace doppio

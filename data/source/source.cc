@@ -1,0 +1,61 @@
+#include "data/source/source.h"
+
+#include "data/decode/decode.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+namespace {
+
+ImageShape ShapeOf(const Record& record, Image* scratch) {
+  if (record.encoded == nullptr) return record.pixels.shape;
+  Decode(record.encoded, record.encoded_bytes, record.decode, scratch);
+  return scratch->shape;
+}
+
+bool HaveOneSize(const Source& source, const ImageShape& first) {
+  Record record;
+  Image image;
+  try {
+    for (const int64_t index : {source.size() / 2, source.size() - 1}) {
+      source.Read(index, &record);
+      const ImageShape shape = ShapeOf(record, &image);
+      if (shape.height != first.height || shape.width != first.width) return false;
+    }
+  } catch (const FileError&) {
+    return false;  // the pipeline reports the record, if it comes to it
+  }
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase) {
+  const std::string& backend = DataParameter::DB_Name(parameter.backend());
+  const SourceOpener* open = Sources::Get().Find(backend);
+  if (open == nullptr) {
+    std::string known;
+    for (const std::string& name : Sources::Get().Names()) known += " " + name;
+    throw UserError({}, "data_param: backend " + backend + " is not in this build; it has" + known);
+  }
+  if (!parameter.has_source() && parameter.backend() != DataParameter::DIGITS) {
+    throw UserError({}, "data_param: backend " + backend + " needs a source");
+  }
+  return (*open)(parameter, phase);
+}
+
+SourceFacts FactsOf(const Source& source) {
+  SourceFacts facts = source.facts();
+  Record record;
+  Image image;
+  source.Read(0, &record);
+  facts.image = ShapeOf(record, &image);
+  if (facts.image.channels == 1) {
+    facts.channels = Preprocessing::GRAY;
+  } else if (record.encoded != nullptr) {
+    facts.channels = Preprocessing::BGR;
+  }
+  if (record.encoded != nullptr) facts.one_size = HaveOneSize(source, facts.image);
+  return facts;
+}
+
+}  // namespace doppio

@@ -1,0 +1,230 @@
+// Layer WindowData: windows of images, drawn at random from a window file such that fg_fraction of
+// them show objects. Which samples do, which window each is and whether it is mirrored are formulas
+// of its number in the run: so many ranks draw what one would.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "data/augment/augment.h"
+#include "data/decode/decode.h"
+#include "data/augment/mean_file.h"
+#include "data/pipeline/read_into.h"
+#include "data/source/source.h"
+#include "data/augment/window_crop.h"
+#include "data/source/window_file.h"
+#include "proto/data.pb.h"
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kMillion = 1000000;
+
+[[noreturn]] void Mistake(const std::string& text) { throw UserError({}, text); }
+
+WindowShape ShapeOf(const WindowDataParameter& parameter,
+                    const TransformationParameter& transform) {
+  WindowShape shape;
+  shape.size = static_cast<int>(transform.crop_size());
+  shape.context_pad = static_cast<int>(parameter.context_pad());
+  if (shape.size < 1) Mistake("transform_param needs a crop_size, the size that windows get");
+  if (shape.size <= 2 * shape.context_pad) {
+    Mistake("context_pad " + std::to_string(shape.context_pad) +
+            " on each side leaves nothing of "
+            "crop_size " +
+            std::to_string(shape.size));
+  }
+  if (parameter.crop_mode() != "warp" && parameter.crop_mode() != "square") {
+    Mistake("crop_mode is '" + parameter.crop_mode() + "'; it can be 'warp' or 'square'");
+  }
+  shape.square = parameter.crop_mode() == "square";
+  return shape;
+}
+
+void CheckTransform(const TransformationParameter& transform) {
+  RefuseUnknownTransforms(transform);
+  if (transform.crop_h() > 0 || transform.crop_w() > 0) {
+    Mistake("transform_param: windows become squares; set crop_size instead of crop_h and crop_w");
+  }
+  if (transform.force_color() || transform.force_gray()) {
+    Mistake(
+        "transform_param: the window file says how many channels there are; remove "
+        "force_color and force_gray");
+  }
+}
+
+class WindowSource : public Source {
+ public:
+  WindowSource(const WindowDataParameter& parameter, const TransformationParameter& transform,
+               const Random& random)
+      : shape_(ShapeOf(parameter, transform)),
+        root_(parameter.root_folder()),
+        mirror_(transform.mirror()),
+        scale_(transform.has_scale() ? transform.scale() : parameter.scale()),
+        random_(random) {
+    CheckTransform(transform);
+    if (!(parameter.fg_fraction() >= 0 && parameter.fg_fraction() <= 1)) {
+      Mistake("fg_fraction is " + std::to_string(parameter.fg_fraction()) + ", not from 0 to 1");
+    }
+    objects_in_a_million_ = std::llround(parameter.fg_fraction() * kMillion);
+    file_ = ReadWindowFile(parameter.source(), parameter.fg_threshold(), parameter.bg_threshold());
+    CheckWindows(parameter);
+    SetMean(transform);
+    if (parameter.cache_images()) {
+      for (const std::string& path : file_.paths) cached_.push_back(ReadFile(root_ + path));
+    }
+  }
+
+  int64_t size() const override { return kEndless; }
+  bool decodes() const override { return true; }
+
+  void Read(int64_t sample, Record* record) const override {
+    const Window& window = WindowOf(sample);
+    const auto image_index = static_cast<size_t>(window.image);
+    DecodeOptions options;
+    options.color =
+        file_.channels == 1 ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
+    Image image;
+    if (cached_.empty()) {
+      const size_t bytes = ReadInto(root_ + file_.paths[image_index], &record->byte_storage);
+      Decode(reinterpret_cast<const uint8_t*>(record->byte_storage.data()), bytes, options, &image);
+    } else {
+      const std::string& bytes = cached_[image_index];
+      Decode(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), options, &image);
+    }
+    if (window.x2 >= image.shape.width || window.y2 >= image.shape.height) {
+      throw FileError("it reaches beyond the image, which is " + std::to_string(image.shape.width) +
+                      " wide and " + std::to_string(image.shape.height) + " high");
+    }
+    const bool mirrored = mirror_ && random_.Below(2, static_cast<uint64_t>(sample), 1) == 1;
+    const ImageShape shape = {file_.channels, shape_.size, shape_.size};
+    record->float_storage.assign(static_cast<size_t>(shape.count()), 0);
+    const WindowCrop crop = CropOf(window, image.shape.height, image.shape.width, shape_, mirrored);
+    if (crop.width > 0) Write(crop, mirrored, &image, record->float_storage.data());
+    record->pixels = Pixels();
+    record->pixels.shape = shape;
+    record->pixels.floats = record->float_storage.data();
+    record->labels.assign(1, static_cast<float>(window.label));
+  }
+
+  std::string Name(int64_t sample) const override {
+    const Window& window = WindowOf(sample);
+    return "window " + std::to_string(window.x1) + " " + std::to_string(window.y1) + " " +
+           std::to_string(window.x2) + " " + std::to_string(window.y2) + " of '" + root_ +
+           file_.paths[static_cast<size_t>(window.image)] + "'";
+  }
+
+  SourceFacts facts() const override {
+    SourceFacts facts;
+    facts.channels = Preprocessing::BGR;
+    return facts;
+  }
+
+ private:
+  void CheckWindows(const WindowDataParameter& parameter) const {
+    const std::string in = " in '" + parameter.source() + "'";
+    if (objects_in_a_million_ > 0 && file_.objects.empty()) {
+      throw FileError("no window overlaps an object by fg_threshold " +
+                      std::to_string(parameter.fg_threshold()) + " or more" + in);
+    }
+    if (objects_in_a_million_ < kMillion && file_.backgrounds.empty()) {
+      throw FileError("no window is background, with an overlap less than bg_threshold " +
+                      std::to_string(parameter.bg_threshold()) + "," + in);
+    }
+  }
+
+  // The part of a mean image that is its middle, or one plane of each channel's value.
+  void SetMean(const TransformationParameter& transform) {
+    const int size = shape_.size;
+    const ImageShape shape = {file_.channels, size, size};
+    const int64_t plane = int64_t{size} * size;
+    mean_.assign(static_cast<size_t>(shape.count()), 0);
+    const int values = transform.mean_value_size();
+    if (transform.has_mean_file() && values > 0) {
+      Mistake("transform_param: set only one of mean_file and mean_value");
+    }
+    if (values > 1 && values != shape.channels) {
+      Mistake("transform_param has " + std::to_string(values) +
+              " mean_value, but the images have " + std::to_string(shape.channels) +
+              " channels; give one, or one per channel");
+    }
+    for (int c = 0; values > 0 && c < shape.channels; ++c) {
+      std::fill_n(mean_.begin() + c * plane, plane, transform.mean_value(values == 1 ? 0 : c));
+    }
+    if (!transform.has_mean_file()) return;
+    const MeanImage mean = ReadMeanFile(transform.mean_file());
+    if (mean.shape.channels != shape.channels || mean.shape.height < size ||
+        mean.shape.width < size) {
+      Mistake("the mean '" + transform.mean_file() + "' is " + mean.shape.ToString() +
+              "; it must have " + std::to_string(shape.channels) +
+              " channels and not be smaller than the crop_size " + std::to_string(size));
+    }
+    const int top = (mean.shape.height - size) / 2, left = (mean.shape.width - size) / 2;
+    for (int c = 0; c < shape.channels; ++c) {
+      for (int y = 0; y < size; ++y) {
+        const int64_t from = (int64_t{c} * mean.shape.height + top + y) * mean.shape.width + left;
+        std::copy_n(mean.values.begin() + from, size, mean_.begin() + c * plane + y * size);
+      }
+    }
+  }
+
+  // Spread evenly: whatever its size, a batch has its share.
+  bool ShowsObject(int64_t sample) const {
+    const int64_t place = sample % kMillion;
+    return (place + 1) * objects_in_a_million_ / kMillion >
+           place * objects_in_a_million_ / kMillion;
+  }
+
+  const Window& WindowOf(int64_t sample) const {
+    const std::vector<Window>& windows = ShowsObject(sample) ? file_.objects : file_.backgrounds;
+    const auto count = static_cast<uint32_t>(windows.size());
+    return windows[random_.Below(count, static_cast<uint64_t>(sample), 0)];
+  }
+
+  // `image` becomes the part.
+  void Write(const WindowCrop& crop, bool mirrored, Image* image, float* to) const {
+    const int channels = image->shape.channels;
+    const int64_t row_bytes = int64_t{crop.width} * channels;
+    for (int y = 0; y < crop.height; ++y) {
+      const int64_t from = (int64_t{crop.top + y} * image->shape.width + crop.left) * channels;
+      std::memmove(&image->bytes[static_cast<size_t>(y * row_bytes)],
+                   &image->bytes[static_cast<size_t>(from)], static_cast<size_t>(row_bytes));
+    }
+    image->shape = {channels, crop.height, crop.width};
+    image->bytes.resize(static_cast<size_t>(image->shape.count()));
+    Resize(crop.to_height, crop.to_width, image);
+    for (int c = 0; c < channels; ++c) {
+      for (int y = 0; y < crop.to_height; ++y) {
+        const int64_t at =
+            (int64_t{c} * shape_.size + crop.to_top + y) * shape_.size + crop.to_left;
+        const uint8_t* const row = &image->bytes[static_cast<size_t>(y) * crop.to_width * channels];
+        for (int x = 0; x < crop.to_width; ++x) {
+          const uint8_t pixel = row[(mirrored ? crop.to_width - 1 - x : x) * channels + c];
+          to[at + x] = (static_cast<float>(pixel) - mean_[static_cast<size_t>(at + x)]) * scale_;
+        }
+      }
+    }
+  }
+
+  const WindowShape shape_;
+  const std::string root_;
+  const bool mirror_;
+  const float scale_;
+  const Random random_;
+  int64_t objects_in_a_million_ = 0;
+  WindowFile file_;
+  std::vector<float> mean_;          // of each place in the square
+  std::vector<std::string> cached_;  // files as they are on disk, or none
+};
+
+}  // namespace
+
+std::unique_ptr<Source> OpenWindows(const WindowDataParameter& parameter,
+                                    const TransformationParameter& transform,
+                                    const Random& random) {
+  if (!parameter.has_source()) Mistake("window_data_param needs a source, a window file");
+  return std::make_unique<WindowSource>(parameter, transform, random);
+}
+
+}  // namespace doppio

@@ -1,0 +1,82 @@
+// Every layer of activation_ops.h on the CPU: meaning, kernel and registration.
+#include "core/base/threads.h"
+#include "core/net/graph/layer.h"
+#include "layers/activation/activation_ops.h"
+
+namespace doppio {
+namespace {
+
+// One pass over memory is worth a second thread from here on.
+constexpr int64_t kActivationGrain = 8192;
+
+template <class Op>
+struct Activation {
+  static LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+    const Op op = Op::From(spec);
+    LayerShape shape;
+    shape.tops = {bottoms[0]};
+    shape.backward_reads_bottoms = op.reads() == Reads::kBottom;
+    shape.backward_reads_tops = op.reads() == Reads::kTop;
+    shape.in_place_ok = true;
+    shape.has_backward = Op::kHasGradient;
+    return shape;
+  }
+
+  // Takes memory as it lies, whatever the layout.
+  template <class T>
+  class Cpu : public Kernel {
+   public:
+    explicit Cpu(const KernelArgs& args) : op_(Op::From(*args.spec)) {
+      const Layout& there = args.bottoms[0].layout;
+      const Layout layout = op_.keeps_zero() || !there.padded() ? there : Layout();
+      needs_.bottoms = needs_.tops = {layout};
+    }
+
+    void Forward(const Pass&) override {
+      const T* x = t_.bottoms[0].template data<T>();
+      T* y = t_.tops[0].template data<T>();
+      // Copied, so that the compiler knows that stores to y leave the parameters alone.
+      ParallelFor(t_.tops[0].stored(), kActivationGrain,
+                  [x, y, op = op_](int64_t begin, int64_t end) {
+#pragma omp simd
+                    for (int64_t i = begin; i < end; ++i) y[i] = op.Forward(x[i]);
+                  });
+    }
+
+    void Backward(const Pass&, const std::vector<bool>&) override {
+      if (!t_.bottom_grads[0]) return;
+      const T* dy = t_.top_grads[0].template data<T>();
+      T* dx = t_.bottom_grads[0].template data<T>();
+      const T* v = op_.reads() == Reads::kBottom ? t_.bottoms[0].template data<T>()
+                   : op_.reads() == Reads::kTop  ? t_.tops[0].template data<T>()
+                                                 : dy;
+      ParallelFor(t_.bottom_grads[0].stored(), kActivationGrain,
+                  [v, dy, dx, op = op_](int64_t begin, int64_t end) {
+#pragma omp simd
+                    for (int64_t i = begin; i < end; ++i) dx[i] = op.Gradient(v[i], dy[i]);
+                  });
+    }
+
+   private:
+    const Op op_;
+  };
+
+  static bool Register() {
+    LayerType type;
+    type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
+    type.infer = &Infer;
+    LayerTypes::Get().Add(Op::kType, type);
+    return KernelTypes::Get().Add(
+        {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});
+  }
+};
+
+template <class... Ops>
+bool RegisterAllActivation(const std::tuple<Ops...>*) {
+  return (Activation<Ops>::Register() && ...);
+}
+[[maybe_unused]] const bool activation_registered =
+    RegisterAllActivation(static_cast<AllActivations*>(nullptr));
+
+}  // namespace
+}  // namespace doppio

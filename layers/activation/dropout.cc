@@ -1,0 +1,183 @@
+// Dropout: in training, zeroes each element with probability dropout_ratio and scales the others so
+// that the expectation stays; otherwise nothing. Backward remembers what was dropped as a bit per
+// element. SpatialDropout zeroes whole channels (Tompson et al., "Efficient Object Localization
+// Using Convolutional Networks", CVPR 2015).
+#include <algorithm>
+#include <type_traits>
+
+#include "core/base/threads.h"
+#include "core/net/graph/layer.h"
+#include "layers/activation/dropout_random.h"
+#include "layers/activation/dropout_spec.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferDropout(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const DropoutRule rule = DropoutRuleOf(spec);
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.in_place_ok = true;
+  if (rule.is_identity()) shape.view = View::kSame;
+  return shape;
+}
+
+// Plain layout, because elements are counted in row-major order.
+template <class T>
+class Dropout : public Kernel {
+ public:
+  explicit Dropout(const KernelArgs& args)
+      : ratio_(DropoutRuleOf(*args.spec).ratio),
+        scale_(DropoutRuleOf(*args.spec).scale<T>()),
+        random_(DropoutRandom(*args.spec)) {
+    const Shape& shape = args.bottoms[0].shape;
+    samples_ = shape.dim_or_1(0);
+    per_sample_ = samples_ > 0 ? shape.count() / samples_ : 0;
+    needs_.saved_bytes = samples_ * BitsPerSample() / 8;
+  }
+
+  void Forward(const Pass& pass) override {
+    const T* x = t_.bottoms[0].template data<T>();
+    T* y = t_.tops[0].template data<T>();
+    const uint64_t first_sample = pass.FirstSample(samples_);
+    ForEachChunk([=](int64_t sample, int64_t element, int64_t begin, int64_t count, Bits* kept) {
+      Draw(first_sample + static_cast<uint64_t>(sample), element, kept);
+      Apply(kept, count, x + begin, y + begin);
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    const T* dy = t_.top_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].template data<T>();
+    ForEachChunk([=](int64_t, int64_t, int64_t begin, int64_t count, const Bits* kept) {
+      Apply(kept, count, dy + begin, dx + begin);
+    });
+  }
+
+ private:
+  using Bits = uint16_t;  // of kLanes neighbours: a vector register's floats
+  static constexpr int64_t kLanes = 16;
+  static constexpr int64_t kChunk = 256;  // elements; four share a Philox call
+
+  int64_t BitsPerSample() const { return (per_sample_ + kChunk - 1) / kChunk * kChunk; }
+
+  // f(sample, the chunk's first element in the sample and in the tensor, elements, their bits), in
+  // parallel.
+  template <class F>
+  void ForEachChunk(const F& f) const {
+    const int64_t chunks = BitsPerSample() / kChunk;
+    Bits* const kept = static_cast<Bits*>(t_.saved);
+    ParallelFor(samples_ * chunks, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t sample = i / chunks, element = i % chunks * kChunk;
+        f(sample, element, sample * per_sample_ + element, std::min(kChunk, per_sample_ - element),
+          kept + i * (kChunk / kLanes));
+      }
+    });
+  }
+
+  // The bits of a whole chunk, be the sample shorter or not.
+  void Draw(uint64_t sample, int64_t element, Bits* kept) const {
+    uint32_t words[kChunk];
+    const uint64_t first = static_cast<uint64_t>(element) / 4;
+    const Random random = random_;
+#pragma omp simd
+    for (int i = 0; i < kChunk / 4; ++i) {
+      const Random4 four = random.At(sample, first + static_cast<uint64_t>(i));
+      words[4 * i] = four.v[0];
+      words[4 * i + 1] = four.v[1];
+      words[4 * i + 2] = four.v[2];
+      words[4 * i + 3] = four.v[3];
+    }
+    const float ratio = ratio_;
+    for (int64_t i = 0; i < kChunk; i += kLanes) {
+      uint32_t bits = 0;
+#pragma omp simd reduction(| : bits)
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        bits |= (IsKept(words[i + lane], ratio) ? 1u : 0u) << lane;
+      }
+      kept[i / kLanes] = static_cast<Bits>(bits);
+    }
+  }
+
+  void Apply(const Bits* kept, int64_t count, const T* from, T* to) const {
+    const T scale = scale_;
+    auto lanes = [=](int64_t begin, auto n) {
+      const uint32_t bits = kept[begin / kLanes];
+#pragma omp simd
+      for (int64_t lane = 0; lane < n; ++lane) {
+        const T value = from[begin + lane];
+        to[begin + lane] = ((bits >> lane & 1u) != 0 ? value : T(0)) * scale;
+      }
+    };
+    const int64_t whole = count / kLanes * kLanes;
+    for (int64_t i = 0; i < whole; i += kLanes) lanes(i, std::integral_constant<int64_t, kLanes>());
+    if (whole < count) lanes(whole, count - whole);
+  }
+
+  const float ratio_;
+  const T scale_;
+  const Random random_;
+  int64_t samples_ = 0, per_sample_ = 0;
+};
+
+// Draws again in backward: there is little to draw.
+template <class T>
+class SpatialDropout : public Kernel {
+ public:
+  explicit SpatialDropout(const KernelArgs& args)
+      : ratio_(DropoutRuleOf(*args.spec).ratio),
+        scale_(DropoutRuleOf(*args.spec).scale<T>()),
+        random_(DropoutRandom(*args.spec)) {
+    const Shape& shape = args.bottoms[0].shape;
+    samples_ = shape.dim_or_1(0);
+    channels_ = shape.dim_or_1(1);
+    positions_ = shape.rank() > 2 ? shape.count(2) : 1;
+  }
+
+  void Forward(const Pass& pass) override {
+    Run(pass, t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());
+  }
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    Run(pass, t_.top_grads[0].template data<T>(), t_.bottom_grads[0].template data<T>());
+  }
+
+ private:
+  void Run(const Pass& pass, const T* from, T* to) const {
+    const uint64_t first_sample = pass.FirstSample(samples_);
+    const int64_t grain = 1 + 8192 / (positions_ + 1);
+    ParallelFor(samples_ * channels_, grain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const uint64_t sample = first_sample + static_cast<uint64_t>(i / channels_);
+        const uint64_t channel = static_cast<uint64_t>(i % channels_);
+        const bool kept = IsKept(random_.Bits(sample, channel), ratio_);
+        for (int64_t at = i * positions_; at < (i + 1) * positions_; ++at)
+          to[at] = kept ? from[at] * scale_ : T(0);
+      }
+    });
+  }
+
+  const float ratio_;
+  const T scale_;
+  const Random random_;
+  int64_t samples_ = 0, channels_ = 0, positions_ = 0;
+};
+
+LayerType DropoutType() {
+  LayerType type;
+  type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
+  type.infer = &InferDropout;
+  return type;
+}
+DOPPIO_REGISTER_LAYER("Dropout", DropoutType());
+DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Dropout>,
+                        nullptr});
+DOPPIO_REGISTER_LAYER(kSpatialDropout, DropoutType());
+DOPPIO_REGISTER_KERNEL({kSpatialDropout, DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<SpatialDropout>, nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,93 @@
+// PReLU: y = x where positive, else slope * x, with one learned slope per channel (axis 1) or one
+// for all.
+#include "core/net/graph/layer.h"
+#include "layers/common/channel_blocks.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferPrelu(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const PReLUParameter& param = spec.param.prelu_param();
+  if (bottoms[0].rank() < 2) {
+    throw spec.Mistake("bottom", "bottom 0 has shape " + bottoms[0].ToString() +
+                                     "; PReLU needs at least 2 axes, the second being channels");
+  }
+  ParamShape slope;
+  if (!param.channel_shared()) slope.shape = {bottoms[0][1]};
+  slope.filler = param.filler();
+  if (!param.has_filler()) slope.filler.set_value(0.25f);
+
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  shape.params = {slope};
+  shape.backward_reads_tops = false;
+  shape.in_place_ok = true;
+  return shape;
+}
+
+template <class T>
+class PReLU : public Kernel {
+ public:
+  explicit PReLU(const KernelArgs& args)
+      : channel_end_(args.spec->param.prelu_param().channel_shared() ? 1 : 2) {
+    const Layout layout = ChannelLayout(args.bottoms[0], 1, channel_end_);
+    needs_.bottoms = needs_.tops = {layout};
+    SeeChannels({args.bottoms[0].shape, args.dtype, layout}, 1, channel_end_, &channels_);
+    // Padded slopes lie behind the sums.
+    needs_.scratch_bytes =
+        ChannelSumsBytes(channels_) + channels_.padded() * static_cast<int64_t>(sizeof(T));
+  }
+
+  void Forward(const Pass&) override {
+    const T* x = t_.bottoms[0].template data<T>();
+    const T* slope = Slopes();
+    T* y = t_.tops[0].template data<T>();
+    ForEachElement(
+        channels_,
+        [=](int64_t i, T factor) {
+          y[i] = (x[i] > 0 ? x[i] : T(0)) + factor * (x[i] > 0 ? T(0) : x[i]);
+        },
+        slope);
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    const T* x = t_.bottoms[0].template data<T>();
+    const T* slope = Slopes();
+    const T* dy = t_.top_grads[0].template data<T>();
+    if (t_.param_grads[0]) {
+      const double* sums = SumPerChannel<T>(channels_, t_.scratch, [=](T& sum, T&, int64_t i) {
+        sum += (x[i] > 0 ? T(0) : x[i]) * dy[i];
+      });
+      StoreSums<T>(channels_, sums, add[0], t_.param_grads[0]);
+    }
+    if (!t_.bottom_grads[0]) return;
+    T* dx = t_.bottom_grads[0].template data<T>();
+    ForEachElement(
+        channels_,
+        [=](int64_t i, T factor) {
+          dx[i] = dy[i] * ((x[i] > 0 ? T(1) : T(0)) + factor * (x[i] > 0 ? T(0) : T(1)));
+        },
+        slope);
+  }
+
+ private:
+  const T* Slopes() const {
+    void* room = static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_);
+    return PadChannels(channels_, t_.params[0].template data<T>(), static_cast<T*>(room));
+  }
+
+  const int channel_end_;
+  ChannelBlocks channels_;
+};
+
+LayerType PreluType() {
+  LayerType type;
+  type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
+  type.infer = &InferPrelu;
+  return type;
+}
+DOPPIO_REGISTER_LAYER("PReLU", PreluType());
+DOPPIO_REGISTER_KERNEL({"PReLU", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PReLU>, nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,42 @@
+// Softmax: probabilities over one axis.
+#include "core/net/graph/layer.h"
+#include "layers/activation/softmax_math.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferSoftmax(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  SoftmaxShapeOf(spec, bottoms[0]);
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  shape.backward_reads_bottoms = false;
+  shape.in_place_ok = true;
+  return shape;
+}
+
+template <class T>
+class SoftmaxKernel : public Kernel {
+ public:
+  explicit SoftmaxKernel(const KernelArgs& args)
+      : shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)) {}
+
+  void Forward(const Pass&) override {
+    SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    SoftmaxBackward(shape_, t_.tops[0].template data<T>(), t_.top_grads[0].template data<T>(),
+                    t_.bottom_grads[0].template data<T>());
+  }
+
+ private:
+  const SoftmaxShape shape_;
+};
+
+DOPPIO_REGISTER_LAYER("Softmax", LayerType{1, 1, 1, 1, false, false, &InferSoftmax});
+DOPPIO_REGISTER_KERNEL({"Softmax", DeviceKind::kCpu, "reference", 0, &MakeForFloat<SoftmaxKernel>,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

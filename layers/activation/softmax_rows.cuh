@@ -1,0 +1,108 @@
+// What softmax needs of a GPU: something of the classes of every position, and the position of
+// every element.
+//
+// Functions with bodies are static: nvcc tells the bodies of two files apart by the functions that
+// they are in.
+#ifndef DOPPIO_LAYERS_ACTIVATION_SOFTMAX_ROWS_CUH_
+#define DOPPIO_LAYERS_ACTIVATION_SOFTMAX_ROWS_CUH_
+
+#include <cmath>
+
+#include "core/device/launch.cuh"
+#include "layers/common/divider.h"
+#include "layers/activation/softmax_shape.h"
+
+namespace doppio {
+
+// The classes of one position in one pass: the largest, and the sum of e^(x - largest).
+struct SoftmaxRow {
+  float max, sum;
+};
+
+struct MergeSoftmaxRows {
+  DOPPIO_HD SoftmaxRow operator()(SoftmaxRow a, SoftmaxRow b) const {
+    if (a.sum == 0) return b;  // of no classes yet
+    if (b.sum == 0) return a;
+    // Of two exponents one is 0. NaN is never larger, and passes through the sum.
+    return b.max > a.max ? SoftmaxRow{b.max, b.sum + a.sum * std::exp(a.max - b.max)}
+                         : SoftmaxRow{a.max, a.sum + b.sum * std::exp(b.max - a.max)};
+  }
+};
+
+DOPPIO_HD inline float Probability(float x, SoftmaxRow row) {
+  return std::exp(x - row.max) / row.sum;
+}
+
+// finish(position, sum) for every position, where sum combines map(element) of its classes.
+template <class Sum, class Map, class Combine, class Finish>
+static void ReduceClasses(const Gpu& gpu, const SoftmaxShape& s, const char* what, Sum zero,
+                          const Map& map, const Combine& combine, const Finish& finish,
+                          void* room) {
+  const int64_t classes = s.classes, inner = s.inner, positions = s.positions();
+  const auto of_class = DOPPIO_BODY(int64_t position, int64_t c) {
+    return map((position / inner * classes + c) * inner + position % inner);
+  };
+  // Neighbouring threads read neighbouring memory: the classes of one position where they lie
+  // together, or nearly so, else one class of many positions.
+  constexpr int64_t kNear = 32;
+  if (inner < kNear) {
+    ReduceRows(gpu, positions, classes, what, zero, of_class, combine, finish, room);
+  } else {
+    ForEachIndex(
+        gpu, positions, what, DOPPIO_BODY(int64_t position) {
+          launch::ReduceRow(position, classes, zero, of_class, combine, finish);
+        });
+  }
+}
+template <class Sum>
+int64_t ReduceClassesBytes(const SoftmaxShape& s) {
+  return ReduceRowsBytes<Sum>(s.positions(), s.classes);
+}
+
+template <class T, class Finish>
+static void ReduceSoftmaxRows(const Gpu& gpu, const SoftmaxShape& s, const T* x,
+                              const Finish& finish, void* room) {
+  ReduceClasses(
+      gpu, s, "softmax", SoftmaxRow{0, 0},
+      DOPPIO_BODY(int64_t i) {
+        return SoftmaxRow{static_cast<float>(x[i]), 1};
+      },
+      MergeSoftmaxRows(), finish, room);
+}
+
+// dots[position] = sum over its classes of y * dy.
+template <class T>
+static void SoftmaxDots(const Gpu& gpu, const SoftmaxShape& s, const T* y, const T* dy, float* dots,
+                        void* room) {
+  ReduceClasses(
+      gpu, s, "softmax's gradient", 0.0f,
+      DOPPIO_BODY(int64_t i) { return static_cast<float>(y[i]) * static_cast<float>(dy[i]); },
+      Plus(), DOPPIO_BODY(int64_t position, float sum) { dots[position] = sum; }, room);
+}
+
+// Where an element is.
+template <class Int>
+class SoftmaxPlaces {
+ public:
+  explicit SoftmaxPlaces(const SoftmaxShape& s)
+      : sample_(static_cast<Int>(s.classes * s.inner)),
+        inner_(static_cast<Int>(s.inner)),
+        by_sample_(s.classes * s.inner),
+        by_inner_(s.inner) {}
+
+  struct Place {
+    Int position, label;
+  };
+  DOPPIO_HD Place operator()(Int i) const {
+    const Int o = by_sample_(i), in_sample = i - o * sample_, label = by_inner_(in_sample);
+    return {o * inner_ + in_sample - label * inner_, label};
+  }
+
+ private:
+  Int sample_, inner_;
+  Divider<Int> by_sample_, by_inner_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_ACTIVATION_SOFTMAX_ROWS_CUH_

@@ -1,0 +1,197 @@
+// Per-channel work (Scale, Bias, BatchNorm, PReLU) on memory as it lies: plain, channels last, or
+// channels in blocks (nChw16c), all seen as one dense array [outer][blocks][inner][block] where
+// channel c is block c / block, lane c % block. So none of these layers forces a reorder, and each
+// writes its formula once.
+#ifndef DOPPIO_LAYERS_COMMON_CHANNEL_BLOCKS_H_
+#define DOPPIO_LAYERS_COMMON_CHANNEL_BLOCKS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/base/threads.h"
+#include "core/tensor/tensor.h"
+
+namespace doppio {
+
+struct ChannelBlocks {
+  int64_t outer = 1, blocks = 1, inner = 1, block = 1;
+  int64_t channels = 1;
+
+  int64_t padded() const {
+    return blocks * block;
+  }  // channels, with those that fill the last block
+  int64_t positions() const { return outer * inner; }  // elements of one channel
+};
+
+// Sees axes [begin, end) of `tensor` as its channels; an empty range means one channel for
+// everything, padding included. False for a layout that cannot be seen so: ask for plain, which
+// always can.
+bool SeeChannels(const TensorSpec& tensor, int begin, int end, ChannelBlocks* blocks);
+
+// The layout in which a kernel should take `tensor`: as it is where SeeChannels can, else plain.
+Layout ChannelLayout(const TensorSpec& tensor, int begin, int end);
+
+// The layout in which a tensor of shape `to` lies as one of shape `from` does in `layout`, in which
+// channels can be seen: other positions, the same order.
+Layout WithSpatial(const Shape& from, const Layout& layout, const Shape& to);
+
+// One value per channel, followed by zeros for the lanes of padding; copied to `room` only where
+// there are some.
+template <class T>
+const T* PadChannels(const ChannelBlocks& v, const T* values, T* room) {
+  if (v.padded() == v.channels) return values;
+  std::copy(values, values + v.channels, room);
+  std::fill(room + v.channels, room + v.padded(), T(0));
+  return room;
+}
+
+namespace internal {
+// Kept apart: a simple loop over values of its own is one that compilers vectorise.
+template <class F, class... Value>
+[[gnu::noinline]] void ForRange(int64_t begin, int64_t end, const F& f, Value... values) {
+  const F local = f;
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) local(i, values...);
+}
+}  // namespace internal
+
+// f(i, values...) for every element i, in parallel, where the values are those of its channel in
+// `factors`, each padded() long. They are arguments, and not looked up by f, so that the compiler
+// knows that they stay.
+template <class F, class... Factor>
+void ForEachElement(const ChannelBlocks& v, const F& f, const Factor*... factors) {
+  constexpr int64_t kGrain = 8192;
+  if (v.block == 1) {
+    ParallelFor(v.outer * v.blocks * v.inner, kGrain, [&](int64_t begin, int64_t end) {
+      while (begin < end) {
+        const int64_t run = begin / v.inner;
+        [[maybe_unused]] const int64_t c = run % v.blocks;
+        const int64_t stop = std::min(end, (run + 1) * v.inner);
+        internal::ForRange(begin, stop, f, factors[c]...);
+        begin = stop;
+      }
+    });
+    return;
+  }
+  auto rows = [&](auto block) {
+    const int64_t grain = std::max<int64_t>(1, kGrain / block);
+    ParallelFor(v.outer * v.blocks * v.inner, grain, [&](int64_t begin, int64_t end) {
+      const F local = f;  // whose values no store can change, as far as the compiler knows
+      while (begin < end) {
+        const int64_t run = begin / v.inner, c = run % v.blocks * block;
+        const int64_t stop = std::min(end, (run + 1) * v.inner);
+        for (; begin < stop; ++begin) {
+          const int64_t first = begin * block;
+#pragma omp simd
+          for (int64_t lane = 0; lane < block; ++lane) local(first + lane, factors[c + lane]...);
+        }
+      }
+    });
+  };
+  if (v.block == 16) return rows(std::integral_constant<int64_t, 16>());
+  if (v.block == 8) return rows(std::integral_constant<int64_t, 8>());
+  rows(v.block);
+}
+
+// Two sums for each channel. Work is cut into units of up to kLanes channels and parts of the
+// positions, so that there are enough pieces for many threads; the cuts and so the results do not
+// depend on how many there are.
+namespace channel_sums {
+constexpr int64_t kLanes = 16;
+constexpr int64_t kMaxParts = 16;
+constexpr int64_t kSegment = 4096;  // positions summed in T before they are added to a double
+}  // namespace channel_sums
+
+inline int64_t ChannelSumsBytes(const ChannelBlocks& v) {
+  return channel_sums::kMaxParts * 2 * v.padded() * static_cast<int64_t>(sizeof(double));
+}
+
+// f(i, c, a, b) adds element i's share to its channel's two sums a and b, and may write things at
+// i. Returns the first sums, the second ones padded() further on, in `room` of ChannelSumsBytes.
+template <class T, class F, class... Factor>
+const double* SumPerChannel(const ChannelBlocks& v, void* room, const F& f,
+                            const Factor*... factors) {
+  using channel_sums::kLanes;
+  const int64_t units_per_block = (v.block + kLanes - 1) / kLanes;
+  const int64_t units = v.blocks * units_per_block;
+  const int64_t segments = (v.inner + channel_sums::kSegment - 1) / channel_sums::kSegment;
+  const int64_t pieces = v.outer * segments, parts = std::min(pieces, channel_sums::kMaxParts);
+  double* const sums = static_cast<double*>(room);
+  std::fill(sums, sums + parts * 2 * v.padded(), 0.0);
+
+  // Piece `p` of unit `u`, added to the sums of `part`.
+  auto add_piece = [&](int64_t part, int64_t u, int64_t p) {
+    const int64_t n = p / segments, begin = p % segments * channel_sums::kSegment;
+    const int64_t end = std::min(v.inner, begin + channel_sums::kSegment);
+    const int64_t block = u / units_per_block, first_lane = u % units_per_block * kLanes;
+    const int64_t base = (n * v.blocks + block) * v.inner * v.block + first_lane;
+    const int64_t c = block * v.block + first_lane;
+    double* const sum_a = sums + part * 2 * v.padded() + c;
+    double* const sum_b = sum_a + v.padded();
+    T a[kLanes] = {}, b[kLanes] = {};
+    const F local = f;
+    if (v.block == 1) {  // the lanes are neighbouring positions
+      auto run = [&](Factor... values) {
+        int64_t i = begin;
+        for (; i + kLanes <= end; i += kLanes) {
+#pragma omp simd
+          for (int64_t lane = 0; lane < kLanes; ++lane)
+            local(a[lane], b[lane], base + i + lane, values...);
+        }
+        for (; i < end; ++i) local(a[i % kLanes], b[i % kLanes], base + i, values...);
+      };
+      run(factors[c]...);
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        *sum_a += a[lane];
+        *sum_b += b[lane];
+      }
+      return;
+    }
+    const int64_t count = std::min(kLanes, v.block - first_lane);
+    auto rows = [&](auto lanes) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = base + i * v.block;
+#pragma omp simd
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          local(a[lane], b[lane], row + lane, factors[c + lane]...);
+      }
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        sum_a[lane] += a[lane];
+        sum_b[lane] += b[lane];
+      }
+    };
+    if (count == kLanes) return rows(std::integral_constant<int64_t, kLanes>());
+    if (count == 8) return rows(std::integral_constant<int64_t, 8>());
+    rows(count);
+  };
+
+  const int64_t elements_per_item =
+      std::max<int64_t>(1, v.outer * v.inner * v.padded() / (parts * units));
+  const int64_t grain = std::max<int64_t>(1, 8192 / elements_per_item);
+  ParallelFor(parts * units, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t part = item / units, u = item % units;
+      const int64_t stop = pieces * (part + 1) / parts;
+      for (int64_t p = pieces * part / parts; p < stop; ++p) add_piece(part, u, p);
+    }
+  });
+  for (int64_t part = 1; part < parts; ++part) {
+    const double* more = sums + part * 2 * v.padded();
+    for (int64_t c = 0; c < 2 * v.padded(); ++c) sums[c] += more[c];
+  }
+  return sums;
+}
+
+// Hands sums over as a gradient.
+template <class T>
+void StoreSums(const ChannelBlocks& v, const double* sums, bool add, const Tensor& gradient) {
+  T* to = gradient.data<T>();
+  for (int64_t c = 0; c < v.channels; ++c) {
+    to[c] = static_cast<T>(add ? to[c] + sums[c] : sums[c]);
+  }
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_COMMON_CHANNEL_BLOCKS_H_

@@ -1,0 +1,174 @@
+// Loops over Channels: one value per element here, two sums per channel in channel_sums.cuh.
+// Elements are stored as float, Half or BFloat16 and computed with as float; a thread reads and
+// writes 16 bytes of neighbours at once. What is done to a channel is a function f(c) that returns
+// the function of its elements, so that what belongs to the channel is read once for many of them.
+//
+// Two ways: where a channel lies in long runs, a thread takes a piece of one; where it does not
+// (channels last, and short runs), a thread takes neighbouring columns of the [outer] x [channels *
+// inner] matrix and walks down its rows.
+//
+// Only for .cu files; static as in core/device/launch.cuh.
+#ifndef DOPPIO_LAYERS_COMMON_CHANNELS_CUH_
+#define DOPPIO_LAYERS_COMMON_CHANNELS_CUH_
+
+#include <cstring>
+
+#include "core/device/elementwise.cuh"
+#include "layers/common/channels_cuda.h"
+
+namespace doppio {
+namespace channel_loops {
+
+constexpr int64_t kLongRun = 32;
+inline bool InColumns(const Channels& v) { return v.inner() < kLongRun && v.count() > 0; }
+
+// All that a loop reads and writes. A pack is read from all inputs before it is written, so that
+// `out` may be any of them.
+template <class T, int kInputs>
+struct Places {
+  static constexpr int kWidth = kPackWidth<T>;
+  using Packs = Pack<T, kWidth>[kInputs];
+
+  const T* in[kInputs];  // null: zeros
+  T* out;                // null: nothing is written
+  bool aligned;          // full packs begin at multiples of 16 bytes
+
+  // n elements from i on, and zeros.
+  __host__ __device__ void Load(int64_t i, int n, Packs& to) const {
+    for (int k = 0; k < kInputs; ++k) {
+      if (in[k] != nullptr && aligned && n == kWidth) {
+        to[k] = LoadPack<kWidth>(in[k] + i);
+        continue;
+      }
+      for (int lane = 0; lane < kWidth; ++lane) {
+        to[k].v[lane] = in[k] != nullptr && lane < n ? in[k][i + lane] : static_cast<T>(0.0f);
+      }
+    }
+  }
+  __host__ __device__ void Store(int64_t i, int n, const Pack<T, kWidth>& from) const {
+    if (aligned && n == kWidth) {
+      StorePackAtOnce(from, out + i);
+      return;
+    }
+    for (int lane = 0; lane < kWidth; ++lane) {
+      if (lane < n) out[i + lane] = from.v[lane];
+    }
+  }
+  __host__ __device__ static void Widen(const Packs& from, int lane, float (&to)[kInputs]) {
+    for (int k = 0; k < kInputs; ++k) to[k] = static_cast<float>(from[k].v[lane]);
+  }
+};
+
+template <class T, class... In>
+static Places<T, sizeof...(In)> PlacesOf(bool packs_align, T* out, const In*... in) {
+  return {{in...}, out, packs_align && PacksFit(out, in...)};
+}
+
+// The tensor as a matrix, `width` columns to a pack.
+struct Matrix {
+  Matrix(const Channels& v, int width)
+      : rows(v.outer()), columns(v.channels() * v.inner()), packs((columns + width - 1) / width) {}
+  int64_t rows, columns, packs;  // packs: of a row
+};
+
+__host__ __device__ inline int Least(int64_t a, int b) { return a < b ? static_cast<int>(a) : b; }
+
+// The functions of the channels of `kWidth` columns.
+template <int kWidth, class F, class Of>
+__host__ __device__ void TakeFunctions(const Channels& v, const F& f, int64_t column, int n,
+                                       Of (&of)[kWidth]) {
+  for (int lane = 0; lane < kWidth; ++lane) {
+    of[lane] = f(v.OverInner(column + Least(lane, n - 1)));
+  }
+}
+
+template <class F, class T, int kInputs>
+struct MapColumns {
+  static constexpr int kWidth = kPackWidth<T>;
+  static constexpr int kRows = 2;  // read before the first of them is written
+  Places<T, kInputs> places;
+  Channels v;
+  F f;
+  Matrix matrix;
+  int64_t groups;  // threads for each pack of a row
+
+  __host__ __device__ void operator()(int64_t thread) const {
+    const int64_t group = thread / matrix.packs, column = (thread - group * matrix.packs) * kWidth;
+    const int n = Least(matrix.columns - column, kWidth);
+    decltype(f(int64_t())) of[kWidth];
+    TakeFunctions(v, f, column, n, of);
+    for (int64_t row = group; row < matrix.rows; row += kRows * groups) {
+      typename Places<T, kInputs>::Packs from[kRows];
+      for (int r = 0; r < kRows; ++r) {
+        const int64_t at = row + r * groups;
+        places.Load(at * matrix.columns + column, at < matrix.rows ? n : 0, from[r]);
+      }
+      for (int r = 0; r < kRows; ++r) {
+        const int64_t at = row + r * groups;
+        if (at >= matrix.rows) continue;
+        Pack<T, kWidth> to;
+        for (int lane = 0; lane < kWidth; ++lane) {
+          float values[kInputs];
+          places.Widen(from[r], lane, values);
+          to.v[lane] = static_cast<T>(of[lane](values));
+        }
+        places.Store(at * matrix.columns + column, n, to);
+      }
+    }
+  }
+};
+
+template <class F, class T, int kInputs>
+struct MapRuns {
+  static constexpr int kWidth = kPackWidth<T>;
+  Places<T, kInputs> places;
+  Channels v;
+  F f;
+
+  // A pack ends at most one run and begins the next.
+  __host__ __device__ void operator()(int64_t index) const {
+    const int64_t i = index * kWidth, run = v.OverInner(i),
+                  c = run - v.OverChannels(run) * v.channels();
+    const int n = Least(v.count() - i, kWidth);
+    const int64_t left = (run + 1) * v.inner() - i;
+    const auto of = f(c);
+    const auto of_next = left < n ? f(c + 1 == v.channels() ? 0 : c + 1) : of;
+    typename Places<T, kInputs>::Packs from;
+    places.Load(i, n, from);
+    Pack<T, kWidth> to;
+    for (int lane = 0; lane < kWidth; ++lane) {
+      float values[kInputs];
+      places.Widen(from, lane, values);
+      to.v[lane] = static_cast<T>(lane < left ? of(values) : of_next(values));
+    }
+    places.Store(i, n, to);
+  }
+};
+
+}  // namespace channel_loops
+
+// out[i] = f(channel of i)({in[i]...}) for every element; a null input counts as zeros, and `out`
+// may be any input.
+template <class F, class T, class... In>
+static void MapChannels(const Gpu& gpu, const Channels& v, const char* what, T* out, const F& f,
+                        const In*... in) {
+  using namespace channel_loops;
+  constexpr int kInputs = sizeof...(In), kWidth = kPackWidth<T>;
+  if (!InColumns(v)) {
+    ForEachIndex(gpu, (v.count() + kWidth - 1) / kWidth, what,
+                 MapRuns<F, T, kInputs>{PlacesOf(true, out, in...), v, f});
+    return;
+  }
+  // As many threads as a large GPU runs at once, where that leaves each a few rows.
+  constexpr int64_t kThreads = 1 << 17, kRowsEach = 4;
+  const Matrix matrix(v, kWidth);
+  const int64_t groups =
+      std::max<int64_t>(1, std::min(kThreads / matrix.packs, matrix.rows / kRowsEach));
+  ForEachIndex(gpu, groups * matrix.packs, what,
+               MapColumns<F, T, kInputs>{PlacesOf(matrix.columns % kWidth == 0, out, in...), v, f,
+                                         matrix, groups});
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_COMMON_CHANNELS_CUH_

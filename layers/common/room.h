@@ -1,0 +1,32 @@
+// Hands out 64-byte aligned pieces of a block of memory; of null, it measures how many bytes they
+// take. So a kernel places what it keeps by the same lines in its constructor and in Bind.
+#ifndef DOPPIO_LAYERS_COMMON_ROOM_H_
+#define DOPPIO_LAYERS_COMMON_ROOM_H_
+
+#include <cstdint>
+
+namespace doppio {
+
+class Room {
+ public:
+  explicit Room(void* memory) : memory_(static_cast<char*>(memory)) {}
+
+  template <class T>
+  T* Take(int64_t elements) {
+    return static_cast<T*>(TakeBytes(elements * static_cast<int64_t>(sizeof(T))));
+  }
+  void* TakeBytes(int64_t bytes) {
+    void* taken = memory_ == nullptr ? nullptr : memory_ + bytes_;
+    bytes_ += (bytes + 63) / 64 * 64;
+    return taken;
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  char* memory_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_COMMON_ROOM_H_

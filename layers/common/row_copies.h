@@ -1,0 +1,34 @@
+// Rows of a matrix that others name by number, on the CPU (layers/common/row_index.h). Rows have
+// `width` numbers.
+#ifndef DOPPIO_LAYERS_COMMON_ROW_COPIES_H_
+#define DOPPIO_LAYERS_COMMON_ROW_COPIES_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/base/threads.h"
+
+namespace doppio {
+
+// to[i] = from[rows[i]].
+template <class T>
+void GatherRows(int64_t count, int64_t width, const int32_t* rows, const T* from, T* to) {
+  ParallelFor(count, 1 + 16384 / (width + 1), [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      std::copy_n(from + rows[i] * width, width, to + i * width);
+  });
+}
+
+// to[rows[i]] += from[i], in the order of i.
+template <class T>
+void AddRows(int64_t count, int64_t width, const int32_t* rows, const T* from, T* to) {
+  ParallelFor(width, 1 + 16384 / (count + 1), [=](int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t j = begin; j < end; ++j) to[rows[i] * width + j] += from[i * width + j];
+    }
+  });
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_COMMON_ROW_COPIES_H_

@@ -1,0 +1,177 @@
+// Convolution and Deconvolution over any number of spatial axes, with groups and dilation: what
+// they mean, and the plain kernel (unfold, then multiply) that the fast ones are tested against. A
+// Deconvolution's forward pass is the backward one of a convolution from its top to its bottom, and
+// the other way round.
+#include "core/base/threads.h"
+#include "core/math/blas.h"
+#include "core/net/graph/layer.h"
+#include "layers/convolution/conv_geometry.h"
+#include "layers/convolution/im2col.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferConvolution(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const ConvGeometry g = ReadConvGeometry(spec, bottoms[0], IsTransposed(spec));
+  const ConvGeometry products = ReadConvolution(spec, bottoms[0]);
+  LayerShape shape;
+  for (size_t i = 0; i < bottoms.size(); ++i) {
+    if (bottoms[i] != bottoms[0]) {
+      throw spec.Mistake("bottom",
+                         "all bottoms of one layer of this type must have one shape; found " +
+                             bottoms[i].ToString() + " after " + bottoms[0].ToString(),
+                         static_cast<int>(i));
+    }
+    Shape top(std::vector<int64_t>(bottoms[0].dims().begin(), bottoms[0].dims().begin() + g.axis));
+    top.push_back(g.out_channels);
+    for (int64_t extent : g.output) top.push_back(extent);
+    shape.tops.push_back(top);
+  }
+  Shape weights{products.out_channels, products.in_channels / g.group};
+  for (int64_t extent : g.kernel) weights.push_back(extent);
+  const ConvolutionParameter& p = spec.param.convolution_param();
+  shape.params.push_back({weights, p.weight_filler()});
+  if (g.bias) shape.params.push_back({Shape{g.out_channels}, p.bias_filler()});
+  shape.backward_reads_tops = false;
+  std::vector<int64_t> factors = weights.dims();
+  factors.insert(factors.end(), products.output.begin(), products.output.end());
+  factors.insert(factors.end(), {g.batch, static_cast<int64_t>(bottoms.size())});
+  shape.macs = Macs(factors);
+  return shape;
+}
+
+// Below, x is the side that windows slide over and y the side of the windows.
+template <class T>
+class ConvolutionKernel : public Kernel {
+ public:
+  explicit ConvolutionKernel(const KernelArgs& args)
+      : g_(ReadConvolution(*args.spec, args.bottoms[0].shape)),
+        transposed_(IsTransposed(*args.spec)),
+        unfolding_(g_, g_.in_channels / g_.group, false) {
+    needs_.scratch_bytes =
+        unfolding_.rows() * unfolding_.columns() * static_cast<int64_t>(sizeof(T));
+  }
+
+  void Forward(const Pass&) override {
+    for (size_t i = 0; i < t_.bottoms.size(); ++i) {
+      for (int64_t n = 0; n < g_.batch; ++n) {
+        T* top = Image(t_.tops[i], n);
+        if (transposed_) {
+          MultiplyBack(Image(t_.bottoms[i], n), top);
+        } else {
+          Multiply(Image(t_.bottoms[i], n), top);
+        }
+        if (g_.bias) AddBias(top, t_.tops[i].count() / g_.batch);
+      }
+    }
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    for (size_t p = 0; p < t_.params.size(); ++p) {
+      T* gradient = t_.param_grads[p].template data<T>();
+      if (gradient != nullptr && !add[p])
+        std::fill(gradient, gradient + t_.params[p].count(), T(0));
+    }
+    for (size_t i = 0; i < t_.bottoms.size(); ++i) {
+      const bool flows = static_cast<bool>(t_.top_grads[i]);
+      for (int64_t n = 0; n < g_.batch; ++n) {
+        T* to = t_.bottom_grads[i] ? Image(t_.bottom_grads[i], n) : nullptr;
+        if (flows) {
+          BackwardImage(Image(t_.bottoms[i], n), Image(t_.top_grads[i], n),
+                        t_.tops[i].count() / g_.batch, to);
+        } else if (to != nullptr) {
+          std::fill(to, to + t_.bottoms[i].count() / g_.batch, T(0));
+        }
+      }
+    }
+  }
+
+ private:
+  T* Image(const Tensor& tensor, int64_t n) const {
+    return tensor.data<T>() + n * (tensor.count() / g_.batch);
+  }
+  T* columns() const { return static_cast<T*>(t_.scratch); }
+  // Of a product for one group: rows of y, terms, columns.
+  int64_t outputs() const { return g_.out_channels / g_.group; }
+  int64_t inputs() const { return unfolding_.rows(); }
+  int64_t pixels() const { return unfolding_.columns(); }
+  int64_t x_step() const { return g_.in_channels / g_.group * g_.input_count(); }
+  int64_t y_step() const { return outputs() * pixels(); }
+  const T* weights(int64_t group) const {
+    return t_.params[0].template data<T>() + group * outputs() * inputs();
+  }
+  int64_t top_channels() const { return transposed_ ? g_.in_channels : g_.out_channels; }
+
+  void Multiply(const T* x, T* y) {
+    for (int64_t group = 0; group < g_.group; ++group) {
+      unfolding_.Unfold(x + group * x_step(), columns());
+      Gemm(false, false, outputs(), pixels(), inputs(), T(1), weights(group), columns(), T(0),
+           y + group * y_step());
+    }
+  }
+
+  void MultiplyBack(const T* y, T* x) {
+    for (int64_t group = 0; group < g_.group; ++group) {
+      Gemm(true, false, inputs(), pixels(), outputs(), T(1), weights(group), y + group * y_step(),
+           T(0), columns());
+      unfolding_.Fold(columns(), x + group * x_step());
+    }
+  }
+
+  void AddWeightGradient(const T* x, const T* y) {
+    for (int64_t group = 0; group < g_.group; ++group) {
+      unfolding_.Unfold(x + group * x_step(), columns());
+      Gemm(false, true, outputs(), inputs(), pixels(), T(1), y + group * y_step(), columns(), T(1),
+           t_.param_grads[0].template data<T>() + group * outputs() * inputs());
+    }
+  }
+
+  void AddBias(T* top, int64_t count) {
+    const int64_t plane = count / top_channels();
+    for (int64_t c = 0; c < top_channels(); ++c) {
+      const T bias = t_.params[1].template data<T>()[c];
+      for (int64_t j = 0; j < plane; ++j) top[c * plane + j] += bias;
+    }
+  }
+
+  void BackwardImage(const T* bottom, const T* top_grad, int64_t top_count, T* bottom_grad) {
+    if (t_.param_grads[0]) {
+      AddWeightGradient(transposed_ ? top_grad : bottom, transposed_ ? bottom : top_grad);
+    }
+    if (bottom_grad != nullptr && transposed_) Multiply(top_grad, bottom_grad);
+    if (bottom_grad != nullptr && !transposed_) MultiplyBack(top_grad, bottom_grad);
+    if (!g_.bias || !t_.param_grads[1]) return;
+    const int64_t plane = top_count / top_channels();
+    for (int64_t c = 0; c < top_channels(); ++c) {
+      double sum = 0;
+      for (int64_t j = 0; j < plane; ++j) sum += top_grad[c * plane + j];
+      t_.param_grads[1].template data<T>()[c] += static_cast<T>(sum);
+    }
+  }
+
+  const ConvGeometry g_;
+  const bool transposed_;
+  const Unfolding unfolding_;
+};
+
+LayerType ConvolutionType() {
+  LayerType type;
+  type.min_bottoms = type.min_tops = 1;
+  type.same_count = true;
+  type.infer = &InferConvolution;
+  return type;
+}
+
+bool RegisterConvolution(const std::string& name) {
+  KernelTypes::Get().Add(
+      {name, DeviceKind::kCpu, "reference", 0, &MakeForFloat<ConvolutionKernel>, nullptr});
+  return LayerTypes::Get().Add(name, ConvolutionType());
+}
+
+[[maybe_unused]] const bool convolution_registered = [] {
+  for (const char* name : kConvolutionTypes) RegisterConvolution(name);
+  return RegisterConvolution("Deconvolution");
+}();
+
+}  // namespace
+}  // namespace doppio

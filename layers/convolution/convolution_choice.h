@@ -1,0 +1,181 @@
+// Which of oneDNN's convolutions to take: it has many, each for certain layouts, and some are a
+// hundred times slower than others.
+#ifndef DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_H_
+#define DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_H_
+
+#include <memory>
+
+#include "core/net/graph/layer.h"
+#include "layers/convolution/conv_geometry.h"
+#include "layers/common/dnnl_support.h"
+#include "layers/common/dnnl_tail.h"
+
+namespace doppio {
+
+// The primitives for one choice of layouts.
+struct ConvChoice {
+  dnnl::convolution_forward::primitive_desc forward;  // with the tail of a chain
+  dnnl::convolution_backward_data::primitive_desc backward_data;
+  dnnl::convolution_backward_weights::primitive_desc backward_weights;
+  double slowness = 0;
+};
+
+class ConvChooser {
+ public:
+  ConvChooser(const KernelArgs& args, const ConvGeometry& g)
+      : args_(args), g_(g), stride_(g.stride), dilation_(g.dilation), pad_(g.pad) {
+    for (int64_t& d : dilation_) --d;  // oneDNN counts the holes
+    src_ = {g.batch, g.in_channels};
+    dst_ = {g.batch, g.out_channels};
+    src_.insert(src_.end(), g.input.begin(), g.input.end());
+    dst_.insert(dst_.end(), g.output.begin(), g.output.end());
+    if (g.group > 1) weights_.push_back(g.group);
+    weights_.insert(weights_.end(), {g.out_channels / g.group, g.in_channels / g.group});
+    weights_.insert(weights_.end(), g.kernel.begin(), g.kernel.end());
+    const Shape weights_shape(weights_);
+    if (!args.param_placed.empty() && args.param_placed[0]) {
+      placed_ = DescOf({weights_shape, DType::kFloat32, args.param_layouts[0]});
+    }
+    data_ = args.bottom_gradient.empty() ? args.backward : false;
+    // A chain has further bottoms, which the primitives for gradients do not see.
+    const size_t bottoms = args.chain != nullptr ? 1 : args.bottom_gradient.size();
+    for (size_t i = 0; i < bottoms; ++i) {
+      data_ = data_ || (args.backward && args.bottom_gradient[i]);
+    }
+    params_ = args.param_gradient.empty() ? args.backward : false;
+    for (bool wanted : args.param_gradient) params_ = params_ || (args.backward && wanted);
+  }
+
+  bool backward_data() const { return data_; }
+  bool backward_params() const { return params_; }
+  // The layout the weights already have elsewhere; empty when this layer decides.
+  const dnnl::memory::desc& placed() const { return placed_; }
+
+  // The fastest; null when oneDNN has none, or none with the chain's tail that is as fast as
+  // without.
+  std::unique_ptr<ConvChoice> Best() const {
+    std::unique_ptr<ConvChoice> best = BestAlone();
+    if (best == nullptr || args_.chain == nullptr) return best;
+    try {
+      const auto& alone = best->forward;
+      const auto with_tail =
+          Forward(alone.src_desc(), alone.weights_desc(), alone.dst_desc(),
+                  DnnlTailAttr(args_.math, ChainTail(args_.chain), alone.dst_desc()));
+      if (Slowness(with_tail.impl_info_str()) > Slowness(alone.impl_info_str())) return nullptr;
+      best->forward = with_tail;
+    } catch (const dnnl::error&) {
+      return nullptr;
+    }
+    return best;
+  }
+
+ private:
+  std::unique_ptr<ConvChoice> BestAlone() const {
+    const dnnl::memory::desc any_src = AnyDesc(Shape(src_)), any_dst = AnyDesc(Shape(dst_));
+    const dnnl::memory::desc plain_src = PlainDesc(Shape(src_)), plain_dst = PlainDesc(Shape(dst_));
+    std::unique_ptr<ConvChoice> best;
+    auto offer = [&](const dnnl::memory::desc& src, const dnnl::memory::desc& dst) {
+      if (best != nullptr && best->slowness == 0) return;
+      for (bool placed : {true, false}) {
+        if (placed && placed_.is_zero()) continue;
+        std::unique_ptr<ConvChoice> choice =
+            Try(src, dst, placed ? placed_ : AnyDesc(Shape(weights_)));
+        if (choice != nullptr && (best == nullptr || choice->slowness < best->slowness)) {
+          best = std::move(choice);
+        }
+      }
+    };
+    // A batch of several axes has no blocked layout of the bottom's own rank.
+    if (g_.axis == 1) {
+      offer(any_src, any_dst);
+      const dnnl::memory::desc bottom = DescOf(args_.bottoms[0]);
+      offer(bottom, any_dst);
+      for (int64_t block : {16, 8}) {
+        offer(ChannelBlocked(Shape(src_), block), ChannelBlocked(Shape(dst_), block));
+      }
+    }
+    offer(plain_src, plain_dst);
+    return best;
+  }
+
+  dnnl::convolution_forward::primitive_desc Forward(const dnnl::memory::desc& src,
+                                                    const dnnl::memory::desc& weights,
+                                                    const dnnl::memory::desc& dst,
+                                                    const dnnl::primitive_attr& attr) const {
+    const dnnl::prop_kind kind =
+        args_.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+    return Fastest([&] {
+      return DescribeForward<dnnl::convolution_forward>(
+          attr, kind, dnnl::algorithm::convolution_direct, src, weights, BiasDesc(), dst, stride_,
+          dilation_, pad_, pad_);
+    });
+  }
+
+  dnnl::memory::desc BiasDesc() const {
+    return g_.bias ? PlainDesc(Shape{g_.out_channels}) : dnnl::memory::desc();
+  }
+
+  std::unique_ptr<ConvChoice> Try(const dnnl::memory::desc& src, const dnnl::memory::desc& dst,
+                                  const dnnl::memory::desc& weights) const {
+    auto choice = std::make_unique<ConvChoice>();
+    try {
+      choice->forward = Forward(src, weights, dst, DnnlAttr(args_.math));
+      choice->slowness = Slowness(choice->forward.impl_info_str());
+      // Gradients lie as their values do.
+      const dnnl::memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
+      if (g_.axis == 1 && x != DescOf(args_.bottoms[0])) choice->slowness += kReorderSlowness;
+      if (!placed_.is_zero() && placed_ != choice->forward.weights_desc()) {
+        choice->slowness += kReorderSlowness;
+      }
+      if (data_) {
+        choice->backward_data = Fastest([&] {
+          return DescribeBackward<dnnl::convolution_backward_data>(
+              DnnlAttr(args_.math), choice->forward, dnnl::algorithm::convolution_direct, x,
+              AnyDesc(Shape(weights_)), y, stride_, dilation_, pad_, pad_);
+        });
+        choice->slowness += Slowness(choice->backward_data.impl_info_str());
+      }
+      if (params_) {
+        const dnnl::memory::desc kept =
+            placed_.is_zero() ? choice->forward.weights_desc() : placed_;
+        choice->backward_weights = BackwardWeights(*choice, x, y, kept);
+        choice->slowness += Slowness(choice->backward_weights.impl_info_str());
+      }
+    } catch (const dnnl::error&) {
+      return nullptr;  // no implementation for these layouts
+    }
+    return choice;
+  }
+
+  // Writes the parameter's own layout if that is not slower than what oneDNN would choose.
+  dnnl::convolution_backward_weights::primitive_desc BackwardWeights(
+      const ConvChoice& choice, const dnnl::memory::desc& x, const dnnl::memory::desc& y,
+      const dnnl::memory::desc& kept) const {
+    auto make = [&](const dnnl::memory::desc& weights) {
+      return Fastest([&] {
+        return DescribeBackward<dnnl::convolution_backward_weights>(
+            DnnlAttr(args_.math), choice.forward, dnnl::algorithm::convolution_direct, x, weights,
+            BiasDesc(), y, stride_, dilation_, pad_, pad_);
+      });
+    };
+    auto any = make(AnyDesc(Shape(weights_)));
+    if (any.diff_weights_desc() == kept) return any;
+    try {
+      auto own = make(kept);
+      if (Slowness(own.impl_info_str()) <= Slowness(any.impl_info_str())) return own;
+    } catch (const dnnl::error&) {
+      // `any` it is.
+    }
+    return any;
+  }
+
+  const KernelArgs& args_;
+  const ConvGeometry& g_;
+  dnnl::memory::dims stride_, dilation_, pad_, src_, dst_, weights_;
+  dnnl::memory::desc placed_;
+  bool data_ = false, params_ = false;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_H_

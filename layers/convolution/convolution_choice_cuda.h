@@ -1,0 +1,209 @@
+// A convolution described to cuDNN, and which of its algorithms to take in each direction: the
+// fastest one measured that keeps within the device's workspace.
+#ifndef DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_CUDA_H_
+#define DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_CUDA_H_
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/math/cudnn.h"
+#include "core/math/cudnn_choices.h"
+#include "layers/convolution/cudnn_extents_cuda.h"
+
+namespace doppio {
+
+class CudnnProblem {
+ public:
+  CudnnProblem(Device* device, const ConvGeometry& g)
+      : device(device),
+        extents(g),
+        x(extents.x, DType::kFloat32, false),
+        y(extents.y, DType::kFloat32, false),
+        bias(Channels(extents.y), DType::kFloat32, false),
+        w(extents.w, DType::kFloat32, false) {}
+
+  // Names all that a choice depends on.
+  std::string Key(const std::string& direction) const {
+    return CudnnChoiceKey(
+        device, direction + " " + extents.ToString() + ", float32" + (exact() ? "" : " as tf32"));
+  }
+
+  bool exact() const { return device->math() == MathMode::kFloat32; }
+
+  Device* const device;
+  const CudnnExtents extents;
+  const CudnnTensor x, y, bias;
+  const CudnnFilter w;
+
+ private:
+  static std::vector<int64_t> Channels(const std::vector<int64_t>& top) {
+    std::vector<int64_t> dims(top.size(), 1);
+    dims[1] = top[1];
+    return dims;
+  }
+};
+
+// The three directions: the same questions, each to functions and in an order of its own.
+struct CudnnForward {
+  using Perf = cudnnConvolutionFwdAlgoPerf_t;
+  using Algorithm = cudnnConvolutionFwdAlgo_t;
+  static constexpr const char* kName = "forward";
+  static constexpr int kAlgorithms = CUDNN_CONVOLUTION_FWD_ALGO_COUNT;
+  static cudnnStatus_t Ask(bool measure, const CudnnProblem& p, cudnnConvolutionDescriptor_t conv,
+                           int room, int* count, Perf* perfs) {
+    const auto ask = measure ? Cudnn().cudnnFindConvolutionForwardAlgorithm
+                             : Cudnn().cudnnGetConvolutionForwardAlgorithm_v7;
+    return ask(CudnnHandle(p.device), p.x.get(), p.w.get(), conv, p.y.get(), room, count, perfs);
+  }
+  static cudnnStatus_t Workspace(const CudnnProblem& p, cudnnConvolutionDescriptor_t conv,
+                                 Algorithm algorithm, size_t* bytes) {
+    return Cudnn().cudnnGetConvolutionForwardWorkspaceSize(
+        CudnnHandle(p.device), p.x.get(), p.w.get(), conv, p.y.get(), algorithm, bytes);
+  }
+};
+
+struct CudnnBackwardData {
+  using Perf = cudnnConvolutionBwdDataAlgoPerf_t;
+  using Algorithm = cudnnConvolutionBwdDataAlgo_t;
+  static constexpr const char* kName = "backward-data";
+  static constexpr int kAlgorithms = CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT;
+  static cudnnStatus_t Ask(bool measure, const CudnnProblem& p, cudnnConvolutionDescriptor_t conv,
+                           int room, int* count, Perf* perfs) {
+    const auto ask = measure ? Cudnn().cudnnFindConvolutionBackwardDataAlgorithm
+                             : Cudnn().cudnnGetConvolutionBackwardDataAlgorithm_v7;
+    return ask(CudnnHandle(p.device), p.w.get(), p.y.get(), conv, p.x.get(), room, count, perfs);
+  }
+  static cudnnStatus_t Workspace(const CudnnProblem& p, cudnnConvolutionDescriptor_t conv,
+                                 Algorithm algorithm, size_t* bytes) {
+    return Cudnn().cudnnGetConvolutionBackwardDataWorkspaceSize(
+        CudnnHandle(p.device), p.w.get(), p.y.get(), conv, p.x.get(), algorithm, bytes);
+  }
+};
+
+struct CudnnBackwardFilter {
+  using Perf = cudnnConvolutionBwdFilterAlgoPerf_t;
+  using Algorithm = cudnnConvolutionBwdFilterAlgo_t;
+  static constexpr const char* kName = "backward-filter";
+  static constexpr int kAlgorithms = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT;
+  static cudnnStatus_t Ask(bool measure, const CudnnProblem& p, cudnnConvolutionDescriptor_t conv,
+                           int room, int* count, Perf* perfs) {
+    const auto ask = measure ? Cudnn().cudnnFindConvolutionBackwardFilterAlgorithm
+                             : Cudnn().cudnnGetConvolutionBackwardFilterAlgorithm_v7;
+    return ask(CudnnHandle(p.device), p.x.get(), p.y.get(), conv, p.w.get(), room, count, perfs);
+  }
+  static cudnnStatus_t Workspace(const CudnnProblem& p, cudnnConvolutionDescriptor_t conv,
+                                 Algorithm algorithm, size_t* bytes) {
+    return Cudnn().cudnnGetConvolutionBackwardFilterWorkspaceSize(
+        CudnnHandle(p.device), p.x.get(), p.y.get(), conv, p.w.get(), algorithm, bytes);
+  }
+};
+
+// One direction, with its algorithm.
+template <class Direction>
+class CudnnStep {
+ public:
+  using Algorithm = typename Direction::Algorithm;
+  using Perf = typename Direction::Perf;
+
+  // `favourite`, where there is one, saves its caller another pass over the top: it is taken
+  // unless clearly slower than the best.
+  explicit CudnnStep(const CudnnProblem& problem, std::optional<Algorithm> favourite = {})
+      : problem_(problem),
+        favourite_(favourite),
+        conv_(problem.extents.shape, DType::kFloat32, problem.device->math()) {
+    const std::string key = problem.Key(Direction::kName) + (favourite ? ", with a tail" : "");
+    AlgorithmCache& choices = CudnnChoices(*problem.device);
+    const bool measure = MeasuresCudnn(*problem.device);
+    const auto choose = [&](const std::optional<KeptChoice>&) -> std::optional<KeptChoice> {
+      if (!Choose(Ask(measure))) return std::nullopt;
+      return KeptChoice{{choice_.algorithm, choice_.math}};
+    };
+    const std::optional<KeptChoice> kept = choices.FindOrMeasure(key, choose);
+    if (found_ || (kept && TakeKept(kept->choice))) return;
+    if (kept) {
+      // Something else than a choice, or one that this GPU has no memory for.
+      if (const auto anew = choose(kept)) choices.Keep(key, *anew);
+    }
+    if (!found_ && measure) Choose(Ask(false));  // there was no memory left to measure in, say
+  }
+
+  bool found() const { return found_; }
+  Algorithm algorithm() const { return static_cast<Algorithm>(choice_.algorithm); }
+  size_t workspace() const { return workspace_; }
+  cudnnConvolutionDescriptor_t conv() const { return conv_.get(); }
+
+  // For declining, when none was found.
+  std::string WhyNone() const { return WhyNoCudnn(*problem_.device, Direction::kName); }
+
+ private:
+  static constexpr float kFavouriteMayTake = 1.2f;
+
+  struct Choice {
+    int64_t algorithm = 0, math = 0;
+  };
+
+  // Best first; those that cannot be run are among them.
+  std::vector<Perf> Ask(bool measure) const {
+    std::vector<Perf> perfs(2 * Direction::kAlgorithms);  // each in two precisions
+    int count = 0;
+    const cudnnStatus_t status = Direction::Ask(measure, problem_, conv_.get(),
+                                                static_cast<int>(perfs.size()), &count, &perfs[0]);
+    perfs.resize(status == CUDNN_STATUS_SUCCESS ? static_cast<size_t>(count) : 0);
+    return perfs;
+  }
+
+  bool TakeKept(const AlgorithmChoice& kept) {
+    return kept.size() == 2 && Take({kept[0], kept[1]});
+  }
+
+  // Advice comes without times, in cuDNN's order: then there is nothing to weigh the favourite by.
+  bool Choose(std::vector<Perf> perfs) {
+    const Device& device = *problem_.device;
+    const auto unfit = [&](const Perf& p) {
+      return p.status != CUDNN_STATUS_SUCCESS ||
+             p.memory > static_cast<size_t>(device.workspace_bytes()) ||
+             (device.deterministic() && p.determinism != CUDNN_DETERMINISTIC);
+    };
+    perfs.erase(std::remove_if(perfs.begin(), perfs.end(), unfit), perfs.end());
+    if (problem_.exact()) {
+      // cuDNN tries its default precision as well; those times are of no use where others are.
+      std::stable_partition(perfs.begin(), perfs.end(),
+                            [](const Perf& p) { return p.mathType == CUDNN_FMA_MATH; });
+    }
+    const auto better = std::find_if(perfs.begin(), perfs.end(), [&](const Perf& p) {
+      return favourite_ && p.algo == *favourite_ && p.time > 0 &&
+             p.time <= kFavouriteMayTake * perfs[0].time;
+    });
+    if (better != perfs.end()) std::rotate(perfs.begin(), better, better + 1);
+    return std::any_of(perfs.begin(), perfs.end(), [&](const Perf& p) {
+      return Take({p.algo, p.mathType});
+    });
+  }
+
+  // False when cuDNN does not run it so, or wants more memory than it may have.
+  bool Take(Choice choice) {
+    if (choice.algorithm < 0 || choice.algorithm >= Direction::kAlgorithms) return false;
+    if (choice.math < CUDNN_DEFAULT_MATH || choice.math > CUDNN_FMA_MATH) return false;
+    if (problem_.exact()) choice.math = CUDNN_FMA_MATH;
+    conv_.SetMath(static_cast<cudnnMathType_t>(choice.math));
+    const cudnnStatus_t status = Direction::Workspace(
+        problem_, conv_.get(), static_cast<Algorithm>(choice.algorithm), &workspace_);
+    choice_ = choice;
+    found_ = status == CUDNN_STATUS_SUCCESS &&
+             workspace_ <= static_cast<size_t>(problem_.device->workspace_bytes());
+    return found_;
+  }
+
+  const CudnnProblem& problem_;
+  const std::optional<Algorithm> favourite_;
+  CudnnConvolution conv_;
+  Choice choice_;
+  size_t workspace_ = 0;
+  bool found_ = false;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_CUDA_H_

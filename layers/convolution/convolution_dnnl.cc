@@ -1,0 +1,273 @@
+// Convolution by oneDNN. Weights live in the layout that the forward primitive reads; images stay
+// in blocks of channels between layers, except that the first convolution of a net reads its few
+// channels plain. Of a chain's tail, ReLU and the sum are part of the forward primitive.
+//
+// A Deconvolution runs the primitives of the convolution from its top to its bottom the other way
+// round; its bias, which they know nothing of, is a pass of its own.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "layers/common/channel_blocks.h"
+#include "layers/convolution/convolution_choice.h"
+
+namespace doppio {
+namespace {
+
+using dnnl::memory;
+
+// The convolution as oneDNN sees it.
+struct DnnlProblem {
+  explicit DnnlProblem(const KernelArgs& from)
+      : args(from), g(ReadConvolution(*from.spec, from.bottoms[0].shape)) {
+    if (!IsTransposed(*from.spec)) return;
+    g.bias = false;
+    args.bottoms = {{from.shape->tops[0], from.dtype, Layout()}};
+    args.bottom_gradient = {true};
+    args.backward = true;
+    if (!from.backward) args.param_gradient = {false};
+  }
+  KernelArgs args;
+  ConvGeometry g;
+};
+
+// Of the side that windows slide over. False for a layout in which channels cannot be seen.
+bool SeeInputChannels(const ConvGeometry& g, const memory::desc& src, ChannelBlocks* channels) {
+  Shape shape{g.batch, g.in_channels};
+  for (int64_t extent : g.input) shape.push_back(extent);
+  return SeeChannels({shape, DType::kFloat32, LayoutOf(src)}, 1, 2, channels);
+}
+
+std::string ConvolutionDnnlDeclines(const KernelArgs& args) {
+  if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
+  const DnnlProblem problem(args);
+  const ConvGeometry& g = problem.g;
+  if (g.spatial_rank() < 1 || g.spatial_rank() > 3) return "oneDNN has 1 to 3 spatial axes";
+  if (args.bottoms[0].shape.count() == 0) return "the bottom is empty";
+  ChannelBlocks channels;
+  const std::unique_ptr<ConvChoice> choice = ConvChooser(problem.args, g).Best();
+  if (choice != nullptr &&
+      (!IsTransposed(*args.spec) || SeeInputChannels(g, choice->forward.src_desc(), &channels))) {
+    return "";
+  }
+  return std::string("oneDNN has no implementation of this ") +
+         (args.chain == nullptr ? "convolution" : "chain as fast as that of its convolution");
+}
+
+std::optional<LayerShape> InferConvolutionDnnl(const std::vector<ChainLink>& chain) {
+  if (chain.front().spec->param.bottom_size() != 1) return std::nullopt;
+  return InferTail(chain);
+}
+
+class DnnlConvolution : public Kernel {
+ public:
+  explicit DnnlConvolution(const KernelArgs& from)
+      : problem_(from),
+        g_(problem_.g),
+        transposed_(IsTransposed(*from.spec)),
+        own_bias_(transposed_ && from.shape->params.size() > 1),
+        tail_(from.chain) {
+    const KernelArgs& args = problem_.args;
+    const ConvChooser chooser(args, g_);
+    const std::unique_ptr<ConvChoice> choice = chooser.Best();
+    DOPPIO_CHECK(choice != nullptr, "a convolution that was declined");
+    src_ = choice->forward.src_desc();
+    dst_ = choice->forward.dst_desc();
+    if (g_.axis == 1) {
+      needs_.bottoms.assign(from.bottoms.size(), LayoutOf(transposed_ ? dst_ : src_));
+      needs_.tops.assign(from.bottoms.size(), LayoutOf(transposed_ ? src_ : dst_));
+      if (tail_.sum) needs_.bottoms[1] = LayoutOf(dst_);
+    }
+    const memory::desc weights = choice->forward.weights_desc();
+    const memory::desc kept = chooser.placed().is_zero() ? weights : chooser.placed();
+    needs_.params.push_back(LayoutOf(kept));
+    if (g_.bias || own_bias_) needs_.params.emplace_back();
+
+    Carver forward;
+    forward_.primitive = dnnl::convolution_forward(choice->forward);
+    forward_.scratchpad = choice->forward.scratchpad_desc();
+    forward_.offset = forward.Take(forward_.scratchpad);
+    forward_weights_ = ParamReader(kept, weights, &forward);
+    needs_.scratch_bytes = forward.bytes();
+    if (chooser.backward_params()) {
+      Carver scratch;
+      const auto& desc = choice->backward_weights;
+      params_.primitive = dnnl::convolution_backward_weights(desc);
+      params_.scratchpad = desc.scratchpad_desc();
+      params_.offset = scratch.Take(params_.scratchpad);
+      weight_gradient_ = GradientWriter(args, 0, kept, desc.diff_weights_desc(), &scratch);
+      const memory::desc bias = PlainDesc(Shape{g_.out_channels});
+      if (g_.bias) bias_gradient_ = GradientWriter(args, 1, bias, bias, &scratch);
+      needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
+    }
+    if (chooser.backward_data()) {
+      Carver scratch;
+      const auto& desc = choice->backward_data;
+      data_.primitive = dnnl::convolution_backward_data(desc);
+      data_.scratchpad = desc.scratchpad_desc();
+      data_.offset = scratch.Take(data_.scratchpad);
+      data_weights_ = ParamReader(kept, desc.weights_desc(), &scratch);
+      needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
+    }
+    if (!own_bias_) return;
+    SeeInputChannels(g_, src_, &top_channels_);
+    const int64_t padded_bytes = top_channels_.padded() * static_cast<int64_t>(sizeof(float));
+    needs_.scratch_bytes =
+        std::max({needs_.scratch_bytes, padded_bytes, ChannelSumsBytes(top_channels_)});
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    forward_weights_.Bind(t_.params[0].raw, t_.scratch);
+    if (params_.primitive) {
+      weight_gradient_.Bind(t_.param_grads[0].raw, t_.scratch);
+      if (g_.bias) bias_gradient_.Bind(t_.param_grads[1].raw, t_.scratch);
+    }
+    if (data_.primitive) data_weights_.Bind(t_.params[0].raw, t_.scratch);
+    for (size_t i = 0; i < t_.tops.size(); ++i) BindPair(i);
+    if (tail_.sum) forward_.args[0].emplace(kDnnlOther, MemoryAt(dst_, t_.bottoms[1].raw));
+  }
+
+  void Forward(const Pass&) override {
+    if (!transposed_) {
+      forward_weights_.Prepare();
+      for (const DnnlArgs& args : forward_.args) Execute(forward_.primitive, args);
+      return;
+    }
+    data_weights_.Prepare();
+    for (const DnnlArgs& args : data_.args) Execute(data_.primitive, args);
+    for (const Tensor& top : t_.tops) AddBias(top.data<float>());
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    tail_.MaskGradient<float>(t_);
+    tail_.PassGradient<float>(t_);
+    if (params_.primitive && (t_.param_grads[0] || (g_.bias && t_.param_grads[1])))
+      BackwardParams(add);
+    if (own_bias_ && t_.param_grads[1]) BackwardBias(add[1]);
+    const Step& step = transposed_ ? forward_ : data_;
+    if (!step.primitive) return;
+    (transposed_ ? forward_weights_ : data_weights_).Prepare();
+    for (size_t i = 0; i < t_.tops.size(); ++i) {
+      if (!t_.bottom_grads[i]) continue;
+      if (t_.top_grads[i]) {
+        Execute(step.primitive, step.args[i]);
+      } else {
+        std::memset(t_.bottom_grads[i].raw, 0, static_cast<size_t>(t_.bottom_grads[i].bytes()));
+      }
+    }
+  }
+
+ private:
+  struct Step {
+    dnnl::primitive primitive;
+    memory::desc scratchpad;
+    int64_t offset = 0;
+    std::vector<DnnlArgs> args;  // one for each pair of bottom and top
+  };
+
+  void BindPair(size_t i) {
+    const Tensor &x = t_.bottoms[i], &y = t_.tops[i], &dx = t_.bottom_grads[i],
+                 &dy = t_.top_grads[i];
+    auto scratchpad = [this](const Step& step) {
+      return MemoryAt(step.scratchpad, At(t_.scratch, step.offset));
+    };
+    DnnlArgs forward = {{DNNL_ARG_SRC, MemoryAt(src_, (transposed_ ? dy : x).raw)},
+                        {DNNL_ARG_WEIGHTS, forward_weights_.memory()},
+                        {DNNL_ARG_DST, MemoryAt(dst_, (transposed_ ? dx : y).raw)},
+                        {DNNL_ARG_SCRATCHPAD, scratchpad(forward_)}};
+    const memory::desc bias = PlainDesc(Shape{g_.out_channels});
+    if (g_.bias) forward.emplace(DNNL_ARG_BIAS, MemoryAt(bias, t_.params[1].raw));
+    forward_.args.push_back(forward);
+    if (params_.primitive) {
+      DnnlArgs args = {{DNNL_ARG_SRC, MemoryAt(src_, (transposed_ ? dy : x).raw)},
+                       {DNNL_ARG_DIFF_DST, MemoryAt(dst_, (transposed_ ? x : dy).raw)},
+                       {DNNL_ARG_DIFF_WEIGHTS, weight_gradient_.Target(false)},
+                       {DNNL_ARG_SCRATCHPAD, scratchpad(params_)}};
+      if (g_.bias) args.emplace(DNNL_ARG_DIFF_BIAS, bias_gradient_.Target(false));
+      params_.args.push_back(args);
+    }
+    if (data_.primitive) {
+      data_.args.push_back({{DNNL_ARG_DIFF_SRC, MemoryAt(src_, (transposed_ ? y : dx).raw)},
+                            {DNNL_ARG_WEIGHTS, data_weights_.memory()},
+                            {DNNL_ARG_DIFF_DST, MemoryAt(dst_, (transposed_ ? x : dy).raw)},
+                            {DNNL_ARG_SCRATCHPAD, scratchpad(data_)}});
+    }
+  }
+
+  void BackwardParams(const std::vector<bool>& add) {
+    bool add_weights = add[0], add_bias = g_.bias && add[1];
+    bool written = false;
+    for (size_t i = 0; i < t_.tops.size(); ++i) {
+      if (!t_.top_grads[i]) continue;
+      DnnlArgs& args = params_.args[i];
+      args[DNNL_ARG_DIFF_WEIGHTS] = weight_gradient_.Target(add_weights);
+      if (g_.bias) args[DNNL_ARG_DIFF_BIAS] = bias_gradient_.Target(add_bias);
+      Execute(params_.primitive, args);
+      weight_gradient_.Finish(add_weights);
+      if (g_.bias) bias_gradient_.Finish(add_bias);
+      add_weights = add_bias = written = true;  // further pairs share the parameters
+    }
+    if (written) return;
+    for (size_t p = 0; p < t_.param_grads.size(); ++p) {
+      const Tensor& gradient = t_.param_grads[p];
+      if (gradient && !add[p]) std::memset(gradient.raw, 0, static_cast<size_t>(gradient.bytes()));
+    }
+  }
+
+  void AddBias(float* top) const {
+    if (!own_bias_) return;
+    const float* bias =
+        PadChannels(top_channels_, t_.params[1].data<float>(), static_cast<float*>(t_.scratch));
+    ForEachElement(
+        top_channels_, [top](int64_t i, float of_channel) { top[i] += of_channel; }, bias);
+  }
+
+  void BackwardBias(bool add) const {
+    bool written = false;
+    for (const Tensor& gradient : t_.top_grads) {
+      if (!gradient) continue;
+      const float* dy = gradient.data<float>();
+      const double* sums = SumPerChannel<float>(
+          top_channels_, t_.scratch, [dy](float& sum, float&, int64_t i) { sum += dy[i]; });
+      StoreSums<float>(top_channels_, sums, add || written, t_.param_grads[1]);
+      written = true;
+    }
+    if (written || add) return;
+    std::memset(t_.param_grads[1].raw, 0, static_cast<size_t>(t_.param_grads[1].bytes()));
+  }
+
+  const DnnlProblem problem_;
+  const ConvGeometry& g_;
+  const bool transposed_, own_bias_;  // a Deconvolution; with a bias, which is no primitive's
+  const ChainTail tail_;
+  memory::desc src_, dst_;
+  ChannelBlocks top_channels_;  // of a Deconvolution
+  Step forward_, params_, data_;
+  ParamReader forward_weights_, data_weights_;
+  GradientWriter weight_gradient_, bias_gradient_;
+};
+
+std::unique_ptr<Kernel> MakeConvolutionDnnl(const KernelArgs& args) {
+  return std::make_unique<DnnlConvolution>(args);
+}
+
+bool RegisterConvolutionDnnl() {
+  auto add = [](const std::string& layers) {
+    KernelTypes::Get().Add(
+        {layers, DeviceKind::kCpu, "onednn", 10, &MakeConvolutionDnnl, &ConvolutionDnnlDeclines});
+  };
+  for (const std::string name : kConvolutionTypes) {
+    add(name);
+    for (const char* tail : {"+ReLU", "+Eltwise", "+Eltwise+ReLU"}) {
+      FusionTypes::Get().Add(name + tail, {&InferConvolutionDnnl});
+      add(name + tail);
+    }
+  }
+  add("Deconvolution");
+  return true;
+}
+[[maybe_unused]] const bool convolution_dnnl_registered = RegisterConvolutionDnnl();
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,223 @@
+// Convolution by cuDNN with activations in 16 bits, described as graphs. Bias, sum and ReLU are
+// part of its forward graph where an engine has them and is faster than another one with one more
+// pass over the top. Likewise an engine may write a filter's gradient in single precision, or in 16
+// bits for another pass to widen.
+#include "core/math/cudnn_choices.h"
+#include "core/math/cudnn_step.h"
+#include "core/math/cudnn_ways.h"
+#include "layers/convolution/cudnn_extents_cuda.h"
+#include "layers/convolution/narrow_convolution_cuda.h"
+
+namespace doppio {
+namespace {
+
+// What a layer asks of cuDNN: absent where cuDNN has none, and where it is not needed.
+class NarrowSteps {
+ public:
+  NarrowSteps(const KernelArgs& args, const ConvGeometry& g)
+      : device_(args.device),
+        extents_(g),
+        case_{extents_.x, extents_.w, extents_.y, extents_.shape, args.tops[0]},
+        needs_(args) {
+    const ChainTail chain(args.chain);
+    CudnnTail tail{g.bias, chain.sum, chain.relu.has_value()};
+    const bool any = (tail.bias || tail.other || tail.relu) && !IsTransposed(*args.spec);
+    if (any && !(chain.relu && chain.relu->slope != 0)) {
+      ChooseForward(tail);
+    } else if (needs_.multiply) {
+      forward = Forward(CudnnTail());
+    }
+    if (needs_.data) data = Data();
+    if (needs_.filter) ChooseFilter({g.out_channels, g.in_channels / g.group, g.kernel_count()});
+  }
+
+  std::string WhyNot() const {
+    const char* direction = needs_.multiply && forward == nullptr ? "forward"
+                            : needs_.data && data == nullptr      ? "backward-data"
+                            : needs_.filter && filter == nullptr  ? "backward-filter"
+                                                                  : nullptr;
+    return direction == nullptr ? "" : WhyNoCudnn(*device_, direction);
+  }
+  int64_t workspace_bytes() const {
+    int64_t bytes = 0;
+    for (const auto& step : {forward, data, filter}) {
+      if (step != nullptr) bytes = std::max(bytes, step->workspace_bytes());
+    }
+    return bytes;
+  }
+
+  std::shared_ptr<CudnnGraphStep> forward, data, filter;
+  bool has_tail = false;                    // forward
+  DType filter_gradient = DType::kFloat32;  // what filter writes
+
+ private:
+  using Memory = CudnnGraphStep::Memory;
+
+  // A gradient that is rounded to 16 bits has to be clearly faster.
+  static constexpr float kRoundedWeighs = 1.1f;
+
+  void ChooseForward(const CudnnTail& tail) {
+    std::vector<Memory> memory = Tensors(case_.type);
+    AddTail(tail, &memory);
+    CudnnWay fused, plain;
+    for (const Memory& one : memory) fused.roles.push_back(one.role);
+    fused.find = [&] { return Forward(tail); };
+    plain.roles = {CudnnRole::kBottom, CudnnRole::kWeights, CudnnRole::kTop};
+    plain.find = [&] { return Forward(CudnnTail()); };
+    plain.after = [&](const CudnnTimer& at) {
+      GpuTail pass;
+      pass.channels = case_.y[1];
+      pass.bias = static_cast<const float*>(at.at(CudnnRole::kBias));
+      pass.other = at.at(CudnnRole::kOther);
+      pass.relu = tail.relu;
+      LaunchTail(GpuOf(device_), pass, ConvGeometry::Product(case_.y) / case_.y[1], case_.type,
+                 at.at(CudnnRole::kTop));
+    };
+    const ChosenWay way = ChooseWay(device_, Key("way " + NameOf(tail)), memory, {fused, plain});
+    forward = way.step;
+    has_tail = forward != nullptr && way.index == 0;
+  }
+
+  void ChooseFilter(const FilterShape& filter_shape) {
+    std::vector<Memory> memory = Tensors(DType::kFloat32);
+    memory.push_back({CudnnRole::kOther, Bytes(case_.w, DType::kFloat32)});  // plain
+    const DType types[] = {DType::kFloat32, case_.type};
+    std::vector<CudnnWay> ways;
+    for (const DType type : types) {
+      CudnnWay way;
+      way.roles = {CudnnRole::kBottom, CudnnRole::kWeights, CudnnRole::kTop};
+      way.find = [this, type] { return Filter(type); };
+      if (type != DType::kFloat32) way.weight = kRoundedWeighs;
+      if (type != DType::kFloat32 || !filter_shape.same_in_both_orders()) {
+        way.after = [this, type, &filter_shape](const CudnnTimer& at) {
+          LaunchFilterGradient(GpuOf(device_), filter_shape, type, at.at(CudnnRole::kWeights),
+                               false, static_cast<float*>(at.at(CudnnRole::kOther)));
+        };
+      }
+      ways.push_back(std::move(way));
+    }
+    const ChosenWay way = ChooseWay(device_, Key("way backward-filter"), memory, ways);
+    filter = way.step;
+    filter_gradient = types[way.index];
+  }
+
+  static int64_t Bytes(const std::vector<int64_t>& dims, DType type) {
+    return ConvGeometry::Product(dims) * ElementBytes(type);
+  }
+  std::vector<Memory> Tensors(DType weights) const {
+    return {{CudnnRole::kBottom, Bytes(case_.x, case_.type)},
+            {CudnnRole::kWeights, Bytes(case_.w, weights)},
+            {CudnnRole::kTop, Bytes(case_.y, case_.type)}};
+  }
+  std::shared_ptr<CudnnGraphStep> Find(const std::string& what, const CudnnGraphStep::Describe& how,
+                                       const std::vector<Memory>& memory) const {
+    return CudnnGraphStep::Find(device_, Key(what), how, memory);
+  }
+  std::string Key(const std::string& what) const {
+    return what + " " + extents_.ToString() + ", " + Name(case_.type);
+  }
+  static std::string NameOf(const CudnnTail& tail) {
+    return std::string("graph forward") + (tail.bias ? " + bias" : "") +
+           (tail.other ? " + sum" : "") + (tail.relu ? " + relu" : "");
+  }
+  void AddTail(const CudnnTail& tail, std::vector<Memory>* memory) const {
+    if (tail.bias) memory->push_back({CudnnRole::kBias, Bytes({case_.y[1]}, DType::kFloat32)});
+    if (tail.other) memory->push_back({CudnnRole::kOther, Bytes(case_.y, case_.type)});
+  }
+
+  std::shared_ptr<CudnnGraphStep> Forward(const CudnnTail& tail) const {
+    std::vector<Memory> memory = Tensors(case_.type);
+    AddTail(tail, &memory);
+    return Find(
+        NameOf(tail),
+        [&](const CudnnTarget& target) { return CudnnGraph::Forward(target, case_, tail); },
+        memory);
+  }
+  std::shared_ptr<CudnnGraphStep> Data() const {
+    return Find(
+        "graph backward-data",
+        [&](const CudnnTarget& target) { return CudnnGraph::BackwardData(target, case_); },
+        Tensors(case_.type));
+  }
+  std::shared_ptr<CudnnGraphStep> Filter(DType type) const {
+    return Find(
+        std::string("graph backward-filter in ") + Name(type),
+        [&](const CudnnTarget& target) { return CudnnGraph::BackwardFilter(target, case_, type); },
+        Tensors(type));
+  }
+
+  Device* const device_;
+  const CudnnExtents extents_;
+  const CudnnConvolutionCase case_;
+  const ConvolutionNeeds needs_;
+};
+
+class CudnnNarrowConvolution : public NarrowConvolution {
+ public:
+  explicit CudnnNarrowConvolution(const KernelArgs& args)
+      : NarrowConvolution(args), steps_(args, g_) {
+    DOPPIO_CHECK(steps_.WhyNot().empty(), "a convolution that was declined");
+    workspace_at_ = steps_.filter == nullptr
+                        ? 0
+                        : AlignedBytes(filter_.count() * ElementBytes(steps_.filter_gradient));
+    NeedScratch(workspace_at_ + steps_.workspace_bytes());
+  }
+
+ protected:
+  bool Multiply(const void* x, void* y) override {
+    std::vector<CudnnPlan::Place> places = Places(x, rounded_weights(), y);
+    if (steps_.has_tail) {
+      const GpuTail after = tail();
+      if (after.bias != nullptr) places.push_back({CudnnRole::kBias, after.bias});
+      if (after.other != nullptr) places.push_back({CudnnRole::kOther, after.other});
+    }
+    Run(steps_.forward.get(), places, "a convolution");
+    return steps_.has_tail;
+  }
+
+  void WeightGradient(const void* x, const void* dy, bool add, float* dw) override {
+    const DType type = steps_.filter_gradient;
+    const bool direct = type == DType::kFloat32 && !add && filter_.same_in_both_orders();
+    void* to = direct ? dw : t_.scratch;
+    Run(steps_.filter.get(), Places(x, to, dy), "the gradient of a filter");
+    if (!direct) LaunchFilterGradient(gpu(), filter_, type, to, add, dw);
+  }
+
+  void DataGradient(const void* dy, void* dx) override {
+    Run(steps_.data.get(), Places(dx, rounded_weights(), dy),
+        "the gradient of a convolution's bottom");
+  }
+
+ private:
+  static std::vector<CudnnPlan::Place> Places(const void* x, const void* w, const void* y) {
+    return {{CudnnRole::kBottom, x}, {CudnnRole::kWeights, w}, {CudnnRole::kTop, y}};
+  }
+
+  void Run(CudnnGraphStep* step, const std::vector<CudnnPlan::Place>& places, const char* doing) {
+    CudaStream(device_);  // makes the device the thread's current one
+    step->Run(places, static_cast<char*>(t_.scratch) + workspace_at_, doing);
+  }
+
+  const NarrowSteps steps_;
+  int64_t workspace_at_ = 0;  // in the scratch memory, behind the weights' gradient
+};
+
+}  // namespace
+
+std::string WhyNotNarrowCudnnConvolution(const KernelArgs& args) {
+  const ConvGeometry g = ReadConvolution(*args.spec, args.bottoms[0].shape);
+  for (const std::string& why : {WhyNotNarrow(args, g), WhyNotCudnn(g)}) {
+    if (!why.empty()) return why;
+  }
+  try {
+    return NarrowSteps(args, g).WhyNot();
+  } catch (const DeviceError& e) {
+    return e.message();  // not there, or not for this GPU
+  }
+}
+
+std::unique_ptr<Kernel> MakeNarrowCudnnConvolution(const KernelArgs& args) {
+  return std::make_unique<CudnnNarrowConvolution>(args);
+}
+
+}  // namespace doppio

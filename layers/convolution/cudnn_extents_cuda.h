@@ -1,0 +1,58 @@
+// A convolution's extents in cuDNN's words: two or three spatial axes. Convolutions of no or one
+// axis get further ones of one pixel.
+#ifndef DOPPIO_LAYERS_CONVOLUTION_CUDNN_EXTENTS_CUDA_H_
+#define DOPPIO_LAYERS_CONVOLUTION_CUDNN_EXTENTS_CUDA_H_
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/math/cudnn.h"
+#include "layers/convolution/conv_geometry.h"
+
+namespace doppio {
+
+struct CudnnExtents {
+  explicit CudnnExtents(const ConvGeometry& g)
+      : x(Dims(g.batch, g.in_channels, g.input)),
+        w(Dims(g.out_channels, g.in_channels / g.group, g.kernel)),
+        y(Dims(g.batch, g.out_channels, g.output)),
+        shape{Spatial(g.pad, 0), Spatial(g.stride, 1), Spatial(g.dilation, 1), g.group} {}
+
+  // All of it, as part of a key.
+  std::string ToString() const {
+    std::string text;
+    for (const auto& part : {x, w, shape.pad, shape.stride, shape.dilation}) {
+      text += Shape(part).ToString() + " ";
+    }
+    return text + std::to_string(shape.group);
+  }
+
+  const std::vector<int64_t> x, w, y;
+  const CudnnConvolutionShape shape;
+
+ private:
+  static std::vector<int64_t> Spatial(std::vector<int64_t> values, int64_t otherwise) {
+    while (values.size() < 2) values.insert(values.begin(), otherwise);
+    return values;
+  }
+  static std::vector<int64_t> Dims(int64_t first, int64_t second,
+                                   const std::vector<int64_t>& spatial) {
+    std::vector<int64_t> dims = Spatial(spatial, 1);
+    dims.insert(dims.begin(), {first, second});
+    return dims;
+  }
+};
+
+// Empty, or why cuDNN does not take tensors of these extents.
+inline std::string WhyNotCudnn(const ConvGeometry& g) {
+  if (g.spatial_rank() > 3) return "cuDNN has at most 3 spatial axes";
+  const int64_t largest =
+      g.batch * std::max(g.in_channels * g.input_count(), g.out_channels * g.output_count());
+  if (largest == 0 || g.input_count() == 0) return "the bottom is empty";
+  return largest > INT32_MAX ? "cuDNN counts the elements of a tensor in 32 bits" : "";
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_CONVOLUTION_CUDNN_EXTENTS_CUDA_H_

@@ -1,0 +1,174 @@
+// What every Convolution and Deconvolution on a GPU has in common, whoever multiplies: its tail
+// (bias, a sum, ReLU) and the gradients of that, several pairs of bottom and top, gradients that
+// are absent or added. The products are those of ReadConvolution(); a Deconvolution, which has no
+// tail but its bias, takes them the other way round.
+//
+// Tensors in single precision are plain, those in 16 bits have their channels last.
+#ifndef DOPPIO_LAYERS_CONVOLUTION_GPU_CONVOLUTION_CUDA_H_
+#define DOPPIO_LAYERS_CONVOLUTION_GPU_CONVOLUTION_CUDA_H_
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/common/chain.h"
+#include "layers/convolution/conv_geometry.h"
+#include "layers/common/tail_cuda.h"
+
+namespace doppio {
+
+// Which products a layer asks for.
+struct ConvolutionNeeds {
+  explicit ConvolutionNeeds(const KernelArgs& args) {
+    // Of a chain's bottoms only the first is one of the convolution.
+    const auto begin = args.bottom_gradient.begin();
+    const auto end = args.chain != nullptr ? begin + 1 : args.bottom_gradient.end();
+    const bool gradient = args.backward && std::find(begin, end, true) != end;
+    const bool transposed = IsTransposed(*args.spec);
+    multiply = !transposed || gradient;
+    data = transposed || gradient;
+    filter = args.backward && args.param_gradient[0];
+  }
+  bool multiply, data, filter;  // Multiply, DataGradient, WeightGradient
+};
+
+class GpuConvolution : public Kernel {
+ public:
+  void Forward(const Pass&) final {
+    TakeWeights();
+    for (size_t i = 0; i < t_.tops.size(); ++i) {
+      void* y = t_.tops[i].raw;
+      bool complete = false;
+      if (transposed_) {
+        DataGradient(t_.bottoms[i].raw, y);
+        complete = !g_.bias;
+      } else {
+        complete = Multiply(t_.bottoms[i].raw, y);
+      }
+      if (!complete) LaunchTail(gpu(), tail(), outer_, type_, y);
+    }
+  }
+
+  bool same_every_pass() const override { return true; }
+
+  void Backward(const Pass&, const std::vector<bool>& add) final {
+    const bool summed = BackwardTail(add);
+    bool written = false;
+    for (size_t i = 0; i < t_.tops.size(); ++i) {
+      if (!t_.top_grads[i]) continue;
+      const void* dy = t_.top_grads[i].raw;
+      if (float* dw = t_.param_grads[0].data<float>()) {
+        const void* x = t_.bottoms[i].raw;
+        WeightGradient(transposed_ ? dy : x, transposed_ ? x : dy, add[0] || written, dw);
+      }
+      if (g_.bias && t_.param_grads[1] && !summed) {
+        LaunchChannelSums(gpu(), outer_, top_channels_, inner_, type_, dy, add[1] || written,
+                          t_.param_grads[1].data<float>(), t_.scratch);
+      }
+      written = true;  // further pairs share the parameters
+    }
+    for (size_t p = 0; p < t_.param_grads.size() && !written; ++p) {
+      const Tensor& gradient = t_.param_grads[p];
+      if (gradient && !add[p]) device_->Zero(gradient.raw, gradient.bytes());
+    }
+    for (size_t i = 0; i < t_.tops.size(); ++i) {
+      const Tensor& dx = t_.bottom_grads[i];
+      if (!dx) continue;
+      if (!t_.top_grads[i]) {
+        device_->Zero(dx.raw, dx.bytes());
+      } else if (transposed_) {
+        Multiply(t_.top_grads[i].raw, dx.raw);
+      } else {
+        DataGradient(t_.top_grads[i].raw, dx.raw);
+      }
+    }
+  }
+
+ protected:
+  explicit GpuConvolution(const KernelArgs& args)
+      : g_(ReadConvolution(*args.spec, args.bottoms[0].shape)),
+        transposed_(IsTransposed(*args.spec)),
+        tail_(args.chain),
+        device_(args.device),
+        type_(args.tops[0]),
+        top_channels_(transposed_ ? g_.in_channels : g_.out_channels),
+        outer_(Is16Bit(type_) ? g_.batch * top_pixels() : g_.batch),
+        inner_(Is16Bit(type_) ? 1 : top_pixels()) {
+    needs_.types.assign(args.bottoms.size(), type_);
+    if (!args.backward || !g_.bias) return;
+    needs_.scratch_bytes = ChannelSumsBytes(outer_, top_channels_, inner_);
+  }
+
+  // Once in each pass, before the products.
+  virtual void TakeWeights() {}
+  // y = weights * x. True when the tail is in it already; a Deconvolution has none here.
+  virtual bool Multiply(const void* x, void* y) = 0;
+  virtual void WeightGradient(const void* x, const void* dy, bool add, float* dw) = 0;
+  virtual void DataGradient(const void* dy, void* dx) = 0;
+
+  Gpu gpu() const { return GpuOf(device_); }
+  void NeedScratch(int64_t bytes) { needs_.scratch_bytes = std::max(needs_.scratch_bytes, bytes); }
+  const float* weights() const { return t_.params[0].data<float>(); }
+
+  GpuTail tail() const {
+    GpuTail tail;
+    tail.channels = top_channels_;
+    tail.inner = inner_;
+    if (g_.bias) tail.bias = t_.params[1].data<float>();
+    if (tail_.sum) tail.other = t_.bottoms[1].raw;
+    tail.relu = tail_.relu.has_value();
+    if (tail_.relu) tail.slope = tail_.relu->slope;
+    return tail;
+  }
+
+  const ConvGeometry g_;
+  const bool transposed_;  // a Deconvolution
+  const ChainTail tail_;
+  Device* const device_;
+  const DType type_;  // of activations
+
+ private:
+  // As ChainTail does on the CPU. Returns true when the bias has its gradient as well: the pass
+  // that applies ReLU sums it up on the way. A chain has one top.
+  bool BackwardTail(const std::vector<bool>& add) {
+    const Tensor& dy = t_.top_grads[0];
+    const bool sum = tail_.relu && dy && g_.bias && t_.param_grads[1];
+    if (sum) {
+      LaunchMaskedChannelSums(gpu(), tail_.relu->slope, outer_, top_channels_, inner_, type_,
+                              t_.tops[0].raw, dy.raw, add[1], t_.param_grads[1].data<float>(),
+                              t_.scratch);
+    } else if (tail_.relu) {
+      LaunchReluMask(gpu(), tail_.relu->slope, type_, dy.count(), t_.tops[0].raw, dy.raw);
+    }
+    if (tail_.sum && t_.bottom_grads[1] && t_.bottom_grads[1].raw != dy.raw) {
+      CopyOnDevice(device_, t_.bottom_grads[1].raw, dy.raw, dy.bytes());
+    }
+    return sum;
+  }
+
+  int64_t top_pixels() const { return transposed_ ? g_.input_count() : g_.output_count(); }
+
+  const int64_t top_channels_, outer_, inner_;  // of a top; around its channels
+};
+
+inline bool HasNarrowTops(const KernelArgs& args) {
+  return std::any_of(args.tops.begin(), args.tops.end(), Is16Bit);
+}
+
+// For the layers and chains that such kernels compute; which layers form chains says
+// convolution_dnnl.cc.
+inline void RegisterGpuConvolution(const KernelType& type) {
+  auto add = [one = type](const std::string& layers) mutable {
+    one.layer = layers;
+    KernelTypes::Get().Add(one);
+  };
+  for (const std::string name : kConvolutionTypes) {
+    for (const char* tail : {"", "+ReLU", "+Eltwise", "+Eltwise+ReLU"}) add(name + tail);
+  }
+  add("Deconvolution");
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_CONVOLUTION_GPU_CONVOLUTION_CUDA_H_

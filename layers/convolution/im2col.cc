@@ -1,0 +1,53 @@
+// Im2col: what each position of a window sees, as a channel of its own.
+#include "layers/convolution/im2col.h"
+
+#include "layers/convolution/im2col_geometry.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferIm2col(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const ConvGeometry g = ReadIm2colGeometry(spec, bottoms[0]);
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  shape.tops[0][g.axis] *= g.kernel_count();
+  for (int i = 0; i < g.spatial_rank(); ++i)
+    shape.tops[0][g.axis + 1 + i] = g.output[static_cast<size_t>(i)];
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  return shape;
+}
+
+template <class T>
+class Im2colKernel : public Kernel {
+ public:
+  explicit Im2colKernel(const KernelArgs& args)
+      : g_(ReadIm2colGeometry(*args.spec, args.bottoms[0].shape)),
+        unfolding_(g_, g_.in_channels, false) {}
+
+  void Forward(const Pass&) override {
+    const T* x = t_.bottoms[0].template data<T>();
+    T* y = t_.tops[0].template data<T>();
+    for (int64_t n = 0; n < g_.batch; ++n) unfolding_.Unfold(x + n * image(), y + n * matrix());
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    const T* dy = t_.top_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].template data<T>();
+    for (int64_t n = 0; n < g_.batch; ++n) unfolding_.Fold(dy + n * matrix(), dx + n * image());
+  }
+
+ private:
+  int64_t image() const { return g_.in_channels * g_.input_count(); }
+  int64_t matrix() const { return unfolding_.rows() * unfolding_.columns(); }
+
+  const ConvGeometry g_;
+  const Unfolding unfolding_;
+};
+
+DOPPIO_REGISTER_LAYER("Im2col", LayerType{1, 1, 1, 1, false, false, &InferIm2col});
+DOPPIO_REGISTER_KERNEL({"Im2col", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Im2colKernel>,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,156 @@
+// The blobs that SSD's layers hand to each other, checked and read:
+//   priors       1 x 2 x 4P: P boxes, then their variances (PriorBox)
+//   locations    N x 4P, or N x 4PC where classes do not share them: for each prior, then each
+//   class, a code confidences  N x PC: for each prior, a score for each class labels       rows of
+//   8: image of the batch, label, instance, xmin, ymin, xmax, ymax, difficult detections   rows of
+//   7: image of the batch, label, score, xmin, ymin, xmax, ymax
+// In the last two, rows whose image is -1 are empty.
+#ifndef DOPPIO_LAYERS_DETECTION_DETECTION_BOTTOMS_H_
+#define DOPPIO_LAYERS_DETECTION_DETECTION_BOTTOMS_H_
+
+#include <string>
+#include <vector>
+
+#include "core/net/graph/layer.h"
+#include "layers/detection/box_matching.h"
+
+namespace doppio {
+
+struct DetectionExtents {
+  int64_t images = 0, priors = 0, classes = 0;
+  int64_t location_classes = 1;  // 1 where classes share locations
+
+  // The class whose locations class c has.
+  int64_t location_of(int64_t c) const { return location_classes == 1 ? 0 : c; }
+};
+
+// Of a layer whose bottoms 0, 1, 2 are locations, confidences and priors. `param`, named `path`,
+// has num_classes and share_location.
+template <class Param>
+DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& path,
+                                      const Param& param, const std::vector<Shape>& bottoms) {
+  if (!param.has_num_classes() || param.num_classes() < 1) {
+    throw spec.Mistake(path + ".num_classes",
+                       spec.type() + " needs num_classes, the background counted");
+  }
+  DetectionExtents e;
+  e.classes = param.num_classes();
+  e.location_classes = param.share_location() ? 1 : e.classes;
+  e.images = bottoms[0].dim_or_1(0);
+  const Shape& priors = bottoms[2];
+  if (priors.rank() < 3 || priors[0] != 1 || priors[1] != 2 || priors.count(2) % 4 != 0) {
+    throw spec.Mistake("bottom",
+                       "priors are 1 x 2 x 4P, as PriorBox makes them; '" + spec.param.bottom(2) +
+                           "' is " + priors.ToString(),
+                       2);
+  }
+  e.priors = priors.count(2) / 4;
+  const auto check = [&](int i, const char* what, int64_t each) {
+    const Shape& shape = bottoms[static_cast<size_t>(i)];
+    if (shape.dim_or_1(0) == e.images && shape.count() == e.images * e.priors * each) return;
+    throw spec.Mistake("bottom",
+                       std::string(what) + " '" + spec.param.bottom(i) + "' are " +
+                           shape.ToString() + "; " + std::to_string(e.priors) + " priors and " +
+                           std::to_string(e.classes) + " classes need " + std::to_string(e.images) +
+                           "x" + std::to_string(e.priors * each),
+                       i);
+  };
+  check(0, "locations", 4 * e.location_classes);
+  check(1, "confidences", e.classes);
+  return e;
+}
+
+// Throws unless bottom `i` has rows of `width` numbers.
+inline void CheckRows(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i,
+                      const char* what, int64_t width) {
+  const Shape& shape = bottoms[static_cast<size_t>(i)];
+  if (shape.rank() > 0 && shape[shape.rank() - 1] == width) return;
+  throw spec.Mistake("bottom",
+                     std::string(what) + " '" + spec.param.bottom(i) + "' are " + shape.ToString() +
+                         "; the last axis is to have " + std::to_string(width) + " numbers",
+                     i);
+}
+
+template <class T>
+Box ReadBox(const T* from) {
+  Box box;
+  for (size_t i = 0; i < 4; ++i) box[i] = static_cast<double>(from[i]);
+  return box;
+}
+
+struct Priors {
+  std::vector<Box> boxes, variances;
+
+  // Throws at `at` for a variance that is not positive.
+  template <class T>
+  void Read(const SourceLoc& at, const T* from, int64_t count) {
+    boxes.resize(static_cast<size_t>(count));
+    variances.resize(boxes.size());
+    for (int64_t i = 0; i < count; ++i) {
+      boxes[static_cast<size_t>(i)] = ReadBox(from + 4 * i);
+      const Box variance = variances[static_cast<size_t>(i)] = ReadBox(from + 4 * (count + i));
+      for (double v : variance) {
+        if (!(v > 0)) {
+          throw UserError(at, "prior " + std::to_string(i) + " has the variance " +
+                                  std::to_string(v) +
+                                  "; codes are divided by it, so it is to be positive");
+        }
+      }
+    }
+  }
+};
+
+// What is wrong with a number of a row, where `limit` is one more than the largest.
+inline UserError WrongInRow(const SourceLoc& at, const std::string& rows, int64_t row,
+                            const std::string& what, double found, const std::string& wanted) {
+  return UserError(at, "row " + std::to_string(row) + " of the " + rows + " names " + what + " " +
+                           std::to_string(static_cast<int64_t>(found)) + "; " + wanted);
+}
+
+// The image and the label of a row, cut to whole numbers; image -1: none. Throws for numbers that
+// are no image of the batch, no class, or the background.
+template <class T>
+bool ReadImageAndLabel(const SourceLoc& at, const char* rows, const T* from, int64_t row,
+                       int64_t images, int64_t classes, int64_t background, int64_t* image,
+                       int* label) {
+  const double first = static_cast<double>(from[0]), second = static_cast<double>(from[1]);
+  if (first < 0 && first > -2) return false;
+  if (!(first >= 0 && first < static_cast<double>(images))) {
+    throw WrongInRow(
+        at, rows, row, "image", first,
+        "the batch has images 0.." + std::to_string(images - 1) + ", and -1 marks an empty row");
+  }
+  *image = static_cast<int64_t>(first);
+  if (!(second >= 0 && second < static_cast<double>(classes)) ||
+      static_cast<int64_t>(second) == background) {
+    throw WrongInRow(at, rows, row, "label", second,
+                     "labels are 0.." + std::to_string(classes - 1) + " without the background, " +
+                         std::to_string(background));
+  }
+  *label = static_cast<int>(second);
+  return true;
+}
+
+// The objects of each of the images, from `rows` rows of labels.
+template <class T>
+void ReadObjects(const SourceLoc& at, const T* from, int64_t rows, int64_t classes,
+                 int64_t background, bool difficult_ones,
+                 std::vector<std::vector<LabeledBox>>* objects) {
+  for (auto& of_image : *objects) of_image.clear();
+  for (int64_t row = 0; row < rows; ++row, from += 8) {
+    int64_t image = 0;
+    LabeledBox object;
+    if (!ReadImageAndLabel(at, "labels", from, row, static_cast<int64_t>(objects->size()), classes,
+                           background, &image, &object.label)) {
+      continue;
+    }
+    object.box = ReadBox(from + 3);
+    object.difficult = from[7] != T(0);
+    if (object.difficult && !difficult_ones) continue;
+    (*objects)[static_cast<size_t>(image)].push_back(object);
+  }
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_DETECTION_DETECTION_BOTTOMS_H_

@@ -1,0 +1,132 @@
+// DetectionEvaluate of SSD: which detections are right. The top has a row for each class but the
+// background: -1, class, number of its objects, -1, -1; then one for each row of the detections:
+// image, class, score, 1 if it is the first to find its object, 1 if it finds none or one that was
+// found. Empty rows become -1, -1, 0, 0, 0.
+#include "layers/detection/detection_bottoms.h"
+
+namespace doppio {
+namespace {
+
+struct EvaluateForm {
+  int64_t classes = 0, background = 0;
+  double overlap = 0.5;
+  bool difficult_ones = true;
+
+  int64_t foreground() const { return classes - (background < classes ? 1 : 0); }
+};
+
+EvaluateForm ReadFormDetectionEvaluate(const LayerSpec& spec) {
+  const DetectionEvaluateParameter& p = spec.param.detection_evaluate_param();
+  const std::string path = "detection_evaluate_param.";
+  if (!p.has_num_classes() || p.num_classes() < 1) {
+    throw spec.Mistake(path + "num_classes",
+                       "DetectionEvaluate needs num_classes, the background counted");
+  }
+  if (!(p.overlap_threshold() > 0)) {
+    throw spec.Mistake(path + "overlap_threshold", "overlap_threshold is to be positive");
+  }
+  return {p.num_classes(), p.background_label_id(), static_cast<double>(p.overlap_threshold()),
+          p.evaluate_difficult_gt()};
+}
+
+LayerShape InferDetectionEvaluate(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const EvaluateForm form = ReadFormDetectionEvaluate(spec);
+  CheckRows(spec, bottoms, 0, "detections", 7);
+  CheckRows(spec, bottoms, 1, "labels", 8);
+  LayerShape shape;
+  shape.tops = {{1, 1, form.foreground() + bottoms[0].count() / 7, 5}};
+  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  return shape;
+}
+
+template <class T>
+class DetectionEvaluateKernel : public Kernel {
+ public:
+  explicit DetectionEvaluateKernel(const KernelArgs& args)
+      : at_(args.spec->At()),
+        form_(ReadFormDetectionEvaluate(*args.spec)),
+        rows_(args.bottoms[0].shape.count() / 7),
+        label_rows_(args.bottoms[1].shape.count() / 8),
+        objects_(static_cast<size_t>(rows_ + label_rows_)) {}
+
+  void Forward(const Pass&) override {
+    // No blob tells how many images the batch has; DetectionOutput has a row at least for each.
+    ReadObjects(at_, t_.bottoms[1].template data<T>(), label_rows_, form_.classes, form_.background,
+                true, &objects_);
+    T* to = CountObjects(t_.tops[0].template data<T>());
+    const T* from = t_.bottoms[0].template data<T>();
+    found_.resize(objects_.size());
+    for (size_t i = 0; i < objects_.size(); ++i) found_[i].assign(objects_[i].size(), false);
+    for (int64_t row : ByScore(from)) Judge(from + 7 * row, row, to + 5 * row);
+  }
+
+ private:
+  bool Counts(const LabeledBox& object) const { return form_.difficult_ones || !object.difficult; }
+
+  T* CountObjects(T* to) const {
+    for (int64_t c = 0; c < form_.classes; ++c) {
+      if (c == form_.background) continue;
+      int64_t count = 0;
+      for (const std::vector<LabeledBox>& of_image : objects_) {
+        for (const LabeledBox& object : of_image) count += object.label == c && Counts(object);
+      }
+      for (double value : {-1.0, static_cast<double>(c), static_cast<double>(count), -1.0, -1.0}) {
+        *to++ = static_cast<T>(value);
+      }
+    }
+    return to;
+  }
+
+  // Rows of detections, best first.
+  std::vector<int64_t> ByScore(const T* from) const {
+    std::vector<int64_t> order(static_cast<size_t>(rows_));
+    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [=](int64_t a, int64_t b) { return from[7 * a + 2] > from[7 * b + 2]; });
+    return order;
+  }
+
+  void Judge(const T* detection, int64_t row, T* to) {
+    std::fill_n(to, 5, T(0));
+    to[0] = to[1] = T(-1);
+    // SSD's own mark of an image without detections.
+    if (detection[1] == T(-1)) return;
+    int64_t image = 0;
+    int label = 0;
+    if (!ReadImageAndLabel(at_, "detections", detection, row, static_cast<int64_t>(objects_.size()),
+                           form_.classes, form_.background, &image, &label)) {
+      return;
+    }
+    std::copy_n(detection, 3, to);
+    const std::vector<LabeledBox>& objects = objects_[static_cast<size_t>(image)];
+    const Box box = ReadBox(detection + 3);
+    double most = -1;
+    size_t nearest = 0;
+    for (size_t i = 0; i < objects.size(); ++i) {
+      const double overlap = objects[i].label == label ? Overlap(box, objects[i].box) : -1;
+      if (!(overlap > most)) continue;
+      most = overlap;
+      nearest = i;
+    }
+    const bool hit = most >= form_.overlap;
+    if (hit && !Counts(objects[nearest])) return;
+    const bool right = hit && !found_[static_cast<size_t>(image)][nearest];
+    if (right) found_[static_cast<size_t>(image)][nearest] = true;
+    to[3] = right ? T(1) : T(0);
+    to[4] = right ? T(0) : T(1);
+  }
+
+  const SourceLoc at_;
+  const EvaluateForm form_;
+  const int64_t rows_, label_rows_;
+  std::vector<std::vector<LabeledBox>> objects_;  // of each image
+  std::vector<std::vector<bool>> found_;          // likewise
+};
+
+DOPPIO_REGISTER_LAYER("DetectionEvaluate",
+                      LayerType{2, 2, 1, 1, false, false, &InferDetectionEvaluate});
+DOPPIO_REGISTER_KERNEL({"DetectionEvaluate", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<DetectionEvaluateKernel>, nullptr});
+
+}  // namespace
+}  // namespace doppio

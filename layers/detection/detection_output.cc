@@ -1,0 +1,159 @@
+// DetectionOutput of SSD: for each image the boxes that remain when each class by itself has
+// thinned out what overlaps. How many these are only the data tells; the top has room for the most
+// there may be, and the rows that nothing comes to have -1 everywhere.
+#include <cfloat>
+
+#include "core/base/threads.h"
+#include "layers/detection/detection_bottoms.h"
+
+namespace doppio {
+namespace {
+
+struct DetectionOutputForm {
+  DetectionExtents extents;
+  int64_t background = 0;  // may be no class
+  BoxCode code;
+  double threshold = -DBL_MAX, overlap = 0.3, eta = 1;
+  int64_t top_k = -1, keep_top_k = -1;
+
+  int64_t foreground() const {
+    return extents.classes - (background >= 0 && background < extents.classes ? 1 : 0);
+  }
+  // Rows of the top for an image.
+  int64_t most() const {
+    const int64_t of_class = top_k >= 0 ? std::min(top_k, extents.priors) : extents.priors;
+    const int64_t all = of_class * foreground();
+    return keep_top_k >= 0 ? std::min(keep_top_k, all) : all;
+  }
+};
+
+DetectionOutputForm ReadFormDetectionOutput(const LayerSpec& spec,
+                                            const std::vector<Shape>& bottoms) {
+  const DetectionOutputParameter& p = spec.param.detection_output_param();
+  const std::string path = "detection_output_param";
+  const auto mistake = [&](const std::string& field, const std::string& text) {
+    return spec.Mistake(path + "." + field, text);
+  };
+  DetectionOutputForm form;
+  form.extents = ReadDetectionExtents(spec, path, p, bottoms);
+  form.background = p.background_label_id();
+  form.code = {p.code_type(), p.variance_encoded_in_target()};
+  if (p.has_confidence_threshold()) form.threshold = static_cast<double>(p.confidence_threshold());
+  form.overlap = static_cast<double>(p.nms_param().nms_threshold());
+  form.eta = static_cast<double>(p.nms_param().eta());
+  if (form.overlap < 0) throw mistake("nms_param.nms_threshold", "nms_threshold is negative");
+  if (!(form.eta > 0 && form.eta <= 1))
+    throw mistake("nms_param.eta", "eta is above 0 and at most 1");
+  if (p.nms_param().has_top_k()) form.top_k = p.nms_param().top_k();
+  form.keep_top_k = p.keep_top_k();
+  if (form.most() == 0) {
+    throw mistake(
+        form.keep_top_k == 0 ? "keep_top_k"
+        : form.top_k == 0    ? "nms_param.top_k"
+                             : "num_classes",
+        "no detection is left with it; -1 keeps all, and num_classes counts the background");
+  }
+  return form;
+}
+
+LayerShape InferDetectionOutput(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const DetectionOutputForm form = ReadFormDetectionOutput(spec, bottoms);
+  LayerShape shape;
+  shape.tops = {{1, 1, form.extents.images * form.most(), 7}};
+  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  return shape;
+}
+
+DetectionOutputForm DetectionOutputFormOf(const KernelArgs& args) {
+  std::vector<Shape> shapes;
+  for (const TensorSpec& bottom : args.bottoms) shapes.push_back(bottom.shape);
+  return ReadFormDetectionOutput(*args.spec, shapes);
+}
+
+struct Detection {
+  int label;
+  double score;
+  Box box;
+};
+
+template <class T>
+class DetectionOutputKernel : public Kernel {
+ public:
+  explicit DetectionOutputKernel(const KernelArgs& args)
+      : at_(args.spec->At()),
+        form_(DetectionOutputFormOf(args)),
+        detections_(static_cast<size_t>(form_.extents.images)) {}
+
+  void Forward(const Pass&) override {
+    priors_.Read(at_, t_.bottoms[2].template data<T>(), form_.extents.priors);
+    ParallelFor(form_.extents.images, 1, [this](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) Detect(i);
+    });
+    const Tensor& top = t_.tops[0];
+    T* to = top.template data<T>();
+    T* const end = to + top.count();
+    for (size_t i = 0; i < detections_.size(); ++i) {
+      for (const Detection& found : detections_[i]) {
+        *to++ = static_cast<T>(i);
+        *to++ = static_cast<T>(found.label);
+        *to++ = static_cast<T>(found.score);
+        for (double side : found.box) *to++ = static_cast<T>(side);
+      }
+    }
+    std::fill(to, end, T(-1));
+  }
+
+ private:
+  void Detect(int64_t image) {
+    const DetectionExtents& e = form_.extents;
+    std::vector<Detection>& found = detections_[static_cast<size_t>(image)];
+    found.clear();
+    const T* scores = t_.bottoms[1].template data<T>() + image * e.priors * e.classes;
+    const T* codes = t_.bottoms[0].template data<T>() + image * 4 * e.priors * e.location_classes;
+    std::vector<Box> boxes;
+    for (int64_t c = 0; c < e.classes; ++c) {
+      if (c == form_.background) continue;
+      if (boxes.empty() || e.location_classes > 1) boxes = Decode(codes + 4 * e.location_of(c));
+      const std::vector<int> best =
+          HighestScores(scores + c, e.classes, e.priors, form_.threshold, form_.top_k);
+      for (int i : SuppressOverlaps(boxes.data(), best, form_.overlap, form_.eta)) {
+        const double score = static_cast<double>(scores[i * e.classes + c]);
+        found.push_back({static_cast<int>(c), score, boxes[static_cast<size_t>(i)]});
+      }
+    }
+    Keep(&found);
+  }
+
+  std::vector<Box> Decode(const T* codes) const {
+    std::vector<Box> boxes(priors_.boxes.size());
+    for (size_t i = 0; i < boxes.size(); ++i) {
+      const Box code =
+          ReadBox(codes + 4 * form_.extents.location_classes * static_cast<int64_t>(i));
+      boxes[i] = form_.code.Decode(priors_.boxes[i], priors_.variances[i], code);
+    }
+    return boxes;
+  }
+
+  // The keep_top_k best, classes side by side as they were.
+  void Keep(std::vector<Detection>* found) const {
+    if (form_.keep_top_k < 0 || static_cast<int64_t>(found->size()) <= form_.keep_top_k) return;
+    const auto better = [](const Detection& a, const Detection& b) { return a.score > b.score; };
+    std::stable_sort(found->begin(), found->end(), better);
+    found->resize(static_cast<size_t>(form_.keep_top_k));
+    const auto before = [](const Detection& a, const Detection& b) { return a.label < b.label; };
+    std::stable_sort(found->begin(), found->end(), before);
+  }
+
+  const SourceLoc at_;
+  const DetectionOutputForm form_;
+  Priors priors_;
+  std::vector<std::vector<Detection>> detections_;  // of each image
+};
+
+DOPPIO_REGISTER_LAYER("DetectionOutput",
+                      LayerType{3, 4, 1, 1, false, false, &InferDetectionOutput});
+DOPPIO_REGISTER_KERNEL({"DetectionOutput", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<DetectionOutputKernel>, nullptr});
+
+}  // namespace
+}  // namespace doppio

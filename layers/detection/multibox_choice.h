@@ -1,0 +1,148 @@
+// What MultiBoxLoss sums over in a pass: for an image, which priors learn a place and which of
+// them, with more, learn a class.
+#ifndef DOPPIO_LAYERS_DETECTION_MULTIBOX_CHOICE_H_
+#define DOPPIO_LAYERS_DETECTION_MULTIBOX_CHOICE_H_
+
+#include <vector>
+
+#include "layers/detection/multibox_loss_form.h"
+
+namespace doppio {
+
+// A prior that learns an object's place.
+struct PlaceSample {
+  int64_t code = 0;  // where the four numbers of its code begin in the image's locations
+  Box target{}, divisor{};
+  std::array<bool, 4> counts{};
+
+  template <class T>
+  double Distance(const T* locations, size_t k) const {
+    return (static_cast<double>(locations[code + static_cast<int64_t>(k)]) - target[k]) /
+           divisor[k];
+  }
+  template <class T>
+  double Loss(const PlaceTerm& term, const T* locations) const {
+    double loss = 0;
+    for (size_t k = 0; k < 4; ++k) {
+      if (counts[k]) loss += term.Loss(Distance(locations, k));
+    }
+    return loss;
+  }
+};
+
+struct ClassSample {
+  int64_t prior = 0, label = 0;
+};
+
+// Of one image. Its memory is used again from pass to pass.
+class MultiBoxChoice {
+ public:
+  const std::vector<PlaceSample>& places() const { return places_; }
+  const std::vector<ClassSample>& classes() const { return classes_; }
+
+  // `locations` and `scores` are the image's.
+  template <class T>
+  void Choose(const MultiBoxLossForm& form, const Priors& priors,
+              const std::vector<LabeledBox>& objects, const T* locations, const T* scores) {
+    const DetectionExtents& e = form.extents;
+    label_.assign(static_cast<size_t>(e.priors), form.background);
+    places_.clear();
+    classes_.clear();
+    negatives_.clear();
+    // Without an object there is nothing to learn a ratio from.
+    if (objects.empty() && form.mines()) return;
+    for (int64_t c = 0; c < e.location_classes; ++c) {
+      const bool shared = e.location_classes == 1;
+      if (!shared && c == form.background) continue;
+      const int label = shared ? kAnyLabel : static_cast<int>(c);
+      Match(form, priors, objects, label, locations + 4 * c);
+      for (size_t i = 0; i < label_.size(); ++i) {
+        if (matches_.object[i] >= 0)
+          label_[i] = LabelOf(form, objects[static_cast<size_t>(matches_.object[i])]);
+      }
+      if (form.mines()) {
+        Losses(form, priors, objects, locations, scores);
+        MineBoxes(form.mining, loss_.data(), form.mine_by_priors ? priors.boxes : boxes_, &matches_,
+                  &negatives_);
+      }
+      for (size_t i = 0; i < label_.size(); ++i) {
+        if (matches_.object[i] >= 0)
+          places_.push_back(PlaceOf(form, priors, objects, static_cast<int64_t>(i), c));
+      }
+    }
+    // With mining, classes share locations and matches_ has all matches.
+    for (int64_t i = 0; i < e.priors; ++i) {
+      if (form.mines() && matches_.object[static_cast<size_t>(i)] < 0) continue;
+      classes_.push_back({i, label_[static_cast<size_t>(i)]});
+    }
+    for (int i : negatives_) classes_.push_back({i, form.background});
+  }
+
+ private:
+  static int LabelOf(const MultiBoxLossForm& form, const LabeledBox& object) {
+    return form.agnostic ? form.background + 1 : object.label;
+  }
+
+  // Also decodes the locations where somebody wants them.
+  template <class T>
+  void Match(const MultiBoxLossForm& form, const Priors& priors,
+             const std::vector<LabeledBox>& objects, int label, const T* codes) {
+    const bool suppresses = form.mines() && form.mining.nms_threshold > 0 && !form.mine_by_priors;
+    if (!form.match_priors || suppresses) {
+      boxes_.resize(priors.boxes.size());
+      for (size_t i = 0; i < boxes_.size(); ++i) {
+        const Box code =
+            ReadBox(codes + 4 * form.extents.location_classes * static_cast<int64_t>(i));
+        boxes_[i] = form.code.Decode(priors.boxes[i], priors.variances[i], code);
+      }
+    }
+    if (!form.match_priors) return MatchBoxes(form.match, objects, label, boxes_, &matches_);
+    // A prior belongs to one object, whatever that is; only then it counts for the object's class.
+    MatchBoxes(form.match, objects, kAnyLabel, priors.boxes, &matches_);
+    if (label == kAnyLabel) return;
+    for (int& object : matches_.object) {
+      if (object >= 0 && objects[static_cast<size_t>(object)].label != label) object = kNoObject;
+    }
+  }
+
+  PlaceSample PlaceOf(const MultiBoxLossForm& form, const Priors& priors,
+                      const std::vector<LabeledBox>& objects, int64_t i,
+                      int64_t location_class) const {
+    const size_t at = static_cast<size_t>(i);
+    const LabeledBox& object = objects[static_cast<size_t>(matches_.object[at])];
+    PlaceSample sample;
+    sample.code = 4 * (i * form.extents.location_classes + location_class);
+    sample.target = form.code.Encode(priors.boxes[at], priors.variances[at], object.box);
+    sample.divisor = form.code.variance_in_target ? priors.variances[at] : Box{1, 1, 1, 1};
+    const Box& matched = form.match_priors ? priors.boxes[at] : boxes_[at];
+    for (size_t k = 0; k < 4; ++k)
+      sample.counts[k] = !form.only_inside || (matched[k] >= 0 && matched[k] <= 1);
+    return sample;
+  }
+
+  // Of each prior: what mining looks for.
+  template <class T>
+  void Losses(const MultiBoxLossForm& form, const Priors& priors,
+              const std::vector<LabeledBox>& objects, const T* locations, const T* scores) {
+    loss_.resize(label_.size());
+    for (size_t i = 0; i < loss_.size(); ++i) {
+      loss_[i] =
+          form.score.Loss(scores + static_cast<int64_t>(i) * form.extents.classes, label_[i]);
+      if (form.mining.type != MultiBoxLossParameter::HARD_EXAMPLE || matches_.object[i] < 0)
+        continue;
+      loss_[i] +=
+          PlaceOf(form, priors, objects, static_cast<int64_t>(i), 0).Loss(form.place, locations);
+    }
+  }
+
+  std::vector<int> label_, negatives_;
+  std::vector<Box> boxes_;  // decoded
+  std::vector<double> loss_;
+  Matches matches_;
+  std::vector<PlaceSample> places_;
+  std::vector<ClassSample> classes_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_DETECTION_MULTIBOX_CHOICE_H_

@@ -1,0 +1,75 @@
+// The two losses that MultiBoxLoss sums over its choice of priors, and their gradients: of the four
+// numbers of a place, and of the scores of the classes. Source: W. Liu et al., "SSD", 2016,
+// equations 1 to 3.
+#ifndef DOPPIO_LAYERS_DETECTION_MULTIBOX_TERMS_H_
+#define DOPPIO_LAYERS_DETECTION_MULTIBOX_TERMS_H_
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <cstdint>
+
+#include "proto/detection.pb.h"
+
+namespace doppio {
+
+// SMOOTH_L1 or, as half of its square, L2 of a distance.
+struct PlaceTerm {
+  bool smooth = true;
+
+  double Loss(double d) const {
+    return smooth && std::fabs(d) >= 1 ? std::fabs(d) - 0.5 : 0.5 * d * d;
+  }
+  double Gradient(double d) const { return smooth && std::fabs(d) >= 1 ? (d > 0) - (d < 0) : d; }
+};
+
+// SOFTMAX: cross entropy of the label. LOGISTIC: of each class by itself, the label's target
+// being 1.
+struct ClassTerm {
+  bool softmax = true;
+  int64_t classes = 1;
+
+  template <class T>
+  double Loss(const T* scores, int64_t label) const {
+    if (softmax) {
+      const Sum sum = Exponentials(scores);
+      const double p = std::exp(static_cast<double>(scores[label]) - sum.largest) / sum.sum;
+      // Written so that NaN passes. The bound is Caffe's.
+      return -std::log(p < static_cast<double>(FLT_MIN) ? static_cast<double>(FLT_MIN) : p);
+    }
+    double loss = 0;
+    for (int64_t c = 0; c < classes; ++c) {
+      const double x = static_cast<double>(scores[c]);
+      loss += std::max(x, 0.0) - (c == label ? x : 0) + std::log1p(std::exp(-std::fabs(x)));
+    }
+    return loss;
+  }
+
+  // gradient[c] = weight * that by score c.
+  template <class T>
+  void Gradient(const T* scores, int64_t label, double weight, T* gradient) const {
+    const Sum sum = softmax ? Exponentials(scores) : Sum();
+    for (int64_t c = 0; c < classes; ++c) {
+      const double x = static_cast<double>(scores[c]);
+      const double p = softmax ? std::exp(x - sum.largest) / sum.sum : 1 / (1 + std::exp(-x));
+      gradient[c] = static_cast<T>(weight * (p - (c == label ? 1 : 0)));
+    }
+  }
+
+ private:
+  struct Sum {
+    double largest = 0, sum = 0;
+  };
+  template <class T>
+  Sum Exponentials(const T* scores) const {
+    Sum s;
+    s.largest = static_cast<double>(*std::max_element(scores, scores + classes));
+    for (int64_t c = 0; c < classes; ++c)
+      s.sum += std::exp(static_cast<double>(scores[c]) - s.largest);
+    return s;
+  }
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_DETECTION_MULTIBOX_TERMS_H_

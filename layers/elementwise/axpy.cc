@@ -1,0 +1,86 @@
+// Axpy of SENet: a * x + y, with one factor a for each sample and channel of x.
+#include <algorithm>
+
+#include "core/base/threads.h"
+#include "core/net/graph/layer.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferAxpy(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const Shape &factors = bottoms[0], &x = bottoms[1], &y = bottoms[2];
+  if (x.rank() < 2) {
+    throw spec.Mistake(
+        "bottom",
+        "bottom 1 has shape " + x.ToString() + "; Axpy needs at least 2 axes: samples and channels",
+        1);
+  }
+  if (factors.rank() < 2 || factors[0] != x[0] || factors[1] != x[1] || factors.count(2) != 1) {
+    throw spec.Mistake("bottom", "bottom 0 has shape " + factors.ToString() +
+                                     "; one factor for each sample and channel of bottom 1 (" +
+                                     x.ToString() + ") is needed: " + std::to_string(x[0]) + "x" +
+                                     std::to_string(x[1]));
+  }
+  if (y != x) {
+    throw spec.Mistake("bottom",
+                       "bottom 2 has shape " + y.ToString() + ", bottom 1 has " + x.ToString() +
+                           "; they must be the same",
+                       2);
+  }
+  LayerShape shape;
+  shape.tops = {x};
+  shape.backward_reads_tops = false;
+  shape.passes_gradient = {false, false, true};
+  return shape;
+}
+
+template <class T>
+class Axpy : public Kernel {
+ public:
+  explicit Axpy(const KernelArgs& args)
+      : runs_(args.bottoms[0].shape.count()), length_(args.bottoms[1].shape.count(2)) {}
+
+  void Forward(const Pass&) override {
+    const T *a = t_.bottoms[0].template data<T>(), *x = t_.bottoms[1].template data<T>();
+    const T* y = t_.bottoms[2].template data<T>();
+    T* top = t_.tops[0].template data<T>();
+    ForEachRun([=](int64_t run, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) top[i] = a[run] * x[i] + y[i];
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    const T *a = t_.bottoms[0].template data<T>(), *x = t_.bottoms[1].template data<T>();
+    const T* dy = t_.top_grads[0].template data<T>();
+    T *da = t_.bottom_grads[0].template data<T>(), *dx = t_.bottom_grads[1].template data<T>();
+    T* to_y = t_.bottom_grads[2].template data<T>();  // null where it is dy's memory
+    ForEachRun([=](int64_t run, int64_t begin, int64_t end) {
+      if (da != nullptr) {
+        double sum = 0;
+        for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(x[i] * dy[i]);
+        da[run] = static_cast<T>(sum);
+      }
+      if (to_y != nullptr) std::copy(dy + begin, dy + end, to_y + begin);
+      if (dx == nullptr) return;
+      for (int64_t i = begin; i < end; ++i) dx[i] = a[run] * dy[i];
+    });
+  }
+
+ private:
+  // f(run, begin, end) for the elements of every sample and channel.
+  template <class F>
+  void ForEachRun(const F& f) const {
+    const int64_t length = length_;
+    ParallelFor(runs_, 1 + 8192 / (length + 1), [=](int64_t begin, int64_t end) {
+      for (int64_t run = begin; run < end; ++run) f(run, run * length, (run + 1) * length);
+    });
+  }
+
+  const int64_t runs_, length_;
+};
+
+DOPPIO_REGISTER_LAYER("Axpy", LayerType{3, 3, 1, 1, false, false, &InferAxpy});
+DOPPIO_REGISTER_KERNEL({"Axpy", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Axpy>, nullptr});
+
+}  // namespace
+}  // namespace doppio

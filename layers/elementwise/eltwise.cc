@@ -1,0 +1,214 @@
+// Eltwise: the sum (with coefficients), product or maximum of two or more bottoms of one shape; and
+// a sum together with the ReLU after it.
+#include "core/base/threads.h"
+#include "layers/common/chain.h"
+
+namespace doppio {
+namespace {
+
+using Op = EltwiseParameter;
+
+LayerShape InferEltwise(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const EltwiseParameter& param = spec.param.eltwise_param();
+  const int coefficients = param.coeff_size();
+  if (coefficients != 0 && param.operation() == Op::PROD) {
+    throw spec.Mistake("eltwise_param.coeff",
+                       "coeff is for operation SUM, but this is PROD; remove it");
+  }
+  if (coefficients != 0 && coefficients != static_cast<int>(bottoms.size())) {
+    throw spec.Mistake("eltwise_param.coeff", "found " + std::to_string(coefficients) +
+                                                  " coeff for " + std::to_string(bottoms.size()) +
+                                                  " bottoms; give one for each, or none");
+  }
+  for (size_t i = 1; i < bottoms.size(); ++i) {
+    if (bottoms[i] == bottoms[0]) continue;
+    throw spec.Mistake("bottom",
+                       "bottom " + std::to_string(i) + " has shape " + bottoms[i].ToString() +
+                           ", bottom 0 has " + bottoms[0].ToString() + "; they must be the same",
+                       static_cast<int>(i));
+  }
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  shape.backward_reads_bottoms = param.operation() == Op::PROD;
+  shape.backward_reads_tops = param.operation() == Op::PROD && !param.stable_prod_grad();
+  shape.in_place_ok = true;
+  if (IsPlainSum(spec)) shape.passes_gradient.assign(bottoms.size(), true);
+  return shape;
+}
+
+std::optional<LayerShape> InferWithRelu(const std::vector<ChainLink>& chain) {
+  const ChainLink& sum = chain.front();
+  std::optional<LayerShape> shape = InferTail(chain);
+  if (!shape || !IsPlainSum(*sum.spec)) return std::nullopt;
+  shape->backward_reads_bottoms = false;
+  shape->passes_gradient = sum.shape->passes_gradient;
+  shape->in_place_ok = true;
+  return shape;
+}
+
+// Which bottom was the largest. The type bounds how many bottoms there can be.
+using Winner = uint16_t;
+constexpr int kMaxBottoms = 1 << 16;
+
+// Any layout, as long as it is one: the first blocked one that comes.
+template <class T>
+class Eltwise : public Kernel {
+ public:
+  explicit Eltwise(const KernelArgs& args)
+      : op_(args.spec->param.eltwise_param().operation()),
+        stable_(args.spec->param.eltwise_param().stable_prod_grad()),
+        coefficients_(args.bottoms.size(), T(1)),
+        tail_(args.chain) {
+    const EltwiseParameter& param = args.spec->param.eltwise_param();
+    if (op_ == Op::SUM)
+      std::copy(param.coeff().begin(), param.coeff().end(), coefficients_.begin());
+    Layout layout;
+    for (const TensorSpec& bottom : args.bottoms) {
+      if (layout.plain()) layout = bottom.layout;
+    }
+    // Dividing y by x makes NaN of padding.
+    if (op_ == Op::PROD && !stable_ && layout.padded()) layout = Layout();
+    needs_.bottoms.assign(args.bottoms.size(), layout);
+    needs_.tops = {layout};
+    if (op_ == Op::MAX && args.backward) {
+      const int64_t stored = TensorSpec{args.bottoms[0].shape, args.dtype, layout}.stored();
+      needs_.saved_bytes = stored * static_cast<int64_t>(sizeof(Winner));
+    }
+    in_.resize(args.bottoms.size());
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    for (size_t i = 0; i < in_.size(); ++i) in_[i] = t_.bottoms[i].template data<T>();
+  }
+
+  void Forward(const Pass&) override {
+    ParallelFor(t_.tops[0].stored(), kGrain, [this](int64_t begin, int64_t end) {
+      for (; begin < end; begin += kChunk) ForwardChunk(begin, std::min(kChunk, end - begin));
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    tail_.template MaskGradient<T>(t_);
+    // The first comes last: its gradient may lie where dy is.
+    for (size_t i = in_.size(); i-- > 0;) {
+      if (!t_.bottom_grads[i]) continue;
+      ParallelFor(t_.bottom_grads[i].stored(), kGrain, [this, i](int64_t begin, int64_t end) {
+        for (; begin < end; begin += kChunk) BackwardChunk(i, begin, std::min(kChunk, end - begin));
+      });
+    }
+  }
+
+ private:
+  static constexpr int64_t kGrain = 8192;
+  static constexpr int64_t kChunk = 1024;
+
+  // Through a local array, so that the top may lie on any bottom, even on one that comes several
+  // times.
+  void ForwardChunk(int64_t begin, int64_t n) {
+    const T* first = in_[0] + begin;
+    T* y = t_.tops[0].template data<T>() + begin;
+    T result[kChunk];
+    if (op_ == Op::MAX) {
+      Max(begin, n, result);
+    } else if (op_ == Op::SUM) {
+      const T* second = in_[1] + begin;
+      const T c0 = coefficients_[0], c1 = coefficients_[1];
+      for (int64_t i = 0; i < n; ++i) result[i] = c0 * first[i] + c1 * second[i];
+      for (size_t k = 2; k < in_.size(); ++k) {
+        const T* x = in_[k] + begin;
+        const T c = coefficients_[k];
+        for (int64_t i = 0; i < n; ++i) result[i] += c * x[i];
+      }
+    } else {
+      std::copy(first, first + n, result);
+      for (size_t k = 1; k < in_.size(); ++k) MultiplyBy(in_[k] + begin, n, result);
+    }
+    if (!tail_.relu) {
+      std::copy(result, result + n, y);
+      return;
+    }
+    const Relu relu = *tail_.relu;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = relu.Forward(result[i]);
+  }
+
+  // Caffe's ties: between the first two the second wins, later ones must be larger.
+  void Max(int64_t begin, int64_t n, T* result) {
+    const T* a = in_[0] + begin;
+    const T* b = in_[1] + begin;
+    Winner winners[kChunk];
+    for (int64_t i = 0; i < n; ++i) {
+      winners[i] = a[i] > b[i] ? 0 : 1;
+      result[i] = a[i] > b[i] ? a[i] : b[i];
+    }
+    for (size_t k = 2; k < in_.size(); ++k) {
+      const T* x = in_[k] + begin;
+      for (int64_t i = 0; i < n; ++i) {
+        if (!(x[i] > result[i])) continue;
+        winners[i] = static_cast<Winner>(k);
+        result[i] = x[i];
+      }
+    }
+    if (needs_.saved_bytes > 0)
+      std::copy(winners, winners + n, static_cast<Winner*>(t_.saved) + begin);
+  }
+
+  static void MultiplyBy(const T* x, int64_t n, T* result) {
+    for (int64_t i = 0; i < n; ++i) result[i] *= x[i];
+  }
+
+  void BackwardChunk(size_t bottom, int64_t begin, int64_t n) {
+    const T* dy = t_.top_grads[0].template data<T>() + begin;
+    T* dx = t_.bottom_grads[bottom].template data<T>() + begin;
+    if (op_ == Op::MAX) {
+      const Winner* winner = static_cast<const Winner*>(t_.saved) + begin;
+#pragma omp simd
+      for (int64_t i = 0; i < n; ++i) dx[i] = winner[i] == bottom ? dy[i] : T(0);
+    } else if (op_ == Op::SUM) {
+      const T c = coefficients_[bottom];
+      if (c == T(1)) {
+        if (dx != dy) std::copy(dy, dy + n, dx);
+        return;
+      }
+#pragma omp simd
+      for (int64_t i = 0; i < n; ++i) dx[i] = c * dy[i];
+    } else if (stable_) {
+      T others[kChunk];
+      std::copy(dy, dy + n, others);
+      for (size_t k = 0; k < in_.size(); ++k) {
+        if (k != bottom) MultiplyBy(in_[k] + begin, n, others);
+      }
+      std::copy(others, others + n, dx);
+    } else {
+      const T* x = in_[bottom] + begin;
+      const T* y = t_.tops[0].template data<T>() + begin;
+#pragma omp simd
+      for (int64_t i = 0; i < n; ++i) dx[i] = y[i] / x[i] * dy[i];
+    }
+  }
+
+  const Op::EltwiseOp op_;
+  const bool stable_;
+  std::vector<T> coefficients_;
+  const ChainTail tail_;
+  std::vector<const T*> in_;
+};
+
+LayerType EltwiseType() {
+  LayerType type;
+  type.min_bottoms = 2;
+  type.max_bottoms = kMaxBottoms;
+  type.min_tops = type.max_tops = 1;
+  type.infer = &InferEltwise;
+  return type;
+}
+DOPPIO_REGISTER_LAYER("Eltwise", EltwiseType());
+DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Eltwise>,
+                        nullptr});
+DOPPIO_REGISTER_FUSION("Eltwise+ReLU", {&InferWithRelu});
+DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCpu, "fused", 0, &MakeForFloat<Eltwise>,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,102 @@
+// Mixup: in training, mixes neighbouring samples and their labels; otherwise only writes labels as
+// shares of classes, so that one loss serves both phases.
+#include <cmath>
+
+#include "core/base/threads.h"
+#include "layers/elementwise/mixup_spec.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferMixup(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const MixupParameter& param = spec.param.mixup_param();
+  const Shape &data = bottoms[0], &labels = bottoms[1];
+  if (param.classes() < 2) {
+    throw spec.Mistake("mixup_param.classes",
+                       "mixup_param needs classes: how many there are, 2 at least");
+  }
+  if (!(param.alpha() >= 0 && std::isfinite(param.alpha()))) {
+    throw spec.Mistake("mixup_param.alpha",
+                       "alpha is " + std::to_string(param.alpha()) + "; it is a number from 0 on");
+  }
+  if (data.rank() < 1) throw spec.Mistake("bottom", "the data have no axis of samples");
+  if (labels.count() != data[0]) {
+    throw spec.Mistake("bottom",
+                       "label '" + spec.param.bottom(1) + "' has " +
+                           std::to_string(labels.count()) + " values (" + labels.ToString() +
+                           "); Mixup needs one for each of the " + std::to_string(data[0]) +
+                           " samples",
+                       1);
+  }
+  if (Mixes(spec) && data[0] % 2 != 0) {
+    throw spec.Mistake("bottom", "Mixup mixes samples in pairs, but a batch has " +
+                                     std::to_string(data[0]) +
+                                     " on each device; set an even batch_size");
+  }
+  LayerShape shape;
+  shape.tops = {data, Shape{data[0], static_cast<int64_t>(param.classes())}};
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.no_gradient_bottoms = {false, true};
+  shape.exact_tops = {false, true};
+  return shape;
+}
+
+template <class T>
+class Mixup : public Kernel {
+ public:
+  explicit Mixup(const KernelArgs& args)
+      : at_(args.spec->At()), form_(MixupFormOf(*args.spec, args.bottoms[0].shape)) {}
+
+  void Forward(const Pass& pass) override {
+    MixRows(pass, t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());
+    MixLabels(pass, t_.bottoms[1].template data<T>(), t_.tops[1].template data<T>());
+  }
+
+  // What a sample gave to its pair comes back from there.
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    MixRows(pass, t_.top_grads[0].template data<T>(), t_.bottom_grads[0].template data<T>());
+  }
+
+ private:
+  void MixRows(const Pass& pass, const T* from, T* to) const {
+    const MixupForm form = form_;
+    const uint64_t first = pass.FirstSample(form.samples);
+    const int64_t length = form.per_sample;
+    ParallelFor(form.samples, 1 + 8192 / (length + 1), [=](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const double share = form.Share(first + static_cast<uint64_t>(row));
+        const T *own = from + row * length, *other = from + form.Partner(row) * length;
+        T* mixed = to + row * length;
+#pragma omp simd
+        for (int64_t i = 0; i < length; ++i) mixed[i] = Mixed(share, own[i], other[i]);
+      }
+    });
+  }
+
+  void MixLabels(const Pass& pass, const T* labels, T* to) const {
+    const uint64_t first = pass.FirstSample(form_.samples);
+    for (int64_t row = 0; row < form_.samples; ++row) {
+      const double share = form_.Share(first + static_cast<uint64_t>(row));
+      const int64_t own = ClassAt(labels, row), other = ClassAt(labels, form_.Partner(row));
+      T* shares = to + row * form_.classes;
+      for (int64_t c = 0; c < form_.classes; ++c)
+        shares[c] = Mixed(share, T(c == own), T(c == other));
+    }
+  }
+
+  int64_t ClassAt(const T* labels, int64_t row) const {
+    const int64_t found = form_.Class(labels[row]);
+    if (found < 0) FailAtMixupLabel(at_, form_, static_cast<double>(labels[row]), row);
+    return found;
+  }
+
+  const SourceLoc at_;
+  const MixupForm form_;
+};
+
+DOPPIO_REGISTER_LAYER("Mixup", LayerType{2, 2, 2, 2, false, false, &InferMixup});
+DOPPIO_REGISTER_KERNEL({"Mixup", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Mixup>, nullptr});
+
+}  // namespace
+}  // namespace doppio

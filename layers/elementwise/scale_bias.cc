@@ -1,0 +1,158 @@
+// Scale and Bias: y = x * scale + bias, the factors being learned, or bottom 1, and repeated over
+// the axes of bottom 0 that they lack. Bias is the same without a factor.
+#include "core/net/graph/layer.h"
+#include "layers/common/channel_blocks.h"
+#include "layers/elementwise/scale_bias_form.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferScaleBias(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const ScaleBiasForm form = FormOf(spec, bottoms);
+  const std::vector<int64_t>& dims = bottoms[0].dims();
+  ParamShape scale, bias;
+  scale.shape = bias.shape =
+      Shape(std::vector<int64_t>(dims.begin() + form.begin, dims.begin() + form.end));
+  const ScaleParameter& param = spec.param.scale_param();
+  scale.filler = param.filler();
+  if (!param.has_filler()) scale.filler.set_value(1);
+  bias.filler = spec.type() == "Bias" ? spec.param.bias_param().filler() : param.bias_filler();
+
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  if (form.scale_param >= 0) shape.params.push_back(scale);
+  if (form.bias_param >= 0) shape.params.push_back(bias);
+  shape.backward_reads_bottoms = form.has_scale();
+  shape.backward_reads_tops = false;
+  shape.in_place_ok = true;
+  return shape;
+}
+
+template <class T>
+class ScaleBias : public Kernel {
+ public:
+  explicit ScaleBias(const KernelArgs& args) {
+    std::vector<Shape> shapes;
+    for (const TensorSpec& bottom : args.bottoms) shapes.push_back(bottom.shape);
+    form_ = FormOf(*args.spec, shapes);
+    const TensorSpec& bottom = args.bottoms[0];
+    Layout layout = ChannelLayout(bottom, form_.begin, form_.end);
+    // One bias for everything would not leave padding zero; per channel, padding has factors of its
+    // own.
+    if (form_.begin == form_.end && form_.has_bias() && layout.padded()) layout = Layout();
+    SeeChannels({bottom.shape, args.dtype, layout}, form_.begin, form_.end, &channels_);
+    needs_.bottoms.resize(args.bottoms.size());
+    needs_.bottoms[0] = layout;
+    needs_.tops = {layout};
+    // The sums; behind them the padded factors.
+    const int64_t per_channel = channels_.padded() * static_cast<int64_t>(sizeof(T));
+    needs_.scratch_bytes = ChannelSumsBytes(channels_) + 2 * per_channel;
+  }
+
+  void Forward(const Pass&) override {
+    const T* x = t_.bottoms[0].template data<T>();
+    T* y = t_.tops[0].template data<T>();
+    const T* s = form_.has_scale() ? Factors(ScaleValues(), 0) : nullptr;
+    const T* b = form_.has_bias() ? Factors(BiasValues(), 1) : nullptr;
+    if (b == nullptr) {
+      ForEachElement(
+          channels_, [=](int64_t i, T scale) { y[i] = x[i] * scale; }, s);
+    } else if (s == nullptr) {
+      ForEachElement(
+          channels_, [=](int64_t i, T bias) { y[i] = x[i] + bias; }, b);
+    } else {
+      ForEachElement(
+          channels_, [=](int64_t i, T scale, T bias) { y[i] = x[i] * scale + bias; }, s, b);
+    }
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    const Tensor scale_grad = GradientAt(form_.scale_bottom, form_.scale_param);
+    const Tensor bias_grad = GradientAt(form_.bias_bottom, form_.bias_param);
+    const double* sums = nullptr;
+    if (form_.has_scale()) {
+      sums = BackwardScale(scale_grad || bias_grad);
+    } else {
+      sums = BackwardBias(static_cast<bool>(bias_grad));
+    }
+    auto added = [&](int param) { return param >= 0 && add[static_cast<size_t>(param)]; };
+    if (scale_grad) StoreSums<T>(channels_, sums, added(form_.scale_param), scale_grad);
+    if (bias_grad) {
+      StoreSums<T>(channels_, sums + channels_.padded(), added(form_.bias_param), bias_grad);
+    }
+  }
+
+ private:
+  const Tensor& ScaleValues() const {
+    return form_.scale_bottom ? t_.bottoms[1] : t_.params[static_cast<size_t>(form_.scale_param)];
+  }
+  const Tensor& BiasValues() const {
+    return form_.bias_bottom ? t_.bottoms[1] : t_.params[static_cast<size_t>(form_.bias_param)];
+  }
+  Tensor GradientAt(bool bottom, int param) const {
+    if (bottom) return t_.bottom_grads[1];
+    return param >= 0 ? t_.param_grads[static_cast<size_t>(param)] : Tensor();
+  }
+  const T* Factors(const Tensor& values, int64_t slot) const {
+    char* behind_sums = static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_);
+    T* room = reinterpret_cast<T*>(behind_sums) + slot * channels_.padded();
+    return PadChannels(channels_, values.template data<T>(), room);
+  }
+
+  // Sums of x * dy and of dy where wanted, and dx, in one pass over memory.
+  const double* BackwardScale(bool want_sums) {
+    const T* x = t_.bottoms[0].template data<T>();
+    const T* dy = t_.top_grads[0].template data<T>();
+    const T* s = Factors(ScaleValues(), 0);
+    T* dx = t_.bottom_grads[0].template data<T>();
+    if (!want_sums) {
+      if (dx == nullptr) return nullptr;
+      ForEachElement(
+          channels_, [=](int64_t i, T scale) { dx[i] = dy[i] * scale; }, s);
+      return nullptr;
+    }
+    auto add = [=](T& scale_sum, T& bias_sum, int64_t i) {
+      scale_sum += x[i] * dy[i];
+      bias_sum += dy[i];
+    };
+    if (dx == nullptr) return SumPerChannel<T>(channels_, t_.scratch, add);
+    return SumPerChannel<T>(
+        channels_, t_.scratch,
+        [=](T& scale_sum, T& bias_sum, int64_t i, T scale) {
+          add(scale_sum, bias_sum, i);
+          dx[i] = dy[i] * scale;
+        },
+        s);
+  }
+
+  const double* BackwardBias(bool want_sums) {
+    const T* dy = t_.top_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].template data<T>();
+    if (dx != nullptr && dx != dy) {
+      ForEachElement(channels_, [=](int64_t i) { dx[i] = dy[i]; });
+    }
+    if (!want_sums) return nullptr;
+    return SumPerChannel<T>(channels_, t_.scratch, [=](T&, T& sum, int64_t i) { sum += dy[i]; });
+  }
+
+  ScaleBiasForm form_;
+  ChannelBlocks channels_;
+};
+
+LayerType ScaleBiasType() {
+  LayerType type;
+  type.min_bottoms = 1;
+  type.max_bottoms = 2;
+  type.min_tops = type.max_tops = 1;
+  type.infer = &InferScaleBias;
+  return type;
+}
+DOPPIO_REGISTER_LAYER("Scale", ScaleBiasType());
+DOPPIO_REGISTER_LAYER("Bias", ScaleBiasType());
+DOPPIO_REGISTER_KERNEL({"Scale", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleBias>,
+                        nullptr});
+DOPPIO_REGISTER_KERNEL({"Bias", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleBias>,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

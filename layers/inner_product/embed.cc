@@ -1,0 +1,77 @@
+// Embed: the row of a learned matrix that each number of the bottom names, plus a bias.
+#include "layers/inner_product/embed_spec.h"
+#include "layers/common/row_copies.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferEmbed(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const EmbedParameter& param = spec.param.embed_param();
+  const auto check = [&](const char* field, int64_t value) {
+    if (value >= 1 && value <= INT32_MAX) return;
+    throw spec.Mistake(std::string("embed_param.") + field,
+                       std::string(field) + " must be positive, found " + std::to_string(value));
+  };
+  check("num_output", param.num_output());
+  check("input_dim", param.input_dim());
+  const int64_t rows = param.input_dim(), width = param.num_output();
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  shape.tops[0].push_back(width);
+  shape.params.push_back({Shape{rows, width}, param.weight_filler()});
+  if (param.bias_term()) shape.params.push_back({Shape{width}, param.bias_filler()});
+  // Backward works on saved row numbers.
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.no_gradient_bottoms = {true};
+  return shape;
+}
+
+template <class T>
+class EmbedKernel : public Kernel {
+ public:
+  explicit EmbedKernel(const KernelArgs& args)
+      : at_(args.spec->At()), e_(args), backward_(args.backward) {
+    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) =
+        e_.count * static_cast<int64_t>(sizeof(int32_t));
+  }
+
+  void Forward(const Pass&) override {
+    T* y = t_.tops[0].template data<T>();
+    e_.indices.Read(at_, t_.bottoms[0].template data<T>(), e_.count, Rows());
+    GatherRows(e_.count, e_.width, Rows(), t_.params[0].template data<T>(), y);
+    if (!e_.bias) return;
+    const T* bias = t_.params[1].template data<T>();
+    for (int64_t i = 0; i < e_.count; ++i) {
+      for (int64_t j = 0; j < e_.width; ++j) y[i * e_.width + j] += bias[j];
+    }
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    const T* dy = t_.top_grads[0].template data<T>();
+    if (T* dw = t_.param_grads[0].template data<T>()) {
+      if (!add[0]) std::fill(dw, dw + t_.param_grads[0].count(), T(0));
+      AddRows(e_.count, e_.width, Rows(), dy, dw);
+    }
+    if (!e_.bias || !t_.param_grads[1]) return;
+    T* db = t_.param_grads[1].template data<T>();
+    for (int64_t j = 0; j < e_.width; ++j) {
+      double sum = add[1] ? static_cast<double>(db[j]) : 0;
+      for (int64_t i = 0; i < e_.count; ++i) sum += static_cast<double>(dy[i * e_.width + j]);
+      db[j] = static_cast<T>(sum);
+    }
+  }
+
+ private:
+  int32_t* Rows() const { return static_cast<int32_t*>(backward_ ? t_.saved : t_.scratch); }
+
+  const SourceLoc at_;
+  const EmbedSpec e_;
+  const bool backward_;
+};
+
+DOPPIO_REGISTER_LAYER("Embed", LayerType{1, 1, 1, 1, false, false, &InferEmbed});
+DOPPIO_REGISTER_KERNEL({"Embed", DeviceKind::kCpu, "reference", 0, &MakeForFloat<EmbedKernel>,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,61 @@
+// Embed on a GPU, in single precision. An index that is no row makes its row of the top NaN at once
+// and is named by a later Forward.
+#include "layers/inner_product/embed_spec.h"
+#include "layers/common/rows_cuda.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/common/tail_cuda.h"
+
+namespace doppio {
+namespace {
+
+class CudaEmbed : public Kernel {
+ public:
+  explicit CudaEmbed(const KernelArgs& args)
+      : device_(args.device), at_(args.spec->At()), e_(args) {
+    needs_.saved_bytes = e_.count * static_cast<int64_t>(sizeof(int32_t));
+    needs_.scratch_bytes = std::max({ReadIndicesRoom(e_.count), 2 * needs_.saved_bytes,
+                                     ChannelSumsBytes(e_.count, e_.width, 1)});
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    wrong_ = std::make_unique<WrongLabel>(device_);
+  }
+
+  void Forward(const Pass&) override {
+    wrong_->ThrowIfAny(e_.indices, at_, 1);
+    LaunchReadIndices(GpuOf(device_), e_.indices, e_.count, t_.bottoms[0].data<float>(), Rows(),
+                      wrong_->word(), t_.scratch);
+    LaunchGatherRows(GpuOf(device_), e_.count, e_.width, Rows(), t_.params[0].data<float>(),
+                     e_.bias ? t_.params[1].data<float>() : nullptr, NAN, t_.tops[0].data<float>());
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    const float* dy = t_.top_grads[0].data<float>();
+    if (const Tensor& dw = t_.param_grads[0]) {
+      if (!add[0]) device_->Zero(dw.raw, dw.bytes());
+      LaunchAddRows(GpuOf(device_), e_.count, e_.width, Rows(), dy, dw.data<float>(),
+                    static_cast<int32_t*>(t_.scratch));
+    }
+    if (!e_.bias || !t_.param_grads[1]) return;
+    LaunchChannelSums(GpuOf(device_), e_.count, e_.width, 1, DType::kFloat32, dy, add[1],
+                      t_.param_grads[1].data<float>(), t_.scratch);
+  }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaEmbed>(args);
+  }
+
+ private:
+  int32_t* Rows() const { return static_cast<int32_t*>(t_.saved); }
+
+  Device* const device_;
+  const SourceLoc at_;
+  const EmbedSpec e_;
+  std::unique_ptr<WrongLabel> wrong_;
+};
+
+DOPPIO_REGISTER_KERNEL({"Embed", DeviceKind::kCuda, "cuda", 10, &CudaEmbed::Make, &DeclinesDouble});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,38 @@
+// Sums over many elements in parallel, in an order that does not depend on the number of threads.
+#ifndef DOPPIO_LAYERS_LOSS_BLOCK_SUM_H_
+#define DOPPIO_LAYERS_LOSS_BLOCK_SUM_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "core/base/threads.h"
+
+namespace doppio {
+
+// Made once for n elements; calling it allocates nothing.
+class BlockSum {
+ public:
+  explicit BlockSum(int64_t n) : n_(n), sums_(static_cast<size_t>((n + kBlock - 1) / kBlock)) {}
+
+  // `block(begin, end)` is the sum of that range, as double.
+  template <class F>
+  double operator()(const F& block) {
+    ParallelFor(static_cast<int64_t>(sums_.size()), 2, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        sums_[static_cast<size_t>(b)] = block(b * kBlock, std::min(n_, (b + 1) * kBlock));
+      }
+    });
+    return std::accumulate(sums_.begin(), sums_.end(), 0.0);
+  }
+
+ private:
+  static constexpr int64_t kBlock = 4096;
+  int64_t n_;
+  std::vector<double> sums_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_LOSS_BLOCK_SUM_H_

@@ -1,0 +1,43 @@
+// Bottoms whose values belong together one by one: shapes may differ behind the first axis, as long
+// as both hold the same number of values per sample.
+#ifndef DOPPIO_LAYERS_LOSS_BOTTOM_PAIRS_H_
+#define DOPPIO_LAYERS_LOSS_BOTTOM_PAIRS_H_
+
+#include <string>
+#include <vector>
+
+#include "core/net/spec/spec.h"
+#include "core/tensor/shape.h"
+
+namespace doppio {
+
+// Throws unless bottom `i` has the values of bottom 0. `what` and `first` are what they are called:
+// "target" and "prediction".
+inline void CheckSameValues(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i,
+                            const std::string& what, const std::string& first) {
+  const Shape& shape = bottoms[static_cast<size_t>(i)];
+  if (shape.count() == bottoms[0].count() && shape.dim_or_1(0) == bottoms[0].dim_or_1(0)) return;
+  throw spec.Mistake("bottom",
+                     what + " '" + spec.param.bottom(i) + "' is " + shape.ToString() + ", " +
+                         first + " '" + spec.param.bottom(0) + "' is " + bottoms[0].ToString() +
+                         "; they need the same first extent and the same number of values",
+                     i);
+}
+
+// Throws unless bottom `i` has one value for each sample of bottom 0.
+inline void CheckOnePerSample(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i,
+                              const std::string& what) {
+  const Shape& shape = bottoms[static_cast<size_t>(i)];
+  const int64_t samples = bottoms[0].dim_or_1(0);
+  if (shape.count() == samples) return;
+  throw spec.Mistake("bottom",
+                     what + " '" + spec.param.bottom(i) + "' has " + std::to_string(shape.count()) +
+                         " values (" + shape.ToString() + "); " + std::to_string(samples) +
+                         " are needed, one per sample of '" + spec.param.bottom(0) + "' (" +
+                         bottoms[0].ToString() + ")",
+                     i);
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_LOSS_BOTTOM_PAIRS_H_

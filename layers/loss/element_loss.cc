@@ -1,0 +1,101 @@
+// Every loss of element_loss_ops.h on the CPU: meaning, kernel and registration.
+#include "core/net/graph/layer.h"
+#include "core/net/graph/varying_rows.h"
+#include "layers/loss/block_sum.h"
+#include "layers/loss/bottom_pairs.h"
+#include "layers/loss/element_loss_spec.h"
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kElementLossGrain = 8192;
+
+template <class Op>
+struct ElementLoss {
+  static LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+    CheckSameValues(spec, bottoms, 1, "target", "prediction");
+    ElementLossNormalizer<Op>(spec, bottoms[0]);
+    LayerShape shape;
+    shape.tops = {Shape()};
+    shape.backward_reads_tops = false;
+    shape.no_gradient_bottoms = {false, !Op::kTargetLearns};
+    shape.loss = true;
+    return shape;
+  }
+
+  template <class T>
+  class Cpu : public Kernel, public RowReader {
+   public:
+    explicit Cpu(const KernelArgs& args)
+        : count_(args.bottoms[0].shape.count()),
+          all_rows_(args.bottoms[0].shape.dim_or_1(0)),
+          normalizer_(ElementLossNormalizer<Op>(*args.spec, args.bottoms[0].shape)),
+          sum_(count_),
+          ignored_(IgnoredTargetOf<Op, T>(*args.spec)) {}
+
+    void Forward(const Pass& pass) override {
+      const T *x = t_.bottoms[0].template data<T>(), *t = t_.bottoms[1].template data<T>();
+      const int64_t rows = RowsThatCount(all_rows_), count = Count(rows);
+      double valid = static_cast<double>(count);
+      if (ignored_.any) {
+        valid = sum_([&](int64_t begin, int64_t end) {
+          const T *from = t + std::min(begin, count), *to = t + std::min(end, count);
+          return static_cast<double>(std::count_if(from, to, [this](T v) { return !ignored_(v); }));
+        });
+      }
+      const double loss = sum_([&](int64_t begin, int64_t end) {
+        double sum = 0;
+        for (int64_t i = begin; i < std::min(end, count); ++i) {
+          if (!ignored_(t[i])) sum += static_cast<double>(Op::Loss(x[i], t[i]));
+        }
+        return sum;
+      });
+      const int64_t targets = static_cast<int64_t>(valid);
+      divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, rows, targets)
+                             : normalizer_.Divisor(pass, targets);
+      t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
+    }
+
+    void Backward(const Pass&, const std::vector<bool>&) override {
+      const double weight = static_cast<double>(t_.top_grads[0].template data<T>()[0]);
+      const T *x = t_.bottoms[0].template data<T>(), *t = t_.bottoms[1].template data<T>();
+      const int64_t count = Count(RowsThatCount(all_rows_));
+      for (size_t side = 0; side < 2; ++side) {
+        if (!t_.bottom_grads[side]) continue;
+        const T scale = static_cast<T>((side == 0 ? weight : -weight) / divisor_);
+        T* to = t_.bottom_grads[side].template data<T>();
+        ParallelFor(count_, kElementLossGrain, [=](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            to[i] = i >= count || ignored_(t[i]) ? T(0) : scale * Op::Gradient(x[i], t[i]);
+          }
+        });
+      }
+    }
+
+   private:
+    int64_t Count(int64_t rows) const { return count_ / std::max<int64_t>(1, all_rows_) * rows; }
+
+    const int64_t count_, all_rows_;
+    const LossNormalizer normalizer_;
+    BlockSum sum_;
+    const IgnoredTarget<T> ignored_;
+    double divisor_ = 1;  // of the last Forward
+  };
+
+  static bool Register() {
+    LayerTypes::Get().Add(Op::kType, LayerType{2, 2, 1, 1, false, true, &Infer});
+    RowCounters::Get().Add(Op::kType, {});
+    return KernelTypes::Get().Add(
+        {Op::kType, DeviceKind::kCpu, "reference", 0, &MakeForFloat<Cpu>, nullptr});
+  }
+};
+
+template <class... Ops>
+bool RegisterAllElementLoss(const std::variant<Ops...>*) {
+  return (ElementLoss<Ops>::Register() && ...);
+}
+[[maybe_unused]] const bool element_loss_registered =
+    RegisterAllElementLoss(static_cast<AnyElementLoss*>(nullptr));
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,109 @@
+// SmoothL1Loss of Fast R-CNN and SSD: squared where prediction and target are near, their distance
+// elsewhere, summed and divided by the batch. A third bottom weights the distance, a fourth the
+// loss. A second top has the loss of each position, from which hard examples are chosen (R-FCN).
+#include "core/net/graph/layer.h"
+#include "layers/loss/block_sum.h"
+#include "layers/loss/bottom_pairs.h"
+#include "layers/loss/smooth_l1_loss_spec.h"
+
+namespace doppio {
+namespace {
+
+// One channel of the prediction, which has four axes at least, as all blobs had in Fast R-CNN's
+// days.
+Shape EachShape(const Shape& prediction) {
+  Shape each{prediction.dim_or_1(0), 1};
+  for (int axis = 2; axis < std::max(4, prediction.rank()); ++axis) {
+    each.push_back(prediction.dim_or_1(axis));
+  }
+  return each;
+}
+
+LayerShape InferSmoothL1Loss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  static const char* const kRoles[] = {"prediction", "target", "inside weights", "outside weights"};
+  for (int i = 1; i < static_cast<int>(bottoms.size()); ++i)
+    CheckSameValues(spec, bottoms, i, kRoles[i], kRoles[0]);
+  const float sigma = spec.param.smooth_l1_loss_param().sigma();
+  if (!(sigma > 0)) {
+    throw spec.Mistake("smooth_l1_loss_param.sigma",
+                       "sigma is " + std::to_string(sigma) + "; give a positive number");
+  }
+  SmoothL1Normalizer(spec, bottoms[0]);
+  LayerShape shape;
+  shape.tops = {Shape()};
+  if (spec.param.top_size() > 1) shape.tops.push_back(EachShape(bottoms[0]));
+  shape.backward_reads_tops = false;
+  shape.no_gradient_bottoms = {false, false, true, true};
+  shape.no_gradient_bottoms.resize(bottoms.size());
+  shape.no_gradient_bottoms_may_learn = true;
+  shape.loss = true;
+  return shape;
+}
+
+template <class T>
+class SmoothL1Kernel : public Kernel {
+ public:
+  explicit SmoothL1Kernel(const KernelArgs& args)
+      : count_(args.bottoms[0].shape.count()),
+        channels_(args.bottoms[0].shape.dim_or_1(1)),
+        positions_(SmoothL1Positions(args.bottoms[0].shape)),
+        sigma_(static_cast<T>(args.spec->param.smooth_l1_loss_param().sigma())),
+        normalizer_(SmoothL1Normalizer(*args.spec, args.bottoms[0].shape)),
+        sum_(count_) {}
+
+  void Forward(const Pass& pass) override {
+    const SmoothL1<T> terms = SmoothL1Of(sigma_, t_.bottoms);
+    const double loss = sum_([&](int64_t begin, int64_t end) {
+      double sum = 0;
+      for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(terms.Loss(i));
+      return sum;
+    });
+    t_.tops[0].template data<T>()[0] =
+        static_cast<T>(loss / normalizer_.Divisor(pass, normalizer_.positions()));
+    if (t_.tops.size() < 2) return;
+    T* each = t_.tops[1].template data<T>();
+    std::fill(each, each + t_.tops[1].count(), T(0));
+    for (int64_t i = 0; i < count_; ++i) each[Position(i)] += terms.Loss(i);
+  }
+
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    const SmoothL1<T> terms = SmoothL1Of(sigma_, t_.bottoms);
+    const T* top = t_.top_grads[0].template data<T>();
+    const T* own = t_.tops.size() > 1 ? t_.top_grads[1].template data<T>() : nullptr;
+    const double weight = (top == nullptr ? 0.0 : static_cast<double>(*top)) /
+                          normalizer_.Divisor(pass, normalizer_.positions());
+    for (size_t side = 0; side < 2; ++side) {
+      if (!t_.bottom_grads[side]) continue;
+      const T sign = static_cast<T>(side == 0 ? 1 : -1), scale = static_cast<T>(weight);
+      T* to = t_.bottom_grads[side].template data<T>();
+      ParallelFor(count_, kGrain, [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          to[i] = sign * (own == nullptr ? scale : scale + own[Position(i)]) * terms.Gradient(i);
+        }
+      });
+    }
+  }
+
+ private:
+  static constexpr int64_t kGrain = 8192;
+
+  // Of element i's loss in the second top.
+  int64_t Position(int64_t i) const {
+    return i / (channels_ * positions_) * positions_ + i % positions_;
+  }
+
+  const int64_t count_, channels_, positions_;
+  const T sigma_;
+  const LossNormalizer normalizer_;
+  BlockSum sum_;
+};
+
+DOPPIO_REGISTER_LAYER("SmoothL1Loss", LayerType{2, 4, 1, 2, false, true, &InferSmoothL1Loss});
+DOPPIO_REGISTER_KERNEL({"SmoothL1Loss", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<SmoothL1Kernel>, nullptr});
+DOPPIO_REGISTER_LAYER("SmoothL1LossOHEM", LayerType{2, 4, 1, 2, false, true, &InferSmoothL1Loss});
+DOPPIO_REGISTER_KERNEL({"SmoothL1LossOHEM", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<SmoothL1Kernel>, nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,40 @@
+// SmoothL1Loss as a sum over elements, the same on every device. Source: R. Girshick, "Fast R-CNN",
+// 2015, equation 3; sigma and the two weights are those of the later "Faster R-CNN" code:
+//   d = inside * (x - t);  f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, else |d| - 1 / (2
+//   sigma^2) loss of an element = outside * f(d)
+#ifndef DOPPIO_LAYERS_LOSS_SMOOTH_L1_LOSS_OPS_H_
+#define DOPPIO_LAYERS_LOSS_SMOOTH_L1_LOSS_OPS_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/base/random.h"  // DOPPIO_HD
+
+namespace doppio {
+
+template <class T>
+struct SmoothL1 {
+  T sigma2;  // sigma * sigma
+  const T *x, *target;
+  const T *inside, *outside;  // null: 1
+
+  DOPPIO_HD T Loss(int64_t i) const {
+    const T d = Distance(i), size = std::fabs(d);
+    return Outside(i) * (size * sigma2 < 1 ? T(0.5) * sigma2 * d * d : size - T(0.5) / sigma2);
+  }
+  // By x[i]; by target[i] it is minus that.
+  DOPPIO_HD T Gradient(int64_t i) const {
+    const T d = Distance(i);
+    const T slope = std::fabs(d) * sigma2 < 1 ? sigma2 * d : static_cast<T>((d > 0) - (d < 0));
+    return Outside(i) * Inside(i) * slope;
+  }
+
+ private:
+  DOPPIO_HD T Inside(int64_t i) const { return inside != nullptr ? inside[i] : T(1); }
+  DOPPIO_HD T Outside(int64_t i) const { return outside != nullptr ? outside[i] : T(1); }
+  DOPPIO_HD T Distance(int64_t i) const { return Inside(i) * (x[i] - target[i]); }
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_LOSS_SMOOTH_L1_LOSS_OPS_H_

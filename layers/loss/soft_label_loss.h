@@ -1,0 +1,109 @@
+// SoftmaxWithLoss with soft labels (soft_label_ops.h): what tells them from classes, and the plain
+// kernel.
+#ifndef DOPPIO_LAYERS_LOSS_SOFT_LABEL_LOSS_H_
+#define DOPPIO_LAYERS_LOSS_SOFT_LABEL_LOSS_H_
+
+#include <vector>
+
+#include "core/net/graph/layer.h"
+#include "layers/loss/loss_normalizer.h"
+#include "layers/loss/soft_label_ops.h"
+#include "layers/activation/softmax_math.h"
+
+namespace doppio {
+
+// Of the prediction's shape. With one class alone that is also the shape of labels that are
+// classes.
+inline bool HasSoftLabels(const SoftmaxShape& s, const Shape& prediction, const Shape& labels) {
+  return s.classes > 1 && labels == prediction;
+}
+
+inline bool HasSoftLabels(const LayerSpec& spec, const std::vector<TensorSpec>& bottoms) {
+  return HasSoftLabels(SoftmaxShapeOf(spec, bottoms[0].shape), bottoms[0].shape, bottoms[1].shape);
+}
+
+inline void CheckSoftLabels(const LayerSpec& spec) {
+  const std::string so = "labels of the prediction's shape are shares of classes: ";
+  const LossParameter& param = spec.param.loss_param();
+  if (param.has_ignore_label()) {
+    throw spec.Mistake("loss_param.ignore_label", so + "none can be ignored; remove ignore_label");
+  }
+  if (param.label_smoothing() != 0) {
+    throw spec.Mistake("loss_param.label_smoothing",
+                       so + "label_smoothing does not go with them; remove it");
+  }
+  if (param.weight_by_label_freqs()) {
+    throw spec.Mistake("loss_param.weight_by_label_freqs",
+                       so + "class_weighting does not go with them; remove it");
+  }
+  if (spec.param.top_size() > 2) {
+    throw spec.Mistake("top", so + "the layer has no third top then; remove it", 2);
+  }
+}
+
+template <class T>
+class SoftLabelSoftmaxLoss : public Kernel {
+ public:
+  explicit SoftLabelSoftmaxLoss(const KernelArgs& args)
+      : shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
+        normalizer_(*args.spec, LossParameter::VALID, shape_.outer, shape_.inner),
+        backward_(args.backward) {
+    const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T));
+    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = (backward_ ? 2 : 1) * bytes;
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    probability_ = static_cast<T*>(backward_ ? t_.saved : t_.scratch);
+    target_ = backward_ ? probability_ + shape_.count() : nullptr;
+  }
+
+  void Forward(const Pass& pass) override {
+    const T* target = t_.bottoms[1].template data<T>();
+    SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), probability_);
+    double loss = 0;
+    for (int64_t i = 0; i < shape_.count(); ++i) {
+      loss += static_cast<double>(SoftLabelLoss(target[i], probability_[i]));
+    }
+    divisor_ = normalizer_.Divisor(pass, normalizer_.positions());
+    t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
+    if (t_.tops.size() > 1) {
+      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].template data<T>());
+    }
+    if (backward_) std::copy(target, target + shape_.count(), target_);
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    T* dx = t_.bottom_grads[0].template data<T>();
+    const bool through_top1 = t_.tops.size() > 1 && t_.top_grads[1];
+    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].template data<T>(), dx);
+    const T* top = t_.top_grads[0].template data<T>();
+    const T scale = static_cast<T>(top == nullptr ? 0 : static_cast<double>(*top) / divisor_);
+    const int64_t classes = shape_.classes, inner = shape_.inner;
+    const T *probability = probability_, *target = target_;
+    ParallelFor(shape_.positions(), 1 + 8192 / (classes + 1), [=](int64_t begin, int64_t end) {
+      for (int64_t position = begin; position < end; ++position) {
+        const int64_t first = position / inner * classes * inner + position % inner;
+        T sum = 0;
+        for (int64_t c = 0; c < classes; ++c) sum += target[first + c * inner];
+        for (int64_t c = 0; c < classes; ++c) {
+          const int64_t i = first + c * inner;
+          const T g = scale * SoftLabelGradient(target[i], sum, probability[i]);
+          dx[i] = through_top1 ? dx[i] + g : g;
+        }
+      }
+    });
+  }
+
+ private:
+  const SoftmaxShape shape_;
+  const LossNormalizer normalizer_;
+  const bool backward_;
+  T *probability_ = nullptr, *target_ = nullptr;
+  double divisor_ = 1;  // of the last Forward
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_LOSS_SOFT_LABEL_LOSS_H_

@@ -1,0 +1,26 @@
+// Cross entropy with soft labels: each class c of a position has its own target t_c, as Mixup makes
+// them. The loss of a position is - sum over classes of t_c * log(p_c), its gradient by the score
+// of class c is p_c * sum(t) - t_c. The same on every device.
+#ifndef DOPPIO_LAYERS_LOSS_SOFT_LABEL_OPS_H_
+#define DOPPIO_LAYERS_LOSS_SOFT_LABEL_OPS_H_
+
+#include <cfloat>
+#include <cmath>
+
+#include "core/base/random.h"  // DOPPIO_HD
+
+namespace doppio {
+
+// What one class adds to the loss. Written so that NaN passes.
+template <class T>
+DOPPIO_HD T SoftLabelLoss(T target, T probability) {
+  return -target * std::log(probability < T(FLT_MIN) ? T(FLT_MIN) : probability);
+}
+template <class T>
+DOPPIO_HD T SoftLabelGradient(T target, T sum_of_targets, T probability) {
+  return probability * sum_of_targets - target;
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_LOSS_SOFT_LABEL_OPS_H_

@@ -1,0 +1,198 @@
+// SoftmaxWithLoss: cross entropy of the softmax of a prediction and labels, which are classes or
+// shares of all classes; a second top shows the softmax, a third one the loss of each label, from
+// which hard examples are chosen (R-FCN).
+#include <cfloat>
+
+#include "core/net/graph/layer.h"
+#include "core/net/graph/varying_rows.h"
+#include "layers/loss/label_smoothing.h"
+#include "layers/loss/labels.h"
+#include "layers/loss/loss_normalizer.h"
+#include "layers/loss/soft_label_loss.h"
+#include "layers/loss/softmax_labels.h"
+#include "layers/activation/softmax_math.h"
+
+namespace doppio {
+namespace {
+
+// Of those two of which WeighsLabels knows, the one in the file.
+std::string WeighingField(const LayerSpec& spec) {
+  return spec.param.loss_param().weight_by_label_freqs() ? "class_weighting" : "label_smoothing";
+}
+
+LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const SoftmaxShape s = SoftmaxShapeOf(spec, bottoms[0]);
+  if (HasSoftLabels(s, bottoms[0], bottoms[1])) {
+    CheckSoftLabels(spec);
+  } else {
+    CheckSoftmaxLabels(spec, s, bottoms, spec.param.softmax_param().axis());
+  }
+  LossNormalizer(spec, LossParameter::VALID, s.outer, s.inner);
+  const float smoothing = spec.param.loss_param().label_smoothing();
+  if (!(smoothing >= 0 && smoothing < 1)) {
+    throw spec.Mistake(
+        "loss_param.label_smoothing",
+        "label_smoothing is " + std::to_string(smoothing) + "; it is at least 0 and below 1");
+  }
+  CheckClassWeights(spec, s.classes);
+  if (WeighsLabels(spec) && spec.param.top_size() > 2) {
+    const std::string field = WeighingField(spec);
+    throw spec.Mistake("loss_param." + field,
+                       field + " does not go with a third top; remove one of them");
+  }
+  return SoftmaxLossShape(spec, bottoms);
+}
+
+int ClassAxis(const LayerParameter& layer) { return layer.softmax_param().axis(); }
+
+void CheckVaryingRows(const LayerSpec& spec, const std::vector<Shape>& bottoms,
+                      const std::string& what) {
+  if (WeighsLabels(spec)) {
+    throw spec.Mistake("loss_param." + WeighingField(spec),
+                       what + "; the layer can then not " +
+                           (spec.param.loss_param().weight_by_label_freqs() ? "weigh its classes"
+                                                                            : "smooth its labels"));
+  }
+  if (HasSoftLabels(SoftmaxShapeOf(spec, bottoms[0]), bottoms[0], bottoms[1])) {
+    throw spec.Mistake("bottom", what + "; labels can then not be shares of classes", 1);
+  }
+}
+
+template <class T>
+class SoftmaxLossKernel : public Kernel, public RowReader {
+ public:
+  explicit SoftmaxLossKernel(const KernelArgs& args)
+      : at_(args.spec->At()),
+        shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
+        all_rows_(args.bottoms[0].shape.dim_or_1(0)),
+        labels_(args.spec->param.loss_param(), shape_.classes),
+        normalizer_(*args.spec, LossParameter::VALID, shape_.outer, shape_.inner),
+        backward_(args.backward) {
+    const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T)) +
+                          shape_.outer * shape_.inner * static_cast<int64_t>(sizeof(int32_t));
+    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = bytes;
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    probability_ = static_cast<T*>(backward_ ? t_.saved : t_.scratch);
+    label_ = reinterpret_cast<int32_t*>(probability_ + shape_.count());
+  }
+
+  void Forward(const Pass& pass) override {
+    // Several samples to a row, should more axes than one stand before that of the classes.
+    const int64_t outer =
+        rows_vary() ? shape_.outer / all_rows_ * RowsThatCount(all_rows_) : shape_.outer;
+    const int64_t valid =
+        labels_.Read(at_, t_.bottoms[1].template data<T>(), outer, shape_.inner, label_);
+    std::fill(label_ + outer * shape_.inner, label_ + shape_.outer * shape_.inner, kIgnoredLabel);
+    SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), probability_);
+    double loss = 0;
+    T* each = EachLoss(t_.tops);
+    if (each != nullptr) std::fill(each, each + shape_.outer * shape_.inner, T(0));
+    for (int64_t o = 0; o < shape_.outer; ++o) {
+      const T* sample = probability_ + o * shape_.classes * shape_.inner;
+      for (int64_t j = 0; j < shape_.inner; ++j) {
+        const int32_t label = label_[o * shape_.inner + j];
+        if (label == kIgnoredLabel) continue;
+        const T p = sample[label * shape_.inner + j];
+        // Written so that NaN passes. The bound is float's for double too, as in Caffe.
+        const T own = -std::log(p < T(FLT_MIN) ? T(FLT_MIN) : p);
+        loss += static_cast<double>(own);
+        if (each != nullptr) each[o * shape_.inner + j] = own;
+      }
+    }
+    divisor_ = rows_vary() ? normalizer_.DivisorOfRows(pass, outer, valid)
+                           : normalizer_.Divisor(pass, valid);
+    t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
+    if (t_.tops.size() > 1) {
+      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].template data<T>());
+    }
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    T* dx = t_.bottom_grads[0].template data<T>();
+    const bool through_top1 = t_.tops.size() > 1 && t_.top_grads[1];
+    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].template data<T>(), dx);
+    const double weight =
+        t_.top_grads[0] ? static_cast<double>(t_.top_grads[0].template data<T>()[0]) : 0.0;
+    const T scale = static_cast<T>(weight / divisor_);
+    const T* own = EachLoss(t_.top_grads);
+    const int64_t per_sample = shape_.classes * shape_.inner;
+    ParallelFor(shape_.outer, 1 + 16384 / (per_sample + 1), [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        const T* p = probability_ + o * per_sample;
+        const int32_t* label = label_ + o * shape_.inner;
+        T* to = dx + o * per_sample;
+        if (shape_.inner == 1) {
+          AddRow(p, label[0], own == nullptr ? scale : scale + own[o], through_top1, to);
+        } else {
+          AddPositions(p, label, scale, through_top1, to);
+          if (own != nullptr) AddOwn(p, label, own + o * shape_.inner, to);
+        }
+      }
+    });
+  }
+
+ private:
+  // scale * (p - [class is the label]), 0 where the label is ignored; added to `to` or written.
+  void AddRow(const T* p, int32_t label, T scale, bool add, T* to) const {
+    if (!add) std::fill(to, to + shape_.classes, T(0));
+    if (label == kIgnoredLabel) return;
+    const T before = to[label];
+#pragma omp simd
+    for (int64_t c = 0; c < shape_.classes; ++c) to[c] += scale * p[c];
+    to[label] = before + scale * (p[label] - T(1));  // p - 1 first: exact where p is near 1
+  }
+  void AddPositions(const T* p, const int32_t* label, T scale, bool add, T* to) const {
+    for (int32_t c = 0; c < shape_.classes; ++c, p += shape_.inner, to += shape_.inner) {
+#pragma omp simd
+      for (int64_t j = 0; j < shape_.inner; ++j) {
+        const T g =
+            label[j] == kIgnoredLabel ? T(0) : scale * (p[j] - (label[j] == c ? T(1) : T(0)));
+        to[j] = add ? to[j] + g : g;
+      }
+    }
+  }
+
+  // What comes through the third top.
+  void AddOwn(const T* p, const int32_t* label, const T* own, T* to) const {
+    for (int32_t c = 0; c < shape_.classes; ++c, p += shape_.inner, to += shape_.inner) {
+      for (int64_t j = 0; j < shape_.inner; ++j) {
+        if (label[j] != kIgnoredLabel) to[j] += own[j] * (p[j] - (label[j] == c ? T(1) : T(0)));
+      }
+    }
+  }
+  static T* EachLoss(const std::vector<Tensor>& tops) {
+    return tops.size() > 2 && tops[2] ? tops[2].template data<T>() : nullptr;
+  }
+
+  const SourceLoc at_;
+  const SoftmaxShape shape_;
+  const int64_t all_rows_;
+  const LabelReader labels_;
+  const LossNormalizer normalizer_;
+  const bool backward_;
+  T* probability_ = nullptr;
+  int32_t* label_ = nullptr;
+  double divisor_ = 1;  // of the last Forward
+};
+
+std::unique_ptr<Kernel> MakeSoftmaxLoss(const KernelArgs& args) {
+  if (HasSoftLabels(*args.spec, args.bottoms)) return MakeForFloat<SoftLabelSoftmaxLoss>(args);
+  if (!WeighsLabels(*args.spec)) return MakeForFloat<SoftmaxLossKernel>(args);
+  return MakeWeightedSoftmaxLoss(args, LabelForm(*args.spec, args.bottoms[0].shape));
+}
+
+DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss,
+                        nullptr});
+DOPPIO_REGISTER(RowCounters, "SoftmaxWithLoss", RowCounter{&ClassAxis, &CheckVaryingRows});
+// R-FCN's name for it.
+DOPPIO_REGISTER_LAYER("SoftmaxWithLossOHEM", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

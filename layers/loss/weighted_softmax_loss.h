@@ -1,0 +1,138 @@
+// The plain kernel of softmax losses in which a label concerns all classes (label_weights.h), and
+// what such a loss is on any device.
+#ifndef DOPPIO_LAYERS_LOSS_WEIGHTED_SOFTMAX_LOSS_H_
+#define DOPPIO_LAYERS_LOSS_WEIGHTED_SOFTMAX_LOSS_H_
+
+#include <vector>
+
+#include "core/net/graph/layer.h"
+#include "layers/loss/label_weights.h"
+#include "layers/loss/labels.h"
+#include "layers/loss/loss_normalizer.h"
+#include "layers/activation/softmax_math.h"
+
+namespace doppio {
+
+struct WeightedSoftmaxForm {
+  SoftmaxShape shape;
+  LossNormalizer normalizer;
+  double own = 1, other = 0;       // weights where there is no matrix
+  double least = 0;                // of probabilities
+  bool matrix_bottom = false;      // the third bottom is the matrix
+  std::vector<float> matrix = {};  // classes x classes, unless that or no matrix
+
+  bool has_matrix() const { return matrix_bottom || !matrix.empty(); }
+  template <class T>
+  LabelWeights<T> WeightsOf(const T* rows, const T* totals) const {
+    return {shape.classes,        rows, totals, static_cast<T>(own), static_cast<T>(other),
+            static_cast<T>(least)};
+  }
+};
+
+template <class T>
+class WeightedSoftmaxLoss : public Kernel {
+ public:
+  WeightedSoftmaxLoss(const KernelArgs& args, WeightedSoftmaxForm form)
+      : at_(args.spec->At()),
+        form_(std::move(form)),
+        shape_(form_.shape),
+        labels_(args.spec->param.loss_param(), shape_.classes),
+        backward_(args.backward),
+        matrix_(form_.matrix.begin(), form_.matrix.end()),
+        totals_(form_.has_matrix() ? static_cast<size_t>(shape_.classes) : 0) {
+    const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T)) +
+                          shape_.positions() * static_cast<int64_t>(sizeof(int32_t));
+    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = bytes;
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    probability_ = static_cast<T*>(backward_ ? t_.saved : t_.scratch);
+    label_ = reinterpret_cast<int32_t*>(probability_ + shape_.count());
+  }
+
+  void Forward(const Pass& pass) override {
+    const LabelWeights<T> weights = Weights();
+    for (int64_t k = 0; k < static_cast<int64_t>(totals_.size()); ++k) {
+      double total = 0;
+      for (int64_t c = 0; c < shape_.classes; ++c) total += static_cast<double>(weights(k, c));
+      totals_[static_cast<size_t>(k)] = static_cast<T>(total);
+    }
+    const int64_t valid =
+        labels_.Read(at_, t_.bottoms[1].template data<T>(), shape_.outer, shape_.inner, label_);
+    SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), probability_);
+    double loss = 0;
+    const T* p = probability_;
+    for (int64_t o = 0; o < shape_.outer; ++o) {
+      const int32_t* label = label_ + o * shape_.inner;
+      for (int64_t c = 0; c < shape_.classes; ++c, p += shape_.inner) {
+        for (int64_t j = 0; j < shape_.inner; ++j) {
+          if (label[j] != kIgnoredLabel)
+            loss += static_cast<double>(weights.Loss(label[j], c, p[j]));
+        }
+      }
+    }
+    divisor_ = form_.normalizer.Divisor(pass, valid);
+    t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
+    if (t_.tops.size() > 1)
+      std::copy(probability_, probability_ + shape_.count(), t_.tops[1].template data<T>());
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    T* dx = t_.bottom_grads[0].template data<T>();
+    const bool through_top1 = t_.tops.size() > 1 && t_.top_grads[1];
+    if (through_top1) SoftmaxBackward(shape_, probability_, t_.top_grads[1].template data<T>(), dx);
+    const T* top = t_.top_grads[0].template data<T>();
+    const T scale = static_cast<T>(top == nullptr ? 0 : static_cast<double>(*top) / divisor_);
+    const LabelWeights<T> weights = Weights();
+    const int64_t classes = shape_.classes, inner = shape_.inner;
+    const T* probability = probability_;
+    const int32_t* labels = label_;
+    ParallelFor(shape_.outer, 1 + 8192 / (classes * inner + 1), [=](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        const int32_t* label = labels + o * inner;
+        int64_t i = o * classes * inner;
+        for (int64_t c = 0; c < classes; ++c) {
+          for (int64_t j = 0; j < inner; ++j, ++i) {
+            const T g = label[j] == kIgnoredLabel
+                            ? T(0)
+                            : scale * weights.Gradient(label[j], c, probability[i]);
+            dx[i] = through_top1 ? dx[i] + g : g;
+          }
+        }
+      }
+    });
+  }
+
+ private:
+  LabelWeights<T> Weights() const {
+    const T* rows = nullptr;
+    if (form_.has_matrix())
+      rows = form_.matrix_bottom ? t_.bottoms[2].template data<T>() : matrix_.data();
+    return form_.WeightsOf(rows, totals_.data());
+  }
+
+  const SourceLoc at_;
+  const WeightedSoftmaxForm form_;
+  const SoftmaxShape shape_;
+  const LabelReader labels_;
+  const bool backward_;
+  const std::vector<T> matrix_;
+  std::vector<T> totals_;
+  T* probability_ = nullptr;
+  int32_t* label_ = nullptr;
+  double divisor_ = 1;  // of the last Forward
+};
+
+// MakeForFloat for a kernel that takes a form as well.
+inline std::unique_ptr<Kernel> MakeWeightedSoftmaxLoss(const KernelArgs& args,
+                                                       WeightedSoftmaxForm form) {
+  if (args.dtype == DType::kFloat64)
+    return std::make_unique<WeightedSoftmaxLoss<double>>(args, std::move(form));
+  return std::make_unique<WeightedSoftmaxLoss<float>>(args, std::move(form));
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_LOSS_WEIGHTED_SOFTMAX_LOSS_H_

@@ -1,0 +1,117 @@
+// BatchNorm: every channel shifted and scaled to mean 0 and variance 1, by the statistics of the
+// batch (training) or the running ones (testing). Learned factors are a Scale layer's. State, as
+// Caffe keeps it: decayed sums of the means, of the variances (unbiased), and of their weights.
+//
+// Backward needs the top only, since the top is the normalised value. So the layer works in place,
+// in any layout, and moves less memory than a primitive that keeps its bottom: that is why there is
+// no oneDNN kernel.
+#include "layers/normalization/batch_norm_stats.h"
+
+namespace doppio {
+namespace {
+
+constexpr int kBlobs = 3;
+
+LayerShape InferBatchNorm(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  if (spec.param.batch_norm_param().stats_batch_size() != 0) {
+    throw spec.Mistake("batch_norm_param.stats_batch_size",
+                       "stats_batch_size of Intel Caffe is not supported; remove it: statistics "
+                       "are those of the batch");
+  }
+  if (bottoms[0].rank() < 1) {
+    throw spec.Mistake("bottom", "bottom 0 is a scalar; BatchNorm needs a batch axis");
+  }
+  // Exactly three entries are old files' way to freeze the statistics, whatever they say.
+  if (spec.param.param_size() != kBlobs) {
+    for (int i = 0; i < spec.param.param_size(); ++i) {
+      if (spec.param.param(i).lr_mult() == 0) continue;
+      throw spec.Mistake(
+          "param",
+          "the statistics of BatchNorm are not learned; set lr_mult: 0 or remove the param entry",
+          i);
+    }
+  }
+  const int64_t channels = bottoms[0].dim_or_1(1);
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  for (const Shape& blob : {Shape{channels}, Shape{channels}, Shape{1}}) {
+    ParamShape statistic;
+    statistic.shape = blob;
+    statistic.trainable = false;
+    shape.params.push_back(statistic);
+  }
+  shape.backward_reads_bottoms = false;
+  shape.backward_reads_tops = !UsesGlobalStats(spec);
+  shape.in_place_ok = true;
+  return shape;
+}
+
+template <class T>
+class BatchNorm : public Kernel {
+ public:
+  explicit BatchNorm(const KernelArgs& args) : stats_(args), channels_(stats_.channels()) {
+    needs_.bottoms = needs_.tops = {stats_.layout()};
+    needs_.saved_bytes = stats_.per_channel_bytes();  // scale_
+    // The sums, first_, second_.
+    needs_.scratch_bytes = ChannelSumsBytes(channels_) + 2 * stats_.per_channel_bytes();
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    scale_ = static_cast<T*>(t_.saved);
+    first_ = reinterpret_cast<T*>(static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_));
+    second_ = first_ + channels_.padded();
+  }
+
+  void Forward(const Pass& pass) override {
+    const T* x = t_.bottoms[0].template data<T>();
+    T* y = t_.tops[0].template data<T>();
+    stats_.Take(pass, x, t_.params, t_.scratch, second_, first_, scale_);
+    ForEachElement(
+        channels_, [=](int64_t i, T mean, T scale) { y[i] = (x[i] - mean) * scale; }, first_,
+        scale_);
+  }
+
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    const T* dy = t_.top_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].template data<T>();
+    if (stats_.global()) {
+      ForEachElement(
+          channels_, [=](int64_t i, T scale) { dx[i] = dy[i] * scale; }, scale_);
+      return;
+    }
+    // The batch's mean and variance depend on x as well: take away what lies along 1 and along y.
+    const T* y = t_.tops[0].template data<T>();
+    const double* sums = SumPerChannel<T>(channels_, t_.scratch, [=](T& sum, T& dot, int64_t i) {
+      sum += dy[i];
+      dot += dy[i] * y[i];
+    });
+    stats_.Average(pass, sums, first_, second_);
+    ForEachElement(
+        channels_,
+        [=](int64_t i, T along_one, T along_y, T scale) {
+          dx[i] = (dy[i] - along_one - along_y * y[i]) * scale;
+        },
+        first_, second_, scale_);
+  }
+
+ private:
+  const BatchNormStats<T> stats_;
+  const ChannelBlocks channels_;
+  T* scale_ = nullptr;  // 1 / standard deviation, per channel
+  T *first_ = nullptr, *second_ = nullptr;
+};
+
+LayerType BatchNormType() {
+  LayerType type;
+  type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
+  type.infer = &InferBatchNorm;
+  return type;
+}
+DOPPIO_REGISTER_LAYER("BatchNorm", BatchNormType());
+DOPPIO_REGISTER_KERNEL({"BatchNorm", DeviceKind::kCpu, "reference", 0, &MakeForFloat<BatchNorm>,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,182 @@
+// BatchNorm together with the layers that mostly follow it: Scale, the sum of a residual block,
+// ReLU. One pass over memory for the statistics and one that writes the top; backward likewise one
+// for the sums and one that writes.
+//
+// Nothing between x and y is kept: backward makes it again from x, and takes the sign for ReLU from
+// there too; only after a sum, whose other side it does not read, from y.
+#include "layers/normalization/batch_norm_stats.h"
+#include "layers/common/chain.h"
+
+namespace doppio {
+namespace {
+
+// One learned factor per channel.
+bool IsPerChannel(const LayerSpec& scale, const Shape& bottom) {
+  const ScaleParameter& param = scale.param.scale_param();
+  return bottom.canonical_axis(param.axis()) == 1 && param.num_axes() == 1;
+}
+
+std::optional<LayerShape> InferBatchNormChain(const std::vector<ChainLink>& chain) {
+  std::optional<LayerShape> shape = InferTail(chain);
+  if (!shape || shape->tops[0].rank() < 2) return std::nullopt;
+  const ChainLink* scale = FindLink(&chain, "Scale");
+  if (scale != nullptr && !IsPerChannel(*scale->spec, shape->tops[0])) return std::nullopt;
+  shape->backward_reads_bottoms = true;
+  const bool sum = !shape->passes_gradient.empty();
+  shape->backward_reads_tops = shape->overwrites_top_gradients = sum && ChainTail(&chain).relu;
+  shape->in_place_ok = true;
+  return shape;
+}
+
+template <class T>
+class BatchNormChain : public Kernel {
+ public:
+  explicit BatchNormChain(const KernelArgs& args)
+      : stats_(args), channels_(stats_.channels()), tail_(args.chain) {
+    const ChainLink* scale = FindLink(args.chain, "Scale");
+    has_scale_ = scale != nullptr;
+    has_bias_ = has_scale_ && scale->spec->param.scale_param().bias_term();
+    const size_t padded = static_cast<size_t>(channels_.padded());
+    factor_room_.assign(padded, T(1));
+    // Minus zero is what changes no sum.
+    bias_room_.assign(padded, T(-0.0));
+    needs_.bottoms.assign(args.bottoms.size(), stats_.layout());
+    needs_.tops = {stats_.layout()};
+    needs_.saved_bytes = 2 * stats_.per_channel_bytes();  // mean_, scale_
+    // The sums, along_one_, along_x_, slope_.
+    needs_.scratch_bytes = ChannelSumsBytes(channels_) + 3 * stats_.per_channel_bytes();
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    mean_ = static_cast<T*>(t_.saved);
+    scale_ = mean_ + channels_.padded();
+    along_one_ = reinterpret_cast<T*>(static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_));
+    along_x_ = along_one_ + channels_.padded();
+    slope_ = along_x_ + channels_.padded();
+    x_ = t_.bottoms[0].template data<T>();
+    y_ = t_.tops[0].template data<T>();
+  }
+
+  void Forward(const Pass& pass) override {
+    stats_.Take(pass, x_, t_.params, t_.scratch, along_one_, mean_, scale_);
+    const T* other = tail_.sum ? t_.bottoms[1].template data<T>() : nullptr;
+    if (tail_.sum && tail_.relu) {
+      Write([other, relu = *tail_.relu](T z, int64_t i) { return relu.Forward(z + other[i]); });
+    } else if (tail_.sum) {
+      Write([other](T z, int64_t i) { return z + other[i]; });
+    } else if (tail_.relu) {
+      Write([relu = *tail_.relu](T z, int64_t) { return relu.Forward(z); });
+    } else {
+      Write([](T z, int64_t) { return z; });
+    }
+  }
+
+  void Backward(const Pass& pass, const std::vector<bool>& add) override {
+    T* dy = t_.top_grads[0].template data<T>();
+    auto plain = [dy](T, int64_t i) { return dy[i]; };
+    if (!tail_.relu) {
+      Backward(pass, plain, plain, add);
+    } else if (tail_.sum) {
+      auto mask = [dy, y = y_, relu = *tail_.relu](T, int64_t i) {
+        return dy[i] = relu.Gradient(y[i], dy[i]);
+      };
+      Backward(pass, mask, plain, add);
+    } else {
+      auto masked = [dy, relu = *tail_.relu](T z, int64_t i) { return relu.Gradient(z, dy[i]); };
+      Backward(pass, masked, masked, add);
+    }
+  }
+
+ private:
+  // finish(z, i): the top's element i from what the sum and ReLU start from.
+  template <class Finish>
+  void Write(const Finish& finish) {
+    ForEachElement(
+        channels_,
+        [x = x_, y = y_, finish](int64_t i, T mean, T scale, T factor, T bias) {
+          y[i] = finish((x[i] - mean) * scale * factor + bias, i);
+        },
+        mean_, scale_, Factor(), Bias());
+  }
+
+  // first(z, i), then then(z, i): the gradient of z, of which both passes start from what the sum
+  // and ReLU did.
+  template <class First, class Then>
+  void Backward(const Pass& pass, const First& first, const Then& then,
+                const std::vector<bool>& add) {
+    const Tensor factor_grad = has_scale_ ? t_.param_grads[kScaleParam] : Tensor();
+    const Tensor bias_grad = has_bias_ ? t_.param_grads[kBiasParam] : Tensor();
+    T* dx = t_.bottom_grads[0].template data<T>();
+    std::fill(along_one_, along_one_ + 2 * channels_.padded(), T(0));
+    if (factor_grad || bias_grad || (dx != nullptr && !stats_.global())) {
+      const double* sums = Sum(first);
+      if (factor_grad) StoreSums<T>(channels_, sums, add[kScaleParam], factor_grad);
+      if (bias_grad) {
+        StoreSums<T>(channels_, sums + channels_.padded(), add[kBiasParam], bias_grad);
+      }
+      // The batch's mean and variance depend on x as well, running ones do not.
+      if (!stats_.global()) stats_.Average(pass, sums, along_x_, along_one_);
+    } else if (tail_.sum) {
+      tail_.template MaskGradient<T>(t_);
+    }
+    tail_.template PassGradient<T>(t_);
+    if (dx == nullptr) return;
+    const T* factor = Factor();
+    for (int64_t c = 0; c < channels_.padded(); ++c) slope_[c] = scale_[c] * factor[c];
+    ForEachElement(
+        channels_,
+        [x = x_, dx, then](int64_t i, T mean, T scale, T factor, T bias, T along_one, T along_x,
+                           T slope) {
+          const T normal = (x[i] - mean) * scale;
+          dx[i] = (then(normal * factor + bias, i) - along_one - along_x * normal) * slope;
+        },
+        mean_, scale_, factor, Bias(), along_one_, along_x_, slope_);
+  }
+
+  // Of the gradient times the normalised value, and of the gradient.
+  template <class Gradient>
+  const double* Sum(const Gradient& gradient) {
+    return SumPerChannel<T>(
+        channels_, t_.scratch,
+        [x = x_, gradient](T& dot, T& sum, int64_t i, T mean, T scale, T factor, T bias) {
+          const T normal = (x[i] - mean) * scale;
+          const T dz = gradient(normal * factor + bias, i);
+          dot += normal * dz;
+          sum += dz;
+        },
+        mean_, scale_, Factor(), Bias());
+  }
+
+  const T* Factor() {
+    if (!has_scale_) return factor_room_.data();
+    return PadChannels(channels_, t_.params[kScaleParam].template data<T>(), factor_room_.data());
+  }
+  const T* Bias() {
+    if (!has_bias_) return bias_room_.data();
+    return PadChannels(channels_, t_.params[kBiasParam].template data<T>(), bias_room_.data());
+  }
+
+  const BatchNormStats<T> stats_;
+  const ChannelBlocks channels_;
+  const ChainTail tail_;
+  bool has_scale_ = false, has_bias_ = false;
+  std::vector<T> factor_room_, bias_room_;  // Scale's where they must be padded, or 1 and 0
+  const T* x_ = nullptr;
+  T* y_ = nullptr;
+  T *mean_ = nullptr, *scale_ = nullptr;
+  T *along_one_ = nullptr, *along_x_ = nullptr, *slope_ = nullptr;
+};
+
+bool RegisterAllBatchNormChain() {
+  for (const char* chain : kBatchNormChains) {
+    FusionTypes::Get().Add(chain, {&InferBatchNormChain});
+    KernelTypes::Get().Add(
+        {chain, DeviceKind::kCpu, "fused", 0, &MakeForFloat<BatchNormChain>, nullptr});
+  }
+  return true;
+}
+[[maybe_unused]] const bool batch_norm_chain_registered = RegisterAllBatchNormChain();
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,163 @@
+// The mean and scale of each channel that BatchNorm goes by, for the layer alone and in chains, and
+// the upkeep of its running statistics.
+#ifndef DOPPIO_LAYERS_NORMALIZATION_BATCH_NORM_STATS_H_
+#define DOPPIO_LAYERS_NORMALIZATION_BATCH_NORM_STATS_H_
+
+#include <cstddef>
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/net/run/communicator.h"
+#include "core/net/graph/layer.h"
+#include "layers/common/channel_blocks.h"
+
+namespace doppio {
+
+// Indices of Scale's parameters in a fused BatchNorm and Scale, after BatchNorm's own three.
+constexpr size_t kScaleParam = 3, kBiasParam = 4;
+
+// BatchNorm together with the layers that mostly follow it.
+constexpr const char* kBatchNormChains[] = {"BatchNorm+Scale", "BatchNorm+ReLU",
+                                            "BatchNorm+Scale+ReLU", "BatchNorm+Scale+Eltwise",
+                                            "BatchNorm+Scale+Eltwise+ReLU"};
+
+inline bool UsesGlobalStats(const LayerSpec& spec) {
+  const BatchNormParameter& param = spec.param.batch_norm_param();
+  return param.has_use_global_stats() ? param.use_global_stats() : spec.phase() == TEST;
+}
+
+// Whether the statistics are those of all ranks' batches.
+inline bool SharesStatistics(const KernelArgs& args) {
+  return args.sync_statistics && !UsesGlobalStats(*args.spec);
+}
+
+template <class T>
+class BatchNormStats {
+ public:
+  explicit BatchNormStats(const KernelArgs& args)
+      : global_(UsesGlobalStats(*args.spec)),
+        shares_(SharesStatistics(args)),
+        fraction_(args.spec->param.batch_norm_param().moving_average_fraction()),
+        epsilon_(args.spec->param.batch_norm_param().eps()) {
+    const TensorSpec& bottom = args.bottoms[0];
+    const int end = std::min(2, bottom.shape.rank());
+    layout_ = ChannelLayout(bottom, 1, end);
+    SeeChannels({bottom.shape, bottom.dtype, layout_}, 1, end, &channels_);
+  }
+
+  bool global() const { return global_; }
+  // How the bottom is to lie, and how it is seen then.
+  const Layout& layout() const { return layout_; }
+  const ChannelBlocks& channels() const { return channels_; }
+  int64_t per_channel_bytes() const { return channels_.padded() * static_cast<int64_t>(sizeof(T)); }
+
+  // Fills `mean` and `scale` (1 / standard deviation), one value per channel and zeros for padding;
+  // updates `state`, the layer's parameters, unless the pass says that it has been done. `sums` is
+  // of ChannelSumsBytes, `pivot` per channel.
+  void Take(const Pass& pass, const T* x, const std::vector<Tensor>& state, void* sums, T* pivot,
+            T* mean, T* scale) const {
+    std::fill(mean, mean + channels_.padded(), T(0));
+    std::fill(scale, scale + channels_.padded(), T(0));
+    if (global_) {
+      TakeRunning(state, mean, scale);
+      return;
+    }
+    const double* moments = TakeBatch(pass, x, sums, pivot, mean, scale);
+    if (!pass.again) Update(moments, Positions(pass, channels_), mean, state);
+  }
+
+  // Turns two sums per channel into means, over all ranks where they share statistics.
+  void Average(const Pass& pass, const double* sums, T* first, T* second) const {
+    const double m = Positions(pass, channels_);
+    sums = OverRanks(pass, sums);
+    for (int64_t c = 0; c < channels_.padded(); ++c) {
+      first[c] = static_cast<T>(sums[c] / m);
+      second[c] = static_cast<T>(sums[channels_.padded() + c] / m);
+    }
+  }
+
+ private:
+  bool Shares(const Pass& pass) const { return shares_ && pass.group != nullptr; }
+  // Of each channel, in the batch that statistics are of.
+  double Positions(const Pass& pass, const ChannelBlocks& channels) const {
+    return static_cast<double>(channels.positions()) * (Shares(pass) ? pass.group->size() : 1);
+  }
+  // Two sums per channel, over all ranks where they share statistics.
+  const double* OverRanks(const Pass& pass, const double* sums) const {
+    if (!Shares(pass)) return sums;
+    shared_.assign(sums, sums + 2 * channels_.padded());
+    pass.group->AllReduce(shared_.data(), static_cast<int64_t>(shared_.size()), DType::kFloat64);
+    return shared_.data();
+  }
+
+  T ScaleOf(T variance) const { return T(1) / std::sqrt(variance + epsilon_); }
+
+  void TakeRunning(const std::vector<Tensor>& state, T* mean, T* scale) const {
+    const T weight = *state[2].data<T>();
+    const T per_weight = weight == 0 ? T(0) : T(1) / weight;
+    for (int64_t c = 0; c < channels_.channels; ++c) {
+      mean[c] = per_weight * state[0].data<T>()[c];
+      scale[c] = ScaleOf(per_weight * state[1].data<T>()[c]);
+    }
+  }
+
+  // One pass: sums of x and x^2 relative to a pivot close enough to the mean that nothing cancels,
+  // the mean of the first sample (of each rank). Returns them.
+  const double* TakeBatch(const Pass& pass, const T* x, void* room, T* pivot, T* mean,
+                          T* scale) const {
+    ChannelBlocks sample = channels_;
+    sample.outer = 1;
+    const double* sums = OverRanks(
+        pass, SumPerChannel<T>(sample, room, [=](T& sum, T&, int64_t i) { sum += x[i]; }));
+    for (int64_t c = 0; c < channels_.padded(); ++c) {
+      pivot[c] = static_cast<T>(sums[c] / Positions(pass, sample));
+    }
+    sums = SumPerChannel<T>(
+        channels_, room,
+        [=](T& sum, T& square, int64_t i, T near_mean) {
+          const T d = x[i] - near_mean;
+          sum += d;
+          square += d * d;
+        },
+        pivot);
+    sums = OverRanks(pass, sums);
+
+    const double m = Positions(pass, channels_);
+    for (int64_t c = 0; c < channels_.channels; ++c) {
+      mean[c] = static_cast<T>(pivot[c] + sums[c] / m);
+      scale[c] = ScaleOf(static_cast<T>(Variance(sums, m, c)));
+    }
+    return sums;
+  }
+
+  // `m`: positions.
+  double Variance(const double* sums, double m, int64_t c) const {
+    const double offset = sums[c] / m;
+    return std::max(0.0, sums[channels_.padded() + c] / m - offset * offset);
+  }
+
+  // The running statistics take up those of the batch.
+  void Update(const double* sums, double m, const T* mean, const std::vector<Tensor>& state) const {
+    const double unbiased = m > 1 ? m / (m - 1) : 1;
+    T* running_mean = state[0].data<T>();
+    T* running_variance = state[1].data<T>();
+    for (int64_t c = 0; c < channels_.channels; ++c) {
+      const double variance = Variance(sums, m, c);
+      running_mean[c] = mean[c] + fraction_ * running_mean[c];
+      running_variance[c] = static_cast<T>(unbiased * variance) + fraction_ * running_variance[c];
+    }
+    T* weight = state[2].data<T>();
+    *weight = T(1) + fraction_ * *weight;
+  }
+
+  bool global_, shares_;
+  T fraction_, epsilon_;
+  Layout layout_;
+  ChannelBlocks channels_;
+  mutable std::vector<double> shared_;  // sums over ranks
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_NORMALIZATION_BATCH_NORM_STATS_H_

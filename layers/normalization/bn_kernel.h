@@ -1,0 +1,123 @@
+// BN by the kernels of BatchNorm and Scale on the same device, whoever runs the loops over
+// channels.
+#ifndef DOPPIO_LAYERS_NORMALIZATION_BN_KERNEL_H_
+#define DOPPIO_LAYERS_NORMALIZATION_BN_KERNEL_H_
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/net/run/communicator.h"
+#include "layers/normalization/bn_form.h"
+#include "layers/normalization/bn_statistics.h"
+
+namespace doppio {
+
+// `Loops`, made of a device, has Run(n, body): body(i) for i in [0, n).
+template <class T, class Loops>
+class BnKernel : public Kernel {
+ public:
+  explicit BnKernel(const KernelArgs& args)
+      : device_(args.device),
+        loops_(args.device),
+        form_(ReadBn(*args.spec, args.bottoms[0].shape)),
+        chain_(BnChain(form_, args.bottoms[0].shape, &shapes_)),
+        channels_(args.bottoms[0].shape[1]),
+        positions_(args.bottoms[0].shape.count() / std::max<int64_t>(1, channels_)),
+        shares_(args.sync_statistics && !form_.global) {
+    MakeInner(args);
+    needs_ = inner_->needs();
+    needs_.params.clear();
+    statistics_at_ = (needs_.saved_bytes + 63) / 64 * 64;
+    needs_.saved_bytes = statistics_at_ + StatisticsBytes();
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    KernelTensors t = t_;
+    t.params.clear();
+    t.param_grads.clear();
+    statistics_ = reinterpret_cast<T*>(static_cast<char*>(t_.saved) + statistics_at_);
+    if (form_.normalizes) {
+      const Shape per_channel{channels_};
+      T* mean = form_.global ? t_.params[2].template data<T>() : statistics_;
+      T* variance = form_.global ? t_.params[3].template data<T>() : statistics_ + channels_;
+      t.params = {{{per_channel, t_.params[0].dtype, Layout()}, mean},
+                  {{per_channel, t_.params[0].dtype, Layout()}, variance},
+                  {{Shape{1}, t_.params[0].dtype, Layout()}, weight()}};
+      t.param_grads.resize(3);
+    }
+    for (size_t p = 0; p < 2; ++p) {
+      const TensorSpec spec{Shape{channels_}, t_.params[p].dtype, Layout()};
+      t.params.push_back({spec, t_.params[p].raw});
+      t.param_grads.push_back({spec, t_.param_grads[p].raw});
+    }
+    inner_->Bind(std::move(t));
+  }
+
+  void Forward(const Pass& pass) override {
+    if (form_.global) {
+      loops_.Run(1, SetWeight<T>{weight()});
+    } else {
+      device_->Zero(statistics_, StatisticsBytes());
+    }
+    inner_->Forward(pass);
+    if (form_.global || !form_.keeps_running || pass.again) return;
+    const bool shared = shares_ && pass.group != nullptr;
+    const double m = static_cast<double>(positions_) * (shared ? pass.group->size() : 1);
+    loops_.Run(channels_,
+               FollowStatistics<T>{
+                   channels_, statistics_, static_cast<T>(form_.momentum),
+                   static_cast<T>(1 - form_.momentum), static_cast<T>(m > 1 ? (m - 1) / m : 1),
+                   t_.params[2].template data<T>(), t_.params[3].template data<T>()});
+  }
+
+  void Backward(const Pass& pass, const std::vector<bool>& add) override {
+    std::vector<bool> inner(form_.normalizes ? 3 : 0, false);
+    inner.insert(inner.end(), add.begin(), add.begin() + 2);
+    inner_->Backward(pass, inner);
+  }
+
+ private:
+  T* weight() const { return statistics_ + 2 * channels_; }
+  int64_t StatisticsBytes() const { return (2 * channels_ + 1) * static_cast<int64_t>(sizeof(T)); }
+
+  void MakeInner(const KernelArgs& from) {
+    KernelArgs args = from;
+    const std::string layers = form_.normalizes ? kBnChain : "Scale";
+    shape_ = form_.normalizes ? *FusionTypes::Get().Find(kBnChain)->infer(chain_) : shapes_[0];
+    args.spec = chain_[0].spec;
+    args.shape = &shape_;
+    args.chain = form_.normalizes ? &chain_ : nullptr;
+    args.param_layouts.clear();
+    args.param_placed.clear();
+    for (std::vector<bool>* flags : {&args.param_gradient, &args.param_may_add}) {
+      flags->resize(2);
+      if (form_.normalizes) flags->insert(flags->begin(), 3, false);
+    }
+    for (const KernelType* type : KernelTypes::Get().For(layers, device_->kind())) {
+      if (type->declines != nullptr && !type->declines(args).empty()) continue;
+      inner_ = type->make(args);
+      return;
+    }
+    DOPPIO_CHECK(false, "a device that has BN has no " + layers);
+  }
+
+  Device* const device_;
+  const Loops loops_;
+  const BnForm form_;
+  std::vector<LayerShape> shapes_;
+  const std::vector<ChainLink> chain_;
+  LayerShape shape_;
+  const int64_t channels_, positions_;  // positions: of a channel
+  const bool shares_;                   // statistics are those of all ranks' batches
+  std::unique_ptr<Kernel> inner_;
+  int64_t statistics_at_ = 0;  // in the saved memory
+  T* statistics_ = nullptr;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_NORMALIZATION_BN_KERNEL_H_

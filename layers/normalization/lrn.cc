@@ -1,0 +1,132 @@
+// Local response normalisation: y = x * scale^-beta with scale = k + alpha / window * (sum of
+// squares in a window around x), the window being local_size channels or, WITHIN_CHANNEL,
+// local_size^2 pixels, where k is 1. What reaches over the border counts as zeros.
+#include <cmath>
+
+#include "core/base/threads.h"
+#include "core/net/graph/layer.h"
+#include "layers/normalization/lrn_ops.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferLrn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const LRNParameter& p = spec.param.lrn_param();
+  if (bottoms[0].rank() != 4) {
+    throw spec.Mistake("bottom",
+                       "LRN takes a bottom of 4 axes (batch, channels, height, width); found " +
+                           bottoms[0].ToString());
+  }
+  if (p.local_size() % 2 == 0) {
+    throw spec.Mistake("lrn_param.local_size",
+                       "local_size must be odd, found " + std::to_string(p.local_size()));
+  }
+  LayerShape shape;
+  shape.tops = bottoms;
+  shape.backward_reads_tops = false;
+  return shape;
+}
+
+template <class T>
+class LrnKernel : public Kernel {
+ public:
+  explicit LrnKernel(const KernelArgs& args)
+      : window_(LrnWindowOf(args.spec->param.lrn_param())),
+        ops_(LrnOps<T>::From(args.spec->param.lrn_param(), window_)),
+        shape_(args.bottoms[0].shape) {
+    const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T));
+    needs_.scratch_bytes = bytes;
+    if (args.backward) needs_.saved_bytes = bytes;  // scale, which backward reads again
+  }
+
+  void Forward(const Pass&) override {
+    const T* x = t_.bottoms[0].template data<T>();
+    T* y = t_.tops[0].template data<T>();
+    T* scale = static_cast<T*>(needs_.saved_bytes > 0 ? t_.saved : t_.scratch);
+    EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {
+      const int64_t at = Row(n, c, h), width = shape_[3];
+      std::fill(scale + at, scale + at + width, T(0));
+      SumWindow(n, c, h, scale + at, [x](int64_t i) { return x[i] * x[i]; });
+      for (int64_t i = at; i < at + width; ++i) {
+        scale[i] = ops.Scale(scale[i]);
+        y[i] = x[i] * ops.Power(scale[i]);
+      }
+    });
+  }
+
+  // dx = dy * scale^-beta - 2 * alpha / window * beta * x * (sum of dy * y / scale in the window)
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    const T* x = t_.bottoms[0].template data<T>();
+    const T* dy = t_.top_grads[0].template data<T>();
+    T* dx = t_.bottom_grads[0].template data<T>();
+    const T* scale = static_cast<const T*>(t_.saved);
+    T* ratio = static_cast<T*>(t_.scratch);
+    EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {
+      const int64_t at = Row(n, c, h);
+      for (int64_t i = at; i < at + shape_[3]; ++i) {
+        ratio[i] = ops.Ratio(x[i], dy[i], scale[i]);
+      }
+    });
+    EachRow([&, ops = ops_](int64_t n, int64_t c, int64_t h) {
+      const int64_t at = Row(n, c, h), width = shape_[3];
+      std::fill(dx + at, dx + at + width, T(0));
+      SumWindow(n, c, h, dx + at, [ratio](int64_t i) { return ratio[i]; });
+      for (int64_t i = at; i < at + width; ++i) {
+        dx[i] = ops.Gradient(x[i], dy[i], scale[i], dx[i]);
+      }
+    });
+  }
+
+ private:
+  int64_t Row(int64_t n, int64_t c, int64_t h) const {
+    return ((n * shape_[1] + c) * shape_[2] + h) * shape_[3];
+  }
+
+  template <class F>
+  void EachRow(const F& f) const {
+    const int64_t rows = shape_.count(0, 3);
+    ParallelFor(rows, 1 + 2048 / (shape_[3] + 1), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t plane = row / shape_[2];
+        f(plane / shape_[1], plane % shape_[1], row % shape_[2]);
+      }
+    });
+  }
+
+  // sums[j] += value(i) over the window i around element j of a row.
+  template <class F>
+  void SumWindow(int64_t n, int64_t c, int64_t h, T* sums, const F& value) const {
+    const bool within = window_.within;
+    const int64_t half = window_.half;
+    const int64_t middle = within ? h : c, extent = within ? shape_[2] : shape_[1];
+    const int64_t width = shape_[3], reach = within ? half : 0;
+    for (int64_t m = std::max<int64_t>(0, middle - half); m <= std::min(extent - 1, middle + half);
+         ++m) {
+      const int64_t row = within ? Row(n, c, m) : Row(n, m, h);
+      for (int64_t shift = -std::min(reach, width - 1); shift <= std::min(reach, width - 1);
+           ++shift) {
+        const int64_t begin = std::max<int64_t>(0, -shift), end = std::min(width, width - shift);
+        for (int64_t j = begin; j < end; ++j) sums[j] += value(row + j + shift);
+      }
+    }
+  }
+
+  const LrnWindow window_;
+  const LrnOps<T> ops_;
+  const Shape shape_;
+};
+
+LayerType LrnType() {
+  LayerType type;
+  type.min_bottoms = type.max_bottoms = type.min_tops = type.max_tops = 1;
+  type.infer = &InferLrn;
+  return type;
+}
+
+DOPPIO_REGISTER_LAYER("LRN", LrnType());
+DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<LrnKernel>,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

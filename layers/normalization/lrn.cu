@@ -1,0 +1,219 @@
+#include "layers/normalization/lrn_cuda.h"
+
+#include "core/device/elementwise.cuh"
+#include "layers/common/channels_cuda.h"
+#include "layers/normalization/lrn_neighbours.cuh"
+
+namespace doppio {
+namespace {
+
+// A thread works on so many channels of one pixel: their windows overlap, so that most of what it
+// reads is in the cache.
+constexpr int64_t kRun = 16;
+
+// Of what the windows are sums: values of neighbouring elements.
+template <class T>
+struct Squares {
+  const T* x;
+
+  template <int kWidth>
+  DOPPIO_HD Lanes<kWidth> At(int64_t i) const {
+    Lanes<kWidth> values = Lanes<kWidth>::Of(x + i);
+    for (int k = 0; k < kWidth; ++k) values.v[k] *= values.v[k];
+    return values;
+  }
+};
+// Backward's, computed where they are needed or, for windows that would compute each too often,
+// before.
+template <class T>
+struct Ratios {
+  LrnOps<float> ops;
+  const T *x, *dy;
+  const float* scale;
+
+  template <int kWidth>
+  DOPPIO_HD Lanes<kWidth> At(int64_t i) const {
+    Lanes<kWidth> value = Lanes<kWidth>::Of(x + i);
+    const Lanes<kWidth> d = Lanes<kWidth>::Of(dy + i), by = Lanes<kWidth>::Of(scale + i);
+    for (int k = 0; k < kWidth; ++k) value.v[k] = ops.Ratio(value.v[k], d.v[k], by.v[k]);
+    return value;
+  }
+};
+struct StoredRatios {
+  const float* ratio;
+
+  template <int kWidth>
+  DOPPIO_HD Lanes<kWidth> At(int64_t i) const {
+    return Lanes<kWidth>::Of(ratio + i);
+  }
+};
+
+// What is made of the sums.
+template <class T>
+struct Normalized {
+  LrnOps<float> ops;
+  const T* x;
+  T* y;
+  float* scale;
+
+  template <int kWidth>
+  DOPPIO_HD void Put(int64_t i, Lanes<kWidth> sum) const {
+    Lanes<kWidth> value = Lanes<kWidth>::Of(x + i);
+    for (int k = 0; k < kWidth; ++k) {
+      sum.v[k] = ops.Scale(sum.v[k]);
+      value.v[k] *= ops.Power(sum.v[k]);
+    }
+    if (scale != nullptr) sum.Store(scale + i);
+    value.Store(y + i);
+  }
+};
+template <class T>
+struct Gradient {
+  LrnOps<float> ops;
+  const T *x, *dy;
+  const float* scale;
+  T* dx;
+
+  template <int kWidth>
+  DOPPIO_HD void Put(int64_t i, Lanes<kWidth> sum) const {
+    const Lanes<kWidth> value = Lanes<kWidth>::Of(x + i), d = Lanes<kWidth>::Of(dy + i);
+    const Lanes<kWidth> by = Lanes<kWidth>::Of(scale + i);
+    for (int k = 0; k < kWidth; ++k) sum.v[k] = ops.Gradient(value.v[k], d.v[k], by.v[k], sum.v[k]);
+    sum.Store(dx + i);
+  }
+};
+
+// The channels [first, end) of a pixel, whose channel 0 is element `pixel`: every value is formed
+// once and stays in registers while windows of kHalf to both sides pass over it.
+template <int kHalf, class Int, class Value, class Result>
+DOPPIO_HD void SlideAcross(Int pixel, Int pixels, Int channels, Int first, Int end,
+                           const Value& value, const Result& result) {
+  const auto at = [&](Int c) {
+    return c < 0 || c >= channels ? 0.0f : value.template At<1>(pixel + c * pixels).v[0];
+  };
+  constexpr int kLast = 2 * kHalf;
+  float window[kLast + 1] = {};
+  for (int m = 0; m < kLast; ++m) window[m + 1] = at(first - kHalf + m);
+  for (Int c = first; c < end; ++c) {
+    for (int m = 0; m < kLast; ++m) window[m] = window[m + 1];
+    window[kLast] = at(c + kHalf);
+    float sum = 0;
+    for (int m = 0; m <= kLast; ++m) sum += window[m];
+    result.Put(pixel + c * pixels, Lanes<1>{{sum}});
+  }
+}
+
+// result.Put(element, sum of values over its window) for every element.
+template <class Int, class Value, class Result>
+static void SumAcross(const Gpu& gpu, const LrnShape& s, const Value& value, const Result& result) {
+  const Int pixels = static_cast<Int>(s.height * s.width), channels = static_cast<Int>(s.channels);
+  const Int runs = static_cast<Int>((s.channels + kRun - 1) / kRun);
+  // A window wider than all channels ends with them.
+  const Int half = static_cast<Int>(std::min(s.window.half, s.channels));
+  const Divider<Int> by_pixels(pixels), by_runs(runs);
+  ForEachIndex(
+      gpu, s.images * runs * pixels, "LRN", DOPPIO_BODY(int64_t index) {
+        const Int i = static_cast<Int>(index), rest = by_pixels(i), image = by_runs(rest);
+        const Int first = (rest - image * runs) * static_cast<Int>(kRun);
+        const Int end = channels - first < kRun ? channels : first + static_cast<Int>(kRun);
+        const Int pixel = image * channels * pixels + i - rest * pixels;
+        if (half == 1) return SlideAcross<1>(pixel, pixels, channels, first, end, value, result);
+        if (half == 2) return SlideAcross<2>(pixel, pixels, channels, first, end, value, result);
+        for (Int c = first; c < end; ++c) {
+          const Int from = c > half ? c - half : 0,
+                    to = c + half < channels ? c + half : channels - 1;
+          float sum = 0;
+          for (Int m = from; m <= to; ++m) sum += value.template At<1>(pixel + m * pixels).v[0];
+          result.Put(pixel + c * pixels, Lanes<1>{{sum}});
+        }
+      });
+}
+
+template <class Int, class Value, class Result>
+static void SumWithin(const Gpu& gpu, const LrnShape& s, const Value& value, const Result& result) {
+  const Int height = static_cast<Int>(s.height), width = static_cast<Int>(s.width);
+  const Int half = static_cast<Int>(std::min(s.window.half, std::max(s.height, s.width)));
+  const Divider<Int> by_height(height), by_width(width);
+  ForEachIndex(
+      gpu, s.count(), "LRN", DOPPIO_BODY(int64_t index) {
+        const Int i = static_cast<Int>(index), row = by_width(i), plane = by_height(row);
+        const Int h = row - plane * height, w = i - row * width;
+        const Int top = h > half ? h - half : 0, bottom = h + half < height ? h + half : height - 1;
+        const Int left = w > half ? w - half : 0, right = w + half < width ? w + half : width - 1;
+        float sum = 0;
+        for (Int m = top; m <= bottom; ++m) {
+          const Int line = (plane * height + m) * width;
+          for (Int j = left; j <= right; ++j) sum += value.template At<1>(line + j).v[0];
+        }
+        result.Put(index, Lanes<1>{{sum}});
+      });
+}
+
+// `packed`: packs may begin at all addresses.
+template <int kWidth, class Value, class Result>
+static void SumWindows(const Gpu& gpu, const LrnShape& s, bool packed, const Value& value,
+                       const Result& result) {
+  if (s.channels_last) {
+    const int64_t half = std::min(s.window.half, s.channels);
+    ForEachPack<kWidth>(
+        gpu, s.count(), packed && s.channels % kWidth == 0 && half <= kWidth, "LRN",
+        AcrossNeighbours<Value, Result>{value, result, s.channels, half, {s.channels, s.count()}});
+    return;
+  }
+  WithIndexFor(s.count(), [&](auto zero) {
+    using Int = decltype(zero);
+    if (s.window.within) {
+      SumWithin<Int>(gpu, s, value, result);
+    } else {
+      SumAcross<Int>(gpu, s, value, result);
+    }
+  });
+}
+
+template <class T>
+static void Backward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const T* x,
+                     const T* dy, const float* scale, float* ratio, T* dx) {
+  if (s.forms_scales_again()) {
+    constexpr int kWidth = kPackWidth<T>;
+    const int64_t half = std::min(s.window.half, s.channels);
+    ForEachPack<kWidth>(
+        gpu, s.count(), PacksFit(x, dy, dx) && s.channels % kWidth == 0, "LRN's gradient",
+        GradientOfNeighbours<T>{ops, x, dy, dx, s.channels, half, {s.channels, s.count()}});
+    return;
+  }
+  const Gradient<T> gradient{ops, x, dy, scale, dx};
+  const bool packed = PacksFit(x, dy, scale, dx);
+  if (!s.stores_ratios()) {
+    SumWindows<kPackWidth<T>>(gpu, s, packed, Ratios<T>{ops, x, dy, scale}, gradient);
+    return;
+  }
+  MapElements(
+      gpu, s.count(), "LRN's gradient", ratio,
+      DOPPIO_BODY(float value, float d, float by) { return ops.Ratio(value, d, by); }, x, dy,
+      scale);
+  SumWindows<kPackWidth<T>>(gpu, s, packed && PacksFit(ratio), StoredRatios{ratio}, gradient);
+}
+
+}  // namespace
+
+void LaunchLrnForward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const void* x,
+                      void* y, float* scale) {
+  DispatchStored(s.type, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = static_cast<const T*>(x);
+    T* to = static_cast<T*>(y);
+    SumWindows<kPackWidth<T>>(gpu, s, PacksFit(from, to, scale), Squares<T>{from},
+                              Normalized<T>{ops, from, to, scale});
+  });
+}
+
+void LaunchLrnBackward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const void* x,
+                       const void* dy, const float* scale, float* ratio, void* dx) {
+  DispatchStored(s.type, [&](auto zero) {
+    using T = decltype(zero);
+    Backward(gpu, s, ops, static_cast<const T*>(x), static_cast<const T*>(dy), scale, ratio,
+             static_cast<T*>(dx));
+  });
+}
+
+}  // namespace doppio

@@ -1,0 +1,48 @@
+// Local response normalisation by oneDNN, where it has more than plain loops: beta 0.75, sizes its
+// code generator knows, channels in blocks.
+#include "layers/normalization/window_dnnl.h"
+
+namespace doppio {
+namespace {
+
+using Choice = WindowChoice<dnnl::lrn_forward, dnnl::lrn_backward, true>;
+
+Choice MakeLrnDnnl(const KernelArgs& args, const dnnl::memory::desc& data) {
+  const LRNParameter& p = args.spec->param.lrn_param();
+  const bool within = p.norm_region() == LRNParameter::WITHIN_CHANNEL;
+  const dnnl::algorithm how =
+      within ? dnnl::algorithm::lrn_within_channel : dnnl::algorithm::lrn_across_channels;
+  const LrnNumbers numbers = {p.local_size(), p.alpha(), p.beta(), within ? 1.0f : p.k()};
+  const dnnl::prop_kind kind =
+      args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+  Choice choice;
+  choice.forward = DescribeLrnForward(DnnlAttr(), kind, how, data, numbers);
+  if (args.backward) {
+    choice.backward = DescribeLrnBackward(DnnlAttr(), choice.forward, how, data, numbers);
+  }
+  return choice;
+}
+
+std::unique_ptr<Choice> Best(const KernelArgs& args) {
+  return FastestLayout<Choice>(args, [&](const auto& data) { return MakeLrnDnnl(args, data); });
+}
+
+std::string LrnDnnlDeclines(const KernelArgs& args) {
+  if (args.dtype != DType::kFloat32) return "oneDNN trains in float32 only";
+  if (args.bottoms[0].shape.count() == 0) return "the bottom is empty";
+  const std::unique_ptr<Choice> best = Best(args);
+  if (best == nullptr || SlownessOf(*best, args) >= 100)
+    return "oneDNN has no fast kernel for this size, beta or channels";
+  return "";
+}
+
+std::unique_ptr<Kernel> MakeKernel(const KernelArgs& args) {
+  const std::unique_ptr<Choice> choice = Best(args);
+  DOPPIO_CHECK(choice != nullptr, "an LRN that was declined");
+  return std::make_unique<WindowKernel<Choice>>(args, *choice);
+}
+
+DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCpu, "onednn", 10, &MakeKernel, &LrnDnnlDeclines});
+
+}  // namespace
+}  // namespace doppio

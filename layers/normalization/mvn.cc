@@ -1,0 +1,96 @@
+// MVN: each channel of each sample, or each sample, to mean 0 and, unless told otherwise, variance
+// 1. As in Caffe eps is added to the standard deviation, and the gradient leaves it out of the
+// derivative of the deviation.
+#include <cmath>
+
+#include "core/base/threads.h"
+#include "core/net/graph/layer.h"
+#include "layers/normalization/mvn_rows.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferMvn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const float eps = spec.param.mvn_param().eps();
+  if (!(eps >= 0)) {
+    throw spec.Mistake("mvn_param.eps", "eps is " + std::to_string(eps) + "; it is at least 0");
+  }
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  shape.backward_reads_bottoms = false;
+  shape.backward_reads_tops = spec.param.mvn_param().normalize_variance();
+  shape.in_place_ok = true;
+  return shape;
+}
+
+template <class T>
+class Mvn : public Kernel {
+ public:
+  explicit Mvn(const KernelArgs& args)
+      : rows_(MvnRowsOf(*args.spec, args.bottoms[0].shape)),
+        scales_(args.spec->param.mvn_param().normalize_variance()),
+        eps_(static_cast<double>(args.spec->param.mvn_param().eps())) {
+    if (scales_ && args.backward)
+      needs_.saved_bytes = rows_.count * static_cast<int64_t>(sizeof(T));
+  }
+
+  void Forward(const Pass&) override {
+    const T* x = t_.bottoms[0].template data<T>();
+    T* y = t_.tops[0].template data<T>();
+    T* inverses = needs_.saved_bytes > 0 ? static_cast<T*>(t_.saved) : nullptr;
+    ForEachRow([=](int64_t row, int64_t begin, int64_t end) {
+      const double n = static_cast<double>(end - begin);
+      double sum = 0, squares = 0;
+      for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(x[i]);
+      const double mean = sum / n;
+      double inverse = 1;
+      if (scales_) {
+        for (int64_t i = begin; i < end; ++i) {
+          const double d = static_cast<double>(x[i]) - mean;
+          squares += d * d;
+        }
+        inverse = 1 / (std::sqrt(squares / n) + eps_);
+        if (inverses != nullptr) inverses[row] = static_cast<T>(inverse);
+      }
+      for (int64_t i = begin; i < end; ++i)
+        y[i] = static_cast<T>((static_cast<double>(x[i]) - mean) * inverse);
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    const T *y = t_.tops[0].template data<T>(), *dy = t_.top_grads[0].template data<T>();
+    const T* inverses = static_cast<const T*>(t_.saved);
+    T* dx = t_.bottom_grads[0].template data<T>();
+    ForEachRow([=](int64_t row, int64_t begin, int64_t end) {
+      const double n = static_cast<double>(end - begin);
+      double sum = 0, product = 0;
+      for (int64_t i = begin; i < end; ++i) {
+        sum += static_cast<double>(dy[i]);
+        if (scales_) product += static_cast<double>(y[i]) * static_cast<double>(dy[i]);
+      }
+      const T mean = static_cast<T>(sum / n), along = static_cast<T>(product / n);
+      for (int64_t i = begin; i < end; ++i)
+        dx[i] = scales_ ? (dy[i] - mean - y[i] * along) * inverses[row] : dy[i] - mean;
+    });
+  }
+
+ private:
+  template <class F>
+  void ForEachRow(const F& f) const {
+    const int64_t length = rows_.length;
+    ParallelFor(rows_.count, 1 + 8192 / (length + 1), [=](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) f(row, row * length, (row + 1) * length);
+    });
+  }
+
+  const MvnRows rows_;
+  const bool scales_;
+  const double eps_;
+};
+
+DOPPIO_REGISTER_LAYER("MVN", LayerType{1, 1, 1, 1, false, false, &InferMvn});
+DOPPIO_REGISTER_KERNEL({"MVN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Mvn>, nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,129 @@
+// Normalize of SSD: a sample, or the channels at each position, divided by their L2 norm
+// sqrt(sum of squares + eps), times a learned factor, one for all or one per channel.
+#include <cmath>
+#include <numeric>
+
+#include "core/base/threads.h"
+#include "core/net/graph/layer.h"
+#include "layers/normalization/normalize_spec.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferNormalize(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const NormalizeParameter& param = spec.param.norm_param();
+  if (bottoms[0].rank() < 2) {
+    throw spec.Mistake("bottom",
+                       "bottom 0 has shape " + bottoms[0].ToString() +
+                           "; Normalize needs at least 2 axes, the second being channels");
+  }
+  if (!(param.eps() >= 0)) {
+    throw spec.Mistake("norm_param.eps",
+                       "eps is " + std::to_string(param.eps()) + "; it is at least 0");
+  }
+  ParamShape factor;
+  if (!param.channel_shared()) factor.shape = {bottoms[0][1]};
+  factor.filler = param.scale_filler();
+  if (!param.has_scale_filler()) factor.filler.set_value(1);
+
+  LayerShape shape;
+  shape.tops = {bottoms[0]};
+  shape.params = {factor};
+  shape.backward_reads_tops = false;
+  return shape;
+}
+
+template <class T>
+class Normalize : public Kernel {
+ public:
+  explicit Normalize(const KernelArgs& args)
+      : shape_(NormalizeShapeOf(*args.spec, args.bottoms[0].shape)) {
+    if (args.backward)
+      needs_.saved_bytes = shape_.groups.positions() * static_cast<int64_t>(sizeof(T));
+    needs_.scratch_bytes = shape_.channels * static_cast<int64_t>(sizeof(double));
+  }
+
+  void Forward(const Pass&) override {
+    const T *x = t_.bottoms[0].template data<T>(), *factors = t_.params[0].template data<T>();
+    T* y = t_.tops[0].template data<T>();
+    T* inverses = needs_.saved_bytes > 0 ? static_cast<T*>(t_.saved) : nullptr;
+    const NormalizeShape s = shape_;
+    ForEachGroup([=](int64_t group, const auto& each) {
+      double squares = 0;
+      each([&](int64_t i) { squares += static_cast<double>(x[i]) * static_cast<double>(x[i]); });
+      const T inverse = static_cast<T>(1 / std::sqrt(squares + s.eps));
+      if (inverses != nullptr) inverses[group] = inverse;
+      each([&](int64_t i) { y[i] = x[i] * inverse * factors[s.Factor(i)]; });
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    const T *x = t_.bottoms[0].template data<T>(), *dy = t_.top_grads[0].template data<T>();
+    const T *factors = t_.params[0].template data<T>(), *inverses = static_cast<const T*>(t_.saved);
+    // First: dx may be dy.
+    if (t_.param_grads[0]) AddUpFactors(x, dy, inverses, add[0]);
+    if (!t_.bottom_grads[0]) return;
+    T* dx = t_.bottom_grads[0].template data<T>();
+    const NormalizeShape s = shape_;
+    ForEachGroup([=](int64_t group, const auto& each) {
+      const T inverse = inverses[group];
+      double dot = 0;
+      each([&](int64_t i) {
+        dot += static_cast<double>(x[i]) * static_cast<double>(factors[s.Factor(i)] * dy[i]);
+      });
+      const T along = static_cast<T>(dot) * inverse * inverse;
+      each([&](int64_t i) { dx[i] = (factors[s.Factor(i)] * dy[i] - x[i] * along) * inverse; });
+    });
+  }
+
+ private:
+  // f(group, each) for every group, where each(g) calls g(i) for its elements.
+  template <class F>
+  void ForEachGroup(const F& f) const {
+    const SoftmaxShape s = shape_.groups;
+    ParallelFor(s.positions(), 1 + 8192 / (s.classes + 1), [=](int64_t begin, int64_t end) {
+      for (int64_t group = begin; group < end; ++group) {
+        const int64_t first = group / s.inner * s.classes * s.inner + group % s.inner;
+        f(group, [&](const auto& g) {
+          for (int64_t c = 0; c < s.classes; ++c) g(first + c * s.inner);
+        });
+      }
+    });
+  }
+
+  void AddUpFactors(const T* x, const T* dy, const T* inverses, bool add) {
+    double* sums = static_cast<double*>(t_.scratch);
+    const int64_t channels = shape_.channels, inner = shape_.inner;
+    const int64_t samples = shape_.groups.outer, groups = shape_.groups.inner;  // of a sample
+    const int64_t step = groups > 1 ? 1 : 0;
+    ParallelFor(channels, 1 + 8192 / (samples * inner + 1), [=](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) {
+        double sum = 0;
+        for (int64_t n = 0; n < samples; ++n) {
+          int64_t i = (n * channels + c) * inner, group = n * groups;
+          for (int64_t j = 0; j < inner; ++j, ++i, group += step)
+            sum += static_cast<double>(x[i] * inverses[group] * dy[i]);
+        }
+        sums[c] = sum;
+      }
+    });
+    T* gradient = t_.param_grads[0].template data<T>();
+    const auto store = [&](int64_t f, double sum) {
+      gradient[f] = static_cast<T>(sum) + (add ? gradient[f] : T(0));
+    };
+    if (shape_.shared) {
+      store(0, std::accumulate(sums, sums + channels, 0.0));
+    } else {
+      for (int64_t c = 0; c < channels; ++c) store(c, sums[c]);
+    }
+  }
+
+  const NormalizeShape shape_;
+};
+
+DOPPIO_REGISTER_LAYER("Normalize", LayerType{1, 1, 1, 1, false, false, &InferNormalize});
+DOPPIO_REGISTER_KERNEL({"Normalize", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Normalize>,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,90 @@
+// One or several plain poolings (plain_pooling.h) of one bottom into one top, whoever runs the
+// loops.
+#ifndef DOPPIO_LAYERS_POOLING_PLAIN_POOLING_KERNEL_H_
+#define DOPPIO_LAYERS_POOLING_PLAIN_POOLING_KERNEL_H_
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/net/graph/layer.h"
+#include "layers/pooling/plain_pooling.h"
+
+namespace doppio {
+
+// Of Pooling's and SPP's `pool`, whose numbers are the same.
+template <class Method>
+PoolBy PoolByMethod(Method method, Phase phase) {
+  switch (static_cast<int>(method)) {
+    case PoolingParameter::MAX:
+      return PoolBy::kMax;
+    case PoolingParameter::AVE:
+      return PoolBy::kMean;
+    default:
+      return phase == TRAIN ? PoolBy::kDraw : PoolBy::kShares;
+  }
+}
+
+inline bool ReadsBottomBackward(PoolBy by) { return by == PoolBy::kShares; }
+
+// STOCHASTIC Pooling, and its kernel on the CPU (stochastic_pooling.cc).
+PlainPooling ReadStochasticPooling(const LayerSpec& spec, const Shape& bottom);
+std::unique_ptr<Kernel> MakeStochasticPooling(const KernelArgs& args);
+
+// `Loops`, made of a device, has Run(n, body): body(i) for i in [0, n). Its bodies are those of T.
+template <class T, class Loops>
+class PlainPoolingKernel : public Kernel {
+ public:
+  PlainPoolingKernel(const KernelArgs& args, std::vector<PlainPooling> poolings)
+      : loops_(args.device), poolings_(std::move(poolings)) {
+    const auto chooses = [](const PlainPooling& p) {
+      return p.by == PoolBy::kMax || p.by == PoolBy::kDraw;
+    };
+    for (const PlainPooling& pooling : poolings_) {
+      chosen_at_.push_back(windows_);
+      if (chooses(pooling)) windows_ += pooling.windows();
+    }
+    needs_.saved_bytes = windows_ * static_cast<int64_t>(sizeof(int32_t));
+  }
+
+  void Forward(const Pass& pass) override {
+    for (size_t p = 0; p < poolings_.size(); ++p) {
+      const PlainPooling& pooling = poolings_[p];
+      const int64_t samples = pooling.g.planes / std::max<int64_t>(1, pooling.channels);
+      loops_.Run(pooling.windows(),
+                 PlainPoolingForward<T>{pooling, t_.bottoms[0].template data<T>(),
+                                        t_.tops[0].template data<T>(), Chosen(p),
+                                        pass.FirstSample(samples)});
+    }
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    T* dx = t_.bottom_grads[0].template data<T>();
+    if (dx == nullptr) return;
+    for (size_t p = 0; p < poolings_.size(); ++p) {
+      loops_.Run(poolings_[p].elements(),
+                 PlainPoolingBackward<T>{poolings_[p], t_.bottoms[0].template data<T>(),
+                                         t_.top_grads[0].template data<T>(), Chosen(p), p > 0, dx});
+    }
+  }
+
+  bool same_every_pass() const override {
+    return std::none_of(poolings_.begin(), poolings_.end(),
+                        [](const PlainPooling& p) { return p.by == PoolBy::kDraw; });
+  }
+
+ private:
+  int32_t* Chosen(size_t pooling) const {
+    return static_cast<int32_t*>(t_.saved) + chosen_at_[pooling];
+  }
+
+  const Loops loops_;
+  const std::vector<PlainPooling> poolings_;
+  std::vector<int64_t> chosen_at_;  // in the saved memory
+  int64_t windows_ = 0;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_POOLING_PLAIN_POOLING_KERNEL_H_

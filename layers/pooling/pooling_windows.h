@@ -1,0 +1,53 @@
+// Where the windows of Pooling lie: the arithmetic that kernels of all devices share.
+// pooling_geometry.h reads it from a file.
+#ifndef DOPPIO_LAYERS_POOLING_POOLING_WINDOWS_H_
+#define DOPPIO_LAYERS_POOLING_POOLING_WINDOWS_H_
+
+#include <cstdint>
+
+#include "core/base/random.h"  // DOPPIO_HD
+
+namespace doppio {
+
+// One of the two spatial axes.
+template <class Int>
+struct BasicPoolingAxis {
+  Int input = 0, output = 0, kernel = 0, stride = 1, pad = 0;
+
+  // Window i covers [Begin, End) of the input. `Span` is its length before the padding is cut off.
+  DOPPIO_HD Int Begin(Int i) const { return i * stride > pad ? i * stride - pad : 0; }
+  DOPPIO_HD Int End(Int i) const {
+    const Int end = i * stride - pad + kernel;
+    return end < input ? end : input;
+  }
+  DOPPIO_HD Int Span(Int i) const {
+    const Int begin = i * stride - pad, end = begin + kernel, last = input + pad;
+    return (end < last ? end : last) - begin;
+  }
+  // How far the last window reaches beyond the input.
+  Int overhang() const { return (output - 1) * stride - pad + kernel - input; }
+};
+using PoolingAxis = BasicPoolingAxis<int64_t>;
+
+struct PoolingGeometry {
+  bool max = true;
+  bool count_padding = true;  // AVE: the divisor is the window with its padding, else without
+  int64_t planes = 0;         // images x channels
+  PoolingAxis h, w;
+
+  // MAX saves the place of the chosen element in its window: a byte where that is enough.
+  int64_t place_bytes() const {
+    return h.kernel * w.kernel <= 256 ? 1 : static_cast<int64_t>(sizeof(int32_t));
+  }
+};
+
+// What the sum of window (i, j) is divided by.
+template <class Int>
+DOPPIO_HD Int MeanDivisor(bool count_padding, const BasicPoolingAxis<Int>& h,
+                          const BasicPoolingAxis<Int>& w, Int i, Int j) {
+  return count_padding ? h.Span(i) * w.Span(j) : (h.End(i) - h.Begin(i)) * (w.End(j) - w.Begin(j));
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_POOLING_POOLING_WINDOWS_H_

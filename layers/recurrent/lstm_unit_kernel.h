@@ -1,0 +1,67 @@
+// LSTMUnit for every device: one step of LSTM (recurrent_ops.h) on what other layers have computed
+// for its gates. Math is as for recurrent_kernel.h, of which Run and Copy are used.
+#ifndef DOPPIO_LAYERS_RECURRENT_LSTM_UNIT_KERNEL_H_
+#define DOPPIO_LAYERS_RECURRENT_LSTM_UNIT_KERNEL_H_
+
+#include "core/net/graph/layer.h"
+#include "layers/recurrent/recurrent_ops.h"
+
+namespace doppio {
+
+// Bottoms: the cells before (1, streams, hidden), the gates before squashing (1, streams,
+// 4 * hidden) and cont (1, streams). Tops: the cells and the hidden state.
+template <class T, class Math>
+class LstmUnitKernel : public Kernel {
+ public:
+  explicit LstmUnitKernel(const KernelArgs& args)
+      : math_(args.device),
+        size_(args.bottoms[0].shape.count()),
+        hidden_(args.bottoms[0].shape[2]),
+        backward_(args.backward) {
+    (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = GateBytes();
+    if (backward_) needs_.scratch_bytes = GateBytes() + GateBytes() / 4;
+  }
+
+  void Forward(const Pass&) override {
+    math_.Copy(Gates(), t_.bottoms[1].raw, GateBytes());
+    math_.Run(size_, LstmStep<T>{hidden_,
+                                 {4 * hidden_, nullptr, nullptr, nullptr, Cont()},
+                                 t_.bottoms[0].template data<T>(),
+                                 Gates(),
+                                 t_.tops[0].template data<T>(),
+                                 t_.tops[1].template data<T>()});
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    // A gradient that nobody wants goes to scratch memory.
+    T* unwanted = static_cast<T*>(t_.scratch);
+    T* dgates = Data(t_.bottom_grads[1]);
+    T* dbefore = Data(t_.bottom_grads[0]);
+    if (dgates == nullptr && dbefore == nullptr) return;
+    math_.Run(size_, LstmStepBackward<T>{hidden_,
+                                         Cont(),
+                                         t_.bottoms[0].template data<T>(),
+                                         Gates(),
+                                         t_.tops[0].template data<T>(),
+                                         {Data(t_.top_grads[1]), nullptr, nullptr},
+                                         Data(t_.top_grads[0]),
+                                         dgates == nullptr ? unwanted : dgates,
+                                         dbefore == nullptr ? unwanted + 4 * size_ : dbefore});
+  }
+
+  bool same_every_pass() const override { return true; }
+
+ private:
+  int64_t GateBytes() const { return 4 * size_ * static_cast<int64_t>(sizeof(T)); }
+  T* Gates() const { return static_cast<T*>(backward_ ? t_.saved : t_.scratch); }
+  const T* Cont() const { return t_.bottoms[2].template data<T>(); }
+  static T* Data(const Tensor& tensor) { return tensor ? tensor.data<T>() : nullptr; }
+
+  const Math math_;
+  const int64_t size_, hidden_;  // size_: streams * hidden
+  const bool backward_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_RECURRENT_LSTM_UNIT_KERNEL_H_

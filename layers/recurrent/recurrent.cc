@@ -1,0 +1,142 @@
+// RNN and LSTM on the CPU, and what they mean: see recurrent_form.h.
+#include <cstring>
+
+#include "core/math/blas.h"
+#include "layers/common/host_loops.h"
+#include "layers/recurrent/lstm_unit_kernel.h"
+#include "layers/recurrent/recurrent_kernel.h"
+
+namespace doppio {
+namespace {
+
+// `what` says what shape was wanted.
+void Expect(bool right, const LayerSpec& spec, const std::vector<Shape>& bottoms, size_t bottom,
+            const std::string& what) {
+  if (right && bottoms[bottom].count() > 0) return;
+  throw spec.Mistake(
+      "bottom",
+      "bottom " + std::to_string(bottom) + " has shape " + bottoms[bottom].ToString() + "; " + what,
+      static_cast<int>(bottom));
+}
+
+void CheckCounts(const LayerSpec& spec, size_t bottoms, int states) {
+  const bool exposed = spec.param.recurrent_param().expose_hidden();
+  const int given = exposed ? states : 0, least = 2 + given, tops = 1 + given;
+  const std::string why = exposed ? " with expose_hidden" : " without expose_hidden";
+  if (static_cast<int>(bottoms) < least || static_cast<int>(bottoms) > least + 1) {
+    throw spec.Mistake(
+        "bottom", spec.type() + why + " takes x, cont, if wanted a static input" +
+                      (exposed ? ", and " + std::to_string(states) + " initial state(s)" : "") +
+                      ": " + std::to_string(least) + " or " + std::to_string(least + 1) +
+                      " bottoms, got " + std::to_string(bottoms));
+  }
+  if (spec.param.top_size() != tops) {
+    throw spec.Mistake("top", spec.type() + why + " makes " + std::to_string(tops) +
+                                  " top(s), got " + std::to_string(spec.param.top_size()));
+  }
+}
+
+LayerShape InferRecurrent(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const RecurrentParameter& p = spec.param.recurrent_param();
+  if (p.num_output() == 0 || p.num_output() > INT32_MAX / 4) {
+    throw spec.Mistake("recurrent_param.num_output",
+                       "num_output must be positive, found " + std::to_string(p.num_output()));
+  }
+  const RecurrentForm form(spec, bottoms);
+  CheckCounts(spec, bottoms.size(), form.states);
+  Expect(bottoms[0].rank() >= 2, spec, bottoms, 0, "time steps x streams x ... is needed");
+  const Shape cont{form.steps, form.streams}, state{1, form.streams, form.hidden};
+  Expect(bottoms[1] == cont, spec, bottoms, 1,
+         "cont has one number for each time step and stream: " + cont.ToString());
+  if (form.has_static) {
+    Expect(bottoms[2].dim_or_1(0) == form.streams && bottoms[2].rank() > 0, spec, bottoms, 2,
+           "the static input has one row for each of the " + std::to_string(form.streams) +
+               " streams");
+  }
+  for (size_t i = form.first_state; form.exposed && i < bottoms.size(); ++i) {
+    Expect(bottoms[i] == state, spec, bottoms, i,
+           "an initial state is 1 x streams x num_output: " + state.ToString());
+  }
+
+  LayerShape shape;
+  shape.tops.push_back(Shape{form.steps, form.streams, form.hidden});
+  if (form.exposed) shape.tops.resize(1 + static_cast<size_t>(form.states), state);
+  shape.params = {{Shape{form.gates, form.inputs}, p.weight_filler()},
+                  {Shape{form.gates}, p.bias_filler()}};
+  if (form.has_static)
+    shape.params.push_back({Shape{form.gates, form.static_inputs}, p.weight_filler()});
+  shape.params.push_back({Shape{form.gates, form.hidden}, p.weight_filler()});
+  if (!form.lstm) {
+    shape.params.push_back({Shape{form.hidden, form.hidden}, p.weight_filler()});
+    shape.params.push_back({Shape{form.hidden}, p.bias_filler()});
+  }
+  shape.no_gradient_bottoms = {false, true};
+  shape.macs = Macs({form.rows(), form.gates, form.inputs + form.hidden}) +
+               Macs({form.rows(), form.lstm ? 0 : form.hidden, form.hidden}) +
+               Macs({form.streams, form.gates, form.static_inputs});
+  return shape;
+}
+
+LayerShape InferUnit(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const Shape& cells = bottoms[0];
+  if (cells.rank() != 3 || cells[0] != 1) {
+    throw spec.Mistake("bottom", "the cells of LSTMUnit are 1 x streams x hidden, bottom '" +
+                                     spec.param.bottom(0) + "' is " + cells.ToString());
+  }
+  const Shape wanted[] = {cells, {1, cells[1], 4 * cells[2]}, {1, cells[1]}};
+  for (int i = 1; i < 3; ++i) {
+    const Shape& got = bottoms[static_cast<size_t>(i)];
+    if (got == wanted[i]) continue;
+    throw spec.Mistake("bottom",
+                       std::string(i == 1 ? "gates" : "sequence marks") + " '" +
+                           spec.param.bottom(i) + "' are " + got.ToString() + ", for cells of " +
+                           cells.ToString() + " they are " + wanted[i].ToString(),
+                       i);
+  }
+  LayerShape shape;
+  shape.tops = {cells, cells};
+  shape.no_gradient_bottoms = {false, false, true};
+  return shape;
+}
+
+struct HostMath : HostLoops {
+  using HostLoops::HostLoops;
+
+  template <class T>
+  void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, const T* b, bool add,
+               T* c) const {
+    Gemm(ta, tb, m, n, k, T(1), a, b, add ? T(1) : T(0), c);
+  }
+
+  static int64_t ColumnSumsBytes(int64_t, int64_t) { return 0; }
+  template <class T>
+  void ColumnSums(int64_t rows, int64_t columns, const T* x, bool add, T* to, void*) const {
+    Run(columns, [=](int64_t j) {
+      double sum = add ? static_cast<double>(to[j]) : 0;
+      for (int64_t i = 0; i < rows; ++i) sum += static_cast<double>(x[i * columns + j]);
+      to[j] = static_cast<T>(sum);
+    });
+  }
+
+  void Copy(void* to, const void* from, int64_t bytes) const {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+};
+
+template <class T>
+using Recurrent = RecurrentKernel<T, HostMath>;
+template <class T>
+using LstmUnit = LstmUnitKernel<T, HostMath>;
+
+DOPPIO_REGISTER_LAYER("LSTM", LayerType{2, 5, 1, 3, false, false, &InferRecurrent});
+DOPPIO_REGISTER_LAYER("LSTMUnit", LayerType{3, 3, 2, 2, false, false, &InferUnit});
+DOPPIO_REGISTER_LAYER("RNN", LayerType{2, 4, 1, 2, false, false, &InferRecurrent});
+DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>,
+                        nullptr});
+DOPPIO_REGISTER_KERNEL({"LSTMUnit", DeviceKind::kCpu, "reference", 0, &MakeForFloat<LstmUnit>,
+                        nullptr});
+DOPPIO_REGISTER_KERNEL({"RNN", DeviceKind::kCpu, "reference", 0, &MakeForFloat<Recurrent>,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,248 @@
+// RNN and LSTM, whoever multiplies matrices and runs the loops. All that does not wait for the step
+// before (the products with x and the output of RNN; all weights' gradients) is done for all steps
+// at once.
+#ifndef DOPPIO_LAYERS_RECURRENT_RECURRENT_KERNEL_H_
+#define DOPPIO_LAYERS_RECURRENT_RECURRENT_KERNEL_H_
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/net/run/carried_state.h"
+#include "layers/recurrent/recurrent_form.h"
+#include "layers/recurrent/recurrent_ops.h"
+#include "layers/common/room.h"
+
+namespace doppio {
+
+// `Math`, made of a device, has
+//   Run(n, body)                                  body(i) for i in [0, n)
+//   Product(ta, tb, m, n, k, a, b, add, c)        c (m x n) = op(a) (m x k) * op(b) (k x n), or
+//   added to c; op transposes ColumnSums(rows, columns, x, add, to, room)   room:
+//   ColumnSumsBytes(rows, columns) Copy(to, from, bytes)                         within the device
+template <class T, class Math>
+class RecurrentKernel : public Kernel, public CarriesState {
+ public:
+  explicit RecurrentKernel(const KernelArgs& args)
+      : device_(args.device),
+        math_(args.device),
+        f_(*args.spec, ShapesOf(args.bottoms)),
+        backward_(args.backward),
+        size_(f_.state_size()),
+        state_{Shape{1, f_.streams, f_.hidden}, args.dtype, Layout()} {
+    Place(nullptr, nullptr);
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    Place(t_.saved, t_.scratch);
+    if (f_.exposed) return;
+    first_ = Buffer(device_, CarriedBytes());
+    last_ = Buffer(device_, CarriedBytes());
+  }
+
+  void Forward(const Pass& pass) override {
+    // A repeated pass starts from where the first one did.
+    if (!f_.exposed && !pass.again) math_.Copy(first_.data(), last_.data(), CarriedBytes());
+    if (f_.has_static) {
+      math_.Product(false, true, f_.streams, f_.gates, f_.static_inputs, Bottom(2), Param(2), false,
+                    fixed_);
+    }
+    math_.Product(false, true, f_.rows(), f_.gates, f_.inputs, Bottom(0), Param(0), false, gates_);
+    for (int64_t t = 0; t < f_.steps; ++t) StepForward(t);
+    for (int state = 0; state < f_.states; ++state) {
+      T* to = f_.exposed ? Top(1 + static_cast<size_t>(state)) : Carried(last_, state);
+      math_.Copy(to, States(state) + (f_.steps - 1) * size_, size_ * kBytes);
+    }
+    if (f_.lstm) return;
+    math_.Product(false, true, f_.rows(), f_.hidden, f_.hidden, States(0), Param(OutputWeights()),
+                  false, Top(0));
+    math_.Run(
+        f_.rows() * f_.hidden,
+        TanhStep<T>{{f_.hidden, Param(OutputWeights() + 1), nullptr, nullptr, nullptr}, Top(0)});
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    if (!f_.lstm) OutputBackward(add);
+    for (int64_t t = f_.steps; t-- > 0;) StepBackward(t);
+
+    const T* x = Bottom(0);
+    if (T* dw = ParamGrad(0))
+      math_.Product(true, false, f_.gates, f_.inputs, f_.rows(), dgates_, x, add[0], dw);
+    if (T* db = ParamGrad(1))
+      math_.ColumnSums(f_.rows(), f_.gates, dgates_, add[1], db, sums_room_);
+    if (T* dx = BottomGrad(0))
+      math_.Product(false, false, f_.rows(), f_.inputs, f_.gates, dgates_, Param(0), false, dx);
+    const size_t hidden = f_.hidden_weights();
+    if (T* dw = ParamGrad(hidden)) {
+      math_.Run(f_.rows() * f_.hidden,
+                ContinueStates<T>{f_.hidden, size_, Cont(0), First(0), States(0), continued_});
+      math_.Product(true, false, f_.gates, f_.hidden, f_.rows(), dgates_, continued_, add[hidden],
+                    dw);
+    }
+    if (f_.has_static) StaticBackward(add[2]);
+  }
+
+  bool same_every_pass() const override { return true; }
+
+  std::vector<PlainBlob> State() const override {
+    std::vector<PlainBlob> blobs;
+    for (int state = 0; !f_.exposed && state < f_.states; ++state) {
+      blobs.push_back(ReadTensor(Tensor(state_, Carried(last_, state)), device_));
+    }
+    return blobs;
+  }
+  void SetState(const std::vector<PlainBlob>& state) override {
+    for (size_t i = 0; i < state.size(); ++i) {
+      WriteTensor(state[i].data, Tensor(state_, Carried(last_, static_cast<int>(i))), device_);
+    }
+  }
+
+ private:
+  static constexpr int64_t kBytes = sizeof(T);
+
+  static std::vector<Shape> ShapesOf(const std::vector<TensorSpec>& specs) {
+    std::vector<Shape> shapes;
+    for (const TensorSpec& spec : specs) shapes.push_back(spec.shape);
+    return shapes;
+  }
+
+  void Place(void* saved, void* scratch) {
+    Room kept(saved), forward(scratch), back(scratch);
+    Room* lasting = backward_ ? &kept : &forward;
+    gates_ = lasting->Take<T>(f_.rows() * f_.gates);
+    if (f_.lstm) cells_ = lasting->Take<T>(f_.rows() * f_.hidden);
+    recurrent_ = forward.Take<T>(f_.streams * f_.gates);
+    if (f_.has_static) fixed_ = forward.Take<T>(f_.streams * f_.gates);
+    if (backward_) {
+      dgates_ = back.Take<T>(f_.rows() * f_.gates);
+      continued_ = back.Take<T>(f_.rows() * f_.hidden);
+      dh_ = back.Take<T>(size_);
+      if (f_.lstm) dc_ = back.Take<T>(size_);
+      if (!f_.lstm) from_output_ = back.Take<T>(f_.rows() * f_.hidden);
+      if (f_.has_static) dfixed_ = back.Take<T>(f_.streams * f_.gates);
+      sums_room_ = back.TakeBytes(Math::ColumnSumsBytes(f_.rows(), f_.gates));
+    }
+    needs_.saved_bytes = kept.bytes();
+    needs_.scratch_bytes = std::max(forward.bytes(), back.bytes());
+  }
+
+  void StepForward(int64_t t) {
+    T* gates = gates_ + t * f_.streams * f_.gates;
+    math_.Product(false, true, f_.streams, f_.gates, f_.hidden, Before(0, t),
+                  Param(f_.hidden_weights()), false, recurrent_);
+    const StepInput<T> input{f_.gates, Param(1), f_.has_static ? fixed_ : nullptr, recurrent_,
+                             Cont(t)};
+    if (f_.lstm) {
+      const int64_t at = t * size_;
+      math_.Run(size_,
+                LstmStep<T>{f_.hidden, input, Before(1, t), gates, cells_ + at, Top(0) + at});
+    } else {
+      math_.Run(size_, TanhStep<T>{input, gates});
+    }
+  }
+
+  // Leaves the gradient of h of the step before, without cont, in dh_, and that of c in dc_.
+  void StepBackward(int64_t t) {
+    const bool last = t + 1 == f_.steps;
+    const int64_t at = t * size_;
+    const T* from_top = f_.lstm ? TopGrad(0) : from_output_;
+    if (from_top != nullptr) from_top += at;
+    const StateGradient<T> dh{from_top, last ? TopGrad(1) : dh_, last ? nullptr : Cont(t + 1)};
+    T* dgates = dgates_ + t * f_.streams * f_.gates;
+    const T* gates = gates_ + t * f_.streams * f_.gates;
+    T* const dh_before = t > 0 ? nullptr : FirstGrad(0);
+    T* const dc_before = t > 0 ? nullptr : FirstGrad(1);
+    if (f_.lstm) {
+      math_.Run(size_, LstmStepBackward<T>{f_.hidden, Cont(t), Before(1, t), gates, cells_ + at, dh,
+                                           last ? TopGrad(2) : dc_, dgates,
+                                           dc_before != nullptr ? dc_before : dc_});
+    } else {
+      math_.Run(size_, TanhStepBackward<T>{f_.hidden, gates, dh, dgates});
+    }
+    if (t == 0 && dh_before == nullptr) return;
+    math_.Product(false, false, f_.streams, f_.hidden, f_.gates, dgates, Param(f_.hidden_weights()),
+                  false, dh_);
+    if (t == 0)
+      math_.Run(size_, ContinueStates<T>{f_.hidden, size_, Cont(0), dh_, nullptr, dh_before});
+  }
+
+  // Of RNN: from the top to h of all steps.
+  void OutputBackward(const std::vector<bool>& add) {
+    const size_t weights = OutputWeights();
+    T* dout = dgates_;  // free until then, and of the same size
+    math_.Run(f_.rows() * f_.hidden,
+              TanhStepBackward<T>{f_.hidden, Top(0), {TopGrad(0), nullptr, nullptr}, dout});
+    if (T* dw = ParamGrad(weights)) {
+      math_.Product(true, false, f_.hidden, f_.hidden, f_.rows(), dout, States(0), add[weights],
+                    dw);
+    }
+    if (T* db = ParamGrad(weights + 1)) {
+      math_.ColumnSums(f_.rows(), f_.hidden, dout, add[weights + 1], db, sums_room_);
+    }
+    math_.Product(false, false, f_.rows(), f_.hidden, f_.hidden, dout, Param(weights), false,
+                  from_output_);
+  }
+
+  void StaticBackward(bool add) {
+    if (!t_.param_grads[2] && !t_.bottom_grads[2]) return;
+    const int64_t size = f_.streams * f_.gates;
+    math_.Run(size, SumOverSteps<T>{f_.steps, size, dgates_, dfixed_});
+    if (T* dw = ParamGrad(2)) {
+      math_.Product(true, false, f_.gates, f_.static_inputs, f_.streams, dfixed_, Bottom(2), add,
+                    dw);
+    }
+    if (T* dx = BottomGrad(2)) {
+      math_.Product(false, false, f_.streams, f_.static_inputs, f_.gates, dfixed_, Param(2), false,
+                    dx);
+    }
+  }
+
+  T* Bottom(size_t i) const { return t_.bottoms[i].template data<T>(); }
+  T* Top(size_t i) const { return t_.tops[i].template data<T>(); }
+  T* Param(size_t i) const { return t_.params[i].template data<T>(); }
+  // Null where nobody needs it.
+  T* ParamGrad(size_t i) const { return t_.param_grads[i].template data<T>(); }
+  T* BottomGrad(size_t i) const { return t_.bottom_grads[i].template data<T>(); }
+  T* TopGrad(size_t i) const {
+    return i < t_.top_grads.size() ? t_.top_grads[i].template data<T>() : nullptr;
+  }
+  size_t OutputWeights() const { return f_.hidden_weights() + 1; }
+
+  const T* Cont(int64_t t) const { return Bottom(1) + t * f_.streams; }
+  // State 0 is h, 1 is c: of all steps, before the first one, before any.
+  T* States(int state) const { return state == 1 ? cells_ : f_.lstm ? Top(0) : gates_; }
+  const T* First(int state) const {
+    return f_.exposed ? Bottom(f_.first_state + static_cast<size_t>(state))
+                      : Carried(first_, state);
+  }
+  const T* Before(int state, int64_t t) const {
+    return t == 0 ? First(state) : States(state) + (t - 1) * size_;
+  }
+  T* FirstGrad(int state) const {
+    const bool has = f_.exposed && state < f_.states;
+    return has ? BottomGrad(f_.first_state + static_cast<size_t>(state)) : nullptr;
+  }
+  T* Carried(const Buffer& states, int state) const {
+    return static_cast<T*>(states.data()) + state * size_;
+  }
+  int64_t CarriedBytes() const { return f_.states * size_ * kBytes; }
+
+  Device* const device_;
+  const Math math_;
+  const RecurrentForm f_;
+  const bool backward_;
+  const int64_t size_;
+  const TensorSpec state_;
+  Buffer first_, last_;                    // the states before this pass, and after it
+  T *gates_ = nullptr, *cells_ = nullptr;  // of all steps; RNN: h
+  T *recurrent_ = nullptr,
+    *fixed_ = nullptr;  // of a step: h's part of the gates; the static input's
+  T *dgates_ = nullptr, *continued_ = nullptr, *dh_ = nullptr, *dc_ = nullptr;
+  T *from_output_ = nullptr, *dfixed_ = nullptr;  // RNN: the gradient that the output gives h
+  void* sums_room_ = nullptr;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_RECURRENT_RECURRENT_KERNEL_H_

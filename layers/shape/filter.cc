@@ -1,0 +1,83 @@
+// Filter: of all bottoms but the last the rows that the last one selects. See
+// core/net/graph/varying_rows.h.
+#include "core/net/graph/varying_rows.h"
+#include "layers/shape/filter_rows.h"
+#include "layers/common/row_copies.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferFilter(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const int blobs = static_cast<int>(bottoms.size()) - 1;
+  const Shape& selector = bottoms.back();
+  const std::string named = "selector '" + spec.param.bottom(blobs) + "' is " + selector.ToString();
+  if (spec.param.top_size() != blobs) {
+    throw spec.Mistake("top", "Filter makes one top for each bottom but the last, the selector: " +
+                                  std::to_string(blobs) + ", got " +
+                                  std::to_string(spec.param.top_size()));
+  }
+  if (selector.rank() == 0 || selector.count() != selector[0] || selector[0] > INT32_MAX) {
+    throw spec.Mistake("bottom", named + "; it needs one number for each row", blobs);
+  }
+  LayerShape shape;
+  for (int i = 0; i < blobs; ++i) {
+    const Shape& bottom = bottoms[static_cast<size_t>(i)];
+    if (bottom.rank() == 0 || bottom[0] != selector[0]) {
+      throw spec.Mistake("bottom",
+                         "bottom '" + spec.param.bottom(i) + "' is " + bottom.ToString() + ", " +
+                             named + "; they need the same first extent",
+                         i);
+    }
+    shape.tops.push_back(bottom);
+  }
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.no_gradient_bottoms.assign(bottoms.size(), false);
+  shape.no_gradient_bottoms.back() = true;
+  // Some may be labels, and nobody knows which.
+  shape.exact_tops.assign(shape.tops.size(), true);
+  return shape;
+}
+
+template <class T>
+class FilterKernel : public Kernel, public RowMaker {
+ public:
+  explicit FilterKernel(const KernelArgs& args) : rows_(args.bottoms[0].shape[0]) {}
+
+  const int64_t* rows() const override { return &rows_.taken(); }
+
+  void Forward(const Pass&) override {
+    rows_.Choose(t_.bottoms.back().template data<T>());
+    for (size_t i = 0; i < t_.tops.size(); ++i) {
+      GatherRows(rows_.all(), t_.tops[i].shape.count(1), rows_.source(),
+                 t_.bottoms[i].template data<T>(), t_.tops[i].template data<T>());
+    }
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    for (size_t i = 0; i < t_.tops.size(); ++i) {
+      if (!t_.bottom_grads[i]) continue;
+      const T* dy = t_.top_grads[i].template data<T>();
+      T* dx = t_.bottom_grads[i].template data<T>();
+      const int64_t width = t_.tops[i].shape.count(1);
+      for (int64_t row = 0; row < rows_.all(); ++row) {
+        const int32_t from = rows_.target()[row];
+        T* to = dx + row * width;
+        if (dy == nullptr || from == kNoRow) {
+          std::fill_n(to, width, T(0));
+        } else {
+          std::copy_n(dy + from * width, width, to);
+        }
+      }
+    }
+  }
+
+ private:
+  FilterRows rows_;
+};
+
+DOPPIO_REGISTER_LAYER("Filter", LayerType{2, kAny, 1, kAny, false, false, &InferFilter});
+DOPPIO_REGISTER_KERNEL({"Filter", DeviceKind::kCpu, "reference", 0, &MakeForFloat<FilterKernel>,
+                        nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,114 @@
+// Bilinear resizing of planes with aligned corners: the first and last pixel of an axis stay where
+// they are, the others lie evenly between them. The same math on every device; backward an element
+// gathers from the outputs that read it.
+#ifndef DOPPIO_LAYERS_SHAPE_INTERP_RESIZE_H_
+#define DOPPIO_LAYERS_SHAPE_INTERP_RESIZE_H_
+
+#include <cstdint>
+
+#include "layers/common/divider.h"
+
+namespace doppio {
+
+// Pixels [begin, begin + extent) of `input` become `output` pixels; extent * output < 2^31.
+struct ResizedAxis {
+  ResizedAxis(int64_t input, int64_t begin, int64_t extent, int64_t output)
+      : input(input), begin(begin), extent(extent), output(output), by_steps(output - 1) {}
+
+  int64_t input, begin, extent, output;
+  Divider<int32_t> by_steps;
+
+  // Output o is (1 - part) of pixel `first` and `part` of the next, counted from `begin`.
+  struct Source {
+    int64_t first;
+    float part;
+  };
+  DOPPIO_HD Source Of(int64_t o) const {
+    if (output == 1) return {0, 0};
+    const int32_t steps = static_cast<int32_t>(output - 1);
+    const int32_t at = static_cast<int32_t>(o * (extent - 1)), first = by_steps(at);
+    return {first, static_cast<float>(at - first * steps) / static_cast<float>(steps)};
+  }
+
+  // Outputs outside [Low, High] do not read pixel `i`, counted from `begin`.
+  DOPPIO_HD int64_t Low(int64_t i) const {
+    return extent == 1 || i == 0 ? 0 : (i - 1) * (output - 1) / (extent - 1);
+  }
+  DOPPIO_HD int64_t High(int64_t i) const {
+    if (extent == 1) return output - 1;
+    const int64_t high = (i + 1) * (output - 1) / (extent - 1) + 1;
+    return high < output ? high : output - 1;
+  }
+  // The share of pixel `i` in output `o`.
+  DOPPIO_HD float Share(int64_t i, int64_t o) const {
+    const Source source = Of(o);
+    return i == source.first ? 1 - source.part : i == source.first + 1 ? source.part : 0;
+  }
+};
+
+// Where element n of planes of height x width lies.
+struct PixelFinder {
+  PixelFinder(int64_t planes, int64_t height, int64_t width)
+      : height(height),
+        width(width),
+        by_height(height, planes * height),
+        by_width(width, planes * height * width) {}
+  struct Pixel {
+    int64_t plane, i, j;
+  };
+  DOPPIO_HD Pixel operator()(int64_t n) const {
+    const int64_t row = by_width(n), plane = by_height(row);
+    return {plane, row - plane * height, n - row * width};
+  }
+  int64_t height, width;
+  IndexDivider by_height, by_width;
+};
+
+template <class T>
+struct ResizeForward {
+  ResizedAxis h, w;
+  PixelFinder find;  // in the top
+  const T* x;
+  T* y;
+
+  // Element n of the top.
+  DOPPIO_HD void operator()(int64_t n) const {
+    const PixelFinder::Pixel at = find(n);
+    const ResizedAxis::Source a = h.Of(at.i), b = w.Of(at.j);
+    const T* corner = x + (at.plane * h.input + h.begin + a.first) * w.input + w.begin + b.first;
+    // The next pixel is read only where it has a share: the last one has none behind it.
+    const int64_t down = a.part > 0 ? w.input : 0, right = b.part > 0 ? 1 : 0;
+    const T above = (1 - b.part) * corner[0] + b.part * corner[right];
+    const T below = (1 - b.part) * corner[down] + b.part * corner[down + right];
+    y[n] = (1 - a.part) * above + a.part * below;
+  }
+};
+
+template <class T>
+struct ResizeBackward {
+  ResizedAxis h, w;
+  PixelFinder find;  // in the bottom
+  const T* dy;
+  T* dx;
+
+  // Element n of the bottom.
+  DOPPIO_HD void operator()(int64_t n) const {
+    const PixelFinder::Pixel at = find(n);
+    const int64_t i = at.i - h.begin, j = at.j - w.begin;
+    T sum = 0;
+    if (i >= 0 && i < h.extent && j >= 0 && j < w.extent) {
+      for (int64_t a = h.Low(i); a <= h.High(i); ++a) {
+        const T share = h.Share(i, a);
+        if (share == 0) continue;
+        for (int64_t b = w.Low(j); b <= w.High(j); ++b) {
+          sum += share * w.Share(j, b) * dy[(at.plane * h.output + a) * w.output + b];
+        }
+      }
+    }
+    dx[n] = sum;
+  }
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_SHAPE_INTERP_RESIZE_H_

@@ -1,0 +1,135 @@
+// Parts that lie side by side along one axis of a whole: what Concat and Slice are about, in
+// opposite directions.
+//
+// In any dense layout the whole is `rows` rows, each made of one run of every part in turn, and
+// every part is its runs one behind the other. So both layers copy runs of bytes, for every element
+// type and also for blocked layouts.
+#ifndef DOPPIO_LAYERS_SHAPE_JOIN_H_
+#define DOPPIO_LAYERS_SHAPE_JOIN_H_
+
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/base/threads.h"
+#include "core/net/graph/layer.h"
+
+namespace doppio {
+
+struct Join {
+  Layout whole;  // plain unless somebody sets them
+  std::vector<Layout> parts;
+  int64_t rows = 1;
+  std::vector<int64_t> run_bytes;  // of each part
+  int64_t row_bytes = 0;           // their sum
+};
+
+// `order`: the axes of the layout, outermost first. `block`: how many channels (axis 1) lie
+// together innermost; parts joined along the channels then hold whole blocks, but for the last one.
+inline Join MakeJoin(const std::vector<Shape>& parts, int axis, DType dtype,
+                     const std::vector<int>& order, int64_t block = 1) {
+  Join join;
+  join.parts.resize(parts.size());
+  for (const Shape& part : parts) {
+    int64_t rows = 1, run = block * ElementBytes(dtype);
+    bool inside = false;
+    for (int a : order) {
+      inside = inside || a == axis;
+      (inside ? run : rows) *= a == 1 ? (part[a] + block - 1) / block : part[a];
+    }
+    join.rows = rows;
+    join.run_bytes.push_back(run);
+    join.row_bytes += run;
+  }
+  return join;
+}
+
+inline Join MakePlainJoin(const std::vector<Shape>& parts, int axis, DType dtype) {
+  std::vector<int> order;
+  for (int a = 0; a < parts[0].rank(); ++a) order.push_back(a);
+  return MakeJoin(parts, axis, dtype, order);
+}
+
+// Concat when the parts are its bottoms, Slice when they are its tops; devices say how runs are
+// copied.
+class JoinKernelBase : public Kernel {
+ public:
+  JoinKernelBase(Join join, bool parts_are_bottoms)
+      : join_(std::move(join)), concat_(parts_are_bottoms) {
+    needs_.bottoms = concat_ ? join_.parts : std::vector<Layout>{join_.whole};
+    needs_.tops = concat_ ? std::vector<Layout>{join_.whole} : join_.parts;
+  }
+
+  void Forward(const Pass&) override {
+    if (concat_) {
+      Gather(t_.bottoms, t_.tops[0]);
+    } else {
+      Scatter(t_.bottoms[0], t_.tops);
+    }
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (concat_) {
+      Scatter(t_.top_grads[0], t_.bottom_grads);
+    } else if (t_.bottom_grads[0]) {
+      Gather(t_.top_grads, t_.bottom_grads[0]);
+    }
+  }
+
+ protected:
+  // Absent parts (tops whose gradient nobody computes) count as zero.
+  virtual void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const = 0;
+  // Absent parts (bottoms that need no gradient) are left out.
+  virtual void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const = 0;
+
+  const Join join_;
+
+ private:
+  const bool concat_;
+};
+
+class JoinKernel : public JoinKernelBase {
+ public:
+  using JoinKernelBase::JoinKernelBase;
+
+ private:
+  // f(part, where its run of this row starts in the part, ... in the whole) for all runs.
+  template <class F>
+  void ForEachRun(const F& f) const {
+    const int64_t grain = 1 + 65536 / (join_.row_bytes + 1);
+    ParallelFor(join_.rows, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        int64_t in_whole = r * join_.row_bytes;
+        for (size_t p = 0; p < join_.parts.size(); ++p) {
+          f(p, r * join_.run_bytes[p], in_whole);
+          in_whole += join_.run_bytes[p];
+        }
+      }
+    });
+  }
+
+  void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const override {
+    ForEachRun([&](size_t p, int64_t in_part, int64_t in_whole) {
+      const size_t bytes = static_cast<size_t>(join_.run_bytes[p]);
+      char* to = whole.data<char>() + in_whole;
+      if (parts[p]) {
+        std::memcpy(to, parts[p].data<char>() + in_part, bytes);
+      } else {
+        std::memset(to, 0, bytes);
+      }
+    });
+  }
+
+  void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const override {
+    ForEachRun([&](size_t p, int64_t in_part, int64_t in_whole) {
+      if (!parts[p]) return;
+      std::memcpy(parts[p].data<char>() + in_part, whole.data<char>() + in_whole,
+                  static_cast<size_t>(join_.run_bytes[p]));
+    });
+  }
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_SHAPE_JOIN_H_

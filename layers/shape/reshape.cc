@@ -1,0 +1,130 @@
+// Reshape, Flatten and Split: other views of the bottom's memory. They compute nothing and have no
+// kernels.
+#include <algorithm>
+
+#include "core/net/graph/layer.h"
+
+namespace doppio {
+namespace {
+
+LayerShape ViewOf(View view, std::vector<Shape> tops) {
+  LayerShape shape;
+  shape.tops = std::move(tops);
+  shape.view = view;
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  return shape;
+}
+
+// The axes [begin, end) of the bottom that reshape_param.shape replaces.
+std::pair<int, int> ReplacedAxes(const LayerSpec& spec, const Shape& bottom) {
+  const ReshapeParameter& param = spec.param.reshape_param();
+  const int rank = bottom.rank();
+  // Here -1 is the place behind the last axis, unlike elsewhere.
+  const int64_t begin = param.axis() >= 0 ? param.axis() : int64_t{param.axis()} + rank + 1;
+  if (begin < 0 || begin > rank) {
+    throw spec.Mistake("reshape_param.axis",
+                       "axis " + std::to_string(param.axis()) + " is not in " +
+                           std::to_string(-rank - 1) + ".." + std::to_string(rank) +
+                           " for the bottom, whose shape is " + bottom.ToString());
+  }
+  const int64_t axes = param.num_axes();
+  if (axes < -1 || begin + axes > rank) {
+    throw spec.Mistake("reshape_param.num_axes",
+                       "num_axes " + std::to_string(axes) + " from axis " + std::to_string(begin) +
+                           " on is more than the bottom has, whose shape is " + bottom.ToString() +
+                           "; -1 means all that follow");
+  }
+  return {static_cast<int>(begin), static_cast<int>(axes == -1 ? rank : begin + axes)};
+}
+
+LayerShape InferReshape(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const Shape& bottom = bottoms[0];
+  const ReshapeParameter& param = spec.param.reshape_param();
+  if (param.pixelshuffler() != 1) {
+    throw spec.Mistake("reshape_param.pixelshuffler", "pixelshuffler is not supported; remove it");
+  }
+  const auto [begin, end] = ReplacedAxes(spec, bottom);
+  Shape top;
+  for (int a = 0; a < begin; ++a) top.push_back(bottom[a]);
+  int inferred = -1;
+  for (int i = 0; i < param.shape().dim_size(); ++i) {
+    int64_t dim = param.shape().dim(i);
+    if (dim == 0) {
+      if (begin + i >= bottom.rank()) {
+        throw spec.Mistake("reshape_param.shape.dim",
+                           "dim: 0 copies axis " + std::to_string(begin + i) +
+                               " of the bottom, whose shape " + bottom.ToString() +
+                               " has no such axis",
+                           i);
+      }
+      dim = bottom[begin + i];
+    } else if (dim == -1) {
+      if (inferred >= 0) {
+        throw spec.Mistake("reshape_param.shape.dim", "two inferred dims (-1); only one can be", i);
+      }
+      inferred = top.rank();
+      dim = 1;
+    } else if (dim < 0) {
+      throw spec.Mistake(
+          "reshape_param.shape.dim",
+          "dim " + std::to_string(dim) + "; give an extent, 0 to copy it, or -1 to infer it", i);
+    }
+    top.push_back(dim);
+  }
+  for (int a = end; a < bottom.rank(); ++a) top.push_back(bottom[a]);
+  if (inferred >= 0) {
+    const int64_t others = top.count();
+    if (others == 0 || bottom.count() % others != 0) {
+      throw spec.Mistake("reshape_param.shape",
+                         "the " + std::to_string(bottom.count()) + " elements of the bottom (" +
+                             bottom.ToString() + ") cannot be divided by " +
+                             std::to_string(others) + ", the product of the dims beside -1");
+    }
+    top[inferred] = bottom.count() / others;
+  }
+  if (top.count() != bottom.count()) {
+    throw spec.Mistake("reshape_param.shape", "count mismatch " + std::to_string(bottom.count()) +
+                                                  " != " + std::to_string(top.count()) +
+                                                  ": the bottom is " + bottom.ToString() +
+                                                  ", the top would be " + top.ToString() +
+                                                  "; one dim can be -1, to be inferred");
+  }
+  return ViewOf(View::kReshape, {top});
+}
+
+LayerShape InferFlatten(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const Shape& bottom = bottoms[0];
+  const FlattenParameter& param = spec.param.flatten_param();
+  auto axis_of = [&](const char* field, int given) {
+    if (!bottom.has_axis(given)) {
+      throw spec.Mistake(std::string("flatten_param.") + field,
+                         std::string(field) + " " + std::to_string(given) +
+                             " does not exist in the bottom, whose shape is " + bottom.ToString());
+    }
+    return bottom.canonical_axis(given);
+  };
+  const int first = axis_of("axis", param.axis()), last = axis_of("end_axis", param.end_axis());
+  // Caffe takes an empty range as well: it inserts an axis of extent 1.
+  if (first > last + 1) {
+    throw spec.Mistake("flatten_param.axis", "axis " + std::to_string(param.axis()) +
+                                                 " lies behind end_axis " +
+                                                 std::to_string(param.end_axis()));
+  }
+  Shape top;
+  for (int a = 0; a < first; ++a) top.push_back(bottom[a]);
+  top.push_back(bottom.count(first, last + 1));
+  for (int a = last + 1; a < bottom.rank(); ++a) top.push_back(bottom[a]);
+  return ViewOf(View::kReshape, {top});
+}
+
+LayerShape InferSplit(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  return ViewOf(View::kSame,
+                std::vector<Shape>(static_cast<size_t>(spec.param.top_size()), bottoms[0]));
+}
+
+DOPPIO_REGISTER_LAYER("Reshape", LayerType{1, 1, 1, 1, false, false, &InferReshape});
+DOPPIO_REGISTER_LAYER("Flatten", LayerType{1, 1, 1, 1, false, false, &InferFlatten});
+DOPPIO_REGISTER_LAYER("Split", LayerType{1, 1, 1, kAny, false, false, &InferSplit});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,30 @@
+// Silence: reads blobs so that they are not outputs of the net. Without tops it never gets a
+// gradient.
+#include "core/net/graph/layer.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferSilence(const LayerSpec&, const std::vector<Shape>&) {
+  LayerShape shape;
+  shape.has_backward = false;
+  return shape;
+}
+
+class SilenceKernel : public Kernel {
+ public:
+  explicit SilenceKernel(const KernelArgs& args) {
+    for (const TensorSpec& bottom : args.bottoms) needs_.bottoms.push_back(bottom.layout);
+  }
+  void Forward(const Pass&) override {}
+};
+
+std::unique_ptr<Kernel> MakeSilence(const KernelArgs& args) {
+  return std::make_unique<SilenceKernel>(args);
+}
+
+DOPPIO_REGISTER_LAYER("Silence", LayerType{1, kAny, 0, 0, false, false, &InferSilence});
+DOPPIO_REGISTER_KERNEL({"Silence", DeviceKind::kCpu, "reference", 0, &MakeSilence, nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,46 @@
+// A box of elements that lie at regular distances in a bottom and in a top: what layers copy that
+// only put elements elsewhere (layers/shape/rearrangement.h). Plain arithmetic, for device code
+// too.
+#ifndef DOPPIO_LAYERS_SHAPE_STRIDED_BOX_H_
+#define DOPPIO_LAYERS_SHAPE_STRIDED_BOX_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace doppio {
+
+struct StridedBox {
+  // Distances are in elements.
+  struct Axis {
+    int64_t extent, bottom, top;
+  };
+  std::vector<Axis> axes;     // outermost first, as few as describe the box
+  int64_t bottom_offset = 0;  // of its first element; in the top that is element 0
+
+  // The next axis further in. One that goes on where the axis before it steps becomes part of that.
+  void Add(const Axis& axis) {
+    if (axis.extent == 1) return;
+    if (!axes.empty()) {
+      Axis& last = axes.back();
+      if (last.bottom == axis.extent * axis.bottom && last.top == axis.extent * axis.top) {
+        last = {last.extent * axis.extent, axis.bottom, axis.top};
+        return;
+      }
+    }
+    axes.push_back(axis);
+  }
+
+  int64_t count() const {
+    int64_t n = 1;
+    for (const Axis& axis : axes) n *= axis.extent;
+    return n;
+  }
+  // Top and bottom have the same elements in the same order, if they have as many.
+  bool keeps_order() const {
+    return axes.empty() || (axes.size() == 1 && axes[0].bottom == 1 && axes[0].top == 1);
+  }
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_SHAPE_STRIDED_BOX_H_

@@ -1,0 +1,75 @@
+// HDF5Data: a thin shell over data/source/hdf5.h, the other door from layers to data/.
+#include "core/base/random.h"
+#include "core/net/graph/layer.h"
+#include "data/source/hdf5.h"
+#include "layers/source/source_layer.h"
+
+namespace doppio {
+namespace {
+
+std::unique_ptr<Hdf5Rows> OpenRows(const LayerSpec& spec) {
+  const HDF5DataParameter& param = spec.param.hdf5_data_param();
+  Hdf5Options options;
+  options.batch = static_cast<int>(param.batch_size());
+  options.shuffle = param.shuffle();
+  options.seed = spec.options.seed;
+  options.stream = Stream("data", spec.name());
+  const std::vector<std::string> tops(spec.param.top().begin(), spec.param.top().end());
+  return AtField(spec, "hdf5_data_param.source",
+                 [&] { return std::make_unique<Hdf5Rows>(param.source(), tops, options); });
+}
+
+LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
+  const HDF5DataParameter& param = spec.param.hdf5_data_param();
+  if (param.batch_size() < 1) {
+    throw spec.Mistake("hdf5_data_param.batch_size", "batch_size must be at least 1");
+  }
+  if (!param.has_source())
+    throw spec.Mistake("hdf5_data_param", "needs a source, a list of HDF5 files");
+  if (spec.param.has_transform_param()) {
+    throw spec.Mistake("transform_param",
+                       "HDF5Data does not transform its data; remove transform_param");
+  }
+  const std::unique_ptr<Hdf5Rows> rows = OpenRows(spec);
+  std::vector<Shape> tops;
+  for (size_t i = 0; i < static_cast<size_t>(spec.param.top_size()); ++i) {
+    std::vector<int64_t> dims = rows->row_shape(i).dims();
+    dims.insert(dims.begin(), param.batch_size());
+    tops.push_back(Shape(std::move(dims)));
+  }
+  return ShapeOfSource(spec, std::move(tops));
+}
+
+template <class T>
+class RowsKernel : public Kernel {
+ public:
+  explicit RowsKernel(const KernelArgs& args) : rows_(OpenRows(*args.spec)) {
+    for (const Shape& shape : args.shape->tops) {
+      values_.emplace_back(static_cast<size_t>(shape.count()));
+      pointers_.push_back(values_.back().data());
+    }
+  }
+
+  void Forward(const Pass& pass) override {
+    rows_->Shard(pass.rank, pass.ranks);
+    rows_->Next(pointers_);
+    for (size_t i = 0; i < pointers_.size(); ++i) CopyTo<T>(t_.tops[i], pointers_[i]);
+  }
+  int64_t position() const override { return rows_->position(); }
+  void Seek(int64_t sample) override { rows_->Seek(sample); }
+  int64_t source_size() const override { return rows_->size(); }
+
+ private:
+  const std::unique_ptr<Hdf5Rows> rows_;
+  std::vector<std::vector<float>> values_;
+  std::vector<float*> pointers_;
+};
+
+DOPPIO_REGISTER_LAYER("HDF5Data", LayerType{0, 0, 1, kAny, false, false, &InferRows});
+DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0, &MakeSource<RowsKernel>,
+                        nullptr});
+DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,
+                        &DeclinesHostRows, true});
+
+}  // namespace
+}  // namespace doppio

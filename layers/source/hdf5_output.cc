@@ -1,0 +1,80 @@
+// HDF5Output: its two bottoms in a file, as data sets "data" and "label". As in Caffe both have
+// four axes there, missing ones of extent 1. Caffe can do that for one pass only; here each pass
+// adds its rows. The file is begun by the first pass, and has its name when the net ends.
+#include <algorithm>
+
+#include "core/base/file.h"
+#include "core/net/graph/layer.h"
+#include "core/net/run/rows_file.h"
+
+namespace doppio {
+namespace {
+
+constexpr const char* kDataSets[] = {"data", "label"};
+
+Shape WithFourAxes(Shape shape) {
+  while (shape.rank() < 4) shape.push_back(1);
+  return shape;
+}
+
+LayerShape InferHdf5Output(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  if (spec.param.hdf5_output_param().file_name().empty()) {
+    throw spec.Mistake("hdf5_output_param", "needs a file_name, the HDF5 file to write");
+  }
+  const int64_t rows = WithFourAxes(bottoms[0])[0], labels = WithFourAxes(bottoms[1])[0];
+  if (rows != labels) {
+    throw spec.Mistake("bottom",
+                       "the first bottom has " + std::to_string(rows) + " rows, the second " +
+                           std::to_string(labels) + "; they must have as many",
+                       1);
+  }
+  LayerShape shape;
+  shape.has_backward = false;
+  return shape;
+}
+
+// Ranks do not wait for each other: each but the first has a file of its own.
+std::string PathOfRank(const std::string& path, int rank) {
+  if (rank == 0) return path;
+  const size_t name = DirName(path).size();
+  const size_t dot = path.rfind('.');
+  const size_t end = dot == std::string::npos || dot <= name ? path.size() : dot;
+  return path.substr(0, end) + ".rank" + std::to_string(rank) + path.substr(end);
+}
+
+template <class T>
+class Hdf5OutputKernel : public Kernel {
+ public:
+  explicit Hdf5OutputKernel(const KernelArgs& args)
+      : path_(args.spec->param.hdf5_output_param().file_name()),
+        owner_("layer '" + args.spec->name() + "' of a " + Phase_Name(args.spec->phase()) +
+               " net") {
+    const std::string folder = DirName(path_);
+    if (!folder.empty() && !FileExists(folder)) {
+      throw FileError(args.spec->At("hdf5_output_param.file_name"),
+                      "layer '" + args.spec->name() + "': there is no folder '" + folder + "'");
+    }
+  }
+
+  void Forward(const Pass& pass) override {
+    if (pass.again) return;
+    if (file_ == nullptr) file_ = RowsFile::At(PathOfRank(path_, pass.rank), owner_);
+    for (size_t i = 0; i < t_.bottoms.size(); ++i) {
+      const Tensor& bottom = t_.bottoms[i];
+      values_.assign(bottom.data<T>(), bottom.data<T>() + bottom.count());
+      file_->AddRows(kDataSets[i], WithFourAxes(bottom.shape), values_.data());
+    }
+  }
+
+ private:
+  const std::string path_, owner_;
+  std::shared_ptr<RowsFile> file_;
+  std::vector<float> values_;
+};
+
+DOPPIO_REGISTER_LAYER("HDF5Output", LayerType{2, 2, 0, 0, false, false, &InferHdf5Output});
+DOPPIO_REGISTER_KERNEL({"HDF5Output", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<Hdf5OutputKernel>, nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,184 @@
+// Sources without files: Input, whose tops the caller fills, and DummyData, whose tops fillers
+// fill.
+#include <algorithm>
+
+#include "core/base/random.h"
+#include "core/net/graph/filler.h"
+#include "core/net/graph/layer.h"
+
+namespace doppio {
+namespace {
+
+// `item` of `count` given values serves top `top`: one for all, or one each.
+int IndexFor(int count, int top) { return count == 1 ? 0 : top; }
+
+void CheckCount(const LayerSpec& spec, const std::string& field, const std::string& what, int count,
+                bool none_is_allowed = false) {
+  const int tops = spec.param.top_size();
+  if (count == 1 || count == tops || (count == 0 && none_is_allowed)) return;
+  throw spec.Mistake(field, what + " is given " + std::to_string(count) + " times for " +
+                                std::to_string(tops) + " top(s); give one for all, or one each");
+}
+
+Shape ShapeFrom(const LayerSpec& spec, const std::string& field, const BlobShape& given,
+                int index) {
+  Shape shape;
+  for (int64_t dim : given.dim()) {
+    if (dim < 1) {
+      throw spec.Mistake(field, "dim " + std::to_string(dim) + "; an extent is at least 1", index);
+    }
+    shape.push_back(dim);
+  }
+  return shape;
+}
+
+LayerShape Source(std::vector<Shape> tops) {
+  LayerShape shape;
+  shape.tops = std::move(tops);
+  shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  return shape;
+}
+
+// ---- Input -------------------------------------------------------------------------------------
+
+LayerShape InferInput(const LayerSpec& spec, const std::vector<Shape>&) {
+  const InputParameter& param = spec.param.input_param();
+  if (param.shape_size() == 0) {
+    throw spec.Mistake("input_param", "has no shape; write input_param { shape { dim: ... } }");
+  }
+  CheckCount(spec, "input_param.shape", "shape", param.shape_size());
+  std::vector<Shape> tops;
+  for (int i = 0; i < spec.param.top_size(); ++i) {
+    const int index = IndexFor(param.shape_size(), i);
+    tops.push_back(ShapeFrom(spec, "input_param.shape", param.shape(index), index));
+  }
+  LayerShape shape = Source(std::move(tops));
+  shape.persistent_tops = true;
+  return shape;
+}
+
+// The memory comes zeroed and is the caller's to write.
+class InputKernel : public Kernel {
+ public:
+  void Forward(const Pass&) override {}
+};
+
+std::unique_ptr<Kernel> MakeInput(const KernelArgs&) { return std::make_unique<InputKernel>(); }
+
+// ---- DummyData ---------------------------------------------------------------------------------
+
+Shape DummyShape(const LayerSpec& spec, int top) {
+  const DummyDataParameter& param = spec.param.dummy_data_param();
+  if (param.shape_size() > 0) {
+    const int index = IndexFor(param.shape_size(), top);
+    return ShapeFrom(spec, "dummy_data_param.shape", param.shape(index), index);
+  }
+  BlobShape old;
+  for (const auto* dims : {&param.num(), &param.channels(), &param.height(), &param.width()}) {
+    old.add_dim(dims->Get(IndexFor(dims->size(), top)));
+  }
+  return ShapeFrom(spec, "dummy_data_param", old, 0);
+}
+
+// Without one: constant 0.
+FillerParameter DummyFiller(const LayerSpec& spec, int top) {
+  const auto& fillers = spec.param.dummy_data_param().data_filler();
+  return fillers.empty() ? FillerParameter() : fillers.Get(IndexFor(fillers.size(), top));
+}
+
+bool IsConstant(const FillerParameter& filler) { return filler.type() == "constant"; }
+
+void CheckDummyFields(const LayerSpec& spec) {
+  const DummyDataParameter& param = spec.param.dummy_data_param();
+  const std::string message = "dummy_data_param";
+  CheckCount(spec, message + ".data_filler", "data_filler", param.data_filler_size(), true);
+  const bool old =
+      param.num_size() + param.channels_size() + param.height_size() + param.width_size() > 0;
+  if (old && param.shape_size() > 0) {
+    throw spec.Mistake(message + ".shape",
+                       "both shape and the old num, channels, height, width are given; keep shape");
+  }
+  if (!old && param.shape_size() == 0) {
+    throw spec.Mistake(message, "has no shape; write dummy_data_param { shape { dim: ... } }");
+  }
+  if (!old) {
+    CheckCount(spec, message + ".shape", "shape", param.shape_size());
+    return;
+  }
+  CheckCount(spec, message + ".num", "num", param.num_size());
+  CheckCount(spec, message + ".channels", "channels", param.channels_size());
+  CheckCount(spec, message + ".height", "height", param.height_size());
+  CheckCount(spec, message + ".width", "width", param.width_size());
+}
+
+LayerShape InferDummyData(const LayerSpec& spec, const std::vector<Shape>&) {
+  CheckDummyFields(spec);
+  std::vector<Shape> tops;
+  bool any_constant = false;
+  for (int i = 0; i < spec.param.top_size(); ++i) {
+    tops.push_back(DummyShape(spec, i));
+    const FillerParameter filler = DummyFiller(spec, i);
+    any_constant = any_constant || IsConstant(filler);
+    try {
+      CheckFiller(filler, tops.back());
+    } catch (const UserError& e) {
+      throw spec.Mistake("dummy_data_param.data_filler", e.message(),
+                         IndexFor(spec.param.dummy_data_param().data_filler_size(), i));
+    }
+  }
+  LayerShape shape = Source(std::move(tops));
+  shape.persistent_tops = any_constant;
+  return shape;
+}
+
+class DummyDataKernel : public Kernel {
+ public:
+  explicit DummyDataKernel(const KernelArgs& args)
+      : device_(args.device), seed_(args.spec->options.seed) {
+    for (int i = 0; i < args.spec->param.top_size(); ++i) {
+      fillers_.push_back(DummyFiller(*args.spec, i));
+      streams_.push_back(Stream("dummy_data", args.spec->name(), i));
+    }
+  }
+
+  // As in Caffe, constants are written once and everything else is drawn anew for each pass; each
+  // row by its number in the whole run, so that ranks have the rows of one big batch.
+  void Forward(const Pass& pass) override {
+    for (size_t i = 0; i < fillers_.size(); ++i) {
+      if (filled_ && IsConstant(fillers_[i])) continue;
+      Write(i, pass.FirstSample(t_.tops[i].shape.dim_or_1(0)));
+    }
+    filled_ = true;
+  }
+
+ private:
+  // Random numbers are the host's.
+  void Write(size_t i, uint64_t first_row) {
+    const Tensor& top = t_.tops[i];
+    if (device_->kind() == DeviceKind::kCpu)
+      return Fill(fillers_[i], top.shape, seed_, streams_[i], top, first_row);
+    drawn_.resize(std::max(drawn_.size(), static_cast<size_t>(top.bytes())));
+    Fill(fillers_[i], top.shape, seed_, streams_[i], Tensor(top, drawn_.data()), first_row);
+    device_->CopyFromHost(top.raw, drawn_.data(), top.bytes());
+  }
+
+  Device* const device_;
+  const uint64_t seed_;
+  std::vector<FillerParameter> fillers_;
+  std::vector<uint64_t> streams_;
+  std::vector<char> drawn_;
+  bool filled_ = false;
+};
+
+std::unique_ptr<Kernel> MakeDummyData(const KernelArgs& args) {
+  return std::make_unique<DummyDataKernel>(args);
+}
+
+DOPPIO_REGISTER_LAYER("Input", LayerType{0, 0, 1, kAny, false, false, &InferInput});
+DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCpu, "reference", 0, &MakeInput, nullptr});
+DOPPIO_REGISTER_LAYER("DummyData", LayerType{0, 0, 1, kAny, false, false, &InferDummyData});
+DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCpu, "reference", 0, &MakeDummyData, nullptr});
+DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCuda, "cuda", 10, &MakeDummyData, nullptr});
+
+}  // namespace
+}  // namespace doppio

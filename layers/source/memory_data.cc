@@ -1,0 +1,83 @@
+// MemoryData: samples that a program hands over (core/net/run/memory_source.h).
+#include <algorithm>
+
+#include "core/base/log.h"
+#include "core/net/graph/layer.h"
+#include "core/net/run/memory_source.h"
+#include "layers/source/source_layer.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferMemoryData(const LayerSpec& spec, const std::vector<Shape>&) {
+  const MemoryDataParameter& param = spec.param.memory_data_param();
+  const std::pair<const char*, uint32_t> extents[] = {{"batch_size", param.batch_size()},
+                                                      {"channels", param.channels()},
+                                                      {"height", param.height()},
+                                                      {"width", param.width()}};
+  Shape images;
+  for (const auto& extent : extents) {
+    if (extent.second == 0) {
+      throw spec.Mistake(std::string("memory_data_param.") + extent.first,
+                         std::string(extent.first) + " must be at least 1");
+    }
+    images.push_back(extent.second);
+  }
+  LayerShape shape = ShapeOfSource(spec, {images, Shape{images[0]}});
+  shape.exact_tops = {false, true};  // labels
+  return shape;
+}
+
+template <class T>
+class MemoryDataKernel : public Kernel, public MemorySource {
+ public:
+  explicit MemoryDataKernel(const KernelArgs& args) {
+    if (!args.spec->param.has_transform_param()) return;
+    LOG(WARNING) << args.spec->At("transform_param").ToString() << ": layer '" << args.spec->name()
+                 << "': transform_param has no effect, the samples are taken as they are given";
+  }
+
+  void Give(const float* data, const float* labels, int64_t samples) override {
+    if (data == nullptr || labels == nullptr || samples < 1) {
+      throw UserError({}, "samples for MemoryData: data, labels, and at least one of them");
+    }
+    if (data_ != nullptr) position_ = 0;
+    data_ = data;
+    labels_ = labels;
+    samples_ = samples;
+  }
+
+  void Forward(const Pass& pass) override {
+    if (data_ == nullptr) {
+      throw UserError({},
+                      "MemoryData gets its samples from a program, and none has given any; "
+                      "--synthetic makes random ones");
+    }
+    const Tensor &images = t_.tops[0], &labels = t_.tops[1];
+    const int64_t batch = labels.count(), count = images.count() / batch;
+    for (int64_t row = 0; row < batch; ++row) {
+      const int64_t sample = (position_ + pass.rank * batch + row) % samples_;
+      std::copy_n(data_ + sample * count, count, images.data<T>() + row * count);
+      labels.data<T>()[row] = labels_[sample];
+    }
+    position_ += pass.ranks * batch;
+  }
+
+  int64_t position() const override { return position_; }
+  void Seek(int64_t sample) override { position_ = sample; }
+  int64_t source_size() const override { return samples_; }
+
+ private:
+  const float* data_ = nullptr;
+  const float* labels_ = nullptr;
+  int64_t samples_ = 0, position_ = 0;
+};
+
+DOPPIO_REGISTER_LAYER("MemoryData", LayerType{0, 0, 2, 2, false, false, &InferMemoryData});
+DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCpu, "reference", 0,
+                        &MakeSource<MemoryDataKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,
+                        &DeclinesHostRows, true});
+
+}  // namespace
+}  // namespace doppio

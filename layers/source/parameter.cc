@@ -1,0 +1,49 @@
+// Parameter: a top that is learned.
+#include <algorithm>
+
+#include "core/base/threads.h"
+#include "core/net/graph/layer.h"
+
+namespace doppio {
+namespace {
+
+LayerShape InferParameter(const LayerSpec& spec, const std::vector<Shape>&) {
+  LayerShape shape;
+  Shape dims;
+  for (int64_t d : spec.param.parameter_param().shape().dim()) dims.push_back(d);
+  if (std::any_of(dims.dims().begin(), dims.dims().end(), [](int64_t d) { return d < 1; })) {
+    throw spec.Mistake("parameter_param.shape",
+                       "shape " + dims.ToString() + " has an extent below 1");
+  }
+  shape.tops = {dims};
+  shape.params = {{dims, FillerParameter(), true}};
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  return shape;
+}
+
+template <class T>
+class ParameterKernel : public Kernel {
+ public:
+  explicit ParameterKernel(const KernelArgs&) {}
+
+  void Forward(const Pass&) override {
+    std::copy_n(t_.params[0].template data<T>(), t_.tops[0].count(), t_.tops[0].template data<T>());
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    if (!t_.param_grads[0]) return;
+    const T* dy = t_.top_grads[0].template data<T>();
+    T* dw = t_.param_grads[0].template data<T>();
+    const bool adds = add[0];
+    ParallelFor(t_.tops[0].count(), 1 << 14, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) dw[i] = adds ? dw[i] + dy[i] : dy[i];
+    });
+  }
+};
+
+DOPPIO_REGISTER_LAYER("Parameter", LayerType{0, 0, 1, 1, false, false, &InferParameter});
+DOPPIO_REGISTER_KERNEL({"Parameter", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<ParameterKernel>, nullptr});
+
+}  // namespace
+}  // namespace doppio

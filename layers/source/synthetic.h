@@ -1,0 +1,116 @@
+// What stands in for a source: values in [-1, 1); for tops of one number a sample the labels 0 and
+// 1, which are in range wherever there is something to tell apart; and for AnnotatedData's label
+// two objects an image. Written once, into tops that persist, on whatever device they are: what is
+// timed on such data is the net alone.
+#ifndef DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
+#define DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/net/graph/layer.h"
+#include "layers/source/batch_upload.h"
+
+namespace doppio {
+
+class SyntheticTops {
+ public:
+  explicit SyntheticTops(const LayerSpec& spec)
+      : annotated_(spec.type() == "AnnotatedData"),
+        random_(spec.options.seed, Stream("synthetic")) {}
+
+  // The values of top `top` of `images` samples in row-major order: this rank's part of one big
+  // batch.
+  template <class T>
+  void Fill(size_t top, int64_t images, const Shape& shape, int rank, T* to) const {
+    if (annotated_ && top == 1) return FillObjects(images, shape, rank, to);
+    const bool labels = shape.count() == shape.dim_or_1(0);
+    const int64_t first = rank * shape.count();
+    for (int64_t i = 0; i < shape.count(); ++i) {
+      to[i] = labels
+                  ? static_cast<T>((first + i) % 2)
+                  : static_cast<T>(2 * random_.Uniform(top, static_cast<uint64_t>(first + i)) - 1);
+    }
+  }
+
+ private:
+  // Rows of SSD's eight numbers, those without an object last. The class is 1, since 0 is mostly
+  // the background.
+  template <class T>
+  void FillObjects(int64_t images, const Shape& shape, int rank, T* to) const {
+    constexpr int64_t kColumns = 8;
+    T* const end = to + shape.count();
+    const int64_t objects = std::min<int64_t>(2, shape.count() / kColumns / images);
+    for (int64_t image = 0; image < images; ++image) {
+      const auto sample = static_cast<uint64_t>(rank * images + image);
+      for (int64_t object = 0; object < objects; ++object) {
+        const auto at = [&](uint64_t i) {
+          return random_.Uniform(sample, 4 * static_cast<uint64_t>(object) + i) / 2;
+        };
+        const float left = at(0), upper = at(1);
+        const float right = left + 0.25f + at(2) / 2, lower = upper + 0.25f + at(3) / 2;
+        for (const float value : {static_cast<float>(image), 1.0f, static_cast<float>(object), left,
+                                  upper, right, lower, 0.0f}) {
+          *to++ = static_cast<T>(value);
+        }
+      }
+    }
+    std::fill(to, end, T(-1));
+  }
+
+  const bool annotated_;
+  const Random random_;
+};
+
+template <class T>
+class SyntheticKernel : public Kernel {
+ public:
+  explicit SyntheticKernel(const KernelArgs& args) : source_(*args.spec) {}
+
+  void Forward(const Pass& pass) override {
+    for (; written_ < t_.tops.size(); ++written_) {
+      const Tensor& top = t_.tops[written_];
+      source_.Fill(written_, t_.tops[0].shape.dim_or_1(0), top.shape, pass.rank, top.data<T>());
+    }
+  }
+
+ private:
+  const SyntheticTops source_;
+  size_t written_ = 0;  // tops
+};
+
+// On an accelerator, in any type and layout.
+class UploadedSyntheticKernel : public Kernel {
+ public:
+  UploadedSyntheticKernel(const KernelArgs& args, std::vector<Layout> tops)
+      : device_(args.device), source_(*args.spec) {
+    needs_.tops = std::move(tops);
+  }
+
+  void Forward(const Pass& pass) override {
+    if (written_) return;
+    std::vector<Shape> shapes;
+    for (const Tensor& top : t_.tops) shapes.push_back(top.shape);
+    const auto upload = (*BatchUploads::Get().Find(Name(device_->kind())))(device_, shapes);
+    upload->Begin(false);
+    for (size_t i = 0; i < t_.tops.size(); ++i) {
+      source_.Fill(i, t_.tops[0].shape.dim_or_1(0), t_.tops[i].shape, pass.rank,
+                   static_cast<float*>(upload->At(i)));
+    }
+    upload->Send();
+    upload->Receive(t_.tops, Normalization());
+    device_->Synchronize();  // it has read what ends here
+    written_ = true;
+  }
+
+ private:
+  Device* device_;
+  const SyntheticTops source_;
+  bool written_ = false;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_

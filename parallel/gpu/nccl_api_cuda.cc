@@ -1,0 +1,54 @@
+#include "parallel/gpu/nccl_api_cuda.h"
+
+#include "core/base/error.h"
+#include "core/base/library_version.h"
+#include "core/base/shared_library.h"
+
+namespace doppio {
+namespace {
+
+constexpr int kOldest = 21000;  // knows bfloat16
+
+std::string VersionText(int version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
+         std::to_string(version % 100);
+}
+
+int VersionOf(const Nccl& nccl) {
+  int version = 0;
+  return nccl.get_version(&version) == Nccl::kSuccess ? version : 0;
+}
+
+DOPPIO_REGISTER(Libraries, "NCCL", {"", &NcclVersion});
+
+}  // namespace
+
+const Nccl& NcclLibrary() {
+  static const Nccl nccl = [] {
+    const SharedLibrary library("NCCL", "libnccl.so.2");
+    Nccl n;
+    library.SetTo(&n.get_version, "ncclGetVersion");
+    library.SetTo(&n.error_string, "ncclGetErrorString");
+    library.SetTo(&n.get_unique_id, "ncclGetUniqueId");
+    library.SetTo(&n.init_rank, "ncclCommInitRank");
+    library.SetTo(&n.destroy, "ncclCommDestroy");
+    library.SetTo(&n.abort, "ncclCommAbort");
+    library.SetTo(&n.async_error, "ncclCommGetAsyncError");
+    library.SetTo(&n.all_reduce, "ncclAllReduce");
+    library.SetTo(&n.broadcast, "ncclBroadcast");
+    library.SetIfThere(&n.last_error, "ncclGetLastError");
+    library.SetIfThere(&n.init_rank_config, "ncclCommInitRankConfig");
+    library.SetIfThere(&n.finalize, "ncclCommFinalize");
+    n.path = library.path();
+    if (VersionOf(n) < kOldest) {
+      throw DeviceError("NCCL (" + n.path + ") is version " + VersionText(VersionOf(n)) + ", and " +
+                        VersionText(kOldest) + " or newer is needed; install a newer one");
+    }
+    return n;
+  }();
+  return nccl;
+}
+
+std::string NcclVersion() { return VersionText(VersionOf(NcclLibrary())); }
+
+}  // namespace doppio

@@ -1,0 +1,267 @@
+// Ranks in memory of GPUs, one GPU each, joined by NCCL: threads of one process, or processes on
+// several machines. The unique id of the communicator travels over the control communicator.
+#include <time.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/base/threads.h"
+#include "parallel/gpu/device_link.h"
+#include "parallel/gpu/nccl_api_cuda.h"
+#include "parallel/gpu/side_stream_cuda.h"
+
+namespace doppio {
+namespace {
+
+Nccl::Type NcclTypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return Nccl::kFloat16;
+    case DType::kBFloat16:
+      return Nccl::kBFloat16;
+    case DType::kFloat64:
+      return Nccl::kFloat64;
+    default:
+      break;
+  }
+  DOPPIO_CHECK(dtype == DType::kFloat32, Name(dtype));
+  return Nccl::kFloat32;
+}
+
+// The time in which all ranks must join, in seconds.
+double JoinSeconds() {
+  const char* set = std::getenv("DOPPIO_NCCL_TIMEOUT");
+  const double seconds = set == nullptr ? 0 : std::strtod(set, nullptr);
+  return seconds > 0 ? seconds : 180;
+}
+
+class NcclEnd : public Communicator {
+ public:
+  NcclEnd(Device* device, const LinkPlace& place)
+      : nccl_(NcclLibrary()),
+        rank_(place.control->rank()),
+        size_(place.control->size()),
+        meeting_(place.meeting),
+        moved_(place.moved),
+        exceptions_(std::uncaught_exceptions()),
+        stream_(device),
+        word_(device, sizeof(float)) {
+    Nccl::UniqueId id{};
+    if (rank_ == 0) Check(nccl_.get_unique_id(&id), "making an id");
+    place.control->Broadcast(&id, sizeof id, 0);
+    device->Synchronize();  // the word is cleared
+    // From here on ranks wait for each other inside the library: all have come as far as this.
+    place.control->Barrier();
+    stream_.gpu();  // the current device, which becomes the rank's
+    try {
+      Join(id);
+    } catch (const std::exception& e) {
+      GiveUp(e);
+      throw;
+    }
+  }
+
+  // A rank that ends normally waits for the others; one that fails does not.
+  ~NcclEnd() override {
+    if (comm_ == nullptr) return;
+    try {
+      if (std::uncaught_exceptions() > exceptions_) throw PeerError("this rank fails");
+      meeting_->Arrive();
+      stream_.gpu();
+      if (!blocking_) Settle(nccl_.finalize(comm_), "leaving the other ranks", JoinSeconds());
+      nccl_.destroy(comm_);
+    } catch (const std::exception&) {
+      nccl_.abort(comm_);
+    }
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void NoteBucket(int64_t bucket) override { bucket_ = bucket; }
+  void Follow(int64_t bucket) override { stream_.Mark(bucket); }
+
+  void AllReduce(void* data, int64_t count, DType dtype) override {
+    if (count == 0) return;
+    Exchange("summing", [&](cudaStream_t stream) {
+      return nccl_.all_reduce(data, data, static_cast<size_t>(count), NcclTypeOf(dtype), Nccl::kSum,
+                              comm_, stream);
+    });
+  }
+  // Only here is nothing waited for: the next call that waits, or Settled, sees what went wrong.
+  void StartAllReduce(void* data, int64_t count, DType dtype) override {
+    if (count == 0) return;
+    Start("summing", [&](cudaStream_t stream) {
+      return nccl_.all_reduce(data, data, static_cast<size_t>(count), NcclTypeOf(dtype), Nccl::kSum,
+                              comm_, stream);
+    });
+    started_ = true;
+  }
+  bool Settled() override {
+    bool idle = true;
+    OrAbort([&] {
+      idle = comm_ == nullptr || stream_.Idle();
+      if (!idle) CheckExchange("summing");
+      if (idle && started_ && comm_ != nullptr) meeting_->ThrowIfAborted();
+    });
+    if (idle && started_ && moved_) moved_(bucket_);
+    started_ = started_ && !idle;
+    return idle;
+  }
+  void Lead() override { stream_.Lead(); }
+  bool WaitsOnDevice() const override { return true; }
+
+  void Broadcast(void* data, int64_t bytes, int root) override {
+    if (bytes == 0) return;
+    Exchange("broadcasting", [&](cudaStream_t stream) {
+      return nccl_.broadcast(data, data, static_cast<size_t>(bytes), Nccl::kBytes, root, comm_,
+                             stream);
+    });
+  }
+  void Barrier() override { AllReduce(word_.data(), 1, DType::kFloat32); }
+
+  // The thread that exchanges sees it, and stops what the GPU waits in. Other processes hear of it
+  // by their watch.
+  void Abort(const std::string& why) override { meeting_->Abort(why); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // Sets comm_ early, so that whoever catches an exception can abort it.
+  void Join(const Nccl::UniqueId& id) {
+    constexpr const char* kDoing = "joining the ranks";
+    const OnAllCores cores;  // for the threads that NCCL starts
+    if (nccl_.init_rank_config == nullptr || nccl_.finalize == nullptr) {
+      Check(nccl_.init_rank(&comm_, size_, id, rank_), kDoing);
+      return;
+    }
+    // A blocking call would wait without end for a rank that never comes.
+    blocking_ = false;
+    Nccl::Config config;
+    config.blocking = 0;
+    Check(nccl_.init_rank_config(&comm_, size_, id, rank_, &config), kDoing);
+    Settle(Nccl::kInProgress, kDoing, JoinSeconds());
+  }
+
+  // Returns when the call that returned `result` has completed; a communicator that does not block
+  // accepts no other call before. Throws DeviceError after `seconds`, where given.
+  void Settle(Nccl::Result result, const char* doing, std::optional<double> seconds = {}) {
+    Check(result, doing);
+    const Clock::time_point begun = Clock::now();
+    for (int asked = 0; result == Nccl::kInProgress; ++asked) {
+      meeting_->ThrowIfAborted();
+      Check(nccl_.async_error(comm_, &result), doing);
+      if (result == Nccl::kRemoteError) throw PeerError(Text(result, doing));
+      Check(result, doing);
+      if (result != Nccl::kInProgress) break;
+      if (seconds && std::chrono::duration<double>(Clock::now() - begun).count() > *seconds)
+        throw DeviceError(LateText(doing, *seconds));
+      Pause(asked);
+    }
+  }
+
+  static void Pause(int asked) {
+    constexpr int kOften = 100;
+    const timespec pause = {0, asked < kOften ? 5'000 : 200'000};
+    nanosleep(&pause, nullptr);
+  }
+
+  template <class F>
+  void Exchange(const char* doing, const F& start) {
+    Start(doing, start);
+    OrAbort([&] {
+      stream_.Wait([&] { CheckExchange(doing); });
+      meeting_->ThrowIfAborted();
+    });
+    if (moved_) moved_(bucket_);
+  }
+
+  template <class F>
+  void Start(const char* doing, const F& start) {
+    if (comm_ == nullptr) meeting_->ThrowIfAborted();
+    if (moved_) moved_(bucket_);
+    OrAbort([&] {
+      stream_.FollowMark(bucket_);
+      meeting_->ThrowIfAborted();
+      const OnAllCores cores;  // NCCL may connect ranks, and start threads for it, only now
+      // Before it has completed the stream may look idle.
+      Settle(start(stream_.gpu().stream), doing);
+    });
+  }
+
+  void CheckExchange(const char* doing) const {
+    meeting_->ThrowIfAborted();
+    Nccl::Result state = Nccl::kSuccess;
+    Check(nccl_.async_error(comm_, &state), doing);
+    if (state != Nccl::kSuccess && state != Nccl::kInProgress) throw PeerError(Text(state, doing));
+  }
+
+  template <class F>
+  void OrAbort(const F& f) {
+    try {
+      f();
+    } catch (const std::exception& e) {
+      GiveUp(e);
+      throw;
+    }
+  }
+
+  // Ends the kernels of this rank that wait for other ranks. Must happen before anything waits for
+  // the GPU, such as freeing its memory.
+  void GiveUp(const std::exception& e) {
+    const auto* error = dynamic_cast<const Error*>(&e);
+    meeting_->Abort("rank " + std::to_string(rank_) +
+                    " has failed: " + (error == nullptr ? e.what() : error->message()));
+    if (comm_ != nullptr) nccl_.abort(comm_);
+    comm_ = nullptr;
+  }
+
+  void Check(Nccl::Result result, const char* doing) const {
+    if (result != Nccl::kSuccess && result != Nccl::kInProgress)
+      throw DeviceError(Text(result, doing));
+  }
+  std::string Text(Nccl::Result result, const char* doing) const {
+    const char* more = nccl_.last_error == nullptr ? nullptr : nccl_.last_error(comm_);
+    return std::string("NCCL failed at ") + doing + " on " + stream_.device()->name() + ": " +
+           nccl_.error_string(result) +
+           (more == nullptr || *more == 0 ? "" : std::string(" (") + more + ")");
+  }
+
+  std::string LateText(const char* doing, double seconds) const {
+    char limit[32];
+    std::snprintf(limit, sizeof limit, "%g s", seconds);
+    return "NCCL has not completed " + std::string(doing) + " after " + limit + ": rank " +
+           std::to_string(rank_) + " of " + std::to_string(size_) + " on " +
+           stream_.device()->name() +
+           " still waits for others. Either a rank has not come this far (see the other ranks' "
+           "logs), or the ranks cannot reach each other. NCCL_DEBUG=INFO shows what NCCL does, "
+           "NCCL_SOCKET_IFNAME names the network interface, DOPPIO_NCCL_TIMEOUT sets the limit in "
+           "seconds";
+  }
+
+  const Nccl& nccl_;
+  const int rank_, size_;
+  const std::shared_ptr<Meeting> meeting_;
+  const std::function<void(int64_t)> moved_;
+  const int exceptions_;  // in flight when this was made
+  SideStream stream_;
+  const Buffer word_;
+  Nccl::Comm comm_ = nullptr;  // null before, and once aborted
+  bool blocking_ = true;       // calls of comm_ return when they have completed
+  int64_t bucket_ = -1;
+  bool started_ = false;  // by StartAllReduce, and not found settled
+};
+
+std::string DescribeNccl() { return "NCCL " + NcclVersion() + " (" + NcclLibrary().path + ")"; }
+
+std::unique_ptr<Communicator> ConnectNccl(Device* device, const LinkPlace& place) {
+  return std::make_unique<NcclEnd>(device, place);
+}
+
+DOPPIO_REGISTER(DeviceLinks, "nccl", DeviceLink{&DescribeNccl, &ConnectNccl, nullptr});
+
+}  // namespace
+}  // namespace doppio

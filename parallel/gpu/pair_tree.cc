@@ -1,0 +1,31 @@
+#include "parallel/gpu/pair_tree.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace doppio {
+
+std::vector<RankPair> PairTree(int size, const std::function<Closeness(int i, int j)>& closeness) {
+  std::vector<RankPair> pairs;
+  std::vector<int> left(static_cast<size_t>(size));
+  std::iota(left.begin(), left.end(), 0);
+  for (Closeness least :
+       {Closeness::kOneGpu, Closeness::kOneBoard, Closeness::kPeers, Closeness::kThroughHost}) {
+    // In each round everybody who is left takes part in one pair at most, so that the pairs of a
+    // round work at once.
+    for (size_t before = 0; before != left.size() && left.size() > 1;) {
+      before = left.size();
+      for (size_t i = 0; i < left.size(); ++i) {
+        const auto child =
+            std::find_if(left.begin() + static_cast<std::ptrdiff_t>(i) + 1, left.end(),
+                         [&](int j) { return closeness(left[i], j) >= least; });
+        if (child == left.end()) continue;
+        pairs.push_back({left[i], *child});
+        left.erase(child);
+      }
+    }
+  }
+  return pairs;
+}
+
+}  // namespace doppio

@@ -1,0 +1,68 @@
+// The part of MPI that Doppio uses, the same for every MPI. The machine's MPI library is opened at
+// run time (parallel/mpi/mpi_library.h), so the program starts without one.
+//
+// Functions throw PeerError with MPI's error text. Between Initialize and Finalize any thread may
+// call them.
+#ifndef DOPPIO_PARALLEL_MPI_MPI_API_H_
+#define DOPPIO_PARALLEL_MPI_MPI_API_H_
+
+#include <cstdint>
+#include <string>
+
+namespace doppio {
+
+// The library's handles: integers in some libraries, addresses in others.
+enum class MpiComm : uintptr_t {};
+enum class MpiOp : uintptr_t {};
+enum class MpiRequest : uintptr_t {};
+
+enum class MpiType { kByte, kUInt16, kFloat32, kFloat64 };
+
+class MpiApi {
+ public:
+  // Adds `*count` elements of `in` to those of `in_out`; `type` points to MPI's datatype handle.
+  using Add = void(void* in, void* in_out, int* count, void* type);
+
+  virtual ~MpiApi() = default;
+
+  // "Open MPI v4.1.4", for messages. name() and path() may be called before Initialize.
+  virtual const std::string& name() const = 0;
+  virtual const std::string& path() const = 0;  // of the library's file
+
+  // Joins the processes that the launcher has started; call it once per process. Throws UsageError
+  // if the library does not let several threads communicate (MPI_THREAD_MULTIPLE).
+  virtual void Initialize() = 0;
+  virtual void Finalize() = 0;
+
+  // All processes that the launcher has started.
+  virtual MpiComm World() const = 0;
+  // Collective. Failed calls on the copy throw; on the original, MPI ends the process.
+  virtual MpiComm Duplicate(MpiComm comm) const = 0;
+  // Collective. Ranks with the same color get one communicator, in the order of their ranks. A rank
+  // that passes kNoColor gets none and must not use the return value.
+  static constexpr int kNoColor = -1;
+  virtual MpiComm Split(MpiComm comm, int color, int rank) const = 0;
+  // Collective. Makes one communicator for each machine, i.e. for the ranks that can share memory.
+  virtual MpiComm SplitByMachine(MpiComm comm, int rank) const = 0;
+  virtual void Free(MpiComm comm) const = 0;  // collective; does not throw
+  virtual int Rank(MpiComm comm) const = 0;
+  virtual int Size(MpiComm comm) const = 0;
+
+  virtual MpiOp Sum() const = 0;  // for all types; adds kUInt16 as integers
+  // Creates a commutative operation, which exists until the process ends.
+  virtual MpiOp MakeOp(Add* add) const = 0;
+
+  // Collective and blocking: `to` gets `bytes` bytes from each rank, in the order of ranks.
+  virtual void AllGather(const void* from, int bytes, void* to, MpiComm comm) const = 0;
+  // Collective. Each starts an exchange; the memory belongs to MPI until Test returns true.
+  virtual MpiRequest StartAllReduce(void* data, int count, MpiType type, MpiOp op,
+                                    MpiComm comm) const = 0;
+  virtual MpiRequest StartBroadcast(void* data, int bytes, int root, MpiComm comm) const = 0;
+  virtual MpiRequest StartBarrier(MpiComm comm) const = 0;
+  // Advances exchanges in flight. Returns true once this one is complete.
+  virtual bool Test(MpiRequest* request) const = 0;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_MPI_MPI_API_H_

@@ -1,0 +1,200 @@
+// Implements MpiApi with the functions of an opened library. MPI's C functions have the same
+// parameters in all libraries; the type of handles and the values of constants differ. This file
+// and mpi_families.cc declare both, in place of each library's mpi.h, so that one program works
+// with every MPI and is built without any.
+#ifndef DOPPIO_PARALLEL_MPI_MPI_CALLS_H_
+#define DOPPIO_PARALLEL_MPI_MPI_CALLS_H_
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+
+#include "core/base/error.h"
+#include "parallel/mpi/mpi_api.h"
+#include "parallel/mpi/mpi_library.h"
+
+namespace doppio {
+
+// A library's values of MPI_COMM_WORLD, MPI_INFO_NULL and so on. `Handle` is int or void*.
+template <class Handle>
+struct MpiConstants {
+  Handle world, no_info, errors_return;
+  Handle byte, uint16, float32, float64;
+  Handle sum;
+  void* in_place;
+  void* ignored_status;
+  int shared_memory;    // MPI_COMM_TYPE_SHARED
+  int thread_multiple;  // MPI_THREAD_MULTIPLE
+};
+
+template <class Handle>
+class MpiCalls : public MpiApi {
+ public:
+  MpiCalls(const MpiLibrary& library, const MpiConstants<Handle>& constants)
+      : name_(library.name()), path_(library.path()), constants_(constants) {
+    library.Find(&init_thread_, "MPI_Init_thread");
+    library.Find(&finalize_, "MPI_Finalize");
+    library.Find(&error_string_, "MPI_Error_string");
+    library.Find(&comm_dup_, "MPI_Comm_dup");
+    library.Find(&comm_split_, "MPI_Comm_split");
+    library.Find(&comm_split_type_, "MPI_Comm_split_type");
+    library.Find(&comm_set_errhandler_, "MPI_Comm_set_errhandler");
+    library.Find(&comm_free_, "MPI_Comm_free");
+    library.Find(&comm_rank_, "MPI_Comm_rank");
+    library.Find(&comm_size_, "MPI_Comm_size");
+    library.Find(&op_create_, "MPI_Op_create");
+    library.Find(&allgather_, "MPI_Allgather");
+    library.Find(&iallreduce_, "MPI_Iallreduce");
+    library.Find(&ibcast_, "MPI_Ibcast");
+    library.Find(&ibarrier_, "MPI_Ibarrier");
+    library.Find(&test_, "MPI_Test");
+  }
+
+  const std::string& name() const override { return name_; }
+  const std::string& path() const override { return path_; }
+
+  void Initialize() override {
+    int provided = 0;
+    Check(init_thread_(nullptr, nullptr, constants_.thread_multiple, &provided), "MPI_Init_thread");
+    if (provided >= constants_.thread_multiple) return;
+    finalize_();
+    throw UsageError(name_ + " (" + path_ +
+                     ") does not let several threads communicate (MPI_THREAD_MULTIPLE), which "
+                     "Doppio does while it computes; use another MPI, or one that was built with "
+                     "support of threads");
+  }
+  void Finalize() override { finalize_(); }
+
+  MpiComm World() const override { return To<MpiComm>(constants_.world); }
+  MpiComm Duplicate(MpiComm comm) const override {
+    Handle copy = {};
+    Check(comm_dup_(Of(comm), &copy), "MPI_Comm_dup");
+    Check(comm_set_errhandler_(copy, constants_.errors_return), "MPI_Comm_set_errhandler");
+    return To<MpiComm>(copy);
+  }
+  MpiComm Split(MpiComm comm, int color, int rank) const override {
+    constexpr int kUndefined = -32766;  // MPI_UNDEFINED, the same in all libraries
+    Handle part = {};
+    Check(comm_split_(Of(comm), color == kNoColor ? kUndefined : color, rank, &part),
+          "MPI_Comm_split");
+    return To<MpiComm>(part);
+  }
+  MpiComm SplitByMachine(MpiComm comm, int rank) const override {
+    Handle part = {};
+    Check(comm_split_type_(Of(comm), constants_.shared_memory, rank, constants_.no_info, &part),
+          "MPI_Comm_split_type");
+    return To<MpiComm>(part);
+  }
+  void Free(MpiComm comm) const override {
+    Handle freed = Of(comm);
+    comm_free_(&freed);
+  }
+  int Rank(MpiComm comm) const override {
+    int rank = 0;
+    Check(comm_rank_(Of(comm), &rank), "MPI_Comm_rank");
+    return rank;
+  }
+  int Size(MpiComm comm) const override {
+    int size = 1;
+    Check(comm_size_(Of(comm), &size), "MPI_Comm_size");
+    return size;
+  }
+
+  MpiOp Sum() const override { return To<MpiOp>(constants_.sum); }
+  MpiOp MakeOp(Add* add) const override {
+    Handle op = {};
+    Check(op_create_(add, 1, &op), "MPI_Op_create");
+    return To<MpiOp>(op);
+  }
+
+  void AllGather(const void* from, int bytes, void* to, MpiComm comm) const override {
+    Check(allgather_(from, bytes, constants_.byte, to, bytes, constants_.byte, Of(comm)),
+          "MPI_Allgather");
+  }
+  MpiRequest StartAllReduce(void* data, int count, MpiType type, MpiOp op,
+                            MpiComm comm) const override {
+    Handle request = {};
+    Check(iallreduce_(constants_.in_place, data, count, TypeOf(type), Of(op), Of(comm), &request),
+          "MPI_Iallreduce");
+    return To<MpiRequest>(request);
+  }
+  MpiRequest StartBroadcast(void* data, int bytes, int root, MpiComm comm) const override {
+    Handle request = {};
+    Check(ibcast_(data, bytes, constants_.byte, root, Of(comm), &request), "MPI_Ibcast");
+    return To<MpiRequest>(request);
+  }
+  MpiRequest StartBarrier(MpiComm comm) const override {
+    Handle request = {};
+    Check(ibarrier_(Of(comm), &request), "MPI_Ibarrier");
+    return To<MpiRequest>(request);
+  }
+  bool Test(MpiRequest* request) const override {
+    Handle asked = Of(*request);
+    int done = 0;
+    Check(test_(&asked, &done, constants_.ignored_status), "an exchange between ranks");
+    *request = To<MpiRequest>(asked);
+    return done != 0;
+  }
+
+ private:
+  template <class Opaque>
+  static Opaque To(Handle handle) {
+    if constexpr (std::is_pointer_v<Handle>) {
+      return static_cast<Opaque>(reinterpret_cast<uintptr_t>(handle));
+    } else {
+      return static_cast<Opaque>(static_cast<unsigned>(handle));
+    }
+  }
+  template <class Opaque>
+  static Handle Of(Opaque handle) {
+    if constexpr (std::is_pointer_v<Handle>) {
+      return reinterpret_cast<Handle>(static_cast<uintptr_t>(handle));
+    } else {
+      return static_cast<Handle>(handle);
+    }
+  }
+  Handle TypeOf(MpiType type) const {
+    switch (type) {
+      case MpiType::kUInt16:
+        return constants_.uint16;
+      case MpiType::kFloat32:
+        return constants_.float32;
+      case MpiType::kFloat64:
+        return constants_.float64;
+      case MpiType::kByte:
+        break;
+    }
+    return constants_.byte;
+  }
+  void Check(int code, const char* what) const {
+    if (code == 0) return;
+    char text[8192] = "";  // no library's MPI_MAX_ERROR_STRING is larger
+    int length = 0;
+    error_string_(code, text, &length);
+    std::replace(text, text + sizeof text, '\n', ' ');  // MPICH writes a line per internal call
+    throw PeerError(std::string(what) + " failed: " + text);
+  }
+
+  const std::string name_, path_;
+  const MpiConstants<Handle> constants_;
+  int (*init_thread_)(int*, char***, int, int*);
+  int (*finalize_)();
+  int (*error_string_)(int, char*, int*);
+  int (*comm_dup_)(Handle, Handle*);
+  int (*comm_split_)(Handle, int, int, Handle*);
+  int (*comm_split_type_)(Handle, int, int, Handle, Handle*);
+  int (*comm_set_errhandler_)(Handle, Handle);
+  int (*comm_free_)(Handle*);
+  int (*comm_rank_)(Handle, int*);
+  int (*comm_size_)(Handle, int*);
+  int (*op_create_)(Add*, int, Handle*);
+  int (*allgather_)(const void*, int, Handle, void*, int, Handle, Handle);
+  int (*iallreduce_)(const void*, void*, int, Handle, Handle, Handle, Handle*);
+  int (*ibcast_)(void*, int, Handle, int, Handle, Handle*);
+  int (*ibarrier_)(Handle, Handle*);
+  int (*test_)(Handle*, int*, void*);
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_MPI_MPI_CALLS_H_

@@ -1,0 +1,115 @@
+#include "parallel/mpi/mpi_families.h"
+
+#include "core/base/error.h"
+#include "parallel/mpi/mpi_calls.h"
+
+namespace doppio {
+namespace {
+
+void* Number(intptr_t value) { return reinterpret_cast<void*>(value); }
+
+// Open MPI from version 1.7 on, and MPIs based on it (HPC-X, Spectrum MPI). Handles are addresses
+// of objects; the predefined ones are variables of the library.
+bool IsOpenMpi(const MpiLibrary& library) {
+  return library.FindIfThere("ompi_mpi_comm_world") != nullptr;
+}
+std::unique_ptr<MpiApi> BindOpenMpi(const MpiLibrary& library) {
+  MpiConstants<void*> c;
+  c.world = library.Find("ompi_mpi_comm_world");
+  c.no_info = library.Find("ompi_mpi_info_null");
+  c.errors_return = library.Find("ompi_mpi_errors_return");
+  c.byte = library.Find("ompi_mpi_byte");
+  c.uint16 = library.Find("ompi_mpi_unsigned_short");
+  c.float32 = library.Find("ompi_mpi_float");
+  c.float64 = library.Find("ompi_mpi_double");
+  c.sum = library.Find("ompi_mpi_op_sum");
+  c.in_place = Number(1);
+  c.ignored_status = nullptr;
+  c.shared_memory = 0;
+  c.thread_multiple = 3;
+  return std::make_unique<MpiCalls<void*>>(library, c);
+}
+
+// The interface that MPICH, Intel MPI, MVAPICH, ParaStation MPI and Cray MPICH agreed on in 2013
+// (mpich.org/abi). Handles are integers.
+bool IsMpich(const MpiLibrary& library) {
+  for (const char* word : {"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"}) {
+    if (library.name().find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+std::unique_ptr<MpiApi> BindMpich(const MpiLibrary& library) {
+  MpiConstants<int> c;
+  c.world = 0x44000000;
+  c.no_info = 0x1c000000;
+  c.errors_return = 0x54000001;
+  c.byte = 0x4c00010d;
+  c.uint16 = 0x4c000204;  // unsigned short
+  c.float32 = 0x4c00040a;
+  c.float64 = 0x4c00080b;
+  c.sum = 0x58000003;
+  c.in_place = Number(-1);
+  c.ignored_status = Number(1);
+  c.shared_memory = 1;
+  c.thread_multiple = 3;
+  return std::make_unique<MpiCalls<int>>(library, c);
+}
+
+// Version 1 of the standard ABI, defined by MPI 5.0 (2025), appendix A. A library with it reports
+// major version 1; libraries with the older interface have the same function and report -1.
+bool IsStandard(const MpiLibrary& library) {
+  using GetVersion = int(int* major, int* minor);
+  auto* const get_version =
+      reinterpret_cast<GetVersion*>(library.FindIfThere("MPI_Abi_get_version"));
+  int major = -1, minor = -1;
+  return get_version != nullptr && get_version(&major, &minor) == 0 && major == 1;
+}
+std::unique_ptr<MpiApi> BindStandard(const MpiLibrary& library) {
+  MpiConstants<void*> c;
+  c.world = Number(0x101);
+  c.no_info = Number(0x130);
+  c.errors_return = Number(0x143);
+  c.byte = Number(0x247);
+  c.uint16 = Number(0x20c);  // unsigned short
+  c.float32 = Number(0x210);
+  c.float64 = Number(0x214);
+  c.sum = Number(0x21);
+  c.in_place = Number(1);
+  c.ignored_status = nullptr;
+  c.shared_memory = 221;
+  c.thread_multiple = 4096;
+  return std::make_unique<MpiCalls<void*>>(library, c);
+}
+
+}  // namespace
+
+const MpiFamily& OpenMpiFamily() {
+  static const MpiFamily family = {"Open MPI", {"libmpi.so.40"}, &IsOpenMpi, &BindOpenMpi};
+  return family;
+}
+
+const MpiFamily& MpichFamily() {
+  static const MpiFamily family = {
+      "MPICH", {"libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12"}, &IsMpich, &BindMpich};
+  return family;
+}
+
+const MpiFamily& StandardMpiFamily() {
+  static const MpiFamily family = {"MPI 5", {"libmpi_abi.so.1"}, &IsStandard, &BindStandard};
+  return family;
+}
+
+std::unique_ptr<MpiApi> BindMpi(const MpiLibrary& library) {
+  // The standard interface comes first, because MPICH's library of it also calls itself MPICH.
+  for (const MpiFamily* family : {&StandardMpiFamily(), &OpenMpiFamily(), &MpichFamily()}) {
+    if (!family->has(library)) continue;
+    std::unique_ptr<MpiApi> api = family->bind(library);
+    library.Publish();
+    return api;
+  }
+  throw UsageError(library.path() + " is \"" + library.name() +
+                   "\", whose binary interface Doppio does not know; it knows those of Open MPI, "
+                   "of MPICH (Intel MPI, MVAPICH, Cray MPICH), and the standard one of MPI 5");
+}
+
+}  // namespace doppio

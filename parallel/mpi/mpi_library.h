@@ -1,0 +1,40 @@
+// An opened MPI library. It stays open until the process ends.
+#ifndef DOPPIO_PARALLEL_MPI_MPI_LIBRARY_H_
+#define DOPPIO_PARALLEL_MPI_MPI_LIBRARY_H_
+
+#include <string>
+
+namespace doppio {
+
+class MpiLibrary {
+ public:
+  // Opens `file`, a path or a name that the loader searches for. Throws UsageError with the
+  // loader's reason, or if the file is not an MPI library.
+  explicit MpiLibrary(const std::string& file);
+
+  const std::string& path() const { return path_; }  // of the file, as the loader found it
+  // The library's own name and version: "Open MPI v4.1.4", "MPICH 4.0.2".
+  const std::string& name() const { return name_; }
+
+  // Makes the library's symbols visible to libraries opened later, because MPI's plug-ins expect
+  // them in the process. Call it only for the library that is used: two published ones would call
+  // each other's functions.
+  void Publish() const;
+
+  // Returns the address of a function or a variable; null if there is none.
+  void* FindIfThere(const char* symbol) const;
+  // The same, but throws UsageError if there is none.
+  void* Find(const char* symbol) const;
+  template <class F>
+  void Find(F** function, const char* symbol) const {
+    *function = reinterpret_cast<F*>(Find(symbol));
+  }
+
+ private:
+  void* handle_;
+  std::string path_, name_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_MPI_MPI_LIBRARY_H_

@@ -1,0 +1,91 @@
+#include "parallel/mpi/mpi_search.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "parallel/mpi/mpi_families.h"
+
+namespace doppio {
+namespace {
+
+std::string Value(const Environment& get, const char* name) {
+  const char* const value = get(name);
+  return value == nullptr ? "" : value;
+}
+
+// Returns the folders of libraries beside the first mpirun in PATH. Modules and Python environments
+// with an MPI often set PATH but not LD_LIBRARY_PATH.
+std::vector<std::string> FoldersBesideLauncher(const std::string& path) {
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find(':', begin), path.size());
+    const std::filesystem::path folder = path.substr(begin, end - begin);
+    begin = end + 1;
+    for (const char* launcher : {"mpirun", "mpiexec"}) {
+      if (folder.empty() || access((folder / launcher).c_str(), X_OK) != 0) continue;
+      const std::filesystem::path above = (folder / "..").lexically_normal();
+      return {above / "lib", above / "lib64"};
+    }
+  }
+  return {};
+}
+
+// Opens one file. On failure returns null and sets `reason`; "" if the file does not exist.
+std::unique_ptr<MpiApi> TryToOpen(const std::string& file, std::string* reason) {
+  reason->clear();
+  try {
+    return BindMpi(MpiLibrary(file));
+  } catch (const UsageError& e) {
+    // glibc's message if the file itself is missing. A missing dependency of the file has another
+    // name in front, and is a reason.
+    const std::string absent = file + ": cannot open shared object file: No such file";
+    if (e.message().rfind(absent, 0) != 0) *reason = e.message();
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+MpiSearch MpiSearchFor(const std::string& given, const Environment& get) {
+  MpiSearch search;
+  search.given = given;
+  std::vector<const MpiFamily*> order = {&OpenMpiFamily(), &MpichFamily(), &StandardMpiFamily()};
+  if (Value(get, "OMPI_COMM_WORLD_RANK").empty() && !Value(get, "PMI_RANK").empty())
+    order = {&MpichFamily(), &StandardMpiFamily(), &OpenMpiFamily()};
+  for (const MpiFamily* family : order)
+    search.files.insert(search.files.end(), family->files.begin(), family->files.end());
+  search.folders = FoldersBesideLauncher(Value(get, "PATH"));
+  return search;
+}
+
+std::unique_ptr<MpiApi> OpenMpi(const MpiSearch& search) {
+  std::string reason;
+  if (!search.given.empty()) {
+    try {
+      return BindMpi(MpiLibrary(search.given));
+    } catch (const UsageError& e) {
+      throw UsageError("--mpi_library=" + search.given + ": " + e.message());
+    }
+  }
+  std::string names, reasons;
+  for (const std::string& file : search.files) {
+    std::vector<std::string> places;
+    for (const std::string& folder : search.folders) {
+      const std::string path = folder + "/" + file;
+      if (access(path.c_str(), F_OK) == 0) places.push_back(path);
+    }
+    places.push_back(file);
+    for (const std::string& place : places) {
+      std::unique_ptr<MpiApi> mpi = TryToOpen(place, &reason);
+      if (mpi != nullptr) return mpi;
+      if (!reason.empty()) reasons += "; " + reason;
+    }
+    names += (names.empty() ? "" : ", ") + file;
+  }
+  throw UsageError("no MPI library can be opened; looked for " + names + reasons +
+                   ". Install an MPI (Debian's package openmpi-bin), load the cluster's module of "
+                   "one, or name its library with --mpi_library or DOPPIO_MPI_LIBRARY");
+}
+
+}  // namespace doppio

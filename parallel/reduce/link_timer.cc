@@ -1,0 +1,100 @@
+#include "parallel/reduce/link_timer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/threads.h"
+#include "parallel/watch/watch.h"
+
+namespace doppio {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double MsSince(Clock::time_point begun) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begun).count();
+}
+
+void Sum(Communicator* bulk, void* data, int64_t bytes) {
+  bulk->Follow(-1);
+  bulk->AllReduce(data, bytes / static_cast<int64_t>(sizeof(float)), DType::kFloat32);
+}
+
+double MedianMs(Communicator* bulk, void* data, int64_t bytes, int times) {
+  std::vector<double> ms;
+  bulk->Barrier();
+  for (int i = -1; i < times; ++i) {  // the first one sets things up
+    const Clock::time_point begun = Clock::now();
+    Sum(bulk, data, bytes);
+    if (i >= 0) ms.push_back(MsSince(begun));
+  }
+  std::nth_element(ms.begin(), ms.begin() + times / 2, ms.end());
+  return ms[static_cast<size_t>(times / 2)];
+}
+
+}  // namespace
+
+Link MeasureLink(const World& world, Device* device, Topology topology, bool one_node,
+                 int64_t bytes, const Compute& compute) {
+  constexpr int kSmall = 200, kLarge = 15;
+  constexpr double kBesideMs = 4000;
+  constexpr int64_t kPlaces = 8;  // that a training's buckets come from, which are not in any cache
+  bytes = std::max<int64_t>(bytes / 4 * 4, 4096);
+  const Buffer memory(device, kPlaces * bytes);
+  device->Synchronize();  // the memory is cleared
+  Communicator& bulk = world.bulk();
+  const double small_ms = MedianMs(&bulk, memory.data(), sizeof(float), kSmall);
+  const double large_ms = MedianMs(&bulk, memory.data(), bytes, kLarge);
+
+  // What the sum would cost if a message took 1 us, a byte 1 ns, and each byte held computing up by
+  // 1 ns.
+  const Cluster unit{topology, {1, 1, 1e3}, {1, 1, 1e3}, one_node ? world.size() : 1};
+  const AllReduceCost cost = CostOfAllReduce(unit, world.size(), static_cast<double>(bytes));
+  Link link;
+  link.latency_us = small_ms / cost.latency_ms;
+  link.gbytes_per_s = (cost.inside_ms + cost.across_ms) / std::max(large_ms - small_ms, 1e-6);
+
+  double times = std::max(1.0, kBesideMs / large_ms);
+  world.control().Broadcast(&times, sizeof times, 0);
+  std::atomic<bool> going{true};
+  std::exception_ptr failure;
+  std::thread exchange([&] {
+    UseAllCores();  // as the thread that reduces gradients
+    try {
+      bulk.Barrier();
+      for (int i = 0; i < static_cast<int>(times); ++i)
+        Sum(&bulk, static_cast<char*>(memory.data()) + i % kPlaces * bytes, bytes);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    going = false;
+  });
+  const Clock::time_point begun = Clock::now();
+  const double alone_ms = compute([&] { return going.load(); });
+  const double beside_ms = MsSince(begun);
+  exchange.join();
+  if (failure) std::rethrow_exception(failure);
+  double lost = std::max(0.0, beside_ms - alone_ms) / (cost.held_up_ms * std::floor(times)) * 1e3;
+  world.control().AllReduce(&lost, 1, DType::kFloat64);
+  link.held_up_ms_per_gbyte = lost / world.size();
+  return link;
+}
+
+int CountHosts(const World& world) {
+  std::vector<double> hosts(static_cast<size_t>(world.size()));
+  // What a double holds exactly.
+  hosts[static_cast<size_t>(world.rank())] =
+      static_cast<double>(std::hash<std::string>()(HostName()) >> 11);
+  world.control().AllReduce(hosts.data(), static_cast<int64_t>(hosts.size()), DType::kFloat64);
+  return static_cast<int>(std::set<double>(hosts.begin(), hosts.end()).size());
+}
+
+}  // namespace doppio

@@ -1,0 +1,311 @@
+#include "parallel/reduce/reducer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/threads.h"
+#include "core/math/tensor_ops.h"
+#include "parallel/reduce/buckets.h"
+
+namespace doppio {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begun) {
+  return std::chrono::duration<double>(Clock::now() - begun).count();
+}
+
+}  // namespace
+
+Reducer::Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options,
+                 PassGate* gate)
+    : params_(params),
+      bulk_(bulk),
+      options_(options),
+      gate_(bulk->WaitsOnDevice() ? gate : nullptr),
+      queue_(params->params().size() + 2) {
+  DOPPIO_CHECK(!params->gradients_share_memory(), "a gradient would be gone before it is summed");
+  if (Is16Bit(options.type) && params->grads().count() > 0)
+    copy_.emplace(params, options.type, bulk->size());
+  MakeBuckets(options.bucket_bytes);
+  thread_ = std::thread([this] { Reduce(); });
+}
+
+Reducer::~Reducer() {
+  queue_.Close();
+  thread_.join();
+}
+
+void Reducer::MakeBuckets(int64_t bucket_bytes) {
+  std::vector<int> order;
+  for (size_t i = 0; i < params_->params().size(); ++i) {
+    if (params_->param(static_cast<int>(i)).gradient) order.push_back(static_cast<int>(i));
+  }
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return params_->param(a).grad_offset < params_->param(b).grad_offset;
+  });
+  bucket_of_.resize(params_->params().size());
+  const int64_t element = ElementBytes(params_->dtype());
+  std::vector<GradientSlice> slices;
+  for (int i : order) {
+    const Param& param = params_->param(i);
+    slices.push_back(
+        {param.grad_offset * element, (param.grad_offset + param.grad.stored()) * element});
+  }
+  size_t first = 0;
+  for (const size_t end : CutBuckets(slices, bucket_bytes)) {
+    Bucket bucket;
+    bucket.begin = slices[first].begin / element;
+    bucket.end = slices[end - 1].end / element;
+    for (; first < end; ++first) {
+      bucket.params.push_back(order[first]);
+      bucket_of_[static_cast<size_t>(order[first])] = buckets_.size();
+    }
+    bucket.missing = bucket.params.size();
+    if (copy_) copy_->AddBucket(bucket.begin, bucket.end);
+    buckets_.push_back(std::move(bucket));
+  }
+}
+
+void Reducer::Ready(int param) {
+  const size_t bucket = bucket_of_[static_cast<size_t>(param)];
+  if (--buckets_[bucket].missing == 0) Send(bucket);
+}
+
+bool Reducer::BeginsAt(int param) const {
+  return buckets_[bucket_of_[static_cast<size_t>(param)]].params.back() == param;
+}
+
+void Reducer::Send(size_t bucket) {
+  buckets_[bucket].sent = true;
+  if (copy_) copy_->Narrow(bucket);
+  if (Traced(trace_)) buckets_[bucket].mark = trace_->Mark();
+  bulk_->Follow(static_cast<int64_t>(bucket));
+  Job job;
+  job.bucket = bucket;
+  Ask(job);
+}
+
+void Reducer::AllReduce(void* data, int64_t count, DType dtype) {
+  bulk_->Follow(-1);
+  Job job;
+  job.kind = Job::kSum;
+  job.data = data;
+  job.count = count;
+  job.dtype = dtype;
+  Ask(job);
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    done_changed_.wait(lock, [&] { return (holds_ ? settled_ : started_) == asked_ || failure_; });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  bulk_->Lead();
+}
+
+// A forward that begins anew for other shapes (Net) says so twice, before its first sum. Sums of
+// the pass before may be under way still; later ones wait for this rank's announcement.
+void Reducer::Begin(bool fresh) {
+  if (gate_ != nullptr && fresh) WaitForSums();
+  fresh_ = fresh;
+  announced_ = false;
+}
+
+// Once per pass, and where all ranks come to: before the first job.
+void Reducer::Announce() {
+  if (gate_ == nullptr || announced_) return;
+  announced_ = true;
+  gate_->Announce(bulk_->rank(), ++pass_, fresh_);
+}
+
+void Reducer::Ask(Job job) {
+  Announce();
+  job.pass = pass_;
+  ++asked_;
+  queue_.Push(job);
+}
+
+void Reducer::Reduce() {
+  UseAllCores();
+  Job job;
+  while (NextJob(&job)) {
+    std::exception_ptr failure;
+    try {
+      Learn(job.pass);
+      Start(job);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      ++started_;
+      if (failure && !failure_) failure_ = failure;
+      done_changed_.notify_all();
+    }
+    Settle();
+  }
+}
+
+// False when the queue was closed. What was started is watched until there is another job: the
+// device would wait for ever for an exchange that a lost rank has no part in.
+bool Reducer::NextJob(Job* job) {
+  constexpr int kOften = 100;
+  for (int asked = 0; settled_ < started_ && !queue_.Ready() && !Settle(); ++asked) {
+    if (asked < kOften) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
+  return queue_.Pop(job);
+}
+
+// Waits, at a pass's first job, until all ranks have come to theirs.
+void Reducer::Learn(int64_t pass) {
+  if (pass == known_pass_) return;
+  const bool holds = gate_->AnyFresh(pass);
+  known_pass_ = pass;
+  std::lock_guard<std::mutex> lock(mutex_);
+  holds_ = holds;
+}
+
+void Reducer::Start(const Job& job) {
+  switch (job.kind) {
+    case Job::kBucket:
+      if (holds_) {
+        held_.push_back(job.bucket);
+      } else {
+        StartBucket(job.bucket);
+      }
+      return;
+    case Job::kSum:
+      if (holds_) gate_->Arrive(bulk_->rank());
+      bulk_->NoteBucket(-1);
+      bulk_->StartAllReduce(job.data, job.count, job.dtype);
+      return;
+    case Job::kRelease:
+      if (!holds_) return;
+      gate_->Arrive(bulk_->rank());
+      for (size_t bucket : std::exchange(held_, {})) StartBucket(bucket);
+      return;
+  }
+}
+
+void Reducer::StartBucket(size_t bucket) {
+  if (under_way_.empty()) busy_since_ = Clock::now();
+  under_way_.push_back({bucket, MonotonicNs()});
+  const Bucket& one = buckets_[bucket];
+  const Tensor grads = params_->grads();
+  void* at = copy_ ? copy_->at(bucket)
+                   : static_cast<char*>(grads.raw) + one.begin * ElementBytes(grads.dtype);
+  bulk_->NoteBucket(static_cast<int64_t>(bucket));
+  bulk_->StartAllReduce(at, one.end - one.begin, sent_as());
+}
+
+// Returns true if all that was started is done, or has failed. Buckets are counted as done then,
+// and until the next job this thread leaves the communicator to the thread that computes.
+bool Reducer::Settle() {
+  std::exception_ptr failure;
+  try {
+    if (!bulk_->Settled()) return false;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  for (const UnderWay& one : under_way_) {
+    if (Traced(trace_)) ShowReduction(one.bucket, one.begun_ns);
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!under_way_.empty()) busy_seconds_ += SecondsSince(busy_since_);
+  done_ += under_way_.size();
+  under_way_.clear();
+  settled_ = started_;
+  if (failure && !failure_) failure_ = failure;
+  done_changed_.notify_all();
+  return true;
+}
+
+void Reducer::ShowReduction(size_t bucket, int64_t begun_ns) {
+  const Bucket& done = buckets_[bucket];
+  TimelineSpan span;
+  span.name = "bucket " + std::to_string(bucket) + ": " + params_->param(done.params[0]).layer;
+  span.category = RunTrace::kExchanges;
+  span.track = RunTrace::kExchange;
+  span.begin = begun_ns;
+  span.end = MonotonicNs();
+  span.numbers = {{"bucket", static_cast<int64_t>(bucket)},
+                  {"bytes", (done.end - done.begin) * ElementBytes(sent_as())}};
+  trace_->Add(std::move(span), done.mark);
+}
+
+void Reducer::WaitFor(size_t bucket) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_changed_.wait(lock, [&] { return done_ > bucket || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+// The last bucket comes after all sums, but there may be none.
+void Reducer::WaitForSums() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_changed_.wait(lock, [&] { return settled_ == asked_ || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+// Ranks may be in their first update, or load code for it, until they come to this exchange.
+void Reducer::ArriveForStatistics() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!holds_) return;
+  }
+  gate_->Arrive(bulk_->rank());
+}
+
+void Reducer::Finish(GradientSink* next) {
+  for (size_t b = 0; b < buckets_.size(); ++b)
+    DOPPIO_CHECK(buckets_[b].sent, "backward has finished every gradient");
+  if (gate_ != nullptr) {
+    Job job;
+    job.kind = Job::kRelease;
+    Ask(job);
+  }
+  double exposed = 0;
+  for (size_t b = 0; b < buckets_.size(); ++b) {
+    const Clock::time_point begun = Clock::now();
+    Trace(
+        trace_, TraceOf::kWait, RunTrace::kExposed, "wait for bucket", [&] { WaitFor(b); },
+        static_cast<int64_t>(b));
+    exposed += SecondsSince(begun);
+    if (copy_) copy_->Widen(b);
+    if (next == nullptr) continue;
+    for (int param : buckets_[b].params) next->Ready(param);
+  }
+  WaitForSums();
+  const Clock::time_point begun = Clock::now();
+  Trace(trace_, TraceOf::kWait, RunTrace::kExposed, "wait for statistics",
+        [&] { AverageStatistics(); });
+  totals_.exposed_seconds += exposed + SecondsSince(begun);
+
+  std::lock_guard<std::mutex> lock(mutex_);
+  totals_.busy_seconds = busy_seconds_;
+  done_ = 0;
+  announced_ = false;
+  for (Bucket& bucket : buckets_) {
+    totals_.bytes += (bucket.end - bucket.begin) * ElementBytes(sent_as());
+    bucket.missing = bucket.params.size();
+    bucket.sent = false;
+  }
+}
+
+// The running mean of means over ranks is what one big batch would have kept; of variances it is
+// the mean inside ranks.
+void Reducer::AverageStatistics() {
+  const Tensor statistics = params_->statistics();
+  if (statistics.count() == 0) return;
+  ArriveForStatistics();
+  bulk_->NoteBucket(-1);
+  bulk_->Follow(-1);
+  Trace(trace_, TraceOf::kWait, RunTrace::kExchanges, "statistics",
+        [&] { bulk_->AllReduce(statistics.raw, statistics.stored(), statistics.dtype); });
+  OpsOf(params_->device()).Scale(1.0 / bulk_->size(), statistics);
+}
+
+}  // namespace doppio

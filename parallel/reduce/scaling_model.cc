@@ -1,0 +1,127 @@
+#include "parallel/reduce/scaling_model.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "parallel/reduce/buckets.h"
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kValueBytes = 4;
+
+struct Message {
+  double ready_ms = 0;  // since backward began
+  int64_t values = 0;
+};
+
+std::vector<Message> MessagesOf(const RankTimes& times, int64_t bucket_bytes) {
+  std::vector<GradientSlice> slices;
+  std::vector<double> ready;
+  double ms = 0;
+  int64_t bytes = 0;
+  for (const BackwardPiece& piece : times.backward) {
+    ms += piece.ms;
+    for (const int64_t values : piece.gradients) {
+      slices.push_back({bytes, bytes + values * kValueBytes});
+      bytes = slices.back().end;
+      ready.push_back(ms);
+    }
+  }
+  std::vector<Message> messages;
+  size_t first = 0;
+  for (const size_t end : CutBuckets(slices, bucket_bytes)) {
+    messages.push_back({ready[end - 1], (slices[end - 1].end - slices[first].begin) / kValueBytes});
+    first = end;
+  }
+  return messages;
+}
+
+// Backward's computing beside the messages, in ms since it began.
+class Backward {
+ public:
+  explicit Backward(double work_ms) : work_(work_ms) {}
+
+  double now() const { return now_; }
+  // When its last piece was done; only where now() is no earlier.
+  double end() const { return end_; }
+
+  // Computes alone until so much is done.
+  void ReachWork(double work) {
+    if (work <= done_) return;
+    now_ += work - done_;
+    done_ = work;
+    if (done_ >= work_) end_ = now_;
+  }
+  void Finish() { ReachWork(work_); }
+
+  // A message travels for `ms`, of which computing loses `held_up_ms`.
+  void Carry(double ms, double held_up_ms) {
+    const double lasts = std::max(ms, held_up_ms), rate = lasts > 0 ? 1 - held_up_ms / lasts : 1;
+    const double left = work_ - done_;
+    if (left > 0 && rate * lasts >= left) end_ = now_ + left / rate;
+    done_ = std::min(work_, done_ + rate * lasts);
+    now_ += lasts;
+  }
+
+ private:
+  const double work_;
+  double done_ = 0, now_ = 0, end_ = 0;
+};
+
+std::string BoundOf(const ScalingPoint& point) {
+  if (point.exposed_ms <= 0.05 * point.iteration_ms) return "compute";
+  const AllReduceCost& c = point.communication;
+  if (c.held_up_ms > c.total_ms()) return "copies";
+  if (c.latency_ms >= std::max(c.inside_ms, c.across_ms)) return "latency";
+  return c.inside_ms >= c.across_ms ? "inside" : "across";
+}
+
+}  // namespace
+
+std::vector<ScalingPoint> PredictScaling(const RankTimes& times, const ScalingOptions& options,
+                                         const std::vector<int>& ranks) {
+  const std::vector<Message> messages = MessagesOf(times, options.bucket_bytes);
+  double backward_ms = 0;
+  int64_t values = 0;
+  for (const BackwardPiece& piece : times.backward) backward_ms += piece.ms;
+  for (const Message& message : messages) values += message.values;
+  const double alone_ms = times.forward_ms + backward_ms + times.update_ms;
+  DOPPIO_CHECK(alone_ms > 0 && times.batch > 0, "an iteration takes time and has a batch");
+
+  std::vector<ScalingPoint> points;
+  for (const int n : ranks) {
+    ScalingPoint point;
+    point.ranks = n;
+    Backward backward(backward_ms);
+    std::vector<double> arrived;
+    for (const Message& message : messages) {
+      const double bytes = static_cast<double>(message.values) * options.reduce_bits / 8;
+      const AllReduceCost cost = CostOfAllReduce(options.cluster, n, bytes);
+      point.communication.latency_ms += cost.latency_ms;
+      point.communication.inside_ms += cost.inside_ms;
+      point.communication.across_ms += cost.across_ms;
+      point.communication.held_up_ms += cost.held_up_ms;
+      backward.ReachWork(message.ready_ms);
+      backward.Carry(cost.total_ms(), cost.held_up_ms);
+      arrived.push_back(backward.now());
+    }
+    backward.Finish();
+    double updated = backward.end();
+    for (size_t i = 0; i < messages.size(); ++i) {
+      const double share = static_cast<double>(messages[i].values) / static_cast<double>(values);
+      updated = std::max(updated, arrived[i]) + share * times.update_ms;
+    }
+    if (messages.empty()) updated += times.update_ms;
+    point.iteration_ms = times.forward_ms + updated;
+    point.exposed_ms = std::max(0.0, point.iteration_ms - alone_ms);
+    point.speedup = n * alone_ms / point.iteration_ms;
+    point.efficiency = point.speedup / n;
+    point.images_per_s = n * static_cast<double>(times.batch) * 1e3 / point.iteration_ms;
+    point.bound = BoundOf(point);
+    points.push_back(point);
+  }
+  return points;
+}
+
+}  // namespace doppio

@@ -1,0 +1,48 @@
+#include "parallel/watch/preflight.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <limits>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+#include "core/math/tensor_ops.h"
+
+namespace doppio {
+
+std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes) {
+  constexpr int kTimes = 4;  // the first one sets things up
+  const int64_t count = bytes / static_cast<int64_t>(sizeof(float));
+  const Buffer memory(device, bytes);
+  const Tensor numbers(TensorSpec{Shape{count}, DType::kFloat32, Layout()}, memory.data());
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kTimes; ++i) {
+    OpsOf(device).Fill(static_cast<float>(bulk->rank() + 1), numbers);
+    device->Synchronize();
+    bulk->Barrier();
+    const auto begun = std::chrono::steady_clock::now();
+    bulk->Follow(-1);
+    bulk->AllReduce(memory.data(), count, DType::kFloat32);
+    best = std::min(
+        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+  }
+  std::vector<float> sums(static_cast<size_t>(count));
+  device->CopyToHost(sums.data(), memory.data(), bytes);
+  const float expected = static_cast<float>(bulk->size() * (bulk->size() + 1) / 2);
+  const auto wrong =
+      std::find_if(sums.begin(), sums.end(), [&](float sum) { return sum != expected; });
+  if (wrong != sums.end()) {
+    throw DeviceError("a trial sum over " + std::to_string(bulk->size()) + " ranks gives " +
+                      std::to_string(*wrong) + " instead of " + std::to_string(expected) +
+                      " on rank " + std::to_string(bulk->rank()) + ", " + device->name() +
+                      "; try another --comm, and have the connection between the GPUs looked at");
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, ": %.2f ms, %.1f GB/s", 1e3 * best,
+                static_cast<double>(bytes) / best / 1e9);
+  return "all-reduce of " + Bytes(bytes) + text;
+}
+
+}  // namespace doppio

@@ -1,0 +1,19 @@
+// Before training: whether ranks on GPUs sum right, and how fast.
+#ifndef DOPPIO_PARALLEL_WATCH_PREFLIGHT_H_
+#define DOPPIO_PARALLEL_WATCH_PREFLIGHT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "core/device/device.h"
+#include "core/net/run/communicator.h"
+
+namespace doppio {
+
+// Collective: sums so many bytes of `device`'s memory over the ranks, several times. "all-reduce
+// of 16.0 MiB: 1.21 ms, 13.9 GB/s", the best time. Throws DeviceError where a sum is wrong.
+std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes = int64_t{16} << 20);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_WATCH_PREFLIGHT_H_

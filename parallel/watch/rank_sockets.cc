@@ -1,0 +1,318 @@
+#include "parallel/watch/rank_sockets.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <random>
+
+#include "parallel/reduce/texts.h"
+
+namespace doppio {
+namespace {
+
+// The rank that cannot connect knows the better reason, so it gives up first.
+constexpr double kConnectSeconds = 5, kAcceptSeconds = 7;
+
+// Where rank 0 listens.
+struct Place {
+  uint64_t token;
+  int64_t port;  // 0: it cannot listen
+  char host[256];
+  char addresses[2048];  // "10.0.0.5,fd00::5,127.0.0.1"
+};
+
+// The first message on a connection. Rank 0 answers with the token.
+struct Hello {
+  uint64_t token;
+  int64_t rank;
+  char host[256];
+};
+
+class Deadline {
+ public:
+  explicit Deadline(double seconds)
+      : end_(std::chrono::steady_clock::now() +
+             std::chrono::milliseconds(static_cast<int64_t>(1e3 * seconds))) {}
+  bool over() const { return std::chrono::steady_clock::now() >= end_; }
+
+ private:
+  const std::chrono::steady_clock::time_point end_;
+};
+
+template <size_t N>
+void Put(const std::string& text, char (&field)[N]) {
+  std::memset(field, 0, N);
+  std::memcpy(field, text.data(), std::min(text.size(), N - 1));
+}
+
+template <size_t N>
+std::string Get(const char (&field)[N]) {
+  return std::string(field, strnlen(field, N));
+}
+
+uint64_t RandomToken() {
+  std::random_device random;
+  return (static_cast<uint64_t>(random()) << 32) | random();
+}
+
+// "" for an address that other machines cannot use: of another family, or of one link only.
+std::string AddressText(const sockaddr* address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  if (address->sa_family == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text);
+  } else if (address->sa_family == AF_INET6) {
+    const in6_addr& six = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+    if (!IN6_IS_ADDR_LINKLOCAL(&six)) inet_ntop(AF_INET6, &six, text, sizeof text);
+  }
+  return text;
+}
+
+// The addresses of this machine, the loopback ones last. As many as fit into a Place.
+std::string Addresses() {
+  std::string list, loopback;
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return "127.0.0.1";
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || (one->ifa_flags & IFF_UP) == 0) continue;
+    const std::string text = AddressText(one->ifa_addr);
+    if (text.empty()) continue;
+    ((one->ifa_flags & IFF_LOOPBACK) != 0 ? loopback : list) += "," + text;
+  }
+  freeifaddrs(all);
+  list += loopback;
+  if (list.empty()) return "127.0.0.1";
+  list = list.substr(1);
+  if (list.size() < sizeof(Place::addresses)) return list;
+  return list.substr(0, list.rfind(',', sizeof(Place::addresses) - 1));
+}
+
+std::vector<std::string> SplitAddresses(const std::string& list) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// A listening socket on a free port of both families, or of IPv4 on a machine without IPv6; closed
+// if neither works.
+Socket Listen(int backlog, int64_t* port) {
+  Socket six(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (six.open()) {
+    const int both = 0;
+    setsockopt(six.get(), IPPROTO_IPV6, IPV6_V6ONLY, &both, sizeof both);
+    sockaddr_in6 any = {};
+    any.sin6_family = AF_INET6;
+    socklen_t length = sizeof any;
+    if (bind(six.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) == 0 &&
+        listen(six.get(), backlog) == 0 &&
+        getsockname(six.get(), reinterpret_cast<sockaddr*>(&any), &length) == 0) {
+      *port = ntohs(any.sin6_port);
+      return six;
+    }
+  }
+  Socket four(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_in any = {};
+  any.sin_family = AF_INET;
+  any.sin_addr.s_addr = htonl(INADDR_ANY);
+  socklen_t length = sizeof any;
+  if (bind(four.get(), reinterpret_cast<sockaddr*>(&any), sizeof any) == 0 &&
+      listen(four.get(), backlog) == 0 &&
+      getsockname(four.get(), reinterpret_cast<sockaddr*>(&any), &length) == 0) {
+    *port = ntohs(any.sin_port);
+    return four;
+  }
+  return Socket();
+}
+
+// Begins to connect. The socket is closed if that is impossible at once.
+Socket StartConnecting(const std::string& address, int64_t port) {
+  sockaddr_storage to = {};
+  socklen_t length = 0;
+  auto* const four = reinterpret_cast<sockaddr_in*>(&to);
+  auto* const six = reinterpret_cast<sockaddr_in6*>(&to);
+  if (inet_pton(AF_INET, address.c_str(), &four->sin_addr) == 1) {
+    four->sin_family = AF_INET;
+    four->sin_port = htons(static_cast<uint16_t>(port));
+    length = sizeof *four;
+  } else if (inet_pton(AF_INET6, address.c_str(), &six->sin6_addr) == 1) {
+    six->sin6_family = AF_INET6;
+    six->sin6_port = htons(static_cast<uint16_t>(port));
+    length = sizeof *six;
+  } else {
+    return Socket();
+  }
+  Socket socket(::socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.open()) return socket;
+  const int result = connect(socket.get(), reinterpret_cast<sockaddr*>(&to), length);
+  return result == 0 || errno == EINPROGRESS ? std::move(socket) : Socket();
+}
+
+bool Connected(const Socket& socket) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  return getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
+}
+
+// Messages are far smaller than the buffer of a new socket.
+template <class Message>
+bool SendWhole(const Socket& socket, const Message& message) {
+  return send(socket.get(), &message, sizeof message, MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(sizeof message);
+}
+
+// Tries all addresses at once, and takes the first whose answer is the token: an address of rank
+// 0's machine may be another machine's as well, such as that of a container's network. The socket
+// is closed if none answers in time.
+Socket Connect(const Place& place, int rank, const std::string& host) {
+  struct Attempt {
+    Socket socket;
+    bool said_hello = false;
+  };
+  std::vector<Attempt> attempts;
+  for (const std::string& address : SplitAddresses(Get(place.addresses))) {
+    Socket socket = StartConnecting(address, place.port);
+    if (socket.open()) attempts.push_back({std::move(socket)});
+  }
+  Hello hello = {place.token, rank, {}};
+  Put(host, hello.host);
+  // Returns false if nothing comes of the attempt.
+  const auto go_on = [&](Attempt* attempt, bool* answered) {
+    if (!attempt->said_hello) {
+      attempt->said_hello = Connected(attempt->socket) && SendWhole(attempt->socket, hello);
+      return attempt->said_hello;
+    }
+    uint64_t answer = 0;
+    *answered = recv(attempt->socket.get(), &answer, sizeof answer, 0) == sizeof answer &&
+                answer == place.token;
+    return *answered;
+  };
+  const Deadline deadline(kConnectSeconds);
+  while (!attempts.empty() && !deadline.over()) {
+    std::vector<pollfd> waits;
+    for (const Attempt& attempt : attempts) {
+      const int event = attempt.said_hello ? POLLIN : POLLOUT;
+      waits.push_back({attempt.socket.get(), static_cast<short>(event), 0});
+    }
+    poll(waits.data(), waits.size(), 100);
+    for (size_t i = attempts.size(); i-- > 0;) {
+      bool answered = false;
+      if (waits[i].revents == 0 || go_on(&attempts[i], &answered)) {
+        if (answered) return std::move(attempts[i].socket);
+      } else {
+        attempts.erase(attempts.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+  }
+  return Socket();
+}
+
+// A connection that has not yet said which rank it is.
+struct Caller {
+  Socket socket;
+  std::string received;
+};
+
+// Returns false if the caller is no rank of this run, or one that is there already. Otherwise it
+// may have moved to `ranks`.
+bool Hear(Caller* caller, uint64_t token, int size, std::vector<RankSocket>* ranks) {
+  Hello hello;
+  char bytes[sizeof hello];
+  const ssize_t count =
+      recv(caller->socket.get(), bytes, sizeof hello - caller->received.size(), 0);
+  if (count < 0) return errno == EAGAIN || errno == EINTR;
+  if (count == 0) return false;
+  caller->received.append(bytes, static_cast<size_t>(count));
+  if (caller->received.size() < sizeof hello) return true;
+  std::memcpy(&hello, caller->received.data(), sizeof hello);
+  const bool known = std::any_of(ranks->begin(), ranks->end(),
+                                 [&](const RankSocket& one) { return one.rank == hello.rank; });
+  if (hello.token != token || hello.rank < 1 || hello.rank >= size || known) return false;
+  if (!SendWhole(caller->socket, token)) return false;
+  ranks->push_back({std::move(caller->socket), static_cast<int>(hello.rank), Get(hello.host)});
+  return true;
+}
+
+// Returns the ranks that have come in time.
+std::vector<RankSocket> Accept(const Socket& door, uint64_t token, int size) {
+  std::vector<RankSocket> ranks;
+  std::vector<Caller> callers;
+  const Deadline deadline(kAcceptSeconds);
+  while (static_cast<int>(ranks.size()) + 1 < size && !deadline.over()) {
+    std::vector<pollfd> waits = {{door.get(), POLLIN, 0}};
+    for (const Caller& caller : callers) waits.push_back({caller.socket.get(), POLLIN, 0});
+    poll(waits.data(), waits.size(), 100);
+    for (size_t i = callers.size(); i-- > 0;) {
+      if (waits[i + 1].revents == 0) continue;
+      if (!Hear(&callers[i], token, size, &ranks) || !callers[i].socket.open())
+        callers.erase(callers.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (waits[0].revents == 0) continue;
+    Socket socket(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.open()) callers.push_back({std::move(socket), ""});
+  }
+  return ranks;
+}
+
+// Collective. Throws one rank's problem on all ranks. Rank 0's is that of another rank, seen from
+// afar.
+void AgreeOn(Communicator* control, const std::string& problem) {
+  const std::vector<std::string> problems = GatherTexts(control, problem);
+  const auto found = std::find_if(problems.rbegin(), problems.rend(),
+                                  [](const std::string& text) { return !text.empty(); });
+  if (found != problems.rend()) throw UnreachableRank(*found);
+}
+
+}  // namespace
+
+std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& host) {
+  const int rank = control->rank(), size = control->size();
+  if (size == 1) return {};
+  Place place = {};
+  Socket door;
+  if (rank == 0) {
+    place.token = RandomToken();
+    door = Listen(size, &place.port);
+    Put(host, place.host);
+    Put(Addresses(), place.addresses);
+  }
+  control->Broadcast(&place, sizeof place, 0);
+  if (place.port == 0)
+    throw UnreachableRank("rank 0 on " + Get(place.host) + " cannot listen for the other ranks");
+  control->Barrier();  // a rank that comes late must not be missed
+
+  std::vector<RankSocket> sockets;
+  std::string problem;
+  const std::string where = Get(place.addresses) + " port " + std::to_string(place.port);
+  if (rank == 0) {
+    sockets = Accept(door, place.token, size);
+    if (static_cast<int>(sockets.size()) + 1 < size) {
+      problem = "only " + std::to_string(sockets.size()) + " of " + std::to_string(size - 1) +
+                " ranks have reached rank 0 on " + Get(place.host) + " at " + where + " within " +
+                std::to_string(static_cast<int>(kAcceptSeconds)) + " s";
+    }
+  } else {
+    sockets.resize(1);
+    sockets[0].host = Get(place.host);
+    sockets[0].socket = Connect(place, rank, host);
+    if (!sockets[0].socket.open()) {
+      problem = "rank " + std::to_string(rank) + " on " + host + " cannot reach rank 0 on " +
+                Get(place.host) + " at " + where + "; does a firewall stand between them?";
+    }
+  }
+  AgreeOn(control, problem);
+  return sockets;
+}
+
+}  // namespace doppio

@@ -1,0 +1,53 @@
+// Notices when ranks that are threads of one process stall: some wait in an exchange for others
+// that do not come, because a read of theirs or a call of a library hangs.
+#ifndef DOPPIO_PARALLEL_WATCH_STALL_WATCH_H_
+#define DOPPIO_PARALLEL_WATCH_STALL_WATCH_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "parallel/watch/watch.h"
+
+namespace doppio {
+
+class StallWatch {
+ public:
+  // Calls options.on_lost once, on a thread of its own, when no rank has made progress for
+  // stall_seconds while some rank has not left. Nothing is watched if on_lost is empty.
+  StallWatch(int ranks, const WatchOptions& options);
+  ~StallWatch();
+  StallWatch(const StallWatch&) = delete;
+  StallWatch& operator=(const StallWatch&) = delete;
+
+  // By any thread of the rank, when an exchange begins and when it ends. `bucket`: of gradients, or
+  // -1 for another exchange.
+  void Moved(int rank, int64_t bucket);
+  // The rank exchanges nothing any more; the others may still write files for as long as they like.
+  void Leave(int rank);
+
+ private:
+  struct Rank {
+    std::atomic<uint64_t> progress{0};
+    std::atomic<int64_t> bucket{-1};
+  };
+
+  void Run();
+  void Report() const;
+
+  const WatchOptions options_;
+  std::vector<Rank> ranks_;
+  std::atomic<bool> some_left_{false};
+  std::mutex mutex_;
+  std::condition_variable stop_;
+  bool stopped_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_WATCH_STALL_WATCH_H_

@@ -1,0 +1,270 @@
+#include "parallel/watch/watch.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "core/base/threads.h"
+#include "parallel/watch/rank_sockets.h"
+#include "parallel/watch/watch_message.h"
+
+namespace doppio {
+namespace {
+
+constexpr double kBeatSeconds = 0.5;
+constexpr double kOversleptSeconds = 5;
+// In which rank 0 has told the user and written why into the run folder.
+constexpr double kTellingSeconds = 3;
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Messages are far smaller than a socket's buffer; one that does not fit shows a peer that does not
+// read, which is noticed by its silence.
+void Send(int fd, WatchMessage::Kind kind, const std::string& text) {
+  const std::string bytes = WatchMessage{kind, text}.ToBytes();
+  (void)!send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// The kernel gives up bytes that a lost machine does not acknowledge as early as the watch does: by
+// default it would send them again for a quarter of an hour.
+void LimitUnacknowledged(int fd, double seconds) {
+  const unsigned int ms = static_cast<unsigned int>(1e3 * seconds);
+  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+}
+
+std::string SecondsText(double seconds) { return std::to_string(static_cast<int>(seconds)) + " s"; }
+
+}  // namespace
+
+std::string HostName() {
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) == 0 ? name : "?";
+}
+
+struct Watch::Peer {
+  Socket socket;
+  int rank = 0;
+  std::string host;
+  WatchMessages messages;
+  double heard_at = 0;
+  int64_t progress = 0, bucket = -1;
+  bool left = false;
+};
+
+Watch::Watch(Communicator* control, WatchOptions options)
+    : rank_(control->rank()), options_(std::move(options)), parent_(getppid()) {
+  for (RankSocket& connection : ConnectRanks(control, HostName())) {
+    peers_.push_back(std::make_unique<Peer>());
+    Peer& peer = *peers_.back();
+    peer.socket = std::move(connection.socket);
+    peer.rank = connection.rank;
+    peer.host = connection.host;
+    peer.heard_at = Now();
+    LimitUnacknowledged(peer.socket.get(), SilenceSeconds());
+  }
+  DOPPIO_CHECK(pipe2(wake_, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");
+  moved_at_ = Now();
+  thread_ = std::thread([this] { Run(); });
+}
+
+Watch::~Watch() {
+  leaving_ = true;
+  (void)!write(wake_[1], "", 1);
+  if (thread_.joinable()) thread_.join();
+  close(wake_[0]);
+  close(wake_[1]);
+}
+
+void Watch::Moved(int64_t bucket) {
+  if (bucket >= 0) bucket_.store(bucket, std::memory_order_relaxed);
+  progress_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Watch::Fail(ExitCode code, const std::string& why) {
+  if (failing_) return;
+  why_ = why;
+  code_ = code;
+  failing_ = true;
+  (void)!write(wake_[1], "", 1);
+  thread_.join();
+}
+
+void Watch::Run() {
+  UseAllCores();
+  double next_beat = 0, awake_at = Now();
+  while (!lost_) {
+    std::vector<pollfd> waits = {{wake_[0], POLLIN, 0}};
+    for (const auto& peer : peers_)
+      waits.push_back({peer->left ? -1 : peer->socket.get(), POLLIN, 0});
+    const double wait = std::max(0.0, next_beat - Now());
+    poll(waits.data(), waits.size(), static_cast<int>(wait * 1e3) + 1);
+    // A process that was stopped itself, as batch systems do with all ranks of a job that gives way
+    // to another, has heard of no rank meanwhile.
+    if (Now() - awake_at > kOversleptSeconds) {
+      for (const auto& peer : peers_) peer->heard_at = Now();
+      moved_at_ = Now();
+    }
+    awake_at = Now();
+    char ignored[64];
+    while (read(wake_[0], ignored, sizeof ignored) > 0) continue;
+
+    if (failing_) {
+      Tell(code_, "rank " + std::to_string(rank_) + " on " + HostName() + " has failed: " + why_);
+      if (rank_ != 0) AwaitItsEnd(peers_[0].get());
+      return;
+    }
+    if (leaving_) {
+      for (const auto& peer : peers_) Send(peer->socket.get(), WatchMessage::kBye, "");
+      return;
+    }
+    for (size_t i = 0; i < peers_.size() && !lost_; ++i) {
+      if ((waits[i + 1].revents & (POLLIN | POLLHUP | POLLERR)) != 0) Read(peers_[i].get());
+    }
+    if (Now() >= next_beat && !lost_) {
+      Beat();
+      Judge();
+      next_beat = Now() + kBeatSeconds;
+    }
+  }
+}
+
+void Watch::Read(Peer* peer) {
+  char bytes[8192];
+  const ssize_t count = recv(peer->socket.get(), bytes, sizeof bytes, 0);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) {
+    if (count < 0 && errno == ETIMEDOUT) {
+      LoseSilent(*peer);
+    } else {
+      Lose(NameOf(*peer) + " is gone: its connection has ended" + PlaceOf(*peer));
+    }
+    return;
+  }
+  peer->heard_at = Now();
+  peer->messages.Add(bytes, static_cast<size_t>(count));
+  while (!lost_ && !peer->left) {
+    const std::optional<WatchMessage> message = peer->messages.Next();
+    if (!message) break;
+    Handle(peer, *message);
+  }
+  if (peer->messages.damaged()) Lose(NameOf(*peer) + " sends what no rank sends");
+}
+
+void Watch::Handle(Peer* peer, const WatchMessage& message) {
+  const std::string& text = message.text;
+  if (message.kind == WatchMessage::kBeat) {
+    WatchSign sign;
+    std::memcpy(&sign, text.data(), sizeof sign);
+    if (sign.progress != peer->progress) moved_at_ = Now();
+    peer->progress = sign.progress;
+    peer->bucket = sign.bucket;
+  } else if (message.kind == WatchMessage::kLost) {
+    // The rank that noticed tells the user, except where rank 0 hears of it: rank 0 writes all
+    // output.
+    const auto code = static_cast<ExitCode>(static_cast<unsigned char>(text[0]));
+    Lose({text.substr(1), code, rank_ == 0});
+  } else if (message.kind == WatchMessage::kBye) {
+    peer->left = true;
+  }
+}
+
+void Watch::Beat() {
+  const WatchSign sign = {rank_, static_cast<int64_t>(progress_.load()), bucket_.load()};
+  const std::string text(reinterpret_cast<const char*>(&sign), sizeof sign);
+  for (const auto& peer : peers_) {
+    if (!peer->left) Send(peer->socket.get(), WatchMessage::kBeat, text);
+  }
+}
+
+void Watch::Judge() {
+  if (getppid() != parent_) {
+    Lose("the launcher of rank " + std::to_string(rank_) + " on " + HostName() + " is gone");
+    return;
+  }
+  for (const auto& peer : peers_) {
+    if (peer->left || Now() - peer->heard_at < SilenceSeconds()) continue;
+    LoseSilent(*peer);
+    return;
+  }
+  if (rank_ != 0) return;
+  if (progress_ != own_seen_) moved_at_ = Now();
+  own_seen_ = progress_;
+  // A rank that is silent, too, has been named before that.
+  if (Now() - moved_at_ < options_.stall_seconds + 4 * kBeatSeconds) return;
+  // The others wait for the rank that has come least far.
+  int64_t least = static_cast<int64_t>(own_seen_);
+  std::string who = "rank 0 on " + HostName();
+  for (const auto& peer : peers_) {
+    if (peer->left || peer->progress >= least) continue;
+    least = peer->progress;
+    who = NameOf(*peer);
+  }
+  Lose("no rank has made progress for " + SecondsText(options_.stall_seconds) + "; " + who +
+       " is behind the others (--stall_timeout)");
+}
+
+void Watch::Tell(ExitCode code, const std::string& message) {
+  const std::string text = std::string(1, static_cast<char>(code)) + message;
+  for (const auto& peer : peers_) {
+    if (!peer->left) Send(peer->socket.get(), WatchMessage::kLost, text);
+  }
+}
+
+// A launcher that sees another rank end first would end rank 0 before it has told the user.
+void Watch::AwaitItsEnd(Peer* rank_0) {
+  const double until = Now() + kTellingSeconds;
+  pollfd wait = {rank_0->socket.get(), POLLIN, 0};
+  while (!rank_0->left && Now() < until) {
+    poll(&wait, 1, static_cast<int>((until - Now()) * 1e3) + 1);
+    char beats[8192];
+    const ssize_t count = recv(wait.fd, beats, sizeof beats, MSG_DONTWAIT);
+    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return;
+  }
+}
+
+void Watch::LoseSilent(const Peer& peer) {
+  const char* const flag =
+      options_.silence_seconds < options_.stall_seconds ? "--silence_timeout" : "--stall_timeout";
+  Lose(NameOf(peer) + " has been silent for " + SecondsText(SilenceSeconds()) + PlaceOf(peer) +
+           ": it is stopped, its machine is lost, or the network between them is cut (" + flag +
+           ")",
+       true);
+}
+
+void Watch::Lose(const std::string& message, bool unreachable) {
+  Lose({message, ExitCode::kPeer, true, unreachable});
+}
+
+void Watch::Lose(const WatchOptions::Loss& loss) {
+  if (lost_) return;
+  lost_ = true;
+  Tell(loss.code, loss.message);
+  if (options_.on_lost) options_.on_lost(loss);
+}
+
+double Watch::SilenceSeconds() const {
+  return std::min(options_.silence_seconds, options_.stall_seconds);
+}
+
+std::string Watch::PlaceOf(const Peer& peer) const {
+  if (peer.bucket >= 0) return ", last seen at bucket " + std::to_string(peer.bucket);
+  if (bucket_ < 0) return "";
+  return ", and rank " + std::to_string(rank_) + " waits for it at bucket " +
+         std::to_string(bucket_);
+}
+
+std::string Watch::NameOf(const Peer& peer) const {
+  return "rank " + std::to_string(peer.rank) + " on " + peer.host;
+}
+
+}  // namespace doppio

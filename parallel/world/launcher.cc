@@ -1,0 +1,81 @@
+#include "parallel/world/launcher.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+struct Variables {
+  const char* launcher;
+  const char* rank;
+  const char* size;
+  const char* local_rank;
+  const char* local_size;  // may be null: not told
+  bool mpi;
+};
+
+// Those that are set by the launcher of processes itself come first: a job script's own mpirun
+// inside a SLURM or LSF job is what counts. SLURM is asked by step: the variables of the job are
+// there for a single process, too.
+constexpr Variables kLaunchers[] = {
+    {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", true},
+    {"mpiexec (MPICH, Intel MPI)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+     true},
+    {"jsrun (LSF)", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK",
+     "JSM_NAMESPACE_LOCAL_SIZE", true},
+    {"srun (SLURM)", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr, true},
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", false},
+};
+
+std::optional<int> NumberIn(const Environment& get, const char* name) {
+  const char* text = name == nullptr ? nullptr : get(name);
+  if (text == nullptr || *text == 0) return std::nullopt;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*end != 0 || value < 0 || value > 10'000'000) {
+    throw UsageError(std::string("the environment has ") + name + "=" + text +
+                     ", which is not the number of a rank");
+  }
+  return static_cast<int>(value);
+}
+
+// srun --mpi=pmi2 sets the variables of MPICH's launcher, except those of a rank's place on its
+// machine, which only SLURM's own have.
+bool IsSrunInDisguise(const Environment& get, const Variables& v, int rank, int size) {
+  return v.local_rank != nullptr && get(v.local_rank) == nullptr &&
+         NumberIn(get, "SLURM_PROCID") == rank && NumberIn(get, "SLURM_STEP_NUM_TASKS") == size;
+}
+
+}  // namespace
+
+Launch FindLaunch(const Environment& get) {
+  for (const Variables& v : kLaunchers) {
+    const std::optional<int> rank = NumberIn(get, v.rank), size = NumberIn(get, v.size);
+    if (!rank || !size || IsSrunInDisguise(get, v, *rank, *size)) continue;
+    if (*rank >= *size) {
+      throw UsageError(std::string("the environment has ") + v.rank + "=" + std::to_string(*rank) +
+                       ", but " + v.size + "=" + std::to_string(*size));
+    }
+    Launch launch;
+    launch.launcher = v.launcher;
+    launch.rank = *rank;
+    launch.size = *size;
+    launch.local_rank = NumberIn(get, v.local_rank).value_or(0);
+    const std::optional<int> local_size = NumberIn(get, v.local_size);
+    launch.local_size = local_size.value_or(1);
+    launch.local_size_known = local_size.has_value();
+    launch.mpi = v.mpi;
+    return launch;
+  }
+  return Launch();
+}
+
+Launch FindLaunch() {
+  return FindLaunch([](const char* name) { return std::getenv(name); });
+}
+
+}  // namespace doppio

@@ -1,0 +1,73 @@
+// Worlds whose ranks are processes, possibly on several machines. Each transport registers itself
+// by name ("mpi") where it is linked.
+#ifndef DOPPIO_PARALLEL_WORLD_PROCESS_WORLD_H_
+#define DOPPIO_PARALLEL_WORLD_PROCESS_WORLD_H_
+
+#include <memory>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/registry.h"
+#include "core/net/run/communicator.h"
+#include "parallel/gpu/device_link.h"
+#include "parallel/reduce/reducer.h"
+#include "parallel/watch/watch.h"
+
+namespace doppio {
+
+struct ProcessWorldOptions {
+  // The build of Doppio that this process runs ("doppio 0.1.0, sources 1f3a..."). Ranks with
+  // different builds are refused.
+  std::string program;
+  std::string library;  // file of the library that joins the processes; "": search for one
+  WatchOptions watch;
+};
+
+// How the ranks of a world exchange gradients.
+struct ProcessExchange {
+  ReducerOptions reducer;
+  MakeBulk make_bulk;         // called once, or once for each layer that the rank belongs to
+  bool hierarchical = false;  // bulk() sums inside each machine first, then between machines
+  // Consecutive ranks that count as one machine; 0: the ranks that share memory.
+  int ranks_per_machine = 0;
+};
+
+// Ranks that are joined and watched; bulk() works on host memory until Connect(). Abort() on its
+// communicators ends the waits of this process only; Fail() ends the other processes.
+//
+// A world is destroyed only when all ranks have come to their end. A rank that has failed calls
+// Fail(), leaks the world, and exits.
+class ProcessWorld : public World {
+ public:
+  // Collective; at most once, before bulk() is used. Throws DeviceError, PeerError.
+  virtual void Connect(const ProcessExchange& exchange) = 0;
+  // Collective. Ends what make_bulk has made, while the devices are still there.
+  virtual void Disconnect() = 0;
+  // Reports why this rank cannot continue, and ends all other ranks. Afterwards this process can
+  // only exit.
+  virtual void Fail(ExitCode code, const std::string& why) = 0;
+  // How the world applies `hierarchical`, for the log: "gradients are summed inside 2 machines
+  // first, ..."; "" if it was not requested.
+  virtual std::string how_summed() const = 0;
+};
+
+// The ranks run different programs or libraries, or would not train the same. Every rank throws the
+// same message, so only one of them should print it.
+class MixedRanks : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
+struct ProcessWorldKind {
+  // Names the library that joins the processes, for the log: "Open MPI v4.1.4
+  // (/usr/lib/libmpi.so.40)". Throws UsageError if none can be opened.
+  std::string (*describe)(const ProcessWorldOptions& options);
+  // Collective; call it once per process. Destroying the world is collective, too, and watched to
+  // its end. Throws PeerError, UsageError, MixedRanks, UnreachableRank.
+  std::unique_ptr<ProcessWorld> (*make)(const ProcessWorldOptions& options);
+};
+using ProcessWorlds = Registry<ProcessWorldKind>;
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_WORLD_PROCESS_WORLD_H_

@@ -1,0 +1,169 @@
+#include "parallel/world/thread_world.h"
+
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/threads.h"
+#include "parallel/reduce/layered.h"
+#include "parallel/gpu/pass_gate.h"
+#include "parallel/watch/stall_watch.h"
+#include "parallel/world/threads.h"
+
+namespace doppio {
+namespace {
+
+// A thread's end among the threads of the process and, where `across` is given, through them among
+// those of all processes.
+class JoinedEnd {
+ public:
+  JoinedEnd(std::unique_ptr<Communicator> inside, const std::vector<RankPlace>& places,
+            int first_rank, Communicator* across)
+      : inside_(std::move(inside)) {
+    if (across == nullptr) return;
+    layered_.emplace(first_rank + inside_->rank(), places, inside_.get(),
+                     inside_->rank() == 0 ? across : nullptr);
+  }
+  Communicator* get() { return layered_ ? &*layered_ : inside_.get(); }
+
+ private:
+  const std::unique_ptr<Communicator> inside_;
+  std::optional<Layered> layered_;
+};
+
+// How many ranks each process has. Collective.
+std::vector<int> RanksOf(const World& processes, int own) {
+  std::vector<double> counts(static_cast<size_t>(processes.size()), 0);
+  counts[static_cast<size_t>(processes.rank())] = own;
+  processes.control().AllReduce(counts.data(), processes.size(), DType::kFloat64);
+  return std::vector<int>(counts.begin(), counts.end());
+}
+
+class ThreadWorld : public World {
+ public:
+  ThreadWorld(Communicator* control, Communicator* host, std::shared_ptr<Meeting> meeting,
+              PassGate* gate, const ReducerOptions& options)
+      : control_(control),
+        host_(host),
+        meeting_(std::move(meeting)),
+        gate_(gate),
+        options_(options) {}
+  Communicator& control() const override { return *control_; }
+  Communicator& bulk() const override { return device_ == nullptr ? *host_ : *device_; }
+  std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const override {
+    return std::make_unique<Reducer>(params, &bulk(), options_, gate_);
+  }
+  void Abort(const std::string& why) const override {
+    control_->Abort(why);
+    host_->Abort(why);
+    meeting_->Abort(why);
+    gate_->Abort(why);
+  }
+
+  // On the rank's own thread, as what follows.
+  void Connect(const MakeBulk& make, const std::function<void(int64_t bucket)>& moved) {
+    if (make) device_ = make({control_, host_, meeting_, moved});
+  }
+  void Disconnect() { device_.reset(); }
+
+ private:
+  Communicator* const control_;
+  Communicator* const host_;
+  const std::shared_ptr<Meeting> meeting_;  // for what links devices
+  PassGate* const gate_;                    // outlives the world
+  const ReducerOptions options_;
+  std::unique_ptr<Communicator> device_;
+};
+
+// The first failure that is not a loss of another rank, which such a failure causes: a rank that
+// fails ends the exchanges of the others before it comes here. Else the first loss.
+class FirstFailure {
+ public:
+  // In a handler of `e`.
+  void Keep(const std::exception& e) {
+    const auto* error = dynamic_cast<const Error*>(&e);
+    const bool lost = error != nullptr && error->code() == ExitCode::kPeer;
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (failure_ && (lost || !lost_)) return;
+    failure_ = std::current_exception();
+    lost_ = lost;
+  }
+  void Rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+  bool lost_ = false;  // failure_ is the loss of another rank
+};
+
+}  // namespace
+
+void RunThreadWorld(int size, const ReducerOptions& options,
+                    const std::function<void(World&)>& body, const MakeBulk& make_bulk,
+                    const AmongProcesses& processes, const WatchOptions& watch) {
+  World* const others = processes.world;
+  std::vector<RankPlace> places;
+  int first_rank = 0;
+  if (others != nullptr) {
+    const std::vector<int> counts = RanksOf(*others, size);
+    places = PlacesByNode(counts);
+    first_rank = std::accumulate(counts.begin(), counts.begin() + others->rank(), 0);
+  }
+  // A world of several processes has a watch of its own.
+  StallWatch stalls(size, others == nullptr ? watch : WatchOptions());
+  const auto moved = [&](int rank, int64_t bucket) { stalls.Moved(rank, bucket); };
+  const auto join = [&](Communicator* across) {
+    std::vector<std::unique_ptr<JoinedEnd>> ends;
+    for (auto& inside : MakeThreadTeam(size, moved)) {
+      ends.push_back(std::make_unique<JoinedEnd>(std::move(inside), places, first_rank, across));
+    }
+    return ends;
+  };
+  const auto control = join(others == nullptr ? nullptr : &others->control());
+  const auto host = join(others == nullptr ? nullptr : &others->bulk());
+  const auto meeting = std::make_shared<Meeting>(size);
+  PassGate gate(size, [&](int rank) { moved(rank, -1); });
+  std::vector<std::unique_ptr<ThreadWorld>> worlds;
+  for (size_t r = 0; r < control.size(); ++r) {
+    worlds.push_back(
+        std::make_unique<ThreadWorld>(control[r]->get(), host[r]->get(), meeting, &gate, options));
+  }
+  FirstFailure failure;
+  const auto run = [&](int rank) {
+    ThreadWorld& world = *worlds[static_cast<size_t>(rank)];
+    try {
+      const ComputeShare share(processes.share * size + rank, processes.shares * size);
+      world.Connect(make_bulk, [&, rank](int64_t bucket) { moved(rank, bucket); });
+      body(world);
+    } catch (const std::exception& e) {
+      failure.Keep(e);
+      const std::string why =
+          "rank " + std::to_string(first_rank + rank) + " has failed: " + e.what();
+      world.Abort(why);
+      // The first thread may wait for other processes.
+      if (others != nullptr) others->control().Abort(why);
+      if (others != nullptr) others->bulk().Abort(why);
+    }
+    world.Disconnect();
+    stalls.Leave(rank);
+  };
+  std::vector<std::thread> threads;
+  for (int rank = 1; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      const QuietLog quiet;
+      run(rank);
+    });
+  }
+  run(0);
+  for (std::thread& thread : threads) thread.join();
+  failure.Rethrow();
+}
+
+}  // namespace doppio

@@ -1,0 +1,23 @@
+// Ranks that are threads of one process, in host memory. Sums are made in the order of ranks, so
+// equal runs give equal bits.
+#ifndef DOPPIO_PARALLEL_WORLD_THREADS_H_
+#define DOPPIO_PARALLEL_WORLD_THREADS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/net/run/communicator.h"
+
+namespace doppio {
+
+// Called by a rank when an exchange begins and when it ends. `bucket`: of gradients, or -1.
+using RankMoved = std::function<void(int rank, int64_t bucket)>;
+
+// The ends of `size` ranks, in the order of their ranks; each may be used by another thread.
+std::vector<std::unique_ptr<Communicator>> MakeThreadTeam(int size, const RankMoved& moved = {});
+
+}  // namespace doppio
+
+#endif  // DOPPIO_PARALLEL_WORLD_THREADS_H_

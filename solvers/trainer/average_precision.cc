@@ -1,0 +1,173 @@
+#include "solvers/trainer/average_precision.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "core/base/log.h"
+
+namespace doppio {
+namespace {
+
+constexpr size_t kWidth = 5;  // image, class, score or number of objects, right, wrong
+
+struct Curve {
+  std::vector<double> precision, recall;
+};
+
+Curve CurveOf(const std::vector<bool>& found, int64_t objects) {
+  Curve curve;
+  double right = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    right += found[i] ? 1 : 0;
+    curve.precision.push_back(right / static_cast<double>(i + 1));
+    curve.recall.push_back(right / static_cast<double>(objects));
+  }
+  return curve;
+}
+
+double ElevenPoint(const Curve& curve) {
+  double sum = 0;
+  for (int j = 0; j <= 10; ++j) {
+    double most = 0;
+    for (size_t i = 0; i < curve.recall.size(); ++i) {
+      if (curve.recall[i] >= j / 10.0) most = std::max(most, curve.precision[i]);
+    }
+    sum += most;
+  }
+  return sum / 11;
+}
+
+double Integral(const Curve& curve) {
+  double area = 0, before = 0;
+  for (size_t i = 0; i < curve.recall.size(); ++i) {
+    area += curve.precision[i] * (curve.recall[i] - before);
+    before = curve.recall[i];
+  }
+  return area;
+}
+
+double MaxIntegral(const Curve& curve) {
+  double area = 0, most = 0;
+  for (size_t i = curve.recall.size(); i-- > 0;) {
+    most = std::max(most, curve.precision[i]);
+    if (i + 1 < curve.recall.size()) area += most * (curve.recall[i + 1] - curve.recall[i]);
+    if (i == 0) area += most * curve.recall[0];
+  }
+  return area;
+}
+
+}  // namespace
+
+std::optional<PrecisionRule> ReadPrecisionRule(const SolverParameter& solver,
+                                               const FieldPlaces& places) {
+  if (solver.eval_type() == "classification") return std::nullopt;
+  if (solver.eval_type() != "detection") {
+    throw UserError(places.At("eval_type"), "unknown eval_type '" + solver.eval_type() +
+                                                "'; classification and detection are known");
+  }
+  static const auto* rules =
+      new std::map<std::string, PrecisionRule>{{"11point", PrecisionRule::kElevenPoint},
+                                               {"Integral", PrecisionRule::kIntegral},
+                                               {"MaxIntegral", PrecisionRule::kMaxIntegral}};
+  const auto rule = rules->find(solver.ap_version());
+  if (rule != rules->end()) return rule->second;
+  throw UserError(places.At("ap_version"), "unknown ap_version '" + solver.ap_version() +
+                                               "'; 11point, Integral and MaxIntegral are known");
+}
+
+std::vector<std::string> DetectionOutputs(const Net& net, const SourceLoc& at) {
+  std::vector<std::string> blobs;
+  for (const NetOutput& output : net.outputs()) {
+    const Shape& shape = output.value.shape;
+    blobs.push_back(output.blob);
+    if (shape.rank() > 0 && shape[shape.rank() - 1] == static_cast<int64_t>(kWidth)) continue;
+    throw UserError(at,
+                    "with eval_type: \"detection\" all outputs of a test net are to be tops of "
+                    "DetectionEvaluate; '" +
+                        output.blob + "' is " + shape.ToString() +
+                        " (a layer Silence takes what is no result)");
+  }
+  return blobs;
+}
+
+double AveragePrecision(PrecisionRule rule, const std::vector<bool>& found, int64_t objects) {
+  if (objects <= 0) return 0;
+  const Curve curve = CurveOf(found, objects);
+  if (rule == PrecisionRule::kElevenPoint) return ElevenPoint(curve);
+  return rule == PrecisionRule::kMaxIntegral ? MaxIntegral(curve) : Integral(curve);
+}
+
+void DetectionScores::Add(int64_t batch, const std::vector<OutputValue>& outputs) {
+  for (size_t i = 0; i + kWidth <= outputs.size(); i += kWidth) {
+    const auto number = [&](size_t k) { return outputs[i + k].value; };
+    const auto index = std::find(blobs_.begin(), blobs_.end(), outputs[i].blob) - blobs_.begin();
+    const bool count = number(0) == -1;
+    // Empty, or it found an object that does not count.
+    if (number(1) == -1 || (!count && number(3) == 0 && number(4) == 0)) continue;
+    rows_.push_back({static_cast<double>(index), number(1), count ? 0 : number(2), number(3),
+                     count ? number(2) : -1, static_cast<double>(batch), static_cast<double>(i)});
+  }
+}
+
+void DetectionScores::Gather(Communicator* ranks) {
+  static_assert(sizeof(Row) == kNumbers * sizeof(double), "rows travel as plain numbers");
+  std::vector<double> counts(static_cast<size_t>(ranks->size()), 0);
+  counts[static_cast<size_t>(ranks->rank())] = static_cast<double>(rows_.size());
+  ranks->AllReduce(counts.data(), ranks->size(), DType::kFloat64);
+  size_t all = 0, before = 0;
+  for (size_t r = 0; r < counts.size(); ++r) {
+    if (r < static_cast<size_t>(ranks->rank())) before += static_cast<size_t>(counts[r]);
+    all += static_cast<size_t>(counts[r]);
+  }
+  std::vector<Row> rows(all, Row{});
+  std::copy(rows_.begin(), rows_.end(), rows.begin() + static_cast<std::ptrdiff_t>(before));
+  if (all > 0) ranks->AllReduce(rows.data(), static_cast<int64_t>(all) * kNumbers, DType::kFloat64);
+  rows_ = std::move(rows);
+}
+
+std::vector<DetectionScores::OfBlob> DetectionScores::Compute(PrecisionRule rule) const {
+  std::vector<Row> rows = rows_;
+  // The same order for any number of ranks.
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::make_tuple(a.blob, a.label, -a.score, a.batch, a.place) <
+           std::make_tuple(b.blob, b.label, -b.score, b.batch, b.place);
+  });
+  struct OfClass {
+    int64_t objects = 0;
+    std::vector<bool> found;
+  };
+  std::vector<std::map<int, OfClass>> classes(blobs_.size());
+  for (const Row& row : rows) {
+    OfClass& of_class = classes[static_cast<size_t>(row.blob)][static_cast<int>(row.label)];
+    if (row.objects >= 0) {
+      of_class.objects += static_cast<int64_t>(row.objects);
+    } else {
+      of_class.found.push_back(row.right != 0);
+    }
+  }
+  std::vector<OfBlob> scores;
+  for (size_t b = 0; b < blobs_.size(); ++b) {
+    OfBlob of_blob{blobs_[b], {}, 0};
+    for (const auto& [label, of_class] : classes[b]) {
+      const double precision = AveragePrecision(rule, of_class.found, of_class.objects);
+      of_blob.classes[label] = precision;
+      of_blob.mean += precision / static_cast<double>(classes[b].size());
+    }
+    scores.push_back(std::move(of_blob));
+  }
+  return scores;
+}
+
+std::vector<OutputValue> DetectionScores::Log(PrecisionRule rule, bool each_class) const {
+  std::vector<OutputValue> means;
+  for (const OfBlob& of_blob : Compute(rule)) {
+    for (const auto& [label, precision] : of_blob.classes) {
+      if (each_class) LOG(INFO) << "class" << label << ": " << precision;
+    }
+    means.push_back({of_blob.blob, 0, of_blob.mean});
+  }
+  return means;
+}
+
+}  // namespace doppio

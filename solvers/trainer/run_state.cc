@@ -1,0 +1,216 @@
+#include "solvers/trainer/run_state.h"
+
+#include <algorithm>
+
+#include "core/base/checked_product.h"
+#include "core/base/log.h"
+#include "core/net/run/carried_state.h"
+
+namespace doppio {
+namespace {
+
+template <class F>
+void ForSources(const Net& net, const F& f) {
+  for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
+    const int node = static_cast<int>(i);
+    Kernel* kernel = net.kernel(node);
+    if (kernel != nullptr && kernel->position() >= 0) f(node, kernel);
+  }
+}
+
+// Of one batch of a source.
+int64_t Rows(const Net& net, int node) {
+  const int top = net.graph().nodes[static_cast<size_t>(node)].tops[0];
+  return net.graph().edges[static_cast<size_t>(top)].shape.dim_or_1(0);
+}
+
+void AddPosition(const std::string& layer, int64_t next_sample, int64_t records, RunState* state) {
+  RunState::DataPosition* position = state->add_data();
+  position->set_layer(layer);
+  position->set_next_sample(next_sample);
+  if (records > 0) position->set_records(records);
+}
+
+// Null when the state has none.
+const RunState::DataPosition* Find(const RunState& state, const std::string& layer) {
+  for (const RunState::DataPosition& position : state.data()) {
+    if (position.layer() == layer) return &position;
+  }
+  return nullptr;
+}
+
+// -1 when the state has none.
+int64_t FindPosition(const RunState& state, const std::string& layer) {
+  const RunState::DataPosition* const position = Find(state, layer);
+  return position == nullptr ? -1 : position->next_sample();
+}
+
+template <class F>
+void ForCarrying(const Net& net, const F& f) {
+  for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
+    const int node = static_cast<int>(i);
+    CarriesState* carrying = StateOf(net.kernel(node));
+    if (carrying != nullptr && !carrying->State().empty())
+      f(net.graph().layer(node).name(), carrying);
+  }
+}
+
+bool SameShapes(const std::vector<PlainBlob>& a, const std::vector<PlainBlob>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const PlainBlob& x, const PlainBlob& y) { return x.shape == y.shape; });
+}
+
+// None when the state has none, or one that is no array of its shape.
+std::vector<PlainBlob> FindCarried(const RunState& state, const std::string& layer, int rank) {
+  std::vector<PlainBlob> blobs;
+  for (const RunState::LayerState& saved : state.layer()) {
+    if (saved.layer() != layer || saved.replica() != rank) continue;
+    for (const BlobProto& from : saved.blobs()) {
+      const auto& dims = from.shape().dim();
+      blobs.push_back({Shape(std::vector<int64_t>(dims.begin(), dims.end())),
+                       {from.data().begin(), from.data().end()}});
+      if (CheckedProduct(dims) != from.data_size()) return {};
+    }
+  }
+  return blobs;
+}
+
+}  // namespace
+
+void SaveNet(const std::string& prefix, const Net& net, RunState* state) {
+  AddPosition(prefix, static_cast<int64_t>(net.pass().step), 0, state);
+  ForSources(net, [&](int node, Kernel* kernel) {
+    AddPosition(prefix + net.graph().layer(node).name(), kernel->position(), kernel->source_size(),
+                state);
+  });
+  ForCarrying(net, [&](const std::string& layer, const CarriesState* carrying) {
+    RunState::LayerState* saved = state->add_layer();
+    saved->set_layer(prefix + layer);
+    saved->set_replica(net.pass().rank);
+    for (const PlainBlob& blob : carrying->State()) {
+      BlobProto* to = saved->add_blobs();
+      for (int64_t dim : blob.shape.dims()) to->mutable_shape()->add_dim(dim);
+      to->mutable_data()->Add(blob.data.begin(), blob.data.end());
+    }
+  });
+}
+
+void RestorePositions(const std::string& prefix, const RunState& state, Net* net, int64_t passes) {
+  const int64_t before = FindPosition(state, prefix);
+  if (before >= 0) net->pass().step = static_cast<uint64_t>(before + passes);
+  ForSources(*net, [&](int node, Kernel* kernel) {
+    const int64_t sample = FindPosition(state, prefix + net->graph().layer(node).name());
+    if (sample >= 0) kernel->Seek(sample + passes * Rows(*net, node));
+  });
+}
+
+void WarnOfChangedData(const std::string& prefix, const RunState& state, const Net& net) {
+  ForSources(net, [&](int node, Kernel* kernel) {
+    const std::string& layer = net.graph().layer(node).name();
+    const RunState::DataPosition* const saved = Find(state, prefix + layer);
+    if (saved == nullptr || saved->records() == 0 || saved->records() == kernel->source_size())
+      return;
+    LOG(WARNING) << "the data of layer '" << layer << "' have " << kernel->source_size()
+                 << " records, but had " << saved->records()
+                 << " when the snapshot was written: the resumed run goes on at sample "
+                 << saved->next_sample() << " of other data";
+  });
+}
+
+void TakePosition(const Net& net, NetPosition* position) {
+  position->step = net.pass().step;
+  position->samples.clear();
+  ForSources(net, [&](int, Kernel* kernel) { position->samples.push_back(kernel->position()); });
+}
+
+void ReturnTo(const NetPosition& position, Net* net) {
+  net->pass().step = position.step;
+  auto sample = position.samples.begin();
+  ForSources(*net, [&](int, Kernel* kernel) { kernel->Seek(*sample++); });
+  ForgetCarried(*net);
+}
+
+bool SeekSources(const std::string& type, Net* net, int64_t sample) {
+  bool any = false;
+  ForSources(*net, [&](int node, Kernel* kernel) {
+    if (!type.empty() && net->graph().layer(node).type() != type) return;
+    kernel->Seek(sample);
+    any = true;
+  });
+  return any;
+}
+
+void SkipPasses(Net* net, int64_t passes) {
+  net->pass().step = static_cast<uint64_t>(passes);
+  const int ranks = net->pass().ranks;
+  ForSources(*net,
+             [&](int node, Kernel* kernel) { kernel->Seek(passes * ranks * Rows(*net, node)); });
+}
+
+void StepBack(Net* net) {
+  --net->pass().step;
+  const int ranks = net->pass().ranks;
+  ForSources(*net, [&](int node, Kernel* kernel) {
+    kernel->Seek(kernel->position() - ranks * Rows(*net, node));
+  });
+}
+
+void GatherCarried(Communicator* ranks, RunState* state) {
+  const RunState own = *state;
+  state->clear_layer();
+  for (int rank = 0; rank < ranks->size(); ++rank) {
+    for (const RunState::LayerState& mine : own.layer()) {
+      RunState::LayerState* its = state->add_layer();
+      *its = mine;
+      its->set_replica(rank);
+      for (BlobProto& blob : *its->mutable_blobs()) {
+        auto* data = blob.mutable_data();
+        ranks->Broadcast(data->mutable_data(), data->size() * static_cast<int64_t>(sizeof(float)),
+                         rank);
+      }
+    }
+  }
+}
+
+void RestoreCarried(const std::string& prefix, const RunState& state, const Net& net) {
+  const int rank = net.pass().rank;
+  ForCarrying(net, [&](const std::string& layer, CarriesState* carrying) {
+    const std::vector<PlainBlob> saved = FindCarried(state, prefix + layer, rank);
+    if (SameShapes(saved, carrying->State())) return carrying->SetState(saved);
+    LOG(WARNING) << "layer '" << layer
+                 << "' starts a new sequence: the snapshot has no state of rank " << rank
+                 << " that fits it";
+    ForgetState(carrying);
+  });
+}
+
+void ForgetCarried(const Net& net) {
+  ForCarrying(net, [](const std::string&, CarriesState* carrying) { ForgetState(carrying); });
+}
+
+void HandOnCarried(const Net& from, const Net& to) {
+  RunState state;
+  SaveNet("", from, &state);
+  ForCarrying(to, [&](const std::string& layer, CarriesState* carrying) {
+    const std::vector<PlainBlob> handed = FindCarried(state, layer, from.pass().rank);
+    if (SameShapes(handed, carrying->State())) return carrying->SetState(handed);
+    ForgetState(carrying);
+  });
+}
+
+int64_t BadRecordsOf(const Net& net) {
+  int64_t count = 0;
+  ForSources(net, [&](int, Kernel* kernel) { count += kernel->bad_records(); });
+  return count;
+}
+
+double WaitSeconds(const Net& net) {
+  double seconds = 0;
+  for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
+    const Kernel* kernel = net.kernel(static_cast<int>(i));
+    if (kernel != nullptr) seconds += kernel->wait_seconds();
+  }
+  return seconds;
+}
+
+}  // namespace doppio

@@ -1,0 +1,117 @@
+#include "solvers/trainer/schedule.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/log.h"
+
+namespace doppio {
+namespace {
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// What a pair of fields, one in iterations and one in epochs, says in iterations.
+int64_t Iterations(const SolverSpec& solver, const SourceSize& train, const char* field,
+                   int64_t iterations, const char* epoch_field, int64_t epochs,
+                   ErrorCollector* errors, const TrainingDone& done = {}) {
+  if (epochs <= 0) return iterations;
+  if (train.known()) {
+    const int64_t left = std::max<int64_t>(0, epochs * train.samples - done.samples);
+    return done.iterations + CeilDiv(left, train.batch * solver.param.iter_size());
+  }
+  errors->Add(
+      solver.places.At(epoch_field),
+      std::string(epoch_field) +
+          " needs train data of known size, which no data layer of the train net has; give " +
+          field + " instead");
+  return 0;
+}
+
+// Batches of a test of this net.
+int64_t TestBatches(const SolverSpec& solver, size_t net, const SourceSize& source,
+                    ErrorCollector* errors) {
+  const int64_t given = solver.tests[net].iterations;
+  if (given != kWholePass) return given;
+  if (!source.known()) {
+    errors->Add(
+        solver.places.At("test_interval"),
+        "test net #" + std::to_string(net) +
+            " has no data layer of known size, so there is no whole pass to test; give test_iter");
+    return 0;
+  }
+  const std::string mistake = source.MistakeInLastRows();
+  if (!mistake.empty()) {
+    errors->Add(solver.places.At("test_interval"),
+                "test net #" + std::to_string(net) + " " + mistake + "; or give test_iter");
+    return 0;
+  }
+  LOG(INFO) << "Test net #" << net << ": no test_iter, so a test is one pass over its "
+            << source.samples << " samples in " << source.batches() << " batches of "
+            << source.batch
+            << (source.last_rows() == 0
+                    ? ""
+                    : ", the last one of " + std::to_string(source.last_rows()));
+  return source.batches();
+}
+
+}  // namespace
+
+std::string SourceSize::MistakeInLastRows() const {
+  if (last_rows() == 0 || other_batch == 0) return "";
+  return "has data layers with batches of " + std::to_string(batch) + " and of " +
+         std::to_string(other_batch) + " rows, so the last batch of a pass over " +
+         std::to_string(samples) + " samples cannot be cut short; give all the same batch_size";
+}
+
+SourceSize FindSource(const Net& net) {
+  SourceSize found;
+  for (size_t i = 0; i < net.graph().nodes.size(); ++i) {
+    const Node& node = net.graph().nodes[i];
+    if (!node.bottoms.empty() || node.tops.empty()) continue;
+    const Shape& top = net.graph().edges[static_cast<size_t>(node.tops[0])].shape;
+    const Kernel* kernel = net.kernel(static_cast<int>(i));
+    const int64_t samples = kernel == nullptr ? 0 : kernel->source_size();
+    if (found.samples > 0) {
+      if (samples > 0 && top.dim_or_1(0) != found.batch) found.other_batch = top.dim_or_1(0);
+    } else if (found.batch == 0 || samples > 0) {
+      found = {samples, top.dim_or_1(0)};
+    }
+  }
+  return found;
+}
+
+void CheckEnd(const SolverSpec& solver) {
+  if (solver.param.has_max_iter() || solver.param.max_epoch() > 0) return;
+  throw UserError(solver.places.At(),
+                  "max_iter is missing; give the iterations to train for (or max_epoch)");
+}
+
+bool WritesSnapshots(const SolverParameter& solver) {
+  return solver.snapshot() > 0 || solver.snapshot_epoch() > 0 || solver.snapshot_after_train();
+}
+
+Schedule MakeSchedule(const SolverSpec& solver, const SourceSize& train,
+                      const std::vector<SourceSize>& tests, const TrainingDone& done) {
+  const SolverParameter& p = solver.param;
+  DOPPIO_CHECK(tests.size() == solver.tests.size(), "a source for each test net");
+  ErrorCollector errors;
+  errors.Try([&] { CheckEnd(solver); });
+  Schedule s;
+  s.max_iter = Iterations(solver, train, "max_iter", p.max_iter(), "max_epoch", p.max_epoch(),
+                          &errors, done);
+  s.test_interval = Iterations(solver, train, "test_interval", p.test_interval(), "test_epoch",
+                               p.test_epoch(), &errors);
+  s.snapshot = Iterations(solver, train, "snapshot", p.snapshot(), "snapshot_epoch",
+                          p.snapshot_epoch(), &errors);
+  s.iter_size = p.iter_size();
+  for (size_t i = 0; i < tests.size(); ++i) {
+    s.test_iter.push_back(TestBatches(solver, i, tests[i], &errors));
+    const bool whole = solver.tests[i].iterations == kWholePass;
+    s.whole_test.push_back(whole);
+    s.last_rows.push_back(whole && tests[i].known() ? tests[i].last_rows() : 0);
+  }
+  errors.ThrowIfAny();
+  return s;
+}
+
+}  // namespace doppio

@@ -1,0 +1,161 @@
+// The iterations: BVLC Caffe's order of tests, forward, backward, log lines, update and snapshots.
+#include "solvers/trainer/trainer.h"
+
+#include <cmath>
+
+#include "core/base/log.h"
+#include "solvers/trainer/replica_check.h"
+#include "solvers/trainer/run_state.h"
+
+namespace doppio {
+
+TrainResult Trainer::Solve() {
+  LOG(INFO) << "Solving " << train_net_->graph().spec.name;
+  LOG(INFO) << "Learning Rate Policy: " << spec_.param.lr_policy();
+  Begin();
+  try {
+    Run();
+  } catch (const Error& e) {
+    AbortRanks(e.what());
+    Rescue(e);
+    throw;
+  } catch (const std::exception& e) {
+    AbortRanks(e.what());
+    throw;
+  }
+  LOG(INFO) << (result_.stopped || result_.stopped_early ? "Optimization stopped early."
+                                                         : "Optimization Done.");
+  testing_.reset();
+  result_.iteration = iter_;
+  result_.smoothed_loss = smoothed_.value();
+  result_.best = best();
+  if (!scaler_.scaling().off()) result_.loss_scale = scaler_.scale();
+  result_.updates_skipped = scaler_.skipped();
+  result_.bad_records = BadRecordsOf(*train_net_);
+  for (const auto& net : test_nets_) result_.bad_records += BadRecordsOf(*net);
+  return result_;
+}
+
+// A GPU of this rank may be in an exchange that waits for this rank's part, and memory is freed
+// only once the GPU is done. So the exchange ends before anything is unwound.
+void Trainer::AbortRanks(const std::string& failure) {
+  if (options_.world == nullptr) return;
+  options_.world->Abort("rank " + std::to_string(rank()) + " has failed: " + failure);
+}
+
+// Everything between the log's first and last lines.
+void Trainer::Run() {
+  while (iter_ < schedule_.max_iter && !stop_) Iterate();
+  if (options_.trace != nullptr) options_.trace->Stop();
+
+  // At its end a training leaves out what the schedule has made, as Caffe does. One that is stopped
+  // may be where the schedule says a snapshot and none was made: before its first iteration.
+  const bool scheduled = schedule_.SnapshotAt(iter_) && !stop_;
+  // A resumed state may be of more iterations than this training has.
+  const bool past = iter_ > schedule_.max_iter;
+  if (spec_.param.snapshot_after_train() && !scheduled && !past && snapshot_iter_ != iter_)
+    Snapshot();
+  result_.stopped = stop_ && !result_.stopped_early;
+  if (!stop_ && !past) Finish();
+  WaitForSnapshot();
+}
+
+void Trainer::Advance(int64_t iterations) {
+  Begin();
+  for (int64_t i = 0; i < iterations && !stop_; ++i) Iterate();
+  WaitForSnapshot();
+  testing_.reset();
+}
+
+void Trainer::Begin() {
+  result_ = TrainResult();
+  stop_ = false;
+  display_time_ = Clock::now();
+  display_iter_ = first_iter_ = iter_;
+  wait_seconds_ = WaitSeconds(*train_net_);
+}
+
+void Trainer::Iterate() {
+  if (options_.before_iteration) options_.before_iteration(iter_);
+  Trace(
+      options_.trace, TraceOf::kHost, "iteration", "iteration", [&] { Step(); }, iter_);
+  if (options_.trace != nullptr) options_.trace->Settle();
+}
+
+void Trainer::Step() {
+  if (schedule_.TestAt(iter_) && (iter_ > 0 || spec_.param.test_initialization())) {
+    Trace(options_.trace, TraceOf::kHost, "test", "tests", [&] { TestAll(); });
+    if (stop_) return;
+  }
+  const Clock::time_point begun = Clock::now();
+  const bool judged = StopsBeforeUpdate() && DecidesAlone();
+  RunPasses(judged);
+  if (options_.before_update) options_.before_update();
+  // Where nothing of the loss goes before the update, the host waits neither for the device nor for
+  // what other ranks have lost.
+  const bool told_first = LossGoesFirst();
+  double loss = 0;
+  if (told_first) {
+    loss = MeanLoss();
+    AddLoss(&loss);
+    if (StopsBeforeUpdate() && !std::isfinite(loss)) {
+      if (exchange_ != nullptr) exchange_->Finish(nullptr);
+      StopAtLoss(iter_);
+    }
+    if (DisplayNow()) LogIteration();
+  }
+  StartUpdate();
+  if (!told_first) loss = MeanLoss();
+  if (judged && !std::isfinite(loss)) StopAtLoss(iter_);  // there was no update
+  const bool shows = DisplayNow() && !told_first;
+  if (shows) {
+    AddLoss(&loss);
+    LogIteration();
+  }
+  EndUpdate();
+  if (!told_first && !shows) AddLoss(&loss);
+  Report(loss, begun);
+  if (exchange_ != nullptr && options_.check_replicas > 0 && iter_ % options_.check_replicas == 0) {
+    Trace(options_.trace, TraceOf::kHost, "ranks", "check of replicas",
+          [&] { CheckReplicas(*options_.world, options_.device, SharedState(), iter_); });
+  }
+  SnapshotWritten(false);
+  if (schedule_.SnapshotAt(iter_)) Snapshot();
+  HandleRequest();
+}
+
+// What any rank has been asked for, all of them do: the most that anybody wants, at one place of
+// the training.
+Request Trainer::AgreedRequest() const {
+  const Request own = options_.poll ? options_.poll() : Request::kNone;
+  if (options_.world == nullptr) return own;
+  const bool snapshot = own == Request::kSnapshot || own == Request::kSnapshotStop;
+  double votes[] = {static_cast<double>(snapshot),
+                    static_cast<double>(own == Request::kStop || own == Request::kSnapshotStop)};
+  options_.world->control().AllReduce(votes, 2, DType::kFloat64);
+  if (votes[1] > 0) return votes[0] > 0 ? Request::kSnapshotStop : Request::kStop;
+  return votes[0] > 0 ? Request::kSnapshot : Request::kNone;
+}
+
+void Trainer::HandleRequest() {
+  Request request = Request::kNone;
+  Trace(options_.trace, TraceOf::kHost, "ranks", "requests", [&] { request = AgreedRequest(); });
+  const bool snapshot = request == Request::kSnapshot || request == Request::kSnapshotStop;
+  if (snapshot && snapshot_iter_ != iter_) Snapshot();
+  if (request == Request::kStop || request == Request::kSnapshotStop) stop_ = true;
+}
+
+// After max_iter iterations: the loss of the next batch, and a last test.
+void Trainer::Finish() {
+  if (DisplayNow()) {
+    TakePosition(*train_net_, &begun_at_);
+    stage_ = Stage::kPass;
+    double loss = train_net_->Forward();
+    if (exchange_ != nullptr) options_.world->control().AllReduce(&loss, 1, DType::kFloat64);
+    smoothed_.Add(loss / ranks());
+    LOG(INFO) << "Iteration " << iter_ << ", loss = " << smoothed_.value();
+  }
+  if (schedule_.TestAt(iter_)) TestAll();
+}
+
+}  // namespace doppio

@@ -1,0 +1,116 @@
+// What a trainer tells about an iteration, and where it stops for numbers that are not finite.
+#include <cmath>
+
+#include "core/base/log.h"
+#include "solvers/trainer/nonfinite.h"
+#include "solvers/trainer/outputs.h"
+#include "solvers/trainer/run_state.h"
+#include "solvers/trainer/trainer.h"
+
+namespace doppio {
+namespace {
+
+double SecondsSince(std::chrono::steady_clock::time_point begun) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
+}  // namespace
+
+bool Trainer::DisplayNow() const {
+  return spec_.param.display() > 0 && iter_ % spec_.param.display() == 0;
+}
+
+void Trainer::LogIteration() {
+  const double seconds = SecondsSince(display_time_);
+  const double per_second =
+      static_cast<double>(iter_ - display_iter_) / (seconds > 0 ? seconds : 1);
+  LOG(INFO) << "Iteration " << iter_ << " (" << per_second << " iter/s, " << seconds << "s/"
+            << spec_.param.display() << " iters), loss = " << smoothed_.value();
+  shown_outputs_ = ReadOutputs(*train_net_);
+  LogOutputs("Train", shown_outputs_);
+  display_time_ = Clock::now();
+  display_iter_ = iter_;
+}
+
+// Tells about the iteration whose update was the last.
+void Trainer::Report(double loss, Clock::time_point begun) {
+  const std::optional<int> lost = update_->LostParam();
+  if (options_.stop_at_nonfinite && !std::isfinite(loss) && !skipped_) StopAtLoss(iter_ - 1);
+  StopAtLostWeights();
+  const bool finite = std::isfinite(loss) && !lost;
+  if (finite_ && !finite) {
+    LOG(WARNING) << "Iteration " << iter_ - 1 << ": "
+                 << (std::isfinite(loss)
+                         ? "the weights of layer '" + params_.param(*lost).layer +
+                               "' are no longer finite"
+                         : "the loss is " + std::to_string(loss) +
+                               (skipped_ ? "" : "; the weights are likely lost from here on"))
+                 << ". A lower base_lr or clip_gradients often helps.";
+  }
+  finite_ = finite;
+
+  const double wait = WaitSeconds(*train_net_);
+  if (options_.on_iteration) {
+    Progress progress;
+    progress.iteration = iter_;
+    progress.max_iter = schedule_.max_iter;
+    progress.loss = loss;
+    progress.smoothed_loss = smoothed_.value();
+    progress.rate = rate_;
+    progress.seconds = SecondsSince(begun);
+    progress.images = SamplesPerIteration();
+    if (progress.seconds > 0)
+      progress.images_per_second = static_cast<double>(progress.images) / progress.seconds;
+    progress.data_wait_seconds = wait - wait_seconds_;
+    if (!shown_outputs_.empty()) progress.outputs = &shown_outputs_;
+    options_.on_iteration(progress);
+  }
+  shown_outputs_.clear();
+  wait_seconds_ = wait;
+}
+
+// Where nothing but this process and the host computes, the loss is known as soon as forward is
+// done, and weights are still those that it was computed with.
+bool Trainer::StopsBeforeBackward() const {
+  return options_.stop_at_nonfinite && !scaler_.dynamic() && options_.world == nullptr &&
+         options_.device->kind() == DeviceKind::kCpu;
+}
+
+// Elsewhere backward is not held up for it. With a dynamic loss scale only the gradients tell
+// whether the update is skipped.
+bool Trainer::StopsBeforeUpdate() const {
+  return options_.stop_at_nonfinite && !scaler_.dynamic() && !StopsBeforeBackward();
+}
+
+// Whether the loss is told before the update. Where the device decides alone, only the learning
+// rate needs that. Several ranks have to agree on the mean of their losses first; their GPUs are in
+// backward meanwhile, and have the next batch.
+bool Trainer::LossGoesFirst() const {
+  return RateNeedsLoss(spec_.param) || (!DecidesAlone() && (DisplayNow() || StopsBeforeUpdate()));
+}
+
+// All ranks find the same, because the loss is the mean of theirs.
+void Trainer::StopAtLoss(int64_t iteration) {
+  StepBack(train_net_.get());
+  NonFinite found = FindNonFinite(train_net_.get());
+  if (ranks() > 1) found = FirstOf(found, options_.world);
+  StopAtNonFinite(iteration, "the loss is not finite; " + TextOf(found, *train_net_));
+}
+
+// Of the updates that the device has finished.
+void Trainer::StopAtLostWeights() {
+  if (!options_.stop_at_nonfinite || !update_->LostParam()) return;
+  StopAtNonFinite(iter_ - 1,
+                  "after the update " + TextOf(FindNonFiniteWeights(*train_net_), *train_net_));
+}
+
+void Trainer::StopAtNonFinite(int64_t iteration, const std::string& what) {
+  WaitForSnapshot();
+  throw Error(ExitCode::kNonFinite,
+              "iteration " + std::to_string(iteration) + ": " + what +
+                  ". A lower base_lr or clip_gradients often helps. " +
+                  (last_state_.empty() ? "There is no snapshot to go on from"
+                                       : "The last good snapshot is " + last_state_));
+}
+
+}  // namespace doppio

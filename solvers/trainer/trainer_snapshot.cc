@@ -1,0 +1,180 @@
+// What of a training goes into a snapshot, and how it comes back.
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/net/store/weights.h"
+#include "solvers/trainer/run_state.h"
+#include "solvers/trainer/trainer.h"
+
+namespace doppio {
+namespace {
+
+// A layer that keeps its fillers' values would train from noise in a net that has converged.
+void CheckWhole(const WeightsReport& report, const std::string& weights) {
+  if (report.missing.empty()) return;
+  std::string layers;
+  for (const std::string& name : report.missing) {
+    layers += (layers.empty() ? "layer '" : ", '") + name + "'";
+  }
+  throw FileError("'" + weights + "' has no weights of " + layers +
+                  " of the net, so this training cannot be resumed; resume with the net that the "
+                  "snapshot was written with, or start a new training with --weights=" +
+                  weights);
+}
+
+}  // namespace
+
+RunState Trainer::MakeRunState() {
+  // Tests that are under way start again when the run is resumed, so their data stands where they
+  // found it.
+  RunState state;
+  if (testing_) {
+    state = *testing_;
+  } else {
+    for (size_t i = 0; i < test_nets_.size(); ++i) SaveNet(TestPrefix(i), *test_nets_[i], &state);
+  }
+  SaveNet("", *train_net_, &state);
+  if (options_.world != nullptr) GatherCarried(&options_.world->control(), &state);
+  state.set_seed(seed_);
+  state.set_samples_seen(samples_seen_);
+  state.set_run_id(run_id_);
+  for (float loss : smoothed_.recent()) state.add_recent_loss(loss);
+  scaler_.Save(&state);
+  if (monitor_ && !testing_) monitor_->Save(&state);
+  return state;
+}
+
+void Trainer::Snapshot() {
+  // The copy would wait for the last update, too, which tells only now whether it has lost weights.
+  options_.device->Synchronize();
+  StopAtLostWeights();
+  snapshot_iter_ = iter_;
+  result_.snapshot_taken = true;
+  RunState run = MakeRunState();  // all ranks have a part in it
+  const bool hdf5 = spec_.param.snapshot_format() == SolverParameter::HDF5;
+  last_state_ = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5).state;
+  if (rank() != 0) return;
+  if (options_.before_snapshot) options_.before_snapshot();
+  const char* kind = hdf5 ? "HDF5" : "binary proto";
+
+  SnapshotContents contents;
+  contents.names = NamesOfSnapshot(spec_.param.snapshot_prefix(), iter_, hdf5);
+  contents.graph = &train_net_->graph();
+  contents.weights =
+      WeightsOf(train_net_->plan().param_index, params_, spec_.param.snapshot_diff());
+  contents.history = update_->History();
+  contents.solver.iter = iter_;
+  const LrState& rate = policy_->state();
+  contents.solver.current_step = rate.step;
+  contents.solver.minimum_loss = rate.minimum_loss;
+  contents.solver.iter_last_event = rate.iter_last_event;
+  contents.solver.run_state = std::move(run);
+  WaitForSnapshot();
+  LOG(INFO) << "Snapshotting to " << kind << " file " << contents.names.model;
+  LOG(INFO) << "Snapshotting solver state to " << kind << " file " << contents.names.state;
+  Trace(options_.trace, TraceOf::kHost, "snapshot", "copy for snapshot",
+        [&] { writer_.Write(contents); });
+
+  result_.model_file = contents.names.model;
+  result_.state_file = contents.names.state;
+  writing_ = TakenSnapshot{iter_, contents.names};
+}
+
+void Trainer::WaitForSnapshot() { SnapshotWritten(true); }
+
+// Returns true if no snapshot is being written, and tells of the last one, once. Throws what it has
+// failed with.
+bool Trainer::SnapshotWritten(bool wait) {
+  const std::optional<TakenSnapshot> taken = writing_;
+  try {
+    if (wait) writer_.Wait();
+    if (!writer_.Check()) return false;
+  } catch (...) {
+    writing_.reset();
+    snapshot_iter_ = -1;  // there is none of that iteration
+    throw;
+  }
+  writing_.reset();
+  if (taken && options_.on_snapshot) options_.on_snapshot(*taken);
+  return true;
+}
+
+// Rank 0 alone knows what other ranks' layers carry only if they carry nothing.
+bool Trainer::CanRescue() const {
+  if (rank() != 0 || stage_ == Stage::kUpdate) return false;
+  if (iter_ == first_iter_ || !WritesSnapshots(spec_.param)) return false;
+  RunState carried;
+  SaveNet("", *train_net_, &carried);
+  for (const auto& net : test_nets_) SaveNet("", *net, &carried);
+  return options_.world == nullptr || carried.layer_size() == 0;
+}
+
+// Saves what was learned before the training ends with `failure`. A snapshot that has failed is
+// tried once more: of now, when its temporary files no longer fill the disk.
+void Trainer::Rescue(const Error& failure) {
+  const ExitCode code = failure.code();
+  if (code != ExitCode::kFile && code != ExitCode::kConfig && code != ExitCode::kPeer) return;
+  if (!CanRescue()) return;
+  try {
+    try {
+      WaitForSnapshot();
+    } catch (const Error& e) {
+      LOG(WARNING) << e.what();
+    }
+    if (stage_ == Stage::kPass) ReturnTo(begun_at_, train_net_.get());
+    stage_ = Stage::kWhole;
+    if (snapshot_iter_ != iter_) {
+      LOG(WARNING) << "The training ends with an error; first a snapshot of its last whole "
+                      "iteration, "
+                   << iter_;
+      Snapshot();
+      WaitForSnapshot();
+    }
+  } catch (const Error& e) {
+    LOG(WARNING) << "The last whole iteration, " << iter_ << ", cannot be saved: " << e.what();
+  }
+}
+
+// Another Caffe's state does not tell, so its batches count as those of now.
+int64_t Trainer::SamplesSeen(const SolverSnapshot& snapshot) const {
+  const RunState& run = snapshot.run_state;
+  return run.has_samples_seen() ? run.samples_seen() : snapshot.iter * SamplesPerIteration();
+}
+
+void Trainer::Resume(const SolverSnapshot& snapshot) {
+  LOG(INFO) << "Restoring previous solver status from " << options_.resume;
+  CheckWhole(LoadWeights(snapshot.learned_net), snapshot.learned_net);
+  update_->ImportHistory(snapshot.history, options_.resume);
+  policy_->set_state(
+      {static_cast<int>(snapshot.current_step), snapshot.minimum_loss, snapshot.iter_last_event});
+  iter_ = snapshot.iter;
+  samples_seen_ = SamplesSeen(snapshot);
+  last_state_ = options_.resume;
+
+  const RunState& run = snapshot.run_state;
+  for (float loss : run.recent_loss()) smoothed_.Add(loss);
+  scaler_.Restore(run);
+  if (monitor_) monitor_->Restore(run);
+  if (run.has_iter()) {
+    WarnOfChangedData("", run, *train_net_);
+    for (size_t i = 0; i < test_nets_.size(); ++i)
+      WarnOfChangedData(TestPrefix(i), run, *test_nets_[i]);
+    RestorePositions("", run, train_net_.get());
+    for (size_t i = 0; i < test_nets_.size(); ++i)
+      RestorePositions(TestPrefix(i), run, test_nets_[i].get());
+  } else {
+    LOG(INFO) << options_.resume << " does not say where its data stood; going on after "
+              << iter_ * schedule_.iter_size << " batches";
+    SkipPasses(train_net_.get(), iter_ * schedule_.iter_size);
+  }
+  RestoreCarried("", run, *train_net_);
+  for (size_t i = 0; i < test_nets_.size(); ++i) RestoreCarried(TestPrefix(i), run, *test_nets_[i]);
+  if (!options_.restart_type.empty()) {
+    const auto restart = [&](Net* net) {
+      if (SeekSources(options_.restart_type, net, 0)) ForgetCarried(*net);
+    };
+    restart(train_net_.get());
+    for (const auto& net : test_nets_) restart(net.get());
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,212 @@
+// How a training comes to its first iteration: seed, nets, schedule, history, weights.
+#include <random>
+#include <utility>
+
+#include "core/base/log.h"
+#include "core/net/graph/row_losses.h"
+#include "core/net/graph/storage.h"
+#include "core/net/store/weights.h"
+#include "solvers/trainer/run_id.h"
+#include "solvers/trainer/trainer.h"
+
+namespace doppio {
+namespace {
+
+std::optional<SolverSnapshot> ReadResumed(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  return ReadSnapshot(path);
+}
+
+uint64_t ChooseSeed(const SolverParameter& param, const TrainerOptions& options,
+                    const std::optional<SolverSnapshot>& resumed) {
+  if (options.seed) return *options.seed;
+  if (param.random_seed() >= 0) return static_cast<uint64_t>(param.random_seed());
+  if (resumed && resumed->run_state.has_seed()) return resumed->run_state.seed();
+  return std::random_device()();
+}
+
+// The flag before the file, the file before what the type of stored activations needs.
+LossScaling ChooseLossScaling(const SolverSpec& spec, const TrainerOptions& options) {
+  if (options.loss_scaling) return *options.loss_scaling;
+  const std::optional<LossScaling> file = LossScalingOf(spec.train.net, spec.train.places);
+  return file ? *file : DefaultLossScaling(StorageAskedFor(spec.train.net, options.stored));
+}
+
+// Everybody's is rank 0's.
+uint64_t Agreed(uint64_t seed, const World* world) {
+  if (world != nullptr) world->control().Broadcast(&seed, sizeof seed, 0);
+  return seed;
+}
+
+void SplitAtCommas(const std::string& text, std::vector<std::string>* parts) {
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) parts->push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> StartWeights(const SolverParameter& solver) {
+  std::vector<std::string> files;
+  for (const std::string& entry : solver.weights()) SplitAtCommas(entry, &files);
+  return files;
+}
+
+Trainer::Trainer(SolverSpec spec, TrainerOptions options)
+    : Trainer(std::move(spec), options, ReadResumed(options.resume)) {}
+
+Trainer::Trainer(SolverSpec spec, TrainerOptions options,
+                 const std::optional<SolverSnapshot>& resumed)
+    : spec_(std::move(spec)),
+      options_(std::move(options)),
+      seed_(Agreed(ChooseSeed(spec_.param, options_, resumed), options_.world)),
+      params_(options_.device, options_.dtype, seed_),
+      smoothed_(spec_.param.average_loss()) {
+  // The solver's own fields and the folder for snapshots first: data may take long to open.
+  ErrorCollector mistakes;
+  mistakes.Try([&] { LrPolicy(spec_.param, spec_.places, spec_.param.max_iter()); });
+  mistakes.Try([&] { CheckRule(spec_.param, spec_.places); });
+  mistakes.Try([&] { precision_ = ReadPrecisionRule(spec_.param, spec_.places); });
+  mistakes.Try([&] { scaler_ = LossScaler(ChooseLossScaling(spec_, options_)); });
+  mistakes.ThrowIfAny();
+  if (rank() == 0 && WritesSnapshots(spec_.param)) {
+    CheckWritable(spec_.param.snapshot_prefix());
+    RemoveLeftovers(spec_.param.snapshot_prefix());
+  }
+
+  train_net_ = MakeNet(spec_.train, true, options_.batch);
+  for (const TestNetSource& test : spec_.tests) {
+    test_nets_.push_back(MakeNet(test, false, options_.batch));
+    if (precision_) DetectionOutputs(*test_nets_.back(), spec_.places.At("eval_type"));
+  }
+
+  const SourceSize source = FindSource(*train_net_);
+  batch_ = source.batch;
+  std::vector<SourceSize> test_sources;
+  for (const auto& net : test_nets_) test_sources.push_back(FindSource(*net));
+  run_id_ = resumed && resumed->run_state.has_run_id()
+                ? resumed->run_state.run_id()
+                : RunIdOf(spec_, WeightsToStartFrom(), seed_, SamplesPerIteration());
+  TrainingDone done;
+  if (resumed) done = {resumed->iter, SamplesSeen(*resumed)};
+  schedule_ = MakeSchedule(spec_, {source.samples, source.batch * ranks()}, test_sources, done);
+  for (size_t i = 0; i < test_nets_.size(); ++i) last_test_nets_.push_back(MakeLastTestNet(i));
+  policy_.emplace(spec_.param, spec_.places, schedule_.max_iter);
+  update_.emplace(spec_.param, spec_.places, &params_, schedule_.max_iter);
+  if (options_.monitor) {
+    monitor_.emplace(*options_.monitor);
+    std::vector<std::string> outputs;
+    for (const auto& net : test_nets_) {
+      for (const NetOutput& output : net->outputs()) outputs.push_back(output.blob);
+    }
+    monitor_->CheckKnown(outputs);
+  }
+  one_by_one_.emplace(&*update_, &params_, options_.trace);
+  if (options_.world != nullptr) exchange_ = options_.world->MakeExchange(&params_);
+  if (exchange_ != nullptr && options_.device->kind() != DeviceKind::kCpu)
+    train_net_->pass().sums = exchange_->sums_in_stream();
+  train_net_->set_trace(options_.trace);
+  if (exchange_ != nullptr) exchange_->SetTrace(options_.trace);
+
+  if (resumed) {
+    Resume(*resumed);
+  } else {
+    LoadStartWeights();
+  }
+  if (options_.world == nullptr) return;
+  if (options_.before_sharing) options_.before_sharing(this);
+  ShareStart();
+}
+
+std::vector<std::string> Trainer::WeightsToStartFrom() const {
+  return options_.weights.empty() ? StartWeights(spec_.param) : options_.weights;
+}
+
+void Trainer::LoadStartWeights() {
+  for (const std::string& file : WeightsToStartFrom()) LoadWeights(file);
+}
+
+Trainer::~Trainer() = default;
+
+// `batch`: see NetOptions.
+std::unique_ptr<Net> Trainer::MakeNet(const NetSource& source, bool train, int64_t batch) {
+  NetOptions net;
+  net.phase = train ? TRAIN : TEST;
+  net.data = options_.data;
+  net.batch = batch;
+  if (train) net.shares = options_.batch_shares;
+  net.seed = seed_;
+  net.data_threads = options_.data_threads;
+  net.bad_records = options_.bad_records;
+  net.stored = options_.stored;
+  NetSpec spec = MakeNetSpec(source.net, source.places, source.state, net);
+  spec.debug_info = spec.debug_info || (train && spec_.param.debug_info());
+
+  PlanOptions plan;
+  plan.device = options_.device;
+  plan.dtype = options_.dtype;
+  plan.backward = train;
+  plan.accumulate = spec_.param.iter_size() > 1 || options_.keep_all;
+  plan.keep_all = spec.debug_info || options_.keep_all;
+  plan.gradients_consumed = train && options_.world == nullptr &&
+                            ConsumesGradients(spec_.param, *options_.device) && !plan.keep_all &&
+                            !scaler_.dynamic();
+  plan.engine = options_.engine;
+  plan.fusion = options_.fusion;
+  if (train) plan.saving = options_.saving;
+  plan.history_slots = HistorySlots(spec_.param);
+  plan.exchange_bytes = options_.exchange_bytes;
+  plan.sync_statistics = train && options_.world != nullptr && options_.sync_bn;
+  Graph graph = MakeGraph(std::move(spec));
+  if (train) WeighRowLosses(ranks(), &graph);
+  auto made = std::make_unique<Net>(std::move(graph), plan, &params_);
+  made->pass().rank = rank();
+  made->pass().ranks = ranks();
+  // The batches of a test stay batches of their own, whoever runs them.
+  if (train && options_.world != nullptr) made->pass().group = &options_.world->control();
+  return made;
+}
+
+// Every rank has it, so that all need the same memory and find the same mistakes; the one whose
+// turn it is runs it, alone.
+std::unique_ptr<Net> Trainer::MakeLastTestNet(size_t test) {
+  const int64_t rows = schedule_.last_rows[test];
+  if (rows == 0) return nullptr;
+  std::unique_ptr<Net> net = ForLastRows(rows, spec_.places.At("test_interval"),
+                                         [&] { return MakeNet(spec_.tests[test], false, rows); });
+  net->pass().rank = 0;
+  net->pass().ranks = 1;
+  return net;
+}
+
+// All ranks start from what rank 0 has.
+void Trainer::ShareStart() {
+  // Ranks that still build their nets allocate memory: no device should wait for them meanwhile.
+  options_.world->control().Barrier();
+  Communicator& bulk = options_.world->bulk();
+  bulk.Follow(-1);
+  for (const Tensor& tensor : SharedState()) bulk.Broadcast(tensor.raw, tensor.bytes(), 0);
+}
+
+// What is the same bits on all ranks.
+std::vector<Tensor> Trainer::SharedState() const {
+  std::vector<Tensor> state = update_->history_arenas();
+  state.push_back(params_.values());
+  return state;
+}
+
+WeightsReport Trainer::LoadWeights(const std::string& path) {
+  const WeightsFile file = ReadWeights(path);
+  auto copy = [&](const Net& net) {
+    return CopyWeights(file, net.graph(), net.plan().param_index, &params_);
+  };
+  const WeightsReport report = copy(*train_net_);
+  LogReport(report, path);
+  // Layers that only a test net has.
+  for (const auto& net : test_nets_) copy(*net);
+  return report;
+}
+
+}  // namespace doppio

@@ -1,0 +1,82 @@
+// The tests of a training, and what its monitor makes of them.
+#include <cmath>
+
+#include "core/base/log.h"
+#include "solvers/update/empty_statistics.h"
+#include "solvers/trainer/trainer.h"
+
+namespace doppio {
+
+void Trainer::TestAll() {
+  RunState before;
+  for (size_t i = 0; i < test_nets_.size(); ++i) {
+    if (schedule_.whole_test[i]) {
+      SeekSources("", test_nets_[i].get(), 0);
+      ForgetCarried(*test_nets_[i]);
+    }
+    SaveNet(TestPrefix(i), *test_nets_[i], &before);
+  }
+  if (monitor_) monitor_->Save(&before);
+  testing_ = before;
+  result_.tests.clear();
+  for (size_t i = 0; i < test_nets_.size() && !stop_; ++i) {
+    LOG(INFO) << "Iteration " << iter_ << ", Testing net (#" << i << ")";
+    TestRun run;
+    run.net = test_nets_[i].get();
+    run.batches = schedule_.test_iter[i];
+    run.rows = FindSource(*run.net).batch;
+    run.last = last_test_nets_[i].get();
+    run.last_rows = schedule_.last_rows[i];
+    std::optional<DetectionScores> detections;
+    if (precision_) detections.emplace(DetectionOutputs(*run.net, spec_.places.At("eval_type")));
+    const auto interrupted = [this] {
+      HandleRequest();
+      return stop_;
+    };
+    TestScores test = RunTest(run, options_.world, interrupted,
+                              [&](int64_t batch, const std::vector<OutputValue>& outputs) {
+                                if (detections) detections->Add(batch, outputs);
+                              });
+    if (detections && test.complete) {
+      if (ranks() > 1) detections->Gather(&options_.world->control());
+      test.scores = detections->Log(*precision_, spec_.param.show_per_class_result());
+    }
+    // Ranks may have run one batch more or less than others.
+    if (ranks() > 1 && test.complete)
+      RestorePositions(TestPrefix(i), before, run.net, run.full_batches());
+    test.net = static_cast<int>(i);
+    test.iteration = iter_;
+    LogTest(test, spec_.param.test_compute_loss());
+    if (test.complete && iter_ == 0) {
+      const std::string hint = EmptyStatisticsHint(test, *run.net);
+      if (!hint.empty()) LOG(WARNING) << "Iteration 0: " << hint;
+    }
+    if (options_.on_test) options_.on_test(test);
+    result_.tests.push_back(std::move(test));
+  }
+  if (!stop_ && monitor_) JudgeTests();
+  if (!stop_) testing_.reset();
+}
+
+// The snapshot is of the time before the tests: whoever goes on from it makes them again.
+void Trainer::JudgeTests() {
+  if (monitor_->Judge(result_.tests, iter_)) {
+    if (options_.on_best) options_.on_best({iter_, *monitor_->best()});
+    if (options_.snapshot_best && snapshot_iter_ != iter_) Snapshot();
+  }
+  if (!monitor_->Exhausted() || iter_ >= schedule_.max_iter) return;
+  const MonitorRule& rule = monitor_->rule();
+  LOG(INFO) << "Iteration " << iter_ << ": " << rule.patience
+            << " tests in a row without a gain in " << rule.metric.metric << ", the best is "
+            << monitor_->best().value_or(std::nan("")) << " of iteration "
+            << monitor_->best_iteration();
+  result_.stopped_early = true;
+  stop_ = true;
+}
+
+std::optional<BestState> Trainer::best() const {
+  if (!monitor_ || !monitor_->best()) return std::nullopt;
+  return BestState{monitor_->best_iteration(), *monitor_->best()};
+}
+
+}  // namespace doppio

@@ -1,0 +1,166 @@
+// One iteration of a trainer: forward and backward, exchange, update.
+#include <cmath>
+
+#include "core/base/log.h"
+#include "solvers/trainer/trainer.h"
+
+namespace doppio {
+
+double Trainer::RateNow() {
+  const double policy = policy_->Rate(iter_, static_cast<float>(smoothed_.value()));
+  if (iter_ >= options_.warmup) return policy * options_.rate_scale;
+  const double part = static_cast<double>(iter_ + 1) / static_cast<double>(options_.warmup);
+  return policy * (1 + (options_.rate_scale - 1) * part);
+}
+
+double Trainer::ForwardBackward() {
+  RunPasses(false);
+  return MeanLoss();
+}
+
+// `judge_losses`: the update depends on the losses, which the device judges.
+void Trainer::RunPasses(bool judge_losses) {
+  TakePosition(*train_net_, &begun_at_);
+  stage_ = Stage::kPass;
+  if (!RateNeedsLoss(spec_.param)) rate_ = RateNow();
+  train_net_->SetLossScale(scaler_.scale());
+  // The gradients of several ranks are their sum, and the loss is their mean.
+  update_->set_loss_scale(static_cast<double>(scaler_.scale()) * ranks());
+  GradientSink* sink = nullptr;
+  if (params_.gradients_share_memory()) {
+    update_->Begin(rate_, iter_);
+    sink = &*one_by_one_;
+  }
+  passes_loss_ = 0;
+  losses_judged_ = judge_losses;
+  for (int pass = 0; pass < schedule_.iter_size; ++pass) {
+    const bool last = pass + 1 == schedule_.iter_size;
+    // Once per iteration, whatever iter_size is.
+    if (exchange_ != nullptr && last) sink = exchange_.get();
+    Trace(options_.trace, TraceOf::kBoth, "forward", "forward",
+          [&] { train_net_->StartForward(); });
+    if (StopsBeforeBackward() && !std::isfinite(train_net_->Loss())) StopAtLoss(iter_);
+    if (judge_losses) {
+      std::vector<Tensor> losses;
+      for (const LossTerm& term : train_net_->plan().losses) losses.push_back(term.value);
+      update_->WatchLosses(losses, pass == 0);
+    }
+    if (params_.gradients_share_memory()) stage_ = Stage::kUpdate;
+    Trace(options_.trace, TraceOf::kBoth, "backward", "backward",
+          [&] { train_net_->Backward(pass > 0, sink); });
+    StageNext(!last);
+    if (!last)
+      Trace(options_.trace, TraceOf::kHost, "loss", "loss",
+            [&] { passes_loss_ += train_net_->Loss(); });
+  }
+}
+
+// The next batch goes on its way while the device is still in backward, before the host waits for
+// anything. `more_passes`: of this iteration.
+void Trainer::StageNext(bool more_passes) {
+  if (!more_passes && iter_ + 1 >= schedule_.max_iter) return;
+  Trace(options_.trace, TraceOf::kHost, "data", "next batch", [&] { train_net_->StageNext(); });
+}
+
+// Of this rank's passes; waits for the last one's.
+double Trainer::MeanLoss() {
+  double loss = passes_loss_;
+  Trace(options_.trace, TraceOf::kHost, "loss", "loss", [&] { loss += train_net_->Loss(); });
+  return loss / schedule_.iter_size;
+}
+
+// `*loss` becomes the mean of all ranks' losses.
+void Trainer::AddLoss(double* loss) {
+  if (exchange_ != nullptr) {
+    Trace(options_.trace, TraceOf::kWait, RunTrace::kExposed, "wait for loss",
+          [&] { options_.world->control().AllReduce(loss, 1, DType::kFloat64); });
+    *loss /= ranks();
+  }
+  smoothed_.Add(*loss);
+}
+
+void Trainer::ApplyUpdate() {
+  StartUpdate();
+  EndUpdate();
+}
+
+// On a device that decides by itself the update is on its way then, and nobody has waited for it.
+void Trainer::StartUpdate() {
+  if (RateNeedsLoss(spec_.param)) rate_ = RateNow();
+  const bool one_by_one = UpdatesOneByOne();
+  if (one_by_one) stage_ = Stage::kUpdate;
+  if (exchange_ != nullptr) {
+    if (one_by_one) update_->Begin(rate_, iter_);
+    Trace(options_.trace, TraceOf::kHost, "ranks", "end of exchange",
+          [&] { exchange_->Finish(one_by_one ? &*one_by_one_ : nullptr); });
+  }
+  stage_ = Stage::kUpdate;
+  Trace(options_.trace, TraceOf::kBoth, "update", "update", [&] { RunUpdate(one_by_one); });
+}
+
+void Trainer::RunUpdate(bool one_by_one) {
+  if (one_by_one) return update_->Finish();
+  if (!update_->decides()) {
+    finite_gradients_ = !scaler_.dynamic() || update_->GradientsFinite();
+    if (!finite_gradients_ && scaler_.skips()) return;
+    return update_->Run(rate_, iter_, schedule_.iter_size);
+  }
+  Update::Decision decision;
+  decision.watch_gradients = scaler_.dynamic();
+  decision.needs_gradients = scaler_.skips();
+  decision.needs_losses = losses_judged_;
+  losses_judged_ = false;
+  update_->RunDecided(rate_, iter_, schedule_.iter_size, decision);
+}
+
+// Learns what the device has decided, and counts the iteration.
+void Trainer::EndUpdate() {
+  const bool display = DisplayNow();
+  if (display) LOG(INFO) << "Iteration " << iter_ << ", lr = " << rate_;
+  // Only where the loss scale or a log line depends on it.
+  if (update_->decides() && (scaler_.dynamic() || display))
+    finite_gradients_ = update_->TakeVerdict();
+  if (scaler_.dynamic() && !UpdatesOneByOne()) JudgeGradients(finite_gradients_);
+  if (display && !skipped_ && update_->clip_scale() != 1) {
+    LOG(INFO) << "Gradient clipping: scaling down gradients (L2 norm " << update_->gradient_norm()
+              << " > " << spec_.param.clip_gradients() << ") by scale factor "
+              << update_->clip_scale();
+  }
+  ++iter_;
+  samples_seen_ += SamplesPerIteration();
+  stage_ = Stage::kWhole;
+}
+
+// Whether no other rank has a say in the update, which the device decides on by itself.
+bool Trainer::DecidesAlone() const { return options_.world == nullptr && update_->decides(); }
+
+// Whether each parameter is updated as soon as its gradient is complete: during backward, or, where
+// it is a sum over ranks, while others are still being summed.
+bool Trainer::UpdatesOneByOne() const {
+  if (exchange_ == nullptr) return params_.gradients_share_memory();
+  return ConsumesGradients(spec_.param, *options_.device) && !scaler_.dynamic();
+}
+
+void Trainer::ApplyGradients() {
+  if (!RateNeedsLoss(spec_.param)) rate_ = RateNow();
+  ApplyUpdate();
+}
+
+// Finds the scale of the next iteration.
+void Trainer::JudgeGradients(bool finite) {
+  const float scale = scaler_.scale();
+  skipped_ = !scaler_.Judge(finite);
+  if (skipped_) {
+    LOG(INFO) << "Iteration " << iter_ << ": gradients are not finite at loss scale "
+              << LossScaleText(scale) << "; update skipped, scale now "
+              << LossScaleText(scaler_.scale());
+  } else if (!finite && !scale_exhausted_) {
+    scale_exhausted_ = true;
+    LOG(WARNING) << "Iteration " << iter_
+                 << ": gradients are not finite at the smallest loss scale, "
+                 << LossScaleText(scale) << ", either, so the scale is not the reason; "
+                 << "from here on such updates are not skipped";
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,272 @@
+#include "solvers/update/apply.h"
+
+#include <algorithm>
+
+#include "core/base/threads.h"
+#include "solvers/update/update_element.h"
+
+namespace doppio {
+namespace {
+
+// Chunks are of one size whatever the number of threads and the slices that are asked for, so sums
+// and vector remainders never depend on them.
+constexpr int64_t kChunk = 1 << 15;
+constexpr int64_t kStep = 1 << 10;
+
+template <class T>
+double SumSquaresOf(const T* g, int64_t n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(g[i]) * static_cast<double>(g[i]);
+  return sum;
+}
+
+// `steps`: what is subtracted; none of the others. Always written, as another loop without it would
+// be compiled to other roundings.
+template <class Rule, class T>
+void UpdateRange(const UpdateScalars<T>& scalars, T rate, T decay, const T* g, T* w, T* h0, T* h1,
+                 T* steps, int64_t n) {
+  const UpdateScalars<T> s = scalars;  // a copy that no store can alias
+// Not "omp simd": it would give `h` memory of its own per lane, and GCC then vectorises nothing.
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    T h[kMaxSlots] = {h0[i], Rule::kSlots > 1 ? h1[i] : T(0)};
+    const T step = UpdateElement<Rule>(s, rate, decay, g[i], &w[i], h);
+    steps[i] = step;
+    h0[i] = h[0];
+    if (Rule::kSlots > 1) h1[i] = h[1];
+  }
+}
+
+// TakeGradient of each; where the update will go.
+template <class Rule, class T>
+void TakeRange(const UpdateScalars<T>& scalars, T decay, const T* g, const T* w, T* h0, T* h1,
+               T* directions, int64_t n) {
+  const UpdateScalars<T> s = scalars;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    T h[kMaxSlots] = {h0[i], h1[i]};
+    directions[i] = TakeGradient<Rule>(s, decay, g[i], w[i], h);
+    h0[i] = h[0];
+    h1[i] = h[1];
+  }
+}
+
+// Sums of squares.
+struct Norms {
+  double values = 0, gradients = 0;  // or directions
+};
+
+template <class T>
+bool AllFinite(const T* values, int64_t n) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += values[i] - values[i];
+  return sum == 0;
+}
+
+class CpuUpdatePass : public UpdatePass {
+ public:
+  CpuUpdatePass(Device* device, UpdateArenas arenas, size_t rule)
+      : a_(std::move(arenas)),
+        rule_(rule),
+        sums_(static_cast<size_t>((a_.size + kChunk - 1) / kChunk)),
+        lost_(sums_.size(), kNone),
+        rates_(a_.slices.size()),
+        zeros_(device, kChunk * ElementBytes(a_.dtype)) {
+    for (const UpdateSlice& slice : a_.slices) {
+      first_piece_.push_back(norms_.size());
+      norms_.resize(norms_.size() + Pieces(slice));
+    }
+    first_piece_.push_back(norms_.size());
+  }
+
+  double SumSquares() override {
+    return SumGradients([](const auto* g, int64_t n) { return SumSquaresOf(g, n); });
+  }
+
+  bool GradientsFinite() override {
+    return SumGradients([](const auto* g, int64_t n) { return AllFinite(g, n) ? 0.0 : 1.0; }) == 0;
+  }
+
+  std::optional<size_t> FirstLost() const override {
+    const size_t first = *std::min_element(lost_.begin(), lost_.end());
+    return first == kNone ? std::nullopt : std::optional<size_t>(first);
+  }
+
+  void Run(const UpdateNumbers& numbers, size_t first, size_t last) override {
+    if (first == last) return;
+    const int64_t begin = a_.slices[first].begin, end = a_.slices[last - 1].end;
+    VisitRule(rule_, [&](auto rule) {
+      DispatchFloat(a_.dtype, [&](auto type) {
+        using Rule = decltype(rule);
+        using T = decltype(type);
+        if (Rule::kTrustRatio || numbers.local.on) Measure<Rule, T>(numbers, begin, end);
+        SetRates<Rule>(numbers, first, last);
+        RunWithin<Rule, T>(numbers, begin, end);
+      });
+    });
+  }
+
+ private:
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+
+  template <class T>
+  const T* Gradient(const UpdateSlice& slice, int64_t element) const {
+    if (!slice.gradient) return static_cast<const T*>(zeros_.data());
+    return GradientPlace<T>(slice, element);
+  }
+
+  template <class T>
+  T* GradientPlace(const UpdateSlice& slice, int64_t element) const {
+    return static_cast<T*>(a_.grads) + slice.grad_begin + (element - slice.begin);
+  }
+
+  // The sum of f(gradients, n) over their pieces, in an order that never changes.
+  template <class F>
+  double SumGradients(const F& f) {
+    return DispatchFloat(a_.dtype, [&](auto type) {
+      using T = decltype(type);
+      ForChunks(0, a_.size, [&](size_t chunk, int64_t begin, int64_t end) {
+        double sum = 0;
+        ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
+          if (slice.gradient) sum += f(Gradient<T>(slice, from), to - from);
+        });
+        sums_[chunk] = sum;
+      });
+      double total = 0;
+      for (double sum : sums_) total += sum;
+      return total;
+    });
+  }
+
+  // How many chunks a slice has parts in.
+  static size_t Pieces(const UpdateSlice& slice) {
+    if (slice.begin == slice.end) return 0;
+    return static_cast<size_t>((slice.end - 1) / kChunk - slice.begin / kChunk + 1);
+  }
+
+  // The norms of each piece of a slice; a rule with a trust ratio takes the gradients meanwhile.
+  template <class Rule, class T>
+  void Measure(const UpdateNumbers& n, int64_t arena_begin, int64_t arena_end) {
+    const T* values = static_cast<const T*>(a_.values);
+    ForChunks(arena_begin, arena_end, [&](size_t chunk, int64_t begin, int64_t end) {
+      ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
+        Norms norms;
+        norms.values = SumSquaresOf(values + from, to - from);
+        if constexpr (Rule::kTrustRatio) {
+          norms.gradients = TakePiece<Rule, T>(n, slice, from, to);
+        } else {
+          norms.gradients = SumSquaresOf(Gradient<T>(slice, from), to - from) * n.scale * n.scale;
+        }
+        const size_t piece = chunk - static_cast<size_t>(slice.begin / kChunk);
+        norms_[first_piece_[IndexOf(slice)] + piece] = norms;
+      });
+    });
+  }
+
+  // The sum of the squares of where the update will go.
+  template <class Rule, class T>
+  double TakePiece(const UpdateNumbers& n, const UpdateSlice& slice, int64_t from, int64_t to) {
+    const UpdateScalars<T> s = ScalarsOf<T>(n);
+    const T decay = static_cast<T>(n.decay * slice.decay_mult);
+    const T* values = static_cast<const T*>(a_.values);
+    T* h0 = static_cast<T*>(a_.history[0]);
+    T* h1 = static_cast<T*>(a_.history[1]);
+    T directions[kStep];
+    double sum = 0;
+    for (int64_t step = from; step < to; step += kStep) {
+      const int64_t count = std::min(kStep, to - step);
+      TakeRange<Rule>(s, decay, Gradient<T>(slice, step), values + step, h0 + step, h1 + step,
+                      directions, count);
+      sum += SumSquaresOf(directions, count);
+    }
+    return sum;
+  }
+
+  // Of slices [first, last), multipliers included.
+  template <class Rule>
+  void SetRates(const UpdateNumbers& n, size_t first, size_t last) {
+    const LocalRate local = Rule::kTrustRatio ? TrustRatio() : n.local;
+    for (size_t i = first; i < last; ++i) {
+      Norms norms;
+      for (size_t piece = first_piece_[i]; local.on && piece < first_piece_[i + 1]; ++piece) {
+        norms.values += norms_[piece].values;
+        norms.gradients += norms_[piece].gradients;
+      }
+      const double lr_mult = a_.slices[i].lr_mult;
+      rates_[i] = local.on ? RateOf(local, n.rate, lr_mult, norms.values, norms.gradients)
+                           : n.rate * lr_mult;
+    }
+  }
+
+  size_t IndexOf(const UpdateSlice& slice) const {
+    return static_cast<size_t>(&slice - a_.slices.data());
+  }
+
+  template <class Rule, class T>
+  void RunWithin(const UpdateNumbers& n, int64_t arena_begin, int64_t arena_end) {
+    const UpdateScalars<T> s = ScalarsOf<T>(n);
+    T* values = static_cast<T*>(a_.values);
+    T* h0 = static_cast<T*>(a_.history[0]);
+    T* h1 = static_cast<T*>(a_.history[1]);
+    ForChunks(arena_begin, arena_end, [&](size_t chunk, int64_t begin, int64_t end) {
+      ForSlices(begin, end, [&](const UpdateSlice& slice, int64_t from, int64_t to) {
+        const T rate = static_cast<T>(rates_[IndexOf(slice)]);
+        const T decay = static_cast<T>(n.decay * slice.decay_mult);
+        // In steps that stay in the nearest cache until they are looked at.
+        bool finite = true;
+        T steps[kStep];
+        for (int64_t step = from; step < to; step += kStep) {
+          const int64_t count = std::min(kStep, to - step);
+          UpdateRange<Rule>(s, rate, decay, Gradient<T>(slice, step), values + step, h0 + step,
+                            Rule::kSlots > 1 ? h1 + step : nullptr, steps, count);
+          if (n.keep_steps) std::copy(steps, steps + count, GradientPlace<T>(slice, step));
+          finite = AllFinite(values + step, count) && finite;
+        }
+        if (finite) return;
+        lost_[chunk] = std::min(lost_[chunk], IndexOf(slice));
+      });
+    });
+  }
+
+  // The parts of [begin, end) in each chunk.
+  template <class F>
+  void ForChunks(int64_t begin, int64_t end, const F& f) {
+    const int64_t base = begin / kChunk, chunks = (end + kChunk - 1) / kChunk - base;
+    ParallelFor(chunks, 1, [&](int64_t first, int64_t last) {
+      for (int64_t chunk = base + first; chunk < base + last; ++chunk) {
+        f(static_cast<size_t>(chunk), std::max(begin, chunk * kChunk),
+          std::min(end, (chunk + 1) * kChunk));
+      }
+    });
+  }
+
+  // The parts of slices within [begin, end).
+  template <class F>
+  void ForSlices(int64_t begin, int64_t end, const F& f) {
+    auto slice = std::upper_bound(a_.slices.begin(), a_.slices.end(), begin,
+                                  [](int64_t at, const UpdateSlice& s) { return at < s.end; });
+    for (; slice != a_.slices.end() && slice->begin < end; ++slice) {
+      f(*slice, std::max(begin, slice->begin), std::min(end, slice->end));
+    }
+  }
+
+  UpdateArenas a_;
+  size_t rule_;
+  std::vector<double> sums_;         // one per chunk
+  std::vector<size_t> lost_;         // per chunk, the first slice with a value that was not finite
+  std::vector<Norms> norms_;         // per slice, one for each chunk it has parts in
+  std::vector<size_t> first_piece_;  // of each slice in norms_; their number at the end
+  std::vector<double> rates_;        // of each slice in the update that runs
+  Buffer zeros_;                     // as many as a chunk has elements
+};
+
+std::unique_ptr<UpdatePass> MakeCpuPass(Device* device, UpdateArenas arenas, size_t rule) {
+  return std::make_unique<CpuUpdatePass>(device, std::move(arenas), rule);
+}
+
+DOPPIO_REGISTER(UpdatePasses, Name(DeviceKind::kCpu), &MakeCpuPass);
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,273 @@
+#include "solvers/update/lr_policy.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "core/base/log.h"
+#include "core/base/nearest.h"
+
+namespace doppio {
+
+struct LrInput {
+  const SolverParameter& p;
+  int64_t iteration;
+  int64_t max_iter;
+  float smoothed_loss;
+  int step = 0;  // after this iteration's step
+
+  double i() const { return static_cast<double>(iteration); }
+  // Of all iterations, those done.
+  double part() const { return i() / static_cast<double>(max_iter); }
+};
+
+struct LrPolicyRow {
+  const char* name;
+  std::vector<const char*> needs;  // fields besides base_lr
+  double (*rate)(const LrInput&);
+  void (*advance)(const LrInput&, LrState*);  // to this iteration; null: nothing to remember
+  const char* status;                         // how the log calls a step; null: it does not
+};
+
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+
+void AdvanceStep(const LrInput& in, LrState* state) {
+  state->step = static_cast<int>(in.iteration / in.p.stepsize());
+}
+
+void AdvanceMultiStep(const LrInput& in, LrState* state) {
+  if (state->step < in.p.stepvalue_size() && in.iteration >= in.p.stepvalue(state->step)) {
+    ++state->step;
+  }
+}
+
+void AdvancePlateau(const LrInput& in, LrState* state) {
+  if (in.smoothed_loss < state->minimum_loss) {
+    state->minimum_loss = in.smoothed_loss;
+    state->iter_last_event = in.iteration;
+  }
+  if (state->step < in.p.plateau_winsize_size() &&
+      in.iteration >= state->iter_last_event + in.p.plateau_winsize(state->step)) {
+    ++state->step;
+    state->iter_last_event = in.iteration;
+  }
+}
+
+// From `from` to `to` along half a cosine, as part goes from 0 to 1.
+double HalfCosine(double from, double to, double part) {
+  return to + (from - to) * (1 + std::cos(kPi * part)) / 2;
+}
+
+double Fixed(const LrInput& in) { return in.p.base_lr(); }
+double Stepped(const LrInput& in) { return in.p.base_lr() * std::pow(in.p.gamma(), in.step); }
+double Exp(const LrInput& in) { return in.p.base_lr() * std::pow(in.p.gamma(), in.i()); }
+double Inv(const LrInput& in) {
+  return in.p.base_lr() * std::pow(1 + in.p.gamma() * in.i(), -static_cast<double>(in.p.power()));
+}
+double Poly(const LrInput& in) {
+  const double least = in.p.min_lr();
+  return least + (in.p.base_lr() - least) * std::pow(1 - in.part(), in.p.power());
+}
+double Sigmoid(const LrInput& in) {
+  return in.p.base_lr() / (1 + std::exp(-in.p.gamma() * (in.i() - in.p.stepsize())));
+}
+double MultiFixed(const LrInput& in) {
+  int stage = 0;
+  while (stage + 1 < in.p.stagelr_size() && in.iteration > in.p.stageiter(stage)) ++stage;
+  return in.p.stagelr(stage);
+}
+double Cosine(const LrInput& in) { return HalfCosine(in.p.base_lr(), in.p.min_lr(), in.part()); }
+double OneCycle(const LrInput& in) {
+  const double peak = in.p.base_lr(), rise = in.p.stepsize();
+  if (in.i() < rise) return HalfCosine(peak * in.p.gamma(), peak, in.i() / rise);
+  return HalfCosine(peak, in.p.min_lr(),
+                    (in.i() - rise) / (static_cast<double>(in.max_iter) - rise));
+}
+
+const std::vector<LrPolicyRow>& Rows() {
+  static const auto* rows = new std::vector<LrPolicyRow>{
+      {"fixed", {}, Fixed, nullptr, nullptr},
+      {"step", {"gamma", "stepsize"}, Stepped, AdvanceStep, nullptr},
+      {"exp", {"gamma"}, Exp, nullptr, nullptr},
+      {"inv", {"gamma", "power"}, Inv, nullptr, nullptr},
+      {"multistep", {"gamma", "stepvalue"}, Stepped, AdvanceMultiStep, "MultiStep"},
+      {"poly", {"power"}, Poly, nullptr, nullptr},
+      {"sigmoid", {"gamma", "stepsize"}, Sigmoid, nullptr, nullptr},
+      {"plateau", {"gamma", "plateau_winsize"}, Stepped, AdvancePlateau, "Plateau"},
+      {"multifixed", {"stagelr", "stageiter"}, MultiFixed, nullptr, nullptr},
+      {"cosine", {}, Cosine, nullptr, nullptr},
+      {"onecycle", {"gamma", "stepsize"}, OneCycle, nullptr, nullptr},
+  };
+  return *rows;
+}
+
+bool Ramps(const SolverParameter& p) { return p.rampup_interval() > 0 || p.warmup_iter() > 0; }
+bool Ramping(const SolverParameter& p, int64_t iteration) {
+  return iteration < std::max(p.rampup_interval(), p.warmup_iter());
+}
+
+// While Ramping.
+double RampRate(const SolverParameter& p, int64_t iteration) {
+  const double i = static_cast<double>(iteration);
+  const bool quadratic = p.rampup_interval() > 0;
+  const double start = quadratic ? p.rampup_lr() : p.warmup_start_lr();
+  const double part = i / (quadratic ? p.rampup_interval() : p.warmup_iter());
+  return start + (p.base_lr() - start) * (quadratic ? part * part : part);
+}
+
+bool IsSet(const SolverParameter& param, const char* name) {
+  const auto* field = SolverParameter::descriptor()->FindFieldByName(name);
+  const auto* reflection = param.GetReflection();
+  return field->is_repeated() ? reflection->FieldSize(param, field) > 0
+                              : reflection->HasField(param, field);
+}
+
+std::string List(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string Text(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+const LrPolicyRow* FindRow(const SolverParameter& param, const FieldPlaces& places) {
+  for (const LrPolicyRow& row : Rows()) {
+    if (param.lr_policy() == row.name) return &row;
+  }
+  if (!param.has_lr_policy()) {
+    throw UserError(places.At(), "lr_policy is missing; give one of " + List(LrPolicyNames()));
+  }
+  throw UserError(places.At("lr_policy"), "unknown lr_policy '" + param.lr_policy() + "'" +
+                                              DidYouMean(param.lr_policy(), LrPolicyNames()) +
+                                              "; known: " + List(LrPolicyNames()));
+}
+
+void CheckNeeds(const SolverParameter& p, const FieldPlaces& places, const LrPolicyRow& row,
+                ErrorCollector* errors) {
+  // Its rates are all in stagelr.
+  const bool has_own_rates = row.rate == MultiFixed && !Ramps(p);
+  if (!p.has_base_lr() && !has_own_rates)
+    errors->Add(places.At(), "base_lr is missing; give the learning rate to start with");
+  for (const char* field : row.needs) {
+    if (!IsSet(p, field)) {
+      errors->Add(places.At("lr_policy"), std::string("lr_policy '") + row.name + "' needs " +
+                                              field + ", which is not set");
+    } else if (field == std::string("stepsize") && p.stepsize() <= 0) {
+      errors->Add(places.At("stepsize"), "stepsize is " + std::to_string(p.stepsize()) +
+                                             "; give the iterations between two steps, at least 1");
+    }
+  }
+}
+
+void CheckStages(const SolverParameter& p, const FieldPlaces& places, ErrorCollector* errors) {
+  if (p.stagelr_size() != p.stageiter_size()) {
+    errors->Add(places.At("stageiter"), "there are " + std::to_string(p.stageiter_size()) +
+                                            " stageiter for " + std::to_string(p.stagelr_size()) +
+                                            " stagelr; give one each");
+  }
+  for (int i = 1; i < p.stageiter_size(); ++i) {
+    if (p.stageiter(i) > p.stageiter(i - 1)) continue;
+    errors->Add(places.At("stageiter", i), "stageiter " + std::to_string(p.stageiter(i)) +
+                                               " does not come after " +
+                                               std::to_string(p.stageiter(i - 1)) +
+                                               "; each is the last iteration of its stage");
+  }
+}
+
+void CheckRamp(const SolverParameter& p, const FieldPlaces& places, ErrorCollector* errors) {
+  for (const auto& [field, value] :
+       {std::pair<const char*, double>{"rampup_interval", p.rampup_interval()},
+        {"rampup_lr", p.rampup_lr()},
+        {"warmup_iter", p.warmup_iter()},
+        {"warmup_start_lr", p.warmup_start_lr()},
+        {"min_lr", p.min_lr()}}) {
+    if (!(value >= 0))
+      errors->Add(places.At(field), std::string(field) + " is at least 0, got " + Text(value));
+  }
+  if (p.rampup_interval() > 0 && p.warmup_iter() > 0) {
+    errors->Add(places.At("warmup_iter"),
+                "has rampup_interval (NVCaffe, quadratic) and warmup_iter (Intel Caffe, linear), "
+                "which both say how the rate starts; keep one of them");
+  }
+  if (p.has_base_lr() && p.has_min_lr() && p.min_lr() > p.base_lr()) {
+    errors->Add(places.At("min_lr"),
+                "min_lr " + Text(p.min_lr()) + " is above base_lr " + Text(p.base_lr()));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> LrPolicyNames() {
+  std::vector<std::string> names;
+  for (const LrPolicyRow& row : Rows()) names.push_back(row.name);
+  return names;
+}
+
+bool RateNeedsLoss(const SolverParameter& param) { return param.lr_policy() == "plateau"; }
+
+double WarmupMomentumFactor(const SolverParameter& param, int64_t iteration) {
+  if (iteration < 1 || iteration >= param.warmup_iter()) return 1;
+  const double before = RampRate(param, iteration - 1);
+  // After a rate of 0 the history is 0, whatever it is multiplied by.
+  return before > 0 ? RampRate(param, iteration) / before : 1;
+}
+
+LrPolicy::LrPolicy(const SolverParameter& param, const FieldPlaces& places, int64_t max_iter)
+    : param_(param), row_(FindRow(param, places)), max_iter_(max_iter) {
+  ErrorCollector errors;
+  CheckNeeds(param, places, *row_, &errors);
+  CheckRamp(param, places, &errors);
+  if (row_->rate == MultiFixed) CheckStages(param, places, &errors);
+  for (int i = 0; i < param.plateau_winsize_size(); ++i) {
+    if (param.plateau_winsize(i) >= 1) continue;
+    errors.Add(places.At("plateau_winsize", i),
+               "plateau_winsize is " + std::to_string(param.plateau_winsize(i)) +
+                   "; give the iterations without a new minimum of the loss, at least 1");
+  }
+  if (row_->rate == OneCycle && max_iter > 0 && param.stepsize() >= max_iter) {
+    errors.Add(places.At("stepsize"), "stepsize is " + std::to_string(param.stepsize()) +
+                                          ", but the rate is to fall again before max_iter, " +
+                                          std::to_string(max_iter));
+  }
+  errors.ThrowIfAny();
+  CheckLastRate(places);
+}
+
+// As of a gamma below 0 with inv, or above 1 with exp: Caffe trains on until the rate is no number.
+// Policies that remember something are left out.
+void LrPolicy::CheckLastRate(const FieldPlaces& places) const {
+  if (max_iter_ < 1 || row_->advance != nullptr) return;
+  const double last = row_->rate({param_, max_iter_ - 1, max_iter_, 0});
+  if (std::isfinite(last)) return;
+  throw UserError(places.At("gamma"), "the learning rate of iteration " +
+                                          std::to_string(max_iter_ - 1) +
+                                          " is not finite with lr_policy '" + row_->name +
+                                          "'; change gamma, power or max_iter");
+}
+
+double LrPolicy::Rate(int64_t iteration, float smoothed_loss) {
+  const auto floored = [&](double rate) {
+    return param_.has_min_lr() ? std::max<double>(param_.min_lr(), rate) : rate;
+  };
+  if (Ramping(param_, iteration)) return floored(RampRate(param_, iteration));
+  LrInput in{param_, iteration, max_iter_, smoothed_loss};
+  if (row_->advance != nullptr) {
+    const int before = state_.step;
+    row_->advance(in, &state_);
+    in.step = state_.step;
+    if (row_->status != nullptr && in.step != before) {
+      LOG(INFO) << row_->status << " Status: Iteration " << iteration << ", step = " << in.step;
+    }
+  }
+  return floored(row_->rate(in));
+}
+
+}  // namespace doppio

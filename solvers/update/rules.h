@@ -1,0 +1,194 @@
+// The update rules, each written once for CPU and GPU, with Caffe's arithmetic. g is the gradient
+// of one element after clipping, division by iter_size and weight decay; Step returns what is
+// subtracted from the value.
+//
+// Rules whose weight decay is decoupled (kDecoupled) see g without it. They have two parts instead
+// of Step: Take puts g into the history, and Direction reads off it where to go; the update is
+// w <- w - rate (Direction + decay w). With kTrustRatio the rate is that of the parameter times the
+// norm of w over the norm of this sum.
+//
+// To add a rule, write its struct and append it to Rules: updates on both devices, snapshots and
+// resume follow.
+#ifndef DOPPIO_SOLVERS_UPDATE_RULES_H_
+#define DOPPIO_SOLVERS_UPDATE_RULES_H_
+
+#include <cmath>
+#include <cstdint>
+#include <tuple>
+
+#include "core/base/random.h"  // DOPPIO_HD
+
+namespace doppio {
+
+// The solver's numbers, in the type of the parameters.
+template <class T>
+struct RuleScalars {
+  T momentum = 0, momentum2 = 0, delta = 0, rms_decay = 0;
+  T unbias = 1, unbias2 = 1;  // 1 / (1 - momentum^t) and 1 / (1 - momentum2^t)
+};
+
+constexpr int kMaxSlots = 2;
+
+struct RuleDefaults {
+  static constexpr bool kMomentum = true;         // false: a momentum other than 0 is a mistake
+  static constexpr bool kMomentumPolicy = false;  // whether momentum may change as the run goes
+  static constexpr bool kLocalRate = false;       // whether larc and local_lr_auto may set rates
+  static constexpr bool kDecoupled = false;       // see above
+  static constexpr bool kTrustRatio = false;
+  // Multiplies the learning rate of update t = 1, 2, ...
+  static double RateFactor(const RuleScalars<double>&, int64_t) { return 1; }
+};
+
+// h <- momentum h + rate g;  w <- w - h.
+// Polyak, "Some methods of speeding up the convergence of iteration methods", 1964; the rate inside
+// h is Caffe's.
+struct Sgd : RuleDefaults {
+  static constexpr const char* kName = "SGD";
+  static constexpr bool kMomentumPolicy = true;
+  static constexpr bool kLocalRate = true;
+  static constexpr int kSlots = 1;
+  template <class T>
+  DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
+    return h[0] = a.momentum * h[0] + rate * g;
+  }
+};
+
+// h' = momentum h + rate g;  w <- w - ((1 + momentum) h' - momentum h).
+// Nesterov, "A method of solving a convex programming problem with convergence rate O(1/k^2)",
+// 1983, as in Sutskever et al., "On the importance of initialization and momentum in deep
+// learning", ICML 2013.
+struct Nesterov : RuleDefaults {
+  static constexpr const char* kName = "Nesterov";
+  static constexpr bool kMomentumPolicy = true;
+  static constexpr bool kLocalRate = true;
+  static constexpr int kSlots = 1;
+  template <class T>
+  DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
+    const T before = h[0];
+    h[0] = a.momentum * before + rate * g;
+    return (T(1) + a.momentum) * h[0] - a.momentum * before;
+  }
+};
+
+// h <- h + g^2;  w <- w - rate g / (sqrt(h) + delta).
+// Duchi, Hazan, Singer, "Adaptive Subgradient Methods for Online Learning and Stochastic
+// Optimization", JMLR 2011.
+struct AdaGrad : RuleDefaults {
+  static constexpr const char* kName = "AdaGrad";
+  static constexpr int kSlots = 1;
+  static constexpr bool kMomentum = false;
+  template <class T>
+  DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
+    h[0] += g * g;
+    return rate * g / (std::sqrt(h[0]) + a.delta);
+  }
+};
+
+// h <- rms_decay h + (1 - rms_decay) g^2;  w <- w - rate g / (sqrt(h) + delta).
+// Tieleman, Hinton, "Lecture 6.5 - RMSProp", COURSERA: Neural Networks for Machine Learning, 2012.
+struct RmsProp : RuleDefaults {
+  static constexpr const char* kName = "RMSProp";
+  static constexpr int kSlots = 1;
+  static constexpr bool kMomentum = false;
+  template <class T>
+  DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
+    h[0] = a.rms_decay * h[0] + (T(1) - a.rms_decay) * (g * g);
+    return rate * g / (std::sqrt(h[0]) + a.delta);
+  }
+};
+
+// h <- momentum h + (1 - momentum) g^2;  d = g sqrt((delta + u) / (delta + h));
+// u <- momentum u + (1 - momentum) d^2;  w <- w - rate d.
+// Zeiler, "ADADELTA: An Adaptive Learning Rate Method", arXiv 1212.5701, 2012; momentum is the
+// paper's rho.
+struct AdaDelta : RuleDefaults {
+  static constexpr const char* kName = "AdaDelta";
+  static constexpr int kSlots = 2;
+  template <class T>
+  DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
+    h[0] = a.momentum * h[0] + (T(1) - a.momentum) * (g * g);
+    const T d = g * std::sqrt((a.delta + h[1]) / (a.delta + h[0]));
+    h[1] = a.momentum * h[1] + (T(1) - a.momentum) * (d * d);
+    return rate * d;
+  }
+};
+
+// m <- momentum m + (1 - momentum) g;  v <- momentum2 v + (1 - momentum2) g^2;
+// w <- w - rate sqrt(1 - momentum2^t) / (1 - momentum^t) m / (sqrt(v) + delta).
+// Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, the efficient form at the
+// end of section 2.
+struct Adam : RuleDefaults {
+  static constexpr const char* kName = "Adam";
+  static constexpr int kSlots = 2;
+  static double RateFactor(const RuleScalars<double>& a, int64_t t) {
+    const double n = static_cast<double>(t);
+    return std::sqrt(1 - std::pow(a.momentum2, n)) / (1 - std::pow(a.momentum, n));
+  }
+  template <class T>
+  DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
+    h[0] = a.momentum * h[0] + (T(1) - a.momentum) * g;
+    h[1] = a.momentum2 * h[1] + (T(1) - a.momentum2) * (g * g);
+    return rate * h[0] / (std::sqrt(h[1]) + a.delta);
+  }
+};
+
+// h <- momentum h + (1 - momentum) g;  w <- w - rate h.
+// NVCaffe's "SAG" on GPUs, whose average is not that of Schmidt, Le Roux, Bach, "Minimizing Finite
+// Sums with the Stochastic Average Gradient", 2013, but SGD with momentum whose history holds no
+// rate.
+struct Sag : RuleDefaults {
+  static constexpr const char* kName = "SAG";
+  static constexpr bool kMomentumPolicy = true;
+  static constexpr int kSlots = 1;
+  template <class T>
+  DOPPIO_HD static T Step(const RuleScalars<T>& a, T rate, T g, T* h) {
+    h[0] = a.momentum * h[0] + (T(1) - a.momentum) * g;
+    return rate * h[0];
+  }
+};
+
+// m <- momentum m + (1 - momentum) g;  v <- momentum2 v + (1 - momentum2) g^2;
+// w <- w - rate (m / (1 - momentum^t) / (sqrt(v / (1 - momentum2^t)) + delta) + decay w).
+// Loshchilov, Hutter, "Decoupled Weight Decay Regularization", ICLR 2019, algorithm 2. The paper's
+// alpha and eta are one rate here, which multiplies the decay too, as in PyTorch.
+struct AdamW : RuleDefaults {
+  static constexpr const char* kName = "AdamW";
+  static constexpr int kSlots = 2;
+  static constexpr bool kDecoupled = true;
+  template <class T>
+  DOPPIO_HD static void Take(const RuleScalars<T>& a, T g, T* h) {
+    h[0] = a.momentum * h[0] + (T(1) - a.momentum) * g;
+    h[1] = a.momentum2 * h[1] + (T(1) - a.momentum2) * (g * g);
+  }
+  template <class T>
+  DOPPIO_HD static T Direction(const RuleScalars<T>& a, const T* h) {
+    return h[0] * a.unbias / (std::sqrt(h[1] * a.unbias2) + a.delta);
+  }
+};
+
+// AdamW's sum of direction and decay, d, by parameter: w <- w - rate ||w|| / ||d|| d; the ratio is
+// 1 where a norm is 0.
+// You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes", ICLR 2020,
+// algorithm 2 with phi(x) = x.
+struct Lamb : AdamW {
+  static constexpr const char* kName = "LAMB";
+  static constexpr bool kTrustRatio = true;
+};
+
+using Rules = std::tuple<Sgd, Nesterov, AdaGrad, RmsProp, AdaDelta, Adam, Sag, AdamW, Lamb>;
+
+// Calls f(rule) with the rule of this index in Rules.
+template <class F, size_t I = 0>
+void VisitRule(size_t index, F&& f) {
+  if constexpr (I < std::tuple_size_v<Rules>) {
+    if (index == I) {
+      f(std::tuple_element_t<I, Rules>{});
+    } else {
+      VisitRule<F, I + 1>(index, std::forward<F>(f));
+    }
+  }
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_SOLVERS_UPDATE_RULES_H_

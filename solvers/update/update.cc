@@ -1,0 +1,234 @@
+#include "solvers/update/update.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "solvers/update/lr_policy.h"
+#include "solvers/update/momentum_policy.h"
+
+namespace doppio {
+namespace {
+
+// What larc (NVCaffe) and local_lr_auto (Intel Caffe) ask for; the momentum in LARC's eta changes.
+LocalRate LocalRateFor(const SolverParameter& param, double momentum, double weight_decay) {
+  LocalRate local;
+  local.on = param.larc() || param.local_lr_auto();
+  local.clip = param.larc() && param.larc_policy() == "clip";
+  local.eta = param.larc() ? param.larc_eta() * (1 - momentum) : param.local_gw_ratio();
+  local.decay = param.larc() ? 0 : weight_decay;
+  return local;
+}
+
+std::vector<int> InArenaOrder(const ParamStore& store) {
+  std::vector<int> order = store.learnable();
+  auto offset = [&](int i) { return store.params()[static_cast<size_t>(i)].offset; };
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return offset(a) < offset(b); });
+  return order;
+}
+
+UpdateSlice SliceOf(const Param& p) {
+  return {p.offset,      p.offset + p.value.stored(),
+          p.grad_offset, p.trainable ? p.lr_mult : 0.0f,
+          p.decay_mult,  p.gradient};
+}
+
+}  // namespace
+
+bool ConsumesGradients(const SolverParameter& param, const Device& device) {
+  return device.kind() == DeviceKind::kCpu && param.clip_gradients() < 0 &&
+         param.iter_size() == 1 && !param.debug_info() && !param.snapshot_diff() &&
+         !RateNeedsLoss(param);
+}
+
+Update::Update(const SolverParameter& param, const FieldPlaces& places, ParamStore* params,
+               int64_t max_iter)
+    : param_(param), max_iter_(max_iter), params_(params), clip_(param.clip_gradients()) {
+  CheckRule(param, places);
+  const size_t rule = FindRule(param, places);
+  rule_name_ = RuleNames()[rule];
+  size_t slots = 0;
+  VisitRule(rule, [&](auto r) {
+    slots = static_cast<size_t>(decltype(r)::kSlots);
+    rate_factor_ = &decltype(r)::RateFactor;
+  });
+
+  numbers_.l1 = param.regularization_type() == "L1";
+  numbers_.keep_steps = param.snapshot_diff();
+  numbers_.rule.momentum2 = param.momentum2();
+  numbers_.rule.delta = param.delta();
+  numbers_.rule.rms_decay = param.rms_decay();
+
+  UpdateArenas arenas;
+  arenas.dtype = params->dtype();
+  arenas.size = params->arena_size();
+  arenas.values = params->values().raw;
+  arenas.grads = params->grads().raw;
+  arenas.slices = MakeSlices();
+  for (size_t slot = 0; slot < slots; ++slot) {
+    history_.emplace_back(params->device(), arenas.size * ElementBytes(arenas.dtype));
+    arenas.history[slot] = history_.back().data();
+  }
+  const std::string device = Name(params->device()->kind());
+  const MakeUpdatePass* make = UpdatePasses::Get().Find(device);
+  DOPPIO_CHECK(make != nullptr, "no update is linked in for device kind " + device);
+  pass_ = (*make)(params->device(), std::move(arenas), rule);
+}
+
+std::vector<UpdateSlice> Update::MakeSlices() {
+  std::vector<UpdateSlice> slices;
+  slice_of_.resize(params_->params().size());
+  for (int i : InArenaOrder(*params_)) {
+    const size_t slice = slices.size();
+    slice_of_[static_cast<size_t>(i)] = slice;
+    slices.push_back(SliceOf(params_->param(i)));
+    if (slices.back().gradient) continue;
+    const bool goes_on = !without_gradient_.empty() && without_gradient_.back().second == slice;
+    if (!goes_on) without_gradient_.emplace_back(slice, slice);
+    without_gradient_.back().second = slice + 1;
+  }
+  slice_count_ = slices.size();
+  return slices;
+}
+
+void Update::SetNumbers(double rate, int64_t iteration, double scale) {
+  numbers_.scale = scale / loss_scale_;
+  numbers_.decided = false;
+  numbers_.decay = WeightDecayAt(param_, iteration, max_iter_);
+  RuleScalars<double>& rule = numbers_.rule;
+  rule.momentum = MomentumAt(param_, iteration, max_iter_, rate);
+  numbers_.local = LocalRateFor(param_, rule.momentum, numbers_.decay);
+  if (rule_name_ == Sgd::kName) rule.momentum *= WarmupMomentumFactor(param_, iteration);
+  const double t = static_cast<double>(iteration + 1);
+  rule.unbias = 1 / (1 - std::pow(rule.momentum, t));
+  rule.unbias2 = 1 / (1 - std::pow(rule.momentum2, t));
+  numbers_.rate = rate * rate_factor_(rule, iteration + 1);
+}
+
+void Update::Run(double rate, int64_t iteration, int iter_size) {
+  DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
+  gradient_norm_ = 0;
+  clip_scale_ = 1;
+  if (clip_ >= 0) {
+    SetNorm(sum_squares_ ? *sum_squares_ : pass_->SumSquares());
+    sum_squares_.reset();
+  }
+  SetNumbers(rate, iteration, clip_scale_ / iter_size);
+  pass_->Run(numbers_, 0, slice_count_);
+}
+
+void Update::SetNorm(double sum_squares) {
+  gradient_norm_ = std::sqrt(sum_squares) / loss_scale_;
+  if (gradient_norm_ > clip_) clip_scale_ = clip_ / gradient_norm_;
+}
+
+void Update::RunDecided(double rate, int64_t iteration, int iter_size, const Decision& decision) {
+  DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
+  gradient_norm_ = 0;
+  clip_scale_ = 1;
+  SetNumbers(rate, iteration, 1.0 / iter_size);
+  undecided_ = clip_ >= 0 || decision.watch_gradients;
+  if (undecided_ || decision.needs_losses) {
+    pass_->Decide({clip_, loss_scale_, iter_size, decision.watch_gradients,
+                   decision.needs_gradients, decision.needs_losses});
+    numbers_.decided = true;
+  }
+  pass_->Run(numbers_, 0, slice_count_);
+}
+
+bool Update::TakeVerdict() {
+  if (!undecided_) return true;
+  undecided_ = false;
+  const UpdateVerdict verdict = pass_->Verdict();
+  if (clip_ >= 0) SetNorm(verdict.sum_squares);
+  return verdict.gradients_finite;
+}
+
+bool Update::GradientsFinite() {
+  DOPPIO_CHECK(!params_->gradients_share_memory(), "most gradients are gone after backward");
+  if (clip_ < 0) return pass_->GradientsFinite();
+  const double sum = pass_->SumSquares();
+  if (!std::isfinite(sum)) return false;
+  sum_squares_ = sum;
+  return true;
+}
+
+void Update::Begin(double rate, int64_t iteration) {
+  DOPPIO_CHECK(clip_ < 0, "clipping needs all gradients at once");
+  SetNumbers(rate, iteration, 1);
+}
+
+void Update::Ready(int param) {
+  const size_t slice = slice_of_[static_cast<size_t>(param)];
+  pass_->Run(numbers_, slice, slice + 1);
+}
+
+void Update::Finish() {
+  for (const auto& range : without_gradient_) pass_->Run(numbers_, range.first, range.second);
+}
+
+std::optional<int> Update::LostParam() const {
+  const std::optional<size_t> slice = pass_->FirstLost();
+  if (!slice) return std::nullopt;
+  return InArenaOrder(*params_)[*slice];
+}
+
+int64_t Update::history_bytes() const {
+  int64_t bytes = 0;
+  for (const Buffer& slot : history_) bytes += slot.bytes();
+  return bytes;
+}
+
+std::vector<Tensor> Update::history_arenas() const {
+  std::vector<Tensor> arenas;
+  for (const Buffer& slot : history_) arenas.emplace_back(params_->values(), slot.data());
+  return arenas;
+}
+
+Tensor Update::HistoryOf(const Param& param, size_t slot) const {
+  char* base = static_cast<char*>(history_[slot].data());
+  return Tensor(param.value, base + param.offset * ElementBytes(params_->dtype()));
+}
+
+std::vector<Tensor> Update::History() const {
+  std::vector<Tensor> history;
+  for (size_t slot = 0; slot < history_.size(); ++slot) {
+    for (int i : params_->learnable()) {
+      history.push_back(HistoryOf(params_->params()[static_cast<size_t>(i)], slot));
+    }
+  }
+  return history;
+}
+
+std::vector<PlainBlob> Update::ExportHistory() const {
+  std::vector<PlainBlob> blobs;
+  for (const Tensor& tensor : History()) blobs.push_back(ReadTensor(tensor, params_->device()));
+  return blobs;
+}
+
+void Update::ImportHistory(const std::vector<PlainBlob>& blobs, const std::string& file) {
+  const std::vector<int>& learnable = params_->learnable();
+  const size_t wanted = history_.size() * learnable.size();
+  if (blobs.size() != wanted) {
+    throw FileError(
+        file + " holds " + std::to_string(blobs.size()) + " history blobs, but " + rule_name_ +
+        " keeps " + std::to_string(wanted) + " for the " + std::to_string(learnable.size()) +
+        " parameters of this net; go on with the net and the solver type it was written with");
+  }
+  // All are checked before any is written. Old files have other shapes of the same size.
+  for (const bool write : {false, true}) {
+    for (size_t i = 0; i < blobs.size(); ++i) {
+      const Param& param = params_->params()[static_cast<size_t>(learnable[i % learnable.size()])];
+      if (write) {
+        WriteTensor(blobs[i].data, HistoryOf(param, i / learnable.size()), params_->device());
+      } else if (static_cast<int64_t>(blobs[i].data.size()) != param.shape.count()) {
+        throw FileError(file + ": history blob " + std::to_string(i) + " has " +
+                        std::to_string(blobs[i].data.size()) + " elements, but parameter " +
+                        std::to_string(param.index) + " of layer '" + param.layer + "' is " +
+                        param.shape.ToString() + "; this is the state of another net");
+      }
+    }
+  }
+}
+
+}  // namespace doppio

@@ -1,0 +1,173 @@
+#include "tools/cli/field_table.h"
+
+#include <google/protobuf/dynamic_message.h>
+#include <google/protobuf/text_format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <memory>
+
+#include "core/base/file.h"
+#include "core/net/graph/layer.h"
+#include "proto/net.pb.h"
+#include "proto/solver.pb.h"
+#include "tools/cli/field_notes.h"
+#include "tools/train/lint.h"
+
+namespace doppio {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+std::string TypeText(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return "true or false";
+    case FieldDescriptor::CPPTYPE_STRING:
+      return "text";
+    case FieldDescriptor::CPPTYPE_FLOAT:
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return "number";
+    case FieldDescriptor::CPPTYPE_UINT32:
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return "integer from 0";
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return field.message_type()->name();
+    case FieldDescriptor::CPPTYPE_ENUM: {
+      std::string names;
+      for (int i = 0; i < field.enum_type()->value_count(); ++i) {
+        names += (i == 0 ? "" : ", ") + field.enum_type()->value(i)->name();
+      }
+      return names;
+    }
+    default:
+      return "integer";
+  }
+}
+
+// As a file would have it.
+std::string DefaultText(const FieldDescriptor& field) {
+  if (!field.has_default_value()) return "";
+  google::protobuf::DynamicMessageFactory factory;
+  const std::unique_ptr<google::protobuf::Message> message(
+      factory.GetPrototype(field.containing_type())->New());
+  std::string text;
+  google::protobuf::TextFormat::PrintFieldValueToString(*message, &field, -1, &text);
+  return text == "\"\"" ? "" : text;
+}
+
+std::string NoteOf(const FieldDescriptor& field) {
+  std::string name = field.full_name();
+  name.erase(0, name.find('.') + 1);  // the package
+  const auto found = FieldNotes().find(name);
+  return found == FieldNotes().end() ? "" : found->second;
+}
+
+// Letters and digits in small, without what names of parameters end with: "ReLU" and "relu_param"
+// are "relu".
+std::string Bare(std::string name) {
+  if (EndsWith(name, "_param")) name.resize(name.size() - 6);
+  std::string bare;
+  for (char c : name) {
+    if (c != '_') bare += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return bare;
+}
+
+// Where the names do not say it.
+const std::map<std::string, std::vector<std::string>>& FurtherParameters() {
+  static const auto* table = new std::map<std::string, std::vector<std::string>>{
+      {"AnnotatedData", {"data_param", "transform_param"}},
+      {"ConvolutionDepthwise", {"convolution_param"}},
+      {"Data", {"transform_param"}},
+      {"Deconvolution", {"convolution_param"}},
+      {"DepthwiseConvolution", {"convolution_param"}},
+      {"Im2col", {"convolution_param"}},
+      {"ImageData", {"transform_param"}},
+      {"InfogainLoss", {"loss_param"}},
+      {"LSTM", {"recurrent_param"}},
+      {"MultiBoxLoss", {"loss_param"}},
+      {"Normalize", {"norm_param"}},
+      {"RNN", {"recurrent_param"}},
+      {"SigmoidCrossEntropyLoss", {"loss_param"}},
+      {"SmoothL1Loss", {"loss_param"}},
+      {"SmoothL1LossOHEM", {"smooth_l1_loss_param", "loss_param"}},
+      {"SoftmaxWithLoss", {"softmax_param", "loss_param"}},
+      {"SoftmaxWithLossOHEM", {"softmax_param", "loss_param"}},
+      {"WindowData", {"transform_param"}},
+  };
+  return *table;
+}
+
+std::string CountText(int least, int most) {
+  constexpr int kMoreThanAnybodyNeeds = 1000;
+  if (most == kAny || most >= kMoreThanAnybodyNeeds)
+    return least == 0 ? "any" : std::to_string(least) + " or more";
+  if (least == most) return std::to_string(most);
+  return std::to_string(least) + (most == least + 1 ? " or " : " to ") + std::to_string(most);
+}
+
+}  // namespace
+
+FieldRow RowOf(const FieldDescriptor& field) {
+  FieldRow row;
+  row.name = field.name();
+  row.type = (field.is_repeated() ? "several: " : "") + TypeText(field);
+  row.default_value = field.is_repeated() ? "" : DefaultText(field);
+  row.meaning = NoteOf(field);
+  if (HasNoEffectHere(field)) row.meaning += "; without effect";
+  row.message = field.message_type();
+  return row;
+}
+
+std::vector<FieldRow> FieldRows(const Descriptor& message) {
+  std::vector<FieldRow> rows;
+  for (int i = 0; i < message.field_count(); ++i) rows.push_back(RowOf(*message.field(i)));
+  return rows;
+}
+
+bool IsUntold(const Descriptor& message) {
+  return message.name() == "BlobProto" || message.name() == "V1LayerParameter";
+}
+
+std::vector<const Descriptor*> MessagesOfFiles() {
+  std::vector<const Descriptor*> messages = {SolverParameter::descriptor(),
+                                             NetParameter::descriptor()};
+  for (size_t i = 0; i < messages.size(); ++i) {
+    for (int k = 0; k < messages[i]->field_count(); ++k) {
+      const FieldDescriptor& field = *messages[i]->field(k);
+      const Descriptor* nested = field.message_type();
+      if (nested == nullptr || IsUntold(*nested) || HasNoEffectHere(field)) continue;
+      if (std::find(messages.begin(), messages.end(), nested) == messages.end())
+        messages.push_back(nested);
+    }
+  }
+  return messages;
+}
+
+std::string ArityOf(const std::string& layer_type) {
+  const LayerType* type = LayerTypes::Get().Find(layer_type);
+  if (type == nullptr) return "any";
+  return CountText(type->min_bottoms, type->max_bottoms) + " → " +
+         (type->same_count ? "as many" : CountText(type->min_tops, type->max_tops));
+}
+
+std::vector<const FieldDescriptor*> ParametersOf(const std::string& layer_type) {
+  const auto further = FurtherParameters().find(layer_type);
+  std::vector<const FieldDescriptor*> fields;
+  const Descriptor& layer = *LayerParameter::descriptor();
+  for (int i = 0; i < layer.field_count(); ++i) {
+    const FieldDescriptor* field = layer.field(i);
+    if (!EndsWith(field->name(), "_param")) continue;
+    const bool named =
+        further != FurtherParameters().end() &&
+        std::count(further->second.begin(), further->second.end(), field->name()) > 0;
+    if (named || (Bare(field->name()) == Bare(layer_type) && !HasNoEffectHere(*field)))
+      fields.push_back(field);
+  }
+  return fields;
+}
+
+}  // namespace doppio

@@ -1,0 +1,90 @@
+// Independent work by several threads, its results taken in order by the caller.
+#ifndef DOPPIO_TOOLS_CLI_IN_ORDER_H_
+#define DOPPIO_TOOLS_CLI_IN_ORDER_H_
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/threads.h"
+
+namespace doppio {
+
+// Calls `make(i)` for all i in [0, n) in `threads` threads, and `take(i, result)` for i = 0, 1, ...
+// in the caller's; no more than a few results for each thread wait. What `make` throws is thrown
+// when its turn has come; then, and when `take` throws, the rest is left.
+template <class Make, class Take>
+void InOrder(int64_t n, int threads, const Make& make, const Take& take) {
+  using Result = decltype(make(int64_t{0}));
+  struct Made {
+    Result result;
+    std::exception_ptr failure;
+  };
+  constexpr int64_t kAhead = 4;  // of each thread
+  std::mutex mutex;
+  std::condition_variable made, taken;
+  std::map<int64_t, Made> waiting;
+  int64_t next = 0, due = 0;
+  bool stop = false;
+
+  const auto work = [&] {
+    UseAllCores();
+    std::unique_lock<std::mutex> lock(mutex);
+    for (;;) {
+      taken.wait(lock, [&] { return stop || next >= n || next < due + kAhead * threads; });
+      if (stop || next >= n) return;
+      const int64_t i = next++;
+      lock.unlock();
+      Made item{};
+      try {
+        item.result = make(i);
+      } catch (...) {
+        item.failure = std::current_exception();
+      }
+      lock.lock();
+      waiting.emplace(i, std::move(item));
+      made.notify_one();
+    }
+  };
+  std::vector<std::thread> workers;
+  struct Join {
+    std::vector<std::thread>* workers;
+    std::mutex* mutex;
+    std::condition_variable* taken;
+    bool* stop;
+    ~Join() {
+      {
+        std::lock_guard<std::mutex> lock(*mutex);
+        *stop = true;
+      }
+      taken->notify_all();
+      for (std::thread& worker : *workers) worker.join();
+    }
+  } join{&workers, &mutex, &taken, &stop};
+  for (int t = 0; t < threads; ++t) workers.emplace_back(work);
+
+  for (int64_t i = 0; i < n; ++i) {
+    std::unique_lock<std::mutex> lock(mutex);
+    made.wait(lock, [&] { return waiting.count(i) > 0; });
+    Made item = std::move(waiting.at(i));
+    waiting.erase(i);
+    due = i + 1;
+    lock.unlock();
+    taken.notify_all();
+    if (item.failure) std::rethrow_exception(item.failure);
+    take(i, std::move(item.result));
+  }
+}
+
+// --data_threads, or all cores of the process.
+inline int ThreadsOr(int given) { return given > 0 ? given : std::max(1, ProcessCores()); }
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_CLI_IN_ORDER_H_

@@ -1,0 +1,38 @@
+// JSON of files, which may hold anything.
+#ifndef DOPPIO_TOOLS_CLI_PARSED_JSON_H_
+#define DOPPIO_TOOLS_CLI_PARSED_JSON_H_
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "core/base/file_limits.h"
+
+namespace doppio {
+
+// Returns true if brackets of `json` lie more than kMostDepth deep in each other. Parsing is no
+// matter, but to copy or to print such a value is a recursion that fills the stack.
+inline bool IsTooDeep(std::string_view json) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string) {
+      i += c == '\\';
+      continue;
+    }
+    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    if (depth > kMostDepth) return true;
+  }
+  return false;
+}
+
+// Returns a discarded value for text that is no JSON or too deep.
+inline nlohmann::json ParsedJson(std::string_view text) {
+  if (IsTooDeep(text)) return nlohmann::json(nlohmann::json::value_t::discarded);
+  return nlohmann::json::parse(text, nullptr, false);
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_CLI_PARSED_JSON_H_

@@ -1,0 +1,84 @@
+#include "tools/cli/removed_on_signals.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <utility>
+
+#include "tools/cli/run_program.h"
+
+namespace doppio {
+namespace {
+
+constexpr int kRemovingSignals[] = {SIGINT, SIGTERM, SIGHUP};
+std::atomic<const RemovedOnSignals*> g_living = nullptr;
+
+// With system calls alone, which is what a handler may use.
+void RemoveFiles(int folder) {
+  alignas(dirent64) static char entries[1 << 14];
+  for (;;) {
+    const long bytes = syscall(SYS_getdents64, folder, entries, sizeof(entries));
+    if (bytes <= 0) return;
+    for (long at = 0; at < bytes;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      unlinkat(folder, entry->d_name, 0);
+      at += entry->d_reclen;
+    }
+  }
+}
+
+// Ends as without it, but leaves nothing behind.
+void CleanUp(int ended_by) {
+  SignalRunningProgram(ended_by);
+  if (const RemovedOnSignals* living = g_living) {
+    for (const std::string& folder : living->folders()) RemoveFolder(folder.c_str());
+  }
+  signal(ended_by, SIG_DFL);
+  raise(ended_by);
+}
+
+void Catch(int one) {
+  struct sigaction before = {};
+  sigaction(one, nullptr, &before);
+  if (before.sa_handler == SIG_IGN) return;  // as nohup wishes
+  struct sigaction action = {};
+  action.sa_handler = &CleanUp;
+  sigfillset(&action.sa_mask);
+  sigaction(one, &action, nullptr);
+}
+
+void Release(int one) {
+  struct sigaction now = {};
+  sigaction(one, nullptr, &now);
+  if (now.sa_handler == &CleanUp) signal(one, SIG_DFL);
+}
+
+}  // namespace
+
+void RemoveFolder(const char* path) {
+  constexpr int kTries = 3;  // a program or a thread that is being ended may still have made a file
+  for (int i = 0; i < kTries; ++i) {
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return;
+    RemoveFiles(folder);
+    close(folder);
+    if (rmdir(path) == 0) return;
+  }
+}
+
+RemovedOnSignals::RemovedOnSignals(std::vector<std::string> folders)
+    : folders_(std::move(folders)) {
+  g_living = this;
+  for (const int one : kRemovingSignals) Catch(one);
+}
+
+RemovedOnSignals::~RemovedOnSignals() {
+  for (const int one : kRemovingSignals) Release(one);
+  g_living = nullptr;
+}
+
+}  // namespace doppio

@@ -1,0 +1,131 @@
+#include "tools/cli/report.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <sstream>
+
+#include "core/base/file.h"
+#include "core/base/printable.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+constexpr size_t kLongestQuoted = 1000;  // bytes of a line; longer ones help nobody
+
+// Line `number` of a file, from 1; "" when there is none, as for a place on the command line.
+std::string SourceLine(const std::string& path, int number) {
+  std::istringstream file;
+  try {
+    file.str(ReadFile(path));
+  } catch (const FileError&) {
+    return "";
+  }
+  std::string line;
+  for (int i = 0; i < number; ++i) {
+    if (!std::getline(file, line)) return "";
+  }
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  return line;
+}
+
+// Columns count a tab up to the next multiple of 8, as protobuf does.
+std::string WithoutTabs(const std::string& line) {
+  std::string text;
+  for (char c : line) {
+    if (c == '\t') {
+      text.append(8 - text.size() % 8, ' ');
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+// As many columns as the word, number or string that starts at `begin`.
+size_t WordLength(const std::string& line, size_t begin) {
+  if (begin >= line.size()) return 1;
+  const char quote = line[begin];
+  if (quote == '"' || quote == '\'') {
+    const size_t end = line.find(quote, begin + 1);
+    return (end == std::string::npos ? line.size() : end + 1) - begin;
+  }
+  size_t end = begin;
+  while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) ||
+                               line[end] == '_' || line[end] == '.' || line[end] == '-')) {
+    ++end;
+  }
+  return end > begin ? end - begin : 1;
+}
+
+void PrintSource(const SourceLoc& at, std::ostream& out) {
+  if (at.line <= 0 || at.column <= 0) return;
+  const std::string line = WithoutTabs(SourceLine(at.file, at.line));
+  const size_t begin = static_cast<size_t>(at.column - 1);
+  if (begin >= line.size() || line.size() > kLongestQuoted) return;
+  const std::string number = std::to_string(at.line);
+  const std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
+  out << margin << number << " | " << Printable(line) << '\n';
+  const std::string before(DisplayWidth(Printable(line.substr(0, begin))), ' ');
+  const size_t word = DisplayWidth(Printable(line.substr(begin, WordLength(line, begin))));
+  out << std::string(margin.size() + number.size(), ' ') << " | " << before << '^'
+      << std::string(std::max<size_t>(word, 1) - 1, '~') << '\n';
+}
+
+}  // namespace
+
+void PrintFinding(const SourceLoc& at, const std::string& kind, const std::string& message,
+                  std::ostream& out) {
+  // The first line carries place and text, the source follows, then what else there is to say.
+  const size_t end = message.find('\n');
+  out << (at.known() ? Printable(at.ToString()) + ": " : "") << kind << ": "
+      << message.substr(0, end) << '\n';
+  PrintSource(at, out);
+  if (end != std::string::npos) out << message.substr(end + 1) << '\n';
+}
+
+void PrintErrors(const std::vector<Error>& errors, std::ostream& out) {
+  constexpr size_t kMostShown = 100;
+  const size_t shown = std::min(errors.size(), kMostShown);
+  for (size_t i = 0; i < shown; ++i) {
+    PrintFinding(errors[i].at(), "error", errors[i].message(), out);
+  }
+  if (shown == errors.size()) return;
+  const size_t more = errors.size() - shown;
+  out << more << (more == 1 ? " more error is" : " more errors are") << " not shown.\n";
+}
+
+std::vector<Error> Mistakes(const Error& error) {
+  const auto* list = dynamic_cast<const ErrorList*>(&error);
+  return list != nullptr ? list->errors() : std::vector<Error>{error};
+}
+
+std::string CountErrors(const std::vector<Error>& errors) {
+  std::set<std::string> files;
+  for (const Error& e : errors) {
+    // A place may also be an option: "--set base_lr=x".
+    if (e.at().known() && e.at().file.compare(0, 2, "--") != 0) files.insert(e.at().file);
+  }
+  const std::string count =
+      std::to_string(errors.size()) + (errors.size() == 1 ? " error" : " errors");
+  if (files.empty()) return count;
+  return count + " in " +
+         (files.size() == 1 ? *files.begin() : std::to_string(files.size()) + " files");
+}
+
+void PrintFailure(const Error& error, bool began, std::ostream& out) {
+  // In one piece: mpirun and other ranks write to the same terminal.
+  std::ostringstream text;
+  const std::vector<Error> mistakes = Mistakes(error);
+  PrintErrors(mistakes, text);
+  if (error.code() == ExitCode::kBug) {
+    text << "This is a defect of Doppio. Please report it with the command line and the files it "
+            "names.\n";
+  } else if (error.code() == ExitCode::kConfig) {
+    text << CountErrors(mistakes) << (began ? "." : ". Nothing was run.") << '\n';
+  }
+  out << text.str();
+}
+
+}  // namespace doppio

@@ -1,0 +1,55 @@
+#include "tools/cli/run_program.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/error.h"
+
+extern char** environ;
+
+namespace doppio {
+
+namespace {
+
+std::atomic<pid_t> g_running;  // 0: none; for the handler, which can reach nothing but globals
+
+}  // namespace
+
+std::optional<int> RunProgram(std::vector<std::string> words, int input) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (input != STDIN_FILENO) posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  pid_t child = 0;
+  const int result =
+      posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (result == ENOENT) return std::nullopt;
+  if (result != 0) throw FileError("cannot start " + words[0] + ": " + std::strerror(result));
+  g_running = child;
+  // Its number may belong to another process once it has been waited for.
+  siginfo_t ended;
+  while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+  g_running = 0;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void SignalRunningProgram(int signal) {
+  const pid_t running = g_running;
+  if (running > 0) kill(running, signal);
+}
+
+}  // namespace doppio

@@ -1,0 +1,88 @@
+#include "tools/cli/signals.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+// A handler can reach nothing but globals. Lock-free atomics are safe in it.
+constexpr int kSignalCount = 65;
+std::atomic<int> g_pending[kSignalCount];
+std::atomic<bool> g_stops[kSignalCount];
+
+std::atomic<pid_t> g_launcher{0};
+
+void HandleContinue(int signal, siginfo_t* info, void*) {
+  if (info->si_code == SI_USER && info->si_pid == g_launcher) g_pending[signal] = 1;
+}
+
+void Handle(int signal) {
+  const bool again = g_pending[signal].exchange(1) != 0;
+  if (again && g_stops[signal]) _exit(128 + signal);
+}
+
+}  // namespace
+
+Request ParseEffect(const std::string& flag, const std::string& value) {
+  if (value == "none") return Request::kNone;
+  if (value == "snapshot") return Request::kSnapshot;
+  if (value == "stop") return Request::kStop;
+  if (value == "snapshot_stop") return Request::kSnapshotStop;
+  throw UsageError("--" + flag + " wants stop, snapshot, snapshot_stop or none, got '" + value +
+                   "'");
+}
+
+pid_t AnnouncingLauncher() {
+  // With this setting SIGCONT only ends a pause.
+  const char* const forwards = std::getenv("OMPI_MCA_orte_forward_job_control");
+  const bool pauses = forwards != nullptr && std::string(forwards) != "0";
+  return std::getenv("OMPI_COMM_WORLD_RANK") != nullptr && !pauses ? getppid() : 0;
+}
+
+SignalHandler::SignalHandler(const std::map<int, Request>& effects, pid_t launcher)
+    : effects_(effects) {
+  g_launcher = launcher;
+  const auto termination = effects.find(SIGTERM);
+  if (launcher != 0 && termination != effects.end()) effects_[SIGCONT] = termination->second;
+  for (const auto& [signal, effect] : effects_) {
+    g_pending[signal] = 0;
+    // Twice quits only for those that people and schedulers send to end a process.
+    g_stops[signal] = (signal == SIGINT || signal == SIGTERM) &&
+                      (effect == Request::kStop || effect == Request::kSnapshotStop);
+    struct sigaction action = {};
+    sigfillset(&action.sa_mask);
+    action.sa_flags = SA_RESTART;  // reads and writes of the data threads go on
+    if (signal == SIGCONT) {
+      action.sa_sigaction = &HandleContinue;
+      action.sa_flags |= SA_SIGINFO;
+    } else {
+      action.sa_handler = &Handle;
+    }
+    DOPPIO_CHECK(sigaction(signal, &action, nullptr) == 0, "sigaction failed");
+  }
+}
+
+SignalHandler::~SignalHandler() {
+  for (const auto& [signal, effect] : effects_) ::signal(signal, SIG_DFL);
+}
+
+Request SignalHandler::Poll() {
+  bool stop = false, snapshot = false;
+  for (const auto& [signal, effect] : effects_) {
+    if (g_pending[signal] == 0) continue;
+    stop = stop || effect == Request::kStop || effect == Request::kSnapshotStop;
+    snapshot = snapshot || effect == Request::kSnapshot || effect == Request::kSnapshotStop;
+    // A stop stays pending, so that the second signal is known as such.
+    if (!g_stops[signal]) g_pending[signal] = 0;
+  }
+  if (stop) return snapshot ? Request::kSnapshotStop : Request::kStop;
+  return snapshot ? Request::kSnapshot : Request::kNone;
+}
+
+}  // namespace doppio

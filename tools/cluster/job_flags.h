@@ -1,0 +1,15 @@
+// What a job is told by the flags that `submit` and `sweep --emit` share: --time, --warn_seconds,
+// --cpus_per_rank, --queue, --account and --job_name.
+#ifndef DOPPIO_TOOLS_CLUSTER_JOB_FLAGS_H_
+#define DOPPIO_TOOLS_CLUSTER_JOB_FLAGS_H_
+
+#include "tools/cluster/job_script.h"
+
+namespace doppio {
+
+// The rest is as JobOptions has it. Throws UsageError.
+JobOptions JobOptionsFromFlags(BatchSystem system);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_CLUSTER_JOB_FLAGS_H_

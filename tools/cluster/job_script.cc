@@ -1,0 +1,247 @@
+#include "tools/cluster/job_script.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+namespace doppio {
+namespace {
+
+// A run that stops at once, whenever it is started, must not be queued for ever.
+constexpr int kMostRequeues = 100;
+// Ranks have twice this time between SIGTERM to mpirun and their end. mpirun also waits for this
+// time after the first rank has ended with a code.
+constexpr int kLauncherSeconds = 15;
+
+std::string Number(int64_t value) { return std::to_string(value); }
+
+std::string ClockText(int64_t seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%02lld:%02lld:%02lld", static_cast<long long>(seconds / 3600),
+                static_cast<long long>(seconds / 60 % 60), static_cast<long long>(seconds % 60));
+  return text;
+}
+
+// LSF counts in minutes.
+std::string MinuteClock(int64_t seconds) {
+  return ClockText((seconds + 59) / 60 * 60).substr(0, ClockText(seconds).size() - 3);
+}
+
+// Lines that begin with the system's mark; those without a value are left out.
+class Directives {
+ public:
+  explicit Directives(const char* mark) : mark_(mark) {}
+  void Add(const std::string& option) { text_ += mark_ + (" " + option) + "\n"; }
+  void AddIf(bool wanted, const std::string& option) {
+    if (wanted) Add(option);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  const char* mark_;
+  std::string text_;
+};
+
+// `task` is how the script names the number of a task.
+std::string CommandText(const JobOptions& o, const std::string& task) {
+  std::string text;
+  for (const std::string& word : o.command) text += " " + ShellQuoted(word);
+  return o.tasks > 0 ? text + " " + task : text;
+}
+
+std::string SlurmScript(const JobOptions& o) {
+  Directives d("#SBATCH");
+  d.Add("--job-name=" + ShellQuoted(o.name));
+  d.AddIf(!o.queue.empty(), "--partition=" + ShellQuoted(o.queue));
+  d.AddIf(!o.account.empty(), "--account=" + ShellQuoted(o.account));
+  d.Add("--nodes=" + Number(o.nodes));
+  d.Add("--ntasks-per-node=" + Number(o.ranks_per_node));
+  d.AddIf(o.cpus_per_rank > 0, "--cpus-per-task=" + Number(o.cpus_per_rank));
+  d.AddIf(o.gpus_per_node > 0, "--gpus-per-node=" + Number(o.gpus_per_node));
+  d.Add("--time=" + ClockText(o.seconds));
+  d.Add("--signal=USR1@" + Number(o.warn_seconds));
+  d.Add("--requeue");
+  d.Add("--open-mode=append");
+  d.AddIf(o.tasks > 0, "--array=0-" + Number(o.tasks - 1));
+  d.Add(o.tasks > 0 ? "--output=%x-%A_%a.log" : "--output=%x-%j.log");
+  // srun of SLURM 22.05 and later does not take over --cpus-per-task.
+  const std::string cpus = o.cpus_per_rank > 0 ? " --cpus-per-task=" + Number(o.cpus_per_rank) : "";
+  return "#!/bin/bash\n" + d.text() +
+         "\n"
+         "# USR1 goes to the ranks, not to this shell. Ranks end each other by themselves (exit "
+         "code 8); a rank that "
+         "has\n"
+         "# stopped must not have the others killed while they finish their snapshot, but one that "
+         "hangs must not keep the\n"
+         "# nodes to the time limit.\n"
+         "srun " +
+         (o.tasks > 0 ? "" : "--mpi=pmix ") +
+         "--kill-on-bad-exit=0 --wait=" + Number(o.warn_seconds) + cpus +
+         CommandText(o, "\"$SLURM_ARRAY_TASK_ID\"") +
+         "\n"
+         "code=$?\n"
+         "if [ \"$code\" -eq " +
+         Number(o.stop_code) + " ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt " +
+         Number(kMostRequeues) +
+         " ]; then\n"
+         "  scontrol requeue \"$SLURM_JOB_ID\"\n"
+         "fi\n"
+         "exit \"$code\"\n";
+}
+
+// Behind the directives: runs `command`, and goes on with it in a job of its own after a stop.
+std::string PbsRun(const JobOptions& o, const std::string& command, const std::string& requeue) {
+  return "# PBS itself warns only seconds before it kills, so timeout sends USR1; mpirun hands it "
+         "to the ranks.\n"
+         "timeout --foreground --preserve-status --signal=USR1 " +
+         Number(o.seconds - o.warn_seconds) + command +
+         "\n"
+         "code=$?\n"
+         "runs=${DOPPIO_JOB_RUNS:-1}\n"
+         "if [ \"$code\" -eq " +
+         Number(o.stop_code) + " ] && [ \"$runs\" -le " + Number(kMostRequeues) +
+         " ]; then\n"
+         "  " +
+         requeue +
+         "\n"
+         "fi\n"
+         "exit \"$code\"\n";
+}
+
+std::string PbsScript(const JobOptions& o) {
+  Directives d("#PBS");
+  const int cpus = o.ranks_per_node * (o.cpus_per_rank > 0 ? o.cpus_per_rank : 1);
+  d.Add("-N " + ShellQuoted(o.name));
+  d.AddIf(!o.queue.empty(), "-q " + ShellQuoted(o.queue));
+  d.AddIf(!o.account.empty(), "-A " + ShellQuoted(o.account));
+  d.Add("-l select=" + Number(o.nodes) + ":ncpus=" + Number(cpus) +
+        ":mpiprocs=" + Number(o.ranks_per_node) +
+        (o.gpus_per_node > 0 ? ":ngpus=" + Number(o.gpus_per_node) : ""));
+  d.Add("-l place=scatter");
+  d.AddIf(o.tasks > 1, "-J 0-" + Number(o.tasks - 1));
+  d.Add("-l walltime=" + ClockText(o.seconds));
+  d.Add("-j oe");
+  d.Add("-r y");
+  const std::string each = o.cpus_per_rank > 0 ? ":PE=" + Number(o.cpus_per_rank) : "";
+  const std::string begin = "#!/bin/bash\n" + d.text() + "\ncd \"$PBS_O_WORKDIR\" || exit 4\n";
+  if (o.tasks > 0) {
+    // An array job of one task is none to PBS, and a stopped task comes back as a job of its own.
+    return begin + "task=${DOPPIO_JOB_TASK:-${PBS_ARRAY_INDEX:-0}}\n" +
+           PbsRun(o, CommandText(o, "\"$task\""),
+                  "grep -v '^#PBS -J' \"$0\" | qsub -v "
+                  "\"DOPPIO_JOB_TASK=$task,DOPPIO_JOB_RUNS=$((runs + 1))\"");
+  }
+  const std::string ranks =
+      " \\\n  mpirun -n " + Number(int64_t{o.nodes} * o.ranks_per_node) +
+      " --hostfile \"$PBS_NODEFILE\" --map-by ppr:" + Number(o.ranks_per_node) + ":node" + each;
+  return begin +
+         "# qdel ends mpirun by SIGTERM. Without this, Open MPI's kills the ranks 2 s later, in "
+         "the "
+         "middle of a snapshot.\n"
+         "export OMPI_MCA_odls_base_sigkill_timeout=" +
+         Number(kLauncherSeconds) + "\n" +
+         PbsRun(o, ranks + CommandText(o, ""), "qsub -v \"DOPPIO_JOB_RUNS=$((runs + 1))\" \"$0\"");
+}
+
+std::string LsfScript(const JobOptions& o) {
+  Directives d("#BSUB");
+  d.Add(o.tasks > 0 ? "-J \"" + o.name + "[1-" + Number(o.tasks) + "]\""
+                    : "-J " + ShellQuoted(o.name));
+  d.AddIf(!o.queue.empty(), "-q " + ShellQuoted(o.queue));
+  d.AddIf(!o.account.empty(), "-P " + ShellQuoted(o.account));
+  if (o.tasks > 0) {
+    d.Add("-n " + Number(std::max(1, o.cpus_per_rank)));
+    d.Add("-R \"span[hosts=1]\"");
+    d.AddIf(o.gpus_per_node > 0, "-gpu \"num=" + Number(o.gpus_per_node) + "\"");
+  } else {
+    d.Add("-nnodes " + Number(o.nodes));
+  }
+  d.Add("-W " + MinuteClock(o.seconds));
+  d.Add("-wa USR1");
+  d.Add("-wt " + Number((o.warn_seconds + 59) / 60));
+  d.Add("-Q \"" + Number(o.stop_code) + "\"");
+  d.Add("-r");
+  d.Add("-o " + ShellQuoted(o.name) + (o.tasks > 0 ? "-%J_%I.log" : "-%J.log"));
+  const std::string cpus = o.cpus_per_rank > 0
+                               ? Number(int64_t{o.ranks_per_node} * o.cpus_per_rank) +
+                                     " --bind=packed:" + Number(o.cpus_per_rank)
+                               : "ALL_CPUS";
+  if (o.tasks > 0) {
+    return "#!/bin/bash\n" + d.text() +
+           "\n"
+           "cd \"$LS_SUBCWD\" || exit 4\n"
+           "# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit "
+           "code that -Q asks for.\n"
+           "trap : USR1\n" +
+           CommandText(o, "\"$((LSB_JOBINDEX - 1))\"").substr(1) +
+           "\n"
+           "exit \"$?\"\n";
+  }
+  return "#!/bin/bash\n" + d.text() +
+         "\n"
+         "cd \"$LS_SUBCWD\" || exit 4\n"
+         "# LSF sends USR1 to this shell, too, which is to live on and to hand over the exit code "
+         "that -Q asks for.\n"
+         "trap : USR1\n"
+         "# One resource set a node: its ranks see all its GPUs.\n"
+         "jsrun --nrs=" +
+         Number(o.nodes) + " --rs_per_host=1 --tasks_per_rs=" + Number(o.ranks_per_node) +
+         " --cpu_per_rs=" + cpus +
+         (o.gpus_per_node > 0 ? " --gpu_per_rs=" + Number(o.gpus_per_node) : "") +
+         CommandText(o, "") +
+         "\n"
+         "exit \"$?\"\n";
+}
+
+}  // namespace
+
+std::optional<BatchSystem> FindBatchSystem(const std::string& name) {
+  if (name == "slurm") return BatchSystem::kSlurm;
+  if (name == "pbs") return BatchSystem::kPbs;
+  if (name == "lsf") return BatchSystem::kLsf;
+  return std::nullopt;
+}
+
+std::string JobScript(const JobOptions& options) {
+  switch (options.system) {
+    case BatchSystem::kSlurm:
+      return SlurmScript(options);
+    case BatchSystem::kPbs:
+      return PbsScript(options);
+    case BatchSystem::kLsf:
+      return LsfScript(options);
+  }
+  return "";
+}
+
+std::string ShellQuoted(const std::string& word) {
+  bool plain = !word.empty();
+  for (const char c : word) {
+    plain = plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                      std::string("-_./=:,+%@").find(c) != std::string::npos);
+  }
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+int64_t SecondsOf(const std::string& time) {
+  long long hours = 0, minutes = 0, seconds = 0;
+  int used = 0;
+  const char* text = time.c_str();
+  for (const char c : time) {
+    if (std::isdigit(static_cast<unsigned char>(c)) == 0 && c != ':') return -1;
+  }
+  if (std::sscanf(text, "%7lld:%2lld:%2lld%n", &hours, &minutes, &seconds, &used) < 3 ||
+      text[used] != 0) {
+    seconds = 0;
+    used = 0;
+    if (std::sscanf(text, "%7lld:%2lld%n", &hours, &minutes, &used) < 2 || text[used] != 0)
+      return -1;
+  }
+  const int64_t sum = hours * 3600 + minutes * 60 + seconds;
+  return minutes < 60 && seconds < 60 && sum > 0 ? sum : -1;
+}
+
+}  // namespace doppio

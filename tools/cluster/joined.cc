@@ -1,0 +1,194 @@
+#include "tools/cluster/joined.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "core/base/version.h"
+#include "parallel/watch/rank_sockets.h"
+#include "tools/cluster/end_launcher.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/report.h"
+#include "tools/cli/source_digest.h"
+
+DECLARE_string(comm);
+DEFINE_double(stall_timeout, 300,
+              "<SECONDS> without progress after which the run ends, and the message names the rank "
+              "that is behind");
+DEFINE_double(silence_timeout, 20,
+              "<SECONDS> of silence after which another process counts as lost: its machine is "
+              "gone, or the network to it is cut; at most --stall_timeout");
+
+namespace doppio {
+namespace {
+
+// What all ranks fail of, rank 0 tells: the others wait with their end, because a launcher may end
+// rank 0 when another rank ends.
+constexpr std::chrono::milliseconds kFirstToTell(500);
+// The same where rank 0 is certain to fail, and then ends the others.
+constexpr std::chrono::milliseconds kRankZeroTells(10000);
+// The same before the processes are joined, when they may have started at different times.
+constexpr std::chrono::seconds kFirstToStart(2);
+// MPI may report a lost rank before the watch does, which knows which one it is.
+constexpr std::chrono::seconds kWatchKnowsBetter(1);
+// A file server that hangs must not keep the process.
+constexpr std::chrono::seconds kRecordingTakes(2);
+
+std::mutex g_record_mutex;
+std::function<void(const Error&)> g_record;  // guarded by g_record_mutex
+std::atomic<int> g_own_failure{0};           // the exit code of this process's own failure
+
+// The watch's thread: a rank is lost, or another process has failed.
+[[noreturn]] void EndLost(const WatchOptions::Loss& loss) {
+  const int own = g_own_failure;
+  const bool tells = own == 0 && loss.first;
+  if (tells) {
+    const Error error(loss.code, loss.message);
+    PrintFailure(error, true, std::cerr);
+    std::cerr.flush();
+    RecordFailure(error);
+    if (loss.unreachable) EndLauncherSoon();
+  } else {
+    std::this_thread::sleep_for(kFirstToTell);
+  }
+  _exit(own != 0 ? own : static_cast<int>(loss.code));
+}
+
+// This process has failed.
+[[noreturn]] void EndAll(ProcessWorld* world, const std::exception& failure, bool began) {
+  const Error error = AsError(failure);
+  if (error.code() == ExitCode::kPeer) std::this_thread::sleep_for(kWatchKnowsBetter);
+  g_own_failure = static_cast<int>(error.code());
+  if (world->rank() == 0) {
+    const auto* const own = dynamic_cast<const Error*>(&failure);
+    std::cout.flush();
+    PrintFailure(own == nullptr ? error : *own, began, std::cerr);
+    std::cerr.flush();
+    RecordFailure(error);
+  } else {
+    const bool told_by_rank_0 = dynamic_cast<const MixedRanks*>(&failure) != nullptr;
+    std::this_thread::sleep_for(told_by_rank_0 ? kRankZeroTells : kFirstToTell);
+  }
+  world->Fail(error.code(), error.what());
+  _exit(static_cast<int>(error.code()));
+}
+
+const ProcessWorldKind& MpiKind() {
+  const ProcessWorldKind* const kind = ProcessWorlds::Get().Find("mpi");
+  DOPPIO_CHECK(kind != nullptr, "mpi");
+  return *kind;
+}
+
+ProcessWorldOptions WorldOptions() {
+  ProcessWorldOptions options;
+  options.program = "doppio " + BuildIdentity() + ", " + kSourceDigest;
+  options.library = FLAGS_mpi_library;
+  options.watch = WatchFromFlags();
+  return options;
+}
+
+// Ends every process but 0, which tells what all of them throw.
+[[noreturn]] void LeaveToRankZero(const Launch& launch, const Error& failure) {
+  if (launch.rank == 0) throw failure;
+  std::this_thread::sleep_for(kFirstToTell);
+  _exit(static_cast<int>(failure.code()));
+}
+
+std::unique_ptr<ProcessWorld> JoinProcesses(const Launch& launch) {
+  JoiningLibrary(launch);
+  try {
+    return MpiKind().make(WorldOptions());
+  } catch (const MixedRanks& e) {
+    LeaveToRankZero(launch, e);
+  } catch (const UnreachableRank& e) {
+    LeaveToRankZero(launch, e);
+  }
+}
+
+// Failures of a process that is not joined to others, which mostly fail of the same.
+template <class F>
+auto LetRankZeroTell(const Launch& launch, const F& f) {
+  try {
+    return f();
+  } catch (const Error&) {
+    if (launch.rank > 0) std::this_thread::sleep_for(kFirstToStart);
+    throw;
+  }
+}
+
+}  // namespace
+
+Launch LaunchFromFlags() { return FLAGS_comm == "threads" ? Launch() : FindLaunch(); }
+
+std::string JoiningLibrary(const Launch& launch) {
+  const std::string started =
+      launch.launcher + " has started " + std::to_string(launch.size) + " processes, but ";
+  const char* const alone = ". With --comm=threads each process trains by itself";
+  if (!launch.mpi)
+    throw UsageError(started + "it does not connect them; start them with mpirun or srun" + alone);
+  const ProcessWorldOptions options = WorldOptions();
+  try {
+    return MpiKind().describe(options);
+  } catch (const UsageError& e) {
+    throw UsageError(started + e.message() + alone);
+  }
+}
+
+WatchOptions WatchFromFlags() {
+  if (!(FLAGS_stall_timeout >= 1)) throw UsageError("--stall_timeout wants at least 1 second");
+  if (!(FLAGS_silence_timeout >= 2))
+    throw UsageError("--silence_timeout wants at least 2 seconds; ranks report twice a second");
+  WatchOptions options;
+  options.stall_seconds = FLAGS_stall_timeout;
+  options.silence_seconds = FLAGS_silence_timeout;
+  options.on_lost = EndLost;
+  return options;
+}
+
+ExitCode RunJoined(bool join, const bool* began,
+                   const std::function<ExitCode(ProcessWorld* world)>& work) {
+  const Launch launch = LaunchFromFlags();
+  if (!join || launch.size == 1) return LetRankZeroTell(launch, [&] { return work(nullptr); });
+  std::unique_ptr<ProcessWorld> world =
+      LetRankZeroTell(launch, [&] { return JoinProcesses(launch); });
+  try {
+    return work(world.get());
+  } catch (const std::exception& e) {
+    EndAll(world.release(), e, *began);
+  }
+}
+
+FailureRecord::~FailureRecord() { Use({}); }
+
+void FailureRecord::Use(std::function<void(const Error&)> record) {
+  const std::lock_guard<std::mutex> lock(g_record_mutex);
+  g_record = std::move(record);
+}
+
+void RecordFailure(const Error& failure) {
+  std::function<void(const Error&)> record;
+  {
+    const std::lock_guard<std::mutex> lock(g_record_mutex);
+    record.swap(g_record);
+  }
+  if (!record) return;
+  auto done = std::make_shared<std::promise<void>>();
+  const std::future<void> recorded = done->get_future();
+  std::thread([record, failure, done] {
+    try {
+      record(failure);
+    } catch (const std::exception&) {
+      // The failure itself has been printed.
+    }
+    done->set_value();
+  }).detach();
+  recorded.wait_for(kRecordingTakes);
+}
+
+}  // namespace doppio

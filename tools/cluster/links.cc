@@ -1,0 +1,66 @@
+#include "tools/cluster/links.h"
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+
+namespace doppio {
+namespace {
+
+constexpr const char* kNccl = "nccl";
+constexpr const char* kPeers = "p2p";
+constexpr const char* kHost = "host";
+
+LinkChoice Choice(const std::string& name, const std::string& because = "") {
+  return {name, "gradients by " + DeviceLinks::Get().Find(name)->describe() + because};
+}
+
+// The fastest there is.
+LinkChoice Best(bool processes, bool one_each) {
+  const char* const other = processes ? kHost : kPeers;
+  if (!one_each) return Choice(other, ", because NCCL wants a GPU for each rank");
+  try {
+    return Choice(kNccl);
+  } catch (const DeviceError& e) {
+    return Choice(other, ", because " + e.message());
+  }
+}
+
+}  // namespace
+
+LinkChoice ChooseLink(const std::string& comm, bool processes, bool one_each) {
+  if (comm == "auto") return Best(processes, one_each);
+  if (comm == kPeers && processes) {
+    throw UsageError(
+        "--comm=p2p copies between the GPUs of one process, and here each rank is a process; use "
+        "nccl or mpi");
+  }
+  if (comm == kNccl && !one_each) {
+    throw UsageError(
+        "--comm=nccl wants a GPU for each rank, and --gpu names one twice; use --comm=p2p");
+  }
+  try {
+    return Choice(comm == kNccl || comm == kPeers ? comm : kHost, " (--comm=" + comm + ")");
+  } catch (const DeviceError& e) {
+    RethrowWithContext(e, SourceLoc(), "--comm=" + comm);
+  }
+}
+
+std::unique_ptr<Communicator> ConnectLink(const LinkChoice& link, bool chosen_by_itself,
+                                          Device* device, const LinkPlace& place) {
+  std::string name = link.name;
+  double without = name != kNccl;
+  if (chosen_by_itself) place.control->AllReduce(&without, 1, DType::kFloat64);
+  if (chosen_by_itself && name == kNccl && without > 0) {
+    LOG(WARNING) << without << " of " << place.control->size()
+                 << " ranks have no NCCL, so sums are made on the host";
+    name = kHost;
+  }
+  return DeviceLinks::Get().Find(name)->connect(device, place);
+}
+
+std::string DescribeLinks(const std::vector<Device*>& devices) {
+  const DeviceLink* peers = DeviceLinks::Get().Find(kPeers);
+  return peers == nullptr || devices.size() < 2 ? "" : peers->describe_ways(devices);
+}
+
+}  // namespace doppio

@@ -1,0 +1,278 @@
+#include "tools/cluster/replicas.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+#include "core/base/threads.h"
+#include "parallel/world/launcher.h"
+#include "parallel/watch/preflight.h"
+#include "parallel/world/thread_world.h"
+#include "tools/train/devices.h"
+#include "tools/cli/flags.h"
+#include "tools/cluster/joined.h"
+#include "tools/cli/text_table.h"
+
+DEFINE_int32(cpu_replicas, 1,
+             "<N> replicas that train together on the CPU, each with a batch and a share of the "
+             "cores of its own; in processes that "
+             "a launcher has started, so many in each of them");
+DEFINE_bool(hierarchical, false,
+            "where replicas are in processes on several machines, sum gradients inside each "
+            "machine first, then between machines");
+DEFINE_string(comm, "auto",
+              "<auto|threads|p2p|nccl|mpi> how replicas exchange gradients; auto = in processes "
+              "that a launcher such as mpirun has "
+              "started mpi, else threads; between GPUs nccl, or p2p (copies within a process) "
+              "where there is no NCCL");
+DEFINE_double(
+    bucket_mb, 16,
+    "<MB> gradients are reduced in pieces of at least this size, while backward computes the rest");
+DEFINE_string(reduce_precision, "fp32",
+              "<fp32|bf16|fp16> what gradients are rounded to on their way between replicas; 16 "
+              "bits are half the bytes");
+DEFINE_bool(
+    sync_bn, false,
+    "BatchNorm takes mean and variance of all replicas' samples together, not of each one's");
+DEFINE_int32(check_replicas, 1000,
+             "<ITERATIONS> after which all replicas' weights and history are compared, again and "
+             "again; 0 = never");
+DEFINE_string(batch_mode, "per_device",
+              "<per_device|total> what the train net's batch_size means: the batch of each "
+              "replica, or of all together");
+DEFINE_string(scale_lr, "none",
+              "<none|linear|sqrt> learning rate times N, or its square root, for N replicas");
+DEFINE_int32(lr_warmup, 0,
+             "<ITERATIONS> in which the learning rate climbs to what --scale_lr makes of it");
+
+namespace doppio {
+namespace {
+
+constexpr int kMostReplicas = 1024;
+
+void AddLink(bool processes, bool one_each, Replicas* replicas) {
+  replicas->link = ChooseLink(FLAGS_comm, processes, one_each);
+  replicas->how += "; " + replicas->link->how;
+}
+
+// How the ranks of this process get to sum their devices' memory; empty on the CPU.
+MakeBulk BulkOf(const Replicas& replicas) {
+  if (!replicas.link) return {};
+  return [&](const LinkPlace& place) {
+    return ConnectLink(*replicas.link, FLAGS_comm == "auto",
+                       replicas.DeviceOf(place.control->rank()), place);
+  };
+}
+
+// A device for each of --cpu_replicas.
+void FillWithCpus(Replicas* replicas) {
+  while (static_cast<int>(replicas->devices.size()) < FLAGS_cpu_replicas)
+    replicas->devices.push_back(MakeCpuDevice());
+}
+
+// Each rank is a process that a launcher has started, or a thread of one.
+Replicas Processes(const Launch& launch, ProcessWorld* world) {
+  Replicas replicas;
+  replicas.count = launch.size * FLAGS_cpu_replicas;
+  replicas.process_rank = launch.rank;
+  replicas.first_rank = launch.rank * FLAGS_cpu_replicas;
+  replicas.world = world;
+  const std::string library = JoiningLibrary(launch);
+  const std::string threads = std::to_string(launch.size) + " processes × " +
+                              std::to_string(FLAGS_cpu_replicas) + " threads";
+  replicas.how = "in " + (FLAGS_cpu_replicas > 1 ? threads : "processes") + " that " +
+                 launch.launcher + " has started, joined by " + library;
+  const ChosenGpus gpus = ChooseGpus(FLAGS_gpu, launch);
+  replicas.devices = OpenDevices(FLAGS_gpu, gpus);
+  FillWithCpus(&replicas);
+  if (!gpus.indices.empty()) AddLink(true, true, &replicas);
+  return replicas;
+}
+
+Replicas Threads() {
+  Replicas replicas;
+  LoadKernelsAtOnceForSeveral(FLAGS_gpu);
+  const ChosenGpus gpus = ChooseGpus(FLAGS_gpu);
+  replicas.devices = OpenDevices(FLAGS_gpu, gpus);
+  replicas.count = FLAGS_gpu.empty() ? FLAGS_cpu_replicas : static_cast<int>(gpus.indices.size());
+  if (replicas.count > 1 && !gpus.indices.empty()) {
+    std::string list;
+    for (int index : gpus.indices) list += (list.empty() ? "" : ", ") + std::to_string(index);
+    replicas.how = "in threads of this process, on GPUs " + list;
+    const std::set<int> different(gpus.indices.begin(), gpus.indices.end());
+    AddLink(false, different.size() == gpus.indices.size(), &replicas);
+  } else if (replicas.count > 1) {
+    FillWithCpus(&replicas);
+    replicas.how = "in threads of this process, " +
+                   std::to_string(std::max(1, NumThreads() / replicas.count)) +
+                   " compute thread(s) each";
+  }
+  return replicas;
+}
+
+// The batch and the learning rate have been made for equal processes.
+void CheckAllAlike(const World& processes) {
+  const double own = FLAGS_cpu_replicas;
+  double sums[] = {own, own * own};
+  processes.control().AllReduce(sums, 2, DType::kFloat64);
+  if (sums[0] * sums[0] == sums[1] * processes.size()) return;
+  throw UsageError("each process wants the same --cpu_replicas, but " +
+                   std::to_string(processes.size()) + " processes have " +
+                   std::to_string(static_cast<int64_t>(sums[0])) + " in all, and process " +
+                   std::to_string(processes.rank()) + " has " + std::to_string(FLAGS_cpu_replicas));
+}
+
+void RunProcess(const Replicas& replicas, const std::function<void(World*, Device*)>& body,
+                std::string* summed) {
+  ProcessWorld* const world = replicas.world;
+  CheckAllAlike(*world);
+  ProcessExchange exchange;
+  exchange.reducer = BucketsFromFlags();
+  exchange.make_bulk = BulkOf(replicas);
+  exchange.hierarchical = FLAGS_hierarchical;
+  world->Connect(exchange);
+  if (summed != nullptr) *summed = world->how_summed();
+  const Launch launch = FindLaunch();
+  // Launchers mostly give each process its cores; those of one that did not share them here.
+  const bool shares = launch.local_size > 1 &&
+                      ProcessCores() == static_cast<int>(std::thread::hardware_concurrency()) &&
+                      std::getenv("OMP_NUM_THREADS") == nullptr;
+  const AmongProcesses processes = {world, shares ? launch.local_rank : 0,
+                                    shares ? launch.local_size : 1};
+  if (replicas.devices.size() > 1) {
+    RunThreadWorld(
+        static_cast<int>(replicas.devices.size()), exchange.reducer,
+        [&](World& ranks) { body(&ranks, replicas.DeviceOf(ranks.rank())); }, {}, processes);
+  } else {
+    const ComputeShare share(processes.share, processes.shares);
+    body(world, replicas.DeviceOf(world->rank()));
+  }
+  world->Disconnect();
+}
+
+}  // namespace
+
+ReducerOptions BucketsFromFlags() {
+  if (!(FLAGS_bucket_mb >= 0 && FLAGS_bucket_mb <= 1e6)) {
+    throw UsageError("--bucket_mb wants 0 (a message for each parameter) to 1000000");
+  }
+  ReducerOptions options;
+  options.bucket_bytes = static_cast<int64_t>(FLAGS_bucket_mb * (1 << 20));
+  CheckValue("reduce_precision", FLAGS_reduce_precision, {"fp32", "bf16", "fp16"});
+  if (FLAGS_reduce_precision == "bf16") options.type = DType::kBFloat16;
+  if (FLAGS_reduce_precision == "fp16") options.type = DType::kFloat16;
+  return options;
+}
+
+Replicas ReplicasFromFlags(ProcessWorld* world) {
+  CheckValue("comm", FLAGS_comm, {"auto", "threads", "p2p", "nccl", "mpi"});
+  if (FLAGS_gpu.empty() && (FLAGS_comm == "p2p" || FLAGS_comm == "nccl")) {
+    throw UsageError("--comm=" + FLAGS_comm +
+                     " is between GPUs; say which ones by --gpu, such as --gpu=0,1");
+  }
+  if (FLAGS_cpu_replicas < 1 || FLAGS_cpu_replicas > kMostReplicas) {
+    throw UsageError("--cpu_replicas wants 1 to " + std::to_string(kMostReplicas) + ", got " +
+                     std::to_string(FLAGS_cpu_replicas));
+  }
+  BucketsFromFlags();
+  if (FLAGS_cpu_replicas > 1 && !FLAGS_gpu.empty()) {
+    throw UsageError(
+        "--cpu_replicas are replicas on the CPU, and --gpu asks for GPUs; give one of them");
+  }
+  WatchFromFlags();
+  const Launch launch = LaunchFromFlags();
+  if (launch.size > 1) return Processes(launch, world);
+  return Threads();
+}
+
+Device* Replicas::DeviceOf(int rank) const {
+  return devices[devices.size() == 1 ? 0 : static_cast<size_t>(rank - first_rank)].get();
+}
+
+int Replicas::Sharing() const {
+  if (devices[0]->kind() == DeviceKind::kCpu) return count;
+  return static_cast<int>(std::count_if(devices.begin(), devices.end(), [&](const auto& device) {
+    return device->name() == devices[0]->name();
+  }));
+}
+
+void RunReplicas(const Replicas& replicas,
+                 const std::function<void(World* world, Device* device)>& body,
+                 std::string* summed) {
+  if (replicas.count == 1) {
+    body(nullptr, replicas.devices[0].get());
+    return;
+  }
+  if (replicas.world != nullptr) return RunProcess(replicas, body, summed);
+  if (FLAGS_hierarchical && summed != nullptr)
+    *summed = "gradients are summed at once: all replicas are in one process";
+  RunThreadWorld(
+      replicas.count, BucketsFromFlags(),
+      [&](World& world) { body(&world, replicas.DeviceOf(world.rank())); }, BulkOf(replicas), {},
+      WatchFromFlags());
+}
+
+std::vector<std::string> TryLinks(const Replicas& replicas, World* world, Device* device) {
+  std::vector<std::string> texts;
+  if (!replicas.link) return texts;
+  std::vector<Device*> devices;
+  for (const auto& each : replicas.devices) devices.push_back(each.get());
+  const std::string peers = DescribeLinks(devices);
+  if (!peers.empty()) texts.push_back(peers);
+  texts.push_back(TimeAllReduce(&world->bulk(), device));
+  return texts;
+}
+
+void AddReplicaFlags(int ranks, TrainerOptions* options) {
+  CheckValue("batch_mode", FLAGS_batch_mode, {"per_device", "total"});
+  CheckValue("scale_lr", FLAGS_scale_lr, {"none", "linear", "sqrt"});
+  if (FLAGS_lr_warmup < 0)
+    throw UsageError("--lr_warmup wants a number of iterations, got " +
+                     std::to_string(FLAGS_lr_warmup));
+  if (FLAGS_batch_mode == "total") options->batch_shares = ranks;
+  if (FLAGS_scale_lr == "linear") options->rate_scale = ranks;
+  if (FLAGS_scale_lr == "sqrt") options->rate_scale = std::sqrt(ranks);
+  options->warmup = FLAGS_lr_warmup;
+  if (FLAGS_check_replicas < 0)
+    throw UsageError("--check_replicas wants a number of iterations, got " +
+                     std::to_string(FLAGS_check_replicas));
+  options->check_replicas = FLAGS_check_replicas;
+  options->sync_bn = FLAGS_sync_bn;
+  const DType sent = BucketsFromFlags().type;
+  if (ranks > 1 && Is16Bit(sent)) options->exchange_bytes = static_cast<int>(ElementBytes(sent));
+}
+
+std::string RanksText(const Trainer& trainer, const Replicas& replicas,
+                      const TrainerOptions& options) {
+  if (replicas.count == 1) return "";
+  const int64_t batch = trainer.batch(), all = batch * replicas.count;
+  const int iter_size = trainer.schedule().iter_size;
+  std::string text = std::to_string(replicas.count) + " replicas " + replicas.how + ": " +
+                     std::to_string(replicas.count) + " × batch " + Thousands(batch) + " = " +
+                     Thousands(all) + " samples a pass";
+  if (iter_size > 1)
+    text += ", × iter_size " + std::to_string(iter_size) + " = " + Thousands(all * iter_size) +
+            " an iteration";
+  if (FLAGS_reduce_precision != "fp32")
+    text += "; gradients are exchanged in " + FLAGS_reduce_precision;
+  if (options.rate_scale != 1) {
+    text += "; learning rate × " + Fixed(options.rate_scale, 2);
+    if (options.warmup > 0) text += " after " + Thousands(options.warmup) + " iterations";
+  }
+  return text;
+}
+
+std::string ExchangeText(const Trainer& trainer, int64_t iterations) {
+  if (trainer.exchange() == nullptr || iterations == 0) return "";
+  const GradientExchange::Totals totals = trainer.exchange()->totals();
+  const double n = static_cast<double>(iterations);
+  return "gradients: " + Bytes(totals.bytes / iterations) + " reduced per iteration in " +
+         Fixed(1e3 * totals.busy_seconds / n, 2) + " ms, of which " +
+         Fixed(1e3 * totals.exposed_seconds / n, 2) + " ms were waited for";
+}
+
+}  // namespace doppio

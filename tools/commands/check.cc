@@ -1,0 +1,211 @@
+// `check`: everything that is wrong with nets and solvers, without running them.
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/base/file.h"
+#include "core/net/spec/solver_spec.h"
+#include "solvers/update/loss_scaler.h"
+#include "tools/cli/command.h"
+#include "tools/cli/file_kind.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/json_text.h"
+#include "tools/train/lint.h"
+#include "tools/train/nets.h"
+#include "tools/cli/report.h"
+#include "tools/train/solver_check.h"
+
+DEFINE_string(format, "text",
+              "<NAME> how to print: text or json of check; dot or html of draw, instead of what "
+              "the file's name says");
+DEFINE_bool(no_files, false,
+            "look at nets and solvers only, not at data, weights and the folder for snapshots");
+
+namespace doppio {
+namespace {
+
+struct Findings {
+  std::string file;
+  bool solver = false;
+  std::vector<Error> errors;
+  std::vector<Warning> warnings;
+  std::vector<std::string> notes;  // what was found in order
+
+  // A net is looked at once for each phase: most of what is wrong shows twice.
+  void Add(const Error& error) {
+    const bool known = std::any_of(errors.begin(), errors.end(), [&](const Error& e) {
+      return std::string(e.what()) == error.what();
+    });
+    if (!known) errors.push_back(error);
+  }
+  void Add(const Warning& warning) {
+    const bool known = std::any_of(warnings.begin(), warnings.end(), [&](const Warning& w) {
+      return w.message == warning.message && w.at.ToString() == warning.at.ToString();
+    });
+    if (!known) warnings.push_back(warning);
+  }
+  template <class F>
+  bool Try(F&& f) {
+    ErrorCollector collector;
+    const bool fine = collector.Try(f);
+    for (const Error& e : collector.errors()) Add(e);
+    return fine;
+  }
+};
+
+// A training would be refused; a net alone may be for another machine.
+void AddMissing(const Graph& graph, Findings* findings) {
+  for (const Error& e : MissingFiles(graph)) {
+    if (findings->solver) {
+      findings->Add(e);
+    } else {
+      findings->Add(Warning{e.at(), e.message()});
+    }
+  }
+}
+
+void CheckGraph(const NetSource& source, Findings* findings) {
+  findings->Try([&] {
+    const Graph graph = AssumedGraph(source);
+    for (const Warning& warning : LooseEnds(graph)) findings->Add(warning);
+    if (!FLAGS_no_files) AddMissing(graph, findings);
+    findings->notes.push_back(Phase_Name(source.state.phase()) + ": " +
+                              std::to_string(graph.nodes.size()) + " layers, " +
+                              std::to_string(ParameterCount(graph)) + " parameters");
+  });
+}
+
+// Whether a phase is meant to be built: a file for training only has no data for the other one.
+bool HasSources(const NetSource& source) {
+  bool found = false;
+  ErrorCollector ignored;  // CheckGraph reports them
+  ignored.Try([&] {
+    const NetSpec spec = MakeNetSpec(source.net, source.places, source.state, NetOptions());
+    found = std::any_of(spec.layers.begin(), spec.layers.end(),
+                        [](const LayerSpec& layer) { return layer.param.bottom_size() == 0; });
+  });
+  return found;
+}
+
+void CheckNet(const std::string& file, const Overrides& overrides, Findings* findings) {
+  std::vector<NetSource> sources;
+  for (Phase phase : {TRAIN, TEST}) {
+    findings->Try([&] {
+      sources.push_back(LoadNet(file, overrides, phase, FLAGS_level, SplitList(FLAGS_stage)));
+    });
+  }
+  if (sources.empty()) return;
+  for (const Warning& warning : sources[0].warnings) findings->Add(warning);
+  findings->Try([&] { LossScalingOf(sources[0].net, sources[0].places); });
+  for (const Warning& warning : IgnoredFields(sources[0].net, sources[0].places))
+    findings->Add(warning);
+  const bool any = std::any_of(sources.begin(), sources.end(), HasSources);
+  for (const NetSource& source : sources) {
+    if (!any || HasSources(source)) CheckGraph(source, findings);
+  }
+}
+
+void CheckSolver(const std::string& file, const Overrides& overrides, Findings* findings) {
+  findings->solver = true;
+  SolverSpec spec;
+  if (!findings->Try(
+          [&] { spec = LoadSolver(file, overrides, FLAGS_level, SplitList(FLAGS_stage)); }))
+    return;
+  for (const Warning& warning : WarningsOf(spec)) findings->Add(warning);
+  findings->Try([&] { CheckRules(spec); });
+  if (!FLAGS_no_files) findings->Try([&] { CheckFiles(spec); });
+  CheckGraph(spec.train, findings);
+  for (const TestNetSource& test : spec.tests) CheckGraph(test, findings);
+}
+
+void PrintText(const Findings& findings) {
+  PrintErrors(findings.errors, std::cout);
+  for (const Warning& w : findings.warnings) PrintFinding(w.at, "warning", w.message, std::cout);
+  std::cout << findings.file << ": ";
+  if (findings.errors.empty()) {
+    std::cout << "no errors";
+  } else {
+    std::cout << findings.errors.size() << (findings.errors.size() == 1 ? " error" : " errors");
+  }
+  if (!findings.warnings.empty()) {
+    std::cout << ", " << findings.warnings.size()
+              << (findings.warnings.size() == 1 ? " warning" : " warnings");
+  }
+  if (findings.errors.empty()) {
+    for (const std::string& note : findings.notes) std::cout << "; " << note;
+  }
+  std::cout << '\n';
+}
+
+nlohmann::json ToJson(const SourceLoc& at, const std::string& message) {
+  return {{"file", at.file}, {"line", at.line}, {"column", at.column}, {"message", message}};
+}
+
+void PrintJson(const std::vector<Findings>& all) {
+  nlohmann::json out;
+  out["files"] = nlohmann::json::array();
+  size_t errors = 0, warnings = 0;
+  for (const Findings& findings : all) {
+    nlohmann::json file{{"file", findings.file},
+                        {"kind", findings.solver ? "solver" : "net"},
+                        {"errors", nlohmann::json::array()},
+                        {"warnings", nlohmann::json::array()}};
+    for (const Error& e : findings.errors) file["errors"].push_back(ToJson(e.at(), e.message()));
+    for (const Warning& w : findings.warnings) file["warnings"].push_back(ToJson(w.at, w.message));
+    errors += findings.errors.size();
+    warnings += findings.warnings.size();
+    out["files"].push_back(file);
+  }
+  out["errors"] = errors;
+  out["warnings"] = warnings;
+  std::cout << JsonText(out) << '\n';
+}
+
+ExitCode RunCheck(const CommandLine& line, bool*) {
+  const bool json = FLAGS_json || FLAGS_format == "json";
+  if (!json && FLAGS_format != "text")
+    throw UsageError("--format wants text or json, got '" + FLAGS_format + "'");
+  std::vector<std::string> files = line.files;
+  for (const std::string& file : {FLAGS_solver, FLAGS_model}) {
+    if (!file.empty()) files.push_back(file);
+  }
+  if (files.empty()) throw UsageError("'check' needs files\ntry: doppio check --help");
+  std::vector<Findings> all;
+  ExitCode code = ExitCode::kDone;
+  for (const std::string& file : files) {
+    Findings findings;
+    findings.file = file;
+    // Each file has overrides of its own, because every one must change something.
+    const Overrides overrides = OverridesOf(line);
+    findings.Try([&] {
+      CheckExists(file);
+      if (LooksLikeSolver(ReadFile(file), file)) {
+        CheckSolver(file, overrides, &findings);
+      } else {
+        CheckNet(file, overrides, &findings);
+      }
+    });
+    for (const Error& e : findings.errors) {
+      if (code != ExitCode::kConfig) code = e.code();
+    }
+    if (!json) PrintText(findings);
+    all.push_back(std::move(findings));
+  }
+  if (json) PrintJson(all);
+  return code;
+}
+
+DOPPIO_REGISTER(Commands, "check",
+                {"finds everything that is wrong with nets and solvers, without running them",
+                 {"solver", "model", "no_files", "format", "json", "level", "stage", "batch",
+                  "max_pixels", "set", "unset"},
+                 {},
+                 "FILES...",
+                 "doppio check --no_files models/*/*.prototxt",
+                 &RunCheck});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,358 @@
+// `classify`: what a trained net takes images for.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/base/nearest.h"
+#include "core/net/run/net.h"
+#include "core/net/store/plain_blob.h"
+#include "core/net/spec/solver_spec.h"
+#include "data/source/class_names.h"
+#include "tools/cli/command.h"
+#include "tools/train/devices.h"
+#include "tools/cli/flags.h"
+#include "tools/data/image_input.h"
+#include "tools/cli/in_order.h"
+#include "tools/train/lint.h"
+#include "tools/train/nets.h"
+#include "tools/train/preparation.h"
+#include "tools/cli/text_table.h"
+#include "tools/train/training_folder.h"
+
+DEFINE_string(labels, "",
+              "<FILE> names of the classes, one a line; without it those of the weights");
+DEFINE_string(like, "",
+              "<NET> prepare images as the data layer of this net does, e.g. train_val.prototxt; "
+              "without it as the weights say");
+DEFINE_string(channel_swap, "",
+              "<ORDER> Caffe's name for it: 0,1,2 is red first, 2,1,0 blue first");
+DEFINE_string(
+    mean, "",
+    "<FILE|VALUES> what is subtracted: 104,117,123 (in the order of the channels), or the mean of "
+    "each channel of a .binaryproto file; without it as the weights say");
+DEFINE_double(scale, 1, "<X> factor on pixels, after the mean; without it as the weights say");
+DEFINE_string(
+    resize, "",
+    "<SIZE|HxW> resize images to this, and cut the net's input out of the middle; without it as "
+    "the weights say, or else to the input");
+DEFINE_bool(
+    center_crop, false,
+    "of images of other proportions take the largest middle part, instead of distorting them");
+DEFINE_int32(top, 5, "<N> classes to show for each image");
+DEFINE_string(blob, "",
+              "<NAME> blob that holds the values of the classes; without it the net's only output");
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kBatch = 16;
+
+// What to do, from the flags or from Caffe's five arguments.
+struct Job {
+  std::string model, weights, mean, labels;
+  std::vector<std::string> images;
+  bool as_caffe = false;  // results, too
+};
+
+Job JobOf(const CommandLine& line) {
+  const std::vector<std::string>& files = line.files;
+  if (line.Given("model") && line.Given("weights") && !files.empty()) {
+    return {FLAGS_model, FLAGS_weights, FLAGS_mean, FLAGS_labels, FindImages(files), false};
+  }
+  const bool in_folder = files.size() > 1 && IsTrainingFolder(files[0]);
+  if (in_folder && !line.Given("model") && !line.Given("weights")) {
+    const TrainedNet trained = TrainedNetIn(files[0]);
+    LOG(INFO) << "Weights: " << trained.weights;
+    return {trained.model,
+            trained.weights,
+            FLAGS_mean,
+            FLAGS_labels,
+            FindImages({files.begin() + 1, files.end()}),
+            false};
+  }
+  const bool as_caffe = files.size() == 5 && !line.Given("model") && !line.Given("weights");
+  if (as_caffe) return {files[0], files[1], files[2], files[3], {files[4]}, true};
+  throw UsageError(
+      "'classify' needs --model, --weights and images, or a folder that 'doppio init' has made and "
+      "images\n"
+      "try: doppio classify --help");
+}
+
+ImageWishes WishesOf(const CommandLine& line, const Job& job) {
+  ImageWishes wishes;
+  wishes.channels = ChannelsFromFlags(line.Given("rgb"), FLAGS_rgb, FLAGS_channel_swap);
+  wishes.mean = job.mean;
+  if (line.Given("scale")) wishes.scale = static_cast<float>(FLAGS_scale);
+  wishes.resize = FLAGS_resize;
+  return wishes;
+}
+
+// --like goes before the weights, and they before the deploy net's file.
+KnownPreprocessing KnownOf(const Job& job, const std::optional<Preprocessing>& in_weights,
+                           const Graph& graph) {
+  if (!FLAGS_like.empty()) return {PreprocessingLike(FLAGS_like, !job.mean.empty()), FLAGS_like};
+  if (in_weights) return {*in_weights, "the weights"};
+  if (graph.preprocessing) return {*graph.preprocessing, job.model};
+  return {};
+}
+
+std::string Extent(const BlobShape& shape) {
+  return Shape(std::vector<int64_t>(shape.dim().begin(), shape.dim().end())).ToString();
+}
+
+// The one place where images go in; its first extent becomes `batch`.
+std::string SetBatch(NetSpec* net, int64_t batch, ImageShape* shape) {
+  LayerSpec* found = nullptr;
+  for (LayerSpec& layer : net->layers) {
+    if (layer.type() != "Input") continue;
+    if (found != nullptr || layer.param.top_size() != 1) {
+      throw layer.Mistake("", "is a further input of the net; classify has only images to give");
+    }
+    found = &layer;
+  }
+  if (found == nullptr) {
+    throw UserError(net->at,
+                    "the net has no Input layer: classify wants a deploy net, without data "
+                    "layers");
+  }
+  InputParameter* input = found->param.mutable_input_param();
+  BlobShape* dims = input->shape_size() > 0 ? input->mutable_shape(0) : input->add_shape();
+  if (dims->dim_size() != 4 || (dims->dim(1) != 1 && dims->dim(1) != 3)) {
+    throw found->Mistake("input_param", "is " + Extent(*dims) +
+                                            "; images need 1 or 3 channels, a height and a width");
+  }
+  const auto small = [&](int axis) {
+    if (dims->dim(axis) >= 1 && dims->dim(axis) <= 65535) return static_cast<int>(dims->dim(axis));
+    throw found->Mistake("input_param",
+                         "is " + Extent(*dims) + ": too large or too small for images");
+  };
+  *shape = {small(1), small(2), small(3)};
+  dims->set_dim(0, batch);
+  return found->param.top(0);
+}
+
+std::string OutputOf(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const int edge : graph.outputs) names.push_back(graph.edges[static_cast<size_t>(edge)].name);
+  if (!FLAGS_blob.empty()) {
+    if (graph.FindEdge(FLAGS_blob) >= 0) return FLAGS_blob;
+    throw UsageError("the net has no blob '" + FLAGS_blob + "'" + DidYouMean(FLAGS_blob, names));
+  }
+  if (names.size() == 1) return names[0];
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  throw UsageError("the net has " + std::to_string(names.size()) + " outputs (" + list +
+                   "); name one with --blob");
+}
+
+struct Class {
+  int number = 0;
+  std::string label;
+  float value = 0;
+};
+struct Answer {
+  std::string image;
+  std::vector<Class> classes;
+};
+
+struct ReadImage {
+  std::vector<float> values;
+  std::string mistake;  // why there are none
+};
+
+class Classifier {
+ public:
+  Classifier(const CommandLine& line, const Job& job)
+      : job_(job), device_(OpenDevice(FLAGS_gpu)), params_(device_.get(), DType::kFloat32, 1) {
+    const int64_t images = static_cast<int64_t>(job.images.size());
+    batch_ = FLAGS_batch > 0 ? FLAGS_batch : std::min(images, kBatch);
+    const NetSource source =
+        LoadNet(job.model, OverridesOf(line), TEST, FLAGS_level, SplitList(FLAGS_stage));
+    LogWarnings(source.warnings);
+    NetSpec spec = MakeNetSpec(source.net, source.places, source.state,
+                               OptionsFromFlags(TEST, DataMode::kOpen));
+    ImageShape input;
+    input_ = SetBatch(&spec, batch_, &input);
+    values_.resize(static_cast<size_t>(batch_ * input.count()));
+
+    Graph graph = MakeGraph(std::move(spec));
+    output_ = OutputOf(graph);
+    FindClasses(graph.edges[static_cast<size_t>(graph.FindEdge(output_))].shape);
+    PlanOptions plan;
+    plan.device = device_.get();
+    plan.engine = FLAGS_engine;
+    plan.keep_all = true;
+    net_ = std::make_unique<Net>(std::move(graph), plan, &params_);
+    const KnownPreprocessing known =
+        KnownOf(job, LoadWeightFiles(job.weights, net_.get()), net_->graph());
+    ImageInputOptions options = PrepareImages(known, WishesOf(line, job), input);
+    options.center_crop = FLAGS_center_crop;
+    reader_ = std::make_unique<ImageInput>(options);
+    TakeClassNames(known.images);
+  }
+
+  // In the order of the images, without those that cannot be read, which go to `mistakes`.
+  std::vector<Answer> Run(ErrorCollector* mistakes) {
+    InOrder(
+        static_cast<int64_t>(job_.images.size()), ThreadsOr(FLAGS_data_threads),
+        [&](int64_t i) { return Read(job_.images[static_cast<size_t>(i)]); },
+        [&](int64_t i, const ReadImage& image) {
+          const std::string& path = job_.images[static_cast<size_t>(i)];
+          if (!image.mistake.empty())
+            return mistakes->Add(FileError("image '" + path + "': " + image.mistake));
+          std::copy(image.values.begin(), image.values.end(),
+                    values_.begin() + static_cast<int64_t>(waiting_.size() * image.values.size()));
+          waiting_.push_back(path);
+          if (static_cast<int64_t>(waiting_.size()) == batch_) Forward();
+        });
+    if (!waiting_.empty()) Forward();
+    return answers_;
+  }
+
+  const std::string& net_name() const { return net_->graph().spec.name; }
+  const std::string& output() const { return output_; }
+
+ private:
+  void FindClasses(const Shape& shape) {
+    if (shape.rank() == 0 || shape[0] != batch_) {
+      throw UsageError("blob '" + output_ + "' is " + shape.ToString() +
+                       ", not a row for each of " + std::to_string(batch_) + " images");
+    }
+    classes_ = static_cast<int>(shape.count(1));
+    if (job_.labels.empty()) return;
+    labels_ = ReadLabels(job_.labels);
+    if (static_cast<int>(labels_.size()) != classes_) {
+      throw FileError("'" + job_.labels + "' has " + std::to_string(labels_.size()) +
+                      " labels, but blob '" + output_ + "' has " + std::to_string(classes_) +
+                      " values for each image");
+    }
+  }
+
+  // Where --labels is not given and the net still has the classes of the training.
+  void TakeClassNames(const Preprocessing& images) {
+    if (!job_.labels.empty() || images.class_name_size() != classes_) return;
+    labels_.assign(images.class_name().begin(), images.class_name().end());
+  }
+
+  ReadImage Read(const std::string& path) const {
+    ReadImage image;
+    try {
+      image.values = reader_->Read(ReadFile(path));
+    } catch (const FileError& e) {
+      image.mistake = e.message();
+    }
+    return image;
+  }
+
+  // Rows beyond the waiting ones hold what was there before; nobody looks at their results.
+  void Forward() {
+    WriteTensor(values_, net_->Blob(input_), device_.get());
+    net_->Forward();
+    const PlainBlob result = ReadTensor(net_->Blob(output_), device_.get());
+    if (result.shape.count() != batch_ * classes_) {
+      throw UsageError("blob '" + output_ + "' has become " + result.shape.ToString() +
+                       ", not a row for each of the " + std::to_string(batch_) + " images");
+    }
+    for (size_t row = 0; row < waiting_.size(); ++row) {
+      const float* values = result.data.data() + row * static_cast<size_t>(classes_);
+      Answer answer{waiting_[row], {}};
+      for (const int number : TopClasses(values, classes_, FLAGS_top)) {
+        answer.classes.push_back(
+            {number, labels_.empty() ? "" : labels_[static_cast<size_t>(number)], values[number]});
+      }
+      answers_.push_back(std::move(answer));
+    }
+    waiting_.clear();
+  }
+
+  const Job job_;
+  const std::unique_ptr<Device> device_;
+  ParamStore params_;
+  std::unique_ptr<Net> net_;
+  std::unique_ptr<ImageInput> reader_;
+  std::string input_, output_;
+  int64_t batch_ = 1;
+  int classes_ = 0;
+  std::vector<std::string> labels_;
+  std::vector<float> values_;         // of a batch
+  std::vector<std::string> waiting_;  // its images so far
+  std::vector<Answer> answers_;
+};
+
+void PrintTable(const std::vector<Answer>& answers) {
+  TextTable table({"image", ">value", ">class", "label"});
+  for (const Answer& answer : answers) {
+    std::string image = answer.image;
+    for (const Class& one : answer.classes) {
+      table.Add({image, Fixed(one.value, 4), std::to_string(one.number), one.label});
+      image.clear();
+    }
+  }
+  table.Print(std::cout);
+}
+
+// The lines of Caffe's example program, which scripts read.
+void PrintAsCaffe(const std::vector<Answer>& answers) {
+  for (const Answer& answer : answers) {
+    std::cout << "---------- Prediction for " << answer.image << " ----------\n";
+    for (const Class& one : answer.classes) {
+      std::cout << Fixed(one.value, 4) << " - \"" << one.label << "\"\n";
+    }
+  }
+}
+
+void PrintJson(const Classifier& classifier, const std::vector<Answer>& answers) {
+  nlohmann::json out = {{"net", classifier.net_name()},
+                        {"blob", classifier.output()},
+                        {"images", nlohmann::json::array()}};
+  for (const Answer& answer : answers) {
+    nlohmann::json classes = nlohmann::json::array();
+    for (const Class& one : answer.classes) {
+      nlohmann::json row = {{"class", one.number}, {"value", one.value}};
+      if (!one.label.empty()) row["label"] = one.label;
+      classes.push_back(row);
+    }
+    out["images"].push_back({{"file", answer.image}, {"classes", classes}});
+  }
+  // A label file need not be UTF-8.
+  std::cout << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
+ExitCode RunClassify(const CommandLine& line, bool* began) {
+  if (FLAGS_top < 1) throw UsageError("--top wants 1 or more, got " + std::to_string(FLAGS_top));
+  const Job job = JobOf(line);
+  Classifier classifier(line, job);
+  *began = true;
+  ErrorCollector mistakes;
+  const std::vector<Answer> answers = classifier.Run(&mistakes);
+  if (FLAGS_json) {
+    PrintJson(classifier, answers);
+  } else if (job.as_caffe) {
+    PrintAsCaffe(answers);
+  } else if (!answers.empty()) {
+    PrintTable(answers);
+  }
+  mistakes.ThrowIfAny();
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(Commands, "classify",
+                {"shows what a trained net takes images for",
+                 {"model",  "weights", "like",      "labels",       "rgb",           "channel_swap",
+                  "mean",   "scale",   "resize",    "center_crop",  "top",           "blob",
+                  "batch",  "gpu",     "precision", "workspace_mb", "deterministic", "cuda_graph",
+                  "level",  "stage",   "set",       "unset",        "data_threads",  "max_pixels",
+                  "engine", "json"},
+                 {},
+                 "[TRAINED] IMAGE|FOLDER ... (or, as Caffe's: NET WEIGHTS MEAN LABELS IMAGE)",
+                 "doppio classify --model=deploy.prototxt --weights=net.caffemodel photos/\n"
+                 "  doppio classify photos_doppio cat.jpg",
+                 &RunClassify,
+                 {"classification", "classification.bin"}});
+
+}  // namespace
+}  // namespace doppio

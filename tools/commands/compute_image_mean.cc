@@ -1,0 +1,147 @@
+// `compute_image_mean` and `data mean`: the mean of all images of a database, pixel by pixel.
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "data/decode/decode.h"
+#include "data/augment/mean_file.h"
+#include "tools/cli/command.h"
+#include "tools/cli/count_progress.h"
+#include "tools/commands/data_verbs.h"
+#include "tools/data/databases.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/in_order.h"
+#include "tools/cli/json_text.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+// Records that one thread sums at a time; constant, so that sums do not depend on the threads.
+constexpr int64_t kChunkRecords = 64;
+
+struct Sum {
+  ImageShape shape;
+  std::vector<double> planes;
+};
+
+template <class T>
+void AddPixels(const T* from, const Pixels& pixels, std::vector<double>* planes) {
+  const int channels = pixels.shape.channels;
+  const int64_t plane = int64_t{pixels.shape.height} * pixels.shape.width;
+  for (int c = 0; c < channels; ++c) {
+    double* to = planes->data() + c * plane;
+    const T* first = pixels.interleaved ? from + c : from + c * plane;
+    const int64_t step = pixels.interleaved ? channels : 1;
+    for (int64_t i = 0; i < plane; ++i) to[i] += static_cast<double>(first[i * step]);
+  }
+}
+
+void AddRecord(const Record& record, Sum* sum) {
+  thread_local Image image;  // keeps its buffer from record to record
+  if (record.encoded != nullptr)
+    Decode(record.encoded, record.encoded_bytes, record.decode, &image);
+  const Pixels pixels = record.encoded != nullptr ? image.pixels() : record.pixels;
+  if (sum->planes.empty()) {
+    sum->shape = pixels.shape;
+    sum->planes.assign(static_cast<size_t>(pixels.shape.count()), 0);
+  }
+  if (pixels.shape != sum->shape) {
+    throw FileError("it is " + pixels.shape.ToString() + ", but those before are " +
+                    sum->shape.ToString() + "; a mean needs images of one size");
+  }
+  if (pixels.bytes != nullptr) {
+    AddPixels(pixels.bytes, pixels, &sum->planes);
+  } else {
+    AddPixels(pixels.floats, pixels, &sum->planes);
+  }
+}
+
+// Of records [begin, end).
+Sum SumOf(const Source& source, int64_t begin, int64_t end) {
+  thread_local Record record;
+  Sum sum;
+  for (int64_t i = begin; i < end; ++i) {
+    try {
+      source.Read(i, &record);
+      AddRecord(record, &sum);
+    } catch (const Error& e) {
+      RethrowWithContext(e, {}, source.Name(i));
+    }
+  }
+  return sum;
+}
+
+MeanImage MeanOf(const Source& source) {
+  const int64_t count = source.size();
+  CountProgress progress(count, "files");
+  Sum all;
+  InOrder((count + kChunkRecords - 1) / kChunkRecords, ThreadsOr(FLAGS_data_threads),
+          [&](int64_t i) {
+            return SumOf(source, i * kChunkRecords, std::min(count, (i + 1) * kChunkRecords));
+          },
+          [&](int64_t i, const Sum& sum) {
+            if (i == 0) {
+              all = sum;
+            } else if (sum.shape != all.shape) {
+              throw FileError(source.Name(i * kChunkRecords) + ": it is " + sum.shape.ToString() +
+                              ", but those before are " + all.shape.ToString() +
+                              "; a mean needs images of one size");
+            } else {
+              for (size_t j = 0; j < all.planes.size(); ++j) all.planes[j] += sum.planes[j];
+            }
+            progress.Done(std::min(count, (i + 1) * kChunkRecords));
+          });
+  MeanImage mean;
+  mean.shape = all.shape;
+  for (const double sum : all.planes) {
+    mean.values.push_back(static_cast<float>(sum / static_cast<double>(count)));
+  }
+  return mean;
+}
+
+}  // namespace
+
+ExitCode DataMean(const CommandLine& line, bool* began) {
+  const std::unique_ptr<Source> source = OpenDatabase(FLAGS_backend, line.files[0]);
+  *began = true;
+  const MeanImage mean = MeanOf(*source);
+  if (line.files.size() == 2) WriteMeanFile(mean, line.files[1]);
+  const std::vector<double> channels = mean.ChannelMeans();
+  if (FLAGS_json) {
+    nlohmann::json out = {{"images", source->size()},
+                          {"shape", {mean.shape.channels, mean.shape.height, mean.shape.width}},
+                          {"mean_values", channels}};
+    if (line.files.size() == 2) out["file"] = line.files[1];
+    std::cout << JsonText(out) << '\n';
+    return ExitCode::kDone;
+  }
+  std::cout << Thousands(source->size()) << " images of " << mean.shape.ToString() << '\n';
+  for (size_t c = 0; c < channels.size(); ++c) {
+    std::cout << "mean_value channel [" << c << "]: " << Significant(channels[c]) << '\n';
+  }
+  if (line.files.size() == 2) std::cout << line.files[1] << " written\n";
+  return ExitCode::kDone;
+}
+
+namespace {
+
+ExitCode RunMean(const CommandLine& line, bool* began) {
+  if (line.files.empty() || line.files.size() > 2) {
+    throw UsageError(
+        "'compute_image_mean' needs a database and perhaps the file to write\n"
+        "try: doppio compute_image_mean --help");
+  }
+  return DataMean(line, began);
+}
+
+DOPPIO_REGISTER(Commands, "compute_image_mean",
+                {"computes the mean of a database's images, for mean_file and mean_value",
+                 {"backend", "data_threads", "max_pixels", "json"},
+                 {},
+                 "INPUT_DB [OUTPUT_FILE]",
+                 "doppio compute_image_mean --backend=lmdb train_lmdb mean.binaryproto",
+                 &RunMean});
+
+}  // namespace
+}  // namespace doppio

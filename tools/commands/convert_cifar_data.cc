@@ -1,0 +1,79 @@
+// `convert_cifar_data`: CIFAR-10's binary files to two databases, with Caffe's arguments.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/base/file.h"
+#include "proto/data.pb.h"
+#include "tools/cli/command.h"
+#include "tools/data/databases.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/json_text.h"
+#include "tools/data/record_conversion.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+// Layer Data reads whichever batches exist, so without this check a missing batch would make a
+// smaller database and no message.
+void CheckBatches(const std::string& folder) {
+  ErrorCollector missing;
+  for (const char* name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                           "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}) {
+    const std::string path = folder + "/" + name;
+    if (!FileExists(path)) missing.Add(FileError("there is no '" + path + "'"));
+  }
+  if (!missing.empty()) {
+    missing.Add(
+        FileError("CIFAR-10's binary version has six such files; 'doppio get cifar10' "
+                  "downloads them"));
+  }
+  missing.ThrowIfAny();
+}
+
+std::unique_ptr<Source> OpenPart(const std::string& folder, Phase phase) {
+  DataParameter parameter;
+  parameter.set_backend(DataParameter::CIFAR);
+  parameter.set_source(folder);
+  return OpenSource(parameter, phase);
+}
+
+ExitCode RunConvertCifar(const CommandLine& line, bool* began) {
+  if (line.files.size() != 3) {
+    throw UsageError(
+        "'convert_cifar_data' needs a folder of CIFAR-10's binary files, a folder to write to and "
+        "lmdb or leveldb\n"
+        "try: doppio convert_cifar_data --help");
+  }
+  const std::string &input = line.files[0], &type = line.files[2];
+  const std::string backend = DatabaseBackend(type, "the kind of database");
+  CheckBatches(input);
+  const auto train = OpenPart(input, TRAIN), test = OpenPart(input, TEST);
+  const std::vector<RecordConversion> parts = {
+      {train.get(), line.files[1] + "/cifar10_train_" + type},
+      {test.get(), line.files[1] + "/cifar10_test_" + type}};
+  *began = true;
+  ConvertRecords(parts, backend, kCifarKeyDigits, ConversionOptions());
+  nlohmann::json written = nlohmann::json::array();
+  for (const RecordConversion& part : parts) {
+    const int64_t records = part.source->size();
+    if (FLAGS_json) {
+      written.push_back({{"database", part.database}, {"records", records}});
+    } else {
+      std::cout << part.database << " written, " << Thousands(records) << " images\n";
+    }
+  }
+  if (FLAGS_json) std::cout << JsonText(written) << '\n';
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(Commands, "convert_cifar_data",
+                {"makes databases of CIFAR-10's binary files, to train and to test",
+                 {"json"},
+                 {},
+                 "INPUT_FOLDER OUTPUT_FOLDER DB_TYPE",
+                 "doppio convert_cifar_data data/cifar10 examples/cifar10 lmdb",
+                 &RunConvertCifar});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,53 @@
+// `convert_imageset`: image files to a database, with Caffe's arguments.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/command.h"
+#include "tools/data/databases.h"
+#include "tools/cli/flags.h"
+#include "tools/data/image_conversion.h"
+#include "tools/cli/json_text.h"
+#include "tools/cli/removed_on_signals.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+ExitCode RunConvert(const CommandLine& line, bool* began) {
+  if (line.files.size() != 3) {
+    throw UsageError(
+        "'convert_imageset' needs a folder, a list of images and the database to make\n"
+        "try: doppio convert_imageset --help");
+  }
+  const ConversionOptions options = ConversionFromFlags();
+  const ListedImages images = ReadListedImages(line.files[1], line.files[0]);
+  const RemovedOnSignals removed({DatabaseWriter::FolderUntilFinish(line.files[2])});
+  DatabaseWriter writer(DatabaseBackend(), line.files[2]);
+  *began = true;
+  const ConversionResult result = ConvertImages(images, options, &writer);
+  if (FLAGS_json) {
+    std::cout << JsonText({{"database", line.files[2]},
+                           {"records", result.records},
+                           {"left_out", result.left_out}})
+              << '\n';
+    return ExitCode::kDone;
+  }
+  std::cout << line.files[2] << " written, " << Thousands(result.records) << " images";
+  if (result.left_out > 0) std::cout << ", " << result.left_out << " left out";
+  std::cout << '\n';
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(Commands, "convert_imageset",
+                {"makes a database of image files",
+                 {"backend", "gray", "shuffle", "seed", "resize_width", "resize_height",
+                  "check_size", "encoded", "encode_type", "skip_bad", "data_threads", "max_pixels",
+                  "json"},
+                 {},
+                 "ROOTFOLDER/ LISTFILE DB_NAME",
+                 "doppio convert_imageset --resize_height=256 --resize_width=256 --shuffle images/ "
+                 "train.txt train_lmdb",
+                 &RunConvert});
+
+}  // namespace
+}  // namespace doppio

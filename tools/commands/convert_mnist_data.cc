@@ -1,0 +1,79 @@
+// `convert_mnist_data` and `convert_mnist_siamese_data`: MNIST's files to a database, with Caffe's
+// arguments.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "proto/data.pb.h"
+#include "tools/cli/command.h"
+#include "tools/data/databases.h"
+#include "tools/cli/flags.h"
+#include "tools/data/image_pairs.h"
+#include "tools/cli/json_text.h"
+#include "tools/data/record_conversion.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+// The command names the file of images, then that of labels.
+std::unique_ptr<Source> OpenImages(const CommandLine& line) {
+  if (line.files.size() != 3) {
+    const std::string& name = line.command_name;
+    throw UsageError("'" + name +
+                     "' needs a file of images, a file of labels and the database to make\ntry: "
+                     "doppio " +
+                     name + " --help");
+  }
+  DataParameter parameter;
+  parameter.set_backend(DataParameter::IDX);
+  parameter.set_source(line.files[0]);
+  parameter.add_labels(line.files[1]);
+  return OpenSource(parameter, TRAIN);
+}
+
+// `what` is what messages call the records.
+ExitCode Convert(const Source& source, const std::string& database, const std::string& backend,
+                 const std::string& what, bool* began) {
+  *began = true;
+  ConvertRecords({{&source, database}}, backend, kIdxKeyDigits, ConversionOptions());
+  if (FLAGS_json) {
+    std::cout << JsonText({{"database", database}, {"records", source.size()}}) << '\n';
+  } else {
+    std::cout << database << " written, " << Thousands(source.size()) << ' ' << what << '\n';
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode RunConvertMnist(const CommandLine& line, bool* began) {
+  const std::unique_ptr<Source> images = OpenImages(line);
+  return Convert(*images, line.files[2], DatabaseBackend(), "images", began);
+}
+
+ExitCode RunConvertMnistSiamese(const CommandLine& line, bool* began) {
+  const std::unique_ptr<Source> images = OpenImages(line);
+  const uint64_t seed = FLAGS_seed < 0 ? 1 : static_cast<uint64_t>(FLAGS_seed);
+  // Nets read what Caffe's program makes without naming a backend, so the default is data_param's.
+  const std::string backend = line.Given("backend") ? DatabaseBackend() : "LEVELDB";
+  return Convert(*DrawPairs(*images, seed), line.files[2], backend, "pairs", began);
+}
+
+DOPPIO_REGISTER(Commands, "convert_mnist_data",
+                {"makes a database of MNIST's files, or others in their format",
+                 {"backend", "json"},
+                 {},
+                 "IMAGE_FILE LABEL_FILE DB_NAME",
+                 "doppio convert_mnist_data train-images-idx3-ubyte train-labels-idx1-ubyte "
+                 "mnist_train_lmdb",
+                 &RunConvertMnist});
+
+DOPPIO_REGISTER(Commands, "convert_mnist_siamese_data",
+                {"makes a LevelDB of pairs of MNIST's images, drawn at random, for siamese nets",
+                 {"backend", "seed", "json"},
+                 {},
+                 "IMAGE_FILE LABEL_FILE DB_NAME",
+                 "doppio convert_mnist_siamese_data train-images-idx3-ubyte "
+                 "train-labels-idx1-ubyte mnist_siamese_train_leveldb",
+                 &RunConvertMnistSiamese});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,73 @@
+// `dash`: runs as a web page that follows them, for this machine and for ssh tunnels.
+#include <gflags/gflags.h>
+#include <signal.h>
+
+#include <iostream>
+
+#include "core/base/error.h"
+#include "parallel/watch/watch.h"
+#include "tools/pages/bind_address.h"
+#include "tools/cli/command.h"
+#include "tools/pages/dash_server.h"
+#include "tools/cli/flags.h"
+#include "tools/pages/http_server.h"
+#include "tools/runs/metrics.h"
+#include "tools/cli/signals.h"
+
+DEFINE_string(bind, "127.0.0.1:8090", "<ADDRESS:PORT> where to listen; port 0: any that is free");
+DEFINE_string(runs, "", "<DIR> folder of runs and sweeps; without it $DOPPIO_RUNS, or runs");
+DEFINE_string(token, "auto", "<TEXT> who has it may look; auto: a new one that nobody can guess");
+
+namespace doppio {
+namespace {
+
+std::string TokenFromFlags(const BindAddress& address) {
+  if (FLAGS_token == "auto") {
+    if (!address.loopback) {
+      throw UsageError(
+          "--bind=" + FLAGS_bind +
+          " can be reached from other machines, without encryption; set --token " +
+          "(better DOPPIO_TOKEN) to say that you want that, or use ssh -L and 127.0.0.1");
+    }
+    return RandomToken();
+  }
+  const char* const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  if (FLAGS_token.size() < 8 || FLAGS_token.find_first_not_of(letters) != std::string::npos) {
+    throw UsageError(
+        "--token wants 8 or more letters, digits, dots, dashes and underscores, or auto");
+  }
+  return FLAGS_token;
+}
+
+ExitCode RunDash(const CommandLine&, bool* began) {
+  const BindAddress address = ParseBindAddress("bind", FLAGS_bind);
+  const std::string token = TokenFromFlags(address);
+  const std::string folder = FLAGS_runs.empty() ? RunsFolder() : FLAGS_runs;
+  FindRuns(folder);
+  HttpServer server(address);
+  *began = true;
+  const std::string port = std::to_string(server.port());
+  const std::string host = address.ipv6 ? "[" + address.host + "]" : address.host;
+  DashServer dash(folder, token, "doppio_" + port);
+  std::cout << "http://" << host << ':' << port << "/?token=" << token << '\n';
+  if (address.loopback) {
+    std::cout << "from another machine: ssh -L " << port << ':' << host << ':' << port << ' '
+              << HostName() << "   and open the same address there\n";
+  }
+  std::cout << "Ctrl-C ends it" << std::endl;
+  SignalHandler signals({{SIGINT, Request::kStop}, {SIGTERM, Request::kStop}});
+  server.Run([&](const HttpRequest& request) { return dash.Answer(request); },
+             [&] { return signals.Poll() != Request::kNone; });
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(Commands, "dash",
+                {"serves runs as a web page that follows them, on this machine or through ssh",
+                 {"runs", "bind", "token"},
+                 {},
+                 "",
+                 "doppio dash --runs=runs",
+                 &RunDash});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,85 @@
+// `data convert`: image files, or MNIST's or CIFAR's files, to a database. Image files may take
+// several goes.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "tools/commands/data_verbs.h"
+#include "tools/data/databases.h"
+#include "tools/cli/file_kind.h"
+#include "tools/cli/flags.h"
+#include "tools/data/image_conversion.h"
+#include "tools/cli/json_text.h"
+#include "tools/data/record_conversion.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+void PrintResult(const std::string& database, const ConversionResult& result,
+                 const std::vector<std::string>& classes) {
+  if (FLAGS_json) {
+    nlohmann::json out = {{"database", database},
+                          {"records", result.records},
+                          {"found", result.found},
+                          {"left_out", result.left_out}};
+    if (!classes.empty()) out["classes"] = classes;
+    std::cout << JsonText(out) << '\n';
+    return;
+  }
+  std::cout << database << " written, " << Thousands(result.records) << " images";
+  if (!classes.empty()) std::cout << " of " << classes.size() << " classes";
+  if (result.found > 0) std::cout << ", " << Thousands(result.found) << " of them were there";
+  if (result.left_out > 0) std::cout << ", " << Thousands(result.left_out) << " left out";
+  std::cout << '\n';
+}
+
+void ConvertImageFiles(const CommandLine& line, const ConversionOptions& options,
+                       const std::string& backend, bool* began) {
+  const ListedImages images = ReadImages(line.files[0], FLAGS_root_folder);
+  const std::string& database = line.files[1];
+  DatabaseWriter writer(backend, database, SettingsOf(images, options, backend));
+  *began = true;
+  if (!images.classes.empty()) WriteClasses(images.classes, writer.folder() + "/labels.txt");
+  const ConversionResult result = ConvertImages(images, options, &writer);
+  PrintResult(database, result, images.classes);
+}
+
+// `kind` is "IDX" or "CIFAR".
+void ConvertBinaryFiles(const CommandLine& line, const std::string& kind,
+                        const ConversionOptions& options, const std::string& backend, bool* began) {
+  for (const char* flag :
+       {"gray", "resize_width", "resize_height", "encoded", "encode_type", "root_folder"}) {
+    if (!line.Given(flag)) continue;
+    throw UsageError(std::string("--") + flag + " is for image files, but '" + line.files[0] +
+                     "' holds " + kind + " data, whose pixels are stored as they are");
+  }
+  const std::unique_ptr<Source> source = OpenDatabase(kind, line.files[0]);
+  *began = true;
+  ConvertRecords({{source.get(), line.files[1]}}, backend,
+                 kind == "IDX" ? kIdxKeyDigits : kCifarKeyDigits, options);
+  ConversionResult result;
+  result.records = source->size();
+  PrintResult(line.files[1], result, {});
+}
+
+}  // namespace
+
+ExitCode DataConvert(const CommandLine& line, bool* began) {
+  const ConversionOptions options = ConversionFromFlags();
+  const std::string backend = DatabaseBackend();
+  const std::string& data = line.files[0];
+  const std::string kind = DataKindOf(data);
+  if (kind == "LMDB" || kind == "LEVELDB") {
+    throw FileError("'" + data + "' is a database already (" + kind +
+                    "); 'data convert' makes one of a list or a folder of images, or of MNIST's or "
+                    "CIFAR's files");
+  }
+  if (kind == "IDX" || kind == "CIFAR") {
+    ConvertBinaryFiles(line, kind, options, backend, began);
+  } else {
+    ConvertImageFiles(line, options, backend, began);
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace doppio

@@ -1,0 +1,98 @@
+// `data split`: a list in parts, each with the same share of every class.
+#include <gflags/gflags.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/base/file.h"
+#include "tools/commands/data_verbs.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/json_text.h"
+#include "tools/data/list_split.h"
+#include "tools/data/listed_images.h"
+#include "tools/cli/text_table.h"
+
+DEFINE_string(fractions, "0.9,0.1", "<LIST> shares of the parts; what is missing to 1 is left out");
+DEFINE_string(names, "",
+              "<LIST> names of the parts; without it train,val,test, as many as there are parts");
+
+namespace doppio {
+namespace {
+
+std::vector<double> FractionsOfFlag() {
+  std::vector<double> fractions;
+  double sum = 0;
+  for (const std::string& text : SplitList(FLAGS_fractions)) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (*end != '\0' || !(value > 0 && value <= 1)) {
+      throw UsageError("--fractions wants numbers above 0, at most 1, got '" + text + "'");
+    }
+    fractions.push_back(value);
+    sum += value;
+  }
+  constexpr double kRounding = 1e-6;
+  if (fractions.empty() || sum > 1 + kRounding) {
+    throw UsageError("--fractions wants shares of together at most 1, got '" + FLAGS_fractions +
+                     "'");
+  }
+  return fractions;
+}
+
+std::vector<std::string> NamesOfFlag(size_t parts) {
+  std::vector<std::string> names = SplitList(FLAGS_names.empty() ? "train,val,test" : FLAGS_names);
+  if (FLAGS_names.empty() && parts < names.size()) names.resize(parts);
+  if (names.size() != parts) {
+    throw UsageError("--names wants a name for each of " + std::to_string(parts) + " parts, got '" +
+                     FLAGS_names + "'");
+  }
+  return names;
+}
+
+}  // namespace
+
+ExitCode DataSplit(const CommandLine& line, bool* began) {
+  const std::vector<double> fractions = FractionsOfFlag();
+  const std::vector<std::string> names = NamesOfFlag(fractions.size());
+  const ListedImages images = ReadImages(line.files[0], "");
+  std::string folder = line.files.size() == 2 ? line.files[1] : "";
+  if (!folder.empty() && !EndsWith(folder, "/")) folder += "/";
+  std::vector<std::string> paths;
+  for (const std::string& name : names) {
+    paths.push_back(folder + name + ".txt");
+    if (FileExists(paths.back())) {
+      throw FileError("'" + paths.back() + "' exists already; remove it, or choose other --names");
+    }
+  }
+  *began = true;
+  std::vector<std::string> texts(names.size());
+  std::vector<int64_t> counts(names.size());
+  const std::vector<int> parts =
+      PartOfEach(images.lines, fractions, FLAGS_seed >= 0 ? static_cast<uint64_t>(FLAGS_seed) : 1);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] < 0) continue;
+    texts[static_cast<size_t>(parts[i])] += TextOf(images.lines[i]);
+    ++counts[static_cast<size_t>(parts[i])];
+  }
+  nlohmann::json out = nlohmann::json::array();
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (counts[i] == 0) {
+      throw UsageError("part '" + names[i] + "' has no image; " +
+                       std::to_string(images.lines.size()) + " are too few for such fractions");
+    }
+  }
+  std::error_code ignored;  // what is wrong with the folder shows when it is written to
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  for (size_t i = 0; i < names.size(); ++i) {
+    WriteFileAtomically(paths[i], texts[i]);
+    out.push_back({{"file", paths[i]}, {"images", counts[i]}});
+    if (!FLAGS_json) std::cout << paths[i] << " written, " << Thousands(counts[i]) << " images\n";
+  }
+  if (!images.classes.empty()) WriteClasses(images.classes, folder + "labels.txt");
+  if (FLAGS_json) std::cout << JsonText(out) << '\n';
+  return ExitCode::kDone;
+}
+
+}  // namespace doppio

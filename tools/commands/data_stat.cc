@@ -1,0 +1,109 @@
+// `data stat`: how many images, of what sizes and classes, and the mean and deviation of channels.
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "tools/data/data_opened.h"
+#include "tools/commands/data_verbs.h"
+#include "tools/cli/flags.h"
+#include "tools/data/image_stats.h"
+#include "tools/cli/json_text.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+constexpr size_t kShownSizes = 10;
+
+// The most frequent first.
+std::vector<SizeCount> ByCount(const std::map<std::string, SizeCount>& counts) {
+  std::vector<SizeCount> sorted;
+  for (const auto& [text, size] : counts) sorted.push_back(size);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const SizeCount& a, const SizeCount& b) { return a.images > b.images; });
+  return sorted;
+}
+
+std::string Share(int64_t part, int64_t of) {
+  return Fixed(100 * static_cast<double>(part) / static_cast<double>(of), 1) + " %";
+}
+
+void PrintText(const ImageStats& stats, const OpenedData& data) {
+  std::cout << Thousands(stats.records) << " images, " << Thousands(stats.encoded)
+            << " of them encoded, " << Thousands(stats.bytes) << " bytes\n\n";
+  TextTable sizes({"channels x height x width", ">images", ">share"});
+  const std::vector<SizeCount> sorted = ByCount(stats.sizes);
+  for (size_t i = 0; i < std::min(kShownSizes, sorted.size()); ++i) {
+    sizes.Add({sorted[i].shape.ToString(), Thousands(sorted[i].images),
+               Share(sorted[i].images, stats.records)});
+  }
+  sizes.Print(std::cout);
+  if (sorted.size() > kShownSizes) {
+    std::cout << "and " << sorted.size() - kShownSizes << " sizes more\n";
+  }
+  if (stats.has_classes()) {
+    std::cout << '\n';
+    TextTable classes({"class", ">images", ">share"});
+    for (const auto& [label, count] : stats.classes) {
+      classes.Add({ClassName(data.classes, label), Thousands(count), Share(count, stats.records)});
+    }
+    classes.Print(std::cout);
+  } else {
+    for (const auto& [labels, count] : stats.label_counts) {
+      std::cout << Thousands(count) << " images with " << labels << " labels\n";
+    }
+  }
+  std::cout << '\n';
+  TextTable channels({">channels", ">channel", ">mean", ">deviation"});
+  for (const auto& [count, sums] : stats.sums) {
+    for (size_t c = 0; c < sums.size(); ++c) {
+      channels.Add({c == 0 ? std::to_string(count) : "", std::to_string(c),
+                    Significant(sums[c].mean()), Significant(sums[c].deviation())});
+    }
+  }
+  channels.Print(std::cout);
+}
+
+void PrintJson(const ImageStats& stats, const OpenedData& data) {
+  nlohmann::json out = {{"kind", data.kind},
+                        {"images", stats.records},
+                        {"encoded", stats.encoded},
+                        {"bytes", stats.bytes},
+                        {"checksum", stats.checksum},
+                        {"sizes", nlohmann::json::array()},
+                        {"channels", nlohmann::json::array()}};
+  for (const SizeCount& size : ByCount(stats.sizes)) {
+    out["sizes"].push_back({{"shape", size.shape.ToString()}, {"images", size.images}});
+  }
+  if (stats.has_classes()) {
+    out["classes"] = nlohmann::json::array();
+    for (const auto& [label, count] : stats.classes) {
+      nlohmann::json row = {{"label", label}, {"images", count}};
+      if (label >= 0 && label < static_cast<int64_t>(data.classes.size())) {
+        row["name"] = data.classes[static_cast<size_t>(label)];
+      }
+      out["classes"].push_back(row);
+    }
+  }
+  for (const auto& [count, sums] : stats.sums) {
+    for (size_t c = 0; c < sums.size(); ++c) {
+      out["channels"].push_back({{"channels", count},
+                                 {"channel", c},
+                                 {"mean", sums[c].mean()},
+                                 {"deviation", sums[c].deviation()}});
+    }
+  }
+  std::cout << JsonText(out) << '\n';
+}
+
+}  // namespace
+
+ExitCode DataStat(const CommandLine& line, bool* began) {
+  const OpenedData data = OpenData(line, line.files[0]);
+  *began = true;
+  const ImageStats stats = MeasureImages(*data.source, OnDamage::kThrow);
+  FLAGS_json ? PrintJson(stats, data) : PrintText(stats, data);
+  return ExitCode::kDone;
+}
+
+}  // namespace doppio

@@ -1,0 +1,19 @@
+// What `doppio data` can do: one file for each. `line.files` has what stands behind the verb.
+#ifndef DOPPIO_TOOLS_COMMANDS_DATA_VERBS_H_
+#define DOPPIO_TOOLS_COMMANDS_DATA_VERBS_H_
+
+#include "tools/cli/command.h"
+
+namespace doppio {
+
+ExitCode DataBench(const CommandLine& line, bool* began);
+ExitCode DataConvert(const CommandLine& line, bool* began);
+ExitCode DataMean(const CommandLine& line, bool* began);  // compute_image_mean
+ExitCode DataPreview(const CommandLine& line, bool* began);
+ExitCode DataSplit(const CommandLine& line, bool* began);
+ExitCode DataStat(const CommandLine& line, bool* began);
+ExitCode DataVerify(const CommandLine& line, bool* began);
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_COMMANDS_DATA_VERBS_H_

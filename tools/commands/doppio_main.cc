@@ -1,0 +1,70 @@
+#include "tools/commands/doppio_main.h"
+
+#include <signal.h>
+
+#include <iostream>
+
+#include "core/base/log.h"
+#include "core/base/threads.h"
+#include "data/decode/decode.h"
+#include "tools/cli/command.h"
+#include "tools/cli/flags.h"
+#include "tools/commands/help.h"
+#include "tools/cli/own_path.h"
+#include "tools/cli/report.h"
+
+namespace doppio {
+namespace {
+
+ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
+  const CommandLine line = ParseCommandLine(arguments);
+  KeepLogFlags();  // whatever old scripts say: no log files in the system's temporary folder
+  if (line.version) {
+    PrintVersion(std::cout);
+    return ExitCode::kDone;
+  }
+  if (line.help) {
+    PrintHelp(line, std::cout);
+    return ExitCode::kDone;
+  }
+  if (line.command == nullptr) {
+    PrintHelp(line, std::cerr);
+    return ExitCode::kUsage;
+  }
+  for (const std::string& warning : line.warnings) LOG(WARNING) << warning;
+  SetMostImagePixels(InRange("max_pixels", FLAGS_max_pixels, 1, int64_t{1} << 30));
+  return line.command->run(line, began);
+}
+
+ExitCode Fail(const Error& error, bool began) {
+  std::cout.flush();
+  PrintFailure(error, began, std::cerr);
+  return error.code();
+}
+
+}  // namespace
+
+int DoppioMain(const std::vector<std::string>& arguments, const std::string& own_path) {
+  SetOwnPath(own_path);
+  // A process inherits an ignored SIGCHLD, and then cannot get its children's exit codes.
+  signal(SIGCHLD, SIG_DFL);
+  // Lets a write beyond the shell's limit of file sizes (ulimit -f) fail with a message.
+  signal(SIGXFSZ, SIG_IGN);
+  if (!google::IsGoogleLoggingInitialized()) InitLog("doppio");
+  SettleThreads();
+  PinComputeThreads();
+  bool began = false;
+  ExitCode code = ExitCode::kDone;
+  try {
+    code = Run(arguments, &began);
+    // A full disk or a closed pipe behind standard output loses the result.
+    if (!std::cout.flush()) throw FileError("standard output cannot be written");
+  } catch (const Error& e) {
+    code = Fail(e, began);
+  } catch (const std::exception& e) {
+    code = Fail(AsError(e), began);
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace doppio

@@ -1,0 +1,144 @@
+// `draw`: a net as a picture, by graphviz, as text in its language, or as a page for a browser.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iostream>
+
+#include "core/base/file.h"
+#include "core/net/graph/graph.h"
+#include "core/net/spec/solver_spec.h"
+#include "core/net/spec/spec.h"
+#include "tools/cli/command.h"
+#include "tools/cli/flags.h"
+#include "tools/pages/graphviz.h"
+#include "tools/train/lint.h"
+#include "tools/pages/net_drawing.h"
+#include "tools/pages/net_page.h"
+#include "tools/train/nets.h"
+
+DEFINE_string(rankdir, "TB",
+              "<TB|BT|LR|RL> where the net grows: from the top to the bottom, left to right, ...");
+DECLARE_string(format);
+
+namespace doppio {
+namespace {
+
+const std::vector<std::string>& Pictures() {
+  static const auto* formats =
+      new std::vector<std::string>{"svg", "png", "pdf", "eps", "ps", "jpg", "jpeg", "gif", "webp"};
+  return *formats;
+}
+
+std::string Lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// "dot", "html", or one of Pictures().
+std::string FormatOf(const std::string& path) {
+  const std::string name = path.substr(DirName(path).size());
+  const size_t point = name.rfind('.');
+  const std::string extension = point == std::string::npos ? "" : Lower(name.substr(point + 1));
+  if (extension == "dot" || extension == "gv") return "dot";
+  if (extension == "html" || extension == "htm") return "html";
+  const auto& known = Pictures();
+  if (std::find(known.begin(), known.end(), extension) != known.end()) return extension;
+  std::string list;
+  for (const std::string& format : known) list += ", ." + format;
+  throw UsageError("'" + path + "' names no format: it may end with .dot, .html" + list);
+}
+
+// Caffe's default is all layers, whatever their phase.
+bool AllPhases() { return FLAGS_phase.empty() || Lower(FLAGS_phase) == "all"; }
+
+struct Drawn {
+  NetSource source;
+  std::vector<LayerParameter> layers;
+  NetDrawing drawing;
+};
+
+NetSource Load(const CommandLine& line, Phase phase) {
+  return LoadNet(line.files[0], OverridesOf(line), phase, FLAGS_level, SplitList(FLAGS_stage));
+}
+
+NetSpec SpecOf(const NetSource& source, Phase phase) {
+  return MakeNetSpec(source.net, source.places, source.state,
+                     OptionsFromFlags(phase, DataMode::kAssume));
+}
+
+Drawn Draw(const CommandLine& line) {
+  const Phase phase = AllPhases() ? TRAIN : PhaseFromFlags(TRAIN);
+  Drawn drawn;
+  drawn.source = Load(line, phase);
+  const NetSource& source = drawn.source;
+  LogWarnings(source.warnings);
+  if (AllPhases()) {
+    drawn.layers = {source.net.layer().begin(), source.net.layer().end()};
+    drawn.drawing = MakeNetDrawing(
+        source.net.name(), {source.net.input().begin(), source.net.input().end()}, drawn.layers);
+    return drawn;
+  }
+  const NetSpec net = SpecOf(source, phase);
+  for (const LayerSpec& layer : net.layers) drawn.layers.push_back(layer.param);
+  drawn.drawing = MakeNetDrawing(net.name, {}, drawn.layers);
+  return drawn;
+}
+
+// With shapes as far as the net can be understood: one whose layers are not known here is drawn
+// without.
+std::string DrawPage(const CommandLine& line, const Drawn& drawn) {
+  std::vector<Graph> graphs;
+  std::string note;
+  for (const Phase phase : {TRAIN, TEST}) {
+    if (!AllPhases() && phase != PhaseFromFlags(TRAIN)) continue;
+    try {
+      graphs.push_back(MakeGraph(SpecOf(Load(line, phase), phase)));
+    } catch (const Error& error) {
+      const std::string why = error.what();
+      note = "shapes are not known: " + why.substr(0, why.find('\n'));
+    }
+  }
+  // A net made for one phase does not work in the other; one that works is enough.
+  return MakeNetPage(drawn.drawing, drawn.layers, graphs, FLAGS_rankdir,
+                     graphs.empty() ? note : "");
+}
+
+ExitCode RunDraw(const CommandLine& line, bool* began) {
+  if (line.files.empty() || line.files.size() > 2) {
+    throw UsageError("'draw' needs a net and perhaps a file to write\ntry: doppio draw --help");
+  }
+  CheckValue("rankdir", FLAGS_rankdir, {"TB", "BT", "LR", "RL"});
+  const bool to_file = line.files.size() == 2;
+  std::string format = to_file ? FormatOf(line.files[1]) : "dot";
+  if (line.Given("format")) {
+    CheckValue("format", FLAGS_format, {"dot", "html"});
+    format = FLAGS_format;
+  }
+  const Drawn drawn = Draw(line);
+  const std::string text =
+      format == "html" ? DrawPage(line, drawn) : ToDot(drawn.drawing, drawn.layers, FLAGS_rankdir);
+  *began = true;
+  if (!to_file) {
+    std::cout << text;
+  } else if (format == "dot" || format == "html") {
+    WriteFileAtomically(line.files[1], text);
+  } else {
+    WriteFileAtomically(line.files[1],
+                        [&](const std::string& temporary) { RunDot(text, format, temporary); });
+  }
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(
+    Commands, "draw",
+    {"draws a net: as DOT text, as an HTML page, or as an SVG, PNG or PDF file by graphviz",
+     {"rankdir", "format", "phase", "level", "stage", "set", "unset"},
+     {},
+     "NET [FILE]",
+     "doppio draw models/lenet/train_val.prototxt lenet.svg",
+     &RunDraw,
+     {"draw_net", "draw_net.py"}});
+
+}  // namespace
+}  // namespace doppio

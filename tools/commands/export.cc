@@ -1,0 +1,309 @@
+// `export`: a trained net for other programs.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/net/store/params.h"
+#include "core/net/spec/solver_spec.h"
+#include "core/net/store/weights.h"
+#include "tools/export/array_files.h"
+#include "tools/cli/command.h"
+#include "tools/train/deploy_net.h"
+#include "tools/cli/flags.h"
+#include "tools/train/lint.h"
+#include "tools/train/nets.h"
+#include "tools/onnx/onnx_layer.h"
+#include "tools/onnx/verify_onnx.h"
+#include "tools/onnx/write_onnx.h"
+#include "tools/cli/text_table.h"
+#include "tools/cli/waiting_room.h"
+
+DEFINE_bool(dynamic_batch, false, "ONNX: leave the number of samples open");
+DEFINE_bool(fold_bn, false,
+            "ONNX: multiply BatchNorm and Scale into the weights of the layer before");
+DEFINE_bool(external_data, false,
+            "ONNX: weights in a file of their own, OUT.data, as from 2 GB on");
+DEFINE_bool(
+    verify, true,
+    "ONNX: before the file gets its name, run it by ONNX Runtime or OpenCV and compare; when "
+    "given, not being able to is an error");
+DEFINE_string(python, "python3", "<PROGRAM> ONNX: the Python that has ONNX Runtime or OpenCV");
+
+namespace doppio {
+namespace {
+
+// A net with its weights, as plain floats on the host.
+class LoadedNet {
+ public:
+  LoadedNet(Graph graph, const std::vector<std::string>& weight_files)
+      : graph_(std::move(graph)),
+        device_(MakeCpuDevice()),
+        params_(device_.get(), DType::kFloat32, graph_.spec.options.seed),
+        param_index_(params_.Resolve(graph_)) {
+    params_.Place(false, {});
+    params_.Allocate();
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < weight_files.size(); ++i) {
+      const WeightsFile file = ReadWeights(weight_files[i]);
+      const WeightsReport report = CopyWeights(file, graph_, param_index_, &params_);
+      if (file.preprocessing) graph_.preprocessing = file.preprocessing;
+      LOG(INFO) << "Weights of " << report.copied.size() << " layers read from " << weight_files[i];
+      const auto still = [&](const std::string& layer) {
+        const auto& names = report.missing;
+        return std::find(names.begin(), names.end(), layer) != names.end();
+      };
+      if (i == 0) missing = report.missing;
+      missing.erase(std::remove_if(missing.begin(), missing.end(),
+                                   [&](const std::string& layer) { return !still(layer); }),
+                    missing.end());
+    }
+    RefuseMissing(missing);
+    weights_ = WeightsOf(param_index_, params_, false);
+    weights_.device = nullptr;
+  }
+
+  const Graph& graph() const { return graph_; }
+  const WeightTensors& weights() const { return weights_; }
+  ParamStore* params() { return &params_; }
+
+ private:
+  // Of a layer whose parameters all belong to another one, a file need not know.
+  void RefuseMissing(const std::vector<std::string>& missing) const {
+    ErrorCollector mistakes;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const LayerSpec& layer = graph_.layer(static_cast<int>(i));
+      const auto& params = graph_.nodes[i].params;
+      const bool owner = std::any_of(params.begin(), params.end(), [&](int param) {
+        return graph_.params[static_cast<size_t>(param)].node == static_cast<int>(i);
+      });
+      if (owner && std::find(missing.begin(), missing.end(), layer.name()) != missing.end()) {
+        mistakes.Add(layer.Mistake("", "the files of --weights have no values for it"));
+      }
+    }
+    mistakes.ThrowIfAny();
+  }
+
+  Graph graph_;  // with the preprocessing of the weights
+  const std::unique_ptr<Device> device_;
+  ParamStore params_;
+  const std::vector<int> param_index_;
+  WeightTensors weights_;
+};
+
+// Whether a layer says how large its input is; data layers say how many they read at once in
+// training and tests.
+bool HasInputLayer(const NetSpec& spec) {
+  return std::any_of(spec.layers.begin(), spec.layers.end(),
+                     [](const LayerSpec& layer) { return layer.type() == "Input"; });
+}
+
+// The net as it is tested. `batch` 0: as Input layers say, or else 1.
+NetSpec SpecFor(const CommandLine& line, int64_t batch) {
+  const NetSource source =
+      LoadNet(FLAGS_model, OverridesOf(line), TEST, FLAGS_level, SplitList(FLAGS_stage));
+  if (batch == FLAGS_batch) LogWarnings(source.warnings);
+  NetOptions options = OptionsFromFlags(TEST, DataMode::kAssume);
+  options.batch = batch;
+  NetSpec spec = MakeNetSpec(source.net, source.places, source.state, options);
+  if (batch > 0 || HasInputLayer(spec)) return spec;
+  options.batch = 1;
+  return MakeNetSpec(source.net, source.places, source.state, options);
+}
+
+// For each edge of `graph` whether its first extent is the batch and nothing else depends on it.
+// Refuses layers that put the batch elsewhere, which shows in the shapes of the same net with
+// another batch.
+std::vector<bool> FindBatch(const Graph& graph, const Graph& other) {
+  DOPPIO_CHECK(graph.edges.size() == other.edges.size(), "one net, twice");
+  std::vector<bool> batch;
+  ErrorCollector mistakes;
+  for (size_t i = 0; i < graph.edges.size(); ++i) {
+    const Shape &a = graph.edges[i].shape, &b = other.edges[i].shape;
+    batch.push_back(a != b);
+    if (a == b) continue;
+    Shape same = b;
+    if (same.rank() > 0 && a.rank() > 0) same[0] = a[0];
+    if (same == a && a[0] == BatchOf(graph) && b[0] == BatchOf(other)) continue;
+    mistakes.Add(
+        graph.layer(graph.edges[i].producer)
+            .Mistake("", "with " + std::to_string(BatchOf(graph)) + " samples its top '" +
+                             graph.edges[i].name + "' is " + a.ToString() + ", with " +
+                             std::to_string(BatchOf(other)) + " it is " + b.ToString() +
+                             ": the batch is not its first axis, so --dynamic_batch cannot "
+                             "leave it open"));
+  }
+  for (size_t i = 0; i < graph.params.size(); ++i) {
+    if (graph.params[i].shape == other.params[i].shape) continue;
+    mistakes.Add(
+        graph.layer(graph.params[i].node)
+            .Mistake("",
+                     "its parameter " + graph.params[i].shape.ToString() +
+                         " has an extent of the batch, so --dynamic_batch cannot leave it open"));
+  }
+  mistakes.ThrowIfAny();
+  return batch;
+}
+
+// A float's value, whole.
+std::string Exact(float value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.9g", static_cast<double>(value));
+  return text;
+}
+
+void AddNotes(const std::string& blob, const Preprocessing& images,
+              std::map<std::string, std::string>* notes) {
+  const auto add = [&](const char* key, const std::string& value) {
+    (*notes)[blob + "." + key] = value;
+  };
+  const auto size = [](uint32_t height, uint32_t width) {
+    return std::to_string(height) + "x" + std::to_string(width);
+  };
+  const std::map<Preprocessing::Channels, std::array<const char*, 2>> orders = {
+      {Preprocessing::BGR, {"blue, green, red", "Bgr8"}},
+      {Preprocessing::RGB, {"red, green, blue", "Rgb8"}},
+      {Preprocessing::GRAY, {"gray", "Gray8"}}};
+  const auto order = orders.find(images.channels());
+  if (order != orders.end()) {
+    add("channels", order->second[0]);
+    (*notes)["Image.BitmapPixelFormat"] = order->second[1];
+  }
+  if (images.resize_height() > 0) {
+    add("resize", size(images.resize_height(), images.resize_width()));
+  }
+  if (images.height() > 0) add("crop", size(images.height(), images.width()));
+  std::string means;
+  for (const float mean : images.mean()) means += (means.empty() ? "" : ",") + Exact(mean);
+  if (!means.empty()) add("mean_value", means);
+  if (images.has_mean_file()) add("mean_file", images.mean_file());
+  add("scale", Exact(images.scale()));
+  add("pixels", "from 0 to 255, less the mean, times the scale");
+  std::string classes;
+  for (const std::string& name : images.class_name()) {
+    classes += (classes.empty() ? "" : "\n") + name;
+  }
+  if (!classes.empty()) (*notes)["classes"] = classes;
+}
+
+// What a program needs to know of the images that the net was trained on: of its first input, as
+// the weights say, else as each data layer does.
+std::map<std::string, std::string> NotesOn(const Graph& graph) {
+  std::map<std::string, std::string> notes;
+  std::optional<Preprocessing> known = graph.preprocessing;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const LayerSpec& layer = graph.layer(static_cast<int>(i));
+    const bool reads_images = graph.nodes[i].type->describe_images != nullptr;
+    if (layer.param.top_size() == 0 || (!reads_images && layer.type() != "Input")) continue;
+    const std::string& blob = layer.param.top(0);
+    if (known) {
+      AddNotes(blob, *known, &notes);
+      known.reset();
+    } else if (reads_images) {
+      AddNotes(blob, graph.nodes[i].type->describe_images(layer), &notes);
+    }
+  }
+  return notes;
+}
+
+// Of --verify.
+double VerifyTolerance(const CommandLine& line) {
+  const double tolerance = line.Given("tolerance") ? FLAGS_tolerance : 1e-4;
+  if (!(tolerance >= 0)) {
+    throw UsageError("--tolerance wants a number from 0 on, got " + Significant(tolerance));
+  }
+  return tolerance;
+}
+
+void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
+  const auto graph_for = [&](int64_t batch) {
+    NetSpec spec = SpecFor(line, batch);
+    ReplaceLosses(&spec);
+    return MakeGraph(std::move(spec));
+  };
+  const double tolerance = VerifyTolerance(line);
+  LoadedNet net(graph_for(FLAGS_batch), SplitList(FLAGS_weights));
+  std::vector<bool> batch(net.graph().edges.size());
+  Graph other;  // with a batch that the file does not know
+  if (FLAGS_dynamic_batch) {
+    other = graph_for(BatchOf(net.graph()) + 1);
+    batch = FindBatch(net.graph(), other);
+  }
+  OnnxOptions options;
+  options.dynamic_batch = FLAGS_dynamic_batch;
+  options.fold_bn = FLAGS_fold_bn;
+  const OnnxContent content = MakeOnnx(net.graph(), net.weights(), batch, options);
+  *began = true;
+  const WaitingRoom room(out);
+  const bool external = WriteOnnx(room.Of(out), content, NotesOn(net.graph()), FLAGS_external_data);
+  OnnxVerification verification;
+  if (FLAGS_verify) {
+    verification = VerifyOnnx(FLAGS_dynamic_batch ? other : net.graph(), net.params(), content,
+                              room.Of(out), {FLAGS_python, tolerance, room.path()});
+    if (!verification.not_done.empty() && line.Given("verify")) {
+      throw FileError("'" + out + "' cannot be verified: " + verification.not_done);
+    }
+  }
+  if (external) room.Release(out + ".data");
+  room.Release(out);
+  std::cout << out << (external ? " and " + out + ".data" : "") << " written, "
+            << content.graph.node_size() << " nodes\n";
+  for (const std::string& text : verification.lines) std::cout << text << '\n';
+  if (!verification.not_done.empty())
+    std::cout << "not verified: " << verification.not_done << '\n';
+}
+
+void ExportWeights(const CommandLine& line, const std::string& out, bool* began) {
+  const LoadedNet net(MakeGraph(SpecFor(line, FLAGS_batch)), SplitList(FLAGS_weights));
+  const bool safetensors = EndsWith(out, ".safetensors");
+  *began = true;
+  if (!safetensors && !EndsWith(out, ".npz")) {
+    WriteWeights(out, EndsWith(out, ".h5"), net.graph(), net.weights());
+  } else {
+    const std::vector<NamedArray> arrays = NamedArrays(net.graph(), net.weights());
+    safetensors ? WriteSafetensors(out, arrays, net.graph().spec.name) : WriteNpz(out, arrays);
+  }
+  std::cout << out << " written, " << Bytes(FileBytes(out)) << '\n';
+}
+
+ExitCode RunExport(const CommandLine& line, bool* began) {
+  if (line.files.size() != 1) {
+    throw UsageError("'export' needs one file to write\ntry: doppio export --help");
+  }
+  const std::string& out = line.files[0];
+  const auto is = [&](const char* suffix) { return EndsWith(out, suffix); };
+  if (!is(".onnx") && !is(".safetensors") && !is(".npz") && !is(".caffemodel") && !is(".h5")) {
+    throw UsageError("'" + out + "' should end with .onnx, .safetensors, .npz, .caffemodel or .h5");
+  }
+  if (is(".onnx")) {
+    ExportOnnx(line, out, began);
+    return ExitCode::kDone;
+  }
+  for (const char* flag : {"dynamic_batch", "fold_bn", "external_data", "verify", "tolerance"}) {
+    if (line.Given(flag) && (flag != std::string("verify") || FLAGS_verify))
+      throw UsageError(std::string("--") + flag + " is for .onnx, '" + out + "' is none");
+  }
+  ExportWeights(line, out, began);
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(
+    Commands, "export",
+    {"writes a trained net as ONNX, or its weights as safetensors, NumPy or Caffe's files",
+     {"model", "weights", "dynamic_batch", "fold_bn", "external_data", "verify", "tolerance",
+      "python", "batch", "level", "stage", "set", "unset"},
+     {"model", "weights"},
+     "OUT.onnx | OUT.safetensors | OUT.npz | OUT.caffemodel | OUT.h5",
+     "doppio export --model=deploy.prototxt --weights=net.caffemodel net.onnx",
+     &RunExport});
+
+}  // namespace
+}  // namespace doppio

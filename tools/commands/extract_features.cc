@@ -1,0 +1,161 @@
+// `extract_features`: blobs of a net, batch after batch, as databases. Arguments are Caffe's.
+#include <cstdio>
+#include <iostream>
+
+#include "core/base/nearest.h"
+#include "core/base/whole_number.h"
+#include "core/net/run/net.h"
+#include "core/net/store/plain_blob.h"
+#include "core/net/spec/solver_spec.h"
+#include "data/source/database_writer.h"
+#include "proto/data.pb.h"
+#include "tools/cli/command.h"
+#include "tools/cli/count_progress.h"
+#include "tools/data/databases.h"
+#include "tools/train/devices.h"
+#include "tools/cli/flags.h"
+#include "tools/train/lint.h"
+#include "tools/train/nets.h"
+#include "tools/cli/removed_on_signals.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+struct Arguments {
+  std::string weights, net;
+  std::vector<std::string> blobs, databases;
+  int64_t batches = 0;
+  std::string backend, gpu;
+};
+
+int64_t PositiveNumber(const std::string& text, const std::string& what) {
+  constexpr int64_t kMost = 999'999'999;
+  const int64_t number = WholeNumber(text).value_or(0);
+  if (number >= 1 && number <= kMost) return number;
+  throw UsageError(what + " wants a number from 1 on, got '" + text + "'");
+}
+
+Arguments ArgumentsOf(const CommandLine& line) {
+  const std::vector<std::string>& words = line.files;
+  if (words.size() < 6 || words.size() > 8) {
+    throw UsageError(
+        "'extract_features' needs WEIGHTS NET BLOBS DATABASES BATCHES BACKEND [CPU|GPU [N]]\n"
+        "try: doppio extract_features --help");
+  }
+  Arguments arguments;
+  arguments.weights = words[0];
+  arguments.net = words[1];
+  arguments.blobs = SplitList(words[2]);
+  arguments.databases = SplitList(words[3]);
+  if (arguments.blobs.empty() || arguments.blobs.size() != arguments.databases.size()) {
+    throw UsageError(std::to_string(arguments.blobs.size()) + " blobs for " +
+                     std::to_string(arguments.databases.size()) +
+                     " databases; each blob has one of its own");
+  }
+  arguments.batches = PositiveNumber(words[4], "the number of batches");
+  arguments.backend = DatabaseBackend(words[5], "the kind of database");
+  arguments.gpu = FLAGS_gpu;
+  if (words.size() > 6) {
+    if (words[6] != "CPU" && words[6] != "GPU") {
+      throw UsageError("behind the kind of database there may be CPU or GPU, got '" + words[6] +
+                       "'");
+    }
+    if (words[6] == "GPU") arguments.gpu = words.size() > 7 ? words[7] : "0";
+  }
+  return arguments;
+}
+
+// The edge of a blob, whose first axis is rows.
+const Edge& FindRows(const Graph& graph, const std::string& blob, int64_t rows) {
+  const int found = graph.FindEdge(blob);
+  if (found < 0) {
+    std::vector<std::string> names;
+    for (const Edge& edge : graph.edges) names.push_back(edge.name);
+    throw UsageError("the net has no blob '" + blob + "'" + DidYouMean(blob, names));
+  }
+  const Edge& edge = graph.edges[static_cast<size_t>(found)];
+  if (edge.shape.rank() == 0 || edge.shape[0] != rows) {
+    throw UsageError("blob '" + blob + "' is " + edge.shape.ToString() +
+                     ", not a row for each of the " + std::to_string(rows) + " samples of a batch");
+  }
+  return edge;
+}
+
+// Caffe's: floats with the extents of three axes, no label. More axes than that are one.
+Datum MakeDatum(const Shape& shape, const float* row) {
+  Datum datum;
+  const bool image = shape.rank() <= 4;
+  datum.set_channels(static_cast<int>(image ? shape.dim_or_1(1) : shape.count(1)));
+  datum.set_height(static_cast<int>(image ? shape.dim_or_1(2) : 1));
+  datum.set_width(static_cast<int>(image ? shape.dim_or_1(3) : 1));
+  datum.mutable_float_data()->Add(row, row + shape.count(1));
+  return datum;
+}
+
+void PutRows(const PlainBlob& blob, int64_t first_row, DatabaseWriter* database) {
+  const int64_t values = blob.shape.count(1);
+  for (int64_t row = 0; row < blob.shape[0]; ++row) {
+    char key[32];
+    std::snprintf(key, sizeof(key), "%010lld", static_cast<long long>(first_row + row));
+    database->Put(key, MakeDatum(blob.shape, blob.data.data() + row * values).SerializeAsString());
+  }
+}
+
+ExitCode RunExtract(const CommandLine& line, bool* began) {
+  const Arguments arguments = ArgumentsOf(line);
+  const std::unique_ptr<Device> device = OpenDevice(arguments.gpu);
+  const NetSource source =
+      LoadNet(arguments.net, OverridesOf(line), TEST, FLAGS_level, SplitList(FLAGS_stage));
+  LogWarnings(source.warnings);
+  Graph graph = MakeGraph(MakeNetSpec(source.net, source.places, source.state,
+                                      OptionsFromFlags(TEST, DataMode::kOpen)));
+  const int64_t batch = BatchOf(graph);
+  for (const std::string& blob : arguments.blobs) FindRows(graph, blob, batch);
+  std::vector<std::string> unfinished;
+  for (const std::string& path : arguments.databases) {
+    unfinished.push_back(DatabaseWriter::FolderUntilFinish(path));
+  }
+  const RemovedOnSignals removed(std::move(unfinished));
+  std::vector<std::unique_ptr<DatabaseWriter>> databases;
+  for (const std::string& path : arguments.databases) {
+    databases.push_back(std::make_unique<DatabaseWriter>(arguments.backend, path));
+  }
+  ParamStore params(device.get(), DType::kFloat32, graph.spec.options.seed);
+  PlanOptions options;
+  options.device = device.get();
+  options.engine = FLAGS_engine;
+  options.keep_all = true;
+  Net net(std::move(graph), options, &params);
+  LoadWeightFiles(arguments.weights, &net);
+  *began = true;
+  CountProgress progress(arguments.batches * batch, "images");
+  for (int64_t i = 0; i < arguments.batches; ++i) {
+    net.Forward();
+    for (size_t b = 0; b < databases.size(); ++b) {
+      FindRows(net.graph(), arguments.blobs[b], batch);  // a layer in Python may have changed them
+      PutRows(ReadTensor(net.Blob(arguments.blobs[b]), device.get()), i * batch,
+              databases[b].get());
+    }
+    progress.Done((i + 1) * batch);
+  }
+  for (const auto& database : databases) database->Finish();
+  for (size_t b = 0; b < databases.size(); ++b) {
+    std::cout << arguments.databases[b] << " written, " << Thousands(arguments.batches * batch)
+              << " records of blob " << arguments.blobs[b] << '\n';
+  }
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(
+    Commands, "extract_features",
+    {"writes blobs of a net, sample by sample, to databases",
+     {"gpu", "precision", "workspace_mb", "deterministic", "cuda_graph", "level", "stage", "batch",
+      "set", "unset", "data_threads", "max_pixels", "seed", "engine"},
+     {},
+     "WEIGHTS NET BLOB[,BLOB] DB[,DB] BATCHES BACKEND [CPU|GPU [N]]",
+     "doppio extract_features net.caffemodel train_val.prototxt fc7,prob fc7_db,prob_db 10 lmdb",
+     &RunExtract});
+
+}  // namespace
+}  // namespace doppio

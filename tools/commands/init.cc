@@ -1,0 +1,281 @@
+// `init`: from images to everything that a training of a classifier needs, without a question.
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/base/file.h"
+#include "tools/cli/command.h"
+#include "tools/cli/flags.h"
+#include "tools/init/init_data.h"
+#include "tools/init/init_files.h"
+#include "tools/cluster/job_script.h"
+#include "tools/cli/json_text.h"
+#include "tools/data/list_split.h"
+#include "tools/cli/text_table.h"
+
+DEFINE_string(net, "",
+              "<NAME> net of models/ to take, such as resnet50; without it one that fits the "
+              "images");
+DEFINE_int32(size, 0, "<N> side of the net's input, in pixels; 0 = chosen");
+DEFINE_int32(epochs, 0, "<N> passes over the images for training; 0 = chosen");
+DEFINE_double(val, 0,
+              "<X> share of every class for tests, where the data has no tests; without it 0.2");
+DEFINE_string(val_data, "", "<DATA> images for tests; without it they are found, or split off");
+
+namespace doppio {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostSide = 4096, kMostEpochs = 1'000'000, kMostBatch = 1'000'000;
+
+InitWishes InitWishesFromFlags() {
+  InitWishes wishes;
+  wishes.net = FLAGS_net;
+  wishes.size = static_cast<int>(InRange("size", FLAGS_size, 0, kMostSide));
+  wishes.epochs = static_cast<int>(InRange("epochs", FLAGS_epochs, 0, kMostEpochs));
+  wishes.batch = static_cast<int>(InRange("batch", FLAGS_batch, 0, kMostBatch));
+  if (!wishes.net.empty()) ReadZooNet(wishes.net);  // before the images are read
+  return wishes;
+}
+
+double TestShare(const CommandLine& line) {
+  constexpr double kUsual = 0.2;
+  if (!line.Given("val")) return kUsual;
+  if (FLAGS_val > 0 && FLAGS_val < 1) return FLAGS_val;
+  throw UsageError("--val wants a share between 0 and 1, got " + Significant(FLAGS_val));
+}
+
+fs::path WholePath(const std::string& path) {
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+// "photos" for "../photos/", "train" for "train.txt".
+std::string NameOfData(const std::string& path) {
+  const std::string name = WholePath(path).stem().string();
+  return name.empty() || name == "/" ? "images" : name;
+}
+
+std::string FolderToMake(const CommandLine& line) {
+  const std::string& data = line.files[0];
+  std::string folder = line.files.size() == 2 ? line.files[1] : NameOfData(data) + "_doppio";
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  std::error_code failed;
+  if (FileExists(folder) && !fs::is_empty(folder, failed)) {
+    throw FileError("'" + folder + "' exists already; remove it, or name another folder");
+  }
+  const fs::path inside = WholePath(folder).lexically_relative(WholePath(data));
+  if (FileExists(data + "/.") && *inside.begin() != "..") {
+    throw UsageError("'" + folder +
+                     "' would be among the images; name a folder elsewhere: doppio " + "init " +
+                     ShellQuoted(data) + " FOLDER");
+  }
+  return folder;
+}
+
+InitSource SourceOf(const FoundPart& part, const std::string& list) {
+  if (!part.listed()) return {part.path, part.kind, ""};
+  return {list, "", part.images.root};
+}
+
+std::string TextOfAll(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// What was found and chosen, line by line: a word and what belongs to it.
+using SummaryLines = std::vector<std::pair<std::string, std::string>>;
+
+std::string ClassesText(const InitData& data) {
+  constexpr size_t kShown = 10;
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, data.class_sizes.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + data.ClassCalled(i) + " " + Thousands(data.class_sizes[i]);
+  }
+  return text + (data.class_sizes.size() > kShown ? ", ..." : "");
+}
+
+std::string SizesText(const ImageFacts& facts) {
+  if (facts.height > 0) {
+    return "all of " + std::to_string(facts.height) + "x" + std::to_string(facts.width);
+  }
+  return "of several sizes, short sides about " + std::to_string(facts.short_side);
+}
+
+std::string InputText(const InitPlan& plan) {
+  std::string text = plan.input.ToString();
+  if (plan.crop) text += ", cut out";
+  if (plan.resize_height > 0) {
+    text += std::string(plan.crop ? " of" : ", after resizing to") + " " +
+            std::to_string(plan.resize_height) + "x" + std::to_string(plan.resize_width);
+  }
+  return text;
+}
+
+std::string MeansText(const ImageFacts& facts) {
+  std::string text;
+  for (const double mean : facts.means) text += (text.empty() ? "" : ", ") + Fixed(mean, 2);
+  return text;
+}
+
+SummaryLines Summarize(const InitData& data, const InitPlan& plan, const std::string& folder) {
+  const ImageFacts& facts = data.facts;
+  SummaryLines lines;
+  lines.push_back({"data", data.train.path + " (" + data.train.kind + ")" +
+                               (data.split_share > 0 || data.test.path == data.train.path
+                                    ? ""
+                                    : ", tests " + data.test.path)});
+  lines.push_back({"classes", std::to_string(facts.classes) + ": " + ClassesText(data)});
+  lines.push_back(
+      {"images", std::string(facts.channels == 1 ? "gray" : "colour") + ", " + SizesText(facts)});
+  if (!data.left_out.empty()) {
+    lines.push_back({"left out", Thousands(static_cast<int64_t>(data.left_out.size())) +
+                                     " that cannot be read, listed in " + folder +
+                                     "/left_out.txt"});
+  }
+  lines.push_back(
+      {"split",
+       Thousands(facts.train) + " for training, " + Thousands(facts.test) + " for tests" +
+           (data.split_share > 0 ? " (" + Significant(data.split_share) + " of every class)"
+                                 : "")});
+  lines.push_back({"net", plan.net.name + " (" + plan.why + ")"});
+  lines.push_back({"input", InputText(plan) + ", minus the mean " + MeansText(facts)});
+  lines.push_back({"solver", std::to_string(plan.epochs) + " epochs, " +
+                                 Thousands(plan.iterations) + " iterations of " +
+                                 std::to_string(plan.batch) + "; rate " +
+                                 Significant(plan.base_lr, 3) + " after a warm-up of " +
+                                 std::to_string(plan.warmup) + ", falling along a cosine"});
+  for (const std::string& note : data.notes) lines.push_back({"note", note});
+  return lines;
+}
+
+std::vector<std::string> NextCommands(const std::string& program, const std::string& folder) {
+  const std::string start = ShellQuoted(program) + " ", at = " " + ShellQuoted(folder);
+  return {start + "train" + at, start + "classify" + at + " IMAGES"};
+}
+
+std::string PageText(const SummaryLines& lines, const std::string& name,
+                     const std::string& folder) {
+  std::ostringstream text;
+  text << "# " << name << "\n\nWritten by `doppio init`. What it found and chose:\n\n";
+  for (const auto& [word, what] : lines) text << "* " << word << ": " << what << '\n';
+  text << "\n## Commands\n\n";
+  for (const std::string& command : NextCommands("doppio", folder))
+    text << "    " << command << '\n';
+  text << "\nMore: `doppio train` goes on where it stopped with `--resume`, trains on GPUs with "
+          "`--gpu=all --scale_lr=linear`, from\npublished weights of the same net with "
+          "`--weights=FILE`, and keeps a run folder with `--run_dir=auto`.\n\n"
+          "Files: `train_val.prototxt` is the net for training and tests, `deploy.prototxt` for "
+          "use, `solver.prototxt` how to\ntrain. Images are read where they are; paths are whole, "
+          "so run `doppio init` again after moving them.\n";
+  return text.str();
+}
+
+void WriteProject(const std::string& folder, const InitData& data, const InitTexts& texts,
+                  const std::string& page) {
+  std::error_code ignored;  // what is wrong with the folder shows when it is written to
+  fs::create_directories(folder, ignored);
+  const auto write = [&](const char* name, const std::string& text) {
+    WriteFileAtomically(folder + "/" + name, text);
+  };
+  for (const auto& [name, part] :
+       {std::pair<const char*, const FoundPart*>{"train.txt", &data.train},
+        {"val.txt", &data.test}}) {
+    if (!part->listed()) continue;
+    std::string list;
+    for (const ImageLine& image : part->images.lines) list += TextOf(image);
+    write(name, list);
+  }
+  if (!data.class_names.empty()) WriteClasses(data.class_names, folder + "/labels.txt");
+  if (!data.left_out.empty()) write("left_out.txt", TextOfAll(data.left_out));
+  write("train_val.prototxt", texts.train_val);
+  write("deploy.prototxt", texts.deploy);
+  write("README.md", page);
+  write("solver.prototxt", texts.solver);  // last: with it the folder can be trained
+}
+
+nlohmann::json ResultJson(const InitData& data, const InitPlan& plan, const std::string& folder,
+                          const std::vector<std::string>& next) {
+  const ImageFacts& facts = data.facts;
+  nlohmann::json classes = nlohmann::json::array();
+  for (size_t i = 0; i < data.class_sizes.size(); ++i) {
+    classes.push_back({{"label", i}, {"images", data.class_sizes[i]}});
+    if (!data.class_names.empty()) classes.back()["name"] = data.class_names[i];
+  }
+  return {{"folder", folder},
+          {"kind", data.train.kind},
+          {"train_images", facts.train},
+          {"test_images", facts.test},
+          {"split", data.split_share > 0},
+          {"left_out", data.left_out},
+          {"classes", classes},
+          {"means", facts.means},
+          {"net", plan.net.name},
+          {"input", {plan.input.channels, plan.input.height, plan.input.width}},
+          {"batch", plan.batch},
+          {"base_lr", plan.base_lr},
+          {"epochs", plan.epochs},
+          {"iterations", plan.iterations},
+          {"notes", data.notes},
+          {"next", next}};
+}
+
+void PrintResult(const SummaryLines& lines, const std::string& folder,
+                 const std::vector<std::string>& next) {
+  constexpr size_t kColumn = 10;
+  for (const auto& [word, what] : lines) {
+    std::cout << word << std::string(kColumn - word.size(), ' ') << what << '\n';
+  }
+  std::cout << "written   " << folder << "/: train_val.prototxt, solver.prototxt, deploy.prototxt, "
+            << "README.md ...\nnext:\n";
+  for (const std::string& command : next) std::cout << "  " << command << '\n';
+}
+
+ExitCode RunInit(const CommandLine& line, bool* began) {
+  if (line.files.empty() || line.files.size() > 2) {
+    throw UsageError(
+        "'init' wants images (a folder, a list or a database), and perhaps a folder to make\n"
+        "try: doppio init --help");
+  }
+  const InitWishes wishes = InitWishesFromFlags();
+  const double test_share = TestShare(line);
+  const std::string folder = FolderToMake(line);
+  InitProject project;
+  project.name = NameOfData(line.files[0]);
+  project.folder = WholePath(folder).string();
+  project.seed = FLAGS_seed >= 0 ? static_cast<uint64_t>(FLAGS_seed) : 1;
+  const InitData data = ReadInitData(FindData(line.files[0], FLAGS_val_data, FLAGS_root_folder),
+                                     test_share, project.seed);
+  project.train = SourceOf(data.train, project.folder + "/train.txt");
+  project.test = SourceOf(data.test, project.folder + "/val.txt");
+  const InitPlan plan = MakePlan(data.facts, wishes);
+  const InitTexts texts = MakeInitTexts(project, data.facts, plan);
+  *began = true;
+  const SummaryLines lines = Summarize(data, plan, folder);
+  WriteProject(folder, data, texts, PageText(lines, project.name, project.folder));
+  const std::vector<std::string> next = NextCommands(line.program, folder);
+  if (FLAGS_json) {
+    std::cout << JsonText(ResultJson(data, plan, folder, next)) << '\n';
+  } else {
+    PrintResult(lines, folder, next);
+  }
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(Commands, "init",
+                {"makes all that a classifier of your images needs: net, solver, lists",
+                 {"net", "size", "epochs", "batch", "val", "val_data", "root_folder", "seed",
+                  "data_threads", "json"},
+                 {},
+                 "FOLDER|LIST|DB [INTO]",
+                 "doppio init photos && doppio train photos_doppio",
+                 &RunInit});
+
+}  // namespace
+}  // namespace doppio

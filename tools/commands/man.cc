@@ -1,0 +1,181 @@
+// `doppio man`: pages for the program man, one for each command, one over all, and one of topics.
+#include <cctype>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "core/base/file.h"
+#include "core/base/nearest.h"
+#include "core/base/version.h"
+#include "tools/cli/command.h"
+#include "tools/cli/flag_text.h"
+#include "tools/cli/flags.h"
+#include "tools/commands/help.h"
+#include "tools/cli/help_topics.h"
+
+DEFINE_string(man_dir, "",
+              "<DIR> write all pages into this folder, which is made if it is missing");
+
+namespace doppio {
+namespace {
+
+constexpr const char* kTopics = "doppio-topics";
+
+// Text that troff shows as it is.
+std::string Roff(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else {
+      out += c;
+    }
+  }
+  // At the start of a line these are requests.
+  if (!out.empty() && (out[0] == '.' || out[0] == '\'')) out.insert(0, "\\&");
+  return out;
+}
+
+std::string Bold(const std::string& text) { return "\\fB" + Roff(text) + "\\fR"; }
+std::string Italic(const std::string& text) { return "\\fI" + Roff(text) + "\\fR"; }
+
+void Head(const std::string& page, const std::string& summary, std::ostream& out) {
+  std::string title;
+  for (char c : page) title += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  out << ".TH " << Roff(title) << " 1 \"\" \"doppio " << Version() << "\" \"Doppio\"\n"
+      << ".SH NAME\n"
+      << Roff(page) << " \\- " << Roff(summary) << '\n';
+}
+
+void ExitStatus(std::ostream& out) {
+  out << ".SH EXIT STATUS\n";
+  for (const ExitCodeHelp& code : ExitCodeHelps()) {
+    out << ".TP\n.B " << code.code << '\n' << Roff(code.meaning) << '\n';
+  }
+}
+
+void PrintOverview(std::ostream& out) {
+  Head("doppio", "trains the networks that Caffe's prototxt files describe", out);
+  out << ".SH SYNOPSIS\n.B doppio\n.I COMMAND\n[\\fIflags\\fR] [\\fIfiles\\fR]\n.SH COMMANDS\n";
+  for (const std::string& name : Commands::Get().Names()) {
+    out << ".TP\n.BR doppio\\-" << Roff(name) << " (1)\n"
+        << Roff(Commands::Get().Find(name)->summary) << '\n';
+  }
+  out << ".SH ENVIRONMENT\n.TP\n.BI DOPPIO_ FLAG\nAny flag of the command, as "
+      << Bold("DOPPIO_SOLVER") << " for " << Bold("--solver") << ". The command line wins.\n"
+      << ".TP\n.B OMP_NUM_THREADS\nThreads that compute; without it all cores that the process may "
+         "use.\n";
+  ExitStatus(out);
+  out << ".SH EXAMPLE\n.nf\n"
+      << Roff("doppio train --solver=models/lenet/solver.prototxt")
+      << "\n.fi\n.SH SEE ALSO\n.BR doppio\\-topics (1)\n";
+}
+
+void Flags(const std::vector<std::string>& names, std::ostream& out) {
+  for (const std::string& name : names) {
+    const FlagText flag = DescribeFlag(name);
+    out << ".TP\n"
+        << Bold("--" + flag.name) << (flag.value.empty() ? "" : "=" + Italic(flag.value)) << '\n'
+        << Roff(flag.meaning) << '\n';
+  }
+}
+
+void Example(const std::string& example, std::ostream& out) {
+  out << ".nf\n";
+  std::istringstream lines(example);
+  for (std::string line; std::getline(lines, line);) out << Roff(line) << '\n';
+  out << ".fi\n";
+}
+
+void Verbs(const std::string& command, const std::vector<Verb>& verbs, std::ostream& out) {
+  for (const Verb& verb : verbs) {
+    out << ".SS " << Roff(verb.name) << '\n'
+        << Roff(verb.summary) << "\n.PP\n.B doppio " << Roff(command + " " + verb.name) << '\n';
+    if (!verb.flags.empty()) out << "[\\fIflags\\fR]\n";
+    if (!verb.files.empty()) out << Italic(verb.files) << '\n';
+    Flags(verb.flags, out);
+    out << ".PP\n";
+    Example(verb.example, out);
+  }
+}
+
+void PrintPage(const std::string& name, const Command& command, std::ostream& out) {
+  Head("doppio-" + name, command.summary, out);
+  out << ".SH SYNOPSIS\n.B doppio " << Roff(name) << '\n';
+  if (!command.flags.empty()) out << "[\\fIflags\\fR]\n";
+  if (!command.files.empty()) out << Italic(command.files) << '\n';
+  if (!command.verbs.empty()) {
+    out << ".SH VERBS\n";
+    Verbs(name, command.verbs, out);
+  } else if (!command.flags.empty()) {
+    out << ".SH OPTIONS\n";
+    Flags(command.flags, out);
+  }
+  out << ".SH EXIT STATUS\n0 if the work asked for is done; all codes are in\n.BR doppio (1).\n"
+         ".SH EXAMPLE\n";
+  Example(command.example, out);
+  out << ".SH SEE ALSO\n.BR doppio (1),\n.BR doppio\\-topics (1)\n";
+}
+
+void PrintTopicsPage(std::ostream& out) {
+  Head(kTopics, "flags and fields by what they are for", out);
+  out << ".SH DESCRIPTION\n.B doppio help\n.I WORD\nfinds these topics, and any flag or field.\n"
+         ".SH TOPICS\n";
+  for (const HelpTopic& topic : HelpTopics()) {
+    out << ".TP\n"
+        << Bold(topic.name) << '\n'
+        << Roff(topic.answer) << "\n.br\n"
+        << Italic(topic.where) << '\n';
+  }
+  out << ".SH SEE ALSO\n.BR doppio (1)\n";
+}
+
+void WriteAll(const std::string& folder) {
+  // What is wrong with the folder is said when the first page is written.
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  std::ostringstream overview;
+  PrintOverview(overview);
+  WriteFileAtomically(folder + "/doppio.1", overview.str());
+  for (const std::string& name : Commands::Get().Names()) {
+    std::ostringstream page;
+    PrintPage(name, *Commands::Get().Find(name), page);
+    WriteFileAtomically(folder + "/doppio-" + name + ".1", page.str());
+  }
+  std::ostringstream topics;
+  PrintTopicsPage(topics);
+  WriteFileAtomically(folder + "/" + kTopics + ".1", topics.str());
+}
+
+ExitCode RunMan(const CommandLine& line, bool*) {
+  if (line.Given("man_dir")) {
+    if (!line.files.empty())
+      throw UsageError("--man_dir writes all pages; leave out '" + line.files[0] + "'");
+    WriteAll(FLAGS_man_dir);
+  } else if (line.files.empty()) {
+    PrintOverview(std::cout);
+  } else if (line.files[0] == "topics") {
+    PrintTopicsPage(std::cout);
+  } else {
+    const Command* command = Commands::Get().Find(line.files[0]);
+    if (command == nullptr) {
+      throw UsageError("unknown command '" + line.files[0] + "'" +
+                       DidYouMean(line.files[0], Commands::Get().Names()));
+    }
+    PrintPage(line.files[0], *command, std::cout);
+  }
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(Commands, "man",
+                {"prints a manual page, or writes all of them",
+                 {"man_dir"},
+                 {},
+                 "[COMMAND|topics]",
+                 "doppio man --man_dir=$HOME/.local/share/man/man1",
+                 &RunMan});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,172 @@
+// `doppio reference`: every layer and field of nets and solvers, as Markdown. docs/reference.md is
+// what it prints.
+#include <algorithm>
+#include <cctype>
+#include <iostream>
+#include <map>
+
+#include "core/base/file.h"
+#include "core/net/graph/layer.h"
+#include "proto/net.pb.h"
+#include "proto/solver.pb.h"
+#include "solvers/update/lr_policy.h"
+#include "tools/cli/command.h"
+#include "tools/cli/field_notes.h"
+#include "tools/cli/field_table.h"
+
+namespace doppio {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+std::vector<std::string> TypesOfLayers() {
+  std::vector<std::string> types = LayerTypes::Get().Names();
+  // Builds without Python do not have it; the page is the same.
+  if (std::count(types.begin(), types.end(), "Python") == 0) types.push_back("Python");
+  std::sort(types.begin(), types.end());
+  return types;
+}
+
+std::string Cell(std::string text) {
+  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
+    text.insert(at, "\\");
+  return text;
+}
+
+std::string Code(const std::string& text) { return text.empty() ? "" : "`" + text + "`"; }
+
+// A heading's address, as GitHub makes it.
+std::string LinkTo(const std::string& text, const std::string& heading) {
+  std::string address;
+  for (char c : heading) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalnum(letter) || c == '_' || c == '-')
+      address += static_cast<char>(std::tolower(letter));
+  }
+  return "[" + text + "](#" + address + ")";
+}
+
+// Writes the page; remembers which messages it has linked to, so that each gets its table.
+class Page {
+ public:
+  explicit Page(std::ostream& out) : out_(out) {}
+
+  void Print() {
+    out_ << "# Reference of fields\n\n"
+            "Every layer, and every field of nets and solvers: what it takes, its default, what it "
+            "means. `doppio reference` prints "
+            "this page\nfrom the program's own tables, and a test compares them; `doppio help "
+            "Convolution` shows one layer. How things "
+            "work together\nis told in [prototxt.md](prototxt.md), [data.md](data.md) and "
+            "[solvers.md](solvers.md).\n\n"
+            "Names of forks in parentheses say where a field comes from. \"Without effect\" means "
+            "that it is read, and warned about "
+            "if it has\nanother value than its default.\n\n"
+            "* [Layers](#layers) · [Fields of every layer](#fields-of-every-layer) · [Parameters "
+            "of layers](#parameters-of-layers)\n"
+            "* [Net](#net) · [Solver](#solver) · [Messages inside of "
+            "others](#messages-inside-of-others)\n";
+    PrintLayers();
+    out_ << "\n## Fields of every layer\n";
+    Table(*LayerParameter::descriptor(), /*common=*/true);
+    PrintParameters();
+    out_ << "\n## Net\n\nThe root of a net's file.\n";
+    Table(*NetParameter::descriptor());
+    out_ << "\n## Solver\n\nThe root of a solver's file. `lr_policy` is " << List(LrPolicyNames())
+         << "; formulas are in [solvers.md](solvers.md).\n";
+    Table(*SolverParameter::descriptor());
+    PrintNested();
+  }
+
+ private:
+  void PrintLayers() {
+    out_ << "\n## Layers\n\n| layer | bottoms → tops | parameters |\n|---|---|---|\n";
+    for (const std::string& type : TypesOfLayers()) {
+      std::string parameters;
+      for (const FieldDescriptor* field : ParametersOf(type)) {
+        parameters += (parameters.empty() ? "" : ", ") + LinkTo(Code(field->name()), field->name());
+        types_[field->name()].push_back(type);
+      }
+      out_ << "| " << Code(type) << " | " << ArityOf(type) << " | " << parameters << " |\n";
+    }
+  }
+
+  void PrintParameters() {
+    out_ << "\n## Parameters of layers\n";
+    for (const auto& [name, types] : types_) {
+      out_ << "\n### " << name << "\n\nOf " << List(types) << ".\n";
+      Table(*LayerParameter::descriptor()->FindFieldByName(name)->message_type());
+    }
+  }
+
+  void PrintNested() {
+    out_ << "\n## Messages inside of others\n";
+    // A table may name further messages.
+    for (size_t i = 0; i < nested_.size(); ++i) {
+      const Descriptor& message = *nested_[i];
+      const auto note = FieldNotes().find(message.name());
+      out_ << "\n### " << message.name() << '\n';
+      if (note != FieldNotes().end() && !note->second.empty()) out_ << "\n" << note->second << '\n';
+      Table(message);
+    }
+  }
+
+  void Table(const Descriptor& message, bool common = false) {
+    out_ << "\n| field | takes | default | meaning |\n|---|---|---|---|\n";
+    for (int i = 0; i < message.field_count(); ++i) {
+      const FieldDescriptor& field = *message.field(i);
+      if (common && EndsWith(field.name(), "_param")) continue;
+      const FieldRow row = RowOf(field);
+      out_ << "| " << Code(row.name) << " | " << TypeCell(row, field) << " | "
+           << Code(row.default_value) << " | " << Cell(row.meaning) << " |\n";
+    }
+  }
+
+  std::string TypeCell(const FieldRow& row, const FieldDescriptor& field) {
+    const Descriptor* message = row.message;
+    const std::string& full = message == nullptr ? "" : message->name();
+    if (message == nullptr || IsUntold(*message)) return row.type;
+    // Nets have their own section.
+    if (full == "NetParameter" || full == "LayerParameter") {
+      return row.type.substr(0, row.type.size() - full.size()) +
+             LinkTo(full, full == "NetParameter" ? "Net" : "Fields-of-every-layer");
+    }
+    // What has no effect as a whole needs no table.
+    if (EndsWith(row.meaning, "without effect") &&
+        std::find(nested_.begin(), nested_.end(), message) == nested_.end())
+      return row.type;
+    if (field.containing_type()->name() != "LayerParameter" || !EndsWith(field.name(), "_param")) {
+      if (std::find(nested_.begin(), nested_.end(), message) == nested_.end())
+        nested_.push_back(message);
+    }
+    return row.type.substr(0, row.type.size() - full.size()) + LinkTo(full, full);
+  }
+
+  static std::string List(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names)
+      list += (list.empty() ? "" : name == names.back() ? " and " : ", ") + name;
+    return list;
+  }
+
+  std::ostream& out_;
+  std::map<std::string, std::vector<std::string>> types_;  // of layers that look at a field
+  std::vector<const Descriptor*> nested_;
+};
+
+ExitCode RunReference(const CommandLine&, bool*) {
+  Page(std::cout).Print();
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(Commands, "reference",
+                {"prints every layer and field of nets and solvers, as Markdown",
+                 {},
+                 {},
+                 "",
+                 "doppio reference >reference.md",
+                 &RunReference});
+
+}  // namespace
+}  // namespace doppio

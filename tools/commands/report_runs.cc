@@ -1,0 +1,82 @@
+// `report`: runs as one HTML file of charts.
+#include <gflags/gflags.h>
+
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "tools/cli/command.h"
+#include "tools/cli/flags.h"
+#include "tools/runs/metrics.h"
+#include "tools/runs/run_view.h"
+#include "tools/pages/web_page.h"
+
+DEFINE_string(out, "report.html", "<FILE> the page to write");
+DEFINE_string(title, "", "<TEXT> heading of the page; without it the runs' names");
+
+namespace doppio {
+namespace {
+
+// A run folder as it is, else those inside: the trials of a sweep, the runs of a folder of runs.
+std::vector<FoundRun> RunsOf(const std::vector<std::string>& paths) {
+  std::vector<FoundRun> runs;
+  for (const std::string& path : paths) {
+    if (IsRunFolder(path)) {
+      runs.push_back({FolderName(path), path});
+      continue;
+    }
+    const std::vector<FoundRun> inside = FindRuns(path);
+    if (inside.empty()) {
+      throw FileError("'" + path +
+                      "' is no run folder and holds none: there is no run.json (train writes one "
+                      "with --run_dir)");
+    }
+    runs.insert(runs.end(), inside.begin(), inside.end());
+  }
+  return runs;
+}
+
+ExitCode RunReport(const CommandLine& line, bool* began) {
+  if (line.files.empty()) {
+    throw UsageError("'report' needs run folders, or a folder of them\ntry: doppio report --help");
+  }
+  const std::vector<FoundRun> runs = RunsOf(line.files);
+  std::map<std::string, int> uses;
+  for (const FoundRun& run : runs) ++uses[run.name];
+  *began = true;
+  nlohmann::json data = {{"live", false}, {"runs", nlohmann::json::array()}};
+  for (const FoundRun& run : runs) {
+    // Runs of several folders may have the same name.
+    const std::string name = uses[run.name] > 1 ? run.folder : run.name;
+    data["runs"].push_back(ViewRun(ReadRun(run.folder), name, PointsFor(runs.size())));
+  }
+  std::string title = FLAGS_title;
+  if (title.empty()) {
+    title = FolderName(line.files[0]);
+    if (line.files.size() > 1) title += " and " + std::to_string(line.files.size() - 1) + " more";
+  }
+  data["title"] = title;
+  const std::string page = MakePage(title, ReportScripts(), data);
+  WriteFileAtomically(FLAGS_out, page);
+  if (FLAGS_json) {
+    std::cout << nlohmann::json{{"file", FLAGS_out}, {"runs", runs.size()}, {"bytes", page.size()}}
+              << '\n';
+  } else {
+    std::cout << FLAGS_out << ": " << runs.size() << (runs.size() == 1 ? " run, " : " runs, ")
+              << Bytes(static_cast<int64_t>(page.size())) << "; open it in a browser\n";
+  }
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(Commands, "report",
+                {"shows runs as one HTML file of charts, which works without a network",
+                 {"out", "title", "json"},
+                 {},
+                 "RUN...",
+                 "doppio report runs/2026-11-20_1812_lenet --out=lenet.html",
+                 &RunReport});
+
+}  // namespace
+}  // namespace doppio

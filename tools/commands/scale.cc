@@ -1,0 +1,264 @@
+// `scale`: how far a net's training will scale, from one rank's times and the links between ranks.
+#include <algorithm>
+#include <iostream>
+#include <optional>
+#include <nlohmann/json.hpp>
+
+#include "core/base/bytes.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "parallel/reduce/link_timer.h"
+#include "parallel/gpu/links.h"
+#include "parallel/reduce/scaling_model.h"
+#include "tools/cli/command.h"
+#include "tools/train/devices.h"
+#include "tools/cli/flags.h"
+#include "tools/cluster/joined.h"
+#include "tools/cli/json_text.h"
+#include "tools/train/net_timer.h"
+#include "tools/train/net_times.h"
+#include "tools/train/nets.h"
+#include "tools/cli/parsed_json.h"
+#include "tools/cluster/replicas.h"
+#include "tools/cli/text_table.h"
+
+DEFINE_string(
+    times, "",
+    "<FILE> what 'doppio time --json' wrote, perhaps elsewhere, instead of measuring here");
+DEFINE_string(inside, "pcie3",
+              "<LINK> between ranks of one node: a name, or LATENCY_US:GBYTES_PER_S");
+DEFINE_string(across, "10gbe", "<LINK> between nodes, likewise");
+DEFINE_string(topology, "hierarchical",
+              "<ring|tree|hierarchical> how gradients are summed: a ring of all ranks, a binomial "
+              "tree, or nodes first");
+DEFINE_int32(max_ranks, 1024, "<N> the most ranks to predict; 1, 2, 4 and so on up to it");
+DECLARE_double(bucket_mb);
+DECLARE_string(reduce_precision);
+
+namespace doppio {
+namespace {
+
+constexpr int kMostRanks = 1 << 20;
+
+const std::pair<const char*, Topology> kTopologies[] = {{"ring", Topology::kRing},
+                                                        {"tree", Topology::kTree},
+                                                        {"hierarchical", Topology::kHierarchical}};
+
+ScalingOptions ScalingFromFlags(const CommandLine& line) {
+  ScalingOptions options;
+  std::vector<std::string> names;
+  for (const auto& [name, topology] : kTopologies) {
+    names.push_back(name);
+    if (FLAGS_topology == name) options.cluster.topology = topology;
+  }
+  CheckValue("topology", FLAGS_topology, names);
+  if (FLAGS_max_ranks < 1 || FLAGS_max_ranks > kMostRanks) {
+    throw UsageError("--max_ranks wants 1 to " + std::to_string(kMostRanks) + ", got " +
+                     std::to_string(FLAGS_max_ranks));
+  }
+  options.cluster.inside = ParseLink("inside", FLAGS_inside);
+  options.cluster.across = ParseLink("across", FLAGS_across);
+  options.cluster.ranks_per_node = RanksPerNode(line, 4);
+  const ReducerOptions buckets = BucketsFromFlags();
+  options.bucket_bytes = buckets.bucket_bytes;
+  options.reduce_bits = static_cast<int>(8 * ElementBytes(buckets.type));
+  return options;
+}
+
+nlohmann::json ReadTimes(const CommandLine& line) {
+  for (const char* flag : {"model", "solver", "batch"}) {
+    if (!line.Given(flag)) continue;
+    throw UsageError(std::string("--times has its own net and batch; leave out --") + flag);
+  }
+  const nlohmann::json times = ParsedJson(ReadFile(FLAGS_times));
+  if (times.is_discarded()) throw FileError(SourceLoc{FLAGS_times}, "this is not JSON");
+  return times;
+}
+
+// Where several ranks measure together, the link between them takes the place of the one supposed.
+void MeasureCluster(const CommandLine& line, const World& world, Device* device,
+                    const Compute& compute, Cluster* cluster) {
+  const int hosts = CountHosts(world);
+  const bool one_node = hosts == 1;
+  if (line.Given(one_node ? "inside" : "across")) return;
+  if (!one_node && hosts < world.size()) {
+    throw UsageError("of " + std::to_string(world.size()) + " ranks on " + std::to_string(hosts) +
+                     " machines nobody can tell whether they wait for " +
+                     "the link inside or across; start one rank a machine, or all on one, or give "
+                     "--inside and --across");
+  }
+  LOG(INFO) << "Measuring the link between " << world.size() << " ranks on " << hosts
+            << " machine(s).";
+  const int64_t bytes = std::max<int64_t>(BucketsFromFlags().bucket_bytes, 1 << 20);
+  (one_node ? cluster->inside : cluster->across) =
+      MeasureLink(world, device, cluster->topology, one_node, bytes, compute);
+  if (!one_node && !line.Given("ranks_per_node")) cluster->ranks_per_node = 1;
+}
+
+// Of rank 0, where there are several.
+nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluster* cluster,
+                       bool* began) {
+  if (FLAGS_iterations < 1) throw UsageError("--iterations must be at least 1");
+  nlohmann::json times;
+  RunReplicas(replicas, [&](World* world, Device* device) {
+    const bool lead = world == nullptr || world->rank() == replicas.first_rank;
+    const DataMode data = FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen;
+    NetTimer timer(NetFromFlags(line, TRAIN, data).graph, device);
+    if (timer.net().plan().backward.empty())
+      throw UsageError("this net has no loss to learn from, so nothing is exchanged");
+    if (lead) {
+      *began = true;
+      LOG(INFO) << "Timing " << FLAGS_iterations << " iterations of one rank.";
+    }
+    timer.Start();
+    if (world != nullptr) world->control().Barrier();
+    const Timing timing = timer.Run(FLAGS_warmup, FLAGS_iterations);
+    if (lead) times = ToJson(timer.net(), timing, FLAGS_iterations);
+    if (world == nullptr) return;
+    Cluster measured = *cluster;
+    MeasureCluster(
+        line, *world, device, [&](const auto& going) { return timer.ComputeWhile(timing, going); },
+        &measured);
+    world->control().Barrier();  // nobody reads it any more
+    if (lead) *cluster = measured;
+  });
+  return times;
+}
+
+int64_t GradientBytes(const RankTimes& times) {
+  int64_t values = 0;
+  for (const BackwardPiece& piece : times.backward) {
+    for (const int64_t count : piece.gradients) values += count;
+  }
+  return values * 4;
+}
+
+// `flag` may be a name that stands for these numbers.
+std::string LinkText(const std::string& flag, const Link& link) {
+  std::string text = Fixed(link.latency_us, 1) + " us, " + Fixed(link.gbytes_per_s, 2) + " GB/s";
+  if (link.held_up_ms_per_gbyte > 0)
+    text += ", computing held up " + Fixed(link.held_up_ms_per_gbyte, 0) + " ms by a GB";
+  for (const LinkPreset& preset : LinkPresets()) {
+    const bool same =
+        preset.link.latency_us == link.latency_us && preset.link.gbytes_per_s == link.gbytes_per_s;
+    if (flag == preset.name && same) return flag + " (" + text + ")";
+  }
+  return text;
+}
+
+void PrintText(const nlohmann::json& one, const RankTimes& times, const ScalingOptions& options,
+               const std::vector<ScalingPoint>& points) {
+  double backward_ms = 0;
+  for (const BackwardPiece& piece : times.backward) backward_ms += piece.ms;
+  std::cout << one.at("net").get<std::string>() << " on " << one.at("device").get<std::string>()
+            << ", batch " << Thousands(times.batch) << " a rank: iteration "
+            << Fixed(points[0].iteration_ms, 2) << " ms = forward " << Fixed(times.forward_ms, 2)
+            << " + backward " << Fixed(backward_ms, 2) << " + update " << Fixed(times.update_ms, 2)
+            << '\n'
+            << Bytes(GradientBytes(times)) << " of gradients, " << options.reduce_bits
+            << " bits a value on the links, buckets of " << Bytes(options.bucket_bytes)
+            << " or more\n"
+            << FLAGS_topology << ": ";
+  if (options.cluster.ranks_per_node == 1) {
+    std::cout << "one rank a node, ";
+  } else {
+    std::cout << LinkText(FLAGS_inside, options.cluster.inside) << " inside nodes of "
+              << options.cluster.ranks_per_node << " ranks, ";
+  }
+  std::cout << LinkText(FLAGS_across, options.cluster.across) << " across\n\n";
+  TextTable table({">ranks", ">images/s", ">speed-up", ">efficiency %", ">communication ms",
+                   ">exposed ms", "bound by"});
+  for (const ScalingPoint& p : points) {
+    table.Add({std::to_string(p.ranks), Fixed(p.images_per_s, 1), Fixed(p.speedup, 2),
+               Fixed(100 * p.efficiency, 1), Fixed(p.communication.total_ms(), 2),
+               Fixed(p.exposed_ms, 2), p.bound});
+  }
+  table.Print(std::cout);
+}
+
+nlohmann::json ToJson(const Link& link) {
+  return {{"latency_us", link.latency_us},
+          {"gbytes_per_s", link.gbytes_per_s},
+          {"held_up_ms_per_gbyte", link.held_up_ms_per_gbyte}};
+}
+
+nlohmann::json ToJson(const nlohmann::json& one, const RankTimes& times,
+                      const ScalingOptions& options, const std::vector<ScalingPoint>& points) {
+  nlohmann::json out;
+  out["net"] = one.at("net");
+  out["device"] = one.at("device");
+  out["batch"] = times.batch;
+  out["gradient_bytes"] = GradientBytes(times);
+  out["topology"] = FLAGS_topology;
+  out["inside"] = ToJson(options.cluster.inside);
+  out["across"] = ToJson(options.cluster.across);
+  out["ranks_per_node"] = options.cluster.ranks_per_node;
+  out["bucket_mb"] = FLAGS_bucket_mb;
+  out["reduce_precision"] = FLAGS_reduce_precision;
+  out["points"] = nlohmann::json::array();
+  for (const ScalingPoint& p : points) {
+    out["points"].push_back({{"ranks", p.ranks},
+                             {"iteration_ms", p.iteration_ms},
+                             {"images_per_second", p.images_per_s},
+                             {"speedup", p.speedup},
+                             {"efficiency", p.efficiency},
+                             {"communication_ms", p.communication.total_ms()},
+                             {"latency_ms", p.communication.latency_ms},
+                             {"inside_ms", p.communication.inside_ms},
+                             {"across_ms", p.communication.across_ms},
+                             {"held_up_ms", p.communication.held_up_ms},
+                             {"exposed_ms", p.exposed_ms},
+                             {"bound", p.bound}});
+  }
+  return out;
+}
+
+ExitCode Scale(const CommandLine& line, bool* began, ProcessWorld* world) {
+  ScalingOptions options = ScalingFromFlags(line);
+  const bool given = line.Given("times");
+  const Replicas replicas = given ? Replicas() : ReplicasFromFlags(world);
+  std::optional<QuietLog> quiet;
+  if (replicas.process_rank != 0) quiet.emplace();
+  const nlohmann::json one =
+      given ? ReadTimes(line) : Measure(line, replicas, &options.cluster, began);
+  if (quiet) return ExitCode::kDone;
+  const RankTimes times = ToRankTimes(one, given ? FLAGS_times : "");
+  std::vector<int> ranks;
+  for (int n = 1; n <= FLAGS_max_ranks; n *= 2) ranks.push_back(n);
+  const std::vector<ScalingPoint> points = PredictScaling(times, options, ranks);
+  if (FLAGS_json) {
+    std::cout << JsonText(ToJson(one, times, options, points)) << '\n';
+  } else {
+    PrintText(one, times, options, points);
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode RunScale(const CommandLine& line, bool* began) {
+  return RunJoined(!line.Given("times"), began,
+                   [&](ProcessWorld* world) { return Scale(line, began, world); });
+}
+
+DOPPIO_REGISTER(
+    Commands, "scale",
+    {"predicts how fast many ranks train, from one rank's times",
+     {"model",         "solver",          "times",
+      "inside",        "across",          "ranks_per_node",
+      "topology",      "bucket_mb",       "reduce_precision",
+      "max_ranks",     "iterations",      "warmup",
+      "synthetic",     "batch",           "weights",
+      "gpu",           "cpu_replicas",    "comm",
+      "stall_timeout", "silence_timeout", "precision",
+      "workspace_mb",  "deterministic",   "cuda_graph",
+      "level",         "stage",           "set",
+      "unset",         "data_threads",    "max_pixels",
+      "seed",          "engine",          "fusion",
+      "recompute",     "offload",         "mpi_library",
+      "json"},
+     {"model|solver|times"},
+     "",
+     "doppio scale --model=models/resnet50/train_val.prototxt --synthetic --across=infiniband_hdr",
+     &RunScale});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,103 @@
+// `submit`: prints a job script that trains under a batch system.
+#include <algorithm>
+#include <iostream>
+
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/base/nearest.h"
+#include "core/base/nearest_path.h"
+#include "tools/cli/command.h"
+#include "tools/cli/flags.h"
+#include "tools/cluster/job_flags.h"
+#include "tools/cli/own_path.h"
+
+DEFINE_int32(nodes, 1, "<N> machines of the job");
+DEFINE_int32(gpus_per_node, 0, "<N> GPUs of each node to ask for; 0 = none");
+DECLARE_string(program);
+DECLARE_string(resume);
+DECLARE_int32(stop_exit_code);
+
+namespace doppio {
+namespace {
+
+constexpr const char* kExample =
+    "doppio submit slurm --nodes=2 --gpus_per_node=4 --time=24:00:00 -- train "
+    "--solver=solver.prototxt --gpu=all";
+
+BatchSystem SystemCalled(const std::string& name) {
+  const std::optional<BatchSystem> system = FindBatchSystem(name);
+  if (system) return *system;
+  throw UsageError("'submit' knows slurm, pbs and lsf, not '" + name + "'" +
+                   DidYouMean(name, {"slurm", "pbs", "lsf"}));
+}
+
+// All that --nodes and its kin say.
+JobOptions JobFromFlags(const CommandLine& line) {
+  JobOptions options = JobOptionsFromFlags(SystemCalled(line.files[0]));
+  options.nodes = static_cast<int>(InRange("nodes", FLAGS_nodes, 1, 100'000));
+  options.gpus_per_node = static_cast<int>(InRange("gpus_per_node", FLAGS_gpus_per_node, 0, 1000));
+  options.ranks_per_node = RanksPerNode(line, std::max(1, FLAGS_gpus_per_node));
+  return options;
+}
+
+// The command of each rank, checked now and not when the job has waited for its nodes. Sets the
+// flags of `train`.
+void AddCommand(const CommandLine& line, const std::string& program, JobOptions* options) {
+  std::vector<std::string> words = {"doppio"};
+  words.insert(words.end(), line.files.begin() + 1, line.files.end());
+  const CommandLine train = ParseCommandLine(words);
+  if (train.command_name != "train" || train.help || train.version) {
+    throw UsageError(std::string("behind -- comes the training, as in\n  ") + kExample);
+  }
+  if (!train.warnings.empty()) throw UsageError(train.warnings[0]);
+  if (train.Given("snapshot")) {
+    throw UsageError(
+        "a job that is queued again goes on from its newest snapshot; leave out --snapshot, or "
+        "give --resume");
+  }
+  if (options->gpus_per_node > 0 && !train.Given("gpu")) {
+    throw UsageError(
+        "--gpus_per_node asks for GPUs, but the training would run on the CPU; give it --gpu, such "
+        "as --gpu=all");
+  }
+  if (train.Given("resume") && FLAGS_resume != "auto") {
+    throw UsageError(
+        "a job that is queued again would go back to --resume=" + FLAGS_resume +
+        " each time; leave it out, so that each start goes on from the newest snapshot of "
+        "snapshot_prefix, and move newer ones than this away");
+  }
+  if (!train.Given("resume")) words.push_back("--resume=auto");
+  words[0] = program.empty() ? OwnPath() : program;
+  options->command = words;
+  options->stop_code = static_cast<int>(InRange("stop_exit_code", FLAGS_stop_exit_code, 1, 125));
+}
+
+ExitCode RunSubmit(const CommandLine& line, bool*) {
+  // A flag of train before the -- would be lost.
+  if (!line.warnings.empty()) {
+    throw UsageError(line.warnings[0] + "; the training's own flags come behind --, as in\n  " +
+                     kExample);
+  }
+  if (line.files.empty())
+    throw UsageError(std::string("'submit' needs slurm, pbs or lsf, as in\n  ") + kExample);
+  JobOptions options = JobFromFlags(line);
+  AddCommand(line, FLAGS_program, &options);
+  // Not a mistake: the script may be for another machine.
+  if (!FileExists(FLAGS_solver))
+    LOG(WARNING) << "there is no '" << FLAGS_solver << "' here, and the job starts in this folder"
+                 << DidYouMeanPath(FLAGS_solver);
+  std::cout << JobScript(options);
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(Commands, "submit",
+                {"prints a job script that trains under SLURM, PBS or LSF",
+                 {"nodes", "ranks_per_node", "gpus_per_node", "cpus_per_rank", "time",
+                  "warn_seconds", "queue", "account", "job_name", "program"},
+                 {"time"},
+                 "slurm|pbs|lsf -- train FLAGS",
+                 kExample,
+                 &RunSubmit});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,294 @@
+// `sweep`: one solver with many values of its settings, side by side, and which of them are the
+// best.
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+
+#include "core/base/file.h"
+#include "core/base/whole_number.h"
+#include "tools/cli/command.h"
+#include "tools/train/devices.h"
+#include "tools/cli/flags.h"
+#include "tools/cluster/job_flags.h"
+#include "tools/cluster/job_script.h"
+#include "tools/sweep/sweep_journal.h"
+#include "tools/sweep/sweep_method.h"
+#include "tools/sweep/sweep_plan.h"
+#include "tools/sweep/sweep_run.h"
+#include "tools/sweep/sweep_trial.h"
+#include "tools/commands/sweep_verbs.h"
+#include "tools/sweep/sweep_workers.h"
+#include "tools/cli/verbs.h"
+
+DEFINE_string(sweep_dir, "",
+              "<FOLDER> to make for the sweep; without it the next $DOPPIO_RUNS/sweep-0001, or "
+              "runs/sweep-0001");
+DEFINE_string(emit, "",
+              "<slurm|pbs|lsf> prints an array job that runs the trials, instead of running them");
+DECLARE_string(gpus);
+DECLARE_string(method);
+DECLARE_int32(gpus_per_trial);
+DECLARE_int32(jobs);
+
+namespace doppio {
+namespace {
+
+// All trials failed.
+constexpr ExitCode kNoneWorked = static_cast<ExitCode>(1);
+// What a killed sweep's trials may take to write their snapshots.
+constexpr double kPatienceSeconds = 120;
+
+// "0-3,6" -> {0, 1, 2, 3, 6}; what it does not know is for --gpu to judge.
+std::string WithoutRanges(const std::string& gpus) {
+  std::string list;
+  for (const std::string& part : SplitList(gpus)) {
+    const size_t dash = part.find('-');
+    const std::string first = part.substr(0, dash),
+                      last = dash == std::string::npos ? "" : part.substr(dash + 1);
+    constexpr int64_t kMost = 9999;
+    const std::optional<int64_t> from = WholeNumber(first), to = WholeNumber(last);
+    if (!from || !to || *from > kMost || *to > kMost) {
+      list += (list.empty() ? "" : ",") + part;
+      continue;
+    }
+    if (*from > *to) throw UsageError("--gpus=" + gpus + ": " + part + " counts backwards");
+    for (int64_t gpu = *from; gpu <= *to; ++gpu)
+      list += (list.empty() ? "" : ",") + std::to_string(gpu);
+  }
+  return list;
+}
+
+// Where trials run. `claim` keeps free GPUs from others.
+std::vector<WorkerSlot> Slots(const std::string& gpus, int gpus_per_trial, int jobs,
+                              std::shared_ptr<void>* claim) {
+  if (gpus.empty()) return CpuSlots(AllCores(), jobs);
+  const ChosenGpus chosen = ChooseGpus(WithoutRanges(gpus));
+  CheckGpus("--gpus=" + gpus, chosen);
+  *claim = chosen.claim;
+  if (static_cast<int>(chosen.indices.size()) < gpus_per_trial) {
+    throw UsageError("--gpus=" + gpus + " are " + std::to_string(chosen.indices.size()) +
+                     ", fewer than --gpus_per_trial=" + std::to_string(gpus_per_trial));
+  }
+  return GpuSlots(AllCores(), chosen.indices, gpus_per_trial);
+}
+
+ExitCode Work(SweepJournal* journal, const std::string& gpus, int gpus_per_trial, int jobs,
+              bool* began) {
+  SweepRunOptions options;
+  options.program = SweepProgram();
+  std::shared_ptr<void> claim;
+  options.slots = Slots(gpus, gpus_per_trial, jobs, &claim);
+  const SweepLock lock(journal->folder(), kPatienceSeconds);
+  *began = true;
+  const bool finished = RunTrials(options, journal);
+  ShowSweep(*journal);
+  std::cout.flush();
+  const int64_t best = BestTrial(MetricOfSweep(*journal), journal->trials());
+  if (!finished) {
+    std::cerr << "not all trials have ended; to go on: doppio sweep resume "
+              << ShellQuoted(journal->folder()) << '\n';
+    return ExitCode::kStopped;
+  }
+  if (best >= 0) {
+    std::cerr << "best: trial " << best << ", " << BestCommand(*journal, best) << '\n';
+    return ExitCode::kDone;
+  }
+  const auto failed =
+      std::find_if(journal->trials().begin(), journal->trials().end(),
+                   [](const SweepTrial& t) { return t.state == SweepTrial::kFailed; });
+  if (failed == journal->trials().end()) return ExitCode::kDone;
+  std::cerr << "error: all trials failed; the first one, " << TrialName(failed->number) << ": "
+            << failed->error << '\n';
+  return kNoneWorked;
+}
+
+std::string Emit(const SweepJournal& journal) {
+  JobOptions job = JobOptionsFromFlags(*FindBatchSystem(FLAGS_emit));
+  const SweepSettings& s = journal.settings();
+  job.gpus_per_node = s.gpus.empty() ? 0 : s.gpus_per_trial;
+  job.tasks = static_cast<int>(s.trials);
+  job.command = {SweepProgram(), "sweep", "trial", journal.folder()};
+  return JobScript(job);
+}
+
+void CheckEmit(const CommandLine& line) {
+  CheckValue("emit", FLAGS_emit, {"slurm", "pbs", "lsf"});
+  JobOptionsFromFlags(*FindBatchSystem(FLAGS_emit));
+  if (!FLAGS_gpus.empty() && line.Given("gpus") && FLAGS_gpus != "all") {
+    throw UsageError(
+        "the batch system says which GPUs a task gets; with --emit use --gpus=all and "
+        "--gpus_per_trial=N");
+  }
+}
+
+// New settings, in a folder of their own.
+std::string Create(const CommandLine& line) {
+  const SweepSettings settings = SettingsFromFlags(line);
+  if (!FLAGS_emit.empty()) {
+    CheckEmit(line);
+    if (settings.method == "halving" || settings.method == "ask" || settings.prune_after >= 0) {
+      throw UsageError(
+          "tasks of an array job do not wait for each other: --emit goes with a grid or random "
+          "trials, without --prune");
+    }
+  }
+  const std::string folder = MakeSweepFolder(FLAGS_sweep_dir);
+  SweepJournal::Create(folder, settings);
+  return folder;
+}
+
+ExitCode Run(const CommandLine& line, bool* began) {
+  if (FLAGS_method == "ask")
+    throw UsageError("trials of --method=ask come from 'sweep ask'; use 'sweep new'");
+  // It is the sweep's; parsing what comes behind -- may change it.
+  const bool json = FLAGS_json;
+  if (FLAGS_emit.empty()) CheckGpus("--gpus=" + FLAGS_gpus, ChooseGpus(WithoutRanges(FLAGS_gpus)));
+  const std::string folder = Create(line);
+  FLAGS_json = json;
+  SweepJournal journal(folder, true);
+  if (!FLAGS_emit.empty()) {
+    std::cout << Emit(journal);
+    return ExitCode::kDone;
+  }
+  const SweepSettings& s = journal.settings();
+  std::cerr << "sweep " << folder << ": " << s.trials << " trials\n";
+  return Work(&journal, s.gpus, s.gpus_per_trial, s.jobs, began);
+}
+
+ExitCode New(const CommandLine& line, bool*) {
+  std::cout << Create(line) << '\n';
+  return ExitCode::kDone;
+}
+
+ExitCode Resume(const CommandLine& line, bool* began) {
+  SweepJournal journal(line.files[0], true);
+  const SweepSettings& s = journal.settings();
+  if (s.method == "ask")
+    throw UsageError("trials of this sweep are asked for, and run by who asks");
+  const std::string gpus = line.Given("gpus") ? FLAGS_gpus : line.Given("jobs") ? "" : s.gpus;
+  const int each = line.Given("gpus_per_trial") ? FLAGS_gpus_per_trial : s.gpus_per_trial;
+  const int jobs = line.Given("jobs") ? FLAGS_jobs : s.jobs;
+  if (each < 1 || jobs < 1) throw UsageError("--gpus_per_trial and --jobs want 1 or more");
+  return Work(&journal, gpus, each, jobs, began);
+}
+
+// A task of an array job: one planned trial, to its end.
+ExitCode OneTrial(const CommandLine& line, bool* began) {
+  SweepJournal journal(line.files[0], true);
+  const SweepSettings& s = journal.settings();
+  const std::string& text = line.files[1];
+  SweepRunOptions options;
+  options.program = SweepProgram();
+  options.only = WholeNumber(text).value_or(-1);
+  if (*options.only < 0 || *options.only >= s.trials) {
+    throw UsageError("'" + text + "' is not the number of a trial; this sweep has 0 to " +
+                     std::to_string(s.trials - 1));
+  }
+  std::shared_ptr<void> claim;
+  std::string gpus;
+  // The batch system shows a task its own GPUs only.
+  for (int gpu = 0; !s.gpus.empty() && gpu < s.gpus_per_trial; ++gpu)
+    gpus += (gpu > 0 ? "," : "") + std::to_string(gpu);
+  options.slots = Slots(gpus, s.gpus_per_trial, 1, &claim);
+  *began = true;
+  if (!RunTrials(options, &journal)) return ExitCode::kStopped;
+  const SweepTrial& trial = journal.trials()[static_cast<size_t>(*options.only)];
+  if (trial.state != SweepTrial::kFailed) return ExitCode::kDone;
+  std::cerr << "error: " << TrialName(trial.number) << " failed: " << trial.error << '\n';
+  return kNoneWorked;
+}
+
+const std::vector<Verb>& SweepVerbs() {
+  const std::vector<std::string> settings = {
+      "solver", "param", "method", "trials", "metric",         "prune", "eta",      "min_iter",
+      "seed",   "set",   "unset",  "gpus",   "gpus_per_trial", "jobs",  "sweep_dir"};
+  std::vector<std::string> run = settings;
+  run.insert(run.end(), {"emit", "time", "warn_seconds", "cpus_per_rank", "queue", "account",
+                         "job_name", "program", "csv", "json"});
+  static const auto* verbs = new std::vector<Verb>{
+      {"run", "makes a sweep and runs its trials, or prints an array job that does",
+       "[-- FLAGS OF TRAIN]", 0, SIZE_MAX, run,
+       "doppio sweep run --solver=solver.prototxt --param=base_lr=log:1e-4..1e-1 --trials=12 "
+       "--jobs=2",
+       &Run},
+      {"resume",
+       "runs the trials that have not ended",
+       "FOLDER",
+       1,
+       1,
+       {"gpus", "gpus_per_trial", "jobs", "program", "csv", "json"},
+       "doppio sweep resume runs/sweep-0001",
+       &Resume},
+      {"ls",
+       "lists the trials of a sweep, or all sweeps",
+       "[FOLDER]",
+       0,
+       1,
+       {"csv", "json"},
+       "doppio sweep ls runs/sweep-0001",
+       &SweepLs},
+      {"best",
+       "prints the command that trains as the best trial did",
+       "FOLDER",
+       1,
+       1,
+       {"json"},
+       "doppio sweep best runs/sweep-0001",
+       &SweepBest},
+      {"new", "makes a sweep whose trials another program asks for", "[-- FLAGS OF TRAIN]", 0,
+       SIZE_MAX, settings, "doppio sweep new --solver=solver.prototxt --method=ask", &New},
+      {"ask",
+       "begins the next trial and prints its command, as JSON",
+       "FOLDER",
+       1,
+       1,
+       {"set", "program"},
+       "doppio sweep ask runs/sweep-0001 --set=base_lr=0.03",
+       &SweepAsk},
+      {"tell",
+       "says how a trial that was asked for has ended",
+       "FOLDER TRIAL [SCORE]",
+       2,
+       3,
+       {},
+       "doppio sweep tell runs/sweep-0001 0 0.97",
+       &SweepTell},
+      {"trial",
+       "runs one trial to its end, as a task of an array job",
+       "FOLDER TRIAL",
+       2,
+       2,
+       {"program"},
+       "doppio sweep trial runs/sweep-0001 3",
+       &OneTrial},
+  };
+  return *verbs;
+}
+
+// Settings are in the journal, which a flag cannot change.
+void CheckUnchanged(const CommandLine& line) {
+  for (const std::string& flag : line.given) {
+    const std::vector<std::string>& kept = FindVerb(*line.command, "resume")->flags;
+    if (std::find(kept.begin(), kept.end(), flag) != kept.end()) continue;
+    throw UsageError("a sweep goes on as it was begun, so --" + flag +
+                     " cannot be changed; --gpus, --gpus_per_trial and --jobs can");
+  }
+}
+
+ExitCode RunSweep(const CommandLine& line, bool* began) {
+  if (!line.warnings.empty())
+    throw UsageError(line.warnings[0] + "; flags of train for all trials come behind --");
+  if (!line.files.empty() && line.files[0] == "resume") CheckUnchanged(line);
+  return RunVerb(line, began);
+}
+
+DOPPIO_REGISTER(Commands, "sweep",
+                CommandOfVerbs("trains with many values of some settings, and says which are the "
+                               "best",
+                               SweepVerbs(),
+                               "doppio sweep run --solver=solver.prototxt "
+                               "--param=base_lr=log:1e-4..1e-1 --trials=12 --jobs=2",
+                               &RunSweep));
+
+}  // namespace
+}  // namespace doppio

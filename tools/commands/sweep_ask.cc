@@ -1,0 +1,109 @@
+// `sweep ask` and `sweep tell`: trials that another program, such as Optuna, runs.
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/base/whole_number.h"
+#include "core/net/spec/overrides.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/json_text.h"
+#include "tools/cli/own_path.h"
+#include "tools/sweep/sweep_plan.h"
+#include "tools/sweep/sweep_run.h"
+#include "tools/sweep/sweep_table.h"
+#include "tools/sweep/sweep_trial.h"
+#include "tools/commands/sweep_verbs.h"
+
+DECLARE_string(program);
+
+namespace doppio {
+namespace {
+
+// A number of a trial that has begun and not ended.
+int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
+  const int64_t number = WholeNumber(text).value_or(-1);
+  if (number < 0 || number >= static_cast<int64_t>(journal.trials().size())) {
+    throw UsageError("'" + text + "' is not the number of a trial that was asked for");
+  }
+  if (journal.trials()[static_cast<size_t>(number)].state != SweepTrial::kRunning) {
+    throw UsageError("trial " + text + " is not one that has begun and not ended");
+  }
+  return number;
+}
+
+}  // namespace
+
+std::string SweepProgram() { return FLAGS_program.empty() ? OwnPath() : FLAGS_program; }
+
+// The next trial, for another program to run: values from `--set`, or planned ones.
+ExitCode SweepAsk(const CommandLine& line, bool*) {
+  SweepJournal journal(line.files[0], true);
+  const SweepSettings& s = journal.settings();
+  if (!s.rungs.empty()) throw UsageError("halving must see all trials; it runs them itself");
+  if ((s.method == "ask") == line.sets.empty()) {
+    throw UsageError(
+        line.sets.empty()
+            ? "this sweep has no values of its own; give --set=NAME=VALUE"
+            : "this sweep has its own values; leave out --set, or make one with --method=ask");
+  }
+  ParseOverrides(line.sets);
+  std::vector<std::string> sets = line.sets;
+  int64_t number = 0;
+  {
+    const SweepJournal::Hold hold(&journal);
+    const auto begun = [&](int64_t trial) {
+      return trial < static_cast<int64_t>(journal.trials().size()) &&
+             journal.trials()[static_cast<size_t>(trial)].state != SweepTrial::kWaiting;
+    };
+    while (begun(number)) ++number;
+    if (s.method != "ask") {
+      if (number >= s.trials) {
+        std::cout << "null\n";
+        return ExitCode::kDone;
+      }
+      sets = PlannedSets(s)[static_cast<size_t>(number)];
+    }
+    journal.Begin(number, 0, sets);
+  }
+  std::cout << JsonText({{"trial", number},
+                         {"values", SweepValues(sets)},
+                         {"run", TrialFolder(journal.folder(), number)},
+                         {"command", TrialCommand(SweepProgram(), s, journal.folder(), {number, 0},
+                                                  sets, "")}},
+                        -1)
+            << '\n';
+  return ExitCode::kDone;
+}
+
+// How a trial that was asked for came out: a score, "failed", or what its run folder says.
+ExitCode SweepTell(const CommandLine& line, bool*) {
+  SweepJournal journal(line.files[0], true);
+  const SweepJournal::Hold hold(&journal);  // a trial is told once
+  const int64_t number = BegunTrial(journal, line.files[1]);
+  SweepJournal::End end = EndOf(journal, number, 0, 0, 0);
+  if (line.files.size() > 2) {
+    const std::string& text = line.files[2];
+    char* rest = nullptr;
+    end.score = std::strtod(text.c_str(), &rest);
+    const bool failed = text == "failed";
+    if (!failed && (text.empty() || *rest != 0))
+      throw UsageError("'" + text + "' is neither a score nor 'failed'");
+    end.state = failed || !std::isfinite(end.score) ? SweepTrial::kFailed : SweepTrial::kDone;
+    end.error = failed                     ? "told that it failed"
+                : std::isfinite(end.score) ? ""
+                                           : "its score is not a number";
+  }
+  journal.Add(end);
+  std::cout << JsonText({{"trial", number},
+                         {"state", Name(end.state)},
+                         {"score", NumberOrNull(end.score)},
+                         {"iter", end.iter},
+                         {"error",
+                          end.error.empty() ? nlohmann::json(nullptr) : nlohmann::json(end.error)}},
+                        -1)
+            << '\n';
+  return ExitCode::kDone;
+}
+
+}  // namespace doppio

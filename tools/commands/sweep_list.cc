@@ -1,0 +1,107 @@
+// `sweep ls` and `sweep best`: what has come of sweeps.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/base/file.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/json_text.h"
+#include "tools/runs/metrics.h"
+#include "tools/sweep/sweep_method.h"
+#include "tools/sweep/sweep_table.h"
+#include "tools/sweep/sweep_trial.h"
+#include "tools/commands/sweep_verbs.h"
+#include "tools/cli/text_table.h"
+
+DEFINE_bool(csv, false, "the table as CSV on standard output");
+
+namespace doppio {
+namespace {
+
+// Every sweep of a folder.
+void ListSweeps(const std::string& folder) {
+  if (FLAGS_csv) throw UsageError("--csv shows the trials of one sweep; name its folder");
+  TextTable table({"sweep", "method", "trials", "metric", ">best", "trial"});
+  nlohmann::json all = nlohmann::json::array();
+  ErrorCollector damaged;  // are told after those that can be read
+  const auto add = [&](const std::string& path) {
+    const SweepJournal journal(DirName(path), false);
+    const MetricRule metric = MetricOfSweep(journal);
+    const std::vector<SweepRow> rows = RowsOf(journal, metric);
+    const int64_t best = BestTrial(metric, journal.trials());
+    all.push_back(SweepJson(journal, rows, best));
+    table.Add({journal.folder(), journal.settings().method, SweepSummary(journal.settings(), rows),
+               metric.ToString(),
+               best < 0 ? "–" : Significant(journal.trials()[static_cast<size_t>(best)].score()),
+               best < 0 ? "" : TrialName(best)});
+  };
+  for (const std::string& path : Glob(folder + "/*/sweep.jsonl")) damaged.Try([&] { add(path); });
+  if (FLAGS_json) {
+    std::cout << JsonText({{"sweeps", all}}, -1) << '\n';
+  } else if (all.empty() && damaged.empty()) {
+    std::cout << "no sweeps in '" << folder << "'\n";
+  } else {
+    table.Print(std::cout);
+  }
+  damaged.ThrowIfAny();
+}
+
+}  // namespace
+
+MetricRule MetricOfSweep(const SweepJournal& journal) {
+  return ParseMetricRule("metric", journal.settings().metric);
+}
+
+void ShowSweep(const SweepJournal& journal) {
+  const MetricRule metric = MetricOfSweep(journal);
+  const std::vector<SweepRow> rows = RowsOf(journal, metric);
+  const int64_t best = BestTrial(metric, journal.trials());
+  if (FLAGS_json) {
+    std::cout << JsonText(SweepJson(journal, rows, best), -1) << '\n';
+  } else if (FLAGS_csv) {
+    PrintSweepCsv(journal.settings(), rows, std::cout);
+  } else {
+    std::cout << journal.folder() << "  " << SweepSummary(journal.settings(), rows) << "  ("
+              << metric.ToString() << ")\n";
+    PrintSweepTable(journal.settings(), rows, best, std::cout);
+  }
+}
+
+std::string BestCommand(const SweepJournal& journal, int64_t trial) {
+  const std::vector<std::string>& sets = journal.trials()[static_cast<size_t>(trial)].sets;
+  return ShellCommand(TrainCommand("doppio", journal.settings(), sets));
+}
+
+ExitCode SweepLs(const CommandLine& line, bool*) {
+  if (line.files.empty()) {
+    ListSweeps(RunsFolder());
+  } else {
+    ShowSweep(SweepJournal(line.files[0], false));
+  }
+  return ExitCode::kDone;
+}
+
+ExitCode SweepBest(const CommandLine& line, bool*) {
+  const SweepJournal journal(line.files[0], false);
+  const MetricRule metric = MetricOfSweep(journal);
+  const int64_t number = BestTrial(metric, journal.trials());
+  if (number < 0) throw FileError("no trial of " + journal.folder() + " has a score yet");
+  const SweepTrial& best = journal.trials()[static_cast<size_t>(number)];
+  if (FLAGS_json) {
+    std::cout << JsonText({{"trial", number},
+                           {"score", best.score()},
+                           {"iter", best.iter},
+                           {"values", SweepValues(best.sets)},
+                           {"run", TrialFolder(journal.folder(), number)},
+                           {"command", TrainCommand("doppio", journal.settings(), best.sets)}},
+                          -1)
+              << '\n';
+  } else {
+    std::cerr << "trial " << number << ", " << metric.metric << ' ' << Significant(best.score())
+              << " at iteration " << best.iter << ", " << TrialFolder(journal.folder(), number)
+              << '\n';
+    std::cout << BestCommand(journal, number) << '\n';
+  }
+  return ExitCode::kDone;
+}
+
+}  // namespace doppio

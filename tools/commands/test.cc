@@ -1,0 +1,205 @@
+// `test`: scores weights by the outputs of a net, averaged over batches.
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/base/log.h"
+#include "core/net/run/net.h"
+#include "solvers/trainer/nonfinite.h"
+#include "solvers/trainer/schedule.h"
+#include "solvers/trainer/test_pass.h"
+#include "tools/cli/command.h"
+#include "tools/train/devices.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/json_text.h"
+#include "tools/train/nets.h"
+#include "tools/train/preparation.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+// --iterations, else the solver's test_iter, where one of them says it. 0: the whole source once.
+std::optional<int64_t> BatchesAskedFor(const CommandLine& line, int64_t of_solver) {
+  if (line.Given("iterations")) return std::max(0, FLAGS_iterations);
+  if (line.Given("solver") && of_solver != kWholePass) return of_solver;
+  return std::nullopt;
+}
+
+// Without a word from the user: whether the whole source is run. Otherwise Caffe's 50 batches are.
+bool RunsWhole(const Net& net) {
+  const SourceSize source = FindSource(net);
+  return source.known() && source.MistakeInLastRows().empty();
+}
+
+SourceSize WholeSource(const Net& net) {
+  const SourceSize source = FindSource(net);
+  if (!source.known()) {
+    throw UsageError("the test data has no end or does not tell its size: say --iterations=N");
+  }
+  const std::string mistake = source.MistakeInLastRows();
+  if (!mistake.empty()) throw UsageError("the test net " + mistake + "; or say --iterations=N");
+  return source;
+}
+
+// With a log line for each batch, as Caffe prints them.
+TestScores Score(const TestRun& run) {
+  LOG(INFO) << "Running for " << run.batches << " iterations.";
+  const TestScores test =
+      RunTest(run, nullptr, nullptr, [](int64_t batch, const std::vector<OutputValue>& outputs) {
+        for (const OutputValue& output : outputs) {
+          LOG(INFO) << "Batch " << batch << ", " << output.blob << " = " << output.value;
+        }
+      });
+  LOG(INFO) << "Loss: " << test.loss;
+  for (const OutputValue& output : test.scores) {
+    std::ostringstream text;
+    text << output.blob << " = " << output.value;
+    if (output.loss_weight != 0) {
+      text << " (* " << output.loss_weight << " = " << output.loss_weight * output.value
+           << " loss)";
+    }
+    LOG(INFO) << text.str();
+  }
+  return test;
+}
+
+int64_t SamplesOf(const TestRun& run) {
+  return run.full_batches() * BatchOf(run.net->graph()) + run.last_rows;
+}
+
+// "5 000 of 10 000 images"
+std::string SamplesText(const TestRun& run) {
+  const Graph& graph = run.net->graph();
+  const bool images = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return node.bottoms.empty() && !node.tops.empty() &&
+           graph.edges[static_cast<size_t>(node.tops[0])].shape.rank() == 4;
+  });
+  const int64_t run_through = SamplesOf(run), all = FindSource(*run.net).samples;
+  const std::string things = images ? " images" : " samples", count = Thousands(run_through);
+  if (all == 0) return count + things;
+  return run_through <= all ? count + " of " + Thousands(all) + things
+                            : count + things + " from a set of " + Thousands(all);
+}
+
+void PrintText(const TestRun& run, const TestScores& scores) {
+  TextTable table({"output", ">mean", ">loss weight"});
+  for (const OutputValue& output : scores.scores) {
+    table.Add({output.blob, Significant(output.value),
+               output.loss_weight == 0 ? "–" : Significant(output.loss_weight)});
+  }
+  table.Add({"weighted loss", Significant(scores.loss), ""});
+  table.Print(std::cout);
+  std::cout << SamplesText(run) << ", in " << scores.batches
+            << (scores.batches == 1 ? " batch of " : " batches of ") << BatchOf(run.net->graph());
+  if (run.last != nullptr) std::cout << ", the last one of " << run.last_rows;
+  std::cout << '\n';
+}
+
+void PrintJson(const TestRun& run, const TestScores& scores) {
+  const Graph& graph = run.net->graph();
+  nlohmann::json out;
+  out["net"] = graph.spec.name;
+  out["batches"] = scores.batches;
+  out["batch"] = BatchOf(graph);
+  out["samples"] = SamplesOf(run);
+  const int64_t all = FindSource(*run.net).samples;
+  out["samples_in_source"] = all == 0 ? nlohmann::json(nullptr) : nlohmann::json(all);
+  out["last_batch"] = run.last == nullptr ? BatchOf(graph) : run.last_rows;
+  out["loss"] = scores.loss;
+  out["outputs"] = nlohmann::json::array();
+  for (const OutputValue& output : scores.scores) {
+    out["outputs"].push_back(
+        {{"name", output.blob}, {"value", output.value}, {"loss_weight", output.loss_weight}});
+  }
+  std::cout << JsonText(out) << '\n';
+}
+
+// The test net may prepare images in another way than the training did.
+void WarnOfOtherImages(const Graph& graph, const std::optional<Preprocessing>& in_weights) {
+  if (!graph.preprocessing || !in_weights) return;
+  const std::string difference = DifferenceText(*graph.preprocessing, *in_weights);
+  if (difference.empty()) return;
+  LOG(WARNING) << "The test net prepares images differently from the training of the weights: "
+               << difference;
+}
+
+// "accuracy, loss"; "" where all means are finite.
+std::string NonFiniteMeans(const TestScores& scores) {
+  std::string names;
+  for (const OutputValue& output : scores.scores) {
+    if (!std::isfinite(output.value)) names += (names.empty() ? "" : ", ") + output.blob;
+  }
+  return names.empty() && !std::isfinite(scores.loss) ? "the weighted loss" : names;
+}
+
+void CheckFinite(const Net& net, const TestScores& scores) {
+  const std::string names = NonFiniteMeans(scores);
+  if (names.empty()) return;
+  const NonFinite weights = FindNonFiniteWeights(net);
+  throw Error(ExitCode::kNonFinite,
+              "these results are not finite: " + names + "; " +
+                  (weights.node < 0
+                       ? "all weights are finite"
+                       : TextOf(weights, net) + ": test an earlier snapshot of this training"));
+}
+
+ExitCode RunTestCommand(const CommandLine& line, bool* began) {
+  const std::unique_ptr<Device> device = OpenDevice(FLAGS_gpu);
+  const DataMode data = FLAGS_synthetic ? DataMode::kSynthetic : DataMode::kOpen;
+  FlaggedNet named = NetFromFlags(line, TEST, data);
+  ParamStore params(device.get(), DType::kFloat32, named.graph.spec.options.seed);
+  PlanOptions options;
+  options.device = device.get();
+  options.engine = FLAGS_engine;
+  options.fusion = FLAGS_fusion;
+  Net net(std::move(named.graph), options, &params);
+  std::unique_ptr<Net> last;
+  TestRun run;
+  run.net = &net;
+  const std::optional<int64_t> asked = BatchesAskedFor(line, named.test_iter);
+  run.batches = asked.value_or(RunsWhole(net) ? 0 : FLAGS_iterations);
+  if (run.batches == 0) {
+    const SourceSize source = WholeSource(net);
+    run.batches = source.batches();
+    run.rows = source.batch;
+    run.last_rows = source.last_rows();
+    if (run.last_rows > 0) {
+      last = ForLastRows(run.last_rows, {}, [&] {
+        return std::make_unique<Net>(NetFromFlags(line, TEST, data, run.last_rows).graph, options,
+                                     &params);
+      });
+      run.last = last.get();
+    }
+  }
+  if (!FLAGS_weights.empty()) {
+    WarnOfOtherImages(net.graph(), LoadWeightFiles(FLAGS_weights, &net));
+  }
+  *began = true;
+  const TestScores scores = Score(run);
+  if (FLAGS_json) {
+    PrintJson(run, scores);
+  } else {
+    PrintText(run, scores);
+  }
+  std::cout.flush();
+  CheckFinite(net, scores);
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(
+    Commands, "test",
+    {"scores weights on test data",
+     {"model",        "solver",        "weights",    "iterations",   "gpu",        "precision",
+      "workspace_mb", "deterministic", "cuda_graph", "level",        "stage",      "batch",
+      "set",          "unset",         "synthetic",  "data_threads", "max_pixels", "seed",
+      "engine",       "fusion",        "json"},
+     {"model|solver", "weights"},
+     "",
+     "doppio test --model=models/lenet/train_val.prototxt --weights=lenet_iter_10000.caffemodel",
+     &RunTestCommand});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,218 @@
+// `upgrade`: files in Caffe's old formats, written in the current one.
+#include "core/net/spec/upgrade.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/text_format.h>
+
+#include <climits>
+#include <iostream>
+#include <set>
+
+#include "core/base/content_kind.h"
+#include "core/base/file.h"
+#include "core/net/store/hdf5_blobs.h"
+#include "core/net/spec/solver_fields.h"
+#include "core/net/spec/split_layer.h"
+#include "core/net/store/wire_file.h"
+#include "tools/cli/command.h"
+#include "tools/cli/file_kind.h"
+#include "tools/train/lint.h"
+
+namespace doppio {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+struct Result {
+  std::string content;
+  std::set<std::string> from;  // "the V1 format", "solver_type"; empty = nothing was old
+  std::vector<Warning> warnings;
+};
+
+// Layers that forks fuse, as the layers of Caffe that they stand for.
+void SplitLayers(NetParameter* net, const FieldPlaces& places, Result* result) {
+  NetParameter split;
+  ErrorCollector mistakes;
+  for (int i = 0; i < net->layer_size(); ++i) {
+    mistakes.Try([&] {
+      for (const LayerSpec& part :
+           SplitLayer({net->layer(i), places.Nested(*net, "layer", i), NetOptions()})) {
+        *split.add_layer() = part.param;
+      }
+    });
+  }
+  mistakes.ThrowIfAny();
+  if (split.layer_size() == net->layer_size()) return;
+  result->from.insert("layers that forks fuse");
+  net->mutable_layer()->Swap(split.mutable_layer());
+}
+
+void AddNet(NetParameter* net, FieldPlaces* places, Result* result) {
+  const Upgrade upgrade = UpgradeNet(net, places);
+  if (!upgrade.from.empty()) result->from.insert("the " + upgrade.from + " format");
+  result->warnings.insert(result->warnings.end(), upgrade.dropped.begin(), upgrade.dropped.end());
+  SplitLayers(net, *places, result);
+  if (net->input_size() == 0) return;
+  ErrorCollector mistakes;
+  *net->add_layer() = InputLayer(*net, *places, &mistakes);
+  mistakes.ThrowIfAny();
+  for (int i = net->layer_size() - 1; i > 0; --i) net->mutable_layer()->SwapElements(i, i - 1);
+  net->clear_input();
+  net->clear_input_shape();
+  net->clear_input_dim();
+  result->from.insert("net inputs without a layer");
+}
+
+std::string ToText(const Message& message) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseUtf8StringEscaping(true);
+  std::string text;
+  DOPPIO_CHECK(printer.PrintToString(message, &text), "protobuf cannot print a message");
+  return text;
+}
+
+Result UpgradeNetText(const std::string& text, const std::string& path) {
+  Result result;
+  NetParameter net;
+  FieldPlaces places = ParseText(text, path, &net);
+  AddNet(&net, &places, &result);
+  result.content = ToText(net);
+  return result;
+}
+
+Result UpgradeSolverText(const std::string& text, const std::string& path) {
+  Result result;
+  SolverParameter solver;
+  const FieldPlaces places = ParseText(text, path, &solver);
+  if (solver.has_solver_type()) result.from.insert("solver_type");
+  ErrorCollector mistakes;
+  UpgradeSolverType(places, &solver, &mistakes);
+  ForEachNet(&solver, places, [&](NetParameter* net, FieldPlaces* at) {
+    mistakes.Try([&] { AddNet(net, at, &result); });
+  });
+  mistakes.ThrowIfAny();
+  result.content = ToText(solver);
+  return result;
+}
+
+// The fields of no name, as "V1LayerParameter 44", in a message and all in it.
+void FindUnknown(const Message& message, std::set<std::string>* found) {
+  const auto* reflection = message.GetReflection();
+  const google::protobuf::UnknownFieldSet& unknown = reflection->GetUnknownFields(message);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    found->insert(message.GetDescriptor()->name() + " " +
+                  std::to_string(unknown.field(i).number()));
+  }
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (field->message_type() == nullptr) continue;
+    const int count = field->is_repeated() ? reflection->FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      FindUnknown(field->is_repeated() ? reflection->GetRepeatedMessage(message, field, i)
+                                       : reflection->GetMessage(message, field),
+                  found);
+    }
+  }
+}
+
+// The values of a blob that NVCaffe stored without a type, as floats; false where there are none.
+bool StoreAsFloats(const std::string& path, BlobProto* blob) {
+  const auto floats = [&](const std::string& raw) {
+    BlobProtoVector holder;
+    BlobProto* one = holder.add_blobs();
+    *one = *blob;
+    one->clear_data();
+    one->clear_double_data();
+    one->set_raw_data(raw);
+    const std::string bytes = holder.SerializeAsString();
+    WireReader in(bytes, path, ".caffemodel");
+    in.Next();
+    const std::vector<float> values = in.Blob().data;
+    return google::protobuf::RepeatedField<float>(values.begin(), values.end());
+  };
+  if (!blob->has_raw_data()) return false;
+  *blob->mutable_data() = floats(blob->raw_data());
+  if (blob->has_raw_diff()) *blob->mutable_diff() = floats(blob->raw_diff());
+  blob->clear_raw_data();
+  blob->clear_raw_diff();
+  blob->clear_raw_data_type();
+  blob->clear_raw_diff_type();
+  return true;
+}
+
+// NVCaffe's BatchNorm may have a factor and an offset behind its statistics. Of its fields that say
+// so a binary file has only numbers, which mean other fields elsewhere.
+bool HasScale(const LayerParameter& layer) {
+  return layer.type() == "BatchNorm" && layer.blobs_size() == 5 && layer.top_size() == 1;
+}
+
+Result UpgradeNetBinary(const std::string& content, const std::string& path) {
+  if (content.size() >= INT_MAX) {
+    throw FileError("'" + path + "' has 2 GiB or more, which protobuf does not read");
+  }
+  Result result;
+  NetParameter net;
+  if (!net.ParseFromString(content) || (net.layer_size() == 0 && net.layers_size() == 0)) {
+    const std::string found = WhatItIs(content);
+    throw FileError("'" + path + "' is neither a text file nor a binary net, as a .caffemodel is" +
+                    (found.empty() ? "" : ": " + found));
+  }
+  std::set<std::string> unknown;
+  FindUnknown(net, &unknown);
+  net.DiscardUnknownFields();
+  for (LayerParameter& layer : *net.mutable_layer()) {
+    for (BlobProto& blob : *layer.mutable_blobs()) {
+      if (StoreAsFloats(path, &blob)) result.from.insert("NVCaffe's form of weights");
+    }
+    if (HasScale(layer)) layer.mutable_batch_norm_param()->set_scale_bias(true);
+  }
+  FieldPlaces places(SourceLoc{path});
+  AddNet(&net, &places, &result);
+  for (const std::string& field : unknown) {
+    result.warnings.push_back(
+        {places.At(), "field " + field + " is none of BVLC Caffe's, and is left out"});
+  }
+  result.content = net.SerializeAsString();
+  return result;
+}
+
+ExitCode RunUpgrade(const CommandLine& line, bool* began) {
+  if (line.files.size() != 2) {
+    throw UsageError(
+        "'upgrade' needs two files, the old one and the one to write\n"
+        "try: doppio upgrade --help");
+  }
+  const std::string &in = line.files[0], &out = line.files[1];
+  if (IsHdf5(in)) throw FileError("'" + in + "' is HDF5, which has no old format");
+  const std::string content = ReadFile(in);
+  const Result result = IsBinary(content)              ? UpgradeNetBinary(content, in)
+                        : LooksLikeSolver(content, in) ? UpgradeSolverText(content, in)
+                                                       : UpgradeNetText(content, in);
+  *began = true;
+  if (result.from.empty()) {
+    WriteFileAtomically(out, content);
+    std::cout << in << " is in the current format; " << out << " is a copy of it\n";
+    return ExitCode::kDone;
+  }
+  LogWarnings(result.warnings);
+  WriteFileAtomically(out, result.content);
+  std::string from;
+  for (const std::string& one : result.from) from += (from.empty() ? "" : " and ") + one;
+  std::cout << out << " written, upgraded from " << from << '\n';
+  return ExitCode::kDone;
+}
+
+DOPPIO_REGISTER(Commands, "upgrade",
+                {"writes a net, weights or a solver in the current format, without their comments",
+                 {},
+                 {},
+                 "IN OUT",
+                 "doppio upgrade old.prototxt new.prototxt",
+                 &RunUpgrade,
+                 {"upgrade_net_proto_text", "upgrade_net_proto_binary",
+                  "upgrade_solver_proto_text"}});
+
+}  // namespace
+}  // namespace doppio

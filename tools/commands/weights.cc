@@ -1,0 +1,186 @@
+// `weights`: what a file of weights holds, and how two of them differ.
+#include "core/net/store/weights.h"
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/command.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/json_text.h"
+#include "tools/train/preparation.h"
+#include "tools/cli/text_table.h"
+#include "tools/cli/verbs.h"
+#include "tools/export/weight_stats.h"
+
+namespace doppio {
+namespace {
+
+struct Total {
+  int64_t blobs = 0, values = 0, nans = 0;
+};
+
+template <class F>
+Total ForEachBlob(const WeightsFile& file, const F& f) {
+  Total total;
+  for (const LayerBlobs& layer : file.layers) {
+    for (size_t i = 0; i < layer.blobs.size(); ++i) {
+      const PlainBlob& blob = layer.blobs[i];
+      const BlobStats stats = StatsOf(blob.data);
+      ++total.blobs;
+      total.values += blob.shape.count();
+      total.nans += stats.nans;
+      f(layer, static_cast<int>(i), blob, stats);
+    }
+  }
+  return total;
+}
+
+void ListAsText(const WeightsFile& file) {
+  TextTable table(
+      {"layer", "type", ">blob", "shape", ">values", ">min", ">max", ">mean", ">norm", ">NaN"});
+  const Total total = ForEachBlob(
+      file, [&](const LayerBlobs& layer, int index, const PlainBlob& blob, const BlobStats& stats) {
+        const bool first = index == 0;
+        table.Add({first ? layer.name : "", first ? layer.type : "", std::to_string(index),
+                   blob.shape.ToString(), Thousands(blob.shape.count()), Significant(stats.min),
+                   Significant(stats.max), Significant(stats.mean), Significant(stats.norm),
+                   stats.nans == 0 ? "–" : Thousands(stats.nans)});
+      });
+  if (total.blobs == 0) {
+    std::cout << file.path << " holds no weights\n";
+    return;
+  }
+  table.Add({"total", "", std::to_string(total.blobs), "", Thousands(total.values), "", "", "", "",
+             total.nans == 0 ? "–" : Thousands(total.nans)});
+  table.Print(std::cout);
+  if (file.preprocessing) std::cout << "images: " << ToText(*file.preprocessing) << '\n';
+}
+
+void ListAsJson(const WeightsFile& file) {
+  nlohmann::json out;
+  out["file"] = file.path;
+  out["layers"] = nlohmann::json::array();
+  const LayerBlobs* last = nullptr;
+  const Total total = ForEachBlob(
+      file, [&](const LayerBlobs& layer, int, const PlainBlob& blob, const BlobStats& stats) {
+        if (last != &layer) out["layers"].push_back({{"name", layer.name}, {"type", layer.type}});
+        last = &layer;
+        out["layers"].back()["blobs"].push_back({{"shape", blob.shape.dims()},
+                                                 {"values", blob.shape.count()},
+                                                 {"min", stats.min},
+                                                 {"max", stats.max},
+                                                 {"mean", stats.mean},
+                                                 {"norm", stats.norm},
+                                                 {"nans", stats.nans}});
+      });
+  out["blobs"] = total.blobs;
+  out["values"] = total.values;
+  out["nans"] = total.nans;
+  if (file.preprocessing) out["preprocessing"] = ToJson(*file.preprocessing);
+  std::cout << JsonText(out) << '\n';
+}
+
+bool IsOver(const BlobDifference& difference) {
+  return !difference.unlike.empty() || difference.absolute > FLAGS_tolerance;
+}
+
+struct Differences {
+  std::string a, b;
+  std::vector<BlobDifference> blobs;
+  int64_t over = 0;     // blobs
+  double absolute = 0;  // the largest
+};
+
+void DiffAsText(const Differences& found) {
+  TextTable table({"layer", ">blob", "shape", ">difference", ">relative", ""});
+  for (const BlobDifference& blob : found.blobs) {
+    const bool compared = blob.unlike.empty();
+    table.Add({blob.layer, std::to_string(blob.index), blob.shape.ToString(),
+               compared ? Significant(blob.absolute) : "–",
+               compared ? Significant(blob.relative) : "–", blob.unlike});
+  }
+  table.Print(std::cout);
+  if (found.over == 0) {
+    std::cout << "no blob differs by more than " << Significant(FLAGS_tolerance) << '\n';
+  } else {
+    std::cout << found.over << " of " << found.blobs.size() << " blobs differ by more than "
+              << Significant(FLAGS_tolerance) << ", or are in one file only or of another shape\n";
+  }
+}
+
+void DiffAsJson(const Differences& found) {
+  nlohmann::json out = {{"files", {found.a, found.b}},
+                        {"tolerance", FLAGS_tolerance},
+                        {"over", found.over},
+                        {"difference", found.absolute},
+                        {"blobs", nlohmann::json::array()}};
+  for (const BlobDifference& blob : found.blobs) {
+    nlohmann::json row = {
+        {"layer", blob.layer}, {"blob", blob.index}, {"shape", blob.shape.dims()}};
+    if (blob.unlike.empty()) {
+      row["difference"] = blob.absolute;
+      row["relative"] = blob.relative;
+    } else {
+      row["unlike"] = blob.unlike;
+    }
+    out["blobs"].push_back(row);
+  }
+  std::cout << JsonText(out) << '\n';
+}
+
+ExitCode Diff(const CommandLine& line, bool* began) {
+  if (!(FLAGS_tolerance >= 0)) {
+    throw UsageError("--tolerance wants a number from 0 on, got " + Significant(FLAGS_tolerance));
+  }
+  const std::string &a = line.files[0], &b = line.files[1];
+  const WeightsFile of_a = ReadWeights(a), of_b = ReadWeights(b);
+  *began = true;
+  Differences found{a, b, Compare(of_a, of_b)};
+  for (const BlobDifference& blob : found.blobs) {
+    found.over += IsOver(blob);
+    found.absolute = std::max(found.absolute, blob.absolute);
+  }
+  FLAGS_json ? DiffAsJson(found) : DiffAsText(found);
+  return found.over == 0 ? ExitCode::kDone : ExitCode::kDifference;
+}
+
+ExitCode List(const CommandLine& line, bool* began) {
+  const WeightsFile file = ReadWeights(line.files[0]);
+  *began = true;
+  FLAGS_json ? ListAsJson(file) : ListAsText(file);
+  return ExitCode::kDone;
+}
+
+const std::vector<Verb>& WeightsVerbs() {
+  static const auto* verbs = new std::vector<Verb>{
+      {"ls",
+       "lists the blobs of each layer: shape, least and largest value, mean, norm",
+       "FILE",
+       1,
+       1,
+       {"json"},
+       "doppio weights ls lenet_iter_10000.caffemodel",
+       &List},
+      {"diff",
+       "compares two files blob by blob",
+       "FILE FILE",
+       2,
+       2,
+       {"tolerance", "json"},
+       "doppio weights diff lenet_iter_5000.caffemodel lenet_iter_10000.caffemodel",
+       &Diff},
+  };
+  return *verbs;
+}
+
+DOPPIO_REGISTER(Commands, "weights",
+                CommandOfVerbs("lists the numbers in a file of weights, or compares two files",
+                               WeightsVerbs(),
+                               "doppio weights diff lenet_iter_5000.caffemodel "
+                               "lenet_iter_10000.caffemodel"));
+
+}  // namespace
+}  // namespace doppio

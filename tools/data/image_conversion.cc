@@ -1,0 +1,241 @@
+#include "tools/data/image_conversion.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <numeric>
+#include <utility>
+
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/base/random.h"
+#include "data/pipeline/order.h"
+#include "tools/cli/count_progress.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/in_order.h"
+
+DEFINE_bool(gray, false, "gray images, of one channel; otherwise blue, green, red");
+DEFINE_bool(shuffle, false, "records in random order, by --seed");
+DEFINE_int32(resize_width, 0, "<N> width to bring all images to; 0 = as they are");
+DEFINE_int32(resize_height, 0, "<N> height to bring all images to; 0 = as they are");
+DEFINE_bool(check_size, false, "all images must have the same size");
+DEFINE_bool(encoded, false, "store JPEG or PNG files, not pixels");
+DEFINE_string(encode_type, "",
+              "<jpg|png> format to store with --encoded; without it each file's own");
+DEFINE_bool(skip_bad, false, "leave out images that cannot be read, instead of making no database");
+
+namespace doppio {
+namespace {
+
+constexpr size_t kShownErrors = 20;
+
+struct Converted {
+  std::string key, value;
+  ImageShape shape;
+  std::string mistake;  // why there is none
+};
+
+// Which line becomes each record.
+std::vector<ImageLine> InOrderOfRecords(std::vector<ImageLine> lines,
+                                        const ConversionOptions& options) {
+  if (!options.shuffle) return lines;
+  std::vector<ImageLine> shuffled;
+  for (const int64_t i : OrderOfRecords(static_cast<int64_t>(lines.size()), options)) {
+    shuffled.push_back(lines[static_cast<size_t>(i)]);
+  }
+  return shuffled;
+}
+
+// Caffe's: "00000042_cats/small one.jpg".
+std::string KeyOf(int64_t record, const ImageLine& line) {
+  char number[32];
+  std::snprintf(number, sizeof(number), "%08lld_", static_cast<long long>(record));
+  return number + line.path;
+}
+
+// The image behind the one with the database's last key.
+int64_t FirstMissing(const DatabaseContents& found) {
+  return found.records == 0 ? 0 : std::strtoll(found.last_key.c_str(), nullptr, 10) + 1;
+}
+
+class Conversion {
+ public:
+  Conversion(ListedImages images, const ConversionOptions& options, DatabaseWriter* writer)
+      : images_(std::move(images)), options_(options), writer_(*writer) {
+    images_.lines = InOrderOfRecords(std::move(images_.lines), options);
+    result_.found = result_.records = writer->found().records;
+  }
+
+  ConversionResult Run() {
+    const auto count = static_cast<int64_t>(images_.lines.size());
+    const int64_t begin = FirstMissing(writer_.found());
+    if (options_.check_size && begin > 0) FindFirstShape(begin);
+    CountProgress progress(count - begin, "files");
+    InOrder(
+        count - begin, options_.threads, [&](int64_t i) { return Convert(begin + i); },
+        [&](int64_t i, Converted image) {
+          Take(begin + i, std::move(image));
+          progress.Done(i + 1);
+        });
+    ThrowMistakes();
+    if (result_.records == 0) {
+      throw FileError("no image of '" + (images_.list.empty() ? images_.root : images_.list) +
+                      "' can be read");
+    }
+    writer_.Finish();
+    result_.left_out = count - result_.records;
+    return result_;
+  }
+
+ private:
+  const ImageLine& LineOf(int64_t record) const {
+    return images_.lines[static_cast<size_t>(record)];
+  }
+
+  Converted Convert(int64_t i) const {
+    const ImageLine& line = LineOf(i);
+    Converted image;
+    try {
+      const Datum datum = MakeImageDatum(ReadFile(images_.root + line.path), line.labels,
+                                         options_.image, &image.shape);
+      image.key = KeyOf(i, line);
+      image.value = datum.SerializeAsString();
+    } catch (const FileError& e) {
+      image.mistake = e.message();
+    }
+    return image;
+  }
+
+  // That of the first image with a record, which was made by another run.
+  void FindFirstShape(int64_t end) {
+    for (int64_t i = 0; i < end; ++i) {
+      const Converted image = Convert(i);
+      if (!image.mistake.empty()) continue;
+      first_ = image.shape;
+      first_path_ = images_.root + LineOf(i).path;
+      return;
+    }
+  }
+
+  void Take(int64_t i, Converted image) {
+    if (image.mistake.empty() && options_.check_size && !first_path_.empty() &&
+        image.shape != first_) {
+      image.mistake =
+          "it is " + image.shape.ToString() + ", but '" + first_path_ + "' is " + first_.ToString();
+    }
+    const ImageLine& line = LineOf(i);
+    const std::string path = images_.root + line.path;
+    if (!image.mistake.empty()) {
+      const Error error = FileError(images_.At(line), "image '" + path + "': " + image.mistake);
+      if (options_.skip_bad) {
+        LOG(WARNING) << error.what();
+      } else if (mistakes_.size() < kShownErrors) {
+        mistakes_.push_back(error);
+      } else {
+        ++not_shown_;
+      }
+      return;
+    }
+    ++result_.records;
+    if (first_path_.empty()) {
+      first_ = image.shape;
+      first_path_ = path;
+    }
+    // What comes after a mistake is only looked at, so that all mistakes are told at once.
+    if (mistakes_.empty()) writer_.Put(std::move(image.key), std::move(image.value));
+  }
+
+  void ThrowMistakes() {
+    if (mistakes_.empty()) return;
+    if (not_shown_ > 0) {
+      mistakes_.push_back(FileError("and " + std::to_string(not_shown_) + " images more"));
+    }
+    if (!images_.root.empty() && !EndsWith(images_.root, "/") && FileExists(images_.root + "/")) {
+      mistakes_.push_back(FileError("'" + images_.root +
+                                    "' stands in front of each path as it is; did you mean '" +
+                                    images_.root + "/'?"));
+    }
+    mistakes_.push_back(FileError("no database was written; --skip_bad leaves such images out"));
+    if (writer_.kept() > 0) {
+      mistakes_.push_back(FileError("the first " + std::to_string(writer_.kept()) +
+                                    " records are kept: once the images are repaired, or with "
+                                    "--skip_bad, the same command goes on behind them"));
+    }
+    throw ErrorList(mistakes_);
+  }
+
+  ListedImages images_;
+  const ConversionOptions options_;
+  DatabaseWriter& writer_;
+  ConversionResult result_;
+  ImageShape first_;
+  std::string first_path_;  // "": not known yet
+  std::vector<Error> mistakes_;
+  int64_t not_shown_ = 0;
+};
+
+}  // namespace
+
+ConversionOptions ConversionFromFlags() {
+  if (FLAGS_resize_width < 0 || FLAGS_resize_height < 0 ||
+      (FLAGS_resize_width > 0) != (FLAGS_resize_height > 0)) {
+    throw UsageError("--resize_width and --resize_height want two positive numbers, got " +
+                     std::to_string(FLAGS_resize_width) + " and " +
+                     std::to_string(FLAGS_resize_height));
+  }
+  ConversionOptions options;
+  ImageDatumOptions& image = options.image;
+  image.decode.color = FLAGS_gray ? DecodeOptions::Color::kGray : DecodeOptions::Color::kColor;
+  image.decode.height = FLAGS_resize_height;
+  image.decode.width = FLAGS_resize_width;
+  if (!FLAGS_encode_type.empty()) {
+    CheckValue("encode_type", FLAGS_encode_type, {"jpg", "jpeg", "png"});
+    image.format = FLAGS_encode_type == "png" ? ImageFormat::kPng : ImageFormat::kJpeg;
+  }
+  // As in Caffe, a format means that it is wanted.
+  image.encoded = FLAGS_encoded || image.format.has_value();
+  options.shuffle = FLAGS_shuffle;
+  if (FLAGS_seed >= 0) options.seed = static_cast<uint64_t>(FLAGS_seed);
+  options.check_size = FLAGS_check_size;
+  options.skip_bad = FLAGS_skip_bad;
+  options.threads = ThreadsOr(FLAGS_data_threads);
+  return options;
+}
+
+std::vector<int64_t> OrderOfRecords(int64_t count, const ConversionOptions& options) {
+  std::vector<int64_t> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  if (!options.shuffle) return order;
+  const Random random(options.seed, Stream("convert_imageset", "", 0));
+  const Permutation permutation(random, 0, count);
+  for (int64_t& i : order) i = permutation.At(i);
+  return order;
+}
+
+std::string SettingsOf(const ListedImages& images, const ConversionOptions& options,
+                       const std::string& backend) {
+  uint32_t crc = 0;
+  const auto add = [&crc](const void* data, size_t bytes) { crc = Crc32c(data, bytes, crc); };
+  for (const ImageLine& line : images.lines) {
+    add(line.path.c_str(), line.path.size() + 1);
+    add(line.labels.data(), line.labels.size() * sizeof(float));
+  }
+  const ImageDatumOptions& image = options.image;
+  const std::string format = !image.format                        ? "own"
+                             : *image.format == ImageFormat::kPng ? "png"
+                                                                  : "jpg";
+  const std::string size =
+      std::to_string(image.decode.height) + "x" + std::to_string(image.decode.width);
+  const bool gray = image.decode.color == DecodeOptions::Color::kGray;
+  return "root: " + images.root + "\nimages: " + std::to_string(images.lines.size()) +
+         "\nCRC-32C of paths and labels: " + std::to_string(crc) + "\nbackend: " + backend +
+         "\ngray: " + std::to_string(gray) + "\nresize: " + size +
+         "\nencoded: " + (image.encoded ? format : "no") +
+         "\nshuffled by seed: " + (options.shuffle ? std::to_string(options.seed) : "no") + "\n";
+}
+
+ConversionResult ConvertImages(ListedImages images, const ConversionOptions& options,
+                               DatabaseWriter* writer) {
+  return Conversion(std::move(images), options, writer).Run();
+}
+
+}  // namespace doppio

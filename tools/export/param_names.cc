@@ -1,0 +1,91 @@
+#include "tools/export/param_names.h"
+
+#include <map>
+#include <set>
+
+namespace doppio {
+namespace {
+
+constexpr int kBatchNormFactor = 2;  // index of the sums' weight
+
+using Names = std::vector<std::string>;
+const Names kWeightAndBias = {"weight", "bias"};
+
+// The blobs of one layer, in Caffe's order.
+Names NamesOf(const LayerSpec& layer, size_t count) {
+  static const std::map<std::string, Names> by_type = {
+      {"BatchNorm", {"running_mean", "running_var", "factor"}},
+      {"BN", {"weight", "bias", "running_mean", "running_var"}},
+      {"Bias", {"bias"}},
+      {"Convolution", kWeightAndBias},
+      {"ConvolutionDepthwise", kWeightAndBias},
+      {"Deconvolution", kWeightAndBias},
+      {"DepthwiseConvolution", kWeightAndBias},
+      {"Embed", kWeightAndBias},
+      {"InnerProduct", kWeightAndBias},
+      {"Normalize", kWeightAndBias},
+      {"PReLU", kWeightAndBias},
+      {"Scale", kWeightAndBias},
+  };
+  // Its factors are a bottom.
+  if (layer.type() == "Scale" && layer.param.bottom_size() == 2) return {"bias"};
+  const auto found = by_type.find(layer.type());
+  Names names = found == by_type.end() ? Names() : found->second;
+  for (size_t i = names.size(); i < count; ++i) names.push_back("blob" + std::to_string(i));
+  return names;
+}
+
+std::vector<float> Multiplied(const float* values, int64_t count, double factor) {
+  std::vector<float> products;
+  for (int64_t i = 0; i < count; ++i) {
+    products.push_back(static_cast<float>(static_cast<double>(values[i]) * factor));
+  }
+  return products;
+}
+
+}  // namespace
+
+std::string ParamName(const Graph& graph, int param) {
+  const GraphParam& p = graph.params[static_cast<size_t>(param)];
+  const LayerSpec& owner = graph.layer(p.node);
+  const Names names = NamesOf(owner, graph.nodes[static_cast<size_t>(p.node)].params.size());
+  return owner.name() + "." + names[static_cast<size_t>(p.index)];
+}
+
+double BatchNormFactor(const Graph& graph, const Node& node, const WeightTensors& weights) {
+  DOPPIO_CHECK(
+      node.params.size() > kBatchNormFactor && graph.params.size() == weights.values.size(),
+      "a BatchNorm has three blobs");
+  const double weight = static_cast<double>(
+      weights.values[static_cast<size_t>(node.params[kBatchNormFactor])].data<float>()[0]);
+  return weight == 0 ? 0 : 1 / weight;
+}
+
+std::vector<NamedArray> NamedArrays(const Graph& graph, const WeightTensors& weights) {
+  std::vector<NamedArray> arrays;
+  std::set<std::string> taken;
+  for (size_t i = 0; i < graph.params.size(); ++i) {
+    const GraphParam& param = graph.params[i];
+    const Node& node = graph.nodes[static_cast<size_t>(param.node)];
+    const bool sums = graph.layer(param.node).type() == "BatchNorm";
+    if (sums && param.index == kBatchNormFactor) continue;
+    NamedArray array;
+    array.name = ParamName(graph, static_cast<int>(i));
+    if (!taken.insert(array.name).second) {
+      throw UserError(graph.layer(param.node).At(), "two layers have parameters and the name '" +
+                                                        graph.layer(param.node).name() +
+                                                        "'; give one of them another");
+    }
+    array.shape = param.shape;
+    array.data = weights.values[i].data<float>();
+    if (sums) {
+      array.own =
+          Multiplied(array.data, param.shape.count(), BatchNormFactor(graph, node, weights));
+      array.data = array.own.data();
+    }
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
+}  // namespace doppio

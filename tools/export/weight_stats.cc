@@ -1,0 +1,119 @@
+#include "tools/export/weight_stats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace doppio {
+namespace {
+
+// What a file leaves out has no elements.
+const PlainBlob* BlobOf(const LayerBlobs* layer, size_t index) {
+  if (layer == nullptr || index >= layer->blobs.size()) return nullptr;
+  const PlainBlob& blob = layer->blobs[index];
+  return blob.shape == Shape{0} ? nullptr : &blob;
+}
+
+const LayerBlobs* FindLayer(const WeightsFile& file, const std::string& name) {
+  for (const LayerBlobs& layer : file.layers) {
+    if (layer.name == name) return &layer;
+  }
+  return nullptr;
+}
+
+std::vector<int64_t> WithoutOnes(const Shape& shape) {
+  std::vector<int64_t> dims = shape.dims();
+  dims.erase(std::remove(dims.begin(), dims.end(), 1), dims.end());
+  return dims;
+}
+
+double Distance(float a, float b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  const double distance = std::abs(static_cast<double>(a) - static_cast<double>(b));
+  return std::isnan(distance) ? std::numeric_limits<double>::infinity() : distance;
+}
+
+void CompareValues(const std::vector<float>& a, const std::vector<float>& b,
+                   BlobDifference* difference) {
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference->absolute = std::max(difference->absolute, Distance(a[i], b[i]));
+    if (std::isfinite(a[i])) largest = std::max(largest, std::abs(static_cast<double>(a[i])));
+  }
+  if (difference->absolute == 0) return;
+  difference->relative =
+      largest > 0 ? difference->absolute / largest : std::numeric_limits<double>::infinity();
+}
+
+class Comparison {
+ public:
+  Comparison(const WeightsFile& a, const WeightsFile& b) : a_(a), b_(b) {}
+
+  std::vector<BlobDifference> Run() {
+    for (const LayerBlobs& layer : a_.layers) Add(&layer, FindLayer(b_, layer.name));
+    for (const LayerBlobs& layer : b_.layers) {
+      if (FindLayer(a_, layer.name) == nullptr) Add(nullptr, &layer);
+    }
+    return found_;
+  }
+
+ private:
+  void Add(const LayerBlobs* a, const LayerBlobs* b) {
+    const size_t count =
+        std::max(a == nullptr ? 0 : a->blobs.size(), b == nullptr ? 0 : b->blobs.size());
+    for (size_t i = 0; i < count; ++i) {
+      const PlainBlob *of_a = BlobOf(a, i), *of_b = BlobOf(b, i);
+      if (of_a == nullptr && of_b == nullptr) continue;
+      // HDF5 leaves out what another layer owns.
+      if ((of_a == nullptr && a != nullptr && a_.hdf5) ||
+          (of_b == nullptr && b != nullptr && b_.hdf5)) {
+        continue;
+      }
+      BlobDifference difference;
+      difference.layer = (a != nullptr ? a : b)->name;
+      difference.index = static_cast<int>(i);
+      difference.shape = (of_a != nullptr ? of_a : of_b)->shape;
+      if (of_a == nullptr || of_b == nullptr) {
+        difference.unlike = "only in " + (of_a != nullptr ? a_ : b_).path;
+      } else if (WithoutOnes(of_a->shape) != WithoutOnes(of_b->shape)) {
+        difference.unlike =
+            "shape " + of_a->shape.ToString() + ", in " + b_.path + " " + of_b->shape.ToString();
+      } else {
+        CompareValues(of_a->data, of_b->data, &difference);
+      }
+      found_.push_back(difference);
+    }
+  }
+
+  const WeightsFile &a_, &b_;
+  std::vector<BlobDifference> found_;
+};
+
+}  // namespace
+
+BlobStats StatsOf(const std::vector<float>& values) {
+  BlobStats stats;
+  double sum = 0, squares = 0;
+  int64_t numbers = 0;
+  for (const float value : values) {
+    if (std::isnan(value)) {
+      ++stats.nans;
+      continue;
+    }
+    const double v = value;
+    stats.min = numbers == 0 ? v : std::min(stats.min, v);
+    stats.max = numbers == 0 ? v : std::max(stats.max, v);
+    sum += v;
+    squares += v * v;
+    ++numbers;
+  }
+  if (numbers > 0) stats.mean = sum / static_cast<double>(numbers);
+  stats.norm = std::sqrt(squares);
+  return stats;
+}
+
+std::vector<BlobDifference> Compare(const WeightsFile& a, const WeightsFile& b) {
+  return Comparison(a, b).Run();
+}
+
+}  // namespace doppio

@@ -1,0 +1,194 @@
+#include "tools/init/init_data.h"
+
+#include <algorithm>
+
+#include "tools/data/list_split.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+// A class with fewer images for training is hardly learned.
+constexpr int64_t kFewImages = 10;
+
+// Without its damaged images, whose names and mistakes go to `left_out`.
+ImageStats MeasurePart(FoundPart* part, std::vector<std::string>* left_out) {
+  ImageStats stats =
+      MeasureImages(*part->source, part->listed() ? OnDamage::kNote : OnDamage::kThrow);
+  std::vector<bool> damaged(part->images.lines.size(), false);
+  for (const DamagedRecord& record : stats.damaged) {
+    const auto i = static_cast<size_t>(record.index);
+    damaged[i] = true;
+    left_out->push_back(part->images.root + part->images.lines[i].path + ": " + record.mistake);
+  }
+  std::vector<ImageLine> whole;
+  for (size_t i = 0; i < damaged.size(); ++i) {
+    if (!damaged[i]) whole.push_back(part->images.lines[i]);
+  }
+  part->images.lines = std::move(whole);
+  if (stats.records > 0) return stats;
+  throw FileError("none of the " + Thousands(part->source->size()) + " images of '" + part->path +
+                  "' can be read; the first: " + left_out->front());
+}
+
+void CheckRecordLabels(const FoundPart& part, const ImageStats& stats) {
+  if (!stats.has_classes()) {
+    throw FileError("'" + part.path +
+                    "' has labels that are no classes; a classifier needs one whole number for "
+                    "each image");
+  }
+  const int64_t least = stats.classes.begin()->first;
+  if (least >= 0) return;
+  throw FileError("'" + part.path + "' has label " + std::to_string(least) +
+                  ", but classes are counted from 0");
+}
+
+std::string ListOfClasses(const InitData& data, const std::vector<size_t>& labels) {
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, labels.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + data.ClassCalled(labels[i]);
+  }
+  return text + (labels.size() > kShown ? ", ..." : "");
+}
+
+// The labels for which `is` holds.
+template <class Is>
+std::vector<size_t> ClassesWhere(const InitData& data, const Is& is) {
+  std::vector<size_t> labels;
+  for (size_t label = 0; label < data.class_sizes.size(); ++label) {
+    if (is(label)) labels.push_back(label);
+  }
+  return labels;
+}
+
+// A note on the classes for which `is` holds, if there are some.
+template <class Is>
+void NoteClasses(const std::string& what, const Is& is, InitData* data) {
+  const std::vector<size_t> labels = ClassesWhere(*data, is);
+  if (labels.empty()) return;
+  data->notes.push_back(what + " in " + std::to_string(labels.size()) + " of " +
+                        std::to_string(data->class_sizes.size()) +
+                        " classes: " + ListOfClasses(*data, labels));
+}
+
+void TakeClassNames(std::vector<std::string> names, int64_t largest_label, InitData* data) {
+  if (static_cast<int64_t>(names.size()) > largest_label) {
+    data->class_names = std::move(names);
+  } else if (!names.empty()) {
+    data->notes.push_back("there are names for " + std::to_string(names.size()) +
+                          " classes only, but labels go up to " + std::to_string(largest_label) +
+                          "; the names are not used");
+  }
+  const size_t classes = std::max(data->class_names.size(), static_cast<size_t>(largest_label) + 1);
+  data->class_sizes.resize(classes);
+}
+
+void CheckClasses(const std::string& path, InitData* data) {
+  const std::vector<size_t> used =
+      ClassesWhere(*data, [&](size_t label) { return data->class_sizes[label] > 0; });
+  if (used.size() < 2) {
+    throw FileError("all images of '" + path + "' are of one class, " + data->ClassCalled(used[0]) +
+                    "; a classifier needs two or more");
+  }
+  if (data->train.kind == "folder" && used.size() < data->class_sizes.size()) {
+    const auto empty = ClassesWhere(*data, [&](size_t i) { return data->class_sizes[i] == 0; });
+    throw FileError("class '" + data->ClassCalled(empty[0]) +
+                    "' has no image that can be read: " + data->left_out.front());
+  }
+  if (2 * used.size() < data->class_sizes.size()) {
+    throw FileError("labels of '" + path + "' go up to " +
+                    std::to_string(data->class_sizes.size() - 1) + ", but only " +
+                    std::to_string(used.size()) + " of them occur; number the classes from 0 on");
+  }
+}
+
+void SplitOff(double share, uint64_t seed, InitData* data) {
+  const std::vector<ImageLine> lines = std::move(data->train.images.lines);
+  const size_t classes =
+      ClassesWhere(*data, [&](size_t label) { return data->class_sizes[label] > 0; }).size();
+  data->train.images.lines.clear();
+  data->test.path = data->train.path;
+  data->test.kind = data->train.kind;
+  data->test.images.root = data->train.images.root;
+  const std::vector<int> parts = PartOfEach(lines, {1 - share, share}, seed);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    (parts[i] == 0 ? data->train : data->test).images.lines.push_back(lines[i]);
+  }
+  data->split_share = share;
+  // With fewer than two images of a class on average, none could be in both parts.
+  if (2 * classes <= lines.size() && !data->test.images.lines.empty()) return;
+  throw FileError(Thousands(static_cast<int64_t>(lines.size())) + " images are too few to split " +
+                  Significant(share) +
+                  " of every class off for tests; give more, or images for "
+                  "tests by --val_data");
+}
+
+std::vector<int64_t> CountLabels(const std::vector<ImageLine>& lines, size_t classes) {
+  std::vector<int64_t> counts(classes);
+  for (const ImageLine& line : lines) ++counts[static_cast<size_t>(line.labels[0])];
+  return counts;
+}
+
+std::vector<int64_t> CountLabels(const ImageStats& stats, size_t classes) {
+  std::vector<int64_t> counts(classes);
+  for (const auto& [label, count] : stats.classes) counts[static_cast<size_t>(label)] = count;
+  return counts;
+}
+
+int64_t Sum(const std::vector<int64_t>& counts) {
+  int64_t sum = 0;
+  for (const int64_t count : counts) sum += count;
+  return sum;
+}
+
+[[noreturn]] void ThrowNoTests(const FoundPart& train) {
+  throw FileError("there is no data for tests beside '" + train.path +
+                  "' (val or test in place of train in its name), and " + train.kind +
+                  " data is not split; name some with --val_data");
+}
+
+}  // namespace
+
+InitData ReadInitData(FoundData found, double test_share, uint64_t seed) {
+  if (!found.test && !found.train.listed()) ThrowNoTests(found.train);
+  InitData data;
+  data.train = std::move(found.train);
+  const ImageStats stats = MeasurePart(&data.train, &data.left_out);
+  CheckRecordLabels(data.train, stats);
+  TakeClassNames(std::move(found.class_names), stats.classes.rbegin()->first, &data);
+  const size_t classes = data.class_sizes.size();
+  data.class_sizes = CountLabels(stats, classes);
+  CheckClasses(data.train.path, &data);
+
+  data.facts = FactsOfImages(stats, data.train.listed());
+  data.facts.classes = static_cast<int>(classes);
+  std::vector<int64_t> tests;
+  if (found.test) {
+    data.test = std::move(*found.test);
+    const ImageStats test_stats = MeasurePart(&data.test, &data.left_out);
+    CheckRecordLabels(data.test, test_stats);
+    const int64_t largest = test_stats.classes.rbegin()->first;
+    if (largest >= data.facts.classes) {
+      throw FileError("'" + data.test.path + "' has label " + std::to_string(largest) +
+                      ", but the images for training have " + std::to_string(classes) + " classes");
+    }
+    tests = CountLabels(test_stats, classes);
+  } else {
+    SplitOff(test_share, seed, &data);
+    data.class_sizes = CountLabels(data.train.images.lines, classes);
+    tests = CountLabels(data.test.images.lines, classes);
+  }
+  data.facts.train = Sum(data.class_sizes);
+  data.facts.test = Sum(tests);
+  NoteClasses(
+      "no images for training", [&](size_t i) { return data.class_sizes[i] == 0; }, &data);
+  NoteClasses(
+      "fewer than " + std::to_string(kFewImages) + " images for training",
+      [&](size_t i) { return data.class_sizes[i] > 0 && data.class_sizes[i] < kFewImages; }, &data);
+  NoteClasses(
+      "no images for tests", [&](size_t i) { return tests[i] == 0; }, &data);
+  return data;
+}
+
+}  // namespace doppio

@@ -1,0 +1,189 @@
+#include "tools/init/init_files.h"
+
+#include <google/protobuf/text_format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/net/graph/graph.h"
+#include "core/net/spec/prototxt.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+std::string PrintedMessage(const google::protobuf::Message& message, int indent) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseUtf8StringEscaping(true);
+  printer.SetInitialIndentLevel(indent);
+  std::string text;
+  DOPPIO_CHECK(printer.PrintToString(message, &text), "protobuf cannot print a message");
+  return text;
+}
+
+TransformationParameter TransformFor(const ImageFacts& facts, const InitPlan& plan, Phase phase) {
+  const TransformationParameter& published = plan.net.train;
+  TransformationParameter transform;
+  // A mirrored digit or letter is another one, or none.
+  const bool changes = phase == TRAIN && facts.channels > 1;
+  if (changes) transform.set_mirror(true);
+  if (changes && published.has_shift_param()) {
+    *transform.mutable_shift_param() = published.shift_param();
+  }
+  if (plan.crop) transform.set_crop_size(static_cast<uint32_t>(plan.input.height));
+  constexpr double kDigits = 100;
+  for (const double mean : facts.means) {
+    transform.add_mean_value(static_cast<float>(std::round(mean * kDigits) / kDigits));
+  }
+  if (published.has_scale()) transform.set_scale(published.scale());
+  return transform;
+}
+
+void SetList(const InitSource& from, const ImageFacts& facts, const InitPlan& plan, Phase phase,
+             LayerParameter* layer) {
+  layer->set_type("ImageData");
+  ImageDataParameter* data = layer->mutable_image_data_param();
+  data->set_source(from.source);
+  if (!from.root.empty()) data->set_root_folder(from.root);
+  const bool resize = plan.resize_height > 0;
+  data->set_new_height(static_cast<uint32_t>(resize ? plan.resize_height : facts.height));
+  data->set_new_width(static_cast<uint32_t>(resize ? plan.resize_width : facts.width));
+  if (facts.channels == 1) data->set_is_color(false);
+  if (phase == TRAIN) data->set_shuffle(true);
+  data->set_batch_size(static_cast<uint32_t>(phase == TRAIN ? plan.batch : plan.test_batch));
+}
+
+void SetDatabase(const InitSource& from, const ImageFacts& facts, const InitPlan& plan, Phase phase,
+                 LayerParameter* layer) {
+  layer->set_type("Data");
+  DataParameter* data = layer->mutable_data_param();
+  data->set_source(from.source);
+  DataParameter::DB backend;
+  DOPPIO_CHECK(DataParameter::DB_Parse(from.backend, &backend), "no backend " + from.backend);
+  data->set_backend(backend);
+  if (phase == TRAIN) data->set_shuffle(true);
+  data->set_batch_size(static_cast<uint32_t>(phase == TRAIN ? plan.batch : plan.test_batch));
+  TransformationParameter* transform = layer->mutable_transform_param();
+  // Databases may hold encoded images of both kinds.
+  if (facts.mixed_channels) transform->set_force_color(true);
+  if (plan.resize_height == 0) return;
+  ResizeParameter* resize = transform->mutable_resize_param();
+  resize->set_resize_mode(ResizeParameter::WARP);
+  resize->set_height(static_cast<uint32_t>(plan.resize_height));
+  resize->set_width(static_cast<uint32_t>(plan.resize_width));
+  resize->add_interp_mode(ResizeParameter::LINEAR);
+}
+
+std::string DataLayerText(const InitSource& from, const ImageFacts& facts, const InitPlan& plan,
+                          Phase phase) {
+  LayerParameter layer;
+  layer.set_name("data");
+  layer.add_top("data");
+  layer.add_top("label");
+  layer.add_include()->set_phase(phase);
+  *layer.mutable_transform_param() = TransformFor(facts, plan, phase);
+  const auto set = from.backend.empty() ? &SetList : &SetDatabase;
+  set(from, facts, plan, phase, &layer);
+  return "layer {\n" + PrintedMessage(layer, 1) + "}\n";
+}
+
+// "_photos", of letters, digits and what may stand between them.
+std::string SuffixOf(const std::string& name) {
+  std::string suffix = "_";
+  for (const char c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-';
+    suffix += plain ? c : '_';
+  }
+  return suffix;
+}
+
+std::string HeadOf(const InitProject& project, const ImageFacts& facts, const InitPlan& plan,
+                   const std::string& purpose) {
+  return "# " + plan.net.title + " for the " + std::to_string(facts.classes) + " classes of " +
+         project.name + ", " + purpose + ". Made from models/" + plan.net.name +
+         " by doppio init.\n# Published weights fit: the names of the layers are theirs, but for "
+         "the last one.\n";
+}
+
+// The fields of the published solver that belong to its rule of updates.
+std::string RuleText(const SolverParameter& published) {
+  std::string text;
+  for (const char* name :
+       {"type", "momentum", "weight_decay", "rms_decay", "delta", "clip_gradients"}) {
+    const auto* field = SolverParameter::descriptor()->FindFieldByName(name);
+    if (!published.GetReflection()->HasField(published, field)) continue;
+    std::string value;
+    google::protobuf::TextFormat::PrintFieldValueToString(published, field, -1, &value);
+    text += std::string(name) + ": " + value + "\n";
+  }
+  return text;
+}
+
+std::string SolverText(const InitProject& project, const ImageFacts& facts, const InitPlan& plan) {
+  SolverParameter names;
+  names.set_snapshot_prefix(project.folder + "/" + plan.net.name);
+  constexpr int64_t kLines = 100, kMostBetween = 100;
+  const int64_t display = std::max<int64_t>(1, std::min(kMostBetween, plan.iterations / kLines));
+  const SolverParameter& published = plan.net.solver;
+  std::string text =
+      "# " + plan.net.title + " on " + project.name + ": " + std::to_string(plan.epochs) +
+      " epochs of " + Thousands(facts.train) + " images. On one device these are " +
+      Thousands(plan.iterations) + " iterations of " + std::to_string(plan.batch) +
+      ",\n# on N devices a part of them, each of N batches: --scale_lr=linear then raises the "
+      "rate.\n\nnet: \"train_val.prototxt\"\n\n";
+  text += "# A test is one pass over all " + Thousands(facts.test) +
+          " test images.\ntest_epoch: " + std::to_string(plan.test_epochs) +
+          "\ntest_initialization: false\n\n";
+  text += "# The published rate is " + Significant(published.base_lr()) + " for batches of " +
+          std::to_string(plan.net.batch) +
+          "; for smaller ones it is less, by the square\n# root. It falls along half a cosine.\n"
+          "base_lr: " +
+          Significant(plan.base_lr, 3) + "\nlr_policy: \"cosine\"\n";
+  if (plan.warmup > 0) text += "warmup_iter: " + std::to_string(plan.warmup) + "\n";
+  text += "\n" + RuleText(published) + "\nmax_epoch: " + std::to_string(plan.epochs) +
+          "\ndisplay: " + std::to_string(display) +
+          "\naverage_loss: " + std::to_string(std::min<int64_t>(display, 20)) +
+          "\nsnapshot_epoch: " + std::to_string(plan.snapshot_epochs) + "\n" +
+          PrintedMessage(names, 0) +
+          "\n# The same numbers in every run.\nrandom_seed: " + std::to_string(project.seed) + "\n";
+  return text;
+}
+
+// Throws what is wrong with the shapes of a net that is not written yet.
+void CheckShapes(const std::string& path, const std::string& text, Phase phase) {
+  NetParameter net;
+  const FieldPlaces places = ParseText(text, path, &net);
+  NetState state;
+  state.set_phase(phase);
+  NetOptions options;
+  options.phase = phase;
+  options.data = DataMode::kAssume;
+  MakeGraph(MakeNetSpec(net, places, state, options));
+}
+
+}  // namespace
+
+InitTexts MakeInitTexts(const InitProject& project, const ImageFacts& facts, InitPlan plan) {
+  SetClasses(facts.classes, SuffixOf(project.name), &plan.net);
+  InitTexts texts;
+  texts.train_val = TrainText(plan.net, HeadOf(project, facts, plan, "for training and tests"),
+                              DataLayerText(project.train, facts, plan, TRAIN) +
+                                  DataLayerText(project.test, facts, plan, TEST));
+  texts.deploy = DeployText(plan.net, HeadOf(project, facts, plan, "for use"), plan.input);
+  texts.solver = SolverText(project, facts, plan);
+  const std::string path = project.folder + "/train_val.prototxt";
+  try {
+    CheckShapes(path, texts.train_val, TRAIN);
+    CheckShapes(path, texts.train_val, TEST);
+  } catch (const Error& e) {
+    RethrowWithContext(e, {},
+                       plan.net.name + " cannot take images of " +
+                           std::to_string(plan.input.height) + "x" +
+                           std::to_string(plan.input.width) + "; choose another --net or --size");
+  }
+  return texts;
+}
+
+}  // namespace doppio

@@ -1,0 +1,171 @@
+#include "tools/init/init_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/base/error.h"
+
+namespace doppio {
+namespace {
+
+// The largest sides of images that nets for small ones get.
+constexpr int kDigitSide = 40, kSmallSide = 64;
+// What nets without a fixed size take as it is; other images are resized.
+constexpr int kLeastSide = 28, kMostSide = 96;
+// Photos from this side on are worth the whole input of a net for ImageNet.
+constexpr int kPhotoSide = 160;
+constexpr int kPhotoBatch = 32, kSmallBatch = 64;
+
+int64_t Clamp(int64_t value, int64_t least, int64_t most) {
+  return std::max(least, std::min(value, most));
+}
+
+int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+std::string NetFor(const ImageFacts& facts) {
+  if (facts.channels == 1 && facts.short_side <= kDigitSide) return "lenet";
+  return facts.short_side <= kSmallSide ? "resnet20" : "resnet18";
+}
+
+std::string WhyNet(const ImageFacts& facts) {
+  const std::string size = facts.height > 0
+                               ? std::to_string(facts.height) + "x" + std::to_string(facts.width)
+                               : "about " + std::to_string(facts.short_side) + " pixels";
+  return std::string(facts.short_side <= kSmallSide ? "small " : "") +
+         (facts.channels == 1 ? "gray" : "colour") + " images, " + size;
+}
+
+void ResizeTo(int height, int width, InitPlan* plan) {
+  plan->resize_height = height;
+  plan->resize_width = width;
+}
+
+// A cut of `side` from images that are 8/7 as large, as 224 from 256.
+void PlanCut(const ImageFacts& facts, int side, InitPlan* plan) {
+  const int whole = (side * 8 + 3) / 7;
+  plan->crop = true;
+  plan->input = {facts.channels, side, side};
+  const int shorter = std::min(facts.height, facts.width);
+  const int longer = std::max(facts.height, facts.width);
+  const bool fit = shorter >= side && longer <= whole + whole / 4;
+  if (!fit) ResizeTo(whole, whole, plan);
+}
+
+void PlanWhole(const ImageFacts& facts, int size, InitPlan* plan) {
+  const bool fit = std::min(facts.height, facts.width) >= kLeastSide &&
+                   std::max(facts.height, facts.width) <= kMostSide;
+  if (size == 0 && fit) {
+    plan->input = {facts.channels, facts.height, facts.width};
+    return;
+  }
+  const int side =
+      size > 0 ? size : static_cast<int>(Clamp(facts.short_side, kLeastSide, kSmallSide));
+  plan->input = {facts.channels, side, side};
+  ResizeTo(side, side, plan);
+}
+
+void PlanInput(const ImageFacts& facts, const InitWishes& wishes, InitPlan* plan) {
+  const int crop = static_cast<int>(plan->net.train.crop_size());
+  if (crop == 0) return PlanWhole(facts, wishes.size, plan);
+  const bool half = wishes.net.empty() && facts.short_side < kPhotoSide;
+  PlanCut(facts, wishes.size > 0 ? wishes.size : half ? crop / 2 : crop, plan);
+}
+
+// Halves the usual batch until an epoch has 8 iterations. BatchNorm's statistics of fewer than 8
+// images are poor.
+int BatchFor(int64_t images, int usual) {
+  constexpr int kLeastBatch = 8, kLeastIterations = 8;
+  int batch = usual;
+  while (batch > kLeastBatch && batch * kLeastIterations > images) batch /= 2;
+  return static_cast<int>(std::min<int64_t>(batch, images));
+}
+
+void PlanTraining(const ImageFacts& facts, const InitWishes& wishes, InitPlan* plan) {
+  plan->batch = wishes.batch > 0 ? wishes.batch
+                                 : BatchFor(facts.train, plan->crop ? kPhotoBatch : kSmallBatch);
+  plan->test_batch = static_cast<int>(Clamp(facts.test, 1, plan->batch));
+  // By the square root of the batch (Krizhevsky, arXiv:1404.5997), and never above what was
+  // published. In proportion to it, small sets of images would hardly be learned.
+  plan->base_lr = plan->net.solver.base_lr() *
+                  std::sqrt(std::min(1.0, static_cast<double>(plan->batch) / plan->net.batch));
+  constexpr int64_t kImagesSeen = 1'000'000, kLeastEpochs = 20, kMostEpochs = 100;
+  plan->epochs =
+      wishes.epochs > 0
+          ? wishes.epochs
+          : static_cast<int>(Clamp(DivideUp(kImagesSeen, facts.train), kLeastEpochs, kMostEpochs));
+  plan->iterations = DivideUp(plan->epochs * facts.train, plan->batch);
+  constexpr int64_t kWarmupShare = 20, kMostWarmup = 1000;
+  plan->warmup = Clamp(plan->iterations / kWarmupShare, 0, kMostWarmup);
+  constexpr int64_t kIterationsBetweenTests = 50;
+  plan->test_epochs = static_cast<int>(
+      Clamp(DivideUp(kIterationsBetweenTests * plan->batch, facts.train), 1, plan->epochs));
+  constexpr int kSnapshots = 5;
+  plan->snapshot_epochs = static_cast<int>(DivideUp(plan->epochs, kSnapshots));
+}
+
+// Of all images, whatever their number of channels; a gray one counts in each of three.
+std::vector<ChannelSums> SumsOf(const ImageStats& stats, size_t channels) {
+  std::vector<ChannelSums> sums(channels);
+  for (const auto& [count, of] : stats.sums) {
+    for (size_t c = 0; c < channels; ++c) sums[c].Add(of.size() == 1 ? of[0] : of[c]);
+  }
+  return sums;
+}
+
+bool AllAlike(const std::vector<ChannelSums>& sums) {
+  return std::all_of(sums.begin(), sums.end(), [&](const ChannelSums& one) {
+    return one.sum == sums[0].sum && one.squares == sums[0].squares;
+  });
+}
+
+int MedianShortSide(const ImageStats& stats) {
+  std::map<int, int64_t> images;
+  for (const auto& [text, size] : stats.sizes) {
+    images[std::min(size.shape.height, size.shape.width)] += size.images;
+  }
+  int64_t seen = 0;
+  for (const auto& [side, count] : images) {
+    seen += count;
+    if (2 * seen >= stats.records) return side;
+  }
+  return 0;
+}
+
+}  // namespace
+
+ImageFacts FactsOfImages(const ImageStats& stats, bool can_be_gray) {
+  ImageFacts facts;
+  const bool colour = stats.sums.count(3) > 0;
+  for (const auto& [channels, sums] : stats.sums) {
+    if (channels == 1 || channels == 3) continue;
+    throw FileError("there are images of " + std::to_string(channels) +
+                    " channels; a net for them must be written by hand");
+  }
+  std::vector<ChannelSums> sums = SumsOf(stats, colour ? 3 : 1);
+  if (can_be_gray && AllAlike(sums)) sums.resize(1);
+  facts.channels = static_cast<int>(sums.size());
+  facts.mixed_channels = stats.sums.size() > 1;
+  for (const ChannelSums& of : sums) facts.means.push_back(of.mean());
+  const ImageShape& first = stats.sizes.begin()->second.shape;
+  const bool one_size = std::all_of(stats.sizes.begin(), stats.sizes.end(), [&](const auto& size) {
+    return size.second.shape.height == first.height && size.second.shape.width == first.width;
+  });
+  if (one_size) {
+    facts.height = first.height;
+    facts.width = first.width;
+  }
+  facts.short_side = MedianShortSide(stats);
+  return facts;
+}
+
+InitPlan MakePlan(const ImageFacts& facts, const InitWishes& wishes) {
+  InitPlan plan;
+  plan.net = ReadZooNet(wishes.net.empty() ? NetFor(facts) : wishes.net);
+  plan.why = wishes.net.empty() ? WhyNet(facts) : "--net";
+  PlanInput(facts, wishes, &plan);
+  PlanTraining(facts, wishes, &plan);
+  return plan;
+}
+
+}  // namespace doppio

@@ -1,0 +1,56 @@
+#include "tools/pages/web_page.h"
+
+#include "core/base/error.h"
+#include "tools/cli/embedded_files.h"
+#include "tools/pages/html_text.h"
+
+namespace doppio {
+namespace {
+
+// `name` is a file of tools/web.
+const std::string& WebFile(const std::string& name) {
+  const auto file = WebFiles().find(name);
+  DOPPIO_CHECK(file != WebFiles().end(), "no web file " + name);
+  return file->second;
+}
+
+// Inside of a script element: nothing in it may look like a tag, least of all its end.
+std::string EscapeJson(const nlohmann::json& data) {
+  // Names come from anywhere: bytes that are not UTF-8 are replaced.
+  const std::string text = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char c : text) {
+    if (c == '<') {
+      escaped += "\\u003c";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+}  // namespace
+
+std::string MakePage(const std::string& title, const std::vector<std::string>& scripts,
+                     const nlohmann::json& data, const std::string& nonce) {
+  std::string script;
+  for (const std::string& name : scripts) script += WebFile(name);
+  // Parts are put in from the template's start to its end, so that none is searched for marks.
+  const std::string& page = WebFile("page.html");
+  std::string whole;
+  size_t done = 0;
+  for (size_t open = page.find("{{"); open != std::string::npos; open = page.find("{{", done)) {
+    whole += page.substr(done, open - done);
+    done = page.find("}}", open) + 2;
+    const std::string mark = page.substr(open + 2, done - open - 4);
+    if (mark == "title") whole += HtmlText(title);
+    if (mark == "nonce" && !nonce.empty()) whole += " nonce=\"" + nonce + "\"";
+    if (mark == "style") whole += WebFile("style.css");
+    if (mark == "data") whole += EscapeJson(data);
+    if (mark == "script") whole += script;
+  }
+  return whole + page.substr(done);
+}
+
+}  // namespace doppio

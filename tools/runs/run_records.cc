@@ -1,0 +1,157 @@
+#include "tools/runs/run_records.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/base/log.h"
+#include "tools/cli/flags.h"
+#include "tools/train/training_end.h"
+
+DEFINE_string(run_dir, "",
+              "<DIR|auto> a folder for what is known of the run: settings, log, numbers, how it "
+              "ended; auto = a new one in "
+              "$DOPPIO_RUNS, or runs");
+DEFINE_string(monitor, "",
+              "<max:NAME|min:NAME> the output of a test net that says which state is the best, "
+              "such as max:accuracy");
+DEFINE_bool(keep_best, false,
+            "a snapshot of each state that is the best by --monitor; the best one stays");
+DEFINE_int32(keep_last, 0,
+             "<N> only the newest N snapshots stay, and with --keep_best the best one; 0 = all");
+DEFINE_string(early_stop, "",
+              "<patience:N[,delta:X]> end after N tests in a row in which --monitor's output has "
+              "not gained more than X (0)");
+DEFINE_string(
+    on_nan, "stop",
+    "<stop|go> what a loss or weights that are not finite lead to: stop = the end, with "
+    "code 7 and the name of the first layer with such numbers, and the last good snapshot "
+    "stays; go = a warning, and the training goes on, as in Caffe");
+
+namespace doppio {
+namespace {
+
+// "patience:10,delta:0.001"
+void ReadEarlyStop(MonitorRule* rule) {
+  const UsageError wrong(
+      "--early_stop wants patience:N or patience:N,delta:X, such as patience:10, got '" +
+      FLAGS_early_stop + "'");
+  for (const std::string& part : SplitList(FLAGS_early_stop)) {
+    const std::string name = part.substr(0, part.find(':')),
+                      value = part.substr(std::min(part.size(), name.size() + 1));
+    char* end = nullptr;
+    if (name == "patience" && value.size() <= 9)
+      rule->patience = std::strtoll(value.c_str(), &end, 10);
+    if (name == "delta") rule->delta = std::strtod(value.c_str(), &end);
+    if (end == nullptr || *end != '\0' || value.empty()) throw wrong;
+  }
+  if (rule->patience < 1 || !(rule->delta >= 0)) throw wrong;
+}
+
+std::optional<MonitorRule> MonitorFromFlags(const SolverSpec& solver) {
+  if (FLAGS_keep_last < 0)
+    throw UsageError("--keep_last wants a number of snapshots, got " +
+                     std::to_string(FLAGS_keep_last));
+  if (FLAGS_monitor.empty()) {
+    if (!FLAGS_keep_best && FLAGS_early_stop.empty()) return std::nullopt;
+    throw UsageError(
+        std::string(FLAGS_keep_best ? "--keep_best" : "--early_stop") +
+        " needs to know what is better; add --monitor, such as --monitor=max:accuracy");
+  }
+  MonitorRule rule;
+  rule.metric = ParseMetricRule("monitor", FLAGS_monitor);
+  if (!FLAGS_early_stop.empty()) ReadEarlyStop(&rule);
+  if (solver.tests.empty() ||
+      (solver.param.test_interval() <= 0 && solver.param.test_epoch() <= 0)) {
+    throw UsageError(
+        "--monitor=" + FLAGS_monitor +
+        " is about tests, and this solver makes none; it wants test_interval and a test net");
+  }
+  return rule;
+}
+
+}  // namespace
+
+RunRecords::RunRecords(const CommandLine& line, const SolverSpec& solver,
+                       const std::vector<std::string>& gpus, bool writes)
+    : line_(line),
+      prefix_(solver.param.snapshot_prefix()),
+      monitor_(MonitorFromFlags(solver)),
+      kept_(FLAGS_keep_last, FLAGS_keep_best) {
+  CheckValue("on_nan", FLAGS_on_nan, {"stop", "go"});
+  if (FLAGS_run_dir.empty() || !writes) return;
+  const bool resumes = line.Given("resume") || line.Given("snapshot");
+  folder_ = std::make_unique<RunFolder>(FLAGS_run_dir, RunStart{&line_, &solver, gpus, resumes});
+}
+
+void RunRecords::AddRules(TrainerOptions* options) const {
+  options->monitor = monitor_;
+  options->snapshot_best = FLAGS_keep_best;
+  options->stop_at_nonfinite = FLAGS_on_nan == "stop";
+}
+
+void RunRecords::AddCallbacks(TrainerOptions* options) {
+  options->on_best = [this](const BestState& best) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    kept_.SetBest(best.iteration);
+    if (folder_ != nullptr) folder_->Best(best, kept_);
+  };
+  options->on_snapshot = [this](const TakenSnapshot& snapshot) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    kept_.Add(snapshot);
+    if (folder_ != nullptr) folder_->Snapshot(snapshot, kept_);
+  };
+  if (folder_ == nullptr) return;
+  options->on_iteration = [this, show = options->on_iteration](const Progress& progress) {
+    folder_->Iteration(progress);
+    if (show) show(progress);
+  };
+  options->on_test = [this, show = options->on_test](const TestScores& scores) {
+    folder_->Test(scores);
+    if (show) show(scores);
+  };
+}
+
+void RunRecords::Begin(Trainer* trainer, const TrainerOptions& options) {
+  if (!options.resume.empty()) kept_.AddEarlier(prefix_, trainer->iteration());
+  const std::optional<BestState> best = trainer->best();
+  if (best) kept_.SetBest(best->iteration);
+  if (folder_ == nullptr) return;
+  std::string parent = options.resume;
+  for (const std::string& weights : options.weights)
+    parent += (parent.empty() ? "" : ",") + weights;
+  folder_->Begin(trainer, *options.device, parent, metric());
+  if (best) folder_->Best(*best, kept_);
+}
+
+std::function<void(const nlohmann::json&)> RunRecords::LayersKeeper() {
+  if (folder_ == nullptr) return nullptr;
+  return [this](const nlohmann::json& layers) { folder_->Layers(layers); };
+}
+
+// What cannot be noted changes neither the result nor the code, by which batch systems go on.
+void RunRecords::End(const TrainResult& result, ExitCode code) {
+  if (folder_ == nullptr) return;
+  try {
+    folder_->End(result, code, ResumeCommandText());
+  } catch (const FileError& e) {
+    LOG(WARNING) << e.what();
+  }
+}
+
+void RunRecords::Fail(const std::exception& failure) {
+  if (folder_ == nullptr) return;
+  const Error error = AsError(failure);
+  try {
+    folder_->Fail(error.code(), error.what(), ResumeCommandText());
+  } catch (const FileError& e) {
+    LOG(WARNING) << e.what();  // what the training has failed of is still the one to tell
+  }
+}
+
+std::string RunRecords::ResumeCommandText() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const SnapshotNames* last = kept_.last();
+  return last == nullptr ? "" : ResumeCommand(line_, last->state, run_dir());
+}
+
+}  // namespace doppio

@@ -1,0 +1,306 @@
+#include "tools/sweep/sweep_plan.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <set>
+
+#include "core/base/file.h"
+#include "core/base/nearest.h"
+#include "core/base/whole_number.h"
+#include "core/net/spec/solver_spec.h"
+#include "solvers/trainer/monitor.h"
+#include "tools/cli/flags.h"
+#include "tools/train/layer_detail.h"
+#include "tools/runs/metrics.h"
+#include "tools/train/nets.h"
+#include "tools/runs/run_records.h"
+#include "tools/train/solver_check.h"
+#include "tools/sweep/sweep_method.h"
+#include "tools/sweep/sweep_space.h"
+
+DEFINE_string(param, "",
+              "<NAME=VALUES> what to vary, may be repeated: base_lr=0.1,0.01, "
+              "base_lr=log:1e-4..1e-1, dropout=lin:0..1, "
+              "num_output=int:16..128:16, type=choice:SGD,Adam; names are those of --set");
+DEFINE_string(method, "",
+              "<grid|random|halving|ask> grid = all combinations; random = --trials of them; "
+              "halving = all a few iterations, the "
+              "best ones more; ask = those of 'sweep ask'; without it random where --trials is "
+              "given, else grid");
+DEFINE_int64(trials, 0, "<N> random trials; without it a grid");
+DEFINE_string(metric, "max:accuracy",
+              "<max|min:NAME> score of the last test that trials are compared by");
+DEFINE_int64(eta, 3,
+             "<N> halving: of so many trials one goes on, for about so many times the iterations");
+DEFINE_int64(
+    min_iter, 0,
+    "<N> halving: least iterations of a trial; 0 = such that one trial is left at the end");
+DEFINE_string(prune, "",
+              "<median:after=N> ends a trial when a test from iteration N on is worse than the "
+              "median of the others' at this iteration");
+DEFINE_string(
+    gpus, "",
+    "<LIST> GPUs that trials run on side by side: 0-3, 0,2, all, free:2; without it the CPU");
+DEFINE_int32(gpus_per_trial, 1, "<N> GPUs of each trial");
+DEFINE_int32(jobs, 1, "<N> trials at once on the CPU, each with its share of the cores");
+
+DECLARE_string(monitor);
+
+namespace doppio {
+namespace {
+
+constexpr int64_t kMostTrials = 100'000;
+// Enough to find what is wrong with a value, few enough to read in no time.
+constexpr size_t kCheckedTrials = 50;
+
+// Iterations of --prune=median:after=N; -1 without it.
+int64_t PruneAfter(const std::string& method) {
+  if (FLAGS_prune.empty()) return -1;
+  const std::string head = "median:after=";
+  const std::optional<int64_t> after =
+      WholeNumber(FLAGS_prune.substr(std::min(FLAGS_prune.size(), head.size())));
+  if (FLAGS_prune.compare(0, head.size(), head) != 0 || !after) {
+    throw UsageError("--prune wants median:after=N, such as median:after=1000, got '" +
+                     FLAGS_prune + "'");
+  }
+  if (method != "grid" && method != "random")
+    throw UsageError("--prune goes with --method=grid and random, not with " + method);
+  return *after;
+}
+
+std::string CurrentFolder() {
+  char path[PATH_MAX] = "";
+  if (getcwd(path, sizeof path) == nullptr)
+    throw FileError(std::string("the working directory is gone (") + std::strerror(errno) + ")");
+  return path;
+}
+
+std::vector<SweepParam> ParamsOf(const std::vector<std::string>& texts) {
+  std::vector<SweepParam> params;
+  std::set<std::string> names;
+  ErrorCollector mistakes;
+  for (const std::string& text : texts) {
+    mistakes.Try([&] { params.push_back(ParseSweepParam(text)); });
+    if (!params.empty() && mistakes.empty() && !names.insert(params.back().name).second) {
+      mistakes.Add(SourceLoc{"--param " + text}, "this parameter is given twice");
+    }
+  }
+  mistakes.ThrowIfAny();
+  return params;
+}
+
+std::vector<SweepPoint> PointsOf(const SweepSettings& s, const std::vector<SweepParam>& params) {
+  if (s.method == "ask") return {};
+  return s.draws > 0 ? RandomPoints(params, s.draws, s.seed) : GridPoints(params);
+}
+
+// What the sweep itself says to each trial.
+void CheckTrainFlags(const CommandLine& train, const std::vector<std::string>& behind) {
+  if (train.command_name != "train" || train.help || train.version)
+    throw UsageError("behind -- come flags of train");
+  if (!train.warnings.empty()) throw UsageError(train.warnings[0]);
+  if (!train.files.empty())
+    throw UsageError("behind -- come flags of train, not '" + train.files[0] + "'");
+  for (const char* flag :
+       {"solver", "run_dir", "resume", "snapshot", "gpu", "dry_run", "stop_exit_code"}) {
+    // Those of the environment are overruled.
+    for (const std::string& word : behind) {
+      if (word.compare(0, 2 + std::string(flag).size(), std::string("--") + flag) != 0) continue;
+      const std::string rest = word.substr(2 + std::string(flag).size());
+      if (!rest.empty() && rest[0] != '=') continue;
+      throw UsageError("the sweep itself gives --" + std::string(flag) +
+                       " to its trials; leave it out behind --");
+    }
+  }
+}
+
+void CheckMetric(const SolverSpec& solver, const std::string& flag, const MetricRule& metric) {
+  if (solver.tests.empty() ||
+      (solver.param.test_interval() == 0 && solver.param.test_epoch() == 0)) {
+    throw UserError(SourceLoc{solver.path},
+                    "trials are compared by their tests, but this solver tests nothing; it needs a "
+                    "net to test, test_iter and "
+                    "test_interval");
+  }
+  // Detection scores have names that no layer has.
+  if (solver.param.eval_type() != "classification") return;
+  std::vector<std::string> blobs, ends;
+  for (const TestNetSource& test : solver.tests) {
+    std::set<std::string> made, read;
+    for (const LayerParameter& layer : test.net.layer()) {
+      made.insert(layer.top().begin(), layer.top().end());
+      read.insert(layer.bottom().begin(), layer.bottom().end());
+    }
+    blobs.insert(blobs.end(), made.begin(), made.end());
+    std::set_difference(made.begin(), made.end(), read.begin(), read.end(),
+                        std::back_inserter(ends));
+  }
+  if (std::find(blobs.begin(), blobs.end(), metric.metric) != blobs.end()) return;
+  const std::string near = DidYouMean(metric.metric, blobs);
+  throw UserError(SourceLoc{"--" + flag + " " + metric.ToString()},
+                  "no test net makes '" + metric.metric + "'" +
+                      (near.empty() ? "; its outputs are " + Join(ends, ", ") : near));
+}
+
+// What every trial with these values would fail of, once it had started. Data may be only where
+// trials run.
+void CheckTraining(const CommandLine& train, const SolverSpec& solver) {
+  const RunRecords flags(train, solver, {}, false);
+  if (!FLAGS_monitor.empty())
+    CheckMetric(solver, "monitor", ParseMetricRule("monitor", FLAGS_monitor));
+  CheckRules(solver);
+  std::vector<NetSource> nets = {solver.train};
+  nets.insert(nets.end(), solver.tests.begin(), solver.tests.end());
+  for (const NetSource& net : nets) {
+    try {
+      AssumedGraph(net);
+    } catch (const Error& e) {
+      if (e.code() != ExitCode::kFile) throw;
+    }
+  }
+}
+
+// A rung ends where its max_iter says, so nothing else may depend on that.
+void CheckHalving(const SolverSpec& solver) {
+  const SolverParameter& p = solver.param;
+  if (!p.has_max_iter() || p.test_interval() == 0) {
+    throw UserError(
+        SourceLoc{solver.path},
+        "halving counts in iterations: the solver needs max_iter and test_interval, not epochs");
+  }
+  const std::pair<const char*, std::string> policies[] = {
+      {"lr_policy", p.lr_policy()},
+      {"momentum_policy", p.momentum_policy()},
+      {"weight_decay_policy", p.weight_decay_policy()}};
+  for (const auto& [field, policy] : policies) {
+    for (const char* whole : {"poly", "cosine", "onecycle"}) {
+      if (policy != whole) continue;
+      throw UserError(
+          solver.places.At(field),
+          std::string(field) + " '" + policy +
+              "' follows max_iter, so the first iterations of a long training are not those "
+              "of a short one, as halving needs; use another policy, or --method=random");
+    }
+  }
+}
+
+}  // namespace
+
+SweepSettings SettingsFromFlags(const CommandLine& line) {
+  if (FLAGS_solver.empty()) throw UsageError("a sweep needs --solver");
+  SweepSettings s;
+  s.solver = FLAGS_solver;
+  s.cwd = CurrentFolder();
+  s.method = !FLAGS_method.empty() ? FLAGS_method : FLAGS_trials > 0 ? "random" : "grid";
+  CheckValue("method", s.method, {"grid", "random", "halving", "ask"});
+  s.params = line.params;
+  s.draws = InRange("trials", FLAGS_trials, 0, kMostTrials);
+  s.seed = FLAGS_seed >= 0 ? static_cast<uint64_t>(FLAGS_seed) : 1;
+  const MetricRule metric = ParseMetricRule("metric", FLAGS_metric);
+  s.metric = metric.ToString();
+  s.eta = InRange("eta", FLAGS_eta, 2, 100);
+  s.prune_after = PruneAfter(s.method);
+  s.gpus = FLAGS_gpus;
+  s.gpus_per_trial = static_cast<int>(InRange("gpus_per_trial", FLAGS_gpus_per_trial, 1, 1000));
+  s.jobs = static_cast<int>(InRange("jobs", FLAGS_jobs, 1, 10'000));
+  if (!s.gpus.empty() && line.Given("jobs")) {
+    throw UsageError(
+        "--jobs is for the CPU; on GPUs --gpus and --gpus_per_trial say how many trials run at "
+        "once");
+  }
+  if (s.method == "ask" ? !s.params.empty() : s.params.empty()) {
+    throw UsageError(s.method == "ask"
+                         ? "with --method=ask the values come with 'sweep ask', not with --param"
+                         : "what to vary? --param=base_lr=log:1e-4..1e-1, for example");
+  }
+  if (s.method == "random" && s.draws == 0) throw UsageError("--method=random needs --trials");
+  if (s.method == "grid" && s.draws > 0)
+    throw UsageError("a grid has as many trials as it has points; leave out --trials");
+  if (line.Given("min_iter") && s.method != "halving")
+    throw UsageError("--min_iter is for --method=halving");
+  const int64_t min_iter = InRange("min_iter", FLAGS_min_iter, 0, INT32_MAX);
+
+  const std::vector<SweepParam> params = ParamsOf(s.params);
+  const std::vector<SweepPoint> points = PointsOf(s, params);
+  s.trials = static_cast<int64_t>(points.size());
+  for (const std::string& set : line.sets) s.train.push_back("--set=" + set);
+  for (const std::string& unset : line.unsets) s.train.push_back("--unset=" + unset);
+  s.train.insert(s.train.end(), line.files.begin(), line.files.end());
+
+  std::vector<std::string> words = {"doppio", "train", "--solver=" + s.solver};
+  words.insert(words.end(), s.train.begin(), s.train.end());
+  const CommandLine train = ParseCommandLine(words);
+  CheckTrainFlags(train, s.train);
+
+  bool seeded = train.Given("seed");
+  int64_t max_iter = 0, test_interval = 0;
+  for (size_t i = 0; i < std::max<size_t>(1, std::min(points.size(), kCheckedTrials)); ++i) {
+    std::vector<std::string> sets = train.sets;
+    for (size_t p = 0; p < params.size(); ++p) sets.push_back(params[p].name + "=" + points[i][p]);
+    const SolverSpec solver = LoadSolver(s.solver, ParseOverrides(sets, train.unsets), FLAGS_level,
+                                         SplitList(FLAGS_stage));
+    CheckMetric(solver, "metric", metric);
+    CheckTraining(train, solver);
+    if (s.method == "halving") {
+      CheckHalving(solver);
+      if (i > 0 &&
+          (max_iter != solver.param.max_iter() || test_interval != solver.param.test_interval())) {
+        throw UsageError(
+            "halving itself says how long a trial runs: neither max_iter nor test_interval can be "
+            "a --param");
+      }
+    }
+    max_iter = solver.param.max_iter();
+    test_interval = solver.param.test_interval();
+    seeded = seeded || solver.param.random_seed() >= 0;
+  }
+  // Otherwise each start would draw another one, and a sweep could not be repeated.
+  if (!seeded) s.train.push_back("--set=random_seed=" + std::to_string(s.seed));
+  if (s.method == "halving")
+    s.rungs = HalvingRungs(s.trials, max_iter, min_iter, s.eta, test_interval);
+  return s;
+}
+
+std::vector<std::vector<std::string>> PlannedSets(const SweepSettings& settings) {
+  const std::vector<SweepParam> params = ParamsOf(settings.params);
+  std::vector<std::vector<std::string>> all;
+  for (const SweepPoint& point : PointsOf(settings, params)) {
+    all.emplace_back();
+    for (size_t p = 0; p < params.size(); ++p)
+      all.back().push_back(params[p].name + "=" + point[p]);
+  }
+  return all;
+}
+
+std::string MakeSweepFolder(const std::string& wanted) {
+  const auto make = [](const std::string& path) {
+    if (mkdir(path.c_str(), 0777) == 0) return true;
+    if (errno == EEXIST) return false;
+    throw FileError("cannot make the folder " + path + " (" + std::strerror(errno) + ")");
+  };
+  std::string folder = wanted;
+  if (wanted.empty()) {
+    make(RunsFolder());
+    for (int number = 1; folder.empty(); ++number) {
+      char name[32];
+      std::snprintf(name, sizeof name, "/sweep-%04d", number);
+      if (make(RunsFolder() + name)) folder = RunsFolder() + name;
+    }
+  } else {
+    make(folder);
+  }
+  char path[PATH_MAX];
+  if (realpath(folder.c_str(), path) == nullptr)
+    throw FileError(folder + " cannot be reached (" + std::strerror(errno) + ")");
+  return path;
+}
+
+}  // namespace doppio

@@ -1,0 +1,264 @@
+#include "tools/sweep/sweep_run.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "tools/runs/metrics.h"
+#include "tools/cli/signals.h"
+#include "tools/sweep/sweep_method.h"
+#include "tools/sweep/sweep_plan.h"
+#include "tools/sweep/sweep_table.h"
+#include "tools/sweep/sweep_trial.h"
+#include "tools/cli/text_table.h"
+#include "tools/train/training_end.h"
+
+namespace doppio {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Between two looks at the children, and at the scores of those that might be pruned.
+constexpr auto kPause = std::chrono::milliseconds(20);
+constexpr double kPruneSeconds = 0.5;
+// What a trial of a killed sweep may take from giving up its lock to its end.
+constexpr double kLeaveSeconds = 10;
+// A signal that comes while a program starts may be lost; it is sent again.
+constexpr double kStopAgainSeconds = 1;
+
+void Say(const std::string& text) { Tell(isatty(STDERR_FILENO) != 0, text); }
+
+// How one that was asked to stop, by whomever, ends: after its snapshot, or at once, before its
+// first iteration.
+bool WasStopped(int code) {
+  return code == static_cast<int>(ExitCode::kStopped) || code == 128 + SIGTERM ||
+         code == 128 + SIGINT || code == 128 + SIGUSR1;
+}
+
+// Returns when nobody trains in the trial's folder any more.
+void WaitUntilLeft(const std::string& folder, int64_t trial, const MetricRule& metric) {
+  const Clock::time_point begin = Clock::now();
+  while (ReadProgress(folder, trial, metric).status == "running" &&
+         SecondsSince(begin) < kLeaveSeconds) {
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+class Runner {
+ public:
+  Runner(const SweepRunOptions& options, SweepJournal* journal)
+      : options_(options),
+        journal_(journal),
+        metric_(ParseMetricRule("metric", journal->settings().metric)),
+        planned_(PlannedSets(journal->settings())),
+        workers_(options.slots),
+        jobs_(options.slots.size()),
+        signals_({{SIGINT, Request::kSnapshotStop},
+                  {SIGTERM, Request::kSnapshotStop},
+                  {SIGUSR1, Request::kSnapshotStop},
+                  {SIGUSR2, Request::kSnapshotStop}}) {}
+
+  bool Run() {
+    std::vector<SweepJob> left;
+    do {
+      for (const Workers::Ended& ended : workers_.Poll()) End(ended.slot, ended.code);
+      stopping_ = stopping_ || signals_.Poll() != Request::kNone;
+      if (stopping_) StopAll();
+      left = Left();
+      for (const SweepJob& job : left) {
+        const int slot = workers_.FreeSlot();
+        if (stopping_ || slot < 0) break;
+        Begin(job, slot);
+      }
+      Prune();
+      if (!workers_.Idle()) std::this_thread::sleep_for(kPause);
+    } while (!workers_.Idle());
+    return left.empty() && given_up_.empty();
+  }
+
+ private:
+  struct Running {
+    bool busy = false, stopped = false;
+    SweepJob job;
+    Clock::time_point begin;
+    int64_t log_begin = 0;
+    // Iteration and score at which it was decided.
+    std::optional<std::pair<int64_t, double>> pruned;
+  };
+
+  // What may begin now.
+  std::vector<SweepJob> Left() const {
+    std::vector<SweepJob> jobs = JobsToDo(journal_->settings(), metric_, journal_->trials());
+    const auto other = [&](const SweepJob& job) {
+      if (options_.only && job.trial != *options_.only) return true;
+      if (given_up_.count(job.trial) > 0) return true;
+      return std::any_of(jobs_.begin(), jobs_.end(),
+                         [&](const Running& r) { return r.busy && r.job == job; });
+    };
+    jobs.erase(std::remove_if(jobs.begin(), jobs.end(), other), jobs.end());
+    return jobs;
+  }
+
+  void Begin(const SweepJob& job, int slot) {
+    const std::vector<std::string>& sets = planned_[static_cast<size_t>(job.trial)];
+    WaitUntilLeft(journal_->folder(), job.trial, metric_);
+    journal_->Begin(job.trial, job.rung, sets);
+    Running& running = jobs_[static_cast<size_t>(slot)];
+    running = Running();
+    running.busy = true;
+    running.job = job;
+    running.begin = Clock::now();
+    const std::string log = TrialLog(journal_->folder(), job.trial);
+    running.log_begin = std::max<int64_t>(0, FileBytes(log));
+    const std::string& gpus = options_.slots[static_cast<size_t>(slot)].gpus;
+    const std::vector<std::string> words =
+        TrialCommand(options_.program, journal_->settings(), journal_->folder(), job, sets, gpus);
+    workers_.Start(slot, {words, journal_->settings().cwd, log});
+    std::string values;
+    for (const std::string& set : sets) values += " " + set;
+    Say(TrialName(job.trial) + " begins" + (gpus.empty() ? "" : " on GPU " + gpus) + ":" + values);
+  }
+
+  void End(int slot, int code) {
+    Running& running = jobs_[static_cast<size_t>(slot)];
+    running.busy = false;
+    const SweepJob job = running.job;
+    const bool stopped = WasStopped(code);
+    if (stopped && !running.pruned) {
+      given_up_.insert(job.trial);
+      Say(TrialName(job.trial) + " was stopped");
+      return;
+    }
+    SweepJournal::End end =
+        EndOf(*journal_, job.trial, job.rung, stopped ? 0 : code, running.log_begin);
+    if (stopped) {
+      end.state = SweepTrial::kPruned;
+      std::tie(end.iter, end.score) = *running.pruned;
+      end.error.clear();
+    }
+    end.seconds = SecondsSince(running.begin);
+    journal_->Add(end);
+    Say(TrialName(job.trial) + " " + Name(end.state) + " at iteration " + std::to_string(end.iter) +
+        (std::isfinite(end.score) ? ", " + metric_.metric + " " + Significant(end.score) : "") +
+        (end.error.empty() ? "" : ": " + end.error));
+  }
+
+  void StopAll() {
+    const bool first = !asked_to_stop_;
+    if (!first && SecondsSince(*asked_to_stop_) < kStopAgainSeconds) return;
+    if (first) Say("stopping; trials write snapshots first");
+    asked_to_stop_ = Clock::now();
+    workers_.StopAll();
+  }
+
+  void Prune() {
+    const int64_t after = journal_->settings().prune_after;
+    if (after < 0 || stopping_ || SecondsSince(pruned_at_) < kPruneSeconds) return;
+    pruned_at_ = Clock::now();
+    for (size_t slot = 0; slot < jobs_.size(); ++slot) {
+      Running& running = jobs_[slot];
+      if (!running.busy) continue;
+      if (!running.pruned) Judge(after, &running);
+      if (running.pruned) workers_.Stop(static_cast<int>(slot));
+    }
+  }
+
+  void Judge(int64_t after, Running* running) {
+    const ScoreSeries own = SeriesOf(running->job.trial);
+    if (own.empty() || own.back().first < after) return;
+    std::vector<ScoreSeries> others;
+    for (const SweepTrial& trial : journal_->trials()) {
+      if (trial.number == running->job.trial || trial.state == SweepTrial::kWaiting) continue;
+      others.push_back(SeriesOf(trial.number));
+    }
+    const int64_t at = PrunedAt(metric_, after, own, others);
+    if (at >= 0) running->pruned = own[static_cast<size_t>(at)];
+  }
+
+  // Those of trials that have ended are read once.
+  ScoreSeries SeriesOf(int64_t trial) {
+    const auto known = series_.find(trial);
+    if (known != series_.end()) return known->second;
+    // A run folder that is being made is not there yet.
+    ScoreSeries series;
+    try {
+      series = ReadProgress(journal_->folder(), trial, metric_).series;
+    } catch (const FileError&) {
+      return {};
+    }
+    if (journal_->trials()[static_cast<size_t>(trial)].state > SweepTrial::kRunning)
+      series_[trial] = series;
+    return series;
+  }
+
+  const SweepRunOptions& options_;
+  SweepJournal* const journal_;
+  const MetricRule metric_;
+  const std::vector<std::vector<std::string>> planned_;
+  Workers workers_;
+  std::vector<Running> jobs_;  // of each slot
+  SignalHandler signals_;
+  bool stopping_ = false;
+  std::optional<Clock::time_point> asked_to_stop_;
+  std::set<int64_t> given_up_;  // stopped, by this process or another: for another time
+  Clock::time_point pruned_at_;
+  std::map<int64_t, ScoreSeries> series_;
+};
+
+}  // namespace
+
+std::string TrialLog(const std::string& folder, int64_t trial) {
+  return TrialFolder(folder, trial) + ".log";
+}
+
+SweepJournal::End EndOf(const SweepJournal& journal, int64_t trial, int rung, int code,
+                        int64_t log_begin) {
+  SweepJournal::End end;
+  end.trial = trial;
+  end.rung = rung;
+  end.score = std::nan("");
+  TrialProgress progress;
+  try {
+    progress =
+        ReadProgress(journal.folder(), trial, ParseMetricRule("metric", journal.settings().metric));
+  } catch (const FileError& e) {
+    progress.why = e.message();
+    progress.score = std::nan("");
+  }
+  end.iter = progress.iter;
+  if (code != 0) {
+    end.error = FirstError(TrialLog(journal.folder(), trial), log_begin);
+    if (end.error.empty()) {
+      end.error = (code > 128 ? "ended by signal " + std::to_string(code - 128)
+                              : "exit code " + std::to_string(code)) +
+                  "; see " + TrialName(trial) + ".log";
+    }
+  } else if (!progress.why.empty()) {
+    end.error = progress.why;
+  }
+  if (end.error.empty()) {
+    end.score = progress.score;
+  } else {
+    end.state = SweepTrial::kFailed;
+  }
+  return end;
+}
+
+bool RunTrials(const SweepRunOptions& options, SweepJournal* journal) {
+  return Runner(options, journal).Run();
+}
+
+}  // namespace doppio

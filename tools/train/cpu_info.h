@@ -1,0 +1,26 @@
+// Describes this machine's CPU for commands that show it.
+#ifndef DOPPIO_TOOLS_TRAIN_CPU_INFO_H_
+#define DOPPIO_TOOLS_TRAIN_CPU_INFO_H_
+
+#include <istream>
+#include <string>
+#include <vector>
+
+namespace doppio {
+
+struct CpuInfo {
+  std::string model = "unknown CPU";
+  int cores = 0;  // physical
+  int hardware_threads = 0;
+  // Vector extensions that the CPU has and the system enables, weakest first: "AVX2", "AVX-512
+  // BF16", "AMX INT8", ...
+  std::vector<std::string> features;
+};
+
+// Parses a file in the format of /proc/cpuinfo.
+CpuInfo ParseCpuInfo(std::istream& file);
+CpuInfo ReadCpuInfo();
+
+}  // namespace doppio
+
+#endif  // DOPPIO_TOOLS_TRAIN_CPU_INFO_H_

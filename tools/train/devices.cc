@@ -1,0 +1,210 @@
+#include "tools/train/devices.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/log.h"
+#include "core/base/whole_number.h"
+#include "tools/cli/flags.h"
+#include "tools/cluster/free_gpus.h"
+
+namespace doppio {
+namespace {
+
+constexpr const char* kFree = "free:";
+
+// A mistake in the flag is one in every build.
+struct Wish {
+  bool all = false;
+  int free = 0;              // so many idle ones
+  std::vector<int> indices;  // those that are written
+};
+
+int Number(const std::string& text, const std::string& gpu, const char* what) {
+  constexpr int kMost = 999'999;
+  const std::optional<int64_t> number = WholeNumber(text);
+  if (!number || *number > kMost) {
+    throw UsageError("--gpu=" + gpu + ": '" + text + "' is not the number of " + what +
+                     "; use 0, 0,1, all or free:2");
+  }
+  return static_cast<int>(*number);
+}
+
+Wish Parse(const std::string& gpu) {
+  Wish wish;
+  if (gpu == "all") {
+    wish.all = true;
+  } else if (gpu.compare(0, std::string(kFree).size(), kFree) == 0) {
+    wish.free = Number(gpu.substr(std::string(kFree).size()), gpu, "GPUs");
+    if (wish.free < 1) throw UsageError("--gpu=" + gpu + " wants 1 GPU or more");
+  } else {
+    for (const std::string& text : SplitList(gpu))
+      wish.indices.push_back(Number(text, gpu, "a GPU"));
+    if (wish.indices.empty())
+      throw UsageError("--gpu=" + gpu + " names no GPU; use 0, 0,1, all or free:2");
+  }
+  return wish;
+}
+
+const DeviceBackend& Backend() {
+  const DeviceBackend* cuda = DeviceBackends::Get().Find(Name(DeviceKind::kCuda));
+  if (cuda != nullptr) return *cuda;
+  throw DeviceError(
+      "this build of Doppio has no GPU support, because no CUDA was found when it was built; "
+      "leave --gpu out to use the CPU");
+}
+
+bool NamesSeveral(const Wish& wish) { return wish.all || wish.free > 1 || wish.indices.size() > 1; }
+
+// All that this program can use.
+std::vector<DeviceInfo> UsableGpus() {
+  std::vector<DeviceInfo> gpus;
+  std::string others;
+  for (const DeviceInfo& gpu : Backend().list()) {
+    if (gpu.unusable.empty()) {
+      gpus.push_back(gpu);
+    } else {
+      others += "; GPU " + std::to_string(gpu.index) + " (" + gpu.name + "): " + gpu.unusable;
+    }
+  }
+  if (gpus.empty()) throw DeviceError("no GPU can be used" + others);
+  return gpus;
+}
+
+ChosenGpus Free(int count) {
+  const Nvml nvml;
+  std::vector<GpuCandidate> candidates;
+  for (const DeviceInfo& gpu : UsableGpus()) {
+    const std::optional<Nvml::Handle> handle = nvml.Find(gpu.pci_bus_id);
+    candidates.push_back({gpu.index, gpu.pci_bus_id, handle ? nvml.Read(*handle) : GpuReading()});
+  }
+  const ClaimedGpus claimed = ClaimFreeGpus(candidates, count);
+  return {claimed.indices, claimed.claim};
+}
+
+ChosenGpus Choose(const Wish& wish) {
+  if (wish.free > 0) return Free(wish.free);
+  ChosenGpus chosen{wish.indices, nullptr};
+  if (wish.all) {
+    for (const DeviceInfo& gpu : UsableGpus()) chosen.indices.push_back(gpu.index);
+  }
+  return chosen;
+}
+
+// What a device holds on to.
+struct Claim {
+  explicit Claim(Device*) {}
+  std::shared_ptr<void> held;
+};
+
+void SetUp(Device* gpu) {
+  gpu->set_math(FLAGS_precision == "tf32" ? MathMode::kTf32 : MathMode::kFloat32);
+  gpu->set_workspace_bytes(int64_t{FLAGS_workspace_mb} << 20);
+  gpu->set_deterministic(FLAGS_deterministic);
+  gpu->set_records(FLAGS_cuda_graph);
+}
+
+std::unique_ptr<Device> OpenGpu(int index) {
+  std::unique_ptr<Device> device = Backend().make(index);
+  SetUp(device.get());
+  return device;
+}
+
+// Rank 0 tells of its machine; the others are mostly alike.
+void WarnOfIdleGpus(const std::string& gpu, const Launch& launch, size_t gpus) {
+  const size_t processes = static_cast<size_t>(launch.local_size);
+  if (launch.rank != 0 || !launch.local_size_known || processes >= gpus) return;
+  LOG(WARNING) << "--gpu=" << gpu << " names " << gpus << " GPUs, but " << launch.launcher
+               << " has started " << processes
+               << " process(es) on this machine, and each process uses one GPU: "
+               << gpus - processes << " of them stay idle. Start " << gpus
+               << " processes a machine to use them";
+}
+
+}  // namespace
+
+std::optional<DType> StoredFromFlags() {
+  const std::string& name = FLAGS_precision;
+  if (name.empty()) return std::nullopt;
+  if (name == "fp32" || name == "tf32") return DType::kFloat32;
+  if (name == "bf16") return DType::kBFloat16;
+  if (name == "fp16") return DType::kFloat16;
+  throw UsageError("--precision wants fp32, tf32, bf16 or fp16, got '" + name + "'");
+}
+
+// CUDA reads the variable when it starts. A process with one GPU keeps CUDA's default: no other
+// thread of it waits for that GPU, and loading all kernels of cuDNN and NCCL takes time and memory.
+void LoadKernelsAtOnceForSeveral(const std::string& gpu) {
+  if (!gpu.empty() && NamesSeveral(Parse(gpu))) setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+}
+
+ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch) {
+  if (gpu.empty()) return {};
+  const Wish wish = Parse(gpu);
+  if (launch.size > 1 && wish.free > 1) {
+    throw UsageError("--gpu=" + gpu + ": each process of " + launch.launcher +
+                     " uses one GPU; give free:1, and start as many "
+                     "processes as GPUs are wanted");
+  }
+  try {
+    ChosenGpus chosen = Choose(wish);
+    if (launch.size > 1) {
+      WarnOfIdleGpus(gpu, launch, chosen.indices.size());
+      const size_t place = static_cast<size_t>(launch.local_rank) % chosen.indices.size();
+      chosen.indices = {chosen.indices[place]};
+    }
+    return chosen;
+  } catch (const DeviceError& e) {
+    RethrowWithContext(e, SourceLoc(), "--gpu=" + gpu);
+  }
+}
+
+void CheckGpus(const std::string& gpu, const ChosenGpus& chosen) {
+  if (chosen.indices.empty()) return;
+  try {
+    std::vector<int> usable;
+    std::string names;
+    for (const DeviceInfo& info : UsableGpus()) {
+      usable.push_back(info.index);
+      names += (names.empty() ? "" : ", ") + std::to_string(info.index);
+    }
+    for (const int index : chosen.indices) {
+      if (std::find(usable.begin(), usable.end(), index) != usable.end()) continue;
+      throw DeviceError("GPU " + std::to_string(index) + " cannot be used; usable are " + names);
+    }
+  } catch (const DeviceError& e) {
+    RethrowWithContext(e, SourceLoc(), gpu);
+  }
+}
+
+std::vector<std::unique_ptr<Device>> OpenDevices(const std::string& gpu, const ChosenGpus& chosen) {
+  StoredFromFlags();
+  if (FLAGS_workspace_mb < 0) throw UsageError("--workspace_mb must not be negative");
+  if (chosen.indices.empty() && FLAGS_precision == "tf32") {
+    throw UsageError("--precision=tf32 is for GPUs; the CPU has fp32, bf16 and fp16");
+  }
+  std::vector<std::unique_ptr<Device>> devices;
+  try {
+    for (int index : chosen.indices) {
+      devices.push_back(OpenGpu(index));
+      devices.back()->Attached<Claim>("claim").held = chosen.claim;
+    }
+  } catch (const DeviceError& e) {
+    RethrowWithContext(e, SourceLoc(), "--gpu=" + gpu);
+  }
+  if (devices.empty()) devices.push_back(MakeCpuDevice());
+  return devices;
+}
+
+std::unique_ptr<Device> OpenDevice(const std::string& gpu) {
+  const ChosenGpus chosen = ChooseGpus(gpu);
+  if (chosen.indices.size() > 1) {
+    throw DeviceError("--gpu=" + gpu + ": it names " + std::to_string(chosen.indices.size()) +
+                      " GPUs; this command uses one");
+  }
+  return std::move(OpenDevices(gpu, chosen)[0]);
+}
+
+}  // namespace doppio

@@ -1,0 +1,274 @@
+#include "tools/train/lint.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/text_format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "core/base/file.h"
+#include "core/base/log.h"
+
+namespace doppio {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::TextFormat;
+
+// proto/net.proto gives the names of forks these numbers.
+bool IsForkField(const FieldDescriptor& field) {
+  return field.number() >= 1000 && field.number() < 2000;
+}
+
+// Whose field it is. proto/solver.proto numbers those of a solver by fork.
+std::string ForkOf(const FieldDescriptor& field) {
+  if (field.containing_type()->name() != "SolverParameter") return "a fork of Caffe";
+  if (field.number() < 1100) return "SSD, NVCaffe and Intel Caffe";
+  return field.number() < 1200 ? "NVCaffe" : "Intel Caffe";
+}
+
+// Those that a layer, source or solver obeys, or refuses by itself where it cannot.
+bool HasEffect(const FieldDescriptor& field) {
+  static const auto* names = new std::set<std::string>{
+      "BatchNormParameter.bias_filler",
+      "BatchNormParameter.bias_term",
+      "BatchNormParameter.filler",
+      "BatchNormParameter.relu",
+      "BatchNormParameter.scale_bias",
+      "BatchNormParameter.scale_filler",
+      "BatchNormParameter.stats_batch_size",
+      "BatchNormParameter.use_weight_bias",
+      "ConvolutionParameter.fusion_type",
+      "ConvolutionParameter.negative_slope",
+      "ConvolutionParameter.relu",
+      "DataParameter.shuffle",
+      "DataParameter.threads",
+      "DropoutParameter.random_seed",
+      "DropoutParameter.sample_weights_test",
+      "DropoutParameter.scale_train",
+      "ELUParameter.lambda",
+      "FillerParameter.scale",
+      "ImageDataParameter.threads",
+      "InnerProductParameter.negative_slope",
+      "InnerProductParameter.relu",
+      "LayerParameter.annotated_data_param",
+      "LayerParameter.box_annotator_ohem_param",
+      "LayerParameter.detection_evaluate_param",
+      "LayerParameter.detection_output_param",
+      "LayerParameter.multibox_loss_param",
+      "LayerParameter.norm_param",
+      "LayerParameter.permute_param",
+      "LayerParameter.prior_box_param",
+      "LayerParameter.psroi_pooling_param",
+      "LayerParameter.reorg_param",
+      "LayerParameter.roi_pooling_param",
+      "LayerParameter.shuffle_channel_param",
+      "LayerParameter.smooth_l1_loss_param",
+      "LayerParameter.spatial_dropout_param",
+      "LayerParameter.bn_param",
+      "LayerParameter.interp_param",
+      "LayerParameter.upsample_param",
+      "LossParameter.class_weighting",
+      "LossParameter.label_smoothing",
+      "LossParameter.pre_fixed_normalizer",
+      "LossParameter.weight_by_label_freqs",
+      "NetParameter.global_grad_scale",
+      "NetParameter.global_grad_scale_adaptive",
+      "PoolingParameter.avg_include_pad",
+      "PoolingParameter.axis",
+      "PoolingParameter.ceil_mode",
+      "PoolingParameter.kernel_size_3d",
+      "PoolingParameter.pad_3d",
+      "PoolingParameter.stride_3d",
+      "PoolingParameter.torch_pooling",
+      "ReshapeParameter.pixelshuffler",
+      "SolverParameter.ap_version",
+      "SolverParameter.eval_type",
+      "SolverParameter.show_per_class_result",
+      "SolverParameter.larc",
+      "SolverParameter.larc_eta",
+      "SolverParameter.larc_policy",
+      "SolverParameter.local_gw_ratio",
+      "SolverParameter.local_lr_auto",
+      "SolverParameter.max_momentum",
+      "SolverParameter.min_lr",
+      "SolverParameter.momentum_policy",
+      "SolverParameter.momentum_power",
+      "SolverParameter.plateau_winsize",
+      "SolverParameter.rampup_interval",
+      "SolverParameter.rampup_lr",
+      "SolverParameter.stageiter",
+      "SolverParameter.stagelr",
+      "SolverParameter.warmup_iter",
+      "SolverParameter.warmup_start_lr",
+      "SolverParameter.weight_decay_policy",
+      "SolverParameter.weight_decay_power",
+      "TransformationParameter.allow_upscale",
+      "TransformationParameter.bgr2rgb",
+      "TransformationParameter.crop_h",
+      "TransformationParameter.crop_w",
+      "TransformationParameter.distort_param",
+      "TransformationParameter.emit_constraint",
+      "TransformationParameter.expand_param",
+      "TransformationParameter.flow",
+      "TransformationParameter.horizontal_stretch_lower",
+      "TransformationParameter.horizontal_stretch_upper",
+      "TransformationParameter.img_rand_resize_lower",
+      "TransformationParameter.img_rand_resize_upper",
+      "TransformationParameter.interpolation_algo_down",
+      "TransformationParameter.interpolation_algo_up",
+      "TransformationParameter.noise_param",
+      "TransformationParameter.pad",
+      "TransformationParameter.rand_resize_ratio_lower",
+      "TransformationParameter.rand_resize_ratio_upper",
+      "TransformationParameter.random_aspect_ratio_param",
+      "TransformationParameter.random_resize_param",
+      "TransformationParameter.resize_param",
+      "TransformationParameter.vertical_stretch_lower",
+      "TransformationParameter.vertical_stretch_upper",
+  };
+  return names->count(field.containing_type()->name() + "." + field.name()) > 0;
+}
+
+// Inside of messages that have an effect: results are blobs here, not files or windows, and boxes
+// are compared as they are.
+bool HasNoEffect(const FieldDescriptor& field) {
+  static const auto* names = new std::set<std::string>{
+      "DetectionEvaluateParameter.name_size_file", "DetectionEvaluateParameter.resize_param",
+      "DetectionOutputParameter.save_file",        "DetectionOutputParameter.save_output_param",
+      "DetectionOutputParameter.visualize",        "DetectionOutputParameter.visualize_threshold",
+      "MultiBoxLossParameter.ignore_difficult_gt",
+  };
+  return names->count(field.containing_type()->name() + "." + field.name()) > 0;
+}
+
+// Of layers that read images; UpgradeNet moves them out of V1 layers, the only ones where Caffe
+// looks for them.
+bool IsOldTransform(const FieldDescriptor& field) {
+  const std::string& message = field.containing_type()->name();
+  const std::string& name = field.name();
+  return (message == "DataParameter" || message == "ImageDataParameter" ||
+          message == "WindowDataParameter") &&
+         ((name == "scale" && message != "WindowDataParameter") || name == "mean_file" ||
+          name == "crop_size" || name == "mirror");
+}
+
+// NVCaffe's number types. A layer's tops are stored as its forward type says
+// (core/net/graph/storage.h), gradients as their values are, and sums are always in single
+// precision.
+std::optional<Warning> IgnoredNumberType(const Message& message, const FieldDescriptor& field,
+                                         const FieldPlaces& places) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  const auto value = [&](const FieldDescriptor& f) { return reflection.GetEnumValue(message, &f); };
+  const std::string name = field.name();
+  const std::string what =
+      "'" + name + ": " + Number::Type_Name(static_cast<Number::Type>(value(field))) + "' ";
+  if (EndsWith(name, "forward_type")) {
+    const int type = value(field);
+    if (type == Number::FLOAT || type == Number::FLOAT16 || type == Number::BFLOAT16)
+      return std::nullopt;
+    return Warning{places.At(name),
+                   what + "has no effect: activations are stored as FLOAT, FLOAT16 or BFLOAT16"};
+  }
+  if (EndsWith(name, "backward_type")) {
+    const std::string forward = name.substr(0, name.size() - 13) + "forward_type";
+    if (value(field) == value(*message.GetDescriptor()->FindFieldByName(forward)))
+      return std::nullopt;
+    return Warning{
+        places.At(name),
+        what + "has no effect: gradients are stored as values are, as " + forward + " says"};
+  }
+  if (value(field) == Number::FLOAT) return std::nullopt;
+  return Warning{places.At(name), what + "has no effect: everything is computed in FLOAT"};
+}
+
+// Written out, but as it would be anyway.
+bool IsDefault(const Message& message, const FieldDescriptor& field) {
+  if (field.is_repeated() || field.message_type() != nullptr) return false;
+  std::string value, otherwise;
+  const std::unique_ptr<Message> empty(message.New());
+  TextFormat::PrintFieldValueToString(message, &field, -1, &value);
+  TextFormat::PrintFieldValueToString(*empty, &field, -1, &otherwise);
+  return value == otherwise;
+}
+
+void AddIgnoredFields(const Message& message, const FieldPlaces& places,
+                      std::vector<Warning>* warnings) {
+  std::vector<const FieldDescriptor*> fields;
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  reflection.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (IsForkField(*field) && field->enum_type() == Number::Type_descriptor()) {
+      const std::optional<Warning> ignored = IgnoredNumberType(message, *field, places);
+      if (ignored) warnings->push_back(*ignored);
+    } else if (HasNoEffect(*field) || (IsForkField(*field) && !HasEffect(*field))) {
+      if (IsDefault(message, *field)) continue;
+      warnings->push_back({places.At(field->name()),
+                           "'" + field->name() + "' of " + message.GetDescriptor()->name() +
+                               " comes from " + ForkOf(*field) +
+                               ": it is accepted, but has no effect here"});
+    } else if (IsOldTransform(*field)) {
+      warnings->push_back({places.At(field->name()),
+                           "'" + field->name() + "' of " + message.GetDescriptor()->name() +
+                               " has no effect in a layer of the current format, as in Caffe; "
+                               "transform_param has a field of this name"});
+    } else if (field->message_type() != nullptr) {
+      const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+      for (int i = 0; i < count; ++i) {
+        const Message& nested = field->is_repeated()
+                                    ? reflection.GetRepeatedMessage(message, field, i)
+                                    : reflection.GetMessage(message, field);
+        AddIgnoredFields(nested, places.Nested(message, field->name(), i), warnings);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void LogWarnings(const std::vector<Warning>& warnings) {
+  for (const Warning& w : warnings) {
+    LOG(WARNING) << (w.at.known() ? w.at.ToString() + ": " : "") << w.message;
+  }
+}
+
+bool HasNoEffectHere(const FieldDescriptor& field) {
+  if (IsOldTransform(field) || HasNoEffect(field)) return true;
+  if (!IsForkField(field)) return false;
+  return field.enum_type() == Number::Type_descriptor() ? !EndsWith(field.name(), "forward_type")
+                                                        : !HasEffect(field);
+}
+
+std::vector<Warning> IgnoredFields(const Message& message, const FieldPlaces& places) {
+  std::vector<Warning> warnings;
+  AddIgnoredFields(message, places, &warnings);
+  const auto place = [](const Warning& w) { return std::make_pair(w.at.line, w.at.column); };
+  std::stable_sort(warnings.begin(), warnings.end(),
+                   [&](const Warning& a, const Warning& b) { return place(a) < place(b); });
+  return warnings;
+}
+
+std::vector<Warning> LooseEnds(const Graph& graph) {
+  const bool has_loss = std::any_of(graph.edges.begin(), graph.edges.end(),
+                                    [](const Edge& edge) { return edge.loss_weight != 0; });
+  // A net that only computes, for use after training: its outputs are what it is for.
+  if (!has_loss) return {};
+  std::vector<Warning> warnings;
+  for (int output : graph.outputs) {
+    const Edge& edge = graph.edges[static_cast<size_t>(output)];
+    const Node& producer = graph.nodes[static_cast<size_t>(edge.producer)];
+    // Scores are made to be looked at.
+    if (edge.loss_weight != 0 || (!producer.shape.has_backward && !producer.bottoms.empty()))
+      continue;
+    const LayerSpec& layer = graph.layer(edge.producer);
+    warnings.push_back(
+        {layer.At("top", edge.top), "blob '" + edge.name + "' of layer '" + layer.name() +
+                                        "' is read by no layer, so it is an output of the net; a "
+                                        "Silence layer would hide it"});
+  }
+  return warnings;
+}
+
+}  // namespace doppio

@@ -1,0 +1,173 @@
+#include "tools/train/prefix_lock.h"
+
+#include <fcntl.h>
+#include <gflags/gflags.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "parallel/watch/watch.h"
+
+DEFINE_bool(take_over, false,
+            "train although another process writes snapshots with this prefix; that one ends when "
+            "it comes to its next snapshot");
+
+namespace doppio {
+namespace {
+
+using nlohmann::json;
+
+// After which a file server gives up the locks of a machine that has died: 90 s with NFS 4.
+constexpr int kLeaseSeconds = 120;
+
+std::string LockPathOf(const std::string& prefix) { return prefix + ".lock"; }
+
+[[noreturn]] void FailToWrite(const std::string& prefix) {
+  throw FileError("cannot write '" + LockPathOf(prefix) + "': " + std::strerror(errno));
+}
+
+// An object, or nothing of one.
+json ReadRecord(const std::string& prefix) {
+  if (!FileExists(LockPathOf(prefix))) return json::object();
+  const json record = json::parse(ReadFile(LockPathOf(prefix)), nullptr, false);
+  return record.is_object() ? record : json::object();
+}
+
+std::string TextOf(const json& record, const char* name) {
+  const auto found = record.find(name);
+  return found != record.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string Writer(const std::string& prefix) {
+  const json record = ReadRecord(prefix);
+  const std::string host = TextOf(record, "host");
+  if (host.empty()) return "another process";
+  return "process " + TextOf(record, "process") + " on " + host + " since " +
+         TextOf(record, "since");
+}
+
+[[noreturn]] void FailTaken(const std::string& prefix) {
+  throw FileError(
+      Writer(prefix) + " writes snapshots '" + prefix +
+      "_iter_*'; set another snapshot_prefix, or give --take_over to end that training");
+}
+
+// Returns false if another process has it. File systems without locks give it to everybody.
+bool TryLock(int file) { return flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+
+// Returns true if `file` is what the name leads to: whoever takes over makes another file.
+bool IsCurrent(const std::string& prefix, int file) {
+  struct stat own, named;
+  return fstat(file, &own) == 0 && stat(LockPathOf(prefix).c_str(), &named) == 0 &&
+         own.st_ino == named.st_ino && own.st_dev == named.st_dev;
+}
+
+int OpenLocked(const std::string& prefix) {
+  const std::string path = LockPathOf(prefix);
+  if (FLAGS_take_over) unlink(path.c_str());
+  for (;;) {
+    const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0) FailToWrite(prefix);
+    const bool locked = TryLock(file);
+    if (locked && IsCurrent(prefix, file)) return file;
+    close(file);
+    if (!locked) FailTaken(prefix);
+  }
+}
+
+// Returns false, and sets errno, if that fails.
+bool Rewrite(int file, const std::string& text) {
+  for (size_t begin = 0; begin < text.size();) {
+    const ssize_t written =
+        pwrite(file, text.data() + begin, text.size() - begin, static_cast<off_t>(begin));
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) begin += static_cast<size_t>(written);
+  }
+  return ftruncate(file, static_cast<off_t>(text.size())) == 0 && fsync(file) == 0;
+}
+
+std::string Now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+  return text;
+}
+
+std::string RecordOf(uint64_t run, const std::string& resumed) {
+  char id[20];
+  std::snprintf(id, sizeof id, "%016" PRIx64, run);
+  return json{{"run", id},
+              {"resumed", resumed},
+              {"host", HostName()},
+              {"process", std::to_string(getpid())},
+              {"since", Now()}}
+             .dump() +
+         "\n";
+}
+
+}  // namespace
+
+LastRun LastRunOf(const std::string& prefix) {
+  const json record = ReadRecord(prefix);
+  const std::string id = TextOf(record, "run");
+  char* end = nullptr;
+  const uint64_t run = std::strtoull(id.c_str(), &end, 16);
+  LastRun last;
+  if (!id.empty() && *end == '\0') last.id = run;
+  last.resumed = TextOf(record, "resumed");
+  return last;
+}
+
+void CheckFree(const std::string& prefix) {
+  if (FLAGS_take_over) return;
+  const int file = open(LockPathOf(prefix).c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return;  // no training yet, or a folder that is refused with a better message
+  bool free = TryLock(file);
+  const std::string host = TextOf(ReadRecord(prefix), "host");
+  if (!free && host != HostName()) {
+    LOG(INFO) << LockPathOf(prefix) << ": waiting up to " << kLeaseSeconds << " s for the lock of "
+              << host;
+    for (int second = 0; second < kLeaseSeconds && !free; ++second) {
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+      free = TryLock(file);
+    }
+  }
+  close(file);
+  if (!free) FailTaken(prefix);
+}
+
+PrefixLock::PrefixLock(const std::string& prefix, uint64_t run, const std::string& resumed)
+    : prefix_(prefix), file_(OpenLocked(prefix)) {
+  // In place: a new file would be another lock.
+  if (Rewrite(file_, RecordOf(run, resumed))) return;
+  const int reason = errno;
+  close(file_);
+  errno = reason;
+  FailToWrite(prefix);
+}
+
+PrefixLock::~PrefixLock() { close(file_); }
+
+void PrefixLock::CheckHeld() const {
+  // Where the file or its folder is gone, the snapshot itself tells what is wrong.
+  if (IsCurrent(prefix_, file_) || !FileExists(LockPathOf(prefix_))) return;
+  throw FileError(Writer(prefix_) + " has taken over the snapshots '" + prefix_ +
+                  "_iter_*', so this training ends without writing any more");
+}
+
+}  // namespace doppio

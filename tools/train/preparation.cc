@@ -1,0 +1,281 @@
+#include "tools/train/preparation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/log.h"
+#include "core/net/spec/preprocessing.h"
+#include "core/net/spec/solver_spec.h"
+#include "data/augment/mean_file.h"
+#include "tools/cli/flags.h"
+#include "tools/cli/text_table.h"
+
+namespace doppio {
+namespace {
+
+std::string Join(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+std::string SizeText(uint32_t height, uint32_t width) {
+  return std::to_string(height) + "x" + std::to_string(width);
+}
+
+std::string ChannelsText(Preprocessing::Channels channels) {
+  switch (channels) {
+    case Preprocessing::GRAY:
+      return "gray";
+    case Preprocessing::AS_IN_DATA:
+      return "channels as in the data";
+    default:
+      return Preprocessing::Channels_Name(channels);
+  }
+}
+
+std::string MeanText(const Preprocessing& images) {
+  if (images.mean_size() == 0) {
+    return images.has_mean_file() ? "mean of " + images.mean_file() : "no mean";
+  }
+  std::vector<std::string> means;
+  for (const float mean : images.mean()) means.push_back(Significant(mean, 4));
+  return "mean " + Join(means, ",");
+}
+
+std::string ScaleText(const Preprocessing& images) {
+  return "scale " + Significant(images.scale(), 6);
+}
+
+// Of channel `i`; one value is for all of them.
+float MeanOf(const Preprocessing& images, int i) {
+  if (images.mean_size() == 0) return 0;
+  return images.mean(images.mean_size() == 1 ? 0 : i);
+}
+
+bool MeansDiffer(const Preprocessing& a, const Preprocessing& b) {
+  constexpr float kRounded = 0.5f;  // files name 104 for a mean of 104.007
+  const int channels = std::max(a.mean_size(), b.mean_size());
+  for (const Preprocessing* images : {&a, &b}) {
+    if (images->mean_size() == 0 && images->has_mean_file()) return false;
+    if (images->mean_size() > 1 && images->mean_size() != channels) return true;
+  }
+  for (int i = 0; i < channels; ++i) {
+    if (std::abs(MeanOf(a, i) - MeanOf(b, i)) > kRounded) return true;
+  }
+  return false;
+}
+
+bool ScalesDiffer(float a, float b) {
+  constexpr float kRounded = 1e-3f;
+  return std::abs(a - b) > kRounded * std::max(std::abs(a), std::abs(b));
+}
+
+bool KnowsColours(const Preprocessing& images) {
+  return images.channels() == Preprocessing::BGR || images.channels() == Preprocessing::RGB;
+}
+
+// Folders move between machines, so the mean file of that name beside the net will do.
+void TakeMeanBeside(const std::string& net, Preprocessing* images) {
+  const std::string& mean = images->mean_file();
+  const std::string beside = DirName(net) + mean.substr(DirName(mean).size());
+  if (!FileExists(beside)) return;
+  for (const double value : ReadMeanFile(beside).ChannelMeans()) {
+    images->add_mean(static_cast<float>(value));
+  }
+}
+
+// Decides one value after the other, and remembers which of them are assumed.
+class Preparation {
+ public:
+  Preparation(const KnownPreprocessing& known, const ImageWishes& wishes, const ImageShape& input)
+      : known_(known.images), from_(known.from), wishes_(wishes), used_(known.images) {
+    options_.input = input;
+    used_.set_height(static_cast<uint32_t>(input.height));
+    used_.set_width(static_cast<uint32_t>(input.width));
+    DecideSize();
+    DecideChannels();
+    DecideMean();
+    DecideScale();
+    Log();
+  }
+
+  const ImageInputOptions& options() const { return options_; }
+
+ private:
+  bool told() const { return !from_.empty(); }
+
+  // The size before the crop belongs to the crop of the training.
+  bool KnowsResize() const {
+    return known_.height() == used_.height() && known_.width() == used_.width() &&
+           known_.resize_height() >= used_.height() && known_.resize_width() >= used_.width();
+  }
+
+  void DecideSize() {
+    if (!wishes_.resize.empty()) {
+      ParseSize("resize", wishes_.resize, &options_.height, &options_.width);
+    } else if (told() && KnowsResize()) {
+      options_.height = static_cast<int>(known_.resize_height());
+      options_.width = static_cast<int>(known_.resize_width());
+    }
+    const bool resized = options_.height > 0;
+    used_.set_resize_height(resized ? static_cast<uint32_t>(options_.height) : used_.height());
+    used_.set_resize_width(resized ? static_cast<uint32_t>(options_.width) : used_.width());
+  }
+
+  void DecideChannels() {
+    if (options_.input.channels == 1) {
+      used_.set_channels(Preprocessing::GRAY);
+    } else if (wishes_.channels) {
+      used_.set_channels(*wishes_.channels);
+    } else if (!KnowsColours(known_)) {
+      used_.set_channels(Preprocessing::BGR);
+      assumed_.push_back("BGR");
+    }
+    options_.rgb = used_.channels() == Preprocessing::RGB;
+  }
+
+  void DecideMean() {
+    const int channels = options_.input.channels;
+    if (!wishes_.mean.empty()) {
+      options_.means = MeansOf(wishes_.mean, channels);
+      used_.clear_mean_file();
+    } else {
+      const bool fits = known_.mean_size() <= 1 || known_.mean_size() == channels;
+      if (fits) options_.means.assign(known_.mean().begin(), known_.mean().end());
+      if (!told()) assumed_.push_back("no mean");
+    }
+    used_.mutable_mean()->Clear();
+    used_.mutable_mean()->Add(options_.means.begin(), options_.means.end());
+  }
+
+  void DecideScale() {
+    if (wishes_.scale) {
+      used_.set_scale(*wishes_.scale);
+    } else if (!told()) {
+      assumed_.push_back("scale 1");
+    }
+    options_.scale = used_.scale();
+  }
+
+  void Log() const {
+    if (!told() && !assumed_.empty()) {
+      LOG(WARNING) << "The weights do not tell how images are prepared; assumed: "
+                   << Join(assumed_, ", ") << ". Name the net that was trained, "
+                   << "--like=TRAIN_VAL.prototxt, or say --rgb, --mean, --scale, --resize.";
+    }
+    const std::string difference = told() ? DifferenceText(used_, known_) : "";
+    LOG(INFO) << "Preprocessing" << (told() ? " from " + from_ : "") << ": " << ToText(used_)
+              << (difference.empty() ? "" : " (" + difference + ")");
+    if (told() && !assumed_.empty()) {
+      LOG(WARNING) << "The order of the channels of the training images is not known; assumed: "
+                   << Join(assumed_, ", ") << ". --rgb is for red first.";
+    }
+  }
+
+  const Preprocessing known_;
+  const std::string from_;
+  const ImageWishes wishes_;
+  Preprocessing used_;
+  ImageInputOptions options_;
+  std::vector<std::string> assumed_;
+};
+
+}  // namespace
+
+std::string ToText(const Preprocessing& images) {
+  std::vector<std::string> parts = {ChannelsText(images.channels())};
+  const std::string crop = SizeText(images.height(), images.width());
+  const std::string resize = SizeText(images.resize_height(), images.resize_width());
+  if (images.resize_height() > 0 && resize != crop) parts.push_back("resized to " + resize);
+  if (images.height() > 0) parts.push_back((parts.size() > 1 ? "crop " : "") + crop);
+  parts.push_back(MeanText(images));
+  parts.push_back(ScaleText(images));
+  return Join(parts, ", ");
+}
+
+nlohmann::json ToJson(const Preprocessing& images) {
+  nlohmann::json out;
+  out["channels"] = Preprocessing::Channels_Name(images.channels());
+  if (images.resize_height() > 0) {
+    out["resize_height"] = images.resize_height();
+    out["resize_width"] = images.resize_width();
+  }
+  if (images.height() > 0) {
+    out["height"] = images.height();
+    out["width"] = images.width();
+  }
+  out["mean"] = std::vector<float>(images.mean().begin(), images.mean().end());
+  out["scale"] = images.scale();
+  if (images.class_name_size() > 0) {
+    out["class_names"] =
+        std::vector<std::string>(images.class_name().begin(), images.class_name().end());
+  }
+  if (images.has_doppio_version()) out["doppio_version"] = images.doppio_version();
+  return out;
+}
+
+std::string DifferenceText(const Preprocessing& now, const Preprocessing& known) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& is, const std::string& was) {
+    parts.push_back(is + " instead of " + was);
+  };
+  if (KnowsColours(now) && KnowsColours(known) && now.channels() != known.channels()) {
+    add(ChannelsText(now.channels()), ChannelsText(known.channels()));
+  }
+  const std::string now_crop = SizeText(now.height(), now.width());
+  const std::string known_crop = SizeText(known.height(), known.width());
+  if (now.height() > 0 && known.height() > 0 && now_crop != known_crop) add(now_crop, known_crop);
+  const std::string now_size = SizeText(now.resize_height(), now.resize_width());
+  const std::string known_size = SizeText(known.resize_height(), known.resize_width());
+  if (now.resize_height() > 0 && known.resize_height() > 0 && now_size != known_size &&
+      now_crop == known_crop) {
+    add("resized to " + now_size, known_size);
+  }
+  if (MeansDiffer(now, known)) add(MeanText(now), MeanText(known));
+  if (ScalesDiffer(now.scale(), known.scale())) add(ScaleText(now), ScaleText(known));
+  return Join(parts, ", ");
+}
+
+Preprocessing PreprocessingLike(const std::string& path, bool mean_given) {
+  const NetSource source = LoadNet(path, {}, TRAIN, FLAGS_level, SplitList(FLAGS_stage));
+  const NetSpec spec = MakeNetSpec(source.net, source.places, source.state, NetOptions());
+  std::optional<Preprocessing> images = DescribePreprocessing(spec);
+  if (!images) {
+    throw UsageError("--like wants the net that was trained, with its data layer; no layer of '" +
+                     path + "' reads images");
+  }
+  if (images->has_mean_file() && images->mean_size() == 0) TakeMeanBeside(path, &*images);
+  if (images->has_mean_file() && images->mean_size() == 0 && !mean_given) {
+    throw FileError("the mean file '" + images->mean_file() + "' of '" + path +
+                    "' does not exist; name it, or the mean's values, with --mean");
+  }
+  return *images;
+}
+
+std::optional<Preprocessing::Channels> ChannelsFromFlags(bool rgb_given, bool rgb,
+                                                         const std::string& channel_swap) {
+  std::optional<Preprocessing::Channels> channels;
+  if (rgb_given) channels = rgb ? Preprocessing::RGB : Preprocessing::BGR;
+  if (channel_swap.empty()) return channels;
+  const bool keeps = channel_swap == "0,1,2";
+  if (!keeps && channel_swap != "2,1,0") {
+    throw UsageError("--channel_swap wants 2,1,0 (blue first) or 0,1,2 (red first), got '" +
+                     channel_swap + "'");
+  }
+  const Preprocessing::Channels swapped = keeps ? Preprocessing::RGB : Preprocessing::BGR;
+  if (channels && *channels != swapped) {
+    throw UsageError("--rgb and --channel_swap=" + channel_swap + " contradict each other");
+  }
+  return swapped;
+}
+
+ImageInputOptions PrepareImages(const KnownPreprocessing& known, const ImageWishes& wishes,
+                                const ImageShape& input) {
+  return Preparation(known, wishes, input).options();
+}
+
+}  // namespace doppio
