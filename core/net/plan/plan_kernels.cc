@@ -126,7 +126,16 @@ class Chooser {
 
   KernelArgs ArgsFor(const Unit& unit) {
     KernelArgs args;
-    args.spec = &graph_.layer(unit.head());
+    const LayerSpec& head = graph_.layer(unit.head());
+    args.layer = head.name();
+    args.type = head.type();
+    args.at = head.At();
+    args.train = head.phase() == TRAIN;
+    args.seed = head.options.seed;
+    args.form = &unit.shape.form;
+    args.top_shapes = unit.shape.tops;
+    for (const ParamShape& param : unit.shape.params) args.param_shapes.push_back(param.shape);
+    args.spec = &head;
     args.shape = &unit.shape;
     args.chain = unit.chain.empty() ? nullptr : &unit.chain;
     args.dtype = draft_.options.dtype;
