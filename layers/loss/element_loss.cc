@@ -3,7 +3,7 @@
 #include "core/net/graph/varying_rows.h"
 #include "layers/loss/block_sum.h"
 #include "layers/loss/bottom_pairs.h"
-#include "layers/loss/element_loss_spec.h"
+#include "layers/loss/element_loss_form.h"
 
 namespace doppio {
 namespace {
@@ -11,11 +11,21 @@ namespace {
 constexpr int64_t kElementLossGrain = 8192;
 
 template <class Op>
+ElementLossForm ReadElementLoss(const LayerSpec& spec, const Shape& prediction) {
+  if (!Op::kUsesLossParam) return {BatchNormalizer(prediction)};
+  const int64_t outer = prediction.dim_or_1(0);
+  const LossParameter& param = spec.param.loss_param();
+  return {ReadLossNormalizer(spec, Normalization::kBatchSize, outer,
+                             prediction.count() / std::max<int64_t>(1, outer)),
+          {param.has_ignore_label(), static_cast<double>(param.ignore_label())}};
+}
+
+template <class Op>
 struct ElementLoss {
   static LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
     CheckSameValues(spec, bottoms, 1, "target", "prediction");
-    ElementLossNormalizer<Op>(spec, bottoms[0]);
     LayerShape shape;
+    shape.form = ReadElementLoss<Op>(spec, bottoms[0]);
     shape.tops = {Shape()};
     shape.backward_reads_tops = false;
     shape.no_gradient_bottoms = {false, !Op::kTargetLearns};
@@ -29,9 +39,9 @@ struct ElementLoss {
     explicit Cpu(const KernelArgs& args)
         : count_(args.bottoms[0].shape.count()),
           all_rows_(args.bottoms[0].shape.dim_or_1(0)),
-          normalizer_(ElementLossNormalizer<Op>(*args.spec, args.bottoms[0].shape)),
+          normalizer_(args.Form<ElementLossForm>().normalizer),
           sum_(count_),
-          ignored_(IgnoredTargetOf<Op, T>(*args.spec)) {}
+          ignored_(args.Form<ElementLossForm>().Ignored<T>()) {}
 
     void Forward(const Pass& pass) override {
       const T *x = t_.bottoms[0].template data<T>(), *t = t_.bottoms[1].template data<T>();

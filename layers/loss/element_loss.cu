@@ -1,5 +1,10 @@
+// Every loss of element_loss_ops.h on a GPU. The number of targets that count, the divisor, the
+// loss and the loss weight stay on the device; the host waits only where ranks add up how many
+// targets count (ValidCount).
 #include "core/device/launch.cuh"
-#include "layers/loss/element_loss_cuda.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/loss/element_loss_form.h"
+#include "layers/loss/valid_count_cuda.h"
 
 namespace doppio {
 namespace {
@@ -15,9 +20,29 @@ struct AddLossSums {
   }
 };
 
+struct ElementLossInputs {
+  DType type;  // of x and its gradient
+  const void* x;
+  const float* target;
+  int64_t count;
+  IgnoredTarget<float> ignored;
+};
+
+// Writes the number of targets that are not ignored to *valid, on the device.
+static void CountTargets(const Gpu& gpu, const ElementLossInputs& in, int64_t* valid,
+                         void* scratch) {
+  const float* target = in.target;
+  const IgnoredTarget<float> ignored = in.ignored;
+  ReduceRows(
+      gpu, 1, in.count, "counting targets", int64_t{0},
+      DOPPIO_BODY(int64_t, int64_t i) { return static_cast<int64_t>(!ignored(target[i])); }, Plus(),
+      DOPPIO_BODY(int64_t, int64_t sum) { *valid = sum; }, scratch);
+}
+
+// Writes *loss and *per_divisor, 1 / divisor, on the device.
 template <class Op, class T>
-static void Forward(const Gpu& gpu, const Op&, const ElementLossInputs& in, const T* x,
-                    const LossDivisor& divisor, float* loss, double* per_divisor, void* scratch) {
+static void Sum(const Gpu& gpu, const ElementLossInputs& in, const T* x, const LossDivisor& divisor,
+                float* loss, double* per_divisor, void* scratch) {
   ReduceRows(
       gpu, 1, in.count, Op::kType, LossSum{0, 0},
       DOPPIO_BODY(int64_t, int64_t i) {
@@ -34,9 +59,10 @@ static void Forward(const Gpu& gpu, const Op&, const ElementLossInputs& in, cons
       scratch);
 }
 
+// Writes both gradients, one of which may be null. `weight`: the loss weight, on the device.
 template <class Op, class T>
-static void Backward(const Gpu& gpu, const Op&, const ElementLossInputs& in, const T* x,
-                     const float* weight, const double* per_divisor, T* dx, float* dtarget) {
+static void Differentiate(const Gpu& gpu, const ElementLossInputs& in, const T* x,
+                          const float* weight, const double* per_divisor, T* dx, float* dtarget) {
   ForEachIndex(
       gpu, in.count, Op::kType, DOPPIO_BODY(int64_t i) {
         const float t = in.target[i];
@@ -48,43 +74,84 @@ static void Backward(const Gpu& gpu, const Op&, const ElementLossInputs& in, con
       });
 }
 
-// f(op, zero of the type of x).
-template <class F>
-void Visit(const AnyElementLoss& any, DType type, const F& f) {
-  DispatchStored(type, [&](auto zero) { std::visit([&](const auto& op) { f(op, zero); }, any); });
+template <class Op>
+class CudaElementLoss : public Kernel {
+ public:
+  explicit CudaElementLoss(const KernelArgs& args)
+      : device_(args.device),
+        count_(args.bottoms[0].shape.count()),
+        backward_(args.backward),
+        normalizer_(args.Form<ElementLossForm>().normalizer),
+        ignored_(args.Form<ElementLossForm>().Ignored<float>()),
+        valid_count_(args.device) {
+    // Targets of another shape correspond in row-major order.
+    const bool same = args.bottoms[0].shape == args.bottoms[1].shape;
+    const Layout layout = same ? CommonLayout(args.bottoms) : Layout();
+    needs_.bottoms = {layout, layout};
+    needs_.types = {args.bottoms[0].dtype, DType::kFloat32};  // targets may be class numbers
+    needs_.scratch_bytes = kDivisorBytes + ReduceRowsBytes<LossSum>(1, count_);
+    if (backward_) needs_.saved_bytes = kDivisorBytes;
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    per_divisor_ = static_cast<double*>(backward_ ? t_.saved : t_.scratch);
+    in_ = {t_.bottoms[0].dtype, t_.bottoms[0].raw, t_.bottoms[1].template data<float>(), count_,
+           ignored_};
+  }
+
+  void Forward(const Pass& pass) override {
+    void* room = static_cast<char*>(t_.scratch) + kDivisorBytes;
+    int64_t* valid = reinterpret_cast<int64_t*>(per_divisor_ + 1);
+    const LossDivisor divisor = valid_count_.DivisorOf(normalizer_, pass, ignored_.any, valid, [&] {
+      CountTargets(GpuOf(device_), in_, valid, room);
+    });
+    DispatchStored(in_.type, [&](auto zero) {
+      Sum<Op>(GpuOf(device_), in_, static_cast<const decltype(zero)*>(in_.x), divisor,
+              t_.tops[0].template data<float>(), per_divisor_, room);
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    void* dx = t_.bottom_grads[0].raw;
+    float* dtarget = t_.bottom_grads[1].template data<float>();
+    if (dx == nullptr && dtarget == nullptr) return;
+    DispatchStored(in_.type, [&](auto zero) {
+      using T = decltype(zero);
+      Differentiate<Op>(GpuOf(device_), in_, static_cast<const T*>(in_.x),
+                        t_.top_grads[0].template data<float>(), per_divisor_, static_cast<T*>(dx),
+                        dtarget);
+    });
+  }
+
+  // An exchange of counts between ranks cannot be recorded.
+  bool same_every_pass() const override { return !(ignored_.any && normalizer_.CountsValid()); }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaElementLoss>(args);
+  }
+
+ private:
+  static constexpr int64_t kDivisorBytes = 64;  // keeps what follows it aligned
+
+  Device* device_;
+  const int64_t count_;
+  const bool backward_;
+  const LossNormalizer normalizer_;
+  const IgnoredTarget<float> ignored_;
+  ValidCount valid_count_;
+  ElementLossInputs in_{};
+  double* per_divisor_ = nullptr;
+};
+
+template <class... Ops>
+bool RegisterAllElementLossCuda(const std::variant<Ops...>*) {
+  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10,
+                                  &CudaElementLoss<Ops>::Make, &DeclinesDouble, true}) &&
+          ...);
 }
+[[maybe_unused]] const bool element_loss_cuda_registered =
+    RegisterAllElementLossCuda(static_cast<AnyElementLoss*>(nullptr));
 
 }  // namespace
-
-int64_t ElementLossScratchBytes(int64_t count) { return ReduceRowsBytes<LossSum>(1, count); }
-
-void LaunchCountTargets(const Gpu& gpu, const ElementLossInputs& in, int64_t* valid,
-                        void* scratch) {
-  const float* target = in.target;
-  const IgnoredTarget<float> ignored = in.ignored;
-  ReduceRows(
-      gpu, 1, in.count, "counting targets", int64_t{0},
-      DOPPIO_BODY(int64_t, int64_t i) { return static_cast<int64_t>(!ignored(target[i])); }, Plus(),
-      DOPPIO_BODY(int64_t, int64_t sum) { *valid = sum; }, scratch);
-}
-
-void LaunchElementLossForward(const Gpu& gpu, const AnyElementLoss& any,
-                              const ElementLossInputs& in, const LossDivisor& divisor, float* loss,
-                              double* per_divisor, void* scratch) {
-  Visit(any, in.type, [&](const auto& op, auto zero) {
-    Forward(gpu, op, in, static_cast<const decltype(zero)*>(in.x), divisor, loss, per_divisor,
-            scratch);
-  });
-}
-
-void LaunchElementLossBackward(const Gpu& gpu, const AnyElementLoss& any,
-                               const ElementLossInputs& in, const float* weight,
-                               const double* per_divisor, void* dx, float* dtarget) {
-  Visit(any, in.type, [&](const auto& op, auto zero) {
-    using T = decltype(zero);
-    Backward(gpu, op, in, static_cast<const T*>(in.x), weight, per_divisor, static_cast<T*>(dx),
-             dtarget);
-  });
-}
-
 }  // namespace doppio

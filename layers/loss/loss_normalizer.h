@@ -7,36 +7,21 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/net/plan/kernel.h"
 #include "core/net/run/communicator.h"
-#include "core/net/graph/layer.h"
 #include "layers/loss/loss_divisor.h"
 
 namespace doppio {
 
+// loss_param.normalization: the sum of the losses is divided by the number of all positions, of the
+// labels that are not ignored, of samples, by 1, or by loss_param.pre_fixed_normalizer.
+enum class Normalization { kFull, kValid, kBatchSize, kNone, kPreFixed };
+
 class LossNormalizer {
  public:
-  using Mode = LossParameter::NormalizationMode;
-
-  // `outer` samples (before the axis of the classes) with `inner` positions each. `unset` is the
-  // layer's mode when the file names none: VALID for SoftmaxWithLoss and InfogainLoss, BATCH_SIZE
-  // for SigmoidCrossEntropyLoss.
-  LossNormalizer(const LayerSpec& spec, Mode unset, int64_t outer, int64_t inner)
-      : LossNormalizer(unset, outer, inner) {
-    const LossParameter& param = spec.param.loss_param();
-    if (param.has_normalization()) {
-      mode_ = param.normalization();
-    } else if (param.has_normalize()) {
-      mode_ = param.normalize() ? LossParameter::VALID : LossParameter::BATCH_SIZE;
-    }
-    pre_fixed_ = static_cast<double>(param.pre_fixed_normalizer());
-    if (mode_ == LossParameter::PRE_FIXED && !(pre_fixed_ > 0)) {
-      throw spec.Mistake("loss_param.pre_fixed_normalizer",
-                         "pre_fixed_normalizer is " + std::to_string(pre_fixed_) +
-                             "; the loss is divided by it, so give a positive number");
-    }
-  }
-  LossNormalizer(Mode mode, int64_t outer, int64_t inner)
-      : mode_(mode), outer_(outer), inner_(inner) {}
+  // `outer` samples (before the axis of the classes) with `inner` positions each.
+  LossNormalizer(Normalization mode, int64_t outer, int64_t inner, double pre_fixed = 1)
+      : mode_(mode), pre_fixed_(pre_fixed), outer_(outer), inner_(inner) {}
 
   // What this rank divides the sum of its losses by, as a function of how many labels of the whole
   // batch, that of all ranks of pass.group, are not ignored. The mean over these ranks of
@@ -45,19 +30,19 @@ class LossNormalizer {
     LossDivisor divisor;
     divisor.ranks = pass.group == nullptr ? 1 : pass.group->size();
     switch (mode_) {
-      case LossParameter::FULL:
+      case Normalization::kFull:
         divisor.fixed = static_cast<double>(outer_ * inner_) * divisor.ranks;
         break;
-      case LossParameter::VALID:
+      case Normalization::kValid:
         divisor.fixed = 0;
         divisor.per_valid = 1;
         break;
-      case LossParameter::BATCH_SIZE:
+      case Normalization::kBatchSize:
         divisor.fixed = static_cast<double>(outer_) * divisor.ranks;
         break;
-      case LossParameter::NONE:
+      case Normalization::kNone:
         break;
-      case LossParameter::PRE_FIXED:
+      case Normalization::kPreFixed:
         divisor.fixed = pre_fixed_;
         divisor.least = 0;
         break;
@@ -84,31 +69,36 @@ class LossNormalizer {
   // Where only `rows` of this rank's samples count, a number that ranks do not share
   // (core/net/graph/varying_rows.h).
   double DivisorOfRows(const Pass& pass, int64_t rows, int64_t valid) const {
-    if (mode_ == LossParameter::NONE || mode_ == LossParameter::PRE_FIXED)
+    if (mode_ == Normalization::kNone || mode_ == Normalization::kPreFixed)
       return Divisor(pass, valid);
-    double all = static_cast<double>(CountsValid()                  ? valid
-                                     : mode_ == LossParameter::FULL ? rows * inner_
-                                                                    : rows);
+    double all = static_cast<double>(CountsValid()                   ? valid
+                                     : mode_ == Normalization::kFull ? rows * inner_
+                                                                     : rows);
     if (pass.group != nullptr) pass.group->AllReduce(&all, 1, DType::kFloat64);
     LossDivisor divisor = DivisorOf(pass);
     divisor.fixed = all;
     return divisor(0);
   }
   // Whether the divisor depends on how many labels are not ignored.
-  bool CountsValid() const { return mode_ == LossParameter::VALID; }
+  bool CountsValid() const { return mode_ == Normalization::kValid; }
   // Labels of this rank.
   int64_t positions() const { return outer_ * inner_; }
 
  private:
-  Mode mode_;
-  double pre_fixed_ = 1;
+  Normalization mode_;
+  double pre_fixed_;
   int64_t outer_, inner_;
 };
+
+// Reads loss_param. `unset`: the layer type's mode where the file names none, kValid for
+// SoftmaxWithLoss and InfogainLoss, kBatchSize for SigmoidCrossEntropyLoss. Throws UserError.
+LossNormalizer ReadLossNormalizer(const LayerSpec& spec, Normalization unset, int64_t outer,
+                                  int64_t inner);
 
 // For losses that are divided by the batch, whatever loss_param says.
 inline LossNormalizer BatchNormalizer(const Shape& prediction) {
   const int64_t outer = prediction.dim_or_1(0);
-  return LossNormalizer(LossParameter::BATCH_SIZE, outer,
+  return LossNormalizer(Normalization::kBatchSize, outer,
                         prediction.count() / std::max<int64_t>(1, outer));
 }
 
