@@ -14,6 +14,7 @@ struct Activation {
   static LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
     const Op op = Op::From(spec);
     LayerShape shape;
+    shape.form = op;
     shape.tops = {bottoms[0]};
     shape.backward_reads_bottoms = op.reads() == Reads::kBottom;
     shape.backward_reads_tops = op.reads() == Reads::kTop;
@@ -26,7 +27,7 @@ struct Activation {
   template <class T>
   class Cpu : public Kernel {
    public:
-    explicit Cpu(const KernelArgs& args) : op_(Op::From(*args.spec)) {
+    explicit Cpu(const KernelArgs& args) : op_(args.Form<Op>()) {
       const Layout& there = args.bottoms[0].layout;
       const Layout layout = op_.keeps_zero() || !there.padded() ? there : Layout();
       needs_.bottoms = needs_.tops = {layout};

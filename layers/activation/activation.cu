@@ -1,45 +1,71 @@
+// Every layer of activation_ops.h on a GPU, in any layout and with whatever activations are stored
+// as.
 #include "core/device/elementwise.cuh"
-#include "layers/activation/activation_cuda.h"
+#include "layers/activation/activation_ops.h"
+#include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
 
 template <class Op, class T>
-static void Forward(const Gpu& gpu, const Op& op, const T* x, T* y, int64_t n) {
+static void Apply(const Gpu& gpu, const Op& op, const T* x, T* y, int64_t n) {
   MapElements(
       gpu, n, Op::kType, y, DOPPIO_BODY(float value) { return op.Forward(value); }, x);
 }
 
 template <class Op, class T>
-static void Backward(const Gpu& gpu, const Op& op, const T* v, const T* dy, T* dx, int64_t n) {
+static void Differentiate(const Gpu& gpu, const Op& op, const T* v, const T* dy, T* dx, int64_t n) {
   MapElements(
       gpu, n, Op::kType, dx, DOPPIO_BODY(float value, float d) { return op.Gradient(value, d); }, v,
       dy);
 }
 
+template <class Op>
+class CudaActivation : public Kernel {
+ public:
+  explicit CudaActivation(const KernelArgs& args) : device_(args.device), op_(args.Form<Op>()) {
+    AskForOneForm(args, &needs_);
+  }
+
+  void Forward(const Pass&) override {
+    const Tensor& x = t_.bottoms[0];
+    DispatchStored(x.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      Apply(GpuOf(device_), op_, x.data<T>(), t_.tops[0].data<T>(), x.count());
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    const Tensor& dx = t_.bottom_grads[0];
+    if (!dx) return;
+    const Tensor& dy = t_.top_grads[0];
+    const Tensor& v = op_.reads() == Reads::kBottom ? t_.bottoms[0]
+                      : op_.reads() == Reads::kTop  ? t_.tops[0]
+                                                    : dy;
+    DispatchStored(dx.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      Differentiate(GpuOf(device_), op_, v.data<T>(), dy.data<T>(), dx.data<T>(), dx.count());
+    });
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaActivation>(args);
+  }
+
+ private:
+  Device* device_;
+  const Op op_;
+};
+
+template <class... Ops>
+bool RegisterAllActivationCuda(const std::tuple<Ops...>*) {
+  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10,
+                                  &CudaActivation<Ops>::Make, &DeclinesDouble, true}) &&
+          ...);
+}
+[[maybe_unused]] const bool activation_cuda_registered =
+    RegisterAllActivationCuda(static_cast<AllActivations*>(nullptr));
+
 }  // namespace
-
-void LaunchForward(const Gpu& gpu, const AnyActivation& any, DType type, const void* x, void* y,
-                   int64_t n) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    std::visit(
-        [&](const auto& op) { Forward(gpu, op, static_cast<const T*>(x), static_cast<T*>(y), n); },
-        any);
-  });
-}
-
-void LaunchBackward(const Gpu& gpu, const AnyActivation& any, DType type, const void* v,
-                    const void* dy, void* dx, int64_t n) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    std::visit(
-        [&](const auto& op) {
-          Backward(gpu, op, static_cast<const T*>(v), static_cast<const T*>(dy),
-                   static_cast<T*>(dx), n);
-        },
-        any);
-  });
-}
-
 }  // namespace doppio

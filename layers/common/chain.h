@@ -12,32 +12,17 @@
 #include <vector>
 
 #include "core/base/threads.h"
-#include "core/net/plan/fusion.h"
+#include "core/net/plan/kernel.h"
 #include "layers/activation/activation_ops.h"
 
 namespace doppio {
 
-// Whether an Eltwise layer adds its bottoms as they are.
-inline bool IsPlainSum(const LayerSpec& spec) {
-  const EltwiseParameter& param = spec.param.eltwise_param();
-  return param.operation() == EltwiseParameter::SUM &&
-         std::all_of(param.coeff().begin(), param.coeff().end(), [](float c) { return c == 1; });
-}
-
-// The layer of `type` behind the head of a chain; null when there is none, as for a layer alone (no
-// chain).
-inline const ChainLink* FindLink(const std::vector<ChainLink>* chain, const std::string& type) {
-  for (size_t i = 1; chain != nullptr && i < chain->size(); ++i) {
-    if ((*chain)[i].spec->type() == type) return &(*chain)[i];
-  }
-  return nullptr;
-}
+// The first layer of `type` behind the head of a chain; null when there is none, as for a layer
+// alone (no chain).
+const ChainLink* FindLink(const std::vector<ChainLink>* chain, const std::string& type);
 
 struct ChainTail {
-  explicit ChainTail(const std::vector<ChainLink>* chain)
-      : sum(FindLink(chain, "Eltwise") != nullptr) {
-    if (const ChainLink* link = FindLink(chain, "ReLU")) relu = Relu::From(*link->spec);
-  }
+  explicit ChainTail(const std::vector<ChainLink>* chain);
 
   // Puts ReLU's mask, if there is one, on the gradient of the top.
   template <class T>
@@ -69,28 +54,7 @@ inline const ChainTail kNoTail(nullptr);
 
 // A chain as one layer, seen from its tail: the head's fields are to be added. Nothing where a tail
 // is not what ChainTail computes. For heads with one bottom and one top.
-inline std::optional<LayerShape> InferTail(const std::vector<ChainLink>& chain) {
-  LayerShape shape;
-  shape.tops = chain.back().shape->tops;
-  shape.backward_reads_tops = false;
-  for (const ChainLink& link : chain) {
-    const bool head = &link == &chain.front();
-    shape.macs += link.shape->macs;
-    shape.params.insert(shape.params.end(), link.shape->params.begin(), link.shape->params.end());
-    if (link.spec->param.top_size() != 1 || link.shape->tops != shape.tops) return std::nullopt;
-    if (link.spec->type() == "Eltwise" && !head) {
-      if (!IsPlainSum(*link.spec) || link.spec->param.bottom_size() != 2) return std::nullopt;
-      shape.passes_gradient = {false, true};
-    } else if (link.spec->param.bottom_size() != 1 && !head) {
-      return std::nullopt;
-    }
-    if (link.spec->type() == "ReLU") {
-      if (Relu::From(*link.spec).reads() != Reads::kTop) return std::nullopt;
-      shape.backward_reads_tops = shape.overwrites_top_gradients = true;
-    }
-  }
-  return shape;
-}
+std::optional<LayerShape> InferTail(const std::vector<ChainLink>& chain);
 
 }  // namespace doppio
 

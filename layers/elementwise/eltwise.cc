@@ -1,17 +1,29 @@
 // Eltwise: the sum (with coefficients), product or maximum of two or more bottoms of one shape; and
 // a sum together with the ReLU after it.
 #include "core/base/threads.h"
+#include "core/net/plan/fusion.h"
 #include "layers/common/chain.h"
+#include "layers/elementwise/eltwise_form.h"
 
 namespace doppio {
 namespace {
 
-using Op = EltwiseParameter;
+EltwiseOp OpOf(const EltwiseParameter& param) {
+  switch (param.operation()) {
+    case EltwiseParameter::SUM:
+      return EltwiseOp::kSum;
+    case EltwiseParameter::MAX:
+      return EltwiseOp::kMax;
+    case EltwiseParameter::PROD:
+      break;
+  }
+  return param.stable_prod_grad() ? EltwiseOp::kProduct : EltwiseOp::kQuotient;
+}
 
 LayerShape InferEltwise(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const EltwiseParameter& param = spec.param.eltwise_param();
   const int coefficients = param.coeff_size();
-  if (coefficients != 0 && param.operation() == Op::PROD) {
+  if (coefficients != 0 && param.operation() == EltwiseParameter::PROD) {
     throw spec.Mistake("eltwise_param.coeff",
                        "coeff is for operation SUM, but this is PROD; remove it");
   }
@@ -27,52 +39,45 @@ LayerShape InferEltwise(const LayerSpec& spec, const std::vector<Shape>& bottoms
                            ", bottom 0 has " + bottoms[0].ToString() + "; they must be the same",
                        static_cast<int>(i));
   }
+  EltwiseForm form{OpOf(param), {param.coeff().begin(), param.coeff().end()}};
+  form.coefficients.resize(bottoms.size(), 1.0f);
   LayerShape shape;
   shape.tops = {bottoms[0]};
-  shape.backward_reads_bottoms = param.operation() == Op::PROD;
-  shape.backward_reads_tops = param.operation() == Op::PROD && !param.stable_prod_grad();
+  shape.backward_reads_bottoms = form.op == EltwiseOp::kProduct || form.op == EltwiseOp::kQuotient;
+  shape.backward_reads_tops = form.op == EltwiseOp::kQuotient;
   shape.in_place_ok = true;
-  if (IsPlainSum(spec)) shape.passes_gradient.assign(bottoms.size(), true);
+  if (form.plain_sum()) shape.passes_gradient.assign(bottoms.size(), true);
+  shape.form = std::move(form);
   return shape;
 }
 
 std::optional<LayerShape> InferWithRelu(const std::vector<ChainLink>& chain) {
   const ChainLink& sum = chain.front();
   std::optional<LayerShape> shape = InferTail(chain);
-  if (!shape || !IsPlainSum(*sum.spec)) return std::nullopt;
+  if (!shape || !sum.Form<EltwiseForm>().plain_sum()) return std::nullopt;
   shape->backward_reads_bottoms = false;
   shape->passes_gradient = sum.shape->passes_gradient;
   shape->in_place_ok = true;
   return shape;
 }
 
-// Which bottom was the largest. The type bounds how many bottoms there can be.
-using Winner = uint16_t;
-constexpr int kMaxBottoms = 1 << 16;
-
 // Any layout, as long as it is one: the first blocked one that comes.
 template <class T>
 class Eltwise : public Kernel {
  public:
-  explicit Eltwise(const KernelArgs& args)
-      : op_(args.spec->param.eltwise_param().operation()),
-        stable_(args.spec->param.eltwise_param().stable_prod_grad()),
-        coefficients_(args.bottoms.size(), T(1)),
-        tail_(args.chain) {
-    const EltwiseParameter& param = args.spec->param.eltwise_param();
-    if (op_ == Op::SUM)
-      std::copy(param.coeff().begin(), param.coeff().end(), coefficients_.begin());
+  explicit Eltwise(const KernelArgs& args) : op_(args.Form<EltwiseForm>().op), tail_(args.chain) {
+    for (float c : args.Form<EltwiseForm>().coefficients) coefficients_.push_back(T(c));
     Layout layout;
     for (const TensorSpec& bottom : args.bottoms) {
       if (layout.plain()) layout = bottom.layout;
     }
     // Dividing y by x makes NaN of padding.
-    if (op_ == Op::PROD && !stable_ && layout.padded()) layout = Layout();
+    if (op_ == EltwiseOp::kQuotient && layout.padded()) layout = Layout();
     needs_.bottoms.assign(args.bottoms.size(), layout);
     needs_.tops = {layout};
-    if (op_ == Op::MAX && args.backward) {
+    if (op_ == EltwiseOp::kMax && args.backward) {
       const int64_t stored = TensorSpec{args.bottoms[0].shape, args.dtype, layout}.stored();
-      needs_.saved_bytes = stored * static_cast<int64_t>(sizeof(Winner));
+      needs_.saved_bytes = stored * static_cast<int64_t>(sizeof(EltwiseWinner));
     }
     in_.resize(args.bottoms.size());
   }
@@ -109,9 +114,9 @@ class Eltwise : public Kernel {
     const T* first = in_[0] + begin;
     T* y = t_.tops[0].template data<T>() + begin;
     T result[kChunk];
-    if (op_ == Op::MAX) {
+    if (op_ == EltwiseOp::kMax) {
       Max(begin, n, result);
-    } else if (op_ == Op::SUM) {
+    } else if (op_ == EltwiseOp::kSum) {
       const T* second = in_[1] + begin;
       const T c0 = coefficients_[0], c1 = coefficients_[1];
       for (int64_t i = 0; i < n; ++i) result[i] = c0 * first[i] + c1 * second[i];
@@ -137,7 +142,7 @@ class Eltwise : public Kernel {
   void Max(int64_t begin, int64_t n, T* result) {
     const T* a = in_[0] + begin;
     const T* b = in_[1] + begin;
-    Winner winners[kChunk];
+    EltwiseWinner winners[kChunk];
     for (int64_t i = 0; i < n; ++i) {
       winners[i] = a[i] > b[i] ? 0 : 1;
       result[i] = a[i] > b[i] ? a[i] : b[i];
@@ -146,12 +151,12 @@ class Eltwise : public Kernel {
       const T* x = in_[k] + begin;
       for (int64_t i = 0; i < n; ++i) {
         if (!(x[i] > result[i])) continue;
-        winners[i] = static_cast<Winner>(k);
+        winners[i] = static_cast<EltwiseWinner>(k);
         result[i] = x[i];
       }
     }
     if (needs_.saved_bytes > 0)
-      std::copy(winners, winners + n, static_cast<Winner*>(t_.saved) + begin);
+      std::copy(winners, winners + n, static_cast<EltwiseWinner*>(t_.saved) + begin);
   }
 
   static void MultiplyBy(const T* x, int64_t n, T* result) {
@@ -161,11 +166,11 @@ class Eltwise : public Kernel {
   void BackwardChunk(size_t bottom, int64_t begin, int64_t n) {
     const T* dy = t_.top_grads[0].template data<T>() + begin;
     T* dx = t_.bottom_grads[bottom].template data<T>() + begin;
-    if (op_ == Op::MAX) {
-      const Winner* winner = static_cast<const Winner*>(t_.saved) + begin;
+    if (op_ == EltwiseOp::kMax) {
+      const EltwiseWinner* winner = static_cast<const EltwiseWinner*>(t_.saved) + begin;
 #pragma omp simd
       for (int64_t i = 0; i < n; ++i) dx[i] = winner[i] == bottom ? dy[i] : T(0);
-    } else if (op_ == Op::SUM) {
+    } else if (op_ == EltwiseOp::kSum) {
       const T c = coefficients_[bottom];
       if (c == T(1)) {
         if (dx != dy) std::copy(dy, dy + n, dx);
@@ -173,7 +178,7 @@ class Eltwise : public Kernel {
       }
 #pragma omp simd
       for (int64_t i = 0; i < n; ++i) dx[i] = c * dy[i];
-    } else if (stable_) {
+    } else if (op_ == EltwiseOp::kProduct) {
       T others[kChunk];
       std::copy(dy, dy + n, others);
       for (size_t k = 0; k < in_.size(); ++k) {
@@ -188,8 +193,7 @@ class Eltwise : public Kernel {
     }
   }
 
-  const Op::EltwiseOp op_;
-  const bool stable_;
+  const EltwiseOp op_;
   std::vector<T> coefficients_;
   const ChainTail tail_;
   std::vector<const T*> in_;
@@ -198,7 +202,7 @@ class Eltwise : public Kernel {
 LayerType EltwiseType() {
   LayerType type;
   type.min_bottoms = 2;
-  type.max_bottoms = kMaxBottoms;
+  type.max_bottoms = kMostEltwiseBottoms;
   type.min_tops = type.max_tops = 1;
   type.infer = &InferEltwise;
   return type;

@@ -1,10 +1,25 @@
+// Eltwise and Eltwise+ReLU on a GPU, in any layout and with whatever activations are stored as:
+// forward in one pass over memory, and so backward for all bottoms together.
 #include "core/device/elementwise.cuh"
-#include "layers/elementwise/eltwise_cuda.h"
+#include "layers/common/chain.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/elementwise/eltwise_form.h"
 
 namespace doppio {
 namespace {
 
 constexpr char kName[] = "Eltwise";
+
+// Of a layer with any number of bottoms; the arrays, one entry per bottom, are on the device.
+struct EltwiseTable {
+  EltwiseOp op;
+  int count;
+  DType type;   // as all bottoms, the top and their gradients are stored
+  bool packed;  // packs may begin at all of these addresses
+  const void* const* in;
+  void* const* grads;         // null where no gradient is wanted
+  const float* coefficients;  // of a sum
+};
 
 template <class T>
 __host__ __device__ const T* Bottom(const EltwiseTable& t, int k) {
@@ -22,7 +37,7 @@ __host__ __device__ void FoldBottoms(const EltwiseTable& t, int64_t i, int first
 }
 
 template <class T>
-struct Forward {
+struct EltwiseValues {
   EltwiseTable t;
   Relu relu;
   T* y;
@@ -59,7 +74,7 @@ struct Forward {
 };
 
 template <class T>
-struct Backward {
+struct EltwiseGradients {
   EltwiseTable t;
   bool mask;
   Relu relu;
@@ -118,36 +133,98 @@ static void SumOfTwo(const Gpu& gpu, int64_t n, float a, const T* x, float b, co
       z);
 }
 
+class CudaEltwise : public Kernel {
+ public:
+  explicit CudaEltwise(const KernelArgs& args)
+      : device_(args.device),
+        tail_(args.chain),
+        relu_(tail_.relu ? *tail_.relu : Relu(1)),
+        coefficients_(args.Form<EltwiseForm>().coefficients) {
+    table_.op = args.Form<EltwiseForm>().op;
+    table_.count = static_cast<int>(args.bottoms.size());
+    table_.type = args.tops[0];
+    AskForOneForm(args, &needs_);
+    if (table_.op == EltwiseOp::kMax && args.backward) {
+      needs_.saved_bytes =
+          args.bottoms[0].shape.count() * static_cast<int64_t>(sizeof(EltwiseWinner));
+    }
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    winners_ = needs_.saved_bytes > 0 ? static_cast<EltwiseWinner*>(t_.saved) : nullptr;
+    std::vector<const void*> in;
+    std::vector<void*> grads;
+    table_.packed = true;
+    for (size_t i = 0; i < coefficients_.size(); ++i) {
+      in.push_back(t_.bottoms[i].raw);
+      grads.push_back(i < t_.bottom_grads.size() ? t_.bottom_grads[i].raw : nullptr);
+      table_.packed = table_.packed && PacksFit(in.back(), grads.back());
+    }
+    table_.in = Put(in, &in_there_);
+    table_.grads = Put(grads, &grads_there_);
+    table_.coefficients = Put(coefficients_, &coefficients_there_);
+    has_backward_ = tail_.relu ||
+                    std::any_of(grads.begin(), grads.end(), [](void* dx) { return dx != nullptr; });
+  }
+
+  void Forward(const Pass&) override {
+    const Tensor& y = t_.tops[0];
+    DispatchStored(y.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      T* to = static_cast<T*>(y.raw);
+      if (table_.op == EltwiseOp::kSum && table_.count == 2) {
+        SumOfTwo(GpuOf(device_), y.count(), coefficients_[0], t_.bottoms[0].data<T>(),
+                 coefficients_[1], t_.bottoms[1].data<T>(), relu_, to);
+      } else {
+        ForEachPack<kPackWidth<T>>(GpuOf(device_), y.count(),
+                                   table_.packed && PacksFit(to, winners_), kName,
+                                   EltwiseValues<T>{table_, relu_, to, winners_});
+      }
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!has_backward_) return;  // the bottoms' gradients are the top's
+    const Tensor& dy = t_.top_grads[0];
+    DispatchStored(dy.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T* y = t_.tops[0].data<T>();
+      T* gradient = static_cast<T*>(dy.raw);
+      ForEachPack<kPackWidth<T>>(
+          GpuOf(device_), dy.count(), table_.packed && PacksFit(y, gradient, winners_), kName,
+          EltwiseGradients<T>{table_, tail_.relu.has_value(), relu_, y, gradient, winners_});
+    });
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaEltwise>(args);
+  }
+
+ private:
+  template <class T>
+  const T* Put(const std::vector<T>& values, Buffer* there) {
+    const int64_t bytes = static_cast<int64_t>(values.size() * sizeof(T));
+    *there = Buffer(device_, bytes);
+    device_->CopyFromHost(there->data(), values.data(), bytes);
+    return static_cast<const T*>(there->data());
+  }
+
+  Device* const device_;
+  const ChainTail tail_;
+  const Relu relu_;
+  std::vector<float> coefficients_;
+  EltwiseTable table_{};
+  Buffer in_there_, grads_there_, coefficients_there_;
+  EltwiseWinner* winners_ = nullptr;
+  bool has_backward_ = false;
+};
+
+DOPPIO_REGISTER_KERNEL({"Eltwise", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make,
+                        &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL({"Eltwise+ReLU", DeviceKind::kCuda, "cuda", 10, &CudaEltwise::Make,
+                        &DeclinesDouble, true});
+
 }  // namespace
-
-void LaunchSumOfTwo(const Gpu& gpu, int64_t n, DType type, float a, const void* x, float b,
-                    const void* z, const Relu& relu, void* y) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    SumOfTwo(gpu, n, a, static_cast<const T*>(x), b, static_cast<const T*>(z), relu,
-             static_cast<T*>(y));
-  });
-}
-
-void LaunchEltwise(const Gpu& gpu, int64_t n, const EltwiseTable& t, const Relu& relu, void* y,
-                   EltwiseWinner* winners) {
-  DispatchStored(t.type, [&](auto zero) {
-    using T = decltype(zero);
-    ForEachPack<kPackWidth<T>>(gpu, n, t.packed && PacksFit(static_cast<T*>(y), winners), kName,
-                               Forward<T>{t, relu, static_cast<T*>(y), winners});
-  });
-}
-
-void LaunchEltwiseBackward(const Gpu& gpu, int64_t n, const EltwiseTable& t, bool mask,
-                           const Relu& relu, const void* y, void* dy,
-                           const EltwiseWinner* winners) {
-  DispatchStored(t.type, [&](auto zero) {
-    using T = decltype(zero);
-    const T* top = static_cast<const T*>(y);
-    T* gradient = static_cast<T*>(dy);
-    ForEachPack<kPackWidth<T>>(gpu, n, t.packed && PacksFit(top, gradient, winners), kName,
-                               Backward<T>{t, mask, relu, top, gradient, winners});
-  });
-}
-
 }  // namespace doppio

@@ -17,12 +17,6 @@
 
 namespace doppio {
 
-struct ChainLink {
-  const LayerSpec* spec = nullptr;
-  const LayerShape* shape = nullptr;  // of this layer alone
-  int input = 0;  // which of its bottoms the link before makes; of no meaning in the head
-};
-
 // What its kernels see: as bottoms those of the head, then the others of each further layer; as
 // tops the tail's; as parameters those of all layers in turn.
 struct FusionType {

@@ -21,11 +21,18 @@
 
 namespace doppio {
 
-struct ChainLink;   // core/net/plan/fusion.h
 struct LayerShape;  // core/net/graph/layer.h
 struct LayerSpec;   // core/net/spec/spec.h
 class Communicator;
 class SumsInStream;  // core/net/run/communicator.h
+
+// The struct that `infer` of a layer type has made. Fails where it has made another one.
+template <class T>
+const T& FormAs(const std::any* form, const std::string& type) {
+  const T* typed = form == nullptr ? nullptr : std::any_cast<T>(form);
+  DOPPIO_CHECK(typed != nullptr, "layer type " + type + " has no such form");
+  return *typed;
+}
 
 // What changes from call to call.
 struct Pass {
@@ -49,6 +56,20 @@ struct Pass {
   }
 };
 
+// A layer of a chain (core/net/plan/fusion.h).
+struct ChainLink {
+  std::string type;
+  const std::any* form = nullptr;  // LayerShape::form of this layer alone
+  int input = 0;  // which of its bottoms the link before makes; of no meaning in the head
+  const LayerSpec* spec = nullptr;
+  const LayerShape* shape = nullptr;  // of this layer alone
+
+  template <class T>
+  const T& Form() const {
+    return FormAs<T>(form, type);
+  }
+};
+
 // All that is known when a kernel is made. For a chain (core/net/plan/fusion.h) layer, type, at and
 // spec are the head's, the rest the chain's.
 struct KernelArgs {
@@ -63,9 +84,7 @@ struct KernelArgs {
   // The struct that the layer's `infer` has made.
   template <class T>
   const T& Form() const {
-    const T* typed = form == nullptr ? nullptr : std::any_cast<T>(form);
-    DOPPIO_CHECK(typed != nullptr, "layer type " + type + " has made another form");
-    return *typed;
+    return FormAs<T>(form, type);
   }
 
   const LayerSpec* spec = nullptr;
