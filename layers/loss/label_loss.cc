@@ -3,19 +3,34 @@
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/loss/bottom_pairs.h"
-#include "layers/loss/label_loss_spec.h"
-#include "layers/loss/loss_normalizer.h"
+#include "layers/loss/label_loss_form.h"
 
 namespace doppio {
 namespace {
 
 constexpr int64_t kLabelLossGrain = 8192;
 
+void ReadLabelLoss(const LayerSpec& spec, HingeLoss* op) {
+  op->squared = spec.param.hinge_loss_param().norm() == HingeLossParameter::L2;
+}
+void ReadLabelLoss(const LayerSpec&, MultinomialLogisticLoss*) {}
+
+// Caffe's losses of this kind know no ignore_label.
+template <class Op>
+LabelLossForm<Op> ReadLabelLossForm(const LayerSpec& spec, const Shape& prediction) {
+  Op op;
+  ReadLabelLoss(spec, &op);
+  const int64_t samples = prediction.dim_or_1(0);
+  const int64_t scores = prediction.count() / std::max<int64_t>(1, samples);
+  return {op, samples, scores, LabelReader(scores), BatchNormalizer(prediction)};
+}
+
 template <class Op>
 struct LabelLoss {
   static LayerShape Infer(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
     CheckOnePerSample(spec, bottoms, 1, "label");
     LayerShape shape;
+    shape.form = ReadLabelLossForm<Op>(spec, bottoms[0]);
     shape.tops = {Shape()};
     shape.backward_reads_tops = false;
     shape.no_gradient_bottoms = {false, true};
@@ -26,49 +41,42 @@ struct LabelLoss {
   template <class T>
   class Cpu : public Kernel {
    public:
-    explicit Cpu(const KernelArgs& args)
-        : at_(args.spec->At()),
-          op_(LabelLossOf<Op>(*args.spec)),
-          samples_(args.bottoms[1].shape.count()),
-          scores_(ScoresPerSample(args.bottoms[0].shape)),
-          labels_(LabelsOf(args.bottoms[0].shape)),
-          normalizer_(BatchNormalizer(args.bottoms[0].shape)) {
-      needs_.scratch_bytes = samples_ * static_cast<int64_t>(sizeof(int32_t));
+    explicit Cpu(const KernelArgs& args) : at_(args.at), form_(args.Form<LabelLossForm<Op>>()) {
+      needs_.scratch_bytes = form_.samples * static_cast<int64_t>(sizeof(int32_t));
     }
 
     void Forward(const Pass& pass) override {
       int32_t* label = static_cast<int32_t*>(t_.scratch);
-      labels_.Read(at_, t_.bottoms[1].template data<T>(), samples_, 1, label);
+      form_.labels.Read(at_, t_.bottoms[1].template data<T>(), form_.samples, 1, label);
       const T* x = t_.bottoms[0].template data<T>();
       double loss = 0;
-      for (int64_t n = 0; n < samples_; ++n, x += scores_) {
-        for (int64_t c = 0; c < scores_; ++c)
-          loss += static_cast<double>(op_.Loss(x[c], c == label[n]));
+      for (int64_t n = 0; n < form_.samples; ++n, x += form_.scores) {
+        for (int64_t c = 0; c < form_.scores; ++c)
+          loss += static_cast<double>(form_.op.Loss(x[c], c == label[n]));
       }
-      t_.tops[0].template data<T>()[0] = static_cast<T>(loss / normalizer_.Divisor(pass, samples_));
+      t_.tops[0].template data<T>()[0] =
+          static_cast<T>(loss / form_.normalizer.Divisor(pass, form_.samples));
     }
 
     void Backward(const Pass& pass, const std::vector<bool>&) override {
       if (!t_.bottom_grads[0]) return;
       const double weight = static_cast<double>(t_.top_grads[0].template data<T>()[0]);
-      const T scale = static_cast<T>(weight / normalizer_.Divisor(pass, samples_));
+      const T scale = static_cast<T>(weight / form_.normalizer.Divisor(pass, form_.samples));
       const T *x = t_.bottoms[0].template data<T>(), *label = t_.bottoms[1].template data<T>();
       T* dx = t_.bottom_grads[0].template data<T>();
-      ParallelFor(samples_, 1 + kLabelLossGrain / (scores_ + 1), [=](int64_t begin, int64_t end) {
-        for (int64_t n = begin; n < end; ++n) {
-          const int32_t own = labels_.Class(label[n]);
-          for (int64_t c = 0, i = n * scores_; c < scores_; ++c, ++i)
-            dx[i] = scale * op_.Gradient(x[i], c == own);
-        }
-      });
+      ParallelFor(form_.samples, 1 + kLabelLossGrain / (form_.scores + 1),
+                  [=](int64_t begin, int64_t end) {
+                    for (int64_t n = begin; n < end; ++n) {
+                      const int32_t own = form_.labels.Class(label[n]);
+                      for (int64_t c = 0, i = n * form_.scores; c < form_.scores; ++c, ++i)
+                        dx[i] = scale * form_.op.Gradient(x[i], c == own);
+                    }
+                  });
     }
 
    private:
     const SourceLoc at_;
-    const Op op_;
-    const int64_t samples_, scores_;
-    const LabelReader labels_;
-    const LossNormalizer normalizer_;
+    const LabelLossForm<Op> form_;
   };
 
   static bool Register() {

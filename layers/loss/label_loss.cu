@@ -1,6 +1,9 @@
-#include "layers/loss/label_loss_cuda.h"
-
+// Every loss of label_loss_ops.h on a GPU, in single precision. A wrong label makes the loss NaN at
+// once and is named by a later Forward.
 #include "core/device/launch.cuh"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/loss/label_loss_form.h"
+#include "layers/loss/wrong_label_cuda.h"
 
 namespace doppio {
 namespace {
@@ -16,9 +19,18 @@ struct MergeLabelLossSums {
   }
 };
 
+struct LabelLossInputs {
+  const float* x;       // samples x scores
+  const float* labels;  // one per sample
+  int64_t samples, scores;
+  LabelReader reader;
+};
+
+// Writes the sum / divisor to *loss, on the device. If a label is wrong, *loss becomes NaN, and the
+// first such label is written to *wrong.
 template <class Op>
-static void Forward(const Gpu& gpu, const Op& op, const LabelLossInputs& in, double divisor,
-                    float* loss, WrongLabelWord* wrong, void* scratch) {
+static void SumLosses(const Gpu& gpu, const Op& op, const LabelLossInputs& in, double divisor,
+                      float* loss, WrongLabelWord* wrong, void* scratch) {
   ReduceRows(
       gpu, 1, in.samples * in.scores, Op::kType, LabelLossSum{0, kNoWrongLabel},
       DOPPIO_BODY(int64_t, int64_t i) {
@@ -36,9 +48,10 @@ static void Forward(const Gpu& gpu, const Op& op, const LabelLossInputs& in, dou
       scratch);
 }
 
+// `weight`: the loss weight, on the device.
 template <class Op>
-static void Backward(const Gpu& gpu, const Op& op, const LabelLossInputs& in, double divisor,
-                     const float* weight, float* dx) {
+static void Differentiate(const Gpu& gpu, const Op& op, const LabelLossInputs& in, double divisor,
+                          const float* weight, float* dx) {
   ForEachIndex(
       gpu, in.samples * in.scores, Op::kType, DOPPIO_BODY(int64_t i) {
         const int64_t n = i / in.scores;
@@ -48,18 +61,57 @@ static void Backward(const Gpu& gpu, const Op& op, const LabelLossInputs& in, do
       });
 }
 
+template <class Op>
+class CudaLabelLoss : public Kernel {
+ public:
+  explicit CudaLabelLoss(const KernelArgs& args)
+      : device_(args.device), at_(args.at), form_(args.Form<LabelLossForm<Op>>()) {
+    needs_.scratch_bytes = ReduceRowsBytes<LabelLossSum>(1, args.bottoms[0].shape.count());
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    wrong_ = std::make_unique<WrongLabel>(device_);
+  }
+
+  void Forward(const Pass& pass) override {
+    wrong_->ThrowIfAny(form_.labels, at_, 1);
+    SumLosses(GpuOf(device_), form_.op, Inputs(), Divisor(pass), t_.tops[0].template data<float>(),
+              wrong_->word(), t_.scratch);
+  }
+
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    Differentiate(GpuOf(device_), form_.op, Inputs(), Divisor(pass),
+                  t_.top_grads[0].template data<float>(),
+                  t_.bottom_grads[0].template data<float>());
+  }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaLabelLoss>(args);
+  }
+
+ private:
+  LabelLossInputs Inputs() const {
+    return {t_.bottoms[0].template data<float>(), t_.bottoms[1].template data<float>(),
+            form_.samples, form_.scores, form_.labels};
+  }
+  double Divisor(const Pass& pass) const { return form_.normalizer.Divisor(pass, form_.samples); }
+
+  Device* const device_;
+  const SourceLoc at_;
+  const LabelLossForm<Op> form_;
+  std::unique_ptr<WrongLabel> wrong_;
+};
+
+template <class... Ops>
+bool RegisterAllLabelLossCuda(const std::variant<Ops...>*) {
+  return (KernelTypes::Get().Add({Ops::kType, DeviceKind::kCuda, "cuda", 10,
+                                  &CudaLabelLoss<Ops>::Make, &DeclinesDouble}) &&
+          ...);
+}
+[[maybe_unused]] const bool label_loss_cuda_registered =
+    RegisterAllLabelLossCuda(static_cast<AnyLabelLoss*>(nullptr));
+
 }  // namespace
-
-int64_t LabelLossScratchBytes(int64_t count) { return ReduceRowsBytes<LabelLossSum>(1, count); }
-
-void LaunchLabelLossForward(const Gpu& gpu, const AnyLabelLoss& any, const LabelLossInputs& in,
-                            double divisor, float* loss, WrongLabelWord* wrong, void* scratch) {
-  std::visit([&](const auto& op) { Forward(gpu, op, in, divisor, loss, wrong, scratch); }, any);
-}
-
-void LaunchLabelLossBackward(const Gpu& gpu, const AnyLabelLoss& any, const LabelLossInputs& in,
-                             double divisor, const float* weight, float* dx) {
-  std::visit([&](const auto& op) { Backward(gpu, op, in, divisor, weight, dx); }, any);
-}
-
 }  // namespace doppio

@@ -1,6 +1,6 @@
 // Losses that are a sum over all scores of a sample, of which one is its label's: one struct each,
-// for every device. To add one, write it here, append it to AnyLabelLoss, and say in
-// label_loss_spec.h what it takes from the file.
+// for every device. To add one, write it here, append it to AnyLabelLoss, and read in
+// label_loss.cc what it takes from the file.
 //
 // An operation promises
 //   kType                             the layer's type in a net file;
