@@ -4,7 +4,7 @@
 #include "core/net/graph/layer.h"
 #include "layers/loss/block_sum.h"
 #include "layers/loss/bottom_pairs.h"
-#include "layers/loss/smooth_l1_loss_spec.h"
+#include "layers/loss/smooth_l1_loss_form.h"
 
 namespace doppio {
 namespace {
@@ -19,17 +19,35 @@ Shape EachShape(const Shape& prediction) {
   return each;
 }
 
-LayerShape InferSmoothL1Loss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  static const char* const kRoles[] = {"prediction", "target", "inside weights", "outside weights"};
-  for (int i = 1; i < static_cast<int>(bottoms.size()); ++i)
-    CheckSameValues(spec, bottoms, i, kRoles[i], kRoles[0]);
+// SmoothL1LossOHEM obeys loss_param, with the positions for VALID. SmoothL1Loss of Fast R-CNN and
+// SSD divides by the batch whatever loss_param says. The exception is PRE_FIXED, which only forks
+// with R-FCN have.
+LossNormalizer SmoothL1Normalizer(const LayerSpec& spec, const Shape& prediction,
+                                  int64_t positions) {
+  const bool obeys = spec.type() == "SmoothL1LossOHEM" ||
+                     spec.param.loss_param().normalization() == LossParameter::PRE_FIXED;
+  if (!obeys) return BatchNormalizer(prediction);
+  return ReadLossNormalizer(spec, Normalization::kValid, prediction.dim_or_1(0), positions);
+}
+
+SmoothL1Form ReadSmoothL1(const LayerSpec& spec, const Shape& prediction) {
   const float sigma = spec.param.smooth_l1_loss_param().sigma();
   if (!(sigma > 0)) {
     throw spec.Mistake("smooth_l1_loss_param.sigma",
                        "sigma is " + std::to_string(sigma) + "; give a positive number");
   }
-  SmoothL1Normalizer(spec, bottoms[0]);
+  const int64_t channels = prediction.dim_or_1(1);
+  const int64_t positions =
+      prediction.count() / std::max<int64_t>(1, prediction.dim_or_1(0) * channels);
+  return {sigma, channels, positions, SmoothL1Normalizer(spec, prediction, positions)};
+}
+
+LayerShape InferSmoothL1Loss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  static const char* const kRoles[] = {"prediction", "target", "inside weights", "outside weights"};
+  for (int i = 1; i < static_cast<int>(bottoms.size()); ++i)
+    CheckSameValues(spec, bottoms, i, kRoles[i], kRoles[0]);
   LayerShape shape;
+  shape.form = ReadSmoothL1(spec, bottoms[0]);
   shape.tops = {Shape()};
   if (spec.param.top_size() > 1) shape.tops.push_back(EachShape(bottoms[0]));
   shape.backward_reads_tops = false;
@@ -44,22 +62,16 @@ template <class T>
 class SmoothL1Kernel : public Kernel {
  public:
   explicit SmoothL1Kernel(const KernelArgs& args)
-      : count_(args.bottoms[0].shape.count()),
-        channels_(args.bottoms[0].shape.dim_or_1(1)),
-        positions_(SmoothL1Positions(args.bottoms[0].shape)),
-        sigma_(static_cast<T>(args.spec->param.smooth_l1_loss_param().sigma())),
-        normalizer_(SmoothL1Normalizer(*args.spec, args.bottoms[0].shape)),
-        sum_(count_) {}
+      : count_(args.bottoms[0].shape.count()), form_(args.Form<SmoothL1Form>()), sum_(count_) {}
 
   void Forward(const Pass& pass) override {
-    const SmoothL1<T> terms = SmoothL1Of(sigma_, t_.bottoms);
+    const SmoothL1<T> terms = form_.TermsOf<T>(t_.bottoms);
     const double loss = sum_([&](int64_t begin, int64_t end) {
       double sum = 0;
       for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(terms.Loss(i));
       return sum;
     });
-    t_.tops[0].template data<T>()[0] =
-        static_cast<T>(loss / normalizer_.Divisor(pass, normalizer_.positions()));
+    t_.tops[0].template data<T>()[0] = static_cast<T>(loss / form_.Divisor(pass));
     if (t_.tops.size() < 2) return;
     T* each = t_.tops[1].template data<T>();
     std::fill(each, each + t_.tops[1].count(), T(0));
@@ -67,11 +79,10 @@ class SmoothL1Kernel : public Kernel {
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
-    const SmoothL1<T> terms = SmoothL1Of(sigma_, t_.bottoms);
+    const SmoothL1<T> terms = form_.TermsOf<T>(t_.bottoms);
     const T* top = t_.top_grads[0].template data<T>();
     const T* own = t_.tops.size() > 1 ? t_.top_grads[1].template data<T>() : nullptr;
-    const double weight = (top == nullptr ? 0.0 : static_cast<double>(*top)) /
-                          normalizer_.Divisor(pass, normalizer_.positions());
+    const double weight = (top == nullptr ? 0.0 : static_cast<double>(*top)) / form_.Divisor(pass);
     for (size_t side = 0; side < 2; ++side) {
       if (!t_.bottom_grads[side]) continue;
       const T sign = static_cast<T>(side == 0 ? 1 : -1), scale = static_cast<T>(weight);
@@ -89,12 +100,11 @@ class SmoothL1Kernel : public Kernel {
 
   // Of element i's loss in the second top.
   int64_t Position(int64_t i) const {
-    return i / (channels_ * positions_) * positions_ + i % positions_;
+    return i / (form_.channels * form_.positions) * form_.positions + i % form_.positions;
   }
 
-  const int64_t count_, channels_, positions_;
-  const T sigma_;
-  const LossNormalizer normalizer_;
+  const int64_t count_;
+  const SmoothL1Form form_;
   BlockSum sum_;
 };
 

@@ -1,26 +1,25 @@
-#include "layers/loss/smooth_l1_loss_cuda.h"
-
+// SmoothL1Loss on a GPU, in single precision; nothing is copied to the host.
 #include "core/device/launch.cuh"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/loss/smooth_l1_loss_form.h"
 
 namespace doppio {
 namespace {
 
 constexpr char kName[] = "SmoothL1Loss";
 
-}  // namespace
-
-int64_t SmoothL1ScratchBytes(int64_t count) { return ReduceRowsBytes<double>(1, count); }
-
-void LaunchSmoothL1Forward(const Gpu& gpu, int64_t count, const SmoothL1<float>& terms,
-                           double divisor, float* loss, void* scratch) {
+// Writes the sum over `count` elements / divisor to *loss, on the device.
+static void SumLosses(const Gpu& gpu, int64_t count, const SmoothL1<float>& terms, double divisor,
+                      float* loss, void* scratch) {
   ReduceRows(
       gpu, 1, count, kName, 0.0,
       DOPPIO_BODY(int64_t, int64_t i) { return static_cast<double>(terms.Loss(i)); }, Plus(),
       DOPPIO_BODY(int64_t, double sum) { *loss = static_cast<float>(sum / divisor); }, scratch);
 }
 
-void LaunchSmoothL1Backward(const Gpu& gpu, int64_t count, const SmoothL1<float>& terms,
-                            double divisor, const float* weight, float* dx, float* dtarget) {
+// Writes both gradients, one of which may be null. `weight`: the loss weight, on the device.
+static void Differentiate(const Gpu& gpu, int64_t count, const SmoothL1<float>& terms,
+                          double divisor, const float* weight, float* dx, float* dtarget) {
   ForEachIndex(
       gpu, count, kName, DOPPIO_BODY(int64_t i) {
         const float scale = static_cast<float>(static_cast<double>(*weight) / divisor);
@@ -30,4 +29,45 @@ void LaunchSmoothL1Backward(const Gpu& gpu, int64_t count, const SmoothL1<float>
       });
 }
 
+class CudaSmoothL1 : public Kernel {
+ public:
+  explicit CudaSmoothL1(const KernelArgs& args)
+      : device_(args.device),
+        count_(args.bottoms[0].shape.count()),
+        form_(args.Form<SmoothL1Form>()) {
+    needs_.scratch_bytes = ReduceRowsBytes<double>(1, count_);
+  }
+
+  void Forward(const Pass& pass) override {
+    SumLosses(GpuOf(device_), count_, form_.TermsOf<float>(t_.bottoms), form_.Divisor(pass),
+              t_.tops[0].data<float>(), t_.scratch);
+  }
+
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    Differentiate(GpuOf(device_), count_, form_.TermsOf<float>(t_.bottoms), form_.Divisor(pass),
+                  t_.top_grads[0].data<float>(), t_.bottom_grads[0].data<float>(),
+                  t_.bottom_grads[1].data<float>());
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaSmoothL1>(args);
+  }
+
+ private:
+  Device* const device_;
+  const int64_t count_;
+  const SmoothL1Form form_;
+};
+
+std::string SmoothL1LossCudaDeclines(const KernelArgs& args) {
+  return args.tops.size() > 1 ? "it has no second top" : DeclinesDouble(args);
+}
+
+DOPPIO_REGISTER_KERNEL({"SmoothL1Loss", DeviceKind::kCuda, "cuda", 10, &CudaSmoothL1::Make,
+                        &SmoothL1LossCudaDeclines});
+DOPPIO_REGISTER_KERNEL({"SmoothL1LossOHEM", DeviceKind::kCuda, "cuda", 10, &CudaSmoothL1::Make,
+                        &SmoothL1LossCudaDeclines});
+
+}  // namespace
 }  // namespace doppio

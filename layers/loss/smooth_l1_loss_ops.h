@@ -1,7 +1,8 @@
 // SmoothL1Loss as a sum over elements, the same on every device. Source: R. Girshick, "Fast R-CNN",
 // 2015, equation 3; sigma and the two weights are those of the later "Faster R-CNN" code:
-//   d = inside * (x - t);  f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, else |d| - 1 / (2
-//   sigma^2) loss of an element = outside * f(d)
+//   d = inside * (x - t)
+//   f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, else |d| - 1 / (2 sigma^2)
+//   loss of an element = outside * f(d)
 #ifndef DOPPIO_LAYERS_LOSS_SMOOTH_L1_LOSS_OPS_H_
 #define DOPPIO_LAYERS_LOSS_SMOOTH_L1_LOSS_OPS_H_
 
