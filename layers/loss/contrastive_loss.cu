@@ -1,22 +1,30 @@
-#include "layers/loss/contrastive_loss_cuda.h"
-
+// ContrastiveLoss on a GPU, in single precision; nothing is copied to the host.
 #include "core/device/launch.cuh"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/loss/contrastive_loss_form.h"
 
 namespace doppio {
 namespace {
 
 constexpr char kName[] = "ContrastiveLoss";
 
-}  // namespace
+struct ContrastivePairs {
+  const float *a, *b;    // samples x values
+  const float* similar;  // one per sample
+  int64_t samples, values;
+  ContrastiveTerms<float> terms;
+};
 
 // The loss of each pair, then room for sums.
-int64_t ContrastiveScratchBytes(int64_t samples, int64_t values) {
+static int64_t ScratchBytes(int64_t samples, int64_t values) {
   return samples * static_cast<int64_t>(sizeof(double)) +
          std::max(ReduceRowsBytes<double>(samples, values), ReduceRowsBytes<double>(1, samples));
 }
 
-void LaunchContrastiveForward(const Gpu& gpu, const ContrastivePairs& pairs, double divisor,
-                              float* loss, float* slopes, void* scratch) {
+// Writes the sum over pairs / (2 divisor) to *loss, on the device, and each sample's slope to
+// `slopes`, for backward, unless that is null.
+static void SumLosses(const Gpu& gpu, const ContrastivePairs& pairs, double divisor, float* loss,
+                      float* slopes, void* scratch) {
   double* const losses = static_cast<double*>(scratch);
   void* const room = losses + pairs.samples;
   const int64_t values = pairs.values;
@@ -39,8 +47,9 @@ void LaunchContrastiveForward(const Gpu& gpu, const ContrastivePairs& pairs, dou
       room);
 }
 
-void LaunchContrastiveBackward(const Gpu& gpu, const ContrastivePairs& pairs, double divisor,
-                               const float* weight, const float* slopes, float* da, float* db) {
+// Writes both gradients, one of which may be null. `weight`: the loss weight, on the device.
+static void Differentiate(const Gpu& gpu, const ContrastivePairs& pairs, double divisor,
+                          const float* weight, const float* slopes, float* da, float* db) {
   ForEachIndex(
       gpu, pairs.samples * pairs.values, kName, DOPPIO_BODY(int64_t i) {
         const float scale = static_cast<float>(static_cast<double>(*weight) / divisor);
@@ -50,4 +59,47 @@ void LaunchContrastiveBackward(const Gpu& gpu, const ContrastivePairs& pairs, do
       });
 }
 
+class CudaContrastiveLoss : public Kernel {
+ public:
+  explicit CudaContrastiveLoss(const KernelArgs& args)
+      : device_(args.device), form_(args.Form<ContrastiveForm>()) {
+    needs_.scratch_bytes = ScratchBytes(form_.samples, form_.values);
+    if (args.backward) needs_.saved_bytes = form_.samples * static_cast<int64_t>(sizeof(float));
+  }
+
+  void Forward(const Pass& pass) override {
+    float* slopes = needs_.saved_bytes > 0 ? static_cast<float*>(t_.saved) : nullptr;
+    SumLosses(GpuOf(device_), Pairs(), form_.Divisor(pass), t_.tops[0].data<float>(), slopes,
+              t_.scratch);
+  }
+
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    Differentiate(GpuOf(device_), Pairs(), form_.Divisor(pass), t_.top_grads[0].data<float>(),
+                  static_cast<const float*>(t_.saved), t_.bottom_grads[0].data<float>(),
+                  t_.bottom_grads[1].data<float>());
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaContrastiveLoss>(args);
+  }
+
+ private:
+  ContrastivePairs Pairs() const {
+    return {t_.bottoms[0].data<float>(),
+            t_.bottoms[1].data<float>(),
+            t_.bottoms[2].data<float>(),
+            form_.samples,
+            form_.values,
+            form_.terms};
+  }
+
+  Device* const device_;
+  const ContrastiveForm form_;
+};
+
+DOPPIO_REGISTER_KERNEL({"ContrastiveLoss", DeviceKind::kCuda, "cuda", 10,
+                        &CudaContrastiveLoss::Make, &DeclinesDouble});
+
+}  // namespace
 }  // namespace doppio
