@@ -11,7 +11,7 @@ namespace doppio {
 namespace {
 
 LossNormalizer NormalizerOf(const LayerSpec& spec, const DetectionExtents& e) {
-  return LossNormalizer(spec, LossParameter::VALID, e.images, e.priors);
+  return ReadLossNormalizer(spec, Normalization::kValid, e.images, e.priors);
 }
 
 LayerShape InferMultiboxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {

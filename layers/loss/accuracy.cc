@@ -1,5 +1,5 @@
-// Accuracy: the share of labels whose class is among the top_k scores; a second top has it for each
-// class.
+// Accuracy: the share of labels whose class is among the top_k scores. A second top has the share
+// for each class.
 #include <algorithm>
 
 #include "core/base/threads.h"
@@ -9,41 +9,45 @@
 namespace doppio {
 namespace {
 
-struct AccuracyExtents {
+struct AccuracyForm {
   int64_t outer, classes, inner;
+  LabelReader labels;
+  int64_t top_k;
 };
 
-AccuracyExtents AccuracyExtentsOf(const LayerSpec& spec, const Shape& scores) {
-  const int given = spec.param.accuracy_param().axis();
+AccuracyForm AccuracyFormOf(const LayerSpec& spec, const Shape& scores) {
+  const AccuracyParameter& param = spec.param.accuracy_param();
+  const int given = param.axis();
   if (!scores.has_axis(given)) {
     throw spec.Mistake("accuracy_param.axis", "axis " + std::to_string(given) +
                                                   " does not exist in the scores, whose shape is " +
                                                   scores.ToString());
   }
   const int axis = scores.canonical_axis(given);
-  return {scores.count(0, axis), scores[axis], scores.count(axis + 1)};
+  return {scores.count(0, axis), scores[axis], scores.count(axis + 1),
+          LabelReader(param, scores[axis]), param.top_k()};
 }
 
 LayerShape InferAccuracy(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const AccuracyExtents e = AccuracyExtentsOf(spec, bottoms[0]);
-  if (bottoms[1].count() != e.outer * e.inner) {
+  const AccuracyForm f = AccuracyFormOf(spec, bottoms[0]);
+  if (bottoms[1].count() != f.outer * f.inner) {
     throw spec.Mistake("bottom",
                        "label '" + spec.param.bottom(1) + "' has " +
                            std::to_string(bottoms[1].count()) + " values (" +
                            bottoms[1].ToString() + "), the scores need " +
-                           std::to_string(e.outer * e.inner) + ": one per sample" +
-                           (e.inner > 1 ? " and position" : "") + " of " + bottoms[0].ToString(),
+                           std::to_string(f.outer * f.inner) + ": one per sample" +
+                           (f.inner > 1 ? " and position" : "") + " of " + bottoms[0].ToString(),
                        1);
   }
-  const uint32_t top_k = spec.param.accuracy_param().top_k();
-  if (top_k < 1 || top_k > e.classes) {
-    throw spec.Mistake("accuracy_param.top_k", "top_k " + std::to_string(top_k) + " is not in 1.." +
-                                                   std::to_string(e.classes) +
+  if (f.top_k < 1 || f.top_k > f.classes) {
+    throw spec.Mistake("accuracy_param.top_k", "top_k " + std::to_string(f.top_k) +
+                                                   " is not in 1.." + std::to_string(f.classes) +
                                                    ", the number of classes");
   }
   LayerShape shape;
+  shape.form = f;
   shape.tops = {Shape()};
-  if (spec.param.top_size() > 1) shape.tops.push_back({e.classes});
+  if (spec.param.top_size() > 1) shape.tops.push_back({f.classes});
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   return shape;
 }
@@ -52,21 +56,21 @@ template <class T>
 class AccuracyKernel : public Kernel {
  public:
   explicit AccuracyKernel(const KernelArgs& args)
-      : at_(args.spec->At()),
-        e_(AccuracyExtentsOf(*args.spec, args.bottoms[0].shape)),
-        top_k_(args.spec->param.accuracy_param().top_k()),
-        reader_(args.spec->param.accuracy_param(), e_.classes),
-        label_(static_cast<size_t>(e_.outer * e_.inner)),
+      : at_(args.at),
+        form_(args.Form<AccuracyForm>()),
+        label_(static_cast<size_t>(form_.outer * form_.inner)),
         hit_(label_.size()),
-        labels_of_class_(args.shape->tops.size() > 1 ? static_cast<size_t>(e_.classes) : 0) {}
+        labels_of_class_(args.top_shapes.size() > 1 ? static_cast<size_t>(form_.classes) : 0) {}
 
   void Forward(const Pass&) override {
-    const int64_t valid =
-        reader_.Read(at_, t_.bottoms[1].template data<T>(), e_.outer, e_.inner, label_.data());
+    const int64_t valid = form_.labels.Read(at_, t_.bottoms[1].template data<T>(), form_.outer,
+                                            form_.inner, label_.data());
     const T* scores = t_.bottoms[0].template data<T>();
-    ParallelFor(e_.outer * e_.inner, 1 + 16384 / e_.classes, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) hit_[static_cast<size_t>(i)] = Hit(scores, i);
-    });
+    ParallelFor(form_.outer * form_.inner, 1 + 16384 / form_.classes,
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i)
+                    hit_[static_cast<size_t>(i)] = Hit(scores, i);
+                });
     const int64_t hits = std::count(hit_.begin(), hit_.end(), 1);
     t_.tops[0].template data<T>()[0] = Share(hits, valid);
     if (t_.tops.size() > 1) PerClass(t_.tops[1].template data<T>());
@@ -78,35 +82,34 @@ class AccuracyKernel : public Kernel {
                       : static_cast<T>(static_cast<double>(part) / static_cast<double>(whole));
   }
 
-  // Whether fewer than top_k other classes score at least as high as the label's.
+  // Returns 1 if fewer than top_k other classes score at least as high as the label's, else 0.
   uint8_t Hit(const T* scores, int64_t position) const {
     const int32_t label = label_[static_cast<size_t>(position)];
     if (label == kIgnoredLabel) return 0;
-    const T* s = scores + position / e_.inner * e_.classes * e_.inner + position % e_.inner;
-    const T of_label = s[label * e_.inner];
+    const T* s =
+        scores + position / form_.inner * form_.classes * form_.inner + position % form_.inner;
+    const T of_label = s[label * form_.inner];
     int64_t not_below = 0;  // the label's class among them
     // Negated, so that a prediction of NaN is a miss.
-    for (int64_t c = 0; c < e_.classes; ++c) not_below += !(s[c * e_.inner] < of_label);
-    return not_below <= top_k_;
+    for (int64_t c = 0; c < form_.classes; ++c) not_below += !(s[c * form_.inner] < of_label);
+    return not_below <= form_.top_k;
   }
 
   void PerClass(T* top) {
     std::fill(labels_of_class_.begin(), labels_of_class_.end(), 0);
-    std::fill(top, top + e_.classes, T(0));
+    std::fill(top, top + form_.classes, T(0));
     for (size_t i = 0; i < label_.size(); ++i) {
       if (label_[i] == kIgnoredLabel) continue;
       ++labels_of_class_[static_cast<size_t>(label_[i])];
       top[label_[i]] += hit_[i];
     }
-    for (int64_t c = 0; c < e_.classes; ++c) {
+    for (int64_t c = 0; c < form_.classes; ++c) {
       top[c] = Share(static_cast<int64_t>(top[c]), labels_of_class_[static_cast<size_t>(c)]);
     }
   }
 
   const SourceLoc at_;
-  const AccuracyExtents e_;
-  const int64_t top_k_;
-  const LabelReader reader_;
+  const AccuracyForm form_;
   std::vector<int32_t> label_;
   std::vector<uint8_t> hit_;
   std::vector<int64_t> labels_of_class_;

@@ -1,8 +1,9 @@
 // InfogainLoss: cross entropy of the softmax of a prediction, in which a matrix says how much of
 // each label's loss each class has. The matrix is a file or the third bottom; a second top shows
 // the softmax.
-#include "layers/loss/infogain_loss_spec.h"
+#include "core/base/file.h"
 #include "layers/loss/softmax_labels.h"
+#include "layers/loss/weighted_softmax_loss.h"
 
 namespace doppio {
 namespace {
@@ -24,17 +25,72 @@ void CheckLossParam(const LayerSpec& spec) {
   }
 }
 
-// Of a third bottom and a file the bottom counts, as in Caffe.
-void CheckMatrix(const LayerSpec& spec, const std::vector<Shape>& bottoms, int64_t classes) {
+// The softmax is over the axis of the labels. A file that names both axes means one.
+SoftmaxShape InfogainShape(const LayerSpec& spec, const Shape& prediction) {
+  const InfogainLossParameter& param = spec.param.infogain_loss_param();
+  const SoftmaxShape s =
+      SoftmaxShapeAround(spec, "infogain_loss_param.axis", param.axis(), prediction);
+  if (spec.param.softmax_param().has_axis()) {
+    const SoftmaxShape other = SoftmaxShapeOf(spec, prediction);
+    if (other.outer != s.outer || other.classes != s.classes) {
+      throw spec.Mistake("softmax_param.axis",
+                         "the softmax is over axis " +
+                             std::to_string(spec.param.softmax_param().axis()) +
+                             ", but infogain_loss_param.axis is " + std::to_string(param.axis()) +
+                             "; both are the axis of the classes, so remove softmax_param.axis");
+    }
+  }
+  return s;
+}
+
+// Returns the mistake if `source` names no file.
+std::optional<Error> MissingMatrix(const LayerSpec& spec) {
+  const std::string& path = spec.param.infogain_loss_param().source();
+  if (FileExists(path)) return std::nullopt;
+  return spec.Mistake("infogain_loss_param.source", "there is no file '" + path + "'");
+}
+
+// The matrix in `source`, a binary BlobProto of classes x classes. A net that is only looked at or
+// timed does without the file: then the identity.
+std::vector<float> ReadInfogainMatrix(const LayerSpec& spec, int64_t classes) {
+  const std::string& path = spec.param.infogain_loss_param().source();
+  const auto mistake = [&](const std::string& text) {
+    return spec.Mistake("infogain_loss_param.source", text);
+  };
+  const size_t count = static_cast<size_t>(classes * classes);
+  const std::optional<Error> missing = MissingMatrix(spec);
+  if (missing && spec.options.data != DataMode::kOpen) {
+    std::vector<float> identity(count);
+    for (size_t i = 0; i < count; i += static_cast<size_t>(classes) + 1) identity[i] = 1;
+    return identity;
+  }
+  if (missing) throw *missing;
+  BlobProto blob;
+  if (!blob.ParseFromString(ReadFile(path)))
+    throw mistake("'" + path + "' is not a matrix in Caffe's form (a binary BlobProto)");
+  std::vector<float> matrix(blob.data().begin(), blob.data().end());
+  if (matrix.empty()) matrix.assign(blob.double_data().begin(), blob.double_data().end());
+  if (matrix.size() != count) {
+    throw mistake("'" + path + "' holds " + std::to_string(matrix.size()) +
+                  " values; the prediction has " + std::to_string(classes) +
+                  " classes, so the matrix is " + std::to_string(classes) + "x" +
+                  std::to_string(classes));
+  }
+  return matrix;
+}
+
+// Returns the matrix of the file; empty where it is the third bottom. Where a net has both, the
+// bottom counts, as in Caffe.
+std::vector<float> InfogainMatrixOf(const LayerSpec& spec, const std::vector<Shape>& bottoms,
+                                    int64_t classes) {
   if (bottoms.size() < 3) {
     if (!spec.param.infogain_loss_param().has_source()) {
       throw spec.Mistake("bottom",
                          "there is no matrix; give infogain_loss_param.source or a third bottom");
     }
-    ReadInfogainMatrix(spec, classes);
-    return;
+    return ReadInfogainMatrix(spec, classes);
   }
-  if (bottoms[2].count() == classes * classes) return;
+  if (bottoms[2].count() == classes * classes) return {};
   const std::string k = std::to_string(classes);
   throw spec.Mistake("bottom",
                      "matrix '" + spec.param.bottom(2) + "' is " + bottoms[2].ToString() +
@@ -46,23 +102,24 @@ void CheckMatrix(const LayerSpec& spec, const std::vector<Shape>& bottoms, int64
 LayerShape InferInfogainLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   CheckLossParam(spec);
   const SoftmaxShape s = InfogainShape(spec, bottoms[0]);
-  CheckSoftmaxLabels(spec, s, bottoms, spec.param.infogain_loss_param().axis());
-  CheckMatrix(spec, bottoms, s.classes);
-  LossNormalizer(spec, LossParameter::VALID, s.outer, s.inner);
-  LayerShape shape = SoftmaxLossShape(spec, bottoms);
+  const int axis = spec.param.infogain_loss_param().axis();
+  CheckSoftmaxLabels(spec, s, bottoms, axis);
+  std::vector<float> matrix = InfogainMatrixOf(spec, bottoms, s.classes);
+  SoftmaxLossForm form = SoftmaxLossFormOf(spec, s, bottoms[0].canonical_axis(axis));
+  form.kind = LabelKind::kWeighted;
+  form.least = 1e-20;  // Caffe's
+  form.matrix_bottom = bottoms.size() > 2;
+  form.matrix = std::move(matrix);
+  LayerShape shape = SoftmaxLossShape(spec, bottoms, std::move(form));
   if (bottoms.size() < 3) shape.missing = MissingMatrix(spec);
   shape.backward_reads_bottoms = bottoms.size() > 2;  // the matrix
   shape.no_gradient_bottoms.resize(bottoms.size(), true);
   return shape;
 }
 
-std::unique_ptr<Kernel> MakeInfogainLoss(const KernelArgs& args) {
-  return MakeWeightedSoftmaxLoss(args, InfogainForm(*args.spec, args.bottoms[0].shape));
-}
-
 DOPPIO_REGISTER_LAYER("InfogainLoss", LayerType{2, 3, 1, 2, false, true, &InferInfogainLoss});
-DOPPIO_REGISTER_KERNEL({"InfogainLoss", DeviceKind::kCpu, "reference", 0, &MakeInfogainLoss,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL({"InfogainLoss", DeviceKind::kCpu, "reference", 0,
+                        &MakeForFloat<WeightedSoftmaxLoss>, nullptr});
 
 }  // namespace
 }  // namespace doppio

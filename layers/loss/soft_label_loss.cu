@@ -1,12 +1,22 @@
-#include "layers/loss/soft_label_loss_cuda.h"
-
-#include "layers/loss/soft_label_ops.h"
+// SoftmaxWithLoss with soft labels on a GPU, in single precision and the plain layout. Nothing is
+// copied to the host.
 #include "layers/activation/softmax_rows.cuh"
+#include "layers/common/room.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/loss/soft_label_ops.h"
+#include "layers/loss/softmax_loss_form.h"
 
 namespace doppio {
 namespace {
 
 constexpr char kName[] = "softmax loss with soft labels";
+
+// Results of Forward that Backward reads.
+struct SoftLabelState {
+  double* per_divisor;  // 1 / divisor
+  float* probability;
+  float* difference;  // SoftLabelGradient
+};
 
 // What the softmax knows of each position, the sum of its targets, then room for sums.
 struct SoftLabelScratch {
@@ -17,21 +27,18 @@ struct SoftLabelScratch {
       : rows(static_cast<SoftmaxRow*>(scratch)),
         totals(reinterpret_cast<float*>(rows + positions)),
         room(totals + positions + positions % 2) {}  // the room begins where a double may lie
+
+  static int64_t Bytes(const SoftmaxShape& s) {
+    const int64_t per_position = sizeof(SoftmaxRow) + sizeof(float);
+    return (s.positions() + 1) * per_position +
+           std::max({ReduceClassesBytes<SoftmaxRow>(s), ReduceClassesBytes<float>(s),
+                     ReduceRowsBytes<double>(1, s.count())});
+  }
 };
 
-}  // namespace
-
-int64_t SoftLabelScratchBytes(const SoftmaxShape& s) {
-  const int64_t per_position = sizeof(SoftmaxRow) + sizeof(float);
-  return (s.positions() + 1) * per_position +
-         std::max({ReduceClassesBytes<SoftmaxRow>(s), ReduceClassesBytes<float>(s),
-                   ReduceRowsBytes<double>(1, s.count())});
-}
-
-void LaunchSoftLabelForward(const Gpu& gpu, const SoftmaxShape& s, const LossDivisor& divisor,
-                            const float* x, const float* targets, const SoftLabelState& state,
-                            float* loss, float* shown, void* scratch) {
-  const SoftLabelScratch in(scratch, s.positions());
+// Writes the probabilities, to `shown` too unless that is null, and the differences.
+static void WriteState(const Gpu& gpu, const SoftmaxShape& s, const float* x, const float* targets,
+                       const SoftLabelState& state, float* shown, const SoftLabelScratch& in) {
   SoftmaxRow* const rows = in.rows;
   float* const totals = in.totals;
   ReduceSoftmaxRows(
@@ -48,6 +55,11 @@ void LaunchSoftLabelForward(const Gpu& gpu, const SoftmaxShape& s, const LossDiv
         state.difference[i] = SoftLabelGradient(targets[i], totals[position], p);
         if (shown != nullptr) shown[i] = p;
       });
+}
+
+// Writes *loss and *state.per_divisor, on the device.
+static void SumLosses(const Gpu& gpu, const SoftmaxShape& s, const LossDivisor& divisor,
+                      const float* targets, const SoftLabelState& state, float* loss, void* room) {
   const int64_t positions = s.positions();
   ReduceRows(
       gpu, 1, s.count(), kName, 0.0,
@@ -60,11 +72,12 @@ void LaunchSoftLabelForward(const Gpu& gpu, const SoftmaxShape& s, const LossDiv
         *state.per_divisor = 1 / by;
         *loss = static_cast<float>(sum / by);
       },
-      in.room);
+      room);
 }
 
-void LaunchSoftLabelBackward(const Gpu& gpu, const SoftmaxShape& s, const SoftLabelState& state,
-                             const float* weight, const float* dy, float* dx, void* scratch) {
+// `weight`: the loss weight, or null for 0. `dy`: the gradient of the second top, or null.
+static void Differentiate(const Gpu& gpu, const SoftmaxShape& s, const SoftLabelState& state,
+                          const float* weight, const float* dy, float* dx, void* scratch) {
   const SoftLabelScratch in(scratch, s.positions());
   float* const dots = in.totals;
   if (dy != nullptr) SoftmaxDots(gpu, s, state.probability, dy, dots, in.room);
@@ -81,4 +94,77 @@ void LaunchSoftLabelBackward(const Gpu& gpu, const SoftmaxShape& s, const SoftLa
       });
 }
 
+class CudaSoftLabelLoss : public Kernel {
+ public:
+  explicit CudaSoftLabelLoss(const KernelArgs& args)
+      : device_(args.device),
+        shape_(args.Form<SoftmaxLossForm>().shape),
+        normalizer_(args.Form<SoftmaxLossForm>().normalizer),
+        backward_(args.backward) {
+    Place(nullptr, nullptr);
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    Place(t_.saved, t_.scratch);
+  }
+
+  bool same_every_pass() const override { return true; }
+
+  void Forward(const Pass& pass) override {
+    const LossDivisor divisor = normalizer_.DivisorFor(pass, AllPositions(pass));
+    const SoftLabelScratch in(t_.scratch, shape_.positions());
+    const float* targets = t_.bottoms[1].data<float>();
+    WriteState(GpuOf(device_), shape_, t_.bottoms[0].data<float>(), targets, state_,
+               t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr, in);
+    SumLosses(GpuOf(device_), shape_, divisor, targets, state_, t_.tops[0].data<float>(), in.room);
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    Differentiate(GpuOf(device_), shape_, state_, t_.top_grads[0].data<float>(),
+                  t_.top_grads.size() > 1 ? t_.top_grads[1].data<float>() : nullptr,
+                  t_.bottom_grads[0].data<float>(), t_.scratch);
+  }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaSoftLabelLoss>(args);
+  }
+
+ private:
+  // Launches have the beginning of the scratch.
+  void Place(void* saved, void* scratch) {
+    Room kept(saved), passing(scratch);
+    passing.TakeBytes(SoftLabelScratch::Bytes(shape_));
+    Room& room = backward_ ? kept : passing;
+    state_.per_divisor = room.Take<double>(1);
+    state_.probability = room.Take<float>(shape_.count());
+    state_.difference = room.Take<float>(shape_.count());
+    needs_.saved_bytes = kept.bytes();
+    needs_.scratch_bytes = passing.bytes();
+  }
+
+  // Returns the positions of all ranks: each position counts on each rank.
+  int64_t AllPositions(const Pass& pass) const {
+    return normalizer_.positions() * (pass.group == nullptr ? 1 : pass.group->size());
+  }
+
+  Device* const device_;
+  const SoftmaxShape shape_;
+  const LossNormalizer normalizer_;
+  const bool backward_;
+  SoftLabelState state_{};
+};
+
+std::string SoftLabelsDecline(const KernelArgs& args) {
+  return args.Form<SoftmaxLossForm>().kind == LabelKind::kShares ? DeclinesDouble(args)
+                                                                 : "it is for soft labels";
+}
+
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "soft labels", 9,
+                        &CudaSoftLabelLoss::Make, &SoftLabelsDecline});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "soft labels", 9,
+                        &CudaSoftLabelLoss::Make, &SoftLabelsDecline});
+
+}  // namespace
 }  // namespace doppio

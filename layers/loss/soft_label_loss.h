@@ -1,52 +1,21 @@
-// SoftmaxWithLoss with soft labels (soft_label_ops.h): what tells them from classes, and the plain
-// kernel.
+// The plain kernel of SoftmaxWithLoss with soft labels (soft_label_ops.h).
 #ifndef DOPPIO_LAYERS_LOSS_SOFT_LABEL_LOSS_H_
 #define DOPPIO_LAYERS_LOSS_SOFT_LABEL_LOSS_H_
 
 #include <vector>
 
-#include "core/net/graph/layer.h"
-#include "layers/loss/loss_normalizer.h"
-#include "layers/loss/soft_label_ops.h"
 #include "layers/activation/softmax_math.h"
+#include "layers/loss/soft_label_ops.h"
+#include "layers/loss/softmax_loss_form.h"
 
 namespace doppio {
-
-// Of the prediction's shape. With one class alone that is also the shape of labels that are
-// classes.
-inline bool HasSoftLabels(const SoftmaxShape& s, const Shape& prediction, const Shape& labels) {
-  return s.classes > 1 && labels == prediction;
-}
-
-inline bool HasSoftLabels(const LayerSpec& spec, const std::vector<TensorSpec>& bottoms) {
-  return HasSoftLabels(SoftmaxShapeOf(spec, bottoms[0].shape), bottoms[0].shape, bottoms[1].shape);
-}
-
-inline void CheckSoftLabels(const LayerSpec& spec) {
-  const std::string so = "labels of the prediction's shape are shares of classes: ";
-  const LossParameter& param = spec.param.loss_param();
-  if (param.has_ignore_label()) {
-    throw spec.Mistake("loss_param.ignore_label", so + "none can be ignored; remove ignore_label");
-  }
-  if (param.label_smoothing() != 0) {
-    throw spec.Mistake("loss_param.label_smoothing",
-                       so + "label_smoothing does not go with them; remove it");
-  }
-  if (param.weight_by_label_freqs()) {
-    throw spec.Mistake("loss_param.weight_by_label_freqs",
-                       so + "class_weighting does not go with them; remove it");
-  }
-  if (spec.param.top_size() > 2) {
-    throw spec.Mistake("top", so + "the layer has no third top then; remove it", 2);
-  }
-}
 
 template <class T>
 class SoftLabelSoftmaxLoss : public Kernel {
  public:
   explicit SoftLabelSoftmaxLoss(const KernelArgs& args)
-      : shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
-        normalizer_(*args.spec, LossParameter::VALID, shape_.outer, shape_.inner),
+      : shape_(args.Form<SoftmaxLossForm>().shape),
+        normalizer_(args.Form<SoftmaxLossForm>().normalizer),
         backward_(args.backward) {
     const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T));
     (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) = (backward_ ? 2 : 1) * bytes;

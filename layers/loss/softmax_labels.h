@@ -1,5 +1,5 @@
-// What softmax losses have in common before they compute: labels for all positions, and their
-// shape.
+// What softmax losses have in common before they compute: labels for all positions, what the file
+// says of them, and the tops.
 #ifndef DOPPIO_LAYERS_LOSS_SOFTMAX_LABELS_H_
 #define DOPPIO_LAYERS_LOSS_SOFTMAX_LABELS_H_
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/net/graph/layer.h"
-#include "layers/activation/softmax_shape.h"
+#include "layers/loss/softmax_loss_form.h"
 
 namespace doppio {
 
@@ -25,9 +25,18 @@ inline void CheckSoftmaxLabels(const LayerSpec& spec, const SoftmaxShape& s,
                      1);
 }
 
-// The loss and, where the file has more tops, the probabilities and each label's own loss.
-inline LayerShape SoftmaxLossShape(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+// Reads loss_param, for labels that are classes on axis `axis`, counted from the front.
+inline SoftmaxLossForm SoftmaxLossFormOf(const LayerSpec& spec, const SoftmaxShape& s, int axis) {
+  return {s, axis == 1, LabelReader(spec.param.loss_param(), s.classes),
+          ReadLossNormalizer(spec, Normalization::kValid, s.outer, s.inner)};
+}
+
+// The tops are the loss and, where the file has more tops, the probabilities and each label's own
+// loss.
+inline LayerShape SoftmaxLossShape(const LayerSpec& spec, const std::vector<Shape>& bottoms,
+                                   SoftmaxLossForm form) {
   LayerShape shape;
+  shape.form = std::move(form);
   shape.tops = {Shape()};
   if (spec.param.top_size() > 1) shape.tops.push_back(bottoms[0]);
   if (spec.param.top_size() > 2) shape.tops.push_back(bottoms[1]);

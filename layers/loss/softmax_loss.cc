@@ -1,46 +1,131 @@
 // SoftmaxWithLoss: cross entropy of the softmax of a prediction and labels, which are classes or
-// shares of all classes; a second top shows the softmax, a third one the loss of each label, from
-// which hard examples are chosen (R-FCN).
+// shares of all classes. A second top shows the softmax. A third one shows the loss of each label,
+// from which hard examples are chosen (R-FCN).
+//
+// label_smoothing: with s, the target is no longer the label alone, but the label with 1 - s and
+// all K classes with s / K each. Source: C. Szegedy et al., "Rethinking the Inception Architecture
+// for Computer Vision", 2016, section 7.
+//
+// class_weighting: the loss of a label has the factor of its class; the divisor stays the number of
+// labels. Source: SegNet's Caffe of 2015.
 #include <cfloat>
+#include <cmath>
 
 #include "core/net/graph/layer.h"
 #include "core/net/graph/varying_rows.h"
-#include "layers/loss/label_smoothing.h"
-#include "layers/loss/labels.h"
-#include "layers/loss/loss_normalizer.h"
+#include "layers/activation/softmax_math.h"
 #include "layers/loss/soft_label_loss.h"
 #include "layers/loss/softmax_labels.h"
-#include "layers/activation/softmax_math.h"
+#include "layers/loss/weighted_softmax_loss.h"
 
 namespace doppio {
 namespace {
 
-// Of those two of which WeighsLabels knows, the one in the file.
+// Soft labels have the prediction's shape. With one class alone that is also the shape of labels
+// that are classes.
+bool HasSoftLabels(const SoftmaxShape& s, const std::vector<Shape>& bottoms) {
+  return s.classes > 1 && bottoms[1] == bottoms[0];
+}
+
+void CheckSoftLabels(const LayerSpec& spec) {
+  const std::string so = "labels of the prediction's shape are shares of classes: ";
+  const LossParameter& param = spec.param.loss_param();
+  if (param.has_ignore_label()) {
+    throw spec.Mistake("loss_param.ignore_label", so + "none can be ignored; remove ignore_label");
+  }
+  if (param.label_smoothing() != 0) {
+    throw spec.Mistake("loss_param.label_smoothing",
+                       so + "label_smoothing does not go with them; remove it");
+  }
+  if (param.weight_by_label_freqs()) {
+    throw spec.Mistake("loss_param.weight_by_label_freqs",
+                       so + "class_weighting does not go with them; remove it");
+  }
+  if (spec.param.top_size() > 2) {
+    throw spec.Mistake("top", so + "the layer has no third top then; remove it", 2);
+  }
+}
+
+bool WeighsLabels(const LayerSpec& spec) {
+  const LossParameter& param = spec.param.loss_param();
+  return param.label_smoothing() != 0 || param.weight_by_label_freqs();
+}
+
+// Returns the field for which WeighsLabels is true.
 std::string WeighingField(const LayerSpec& spec) {
   return spec.param.loss_param().weight_by_label_freqs() ? "class_weighting" : "label_smoothing";
 }
 
-LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const SoftmaxShape s = SoftmaxShapeOf(spec, bottoms[0]);
-  if (HasSoftLabels(s, bottoms[0], bottoms[1])) {
-    CheckSoftLabels(spec);
-  } else {
-    CheckSoftmaxLabels(spec, s, bottoms, spec.param.softmax_param().axis());
+// Throws unless the two fields of class_weighting are there together, with a factor for each class.
+void CheckClassWeights(const LayerSpec& spec, int64_t classes) {
+  const LossParameter& param = spec.param.loss_param();
+  const int given = param.class_weighting_size();
+  if (!param.weight_by_label_freqs()) {
+    if (given == 0) return;
+    throw spec.Mistake("loss_param.class_weighting",
+                       "class_weighting counts with weight_by_label_freqs: true only; add that, or "
+                       "remove class_weighting");
   }
-  LossNormalizer(spec, LossParameter::VALID, s.outer, s.inner);
+  if (given != classes) {
+    throw spec.Mistake("loss_param.weight_by_label_freqs",
+                       "weight_by_label_freqs wants a class_weighting for each of the " +
+                           std::to_string(classes) + " classes, got " + std::to_string(given));
+  }
+  for (int i = 0; i < given; ++i) {
+    if (param.class_weighting(i) >= 0 && std::isfinite(param.class_weighting(i))) continue;
+    throw spec.Mistake(
+        "loss_param.class_weighting",
+        "class_weighting is " + std::to_string(param.class_weighting(i)) + "; it is at least 0", i);
+  }
+  if (param.label_smoothing() != 0) {
+    throw spec.Mistake("loss_param.label_smoothing",
+                       "label_smoothing does not go with class_weighting; remove one of them");
+  }
+}
+
+// Throws for labels that the file does not weigh correctly.
+void CheckLabelWeights(const LayerSpec& spec, int64_t classes) {
   const float smoothing = spec.param.loss_param().label_smoothing();
   if (!(smoothing >= 0 && smoothing < 1)) {
     throw spec.Mistake(
         "loss_param.label_smoothing",
         "label_smoothing is " + std::to_string(smoothing) + "; it is at least 0 and below 1");
   }
-  CheckClassWeights(spec, s.classes);
+  CheckClassWeights(spec, classes);
   if (WeighsLabels(spec) && spec.param.top_size() > 2) {
     const std::string field = WeighingField(spec);
     throw spec.Mistake("loss_param." + field,
                        field + " does not go with a third top; remove one of them");
   }
-  return SoftmaxLossShape(spec, bottoms);
+}
+
+void ReadLabelWeights(const LossParameter& param, SoftmaxLossForm* form) {
+  const int64_t classes = form->shape.classes;
+  const double smoothing = static_cast<double>(param.label_smoothing());
+  form->kind = LabelKind::kWeighted;
+  form->other = smoothing / static_cast<double>(classes);
+  form->own = 1 - smoothing + form->other;
+  form->least = FLT_MIN;
+  if (!param.weight_by_label_freqs()) return;
+  form->matrix.assign(static_cast<size_t>(classes * classes), 0);
+  for (int c = 0; c < param.class_weighting_size(); ++c)
+    form->matrix[static_cast<size_t>(c * (classes + 1))] = param.class_weighting(c);
+}
+
+LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const SoftmaxShape s = SoftmaxShapeOf(spec, bottoms[0]);
+  const bool soft = HasSoftLabels(s, bottoms);
+  const int axis = spec.param.softmax_param().axis();
+  if (soft) {
+    CheckSoftLabels(spec);
+  } else {
+    CheckSoftmaxLabels(spec, s, bottoms, axis);
+  }
+  SoftmaxLossForm form = SoftmaxLossFormOf(spec, s, bottoms[0].canonical_axis(axis));
+  CheckLabelWeights(spec, s.classes);
+  if (soft) form.kind = LabelKind::kShares;
+  if (WeighsLabels(spec)) ReadLabelWeights(spec.param.loss_param(), &form);
+  return SoftmaxLossShape(spec, bottoms, std::move(form));
 }
 
 int ClassAxis(const LayerParameter& layer) { return layer.softmax_param().axis(); }
@@ -53,7 +138,7 @@ void CheckVaryingRows(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                            (spec.param.loss_param().weight_by_label_freqs() ? "weigh its classes"
                                                                             : "smooth its labels"));
   }
-  if (HasSoftLabels(SoftmaxShapeOf(spec, bottoms[0]), bottoms[0], bottoms[1])) {
+  if (HasSoftLabels(SoftmaxShapeOf(spec, bottoms[0]), bottoms)) {
     throw spec.Mistake("bottom", what + "; labels can then not be shares of classes", 1);
   }
 }
@@ -62,11 +147,11 @@ template <class T>
 class SoftmaxLossKernel : public Kernel, public RowReader {
  public:
   explicit SoftmaxLossKernel(const KernelArgs& args)
-      : at_(args.spec->At()),
-        shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)),
+      : at_(args.at),
+        shape_(args.Form<SoftmaxLossForm>().shape),
         all_rows_(args.bottoms[0].shape.dim_or_1(0)),
-        labels_(args.spec->param.loss_param(), shape_.classes),
-        normalizer_(*args.spec, LossParameter::VALID, shape_.outer, shape_.inner),
+        labels_(args.Form<SoftmaxLossForm>().labels),
+        normalizer_(args.Form<SoftmaxLossForm>().normalizer),
         backward_(args.backward) {
     const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T)) +
                           shape_.outer * shape_.inner * static_cast<int64_t>(sizeof(int32_t));
@@ -180,9 +265,15 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
 };
 
 std::unique_ptr<Kernel> MakeSoftmaxLoss(const KernelArgs& args) {
-  if (HasSoftLabels(*args.spec, args.bottoms)) return MakeForFloat<SoftLabelSoftmaxLoss>(args);
-  if (!WeighsLabels(*args.spec)) return MakeForFloat<SoftmaxLossKernel>(args);
-  return MakeWeightedSoftmaxLoss(args, LabelForm(*args.spec, args.bottoms[0].shape));
+  switch (args.Form<SoftmaxLossForm>().kind) {
+    case LabelKind::kShares:
+      return MakeForFloat<SoftLabelSoftmaxLoss>(args);
+    case LabelKind::kWeighted:
+      return MakeForFloat<WeightedSoftmaxLoss>(args);
+    case LabelKind::kClass:
+      break;
+  }
+  return MakeForFloat<SoftmaxLossKernel>(args);
 }
 
 DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});

@@ -1,23 +1,19 @@
-#include "layers/loss/softmax_loss_cuda.h"
-
+// SoftmaxWithLoss on a GPU, of labels that are classes. Nothing is copied to the host, except where
+// ranks must add up how many labels count (ValidCount). A wrong label makes the loss NaN at once
+// and is named by a later Forward.
 #include <cfloat>
 
 #include "layers/activation/softmax_rows.cuh"
+#include "layers/common/room.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/loss/softmax_loss_form.h"
+#include "layers/loss/softmax_loss_sum.cuh"
+#include "layers/loss/valid_count_cuda.h"
 
 namespace doppio {
 namespace {
 
-struct LossSum {
-  double loss;
-  int64_t valid;
-  WrongLabelWord wrong;
-};
-
-struct MergeLossSums {
-  DOPPIO_HD LossSum operator()(LossSum a, LossSum b) const {
-    return {a.loss + b.loss, a.valid + b.valid, a.wrong < b.wrong ? a.wrong : b.wrong};
-  }
-};
+constexpr char kName[] = "SoftmaxWithLoss";
 
 // Scratch: the rows of all positions, then their losses, then room for sums.
 struct Scratch {
@@ -28,14 +24,60 @@ struct Scratch {
       : rows(static_cast<SoftmaxRow*>(scratch)),
         losses(reinterpret_cast<float*>(rows + positions)),
         room(losses + positions + positions % 2) {}  // the room begins where a double may lie
+
+  static int64_t Bytes(const SoftmaxShape& s) {
+    const int64_t per_position = sizeof(SoftmaxRow) + sizeof(float);
+    return (s.positions() + 1) * per_position +
+           std::max(ReduceClassesBytes<SoftmaxRow>(s),
+                    ReduceRowsBytes<SoftmaxLossSum>(1, s.positions()));
+  }
 };
 
+// Writes the row, the class and the loss of each position.
+template <class T>
+static void ReadPositions(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
+                          const T* x, const float* labels, int32_t* kinds, const Scratch& in) {
+  SoftmaxRow* rows = in.rows;
+  float* losses = in.losses;
+  const int64_t classes = s.classes, inner = s.inner;
+  ReduceSoftmaxRows(
+      gpu, s, x,
+      DOPPIO_BODY(int64_t position, SoftmaxRow row) {
+        const int32_t label = reader.Class(labels[position]);
+        float mine = 0;
+        if (label >= 0) {
+          const T mark = x[(position / inner * classes + label) * inner + position % inner];
+          const float p = Probability(static_cast<float>(mark), row);
+          mine = -std::log(p < FLT_MIN ? FLT_MIN : p);  // NaN passes
+        }
+        rows[position] = row;
+        losses[position] = mine;
+        kinds[position] = label;
+      },
+      in.room);
+}
+
+// Positions with a wrong label count as ignored ones.
+static void SumLosses(const Gpu& gpu, int64_t positions, const float* labels,
+                      const int32_t* classes, const FinishSoftmaxLoss& finish, const Scratch& in) {
+  const float* losses = in.losses;
+  ReduceRows(
+      gpu, 1, positions, kName, SoftmaxLossSum{0, 0, kNoWrongLabel},
+      DOPPIO_BODY(int64_t, int64_t i) {
+        const int32_t label = classes[i];
+        return SoftmaxLossSum{static_cast<double>(losses[i]), label >= 0,
+                              label == kWrongLabel ? PackWrongLabel(i, labels[i]) : kNoWrongLabel};
+      },
+      MergeSoftmaxLossSums(), finish, in.room);
+}
+
+// `kept` and `shown`: where the probabilities go, null for nowhere.
 template <class Int, class T>
 static void WriteProbabilities(const Gpu& gpu, const SoftmaxShape& s, const T* x,
                                const SoftmaxRow* rows, float* kept, float* shown) {
   const SoftmaxPlaces<Int> places(s);
   ForEachIndex(
-      gpu, s.count(), "SoftmaxWithLoss", DOPPIO_BODY(int64_t i) {
+      gpu, s.count(), kName, DOPPIO_BODY(int64_t i) {
         const float p =
             Probability(static_cast<float>(x[i]), rows[places(static_cast<Int>(i)).position]);
         if (kept != nullptr) kept[i] = p;
@@ -43,8 +85,9 @@ static void WriteProbabilities(const Gpu& gpu, const SoftmaxShape& s, const T* x
       });
 }
 
-// weight / divisor * (p - [the class is the label]), 0 where the label is ignored; and what comes
-// through the second top.
+// weight / divisor * (p - [the class is the label]), 0 where the label is ignored, plus what comes
+// through the second top. `weight`: the loss weight, or null for 0. `dy`: the gradient of the
+// second top, or null.
 template <class Int, class T>
 static void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLossState& state,
                           const float* weight, const float* dy, const float* dots, T* dx) {
@@ -64,91 +107,123 @@ static void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLo
       });
 }
 
-template <class T>
-static void Forward(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
-                    const LossDivisor& divisor, const T* x, const float* labels,
-                    const SoftmaxLossState& state, float* loss, float* shown, WrongLabelWord* wrong,
-                    void* scratch) {
-  const Scratch in(scratch, s.positions());
-  SoftmaxRow* rows = in.rows;
-  float* losses = in.losses;
-  const int64_t classes = s.classes, inner = s.inner;
-  ReduceSoftmaxRows(
-      gpu, s, x,
-      DOPPIO_BODY(int64_t position, SoftmaxRow row) {
-        const int32_t label = reader.Class(labels[position]);
-        float mine = 0;
-        if (label >= 0) {
-          const T mark = x[(position / inner * classes + label) * inner + position % inner];
-          const float p = Probability(static_cast<float>(mark), row);
-          mine = -std::log(p < FLT_MIN ? FLT_MIN : p);  // NaN passes
-        }
-        rows[position] = row;
-        losses[position] = mine;
-        state.classes[position] = label;
-      },
-      in.room);
-  ReduceRows(
-      gpu, 1, s.positions(), "SoftmaxWithLoss", LossSum{0, 0, kNoWrongLabel},
-      DOPPIO_BODY(int64_t, int64_t i) {
-        const int32_t label = state.classes[i];
-        return LossSum{static_cast<double>(losses[i]), label >= 0,
-                       label == kWrongLabel ? PackWrongLabel(i, labels[i]) : kNoWrongLabel};
-      },
-      MergeLossSums(),
-      DOPPIO_BODY(int64_t, LossSum sum) {
-        const bool good = sum.wrong == kNoWrongLabel;
-        const double by = divisor(sum.valid);
-        *state.per_divisor = 1 / by;
-        *loss = good ? static_cast<float>(sum.loss / by) : NAN;
-        if (!good) *wrong = sum.wrong;
-      },
-      in.room);
-  if (state.probability == nullptr && shown == nullptr) return;
-  WithIndexFor(s.count(), [&](auto zero) {
-    WriteProbabilities<decltype(zero)>(gpu, s, x, rows, state.probability, shown);
-  });
+class CudaSoftmaxLoss : public Kernel {
+ public:
+  explicit CudaSoftmaxLoss(const KernelArgs& args)
+      : device_(args.device),
+        at_(args.at),
+        form_(args.Form<SoftmaxLossForm>()),
+        shape_(form_.shape),
+        valid_count_(args.device),
+        backward_(args.backward) {
+    // With channels last, the classes of a position lie side by side, and the positions are in the
+    // order of the labels.
+    Layout layout;
+    if (form_.over_channels && args.bottoms[0].layout.channels_last()) {
+      layout = args.bottoms[0].layout;
+      shape_ = {form_.shape.positions(), form_.shape.classes, 1};
+    }
+    needs_.bottoms = {layout, Layout()};
+    needs_.types = {args.bottoms[0].dtype, DType::kFloat32};
+    needs_.tops = {Layout(), layout};  // the loss and the probabilities
+    needs_.tops.resize(args.tops.size());
+    Place(nullptr, nullptr);
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    Place(t_.saved, t_.scratch);
+    wrong_ = std::make_unique<WrongLabel>(device_);
+  }
+
+  void Forward(const Pass& pass) override {
+    wrong_->ThrowIfAny(form_.labels, at_, form_.shape.inner);
+    const float* labels = t_.bottoms[1].data<float>();
+    int64_t* valid = reinterpret_cast<int64_t*>(state_.per_divisor + 1);
+    const LossDivisor divisor =
+        valid_count_.DivisorOf(form_.normalizer, pass, form_.labels.ignores(), valid, [&] {
+          CountLabels(GpuOf(device_), kName, shape_.positions(), form_.labels, labels, valid,
+                      t_.scratch);
+        });
+    DispatchStored(t_.bottoms[0].dtype,
+                   [&](auto zero) { ForwardAs<decltype(zero)>(GpuOf(device_), labels, divisor); });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    const Tensor& dx = t_.bottom_grads[0];
+    if (!dx) return;
+    const Gpu gpu = GpuOf(device_);
+    const Scratch in(t_.scratch, shape_.positions());
+    const float* weight = t_.top_grads[0].data<float>();
+    const float* dy = t_.top_grads.size() > 1 ? t_.top_grads[1].data<float>() : nullptr;
+    if (dy != nullptr) SoftmaxDots(gpu, shape_, state_.probability, dy, in.losses, in.room);
+    DispatchStored(dx.dtype, [&](auto stored) {
+      WithIndexFor(shape_.count(), [&](auto zero) {
+        WriteGradient<decltype(zero)>(gpu, shape_, state_, weight, dy, in.losses,
+                                      static_cast<decltype(stored)*>(dx.raw));
+      });
+    });
+  }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaSoftmaxLoss>(args);
+  }
+
+ private:
+  // Launches have the beginning of the scratch.
+  void Place(void* saved, void* scratch) {
+    Room kept(saved), passing(scratch);
+    passing.TakeBytes(Scratch::Bytes(shape_));
+    Room& room = backward_ ? kept : passing;
+    state_.per_divisor = room.Take<double>(2);
+    state_.classes = room.Take<int32_t>(shape_.positions());
+    if (backward_) state_.probability = room.Take<float>(shape_.count());
+    needs_.saved_bytes = kept.bytes();
+    needs_.scratch_bytes = passing.bytes();
+  }
+
+  // x is stored as T.
+  template <class T>
+  void ForwardAs(const Gpu& gpu, const float* labels, const LossDivisor& divisor) {
+    const Scratch in(t_.scratch, shape_.positions());
+    const T* x = t_.bottoms[0].data<T>();
+    ReadPositions(gpu, shape_, form_.labels, x, labels, state_.classes, in);
+    SumLosses(gpu, shape_.positions(), labels, state_.classes,
+              {divisor, state_.per_divisor, t_.tops[0].data<float>(), wrong_->word()}, in);
+    float* shown = t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr;
+    if (state_.probability == nullptr && shown == nullptr) return;
+    WithIndexFor(shape_.count(), [&](auto zero) {
+      WriteProbabilities<decltype(zero)>(gpu, shape_, x, in.rows, state_.probability, shown);
+    });
+  }
+
+  Device* const device_;
+  const SourceLoc at_;
+  const SoftmaxLossForm form_;
+  SoftmaxShape shape_;  // as the bottom is stored; form_.shape: as the file has it
+  ValidCount valid_count_;
+  const bool backward_;
+  SoftmaxLossState state_{};
+  std::unique_ptr<WrongLabel> wrong_;
+};
+
+std::string SoftmaxLossCudaDeclines(const KernelArgs& args) {
+  if (args.tops.size() > 2) return "it has no third top";
+  switch (args.Form<SoftmaxLossForm>().kind) {
+    case LabelKind::kShares:
+      return "its labels are classes";
+    case LabelKind::kWeighted:
+      return "it has no weights of labels";
+    case LabelKind::kClass:
+      break;
+  }
+  return DeclinesDouble(args);
 }
+
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "cuda", 10, &CudaSoftmaxLoss::Make,
+                        &SoftmaxLossCudaDeclines, true});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "cuda", 10,
+                        &CudaSoftmaxLoss::Make, &SoftmaxLossCudaDeclines, true});
 
 }  // namespace
-
-int64_t SoftmaxLossScratchBytes(const SoftmaxShape& s) {
-  const int64_t per_position = sizeof(SoftmaxRow) + sizeof(float);
-  return (s.positions() + 1) * per_position +
-         std::max(ReduceClassesBytes<SoftmaxRow>(s), ReduceRowsBytes<LossSum>(1, s.positions()));
-}
-
-void LaunchCountLabels(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
-                       const float* labels, int64_t* valid, void* scratch) {
-  ReduceRows(
-      gpu, 1, s.positions(), "SoftmaxWithLoss", int64_t{0},
-      DOPPIO_BODY(int64_t, int64_t i) {
-        return static_cast<int64_t>(reader.Class(labels[i]) >= 0);
-      },
-      Plus(), DOPPIO_BODY(int64_t, int64_t sum) { *valid = sum; }, scratch);
-}
-
-void LaunchSoftmaxLossForward(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
-                              const LossDivisor& divisor, DType type, const void* x,
-                              const float* labels, const SoftmaxLossState& state, float* loss,
-                              float* shown, WrongLabelWord* wrong, void* scratch) {
-  DispatchStored(type, [&](auto zero) {
-    Forward(gpu, s, reader, divisor, static_cast<const decltype(zero)*>(x), labels, state, loss,
-            shown, wrong, scratch);
-  });
-}
-
-void LaunchSoftmaxLossBackward(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLossState& state,
-                               const float* weight, const float* dy, DType type, void* dx,
-                               void* scratch) {
-  const Scratch in(scratch, s.positions());
-  if (dy != nullptr) SoftmaxDots<float>(gpu, s, state.probability, dy, in.losses, in.room);
-  DispatchStored(type, [&](auto stored) {
-    WithIndexFor(s.count(), [&](auto zero) {
-      WriteGradient<decltype(zero)>(gpu, s, state, weight, dy, in.losses,
-                                    static_cast<decltype(stored)*>(dx));
-    });
-  });
-}
-
 }  // namespace doppio

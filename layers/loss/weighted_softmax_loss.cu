@@ -1,36 +1,37 @@
-#include "layers/loss/weighted_softmax_loss_cuda.h"
-
+// Softmax losses in which a label concerns all classes (label_weights.h) on a GPU, in single
+// precision and the plain layout. As with SoftmaxWithLoss, nothing is copied to the host, except
+// where ranks must add up how many labels count. A wrong label makes the loss NaN at once and is
+// named by a later Forward.
 #include "layers/activation/softmax_rows.cuh"
+#include "layers/common/room.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/loss/softmax_loss_form.h"
+#include "layers/loss/softmax_loss_sum.cuh"
+#include "layers/loss/valid_count_cuda.h"
 
 namespace doppio {
 namespace {
 
 constexpr char kName[] = "softmax loss with weights";
 
-struct WeightedLossSum {
-  double loss;
-  int64_t valid;
-  WrongLabelWord wrong;
-};
+// What the softmax knows of each position, then room for sums.
+struct WeightedScratch {
+  SoftmaxRow* rows;
+  void* room;
+  WeightedScratch(void* scratch, int64_t positions)
+      : rows(static_cast<SoftmaxRow*>(scratch)), room(rows + positions) {}
 
-struct MergeWeightedLossSums {
-  DOPPIO_HD WeightedLossSum operator()(WeightedLossSum a, WeightedLossSum b) const {
-    return {a.loss + b.loss, a.valid + b.valid, a.wrong < b.wrong ? a.wrong : b.wrong};
+  static int64_t Bytes(const SoftmaxShape& s) {
+    return s.positions() * static_cast<int64_t>(sizeof(SoftmaxRow)) +
+           std::max({ReduceClassesBytes<SoftmaxRow>(s),
+                     ReduceRowsBytes<SoftmaxLossSum>(1, s.count()),
+                     ReduceRowsBytes<double>(s.classes, s.classes)});
   }
 };
 
-}  // namespace
-
-// What the softmax knows of each position, then room for sums.
-int64_t WeightedSoftmaxScratchBytes(const SoftmaxShape& s) {
-  return s.positions() * static_cast<int64_t>(sizeof(SoftmaxRow)) +
-         std::max({ReduceClassesBytes<SoftmaxRow>(s),
-                   ReduceRowsBytes<WeightedLossSum>(1, s.count()),
-                   ReduceRowsBytes<double>(s.classes, s.classes)});
-}
-
-void LaunchRowTotals(const Gpu& gpu, int64_t classes, const float* matrix, float* totals,
-                     void* scratch) {
+// totals[label]: the sum of a row of the matrix.
+static void AddRows(const Gpu& gpu, int64_t classes, const float* matrix, float* totals,
+                    void* scratch) {
   ReduceRows(
       gpu, classes, classes, kName, 0.0,
       DOPPIO_BODY(int64_t label, int64_t c) {
@@ -40,30 +41,18 @@ void LaunchRowTotals(const Gpu& gpu, int64_t classes, const float* matrix, float
       scratch);
 }
 
-void LaunchCountWeightedLabels(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
-                               const float* labels, int64_t* valid, void* scratch) {
-  ReduceRows(
-      gpu, 1, s.positions(), kName, int64_t{0},
-      DOPPIO_BODY(int64_t, int64_t i) {
-        return static_cast<int64_t>(reader.Class(labels[i]) >= 0);
-      },
-      Plus(), DOPPIO_BODY(int64_t, int64_t sum) { *valid = sum; }, scratch);
-}
-
-void LaunchWeightedSoftmaxForward(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
-                                  const LabelWeights<float>& weights, const LossDivisor& divisor,
-                                  const float* x, const float* labels,
-                                  const WeightedSoftmaxState& state, float* loss, float* shown,
-                                  WrongLabelWord* wrong, void* scratch) {
-  SoftmaxRow* const rows = static_cast<SoftmaxRow*>(scratch);
-  void* const room = rows + s.positions();
+// Writes the classes and the probabilities, the latter to `shown` too unless that is null.
+static void WriteState(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
+                       const float* x, const float* labels, const SoftmaxLossState& state,
+                       float* shown, const WeightedScratch& in) {
+  SoftmaxRow* const rows = in.rows;
   ReduceSoftmaxRows(
       gpu, s, x,
       DOPPIO_BODY(int64_t position, SoftmaxRow row) {
         rows[position] = row;
-        state.labels[position] = reader.Class(labels[position]);
+        state.classes[position] = reader.Class(labels[position]);
       },
-      room);
+      in.room);
   const SoftmaxPlaces<int64_t> places(s);
   ForEachIndex(
       gpu, s.count(), kName, DOPPIO_BODY(int64_t i) {
@@ -71,40 +60,39 @@ void LaunchWeightedSoftmaxForward(const Gpu& gpu, const SoftmaxShape& s, const L
         state.probability[i] = p;
         if (shown != nullptr) shown[i] = p;
       });
+}
+
+// Positions with a wrong label count as ignored ones.
+static void SumLosses(const Gpu& gpu, const SoftmaxShape& s, const LabelWeights<float>& weights,
+                      const float* labels, const SoftmaxLossState& state,
+                      const FinishSoftmaxLoss& finish, void* room) {
+  const SoftmaxPlaces<int64_t> places(s);
   ReduceRows(
-      gpu, 1, s.count(), kName, WeightedLossSum{0, 0, kNoWrongLabel},
+      gpu, 1, s.count(), kName, SoftmaxLossSum{0, 0, kNoWrongLabel},
       DOPPIO_BODY(int64_t, int64_t i) {
         const auto at = places(i);
-        const int32_t label = state.labels[at.position];
-        WeightedLossSum sum{0, at.label == 0 && label >= 0, kNoWrongLabel};
+        const int32_t label = state.classes[at.position];
+        SoftmaxLossSum sum{0, at.label == 0 && label >= 0, kNoWrongLabel};
         if (label >= 0)
           sum.loss = static_cast<double>(weights.Loss(label, at.label, state.probability[i]));
         if (label == kWrongLabel) sum.wrong = PackWrongLabel(at.position, labels[at.position]);
         return sum;
       },
-      MergeWeightedLossSums(),
-      DOPPIO_BODY(int64_t, WeightedLossSum sum) {
-        const bool good = sum.wrong == kNoWrongLabel;
-        const double by = divisor(sum.valid);
-        *state.per_divisor = 1 / by;
-        *loss = good ? static_cast<float>(sum.loss / by) : NAN;
-        if (!good) *wrong = sum.wrong;
-      },
-      room);
+      MergeSoftmaxLossSums(), finish, room);
 }
 
-void LaunchWeightedSoftmaxBackward(const Gpu& gpu, const SoftmaxShape& s,
-                                   const LabelWeights<float>& weights,
-                                   const WeightedSoftmaxState& state, const float* weight,
-                                   const float* dy, float* dx, void* scratch) {
+// `weight`: the loss weight, or null for 0. `dy`: the gradient of the second top, or null.
+static void Differentiate(const Gpu& gpu, const SoftmaxShape& s, const LabelWeights<float>& weights,
+                          const SoftmaxLossState& state, const float* weight, const float* dy,
+                          float* dx, void* scratch) {
   float* const dots = static_cast<float*>(scratch);
-  void* const room = static_cast<SoftmaxRow*>(scratch) + s.positions();
+  void* const room = WeightedScratch(scratch, s.positions()).room;
   if (dy != nullptr) SoftmaxDots(gpu, s, state.probability, dy, dots, room);
   const SoftmaxPlaces<int64_t> places(s);
   ForEachIndex(
       gpu, s.count(), kName, DOPPIO_BODY(int64_t i) {
         const auto at = places(i);
-        const int32_t label = state.labels[at.position];
+        const int32_t label = state.classes[at.position];
         const float p = state.probability[i];
         float gradient = 0;
         if (label >= 0 && weight != nullptr) {
@@ -116,4 +104,100 @@ void LaunchWeightedSoftmaxBackward(const Gpu& gpu, const SoftmaxShape& s,
       });
 }
 
+class CudaWeightedSoftmaxLoss : public Kernel {
+ public:
+  explicit CudaWeightedSoftmaxLoss(const KernelArgs& args)
+      : device_(args.device),
+        at_(args.at),
+        form_(args.Form<SoftmaxLossForm>()),
+        shape_(form_.shape),
+        valid_count_(args.device),
+        backward_(args.backward) {
+    Place(nullptr, nullptr);
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    Place(t_.saved, t_.scratch);
+    wrong_ = std::make_unique<WrongLabel>(device_);
+    const int64_t bytes = static_cast<int64_t>(form_.matrix.size() * sizeof(float));
+    matrix_ = Buffer(device_, bytes);
+    if (bytes > 0) device_->CopyFromHost(matrix_.data(), form_.matrix.data(), bytes);
+  }
+
+  void Forward(const Pass& pass) override {
+    wrong_->ThrowIfAny(form_.labels, at_, shape_.inner);
+    const Gpu gpu = GpuOf(device_);
+    const float* labels = t_.bottoms[1].data<float>();
+    int64_t* valid = reinterpret_cast<int64_t*>(state_.per_divisor + 1);
+    const LossDivisor divisor =
+        valid_count_.DivisorOf(form_.normalizer, pass, form_.labels.ignores(), valid, [&] {
+          CountLabels(gpu, kName, shape_.positions(), form_.labels, labels, valid, t_.scratch);
+        });
+    if (form_.has_matrix()) AddRows(gpu, shape_.classes, Matrix(), totals_, t_.scratch);
+    const WeightedScratch in(t_.scratch, shape_.positions());
+    WriteState(gpu, shape_, form_.labels, t_.bottoms[0].data<float>(), labels, state_,
+               t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr, in);
+    SumLosses(gpu, shape_, form_.WeightsOf<float>(Matrix(), totals_), labels, state_,
+              {divisor, state_.per_divisor, t_.tops[0].data<float>(), wrong_->word()}, in.room);
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    Differentiate(GpuOf(device_), shape_, form_.WeightsOf<float>(Matrix(), totals_), state_,
+                  t_.top_grads[0].data<float>(),
+                  t_.top_grads.size() > 1 ? t_.top_grads[1].data<float>() : nullptr,
+                  t_.bottom_grads[0].data<float>(), t_.scratch);
+  }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaWeightedSoftmaxLoss>(args);
+  }
+
+ private:
+  // Launches have the beginning of the scratch.
+  void Place(void* saved, void* scratch) {
+    Room kept(saved), passing(scratch);
+    passing.TakeBytes(WeightedScratch::Bytes(shape_));
+    Room& room = backward_ ? kept : passing;
+    state_.per_divisor = room.Take<double>(2);
+    state_.classes = room.Take<int32_t>(shape_.positions());
+    if (form_.has_matrix()) totals_ = room.Take<float>(shape_.classes);
+    state_.probability = room.Take<float>(shape_.count());
+    needs_.saved_bytes = kept.bytes();
+    needs_.scratch_bytes = passing.bytes();
+  }
+
+  // Null where the weights are two numbers.
+  const float* Matrix() const {
+    return form_.matrix_bottom ? t_.bottoms[2].data<float>()
+                               : static_cast<const float*>(matrix_.data());
+  }
+
+  Device* const device_;
+  const SourceLoc at_;
+  const SoftmaxLossForm form_;
+  const SoftmaxShape shape_;
+  ValidCount valid_count_;
+  const bool backward_;
+  SoftmaxLossState state_{};
+  float* totals_ = nullptr;  // of the matrix's rows
+  Buffer matrix_;            // from a file
+  std::unique_ptr<WrongLabel> wrong_;
+};
+
+std::string WeightedSoftmaxDeclines(const KernelArgs& args) {
+  return args.Form<SoftmaxLossForm>().kind == LabelKind::kWeighted
+             ? DeclinesDouble(args)
+             : "it is for label_smoothing and class_weighting";
+}
+
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCuda, "weighted", 9,
+                        &CudaWeightedSoftmaxLoss::Make, &WeightedSoftmaxDeclines});
+DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCuda, "weighted", 9,
+                        &CudaWeightedSoftmaxLoss::Make, &WeightedSoftmaxDeclines});
+DOPPIO_REGISTER_KERNEL({"InfogainLoss", DeviceKind::kCuda, "cuda", 10,
+                        &CudaWeightedSoftmaxLoss::Make, &DeclinesDouble});
+
+}  // namespace
 }  // namespace doppio

@@ -1,42 +1,21 @@
-// The plain kernel of softmax losses in which a label concerns all classes (label_weights.h), and
-// what such a loss is on any device.
+// The plain kernel of softmax losses in which a label concerns all classes (label_weights.h).
 #ifndef DOPPIO_LAYERS_LOSS_WEIGHTED_SOFTMAX_LOSS_H_
 #define DOPPIO_LAYERS_LOSS_WEIGHTED_SOFTMAX_LOSS_H_
 
 #include <vector>
 
-#include "core/net/graph/layer.h"
-#include "layers/loss/label_weights.h"
-#include "layers/loss/labels.h"
-#include "layers/loss/loss_normalizer.h"
 #include "layers/activation/softmax_math.h"
+#include "layers/loss/softmax_loss_form.h"
 
 namespace doppio {
-
-struct WeightedSoftmaxForm {
-  SoftmaxShape shape;
-  LossNormalizer normalizer;
-  double own = 1, other = 0;       // weights where there is no matrix
-  double least = 0;                // of probabilities
-  bool matrix_bottom = false;      // the third bottom is the matrix
-  std::vector<float> matrix = {};  // classes x classes, unless that or no matrix
-
-  bool has_matrix() const { return matrix_bottom || !matrix.empty(); }
-  template <class T>
-  LabelWeights<T> WeightsOf(const T* rows, const T* totals) const {
-    return {shape.classes,        rows, totals, static_cast<T>(own), static_cast<T>(other),
-            static_cast<T>(least)};
-  }
-};
 
 template <class T>
 class WeightedSoftmaxLoss : public Kernel {
  public:
-  WeightedSoftmaxLoss(const KernelArgs& args, WeightedSoftmaxForm form)
-      : at_(args.spec->At()),
-        form_(std::move(form)),
+  explicit WeightedSoftmaxLoss(const KernelArgs& args)
+      : at_(args.at),
+        form_(args.Form<SoftmaxLossForm>()),
         shape_(form_.shape),
-        labels_(args.spec->param.loss_param(), shape_.classes),
         backward_(args.backward),
         matrix_(form_.matrix.begin(), form_.matrix.end()),
         totals_(form_.has_matrix() ? static_cast<size_t>(shape_.classes) : 0) {
@@ -58,8 +37,8 @@ class WeightedSoftmaxLoss : public Kernel {
       for (int64_t c = 0; c < shape_.classes; ++c) total += static_cast<double>(weights(k, c));
       totals_[static_cast<size_t>(k)] = static_cast<T>(total);
     }
-    const int64_t valid =
-        labels_.Read(at_, t_.bottoms[1].template data<T>(), shape_.outer, shape_.inner, label_);
+    const int64_t valid = form_.labels.Read(at_, t_.bottoms[1].template data<T>(), shape_.outer,
+                                            shape_.inner, label_);
     SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), probability_);
     double loss = 0;
     const T* p = probability_;
@@ -114,9 +93,8 @@ class WeightedSoftmaxLoss : public Kernel {
   }
 
   const SourceLoc at_;
-  const WeightedSoftmaxForm form_;
+  const SoftmaxLossForm form_;
   const SoftmaxShape shape_;
-  const LabelReader labels_;
   const bool backward_;
   const std::vector<T> matrix_;
   std::vector<T> totals_;
@@ -124,14 +102,6 @@ class WeightedSoftmaxLoss : public Kernel {
   int32_t* label_ = nullptr;
   double divisor_ = 1;  // of the last Forward
 };
-
-// MakeForFloat for a kernel that takes a form as well.
-inline std::unique_ptr<Kernel> MakeWeightedSoftmaxLoss(const KernelArgs& args,
-                                                       WeightedSoftmaxForm form) {
-  if (args.dtype == DType::kFloat64)
-    return std::make_unique<WeightedSoftmaxLoss<double>>(args, std::move(form));
-  return std::make_unique<WeightedSoftmaxLoss<float>>(args, std::move(form));
-}
 
 }  // namespace doppio
 

@@ -136,11 +136,11 @@ TEST(Filter, DividesByTheRowsOfAllRanks) {
   OneOfTwo group(5);
   Pass pass;
   pass.group = &group;
-  const LossNormalizer of_rows(LossParameter::BATCH_SIZE, 4, 3), of_all(LossParameter::FULL, 4, 3);
+  const LossNormalizer of_rows(Normalization::kBatchSize, 4, 3), of_all(Normalization::kFull, 4, 3);
   // The mean over the ranks is what is printed, hence a half of 3 + 5.
   EXPECT_EQ(of_rows.DivisorOfRows(pass, 3, 9), 4);
   EXPECT_EQ(of_all.DivisorOfRows(pass, 3, 9), 7);  // 3 x 3 positions here, 5 there
-  EXPECT_EQ(LossNormalizer(LossParameter::NONE, 4, 3).DivisorOfRows(pass, 3, 9), 0.5);
+  EXPECT_EQ(LossNormalizer(Normalization::kNone, 4, 3).DivisorOfRows(pass, 3, 9), 0.5);
   EXPECT_EQ(of_rows.DivisorOfRows(Pass(), 3, 9), 3);
 }
 

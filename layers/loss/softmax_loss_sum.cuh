@@ -1,0 +1,65 @@
+// What the softmax losses of labels that are classes have in common on a GPU: how many labels
+// count, and the sum of their losses. Nothing is copied to the host: the number of labels, the
+// divisor and the loss stay on the device.
+//
+// Functions with bodies are static, as in core/device/launch.cuh.
+#ifndef DOPPIO_LAYERS_LOSS_SOFTMAX_LOSS_SUM_CUH_
+#define DOPPIO_LAYERS_LOSS_SOFTMAX_LOSS_SUM_CUH_
+
+#include "core/device/launch.cuh"
+#include "layers/loss/labels.h"
+#include "layers/loss/loss_divisor.h"
+#include "layers/loss/wrong_label_cuda.h"
+
+namespace doppio {
+
+// Results of Forward that Backward reads.
+struct SoftmaxLossState {
+  double* per_divisor;  // 1 / divisor, then an int64_t: how many labels count
+  int32_t* classes;     // of each position: LabelReader::Class
+  float* probability;   // null where Backward is never called
+};
+
+struct SoftmaxLossSum {
+  double loss;
+  int64_t valid;
+  WrongLabelWord wrong;
+};
+
+struct MergeSoftmaxLossSums {
+  DOPPIO_HD SoftmaxLossSum operator()(SoftmaxLossSum a, SoftmaxLossSum b) const {
+    return {a.loss + b.loss, a.valid + b.valid, a.wrong < b.wrong ? a.wrong : b.wrong};
+  }
+};
+
+// Writes the loss and 1 / divisor. If a label is wrong, the loss is NaN, and the first such label
+// is written to *wrong.
+struct FinishSoftmaxLoss {
+  LossDivisor divisor;
+  double* per_divisor;
+  float* loss;
+  WrongLabelWord* wrong;
+
+  DOPPIO_HD void operator()(int64_t, SoftmaxLossSum sum) const {
+    const bool good = sum.wrong == kNoWrongLabel;
+    const double by = divisor(sum.valid);
+    *per_divisor = 1 / by;
+    *loss = good ? static_cast<float>(sum.loss / by) : NAN;
+    if (!good) *wrong = sum.wrong;
+  }
+};
+
+// Writes to *valid, on the device, how many of `count` labels are classes.
+static void CountLabels(const Gpu& gpu, const char* what, int64_t count, const LabelReader& reader,
+                        const float* labels, int64_t* valid, void* scratch) {
+  ReduceRows(
+      gpu, 1, count, what, int64_t{0},
+      DOPPIO_BODY(int64_t, int64_t i) {
+        return static_cast<int64_t>(reader.Class(labels[i]) >= 0);
+      },
+      Plus(), DOPPIO_BODY(int64_t, int64_t sum) { *valid = sum; }, scratch);
+}
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_LOSS_SOFTMAX_LOSS_SUM_CUH_
