@@ -27,7 +27,7 @@ inline void CheckSoftmaxLabels(const LayerSpec& spec, const SoftmaxShape& s,
 
 // Reads loss_param, for labels that are classes on axis `axis`, counted from the front.
 inline SoftmaxLossForm SoftmaxLossFormOf(const LayerSpec& spec, const SoftmaxShape& s, int axis) {
-  return {s, axis == 1, LabelReader(spec.param.loss_param(), s.classes),
+  return {s, axis, LabelReader(spec.param.loss_param(), s.classes),
           ReadLossNormalizer(spec, Normalization::kValid, s.outer, s.inner)};
 }
 

@@ -116,10 +116,10 @@ class CudaSoftmaxLoss : public Kernel {
         shape_(form_.shape),
         valid_count_(args.device),
         backward_(args.backward) {
-    // With channels last, the classes of a position lie side by side, and the positions are in the
-    // order of the labels.
+    // With channels last, where the axis is the channels, the classes of a position lie side by
+    // side, and the positions are in the order of the labels.
     Layout layout;
-    if (form_.over_channels && args.bottoms[0].layout.channels_last()) {
+    if (form_.axis == 1 && args.bottoms[0].layout.channels_last()) {
       layout = args.bottoms[0].layout;
       shape_ = {form_.shape.positions(), form_.shape.classes, 1};
     }

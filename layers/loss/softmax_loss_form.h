@@ -18,7 +18,7 @@ enum class LabelKind { kClass, kWeighted, kShares };
 
 struct SoftmaxLossForm {
   SoftmaxShape shape;
-  bool over_channels;  // the classes are on axis 1
+  int axis;  // of the classes, counted from the front
   LabelReader labels;
   LossNormalizer normalizer;
   LabelKind kind = LabelKind::kClass;
