@@ -1,7 +1,7 @@
-// Convolution and Deconvolution over any number of spatial axes, with groups and dilation: what
-// they mean, and the plain kernel (unfold, then multiply) that the fast ones are tested against. A
-// Deconvolution's forward pass is the backward one of a convolution from its top to its bottom, and
-// the other way round.
+// Convolution and Deconvolution over any number of spatial axes, with groups and dilation: their
+// meaning, and the reference kernel (unfold, then multiply) that the fast kernels are tested
+// against. The forward pass of a Deconvolution is the backward pass of a convolution from its top
+// to its bottom, and its backward pass is the forward pass of that convolution.
 #include "core/base/threads.h"
 #include "core/math/blas.h"
 #include "core/net/graph/layer.h"
@@ -12,9 +12,9 @@ namespace doppio {
 namespace {
 
 LayerShape InferConvolution(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const ConvGeometry g = ReadConvGeometry(spec, bottoms[0], IsTransposed(spec));
-  const ConvGeometry products = ReadConvolution(spec, bottoms[0]);
+  const ConvGeometry g = ReadConvGeometry(spec, bottoms[0]);
   LayerShape shape;
+  shape.form = g;
   for (size_t i = 0; i < bottoms.size(); ++i) {
     if (bottoms[i] != bottoms[0]) {
       throw spec.Mistake("bottom",
@@ -23,31 +23,29 @@ LayerShape InferConvolution(const LayerSpec& spec, const std::vector<Shape>& bot
                          static_cast<int>(i));
     }
     Shape top(std::vector<int64_t>(bottoms[0].dims().begin(), bottoms[0].dims().begin() + g.axis));
-    top.push_back(g.out_channels);
-    for (int64_t extent : g.output) top.push_back(extent);
+    top.push_back(g.top_channels());
+    for (int64_t extent : g.top_extents()) top.push_back(extent);
     shape.tops.push_back(top);
   }
-  Shape weights{products.out_channels, products.in_channels / g.group};
+  Shape weights{g.out_channels, g.in_channels / g.group};
   for (int64_t extent : g.kernel) weights.push_back(extent);
   const ConvolutionParameter& p = spec.param.convolution_param();
   shape.params.push_back({weights, p.weight_filler()});
-  if (g.bias) shape.params.push_back({Shape{g.out_channels}, p.bias_filler()});
+  if (g.bias) shape.params.push_back({Shape{g.top_channels()}, p.bias_filler()});
   shape.backward_reads_tops = false;
   std::vector<int64_t> factors = weights.dims();
-  factors.insert(factors.end(), products.output.begin(), products.output.end());
+  factors.insert(factors.end(), g.output.begin(), g.output.end());
   factors.insert(factors.end(), {g.batch, static_cast<int64_t>(bottoms.size())});
   shape.macs = Macs(factors);
   return shape;
 }
 
-// Below, x is the side that windows slide over and y the side of the windows.
+// x is the side that windows slide over, y the side of the windows.
 template <class T>
 class ConvolutionKernel : public Kernel {
  public:
   explicit ConvolutionKernel(const KernelArgs& args)
-      : g_(ReadConvolution(*args.spec, args.bottoms[0].shape)),
-        transposed_(IsTransposed(*args.spec)),
-        unfolding_(g_, g_.in_channels / g_.group, false) {
+      : g_(args.Form<ConvGeometry>()), unfolding_(g_, g_.in_channels / g_.group) {
     needs_.scratch_bytes =
         unfolding_.rows() * unfolding_.columns() * static_cast<int64_t>(sizeof(T));
   }
@@ -56,7 +54,7 @@ class ConvolutionKernel : public Kernel {
     for (size_t i = 0; i < t_.bottoms.size(); ++i) {
       for (int64_t n = 0; n < g_.batch; ++n) {
         T* top = Image(t_.tops[i], n);
-        if (transposed_) {
+        if (g_.transposed) {
           MultiplyBack(Image(t_.bottoms[i], n), top);
         } else {
           Multiply(Image(t_.bottoms[i], n), top);
@@ -91,7 +89,7 @@ class ConvolutionKernel : public Kernel {
     return tensor.data<T>() + n * (tensor.count() / g_.batch);
   }
   T* columns() const { return static_cast<T*>(t_.scratch); }
-  // Of a product for one group: rows of y, terms, columns.
+  // The product for one group: rows of y, terms of a sum, columns.
   int64_t outputs() const { return g_.out_channels / g_.group; }
   int64_t inputs() const { return unfolding_.rows(); }
   int64_t pixels() const { return unfolding_.columns(); }
@@ -100,7 +98,6 @@ class ConvolutionKernel : public Kernel {
   const T* weights(int64_t group) const {
     return t_.params[0].template data<T>() + group * outputs() * inputs();
   }
-  int64_t top_channels() const { return transposed_ ? g_.in_channels : g_.out_channels; }
 
   void Multiply(const T* x, T* y) {
     for (int64_t group = 0; group < g_.group; ++group) {
@@ -127,8 +124,8 @@ class ConvolutionKernel : public Kernel {
   }
 
   void AddBias(T* top, int64_t count) {
-    const int64_t plane = count / top_channels();
-    for (int64_t c = 0; c < top_channels(); ++c) {
+    const int64_t plane = count / g_.top_channels();
+    for (int64_t c = 0; c < g_.top_channels(); ++c) {
       const T bias = t_.params[1].template data<T>()[c];
       for (int64_t j = 0; j < plane; ++j) top[c * plane + j] += bias;
     }
@@ -136,13 +133,13 @@ class ConvolutionKernel : public Kernel {
 
   void BackwardImage(const T* bottom, const T* top_grad, int64_t top_count, T* bottom_grad) {
     if (t_.param_grads[0]) {
-      AddWeightGradient(transposed_ ? top_grad : bottom, transposed_ ? bottom : top_grad);
+      AddWeightGradient(g_.transposed ? top_grad : bottom, g_.transposed ? bottom : top_grad);
     }
-    if (bottom_grad != nullptr && transposed_) Multiply(top_grad, bottom_grad);
-    if (bottom_grad != nullptr && !transposed_) MultiplyBack(top_grad, bottom_grad);
+    if (bottom_grad != nullptr && g_.transposed) Multiply(top_grad, bottom_grad);
+    if (bottom_grad != nullptr && !g_.transposed) MultiplyBack(top_grad, bottom_grad);
     if (!g_.bias || !t_.param_grads[1]) return;
-    const int64_t plane = top_count / top_channels();
-    for (int64_t c = 0; c < top_channels(); ++c) {
+    const int64_t plane = top_count / g_.top_channels();
+    for (int64_t c = 0; c < g_.top_channels(); ++c) {
       double sum = 0;
       for (int64_t j = 0; j < plane; ++j) sum += top_grad[c * plane + j];
       t_.param_grads[1].template data<T>()[c] += static_cast<T>(sum);
@@ -150,7 +147,6 @@ class ConvolutionKernel : public Kernel {
   }
 
   const ConvGeometry g_;
-  const bool transposed_;
   const Unfolding unfolding_;
 };
 

@@ -1,54 +1,136 @@
-#include "core/device/launch.cuh"
-#include "layers/convolution/convolution_cuda.h"
+// Convolution on a GPU as matrix products with unfolded windows: for GPUs without cuDNN, for layers
+// that cuDNN declines, and as the reference for cuDNN's results.
+#include "core/math/cublas.h"
+#include "layers/convolution/narrow_convolution_cuda.h"
+#include "layers/convolution/unfold.cuh"
 
 namespace doppio {
 namespace {
 
-// A thread for each window of a plane: neighbours read and write neighbouring addresses, cell after
-// cell.
-template <int kAxes>
-void Unfold(const Gpu& gpu, const Windows<kAxes>& w, int64_t planes, const float* x,
-            float* matrix) {
-  const Divider<int32_t> by_columns(w.columns);
-  ForEachIndex(
-      gpu, planes * w.columns, "unfolding windows", DOPPIO_BODY(int64_t i) {
-        const int64_t plane = by_columns(static_cast<int32_t>(i));
-        const int64_t window = i - plane * w.columns;
-        const float* image = x + plane * w.pixels;
-        float* column = matrix + plane * w.cells * w.columns + window;
-        w.ForEachCell(static_cast<int32_t>(window), [=](int32_t cell, bool inside, uint32_t pixel) {
-          column[static_cast<int64_t>(cell) * w.columns] = inside ? image[pixel] : 0.f;
-        });
-      });
+// Elements from one image, and from one group of channels, to the next.
+struct Steps {
+  int64_t image, group;
+};
+
+class CudaConvolution : public GpuConvolution {
+ public:
+  explicit CudaConvolution(const KernelArgs& args)
+      : GpuConvolution(args),
+        windows_(WindowsOf(g_)),
+        direct_(IsUnfolded(g_)),
+        outputs_(g_.out_channels / g_.group),
+        inputs_(g_.in_channels / g_.group * g_.kernel_count()),
+        pixels_(g_.output_count()),
+        x_{g_.in_channels * g_.input_count(), g_.in_channels / g_.group * g_.input_count()},
+        y_{g_.out_channels * pixels_, outputs_ * pixels_},
+        matrix_{inputs_ * g_.group * pixels_, inputs_ * pixels_},
+        w_{0, outputs_ * inputs_} {
+    const int64_t bytes = matrix_.image * static_cast<int64_t>(sizeof(float));
+    images_ = direct_ ? g_.batch : ImagesAtATime(g_, bytes);
+    if (!direct_) NeedScratch(images_ * bytes);
+  }
+
+ protected:
+  bool Multiply(const void* from, void* to) override {
+    const float* x = static_cast<const float*>(from);
+    float* y = static_cast<float*>(to);
+    ForSomeImages(g_, images_, [&](int64_t first, int64_t images) {
+      Products(false, outputs_, pixels_, inputs_, weights(), w_,
+               Unfolded(x + first * x_.image, images), columns(), y + first * y_.image, y_, images);
+    });
+    return false;
+  }
+
+  void WeightGradient(const void* from, const void* gradient, bool add, float* dw) override {
+    const float* x = static_cast<const float*>(from);
+    const float* dy = static_cast<const float*>(gradient);
+    ForSomeImages(g_, images_, [&](int64_t first, int64_t images) {
+      const float* matrix = Unfolded(x + first * x_.image, images);
+      // All images add to one gradient, so there is a product for each image.
+      for (int64_t n = 0; n < images; ++n) {
+        GpuGemm(device_, {false, true, outputs_, inputs_, pixels_, g_.group},
+                Single(dy + (first + n) * y_.image, pixels_, y_.group),
+                Single(matrix + n * columns().image, pixels_, columns().group),
+                add || first + n > 0 ? 1 : 0, Single(dw, inputs_, w_.group));
+      }
+    });
+  }
+
+  void DataGradient(const void* gradient, void* dx) override {
+    const float* dy = static_cast<const float*>(gradient);
+    ForSomeImages(g_, images_, [&](int64_t first, int64_t images) {
+      float* to = static_cast<float*>(dx) + first * x_.image;
+      float* matrix = direct_ ? to : static_cast<float*>(t_.scratch);
+      Products(true, inputs_, pixels_, outputs_, weights(), w_, dy + first * y_.image, y_, matrix,
+               columns(), images);
+      if (direct_) return;
+      std::visit([&](const auto& w) { FoldPlanes(gpu(), w, images * g_.in_channels, matrix, to); },
+                 windows_);
+    });
+  }
+
+ private:
+  const Steps& columns() const { return direct_ ? x_ : matrix_; }
+
+  const float* Unfolded(const float* x, int64_t images) const {
+    if (direct_) return x;
+    float* matrix = static_cast<float*>(t_.scratch);
+    std::visit([&](const auto& w) { UnfoldPlanes(gpu(), w, images * g_.in_channels, x, matrix); },
+               windows_);
+    return matrix;
+  }
+
+  static GemmMatrix Single(const float* data, int64_t row, int64_t step) {
+    return GemmFactor(data, DType::kFloat32, row, step);
+  }
+
+  // Multiplies for every image and group: one call for all groups of an image, or for all images of
+  // a group, whichever makes fewer calls.
+  void Products(bool transpose_a, int64_t m, int64_t n, int64_t k, const float* a, Steps a_steps,
+                const float* b, Steps b_steps, float* c, Steps c_steps, int64_t images) const {
+    const bool by_group = g_.group > images;
+    const int64_t calls = by_group ? images : g_.group;
+    auto inside = [by_group](Steps s) { return by_group ? s.group : s.image; };
+    auto between = [by_group](Steps s) { return by_group ? s.image : s.group; };
+    for (int64_t i = 0; i < calls; ++i) {
+      GpuGemm(device_, {transpose_a, false, m, n, k, by_group ? g_.group : images},
+              Single(a + i * between(a_steps), transpose_a ? m : k, inside(a_steps)),
+              Single(b + i * between(b_steps), n, inside(b_steps)), 0,
+              Single(c + i * between(c_steps), n, inside(c_steps)));
+    }
+  }
+
+  const AnyWindows windows_;
+  const bool direct_;
+  const int64_t outputs_, inputs_, pixels_;  // of a product: rows, terms of a sum, columns
+  const Steps x_, y_, matrix_, w_;
+  int64_t images_ = 1;
+};
+
+std::string DeclinesSingle(const KernelArgs& args) {
+  if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
+  return WhyNotUnfold(args.Form<ConvGeometry>());
 }
 
-// A thread for each pixel, which gathers: no atomics, always the same order.
-template <int kAxes>
-void Fold(const Gpu& gpu, const Windows<kAxes>& w, int64_t planes, const float* matrix, float* x) {
-  const Divider<int32_t> by_pixels(w.pixels);
-  ForEachIndex(
-      gpu, planes * w.pixels, "folding windows", DOPPIO_BODY(int64_t i) {
-        const int64_t plane = by_pixels(static_cast<int32_t>(i));
-        const float* cells = matrix + plane * w.cells * w.columns;
-        float sum = 0;
-        w.ForEachWindow(static_cast<int32_t>(i - plane * w.pixels),
-                        [&](int32_t cell, int32_t window) {
-                          sum += cells[static_cast<int64_t>(cell) * w.columns + window];
-                        });
-        x[i] = sum;
-      });
+std::unique_ptr<Kernel> MakeSingle(const KernelArgs& args) {
+  return std::make_unique<CudaConvolution>(args);
 }
+
+std::string ConvolutionCudaDeclines(const KernelArgs& args) {
+  return HasNarrowTops(args) ? WhyNotNarrowConvolution(args) : DeclinesSingle(args);
+}
+
+std::unique_ptr<Kernel> MakeConvolutionCuda(const KernelArgs& args) {
+  return HasNarrowTops(args) ? MakeNarrowConvolution(args) : MakeSingle(args);
+}
+
+[[maybe_unused]] const bool convolution_cuda_registered = [] {
+  RegisterGpuConvolution(
+      {"", DeviceKind::kCuda, "cuda", 10, &MakeConvolutionCuda, &ConvolutionCudaDeclines, true});
+  // Copies to single precision where the narrow kernel declines activations in 16 bits.
+  RegisterGpuConvolution({"", DeviceKind::kCuda, "cuda", 5, &MakeSingle, &DeclinesSingle});
+  return true;
+}();
 
 }  // namespace
-
-void LaunchUnfold(const Gpu& gpu, const AnyWindows& windows, int64_t planes, const float* x,
-                  float* matrix) {
-  std::visit([&](const auto& w) { Unfold(gpu, w, planes, x, matrix); }, windows);
-}
-
-void LaunchFold(const Gpu& gpu, const AnyWindows& windows, int64_t planes, const float* matrix,
-                float* x) {
-  std::visit([&](const auto& w) { Fold(gpu, w, planes, matrix, x); }, windows);
-}
-
 }  // namespace doppio

@@ -1,14 +1,14 @@
-// Which of oneDNN's convolutions to take: it has many, each for certain layouts, and some are a
+// Chooses one of oneDNN's convolutions. oneDNN has many, each for certain layouts, and some are a
 // hundred times slower than others.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_H_
 #define DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_H_
 
 #include <memory>
 
-#include "core/net/graph/layer.h"
-#include "layers/convolution/conv_geometry.h"
+#include "core/net/plan/kernel.h"
 #include "layers/common/dnnl_support.h"
 #include "layers/common/dnnl_tail.h"
+#include "layers/convolution/conv_geometry.h"
 
 namespace doppio {
 

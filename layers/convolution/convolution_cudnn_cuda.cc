@@ -1,5 +1,5 @@
-// Convolution by cuDNN. Bias, sum and ReLU are part of its forward product where its algorithm has
-// them; otherwise they are one more pass over the top.
+// Convolution by cuDNN. If its forward algorithm supports them, bias, sum and ReLU are part of the
+// forward product. Otherwise they are one more pass over the top.
 #include <optional>
 
 #include "layers/convolution/convolution_choice_cuda.h"
@@ -8,17 +8,17 @@
 namespace doppio {
 namespace {
 
-// The algorithm that computes a tail as well.
+// The algorithm that can compute a tail as well.
 constexpr cudnnConvolutionFwdAlgo_t kWithTail = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
 
 bool MayFuse(const ConvGeometry& g, const ChainTail& tail) {
   return g.bias && g.spatial_rank() <= 2 && (!tail.relu || tail.relu->slope == 0);
 }
 
-// What a layer asks of cuDNN.
+// The directions that a layer needs, each with its algorithm.
 struct CudnnSteps {
   CudnnSteps(const KernelArgs& args, const ConvGeometry& g, const ChainTail& tail)
-      : problem(args.device, g), may_fuse(!IsTransposed(*args.spec) && MayFuse(g, tail)) {
+      : problem(args.device, g), may_fuse(!g.transposed && MayFuse(g, tail)) {
     const ConvolutionNeeds needs(args);
     if (needs.multiply) {
       forward.emplace(problem, may_fuse ? std::make_optional(kWithTail) : std::nullopt);
@@ -129,7 +129,7 @@ class CudnnConvolutionKernel : public GpuConvolution {
 std::string ConvolutionCudnnCudaDeclines(const KernelArgs& args) {
   if (HasNarrowTops(args)) return WhyNotNarrowCudnnConvolution(args);
   if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
-  const ConvGeometry g = ReadConvolution(*args.spec, args.bottoms[0].shape);
+  const ConvGeometry& g = args.Form<ConvGeometry>();
   const std::string why = WhyNotCudnn(g);
   if (!why.empty()) return why;
   try {

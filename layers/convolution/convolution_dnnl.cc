@@ -1,13 +1,14 @@
-// Convolution by oneDNN. Weights live in the layout that the forward primitive reads; images stay
-// in blocks of channels between layers, except that the first convolution of a net reads its few
-// channels plain. Of a chain's tail, ReLU and the sum are part of the forward primitive.
+// Convolution by oneDNN. Weights are stored in the layout that the forward primitive reads. Images
+// stay in blocks of channels between layers, except that the first convolution of a net reads its
+// few channels plain. ReLU and the sum of a chain's tail are part of the forward primitive.
 //
-// A Deconvolution runs the primitives of the convolution from its top to its bottom the other way
-// round; its bias, which they know nothing of, is a pass of its own.
+// A Deconvolution runs the primitives of the convolution from its top to its bottom in the opposite
+// direction. They do not compute its bias, which is a separate pass.
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "core/net/plan/fusion.h"
 #include "layers/common/channel_blocks.h"
 #include "layers/convolution/convolution_choice.h"
 
@@ -18,11 +19,10 @@ using dnnl::memory;
 
 // The convolution as oneDNN sees it.
 struct DnnlProblem {
-  explicit DnnlProblem(const KernelArgs& from)
-      : args(from), g(ReadConvolution(*from.spec, from.bottoms[0].shape)) {
-    if (!IsTransposed(*from.spec)) return;
+  explicit DnnlProblem(const KernelArgs& from) : args(from), g(from.Form<ConvGeometry>()) {
+    if (!g.transposed) return;
     g.bias = false;
-    args.bottoms = {{from.shape->tops[0], from.dtype, Layout()}};
+    args.bottoms = {{from.top_shapes[0], from.dtype, Layout()}};
     args.bottom_gradient = {true};
     args.backward = true;
     if (!from.backward) args.param_gradient = {false};
@@ -31,7 +31,8 @@ struct DnnlProblem {
   ConvGeometry g;
 };
 
-// Of the side that windows slide over. False for a layout in which channels cannot be seen.
+// Describes the channels of the side that windows slide over. Returns false if the layout hides
+// them.
 bool SeeInputChannels(const ConvGeometry& g, const memory::desc& src, ChannelBlocks* channels) {
   Shape shape{g.batch, g.in_channels};
   for (int64_t extent : g.input) shape.push_back(extent);
@@ -47,7 +48,7 @@ std::string ConvolutionDnnlDeclines(const KernelArgs& args) {
   ChannelBlocks channels;
   const std::unique_ptr<ConvChoice> choice = ConvChooser(problem.args, g).Best();
   if (choice != nullptr &&
-      (!IsTransposed(*args.spec) || SeeInputChannels(g, choice->forward.src_desc(), &channels))) {
+      (!g.transposed || SeeInputChannels(g, choice->forward.src_desc(), &channels))) {
     return "";
   }
   return std::string("oneDNN has no implementation of this ") +
@@ -64,8 +65,7 @@ class DnnlConvolution : public Kernel {
   explicit DnnlConvolution(const KernelArgs& from)
       : problem_(from),
         g_(problem_.g),
-        transposed_(IsTransposed(*from.spec)),
-        own_bias_(transposed_ && from.shape->params.size() > 1),
+        own_bias_(g_.transposed && from.param_shapes.size() > 1),
         tail_(from.chain) {
     const KernelArgs& args = problem_.args;
     const ConvChooser chooser(args, g_);
@@ -74,8 +74,8 @@ class DnnlConvolution : public Kernel {
     src_ = choice->forward.src_desc();
     dst_ = choice->forward.dst_desc();
     if (g_.axis == 1) {
-      needs_.bottoms.assign(from.bottoms.size(), LayoutOf(transposed_ ? dst_ : src_));
-      needs_.tops.assign(from.bottoms.size(), LayoutOf(transposed_ ? src_ : dst_));
+      needs_.bottoms.assign(from.bottoms.size(), LayoutOf(g_.transposed ? dst_ : src_));
+      needs_.tops.assign(from.bottoms.size(), LayoutOf(g_.transposed ? src_ : dst_));
       if (tail_.sum) needs_.bottoms[1] = LayoutOf(dst_);
     }
     const memory::desc weights = choice->forward.weights_desc();
@@ -129,7 +129,7 @@ class DnnlConvolution : public Kernel {
   }
 
   void Forward(const Pass&) override {
-    if (!transposed_) {
+    if (!g_.transposed) {
       forward_weights_.Prepare();
       for (const DnnlArgs& args : forward_.args) Execute(forward_.primitive, args);
       return;
@@ -145,9 +145,9 @@ class DnnlConvolution : public Kernel {
     if (params_.primitive && (t_.param_grads[0] || (g_.bias && t_.param_grads[1])))
       BackwardParams(add);
     if (own_bias_ && t_.param_grads[1]) BackwardBias(add[1]);
-    const Step& step = transposed_ ? forward_ : data_;
+    const Step& step = g_.transposed ? forward_ : data_;
     if (!step.primitive) return;
-    (transposed_ ? forward_weights_ : data_weights_).Prepare();
+    (g_.transposed ? forward_weights_ : data_weights_).Prepare();
     for (size_t i = 0; i < t_.tops.size(); ++i) {
       if (!t_.bottom_grads[i]) continue;
       if (t_.top_grads[i]) {
@@ -172,25 +172,25 @@ class DnnlConvolution : public Kernel {
     auto scratchpad = [this](const Step& step) {
       return MemoryAt(step.scratchpad, At(t_.scratch, step.offset));
     };
-    DnnlArgs forward = {{DNNL_ARG_SRC, MemoryAt(src_, (transposed_ ? dy : x).raw)},
+    DnnlArgs forward = {{DNNL_ARG_SRC, MemoryAt(src_, (g_.transposed ? dy : x).raw)},
                         {DNNL_ARG_WEIGHTS, forward_weights_.memory()},
-                        {DNNL_ARG_DST, MemoryAt(dst_, (transposed_ ? dx : y).raw)},
+                        {DNNL_ARG_DST, MemoryAt(dst_, (g_.transposed ? dx : y).raw)},
                         {DNNL_ARG_SCRATCHPAD, scratchpad(forward_)}};
     const memory::desc bias = PlainDesc(Shape{g_.out_channels});
     if (g_.bias) forward.emplace(DNNL_ARG_BIAS, MemoryAt(bias, t_.params[1].raw));
     forward_.args.push_back(forward);
     if (params_.primitive) {
-      DnnlArgs args = {{DNNL_ARG_SRC, MemoryAt(src_, (transposed_ ? dy : x).raw)},
-                       {DNNL_ARG_DIFF_DST, MemoryAt(dst_, (transposed_ ? x : dy).raw)},
+      DnnlArgs args = {{DNNL_ARG_SRC, MemoryAt(src_, (g_.transposed ? dy : x).raw)},
+                       {DNNL_ARG_DIFF_DST, MemoryAt(dst_, (g_.transposed ? x : dy).raw)},
                        {DNNL_ARG_DIFF_WEIGHTS, weight_gradient_.Target(false)},
                        {DNNL_ARG_SCRATCHPAD, scratchpad(params_)}};
       if (g_.bias) args.emplace(DNNL_ARG_DIFF_BIAS, bias_gradient_.Target(false));
       params_.args.push_back(args);
     }
     if (data_.primitive) {
-      data_.args.push_back({{DNNL_ARG_DIFF_SRC, MemoryAt(src_, (transposed_ ? y : dx).raw)},
+      data_.args.push_back({{DNNL_ARG_DIFF_SRC, MemoryAt(src_, (g_.transposed ? y : dx).raw)},
                             {DNNL_ARG_WEIGHTS, data_weights_.memory()},
-                            {DNNL_ARG_DIFF_DST, MemoryAt(dst_, (transposed_ ? x : dy).raw)},
+                            {DNNL_ARG_DIFF_DST, MemoryAt(dst_, (g_.transposed ? x : dy).raw)},
                             {DNNL_ARG_SCRATCHPAD, scratchpad(data_)}});
     }
   }
@@ -239,7 +239,7 @@ class DnnlConvolution : public Kernel {
 
   const DnnlProblem problem_;
   const ConvGeometry& g_;
-  const bool transposed_, own_bias_;  // a Deconvolution; with a bias, which is no primitive's
+  const bool own_bias_;  // a Deconvolution's bias, which no primitive computes
   const ChainTail tail_;
   memory::desc src_, dst_;
   ChannelBlocks top_channels_;  // of a Deconvolution

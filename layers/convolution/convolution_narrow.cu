@@ -1,41 +1,53 @@
+// Convolution on a GPU with activations in 16 bits, as matrix products with unfolded windows: for
+// GPUs without cuDNN and for layers that cuDNN declines.
+//
+// Channels are last: a row of the unfolded matrix is a window, a row of the top is a pixel, and one
+// product computes all images.
+#include <type_traits>
+
 #include "core/device/elementwise.cuh"
-#include "layers/convolution/convolution_cuda.h"
+#include "core/math/cublas.h"
+#include "layers/convolution/narrow_convolution_cuda.h"
+#include "layers/convolution/unfold.cuh"
 
 namespace doppio {
 namespace {
 
-// Where the channels of a pixel go: a thread for each pack of neighbours, which are of one group.
+// Indices into images and into the unfolded matrix, which has a row for each window of each image.
+// A row holds the groups of channels, a group the cells of the window, and a cell the channels of
+// the group. Each thread moves a pack of `width` neighbouring channels of one group. All indices
+// are less than 2^31.
 struct Place {
   Divider<int32_t> by_packs, by_group;
   int32_t packs, channels, group_channels, cells;
   int32_t width;
 
-  Place(const LastUnfolding& u, int32_t cells, int32_t width)
-      : by_packs(u.channels / width),
-        by_group(u.channels / u.group),
-        packs(static_cast<int32_t>(u.channels / width)),
-        channels(static_cast<int32_t>(u.channels)),
-        group_channels(static_cast<int32_t>(u.channels / u.group)),
+  Place(const ConvGeometry& g, int32_t cells, int32_t width)
+      : by_packs(g.in_channels / width),
+        by_group(g.in_channels / g.group),
+        packs(static_cast<int32_t>(g.in_channels / width)),
+        channels(static_cast<int32_t>(g.in_channels)),
+        group_channels(static_cast<int32_t>(g.in_channels / g.group)),
         cells(cells),
         width(width) {}
 
-  // Of thread i.
+  // The pixel or window, and the first channel, of thread i.
   __host__ __device__ int32_t Row(int64_t i) const { return by_packs(static_cast<int32_t>(i)); }
   __host__ __device__ int32_t Channel(int64_t i) const {
     return (static_cast<int32_t>(i) - Row(i) * packs) * width;
   }
-  // In a row of the matrix, in the first cell; the next one follows after group_channels.
+  // The offset in a row of the matrix for the first cell. The next cell is group_channels later.
   __host__ __device__ int32_t InRow(int32_t channel) const {
     const int32_t group = by_group(channel);
     return group * (cells - 1) * group_channels + channel;
   }
 };
 
-// Nothing is computed, so the type does not matter.
+// Moves values without computing, for both 16-bit types.
 template <int kWidth, int kAxes>
-static void Unfold(const Gpu& gpu, const LastUnfolding& u, const Windows<kAxes>& w, int64_t images,
-                   const uint16_t* x, uint16_t* matrix) {
-  const Place place(u, w.cells, kWidth);
+static void UnfoldLast(const Gpu& gpu, const ConvGeometry& g, const Windows<kAxes>& w,
+                       int64_t images, const uint16_t* x, uint16_t* matrix) {
+  const Place place(g, w.cells, kWidth);
   const Divider<int32_t> by_columns(w.columns);
   ForEachIndex(
       gpu, images * w.columns * place.packs, "unfolding windows", DOPPIO_BODY(int64_t i) {
@@ -52,11 +64,12 @@ static void Unfold(const Gpu& gpu, const LastUnfolding& u, const Windows<kAxes>&
       });
 }
 
-// A thread gathers for its pixel: no atomics, always the same order.
+// From a matrix of gradients in single precision to images. Each thread gathers the cells of a
+// pixel: no atomics, always in the same order.
 template <int kWidth, int kAxes, class T>
-static void Fold(const Gpu& gpu, const LastUnfolding& u, const Windows<kAxes>& w, int64_t images,
-                 const float* matrix, T* x) {
-  const Place place(u, w.cells, kWidth);
+static void FoldLast(const Gpu& gpu, const ConvGeometry& g, const Windows<kAxes>& w, int64_t images,
+                     const float* matrix, T* x) {
+  const Place place(g, w.cells, kWidth);
   const Divider<int32_t> by_pixels(w.pixels);
   ForEachIndex(
       gpu, images * w.pixels * place.packs, "folding windows", DOPPIO_BODY(int64_t i) {
@@ -89,56 +102,140 @@ static void AddFilter(const Gpu& gpu, const FilterShape& f, const T* from, bool 
       });
 }
 
-constexpr int kWide = kPackWidth<uint16_t>;
-
-// Whether packs of channels may be moved.
-bool Packed(const LastUnfolding& u, const void* image, const void* matrix) {
-  return u.channels / u.group % kWide == 0 &&
-         PacksFit(static_cast<const char*>(image), static_cast<const char*>(matrix));
-}
-
-}  // namespace
-
-void LaunchUnfoldLast(const Gpu& gpu, const LastUnfolding& u, int64_t images, const void* x,
-                      void* matrix) {
-  const auto* from = static_cast<const uint16_t*>(x);
-  auto* to = static_cast<uint16_t*>(matrix);
+// Calls f(windows, width), where `width` is an integral constant: how many channels a thread moves
+// at once.
+template <class F>
+void WithWindows(const ConvGeometry& g, const AnyWindows& windows, const void* image,
+                 const void* matrix, const F& f) {
+  constexpr int kWide = kPackWidth<uint16_t>;
+  const bool packed = g.in_channels / g.group % kWide == 0 &&
+                      PacksFit(static_cast<const char*>(image), static_cast<const char*>(matrix));
   std::visit(
       [&](const auto& w) {
-        if (Packed(u, x, matrix)) {
-          Unfold<kWide>(gpu, u, w, images, from, to);
+        if (packed) {
+          f(w, std::integral_constant<int, kWide>());
         } else {
-          Unfold<1>(gpu, u, w, images, from, to);
+          f(w, std::integral_constant<int, 1>());
         }
       },
-      u.windows);
+      windows);
 }
 
-void LaunchFoldLast(const Gpu& gpu, const LastUnfolding& u, int64_t images, const float* matrix,
-                    DType type, void* x) {
-  const auto fold = [&](auto* to) {
-    std::visit(
-        [&](const auto& w) {
-          if (Packed(u, x, matrix)) {
-            Fold<kWide>(gpu, u, w, images, matrix, to);
-          } else {
-            Fold<1>(gpu, u, w, images, matrix, to);
-          }
-        },
-        u.windows);
-  };
-  if (type == DType::kFloat16) {
-    fold(static_cast<Half*>(x));
-  } else {
-    fold(static_cast<BFloat16*>(x));
+class CudaNarrowConvolution : public NarrowConvolution {
+ public:
+  explicit CudaNarrowConvolution(const KernelArgs& args)
+      : NarrowConvolution(args),
+        windows_(WindowsOf(g_)),
+        direct_(IsUnfolded(g_)),
+        outputs_(filter_.outputs / g_.group),
+        inputs_(filter_.inputs * filter_.cells),
+        pixels_(g_.output_count()) {
+    images_ = g_.batch;
+    if (!direct_) {
+      // The sums over windows are folded from single precision.
+      const DType widest = ConvolutionNeeds(args).data ? DType::kFloat32 : type_;
+      const int64_t bytes = inputs_ * g_.group * pixels_ * ElementBytes(widest);
+      images_ = ImagesAtATime(g_, bytes);
+      gradient_at_ = AlignedBytes(images_ * bytes);
+      NeedScratch(gradient_at_);
+    }
+    if (args.backward && args.param_gradient[0] && !filter_.same_in_both_orders()) {
+      NeedScratch(gradient_at_ + filter_.count() * ElementBytes(DType::kFloat32));
+    }
   }
-}
+
+ protected:
+  bool Multiply(const void* x, void* y) override {
+    ForSomeImages(g_, images_, [&](int64_t first, int64_t images) {
+      GpuGemm(device_, {false, true, images * pixels_, outputs_, inputs_, g_.group},
+              Unfolded(x, first, images), Weights(), 0, Top(y, first));
+    });
+    return false;
+  }
+
+  void WeightGradient(const void* x, const void* dy, bool add, float* dw) override {
+    const bool in_place = filter_.same_in_both_orders();
+    float* to = in_place ? dw : reinterpret_cast<float*>(Scratch() + gradient_at_);
+    const GemmMatrix gradient{to, DType::kFloat32, inputs_, outputs_ * inputs_};
+    ForSomeImages(g_, images_, [&](int64_t first, int64_t images) {
+      const bool more = first > 0 || (in_place && add);
+      GpuGemm(device_, {true, false, outputs_, inputs_, images * pixels_, g_.group},
+              Top(const_cast<void*>(dy), first), Unfolded(x, first, images), more ? 1 : 0,
+              gradient);
+    });
+    if (!in_place) LaunchFilterGradient(gpu(), filter_, DType::kFloat32, to, add, dw);
+  }
+
+  void DataGradient(const void* dy, void* dx) override {
+    ForSomeImages(g_, images_, [&](int64_t first, int64_t images) {
+      void* to = Images(dx, first);
+      const GemmMatrix matrix = direct_ ? Matrix(to, type_) : Matrix(t_.scratch, DType::kFloat32);
+      GpuGemm(device_, {false, false, images * pixels_, inputs_, outputs_, g_.group},
+              Top(const_cast<void*>(dy), first), Weights(), 0, matrix);
+      if (!direct_) Fold(images, static_cast<const float*>(matrix.data), to);
+    });
+  }
+
+ private:
+  char* Scratch() const { return static_cast<char*>(t_.scratch); }
+  // Image `first` of the bottom or of its gradient.
+  void* Images(void* x, int64_t first) const {
+    return static_cast<char*>(x) + first * g_.in_channels * g_.input_count() * ElementBytes(type_);
+  }
+  GemmMatrix Matrix(void* data, DType type) const {
+    return {data, type, inputs_ * g_.group, inputs_};
+  }
+  GemmMatrix Top(void* y, int64_t first) const {
+    char* at = static_cast<char*>(y) + first * pixels_ * g_.out_channels * ElementBytes(type_);
+    return {at, type_, g_.out_channels, outputs_};
+  }
+  GemmMatrix Weights() const {
+    return GemmFactor(rounded_weights(), type_, inputs_, outputs_ * inputs_);
+  }
+  GemmMatrix Unfolded(const void* x, int64_t first, int64_t images) const {
+    void* from = Images(const_cast<void*>(x), first);
+    if (direct_) return Matrix(from, type_);
+    auto* matrix = static_cast<uint16_t*>(t_.scratch);
+    WithWindows(g_, windows_, from, matrix, [&](const auto& w, auto width) {
+      UnfoldLast<decltype(width)::value>(gpu(), g_, w, images, static_cast<const uint16_t*>(from),
+                                         matrix);
+    });
+    return Matrix(matrix, type_);
+  }
+  void Fold(int64_t images, const float* matrix, void* x) const {
+    WithWindows(g_, windows_, x, matrix, [&](const auto& w, auto width) {
+      constexpr int kWidth = decltype(width)::value;
+      if (type_ == DType::kFloat16) {
+        FoldLast<kWidth>(gpu(), g_, w, images, matrix, static_cast<Half*>(x));
+      } else {
+        FoldLast<kWidth>(gpu(), g_, w, images, matrix, static_cast<BFloat16*>(x));
+      }
+    });
+  }
+
+  const AnyWindows windows_;
+  const bool direct_;
+  const int64_t outputs_, inputs_, pixels_;  // of the product for one group and one image
+  int64_t images_ = 1;
+  int64_t gradient_at_ = 0;  // offset in the scratch memory: the weights' gradient, inputs last
+};
+
+}  // namespace
 
 void LaunchFilterGradient(const Gpu& gpu, const FilterShape& filter, DType type, const void* from,
                           bool add, float* dw) {
   DispatchStored(type, [&](auto zero) {
     AddFilter(gpu, filter, static_cast<const decltype(zero)*>(from), add, dw);
   });
+}
+
+std::string WhyNotNarrowConvolution(const KernelArgs& args) {
+  const std::string why = WhyNotNarrow(args);
+  return why.empty() ? WhyNotUnfold(args.Form<ConvGeometry>()) : why;
+}
+
+std::unique_ptr<Kernel> MakeNarrowConvolution(const KernelArgs& args) {
+  return std::make_unique<CudaNarrowConvolution>(args);
 }
 
 }  // namespace doppio

@@ -1,7 +1,7 @@
 // Convolution by cuDNN with activations in 16 bits, described as graphs. Bias, sum and ReLU are
-// part of its forward graph where an engine has them and is faster than another one with one more
-// pass over the top. Likewise an engine may write a filter's gradient in single precision, or in 16
-// bits for another pass to widen.
+// part of the forward graph if an engine supports them and is faster than a plain engine and one
+// more pass over the top. Likewise, an engine writes a filter's gradient in single precision, or in
+// 16 bits if that and one more pass, which widens the gradient, are faster.
 #include "core/math/cudnn_choices.h"
 #include "core/math/cudnn_step.h"
 #include "core/math/cudnn_ways.h"
@@ -11,7 +11,8 @@
 namespace doppio {
 namespace {
 
-// What a layer asks of cuDNN: absent where cuDNN has none, and where it is not needed.
+// The directions that a layer needs. A step is null if the layer does not need it, or if cuDNN does
+// not have it.
 class NarrowSteps {
  public:
   NarrowSteps(const KernelArgs& args, const ConvGeometry& g)
@@ -21,7 +22,7 @@ class NarrowSteps {
         needs_(args) {
     const ChainTail chain(args.chain);
     CudnnTail tail{g.bias, chain.sum, chain.relu.has_value()};
-    const bool any = (tail.bias || tail.other || tail.relu) && !IsTransposed(*args.spec);
+    const bool any = (tail.bias || tail.other || tail.relu) && !g.transposed;
     if (any && !(chain.relu && chain.relu->slope != 0)) {
       ChooseForward(tail);
     } else if (needs_.multiply) {
@@ -205,8 +206,8 @@ class CudnnNarrowConvolution : public NarrowConvolution {
 }  // namespace
 
 std::string WhyNotNarrowCudnnConvolution(const KernelArgs& args) {
-  const ConvGeometry g = ReadConvolution(*args.spec, args.bottoms[0].shape);
-  for (const std::string& why : {WhyNotNarrow(args, g), WhyNotCudnn(g)}) {
+  const ConvGeometry& g = args.Form<ConvGeometry>();
+  for (const std::string& why : {WhyNotNarrow(args), WhyNotCudnn(g)}) {
     if (!why.empty()) return why;
   }
   try {

@@ -1,5 +1,5 @@
-// A convolution's extents in cuDNN's words: two or three spatial axes. Convolutions of no or one
-// axis get further ones of one pixel.
+// A convolution's extents for cuDNN, which needs two or three spatial axes. Convolutions of fewer
+// axes get further axes of one pixel.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_CUDNN_EXTENTS_CUDA_H_
 #define DOPPIO_LAYERS_CONVOLUTION_CUDNN_EXTENTS_CUDA_H_
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/math/cudnn.h"
+#include "core/tensor/tensor.h"
 #include "layers/convolution/conv_geometry.h"
 
 namespace doppio {
@@ -19,7 +20,7 @@ struct CudnnExtents {
         y(Dims(g.batch, g.out_channels, g.output)),
         shape{Spatial(g.pad, 0), Spatial(g.stride, 1), Spatial(g.dilation, 1), g.group} {}
 
-  // All of it, as part of a key.
+  // Returns a text of all extents, as part of a cache key.
   std::string ToString() const {
     std::string text;
     for (const auto& part : {x, w, shape.pad, shape.stride, shape.dilation}) {
@@ -44,7 +45,7 @@ struct CudnnExtents {
   }
 };
 
-// Empty, or why cuDNN does not take tensors of these extents.
+// Returns why cuDNN does not take tensors of these extents, or an empty string.
 inline std::string WhyNotCudnn(const ConvGeometry& g) {
   if (g.spatial_rank() > 3) return "cuDNN has at most 3 spatial axes";
   const int64_t largest =

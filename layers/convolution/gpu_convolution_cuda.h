@@ -1,9 +1,9 @@
-// What every Convolution and Deconvolution on a GPU has in common, whoever multiplies: its tail
-// (bias, a sum, ReLU) and the gradients of that, several pairs of bottom and top, gradients that
-// are absent or added. The products are those of ReadConvolution(); a Deconvolution, which has no
-// tail but its bias, takes them the other way round.
+// The base class of all Convolution and Deconvolution kernels on a GPU. It computes the tail (bias,
+// a sum, ReLU) and its gradients, and handles several pairs of bottom and top and gradients that
+// are absent or added. Derived classes compute the products of ConvGeometry. A Deconvolution uses
+// them in the opposite direction. Its tail is only a bias.
 //
-// Tensors in single precision are plain, those in 16 bits have their channels last.
+// Tensors in single precision have plain layout, tensors in 16 bits have their channels last.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_GPU_CONVOLUTION_CUDA_H_
 #define DOPPIO_LAYERS_CONVOLUTION_GPU_CONVOLUTION_CUDA_H_
 
@@ -13,19 +13,19 @@
 #include <vector>
 
 #include "layers/common/chain.h"
-#include "layers/convolution/conv_geometry.h"
 #include "layers/common/tail_cuda.h"
+#include "layers/convolution/conv_geometry.h"
 
 namespace doppio {
 
-// Which products a layer asks for.
+// Which products a layer needs.
 struct ConvolutionNeeds {
   explicit ConvolutionNeeds(const KernelArgs& args) {
-    // Of a chain's bottoms only the first is one of the convolution.
+    // Only the first bottom of a chain is a bottom of the convolution.
     const auto begin = args.bottom_gradient.begin();
     const auto end = args.chain != nullptr ? begin + 1 : args.bottom_gradient.end();
     const bool gradient = args.backward && std::find(begin, end, true) != end;
-    const bool transposed = IsTransposed(*args.spec);
+    const bool transposed = args.Form<ConvGeometry>().transposed;
     multiply = !transposed || gradient;
     data = transposed || gradient;
     filter = args.backward && args.param_gradient[0];
@@ -40,7 +40,7 @@ class GpuConvolution : public Kernel {
     for (size_t i = 0; i < t_.tops.size(); ++i) {
       void* y = t_.tops[i].raw;
       bool complete = false;
-      if (transposed_) {
+      if (g_.transposed) {
         DataGradient(t_.bottoms[i].raw, y);
         complete = !g_.bias;
       } else {
@@ -60,7 +60,7 @@ class GpuConvolution : public Kernel {
       const void* dy = t_.top_grads[i].raw;
       if (float* dw = t_.param_grads[0].data<float>()) {
         const void* x = t_.bottoms[i].raw;
-        WeightGradient(transposed_ ? dy : x, transposed_ ? x : dy, add[0] || written, dw);
+        WeightGradient(g_.transposed ? dy : x, g_.transposed ? x : dy, add[0] || written, dw);
       }
       if (g_.bias && t_.param_grads[1] && !summed) {
         LaunchChannelSums(gpu(), outer_, top_channels_, inner_, type_, dy, add[1] || written,
@@ -77,7 +77,7 @@ class GpuConvolution : public Kernel {
       if (!dx) continue;
       if (!t_.top_grads[i]) {
         device_->Zero(dx.raw, dx.bytes());
-      } else if (transposed_) {
+      } else if (g_.transposed) {
         Multiply(t_.top_grads[i].raw, dx.raw);
       } else {
         DataGradient(t_.top_grads[i].raw, dx.raw);
@@ -87,12 +87,11 @@ class GpuConvolution : public Kernel {
 
  protected:
   explicit GpuConvolution(const KernelArgs& args)
-      : g_(ReadConvolution(*args.spec, args.bottoms[0].shape)),
-        transposed_(IsTransposed(*args.spec)),
+      : g_(args.Form<ConvGeometry>()),
         tail_(args.chain),
         device_(args.device),
         type_(args.tops[0]),
-        top_channels_(transposed_ ? g_.in_channels : g_.out_channels),
+        top_channels_(g_.top_channels()),
         outer_(Is16Bit(type_) ? g_.batch * top_pixels() : g_.batch),
         inner_(Is16Bit(type_) ? 1 : top_pixels()) {
     needs_.types.assign(args.bottoms.size(), type_);
@@ -100,9 +99,10 @@ class GpuConvolution : public Kernel {
     needs_.scratch_bytes = ChannelSumsBytes(outer_, top_channels_, inner_);
   }
 
-  // Once in each pass, before the products.
+  // Called once in each forward pass, before the products.
   virtual void TakeWeights() {}
-  // y = weights * x. True when the tail is in it already; a Deconvolution has none here.
+  // y = weights * x. Returns true if it has computed the tail as well, which it must not do for a
+  // Deconvolution.
   virtual bool Multiply(const void* x, void* y) = 0;
   virtual void WeightGradient(const void* x, const void* dy, bool add, float* dw) = 0;
   virtual void DataGradient(const void* dy, void* dx) = 0;
@@ -123,14 +123,13 @@ class GpuConvolution : public Kernel {
   }
 
   const ConvGeometry g_;
-  const bool transposed_;  // a Deconvolution
   const ChainTail tail_;
   Device* const device_;
   const DType type_;  // of activations
 
  private:
-  // As ChainTail does on the CPU. Returns true when the bias has its gradient as well: the pass
-  // that applies ReLU sums it up on the way. A chain has one top.
+  // Does what ChainTail does on the CPU. Returns true if it has computed the gradient of the bias
+  // as well, in the pass that applies ReLU's mask. A chain has one top.
   bool BackwardTail(const std::vector<bool>& add) {
     const Tensor& dy = t_.top_grads[0];
     const bool sum = tail_.relu && dy && g_.bias && t_.param_grads[1];
@@ -147,17 +146,17 @@ class GpuConvolution : public Kernel {
     return sum;
   }
 
-  int64_t top_pixels() const { return transposed_ ? g_.input_count() : g_.output_count(); }
+  int64_t top_pixels() const { return ConvGeometry::Product(g_.top_extents()); }
 
-  const int64_t top_channels_, outer_, inner_;  // of a top; around its channels
+  const int64_t top_channels_, outer_, inner_;  // of a top: (outer, channels, inner)
 };
 
 inline bool HasNarrowTops(const KernelArgs& args) {
   return std::any_of(args.tops.begin(), args.tops.end(), Is16Bit);
 }
 
-// For the layers and chains that such kernels compute; which layers form chains says
-// convolution_dnnl.cc.
+// Registers `type` for all layers and chains of this family. convolution_dnnl.cc defines the
+// chains.
 inline void RegisterGpuConvolution(const KernelType& type) {
   auto add = [one = type](const std::string& layers) mutable {
     one.layer = layers;

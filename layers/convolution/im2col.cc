@@ -1,14 +1,19 @@
-// Im2col: what each position of a window sees, as a channel of its own.
+// Im2col: each cell of the window becomes a channel.
 #include "layers/convolution/im2col.h"
 
-#include "layers/convolution/im2col_geometry.h"
+#include "core/net/graph/layer.h"
 
 namespace doppio {
 namespace {
 
 LayerShape InferIm2col(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const ConvGeometry g = ReadIm2colGeometry(spec, bottoms[0]);
+  // There are no outputs and no groups: Caffe, too, ignores what the file says about them.
+  LayerSpec windows = spec;
+  windows.param.mutable_convolution_param()->set_num_output(1);
+  windows.param.mutable_convolution_param()->set_group(1);
+  const ConvGeometry g = ReadConvGeometry(windows, bottoms[0]);
   LayerShape shape;
+  shape.form = g;
   shape.tops = {bottoms[0]};
   shape.tops[0][g.axis] *= g.kernel_count();
   for (int i = 0; i < g.spatial_rank(); ++i)
@@ -21,8 +26,7 @@ template <class T>
 class Im2colKernel : public Kernel {
  public:
   explicit Im2colKernel(const KernelArgs& args)
-      : g_(ReadIm2colGeometry(*args.spec, args.bottoms[0].shape)),
-        unfolding_(g_, g_.in_channels, false) {}
+      : g_(args.Form<ConvGeometry>()), unfolding_(g_, g_.in_channels) {}
 
   void Forward(const Pass&) override {
     const T* x = t_.bottoms[0].template data<T>();

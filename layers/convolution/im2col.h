@@ -1,5 +1,5 @@
 // Unfolds the windows of an image into the columns of a matrix, and folds them back, for any number
-// of spatial axes: the plain way to a convolution as a matrix product.
+// of spatial axes, on the CPU. The reference kernel of Convolution multiplies by this matrix.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_IM2COL_H_
 #define DOPPIO_LAYERS_CONVOLUTION_IM2COL_H_
 
@@ -10,23 +10,18 @@
 
 namespace doppio {
 
-// The convolution seen from its unfolded side: `image` is the side that windows slide over (the
-// bottom of a Convolution, the top of a Deconvolution), `windows` the other.
+// An image has `channels` channels and the extents ConvGeometry::input.
 class Unfolding {
  public:
-  Unfolding(const ConvGeometry& geometry, int64_t channels, bool transposed)
-      : g_(geometry),
-        channels_(channels),
-        image_(transposed ? geometry.output : geometry.input),
-        windows_(transposed ? geometry.input : geometry.output) {}
+  Unfolding(const ConvGeometry& geometry, int64_t channels) : g_(geometry), channels_(channels) {}
 
   // Rows (channel, kernel position), columns (window).
   int64_t rows() const { return channels_ * g_.kernel_count(); }
-  int64_t columns() const { return ConvGeometry::Product(windows_); }
+  int64_t columns() const { return g_.output_count(); }
 
   template <class T>
   void Unfold(const T* image, T* matrix) const {
-    const int64_t pixels = ConvGeometry::Product(image_);
+    const int64_t pixels = g_.input_count();
     const int64_t grain = 1 + 4096 / (g_.kernel_count() * columns() + 1);
     ParallelFor(channels_, grain, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
@@ -36,10 +31,10 @@ class Unfolding {
     });
   }
 
-  // Writes the image: the sum over all windows a pixel is in.
+  // Writes to every pixel the sum of its cells over all windows that contain it.
   template <class T>
   void Fold(const T* matrix, T* image) const {
-    const int64_t pixels = ConvGeometry::Product(image_);
+    const int64_t pixels = g_.input_count();
     const int64_t grain = 1 + 4096 / (g_.kernel_count() * columns() + 1);
     ParallelFor(channels_, grain, [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
@@ -53,12 +48,13 @@ class Unfolding {
   }
 
  private:
-  // Calls f(pixel or null in the padding, cell) for all cells of one channel, in storage order.
+  // Calls f(pixel, cell) for all cells of one channel, in storage order. `pixel` is null in the
+  // padding.
   template <class Pixel, class Cell, class F>
   void Visit(Pixel* image, Cell* cell, const F& f) const {
     const int rank = g_.spatial_rank();
     std::vector<int64_t> k(static_cast<size_t>(rank), 0), w(static_cast<size_t>(rank), 0);
-    // Counts `index` up within `extents`; false after the last.
+    // Advances `index` within `extents` in row-major order. Returns false after the last index.
     auto next = [rank](std::vector<int64_t>& index, const std::vector<int64_t>& extents) {
       for (int i = rank - 1; i >= 0; --i) {
         if (++index[i] < extents[i]) return true;
@@ -72,17 +68,16 @@ class Unfolding {
         bool inside = true;
         for (int i = 0; i < rank; ++i) {
           const int64_t at = w[i] * g_.stride[i] - g_.pad[i] + k[i] * g_.dilation[i];
-          inside = inside && at >= 0 && at < image_[i];
-          offset = offset * image_[i] + at;
+          inside = inside && at >= 0 && at < g_.input[i];
+          offset = offset * g_.input[i] + at;
         }
         f(inside ? image + offset : nullptr, cell++);
-      } while (next(w, windows_));
+      } while (next(w, g_.output));
     } while (next(k, g_.kernel));
   }
 
   ConvGeometry g_;
   int64_t channels_;
-  std::vector<int64_t> image_, windows_;
 };
 
 }  // namespace doppio

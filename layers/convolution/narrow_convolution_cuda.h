@@ -1,7 +1,6 @@
-// What every Convolution on a GPU with activations in 16 bits has in common: tensors have their
-// channels last, and the factor of its products is the weights rounded to 16 bits with their
-// channels last, too. The weights themselves and their gradient stay as they are, plain and in
-// single precision.
+// The base class of all Convolution kernels on a GPU with activations in 16 bits. Tensors have
+// their channels last. The products read the weights rounded to 16 bits with their channels last.
+// The weights themselves and their gradient stay in single precision with plain layout.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_NARROW_CONVOLUTION_CUDA_H_
 #define DOPPIO_LAYERS_CONVOLUTION_NARROW_CONVOLUTION_CUDA_H_
 
@@ -9,29 +8,38 @@
 #include <string>
 
 #include "core/math/tensor_ops.h"
-#include "layers/convolution/convolution_cuda.h"
 #include "layers/convolution/gpu_convolution_cuda.h"
 
 namespace doppio {
 
-// By matrix products (convolution_narrow_cuda.cc) and by cuDNN (convolution_narrow_cudnn_cuda.cc).
+// Weights of a convolution: (outputs, inputs of a group, cells).
+struct FilterShape {
+  int64_t outputs = 0, inputs = 0, cells = 0;
+  int64_t count() const { return outputs * inputs * cells; }
+  bool same_in_both_orders() const { return inputs == 1 || cells == 1; }
+};
+// Writes dw += from if `add`, else dw = from. `from` is stored as `type` with its inputs last.
+void LaunchFilterGradient(const Gpu& gpu, const FilterShape& filter, DType type, const void* from,
+                          bool add, float* dw);
+
+// By matrix products (convolution_narrow.cu) and by cuDNN (convolution_narrow_cudnn_cuda.cc).
 std::unique_ptr<Kernel> MakeNarrowConvolution(const KernelArgs& args);
 std::string WhyNotNarrowConvolution(const KernelArgs& args);
 std::unique_ptr<Kernel> MakeNarrowCudnnConvolution(const KernelArgs& args);
 std::string WhyNotNarrowCudnnConvolution(const KernelArgs& args);
 
-// Empty, or why such kernels decline.
-inline std::string WhyNotNarrow(const KernelArgs& args, const ConvGeometry& g) {
+// Returns why all such kernels decline a layer, or an empty string.
+inline std::string WhyNotNarrow(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
   for (DType top : args.tops) {
     if (top != args.tops[0]) return "its tops are of several types";
   }
-  if (g.axis != 1) return "its channels are axis 1";
-  if (args.shape->params[0].shape.count() > INT32_MAX) return "it counts its weights in 32 bits";
+  if (args.Form<ConvGeometry>().axis != 1) return "its channels are axis 1";
+  if (args.param_shapes[0].count() > INT32_MAX) return "it counts its weights in 32 bits";
   return args.bottoms[0].shape.count() == 0 ? "the bottom is empty" : "";
 }
 
-// Up to where the next thing in the scratch memory may begin.
+// Rounds up to where the next array in the scratch memory may begin.
 inline int64_t AlignedBytes(int64_t bytes) {
   constexpr int64_t kAlignment = 256;
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -42,11 +50,11 @@ class NarrowConvolution : public GpuConvolution {
   explicit NarrowConvolution(const KernelArgs& args)
       : GpuConvolution(args),
         filter_{g_.out_channels, g_.in_channels / g_.group, g_.kernel_count()} {
-    // Of no spatial axes, tensors are the same in both orders.
+    // Without spatial axes both layouts are the same.
     const Layout layout = g_.spatial_rank() == 0 ? Layout() : Layout::ChannelsLast();
     needs_.bottoms.assign(args.bottoms.size(), layout);
     needs_.tops.assign(args.tops.size(), layout);
-    const TensorSpec weights{args.shape->params[0].shape, DType::kFloat32, Layout()};
+    const TensorSpec weights{args.param_shapes[0], DType::kFloat32, Layout()};
     const TensorSpec rounded{weights.shape, type_, Layout::ChannelsLast()};
     round_ = OpsOf(device_).Convert(weights, rounded);
     needs_.saved_bytes = rounded.bytes();
@@ -54,7 +62,7 @@ class NarrowConvolution : public GpuConvolution {
 
   void TakeWeights() final { round_->Run(weights(), t_.saved); }
 
-  // The factor: (outputs, kernel..., inputs of a group).
+  // Shape: (outputs, kernel..., inputs of a group).
   const void* rounded_weights() const { return t_.saved; }
 
   const FilterShape filter_;

@@ -1,5 +1,6 @@
-// The windows of a convolution as device code sees them: which pixels a window has, and which
-// windows a pixel is in. The same walk on every device; no memory, no standard library.
+// The windows of a convolution as device code sees them: the pixels of a window, and the windows
+// that contain a pixel. The functions marked DOPPIO_HD run on every device and use no memory and no
+// standard library.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_WINDOWS_H_
 #define DOPPIO_LAYERS_CONVOLUTION_WINDOWS_H_
 
@@ -7,20 +8,19 @@
 #include <variant>
 
 #include "layers/common/divider.h"
+#include "layers/convolution/conv_geometry.h"
 
 namespace doppio {
 
-// Up to kAxes spatial axes; missing ones stand in front, with one pixel and one window. An image
-// with its padding has less than 2^31 pixels along an axis and in all.
+// Up to kAxes spatial axes. Missing axes are added in front, with one pixel and one window. An
+// image with its padding has less than 2^31 pixels along an axis and in total.
 template <int kAxes>
 struct Windows {
   int32_t image[kAxes], windows[kAxes], kernel[kAxes], stride[kAxes], pad[kAxes], dilation[kAxes];
   Divider<int32_t> by_image[kAxes], by_windows[kAxes], by_stride[kAxes];
   int32_t pixels = 1, columns = 1, cells = 1;  // of an image, windows in it, pixels in a window
 
-  // From a ConvGeometry: a template, so that device code can include this file without it.
-  template <class Geometry>
-  static Windows From(const Geometry& g) {
+  static Windows From(const ConvGeometry& g) {
     Windows w;
     const int missing = kAxes - static_cast<int>(g.kernel.size());
     for (int i = 0; i < kAxes; ++i) {
@@ -44,8 +44,8 @@ struct Windows {
     return w;
   }
 
-  // f(cell, inside, pixel) for the cells of a window in row-major order; `pixel` counts where
-  // `inside` is true, the other cells lie in the padding.
+  // Calls f(cell, inside, pixel) for the cells of a window in row-major order. Cells in the padding
+  // have `inside` false and an invalid `pixel`.
   template <class F>
   DOPPIO_HD void ForEachCell(int32_t window, const F& f) const {
     int32_t corner[kAxes], k[kAxes];
@@ -61,7 +61,7 @@ struct Windows {
       for (int i = 0; i < kAxes; ++i) {
         const uint32_t at = static_cast<uint32_t>(corner[i] + k[i] * dilation[i]);
         const uint32_t extent = static_cast<uint32_t>(image[i]);
-        inside = inside && at < extent;  // what is below 0 is large
+        inside = inside && at < extent;  // negative values wrap to large ones
         pixel = pixel * extent + at;
       }
       f(cell, inside, pixel);
@@ -69,7 +69,7 @@ struct Windows {
     }
   }
 
-  // f(cell, window) for every window that has the pixel, cells in row-major order.
+  // Calls f(cell, window) for every window that contains the pixel, cells in row-major order.
   template <class F>
   DOPPIO_HD void ForEachWindow(int32_t pixel, const F& f) const {
     int32_t at[kAxes], k[kAxes];
@@ -106,9 +106,8 @@ struct Windows {
 constexpr int kMostWindowAxes = 8;
 using AnyWindows = std::variant<Windows<2>, Windows<3>, Windows<kMostWindowAxes>>;
 
-// Those of a ConvGeometry of at most kMostWindowAxes spatial axes.
-template <class Geometry>
-AnyWindows WindowsOf(const Geometry& g) {
+// `g` has at most kMostWindowAxes spatial axes.
+inline AnyWindows WindowsOf(const ConvGeometry& g) {
   if (g.kernel.size() <= 2) return Windows<2>::From(g);
   if (g.kernel.size() == 3) return Windows<3>::From(g);
   return Windows<kMostWindowAxes>::From(g);

@@ -7,7 +7,7 @@ namespace {
 
 void AddConvolution(const OnnxLayer& layer) {
   const LayerSpec& spec = layer.spec();
-  const ConvGeometry g = ReadConvGeometry(spec, layer.bottom(), IsTransposed(spec));
+  const ConvGeometry g = ReadConvGeometry(spec, layer.bottom());
   if (g.axis != 1 || g.spatial_rank() == 0) {
     throw spec.Mistake("convolution_param.axis",
                        "ONNX convolves along the axes behind axis 1, the bottom is " +
@@ -19,7 +19,7 @@ void AddConvolution(const OnnxLayer& layer) {
   for (int i = 0; i < layer.bottoms(); ++i) {
     std::vector<std::string> inputs = {layer.in(i), layer.weight(0)};
     if (g.bias) inputs.push_back(layer.weight(1));
-    layer.SetTop(layer.Add(IsTransposed(spec) ? "ConvTranspose" : "Conv", inputs,
+    layer.SetTop(layer.Add(g.transposed ? "ConvTranspose" : "Conv", inputs,
                            {{"kernel_shape", g.kernel},
                             {"strides", g.stride},
                             {"pads", pads},

@@ -1,8 +1,6 @@
-// Im2col on a GPU, in single precision, by the unfolding of Convolution's matrix products.
-#include "layers/convolution/convolution_cuda.h"
-#include "layers/convolution/im2col_geometry.h"
+// Im2col on a GPU, in single precision.
 #include "layers/common/stored_form_cuda.h"
-#include "layers/convolution/unfolded_convolution_cuda.h"
+#include "layers/convolution/unfold.cuh"
 
 namespace doppio {
 namespace {
@@ -11,7 +9,7 @@ class CudaIm2col : public Kernel {
  public:
   explicit CudaIm2col(const KernelArgs& args)
       : device_(args.device),
-        g_(ReadIm2colGeometry(*args.spec, args.bottoms[0].shape)),
+        g_(args.Form<ConvGeometry>()),
         windows_(WindowsOf(g_)),
         at_a_time_(std::clamp<int64_t>(
             kMostIndices / std::max<int64_t>(1, g_.in_channels * Largest()), 1, g_.batch)) {}
@@ -19,8 +17,13 @@ class CudaIm2col : public Kernel {
   void Forward(const Pass&) override {
     const float* x = t_.bottoms[0].data<float>();
     float* y = t_.tops[0].data<float>();
-    ForEachChunk([&](int64_t image, int64_t planes) {
-      LaunchUnfold(GpuOf(device_), windows_, planes, x + image * Pixels(), y + image * Cells());
+    ForSomeImages(g_, at_a_time_, [&](int64_t first, int64_t images) {
+      std::visit(
+          [&](const auto& w) {
+            UnfoldPlanes(GpuOf(device_), w, images * g_.in_channels, x + first * Pixels(),
+                         y + first * Cells());
+          },
+          windows_);
     });
   }
 
@@ -28,8 +31,13 @@ class CudaIm2col : public Kernel {
     float* dx = t_.bottom_grads[0].data<float>();
     if (dx == nullptr) return;
     const float* dy = t_.top_grads[0].data<float>();
-    ForEachChunk([&](int64_t image, int64_t planes) {
-      LaunchFold(GpuOf(device_), windows_, planes, dy + image * Cells(), dx + image * Pixels());
+    ForSomeImages(g_, at_a_time_, [&](int64_t first, int64_t images) {
+      std::visit(
+          [&](const auto& w) {
+            FoldPlanes(GpuOf(device_), w, images * g_.in_channels, dy + first * Cells(),
+                       dx + first * Pixels());
+          },
+          windows_);
     });
   }
 
@@ -40,28 +48,20 @@ class CudaIm2col : public Kernel {
   }
 
  private:
-  // Of an image.
+  // Elements of one image in the bottom and in the top.
   int64_t Pixels() const { return g_.in_channels * g_.input_count(); }
   int64_t Cells() const { return g_.in_channels * g_.kernel_count() * g_.output_count(); }
   int64_t Largest() const { return std::max(g_.input_count(), g_.output_count()); }
 
-  // f(first image, planes) for as many images as LaunchUnfold takes at once.
-  template <class F>
-  void ForEachChunk(const F& f) const {
-    for (int64_t image = 0; image < g_.batch; image += at_a_time_) {
-      f(image, std::min(at_a_time_, g_.batch - image) * g_.in_channels);
-    }
-  }
-
   Device* const device_;
   const ConvGeometry g_;
   const AnyWindows windows_;
-  const int64_t at_a_time_;
+  const int64_t at_a_time_;  // images in a launch
 };
 
 std::string Im2colCudaDeclines(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return DeclinesDouble(args);
-  return WhyNotUnfold(ReadIm2colGeometry(*args.spec, args.bottoms[0].shape));
+  return WhyNotUnfold(args.Form<ConvGeometry>());
 }
 
 DOPPIO_REGISTER_KERNEL({"Im2col", DeviceKind::kCuda, "cuda", 10, &CudaIm2col::Make,

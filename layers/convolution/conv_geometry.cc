@@ -1,0 +1,179 @@
+#include "layers/convolution/conv_geometry.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/net/spec/spec.h"
+#include "core/tensor/tensor.h"
+
+namespace doppio {
+namespace {
+
+using Extents = std::vector<int64_t>;
+
+std::string ExtentsText(const Extents& v) { return Shape(v).ToString(); }
+
+// A field of convolution_param with a value for each spatial axis.
+struct SpatialField {
+  std::string name;
+  const google::protobuf::RepeatedField<uint32_t>& values;
+  int64_t fallback, least;  // a fallback below 0: the field is required
+  // The legacy fields for images, <pair>_h and <pair>_w.
+  std::string pair;
+  bool has_h = false, has_w = false;
+  int64_t h = 0, w = 0;
+};
+
+// The values of a field as the file gives them: the repeated field (no value: `fallback`; one: for
+// all axes) or the pair of legacy fields.
+Extents UncheckedSpatialValues(const LayerSpec& spec, const SpatialField& field, int rank) {
+  const std::string path = "convolution_param.", name = field.name, pair = field.pair;
+  Extents values(field.values.begin(), field.values.end());
+  if (field.has_h || field.has_w) {
+    const std::string pair_path = path + pair + (field.has_h ? "_h" : "_w");
+    if (rank != 2) {
+      throw spec.Mistake(pair_path, pair + "_h and " + pair +
+                                        "_w are for 2 spatial axes, the bottom has " +
+                                        std::to_string(rank) + "; use " + name);
+    }
+    if (!values.empty()) {
+      throw spec.Mistake(path + name, "both " + name + " and " + pair + "_h/" + pair +
+                                          "_w are given; keep one of them");
+    }
+    if (field.fallback < 0 && !(field.has_h && field.has_w)) {
+      throw spec.Mistake(pair_path, pair + "_h and " + pair + "_w are both needed");
+    }
+    return {field.has_h ? field.h : field.fallback, field.has_w ? field.w : field.fallback};
+  }
+  if (values.empty() && field.fallback < 0 && rank > 0) {
+    throw spec.Mistake("convolution_param", name + " is missing; for example " + name + ": 3");
+  }
+  if (values.size() <= 1) {
+    return Extents(static_cast<size_t>(rank), values.empty() ? field.fallback : values[0]);
+  }
+  if (static_cast<int>(values.size()) != rank) {
+    throw spec.Mistake(path + name, name + " is given " + std::to_string(values.size()) +
+                                        " times; expected once, or once for each of the " +
+                                        std::to_string(rank) + " spatial axes");
+  }
+  return values;
+}
+
+Extents SpatialValues(const LayerSpec& spec, const SpatialField& field, int rank) {
+  const Extents values = UncheckedSpatialValues(spec, field, rank);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] >= field.least && values[i] <= INT32_MAX) continue;
+    const bool paired = field.has_h || field.has_w;
+    throw spec.Mistake(
+        "convolution_param." + (paired ? field.pair + (i == 0 ? "_h" : "_w") : field.name),
+        field.name + " must be " + (field.least > 0 ? "positive" : "a count") + ", found " +
+            std::to_string(values[i]),
+        static_cast<int>(field.values.size() > 1 ? i : 0));
+  }
+  return values;
+}
+
+void ReadChannels(const LayerSpec& spec, const Shape& bottom, ConvGeometry* g) {
+  const ConvolutionParameter& p = spec.param.convolution_param();
+  g->batch = bottom.count(0, g->axis);
+  g->in_channels = bottom[g->axis];
+  const bool depthwise = spec.type() == kConvolutionTypes[1] || spec.type() == kConvolutionTypes[2];
+  g->out_channels = depthwise && !p.has_num_output() ? g->in_channels : p.num_output();
+  g->group = depthwise && !p.has_group() ? g->in_channels : p.group();
+  g->bias = p.bias_term();
+  if (g->out_channels <= 0) {
+    throw spec.Mistake("convolution_param.num_output",
+                       "num_output must be positive, found " + std::to_string(g->out_channels));
+  }
+  if (g->group <= 0)
+    throw spec.Mistake("convolution_param.group", "group must be positive, found 0");
+  if (depthwise && g->group != g->in_channels) {
+    throw spec.Mistake("convolution_param.group",
+                       spec.type() + " has a group for each of the bottom's " +
+                           std::to_string(g->in_channels) + " channels, found group: " +
+                           std::to_string(g->group) + "; remove it, or use type: \"Convolution\"");
+  }
+  if (g->in_channels % g->group != 0) {
+    throw spec.Mistake("convolution_param.group",
+                       "the bottom's " + std::to_string(g->in_channels) +
+                           " channels do not divide into group: " + std::to_string(g->group));
+  }
+  if (g->out_channels % g->group != 0) {
+    throw spec.Mistake("convolution_param.num_output",
+                       "num_output " + std::to_string(g->out_channels) +
+                           " is not a multiple of group " + std::to_string(g->group));
+  }
+}
+
+// The extents of a Deconvolution's top.
+Extents TransposedOutput(const LayerSpec& spec, const ConvGeometry& g, const Extents& kernel) {
+  Extents output;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    output.push_back(g.stride[i] * (g.input[i] - 1) + kernel[i] - 2 * g.pad[i]);
+  }
+  if (std::any_of(output.begin(), output.end(), [](int64_t extent) { return extent <= 0; })) {
+    throw spec.Mistake("convolution_param.pad",
+                       "pad leaves a top of " + ExtentsText(output) + "; use a smaller pad");
+  }
+  return output;
+}
+
+// `kernel`: the extents of the dilated kernel, here and above.
+Extents ConvolutionOutput(const LayerSpec& spec, const ConvGeometry& g, const Extents& kernel) {
+  Extents padded, output;
+  bool fits = true;
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    padded.push_back(g.input[i] + 2 * g.pad[i]);
+    output.push_back((padded[i] - kernel[i]) / g.stride[i] + 1);
+    fits = fits && padded[i] >= kernel[i];
+  }
+  if (fits) return output;
+  const bool equal = std::all_of(g.kernel.begin(), g.kernel.end(),
+                                 [&](int64_t extent) { return extent == g.kernel[0]; });
+  throw spec.Mistake(
+      spec.param.convolution_param().has_kernel_h() ? "convolution_param.kernel_h"
+                                                    : "convolution_param.kernel_size",
+      "kernel_size " + (equal ? std::to_string(g.kernel[0]) : ExtentsText(g.kernel)) +
+          (kernel != g.kernel ? ", dilated to " + ExtentsText(kernel) + "," : "") +
+          " is larger than the padded input " + ExtentsText(padded) +
+          "; set a pad or a smaller kernel");
+}
+
+}  // namespace
+
+ConvGeometry ReadConvGeometry(const LayerSpec& spec, const Shape& bottom) {
+  const ConvolutionParameter& p = spec.param.convolution_param();
+  ConvGeometry g;
+  if (!bottom.has_axis(p.axis())) {
+    throw spec.Mistake("convolution_param.axis", "axis " + std::to_string(p.axis()) +
+                                                     " does not exist in the bottom of shape " +
+                                                     bottom.ToString());
+  }
+  g.axis = bottom.canonical_axis(p.axis());
+  g.input.assign(bottom.dims().begin() + g.axis + 1, bottom.dims().end());
+  const auto values = [&](const SpatialField& field) {
+    return SpatialValues(spec, field, static_cast<int>(g.input.size()));
+  };
+  g.kernel = values({"kernel_size", p.kernel_size(), -1, 1, "kernel", p.has_kernel_h(),
+                     p.has_kernel_w(), p.kernel_h(), p.kernel_w()});
+  g.stride = values({"stride", p.stride(), 1, 1, "stride", p.has_stride_h(), p.has_stride_w(),
+                     p.stride_h(), p.stride_w()});
+  g.pad = values({"pad", p.pad(), 0, 0, "pad", p.has_pad_h(), p.has_pad_w(), p.pad_h(), p.pad_w()});
+  g.dilation = values({"dilation", p.dilation(), 1, 1, "dilation"});
+  ReadChannels(spec, bottom, &g);
+  Extents kernel;  // dilated
+  for (size_t i = 0; i < g.kernel.size(); ++i) {
+    kernel.push_back(g.dilation[i] * (g.kernel[i] - 1) + 1);
+  }
+  g.transposed = spec.type() == "Deconvolution";
+  if (!g.transposed) {
+    g.output = ConvolutionOutput(spec, g, kernel);
+    return g;
+  }
+  g.output = std::exchange(g.input, TransposedOutput(spec, g, kernel));
+  std::swap(g.in_channels, g.out_channels);
+  return g;
+}
+
+}  // namespace doppio
