@@ -25,9 +25,9 @@ struct SpatialField {
   int64_t h = 0, w = 0;
 };
 
-// The values of a field as the file gives them: the repeated field (no value: `fallback`; one: for
-// all axes) or the pair of legacy fields.
-Extents UncheckedSpatialValues(const LayerSpec& spec, const SpatialField& field, int rank) {
+// Returns the values of a field for `rank` spatial axes from the repeated field (no value: the
+// fallback; one value: for all axes) or from the pair of legacy fields.
+Extents UncheckedSpatialValues(const LayerSpec& spec, const SpatialField& field, size_t rank) {
   const std::string path = "convolution_param.", name = field.name, pair = field.pair;
   Extents values(field.values.begin(), field.values.end());
   if (field.has_h || field.has_w) {
@@ -50,9 +50,9 @@ Extents UncheckedSpatialValues(const LayerSpec& spec, const SpatialField& field,
     throw spec.Mistake("convolution_param", name + " is missing; for example " + name + ": 3");
   }
   if (values.size() <= 1) {
-    return Extents(static_cast<size_t>(rank), values.empty() ? field.fallback : values[0]);
+    return Extents(rank, values.empty() ? field.fallback : values[0]);
   }
-  if (static_cast<int>(values.size()) != rank) {
+  if (values.size() != rank) {
     throw spec.Mistake(path + name, name + " is given " + std::to_string(values.size()) +
                                         " times; expected once, or once for each of the " +
                                         std::to_string(rank) + " spatial axes");
@@ -60,7 +60,8 @@ Extents UncheckedSpatialValues(const LayerSpec& spec, const SpatialField& field,
   return values;
 }
 
-Extents SpatialValues(const LayerSpec& spec, const SpatialField& field, int rank) {
+// The same, after a check of each value.
+Extents SpatialValues(const LayerSpec& spec, const SpatialField& field, size_t rank) {
   const Extents values = UncheckedSpatialValues(spec, field, rank);
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] >= field.least && values[i] <= INT32_MAX) continue;
@@ -106,7 +107,8 @@ void ReadChannels(const LayerSpec& spec, const Shape& bottom, ConvGeometry* g) {
   }
 }
 
-// The extents of a Deconvolution's top.
+// Returns the spatial extents of a Deconvolution's top. `kernel`: the extents of the dilated
+// kernel, here and below.
 Extents TransposedOutput(const LayerSpec& spec, const ConvGeometry& g, const Extents& kernel) {
   Extents output;
   for (size_t i = 0; i < kernel.size(); ++i) {
@@ -119,7 +121,7 @@ Extents TransposedOutput(const LayerSpec& spec, const ConvGeometry& g, const Ext
   return output;
 }
 
-// `kernel`: the extents of the dilated kernel, here and above.
+// Returns the spatial extents of a Convolution's top.
 Extents ConvolutionOutput(const LayerSpec& spec, const ConvGeometry& g, const Extents& kernel) {
   Extents padded, output;
   bool fits = true;
@@ -153,7 +155,7 @@ ConvGeometry ReadConvGeometry(const LayerSpec& spec, const Shape& bottom) {
   g.axis = bottom.canonical_axis(p.axis());
   g.input.assign(bottom.dims().begin() + g.axis + 1, bottom.dims().end());
   const auto values = [&](const SpatialField& field) {
-    return SpatialValues(spec, field, static_cast<int>(g.input.size()));
+    return SpatialValues(spec, field, g.input.size());
   };
   g.kernel = values({"kernel_size", p.kernel_size(), -1, 1, "kernel", p.has_kernel_h(),
                      p.has_kernel_w(), p.kernel_h(), p.kernel_w()});

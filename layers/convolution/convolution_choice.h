@@ -24,7 +24,7 @@ class ConvChooser {
  public:
   ConvChooser(const KernelArgs& args, const ConvGeometry& g)
       : args_(args), g_(g), stride_(g.stride), dilation_(g.dilation), pad_(g.pad) {
-    for (int64_t& d : dilation_) --d;  // oneDNN counts the holes
+    for (int64_t& d : dilation_) --d;  // oneDNN counts the gaps: 0 is dense
     src_ = {g.batch, g.in_channels};
     dst_ = {g.batch, g.out_channels};
     src_.insert(src_.end(), g.input.begin(), g.input.end());
@@ -48,11 +48,12 @@ class ConvChooser {
 
   bool backward_data() const { return data_; }
   bool backward_params() const { return params_; }
-  // The layout the weights already have elsewhere; empty when this layer decides.
+  // Returns the layout in which another layer or net has placed the weights; empty if this layer
+  // decides.
   const dnnl::memory::desc& placed() const { return placed_; }
 
-  // The fastest; null when oneDNN has none, or none with the chain's tail that is as fast as
-  // without.
+  // Returns the fastest primitives. Returns null if oneDNN has none, or if those with the chain's
+  // tail are slower than those without.
   std::unique_ptr<ConvChoice> Best() const {
     std::unique_ptr<ConvChoice> best = BestAlone();
     if (best == nullptr || args_.chain == nullptr) return best;
@@ -121,7 +122,7 @@ class ConvChooser {
     try {
       choice->forward = Forward(src, weights, dst, DnnlAttr(args_.math));
       choice->slowness = Slowness(choice->forward.impl_info_str());
-      // Gradients lie as their values do.
+      // Gradients have the layouts of their values.
       const dnnl::memory::desc x = choice->forward.src_desc(), y = choice->forward.dst_desc();
       if (g_.axis == 1 && x != DescOf(args_.bottoms[0])) choice->slowness += kReorderSlowness;
       if (!placed_.is_zero() && placed_ != choice->forward.weights_desc()) {
@@ -164,7 +165,7 @@ class ConvChooser {
       auto own = make(kept);
       if (Slowness(own.impl_info_str()) <= Slowness(any.impl_info_str())) return own;
     } catch (const dnnl::error&) {
-      // `any` it is.
+      // oneDNN does not write the parameter's own layout.
     }
     return any;
   }

@@ -1,5 +1,5 @@
-// A convolution described to cuDNN, and which of its algorithms to take in each direction: the
-// fastest one measured that keeps within the device's workspace.
+// Describes a convolution to cuDNN and chooses an algorithm for each direction: the fastest
+// measured one whose workspace fits into the device's.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_CUDA_H_
 #define DOPPIO_LAYERS_CONVOLUTION_CONVOLUTION_CHOICE_CUDA_H_
 
@@ -24,7 +24,7 @@ class CudnnProblem {
         bias(Channels(extents.y), DType::kFloat32, false),
         w(extents.w, DType::kFloat32, false) {}
 
-  // Names all that a choice depends on.
+  // Returns the cache key of a choice: everything that the choice depends on.
   std::string Key(const std::string& direction) const {
     return CudnnChoiceKey(
         device, direction + " " + extents.ToString() + ", float32" + (exact() ? "" : " as tf32"));
@@ -45,7 +45,7 @@ class CudnnProblem {
   }
 };
 
-// The three directions: the same questions, each to functions and in an order of its own.
+// The three directions. cuDNN has separate functions for each, with arguments in different orders.
 struct CudnnForward {
   using Perf = cudnnConvolutionFwdAlgoPerf_t;
   using Algorithm = cudnnConvolutionFwdAlgo_t;
@@ -107,8 +107,8 @@ class CudnnStep {
   using Algorithm = typename Direction::Algorithm;
   using Perf = typename Direction::Perf;
 
-  // `favourite`, where there is one, saves its caller another pass over the top: it is taken
-  // unless clearly slower than the best.
+  // `favourite` saves the caller another pass over the top. It is chosen unless it is clearly
+  // slower than the fastest algorithm.
   explicit CudnnStep(const CudnnProblem& problem, std::optional<Algorithm> favourite = {})
       : problem_(problem),
         favourite_(favourite),
@@ -123,10 +123,10 @@ class CudnnStep {
     const std::optional<KeptChoice> kept = choices.FindOrMeasure(key, choose);
     if (found_ || (kept && TakeKept(kept->choice))) return;
     if (kept) {
-      // Something else than a choice, or one that this GPU has no memory for.
+      // The cache entry is invalid, or this GPU has no memory for its algorithm.
       if (const auto anew = choose(kept)) choices.Keep(key, *anew);
     }
-    if (!found_ && measure) Choose(Ask(false));  // there was no memory left to measure in, say
+    if (!found_ && measure) Choose(Ask(false));  // for example, too little memory to measure
   }
 
   bool found() const { return found_; }
@@ -134,7 +134,7 @@ class CudnnStep {
   size_t workspace() const { return workspace_; }
   cudnnConvolutionDescriptor_t conv() const { return conv_.get(); }
 
-  // For declining, when none was found.
+  // Returns the reason to decline the layer if no algorithm was found.
   std::string WhyNone() const { return WhyNoCudnn(*problem_.device, Direction::kName); }
 
  private:
@@ -144,9 +144,9 @@ class CudnnStep {
     int64_t algorithm = 0, math = 0;
   };
 
-  // Best first; those that cannot be run are among them.
+  // Returns all algorithms, best first, including those that cannot run.
   std::vector<Perf> Ask(bool measure) const {
-    std::vector<Perf> perfs(2 * Direction::kAlgorithms);  // each in two precisions
+    std::vector<Perf> perfs(2 * Direction::kAlgorithms);  // each algorithm in two precisions
     int count = 0;
     const cudnnStatus_t status = Direction::Ask(measure, problem_, conv_.get(),
                                                 static_cast<int>(perfs.size()), &count, &perfs[0]);
@@ -158,7 +158,8 @@ class CudnnStep {
     return kept.size() == 2 && Take({kept[0], kept[1]});
   }
 
-  // Advice comes without times, in cuDNN's order: then there is nothing to weigh the favourite by.
+  // Takes the best algorithm that fits. Without measured times, cuDNN's order decides and the
+  // favourite has no preference.
   bool Choose(std::vector<Perf> perfs) {
     const Device& device = *problem_.device;
     const auto unfit = [&](const Perf& p) {
@@ -168,7 +169,7 @@ class CudnnStep {
     };
     perfs.erase(std::remove_if(perfs.begin(), perfs.end(), unfit), perfs.end());
     if (problem_.exact()) {
-      // cuDNN tries its default precision as well; those times are of no use where others are.
+      // cuDNN measures its default precision as well. Its times do not count if there are others.
       std::stable_partition(perfs.begin(), perfs.end(),
                             [](const Perf& p) { return p.mathType == CUDNN_FMA_MATH; });
     }
@@ -182,7 +183,7 @@ class CudnnStep {
     });
   }
 
-  // False when cuDNN does not run it so, or wants more memory than it may have.
+  // Returns false if cuDNN does not support the choice or needs more workspace than the device has.
   bool Take(Choice choice) {
     if (choice.algorithm < 0 || choice.algorithm >= Direction::kAlgorithms) return false;
     if (choice.math < CUDNN_DEFAULT_MATH || choice.math > CUDNN_FMA_MATH) return false;

@@ -52,7 +52,7 @@ class CudnnActivation : public CudnnDescriptor<cudnnActivationDescriptor_t> {
                         Cudnn().cudnnDestroyActivationDescriptor) {
     CheckCudnn(Cudnn().cudnnSetActivationDescriptor(
                    get(), relu ? CUDNN_ACTIVATION_RELU : CUDNN_ACTIVATION_IDENTITY,
-                   // The fused form takes no other; without it, the tail is one more pass.
+                   // The fused call supports no other mode.
                    CUDNN_NOT_PROPAGATE_NAN, 0),
                "describing an activation");
   }
@@ -85,7 +85,7 @@ class CudnnConvolutionKernel : public GpuConvolution {
         CheckCudnn(status, "a convolution with its tail");
         return true;
       }
-      fused_ = false;  // it tells only when it is asked to compute
+      fused_ = false;  // cuDNN reports this only when it is to compute
     }
     CheckCudnn(Cudnn().cudnnConvolutionForward(handle(), &kOne, p.x.get(), x, p.w.get(), weights(),
                                                step.conv(), step.algorithm(), t_.scratch,

@@ -132,7 +132,7 @@ class CudaNarrowConvolution : public NarrowConvolution {
         pixels_(g_.output_count()) {
     images_ = g_.batch;
     if (!direct_) {
-      // The sums over windows are folded from single precision.
+      // DataGradient folds a matrix in single precision.
       const DType widest = ConvolutionNeeds(args).data ? DType::kFloat32 : type_;
       const int64_t bytes = inputs_ * g_.group * pixels_ * ElementBytes(widest);
       images_ = ImagesAtATime(g_, bytes);

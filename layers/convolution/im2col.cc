@@ -16,8 +16,7 @@ LayerShape InferIm2col(const LayerSpec& spec, const std::vector<Shape>& bottoms)
   shape.form = g;
   shape.tops = {bottoms[0]};
   shape.tops[0][g.axis] *= g.kernel_count();
-  for (int i = 0; i < g.spatial_rank(); ++i)
-    shape.tops[0][g.axis + 1 + i] = g.output[static_cast<size_t>(i)];
+  for (int i = 0; i < g.spatial_rank(); ++i) shape.tops[0][g.axis + 1 + i] = g.output[i];
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   return shape;
 }

@@ -10,7 +10,7 @@
 
 namespace doppio {
 
-// An image has `channels` channels and the extents ConvGeometry::input.
+// Images have `channels` channels and the spatial extents ConvGeometry::input.
 class Unfolding {
  public:
   Unfolding(const ConvGeometry& geometry, int64_t channels) : g_(geometry), channels_(channels) {}
@@ -53,7 +53,7 @@ class Unfolding {
   template <class Pixel, class Cell, class F>
   void Visit(Pixel* image, Cell* cell, const F& f) const {
     const int rank = g_.spatial_rank();
-    std::vector<int64_t> k(static_cast<size_t>(rank), 0), w(static_cast<size_t>(rank), 0);
+    std::vector<int64_t> k(g_.kernel.size()), w(g_.kernel.size());
     // Advances `index` within `extents` in row-major order. Returns false after the last index.
     auto next = [rank](std::vector<int64_t>& index, const std::vector<int64_t>& extents) {
       for (int i = rank - 1; i >= 0; --i) {

@@ -25,8 +25,7 @@ struct Windows {
     const int missing = kAxes - static_cast<int>(g.kernel.size());
     for (int i = 0; i < kAxes; ++i) {
       auto extent = [&](const auto& values, int64_t otherwise) {
-        return static_cast<int32_t>(i < missing ? otherwise
-                                                : values[static_cast<size_t>(i - missing)]);
+        return static_cast<int32_t>(i < missing ? otherwise : values[i - missing]);
       };
       w.image[i] = extent(g.input, 1);
       w.windows[i] = extent(g.output, 1);
