@@ -1,23 +1,153 @@
-// PriorBox on the CPU, and what it means: see prior_box_form.h. Only the shapes of its bottoms
-// count.
+// PriorBox on every device. The values depend only on the shapes of the bottoms: the kernels
+// compute them once, on the host.
 #include "layers/detection/prior_box_form.h"
+
+#include <cmath>
+#include <string>
+
+#include "core/math/tensor_ops.h"
+#include "core/net/graph/layer.h"
+#include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
 
+constexpr char kPriorBoxPath[] = "prior_box_param.";
+
+void CheckPositivePriorBox(const LayerSpec& spec, const std::string& name, double value,
+                           int index = 0) {
+  if (value > 0) return;
+  throw spec.Mistake(kPriorBoxPath + name,
+                     name + " is " + std::to_string(value) + "; give a positive number", index);
+}
+
+// Returns the aspect ratios other than 1, each once.
+std::vector<double> PriorBoxRatios(const LayerSpec& spec) {
+  const PriorBoxParameter& p = spec.param.prior_box_param();
+  std::vector<double> ratios;
+  const auto add = [&](double ratio) {
+    const auto same = [=](double known) { return std::fabs(known - ratio) < 1e-6; };
+    if (same(1) || std::any_of(ratios.begin(), ratios.end(), same)) return false;
+    ratios.push_back(ratio);
+    return true;
+  };
+  for (int i = 0; i < p.aspect_ratio_size(); ++i) {
+    CheckPositivePriorBox(spec, "aspect_ratio", static_cast<double>(p.aspect_ratio(i)), i);
+    if (add(static_cast<double>(p.aspect_ratio(i))) && p.flip()) {
+      ratios.push_back(1 / static_cast<double>(p.aspect_ratio(i)));
+    }
+  }
+  return ratios;
+}
+
+std::vector<PriorBoxForm::Size> PriorBoxSizes(const LayerSpec& spec) {
+  const PriorBoxParameter& p = spec.param.prior_box_param();
+  if (p.min_size_size() == 0)
+    throw spec.Mistake(std::string(kPriorBoxPath) + "min_size",
+                       "PriorBox needs a min_size, in pixels");
+  if (p.max_size_size() != 0 && p.max_size_size() != p.min_size_size()) {
+    throw spec.Mistake(std::string(kPriorBoxPath) + "max_size",
+                       "there are " + std::to_string(p.max_size_size()) + " max_size, but " +
+                           std::to_string(p.min_size_size()) +
+                           " min_size; give one for each, or none");
+  }
+  const std::vector<double> ratios = PriorBoxRatios(spec);
+  std::vector<PriorBoxForm::Size> boxes;
+  for (int i = 0; i < p.min_size_size(); ++i) {
+    const double least = std::trunc(static_cast<double>(p.min_size(i)));
+    if (!(least >= 1)) {
+      throw spec.Mistake(std::string(kPriorBoxPath) + "min_size",
+                         "min_size is cut to whole pixels; give 1 at least", i);
+    }
+    boxes.push_back({least, least});
+    if (p.max_size_size() > 0) {
+      if (!(p.max_size(i) > p.min_size(i))) {
+        throw spec.Mistake(std::string(kPriorBoxPath) + "max_size",
+                           "max_size is to be larger than its min_size", i);
+      }
+      const double size = std::sqrt(least * std::trunc(static_cast<double>(p.max_size(i))));
+      boxes.push_back({size, size});
+    }
+    for (double ratio : ratios)
+      boxes.push_back({least * std::sqrt(ratio), least / std::sqrt(ratio)});
+  }
+  return boxes;
+}
+
+std::vector<float> PriorBoxVariance(const LayerSpec& spec) {
+  const PriorBoxParameter& p = spec.param.prior_box_param();
+  for (int i = 0; i < p.variance_size(); ++i)
+    CheckPositivePriorBox(spec, "variance", static_cast<double>(p.variance(i)), i);
+  if (p.variance_size() == 4) return {p.variance().begin(), p.variance().end()};
+  if (p.variance_size() > 1) {
+    throw spec.Mistake(
+        std::string(kPriorBoxPath) + "variance",
+        "give one variance, or four: of the two numbers of the place, then of the size");
+  }
+  return std::vector<float>(4, p.variance_size() == 1 ? p.variance(0) : 0.1f);
+}
+
+// Returns true if the file gives `both`, or `h` and `w`. Throws UserError for other combinations.
+bool ReadPriorBoxPair(const LayerSpec& spec, const std::string& both, const std::string& h,
+                      const std::string& w, bool has_both, bool has_h, bool has_w) {
+  if (has_h != has_w)
+    throw spec.Mistake(kPriorBoxPath + (has_h ? h : w), h + " and " + w + " are both needed");
+  if (has_both && has_h)
+    throw spec.Mistake(kPriorBoxPath + both, "give " + both + ", or " + h + " and " + w);
+  return has_both || has_h;
+}
+
+PriorBoxForm ReadPriorBox(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const PriorBoxParameter& p = spec.param.prior_box_param();
+  for (int i = 0; i < 2; ++i) {
+    const Shape& bottom = bottoms[static_cast<size_t>(i)];
+    if (bottom.rank() == 4) continue;
+    throw spec.Mistake("bottom",
+                       "PriorBox takes a map of features and the images, both of 4 axes; '" +
+                           spec.param.bottom(i) + "' is " + bottom.ToString(),
+                       i);
+  }
+  PriorBoxForm form;
+  form.boxes = PriorBoxSizes(spec);
+  form.variance = PriorBoxVariance(spec);
+  form.rows = bottoms[0][2];
+  form.columns = bottoms[0][3];
+  form.offset = static_cast<double>(p.offset());
+  form.clip = p.clip();
+  form.image_height = static_cast<double>(bottoms[1][2]);
+  form.image_width = static_cast<double>(bottoms[1][3]);
+  if (ReadPriorBoxPair(spec, "img_size", "img_h", "img_w", p.has_img_size(), p.has_img_h(),
+                       p.has_img_w())) {
+    form.image_height = p.has_img_size() ? p.img_size() : p.img_h();
+    form.image_width = p.has_img_size() ? p.img_size() : p.img_w();
+    CheckPositivePriorBox(spec, p.has_img_size() ? "img_size" : "img_h", form.image_height);
+    CheckPositivePriorBox(spec, p.has_img_size() ? "img_size" : "img_w", form.image_width);
+  }
+  form.step_h = form.image_height / static_cast<double>(form.rows);
+  form.step_w = form.image_width / static_cast<double>(form.columns);
+  if (ReadPriorBoxPair(spec, "step", "step_h", "step_w", p.has_step(), p.has_step_h(),
+                       p.has_step_w())) {
+    form.step_h = static_cast<double>(p.has_step() ? p.step() : p.step_h());
+    form.step_w = static_cast<double>(p.has_step() ? p.step() : p.step_w());
+    CheckPositivePriorBox(spec, p.has_step() ? "step" : "step_h", form.step_h);
+    CheckPositivePriorBox(spec, p.has_step() ? "step" : "step_w", form.step_w);
+  }
+  return form;
+}
+
 LayerShape InferPriorBox(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  PriorBoxForm form = ReadPriorBox(spec, bottoms);
   LayerShape shape;
-  shape.tops = {{1, 2, 4 * ReadPriorBox(spec, bottoms).count()}};
+  shape.tops = {{1, 2, 4 * form.count()}};
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.form = std::move(form);
   return shape;
 }
 
 template <class T>
 class PriorBox : public Kernel {
  public:
-  explicit PriorBox(const KernelArgs& args)
-      : values_(ReadPriorBox(*args.spec, {args.bottoms[0].shape, args.bottoms[1].shape}).Values()) {
-  }
+  explicit PriorBox(const KernelArgs& args) : values_(args.Form<PriorBoxForm>().Values()) {}
 
   void Forward(const Pass&) override {
     std::copy(values_.begin(), values_.end(), t_.tops[0].template data<T>());
@@ -27,9 +157,33 @@ class PriorBox : public Kernel {
   const std::vector<float> values_;
 };
 
+// Keeps the values on the device and copies them there.
+class CudaPriorBox : public Kernel {
+ public:
+  explicit CudaPriorBox(const KernelArgs& args) : ops_(OpsOf(args.device)) {
+    const std::vector<float> values = args.Form<PriorBoxForm>().Values();
+    const int64_t bytes = static_cast<int64_t>(values.size() * sizeof(float));
+    values_ = Buffer(args.device, bytes);
+    args.device->CopyFromHost(values_.data(), values.data(), bytes);
+  }
+
+  void Forward(const Pass&) override { ops_.Copy(Tensor(t_.tops[0], values_.data()), t_.tops[0]); }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaPriorBox>(args);
+  }
+
+ private:
+  const TensorOps& ops_;
+  Buffer values_;
+};
+
 DOPPIO_REGISTER_LAYER("PriorBox", LayerType{2, 2, 1, 1, false, false, &InferPriorBox});
 DOPPIO_REGISTER_KERNEL({"PriorBox", DeviceKind::kCpu, "reference", 0, &MakeForFloat<PriorBox>,
                         nullptr});
+DOPPIO_REGISTER_KERNEL({"PriorBox", DeviceKind::kCuda, "cuda", 10, &CudaPriorBox::Make,
+                        &DeclinesDouble});
 
 }  // namespace
 }  // namespace doppio

@@ -3,7 +3,6 @@
 
 #include "layers/shape/interp_kernel.h"
 #include "layers/detection/prior_box_form.h"
-#include "layers/detection/roi_pooling_form.h"
 #include "layers/shape/upsample_form.h"
 #include "tools/onnx/onnx_layer.h"
 
@@ -67,8 +66,8 @@ void AddRoiPooling(const OnnxLayer& layer) {
 
 // Depends on shapes only.
 void AddPriorBox(const OnnxLayer& layer) {
-  layer.SetTop(
-      layer.Floats(layer.top(), ReadPriorBox(layer.spec(), layer.bottom_shapes()).Values()));
+  const PriorBoxForm& form = FormAs<PriorBoxForm>(&layer.node().shape.form, layer.spec().type());
+  layer.SetTop(layer.Floats(layer.top(), form.Values()));
 }
 
 DOPPIO_REGISTER(OnnxMappings, "Interp", {"Slice, Resize", &AddInterp});
