@@ -1,41 +1,62 @@
-// PSROIPooling on the CPU, and what it means: the mean of a map within each region, in bins of
-// which each has maps of its own.
+// PSROIPooling on the CPU, and its meaning: the mean of a map within each bin of each region, where
+// each bin reads maps of its own.
+#include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/detection/roi_pooling_form.h"
 
 namespace doppio {
 namespace {
 
+RoiForm ReadPsRoiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const PSROIPoolingParameter& p = spec.param.psroi_pooling_param();
+  RoiForm form =
+      ReadRoiBottoms(spec, bottoms, "psroi_pooling_param.spatial_scale", p.spatial_scale());
+  for (const auto& [name, value] :
+       {std::make_pair("output_dim", p.output_dim()), {"group_size", p.group_size()}}) {
+    if (value > 0) continue;
+    throw spec.Mistake(std::string("psroi_pooling_param.") + name,
+                       "PSROIPooling needs output_dim and group_size, both positive");
+  }
+  form.top_channels = p.output_dim();
+  form.bins_h = form.bins_w = p.group_size();
+  if (form.top_channels * form.bins() != form.channels) {
+    throw spec.Mistake("bottom", "output_dim * group_size * group_size is " +
+                                     std::to_string(form.top_channels * form.bins()) +
+                                     ", bottom '" + spec.param.bottom(0) + "' has " +
+                                     std::to_string(form.channels) + " channels");
+  }
+  return form;
+}
+
 LayerShape InferPsroiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  return ShapeOf(ReadPsRoiPooling(spec, bottoms));
+  return ShapeOfRois(spec, ReadPsRoiPooling(spec, bottoms));
 }
 
 template <class T>
 class PsRoiPooling : public Kernel {
  public:
   explicit PsRoiPooling(const KernelArgs& args)
-      : spec_(*args.spec), form_(FormOf(&ReadPsRoiPooling, args)), loops_(args.device) {}
+      : form_(args.Form<RoiPoolingForm>()), loops_(args.device) {}
 
   void Forward(const Pass&) override {
     const T* rois = t_.bottoms[1].template data<T>();
-    CheckRois(spec_, form_, rois);
-    loops_.Run(form_.top_count(), PsRoiMean<T>{form_, t_.bottoms[0].template data<T>(), rois,
-                                               t_.tops[0].template data<T>(), nullptr});
+    CheckRois(form_, rois);
+    loops_.Run(form_.rois.top_count(), PsRoiMean<T>{form_.rois, t_.bottoms[0].template data<T>(),
+                                                    rois, t_.tops[0].template data<T>(), nullptr});
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const PsRoiMeanPlaneGradient<T> body{form_, t_.bottoms[1].template data<T>(),
+    const PsRoiMeanPlaneGradient<T> body{form_.rois, t_.bottoms[1].template data<T>(),
                                          t_.top_grads[0].template data<T>(),
                                          t_.bottom_grads[0].template data<T>()};
-    ParallelFor(form_.images * form_.channels, 1, [=](int64_t begin, int64_t end) {
+    ParallelFor(form_.rois.images * form_.rois.channels, 1, [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) body(n);
     });
   }
 
  private:
-  const LayerSpec& spec_;
-  const RoiForm form_;
+  const RoiPoolingForm form_;
   const HostLoops loops_;
 };
 

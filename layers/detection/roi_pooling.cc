@@ -1,37 +1,104 @@
 // ROIPooling on the CPU, and what it means: the largest values of a map within each region, in
 // bins.
+#include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/detection/roi_pooling_form.h"
 
 namespace doppio {
+
+RoiForm ReadRoiBottoms(const LayerSpec& spec, const std::vector<Shape>& bottoms,
+                       const std::string& scale_path, float scale) {
+  const Shape &maps = bottoms[0], &rois = bottoms[1];
+  if (maps.rank() != 4) {
+    throw spec.Mistake(
+        "bottom", spec.type() + " takes maps of 4 axes (batch, channels, height, width); found " +
+                      maps.ToString());
+  }
+  if (rois.rank() < 2 || rois.count(1) != kRoiNumbers) {
+    throw spec.Mistake("bottom",
+                       "regions '" + spec.param.bottom(1) + "' are " + rois.ToString() +
+                           "; each is five numbers: image of the batch, xmin, ymin, xmax, ymax",
+                       1);
+  }
+  if (maps.count(2) > INT32_MAX) {
+    throw spec.Mistake("bottom",
+                       "positions in a map are counted in 32 bits; found " + maps.ToString());
+  }
+  if (!(scale > 0)) {
+    throw spec.Mistake(
+        scale_path,
+        "spatial_scale, pixels of the map for each pixel of the image, is to be positive");
+  }
+  RoiForm form;
+  form.images = maps[0];
+  form.channels = form.top_channels = maps[1];
+  form.height = maps[2];
+  form.width = maps[3];
+  form.rois = rois[0];
+  form.scale = scale;
+  return form;
+}
+
+LayerShape ShapeOfRois(const LayerSpec& spec, const RoiForm& form) {
+  LayerShape shape;
+  shape.tops = {{form.rois, form.top_channels, form.bins_h, form.bins_w}};
+  shape.backward_reads_tops = false;
+  shape.no_gradient_bottoms = {false, true};
+  shape.no_gradient_bottoms_may_learn = true;
+  shape.form = RoiPoolingForm{
+      form, spec.Mistake("bottom",
+                         "a region names an image that the batch has not; images are 0.." +
+                             std::to_string(form.images - 1),
+                         1)};
+  return shape;
+}
+
 namespace {
 
+RoiForm ReadRoiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const ROIPoolingParameter& p = spec.param.roi_pooling_param();
+  RoiForm form =
+      ReadRoiBottoms(spec, bottoms, "roi_pooling_param.spatial_scale", p.spatial_scale());
+  if (p.pooled_size_size() > 0) {
+    throw spec.Mistake("roi_pooling_param.pooled_size", "give pooled_h and pooled_w instead");
+  }
+  for (const auto& [name, bins] :
+       {std::make_pair("pooled_h", p.pooled_h()), {"pooled_w", p.pooled_w()}}) {
+    if (bins > 0) continue;
+    throw spec.Mistake(std::string("roi_pooling_param.") + name,
+                       "ROIPooling needs pooled_h and pooled_w, both positive");
+  }
+  form.bins_h = p.pooled_h();
+  form.bins_w = p.pooled_w();
+  return form;
+}
+
 LayerShape InferRoiPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  return ShapeOf(ReadRoiPooling(spec, bottoms));
+  return ShapeOfRois(spec, ReadRoiPooling(spec, bottoms));
 }
 
 template <class T>
 class RoiPooling : public Kernel {
  public:
   explicit RoiPooling(const KernelArgs& args)
-      : spec_(*args.spec), form_(FormOf(&ReadRoiPooling, args)), loops_(args.device) {
+      : form_(args.Form<RoiPoolingForm>()), loops_(args.device) {
     if (args.backward)
-      needs_.saved_bytes = form_.top_count() * static_cast<int64_t>(sizeof(int32_t));
+      needs_.saved_bytes = form_.rois.top_count() * static_cast<int64_t>(sizeof(int32_t));
   }
 
   void Forward(const Pass&) override {
     const T* rois = t_.bottoms[1].template data<T>();
-    CheckRois(spec_, form_, rois);
-    loops_.Run(form_.top_count(), RoiMax<T>{form_, t_.bottoms[0].template data<T>(), rois,
-                                            t_.tops[0].template data<T>(), From(), nullptr});
+    CheckRois(form_, rois);
+    loops_.Run(form_.rois.top_count(), RoiMax<T>{form_.rois, t_.bottoms[0].template data<T>(), rois,
+                                                 t_.tops[0].template data<T>(), From(), nullptr});
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const RoiMaxPlaneGradient<T> body{form_, t_.bottoms[1].template data<T>(),
+    const RoiMaxPlaneGradient<T> body{form_.rois, t_.bottoms[1].template data<T>(),
                                       t_.top_grads[0].template data<T>(), From(),
                                       t_.bottom_grads[0].template data<T>()};
-    ParallelFor(form_.images * form_.channels, 1, [=](int64_t begin, int64_t end) {
+    ParallelFor(form_.rois.images * form_.rois.channels, 1, [=](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n) body(n);
     });
   }
@@ -39,8 +106,7 @@ class RoiPooling : public Kernel {
  private:
   int32_t* From() const { return static_cast<int32_t*>(t_.saved); }
 
-  const LayerSpec& spec_;
-  const RoiForm form_;
+  const RoiPoolingForm form_;
   const HostLoops loops_;
 };
 

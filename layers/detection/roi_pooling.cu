@@ -1,19 +1,94 @@
+// ROIPooling and PSROIPooling on a GPU. The bins of a region that names no image of the batch are
+// NaN at once. A later Forward throws the error, because the host does not wait for the GPU.
 #include "core/device/launch.cuh"
-#include "layers/detection/roi_pooling_cuda.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/detection/roi_pooling_form.h"
 
 namespace doppio {
+namespace {
 
-void LaunchRoi(const Gpu& gpu, const RoiMax<float>& body) {
-  ForEachIndex(gpu, body.form.top_count(), "ROIPooling", body);
-}
-void LaunchRoi(const Gpu& gpu, const RoiMaxGradient<float>& body) {
-  ForEachIndex(gpu, body.form.bottom_count(), "ROIPooling's gradient", body);
-}
-void LaunchRoi(const Gpu& gpu, const PsRoiMean<float>& body) {
-  ForEachIndex(gpu, body.form.top_count(), "PSROIPooling", body);
-}
-void LaunchRoi(const Gpu& gpu, const PsRoiMeanGradient<float>& body) {
-  ForEachIndex(gpu, body.form.bottom_count(), "PSROIPooling's gradient", body);
-}
+class CudaRoiKernel : public Kernel {
+ public:
+  explicit CudaRoiKernel(const KernelArgs& args)
+      : device_(args.device),
+        form_(args.Form<RoiPoolingForm>().rois),
+        bad_region_(args.Form<RoiPoolingForm>().bad_region),
+        bad_(args.device, sizeof(uint32_t)) {
+    *bad() = 0;
+  }
 
+  void Forward(const Pass&) override {
+    if (*static_cast<volatile uint32_t*>(bad()) != 0) throw bad_region_;
+    Pool();
+  }
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (t_.bottom_grads[0]) Spread();
+  }
+
+ protected:
+  virtual void Pool() = 0;
+  virtual void Spread() = 0;
+
+  Gpu gpu() const { return GpuOf(device_); }
+  uint32_t* bad() const { return static_cast<uint32_t*>(bad_.data()); }
+  const float* rois() const { return t_.bottoms[1].data<float>(); }
+
+  Device* const device_;
+  const RoiForm form_;
+
+ private:
+  const UserError bad_region_;
+  const PinnedBuffer bad_;
+};
+
+class CudaRoiPooling : public CudaRoiKernel {
+ public:
+  explicit CudaRoiPooling(const KernelArgs& args) : CudaRoiKernel(args) {
+    if (args.backward)
+      needs_.saved_bytes = form_.top_count() * static_cast<int64_t>(sizeof(int32_t));
+  }
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaRoiPooling>(args);
+  }
+
+ private:
+  int32_t* From() const { return static_cast<int32_t*>(t_.saved); }
+  void Pool() override {
+    ForEachIndex(gpu(), form_.top_count(), "ROIPooling",
+                 RoiMax<float>{form_, t_.bottoms[0].data<float>(), rois(), t_.tops[0].data<float>(),
+                               From(), bad()});
+  }
+  void Spread() override {
+    ForEachIndex(gpu(), form_.bottom_count(), "ROIPooling's gradient",
+                 RoiMaxGradient<float>{form_, rois(), t_.top_grads[0].data<float>(), From(),
+                                       t_.bottom_grads[0].data<float>()});
+  }
+};
+
+class CudaPsRoiPooling : public CudaRoiKernel {
+ public:
+  explicit CudaPsRoiPooling(const KernelArgs& args) : CudaRoiKernel(args) {}
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaPsRoiPooling>(args);
+  }
+
+ private:
+  void Pool() override {
+    ForEachIndex(gpu(), form_.top_count(), "PSROIPooling",
+                 PsRoiMean<float>{form_, t_.bottoms[0].data<float>(), rois(),
+                                  t_.tops[0].data<float>(), bad()});
+  }
+  void Spread() override {
+    ForEachIndex(gpu(), form_.bottom_count(), "PSROIPooling's gradient",
+                 PsRoiMeanGradient<float>{form_, rois(), t_.top_grads[0].data<float>(),
+                                          t_.bottom_grads[0].data<float>()});
+  }
+};
+
+DOPPIO_REGISTER_KERNEL({"ROIPooling", DeviceKind::kCuda, "cuda", 10, &CudaRoiPooling::Make,
+                        &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"PSROIPooling", DeviceKind::kCuda, "cuda", 10, &CudaPsRoiPooling::Make,
+                        &DeclinesDouble});
+
+}  // namespace
 }  // namespace doppio
