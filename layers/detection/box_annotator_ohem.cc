@@ -27,6 +27,15 @@ Regions RegionsOf(const Shape& bottom) {
   return {bottom[0], bottom.count() / std::max<int64_t>(1, bottom[0] * bottom[1])};
 }
 
+struct BoxAnnotatorForm {
+  int64_t per_image;
+  int ignored;  // label
+  Regions regions;
+  int64_t weights;      // of a region
+  std::string bottom;   // name of the regions' blob
+  SourceLoc bottom_at;  // its place in the file
+};
+
 LayerShape InferBoxAnnotatorOhem(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   if (spec.param.box_annotator_ohem_param().roi_per_img() == 0) {
     throw spec.Mistake("box_annotator_ohem_param.roi_per_img",
@@ -53,7 +62,10 @@ LayerShape InferBoxAnnotatorOhem(const LayerSpec& spec, const std::vector<Shape>
                            "', " + bottoms[0].ToString(),
                        i);
   }
+  const BoxAnnotatorOHEMParameter& p = spec.param.box_annotator_ohem_param();
   LayerShape shape;
+  shape.form = BoxAnnotatorForm{p.roi_per_img(),        p.ignore_label(),     regions,
+                                bottoms[3].dim_or_1(1), spec.param.bottom(0), spec.At("bottom")};
   shape.tops = {bottoms[2], bottoms[3]};
   shape.has_backward = false;
   return shape;
@@ -63,22 +75,21 @@ template <class T>
 class BoxAnnotator : public Kernel {
  public:
   explicit BoxAnnotator(const KernelArgs& args)
-      : spec_(*args.spec),
-        per_image_(spec_.param.box_annotator_ohem_param().roi_per_img()),
-        ignored_(static_cast<T>(spec_.param.box_annotator_ohem_param().ignore_label())),
-        regions_(RegionsOf(args.bottoms[0].shape)),
-        weights_(args.bottoms[3].shape.dim_or_1(1)),
-        hardest_first_(static_cast<size_t>(regions_.count())) {}
+      : layer_(args.layer),
+        form_(args.Form<BoxAnnotatorForm>()),
+        hardest_first_(static_cast<size_t>(form_.regions.count())) {}
 
   void Forward(const Pass&) override {
+    const Regions& regions = form_.regions;
+    const int64_t weight_count = form_.weights;
     const T* rois = t_.bottoms[0].template data<T>();
     const T* losses = t_.bottoms[1].template data<T>();
     const T* labels = t_.bottoms[2].template data<T>();
     const T* weights = t_.bottoms[3].template data<T>();
     T* to_labels = t_.tops[0].template data<T>();
     T* to_weights = t_.tops[1].template data<T>();
-    std::fill(to_labels, to_labels + regions_.count(), ignored_);
-    std::fill(to_weights, to_weights + regions_.count() * weights_, T(0));
+    std::fill(to_labels, to_labels + regions.count(), static_cast<T>(form_.ignored));
+    std::fill(to_weights, to_weights + regions.count() * weight_count, T(0));
     // Equal losses in the order of the regions. What is not a number is the hardest, so that it
     // shows.
     std::iota(hardest_first_.begin(), hardest_first_.end(), int64_t{0});
@@ -88,28 +99,25 @@ class BoxAnnotator : public Kernel {
     });
     std::map<int64_t, int64_t> taken;  // regions by image
     for (const int64_t i : hardest_first_) {
-      const int64_t sample = i / regions_.positions, position = i % regions_.positions;
-      const T image = rois[sample * kRegionNumbers * regions_.positions + position];
+      const int64_t sample = i / regions.positions, position = i % regions.positions;
+      const T image = rois[sample * kRegionNumbers * regions.positions + position];
       if (!(image >= 0 && static_cast<double>(image) <= kMostImages)) {
-        throw spec_.Mistake("bottom", "region " + std::to_string(i) + " of '" +
-                                          spec_.param.bottom(0) + "' names image " +
-                                          std::to_string(image));
+        throw UserError(form_.bottom_at, "layer '" + layer_ + "': region " + std::to_string(i) +
+                                             " of '" + form_.bottom + "' names image " +
+                                             std::to_string(image));
       }
-      if (taken[static_cast<int64_t>(image)]++ >= per_image_) continue;
+      if (taken[static_cast<int64_t>(image)]++ >= form_.per_image) continue;
       to_labels[i] = labels[i];
-      for (int64_t w = 0; w < weights_; ++w) {
-        const int64_t at = (sample * weights_ + w) * regions_.positions + position;
+      for (int64_t w = 0; w < weight_count; ++w) {
+        const int64_t at = (sample * weight_count + w) * regions.positions + position;
         to_weights[at] = weights[at];
       }
     }
   }
 
  private:
-  const LayerSpec& spec_;
-  const int64_t per_image_;
-  const T ignored_;
-  const Regions regions_;
-  const int64_t weights_;  // of a region
+  const std::string layer_;
+  const BoxAnnotatorForm form_;
   std::vector<int64_t> hardest_first_;
 };
 

@@ -67,8 +67,8 @@ void MatchBoxes(const MatchRule& rule, const std::vector<LabeledBox>& objects, i
 void MineBoxes(const MiningRule& rule, const double* loss, const std::vector<Box>& boxes,
                Matches* matches, std::vector<int>* negatives) {
   negatives->clear();
-  if (rule.type == MultiBoxLossParameter::NONE) return;
-  const bool hard = rule.type == MultiBoxLossParameter::HARD_EXAMPLE;
+  if (rule.type == MiningType::kNone) return;
+  const bool hard = rule.type == MiningType::kHardExample;
   std::vector<int>& object = matches->object;
   std::vector<int> candidates;
   int64_t positives = 0;

@@ -43,18 +43,21 @@ constexpr int kAnyLabel = -1;
 void MatchBoxes(const MatchRule& rule, const std::vector<LabeledBox>& objects, int label,
                 const std::vector<Box>& boxes, Matches* matches);
 
+// Which boxes learn a class (MultiBoxLossParameter::MiningType).
+enum class MiningType { kNone, kMaxNegative, kHardExample };
+
 struct MiningRule {
-  MultiBoxLossParameter::MiningType type = MultiBoxLossParameter::MAX_NEGATIVE;
-  double neg_pos_ratio = 3;  // MAX_NEGATIVE: at most so many negatives for each positive
-  double neg_overlap = 0.5;  // MAX_NEGATIVE: negatives overlap every object by less
-  int64_t sample_size = 64;  // HARD_EXAMPLE: so many boxes in all
+  MiningType type = MiningType::kMaxNegative;
+  double neg_pos_ratio = 3;  // kMaxNegative: at most so many negatives for each positive
+  double neg_overlap = 0.5;  // kMaxNegative: negatives overlap every object by less
+  int64_t sample_size = 64;  // kHardExample: so many boxes in all
   double nms_threshold =
       0;  // above 0: candidates are thinned out first, those with large losses staying
   int64_t nms_top_k = -1;  // and of so many only; negative: of all
 };
 
-// Of the boxes of an image, those with the largest losses. MAX_NEGATIVE chooses among unmatched
-// ones and leaves the matches as they are. HARD_EXAMPLE chooses among all, and takes the objects of
+// Of the boxes of an image, those with the largest losses. kMaxNegative chooses among unmatched
+// ones and leaves the matches as they are. kHardExample chooses among all, and takes the objects of
 // matched ones away that it does not choose. `boxes` are read where nms_threshold is above 0.
 // `negatives`, in order, are the chosen ones without object.
 void MineBoxes(const MiningRule& rule, const double* loss, const std::vector<Box>& boxes,

@@ -8,7 +8,7 @@ namespace {
 double Width(const Box& box) { return box[2] - box[0]; }
 double Height(const Box& box) { return box[3] - box[1]; }
 
-// Center and size, in the order of CENTER_SIZE's code.
+// Center and size, in the order of kCenterSize's code.
 Box CenterSize(const Box& box) {
   return {(box[0] + box[2]) / 2, (box[1] + box[3]) / 2, Width(box), Height(box)};
 }
@@ -37,13 +37,13 @@ Box BoxCode::Encode(const Box& prior, const Box& variance, const Box& box) const
   Box code;
   for (size_t i = 0; i < 4; ++i) {
     switch (type) {
-      case PriorBoxParameter::CORNER:
+      case BoxCodeType::kCorner:
         code[i] = box[i] - prior[i];
         break;
-      case PriorBoxParameter::CORNER_SIZE:
+      case BoxCodeType::kCornerSize:
         code[i] = (box[i] - prior[i]) / size[i];
         break;
-      case PriorBoxParameter::CENTER_SIZE:
+      case BoxCodeType::kCenterSize:
         code[i] = i < 2 ? (to[i] - from[i]) / size[i] : std::log(to[i] / from[i]);
         break;
     }
@@ -59,18 +59,18 @@ Box BoxCode::Decode(const Box& prior, const Box& variance, const Box& code) cons
   for (size_t i = 0; i < 4; ++i) {
     const double step = variance_in_target ? code[i] : variance[i] * code[i];
     switch (type) {
-      case PriorBoxParameter::CORNER:
+      case BoxCodeType::kCorner:
         box[i] = prior[i] + step;
         break;
-      case PriorBoxParameter::CORNER_SIZE:
+      case BoxCodeType::kCornerSize:
         box[i] = prior[i] + step * size[i];
         break;
-      case PriorBoxParameter::CENTER_SIZE:
+      case BoxCodeType::kCenterSize:
         box[i] = i < 2 ? from[i] + step * size[i] : std::exp(step) * from[i];
         break;
     }
   }
-  if (type != PriorBoxParameter::CENTER_SIZE) return box;
+  if (type != BoxCodeType::kCenterSize) return box;
   return {box[0] - box[2] / 2, box[1] - box[3] / 2, box[0] + box[2] / 2, box[1] + box[3] / 2};
 }
 

@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "proto/detection.pb.h"
-
 namespace doppio {
 
 using Box = std::array<double, 4>;  // xmin, ymin, xmax, ymax
@@ -24,14 +22,17 @@ double Overlap(const Box& a, const Box& b);
 // Whether some side lies outside of the image.
 bool CrossesImage(const Box& box);
 
-// A box written down relative to a prior, as nets predict it.
+// The encodings of a box relative to a prior (PriorBoxParameter::CodeType).
+enum class BoxCodeType { kCorner, kCenterSize, kCornerSize };
+
+// Encodes a box relative to a prior, as nets predict it.
 struct BoxCode {
-  PriorBoxParameter::CodeType type = PriorBoxParameter::CORNER;
+  BoxCodeType type = BoxCodeType::kCorner;
   // The code is not divided by the prior's variances.
   bool variance_in_target = false;
 
-  // `variance`: one positive number for each number of the code. CENTER_SIZE and CORNER_SIZE need a
-  // prior with an area, CENTER_SIZE a box with one as well.
+  // `variance`: one positive number for each number of the code. kCenterSize and kCornerSize need a
+  // prior with an area, kCenterSize a box with an area as well.
   Box Encode(const Box& prior, const Box& variance, const Box& box) const;
   Box Decode(const Box& prior, const Box& variance, const Box& code) const;
 };

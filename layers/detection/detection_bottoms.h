@@ -1,9 +1,9 @@
-// The blobs that SSD's layers hand to each other, checked and read:
-//   priors       1 x 2 x 4P: P boxes, then their variances (PriorBox)
-//   locations    N x 4P, or N x 4PC where classes do not share them: for each prior, then each
-//   class, a code confidences  N x PC: for each prior, a score for each class labels       rows of
-//   8: image of the batch, label, instance, xmin, ymin, xmax, ymax, difficult detections   rows of
-//   7: image of the batch, label, score, xmin, ymin, xmax, ymax
+// Checks and reads the blobs that SSD's layers pass to each other:
+//   priors: 1 x 2 x 4P. P boxes, then their variances (PriorBox).
+//   locations: N x 4P, or N x 4PC where classes do not share them. A code for each prior and class.
+//   confidences: N x PC. A score for each prior and class.
+//   labels: rows of 8. Image of the batch, label, instance, xmin, ymin, xmax, ymax, difficult.
+//   detections: rows of 7. Image of the batch, label, score, xmin, ymin, xmax, ymax.
 // In the last two, rows whose image is -1 are empty.
 #ifndef DOPPIO_LAYERS_DETECTION_DETECTION_BOTTOMS_H_
 #define DOPPIO_LAYERS_DETECTION_DETECTION_BOTTOMS_H_
@@ -11,10 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "core/net/graph/layer.h"
+#include "core/base/error.h"
+#include "core/tensor/shape.h"
 #include "layers/detection/box_matching.h"
 
 namespace doppio {
+
+struct LayerSpec;
 
 struct DetectionExtents {
   int64_t images = 0, priors = 0, classes = 0;
@@ -24,52 +27,19 @@ struct DetectionExtents {
   int64_t location_of(int64_t c) const { return location_classes == 1 ? 0 : c; }
 };
 
-// Of a layer whose bottoms 0, 1, 2 are locations, confidences and priors. `param`, named `path`,
-// has num_classes and share_location.
-template <class Param>
+// Reads the extents of a layer whose bottoms 0, 1, 2 are locations, confidences and priors. `path`
+// names the layer's parameters. `classes`: num_classes, or 0 where it is not given. Throws
+// UserError.
 DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& path,
-                                      const Param& param, const std::vector<Shape>& bottoms) {
-  if (!param.has_num_classes() || param.num_classes() < 1) {
-    throw spec.Mistake(path + ".num_classes",
-                       spec.type() + " needs num_classes, the background counted");
-  }
-  DetectionExtents e;
-  e.classes = param.num_classes();
-  e.location_classes = param.share_location() ? 1 : e.classes;
-  e.images = bottoms[0].dim_or_1(0);
-  const Shape& priors = bottoms[2];
-  if (priors.rank() < 3 || priors[0] != 1 || priors[1] != 2 || priors.count(2) % 4 != 0) {
-    throw spec.Mistake("bottom",
-                       "priors are 1 x 2 x 4P, as PriorBox makes them; '" + spec.param.bottom(2) +
-                           "' is " + priors.ToString(),
-                       2);
-  }
-  e.priors = priors.count(2) / 4;
-  const auto check = [&](int i, const char* what, int64_t each) {
-    const Shape& shape = bottoms[static_cast<size_t>(i)];
-    if (shape.dim_or_1(0) == e.images && shape.count() == e.images * e.priors * each) return;
-    throw spec.Mistake("bottom",
-                       std::string(what) + " '" + spec.param.bottom(i) + "' are " +
-                           shape.ToString() + "; " + std::to_string(e.priors) + " priors and " +
-                           std::to_string(e.classes) + " classes need " + std::to_string(e.images) +
-                           "x" + std::to_string(e.priors * each),
-                       i);
-  };
-  check(0, "locations", 4 * e.location_classes);
-  check(1, "confidences", e.classes);
-  return e;
-}
+                                      int64_t classes, bool share_location,
+                                      const std::vector<Shape>& bottoms);
 
-// Throws unless bottom `i` has rows of `width` numbers.
-inline void CheckRows(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i,
-                      const char* what, int64_t width) {
-  const Shape& shape = bottoms[static_cast<size_t>(i)];
-  if (shape.rank() > 0 && shape[shape.rank() - 1] == width) return;
-  throw spec.Mistake("bottom",
-                     std::string(what) + " '" + spec.param.bottom(i) + "' are " + shape.ToString() +
-                         "; the last axis is to have " + std::to_string(width) + " numbers",
-                     i);
-}
+// Throws UserError unless bottom `i` has rows of `width` numbers.
+void CheckRows(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i, const char* what,
+               int64_t width);
+
+// `type`: a PriorBoxParameter::CodeType.
+BoxCode ReadBoxCode(int type, bool variance_in_target);
 
 template <class T>
 Box ReadBox(const T* from) {

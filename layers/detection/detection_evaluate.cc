@@ -2,20 +2,22 @@
 // background: -1, class, number of its objects, -1, -1; then one for each row of the detections:
 // image, class, score, 1 if it is the first to find its object, 1 if it finds none or one that was
 // found. Empty rows become -1, -1, 0, 0, 0.
+#include "core/net/graph/layer.h"
 #include "layers/detection/detection_bottoms.h"
 
 namespace doppio {
 namespace {
 
-struct EvaluateForm {
+struct DetectionEvaluateForm {
   int64_t classes = 0, background = 0;
   double overlap = 0.5;
   bool difficult_ones = true;
+  int64_t rows = 0, label_rows = 0;  // of the detections and of the labels
 
   int64_t foreground() const { return classes - (background < classes ? 1 : 0); }
 };
 
-EvaluateForm ReadFormDetectionEvaluate(const LayerSpec& spec) {
+DetectionEvaluateForm ReadDetectionEvaluate(const LayerSpec& spec) {
   const DetectionEvaluateParameter& p = spec.param.detection_evaluate_param();
   const std::string path = "detection_evaluate_param.";
   if (!p.has_num_classes() || p.num_classes() < 1) {
@@ -25,16 +27,23 @@ EvaluateForm ReadFormDetectionEvaluate(const LayerSpec& spec) {
   if (!(p.overlap_threshold() > 0)) {
     throw spec.Mistake(path + "overlap_threshold", "overlap_threshold is to be positive");
   }
-  return {p.num_classes(), p.background_label_id(), static_cast<double>(p.overlap_threshold()),
-          p.evaluate_difficult_gt()};
+  DetectionEvaluateForm form;
+  form.classes = p.num_classes();
+  form.background = p.background_label_id();
+  form.overlap = static_cast<double>(p.overlap_threshold());
+  form.difficult_ones = p.evaluate_difficult_gt();
+  return form;
 }
 
 LayerShape InferDetectionEvaluate(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const EvaluateForm form = ReadFormDetectionEvaluate(spec);
+  DetectionEvaluateForm form = ReadDetectionEvaluate(spec);
   CheckRows(spec, bottoms, 0, "detections", 7);
   CheckRows(spec, bottoms, 1, "labels", 8);
+  form.rows = bottoms[0].count() / 7;
+  form.label_rows = bottoms[1].count() / 8;
   LayerShape shape;
-  shape.tops = {{1, 1, form.foreground() + bottoms[0].count() / 7, 5}};
+  shape.form = form;
+  shape.tops = {{1, 1, form.foreground() + form.rows, 5}};
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   return shape;
 }
@@ -43,16 +52,14 @@ template <class T>
 class DetectionEvaluateKernel : public Kernel {
  public:
   explicit DetectionEvaluateKernel(const KernelArgs& args)
-      : at_(args.spec->At()),
-        form_(ReadFormDetectionEvaluate(*args.spec)),
-        rows_(args.bottoms[0].shape.count() / 7),
-        label_rows_(args.bottoms[1].shape.count() / 8),
-        objects_(static_cast<size_t>(rows_ + label_rows_)) {}
+      : at_(args.at),
+        form_(args.Form<DetectionEvaluateForm>()),
+        objects_(static_cast<size_t>(form_.rows + form_.label_rows)) {}
 
   void Forward(const Pass&) override {
     // No blob tells how many images the batch has; DetectionOutput has a row at least for each.
-    ReadObjects(at_, t_.bottoms[1].template data<T>(), label_rows_, form_.classes, form_.background,
-                true, &objects_);
+    ReadObjects(at_, t_.bottoms[1].template data<T>(), form_.label_rows, form_.classes,
+                form_.background, true, &objects_);
     T* to = CountObjects(t_.tops[0].template data<T>());
     const T* from = t_.bottoms[0].template data<T>();
     found_.resize(objects_.size());
@@ -79,7 +86,7 @@ class DetectionEvaluateKernel : public Kernel {
 
   // Rows of detections, best first.
   std::vector<int64_t> ByScore(const T* from) const {
-    std::vector<int64_t> order(static_cast<size_t>(rows_));
+    std::vector<int64_t> order(static_cast<size_t>(form_.rows));
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
     std::stable_sort(order.begin(), order.end(),
                      [=](int64_t a, int64_t b) { return from[7 * a + 2] > from[7 * b + 2]; });
@@ -117,8 +124,7 @@ class DetectionEvaluateKernel : public Kernel {
   }
 
   const SourceLoc at_;
-  const EvaluateForm form_;
-  const int64_t rows_, label_rows_;
+  const DetectionEvaluateForm form_;
   std::vector<std::vector<LabeledBox>> objects_;  // of each image
   std::vector<std::vector<bool>> found_;          // likewise
 };

@@ -4,6 +4,7 @@
 #include <cfloat>
 
 #include "core/base/threads.h"
+#include "core/net/graph/layer.h"
 #include "layers/detection/detection_bottoms.h"
 
 namespace doppio {
@@ -27,17 +28,17 @@ struct DetectionOutputForm {
   }
 };
 
-DetectionOutputForm ReadFormDetectionOutput(const LayerSpec& spec,
-                                            const std::vector<Shape>& bottoms) {
+DetectionOutputForm ReadDetectionOutput(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const DetectionOutputParameter& p = spec.param.detection_output_param();
   const std::string path = "detection_output_param";
   const auto mistake = [&](const std::string& field, const std::string& text) {
     return spec.Mistake(path + "." + field, text);
   };
   DetectionOutputForm form;
-  form.extents = ReadDetectionExtents(spec, path, p, bottoms);
+  form.extents = ReadDetectionExtents(spec, path, p.has_num_classes() ? p.num_classes() : 0,
+                                      p.share_location(), bottoms);
   form.background = p.background_label_id();
-  form.code = {p.code_type(), p.variance_encoded_in_target()};
+  form.code = ReadBoxCode(p.code_type(), p.variance_encoded_in_target());
   if (p.has_confidence_threshold()) form.threshold = static_cast<double>(p.confidence_threshold());
   form.overlap = static_cast<double>(p.nms_param().nms_threshold());
   form.eta = static_cast<double>(p.nms_param().eta());
@@ -57,17 +58,12 @@ DetectionOutputForm ReadFormDetectionOutput(const LayerSpec& spec,
 }
 
 LayerShape InferDetectionOutput(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const DetectionOutputForm form = ReadFormDetectionOutput(spec, bottoms);
+  const DetectionOutputForm form = ReadDetectionOutput(spec, bottoms);
   LayerShape shape;
   shape.tops = {{1, 1, form.extents.images * form.most(), 7}};
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  shape.form = form;
   return shape;
-}
-
-DetectionOutputForm DetectionOutputFormOf(const KernelArgs& args) {
-  std::vector<Shape> shapes;
-  for (const TensorSpec& bottom : args.bottoms) shapes.push_back(bottom.shape);
-  return ReadFormDetectionOutput(*args.spec, shapes);
 }
 
 struct Detection {
@@ -80,8 +76,8 @@ template <class T>
 class DetectionOutputKernel : public Kernel {
  public:
   explicit DetectionOutputKernel(const KernelArgs& args)
-      : at_(args.spec->At()),
-        form_(DetectionOutputFormOf(args)),
+      : at_(args.at),
+        form_(args.Form<DetectionOutputForm>()),
         detections_(static_cast<size_t>(form_.extents.images)) {}
 
   void Forward(const Pass&) override {

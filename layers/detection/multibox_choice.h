@@ -128,8 +128,7 @@ class MultiBoxChoice {
     for (size_t i = 0; i < loss_.size(); ++i) {
       loss_[i] =
           form.score.Loss(scores + static_cast<int64_t>(i) * form.extents.classes, label_[i]);
-      if (form.mining.type != MultiBoxLossParameter::HARD_EXAMPLE || matches_.object[i] < 0)
-        continue;
+      if (form.mining.type != MiningType::kHardExample || matches_.object[i] < 0) continue;
       loss_[i] +=
           PlaceOf(form, priors, objects, static_cast<int64_t>(i), 0).Loss(form.place, locations);
     }

@@ -4,19 +4,89 @@
 #include <numeric>
 
 #include "core/base/threads.h"
-#include "layers/loss/loss_normalizer.h"
+#include "core/net/graph/layer.h"
 #include "layers/detection/multibox_choice.h"
 
 namespace doppio {
 namespace {
 
-LossNormalizer NormalizerOf(const LayerSpec& spec, const DetectionExtents& e) {
-  return ReadLossNormalizer(spec, Normalization::kValid, e.images, e.priors);
+MiningType MiningTypeOf(MultiBoxLossParameter::MiningType type) {
+  switch (type) {
+    case MultiBoxLossParameter::NONE:
+      return MiningType::kNone;
+    case MultiBoxLossParameter::HARD_EXAMPLE:
+      return MiningType::kHardExample;
+    case MultiBoxLossParameter::MAX_NEGATIVE:
+      break;
+  }
+  return MiningType::kMaxNegative;
+}
+
+MultiBoxLossForm ReadMultiBoxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const MultiBoxLossParameter& p = spec.param.multibox_loss_param();
+  const std::string path = "multibox_loss_param";
+  const auto mistake = [&](const std::string& field, const std::string& text) {
+    return spec.Mistake(path + "." + field, text);
+  };
+  MultiBoxLossForm form;
+  form.extents = ReadDetectionExtents(spec, path, p.has_num_classes() ? p.num_classes() : 0,
+                                      p.share_location(), bottoms);
+  CheckRows(spec, bottoms, 3, "labels", 8);
+  form.label_rows = bottoms[3].count() / 8;
+  if (p.background_label_id() >= p.num_classes()) {
+    throw mistake("background_label_id",
+                  "background_label_id is " + std::to_string(p.background_label_id()) +
+                      "; classes are 0.." + std::to_string(p.num_classes() - 1));
+  }
+  form.background = static_cast<int>(p.background_label_id());
+  form.difficult_ones = p.use_difficult_gt();
+  form.agnostic = p.map_object_to_agnostic();
+  if (form.agnostic && (p.num_classes() != 2 || form.background != 0)) {
+    throw mistake("map_object_to_agnostic",
+                  "it needs num_classes 2 and background_label_id 0: objects become class 1");
+  }
+  form.match_priors = p.use_prior_for_matching();
+  form.only_inside = p.bp_inside();
+  const auto counts = [&](int i) {
+    return spec.param.propagate_down_size() <= i || spec.param.propagate_down(i);
+  };
+  form.place_counts = counts(0);
+  form.classes_count = counts(1);
+  form.place_weight = static_cast<double>(p.loc_weight());
+  form.code = ReadBoxCode(p.code_type(), p.encode_variance_in_target());
+  form.match = {p.match_type() == MultiBoxLossParameter::PER_PREDICTION,
+                static_cast<double>(p.overlap_threshold()), p.ignore_cross_boundary_bbox()};
+  form.mining.type = MiningTypeOf(p.mining_type());
+  if (p.has_do_neg_mining() && p.do_neg_mining() != form.mines()) {
+    throw mistake("do_neg_mining", "it contradicts mining_type, which has taken its place");
+  }
+  if (form.mines() && form.extents.location_classes > 1) {
+    throw mistake(
+        "share_location",
+        "mining needs share_location: true, as in SSD's Caffe; or give mining_type: NONE");
+  }
+  form.mining.neg_pos_ratio = static_cast<double>(p.neg_pos_ratio());
+  form.mining.neg_overlap = static_cast<double>(p.neg_overlap());
+  form.mining.sample_size = p.sample_size();
+  if (p.neg_pos_ratio() < 0) throw mistake("neg_pos_ratio", "neg_pos_ratio is negative");
+  if (p.sample_size() < 1) throw mistake("sample_size", "sample_size is at least 1");
+  if (p.has_nms_param()) {
+    form.mining.nms_threshold = static_cast<double>(p.nms_param().nms_threshold());
+    if (p.nms_param().has_top_k()) form.mining.nms_top_k = p.nms_param().top_k();
+    if (p.nms_param().eta() != 1)
+      throw mistake("nms_param.eta", "eta is for DetectionOutput; mining takes none");
+  }
+  form.mine_by_priors = p.use_prior_for_nms();
+  form.place.smooth = p.loc_loss_type() == MultiBoxLossParameter::SMOOTH_L1;
+  form.score = {p.conf_loss_type() == MultiBoxLossParameter::SOFTMAX, form.extents.classes};
+  form.normalizer =
+      ReadLossNormalizer(spec, Normalization::kValid, form.extents.images, form.extents.priors);
+  return form;
 }
 
 LayerShape InferMultiboxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  NormalizerOf(spec, ReadMultiBoxLoss(spec, bottoms).extents);
   LayerShape shape;
+  shape.form = ReadMultiBoxLoss(spec, bottoms);
   shape.tops = {Shape()};
   shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, false, true, true};
@@ -25,19 +95,12 @@ LayerShape InferMultiboxLoss(const LayerSpec& spec, const std::vector<Shape>& bo
   return shape;
 }
 
-MultiBoxLossForm MultiboxLossFormOf(const KernelArgs& args) {
-  std::vector<Shape> shapes;
-  for (const TensorSpec& bottom : args.bottoms) shapes.push_back(bottom.shape);
-  return ReadMultiBoxLoss(*args.spec, shapes);
-}
-
 template <class T>
 class MultiBoxLossKernel : public Kernel {
  public:
   explicit MultiBoxLossKernel(const KernelArgs& args)
-      : at_(args.spec->At()),
-        form_(MultiboxLossFormOf(args)),
-        normalizer_(NormalizerOf(*args.spec, form_.extents)),
+      : at_(args.at),
+        form_(args.Form<MultiBoxLossForm>()),
         objects_(static_cast<size_t>(form_.extents.images)),
         choices_(objects_.size()),
         losses_(objects_.size()) {}
@@ -53,7 +116,7 @@ class MultiBoxLossKernel : public Kernel {
     int64_t matches = 0;
     for (const MultiBoxChoice& choice : choices_)
       matches += static_cast<int64_t>(choice.places().size());
-    divisor_ = normalizer_.Divisor(pass, matches);
+    divisor_ = form_.normalizer.Divisor(pass, matches);
     const double loss = std::accumulate(losses_.begin(), losses_.end(), 0.0);
     t_.tops[0].template data<T>()[0] = static_cast<T>(loss / divisor_);
   }
@@ -122,7 +185,6 @@ class MultiBoxLossKernel : public Kernel {
 
   const SourceLoc at_;
   const MultiBoxLossForm form_;
-  const LossNormalizer normalizer_;
   Priors priors_;
   // For each image, of the last Forward.
   std::vector<std::vector<LabeledBox>> objects_;

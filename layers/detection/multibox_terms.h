@@ -9,8 +9,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "proto/detection.pb.h"
-
 namespace doppio {
 
 // SMOOTH_L1 or, as half of its square, L2 of a distance.

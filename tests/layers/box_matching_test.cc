@@ -85,7 +85,7 @@ TEST(MineBoxes, TakesTheHardestNegativesInARatio) {
 
 TEST(MineBoxes, TakesTheHardestOfAll) {
   MiningRule rule;
-  rule.type = MultiBoxLossParameter::HARD_EXAMPLE;
+  rule.type = MiningType::kHardExample;
   rule.sample_size = 3;  // box 5 is among them and counts for nothing
   EXPECT_EQ(Mine(rule, kObject, kOverlap, kLoss).negatives, (Indices{1, 3}));
   EXPECT_EQ(Mine(rule, kObject, kOverlap, kLoss).object, (Indices{-1, -1, -1, -1, -1, -2}));
@@ -95,7 +95,7 @@ TEST(MineBoxes, TakesTheHardestOfAll) {
 
 TEST(MineBoxes, ThinsOutCandidatesFirst) {
   MiningRule rule;
-  rule.type = MultiBoxLossParameter::HARD_EXAMPLE;
+  rule.type = MiningType::kHardExample;
   rule.nms_threshold = 0.3;
   rule.sample_size = 64;
   // By loss: 5, 1 (overlaps 5 by 0.06 / 0.26), 3, 2 (overlaps 1 by 0.09 / 0.27), 4 and 0 (overlap
@@ -109,7 +109,7 @@ TEST(MineBoxes, ThinsOutCandidatesFirst) {
 
 TEST(MineBoxes, MayBeLeftOut) {
   MiningRule rule;
-  rule.type = MultiBoxLossParameter::NONE;
+  rule.type = MiningType::kNone;
   const Mined mined = Mine(rule, kObject, kOverlap, kLoss);
   EXPECT_TRUE(mined.negatives.empty());
   EXPECT_EQ(mined.object, kObject);

@@ -37,18 +37,18 @@ TEST(Boxes, CrossTheImage) {
 TEST(BoxCode, IsRelativeToThePrior) {
   const Box prior = {0.2, 0.2, 0.6, 0.6}, variance = {0.1, 0.1, 0.2, 0.2},
             box = {0.3, 0.1, 0.7, 0.9};
-  const auto encode = [&](PriorBoxParameter::CodeType type, bool in_target) {
+  const auto encode = [&](BoxCodeType type, bool in_target) {
     const BoxCode code{type, in_target};
     const Box encoded = code.Encode(prior, variance, box);
     ExpectNear(code.Decode(prior, variance, encoded), box);
     return encoded;
   };
-  ExpectNear(encode(PriorBoxParameter::CORNER, false), {1, -1, 0.5, 1.5});
-  ExpectNear(encode(PriorBoxParameter::CORNER, true), {0.1, -0.1, 0.1, 0.3});
-  ExpectNear(encode(PriorBoxParameter::CORNER_SIZE, false), {2.5, -2.5, 1.25, 3.75});
-  ExpectNear(encode(PriorBoxParameter::CORNER_SIZE, true), {0.25, -0.25, 0.25, 0.75});
-  ExpectNear(encode(PriorBoxParameter::CENTER_SIZE, false), {2.5, 2.5, 0, 5 * std::log(2.0)});
-  ExpectNear(encode(PriorBoxParameter::CENTER_SIZE, true), {0.25, 0.25, 0, std::log(2.0)});
+  ExpectNear(encode(BoxCodeType::kCorner, false), {1, -1, 0.5, 1.5});
+  ExpectNear(encode(BoxCodeType::kCorner, true), {0.1, -0.1, 0.1, 0.3});
+  ExpectNear(encode(BoxCodeType::kCornerSize, false), {2.5, -2.5, 1.25, 3.75});
+  ExpectNear(encode(BoxCodeType::kCornerSize, true), {0.25, -0.25, 0.25, 0.75});
+  ExpectNear(encode(BoxCodeType::kCenterSize, false), {2.5, 2.5, 0, 5 * std::log(2.0)});
+  ExpectNear(encode(BoxCodeType::kCenterSize, true), {0.25, 0.25, 0, std::log(2.0)});
 }
 
 TEST(HighestScores, AreInOrderAboveAThreshold) {
