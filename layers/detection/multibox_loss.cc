@@ -79,14 +79,15 @@ MultiBoxLossForm ReadMultiBoxLoss(const LayerSpec& spec, const std::vector<Shape
   form.mine_by_priors = p.use_prior_for_nms();
   form.place.smooth = p.loc_loss_type() == MultiBoxLossParameter::SMOOTH_L1;
   form.score = {p.conf_loss_type() == MultiBoxLossParameter::SOFTMAX, form.extents.classes};
-  form.normalizer =
-      ReadLossNormalizer(spec, Normalization::kValid, form.extents.images, form.extents.priors);
   return form;
 }
 
 LayerShape InferMultiboxLoss(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  MultiBoxLossForm form = ReadMultiBoxLoss(spec, bottoms);
+  form.normalizer =
+      ReadLossNormalizer(spec, Normalization::kValid, form.extents.images, form.extents.priors);
   LayerShape shape;
-  shape.form = ReadMultiBoxLoss(spec, bottoms);
+  shape.form = form;
   shape.tops = {Shape()};
   shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, false, true, true};
