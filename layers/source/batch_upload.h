@@ -1,6 +1,6 @@
-// The way of a batch from the host to an accelerator, as bytes where they are bytes: mirroring,
-// mean and scale are applied there. What layers/source/data.cc, which knows sources and no devices,
-// asks of a device's own file.
+// Copies batches from the host to an accelerator, images as bytes where possible. The accelerator
+// applies mirroring, mean and scale. layers/source/images_kernels.h knows sources and no devices;
+// each device registers an implementation.
 #ifndef DOPPIO_LAYERS_SOURCE_BATCH_UPLOAD_H_
 #define DOPPIO_LAYERS_SOURCE_BATCH_UPLOAD_H_
 
@@ -19,9 +19,9 @@ struct Normalization {
   float scale = 1;
 };
 
-// For all tops of a layer together. For each batch, in this order: Begin, At for each top, Send,
-// Receive. The next batch may be sent before this one is received or while the device computes with
-// it. Used by one thread at a time.
+// Uploads all tops of a layer together. Calls for each batch, in this order: Begin, At for each
+// top, Send, Receive. The next batch may be sent before this one is received or while the device
+// computes with it. Used by one thread at a time.
 class BatchUpload {
  public:
   virtual ~BatchUpload() = default;

@@ -1,22 +1,20 @@
-// Data, ImageData, WindowData, AnnotatedData: thin shells over data/, one of the two doors from
-// layers to it.
+// Data, ImageData, WindowData, AnnotatedData: adapters of data/. Besides hdf5_data.cc, no other
+// layer uses data/.
 //
-// A net may also be built without its data (DataMode): to know the shapes, or to be timed on random
-// data. Then the shape is the one the layer's own fields tell, and the source is opened only if
-// they do not.
+// A net may also be built without its data (DataMode): to know the shapes, or to be timed on
+// synthetic data. The shape then comes from the layer's fields, and the source is opened only if
+// they do not give it.
 #include <algorithm>
-#include <exception>
 #include <optional>
 #include <utility>
 
 #include "core/base/random.h"
-#include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "data/source/database_facts.h"
 #include "data/source/declared_shape.h"
 #include "data/pipeline/pipeline.h"
 #include "data/augment/preprocessing.h"
-#include "layers/source/batch_upload.h"
+#include "layers/source/images_kernels.h"
 #include "layers/source/source_layer.h"
 
 namespace doppio {
@@ -24,7 +22,7 @@ namespace {
 
 bool IsImageList(const LayerSpec& spec) { return spec.type() == "ImageData"; }
 bool IsWindows(const LayerSpec& spec) { return spec.type() == "WindowData"; }
-bool IsAnnotated(const LayerSpec& spec) { return spec.type() == "AnnotatedData"; }
+bool IsAnnotated(const LayerSpec& spec) { return spec.type() == kAnnotatedData; }
 
 std::string ParamOf(const LayerSpec& spec) {
   if (IsWindows(spec)) return "window_data_param";
@@ -143,6 +141,7 @@ struct SampleShape {
   int labels = 1;
   std::optional<Preprocessing> preprocessing;  // where the source was opened
   std::optional<Error> missing;                // see LayerShape
+  std::shared_ptr<OpenedSource<Pipeline>> opened;
 };
 
 // What the layer's fields say about its images without looking at them.
@@ -198,9 +197,10 @@ std::optional<Preprocessing> DescribeOpened(const LayerSpec& spec, const Pipelin
 }
 
 SampleShape OpenedShape(const LayerSpec& spec) {
-  const std::unique_ptr<Pipeline> pipeline = OpenPipeline(spec);
-  return {pipeline->data_shape(), pipeline->label_count(), DescribeOpened(spec, *pipeline),
-          std::nullopt};
+  auto opened = std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPipeline(spec); });
+  const Pipeline& pipeline = opened->source();
+  return {pipeline.data_shape(), pipeline.label_count(), DescribeOpened(spec, pipeline),
+          std::nullopt, std::move(opened)};
 }
 
 Preprocessing DescribeImagesOf(const LayerSpec& spec) {
@@ -231,6 +231,15 @@ SampleShape ShapeOf(const LayerSpec& spec) {
   }
 }
 
+LayerShape ShapeOfImages(const LayerSpec& spec, const SampleShape& sample,
+                         std::vector<Shape> tops) {
+  LayerShape shape = ShapeOfSource(spec, std::move(tops));
+  shape.form = ImagesForm{ReadsSource(spec) ? sample.opened : nullptr};
+  shape.missing = sample.missing;
+  shape.preprocessing = sample.preprocessing;
+  return shape;
+}
+
 LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
   const int64_t batch = OptionsOf(spec).batch;
   CheckTransformsOf(spec);
@@ -240,11 +249,9 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
   const int label_tops = spec.param.top_size() - 1;
   if (IsAnnotated(spec)) {
     if (label_tops == 1) tops.push_back({1, 1, batch * OptionsOf(spec).max_boxes, kBoxLabels});
-    LayerShape shape = ShapeOfSource(spec, std::move(tops));
-    shape.missing = sample.missing;
+    LayerShape shape = ShapeOfImages(spec, sample, std::move(tops));
     shape.exact_tops = {false, true};
     shape.exact_tops.resize(shape.tops.size());
-    shape.preprocessing = sample.preprocessing;
     return shape;
   }
   if (label_tops > 1 && label_tops != sample.labels) {
@@ -259,157 +266,14 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
     tops.push_back(label_tops == 1 && sample.labels > 1 ? Shape{batch, sample.labels}
                                                         : Shape{batch});
   }
-  LayerShape shape = ShapeOfSource(spec, std::move(tops));
-  shape.missing = sample.missing;
+  LayerShape shape = ShapeOfImages(spec, sample, std::move(tops));
   shape.exact_tops.assign(shape.tops.size(), true);  // labels
   shape.exact_tops[0] = false;
-  shape.preprocessing = sample.preprocessing;
   return shape;
 }
 
-// Of AnnotatedData, as SSD has them: the images' objects one after the other, each with its image's
-// place in the batch. Rows of -1, which stand for no object, come last.
-void WriteObjects(const Batch& batch, int64_t images, int64_t count, float* to) {
-  const float* from = batch.labels.data();
-  float* const end = to + count;
-  const int64_t boxes = count / images / kBoxLabels;
-  for (int64_t row = 0; row < images * boxes; ++row, from += kBoxLabels) {
-    if (*from < 0) continue;
-    std::copy_n(from, kBoxLabels, to);
-    *to = static_cast<float>(row / boxes);
-    to += kBoxLabels;
-  }
-  std::fill(to, end, -1.0f);
-}
-
-// One number for each of `count` elements of the label top `top` (from 1 on) of `tops`.
-void WriteLabels(bool annotated, const Batch& batch, size_t top, size_t tops, int64_t count,
-                 float* to) {
-  if (annotated) {
-    return WriteObjects(batch, static_cast<int64_t>(batch.samples.size()), count, to);
-  }
-  const size_t labels = tops - 1;
-  for (int64_t row = 0; row < count; ++row) {
-    to[row] = batch.labels[labels == 1 ? static_cast<size_t>(row)
-                                       : static_cast<size_t>(row) * labels + top - 1];
-  }
-}
-
-template <class T>
-class ImagesKernel : public Kernel {
- public:
-  explicit ImagesKernel(const KernelArgs& args)
-      : annotated_(IsAnnotated(*args.spec)), pipeline_(OpenPipeline(*args.spec)) {
-    const std::vector<Shape>& tops = args.shape->tops;
-    if (tops.size() > 1) labels_.resize(static_cast<size_t>(tops[1].count()));
-  }
-
-  void Forward(const Pass& pass) override {
-    pipeline_->Shard(pass.rank, pass.ranks);
-    const Batch& batch = pipeline_->Next();
-    const Tensor& data = t_.tops[0];
-    const int64_t count = std::max<int64_t>(1, pipeline_->data_shape().count());
-    ParallelFor(data.shape.dim_or_1(0), (1 << 16) / count + 1, [&](int64_t begin, int64_t end) {
-      pipeline_->Write(batch, begin, end, data.data<T>());
-    });
-    for (size_t i = 1; i < t_.tops.size(); ++i) {
-      WriteLabels(annotated_, batch, i, t_.tops.size(), t_.tops[i].count(), labels_.data());
-      CopyTo<T>(t_.tops[i], labels_.data());
-    }
-  }
-  int64_t position() const override { return pipeline_->position(); }
-  void Seek(int64_t sample) override { pipeline_->Seek(sample); }
-  int64_t source_size() const override { return pipeline_->size(); }
-  double wait_seconds() const override { return pipeline_->wait_seconds(); }
-  int64_t bad_records() const override { return pipeline_->bad_records(); }
-
- private:
-  const bool annotated_;
-  const std::unique_ptr<Pipeline> pipeline_;
-  std::vector<float> labels_;  // of one top; all are of one size
-};
-
-// On an accelerator: batches go there as they are, and are finished there.
-class UploadedImagesKernel : public Kernel {
- public:
-  explicit UploadedImagesKernel(const KernelArgs& args)
-      : annotated_(IsAnnotated(*args.spec)),
-        pipeline_(OpenPipeline(*args.spec)),
-        upload_(
-            (*BatchUploads::Get().Find(Name(args.device->kind())))(args.device, args.shape->tops)) {
-    normalization_.means = pipeline_->augment().ChannelMeans(pipeline_->data_shape().channels);
-    normalization_.scale = pipeline_->augment().scale();
-    needs_.tops = LayoutsThere(args);
-  }
-
-  void Forward(const Pass& pass) override {
-    const bool staged = staged_at_.has_value();
-    staged_at_.reset();
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-    if (!staged) SendNext(pass);
-    upload_->Receive(t_.tops, normalization_);
-  }
-
-  void Stage(const Pass& pass) override {
-    if (staged_at_) return;
-    staged_at_ = pipeline_->position();
-    try {
-      SendNext(pass);
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-  }
-
-  int64_t position() const override { return staged_at_ ? *staged_at_ : pipeline_->position(); }
-  void Seek(int64_t sample) override {
-    upload_->Drop();
-    staged_at_.reset();
-    failure_ = nullptr;
-    pipeline_->Seek(sample);
-  }
-  int64_t source_size() const override { return pipeline_->size(); }
-  double wait_seconds() const override { return pipeline_->wait_seconds(); }
-  int64_t bad_records() const override { return pipeline_->bad_records(); }
-
- private:
-  void SendNext(const Pass& pass) {
-    pipeline_->Shard(pass.rank, pass.ranks);
-    const Batch& batch = pipeline_->Next();
-    FillImages(batch);
-    for (size_t i = 1; i < t_.tops.size(); ++i) {
-      WriteLabels(annotated_, batch, i, t_.tops.size(), t_.tops[i].count(),
-                  static_cast<float*>(upload_->At(i)));
-    }
-    upload_->Send();
-  }
-
-  void FillImages(const Batch& batch) {
-    const int64_t rows = static_cast<int64_t>(batch.samples.size());
-    const int64_t count = pipeline_->data_shape().count(), grain = (1 << 16) / (count + 1) + 1;
-    const bool bytes = std::none_of(batch.samples.begin(), batch.samples.end(),
-                                    [](const CutPixels& sample) { return sample.finished; });
-    upload_->Begin(bytes);
-    void* const to = upload_->At(0);
-    ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
-      if (!bytes) return pipeline_->Write(batch, begin, end, static_cast<float*>(to));
-      for (int64_t i = begin; i < end; ++i) {
-        const CutPixels& sample = batch.samples[static_cast<size_t>(i)];
-        std::copy_n(sample.bytes.data(), count, static_cast<uint8_t*>(to) + i * count);
-        static_cast<uint8_t*>(to)[rows * count + i] = sample.mirrored;
-      }
-    });
-  }
-
-  const bool annotated_;
-  const std::unique_ptr<Pipeline> pipeline_;
-  const std::unique_ptr<BatchUpload> upload_;
-  Normalization normalization_;
-  std::optional<int64_t> staged_at_;  // the position before Stage, until its batch is used
-  std::exception_ptr failure_;        // of Stage, for the next Forward
-};
-
 std::unique_ptr<Kernel> MakeThere(const KernelArgs& args) {
-  if (args.spec->options.data != DataMode::kOpen) return MakeSyntheticThere(args);
+  if (args.Form<ImagesForm>().synthetic()) return MakeSyntheticThere(args);
   return std::make_unique<UploadedImagesKernel>(args);
 }
 
@@ -421,14 +285,14 @@ DOPPIO_REGISTER_LAYER("WindowData",
                       LayerType{0, 0, 1, 2, false, false, &InferImages, &DescribeImagesOf});
 DOPPIO_REGISTER_LAYER("AnnotatedData",
                       LayerType{0, 0, 1, 2, false, false, &InferImages, &DescribeImagesOf});
-DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesKernel>,
-                        nullptr});
-DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesKernel>,
-                        nullptr});
-DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCpu, "reference", 0, &MakeSource<ImagesKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCpu, "reference", 0,
+                        &MakeSource<ImagesForm, ImagesKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCpu, "reference", 0,
+                        &MakeSource<ImagesForm, ImagesKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"WindowData", DeviceKind::kCpu, "reference", 0,
+                        &MakeSource<ImagesForm, ImagesKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"AnnotatedData", DeviceKind::kCpu, "reference", 0,
-                        &MakeSource<ImagesKernel>, nullptr});
+                        &MakeSource<ImagesForm, ImagesKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"Data", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType, true});
 DOPPIO_REGISTER_KERNEL({"ImageData", DeviceKind::kCuda, "cuda", 10, &MakeThere, &DeclinesType,
                         true});

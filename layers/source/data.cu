@@ -1,17 +1,17 @@
-// Batches on their way to a GPU: one copy per batch on a stream of its own, from two pieces of
-// pinned host memory in turn, and one kernel for mirroring, mean and scale.
+// Uploads batches to a GPU: one copy per batch on a separate stream, from two buffers of pinned
+// host memory in turn, and one kernel launch for mirroring, mean and scale.
 #include <deque>
 
 #include "core/device/launch.cuh"
 #include "core/device/upload_stream_cuda.h"
 #include "core/math/tensor_ops.h"
 #include "layers/source/batch_upload.h"
-#include "layers/common/channels_cuda.h"
+#include "layers/common/divider.h"
 
 namespace doppio {
 namespace {
 
-// A pixel of all channels.
+// Normalizes one pixel, all channels.
 template <class T>
 struct FinishPixel {
   const uint8_t *bytes, *mirrored;

@@ -1,11 +1,14 @@
-// HDF5Data: a thin shell over data/source/hdf5.h, the other door from layers to data/.
+// HDF5Data: an adapter of data/source/hdf5.h. Besides data.cc, no other layer uses data/.
 #include "core/base/random.h"
 #include "core/net/graph/layer.h"
 #include "data/source/hdf5.h"
+#include "layers/source/opened_source.h"
 #include "layers/source/source_layer.h"
 
 namespace doppio {
 namespace {
+
+using RowsForm = SourceForm<Hdf5Rows>;
 
 std::unique_ptr<Hdf5Rows> OpenRows(const LayerSpec& spec) {
   const HDF5DataParameter& param = spec.param.hdf5_data_param();
@@ -30,21 +33,23 @@ LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
     throw spec.Mistake("transform_param",
                        "HDF5Data does not transform its data; remove transform_param");
   }
-  const std::unique_ptr<Hdf5Rows> rows = OpenRows(spec);
+  const auto opened = std::make_shared<OpenedSource<Hdf5Rows>>([spec] { return OpenRows(spec); });
   std::vector<Shape> tops;
   for (size_t i = 0; i < static_cast<size_t>(spec.param.top_size()); ++i) {
-    std::vector<int64_t> dims = rows->row_shape(i).dims();
+    std::vector<int64_t> dims = opened->source().row_shape(i).dims();
     dims.insert(dims.begin(), param.batch_size());
     tops.push_back(Shape(std::move(dims)));
   }
-  return ShapeOfSource(spec, std::move(tops));
+  LayerShape shape = ShapeOfSource(spec, std::move(tops));
+  shape.form = RowsForm{ReadsSource(spec) ? opened : nullptr};
+  return shape;
 }
 
 template <class T>
 class RowsKernel : public Kernel {
  public:
-  explicit RowsKernel(const KernelArgs& args) : rows_(OpenRows(*args.spec)) {
-    for (const Shape& shape : args.shape->tops) {
+  explicit RowsKernel(const KernelArgs& args) : rows_(TakeSource<Hdf5Rows>(args)) {
+    for (const Shape& shape : args.top_shapes) {
       values_.emplace_back(static_cast<size_t>(shape.count()));
       pointers_.push_back(values_.back().data());
     }
@@ -66,10 +71,10 @@ class RowsKernel : public Kernel {
 };
 
 DOPPIO_REGISTER_LAYER("HDF5Data", LayerType{0, 0, 1, kAny, false, false, &InferRows});
-DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0, &MakeSource<RowsKernel>,
-                        nullptr});
+DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCpu, "reference", 0,
+                        &MakeSource<RowsForm, RowsKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"HDF5Data", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,
-                        &DeclinesHostRows, true});
+                        &DeclinesHostRows<RowsForm>, true});
 
 }  // namespace
 }  // namespace doppio

@@ -1,6 +1,6 @@
-// HDF5Output: its two bottoms in a file, as data sets "data" and "label". As in Caffe both have
-// four axes there, missing ones of extent 1. Caffe can do that for one pass only; here each pass
-// adds its rows. The file is begun by the first pass, and has its name when the net ends.
+// HDF5Output: writes its two bottoms to a file, as the data sets "data" and "label". As in Caffe
+// both have four axes there; missing axes have extent 1. Caffe writes one pass only; here each pass
+// adds its rows. The first pass begins the file, which gets its name when the net ends.
 #include <algorithm>
 
 #include "core/base/file.h"
@@ -11,6 +11,11 @@ namespace doppio {
 namespace {
 
 constexpr const char* kDataSets[] = {"data", "label"};
+
+struct Hdf5OutputForm {
+  std::string path;
+  SourceLoc at;  // of the path in the net's file
+};
 
 Shape WithFourAxes(Shape shape) {
   while (shape.rank() < 4) shape.push_back(1);
@@ -30,10 +35,12 @@ LayerShape InferHdf5Output(const LayerSpec& spec, const std::vector<Shape>& bott
   }
   LayerShape shape;
   shape.has_backward = false;
+  shape.form = Hdf5OutputForm{spec.param.hdf5_output_param().file_name(),
+                              spec.At("hdf5_output_param.file_name")};
   return shape;
 }
 
-// Ranks do not wait for each other: each but the first has a file of its own.
+// Ranks do not wait for each other: each rank has its own file.
 std::string PathOfRank(const std::string& path, int rank) {
   if (rank == 0) return path;
   const size_t name = DirName(path).size();
@@ -46,13 +53,12 @@ template <class T>
 class Hdf5OutputKernel : public Kernel {
  public:
   explicit Hdf5OutputKernel(const KernelArgs& args)
-      : path_(args.spec->param.hdf5_output_param().file_name()),
-        owner_("layer '" + args.spec->name() + "' of a " + Phase_Name(args.spec->phase()) +
-               " net") {
+      : path_(args.Form<Hdf5OutputForm>().path),
+        owner_("layer '" + args.layer + "' of a " + (args.train ? "TRAIN" : "TEST") + " net") {
     const std::string folder = DirName(path_);
     if (!folder.empty() && !FileExists(folder)) {
-      throw FileError(args.spec->At("hdf5_output_param.file_name"),
-                      "layer '" + args.spec->name() + "': there is no folder '" + folder + "'");
+      throw FileError(args.Form<Hdf5OutputForm>().at,
+                      "layer '" + args.layer + "': there is no folder '" + folder + "'");
     }
   }
 

@@ -1,6 +1,6 @@
-// Sources without files: Input, whose tops the caller fills, and DummyData, whose tops fillers
-// fill.
+// Sources without files: the caller fills the tops of Input, fillers fill the tops of DummyData.
 #include <algorithm>
+#include <functional>
 
 #include "core/base/random.h"
 #include "core/net/graph/filler.h"
@@ -57,7 +57,7 @@ LayerShape InferInput(const LayerSpec& spec, const std::vector<Shape>&) {
   return shape;
 }
 
-// The memory comes zeroed and is the caller's to write.
+// On every device, the memory of the tops is zeroed once, and the caller writes it.
 class InputKernel : public Kernel {
  public:
   void Forward(const Pass&) override {}
@@ -80,7 +80,7 @@ Shape DummyShape(const LayerSpec& spec, int top) {
   return ShapeFrom(spec, "dummy_data_param", old, 0);
 }
 
-// Without one: constant 0.
+// Returns the filler of a top; constant 0 where the file gives none.
 FillerParameter DummyFiller(const LayerSpec& spec, int top) {
   const auto& fillers = spec.param.dummy_data_param().data_filler();
   return fillers.empty() ? FillerParameter() : fillers.Get(IndexFor(fillers.size(), top));
@@ -111,9 +111,21 @@ void CheckDummyFields(const LayerSpec& spec) {
   CheckCount(spec, message + ".width", "width", param.width_size());
 }
 
+// One top.
+struct DummyTop {
+  bool constant;
+  // Fill (core/net/graph/filler.h), with the filler and the shape of this top.
+  std::function<void(uint64_t seed, uint64_t stream, const Tensor& out, uint64_t first_row)> fill;
+};
+
+struct DummyDataForm {
+  std::vector<DummyTop> tops;
+};
+
 LayerShape InferDummyData(const LayerSpec& spec, const std::vector<Shape>&) {
   CheckDummyFields(spec);
   std::vector<Shape> tops;
+  DummyDataForm form;
   bool any_constant = false;
   for (int i = 0; i < spec.param.top_size(); ++i) {
     tops.push_back(DummyShape(spec, i));
@@ -125,46 +137,51 @@ LayerShape InferDummyData(const LayerSpec& spec, const std::vector<Shape>&) {
       throw spec.Mistake("dummy_data_param.data_filler", e.message(),
                          IndexFor(spec.param.dummy_data_param().data_filler_size(), i));
     }
+    form.tops.push_back(
+        {IsConstant(filler), [filler, shape = tops.back()](uint64_t seed, uint64_t stream,
+                                                           const Tensor& out, uint64_t first_row) {
+           Fill(filler, shape, seed, stream, out, first_row);
+         }});
   }
   LayerShape shape = Source(std::move(tops));
   shape.persistent_tops = any_constant;
+  shape.form = std::move(form);
   return shape;
 }
 
 class DummyDataKernel : public Kernel {
  public:
   explicit DummyDataKernel(const KernelArgs& args)
-      : device_(args.device), seed_(args.spec->options.seed) {
-    for (int i = 0; i < args.spec->param.top_size(); ++i) {
-      fillers_.push_back(DummyFiller(*args.spec, i));
-      streams_.push_back(Stream("dummy_data", args.spec->name(), i));
-    }
+      : device_(args.device), seed_(args.seed), tops_(args.Form<DummyDataForm>().tops) {
+    for (size_t i = 0; i < tops_.size(); ++i)
+      streams_.push_back(Stream("dummy_data", args.layer, static_cast<int>(i)));
   }
 
-  // As in Caffe, constants are written once and everything else is drawn anew for each pass; each
-  // row by its number in the whole run, so that ranks have the rows of one big batch.
+  // As in Caffe, constants are written once and all other values are drawn anew for each pass. The
+  // random numbers of a row depend on its number in the whole run, so that ranks have the rows of
+  // one big batch.
   void Forward(const Pass& pass) override {
-    for (size_t i = 0; i < fillers_.size(); ++i) {
-      if (filled_ && IsConstant(fillers_[i])) continue;
+    for (size_t i = 0; i < tops_.size(); ++i) {
+      if (filled_ && tops_[i].constant) continue;
       Write(i, pass.FirstSample(t_.tops[i].shape.dim_or_1(0)));
     }
     filled_ = true;
   }
 
  private:
-  // Random numbers are the host's.
+  // Random numbers are drawn on the host.
   void Write(size_t i, uint64_t first_row) {
     const Tensor& top = t_.tops[i];
     if (device_->kind() == DeviceKind::kCpu)
-      return Fill(fillers_[i], top.shape, seed_, streams_[i], top, first_row);
+      return tops_[i].fill(seed_, streams_[i], top, first_row);
     drawn_.resize(std::max(drawn_.size(), static_cast<size_t>(top.bytes())));
-    Fill(fillers_[i], top.shape, seed_, streams_[i], Tensor(top, drawn_.data()), first_row);
+    tops_[i].fill(seed_, streams_[i], Tensor(top, drawn_.data()), first_row);
     device_->CopyFromHost(top.raw, drawn_.data(), top.bytes());
   }
 
   Device* const device_;
   const uint64_t seed_;
-  std::vector<FillerParameter> fillers_;
+  const std::vector<DummyTop> tops_;
   std::vector<uint64_t> streams_;
   std::vector<char> drawn_;
   bool filled_ = false;
@@ -176,6 +193,7 @@ std::unique_ptr<Kernel> MakeDummyData(const KernelArgs& args) {
 
 DOPPIO_REGISTER_LAYER("Input", LayerType{0, 0, 1, kAny, false, false, &InferInput});
 DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCpu, "reference", 0, &MakeInput, nullptr});
+DOPPIO_REGISTER_KERNEL({"Input", DeviceKind::kCuda, "cuda", 10, &MakeInput, nullptr});
 DOPPIO_REGISTER_LAYER("DummyData", LayerType{0, 0, 1, kAny, false, false, &InferDummyData});
 DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCpu, "reference", 0, &MakeDummyData, nullptr});
 DOPPIO_REGISTER_KERNEL({"DummyData", DeviceKind::kCuda, "cuda", 10, &MakeDummyData, nullptr});

@@ -9,6 +9,13 @@
 namespace doppio {
 namespace {
 
+struct MemoryDataForm {
+  bool without_data = false;
+  std::string unused_transform;  // the place of transform_param, which has no effect
+
+  bool synthetic() const { return without_data; }
+};
+
 LayerShape InferMemoryData(const LayerSpec& spec, const std::vector<Shape>&) {
   const MemoryDataParameter& param = spec.param.memory_data_param();
   const std::pair<const char*, uint32_t> extents[] = {{"batch_size", param.batch_size()},
@@ -25,6 +32,11 @@ LayerShape InferMemoryData(const LayerSpec& spec, const std::vector<Shape>&) {
   }
   LayerShape shape = ShapeOfSource(spec, {images, Shape{images[0]}});
   shape.exact_tops = {false, true};  // labels
+  MemoryDataForm form;
+  form.without_data = !ReadsSource(spec);
+  if (spec.param.has_transform_param())
+    form.unused_transform = spec.At("transform_param").ToString();
+  shape.form = std::move(form);
   return shape;
 }
 
@@ -32,8 +44,9 @@ template <class T>
 class MemoryDataKernel : public Kernel, public MemorySource {
  public:
   explicit MemoryDataKernel(const KernelArgs& args) {
-    if (!args.spec->param.has_transform_param()) return;
-    LOG(WARNING) << args.spec->At("transform_param").ToString() << ": layer '" << args.spec->name()
+    const std::string& place = args.Form<MemoryDataForm>().unused_transform;
+    if (place.empty()) return;
+    LOG(WARNING) << place << ": layer '" << args.layer
                  << "': transform_param has no effect, the samples are taken as they are given";
   }
 
@@ -75,9 +88,9 @@ class MemoryDataKernel : public Kernel, public MemorySource {
 
 DOPPIO_REGISTER_LAYER("MemoryData", LayerType{0, 0, 2, 2, false, false, &InferMemoryData});
 DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCpu, "reference", 0,
-                        &MakeSource<MemoryDataKernel>, nullptr});
+                        &MakeSource<MemoryDataForm, MemoryDataKernel>, nullptr});
 DOPPIO_REGISTER_KERNEL({"MemoryData", DeviceKind::kCuda, "cuda", 10, &MakeSyntheticThere,
-                        &DeclinesHostRows, true});
+                        &DeclinesHostRows<MemoryDataForm>, true});
 
 }  // namespace
 }  // namespace doppio

@@ -1,7 +1,8 @@
-// Parameter: a top that is learned.
+// Parameter: its top is a learned parameter.
 #include <algorithm>
 
 #include "core/base/threads.h"
+#include "core/math/tensor_ops.h"
 #include "core/net/graph/layer.h"
 
 namespace doppio {
@@ -41,9 +42,35 @@ class ParameterKernel : public Kernel {
   }
 };
 
+// On a GPU, for elements of any type.
+class CudaParameter : public Kernel {
+ public:
+  explicit CudaParameter(const KernelArgs& args) : ops_(OpsOf(args.device)) {}
+
+  void Forward(const Pass&) override { ops_.Copy(t_.params[0], t_.tops[0]); }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    const Tensor &dy = t_.top_grads[0], &dw = t_.param_grads[0];
+    if (!dw) return;
+    if (add[0]) {
+      ops_.Add(dw, dy, dw);
+    } else {
+      ops_.Copy(dy, dw);
+    }
+  }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaParameter>(args);
+  }
+
+ private:
+  const TensorOps& ops_;
+};
+
 DOPPIO_REGISTER_LAYER("Parameter", LayerType{0, 0, 1, 1, false, false, &InferParameter});
 DOPPIO_REGISTER_KERNEL({"Parameter", DeviceKind::kCpu, "reference", 0,
                         &MakeForFloat<ParameterKernel>, nullptr});
+DOPPIO_REGISTER_KERNEL({"Parameter", DeviceKind::kCuda, "cuda", 10, &CudaParameter::Make, nullptr});
 
 }  // namespace
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// What layers that read a source have in common. Where a net is built without its data (DataMode),
-// layers/source/synthetic.h stands in for the source.
+// Common parts of layers that read a source. Where a net is built without its data (DataMode),
+// layers/source/synthetic.h replaces the source.
 #ifndef DOPPIO_LAYERS_SOURCE_SOURCE_LAYER_H_
 #define DOPPIO_LAYERS_SOURCE_SOURCE_LAYER_H_
 
@@ -26,7 +26,7 @@ inline LayerShape ShapeOfSource(const LayerSpec& spec, std::vector<Shape> tops) 
   return shape;
 }
 
-// Runs `f` and names the layer, and the field's place, in what it throws.
+// Returns f(). Adds the layer and the field's place to errors.
 template <class F>
 auto AtField(const LayerSpec& spec, const std::string& field, F&& f) {
   try {
@@ -43,18 +43,19 @@ void CopyTo(const Tensor& top, const float* from) {
               [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); });
 }
 
-// K<T>, a kernel of the host that reads the source.
-template <template <class> class K>
+// Makes K<T>, which reads the source on the host, or its synthetic replacement.
+template <class Form, template <class> class K>
 std::unique_ptr<Kernel> MakeSource(const KernelArgs& args) {
-  return ReadsSource(*args.spec) ? MakeForFloat<K>(args) : MakeForFloat<SyntheticKernel>(args);
+  return args.Form<Form>().synthetic() ? MakeForFloat<SyntheticKernel>(args)
+                                       : MakeForFloat<K>(args);
 }
 
-// On a device, what is stored in 16 bits has its channels last: what reads images in these types is
-// fastest so.
+// Returns the layouts of the tops on a device. 16-bit images are channels last, because their
+// readers are fastest with that layout.
 inline std::vector<Layout> LayoutsThere(const KernelArgs& args) {
   std::vector<Layout> layouts;
   for (size_t i = 0; i < args.tops.size(); ++i) {
-    const bool last = Is16Bit(args.tops[i]) && args.shape->tops[i].rank() == 4;
+    const bool last = Is16Bit(args.tops[i]) && args.top_shapes[i].rank() == 4;
     layouts.push_back(last ? Layout::ChannelsLast() : Layout());
   }
   return layouts;
@@ -68,9 +69,10 @@ inline std::string DeclinesType(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
 }
 
-// Why a source whose samples only the host has is not read on a device.
-inline std::string DeclinesHostRows(const KernelArgs& args) {
-  return ReadsSource(*args.spec) ? "the samples are on the host" : DeclinesType(args);
+// The reason why a device does not read a source whose samples are in host memory.
+template <class Form>
+std::string DeclinesHostRows(const KernelArgs& args) {
+  return args.Form<Form>().synthetic() ? DeclinesType(args) : "the samples are on the host";
 }
 
 }  // namespace doppio

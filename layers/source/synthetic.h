@@ -1,7 +1,7 @@
-// What stands in for a source: values in [-1, 1); for tops of one number a sample the labels 0 and
-// 1, which are in range wherever there is something to tell apart; and for AnnotatedData's label
-// two objects an image. Written once, into tops that persist, on whatever device they are: what is
-// timed on such data is the net alone.
+// Synthetic data in place of a source: values in [-1, 1), the labels 0 and 1 for tops with one
+// number per sample, and two objects per image for AnnotatedData's label. Kernels write the values
+// once, into tops that persist on their device, so that timings on synthetic data exclude the
+// source.
 #ifndef DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
 #define DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
 
@@ -10,19 +10,18 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/net/graph/layer.h"
+#include "core/net/plan/kernel.h"
 #include "layers/source/batch_upload.h"
 
 namespace doppio {
 
 class SyntheticTops {
  public:
-  explicit SyntheticTops(const LayerSpec& spec)
-      : annotated_(spec.type() == "AnnotatedData"),
-        random_(spec.options.seed, Stream("synthetic")) {}
+  explicit SyntheticTops(const KernelArgs& args)
+      : annotated_(args.type == "AnnotatedData"), random_(args.seed, Stream("synthetic")) {}
 
-  // The values of top `top` of `images` samples in row-major order: this rank's part of one big
-  // batch.
+  // Writes the values of top `top` of `images` samples to `to`, in row-major order: this rank's
+  // part of one big batch.
   template <class T>
   void Fill(size_t top, int64_t images, const Shape& shape, int rank, T* to) const {
     if (annotated_ && top == 1) return FillObjects(images, shape, rank, to);
@@ -36,8 +35,8 @@ class SyntheticTops {
   }
 
  private:
-  // Rows of SSD's eight numbers, those without an object last. The class is 1, since 0 is mostly
-  // the background.
+  // Writes rows of SSD's eight numbers, those without an object last. The class is 1, because 0 is
+  // mostly the background.
   template <class T>
   void FillObjects(int64_t images, const Shape& shape, int rank, T* to) const {
     constexpr int64_t kColumns = 8;
@@ -67,7 +66,7 @@ class SyntheticTops {
 template <class T>
 class SyntheticKernel : public Kernel {
  public:
-  explicit SyntheticKernel(const KernelArgs& args) : source_(*args.spec) {}
+  explicit SyntheticKernel(const KernelArgs& args) : source_(args) {}
 
   void Forward(const Pass& pass) override {
     for (; written_ < t_.tops.size(); ++written_) {
@@ -81,11 +80,11 @@ class SyntheticKernel : public Kernel {
   size_t written_ = 0;  // tops
 };
 
-// On an accelerator, in any type and layout.
+// Writes tops of any type and layout on an accelerator.
 class UploadedSyntheticKernel : public Kernel {
  public:
   UploadedSyntheticKernel(const KernelArgs& args, std::vector<Layout> tops)
-      : device_(args.device), source_(*args.spec) {
+      : device_(args.device), source_(args) {
     needs_.tops = std::move(tops);
   }
 
@@ -101,7 +100,7 @@ class UploadedSyntheticKernel : public Kernel {
     }
     upload->Send();
     upload->Receive(t_.tops, Normalization());
-    device_->Synchronize();  // it has read what ends here
+    device_->Synchronize();  // the upload ends here
     written_ = true;
   }
 
