@@ -112,12 +112,15 @@ NetRecipe::NetRecipe(const std::string& file, Phase phase, int level,
   options_.seed = seed;
 }
 
-std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Shape>& shapes) const {
+std::shared_ptr<NetRecipe::Made> NetRecipe::Make(const std::map<std::string, Shape>& shapes,
+                                                 const Net* before) const {
   NetSpec spec = MakeNetSpec(source_.net, source_.places, source_.state, options_);
   for (LayerSpec& layer : spec.layers) {
     if (!shapes.empty() && IsInput(layer)) GiveShapes(shapes, &layer.param);
   }
+  if (before != nullptr) OfferLayers(before->plan().kernels, -1, &spec);
   Graph graph = MakeGraph(std::move(spec));
+  WithdrawOffers(&graph.spec);
   const bool at_outputs = BeginAtOutputs(&graph);
   PlanOptions plan;
   plan.device = device_.get();
@@ -249,16 +252,9 @@ void LiveNet::Reshape() {
   std::map<std::string, Shape> shapes = shapes_;
   for (const auto& input : staged) shapes[input.first] = input.second.shape;
   views_->Push();
-  GoOnWith(MakeAgain(*recipe_, shapes), staged);
+  GoOnWith(recipe_->Make(shapes, net_), staged);
   shapes_ = std::move(shapes);
   views_->Pull();
-}
-
-// With the objects of its Python layers.
-std::shared_ptr<NetRecipe::Made> LiveNet::MakeAgain(const NetRecipe& recipe,
-                                                    const std::map<std::string, Shape>& shapes) {
-  const Offers offers(net_->plan().kernels, -1);
-  return recipe.Make(shapes);
 }
 
 // With the inputs' values and the place in the data of before.
@@ -345,7 +341,7 @@ void LiveNet::ShareWith(LiveNet* other) {
   const size_t before = theirs.params().size();
   NetRecipe shared = *recipe_;
   shared.Share(std::shared_ptr<ParamStore>(other->params_owner_, &theirs));
-  const std::shared_ptr<NetRecipe::Made> made = MakeAgain(shared, shapes_);
+  const std::shared_ptr<NetRecipe::Made> made = shared.Make(shapes_, net_);
   for (size_t i = 0; i < graph().params.size(); ++i) {
     const int index = made->net->param_index(static_cast<int>(i));
     if (static_cast<size_t>(index) < before) continue;

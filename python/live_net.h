@@ -32,8 +32,11 @@ class NetRecipe {
   void Share(std::shared_ptr<ParamStore> params) { params_ = std::move(params); }
   Device* device() const { return device_.get(); }
 
-  // Tops of Input layers have the shapes of the file but for those named in `shapes`.
-  std::shared_ptr<Made> Make(const std::map<std::string, Shape>& shapes) const;
+  // Tops of Input layers have the shapes of the file but for those named in `shapes`. With
+  // `before`, a net of this recipe or of one that it was copied from, layers in Python keep their
+  // objects.
+  std::shared_ptr<Made> Make(const std::map<std::string, Shape>& shapes,
+                             const Net* before = nullptr) const;
 
  private:
   NetSource source_;
@@ -94,8 +97,6 @@ class LiveNet : public std::enable_shared_from_this<LiveNet> {
   bool ReadsWhatWasReordered(const PlanStep& reorder, int first, int last) const;
   void Use(const std::shared_ptr<NetRecipe::Made>& made);
   void TellLayers() const;
-  std::shared_ptr<NetRecipe::Made> MakeAgain(const NetRecipe& recipe,
-                                             const std::map<std::string, Shape>& shapes);
   void GoOnWith(const std::shared_ptr<NetRecipe::Made>& made,
                 const std::map<std::string, Staged>& staged);
   void CheckThatItCanShare(const LiveNet& other) const;

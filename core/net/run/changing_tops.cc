@@ -37,17 +37,18 @@ ChangesTops* ChangerOf(Kernel* kernel) {
   return kernel == nullptr ? nullptr : dynamic_cast<ChangesTops*>(InnermostKernel(kernel));
 }
 
-Offers::Offers(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done) {
+void OfferLayers(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done,
+                 NetSpec* spec) {
+  DOPPIO_CHECK(kernels.size() == spec->layers.size(), "offers to another net");
   for (size_t n = 0; n < kernels.size(); ++n) {
     ChangesTops* changer = ChangerOf(kernels[n].get());
-    if (changer == nullptr) continue;
-    changer->Offer(static_cast<int>(n) <= last_done);
-    offered_.push_back(changer);
+    if (changer != nullptr)
+      spec->layers[n].before = changer->Offer(static_cast<int>(n) <= last_done);
   }
 }
 
-Offers::~Offers() {
-  for (ChangesTops* changer : offered_) changer->Withdraw();
+void WithdrawOffers(NetSpec* spec) {
+  for (LayerSpec& layer : spec->layers) layer.before.reset();
 }
 
 GraphShapes::GraphShapes(const Graph& graph) {
@@ -61,6 +62,10 @@ void GraphShapes::PutBack(Graph* graph) const {
 }
 
 void InferAgain(int changer, Graph* graph) {
+  for (size_t n = 0; n < graph->nodes.size(); ++n) {
+    const std::any& before = graph->spec.layers[n].before;
+    if (before.has_value()) graph->nodes[n].shape.form = before;
+  }
   std::vector<bool> changed(graph->edges.size(), false);
   for (size_t n = static_cast<size_t>(changer); n < graph->nodes.size(); ++n) {
     Node& node = graph->nodes[n];

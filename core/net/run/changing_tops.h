@@ -7,6 +7,7 @@
 #ifndef DOPPIO_CORE_NET_RUN_CHANGING_TOPS_H_
 #define DOPPIO_CORE_NET_RUN_CHANGING_TOPS_H_
 
+#include <any>
 #include <memory>
 #include <vector>
 
@@ -20,28 +21,20 @@ class ChangesTops {
   virtual ~ChangesTops() = default;
   // The last Forward has left some top with another shape than the planned one.
   virtual bool changed() const = 0;
-  // The next infer of this layer on the calling thread, and the kernel that is made then, go on
-  // with what this one has. `done`: it has run in this pass, so its tops have the shapes that it
-  // has given them; else it is asked for them, as it is when a net is made.
-  virtual void Offer(bool done) = 0;
-  // Takes back what nobody has taken.
-  virtual void Withdraw() = 0;
+  // Returns a form (LayerShape::form) with which `infer` and the next kernel of this layer continue
+  // from the state of this one. `done`: this one has run in this pass, and its tops keep the shapes
+  // that its forward gave them; otherwise `infer` asks the layer for them.
+  virtual std::any Offer(bool done) = 0;
 };
 
 // Null for all other kernels.
 ChangesTops* ChangerOf(Kernel* kernel);
 
-// Offers all such layers of a plan, by node, while it lives: those up to `last_done` as done.
-class Offers {
- public:
-  Offers(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done);
-  ~Offers();
-  Offers(const Offers&) = delete;
-  Offers& operator=(const Offers&) = delete;
-
- private:
-  std::vector<ChangesTops*> offered_;
-};
+// Writes the offers of all such layers of a plan, by node, to LayerSpec::before: those up to
+// `last_done` as done. `spec` is of the same net.
+void OfferLayers(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done, NetSpec* spec);
+// Clears all offers.
+void WithdrawOffers(NetSpec* spec);
 
 // What InferAgain changes in a graph.
 class GraphShapes {
@@ -55,8 +48,8 @@ class GraphShapes {
 };
 
 // Finds the shapes of a graph again from layer `changer` on: its own, and those of all layers that
-// read, however far behind, what has changed. Throws the user's mistake where a layer cannot take
-// them, or where a parameter would have to change.
+// read, however far behind, what has changed. Layers with an offer get it as their form. Throws the
+// user's mistake where a layer cannot take them, or where a parameter would have to change.
 void InferAgain(int changer, Graph* graph);
 
 }  // namespace doppio

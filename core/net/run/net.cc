@@ -135,10 +135,12 @@ void Net::Follow(int changer) {
   const GraphShapes shapes(graph_);
   std::unique_ptr<Plan> plan;
   try {
-    const Offers offers(plan_->kernels, changer);
+    OfferLayers(plan_->kernels, changer, &graph_.spec);
     InferAgain(changer, &graph_);
     plan = MakePlan(graph_, options_, params_);
+    WithdrawOffers(&graph_.spec);
   } catch (...) {
+    WithdrawOffers(&graph_.spec);
     shapes.PutBack(&graph_);
     throw;
   }

@@ -3,6 +3,7 @@
 #ifndef DOPPIO_CORE_NET_SPEC_SPEC_H_
 #define DOPPIO_CORE_NET_SPEC_SPEC_H_
 
+#include <any>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,9 @@ struct LayerSpec {
   LayerParameter param;
   FieldPlaces places;  // of `param`'s fields
   NetOptions options;  // of the net; options.phase is the layer's own phase if it names one
+  // What the kernel of this layer in an earlier plan offers to `infer` (ChangesTops::Offer in
+  // core/net/run/changing_tops.h); mostly empty.
+  std::any before;
 
   const std::string& name() const { return param.name(); }
   const std::string& type() const { return param.type(); }
