@@ -1,6 +1,8 @@
 // Layers Data, ImageData, WindowData, AnnotatedData and HDF5Data inside a net.
 #include <hdf5.h>
 
+#include <cstdio>
+
 #include "proto/detection.pb.h"
 #include "tests/data/data_net.h"
 
@@ -154,6 +156,26 @@ TEST(DataLayer, DeliversImagesAndLabels) {
     net->Forward();
     EXPECT_THAT(net.Values("l"), ElementsAre(7, 5));
   }
+}
+
+TEST(DataLayer, OpensItsSourceOnceForTheFirstNetOfAGraph) {
+  const std::string layer = ThreeRecords(), path = ScratchPath("db");
+  const Graph graph = MakeTestGraph("layer { name: 'input' " + layer + " }", DataMode::kOpen);
+  ASSERT_EQ(std::rename(path.c_str(), (path + "_moved").c_str()), 0);
+  const std::unique_ptr<Device> cpu = MakeCpuDevice();
+  PlanOptions options;
+  options.device = cpu.get();
+  ParamStore store(cpu.get(), DType::kFloat32, 1);
+  Net first(graph, options, &store);
+  first.Forward();
+  EXPECT_EQ(first.kernel(0)->position(), 2);
+  const auto make_second = [&] { Net(graph, options, &store); };
+  EXPECT_THAT(MessageOf(make_second), HasSubstr(path));
+  ASSERT_EQ(std::rename((path + "_moved").c_str(), path.c_str()), 0);
+  Net second(graph, options, &store);
+  second.Forward();
+  EXPECT_EQ(second.kernel(0)->position(), 2);
+  EXPECT_EQ(first.kernel(0)->position(), 2);
 }
 
 TEST(DataLayer, GoesOnFromItsPosition) {
