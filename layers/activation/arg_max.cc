@@ -9,35 +9,47 @@
 namespace doppio {
 namespace {
 
-// The bottom seen as outer x size x inner, where `size` elements compete.
-struct ArgMaxExtents {
-  int64_t outer, size, inner;
+// The bottom seen as outer x size x inner, of which `size` elements compete, and the answer wanted.
+struct ArgMaxForm {
+  int64_t outer = 1, size = 1, inner = 1;
+  int64_t top_k = 1;
+  bool values = false;     // the top holds values: instead of the indices, or behind them
+  bool by_sample = false;  // no axis is given: whole samples compete
 };
 
-ArgMaxExtents ArgMaxExtentsOf(const LayerSpec& spec, const Shape& bottom) {
+ArgMaxForm ReadArgMax(const LayerSpec& spec, const Shape& bottom) {
   const ArgMaxParameter& param = spec.param.argmax_param();
-  if (!param.has_axis()) {
+  ArgMaxForm form;
+  form.by_sample = !param.has_axis();
+  form.values = param.out_max_val();
+  form.top_k = param.top_k();
+  if (form.by_sample) {
     if (bottom.rank() == 0) throw spec.Mistake("bottom", "ArgMax of a scalar");
-    return {bottom[0], bottom.count(1), 1};
+    form.outer = bottom[0];
+    form.size = bottom.count(1);
+  } else {
+    if (!bottom.has_axis(param.axis())) {
+      throw spec.Mistake("argmax_param.axis", "axis " + std::to_string(param.axis()) +
+                                                  " does not exist in the bottom, whose shape is " +
+                                                  bottom.ToString());
+    }
+    const int axis = bottom.canonical_axis(param.axis());
+    form.outer = bottom.count(0, axis);
+    form.size = bottom[axis];
+    form.inner = bottom.count(axis + 1);
   }
-  if (!bottom.has_axis(param.axis())) {
-    throw spec.Mistake("argmax_param.axis", "axis " + std::to_string(param.axis()) +
-                                                " does not exist in the bottom, whose shape is " +
-                                                bottom.ToString());
+  if (param.top_k() < 1 || param.top_k() > form.size) {
+    throw spec.Mistake("argmax_param.top_k", "top_k " + std::to_string(param.top_k()) +
+                                                 " is not in 1.." + std::to_string(form.size) +
+                                                 ", the number of elements compared");
   }
-  const int axis = bottom.canonical_axis(param.axis());
-  return {bottom.count(0, axis), bottom[axis], bottom.count(axis + 1)};
+  return form;
 }
 
 LayerShape InferArgMax(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ArgMaxParameter& param = spec.param.argmax_param();
-  const ArgMaxExtents e = ArgMaxExtentsOf(spec, bottoms[0]);
-  if (param.top_k() < 1 || param.top_k() > e.size) {
-    throw spec.Mistake("argmax_param.top_k", "top_k " + std::to_string(param.top_k()) +
-                                                 " is not in 1.." + std::to_string(e.size) +
-                                                 ", the number of elements compared");
-  }
   LayerShape shape;
+  shape.form = ReadArgMax(spec, bottoms[0]);
   if (param.has_axis()) {
     shape.tops = {bottoms[0]};
     shape.tops[0][bottoms[0].canonical_axis(param.axis())] = param.top_k();
@@ -58,20 +70,16 @@ template <class T>
 class ArgMaxKernel : public Kernel {
  public:
   explicit ArgMaxKernel(const KernelArgs& args)
-      : e_(ArgMaxExtentsOf(*args.spec, args.bottoms[0].shape)),
-        top_k_(args.spec->param.argmax_param().top_k()),
-        values_(args.spec->param.argmax_param().out_max_val()),
-        by_sample_(!args.spec->param.argmax_param().has_axis()),
-        order_(top_k_ > 1 ? static_cast<size_t>(e_.size) : 0) {}
+      : f_(args.Form<ArgMaxForm>()), order_(f_.top_k > 1 ? static_cast<size_t>(f_.size) : 0) {}
 
   void Forward(const Pass&) override {
     const T* bottom = t_.bottoms[0].template data<T>();
-    if (top_k_ == 1) {
-      ParallelFor(e_.outer * e_.inner, 1 + 16384 / e_.size, [&](int64_t begin, int64_t end) {
+    if (f_.top_k == 1) {
+      ParallelFor(f_.outer * f_.inner, 1 + 16384 / f_.size, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          const T* x = At(bottom, i, e_.size);
+          const T* x = At(bottom, i, f_.size);
           int64_t best = 0;
-          for (int64_t c = 1; c < e_.size; ++c) {
+          for (int64_t c = 1; c < f_.size; ++c) {
             if (Before(x, c, best)) best = c;
           }
           Put(i, 0, best, x);
@@ -79,40 +87,38 @@ class ArgMaxKernel : public Kernel {
       });
       return;
     }
-    for (int64_t i = 0; i < e_.outer * e_.inner; ++i) {
-      const T* x = At(bottom, i, e_.size);
+    for (int64_t i = 0; i < f_.outer * f_.inner; ++i) {
+      const T* x = At(bottom, i, f_.size);
       std::iota(order_.begin(), order_.end(), 0);
-      std::partial_sort(order_.begin(), order_.begin() + top_k_, order_.end(),
+      std::partial_sort(order_.begin(), order_.begin() + f_.top_k, order_.end(),
                         [&](int64_t a, int64_t b) { return Before(x, a, b); });
-      for (int64_t k = 0; k < top_k_; ++k) Put(i, k, order_[static_cast<size_t>(k)], x);
+      for (int64_t k = 0; k < f_.top_k; ++k) Put(i, k, order_[static_cast<size_t>(k)], x);
     }
   }
 
  private:
   // Of equal elements the later one comes first.
   bool Before(const T* x, int64_t a, int64_t b) const {
-    const T va = x[a * e_.inner], vb = x[b * e_.inner];
+    const T va = x[a * f_.inner], vb = x[b * f_.inner];
     return va > vb || (va == vb && a > b);
   }
   // Line `i` of an array of outer x size x inner.
   template <class U>
   U* At(U* array, int64_t i, int64_t size) const {
-    return array + i / e_.inner * size * e_.inner + i % e_.inner;
+    return array + i / f_.inner * size * f_.inner + i % f_.inner;
   }
   void Put(int64_t i, int64_t k, int64_t index, const T* x) const {
     T* top = t_.tops[0].template data<T>();
-    const T value = x[index * e_.inner];
-    if (by_sample_ && values_) {
-      top[2 * i * top_k_ + k] = static_cast<T>(index);
-      top[(2 * i + 1) * top_k_ + k] = value;
+    const T value = x[index * f_.inner];
+    if (f_.by_sample && f_.values) {
+      top[2 * i * f_.top_k + k] = static_cast<T>(index);
+      top[(2 * i + 1) * f_.top_k + k] = value;
     } else {
-      At(top, i, top_k_)[k * e_.inner] = values_ ? value : static_cast<T>(index);
+      At(top, i, f_.top_k)[k * f_.inner] = f_.values ? value : static_cast<T>(index);
     }
   }
 
-  const ArgMaxExtents e_;
-  const int64_t top_k_;
-  const bool values_, by_sample_;
+  const ArgMaxForm f_;
   std::vector<int64_t> order_;
 };
 
