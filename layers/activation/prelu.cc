@@ -1,6 +1,7 @@
 // PReLU: y = x where positive, else slope * x, with one learned slope per channel (axis 1) or one
 // for all.
 #include "core/net/graph/layer.h"
+#include "layers/activation/prelu_form.h"
 #include "layers/common/channel_blocks.h"
 
 namespace doppio {
@@ -18,6 +19,7 @@ LayerShape InferPrelu(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
   if (!param.has_filler()) slope.filler.set_value(0.25f);
 
   LayerShape shape;
+  shape.form = PreluForm{param.channel_shared() ? 1 : 2};
   shape.tops = {bottoms[0]};
   shape.params = {slope};
   shape.backward_reads_tops = false;
@@ -28,11 +30,11 @@ LayerShape InferPrelu(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
 template <class T>
 class PReLU : public Kernel {
  public:
-  explicit PReLU(const KernelArgs& args)
-      : channel_end_(args.spec->param.prelu_param().channel_shared() ? 1 : 2) {
-    const Layout layout = ChannelLayout(args.bottoms[0], 1, channel_end_);
+  explicit PReLU(const KernelArgs& args) {
+    const int end = args.Form<PreluForm>().channel_end;
+    const Layout layout = ChannelLayout(args.bottoms[0], 1, end);
     needs_.bottoms = needs_.tops = {layout};
-    SeeChannels({args.bottoms[0].shape, args.dtype, layout}, 1, channel_end_, &channels_);
+    SeeChannels({args.bottoms[0].shape, args.dtype, layout}, 1, end, &channels_);
     // Padded slopes lie behind the sums.
     needs_.scratch_bytes =
         ChannelSumsBytes(channels_) + channels_.padded() * static_cast<int64_t>(sizeof(T));
@@ -76,7 +78,6 @@ class PReLU : public Kernel {
     return PadChannels(channels_, t_.params[0].template data<T>(), static_cast<T*>(room));
   }
 
-  const int channel_end_;
   ChannelBlocks channels_;
 };
 

@@ -1,5 +1,9 @@
+// PReLU on a GPU, with whatever activations are stored as, plain or channels last: forward in one
+// pass over memory, and so backward.
+#include "core/net/plan/kernel.h"
+#include "layers/activation/prelu_form.h"
 #include "layers/common/channel_sums.cuh"
-#include "layers/activation/prelu_cuda.h"
+#include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -30,37 +34,57 @@ struct StoreSum {
   DOPPIO_HD void operator()(int64_t c, const TwoSums& sums) const { to.Store(c, sums.first); }
 };
 
+class CudaPrelu : public Kernel {
+ public:
+  explicit CudaPrelu(const KernelArgs& args)
+      : device_(args.device),
+        type_(args.tops[0]),
+        channels_(args.bottoms[0], 1, args.Form<PreluForm>().channel_end) {
+    const int end = args.Form<PreluForm>().channel_end;
+    needs_.bottoms = needs_.tops = {Channels::LayoutFor(args.bottoms[0], 1, end)};
+    needs_.types = {type_};
+    needs_.scratch_bytes = DispatchStored(
+        type_, [&](auto zero) { return SumChannelsBytes<decltype(zero)>(channels_); });
+  }
+
+  void Forward(const Pass&) override {
+    DispatchStored(type_, [&](auto zero) {
+      using T = decltype(zero);
+      MapChannels(GpuOf(device_), channels_, kName, t_.tops[0].data<T>(), OfParam(),
+                  t_.bottoms[0].data<T>());
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    DispatchStored(type_, [&](auto zero) {
+      using T = decltype(zero);
+      const T *x = t_.bottoms[0].data<T>(), *dy = t_.top_grads[0].data<T>();
+      T* dx = t_.bottom_grads[0].data<T>();
+      if (float* to = t_.param_grads[0].data<float>()) {
+        SumChannels(GpuOf(device_), channels_, kName, dx, OfParam(), StoreSum{{to, add[0]}},
+                    t_.scratch, x, dy);
+      } else if (dx != nullptr) {
+        MapChannels(GpuOf(device_), channels_, kName, dx, OfParam(), x, dy);
+      }
+    });
+  }
+
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaPrelu>(args);
+  }
+
+ private:
+  Slopes OfParam() const { return {t_.params[0].data<float>()}; }
+
+  Device* const device_;
+  const DType type_;
+  const Channels channels_;
+};
+
+DOPPIO_REGISTER_KERNEL({"PReLU", DeviceKind::kCuda, "cuda", 10, &CudaPrelu::Make, &DeclinesDouble,
+                        true});
+
 }  // namespace
-
-void LaunchPrelu(const Gpu& gpu, const Channels& v, DType type, const void* x, const float* slope,
-                 void* y) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    MapChannels(gpu, v, kName, static_cast<T*>(y), Slopes{slope}, static_cast<const T*>(x));
-  });
-}
-
-void LaunchPreluGradient(const Gpu& gpu, const Channels& v, DType type, const void* x,
-                         const void* dy, const float* slope, void* dx) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    MapChannels(gpu, v, kName, static_cast<T*>(dx), Slopes{slope}, static_cast<const T*>(x),
-                static_cast<const T*>(dy));
-  });
-}
-
-int64_t PreluRoom(const Channels& channels, DType type) {
-  return DispatchStored(type,
-                        [&](auto zero) { return SumChannelsBytes<decltype(zero)>(channels); });
-}
-
-void LaunchPreluSums(const Gpu& gpu, const Channels& v, DType type, const void* x, const void* dy,
-                     const float* slope, void* dx, const SumTarget& slope_grad, void* room) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    SumChannels(gpu, v, kName, static_cast<T*>(dx), Slopes{slope}, StoreSum{slope_grad}, room,
-                static_cast<const T*>(x), static_cast<const T*>(dy));
-  });
-}
-
 }  // namespace doppio
