@@ -7,19 +7,45 @@
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
-#include "layers/activation/dropout_random.h"
-#include "layers/activation/dropout_spec.h"
+#include "layers/activation/dropout_form.h"
 
 namespace doppio {
 namespace {
 
+DropoutForm ReadDropout(const LayerSpec& spec, const Shape& bottom) {
+  DropoutForm form;
+  form.whole_channels = spec.type() == kSpatialDropout;
+  const DropoutParameter& param = spec.param.dropout_param();
+  form.given = form.whole_channels ? spec.param.spatial_dropout_param().dropout_ratio()
+                                   : param.dropout_ratio();
+  if (!(form.given >= 0 && form.given < 1)) {
+    throw spec.Mistake(
+        std::string(form.whole_channels ? "spatial_dropout_param" : "dropout_param") +
+            ".dropout_ratio",
+        "dropout_ratio " + std::to_string(form.given) + " is outside [0, 1)");
+  }
+  const bool train = spec.phase() == TRAIN;
+  const bool drops = train || (!form.whole_channels && param.sample_weights_test());
+  const bool scales_train = form.whole_channels || param.scale_train();
+  if (drops) form.ratio = form.given;
+  if (drops == scales_train) form.kept = drops ? DropoutForm::kDivide : DropoutForm::kMultiply;
+  const int64_t own = param.random_seed();  // NVCaffe's layer may name its own seed
+  form.random = Random(own >= 0 ? static_cast<uint64_t>(own) : spec.options.seed,
+                       Stream("dropout", spec.name()));
+  form.samples = bottom.dim_or_1(0);
+  form.channels = bottom.dim_or_1(1);
+  form.positions = bottom.rank() > 2 ? bottom.count(2) : 1;
+  return form;
+}
+
 LayerShape InferDropout(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const DropoutRule rule = DropoutRuleOf(spec);
+  const DropoutForm form = ReadDropout(spec, bottoms[0]);
   LayerShape shape;
+  shape.form = form;
   shape.tops = {bottoms[0]};
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   shape.in_place_ok = true;
-  if (rule.is_identity()) shape.view = View::kSame;
+  if (form.is_identity()) shape.view = View::kSame;
   return shape;
 }
 
@@ -27,15 +53,7 @@ LayerShape InferDropout(const LayerSpec& spec, const std::vector<Shape>& bottoms
 template <class T>
 class Dropout : public Kernel {
  public:
-  explicit Dropout(const KernelArgs& args)
-      : ratio_(DropoutRuleOf(*args.spec).ratio),
-        scale_(DropoutRuleOf(*args.spec).scale<T>()),
-        random_(DropoutRandom(*args.spec)) {
-    const Shape& shape = args.bottoms[0].shape;
-    samples_ = shape.dim_or_1(0);
-    per_sample_ = samples_ > 0 ? shape.count() / samples_ : 0;
-    needs_.saved_bytes = samples_ * BitsPerSample() / 8;
-  }
+  explicit Dropout(const KernelArgs& args) : Dropout(args.Form<DropoutForm>()) {}
 
   void Forward(const Pass& pass) override {
     const T* x = t_.bottoms[0].template data<T>();
@@ -57,6 +75,15 @@ class Dropout : public Kernel {
   }
 
  private:
+  explicit Dropout(const DropoutForm& form)
+      : ratio_(form.ratio),
+        scale_(form.scale<T>()),
+        random_(form.random),
+        samples_(form.samples),
+        per_sample_(form.per_sample()) {
+    needs_.saved_bytes = samples_ * BitsPerSample() / 8;
+  }
+
   using Bits = uint16_t;  // of kLanes neighbours: a vector register's floats
   static constexpr int64_t kLanes = 16;
   static constexpr int64_t kChunk = 256;  // elements; four share a Philox call
@@ -120,22 +147,14 @@ class Dropout : public Kernel {
   const float ratio_;
   const T scale_;
   const Random random_;
-  int64_t samples_ = 0, per_sample_ = 0;
+  const int64_t samples_, per_sample_;
 };
 
 // Draws again in backward: there is little to draw.
 template <class T>
 class SpatialDropout : public Kernel {
  public:
-  explicit SpatialDropout(const KernelArgs& args)
-      : ratio_(DropoutRuleOf(*args.spec).ratio),
-        scale_(DropoutRuleOf(*args.spec).scale<T>()),
-        random_(DropoutRandom(*args.spec)) {
-    const Shape& shape = args.bottoms[0].shape;
-    samples_ = shape.dim_or_1(0);
-    channels_ = shape.dim_or_1(1);
-    positions_ = shape.rank() > 2 ? shape.count(2) : 1;
-  }
+  explicit SpatialDropout(const KernelArgs& args) : SpatialDropout(args.Form<DropoutForm>()) {}
 
   void Forward(const Pass& pass) override {
     Run(pass, t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());
@@ -146,6 +165,14 @@ class SpatialDropout : public Kernel {
   }
 
  private:
+  explicit SpatialDropout(const DropoutForm& form)
+      : ratio_(form.ratio),
+        scale_(form.scale<T>()),
+        random_(form.random),
+        samples_(form.samples),
+        channels_(form.channels),
+        positions_(form.positions) {}
+
   void Run(const Pass& pass, const T* from, T* to) const {
     const uint64_t first_sample = pass.FirstSample(samples_);
     const int64_t grain = 1 + 8192 / (positions_ + 1);
@@ -163,7 +190,7 @@ class SpatialDropout : public Kernel {
   const float ratio_;
   const T scale_;
   const Random random_;
-  int64_t samples_ = 0, channels_ = 0, positions_ = 0;
+  const int64_t samples_, channels_, positions_;
 };
 
 LayerType DropoutType() {

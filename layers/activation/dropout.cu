@@ -1,13 +1,28 @@
+// Dropout and SpatialDropout on a GPU, in any layout and with whatever activations are stored as.
+// Backward draws the numbers of its forward again, which is cheaper than to keep what was dropped.
 #include "core/device/elementwise.cuh"
-#include "layers/common/channels_cuda.h"
-#include "layers/activation/dropout_cuda.h"
+#include "layers/activation/dropout_form.h"
+#include "layers/common/divider.h"
+#include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
 
+// What is drawn, and for which tensor.
+struct DropoutDraw {
+  Random random;
+  float ratio, scale;  // scale: of what is kept
+  int64_t samples, channels, positions;
+  bool channels_last;  // the elements of a sample lie as positions x channels, else as channels x
+                       // positions
+  uint64_t first_sample;  // the global index of sample 0
+  int64_t per_sample() const { return channels * positions; }
+  int64_t count() const { return samples * per_sample(); }
+};
+
 template <class T>
-__host__ __device__ T Kept(uint32_t word, const DropoutForm& form, T value) {
-  return static_cast<T>((IsKept(word, form.ratio) ? static_cast<float>(value) : 0.0f) * form.scale);
+__host__ __device__ T Kept(uint32_t word, const DropoutDraw& draw, T value) {
+  return static_cast<T>((IsKept(word, draw.ratio) ? static_cast<float>(value) : 0.0f) * draw.scale);
 }
 
 // Without an index into registers, which would put them into memory.
@@ -19,8 +34,7 @@ __host__ __device__ uint32_t Word(const Random4& words, int64_t element) {
 // A thread for neighbours of one sample.
 template <class T>
 struct DropPlain {
-  DropoutForm form;
-  uint64_t first_sample;
+  DropoutDraw draw;
   IndexDivider by_sample;
   int64_t per_sample;
   const T* from;
@@ -30,17 +44,17 @@ struct DropPlain {
   template <int kWidth>
   __host__ __device__ void Run(int64_t i) const {
     const int64_t sample = by_sample(i), element = i - sample * per_sample;
-    const uint64_t row = first_sample + static_cast<uint64_t>(sample);
+    const uint64_t row = draw.first_sample + static_cast<uint64_t>(sample);
     const uint64_t call = static_cast<uint64_t>(element / kDrawnTogether);
     Pack<T, kWidth> pack = LoadPack<kWidth>(from + i);
     if constexpr (kWidth == 1) {
-      pack.v[0] = Kept(Word(form.random.At(row, call), element), form, pack.v[0]);
+      pack.v[0] = Kept(Word(draw.random.At(row, call), element), draw, pack.v[0]);
     } else {
       static_assert(kWidth % kDrawnTogether == 0, "a pack is whole calls");
       for (int lane = 0; lane < kWidth; lane += kDrawnTogether) {
-        const Random4 words = form.random.At(row, call + lane / kDrawnTogether);
+        const Random4 words = draw.random.At(row, call + lane / kDrawnTogether);
         for (int k = 0; k < kDrawnTogether; ++k)
-          pack.v[lane + k] = Kept(words.v[k], form, pack.v[lane + k]);
+          pack.v[lane + k] = Kept(words.v[k], draw, pack.v[lane + k]);
       }
     }
     StorePack(pack, to + i);
@@ -51,8 +65,7 @@ struct DropPlain {
 // thread for so many positions of neighbouring channels.
 template <class T>
 struct DropLast {
-  DropoutForm form;
-  uint64_t first_sample;
+  DropoutDraw draw;
   int64_t runs;  // in a sample, of kDrawnTogether positions
   IndexDivider by_channels, by_runs;
   const T* from;
@@ -61,29 +74,29 @@ struct DropLast {
   // Item `index` of samples x runs x channels.
   template <int kWidth>
   __host__ __device__ void Run(int64_t index) const {
-    const int64_t run = by_channels(index), c = index - run * form.channels, sample = by_runs(run);
+    const int64_t run = by_channels(index), c = index - run * draw.channels, sample = by_runs(run);
     const int64_t begin = (run - sample * runs) * kDrawnTogether;
-    const int64_t left = form.positions - begin;
+    const int64_t left = draw.positions - begin;
     const int count = left < kDrawnTogether ? static_cast<int>(left) : kDrawnTogether;
-    const int64_t first = (sample * form.positions + begin) * form.channels + c;
+    const int64_t first = (sample * draw.positions + begin) * draw.channels + c;
     Pack<T, kWidth> packs[kDrawnTogether];
     for (int k = 0; k < kDrawnTogether; ++k) {
-      if (k < count) packs[k] = LoadPack<kWidth>(from + first + k * form.channels);
+      if (k < count) packs[k] = LoadPack<kWidth>(from + first + k * draw.channels);
     }
-    const uint64_t row = first_sample + static_cast<uint64_t>(sample);
+    const uint64_t row = draw.first_sample + static_cast<uint64_t>(sample);
     for (int lane = 0; lane < kWidth; ++lane) {
-      const int64_t element = (c + lane) * form.positions + begin;
-      Random4 words = form.random.At(row, static_cast<uint64_t>(element / kDrawnTogether));
+      const int64_t element = (c + lane) * draw.positions + begin;
+      Random4 words = draw.random.At(row, static_cast<uint64_t>(element / kDrawnTogether));
       for (int k = 0; k < kDrawnTogether; ++k) {
         const int64_t mine = element + k;
         if (k > 0 && mine % kDrawnTogether == 0) {  // the next call
-          words = form.random.At(row, static_cast<uint64_t>(mine / kDrawnTogether));
+          words = draw.random.At(row, static_cast<uint64_t>(mine / kDrawnTogether));
         }
-        if (k < count) packs[k].v[lane] = Kept(Word(words, mine), form, packs[k].v[lane]);
+        if (k < count) packs[k].v[lane] = Kept(Word(words, mine), draw, packs[k].v[lane]);
       }
     }
     for (int k = 0; k < kDrawnTogether; ++k) {
-      if (k < count) StorePack(packs[k], to + first + k * form.channels);
+      if (k < count) StorePack(packs[k], to + first + k * draw.channels);
     }
   }
 };
@@ -91,8 +104,7 @@ struct DropLast {
 // A thread for neighbours of one channel, or of one position where channels come last.
 template <class T>
 struct DropChannels {
-  DropoutForm form;
-  uint64_t first_sample;
+  DropoutDraw draw;
   IndexDivider by_channels, by_positions;
   const T* from;
   T* to;
@@ -100,56 +112,97 @@ struct DropChannels {
   // Packs do not reach into the next channel, or position.
   template <int kWidth>
   __host__ __device__ void Run(int64_t i) const {
-    const int64_t row = form.channels_last ? by_channels(i) : by_positions(i);
-    const int64_t sample = form.channels_last ? by_positions(row) : by_channels(row);
+    const int64_t row = draw.channels_last ? by_channels(i) : by_positions(i);
+    const int64_t sample = draw.channels_last ? by_positions(row) : by_channels(row);
     const int64_t first =
-        form.channels_last ? i - row * form.channels : row - sample * form.channels;
-    const uint64_t drawn_for = first_sample + static_cast<uint64_t>(sample);
+        draw.channels_last ? i - row * draw.channels : row - sample * draw.channels;
+    const uint64_t drawn_for = draw.first_sample + static_cast<uint64_t>(sample);
     Pack<T, kWidth> pack = LoadPack<kWidth>(from + i);
-    Random4 words = form.random.At(drawn_for, static_cast<uint64_t>(first / kDrawnTogether));
+    Random4 words = draw.random.At(drawn_for, static_cast<uint64_t>(first / kDrawnTogether));
     for (int lane = 0; lane < kWidth; ++lane) {
-      const int64_t channel = form.channels_last ? first + lane : first;
-      if (lane > 0 && form.channels_last && channel % kDrawnTogether == 0)
-        words = form.random.At(drawn_for, static_cast<uint64_t>(channel / kDrawnTogether));
-      pack.v[lane] = Kept(Word(words, channel), form, pack.v[lane]);
+      const int64_t channel = draw.channels_last ? first + lane : first;
+      if (lane > 0 && draw.channels_last && channel % kDrawnTogether == 0)
+        words = draw.random.At(drawn_for, static_cast<uint64_t>(channel / kDrawnTogether));
+      pack.v[lane] = Kept(Word(words, channel), draw, pack.v[lane]);
     }
     StorePack(pack, to + i);
   }
 };
 
-}  // namespace
-
-void LaunchDropout(const Gpu& gpu, const DropoutForm& form, uint64_t first_sample, const void* from,
-                   void* to) {
-  DispatchStored(form.type, [&](auto zero) {
-    using T = decltype(zero);
-    constexpr int kWidth = kPackWidth<T>;
-    const T* x = static_cast<const T*>(from);
-    T* y = static_cast<T*>(to);
-    const int64_t per_sample = form.per_sample();
-    if (form.whole_channels) {
-      const int64_t count = form.samples * per_sample;
-      const int64_t run = form.channels_last ? form.channels : form.positions;
-      ForEachPack<kWidth>(
-          gpu, count, run % kWidth == 0 && PacksFit(x, y), "SpatialDropout",
-          DropChannels<T>{
-              form, first_sample, {form.channels, count}, {form.positions, count}, x, y});
-      return;
-    }
-    // Of one channel or one position, both orders are the same.
-    if (!form.channels_last || form.positions == 1 || form.channels == 1) {
-      const int64_t count = form.samples * per_sample;
-      ForEachPack<kWidth>(gpu, count, per_sample % kWidth == 0 && PacksFit(x, y), "Dropout",
-                          DropPlain<T>{form, first_sample, {per_sample, count}, per_sample, x, y});
-    } else {
-      const int64_t runs = (form.positions + kDrawnTogether - 1) / kDrawnTogether;
-      const int64_t items = form.samples * runs * form.channels;
-      ForEachPack<kWidth>(
-          gpu, items, form.channels % kWidth == 0 && PacksFit(x, y), "Dropout",
-          DropLast<T>{
-              form, first_sample, runs, {form.channels, items}, {runs, form.samples * runs}, x, y});
-    }
-  });
+// One number for each channel of a sample.
+template <class T>
+static void DropWholeChannels(const Gpu& gpu, const DropoutDraw& draw, const T* from, T* to) {
+  constexpr int kWidth = kPackWidth<T>;
+  const int64_t count = draw.count();
+  const int64_t run = draw.channels_last ? draw.channels : draw.positions;
+  ForEachPack<kWidth>(
+      gpu, count, run % kWidth == 0 && PacksFit(from, to), kSpatialDropout,
+      DropChannels<T>{draw, {draw.channels, count}, {draw.positions, count}, from, to});
 }
 
+// One number for each element.
+template <class T>
+static void DropElements(const Gpu& gpu, const DropoutDraw& draw, const T* from, T* to) {
+  constexpr int kWidth = kPackWidth<T>;
+  // With one channel or one position, both orders are the same.
+  if (!draw.channels_last || draw.positions == 1 || draw.channels == 1) {
+    const int64_t count = draw.count(), per_sample = draw.per_sample();
+    ForEachPack<kWidth>(gpu, count, per_sample % kWidth == 0 && PacksFit(from, to), "Dropout",
+                        DropPlain<T>{draw, {per_sample, count}, per_sample, from, to});
+    return;
+  }
+  const int64_t runs = (draw.positions + kDrawnTogether - 1) / kDrawnTogether;
+  const int64_t items = draw.samples * runs * draw.channels;
+  ForEachPack<kWidth>(
+      gpu, items, draw.channels % kWidth == 0 && PacksFit(from, to), "Dropout",
+      DropLast<T>{draw, runs, {draw.channels, items}, {runs, draw.samples * runs}, from, to});
+}
+
+class CudaDropout : public Kernel {
+ public:
+  explicit CudaDropout(const KernelArgs& args)
+      : device_(args.device),
+        form_(args.Form<DropoutForm>()),
+        channels_last_(args.bottoms[0].layout.channels_last()) {
+    AskForOneForm(args, &needs_);
+  }
+
+  void Forward(const Pass& pass) override { Run(pass, t_.bottoms[0], t_.tops[0]); }
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    if (t_.bottom_grads[0]) Run(pass, t_.top_grads[0], t_.bottom_grads[0]);
+  }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaDropout>(args);
+  }
+
+ private:
+  // The same numbers are drawn in every Run of a step, so values and their gradients are dropped
+  // together. `to` may be `from`.
+  void Run(const Pass& pass, const Tensor& from, const Tensor& to) const {
+    const DropoutDraw draw{
+        form_.random,   form_.ratio,     form_.scale<float>(), form_.samples,
+        form_.channels, form_.positions, channels_last_,       pass.FirstSample(form_.samples)};
+    DispatchStored(to.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T* x = from.data<T>();
+      if (form_.whole_channels) {
+        DropWholeChannels(GpuOf(device_), draw, x, to.data<T>());
+      } else {
+        DropElements(GpuOf(device_), draw, x, to.data<T>());
+      }
+    });
+  }
+
+  Device* const device_;
+  const DropoutForm form_;
+  const bool channels_last_;
+};
+
+DOPPIO_REGISTER_KERNEL({"Dropout", DeviceKind::kCuda, "cuda", 10, &CudaDropout::Make,
+                        &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL({kSpatialDropout, DeviceKind::kCuda, "cuda", 10, &CudaDropout::Make,
+                        &DeclinesDouble, true});
+
+}  // namespace
 }  // namespace doppio

@@ -1,5 +1,5 @@
 // Where nets begin and end: data layers become inputs, and what only judges results is left out.
-#include "layers/activation/dropout_spec.h"
+#include "layers/activation/dropout_form.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
@@ -17,13 +17,13 @@ void PassOn(const OnnxLayer& layer) {
 
 // As in TEST.
 void AddDropout(const OnnxLayer& layer) {
-  const DropoutRule rule = DropoutRuleOf(layer.spec());
-  if (rule.ratio > 0) {
+  const DropoutForm& form = layer.Form<DropoutForm>();
+  if (form.ratio > 0) {
     throw layer.spec().Mistake("dropout_param.sample_weights_test",
                                "values that become 0 in TEST have no form in ONNX; remove "
                                "sample_weights_test");
   }
-  const double scale = rule.is_identity() ? 1 : rule.scale<double>();
+  const double scale = form.is_identity() ? 1 : form.scale<double>();
   layer.SetTop(scale == 1 ? layer.in() : layer.Add("Mul", {layer.in(), layer.Scalar(scale)}));
 }
 

@@ -29,6 +29,12 @@ class OnnxLayer {
   const LayerSpec& spec() const { return graph_->net().layer(index_); }
   const Node& node() const { return graph_->net().nodes[static_cast<size_t>(index_)]; }
 
+  // The struct that the layer's `infer` has made.
+  template <class T>
+  const T& Form() const {
+    return FormAs<T>(&node().shape.form, spec().type());
+  }
+
   int bottoms() const { return static_cast<int>(node().bottoms.size()); }
   int tops() const { return static_cast<int>(node().tops.size()); }
   int bottom_edge(int i = 0) const { return node().bottoms[static_cast<size_t>(i)]; }
