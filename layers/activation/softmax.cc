@@ -6,8 +6,8 @@ namespace doppio {
 namespace {
 
 LayerShape InferSoftmax(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  SoftmaxShapeOf(spec, bottoms[0]);
   LayerShape shape;
+  shape.form = SoftmaxFormOf(spec, bottoms[0]);
   shape.tops = {bottoms[0]};
   shape.backward_reads_bottoms = false;
   shape.in_place_ok = true;
@@ -17,8 +17,7 @@ LayerShape InferSoftmax(const LayerSpec& spec, const std::vector<Shape>& bottoms
 template <class T>
 class SoftmaxKernel : public Kernel {
  public:
-  explicit SoftmaxKernel(const KernelArgs& args)
-      : shape_(SoftmaxShapeOf(*args.spec, args.bottoms[0].shape)) {}
+  explicit SoftmaxKernel(const KernelArgs& args) : shape_(args.Form<SoftmaxForm>().shape) {}
 
   void Forward(const Pass&) override {
     SoftmaxForward(shape_, t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());

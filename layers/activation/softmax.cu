@@ -1,5 +1,7 @@
-#include "layers/activation/softmax_cuda.h"
+// Softmax on a GPU: one pass over memory for the sum of each position, one for the probabilities.
+#include "layers/activation/softmax_form.h"
 #include "layers/activation/softmax_rows.cuh"
+#include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
@@ -27,8 +29,9 @@ static void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const T* y, con
       });
 }
 
+// y may be x.
 template <class T>
-static void Forward(const Gpu& gpu, const SoftmaxShape& s, const T* x, T* y, void* scratch) {
+static void Probabilities(const Gpu& gpu, const SoftmaxShape& s, const T* x, T* y, void* scratch) {
   SoftmaxRow* rows = static_cast<SoftmaxRow*>(scratch);
   ReduceSoftmaxRows(
       gpu, s, x, DOPPIO_BODY(int64_t position, SoftmaxRow row) { rows[position] = row; },
@@ -37,8 +40,9 @@ static void Forward(const Gpu& gpu, const SoftmaxShape& s, const T* x, T* y, voi
                [&](auto zero) { WriteProbabilities<decltype(zero)>(gpu, s, x, rows, y); });
 }
 
+// dx may be dy.
 template <class T>
-static void Backward(const Gpu& gpu, const SoftmaxShape& s, const T* y, const T* dy, T* dx,
+static void Gradient(const Gpu& gpu, const SoftmaxShape& s, const T* y, const T* dy, T* dx,
                      void* scratch) {
   float* dots = static_cast<float*>(scratch);
   SoftmaxDots(gpu, s, y, dy, dots, dots + s.positions());
@@ -46,28 +50,47 @@ static void Backward(const Gpu& gpu, const SoftmaxShape& s, const T* y, const T*
                [&](auto zero) { WriteGradient<decltype(zero)>(gpu, s, y, dy, dots, dx); });
 }
 
+class CudaSoftmax : public Kernel {
+ public:
+  explicit CudaSoftmax(const KernelArgs& args)
+      : device_(args.device), view_(args.Form<SoftmaxForm>(), args.bottoms[0]) {
+    needs_.bottoms = needs_.tops = {view_.layout};
+    needs_.types = {args.tops[0]};
+    needs_.scratch_bytes = view_.shape.positions() * static_cast<int64_t>(sizeof(SoftmaxRow)) +
+                           ReduceClassesBytes<SoftmaxRow>(view_.shape);
+  }
+
+  void Forward(const Pass&) override {
+    const Tensor& y = t_.tops[0];
+    DispatchStored(y.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      Probabilities<T>(GpuOf(device_), view_.shape, t_.bottoms[0].data<T>(), y.data<T>(),
+                       t_.scratch);
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    const Tensor& dx = t_.bottom_grads[0];
+    if (!dx) return;
+    DispatchStored(dx.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      Gradient<T>(GpuOf(device_), view_.shape, t_.tops[0].data<T>(), t_.top_grads[0].data<T>(),
+                  dx.data<T>(), t_.scratch);
+    });
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaSoftmax>(args);
+  }
+
+ private:
+  Device* device_;
+  const SoftmaxView view_;
+};
+
+DOPPIO_REGISTER_KERNEL({"Softmax", DeviceKind::kCuda, "cuda", 10, &CudaSoftmax::Make,
+                        &DeclinesDouble, true});
+
 }  // namespace
-
-int64_t SoftmaxScratchBytes(const SoftmaxShape& s) {
-  return s.positions() * static_cast<int64_t>(sizeof(SoftmaxRow)) +
-         ReduceClassesBytes<SoftmaxRow>(s);
-}
-
-void LaunchSoftmaxForward(const Gpu& gpu, const SoftmaxShape& s, DType type, const void* x, void* y,
-                          void* scratch) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    Forward(gpu, s, static_cast<const T*>(x), static_cast<T*>(y), scratch);
-  });
-}
-
-void LaunchSoftmaxBackward(const Gpu& gpu, const SoftmaxShape& s, DType type, const void* y,
-                           const void* dy, void* dx, void* scratch) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    Backward(gpu, s, static_cast<const T*>(y), static_cast<const T*>(dy), static_cast<T*>(dx),
-             scratch);
-  });
-}
-
 }  // namespace doppio

@@ -14,6 +14,7 @@
 #include "core/base/threads.h"
 #include "core/net/spec/spec.h"
 #include "core/tensor/shape.h"
+#include "layers/activation/softmax_form.h"
 #include "layers/activation/softmax_shape.h"
 
 namespace doppio {
@@ -32,6 +33,10 @@ inline SoftmaxShape SoftmaxShapeAround(const LayerSpec& spec, const std::string&
 // Around softmax_param.axis of the layer.
 inline SoftmaxShape SoftmaxShapeOf(const LayerSpec& spec, const Shape& bottom) {
   return SoftmaxShapeAround(spec, "softmax_param.axis", spec.param.softmax_param().axis(), bottom);
+}
+inline SoftmaxForm SoftmaxFormOf(const LayerSpec& spec, const Shape& bottom) {
+  const SoftmaxShape shape = SoftmaxShapeOf(spec, bottom);
+  return {shape, bottom.canonical_axis(spec.param.softmax_param().axis())};
 }
 
 namespace softmax_internal {
