@@ -80,6 +80,8 @@ Passed RunLayer(Device* device, const std::string& layer, int64_t n, int64_t off
   const TensorSpec tensor{Shape{n}, type, Layout()};
   const LayerShape shape = LayerTypes::Get().Find(spec.type())->infer(spec, {tensor.shape});
   KernelArgs args;
+  args.type = spec.type();
+  args.form = &shape.form;
   args.spec = &spec;
   args.shape = &shape;
   args.device = device;
