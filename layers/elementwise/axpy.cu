@@ -1,18 +1,24 @@
-#include "layers/elementwise/axpy_cuda.h"
-
+// Axpy on a GPU, in single precision and the plain layout.
 #include "core/device/launch.cuh"
-#include "layers/common/channels_cuda.h"
+#include "layers/common/divider.h"
+#include "layers/common/stored_form_cuda.h"
 
 namespace doppio {
 namespace {
 
 constexpr char kName[] = "Axpy";
 
+// Runs of `length` neighbouring elements that have one factor.
+struct AxpyRuns {
+  int64_t runs, length;
+  const float* a;  // one per run
+  const float* x;
+};
+
 IndexDivider ByLength(const AxpyRuns& in) { return IndexDivider(in.length, in.runs * in.length); }
 
-}  // namespace
-
-void LaunchAxpy(const Gpu& gpu, const AxpyRuns& in, const float* y, float* top) {
+// top = a * x + y; it may be x or y.
+static void WriteTop(const Gpu& gpu, const AxpyRuns& in, const float* y, float* top) {
   if (in.length == 0) return;
   const IndexDivider run = ByLength(in);
   ForEachIndex(
@@ -20,12 +26,9 @@ void LaunchAxpy(const Gpu& gpu, const AxpyRuns& in, const float* y, float* top) 
       DOPPIO_BODY(int64_t i) { top[i] = in.a[run(i)] * in.x[i] + y[i]; });
 }
 
-int64_t AxpyScratchBytes(int64_t runs, int64_t length) {
-  return ReduceRowsBytes<double>(runs, length);
-}
-
-void LaunchAxpyBackward(const Gpu& gpu, const AxpyRuns& in, const float* dy, float* da, float* dx,
-                        void* scratch) {
+// The gradients of the factors and of x; either may be null, and dx may be dy.
+static void Differentiate(const Gpu& gpu, const AxpyRuns& in, const float* dy, float* da, float* dx,
+                          void* scratch) {
   const int64_t length = in.length;
   if (da != nullptr) {
     ReduceRows(
@@ -42,4 +45,42 @@ void LaunchAxpyBackward(const Gpu& gpu, const AxpyRuns& in, const float* dy, flo
       gpu, in.runs * length, kName, DOPPIO_BODY(int64_t i) { dx[i] = in.a[run(i)] * dy[i]; });
 }
 
+class CudaAxpy : public Kernel {
+ public:
+  explicit CudaAxpy(const KernelArgs& args)
+      : device_(args.device),
+        runs_(args.bottoms[0].shape.count()),
+        length_(args.bottoms[1].shape.count(2)) {
+    needs_.scratch_bytes = ReduceRowsBytes<double>(runs_, length_);
+  }
+
+  void Forward(const Pass&) override {
+    WriteTop(GpuOf(device_), Runs(), t_.bottoms[2].data<float>(), t_.tops[0].data<float>());
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    const Tensor &dy = t_.top_grads[0], &to_y = t_.bottom_grads[2];
+    // Absent where it shares the memory of dy. Copied before dx is written, which may overwrite dy.
+    if (to_y) CopyOnDevice(device_, to_y.raw, dy.raw, dy.bytes());
+    Differentiate(GpuOf(device_), Runs(), dy.data<float>(), t_.bottom_grads[0].data<float>(),
+                  t_.bottom_grads[1].data<float>(), t_.scratch);
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaAxpy>(args);
+  }
+
+ private:
+  AxpyRuns Runs() const {
+    return {runs_, length_, t_.bottoms[0].data<float>(), t_.bottoms[1].data<float>()};
+  }
+
+  Device* const device_;
+  const int64_t runs_, length_;
+};
+
+DOPPIO_REGISTER_KERNEL({"Axpy", DeviceKind::kCuda, "cuda", 10, &CudaAxpy::Make, &DeclinesDouble});
+
+}  // namespace
 }  // namespace doppio

@@ -3,10 +3,22 @@
 #include <cmath>
 
 #include "core/base/threads.h"
-#include "layers/elementwise/mixup_spec.h"
+#include "core/net/graph/layer.h"
+#include "layers/elementwise/mixup_ops.h"
 
 namespace doppio {
 namespace {
+
+// Samples are mixed in training, unless alpha is 0.
+MixupForm ReadMixup(const LayerSpec& spec, const Shape& data) {
+  const MixupParameter& param = spec.param.mixup_param();
+  return {Random(spec.options.seed, Stream("mixup", spec.name())),
+          static_cast<double>(param.alpha()),
+          spec.phase() == TRAIN && param.alpha() > 0,
+          data[0],
+          data.count(1),
+          static_cast<int64_t>(param.classes())};
+}
 
 LayerShape InferMixup(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const MixupParameter& param = spec.param.mixup_param();
@@ -28,13 +40,15 @@ LayerShape InferMixup(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
                            " samples",
                        1);
   }
-  if (Mixes(spec) && data[0] % 2 != 0) {
+  const MixupForm form = ReadMixup(spec, data);
+  if (form.mixes && data[0] % 2 != 0) {
     throw spec.Mistake("bottom", "Mixup mixes samples in pairs, but a batch has " +
                                      std::to_string(data[0]) +
                                      " on each device; set an even batch_size");
   }
   LayerShape shape;
-  shape.tops = {data, Shape{data[0], static_cast<int64_t>(param.classes())}};
+  shape.form = form;
+  shape.tops = {data, Shape{form.samples, form.classes}};
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, true};
   shape.exact_tops = {false, true};
@@ -44,15 +58,14 @@ LayerShape InferMixup(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
 template <class T>
 class Mixup : public Kernel {
  public:
-  explicit Mixup(const KernelArgs& args)
-      : at_(args.spec->At()), form_(MixupFormOf(*args.spec, args.bottoms[0].shape)) {}
+  explicit Mixup(const KernelArgs& args) : at_(args.at), form_(args.Form<MixupForm>()) {}
 
   void Forward(const Pass& pass) override {
     MixRows(pass, t_.bottoms[0].template data<T>(), t_.tops[0].template data<T>());
     MixLabels(pass, t_.bottoms[1].template data<T>(), t_.tops[1].template data<T>());
   }
 
-  // What a sample gave to its pair comes back from there.
+  // Mixing is symmetric: a sample's gradient is mixed from the same two rows.
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     MixRows(pass, t_.top_grads[0].template data<T>(), t_.bottom_grads[0].template data<T>());
@@ -87,7 +100,7 @@ class Mixup : public Kernel {
 
   int64_t ClassAt(const T* labels, int64_t row) const {
     const int64_t found = form_.Class(labels[row]);
-    if (found < 0) FailAtMixupLabel(at_, form_, static_cast<double>(labels[row]), row);
+    if (found < 0) form_.Fail(at_, static_cast<double>(labels[row]), row, 1);
     return found;
   }
 

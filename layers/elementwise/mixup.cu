@@ -1,14 +1,16 @@
-#include "layers/elementwise/mixup_cuda.h"
-
+// Mixup on a GPU, in any layout and with whatever activations are stored as. Backward draws the
+// shares of its forward again. A wrong label makes its pair's shares NaN at once; a later Forward
+// throws an error that names it.
 #include "core/device/launch.cuh"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/elementwise/mixup_ops.h"
+#include "layers/loss/wrong_label_cuda.h"
 
 namespace doppio {
+namespace {
 
-int64_t MixupRoomBytes(const MixupForm& form) {
-  return ReduceRowsBytes<WrongLabelWord>(1, form.samples);
-}
-
-void LaunchMixupShares(const Gpu& gpu, const MixupForm& form, uint64_t first_sample,
+// shares[row]: of each sample of the batch, whose first one is `first_sample` of the run.
+static void DrawShares(const Gpu& gpu, const MixupForm& form, uint64_t first_sample,
                        double* shares) {
   ForEachIndex(
       gpu, form.samples, "Mixup's shares", DOPPIO_BODY(int64_t row) {
@@ -16,6 +18,7 @@ void LaunchMixupShares(const Gpu& gpu, const MixupForm& form, uint64_t first_sam
       });
 }
 
+// Mixes data or their gradients. y is not x.
 template <class T>
 static void MixData(const Gpu& gpu, const MixupForm& form, const double* shares, const T* x, T* y) {
   ForEachIndex(
@@ -27,16 +30,9 @@ static void MixData(const Gpu& gpu, const MixupForm& form, const double* shares,
       });
 }
 
-void LaunchMixupData(const Gpu& gpu, const MixupForm& form, const double* shares, DType type,
-                     const void* from, void* to) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    MixData(gpu, form, shares, static_cast<const T*>(from), static_cast<T*>(to));
-  });
-}
-
-void LaunchMixupLabels(const Gpu& gpu, const MixupForm& form, const double* shares,
-                       const float* labels, float* to, WrongLabelWord* wrong, void* room) {
+// Writes NaN for all classes of a pair with a wrong label, and the first such label to *wrong.
+static void MixLabels(const Gpu& gpu, const MixupForm& form, const double* shares,
+                      const float* labels, float* to, WrongLabelWord* wrong, void* room) {
   ForEachIndex(
       gpu, form.samples * form.classes, "Mixup's labels", DOPPIO_BODY(int64_t i) {
         const int64_t row = i / form.classes, c = i - row * form.classes;
@@ -57,4 +53,60 @@ void LaunchMixupLabels(const Gpu& gpu, const MixupForm& form, const double* shar
       room);
 }
 
+class CudaMixup : public Kernel {
+ public:
+  explicit CudaMixup(const KernelArgs& args)
+      : device_(args.device), at_(args.at), form_(args.Form<MixupForm>()), type_(args.tops[0]) {
+    const Layout layout = CommonLayout({args.bottoms[0]});
+    needs_.bottoms = {layout, Layout()};
+    needs_.types = {type_, DType::kFloat32};
+    needs_.tops = {layout, Layout()};
+    needs_.scratch_bytes = ShareBytes() + ReduceRowsBytes<WrongLabelWord>(1, form_.samples);
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    wrong_ = std::make_unique<WrongLabel>(device_);
+  }
+
+  void Forward(const Pass& pass) override {
+    wrong_->ThrowIfAny(form_, at_, 1);
+    const double* shares = Mix(pass, t_.bottoms[0], t_.tops[0]);
+    MixLabels(GpuOf(device_), form_, shares, t_.bottoms[1].data<float>(), t_.tops[1].data<float>(),
+              wrong_->word(), static_cast<char*>(t_.scratch) + ShareBytes());
+  }
+
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    if (t_.bottom_grads[0]) Mix(pass, t_.top_grads[0], t_.bottom_grads[0]);
+  }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaMixup>(args);
+  }
+
+ private:
+  int64_t ShareBytes() const { return form_.samples * static_cast<int64_t>(sizeof(double)); }
+
+  // Returns the shares of the batch, in scratch memory.
+  const double* Mix(const Pass& pass, const Tensor& from, const Tensor& to) const {
+    double* const shares = static_cast<double*>(t_.scratch);
+    DrawShares(GpuOf(device_), form_, pass.FirstSample(form_.samples), shares);
+    DispatchStored(type_, [&](auto zero) {
+      using T = decltype(zero);
+      MixData<T>(GpuOf(device_), form_, shares, from.data<T>(), to.data<T>());
+    });
+    return shares;
+  }
+
+  Device* const device_;
+  const SourceLoc at_;
+  const MixupForm form_;
+  const DType type_;
+  std::unique_ptr<WrongLabel> wrong_;
+};
+
+DOPPIO_REGISTER_KERNEL({"Mixup", DeviceKind::kCuda, "cuda", 10, &CudaMixup::Make, &DeclinesDouble,
+                        true});
+
+}  // namespace
 }  // namespace doppio

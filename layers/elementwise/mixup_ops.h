@@ -6,7 +6,9 @@
 #define DOPPIO_LAYERS_ELEMENTWISE_MIXUP_OPS_H_
 
 #include <cmath>
+#include <sstream>
 
+#include "core/base/error.h"
 #include "layers/elementwise/beta_share.h"
 
 namespace doppio {
@@ -28,6 +30,13 @@ struct MixupForm {
   DOPPIO_HD int64_t Class(T label) const {
     const T cut = std::trunc(label);
     return cut >= 0 && cut < static_cast<T>(classes) ? static_cast<int64_t>(cut) : -1;
+  }
+  // Throws at `at`, the layer's place, for a label without a class; called by WrongLabel, too.
+  [[noreturn]] void Fail(const SourceLoc& at, double label, int64_t row, int64_t) const {
+    std::ostringstream text;
+    text << "label " << label << " at sample " << row << " is outside 0.." << classes - 1
+         << "; mixup_param.classes says how many classes there are";
+    throw UserError(at, text.str());
   }
 };
 
