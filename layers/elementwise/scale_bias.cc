@@ -7,18 +7,70 @@
 namespace doppio {
 namespace {
 
+// Reads where the factors lie from `param`, the layer's `message`: scale_param or bias_param, whose
+// axis and num_axes mean the same.
+template <class Param>
+ScaleBiasForm ReadFactors(const LayerSpec& spec, const std::string& message, const Param& param,
+                          const std::vector<Shape>& bottoms) {
+  const Shape& shape = bottoms[0];
+  ScaleBiasForm form;
+  const bool scalar = bottoms.size() == 2 && bottoms[1].rank() == 0;
+  if (!scalar && !shape.has_axis(param.axis())) {
+    throw spec.Mistake(message + ".axis", "axis " + std::to_string(param.axis()) +
+                                              " is outside bottom 0 of shape " + shape.ToString());
+  }
+  form.axis = scalar ? 0 : shape.canonical_axis(param.axis());
+  if (bottoms.size() == 2) {
+    form.end = form.axis + bottoms[1].rank();
+    bool fits = form.end <= shape.rank();
+    for (int i = form.axis; fits && i < form.end; ++i) fits = shape[i] == bottoms[1][i - form.axis];
+    if (fits) return form;
+    throw spec.Mistake("bottom",
+                       "bottom 1 of shape " + bottoms[1].ToString() +
+                           " does not match bottom 0 of shape " + shape.ToString() + " from axis " +
+                           std::to_string(form.axis) + " on",
+                       1);
+  }
+  const int axes = form.num_axes = param.num_axes();
+  if (axes < -1 || form.axis + axes > shape.rank()) {
+    throw spec.Mistake(message + ".num_axes",
+                       "num_axes " + std::to_string(axes) + " from axis " +
+                           std::to_string(form.axis) + " does not fit bottom 0 of shape " +
+                           shape.ToString() + "; -1 means all from there on");
+  }
+  form.end = axes == -1 ? shape.rank() : form.axis + axes;
+  return form;
+}
+
+ScaleBiasForm ReadScaleBias(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const bool learned = bottoms.size() == 1;
+  if (spec.type() == "Bias") {
+    ScaleBiasForm form = ReadFactors(spec, "bias_param", spec.param.bias_param(), bottoms);
+    form.bias_bottom = !learned;
+    form.bias_param = learned ? 0 : -1;
+    return form;
+  }
+  ScaleBiasForm form = ReadFactors(spec, "scale_param", spec.param.scale_param(), bottoms);
+  form.scale_bottom = !learned;
+  form.scale_param = learned ? 0 : -1;
+  form.bias_term = spec.param.scale_param().bias_term();
+  if (form.bias_term) form.bias_param = learned ? 1 : 0;
+  return form;
+}
+
 LayerShape InferScaleBias(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const ScaleBiasForm form = FormOf(spec, bottoms);
+  const ScaleBiasForm form = ReadScaleBias(spec, bottoms);
   const std::vector<int64_t>& dims = bottoms[0].dims();
   ParamShape scale, bias;
   scale.shape = bias.shape =
-      Shape(std::vector<int64_t>(dims.begin() + form.begin, dims.begin() + form.end));
+      Shape(std::vector<int64_t>(dims.begin() + form.axis, dims.begin() + form.end));
   const ScaleParameter& param = spec.param.scale_param();
   scale.filler = param.filler();
   if (!param.has_filler()) scale.filler.set_value(1);
   bias.filler = spec.type() == "Bias" ? spec.param.bias_param().filler() : param.bias_filler();
 
   LayerShape shape;
+  shape.form = form;
   shape.tops = {bottoms[0]};
   if (form.scale_param >= 0) shape.params.push_back(scale);
   if (form.bias_param >= 0) shape.params.push_back(bias);
@@ -31,16 +83,13 @@ LayerShape InferScaleBias(const LayerSpec& spec, const std::vector<Shape>& botto
 template <class T>
 class ScaleBias : public Kernel {
  public:
-  explicit ScaleBias(const KernelArgs& args) {
-    std::vector<Shape> shapes;
-    for (const TensorSpec& bottom : args.bottoms) shapes.push_back(bottom.shape);
-    form_ = FormOf(*args.spec, shapes);
+  explicit ScaleBias(const KernelArgs& args) : form_(args.Form<ScaleBiasForm>()) {
     const TensorSpec& bottom = args.bottoms[0];
-    Layout layout = ChannelLayout(bottom, form_.begin, form_.end);
+    Layout layout = ChannelLayout(bottom, form_.axis, form_.end);
     // One bias for everything would not leave padding zero; per channel, padding has factors of its
     // own.
-    if (form_.begin == form_.end && form_.has_bias() && layout.padded()) layout = Layout();
-    SeeChannels({bottom.shape, args.dtype, layout}, form_.begin, form_.end, &channels_);
+    if (form_.axis == form_.end && form_.has_bias() && layout.padded()) layout = Layout();
+    SeeChannels({bottom.shape, args.dtype, layout}, form_.axis, form_.end, &channels_);
     needs_.bottoms.resize(args.bottoms.size());
     needs_.bottoms[0] = layout;
     needs_.tops = {layout};
@@ -135,7 +184,7 @@ class ScaleBias : public Kernel {
     return SumPerChannel<T>(channels_, t_.scratch, [=](T&, T& sum, int64_t i) { sum += dy[i]; });
   }
 
-  ScaleBiasForm form_;
+  const ScaleBiasForm form_;
   ChannelBlocks channels_;
 };
 

@@ -1,5 +1,8 @@
+// Scale and Bias on a GPU, with whatever activations are stored as, plain or channels last: forward
+// in one pass over memory, and so backward. Factors are stored as float.
 #include "layers/common/channel_sums.cuh"
-#include "layers/elementwise/scale_bias_cuda.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/elementwise/scale_bias_form.h"
 
 namespace doppio {
 namespace {
@@ -12,7 +15,7 @@ struct Affine {
 };
 struct Affines {
   const float *scale, *bias;
-  // Minus zero is what changes no sum.
+  // Adding minus zero changes no number, not even minus zero.
   DOPPIO_HD Affine operator()(int64_t c) const {
     return {scale == nullptr ? 1.0f : scale[c], bias == nullptr ? -0.0f : bias[c]};
   }
@@ -39,30 +42,91 @@ struct StoreSums {
   }
 };
 
+class CudaScaleBias : public Kernel {
+ public:
+  explicit CudaScaleBias(const KernelArgs& args)
+      : device_(args.device),
+        type_(args.tops[0]),
+        form_(args.Form<ScaleBiasForm>()),
+        channels_(args.bottoms[0], form_.axis, form_.end) {
+    const Layout layout = Channels::LayoutFor(args.bottoms[0], form_.axis, form_.end);
+    needs_.bottoms = needs_.tops = {layout};
+    needs_.types = {type_};
+    if (args.bottoms.size() == 2) {  // factors
+      needs_.bottoms.push_back(Layout());
+      needs_.types.push_back(DType::kFloat32);
+    }
+    needs_.scratch_bytes = DispatchStored(
+        type_, [&](auto zero) { return SumChannelsBytes<decltype(zero)>(channels_); });
+  }
+
+  void Forward(const Pass&) override { Apply(t_.bottoms[0], {Scale(), Bias()}, t_.tops[0]); }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    const StoreSums store{TargetAt(form_.scale_bottom, form_.scale_param, add),
+                          TargetAt(form_.bias_bottom, form_.bias_param, add)};
+    const Tensor &dy = t_.top_grads[0], &dx = t_.bottom_grads[0];
+    const float* scale = Scale();
+    if (store.scale_grad.to != nullptr || store.bias_grad.to != nullptr) {
+      Sum(scale, store);
+    } else if (scale != nullptr && dx) {
+      Apply(dy, {scale, nullptr}, dx);
+    }
+    if (scale == nullptr && dx && dx.raw != dy.raw)
+      CopyOnDevice(device_, dx.raw, dy.raw, dx.bytes());
+  }
+
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaScaleBias>(args);
+  }
+
+ private:
+  // y = x * scale + bias. y may be x.
+  void Apply(const Tensor& x, const Affines& affines, const Tensor& y) const {
+    DispatchStored(type_, [&](auto zero) {
+      using T = decltype(zero);
+      MapChannels(GpuOf(device_), channels_, kName, y.data<T>(), affines, x.data<T>());
+    });
+  }
+
+  // Stores the sums of x * dy and of dy, and in the same pass writes dx = dy * scale. Without a
+  // gradient of the scale x is not read; without a scale dx is not written. dx may be dy.
+  void Sum(const float* scale, const StoreSums& store) const {
+    DispatchStored(type_, [&](auto zero) {
+      using T = decltype(zero);
+      const T* x = store.scale_grad.to == nullptr ? nullptr : t_.bottoms[0].data<T>();
+      const T* dy = t_.top_grads[0].data<T>();
+      T* dx = scale == nullptr ? nullptr : t_.bottom_grads[0].data<T>();
+      SumChannels(GpuOf(device_), channels_, kName, dx, TermsBy{scale}, store, t_.scratch, x, dy);
+    });
+  }
+
+  const float* FactorAt(bool bottom, int param) const {
+    if (bottom) return t_.bottoms[1].data<float>();
+    return param >= 0 ? t_.params[static_cast<size_t>(param)].data<float>() : nullptr;
+  }
+  const float* Scale() const { return FactorAt(form_.scale_bottom, form_.scale_param); }
+  const float* Bias() const { return FactorAt(form_.bias_bottom, form_.bias_param); }
+
+  SumTarget TargetAt(bool bottom, int param, const std::vector<bool>& add) const {
+    if (bottom) return {t_.bottom_grads[1].data<float>(), false};
+    if (param < 0) return {};
+    const size_t p = static_cast<size_t>(param);
+    return {t_.param_grads[p].data<float>(), add[p]};
+  }
+
+  Device* const device_;
+  const DType type_;
+  const ScaleBiasForm form_;
+  const Channels channels_;
+};
+
+DOPPIO_REGISTER_KERNEL({"Scale", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make,
+                        &DeclinesDouble, true});
+DOPPIO_REGISTER_KERNEL({"Bias", DeviceKind::kCuda, "cuda", 10, &CudaScaleBias::Make,
+                        &DeclinesDouble, true});
+
 }  // namespace
-
-void LaunchScaleBias(const Gpu& gpu, const Channels& v, DType type, const void* x,
-                     const float* scale, const float* bias, void* y) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    MapChannels(gpu, v, kName, static_cast<T*>(y), Affines{scale, bias}, static_cast<const T*>(x));
-  });
-}
-
-int64_t ScaleBiasRoom(const Channels& channels, DType type) {
-  return DispatchStored(type,
-                        [&](auto zero) { return SumChannelsBytes<decltype(zero)>(channels); });
-}
-
-void LaunchScaleBiasSums(const Gpu& gpu, const Channels& v, DType type, const void* x,
-                         const void* dy, const float* scale, void* dx, const SumTarget& scale_grad,
-                         const SumTarget& bias_grad, void* room) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    SumChannels(gpu, v, kName, static_cast<T*>(dx), TermsBy{scale},
-                StoreSums{scale_grad, bias_grad}, room, static_cast<const T*>(x),
-                static_cast<const T*>(dy));
-  });
-}
-
 }  // namespace doppio

@@ -96,8 +96,8 @@ void AddBn(const OnnxLayer& layer) {
 }
 
 void AddScaleOrBias(const OnnxLayer& layer) {
-  const ScaleBiasForm form = FormOf(layer.spec(), layer.bottom_shapes());
-  if (layer.bottoms() == 1 && form.begin == 1 && form.end == 2) {
+  const ScaleBiasForm& form = layer.Form<ScaleBiasForm>();
+  if (layer.bottoms() == 1 && form.axis == 1 && form.end == 2) {
     const size_t channels = static_cast<size_t>(layer.bottom()[1]);
     const std::vector<double> ones(channels, 1), zeros(channels, 0);
     if (layer.Absorb(form.has_scale() ? layer.wide_param(form.scale_param) : ones,
@@ -108,8 +108,8 @@ void AddScaleOrBias(const OnnxLayer& layer) {
   }
   const auto operand = [&](bool from_bottom, int param) {
     if (from_bottom)
-      return layer.Widen(layer.in(1), form.begin, form.end - form.begin, layer.bottom());
-    return param < 0 ? std::string() : Spanning(layer, param, form.begin, form.end);
+      return layer.Widen(layer.in(1), form.axis, form.end - form.axis, layer.bottom());
+    return param < 0 ? std::string() : Spanning(layer, param, form.axis, form.end);
   };
   AddScaled(layer, operand(form.scale_bottom, form.scale_param),
             operand(form.bias_bottom, form.bias_param));
