@@ -6,7 +6,9 @@
 #include "core/math/cublas.h"
 #include "core/math/tensor_ops.h"
 #include "layers/common/chain.h"
+#include "layers/common/stored_form_cuda.h"
 #include "layers/common/tail_cuda.h"
+#include "layers/inner_product/inner_product_form.h"
 
 namespace doppio {
 namespace {
@@ -17,87 +19,82 @@ class CudaInnerProduct : public Kernel {
       : device_(args.device),
         type_(args.tops[0]),
         tail_(args.chain),
-        transpose_(args.spec->param.inner_product_param().transpose()),
-        bias_(args.spec->param.inner_product_param().bias_term()),
-        outputs_(args.spec->param.inner_product_param().num_output()),
-        inputs_(args.shape->params[0].shape.count() / outputs_),
-        rows_(args.shape->tops[0].count() / outputs_) {
+        f_(args.Form<InnerProductForm>()) {
     const TensorSpec& bottom = args.bottoms[0];
     needs_.types = {type_};
     // Rows of single pixels are the same in any order.
     if (bottom.shape.rank() > 2 && bottom.shape.count(2) == 1) needs_.bottoms = {bottom.layout};
     if (type_ != DType::kFloat32) {
-      const TensorSpec weights{args.shape->params[0].shape, DType::kFloat32, Layout()};
+      const TensorSpec weights{args.param_shapes[0], DType::kFloat32, Layout()};
       TensorSpec rounded = weights;
       rounded.dtype = type_;
       round_ = OpsOf(device_).Convert(weights, rounded);
       needs_.saved_bytes = rounded.bytes();
     }
-    if (args.backward && bias_) needs_.scratch_bytes = ChannelSumsBytes(rows_, outputs_, 1);
+    if (args.backward && f_.bias) needs_.scratch_bytes = ChannelSumsBytes(f_.rows, f_.outputs, 1);
   }
 
   void Forward(const Pass&) override {
     if (round_ != nullptr) round_->Run(t_.params[0].raw, t_.saved);
     void* y = t_.tops[0].raw;
-    GpuGemm(device_, {false, !transpose_, rows_, outputs_, inputs_},
-            GemmFactor(t_.bottoms[0].raw, type_, inputs_), Weights(), 0, Rows(y));
+    GpuGemm(device_, {false, !f_.transpose, f_.rows, f_.outputs, f_.inputs},
+            GemmFactor(t_.bottoms[0].raw, type_, f_.inputs), Weights(), 0, Rows(y));
     GpuTail tail;
-    tail.channels = outputs_;
-    if (bias_) tail.bias = t_.params[1].data<float>();
+    tail.channels = f_.outputs;
+    if (f_.bias) tail.bias = t_.params[1].data<float>();
     tail.relu = tail_.relu.has_value();
     if (tail_.relu) tail.slope = tail_.relu->slope;
-    LaunchTail(GpuOf(device_), tail, rows_, type_, y);
+    LaunchTail(GpuOf(device_), tail, f_.rows, type_, y);
   }
 
   void Backward(const Pass&, const std::vector<bool>& add) override {
     const Gpu gpu = GpuOf(device_);
-    const GemmMatrix x = GemmFactor(t_.bottoms[0].raw, type_, inputs_);
+    const GemmMatrix x = GemmFactor(t_.bottoms[0].raw, type_, f_.inputs);
     const GemmMatrix dy = Rows(t_.top_grads[0].raw);
-    const bool sum = bias_ && t_.param_grads[1];
+    const bool sum = f_.bias && t_.param_grads[1];
     float* const bias_grad = sum ? t_.param_grads[1].data<float>() : nullptr;
     if (sum && tail_.relu) {
-      LaunchMaskedChannelSums(gpu, tail_.relu->slope, rows_, outputs_, 1, type_, t_.tops[0].raw,
+      LaunchMaskedChannelSums(gpu, tail_.relu->slope, f_.rows, f_.outputs, 1, type_, t_.tops[0].raw,
                               dy.data, add[1], bias_grad, t_.scratch);
     } else if (sum) {
-      LaunchChannelSums(gpu, rows_, outputs_, 1, type_, dy.data, add[1], bias_grad, t_.scratch);
+      LaunchChannelSums(gpu, f_.rows, f_.outputs, 1, type_, dy.data, add[1], bias_grad, t_.scratch);
     } else if (tail_.relu) {
-      LaunchReluMask(gpu, tail_.relu->slope, type_, rows_ * outputs_, t_.tops[0].raw, dy.data);
+      LaunchReluMask(gpu, tail_.relu->slope, type_, f_.rows * f_.outputs, t_.tops[0].raw, dy.data);
     }
     if (float* to = t_.param_grads[0].data<float>()) {
       const float beta = add[0] ? 1 : 0;
-      const GemmMatrix dw{to, DType::kFloat32, transpose_ ? outputs_ : inputs_};
-      if (transpose_) {
-        GpuGemm(device_, {true, false, inputs_, outputs_, rows_}, x, dy, beta, dw);
+      const GemmMatrix dw{to, DType::kFloat32, f_.transpose ? f_.outputs : f_.inputs};
+      if (f_.transpose) {
+        GpuGemm(device_, {true, false, f_.inputs, f_.outputs, f_.rows}, x, dy, beta, dw);
       } else {
-        GpuGemm(device_, {true, false, outputs_, inputs_, rows_}, dy, x, beta, dw);
+        GpuGemm(device_, {true, false, f_.outputs, f_.inputs, f_.rows}, dy, x, beta, dw);
       }
     }
     if (t_.bottom_grads[0]) {
-      GpuGemm(device_, {false, transpose_, rows_, inputs_, outputs_}, dy, Weights(), 0,
-              {t_.bottom_grads[0].raw, type_, inputs_});
+      GpuGemm(device_, {false, f_.transpose, f_.rows, f_.inputs, f_.outputs}, dy, Weights(), 0,
+              {t_.bottom_grads[0].raw, type_, f_.inputs});
     }
   }
 
   bool same_every_pass() const override { return true; }
 
  private:
-  GemmMatrix Rows(void* y) const { return {y, type_, outputs_}; }
+  GemmMatrix Rows(void* y) const { return {y, type_, f_.outputs}; }
   GemmMatrix Weights() const {
     return GemmFactor(round_ != nullptr ? t_.saved : t_.params[0].raw, type_,
-                      transpose_ ? outputs_ : inputs_);
+                      f_.transpose ? f_.outputs : f_.inputs);
   }
 
   Device* const device_;
   const DType type_;
   const ChainTail tail_;
-  const bool transpose_, bias_;
-  const int64_t outputs_, inputs_, rows_;
+  const InnerProductForm f_;
   std::unique_ptr<Converter> round_;
 };
 
 std::string InnerProductCudaDeclines(const KernelArgs& args) {
-  if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
-  return args.bottoms[0].shape.count() == 0 ? "the bottom is empty" : "";
+  const std::string why = DeclinesDouble(args);
+  return why.empty() && args.bottoms[0].shape.count() == 0 ? "the bottom is empty" : why;
 }
 
 std::unique_ptr<Kernel> MakeInnerProductCuda(const KernelArgs& args) {

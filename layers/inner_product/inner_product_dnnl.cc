@@ -7,10 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "core/net/graph/layer.h"
-#include "layers/inner_product/blocked_weights.h"
+#include "core/net/plan/fusion.h"
 #include "layers/common/dnnl_support.h"
 #include "layers/common/dnnl_tail.h"
+#include "layers/inner_product/blocked_weights.h"
+#include "layers/inner_product/inner_product_form.h"
 
 namespace doppio {
 namespace {
@@ -23,8 +24,8 @@ ForwardPd ForwardDesc(const KernelArgs& args, const memory::desc& src, const mem
                       const memory::desc& dst, const ChainTail& tail) {
   const dnnl::prop_kind kind =
       args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-  const InnerProductParameter& p = args.spec->param.inner_product_param();
-  const memory::desc bias = p.bias_term() ? PlainDesc(Shape{p.num_output()}) : memory::desc();
+  const InnerProductForm& form = args.Form<InnerProductForm>();
+  const memory::desc bias = form.bias ? PlainDesc(Shape{form.outputs}) : memory::desc();
   return DescribeForward<dnnl::inner_product_forward>(DnnlTailAttr(args.math, tail, dst), kind, src,
                                                       weights, bias, dst);
 }
@@ -39,30 +40,26 @@ struct Step {
 class DnnlInnerProduct : public Kernel {
  public:
   explicit DnnlInnerProduct(const KernelArgs& args)
-      : bias_(args.spec->param.inner_product_param().bias_term()),
-        outputs_(args.spec->param.inner_product_param().num_output()),
-        tail_(args.chain) {
-    const InnerProductParameter& p = args.spec->param.inner_product_param();
+      : f_(args.Form<InnerProductForm>()), tail_(args.chain) {
     const TensorSpec& bottom = args.bottoms[0];
-    const int axis = bottom.shape.canonical_axis(p.axis());
     const bool placed = !args.param_placed.empty() && args.param_placed[0];
     // Weights that lie somewhere already say how the bottom has to come: it is the smaller of the
     // two.
-    int64_t block = axis == 1 && !p.transpose() ? BlockOf(bottom) : 0;
+    int64_t block = f_.axis == 1 && !f_.transpose ? BlockOf(bottom) : 0;
     memory::desc kept;
     if (placed) {
-      kept = DescOf({args.shape->params[0].shape, DType::kFloat32, args.param_layouts[0]});
+      kept = DescOf({args.param_shapes[0], DType::kFloat32, args.param_layouts[0]});
       block = DimsOf(kept).size() > 2 ? ChannelBlockOf(kept) : 0;
     }
-    const BlockedWeights blocked(bottom.shape, outputs_, std::max<int64_t>(1, block));
-    const int64_t inputs = block > 0 ? blocked.padded_inputs() : bottom.shape.count(axis);
-    src_ = PlainDesc(Shape{bottom.shape.count(0, axis), inputs});
-    dst_ = PlainDesc(Shape{bottom.shape.count(0, axis), outputs_});
+    const BlockedWeights blocked(bottom.shape, f_.outputs, std::max<int64_t>(1, block));
+    const int64_t inputs = block > 0 ? blocked.padded_inputs() : f_.inputs;
+    src_ = PlainDesc(Shape{f_.rows, inputs});
+    dst_ = PlainDesc(Shape{f_.rows, f_.outputs});
     needs_.bottoms = {block > 0 ? LayoutOf(ChannelBlocked(bottom.shape, block)) : Layout()};
 
     // How the weights are kept, as a matrix.
-    const Shape matrix{outputs_, inputs};
-    if (p.transpose()) {
+    const Shape matrix{f_.outputs, inputs};
+    if (f_.transpose) {
       kept = memory::desc(DnnlDims(matrix), memory::data_type::f32, dnnl::memory::format_tag::ba);
     } else if (placed) {
       if (block > 0) kept = blocked.Matrix(kept);
@@ -70,9 +67,9 @@ class DnnlInnerProduct : public Kernel {
       kept = ForwardDesc(args, src_, AnyDesc(matrix), dst_, kNoTail).weights_desc();
       if (block > 0 && blocked.Tensor(kept).is_zero()) kept = PlainDesc(matrix);
     }
-    needs_.params.push_back(p.transpose() ? Layout()
-                                          : LayoutOf(block > 0 ? blocked.Tensor(kept) : kept));
-    if (bias_) needs_.params.emplace_back();
+    needs_.params.push_back(f_.transpose ? Layout()
+                                         : LayoutOf(block > 0 ? blocked.Tensor(kept) : kept));
+    if (f_.bias) needs_.params.emplace_back();
     MakePrimitives(args, kept, AnyDesc(matrix));
   }
 
@@ -81,20 +78,20 @@ class DnnlInnerProduct : public Kernel {
     auto scratchpad = [this](const Step& step) {
       return MemoryAt(step.scratchpad, At(t_.scratch, step.offset));
     };
-    const memory::desc bias = PlainDesc(Shape{outputs_});
+    const memory::desc bias = PlainDesc(Shape{f_.outputs});
     forward_weights_.Bind(t_.params[0].raw, t_.scratch);
     forward_.args = {{DNNL_ARG_SRC, MemoryAt(src_, t_.bottoms[0].raw)},
                      {DNNL_ARG_WEIGHTS, forward_weights_.memory()},
                      {DNNL_ARG_DST, MemoryAt(dst_, t_.tops[0].raw)},
                      {DNNL_ARG_SCRATCHPAD, scratchpad(forward_)}};
-    if (bias_) forward_.args.emplace(DNNL_ARG_BIAS, MemoryAt(bias, t_.params[1].raw));
+    if (f_.bias) forward_.args.emplace(DNNL_ARG_BIAS, MemoryAt(bias, t_.params[1].raw));
     if (params_.primitive) {
       weight_gradient_.Bind(t_.param_grads[0].raw, t_.scratch);
       params_.args = {{DNNL_ARG_SRC, MemoryAt(src_, t_.bottoms[0].raw)},
                       {DNNL_ARG_DIFF_DST, MemoryAt(dst_, t_.top_grads[0].raw)},
                       {DNNL_ARG_DIFF_WEIGHTS, weight_gradient_.Target(false)},
                       {DNNL_ARG_SCRATCHPAD, scratchpad(params_)}};
-      if (bias_) {
+      if (f_.bias) {
         bias_gradient_.Bind(t_.param_grads[1].raw, t_.scratch);
         params_.args.emplace(DNNL_ARG_DIFF_BIAS, bias_gradient_.Target(false));
       }
@@ -117,10 +114,10 @@ class DnnlInnerProduct : public Kernel {
     tail_.MaskGradient<float>(t_);
     if (params_.primitive) {
       params_.args[DNNL_ARG_DIFF_WEIGHTS] = weight_gradient_.Target(add[0]);
-      if (bias_) params_.args[DNNL_ARG_DIFF_BIAS] = bias_gradient_.Target(add[1]);
+      if (f_.bias) params_.args[DNNL_ARG_DIFF_BIAS] = bias_gradient_.Target(add[1]);
       Execute(params_.primitive, params_.args);
       weight_gradient_.Finish(add[0]);
-      if (bias_) bias_gradient_.Finish(add[1]);
+      if (f_.bias) bias_gradient_.Finish(add[1]);
     }
     if (data_.primitive && t_.bottom_grads[0]) {
       data_weights_.Prepare();
@@ -167,7 +164,7 @@ class DnnlInnerProduct : public Kernel {
 
     bool params = args.param_gradient.empty();
     for (bool wanted : args.param_gradient) params = params || wanted;
-    const memory::desc bias = bias_ ? PlainDesc(Shape{outputs_}) : memory::desc();
+    const memory::desc bias = f_.bias ? PlainDesc(Shape{f_.outputs}) : memory::desc();
     if (params) {
       scratch = Carver();
       const auto desc = Best(
@@ -180,7 +177,7 @@ class DnnlInnerProduct : public Kernel {
       params_.scratchpad = desc.scratchpad_desc();
       params_.offset = scratch.Take(params_.scratchpad);
       weight_gradient_ = GradientWriter(args, 0, kept, desc.diff_weights_desc(), &scratch);
-      if (bias_) bias_gradient_ = GradientWriter(args, 1, bias, bias, &scratch);
+      if (f_.bias) bias_gradient_ = GradientWriter(args, 1, bias, bias, &scratch);
       needs_.scratch_bytes = std::max(needs_.scratch_bytes, scratch.bytes());
     }
     if (args.bottom_gradient.empty() || args.bottom_gradient[0]) {
@@ -199,8 +196,7 @@ class DnnlInnerProduct : public Kernel {
     }
   }
 
-  const bool bias_;
-  const int64_t outputs_;
+  const InnerProductForm f_;
   const ChainTail tail_;
   memory::desc src_, dst_;  // as matrices, in memory order
   Step forward_, params_, data_;
@@ -208,16 +204,13 @@ class DnnlInnerProduct : public Kernel {
   GradientWriter weight_gradient_, bias_gradient_;
 };
 
-// Whether ReLU costs nothing more.
+// Returns true if ReLU costs nothing more.
 bool TakesTail(const KernelArgs& args) {
-  const InnerProductParameter& p = args.spec->param.inner_product_param();
-  const Shape& bottom = args.bottoms[0].shape;
-  const int axis = bottom.canonical_axis(p.axis());
-  const int64_t rows = bottom.count(0, axis), inputs = bottom.count(axis), outputs = p.num_output();
+  const InnerProductForm& f = args.Form<InnerProductForm>();
   const auto slowness = [&](const ChainTail& tail) {
-    return Slowness(ForwardDesc(args, PlainDesc(Shape{rows, inputs}),
-                                AnyDesc(Shape{outputs, inputs}), PlainDesc(Shape{rows, outputs}),
-                                tail)
+    return Slowness(ForwardDesc(args, PlainDesc(Shape{f.rows, f.inputs}),
+                                AnyDesc(Shape{f.outputs, f.inputs}),
+                                PlainDesc(Shape{f.rows, f.outputs}), tail)
                         .impl_info_str());
   };
   try {
@@ -233,11 +226,11 @@ std::string InnerProductDnnlDeclines(const KernelArgs& args) {
   if (bottom.count() == 0) return "the bottom is empty";
   if (!args.param_placed.empty() && args.param_placed[0] && !args.param_layouts[0].plain()) {
     const memory::dims dims =
-        DimsOf(DescOf({args.shape->params[0].shape, DType::kFloat32, args.param_layouts[0]}));
+        DimsOf(DescOf({args.param_shapes[0], DType::kFloat32, args.param_layouts[0]}));
     const bool same_volume =
         dims.size() == 2 ||
         std::equal(dims.begin() + 1, dims.end(), bottom.dims().begin() + 1, bottom.dims().end());
-    if (args.spec->param.inner_product_param().transpose() || !same_volume) {
+    if (args.Form<InnerProductForm>().transpose || !same_volume) {
       return "its weights are kept in the order of another layer that shares them";
     }
   }
