@@ -1,11 +1,12 @@
 // Embed: the row of a learned matrix that each number of the bottom names, plus a bias.
-#include "layers/inner_product/embed_spec.h"
+#include "core/net/graph/layer.h"
 #include "layers/common/row_copies.h"
+#include "layers/inner_product/embed_form.h"
 
 namespace doppio {
 namespace {
 
-LayerShape InferEmbed(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+EmbedForm ReadEmbed(const LayerSpec& spec, const Shape& bottom) {
   const EmbedParameter& param = spec.param.embed_param();
   const auto check = [&](const char* field, int64_t value) {
     if (value >= 1 && value <= INT32_MAX) return;
@@ -14,12 +15,19 @@ LayerShape InferEmbed(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
   };
   check("num_output", param.num_output());
   check("input_dim", param.input_dim());
-  const int64_t rows = param.input_dim(), width = param.num_output();
+  return {IndexReader(param.input_dim(), "embed_param.input_dim gives no more rows"),
+          bottom.count(), param.num_output(), param.bias_term()};
+}
+
+LayerShape InferEmbed(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const EmbedForm form = ReadEmbed(spec, bottoms[0]);
+  const EmbedParameter& param = spec.param.embed_param();
   LayerShape shape;
+  shape.form = form;
   shape.tops = {bottoms[0]};
-  shape.tops[0].push_back(width);
-  shape.params.push_back({Shape{rows, width}, param.weight_filler()});
-  if (param.bias_term()) shape.params.push_back({Shape{width}, param.bias_filler()});
+  shape.tops[0].push_back(form.width);
+  shape.params.push_back({Shape{form.indices.rows(), form.width}, param.weight_filler()});
+  if (form.bias) shape.params.push_back({Shape{form.width}, param.bias_filler()});
   // Backward works on saved row numbers.
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {true};
@@ -30,7 +38,7 @@ template <class T>
 class EmbedKernel : public Kernel {
  public:
   explicit EmbedKernel(const KernelArgs& args)
-      : at_(args.spec->At()), e_(args), backward_(args.backward) {
+      : at_(args.at), e_(args.Form<EmbedForm>()), backward_(args.backward) {
     (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) =
         e_.count * static_cast<int64_t>(sizeof(int32_t));
   }
@@ -65,7 +73,7 @@ class EmbedKernel : public Kernel {
   int32_t* Rows() const { return static_cast<int32_t*>(backward_ ? t_.saved : t_.scratch); }
 
   const SourceLoc at_;
-  const EmbedSpec e_;
+  const EmbedForm e_;
   const bool backward_;
 };
 

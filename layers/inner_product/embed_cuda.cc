@@ -1,9 +1,11 @@
-// Embed on a GPU, in single precision. An index that is no row makes its row of the top NaN at once
-// and is named by a later Forward.
-#include "layers/inner_product/embed_spec.h"
+// Embed on a GPU, in single precision. An index that is no row makes its row of the top NaN at
+// once; a later Forward throws an error that names it.
+#include <cmath>
+
 #include "layers/common/rows_cuda.h"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/common/tail_cuda.h"
+#include "layers/inner_product/embed_form.h"
 
 namespace doppio {
 namespace {
@@ -11,7 +13,7 @@ namespace {
 class CudaEmbed : public Kernel {
  public:
   explicit CudaEmbed(const KernelArgs& args)
-      : device_(args.device), at_(args.spec->At()), e_(args) {
+      : device_(args.device), at_(args.at), e_(args.Form<EmbedForm>()) {
     needs_.saved_bytes = e_.count * static_cast<int64_t>(sizeof(int32_t));
     needs_.scratch_bytes = std::max({ReadIndicesRoom(e_.count), 2 * needs_.saved_bytes,
                                      ChannelSumsBytes(e_.count, e_.width, 1)});
@@ -51,7 +53,7 @@ class CudaEmbed : public Kernel {
 
   Device* const device_;
   const SourceLoc at_;
-  const EmbedSpec e_;
+  const EmbedForm e_;
   std::unique_ptr<WrongLabel> wrong_;
 };
 
