@@ -1,7 +1,9 @@
 // RNN and LSTM on the CPU, and what they mean: see recurrent_form.h.
+#include <algorithm>
 #include <cstring>
 
 #include "core/math/blas.h"
+#include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/recurrent/lstm_unit_kernel.h"
 #include "layers/recurrent/recurrent_kernel.h"
@@ -36,16 +38,34 @@ void CheckCounts(const LayerSpec& spec, size_t bottoms, int states) {
   }
 }
 
-LayerShape InferRecurrent(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+// The form of bottoms that are not checked yet.
+RecurrentForm ReadRecurrent(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const RecurrentParameter& p = spec.param.recurrent_param();
   if (p.num_output() == 0 || p.num_output() > INT32_MAX / 4) {
     throw spec.Mistake("recurrent_param.num_output",
                        "num_output must be positive, found " + std::to_string(p.num_output()));
   }
-  const RecurrentForm form(spec, bottoms);
+  RecurrentForm form;
+  form.lstm = spec.type() == "LSTM";
+  form.exposed = p.expose_hidden();
+  form.hidden = p.num_output();
+  form.gates = (form.lstm ? 4 : 1) * form.hidden;
+  form.steps = bottoms[0].dim_or_1(0);
+  form.streams = bottoms[0].dim_or_1(1);
+  form.inputs = bottoms[0].count(std::min(2, bottoms[0].rank()));
+  form.states = form.lstm ? 2 : 1;
+  const size_t others = 2 + static_cast<size_t>(form.exposed ? form.states : 0);
+  form.has_static = bottoms.size() > others;
+  if (form.has_static) form.static_inputs = bottoms[2].count(std::min(1, bottoms[2].rank()));
+  form.first_state = form.has_static ? 3 : 2;
+  return form;
+}
+
+void CheckRecurrentBottoms(const LayerSpec& spec, const std::vector<Shape>& bottoms,
+                           const RecurrentForm& form, const Shape& state) {
   CheckCounts(spec, bottoms.size(), form.states);
   Expect(bottoms[0].rank() >= 2, spec, bottoms, 0, "time steps x streams x ... is needed");
-  const Shape cont{form.steps, form.streams}, state{1, form.streams, form.hidden};
+  const Shape cont{form.steps, form.streams};
   Expect(bottoms[1] == cont, spec, bottoms, 1,
          "cont has one number for each time step and stream: " + cont.ToString());
   if (form.has_static) {
@@ -57,8 +77,15 @@ LayerShape InferRecurrent(const LayerSpec& spec, const std::vector<Shape>& botto
     Expect(bottoms[i] == state, spec, bottoms, i,
            "an initial state is 1 x streams x num_output: " + state.ToString());
   }
+}
 
+LayerShape InferRecurrent(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const RecurrentParameter& p = spec.param.recurrent_param();
+  const RecurrentForm form = ReadRecurrent(spec, bottoms);
+  const Shape state{1, form.streams, form.hidden};
+  CheckRecurrentBottoms(spec, bottoms, form, state);
   LayerShape shape;
+  shape.form = form;
   shape.tops.push_back(Shape{form.steps, form.streams, form.hidden});
   if (form.exposed) shape.tops.resize(1 + static_cast<size_t>(form.states), state);
   shape.params = {{Shape{form.gates, form.inputs}, p.weight_filler()},

@@ -1,6 +1,5 @@
-// RNN and LSTM, whoever multiplies matrices and runs the loops. All that does not wait for the step
-// before (the products with x and the output of RNN; all weights' gradients) is done for all steps
-// at once.
+// RNN and LSTM for every device. What does not depend on the step before (the products with x, the
+// output of RNN, all weights' gradients) is computed for all steps at once.
 #ifndef DOPPIO_LAYERS_RECURRENT_RECURRENT_KERNEL_H_
 #define DOPPIO_LAYERS_RECURRENT_RECURRENT_KERNEL_H_
 
@@ -16,17 +15,18 @@
 namespace doppio {
 
 // `Math`, made of a device, has
-//   Run(n, body)                                  body(i) for i in [0, n)
-//   Product(ta, tb, m, n, k, a, b, add, c)        c (m x n) = op(a) (m x k) * op(b) (k x n), or
-//   added to c; op transposes ColumnSums(rows, columns, x, add, to, room)   room:
-//   ColumnSumsBytes(rows, columns) Copy(to, from, bytes)                         within the device
+//   Run(n, body)                                calls body(i) for i in [0, n);
+//   Product(ta, tb, m, n, k, a, b, add, c)      c (m x n) = op(a) (m x k) * op(b) (k x n), added to
+//                                               c where `add`; op transposes where ta or tb;
+//   ColumnSums(rows, columns, x, add, to, room) with a room of ColumnSumsBytes(rows, columns);
+//   Copy(to, from, bytes)                       copies within the device.
 template <class T, class Math>
 class RecurrentKernel : public Kernel, public CarriesState {
  public:
   explicit RecurrentKernel(const KernelArgs& args)
       : device_(args.device),
         math_(args.device),
-        f_(*args.spec, ShapesOf(args.bottoms)),
+        f_(args.Form<RecurrentForm>()),
         backward_(args.backward),
         size_(f_.state_size()),
         state_{Shape{1, f_.streams, f_.hidden}, args.dtype, Layout()} {
@@ -100,12 +100,6 @@ class RecurrentKernel : public Kernel, public CarriesState {
 
  private:
   static constexpr int64_t kBytes = sizeof(T);
-
-  static std::vector<Shape> ShapesOf(const std::vector<TensorSpec>& specs) {
-    std::vector<Shape> shapes;
-    for (const TensorSpec& spec : specs) shapes.push_back(spec.shape);
-    return shapes;
-  }
 
   void Place(void* saved, void* scratch) {
     Room kept(saved), forward(scratch), back(scratch);

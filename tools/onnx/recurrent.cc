@@ -50,7 +50,7 @@ std::vector<std::string> RnnStep(const OnnxLayer& layer, const RecurrentForm& fo
 }
 
 void AddRecurrent(const OnnxLayer& layer) {
-  const RecurrentForm form(layer.spec(), layer.bottom_shapes());
+  const RecurrentForm& form = layer.Form<RecurrentForm>();
   const Shape state{form.streams, form.hidden};
   std::vector<std::string> inputs;
   for (int i = 0; i < form.states; ++i) {
