@@ -1,30 +1,64 @@
+// RNN, LSTM and LSTMUnit on a GPU, in single precision: products by cuBLAS. The steps are recorded
+// with the rest of the net, so that they are not launched one by one.
 #include "core/device/launch.cuh"
-#include "layers/recurrent/recurrent_cuda.h"
+#include "core/math/cublas.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/common/tail_cuda.h"
+#include "layers/recurrent/lstm_unit_kernel.h"
+#include "layers/recurrent/recurrent_kernel.h"
 
 namespace doppio {
+namespace {
 
-void LaunchRecurrent(const Gpu& gpu, int64_t n, const LstmStep<float>& body) {
-  ForEachIndex(gpu, n, "a step of LSTM", body);
+const char* NameOf(const LstmStep<float>&) { return "a step of LSTM"; }
+const char* NameOf(const LstmStepBackward<float>&) { return "a step of LSTM, backward"; }
+const char* NameOf(const TanhStep<float>&) { return "a step of RNN"; }
+const char* NameOf(const TanhStepBackward<float>&) { return "a step of RNN, backward"; }
+const char* NameOf(const ContinueStates<float>&) { return "the states of a recurrent layer"; }
+const char* NameOf(const SumOverSteps<float>&) { return "the static input of a recurrent layer"; }
+
+struct GpuMath {
+  explicit GpuMath(Device* device) : device(device) {}
+
+  template <class F>
+  void Run(int64_t n, const F& body) const {
+    ForEachIndex(GpuOf(device), n, NameOf(body), body);
+  }
+
+  void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float* a, const float* b,
+               bool add, float* c) const {
+    constexpr DType kType = DType::kFloat32;
+    GpuGemm(device, {ta, tb, m, n, k}, GemmFactor(a, kType, ta ? m : k),
+            GemmFactor(b, kType, tb ? k : n), add ? 1 : 0, {c, kType, n});
+  }
+
+  static int64_t ColumnSumsBytes(int64_t rows, int64_t columns) {
+    return ChannelSumsBytes(rows, columns, 1);
+  }
+  void ColumnSums(int64_t rows, int64_t columns, const float* x, bool add, float* to,
+                  void* room) const {
+    LaunchChannelSums(GpuOf(device), rows, columns, 1, DType::kFloat32, x, add, to, room);
+  }
+
+  void Copy(void* to, const void* from, int64_t bytes) const {
+    CopyOnDevice(device, to, from, bytes);
+  }
+
+  Device* device;
+};
+
+std::unique_ptr<Kernel> MakeRecurrentCuda(const KernelArgs& args) {
+  return std::make_unique<RecurrentKernel<float, GpuMath>>(args);
 }
 
-void LaunchRecurrent(const Gpu& gpu, int64_t n, const LstmStepBackward<float>& body) {
-  ForEachIndex(gpu, n, "a step of LSTM, backward", body);
+std::unique_ptr<Kernel> MakeUnit(const KernelArgs& args) {
+  return std::make_unique<LstmUnitKernel<float, GpuMath>>(args);
 }
 
-void LaunchRecurrent(const Gpu& gpu, int64_t n, const TanhStep<float>& body) {
-  ForEachIndex(gpu, n, "a step of RNN", body);
-}
+DOPPIO_REGISTER_KERNEL({"LSTMUnit", DeviceKind::kCuda, "cuda", 10, &MakeUnit, &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"LSTM", DeviceKind::kCuda, "cuda", 10, &MakeRecurrentCuda,
+                        &DeclinesDouble});
+DOPPIO_REGISTER_KERNEL({"RNN", DeviceKind::kCuda, "cuda", 10, &MakeRecurrentCuda, &DeclinesDouble});
 
-void LaunchRecurrent(const Gpu& gpu, int64_t n, const TanhStepBackward<float>& body) {
-  ForEachIndex(gpu, n, "a step of RNN, backward", body);
-}
-
-void LaunchRecurrent(const Gpu& gpu, int64_t n, const ContinueStates<float>& body) {
-  ForEachIndex(gpu, n, "the states of a recurrent layer", body);
-}
-
-void LaunchRecurrent(const Gpu& gpu, int64_t n, const SumOverSteps<float>& body) {
-  ForEachIndex(gpu, n, "the static input of a recurrent layer", body);
-}
-
+}  // namespace
 }  // namespace doppio

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/net/graph/layer.h"
+#include "core/net/plan/kernel.h"
 #include "core/net/store/plain_blob.h"
 
 namespace doppio {
