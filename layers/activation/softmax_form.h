@@ -7,8 +7,6 @@
 
 namespace doppio {
 
-struct LayerSpec;
-
 struct SoftmaxForm {
   SoftmaxShape shape;  // of the bottom in the plain layout
   int axis = 1;        // counted from the front
@@ -25,7 +23,6 @@ struct SoftmaxView {
     layout = bottom.layout;
     shape = {shape.positions(), shape.classes, 1};
   }
-  SoftmaxView(const LayerSpec& spec, const TensorSpec& bottom);  // softmax_view_cuda.h
 };
 
 }  // namespace doppio

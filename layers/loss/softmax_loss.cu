@@ -6,6 +6,7 @@
 #include "layers/activation/softmax_rows.cuh"
 #include "layers/common/room.h"
 #include "layers/common/stored_form_cuda.h"
+#include "layers/activation/softmax_form.h"
 #include "layers/loss/softmax_loss_form.h"
 #include "layers/loss/softmax_loss_sum.cuh"
 #include "layers/loss/valid_count_cuda.h"
@@ -116,16 +117,11 @@ class CudaSoftmaxLoss : public Kernel {
         shape_(form_.shape),
         valid_count_(args.device),
         backward_(args.backward) {
-    // With channels last, where the axis is the channels, the classes of a position lie side by
-    // side, and the positions are in the order of the labels.
-    Layout layout;
-    if (form_.axis == 1 && args.bottoms[0].layout.channels_last()) {
-      layout = args.bottoms[0].layout;
-      shape_ = {form_.shape.positions(), form_.shape.classes, 1};
-    }
-    needs_.bottoms = {layout, Layout()};
+    const SoftmaxView view({form_.shape, form_.axis}, args.bottoms[0]);
+    shape_ = view.shape;
+    needs_.bottoms = {view.layout, Layout()};
     needs_.types = {args.bottoms[0].dtype, DType::kFloat32};
-    needs_.tops = {Layout(), layout};  // the loss and the probabilities
+    needs_.tops = {Layout(), view.layout};  // the loss and the probabilities
     needs_.tops.resize(args.tops.size());
     Place(nullptr, nullptr);
   }
