@@ -21,7 +21,10 @@ LayerShape InferLrn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
     throw spec.Mistake("lrn_param.local_size",
                        "local_size must be odd, found " + std::to_string(p.local_size()));
   }
+  const bool within = p.norm_region() == LRNParameter::WITHIN_CHANNEL;
+  const int64_t half = (static_cast<int64_t>(p.local_size()) - 1) / 2;
   LayerShape shape;
+  shape.form = LrnForm{{within, half}, p.alpha(), p.beta(), within ? 1.0f : p.k()};
   shape.tops = bottoms;
   shape.backward_reads_tops = false;
   return shape;
@@ -31,8 +34,8 @@ template <class T>
 class LrnKernel : public Kernel {
  public:
   explicit LrnKernel(const KernelArgs& args)
-      : window_(LrnWindowOf(args.spec->param.lrn_param())),
-        ops_(LrnOps<T>::From(args.spec->param.lrn_param(), window_)),
+      : window_(args.Form<LrnForm>().window),
+        ops_(args.Form<LrnForm>()),
         shape_(args.bottoms[0].shape) {
     const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T));
     needs_.scratch_bytes = bytes;

@@ -1,17 +1,31 @@
-#include "layers/normalization/lrn_cuda.h"
-
+// LRN on a GPU, with whatever activations are stored as, and with channels last where windows reach
+// across channels: one pass over memory in each direction, two backward where windows are large.
 #include "core/device/elementwise.cuh"
-#include "layers/common/channels_cuda.h"
+#include "layers/common/stored_form_cuda.h"
 #include "layers/normalization/lrn_neighbours.cuh"
 
 namespace doppio {
 namespace {
 
-// A thread works on so many channels of one pixel: their windows overlap, so that most of what it
-// reads is in the cache.
+// A thread computes this many channels of one pixel: their windows overlap, so that most of what
+// the thread reads is in the cache.
 constexpr int64_t kRun = 16;
 
-// Of what the windows are sums: values of neighbouring elements.
+struct LrnShape {
+  LrnWindow window;
+  int64_t images, channels, height, width;
+  bool channels_last;  // else plain, as windows within a channel always are
+  int64_t count() const { return images * channels * height * width; }
+  // False where the windows are so small that backward forms what they add up on the fly, which
+  // reads each tensor once.
+  bool stores_ratios() const {
+    return window.within || window.half > GradientOfNeighbours<float>::kReach;
+  }
+  // True where backward needs no scale from forward.
+  bool forms_scales_again() const { return channels_last && !stores_ratios(); }
+};
+
+// What the windows are sums of: values of neighbouring elements.
 template <class T>
 struct Squares {
   const T* x;
@@ -23,8 +37,8 @@ struct Squares {
     return values;
   }
 };
-// Backward's, computed where they are needed or, for windows that would compute each too often,
-// before.
+// Backward's values, computed on the fly. StoredRatios replaces them where windows are large and
+// would compute each value too often.
 template <class T>
 struct Ratios {
   LrnOps<float> ops;
@@ -170,9 +184,11 @@ static void SumWindows(const Gpu& gpu, const LrnShape& s, bool packed, const Val
   });
 }
 
+// `ratio`: scratch for as many floats as the bottom has where s.stores_ratios(), else null.
+// `scale`: what forward wrote; null where s.forms_scales_again(). `dx` is none of the others.
 template <class T>
-static void Backward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const T* x,
-                     const T* dy, const float* scale, float* ratio, T* dx) {
+static void LrnGradient(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const T* x,
+                        const T* dy, const float* scale, float* ratio, T* dx) {
   if (s.forms_scales_again()) {
     constexpr int kWidth = kPackWidth<T>;
     const int64_t half = std::min(s.window.half, s.channels);
@@ -194,26 +210,61 @@ static void Backward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops
   SumWindows<kPackWidth<T>>(gpu, s, packed && PacksFit(ratio), StoredRatios{ratio}, gradient);
 }
 
+class CudaLrn : public Kernel {
+ public:
+  explicit CudaLrn(const KernelArgs& args)
+      : device_(args.device), shape_(ShapeOf(args)), ops_(args.Form<LrnForm>()) {
+    AskForOneForm(args, &needs_);
+    if (!shape_.channels_last) needs_.bottoms = needs_.tops = {Layout()};
+    if (args.backward) {
+      const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(float));
+      if (!shape_.forms_scales_again()) needs_.saved_bytes = bytes;  // scale
+      if (shape_.stores_ratios()) needs_.scratch_bytes = bytes;
+    }
+  }
+
+  void Forward(const Pass&) override {
+    float* scale = needs_.saved_bytes > 0 ? static_cast<float*>(t_.saved) : nullptr;
+    DispatchStored(t_.tops[0].dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T* x = t_.bottoms[0].data<T>();
+      T* y = t_.tops[0].data<T>();
+      SumWindows<kPackWidth<T>>(GpuOf(device_), shape_, PacksFit(x, y, scale), Squares<T>{x},
+                                Normalized<T>{ops_, x, y, scale});
+    });
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    const Tensor& dx = t_.bottom_grads[0];
+    if (!dx) return;
+    DispatchStored(dx.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      LrnGradient(GpuOf(device_), shape_, ops_, static_cast<const T*>(t_.bottoms[0].raw),
+                  static_cast<const T*>(t_.top_grads[0].raw), static_cast<const float*>(t_.saved),
+                  static_cast<float*>(t_.scratch), dx.data<T>());
+    });
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaLrn>(args);
+  }
+
+ private:
+  static LrnShape ShapeOf(const KernelArgs& args) {
+    const LrnWindow& window = args.Form<LrnForm>().window;
+    const Shape& bottom = args.bottoms[0].shape;
+    const bool last = args.bottoms[0].layout.channels_last() && !window.within;
+    return {window, bottom[0], bottom[1], bottom[2], bottom[3], last};
+  }
+
+  Device* const device_;
+  const LrnShape shape_;
+  const LrnOps<float> ops_;
+};
+
+DOPPIO_REGISTER_KERNEL({"LRN", DeviceKind::kCuda, "cuda", 10, &CudaLrn::Make, &DeclinesDouble,
+                        true});
+
 }  // namespace
-
-void LaunchLrnForward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const void* x,
-                      void* y, float* scale) {
-  DispatchStored(s.type, [&](auto zero) {
-    using T = decltype(zero);
-    const T* from = static_cast<const T*>(x);
-    T* to = static_cast<T*>(y);
-    SumWindows<kPackWidth<T>>(gpu, s, PacksFit(from, to, scale), Squares<T>{from},
-                              Normalized<T>{ops, from, to, scale});
-  });
-}
-
-void LaunchLrnBackward(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const void* x,
-                       const void* dy, const float* scale, float* ratio, void* dx) {
-  DispatchStored(s.type, [&](auto zero) {
-    using T = decltype(zero);
-    Backward(gpu, s, ops, static_cast<const T*>(x), static_cast<const T*>(dy), scale, ratio,
-             static_cast<T*>(dx));
-  });
-}
-
 }  // namespace doppio

@@ -1,5 +1,6 @@
 // Local response normalisation by oneDNN, where it has more than plain loops: beta 0.75, sizes its
 // code generator knows, channels in blocks.
+#include "layers/normalization/lrn_ops.h"
 #include "layers/normalization/window_dnnl.h"
 
 namespace doppio {
@@ -8,11 +9,10 @@ namespace {
 using Choice = WindowChoice<dnnl::lrn_forward, dnnl::lrn_backward, true>;
 
 Choice MakeLrnDnnl(const KernelArgs& args, const dnnl::memory::desc& data) {
-  const LRNParameter& p = args.spec->param.lrn_param();
-  const bool within = p.norm_region() == LRNParameter::WITHIN_CHANNEL;
-  const dnnl::algorithm how =
-      within ? dnnl::algorithm::lrn_within_channel : dnnl::algorithm::lrn_across_channels;
-  const LrnNumbers numbers = {p.local_size(), p.alpha(), p.beta(), within ? 1.0f : p.k()};
+  const LrnForm& form = args.Form<LrnForm>();
+  const dnnl::algorithm how = form.window.within ? dnnl::algorithm::lrn_within_channel
+                                                 : dnnl::algorithm::lrn_across_channels;
+  const LrnNumbers numbers = {form.local_size(), form.alpha, form.beta, form.k};
   const dnnl::prop_kind kind =
       args.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   Choice choice;

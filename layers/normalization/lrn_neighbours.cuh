@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/device/elementwise.cuh"
-#include "layers/common/channels_cuda.h"
-#include "layers/normalization/lrn_cuda.h"
+#include "layers/common/divider.h"
+#include "layers/normalization/lrn_ops.h"
 
 namespace doppio {
 
@@ -80,7 +80,7 @@ struct AcrossNeighbours {
 // move twice as much memory as the gradient itself in 16 bits.
 template <class T>
 struct GradientOfNeighbours {
-  static constexpr int kReach = LrnShape::kReach;
+  static constexpr int kReach = 2;
   LrnOps<float> ops;
   const T *x, *dy;
   T* dx;

@@ -1,5 +1,5 @@
-// The formulas of LRN for one element, given the sum over its window; computed by the same code on
-// every device.
+// LRN's parameters and its formulas for one element, given the sum over the element's window. Every
+// device computes them by the same code.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_LRN_OPS_H_
 #define DOPPIO_LAYERS_NORMALIZATION_LRN_OPS_H_
 
@@ -13,25 +13,27 @@ namespace doppio {
 // Where the window lies.
 struct LrnWindow {
   bool within = false;  // local_size^2 pixels, else local_size channels
-  int64_t half = 0;     // it reaches so far to both sides
+  int64_t half = 0;     // how far it reaches to both sides
 };
 
-// `p` is an LRNParameter; device code includes this file without protobuf.
-template <class Param>
-LrnWindow LrnWindowOf(const Param& p) {
-  return {p.norm_region() == Param::WITHIN_CHANNEL, (static_cast<int64_t>(p.local_size()) - 1) / 2};
-}
+// What LRN's kernels need of the file.
+struct LrnForm {
+  LrnWindow window;
+  float alpha = 1, beta = 0.75f;
+  float k = 1;  // 1 for windows within a channel
+
+  int64_t local_size() const { return 2 * window.half + 1; }
+};
 
 template <class T>
 struct LrnOps {
   T alpha, beta, k;  // alpha is divided by the window's size
 
-  template <class Param>
-  static LrnOps From(const Param& p, const LrnWindow& window) {
-    const int64_t side = 2 * window.half + 1;
-    return {static_cast<T>(p.alpha()) / static_cast<T>(window.within ? side * side : side),
-            static_cast<T>(p.beta()), window.within ? T(1) : static_cast<T>(p.k())};
-  }
+  explicit LrnOps(const LrnForm& form)
+      : alpha(static_cast<T>(form.alpha) /
+              static_cast<T>(form.local_size() * (form.window.within ? form.local_size() : 1))),
+        beta(static_cast<T>(form.beta)),
+        k(static_cast<T>(form.k)) {}
 
   // y = x * Power(Scale(sum of x * x))
   DOPPIO_HD T Scale(T sum_of_squares) const { return k + alpha * sum_of_squares; }

@@ -6,8 +6,8 @@ namespace doppio {
 namespace {
 
 // LRN within a channel: x * (1 + alpha * mean of squares)^-beta.
-std::string AddWithinChannel(const OnnxLayer& layer, const LRNParameter& p) {
-  const int64_t size = p.local_size(), half = LrnWindowOf(p).half;
+std::string AddWithinChannel(const OnnxLayer& layer, const LrnForm& form) {
+  const int64_t size = form.local_size(), half = form.window.half;
   const std::string squares = layer.Add("Mul", {layer.in(), layer.in()});
   const std::string means = layer.Add("AveragePool", {squares},
                                       {{"kernel_shape", std::vector<int64_t>{size, size}},
@@ -15,23 +15,22 @@ std::string AddWithinChannel(const OnnxLayer& layer, const LRNParameter& p) {
                                        {"count_include_pad", int64_t{1}}});
   const std::string scale = layer.Add(
       "Add",
-      {layer.Add("Mul", {means, layer.Scalar(static_cast<double>(p.alpha()))}), layer.Scalar(1)});
+      {layer.Add("Mul", {means, layer.Scalar(static_cast<double>(form.alpha))}), layer.Scalar(1)});
   return layer.Add(
-      "Mul", {layer.in(), layer.Add("Pow", {scale, layer.Scalar(-static_cast<double>(p.beta()))})});
+      "Mul",
+      {layer.in(), layer.Add("Pow", {scale, layer.Scalar(-static_cast<double>(form.beta))})});
 }
 
 void AddLrn(const OnnxLayer& layer) {
-  const LRNParameter& p = layer.spec().param.lrn_param();
-  if (LrnWindowOf(p).within) {
-    layer.SetTop(AddWithinChannel(layer, p));
+  const LrnForm& form = FormAs<LrnForm>(&layer.node().shape.form, "LRN");
+  if (form.window.within) {
+    layer.SetTop(AddWithinChannel(layer, form));
     return;
   }
   // Both divide alpha by the size.
-  layer.SetTop(layer.Add("LRN", {layer.in()},
-                         {{"size", int64_t{p.local_size()}},
-                          {"alpha", p.alpha()},
-                          {"beta", p.beta()},
-                          {"bias", p.k()}}));
+  layer.SetTop(layer.Add(
+      "LRN", {layer.in()},
+      {{"size", form.local_size()}, {"alpha", form.alpha}, {"beta", form.beta}, {"bias", form.k}}));
 }
 
 std::vector<int64_t> AxesFrom(int first, const Shape& shape) {
