@@ -1,24 +1,29 @@
-// MVN: each channel of each sample, or each sample, to mean 0 and, unless told otherwise, variance
-// 1. As in Caffe eps is added to the standard deviation, and the gradient leaves it out of the
-// derivative of the deviation.
+// MVN: normalises each channel of each sample, or each sample, to mean 0 and, unless the file says
+// otherwise, variance 1. As in Caffe, eps is added to the standard deviation, and the gradient
+// leaves it out of the derivative of the deviation.
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
-#include "layers/normalization/mvn_rows.h"
+#include "layers/normalization/mvn_form.h"
 
 namespace doppio {
 namespace {
 
 LayerShape InferMvn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const float eps = spec.param.mvn_param().eps();
+  const MVNParameter& param = spec.param.mvn_param();
+  const float eps = param.eps();
   if (!(eps >= 0)) {
     throw spec.Mistake("mvn_param.eps", "eps is " + std::to_string(eps) + "; it is at least 0");
   }
+  const int axes = std::min(bottoms[0].rank(), param.across_channels() ? 1 : 2);
   LayerShape shape;
+  shape.form =
+      MvnForm{bottoms[0].count(0, axes), bottoms[0].count(axes), param.normalize_variance(), eps};
   shape.tops = {bottoms[0]};
   shape.backward_reads_bottoms = false;
-  shape.backward_reads_tops = spec.param.mvn_param().normalize_variance();
+  shape.backward_reads_tops = param.normalize_variance();
   shape.in_place_ok = true;
   return shape;
 }
@@ -27,11 +32,8 @@ template <class T>
 class Mvn : public Kernel {
  public:
   explicit Mvn(const KernelArgs& args)
-      : rows_(MvnRowsOf(*args.spec, args.bottoms[0].shape)),
-        scales_(args.spec->param.mvn_param().normalize_variance()),
-        eps_(static_cast<double>(args.spec->param.mvn_param().eps())) {
-    if (scales_ && args.backward)
-      needs_.saved_bytes = rows_.count * static_cast<int64_t>(sizeof(T));
+      : form_(args.Form<MvnForm>()), scales_(form_.scales), eps_(static_cast<double>(form_.eps)) {
+    if (scales_ && args.backward) needs_.saved_bytes = form_.rows * static_cast<int64_t>(sizeof(T));
   }
 
   void Forward(const Pass&) override {
@@ -78,13 +80,13 @@ class Mvn : public Kernel {
  private:
   template <class F>
   void ForEachRow(const F& f) const {
-    const int64_t length = rows_.length;
-    ParallelFor(rows_.count, 1 + 8192 / (length + 1), [=](int64_t begin, int64_t end) {
+    const int64_t length = form_.length;
+    ParallelFor(form_.rows, 1 + 8192 / (length + 1), [=](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) f(row, row * length, (row + 1) * length);
     });
   }
 
-  const MvnRows rows_;
+  const MvnForm form_;
   const bool scales_;
   const double eps_;
 };

@@ -1,21 +1,26 @@
-#include "layers/normalization/mvn_cuda.h"
-
+// MVN on a GPU, in single precision and the plain layout.
 #include "layers/common/channel_sums.cuh"
+#include "layers/common/room.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/normalization/mvn_form.h"
 
 namespace doppio {
 namespace {
 
 constexpr char kName[] = "MVN";
 
-}  // namespace
-
 // Two sums for each row, then room to form them in.
-int64_t MvnScratchBytes(int64_t rows, int64_t length) {
-  return rows * static_cast<int64_t>(sizeof(TwoSums)) + ReduceRowsBytes<TwoSums>(rows, length);
+int64_t MvnScratchBytes(const MvnForm& form) {
+  return form.rows * static_cast<int64_t>(sizeof(TwoSums)) +
+         ReduceRowsBytes<TwoSums>(form.rows, form.length);
 }
 
-void LaunchMvn(const Gpu& gpu, int64_t rows, int64_t length, float eps, const float* x, float* y,
-               float* inverses, void* scratch) {
+// y may be x. `inverses`, one per row: 1 / (deviation + eps), or null to leave the variance as it
+// is.
+static void NormalizeRows(const Gpu& gpu, const MvnForm& form, const float* x, float* y,
+                          float* inverses, void* scratch) {
+  const int64_t rows = form.rows, length = form.length;
+  const float eps = form.eps;
   if (length == 0) return;
   double* const means = static_cast<double*>(scratch);
   void* const room = static_cast<TwoSums*>(scratch) + rows;
@@ -46,8 +51,10 @@ void LaunchMvn(const Gpu& gpu, int64_t rows, int64_t length, float eps, const fl
       });
 }
 
-void LaunchMvnBackward(const Gpu& gpu, int64_t rows, int64_t length, const float* y,
-                       const float* dy, const float* inverses, float* dx, void* scratch) {
+// dx may be dy; y is read only where there are `inverses`.
+static void MvnGradient(const Gpu& gpu, const MvnForm& form, const float* y, const float* dy,
+                        const float* inverses, float* dx, void* scratch) {
+  const int64_t rows = form.rows, length = form.length;
   if (length == 0) return;
   TwoSums* const means = static_cast<TwoSums*>(scratch);
   const double n = static_cast<double>(length);
@@ -73,4 +80,51 @@ void LaunchMvnBackward(const Gpu& gpu, int64_t rows, int64_t length, const float
       });
 }
 
+class CudaMvn : public Kernel {
+ public:
+  explicit CudaMvn(const KernelArgs& args)
+      : device_(args.device), form_(args.Form<MvnForm>()), backward_(args.backward) {
+    Place(nullptr, nullptr);
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    Place(t_.saved, t_.scratch);
+  }
+
+  void Forward(const Pass&) override {
+    NormalizeRows(GpuOf(device_), form_, t_.bottoms[0].data<float>(), t_.tops[0].data<float>(),
+                  inverses_, t_.scratch);
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    MvnGradient(GpuOf(device_), form_, t_.tops[0].data<float>(), t_.top_grads[0].data<float>(),
+                inverses_, t_.bottom_grads[0].data<float>(), t_.scratch);
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaMvn>(args);
+  }
+
+ private:
+  // NormalizeRows and MvnGradient work in the beginning of the scratch.
+  void Place(void* saved, void* scratch) {
+    Room kept(saved), passing(scratch);
+    passing.TakeBytes(MvnScratchBytes(form_));
+    if (form_.scales) inverses_ = (backward_ ? kept : passing).Take<float>(form_.rows);
+    needs_.saved_bytes = kept.bytes();
+    needs_.scratch_bytes = passing.bytes();
+  }
+
+  Device* const device_;
+  const MvnForm form_;
+  const bool backward_;
+  float* inverses_ = nullptr;
+};
+
+DOPPIO_REGISTER_KERNEL({"MVN", DeviceKind::kCuda, "cuda", 10, &CudaMvn::Make, &DeclinesDouble});
+
+}  // namespace
 }  // namespace doppio

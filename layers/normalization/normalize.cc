@@ -1,14 +1,26 @@
-// Normalize of SSD: a sample, or the channels at each position, divided by their L2 norm
-// sqrt(sum of squares + eps), times a learned factor, one for all or one per channel.
+// Normalize of SSD: divides a sample, or the channels at each position, by their L2 norm
+// sqrt(sum of squares + eps), and multiplies by a learned factor, one for all or one per channel.
 #include <cmath>
 #include <numeric>
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
-#include "layers/normalization/normalize_spec.h"
+#include "layers/normalization/normalize_form.h"
 
 namespace doppio {
 namespace {
+
+// `bottom` has two axes or more.
+NormalizeForm NormalizeFormOf(const NormalizeParameter& param, const Shape& bottom) {
+  NormalizeForm form;
+  form.channels = bottom[1];
+  form.inner = bottom.count(2);
+  form.groups = param.across_spatial() ? SoftmaxShape{bottom[0], bottom.count(1), 1}
+                                       : SoftmaxShape{bottom[0], form.channels, form.inner};
+  form.shared = param.channel_shared();
+  form.eps = static_cast<double>(param.eps());
+  return form;
+}
 
 LayerShape InferNormalize(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const NormalizeParameter& param = spec.param.norm_param();
@@ -27,6 +39,7 @@ LayerShape InferNormalize(const LayerSpec& spec, const std::vector<Shape>& botto
   if (!param.has_scale_filler()) factor.filler.set_value(1);
 
   LayerShape shape;
+  shape.form = NormalizeFormOf(param, bottoms[0]);
   shape.tops = {bottoms[0]};
   shape.params = {factor};
   shape.backward_reads_tops = false;
@@ -36,18 +49,17 @@ LayerShape InferNormalize(const LayerSpec& spec, const std::vector<Shape>& botto
 template <class T>
 class Normalize : public Kernel {
  public:
-  explicit Normalize(const KernelArgs& args)
-      : shape_(NormalizeShapeOf(*args.spec, args.bottoms[0].shape)) {
+  explicit Normalize(const KernelArgs& args) : form_(args.Form<NormalizeForm>()) {
     if (args.backward)
-      needs_.saved_bytes = shape_.groups.positions() * static_cast<int64_t>(sizeof(T));
-    needs_.scratch_bytes = shape_.channels * static_cast<int64_t>(sizeof(double));
+      needs_.saved_bytes = form_.groups.positions() * static_cast<int64_t>(sizeof(T));
+    needs_.scratch_bytes = form_.channels * static_cast<int64_t>(sizeof(double));
   }
 
   void Forward(const Pass&) override {
     const T *x = t_.bottoms[0].template data<T>(), *factors = t_.params[0].template data<T>();
     T* y = t_.tops[0].template data<T>();
     T* inverses = needs_.saved_bytes > 0 ? static_cast<T*>(t_.saved) : nullptr;
-    const NormalizeShape s = shape_;
+    const NormalizeForm s = form_;
     ForEachGroup([=](int64_t group, const auto& each) {
       double squares = 0;
       each([&](int64_t i) { squares += static_cast<double>(x[i]) * static_cast<double>(x[i]); });
@@ -64,7 +76,7 @@ class Normalize : public Kernel {
     if (t_.param_grads[0]) AddUpFactors(x, dy, inverses, add[0]);
     if (!t_.bottom_grads[0]) return;
     T* dx = t_.bottom_grads[0].template data<T>();
-    const NormalizeShape s = shape_;
+    const NormalizeForm s = form_;
     ForEachGroup([=](int64_t group, const auto& each) {
       const T inverse = inverses[group];
       double dot = 0;
@@ -80,7 +92,7 @@ class Normalize : public Kernel {
   // f(group, each) for every group, where each(g) calls g(i) for its elements.
   template <class F>
   void ForEachGroup(const F& f) const {
-    const SoftmaxShape s = shape_.groups;
+    const SoftmaxShape s = form_.groups;
     ParallelFor(s.positions(), 1 + 8192 / (s.classes + 1), [=](int64_t begin, int64_t end) {
       for (int64_t group = begin; group < end; ++group) {
         const int64_t first = group / s.inner * s.classes * s.inner + group % s.inner;
@@ -93,8 +105,8 @@ class Normalize : public Kernel {
 
   void AddUpFactors(const T* x, const T* dy, const T* inverses, bool add) {
     double* sums = static_cast<double*>(t_.scratch);
-    const int64_t channels = shape_.channels, inner = shape_.inner;
-    const int64_t samples = shape_.groups.outer, groups = shape_.groups.inner;  // of a sample
+    const int64_t channels = form_.channels, inner = form_.inner;
+    const int64_t samples = form_.groups.outer, groups = form_.groups.inner;  // of a sample
     const int64_t step = groups > 1 ? 1 : 0;
     ParallelFor(channels, 1 + 8192 / (samples * inner + 1), [=](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
@@ -111,14 +123,14 @@ class Normalize : public Kernel {
     const auto store = [&](int64_t f, double sum) {
       gradient[f] = static_cast<T>(sum) + (add ? gradient[f] : T(0));
     };
-    if (shape_.shared) {
+    if (form_.shared) {
       store(0, std::accumulate(sums, sums + channels, 0.0));
     } else {
       for (int64_t c = 0; c < channels; ++c) store(c, sums[c]);
     }
   }
 
-  const NormalizeShape shape_;
+  const NormalizeForm form_;
 };
 
 DOPPIO_REGISTER_LAYER("Normalize", LayerType{1, 1, 1, 1, false, false, &InferNormalize});

@@ -1,6 +1,9 @@
-#include "layers/normalization/normalize_cuda.h"
-
+// Normalize on a GPU, in single precision and the plain layout.
 #include "layers/activation/softmax_rows.cuh"
+#include "layers/common/channels_cuda.h"
+#include "layers/common/room.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/normalization/normalize_form.h"
 
 namespace doppio {
 namespace {
@@ -8,23 +11,22 @@ namespace {
 constexpr char kName[] = "Normalize";
 
 // All elements of one factor: its channel, or everything.
-Channels FactorElements(const NormalizeShape& s) {
+Channels FactorElements(const NormalizeForm& s) {
   const int64_t samples = s.groups.count() / std::max<int64_t>(1, s.channels * s.inner);
   return s.shared ? Channels(s.groups.count()) : Channels({samples, s.channels, s.inner}, 1, 2);
 }
 
-}  // namespace
-
 // A float for each norm, then room for sums.
-int64_t NormalizeScratchBytes(const NormalizeShape& s) {
+int64_t NormalizeScratchBytes(const NormalizeForm& s) {
   const Channels factors = FactorElements(s);
   return (s.groups.positions() + 1) / 2 * 2 * static_cast<int64_t>(sizeof(float)) +
          std::max(ReduceClassesBytes<double>(s.groups),
                   ReduceRowsBytes<double>(factors.channels(), factors.positions()));
 }
 
-void LaunchNormalize(const Gpu& gpu, const NormalizeShape& s, const float* x, const float* factors,
-                     float* inverses, float* y, void* scratch) {
+// `inverses`, one per norm: 1 / norm, for backward.
+static void DivideByNorms(const Gpu& gpu, const NormalizeForm& s, const float* x,
+                          const float* factors, float* inverses, float* y, void* scratch) {
   ReduceClasses(
       gpu, s.groups, kName, 0.0,
       DOPPIO_BODY(int64_t i) { return static_cast<double>(x[i]) * static_cast<double>(x[i]); },
@@ -40,9 +42,11 @@ void LaunchNormalize(const Gpu& gpu, const NormalizeShape& s, const float* x, co
       });
 }
 
-void LaunchNormalizeBackward(const Gpu& gpu, const NormalizeShape& s, const float* x,
-                             const float* dy, const float* factors, const float* inverses,
-                             const SumTarget& factor_grad, float* dx, void* scratch) {
+// Computes the gradients of the factors, unless factor_grad goes nowhere, and of x, unless dx is
+// null; dx may be dy.
+static void NormalizeGradient(const Gpu& gpu, const NormalizeForm& s, const float* x,
+                              const float* dy, const float* factors, const float* inverses,
+                              const SumTarget& factor_grad, float* dx, void* scratch) {
   float* const along = static_cast<float*>(scratch);
   void* const room = along + (s.groups.positions() + 1) / 2 * 2;
   const SoftmaxPlaces<int64_t> places(s.groups);
@@ -74,4 +78,53 @@ void LaunchNormalizeBackward(const Gpu& gpu, const NormalizeShape& s, const floa
       });
 }
 
+class CudaNormalize : public Kernel {
+ public:
+  explicit CudaNormalize(const KernelArgs& args)
+      : device_(args.device), form_(args.Form<NormalizeForm>()), backward_(args.backward) {
+    Place(nullptr, nullptr);
+  }
+
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    Place(t_.saved, t_.scratch);
+  }
+
+  void Forward(const Pass&) override {
+    DivideByNorms(GpuOf(device_), form_, t_.bottoms[0].data<float>(), t_.params[0].data<float>(),
+                  inverses_, t_.tops[0].data<float>(), t_.scratch);
+  }
+
+  void Backward(const Pass&, const std::vector<bool>& add) override {
+    NormalizeGradient(GpuOf(device_), form_, t_.bottoms[0].data<float>(),
+                      t_.top_grads[0].data<float>(), t_.params[0].data<float>(), inverses_,
+                      {t_.param_grads[0].data<float>(), add[0]}, t_.bottom_grads[0].data<float>(),
+                      t_.scratch);
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaNormalize>(args);
+  }
+
+ private:
+  // DivideByNorms and NormalizeGradient work in the beginning of the scratch.
+  void Place(void* saved, void* scratch) {
+    Room kept(saved), passing(scratch);
+    passing.TakeBytes(NormalizeScratchBytes(form_));
+    inverses_ = (backward_ ? kept : passing).Take<float>(form_.groups.positions());
+    needs_.saved_bytes = kept.bytes();
+    needs_.scratch_bytes = passing.bytes();
+  }
+
+  Device* const device_;
+  const NormalizeForm form_;
+  const bool backward_;
+  float* inverses_ = nullptr;
+};
+
+DOPPIO_REGISTER_KERNEL({"Normalize", DeviceKind::kCuda, "cuda", 10, &CudaNormalize::Make,
+                        &DeclinesDouble});
+
+}  // namespace
 }  // namespace doppio
