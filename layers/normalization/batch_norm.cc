@@ -1,10 +1,11 @@
-// BatchNorm: every channel shifted and scaled to mean 0 and variance 1, by the statistics of the
+// BatchNorm: shifts and scales every channel to mean 0 and variance 1, by the statistics of the
 // batch (training) or the running ones (testing). Learned factors are a Scale layer's. State, as
 // Caffe keeps it: decayed sums of the means, of the variances (unbiased), and of their weights.
 //
 // Backward needs the top only, since the top is the normalised value. So the layer works in place,
-// in any layout, and moves less memory than a primitive that keeps its bottom: that is why there is
+// in any layout, and moves less memory than a primitive that keeps its bottom. Hence BatchNorm has
 // no oneDNN kernel.
+#include "core/net/graph/layer.h"
 #include "layers/normalization/batch_norm_stats.h"
 
 namespace doppio {
@@ -13,7 +14,8 @@ namespace {
 constexpr int kBlobs = 3;
 
 LayerShape InferBatchNorm(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  if (spec.param.batch_norm_param().stats_batch_size() != 0) {
+  const BatchNormParameter& param = spec.param.batch_norm_param();
+  if (param.stats_batch_size() != 0) {
     throw spec.Mistake("batch_norm_param.stats_batch_size",
                        "stats_batch_size of Intel Caffe is not supported; remove it: statistics "
                        "are those of the batch");
@@ -32,7 +34,12 @@ LayerShape InferBatchNorm(const LayerSpec& spec, const std::vector<Shape>& botto
     }
   }
   const int64_t channels = bottoms[0].dim_or_1(1);
+  BatchNormForm form;
+  form.global = param.has_use_global_stats() ? param.use_global_stats() : spec.phase() == TEST;
+  form.fraction = param.moving_average_fraction();
+  form.epsilon = param.eps();
   LayerShape shape;
+  shape.form = form;
   shape.tops = {bottoms[0]};
   for (const Shape& blob : {Shape{channels}, Shape{channels}, Shape{1}}) {
     ParamShape statistic;
@@ -41,7 +48,7 @@ LayerShape InferBatchNorm(const LayerSpec& spec, const std::vector<Shape>& botto
     shape.params.push_back(statistic);
   }
   shape.backward_reads_bottoms = false;
-  shape.backward_reads_tops = !UsesGlobalStats(spec);
+  shape.backward_reads_tops = !form.global;
   shape.in_place_ok = true;
   return shape;
 }

@@ -1,262 +1,260 @@
-#include "layers/normalization/batch_norm_cuda.h"
-#include "layers/common/channel_sums.cuh"
+// BatchNorm alone and in the chains of batch_norm_chain.cc on a GPU, by the same formulas, with
+// what activations are stored as, plain or channels last. Forward makes one pass over memory for
+// the statistics and one that writes the top; backward makes one for the sums and one that writes.
+#include <vector>
+
+#include "core/net/run/communicator.h"
+#include "layers/common/chain.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/normalization/batch_norm_form.h"
+#include "layers/normalization/batch_norm_functions.cuh"
 
 namespace doppio {
 namespace {
 
+using namespace batch_norm;
+
 constexpr char kName[] = "BatchNorm";
 
-DOPPIO_HD float ScaleOf(float variance, float epsilon) { return 1.0f / sqrtf(variance + epsilon); }
+// What both kernels have: the statistics, and memory per channel. The scratch holds the room for
+// sums, then, where ranks share statistics, the sums that go to other ranks, then two more values
+// per channel.
+class CudaNorm : public Kernel {
+ public:
+  explicit CudaNorm(const KernelArgs& args)
+      : device_(args.device),
+        type_(args.tops[0]),
+        form_(args.Form<BatchNormForm>()),
+        channels_(Seen(args), 1, std::min(2, args.bottoms[0].shape.rank())),
+        over_ranks_(args.sync_statistics && !form_.global) {
+    const int64_t per_channel = channels_.channels() * static_cast<int64_t>(sizeof(float));
+    needs_.bottoms.assign(args.bottoms.size(), Seen(args).layout);
+    needs_.types.assign(args.bottoms.size(), type_);
+    needs_.tops = {Seen(args).layout};
+    needs_.saved_bytes = 2 * per_channel;
+    needs_.scratch_bytes = SumsEnd() + 2 * per_channel;
+  }
 
-// Sums from a pivot close enough to the mean that nothing cancels: the channel's first value.
-struct FromPivot {
-  float pivot;
-  DOPPIO_HD TwoTerms operator()(const float (&in)[1], float*) const {
-    const float d = in[0] - pivot;
-    return {d, d * d};
+  void Bind(KernelTensors tensors) override {
+    Kernel::Bind(std::move(tensors));
+    by_.mean = static_cast<float*>(t_.saved);
+    by_.scale = by_.mean + channels_.channels();
+    char* const scratch = static_cast<char*>(t_.scratch);
+    sums_ = reinterpret_cast<TwoSums*>(scratch + RoomBytes());
+    first_ = reinterpret_cast<float*>(scratch + SumsEnd());
+    second_ = first_ + channels_.channels();
+    state_ = {t_.params[0].data<float>(), t_.params[1].data<float>(), t_.params[2].data<float>()};
+  }
+  // Sums over ranks cannot be recorded.
+  bool same_every_pass() const override { return !over_ranks_; }
+
+ protected:
+  // Fills by_, and updates the running statistics unless the pass says that this has been done.
+  void TakeStatistics(const Pass& pass) {
+    const Gpu gpu = GpuOf(device_);
+    const RunningStatistics state = pass.again ? RunningStatistics() : state_;
+    if (form_.global) {
+      ForEachIndex(gpu, channels_.channels(), kName, LoadStatistics{form_.epsilon, state_, by_});
+    } else if (Shares(pass)) {
+      SumBatch();
+      AddOverRanks(pass);
+      const StoreStatistics<NoPivots> store{
+          {}, AllPositions(pass), form_.fraction, form_.epsilon, state, by_};
+      ForEachIndex(gpu, channels_.channels(), kName, StoreSummedStatistics{store, sums_});
+    } else {
+      TakeBatchStatistics(state);
+    }
+  }
+
+  // `other`: null where there is no sum.
+  void Normalize(const Norms& norms, const void* other) {
+    DispatchStored(type_, [&](auto zero) {
+      using T = decltype(zero);
+      MapChannels(GpuOf(device_), channels_, kName, static_cast<T*>(t_.tops[0].raw),
+                  ForwardBy{norms, other != nullptr}, static_cast<const T*>(t_.bottoms[0].raw),
+                  static_cast<const T*>(other));
+    });
+  }
+
+  // The means are those of the batch that the statistics are of. `y`: null, or ReLU's mask is taken
+  // from it and put on dy.
+  void SumGradients(const Pass& pass, const Norms& norms, const void* x, const void* y, void* dy,
+                    NormSums sums) {
+    const bool shares = Shares(pass) && sums.mean_dz != nullptr;
+    if (shares) sums.part = sums_;
+    DispatchStored(type_, [&](auto zero) {
+      using T = decltype(zero);
+      SumChannels(GpuOf(device_), channels_, kName, static_cast<T*>(y == nullptr ? nullptr : dy),
+                  SumsBy{norms, y != nullptr}, StoreGradients{norms, sums, Positions()}, t_.scratch,
+                  static_cast<const T*>(x), static_cast<const T*>(dy), static_cast<const T*>(y));
+    });
+    if (!shares) return;
+    AddOverRanks(pass);
+    ForEachIndex(GpuOf(device_), channels_.channels(), kName, StoreMeans{sums, AllPositions(pass)});
+  }
+
+  // dx from the gradient before ReLU and the means in `sums`. `x`: null where neither the means nor
+  // ReLU need it. dx may be dy.
+  void Differentiate(const Norms& norms, const void* x, const void* dy, const NormSums& sums,
+                     void* dx) {
+    DispatchStored(type_, [&](auto zero) {
+      using T = decltype(zero);
+      MapChannels(GpuOf(device_), channels_, kName, static_cast<T*>(dx),
+                  GradientBy{norms, sums.mean_dz, sums.mean_normal_dz}, static_cast<const T*>(x),
+                  static_cast<const T*>(dy));
+    });
+  }
+
+  Device* const device_;
+  const DType type_;
+  const BatchNormForm form_;
+  Normaliser by_;
+  float *first_ = nullptr, *second_ = nullptr;
+
+ private:
+  // Bottom 0 in the layout of the first bottom that is channels last.
+  static TensorSpec Seen(const KernelArgs& args) {
+    TensorSpec x = args.bottoms[0];
+    for (const TensorSpec& bottom : args.bottoms) {
+      if (!x.layout.channels_last()) x.layout = bottom.layout;
+    }
+    return x;
+  }
+
+  void TakeBatchStatistics(const RunningStatistics& state) {
+    DispatchStored(type_, [&](auto zero) {
+      using T = decltype(zero);
+      const T* x = static_cast<const T*>(t_.bottoms[0].raw);
+      const Pivots<T> pivots{x, channels_.inner()};
+      const StoreStatistics<Pivots<T>> store{pivots,        Positions(), form_.fraction,
+                                             form_.epsilon, state,       by_};
+      SumChannels(GpuOf(device_), channels_, kName, static_cast<T*>(nullptr), pivots, store,
+                  t_.scratch, x);
+    });
+  }
+  // Two numbers per channel into sums_, for a batch whose parts are on several GPUs.
+  void SumBatch() {
+    DispatchStored(type_, [&](auto zero) {
+      using T = decltype(zero);
+      const T* x = static_cast<const T*>(t_.bottoms[0].raw);
+      const Pivots<T> pivots{x, channels_.inner()};
+      SumChannels(GpuOf(device_), channels_, kName, static_cast<T*>(nullptr), pivots,
+                  KeepSums<T>{pivots, Positions(), sums_}, t_.scratch, x);
+    });
+  }
+
+  int64_t RoomBytes() const {
+    return DispatchStored(type_,
+                          [&](auto zero) { return SumChannelsBytes<decltype(zero)>(channels_); });
+  }
+  int64_t SumsBytes() const { return channels_.channels() * static_cast<int64_t>(sizeof(TwoSums)); }
+  int64_t SumsEnd() const { return RoomBytes() + (over_ranks_ ? SumsBytes() : 0); }
+  // Replaces the two sums per channel, on the device, by those over all ranks. Where the devices
+  // have no link, the sums are added in host memory.
+  void AddOverRanks(const Pass& pass) const {
+    const int64_t count = 2 * channels_.channels();
+    if (pass.sums != nullptr) return pass.sums->AllReduce(sums_, count, DType::kFloat64);
+    std::vector<double> sums(static_cast<size_t>(count));
+    device_->CopyToHost(sums.data(), sums_, SumsBytes());
+    pass.group->AllReduce(sums.data(), count, DType::kFloat64);
+    device_->CopyFromHost(sums_, sums.data(), SumsBytes());
+  }
+  bool Shares(const Pass& pass) const { return over_ranks_ && pass.group != nullptr; }
+  // Elements of a channel, on this rank and on all.
+  double Positions() const { return static_cast<double>(channels_.positions()); }
+  double AllPositions(const Pass& pass) const { return Positions() * pass.group->size(); }
+
+  const Channels channels_;
+  const bool over_ranks_;  // the statistics are those of all ranks' batches
+  RunningStatistics state_{};
+  TwoSums* sums_ = nullptr;
+};
+
+class CudaBatchNorm : public CudaNorm {
+ public:
+  using CudaNorm::CudaNorm;
+
+  void Forward(const Pass& pass) override {
+    TakeStatistics(pass);
+    Normalize(Norms{by_}, nullptr);
+  }
+
+  // From the top, which is normalised.
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    if (!t_.bottom_grads[0]) return;
+    const Norms norms{{nullptr, by_.scale}};
+    const void* y = form_.global ? nullptr : t_.tops[0].raw;
+    void* dy = t_.top_grads[0].raw;
+    NormSums sums;
+    if (!form_.global) {
+      sums.mean_dz = first_;
+      sums.mean_normal_dz = second_;
+      SumGradients(pass, norms, y, nullptr, dy, sums);
+    }
+    Differentiate(norms, y, dy, sums, t_.bottom_grads[0].raw);
   }
 };
-template <class T>
-struct Pivots {
-  static constexpr bool kWrites = false;
-  const T* x;
-  int64_t inner;
-  DOPPIO_HD FromPivot operator()(int64_t c) const { return {static_cast<float>(x[c * inner])}; }
-};
 
-// What sums over several parts of a batch start from, each of which has another first value.
-struct NoPivots {
-  DOPPIO_HD FromPivot operator()(int64_t) const { return {0}; }
-};
-// Sums from a pivot become sums of x and of x^2. In double precision those lose less to cancelling
-// than x has lost to rounding when it became a float.
-template <class T>
-struct KeepSums {
-  Pivots<T> pivots;
-  double positions;
-  TwoSums* to;
+class CudaBatchNormChain : public CudaNorm {
+ public:
+  explicit CudaBatchNormChain(const KernelArgs& args) : CudaNorm(args), tail_(args.chain) {}
 
-  DOPPIO_HD void operator()(int64_t c, const TwoSums& sums) const {
-    const double pivot = pivots(c).pivot;
-    to[c] = {sums.first + positions * pivot,
-             sums.second + pivot * (2 * sums.first + positions * pivot)};
+  void Forward(const Pass& pass) override {
+    TakeStatistics(pass);
+    Normalize(WithRelu(true), tail_.sum ? t_.bottoms[1].raw : nullptr);
   }
-};
 
-// Writes what a batch says of channel c.
-template <class P>
-struct TakeSums {
-  P pivots;
-  double positions;
-  float fraction, epsilon;
-  RunningStatistics state;
-  Normaliser to;
-
-  DOPPIO_HD void operator()(int64_t c, const TwoSums& sums) const {
-    const double offset = sums.first / positions;
-    const double squares = sums.second / positions - offset * offset;
-    const double variance = squares < 0 ? 0 : squares;  // NaN stays
-    const double unbiased = positions > 1 ? positions / (positions - 1) : 1;
-    to.mean[c] = static_cast<float>(pivots(c).pivot + offset);
-    to.scale[c] = ScaleOf(static_cast<float>(variance), epsilon);
-    if (state.mean == nullptr) return;
-    state.mean[c] = to.mean[c] + fraction * state.mean[c];
-    state.variance[c] = static_cast<float>(unbiased * variance) + fraction * state.variance[c];
-    if (c == 0) *state.weight = 1 + fraction * *state.weight;
+  void Backward(const Pass& pass, const std::vector<bool>& add) override {
+    const void* x = t_.bottoms[0].raw;
+    void *dy = t_.top_grads[0].raw, *dx = t_.bottom_grads[0].raw;
+    // After a sum, whose other side is not read, ReLU's mask comes from y, and is put on dy once.
+    const bool mask = tail_.sum && tail_.relu;
+    const void* y = mask ? t_.tops[0].raw : nullptr;
+    NormSums sums;
+    if (form_.has_scale)
+      sums.factor_grad = {t_.param_grads[kScaleParam].data<float>(), add[kScaleParam]};
+    if (form_.has_bias)
+      sums.bias_grad = {t_.param_grads[kBiasParam].data<float>(), add[kBiasParam]};
+    // The batch's mean and variance depend on x as well, running ones do not.
+    if (dx != nullptr && !form_.global) {
+      sums.mean_dz = first_;
+      sums.mean_normal_dz = second_;
+    }
+    if (sums.any()) {
+      SumGradients(pass, WithRelu(true), x, y, dy, sums);
+    } else if (mask) {
+      Differentiate({{}, nullptr, nullptr, tail_.relu->slope}, y, dy, NormSums(), dy);
+    }
+    if (tail_.sum && t_.bottom_grads[1] && t_.bottom_grads[1].raw != dy) {
+      CopyOnDevice(device_, t_.bottom_grads[1].raw, dy, t_.bottom_grads[1].bytes());
+    }
+    if (dx != nullptr) Differentiate(WithRelu(!mask), x, dy, sums, dx);
   }
-};
 
-// A NormChain in one channel: z = (x - mean) * gain + bias. As few numbers as can be: a thread
-// holds those of eight channels.
-struct Norm {
-  float mean, gain, bias, slope;
-
-  DOPPIO_HD float Centred(float x) const { return x - mean; }
-  DOPPIO_HD float Affine(float centred) const { return centred * gain + bias; }
-  DOPPIO_HD float Forward(float z) const { return Relu(slope).Forward(z); }
-  DOPPIO_HD float Gradient(float v, float dy) const { return Relu(slope).Gradient(v, dy); }
-};
-
-struct Norms {
-  Normaliser by;
-  const float *factor, *bias;
-  float slope;
-
-  explicit Norms(const NormChain& chain)
-      : by(chain.by), factor(chain.factor), bias(chain.bias), slope(chain.relu.slope) {}
-  // What the centred x is multiplied with to be normalised.
-  DOPPIO_HD float ScaleOf(int64_t c) const { return by.mean == nullptr ? 1.0f : by.scale[c]; }
-  DOPPIO_HD Norm At(int64_t c) const {
-    const float scale = by.scale == nullptr ? 1.0f : by.scale[c];
-    // Minus zero is what changes no sum.
-    return {by.mean == nullptr ? 0.0f : by.mean[c], factor == nullptr ? scale : scale * factor[c],
-            bias == nullptr ? -0.0f : bias[c], slope};
+ private:
+  Norms WithRelu(bool relu) const {
+    return {by_, form_.has_scale ? t_.params[kScaleParam].data<float>() : nullptr,
+            form_.has_bias ? t_.params[kBiasParam].data<float>() : nullptr,
+            relu && tail_.relu ? tail_.relu->slope : 1};
   }
+
+  const ChainTail tail_;
 };
 
-struct ForwardOf : Norm {
-  bool sum;
-  DOPPIO_HD float operator()(const float (&in)[2]) const {
-    const float z = Affine(Centred(in[0]));
-    return Forward(sum ? z + in[1] : z);
-  }
-};
-struct ForwardBy {
-  Norms norms;
-  bool sum;
-  DOPPIO_HD ForwardOf operator()(int64_t c) const { return {norms.At(c), sum}; }
-};
-
-// Of x, dy and y.
-struct SumsOf : Norm {
-  bool masks;
-  DOPPIO_HD TwoTerms operator()(const float (&in)[3], float* dz) const {
-    const float centred = Centred(in[0]);
-    *dz = Gradient(masks ? in[2] : Affine(centred), in[1]);
-    return {centred * *dz, *dz};
-  }
-};
-struct SumsBy {
-  static constexpr bool kWrites = true;
-  Norms norms;
-  bool masks;
-  DOPPIO_HD SumsOf operator()(int64_t c) const { return {norms.At(c), masks}; }
-};
-DOPPIO_HD void StoreMeans(const NormSums& to, double positions, int64_t c, const TwoSums& sums) {
-  to.mean_normal_dz[c] = static_cast<float>(sums.first / positions);
-  to.mean_dz[c] = static_cast<float>(sums.second / positions);
+template <class K>
+std::unique_ptr<Kernel> MakeBatchNorm(const KernelArgs& args) {
+  return std::make_unique<K>(args);
 }
-struct StoreSums {
-  Norms norms;
-  NormSums to;
-  double positions;
-  DOPPIO_HD void operator()(int64_t c, const TwoSums& sums) const {
-    const double of_normal = sums.first * norms.ScaleOf(c);
-    to.factor_grad.Store(c, of_normal);
-    to.bias_grad.Store(c, sums.second);
-    if (to.mean_dz == nullptr) return;
-    const TwoSums all{of_normal, sums.second};
-    if (to.part != nullptr)
-      reinterpret_cast<TwoSums*>(to.part)[c] = all;
-    else
-      StoreMeans(to, positions, c, all);
-  }
-};
 
-// Of x and dy. The batch's mean and variance depend on x as well: what lies along 1 and along the
-// centred x is taken away.
-struct GradientOf : Norm {
-  float along_one, along_x;
-  bool batch;
-  DOPPIO_HD float operator()(const float (&in)[2]) const {
-    const float centred = Centred(in[0]);
-    float dz = Gradient(Affine(centred), in[1]);
-    if (batch) dz = dz - along_one - along_x * centred;
-    return dz * gain;
-  }
-};
-struct GradientBy {
-  Norms norms;
-  const float *mean_dz, *mean_normal_dz;
-  DOPPIO_HD GradientOf operator()(int64_t c) const {
-    const bool batch = mean_dz != nullptr;
-    return {norms.At(c), batch ? mean_dz[c] : 0.0f,
-            batch ? mean_normal_dz[c] * norms.ScaleOf(c) : 0.0f, batch};
-  }
-};
-
-template <class T>
-static void TakeBatch(const Gpu& gpu, const Channels& v, const T* x, float fraction, float epsilon,
-                      const RunningStatistics& state, const Normaliser& to, void* room) {
-  const Pivots<T> pivots{x, v.inner()};
-  const TakeSums<Pivots<T>> take{
-      pivots, static_cast<double>(v.positions()), fraction, epsilon, state, to};
-  SumChannels(gpu, v, kName, static_cast<T*>(nullptr), pivots, take, room, x);
+bool RegisterAllBatchNorm() {
+  const auto add = [](const char* layer, auto make) {
+    KernelTypes::Get().Add({layer, DeviceKind::kCuda, "cuda", 10, make, &DeclinesDouble, true});
+  };
+  add("BatchNorm", &MakeBatchNorm<CudaBatchNorm>);
+  for (const char* chain : kBatchNormChains) add(chain, &MakeBatchNorm<CudaBatchNormChain>);
+  return true;
 }
+[[maybe_unused]] const bool batch_norm_registered = RegisterAllBatchNorm();
 
 }  // namespace
-
-int64_t BatchNormRoom(const Channels& channels, DType type) {
-  return DispatchStored(type,
-                        [&](auto zero) { return SumChannelsBytes<decltype(zero)>(channels); });
-}
-
-void TakeBatchStatistics(const Gpu& gpu, const Channels& v, DType type, const void* x,
-                         float fraction, float epsilon, const RunningStatistics& state,
-                         const Normaliser& to, void* room) {
-  DispatchStored(type, [&](auto zero) {
-    TakeBatch(gpu, v, static_cast<const decltype(zero)*>(x), fraction, epsilon, state, to, room);
-  });
-}
-
-void SumBatch(const Gpu& gpu, const Channels& v, DType type, const void* x, double* sums,
-              void* room) {
-  DispatchStored(type, [&](auto zero) {
-    using T = decltype(zero);
-    const T* from = static_cast<const T*>(x);
-    const Pivots<T> pivots{from, v.inner()};
-    const KeepSums<T> keep{pivots, static_cast<double>(v.positions()),
-                           reinterpret_cast<TwoSums*>(sums)};
-    SumChannels(gpu, v, kName, static_cast<T*>(nullptr), pivots, keep, room, from);
-  });
-}
-
-void TakeSummedStatistics(const Gpu& gpu, const Channels& v, const double* sums, double positions,
-                          float fraction, float epsilon, const RunningStatistics& state,
-                          const Normaliser& to) {
-  const TakeSums<NoPivots> take{{}, positions, fraction, epsilon, state, to};
-  const TwoSums* from = reinterpret_cast<const TwoSums*>(sums);
-  ForEachIndex(
-      gpu, v.channels(), kName, DOPPIO_BODY(int64_t c) { take(c, from[c]); });
-}
-
-void TakeRunningStatistics(const Gpu& gpu, const Channels& v, float epsilon,
-                           const RunningStatistics& state, const Normaliser& to) {
-  ForEachIndex(
-      gpu, v.channels(), kName, DOPPIO_BODY(int64_t c) {
-        const float weight = *state.weight;
-        const float per_weight = weight == 0 ? 0.0f : 1 / weight;
-        to.mean[c] = per_weight * state.mean[c];
-        to.scale[c] = ScaleOf(per_weight * state.variance[c], epsilon);
-      });
-}
-
-void LaunchNorm(const Gpu& gpu, const NormChain& chain, const void* x, const void* other, void* y) {
-  DispatchStored(chain.type, [&](auto zero) {
-    using T = decltype(zero);
-    MapChannels(gpu, chain.channels, kName, static_cast<T*>(y),
-                ForwardBy{Norms(chain), other != nullptr}, static_cast<const T*>(x),
-                static_cast<const T*>(other));
-  });
-}
-
-void LaunchNormSums(const Gpu& gpu, const NormChain& chain, const void* x, const void* y, void* dy,
-                    const NormSums& sums, void* room) {
-  DispatchStored(chain.type, [&](auto zero) {
-    using T = decltype(zero);
-    SumChannels(gpu, chain.channels, kName, static_cast<T*>(y == nullptr ? nullptr : dy),
-                SumsBy{Norms(chain), y != nullptr},
-                StoreSums{Norms(chain), sums, static_cast<double>(chain.channels.positions())},
-                room, static_cast<const T*>(x), static_cast<const T*>(dy),
-                static_cast<const T*>(y));
-  });
-}
-
-void LaunchNormMeans(const Gpu& gpu, const Channels& v, double positions, const NormSums& sums) {
-  const TwoSums* from = reinterpret_cast<const TwoSums*>(sums.part);
-  ForEachIndex(
-      gpu, v.channels(), kName,
-      DOPPIO_BODY(int64_t c) { StoreMeans(sums, positions, c, from[c]); });
-}
-
-void LaunchNormGradient(const Gpu& gpu, const NormChain& chain, const void* x, const void* dy,
-                        const float* mean_dz, const float* mean_normal_dz, void* dx) {
-  DispatchStored(chain.type, [&](auto zero) {
-    using T = decltype(zero);
-    MapChannels(gpu, chain.channels, kName, static_cast<T*>(dx),
-                GradientBy{Norms(chain), mean_dz, mean_normal_dz}, static_cast<const T*>(x),
-                static_cast<const T*>(dy));
-  });
-}
-
 }  // namespace doppio

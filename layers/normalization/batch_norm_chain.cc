@@ -1,16 +1,17 @@
 // BatchNorm together with the layers that mostly follow it: Scale, the sum of a residual block,
-// ReLU. One pass over memory for the statistics and one that writes the top; backward likewise one
-// for the sums and one that writes.
+// ReLU. Forward makes one pass over memory for the statistics and one that writes the top; backward
+// makes one for the sums and one that writes.
 //
-// Nothing between x and y is kept: backward makes it again from x, and takes the sign for ReLU from
-// there too; only after a sum, whose other side it does not read, from y.
-#include "layers/normalization/batch_norm_stats.h"
+// The kernel keeps nothing between x and y: backward computes it again from x, and so the sign for
+// ReLU. After a sum, whose other side backward does not read, the sign comes from y.
+#include "core/net/plan/fusion.h"
 #include "layers/common/chain.h"
+#include "layers/normalization/batch_norm_stats.h"
 
 namespace doppio {
 namespace {
 
-// One learned factor per channel.
+// Returns true if the Scale has one learned factor per channel.
 bool IsPerChannel(const LayerSpec& scale, const Shape& bottom) {
   const ScaleParameter& param = scale.param.scale_param();
   return bottom.canonical_axis(param.axis()) == 1 && param.num_axes() == 1;
@@ -21,6 +22,10 @@ std::optional<LayerShape> InferBatchNormChain(const std::vector<ChainLink>& chai
   if (!shape || shape->tops[0].rank() < 2) return std::nullopt;
   const ChainLink* scale = FindLink(&chain, "Scale");
   if (scale != nullptr && !IsPerChannel(*scale->spec, shape->tops[0])) return std::nullopt;
+  BatchNormForm form = chain.front().Form<BatchNormForm>();
+  form.has_scale = scale != nullptr;
+  form.has_bias = scale != nullptr && scale->spec->param.scale_param().bias_term();
+  shape->form = form;
   shape->backward_reads_bottoms = true;
   const bool sum = !shape->passes_gradient.empty();
   shape->backward_reads_tops = shape->overwrites_top_gradients = sum && ChainTail(&chain).relu;
@@ -32,10 +37,11 @@ template <class T>
 class BatchNormChain : public Kernel {
  public:
   explicit BatchNormChain(const KernelArgs& args)
-      : stats_(args), channels_(stats_.channels()), tail_(args.chain) {
-    const ChainLink* scale = FindLink(args.chain, "Scale");
-    has_scale_ = scale != nullptr;
-    has_bias_ = has_scale_ && scale->spec->param.scale_param().bias_term();
+      : stats_(args),
+        channels_(stats_.channels()),
+        tail_(args.chain),
+        has_scale_(args.Form<BatchNormForm>().has_scale),
+        has_bias_(args.Form<BatchNormForm>().has_bias) {
     const size_t padded = static_cast<size_t>(channels_.padded());
     factor_room_.assign(padded, T(1));
     // Minus zero is what changes no sum.
@@ -100,8 +106,8 @@ class BatchNormChain : public Kernel {
         mean_, scale_, Factor(), Bias());
   }
 
-  // first(z, i), then then(z, i): the gradient of z, of which both passes start from what the sum
-  // and ReLU did.
+  // first(z, i) in the first pass and then(z, i) in the second return the gradient of z, with what
+  // the sum and ReLU do to it.
   template <class First, class Then>
   void Backward(const Pass& pass, const First& first, const Then& then,
                 const std::vector<bool>& add) {
@@ -134,7 +140,7 @@ class BatchNormChain : public Kernel {
         mean_, scale_, factor, Bias(), along_one_, along_x_, slope_);
   }
 
-  // Of the gradient times the normalised value, and of the gradient.
+  // The sums per channel of the gradient times the normalised value, and of the gradient.
   template <class Gradient>
   const double* Sum(const Gradient& gradient) {
     return SumPerChannel<T>(
@@ -160,7 +166,7 @@ class BatchNormChain : public Kernel {
   const BatchNormStats<T> stats_;
   const ChannelBlocks channels_;
   const ChainTail tail_;
-  bool has_scale_ = false, has_bias_ = false;
+  const bool has_scale_, has_bias_;
   std::vector<T> factor_room_, bias_room_;  // Scale's where they must be padded, or 1 and 0
   const T* x_ = nullptr;
   T* y_ = nullptr;

@@ -1,45 +1,27 @@
-// The mean and scale of each channel that BatchNorm goes by, for the layer alone and in chains, and
-// the upkeep of its running statistics.
+// Computes the mean and scale of each channel that BatchNorm normalises by, for the layer alone and
+// in chains, and updates its running statistics; on the CPU.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_BATCH_NORM_STATS_H_
 #define DOPPIO_LAYERS_NORMALIZATION_BATCH_NORM_STATS_H_
 
-#include <cstddef>
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "core/net/plan/kernel.h"
 #include "core/net/run/communicator.h"
-#include "core/net/graph/layer.h"
 #include "layers/common/channel_blocks.h"
+#include "layers/normalization/batch_norm_form.h"
 
 namespace doppio {
-
-// Indices of Scale's parameters in a fused BatchNorm and Scale, after BatchNorm's own three.
-constexpr size_t kScaleParam = 3, kBiasParam = 4;
-
-// BatchNorm together with the layers that mostly follow it.
-constexpr const char* kBatchNormChains[] = {"BatchNorm+Scale", "BatchNorm+ReLU",
-                                            "BatchNorm+Scale+ReLU", "BatchNorm+Scale+Eltwise",
-                                            "BatchNorm+Scale+Eltwise+ReLU"};
-
-inline bool UsesGlobalStats(const LayerSpec& spec) {
-  const BatchNormParameter& param = spec.param.batch_norm_param();
-  return param.has_use_global_stats() ? param.use_global_stats() : spec.phase() == TEST;
-}
-
-// Whether the statistics are those of all ranks' batches.
-inline bool SharesStatistics(const KernelArgs& args) {
-  return args.sync_statistics && !UsesGlobalStats(*args.spec);
-}
 
 template <class T>
 class BatchNormStats {
  public:
   explicit BatchNormStats(const KernelArgs& args)
-      : global_(UsesGlobalStats(*args.spec)),
-        shares_(SharesStatistics(args)),
-        fraction_(args.spec->param.batch_norm_param().moving_average_fraction()),
-        epsilon_(args.spec->param.batch_norm_param().eps()) {
+      : global_(args.Form<BatchNormForm>().global),
+        shares_(args.sync_statistics && !global_),
+        fraction_(args.Form<BatchNormForm>().fraction),
+        epsilon_(args.Form<BatchNormForm>().epsilon) {
     const TensorSpec& bottom = args.bottoms[0];
     const int end = std::min(2, bottom.shape.rank());
     layout_ = ChannelLayout(bottom, 1, end);
@@ -47,8 +29,9 @@ class BatchNormStats {
   }
 
   bool global() const { return global_; }
-  // How the bottom is to lie, and how it is seen then.
+  // The layout that the bottom is to have.
   const Layout& layout() const { return layout_; }
+  // The bottom's view in this layout.
   const ChannelBlocks& channels() const { return channels_; }
   int64_t per_channel_bytes() const { return channels_.padded() * static_cast<int64_t>(sizeof(T)); }
 
@@ -79,7 +62,7 @@ class BatchNormStats {
 
  private:
   bool Shares(const Pass& pass) const { return shares_ && pass.group != nullptr; }
-  // Of each channel, in the batch that statistics are of.
+  // Elements of each channel in the batch that the statistics are of.
   double Positions(const Pass& pass, const ChannelBlocks& channels) const {
     return static_cast<double>(channels.positions()) * (Shares(pass) ? pass.group->size() : 1);
   }
@@ -137,7 +120,7 @@ class BatchNormStats {
     return std::max(0.0, sums[channels_.padded() + c] / m - offset * offset);
   }
 
-  // The running statistics take up those of the batch.
+  // Adds the batch's statistics to the running ones.
   void Update(const double* sums, double m, const T* mean, const std::vector<Tensor>& state) const {
     const double unbiased = m > 1 ? m / (m - 1) : 1;
     T* running_mean = state[0].data<T>();
@@ -151,8 +134,8 @@ class BatchNormStats {
     *weight = T(1) + fraction_ * *weight;
   }
 
-  bool global_, shares_;
-  T fraction_, epsilon_;
+  const bool global_, shares_;
+  const T fraction_, epsilon_;
   Layout layout_;
   ChannelBlocks channels_;
   mutable std::vector<double> shared_;  // sums over ranks

@@ -3,7 +3,7 @@
 // before.
 #include <cmath>
 
-#include "layers/normalization/batch_norm_stats.h"
+#include "layers/normalization/batch_norm_form.h"
 #include "layers/normalization/bn_form.h"
 #include "layers/elementwise/scale_bias_form.h"
 #include "tools/onnx/onnx_layer.h"
@@ -45,18 +45,15 @@ void AddNormalization(const OnnxLayer& layer, const Normalization& n) {
 }
 
 void AddBatchNorm(const OnnxLayer& layer) {
-  if (!UsesGlobalStats(layer.spec())) {
+  const BatchNormForm& form = FormAs<BatchNormForm>(&layer.node().shape.form, "BatchNorm");
+  if (!form.global) {
     throw layer.spec().Mistake(
         "batch_norm_param.use_global_stats",
         "normalising by the statistics of the batch has no form in ONNX; remove "
         "use_global_stats: false");
   }
   const double factor = layer.batch_norm_factor();
-  Normalization n{layer.wide_param(0),
-                  layer.wide_param(1),
-                  {},
-                  {},
-                  layer.spec().param.batch_norm_param().eps()};
+  Normalization n{layer.wide_param(0), layer.wide_param(1), {}, {}, form.epsilon};
   for (double& mean : n.mean) mean *= factor;
   for (double& variance : n.variance) variance *= factor;
   n.scale.assign(n.mean.size(), 1);
