@@ -1,20 +1,98 @@
-// BN on the CPU, and what it means: see bn_form.h.
-#include "layers/normalization/bn_kernel.h"
+// BN. One name, two layers of forks:
+// - TSN's, PSPNet's and others': blobs slope, bias, running mean and variance. In training, the
+//   layer normalises by the batch's statistics, and the running ones follow by `momentum`. In
+//   testing, and always where the layer is frozen, it normalises by the running ones.
+// - SegNet's, known by its fields (scale_filler, shift_filler, bn_mode): blobs scale and shift. The
+//   layer always normalises by the batch's statistics; with bn_mode INFERENCE it does not
+//   normalise.
+// Either is BatchNorm and Scale, and their kernels compute it. Only the statistics are kept in
+// other places.
+#include "core/net/graph/layer.h"
+#include "core/net/plan/fusion.h"
 #include "layers/common/host_loops.h"
+#include "layers/normalization/bn_kernel.h"
 
 namespace doppio {
 namespace {
 
+bool IsSegNetBn(const BNParameter& p) {
+  return p.has_scale_filler() || p.has_shift_filler() || p.has_bn_mode();
+}
+
+void CheckBn(const LayerSpec& spec, const Shape& bottom) {
+  const BNParameter& p = spec.param.bn_param();
+  if (bottom.rank() < 2) {
+    throw spec.Mistake("bottom", "bottom 0 has shape " + bottom.ToString() +
+                                     "; BN needs at least 2 axes, the second being channels");
+  }
+  if (IsSegNetBn(p) &&
+      (p.has_slope_filler() || p.has_bias_filler() || p.has_momentum() || p.has_frozen())) {
+    throw spec.Mistake("bn_param",
+                       "scale_filler, shift_filler and bn_mode are of SegNet's BN; slope_filler, "
+                       "bias_filler, momentum and frozen of PSPNet's; keep those of one");
+  }
+  if (!(p.momentum() >= 0 && p.momentum() <= 1)) {
+    throw spec.Mistake("bn_param.momentum",
+                       "momentum " + std::to_string(p.momentum()) + " is outside [0, 1]");
+  }
+  if (!(p.eps() > 0)) {
+    throw spec.Mistake("bn_param.eps", "eps must be positive, found " + std::to_string(p.eps()));
+  }
+}
+
+LayerShape InferPart(const LayerSpec& part, const Shape& bottom) {
+  return LayerTypes::Get().Find(part.type())->infer(part, {bottom});
+}
+
+// The meaning of the chain of both layers.
+LayerShape InferBnChain(const LayerSpec& norm, const LayerSpec& scale, const Shape& bottom) {
+  const LayerShape of_norm = InferPart(norm, bottom), of_scale = InferPart(scale, bottom);
+  const std::vector<ChainLink> chain = {
+      {norm.type(), &of_norm.form, 0, &norm, &of_norm},
+      {scale.type(), &of_scale.form, 0, &scale, &of_scale},
+  };
+  return *FusionTypes::Get().Find(BnForm().inner_type())->infer(chain);
+}
+
+// The meaning of BN but for its parameters.
+LayerShape InferBnValues(const LayerSpec& spec, const Shape& bottom) {
+  const BNParameter& p = spec.param.bn_param();
+  const bool segnet = IsSegNetBn(p);
+  BnForm form;
+  form.keeps_running = !segnet;
+  form.global = form.keeps_running && (p.frozen() || spec.phase() == TEST);
+  form.normalizes = p.bn_mode() == BNParameter::LEARN;
+  form.momentum = p.momentum();
+
+  constexpr float kSegNetEpsilon = 1e-9f;
+  LayerSpec norm = spec, scale = spec;
+  norm.param.set_type("BatchNorm");
+  norm.param.mutable_batch_norm_param()->set_use_global_stats(form.global);
+  norm.param.mutable_batch_norm_param()->set_eps(segnet && !p.has_eps() ? kSegNetEpsilon : p.eps());
+  scale.param.set_type("Scale");
+  scale.param.mutable_scale_param()->set_bias_term(true);
+  norm.param.clear_param();
+  scale.param.clear_param();
+
+  LayerShape shape = form.normalizes ? InferBnChain(norm, scale, bottom) : InferPart(scale, bottom);
+  form.inner = std::move(shape.form);
+  if (!form.normalizes) form.inner_spec = std::make_shared<LayerSpec>(std::move(scale));
+  shape.form = std::move(form);
+  return shape;
+}
+
 LayerShape InferBn(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const BnForm form = ReadBn(spec, bottoms[0]);
-  std::vector<LayerShape> shapes;
-  const std::vector<ChainLink> chain = BnChain(form, bottoms[0], &shapes);
-  LayerShape shape = form.normalizes ? *FusionTypes::Get().Find(kBnChain)->infer(chain) : shapes[0];
-  shape.params.clear();
+  CheckBn(spec, bottoms[0]);
+  const BNParameter& p = spec.param.bn_param();
+  const bool segnet = IsSegNetBn(p);
+  FillerParameter slope = segnet ? p.scale_filler() : p.slope_filler();
+  if (!p.has_scale_filler() && !p.has_slope_filler()) slope.set_value(1);
+  const FillerParameter& bias = segnet ? p.shift_filler() : p.bias_filler();
+
+  LayerShape shape = InferBnValues(spec, bottoms[0]);
   const Shape blob{1, bottoms[0][1], 1, 1};
-  shape.params.push_back({blob, form.slope, !form.frozen});
-  shape.params.push_back({blob, form.bias, !form.frozen});
-  if (!form.keeps_running) return shape;
+  shape.params = {{blob, slope, !p.frozen()}, {blob, bias, !p.frozen()}};
+  if (segnet) return shape;
   for (int i = 0; i < 2; ++i) shape.params.push_back({blob, FillerParameter(), false});
   return shape;
 }

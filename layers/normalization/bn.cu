@@ -1,14 +1,25 @@
+// BN on a GPU.
 #include "core/device/launch.cuh"
-#include "layers/normalization/bn_cuda.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/normalization/bn_kernel.h"
 
 namespace doppio {
+namespace {
 
-void LaunchStatistics(const Gpu& gpu, int64_t n, const FollowStatistics<float>& body) {
-  ForEachIndex(gpu, n, "BN's statistics", body);
+struct BnCudaLoops {
+  explicit BnCudaLoops(Device* device) : device(device) {}
+  template <class F>
+  void Run(int64_t n, const F& body) const {
+    ForEachIndex(GpuOf(device), n, "BN's statistics", body);
+  }
+  Device* device;
+};
+
+std::unique_ptr<Kernel> MakeBnCuda(const KernelArgs& args) {
+  return std::make_unique<BnKernel<float, BnCudaLoops>>(args);
 }
 
-void LaunchStatistics(const Gpu& gpu, int64_t n, const SetWeight<float>& body) {
-  ForEachIndex(gpu, n, "BN's statistics", body);
-}
+DOPPIO_REGISTER_KERNEL({"BN", DeviceKind::kCuda, "cuda", 10, &MakeBnCuda, &DeclinesDouble});
 
+}  // namespace
 }  // namespace doppio

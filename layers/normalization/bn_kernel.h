@@ -1,14 +1,14 @@
-// BN by the kernels of BatchNorm and Scale on the same device, whoever runs the loops over
-// channels.
+// BN's kernel on every device: the kernel of BatchNorm and Scale on the same device computes the
+// values, and loops over channels update the running statistics.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_BN_KERNEL_H_
 #define DOPPIO_LAYERS_NORMALIZATION_BN_KERNEL_H_
 
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/net/plan/kernel.h"
 #include "core/net/run/communicator.h"
 #include "layers/normalization/bn_form.h"
 #include "layers/normalization/bn_statistics.h"
@@ -22,8 +22,7 @@ class BnKernel : public Kernel {
   explicit BnKernel(const KernelArgs& args)
       : device_(args.device),
         loops_(args.device),
-        form_(ReadBn(*args.spec, args.bottoms[0].shape)),
-        chain_(BnChain(form_, args.bottoms[0].shape, &shapes_)),
+        form_(args.Form<BnForm>()),
         channels_(args.bottoms[0].shape[1]),
         positions_(args.bottoms[0].shape.count() / std::max<int64_t>(1, channels_)),
         shares_(args.sync_statistics && !form_.global) {
@@ -84,33 +83,32 @@ class BnKernel : public Kernel {
   T* weight() const { return statistics_ + 2 * channels_; }
   int64_t StatisticsBytes() const { return (2 * channels_ + 1) * static_cast<int64_t>(sizeof(T)); }
 
+  // Makes the kernel of BatchNorm and Scale, whose parameters Bind puts together.
   void MakeInner(const KernelArgs& from) {
     KernelArgs args = from;
-    const std::string layers = form_.normalizes ? kBnChain : "Scale";
-    shape_ = form_.normalizes ? *FusionTypes::Get().Find(kBnChain)->infer(chain_) : shapes_[0];
-    args.spec = chain_[0].spec;
-    args.shape = &shape_;
-    args.chain = form_.normalizes ? &chain_ : nullptr;
+    args.type = form_.inner_type();
+    args.form = &form_.inner;
+    args.spec = form_.inner_spec.get();
+    args.shape = nullptr;
+    args.param_shapes.assign(form_.normalizes ? 5 : 2, Shape{channels_});
+    if (form_.normalizes) args.param_shapes[2] = Shape{1};
     args.param_layouts.clear();
     args.param_placed.clear();
     for (std::vector<bool>* flags : {&args.param_gradient, &args.param_may_add}) {
       flags->resize(2);
       if (form_.normalizes) flags->insert(flags->begin(), 3, false);
     }
-    for (const KernelType* type : KernelTypes::Get().For(layers, device_->kind())) {
+    for (const KernelType* type : KernelTypes::Get().For(args.type, device_->kind())) {
       if (type->declines != nullptr && !type->declines(args).empty()) continue;
       inner_ = type->make(args);
       return;
     }
-    DOPPIO_CHECK(false, "a device that has BN has no " + layers);
+    DOPPIO_CHECK(false, "a device that has BN has no " + args.type);
   }
 
   Device* const device_;
   const Loops loops_;
   const BnForm form_;
-  std::vector<LayerShape> shapes_;
-  const std::vector<ChainLink> chain_;
-  LayerShape shape_;
   const int64_t channels_, positions_;  // positions: of a channel
   const bool shares_;                   // statistics are those of all ranks' batches
   std::unique_ptr<Kernel> inner_;

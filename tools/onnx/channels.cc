@@ -79,7 +79,7 @@ std::string Spanning(const OnnxLayer& layer, int param, int begin, int end) {
 }
 
 void AddBn(const OnnxLayer& layer) {
-  const BnForm form = ReadBn(layer.spec(), layer.bottom());
+  const BnForm& form = FormAs<BnForm>(&layer.node().shape.form, "BN");
   if (form.normalizes && !form.global) {
     throw layer.spec().Mistake(
         "bn_param", "this BN normalises by the statistics of the batch, which has no form in ONNX");
