@@ -239,9 +239,9 @@ class CudaLrn : public Kernel {
     if (!dx) return;
     DispatchStored(dx.dtype, [&](auto zero) {
       using T = decltype(zero);
-      LrnGradient(GpuOf(device_), shape_, ops_, static_cast<const T*>(t_.bottoms[0].raw),
-                  static_cast<const T*>(t_.top_grads[0].raw), static_cast<const float*>(t_.saved),
-                  static_cast<float*>(t_.scratch), dx.data<T>());
+      LrnGradient(GpuOf(device_), shape_, ops_, t_.bottoms[0].data<T>(), t_.top_grads[0].data<T>(),
+                  static_cast<const float*>(t_.saved), static_cast<float*>(t_.scratch),
+                  dx.data<T>());
     });
   }
   bool same_every_pass() const override { return true; }
