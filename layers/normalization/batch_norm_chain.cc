@@ -6,25 +6,24 @@
 // ReLU. After a sum, whose other side backward does not read, the sign comes from y.
 #include "core/net/plan/fusion.h"
 #include "layers/common/chain.h"
+#include "layers/elementwise/scale_bias_form.h"
 #include "layers/normalization/batch_norm_stats.h"
 
 namespace doppio {
 namespace {
 
-// Returns true if the Scale has one learned factor per channel.
-bool IsPerChannel(const LayerSpec& scale, const Shape& bottom) {
-  const ScaleParameter& param = scale.param.scale_param();
-  return bottom.canonical_axis(param.axis()) == 1 && param.num_axes() == 1;
-}
-
 std::optional<LayerShape> InferBatchNormChain(const std::vector<ChainLink>& chain) {
   std::optional<LayerShape> shape = InferTail(chain);
   if (!shape || shape->tops[0].rank() < 2) return std::nullopt;
   const ChainLink* scale = FindLink(&chain, "Scale");
-  if (scale != nullptr && !IsPerChannel(*scale->spec, shape->tops[0])) return std::nullopt;
   BatchNormForm form = chain.front().Form<BatchNormForm>();
-  form.has_scale = scale != nullptr;
-  form.has_bias = scale != nullptr && scale->spec->param.scale_param().bias_term();
+  if (scale != nullptr) {
+    const ScaleBiasForm& of_scale = scale->Form<ScaleBiasForm>();
+    // One learned factor per channel.
+    if (of_scale.axis != 1 || of_scale.num_axes != 1) return std::nullopt;
+    form.has_scale = true;
+    form.has_bias = of_scale.bias_term;
+  }
   shape->form = form;
   shape->backward_reads_bottoms = true;
   const bool sum = !shape->passes_gradient.empty();

@@ -76,7 +76,6 @@ LayerShape InferBnValues(const LayerSpec& spec, const Shape& bottom) {
 
   LayerShape shape = form.normalizes ? InferBnChain(norm, scale, bottom) : InferPart(scale, bottom);
   form.inner = std::move(shape.form);
-  if (!form.normalizes) form.inner_spec = std::make_shared<LayerSpec>(std::move(scale));
   shape.form = std::move(form);
   return shape;
 }

@@ -3,11 +3,8 @@
 #define DOPPIO_LAYERS_NORMALIZATION_BN_FORM_H_
 
 #include <any>
-#include <memory>
 
 namespace doppio {
-
-struct LayerSpec;
 
 struct BnForm {
   bool keeps_running = true;  // has blobs 2 and 3
@@ -18,8 +15,6 @@ struct BnForm {
   // What computes BN: BatchNorm and Scale in a chain, or Scale alone.
   const char* inner_type() const { return normalizes ? "BatchNorm+Scale" : "Scale"; }
   std::any inner;  // its form
-  // Of Scale alone, whose kernels read the file. To be removed once they have a form.
-  std::shared_ptr<const LayerSpec> inner_spec;
 };
 
 }  // namespace doppio

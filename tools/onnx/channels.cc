@@ -45,7 +45,7 @@ void AddNormalization(const OnnxLayer& layer, const Normalization& n) {
 }
 
 void AddBatchNorm(const OnnxLayer& layer) {
-  const BatchNormForm& form = FormAs<BatchNormForm>(&layer.node().shape.form, "BatchNorm");
+  const BatchNormForm& form = layer.Form<BatchNormForm>();
   if (!form.global) {
     throw layer.spec().Mistake(
         "batch_norm_param.use_global_stats",
@@ -79,7 +79,7 @@ std::string Spanning(const OnnxLayer& layer, int param, int begin, int end) {
 }
 
 void AddBn(const OnnxLayer& layer) {
-  const BnForm& form = FormAs<BnForm>(&layer.node().shape.form, "BN");
+  const BnForm& form = layer.Form<BnForm>();
   if (form.normalizes && !form.global) {
     throw layer.spec().Mistake(
         "bn_param", "this BN normalises by the statistics of the batch, which has no form in ONNX");

@@ -22,7 +22,7 @@ std::string AddWithinChannel(const OnnxLayer& layer, const LrnForm& form) {
 }
 
 void AddLrn(const OnnxLayer& layer) {
-  const LrnForm& form = FormAs<LrnForm>(&layer.node().shape.form, "LRN");
+  const LrnForm& form = layer.Form<LrnForm>();
   if (form.window.within) {
     layer.SetTop(AddWithinChannel(layer, form));
     return;
