@@ -1,14 +1,27 @@
+// Interp on a GPU, in single precision.
 #include "core/device/launch.cuh"
-#include "layers/shape/interp_cuda.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/shape/interp_kernel.h"
 
 namespace doppio {
+namespace {
 
-void LaunchResize(const Gpu& gpu, int64_t n, const ResizeForward<float>& body) {
-  ForEachIndex(gpu, n, "Interp", body);
+struct InterpCudaLoops {
+  explicit InterpCudaLoops(Device* device) : device(device) {}
+  void Run(int64_t n, const ResizeForward<float>& body) const {
+    ForEachIndex(GpuOf(device), n, "Interp", body);
+  }
+  void Run(int64_t n, const ResizeBackward<float>& body) const {
+    ForEachIndex(GpuOf(device), n, "Interp's gradient", body);
+  }
+  Device* device;
+};
+
+std::unique_ptr<Kernel> MakeInterpCuda(const KernelArgs& args) {
+  return std::make_unique<InterpKernel<float, InterpCudaLoops>>(args);
 }
 
-void LaunchResize(const Gpu& gpu, int64_t n, const ResizeBackward<float>& body) {
-  ForEachIndex(gpu, n, "Interp's gradient", body);
-}
+DOPPIO_REGISTER_KERNEL({"Interp", DeviceKind::kCuda, "cuda", 10, &MakeInterpCuda, &DeclinesDouble});
 
+}  // namespace
 }  // namespace doppio

@@ -1,10 +1,9 @@
-// Interp, read from a file, and its kernel, whoever runs the loops.
+// What Interp's kernels need of the file and of the bottom's shape, and the kernel for every
+// device.
 #ifndef DOPPIO_LAYERS_SHAPE_INTERP_KERNEL_H_
 #define DOPPIO_LAYERS_SHAPE_INTERP_KERNEL_H_
 
-#include <string>
-
-#include "core/net/graph/layer.h"
+#include "core/net/plan/kernel.h"
 #include "layers/shape/interp_resize.h"
 
 namespace doppio {
@@ -14,62 +13,12 @@ struct InterpForm {
   ResizedAxis h, w;
 };
 
-inline InterpForm ReadInterp(const LayerSpec& spec, const Shape& bottom) {
-  const InterpParameter& p = spec.param.interp_param();
-  const std::string path = "interp_param.";
-  if (bottom.rank() != 4) {
-    throw spec.Mistake("bottom",
-                       "Interp takes a bottom of 4 axes (batch, channels, height, width); found " +
-                           bottom.ToString());
-  }
-  const bool factor = p.has_zoom_factor() || p.has_shrink_factor();
-  if (p.has_height() != p.has_width()) {
-    throw spec.Mistake(path + (p.has_height() ? "height" : "width"),
-                       "height and width are both needed");
-  }
-  if (factor == p.has_height()) {
-    throw spec.Mistake(factor ? path + "height" : "interp_param",
-                       "give height and width, or zoom_factor or shrink_factor" +
-                           std::string(factor ? ", not both" : ""));
-  }
-  auto positive = [&](const char* field, int64_t value) {
-    if (value > 0) return;
-    throw spec.Mistake(path + field,
-                       std::string(field) + " must be positive, found " + std::to_string(value));
-  };
-  positive("zoom_factor", p.zoom_factor());
-  positive("shrink_factor", p.shrink_factor());
-  if (p.has_height()) positive("height", p.height());
-  if (p.has_width()) positive("width", p.width());
-  for (const bool begin : {true, false}) {
-    if ((begin ? p.pad_beg() : p.pad_end()) <= 0) continue;
-    throw spec.Mistake(path + (begin ? "pad_beg" : "pad_end"),
-                       "pads of Interp cut pixels off and are 0 or negative");
-  }
-  auto axis = [&](int64_t input, int64_t wanted) {
-    const int64_t extent = input + p.pad_beg() + p.pad_end();
-    if (extent <= 0) {
-      throw spec.Mistake(
-          path + (p.pad_beg() < 0 ? "pad_beg" : "pad_end"),
-          "pad_beg and pad_end leave nothing of an axis of " + std::to_string(input));
-    }
-    const int64_t shrunk = (extent - 1) / p.shrink_factor() + 1;
-    const int64_t output = factor ? (shrunk - 1) * p.zoom_factor() + 1 : wanted;
-    if (output > INT32_MAX / extent) {
-      throw spec.Mistake("interp_param", "an axis of " + std::to_string(input) + " would become " +
-                                             std::to_string(output) + ", which is too large");
-    }
-    return ResizedAxis(input, -static_cast<int64_t>(p.pad_beg()), extent, output);
-  };
-  return {bottom[0] * bottom[1], axis(bottom[2], p.height()), axis(bottom[3], p.width())};
-}
-
-// `Loops`, made of a device, has Run(n, body): body(i) for i in [0, n).
+// Loops(Device*).Run(n, body) calls body(i) for every i in [0, n).
 template <class T, class Loops>
 class InterpKernel : public Kernel {
  public:
   explicit InterpKernel(const KernelArgs& args)
-      : loops_(args.device), form_(ReadInterp(*args.spec, args.bottoms[0].shape)) {}
+      : loops_(args.device), form_(args.Form<InterpForm>()) {}
 
   void Forward(const Pass&) override {
     loops_.Run(t_.tops[0].count(), ResizeForward<T>{form_.h,

@@ -1,15 +1,23 @@
-// Tile: the bottom several times along an axis.
+// Tile repeats the bottom along an axis.
 #include <cstring>
 
 #include "core/base/threads.h"
-#include "layers/shape/tile_shape.h"
+#include "core/net/graph/layer.h"
+#include "layers/shape/tile_form.h"
 
 namespace doppio {
+
 namespace {
 
 LayerShape InferTile(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const int axis = TileAxis(spec, bottoms[0]);
   const TileParameter& param = spec.param.tile_param();
+  const Shape& bottom = bottoms[0];
+  if (!bottom.has_axis(param.axis())) {
+    throw spec.Mistake("tile_param.axis", "axis " + std::to_string(param.axis()) +
+                                              " does not exist in the bottom, whose shape is " +
+                                              bottom.ToString());
+  }
+  const int axis = bottom.canonical_axis(param.axis());
   if (param.tiles() < 1) {
     throw spec.Mistake("tile_param.tiles",
                        param.has_tiles()
@@ -17,7 +25,8 @@ LayerShape InferTile(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
                            : "tiles is missing; for example tiles: 2");
   }
   LayerShape shape;
-  shape.tops = {bottoms[0]};
+  shape.form = TileForm{axis, bottom.count(0, axis), param.tiles(), bottom.count(axis)};
+  shape.tops = {bottom};
   shape.tops[0][axis] *= param.tiles();
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   if (param.tiles() == 1) shape.view = View::kSame;
@@ -27,17 +36,16 @@ LayerShape InferTile(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 template <class T>
 class TileKernel : public Kernel {
  public:
-  explicit TileKernel(const KernelArgs& args)
-      : runs_(TileRunsOf(*args.spec, args.bottoms[0].shape)) {}
+  explicit TileKernel(const KernelArgs& args) : form_(args.Form<TileForm>()) {}
 
   void Forward(const Pass&) override {
     const T* x = t_.bottoms[0].template data<T>();
     T* y = t_.tops[0].template data<T>();
-    ParallelFor(runs_.outer * runs_.tiles, 1 + 16384 / (runs_.run + 1),
+    ParallelFor(form_.outer * form_.tiles, 1 + 16384 / (form_.run + 1),
                 [=](int64_t begin, int64_t end) {
                   for (int64_t i = begin; i < end; ++i) {
-                    std::memcpy(y + i * runs_.run, x + i / runs_.tiles * runs_.run,
-                                static_cast<size_t>(runs_.run) * sizeof(T));
+                    std::memcpy(y + i * form_.run, x + i / form_.tiles * form_.run,
+                                static_cast<size_t>(form_.run) * sizeof(T));
                   }
                 });
   }
@@ -46,13 +54,13 @@ class TileKernel : public Kernel {
     if (!t_.bottom_grads[0]) return;
     const T* dy = t_.top_grads[0].template data<T>();
     T* dx = t_.bottom_grads[0].template data<T>();
-    ParallelFor(runs_.outer * runs_.run, 1 + 16384 / runs_.tiles, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) dx[i] = runs_.Sum(dy, i / runs_.run, i % runs_.run);
+    ParallelFor(form_.outer * form_.run, 1 + 16384 / form_.tiles, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) dx[i] = form_.Sum(dy, i / form_.run, i % form_.run);
     });
   }
 
  private:
-  const TileRuns runs_;
+  const TileForm form_;
 };
 
 DOPPIO_REGISTER_LAYER("Tile", LayerType{1, 1, 1, 1, false, false, &InferTile});

@@ -1,22 +1,51 @@
+// Tile on a GPU, in single precision.
 #include "core/device/launch.cuh"
-#include "layers/shape/tile_cuda.h"
+#include "core/net/plan/kernel.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/shape/tile_form.h"
 
 namespace doppio {
+namespace {
 
-void LaunchTile(const Gpu& gpu, const TileRuns& runs, const float* x, float* y) {
+static void RepeatRuns(const Gpu& gpu, const TileForm& form, const float* x, float* y) {
   ForEachIndex(
-      gpu, runs.outer * runs.tiles * runs.run, "Tile", DOPPIO_BODY(int64_t i) {
-        const int64_t row = i / runs.run;
-        y[i] = x[row / runs.tiles * runs.run + i - row * runs.run];
+      gpu, form.outer * form.tiles * form.run, "Tile", DOPPIO_BODY(int64_t i) {
+        const int64_t row = i / form.run;
+        y[i] = x[row / form.tiles * form.run + i - row * form.run];
       });
 }
 
-void LaunchTileGradient(const Gpu& gpu, const TileRuns& runs, const float* dy, float* dx) {
+static void AddUpTiles(const Gpu& gpu, const TileForm& form, const float* dy, float* dx) {
   ForEachIndex(
-      gpu, runs.outer * runs.run, "Tile's gradient", DOPPIO_BODY(int64_t i) {
-        const int64_t o = i / runs.run;
-        dx[i] = runs.Sum(dy, o, i - o * runs.run);
+      gpu, form.outer * form.run, "Tile's gradient", DOPPIO_BODY(int64_t i) {
+        const int64_t o = i / form.run;
+        dx[i] = form.Sum(dy, o, i - o * form.run);
       });
 }
 
+class CudaTile : public Kernel {
+ public:
+  explicit CudaTile(const KernelArgs& args) : device_(args.device), form_(args.Form<TileForm>()) {}
+
+  void Forward(const Pass&) override {
+    RepeatRuns(GpuOf(device_), form_, t_.bottoms[0].data<float>(), t_.tops[0].data<float>());
+  }
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    float* dx = t_.bottom_grads[0].data<float>();
+    if (dx != nullptr) AddUpTiles(GpuOf(device_), form_, t_.top_grads[0].data<float>(), dx);
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaTile>(args);
+  }
+
+ private:
+  Device* const device_;
+  const TileForm form_;
+};
+
+DOPPIO_REGISTER_KERNEL({"Tile", DeviceKind::kCuda, "cuda", 10, &CudaTile::Make, &DeclinesDouble});
+
+}  // namespace
 }  // namespace doppio

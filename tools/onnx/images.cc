@@ -25,7 +25,7 @@ std::string AddResize(const OnnxLayer& layer, const std::string& value, float fa
 }
 
 void AddInterp(const OnnxLayer& layer) {
-  const InterpForm form = ReadInterp(layer.spec(), layer.bottom());
+  const InterpForm& form = layer.Form<InterpForm>();
   std::string value = layer.in();
   if (form.h.extent != form.h.input || form.w.extent != form.w.input) {
     value = layer.Add("Slice",

@@ -1,7 +1,7 @@
 // Layers that move elements, or show them under another shape.
 #include <algorithm>
 
-#include "layers/shape/tile_shape.h"
+#include "layers/shape/tile_form.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
@@ -68,8 +68,8 @@ void AddShuffleChannel(const OnnxLayer& layer) {
 
 void AddTile(const OnnxLayer& layer) {
   std::vector<int64_t> repeats(static_cast<size_t>(layer.bottom().rank()), 1);
-  repeats[static_cast<size_t>(TileAxis(layer.spec(), layer.bottom()))] =
-      layer.spec().param.tile_param().tiles();
+  const TileForm& form = layer.Form<TileForm>();
+  repeats[static_cast<size_t>(form.axis)] = form.tiles;
   layer.SetTop(layer.Add("Tile", {layer.in(), layer.Integers(repeats)}));
 }
 
