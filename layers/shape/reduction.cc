@@ -1,18 +1,36 @@
-// Reduction: the axes from `axis` on become one number, their sum, sum of magnitudes or of squares,
-// or mean.
+// Reduction turns the axes from `axis` on into one number: their sum, sum of magnitudes, sum of
+// squares or mean.
+#include "core/net/graph/layer.h"
 #include "layers/loss/block_sum.h"
-#include "layers/shape/reduction_spec.h"
+#include "layers/shape/reduction_form.h"
 
 namespace doppio {
 namespace {
 
 LayerShape InferReduction(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
-  const ReductionSpec reduction(spec, bottom);
+  const ReductionParameter& param = spec.param.reduction_param();
+  if (!bottom.has_axis(param.axis())) {
+    throw spec.Mistake("reduction_param.axis",
+                       "axis " + std::to_string(param.axis()) +
+                           " does not exist in the bottom, whose shape is " + bottom.ToString());
+  }
+  const int axis = bottom.canonical_axis(param.axis());
+  ReductionForm form;
+  const auto operation = param.operation();
+  form.term = operation == ReductionParameter::ASUM    ? ReductionTerm::kMagnitude
+              : operation == ReductionParameter::SUMSQ ? ReductionTerm::kSquare
+                                                       : ReductionTerm::kValue;
+  form.rows = bottom.count(0, axis);
+  form.columns = bottom.count(axis);
+  form.coeff = static_cast<double>(param.coeff());
+  form.mean = operation == ReductionParameter::MEAN;
+  form.sums_loss = axis == 0 && !form.mean && spec.param.loss_weight_size() > 0 &&
+                   spec.param.loss_weight(0) != 0;
   LayerShape shape;
-  shape.tops = {
-      Shape(std::vector<int64_t>(bottom.dims().begin(), bottom.dims().begin() + reduction.axis()))};
-  shape.backward_reads_bottoms = reduction.rows().term != ReductionTerm::kValue;
+  shape.form = form;
+  shape.tops = {Shape(std::vector<int64_t>(bottom.dims().begin(), bottom.dims().begin() + axis))};
+  shape.backward_reads_bottoms = form.term != ReductionTerm::kValue;
   shape.backward_reads_tops = false;
   return shape;
 }
@@ -23,38 +41,38 @@ template <class T>
 class ReductionKernel : public Kernel {
  public:
   explicit ReductionKernel(const KernelArgs& args)
-      : spec_(*args.spec, args.bottoms[0].shape), rows_(spec_.rows()), long_row_(rows_.columns) {}
+      : form_(args.Form<ReductionForm>()), long_row_(form_.columns) {}
 
   void Forward(const Pass& pass) override {
-    const double factor = spec_.Factor(pass);
+    const double factor = form_.Factor(pass);
     const T* x = t_.bottoms[0].template data<T>();
     T* y = t_.tops[0].template data<T>();
-    if (rows_.rows < kFewRows) {
-      for (int64_t r = 0; r < rows_.rows; ++r) {
+    if (form_.rows < kFewRows) {
+      for (int64_t r = 0; r < form_.rows; ++r) {
         y[r] = static_cast<T>(factor * long_row_([&](int64_t begin, int64_t end) {
-                                return Sum(x + r * rows_.columns, begin, end);
+                                return Sum(x + r * form_.columns, begin, end);
                               }));
       }
       return;
     }
-    ParallelFor(rows_.rows, 1 + 16384 / (rows_.columns + 1), [=](int64_t begin, int64_t end) {
+    ParallelFor(form_.rows, 1 + 16384 / (form_.columns + 1), [=](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
-        y[r] = static_cast<T>(factor * Sum(x + r * rows_.columns, 0, rows_.columns));
+        y[r] = static_cast<T>(factor * Sum(x + r * form_.columns, 0, form_.columns));
       }
     });
   }
 
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
-    const T factor = static_cast<T>(spec_.Factor(pass));
+    const T factor = static_cast<T>(form_.Factor(pass));
     const T* x = t_.bottoms[0].template data<T>();
     const T* dy = t_.top_grads[0].template data<T>();
     T* dx = t_.bottom_grads[0].template data<T>();
-    const bool reads = rows_.term != ReductionTerm::kValue;
-    ParallelFor(rows_.rows * rows_.columns, 8192, [=](int64_t begin, int64_t end) {
+    const bool reads = form_.term != ReductionTerm::kValue;
+    ParallelFor(form_.rows * form_.columns, 8192, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const T slope = reads ? SlopeOf(rows_.term, x[i]) : T(1);
-        dx[i] = factor * dy[i / rows_.columns] * slope;
+        const T slope = reads ? SlopeOf(form_.term, x[i]) : T(1);
+        dx[i] = factor * dy[i / form_.columns] * slope;
       }
     });
   }
@@ -62,12 +80,11 @@ class ReductionKernel : public Kernel {
  private:
   double Sum(const T* row, int64_t begin, int64_t end) const {
     double sum = 0;
-    for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(TermOf(rows_.term, row[i]));
+    for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(TermOf(form_.term, row[i]));
     return sum;
   }
 
-  const ReductionSpec spec_;
-  const ReductionRows rows_;
+  const ReductionForm form_;
   BlockSum long_row_;
 };
 

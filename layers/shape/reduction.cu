@@ -1,31 +1,68 @@
+// Reduction on a GPU, in single precision, with sums in double.
 #include "core/device/launch.cuh"
-#include "layers/shape/reduction_cuda.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/shape/reduction_form.h"
 
 namespace doppio {
+namespace {
 
-void LaunchReduction(const Gpu& gpu, const ReductionRows& rows, double factor, const float* x,
+// y[row] = factor * sum.
+static void SumTerms(const Gpu& gpu, const ReductionForm& form, double factor, const float* x,
                      float* y, void* room) {
+  const ReductionTerm term = form.term;
+  const int64_t columns = form.columns;
   ReduceRows(
-      gpu, rows.rows, rows.columns, "Reduction", 0.0,
+      gpu, form.rows, columns, "Reduction", 0.0,
       DOPPIO_BODY(int64_t row, int64_t i) {
-        return static_cast<double>(TermOf(rows.term, x[row * rows.columns + i]));
+        return static_cast<double>(TermOf(term, x[row * columns + i]));
       },
       Plus(), DOPPIO_BODY(int64_t row, double sum) { y[row] = static_cast<float>(factor * sum); },
       room);
 }
 
-int64_t ReductionRoom(const ReductionRows& rows) {
-  return ReduceRowsBytes<double>(rows.rows, rows.columns);
-}
-
-void LaunchReductionGradient(const Gpu& gpu, const ReductionRows& rows, double factor,
-                             const float* x, const float* dy, float* dx) {
+// Reads x where the term is no plain value.
+static void SpreadGradient(const Gpu& gpu, const ReductionForm& form, double factor, const float* x,
+                           const float* dy, float* dx) {
+  const ReductionTerm term = form.term;
+  const int64_t columns = form.columns;
   const float scale = static_cast<float>(factor);
-  const bool reads = rows.term != ReductionTerm::kValue;
+  const bool reads = term != ReductionTerm::kValue;
   ForEachIndex(
-      gpu, rows.rows * rows.columns, "Reduction's gradient", DOPPIO_BODY(int64_t i) {
-        dx[i] = scale * dy[i / rows.columns] * (reads ? SlopeOf(rows.term, x[i]) : 1.0f);
+      gpu, form.rows * columns, "Reduction's gradient", DOPPIO_BODY(int64_t i) {
+        dx[i] = scale * dy[i / columns] * (reads ? SlopeOf(term, x[i]) : 1.0f);
       });
 }
 
+class CudaReduction : public Kernel {
+ public:
+  explicit CudaReduction(const KernelArgs& args)
+      : device_(args.device), form_(args.Form<ReductionForm>()) {
+    needs_.scratch_bytes = ReduceRowsBytes<double>(form_.rows, form_.columns);
+  }
+
+  void Forward(const Pass& pass) override {
+    SumTerms(GpuOf(device_), form_, form_.Factor(pass), t_.bottoms[0].data<float>(),
+             t_.tops[0].data<float>(), t_.scratch);
+  }
+  void Backward(const Pass& pass, const std::vector<bool>&) override {
+    float* dx = t_.bottom_grads[0].data<float>();
+    if (dx == nullptr) return;
+    SpreadGradient(GpuOf(device_), form_, form_.Factor(pass), t_.bottoms[0].data<float>(),
+                   t_.top_grads[0].data<float>(), dx);
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaReduction>(args);
+  }
+
+ private:
+  Device* const device_;
+  const ReductionForm form_;
+};
+
+DOPPIO_REGISTER_KERNEL({"Reduction", DeviceKind::kCuda, "cuda", 10, &CudaReduction::Make,
+                        &DeclinesDouble});
+
+}  // namespace
 }  // namespace doppio

@@ -1,20 +1,102 @@
-// Upsample on the CPU, and what it means: see upsample_form.h.
+// Upsample enlarges images: it repeats pixels or, with a second bottom, puts each value back where
+// MAX pooling took it from, and zeros elsewhere.
+#include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/shape/upsample_form.h"
 
 namespace doppio {
 namespace {
 
+// Reads the factors and the size of the top, once the bottom's size is known.
+void ReadUpsampledSize(const LayerSpec& spec, bool masked, UpsampleGrid* g) {
+  const UpsampleParameter& p = spec.param.upsample_param();
+  const std::string path = "upsample_param.";
+  UpsampleGrid& grid = *g;
+  auto pair = [&](const char* name, bool has_h, bool has_w) {
+    if (has_h == has_w) return has_h;
+    throw spec.Mistake(path + name + (has_h ? "_h" : "_w"),
+                       std::string(name) + "_h and " + name + "_w are both needed");
+  };
+  const bool size = pair("upsample", p.has_upsample_h(), p.has_upsample_w());
+  const bool factors = pair("scale", p.has_scale_h(), p.has_scale_w());
+  if (size + factors + p.has_scale() > 1) {
+    throw spec.Mistake(size ? path + "upsample_h" : path + "scale",
+                       "give one of scale, scale_h and scale_w, upsample_h and upsample_w");
+  }
+  if (!masked && (size || p.pad_out_h() || p.pad_out_w())) {
+    throw spec.Mistake(path + (size            ? "upsample_h"
+                               : p.pad_out_h() ? "pad_out_h"
+                                               : "pad_out_w"),
+                       "it is for Upsample with a mask, the second top of a MAX Pooling, as its "
+                       "second bottom");
+  }
+  if (size) {
+    if (p.pad_out_h() || p.pad_out_w()) {
+      throw spec.Mistake(path + (p.pad_out_h() ? "pad_out_h" : "pad_out_w"),
+                         "it is for factors; upsample_h and upsample_w are the top's size");
+    }
+    grid.top_height = p.upsample_h();
+    grid.top_width = p.upsample_w();
+  } else {
+    // SegNet's and the YOLO forks' defaults.
+    const int64_t scale = p.has_scale() ? p.scale() : masked ? 2 : 1;
+    grid.scale_h = factors ? p.scale_h() : scale;
+    grid.scale_w = factors ? p.scale_w() : scale;
+    if (grid.scale_h < 1 || grid.scale_w < 1) {
+      throw spec.Mistake(path + (!factors           ? "scale"
+                                 : grid.scale_h < 1 ? "scale_h"
+                                                    : "scale_w"),
+                         "it must be positive, found 0");
+    }
+    grid.top_height = grid.height * grid.scale_h - (p.pad_out_h() ? 1 : 0);
+    grid.top_width = grid.width * grid.scale_w - (p.pad_out_w() ? 1 : 0);
+  }
+  if (grid.top_height < 1 || grid.top_width < 1) {
+    throw spec.Mistake(size ? path + "upsample_h" : "upsample_param",
+                       "the top would be " + std::to_string(grid.top_height) + "x" +
+                           std::to_string(grid.top_width));
+  }
+}
+
+UpsampleForm ReadUpsample(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const Shape& bottom = bottoms[0];
+  const bool masked = bottoms.size() > 1;
+  if (bottom.rank() != 4) {
+    throw spec.Mistake(
+        "bottom", "Upsample takes a bottom of 4 axes (batch, channels, height, width); found " +
+                      bottom.ToString());
+  }
+  if (masked && bottoms[1] != bottom) {
+    throw spec.Mistake("bottom",
+                       "the mask has the shape of bottom 0, " + bottom.ToString() + "; found " +
+                           bottoms[1].ToString(),
+                       1);
+  }
+  UpsampleForm form;
+  UpsampleGrid& grid = form.grid;
+  form.masked = masked;
+  if (masked) form.mask_at = spec.At("bottom", 1);
+  grid.planes = bottom[0] * bottom[1];
+  grid.height = bottom[2];
+  grid.width = bottom[3];
+  ReadUpsampledSize(spec, masked, &grid);
+  if (grid.planes * grid.height * grid.width > INT32_MAX) {
+    throw spec.Mistake("bottom", "Upsample counts the elements of its bottom in 32 bits; found " +
+                                     bottom.ToString());
+  }
+  return form;
+}
+
 LayerShape InferUpsample(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const UpsampleForm form = ReadUpsample(spec, bottoms);
-  const bool masked = bottoms.size() > 1;
   LayerShape shape;
-  shape.tops = {{bottoms[0][0], bottoms[0][1], form.top_height, form.top_width}};
-  shape.backward_reads_bottoms = masked;
+  shape.form = form;
+  shape.tops = {{bottoms[0][0], bottoms[0][1], form.grid.top_height, form.grid.top_width}};
+  shape.backward_reads_bottoms = form.masked;
   shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, true};
   shape.no_gradient_bottoms_may_learn = true;
-  if (!masked && shape.tops[0] == bottoms[0]) shape.view = View::kSame;
+  if (!form.masked && shape.tops[0] == bottoms[0]) shape.view = View::kSame;
   return shape;
 }
 
@@ -22,21 +104,20 @@ template <class T>
 class Upsample : public Kernel {
  public:
   explicit Upsample(const KernelArgs& args)
-      : spec_(*args.spec), masked_(args.bottoms.size() > 1), loops_(args.device) {
-    std::vector<Shape> shapes;
-    for (const TensorSpec& bottom : args.bottoms) shapes.push_back(bottom.shape);
-    form_ = ReadUpsample(*args.spec, shapes);
-  }
+      : layer_(args.layer),
+        form_(args.Form<UpsampleForm>()),
+        grid_(form_.grid),
+        loops_(args.device) {}
 
   void Forward(const Pass&) override {
     const T* x = t_.bottoms[0].template data<T>();
     T* y = t_.tops[0].template data<T>();
-    if (!masked_) return loops_.Run(form_.top_count(), RepeatPixels<T>{form_, x, y});
-    std::fill(y, y + form_.top_count(), T(0));
+    if (!form_.masked) return loops_.Run(grid_.top_count(), RepeatPixels<T>{grid_, x, y});
+    std::fill(y, y + grid_.top_count(), T(0));
     const T* mask = t_.bottoms[1].template data<T>();
-    for (int64_t n = 0; n < form_.bottom_count(); ++n) {
-      const int64_t place = PlaceByMask(form_, mask, n);
-      if (place < 0) throw BadMask(spec_, form_);
+    for (int64_t n = 0; n < grid_.bottom_count(); ++n) {
+      const int64_t place = PlaceByMask(grid_, mask, n);
+      if (place < 0) throw form_.BadMask(layer_);
       y[place] = x[n];
     }
   }
@@ -45,16 +126,16 @@ class Upsample : public Kernel {
     if (!t_.bottom_grads[0]) return;
     const T* dy = t_.top_grads[0].template data<T>();
     T* dx = t_.bottom_grads[0].template data<T>();
-    if (!masked_) return loops_.Run(form_.bottom_count(), SumPixels<T>{form_, dy, dx});
+    if (!form_.masked) return loops_.Run(grid_.bottom_count(), SumPixels<T>{grid_, dy, dx});
     const T* mask = t_.bottoms[1].template data<T>();
-    loops_.Run(form_.bottom_count(), ReadByMask<T>{form_, mask, dy, dx});
+    loops_.Run(grid_.bottom_count(), ReadByMask<T>{grid_, mask, dy, dx});
   }
 
  private:
-  const LayerSpec& spec_;
-  const bool masked_;
+  const std::string layer_;
+  const UpsampleForm form_;
+  const UpsampleGrid grid_;
   const HostLoops loops_;
-  UpsampleForm form_;
 };
 
 DOPPIO_REGISTER_LAYER("Upsample", LayerType{1, 2, 1, 1, false, false, &InferUpsample});

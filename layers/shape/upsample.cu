@@ -1,15 +1,20 @@
+// Upsample on a GPU, in single precision. A later Forward reports a mask that points outside of the
+// top, because the host does not wait for the GPU.
 #include "core/device/launch.cuh"
-#include "layers/shape/upsample_cuda.h"
+#include "core/net/plan/kernel.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/shape/upsample_form.h"
 
 namespace doppio {
 namespace {
 
 // The largest of whole numbers is the same in any order.
-__global__ void FindLast(const UpsampleForm form, const float* mask, int32_t* last, uint32_t* bad) {
+__global__ void FindLastKernel(const UpsampleGrid grid, const float* mask, int32_t* last,
+                               uint32_t* bad) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t n = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-       n < form.bottom_count(); n += step) {
-    const int64_t place = PlaceByMask(form, mask, n);
+       n < grid.bottom_count(); n += step) {
+    const int64_t place = PlaceByMask(grid, mask, n);
     if (place < 0) {
       atomicExch(bad, 1u);
     } else {
@@ -18,27 +23,76 @@ __global__ void FindLast(const UpsampleForm form, const float* mask, int32_t* la
   }
 }
 
-}  // namespace
-
-void LaunchUpsample(const Gpu& gpu, int64_t n, const RepeatPixels<float>& body) {
-  ForEachIndex(gpu, n, "Upsample", body);
-}
-void LaunchUpsample(const Gpu& gpu, int64_t n, const SumPixels<float>& body) {
-  ForEachIndex(gpu, n, "Upsample's gradient", body);
-}
-void LaunchUpsample(const Gpu& gpu, int64_t n, const TakeLast<float>& body) {
-  ForEachIndex(gpu, n, "Upsample", body);
-}
-void LaunchUpsample(const Gpu& gpu, int64_t n, const ReadByMask<float>& body) {
-  ForEachIndex(gpu, n, "Upsample's gradient", body);
-}
-
-void LaunchFindLast(const Gpu& gpu, const UpsampleForm& form, const float* mask, int32_t* last,
-                    uint32_t* bad) {
+// Sets last[place] to the last element of the bottom that goes to `place`, or to -1. Sets *bad for
+// an index outside of the top.
+static void FindLast(const Gpu& gpu, const UpsampleGrid& grid, const float* mask, int32_t* last,
+                     uint32_t* bad) {
   ForEachIndex(
-      gpu, form.top_count(), "Upsample", DOPPIO_BODY(int64_t n) { last[n] = -1; });
-  if (form.bottom_count() == 0) return;
-  Launch(gpu, "Upsample", &FindLast, BlocksFor(form.bottom_count()), form, mask, last, bad);
+      gpu, grid.top_count(), "Upsample", DOPPIO_BODY(int64_t n) { last[n] = -1; });
+  if (grid.bottom_count() == 0) return;
+  Launch(gpu, "Upsample", &FindLastKernel, BlocksFor(grid.bottom_count()), grid, mask, last, bad);
 }
 
+class CudaUpsample : public Kernel {
+ public:
+  explicit CudaUpsample(const KernelArgs& args)
+      : layer_(args.layer),
+        device_(args.device),
+        form_(args.Form<UpsampleForm>()),
+        grid_(form_.grid),
+        bad_(args.device, sizeof(uint32_t)) {
+    *bad() = 0;
+    if (form_.masked) {
+      needs_.scratch_bytes = grid_.top_count() * static_cast<int64_t>(sizeof(int32_t));
+    }
+  }
+
+  void Forward(const Pass&) override {
+    const float* x = t_.bottoms[0].data<float>();
+    float* y = t_.tops[0].data<float>();
+    const Gpu gpu = GpuOf(device_);
+    if (!form_.masked) {
+      ForEachIndex(gpu, grid_.top_count(), "Upsample", RepeatPixels<float>{grid_, x, y});
+      return;
+    }
+    if (*static_cast<volatile uint32_t*>(bad()) != 0) throw form_.BadMask(layer_);
+    int32_t* last = static_cast<int32_t*>(t_.scratch);
+    FindLast(gpu, grid_, t_.bottoms[1].data<float>(), last, bad());
+    ForEachIndex(gpu, grid_.top_count(), "Upsample", TakeLast<float>{last, x, y});
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    float* dx = t_.bottom_grads[0].data<float>();
+    if (dx == nullptr) return;
+    const float* dy = t_.top_grads[0].data<float>();
+    const char* what = "Upsample's gradient";
+    if (form_.masked) {
+      const float* mask = t_.bottoms[1].data<float>();
+      ForEachIndex(GpuOf(device_), grid_.bottom_count(), what,
+                   ReadByMask<float>{grid_, mask, dy, dx});
+    } else {
+      ForEachIndex(GpuOf(device_), grid_.bottom_count(), what, SumPixels<float>{grid_, dy, dx});
+    }
+  }
+
+  bool same_every_pass() const override { return !form_.masked; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaUpsample>(args);
+  }
+
+ private:
+  uint32_t* bad() const { return static_cast<uint32_t*>(bad_.data()); }
+
+  const std::string layer_;
+  Device* const device_;
+  const UpsampleForm form_;
+  const UpsampleGrid grid_;
+  const PinnedBuffer bad_;
+};
+
+DOPPIO_REGISTER_KERNEL({"Upsample", DeviceKind::kCuda, "cuda", 10, &CudaUpsample::Make,
+                        &DeclinesDouble});
+
+}  // namespace
 }  // namespace doppio

@@ -8,9 +8,10 @@
 
 namespace doppio {
 
-struct UpsampleForm {
+// Planes of height x width become planes of top_height x top_width.
+struct UpsampleGrid {
   int64_t planes = 0, height = 1, width = 1;
-  int64_t scale_h = 1, scale_w = 1;  // not with a size of the top's own
+  int64_t scale_h = 1, scale_w = 1;  // unused where the file gives the top's size
   int64_t top_height = 1, top_width = 1;
 
   DOPPIO_HD int64_t bottom_count() const { return planes * height * width; }
@@ -19,28 +20,28 @@ struct UpsampleForm {
 
 template <class T>
 struct RepeatPixels {
-  UpsampleForm form;
+  UpsampleGrid grid;
   const T* x;
   T* y;
   DOPPIO_HD void operator()(int64_t n) const {
-    const int64_t row = n / form.top_width, plane = row / form.top_height;
-    const int64_t i = row % form.top_height / form.scale_h, j = n % form.top_width / form.scale_w;
-    y[n] = x[(plane * form.height + i) * form.width + j];
+    const int64_t row = n / grid.top_width, plane = row / grid.top_height;
+    const int64_t i = row % grid.top_height / grid.scale_h, j = n % grid.top_width / grid.scale_w;
+    y[n] = x[(plane * grid.height + i) * grid.width + j];
   }
 };
 
 template <class T>
 struct SumPixels {
-  UpsampleForm form;
+  UpsampleGrid grid;
   const T* dy;
   T* dx;
   DOPPIO_HD void operator()(int64_t n) const {
-    const int64_t row = n / form.width, plane = row / form.height;
-    const int64_t i = row % form.height * form.scale_h, j = n % form.width * form.scale_w;
+    const int64_t row = n / grid.width, plane = row / grid.height;
+    const int64_t i = row % grid.height * grid.scale_h, j = n % grid.width * grid.scale_w;
     T sum = 0;
-    for (int64_t a = i; a < i + form.scale_h; ++a) {
-      for (int64_t b = j; b < j + form.scale_w; ++b) {
-        sum += dy[(plane * form.top_height + a) * form.top_width + b];
+    for (int64_t a = i; a < i + grid.scale_h; ++a) {
+      for (int64_t b = j; b < j + grid.scale_w; ++b) {
+        sum += dy[(plane * grid.top_height + a) * grid.top_width + b];
       }
     }
     dx[n] = sum;
@@ -49,8 +50,8 @@ struct SumPixels {
 
 // Where element n of the bottom goes in the top; -1 for an index that is none there.
 template <class T>
-DOPPIO_HD int64_t PlaceByMask(const UpsampleForm& form, const T* mask, int64_t n) {
-  const int64_t plane = n / (form.height * form.width), size = form.top_height * form.top_width;
+DOPPIO_HD int64_t PlaceByMask(const UpsampleGrid& grid, const T* mask, int64_t n) {
+  const int64_t plane = n / (grid.height * grid.width), size = grid.top_height * grid.top_width;
   // Also false for NaN.
   if (!(mask[n] >= 0 && mask[n] < static_cast<T>(size))) return -1;
   return plane * size + static_cast<int64_t>(mask[n]);
@@ -67,12 +68,12 @@ struct TakeLast {
 
 template <class T>
 struct ReadByMask {
-  UpsampleForm form;
+  UpsampleGrid grid;
   const T* mask;
   const T* dy;
   T* dx;
   DOPPIO_HD void operator()(int64_t n) const {
-    const int64_t place = PlaceByMask(form, mask, n);
+    const int64_t place = PlaceByMask(grid, mask, n);
     dx[n] = place < 0 ? T(0) : dy[place];
   }
 };

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "layers/shape/reduction_spec.h"
+#include "layers/shape/reduction_form.h"
 #include "tests/layers/two_ranks.h"
 #include "tests/testing/layer_case.h"
 
@@ -67,7 +67,7 @@ TEST(Reduction, OverTheBatchAsALossIsThatOfAllRanks) {
         "layer { name: 'in' type: 'TestInput' top: 'x' input_param { shape { dim: 4 dim: 2 } } }\n"
         "layer { name: 'r' type: 'Reduction' bottom: 'x' top: 'r' reduction_param { coeff: 3 " +
         param + " }");
-    return ReductionSpec(graph.layer(1), {4, 2}).Factor(pass);
+    return std::any_cast<ReductionForm>(graph.nodes[1].shape.form).Factor(pass);
   };
   EXPECT_EQ(factor("} loss_weight: 0.5"), 6);
   EXPECT_EQ(factor("operation: MEAN } loss_weight: 0.5"), 3.0 / 8);

@@ -47,9 +47,9 @@ void AddUpsample(const OnnxLayer& layer) {
         "whole batch",
         1);
   }
-  const UpsampleForm form = ReadUpsample(layer.spec(), layer.bottom_shapes());
-  layer.SetTop(AddResize(layer, layer.in(), static_cast<float>(form.scale_h),
-                         static_cast<float>(form.scale_w),
+  const UpsampleGrid& grid = layer.Form<UpsampleForm>().grid;
+  layer.SetTop(AddResize(layer, layer.in(), static_cast<float>(grid.scale_h),
+                         static_cast<float>(grid.scale_w),
                          {{"mode", std::string("nearest")},
                           {"coordinate_transformation_mode", std::string("asymmetric")},
                           {"nearest_mode", std::string("floor")}}));

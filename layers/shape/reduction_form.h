@@ -1,0 +1,48 @@
+// What Reduction's kernels need of the file and of the bottom's shape: each number of the top is a
+// factor times the sum of f(x) over a row of the bottom.
+#ifndef DOPPIO_LAYERS_SHAPE_REDUCTION_FORM_H_
+#define DOPPIO_LAYERS_SHAPE_REDUCTION_FORM_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/base/host_device.h"
+#include "core/net/plan/kernel.h"
+#include "core/net/run/communicator.h"
+
+namespace doppio {
+
+enum class ReductionTerm { kValue, kMagnitude, kSquare };
+
+template <class T>
+DOPPIO_HD T TermOf(ReductionTerm term, T x) {
+  if (term == ReductionTerm::kMagnitude) return x < 0 ? -x : x;
+  return term == ReductionTerm::kSquare ? x * x : x;
+}
+
+// Returns the derivative of TermOf; 0 where a magnitude has none.
+template <class T>
+DOPPIO_HD T SlopeOf(ReductionTerm term, T x) {
+  if (term == ReductionTerm::kMagnitude) return x > 0 ? T(1) : x < 0 ? T(-1) : T(0);
+  return term == ReductionTerm::kSquare ? 2 * x : T(1);
+}
+
+struct ReductionForm {
+  ReductionTerm term = ReductionTerm::kValue;
+  int64_t rows = 1, columns = 1;
+  double coeff = 1;
+  bool mean = false;
+  bool sums_loss = false;  // a loss that is a sum over the whole batch
+
+  // Returns what a row's sum is multiplied by. Losses of ranks are put together as their mean.
+  // Where the loss is a sum over the batch, the factor makes that mean the sum over the one big
+  // batch.
+  double Factor(const Pass& pass) const {
+    if (mean) return coeff / static_cast<double>(std::max<int64_t>(1, columns));
+    return sums_loss && pass.group != nullptr ? coeff * pass.group->size() : coeff;
+  }
+};
+
+}  // namespace doppio
+
+#endif  // DOPPIO_LAYERS_SHAPE_REDUCTION_FORM_H_
