@@ -1,6 +1,7 @@
-// BatchReindex: rows of bottom 0, picked and repeated as the indices in bottom 1 say.
-#include "layers/shape/batch_reindex_spec.h"
+// BatchReindex picks and repeats rows of bottom 0 by the indices in bottom 1.
+#include "core/net/graph/layer.h"
 #include "layers/common/row_copies.h"
+#include "layers/shape/batch_reindex_form.h"
 
 namespace doppio {
 namespace {
@@ -16,6 +17,8 @@ LayerShape InferBatchReindex(const LayerSpec& spec, const std::vector<Shape>& bo
   }
   if (bottoms[0][0] > INT32_MAX) throw spec.Mistake("bottom", "bottom 0 has more than 2^31 rows");
   LayerShape shape;
+  shape.form = BatchReindexForm{IndexReader(bottoms[0][0], "bottom 0 has no more rows"),
+                                bottoms[1].count(), bottoms[0].count(1)};
   shape.tops = {bottoms[0]};
   shape.tops[0][0] = bottoms[1][0];
   // Backward works on saved row numbers.
@@ -28,34 +31,29 @@ template <class T>
 class BatchReindexKernel : public Kernel {
  public:
   explicit BatchReindexKernel(const KernelArgs& args)
-      : at_(args.spec->At()),
-        indices_(ReindexReader(args)),
-        count_(args.bottoms[1].shape.count()),
-        width_(args.bottoms[0].shape.count(1)),
-        backward_(args.backward) {
+      : at_(args.at), form_(args.Form<BatchReindexForm>()), backward_(args.backward) {
     (backward_ ? needs_.saved_bytes : needs_.scratch_bytes) =
-        count_ * static_cast<int64_t>(sizeof(int32_t));
+        form_.count * static_cast<int64_t>(sizeof(int32_t));
   }
 
   void Forward(const Pass&) override {
-    indices_.Read(at_, t_.bottoms[1].template data<T>(), count_, Rows());
-    GatherRows(count_, width_, Rows(), t_.bottoms[0].template data<T>(),
+    form_.indices.Read(at_, t_.bottoms[1].template data<T>(), form_.count, Rows());
+    GatherRows(form_.count, form_.width, Rows(), t_.bottoms[0].template data<T>(),
                t_.tops[0].template data<T>());
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     T* dx = t_.bottom_grads[0].template data<T>();
-    std::fill(dx, dx + indices_.rows() * width_, T(0));
-    AddRows(count_, width_, Rows(), t_.top_grads[0].template data<T>(), dx);
+    std::fill(dx, dx + form_.indices.rows() * form_.width, T(0));
+    AddRows(form_.count, form_.width, Rows(), t_.top_grads[0].template data<T>(), dx);
   }
 
  private:
   int32_t* Rows() const { return static_cast<int32_t*>(backward_ ? t_.saved : t_.scratch); }
 
   const SourceLoc at_;
-  const IndexReader indices_;
-  const int64_t count_, width_;
+  const BatchReindexForm form_;
   const bool backward_;
 };
 

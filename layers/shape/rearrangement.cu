@@ -1,11 +1,16 @@
+// Permute, Crop, Reorg and ShuffleChannel on a GPU, for elements of 2 or 4 bytes.
 #include "core/device/launch.cuh"
+#include "core/net/plan/kernel.h"
 #include "layers/common/divider.h"
-#include "layers/shape/rearrangement_cuda.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/shape/strided_box.h"
 
 namespace doppio {
 namespace {
 
-// Where element i of a box lies, counted in row-major order.
+constexpr int kMostBoxAxes = 8;
+
+// Finds where element i of a box, counted in row-major order, lies in the bottom and in the top.
 template <class Int>
 struct BoxPlaces {
   int axes = 0;
@@ -59,6 +64,7 @@ static void CopyElements(const Gpu& gpu, const StridedBox& box, const void* from
   });
 }
 
+// Copies from the bottom to the top or, without `to_top`, back.
 static void CopyBox(const Gpu& gpu, const StridedBox& box, int64_t element_bytes, const void* from,
                     void* to, bool to_top) {
   if (element_bytes == 2) {
@@ -68,16 +74,57 @@ static void CopyBox(const Gpu& gpu, const StridedBox& box, int64_t element_bytes
   }
 }
 
+class CudaRearrangement : public Kernel {
+ public:
+  explicit CudaRearrangement(const KernelArgs& args)
+      : device_(args.device),
+        box_(args.Form<StridedBox>()),
+        element_bytes_(ElementBytes(args.tops[0])) {
+    needs_.types.push_back(args.tops[0]);
+    needs_.bottoms.push_back(Layout());
+    // Only the shapes of the other bottoms matter.
+    for (size_t i = 1; i < args.bottoms.size(); ++i) {
+      needs_.types.push_back(args.bottoms[i].dtype);
+      needs_.bottoms.push_back(args.bottoms[i].layout);
+    }
+  }
+
+  void Forward(const Pass&) override {
+    CopyBox(GpuOf(device_), box_, element_bytes_, t_.bottoms[0].raw, t_.tops[0].raw, true);
+  }
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    const Tensor& dx = t_.bottom_grads[0];
+    if (!dx) return;
+    if (box_.count() != dx.count()) device_->Zero(dx.raw, dx.bytes());
+    CopyBox(GpuOf(device_), box_, element_bytes_, t_.top_grads[0].raw, dx.raw, false);
+  }
+
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaRearrangement>(args);
+  }
+
+ private:
+  Device* const device_;
+  const StridedBox box_;
+  const int64_t element_bytes_;
+};
+
+std::string RearrangementCudaDeclines(const KernelArgs& args) {
+  const bool fits = args.Form<StridedBox>().axes.size() <= kMostBoxAxes;
+  return fits ? DeclinesDouble(args) : "it takes at most " + std::to_string(kMostBoxAxes) + " axes";
+}
+
+bool RegisterAllRearrangementCuda() {
+  for (const char* type : {"Permute", "Crop", "Reorg", "ShuffleChannel"}) {
+    KernelTypes::Get().Add({type, DeviceKind::kCuda, "cuda", 10, &CudaRearrangement::Make,
+                            &RearrangementCudaDeclines, true});
+  }
+  return true;
+}
+[[maybe_unused]] const bool rearrangement_cuda_registered = RegisterAllRearrangementCuda();
+
 }  // namespace
-
-void LaunchBoxToTop(const Gpu& gpu, const StridedBox& box, int64_t element_bytes,
-                    const void* bottom, void* top) {
-  CopyBox(gpu, box, element_bytes, bottom, top, true);
-}
-
-void LaunchBoxToBottom(const Gpu& gpu, const StridedBox& box, int64_t element_bytes,
-                       const void* top, void* bottom) {
-  CopyBox(gpu, box, element_bytes, top, bottom, false);
-}
-
 }  // namespace doppio

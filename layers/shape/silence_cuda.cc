@@ -1,10 +1,10 @@
-// Silence on a GPU: what nobody computes needs no copy on the host.
-#include "core/net/graph/layer.h"
+// Silence on a GPU: its bottoms need no copy on the host.
+#include "core/net/plan/kernel.h"
 
 namespace doppio {
 namespace {
 
-// Takes its bottoms as they are.
+// Takes its bottoms in any layout.
 class CudaSilence : public Kernel {
  public:
   explicit CudaSilence(const KernelArgs& args) {

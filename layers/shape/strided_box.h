@@ -1,6 +1,5 @@
-// A box of elements that lie at regular distances in a bottom and in a top: what layers copy that
-// only put elements elsewhere (layers/shape/rearrangement.h). Plain arithmetic, for device code
-// too.
+// A box of elements that lie at regular distances in a bottom and in a top. Layers that only move
+// elements copy such a box (layers/shape/rearrangement.cc).
 #ifndef DOPPIO_LAYERS_SHAPE_STRIDED_BOX_H_
 #define DOPPIO_LAYERS_SHAPE_STRIDED_BOX_H_
 
@@ -15,9 +14,10 @@ struct StridedBox {
     int64_t extent, bottom, top;
   };
   std::vector<Axis> axes;     // outermost first, as few as describe the box
-  int64_t bottom_offset = 0;  // of its first element; in the top that is element 0
+  int64_t bottom_offset = 0;  // of the first element, which is element 0 of the top
 
-  // The next axis further in. One that goes on where the axis before it steps becomes part of that.
+  // Adds the next axis further in. Merges it with the axis before it where both together have
+  // regular distances.
   void Add(const Axis& axis) {
     if (axis.extent == 1) return;
     if (!axes.empty()) {
@@ -35,7 +35,7 @@ struct StridedBox {
     for (const Axis& axis : axes) n *= axis.extent;
     return n;
   }
-  // Top and bottom have the same elements in the same order, if they have as many.
+  // Returns true if a bottom and a top of count() elements have the same order.
   bool keeps_order() const {
     return axes.empty() || (axes.size() == 1 && axes[0].bottom == 1 && axes[0].top == 1);
   }
