@@ -1,24 +1,31 @@
-// Parts that lie side by side along one axis of a whole: what Concat and Slice are about, in
-// opposite directions.
+// Concat and Slice: parts that lie side by side along one axis of a whole.
 //
 // In any dense layout the whole is `rows` rows, each made of one run of every part in turn, and
-// every part is its runs one behind the other. So both layers copy runs of bytes, for every element
+// every part is its runs one after the other. So both layers copy runs of bytes, for every element
 // type and also for blocked layouts.
 #ifndef DOPPIO_LAYERS_SHAPE_JOIN_H_
 #define DOPPIO_LAYERS_SHAPE_JOIN_H_
 
 #include <cstring>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "core/base/threads.h"
-#include "core/net/graph/layer.h"
+#include "core/net/plan/kernel.h"
 
 namespace doppio {
 
+// What the kernels need of the file and of the bottoms' shapes.
+struct JoinForm {
+  bool concat = false;  // the parts are the bottoms and the whole is the top, else the reverse
+  int axis = 0;
+  Shape whole;
+  std::vector<Shape> parts;
+};
+
+// How a kernel lays the parts and the whole out.
 struct Join {
-  Layout whole;  // plain unless somebody sets them
+  Layout whole;  // plain unless set
   std::vector<Layout> parts;
   int64_t rows = 1;
   std::vector<int64_t> run_bytes;  // of each part
@@ -26,16 +33,16 @@ struct Join {
 };
 
 // `order`: the axes of the layout, outermost first. `block`: how many channels (axis 1) lie
-// together innermost; parts joined along the channels then hold whole blocks, but for the last one.
-inline Join MakeJoin(const std::vector<Shape>& parts, int axis, DType dtype,
-                     const std::vector<int>& order, int64_t block = 1) {
+// together innermost; parts joined along the channels then hold whole blocks, except the last part.
+inline Join MakeJoin(const JoinForm& form, DType dtype, const std::vector<int>& order,
+                     int64_t block = 1) {
   Join join;
-  join.parts.resize(parts.size());
-  for (const Shape& part : parts) {
+  join.parts.resize(form.parts.size());
+  for (const Shape& part : form.parts) {
     int64_t rows = 1, run = block * ElementBytes(dtype);
     bool inside = false;
     for (int a : order) {
-      inside = inside || a == axis;
+      inside = inside || a == form.axis;
       (inside ? run : rows) *= a == 1 ? (part[a] + block - 1) / block : part[a];
     }
     join.rows = rows;
@@ -45,18 +52,17 @@ inline Join MakeJoin(const std::vector<Shape>& parts, int axis, DType dtype,
   return join;
 }
 
-inline Join MakePlainJoin(const std::vector<Shape>& parts, int axis, DType dtype) {
+inline Join MakePlainJoin(const JoinForm& form, DType dtype) {
   std::vector<int> order;
-  for (int a = 0; a < parts[0].rank(); ++a) order.push_back(a);
-  return MakeJoin(parts, axis, dtype, order);
+  for (int a = 0; a < form.whole.rank(); ++a) order.push_back(a);
+  return MakeJoin(form, dtype, order);
 }
 
-// Concat when the parts are its bottoms, Slice when they are its tops; devices say how runs are
-// copied.
+// Devices say how runs are copied.
 class JoinKernelBase : public Kernel {
  public:
-  JoinKernelBase(Join join, bool parts_are_bottoms)
-      : join_(std::move(join)), concat_(parts_are_bottoms) {
+  JoinKernelBase(const KernelArgs& args, Join join)
+      : join_(std::move(join)), concat_(args.Form<JoinForm>().concat) {
     needs_.bottoms = concat_ ? join_.parts : std::vector<Layout>{join_.whole};
     needs_.tops = concat_ ? std::vector<Layout>{join_.whole} : join_.parts;
   }
@@ -78,9 +84,9 @@ class JoinKernelBase : public Kernel {
   }
 
  protected:
-  // Absent parts (tops whose gradient nobody computes) count as zero.
+  // Writes zeros for absent parts (tops without a gradient).
   virtual void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const = 0;
-  // Absent parts (bottoms that need no gradient) are left out.
+  // Skips absent parts (bottoms that need no gradient).
   virtual void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const = 0;
 
   const Join join_;
@@ -89,12 +95,13 @@ class JoinKernelBase : public Kernel {
   const bool concat_;
 };
 
+// On the CPU.
 class JoinKernel : public JoinKernelBase {
  public:
   using JoinKernelBase::JoinKernelBase;
 
  private:
-  // f(part, where its run of this row starts in the part, ... in the whole) for all runs.
+  // Calls f(part, where its run of this row starts in the part, ... in the whole) for all runs.
   template <class F>
   void ForEachRun(const F& f) const {
     const int64_t grain = 1 + 65536 / (join_.row_bytes + 1);

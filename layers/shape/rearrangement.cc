@@ -109,9 +109,9 @@ Rearrangement CropOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 }
 
 // Reorg as YOLOv2's darknet computes it. With `reverse`, channel (y, x, c) of a pixel becomes the
-// pixel at (y, x) of a stride x stride square of channel c. Without `reverse` it is not the inverse:
-// darknet reads the bottom's memory as if it had 1 / stride^2 of its channels, each stride times as
-// high and wide.
+// pixel at (y, x) of a stride x stride square of channel c. Without `reverse` it is not the
+// inverse: darknet reads the bottom's memory as if it had 1 / stride^2 of its channels, each stride
+// times as high and wide.
 Rearrangement ReorgOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ReorgParameter& param = spec.param.reorg_param();
   const Shape& bottom = bottoms[0];

@@ -1,5 +1,5 @@
 // Layers that put several bottoms together, or take one apart.
-#include "layers/shape/joined_axis.h"
+#include "layers/shape/join.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
@@ -44,13 +44,13 @@ void AddAxpy(const OnnxLayer& layer) {
 }
 
 void AddConcat(const OnnxLayer& layer) {
-  const int64_t axis = ConcatAxis(layer.spec(), layer.bottom());
+  const int64_t axis = layer.Form<JoinForm>().axis;
   layer.SetTop(layer.bottoms() == 1 ? layer.in()
                                     : layer.Add("Concat", Bottoms(layer), {{"axis", axis}}));
 }
 
 void AddSlice(const OnnxLayer& layer) {
-  const int axis = SliceAxis(layer.spec(), layer.bottom());
+  const int axis = layer.Form<JoinForm>().axis;
   if (layer.tops() == 1) {
     layer.SetTop(layer.in());
     return;

@@ -1,0 +1,126 @@
+// Concat and Slice: the bottoms side by side along an axis, and the bottom cut along an axis, at
+// slice_points or into equal tops.
+#include "layers/shape/join.h"
+
+#include <string>
+
+#include "core/net/graph/layer.h"
+
+namespace doppio {
+namespace {
+
+// Returns the axis to work along: `axis`, or its old name `concat_dim` / `slice_dim`.
+int JoinedAxis(const LayerSpec& spec, const std::string& message, const std::string& old_name,
+               bool has_axis, int axis, bool has_old, uint32_t old_axis, const Shape& bottom) {
+  const std::string field = message + "." + (has_old ? old_name : "axis");
+  if (has_axis && has_old) {
+    throw spec.Mistake(field, "axis and " + old_name + " are two names of one thing; keep axis");
+  }
+  // The old name takes no negative axes; as int they would be out of range.
+  const int64_t given = has_old ? static_cast<int64_t>(old_axis) : axis;
+  if (given >= bottom.rank() || given < -bottom.rank()) {
+    throw spec.Mistake(field, (has_old ? old_name : "axis") + " " + std::to_string(given) +
+                                  " does not exist in bottom '" + spec.param.bottom(0) +
+                                  "', whose shape is " + bottom.ToString());
+  }
+  return bottom.canonical_axis(static_cast<int>(given));
+}
+
+int ConcatAxis(const LayerSpec& spec, const Shape& bottom) {
+  const ConcatParameter& p = spec.param.concat_param();
+  return JoinedAxis(spec, "concat_param", "concat_dim", p.has_axis(), p.axis(), p.has_concat_dim(),
+                    p.concat_dim(), bottom);
+}
+
+int SliceAxis(const LayerSpec& spec, const Shape& bottom) {
+  const SliceParameter& p = spec.param.slice_param();
+  return JoinedAxis(spec, "slice_param", "slice_dim", p.has_axis(), p.axis(), p.has_slice_dim(),
+                    p.slice_dim(), bottom);
+}
+
+LayerShape InferConcat(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const int axis = ConcatAxis(spec, bottoms[0]);
+  LayerShape shape;
+  Shape top = bottoms[0];
+  for (size_t i = 1; i < bottoms.size(); ++i) {
+    Shape other = bottoms[i];
+    if (other.rank() == top.rank()) other[axis] = bottoms[0][axis];
+    if (other != bottoms[0]) {
+      const int index = static_cast<int>(i);
+      throw spec.Mistake("bottom",
+                         "bottom '" + spec.param.bottom(index) + "' is " + bottoms[i].ToString() +
+                             ", bottom '" + spec.param.bottom(0) + "' is " + bottoms[0].ToString() +
+                             "; they may differ in axis " + std::to_string(axis) +
+                             " only, the one that Concat joins",
+                         index);
+    }
+    top[axis] += bottoms[i][axis];
+  }
+  shape.tops = {top};
+  shape.form = JoinForm{true, axis, top, bottoms};
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  if (bottoms.size() == 1) shape.view = View::kSame;
+  return shape;
+}
+
+// Returns the extent of each top along the axis.
+std::vector<int64_t> SliceExtents(const LayerSpec& spec, const Shape& bottom, int axis) {
+  const auto& points = spec.param.slice_param().slice_point();
+  const int tops = spec.param.top_size();
+  const int64_t extent = bottom[axis];
+  const std::string whole = "axis " + std::to_string(axis) + " of bottom '" + spec.param.bottom(0) +
+                            "' (" + bottom.ToString() + ")";
+  if (points.empty()) {
+    if (extent % tops != 0) {
+      throw spec.Mistake("top", whole + " cannot be cut into " + std::to_string(tops) +
+                                    " equal tops; give slice_point");
+    }
+    return std::vector<int64_t>(static_cast<size_t>(tops), extent / tops);
+  }
+  if (points.size() != tops - 1) {
+    throw spec.Mistake("slice_param.slice_point",
+                       std::to_string(tops) + " tops need " + std::to_string(tops - 1) +
+                           " slice_points, got " + std::to_string(points.size()));
+  }
+  std::vector<int64_t> extents;
+  int64_t previous = 0;
+  for (int i = 0; i < points.size(); ++i) {
+    const int64_t point = points.Get(i);
+    if (point <= previous || point >= extent) {
+      throw spec.Mistake("slice_param.slice_point",
+                         "slice_point " + std::to_string(point) + " is not between " +
+                             std::to_string(previous) + " and " + std::to_string(extent) +
+                             ": the points must increase inside " + whole,
+                         i);
+    }
+    extents.push_back(point - previous);
+    previous = point;
+  }
+  extents.push_back(extent - previous);
+  return extents;
+}
+
+LayerShape InferSlice(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
+  const int axis = SliceAxis(spec, bottoms[0]);
+  LayerShape shape;
+  for (int64_t extent : SliceExtents(spec, bottoms[0], axis)) {
+    shape.tops.push_back(bottoms[0]);
+    shape.tops.back()[axis] = extent;
+  }
+  shape.form = JoinForm{false, axis, bottoms[0], shape.tops};
+  shape.backward_reads_bottoms = shape.backward_reads_tops = false;
+  if (shape.tops.size() == 1) shape.view = View::kSame;
+  return shape;
+}
+
+std::unique_ptr<Kernel> MakeJoinKernel(const KernelArgs& args) {
+  return std::make_unique<JoinKernel>(args, MakePlainJoin(args.Form<JoinForm>(), args.dtype));
+}
+
+DOPPIO_REGISTER_LAYER("Concat", LayerType{1, kAny, 1, 1, false, false, &InferConcat});
+DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCpu, "reference", 0, &MakeJoinKernel, nullptr});
+DOPPIO_REGISTER_LAYER("Slice", LayerType{1, 1, 1, kAny, false, false, &InferSlice});
+DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCpu, "reference", 0, &MakeJoinKernel, nullptr});
+
+}  // namespace
+}  // namespace doppio

@@ -1,0 +1,124 @@
+// Concat and Slice on a GPU, for elements of any type: copies of runs, part by part (join.h).
+#include "core/device/elementwise.cuh"
+#include "core/math/tensor_ops.h"
+#include "layers/common/divider.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/shape/join.h"
+
+namespace doppio {
+namespace {
+
+// Runs of `bytes`; the pitches are the distances between the starts of neighbouring runs.
+struct RunCopy {
+  int64_t rows, bytes;
+  void* to;
+  int64_t to_pitch;
+  const void* from;
+  int64_t from_pitch;
+};
+
+// A thread copies kBytes of a run. kBytes divides all offsets.
+template <int kBytes>
+static void CopyUnits(const Gpu& gpu, const RunCopy& copy) {
+  const int64_t units = copy.bytes / kBytes, count = copy.rows * units;
+  const int64_t to_pitch = copy.to_pitch, from_pitch = copy.from_pitch;
+  const IndexDivider by_units(units, count);
+  const auto* source = static_cast<const unsigned char*>(copy.from);
+  auto* target = static_cast<unsigned char*>(copy.to);
+  ForEachIndex(
+      gpu, count, "a copy of rows", DOPPIO_BODY(int64_t i) {
+        const int64_t row = by_units(i), at = (i - row * units) * kBytes;
+        StorePack(LoadPack<kBytes>(source + row * from_pitch + at), target + row * to_pitch + at);
+      });
+}
+
+// CUDA's own copy is made for long rows. With channels last a run is the channels of one pixel.
+static void CopyRuns(const Gpu& gpu, const RunCopy& copy) {
+  // The pitches of a single run need no alignment.
+  const int64_t pitches = copy.rows == 1 ? 0 : copy.to_pitch | copy.from_pitch;
+  const int64_t all = static_cast<int64_t>(reinterpret_cast<uintptr_t>(copy.to) |
+                                           reinterpret_cast<uintptr_t>(copy.from)) |
+                      copy.bytes | pitches;
+  if (all % 16 == 0) {
+    CopyUnits<16>(gpu, copy);
+  } else if (all % 4 == 0) {
+    CopyUnits<4>(gpu, copy);
+  } else if (all % 2 == 0) {
+    CopyUnits<2>(gpu, copy);
+  } else {
+    CopyUnits<1>(gpu, copy);
+  }
+}
+
+// Parts and whole are all stored as top 0 is, plain or with channels last.
+Join MakeCudaJoin(const KernelArgs& args) {
+  const JoinForm& form = args.Form<JoinForm>();
+  const Layout layout = CommonLayout(args.bottoms);
+  std::vector<int> order = {0};
+  const int rest = layout.channels_last() ? 2 : 1;
+  for (int a = rest; a < form.whole.rank(); ++a) order.push_back(a);
+  if (rest == 2) order.push_back(1);
+  Join join = MakeJoin(form, args.tops[0], order);
+  join.whole = layout;
+  join.parts.assign(form.parts.size(), layout);
+  return join;
+}
+
+class CudaJoin : public JoinKernelBase {
+ public:
+  explicit CudaJoin(const KernelArgs& args)
+      : JoinKernelBase(args, MakeCudaJoin(args)), device_(args.device) {
+    AskForOneForm(args, &needs_);
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaJoin>(args);
+  }
+
+ private:
+  void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const override {
+    const bool complete =
+        std::all_of(parts.begin(), parts.end(), [](const Tensor& part) { return bool(part); });
+    if (!complete) OpsOf(device_).Fill(0, whole);
+    ForEachPart(parts, [&](const Tensor& part, int64_t run, int64_t offset) {
+      CopyRuns(GpuOf(device_),
+               {join_.rows, run, whole.data<char>() + offset, join_.row_bytes, part.raw, run});
+    });
+  }
+
+  void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const override {
+    ForEachPart(parts, [&](const Tensor& part, int64_t run, int64_t offset) {
+      CopyRuns(GpuOf(device_),
+               {join_.rows, run, part.raw, run, whole.data<char>() + offset, join_.row_bytes});
+    });
+  }
+
+  // Calls f(part, bytes of its runs, where they begin in a row of the whole) for the parts that are
+  // present.
+  template <class F>
+  void ForEachPart(const std::vector<Tensor>& parts, const F& f) const {
+    int64_t offset = 0;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      if (parts[p] && join_.run_bytes[p] > 0) f(parts[p], join_.run_bytes[p], offset);
+      offset += join_.run_bytes[p];
+    }
+  }
+
+  Device* const device_;
+};
+
+std::string DeclinesMixture(const KernelArgs& args) {
+  const bool one = std::all_of(args.tops.begin(), args.tops.end(),
+                               [&](DType type) { return type == args.tops[0]; });
+  return one ? "" : "its tops are stored in different types";
+}
+
+DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCuda, "cuda", 10, &CudaJoin::Make, nullptr, true});
+DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 10, &CudaJoin::Make, &DeclinesMixture,
+                        true});
+// The same in single precision.
+DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 9, &CudaJoin::Make, nullptr});
+
+}  // namespace
+}  // namespace doppio

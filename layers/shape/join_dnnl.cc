@@ -1,0 +1,86 @@
+// Concat and Slice of float32 in the layouts that oneDNN's convolutions make, so that what they
+// made blocked stays blocked.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "core/math/dnnl.h"
+#include "layers/shape/join.h"
+
+namespace doppio {
+namespace {
+
+struct JoinFormat {
+  int rank;
+  dnnl::memory::format_tag tag;
+  int64_t block;  // channels that lie together innermost
+  bool channels_last;
+};
+
+const std::vector<JoinFormat>& JoinFormats() {
+  using Tag = dnnl::memory::format_tag;
+  static const std::vector<JoinFormat> formats = {
+      {3, Tag::aBc16b, 16, false}, {3, Tag::aBc8b, 8, false},    {3, Tag::aBc4b, 4, false},
+      {3, Tag::acb, 1, true},      {4, Tag::aBcd16b, 16, false}, {4, Tag::aBcd8b, 8, false},
+      {4, Tag::aBcd4b, 4, false},  {4, Tag::acdb, 1, true},      {5, Tag::aBcde16b, 16, false},
+      {5, Tag::aBcde8b, 8, false}, {5, Tag::aBcde4b, 4, false},  {5, Tag::acdeb, 1, true},
+  };
+  return formats;
+}
+
+Layout JoinLayoutIn(const JoinFormat& format, const Shape& shape) {
+  return LayoutOf(dnnl::memory::desc(DnnlDims(shape), dnnl::memory::data_type::f32, format.tag));
+}
+
+bool JoinFormatFits(const JoinFormat& format, const JoinForm& form) {
+  if (format.rank != form.whole.rank()) return false;
+  for (size_t p = 0; form.axis == 1 && p + 1 < form.parts.size(); ++p) {
+    if (form.parts[p][1] % format.block != 0) return false;
+  }
+  return true;
+}
+
+// Returns the float32 join in the layout that most of the elements of `bottoms` already have; plain
+// where no other layout fits. `bottoms` are the parts, or the whole alone.
+Join ChooseJoin(const JoinForm& form, const std::vector<TensorSpec>& bottoms) {
+  auto elements_in = [&](const JoinFormat* format) {
+    int64_t n = 0;
+    for (const TensorSpec& bottom : bottoms) {
+      const Layout layout = format == nullptr ? Layout() : JoinLayoutIn(*format, bottom.shape);
+      if (bottom.layout == layout) n += bottom.shape.count();
+    }
+    return n;
+  };
+  Join best = MakePlainJoin(form, DType::kFloat32);
+  int64_t most = elements_in(nullptr);
+  for (const JoinFormat& format : JoinFormats()) {
+    if (!JoinFormatFits(format, form)) continue;
+    const int64_t elements = elements_in(&format);
+    if (elements <= most) continue;
+    most = elements;
+    std::vector<int> order(static_cast<size_t>(format.rank));
+    std::iota(order.begin(), order.end(), 0);
+    if (format.channels_last) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+    best = MakeJoin(form, DType::kFloat32, order, format.block);
+    best.whole = JoinLayoutIn(format, form.whole);
+    for (size_t p = 0; p < form.parts.size(); ++p) {
+      best.parts[p] = JoinLayoutIn(format, form.parts[p]);
+    }
+  }
+  return best;
+}
+
+std::unique_ptr<Kernel> MakeJoinDnnl(const KernelArgs& args) {
+  return std::make_unique<JoinKernel>(args, ChooseJoin(args.Form<JoinForm>(), args.bottoms));
+}
+
+std::string JoinDnnlDeclines(const KernelArgs& args) {
+  return args.dtype == DType::kFloat32 ? "" : "oneDNN's layouts are of float32";
+}
+
+DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCpu, "onednn", 10, &MakeJoinDnnl,
+                        &JoinDnnlDeclines});
+DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCpu, "onednn", 10, &MakeJoinDnnl, &JoinDnnlDeclines});
+
+}  // namespace
+}  // namespace doppio
