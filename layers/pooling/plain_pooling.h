@@ -1,7 +1,7 @@
 // Pooling over plain planes, one thread for each window forward and for each element backward: the
-// math of what is rare enough to need no faster way (STOCHASTIC pooling, the levels of SPP), the
-// same on every device. An element gathers from the windows that contain it: no atomics, always the
-// same order.
+// math, the same on every device, of what is too rare to need a faster way (STOCHASTIC pooling, the
+// levels of SPP). An element gathers from the windows that contain it: no atomics, always the same
+// order.
 //
 // STOCHASTIC (Zeiler and Fergus, "Stochastic Pooling for Regularization of Deep Convolutional
 // Neural Networks", 2013) draws in training an element of each window with its share of the
@@ -19,6 +19,12 @@ namespace doppio {
 
 enum class PoolBy { kMax, kMean, kDraw, kShares };
 
+// `max`, `mean`: the method is MAX or AVE, else STOCHASTIC.
+inline PoolBy PoolByMethod(bool max, bool mean, bool train) {
+  return max ? PoolBy::kMax : mean ? PoolBy::kMean : train ? PoolBy::kDraw : PoolBy::kShares;
+}
+inline bool ReadsBottomBackward(PoolBy by) { return by == PoolBy::kShares; }
+
 struct PlainPooling {
   PoolBy by = PoolBy::kMax;
   PoolingGeometry g;  // g.planes: images x channels
@@ -26,9 +32,6 @@ struct PlainPooling {
   int64_t top_sample = 0;  // elements of a whole sample of the top
   int64_t top_first = 0;   // where in it the windows of this pooling begin
   Random random{0, 0};     // kDraw, keyed by the sample and the window's element of the top
-
-  DOPPIO_HD int64_t windows() const { return g.planes * g.h.output * g.w.output; }
-  DOPPIO_HD int64_t elements() const { return g.planes * g.h.input * g.w.input; }
 
   struct Place {
     int64_t plane, i, j;

@@ -1,38 +1,18 @@
-// One or several plain poolings (plain_pooling.h) of one bottom into one top, whoever runs the
-// loops.
+// The kernel, for every device, of one or several plain poolings (plain_pooling.h) of one bottom
+// into one top.
 #ifndef DOPPIO_LAYERS_POOLING_PLAIN_POOLING_KERNEL_H_
 #define DOPPIO_LAYERS_POOLING_PLAIN_POOLING_KERNEL_H_
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 #include <vector>
 
-#include "core/net/graph/layer.h"
+#include "core/net/plan/kernel.h"
 #include "layers/pooling/plain_pooling.h"
 
 namespace doppio {
 
-// Of Pooling's and SPP's `pool`, whose numbers are the same.
-template <class Method>
-PoolBy PoolByMethod(Method method, Phase phase) {
-  switch (static_cast<int>(method)) {
-    case PoolingParameter::MAX:
-      return PoolBy::kMax;
-    case PoolingParameter::AVE:
-      return PoolBy::kMean;
-    default:
-      return phase == TRAIN ? PoolBy::kDraw : PoolBy::kShares;
-  }
-}
-
-inline bool ReadsBottomBackward(PoolBy by) { return by == PoolBy::kShares; }
-
-// STOCHASTIC Pooling, and its kernel on the CPU (stochastic_pooling.cc).
-PlainPooling ReadStochasticPooling(const LayerSpec& spec, const Shape& bottom);
-std::unique_ptr<Kernel> MakeStochasticPooling(const KernelArgs& args);
-
-// `Loops`, made of a device, has Run(n, body): body(i) for i in [0, n). Its bodies are those of T.
+// Loops(Device*).Run(n, body) calls body(i) for every i in [0, n). Its bodies are those of T.
 template <class T, class Loops>
 class PlainPoolingKernel : public Kernel {
  public:
@@ -43,7 +23,7 @@ class PlainPoolingKernel : public Kernel {
     };
     for (const PlainPooling& pooling : poolings_) {
       chosen_at_.push_back(windows_);
-      if (chooses(pooling)) windows_ += pooling.windows();
+      if (chooses(pooling)) windows_ += pooling.g.windows();
     }
     needs_.saved_bytes = windows_ * static_cast<int64_t>(sizeof(int32_t));
   }
@@ -52,7 +32,7 @@ class PlainPoolingKernel : public Kernel {
     for (size_t p = 0; p < poolings_.size(); ++p) {
       const PlainPooling& pooling = poolings_[p];
       const int64_t samples = pooling.g.planes / std::max<int64_t>(1, pooling.channels);
-      loops_.Run(pooling.windows(),
+      loops_.Run(pooling.g.windows(),
                  PlainPoolingForward<T>{pooling, t_.bottoms[0].template data<T>(),
                                         t_.tops[0].template data<T>(), Chosen(p),
                                         pass.FirstSample(samples)});
@@ -63,7 +43,7 @@ class PlainPoolingKernel : public Kernel {
     T* dx = t_.bottom_grads[0].template data<T>();
     if (dx == nullptr) return;
     for (size_t p = 0; p < poolings_.size(); ++p) {
-      loops_.Run(poolings_[p].elements(),
+      loops_.Run(poolings_[p].g.elements(),
                  PlainPoolingBackward<T>{poolings_[p], t_.bottoms[0].template data<T>(),
                                          t_.top_grads[0].template data<T>(), Chosen(p), p > 0, dx});
     }

@@ -1,30 +1,32 @@
-// Pooling: the largest element or the average of each window. Of equal elements the first is taken.
-// A second top of MAX holds the index of the chosen element within its plane. STOCHASTIC: see
-// plain_pooling.h.
+// Pooling: the largest element or the average of each window. Of equal elements MAX takes the
+// first. A second top of MAX holds the index of the chosen element within its plane. STOCHASTIC:
+// see plain_pooling.h.
 #include <type_traits>
 
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/common/channel_blocks.h"
+#include "layers/common/host_loops.h"
 #include "layers/pooling/lanes.h"
 #include "layers/pooling/plain_pooling_kernel.h"
-#include "layers/pooling/pooling_geometry.h"
+#include "layers/pooling/pooling_form.h"
 
 namespace doppio {
 namespace {
 
 LayerShape InferPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  const PoolingGeometry g = ReadPoolingGeometry(spec, bottoms[0]);
+  const PoolingForm form = ReadPooling(spec, bottoms[0]);
+  const PoolingGeometry& g = form.g;
   if (!g.max && spec.param.top_size() > 1) {
     throw spec.Mistake("top", "only MAX pooling has a second top (the index of the chosen element)",
                        1);
   }
   LayerShape shape;
+  shape.form = form;
   const Shape top{bottoms[0][0], bottoms[0][1], g.h.output, g.w.output};
   shape.tops.assign(static_cast<size_t>(std::max(1, spec.param.top_size())), top);
   shape.exact_tops = {false, true};
-  const PoolBy by = PoolByMethod(spec.param.pooling_param().pool(), spec.phase());
-  shape.backward_reads_bottoms = ReadsBottomBackward(by);
+  shape.backward_reads_bottoms = form.stochastic && ReadsBottomBackward(form.stochastic->by);
   shape.backward_reads_tops = false;
   return shape;
 }
@@ -34,18 +36,17 @@ LayerShape InferPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms
 template <class T>
 class PoolingKernel : public Kernel {
  public:
-  explicit PoolingKernel(const KernelArgs& args)
-      : g_(ReadPoolingGeometry(*args.spec, args.bottoms[0].shape)) {
+  explicit PoolingKernel(const KernelArgs& args) : g_(args.Form<PoolingForm>().g) {
     // Indices count elements of a plain plane.
-    const bool indices = args.spec->param.top_size() > 1;
+    const bool indices = args.top_shapes.size() > 1;
     const TensorSpec& bottom = args.bottoms[0];
     const Layout layout = indices ? Layout() : ChannelLayout(bottom, 1, 2);
     SeeChannels({bottom.shape, args.dtype, layout}, 1, 2, &channels_);
     if (layout.plain())
       channels_ = {bottom.shape[0], bottom.shape[1], bottom.shape.count(2), 1, bottom.shape[1]};
     needs_.bottoms = {layout};
-    needs_.tops.assign(args.shape->tops.size(),
-                       WithSpatial(bottom.shape, layout, args.shape->tops[0]));
+    needs_.tops.assign(args.top_shapes.size(),
+                       WithSpatial(bottom.shape, layout, args.top_shapes[0]));
     if (g_.max && args.backward) {
       needs_.saved_bytes =
           channels_.outer * channels_.padded() * g_.h.output * g_.w.output * g_.place_bytes();
@@ -221,9 +222,16 @@ class PoolingKernel : public Kernel {
   ChannelBlocks channels_;
 };
 
+template <class T>
+class StochasticPooling : public PlainPoolingKernel<T, HostLoops> {
+ public:
+  explicit StochasticPooling(const KernelArgs& args)
+      : PlainPoolingKernel<T, HostLoops>(args, {*args.Form<PoolingForm>().stochastic}) {}
+};
+
 std::unique_ptr<Kernel> MakePooling(const KernelArgs& args) {
-  const bool stochastic = args.spec->param.pooling_param().pool() == PoolingParameter::STOCHASTIC;
-  return stochastic ? MakeStochasticPooling(args) : MakeForFloat<PoolingKernel>(args);
+  return args.Form<PoolingForm>().stochastic ? MakeForFloat<StochasticPooling>(args)
+                                             : MakeForFloat<PoolingKernel>(args);
 }
 
 LayerType PoolingType() {

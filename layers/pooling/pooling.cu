@@ -1,10 +1,21 @@
-#include "layers/pooling/pooling_cuda.h"
-
+// MAX and AVE Pooling on a GPU, plain or with channels last, for every type that activations are
+// stored as. A thread computes a window forward and an element of the bottom backward, or those of
+// neighbouring channels.
 #include "core/device/elementwise.cuh"
+#include "core/net/plan/kernel.h"
 #include "layers/common/divider.h"
+#include "layers/common/stored_form_cuda.h"
+#include "layers/pooling/pooling_form.h"
 
 namespace doppio {
 namespace {
+
+// Images that lie as height x width x channels. Plain ones are as many images of one channel.
+struct StoredPooling {
+  PoolingGeometry g;  // g.planes: images x channels
+  int64_t channels;
+  DType type;  // as bottom, top and their gradients are stored
+};
 
 template <class Int>
 struct Axis : BasicPoolingAxis<Int> {
@@ -35,12 +46,12 @@ struct Geometry {
   bool count_padding;
   Int channels;
   Divider<Int> by_channels;
-  explicit Geometry(const PoolingForm& form)
-      : h(form.g.h),
-        w(form.g.w),
-        count_padding(form.g.count_padding),
-        channels(static_cast<Int>(form.channels)),
-        by_channels(form.channels) {}
+  explicit Geometry(const StoredPooling& pooling)
+      : h(pooling.g.h),
+        w(pooling.g.w),
+        count_padding(pooling.g.count_padding),
+        channels(static_cast<Int>(pooling.channels)),
+        by_channels(pooling.channels) {}
 
   struct Place {
     Int image, i, j, channel;
@@ -242,16 +253,17 @@ int64_t PixelParts(const PoolingGeometry& g) {
 }
 
 template <class T>
-static void MeanOfPixels(const Gpu& gpu, const PoolingForm& form, const T* x, T* y, void* scratch) {
-  const int64_t channels = form.channels, parts = PixelParts(form.g);
+static void MeanOfPixels(const Gpu& gpu, const PoolingGeometry& g, int64_t channels, const T* x,
+                         T* y, void* scratch) {
+  const int64_t parts = PixelParts(g);
   float* sums = static_cast<float*>(scratch);
   constexpr int kWidth = kPackWidth<T>;
   ForEachPack<kWidth>(
-      gpu, form.g.planes * parts, channels % kWidth == 0 && PacksFit(x, sums), "Pooling",
-      SumPixels<T>{form.g.h.input * form.g.w.input, parts, kPixelsOfThread, channels, x, sums});
-  const float divisor = WholeDivisor(form.g);
+      gpu, g.planes * parts, channels % kWidth == 0 && PacksFit(x, sums), "Pooling",
+      SumPixels<T>{g.h.input * g.w.input, parts, kPixelsOfThread, channels, x, sums});
+  const float divisor = WholeDivisor(g);
   ForEachIndex(
-      gpu, form.g.planes, "Pooling", DOPPIO_BODY(int64_t n) {
+      gpu, g.planes, "Pooling", DOPPIO_BODY(int64_t n) {
         const int64_t image = n / channels, c = n - image * channels;
         float sum = 0;
         for (int64_t part = 0; part < parts; ++part)
@@ -260,98 +272,127 @@ static void MeanOfPixels(const Gpu& gpu, const PoolingForm& form, const T* x, T*
       });
 }
 
-// Packs lie within the channels of one pixel.
-template <class T, class Body, class... P>
-static void ForEachPlace(const Gpu& gpu, const PoolingForm& form, int64_t n, const char* what,
-                         const Body& body, const P*... p) {
-  constexpr int kWidth = kPackWidth<T>;
-  ForEachPack<kWidth>(gpu, n, form.channels % kWidth == 0 && PacksFit(p...), what, body);
+int64_t MeanScratchBytes(const StoredPooling& pooling) {
+  if (!OneLargeWindow(pooling.g)) return 0;
+  if (pooling.channels == 1)
+    return ReduceRowsBytes<float>(pooling.g.planes, pooling.g.h.input * pooling.g.w.input);
+  return pooling.g.planes * PixelParts(pooling.g) * static_cast<int64_t>(sizeof(float));
 }
 
-// f(T, Int): of the type of activations and of an index of the bottom and of the top.
+// Packs lie within the channels of one pixel. `in` and `p` are the addresses that `body` uses.
+template <class Body, class T, class... P>
+static void ForEachPlace(const Gpu& gpu, const StoredPooling& pooling, int64_t n, const char* what,
+                         const Body& body, const T* in, const P*... p) {
+  constexpr int kWidth = kPackWidth<T>;
+  ForEachPack<kWidth>(gpu, n, pooling.channels % kWidth == 0 && PacksFit(in, p...), what, body);
+}
+
+// Calls f(T, Int) with the type of activations and that of an index of the bottom and of the top.
 template <class F>
-void WithTypes(const PoolingForm& form, const F& f) {
-  DispatchStored(form.type, [&](auto zero) {
-    WithIndexFor(std::max(form.elements(), form.windows()), [&](auto index) { f(zero, index); });
+void WithTypes(const StoredPooling& pooling, const F& f) {
+  DispatchStored(pooling.type, [&](auto zero) {
+    WithIndexFor(std::max(pooling.g.elements(), pooling.g.windows()),
+                 [&](auto index) { f(zero, index); });
   });
 }
-// f of a null pointer to the type of saved places.
+// Calls f with a zero of the type of saved places.
 template <class F>
 void WithPlaces(const PoolingGeometry& g, const F& f) {
   if (g.place_bytes() == 1) {
-    f(static_cast<uint8_t*>(nullptr));
+    f(uint8_t{});
   } else {
-    f(static_cast<int32_t*>(nullptr));
+    f(int32_t{});
   }
 }
 
-}  // namespace
+class CudaPooling : public Kernel {
+ public:
+  explicit CudaPooling(const KernelArgs& args)
+      : device_(args.device),
+        pooling_{args.Form<PoolingForm>().g,
+                 args.bottoms[0].layout.channels_last() ? args.bottoms[0].shape[1] : 1,
+                 args.tops[0]} {
+    AskForOneForm(args, &needs_);
+    if (needs_.tops.size() > 1) needs_.tops[1] = Layout();  // indices, in single precision
+    const PoolingGeometry& g = pooling_.g;
+    if (!g.max) needs_.scratch_bytes = MeanScratchBytes(pooling_);
+    if (g.max && args.backward) needs_.saved_bytes = g.windows() * g.place_bytes();
+  }
 
-void LaunchMaxPooling(const Gpu& gpu, const PoolingForm& form, const void* x, void* y, void* places,
-                      float* indices) {
-  WithTypes(form, [&](auto zero, auto index) {
-    using T = decltype(zero);
-    using Int = decltype(index);
-    WithPlaces(form.g, [&](auto* null) {
-      using Saved = std::remove_pointer_t<decltype(null)>;
-      const Max<Int, T, Saved> body{Geometry<Int>(form), static_cast<const T*>(x),
-                                    static_cast<T*>(y), static_cast<Saved*>(places), indices};
-      ForEachPlace<T>(gpu, form, form.windows(), "Pooling", body, body.x, body.y, body.places);
-    });
-  });
-}
-
-void LaunchMaxPoolingBackward(const Gpu& gpu, const PoolingForm& form, const void* dy,
-                              const void* places, void* dx) {
-  WithTypes(form, [&](auto zero, auto index) {
-    using T = decltype(zero);
-    using Int = decltype(index);
-    WithPlaces(form.g, [&](auto* null) {
-      using Saved = std::remove_pointer_t<decltype(null)>;
-      const MaxGradient<Int, T, Saved> body{Geometry<Int>(form), static_cast<const T*>(dy),
-                                            static_cast<const Saved*>(places), static_cast<T*>(dx)};
-      ForEachPlace<T>(gpu, form, form.elements(), "Pooling's gradient", body, body.dy, body.places,
-                      body.dx);
-    });
-  });
-}
-
-int64_t MeanPoolingScratchBytes(const PoolingForm& form) {
-  if (!OneLargeWindow(form.g)) return 0;
-  if (form.channels == 1)
-    return ReduceRowsBytes<float>(form.g.planes, form.g.h.input * form.g.w.input);
-  return form.g.planes * PixelParts(form.g) * static_cast<int64_t>(sizeof(float));
-}
-
-void LaunchMeanPooling(const Gpu& gpu, const PoolingForm& form, const void* x, void* y,
-                       void* scratch) {
-  if (OneLargeWindow(form.g)) {
-    DispatchStored(form.type, [&](auto zero) {
+  void Forward(const Pass&) override {
+    const Gpu gpu = GpuOf(device_);
+    WithTypes(pooling_, [&](auto zero, auto index) {
       using T = decltype(zero);
-      if (form.channels == 1) {
-        MeanOfPlanes(gpu, form.g, static_cast<const T*>(x), static_cast<T*>(y), scratch);
+      using Int = decltype(index);
+      const T* x = t_.bottoms[0].data<T>();
+      T* y = t_.tops[0].data<T>();
+      if (pooling_.g.max) {
+        TakeLargest<Int>(gpu, x, y);
+      } else if (!OneLargeWindow(pooling_.g)) {
+        ForEachPlace(gpu, pooling_, pooling_.g.windows(), "Pooling",
+                     Mean<Int, T>{Geometry<Int>(pooling_), x, y}, x, y);
+      } else if (pooling_.channels == 1) {
+        MeanOfPlanes(gpu, pooling_.g, x, y, t_.scratch);
       } else {
-        MeanOfPixels(gpu, form, static_cast<const T*>(x), static_cast<T*>(y), scratch);
+        MeanOfPixels(gpu, pooling_.g, pooling_.channels, x, y, t_.scratch);
       }
     });
-    return;
   }
-  WithTypes(form, [&](auto zero, auto index) {
-    using T = decltype(zero);
-    using Int = decltype(index);
-    const Mean<Int, T> body{Geometry<Int>(form), static_cast<const T*>(x), static_cast<T*>(y)};
-    ForEachPlace<T>(gpu, form, form.windows(), "Pooling", body, body.x, body.y);
-  });
+
+  void Backward(const Pass&, const std::vector<bool>&) override {
+    const Tensor &to = t_.bottom_grads[0], &from = t_.top_grads[0];
+    if (!to) return;
+    if (!from) return device_->Zero(to.raw, to.bytes());
+    const Gpu gpu = GpuOf(device_);
+    const char* what = "Pooling's gradient";
+    WithTypes(pooling_, [&](auto zero, auto index) {
+      using T = decltype(zero);
+      using Int = decltype(index);
+      const Geometry<Int> g(pooling_);
+      const T* dy = from.data<T>();
+      T* dx = to.data<T>();
+      if (!pooling_.g.max) {
+        ForEachPlace(gpu, pooling_, pooling_.g.elements(), what, MeanGradient<Int, T>{g, dy, dx},
+                     dy, dx);
+        return;
+      }
+      WithPlaces(pooling_.g, [&](auto place) {
+        using Saved = decltype(place);
+        const Saved* places = static_cast<const Saved*>(t_.saved);
+        ForEachPlace(gpu, pooling_, pooling_.g.elements(), what,
+                     MaxGradient<Int, T, Saved>{g, dy, places, dx}, dy, places, dx);
+      });
+    });
+  }
+  bool same_every_pass() const override { return true; }
+
+  static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
+    return std::make_unique<CudaPooling>(args);
+  }
+
+ private:
+  template <class Int, class T>
+  void TakeLargest(const Gpu& gpu, const T* x, T* y) const {
+    float* indices = t_.tops.size() > 1 ? t_.tops[1].data<float>() : nullptr;
+    WithPlaces(pooling_.g, [&](auto place) {
+      using Saved = decltype(place);
+      Saved* places = needs_.saved_bytes > 0 ? static_cast<Saved*>(t_.saved) : nullptr;
+      ForEachPlace(gpu, pooling_, pooling_.g.windows(), "Pooling",
+                   Max<Int, T, Saved>{Geometry<Int>(pooling_), x, y, places, indices}, x, y,
+                   places);
+    });
+  }
+
+  Device* const device_;
+  const StoredPooling pooling_;
+};
+
+std::string PoolingCudaDeclines(const KernelArgs& args) {
+  return args.Form<PoolingForm>().stochastic ? "it has MAX and AVE" : DeclinesDouble(args);
 }
 
-void LaunchMeanPoolingBackward(const Gpu& gpu, const PoolingForm& form, const void* dy, void* dx) {
-  WithTypes(form, [&](auto zero, auto index) {
-    using T = decltype(zero);
-    using Int = decltype(index);
-    const MeanGradient<Int, T> body{Geometry<Int>(form), static_cast<const T*>(dy),
-                                    static_cast<T*>(dx)};
-    ForEachPlace<T>(gpu, form, form.elements(), "Pooling's gradient", body, body.dy, body.dx);
-  });
-}
+DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCuda, "cuda", 10, &CudaPooling::Make,
+                        &PoolingCudaDeclines, true});
 
+}  // namespace
 }  // namespace doppio

@@ -1,5 +1,4 @@
 // Where the windows of Pooling lie: the arithmetic that kernels of all devices share.
-// pooling_geometry.h reads it from a file.
 #ifndef DOPPIO_LAYERS_POOLING_POOLING_WINDOWS_H_
 #define DOPPIO_LAYERS_POOLING_POOLING_WINDOWS_H_
 
@@ -24,10 +23,20 @@ struct BasicPoolingAxis {
     const Int begin = i * stride - pad, end = begin + kernel, last = input + pad;
     return (end < last ? end : last) - begin;
   }
-  // How far the last window reaches beyond the input.
+  // Returns how far the last window reaches beyond the input.
   Int overhang() const { return (output - 1) * stride - pad + kernel - input; }
 };
 using PoolingAxis = BasicPoolingAxis<int64_t>;
+
+// Returns how many windows an axis of these extents has (`output` is not read).
+inline int64_t CountWindows(const PoolingAxis& a, bool floor) {
+  // Both divisions of possibly negative numbers round as Caffe's do.
+  const int64_t room = a.input + 2 * a.pad - a.kernel;
+  const int64_t down = room / a.stride - (room % a.stride < 0 ? 1 : 0);
+  const int64_t output =
+      (floor ? (room < 0 ? room / a.stride : down) : down + (room % a.stride != 0 ? 1 : 0)) + 1;
+  return a.pad > 0 && (output - 1) * a.stride >= a.input + a.pad ? output - 1 : output;
+}
 
 struct PoolingGeometry {
   bool max = true;
@@ -35,13 +44,15 @@ struct PoolingGeometry {
   int64_t planes = 0;         // images x channels
   PoolingAxis h, w;
 
+  DOPPIO_HD int64_t windows() const { return planes * h.output * w.output; }
+  DOPPIO_HD int64_t elements() const { return planes * h.input * w.input; }
   // MAX saves the place of the chosen element in its window: a byte where that is enough.
   int64_t place_bytes() const {
     return h.kernel * w.kernel <= 256 ? 1 : static_cast<int64_t>(sizeof(int32_t));
   }
 };
 
-// What the sum of window (i, j) is divided by.
+// Returns what the sum of window (i, j) is divided by.
 template <class Int>
 DOPPIO_HD Int MeanDivisor(bool count_padding, const BasicPoolingAxis<Int>& h,
                           const BasicPoolingAxis<Int>& w, Int i, Int j) {

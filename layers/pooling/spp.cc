@@ -1,15 +1,74 @@
-// SPP: Pooling over ever finer grids of windows, all of it as one vector for each sample.
-#include "layers/pooling/spp.h"
-
+// SPP, spatial pyramid pooling (He et al., "Spatial Pyramid Pooling in Deep Convolutional Networks
+// for Visual Recognition", 2014): level l pools into 2^l x 2^l windows. The top is one vector for
+// each sample, with all levels side by side.
+#include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
+#include "layers/pooling/plain_pooling_kernel.h"
+#include "layers/pooling/pooling_form.h"
 
 namespace doppio {
 namespace {
 
+// As in Caffe: windows of equal size side by side, with half of the padding that they need on each
+// side.
+PoolingAxis PyramidAxis(const LayerSpec& spec, int64_t input, int64_t windows) {
+  PoolingAxis axis;
+  axis.input = input;
+  axis.kernel = axis.stride = (input + windows - 1) / windows;
+  axis.pad = (axis.kernel * windows - input + 1) / 2;
+  if (axis.pad >= axis.kernel) {
+    throw spec.Mistake("spp_param.pyramid_height",
+                       "a level of the pyramid has " + std::to_string(windows) +
+                           " windows along an axis of " + std::to_string(input) +
+                           "; use a smaller pyramid_height");
+  }
+  axis.output = CountWindows(axis, false);
+  return axis;
+}
+
+std::vector<PlainPooling> ReadPyramid(const LayerSpec& spec, const Shape& bottom) {
+  const SPPParameter& p = spec.param.spp_param();
+  constexpr int64_t kMostLevels = 30;
+  if (bottom.rank() != 4) {
+    throw spec.Mistake("bottom",
+                       "SPP takes a bottom of 4 axes (batch, channels, height, width); found " +
+                           bottom.ToString());
+  }
+  if (p.pyramid_height() < 1 || p.pyramid_height() > kMostLevels) {
+    throw spec.Mistake("spp_param.pyramid_height", "pyramid_height must be 1 to " +
+                                                       std::to_string(kMostLevels) + ", found " +
+                                                       std::to_string(p.pyramid_height()));
+  }
+  std::vector<PlainPooling> levels;
+  int64_t in_sample = 0;
+  for (uint32_t level = 0; level < p.pyramid_height(); ++level) {
+    PlainPooling pooling;
+    pooling.by = PoolByMethod(p.pool() == SPPParameter::MAX, p.pool() == SPPParameter::AVE,
+                              spec.phase() == TRAIN);
+    pooling.g.planes = bottom[0] * bottom[1];
+    pooling.g.h = PyramidAxis(spec, bottom[2], int64_t{1} << level);
+    pooling.g.w = PyramidAxis(spec, bottom[3], int64_t{1} << level);
+    if (p.pool() == SPPParameter::STOCHASTIC && pooling.g.h.pad + pooling.g.w.pad > 0) {
+      throw spec.Mistake("spp_param.pool", "STOCHASTIC pooling has no padding, which " +
+                                               std::to_string(int64_t{1} << level) +
+                                               " windows over " + std::to_string(bottom[2]) + "x" +
+                                               std::to_string(bottom[3]) + " need; use MAX or AVE");
+    }
+    pooling.channels = bottom[1];
+    pooling.top_first = in_sample;
+    pooling.random = Random(spec.options.seed, Stream("pooling", spec.name()));
+    in_sample += bottom[1] * pooling.g.h.output * pooling.g.w.output;
+    levels.push_back(pooling);
+  }
+  for (PlainPooling& pooling : levels) pooling.top_sample = in_sample;
+  return levels;
+}
+
 LayerShape InferSpp(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const std::vector<PlainPooling> levels = ReadPyramid(spec, bottoms[0]);
   LayerShape shape;
-  if (levels.size() == 1) {  // nothing to join: the images of Pooling
+  shape.form = SppForm{levels};
+  if (levels.size() == 1) {  // the images of Pooling
     shape.tops = {{bottoms[0][0], bottoms[0][1], levels[0].g.h.output, levels[0].g.w.output}};
   } else {
     shape.tops = {{bottoms[0][0], levels[0].top_sample}};
@@ -23,7 +82,7 @@ template <class T>
 class Spp : public PlainPoolingKernel<T, HostLoops> {
  public:
   explicit Spp(const KernelArgs& args)
-      : PlainPoolingKernel<T, HostLoops>(args, ReadPyramid(*args.spec, args.bottoms[0].shape)) {}
+      : PlainPoolingKernel<T, HostLoops>(args, args.Form<SppForm>().levels) {}
 };
 
 DOPPIO_REGISTER_LAYER("SPP", LayerType{1, 1, 1, 1, false, false, &InferSpp});

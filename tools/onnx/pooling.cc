@@ -1,6 +1,6 @@
 // Pooling. ONNX's ceil_mode is not used: runtimes disagree about its last window. What that window
 // reaches beyond the input is padded instead, so that rounding down gives Caffe's windows.
-#include "layers/pooling/pooling_geometry.h"
+#include "layers/pooling/pooling_form.h"
 #include "tools/onnx/onnx_layer.h"
 
 namespace doppio {
@@ -33,7 +33,7 @@ std::string AddZeros(const OnnxLayer& layer, const Padding& around) {
 
 void AddPooling(const OnnxLayer& layer) {
   const LayerSpec& spec = layer.spec();
-  const PoolingGeometry g = ReadPoolingGeometry(spec, layer.bottom());
+  const PoolingGeometry& g = layer.Form<PoolingForm>().g;
   if (spec.param.pooling_param().pool() == PoolingParameter::STOCHASTIC) {
     throw spec.Mistake("pooling_param.pool", "STOCHASTIC pooling has no form in ONNX");
   }
