@@ -37,7 +37,7 @@ void SplitLayers(NetParameter* net, const FieldPlaces& places, Result* result) {
   for (int i = 0; i < net->layer_size(); ++i) {
     mistakes.Try([&] {
       for (const LayerSpec& part :
-           SplitLayer({net->layer(i), places.Nested(*net, "layer", i), NetOptions()})) {
+           SplitLayer({net->layer(i), places.Nested(*net, "layer", i), NetOptions(), {}})) {
         *split.add_layer() = part.param;
       }
     });

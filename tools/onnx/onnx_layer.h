@@ -28,13 +28,8 @@ class OnnxLayer {
   const OnnxOptions& options;
   const LayerSpec& spec() const { return graph_->net().layer(index_); }
   const Node& node() const { return graph_->net().nodes[static_cast<size_t>(index_)]; }
-  // The struct that the layer's `infer` has made (LayerShape::form).
-  template <class T>
-  const T& Form() const {
-    return FormAs<T>(&node().shape.form, spec().type());
-  }
 
-  // The struct that the layer's `infer` has made.
+  // The struct that the layer's `infer` has made (LayerShape::form).
   template <class T>
   const T& Form() const {
     return FormAs<T>(&node().shape.form, spec().type());
