@@ -1,4 +1,4 @@
-// Every layer of activation_ops.h on the CPU: meaning, kernel and registration.
+// Every activation of activation_ops.h on the CPU: layer type, kernel and registration.
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/activation/activation_ops.h"
@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-// One pass over memory is worth a second thread from here on.
+// Smallest number of elements for which a second thread pays.
 constexpr int64_t kActivationGrain = 8192;
 
 template <class Op>
@@ -23,7 +23,7 @@ struct Activation {
     return shape;
   }
 
-  // Takes memory as it lies, whatever the layout.
+  // Accepts every layout, except a padded one if the operation does not keep zero.
   template <class T>
   class Cpu : public Kernel {
    public:
@@ -36,7 +36,8 @@ struct Activation {
     void Forward(const Pass&) override {
       const T* x = t_.bottoms[0].template data<T>();
       T* y = t_.tops[0].template data<T>();
-      // Copied, so that the compiler knows that stores to y leave the parameters alone.
+      // Captures a copy of the operation, so that the compiler knows that stores to y do not change
+      // it.
       ParallelFor(t_.tops[0].stored(), kActivationGrain,
                   [x, y, op = op_](int64_t begin, int64_t end) {
 #pragma omp simd

@@ -1,5 +1,4 @@
-// Every layer of activation_ops.h on a GPU, in any layout and with whatever activations are stored
-// as.
+// Every activation of activation_ops.h on a GPU, plain or channels last, for every stored type.
 #include "core/device/elementwise.cuh"
 #include "layers/activation/activation_ops.h"
 #include "layers/common/stored_form_cuda.h"

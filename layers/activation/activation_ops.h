@@ -1,17 +1,20 @@
-// The activations: one struct each, computed by the same code on every device. To add one, write it
-// here and append it to AllActivations; activation.cc does the rest.
+// The activations: one struct each, computed by the same code on every device. To add one, write
+// its struct here and append it to AllActivations; activation.cc and activation.cu register it.
 //
-// An operation promises
+// Each operation has these members:
 //   kType         the layer's type in a net file;
-//   From(spec)    reads its parameters from a LayerSpec and throws spec.Mistake for wrong ones. A
-//                 template, so that device code can include this file without protobuf;
-//   reads()       which value Gradient's `v` is: the bottom's, the top's or none. The top where
-//                 possible: then the layer also trains in place;
-//   keeps_zero()  Forward(0) == 0 and Gradient is finite there, so that the zeros which pad a
-//                 blocked layout stay zeros in both directions;
-//   Forward(x), Gradient(v, dy)   y, and dx = dy * dy/dx. GCC vectorises a product with a chosen
-//                 factor, but not a choice whether to multiply;
-//   kHasGradient  false where nothing flows back.
+//   From(spec)    reads the operation's parameters from a LayerSpec and throws spec.Mistake if
+//                 they are wrong. A template, so that device code includes this file without
+//                 protobuf;
+//   reads()       which value the argument `v` of Gradient holds: the bottom's, the top's or none.
+//                 The top is best, because the layer can then train in place;
+//   keeps_zero()  returns true if Forward(0) == 0 and Gradient is finite at 0, so that the zeros
+//                 that pad a blocked layout stay zeros in both directions;
+//   Forward(x)    returns y;
+//   Gradient(v, dy)
+//                 returns dx = dy * dy/dx. GCC vectorises a product with a selected factor, but
+//                 not a branch around the product;
+//   kHasGradient  false if the layer has no backward.
 #ifndef DOPPIO_LAYERS_ACTIVATION_ACTIVATION_OPS_H_
 #define DOPPIO_LAYERS_ACTIVATION_ACTIVATION_OPS_H_
 
@@ -39,7 +42,7 @@ struct Relu : ActivationDefaults {
   }
   Reads reads() const { return slope >= 0 ? Reads::kTop : Reads::kBottom; }
   bool keeps_zero() const { return true; }
-  // A sum of both parts, so that NaN passes and -x * 0 does not become -0.
+  // Adds both parts, so that NaN passes and -x * 0 does not become -0.
   template <class T>
   DOPPIO_HD T Forward(T x) const {
     return (x < 0 ? T(0) : x) + T(slope) * (x < 0 ? x : T(0));
@@ -52,13 +55,13 @@ struct Relu : ActivationDefaults {
 
 struct Elu : ActivationDefaults {
   static constexpr const char* kType = "ELU";
-  float alpha, lambda;  // lambda scales the whole: SELU
+  float alpha, lambda;  // lambda scales both branches (SELU)
   Elu(float alpha, float lambda) : alpha(alpha), lambda(lambda) {}
   template <class Spec>
   static Elu From(const Spec& spec) {
     return Elu(spec.param.elu_param().alpha(), spec.param.elu_param().lambda());
   }
-  // Only with these does the sign of the top tell the sign of the bottom.
+  // Returns true if the sign of the top is always the sign of the bottom.
   DOPPIO_HD bool same_sign() const { return alpha >= 0 && lambda > 0; }
   Reads reads() const { return same_sign() ? Reads::kTop : Reads::kBottom; }
   bool keeps_zero() const { return true; }
@@ -74,7 +77,7 @@ struct Elu : ActivationDefaults {
   }
 };
 
-// By tanh, which does not overflow.
+// The logistic function 1 / (1 + e^-x), computed by tanh, which does not overflow.
 template <class T>
 DOPPIO_HD T Logistic(T x) {
   return T(0.5) * std::tanh(T(0.5) * x) + T(0.5);
@@ -137,7 +140,7 @@ struct Swish : ActivationDefaults {
   }
 };
 
-// min(max(x, 0), 6), of MobileNets: Howard et al., "MobileNets", 2017.
+// min(max(x, 0), 6), used by MobileNets: Howard et al., "MobileNets", 2017.
 struct Relu6 : ActivationDefaults {
   static constexpr const char* kType = "ReLU6";
   template <class Spec>
@@ -146,7 +149,7 @@ struct Relu6 : ActivationDefaults {
   }
   Reads reads() const { return Reads::kTop; }
   bool keeps_zero() const { return true; }
-  // Written so that NaN passes.
+  // The comparisons are ordered such that NaN passes.
   template <class T>
   DOPPIO_HD T Forward(T x) const {
     const T positive = x < 0 ? T(0) : x;
@@ -167,7 +170,8 @@ struct Mish : ActivationDefaults {
   }
   Reads reads() const { return Reads::kBottom; }
   bool keeps_zero() const { return true; }
-  // With u = 1 + e^x this is (u^2 - 1) / (u^2 + 1); both divided by e^2x where that could overflow.
+  // Returns tanh(ln(1 + e^x)). With u = 1 + e^x this is (u^2 - 1) / (u^2 + 1). Where u could
+  // overflow, numerator and denominator are divided by e^2x.
   template <class T>
   DOPPIO_HD static T Factor(T x) {
     const T e = std::exp(-std::fabs(x));
@@ -240,7 +244,7 @@ struct Power : ActivationDefaults {
     const T base = T(shift) + T(scale) * x;
     return power == 1 ? base : power == 2 ? base * base : std::pow(base, T(power));
   }
-  // From the bottom and not as y / base: that has no value at base 0.
+  // Uses the bottom, because y / base is undefined where base is 0.
   template <class T>
   DOPPIO_HD T Gradient(T x, T dy) const {
     if (constant()) return T(0);
@@ -251,7 +255,8 @@ struct Power : ActivationDefaults {
   }
 };
 
-// ln(base) for Exp and Log, where base -1 stands for e.
+// Returns ln(base) for Exp and Log. A base of -1 means e, as in Caffe. Throws spec.Mistake at
+// `field` if the logarithm does not exist, or if it is 0 and `one_is_allowed` is false.
 template <class Spec>
 double LogOfBase(const Spec& spec, const std::string& field, float base, bool one_is_allowed) {
   if (base == -1) return 1;
@@ -329,8 +334,9 @@ struct Bnll : ActivationDefaults {
 struct Clip : ActivationDefaults {
   static constexpr const char* kType = "Clip";
   float min, max;
-  bool in_place;  // as the file has it: Caffe's gradient then sees the clipped values, so it passes
-                  // everywhere
+  // True if the net file names the same blob as bottom and top. Caffe's gradient then sees the
+  // clipped values, so it passes everywhere.
+  bool in_place;
   Clip(float min, float max, bool in_place) : min(min), max(max), in_place(in_place) {}
   template <class Spec>
   static Clip From(const Spec& spec) {
@@ -378,6 +384,7 @@ struct Threshold : ActivationDefaults {
   }
 };
 
+// All activations; activation.cc and activation.cu register a layer for each.
 using AllActivations = std::tuple<Relu, Elu, Sigmoid, TanH, Swish, AbsVal, Power, Exp, Log, Bnll,
                                   Clip, Threshold, Relu6, Mish, HardSwish>;
 

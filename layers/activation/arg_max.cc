@@ -1,5 +1,5 @@
-// ArgMax: the indices, or the values, of the top_k largest elements along an axis or of each whole
-// sample.
+// ArgMax: the indices or values of the top_k largest elements along an axis, or of each whole
+// sample if no axis is given.
 #include <algorithm>
 #include <numeric>
 
@@ -9,12 +9,14 @@
 namespace doppio {
 namespace {
 
-// The bottom seen as outer x size x inner, of which `size` elements compete, and the answer wanted.
+// The bottom as outer x size x inner, where the `size` elements of each line are compared, and the
+// form of the result.
 struct ArgMaxForm {
   int64_t outer = 1, size = 1, inner = 1;
   int64_t top_k = 1;
-  bool values = false;     // the top holds values: instead of the indices, or behind them
-  bool by_sample = false;  // no axis is given: whole samples compete
+  // The top holds values: instead of the indices if an axis is given, else after them.
+  bool values = false;
+  bool by_sample = false;  // no axis is given, so all elements of a sample are compared
 };
 
 ArgMaxForm ReadArgMax(const LayerSpec& spec, const Shape& bottom) {
@@ -54,8 +56,8 @@ LayerShape InferArgMax(const LayerSpec& spec, const std::vector<Shape>& bottoms)
     shape.tops = {bottoms[0]};
     shape.tops[0][bottoms[0].canonical_axis(param.axis())] = param.top_k();
   } else {
-    // Caffe's shape: samples x 1 x top_k, or x 2 with the values behind the indices; never fewer
-    // axes than the bottom.
+    // Caffe's shape: samples x 1 x top_k, or samples x 2 x top_k with the values after the indices.
+    // The top has at least as many axes as the bottom.
     std::vector<int64_t> dims(static_cast<size_t>(std::max(3, bottoms[0].rank())), 1);
     dims[0] = bottoms[0][0];
     dims[1] = param.out_max_val() ? 2 : 1;
@@ -97,16 +99,18 @@ class ArgMaxKernel : public Kernel {
   }
 
  private:
-  // Of equal elements the later one comes first.
+  // Returns true if element `a` of line `x` ranks before element `b`. Of equal elements, the later
+  // one ranks first.
   bool Before(const T* x, int64_t a, int64_t b) const {
     const T va = x[a * f_.inner], vb = x[b * f_.inner];
     return va > vb || (va == vb && a > b);
   }
-  // Line `i` of an array of outer x size x inner.
+  // Returns the first element of line `i` of an array with outer x size x inner elements.
   template <class U>
   U* At(U* array, int64_t i, int64_t size) const {
     return array + i / f_.inner * size * f_.inner + i % f_.inner;
   }
+  // Writes element `index` of line `x` to the top as result `k` of line `i`.
   void Put(int64_t i, int64_t k, int64_t index, const T* x) const {
     T* top = t_.tops[0].template data<T>();
     const T value = x[index * f_.inner];

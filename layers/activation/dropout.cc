@@ -1,7 +1,9 @@
 // Dropout: in training, zeroes each element with probability dropout_ratio and scales the others so
-// that the expectation stays; otherwise nothing. Backward remembers what was dropped as a bit per
-// element. SpatialDropout zeroes whole channels (Tompson et al., "Efficient Object Localization
-// Using Convolutional Networks", CVPR 2015).
+// that the expectation stays the same; otherwise it passes its bottom through. Backward reads one
+// saved bit per element. Fields of Caffe's forks vary this (dropout_form.h).
+//
+// SpatialDropout zeroes whole channels (Tompson et al., "Efficient Object Localization Using
+// Convolutional Networks", CVPR 2015).
 #include <algorithm>
 #include <type_traits>
 
@@ -29,7 +31,7 @@ DropoutForm ReadDropout(const LayerSpec& spec, const Shape& bottom) {
   const bool scales_train = form.whole_channels || param.scale_train();
   if (drops) form.ratio = form.given;
   if (drops == scales_train) form.kept = drops ? DropoutForm::kDivide : DropoutForm::kMultiply;
-  const int64_t own = param.random_seed();  // NVCaffe's layer may name its own seed
+  const int64_t own = param.random_seed();  // an NVCaffe layer may have its own seed
   form.random = Random(own >= 0 ? static_cast<uint64_t>(own) : spec.options.seed,
                        Stream("dropout", spec.name()));
   form.samples = bottom.dim_or_1(0);
@@ -49,7 +51,7 @@ LayerShape InferDropout(const LayerSpec& spec, const std::vector<Shape>& bottoms
   return shape;
 }
 
-// Plain layout, because elements are counted in row-major order.
+// Needs the plain layout, because the random numbers are indexed in row-major order.
 template <class T>
 class Dropout : public Kernel {
  public:
@@ -84,14 +86,16 @@ class Dropout : public Kernel {
     needs_.saved_bytes = samples_ * BitsPerSample() / 8;
   }
 
-  using Bits = uint16_t;  // of kLanes neighbours: a vector register's floats
+  // of kLanes neighbouring elements, as many floats as fit into a vector register
+  using Bits = uint16_t;
   static constexpr int64_t kLanes = 16;
-  static constexpr int64_t kChunk = 256;  // elements; four share a Philox call
+  static constexpr int64_t kChunk = 256;  // elements; four of them share a Philox call
 
   int64_t BitsPerSample() const { return (per_sample_ + kChunk - 1) / kChunk * kChunk; }
 
-  // f(sample, the chunk's first element in the sample and in the tensor, elements, their bits), in
-  // parallel.
+  // Calls f(sample, element, begin, count, kept) for every chunk, in parallel. The chunk has
+  // `count` elements. Its first element has index `element` in the sample and `begin` in the
+  // tensor. `kept` points to the chunk's bits.
   template <class F>
   void ForEachChunk(const F& f) const {
     const int64_t chunks = BitsPerSample() / kChunk;
@@ -105,7 +109,7 @@ class Dropout : public Kernel {
     });
   }
 
-  // The bits of a whole chunk, be the sample shorter or not.
+  // Draws the bits of a whole chunk, even if the sample ends within the chunk.
   void Draw(uint64_t sample, int64_t element, Bits* kept) const {
     uint32_t words[kChunk];
     const uint64_t first = static_cast<uint64_t>(element) / 4;
@@ -129,6 +133,7 @@ class Dropout : public Kernel {
     }
   }
 
+  // Writes `count` elements of a chunk: scaled if their bit is set, else zero. `to` may be `from`.
   void Apply(const Bits* kept, int64_t count, const T* from, T* to) const {
     const T scale = scale_;
     auto lanes = [=](int64_t begin, auto n) {
@@ -150,7 +155,7 @@ class Dropout : public Kernel {
   const int64_t samples_, per_sample_;
 };
 
-// Draws again in backward: there is little to draw.
+// Draws the same numbers again in backward instead of saving bits: one number per channel is cheap.
 template <class T>
 class SpatialDropout : public Kernel {
  public:

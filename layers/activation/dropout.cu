@@ -1,5 +1,5 @@
-// Dropout and SpatialDropout on a GPU, in any layout and with whatever activations are stored as.
-// Backward draws the numbers of its forward again, which is cheaper than to keep what was dropped.
+// Dropout and SpatialDropout on a GPU, plain or channels last, for every stored type. Backward
+// draws the numbers of its forward again, which is cheaper than saving which elements were dropped.
 #include "core/device/elementwise.cuh"
 #include "layers/activation/dropout_form.h"
 #include "layers/common/divider.h"
@@ -8,13 +8,13 @@
 namespace doppio {
 namespace {
 
-// What is drawn, and for which tensor.
+// The random numbers, and the shape and layout of the tensor that they apply to.
 struct DropoutDraw {
   Random random;
-  float ratio, scale;  // scale: of what is kept
+  float ratio, scale;  // scale: the factor of kept elements
   int64_t samples, channels, positions;
-  bool channels_last;  // the elements of a sample lie as positions x channels, else as channels x
-                       // positions
+  // True if a sample is stored as positions x channels, false if as channels x positions.
+  bool channels_last;
   uint64_t first_sample;  // the global index of sample 0
   int64_t per_sample() const { return channels * positions; }
   int64_t count() const { return samples * per_sample(); }
@@ -25,13 +25,14 @@ __host__ __device__ T Kept(uint32_t word, const DropoutDraw& draw, T value) {
   return static_cast<T>((IsKept(word, draw.ratio) ? static_cast<float>(value) : 0.0f) * draw.scale);
 }
 
-// Without an index into registers, which would put them into memory.
+// Returns the word of `element`. Does not index `words`, because an index would move the words from
+// registers to local memory.
 __host__ __device__ uint32_t Word(const Random4& words, int64_t element) {
   const int k = static_cast<int>(element % kDrawnTogether);
   return k < 2 ? (k == 0 ? words.v[0] : words.v[1]) : (k == 2 ? words.v[2] : words.v[3]);
 }
 
-// A thread for neighbours of one sample.
+// Each thread processes a pack of neighbouring elements of one sample.
 template <class T>
 struct DropPlain {
   DropoutDraw draw;
@@ -40,7 +41,8 @@ struct DropPlain {
   const T* from;
   T* to;
 
-  // Packs begin at multiples of their size in a sample and do not reach into the next one.
+  // Processes kWidth elements from index `i` on. Packs begin at multiples of their size within a
+  // sample and do not cross into the next sample.
   template <int kWidth>
   __host__ __device__ void Run(int64_t i) const {
     const int64_t sample = by_sample(i), element = i - sample * per_sample;
@@ -61,17 +63,17 @@ struct DropPlain {
   }
 };
 
-// With channels last, the elements that share a call are neighbouring positions of one channel: a
-// thread for so many positions of neighbouring channels.
+// With channels last, the elements that share a Philox call are neighbouring positions of one
+// channel. So each thread processes kDrawnTogether positions of a pack of neighbouring channels.
 template <class T>
 struct DropLast {
   DropoutDraw draw;
-  int64_t runs;  // in a sample, of kDrawnTogether positions
+  int64_t runs;  // in a sample, each of kDrawnTogether positions
   IndexDivider by_channels, by_runs;
   const T* from;
   T* to;
 
-  // Item `index` of samples x runs x channels.
+  // Processes kWidth channels from item `index` on, counted in samples x runs x channels.
   template <int kWidth>
   __host__ __device__ void Run(int64_t index) const {
     const int64_t run = by_channels(index), c = index - run * draw.channels, sample = by_runs(run);
@@ -89,7 +91,7 @@ struct DropLast {
       Random4 words = draw.random.At(row, static_cast<uint64_t>(element / kDrawnTogether));
       for (int k = 0; k < kDrawnTogether; ++k) {
         const int64_t mine = element + k;
-        if (k > 0 && mine % kDrawnTogether == 0) {  // the next call
+        if (k > 0 && mine % kDrawnTogether == 0) {  // the next Philox call
           words = draw.random.At(row, static_cast<uint64_t>(mine / kDrawnTogether));
         }
         if (k < count) packs[k].v[lane] = Kept(Word(words, mine), draw, packs[k].v[lane]);
@@ -101,7 +103,8 @@ struct DropLast {
   }
 };
 
-// A thread for neighbours of one channel, or of one position where channels come last.
+// Each thread processes a pack of neighbours: positions of one channel, or channels of one position
+// if channels are last.
 template <class T>
 struct DropChannels {
   DropoutDraw draw;
@@ -109,7 +112,8 @@ struct DropChannels {
   const T* from;
   T* to;
 
-  // Packs do not reach into the next channel, or position.
+  // Processes kWidth elements from index `i` on. Packs do not cross into the next channel, or into
+  // the next position if channels are last.
   template <int kWidth>
   __host__ __device__ void Run(int64_t i) const {
     const int64_t row = draw.channels_last ? by_channels(i) : by_positions(i);
@@ -129,7 +133,7 @@ struct DropChannels {
   }
 };
 
-// One number for each channel of a sample.
+// Draws one number per channel of each sample.
 template <class T>
 static void DropWholeChannels(const Gpu& gpu, const DropoutDraw& draw, const T* from, T* to) {
   constexpr int kWidth = kPackWidth<T>;
@@ -140,11 +144,11 @@ static void DropWholeChannels(const Gpu& gpu, const DropoutDraw& draw, const T* 
       DropChannels<T>{draw, {draw.channels, count}, {draw.positions, count}, from, to});
 }
 
-// One number for each element.
+// Draws one number per element.
 template <class T>
 static void DropElements(const Gpu& gpu, const DropoutDraw& draw, const T* from, T* to) {
   constexpr int kWidth = kPackWidth<T>;
-  // With one channel or one position, both orders are the same.
+  // With one channel or one position, plain and channels last have the same order.
   if (!draw.channels_last || draw.positions == 1 || draw.channels == 1) {
     const int64_t count = draw.count(), per_sample = draw.per_sample();
     ForEachPack<kWidth>(gpu, count, per_sample % kWidth == 0 && PacksFit(from, to), "Dropout",
@@ -177,7 +181,7 @@ class CudaDropout : public Kernel {
   }
 
  private:
-  // The same numbers are drawn in every Run of a step, so values and their gradients are dropped
+  // Draws the same numbers in every call of a step, so that values and their gradients are dropped
   // together. `to` may be `from`.
   void Run(const Pass& pass, const Tensor& from, const Tensor& to) const {
     const DropoutDraw draw{

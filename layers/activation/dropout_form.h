@@ -1,6 +1,6 @@
-// What the kernels of Dropout and SpatialDropout need of the file, and which elements they keep.
-// That depends on the seed, the layer's name, the global index of the sample and the element within
-// it only, so it is the same on every device.
+// The form of Dropout and SpatialDropout, and the rule that decides which elements are kept. The
+// rule depends only on the seed, the layer's name, the sample's global index and the element's
+// index in the sample, so it gives the same result on every device.
 #ifndef DOPPIO_LAYERS_ACTIVATION_DROPOUT_FORM_H_
 #define DOPPIO_LAYERS_ACTIVATION_DROPOUT_FORM_H_
 
@@ -12,27 +12,30 @@ namespace doppio {
 
 constexpr char kSpatialDropout[] = "SpatialDropout";
 
-// In this phase each value becomes 0 with probability `ratio`; the others are multiplied by
-// scale(). With scale_train: false of Microsoft's Caffe, the values of TEST are scaled instead.
+// In the layer's phase, each element becomes 0 with probability `ratio`; the others are multiplied
+// by scale(). With `scale_train: false` (Microsoft's Caffe), training does not scale, and phase
+// TEST multiplies all elements by 1 - given.
 struct DropoutForm {
-  bool whole_channels = false;  // SpatialDropout: one number is drawn for each channel of a sample
+  bool whole_channels = false;  // SpatialDropout: draws one number per channel of a sample
   float ratio = 0;
   enum { kNothing, kDivide, kMultiply } kept = kNothing;
-  float given = 0;  // the ratio of the file
+  float given = 0;  // the dropout ratio in the net file
   Random random{0, 0};
-  int64_t samples = 1, channels = 1, positions = 1;  // the bottom's; positions: of a channel
+  int64_t samples = 1, channels = 1, positions = 1;  // of the bottom; `positions` per channel
 
   int64_t per_sample() const { return channels * positions; }
-  // In T's arithmetic: 1, 1 / (1 - given), or 1 - given.
+  // The factor of kept elements, computed in T: 1 (kNothing), 1 / (1 - given) (kDivide) or 1 -
+  // given (kMultiply).
   template <class T>
   T scale() const {
     const T left = T(1) - T(given);
     return kept == kNothing ? T(1) : kept == kDivide ? T(1) / left : left;
   }
+  // Returns true if the layer neither drops nor scales anything.
   bool is_identity() const { return given == 0 || (ratio == 0 && kept == kNothing); }
 };
 
-// Elements that share a Philox call, as Random::Uniform counts them.
+// Elements that share a Philox call; Random::Uniform counts them in the same way.
 constexpr int kDrawnTogether = 4;
 
 // Returns true if the element that drew `word` is kept.

@@ -1,5 +1,5 @@
-// PReLU: y = x where positive, else slope * x, with one learned slope per channel (axis 1) or one
-// for all.
+// PReLU: y = x where x is positive, else slope * x. There is one learned slope per channel (axis
+// 1), or one for all channels.
 #include "core/net/graph/layer.h"
 #include "layers/activation/prelu_form.h"
 #include "layers/common/channel_blocks.h"
@@ -35,7 +35,7 @@ class PReLU : public Kernel {
     const Layout layout = ChannelLayout(args.bottoms[0], 1, end);
     needs_.bottoms = needs_.tops = {layout};
     SeeChannels({args.bottoms[0].shape, args.dtype, layout}, 1, end, &channels_);
-    // Padded slopes lie behind the sums.
+    // The padded slopes follow the sums.
     needs_.scratch_bytes =
         ChannelSumsBytes(channels_) + channels_.padded() * static_cast<int64_t>(sizeof(T));
   }
@@ -73,6 +73,7 @@ class PReLU : public Kernel {
   }
 
  private:
+  // Returns one slope per channel, padded to whole blocks.
   const T* Slopes() const {
     void* room = static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_);
     return PadChannels(channels_, t_.params[0].template data<T>(), static_cast<T*>(room));

@@ -1,5 +1,5 @@
-// PReLU on a GPU, with whatever activations are stored as, plain or channels last: forward in one
-// pass over memory, and so backward.
+// PReLU on a GPU, plain or channels last, for every stored type. Forward and backward each take one
+// pass over memory.
 #include "core/net/plan/kernel.h"
 #include "layers/activation/prelu_form.h"
 #include "layers/common/channel_sums.cuh"
@@ -10,7 +10,8 @@ namespace {
 
 constexpr char kName[] = "PReLU";
 
-// Calls of x, and of x and dy.
+// Computes y from {x}, and dx from {x, dy}. The third operator also returns the element's term of
+// the slope's gradient.
 struct Slope {
   float slope;
   DOPPIO_HD float operator()(const float (&in)[1]) const {

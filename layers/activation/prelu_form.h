@@ -1,12 +1,12 @@
-// What PReLU's kernels need of the file.
+// The form of PReLU, which its kernels on every device read.
 #ifndef DOPPIO_LAYERS_ACTIVATION_PRELU_FORM_H_
 #define DOPPIO_LAYERS_ACTIVATION_PRELU_FORM_H_
 
 namespace doppio {
 
 struct PreluForm {
-  // Axes [1, channel_end) have a slope for each index: the channels, or none of the axes where all
-  // channels share one slope.
+  // End of the axes [1, channel_end) that have their own slopes: 2 for one slope per channel, 1 if
+  // all channels share one slope.
   int channel_end = 2;
 };
 

@@ -1,4 +1,5 @@
-// Softmax on a GPU: one pass over memory for the sum of each position, one for the probabilities.
+// Softmax on a GPU. One pass over memory computes the sum of each position, another the
+// probabilities.
 #include "layers/activation/softmax_form.h"
 #include "layers/activation/softmax_rows.cuh"
 #include "layers/common/stored_form_cuda.h"
@@ -29,7 +30,7 @@ static void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const T* y, con
       });
 }
 
-// y may be x.
+// Writes the probabilities of x to y. `y` may be `x`.
 template <class T>
 static void Probabilities(const Gpu& gpu, const SoftmaxShape& s, const T* x, T* y, void* scratch) {
   SoftmaxRow* rows = static_cast<SoftmaxRow*>(scratch);
@@ -40,7 +41,7 @@ static void Probabilities(const Gpu& gpu, const SoftmaxShape& s, const T* x, T* 
                [&](auto zero) { WriteProbabilities<decltype(zero)>(gpu, s, x, rows, y); });
 }
 
-// dx may be dy.
+// dx = y * (dy - sum over classes of y * dy). `dx` may be `dy`.
 template <class T>
 static void Gradient(const Gpu& gpu, const SoftmaxShape& s, const T* y, const T* dy, T* dx,
                      void* scratch) {

@@ -1,4 +1,4 @@
-// What the kernels of softmax need of the file, and how one on a GPU sees its bottom.
+// The form of Softmax, and how its GPU kernels see the bottom.
 #ifndef DOPPIO_LAYERS_ACTIVATION_SOFTMAX_FORM_H_
 #define DOPPIO_LAYERS_ACTIVATION_SOFTMAX_FORM_H_
 
@@ -8,14 +8,15 @@
 namespace doppio {
 
 struct SoftmaxForm {
-  SoftmaxShape shape;  // of the bottom in the plain layout
+  SoftmaxShape shape;  // of the bottom in plain layout
   int axis = 1;        // counted from the front
 };
 
-// With channels last, where the axis is the channels, the classes of a position lie side by side.
-// The positions are in the order of a plain array without the axis, as labels are.
+// The bottom as a GPU kernel reads it. If the layout is channels last and the axis is the channels,
+// the classes of a position are contiguous. Positions have the row-major order of the array without
+// the axis, like labels.
 struct SoftmaxView {
-  Layout layout;  // wanted of the bottom
+  Layout layout;  // the layout to request for the bottom
   SoftmaxShape shape;
 
   SoftmaxView(const SoftmaxForm& form, const TensorSpec& bottom) : shape(form.shape) {

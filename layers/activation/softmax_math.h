@@ -1,8 +1,8 @@
 // Softmax over one axis of a plain array, forward and backward, for Softmax and SoftmaxWithLoss.
 //
-// Exponentials are taken after the maximum is subtracted. Several positions behind the axis are
-// worked on side by side, so that the loops vectorise along memory for every axis. Results do not
-// depend on the number of threads.
+// The maximum is subtracted before the exponentials are computed. The loops process several
+// positions of the inner axes together, so that they vectorise along memory for every axis. Results
+// do not depend on the number of threads.
 #ifndef DOPPIO_LAYERS_ACTIVATION_SOFTMAX_MATH_H_
 #define DOPPIO_LAYERS_ACTIVATION_SOFTMAX_MATH_H_
 
@@ -19,7 +19,8 @@
 
 namespace doppio {
 
-// Around `given`, which is the layer's `field`.
+// Returns the shape around axis `given` of the bottom, whose value comes from the layer's `field`.
+// Throws spec.Mistake at `field` if the bottom has no such axis.
 inline SoftmaxShape SoftmaxShapeAround(const LayerSpec& spec, const std::string& field, int given,
                                        const Shape& bottom) {
   if (!bottom.has_axis(given)) {
@@ -30,10 +31,12 @@ inline SoftmaxShape SoftmaxShapeAround(const LayerSpec& spec, const std::string&
   const int axis = bottom.canonical_axis(given);
   return {bottom.count(0, axis), bottom[axis], bottom.count(axis + 1)};
 }
-// Around softmax_param.axis of the layer.
+// Returns the shape around the layer's softmax_param.axis. Throws spec.Mistake if there is no such
+// axis.
 inline SoftmaxShape SoftmaxShapeOf(const LayerSpec& spec, const Shape& bottom) {
   return SoftmaxShapeAround(spec, "softmax_param.axis", spec.param.softmax_param().axis(), bottom);
 }
+// Returns the layer's form. Throws spec.Mistake if the bottom has no axis softmax_param.axis.
 inline SoftmaxForm SoftmaxFormOf(const LayerSpec& spec, const Shape& bottom) {
   const SoftmaxShape shape = SoftmaxShapeOf(spec, bottom);
   return {shape, bottom.canonical_axis(spec.param.softmax_param().axis())};
@@ -41,13 +44,13 @@ inline SoftmaxForm SoftmaxFormOf(const LayerSpec& spec, const Shape& bottom) {
 
 namespace softmax_internal {
 
-// e^x for x <= 0 to about one unit in the last place, in a form that compilers vectorise. Results
-// below the smallest normal number are 0. NaN passes.
+// Returns e^x for x <= 0, accurate to about one unit in the last place, in a form that compilers
+// vectorise. Returns 0 if the result is below the smallest normal number. NaN passes.
 inline float Exp(float x) {
   const float log2e = 1.44269504089f;
   const float ln2_high = 0.693359375f,
-              ln2_low = -2.12194440055e-4f;  // the first is short: n * it is exact
-  const float round = 0x1.8p23f;             // adding it leaves the nearest integer in the low bits
+              ln2_low = -2.12194440055e-4f;  // ln2_high has few bits, so n * ln2_high is exact
+  const float round = 0x1.8p23f;             // adding it rounds to an integer, in the low bits
   const float lowest = -87.3365f;
   const float bounded = x < lowest ? lowest : x;
   const float shifted = bounded * log2e + round;
@@ -63,18 +66,18 @@ inline float Exp(float x) {
   p = p * r + 1.0f;
   uint32_t bits;
   std::memcpy(&bits, &shifted, sizeof bits);
-  bits = (bits + 127) << 23;  // 2^n; what `round` left above the low bits is shifted out
+  bits = (bits + 127) << 23;  // 2^n; the shift drops the bits of `round` above the low bits
   float power;
   std::memcpy(&power, &bits, sizeof power);
   return x < lowest ? 0.0f : p * power;
 }
 inline double Exp(double x) { return std::exp(x); }
 
-constexpr int64_t kTile = 64;      // positions side by side
-constexpr int64_t kGrain = 16384;  // elements worth a thread
+constexpr int64_t kTile = 64;      // positions processed together
+constexpr int64_t kGrain = 16384;  // elements that justify a thread
 
-// Calls row(offset) for each sample when nothing lies behind the axis, else tile(offset, width) for
-// runs of positions.
+// Calls row(offset) for each sample if inner is 1, else tile(offset, width) for each run of at most
+// kTile positions. `offset` is the index of the first element. Runs in parallel.
 template <class Row, class Tile>
 void ForEachPosition(const SoftmaxShape& s, const Row& row, const Tile& tile) {
   if (s.inner == 1) {
@@ -95,7 +98,7 @@ void ForEachPosition(const SoftmaxShape& s, const Row& row, const Tile& tile) {
 
 }  // namespace softmax_internal
 
-// y may be x.
+// Writes the softmax of x to y, in parallel. `y` may be `x`.
 template <class T>
 void SoftmaxForward(const SoftmaxShape& s, const T* x, T* y) {
   auto row = [&](int64_t at) {
@@ -142,7 +145,7 @@ void SoftmaxForward(const SoftmaxShape& s, const T* x, T* y) {
   softmax_internal::ForEachPosition(s, row, tile);
 }
 
-// dx = y * (dy - sum over classes of y * dy). dx may be dy.
+// dx = y * (dy - sum over classes of y * dy), in parallel. `dx` may be `dy`.
 template <class T>
 void SoftmaxBackward(const SoftmaxShape& s, const T* y, const T* dy, T* dx) {
   auto row = [&](int64_t at) {

@@ -1,8 +1,8 @@
-// What softmax needs of a GPU: something of the classes of every position, and the position of
-// every element.
+// Softmax on a GPU: reductions over the classes of each position, and the position and class of
+// each element.
 //
-// Functions with bodies are static: nvcc tells the bodies of two files apart by the functions that
-// they are in.
+// Functions that contain DOPPIO_BODY lambdas are static, because nvcc distinguishes the lambdas of
+// two files by their enclosing functions.
 #ifndef DOPPIO_LAYERS_ACTIVATION_SOFTMAX_ROWS_CUH_
 #define DOPPIO_LAYERS_ACTIVATION_SOFTMAX_ROWS_CUH_
 
@@ -14,16 +14,19 @@
 
 namespace doppio {
 
-// The classes of one position in one pass: the largest, and the sum of e^(x - largest).
+// A summary of one position's classes, computed in one pass: the maximum, and the sum of e^(x -
+// maximum).
 struct SoftmaxRow {
   float max, sum;
 };
 
+// Combines the summaries of two sets of classes of one position.
 struct MergeSoftmaxRows {
   DOPPIO_HD SoftmaxRow operator()(SoftmaxRow a, SoftmaxRow b) const {
-    if (a.sum == 0) return b;  // of no classes yet
+    if (a.sum == 0) return b;  // `a` covers no classes yet
     if (b.sum == 0) return a;
-    // Of two exponents one is 0. NaN is never larger, and passes through the sum.
+    // One of the two exponents is always 0. NaN never compares greater; it reaches the result
+    // through the sum.
     return b.max > a.max ? SoftmaxRow{b.max, b.sum + a.sum * std::exp(a.max - b.max)}
                          : SoftmaxRow{a.max, a.sum + b.sum * std::exp(b.max - a.max)};
   }
@@ -33,7 +36,8 @@ DOPPIO_HD inline float Probability(float x, SoftmaxRow row) {
   return std::exp(x - row.max) / row.sum;
 }
 
-// finish(position, sum) for every position, where sum combines map(element) of its classes.
+// Calls finish(position, sum) for every position, where `sum` combines map(element) over the
+// classes of the position. `room` has ReduceClassesBytes<Sum>(s) bytes.
 template <class Sum, class Map, class Combine, class Finish>
 static void ReduceClasses(const Gpu& gpu, const SoftmaxShape& s, const char* what, Sum zero,
                           const Map& map, const Combine& combine, const Finish& finish,
@@ -42,8 +46,9 @@ static void ReduceClasses(const Gpu& gpu, const SoftmaxShape& s, const char* wha
   const auto of_class = DOPPIO_BODY(int64_t position, int64_t c) {
     return map((position / inner * classes + c) * inner + position % inner);
   };
-  // Neighbouring threads read neighbouring memory: the classes of one position where they lie
-  // together, or nearly so, else one class of many positions.
+  // Neighbouring threads should read neighbouring memory. If the classes of a position are
+  // contiguous, or nearly so, a block reduces one position; otherwise each thread reduces its own
+  // position.
   constexpr int64_t kNear = 32;
   if (inner < kNear) {
     ReduceRows(gpu, positions, classes, what, zero, of_class, combine, finish, room);
@@ -54,11 +59,14 @@ static void ReduceClasses(const Gpu& gpu, const SoftmaxShape& s, const char* wha
         });
   }
 }
+// Returns the size of the scratch memory that ReduceClasses needs, in bytes.
 template <class Sum>
 int64_t ReduceClassesBytes(const SoftmaxShape& s) {
   return ReduceRowsBytes<Sum>(s.positions(), s.classes);
 }
 
+// Calls finish(position, row) for every position of x. `room` has ReduceClassesBytes<SoftmaxRow>(s)
+// bytes.
 template <class T, class Finish>
 static void ReduceSoftmaxRows(const Gpu& gpu, const SoftmaxShape& s, const T* x,
                               const Finish& finish, void* room) {
@@ -70,7 +78,8 @@ static void ReduceSoftmaxRows(const Gpu& gpu, const SoftmaxShape& s, const T* x,
       MergeSoftmaxRows(), finish, room);
 }
 
-// dots[position] = sum over its classes of y * dy.
+// dots[position] = sum over the position's classes of y * dy. `room` has
+// ReduceClassesBytes<float>(s) bytes.
 template <class T>
 static void SoftmaxDots(const Gpu& gpu, const SoftmaxShape& s, const T* y, const T* dy, float* dots,
                         void* room) {
@@ -80,7 +89,7 @@ static void SoftmaxDots(const Gpu& gpu, const SoftmaxShape& s, const T* y, const
       Plus(), DOPPIO_BODY(int64_t position, float sum) { dots[position] = sum; }, room);
 }
 
-// Where an element is.
+// Maps an element's index to its position and its class. `Int` must hold s.count().
 template <class Int>
 class SoftmaxPlaces {
  public:

@@ -1,4 +1,4 @@
-// Softmax's view of an array, without protobuf, for device code too.
+// The shape of Softmax, without protobuf, so that device code can include it.
 #ifndef DOPPIO_LAYERS_ACTIVATION_SOFTMAX_SHAPE_H_
 #define DOPPIO_LAYERS_ACTIVATION_SOFTMAX_SHAPE_H_
 
@@ -6,7 +6,7 @@
 
 namespace doppio {
 
-// An array seen as outer x classes x inner.
+// An array as outer x classes x inner. A position is one index of outer x inner.
 struct SoftmaxShape {
   int64_t outer = 1, classes = 1, inner = 1;
   int64_t count() const { return outer * classes * inner; }

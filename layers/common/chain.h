@@ -1,8 +1,8 @@
-// What the chains of layers/ have in common (core/net/plan/fusion.h). Each is a head and, behind
-// it, a tail: a sum with a further bottom, ReLU, or both.
+// Code shared by the chains of layers/ (core/net/plan/fusion.h). Each chain is a head followed by a
+// tail: a sum with one more bottom, ReLU, or both.
 //
-// A tail's gradient is made over the top's: ReLU's mask is put on it, and what results is the
-// gradient of both sides of the sum.
+// A tail computes its gradient in place, in the gradient of the top: it applies ReLU's mask, and
+// the result is the gradient of both summands.
 #ifndef DOPPIO_LAYERS_COMMON_CHAIN_H_
 #define DOPPIO_LAYERS_COMMON_CHAIN_H_
 
@@ -17,14 +17,15 @@
 
 namespace doppio {
 
-// The first layer of `type` behind the head of a chain; null when there is none, as for a layer
-// alone (no chain).
+// Returns the first layer of `type` after the head of the chain. Returns null if there is none, or
+// if `chain` is null because the layer is not in a chain.
 const ChainLink* FindLink(const std::vector<ChainLink>* chain, const std::string& type);
 
+// The tail of a chain, and its gradients on the CPU.
 struct ChainTail {
   explicit ChainTail(const std::vector<ChainLink>* chain);
 
-  // Puts ReLU's mask, if there is one, on the gradient of the top.
+  // Applies ReLU's mask to the gradient of the top, in place. Does nothing if the tail has no ReLU.
   template <class T>
   void MaskGradient(const KernelTensors& t) const {
     if (!relu) return;
@@ -36,7 +37,8 @@ struct ChainTail {
     });
   }
 
-  // Gives the sum's other side (bottom 1) its gradient, now that the top's is masked.
+  // Copies the top's gradient to bottom 1 of the chain, the sum's other summand. Call MaskGradient
+  // first. Does nothing if there is no sum, or if both gradients share memory.
   template <class T>
   void PassGradient(const KernelTensors& t) const {
     if (!sum || !t.bottom_grads[1] || t.bottom_grads[1].raw == t.top_grads[0].raw) return;
@@ -47,13 +49,14 @@ struct ChainTail {
     });
   }
 
-  bool sum;  // with the chain's bottom 1
+  bool sum;  // true if the tail adds bottom 1 of the chain
   std::optional<Relu> relu;
 };
+// The tail of a layer that is not in a chain.
 inline const ChainTail kNoTail(nullptr);
 
-// A chain as one layer, seen from its tail: the head's fields are to be added. Nothing where a tail
-// is not what ChainTail computes. For heads with one bottom and one top.
+// Returns the chain as one layer; the caller adds the fields that belong to the head. Returns
+// nothing if ChainTail cannot compute the tail. The head must have one bottom and one top.
 std::optional<LayerShape> InferTail(const std::vector<ChainLink>& chain);
 
 }  // namespace doppio

@@ -5,16 +5,18 @@
 namespace doppio {
 namespace {
 
-// Dense, with nothing but channels (axis 1) split or moved innermost.
+// Sees an opaque layout as channel blocks. Returns false unless the tensor is dense and only its
+// channels (axis 1) are split or moved innermost.
 bool SeeOpaque(const TensorSpec& tensor, ChannelBlocks* v) {
   const Blocking t = BlockingOf(DescOf(tensor));
   if (t.rank() < 2) return false;
   const int64_t channels = t.padded_dims[1];
   const bool blocked = !t.inner_blocks.empty();
   if (blocked && t.inner_axes != Blocking::Dims{1}) return false;
-  const int64_t block = blocked ? t.inner_blocks[0] : channels;  // not blocked: channels last
+  const int64_t block = blocked ? t.inner_blocks[0] : channels;  // channels last if not blocked
 
-  // Walk outwards from the innermost: the spatial axes, the blocks of channels, the samples.
+  // Check the strides outwards from the innermost axis: the spatial axes, the blocks of channels,
+  // the samples.
   int64_t inner = 1;
   for (int axis = t.rank() - 1; axis > 1; --axis) {
     if (t.padded_dims[axis] != t.dims[axis]) return false;
@@ -41,7 +43,8 @@ bool SeeChannels(const TensorSpec& tensor, int begin, int end, ChannelBlocks* v)
   if (!tensor.layout.plain()) return begin == 1 && end == 2 && SeeOpaque(tensor, v);
   const int64_t outer = shape.count(0, begin), channels = shape.count(begin, end);
   const int64_t inner = shape.count(end);
-  // Long runs are fast: without an inside, neighbouring elements are neighbouring channels.
+  // Long runs are fast, so axes of extent 1 are merged: if `inner` is 1, neighbouring elements are
+  // neighbouring channels.
   if (channels == 1)
     *v = {1, 1, outer * inner, 1, 1};
   else if (inner == 1)

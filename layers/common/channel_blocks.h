@@ -1,7 +1,7 @@
-// Per-channel work (Scale, Bias, BatchNorm, PReLU) on memory as it lies: plain, channels last, or
-// channels in blocks (nChw16c), all seen as one dense array [outer][blocks][inner][block] where
-// channel c is block c / block, lane c % block. So none of these layers forces a reorder, and each
-// writes its formula once.
+// Per-channel loops (Scale, Bias, BatchNorm, PReLU) over plain, channels-last and channel-blocked
+// (nChw16c) memory. Each of these layouts is seen as one dense array [outer][blocks][inner][block],
+// in which channel c is lane c % block of block c / block. So none of these layers forces a
+// reorder, and each writes its formula only once.
 #ifndef DOPPIO_LAYERS_COMMON_CHANNEL_BLOCKS_H_
 #define DOPPIO_LAYERS_COMMON_CHANNEL_BLOCKS_H_
 
@@ -20,24 +20,27 @@ struct ChannelBlocks {
 
   int64_t padded() const {
     return blocks * block;
-  }  // channels, with those that fill the last block
-  int64_t positions() const { return outer * inner; }  // elements of one channel
+    // Returns the number of channels, including those that pad the last block.
+  }
+  // Returns the number of elements per channel.
+  int64_t positions() const { return outer * inner; }
 };
 
-// Sees axes [begin, end) of `tensor` as its channels; an empty range means one channel for
-// everything, padding included. False for a layout that cannot be seen so: ask for plain, which
-// always can.
+// Views axes [begin, end) of `tensor` as its channels; an empty range means one channel for all
+// elements, padding included. Returns false if the layout does not allow this view; the plain
+// layout always does.
 bool SeeChannels(const TensorSpec& tensor, int begin, int end, ChannelBlocks* blocks);
 
-// The layout in which a kernel should take `tensor`: as it is where SeeChannels can, else plain.
+// Returns the layout that a kernel should request for `tensor`: its own if SeeChannels accepts it,
+// else plain.
 Layout ChannelLayout(const TensorSpec& tensor, int begin, int end);
 
-// The layout in which a tensor of shape `to` lies as one of shape `from` does in `layout`, in which
-// channels can be seen: other positions, the same order.
+// Returns the layout that orders the axes of a tensor of shape `to` as `layout` orders those of
+// shape `from`. The shapes differ only in their spatial extents. SeeChannels must accept `layout`.
 Layout WithSpatial(const Shape& from, const Layout& layout, const Shape& to);
 
-// One value per channel, followed by zeros for the lanes of padding; copied to `room` only where
-// there are some.
+// Returns one value per channel, padded with zeros to v.padded() values. Returns `values` itself if
+// there is no padding; otherwise copies it to `room`, which has space for v.padded() values.
 template <class T>
 const T* PadChannels(const ChannelBlocks& v, const T* values, T* room) {
   if (v.padded() == v.channels) return values;
@@ -47,7 +50,7 @@ const T* PadChannels(const ChannelBlocks& v, const T* values, T* room) {
 }
 
 namespace internal {
-// Kept apart: a simple loop over values of its own is one that compilers vectorise.
+// A separate function, because compilers vectorise a simple loop over its own copies of values.
 template <class F, class... Value>
 [[gnu::noinline]] void ForRange(int64_t begin, int64_t end, const F& f, Value... values) {
   const F local = f;
@@ -56,9 +59,9 @@ template <class F, class... Value>
 }
 }  // namespace internal
 
-// f(i, values...) for every element i, in parallel, where the values are those of its channel in
-// `factors`, each padded() long. They are arguments, and not looked up by f, so that the compiler
-// knows that they stay.
+// Calls f(i, values...) for every element i, in parallel. The values are those of the element's
+// channel in `factors`, each of which has v.padded() elements. They are arguments instead of
+// look-ups in f, so that the compiler knows that stores do not change them.
 template <class F, class... Factor>
 void ForEachElement(const ChannelBlocks& v, const F& f, const Factor*... factors) {
   constexpr int64_t kGrain = 8192;
@@ -77,7 +80,8 @@ void ForEachElement(const ChannelBlocks& v, const F& f, const Factor*... factors
   auto rows = [&](auto block) {
     const int64_t grain = std::max<int64_t>(1, kGrain / block);
     ParallelFor(v.outer * v.blocks * v.inner, grain, [&](int64_t begin, int64_t end) {
-      const F local = f;  // whose values no store can change, as far as the compiler knows
+      // A copy, so that the compiler knows that stores do not change the values in f.
+      const F local = f;
       while (begin < end) {
         const int64_t run = begin / v.inner, c = run % v.blocks * block;
         const int64_t stop = std::min(end, (run + 1) * v.inner);
@@ -94,21 +98,24 @@ void ForEachElement(const ChannelBlocks& v, const F& f, const Factor*... factors
   rows(v.block);
 }
 
-// Two sums for each channel. Work is cut into units of up to kLanes channels and parts of the
-// positions, so that there are enough pieces for many threads; the cuts and so the results do not
-// depend on how many there are.
+// Two sums per channel. The work is split into units of up to kLanes channels and parts of the
+// positions, so that many threads have enough pieces. The split, and so the result, does not depend
+// on the number of threads.
 namespace channel_sums {
 constexpr int64_t kLanes = 16;
 constexpr int64_t kMaxParts = 16;
-constexpr int64_t kSegment = 4096;  // positions summed in T before they are added to a double
+constexpr int64_t kSegment = 4096;  // positions summed in T before their sum is added to a double
 }  // namespace channel_sums
 
+// Returns the size of the scratch memory that SumPerChannel needs, in bytes.
 inline int64_t ChannelSumsBytes(const ChannelBlocks& v) {
   return channel_sums::kMaxParts * 2 * v.padded() * static_cast<int64_t>(sizeof(double));
 }
 
-// f(i, c, a, b) adds element i's share to its channel's two sums a and b, and may write things at
-// i. Returns the first sums, the second ones padded() further on, in `room` of ChannelSumsBytes.
+// Sums two values per channel, in parallel. f(a, b, i, values...) adds the terms of element i to
+// its channel's sums a and b, and may also write an output at i; `values` are as in ForEachElement.
+// Returns the first sums in `room`, which has ChannelSumsBytes(v) bytes; the second sums begin
+// v.padded() elements later.
 template <class T, class F, class... Factor>
 const double* SumPerChannel(const ChannelBlocks& v, void* room, const F& f,
                             const Factor*... factors) {
@@ -120,7 +127,7 @@ const double* SumPerChannel(const ChannelBlocks& v, void* room, const F& f,
   double* const sums = static_cast<double*>(room);
   std::fill(sums, sums + parts * 2 * v.padded(), 0.0);
 
-  // Piece `p` of unit `u`, added to the sums of `part`.
+  // Adds piece `p` of unit `u` to the sums of `part`.
   auto add_piece = [&](int64_t part, int64_t u, int64_t p) {
     const int64_t n = p / segments, begin = p % segments * channel_sums::kSegment;
     const int64_t end = std::min(v.inner, begin + channel_sums::kSegment);
@@ -131,7 +138,7 @@ const double* SumPerChannel(const ChannelBlocks& v, void* room, const F& f,
     double* const sum_b = sum_a + v.padded();
     T a[kLanes] = {}, b[kLanes] = {};
     const F local = f;
-    if (v.block == 1) {  // the lanes are neighbouring positions
+    if (v.block == 1) {  // each lane sums different positions of one channel
       auto run = [&](Factor... values) {
         int64_t i = begin;
         for (; i + kLanes <= end; i += kLanes) {
@@ -183,7 +190,7 @@ const double* SumPerChannel(const ChannelBlocks& v, void* room, const F& f,
   return sums;
 }
 
-// Hands sums over as a gradient.
+// Writes one sum per channel to a parameter's gradient, or adds them if `add` is true.
 template <class T>
 void StoreSums(const ChannelBlocks& v, const double* sums, bool add, const Tensor& gradient) {
   T* to = gradient.data<T>();

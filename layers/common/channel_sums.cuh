@@ -1,7 +1,7 @@
-// Two sums per channel, in the ways of channels.cuh: blocks form those of parts of the tensor, then
-// those of a channel are added up.
+// Two sums per channel, over columns or runs as in channels.cuh. Blocks sum parts of the tensor; a
+// second launch adds the parts of each channel.
 //
-// Only for .cu files; static as in core/device/launch.cuh.
+// Only for .cu files; functions are static as in core/device/launch.cuh.
 #ifndef DOPPIO_LAYERS_COMMON_CHANNEL_SUMS_CUH_
 #define DOPPIO_LAYERS_COMMON_CHANNEL_SUMS_CUH_
 
@@ -11,7 +11,7 @@
 
 namespace doppio {
 
-// What an element adds to the sums of its channel.
+// The terms that one element adds to the sums of its channel.
 struct TwoTerms {
   float first, second;
 };
@@ -27,8 +27,8 @@ struct PlusTwoSums {
 
 namespace channel_loops {
 
-// A block takes `width` neighbouring packs of columns in some part of the rows, `lanes` threads for
-// each.
+// The launch over columns. A block sums `width` neighbouring packs of columns over a part of the
+// rows, with `lanes` threads per pack.
 struct SumForm : Matrix {
   SumForm(const Channels& v, int pack) : Matrix(v, pack) {
     constexpr int64_t kMostPacks = 32, kLeastRows = 8, kBlocks = 512;
@@ -48,11 +48,11 @@ struct SumColumns {
   Channels v;
   F f;
 
-  // Adds rows first, first + step, ... below `end` of the n columns from `column` on to `sums`: a
-  // few in single precision, those in double.
+  // Adds rows first, first + step, ... below `end` of the n columns from `column` on to `sums`.
+  // Sums up to kRows rows in single precision before it adds them to the doubles.
   __host__ __device__ void operator()(const SumForm& form, int64_t column, int n, int64_t first,
                                       int64_t step, int64_t end, TwoSums (&sums)[kWidth]) const {
-    // With more at once, three inputs of 16 bits would not fit into the registers.
+    // With more rows at a time, three 16-bit inputs would not fit into the registers.
     constexpr int kRows = kInputs == 1 ? 4 : kInputs == 2 ? 2 : 1;
     decltype(f(int64_t())) of[kWidth];
     TakeFunctions(v, f, column, n, of);
@@ -85,7 +85,7 @@ struct SumColumns {
   }
 };
 
-// partial[part * columns + column]: the sums of a block, always added in the same order.
+// Writes the sums of a block to partial[part * columns + column], always added in the same order.
 template <class Sum>
 __global__ void __launch_bounds__(kThreadsPerBlock, 2)
     RunSumColumns(const Sum sum, const SumForm form, TwoSums* partial) {
@@ -127,7 +127,7 @@ static void LaunchSumColumns(const Gpu& gpu, const Sum& sum, const SumForm& form
   Launch(gpu, what, &RunSumColumns<Sum>, blocks, sum, form, partial);
 }
 
-// A block takes some part of a channel's packs.
+// The launch over runs. A block sums a part of one channel's packs.
 struct RunForm {
   RunForm(const Channels& v, int pack)
       : packs((v.inner() + pack - 1) / pack),
@@ -137,7 +137,7 @@ struct RunForm {
         by_packs(packs, all) {}
   static constexpr int64_t kBlocks = 1024, kLeast = 1024;
 
-  int64_t packs, all, parts;  // packs: of a run
+  int64_t packs, all, parts;  // `packs` per run, `all` per channel
   IndexDivider by_packs;
 };
 
@@ -148,7 +148,7 @@ struct SumRuns {
   Channels v;
   F f;
 
-  // Packs first, first + step, ... below `end` of channel c.
+  // Returns the sums of packs first, first + step, ... below `end` of channel c.
   __host__ __device__ TwoSums operator()(const RunForm& form, int64_t c, int64_t first,
                                          int64_t step, int64_t end) const {
     const auto of = f(c);
@@ -179,7 +179,7 @@ struct SumRuns {
   }
 };
 
-// partial[part * channels + c]
+// Writes the sums of a block to partial[part * channels + c].
 template <class Sum>
 __global__ void RunSumRuns(const Sum sum, const RunForm form, TwoSums* partial) {
   const int64_t channels = sum.v.channels();
@@ -201,7 +201,7 @@ static void LaunchSumRuns(const Gpu& gpu, const Sum& sum, const RunForm& form, c
   Launch(gpu, what, &RunSumRuns<Sum>, blocks, sum, form, partial);
 }
 
-// Of a channel's `inner` neighbouring columns, in all parts.
+// Reads the partial sums of a channel: those of its `inner` neighbouring columns, in all parts.
 struct PartialAt {
   const TwoSums* partial;
   int64_t columns, inner;
@@ -216,7 +216,7 @@ template <class Finish>
 static void FinishSums(const Gpu& gpu, int64_t channels, int64_t inner, int64_t parts,
                        const TwoSums* partial, const char* what, const Finish& finish) {
   const PartialAt at{partial, channels * inner, inner, IndexDivider(inner, parts * inner)};
-  // Rows too short for ReduceRows to need room.
+  // The rows are so short that ReduceRows needs no scratch memory.
   ReduceRows(gpu, channels, parts * inner, what, TwoSums{0, 0}, at, PlusTwoSums(), finish, nullptr);
 }
 
@@ -233,9 +233,10 @@ int64_t SumChannelsBytes(const Channels& v) {
   return v.channels() * RunForm(v, kPackWidth<T>).parts * kBytes;
 }
 
-// finish(c, sums) for every channel c, where the sums are those of the terms f(c)({in[i]...},
-// &value) over its elements i; out[i] = value if F::kWrites, unless `out` is null. Inputs and `out`
-// as above. The order of additions depends on the sizes only. `room`: SumChannelsBytes<T>.
+// Calls finish(c, sums) for every channel c. `sums` adds the terms that f(c)({in[i]...}, &value)
+// returns for the channel's elements i. Writes out[i] = value if F::kWrites is true and `out` is
+// not null. Inputs and `out` are as for MapChannels. The order of additions depends only on the
+// sizes. `room` has SumChannelsBytes<T>(v) bytes.
 template <class F, class Finish, class T, class... In>
 static void SumChannels(const Gpu& gpu, const Channels& v, const char* what, T* out, const F& f,
                         const Finish& finish, void* room, const In*... in) {

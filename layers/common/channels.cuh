@@ -1,13 +1,14 @@
 // Loops over Channels: one value per element here, two sums per channel in channel_sums.cuh.
-// Elements are stored as float, Half or BFloat16 and computed with as float; a thread reads and
-// writes 16 bytes of neighbours at once. What is done to a channel is a function f(c) that returns
-// the function of its elements, so that what belongs to the channel is read once for many of them.
+// Elements are stored as float, Half or BFloat16 and computed as float. A thread reads and writes
+// 16 bytes of neighbouring elements at a time. A channel's computation is a function f(c) that
+// returns the function of the channel's elements, so that the channel's values are read once for
+// many elements.
 //
-// Two ways: where a channel lies in long runs, a thread takes a piece of one; where it does not
-// (channels last, and short runs), a thread takes neighbouring columns of the [outer] x [channels *
-// inner] matrix and walks down its rows.
+// If a channel is stored in long runs, each thread processes a piece of a run. Otherwise (channels
+// last, and short runs) each thread processes neighbouring columns of the [outer] x [channels *
+// inner] matrix and walks down the rows.
 //
-// Only for .cu files; static as in core/device/launch.cuh.
+// Only for .cu files; functions are static as in core/device/launch.cuh.
 #ifndef DOPPIO_LAYERS_COMMON_CHANNELS_CUH_
 #define DOPPIO_LAYERS_COMMON_CHANNELS_CUH_
 
@@ -22,18 +23,18 @@ namespace channel_loops {
 constexpr int64_t kLongRun = 32;
 inline bool InColumns(const Channels& v) { return v.inner() < kLongRun && v.count() > 0; }
 
-// All that a loop reads and writes. A pack is read from all inputs before it is written, so that
-// `out` may be any of them.
+// The memory that a loop reads and writes. A pack is read from all inputs before it is written, so
+// that `out` may be any of them.
 template <class T, int kInputs>
 struct Places {
   static constexpr int kWidth = kPackWidth<T>;
   using Packs = Pack<T, kWidth>[kInputs];
 
-  const T* in[kInputs];  // null: zeros
-  T* out;                // null: nothing is written
+  const T* in[kInputs];  // null: reads zeros
+  T* out;                // null: writes nothing
   bool aligned;          // full packs begin at multiples of 16 bytes
 
-  // n elements from i on, and zeros.
+  // Loads n elements from index i on, and fills the packs with zeros.
   __host__ __device__ void Load(int64_t i, int n, Packs& to) const {
     for (int k = 0; k < kInputs; ++k) {
       if (in[k] != nullptr && aligned && n == kWidth) {
@@ -64,16 +65,17 @@ static Places<T, sizeof...(In)> PlacesOf(bool packs_align, T* out, const In*... 
   return {{in...}, out, packs_align && PacksFit(out, in...)};
 }
 
-// The tensor as a matrix, `width` columns to a pack.
+// The tensor as a matrix whose rows are read in packs of `width` columns.
 struct Matrix {
   Matrix(const Channels& v, int width)
       : rows(v.outer()), columns(v.channels() * v.inner()), packs((columns + width - 1) / width) {}
-  int64_t rows, columns, packs;  // packs: of a row
+  int64_t rows, columns, packs;  // `packs` per row
 };
 
 __host__ __device__ inline int Least(int64_t a, int b) { return a < b ? static_cast<int>(a) : b; }
 
-// The functions of the channels of `kWidth` columns.
+// Sets of[lane] to the function of the channel of column `column` + lane, for the n columns of a
+// pack. Unused lanes repeat the last function.
 template <int kWidth, class F, class Of>
 __host__ __device__ void TakeFunctions(const Channels& v, const F& f, int64_t column, int n,
                                        Of (&of)[kWidth]) {
@@ -85,12 +87,12 @@ __host__ __device__ void TakeFunctions(const Channels& v, const F& f, int64_t co
 template <class F, class T, int kInputs>
 struct MapColumns {
   static constexpr int kWidth = kPackWidth<T>;
-  static constexpr int kRows = 2;  // read before the first of them is written
+  static constexpr int kRows = 2;  // rows read before the first of them is written
   Places<T, kInputs> places;
   Channels v;
   F f;
   Matrix matrix;
-  int64_t groups;  // threads for each pack of a row
+  int64_t groups;  // threads that share the rows of each pack of columns
 
   __host__ __device__ void operator()(int64_t thread) const {
     const int64_t group = thread / matrix.packs, column = (thread - group * matrix.packs) * kWidth;
@@ -125,7 +127,7 @@ struct MapRuns {
   Channels v;
   F f;
 
-  // A pack ends at most one run and begins the next.
+  // A pack contains elements of at most two runs, because a run is longer than a pack.
   __host__ __device__ void operator()(int64_t index) const {
     const int64_t i = index * kWidth, run = v.OverInner(i),
                   c = run - v.OverChannels(run) * v.channels();
@@ -147,8 +149,8 @@ struct MapRuns {
 
 }  // namespace channel_loops
 
-// out[i] = f(channel of i)({in[i]...}) for every element; a null input counts as zeros, and `out`
-// may be any input.
+// Computes out[i] = f(c)({in[i]...}) for every element i, where c is its channel. A null input
+// counts as zeros. `out` may be any input.
 template <class F, class T, class... In>
 static void MapChannels(const Gpu& gpu, const Channels& v, const char* what, T* out, const F& f,
                         const In*... in) {
@@ -159,7 +161,7 @@ static void MapChannels(const Gpu& gpu, const Channels& v, const char* what, T* 
                  MapRuns<F, T, kInputs>{PlacesOf(true, out, in...), v, f});
     return;
   }
-  // As many threads as a large GPU runs at once, where that leaves each a few rows.
+  // As many threads as a large GPU runs at a time, if each has a few rows then.
   constexpr int64_t kThreads = 1 << 17, kRowsEach = 4;
   const Matrix matrix(v, kWidth);
   const int64_t groups =

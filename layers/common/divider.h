@@ -1,6 +1,6 @@
-// Division of indices by extents that are known before a launch. A GPU divides integers in some
-// twenty instructions, more than an element-wise kernel has time for while memory answers; here
-// 32-bit indices are multiplied instead.
+// Division of indices by extents that are known before a kernel launch. A GPU divides integers in
+// some twenty instructions, more than fit into the memory latency of an element-wise kernel.
+// Divider<int32_t> multiplies instead.
 #ifndef DOPPIO_LAYERS_COMMON_DIVIDER_H_
 #define DOPPIO_LAYERS_COMMON_DIVIDER_H_
 
@@ -11,8 +11,8 @@
 
 namespace doppio {
 
-// Divider<Int>(d)(n) is n / d for n >= 0 and d >= 1. An extent of 0 counts as 1: nothing is then
-// divided by it.
+// Divider<Int>(d)(n) returns n / d for n >= 0 and d >= 1. An extent of 0 counts as 1, because no
+// index is divided by it.
 template <class Int>
 class Divider {
  public:
@@ -24,8 +24,9 @@ class Divider {
   int64_t by_ = 1;
 };
 
-// n / d = n * ceil(2^p / d) / 2^p, rounded down, where 2^p is at least 2^31 * d: the product
-// exceeds the exact one by less than n * d < 2^p, which never reaches the next integer.
+// n / d = n * ceil(2^p / d) / 2^p, rounded down, where 2^p is at least 2^31 * d. Rounding the
+// factor up makes the quotient too large by less than n / 2^p < 1 / d, so it never reaches the next
+// integer.
 template <>
 class Divider<int32_t> {
  public:
@@ -46,7 +47,7 @@ class Divider<int32_t> {
   uint32_t factor_ = 1u << 31;
 };
 
-// n / divisor for 0 <= n <= most: 32-bit wherever that is enough.
+// Returns n / divisor for 0 <= n <= most, with 32-bit arithmetic if `divisor` and `most` fit.
 class IndexDivider {
  public:
   IndexDivider(int64_t divisor, int64_t most)
@@ -63,7 +64,7 @@ class IndexDivider {
   Divider<int64_t> by_64_;
 };
 
-// Calls f(int32_t()) where indices up to `largest` fit, else f(int64_t()).
+// Calls f(int32_t()) if indices up to `largest` fit into 32 bits, else f(int64_t()).
 template <class F>
 void WithIndexFor(int64_t largest, const F& f) {
   if (largest <= INT32_MAX) {

@@ -1,5 +1,5 @@
-// What the oneDNN kernels with parameters or several possible layouts share: judging
-// implementations, carving scratch memory, and keeping a parameter in its own layout whatever a
+// Helpers for oneDNN kernels that have parameters or several possible layouts. They rank oneDNN's
+// implementations, assign scratch memory, and keep a parameter in its own layout whichever layout a
 // primitive wants.
 #ifndef DOPPIO_LAYERS_COMMON_DNNL_SUPPORT_H_
 #define DOPPIO_LAYERS_COMMON_DNNL_SUPPORT_H_
@@ -15,8 +15,9 @@ namespace doppio {
 
 using DnnlArgs = std::unordered_map<int, dnnl::memory>;
 
-// Cost class of an implementation: 0 for code generated for the shape, 1 for matrix products or
-// internal reorders ("ncsp": oneDNN 3's convolutions of plain images), 100 for plain loops.
+// Returns the cost class of an implementation: 0 for code generated for the shape, 1 for matrix
+// products or internal reorders ("ncsp": oneDNN 3's convolutions of plain images), 100 for plain
+// loops.
 inline double Slowness(const char* implementation) {
   const std::string name(implementation);
   if (name.find("ref") != std::string::npos || name.find("simple") != std::string::npos) return 100;
@@ -38,17 +39,19 @@ auto Fastest(const Make& make) {
     least = slowness;
   }
   if (best == seen - 1) return desc;
-  // Start again to reach the best one: copies of a descriptor share their position in the list.
+  // Create the descriptor again to reach the best implementation: copies of a descriptor share
+  // their position in the list.
   desc = make();
   for (int i = 0; i < best; ++i) NextImplementation(&desc);
   return desc;
 }
 
-// Reading an input in another layout than its producer's costs a pass over it.
+// Cost of reading an input in another layout than its producer's, on the scale of Slowness: one
+// more pass over the input.
 constexpr double kReorderSlowness = 0.5;
 
-// N x C x spatial with `block` channels innermost ("nChw16c"), channels padded to whole blocks.
-// Empty if oneDNN has no such layout.
+// Returns the layout N x C x spatial with `block` channels innermost ("nChw16c"), and the channels
+// padded to whole blocks. Returns an empty descriptor if oneDNN has no such layout.
 inline dnnl::memory::desc ChannelBlocked(const Shape& shape, int64_t block) {
   Blocking blocking = BlockingOf(PlainDesc(shape));
   blocking.padded_dims[1] = (shape[1] + block - 1) / block * block;
@@ -61,7 +64,8 @@ inline dnnl::memory::desc ChannelBlocked(const Shape& shape, int64_t block) {
   return DescOf(blocking);
 }
 
-// Gives out 64-byte aligned pieces of one block of memory that does not exist yet.
+// Assigns 64-byte aligned pieces of one block of memory before the block exists. Take returns the
+// offset of a piece.
 class Carver {
  public:
   int64_t Take(int64_t bytes) {
@@ -78,9 +82,11 @@ class Carver {
   int64_t bytes_ = 0;
 };
 
+// Returns the address `offset` bytes after `base`.
 inline void* At(void* base, int64_t offset) { return static_cast<char*>(base) + offset; }
 
-// A parameter as a primitive reads it. Reordered before each use when the two layouts differ.
+// A parameter in the layout that a primitive reads. If the parameter is kept in another layout,
+// Prepare reorders it into scratch memory; call Prepare before each execution.
 class ParamReader {
  public:
   ParamReader() = default;
@@ -107,14 +113,14 @@ class ParamReader {
   dnnl::memory memory_;
 };
 
-// Where a primitive, which can only write, puts a parameter's gradient: the gradient itself, or
-// scratch when it must be added, is in another layout, or is not wanted (while the primitive's
-// other results are).
+// The memory to which a primitive writes a parameter's gradient. Primitives cannot add, so it is
+// scratch memory if the gradient must be added, has another layout, or is not wanted while the
+// primitive's other results are. Otherwise it is the gradient itself.
 class GradientWriter {
  public:
   GradientWriter() = default;
-  // For parameter `i` of the layer of `args`; `kept` is where it lies, `made` what the primitive
-  // writes.
+  // For parameter `i` of the layer in `args`. The gradient has layout `kept`; the primitive writes
+  // layout `made`.
   GradientWriter(const KernelArgs& args, size_t i, const dnnl::memory::desc& kept,
                  const dnnl::memory::desc& made, Carver* scratch)
       : kept_(kept), made_(made) {
@@ -132,9 +138,12 @@ class GradientWriter {
     aside_ = MemoryAt(made_, At(scratch, made_offset_));
     reordered_ = static_cast<float*>(At(scratch, kept_offset_));
   }
+  // Returns the memory that the primitive must write.
   const dnnl::memory& Target(bool add) const {
     return gradient_ == nullptr || add || reorder_ ? aside_ : direct_;
   }
+  // Moves the primitive's result to the gradient, or adds it if `add` is true. Call it after each
+  // execution, with the same `add` as Target.
   void Finish(bool add) const {
     if (gradient_ == nullptr || (!add && !reorder_)) return;
     const float* from = static_cast<const float*>(aside_.get_data_handle());

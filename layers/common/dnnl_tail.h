@@ -1,8 +1,9 @@
-// The tail of a chain as what a oneDNN primitive does to its results before it stores them.
+// The tail of a chain as post-ops, which a oneDNN primitive applies to its results before it stores
+// them.
 //
-// The sum is a binary operation with a further argument. oneDNN has a post-op named "sum" as well,
-// which adds to what the top holds: its numbers are not those of a sum made afterwards, since it
-// starts from there instead of ending so.
+// The sum is a binary post-op with one more argument. oneDNN's own post-op "sum" would add the
+// results to the values in the top. It starts from those values instead of adding them last, so its
+// numbers differ from those of a separate sum.
 #ifndef DOPPIO_LAYERS_COMMON_DNNL_TAIL_H_
 #define DOPPIO_LAYERS_COMMON_DNNL_TAIL_H_
 
@@ -11,10 +12,10 @@
 
 namespace doppio {
 
-// The argument that takes the sum's other side; it lies as the primitive's `dst` does.
+// The argument for the sum's other summand, which has the layout of the primitive's `dst`.
 constexpr int kDnnlOther = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
 
-// DnnlAttr(math) with `tail`.
+// Returns DnnlAttr(math) with `tail` as post-ops.
 inline dnnl::primitive_attr DnnlTailAttr(MathMode math, const ChainTail& tail,
                                          const dnnl::memory::desc& dst) {
   dnnl::post_ops post;

@@ -1,5 +1,5 @@
-// Loops of a kernel whose math is written once for every device, as functions of an index: those of
-// the CPU. A GPU's are beside the .cu file that compiles the functions.
+// The CPU's loops for kernels whose math is written once for all devices, as functions of an index.
+// The GPU's loops are beside the .cu file that compiles the functions.
 #ifndef DOPPIO_LAYERS_COMMON_HOST_LOOPS_H_
 #define DOPPIO_LAYERS_COMMON_HOST_LOOPS_H_
 
@@ -10,7 +10,7 @@ namespace doppio {
 
 struct HostLoops {
   explicit HostLoops(Device*) {}
-  // body(i) for i in [0, n).
+  // Calls body(i) for every i in [0, n), in parallel.
   template <class F>
   void Run(int64_t n, const F& body) const {
     ParallelFor(n, 256, [&](int64_t begin, int64_t end) {

@@ -1,5 +1,6 @@
-// Hands out 64-byte aligned pieces of a block of memory; of null, it measures how many bytes they
-// take. So a kernel places what it keeps by the same lines in its constructor and in Bind.
+// Assigns 64-byte aligned pieces of a block of memory. If the block is null, it only counts their
+// bytes. So a kernel uses the same code in its constructor, to measure its memory, and in Bind, to
+// place its arrays.
 #ifndef DOPPIO_LAYERS_COMMON_ROOM_H_
 #define DOPPIO_LAYERS_COMMON_ROOM_H_
 

@@ -1,5 +1,5 @@
-// Rows of a matrix that others name by number, on the CPU (layers/common/row_index.h). Rows have
-// `width` numbers.
+// Copies of matrix rows that are selected by index, on the CPU (layers/common/row_index.h). Each
+// row has `width` numbers, and every index must be a valid row.
 #ifndef DOPPIO_LAYERS_COMMON_ROW_COPIES_H_
 #define DOPPIO_LAYERS_COMMON_ROW_COPIES_H_
 
@@ -10,7 +10,7 @@
 
 namespace doppio {
 
-// to[i] = from[rows[i]].
+// to[i] = from[rows[i]] for i in [0, count), in parallel.
 template <class T>
 void GatherRows(int64_t count, int64_t width, const int32_t* rows, const T* from, T* to) {
   ParallelFor(count, 1 + 16384 / (width + 1), [=](int64_t begin, int64_t end) {
@@ -19,7 +19,7 @@ void GatherRows(int64_t count, int64_t width, const int32_t* rows, const T* from
   });
 }
 
-// to[rows[i]] += from[i], in the order of i.
+// to[rows[i]] += from[i] for i in [0, count), in the order of i. Parallel over the columns.
 template <class T>
 void AddRows(int64_t count, int64_t width, const int32_t* rows, const T* from, T* to) {
   ParallelFor(width, 1 + 16384 / (count + 1), [=](int64_t begin, int64_t end) {

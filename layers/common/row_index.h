@@ -1,6 +1,6 @@
-// Numbers of rows as they travel in blobs, among all other data (Embed, BatchReindex). Caffe cuts
-// them to integers, and so do we; one that is no row, behind which Caffe's release builds read on,
-// is an error here.
+// Row indices that are stored in blobs (Embed, BatchReindex). They are truncated to integers, as in
+// Caffe. An index out of range is an error here; Caffe's release builds read past the matrix
+// instead.
 #ifndef DOPPIO_LAYERS_COMMON_ROW_INDEX_H_
 #define DOPPIO_LAYERS_COMMON_ROW_INDEX_H_
 
@@ -18,19 +18,21 @@ constexpr int32_t kNoRow = -1;
 
 class IndexReader {
  public:
-  // `because`, a string constant, says in an error where the number of rows comes from.
+  // `rows` is the number of rows. `because` is a string constant that tells the reader of an error
+  // where that number comes from.
   IndexReader(int64_t rows, const char* because) : rows_(rows), because_(because) {}
 
   int64_t rows() const { return rows_; }
 
-  // kNoRow for what is none, NaN too.
+  // Returns the row of `index`, or kNoRow if the index is out of range or NaN.
   template <class T>
   DOPPIO_HD int32_t Row(T index) const {
     const T cut = std::trunc(index);
     return cut >= 0 && cut < static_cast<T>(rows_) ? static_cast<int32_t>(cut) : kNoRow;
   }
 
-  // Throws at `at`, the layer's place, for the first of `count` indices that is no row.
+  // Converts `count` indices to rows. Throws UserError at `at`, the layer's place in its file, for
+  // the first index that is out of range.
   template <class T>
   void Read(const SourceLoc& at, const T* indices, int64_t count, int32_t* rows) const {
     for (int64_t i = 0; i < count; ++i) {
@@ -39,7 +41,8 @@ class IndexReader {
     }
   }
 
-  // Index number `position` is wrong. Labels have positions in a sample, indices do not.
+  // Throws UserError for the index at `position`. The last argument exists only because
+  // LabelReader::Fail has one.
   [[noreturn]] void Fail(const SourceLoc& at, double index, int64_t position, int64_t) const {
     std::ostringstream text;
     text << "index " << index << " at position " << position << " is outside 0.." << rows_ - 1

@@ -41,7 +41,8 @@ void LaunchGatherRows(const Gpu& gpu, int64_t count, int64_t width, const int32_
 
 void LaunchAddRows(const Gpu& gpu, int64_t count, int64_t width, const int32_t* rows,
                    const float* from, float* to, int32_t* links) {
-  // Where the same row comes next, or -1; and whether it has not come before.
+  // next[i] is the next position of the same row, or -1. first[i] is 1 if position i is the first
+  // one of a valid row.
   int32_t *next = links, *first = links + count;
   ForEachIndex(
       gpu, count, "finding equal rows", DOPPIO_BODY(int64_t i) {

@@ -1,5 +1,5 @@
-// What narrow CUDA kernels ask of the plan: bottoms stored as the tops are, and in one layout with
-// them.
+// The needs of narrow CUDA kernels: all bottoms and tops have the same layout and the same stored
+// type.
 #ifndef DOPPIO_LAYERS_COMMON_STORED_FORM_CUDA_H_
 #define DOPPIO_LAYERS_COMMON_STORED_FORM_CUDA_H_
 
@@ -7,7 +7,7 @@
 
 namespace doppio {
 
-// Channels last where some bottom lies so, else plain.
+// Returns the layout of the first bottom that is channels last, or plain if there is none.
 inline Layout CommonLayout(const std::vector<TensorSpec>& bottoms) {
   for (const TensorSpec& bottom : bottoms) {
     if (bottom.layout.channels_last()) return bottom.layout;
@@ -15,7 +15,7 @@ inline Layout CommonLayout(const std::vector<TensorSpec>& bottoms) {
   return Layout();
 }
 
-// Lays all bottoms and tops out in one way, and has the bottoms stored as top 0 is.
+// Requests one layout for all bottoms and tops, and the stored type of top 0 for all bottoms.
 inline void AskForOneForm(const KernelArgs& args, KernelNeeds* needs) {
   const Layout layout = CommonLayout(args.bottoms);
   needs->bottoms.assign(args.bottoms.size(), layout);
@@ -23,7 +23,7 @@ inline void AskForOneForm(const KernelArgs& args, KernelNeeds* needs) {
   needs->types.assign(args.bottoms.size(), args.tops[0]);
 }
 
-// The reason of kernels that compute in single precision.
+// Declines layers that are not computed in single precision.
 inline std::string DeclinesDouble(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
 }

@@ -40,8 +40,8 @@ struct TailBody {
 template <class T>
 static void Tail(const Gpu& gpu, const GpuTail& tail, int64_t outer, T* y) {
   const int64_t row = tail.channels * tail.inner;
-  // Whole rows at a time, so that an index within them has 32 bits; eights of them, so that packs
-  // fit again.
+  // Process whole rows at a time, so that an index within them has 32 bits. Except for tiny chunks,
+  // use a multiple of eight rows, so that the next chunk is aligned for packs.
   int64_t rows = std::max<int64_t>(1, INT32_MAX / std::max<int64_t>(1, row));
   if (rows > 8) rows -= rows % 8;
   for (int64_t first = 0; first < outer; first += rows) {
@@ -69,7 +69,7 @@ static void Mask(const Gpu& gpu, float slope, int64_t n, const T* y, T* dy) {
       DOPPIO_BODY(float value, float d) { return relu.Gradient(value, d); }, y, dy);
 }
 
-// The terms of a bias's gradient; the second sum of SumChannels stays empty.
+// The terms of a bias's gradient, for SumChannels. The second sum is unused.
 struct PlainTerms {
   static constexpr bool kWrites = false;
   struct Of {
@@ -80,7 +80,8 @@ struct PlainTerms {
   __host__ __device__ Of operator()(int64_t) const { return {}; }
 };
 
-// Sums dy with the mask of ReLU, which y tells, and writes the masked gradient over dy.
+// The terms of a bias's gradient behind ReLU. Applies the mask of ReLU, given by y, to dy, and
+// writes the masked gradient over dy.
 struct MaskedTerms {
   static constexpr bool kWrites = true;
   float slope;
