@@ -86,7 +86,7 @@ class Dropout : public Kernel {
     needs_.saved_bytes = samples_ * BitsPerSample() / 8;
   }
 
-  // of kLanes neighbouring elements, as many floats as fit into a vector register
+  // The bits of kLanes neighbouring elements: as many floats as a vector register holds.
   using Bits = uint16_t;
   static constexpr int64_t kLanes = 16;
   static constexpr int64_t kChunk = 256;  // elements; four of them share a Philox call

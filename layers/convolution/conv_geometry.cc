@@ -18,7 +18,7 @@ std::string ExtentsText(const Extents& v) { return Shape(v).ToString(); }
 struct SpatialField {
   std::string name;
   const google::protobuf::RepeatedField<uint32_t>& values;
-  int64_t fallback, least;  // a fallback below 0: the field is required
+  int64_t fallback, least;  // a negative fallback means that the field is required
   // The legacy fields for images, <pair>_h and <pair>_w.
   std::string pair;
   bool has_h = false, has_w = false;
@@ -60,7 +60,7 @@ Extents UncheckedSpatialValues(const LayerSpec& spec, const SpatialField& field,
   return values;
 }
 
-// The same, after a check of each value.
+// Returns the values like UncheckedSpatialValues. Throws spec.Mistake if a value is out of range.
 Extents SpatialValues(const LayerSpec& spec, const SpatialField& field, size_t rank) {
   const Extents values = UncheckedSpatialValues(spec, field, rank);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -75,6 +75,7 @@ Extents SpatialValues(const LayerSpec& spec, const SpatialField& field, size_t r
   return values;
 }
 
+// Reads and checks the batch, channels, groups and bias of `g`.
 void ReadChannels(const LayerSpec& spec, const Shape& bottom, ConvGeometry* g) {
   const ConvolutionParameter& p = spec.param.convolution_param();
   g->batch = bottom.count(0, g->axis);
@@ -107,7 +108,7 @@ void ReadChannels(const LayerSpec& spec, const Shape& bottom, ConvGeometry* g) {
   }
 }
 
-// Returns the spatial extents of a Deconvolution's top. `kernel`: the extents of the dilated
+// Returns the spatial extents of a Deconvolution's top. `kernel` holds the extents of the dilated
 // kernel, here and below.
 Extents TransposedOutput(const LayerSpec& spec, const ConvGeometry& g, const Extents& kernel) {
   Extents output;
@@ -121,7 +122,8 @@ Extents TransposedOutput(const LayerSpec& spec, const ConvGeometry& g, const Ext
   return output;
 }
 
-// Returns the spatial extents of a Convolution's top.
+// Returns the spatial extents of a Convolution's top. Throws spec.Mistake if the kernel is larger
+// than the padded input.
 Extents ConvolutionOutput(const LayerSpec& spec, const ConvGeometry& g, const Extents& kernel) {
   Extents padded, output;
   bool fits = true;
@@ -164,7 +166,7 @@ ConvGeometry ReadConvGeometry(const LayerSpec& spec, const Shape& bottom) {
   g.pad = values({"pad", p.pad(), 0, 0, "pad", p.has_pad_h(), p.has_pad_w(), p.pad_h(), p.pad_w()});
   g.dilation = values({"dilation", p.dilation(), 1, 1, "dilation"});
   ReadChannels(spec, bottom, &g);
-  Extents kernel;  // dilated
+  Extents kernel;  // extents of the dilated kernel
   for (size_t i = 0; i < g.kernel.size(); ++i) {
     kernel.push_back(g.dilation[i] * (g.kernel[i] - 1) + 1);
   }

@@ -28,7 +28,7 @@ struct ConvGeometry {
   int64_t input_count() const { return Product(input); }
   int64_t output_count() const { return Product(output); }
 
-  // Of the layer's top.
+  // The channels and the spatial extents of the layer's top.
   int64_t top_channels() const { return transposed ? in_channels : out_channels; }
   const std::vector<int64_t>& top_extents() const { return transposed ? input : output; }
 
@@ -39,13 +39,13 @@ struct ConvGeometry {
   }
 };
 
-// Caffe's name, and the names of the layers of forks in which every channel is a group of its own.
-// The same kernels compute all three.
+// Caffe's layer type, and the types that forks use if every channel is its own group. The same
+// kernels compute all three.
 inline constexpr const char* kConvolutionTypes[] = {"Convolution", "ConvolutionDepthwise",
                                                     "DepthwiseConvolution"};
 
-// Reads convolution_param and checks it against the shape of a bottom. Resolves Caffe's legacy
-// fields and defaults. Throws a UserError.
+// Reads convolution_param, with Caffe's legacy fields and defaults, and checks it against the shape
+// of a bottom. Throws UserError if a field is wrong or does not fit the bottom.
 ConvGeometry ReadConvGeometry(const LayerSpec& spec, const Shape& bottom);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// Convolution and Deconvolution over any number of spatial axes, with groups and dilation: their
-// meaning, and the reference kernel (unfold, then multiply) that the fast kernels are tested
+// Convolution and Deconvolution over any number of spatial axes, with groups and dilation: the
+// layer types, and the reference kernel (unfold, then multiply) that the fast kernels are tested
 // against. The forward pass of a Deconvolution is the backward pass of a convolution from its top
 // to its bottom, and its backward pass is the forward pass of that convolution.
 #include "core/base/threads.h"
@@ -40,7 +40,8 @@ LayerShape InferConvolution(const LayerSpec& spec, const std::vector<Shape>& bot
   return shape;
 }
 
-// x is the side that windows slide over, y the side of the windows.
+// The reference kernel. x is the side that the windows slide over; y is the side with one element
+// per window.
 template <class T>
 class ConvolutionKernel : public Kernel {
  public:
@@ -85,11 +86,12 @@ class ConvolutionKernel : public Kernel {
   }
 
  private:
+  // Returns image n of the batch.
   T* Image(const Tensor& tensor, int64_t n) const {
     return tensor.data<T>() + n * (tensor.count() / g_.batch);
   }
   T* columns() const { return static_cast<T*>(t_.scratch); }
-  // The product for one group: rows of y, terms of a sum, columns.
+  // Extents of the product for one group: rows of y, terms of each sum, columns of y.
   int64_t outputs() const { return g_.out_channels / g_.group; }
   int64_t inputs() const { return unfolding_.rows(); }
   int64_t pixels() const { return unfolding_.columns(); }
@@ -99,6 +101,7 @@ class ConvolutionKernel : public Kernel {
     return t_.params[0].template data<T>() + group * outputs() * inputs();
   }
 
+  // y = weights * unfolded x, for one image.
   void Multiply(const T* x, T* y) {
     for (int64_t group = 0; group < g_.group; ++group) {
       unfolding_.Unfold(x + group * x_step(), columns());
@@ -107,6 +110,7 @@ class ConvolutionKernel : public Kernel {
     }
   }
 
+  // x = the folded product of the transposed weights and y, for one image.
   void MultiplyBack(const T* y, T* x) {
     for (int64_t group = 0; group < g_.group; ++group) {
       Gemm(true, false, inputs(), pixels(), outputs(), T(1), weights(group), y + group * y_step(),

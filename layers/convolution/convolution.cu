@@ -1,5 +1,5 @@
-// Convolution on a GPU as matrix products with unfolded windows: for GPUs without cuDNN, for layers
-// that cuDNN declines, and as the reference for cuDNN's results.
+// Convolution on a GPU as matrix products with unfolded windows. It serves GPUs without cuDNN and
+// layers that cuDNN declines, and it is the reference for cuDNN's results.
 #include "core/math/cublas.h"
 #include "layers/convolution/narrow_convolution_cuda.h"
 #include "layers/convolution/unfold.cuh"
@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-// Elements from one image, and from one group of channels, to the next.
+// Distances between images and between groups of channels, in elements.
 struct Steps {
   int64_t image, group;
 };
@@ -46,7 +46,7 @@ class CudaConvolution : public GpuConvolution {
     const float* dy = static_cast<const float*>(gradient);
     ForSomeImages(g_, images_, [&](int64_t first, int64_t images) {
       const float* matrix = Unfolded(x + first * x_.image, images);
-      // All images add to one gradient, so there is a product for each image.
+      // All images add to one gradient, so each image needs its own product.
       for (int64_t n = 0; n < images; ++n) {
         GpuGemm(device_, {false, true, outputs_, inputs_, pixels_, g_.group},
                 Single(dy + (first + n) * y_.image, pixels_, y_.group),
@@ -84,8 +84,8 @@ class CudaConvolution : public GpuConvolution {
     return GemmFactor(data, DType::kFloat32, row, step);
   }
 
-  // Multiplies for every image and group: one call for all groups of an image, or for all images of
-  // a group, whichever makes fewer calls.
+  // Multiplies for every image and group. Each GEMM call covers all groups of an image or all
+  // images of a group, whichever needs fewer calls.
   void Products(bool transpose_a, int64_t m, int64_t n, int64_t k, const float* a, Steps a_steps,
                 const float* b, Steps b_steps, float* c, Steps c_steps, int64_t images) const {
     const bool by_group = g_.group > images;
@@ -102,7 +102,7 @@ class CudaConvolution : public GpuConvolution {
 
   const AnyWindows windows_;
   const bool direct_;
-  const int64_t outputs_, inputs_, pixels_;  // of a product: rows, terms of a sum, columns
+  const int64_t outputs_, inputs_, pixels_;  // of a product: rows, terms of each sum, columns
   const Steps x_, y_, matrix_, w_;
   int64_t images_ = 1;
 };
@@ -127,7 +127,8 @@ std::unique_ptr<Kernel> MakeConvolutionCuda(const KernelArgs& args) {
 [[maybe_unused]] const bool convolution_cuda_registered = [] {
   RegisterGpuConvolution(
       {"", DeviceKind::kCuda, "cuda", 10, &MakeConvolutionCuda, &ConvolutionCudaDeclines, true});
-  // Copies to single precision where the narrow kernel declines activations in 16 bits.
+  // If the narrow kernel declines 16-bit activations, this kernel computes on copies in single
+  // precision.
   RegisterGpuConvolution({"", DeviceKind::kCuda, "cuda", 5, &MakeSingle, &DeclinesSingle});
   return true;
 }();

@@ -14,9 +14,10 @@ namespace doppio {
 
 // The primitives for one choice of layouts.
 struct ConvChoice {
-  dnnl::convolution_forward::primitive_desc forward;  // with the tail of a chain
+  dnnl::convolution_forward::primitive_desc forward;  // includes the tail of a chain
   dnnl::convolution_backward_data::primitive_desc backward_data;
   dnnl::convolution_backward_weights::primitive_desc backward_weights;
+  // The cost classes of the three primitives (see Slowness), plus kReorderSlowness per reorder.
   double slowness = 0;
 };
 
@@ -37,7 +38,7 @@ class ConvChooser {
       placed_ = DescOf({weights_shape, DType::kFloat32, args.param_layouts[0]});
     }
     data_ = args.bottom_gradient.empty() ? args.backward : false;
-    // A chain has further bottoms, which the primitives for gradients do not see.
+    // A chain has further bottoms, but the backward primitives do not see them.
     const size_t bottoms = args.chain != nullptr ? 1 : args.bottom_gradient.size();
     for (size_t i = 0; i < bottoms; ++i) {
       data_ = data_ || (args.backward && args.bottom_gradient[i]);
@@ -71,6 +72,7 @@ class ConvChooser {
   }
 
  private:
+  // Returns the fastest primitives without a chain's tail, or null if oneDNN has none.
   std::unique_ptr<ConvChoice> BestAlone() const {
     const dnnl::memory::desc any_src = AnyDesc(Shape(src_)), any_dst = AnyDesc(Shape(dst_));
     const dnnl::memory::desc plain_src = PlainDesc(Shape(src_)), plain_dst = PlainDesc(Shape(dst_));
@@ -116,6 +118,7 @@ class ConvChooser {
     return g_.bias ? PlainDesc(Shape{g_.out_channels}) : dnnl::memory::desc();
   }
 
+  // Returns the primitives for these layouts, or null if oneDNN has no implementation for them.
   std::unique_ptr<ConvChoice> Try(const dnnl::memory::desc& src, const dnnl::memory::desc& dst,
                                   const dnnl::memory::desc& weights) const {
     auto choice = std::make_unique<ConvChoice>();
@@ -143,12 +146,13 @@ class ConvChooser {
         choice->slowness += Slowness(choice->backward_weights.impl_info_str());
       }
     } catch (const dnnl::error&) {
-      return nullptr;  // no implementation for these layouts
+      return nullptr;  // oneDNN has no implementation for these layouts
     }
     return choice;
   }
 
-  // Writes the parameter's own layout if that is not slower than what oneDNN would choose.
+  // Returns a primitive that writes layout `kept`, the parameter's own, unless another layout is
+  // faster.
   dnnl::convolution_backward_weights::primitive_desc BackwardWeights(
       const ConvChoice& choice, const dnnl::memory::desc& x, const dnnl::memory::desc& y,
       const dnnl::memory::desc& kept) const {

@@ -14,6 +14,7 @@
 
 namespace doppio {
 
+// A convolution and cuDNN's descriptors of its tensors.
 class CudnnProblem {
  public:
   CudnnProblem(Device* device, const ConvGeometry& g)
@@ -30,6 +31,7 @@ class CudnnProblem {
         device, direction + " " + extents.ToString() + ", float32" + (exact() ? "" : " as tf32"));
   }
 
+  // Returns true if products must be exact float32, without TF32.
   bool exact() const { return device->math() == MathMode::kFloat32; }
 
   Device* const device;
@@ -46,6 +48,8 @@ class CudnnProblem {
 };
 
 // The three directions. cuDNN has separate functions for each, with arguments in different orders.
+// Ask lists the algorithms, with measured times if `measure` is true and else by cuDNN's
+// heuristics.
 struct CudnnForward {
   using Perf = cudnnConvolutionFwdAlgoPerf_t;
   using Algorithm = cudnnConvolutionFwdAlgo_t;
@@ -100,7 +104,7 @@ struct CudnnBackwardFilter {
   }
 };
 
-// One direction, with its algorithm.
+// One direction of a convolution and the algorithm chosen for it.
 template <class Direction>
 class CudnnStep {
  public:
@@ -126,7 +130,7 @@ class CudnnStep {
       // The cache entry is invalid, or this GPU has no memory for its algorithm.
       if (const auto anew = choose(kept)) choices.Keep(key, *anew);
     }
-    if (!found_ && measure) Choose(Ask(false));  // for example, too little memory to measure
+    if (!found_ && measure) Choose(Ask(false));  // e.g. if there is too little memory to measure
   }
 
   bool found() const { return found_; }
@@ -154,12 +158,13 @@ class CudnnStep {
     return perfs;
   }
 
+  // Takes a choice from the cache. Returns false if the entry is invalid or does not fit.
   bool TakeKept(const AlgorithmChoice& kept) {
     return kept.size() == 2 && Take({kept[0], kept[1]});
   }
 
-  // Takes the best algorithm that fits. Without measured times, cuDNN's order decides and the
-  // favourite has no preference.
+  // Takes the best algorithm that fits. Returns false if there is none. Without measured times,
+  // cuDNN's order decides and the favourite has no preference.
   bool Choose(std::vector<Perf> perfs) {
     const Device& device = *problem_.device;
     const auto unfit = [&](const Perf& p) {
@@ -169,7 +174,8 @@ class CudnnStep {
     };
     perfs.erase(std::remove_if(perfs.begin(), perfs.end(), unfit), perfs.end());
     if (problem_.exact()) {
-      // cuDNN measures its default precision as well. Its times do not count if there are others.
+      // cuDNN also measures its default precision. Those algorithms count only if no exact one is
+      // left.
       std::stable_partition(perfs.begin(), perfs.end(),
                             [](const Perf& p) { return p.mathType == CUDNN_FMA_MATH; });
     }
@@ -183,7 +189,8 @@ class CudnnStep {
     });
   }
 
-  // Returns false if cuDNN does not support the choice or needs more workspace than the device has.
+  // Makes `choice` the current choice. Returns false if cuDNN does not support it, or if it needs
+  // more workspace than the device has.
   bool Take(Choice choice) {
     if (choice.algorithm < 0 || choice.algorithm >= Direction::kAlgorithms) return false;
     if (choice.math < CUDNN_DEFAULT_MATH || choice.math > CUDNN_FMA_MATH) return false;

@@ -1,5 +1,5 @@
 // Convolution by cuDNN. If its forward algorithm supports them, bias, sum and ReLU are part of the
-// forward product. Otherwise they are one more pass over the top.
+// forward product; otherwise they take one more pass over the top.
 #include <optional>
 
 #include "layers/convolution/convolution_choice_cuda.h"
@@ -8,9 +8,11 @@
 namespace doppio {
 namespace {
 
-// The algorithm that can compute a tail as well.
+// The forward algorithm that can also compute a tail.
 constexpr cudnnConvolutionFwdAlgo_t kWithTail = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
 
+// Returns true if cuDNN's fused call can compute the tail. The call needs a bias and at most two
+// spatial axes, and it has no slope for ReLU.
 bool MayFuse(const ConvGeometry& g, const ChainTail& tail) {
   return g.bias && g.spatial_rank() <= 2 && (!tail.relu || tail.relu->slope == 0);
 }
@@ -27,6 +29,7 @@ struct CudnnSteps {
     if (needs.filter) filter.emplace(problem);
   }
 
+  // Returns why the layer must be declined, or an empty string.
   std::string WhyNot() const {
     if (forward && !forward->found()) return forward->WhyNone();
     if (data && !data->found()) return data->WhyNone();
@@ -39,7 +42,7 @@ struct CudnnSteps {
   }
 
   const CudnnProblem problem;
-  const bool may_fuse;  // the tail with the forward product
+  const bool may_fuse;  // true if the forward product can compute the tail
   std::optional<CudnnStep<CudnnForward>> forward;
   std::optional<CudnnStep<CudnnBackwardData>> data;
   std::optional<CudnnStep<CudnnBackwardFilter>> filter;
@@ -85,7 +88,7 @@ class CudnnConvolutionKernel : public GpuConvolution {
         CheckCudnn(status, "a convolution with its tail");
         return true;
       }
-      fused_ = false;  // cuDNN reports this only when it is to compute
+      fused_ = false;  // cuDNN reports this status only at execution
     }
     CheckCudnn(Cudnn().cudnnConvolutionForward(handle(), &kOne, p.x.get(), x, p.w.get(), weights(),
                                                step.conv(), step.algorithm(), t_.scratch,
@@ -135,7 +138,7 @@ std::string ConvolutionCudnnCudaDeclines(const KernelArgs& args) {
   try {
     return CudnnSteps(args, g, ChainTail(args.chain)).WhyNot();
   } catch (const DeviceError& e) {
-    return e.message();  // not there, or not for this GPU
+    return e.message();  // cuDNN is missing, or does not support this GPU
   }
 }
 

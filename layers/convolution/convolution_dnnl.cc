@@ -1,9 +1,9 @@
-// Convolution by oneDNN. Weights are stored in the layout that the forward primitive reads. Images
-// stay in blocks of channels between layers, except that the first convolution of a net reads its
-// few channels plain. ReLU and the sum of a chain's tail are part of the forward primitive.
+// Convolution by oneDNN. Weights are stored in the layout that the forward primitive reads. Between
+// layers, images stay in blocks of channels; only the first convolution of a net reads its few
+// channels from plain layout. ReLU and the sum of a chain's tail are part of the forward primitive.
 //
 // A Deconvolution runs the primitives of the convolution from its top to its bottom in the opposite
-// direction. They do not compute its bias, which is a separate pass.
+// direction. They do not compute its bias, which takes a separate pass.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -17,7 +17,8 @@ namespace {
 
 using dnnl::memory;
 
-// The convolution as oneDNN sees it.
+// The arguments and geometry of the convolution whose primitives a layer runs. For a Deconvolution,
+// this is the convolution from its top to its bottom.
 struct DnnlProblem {
   explicit DnnlProblem(const KernelArgs& from) : args(from), g(from.Form<ConvGeometry>()) {
     if (!g.transposed) return;
@@ -31,8 +32,8 @@ struct DnnlProblem {
   ConvGeometry g;
 };
 
-// Describes the channels of the side that windows slide over. Returns false if the layout hides
-// them.
+// Describes the channels of the side that the windows slide over. Returns false if SeeChannels does
+// not support the layout.
 bool SeeInputChannels(const ConvGeometry& g, const memory::desc& src, ChannelBlocks* channels) {
   Shape shape{g.batch, g.in_channels};
   for (int64_t extent : g.input) shape.push_back(extent);
@@ -159,11 +160,12 @@ class DnnlConvolution : public Kernel {
   }
 
  private:
+  // A primitive, its scratchpad at `offset` in the scratch memory, and its arguments.
   struct Step {
     dnnl::primitive primitive;
     memory::desc scratchpad;
     int64_t offset = 0;
-    std::vector<DnnlArgs> args;  // one for each pair of bottom and top
+    std::vector<DnnlArgs> args;  // one per pair of bottom and top
   };
 
   void BindPair(size_t i) {
@@ -206,7 +208,7 @@ class DnnlConvolution : public Kernel {
       Execute(params_.primitive, args);
       weight_gradient_.Finish(add_weights);
       if (g_.bias) bias_gradient_.Finish(add_bias);
-      add_weights = add_bias = written = true;  // further pairs share the parameters
+      add_weights = add_bias = written = true;  // further pairs add to the same parameter gradients
     }
     if (written) return;
     for (size_t p = 0; p < t_.param_grads.size(); ++p) {
@@ -242,7 +244,7 @@ class DnnlConvolution : public Kernel {
   const bool own_bias_;  // a Deconvolution's bias, which no primitive computes
   const ChainTail tail_;
   memory::desc src_, dst_;
-  ChannelBlocks top_channels_;  // of a Deconvolution
+  ChannelBlocks top_channels_;  // of a Deconvolution's top
   Step forward_, params_, data_;
   ParamReader forward_weights_, data_weights_;
   GradientWriter weight_gradient_, bias_gradient_;

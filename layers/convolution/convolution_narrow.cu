@@ -1,8 +1,8 @@
-// Convolution on a GPU with activations in 16 bits, as matrix products with unfolded windows: for
-// GPUs without cuDNN and for layers that cuDNN declines.
+// Convolution on a GPU with 16-bit activations, as matrix products with unfolded windows: for GPUs
+// without cuDNN and for layers that cuDNN declines.
 //
-// Channels are last: a row of the unfolded matrix is a window, a row of the top is a pixel, and one
-// product computes all images.
+// Channels are last. Each row of the unfolded matrix is a window and each row of the top is a
+// pixel, so one product computes all images.
 #include <type_traits>
 
 #include "core/device/elementwise.cuh"
@@ -36,14 +36,16 @@ struct Place {
   __host__ __device__ int32_t Channel(int64_t i) const {
     return (static_cast<int32_t>(i) - Row(i) * packs) * width;
   }
-  // The offset in a row of the matrix for the first cell. The next cell is group_channels later.
+  // Returns the offset of the window's first cell in a row of the matrix. Each further cell is
+  // group_channels later.
   __host__ __device__ int32_t InRow(int32_t channel) const {
     const int32_t group = by_group(channel);
     return group * (cells - 1) * group_channels + channel;
   }
 };
 
-// Moves values without computing, for both 16-bit types.
+// Writes the windows of `images` images to the rows of the matrix. Copies values without computing
+// with them, so both 16-bit types share the code.
 template <int kWidth, int kAxes>
 static void UnfoldLast(const Gpu& gpu, const ConvGeometry& g, const Windows<kAxes>& w,
                        int64_t images, const uint16_t* x, uint16_t* matrix) {
@@ -64,8 +66,8 @@ static void UnfoldLast(const Gpu& gpu, const ConvGeometry& g, const Windows<kAxe
       });
 }
 
-// From a matrix of gradients in single precision to images. Each thread gathers the cells of a
-// pixel: no atomics, always in the same order.
+// Adds a matrix of gradients in single precision up to images: each thread gathers the cells of a
+// pixel. There are no atomics, and the order of additions is always the same.
 template <int kWidth, int kAxes, class T>
 static void FoldLast(const Gpu& gpu, const ConvGeometry& g, const Windows<kAxes>& w, int64_t images,
                      const float* matrix, T* x) {
@@ -102,8 +104,8 @@ static void AddFilter(const Gpu& gpu, const FilterShape& f, const T* from, bool 
       });
 }
 
-// Calls f(windows, width), where `width` is an integral constant: how many channels a thread moves
-// at once.
+// Calls f(windows, width). `width` is an integral constant: the number of channels that a thread
+// moves at a time.
 template <class F>
 void WithWindows(const ConvGeometry& g, const AnyWindows& windows, const void* image,
                  const void* matrix, const F& f) {
@@ -132,7 +134,7 @@ class CudaNarrowConvolution : public NarrowConvolution {
         pixels_(g_.output_count()) {
     images_ = g_.batch;
     if (!direct_) {
-      // DataGradient folds a matrix in single precision.
+      // DataGradient folds a matrix in single precision, so the scratch memory must hold that type.
       const DType widest = ConvolutionNeeds(args).data ? DType::kFloat32 : type_;
       const int64_t bytes = inputs_ * g_.group * pixels_ * ElementBytes(widest);
       images_ = ImagesAtATime(g_, bytes);
@@ -178,7 +180,7 @@ class CudaNarrowConvolution : public NarrowConvolution {
 
  private:
   char* Scratch() const { return static_cast<char*>(t_.scratch); }
-  // Image `first` of the bottom or of its gradient.
+  // Returns the address of image `first` of the bottom or of its gradient.
   void* Images(void* x, int64_t first) const {
     return static_cast<char*>(x) + first * g_.in_channels * g_.input_count() * ElementBytes(type_);
   }
@@ -215,9 +217,11 @@ class CudaNarrowConvolution : public NarrowConvolution {
 
   const AnyWindows windows_;
   const bool direct_;
-  const int64_t outputs_, inputs_, pixels_;  // of the product for one group and one image
+  // Extents of the product for one group and one image: rows, terms of each sum, columns.
+  const int64_t outputs_, inputs_, pixels_;
   int64_t images_ = 1;
-  int64_t gradient_at_ = 0;  // offset in the scratch memory: the weights' gradient, inputs last
+  // Offset in the scratch memory of the weights' gradient, whose inputs are last.
+  int64_t gradient_at_ = 0;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Convolution by cuDNN with activations in 16 bits, described as graphs. Bias, sum and ReLU are
-// part of the forward graph if an engine supports them and is faster than a plain engine and one
-// more pass over the top. Likewise, an engine writes a filter's gradient in single precision, or in
-// 16 bits if that and one more pass, which widens the gradient, are faster.
+// Convolution by cuDNN with 16-bit activations, described as graphs. Bias, sum and ReLU are part of
+// the forward graph if an engine supports them and is faster than a plain engine followed by one
+// more pass over the top. Likewise, an engine writes a filter's gradient in single precision,
+// unless writing it in 16 bits and widening it in one more pass is faster.
 #include "core/math/cudnn_choices.h"
 #include "core/math/cudnn_step.h"
 #include "core/math/cudnn_ways.h"
@@ -11,8 +11,8 @@
 namespace doppio {
 namespace {
 
-// The directions that a layer needs. A step is null if the layer does not need it, or if cuDNN does
-// not have it.
+// The directions that a layer needs. A step is null if the layer does not need it or if cuDNN
+// cannot compute it.
 class NarrowSteps {
  public:
   NarrowSteps(const KernelArgs& args, const ConvGeometry& g)
@@ -32,6 +32,7 @@ class NarrowSteps {
     if (needs_.filter) ChooseFilter({g.out_channels, g.in_channels / g.group, g.kernel_count()});
   }
 
+  // Returns why the layer must be declined, or an empty string.
   std::string WhyNot() const {
     const char* direction = needs_.multiply && forward == nullptr ? "forward"
                             : needs_.data && data == nullptr      ? "backward-data"
@@ -48,13 +49,13 @@ class NarrowSteps {
   }
 
   std::shared_ptr<CudnnGraphStep> forward, data, filter;
-  bool has_tail = false;                    // forward
-  DType filter_gradient = DType::kFloat32;  // what filter writes
+  bool has_tail = false;                    // true if `forward` includes the tail
+  DType filter_gradient = DType::kFloat32;  // the type that `filter` writes
 
  private:
   using Memory = CudnnGraphStep::Memory;
 
-  // A gradient that is rounded to 16 bits has to be clearly faster.
+  // A gradient that is rounded to 16 bits must be this much faster to be chosen.
   static constexpr float kRoundedWeighs = 1.1f;
 
   void ChooseForward(const CudnnTail& tail) {
@@ -81,7 +82,8 @@ class NarrowSteps {
 
   void ChooseFilter(const FilterShape& filter_shape) {
     std::vector<Memory> memory = Tensors(DType::kFloat32);
-    memory.push_back({CudnnRole::kOther, Bytes(case_.w, DType::kFloat32)});  // plain
+    // The gradient in plain layout.
+    memory.push_back({CudnnRole::kOther, Bytes(case_.w, DType::kFloat32)});
     const DType types[] = {DType::kFloat32, case_.type};
     std::vector<CudnnWay> ways;
     for (const DType type : types) {
@@ -200,7 +202,7 @@ class CudnnNarrowConvolution : public NarrowConvolution {
   }
 
   const NarrowSteps steps_;
-  int64_t workspace_at_ = 0;  // in the scratch memory, behind the weights' gradient
+  int64_t workspace_at_ = 0;  // offset in the scratch memory, after the weights' gradient
 };
 
 }  // namespace
@@ -213,7 +215,7 @@ std::string WhyNotNarrowCudnnConvolution(const KernelArgs& args) {
   try {
     return NarrowSteps(args, g).WhyNot();
   } catch (const DeviceError& e) {
-    return e.message();  // not there, or not for this GPU
+    return e.message();  // cuDNN is missing, or does not support this GPU
   }
 }
 

@@ -1,5 +1,5 @@
-// A convolution's extents for cuDNN, which needs two or three spatial axes. Convolutions of fewer
-// axes get further axes of one pixel.
+// The extents of a convolution for cuDNN, which needs two or three spatial axes. Convolutions with
+// fewer axes get additional axes of one pixel.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_CUDNN_EXTENTS_CUDA_H_
 #define DOPPIO_LAYERS_CONVOLUTION_CUDNN_EXTENTS_CUDA_H_
 
@@ -20,7 +20,7 @@ struct CudnnExtents {
         y(Dims(g.batch, g.out_channels, g.output)),
         shape{Spatial(g.pad, 0), Spatial(g.stride, 1), Spatial(g.dilation, 1), g.group} {}
 
-  // Returns a text of all extents, as part of a cache key.
+  // Returns all extents as text, for use in a cache key.
   std::string ToString() const {
     std::string text;
     for (const auto& part : {x, w, shape.pad, shape.stride, shape.dilation}) {
@@ -45,7 +45,7 @@ struct CudnnExtents {
   }
 };
 
-// Returns why cuDNN does not take tensors of these extents, or an empty string.
+// Returns why cuDNN cannot take tensors of these extents, or an empty string.
 inline std::string WhyNotCudnn(const ConvGeometry& g) {
   if (g.spatial_rank() > 3) return "cuDNN has at most 3 spatial axes";
   const int64_t largest =

@@ -1,9 +1,9 @@
 // The base class of all Convolution and Deconvolution kernels on a GPU. It computes the tail (bias,
-// a sum, ReLU) and its gradients, and handles several pairs of bottom and top and gradients that
-// are absent or added. Derived classes compute the products of ConvGeometry. A Deconvolution uses
-// them in the opposite direction. Its tail is only a bias.
+// sum, ReLU) and its gradients, and handles several pairs of bottom and top, absent gradients, and
+// gradients that are added. Derived classes compute the products of ConvGeometry. A Deconvolution
+// uses them in the opposite direction, and its tail is only a bias.
 //
-// Tensors in single precision have plain layout, tensors in 16 bits have their channels last.
+// Tensors in single precision have plain layout; 16-bit tensors have their channels last.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_GPU_CONVOLUTION_CUDA_H_
 #define DOPPIO_LAYERS_CONVOLUTION_GPU_CONVOLUTION_CUDA_H_
 
@@ -18,7 +18,7 @@
 
 namespace doppio {
 
-// Which products a layer needs.
+// The products that a layer needs.
 struct ConvolutionNeeds {
   explicit ConvolutionNeeds(const KernelArgs& args) {
     // Only the first bottom of a chain is a bottom of the convolution.
@@ -30,7 +30,8 @@ struct ConvolutionNeeds {
     data = transposed || gradient;
     filter = args.backward && args.param_gradient[0];
   }
-  bool multiply, data, filter;  // Multiply, DataGradient, WeightGradient
+  // True if the layer calls Multiply, DataGradient and WeightGradient of GpuConvolution.
+  bool multiply, data, filter;
 };
 
 class GpuConvolution : public Kernel {
@@ -66,7 +67,7 @@ class GpuConvolution : public Kernel {
         LaunchChannelSums(gpu(), outer_, top_channels_, inner_, type_, dy, add[1] || written,
                           t_.param_grads[1].data<float>(), t_.scratch);
       }
-      written = true;  // further pairs share the parameters
+      written = true;  // further pairs add to the same parameter gradients
     }
     for (size_t p = 0; p < t_.param_grads.size() && !written; ++p) {
       const Tensor& gradient = t_.param_grads[p];
@@ -99,12 +100,14 @@ class GpuConvolution : public Kernel {
     needs_.scratch_bytes = ChannelSumsBytes(outer_, top_channels_, inner_);
   }
 
-  // Called once in each forward pass, before the products.
+  // Called once per forward pass, before the products.
   virtual void TakeWeights() {}
-  // y = weights * x. Returns true if it has computed the tail as well, which it must not do for a
+  // y = weights * x. Returns true if it has also computed the tail, which it must not do for a
   // Deconvolution.
   virtual bool Multiply(const void* x, void* y) = 0;
+  // dw = the gradient of the weights, or dw += if `add` is true.
   virtual void WeightGradient(const void* x, const void* dy, bool add, float* dw) = 0;
+  // dx = the gradient of x. Overwrites dx.
   virtual void DataGradient(const void* dy, void* dx) = 0;
 
   Gpu gpu() const { return GpuOf(device_); }
@@ -125,11 +128,11 @@ class GpuConvolution : public Kernel {
   const ConvGeometry g_;
   const ChainTail tail_;
   Device* const device_;
-  const DType type_;  // of activations
+  const DType type_;  // stored type of bottoms, tops and their gradients
 
  private:
-  // Does what ChainTail does on the CPU. Returns true if it has computed the gradient of the bias
-  // as well, in the pass that applies ReLU's mask. A chain has one top.
+  // Computes on the GPU what ChainTail computes on the CPU. Returns true if the pass that applies
+  // ReLU's mask has also computed the gradient of the bias. A chain has one top.
   bool BackwardTail(const std::vector<bool>& add) {
     const Tensor& dy = t_.top_grads[0];
     const bool sum = tail_.relu && dy && g_.bias && t_.param_grads[1];
@@ -148,15 +151,16 @@ class GpuConvolution : public Kernel {
 
   int64_t top_pixels() const { return ConvGeometry::Product(g_.top_extents()); }
 
-  const int64_t top_channels_, outer_, inner_;  // of a top: (outer, channels, inner)
+  const int64_t top_channels_, outer_, inner_;  // the shape of a top: (outer, channels, inner)
 };
 
+// Returns true if a top is stored in 16 bits.
 inline bool HasNarrowTops(const KernelArgs& args) {
   return std::any_of(args.tops.begin(), args.tops.end(), Is16Bit);
 }
 
-// Registers `type` for all layers and chains of this family. convolution_dnnl.cc defines the
-// chains.
+// Registers `type` for all layers and chains of this family. convolution_dnnl.cc registers the
+// chains themselves.
 inline void RegisterGpuConvolution(const KernelType& type) {
   auto add = [one = type](const std::string& layers) mutable {
     one.layer = layers;

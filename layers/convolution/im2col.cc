@@ -1,4 +1,4 @@
-// Im2col: each cell of the window becomes a channel.
+// Im2col: unfolds the bottom, so that each cell of a window becomes a channel of the top.
 #include "layers/convolution/im2col.h"
 
 #include "core/net/graph/layer.h"
@@ -7,7 +7,7 @@ namespace doppio {
 namespace {
 
 LayerShape InferIm2col(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
-  // There are no outputs and no groups: Caffe, too, ignores what the file says about them.
+  // Im2col has no outputs and no groups. Like Caffe, it ignores these fields in the net file.
   LayerSpec windows = spec;
   windows.param.mutable_convolution_param()->set_num_output(1);
   windows.param.mutable_convolution_param()->set_group(1);

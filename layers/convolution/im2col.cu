@@ -56,7 +56,7 @@ class CudaIm2col : public Kernel {
   Device* const device_;
   const ConvGeometry g_;
   const AnyWindows windows_;
-  const int64_t at_a_time_;  // images in a launch
+  const int64_t at_a_time_;  // images per launch
 };
 
 std::string Im2colCudaDeclines(const KernelArgs& args) {

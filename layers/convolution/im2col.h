@@ -15,7 +15,7 @@ class Unfolding {
  public:
   Unfolding(const ConvGeometry& geometry, int64_t channels) : g_(geometry), channels_(channels) {}
 
-  // Rows (channel, kernel position), columns (window).
+  // Extents of the matrix: one row per (channel, kernel position), one column per window.
   int64_t rows() const { return channels_ * g_.kernel_count(); }
   int64_t columns() const { return g_.output_count(); }
 
@@ -31,7 +31,7 @@ class Unfolding {
     });
   }
 
-  // Writes to every pixel the sum of its cells over all windows that contain it.
+  // Sets every pixel to the sum of its cells over all windows that contain the pixel.
   template <class T>
   void Fold(const T* matrix, T* image) const {
     const int64_t pixels = g_.input_count();

@@ -1,6 +1,6 @@
-// The base class of all Convolution kernels on a GPU with activations in 16 bits. Tensors have
-// their channels last. The products read the weights rounded to 16 bits with their channels last.
-// The weights themselves and their gradient stay in single precision with plain layout.
+// The base class of all Convolution kernels on a GPU with 16-bit activations. Tensors have their
+// channels last. The products read a copy of the weights that is rounded to 16 bits and has its
+// channels last. The weights and their gradient stay in single precision with plain layout.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_NARROW_CONVOLUTION_CUDA_H_
 #define DOPPIO_LAYERS_CONVOLUTION_NARROW_CONVOLUTION_CUDA_H_
 
@@ -12,23 +12,27 @@
 
 namespace doppio {
 
-// Weights of a convolution: (outputs, inputs of a group, cells).
+// The shape of a convolution's weights: (outputs, inputs of a group, cells).
 struct FilterShape {
   int64_t outputs = 0, inputs = 0, cells = 0;
   int64_t count() const { return outputs * inputs * cells; }
+  // Returns true if plain layout and inputs last have the same element order.
   bool same_in_both_orders() const { return inputs == 1 || cells == 1; }
 };
-// Writes dw += from if `add`, else dw = from. `from` is stored as `type` with its inputs last.
+// dw = from, or dw += from if `add` is true. `from` is stored as `type` and has its inputs last; dw
+// has plain layout.
 void LaunchFilterGradient(const Gpu& gpu, const FilterShape& filter, DType type, const void* from,
                           bool add, float* dw);
 
-// By matrix products (convolution_narrow.cu) and by cuDNN (convolution_narrow_cudnn_cuda.cc).
+// The kernels by matrix products (convolution_narrow.cu) and by cuDNN
+// (convolution_narrow_cudnn_cuda.cc). The functions WhyNot... return why the kernel declines a
+// layer, or an empty string.
 std::unique_ptr<Kernel> MakeNarrowConvolution(const KernelArgs& args);
 std::string WhyNotNarrowConvolution(const KernelArgs& args);
 std::unique_ptr<Kernel> MakeNarrowCudnnConvolution(const KernelArgs& args);
 std::string WhyNotNarrowCudnnConvolution(const KernelArgs& args);
 
-// Returns why all such kernels decline a layer, or an empty string.
+// Returns why all narrow kernels decline a layer, or an empty string.
 inline std::string WhyNotNarrow(const KernelArgs& args) {
   if (args.dtype != DType::kFloat32) return std::string("it has no ") + Name(args.dtype);
   for (DType top : args.tops) {
@@ -39,7 +43,7 @@ inline std::string WhyNotNarrow(const KernelArgs& args) {
   return args.bottoms[0].shape.count() == 0 ? "the bottom is empty" : "";
 }
 
-// Rounds up to where the next array in the scratch memory may begin.
+// Rounds `bytes` up to an offset at which the next array in the scratch memory may begin.
 inline int64_t AlignedBytes(int64_t bytes) {
   constexpr int64_t kAlignment = 256;
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -50,7 +54,7 @@ class NarrowConvolution : public GpuConvolution {
   explicit NarrowConvolution(const KernelArgs& args)
       : GpuConvolution(args),
         filter_{g_.out_channels, g_.in_channels / g_.group, g_.kernel_count()} {
-    // Without spatial axes both layouts are the same.
+    // Without spatial axes, plain and channels last are the same.
     const Layout layout = g_.spatial_rank() == 0 ? Layout() : Layout::ChannelsLast();
     needs_.bottoms.assign(args.bottoms.size(), layout);
     needs_.tops.assign(args.tops.size(), layout);
@@ -62,7 +66,7 @@ class NarrowConvolution : public GpuConvolution {
 
   void TakeWeights() final { round_->Run(weights(), t_.saved); }
 
-  // Shape: (outputs, kernel..., inputs of a group).
+  // The weights of this pass in 16 bits. Shape: (outputs, kernel..., inputs of a group).
   const void* rounded_weights() const { return t_.saved; }
 
   const FilterShape filter_;

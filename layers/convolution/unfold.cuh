@@ -1,4 +1,4 @@
-// Convolutions and Im2col on a GPU by unfolded windows: which images can be unfolded, how many at a
+// Unfolded windows for Convolution and Im2col on a GPU: which images can be unfolded, how many at a
 // time, and the kernels for tensors in single precision with plain layout.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_UNFOLD_CUH_
 #define DOPPIO_LAYERS_CONVOLUTION_UNFOLD_CUH_
@@ -13,17 +13,19 @@
 
 namespace doppio {
 
-constexpr int64_t kMostIndices = int64_t{1} << 30;  // of a launch: planes times pixels or windows
+// Most indices of a launch: planes times pixels or windows.
+constexpr int64_t kMostIndices = int64_t{1} << 30;
 
-// Returns true if windows are single pixels in the image's order, so that the image is the matrix.
+// Returns true if every window is the pixel at the same position, so that the image is already the
+// unfolded matrix.
 inline bool IsUnfolded(const ConvGeometry& g) {
   return g.kernel_count() == 1 && g.output == g.input &&
          std::all_of(g.stride.begin(), g.stride.end(), [](int64_t s) { return s == 1; }) &&
          std::all_of(g.pad.begin(), g.pad.end(), [](int64_t p) { return p == 0; });
 }
 
-// Returns how many images to unfold at a time: as many as fit into 64 MiB, at least 1. `bytes`: the
-// size of one unfolded image.
+// Returns how many images to unfold at a time: as many as fit into 64 MiB, at least 1. `bytes` is
+// the size of one unfolded image.
 inline int64_t ImagesAtATime(const ConvGeometry& g, int64_t bytes) {
   constexpr int64_t kUnfoldedBytes = int64_t{64} << 20;
   const int64_t largest =
@@ -34,7 +36,8 @@ inline int64_t ImagesAtATime(const ConvGeometry& g, int64_t bytes) {
       std::max<int64_t>(1, g.batch));
 }
 
-// Calls f(first, images) for one run of at most `at_a_time` images after the other.
+// Splits the batch into runs of at most `at_a_time` images, and calls f(first, images) for one run
+// after the other.
 template <class F>
 void ForSomeImages(const ConvGeometry& g, int64_t at_a_time, const F& f) {
   for (int64_t first = 0; first < g.batch; first += at_a_time) {
@@ -59,11 +62,11 @@ inline std::string WhyNotUnfold(const ConvGeometry& g) {
 }
 
 // Writes the windows of each of `planes` planes (an image's channel) as the columns of a matrix,
-// whose rows are the cells of a window. Planes have less than 2^31 pixels and less than 2^31
-// windows in total, here and below.
+// whose rows are the cells of a window. All planes together must have less than 2^31 pixels and
+// less than 2^31 windows, here and below.
 //
-// Each thread takes a window of a plane: neighbours read and write neighbouring addresses, cell
-// after cell.
+// Each thread processes a window of a plane, cell by cell, so neighbouring threads read and write
+// neighbouring addresses.
 template <int kAxes>
 static void UnfoldPlanes(const Gpu& gpu, const Windows<kAxes>& w, int64_t planes, const float* x,
                          float* matrix) {
@@ -80,8 +83,9 @@ static void UnfoldPlanes(const Gpu& gpu, const Windows<kAxes>& w, int64_t planes
       });
 }
 
-// The opposite direction: writes to every pixel the sum of its cells over all windows that contain
-// it. Each thread gathers the cells of a pixel: no atomics, always in the same order.
+// The opposite direction: sets every pixel to the sum of its cells over all windows that contain
+// the pixel. Each thread gathers the cells of one pixel. There are no atomics, and the order of
+// additions is always the same.
 template <int kAxes>
 static void FoldPlanes(const Gpu& gpu, const Windows<kAxes>& w, int64_t planes, const float* matrix,
                        float* x) {

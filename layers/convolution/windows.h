@@ -1,5 +1,5 @@
-// The windows of a convolution as device code sees them: the pixels of a window, and the windows
-// that contain a pixel. The functions marked DOPPIO_HD run on every device and use no memory and no
+// The windows of a convolution for device code: the pixels of a window, and the windows that
+// contain a pixel. The functions marked DOPPIO_HD run on every device and use no memory and no
 // standard library.
 #ifndef DOPPIO_LAYERS_CONVOLUTION_WINDOWS_H_
 #define DOPPIO_LAYERS_CONVOLUTION_WINDOWS_H_
@@ -12,13 +12,14 @@
 
 namespace doppio {
 
-// Up to kAxes spatial axes. Missing axes are added in front, with one pixel and one window. An
-// image with its padding has less than 2^31 pixels along an axis and in total.
+// Supports up to kAxes spatial axes. Missing axes are added in front, with one pixel and one
+// window. A padded image must have less than 2^31 pixels along each axis and in total.
 template <int kAxes>
 struct Windows {
   int32_t image[kAxes], windows[kAxes], kernel[kAxes], stride[kAxes], pad[kAxes], dilation[kAxes];
   Divider<int32_t> by_image[kAxes], by_windows[kAxes], by_stride[kAxes];
-  int32_t pixels = 1, columns = 1, cells = 1;  // of an image, windows in it, pixels in a window
+  // Pixels of an image, windows in the image, and pixels in a window.
+  int32_t pixels = 1, columns = 1, cells = 1;
 
   static Windows From(const ConvGeometry& g) {
     Windows w;
@@ -68,7 +69,7 @@ struct Windows {
     }
   }
 
-  // Calls f(cell, window) for every window that contains the pixel, cells in row-major order.
+  // Calls f(cell, window) for every window that contains the pixel, with cells in row-major order.
   template <class F>
   DOPPIO_HD void ForEachWindow(int32_t pixel, const F& f) const {
     int32_t at[kAxes], k[kAxes];
@@ -105,7 +106,7 @@ struct Windows {
 constexpr int kMostWindowAxes = 8;
 using AnyWindows = std::variant<Windows<2>, Windows<3>, Windows<kMostWindowAxes>>;
 
-// `g` has at most kMostWindowAxes spatial axes.
+// Returns the windows of `g`, which must have at most kMostWindowAxes spatial axes.
 inline AnyWindows WindowsOf(const ConvGeometry& g) {
   if (g.kernel.size() <= 2) return Windows<2>::From(g);
   if (g.kernel.size() == 3) return Windows<3>::From(g);

@@ -1,4 +1,4 @@
-// Axpy of SENet: a * x + y, with one factor a for each sample and channel of x.
+// Axpy of SENet: y + a * x, with one factor a per sample and channel of x.
 #include <algorithm>
 
 #include "core/base/threads.h"
@@ -53,7 +53,8 @@ class Axpy : public Kernel {
     const T *a = t_.bottoms[0].template data<T>(), *x = t_.bottoms[1].template data<T>();
     const T* dy = t_.top_grads[0].template data<T>();
     T *da = t_.bottom_grads[0].template data<T>(), *dx = t_.bottom_grads[1].template data<T>();
-    T* to_y = t_.bottom_grads[2].template data<T>();  // null where it is dy's memory
+    // Null if y's gradient shares the memory of dy.
+    T* to_y = t_.bottom_grads[2].template data<T>();
     ForEachRun([=](int64_t run, int64_t begin, int64_t end) {
       if (da != nullptr) {
         double sum = 0;
@@ -67,7 +68,8 @@ class Axpy : public Kernel {
   }
 
  private:
-  // f(run, begin, end) for the elements of every sample and channel.
+  // Calls f(run, begin, end) for the elements [begin, end) of every sample and channel, in
+  // parallel.
   template <class F>
   void ForEachRun(const F& f) const {
     const int64_t length = length_;

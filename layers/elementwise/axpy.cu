@@ -1,4 +1,4 @@
-// Axpy on a GPU, in single precision and the plain layout.
+// Axpy on a GPU, in single precision and plain layout.
 #include "core/device/launch.cuh"
 #include "layers/common/divider.h"
 #include "layers/common/stored_form_cuda.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kName[] = "Axpy";
 
-// Runs of `length` neighbouring elements that have one factor.
+// Runs of `length` neighbouring elements that share a factor.
 struct AxpyRuns {
   int64_t runs, length;
   const float* a;  // one per run
@@ -17,7 +17,7 @@ struct AxpyRuns {
 
 IndexDivider ByLength(const AxpyRuns& in) { return IndexDivider(in.length, in.runs * in.length); }
 
-// top = a * x + y; it may be x or y.
+// top = a * x + y. `top` may be x or y.
 static void WriteTop(const Gpu& gpu, const AxpyRuns& in, const float* y, float* top) {
   if (in.length == 0) return;
   const IndexDivider run = ByLength(in);
@@ -26,7 +26,7 @@ static void WriteTop(const Gpu& gpu, const AxpyRuns& in, const float* y, float* 
       DOPPIO_BODY(int64_t i) { top[i] = in.a[run(i)] * in.x[i] + y[i]; });
 }
 
-// The gradients of the factors and of x; either may be null, and dx may be dy.
+// Computes the gradients of the factors and of x. Either may be null, and dx may be dy.
 static void Differentiate(const Gpu& gpu, const AxpyRuns& in, const float* dy, float* da, float* dx,
                           void* scratch) {
   const int64_t length = in.length;
@@ -60,7 +60,8 @@ class CudaAxpy : public Kernel {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     const Tensor &dy = t_.top_grads[0], &to_y = t_.bottom_grads[2];
-    // Absent where it shares the memory of dy. Copied before dx is written, which may overwrite dy.
+    // y's gradient is absent if it shares the memory of dy. Copy it before Differentiate, because
+    // dx may overwrite dy.
     if (to_y) CopyOnDevice(device_, to_y.raw, dy.raw, dy.bytes());
     Differentiate(GpuOf(device_), Runs(), dy.data<float>(), t_.bottom_grads[0].data<float>(),
                   t_.bottom_grads[1].data<float>(), t_.scratch);

@@ -1,7 +1,9 @@
-// Shares from 0 to 1 of the beta distribution Beta(alpha, alpha), as pure functions of counters,
-// the same on every device. A share is g / (g + h) of two gamma variables, which are drawn by G.
-// Marsaglia and W. Tsang, "A Simple Method for Generating Gamma Variables", ACM TOMS 26, 2000.
-// Logarithms of them, because those of a small alpha are often too small for a number.
+// Random shares in [0, 1] with the beta distribution Beta(alpha, alpha). They are pure functions of
+// counters, so they are the same on every device.
+//
+// A share is g / (g + h), where g and h are gamma variables drawn by the method of G. Marsaglia and
+// W. Tsang, "A Simple Method for Generating Gamma Variables", ACM TOMS 26, 2000. The code computes
+// with their logarithms, because variables of a small alpha often underflow.
 #ifndef DOPPIO_LAYERS_ELEMENTWISE_BETA_SHARE_H_
 #define DOPPIO_LAYERS_ELEMENTWISE_BETA_SHARE_H_
 
@@ -14,14 +16,17 @@ namespace doppio {
 
 namespace beta_internal {
 
-// Each try is taken with a probability above 0.95, so the last one never is reached.
+// Limit of tries per variable. Each try is accepted with a probability above 0.95, so the limit is
+// practically never reached.
 constexpr uint64_t kTries = 32;
-constexpr uint64_t kDraws = kTries + 1;  // of one variable
+constexpr uint64_t kDraws = kTries + 1;  // random numbers per variable
 
-// The logarithm of a gamma variable of this shape, above 0, from draws `first` and on of `index`.
+// Returns the logarithm of a gamma variable of this shape, which must be above 0. Uses the kDraws
+// draws of `index` from `first` on.
 DOPPIO_HD inline double LogOfGamma(const Random& random, uint64_t index, uint64_t first,
                                    double shape) {
-  // The method is for shapes from 1 on: that of shape + 1, times u^(1 / shape) (its section 6).
+  // The method needs a shape of at least 1. So draw a variable of shape + 1, and multiply it by
+  // u^(1 / shape) (section 6 of the paper).
   const double d = shape + 2.0 / 3, c = 1 / std::sqrt(9 * d);
   double v = 1;
   for (uint64_t i = 0; i < kTries; ++i) {
@@ -38,7 +43,7 @@ DOPPIO_HD inline double LogOfGamma(const Random& random, uint64_t index, uint64_
 
 }  // namespace beta_internal
 
-// Number `index` of the stream. alpha > 0.
+// Returns share `index` of the random stream. `alpha` must be above 0.
 DOPPIO_HD inline double BetaShare(const Random& random, uint64_t index, double alpha) {
   const double g = beta_internal::LogOfGamma(random, index, 0, alpha);
   const double h = beta_internal::LogOfGamma(random, index, beta_internal::kDraws, alpha);

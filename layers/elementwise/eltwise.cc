@@ -1,5 +1,5 @@
-// Eltwise: the sum (with coefficients), product or maximum of two or more bottoms of one shape; and
-// a sum together with the ReLU after it.
+// Eltwise: the sum (with coefficients), product or maximum of two or more bottoms of the same
+// shape. Also computes a sum together with the ReLU after it.
 #include "core/base/threads.h"
 #include "core/net/plan/fusion.h"
 #include "layers/common/chain.h"
@@ -61,7 +61,7 @@ std::optional<LayerShape> InferWithRelu(const std::vector<ChainLink>& chain) {
   return shape;
 }
 
-// Any layout, as long as it is one: the first blocked one that comes.
+// All bottoms and the top have one layout: that of the first bottom that is not plain.
 template <class T>
 class Eltwise : public Kernel {
  public:
@@ -71,7 +71,7 @@ class Eltwise : public Kernel {
     for (const TensorSpec& bottom : args.bottoms) {
       if (layout.plain()) layout = bottom.layout;
     }
-    // Dividing y by x makes NaN of padding.
+    // y / x would turn the zeros of the padding into NaN.
     if (op_ == EltwiseOp::kQuotient && layout.padded()) layout = Layout();
     needs_.bottoms.assign(args.bottoms.size(), layout);
     needs_.tops = {layout};
@@ -95,7 +95,7 @@ class Eltwise : public Kernel {
 
   void Backward(const Pass&, const std::vector<bool>&) override {
     tail_.template MaskGradient<T>(t_);
-    // The first comes last: its gradient may lie where dy is.
+    // Process the first bottom last, because its gradient may share the memory of dy.
     for (size_t i = in_.size(); i-- > 0;) {
       if (!t_.bottom_grads[i]) continue;
       ParallelFor(t_.bottom_grads[i].stored(), kGrain, [this, i](int64_t begin, int64_t end) {
@@ -108,8 +108,8 @@ class Eltwise : public Kernel {
   static constexpr int64_t kGrain = 8192;
   static constexpr int64_t kChunk = 1024;
 
-  // Through a local array, so that the top may lie on any bottom, even on one that comes several
-  // times.
+  // Computes into a local array, so that the top may share the memory of any bottom, even of one
+  // that occurs several times.
   void ForwardChunk(int64_t begin, int64_t n) {
     const T* first = in_[0] + begin;
     T* y = t_.tops[0].template data<T>() + begin;
@@ -138,7 +138,8 @@ class Eltwise : public Kernel {
     for (int64_t i = 0; i < n; ++i) y[i] = relu.Forward(result[i]);
   }
 
-  // Caffe's ties: between the first two the second wins, later ones must be larger.
+  // Resolves ties like Caffe: of the first two bottoms the second wins, and a later bottom must be
+  // larger to win.
   void Max(int64_t begin, int64_t n, T* result) {
     const T* a = in_[0] + begin;
     const T* b = in_[1] + begin;

@@ -1,5 +1,5 @@
-// Eltwise and Eltwise+ReLU on a GPU, in any layout and with whatever activations are stored as:
-// forward in one pass over memory, and so backward for all bottoms together.
+// Eltwise and Eltwise+ReLU on a GPU, plain or channels last, for every stored type. Forward takes
+// one pass over memory, and so does backward for all bottoms together.
 #include "core/device/elementwise.cuh"
 #include "layers/common/chain.h"
 #include "layers/common/stored_form_cuda.h"
@@ -10,15 +10,16 @@ namespace {
 
 constexpr char kName[] = "Eltwise";
 
-// Of a layer with any number of bottoms; the arrays, one entry per bottom, are on the device.
+// A layer with any number of bottoms. The arrays have one entry per bottom and are in device
+// memory.
 struct EltwiseTable {
   EltwiseOp op;
   int count;
-  DType type;   // as all bottoms, the top and their gradients are stored
-  bool packed;  // packs may begin at all of these addresses
+  DType type;   // the stored type of the bottoms, the top and their gradients
+  bool packed;  // true if all addresses are aligned for packs
   const void* const* in;
-  void* const* grads;         // null where no gradient is wanted
-  const float* coefficients;  // of a sum
+  void* const* grads;         // null if the gradient is not needed
+  const float* coefficients;  // for kSum
 };
 
 template <class T>
@@ -26,7 +27,8 @@ __host__ __device__ const T* Bottom(const EltwiseTable& t, int k) {
   return static_cast<const T*>(t.in[k]);
 }
 
-// f(value, bottom's value) for every further bottom and every lane.
+// Calls f(k, lane, value's lane, bottom k's lane) for each bottom k from `first` on and for each
+// lane.
 template <class T, int kWidth, class F>
 __host__ __device__ void FoldBottoms(const EltwiseTable& t, int64_t i, int first,
                                      Lanes<kWidth>* value, const F& f) {
@@ -60,7 +62,8 @@ struct EltwiseValues {
   }
 
  private:
-  // Caffe's ties: between the first two the second wins, later ones must be larger.
+  // Resolves ties like Caffe: of the first two bottoms the second wins, and a later bottom must be
+  // larger to win.
   template <int kWidth>
   __host__ __device__ void Max(int64_t i, Lanes<kWidth>* value) const {
     Pack<EltwiseWinner, kWidth> best{};
@@ -96,7 +99,7 @@ struct EltwiseGradients {
   }
 
  private:
-  // Of bottom k, where the top's is d.
+  // Returns the gradient of bottom k, where d is the gradient of the top.
   template <int kWidth>
   __host__ __device__ Lanes<kWidth> Gradient(int k, int64_t i, Lanes<kWidth> d) const {
     switch (t.op) {
@@ -185,7 +188,7 @@ class CudaEltwise : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    if (!has_backward_) return;  // the bottoms' gradients are the top's
+    if (!has_backward_) return;  // the bottoms' gradients share the memory of the top's
     const Tensor& dy = t_.top_grads[0];
     DispatchStored(dy.dtype, [&](auto zero) {
       using T = decltype(zero);

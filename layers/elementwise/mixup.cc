@@ -1,5 +1,5 @@
-// Mixup: in training, mixes neighbouring samples and their labels; otherwise only writes labels as
-// shares of classes, so that one loss serves both phases.
+// Mixup: in training, mixes neighbouring samples and their labels. In phase TEST, it passes the
+// samples through and writes labels as class shares, so that one loss serves both phases.
 #include <cmath>
 
 #include "core/base/threads.h"
@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-// Samples are mixed in training, unless alpha is 0.
+// Reads the layer's form. Samples are mixed in training, unless alpha is 0.
 MixupForm ReadMixup(const LayerSpec& spec, const Shape& data) {
   const MixupParameter& param = spec.param.mixup_param();
   return {Random(spec.options.seed, Stream("mixup", spec.name())),
@@ -65,7 +65,7 @@ class Mixup : public Kernel {
     MixLabels(pass, t_.bottoms[1].template data<T>(), t_.tops[1].template data<T>());
   }
 
-  // Mixing is symmetric: a sample's gradient is mixed from the same two rows.
+  // Mixing is symmetric, so a sample's gradient is mixed from the same two rows.
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     MixRows(pass, t_.top_grads[0].template data<T>(), t_.bottom_grads[0].template data<T>());

@@ -1,6 +1,6 @@
-// Mixup on a GPU, in any layout and with whatever activations are stored as. Backward draws the
-// shares of its forward again. A wrong label makes its pair's shares NaN at once; a later Forward
-// throws an error that names it.
+// Mixup on a GPU, plain or channels last, for every stored type. Backward draws the shares of its
+// forward again. A wrong label sets the class shares of its pair to NaN; a later Forward throws an
+// error that names the label.
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/elementwise/mixup_ops.h"
@@ -9,7 +9,8 @@
 namespace doppio {
 namespace {
 
-// shares[row]: of each sample of the batch, whose first one is `first_sample` of the run.
+// Sets shares[row] for each sample of the batch. `first_sample` is the global index of the batch's
+// first sample.
 static void DrawShares(const Gpu& gpu, const MixupForm& form, uint64_t first_sample,
                        double* shares) {
   ForEachIndex(
@@ -18,7 +19,7 @@ static void DrawShares(const Gpu& gpu, const MixupForm& form, uint64_t first_sam
       });
 }
 
-// Mixes data or their gradients. y is not x.
+// Mixes data or their gradients. `y` must not be `x`.
 template <class T>
 static void MixData(const Gpu& gpu, const MixupForm& form, const double* shares, const T* x, T* y) {
   ForEachIndex(
@@ -30,7 +31,8 @@ static void MixData(const Gpu& gpu, const MixupForm& form, const double* shares,
       });
 }
 
-// Writes NaN for all classes of a pair with a wrong label, and the first such label to *wrong.
+// Writes NaN for all classes of a pair with a wrong label, and writes the first such label to
+// *wrong.
 static void MixLabels(const Gpu& gpu, const MixupForm& form, const double* shares,
                       const float* labels, float* to, WrongLabelWord* wrong, void* room) {
   ForEachIndex(
@@ -87,7 +89,7 @@ class CudaMixup : public Kernel {
  private:
   int64_t ShareBytes() const { return form_.samples * static_cast<int64_t>(sizeof(double)); }
 
-  // Returns the shares of the batch, in scratch memory.
+  // Mixes `from` into `to`. Returns the shares of the batch, which are in scratch memory.
   const double* Mix(const Pass& pass, const Tensor& from, const Tensor& to) const {
     double* const shares = static_cast<double*>(t_.scratch);
     DrawShares(GpuOf(device_), form_, pass.FirstSample(form_.samples), shares);

@@ -1,7 +1,8 @@
-// Mixup, the same on every device: which samples are mixed and how. H. Zhang, M. Cisse, Y. Dauphin,
-// D. Lopez-Paz, "mixup: Beyond Empirical Risk Minimization", ICLR 2018. Samples 2k and 2k + 1 of
-// the run are mixed with each other, by a share that depends on the seed, the layer's name and k
-// only.
+// Mixup, for all devices: which samples are mixed, and how. H. Zhang, M. Cisse, Y. Dauphin, D.
+// Lopez-Paz, "mixup: Beyond Empirical Risk Minimization", ICLR 2018.
+//
+// The samples with global indices 2k and 2k + 1 are mixed with each other. The share depends only
+// on the seed, the layer's name and k.
 #ifndef DOPPIO_LAYERS_ELEMENTWISE_MIXUP_OPS_H_
 #define DOPPIO_LAYERS_ELEMENTWISE_MIXUP_OPS_H_
 
@@ -16,22 +17,24 @@ namespace doppio {
 struct MixupForm {
   Random random;
   double alpha;
-  bool mixes;  // otherwise each sample stays as it is
+  bool mixes;  // if false, each sample keeps its value
   int64_t samples, per_sample, classes;
 
-  // What is left of sample `sample` of the run in itself; the rest is its neighbour's.
+  // Returns the weight of `sample`, a global index, in its own mixture. Its partner has the
+  // remaining weight.
   DOPPIO_HD double Share(uint64_t sample) const {
     return mixes ? BetaShare(random, sample / 2, alpha) : 1;
   }
-  // The other one of a row's pair.
+  // Returns the other row of the pair.
   DOPPIO_HD int64_t Partner(int64_t row) const { return mixes ? row ^ 1 : row; }
-  // The class of a label, or -1.
+  // Returns the class of a label, or -1 if the label is out of range or NaN.
   template <class T>
   DOPPIO_HD int64_t Class(T label) const {
     const T cut = std::trunc(label);
     return cut >= 0 && cut < static_cast<T>(classes) ? static_cast<int64_t>(cut) : -1;
   }
-  // Throws at `at`, the layer's place, for a label without a class; called by WrongLabel, too.
+  // Throws UserError at `at`, the layer's place in its file, for a label without a class.
+  // WrongLabel calls it, too, with a fourth argument that Mixup ignores.
   [[noreturn]] void Fail(const SourceLoc& at, double label, int64_t row, int64_t) const {
     std::ostringstream text;
     text << "label " << label << " at sample " << row << " is outside 0.." << classes - 1
@@ -40,6 +43,7 @@ struct MixupForm {
   }
 };
 
+// Returns share * own + (1 - share) * other, computed in double.
 template <class T>
 DOPPIO_HD T Mixed(double share, T own, T other) {
   return static_cast<T>(share * static_cast<double>(own) +

@@ -1,5 +1,5 @@
-// Scale and Bias: y = x * scale + bias, the factors being learned, or bottom 1, and repeated over
-// the axes of bottom 0 that they lack. Bias is the same without a factor.
+// Scale: y = x * scale + bias. Bias: y = x + bias. The factors are parameters or bottom 1. They are
+// repeated over the axes of bottom 0 that they lack.
 #include "core/net/graph/layer.h"
 #include "layers/common/channel_blocks.h"
 #include "layers/elementwise/scale_bias_form.h"
@@ -7,8 +7,8 @@
 namespace doppio {
 namespace {
 
-// Reads where the factors lie from `param`, the layer's `message`: scale_param or bias_param, whose
-// axis and num_axes mean the same.
+// Returns the axes that the factors span, as given by `param`: scale_param or bias_param, whose
+// axis and num_axes have the same meaning. `message` is the name of that field, for errors.
 template <class Param>
 ScaleBiasForm ReadFactors(const LayerSpec& spec, const std::string& message, const Param& param,
                           const std::vector<Shape>& bottoms) {
@@ -86,14 +86,14 @@ class ScaleBias : public Kernel {
   explicit ScaleBias(const KernelArgs& args) : form_(args.Form<ScaleBiasForm>()) {
     const TensorSpec& bottom = args.bottoms[0];
     Layout layout = ChannelLayout(bottom, form_.axis, form_.end);
-    // One bias for everything would not leave padding zero; per channel, padding has factors of its
-    // own.
+    // A bias for the whole tensor would change the zeros in the padding. A bias per channel does
+    // not: the padding has its own factors.
     if (form_.axis == form_.end && form_.has_bias() && layout.padded()) layout = Layout();
     SeeChannels({bottom.shape, args.dtype, layout}, form_.axis, form_.end, &channels_);
     needs_.bottoms.resize(args.bottoms.size());
     needs_.bottoms[0] = layout;
     needs_.tops = {layout};
-    // The sums; behind them the padded factors.
+    // The sums, followed by the padded factors.
     const int64_t per_channel = channels_.padded() * static_cast<int64_t>(sizeof(T));
     needs_.scratch_bytes = ChannelSumsBytes(channels_) + 2 * per_channel;
   }
@@ -142,13 +142,15 @@ class ScaleBias : public Kernel {
     if (bottom) return t_.bottom_grads[1];
     return param >= 0 ? t_.param_grads[static_cast<size_t>(param)] : Tensor();
   }
+  // Returns padded factors; uses slot 0 or 1 of the scratch memory if they need padding.
   const T* Factors(const Tensor& values, int64_t slot) const {
     char* behind_sums = static_cast<char*>(t_.scratch) + ChannelSumsBytes(channels_);
     T* room = reinterpret_cast<T*>(behind_sums) + slot * channels_.padded();
     return PadChannels(channels_, values.template data<T>(), room);
   }
 
-  // Sums of x * dy and of dy where wanted, and dx, in one pass over memory.
+  // Computes dx and, if `want_sums` is true, the sums of x * dy and of dy, in one pass over memory.
+  // Returns the sums, or null.
   const double* BackwardScale(bool want_sums) {
     const T* x = t_.bottoms[0].template data<T>();
     const T* dy = t_.top_grads[0].template data<T>();
@@ -174,6 +176,8 @@ class ScaleBias : public Kernel {
         s);
   }
 
+  // Computes dx and, if `want_sums` is true, the second sums, those of dy. Returns the sums, or
+  // null.
   const double* BackwardBias(bool want_sums) {
     const T* dy = t_.top_grads[0].template data<T>();
     T* dx = t_.bottom_grads[0].template data<T>();

@@ -1,5 +1,5 @@
-// Scale and Bias on a GPU, with whatever activations are stored as, plain or channels last: forward
-// in one pass over memory, and so backward. Factors are stored as float.
+// Scale and Bias on a GPU, plain or channels last, for every stored type. Forward and backward each
+// take one pass over memory. Factors are stored as float.
 #include "layers/common/channel_sums.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/elementwise/scale_bias_form.h"
@@ -15,13 +15,13 @@ struct Affine {
 };
 struct Affines {
   const float *scale, *bias;
-  // Adding minus zero changes no number, not even minus zero.
+  // A missing bias is -0, because adding -0 changes no number, not even -0.
   DOPPIO_HD Affine operator()(int64_t c) const {
     return {scale == nullptr ? 1.0f : scale[c], bias == nullptr ? -0.0f : bias[c]};
   }
 };
 
-// Of x and dy.
+// The terms of an element for the sums of x * dy and of dy, from {x, dy}.
 struct Terms {
   float scale;
   DOPPIO_HD TwoTerms operator()(const float (&in)[2], float* dx) const {
@@ -52,7 +52,7 @@ class CudaScaleBias : public Kernel {
     const Layout layout = Channels::LayoutFor(args.bottoms[0], form_.axis, form_.end);
     needs_.bottoms = needs_.tops = {layout};
     needs_.types = {type_};
-    if (args.bottoms.size() == 2) {  // factors
+    if (args.bottoms.size() == 2) {  // bottom 1 holds the factors
       needs_.bottoms.push_back(Layout());
       needs_.types.push_back(DType::kFloat32);
     }
@@ -83,7 +83,7 @@ class CudaScaleBias : public Kernel {
   }
 
  private:
-  // y = x * scale + bias. y may be x.
+  // y = x * scale + bias. `y` may be `x`.
   void Apply(const Tensor& x, const Affines& affines, const Tensor& y) const {
     DispatchStored(type_, [&](auto zero) {
       using T = decltype(zero);
@@ -91,8 +91,8 @@ class CudaScaleBias : public Kernel {
     });
   }
 
-  // Stores the sums of x * dy and of dy, and in the same pass writes dx = dy * scale. Without a
-  // gradient of the scale x is not read; without a scale dx is not written. dx may be dy.
+  // Stores the sums of x * dy and of dy, and writes dx = dy * scale in the same pass. Does not read
+  // x if the scale needs no gradient. Does not write dx if there is no scale. dx may be dy.
   void Sum(const float* scale, const StoreSums& store) const {
     DispatchStored(type_, [&](auto zero) {
       using T = decltype(zero);

@@ -1,8 +1,8 @@
 // BatchNorm: shifts and scales every channel to mean 0 and variance 1, by the statistics of the
-// batch (training) or the running ones (testing). Learned factors are a Scale layer's. State, as
-// Caffe keeps it: decayed sums of the means, of the variances (unbiased), and of their weights.
+// batch (training) or the running statistics (testing). Learned factors belong to a Scale layer.
+// The state is Caffe's: decayed sums of the means, of the unbiased variances, and of their weights.
 //
-// Backward needs the top only, since the top is the normalised value. So the layer works in place,
+// Backward reads only the top, which holds the normalised values. So the layer works in place and
 // in any layout, and moves less memory than a primitive that keeps its bottom. Hence BatchNorm has
 // no oneDNN kernel.
 #include "core/net/graph/layer.h"
@@ -23,7 +23,8 @@ LayerShape InferBatchNorm(const LayerSpec& spec, const std::vector<Shape>& botto
   if (bottoms[0].rank() < 1) {
     throw spec.Mistake("bottom", "bottom 0 is a scalar; BatchNorm needs a batch axis");
   }
-  // Exactly three entries are old files' way to freeze the statistics, whatever they say.
+  // Like Caffe, ignore the values of exactly three entries: old files froze the statistics in this
+  // way.
   if (spec.param.param_size() != kBlobs) {
     for (int i = 0; i < spec.param.param_size(); ++i) {
       if (spec.param.param(i).lr_mult() == 0) continue;
@@ -59,7 +60,7 @@ class BatchNorm : public Kernel {
   explicit BatchNorm(const KernelArgs& args) : stats_(args), channels_(stats_.channels()) {
     needs_.bottoms = needs_.tops = {stats_.layout()};
     needs_.saved_bytes = stats_.per_channel_bytes();  // scale_
-    // The sums, first_, second_.
+    // The sums, then first_ and second_.
     needs_.scratch_bytes = ChannelSumsBytes(channels_) + 2 * stats_.per_channel_bytes();
   }
 
@@ -88,7 +89,8 @@ class BatchNorm : public Kernel {
           channels_, [=](int64_t i, T scale) { dx[i] = dy[i] * scale; }, scale_);
       return;
     }
-    // The batch's mean and variance depend on x as well: take away what lies along 1 and along y.
+    // The batch's mean and variance also depend on x, so remove the components of dy along 1 and
+    // along y.
     const T* y = t_.tops[0].template data<T>();
     const double* sums = SumPerChannel<T>(channels_, t_.scratch, [=](T& sum, T& dot, int64_t i) {
       sum += dy[i];

@@ -1,6 +1,6 @@
-// BatchNorm alone and in the chains of batch_norm_chain.cc on a GPU, by the same formulas, with
-// what activations are stored as, plain or channels last. Forward makes one pass over memory for
-// the statistics and one that writes the top; backward makes one for the sums and one that writes.
+// BatchNorm, alone and in the chains of batch_norm_chain.cc, on a GPU: the same formulas for every
+// stored type, plain or channels last. Forward makes one pass over memory for the statistics and
+// one that writes the top. Backward makes one pass for the sums and one that writes the gradient.
 #include <vector>
 
 #include "core/net/run/communicator.h"
@@ -16,9 +16,9 @@ using namespace batch_norm;
 
 constexpr char kName[] = "BatchNorm";
 
-// What both kernels have: the statistics, and memory per channel. The scratch holds the room for
-// sums, then, where ranks share statistics, the sums that go to other ranks, then two more values
-// per channel.
+// The base class of both kernels, with the statistics and the memory per channel. The scratch
+// memory holds the room for sums, then the sums to exchange if ranks share statistics, then two
+// more values per channel.
 class CudaNorm : public Kernel {
  public:
   explicit CudaNorm(const KernelArgs& args)
@@ -45,11 +45,11 @@ class CudaNorm : public Kernel {
     second_ = first_ + channels_.channels();
     state_ = {t_.params[0].data<float>(), t_.params[1].data<float>(), t_.params[2].data<float>()};
   }
-  // Sums over ranks cannot be recorded.
+  // A pass that sums over ranks cannot be recorded.
   bool same_every_pass() const override { return !over_ranks_; }
 
  protected:
-  // Fills by_, and updates the running statistics unless the pass says that this has been done.
+  // Fills by_. Also updates the running statistics, unless pass.again is set.
   void TakeStatistics(const Pass& pass) {
     const Gpu gpu = GpuOf(device_);
     const RunningStatistics state = pass.again ? RunningStatistics() : state_;
@@ -66,7 +66,7 @@ class CudaNorm : public Kernel {
     }
   }
 
-  // `other`: null where there is no sum.
+  // Writes the top. `other` is the sum's other summand, or null if there is no sum.
   void Normalize(const Norms& norms, const void* other) {
     DispatchStored(type_, [&](auto zero) {
       using T = decltype(zero);
@@ -76,8 +76,9 @@ class CudaNorm : public Kernel {
     });
   }
 
-  // The means are those of the batch that the statistics are of. `y`: null, or ReLU's mask is taken
-  // from it and put on dy.
+  // Computes the sums that `sums` asks for. Its means cover the same batch as the statistics, on
+  // all ranks if they share statistics. If `y` is not null, takes ReLU's mask from y and applies it
+  // to dy in place.
   void SumGradients(const Pass& pass, const Norms& norms, const void* x, const void* y, void* dy,
                     NormSums sums) {
     const bool shares = Shares(pass) && sums.mean_dz != nullptr;
@@ -93,8 +94,8 @@ class CudaNorm : public Kernel {
     ForEachIndex(GpuOf(device_), channels_.channels(), kName, StoreMeans{sums, AllPositions(pass)});
   }
 
-  // dx from the gradient before ReLU and the means in `sums`. `x`: null where neither the means nor
-  // ReLU need it. dx may be dy.
+  // Computes dx from dy and the means in `sums`, and applies the ReLU of `norms`. `x` may be null
+  // if neither the means nor ReLU need it. dx may be dy.
   void Differentiate(const Norms& norms, const void* x, const void* dy, const NormSums& sums,
                      void* dx) {
     DispatchStored(type_, [&](auto zero) {
@@ -112,7 +113,7 @@ class CudaNorm : public Kernel {
   float *first_ = nullptr, *second_ = nullptr;
 
  private:
-  // Bottom 0 in the layout of the first bottom that is channels last.
+  // Returns bottom 0 in the layout of the first bottom that is channels last.
   static TensorSpec Seen(const KernelArgs& args) {
     TensorSpec x = args.bottoms[0];
     for (const TensorSpec& bottom : args.bottoms) {
@@ -132,7 +133,7 @@ class CudaNorm : public Kernel {
                   t_.scratch, x);
     });
   }
-  // Two numbers per channel into sums_, for a batch whose parts are on several GPUs.
+  // Writes two sums per channel to sums_, for a batch that is split over several GPUs.
   void SumBatch() {
     DispatchStored(type_, [&](auto zero) {
       using T = decltype(zero);
@@ -149,8 +150,8 @@ class CudaNorm : public Kernel {
   }
   int64_t SumsBytes() const { return channels_.channels() * static_cast<int64_t>(sizeof(TwoSums)); }
   int64_t SumsEnd() const { return RoomBytes() + (over_ranks_ ? SumsBytes() : 0); }
-  // Replaces the two sums per channel, on the device, by those over all ranks. Where the devices
-  // have no link, the sums are added in host memory.
+  // Replaces the two sums per channel, in device memory, by their sums over all ranks. If the
+  // devices have no link, adds them in host memory.
   void AddOverRanks(const Pass& pass) const {
     const int64_t count = 2 * channels_.channels();
     if (pass.sums != nullptr) return pass.sums->AllReduce(sums_, count, DType::kFloat64);
@@ -160,12 +161,12 @@ class CudaNorm : public Kernel {
     device_->CopyFromHost(sums_, sums.data(), SumsBytes());
   }
   bool Shares(const Pass& pass) const { return over_ranks_ && pass.group != nullptr; }
-  // Elements of a channel, on this rank and on all.
+  // Elements per channel, on this rank and on all ranks.
   double Positions() const { return static_cast<double>(channels_.positions()); }
   double AllPositions(const Pass& pass) const { return Positions() * pass.group->size(); }
 
   const Channels channels_;
-  const bool over_ranks_;  // the statistics are those of all ranks' batches
+  const bool over_ranks_;  // the statistics cover the batches of all ranks
   RunningStatistics state_{};
   TwoSums* sums_ = nullptr;
 };
@@ -179,7 +180,7 @@ class CudaBatchNorm : public CudaNorm {
     Normalize(Norms{by_}, nullptr);
   }
 
-  // From the top, which is normalised.
+  // Reads the top, which holds the normalised values, instead of the bottom.
   void Backward(const Pass& pass, const std::vector<bool>&) override {
     if (!t_.bottom_grads[0]) return;
     const Norms norms{{nullptr, by_.scale}};
@@ -207,7 +208,8 @@ class CudaBatchNormChain : public CudaNorm {
   void Backward(const Pass& pass, const std::vector<bool>& add) override {
     const void* x = t_.bottoms[0].raw;
     void *dy = t_.top_grads[0].raw, *dx = t_.bottom_grads[0].raw;
-    // After a sum, whose other side is not read, ReLU's mask comes from y, and is put on dy once.
+    // After a sum, backward does not read the other summand. So ReLU's mask comes from y, and is
+    // applied to dy once, in place.
     const bool mask = tail_.sum && tail_.relu;
     const void* y = mask ? t_.tops[0].raw : nullptr;
     NormSums sums;
@@ -215,7 +217,7 @@ class CudaBatchNormChain : public CudaNorm {
       sums.factor_grad = {t_.param_grads[kScaleParam].data<float>(), add[kScaleParam]};
     if (form_.has_bias)
       sums.bias_grad = {t_.param_grads[kBiasParam].data<float>(), add[kBiasParam]};
-    // The batch's mean and variance depend on x as well, running ones do not.
+    // The batch's mean and variance depend on x; the running ones do not.
     if (dx != nullptr && !form_.global) {
       sums.mean_dz = first_;
       sums.mean_normal_dz = second_;

@@ -1,9 +1,9 @@
 // BatchNorm together with the layers that mostly follow it: Scale, the sum of a residual block,
-// ReLU. Forward makes one pass over memory for the statistics and one that writes the top; backward
-// makes one for the sums and one that writes.
+// ReLU. Forward makes one pass over memory for the statistics and one that writes the top. Backward
+// makes one pass for the sums and one that writes the gradient.
 //
-// The kernel keeps nothing between x and y: backward computes it again from x, and so the sign for
-// ReLU. After a sum, whose other side backward does not read, the sign comes from y.
+// The kernel saves no values between x and y: backward recomputes them from x, including the sign
+// for ReLU. After a sum, whose other summand backward does not read, the sign comes from y.
 #include "core/net/plan/fusion.h"
 #include "layers/common/chain.h"
 #include "layers/elementwise/scale_bias_form.h"
@@ -19,7 +19,7 @@ std::optional<LayerShape> InferBatchNormChain(const std::vector<ChainLink>& chai
   BatchNormForm form = chain.front().Form<BatchNormForm>();
   if (scale != nullptr) {
     const ScaleBiasForm& of_scale = scale->Form<ScaleBiasForm>();
-    // One learned factor per channel.
+    // The chain needs one learned factor per channel.
     if (of_scale.axis != 1 || of_scale.num_axes != 1) return std::nullopt;
     form.has_scale = true;
     form.has_bias = of_scale.bias_term;
@@ -43,12 +43,12 @@ class BatchNormChain : public Kernel {
         has_bias_(args.Form<BatchNormForm>().has_bias) {
     const size_t padded = static_cast<size_t>(channels_.padded());
     factor_room_.assign(padded, T(1));
-    // Minus zero is what changes no sum.
+    // Adding -0 changes no number.
     bias_room_.assign(padded, T(-0.0));
     needs_.bottoms.assign(args.bottoms.size(), stats_.layout());
     needs_.tops = {stats_.layout()};
     needs_.saved_bytes = 2 * stats_.per_channel_bytes();  // mean_, scale_
-    // The sums, along_one_, along_x_, slope_.
+    // The sums, then along_one_, along_x_ and slope_.
     needs_.scratch_bytes = ChannelSumsBytes(channels_) + 3 * stats_.per_channel_bytes();
   }
 
@@ -94,7 +94,8 @@ class BatchNormChain : public Kernel {
   }
 
  private:
-  // finish(z, i): the top's element i from what the sum and ReLU start from.
+  // Writes finish(z, i) to each element i of the top, where z is the normalised and scaled value
+  // before the sum and ReLU.
   template <class Finish>
   void Write(const Finish& finish) {
     ForEachElement(
@@ -105,8 +106,8 @@ class BatchNormChain : public Kernel {
         mean_, scale_, Factor(), Bias());
   }
 
-  // first(z, i) in the first pass and then(z, i) in the second return the gradient of z, with what
-  // the sum and ReLU do to it.
+  // Computes all gradients. first(z, i) in the first pass and then(z, i) in the second return the
+  // gradient of z, which includes the effects of the sum and ReLU.
   template <class First, class Then>
   void Backward(const Pass& pass, const First& first, const Then& then,
                 const std::vector<bool>& add) {
@@ -120,7 +121,7 @@ class BatchNormChain : public Kernel {
       if (bias_grad) {
         StoreSums<T>(channels_, sums + channels_.padded(), add[kBiasParam], bias_grad);
       }
-      // The batch's mean and variance depend on x as well, running ones do not.
+      // The batch's mean and variance depend on x; the running ones do not.
       if (!stats_.global()) stats_.Average(pass, sums, along_x_, along_one_);
     } else if (tail_.sum) {
       tail_.template MaskGradient<T>(t_);
@@ -139,7 +140,7 @@ class BatchNormChain : public Kernel {
         mean_, scale_, factor, Bias(), along_one_, along_x_, slope_);
   }
 
-  // The sums per channel of the gradient times the normalised value, and of the gradient.
+  // Returns the sums per channel of the gradient times the normalised value, and of the gradient.
   template <class Gradient>
   const double* Sum(const Gradient& gradient) {
     return SumPerChannel<T>(
@@ -166,7 +167,7 @@ class BatchNormChain : public Kernel {
   const ChannelBlocks channels_;
   const ChainTail tail_;
   const bool has_scale_, has_bias_;
-  std::vector<T> factor_room_, bias_room_;  // Scale's where they must be padded, or 1 and 0
+  std::vector<T> factor_room_, bias_room_;  // padded parameters of Scale; 1 and -0 if it has none
   const T* x_ = nullptr;
   T* y_ = nullptr;
   T *mean_ = nullptr, *scale_ = nullptr;

@@ -1,5 +1,6 @@
-// What BatchNorm, alone and in chains, does to the elements and sums of a channel on a GPU:
-// functions for the loops of channel_sums.cuh. Statistics and learned factors are stored as float.
+// BatchNorm's formulas for the elements and sums of a channel on a GPU, for the layer alone and in
+// chains: functions for the loops of channel_sums.cuh. Statistics and learned factors are stored as
+// float.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_BATCH_NORM_FUNCTIONS_CUH_
 #define DOPPIO_LAYERS_NORMALIZATION_BATCH_NORM_FUNCTIONS_CUH_
 
@@ -11,13 +12,13 @@
 namespace doppio {
 namespace batch_norm {
 
-// The layer's parameters: decayed sums of the means, of the variances, and of their weights (one
-// number). All null where they are not to change.
+// The layer's parameters: decayed sums of the means, of the variances, and of their weights (a
+// single number). All are null if they must not change.
 struct RunningStatistics {
   float *mean = nullptr, *variance = nullptr, *weight = nullptr;
 };
 
-// What is subtracted from a channel, and then multiplied with.
+// One mean and one scale per channel: a value is normalised as (x - mean) * scale.
 struct Normaliser {
   float *mean = nullptr, *scale = nullptr;  // scale: 1 / standard deviation
 };
@@ -26,7 +27,8 @@ DOPPIO_HD inline float ScaleOf(float variance, float epsilon) {
   return 1.0f / sqrtf(variance + epsilon);
 }
 
-// Sums from a pivot close enough to the mean that nothing cancels: the channel's first value.
+// The terms for the sums of d and d^2, where d = x - pivot. The pivot is the channel's first value,
+// which is close enough to the mean that nothing cancels.
 struct FromPivot {
   float pivot;
   DOPPIO_HD TwoTerms operator()(const float (&in)[1], float*) const {
@@ -42,12 +44,12 @@ struct Pivots {
   DOPPIO_HD FromPivot operator()(int64_t c) const { return {static_cast<float>(x[c * inner])}; }
 };
 
-// The pivots of sums over several parts of a batch, each of which has another first value.
+// Pivots of 0, for sums over several parts of a batch. The parts have different first values.
 struct NoPivots {
   DOPPIO_HD FromPivot operator()(int64_t) const { return {0}; }
 };
-// Turns sums from a pivot into sums of x and of x^2. In double precision those lose less to
-// cancelling than x has lost to rounding when it became a float.
+// Converts sums relative to a pivot into sums of x and of x^2. In double precision, their
+// cancellation loses less than x has already lost by rounding to float.
 template <class T>
 struct KeepSums {
   Pivots<T> pivots;
@@ -61,7 +63,8 @@ struct KeepSums {
   }
 };
 
-// Writes the statistics of channel c in a batch, and adds them to the running ones.
+// Writes the mean and scale of channel c from the sums over a batch, and adds the batch's
+// statistics to the running ones.
 template <class P>
 struct StoreStatistics {
   P pivots;
@@ -73,7 +76,7 @@ struct StoreStatistics {
   DOPPIO_HD void operator()(int64_t c, const TwoSums& sums) const {
     const double offset = sums.first / positions;
     const double squares = sums.second / positions - offset * offset;
-    const double variance = squares < 0 ? 0 : squares;  // NaN stays
+    const double variance = squares < 0 ? 0 : squares;  // NaN passes
     const double unbiased = positions > 1 ? positions / (positions - 1) : 1;
     to.mean[c] = static_cast<float>(pivots(c).pivot + offset);
     to.scale[c] = ScaleOf(static_cast<float>(variance), epsilon);
@@ -83,13 +86,13 @@ struct StoreStatistics {
     if (c == 0) *state.weight = 1 + fraction * *state.weight;
   }
 };
-// The same where the sums of all parts of the batch are known.
+// The same for sums over all parts of the batch.
 struct StoreSummedStatistics {
   StoreStatistics<NoPivots> store;
   const TwoSums* sums;
   DOPPIO_HD void operator()(int64_t c) const { store(c, sums[c]); }
 };
-// Reads the running statistics.
+// Writes the mean and scale of channel c from the running statistics.
 struct LoadStatistics {
   float epsilon;
   RunningStatistics state;
@@ -103,8 +106,8 @@ struct LoadStatistics {
   }
 };
 
-// One channel of Norms: z = (x - mean) * gain + bias. As few numbers as can be: a thread holds
-// those of eight channels.
+// One channel of Norms: z = (x - mean) * gain + bias. It has as few members as possible, because a
+// thread holds eight channels.
 struct Norm {
   float mean, gain, bias, slope;
 
@@ -114,17 +117,18 @@ struct Norm {
   DOPPIO_HD float Gradient(float v, float dy) const { return Relu(slope).Gradient(v, dy); }
 };
 
-// y = relu(z [+ other]) with z = (x - mean) * scale [* factor] [+ bias].
+// y = relu(z [+ other]) with z = (x - mean) * scale [* factor] [+ bias]. The parts in brackets are
+// optional.
 struct Norms {
-  Normaliser by;                                   // mean null: x is normalised already
+  Normaliser by;                                   // null mean: x is already normalised
   const float *factor = nullptr, *bias = nullptr;  // null: none
-  float slope = 1;                                 // of ReLU below zero; 1: no ReLU
+  float slope = 1;                                 // of ReLU for negative inputs; 1: no ReLU
 
-  // What the centred x is multiplied with to be normalised.
+  // Returns the factor that turns the centred x into the normalised x.
   DOPPIO_HD float ScaleOf(int64_t c) const { return by.mean == nullptr ? 1.0f : by.scale[c]; }
   DOPPIO_HD Norm At(int64_t c) const {
     const float scale = by.scale == nullptr ? 1.0f : by.scale[c];
-    // Adding minus zero changes no sum.
+    // Adding -0 changes no number.
     return {by.mean == nullptr ? 0.0f : by.mean[c], factor == nullptr ? scale : scale * factor[c],
             bias == nullptr ? -0.0f : bias[c], slope};
   }
@@ -137,19 +141,19 @@ struct ForwardOf : Norm {
     return Forward(sum ? z + in[1] : z);
   }
 };
-// y of x and other.
+// Computes y from {x, other}. `sum` is false if there is no `other`.
 struct ForwardBy {
   Norms norms;
   bool sum;
   DOPPIO_HD ForwardOf operator()(int64_t c) const { return {norms.At(c), sum}; }
 };
 
-// Where the sums of a channel over dz (the gradient of z) and over dz times the normalised x go.
+// The destinations of a channel's sums of dz (the gradient of z) and of dz times the normalised x.
 struct NormSums {
   SumTarget factor_grad, bias_grad;
-  float *mean_dz = nullptr, *mean_normal_dz = nullptr;  // null: not wanted
-  // Not null: the two sums of each channel go there. mean_dz and mean_normal_dz are then written by
-  // StoreMeans, once `part` holds the sums over all parts of the batch.
+  float *mean_dz = nullptr, *mean_normal_dz = nullptr;  // null: not needed
+  // If not null, the destination of both sums per channel. StoreMeans then writes mean_dz and
+  // mean_normal_dz, after `part` has been summed over all parts of the batch.
   TwoSums* part = nullptr;
   bool any() const {
     return factor_grad.to != nullptr || bias_grad.to != nullptr || mean_dz != nullptr;
@@ -167,13 +171,15 @@ struct SumsOf : Norm {
     return {centred * *dz, *dz};
   }
 };
-// The terms of the sums, of x, dy and y.
+// Computes the terms of the sums from {x, dy, y}, and dz. If `masks` is true, ReLU's mask comes
+// from y.
 struct SumsBy {
   static constexpr bool kWrites = true;
   Norms norms;
   bool masks;
   DOPPIO_HD SumsOf operator()(int64_t c) const { return {norms.At(c), masks}; }
 };
+// Stores the gradients of factor and bias, and the means or, for StoreMeans, the sums in `part`.
 struct StoreGradients {
   Norms norms;
   NormSums to;
@@ -190,14 +196,15 @@ struct StoreGradients {
       to.StoreMeansOf(c, all, positions);
   }
 };
+// Writes the means from the sums in `part`; `positions` counts those of all parts.
 struct StoreMeans {
   NormSums sums;
   double positions;
   DOPPIO_HD void operator()(int64_t c) const { sums.StoreMeansOf(c, sums.part[c], positions); }
 };
 
-// The batch's mean and variance depend on x as well: what lies along 1 and along the centred x is
-// taken away.
+// The batch's mean and variance also depend on x, so the components of dz along 1 and along the
+// centred x are removed.
 struct GradientOf : Norm {
   float along_one, along_x;
   bool batch;
@@ -208,7 +215,8 @@ struct GradientOf : Norm {
     return dz * gain;
   }
 };
-// dx of x and dy. The means are null for running statistics, which do not depend on x.
+// Computes dx from {x, dy}. The means are null if the running statistics normalise, because these
+// do not depend on x.
 struct GradientBy {
   Norms norms;
   const float *mean_dz, *mean_normal_dz;

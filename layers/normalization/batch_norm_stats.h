@@ -1,5 +1,5 @@
-// Computes the mean and scale of each channel that BatchNorm normalises by, for the layer alone and
-// in chains, and updates its running statistics; on the CPU.
+// Computes the mean and scale of each channel by which BatchNorm normalises, alone and in chains,
+// and updates its running statistics, on the CPU.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_BATCH_NORM_STATS_H_
 #define DOPPIO_LAYERS_NORMALIZATION_BATCH_NORM_STATS_H_
 
@@ -29,15 +29,16 @@ class BatchNormStats {
   }
 
   bool global() const { return global_; }
-  // The layout that the bottom is to have.
+  // Returns the layout to request for the bottom.
   const Layout& layout() const { return layout_; }
-  // The bottom's view in this layout.
+  // Returns the view of the bottom in layout().
   const ChannelBlocks& channels() const { return channels_; }
   int64_t per_channel_bytes() const { return channels_.padded() * static_cast<int64_t>(sizeof(T)); }
 
-  // Fills `mean` and `scale` (1 / standard deviation), one value per channel and zeros for padding;
-  // updates `state`, the layer's parameters, unless the pass says that it has been done. `sums` is
-  // of ChannelSumsBytes, `pivot` per channel.
+  // Fills `mean` and `scale` (1 / standard deviation) with one value per channel, and with zeros
+  // for padding. Unless pass.again is set or the running statistics normalise, also updates
+  // `state`, the layer's parameters. `sums` has ChannelSumsBytes(channels()) bytes and `pivot`
+  // per_channel_bytes(), both for use as scratch memory.
   void Take(const Pass& pass, const T* x, const std::vector<Tensor>& state, void* sums, T* pivot,
             T* mean, T* scale) const {
     std::fill(mean, mean + channels_.padded(), T(0));
@@ -50,7 +51,8 @@ class BatchNormStats {
     if (!pass.again) Update(moments, Positions(pass, channels_), mean, state);
   }
 
-  // Turns two sums per channel into means, over all ranks where they share statistics.
+  // Divides two sums per channel by the number of positions, which gives the means `first` and
+  // `second`. Sums over all ranks if they share statistics.
   void Average(const Pass& pass, const double* sums, T* first, T* second) const {
     const double m = Positions(pass, channels_);
     sums = OverRanks(pass, sums);
@@ -62,11 +64,11 @@ class BatchNormStats {
 
  private:
   bool Shares(const Pass& pass) const { return shares_ && pass.group != nullptr; }
-  // Elements of each channel in the batch that the statistics are of.
+  // Returns the number of elements per channel in the batch that the statistics cover.
   double Positions(const Pass& pass, const ChannelBlocks& channels) const {
     return static_cast<double>(channels.positions()) * (Shares(pass) ? pass.group->size() : 1);
   }
-  // Two sums per channel, over all ranks where they share statistics.
+  // Returns two sums per channel, summed over all ranks if they share statistics.
   const double* OverRanks(const Pass& pass, const double* sums) const {
     if (!Shares(pass)) return sums;
     shared_.assign(sums, sums + 2 * channels_.padded());
@@ -85,8 +87,9 @@ class BatchNormStats {
     }
   }
 
-  // One pass: sums of x and x^2 relative to a pivot close enough to the mean that nothing cancels,
-  // the mean of the first sample (of each rank). Returns them.
+  // Computes the batch's mean and scale from the sums of x and x^2 relative to a pivot, in one
+  // pass. The pivot is the mean of the first sample (of each rank), which is close enough to the
+  // mean that nothing cancels. Returns the sums.
   const double* TakeBatch(const Pass& pass, const T* x, void* room, T* pivot, T* mean,
                           T* scale) const {
     ChannelBlocks sample = channels_;
@@ -114,7 +117,7 @@ class BatchNormStats {
     return sums;
   }
 
-  // `m`: positions.
+  // Returns the variance of channel c from sums over `m` positions.
   double Variance(const double* sums, double m, int64_t c) const {
     const double offset = sums[c] / m;
     return std::max(0.0, sums[channels_.padded() + c] / m - offset * offset);
@@ -138,7 +141,7 @@ class BatchNormStats {
   const T fraction_, epsilon_;
   Layout layout_;
   ChannelBlocks channels_;
-  mutable std::vector<double> shared_;  // sums over ranks
+  mutable std::vector<double> shared_;  // the result of OverRanks
 };
 
 }  // namespace doppio

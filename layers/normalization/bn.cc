@@ -1,12 +1,12 @@
-// BN. One name, two layers of forks:
-// - TSN's, PSPNet's and others': blobs slope, bias, running mean and variance. In training, the
-//   layer normalises by the batch's statistics, and the running ones follow by `momentum`. In
-//   testing, and always where the layer is frozen, it normalises by the running ones.
-// - SegNet's, known by its fields (scale_filler, shift_filler, bn_mode): blobs scale and shift. The
-//   layer always normalises by the batch's statistics; with bn_mode INFERENCE it does not
-//   normalise.
-// Either is BatchNorm and Scale, and their kernels compute it. Only the statistics are kept in
-// other places.
+// BN: two layers of forks have this name.
+// - TSN, PSPNet and others: blobs slope, bias, running mean and running variance. In training, the
+//   layer normalises by the batch's statistics and updates the running ones by `momentum`. In
+//   testing, and always if the layer is frozen, it normalises by the running ones.
+// - SegNet, recognised by its fields (scale_filler, shift_filler, bn_mode): blobs scale and shift.
+//   The layer always normalises by the batch's statistics, except with bn_mode INFERENCE, where it
+//   does not normalise.
+// Both equal BatchNorm followed by Scale, and the kernels of these layers compute them. Only the
+// statistics are stored in different places.
 #include "core/net/graph/layer.h"
 #include "core/net/plan/fusion.h"
 #include "layers/common/host_loops.h"
@@ -44,7 +44,7 @@ LayerShape InferPart(const LayerSpec& part, const Shape& bottom) {
   return LayerTypes::Get().Find(part.type())->infer(part, {bottom});
 }
 
-// The meaning of the chain of both layers.
+// Infers the chain of both layers.
 LayerShape InferBnChain(const LayerSpec& norm, const LayerSpec& scale, const Shape& bottom) {
   const LayerShape of_norm = InferPart(norm, bottom), of_scale = InferPart(scale, bottom);
   const std::vector<ChainLink> chain = {
@@ -54,7 +54,7 @@ LayerShape InferBnChain(const LayerSpec& norm, const LayerSpec& scale, const Sha
   return *FusionTypes::Get().Find(BnForm().inner_type())->infer(chain);
 }
 
-// The meaning of BN but for its parameters.
+// Infers BN without its parameters.
 LayerShape InferBnValues(const LayerSpec& spec, const Shape& bottom) {
   const BNParameter& p = spec.param.bn_param();
   const bool segnet = IsSegNetBn(p);

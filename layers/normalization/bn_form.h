@@ -1,4 +1,4 @@
-// What BN's kernels need of the file.
+// The form of BN, which its kernels on every device read.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_BN_FORM_H_
 #define DOPPIO_LAYERS_NORMALIZATION_BN_FORM_H_
 
@@ -7,14 +7,14 @@
 namespace doppio {
 
 struct BnForm {
-  bool keeps_running = true;  // has blobs 2 and 3
-  bool global = false;        // normalises by the running statistics; else by the batch's
-  bool normalizes = true;     // else only scales and shifts
-  double momentum = 0;        // what is kept of the running statistics in an update
+  bool keeps_running = true;  // the layer has blobs 2 and 3, the running statistics
+  bool global = false;        // normalises by the running statistics instead of the batch's
+  bool normalizes = true;     // if false, only scales and shifts
+  double momentum = 0;        // fraction of the running statistics that an update keeps
 
-  // What computes BN: BatchNorm and Scale in a chain, or Scale alone.
+  // Returns the type whose kernel computes BN: the chain of BatchNorm and Scale, or Scale alone.
   const char* inner_type() const { return normalizes ? "BatchNorm+Scale" : "Scale"; }
-  std::any inner;  // its form
+  std::any inner;  // the form of inner_type()
 };
 
 }  // namespace doppio

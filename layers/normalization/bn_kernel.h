@@ -1,4 +1,4 @@
-// BN's kernel on every device: the kernel of BatchNorm and Scale on the same device computes the
+// BN's kernel for all devices. A kernel of BatchNorm and Scale on the same device computes the
 // values, and loops over channels update the running statistics.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_BN_KERNEL_H_
 #define DOPPIO_LAYERS_NORMALIZATION_BN_KERNEL_H_
@@ -15,7 +15,7 @@
 
 namespace doppio {
 
-// `Loops`, made of a device, has Run(n, body): body(i) for i in [0, n).
+// Loops(Device*).Run(n, body) calls body(i) for every i in [0, n).
 template <class T, class Loops>
 class BnKernel : public Kernel {
  public:
@@ -83,7 +83,7 @@ class BnKernel : public Kernel {
   T* weight() const { return statistics_ + 2 * channels_; }
   int64_t StatisticsBytes() const { return (2 * channels_ + 1) * static_cast<int64_t>(sizeof(T)); }
 
-  // Makes the kernel of BatchNorm and Scale, whose parameters Bind puts together.
+  // Creates the kernel of BatchNorm and Scale. Bind assembles its parameters.
   void MakeInner(const KernelArgs& from) {
     KernelArgs args = from;
     args.type = form_.inner_type();
@@ -109,10 +109,10 @@ class BnKernel : public Kernel {
   Device* const device_;
   const Loops loops_;
   const BnForm form_;
-  const int64_t channels_, positions_;  // positions: of a channel
-  const bool shares_;                   // statistics are those of all ranks' batches
+  const int64_t channels_, positions_;  // positions per channel
+  const bool shares_;                   // the statistics cover the batches of all ranks
   std::unique_ptr<Kernel> inner_;
-  int64_t statistics_at_ = 0;  // in the saved memory
+  int64_t statistics_at_ = 0;  // offset in the saved memory
   T* statistics_ = nullptr;
 };
 

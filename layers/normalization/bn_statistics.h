@@ -1,4 +1,4 @@
-// The upkeep of BN's running statistics, the same on every device: functions of a channel.
+// The updates of BN's running statistics, the same on all devices, as functions of a channel.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_BN_STATISTICS_H_
 #define DOPPIO_LAYERS_NORMALIZATION_BN_STATISTICS_H_
 
@@ -8,12 +8,14 @@
 
 namespace doppio {
 
-// What BatchNorm keeps, in the order of its blobs: sums of means and of unbiased variances and,
-// behind them, their weight. So weight 1 says that the sums are the statistics.
+// Moves the running statistics towards those of a batch. `batch` has the order of BatchNorm's
+// parameters: sums of the means, sums of the unbiased variances, and the weight of the sums. The
+// weight must be 1, so that the sums are the statistics themselves.
 template <class T>
 struct FollowStatistics {
   int64_t channels;
-  const T* batch;  // after one pass that began with zeros
+  const T* batch;  // after one forward pass that began with zeros
+  // The momentum, 1 - momentum, and the ratio of the biased to the unbiased variance.
   T keep, take, biased;
   T* mean;
   T* variance;
@@ -24,6 +26,7 @@ struct FollowStatistics {
 };
 
 template <class T>
+// Sets the weight of BatchNorm's sums to 1, so that the sums are the statistics themselves.
 struct SetWeight {
   T* weight;
   DOPPIO_HD void operator()(int64_t) const { *weight = 1; }

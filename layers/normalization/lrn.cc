@@ -1,6 +1,6 @@
 // Local response normalisation: y = x * scale^-beta with scale = k + alpha / window * (sum of
-// squares in a window around x), the window being local_size channels or, WITHIN_CHANNEL,
-// local_size^2 pixels, where k is 1. What reaches over the border counts as zeros.
+// squares in a window around x). The window is local_size channels or, for WITHIN_CHANNEL,
+// local_size^2 pixels; in that case k is 1. Elements beyond the border count as zeros.
 #include <cmath>
 
 #include "core/base/threads.h"
@@ -39,7 +39,7 @@ class LrnKernel : public Kernel {
         shape_(args.bottoms[0].shape) {
     const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(T));
     needs_.scratch_bytes = bytes;
-    if (args.backward) needs_.saved_bytes = bytes;  // scale, which backward reads again
+    if (args.backward) needs_.saved_bytes = bytes;  // scale, which backward reads
   }
 
   void Forward(const Pass&) override {
@@ -97,7 +97,7 @@ class LrnKernel : public Kernel {
     });
   }
 
-  // sums[j] += value(i) over the window i around element j of a row.
+  // sums[j] += the sum of value(i) over the elements i in the window around element j of a row.
   template <class F>
   void SumWindow(int64_t n, int64_t c, int64_t h, T* sums, const F& value) const {
     const bool within = window_.within;

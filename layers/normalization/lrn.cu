@@ -1,5 +1,5 @@
-// LRN on a GPU, with whatever activations are stored as, and with channels last where windows reach
-// across channels: one pass over memory in each direction, two backward where windows are large.
+// LRN on a GPU, for every stored type; channels may be last if windows extend across channels. Each
+// direction makes one pass over memory, except that backward makes two if windows are large.
 #include "core/device/elementwise.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/normalization/lrn_neighbours.cuh"
@@ -7,25 +7,25 @@
 namespace doppio {
 namespace {
 
-// A thread computes this many channels of one pixel: their windows overlap, so that most of what
-// the thread reads is in the cache.
+// A thread computes this many channels of one pixel. Their windows overlap, so most of the values
+// that the thread reads are in the cache.
 constexpr int64_t kRun = 16;
 
 struct LrnShape {
   LrnWindow window;
   int64_t images, channels, height, width;
-  bool channels_last;  // else plain, as windows within a channel always are
+  bool channels_last;  // if false, plain, as windows within a channel require
   int64_t count() const { return images * channels * height * width; }
-  // False where the windows are so small that backward forms what they add up on the fly, which
-  // reads each tensor once.
+  // Returns false if the windows are so small that backward computes their ratios on the fly, which
+  // reads each tensor only once.
   bool stores_ratios() const {
     return window.within || window.half > GradientOfNeighbours<float>::kReach;
   }
-  // True where backward needs no scale from forward.
+  // Returns true if backward recomputes the scales instead of reading those of forward.
   bool forms_scales_again() const { return channels_last && !stores_ratios(); }
 };
 
-// What the windows are sums of: values of neighbouring elements.
+// The structs below give the values of neighbouring elements that a window sums.
 template <class T>
 struct Squares {
   const T* x;
@@ -37,8 +37,8 @@ struct Squares {
     return values;
   }
 };
-// Backward's values, computed on the fly. StoredRatios replaces them where windows are large and
-// would compute each value too often.
+// Backward's values, computed on the fly. StoredRatios replaces Ratios if windows are large,
+// because each value would be computed too often.
 template <class T>
 struct Ratios {
   LrnOps<float> ops;
@@ -62,7 +62,7 @@ struct StoredRatios {
   }
 };
 
-// What is made of the sums.
+// The structs below compute the results from the sums.
 template <class T>
 struct Normalized {
   LrnOps<float> ops;
@@ -97,8 +97,9 @@ struct Gradient {
   }
 };
 
-// The channels [first, end) of a pixel, whose channel 0 is element `pixel`: every value is formed
-// once and stays in registers while windows of kHalf to both sides pass over it.
+// Computes channels [first, end) of a pixel whose channel 0 is element `pixel`. Each value is
+// computed once and stays in registers while windows that reach kHalf channels to both sides slide
+// over it.
 template <int kHalf, class Int, class Value, class Result>
 DOPPIO_HD void SlideAcross(Int pixel, Int pixels, Int channels, Int first, Int end,
                            const Value& value, const Result& result) {
@@ -117,12 +118,12 @@ DOPPIO_HD void SlideAcross(Int pixel, Int pixels, Int channels, Int first, Int e
   }
 }
 
-// result.Put(element, sum of values over its window) for every element.
+// Calls result.Put(element, sum of the values in its window) for every element.
 template <class Int, class Value, class Result>
 static void SumAcross(const Gpu& gpu, const LrnShape& s, const Value& value, const Result& result) {
   const Int pixels = static_cast<Int>(s.height * s.width), channels = static_cast<Int>(s.channels);
   const Int runs = static_cast<Int>((s.channels + kRun - 1) / kRun);
-  // A window wider than all channels ends with them.
+  // Clip windows that are wider than all channels.
   const Int half = static_cast<Int>(std::min(s.window.half, s.channels));
   const Divider<Int> by_pixels(pixels), by_runs(runs);
   ForEachIndex(
@@ -163,7 +164,7 @@ static void SumWithin(const Gpu& gpu, const LrnShape& s, const Value& value, con
       });
 }
 
-// `packed`: packs may begin at all addresses.
+// Calls result.Put for every element. `packed` is true if all addresses are aligned for packs.
 template <int kWidth, class Value, class Result>
 static void SumWindows(const Gpu& gpu, const LrnShape& s, bool packed, const Value& value,
                        const Result& result) {
@@ -184,8 +185,9 @@ static void SumWindows(const Gpu& gpu, const LrnShape& s, bool packed, const Val
   });
 }
 
-// `ratio`: scratch for as many floats as the bottom has where s.stores_ratios(), else null.
-// `scale`: what forward wrote; null where s.forms_scales_again(). `dx` is none of the others.
+// Computes dx. `ratio` is scratch memory for one float per element of the bottom if
+// s.stores_ratios(), else null. `scale` is the output of forward, or null if
+// s.forms_scales_again(). `dx` must not share memory with the other arguments.
 template <class T>
 static void LrnGradient(const Gpu& gpu, const LrnShape& s, const LrnOps<float>& ops, const T* x,
                         const T* dy, const float* scale, float* ratio, T* dx) {
@@ -218,7 +220,7 @@ class CudaLrn : public Kernel {
     if (!shape_.channels_last) needs_.bottoms = needs_.tops = {Layout()};
     if (args.backward) {
       const int64_t bytes = shape_.count() * static_cast<int64_t>(sizeof(float));
-      if (!shape_.forms_scales_again()) needs_.saved_bytes = bytes;  // scale
+      if (!shape_.forms_scales_again()) needs_.saved_bytes = bytes;  // the scales
       if (shape_.stores_ratios()) needs_.scratch_bytes = bytes;
     }
   }

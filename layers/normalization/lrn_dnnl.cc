@@ -1,5 +1,5 @@
-// Local response normalisation by oneDNN, where it has more than plain loops: beta 0.75, sizes its
-// code generator knows, channels in blocks.
+// Local response normalisation by oneDNN, if it has more than plain loops: beta 0.75, sizes that
+// its code generator supports, and channels in blocks.
 #include "layers/normalization/lrn_ops.h"
 #include "layers/normalization/window_dnnl.h"
 

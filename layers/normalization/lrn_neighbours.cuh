@@ -1,4 +1,5 @@
-// LRN across channels that lie together: packs of them, each with the packs beside it.
+// LRN across contiguous channels: each thread processes a pack of channels and reads the packs
+// before and after it.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_LRN_NEIGHBOURS_CUH_
 #define DOPPIO_LAYERS_NORMALIZATION_LRN_NEIGHBOURS_CUH_
 
@@ -11,12 +12,13 @@
 
 namespace doppio {
 
-// A pack of channels between those beside it; zeros where none is.
+// A pack of channels between its two neighbouring packs, which are zeros beyond the first and the
+// last channel.
 template <int kWidth>
 struct Neighbourhood {
   Lanes<kWidth> packs[3];
 
-  // Adds the element `d` lanes further on to every lane.
+  // Adds to every lane the element `d` lanes after it.
   template <int d>
   DOPPIO_HD void AddAt(Lanes<kWidth>* sum) const {
     for (int k = 0; k < kWidth; ++k) {
@@ -24,8 +26,8 @@ struct Neighbourhood {
       sum->v[k] += packs[m / kWidth].v[m % kWidth];
     }
   }
-  // The sum of lane kLane of all and of those up to `half` lanes away, at most (sizeof...(d) - 1)
-  // / 2.
+  // Returns the sum of lane kLane of the three packs and of all lanes up to `half` lanes away.
+  // `half` is at most (sizeof...(d) - 1) / 2.
   template <int kLane, int... d>
   DOPPIO_HD float SumAround(int64_t half, std::integer_sequence<int, d...>) const {
     constexpr int kMost = (static_cast<int>(sizeof...(d)) - 1) / 2;
@@ -37,8 +39,8 @@ struct Neighbourhood {
   DOPPIO_HD void AddLane(float* sum) const {
     *sum += packs[kLane / kWidth].v[kLane % kWidth];
   }
-  // Those up to `half` lanes away. Distances are constants: an index into registers would put them
-  // into memory.
+  // Returns, for each lane of the middle pack, the sum of the lanes up to `half` lanes away. The
+  // distances are constants, because an index would move the registers to local memory.
   template <int... d>
   DOPPIO_HD Lanes<kWidth> Sum(int64_t half, std::integer_sequence<int, d...>) const {
     Lanes<kWidth> sum{};
@@ -47,7 +49,7 @@ struct Neighbourhood {
   }
 };
 
-// LRN across channels for tensors with channels last: computes a pack of neighbouring channels.
+// LRN across channels for tensors with channels last. Computes a pack of neighbouring channels.
 template <class Value, class Result>
 struct AcrossNeighbours {
   Value value;
@@ -55,7 +57,7 @@ struct AcrossNeighbours {
   int64_t channels, half;
   IndexDivider by_channels;
 
-  // Packs reach into the packs beside them, and no further.
+  // For packs, `half` must be at most kWidth, so that windows end within the neighbouring packs.
   template <int kWidth>
   DOPPIO_HD void Run(int64_t i) const {
     const int64_t c = i - by_channels(i) * channels;
@@ -75,9 +77,9 @@ struct AcrossNeighbours {
   }
 };
 
-// Backward for windows of up to kReach neighbouring channels to both sides: computes the scales of
-// forward again, with the same bits, since they lie in the pack or beside it. Keeping them would
-// move twice as much memory as the gradient itself in 16 bits.
+// Backward for windows that reach up to kReach channels to both sides. It recomputes the scales of
+// forward, with the same bits, from the pack and its neighbours. Saving them would move twice as
+// much memory as the gradient itself in 16 bits.
 template <class T>
 struct GradientOfNeighbours {
   static constexpr int kReach = 2;
@@ -122,9 +124,10 @@ struct GradientOfNeighbours {
   template <int kWidth>
   struct Pack {
     Neighbourhood<kWidth> values, gradients, squares, ratios;
-    Lanes<kWidth> scales;  // of the pack in the middle
+    Lanes<kWidth> scales;  // of the middle pack
 
-    // Computes the scale of lane kLane of the three packs.
+    // Computes the scale and the ratio of lane kLane of the three packs. The ratio is 0 if the
+    // lane's channel does not exist.
     template <int kLane>
     DOPPIO_HD void Form(const LrnOps<float>& ops, int64_t half, bool exists) {
       constexpr int kPack = kLane / kWidth, kAt = kLane % kWidth;
@@ -145,7 +148,7 @@ struct GradientOfNeighbours {
     }
   };
 
-  // `before`, `behind`: the pixel has channels there.
+  // `before` and `behind` are true if the pixel has channels before and after the pack.
   template <int kWidth>
   DOPPIO_HD void RunPack(int64_t i, bool before, bool behind) const {
     const Lanes<kWidth> zero{};

@@ -1,5 +1,5 @@
-// LRN's parameters and its formulas for one element, given the sum over the element's window. Every
-// device computes them by the same code.
+// LRN's form, and its formulas for one element, given the sum over the element's window. All
+// devices compute them by the same code.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_LRN_OPS_H_
 #define DOPPIO_LAYERS_NORMALIZATION_LRN_OPS_H_
 
@@ -10,13 +10,13 @@
 
 namespace doppio {
 
-// Where the window lies.
+// The extent of the window.
 struct LrnWindow {
-  bool within = false;  // local_size^2 pixels, else local_size channels
-  int64_t half = 0;     // how far it reaches to both sides
+  bool within = false;  // local_size^2 pixels instead of local_size channels
+  int64_t half = 0;     // reach to each side
 };
 
-// What LRN's kernels need of the file.
+// The form of LRN, which its kernels on every device read.
 struct LrnForm {
   LrnWindow window;
   float alpha = 1, beta = 0.75f;
@@ -27,7 +27,7 @@ struct LrnForm {
 
 template <class T>
 struct LrnOps {
-  T alpha, beta, k;  // alpha is divided by the window's size
+  T alpha, beta, k;  // alpha is already divided by the size of the window
 
   explicit LrnOps(const LrnForm& form)
       : alpha(static_cast<T>(form.alpha) /
@@ -35,10 +35,10 @@ struct LrnOps {
         beta(static_cast<T>(form.beta)),
         k(static_cast<T>(form.k)) {}
 
-  // y = x * Power(Scale(sum of x * x))
+  // Returns the scale of an element: y = x * Power(Scale(sum of x * x)).
   DOPPIO_HD T Scale(T sum_of_squares) const { return k + alpha * sum_of_squares; }
-  // scale^-beta. Roots are many times faster than a power and no less accurate; nearly all nets
-  // have 3/4.
+  // Returns scale^-beta. Square roots are many times faster than a power and no less accurate, and
+  // nearly all nets have beta 3/4.
   DOPPIO_HD T Power(T scale) const {
     if (beta == T(0.75)) {
       const T root = std::sqrt(scale);
@@ -46,7 +46,7 @@ struct LrnOps {
     }
     return std::pow(scale, -beta);
   }
-  // dx = Gradient(sum of Ratio)
+  // dx = Gradient(x, dy, scale, sum of Ratio over the window).
   DOPPIO_HD T Ratio(T x, T dy, T scale) const { return dy * x * Power(scale) / scale; }
   DOPPIO_HD T Gradient(T x, T dy, T scale, T sum_of_ratios) const {
     return dy * Power(scale) - 2 * alpha * beta * x * sum_of_ratios;

@@ -1,6 +1,6 @@
-// MVN: normalises each channel of each sample, or each sample, to mean 0 and, unless the file says
-// otherwise, variance 1. As in Caffe, eps is added to the standard deviation, and the gradient
-// leaves it out of the derivative of the deviation.
+// MVN: normalises each channel of each sample, or each sample, to mean 0 and, unless the net file
+// says otherwise, to variance 1. As in Caffe, eps is added to the standard deviation, and the
+// gradient omits eps from the derivative of the deviation.
 #include <algorithm>
 #include <cmath>
 

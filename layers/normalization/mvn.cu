@@ -1,4 +1,4 @@
-// MVN on a GPU, in single precision and the plain layout.
+// MVN on a GPU, in single precision and plain layout.
 #include "layers/common/channel_sums.cuh"
 #include "layers/common/room.h"
 #include "layers/common/stored_form_cuda.h"
@@ -9,14 +9,14 @@ namespace {
 
 constexpr char kName[] = "MVN";
 
-// Two sums for each row, then room to form them in.
+// Returns the size of two sums per row and of the scratch memory that forms them, in bytes.
 int64_t MvnScratchBytes(const MvnForm& form) {
   return form.rows * static_cast<int64_t>(sizeof(TwoSums)) +
          ReduceRowsBytes<TwoSums>(form.rows, form.length);
 }
 
-// y may be x. `inverses`, one per row: 1 / (deviation + eps), or null to leave the variance as it
-// is.
+// Normalises x into y, which may be x. Sets inverses[row] to 1 / (deviation + eps). If `inverses`
+// is null, subtracts only the mean.
 static void NormalizeRows(const Gpu& gpu, const MvnForm& form, const float* x, float* y,
                           float* inverses, void* scratch) {
   const int64_t rows = form.rows, length = form.length;
@@ -51,7 +51,7 @@ static void NormalizeRows(const Gpu& gpu, const MvnForm& form, const float* x, f
       });
 }
 
-// dx may be dy; y is read only where there are `inverses`.
+// Computes dx, which may be dy. Reads y only if `inverses` is not null.
 static void MvnGradient(const Gpu& gpu, const MvnForm& form, const float* y, const float* dy,
                         const float* inverses, float* dx, void* scratch) {
   const int64_t rows = form.rows, length = form.length;
@@ -109,7 +109,8 @@ class CudaMvn : public Kernel {
   }
 
  private:
-  // NormalizeRows and MvnGradient work in the beginning of the scratch.
+  // Assigns the memory, or only counts its bytes if both arguments are null. NormalizeRows and
+  // MvnGradient use the beginning of the scratch memory.
   void Place(void* saved, void* scratch) {
     Room kept(saved), passing(scratch);
     passing.TakeBytes(MvnScratchBytes(form_));

@@ -1,4 +1,4 @@
-// What MVN's kernels need of the file and of the bottom's shape.
+// The form of MVN, which its kernels on every device read.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_MVN_FORM_H_
 #define DOPPIO_LAYERS_NORMALIZATION_MVN_FORM_H_
 
@@ -9,7 +9,7 @@ namespace doppio {
 // MVN normalises each of `rows` contiguous runs of `length` elements.
 struct MvnForm {
   int64_t rows = 0, length = 0;
-  bool scales = true;  // to variance 1; else it only subtracts the mean
+  bool scales = true;  // scales to variance 1; if false, only subtracts the mean
   float eps = 0;       // added to the standard deviation
 };
 

@@ -1,5 +1,5 @@
-// Normalize of SSD: divides a sample, or the channels at each position, by their L2 norm
-// sqrt(sum of squares + eps), and multiplies by a learned factor, one for all or one per channel.
+// Normalize of SSD: divides a sample, or the channels at each position, by their L2 norm sqrt(sum
+// of squares + eps), and multiplies by a learned factor: one for all channels, or one per channel.
 #include <cmath>
 #include <numeric>
 
@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-// `bottom` has two axes or more.
+// Returns the layer's form. `bottom` must have at least two axes.
 NormalizeForm NormalizeFormOf(const NormalizeParameter& param, const Shape& bottom) {
   NormalizeForm form;
   form.channels = bottom[1];
@@ -72,7 +72,7 @@ class Normalize : public Kernel {
   void Backward(const Pass&, const std::vector<bool>& add) override {
     const T *x = t_.bottoms[0].template data<T>(), *dy = t_.top_grads[0].template data<T>();
     const T *factors = t_.params[0].template data<T>(), *inverses = static_cast<const T*>(t_.saved);
-    // First: dx may be dy.
+    // Sum up the factors' gradients first, because dx may overwrite dy.
     if (t_.param_grads[0]) AddUpFactors(x, dy, inverses, add[0]);
     if (!t_.bottom_grads[0]) return;
     T* dx = t_.bottom_grads[0].template data<T>();
@@ -89,7 +89,8 @@ class Normalize : public Kernel {
   }
 
  private:
-  // f(group, each) for every group, where each(g) calls g(i) for its elements.
+  // Calls f(group, each) for every group, in parallel. each(g) calls g(i) for every element i of
+  // the group.
   template <class F>
   void ForEachGroup(const F& f) const {
     const SoftmaxShape s = form_.groups;
@@ -103,10 +104,11 @@ class Normalize : public Kernel {
     });
   }
 
+  // Computes the gradient of the factors, and adds it to the existing one if `add` is true.
   void AddUpFactors(const T* x, const T* dy, const T* inverses, bool add) {
     double* sums = static_cast<double*>(t_.scratch);
     const int64_t channels = form_.channels, inner = form_.inner;
-    const int64_t samples = form_.groups.outer, groups = form_.groups.inner;  // of a sample
+    const int64_t samples = form_.groups.outer, groups = form_.groups.inner;  // groups per sample
     const int64_t step = groups > 1 ? 1 : 0;
     ParallelFor(channels, 1 + 8192 / (samples * inner + 1), [=](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {

@@ -1,4 +1,4 @@
-// Normalize on a GPU, in single precision and the plain layout.
+// Normalize on a GPU, in single precision and plain layout.
 #include "layers/activation/softmax_rows.cuh"
 #include "layers/common/channels_cuda.h"
 #include "layers/common/room.h"
@@ -10,13 +10,14 @@ namespace {
 
 constexpr char kName[] = "Normalize";
 
-// All elements of one factor: its channel, or everything.
+// Returns a view of the bottom in which each channel has the elements of one factor: a channel of
+// the bottom, or all elements if one factor is shared.
 Channels FactorElements(const NormalizeForm& s) {
   const int64_t samples = s.groups.count() / std::max<int64_t>(1, s.channels * s.inner);
   return s.shared ? Channels(s.groups.count()) : Channels({samples, s.channels, s.inner}, 1, 2);
 }
 
-// A float for each norm, then room for sums.
+// Returns the size of a float per norm and of the scratch memory for sums, in bytes.
 int64_t NormalizeScratchBytes(const NormalizeForm& s) {
   const Channels factors = FactorElements(s);
   return (s.groups.positions() + 1) / 2 * 2 * static_cast<int64_t>(sizeof(float)) +
@@ -24,7 +25,7 @@ int64_t NormalizeScratchBytes(const NormalizeForm& s) {
                   ReduceRowsBytes<double>(factors.channels(), factors.positions()));
 }
 
-// `inverses`, one per norm: 1 / norm, for backward.
+// Writes y, and sets inverses[group] to 1 / norm for backward.
 static void DivideByNorms(const Gpu& gpu, const NormalizeForm& s, const float* x,
                           const float* factors, float* inverses, float* y, void* scratch) {
   ReduceClasses(
@@ -42,8 +43,8 @@ static void DivideByNorms(const Gpu& gpu, const NormalizeForm& s, const float* x
       });
 }
 
-// Computes the gradients of the factors, unless factor_grad goes nowhere, and of x, unless dx is
-// null; dx may be dy.
+// Computes the gradients of the factors, unless factor_grad has no destination, and of x, unless dx
+// is null. dx may be dy.
 static void NormalizeGradient(const Gpu& gpu, const NormalizeForm& s, const float* x,
                               const float* dy, const float* factors, const float* inverses,
                               const SumTarget& factor_grad, float* dx, void* scratch) {
@@ -108,7 +109,8 @@ class CudaNormalize : public Kernel {
   }
 
  private:
-  // DivideByNorms and NormalizeGradient work in the beginning of the scratch.
+  // Assigns the memory, or only counts its bytes if both arguments are null. DivideByNorms and
+  // NormalizeGradient use the beginning of the scratch memory.
   void Place(void* saved, void* scratch) {
     Room kept(saved), passing(scratch);
     passing.TakeBytes(NormalizeScratchBytes(form_));

@@ -1,4 +1,4 @@
-// What Normalize's kernels need of the file and of the bottom's shape.
+// The form of Normalize, which its kernels on every device read.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_NORMALIZE_FORM_H_
 #define DOPPIO_LAYERS_NORMALIZATION_NORMALIZE_FORM_H_
 
@@ -8,12 +8,12 @@
 namespace doppio {
 
 struct NormalizeForm {
-  SoftmaxShape groups;  // one norm is that of the "classes" of a position
+  SoftmaxShape groups;  // each position is a group; its "classes" share a norm
   int64_t channels = 1, inner = 1;
-  bool shared = true;  // one factor for all channels
+  bool shared = true;  // one factor for all channels, instead of one per channel
   double eps = 0;      // added to the sum of squares
 
-  // The index of element i's factor.
+  // Returns the index of element i's factor.
   DOPPIO_HD int64_t Factor(int64_t i) const { return shared ? 0 : i / inner % channels; }
 };
 

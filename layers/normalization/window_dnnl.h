@@ -1,6 +1,6 @@
-// Layers that oneDNN computes over windows of one bottom, with a workspace from forward to
-// backward, such as LRN. Each says how its primitives are made for a layout; the choice between
-// layouts and the running are here.
+// Kernels of layers that oneDNN computes over windows of one bottom, with a workspace from forward
+// to backward, such as LRN. Each layer defines how its primitives are created for a layout. This
+// file chooses the layout and runs the primitives.
 #ifndef DOPPIO_LAYERS_NORMALIZATION_WINDOW_DNNL_H_
 #define DOPPIO_LAYERS_NORMALIZATION_WINDOW_DNNL_H_
 
@@ -12,16 +12,19 @@
 
 namespace doppio {
 
-// A pair of primitives for one layout of the bottom. kReadsBottom: the backward primitive reads it.
+// The primitives for one layout of the bottom. kReadsBottom is true if the backward primitive reads
+// the bottom.
 template <class ForwardPrimitive, class BackwardPrimitive, bool kReads>
 struct WindowChoice {
   using Forward = ForwardPrimitive;
   using Backward = BackwardPrimitive;
   static constexpr bool kReadsBottom = kReads;
   typename Forward::primitive_desc forward;
-  typename Backward::primitive_desc backward;  // empty when backward is not asked for
+  typename Backward::primitive_desc backward;  // empty if backward is not needed
 };
 
+// Returns the cost of a choice: the cost classes of its primitives (see Slowness), plus
+// kReorderSlowness if the bottom must be reordered.
 template <class Choice>
 double SlownessOf(const Choice& choice, const KernelArgs& args) {
   double slowness = Slowness(choice.forward.impl_info_str());
@@ -30,8 +33,8 @@ double SlownessOf(const Choice& choice, const KernelArgs& args) {
   return slowness;
 }
 
-// The fastest of the layouts that make sense, or null. `make` (bottom's descriptor -> Choice)
-// throws dnnl::error for what oneDNN does not have.
+// Returns the fastest choice among the useful layouts, or null if there is none. make(bottom's
+// descriptor) returns a Choice, and throws dnnl::error if oneDNN does not support it.
 template <class Choice, class Make>
 std::unique_ptr<Choice> FastestLayout(const KernelArgs& args, const Make& make) {
   const Shape& shape = args.bottoms[0].shape;
@@ -53,6 +56,7 @@ std::unique_ptr<Choice> FastestLayout(const KernelArgs& args, const Make& make) 
   return best;
 }
 
+// Runs the primitives of a choice.
 template <class Choice>
 class WindowKernel : public Kernel {
  public:

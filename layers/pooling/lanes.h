@@ -1,6 +1,6 @@
-// Vectors of neighbouring channels, for loops that a compiler does not vectorise by itself: GCC's
-// vector types, which have operators and become whatever the machine has. One lane is a plain
-// number.
+// Vectors of neighbouring channels, for loops that compilers do not vectorise by themselves. They
+// are GCC's vector types, which have operators and compile to the vector instructions of the
+// machine. A vector of one lane is a plain number.
 #ifndef DOPPIO_LAYERS_POOLING_LANES_H_
 #define DOPPIO_LAYERS_POOLING_LANES_H_
 
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <type_traits>
 
-// Functions that return wide vectors are always inlined: no call depends on how they would be
-// passed.
+// GCC warns that the ABI of wide vectors depends on the machine. The functions that return them are
+// always inlined, so no call depends on the ABI.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace doppio {
@@ -25,10 +25,11 @@ struct LanesOf<T, 1> {
 template <class T, int kLanes>
 using Lanes = typename LanesOf<T, kLanes>::type;
 
-// Integers as wide as T: what comparisons of T can choose between.
+// An integer type as wide as T, as vector comparisons of T require.
 template <class T>
 using IntegerLike = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
 
+// Loads kLanes contiguous elements, at any alignment.
 template <int kLanes, class T>
 [[gnu::always_inline]] inline Lanes<T, kLanes> LoadLanes(const T* from) {
   Lanes<T, kLanes> lanes;
@@ -36,13 +37,14 @@ template <int kLanes, class T>
   return lanes;
 }
 
+// Stores all lanes contiguously, at any alignment.
 template <class T, class V>
 [[gnu::always_inline]] inline void StoreLanes(T* to, const V& lanes) {
   static_assert(sizeof(V) % sizeof(T) == 0, "whole numbers");
   std::memcpy(to, &lanes, sizeof lanes);
 }
 
-// Each number as another type.
+// Converts each lane to type To.
 template <class To, int kLanes, class V>
 [[gnu::always_inline]] inline Lanes<To, kLanes> ConvertLanes(const V& lanes) {
   if constexpr (kLanes == 1) {

@@ -33,7 +33,7 @@ std::string StochasticPoolingCudaDeclines(const KernelArgs& args) {
 }
 
 DOPPIO_REGISTER_KERNEL({"SPP", DeviceKind::kCuda, "cuda", 10, &MakeSppCuda, &DeclinesDouble});
-// Behind the kernel of the other methods, which declines this one.
+// A lower rank than the kernel of the other methods, which declines STOCHASTIC.
 DOPPIO_REGISTER_KERNEL({"Pooling", DeviceKind::kCuda, "cuda", 5, &MakeStochasticPoolingCuda,
                         &StochasticPoolingCudaDeclines});
 

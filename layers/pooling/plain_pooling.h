@@ -1,12 +1,12 @@
-// Pooling over plain planes, one thread for each window forward and for each element backward: the
-// math, the same on every device, of what is too rare to need a faster way (STOCHASTIC pooling, the
-// levels of SPP). An element gathers from the windows that contain it: no atomics, always the same
-// order.
+// Pooling over plain planes, as functions for all devices: one thread per window in forward and one
+// per bottom element in backward. It serves the methods that are too rare to need a faster
+// implementation: STOCHASTIC pooling, and the levels of SPP. In backward, each element gathers from
+// the windows that contain it, so there are no atomics and the order of additions is fixed.
 //
 // STOCHASTIC (Zeiler and Fergus, "Stochastic Pooling for Regularization of Deep Convolutional
-// Neural Networks", 2013) draws in training an element of each window with its share of the
-// window's sum, and takes in testing the mean of the elements with their shares as weights.
-// Elements are meant to be at least 0.
+// Neural Networks", 2013) draws an element of each window in training; an element's probability is
+// its share of the window's sum. In testing, it takes the mean of the elements, weighted by their
+// shares. Elements must be at least 0.
 #ifndef DOPPIO_LAYERS_POOLING_PLAIN_POOLING_H_
 #define DOPPIO_LAYERS_POOLING_PLAIN_POOLING_H_
 
@@ -19,38 +19,45 @@ namespace doppio {
 
 enum class PoolBy { kMax, kMean, kDraw, kShares };
 
-// `max`, `mean`: the method is MAX or AVE, else STOCHASTIC.
+// Returns how to pool. `max` and `mean` are true for the methods MAX and AVE; otherwise the method
+// is STOCHASTIC.
 inline PoolBy PoolByMethod(bool max, bool mean, bool train) {
   return max ? PoolBy::kMax : mean ? PoolBy::kMean : train ? PoolBy::kDraw : PoolBy::kShares;
 }
+// Returns true if backward reads the bottom.
 inline bool ReadsBottomBackward(PoolBy by) { return by == PoolBy::kShares; }
 
+// One pooling of a bottom into a top, or into a part of one (a level of SPP).
 struct PlainPooling {
   PoolBy by = PoolBy::kMax;
-  PoolingGeometry g;  // g.planes: images x channels
+  PoolingGeometry g;  // g.planes = images x channels
   int64_t channels = 1;
-  int64_t top_sample = 0;  // elements of a whole sample of the top
-  int64_t top_first = 0;   // where in it the windows of this pooling begin
-  Random random{0, 0};     // kDraw, keyed by the sample and the window's element of the top
+  int64_t top_sample = 0;  // elements per sample in the top
+  int64_t top_first = 0;   // offset of this pooling's windows in a sample of the top
+  // The random stream of kDraw, indexed by the sample and the window's element in the top.
+  Random random{0, 0};
 
   struct Place {
     int64_t plane, i, j;
   };
+  // Returns the place of window n of all planes.
   DOPPIO_HD Place WindowAt(int64_t n) const {
     const int64_t row = n / g.w.output;
     return {row / g.h.output, row % g.h.output, n % g.w.output};
   }
+  // Returns the index of a window among those of all planes, the inverse of WindowAt.
   DOPPIO_HD int64_t WindowOf(const Place& at) const {
     return (at.plane * g.h.output + at.i) * g.w.output + at.j;
   }
-  // Where a window lies in its sample of the top.
+  // Returns the index of a window in its sample of the top.
   DOPPIO_HD int64_t InSample(const Place& at) const {
     return top_first + WindowOf({at.plane % channels, at.i, at.j});
   }
+  // Returns the index of a window in the top.
   DOPPIO_HD int64_t InTop(const Place& at) const {
     return at.plane / channels * top_sample + InSample(at);
   }
-  // f(element of the plane) for those of a window, until it returns false.
+  // Calls f(index in the plane) for each element of a window, until f returns false.
   template <class F>
   DOPPIO_HD void ForEach(const Place& at, const F& f) const {
     for (int64_t h = g.h.Begin(at.i); h < g.h.End(at.i); ++h) {
@@ -66,7 +73,7 @@ struct PlainPoolingForward {
   PlainPooling pooling;
   const T* x;
   T* y;
-  int32_t* chosen;  // of each window, in its plane; for kMax and kDraw
+  int32_t* chosen;  // chosen element of each window, as an index in its plane; for kMax and kDraw
   uint64_t first_sample;
 
   DOPPIO_HD void operator()(int64_t n) const {
@@ -94,7 +101,8 @@ struct PlainPoolingForward {
   }
 
  private:
-  // The element at which the running sum reaches a random part of the sum.
+  // Returns the first element at which the running sum of the window reaches a random part of its
+  // total.
   DOPPIO_HD int64_t Draw(const PlainPooling::Place& at, const T* plane, T sum) const {
     const uint64_t sample = first_sample + static_cast<uint64_t>(at.plane / pooling.channels);
     const float part =
@@ -114,10 +122,10 @@ struct PlainPoolingForward {
 template <class T>
 struct PlainPoolingBackward {
   PlainPooling pooling;
-  const T* x;  // for kShares
+  const T* x;  // read for kShares only
   const T* dy;
   const int32_t* chosen;
-  bool add;  // to dx, instead of writing it
+  bool add;  // adds to dx instead of overwriting it
   T* dx;
 
   DOPPIO_HD void operator()(int64_t n) const {
@@ -135,7 +143,7 @@ struct PlainPoolingBackward {
   }
 
  private:
-  // The windows that contain an element are [First, Last].
+  // The windows that contain an element are First to Last, inclusive.
   DOPPIO_HD static int64_t First(const PoolingAxis& axis, int64_t element) {
     const int64_t beyond = element + axis.pad - axis.kernel;
     return beyond < 0 ? 0 : beyond / axis.stride + 1;
@@ -145,7 +153,7 @@ struct PlainPoolingBackward {
     return last < axis.output ? last : axis.output - 1;
   }
 
-  // The derivative of a window's value by an element of it.
+  // Returns the derivative of a window's value by one of its elements.
   DOPPIO_HD T Share(const PlainPooling::Place& at, int64_t element) const {
     if (pooling.by == PoolBy::kMean) {
       return 1 / static_cast<T>(

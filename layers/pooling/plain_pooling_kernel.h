@@ -1,4 +1,4 @@
-// The kernel, for every device, of one or several plain poolings (plain_pooling.h) of one bottom
+// The kernel, for all devices, of one or several plain poolings (plain_pooling.h) of one bottom
 // into one top.
 #ifndef DOPPIO_LAYERS_POOLING_PLAIN_POOLING_KERNEL_H_
 #define DOPPIO_LAYERS_POOLING_PLAIN_POOLING_KERNEL_H_
@@ -12,7 +12,8 @@
 
 namespace doppio {
 
-// Loops(Device*).Run(n, body) calls body(i) for every i in [0, n). Its bodies are those of T.
+// Loops(Device*).Run(n, body) calls body(i) for every i in [0, n). `body` is a
+// PlainPoolingForward<T> or a PlainPoolingBackward<T>.
 template <class T, class Loops>
 class PlainPoolingKernel : public Kernel {
  public:
@@ -55,13 +56,15 @@ class PlainPoolingKernel : public Kernel {
   }
 
  private:
+  // Returns the chosen elements of a pooling.
   int32_t* Chosen(size_t pooling) const {
     return static_cast<int32_t*>(t_.saved) + chosen_at_[pooling];
   }
 
   const Loops loops_;
   const std::vector<PlainPooling> poolings_;
-  std::vector<int64_t> chosen_at_;  // in the saved memory
+  // The offset of each pooling's chosen elements in the saved memory.
+  std::vector<int64_t> chosen_at_;
   int64_t windows_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// Pooling: the largest element or the average of each window. Of equal elements MAX takes the
-// first. A second top of MAX holds the index of the chosen element within its plane. STOCHASTIC:
-// see plain_pooling.h.
+// Pooling: the maximum or the average of each window. Of equal elements, MAX takes the first. A
+// second top of MAX holds the index of the chosen element in its plane. STOCHASTIC is in
+// plain_pooling.h.
 #include <type_traits>
 
 #include "core/base/threads.h"
@@ -31,13 +31,13 @@ LayerShape InferPooling(const LayerSpec& spec, const std::vector<Shape>& bottoms
   return shape;
 }
 
-// Any layout in which channels can be seen (channel_blocks.h): as many of those that lie together
-// as fit are worked on side by side.
+// MAX and AVE, in any layout that ChannelBlocks can describe (channel_blocks.h). Processes up to 16
+// neighbouring channels at a time.
 template <class T>
 class PoolingKernel : public Kernel {
  public:
   explicit PoolingKernel(const KernelArgs& args) : g_(args.Form<PoolingForm>().g) {
-    // Indices count elements of a plain plane.
+    // Indices refer to a plain plane.
     const bool indices = args.top_shapes.size() > 1;
     const TensorSpec& bottom = args.bottoms[0];
     const Layout layout = indices ? Layout() : ChannelLayout(bottom, 1, 2);
@@ -81,7 +81,8 @@ class PoolingKernel : public Kernel {
   }
 
  private:
-  // f(lanes, where they begin in bottom and in top) for the channels of all images, in parallel.
+  // Calls f(lanes, in, out) for the channels of all images, in parallel. `in` and `out` are the
+  // offsets of the lanes in the bottom and in the top.
   template <class F>
   void ForEachPlane(const F& f) const {
     const int64_t in = g_.h.input * g_.w.input, out = g_.h.output * g_.w.output;
@@ -104,7 +105,7 @@ class PoolingKernel : public Kernel {
     });
   }
 
-  // f(i, j, element of the top) for every window of a plane.
+  // Calls f(i, j, offset in the top) for every window of a plane.
   template <class F>
   void ForWindows(int64_t out, const F& f) const {
     for (int64_t i = 0; i < g_.h.output; ++i) {
@@ -112,8 +113,8 @@ class PoolingKernel : public Kernel {
     }
   }
 
-  // f(k, element of the bottom) for every place of window (i, j) inside the input, k counting from
-  // the corner before the padding is cut off.
+  // Calls f(k, offset in the bottom) for every element of window (i, j) that is inside the input. k
+  // is the element's row-major position in the window, padding included.
   template <class F>
   [[gnu::always_inline]] void ForPlaces(int64_t in, int64_t i, int64_t j, const F& f) const {
     const int64_t top = i * g_.h.stride - g_.h.pad, left = j * g_.w.stride - g_.w.pad;
@@ -209,7 +210,8 @@ class PoolingKernel : public Kernel {
     return static_cast<T>(MeanDivisor(g_.count_padding, g_.h, g_.w, i, j));
   }
 
-  // Between an element of the input and its place in a window.
+  // PlaceOf returns the position in window (i, j) of element (h, w) of the input. ElementAt is its
+  // inverse and returns an index in the plane.
   int64_t PlaceOf(int64_t i, int64_t j, int64_t h, int64_t w) const {
     return (h - i * g_.h.stride + g_.h.pad) * g_.w.kernel + (w - j * g_.w.stride + g_.w.pad);
   }

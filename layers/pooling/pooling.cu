@@ -1,6 +1,6 @@
-// MAX and AVE Pooling on a GPU, plain or with channels last, for every type that activations are
-// stored as. A thread computes a window forward and an element of the bottom backward, or those of
-// neighbouring channels.
+// MAX and AVE Pooling on a GPU, plain or channels last, for every stored type. A thread computes
+// one window in forward and one element of the bottom in backward, for a pack of neighbouring
+// channels if the channels are last.
 #include "core/device/elementwise.cuh"
 #include "core/net/plan/kernel.h"
 #include "layers/common/divider.h"
@@ -10,11 +10,12 @@
 namespace doppio {
 namespace {
 
-// Images that lie as height x width x channels. Plain ones are as many images of one channel.
+// Images stored as height x width x channels. A plain image counts as one single-channel image per
+// channel.
 struct StoredPooling {
-  PoolingGeometry g;  // g.planes: images x channels
+  PoolingGeometry g;  // g.planes = images x channels
   int64_t channels;
-  DType type;  // as bottom, top and their gradients are stored
+  DType type;  // the stored type of bottom, top and their gradients
 };
 
 template <class Int>
@@ -29,7 +30,7 @@ struct Axis : BasicPoolingAxis<Int> {
         by_output(a.output),
         by_stride(a.stride) {}
 
-  // The windows that contain an element are [First, Last].
+  // The windows that contain an element are First to Last, inclusive.
   DOPPIO_HD Int First(Int element) const {
     const Int beyond = element + this->pad - this->kernel;
     return beyond < 0 ? 0 : by_stride(beyond) + 1;
@@ -56,20 +57,20 @@ struct Geometry {
   struct Place {
     Int image, i, j, channel;
   };
-  // Of element n of the top, of the bottom.
+  // OfWindow returns the place of element n of the top, OfElement that of element n of the bottom.
   DOPPIO_HD Place OfWindow(Int n) const {
     return Of(n, h.output, h.by_output, w.output, w.by_output);
   }
   DOPPIO_HD Place OfElement(Int n) const { return Of(n, h.input, h.by_input, w.input, w.by_input); }
 
-  // Where (i, j) of an image lies in the bottom, in the top.
+  // Return the index of (i, j) of the same image and channel in the bottom and in the top.
   DOPPIO_HD Int InBottom(const Place& at, Int i, Int j) const {
     return ((at.image * h.input + i) * w.input + j) * channels + at.channel;
   }
   DOPPIO_HD Int InTop(const Place& at, Int i, Int j) const {
     return ((at.image * h.output + i) * w.output + j) * channels + at.channel;
   }
-  // Where a window lies in a plain top.
+  // Returns the index of a window in a plain top.
   DOPPIO_HD Int InPlainTop(const Place& at, Int channel) const {
     return ((at.image * channels + channel) * h.output + at.i) * w.output + at.j;
   }
@@ -86,7 +87,8 @@ struct Geometry {
   }
 };
 
-// Each of these computes one window, or one element of the bottom, of neighbouring channels.
+// The structs below compute one window, or one element of the bottom, for kWidth neighbouring
+// channels.
 
 template <class Int, class T, class Saved>
 struct Max {
@@ -128,8 +130,8 @@ struct Max {
   }
 };
 
-// An element looks at the windows that contain it: no two threads write to one place, and the order
-// of additions is fixed.
+// Each element gathers from the windows that contain it, so no two threads write to the same
+// address, and the order of additions is fixed.
 template <class Int, class T, class Saved>
 struct MaxGradient {
   Geometry<Int> g;
@@ -202,7 +204,7 @@ struct MeanGradient {
   }
 };
 
-// Planes of which one mean is taken, so large that many threads are better than one.
+// Returns true if each plane has a single mean and is so large that many threads should share it.
 bool OneLargeWindow(const PoolingGeometry& g) {
   const bool whole = g.h.output * g.w.output == 1 && g.h.Begin(0) == 0 && g.w.Begin(0) == 0 &&
                      g.h.End(0) == g.h.input && g.w.End(0) == g.w.input;
@@ -225,8 +227,8 @@ static void MeanOfPlanes(const Gpu& gpu, const PoolingGeometry& g, const T* x, T
       scratch);
 }
 
-// Side by side, for channels that lie together: sums[image][part][channel] of `each` pixels, then
-// the sums of these.
+// Sums for channels last, a pack of channels per thread: sums[image][part][channel] adds up `each`
+// pixels. MeanOfPixels adds up the parts.
 template <class T>
 struct SumPixels {
   int64_t pixels, parts, each, channels;
@@ -279,7 +281,8 @@ int64_t MeanScratchBytes(const StoredPooling& pooling) {
   return pooling.g.planes * PixelParts(pooling.g) * static_cast<int64_t>(sizeof(float));
 }
 
-// Packs lie within the channels of one pixel. `in` and `p` are the addresses that `body` uses.
+// Runs `body` for n windows or elements. A pack contains channels of a single pixel. `in` and `p`
+// are the addresses that `body` uses.
 template <class Body, class T, class... P>
 static void ForEachPlace(const Gpu& gpu, const StoredPooling& pooling, int64_t n, const char* what,
                          const Body& body, const T* in, const P*... p) {
@@ -287,7 +290,8 @@ static void ForEachPlace(const Gpu& gpu, const StoredPooling& pooling, int64_t n
   ForEachPack<kWidth>(gpu, n, pooling.channels % kWidth == 0 && PacksFit(in, p...), what, body);
 }
 
-// Calls f(T, Int) with the type of activations and that of an index of the bottom and of the top.
+// Calls f(T, Int) with zeros of the activations' type and of an index type that fits bottom and
+// top.
 template <class F>
 void WithTypes(const StoredPooling& pooling, const F& f) {
   DispatchStored(pooling.type, [&](auto zero) {
@@ -295,7 +299,7 @@ void WithTypes(const StoredPooling& pooling, const F& f) {
                  [&](auto index) { f(zero, index); });
   });
 }
-// Calls f with a zero of the type of saved places.
+// Calls f with a zero of the type of the saved positions.
 template <class F>
 void WithPlaces(const PoolingGeometry& g, const F& f) {
   if (g.place_bytes() == 1) {
@@ -313,7 +317,8 @@ class CudaPooling : public Kernel {
                  args.bottoms[0].layout.channels_last() ? args.bottoms[0].shape[1] : 1,
                  args.tops[0]} {
     AskForOneForm(args, &needs_);
-    if (needs_.tops.size() > 1) needs_.tops[1] = Layout();  // indices, in single precision
+    // The second top holds indices, in single precision and plain layout.
+    if (needs_.tops.size() > 1) needs_.tops[1] = Layout();
     const PoolingGeometry& g = pooling_.g;
     if (!g.max) needs_.scratch_bytes = MeanScratchBytes(pooling_);
     if (g.max && args.backward) needs_.saved_bytes = g.windows() * g.place_bytes();

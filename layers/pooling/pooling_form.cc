@@ -7,14 +7,15 @@
 namespace doppio {
 namespace {
 
-// A field for both axes, or its twin for one of them.
+// A field for both axes, or the fields for one axis each that replace it.
 struct PoolingField {
   const char* name;
   bool has_both;
   int64_t both;
   bool has_h, has_w;
-  int64_t one;  // of the axis that is read
+  int64_t one;  // the value for the axis that is read
 
+  // Returns the value. Throws spec.Mistake if both kinds of fields are given.
   int64_t Value(const LayerSpec& spec) const {
     if (has_both && (has_h || has_w)) {
       const std::string field = name;
@@ -26,7 +27,7 @@ struct PoolingField {
   }
 };
 
-// Checks that global_pooling is given alone.
+// Throws spec.Mistake if global_pooling is combined with a kernel size, padding or a stride.
 void CheckGlobalPooling(const LayerSpec& spec, const PoolingAxis& a) {
   const PoolingParameter& p = spec.param.pooling_param();
   const std::string path = "pooling_param.";
@@ -41,7 +42,8 @@ void CheckGlobalPooling(const LayerSpec& spec, const PoolingAxis& a) {
   }
 }
 
-// Returns the extent of the windows along axis `name`, 'h' or 'w'.
+// Returns the extent of the windows along axis `name`, 'h' or 'w'. Throws spec.Mistake if the
+// fields of that axis are wrong.
 int64_t ReadPoolingKernel(const LayerSpec& spec, char name, const PoolingAxis& a) {
   const PoolingParameter& p = spec.param.pooling_param();
   const std::string path = "pooling_param.";

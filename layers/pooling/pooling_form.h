@@ -1,4 +1,4 @@
-// What the kernels of Pooling and SPP need of the file and of the bottom's shape.
+// The forms of Pooling and SPP, which their kernels on every device read.
 #ifndef DOPPIO_LAYERS_POOLING_POOLING_FORM_H_
 #define DOPPIO_LAYERS_POOLING_POOLING_FORM_H_
 
@@ -13,16 +13,18 @@ namespace doppio {
 class Shape;
 struct LayerSpec;
 
+// The form of Pooling.
 struct PoolingForm {
   PoolingGeometry g;
-  std::optional<PlainPooling> stochastic;  // the method is STOCHASTIC, else MAX or AVE
+  std::optional<PlainPooling> stochastic;  // set for STOCHASTIC, empty for MAX and AVE
 };
 
-// Reads and checks pooling_param, with Caffe's rounding: the number of windows is rounded up unless
-// the file says otherwise, and with padding the last window must start inside the image or its left
-// padding. Throws UserError.
+// Reads and checks pooling_param. Rounds like Caffe: the number of windows is rounded up unless the
+// net file says otherwise, and with padding the last window must start inside the image or its left
+// padding. Throws UserError if a field is wrong or does not fit the bottom.
 PoolingForm ReadPooling(const LayerSpec& spec, const Shape& bottom);
 
+// The form of SPP: one pooling per level of the pyramid.
 struct SppForm {
   std::vector<PlainPooling> levels;
 };

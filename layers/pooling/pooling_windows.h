@@ -1,4 +1,4 @@
-// Where the windows of Pooling lie: the arithmetic that kernels of all devices share.
+// The positions of Pooling's windows: arithmetic that the kernels of all devices share.
 #ifndef DOPPIO_LAYERS_POOLING_POOLING_WINDOWS_H_
 #define DOPPIO_LAYERS_POOLING_POOLING_WINDOWS_H_
 
@@ -13,7 +13,8 @@ template <class Int>
 struct BasicPoolingAxis {
   Int input = 0, output = 0, kernel = 0, stride = 1, pad = 0;
 
-  // Window i covers [Begin, End) of the input. `Span` is its length before the padding is cut off.
+  // Window i covers [Begin, End) of the input. Span is its length before padding beyond the input
+  // is removed; it ends at most `pad` after the input.
   DOPPIO_HD Int Begin(Int i) const { return i * stride > pad ? i * stride - pad : 0; }
   DOPPIO_HD Int End(Int i) const {
     const Int end = i * stride - pad + kernel;
@@ -23,14 +24,15 @@ struct BasicPoolingAxis {
     const Int begin = i * stride - pad, end = begin + kernel, last = input + pad;
     return (end < last ? end : last) - begin;
   }
-  // Returns how far the last window reaches beyond the input.
+  // Returns how far the last window extends beyond the input.
   Int overhang() const { return (output - 1) * stride - pad + kernel - input; }
 };
 using PoolingAxis = BasicPoolingAxis<int64_t>;
 
-// Returns how many windows an axis of these extents has (`output` is not read).
+// Returns the number of windows along an axis with these extents, rounded down if `floor` is true,
+// else up. Does not read `output`.
 inline int64_t CountWindows(const PoolingAxis& a, bool floor) {
-  // Both divisions of possibly negative numbers round as Caffe's do.
+  // Round both divisions like Caffe, also for negative numbers.
   const int64_t room = a.input + 2 * a.pad - a.kernel;
   const int64_t down = room / a.stride - (room % a.stride < 0 ? 1 : 0);
   const int64_t output =
@@ -38,21 +40,25 @@ inline int64_t CountWindows(const PoolingAxis& a, bool floor) {
   return a.pad > 0 && (output - 1) * a.stride >= a.input + a.pad ? output - 1 : output;
 }
 
+// The windows of MAX or AVE pooling over the planes of a bottom.
 struct PoolingGeometry {
   bool max = true;
-  bool count_padding = true;  // AVE: the divisor is the window with its padding, else without
-  int64_t planes = 0;         // images x channels
+  // For AVE: true if the divisor counts the padding in the window, false if only elements of the
+  // input.
+  bool count_padding = true;
+  int64_t planes = 0;  // images x channels
   PoolingAxis h, w;
 
   DOPPIO_HD int64_t windows() const { return planes * h.output * w.output; }
   DOPPIO_HD int64_t elements() const { return planes * h.input * w.input; }
-  // MAX saves the place of the chosen element in its window: a byte where that is enough.
+  // Returns the size of a saved position, in bytes. MAX saves the position of the chosen element in
+  // its window, in one byte if that suffices.
   int64_t place_bytes() const {
     return h.kernel * w.kernel <= 256 ? 1 : static_cast<int64_t>(sizeof(int32_t));
   }
 };
 
-// Returns what the sum of window (i, j) is divided by.
+// Returns the divisor of the sum of window (i, j).
 template <class Int>
 DOPPIO_HD Int MeanDivisor(bool count_padding, const BasicPoolingAxis<Int>& h,
                           const BasicPoolingAxis<Int>& w, Int i, Int j) {

@@ -1,6 +1,6 @@
 // SPP, spatial pyramid pooling (He et al., "Spatial Pyramid Pooling in Deep Convolutional Networks
-// for Visual Recognition", 2014): level l pools into 2^l x 2^l windows. The top is one vector for
-// each sample, with all levels side by side.
+// for Visual Recognition", 2014): level l pools into 2^l x 2^l windows. The top has one vector per
+// sample, in which the levels follow each other.
 #include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/pooling/plain_pooling_kernel.h"
@@ -9,8 +9,8 @@
 namespace doppio {
 namespace {
 
-// As in Caffe: windows of equal size side by side, with half of the padding that they need on each
-// side.
+// Returns the windows of one level, as in Caffe: they have equal size and do not overlap, and half
+// of the padding that they need is on each side.
 PoolingAxis PyramidAxis(const LayerSpec& spec, int64_t input, int64_t windows) {
   PoolingAxis axis;
   axis.input = input;
@@ -68,7 +68,7 @@ LayerShape InferSpp(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const std::vector<PlainPooling> levels = ReadPyramid(spec, bottoms[0]);
   LayerShape shape;
   shape.form = SppForm{levels};
-  if (levels.size() == 1) {  // the images of Pooling
+  if (levels.size() == 1) {  // one level has the top shape of Pooling
     shape.tops = {{bottoms[0][0], bottoms[0][1], levels[0].g.h.output, levels[0].g.w.output}};
   } else {
     shape.tops = {{bottoms[0][0], levels[0].top_sample}};
