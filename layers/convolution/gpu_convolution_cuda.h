@@ -30,7 +30,8 @@ struct ConvolutionNeeds {
     data = transposed || gradient;
     filter = args.backward && args.param_gradient[0];
   }
-  // True if the layer calls Multiply, DataGradient and WeightGradient of GpuConvolution.
+  // True if the layer calls Multiply, DataGradient or WeightGradient of GpuConvolution,
+  // respectively.
   bool multiply, data, filter;
 };
 

@@ -19,6 +19,7 @@ class Unfolding {
   int64_t rows() const { return channels_ * g_.kernel_count(); }
   int64_t columns() const { return g_.output_count(); }
 
+  // Writes the windows of an image to the columns of the matrix, with zeros in the padding.
   template <class T>
   void Unfold(const T* image, T* matrix) const {
     const int64_t pixels = g_.input_count();

@@ -1,4 +1,4 @@
-// Mixup: in training, mixes neighbouring samples and their labels. In phase TEST, it passes the
+// Mixup: in training, mixes neighbouring samples and their labels. Otherwise it passes the
 // samples through and writes labels as class shares, so that one loss serves both phases.
 #include <cmath>
 
