@@ -1,9 +1,9 @@
-// BoxAnnotatorOHEM: of each image's regions, those with the largest losses keep their labels and
-// weights, so that only they are learned from. Source: A. Shrivastava, A. Gupta, R. Girshick,
-// "Training Region-based Object Detectors with Online Hard Example Mining", 2016, without its
-// removal of overlaps, as R-FCN does it.
-//   bottoms: regions N x 5 (image first), losses N, labels N, weights N x C; each may have
-//   positions behind, N x C x H x W
+// BoxAnnotatorOHEM keeps the labels and weights of the regions with the largest losses in each
+// image, so that only these regions contribute to training. Source: A. Shrivastava, A. Gupta, R.
+// Girshick, "Training Region-based Object Detectors with Online Hard Example Mining", 2016. As in
+// R-FCN, overlapping regions are not removed.
+//   bottoms: regions N x 5 (image first), losses N, labels N, weights N x C. Each bottom may have
+//   spatial axes behind these: N x C x H x W.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,9 +15,9 @@ namespace doppio {
 namespace {
 
 constexpr int64_t kRegionNumbers = 5;
-constexpr double kMostImages = 1 << 24;  // float knows all numbers up to here
+constexpr double kMostImages = 1 << 24;  // float represents all integers up to this one
 
-// N, and H * W.
+// samples: N. positions: H * W.
 struct Regions {
   int64_t samples, positions;
   int64_t count() const { return samples * positions; }
@@ -29,11 +29,11 @@ Regions RegionsOf(const Shape& bottom) {
 
 struct BoxAnnotatorForm {
   int64_t per_image;
-  int ignored;  // label
+  int ignored;  // the label of regions that are left out
   Regions regions;
-  int64_t weights;      // of a region
-  std::string bottom;   // name of the regions' blob
-  SourceLoc bottom_at;  // its place in the file
+  int64_t weights;      // weights per region, C
+  std::string bottom;   // the name of the regions' blob
+  SourceLoc bottom_at;  // the location of `bottom` in the net file
 };
 
 LayerShape InferBoxAnnotatorOhem(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
@@ -90,14 +90,14 @@ class BoxAnnotator : public Kernel {
     T* to_weights = t_.tops[1].template data<T>();
     std::fill(to_labels, to_labels + regions.count(), static_cast<T>(form_.ignored));
     std::fill(to_weights, to_weights + regions.count() * weight_count, T(0));
-    // Equal losses in the order of the regions. What is not a number is the hardest, so that it
-    // shows.
+    // The sort is stable, so equal losses keep the order of the regions. NaN counts as the largest
+    // loss, so that it reaches the training loss.
     std::iota(hardest_first_.begin(), hardest_first_.end(), int64_t{0});
     std::stable_sort(hardest_first_.begin(), hardest_first_.end(), [&](int64_t a, int64_t b) {
       if (std::isnan(losses[b])) return false;
       return std::isnan(losses[a]) || losses[a] > losses[b];
     });
-    std::map<int64_t, int64_t> taken;  // regions by image
+    std::map<int64_t, int64_t> taken;  // number of selected regions per image
     for (const int64_t i : hardest_first_) {
       const int64_t sample = i / regions.positions, position = i % regions.positions;
       const T image = rois[sample * kRegionNumbers * regions.positions + position];

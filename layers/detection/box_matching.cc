@@ -5,19 +5,21 @@
 namespace doppio {
 namespace {
 
+// A box and an object that overlap.
 struct Pair {
   double overlap;
   int box, object;
 };
 
+// Returns true if `a` is matched before `b`: by overlap, then by the indices of box and object.
 bool Better(const Pair& a, const Pair& b) {
   return std::make_tuple(-a.overlap, a.box, a.object) <
          std::make_tuple(-b.overlap, b.box, b.object);
 }
 
-// Boxes with less than this area are no candidates of a suppression.
+// Non-maximum suppression leaves out boxes with an area below this.
 constexpr double kLeastArea = 1e-5;
-// Less is no overlap.
+// Overlaps up to this value count as none.
 constexpr double kLeastOverlap = 1e-6;
 
 }  // namespace

@@ -1,6 +1,5 @@
-// Which prior stands for which object, and which of the others are worth learning from: the choices
-// that SSD's MultiBoxLoss makes before it computes anything. Source: W. Liu et al., "SSD", 2016,
-// section 2.2; numbers are those of SSD's Caffe.
+// Matches boxes to labeled objects and selects the boxes that contribute to SSD's MultiBoxLoss.
+// Source: W. Liu et al., "SSD", 2016, section 2.2. The results equal those of SSD's Caffe.
 #ifndef DOPPIO_LAYERS_DETECTION_BOX_MATCHING_H_
 #define DOPPIO_LAYERS_DETECTION_BOX_MATCHING_H_
 
@@ -11,55 +10,69 @@
 
 namespace doppio {
 
-// An object that an image shows.
+// A ground-truth object of an image.
 struct LabeledBox {
   Box box;
   int label = 0;
   bool difficult = false;
 };
 
+// The box matches no object.
 constexpr int kNoObject = -1;
-constexpr int kLeftOut = -2;  // crosses the image's border, and is neither positive nor negative
+// The box crosses the image's border and is neither a positive nor a negative.
+constexpr int kLeftOut = -2;
 
-// For each box: its object, or one of the two above; and the overlap with it, or the largest with
-// any object.
+// The match of each box.
+//   object: the index of the matched object, kNoObject or kLeftOut.
+//   overlap: the overlap with the matched object; without a match, the largest overlap with any
+//   object that was considered.
 struct Matches {
   std::vector<int> object;
   std::vector<double> overlap;
 };
 
+// The options of MatchBoxes.
 struct MatchRule {
-  bool per_prediction = true;  // else BIPARTITE
+  bool per_prediction = true;  // false: BIPARTITE
+  // Smallest overlap of a PER_PREDICTION match.
   double overlap_threshold = 0.5;
+  // If true, boxes that cross the image's border become kLeftOut.
   bool leave_out_crossing = false;
 };
 
+// Makes MatchBoxes consider objects of every label.
 constexpr int kAnyLabel = -1;
 
-// First the pair of box and object that overlaps most, then the most of the rest, until every
-// object that any free box overlaps has one; equal overlaps go to the first box. PER_PREDICTION:
-// then each free box takes the object it overlaps most, if by overlap_threshold at least. Only
-// objects of `label` count.
+// Matches `boxes` to the objects whose label is `label` and writes the result to `matches`. First
+// matches the box and the object with the largest overlap, then repeats this with the remaining
+// boxes and objects until every object that overlaps a free box has a box. Among equal overlaps,
+// the box with the lowest index wins. With PER_PREDICTION, each box that is still free then takes
+// the object that it overlaps most, if the overlap is at least overlap_threshold.
 void MatchBoxes(const MatchRule& rule, const std::vector<LabeledBox>& objects, int label,
                 const std::vector<Box>& boxes, Matches* matches);
 
-// Which boxes learn a class (MultiBoxLossParameter::MiningType).
+// How MineBoxes selects boxes (MultiBoxLossParameter::MiningType).
 enum class MiningType { kNone, kMaxNegative, kHardExample };
 
+// The options of MineBoxes.
 struct MiningRule {
   MiningType type = MiningType::kMaxNegative;
-  double neg_pos_ratio = 3;  // kMaxNegative: at most so many negatives for each positive
-  double neg_overlap = 0.5;  // kMaxNegative: negatives overlap every object by less
-  int64_t sample_size = 64;  // kHardExample: so many boxes in all
-  double nms_threshold =
-      0;  // above 0: candidates are thinned out first, those with large losses staying
-  int64_t nms_top_k = -1;  // and of so many only; negative: of all
+  double neg_pos_ratio = 3;  // kMaxNegative: maximum number of negatives per positive
+  // kMaxNegative: a box is a negative only if its overlap with every object is below this value.
+  double neg_overlap = 0.5;
+  int64_t sample_size = 64;  // kHardExample: number of boxes per image
+  // If positive, non-maximum suppression with this threshold thins out the candidates first and
+  // keeps those with the largest losses.
+  double nms_threshold = 0;
+  // Number of candidates with the largest losses that enter the suppression; negative: all.
+  int64_t nms_top_k = -1;
 };
 
-// Of the boxes of an image, those with the largest losses. kMaxNegative chooses among unmatched
-// ones and leaves the matches as they are. kHardExample chooses among all, and takes the objects of
-// matched ones away that it does not choose. `boxes` are read where nms_threshold is above 0.
-// `negatives`, in order, are the chosen ones without object.
+// Selects the boxes of an image that have the largest losses. `loss` has one value per box.
+// kMaxNegative selects among the unmatched boxes and does not change `matches`. kHardExample
+// selects among all boxes and sets the matched boxes that are not selected to kNoObject.
+// `negatives` receives the indices of the selected boxes without an object, in ascending order; it
+// is empty for kNone. Reads `boxes` only if nms_threshold is positive.
 void MineBoxes(const MiningRule& rule, const double* loss, const std::vector<Box>& boxes,
                Matches* matches, std::vector<int>* negatives);
 

@@ -8,7 +8,7 @@ namespace {
 double Width(const Box& box) { return box[2] - box[0]; }
 double Height(const Box& box) { return box[3] - box[1]; }
 
-// Center and size, in the order of kCenterSize's code.
+// Returns center x, center y, width and height, the order of kCenterSize's code.
 Box CenterSize(const Box& box) {
   return {(box[0] + box[2]) / 2, (box[1] + box[3]) / 2, Width(box), Height(box)};
 }

@@ -1,6 +1,7 @@
-// Boxes of objects in images: what SSD's layers compute with them. Coordinates are fractions of the
-// image, from its upper left corner. Source: W. Liu et al., "SSD: Single Shot MultiBox Detector",
-// 2016, and the messages in proto/detection.proto; numbers are those of SSD's Caffe.
+// Bounding boxes and the operations on them that SSD's layers need. Coordinates are fractions of
+// the image's width and height, measured from the upper left corner. Source: W. Liu et al., "SSD:
+// Single Shot MultiBox Detector", 2016, and the messages in proto/detection.proto. The results
+// equal those of SSD's Caffe.
 #ifndef DOPPIO_LAYERS_DETECTION_BOXES_H_
 #define DOPPIO_LAYERS_DETECTION_BOXES_H_
 
@@ -13,32 +14,36 @@ namespace doppio {
 
 using Box = std::array<double, 4>;  // xmin, ymin, xmax, ymax
 
-// 0 for a box whose corners stand the wrong way round.
+// Returns the area of the box, or 0 if its maximum corner lies left of or above its minimum corner.
 double Area(const Box& box);
 
-// Intersection over union, also called the Jaccard overlap; 0 where the boxes at most touch.
+// Returns the intersection over union (Jaccard overlap) of the two boxes, or 0 if they only touch
+// or do not meet.
 double Overlap(const Box& a, const Box& b);
 
-// Whether some side lies outside of the image.
+// Returns true if any side of the box lies outside of the image.
 bool CrossesImage(const Box& box);
 
-// The encodings of a box relative to a prior (PriorBoxParameter::CodeType).
+// Encodings of a box relative to a prior (PriorBoxParameter::CodeType).
 enum class BoxCodeType { kCorner, kCenterSize, kCornerSize };
 
-// Encodes a box relative to a prior, as nets predict it.
+// Converts boxes to the code that a net predicts, which is relative to a prior, and back.
 struct BoxCode {
   BoxCodeType type = BoxCodeType::kCorner;
-  // The code is not divided by the prior's variances.
+  // If true, the code is not divided by the prior's variances.
   bool variance_in_target = false;
 
-  // `variance`: one positive number for each number of the code. kCenterSize and kCornerSize need a
-  // prior with an area, kCenterSize a box with an area as well.
+  // `variance` has one positive value for each of the four values of a code. kCenterSize and
+  // kCornerSize need a prior with a positive area; kCenterSize also needs a box with a positive
+  // area.
   Box Encode(const Box& prior, const Box& variance, const Box& box) const;
+  // Returns the box that `code` encodes. Inverse of Encode.
   Box Decode(const Box& prior, const Box& variance, const Box& code) const;
 };
 
-// Indices of the scores above `threshold`, the highest first, equal ones in order; at most `top_k`
-// unless that is negative. Score i is scores[i * stride].
+// Returns the indices of the scores above `threshold`, in descending order of score; equal scores
+// keep their order. Returns at most `top_k` indices unless `top_k` is negative. `scores` points to
+// `count` scores at distances of `stride` elements.
 template <class T>
 std::vector<int> HighestScores(const T* scores, int64_t stride, int64_t count, double threshold,
                                int64_t top_k) {
@@ -53,9 +58,9 @@ std::vector<int> HighestScores(const T* scores, int64_t stride, int64_t count, d
   return order;
 }
 
-// Non-maximum suppression: of the boxes that `order` names, best first, those that overlap no
-// better one that stays by more than `threshold`. With eta < 1 a threshold above 0.5 is multiplied
-// by it for each box that stays.
+// Non-maximum suppression. Returns the indices from `order`, which lists the best box first, of the
+// boxes whose overlap with every better box that is kept is at most `threshold`. If eta < 1, each
+// box that is kept multiplies the threshold by eta while the threshold is above 0.5.
 std::vector<int> SuppressOverlaps(const Box* boxes, const std::vector<int>& order, double threshold,
                                   double eta);
 

@@ -1,10 +1,10 @@
-// Checks and reads the blobs that SSD's layers pass to each other:
-//   priors: 1 x 2 x 4P. P boxes, then their variances (PriorBox).
-//   locations: N x 4P, or N x 4PC where classes do not share them. A code for each prior and class.
-//   confidences: N x PC. A score for each prior and class.
-//   labels: rows of 8. Image of the batch, label, instance, xmin, ymin, xmax, ymax, difficult.
-//   detections: rows of 7. Image of the batch, label, score, xmin, ymin, xmax, ymax.
-// In the last two, rows whose image is -1 are empty.
+// Checks and reads the blobs that SSD's layers exchange:
+//   priors: 1 x 2 x 4P. The P boxes, then their variances (PriorBox).
+//   locations: N x 4P, or N x 4PC if classes do not share locations. One code per prior and class.
+//   confidences: N x PC. One score per prior and class.
+//   labels: rows of 8: image of the batch, label, instance, xmin, ymin, xmax, ymax, difficult.
+//   detections: rows of 7: image of the batch, label, score, xmin, ymin, xmax, ymax.
+// In labels and detections, a row whose image is -1 is empty.
 #ifndef DOPPIO_LAYERS_DETECTION_DETECTION_BOTTOMS_H_
 #define DOPPIO_LAYERS_DETECTION_DETECTION_BOTTOMS_H_
 
@@ -19,28 +19,31 @@ namespace doppio {
 
 struct LayerSpec;
 
+// The extents N, P and C above.
 struct DetectionExtents {
   int64_t images = 0, priors = 0, classes = 0;
-  int64_t location_classes = 1;  // 1 where classes share locations
+  int64_t location_classes = 1;  // 1 if classes share locations
 
-  // The class whose locations class c has.
+  // Returns the index of the locations that class c uses.
   int64_t location_of(int64_t c) const { return location_classes == 1 ? 0 : c; }
 };
 
-// Reads the extents of a layer whose bottoms 0, 1, 2 are locations, confidences and priors. `path`
-// names the layer's parameters. `classes`: num_classes, or 0 where it is not given. Throws
-// UserError.
+// Returns the extents of a layer whose bottoms 0, 1 and 2 are locations, confidences and priors.
+// `path` is the name of the layer's parameter message, for errors. `classes` is num_classes, or 0
+// if the file does not give it. Throws UserError if the shapes do not fit together.
 DetectionExtents ReadDetectionExtents(const LayerSpec& spec, const std::string& path,
                                       int64_t classes, bool share_location,
                                       const std::vector<Shape>& bottoms);
 
-// Throws UserError unless bottom `i` has rows of `width` numbers.
+// Throws UserError unless the last axis of bottom `i` has the extent `width`. `what` names the
+// bottom in the error.
 void CheckRows(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i, const char* what,
                int64_t width);
 
-// `type`: a PriorBoxParameter::CodeType.
+// Returns the code for `type`, a PriorBoxParameter::CodeType.
 BoxCode ReadBoxCode(int type, bool variance_in_target);
 
+// Returns the box whose four coordinates start at `from`.
 template <class T>
 Box ReadBox(const T* from) {
   Box box;
@@ -48,10 +51,12 @@ Box ReadBox(const T* from) {
   return box;
 }
 
+// The prior boxes and their variances.
 struct Priors {
   std::vector<Box> boxes, variances;
 
-  // Throws at `at` for a variance that is not positive.
+  // Reads `count` priors and their variances from `from`, a blob of PriorBox. Throws UserError with
+  // the location `at` if a variance is not positive.
   template <class T>
   void Read(const SourceLoc& at, const T* from, int64_t count) {
     boxes.resize(static_cast<size_t>(count));
@@ -70,15 +75,17 @@ struct Priors {
   }
 };
 
-// What is wrong with a number of a row, where `limit` is one more than the largest.
+// Returns the error for the value `found` in row `row` of the blob `rows`. `what` is what the value
+// should name; `wanted` describes the valid values.
 inline UserError WrongInRow(const SourceLoc& at, const std::string& rows, int64_t row,
                             const std::string& what, double found, const std::string& wanted) {
   return UserError(at, "row " + std::to_string(row) + " of the " + rows + " names " + what + " " +
                            std::to_string(static_cast<int64_t>(found)) + "; " + wanted);
 }
 
-// The image and the label of a row, cut to whole numbers; image -1: none. Throws for numbers that
-// are no image of the batch, no class, or the background.
+// Reads the image and the label of a row and truncates both to integers. Returns false for an empty
+// row, whose image is -1. Throws UserError if the image is not in the batch, or if the label is not
+// a class or is the background.
 template <class T>
 bool ReadImageAndLabel(const SourceLoc& at, const char* rows, const T* from, int64_t row,
                        int64_t images, int64_t classes, int64_t background, int64_t* image,
@@ -101,7 +108,9 @@ bool ReadImageAndLabel(const SourceLoc& at, const char* rows, const T* from, int
   return true;
 }
 
-// The objects of each of the images, from `rows` rows of labels.
+// Reads the objects of all images from `rows` rows of labels. The size of `objects` is the number
+// of images. Leaves out difficult objects unless `difficult_ones` is true. Throws UserError like
+// ReadImageAndLabel.
 template <class T>
 void ReadObjects(const SourceLoc& at, const T* from, int64_t rows, int64_t classes,
                  int64_t background, bool difficult_ones,

@@ -1,7 +1,9 @@
-// DetectionEvaluate of SSD: which detections are right. The top has a row for each class but the
-// background: -1, class, number of its objects, -1, -1; then one for each row of the detections:
-// image, class, score, 1 if it is the first to find its object, 1 if it finds none or one that was
-// found. Empty rows become -1, -1, 0, 0, 0.
+// SSD's DetectionEvaluate marks each detection as a true or false positive. The top first has a row
+// for each class but the background: -1, class, number of objects of the class, -1, -1. Then it has
+// a row for each row of the detections: image, class, score, true positive, false positive. A
+// detection is a true positive if it is the first to match its object, and a false positive if it
+// matches no object or one that is already matched. The row of an empty detection is -1, -1, 0, 0,
+// 0.
 #include "core/net/graph/layer.h"
 #include "layers/detection/detection_bottoms.h"
 
@@ -12,7 +14,7 @@ struct DetectionEvaluateForm {
   int64_t classes = 0, background = 0;
   double overlap = 0.5;
   bool difficult_ones = true;
-  int64_t rows = 0, label_rows = 0;  // of the detections and of the labels
+  int64_t rows = 0, label_rows = 0;  // rows of the detections and of the labels
 
   int64_t foreground() const { return classes - (background < classes ? 1 : 0); }
 };
@@ -57,7 +59,8 @@ class DetectionEvaluateKernel : public Kernel {
         objects_(static_cast<size_t>(form_.rows + form_.label_rows)) {}
 
   void Forward(const Pass&) override {
-    // No blob tells how many images the batch has; DetectionOutput has a row at least for each.
+    // No bottom gives the number of images. DetectionOutput has at least one row per image, so the
+    // number of rows is an upper bound.
     ReadObjects(at_, t_.bottoms[1].template data<T>(), form_.label_rows, form_.classes,
                 form_.background, true, &objects_);
     T* to = CountObjects(t_.tops[0].template data<T>());
@@ -68,8 +71,10 @@ class DetectionEvaluateKernel : public Kernel {
   }
 
  private:
+  // Returns true if the evaluation counts the object.
   bool Counts(const LabeledBox& object) const { return form_.difficult_ones || !object.difficult; }
 
+  // Writes the rows of the classes to `to` and returns the address behind them.
   T* CountObjects(T* to) const {
     for (int64_t c = 0; c < form_.classes; ++c) {
       if (c == form_.background) continue;
@@ -84,7 +89,7 @@ class DetectionEvaluateKernel : public Kernel {
     return to;
   }
 
-  // Rows of detections, best first.
+  // Returns the indices of the rows of detections in descending order of score.
   std::vector<int64_t> ByScore(const T* from) const {
     std::vector<int64_t> order(static_cast<size_t>(form_.rows));
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
@@ -93,10 +98,11 @@ class DetectionEvaluateKernel : public Kernel {
     return order;
   }
 
+  // Writes the row of one detection to `to`. Must be called in descending order of score.
   void Judge(const T* detection, int64_t row, T* to) {
     std::fill_n(to, 5, T(0));
     to[0] = to[1] = T(-1);
-    // SSD's own mark of an image without detections.
+    // SSD writes label -1 for an image without detections.
     if (detection[1] == T(-1)) return;
     int64_t image = 0;
     int label = 0;
@@ -125,8 +131,9 @@ class DetectionEvaluateKernel : public Kernel {
 
   const SourceLoc at_;
   const DetectionEvaluateForm form_;
-  std::vector<std::vector<LabeledBox>> objects_;  // of each image
-  std::vector<std::vector<bool>> found_;          // likewise
+  std::vector<std::vector<LabeledBox>> objects_;  // the objects of each image
+  std::vector<std::vector<bool>>
+      found_;  // for each of objects_: true if a detection has matched it
 };
 
 DOPPIO_REGISTER_LAYER("DetectionEvaluate",

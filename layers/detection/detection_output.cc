@@ -1,6 +1,6 @@
-// DetectionOutput of SSD: for each image the boxes that remain when each class by itself has
-// thinned out what overlaps. How many these are only the data tells; the top has room for the most
-// there may be, and the rows that nothing comes to have -1 everywhere.
+// SSD's DetectionOutput decodes the predicted boxes of each image and applies non-maximum
+// suppression to each class separately. The number of detections depends on the data, so the top
+// has room for the largest possible number, and the values of unused rows are -1.
 #include <cfloat>
 
 #include "core/base/threads.h"
@@ -12,7 +12,7 @@ namespace {
 
 struct DetectionOutputForm {
   DetectionExtents extents;
-  int64_t background = 0;  // may be no class
+  int64_t background = 0;  // may be a number that is not a class
   BoxCode code;
   double threshold = -DBL_MAX, overlap = 0.3, eta = 1;
   int64_t top_k = -1, keep_top_k = -1;
@@ -20,7 +20,7 @@ struct DetectionOutputForm {
   int64_t foreground() const {
     return extents.classes - (background >= 0 && background < extents.classes ? 1 : 0);
   }
-  // Rows of the top for an image.
+  // Returns the number of rows that the top has for each image.
   int64_t most() const {
     const int64_t of_class = top_k >= 0 ? std::min(top_k, extents.priors) : extents.priors;
     const int64_t all = of_class * foreground();
@@ -100,6 +100,7 @@ class DetectionOutputKernel : public Kernel {
   }
 
  private:
+  // Writes the detections of an image to detections_.
   void Detect(int64_t image) {
     const DetectionExtents& e = form_.extents;
     std::vector<Detection>& found = detections_[static_cast<size_t>(image)];
@@ -120,6 +121,7 @@ class DetectionOutputKernel : public Kernel {
     Keep(&found);
   }
 
+  // Decodes the locations of one class; `codes` points to the code of the first prior.
   std::vector<Box> Decode(const T* codes) const {
     std::vector<Box> boxes(priors_.boxes.size());
     for (size_t i = 0; i < boxes.size(); ++i) {
@@ -130,7 +132,7 @@ class DetectionOutputKernel : public Kernel {
     return boxes;
   }
 
-  // The keep_top_k best, classes side by side as they were.
+  // Keeps the keep_top_k detections with the highest scores, grouped by class as before.
   void Keep(std::vector<Detection>* found) const {
     if (form_.keep_top_k < 0 || static_cast<int64_t>(found->size()) <= form_.keep_top_k) return;
     const auto better = [](const Detection& a, const Detection& b) { return a.score > b.score; };
@@ -143,7 +145,7 @@ class DetectionOutputKernel : public Kernel {
   const SourceLoc at_;
   const DetectionOutputForm form_;
   Priors priors_;
-  std::vector<std::vector<Detection>> detections_;  // of each image
+  std::vector<std::vector<Detection>> detections_;  // the detections of each image
 };
 
 DOPPIO_REGISTER_LAYER("DetectionOutput",

@@ -1,5 +1,5 @@
-// What MultiBoxLoss sums over in a pass: for an image, which priors learn a place and which of
-// them, with more, learn a class.
+// Selects the priors of an image that contribute to MultiBoxLoss: those that contribute to the
+// location loss, and the larger set that contributes to the classification loss.
 #ifndef DOPPIO_LAYERS_DETECTION_MULTIBOX_CHOICE_H_
 #define DOPPIO_LAYERS_DETECTION_MULTIBOX_CHOICE_H_
 
@@ -9,17 +9,20 @@
 
 namespace doppio {
 
-// A prior that learns an object's place.
+// A prior that contributes to the location loss.
 struct PlaceSample {
-  int64_t code = 0;  // where the four numbers of its code begin in the image's locations
+  int64_t code = 0;  // offset of its code in the image's locations
   Box target{}, divisor{};
+  // False for each coordinate that adds nothing to the loss.
   std::array<bool, 4> counts{};
 
+  // Returns the difference between coordinate k of the prediction and of the target.
   template <class T>
   double Distance(const T* locations, size_t k) const {
     return (static_cast<double>(locations[code + static_cast<int64_t>(k)]) - target[k]) /
            divisor[k];
   }
+  // Returns the sum of the losses of the coordinates that count.
   template <class T>
   double Loss(const PlaceTerm& term, const T* locations) const {
     double loss = 0;
@@ -30,17 +33,18 @@ struct PlaceSample {
   }
 };
 
+// A prior that contributes to the classification loss, and its target class.
 struct ClassSample {
   int64_t prior = 0, label = 0;
 };
 
-// Of one image. Its memory is used again from pass to pass.
+// The selection for one image. Reuses its memory from pass to pass.
 class MultiBoxChoice {
  public:
   const std::vector<PlaceSample>& places() const { return places_; }
   const std::vector<ClassSample>& classes() const { return classes_; }
 
-  // `locations` and `scores` are the image's.
+  // Makes the selection. `locations` and `scores` point to the values of this image.
   template <class T>
   void Choose(const MultiBoxLossForm& form, const Priors& priors,
               const std::vector<LabeledBox>& objects, const T* locations, const T* scores) {
@@ -49,7 +53,8 @@ class MultiBoxChoice {
     places_.clear();
     classes_.clear();
     negatives_.clear();
-    // Without an object there is nothing to learn a ratio from.
+    // With mining, an image without objects adds nothing: the number of negatives is relative to
+    // the number of positives.
     if (objects.empty() && form.mines()) return;
     for (int64_t c = 0; c < e.location_classes; ++c) {
       const bool shared = e.location_classes == 1;
@@ -70,7 +75,7 @@ class MultiBoxChoice {
           places_.push_back(PlaceOf(form, priors, objects, static_cast<int64_t>(i), c));
       }
     }
-    // With mining, classes share locations and matches_ has all matches.
+    // Mining requires that classes share locations, so matches_ holds all matches.
     for (int64_t i = 0; i < e.priors; ++i) {
       if (form.mines() && matches_.object[static_cast<size_t>(i)] < 0) continue;
       classes_.push_back({i, label_[static_cast<size_t>(i)]});
@@ -83,7 +88,8 @@ class MultiBoxChoice {
     return form.agnostic ? form.background + 1 : object.label;
   }
 
-  // Also decodes the locations where somebody wants them.
+  // Writes the matches of the priors to matches_. Also decodes the locations into boxes_ if the
+  // matching or the suppression reads them.
   template <class T>
   void Match(const MultiBoxLossForm& form, const Priors& priors,
              const std::vector<LabeledBox>& objects, int label, const T* codes) {
@@ -97,7 +103,8 @@ class MultiBoxChoice {
       }
     }
     if (!form.match_priors) return MatchBoxes(form.match, objects, label, boxes_, &matches_);
-    // A prior belongs to one object, whatever that is; only then it counts for the object's class.
+    // Match each prior regardless of the label first: a prior whose object has another label must
+    // not match an object of this label.
     MatchBoxes(form.match, objects, kAnyLabel, priors.boxes, &matches_);
     if (label == kAnyLabel) return;
     for (int& object : matches_.object) {
@@ -105,6 +112,7 @@ class MultiBoxChoice {
     }
   }
 
+  // Returns the sample of the matched prior i.
   PlaceSample PlaceOf(const MultiBoxLossForm& form, const Priors& priors,
                       const std::vector<LabeledBox>& objects, int64_t i,
                       int64_t location_class) const {
@@ -120,7 +128,7 @@ class MultiBoxChoice {
     return sample;
   }
 
-  // Of each prior: what mining looks for.
+  // Writes the loss of each prior, by which mining ranks the priors, to loss_.
   template <class T>
   void Losses(const MultiBoxLossForm& form, const Priors& priors,
               const std::vector<LabeledBox>& objects, const T* locations, const T* scores) {
@@ -135,7 +143,7 @@ class MultiBoxChoice {
   }
 
   std::vector<int> label_, negatives_;
-  std::vector<Box> boxes_;  // decoded
+  std::vector<Box> boxes_;  // decoded from the locations
   std::vector<double> loss_;
   Matches matches_;
   std::vector<PlaceSample> places_;

@@ -1,6 +1,7 @@
-// MultiBoxLoss of SSD: for the priors that match an object, the loss of its place; for these and
-// the hardest of the others, the loss of the class; both sums divided, by the number of matches
-// unless the file says otherwise. Without mining, all priors of all images learn a class.
+// SSD's MultiBoxLoss: the location loss of the priors that match an object, plus the classification
+// loss of these priors and of the hardest negatives. The sum is divided by the number of matches
+// unless the net file sets another normalization. Without mining, all priors of all images
+// contribute to the classification loss.
 #include <numeric>
 
 #include "core/base/threads.h"
@@ -91,7 +92,8 @@ LayerShape InferMultiboxLoss(const LayerSpec& spec, const std::vector<Shape>& bo
   shape.tops = {Shape()};
   shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, false, true, true};
-  shape.no_gradient_bottoms_may_learn = true;  // priors: of the sizes of what learns
+  // PriorBox computes the priors from the shapes of bottoms that may learn.
+  shape.no_gradient_bottoms_may_learn = true;
   shape.loss = true;
   return shape;
 }
@@ -149,6 +151,7 @@ class MultiBoxLossKernel : public Kernel {
     return t_.bottoms[1].template data<T>() + static_cast<int64_t>(i) * ScoreCount();
   }
 
+  // Returns the loss of image i before normalization.
   double LossOf(size_t i) const {
     double places = 0, classes = 0;
     for (const PlaceSample& sample : choices_[i].places())
@@ -160,6 +163,7 @@ class MultiBoxLossKernel : public Kernel {
            (form_.classes_count ? classes : 0);
   }
 
+  // Writes the gradient of the locations of image i.
   void PlaceGradient(size_t i, double weight) const {
     T* to = t_.bottom_grads[0].template data<T>() + static_cast<int64_t>(i) * LocationCount();
     std::fill_n(to, LocationCount(), T(0));
@@ -174,6 +178,7 @@ class MultiBoxLossKernel : public Kernel {
     }
   }
 
+  // Writes the gradient of the confidences of image i.
   void ClassGradient(size_t i, double weight) const {
     const int64_t classes = form_.extents.classes;
     T* to = t_.bottom_grads[1].template data<T>() + static_cast<int64_t>(i) * ScoreCount();
@@ -187,7 +192,7 @@ class MultiBoxLossKernel : public Kernel {
   const SourceLoc at_;
   const MultiBoxLossForm form_;
   Priors priors_;
-  // For each image, of the last Forward.
+  // The state of each image, written by the last Forward.
   std::vector<std::vector<LabeledBox>> objects_;
   std::vector<MultiBoxChoice> choices_;
   std::vector<double> losses_;

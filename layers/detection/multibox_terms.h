@@ -1,6 +1,6 @@
-// The two losses that MultiBoxLoss sums over its choice of priors, and their gradients: of the four
-// numbers of a place, and of the scores of the classes. Source: W. Liu et al., "SSD", 2016,
-// equations 1 to 3.
+// The two losses that MultiBoxLoss sums over the selected priors, with their gradients: the
+// location loss of a coordinate, and the classification loss of a prior. Source: W. Liu et al.,
+// "SSD", 2016, equations 1 to 3.
 #ifndef DOPPIO_LAYERS_DETECTION_MULTIBOX_TERMS_H_
 #define DOPPIO_LAYERS_DETECTION_MULTIBOX_TERMS_H_
 
@@ -11,7 +11,8 @@
 
 namespace doppio {
 
-// SMOOTH_L1 or, as half of its square, L2 of a distance.
+// The location loss of one coordinate, for the distance d between prediction and target: SMOOTH_L1,
+// or L2, which is d^2 / 2.
 struct PlaceTerm {
   bool smooth = true;
 
@@ -21,8 +22,9 @@ struct PlaceTerm {
   double Gradient(double d) const { return smooth && std::fabs(d) >= 1 ? (d > 0) - (d < 0) : d; }
 };
 
-// SOFTMAX: cross entropy of the label. LOGISTIC: of each class by itself, the label's target
-// being 1.
+// The classification loss of one prior. SOFTMAX is the cross entropy of the label. LOGISTIC is the
+// sum of the binary cross entropies of all classes, with target 1 for the label and 0 for all other
+// classes.
 struct ClassTerm {
   bool softmax = true;
   int64_t classes = 1;
@@ -32,7 +34,8 @@ struct ClassTerm {
     if (softmax) {
       const Sum sum = Exponentials(scores);
       const double p = std::exp(static_cast<double>(scores[label]) - sum.largest) / sum.sum;
-      // Written so that NaN passes. The bound is Caffe's.
+      // A comparison with NaN is false, so a probability of NaN gives a loss of NaN. The bound is
+      // Caffe's.
       return -std::log(p < static_cast<double>(FLT_MIN) ? static_cast<double>(FLT_MIN) : p);
     }
     double loss = 0;
@@ -43,7 +46,7 @@ struct ClassTerm {
     return loss;
   }
 
-  // gradient[c] = weight * that by score c.
+  // Writes gradient[c] = weight * (derivative of the loss with respect to score c).
   template <class T>
   void Gradient(const T* scores, int64_t label, double weight, T* gradient) const {
     const Sum sum = softmax ? Exponentials(scores) : Sum();
@@ -55,6 +58,7 @@ struct ClassTerm {
   }
 
  private:
+  // The largest score, and the sum of e^(score - largest).
   struct Sum {
     double largest = 0, sum = 0;
   };

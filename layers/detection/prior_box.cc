@@ -1,4 +1,4 @@
-// PriorBox on every device. The values depend only on the shapes of the bottoms: the kernels
+// PriorBox on all devices. The values depend only on the shapes of the bottoms, so the kernels
 // compute them once, on the host.
 #include "layers/detection/prior_box_form.h"
 
@@ -14,6 +14,7 @@ namespace {
 
 constexpr char kPriorBoxPath[] = "prior_box_param.";
 
+// Throws UserError for value number `index` of the field `name` unless it is positive.
 void CheckPositivePriorBox(const LayerSpec& spec, const std::string& name, double value,
                            int index = 0) {
   if (value > 0) return;
@@ -40,6 +41,7 @@ std::vector<double> PriorBoxRatios(const LayerSpec& spec) {
   return ratios;
 }
 
+// Returns the boxes of one position. Throws UserError for wrong sizes.
 std::vector<PriorBoxForm::Size> PriorBoxSizes(const LayerSpec& spec) {
   const PriorBoxParameter& p = spec.param.prior_box_param();
   if (p.min_size_size() == 0)
@@ -74,6 +76,8 @@ std::vector<PriorBoxForm::Size> PriorBoxSizes(const LayerSpec& spec) {
   return boxes;
 }
 
+// Returns the four variances of a box. One variance in the file is used for all four; the default
+// is 0.1.
 std::vector<float> PriorBoxVariance(const LayerSpec& spec) {
   const PriorBoxParameter& p = spec.param.prior_box_param();
   for (int i = 0; i < p.variance_size(); ++i)
@@ -87,7 +91,8 @@ std::vector<float> PriorBoxVariance(const LayerSpec& spec) {
   return std::vector<float>(4, p.variance_size() == 1 ? p.variance(0) : 0.1f);
 }
 
-// Returns true if the file gives `both`, or `h` and `w`. Throws UserError for other combinations.
+// Returns true if the file gives `both`, or `h` and `w`. Returns false if it gives none of them.
+// Throws UserError for other combinations.
 bool ReadPriorBoxPair(const LayerSpec& spec, const std::string& both, const std::string& h,
                       const std::string& w, bool has_both, bool has_h, bool has_w) {
   if (has_h != has_w)
@@ -157,7 +162,7 @@ class PriorBox : public Kernel {
   const std::vector<float> values_;
 };
 
-// Keeps the values on the device and copies them there.
+// Keeps the values in device memory and copies them to the top in each pass.
 class CudaPriorBox : public Kernel {
  public:
   explicit CudaPriorBox(const KernelArgs& args) : ops_(OpsOf(args.device)) {

@@ -1,6 +1,6 @@
-// The form of PriorBox: the boxes around each position of a feature map. SSD predicts objects
-// relative to them. Source: W. Liu et al., "SSD", 2016, section 2.2. Numbers follow SSD's Caffe,
-// which truncates sizes to whole pixels.
+// The form of PriorBox: the boxes around each position of a feature map, relative to which SSD
+// predicts objects. Source: W. Liu et al., "SSD", 2016, section 2.2. The results equal those of
+// SSD's Caffe, which truncates sizes to whole pixels.
 #ifndef DOPPIO_LAYERS_DETECTION_PRIOR_BOX_FORM_H_
 #define DOPPIO_LAYERS_DETECTION_PRIOR_BOX_FORM_H_
 
@@ -12,18 +12,23 @@ namespace doppio {
 
 struct PriorBoxForm {
   struct Size {
-    double width, height;  // pixels
+    double width, height;  // in pixels
   };
-  std::vector<Size> boxes;  // of one position, in order
+  std::vector<Size> boxes;  // the boxes of one position, in order
   std::vector<float> variance;
-  int64_t rows = 0, columns = 0;  // positions
+  int64_t rows = 0, columns = 0;  // extents of the feature map
+  // In pixels.
   double image_width = 0, image_height = 0, step_w = 0, step_h = 0;
+  // Position of a box center within its step; 0.5 is the middle.
   double offset = 0;
+  // If true, coordinates are clipped to [0, 1].
   bool clip = false;
 
+  // Returns the number of boxes of the whole map.
   int64_t count() const { return rows * columns * static_cast<int64_t>(boxes.size()); }
 
-  // Returns 2 x 4 count() values: corners, then variances.
+  // Returns the values of the top: the corners of all boxes (4 count() values), then their
+  // variances (4 count() values).
   std::vector<float> Values() const {
     std::vector<float> values;
     values.reserve(static_cast<size_t>(8 * count()));

@@ -1,5 +1,5 @@
-// PSROIPooling on the CPU, and its meaning: the mean of a map within each bin of each region, where
-// each bin reads maps of its own.
+// PSROIPooling: shape inference and CPU kernel. Each element of the top is the mean of a bin of a
+// region; each bin reads bottom channels of its own.
 #include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/detection/roi_pooling_form.h"

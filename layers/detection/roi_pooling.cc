@@ -1,5 +1,5 @@
-// ROIPooling on the CPU, and what it means: the largest values of a map within each region, in
-// bins.
+// ROIPooling: shape inference and CPU kernel. Each element of the top is the maximum of a bin of a
+// region.
 #include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/detection/roi_pooling_form.h"
@@ -104,6 +104,7 @@ class RoiPooling : public Kernel {
   }
 
  private:
+  // Returns the positions of the maxima, or null if Backward is never called.
   int32_t* From() const { return static_cast<int32_t*>(t_.saved); }
 
   const RoiPoolingForm form_;

@@ -1,5 +1,5 @@
-// ROIPooling and PSROIPooling on a GPU. The bins of a region that names no image of the batch are
-// NaN at once. A later Forward throws the error, because the host does not wait for the GPU.
+// ROIPooling and PSROIPooling on a GPU. The host does not wait for the GPU, so if a region names no
+// image of the batch, its bins become NaN, and a later Forward throws the error.
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/detection/roi_pooling_form.h"
@@ -7,6 +7,7 @@
 namespace doppio {
 namespace {
 
+// Common base class. Derived classes launch the kernels.
 class CudaRoiKernel : public Kernel {
  public:
   explicit CudaRoiKernel(const KernelArgs& args)
@@ -26,10 +27,13 @@ class CudaRoiKernel : public Kernel {
   }
 
  protected:
+  // Launches the forward kernel.
   virtual void Pool() = 0;
+  // Launches the backward kernel.
   virtual void Spread() = 0;
 
   Gpu gpu() const { return GpuOf(device_); }
+  // Host memory that the GPU sets to 1 for a bad region.
   uint32_t* bad() const { return static_cast<uint32_t*>(bad_.data()); }
   const float* rois() const { return t_.bottoms[1].data<float>(); }
 
@@ -52,6 +56,7 @@ class CudaRoiPooling : public CudaRoiKernel {
   }
 
  private:
+  // Returns the positions of the maxima, or null if Backward is never called.
   int32_t* From() const { return static_cast<int32_t*>(t_.saved); }
   void Pool() override {
     ForEachIndex(gpu(), form_.top_count(), "ROIPooling",

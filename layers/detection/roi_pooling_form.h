@@ -1,4 +1,5 @@
-// The form of ROIPooling and PSROIPooling.
+// The form of ROIPooling and PSROIPooling: what their kernels need from the net file and the
+// bottoms' shapes.
 #ifndef DOPPIO_LAYERS_DETECTION_ROI_POOLING_FORM_H_
 #define DOPPIO_LAYERS_DETECTION_ROI_POOLING_FORM_H_
 
@@ -19,15 +20,15 @@ struct RoiPoolingForm {
   UserError bad_region;  // thrown for a region that names no image of the batch
 };
 
-// Checks the bottoms of both layers and returns the form without the bins. `scale_path`: the field
-// that gives `scale`, for errors.
+// Checks the bottoms of ROIPooling or PSROIPooling and returns the form without the bins.
+// `scale_path` is the path of the field that gives `scale`, for errors. Throws UserError.
 RoiForm ReadRoiBottoms(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                        const std::string& scale_path, float scale);
 
-// Returns the answer of `infer` for a form that is read.
+// Returns what `infer` returns for a complete form.
 LayerShape ShapeOfRois(const LayerSpec& spec, const RoiForm& form);
 
-// Throws bad_region for the first bad one of the regions, which are in host memory.
+// Throws bad_region if any region names no image of the batch. `rois` points to host memory.
 template <class T>
 void CheckRois(const RoiPoolingForm& form, const T* rois) {
   for (int64_t r = 0; r < form.rois.rois; ++r) {

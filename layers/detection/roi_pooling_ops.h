@@ -1,7 +1,8 @@
-// ROIPooling and PSROIPooling, the same on every device: the window of a bin, and functions of an
-// element of the top, of an element of the bottom (gradients as sums in a fixed order, for many
-// threads) or of a plane of the bottom (the same sums, for few). Sources: R. Girshick, "Fast
-// R-CNN", 2015, section 2.1; J. Dai et al., "R-FCN", 2016, equation 1.
+// The math of ROIPooling and PSROIPooling, shared by all devices: the windows of the bins, and
+// functors that compute one element of the top, one element of the bottom's gradient, or one plane
+// of the bottom's gradient. Both kinds of gradients add their terms in the same fixed order; GPUs
+// use the functor for elements, which suits many threads, and CPUs the functor for planes. Sources:
+// R. Girshick, "Fast R-CNN", 2015, section 2.1; J. Dai et al., "R-FCN", 2016, equation 1.
 #ifndef DOPPIO_LAYERS_DETECTION_ROI_POOLING_OPS_H_
 #define DOPPIO_LAYERS_DETECTION_ROI_POOLING_OPS_H_
 
@@ -12,10 +13,11 @@
 
 namespace doppio {
 
+// The extents of the bottom, the regions and the top.
 struct RoiForm {
   int64_t images = 0, channels = 0, height = 1, width = 1;  // the bottom
   int64_t rois = 0, top_channels = 0, bins_h = 1, bins_w = 1;
-  float scale = 1;  // pixels of the bottom for each pixel of the image
+  float scale = 1;  // pixels of the bottom per pixel of the image
 
   DOPPIO_HD int64_t plane() const { return height * width; }
   DOPPIO_HD int64_t bottom_count() const { return images * channels * plane(); }
@@ -23,17 +25,18 @@ struct RoiForm {
   DOPPIO_HD int64_t top_count() const { return rois * top_channels * bins(); }
 };
 
-// A row of the regions: image of the batch, then the corners in pixels of the image, both inside.
+// Values per region: the image of the batch, then xmin, ymin, xmax, ymax in pixels of the image.
+// The region includes both corners.
 constexpr int64_t kRoiNumbers = 5;
 
-// -1 where the row names no image of the batch.
+// Returns the image of the region, or -1 if the batch has no such image.
 template <class T>
 DOPPIO_HD int64_t ImageOfRoi(const RoiForm& form, const T* roi) {
-  // Also false for NaN.
+  // The condition is also false for NaN.
   return roi[0] >= 0 && roi[0] < static_cast<T>(form.images) ? static_cast<int64_t>(roi[0]) : -1;
 }
 
-// Positions [begin, end) along an axis.
+// The positions [begin, end) along an axis.
 struct RoiSpan {
   int64_t begin = 0, end = 0;
   DOPPIO_HD bool empty() const { return end <= begin; }
@@ -41,19 +44,20 @@ struct RoiSpan {
   DOPPIO_HD bool has(int64_t i) const { return begin <= i && i < end; }
 };
 
+// Returns i clamped to [0, size].
 DOPPIO_HD inline int64_t CutToAxis(int64_t i, int64_t size) {
   return i < 0 ? 0 : i > size ? size : i;
 }
 
-// Rounded half away from zero, and within what a position may be; 0 for NaN.
+// Returns `pixel` rounded half away from zero and clamped to [-1e6, 1e6], or 0 for NaN.
 DOPPIO_HD inline float RoundedPixel(float pixel) {
   const float limit = 1e6f;
   if (!(pixel > -limit)) return pixel <= -limit ? -limit : 0;
   return pixel < limit ? roundf(pixel) : limit;
 }
 
-// ROIPooling's region along an axis, in whole pixels of the bottom, cut into `bins` windows that
-// may share pixels.
+// ROIPooling's region along one axis, in whole pixels of the bottom. It is divided into `bins`
+// windows, which may share pixels.
 struct MaxSpans {
   int64_t start = 0, pixels = 1, bins = 1, size = 1;
 
@@ -63,11 +67,12 @@ struct MaxSpans {
     const int64_t last = static_cast<int64_t>(RoundedPixel(high * scale));
     pixels = last < start ? 1 : last - start + 1;
   }
+  // Returns the positions that bin i reads.
   DOPPIO_HD RoiSpan Bin(int64_t i) const {
     return {CutToAxis(start + i * pixels / bins, size),
             CutToAxis(start + ((i + 1) * pixels + bins - 1) / bins, size)};
   }
-  // The bins that see position `at` of the bottom.
+  // Returns the bins that read position `at` of the bottom.
   DOPPIO_HD RoiSpan BinsOf(int64_t at) const {
     const int64_t inside = at - start;
     if (inside < 0 || inside >= pixels) return {0, 0};
@@ -76,10 +81,12 @@ struct MaxSpans {
   }
 };
 
-// PSROIPooling's: cut in fractions of a pixel, and then rounded outwards. Products and sums
-// alternate such that no device can fuse them, because a window must be the same on all.
+// PSROIPooling's region along one axis. The bins are fractions of a pixel wide; their windows are
+// rounded outwards. No product is an operand of an addition, so that no compiler can contract the
+// two to a fused multiply-add: all devices must compute the same windows.
 struct MeanSpans {
-  float start = 0, pixels = 1, scale = 1;  // pixels of the image
+  float start = 0, pixels = 1,
+        scale = 1;  // start, pixels: in pixels of the image; scale: RoiForm::scale
   int64_t bins = 1, size = 1;
 
   DOPPIO_HD MeanSpans(float low, float high, float scale, int64_t bins, int64_t size)
@@ -89,29 +96,33 @@ struct MeanSpans {
     pixels = RoundedPixel(high) + 1 - start;
     if (pixels < least) pixels = least;
   }
+  // Returns the positions that bin i reads.
   DOPPIO_HD RoiSpan Bin(int64_t i) const {
     return {CutToAxis(static_cast<int64_t>(floorf(Edge(i))), size),
             CutToAxis(static_cast<int64_t>(ceilf(Edge(i + 1))), size)};
   }
 
  private:
+  // Returns the start of bin i in pixels of the bottom.
   DOPPIO_HD float Edge(int64_t i) const {
     return (static_cast<float>(i) * pixels / static_cast<float>(bins) + start) * scale;
   }
 };
 
+// Returns the spans of a region along the height.
 template <class Spans, class T>
 DOPPIO_HD Spans RowsOfRoi(const RoiForm& form, const T* roi) {
   return Spans(static_cast<float>(roi[2]), static_cast<float>(roi[4]), form.scale, form.bins_h,
                form.height);
 }
+// Returns the spans of a region along the width.
 template <class Spans, class T>
 DOPPIO_HD Spans ColumnsOfRoi(const RoiForm& form, const T* roi) {
   return Spans(static_cast<float>(roi[1]), static_cast<float>(roi[3]), form.scale, form.bins_w,
                form.width);
 }
 
-// An element of the top, taken apart.
+// Splits index n of an element of the top into region, channel, row i and column j.
 struct RoiElement {
   int64_t roi, channel, i, j;
   DOPPIO_HD RoiElement(const RoiForm& form, int64_t n)
@@ -121,8 +132,9 @@ struct RoiElement {
         j(n % form.bins_w) {}
 };
 
-// The largest value of each bin, the first of equal ones; 0 where the bin is empty. `from`, which
-// may be null, gets where in its plane it was, or -1. A region of no image gives NaN and sets *bad.
+// Writes the largest value of each bin to y, or 0 for an empty bin. `from`, which may be null,
+// receives the position of this value in its plane, or -1 for an empty bin; among equal values the
+// first wins. If a region names no image of the batch, writes NaN and sets *bad to 1.
 template <class T>
 struct RoiMax {
   RoiForm form;
@@ -158,7 +170,8 @@ struct RoiMax {
   }
 };
 
-// An element of the bottom gets the gradients of the bins that took it.
+// Computes one element of the bottom's gradient: the sum of the gradients of the bins whose maximum
+// it is.
 template <class T>
 struct RoiMaxGradient {
   RoiForm form;
@@ -188,6 +201,7 @@ struct RoiMaxGradient {
   }
 };
 
+// Computes plane n of the bottom's gradient, with the same results as RoiMaxGradient.
 template <class T>
 struct RoiMaxPlaneGradient {
   RoiForm form;
@@ -209,8 +223,9 @@ struct RoiMaxPlaneGradient {
   }
 };
 
-// Position-sensitive: bin (i, j) of top channel c is the mean over its window of a channel of its
-// own, (c * bins_h + i) * bins_w + j; 0 where the bin is empty.
+// Position-sensitive mean: bin (i, j) of top channel c is the mean over its window in bottom
+// channel (c * bins_h + i) * bins_w + j, or 0 for an empty bin. If a region names no image of the
+// batch, writes NaN and sets *bad to 1.
 template <class T>
 struct PsRoiMean {
   RoiForm form;
@@ -240,6 +255,7 @@ struct PsRoiMean {
   }
 };
 
+// Computes one element of the bottom's gradient.
 template <class T>
 struct PsRoiMeanGradient {
   RoiForm form;
@@ -250,7 +266,7 @@ struct PsRoiMeanGradient {
     const int64_t w = n % form.width, h = n / form.width % form.height;
     const int64_t channel = n / form.plane() % form.channels,
                   image = n / form.plane() / form.channels;
-    // The top's channel and bin in one: they follow each other as the bottom's channels do.
+    // The bottom's channel is the index of (top channel, i, j) in row-major order.
     const int64_t i = channel / form.bins_w % form.bins_h, j = channel % form.bins_w;
     T sum = 0;
     for (int64_t r = 0; r < form.rois; ++r) {
@@ -265,6 +281,7 @@ struct PsRoiMeanGradient {
   }
 };
 
+// Computes plane n of the bottom's gradient, with the same results as PsRoiMeanGradient.
 template <class T>
 struct PsRoiMeanPlaneGradient {
   RoiForm form;

@@ -1,6 +1,6 @@
-// InnerProduct's weights for a bottom in blocks of channels, which is not unpacked: one sample of
-// it is a row whose elements are merely in another order (and has zeros where channels fill a
-// block).
+// The weights of InnerProduct for a bottom in a channel-blocked layout, which is not reordered. A
+// sample of such a bottom is a row whose elements are in another order, with zeros where channels
+// only fill up a block.
 #ifndef DOPPIO_LAYERS_INNER_PRODUCT_BLOCKED_WEIGHTS_H_
 #define DOPPIO_LAYERS_INNER_PRODUCT_BLOCKED_WEIGHTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace doppio {
 
-// The channels per block of an image in blocks; 0 when `tensor` lies in any other way.
+// Returns the number of channels per block if `tensor` has a channel-blocked layout, else 0.
 inline int64_t BlockOf(const TensorSpec& tensor) {
   if (tensor.layout.plain() || tensor.shape.rank() < 3) return 0;
   const Blocking blocking = BlockingOf(DescOf(tensor));
@@ -17,18 +17,19 @@ inline int64_t BlockOf(const TensorSpec& tensor) {
   return LayoutOf(ChannelBlocked(tensor.shape, block)) == tensor.layout ? block : 0;
 }
 
-// The weights as a matrix over rows of memory order <-> as a tensor (outputs, channels,
-// spatial...), for bottoms of `bottom`'s shape in blocks of `block` channels. Both describe the
-// same memory.
+// Converts the description of the weights between two views of the same memory: a matrix whose rows
+// follow the memory order of a sample, and a tensor (outputs, channels, spatial...). The bottom has
+// the shape `bottom` and blocks of `block` channels.
 class BlockedWeights {
  public:
   BlockedWeights(const Shape& bottom, int64_t outputs, int64_t block)
       : shape_(bottom), outputs_(outputs), block_(block), area_(bottom.count(2)) {
     shape_[0] = outputs;
   }
+  // Returns the number of inputs including the padding of the last block.
   int64_t padded_inputs() const { return (shape_[1] + block_ - 1) / block_ * block_ * area_; }
 
-  // Empty when the tensor cannot be described.
+  // Returns the tensor view of `matrix`, or an empty descriptor if oneDNN cannot describe it.
   dnnl::memory::desc Tensor(const dnnl::memory::desc& matrix) const {
     const Blocking from = BlockingOf(matrix);
     Blocking to = BlockingOf(PlainDesc(shape_));
@@ -55,6 +56,7 @@ class BlockedWeights {
     return DescOf(to);
   }
 
+  // Returns the matrix view of `tensor`.
   dnnl::memory::desc Matrix(const dnnl::memory::desc& tensor) const {
     const Blocking from = BlockingOf(tensor);
     Blocking to = BlockingOf(PlainDesc(Shape{outputs_, padded_inputs()}));

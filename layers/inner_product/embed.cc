@@ -1,4 +1,4 @@
-// Embed: the row of a learned matrix that each number of the bottom names, plus a bias.
+// Embed: replaces each index in the bottom by that row of a learned matrix, plus a bias.
 #include "core/net/graph/layer.h"
 #include "layers/common/row_copies.h"
 #include "layers/inner_product/embed_form.h"
@@ -28,7 +28,7 @@ LayerShape InferEmbed(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
   shape.tops[0].push_back(form.width);
   shape.params.push_back({Shape{form.indices.rows(), form.width}, param.weight_filler()});
   if (form.bias) shape.params.push_back({Shape{form.width}, param.bias_filler()});
-  // Backward works on saved row numbers.
+  // Backward reads the saved row indices.
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {true};
   return shape;
@@ -70,6 +70,7 @@ class EmbedKernel : public Kernel {
   }
 
  private:
+  // Returns the row indices that Forward has read.
   int32_t* Rows() const { return static_cast<int32_t*>(backward_ ? t_.saved : t_.scratch); }
 
   const SourceLoc at_;

@@ -1,5 +1,5 @@
-// Embed on a GPU, in single precision. An index that is no row makes its row of the top NaN at
-// once; a later Forward throws an error that names it.
+// Embed on a GPU, in single precision. The host does not wait for the GPU, so if an index is out of
+// range, its row of the top becomes NaN, and a later Forward throws an error that names the index.
 #include <cmath>
 
 #include "layers/common/rows_cuda.h"
@@ -49,6 +49,7 @@ class CudaEmbed : public Kernel {
   }
 
  private:
+  // Returns the row indices that Forward has read.
   int32_t* Rows() const { return static_cast<int32_t*>(t_.saved); }
 
   Device* const device_;

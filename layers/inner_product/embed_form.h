@@ -1,4 +1,4 @@
-// What Embed's kernels need of the file and of the bottom's shape.
+// The form of Embed: what its kernels need from the net file and the bottom's shape.
 #ifndef DOPPIO_LAYERS_INNER_PRODUCT_EMBED_FORM_H_
 #define DOPPIO_LAYERS_INNER_PRODUCT_EMBED_FORM_H_
 
@@ -8,7 +8,7 @@ namespace doppio {
 
 struct EmbedForm {
   IndexReader indices;
-  int64_t count, width;  // rows of the top, numbers in each
+  int64_t count, width;  // rows of the top, values per row
   bool bias;
 };
 

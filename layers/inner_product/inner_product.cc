@@ -1,4 +1,4 @@
-// InnerProduct: the axes from `axis` on, flattened, times a matrix, plus a bias.
+// InnerProduct: flattens the axes from `axis` on, multiplies them by a matrix and adds a bias.
 #include "core/math/blas.h"
 #include "core/net/graph/layer.h"
 #include "layers/inner_product/inner_product_form.h"

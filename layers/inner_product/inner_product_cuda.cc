@@ -1,8 +1,9 @@
-// InnerProduct on a GPU: one product by cuBLAS, then bias and ReLU in one pass. Starting the
-// product from tops that hold the bias moves as much memory and leaves no place for ReLU.
+// InnerProduct on a GPU: cuBLAS computes the product, then one kernel applies bias and ReLU. To
+// initialise the top with the bias and add the product would move as much memory, and could not
+// apply ReLU.
 //
-// Where tops are stored in 16 bits, so are the bottom and, rounded anew in each pass, the weights;
-// the weights' gradient is in single precision like the weights themselves.
+// If the tops are stored in 16 bits, the bottom is too, and the weights are rounded to 16 bits in
+// each pass. The weights' gradient is in single precision, like the weights themselves.
 #include "core/math/cublas.h"
 #include "core/math/tensor_ops.h"
 #include "layers/common/chain.h"
@@ -22,7 +23,7 @@ class CudaInnerProduct : public Kernel {
         f_(args.Form<InnerProductForm>()) {
     const TensorSpec& bottom = args.bottoms[0];
     needs_.types = {type_};
-    // Rows of single pixels are the same in any order.
+    // If each channel has one pixel, all layouts have the same memory order.
     if (bottom.shape.rank() > 2 && bottom.shape.count(2) == 1) needs_.bottoms = {bottom.layout};
     if (type_ != DType::kFloat32) {
       const TensorSpec weights{args.param_shapes[0], DType::kFloat32, Layout()};
@@ -79,7 +80,9 @@ class CudaInnerProduct : public Kernel {
   bool same_every_pass() const override { return true; }
 
  private:
+  // Returns the top, or its gradient, as a matrix.
   GemmMatrix Rows(void* y) const { return {y, type_, f_.outputs}; }
+  // Returns the weights in the type of the top.
   GemmMatrix Weights() const {
     return GemmFactor(round_ != nullptr ? t_.saved : t_.params[0].raw, type_,
                       f_.transpose ? f_.outputs : f_.inputs);

@@ -1,8 +1,8 @@
-// InnerProduct by oneDNN, always as a product of two matrices, for which it has its fastest
-// kernels.
+// InnerProduct with oneDNN, always as a product of two matrices, because oneDNN's kernels for that
+// are the fastest.
 //
-// A bottom in blocks of channels is taken as it lies; the weights live with their input axis in the
-// same order.
+// A bottom in a channel-blocked layout is not reordered; the input axis of the weights has the same
+// order instead.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -20,6 +20,7 @@ using dnnl::memory;
 
 using ForwardPd = dnnl::inner_product_forward::primitive_desc;
 
+// Returns the description of the forward primitive for these memory layouts.
 ForwardPd ForwardDesc(const KernelArgs& args, const memory::desc& src, const memory::desc& weights,
                       const memory::desc& dst, const ChainTail& tail) {
   const dnnl::prop_kind kind =
@@ -30,6 +31,7 @@ ForwardPd ForwardDesc(const KernelArgs& args, const memory::desc& src, const mem
                                                       weights, bias, dst);
 }
 
+// A primitive with its arguments. `offset` is the position of its scratchpad in the scratch memory.
 struct Step {
   dnnl::primitive primitive;
   memory::desc scratchpad;
@@ -43,8 +45,8 @@ class DnnlInnerProduct : public Kernel {
       : f_(args.Form<InnerProductForm>()), tail_(args.chain) {
     const TensorSpec& bottom = args.bottoms[0];
     const bool placed = !args.param_placed.empty() && args.param_placed[0];
-    // Weights that lie somewhere already say how the bottom has to come: it is the smaller of the
-    // two.
+    // If the layout of the weights is already fixed, it decides the layout of the bottom, because
+    // the bottom is the smaller of the two and cheaper to reorder.
     int64_t block = f_.axis == 1 && !f_.transpose ? BlockOf(bottom) : 0;
     memory::desc kept;
     if (placed) {
@@ -57,7 +59,7 @@ class DnnlInnerProduct : public Kernel {
     dst_ = PlainDesc(Shape{f_.rows, f_.outputs});
     needs_.bottoms = {block > 0 ? LayoutOf(ChannelBlocked(bottom.shape, block)) : Layout()};
 
-    // How the weights are kept, as a matrix.
+    // The layout in which the weights are kept, as a matrix.
     const Shape matrix{f_.outputs, inputs};
     if (f_.transpose) {
       kept = memory::desc(DnnlDims(matrix), memory::data_type::f32, dnnl::memory::format_tag::ba);
@@ -126,6 +128,7 @@ class DnnlInnerProduct : public Kernel {
   }
 
  private:
+  // Returns the number of channels per block of the weights; 1 if they are not blocked by channels.
   static int64_t ChannelBlockOf(const memory::desc& weights) {
     const Blocking blocking = BlockingOf(weights);
     int64_t block = 1;
@@ -135,7 +138,8 @@ class DnnlInnerProduct : public Kernel {
     return block;
   }
 
-  // `make(weights)` with the weights as they are kept, unless another layout is a class faster.
+  // Returns `make(kept)`, which reads the weights in the layout in which they are kept, unless
+  // `make(any)` is more than one cost class faster.
   template <class MakeInnerProductDnnl>
   static auto Best(const MakeInnerProductDnnl& make, const memory::desc& kept,
                    const memory::desc& any) {
@@ -144,7 +148,7 @@ class DnnlInnerProduct : public Kernel {
       auto own = make(kept);
       if (Slowness(own.impl_info_str()) <= Slowness(free.impl_info_str()) + 1) return own;
     } catch (const dnnl::error&) {
-      // Its favourite layout, then, at the price of a reorder.
+      // oneDNN has no implementation for `kept`. Its preferred layout costs a reorder.
     }
     return free;
   }
@@ -198,13 +202,13 @@ class DnnlInnerProduct : public Kernel {
 
   const InnerProductForm f_;
   const ChainTail tail_;
-  memory::desc src_, dst_;  // as matrices, in memory order
+  memory::desc src_, dst_;  // the bottom and the top as matrices, in memory order
   Step forward_, params_, data_;
   ParamReader forward_weights_, data_weights_;
   GradientWriter weight_gradient_, bias_gradient_;
 };
 
-// Returns true if ReLU costs nothing more.
+// Returns true if the primitive with ReLU is in no slower cost class than the one without.
 bool TakesTail(const KernelArgs& args) {
   const InnerProductForm& f = args.Form<InnerProductForm>();
   const auto slowness = [&](const ChainTail& tail) {

@@ -1,4 +1,4 @@
-// What InnerProduct's kernels need of the file and of the bottom's shape.
+// The form of InnerProduct: what its kernels need from the net file and the bottom's shape.
 #ifndef DOPPIO_LAYERS_INNER_PRODUCT_INNER_PRODUCT_FORM_H_
 #define DOPPIO_LAYERS_INNER_PRODUCT_INNER_PRODUCT_FORM_H_
 
@@ -6,11 +6,12 @@
 
 namespace doppio {
 
-// The bottom seen as rows x inputs, times the weights, which are outputs x inputs, or inputs x
-// outputs with `transpose`.
+// The bottom is a matrix of rows x inputs. It is multiplied by the weights, which are outputs x
+// inputs, or inputs x outputs with `transpose`.
 struct InnerProductForm {
   bool transpose = false, bias = false;
-  int axis = 1;  // the first of the axes that make the inputs, counted from the front
+  // The first axis that belongs to the inputs; never negative.
+  int axis = 1;
   int64_t rows = 0, inputs = 0, outputs = 0;
 };
 
