@@ -2,8 +2,8 @@
 // for each class but the background: -1, class, number of objects of the class, -1, -1. Then it has
 // a row for each row of the detections: image, class, score, true positive, false positive. A
 // detection is a true positive if it is the first to match its object, and a false positive if it
-// matches no object or one that is already matched. The row of an empty detection is -1, -1, 0, 0,
-// 0.
+// matches no object or one that is already matched. A detection that matches a difficult object
+// that does not count is neither. The row of an empty detection has the values -1, -1, 0, 0 and 0.
 #include "core/net/graph/layer.h"
 #include "layers/detection/detection_bottoms.h"
 
@@ -132,8 +132,8 @@ class DetectionEvaluateKernel : public Kernel {
   const SourceLoc at_;
   const DetectionEvaluateForm form_;
   std::vector<std::vector<LabeledBox>> objects_;  // the objects of each image
-  std::vector<std::vector<bool>>
-      found_;  // for each of objects_: true if a detection has matched it
+  // True for objects that a detection has matched.
+  std::vector<std::vector<bool>> found_;
 };
 
 DOPPIO_REGISTER_LAYER("DetectionEvaluate",

@@ -85,8 +85,8 @@ struct MaxSpans {
 // rounded outwards. No product is an operand of an addition, so that no compiler can contract the
 // two to a fused multiply-add: all devices must compute the same windows.
 struct MeanSpans {
-  float start = 0, pixels = 1,
-        scale = 1;  // start, pixels: in pixels of the image; scale: RoiForm::scale
+  // start and pixels are in pixels of the image; scale is RoiForm::scale.
+  float start = 0, pixels = 1, scale = 1;
   int64_t bins = 1, size = 1;
 
   DOPPIO_HD MeanSpans(float low, float high, float scale, int64_t bins, int64_t size)

@@ -1,5 +1,5 @@
-// Accuracy: the share of labels whose class is among the top_k scores. A second top has the share
-// for each class.
+// Accuracy: the fraction of labels whose class is among the top_k highest scores. The optional
+// second top has this fraction for each class.
 #include <algorithm>
 
 #include "core/base/threads.h"
@@ -77,6 +77,7 @@ class AccuracyKernel : public Kernel {
   }
 
  private:
+  // Returns part / whole, or 0 if `whole` is 0.
   static T Share(int64_t part, int64_t whole) {
     return whole == 0 ? T(0)
                       : static_cast<T>(static_cast<double>(part) / static_cast<double>(whole));
@@ -89,12 +90,13 @@ class AccuracyKernel : public Kernel {
     const T* s =
         scores + position / form_.inner * form_.classes * form_.inner + position % form_.inner;
     const T of_label = s[label * form_.inner];
-    int64_t not_below = 0;  // the label's class among them
-    // Negated, so that a prediction of NaN is a miss.
+    int64_t not_below = 0;  // includes the label's class
+    // The condition is negated so that a prediction of NaN is a miss.
     for (int64_t c = 0; c < form_.classes; ++c) not_below += !(s[c * form_.inner] < of_label);
     return not_below <= form_.top_k;
   }
 
+  // Writes the fraction of hits of each class to `top`.
   void PerClass(T* top) {
     std::fill(labels_of_class_.begin(), labels_of_class_.end(), 0);
     std::fill(top, top + form_.classes, T(0));

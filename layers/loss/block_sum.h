@@ -11,12 +11,14 @@
 
 namespace doppio {
 
-// Made once for n elements; calling it allocates nothing.
+// Adds up n elements. Allocates memory in the constructor only. Not thread-safe.
 class BlockSum {
  public:
   explicit BlockSum(int64_t n) : n_(n), sums_(static_cast<size_t>((n + kBlock - 1) / kBlock)) {}
 
-  // `block(begin, end)` is the sum of that range, as double.
+  // Returns the sum of block(0, n), where `block(begin, end)` returns the sum of that range as
+  // double. Calls `block` from several threads for parts of fixed size and adds their sums in
+  // order.
   template <class F>
   double operator()(const F& block) {
     ParallelFor(static_cast<int64_t>(sums_.size()), 2, [&](int64_t begin, int64_t end) {

@@ -1,5 +1,5 @@
-// Bottoms whose values belong together one by one: shapes may differ behind the first axis, as long
-// as both hold the same number of values per sample.
+// Checks of bottoms whose values correspond to each other. Their shapes may differ after the first
+// axis, as long as both have the same number of values per sample.
 #ifndef DOPPIO_LAYERS_LOSS_BOTTOM_PAIRS_H_
 #define DOPPIO_LAYERS_LOSS_BOTTOM_PAIRS_H_
 
@@ -11,8 +11,9 @@
 
 namespace doppio {
 
-// Throws unless bottom `i` has the values of bottom 0. `what` and `first` are what they are called:
-// "target" and "prediction".
+// Throws UserError unless bottom `i` has the first extent and the number of values of bottom 0.
+// `what` and `first` are the roles of the two bottoms in the error, such as "target" and
+// "prediction".
 inline void CheckSameValues(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i,
                             const std::string& what, const std::string& first) {
   const Shape& shape = bottoms[static_cast<size_t>(i)];
@@ -24,7 +25,8 @@ inline void CheckSameValues(const LayerSpec& spec, const std::vector<Shape>& bot
                      i);
 }
 
-// Throws unless bottom `i` has one value for each sample of bottom 0.
+// Throws UserError unless bottom `i` has one value for each sample of bottom 0. `what` is its role
+// in the error.
 inline void CheckOnePerSample(const LayerSpec& spec, const std::vector<Shape>& bottoms, int i,
                               const std::string& what) {
   const Shape& shape = bottoms[static_cast<size_t>(i)];

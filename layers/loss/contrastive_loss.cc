@@ -1,5 +1,6 @@
-// ContrastiveLoss: two bottoms hold pairs of samples, and a third says which pairs are similar. The
-// loss is a sum of squares, divided by twice the batch.
+// ContrastiveLoss: bottoms 0 and 1 hold pairs of samples, and bottom 2 says which pairs are
+// similar. The loss is the sum of the terms of all pairs (contrastive_loss_ops.h), divided by twice
+// the batch size.
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/loss/bottom_pairs.h"

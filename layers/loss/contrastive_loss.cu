@@ -1,4 +1,4 @@
-// ContrastiveLoss on a GPU, in single precision; nothing is copied to the host.
+// ContrastiveLoss on a GPU, in single precision. Nothing is copied to the host.
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/loss/contrastive_loss_form.h"
@@ -15,14 +15,14 @@ struct ContrastivePairs {
   ContrastiveTerms<float> terms;
 };
 
-// The loss of each pair, then room for sums.
+// Returns the size of the scratch memory: the loss of each pair, then memory for reductions.
 static int64_t ScratchBytes(int64_t samples, int64_t values) {
   return samples * static_cast<int64_t>(sizeof(double)) +
          std::max(ReduceRowsBytes<double>(samples, values), ReduceRowsBytes<double>(1, samples));
 }
 
-// Writes the sum over pairs / (2 divisor) to *loss, on the device, and each sample's slope to
-// `slopes`, for backward, unless that is null.
+// Writes the sum over pairs / (2 divisor) to *loss in device memory. If `slopes` is not null,
+// writes each pair's slope to it for Backward.
 static void SumLosses(const Gpu& gpu, const ContrastivePairs& pairs, double divisor, float* loss,
                       float* slopes, void* scratch) {
   double* const losses = static_cast<double*>(scratch);
@@ -47,7 +47,8 @@ static void SumLosses(const Gpu& gpu, const ContrastivePairs& pairs, double divi
       room);
 }
 
-// Writes both gradients, one of which may be null. `weight`: the loss weight, on the device.
+// Writes the gradients of both bottoms; da or db may be null. `weight` points to the loss weight in
+// device memory.
 static void Differentiate(const Gpu& gpu, const ContrastivePairs& pairs, double divisor,
                           const float* weight, const float* slopes, float* da, float* db) {
   ForEachIndex(

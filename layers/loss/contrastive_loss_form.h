@@ -1,4 +1,4 @@
-// What ContrastiveLoss's kernels need of the file and of the bottoms' shapes.
+// The form of ContrastiveLoss: what its kernels need from the net file and the bottoms' shapes.
 #ifndef DOPPIO_LAYERS_LOSS_CONTRASTIVE_LOSS_FORM_H_
 #define DOPPIO_LAYERS_LOSS_CONTRASTIVE_LOSS_FORM_H_
 
@@ -8,10 +8,11 @@
 namespace doppio {
 
 struct ContrastiveForm {
-  int64_t samples, values;  // values: of each sample
+  int64_t samples, values;  // values: number of values per sample
   ContrastiveTerms<float> terms;
   LossNormalizer normalizer;
 
+  // Returns the terms in type T.
   template <class T>
   ContrastiveTerms<T> Terms() const {
     return {static_cast<T>(terms.margin), terms.legacy};

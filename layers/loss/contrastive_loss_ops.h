@@ -1,6 +1,6 @@
-// ContrastiveLoss of one pair of samples, the same on every device. Source: R. Hadsell, S. Chopra,
-// Y. LeCun, "Dimensionality Reduction by Learning an Invariant Mapping", 2006; the older form, with
-// margin - d^2, and the constant in the gradient are Caffe's.
+// The ContrastiveLoss of one pair of samples, shared by all devices. Source: R. Hadsell, S. Chopra,
+// Y. LeCun, "Dimensionality Reduction by Learning an Invariant Mapping", 2006. The legacy form with
+// margin - d^2 and the constant 1e-4 in the gradient are Caffe's.
 #ifndef DOPPIO_LAYERS_LOSS_CONTRASTIVE_LOSS_OPS_H_
 #define DOPPIO_LAYERS_LOSS_CONTRASTIVE_LOSS_OPS_H_
 
@@ -10,22 +10,24 @@
 
 namespace doppio {
 
-// Similar pairs are drawn together, others pushed apart until they are `margin` away.
+// The loss draws similar pairs together and pushes dissimilar pairs apart until their distance is
+// `margin`. d is the distance of the two samples, `square` is d^2.
 template <class T>
 struct ContrastiveTerms {
   T margin;
-  bool legacy;  // margin - d^2 instead of (margin - d)^2
+  bool legacy;  // use margin - d^2 instead of (margin - d)^2
 
-  // Numbers are cut to integers: all but 0 say that a pair is similar.
+  // Returns true if the pair is similar: `given`, truncated to an integer, is not 0.
   DOPPIO_HD static bool Similar(T given) { return std::trunc(given) != 0; }
 
-  // Twice the loss, for a squared distance.
+  // Returns twice the loss of the pair.
   DOPPIO_HD T Loss(bool similar, T square) const {
     if (similar) return square;
     const T gap = Gap(square);
     return legacy ? gap : gap * gap;
   }
-  // The gradient is this times (a - b) by a, and minus that by b.
+  // Returns the factor s of the gradient, which is s * (a - b) with respect to a, and -s * (a - b)
+  // with respect to b.
   DOPPIO_HD T Slope(bool similar, T square) const {
     if (similar) return 1;
     const T gap = Gap(square);
@@ -34,9 +36,10 @@ struct ContrastiveTerms {
   }
 
  private:
+  // Returns by how much a dissimilar pair is too close; 0 if it is far enough apart.
   DOPPIO_HD T Gap(T square) const {
     const T gap = margin - (legacy ? square : std::sqrt(square));
-    return gap <= 0 ? T(0) : gap;  // NaN passes
+    return gap <= 0 ? T(0) : gap;  // returns NaN for NaN
   }
 };
 

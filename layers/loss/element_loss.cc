@@ -1,4 +1,4 @@
-// Every loss of element_loss_ops.h on the CPU: meaning, kernel and registration.
+// All losses of element_loss_ops.h: shape inference, CPU kernels and registration.
 #include "core/net/graph/layer.h"
 #include "core/net/graph/varying_rows.h"
 #include "layers/loss/block_sum.h"
@@ -83,13 +83,14 @@ struct ElementLoss {
     }
 
    private:
+    // Returns the number of elements in `rows` rows.
     int64_t Count(int64_t rows) const { return count_ / std::max<int64_t>(1, all_rows_) * rows; }
 
     const int64_t count_, all_rows_;
     const LossNormalizer normalizer_;
     BlockSum sum_;
     const IgnoredTarget<T> ignored_;
-    double divisor_ = 1;  // of the last Forward
+    double divisor_ = 1;  // the divisor of the last Forward
   };
 
   static bool Register() {

@@ -1,6 +1,6 @@
-// Every loss of element_loss_ops.h on a GPU. The number of targets that count, the divisor, the
-// loss and the loss weight stay on the device; the host waits only where ranks add up how many
-// targets count (ValidCount).
+// All losses of element_loss_ops.h on a GPU. The number of targets that count, the divisor, the
+// loss and the loss weight stay in device memory. The host waits for the GPU only if ranks must add
+// up their numbers of targets (ValidCount).
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/loss/element_loss_form.h"
@@ -9,6 +9,7 @@
 namespace doppio {
 namespace {
 
+// A partial sum. `valid` is the number of targets that count.
 struct LossSum {
   double loss;
   int64_t valid;
@@ -21,14 +22,14 @@ struct AddLossSums {
 };
 
 struct ElementLossInputs {
-  DType type;  // of x and its gradient
+  DType type;  // the type of x and its gradient
   const void* x;
   const float* target;
   int64_t count;
   IgnoredTarget<float> ignored;
 };
 
-// Writes the number of targets that are not ignored to *valid, on the device.
+// Writes the number of targets that are not ignored to *valid in device memory.
 static void CountTargets(const Gpu& gpu, const ElementLossInputs& in, int64_t* valid,
                          void* scratch) {
   const float* target = in.target;
@@ -39,7 +40,7 @@ static void CountTargets(const Gpu& gpu, const ElementLossInputs& in, int64_t* v
       DOPPIO_BODY(int64_t, int64_t sum) { *valid = sum; }, scratch);
 }
 
-// Writes *loss and *per_divisor, 1 / divisor, on the device.
+// Writes *loss and *per_divisor, which is 1 / divisor, in device memory.
 template <class Op, class T>
 static void Sum(const Gpu& gpu, const ElementLossInputs& in, const T* x, const LossDivisor& divisor,
                 float* loss, double* per_divisor, void* scratch) {
@@ -59,7 +60,8 @@ static void Sum(const Gpu& gpu, const ElementLossInputs& in, const T* x, const L
       scratch);
 }
 
-// Writes both gradients, one of which may be null. `weight`: the loss weight, on the device.
+// Writes the gradients of both bottoms; dx or dtarget may be null. `weight` points to the loss
+// weight in device memory.
 template <class Op, class T>
 static void Differentiate(const Gpu& gpu, const ElementLossInputs& in, const T* x,
                           const float* weight, const double* per_divisor, T* dx, float* dtarget) {
@@ -84,11 +86,12 @@ class CudaElementLoss : public Kernel {
         normalizer_(args.Form<ElementLossForm>().normalizer),
         ignored_(args.Form<ElementLossForm>().Ignored<float>()),
         valid_count_(args.device) {
-    // Targets of another shape correspond in row-major order.
+    // If the targets have another shape, they correspond to the predictions in row-major order.
     const bool same = args.bottoms[0].shape == args.bottoms[1].shape;
     const Layout layout = same ? CommonLayout(args.bottoms) : Layout();
     needs_.bottoms = {layout, layout};
-    needs_.types = {args.bottoms[0].dtype, DType::kFloat32};  // targets may be class numbers
+    // Targets may be class numbers, which 16-bit types cannot represent exactly.
+    needs_.types = {args.bottoms[0].dtype, DType::kFloat32};
     needs_.scratch_bytes = kDivisorBytes + ReduceRowsBytes<LossSum>(1, count_);
     if (backward_) needs_.saved_bytes = kDivisorBytes;
   }
@@ -124,7 +127,7 @@ class CudaElementLoss : public Kernel {
     });
   }
 
-  // An exchange of counts between ranks cannot be recorded.
+  // The device cannot record an exchange of counts between ranks.
   bool same_every_pass() const override { return !(ignored_.any && normalizer_.CountsValid()); }
 
   static std::unique_ptr<Kernel> Make(const KernelArgs& args) {
@@ -132,7 +135,7 @@ class CudaElementLoss : public Kernel {
   }
 
  private:
-  static constexpr int64_t kDivisorBytes = 64;  // keeps what follows it aligned
+  static constexpr int64_t kDivisorBytes = 64;  // rounded up, to align the memory that follows
 
   Device* device_;
   const int64_t count_;

@@ -1,11 +1,14 @@
-// Losses that are a sum over pairs of a prediction x and a target t: one struct each, for every
-// device. To add one, write it here and append it to AnyElementLoss.
+// Losses that are a sum over pairs of a prediction x and a target t, one struct each, shared by all
+// devices. To add a loss, define its struct here and append it to AnyElementLoss.
 //
-// An operation promises
-//   kType              the layer's type in a net file;
-//   kUsesLossParam     whether ignore_label and the normalisation of loss_param count; else the
-//   divisor is the batch; kTargetLearns      whether the second bottom gets a gradient too: minus
-//   the first one's; Loss(x, t), Gradient(x, t)   one pair's loss and its derivative by x.
+// A struct has these static members:
+//   kType: the layer's type in a net file.
+//   kUsesLossParam: if true, loss_param gives ignore_label and the normalization; if false, the
+//   loss
+//       is divided by the batch size.
+//   kTargetLearns: if true, the second bottom gets a gradient, the negative of the first bottom's.
+//   Loss(x, t): returns the loss of one pair.
+//   Gradient(x, t): returns the derivative of the loss with respect to x.
 #ifndef DOPPIO_LAYERS_LOSS_ELEMENT_LOSS_OPS_H_
 #define DOPPIO_LAYERS_LOSS_ELEMENT_LOSS_OPS_H_
 
@@ -17,6 +20,7 @@
 
 namespace doppio {
 
+// (x - t)^2 / 2.
 struct EuclideanLoss {
   static constexpr const char* kType = "EuclideanLoss";
   static constexpr bool kUsesLossParam = false, kTargetLearns = true;
@@ -30,7 +34,7 @@ struct EuclideanLoss {
   }
 };
 
-// The sum of distances over the batch, as in NVCaffe; no gradient where x is t.
+// |x - t|, as in NVCaffe. The gradient is 0 where x equals t.
 struct L1Loss {
   static constexpr const char* kType = "L1Loss";
   static constexpr bool kUsesLossParam = false, kTargetLearns = true;
@@ -44,10 +48,11 @@ struct L1Loss {
   }
 };
 
+// The cross entropy of sigmoid(x) and t.
 struct SigmoidCrossEntropyLoss {
   static constexpr const char* kType = "SigmoidCrossEntropyLoss";
   static constexpr bool kUsesLossParam = true, kTargetLearns = false;
-  // -t log(s) - (1 - t) log(1 - s) with s = sigmoid(x), in a form that does not overflow.
+  // Returns -t log(s) - (1 - t) log(1 - s) with s = sigmoid(x), in a form that does not overflow.
   template <class T>
   DOPPIO_HD static T Loss(T x, T t) {
     return (x > 0 ? x : T(0)) - x * t + std::log1p(std::exp(-std::fabs(x)));
@@ -60,7 +65,8 @@ struct SigmoidCrossEntropyLoss {
 
 using AnyElementLoss = std::variant<EuclideanLoss, L1Loss, SigmoidCrossEntropyLoss>;
 
-// Which targets do not count. They are cut to an integer before they are compared, as labels are.
+// Returns true for targets that do not count. Targets are truncated to integers before the
+// comparison, like labels.
 template <class T>
 struct IgnoredTarget {
   bool any;

@@ -1,5 +1,5 @@
-// InfogainLoss: cross entropy of the softmax of a prediction, in which a matrix says how much of
-// each label's loss each class has. The matrix is a file or the third bottom; a second top shows
+// InfogainLoss: cross entropy of the softmax of a prediction, in which a matrix weights all classes
+// for each label. The matrix comes from a file or is the third bottom. The optional second top is
 // the softmax.
 #include "core/base/file.h"
 #include "layers/loss/softmax_labels.h"
@@ -8,6 +8,7 @@
 namespace doppio {
 namespace {
 
+// Throws UserError for fields of loss_param that InfogainLoss does not support.
 void CheckLossParam(const LayerSpec& spec) {
   const LossParameter& param = spec.param.loss_param();
   if (param.has_normalize()) {
@@ -25,7 +26,8 @@ void CheckLossParam(const LayerSpec& spec) {
   }
 }
 
-// The softmax is over the axis of the labels. A file that names both axes means one.
+// Returns the shape of the softmax, which is over the axis of the labels. Throws UserError if
+// softmax_param gives another axis.
 SoftmaxShape InfogainShape(const LayerSpec& spec, const Shape& prediction) {
   const InfogainLossParameter& param = spec.param.infogain_loss_param();
   const SoftmaxShape s =
@@ -43,15 +45,15 @@ SoftmaxShape InfogainShape(const LayerSpec& spec, const Shape& prediction) {
   return s;
 }
 
-// Returns the mistake if `source` names no file.
+// Returns the error if `source` is not an existing file.
 std::optional<Error> MissingMatrix(const LayerSpec& spec) {
   const std::string& path = spec.param.infogain_loss_param().source();
   if (FileExists(path)) return std::nullopt;
   return spec.Mistake("infogain_loss_param.source", "there is no file '" + path + "'");
 }
 
-// The matrix in `source`, a binary BlobProto of classes x classes. A net that is only looked at or
-// timed does without the file: then the identity.
+// Returns the matrix in `source`, a binary BlobProto of classes x classes values. If the file is
+// missing and the net is built without its data (DataMode), returns the identity. Throws UserError.
 std::vector<float> ReadInfogainMatrix(const LayerSpec& spec, int64_t classes) {
   const std::string& path = spec.param.infogain_loss_param().source();
   const auto mistake = [&](const std::string& text) {
@@ -79,8 +81,8 @@ std::vector<float> ReadInfogainMatrix(const LayerSpec& spec, int64_t classes) {
   return matrix;
 }
 
-// Returns the matrix of the file; empty where it is the third bottom. Where a net has both, the
-// bottom counts, as in Caffe.
+// Returns the matrix of the file, or an empty vector if the third bottom is the matrix. As in
+// Caffe, a third bottom takes precedence over the file.
 std::vector<float> InfogainMatrixOf(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                                     int64_t classes) {
   if (bottoms.size() < 3) {
@@ -112,7 +114,7 @@ LayerShape InferInfogainLoss(const LayerSpec& spec, const std::vector<Shape>& bo
   form.matrix = std::move(matrix);
   LayerShape shape = SoftmaxLossShape(spec, bottoms, std::move(form));
   if (bottoms.size() < 3) shape.missing = MissingMatrix(spec);
-  shape.backward_reads_bottoms = bottoms.size() > 2;  // the matrix
+  shape.backward_reads_bottoms = bottoms.size() > 2;  // the third bottom is the matrix
   shape.no_gradient_bottoms.resize(bottoms.size(), true);
   return shape;
 }

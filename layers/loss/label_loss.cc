@@ -1,5 +1,5 @@
-// Every loss of label_loss_ops.h on the CPU: meaning, kernel and registration. The sum is divided
-// by the batch.
+// All losses of label_loss_ops.h: shape inference, CPU kernels and registration. The sum of the
+// losses is divided by the batch size.
 #include "core/base/threads.h"
 #include "core/net/graph/layer.h"
 #include "layers/loss/bottom_pairs.h"
@@ -10,12 +10,13 @@ namespace {
 
 constexpr int64_t kLabelLossGrain = 8192;
 
+// Reads the fields of a loss from the net file.
 void ReadLabelLoss(const LayerSpec& spec, HingeLoss* op) {
   op->squared = spec.param.hinge_loss_param().norm() == HingeLossParameter::L2;
 }
 void ReadLabelLoss(const LayerSpec&, MultinomialLogisticLoss*) {}
 
-// Caffe's losses of this kind know no ignore_label.
+// The labels have no ignore_label, as in Caffe.
 template <class Op>
 LabelLossForm<Op> ReadLabelLossForm(const LayerSpec& spec, const Shape& prediction) {
   Op op;

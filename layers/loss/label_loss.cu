@@ -1,5 +1,5 @@
-// Every loss of label_loss_ops.h on a GPU, in single precision. A wrong label makes the loss NaN at
-// once and is named by a later Forward.
+// All losses of label_loss_ops.h on a GPU, in single precision. The host does not wait for the GPU,
+// so a wrong label makes the loss NaN, and a later Forward throws an error that names the label.
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/loss/label_loss_form.h"
@@ -8,6 +8,7 @@
 namespace doppio {
 namespace {
 
+// A partial sum. `wrong` is the first wrong label.
 struct LabelLossSum {
   double loss;
   WrongLabelWord wrong;
@@ -26,8 +27,8 @@ struct LabelLossInputs {
   LabelReader reader;
 };
 
-// Writes the sum / divisor to *loss, on the device. If a label is wrong, *loss becomes NaN, and the
-// first such label is written to *wrong.
+// Writes the sum of the losses / divisor to *loss in device memory. If a label is wrong, writes NaN
+// to *loss and the first wrong label to *wrong.
 template <class Op>
 static void SumLosses(const Gpu& gpu, const Op& op, const LabelLossInputs& in, double divisor,
                       float* loss, WrongLabelWord* wrong, void* scratch) {
@@ -48,7 +49,7 @@ static void SumLosses(const Gpu& gpu, const Op& op, const LabelLossInputs& in, d
       scratch);
 }
 
-// `weight`: the loss weight, on the device.
+// Writes the gradient of the scores. `weight` points to the loss weight in device memory.
 template <class Op>
 static void Differentiate(const Gpu& gpu, const Op& op, const LabelLossInputs& in, double divisor,
                           const float* weight, float* dx) {

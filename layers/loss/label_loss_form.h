@@ -1,4 +1,5 @@
-// What the kernels of a loss of label_loss_ops.h need of the file and of the bottoms' shapes.
+// The form of a loss in label_loss_ops.h: what its kernels need from the net file and the bottoms'
+// shapes.
 #ifndef DOPPIO_LAYERS_LOSS_LABEL_LOSS_FORM_H_
 #define DOPPIO_LAYERS_LOSS_LABEL_LOSS_FORM_H_
 
@@ -11,7 +12,7 @@ namespace doppio {
 template <class Op>
 struct LabelLossForm {
   Op op;
-  int64_t samples, scores;  // scores: of each sample, all its values
+  int64_t samples, scores;  // scores: number of values per sample
   LabelReader labels;
   LossNormalizer normalizer;
 };

@@ -1,10 +1,11 @@
-// Losses that are a sum over all scores of a sample, of which one is its label's: one struct each,
-// for every device. To add one, write it here, append it to AnyLabelLoss, and read in
-// label_loss.cc what it takes from the file.
+// Losses that are a sum over all scores of a sample, one of which belongs to the sample's label.
+// One struct each, shared by all devices. To add a loss, define its struct here, append it to
+// AnyLabelLoss, and read its fields in label_loss.cc.
 //
-// An operation promises
-//   kType                             the layer's type in a net file;
-//   Loss(x, own), Gradient(x, own)    a score's loss and its derivative; `own`: the label's score.
+// A struct has these members; `own` is true for the score of the label:
+//   kType: the layer's type in a net file.
+//   Loss(x, own): returns the loss of a score.
+//   Gradient(x, own): returns the derivative of the loss with respect to x.
 #ifndef DOPPIO_LAYERS_LOSS_LABEL_LOSS_OPS_H_
 #define DOPPIO_LAYERS_LOSS_LABEL_LOSS_OPS_H_
 
@@ -15,8 +16,8 @@
 
 namespace doppio {
 
-// One against all: how far a score is on the wrong side of +1 (the label's) or -1, or the square of
-// that.
+// One against all: the loss of a score is its hinge loss max(0, 1 - y x), with y = 1 for the score
+// of the label and y = -1 for all other scores, or the square of the hinge loss.
 struct HingeLoss {
   static constexpr const char* kType = "HingeLoss";
   bool squared = false;
@@ -34,14 +35,16 @@ struct HingeLoss {
   }
 
  private:
+  // Returns the hinge loss of the score.
   template <class T>
   DOPPIO_HD static T Miss(T x, bool own) {
     const T miss = 1 + (own ? -x : x);
-    return miss <= 0 ? T(0) : miss;  // NaN passes
+    return miss <= 0 ? T(0) : miss;  // returns NaN for NaN
   }
 };
 
-// -log of the label's score, which is a probability; at least 1e-20, as in Caffe.
+// -log of the label's score, which is a probability. As in Caffe, probabilities below 1e-20 count
+// as 1e-20.
 struct MultinomialLogisticLoss {
   static constexpr const char* kType = "MultinomialLogisticLoss";
 

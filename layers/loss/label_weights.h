@@ -1,6 +1,6 @@
-// Cross entropy in which a label concerns all classes: the loss of a position with a label is
-// - sum over classes of weight(label, class) * log(probability of the class). A matrix gives the
-// weights (InfogainLoss), or two numbers do (label_smoothing). The same on every device.
+// Cross entropy in which each label weights all classes. The loss of a position with a label is -
+// sum over classes of weight(label, class) * log(probability of the class). The weights are a
+// matrix (InfogainLoss, class_weighting) or two numbers (label_smoothing). Shared by all devices.
 #ifndef DOPPIO_LAYERS_LOSS_LABEL_WEIGHTS_H_
 #define DOPPIO_LAYERS_LOSS_LABEL_WEIGHTS_H_
 
@@ -14,21 +14,24 @@ namespace doppio {
 template <class T>
 struct LabelWeights {
   int64_t classes;
-  const T* matrix;  // a row for each label; null: `own` for its class, `other` for each other one
-  const T* totals;  // the sum of each row of `matrix`
+  // classes x classes, one row per label. Null: the weight is `own` for the class of the label and
+  // `other` for each other class.
+  const T* matrix;
+  const T* totals;  // the sum of each row of `matrix`; not read without a matrix
   T own, other;
-  T least;  // probabilities are taken as at least this
+  T least;  // lower bound of probabilities in the loss
 
+  // Returns the weight of class c for a label.
   DOPPIO_HD T operator()(int64_t label, int64_t c) const {
     if (matrix != nullptr) return matrix[label * classes + c];
     return c == label ? own : other;
   }
-  // What class c adds to the loss.
+  // Returns the term of class c in the loss of a label.
   DOPPIO_HD T Loss(int64_t label, int64_t c, T probability) const {
-    // Written so that NaN passes.
+    // A comparison with NaN is false, so a probability of NaN gives a loss of NaN.
     return -(*this)(label, c) * std::log(probability < least ? least : probability);
   }
-  // The gradient of the whole loss by the score of class c.
+  // Returns the derivative of the loss of a label with respect to the score of class c.
   DOPPIO_HD T Gradient(int64_t label, int64_t c, T probability) const {
     const T total = matrix != nullptr ? totals[label] : own + static_cast<T>(classes - 1) * other;
     return probability * total - (*this)(label, c);

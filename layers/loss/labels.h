@@ -1,7 +1,7 @@
-// Class labels as the layers that compare predictions with them read them. Labels travel as numbers
-// like all other data; Caffe cuts them to an integer (0.9 counts as 0) before it compares, with
-// ignore_label too, and so do we. Labels outside the classes, which Caffe trains on silently in
-// release builds, are an error here.
+// Reads class labels for the layers that compare predictions with labels. Labels are stored as
+// floating-point numbers. Like Caffe, Doppio truncates them to integers (0.9 becomes 0) before any
+// comparison, also with ignore_label. A label outside of the classes is an error; release builds of
+// Caffe silently train on it.
 #ifndef DOPPIO_LAYERS_LOSS_LABELS_H_
 #define DOPPIO_LAYERS_LOSS_LABELS_H_
 
@@ -15,31 +15,35 @@
 
 namespace doppio {
 
+// Results of LabelReader::Class that are not classes.
 constexpr int32_t kIgnoredLabel = -1;
 constexpr int32_t kWrongLabel = -2;
 
 class LabelReader {
  public:
-  // `param` has an optional ignore_label: loss_param or accuracy_param.
+  // Labels of `classes` classes. `param`, a loss_param or accuracy_param, has an optional
+  // ignore_label.
   template <class Param>
   LabelReader(const Param& param, int64_t classes)
       : has_ignore_(param.has_ignore_label()), ignore_(param.ignore_label()), classes_(classes) {}
-  // For layers that take no ignore_label.
+  // For layers that have no ignore_label.
   explicit LabelReader(int64_t classes)
       : has_ignore_(false), may_ignore_(false), ignore_(0), classes_(classes) {}
 
+  // Returns true if there is an ignore_label.
   bool ignores() const { return has_ignore_; }
-  // The class that a label means, or one of the two above.
+  // Returns the class of a label, kIgnoredLabel or kWrongLabel.
   template <class T>
   DOPPIO_HD int32_t Class(T label) const {
     const T cut = std::trunc(label);
     if (has_ignore_ && cut == static_cast<T>(ignore_)) return kIgnoredLabel;
-    // Also false for NaN.
+    // The condition is also false for NaN.
     return cut >= 0 && cut < static_cast<T>(classes_) ? static_cast<int32_t>(cut) : kWrongLabel;
   }
 
-  // Cuts the labels of `outer` samples with `inner` positions each. Throws at `at`, the layer's
-  // place, for the first one that is neither a class nor ignored. Returns how many are not ignored.
+  // Writes the classes of `outer` samples with `inner` positions each to `out`. Returns the number
+  // of labels that are not ignored. Throws UserError with `at`, the layer's location, for the first
+  // label that is neither a class nor ignored.
   template <class T>
   int64_t Read(const SourceLoc& at, const T* labels, int64_t outer, int64_t inner,
                int32_t* out) const {
@@ -52,7 +56,8 @@ class LabelReader {
     return valid;
   }
 
-  // Label number `index` is wrong.
+  // Throws the UserError for the wrong label with index `index`, among samples of `inner` positions
+  // each.
   [[noreturn]] void Fail(const SourceLoc& at, double label, int64_t index, int64_t inner) const {
     std::ostringstream text;
     text << "label " << label << " at sample " << index / inner;

@@ -7,6 +7,7 @@
 namespace doppio {
 namespace {
 
+// Returns the mode in `param`; `unset` if `param` gives none.
 Normalization ModeOf(const LossParameter& param, Normalization unset) {
   if (!param.has_normalization()) {
     if (!param.has_normalize()) return unset;

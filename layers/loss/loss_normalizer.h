@@ -1,6 +1,6 @@
-// What a loss is divided by: loss_param's `normalization`, or the older `normalize`, in one place
-// for all losses that know it. The divisor is at least 1, so that a batch whose labels are all
-// ignored has loss 0.
+// The divisor of a loss: loss_param's `normalization`, or the older `normalize`, for all losses
+// that support these fields. Except with PRE_FIXED, the divisor of the whole batch is at least 1,
+// so that the loss of a batch whose labels are all ignored is 0.
 #ifndef DOPPIO_LAYERS_LOSS_LOSS_NORMALIZER_H_
 #define DOPPIO_LAYERS_LOSS_LOSS_NORMALIZER_H_
 
@@ -13,19 +13,24 @@
 
 namespace doppio {
 
-// loss_param.normalization: the sum of the losses is divided by the number of all positions, of the
-// labels that are not ignored, of samples, by 1, or by loss_param.pre_fixed_normalizer.
+// The values of loss_param.normalization. The sum of the losses is divided by
+//   kFull: the number of positions;
+//   kValid: the number of labels that are not ignored;
+//   kBatchSize: the number of samples;
+//   kNone: 1;
+//   kPreFixed: loss_param.pre_fixed_normalizer.
 enum class Normalization { kFull, kValid, kBatchSize, kNone, kPreFixed };
 
 class LossNormalizer {
  public:
-  // `outer` samples (before the axis of the classes) with `inner` positions each.
+  // For `outer` samples (the axes before that of the classes) with `inner` positions each.
   LossNormalizer(Normalization mode, int64_t outer, int64_t inner, double pre_fixed = 1)
       : mode_(mode), pre_fixed_(pre_fixed), outer_(outer), inner_(inner) {}
 
-  // What this rank divides the sum of its losses by, as a function of how many labels of the whole
-  // batch, that of all ranks of pass.group, are not ignored. The mean over these ranks of
-  // (sum / divisor) then is the loss of the one big batch. Every loss asks here and nowhere else.
+  // Returns the divisor of this rank's sum of losses, as a function of the number of labels that
+  // are not ignored in the whole batch, i.e. on all ranks of pass.group. The mean of (sum /
+  // divisor) over these ranks is the loss of the one big batch. All losses must get their divisor
+  // from this class.
   LossDivisor DivisorOf(const Pass& pass) const {
     LossDivisor divisor;
     divisor.ranks = pass.group == nullptr ? 1 : pass.group->size();
@@ -49,25 +54,27 @@ class LossNormalizer {
     }
     return divisor;
   }
-  // The same where the number for all ranks is known.
+  // Returns the same divisor if `all_valid`, the number for all ranks, is known.
   LossDivisor DivisorFor(const Pass& pass, int64_t all_valid) const {
     LossDivisor divisor = DivisorOf(pass);
     divisor.fixed += divisor.per_valid * static_cast<double>(all_valid);
     divisor.per_valid = 0;
     return divisor;
   }
-  // The ranks' own numbers added up. Collective for pass.group where it matters.
+  // Returns the sum of `valid` over all ranks of pass.group if the divisor depends on it, else
+  // `valid`. A collective call for pass.group in the first case.
   int64_t AllValid(const Pass& pass, int64_t valid) const {
     double all = static_cast<double>(valid);
     if (CountsValid() && pass.group != nullptr) pass.group->AllReduce(&all, 1, DType::kFloat64);
     return static_cast<int64_t>(all);
   }
-  // The divisor for this rank's own number.
+  // Returns the divisor if `valid` labels of this rank are not ignored. Collective like AllValid.
   double Divisor(const Pass& pass, int64_t valid) const {
     return DivisorOf(pass)(AllValid(pass, valid));
   }
-  // Where only `rows` of this rank's samples count, a number that ranks do not share
-  // (core/net/graph/varying_rows.h).
+  // Returns the divisor if only `rows` of this rank's samples count, and `valid` of their labels
+  // are not ignored. The number of rows may differ between ranks (core/net/graph/varying_rows.h). A
+  // collective call for pass.group, except with kNone and kPreFixed.
   double DivisorOfRows(const Pass& pass, int64_t rows, int64_t valid) const {
     if (mode_ == Normalization::kNone || mode_ == Normalization::kPreFixed)
       return Divisor(pass, valid);
@@ -79,9 +86,9 @@ class LossNormalizer {
     divisor.fixed = all;
     return divisor(0);
   }
-  // Whether the divisor depends on how many labels are not ignored.
+  // Returns true if the divisor depends on the number of labels that are not ignored.
   bool CountsValid() const { return mode_ == Normalization::kValid; }
-  // Labels of this rank.
+  // Returns the number of labels of this rank.
   int64_t positions() const { return outer_ * inner_; }
 
  private:
@@ -90,12 +97,12 @@ class LossNormalizer {
   int64_t outer_, inner_;
 };
 
-// Reads loss_param. `unset`: the layer type's mode where the file names none, kValid for
-// SoftmaxWithLoss and InfogainLoss, kBatchSize for SigmoidCrossEntropyLoss. Throws UserError.
+// Reads loss_param. `unset` is the default mode of the layer type: kValid for SoftmaxWithLoss and
+// InfogainLoss, kBatchSize for SigmoidCrossEntropyLoss. Throws UserError.
 LossNormalizer ReadLossNormalizer(const LayerSpec& spec, Normalization unset, int64_t outer,
                                   int64_t inner);
 
-// For losses that are divided by the batch, whatever loss_param says.
+// Returns the normalizer of losses that are divided by the batch size and ignore loss_param.
 inline LossNormalizer BatchNormalizer(const Shape& prediction) {
   const int64_t outer = prediction.dim_or_1(0);
   return LossNormalizer(Normalization::kBatchSize, outer,

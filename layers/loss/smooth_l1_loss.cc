@@ -1,6 +1,7 @@
-// SmoothL1Loss of Fast R-CNN and SSD: squared where prediction and target are near, their distance
-// elsewhere, summed and divided by the batch. A third bottom weights the distance, a fourth the
-// loss. A second top has the loss of each position, from which hard examples are chosen (R-FCN).
+// SmoothL1Loss of Fast R-CNN and SSD: quadratic where prediction and target are close, linear in
+// their distance elsewhere. The sum is divided by the batch size. Bottom 2 weights the distance,
+// bottom 3 the loss. The optional second top is the loss of each position, from which R-FCN selects
+// hard examples.
 #include "core/net/graph/layer.h"
 #include "layers/loss/block_sum.h"
 #include "layers/loss/bottom_pairs.h"
@@ -9,8 +10,8 @@
 namespace doppio {
 namespace {
 
-// One channel of the prediction, which has four axes at least, as all blobs had in Fast R-CNN's
-// days.
+// Returns the shape of the second top: the prediction with one channel. It has at least four axes,
+// like all blobs in the Caffe of Fast R-CNN.
 Shape EachShape(const Shape& prediction) {
   Shape each{prediction.dim_or_1(0), 1};
   for (int axis = 2; axis < std::max(4, prediction.rank()); ++axis) {
@@ -19,9 +20,9 @@ Shape EachShape(const Shape& prediction) {
   return each;
 }
 
-// SmoothL1LossOHEM obeys loss_param, with the positions for VALID. SmoothL1Loss of Fast R-CNN and
-// SSD divides by the batch whatever loss_param says. The exception is PRE_FIXED, which only forks
-// with R-FCN have.
+// SmoothL1LossOHEM uses the normalization in loss_param; VALID counts all positions. SmoothL1Loss
+// of Fast R-CNN and SSD is divided by the batch size and ignores loss_param, with the exception of
+// PRE_FIXED, which only the forks with R-FCN have.
 LossNormalizer SmoothL1Normalizer(const LayerSpec& spec, const Shape& prediction,
                                   int64_t positions) {
   const bool obeys = spec.type() == "SmoothL1LossOHEM" ||
@@ -98,7 +99,7 @@ class SmoothL1Kernel : public Kernel {
  private:
   static constexpr int64_t kGrain = 8192;
 
-  // Of element i's loss in the second top.
+  // Returns the index of the loss of element i in the second top.
   int64_t Position(int64_t i) const {
     return i / (form_.channels * form_.positions) * form_.positions + i % form_.positions;
   }

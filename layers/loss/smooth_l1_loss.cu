@@ -1,4 +1,4 @@
-// SmoothL1Loss on a GPU, in single precision; nothing is copied to the host.
+// SmoothL1Loss on a GPU, in single precision. Nothing is copied to the host.
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/loss/smooth_l1_loss_form.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kName[] = "SmoothL1Loss";
 
-// Writes the sum over `count` elements / divisor to *loss, on the device.
+// Writes the sum over `count` elements / divisor to *loss in device memory.
 static void SumLosses(const Gpu& gpu, int64_t count, const SmoothL1<float>& terms, double divisor,
                       float* loss, void* scratch) {
   ReduceRows(
@@ -17,7 +17,8 @@ static void SumLosses(const Gpu& gpu, int64_t count, const SmoothL1<float>& term
       DOPPIO_BODY(int64_t, double sum) { *loss = static_cast<float>(sum / divisor); }, scratch);
 }
 
-// Writes both gradients, one of which may be null. `weight`: the loss weight, on the device.
+// Writes the gradients of both bottoms; dx or dtarget may be null. `weight` points to the loss
+// weight in device memory.
 static void Differentiate(const Gpu& gpu, int64_t count, const SmoothL1<float>& terms,
                           double divisor, const float* weight, float* dx, float* dtarget) {
   ForEachIndex(

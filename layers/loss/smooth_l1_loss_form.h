@@ -1,4 +1,4 @@
-// What SmoothL1Loss's kernels need of the file and of the prediction's shape.
+// The form of SmoothL1Loss: what its kernels need from the net file and the prediction's shape.
 #ifndef DOPPIO_LAYERS_LOSS_SMOOTH_L1_LOSS_FORM_H_
 #define DOPPIO_LAYERS_LOSS_SMOOTH_L1_LOSS_FORM_H_
 
@@ -11,9 +11,11 @@ namespace doppio {
 
 struct SmoothL1Form {
   float sigma;
-  int64_t channels, positions;  // positions: those behind the channels, each with a loss
+  // positions: the product of the extents after the channels. Each position of a sample has a loss.
+  int64_t channels, positions;
   LossNormalizer normalizer;
 
+  // Returns the terms, which point to the data of the bottoms. Weights without a bottom are null.
   template <class T>
   SmoothL1<T> TermsOf(const std::vector<Tensor>& bottoms) const {
     const auto weights = [&](size_t i) {
@@ -22,6 +24,7 @@ struct SmoothL1Form {
     const T s = static_cast<T>(sigma);
     return {s * s, bottoms[0].data<T>(), bottoms[1].data<T>(), weights(2), weights(3)};
   }
+  // Returns the divisor of this rank's loss. Every position counts.
   double Divisor(const Pass& pass) const {
     return normalizer.Divisor(pass, normalizer.positions());
   }

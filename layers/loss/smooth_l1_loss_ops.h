@@ -1,5 +1,6 @@
-// SmoothL1Loss as a sum over elements, the same on every device. Source: R. Girshick, "Fast R-CNN",
-// 2015, equation 3; sigma and the two weights are those of the later "Faster R-CNN" code:
+// SmoothL1Loss as a sum over elements, shared by all devices. Source: R. Girshick, "Fast R-CNN",
+// 2015, equation 3. sigma and the two weights, inside and outside, come from the later "Faster
+// R-CNN" code:
 //   d = inside * (x - t)
 //   f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, else |d| - 1 / (2 sigma^2)
 //   loss of an element = outside * f(d)
@@ -17,13 +18,15 @@ template <class T>
 struct SmoothL1 {
   T sigma2;  // sigma * sigma
   const T *x, *target;
-  const T *inside, *outside;  // null: 1
+  const T *inside, *outside;  // null: all weights are 1
 
+  // Returns the loss of element i.
   DOPPIO_HD T Loss(int64_t i) const {
     const T d = Distance(i), size = std::fabs(d);
     return Outside(i) * (size * sigma2 < 1 ? T(0.5) * sigma2 * d * d : size - T(0.5) / sigma2);
   }
-  // By x[i]; by target[i] it is minus that.
+  // Returns the derivative of the loss with respect to x[i]. The derivative with respect to
+  // target[i] is its negative.
   DOPPIO_HD T Gradient(int64_t i) const {
     const T d = Distance(i);
     const T slope = std::fabs(d) * sigma2 < 1 ? sigma2 * d : static_cast<T>((d > 0) - (d < 0));

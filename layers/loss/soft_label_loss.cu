@@ -11,14 +11,16 @@ namespace {
 
 constexpr char kName[] = "softmax loss with soft labels";
 
-// Results of Forward that Backward reads.
+// The results of Forward that Backward reads, in device memory.
 struct SoftLabelState {
   double* per_divisor;  // 1 / divisor
   float* probability;
-  float* difference;  // SoftLabelGradient
+  // SoftLabelGradient of each element.
+  float* difference;
 };
 
-// What the softmax knows of each position, the sum of its targets, then room for sums.
+// The parts of the scratch memory: the softmax's maximum and sum of each position, the sum of each
+// position's targets, and memory for reductions.
 struct SoftLabelScratch {
   SoftmaxRow* rows;
   float* totals;
@@ -26,7 +28,7 @@ struct SoftLabelScratch {
   SoftLabelScratch(void* scratch, int64_t positions)
       : rows(static_cast<SoftmaxRow*>(scratch)),
         totals(reinterpret_cast<float*>(rows + positions)),
-        room(totals + positions + positions % 2) {}  // the room begins where a double may lie
+        room(totals + positions + positions % 2) {}  // aligned for double
 
   static int64_t Bytes(const SoftmaxShape& s) {
     const int64_t per_position = sizeof(SoftmaxRow) + sizeof(float);
@@ -36,7 +38,8 @@ struct SoftLabelScratch {
   }
 };
 
-// Writes the probabilities, to `shown` too unless that is null, and the differences.
+// Writes the probabilities and the differences to `state`. If `shown` is not null, writes the
+// probabilities to it too.
 static void WriteState(const Gpu& gpu, const SoftmaxShape& s, const float* x, const float* targets,
                        const SoftLabelState& state, float* shown, const SoftLabelScratch& in) {
   SoftmaxRow* const rows = in.rows;
@@ -57,7 +60,7 @@ static void WriteState(const Gpu& gpu, const SoftmaxShape& s, const float* x, co
       });
 }
 
-// Writes *loss and *state.per_divisor, on the device.
+// Writes *loss and *state.per_divisor in device memory.
 static void SumLosses(const Gpu& gpu, const SoftmaxShape& s, const LossDivisor& divisor,
                       const float* targets, const SoftLabelState& state, float* loss, void* room) {
   const int64_t positions = s.positions();
@@ -75,7 +78,8 @@ static void SumLosses(const Gpu& gpu, const SoftmaxShape& s, const LossDivisor& 
       room);
 }
 
-// `weight`: the loss weight, or null for 0. `dy`: the gradient of the second top, or null.
+// Writes the gradient of the prediction. `weight` points to the loss weight in device memory; null
+// means 0. `dy` is the gradient of the second top, or null.
 static void Differentiate(const Gpu& gpu, const SoftmaxShape& s, const SoftLabelState& state,
                           const float* weight, const float* dy, float* dx, void* scratch) {
   const SoftLabelScratch in(scratch, s.positions());
@@ -132,7 +136,8 @@ class CudaSoftLabelLoss : public Kernel {
   }
 
  private:
-  // Launches have the beginning of the scratch.
+  // Assigns the memory of state_ and computes needs_; with null pointers it only computes needs_.
+  // The scratch memory starts with the temporary memory of kernel launches.
   void Place(void* saved, void* scratch) {
     Room kept(saved), passing(scratch);
     passing.TakeBytes(SoftLabelScratch::Bytes(shape_));
@@ -144,7 +149,7 @@ class CudaSoftLabelLoss : public Kernel {
     needs_.scratch_bytes = passing.bytes();
   }
 
-  // Returns the positions of all ranks: each position counts on each rank.
+  // Returns the number of positions of all ranks, every one of which counts.
   int64_t AllPositions(const Pass& pass) const {
     return normalizer_.positions() * (pass.group == nullptr ? 1 : pass.group->size());
   }

@@ -1,4 +1,4 @@
-// The plain kernel of SoftmaxWithLoss with soft labels (soft_label_ops.h).
+// The reference kernel of SoftmaxWithLoss with soft labels (soft_label_ops.h), on the CPU.
 #ifndef DOPPIO_LAYERS_LOSS_SOFT_LABEL_LOSS_H_
 #define DOPPIO_LAYERS_LOSS_SOFT_LABEL_LOSS_H_
 
@@ -70,7 +70,7 @@ class SoftLabelSoftmaxLoss : public Kernel {
   const LossNormalizer normalizer_;
   const bool backward_;
   T *probability_ = nullptr, *target_ = nullptr;
-  double divisor_ = 1;  // of the last Forward
+  double divisor_ = 1;  // the divisor of the last Forward
 };
 
 }  // namespace doppio

@@ -1,5 +1,4 @@
-// What softmax losses have in common before they compute: labels for all positions, what the file
-// says of them, and the tops.
+// Shape inference that softmax losses share: the check of the labels, the form and the tops.
 #ifndef DOPPIO_LAYERS_LOSS_SOFTMAX_LABELS_H_
 #define DOPPIO_LAYERS_LOSS_SOFTMAX_LABELS_H_
 
@@ -11,7 +10,8 @@
 
 namespace doppio {
 
-// Throws unless bottom 1 has a label for each position of bottom 0, seen around `axis`.
+// Throws UserError unless bottom 1 has one label per position of bottom 0, whose classes are on
+// axis `axis`.
 inline void CheckSoftmaxLabels(const LayerSpec& spec, const SoftmaxShape& s,
                                const std::vector<Shape>& bottoms, int axis) {
   if (bottoms[1].count() == s.positions()) return;
@@ -25,14 +25,15 @@ inline void CheckSoftmaxLabels(const LayerSpec& spec, const SoftmaxShape& s,
                      1);
 }
 
-// Reads loss_param, for labels that are classes on axis `axis`, counted from the front.
+// Reads loss_param and returns the form for labels that are classes. `axis`, the axis of the
+// classes, must not be negative.
 inline SoftmaxLossForm SoftmaxLossFormOf(const LayerSpec& spec, const SoftmaxShape& s, int axis) {
   return {s, axis, LabelReader(spec.param.loss_param(), s.classes),
           ReadLossNormalizer(spec, Normalization::kValid, s.outer, s.inner)};
 }
 
-// The tops are the loss and, where the file has more tops, the probabilities and each label's own
-// loss.
+// Returns the shape of a softmax loss. The tops are the loss and, if the layer has more tops, the
+// probabilities and the loss of each label.
 inline LayerShape SoftmaxLossShape(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                                    SoftmaxLossForm form) {
   LayerShape shape;
@@ -40,7 +41,7 @@ inline LayerShape SoftmaxLossShape(const LayerSpec& spec, const std::vector<Shap
   shape.tops = {Shape()};
   if (spec.param.top_size() > 1) shape.tops.push_back(bottoms[0]);
   if (spec.param.top_size() > 2) shape.tops.push_back(bottoms[1]);
-  // Backward works on saved probabilities and cut labels, so that the prediction's memory is free.
+  // Backward reads saved probabilities and classes, so the plan can reuse the prediction's memory.
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, true};
   shape.loss = true;

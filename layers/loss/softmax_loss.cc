@@ -1,13 +1,13 @@
-// SoftmaxWithLoss: cross entropy of the softmax of a prediction and labels, which are classes or
-// shares of all classes. A second top shows the softmax. A third one shows the loss of each label,
-// from which hard examples are chosen (R-FCN).
+// SoftmaxWithLoss: cross entropy of the softmax of a prediction and of labels, which are classes or
+// shares of all classes. The optional second top is the softmax, the optional third top the loss of
+// each label, from which R-FCN selects hard examples.
 //
-// label_smoothing: with s, the target is no longer the label alone, but the label with 1 - s and
-// all K classes with s / K each. Source: C. Szegedy et al., "Rethinking the Inception Architecture
-// for Computer Vision", 2016, section 7.
+// label_smoothing: with the value s and K classes, the target of the label's class is 1 - s + s /
+// K, and the target of every other class is s / K. Source: C. Szegedy et al., "Rethinking the
+// Inception Architecture for Computer Vision", 2016, section 7.
 //
-// class_weighting: the loss of a label has the factor of its class; the divisor stays the number of
-// labels. Source: SegNet's Caffe of 2015.
+// class_weighting: the loss of a label is multiplied by the weight of its class; the divisor is
+// still the number of labels. Source: SegNet's Caffe of 2015.
 #include <cfloat>
 #include <cmath>
 
@@ -21,12 +21,13 @@
 namespace doppio {
 namespace {
 
-// Soft labels have the prediction's shape. With one class alone that is also the shape of labels
-// that are classes.
+// Returns true if the labels are soft, i.e. have the prediction's shape. If there is one class
+// only, labels that are classes have this shape too, so such labels are not soft.
 bool HasSoftLabels(const SoftmaxShape& s, const std::vector<Shape>& bottoms) {
   return s.classes > 1 && bottoms[1] == bottoms[0];
 }
 
+// Throws UserError for fields that do not go with soft labels.
 void CheckSoftLabels(const LayerSpec& spec) {
   const std::string so = "labels of the prediction's shape are shares of classes: ";
   const LossParameter& param = spec.param.loss_param();
@@ -46,17 +47,19 @@ void CheckSoftLabels(const LayerSpec& spec) {
   }
 }
 
+// Returns true if a label weights all classes (LabelKind::kWeighted).
 bool WeighsLabels(const LayerSpec& spec) {
   const LossParameter& param = spec.param.loss_param();
   return param.label_smoothing() != 0 || param.weight_by_label_freqs();
 }
 
-// Returns the field for which WeighsLabels is true.
+// Returns the name of the field that makes WeighsLabels true.
 std::string WeighingField(const LayerSpec& spec) {
   return spec.param.loss_param().weight_by_label_freqs() ? "class_weighting" : "label_smoothing";
 }
 
-// Throws unless the two fields of class_weighting are there together, with a factor for each class.
+// Throws UserError unless class_weighting and weight_by_label_freqs are given together, with one
+// weight for each class.
 void CheckClassWeights(const LayerSpec& spec, int64_t classes) {
   const LossParameter& param = spec.param.loss_param();
   const int given = param.class_weighting_size();
@@ -83,7 +86,7 @@ void CheckClassWeights(const LayerSpec& spec, int64_t classes) {
   }
 }
 
-// Throws for labels that the file does not weigh correctly.
+// Throws UserError for wrong values or combinations of label_smoothing and class_weighting.
 void CheckLabelWeights(const LayerSpec& spec, int64_t classes) {
   const float smoothing = spec.param.loss_param().label_smoothing();
   if (!(smoothing >= 0 && smoothing < 1)) {
@@ -99,6 +102,7 @@ void CheckLabelWeights(const LayerSpec& spec, int64_t classes) {
   }
 }
 
+// Writes the weights of label_smoothing or class_weighting to the form.
 void ReadLabelWeights(const LossParameter& param, SoftmaxLossForm* form) {
   const int64_t classes = form->shape.classes;
   const double smoothing = static_cast<double>(param.label_smoothing());
@@ -128,8 +132,10 @@ LayerShape InferSoftmaxLoss(const LayerSpec& spec, const std::vector<Shape>& bot
   return SoftmaxLossShape(spec, bottoms, std::move(form));
 }
 
+// Returns the axis of the classes (RowCounter::axis).
 int ClassAxis(const LayerParameter& layer) { return layer.softmax_param().axis(); }
 
+// Throws UserError if the layer cannot leave out rows (RowCounter::check).
 void CheckVaryingRows(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                       const std::string& what) {
   if (WeighsLabels(spec)) {
@@ -165,7 +171,7 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
   }
 
   void Forward(const Pass& pass) override {
-    // Several samples to a row, should more axes than one stand before that of the classes.
+    // A row has several samples if there are several axes before that of the classes.
     const int64_t outer =
         rows_vary() ? shape_.outer / all_rows_ * RowsThatCount(all_rows_) : shape_.outer;
     const int64_t valid =
@@ -181,7 +187,8 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
         const int32_t label = label_[o * shape_.inner + j];
         if (label == kIgnoredLabel) continue;
         const T p = sample[label * shape_.inner + j];
-        // Written so that NaN passes. The bound is float's for double too, as in Caffe.
+        // A comparison with NaN is false, so a probability of NaN gives a loss of NaN. As in Caffe,
+        // the bound is that of float even for double.
         const T own = -std::log(p < T(FLT_MIN) ? T(FLT_MIN) : p);
         loss += static_cast<double>(own);
         if (each != nullptr) each[o * shape_.inner + j] = own;
@@ -221,14 +228,16 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
   }
 
  private:
-  // scale * (p - [class is the label]), 0 where the label is ignored; added to `to` or written.
+  // Writes the gradient scale * (p - [class is the label]), which is 0 if the label is ignored.
+  // With `add`, adds it to `to` instead. AddRow is for one position, AddPositions for the positions
+  // of a sample.
   void AddRow(const T* p, int32_t label, T scale, bool add, T* to) const {
     if (!add) std::fill(to, to + shape_.classes, T(0));
     if (label == kIgnoredLabel) return;
     const T before = to[label];
 #pragma omp simd
     for (int64_t c = 0; c < shape_.classes; ++c) to[c] += scale * p[c];
-    to[label] = before + scale * (p[label] - T(1));  // p - 1 first: exact where p is near 1
+    to[label] = before + scale * (p[label] - T(1));  // subtracted first: p - 1 is exact near 1
   }
   void AddPositions(const T* p, const int32_t* label, T scale, bool add, T* to) const {
     for (int32_t c = 0; c < shape_.classes; ++c, p += shape_.inner, to += shape_.inner) {
@@ -241,7 +250,7 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
     }
   }
 
-  // What comes through the third top.
+  // Adds the gradient that comes through the third top.
   void AddOwn(const T* p, const int32_t* label, const T* own, T* to) const {
     for (int32_t c = 0; c < shape_.classes; ++c, p += shape_.inner, to += shape_.inner) {
       for (int64_t j = 0; j < shape_.inner; ++j) {
@@ -249,6 +258,7 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
       }
     }
   }
+  // Returns the third top or its gradient, or null if there is none.
   static T* EachLoss(const std::vector<Tensor>& tops) {
     return tops.size() > 2 && tops[2] ? tops[2].template data<T>() : nullptr;
   }
@@ -261,7 +271,7 @@ class SoftmaxLossKernel : public Kernel, public RowReader {
   const bool backward_;
   T* probability_ = nullptr;
   int32_t* label_ = nullptr;
-  double divisor_ = 1;  // of the last Forward
+  double divisor_ = 1;  // the divisor of the last Forward
 };
 
 std::unique_ptr<Kernel> MakeSoftmaxLoss(const KernelArgs& args) {
@@ -280,7 +290,7 @@ DOPPIO_REGISTER_LAYER("SoftmaxWithLoss", LayerType{2, 2, 1, 3, false, true, &Inf
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLoss", DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss,
                         nullptr});
 DOPPIO_REGISTER(RowCounters, "SoftmaxWithLoss", RowCounter{&ClassAxis, &CheckVaryingRows});
-// R-FCN's name for it.
+// R-FCN's name of SoftmaxWithLoss.
 DOPPIO_REGISTER_LAYER("SoftmaxWithLossOHEM", LayerType{2, 2, 1, 3, false, true, &InferSoftmaxLoss});
 DOPPIO_REGISTER_KERNEL({"SoftmaxWithLossOHEM", DeviceKind::kCpu, "reference", 0, &MakeSoftmaxLoss,
                         nullptr});

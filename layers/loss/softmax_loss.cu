@@ -1,6 +1,7 @@
-// SoftmaxWithLoss on a GPU, of labels that are classes. Nothing is copied to the host, except where
-// ranks must add up how many labels count (ValidCount). A wrong label makes the loss NaN at once
-// and is named by a later Forward.
+// SoftmaxWithLoss on a GPU, for labels that are classes. Nothing is copied to the host, unless
+// ranks must add up their numbers of labels that count (ValidCount). The host does not wait for the
+// GPU otherwise, so a wrong label makes the loss NaN, and a later Forward throws an error that
+// names the label.
 #include <cfloat>
 
 #include "layers/activation/softmax_rows.cuh"
@@ -16,7 +17,8 @@ namespace {
 
 constexpr char kName[] = "SoftmaxWithLoss";
 
-// Scratch: the rows of all positions, then their losses, then room for sums.
+// The parts of the scratch memory: the softmax's maximum and sum of each position, the loss of each
+// position, and memory for reductions.
 struct Scratch {
   SoftmaxRow* rows;
   float* losses;
@@ -24,7 +26,7 @@ struct Scratch {
   Scratch(void* scratch, int64_t positions)
       : rows(static_cast<SoftmaxRow*>(scratch)),
         losses(reinterpret_cast<float*>(rows + positions)),
-        room(losses + positions + positions % 2) {}  // the room begins where a double may lie
+        room(losses + positions + positions % 2) {}  // aligned for double
 
   static int64_t Bytes(const SoftmaxShape& s) {
     const int64_t per_position = sizeof(SoftmaxRow) + sizeof(float);
@@ -34,7 +36,8 @@ struct Scratch {
   }
 };
 
-// Writes the row, the class and the loss of each position.
+// Writes the maximum and sum, the class and the loss of each position. `kinds` receives the classes
+// (LabelReader::Class).
 template <class T>
 static void ReadPositions(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
                           const T* x, const float* labels, int32_t* kinds, const Scratch& in) {
@@ -49,7 +52,7 @@ static void ReadPositions(const Gpu& gpu, const SoftmaxShape& s, const LabelRead
         if (label >= 0) {
           const T mark = x[(position / inner * classes + label) * inner + position % inner];
           const float p = Probability(static_cast<float>(mark), row);
-          mine = -std::log(p < FLT_MIN ? FLT_MIN : p);  // NaN passes
+          mine = -std::log(p < FLT_MIN ? FLT_MIN : p);  // NaN if p is NaN
         }
         rows[position] = row;
         losses[position] = mine;
@@ -58,7 +61,8 @@ static void ReadPositions(const Gpu& gpu, const SoftmaxShape& s, const LabelRead
       in.room);
 }
 
-// Positions with a wrong label count as ignored ones.
+// Adds up the losses and calls `finish` on the device. Positions with a wrong label add 0 and do
+// not count.
 static void SumLosses(const Gpu& gpu, int64_t positions, const float* labels,
                       const int32_t* classes, const FinishSoftmaxLoss& finish, const Scratch& in) {
   const float* losses = in.losses;
@@ -72,7 +76,7 @@ static void SumLosses(const Gpu& gpu, int64_t positions, const float* labels,
       MergeSoftmaxLossSums(), finish, in.room);
 }
 
-// `kept` and `shown`: where the probabilities go, null for nowhere.
+// Writes the probabilities to `kept` and `shown`, each of which may be null.
 template <class Int, class T>
 static void WriteProbabilities(const Gpu& gpu, const SoftmaxShape& s, const T* x,
                                const SoftmaxRow* rows, float* kept, float* shown) {
@@ -86,9 +90,9 @@ static void WriteProbabilities(const Gpu& gpu, const SoftmaxShape& s, const T* x
       });
 }
 
-// weight / divisor * (p - [the class is the label]), 0 where the label is ignored, plus what comes
-// through the second top. `weight`: the loss weight, or null for 0. `dy`: the gradient of the
-// second top, or null.
+// Writes the gradient: weight / divisor * (p - [the class is the label]), which is 0 if the label
+// is ignored, plus the gradient that comes through the second top. `weight` points to the loss
+// weight in device memory; null means 0. `dy` is the gradient of the second top, or null.
 template <class Int, class T>
 static void WriteGradient(const Gpu& gpu, const SoftmaxShape& s, const SoftmaxLossState& state,
                           const float* weight, const float* dy, const float* dots, T* dx) {
@@ -166,7 +170,8 @@ class CudaSoftmaxLoss : public Kernel {
   }
 
  private:
-  // Launches have the beginning of the scratch.
+  // Assigns the memory of state_ and computes needs_; with null pointers it only computes needs_.
+  // The scratch memory starts with the temporary memory of kernel launches.
   void Place(void* saved, void* scratch) {
     Room kept(saved), passing(scratch);
     passing.TakeBytes(Scratch::Bytes(shape_));
@@ -178,7 +183,7 @@ class CudaSoftmaxLoss : public Kernel {
     needs_.scratch_bytes = passing.bytes();
   }
 
-  // x is stored as T.
+  // Forward for a prediction that is stored as T.
   template <class T>
   void ForwardAs(const Gpu& gpu, const float* labels, const LossDivisor& divisor) {
     const Scratch in(t_.scratch, shape_.positions());
@@ -196,7 +201,8 @@ class CudaSoftmaxLoss : public Kernel {
   Device* const device_;
   const SourceLoc at_;
   const SoftmaxLossForm form_;
-  SoftmaxShape shape_;  // as the bottom is stored; form_.shape: as the file has it
+  // The shape in the memory order of the bottom; form_.shape is the shape in the net file.
+  SoftmaxShape shape_;
   ValidCount valid_count_;
   const bool backward_;
   SoftmaxLossState state_{};

@@ -1,6 +1,6 @@
-// What the softmax losses of labels that are classes have in common on a GPU: how many labels
-// count, and the sum of their losses. Nothing is copied to the host: the number of labels, the
-// divisor and the loss stay on the device.
+// GPU code that the softmax losses of labels that are classes share: the number of labels that
+// count, and the sum of their losses. The number of labels, the divisor and the loss stay on the
+// device; nothing is copied to the host.
 //
 // Functions with bodies are static, as in core/device/launch.cuh.
 #ifndef DOPPIO_LAYERS_LOSS_SOFTMAX_LOSS_SUM_CUH_
@@ -13,13 +13,15 @@
 
 namespace doppio {
 
-// Results of Forward that Backward reads.
+// The results of Forward that Backward reads, in device memory.
 struct SoftmaxLossState {
-  double* per_divisor;  // 1 / divisor, then an int64_t: how many labels count
-  int32_t* classes;     // of each position: LabelReader::Class
-  float* probability;   // null where Backward is never called
+  double* per_divisor;  // 1 / divisor, then an int64_t: the number of labels that count
+  int32_t* classes;     // LabelReader::Class of each position
+  float* probability;   // of all classes; null in SoftmaxWithLoss if Backward is never called
 };
 
+// A partial sum over positions. `valid` is the number of labels that count, `wrong` the first wrong
+// label.
 struct SoftmaxLossSum {
   double loss;
   int64_t valid;
@@ -32,8 +34,8 @@ struct MergeSoftmaxLossSums {
   }
 };
 
-// Writes the loss and 1 / divisor. If a label is wrong, the loss is NaN, and the first such label
-// is written to *wrong.
+// Writes the loss and 1 / divisor. If a label is wrong, writes NaN as the loss and the first wrong
+// label to *wrong.
 struct FinishSoftmaxLoss {
   LossDivisor divisor;
   double* per_divisor;
@@ -49,7 +51,7 @@ struct FinishSoftmaxLoss {
   }
 };
 
-// Writes to *valid, on the device, how many of `count` labels are classes.
+// Writes the number of classes among `count` labels to *valid in device memory.
 static void CountLabels(const Gpu& gpu, const char* what, int64_t count, const LabelReader& reader,
                         const float* labels, int64_t* valid, void* scratch) {
   ReduceRows(

@@ -1,7 +1,7 @@
-// The divisor of a loss on a GPU that is one of several ranks, where it depends on how many labels
-// count: only the GPU knows this rank's number, and the host adds the others', so the host waits
-// for the GPU once for each such loss. One rank alone never waits, nor does anybody whose labels
-// all count.
+// The divisor of a loss on one of several GPU ranks if it depends on the number of labels that
+// count. Only the GPU knows this rank's number, and the host adds up the numbers of all ranks, so
+// the host waits for the GPU once for each such loss. It never waits if there is one rank only or
+// if no label can be ignored.
 #ifndef DOPPIO_LAYERS_LOSS_VALID_COUNT_CUDA_H_
 #define DOPPIO_LAYERS_LOSS_VALID_COUNT_CUDA_H_
 
@@ -13,12 +13,15 @@
 
 namespace doppio {
 
+// Must not outlive the device.
 class ValidCount {
  public:
   explicit ValidCount(Device* device) : download_(device->MakeDownload(sizeof(int64_t))) {}
 
-  // `ignores`: whether some labels may not count. Then count() is called, to have the GPU write
-  // their number to `valid`.
+  // Returns the divisor. `ignores` is true if labels can be ignored. If the divisor needs the
+  // number of labels that count, calls count(), which must make the GPU write this rank's number to
+  // `valid` in device memory, and waits for the result. A collective call for pass.group in this
+  // case.
   template <class F>
   LossDivisor DivisorOf(const LossNormalizer& normalizer, const Pass& pass, bool ignores,
                         const int64_t* valid, const F& count) {

@@ -1,7 +1,7 @@
-// Softmax losses in which a label concerns all classes (label_weights.h) on a GPU, in single
-// precision and the plain layout. As with SoftmaxWithLoss, nothing is copied to the host, except
-// where ranks must add up how many labels count. A wrong label makes the loss NaN at once and is
-// named by a later Forward.
+// Softmax losses in which a label weights all classes (label_weights.h) on a GPU, in single
+// precision and the plain layout. Nothing is copied to the host, unless ranks must add up their
+// numbers of labels that count. The host does not wait for the GPU otherwise, so a wrong label
+// makes the loss NaN, and a later Forward throws an error that names the label.
 #include "layers/activation/softmax_rows.cuh"
 #include "layers/common/room.h"
 #include "layers/common/stored_form_cuda.h"
@@ -14,7 +14,8 @@ namespace {
 
 constexpr char kName[] = "softmax loss with weights";
 
-// What the softmax knows of each position, then room for sums.
+// The parts of the scratch memory: the softmax's maximum and sum of each position, and memory for
+// reductions.
 struct WeightedScratch {
   SoftmaxRow* rows;
   void* room;
@@ -29,7 +30,7 @@ struct WeightedScratch {
   }
 };
 
-// totals[label]: the sum of a row of the matrix.
+// Writes the sum of each row of the matrix to `totals`.
 static void AddRows(const Gpu& gpu, int64_t classes, const float* matrix, float* totals,
                     void* scratch) {
   ReduceRows(
@@ -41,7 +42,8 @@ static void AddRows(const Gpu& gpu, int64_t classes, const float* matrix, float*
       scratch);
 }
 
-// Writes the classes and the probabilities, the latter to `shown` too unless that is null.
+// Writes the classes and the probabilities to `state`. If `shown` is not null, writes the
+// probabilities to it too.
 static void WriteState(const Gpu& gpu, const SoftmaxShape& s, const LabelReader& reader,
                        const float* x, const float* labels, const SoftmaxLossState& state,
                        float* shown, const WeightedScratch& in) {
@@ -62,7 +64,8 @@ static void WriteState(const Gpu& gpu, const SoftmaxShape& s, const LabelReader&
       });
 }
 
-// Positions with a wrong label count as ignored ones.
+// Adds up the losses and calls `finish` on the device. Positions with a wrong label add 0 and do
+// not count.
 static void SumLosses(const Gpu& gpu, const SoftmaxShape& s, const LabelWeights<float>& weights,
                       const float* labels, const SoftmaxLossState& state,
                       const FinishSoftmaxLoss& finish, void* room) {
@@ -81,7 +84,8 @@ static void SumLosses(const Gpu& gpu, const SoftmaxShape& s, const LabelWeights<
       MergeSoftmaxLossSums(), finish, room);
 }
 
-// `weight`: the loss weight, or null for 0. `dy`: the gradient of the second top, or null.
+// Writes the gradient of the prediction. `weight` points to the loss weight in device memory; null
+// means 0. `dy` is the gradient of the second top, or null.
 static void Differentiate(const Gpu& gpu, const SoftmaxShape& s, const LabelWeights<float>& weights,
                           const SoftmaxLossState& state, const float* weight, const float* dy,
                           float* dx, void* scratch) {
@@ -155,7 +159,8 @@ class CudaWeightedSoftmaxLoss : public Kernel {
   }
 
  private:
-  // Launches have the beginning of the scratch.
+  // Assigns the memory of state_ and totals_ and computes needs_; with null pointers it only
+  // computes needs_. The scratch memory starts with the temporary memory of kernel launches.
   void Place(void* saved, void* scratch) {
     Room kept(saved), passing(scratch);
     passing.TakeBytes(WeightedScratch::Bytes(shape_));
@@ -168,7 +173,7 @@ class CudaWeightedSoftmaxLoss : public Kernel {
     needs_.scratch_bytes = passing.bytes();
   }
 
-  // Null where the weights are two numbers.
+  // Returns the matrix in device memory, or null if the weights are two numbers.
   const float* Matrix() const {
     return form_.matrix_bottom ? t_.bottoms[2].data<float>()
                                : static_cast<const float*>(matrix_.data());
@@ -181,8 +186,8 @@ class CudaWeightedSoftmaxLoss : public Kernel {
   ValidCount valid_count_;
   const bool backward_;
   SoftmaxLossState state_{};
-  float* totals_ = nullptr;  // of the matrix's rows
-  Buffer matrix_;            // from a file
+  float* totals_ = nullptr;  // the sums of the matrix's rows
+  Buffer matrix_;            // a matrix from a file
   std::unique_ptr<WrongLabel> wrong_;
 };
 

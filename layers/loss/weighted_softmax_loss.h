@@ -1,4 +1,5 @@
-// The plain kernel of softmax losses in which a label concerns all classes (label_weights.h).
+// The reference kernel of softmax losses in which a label weights all classes (label_weights.h), on
+// the CPU.
 #ifndef DOPPIO_LAYERS_LOSS_WEIGHTED_SOFTMAX_LOSS_H_
 #define DOPPIO_LAYERS_LOSS_WEIGHTED_SOFTMAX_LOSS_H_
 
@@ -100,7 +101,7 @@ class WeightedSoftmaxLoss : public Kernel {
   std::vector<T> totals_;
   T* probability_ = nullptr;
   int32_t* label_ = nullptr;
-  double divisor_ = 1;  // of the last Forward
+  double divisor_ = 1;  // the divisor of the last Forward
 };
 
 }  // namespace doppio

@@ -1,7 +1,7 @@
-// Where a kernel on a GPU reports the first label that is no class, or index that is no row: a word
-// of host memory that the GPU writes, so that nobody waits for the GPU to look. The error therefore
-// comes with the first Forward that begins after the GPU has met it, usually the next one or the
-// one after it.
+// Reports the first label that is not a class, or index that is not a row, from a GPU kernel. The
+// GPU writes it to a word of pinned host memory, so that the host never waits for the GPU. The
+// error is therefore thrown by the first Forward that begins after the GPU has found it, usually
+// one or two passes later.
 #ifndef DOPPIO_LAYERS_LOSS_WRONG_LABEL_CUDA_H_
 #define DOPPIO_LAYERS_LOSS_WRONG_LABEL_CUDA_H_
 
@@ -13,27 +13,31 @@
 
 namespace doppio {
 
-// Its index and value in one word, which is written at once; the smallest word is the first label.
+// The index (upper 32 bits) and the value (lower 32 bits) of a label in one word, which the GPU
+// writes in one store. The smallest word is the first label.
 using WrongLabelWord = uint64_t;
 constexpr WrongLabelWord kNoWrongLabel = ~WrongLabelWord{0};
 
+// Returns the word for a label.
 DOPPIO_HD inline WrongLabelWord PackWrongLabel(int64_t index, float label) {
   uint32_t bits;
   memcpy(&bits, &label, sizeof bits);
   return (static_cast<WrongLabelWord>(index) << 32) | bits;
 }
 
+// The word in host memory. Must not outlive the device.
 class WrongLabel {
  public:
   explicit WrongLabel(Device* device) : memory_(device, sizeof(WrongLabelWord)) {
     *word() = kNoWrongLabel;
   }
 
-  // For kernels to write.
+  // Returns the word for kernels to write.
   WrongLabelWord* word() const { return static_cast<WrongLabelWord*>(memory_.data()); }
 
-  // `reader` says what is wrong with it: a LabelReader, or an IndexReader
-  // (layers/common/row_index.h) with an `inner` of 1.
+  // Throws UserError if the GPU has reported a wrong label, and clears the report. `reader`, which
+  // makes the error, is a LabelReader, or an IndexReader (layers/common/row_index.h) with an
+  // `inner` of 1.
   template <class Reader>
   void ThrowIfAny(const Reader& reader, const SourceLoc& at, int64_t inner) {
     const WrongLabelWord found = *static_cast<volatile WrongLabelWord*>(word());

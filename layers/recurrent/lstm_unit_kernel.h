@@ -1,5 +1,5 @@
-// LSTMUnit for every device: one step of LSTM (recurrent_ops.h) on what other layers have computed
-// for its gates. Math is as for recurrent_kernel.h, of which Run and Copy are used.
+// The kernel of LSTMUnit for all devices: one step of LSTM (recurrent_ops.h) on gates that other
+// layers compute. Math is described in recurrent_kernel.h; this kernel uses its Run and Copy.
 #ifndef DOPPIO_LAYERS_RECURRENT_LSTM_UNIT_KERNEL_H_
 #define DOPPIO_LAYERS_RECURRENT_LSTM_UNIT_KERNEL_H_
 
@@ -8,8 +8,9 @@
 
 namespace doppio {
 
-// Bottoms: the cells before (1, streams, hidden), the gates before squashing (1, streams,
-// 4 * hidden) and cont (1, streams). Tops: the cells and the hidden state.
+// Bottoms: the cells of the previous step (1, streams, hidden), the gates before their activation
+// functions (1, streams, 4 * hidden), and cont (1, streams). Tops: the new cells and the new hidden
+// state, both (1, streams, hidden).
 template <class T, class Math>
 class LstmUnitKernel : public Kernel {
  public:
@@ -33,7 +34,7 @@ class LstmUnitKernel : public Kernel {
   }
 
   void Backward(const Pass&, const std::vector<bool>&) override {
-    // A gradient that nobody wants goes to scratch memory.
+    // A gradient that is not needed is written to scratch memory.
     T* unwanted = static_cast<T*>(t_.scratch);
     T* dgates = Data(t_.bottom_grads[1]);
     T* dbefore = Data(t_.bottom_grads[0]);
@@ -53,8 +54,10 @@ class LstmUnitKernel : public Kernel {
 
  private:
   int64_t GateBytes() const { return 4 * size_ * static_cast<int64_t>(sizeof(T)); }
+  // Returns the gates after their activation functions.
   T* Gates() const { return static_cast<T*>(backward_ ? t_.saved : t_.scratch); }
   const T* Cont() const { return t_.bottoms[2].template data<T>(); }
+  // Returns the data of the tensor, or null if it is absent.
   static T* Data(const Tensor& tensor) { return tensor ? tensor.data<T>() : nullptr; }
 
   const Math math_;

@@ -1,4 +1,4 @@
-// RNN and LSTM on the CPU, and what they mean: see recurrent_form.h.
+// RNN, LSTM and LSTMUnit: shape inference and CPU kernels. recurrent_form.h describes RNN and LSTM.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,8 @@
 namespace doppio {
 namespace {
 
-// `what` says what shape was wanted.
+// Throws UserError unless `right` is true and the bottom is not empty. `what` describes the right
+// shape.
 void Expect(bool right, const LayerSpec& spec, const std::vector<Shape>& bottoms, size_t bottom,
             const std::string& what) {
   if (right && bottoms[bottom].count() > 0) return;
@@ -21,6 +22,7 @@ void Expect(bool right, const LayerSpec& spec, const std::vector<Shape>& bottoms
       static_cast<int>(bottom));
 }
 
+// Throws UserError for a wrong number of bottoms or tops.
 void CheckCounts(const LayerSpec& spec, size_t bottoms, int states) {
   const bool exposed = spec.param.recurrent_param().expose_hidden();
   const int given = exposed ? states : 0, least = 2 + given, tops = 1 + given;
@@ -38,7 +40,7 @@ void CheckCounts(const LayerSpec& spec, size_t bottoms, int states) {
   }
 }
 
-// The form of bottoms that are not checked yet.
+// Returns the form. The shapes of the bottoms need not have been checked.
 RecurrentForm ReadRecurrent(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const RecurrentParameter& p = spec.param.recurrent_param();
   if (p.num_output() == 0 || p.num_output() > INT32_MAX / 4) {
@@ -61,6 +63,7 @@ RecurrentForm ReadRecurrent(const LayerSpec& spec, const std::vector<Shape>& bot
   return form;
 }
 
+// Throws UserError for bottoms of a wrong number or shape. `state` is the shape of a state.
 void CheckRecurrentBottoms(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                            const RecurrentForm& form, const Shape& state) {
   CheckCounts(spec, bottoms.size(), form.states);
@@ -126,6 +129,7 @@ LayerShape InferUnit(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   return shape;
 }
 
+// Math on the CPU (recurrent_kernel.h).
 struct HostMath : HostLoops {
   using HostLoops::HostLoops;
 

@@ -1,5 +1,6 @@
-// RNN, LSTM and LSTMUnit on a GPU, in single precision: products by cuBLAS. The steps are recorded
-// with the rest of the net, so that they are not launched one by one.
+// RNN, LSTM and LSTMUnit on a GPU, in single precision. cuBLAS computes the products. The device
+// records the steps with the rest of the net, so that the host does not launch each kernel of each
+// step.
 #include "core/device/launch.cuh"
 #include "core/math/cublas.h"
 #include "layers/common/stored_form_cuda.h"
@@ -10,6 +11,7 @@
 namespace doppio {
 namespace {
 
+// Return the name of a kernel for error messages.
 const char* NameOf(const LstmStep<float>&) { return "a step of LSTM"; }
 const char* NameOf(const LstmStepBackward<float>&) { return "a step of LSTM, backward"; }
 const char* NameOf(const TanhStep<float>&) { return "a step of RNN"; }
@@ -17,6 +19,7 @@ const char* NameOf(const TanhStepBackward<float>&) { return "a step of RNN, back
 const char* NameOf(const ContinueStates<float>&) { return "the states of a recurrent layer"; }
 const char* NameOf(const SumOverSteps<float>&) { return "the static input of a recurrent layer"; }
 
+// Math on a GPU (recurrent_kernel.h).
 struct GpuMath {
   explicit GpuMath(Device* device) : device(device) {}
 

@@ -1,10 +1,11 @@
-// What the kernels of RNN and LSTM need of the file and of the bottoms' shapes, and what the layers
-// mean: what Caffe's layers of these names unroll, with blobs in their order.
+// The form of RNN and LSTM: what their kernels need from the net file and the bottoms' shapes. Both
+// layers compute what Caffe's layers of the same names unroll, with their blobs in the same order:
 //
-//   bottoms  x: T x N x ..., cont: T x N, optionally a static input: N x ..., which each step sees;
-//            with expose_hidden the states before the first step, each 1 x N x D
+//   bottoms  x: T x N x ...; cont: T x N; optionally a static input, N x ..., which is an input of
+//            every step; with expose_hidden the states before the first step, each 1 x N x D
 //   tops     T x N x D; with expose_hidden the states after the last step, each 1 x N x D
-//   blobs    LSTM: W_xc, b_c, [W_xc_static], W_hc, whose rows are D each of the gates i, f, o, g
+//   blobs    LSTM: W_xc, b_c, [W_xc_static], W_hc; each has D rows per gate, in the order i, f,
+//       o, g
 //            RNN:  W_xh, b_h, [W_xh_static], W_hh, W_ho, b_o
 //
 // with D = num_output, T time steps and N independent streams. The states are h and, in LSTM, c.
@@ -18,15 +19,18 @@ namespace doppio {
 
 struct RecurrentForm {
   int64_t rows() const { return steps * streams; }
-  int64_t state_size() const { return streams * hidden; }  // elements of one state
+  int64_t state_size() const { return streams * hidden; }  // elements of one state of all streams
+  // Returns the index of W_hc or W_hh among the blobs.
   size_t hidden_weights() const { return has_static ? 3 : 2; }
 
+  // lstm: false for RNN. exposed: expose_hidden. has_static: there is a static input.
   bool lstm = false, exposed = false, has_static = false;
-  int64_t hidden = 0;  // numbers of a state
-  int64_t gates = 0;   // numbers computed from x and h before they are squashed
+  int64_t hidden = 0;  // D
+  int64_t gates = 0;   // rows of W_xc or W_xh: 4 D in LSTM, D in RNN
+  // T, N, and the values per stream and step of x and of the static input.
   int64_t steps = 0, streams = 0, inputs = 0, static_inputs = 0;
-  int states = 1;          // that go from step to step
-  size_t first_state = 2;  // the bottom, where they are exposed
+  int states = 1;          // number of states
+  size_t first_state = 2;  // index of the first bottom that is a state, with expose_hidden
 };
 
 }  // namespace doppio

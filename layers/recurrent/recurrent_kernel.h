@@ -1,5 +1,6 @@
-// RNN and LSTM for every device. What does not depend on the step before (the products with x, the
-// output of RNN, all weights' gradients) is computed for all steps at once.
+// The kernel of RNN and LSTM for all devices. It computes for all steps at once what does not
+// depend on the previous step: the products with x, the output of RNN and the gradients of all
+// weights.
 #ifndef DOPPIO_LAYERS_RECURRENT_RECURRENT_KERNEL_H_
 #define DOPPIO_LAYERS_RECURRENT_RECURRENT_KERNEL_H_
 
@@ -14,12 +15,13 @@
 
 namespace doppio {
 
-// `Math`, made of a device, has
-//   Run(n, body)                                calls body(i) for i in [0, n);
-//   Product(ta, tb, m, n, k, a, b, add, c)      c (m x n) = op(a) (m x k) * op(b) (k x n), added to
-//                                               c where `add`; op transposes where ta or tb;
-//   ColumnSums(rows, columns, x, add, to, room) with a room of ColumnSumsBytes(rows, columns);
-//   Copy(to, from, bytes)                       copies within the device.
+// `Math` is constructed from a Device* and has these members:
+//   Run(n, body): calls body(i) for i in [0, n).
+//   Product(ta, tb, m, n, k, a, b, add, c): computes op(a) (m x k) * op(b) (k x n), where op
+//       transposes if ta or tb is true, and writes it to c (m x n), or adds it with `add`.
+//   ColumnSums(rows, columns, x, add, to, room): writes the sums of the columns of x to `to`, or
+//       adds them with `add`. `room` is scratch memory of ColumnSumsBytes(rows, columns) bytes.
+//   Copy(to, from, bytes): copies within the device.
 template <class T, class Math>
 class RecurrentKernel : public Kernel, public CarriesState {
  public:
@@ -42,7 +44,7 @@ class RecurrentKernel : public Kernel, public CarriesState {
   }
 
   void Forward(const Pass& pass) override {
-    // A repeated pass starts from where the first one did.
+    // A repeated pass starts from the same states as the first one.
     if (!f_.exposed && !pass.again) math_.Copy(first_.data(), last_.data(), CarriedBytes());
     if (f_.has_static) {
       math_.Product(false, true, f_.streams, f_.gates, f_.static_inputs, Bottom(2), Param(2), false,
@@ -101,6 +103,8 @@ class RecurrentKernel : public Kernel, public CarriesState {
  private:
   static constexpr int64_t kBytes = sizeof(T);
 
+  // Assigns the memory of all arrays and computes needs_; with null pointers it only computes
+  // needs_.
   void Place(void* saved, void* scratch) {
     Room kept(saved), forward(scratch), back(scratch);
     Room* lasting = backward_ ? &kept : &forward;
@@ -121,6 +125,7 @@ class RecurrentKernel : public Kernel, public CarriesState {
     needs_.scratch_bytes = std::max(forward.bytes(), back.bytes());
   }
 
+  // Computes step t. Needs the states of step t - 1.
   void StepForward(int64_t t) {
     T* gates = gates_ + t * f_.streams * f_.gates;
     math_.Product(false, true, f_.streams, f_.gates, f_.hidden, Before(0, t),
@@ -136,7 +141,9 @@ class RecurrentKernel : public Kernel, public CarriesState {
     }
   }
 
-  // Leaves the gradient of h of the step before, without cont, in dh_, and that of c in dc_.
+  // Computes the gradients of step t. Needs the results of step t + 1. Writes the gradient of step
+  // t - 1's h, before the product with cont, to dh_, and in LSTM the gradient of its c to dc_.
+  // Writes the gradients of the initial states if they are needed.
   void StepBackward(int64_t t) {
     const bool last = t + 1 == f_.steps;
     const int64_t at = t * size_;
@@ -161,10 +168,11 @@ class RecurrentKernel : public Kernel, public CarriesState {
       math_.Run(size_, ContinueStates<T>{f_.hidden, size_, Cont(0), dh_, nullptr, dh_before});
   }
 
-  // Of RNN: from the top to h of all steps.
+  // RNN only: computes the gradients of the output's parameters, and writes the gradient of h of
+  // all steps that comes from the top to from_output_.
   void OutputBackward(const std::vector<bool>& add) {
     const size_t weights = OutputWeights();
-    T* dout = dgates_;  // free until then, and of the same size
+    T* dout = dgates_;  // has the same size and is not in use before StepBackward
     math_.Run(f_.rows() * f_.hidden,
               TanhStepBackward<T>{f_.hidden, Top(0), {TopGrad(0), nullptr, nullptr}, dout});
     if (T* dw = ParamGrad(weights)) {
@@ -178,6 +186,7 @@ class RecurrentKernel : public Kernel, public CarriesState {
                   from_output_);
   }
 
+  // Computes the gradients of the static input and of its weights.
   void StaticBackward(bool add) {
     if (!t_.param_grads[2] && !t_.bottom_grads[2]) return;
     const int64_t size = f_.streams * f_.gates;
@@ -195,16 +204,19 @@ class RecurrentKernel : public Kernel, public CarriesState {
   T* Bottom(size_t i) const { return t_.bottoms[i].template data<T>(); }
   T* Top(size_t i) const { return t_.tops[i].template data<T>(); }
   T* Param(size_t i) const { return t_.params[i].template data<T>(); }
-  // Null where nobody needs it.
+  // The next three functions return null if the gradient is absent.
   T* ParamGrad(size_t i) const { return t_.param_grads[i].template data<T>(); }
   T* BottomGrad(size_t i) const { return t_.bottom_grads[i].template data<T>(); }
   T* TopGrad(size_t i) const {
     return i < t_.top_grads.size() ? t_.top_grads[i].template data<T>() : nullptr;
   }
+  // Returns the index of W_ho among the blobs (RNN).
   size_t OutputWeights() const { return f_.hidden_weights() + 1; }
 
+  // Returns cont of step t.
   const T* Cont(int64_t t) const { return Bottom(1) + t * f_.streams; }
-  // State 0 is h, 1 is c: of all steps, before the first one, before any.
+  // Return the values of a state (0: h, 1: c). States: after each step. First: before the first
+  // step. Before: before step t.
   T* States(int state) const { return state == 1 ? cells_ : f_.lstm ? Top(0) : gates_; }
   const T* First(int state) const {
     return f_.exposed ? Bottom(f_.first_state + static_cast<size_t>(state))
@@ -213,10 +225,12 @@ class RecurrentKernel : public Kernel, public CarriesState {
   const T* Before(int state, int64_t t) const {
     return t == 0 ? First(state) : States(state) + (t - 1) * size_;
   }
+  // Returns the gradient of an initial state, or null if it is absent.
   T* FirstGrad(int state) const {
     const bool has = f_.exposed && state < f_.states;
     return has ? BottomGrad(f_.first_state + static_cast<size_t>(state)) : nullptr;
   }
+  // Returns a state in first_ or last_.
   T* Carried(const Buffer& states, int state) const {
     return static_cast<T*>(states.data()) + state * size_;
   }
@@ -228,12 +242,19 @@ class RecurrentKernel : public Kernel, public CarriesState {
   const bool backward_;
   const int64_t size_;
   const TensorSpec state_;
-  Buffer first_, last_;                    // the states before this pass, and after it
-  T *gates_ = nullptr, *cells_ = nullptr;  // of all steps; RNN: h
-  T *recurrent_ = nullptr,
-    *fixed_ = nullptr;  // of a step: h's part of the gates; the static input's
+  // The states before and after this pass, if they are not exposed.
+  Buffer first_, last_;
+  // Of all steps: the gates after their activation functions (in RNN, h), and c.
+  T *gates_ = nullptr, *cells_ = nullptr;
+  // Of one step: the part of the gates that comes from h. fixed_: the part that comes from the
+  // static input.
+  T *recurrent_ = nullptr, *fixed_ = nullptr;
+  // Gradients: of the gates before their activation functions, of all steps; of h and c of one
+  // step. continued_: the states that each step continues from (ContinueStates).
   T *dgates_ = nullptr, *continued_ = nullptr, *dh_ = nullptr, *dc_ = nullptr;
-  T *from_output_ = nullptr, *dfixed_ = nullptr;  // RNN: the gradient that the output gives h
+  // from_output_: the gradient of h that comes from the top (RNN). dfixed_: the gradient of fixed_.
+  T *from_output_ = nullptr, *dfixed_ = nullptr;
+  // Temporary memory of ColumnSums.
   void* sums_room_ = nullptr;
 };
 

@@ -1,9 +1,9 @@
-// What RNN and LSTM do to single elements, as functions of an index that every device runs. Arrays
-// are (steps, streams, hidden), plain; what belongs to one step only is named so.
+// The element-wise math of RNN and LSTM, as functors of an index that all devices run. Arrays have
+// the shape (steps, streams, hidden) and are in row-major order, unless a comment says otherwise.
 //
 // LSTM: i, f, o = logistic(.), g = tanh(.), c' = f c + i g, h' = o tanh(c') (Hochreiter and
 // Schmidhuber, 1997, with the forget gate of Gers et al., 2000). RNN: h' = tanh(.), and the top is
-// tanh(W_ho h' + b_o). States of the step before are multiplied by cont.
+// tanh(W_ho h' + b_o). The states of the previous step are multiplied by cont.
 #ifndef DOPPIO_LAYERS_RECURRENT_RECURRENT_OPS_H_
 #define DOPPIO_LAYERS_RECURRENT_RECURRENT_OPS_H_
 
@@ -15,34 +15,37 @@
 
 namespace doppio {
 
-// Where a sequence begins nothing of what was before is left, were it NaN.
+// Returns cont * value, but 0 if cont is 0: a sequence that begins must not depend on the previous
+// one, even if its values are NaN.
 template <class T>
 DOPPIO_HD T Continued(T cont, T value) {
   return cont == 0 ? T(0) : cont * value;
 }
 
-// to = what each step goes on from: the state before it, times cont.
+// Writes the states that each step continues from to `to`: the state of the previous step, times
+// cont.
 template <class T>
 struct ContinueStates {
   int64_t hidden, state_size;
   const T* cont;    // (steps, streams)
-  const T* first;   // before the first step
-  const T* states;  // after each step
+  const T* first;   // the state before the first step
+  const T* states;  // the states after each step
   T* to;
   DOPPIO_HD void operator()(int64_t i) const {
     to[i] = Continued(cont[i / hidden], i < state_size ? first[i] : states[i - state_size]);
   }
 };
 
-// What is squashed, of which x's part is there: with the bias, the static input's part and the part
-// of h, whose product with the weights is not yet multiplied by cont.
+// Returns the argument of an activation function: the part x that comes from the bottom, plus the
+// static input's part, the part of h and the bias. `recurrent`, the product of h and the weights,
+// is not yet multiplied by cont.
 template <class T>
 struct StepInput {
   int64_t columns;
   const T* bias;       // may be null
   const T* fixed;      // (streams, columns); may be null
-  const T* recurrent;  // likewise
-  const T* cont;       // of the step
+  const T* recurrent;  // (streams, columns); may be null
+  const T* cont;       // cont of the step
   DOPPIO_HD T operator()(T x, int64_t stream, int64_t column) const {
     const int64_t at = stream * columns + column;
     if (fixed != nullptr) x += fixed[at];
@@ -51,13 +54,13 @@ struct StepInput {
   }
 };
 
-// A step of LSTM over (streams, hidden). In `gates` (streams, 4 * hidden) x's part becomes what it
-// is after squashing.
+// One step of LSTM over (streams, hidden). `gates` (streams, 4 * hidden) contains the part of x on
+// entry, and the gates after their activation functions on return.
 template <class T>
 struct LstmStep {
   int64_t hidden;
   StepInput<T> input;
-  const T* before;  // c
+  const T* before;  // c of the previous step
   T* gates;
   T* c;
   T* h;
@@ -77,7 +80,8 @@ struct LstmStep {
   }
 };
 
-// A step of RNN over (streams, hidden), and its output over (steps * streams, hidden).
+// One step of RNN over (streams, hidden), or the output of RNN over (steps * streams, hidden). `y`
+// contains the part of x on entry, and the result on return.
 template <class T>
 struct TanhStep {
   StepInput<T> input;
@@ -88,13 +92,13 @@ struct TanhStep {
   }
 };
 
-// The gradient that a state gets: from the top, and from the next step, or, after the last one,
-// from whoever reads the state.
+// The gradient of a state: the sum of the gradient from the top and the gradient from the next
+// step, or, after the last step, the gradient of the exposed state.
 template <class T>
 struct StateGradient {
   const T* top;        // may be null
   const T* next;       // may be null
-  const T* cont_next;  // of the next step; null after the last one
+  const T* cont_next;  // cont of the next step; null after the last step
   DOPPIO_HD T operator()(int64_t at, int64_t hidden) const {
     const T from_top = top == nullptr ? T(0) : top[at];
     if (next == nullptr) return from_top;
@@ -103,17 +107,18 @@ struct StateGradient {
   }
 };
 
+// The gradients of one step of LSTM.
 template <class T>
 struct LstmStepBackward {
   int64_t hidden;
   const T* cont;
-  const T* before;  // c
+  const T* before;  // c of the previous step
   const T* gates;
   const T* c;
   StateGradient<T> dh;
   const T* dc;  // may be null
-  T* dgates;    // before squashing
-  T* dbefore;   // may be dc
+  T* dgates;    // gradient of the gates before their activation functions
+  T* dbefore;   // gradient of `before`; may be the same memory as dc
   DOPPIO_HD void operator()(int64_t at) const {
     const int64_t stream = at / hidden, first = stream * 4 * hidden + at - stream * hidden;
     const T i = gates[first], f = gates[first + hidden], o = gates[first + 2 * hidden],
@@ -129,6 +134,7 @@ struct LstmStepBackward {
   }
 };
 
+// The gradient of TanhStep: dx = dy * (1 - y^2).
 template <class T>
 struct TanhStepBackward {
   int64_t hidden;
@@ -138,10 +144,10 @@ struct TanhStepBackward {
   DOPPIO_HD void operator()(int64_t i) const { dx[i] = dy(i, hidden) * (T(1) - y[i] * y[i]); }
 };
 
-// to[i] = the sum of from[i] over all steps.
+// Writes the sums over all steps: to[i] = sum of from[t * size + i] over t.
 template <class T>
 struct SumOverSteps {
-  int64_t steps, size;  // size: of a step
+  int64_t steps, size;  // size: number of elements of a step
   const T* from;
   T* to;
   DOPPIO_HD void operator()(int64_t i) const {
