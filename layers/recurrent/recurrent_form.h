@@ -4,11 +4,11 @@
 //   bottoms  x: T x N x ...; cont: T x N; optionally a static input, N x ..., which is an input of
 //            every step; with expose_hidden the states before the first step, each 1 x N x D
 //   tops     T x N x D; with expose_hidden the states after the last step, each 1 x N x D
-//   blobs    LSTM: W_xc, b_c, [W_xc_static], W_hc; each has D rows per gate, in the order i, f,
-//       o, g
+//   blobs    LSTM: W_xc, b_c, [W_xc_static], W_hc; each has D rows for each of i, f, o, g
 //            RNN:  W_xh, b_h, [W_xh_static], W_hh, W_ho, b_o
 //
 // with D = num_output, T time steps and N independent streams. The states are h and, in LSTM, c.
+// The gates are i, f, o and g.
 #ifndef DOPPIO_LAYERS_RECURRENT_RECURRENT_FORM_H_
 #define DOPPIO_LAYERS_RECURRENT_RECURRENT_FORM_H_
 

@@ -1,4 +1,5 @@
-// BatchReindex picks and repeats rows of bottom 0 by the indices in bottom 1.
+// BatchReindex copies the rows of bottom 0 that the indices in bottom 1 select. An index may occur
+// several times.
 #include "core/net/graph/layer.h"
 #include "layers/common/row_copies.h"
 #include "layers/shape/batch_reindex_form.h"
@@ -21,7 +22,7 @@ LayerShape InferBatchReindex(const LayerSpec& spec, const std::vector<Shape>& bo
                                 bottoms[1].count(), bottoms[0].count(1)};
   shape.tops = {bottoms[0]};
   shape.tops[0][0] = bottoms[1][0];
-  // Backward works on saved row numbers.
+  // Backward reads the saved row indices.
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   shape.no_gradient_bottoms = {false, true};
   return shape;
@@ -50,6 +51,7 @@ class BatchReindexKernel : public Kernel {
   }
 
  private:
+  // Returns the row indices that Forward has read.
   int32_t* Rows() const { return static_cast<int32_t*>(backward_ ? t_.saved : t_.scratch); }
 
   const SourceLoc at_;

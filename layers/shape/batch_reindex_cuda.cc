@@ -1,5 +1,6 @@
-// BatchReindex on a GPU, in single precision. An index that is no row makes its row of the top NaN
-// at once; a later Forward reports the index.
+// BatchReindex on a GPU, in single precision. The host does not wait for the GPU, so if an index is
+// out of range, its row of the top becomes NaN, and a later Forward throws an error that names the
+// index.
 #include "core/net/plan/kernel.h"
 #include "layers/common/rows_cuda.h"
 #include "layers/common/stored_form_cuda.h"
@@ -42,6 +43,7 @@ class CudaBatchReindex : public Kernel {
   }
 
  private:
+  // Returns the row indices that Forward has read.
   int32_t* Rows() const { return static_cast<int32_t*>(t_.saved); }
 
   Device* const device_;

@@ -1,4 +1,4 @@
-// What BatchReindex's kernels need of the bottoms' shapes.
+// The form of BatchReindex: what its kernels need from the bottoms' shapes.
 #ifndef DOPPIO_LAYERS_SHAPE_BATCH_REINDEX_FORM_H_
 #define DOPPIO_LAYERS_SHAPE_BATCH_REINDEX_FORM_H_
 
@@ -9,9 +9,9 @@
 namespace doppio {
 
 struct BatchReindexForm {
-  IndexReader indices;  // of the rows of bottom 0
+  IndexReader indices;  // checks the indices against the rows of bottom 0
   int64_t count = 0;    // rows of the top
-  int64_t width = 0;    // numbers in a row
+  int64_t width = 0;    // values per row
 };
 
 }  // namespace doppio

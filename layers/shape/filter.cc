@@ -1,5 +1,5 @@
-// Filter: of all bottoms but the last the rows that the last one selects. See
-// core/net/graph/varying_rows.h.
+// Filter: copies those rows of all bottoms but the last that the last bottom selects.
+// core/net/graph/varying_rows.h describes the rows of the tops.
 #include "core/net/graph/varying_rows.h"
 #include "layers/shape/filter_rows.h"
 #include "layers/common/row_copies.h"
@@ -33,7 +33,7 @@ LayerShape InferFilter(const LayerSpec& spec, const std::vector<Shape>& bottoms)
   shape.backward_reads_bottoms = shape.backward_reads_tops = false;
   shape.no_gradient_bottoms.assign(bottoms.size(), false);
   shape.no_gradient_bottoms.back() = true;
-  // Some may be labels, and nobody knows which.
+  // Any top may hold labels, which must stay in single precision.
   shape.exact_tops.assign(shape.tops.size(), true);
   return shape;
 }

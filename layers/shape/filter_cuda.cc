@@ -1,5 +1,5 @@
-// Filter on a GPU, in single precision. The host waits for the selector in every pass, since it
-// must know how many rows were taken.
+// Filter on a GPU, in single precision. The host waits for the selector in every pass, because it
+// must know how many rows are taken.
 #include "core/net/graph/varying_rows.h"
 #include "layers/shape/filter_rows.h"
 #include "layers/common/rows_cuda.h"
@@ -23,7 +23,8 @@ class CudaFilter : public Kernel, public RowMaker {
 
   void Forward(const Pass&) override {
     selector_->Start(0, t_.bottoms.back().raw, rows_.all() * static_cast<int64_t>(sizeof(float)));
-    // The device has then read the staging memory of the pass before, too.
+    // After Wait, the device has also finished copying from the staging memory in the previous
+    // pass.
     rows_.Choose(reinterpret_cast<const float*>(selector_->Wait()));
     int32_t* staged = static_cast<int32_t*>(staging_.data());
     std::copy_n(rows_.source(), rows_.all(), staged);
@@ -49,9 +50,10 @@ class CudaFilter : public Kernel, public RowMaker {
   }
 
  private:
-  // On the device; behind it FilterRows::target.
+  // Returns FilterRows::source in device memory. FilterRows::target follows it.
   const int32_t* Source() const { return static_cast<const int32_t*>(t_.saved); }
 
+  // Writes row rows[i] of `from`, or zeros for kNoRow, to row i of `to`.
   void Pick(const int32_t* rows, const Tensor& from, const Tensor& to) const {
     LaunchGatherRows(GpuOf(device_), rows_.all(), to.shape.count(1), rows, from.data<float>(),
                      nullptr, 0, to.data<float>());

@@ -1,4 +1,5 @@
-// Which rows Filter takes, and where they go: the same on every device, found on the host.
+// The rows that Filter takes, and their positions in the tops. Computed on the host, shared by all
+// devices.
 #ifndef DOPPIO_LAYERS_SHAPE_FILTER_ROWS_H_
 #define DOPPIO_LAYERS_SHAPE_FILTER_ROWS_H_
 
@@ -10,12 +11,14 @@
 
 namespace doppio {
 
+// Not thread-safe.
 class FilterRows {
  public:
+  // For bottoms of `all` rows. Only the constructor allocates memory.
   explicit FilterRows(int64_t all)
       : source_(static_cast<size_t>(all)), target_(static_cast<size_t>(all)) {}
 
-  // A row is taken where its number in `selector` is not 0.
+  // Takes each row whose value in `selector`, in host memory, is not 0.
   template <class T>
   void Choose(const T* selector) {
     taken_ = 0;
@@ -23,17 +26,18 @@ class FilterRows {
       target_[i] = selector[i] != T(0) ? static_cast<int32_t>(taken_) : kNoRow;
       if (target_[i] != kNoRow) source_[static_cast<size_t>(taken_++)] = static_cast<int32_t>(i);
     }
-    // What stands behind them is of no account, but must be numbers that layers can compute with:
-    // those of the first one.
+    // The rows behind the taken ones do not count, but layers must be able to compute with them, so
+    // they repeat the first taken row.
     std::fill(source_.begin() + taken_, source_.end(), taken_ > 0 ? source_[0] : 0);
   }
 
+  // Returns the number of rows of the bottoms.
   int64_t all() const { return static_cast<int64_t>(source_.size()); }
-  // The number of rows taken; its address stays the same.
+  // Returns the number of taken rows. The address never changes.
   const int64_t& taken() const { return taken_; }
-  // For each row of the tops, the one of the bottoms that it shows.
+  // Returns, for each row of the tops, the row of the bottoms that it copies.
   const int32_t* source() const { return source_.data(); }
-  // For each row of the bottoms, the one of the tops that it has become; kNoRow: it was not taken.
+  // Returns, for each row of the bottoms, its row in the tops, or kNoRow if it was not taken.
   const int32_t* target() const { return target_.data(); }
 
  private:

@@ -1,5 +1,5 @@
-// Interp (DeepLab, PSPNet) resizes images bilinearly, to a size or by a factor, with aligned
-// corners.
+// Interp (DeepLab, PSPNet) resizes images bilinearly with aligned corners, either to a given size
+// or by a factor.
 #include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/shape/interp_kernel.h"

@@ -6,6 +6,7 @@
 namespace doppio {
 namespace {
 
+// The Loops of InterpKernel on a GPU.
 struct InterpCudaLoops {
   explicit InterpCudaLoops(Device* device) : device(device) {}
   void Run(int64_t n, const ResizeForward<float>& body) const {

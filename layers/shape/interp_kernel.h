@@ -1,5 +1,5 @@
-// What Interp's kernels need of the file and of the bottom's shape, and the kernel for every
-// device.
+// The form of Interp, which has what its kernels need from the net file and the bottom's shape, and
+// the kernel for all devices.
 #ifndef DOPPIO_LAYERS_SHAPE_INTERP_KERNEL_H_
 #define DOPPIO_LAYERS_SHAPE_INTERP_KERNEL_H_
 
@@ -9,11 +9,12 @@
 namespace doppio {
 
 struct InterpForm {
+  // Number of samples times number of channels.
   int64_t planes;
   ResizedAxis h, w;
 };
 
-// Loops(Device*).Run(n, body) calls body(i) for every i in [0, n).
+// `Loops` is constructed from a Device*; its Run(n, body) calls body(i) for every i in [0, n).
 template <class T, class Loops>
 class InterpKernel : public Kernel {
  public:

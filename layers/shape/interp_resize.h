@@ -1,6 +1,7 @@
-// Bilinear resizing of planes with aligned corners: the first and last pixel of an axis stay where
-// they are, the others lie evenly between them. The same math on every device; backward an element
-// gathers from the outputs that read it.
+// Bilinear resizing of planes with aligned corners: the first and the last pixel of an axis keep
+// their values, and the other output pixels are spaced evenly between them. Shared by all devices.
+// In the backward pass, each element of the bottom's gradient adds up the gradients of the outputs
+// that read it.
 #ifndef DOPPIO_LAYERS_SHAPE_INTERP_RESIZE_H_
 #define DOPPIO_LAYERS_SHAPE_INTERP_RESIZE_H_
 
@@ -10,7 +11,8 @@
 
 namespace doppio {
 
-// Pixels [begin, begin + extent) of `input` become `output` pixels; extent * output < 2^31.
+// Resizes one axis: the pixels [begin, begin + extent) of an axis of `input` pixels become `output`
+// pixels. Requires extent * output < 2^31.
 struct ResizedAxis {
   ResizedAxis(int64_t input, int64_t begin, int64_t extent, int64_t output)
       : input(input), begin(begin), extent(extent), output(output), by_steps(output - 1) {}
@@ -18,11 +20,13 @@ struct ResizedAxis {
   int64_t input, begin, extent, output;
   Divider<int32_t> by_steps;
 
-  // Output o is (1 - part) of pixel `first` and `part` of the next, counted from `begin`.
+  // The source of an output pixel: (1 - part) * pixel `first` + part * (the next pixel). `first` is
+  // relative to `begin`.
   struct Source {
     int64_t first;
     float part;
   };
+  // Returns the source of output pixel o.
   DOPPIO_HD Source Of(int64_t o) const {
     if (output == 1) return {0, 0};
     const int32_t steps = static_cast<int32_t>(output - 1);
@@ -30,7 +34,8 @@ struct ResizedAxis {
     return {first, static_cast<float>(at - first * steps) / static_cast<float>(steps)};
   }
 
-  // Outputs outside [Low, High] do not read pixel `i`, counted from `begin`.
+  // Low and High return bounds of the outputs that read pixel `i`: outputs outside [Low, High] do
+  // not read it. `i` is relative to `begin`.
   DOPPIO_HD int64_t Low(int64_t i) const {
     return extent == 1 || i == 0 ? 0 : (i - 1) * (output - 1) / (extent - 1);
   }
@@ -39,14 +44,14 @@ struct ResizedAxis {
     const int64_t high = (i + 1) * (output - 1) / (extent - 1) + 1;
     return high < output ? high : output - 1;
   }
-  // The share of pixel `i` in output `o`.
+  // Returns the weight of pixel `i` in output `o`.
   DOPPIO_HD float Share(int64_t i, int64_t o) const {
     const Source source = Of(o);
     return i == source.first ? 1 - source.part : i == source.first + 1 ? source.part : 0;
   }
 };
 
-// Where element n of planes of height x width lies.
+// Finds the plane, row i and column j of element n of planes of height x width.
 struct PixelFinder {
   PixelFinder(int64_t planes, int64_t height, int64_t width)
       : height(height),
@@ -67,16 +72,17 @@ struct PixelFinder {
 template <class T>
 struct ResizeForward {
   ResizedAxis h, w;
-  PixelFinder find;  // in the top
+  PixelFinder find;  // for the top
   const T* x;
   T* y;
 
-  // Element n of the top.
+  // Writes element n of the top.
   DOPPIO_HD void operator()(int64_t n) const {
     const PixelFinder::Pixel at = find(n);
     const ResizedAxis::Source a = h.Of(at.i), b = w.Of(at.j);
     const T* corner = x + (at.plane * h.input + h.begin + a.first) * w.input + w.begin + b.first;
-    // The next pixel is read only where it has a share: the last one has none behind it.
+    // The next pixel is read only if its weight is not 0, because there is none after the last
+    // pixel.
     const int64_t down = a.part > 0 ? w.input : 0, right = b.part > 0 ? 1 : 0;
     const T above = (1 - b.part) * corner[0] + b.part * corner[right];
     const T below = (1 - b.part) * corner[down] + b.part * corner[down + right];
@@ -87,11 +93,11 @@ struct ResizeForward {
 template <class T>
 struct ResizeBackward {
   ResizedAxis h, w;
-  PixelFinder find;  // in the bottom
+  PixelFinder find;  // for the bottom
   const T* dy;
   T* dx;
 
-  // Element n of the bottom.
+  // Writes element n of the bottom's gradient.
   DOPPIO_HD void operator()(int64_t n) const {
     const PixelFinder::Pixel at = find(n);
     const int64_t i = at.i - h.begin, j = at.j - w.begin;

@@ -1,5 +1,5 @@
-// Concat and Slice: the bottoms side by side along an axis, and the bottom cut along an axis, at
-// slice_points or into equal tops.
+// Concat joins its bottoms along an axis. Slice cuts its bottom along an axis, at slice_points or
+// into equal tops.
 #include "layers/shape/join.h"
 
 #include <string>
@@ -9,14 +9,17 @@
 namespace doppio {
 namespace {
 
-// Returns the axis to work along: `axis`, or its old name `concat_dim` / `slice_dim`.
+// Returns the axis to join or cut along, which is never negative. The net file gives it as `axis`
+// or by its old name `old_name` (concat_dim or slice_dim). Throws UserError if it gives both, or an
+// axis that `bottom` does not have.
 int JoinedAxis(const LayerSpec& spec, const std::string& message, const std::string& old_name,
                bool has_axis, int axis, bool has_old, uint32_t old_axis, const Shape& bottom) {
   const std::string field = message + "." + (has_old ? old_name : "axis");
   if (has_axis && has_old) {
     throw spec.Mistake(field, "axis and " + old_name + " are two names of one thing; keep axis");
   }
-  // The old name takes no negative axes; as int they would be out of range.
+  // The old name does not accept negative axes. Its values are unsigned and may exceed the range of
+  // int.
   const int64_t given = has_old ? static_cast<int64_t>(old_axis) : axis;
   if (given >= bottom.rank() || given < -bottom.rank()) {
     throw spec.Mistake(field, (has_old ? old_name : "axis") + " " + std::to_string(given) +
@@ -63,7 +66,7 @@ LayerShape InferConcat(const LayerSpec& spec, const std::vector<Shape>& bottoms)
   return shape;
 }
 
-// Returns the extent of each top along the axis.
+// Returns the extent of each top along the axis. Throws UserError for wrong slice_points.
 std::vector<int64_t> SliceExtents(const LayerSpec& spec, const Shape& bottom, int axis) {
   const auto& points = spec.param.slice_param().slice_point();
   const int tops = spec.param.top_size();

@@ -1,4 +1,5 @@
-// Concat and Slice on a GPU, for elements of any type: copies of runs, part by part (join.h).
+// Concat and Slice on a GPU, for elements of any type. They copy the runs of one part after another
+// (join.h).
 #include "core/device/elementwise.cuh"
 #include "core/math/tensor_ops.h"
 #include "layers/common/divider.h"
@@ -8,7 +9,8 @@
 namespace doppio {
 namespace {
 
-// Runs of `bytes`; the pitches are the distances between the starts of neighbouring runs.
+// Copies `rows` runs of `bytes` bytes. The pitches are the distances in bytes between the starts of
+// consecutive runs.
 struct RunCopy {
   int64_t rows, bytes;
   void* to;
@@ -17,7 +19,8 @@ struct RunCopy {
   int64_t from_pitch;
 };
 
-// A thread copies kBytes of a run. kBytes divides all offsets.
+// Copies the runs; each thread copies kBytes bytes. kBytes must divide all addresses and pitches
+// and `bytes`.
 template <int kBytes>
 static void CopyUnits(const Gpu& gpu, const RunCopy& copy) {
   const int64_t units = copy.bytes / kBytes, count = copy.rows * units;
@@ -32,9 +35,10 @@ static void CopyUnits(const Gpu& gpu, const RunCopy& copy) {
       });
 }
 
-// CUDA's own copy is made for long rows. With channels last a run is the channels of one pixel.
+// Copies the runs with the widest accesses that the alignment allows. CUDA's own 2D copy is made
+// for long rows, but with channels last a run is only the channels of one pixel.
 static void CopyRuns(const Gpu& gpu, const RunCopy& copy) {
-  // The pitches of a single run need no alignment.
+  // With one run, the pitches are not used and need no alignment.
   const int64_t pitches = copy.rows == 1 ? 0 : copy.to_pitch | copy.from_pitch;
   const int64_t all = static_cast<int64_t>(reinterpret_cast<uintptr_t>(copy.to) |
                                            reinterpret_cast<uintptr_t>(copy.from)) |
@@ -50,7 +54,8 @@ static void CopyRuns(const Gpu& gpu, const RunCopy& copy) {
   }
 }
 
-// Parts and whole are all stored as top 0 is, plain or with channels last.
+// Returns the join in the type of top 0. All layouts are channels last if a bottom's layout is,
+// else plain.
 Join MakeCudaJoin(const KernelArgs& args) {
   const JoinForm& form = args.Form<JoinForm>();
   const Layout layout = CommonLayout(args.bottoms);
@@ -94,8 +99,8 @@ class CudaJoin : public JoinKernelBase {
     });
   }
 
-  // Calls f(part, bytes of its runs, where they begin in a row of the whole) for the parts that are
-  // present.
+  // Calls f(part, bytes of a run, byte offset of its run in a row of the whole) for each part that
+  // is present.
   template <class F>
   void ForEachPart(const std::vector<Tensor>& parts, const F& f) const {
     int64_t offset = 0;
@@ -117,7 +122,7 @@ std::string DeclinesMixture(const KernelArgs& args) {
 DOPPIO_REGISTER_KERNEL({"Concat", DeviceKind::kCuda, "cuda", 10, &CudaJoin::Make, nullptr, true});
 DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 10, &CudaJoin::Make, &DeclinesMixture,
                         true});
-// The same in single precision.
+// For tops of different types: this kernel computes in single precision.
 DOPPIO_REGISTER_KERNEL({"Slice", DeviceKind::kCuda, "cuda", 9, &CudaJoin::Make, nullptr});
 
 }  // namespace

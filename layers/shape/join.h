@@ -1,8 +1,8 @@
-// Concat and Slice: parts that lie side by side along one axis of a whole.
+// Concat and Slice: parts that are adjacent along one axis of a whole.
 //
-// In any dense layout the whole is `rows` rows, each made of one run of every part in turn, and
-// every part is its runs one after the other. So both layers copy runs of bytes, for every element
-// type and also for blocked layouts.
+// In any dense layout the whole consists of `rows` rows, each of which holds one contiguous run of
+// every part in order. Every part is the sequence of its runs. So both layers copy runs of bytes,
+// for all element types and also for blocked layouts.
 #ifndef DOPPIO_LAYERS_SHAPE_JOIN_H_
 #define DOPPIO_LAYERS_SHAPE_JOIN_H_
 
@@ -15,25 +15,29 @@
 
 namespace doppio {
 
-// What the kernels need of the file and of the bottoms' shapes.
+// The form of Concat and Slice: what their kernels need from the net file and the bottoms' shapes.
 struct JoinForm {
-  bool concat = false;  // the parts are the bottoms and the whole is the top, else the reverse
+  // True (Concat): the parts are the bottoms, and the whole is the top. False (Slice): the parts
+  // are the tops, and the whole is the bottom.
+  bool concat = false;
+  // The axis along which the parts are adjacent; never negative.
   int axis = 0;
   Shape whole;
   std::vector<Shape> parts;
 };
 
-// How a kernel lays the parts and the whole out.
+// The layouts of the whole and the parts, and the runs to copy.
 struct Join {
   Layout whole;  // plain unless set
   std::vector<Layout> parts;
   int64_t rows = 1;
-  std::vector<int64_t> run_bytes;  // of each part
-  int64_t row_bytes = 0;           // their sum
+  std::vector<int64_t> run_bytes;  // bytes of one run of each part
+  int64_t row_bytes = 0;           // the sum of run_bytes
 };
 
-// `order`: the axes of the layout, outermost first. `block`: how many channels (axis 1) lie
-// together innermost; parts joined along the channels then hold whole blocks, except the last part.
+// Returns the runs for a layout. `order` lists the axes of the layout, outermost first. `block` is
+// the number of channels (axis 1) in an innermost block. If parts are adjacent along the channels,
+// all parts but the last must consist of whole blocks. The caller sets the layouts of the result.
 inline Join MakeJoin(const JoinForm& form, DType dtype, const std::vector<int>& order,
                      int64_t block = 1) {
   Join join;
@@ -52,13 +56,14 @@ inline Join MakeJoin(const JoinForm& form, DType dtype, const std::vector<int>& 
   return join;
 }
 
+// Returns the runs for the plain layout.
 inline Join MakePlainJoin(const JoinForm& form, DType dtype) {
   std::vector<int> order;
   for (int a = 0; a < form.whole.rank(); ++a) order.push_back(a);
   return MakeJoin(form, dtype, order);
 }
 
-// Devices say how runs are copied.
+// The base class of the kernels. Derived classes implement the copies of a device.
 class JoinKernelBase : public Kernel {
  public:
   JoinKernelBase(const KernelArgs& args, Join join)
@@ -84,9 +89,10 @@ class JoinKernelBase : public Kernel {
   }
 
  protected:
-  // Writes zeros for absent parts (tops without a gradient).
+  // Copies the parts to the whole. Writes zeros for absent parts, which are tops without a
+  // gradient.
   virtual void Gather(const std::vector<Tensor>& parts, const Tensor& whole) const = 0;
-  // Skips absent parts (bottoms that need no gradient).
+  // Copies the whole to the parts. Skips absent parts, which are bottoms that need no gradient.
   virtual void Scatter(const Tensor& whole, const std::vector<Tensor>& parts) const = 0;
 
   const Join join_;
@@ -95,13 +101,14 @@ class JoinKernelBase : public Kernel {
   const bool concat_;
 };
 
-// On the CPU.
+// The kernel of the CPU.
 class JoinKernel : public JoinKernelBase {
  public:
   using JoinKernelBase::JoinKernelBase;
 
  private:
-  // Calls f(part, where its run of this row starts in the part, ... in the whole) for all runs.
+  // Calls f(part, in_part, in_whole) for all runs, from several threads. in_part and in_whole are
+  // the byte offsets of the run in the part and in the whole.
   template <class F>
   void ForEachRun(const F& f) const {
     const int64_t grain = 1 + 65536 / (join_.row_bytes + 1);

@@ -1,5 +1,5 @@
-// Concat and Slice of float32 in the layouts that oneDNN's convolutions make, so that what they
-// made blocked stays blocked.
+// Concat and Slice of float32 in the layouts of oneDNN's convolutions, so that blocked data need no
+// reorder.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 struct JoinFormat {
   int rank;
   dnnl::memory::format_tag tag;
-  int64_t block;  // channels that lie together innermost
+  int64_t block;  // channels per innermost block
   bool channels_last;
 };
 
@@ -28,10 +28,13 @@ const std::vector<JoinFormat>& JoinFormats() {
   return formats;
 }
 
+// Returns the layout of a tensor of `shape` in the format.
 Layout JoinLayoutIn(const JoinFormat& format, const Shape& shape) {
   return LayoutOf(dnnl::memory::desc(DnnlDims(shape), dnnl::memory::data_type::f32, format.tag));
 }
 
+// Returns true if the format has the right rank and all parts but the last consist of whole blocks
+// along the axis.
 bool JoinFormatFits(const JoinFormat& format, const JoinForm& form) {
   if (format.rank != form.whole.rank()) return false;
   for (size_t p = 0; form.axis == 1 && p + 1 < form.parts.size(); ++p) {
@@ -40,8 +43,8 @@ bool JoinFormatFits(const JoinFormat& format, const JoinForm& form) {
   return true;
 }
 
-// Returns the float32 join in the layout that most of the elements of `bottoms` already have; plain
-// where no other layout fits. `bottoms` are the parts, or the whole alone.
+// Returns the float32 join in the layout that most elements of `bottoms` already have, or in the
+// plain layout if no other one fits. `bottoms` are the parts (Concat), or the whole alone (Slice).
 Join ChooseJoin(const JoinForm& form, const std::vector<TensorSpec>& bottoms) {
   auto elements_in = [&](const JoinFormat* format) {
     int64_t n = 0;

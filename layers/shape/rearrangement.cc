@@ -1,5 +1,5 @@
-// Permute, Crop, Reorg and ShuffleChannel: the top has elements of bottom 0 at other places, and
-// nothing else. Of Crop's bottom 1 they use the shape only. The kernels' form is a StridedBox.
+// Permute, Crop, Reorg and ShuffleChannel: the top consists of elements of bottom 0 at other
+// positions. Crop uses only the shape of its bottom 1. The form of these layers is a StridedBox.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -11,19 +11,20 @@
 namespace doppio {
 namespace {
 
+// The result of shape inference.
 struct Rearrangement {
   Shape top;
   StridedBox box;  // covers the top
 };
 
-// Returns the distance between neighbours along each axis of a row-major array.
+// Returns the stride of each axis of a row-major array, in elements.
 std::vector<int64_t> StepsOf(const Shape& shape) {
   std::vector<int64_t> steps;
   for (int a = 0; a < shape.rank(); ++a) steps.push_back(shape.count(a + 1));
   return steps;
 }
 
-// The top has the bottom's axes in another order: its axis i is the bottom's axis order[i].
+// Returns the rearrangement in which axis i of the top is axis order[i] of the bottom.
 Rearrangement Transposed(const Shape& bottom, const std::vector<int>& order) {
   Rearrangement r;
   for (int axis : order) r.top.push_back(bottom[axis]);
@@ -53,7 +54,7 @@ Rearrangement PermuteOf(const LayerSpec& spec, const std::vector<Shape>& bottoms
     }
     order.push_back(static_cast<int>(axis));
   }
-  // The axes that `order` does not name follow in the order of the bottom.
+  // Axes that the field does not name follow in the order of the bottom.
   for (int axis = 0; axis < rank; ++axis) {
     if (std::find(order.begin(), order.end(), axis) == order.end()) order.push_back(axis);
   }
@@ -109,9 +110,9 @@ Rearrangement CropOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
 }
 
 // Reorg as YOLOv2's darknet computes it. With `reverse`, channel (y, x, c) of a pixel becomes the
-// pixel at (y, x) of a stride x stride square of channel c. Without `reverse` it is not the
-// inverse: darknet reads the bottom's memory as if it had 1 / stride^2 of its channels, each stride
-// times as high and wide.
+// pixel at (y, x) of a stride x stride square of channel c. Reorg without `reverse` is not the
+// inverse of this: darknet reads the bottom's memory as if it had 1 / stride^2 of its channels,
+// each stride times as high and wide.
 Rearrangement ReorgOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const ReorgParameter& param = spec.param.reorg_param();
   const Shape& bottom = bottoms[0];
@@ -142,8 +143,8 @@ Rearrangement ReorgOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) 
   return r;
 }
 
-// Zhang et al., "ShuffleNet", 2018: of `group` parts of the channels, the first channel of each,
-// then the second of each, and so on.
+// Splits the channels into `group` groups. The top has the first channel of each group, then the
+// second channel of each group, and so on. Source: Zhang et al., "ShuffleNet", 2018.
 Rearrangement ShuffleChannelOf(const LayerSpec& spec, const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   if (bottom.rank() < 2) {
@@ -163,10 +164,11 @@ Rearrangement ShuffleChannelOf(const LayerSpec& spec, const std::vector<Shape>& 
   return r;
 }
 
+// A layer type, its number of bottoms, and the function that infers it.
 struct RearrangingLayer {
   const char* type;
   int bottoms;
-  // Throws UserError for mistakes in the file.
+  // Throws UserError for mistakes in the net file.
   Rearrangement (*of)(const LayerSpec& spec, const std::vector<Shape>& bottoms);
 };
 constexpr RearrangingLayer kRearrangingLayers[] = {
@@ -195,7 +197,8 @@ LayerShape InferRearrangement(const LayerSpec& spec, const std::vector<Shape>& b
   return shape;
 }
 
-// Calls f(element of the bottom, element of the top) for the whole box, in the order of the top.
+// Calls f(bottom, top) with the indices of each element of the box in the bottom and in the top.
+// Calls f from several threads, each of which follows the order of the top.
 template <class F>
 void ForEachElement(const StridedBox& box, const F& f) {
   const StridedBox::Axis run = box.axes.empty() ? StridedBox::Axis{1, 1, 1} : box.axes.back();

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kMostBoxAxes = 8;
 
-// Finds where element i of a box, counted in row-major order, lies in the bottom and in the top.
+// Finds the indices in the bottom and in the top of element i of a box, in row-major order. Int is
+// wide enough for the number of elements.
 template <class Int>
 struct BoxPlaces {
   int axes = 0;
@@ -28,6 +29,7 @@ struct BoxPlaces {
     }
   }
 
+  // Calls f(index in the bottom, index in the top).
   template <class F>
   DOPPIO_HD void At(int64_t i, const F& f) const {
     int64_t in_bottom = bottom_offset, in_top = 0;
@@ -64,7 +66,7 @@ static void CopyElements(const Gpu& gpu, const StridedBox& box, const void* from
   });
 }
 
-// Copies from the bottom to the top or, without `to_top`, back.
+// Copies the box from a bottom to a top with `to_top`, else from a top to a bottom.
 static void CopyBox(const Gpu& gpu, const StridedBox& box, int64_t element_bytes, const void* from,
                     void* to, bool to_top) {
   if (element_bytes == 2) {
@@ -82,7 +84,8 @@ class CudaRearrangement : public Kernel {
         element_bytes_(ElementBytes(args.tops[0])) {
     needs_.types.push_back(args.tops[0]);
     needs_.bottoms.push_back(Layout());
-    // Only the shapes of the other bottoms matter.
+    // The kernel reads only the shapes of the other bottoms, so their types and layouts do not
+    // matter.
     for (size_t i = 1; i < args.bottoms.size(); ++i) {
       needs_.types.push_back(args.bottoms[i].dtype);
       needs_.bottoms.push_back(args.bottoms[i].layout);

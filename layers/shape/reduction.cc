@@ -1,4 +1,4 @@
-// Reduction turns the axes from `axis` on into one number: their sum, sum of magnitudes, sum of
+// Reduction reduces the axes from `axis` on to one value: their sum, sum of magnitudes, sum of
 // squares or mean.
 #include "core/net/graph/layer.h"
 #include "layers/loss/block_sum.h"
@@ -35,7 +35,7 @@ LayerShape InferReduction(const LayerSpec& spec, const std::vector<Shape>& botto
   return shape;
 }
 
-constexpr int64_t kFewRows = 8;  // threads then share each of them
+constexpr int64_t kFewRows = 8;  // with fewer rows, all threads work on one row at a time
 
 template <class T>
 class ReductionKernel : public Kernel {
@@ -78,6 +78,7 @@ class ReductionKernel : public Kernel {
   }
 
  private:
+  // Returns the sum of f(x) over [begin, end) of a row.
   double Sum(const T* row, int64_t begin, int64_t end) const {
     double sum = 0;
     for (int64_t i = begin; i < end; ++i) sum += static_cast<double>(TermOf(form_.term, row[i]));

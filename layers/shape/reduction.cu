@@ -1,4 +1,4 @@
-// Reduction on a GPU, in single precision, with sums in double.
+// Reduction on a GPU, in single precision. Sums are in double precision.
 #include "core/device/launch.cuh"
 #include "layers/common/stored_form_cuda.h"
 #include "layers/shape/reduction_form.h"
@@ -6,7 +6,7 @@
 namespace doppio {
 namespace {
 
-// y[row] = factor * sum.
+// Writes y[row] = factor * (sum of f(x) over the row).
 static void SumTerms(const Gpu& gpu, const ReductionForm& form, double factor, const float* x,
                      float* y, void* room) {
   const ReductionTerm term = form.term;
@@ -20,7 +20,8 @@ static void SumTerms(const Gpu& gpu, const ReductionForm& form, double factor, c
       room);
 }
 
-// Reads x where the term is no plain value.
+// Writes the gradient of the bottom. Does not read x if f(x) is x, because x may have been
+// overwritten.
 static void SpreadGradient(const Gpu& gpu, const ReductionForm& form, double factor, const float* x,
                            const float* dy, float* dx) {
   const ReductionTerm term = form.term;

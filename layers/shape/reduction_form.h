@@ -1,5 +1,5 @@
-// What Reduction's kernels need of the file and of the bottom's shape: each number of the top is a
-// factor times the sum of f(x) over a row of the bottom.
+// The form of Reduction: what its kernels need from the net file and the bottom's shape. Each value
+// of the top is a factor times the sum of f(x) over a row of the bottom.
 #ifndef DOPPIO_LAYERS_SHAPE_REDUCTION_FORM_H_
 #define DOPPIO_LAYERS_SHAPE_REDUCTION_FORM_H_
 
@@ -12,15 +12,17 @@
 
 namespace doppio {
 
+// f(x): x, |x| or x^2.
 enum class ReductionTerm { kValue, kMagnitude, kSquare };
 
+// Returns f(x).
 template <class T>
 DOPPIO_HD T TermOf(ReductionTerm term, T x) {
   if (term == ReductionTerm::kMagnitude) return x < 0 ? -x : x;
   return term == ReductionTerm::kSquare ? x * x : x;
 }
 
-// Returns the derivative of TermOf; 0 where a magnitude has none.
+// Returns the derivative of f at x. The derivative of |x| at 0 is taken as 0.
 template <class T>
 DOPPIO_HD T SlopeOf(ReductionTerm term, T x) {
   if (term == ReductionTerm::kMagnitude) return x > 0 ? T(1) : x < 0 ? T(-1) : T(0);
@@ -29,14 +31,15 @@ DOPPIO_HD T SlopeOf(ReductionTerm term, T x) {
 
 struct ReductionForm {
   ReductionTerm term = ReductionTerm::kValue;
+  // The bottom is a matrix of rows x columns.
   int64_t rows = 1, columns = 1;
   double coeff = 1;
   bool mean = false;
-  bool sums_loss = false;  // a loss that is a sum over the whole batch
+  bool sums_loss = false;  // true for a loss that is a sum over the whole batch
 
-  // Returns what a row's sum is multiplied by. Losses of ranks are put together as their mean.
-  // Where the loss is a sum over the batch, the factor makes that mean the sum over the one big
-  // batch.
+  // Returns the factor of a row's sum. The loss of several ranks is the mean of the ranks' losses.
+  // If the loss is a sum over the batch, the factor includes the number of ranks, so that the mean
+  // is the sum over the one big batch.
   double Factor(const Pass& pass) const {
     if (mean) return coeff / static_cast<double>(std::max<int64_t>(1, columns));
     return sums_loss && pass.group != nullptr ? coeff * pass.group->size() : coeff;

@@ -1,4 +1,4 @@
-// Reshape, Flatten and Split: other views of the bottom's memory. They compute nothing and have no
+// Reshape, Flatten and Split: views of the bottom's memory. They compute nothing and have no
 // kernels.
 #include <algorithm>
 
@@ -15,11 +15,11 @@ LayerShape ViewOf(View view, std::vector<Shape> tops) {
   return shape;
 }
 
-// The axes [begin, end) of the bottom that reshape_param.shape replaces.
+// Returns the axes [begin, end) of the bottom that reshape_param.shape replaces. Throws UserError.
 std::pair<int, int> ReplacedAxes(const LayerSpec& spec, const Shape& bottom) {
   const ReshapeParameter& param = spec.param.reshape_param();
   const int rank = bottom.rank();
-  // Here -1 is the place behind the last axis, unlike elsewhere.
+  // Unlike in other layers, axis -1 is the position after the last axis.
   const int64_t begin = param.axis() >= 0 ? param.axis() : int64_t{param.axis()} + rank + 1;
   if (begin < 0 || begin > rank) {
     throw spec.Mistake("reshape_param.axis",
@@ -104,7 +104,7 @@ LayerShape InferFlatten(const LayerSpec& spec, const std::vector<Shape>& bottoms
     return bottom.canonical_axis(given);
   };
   const int first = axis_of("axis", param.axis()), last = axis_of("end_axis", param.end_axis());
-  // Caffe takes an empty range as well: it inserts an axis of extent 1.
+  // As in Caffe, an empty range is valid and inserts an axis of extent 1.
   if (first > last + 1) {
     throw spec.Mistake("flatten_param.axis", "axis " + std::to_string(param.axis()) +
                                                  " lies behind end_axis " +

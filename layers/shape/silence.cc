@@ -1,5 +1,5 @@
-// Silence: reads blobs so that they are not outputs of the net. Without tops it never gets a
-// gradient.
+// Silence: reads blobs so that they are not outputs of the net. It has no tops and therefore no
+// backward pass.
 #include "core/net/graph/layer.h"
 
 namespace doppio {
@@ -11,6 +11,7 @@ LayerShape InferSilence(const LayerSpec&, const std::vector<Shape>&) {
   return shape;
 }
 
+// Accepts its bottoms in any layout.
 class SilenceKernel : public Kernel {
  public:
   explicit SilenceKernel(const KernelArgs& args) {

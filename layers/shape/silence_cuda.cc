@@ -1,10 +1,10 @@
-// Silence on a GPU: its bottoms need no copy on the host.
+// Silence on a GPU. With this kernel, the plan does not copy the bottoms to the host.
 #include "core/net/plan/kernel.h"
 
 namespace doppio {
 namespace {
 
-// Takes its bottoms in any layout.
+// Accepts its bottoms in any layout.
 class CudaSilence : public Kernel {
  public:
   explicit CudaSilence(const KernelArgs& args) {

@@ -1,5 +1,5 @@
-// A box of elements that lie at regular distances in a bottom and in a top. Layers that only move
-// elements copy such a box (layers/shape/rearrangement.cc).
+// A box of elements with constant strides in a bottom and in a top. Layers that only move elements
+// copy such a box (layers/shape/rearrangement.cc).
 #ifndef DOPPIO_LAYERS_SHAPE_STRIDED_BOX_H_
 #define DOPPIO_LAYERS_SHAPE_STRIDED_BOX_H_
 
@@ -9,15 +9,16 @@
 namespace doppio {
 
 struct StridedBox {
-  // Distances are in elements.
+  // `bottom` and `top` are strides in elements.
   struct Axis {
     int64_t extent, bottom, top;
   };
-  std::vector<Axis> axes;     // outermost first, as few as describe the box
-  int64_t bottom_offset = 0;  // of the first element, which is element 0 of the top
+  std::vector<Axis> axes;  // outermost first; merged where possible
+  // Index of the box's first element in the bottom. In the top it is element 0.
+  int64_t bottom_offset = 0;
 
-  // Adds the next axis further in. Merges it with the axis before it where both together have
-  // regular distances.
+  // Adds an axis inside of the axes so far. Merges it with the axis before it if the two together
+  // have constant strides.
   void Add(const Axis& axis) {
     if (axis.extent == 1) return;
     if (!axes.empty()) {
@@ -30,12 +31,14 @@ struct StridedBox {
     axes.push_back(axis);
   }
 
+  // Returns the number of elements of the box.
   int64_t count() const {
     int64_t n = 1;
     for (const Axis& axis : axes) n *= axis.extent;
     return n;
   }
-  // Returns true if a bottom and a top of count() elements have the same order.
+  // Returns true if a bottom and a top of count() elements each have the same order, so that the
+  // copy would change nothing.
   bool keeps_order() const {
     return axes.empty() || (axes.size() == 1 && axes[0].bottom == 1 && axes[0].top == 1);
   }

@@ -1,4 +1,4 @@
-// Tile repeats the bottom along an axis.
+// Tile: repeats the bottom along an axis.
 #include <cstring>
 
 #include "core/base/threads.h"

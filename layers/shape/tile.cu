@@ -7,6 +7,7 @@
 namespace doppio {
 namespace {
 
+// Writes the top.
 static void RepeatRuns(const Gpu& gpu, const TileForm& form, const float* x, float* y) {
   ForEachIndex(
       gpu, form.outer * form.tiles * form.run, "Tile", DOPPIO_BODY(int64_t i) {
@@ -15,6 +16,7 @@ static void RepeatRuns(const Gpu& gpu, const TileForm& form, const float* x, flo
       });
 }
 
+// Writes the gradient of the bottom.
 static void AddUpTiles(const Gpu& gpu, const TileForm& form, const float* dy, float* dx) {
   ForEachIndex(
       gpu, form.outer * form.run, "Tile's gradient", DOPPIO_BODY(int64_t i) {

@@ -1,4 +1,5 @@
-// What Tile's kernels need of the file and of the bottom's shape, for device code too.
+// The form of Tile: what its kernels need from the net file and the bottom's shape. Used in device
+// code too.
 #ifndef DOPPIO_LAYERS_SHAPE_TILE_FORM_H_
 #define DOPPIO_LAYERS_SHAPE_TILE_FORM_H_
 
@@ -8,13 +9,13 @@
 
 namespace doppio {
 
-// The bottom is `outer` runs of `run` elements, those from `axis` on. The top has each run `tiles`
-// times in a row.
+// The bottom consists of `outer` runs of `run` elements each; a run covers the axes from `axis` on.
+// The top repeats each run `tiles` times.
 struct TileForm {
   int axis = 0;
   int64_t outer = 1, tiles = 1, run = 1;
 
-  // Returns the gradient of element `at` of run `o`.
+  // Returns the gradient of element `at` of run `o` of the bottom. `dy` is the top's gradient.
   template <class T>
   DOPPIO_HD T Sum(const T* dy, int64_t o, int64_t at) const {
     T sum = 0;

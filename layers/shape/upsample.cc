@@ -1,5 +1,6 @@
-// Upsample enlarges images: it repeats pixels or, with a second bottom, puts each value back where
-// MAX pooling took it from, and zeros elsewhere.
+// Upsample enlarges images. With one bottom it repeats pixels. With a mask as its second bottom it
+// writes each value to the position from which MAX pooling took it, and zeros to all other
+// positions.
 #include "core/net/graph/layer.h"
 #include "layers/common/host_loops.h"
 #include "layers/shape/upsample_form.h"
@@ -7,7 +8,8 @@
 namespace doppio {
 namespace {
 
-// Reads the factors and the size of the top, once the bottom's size is known.
+// Reads the scale factors and the size of the top into `g`, which must contain the size of the
+// bottom. Throws UserError.
 void ReadUpsampledSize(const LayerSpec& spec, bool masked, UpsampleGrid* g) {
   const UpsampleParameter& p = spec.param.upsample_param();
   const std::string path = "upsample_param.";
@@ -38,7 +40,7 @@ void ReadUpsampledSize(const LayerSpec& spec, bool masked, UpsampleGrid* g) {
     grid.top_height = p.upsample_h();
     grid.top_width = p.upsample_w();
   } else {
-    // SegNet's and the YOLO forks' defaults.
+    // The defaults: 2 with a mask (SegNet), 1 without (the YOLO forks).
     const int64_t scale = p.has_scale() ? p.scale() : masked ? 2 : 1;
     grid.scale_h = factors ? p.scale_h() : scale;
     grid.scale_w = factors ? p.scale_w() : scale;

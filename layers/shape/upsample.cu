@@ -1,5 +1,5 @@
-// Upsample on a GPU, in single precision. A later Forward reports a mask that points outside of the
-// top, because the host does not wait for the GPU.
+// Upsample on a GPU, in single precision. The host does not wait for the GPU, so a later Forward
+// throws the error for a mask that points outside of the top.
 #include "core/device/launch.cuh"
 #include "core/net/plan/kernel.h"
 #include "layers/common/stored_form_cuda.h"
@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-// The largest of whole numbers is the same in any order.
+// atomicMax keeps the largest index; the result does not depend on the order of the threads.
 __global__ void FindLastKernel(const UpsampleGrid grid, const float* mask, int32_t* last,
                                uint32_t* bad) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
@@ -23,8 +23,8 @@ __global__ void FindLastKernel(const UpsampleGrid grid, const float* mask, int32
   }
 }
 
-// Sets last[place] to the last element of the bottom that goes to `place`, or to -1. Sets *bad for
-// an index outside of the top.
+// Writes to last[place] the index of the last element of the bottom that the mask puts at `place`,
+// or -1 if there is none. Sets *bad to 1 for an index outside of the top.
 static void FindLast(const Gpu& gpu, const UpsampleGrid& grid, const float* mask, int32_t* last,
                      uint32_t* bad) {
   ForEachIndex(
@@ -82,6 +82,7 @@ class CudaUpsample : public Kernel {
   }
 
  private:
+  // Host memory that the GPU sets to 1 for a bad mask.
   uint32_t* bad() const { return static_cast<uint32_t*>(bad_.data()); }
 
   const std::string layer_;

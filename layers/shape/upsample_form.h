@@ -1,4 +1,4 @@
-// What Upsample's kernels need of the file and of the bottoms' shapes.
+// The form of Upsample: what its kernels need from the net file and the bottoms' shapes.
 #ifndef DOPPIO_LAYERS_SHAPE_UPSAMPLE_FORM_H_
 #define DOPPIO_LAYERS_SHAPE_UPSAMPLE_FORM_H_
 
@@ -11,10 +11,10 @@ namespace doppio {
 
 struct UpsampleForm {
   UpsampleGrid grid;
-  bool masked = false;  // bottom 1 is a mask
-  SourceLoc mask_at;    // where the file names the mask
+  bool masked = false;  // true: bottom 1 is a mask
+  SourceLoc mask_at;    // the location of the mask in the net file
 
-  // The error for an index in the mask of `layer` that lies outside of the top.
+  // Returns the error for a mask of `layer` that holds an index outside of the top.
   UserError BadMask(const std::string& layer) const {
     return UserError(mask_at,
                      "layer '" + layer + "': the mask holds an index outside of the top's " +

@@ -1,4 +1,5 @@
-// The math of Upsample, the same on every device: functions of an element of the top or the bottom.
+// The math of Upsample, shared by all devices, as functors of the index of an element of the top or
+// the bottom.
 #ifndef DOPPIO_LAYERS_SHAPE_UPSAMPLE_OPS_H_
 #define DOPPIO_LAYERS_SHAPE_UPSAMPLE_OPS_H_
 
@@ -8,16 +9,17 @@
 
 namespace doppio {
 
-// Planes of height x width become planes of top_height x top_width.
+// Planes of height x width are enlarged to planes of top_height x top_width.
 struct UpsampleGrid {
   int64_t planes = 0, height = 1, width = 1;
-  int64_t scale_h = 1, scale_w = 1;  // unused where the file gives the top's size
+  int64_t scale_h = 1, scale_w = 1;  // not used if the net file gives the top's size
   int64_t top_height = 1, top_width = 1;
 
   DOPPIO_HD int64_t bottom_count() const { return planes * height * width; }
   DOPPIO_HD int64_t top_count() const { return planes * top_height * top_width; }
 };
 
+// Writes element n of the top: repeats each pixel scale_h x scale_w times.
 template <class T>
 struct RepeatPixels {
   UpsampleGrid grid;
@@ -30,6 +32,7 @@ struct RepeatPixels {
   }
 };
 
+// Writes element n of the bottom's gradient for RepeatPixels.
 template <class T>
 struct SumPixels {
   UpsampleGrid grid;
@@ -48,16 +51,18 @@ struct SumPixels {
   }
 };
 
-// Where element n of the bottom goes in the top; -1 for an index that is none there.
+// Returns the index in the top of element n of the bottom, or -1 if the mask points outside of the
+// plane.
 template <class T>
 DOPPIO_HD int64_t PlaceByMask(const UpsampleGrid& grid, const T* mask, int64_t n) {
   const int64_t plane = n / (grid.height * grid.width), size = grid.top_height * grid.top_width;
-  // Also false for NaN.
+  // The condition inside the negation is also false for NaN.
   if (!(mask[n] >= 0 && mask[n] < static_cast<T>(size))) return -1;
   return plane * size + static_cast<int64_t>(mask[n]);
 }
 
-// Of several elements that go to one place the last one is taken: `last` names it, or is -1.
+// Writes element n of the top: the bottom's element last[n], or 0 if last[n] is -1. `last` has, for
+// each element of the top, the index of the last element of the bottom that the mask puts there.
 template <class T>
 struct TakeLast {
   const int32_t* last;
@@ -66,6 +71,8 @@ struct TakeLast {
   DOPPIO_HD void operator()(int64_t n) const { y[n] = last[n] < 0 ? T(0) : x[last[n]]; }
 };
 
+// Writes element n of the bottom's gradient, which is read from the top's gradient at the mask's
+// index.
 template <class T>
 struct ReadByMask {
   UpsampleGrid grid;
