@@ -71,8 +71,8 @@ struct TakeLast {
   DOPPIO_HD void operator()(int64_t n) const { y[n] = last[n] < 0 ? T(0) : x[last[n]]; }
 };
 
-// Writes element n of the bottom's gradient, which is read from the top's gradient at the mask's
-// index.
+// Writes element n of the bottom's gradient: the top's gradient at the mask's index, or 0 if the
+// index is outside of the plane.
 template <class T>
 struct ReadByMask {
   UpsampleGrid grid;

@@ -1,9 +1,9 @@
-// Data, ImageData, WindowData, AnnotatedData: adapters of data/. Besides hdf5_data.cc, no other
-// layer uses data/.
+// Data, ImageData, WindowData and AnnotatedData: adapters of data/. The only other layer that uses
+// data/ is hdf5_data.cc.
 //
-// A net may also be built without its data (DataMode): to know the shapes, or to be timed on
+// A net may also be built without its data (DataMode), to infer its shapes or to time it on
 // synthetic data. The shape then comes from the layer's fields, and the source is opened only if
-// they do not give it.
+// they do not give the shape.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -24,11 +24,14 @@ bool IsImageList(const LayerSpec& spec) { return spec.type() == "ImageData"; }
 bool IsWindows(const LayerSpec& spec) { return spec.type() == "WindowData"; }
 bool IsAnnotated(const LayerSpec& spec) { return spec.type() == kAnnotatedData; }
 
+// Returns the name of the message with the layer's fields.
 std::string ParamOf(const LayerSpec& spec) {
   if (IsWindows(spec)) return "window_data_param";
   return IsImageList(spec) ? "image_data_param" : "data_param";
 }
 
+// Returns the transformations of the layer. The layer's transform_param overrides fields of the
+// older data_param.transform_param or image_data_param.transform_param.
 TransformationParameter TransformOf(const LayerSpec& spec) {
   TransformationParameter transform = IsImageList(spec)
                                           ? spec.param.image_data_param().transform_param()
@@ -38,6 +41,7 @@ TransformationParameter TransformOf(const LayerSpec& spec) {
   return transform;
 }
 
+// Returns the options in `param`, a DataParameter or ImageDataParameter.
 template <class Param>
 PipelineOptions OptionsFrom(const Param& param) {
   PipelineOptions options;
@@ -48,6 +52,7 @@ PipelineOptions OptionsFrom(const Param& param) {
   return options;
 }
 
+// Returns the options of the layer's pipeline. Throws UserError.
 PipelineOptions OptionsOf(const LayerSpec& spec) {
   PipelineOptions options;
   if (IsWindows(spec)) {
@@ -73,7 +78,7 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
       throw spec.Mistake("annotated_data_param.max_boxes", "max_boxes must be at least 1");
     }
     const ResizeParameter resize = TransformOf(spec).resize_param();
-    // SSD heeds them only so, and only together.
+    // As in SSD, the scales apply only with FIT_SMALL_SIZE and only if both are given.
     if (resize.resize_mode() == ResizeParameter::FIT_SMALL_SIZE && resize.height_scale() > 0 &&
         resize.width_scale() > 0) {
       options.box_rows = static_cast<int>(resize.height_scale());
@@ -86,6 +91,7 @@ PipelineOptions OptionsOf(const LayerSpec& spec) {
   return options;
 }
 
+// Opens the layer's source of records. Throws FileError or UserError.
 std::unique_ptr<Source> OpenSourceOf(const LayerSpec& spec, const PipelineOptions& options) {
   const Random random(options.seed, options.stream ^ Stream("records"));
   if (IsWindows(spec)) {
@@ -99,15 +105,15 @@ std::unique_ptr<Source> OpenSourceOf(const LayerSpec& spec, const PipelineOption
                        random);
 }
 
-// What the source leaves to the pipeline.
+// Returns the transformations that the pipeline applies, i.e. those that the source does not apply
+// itself.
 TransformationParameter TransformBehindSource(const LayerSpec& spec) {
   if (IsWindows(spec)) return TransformationParameter();
   return IsAnnotated(spec) ? BehindAnnotated(TransformOf(spec))
                            : BehindAugmented(TransformOf(spec));
 }
 
-// What is wrong with transform_param whatever the data: found before they are opened, and without
-// them.
+// Throws UserError for mistakes in transform_param that can be found without the data.
 void CheckTransformsOf(const LayerSpec& spec) {
   AtField(spec, "transform_param", [&] {
     const TransformationParameter transform = TransformOf(spec);
@@ -121,6 +127,7 @@ void CheckTransformsOf(const LayerSpec& spec) {
   });
 }
 
+// Opens the layer's source and the pipeline that reads it. Throws FileError or UserError.
 std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
   const PipelineOptions options = OptionsOf(spec);
   std::unique_ptr<Source> source =
@@ -135,21 +142,24 @@ std::unique_ptr<Pipeline> OpenPipeline(const LayerSpec& spec) {
   });
 }
 
-// Of one sample.
+// The shape of one sample, and what is known about its source.
 struct SampleShape {
   ImageShape image;
   int labels = 1;
-  std::optional<Preprocessing> preprocessing;  // where the source was opened
+  std::optional<Preprocessing> preprocessing;  // set if the source was opened
   std::optional<Error> missing;                // see LayerShape
   std::shared_ptr<OpenedSource<Pipeline>> opened;
 };
 
-// What the layer's fields say about its images without looking at them.
+// The shape of a sample according to the layer's fields, without reading any image.
 struct DeclaredSample {
   SampleShape sample;
   SourceFacts facts;
+  // True if the fields give the shape.
   bool known = false;
-  bool sure = false;  // false: the usual, IDX files of MNIST's extents and sources of colour images
+  // False if the fields leave the shape open. The shape is then the usual one: the extents of MNIST
+  // for IDX files, and colour images for databases and windows.
+  bool sure = false;
 };
 
 DeclaredSample Declared(const LayerSpec& spec) {
@@ -167,7 +177,7 @@ DeclaredSample Declared(const LayerSpec& spec) {
   } else if (IsWindows(spec)) {
     image.channels = 3;
     facts.channels = Preprocessing::BGR;
-    declared.sure = false;  // the window file says
+    declared.sure = false;  // the window file gives the number of channels
   } else if (data.backend() == DataParameter::CIFAR) {
     image = {3, 32, 32};
     facts.channels = Preprocessing::RGB;
@@ -186,7 +196,7 @@ DeclaredSample Declared(const LayerSpec& spec) {
   return declared;
 }
 
-// None where the first record is bad and left out.
+// Returns nullopt if the first record is bad and was skipped.
 std::optional<Preprocessing> DescribeOpened(const LayerSpec& spec, const Pipeline& pipeline) {
   try {
     return DescribeImages(TransformOf(spec), FactsOf(pipeline.source()));
@@ -196,6 +206,7 @@ std::optional<Preprocessing> DescribeOpened(const LayerSpec& spec, const Pipelin
   }
 }
 
+// Opens the source and returns its shape. Throws FileError or UserError.
 SampleShape OpenedShape(const LayerSpec& spec) {
   auto opened = std::make_shared<OpenedSource<Pipeline>>([spec] { return OpenPipeline(spec); });
   const Pipeline& pipeline = opened->source();
@@ -203,6 +214,8 @@ SampleShape OpenedShape(const LayerSpec& spec) {
           std::nullopt, std::move(opened)};
 }
 
+// Returns how images become values (LayerType::describe_images). If the source is missing, uses the
+// layer's fields.
 Preprocessing DescribeImagesOf(const LayerSpec& spec) {
   SourceFacts facts;
   try {
@@ -214,6 +227,7 @@ Preprocessing DescribeImagesOf(const LayerSpec& spec) {
   return AtField(spec, "transform_param", [&] { return DescribeImages(TransformOf(spec), facts); });
 }
 
+// Returns the shape of a sample. Opens the source if DataMode or an unknown shape requires it.
 SampleShape ShapeOf(const LayerSpec& spec) {
   if (spec.options.data == DataMode::kOpen) return OpenedShape(spec);
   DeclaredSample declared = Declared(spec);
@@ -231,6 +245,7 @@ SampleShape ShapeOf(const LayerSpec& spec) {
   }
 }
 
+// Returns the shape of a layer with these tops.
 LayerShape ShapeOfImages(const LayerSpec& spec, const SampleShape& sample,
                          std::vector<Shape> tops) {
   LayerShape shape = ShapeOfSource(spec, std::move(tops));
@@ -262,16 +277,17 @@ LayerShape InferImages(const LayerSpec& spec, const std::vector<Shape>&) {
                        2);
   }
   for (int i = 0; i < label_tops; ++i) {
-    // Caffe's shape for the usual single label; several in one top are its columns.
+    // A single label has Caffe's shape. If one top holds several labels, they are its columns.
     tops.push_back(label_tops == 1 && sample.labels > 1 ? Shape{batch, sample.labels}
                                                         : Shape{batch});
   }
   LayerShape shape = ShapeOfImages(spec, sample, std::move(tops));
-  shape.exact_tops.assign(shape.tops.size(), true);  // labels
+  shape.exact_tops.assign(shape.tops.size(), true);  // the label tops
   shape.exact_tops[0] = false;
   return shape;
 }
 
+// Returns the kernel for an accelerator.
 std::unique_ptr<Kernel> MakeThere(const KernelArgs& args) {
   if (args.Form<ImagesForm>().synthetic()) return MakeSyntheticThere(args);
   return std::make_unique<UploadedImagesKernel>(args);

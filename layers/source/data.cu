@@ -1,5 +1,5 @@
-// Uploads batches to a GPU: one copy per batch on a separate stream, from two buffers of pinned
-// host memory in turn, and one kernel launch for mirroring, mean and scale.
+// Uploads batches to a GPU: one copy per batch on a separate stream, from two alternating buffers
+// of pinned host memory, and one kernel launch for mirroring, mean and scale.
 #include <deque>
 
 #include "core/device/launch.cuh"
@@ -11,7 +11,7 @@
 namespace doppio {
 namespace {
 
-// Normalizes one pixel, all channels.
+// Mirrors and normalizes all channels of one pixel.
 template <class T>
 struct FinishPixel {
   const uint8_t *bytes, *mirrored;
@@ -39,7 +39,8 @@ class CudaBatchUpload : public BatchUpload {
   CudaBatchUpload(Device* device, const std::vector<Shape>& tops)
       : device_(device),
         tops_(tops),
-        // No image has fewer than one number, so that floats need more room than bytes and flags.
+        // Each image has at least one value, so floats need at least as much memory as bytes and
+        // mirror flags.
         upload_(device, OffsetOf(tops.size(), false)),
         convert_(tops.size()) {}
 
@@ -76,11 +77,11 @@ class CudaBatchUpload : public BatchUpload {
   }
 
  private:
-  // Where each top may begin, so that 16-byte packs fit.
+  // Returns `bytes` rounded up to the alignment of a top, which suits packs of 16 bytes.
   static int64_t RoundUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-  // Returns the offset of a top in the batch, in bytes. With the number of tops as `top`, this is
-  // the size of the batch.
+  // Returns the offset of a top in the batch, in bytes. If `top` is the number of tops, returns the
+  // size of the batch.
   int64_t OffsetOf(size_t top, bool images) const {
     int64_t bytes = 0;
     for (size_t i = 0; i < top; ++i) {
@@ -91,6 +92,7 @@ class CudaBatchUpload : public BatchUpload {
     return bytes;
   }
 
+  // Mirrors and normalizes the images in device memory at `memory`, and writes them to `to`.
   void FinishImages(const char* memory, const Tensor& to, const Normalization& normalization) {
     const int64_t count = to.count();
     if (means_.bytes() == 0) {
@@ -117,6 +119,7 @@ class CudaBatchUpload : public BatchUpload {
     });
   }
 
+  // Converts the floats of a top, in device memory at `from`, to the type and layout of `to`.
   void TakeFloats(const char* from, size_t top, const Tensor& to) {
     const TensorSpec plain{to.shape, DType::kFloat32, Layout()};
     if (to.dtype == plain.dtype && to.layout == plain.layout)
@@ -130,10 +133,11 @@ class CudaBatchUpload : public BatchUpload {
   const std::vector<Shape> tops_;
   UploadStream upload_;
   Buffer means_;
-  std::vector<std::unique_ptr<Converter>> convert_;  // of each top; null where none was needed
-  char* memory_ = nullptr;                           // of the batch that was begun
-  bool images_ = false;                              // likewise
-  std::deque<bool> sent_;                            // images_ of batches sent and not received
+  // The converter of each top; null if it was not needed.
+  std::vector<std::unique_ptr<Converter>> convert_;
+  char* memory_ = nullptr;  // host memory of the batch that was begun
+  bool images_ = false;     // the argument of its Begin
+  std::deque<bool> sent_;   // images_ of the batches sent and not received
 };
 
 std::unique_ptr<BatchUpload> Make(Device* device, const std::vector<Shape>& tops) {

@@ -1,4 +1,4 @@
-// HDF5Data: an adapter of data/source/hdf5.h. Besides data.cc, no other layer uses data/.
+// HDF5Data: an adapter of data/source/hdf5.h. The only other layers that use data/ are in data.cc.
 #include "core/base/random.h"
 #include "core/net/graph/layer.h"
 #include "data/source/hdf5.h"
@@ -10,6 +10,7 @@ namespace {
 
 using RowsForm = SourceForm<Hdf5Rows>;
 
+// Opens the layer's HDF5 files. Throws FileError or UserError.
 std::unique_ptr<Hdf5Rows> OpenRows(const LayerSpec& spec) {
   const HDF5DataParameter& param = spec.param.hdf5_data_param();
   Hdf5Options options;
@@ -45,6 +46,7 @@ LayerShape InferRows(const LayerSpec& spec, const std::vector<Shape>&) {
   return shape;
 }
 
+// Reads rows into tops in host memory.
 template <class T>
 class RowsKernel : public Kernel {
  public:

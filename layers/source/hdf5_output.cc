@@ -1,6 +1,7 @@
-// HDF5Output: writes its two bottoms to a file, as the data sets "data" and "label". As in Caffe
-// both have four axes there; missing axes have extent 1. Caffe writes one pass only; here each pass
-// adds its rows. The first pass begins the file, which gets its name when the net ends.
+// HDF5Output: writes its two bottoms to a file, as the data sets "data" and "label". As in Caffe,
+// both data sets have four axes; missing axes have extent 1. Caffe writes one pass only; Doppio
+// appends the rows of each pass. The first pass creates the file under a temporary name; the file
+// gets its final name when the net is destroyed.
 #include <algorithm>
 
 #include "core/base/file.h"
@@ -14,9 +15,10 @@ constexpr const char* kDataSets[] = {"data", "label"};
 
 struct Hdf5OutputForm {
   std::string path;
-  SourceLoc at;  // of the path in the net's file
+  SourceLoc at;  // the location of the path in the net file
 };
 
+// Returns the shape with axes of extent 1 appended, up to four axes.
 Shape WithFourAxes(Shape shape) {
   while (shape.rank() < 4) shape.push_back(1);
   return shape;
@@ -40,7 +42,8 @@ LayerShape InferHdf5Output(const LayerSpec& spec, const std::vector<Shape>& bott
   return shape;
 }
 
-// Ranks do not wait for each other: each rank has its own file.
+// Returns the path for a rank. Each rank writes its own file, so that ranks need not wait for each
+// other.
 std::string PathOfRank(const std::string& path, int rank) {
   if (rank == 0) return path;
   const size_t name = DirName(path).size();

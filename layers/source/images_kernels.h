@@ -20,10 +20,11 @@ namespace doppio {
 
 constexpr char kAnnotatedData[] = "AnnotatedData";
 
+// The form of the four layers.
 using ImagesForm = SourceForm<Pipeline>;
 
-// Writes the label top of AnnotatedData, in SSD's format: the objects of all images, each with its
-// image's place in the batch, then rows of -1 for no object.
+// Writes the label top of AnnotatedData in SSD's format: the objects of all images, each with the
+// index of its image in the batch, then rows of -1. `count` is the number of values in `to`.
 inline void WriteObjects(const Batch& batch, int64_t images, int64_t count, float* to) {
   const float* from = batch.labels.data();
   float* const end = to + count;
@@ -37,7 +38,8 @@ inline void WriteObjects(const Batch& batch, int64_t images, int64_t count, floa
   std::fill(to, end, -1.0f);
 }
 
-// Writes one number for each of `count` elements of the label top `top` (from 1 on) of `tops`.
+// Writes the `count` values of the label top `top` (at least 1) of a layer with `tops` tops to
+// `to`.
 inline void WriteLabels(bool annotated, const Batch& batch, size_t top, size_t tops, int64_t count,
                         float* to) {
   if (annotated) {
@@ -50,7 +52,7 @@ inline void WriteLabels(bool annotated, const Batch& batch, size_t top, size_t t
   }
 }
 
-// Reads images on the host.
+// Reads images into tops in host memory.
 template <class T>
 class ImagesKernel : public Kernel {
  public:
@@ -82,10 +84,10 @@ class ImagesKernel : public Kernel {
  private:
   const bool annotated_;
   const std::unique_ptr<Pipeline> pipeline_;
-  std::vector<float> labels_;  // of one top; all are of one size
+  std::vector<float> labels_;  // the values of one label top; all label tops have the same size
 };
 
-// Copies batches of bytes to an accelerator, which normalizes them (BatchUpload).
+// Copies batches to an accelerator, which normalizes them (BatchUpload).
 class UploadedImagesKernel : public Kernel {
  public:
   explicit UploadedImagesKernel(const KernelArgs& args)
@@ -128,6 +130,7 @@ class UploadedImagesKernel : public Kernel {
   int64_t bad_records() const override { return pipeline_->bad_records(); }
 
  private:
+  // Reads the next batch and starts its upload.
   void SendNext(const Pass& pass) {
     pipeline_->Shard(pass.rank, pass.ranks);
     const Batch& batch = pipeline_->Next();
@@ -139,6 +142,8 @@ class UploadedImagesKernel : public Kernel {
     upload_->Send();
   }
 
+  // Begins the upload of a batch and writes its images, as bytes unless the pipeline has already
+  // normalized one of them.
   void FillImages(const Batch& batch) {
     const int64_t rows = static_cast<int64_t>(batch.samples.size());
     const int64_t count = pipeline_->data_shape().count(), grain = (1 << 16) / (count + 1) + 1;
@@ -160,8 +165,9 @@ class UploadedImagesKernel : public Kernel {
   const std::unique_ptr<Pipeline> pipeline_;
   const std::unique_ptr<BatchUpload> upload_;
   Normalization normalization_;
-  std::optional<int64_t> staged_at_;  // the position before Stage, until its batch is used
-  std::exception_ptr failure_;        // of Stage, for the next Forward
+  // The position before Stage, until Forward uses the staged batch.
+  std::optional<int64_t> staged_at_;
+  std::exception_ptr failure_;  // thrown by Stage; the next Forward rethrows it
 };
 
 }  // namespace doppio

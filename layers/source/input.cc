@@ -1,4 +1,4 @@
-// Sources without files: the caller fills the tops of Input, fillers fill the tops of DummyData.
+// Input, whose tops the caller fills, and DummyData, whose tops are filled by fillers.
 #include <algorithm>
 #include <functional>
 
@@ -9,9 +9,11 @@
 namespace doppio {
 namespace {
 
-// `item` of `count` given values serves top `top`: one for all, or one each.
+// Returns the index of the value for top `top` among `count` given values: one value for all tops,
+// or one per top.
 int IndexFor(int count, int top) { return count == 1 ? 0 : top; }
 
+// Throws UserError unless a field is given once, once per top or, with none_is_allowed, never.
 void CheckCount(const LayerSpec& spec, const std::string& field, const std::string& what, int count,
                 bool none_is_allowed = false) {
   const int tops = spec.param.top_size();
@@ -20,6 +22,7 @@ void CheckCount(const LayerSpec& spec, const std::string& field, const std::stri
                                 std::to_string(tops) + " top(s); give one for all, or one each");
 }
 
+// Returns the shape `given`, value number `index` of `field`. Throws UserError for extents below 1.
 Shape ShapeFrom(const LayerSpec& spec, const std::string& field, const BlobShape& given,
                 int index) {
   Shape shape;
@@ -32,6 +35,7 @@ Shape ShapeFrom(const LayerSpec& spec, const std::string& field, const BlobShape
   return shape;
 }
 
+// Returns the shape of a layer that has these tops and no bottoms.
 LayerShape Source(std::vector<Shape> tops) {
   LayerShape shape;
   shape.tops = std::move(tops);
@@ -57,7 +61,7 @@ LayerShape InferInput(const LayerSpec& spec, const std::vector<Shape>&) {
   return shape;
 }
 
-// On every device, the memory of the tops is zeroed once, and the caller writes it.
+// The device zeroes the memory of the tops once, and the caller writes to it. Used on all devices.
 class InputKernel : public Kernel {
  public:
   void Forward(const Pass&) override {}
@@ -67,6 +71,7 @@ std::unique_ptr<Kernel> MakeInput(const KernelArgs&) { return std::make_unique<I
 
 // ---- DummyData ---------------------------------------------------------------------------------
 
+// Returns the shape of a top, from `shape` or from the older num, channels, height and width.
 Shape DummyShape(const LayerSpec& spec, int top) {
   const DummyDataParameter& param = spec.param.dummy_data_param();
   if (param.shape_size() > 0) {
@@ -80,7 +85,7 @@ Shape DummyShape(const LayerSpec& spec, int top) {
   return ShapeFrom(spec, "dummy_data_param", old, 0);
 }
 
-// Returns the filler of a top; constant 0 where the file gives none.
+// Returns the filler of a top; the default is the constant 0.
 FillerParameter DummyFiller(const LayerSpec& spec, int top) {
   const auto& fillers = spec.param.dummy_data_param().data_filler();
   return fillers.empty() ? FillerParameter() : fillers.Get(IndexFor(fillers.size(), top));
@@ -88,6 +93,7 @@ FillerParameter DummyFiller(const LayerSpec& spec, int top) {
 
 bool IsConstant(const FillerParameter& filler) { return filler.type() == "constant"; }
 
+// Throws UserError for fields that contradict each other or are missing.
 void CheckDummyFields(const LayerSpec& spec) {
   const DummyDataParameter& param = spec.param.dummy_data_param();
   const std::string message = "dummy_data_param";
@@ -111,10 +117,10 @@ void CheckDummyFields(const LayerSpec& spec) {
   CheckCount(spec, message + ".width", "width", param.width_size());
 }
 
-// One top.
+// How one top is filled.
 struct DummyTop {
   bool constant;
-  // Fill (core/net/graph/filler.h), with the filler and the shape of this top.
+  // Calls Fill (core/net/graph/filler.h) with the filler and the shape of this top.
   std::function<void(uint64_t seed, uint64_t stream, const Tensor& out, uint64_t first_row)> fill;
 };
 
@@ -157,9 +163,9 @@ class DummyDataKernel : public Kernel {
       streams_.push_back(Stream("dummy_data", args.layer, static_cast<int>(i)));
   }
 
-  // As in Caffe, constants are written once and all other values are drawn anew for each pass. The
-  // random numbers of a row depend on its number in the whole run, so that ranks have the rows of
-  // one big batch.
+  // As in Caffe, constants are written once, and all other values are drawn in each pass. The
+  // random numbers of a row depend on the row's number in the whole run, so that the ranks write
+  // the rows of one big batch.
   void Forward(const Pass& pass) override {
     for (size_t i = 0; i < tops_.size(); ++i) {
       if (filled_ && tops_[i].constant) continue;
@@ -169,7 +175,7 @@ class DummyDataKernel : public Kernel {
   }
 
  private:
-  // Random numbers are drawn on the host.
+  // Fills top i. Random numbers are drawn on the host, then copied to the device.
   void Write(size_t i, uint64_t first_row) {
     const Tensor& top = t_.tops[i];
     if (device_->kind() == DeviceKind::kCpu)

@@ -1,4 +1,4 @@
-// MemoryData: samples that a program hands over (core/net/run/memory_source.h).
+// MemoryData: reads samples that a program provides in memory (core/net/run/memory_source.h).
 #include <algorithm>
 
 #include "core/base/log.h"
@@ -11,7 +11,7 @@ namespace {
 
 struct MemoryDataForm {
   bool without_data = false;
-  std::string unused_transform;  // the place of transform_param, which has no effect
+  std::string unused_transform;  // location of a transform_param, which has no effect
 
   bool synthetic() const { return without_data; }
 };
@@ -31,7 +31,7 @@ LayerShape InferMemoryData(const LayerSpec& spec, const std::vector<Shape>&) {
     images.push_back(extent.second);
   }
   LayerShape shape = ShapeOfSource(spec, {images, Shape{images[0]}});
-  shape.exact_tops = {false, true};  // labels
+  shape.exact_tops = {false, true};  // top 1 holds labels
   MemoryDataForm form;
   form.without_data = !ReadsSource(spec);
   if (spec.param.has_transform_param())

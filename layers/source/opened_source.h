@@ -1,4 +1,5 @@
-// A data source that `infer` has opened, on its way to the kernel: each source is opened once.
+// Passes a data source that `infer` has opened to the kernel, so that each source is opened only
+// once.
 #ifndef DOPPIO_LAYERS_SOURCE_OPENED_SOURCE_H_
 #define DOPPIO_LAYERS_SOURCE_OPENED_SOURCE_H_
 
@@ -11,21 +12,21 @@
 
 namespace doppio {
 
-// Holds an open source until a kernel takes it. S: Pipeline, Hdf5Rows.
+// Owns an open source until a kernel takes it. S is a class such as Pipeline or Hdf5Rows.
 template <class S>
 class OpenedSource {
  public:
   using Opener = std::function<std::unique_ptr<S>()>;
 
-  // Opens the source. Throws what `open` throws.
+  // Opens the source with `open`. Throws what `open` throws.
   explicit OpenedSource(Opener open) : open_(std::move(open)), source_(open_()) {}
 
-  // The source, until the first call of Take.
+  // Returns the source. Must not be called after Take.
   const S& source() const { return *source_; }
 
-  // Returns the source to the first caller. Opens another one for each later caller: a net may be
-  // built twice from one graph, and it may be planned again while the old kernel still reads. Any
-  // thread may call it.
+  // Returns the source to the first caller. Opens and returns another one for each later caller,
+  // because a net may be built twice from one graph, and may be planned again while the old kernel
+  // still reads. Thread-safe.
   std::unique_ptr<S> Take() {
     std::unique_ptr<S> first;
     {
@@ -41,14 +42,16 @@ class OpenedSource {
   std::unique_ptr<S> source_;
 };
 
-// The form of a layer that reads a source S.
+// The form of a layer that reads a source of class S.
 template <class S>
 struct SourceForm {
-  std::shared_ptr<OpenedSource<S>> opened;  // null where the net is built without its data
+  std::shared_ptr<OpenedSource<S>> opened;  // null if the net is built without its data
 
+  // Returns true if the kernel must make synthetic data.
   bool synthetic() const { return opened == nullptr; }
 };
 
+// Returns the open source of the layer that `args` describes.
 template <class S>
 std::unique_ptr<S> TakeSource(const KernelArgs& args) {
   return args.Form<SourceForm<S>>().opened->Take();

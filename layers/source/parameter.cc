@@ -1,4 +1,4 @@
-// Parameter: its top is a learned parameter.
+// Parameter: its top is a learned parameter of any shape.
 #include <algorithm>
 
 #include "core/base/threads.h"

@@ -1,4 +1,4 @@
-// Common parts of layers that read a source. Where a net is built without its data (DataMode),
+// Code that layers with a data source share. If a net is built without its data (DataMode),
 // layers/source/synthetic.h replaces the source.
 #ifndef DOPPIO_LAYERS_SOURCE_SOURCE_LAYER_H_
 #define DOPPIO_LAYERS_SOURCE_SOURCE_LAYER_H_
@@ -16,17 +16,19 @@
 
 namespace doppio {
 
+// Returns true if the net is built with its data.
 inline bool ReadsSource(const LayerSpec& spec) { return spec.options.data == DataMode::kOpen; }
 
+// Returns the shape of a layer with a source and these tops.
 inline LayerShape ShapeOfSource(const LayerSpec& spec, std::vector<Shape> tops) {
   LayerShape shape;
   shape.tops = std::move(tops);
   shape.has_backward = shape.backward_reads_bottoms = shape.backward_reads_tops = false;
-  shape.persistent_tops = !ReadsSource(spec);  // written once, see synthetic.h
+  shape.persistent_tops = !ReadsSource(spec);  // synthetic.h writes them once
   return shape;
 }
 
-// Returns f(). Adds the layer and the field's place to errors.
+// Returns f(). Adds the layer's name and the location of `field` to errors that f throws.
 template <class F>
 auto AtField(const LayerSpec& spec, const std::string& field, F&& f) {
   try {
@@ -36,6 +38,7 @@ auto AtField(const LayerSpec& spec, const std::string& field, F&& f) {
   }
 }
 
+// Copies the values at `from` to the top, whose elements have type T.
 template <class T>
 void CopyTo(const Tensor& top, const float* from) {
   T* to = top.data<T>();
@@ -43,15 +46,16 @@ void CopyTo(const Tensor& top, const float* from) {
               [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); });
 }
 
-// Makes K<T>, which reads the source on the host, or its synthetic replacement.
+// Returns a K<T>, which reads the source on the host, or the kernel that replaces the source by
+// synthetic data.
 template <class Form, template <class> class K>
 std::unique_ptr<Kernel> MakeSource(const KernelArgs& args) {
   return args.Form<Form>().synthetic() ? MakeForFloat<SyntheticKernel>(args)
                                        : MakeForFloat<K>(args);
 }
 
-// Returns the layouts of the tops on a device. 16-bit images are channels last, because their
-// readers are fastest with that layout.
+// Returns the layouts of the tops on an accelerator. Images in 16 bits are channels last, because
+// the layers that read them are fastest with this layout.
 inline std::vector<Layout> LayoutsThere(const KernelArgs& args) {
   std::vector<Layout> layouts;
   for (size_t i = 0; i < args.tops.size(); ++i) {
@@ -61,15 +65,18 @@ inline std::vector<Layout> LayoutsThere(const KernelArgs& args) {
   return layouts;
 }
 
+// Returns the kernel that makes synthetic data on an accelerator.
 inline std::unique_ptr<Kernel> MakeSyntheticThere(const KernelArgs& args) {
   return std::make_unique<UploadedSyntheticKernel>(args, LayoutsThere(args));
 }
 
+// Returns why a kernel declines, or "": it supports float32 only.
 inline std::string DeclinesType(const KernelArgs& args) {
   return args.dtype == DType::kFloat32 ? "" : std::string("it has no ") + Name(args.dtype);
 }
 
-// The reason why a device does not read a source whose samples are in host memory.
+// Returns why an accelerator declines a source whose samples are in host memory. Returns "" if the
+// data is synthetic.
 template <class Form>
 std::string DeclinesHostRows(const KernelArgs& args) {
   return args.Form<Form>().synthetic() ? DeclinesType(args) : "the samples are on the host";

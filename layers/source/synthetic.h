@@ -1,6 +1,6 @@
-// Synthetic data in place of a source: values in [-1, 1), the labels 0 and 1 for tops with one
-// number per sample, and two objects per image for AnnotatedData's label. Kernels write the values
-// once, into tops that persist on their device, so that timings on synthetic data exclude the
+// Synthetic data that replaces a source: values in [-1, 1), the labels 0 and 1 for tops with one
+// value per sample, and two objects per image for the label of AnnotatedData. Kernels write the
+// values once, to tops that persist on their device, so that timings on synthetic data exclude the
 // source.
 #ifndef DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
 #define DOPPIO_LAYERS_SOURCE_SYNTHETIC_H_
@@ -15,13 +15,14 @@
 
 namespace doppio {
 
+// The synthetic values of a layer's tops.
 class SyntheticTops {
  public:
   explicit SyntheticTops(const KernelArgs& args)
       : annotated_(args.type == "AnnotatedData"), random_(args.seed, Stream("synthetic")) {}
 
-  // Writes the values of top `top` of `images` samples to `to`, in row-major order: this rank's
-  // part of one big batch.
+  // Writes the values of top `top`, which has the shape `shape`, to `to` in row-major order.
+  // `images` is the number of samples. The ranks write different parts of one big batch.
   template <class T>
   void Fill(size_t top, int64_t images, const Shape& shape, int rank, T* to) const {
     if (annotated_ && top == 1) return FillObjects(images, shape, rank, to);
@@ -35,8 +36,8 @@ class SyntheticTops {
   }
 
  private:
-  // Writes rows of SSD's eight numbers, those without an object last. The class is 1, because 0 is
-  // mostly the background.
+  // Writes rows of SSD's eight values for up to two objects per image, then empty rows. The class
+  // is always 1, because 0 is usually the background.
   template <class T>
   void FillObjects(int64_t images, const Shape& shape, int rank, T* to) const {
     constexpr int64_t kColumns = 8;
@@ -63,6 +64,7 @@ class SyntheticTops {
   const Random random_;
 };
 
+// Writes synthetic data to tops in host memory.
 template <class T>
 class SyntheticKernel : public Kernel {
  public:
@@ -77,10 +79,10 @@ class SyntheticKernel : public Kernel {
 
  private:
   const SyntheticTops source_;
-  size_t written_ = 0;  // tops
+  size_t written_ = 0;  // number of tops that are written
 };
 
-// Writes tops of any type and layout on an accelerator.
+// Writes synthetic data to tops of any type and layout on an accelerator.
 class UploadedSyntheticKernel : public Kernel {
  public:
   UploadedSyntheticKernel(const KernelArgs& args, std::vector<Layout> tops)
@@ -100,7 +102,7 @@ class UploadedSyntheticKernel : public Kernel {
     }
     upload->Send();
     upload->Receive(t_.tops, Normalization());
-    device_->Synchronize();  // the upload ends here
+    device_->Synchronize();  // before `upload` is destroyed
     written_ = true;
   }
 
