@@ -33,9 +33,9 @@ struct BoxCode {
   // If true, the code is not divided by the prior's variances.
   bool variance_in_target = false;
 
-  // `variance` has one positive value for each of the four values of a code. kCenterSize and
-  // kCornerSize need a prior with a positive area; kCenterSize also needs a box with a positive
-  // area.
+  // Returns the code of `box`. `variance` has one positive value for each of the four values of a
+  // code. kCenterSize and kCornerSize need a prior with a positive area; kCenterSize also needs a
+  // box with a positive area.
   Box Encode(const Box& prior, const Box& variance, const Box& box) const;
   // Returns the box that `code` encodes. Inverse of Encode.
   Box Decode(const Box& prior, const Box& variance, const Box& code) const;

@@ -33,7 +33,7 @@ class CudaRoiKernel : public Kernel {
   virtual void Spread() = 0;
 
   Gpu gpu() const { return GpuOf(device_); }
-  // Host memory that the GPU sets to 1 for a bad region.
+  // Pinned host memory that the GPU sets to 1 for a bad region.
   uint32_t* bad() const { return static_cast<uint32_t*>(bad_.data()); }
   const float* rois() const { return t_.bottoms[1].data<float>(); }
 

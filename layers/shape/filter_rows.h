@@ -26,7 +26,7 @@ class FilterRows {
       target_[i] = selector[i] != T(0) ? static_cast<int32_t>(taken_) : kNoRow;
       if (target_[i] != kNoRow) source_[static_cast<size_t>(taken_++)] = static_cast<int32_t>(i);
     }
-    // The rows behind the taken ones do not count, but layers must be able to compute with them, so
+    // The rows after the taken ones do not count, but layers must be able to compute with them, so
     // they repeat the first taken row.
     std::fill(source_.begin() + taken_, source_.end(), taken_ > 0 ? source_[0] : 0);
   }

@@ -1,5 +1,5 @@
-// The form of Interp, which has what its kernels need from the net file and the bottom's shape, and
-// the kernel for all devices.
+// The form of Interp, i.e. what its kernels need from the net file and the bottom's shape, and the
+// kernel that all devices share.
 #ifndef DOPPIO_LAYERS_SHAPE_INTERP_KERNEL_H_
 #define DOPPIO_LAYERS_SHAPE_INTERP_KERNEL_H_
 

@@ -82,7 +82,7 @@ class CudaUpsample : public Kernel {
   }
 
  private:
-  // Host memory that the GPU sets to 1 for a bad mask.
+  // Pinned host memory that the GPU sets to 1 for a bad mask.
   uint32_t* bad() const { return static_cast<uint32_t*>(bad_.data()); }
 
   const std::string layer_;

@@ -30,8 +30,8 @@ std::string ParamOf(const LayerSpec& spec) {
   return IsImageList(spec) ? "image_data_param" : "data_param";
 }
 
-// Returns the transformations of the layer. The layer's transform_param overrides fields of the
-// older data_param.transform_param or image_data_param.transform_param.
+// Returns the transformations of the layer. Some files have a transform_param in data_param or
+// image_data_param; fields of the layer's own transform_param override it.
 TransformationParameter TransformOf(const LayerSpec& spec) {
   TransformationParameter transform = IsImageList(spec)
                                           ? spec.param.image_data_param().transform_param()
@@ -147,7 +147,7 @@ struct SampleShape {
   ImageShape image;
   int labels = 1;
   std::optional<Preprocessing> preprocessing;  // set if the source was opened
-  std::optional<Error> missing;                // see LayerShape
+  std::optional<Error> missing;                // see LayerShape::missing
   std::shared_ptr<OpenedSource<Pipeline>> opened;
 };
 
