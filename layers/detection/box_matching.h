@@ -24,8 +24,8 @@ constexpr int kLeftOut = -2;
 
 // The match of each box.
 //   object: the index of the matched object, kNoObject or kLeftOut.
-//   overlap: the overlap with the matched object; without a match, the largest overlap with any
-//   object that was considered.
+//   overlap: the overlap with the matched object or, without a match, the largest overlap with any
+//       object of the right label.
 struct Matches {
   std::vector<int> object;
   std::vector<double> overlap;

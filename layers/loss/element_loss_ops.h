@@ -3,9 +3,8 @@
 //
 // A struct has these static members:
 //   kType: the layer's type in a net file.
-//   kUsesLossParam: if true, loss_param gives ignore_label and the normalization; if false, the
-//   loss
-//       is divided by the batch size.
+//   kUsesLossParam: if true, ignore_label and the normalization come from loss_param; if false, the
+//       loss is divided by the batch size.
 //   kTargetLearns: if true, the second bottom gets a gradient, the negative of the first bottom's.
 //   Loss(x, t): returns the loss of one pair.
 //   Gradient(x, t): returns the derivative of the loss with respect to x.

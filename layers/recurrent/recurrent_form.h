@@ -18,6 +18,7 @@
 namespace doppio {
 
 struct RecurrentForm {
+  // T * N, the number of rows that are computed for all steps at once.
   int64_t rows() const { return steps * streams; }
   int64_t state_size() const { return streams * hidden; }  // elements of one state of all streams
   // Returns the index of W_hc or W_hh among the blobs.
