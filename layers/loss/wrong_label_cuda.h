@@ -1,7 +1,7 @@
 // Reports the first label that is not a class, or index that is not a row, from a GPU kernel. The
-// GPU writes it to a word of pinned host memory, so that the host never waits for the GPU. The
-// error is therefore thrown by the first Forward that begins after the GPU has found it, usually
-// one or two passes later.
+// GPU writes this label to a word of pinned host memory, so that the host never waits for the GPU.
+// The error is therefore thrown by the first Forward that begins after the GPU has found the label,
+// usually one or two passes later.
 #ifndef DOPPIO_LAYERS_LOSS_WRONG_LABEL_CUDA_H_
 #define DOPPIO_LAYERS_LOSS_WRONG_LABEL_CUDA_H_
 
