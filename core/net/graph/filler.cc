@@ -17,7 +17,7 @@ struct Filling {
   const FillerParameter& filler;
   const Shape& shape;
   Random random;
-  uint64_t first;  // the number of the first element, in the blob whose rows these are
+  uint64_t first;  // index of the first element, counted from row 0 of the whole blob
 };
 
 struct FillerType {
@@ -40,7 +40,8 @@ void CheckNotSparse(const FillerParameter& filler) {
   if (filler.sparse() != -1) Mistake(filler, "only 'gaussian' can be sparse; remove `sparse`");
 }
 
-// value(i) is a float for both element types, so that float and double nets start alike.
+// Sets out[i] to value(i). `value` returns float for both element types, so that float and double
+// nets start with the same values.
 template <class T, class F>
 void Each(int64_t n, T* out, const F& value) {
   ParallelFor(n, kGrain, [&](int64_t begin, int64_t end) {
@@ -48,18 +49,19 @@ void Each(int64_t n, T* out, const F& value) {
   });
 }
 
-// Uniform in [min, max).
+// Fills with uniform numbers in [min, max).
 template <class T>
 void FillUniform(const Filling& f, float min, float max, T* out) {
   const int64_t n = f.shape.count();
-  // Four neighbours share a call of the generator; the first one need not be the first of its four.
+  // One call of the generator makes four consecutive numbers. The first element may be in the
+  // middle of such a block.
   const int64_t skipped = static_cast<int64_t>(f.first % 4);
   ParallelFor((skipped + n + 3) / 4, kGrain / 4, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const Random4 four = f.random.At(0, f.first / 4 + static_cast<uint64_t>(block));
       const int64_t start = block * 4 - skipped, last = std::min<int64_t>(n, start + 4);
       for (int64_t i = std::max<int64_t>(0, start); i < last; ++i) {
-        // The rounding of the sum may reach max.
+        // Rounding may make the sum equal to max.
         const float value = min + (max - min) * ToUnit(four.v[i - start]);
         out[i] = static_cast<T>(value < max ? value : min);
       }
@@ -74,7 +76,8 @@ void FillGaussian(const Filling& f, float mean, float std, T* out) {
   });
 }
 
-// How many inputs (or outputs) one number takes part in: the n of xavier and msra.
+// Returns the number of inputs (or outputs) that each value is connected to: the n of xavier and
+// msra.
 float Fan(const FillerParameter& filler, const Shape& shape) {
   const auto share = [&](int axis) {
     return static_cast<float>(shape.count()) / static_cast<float>(shape.dim_or_1(axis));
@@ -127,7 +130,8 @@ struct Gaussian {
     FillGaussian(f, f.filler.mean(), f.filler.std(), out);
     if (f.filler.sparse() < 0) return;
     const float kept = static_cast<float>(f.filler.sparse()) / static_cast<float>(f.shape[0]);
-    // Row 1 of the stream: independent of the values, which are row 0.
+    // These random numbers come from row 1 of the stream, so they are independent of the values,
+    // which come from row 0.
     ParallelFor(f.shape.count(), kGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if (f.random.Uniform(1, f.first + static_cast<uint64_t>(i)) >= kept) out[i] = 0;
@@ -175,7 +179,7 @@ struct Msra {
   }
 };
 
-// Weights of a Deconvolution that interpolates: the product of two triangles.
+// Weights of an interpolating Deconvolution: the product of two triangle functions.
 struct Bilinear {
   static void Check(const FillerParameter& filler, const Shape& shape) {
     CheckNotSparse(filler);

@@ -1,6 +1,6 @@
-// Initial values of parameters: Caffe's fillers (constant, uniform, gaussian, positive_unitball,
-// xavier, msra, bilinear) from counter-based random numbers, so that they depend only on the seed
-// and the parameter's name.
+// Initial values of parameters. Implements Caffe's fillers (constant, uniform, gaussian,
+// positive_unitball, xavier, msra, bilinear) with counter-based random numbers, so that the values
+// depend only on the seed and the parameter's name.
 #ifndef DOPPIO_CORE_NET_GRAPH_FILLER_H_
 #define DOPPIO_CORE_NET_GRAPH_FILLER_H_
 
@@ -11,13 +11,14 @@
 
 namespace doppio {
 
-// Fills a plain float or double tensor, whose rows (along the first axis) are those from
-// `first_row` on of an endless blob: a part has the random numbers that the whole has there. (Fans,
-// and the share that `sparse` leaves, are those of `shape`.) Throws UserError without a place
-// (callers add it) for an unknown filler type or one that does not fit the shape.
+// Fills a float or double tensor in plain layout. `out` holds the rows (along the first axis) from
+// `first_row` on of a blob that has no last row, so a part of a blob gets the same random numbers
+// as in the whole blob. Fans, and the share of values that `sparse` keeps, are computed from
+// `shape`. Throws UserError without a source location (callers add it) if the filler type is
+// unknown or does not fit the shape.
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, uint64_t stream,
           const Tensor& out, uint64_t first_row = 0);
-// The same checks without values; for `infer`.
+// Makes the checks of Fill without computing values; for `infer`.
 void CheckFiller(const FillerParameter& filler, const Shape& shape);
 
 }  // namespace doppio

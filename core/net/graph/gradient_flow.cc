@@ -12,8 +12,9 @@ bool MayLearn(const Node& node, size_t bottom) {
   return !NeverGetsGradient(node, bottom) || node.shape.no_gradient_bottoms_may_learn;
 }
 
-// Downwards: what depends on something that learns. Afterwards Node::backward says "has something
-// to compute". Returns of each node the first bottom that learns and must not, or -1.
+// Walks forward and marks what depends on something that learns. Sets Node::backward if the node
+// has a gradient to compute. Returns for each node the first bottom that learns although it cannot
+// have a gradient, or -1.
 std::vector<int> MarkDependents(Graph* graph, std::vector<bool>* edge_learns) {
   std::vector<int> forbidden(graph->nodes.size(), -1);
   for (size_t n = 0; n < graph->nodes.size(); ++n) {
@@ -55,7 +56,7 @@ void FindGradients(Graph* graph) {
   std::vector<bool> learns(graph->edges.size(), false);
   const std::vector<int> forbidden = MarkDependents(graph, &learns);
 
-  // Upwards: what a loss depends on, and whether a gradient arrives there.
+  // Walks backward: finds the edges on which a loss depends, and the edges that a gradient reaches.
   std::vector<bool> under_loss(graph->edges.size(), false), arrives(graph->edges.size(), false);
   for (size_t n = graph->nodes.size(); n-- > 0;) {
     Node& node = graph->nodes[n];

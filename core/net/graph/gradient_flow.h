@@ -1,5 +1,6 @@
-// Which gradients a net needs, by Caffe's rules: backward goes where a loss can be reached from and
-// something learns (or force_backward asks), and stops where propagate_down says so.
+// Finds the gradients that a net needs, by Caffe's rules: a layer runs backward if a loss depends
+// on it and it has, or depends on, something that learns (or if force_backward is set).
+// propagate_down stops gradients.
 #ifndef DOPPIO_CORE_NET_GRAPH_GRADIENT_FLOW_H_
 #define DOPPIO_CORE_NET_GRAPH_GRADIENT_FLOW_H_
 
@@ -7,7 +8,8 @@
 
 namespace doppio {
 
-// Fills Node::backward, bottom_gradient, param_gradient and Edge::gradient.
+// Sets backward, bottom_gradient and param_gradient of each node. Throws UserError if a gradient
+// would have to pass through a layer or a bottom that has none.
 void FindGradients(Graph* graph);
 
 }  // namespace doppio

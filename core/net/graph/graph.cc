@@ -31,7 +31,7 @@ class Builder {
     errors_.ThrowIfAny();
     FindOutputs();
     FindPreprocessing();
-    FindVaryingRows(graph_);  // for its mistakes; the plan asks again
+    FindVaryingRows(graph_);  // reports mistakes; the plan calls it again
     FindGradients(&graph_);
     ChooseStorage(&graph_);
     return std::move(graph_);
@@ -62,8 +62,8 @@ class Builder {
     const LayerSpec& spec = graph_.layer(index);
     Node& node = graph_.nodes[static_cast<size_t>(index)];
     bool complete = false;
-    // A layer that cannot be understood still makes its tops, of unknown shape, so that its readers
-    // are not reported as mistakes as well.
+    // If a layer is wrong, its tops are still added, with unknown shapes, so that its readers are
+    // not reported as mistakes, too.
     try {
       complete = ResolveBottoms(index, &node);
       node.type = FindType(spec);
@@ -82,7 +82,7 @@ class Builder {
     AddTops(index, &node, complete);
   }
 
-  // False when a bottom is not known, or comes from a layer that failed.
+  // Returns false if a bottom is unknown, or comes from a layer that failed.
   bool ResolveBottoms(int index, Node* node) {
     const LayerSpec& spec = graph_.layer(index);
     bool complete = true;
@@ -144,7 +144,8 @@ class Builder {
            (fork.empty() ? DidYouMean(type, LayerTypes::Get().Names()) : ": " + fork);
   }
 
-  // Caffe's layers that no file here registers: their names are no typing mistakes.
+  // Returns true for types of Caffe that no file here registers: their names are not typing
+  // mistakes.
   static bool KnownElsewhere(const std::string& type) {
     static const std::set<std::string> names = {"Python"};
     return names.count(type) != 0;
@@ -175,7 +176,8 @@ class Builder {
     }
   }
 
-  // Layers above may then multiply extents of these without fear of a product that wraps around.
+  // Limits the number of elements, so that readers of these shapes may multiply extents without
+  // overflow.
   static void CheckSizes(const LayerSpec& spec, const LayerShape& shape) {
     const auto check = [&](const Shape& of, const std::string& what) {
       if (CheckedProduct(of.dims(), kMostPlanned)) return;
@@ -273,7 +275,8 @@ class Builder {
     }
   }
 
-  // A later user of a parameter: shapes must agree; a multiplier that only it names takes effect.
+  // Adds a later user of a parameter. The shapes must agree. A multiplier that only this user sets
+  // takes effect.
   void ShareParam(const LayerSpec& spec, int i, const ParamSpec& given, const Shape& shape,
                   int id) {
     GraphParam& owner = graph_.params[static_cast<size_t>(id)];
@@ -314,13 +317,13 @@ class Builder {
   }
 
   struct Mults {
-    bool lr, decay;  // whether some user has named it
+    bool lr, decay;  // true if a user has set the multiplier
   };
 
   Graph graph_;
   ErrorCollector errors_;
-  std::map<std::string, int> current_;  // blob -> its last version
-  std::set<int> broken_;                // edges of unknown shape
+  std::map<std::string, int> current_;  // blob name -> its last version
+  std::set<int> broken_;  // edges of unknown shape
   std::map<std::string, int> by_share_name_;
   std::vector<Mults> has_mults_;
 };
@@ -344,7 +347,7 @@ Graph MakeGraph(NetSpec spec) { return Builder(std::move(spec)).Build(); }
 
 int64_t BatchOf(const Graph& graph) {
   for (const Node& node : graph.nodes) {
-    // A layer without bottoms that has parameters hands out those.
+    // A layer without bottoms but with parameters (Parameter) outputs its parameters, not data.
     if (!node.bottoms.empty() || node.tops.empty() || !node.params.empty()) continue;
     const Shape& shape = graph.edges[static_cast<size_t>(node.tops[0])].shape;
     if (shape.rank() > 0) return shape[0];

@@ -1,9 +1,9 @@
-// A net understood: names resolved to versioned edges, shapes inferred, parameters shared by name,
-// and which gradients are needed. Pure: no device, no memory. `check` and `summary` need nothing
-// below it.
+// The graph of a net: names resolved to versioned edges, inferred shapes, parameters shared by
+// name, and the gradients that the net needs. A graph uses no device and holds no buffers. `check`
+// and `summary` need only the graph.
 //
-// An in-place layer (bottom "fc6", top "fc6") makes a new version of the edge, as in SSA; whether
-// the two versions share memory is the plan's decision.
+// An in-place layer (bottom "fc6", top "fc6") creates a new version of the edge, as in SSA. The
+// plan decides whether the two versions share memory.
 #ifndef DOPPIO_CORE_NET_GRAPH_GRAPH_H_
 #define DOPPIO_CORE_NET_GRAPH_GRAPH_H_
 
@@ -16,19 +16,21 @@
 
 namespace doppio {
 
-// One parameter of the net, whoever uses it. Its first user owns it: the file stores it there.
+// One parameter of the net, possibly used by several layers. The first user owns the parameter:
+// weight files store the values with that layer.
 struct GraphParam {
-  int node = 0;            // owner
-  int index = 0;           // among the owner's parameters
+  int node = 0;            // the owner
+  int index = 0;           // index among the owner's parameters
   std::string share_name;  // `param { name: }`, or ""
-  Shape shape;             // the owner's
+  Shape shape;             // the owner's shape
   FillerParameter filler;
   bool trainable = true;
   float lr_mult = 1, decay_mult = 1;
   int uses = 1;
-  bool reshaped = false;  // some PERMISSIVE user has another shape: must stay plain
+  bool reshaped = false;  // a PERMISSIVE user has another shape, so the layout must stay plain
 };
 
+// A layer that reads an edge, and the index of the bottom that names the edge.
 struct Use {
   int node = 0;
   int bottom = 0;
@@ -38,21 +40,23 @@ struct Use {
 struct Edge {
   std::string name;
   Shape shape;
-  int producer = 0;  // node
-  int top = 0;       // which top of it
+  int producer = 0;  // the node that computes this edge
+  int top = 0;       // index among the producer's tops
   std::vector<Use> uses;
-  DType stored = DType::kFloat32;  // a 16-bit type, or else what the plan computes in
+  DType stored = DType::kFloat32;  // a 16-bit type, or kFloat32 for the plan's dtype
   float loss_weight = 0;
-  bool implicit_weight =
-      false;  // a loss layer's own 1: gives way to the gradient of a reader, as in Caffe
+  // The weight is a loss layer's default of 1. If another layer reads the loss, that layer's
+  // gradient replaces the weight, as in Caffe.
+  bool implicit_weight = false;
 };
 
+// One layer of the net, with its edges and parameters.
 struct Node {
   const LayerType* type = nullptr;
   LayerShape shape;
   std::vector<int> bottoms, tops;   // edges
   std::vector<int> params;          // indices in Graph::params
-  std::vector<Shape> param_shapes;  // this user's view of them
+  std::vector<Shape> param_shapes;  // the shapes in which this layer uses the parameters
   bool backward = false;
   std::vector<bool> bottom_gradient, param_gradient;
 };
@@ -61,24 +65,25 @@ struct Graph {
   NetSpec spec;  // spec.layers[i] belongs to nodes[i]
   std::vector<Node> nodes;
   std::vector<Edge> edges;
-  std::vector<GraphParam> params;  // in order of their owners: Caffe's order of history blobs
-  // Named edges that no layer reads, by name: Caffe's order of net outputs.
+  std::vector<GraphParam> params;  // ordered by owner, as Caffe orders history blobs
+  // The named edges that no layer reads, sorted by name, which is Caffe's order of net outputs.
   std::vector<int> outputs;
-  // How images become the net's input: of the first layer that has opened images, or else as the
-  // net's file says. Files of weights get it.
+  // How images become the net's input, from the first layer that has opened a source of images,
+  // else from the net's file. Weight files contain these settings.
   std::optional<Preprocessing> preprocessing;
 
   const LayerSpec& layer(int node) const { return spec.layers[static_cast<size_t>(node)]; }
-  // "layer 'conv1' (net.prototxt:12:3)".
+  // Returns a layer's name and place for messages: "layer 'conv1' (net.prototxt:12:3)".
   std::string Describe(int node) const;
-  // The last version of a blob, or -1.
+  // Returns the last version of a blob, or -1 if the net has no such blob.
   int FindEdge(const std::string& blob) const;
 };
 
-// Throws all mistakes of the net together (ErrorList).
+// Builds the graph of a net. Throws ErrorList with all mistakes of the net.
 Graph MakeGraph(NetSpec spec);
 
-// Rows of one batch: of the first layer that makes data; 0 when there is none.
+// Returns the number of rows in one batch of the first layer that produces data, or 0 if no layer
+// does.
 int64_t BatchOf(const Graph& graph);
 
 }  // namespace doppio

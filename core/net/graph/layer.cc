@@ -9,7 +9,7 @@ void Kernel::Backward(const Pass&, const std::vector<bool>&) {
 }
 
 KernelTypes& KernelTypes::Get() {
-  static KernelTypes* types = new KernelTypes;  // never destroyed: used by static objects
+  static KernelTypes* types = new KernelTypes;  // never destroyed, because static objects use it
   return *types;
 }
 

@@ -1,5 +1,6 @@
-// What a layer means: arity, shapes, parameters and what its kernels need to know. Pure: no device,
-// no memory. What computes it is core/net/plan/kernel.h's.
+// The definition of a layer type: arity, shapes, parameters, and the form that its kernels read.
+// Nothing here uses a device or allocates its memory. core/net/plan/kernel.h declares the kernels
+// that compute a layer.
 #ifndef DOPPIO_CORE_NET_GRAPH_LAYER_H_
 #define DOPPIO_CORE_NET_GRAPH_LAYER_H_
 
@@ -17,79 +18,86 @@
 
 namespace doppio {
 
-// One learnable blob of a layer, in Caffe's order (weight, bias; BatchNorm: mean, variance,
-// factor).
+// One parameter blob of a layer. Blobs keep Caffe's order: weight, bias; for BatchNorm: mean,
+// variance, factor.
 struct ParamShape {
   Shape shape;
-  FillerParameter filler;  // the initial values
-  bool trainable = true;   // false: statistics kept by the layer itself; lr_mult is forced to 0
+  FillerParameter filler;  // computes the initial values
+  // false for statistics that the layer updates itself; lr_mult is then forced to 0
+  bool trainable = true;
 };
 
-// How tops lie relative to bottom 0. A view layer has no kernel: the plan aliases memory, gradients
-// included.
+// How the tops alias bottom 0. A view layer has no kernel: the plan aliases the memory of values
+// and gradients.
 enum class View {
   kNone,
-  kReshape,  // every top is the bottom's elements in row-major order under another shape (needs
-             // plain layout)
-  kSame,     // every top is the bottom (Split); any layout
+  // Each top has the bottom's elements in row-major order under another shape. Needs the plain
+  // layout.
+  kReshape,
+  kSame,  // each top equals the bottom, in any layout (Split)
 };
 
-// Answer of LayerType::infer for given bottom shapes.
+// What LayerType::infer returns for given bottom shapes.
 struct LayerShape {
   std::vector<Shape> tops;
   std::vector<ParamShape> params;
 
-  // What the kernels need of the file and of the bottoms' shapes, read and checked once: a struct
-  // of the layer's own (KernelArgs::Form). Empty for a layer whose kernels need no more than
-  // shapes.
+  // What the kernels need to know from the file and the bottoms' shapes: a struct that the layer
+  // type defines, read and checked once (KernelArgs::Form). Empty for a layer whose kernels need
+  // only the shapes.
   std::any form;
 
-  // Which values backward reads. The plan frees or overwrites what is not read; kernels must keep
-  // to it (a kernel that needs more declares saved_bytes and keeps its own copy).
+  // Which values backward reads. The plan frees or overwrites the values that backward does not
+  // read, so kernels must obey these flags. A kernel that needs more requests saved_bytes and keeps
+  // its own copy.
   bool backward_reads_bottoms = true;
   bool backward_reads_tops = true;
 
-  // The kernels compute correctly when top 0 and bottom 0 share memory, likewise their gradients.
+  // The kernels are correct when top 0 and bottom 0 share memory, and when their gradients do.
   bool in_place_ok = false;
 
-  // Backward may write over the top gradients it is given.
+  // Backward may overwrite the top gradients that it gets.
   bool overwrites_top_gradients = false;
 
-  // true at i: bottom i's gradient is top 0's as it stands after Backward. The plan then lets both
-  // be the same memory where it can: bottom_grads[i] is absent, and the kernel has nothing to
-  // write. Backward does not read the value of such a bottom, whatever backward_reads_bottoms says.
-  // Empty: none.
+  // If element i is true, bottom i's gradient equals top 0's gradient as Backward leaves it. Where
+  // possible, the plan lets both share memory: bottom_grads[i] is then absent, and the kernel has
+  // nothing to write. Backward does not read the value of such a bottom, even if
+  // backward_reads_bottoms is true. Empty means no bottom.
   std::vector<bool> passes_gradient;
 
   View view = View::kNone;
 
-  // true at i: top i stays in single precision whatever activations are stored as (labels, indices,
-  // the user's own numbers). Empty: all where has_backward is false, else none. Losses and what is
-  // made of nothing else than such blobs stay so without being named.
+  // If element i is true, top i stays in single precision whatever type activations are stored as
+  // (labels, indices, numbers that the user provides). Empty means all tops if has_backward is
+  // false, else none. Losses always stay in single precision, and so do tops computed only from
+  // single-precision blobs.
   std::vector<bool> exact_tops;
 
-  // Says how images become values, if the layer has opened its source of images.
+  // How images become input values. Set if the layer has opened its source of images.
   std::optional<Preprocessing> preprocessing;
 
-  // The tops keep what the caller put there from pass to pass (Input).
+  // The tops keep the values that the caller wrote, from pass to pass (Input).
   bool persistent_tops = false;
 
-  // A file that is missing where the net is built without its data (DataMode); `tops` are then
-  // those that the layer declares. What the same net built with its data throws.
+  // The error for a missing file. Set if the net is built without its data (DataMode) and a file is
+  // missing; `tops` then have the shapes that the layer declares. Building the net with its data
+  // throws this error.
   std::optional<Error> missing;
 
-  bool has_backward = true;  // false: no gradient flows (Accuracy, ArgMax, data)
-  // True at i: bottom i never gets a gradient (labels). Empty: none so.
+  // false if no gradient flows through the layer (Accuracy, ArgMax, data)
+  bool has_backward = true;
+  // If element i is true, bottom i never gets a gradient (labels). Empty means no bottom.
   std::vector<bool> no_gradient_bottoms;
-  bool no_gradient_bottoms_may_learn =
-      false;          // such as masks and regions; otherwise it is the user's mistake
-  bool loss = false;  // top 0 has loss_weight 1 unless the file says otherwise
+  // A bottom without a gradient may depend on learned values (masks, regions). If false, that is
+  // the user's mistake.
+  bool no_gradient_bottoms_may_learn = false;
+  bool loss = false;  // top 0 has loss_weight 1 unless the file sets one
 
-  int64_t macs = 0;  // multiply-adds of one forward pass over the whole batch, for `summary`
+  int64_t macs = 0;  // multiply-adds of one forward pass over the whole batch; printed by `summary`
 };
 
-// The product of `factors`, or 2^53 where it is more: extents come from a file, and sums over
-// layers must not wrap around.
+// Returns the product of `factors`, but at most 2^53: extents come from a file, and sums over
+// layers must not overflow.
 template <class Factors>
 int64_t Macs(const Factors& factors) {
   constexpr int64_t kMost = int64_t{1} << 53;
@@ -99,18 +107,20 @@ inline int64_t Macs(std::initializer_list<int64_t> factors) {
   return Macs<std::initializer_list<int64_t>>(factors);
 }
 
+// No upper limit on the number of bottoms or tops.
 constexpr int kAny = -1;
 
+// A registered layer type: its arity and its shape inference.
 struct LayerType {
   int min_bottoms = 0, max_bottoms = kAny;
   int min_tops = 0, max_tops = kAny;
-  bool same_count = false;  // as many tops as bottoms
-  bool auto_top = false;    // a missing top is made (losses)
-  // Throws UserError via spec.Mistake for whatever the user got wrong; arity has been checked
-  // before.
+  bool same_count = false;  // the layer has as many tops as bottoms
+  bool auto_top = false;    // a top that the file omits is added (losses)
+  // Checks the layer's fields and returns its shapes. Throws UserError, through spec.Mistake, for a
+  // mistake of the user. The caller has checked the arity.
   LayerShape (*infer)(const LayerSpec& spec, const std::vector<Shape>& bottoms) = nullptr;
-  // Of a layer that reads images: what becomes of them, as far as it is known without the source
-  // where that is missing.
+  // For a layer that reads images: returns how images become input values. If the source is
+  // missing, the result contains what can be known without the source.
   Preprocessing (*describe_images)(const LayerSpec& spec) = nullptr;
 };
 using LayerTypes = Registry<LayerType>;

@@ -6,8 +6,8 @@
 namespace doppio {
 namespace {
 
-// Samples may have become several rows each, such as one for each box. What a layer has reduced
-// over the batch has no axis.
+// Returns true if the first axis may count samples. A layer may make several rows of each sample,
+// for example one per box. A blob reduced over the batch has no axis.
 bool MayHaveRows(const Shape& shape, int64_t batch) {
   return shape.rank() > 0 && shape[0] > 0 && shape[0] % batch == 0;
 }
@@ -20,7 +20,8 @@ void WeighRowLosses(int ranks, Graph* graph) {
   std::vector<bool> rows(graph->edges.size());
   for (size_t n = 0; n < graph->nodes.size(); ++n) {
     const Node& node = graph->nodes[n];
-    // A layer without bottoms that has parameters hands out those, alike on all ranks.
+    // A layer without bottoms but with parameters (Parameter) outputs its parameters, which are the
+    // same on all ranks.
     const bool follows = node.bottoms.empty()
                              ? node.params.empty()
                              : std::any_of(node.bottoms.begin(), node.bottoms.end(), [&](int edge) {

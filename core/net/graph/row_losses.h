@@ -6,10 +6,10 @@
 
 namespace doppio {
 
-// Multiplies by `ranks` the loss weight of each top that has rows of the batch, as those of
-// Eltwise and of a Reduction of axis 1 do. A net's loss sums all values of such a top, and the loss
-// of N ranks is the mean of theirs, so that it would count 1/N of what one rank with the N batches
-// gives. Losses that layers reduce to one number are normalised over all ranks already.
+// Multiplies by `ranks` the loss weight of each top that has one row per sample, such as the top of
+// Eltwise or of a Reduction over axis 1. A net's loss sums all values of such a top, and the loss
+// of N ranks is the mean of the ranks' losses, so the top would count only 1/N of its sum over the
+// big batch. Losses that layers reduce to one number are already normalised over all ranks.
 void WeighRowLosses(int ranks, Graph* graph);
 
 }  // namespace doppio

@@ -29,8 +29,8 @@ bool Exact(const Node& node, const Edge& top) {
   return exact.empty() ? !node.shape.has_backward : exact[static_cast<size_t>(top.top)];
 }
 
-// Numbers that something is learned from, not labels on their way from layer to layer, nor what
-// only says where to look (indices) or how much (Crop).
+// Returns true if the node's tops are values that parameters are learned from: neither labels
+// passed from layer to layer, nor copies that depend on a bottom only for indices or a size (Crop).
 bool Activations(const Graph& graph, const Node& node) {
   if (node.bottoms.empty()) return true;
   const auto learned = [](const ParamShape& param) { return param.trainable; };

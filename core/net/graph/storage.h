@@ -1,11 +1,12 @@
-// What each edge of a graph is stored as: 16 bits for activations and their gradients where the run
-// or the file asks for it, single precision for losses, labels, indices and whatever else must be
-// exact. Parameters and statistics always are in single precision, and so is every computation.
+// Chooses the type in which each edge of a graph is stored: a 16-bit type for activations and their
+// gradients if the run or the file requests one; single precision for losses, labels, indices and
+// all other values that must be exact. Parameters, statistics and arithmetic always use single
+// precision.
 //
-// The file asks with NVCaffe's fields, default_forward_type of the net and forward_type of a layer.
-// A type that the run asks for (NetOptions::stored) takes the place of the net's default and of
-// every 16-bit type in the file; a layer with forward_type: FLOAT keeps it. Gradients are stored as
-// their values are.
+// A file requests a type through NVCaffe's fields: default_forward_type of the net and forward_type
+// of a layer. A type that the run requests (NetOptions::stored) replaces the net's default and each
+// 16-bit type in the file, but a layer with forward_type: FLOAT keeps single precision. A gradient
+// is stored in the type of its value.
 #ifndef DOPPIO_CORE_NET_GRAPH_STORAGE_H_
 #define DOPPIO_CORE_NET_GRAPH_STORAGE_H_
 
@@ -13,14 +14,15 @@
 
 namespace doppio {
 
-// Fills Edge::stored. After the losses' weights are known.
+// Sets Edge::stored. Call after the loss weights are known.
 void ChooseStorage(Graph* graph);
 
-// The narrowest range among the types that a net's file and the run ask for: kFloat16 where some
-// layer may have it, else kBFloat16 where some may have that, else kFloat32.
+// Returns the type with the narrowest range among those that a net's file and the run request:
+// kFloat16 if a layer may use it, else kBFloat16 if a layer may use it, else kFloat32. `asked` is
+// the run's type.
 DType StorageAskedFor(const NetParameter& net, std::optional<DType> asked);
 
-// The 16-bit type that edges of the graph have, kFloat32 if none has one.
+// Returns the 16-bit type of the graph's edges, or kFloat32 if no edge has one.
 DType StoredAs(const Graph& graph);
 
 }  // namespace doppio

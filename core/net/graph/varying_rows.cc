@@ -9,18 +9,18 @@ namespace {
 
 constexpr char kMaker[] = "Filter";
 
-// The first axis that a layer mixes; rows are only apart in front of it. Null: behind the first one
-// for sure.
+// Returns the first axis along which a layer combines values; rows are independent if that axis
+// comes after them. Null if that axis is never the first.
 using MixedAxis = int (*)(const LayerParameter& layer);
 
-// Concat and Slice have an old name for the axis, with the same default; whoever gives both has
-// been told.
+// Concat and Slice have an old name for the axis, with the same default. A file that sets both
+// names has already been rejected.
 template <class Param>
 int AxisOr(const Param& param, uint32_t old_axis) {
   return param.has_axis() ? param.axis() : static_cast<int>(old_axis);
 }
 
-// Layers that treat each row by itself.
+// Layers that treat each row independently.
 const std::map<std::string, MixedAxis>& RowByRow() {
   using Layer = const LayerParameter&;
   static const auto* layers = new std::map<std::string, MixedAxis>{

@@ -1,9 +1,10 @@
-// Rows whose number only the data tells: Filter keeps some of the rows of its bottoms, and other
-// ones in every pass. Shapes and memory are planned before, so its tops have room for all rows; the
-// first ones are those that were kept. The rows behind them repeat one of these, so that layers
-// which treat each row by itself (the table in varying_rows.cc) need not know. Losses leave them
-// out: they register as RowCounters, ask how many rows count, and give the others no gradient.
-// Whatever else reads such a blob is refused.
+// Blobs with a number of valid rows that varies from pass to pass. Filter keeps some rows of its
+// bottoms, depending on the data. Shapes and memory are planned before the data is known, so the
+// tops of Filter have room for all rows. The valid rows come first. The remaining rows repeat one
+// of them, so that layers that treat each row independently (the table in varying_rows.cc) need no
+// special case. Losses ignore the remaining rows: they register as RowCounters, read the number of
+// valid rows, and give the remaining rows no gradient. The graph rejects all other layers that read
+// such a blob.
 #ifndef DOPPIO_CORE_NET_GRAPH_VARYING_ROWS_H_
 #define DOPPIO_CORE_NET_GRAPH_VARYING_ROWS_H_
 
@@ -16,34 +17,41 @@
 
 namespace doppio {
 
+// Which edges have a varying number of valid rows, and which layers read that number.
 struct VaryingRows {
-  std::vector<int> of_edge;     // the node that decides how many of its rows count; -1: all do
-  std::vector<int> counted_by;  // for each node: likewise, of its bottoms, where it must know
+  // For each edge: the node that decides how many of its rows are valid, or -1 if all are.
+  std::vector<int> of_edge;
+  // For each node: the node that decides how many rows of its bottoms are valid, if the node has to
+  // know that number; else -1.
+  std::vector<int> counted_by;
 };
 
-// Throws UserError for the first layer that can do nothing with such rows.
+// Finds the edges whose number of valid rows varies. Throws UserError for the first layer that
+// cannot handle such an edge.
 VaryingRows FindVaryingRows(const Graph& graph);
 
-// What a kernel is that decides how many rows count.
+// Interface of kernels that decide how many rows are valid.
 class RowMaker {
  public:
   virtual ~RowMaker() = default;
-  // Of its last Forward; the same address for its life.
+  // Points to the number of valid rows in the last Forward. The address does not change during the
+  // kernel's life.
   virtual const int64_t* rows() const = 0;
 };
 
-// What a layer says that can leave rows out, beside its LayerType.
+// Registered, in addition to the LayerType, for a layer type that can ignore rows.
 struct RowCounter {
-  // The first axis that it mixes; null: behind the first one for sure.
+  // Returns the first axis along which the layer combines values. Null if that axis is never the
+  // first.
   int (*axis)(const LayerParameter& layer) = nullptr;
-  // Throws spec.Mistake where this one cannot; `what` begins the message and names the blob. May be
-  // null.
+  // Throws spec.Mistake if this layer cannot ignore rows. `what` begins the message and names the
+  // blob. May be null.
   void (*check)(const LayerSpec& spec, const std::vector<Shape>& bottoms,
                 const std::string& what) = nullptr;
 };
 using RowCounters = Registry<RowCounter>;
 
-// What the plain kernels of these layers are, on the host.
+// Base class of the plain host kernels of layers that can ignore rows.
 class RowReader {
  public:
   virtual ~RowReader() = default;
@@ -51,14 +59,15 @@ class RowReader {
 
  protected:
   bool rows_vary() const { return rows_ != nullptr; }
-  // How many of all `rows` count in this pass.
+  // Returns how many of `rows` rows are valid in this pass.
   int64_t RowsThatCount(int64_t rows) const { return rows_vary() ? *rows_ : rows; }
 
  private:
   const int64_t* rows_ = nullptr;
 };
 
-// Tells the kernels that count rows where their number stands. One for each node, null for views.
+// Gives each kernel that ignores rows the address of its number of valid rows. `kernels` has one
+// element per node, null for views.
 void ConnectRows(const VaryingRows& rows, const std::vector<Kernel*>& kernels);
 
 }  // namespace doppio
