@@ -84,7 +84,7 @@ struct LayerShape {
   // throws this error.
   std::optional<Error> missing;
 
-  // false if no gradient flows through the layer (Accuracy, ArgMax, data)
+  // False if no gradient flows through the layer (Accuracy, ArgMax, data).
   bool has_backward = true;
   // If element i is true, bottom i never gets a gradient (labels). Empty means no bottom.
   std::vector<bool> no_gradient_bottoms;

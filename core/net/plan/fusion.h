@@ -1,11 +1,11 @@
-// Fusion: layers that one kernel computes together because that moves less memory, with the numbers
-// they have apart.
+// Fusion: one kernel computes several layers together to move less memory, with the same results as
+// the separate layers.
 //
-// A chain runs from a head to a tail. Every layer after the head reads the only top of the one
-// before it, and nobody else does. Which chains exist is registered here by their layer types,
-// "BatchNorm+Scale+ReLU"; their kernels are registered with KernelTypes under the same name. The
-// plan finds them in a graph, takes the longest one that has a kernel, and otherwise computes the
-// layers one by one.
+// A chain runs from a head to a tail. Each layer after the head reads the only top of the layer
+// before it, and no other layer reads that top. Chains are registered here by their layer types,
+// for example "BatchNorm+Scale+ReLU", and their kernels are registered with KernelTypes under the
+// same name. The plan finds chains in a graph and takes the longest chain that has a kernel;
+// otherwise it computes the layers separately.
 #ifndef DOPPIO_CORE_NET_PLAN_FUSION_H_
 #define DOPPIO_CORE_NET_PLAN_FUSION_H_
 
@@ -17,11 +17,11 @@
 
 namespace doppio {
 
-// What its kernels see: as bottoms those of the head, then the others of each further layer; as
-// tops the tail's; as parameters those of all layers in turn.
+// A registered chain. Its kernels get as bottoms the head's bottoms, then the other bottoms of each
+// further layer; as tops the tail's tops; as parameters those of all layers, in order.
 struct FusionType {
-  // The chain seen as one layer (its `params` are not looked at), or nothing where these layers
-  // cannot be computed together. Pure.
+  // Returns the chain described as one layer (the plan ignores its `params`), or nullopt if these
+  // layers cannot be computed together. Has no side effects.
   std::optional<LayerShape> (*infer)(const std::vector<ChainLink>& chain) = nullptr;
 };
 using FusionTypes = Registry<FusionType>;

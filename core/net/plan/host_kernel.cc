@@ -6,13 +6,13 @@
 namespace doppio {
 namespace {
 
-// The CPU beside a device.
+// The CPU device that is attached to another device.
 struct HostSide {
   explicit HostSide(Device*) {}
   const std::unique_ptr<Device> cpu = MakeCpuDevice();
 };
 
-// A tensor of the device and its counterpart on the host.
+// A tensor on the device and its counterpart on the host.
 class Mirror {
  public:
   Mirror() = default;
@@ -41,12 +41,12 @@ class HostKernel : public Kernel {
       statistics_ = statistics_ || !param.trainable;
     KernelArgs own = args;
     own.device = cpu_;
-    // What is channels last on the device comes converted.
+    // Channels-last tensors on the device are converted to the plain layout first.
     for (TensorSpec& bottom : own.bottoms) bottom.layout = Layout();
     inner_ = type.make(own);
   }
 
-  // Only plain kernels fit: tensors on the device are plain.
+  // Returns true if the kernel uses only plain layouts, because the copied tensors are plain.
   static bool TakesPlain(const Kernel& kernel) {
     const KernelNeeds& needs = kernel.needs();
     auto plain = [](const Layout& layout) { return layout.plain(); };
@@ -81,7 +81,7 @@ class HostKernel : public Kernel {
   void Forward(const Pass& pass) override {
     Down(bottoms_);
     Down(params_);
-    // What the caller has put there, on the device, is what the host is to see.
+    // The caller writes these tops on the device, so the host needs a copy.
     if (persistent_tops_) Down(tops_);
     inner_->Forward(pass);
     Up(tops_);
@@ -89,7 +89,7 @@ class HostKernel : public Kernel {
   }
 
   void Backward(const Pass& pass, const std::vector<bool>& add) override {
-    // Bottoms, tops and parameters are on the host since Forward.
+    // Bottoms, tops and parameters have been on the host since Forward.
     Down(top_grads_);
     for (size_t i = 0; i < param_grads_.size(); ++i) {
       if (add[i]) param_grads_[i].Down(device_);

@@ -1,6 +1,6 @@
-// A layer that the device of its net has no kernel for, computed on the host in between: its
-// bottoms are copied there, its tops back. So every layer runs in a net on a GPU; `--dry_run` and
-// the log say which ones take this way.
+// Computes a layer on the host if the net's device has no kernel for it: copies the bottoms to the
+// host and the tops back. So a net on a GPU can contain any layer. `--dry_run` and the log list the
+// layers that run on the host.
 #ifndef DOPPIO_CORE_NET_PLAN_HOST_KERNEL_H_
 #define DOPPIO_CORE_NET_PLAN_HOST_KERNEL_H_
 
@@ -10,11 +10,11 @@
 
 namespace doppio {
 
-// For the layer of `args`, whose device is not the CPU; null when the CPU has no plain kernel that
-// takes it.
+// Returns a kernel for the layer of `args`, whose device is not the CPU, or null if no plain CPU
+// kernel supports the layer.
 std::unique_ptr<Kernel> MakeHostKernel(const KernelArgs& args);
 
-// What Plan::kernel_types says of such a layer: engine "host".
+// Returns the type that Plan::kernel_types has for such a layer, with engine "host".
 const KernelType& HostKernelType();
 
 }  // namespace doppio

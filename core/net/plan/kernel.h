@@ -1,9 +1,9 @@
-// What computes a layer on a device. Nothing here knows protobuf, so that nvcc compiles kernels,
-// too.
+// Kernels: the classes that compute a layer on a device. This file does not include protobuf, so
+// that nvcc can compile kernels.
 //
-// Life of a layer: infer (core/net/graph/layer.h) -> the best kernel that does not decline is
-// constructed (plan) -> memory is placed -> Bind once -> Forward / Backward many times. Nothing is
-// allocated after Bind.
+// Life of a layer: infer (core/net/graph/layer.h) -> the plan constructs the best kernel that does
+// not decline -> the plan places memory -> Bind once -> Forward / Backward many times. Kernels
+// allocate nothing after Bind.
 #ifndef DOPPIO_CORE_NET_PLAN_KERNEL_H_
 #define DOPPIO_CORE_NET_PLAN_KERNEL_H_
 
@@ -26,7 +26,8 @@ struct LayerSpec;   // core/net/spec/spec.h
 class Communicator;
 class SumsInStream;  // core/net/run/communicator.h
 
-// The struct that `infer` of a layer type has made. Fails where it has made another one.
+// Returns the struct that the layer type's `infer` stored in `form`. Fails if `form` contains
+// another type.
 template <class T>
 const T& FormAs(const std::any* form, const std::string& type) {
   const T* typed = form == nullptr ? nullptr : std::any_cast<T>(form);
@@ -36,33 +37,35 @@ const T& FormAs(const std::any* form, const std::string& type) {
 
 // What changes from call to call.
 struct Pass {
-  uint64_t step =
-      0;  // forward passes of this net before this one, over all iterations (iter_size counts)
+  // Number of forward passes of this net before this one, over all iterations. Each pass of an
+  // iteration counts (iter_size).
+  uint64_t step = 0;
   int rank = 0, ranks = 1;
-  // Of ranks whose batches are parts of one big batch, over which losses are normalised; null: this
-  // batch is whole.
+  // The ranks whose batches are parts of one big batch, over which losses are normalised. Null if
+  // this batch is complete.
   Communicator* group = nullptr;
-  // Sums over the same ranks in the memory of an accelerator. Null where only `group` can sum.
+  // Sums over the same ranks in an accelerator's memory. Null if only `group` can sum.
   SumsInStream* sums = nullptr;
-  // This Forward repeats one of this step, because backward needs its results once more: what it
-  // writes to tops and `saved` is the same again, and what else it would change (running
-  // statistics) it leaves alone.
+  // This Forward repeats a Forward of the same step, because backward needs its results again. The
+  // kernel writes the same values to its tops and `saved`, and does not change other state (running
+  // statistics).
   bool again = false;
 
-  // The global index of row 0 of a batch of `batch` rows: the key of per-sample random numbers.
+  // Returns the global index of row 0 of a batch of `batch` rows. Per-sample random numbers use the
+  // index as their key.
   uint64_t FirstSample(int64_t batch) const {
     return (step * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank)) *
            static_cast<uint64_t>(batch);
   }
 };
 
-// A layer of a chain (core/net/plan/fusion.h).
+// One layer of a chain (core/net/plan/fusion.h).
 struct ChainLink {
   std::string type;
   const std::any* form = nullptr;  // LayerShape::form of this layer alone
-  int input = 0;  // which of its bottoms the link before makes; of no meaning in the head
+  int input = 0;  // the bottom that the previous link computes; meaningless in the head
   const LayerSpec* spec = nullptr;
-  const LayerShape* shape = nullptr;  // of this layer alone
+  const LayerShape* shape = nullptr;  // the LayerShape of this layer alone
 
   template <class T>
   const T& Form() const {
@@ -70,18 +73,18 @@ struct ChainLink {
   }
 };
 
-// All that is known when a kernel is made. For a chain (core/net/plan/fusion.h) layer, type, at and
-// spec are the head's, the rest the chain's.
+// The arguments of a kernel's constructor. For a chain (core/net/plan/fusion.h), layer, type, at
+// and spec are those of the head; the other members describe the whole chain.
 struct KernelArgs {
-  std::string layer;  // its name
+  std::string layer;  // name of the layer
   std::string type;
-  SourceLoc at;                    // where the layer is written
-  bool train = false;              // phase TRAIN
-  uint64_t seed = 0;               // of the net's random numbers
+  SourceLoc at;                    // place of the layer in its file
+  bool train = false;              // true in phase TRAIN
+  uint64_t seed = 0;               // seed of the net's random numbers
   const std::any* form = nullptr;  // LayerShape::form
   std::vector<Shape> top_shapes, param_shapes;
 
-  // The struct that the layer's `infer` has made.
+  // Returns the struct that the layer's `infer` stored.
   template <class T>
   const T& Form() const {
     return FormAs<T>(form, type);
@@ -89,36 +92,40 @@ struct KernelArgs {
 
   const LayerSpec* spec = nullptr;
   const LayerShape* shape = nullptr;
-  const std::vector<ChainLink>* chain = nullptr;  // null for a layer alone
-  DType dtype = DType::kFloat32;                  // of parameters, and what is computed in
-  MathMode math = MathMode::kFloat32;             // how exact products are to be
+  const std::vector<ChainLink>* chain = nullptr;  // null if the layer is not part of a chain
+  DType dtype = DType::kFloat32;                  // type of the parameters and of the arithmetic
+  MathMode math = MathMode::kFloat32;             // required precision of products
   Device* device = nullptr;
-  std::vector<TensorSpec> bottoms;    // with the type and layout they have where they are made
-  std::vector<DType> tops;            // the types that tops are to be stored as
-  std::vector<Layout> param_layouts;  // of parameters already placed by another layer or net
-  std::vector<bool> param_placed;     // whether param_layouts[i] is binding
-  bool backward = false;              // whether Backward will be called
-  std::vector<bool> bottom_gradient;  // which bottoms need a gradient
-  std::vector<bool> param_gradient;   // which parameters need one
-  std::vector<bool> param_may_add;    // whether Backward may be told to add to it
-  // The statistics of a batch (BatchNorm), too, are those of the big batch that Pass::group makes:
-  // passes then talk to others.
+  std::vector<TensorSpec> bottoms;  // with the type and layout in which each is stored
+  std::vector<DType> tops;          // types in which the tops are stored
+  // Layouts of parameters that another layer or net has already placed.
+  std::vector<Layout> param_layouts;
+  std::vector<bool> param_placed;     // true if param_layouts[i] is fixed
+  bool backward = false;              // true if Backward will be called
+  std::vector<bool> bottom_gradient;  // true for bottoms that need a gradient
+  std::vector<bool> param_gradient;   // true for parameters that need a gradient
+  std::vector<bool> param_may_add;    // true if Backward may be called with add[i] set
+  // Computes the statistics of a batch (BatchNorm) over the big batch of Pass::group, which
+  // requires communication within each pass.
   bool sync_statistics = false;
 };
 
-// What a kernel asks of the plan. Defaults: everything plain, no extra memory.
+// What a kernel requests from the plan. By default, all layouts are plain and no extra memory is
+// needed.
 struct KernelNeeds {
-  // Layouts it wants; the plan inserts reorders. Gradients have the same ones.
+  // Layouts of the bottoms. The plan inserts reorders. A gradient has the layout of its value.
   std::vector<Layout> bottoms;
-  std::vector<DType> types;  // of bottoms it wants (narrow kernels), likewise; empty: as they are
-  std::vector<Layout> tops;  // layouts it makes
-  // Layouts it wants for params not placed yet (gradient and history follow).
+  // Types of the bottoms, for narrow kernels; the plan inserts conversions. Empty means the stored
+  // types.
+  std::vector<DType> types;
+  std::vector<Layout> tops;  // layouts of the tops
+  // Layouts of parameters that are not placed yet. Gradient and history use the same layout.
   std::vector<Layout> params;
-  int64_t saved_bytes = 0;  // memory from its Forward to its Backward (masks, indices, workspaces)
-  int64_t scratch_bytes = 0;  // memory within one call, shared by all layers
+  int64_t saved_bytes = 0;    // memory kept from Forward to Backward (masks, indices, workspaces)
+  int64_t scratch_bytes = 0;  // scratch memory within one call, shared by all layers
 };
 
-// Memory, fixed from Bind on. Absent gradients have raw == nullptr.
+// The memory of a kernel, fixed after Bind. Absent gradients have raw == nullptr.
 struct KernelTensors {
   std::vector<Tensor> bottoms, tops, params;
   std::vector<Tensor> bottom_grads, top_grads, param_grads;
@@ -126,47 +133,51 @@ struct KernelTensors {
   void* scratch = nullptr;
 };
 
+// Computes one layer, or one chain of layers. Not thread-safe.
 class Kernel {
  public:
   virtual ~Kernel() = default;
   const KernelNeeds& needs() const { return needs_; }
 
-  // Called once, after memory is placed; override to build what needs addresses, calling the base
-  // first.
+  // Called once, after the plan has placed the memory. Override to build objects that need
+  // addresses, and call the base class first.
   virtual void Bind(KernelTensors tensors) { t_ = std::move(tensors); }
   virtual void Forward(const Pass& pass) = 0;
-  // Writes bottom gradients (whole, never adds). Parameter gradients: adds where add[i], else
-  // writes. Only called when args.backward.
+  // Writes bottom gradients completely; never adds to them. Adds to parameter gradient i if add[i]
+  // is true, else writes it. Called only if args.backward is true.
   virtual void Backward(const Pass& pass, const std::vector<bool>& add);
 
-  // Forward, and Backward for equal `add`, ask the same of the device in every pass, and nothing
-  // else of anybody: so a device may record and repeat them (Device::Record).
+  // Returns true if Forward, and Backward for equal `add`, issue the same work to the device in
+  // every pass and have no other effect. The device may then record and replay the work
+  // (Device::Record).
   virtual bool same_every_pass() const { return false; }
 
-  // Data sources: the global index of the next sample of rank 0, alike on all ranks and saved in
-  // snapshots. -1: not a source.
+  // For data sources: returns the global index of rank 0's next sample, which is the same on all
+  // ranks and is saved in snapshots. Returns -1 if the layer is not a source.
   virtual int64_t position() const { return -1; }
   virtual void Seek(int64_t /*sample*/) {}
-  // Data sources, between two passes: prepares the batch of the next Forward, which is to get an
-  // equal `pass` but for the step, as far as possible while the device computes. position() does
-  // not change, Seek discards the batch, and the next Forward throws what fails here. Without
-  // effect where Forward does all by itself, and until then when called again.
+  // For data sources, between two passes: prepares the batch of the next Forward, if possible while
+  // the device computes. That Forward must get an equal `pass`, except for `step`. Stage does not
+  // change position(); Seek discards the batch; the next Forward throws an error that occurs here.
+  // Has no effect if Forward does all the work itself, or if a batch is already prepared.
   virtual void Stage(const Pass& /*pass*/) {}
-  // Samples in the source; 0 when not a source or endless.
+  // Returns the number of samples in the source, or 0 if the layer is not a source or the source
+  // has no end.
   virtual int64_t source_size() const { return 0; }
-  // Seconds Forward has waited for data so far.
+  // Returns the total time in seconds that Forward has waited for data.
   virtual double wait_seconds() const { return 0; }
-  // Different records that it has left out so far because they cannot be used.
+  // Returns the number of distinct records skipped so far because they are unusable.
   virtual int64_t bad_records() const { return 0; }
-  // The kernel that this one lends its tensors to, where it only copies for another.
+  // Returns the wrapped kernel if this kernel only copies tensors for another one, else null.
   virtual Kernel* inner() const { return nullptr; }
 
  protected:
-  KernelNeeds needs_;  // filled by the constructor; vectors may stay empty for "all plain"
+  // Filled by the constructor. An empty vector means that all layouts are plain.
+  KernelNeeds needs_;
   KernelTensors t_;
 };
 
-// The kernel that computes: `kernel` itself, or the one inside.
+// Returns the kernel that computes: `kernel` itself, or the innermost kernel that it wraps.
 inline Kernel* InnermostKernel(Kernel* kernel) {
   while (kernel->inner() != nullptr) kernel = kernel->inner();
   return kernel;
@@ -177,21 +188,22 @@ struct KernelType {
   std::string layer;  // "Convolution"
   DeviceKind device = DeviceKind::kCpu;
   std::string engine;  // "reference", "onednn", "cuda", "cudnn"
-  int rank = 0;        // the highest that does not decline wins; reference is 0
+  int rank = 0;        // the highest rank that does not decline wins; "reference" has 0
   std::unique_ptr<Kernel> (*make)(const KernelArgs& args) = nullptr;
-  // Empty, or why it cannot compute this layer ("oneDNN has no float64"). May be null: never
-  // declines.
+  // Returns why the kernel cannot compute this layer ("oneDNN has no float64"), or "" if it can.
+  // Null if the kernel never declines.
   std::string (*declines)(const KernelArgs& args) = nullptr;
-  // It reads and writes 16-bit bottoms and tops as they are stored. The others see single
-  // precision: core/net/plan/wide_kernel.h copies for them.
+  // The kernel reads and writes bottoms and tops in their 16-bit types. All other kernels compute
+  // in single precision, and core/net/plan/wide_kernel.h converts for them.
   bool narrow = false;
 };
 
+// The registry of kernels.
 class KernelTypes {
  public:
   static KernelTypes& Get();
   bool Add(KernelType type);
-  // Those of a layer on a device, best rank first.
+  // Returns the kernels of a layer type on a device, ordered by falling rank.
   std::vector<const KernelType*> For(const std::string& layer, DeviceKind device) const;
 
  private:
@@ -203,7 +215,7 @@ class KernelTypes {
   [[maybe_unused]] static const bool DOPPIO_CONCAT(doppio_kernel_, __COUNTER__) = \
       ::doppio::KernelTypes::Get().Add(__VA_ARGS__)
 
-// Makes a factory of a kernel class template on float / double with constructor (const
+// Factory for a kernel class template over float and double whose constructor takes (const
 // KernelArgs&):
 // {"Scale", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleKernel>}.
 template <template <class> class K>

@@ -20,7 +20,7 @@ std::string Parts(const MemoryUse& use) {
   return text;
 }
 
-// "a, b or c"
+// Returns the items as "a, b or c".
 std::string Alternatives(const std::vector<std::string>& list) {
   std::string text;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -29,7 +29,7 @@ std::string Alternatives(const std::vector<std::string>& list) {
   return text;
 }
 
-// How much larger than `batch` one may be that counts as the same in advice.
+// Returns the difference between two batches that advice to the user may ignore.
 int64_t Nearby(int64_t batch) { return std::max<int64_t>(1, batch / 16); }
 
 }  // namespace
@@ -45,7 +45,8 @@ std::optional<int64_t> MemoryNeed::LargestBatch(int64_t free) const {
     Batch fits{1, fixed + at_batch(1)}, refused{batch, total()};
     if (batch == 1 || fits.bytes > free) return 0;
     for (int i = 1; i < kMostPlans && refused.rows - fits.rows > Nearby(fits.rows); ++i) {
-      // Memory is nearly linear in the rows; the batch just above the estimate closes the search.
+      // Memory is nearly linear in the rows, so odd steps try an interpolated batch. Even steps try
+      // the batch just above the largest that fits, which ends the search.
       const double share =
           static_cast<double>(free - fits.bytes) / static_cast<double>(refused.bytes - fits.bytes);
       const auto estimate =
@@ -57,7 +58,7 @@ std::optional<int64_t> MemoryNeed::LargestBatch(int64_t free) const {
     }
     return fits.rows;
   } catch (const Error&) {
-    return std::nullopt;  // shapes that fit one batch only
+    return std::nullopt;  // the net's shapes allow only one batch
   }
 }
 

@@ -1,5 +1,5 @@
-// What a net needs of its device's memory: known before any of it is asked for, so that what cannot
-// fit is refused with all the numbers instead of failing somewhere on the way.
+// The device memory that a net needs. It is known before any of it is allocated, so that a net that
+// cannot fit is rejected with all its numbers instead of failing during allocation.
 #ifndef DOPPIO_CORE_NET_PLAN_MEMORY_NEED_H_
 #define DOPPIO_CORE_NET_PLAN_MEMORY_NEED_H_
 
@@ -13,21 +13,21 @@
 
 namespace doppio {
 
-// What `summary`, `--dry_run` and the first log lines say. Bytes.
+// Memory in bytes, as printed by `summary`, `--dry_run` and the first log lines.
 struct MemoryUse {
-  int64_t params = 0, param_grads = 0;  // of parameters that no net before has brought
+  int64_t params = 0, param_grads = 0;  // parameters that no earlier net has placed
   int64_t unpadded_params = 0;          // `params` without padding
-  int64_t history = 0;                  // of the solver, which asks for it after the nets
-  int64_t exchange = 0;                 // of what carries gradients to other ranks, likewise
-  int64_t activations = 0;              // the arena: values, gradients, saved memory, with sharing
-  int64_t unshared = 0;                 // the same without sharing
+  int64_t history = 0;                  // the solver's history, allocated after the nets
+  int64_t exchange = 0;     // buffers that carry gradients to other ranks, allocated after the nets
+  int64_t activations = 0;  // the arena: values, gradients and saved memory; blocks may share bytes
+  int64_t unshared = 0;     // `activations` if no blocks shared bytes
   int64_t scratch = 0;
 
   int64_t now() const { return params + param_grads + activations + scratch; }
   int64_t total() const { return now() + history + exchange; }
 };
 
-// The device has less than a net needs.
+// The device has less memory than a net needs.
 class MemoryShortage : public MemoryError {
  public:
   MemoryShortage(const std::string& message, const MemoryUse& use)
@@ -38,21 +38,23 @@ class MemoryShortage : public MemoryError {
   MemoryUse use_;
 };
 
+// The memory of one net, and a way to find the batch that fits.
 struct MemoryNeed : MemoryUse {
-  std::string net;  // "train net LeNet"
+  std::string net;  // for messages: "train net LeNet"
   bool backward = false;
-  int64_t batch = 0;  // rows; 0: it has none
-  // Plans the same net with so many rows, and returns the bytes of its activations and scratch.
-  // Throws Error where the net takes no such batch. Empty: unknown. Not to be called once the net's
-  // graph is gone.
+  int64_t batch = 0;  // rows; 0 if the net has no batch
+  // Plans the same net with `rows` rows and returns the bytes of its activations and scratch
+  // memory. Throws Error if the net cannot have such a batch. Empty if unknown. Must not be called
+  // after the net's graph is destroyed.
   std::function<int64_t(int64_t rows)> at_batch;
 
-  // Returns a batch below `batch` that needs at most `free` bytes, while one that is larger by a
-  // sixteenth needs more; 0 if not even 1 row fits, nothing where that cannot be known. Found by
-  // planning a few batches: kernels choose their scratch and padding by the batch.
+  // Returns a batch smaller than `batch` that needs at most `free` bytes, while a batch about one
+  // sixteenth larger needs more. Returns 0 if not even one row fits, nullopt if the answer is
+  // unknown. Plans up to 20 batches, because kernels choose their scratch memory and padding by the
+  // batch.
   std::optional<int64_t> LargestBatch(int64_t free) const;
-  // Throws MemoryShortage when the net needs more than `free` bytes of the device; negative: nobody
-  // knows.
+  // Throws MemoryShortage if the net needs more than `free` bytes of the device. A negative `free`
+  // means unknown.
   void CheckFits(int64_t free, const Device& device) const;
 };
 

@@ -10,13 +10,13 @@
 namespace doppio {
 namespace {
 
-// Turns a finished draft into bound kernels and steps.
+// Converts a finished draft into bound kernels and steps.
 class Assembler {
  public:
   Assembler(Draft* draft, Plan* plan, ParamStore* params)
       : draft_(*draft), graph_(*draft->graph), plan_(*plan), params_(*params) {}
 
-  // Where the constant gradients will lie. Returns their bytes.
+  // Computes the offsets of the constant gradients and returns their total bytes.
   int64_t PlaceConstants() {
     for (const Group& g : draft_.groups) {
       Lifetime life;
@@ -128,8 +128,8 @@ class Assembler {
                        Value(item.tops[0], item.top_specs[0]));
   }
 
-  // What waits in host memory, and when it goes and comes. Where several do at one time, what ends
-  // makes room first.
+  // Creates the host store and the steps that copy its blocks. At equal times, steps that complete
+  // a copy to the host come first, because they free memory.
   void AddHostStore() {
     std::vector<StoredBlock> blocks;
     for (const Offload& offload : draft_.offloads) {
@@ -226,7 +226,7 @@ class Assembler {
     for (size_t s = first; s < plan_.backward.size(); ++s) plan_.backward[s].backward = true;
   }
 
-  // A parameter is complete after the last step that adds to it.
+  // A parameter's gradient is complete after the last step that adds to it.
   void MarkReady() {
     std::map<int, const Unit*> units;
     for (const Unit& unit : draft_.units) units[unit.head()] = &unit;
@@ -244,13 +244,13 @@ class Assembler {
     }
   }
 
-  // Values and gradients that stay whole to the end of the iteration can be looked at by name.
+  // Records the tensors of values and gradients that keep their memory to the end of the iteration.
   void ShowEdges() {
     plan_.values.resize(graph_.edges.size());
     plan_.grads.resize(graph_.edges.size());
     for (size_t e = 0; e < graph_.edges.size(); ++e) {
       const int id = draft_.edge_group[e];
-      if (id < 0) continue;  // inside a chain
+      if (id < 0) continue;  // the edge is inside a chain
       const Group& g = group(id);
       const TensorSpec spec{graph_.edges[e].shape, g.spec.dtype, g.spec.layout};
       plan_.values[e] = g.pinned ? Value(id, spec) : Tensor(spec, nullptr);
@@ -279,13 +279,13 @@ class Assembler {
   ParamStore& params_;
   std::vector<Lifetime> constant_blocks_;  // per group
   int64_t constant_bytes_ = 0;
-  std::vector<void*> constant_;  // per group: its constant gradient
+  std::vector<void*> constant_;  // per group: its constant gradient, or null
   std::set<int> seen_params_;
-  std::vector<PlanStep> forward_;                        // of each item
+  std::vector<PlanStep> forward_;                        // per item: its forward step
   std::map<int, std::vector<PlanStep>> before_, after_;  // copies to and from the host, by time
 };
 
-// A plan as far as its memory is known: kernels, offsets and `plan->memory`.
+// Makes a plan up to the point where its memory is known: kernels, offsets and `plan->memory`.
 Assembler MakeDraft(const Graph& graph, const PlanOptions& options, ParamStore* params,
                     Draft* draft, Plan* plan) {
   plan->param_index = params->Resolve(graph);
@@ -318,7 +318,7 @@ Assembler MakeDraft(const Graph& graph, const PlanOptions& options, ParamStore* 
   return assembler;
 }
 
-// See MemoryNeed::at_batch.
+// Implements MemoryNeed::at_batch.
 int64_t BytesAtBatch(const NetSpec& spec, const PlanOptions& options, DType dtype, int64_t rows) {
   const Graph graph = MakeGraph(WithBatch(spec, rows));
   ParamStore params(options.device, dtype, 0);

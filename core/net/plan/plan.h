@@ -1,5 +1,6 @@
-// How a graph is computed: a kernel for each layer, layouts and the reorders between them, which
-// versions share memory, lifetimes and offsets, and the list of steps. Made once; the net runs it.
+// The plan: how a graph is computed. A plan has a kernel for each layer, the layouts and the
+// reorders between them, lifetimes and offsets of all blocks of memory, and the list of steps. It
+// is made once, and the net runs it.
 #ifndef DOPPIO_CORE_NET_PLAN_PLAN_H_
 #define DOPPIO_CORE_NET_PLAN_PLAN_H_
 
@@ -18,116 +19,122 @@ namespace doppio {
 
 class Converter;  // core/math/tensor_ops.h
 
-// How a net that trains gets by with less memory; the results stay what they are.
+// How a net in training saves memory. The results do not change.
 struct MemorySaving {
-  // Forward is cut into so many segments, of which backward computes all but the last again instead
-  // of keeping what it reads of them. 1: keep everything; 0: as many as need about the least
-  // memory.
+  // Number of segments of forward. For all segments but the last, backward does not keep the values
+  // that it reads but computes them again. 1 keeps everything; 0 chooses a number that needs about
+  // the least memory.
   int segments = 1;
-  bool light =
-      false;  // only layers without multiply-adds (norms, activations, poolings, joins) run again
-  // What activations may take; beyond that, the largest and longest idle ones wait in host memory
-  // between forward and backward. 0: as many as bring about the least; negative: none.
+  // Recomputes only layers without multiply-adds (norms, activations, poolings, joins).
+  bool light = false;
+  // Limit of the memory for activations, in bytes. Above the limit, the largest blocks that are
+  // idle for longest are kept in host memory between forward and backward. 0 offloads as few blocks
+  // as bring about the least memory; a negative value offloads none.
   int64_t activation_bytes = -1;
-  int64_t least_offloaded = 1 << 20;  // smaller blocks stay
+  int64_t least_offloaded = 1 << 20;  // bytes; smaller blocks are never offloaded
 };
 
 struct PlanOptions {
   Device* device = nullptr;
-  DType dtype = DType::kFloat32;  // of parameters, and what is computed in
+  DType dtype = DType::kFloat32;  // type of the parameters and of the arithmetic
   bool backward = false;
-  std::string engine;  // "reference": only those kernels; "" or another: that engine's where it has
-                       // one, else the best
-  bool accumulate =
-      true;  // Net::Backward may be asked to add to the gradients of the pass before (iter_size)
-  bool gradients_consumed =
-      false;  // each parameter's gradient is used up when a GradientSink is told that it is ready
-  bool fusion = true;  // layers may be computed together where that gives the same numbers
-                       // (core/net/plan/fusion.h)
+  // "reference" uses only those kernels on the CPU. All other values, "" included, use the best
+  // kernel of each layer.
+  std::string engine;
+  // Net::Backward may be asked to add to the gradients of the previous pass (iter_size).
+  bool accumulate = true;
+  // The GradientSink uses up each parameter's gradient when it is told that the gradient is ready.
+  bool gradients_consumed = false;
+  // Layers may be computed together if the results are the same (core/net/plan/fusion.h).
+  bool fusion = true;
   MemorySaving saving;
-  int history_slots =
-      0;  // copies of the learnable parameters that a solver will ask of the device after its nets
-  int exchange_bytes = 0;  // that each gradient needs on its way to other ranks, likewise
-  bool keep_all = false;   // every blob and its gradient keep their own memory to the end of an
-                           // iteration; no fusion
+  // Copies of the learnable parameters that a solver will allocate on the device after its nets.
+  int history_slots = 0;
+  // Bytes per gradient element that the exchange with other ranks will allocate on the device.
+  int exchange_bytes = 0;
+  // Each blob and its gradient keep their own memory to the end of an iteration. Disables fusion.
+  bool keep_all = false;
   bool sync_statistics = false;  // see KernelArgs
 };
 
 enum class StepKind {
   kLayer,    // a kernel's Forward or Backward
-  kReorder,  // value or gradient of one edge into another layout
-  kFill,     // a gradient starts as its loss weight
-  kAdd,      // a further contribution to a gradient
-  kCopy,     // a gradient that a layer writes over while others still read it
-  // Of HostStore (core/device/host_store.h):
-  kSave,     // a block begins its way to host memory
-  kSaved,    // and is there: its place may be written
-  kFetch,    // it begins its way back
-  kFetched,  // and is back
+  kReorder,  // converts an edge's value or gradient to another layout or type
+  kFill,     // initialises a gradient with its loss weight
+  kAdd,      // adds a further contribution to a gradient
+  kCopy,     // copies a gradient that a layer overwrites while other layers still read it
+  // Calls of HostStore (core/device/host_store.h):
+  kSave,     // the copy of a block to host memory starts
+  kSaved,    // the copy is complete: the block's memory may be overwritten
+  kFetch,    // the copy back starts
+  kFetched,  // the copy back is complete
 };
 
+// One step of forward or backward. Each member comment names the kinds of step that use the member.
 struct PlanStep {
   StepKind kind = StepKind::kLayer;
   bool backward = false;
-  bool again = false;  // forward of the layer, or of a reorder, a second time in this iteration
-  int slot = -1;       // kSave and so on: of the store
-  int node = 0;        // the layer it belongs to (a chain's head; the reader, for a reorder)
+  bool again = false;  // a recomputing forward of a layer or reorder within backward
+  int slot = -1;       // kSave, kSaved, kFetch, kFetched: block of the host store
+  int node = 0;        // the layer of the step (a chain's head; for a reorder, its first reader)
   Tensor from, to;     // kReorder, kCopy; kAdd: to = before + from; kFill writes `to`
-  Tensor before;       // kAdd: what is added to; mostly `to` itself
+  Tensor before;       // kAdd: the gradient so far; usually `to` itself
   std::shared_ptr<const Converter> reorder;
-  float value = 0;  // kFill
-  std::vector<bool>
-      first_use;           // kLayer backward: parameter i gets its first contribution of this pass
-  std::vector<int> ready;  // parameters (of the store) that are complete after this step
+  float value = 0;  // kFill: the loss weight
+  // kLayer in backward: true for parameters that get their first contribution of this pass.
+  std::vector<bool> first_use;
+  std::vector<int> ready;  // parameters (of the store) whose gradient is complete after this step
 };
 
 // One addend of the net's loss.
 struct LossTerm {
   Tensor value;
   float weight = 0;
-  Tensor gradient;  // present: its first element is the weight, as readers of the loss set it in
-                    // the last backward
+  // If present, the first element is the weight of the loss, as the loss's readers wrote it in the
+  // last backward.
+  Tensor gradient;
 };
 
-// A gradient that is its loss weight, times the loss scale, and nothing else.
+// A gradient that always equals its loss weight times the loss scale.
 struct ConstantGradient {
   Tensor gradient;
   float weight = 0;
 };
 
-// What MemorySaving came to.
+// The effect of MemorySaving.
 struct MemorySaved {
-  int64_t plain_activations = 0;  // what they would take without it
+  int64_t plain_activations = 0;  // bytes that activations would take without MemorySaving
   int segments = 1;
-  int layers_again = 0;    // whose forward runs twice,
-  double work_again = 0;   // and their share in forward's multiply-adds
-  int64_t host_bytes = 0;  // of values that wait there
-  int offloaded = 0;       // how many those are
+  int layers_again = 0;    // layers whose forward runs twice
+  double work_again = 0;   // their share of forward's multiply-adds
+  int64_t host_bytes = 0;  // bytes of the values offloaded to host memory
+  int offloaded = 0;       // number of offloaded blocks
 };
 
 struct Plan {
-  // Null for views and for layers computed with another one.
+  // Per node. Null for views, and for members of a chain other than its head.
   std::vector<std::unique_ptr<Kernel>> kernels;
-  std::vector<const KernelType*> kernel_types;  // likewise
-  std::vector<int> computed_with;               // per node: the head of its chain, mostly itself
-  std::vector<std::string> declined;            // per node: "onednn: why" for kernels passed over
-  std::vector<KernelTensors> tensors;           // per node, as bound
-  std::vector<Tensor> values, grads;            // per edge; absent when not kept to the end
+  std::vector<const KernelType*> kernel_types;  // null where `kernels` is null
+  std::vector<int> computed_with;      // per node: the head of its chain, usually the node itself
+  std::vector<std::string> declined;   // per node: "onednn: reason" for each kernel that declined
+  std::vector<KernelTensors> tensors;  // per node, as bound
+  std::vector<Tensor> values, grads;   // per edge; absent if not kept to the end of an iteration
   std::vector<PlanStep> forward, backward;
   std::vector<LossTerm> losses;
-  std::vector<ConstantGradient> constant_gradients;  // as for a loss scale of 1
-  std::vector<int> param_index;                      // graph param -> store param
-  std::vector<std::string> notes;                    // in-place writes refused, and the like
+  std::vector<ConstantGradient> constant_gradients;  // filled for a loss scale of 1
+  std::vector<int> param_index;  // index of the graph's parameter -> index of the store's parameter
+  std::vector<std::string> notes;  // messages, for example about layers that cannot work in place
   MemoryNeed memory;
   MemorySaved saved;
   int reorders = 0;
 
-  std::unique_ptr<HostStore> host_store;  // null where nothing waits in host memory
+  std::unique_ptr<HostStore> host_store;  // null if no block is offloaded
   Buffer arena, scratch, constants;
 };
 
-// Throws MemoryShortage, before it asks for memory, where the device has less than the net (and the
-// history) needs.
+// Plans `graph` on a device and binds the kernels. `graph` must outlive calls of
+// Plan::memory.at_batch. Throws MemoryShortage, before it allocates memory, if the device has less
+// free memory than the net, its history and its exchange need.
 std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanOptions& options, ParamStore* params);
 
 }  // namespace doppio

@@ -1,8 +1,9 @@
-// The plan while it is made: what core/net/plan*.cc hand to each other. Nobody else includes this.
+// The unfinished plan that the files core/net/plan/plan*.cc pass to each other. No other file
+// includes this header.
 //
-// Time is the index in the draft's list of events: the forward of each item, then the backward of
-// each from the last to the first, and between those the forward of what is computed again. Memory
-// lifetimes are ranges of times.
+// A time is an index in the draft's list of events: the forward of each item, then the backward of
+// each item from the last to the first, and between these the forward of items that are recomputed.
+// Memory lifetimes are ranges of times.
 #ifndef DOPPIO_CORE_NET_PLAN_PLAN_DRAFT_H_
 #define DOPPIO_CORE_NET_PLAN_PLAN_DRAFT_H_
 
@@ -18,33 +19,33 @@
 
 namespace doppio {
 
-// One set of numbers: a version of a blob with all views of it, in one layout.
+// One set of numbers: a version of a blob, with all its views, in one layout.
 struct Group {
   TensorSpec spec;
-  int item = 0;                       // that makes it
-  std::vector<int> readers;           // items, forward
-  std::vector<int> backward_readers;  // items: its maker or readers
-  bool pinned = false;                // must hold its value to the end of the iteration
-  bool persistent = false;            // and into the next ones
+  int item = 0;                       // the item that computes it
+  std::vector<int> readers;           // items that read it in forward
+  std::vector<int> backward_readers;  // items that read it in backward: its maker or its readers
+  bool pinned = false;                // must keep its value to the end of the iteration
+  bool persistent = false;            // must keep its value in later iterations, too
   bool made_again = false;            // not kept for backward, but computed a second time
   float loss_weight = 0;
-  bool implicit_weight = false;  // readers' gradients replace it, else they are added to it
-  int storage = -1;              // block of the value
-  int grad_storage = -1;         // block of the gradient; -1: none
-  bool constant_grad = false;    // the gradient is the loss weight and nothing else
-  // Type and layout -> group with the same numbers.
+  // Readers' gradients replace the loss weight instead of being added.
+  bool implicit_weight = false;
+  int storage = -1;            // block of the value
+  int grad_storage = -1;       // block of the gradient; -1 if there is none
+  bool constant_grad = false;  // the gradient always equals the loss weight
+  // Maps type and layout to the group with the same numbers.
   std::map<std::pair<DType, std::string>, int> converted;
 };
 
-// What one kernel computes, seen from outside: a layer, or a chain of them
-// (core/net/plan/fusion.h).
+// The layers that one kernel computes: a single layer, or a chain (core/net/plan/fusion.h).
 struct Unit {
-  std::vector<int> nodes;        // head to tail
-  std::vector<ChainLink> chain;  // empty for a layer alone
-  std::string type;              // as KernelTypes knows it
+  std::vector<int> nodes;        // from head to tail
+  std::vector<ChainLink> chain;  // empty for a single layer
+  std::string type;              // the name in KernelTypes
   LayerShape shape;
-  std::vector<int> bottoms, tops;  // edges
-  std::vector<int> params;         // of the graph
+  std::vector<int> bottoms, tops;  // edges of the graph
+  std::vector<int> params;         // parameters of the graph
   std::vector<Shape> param_shapes;
   bool backward = false;
   std::vector<bool> bottom_gradient, param_gradient;
@@ -52,42 +53,44 @@ struct Unit {
   int head() const { return nodes.front(); }
 };
 
-// A unit's kernel, or a reorder of one group for it.
+// A unit's kernel, or a reorder of one group for a unit.
 struct Item {
   bool reorder = false;
   int node = 0;                    // the unit's head
   int unit = -1;                   // -1 for a reorder
   std::vector<int> bottoms, tops;  // groups
   std::vector<TensorSpec> bottom_specs,
-      top_specs;  // this item's view: shapes may differ from the group's
+      // This item's views of the groups; shapes may differ from the groups' shapes.
+      top_specs;
   bool backward = false;
   std::vector<bool> bottom_gradient;
   bool in_place_ok = false;
 
-  // Filled with the schedule.
+  // Set by MakeSchedule.
   int segment = 0;
-  bool again = false;  // forward runs a second time, in backward
+  bool again = false;  // forward runs a second time, within backward
   int again_time = -1, backward_time = -1;
 
-  // Filled with the memory: blocks, -1 = absent.
-  std::vector<int> bottom_grads, top_grads;  // of gradients; -2: the constant of the top's group
+  // Set by PlaceMemory: blocks, -1 if absent. A top gradient of -2 is the constant gradient of the
+  // top's group.
+  std::vector<int> bottom_grads, top_grads;
   int saved = -1;
-  // Contributions to gradients that others have written to before: made aside (or passed on from
-  // the top), then added.
+  // Contributions to gradients that other items have already written. Each contribution is written
+  // to its own block (or is the top's gradient) and then added.
   struct Addition {
-    int bottom;  // of this item
-    int from;    // where it was made
-    int before;  // where the gradient was
-    int to;      // where it is from here on; mostly the same
+    int bottom;  // index among this item's bottoms
+    int from;    // block of the contribution
+    int before;  // block of the gradient before the addition
+    int to;      // block of the sum, usually `before`
   };
   std::vector<Addition> additions;
-  // Top gradients that others still read, copied before backward writes over them.
+  // Top gradients that other items still read, copied because this item overwrites them.
   struct Copy {
-    int top;  // of this item
+    int top;  // index among this item's tops
     int from;
   };
   std::vector<Copy> copies;
-  // Gradients that start as their loss weight, before this item.
+  // Gradients that are initialised with their loss weight before this item's backward.
   struct Fill {
     int group;
     int block;
@@ -95,32 +98,33 @@ struct Item {
   std::vector<Fill> fills;
 };
 
-// What happens at one time.
+// What runs at one time.
 struct Event {
   enum Kind { kForward, kAgain, kBackward };
   Kind kind = kForward;
   int item = 0;
 };
 
-// A block whose value waits in host memory while others use its place.
+// A block whose value is kept in host memory while other blocks use its memory.
 struct Offload {
   int block = 0;
-  int last_use = 0;    // times: of the last read before,
-  int hole_begin = 0;  // from when on the place may be written,
-  int hole_end = 0;    // the last one at which it may,
-  int next_use = 0;    // and of the first read after
+  int last_use = 0;    // time of the last use before the offload
+  int hole_begin = 0;  // first time at which the memory may be overwritten
+  int hole_end = 0;    // last time at which the memory may be overwritten
+  int next_use = 0;    // time of the first use after the offload
 };
 
+// The unfinished plan.
 struct Draft {
   const Graph* graph = nullptr;
   PlanOptions options;
   std::vector<Unit> units;
   std::vector<Item> items;
   std::vector<Group> groups;
-  std::vector<int> edge_group;  // per edge of the graph
-  std::vector<Event> events;    // by time
+  std::vector<int> edge_group;  // per edge of the graph; -1 inside a chain
+  std::vector<Event> events;    // indexed by time
   std::vector<Lifetime> blocks;
-  // Of the blocks that may wait elsewhere: the times at which they are used.
+  // Per block: the times at which the block is used. Empty for blocks that must not be offloaded.
   std::vector<std::vector<int>> uses;
   std::vector<Offload> offloads;
   MemoryUse memory;
@@ -132,31 +136,33 @@ struct Draft {
   const Unit& UnitOf(const Item& item) const { return units[static_cast<size_t>(item.unit)]; }
 };
 
-// Node `n` and the layers after it that could be computed together with it as far as the graph
-// tells: each reads the only top of the one before it, which nobody else does.
+// Returns node `n` and the layers after it that, as far as the graph shows, one kernel may compute
+// together with `n`: each reads the only top of the layer before it, which no other layer reads.
 std::vector<int> ChainFrom(const Graph& graph, int n);
-// These layers as one unit; nothing where no fusion takes them. One layer always is one.
+// Returns these layers as one unit, or nullopt if no fusion accepts them. A single layer is always
+// a unit.
 std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes);
 
-// Chooses kernels and layouts; fills items, groups, plan->kernels, and the layouts of new
+// Chooses kernels and layouts. Fills items, groups, plan->kernels, and the layouts of new
 // parameters.
 void ChooseKernels(Draft* draft, Plan* plan, ParamStore* params);
-// Cuts the items into so many segments, where few bytes cross: those before the last one drop what
-// backward reads, and make it again by running forward a second time. Fills events and what items
-// and groups know of time.
+// Cuts the items into `segments` segments, at places where few bytes cross. All segments but the
+// last drop what backward reads and recompute it by a second forward. Fills events and the times in
+// items and groups.
 void MakeSchedule(int segments, const Plan& plan, Draft* draft);
-// Decides what shares memory and how long everything lives; fills blocks, uses, notes, and of
-// memory what it can say.
+// Decides which values share memory and how long each block lives. Fills blocks, uses and notes,
+// and sets memory.scratch and memory.unshared.
 void PlaceMemory(const Plan& plan, Draft* draft);
-// Makes holes in the lives of blocks that are large and idle for long, as few as bring the
-// activations down to `options.saving.activation_bytes`; fills offloads. Throws when that cannot be
-// done.
+// Offloads as few blocks as possible, preferring those that are large and idle for long, so that
+// the activations take at most `options.saving.activation_bytes`. Fills offloads. Throws UsageError
+// if the limit cannot be met.
 void ChooseOffloads(Draft* draft);
-// The last three as the options say, then offsets: the memory of a draft.
+// Plans the memory of a draft: calls MakeSchedule, PlaceMemory and, if the options request it,
+// ChooseOffloads, and computes the offsets of all blocks.
 void PlanMemory(const Plan& plan, Draft* draft);
 
-// The order in which backward completes the parameters, and from when to when it works on each
-// one's gradient.
+// The order in which backward completes the parameters, and for each parameter the times between
+// which backward works on its gradient.
 struct GradientUse {
   std::vector<int> order;
   std::vector<Lifetime> lives;

@@ -1,4 +1,4 @@
-// Which layers of a graph are computed together.
+// Decides which layers of a graph are computed together.
 #include <algorithm>
 
 #include "core/net/plan/plan_draft.h"
@@ -13,7 +13,7 @@ int BottomFrom(const Node& node, int edge) {
                           node.bottoms.begin());
 }
 
-// The layer that may follow `n` in a chain whose head is `head`, or -1.
+// Returns the layer that may follow `n` in a chain with head `head`, or -1.
 int Follower(const Graph& graph, int head, int n) {
   const Node& node = NodeAt(graph, n);
   if (node.tops.size() != 1) return -1;
@@ -23,7 +23,7 @@ int Follower(const Graph& graph, int head, int n) {
   const Node& next = NodeAt(graph, use.node);
   if (next.shape.view != View::kNone || next.backward != node.backward) return -1;
   if (next.backward && !next.bottom_gradient[static_cast<size_t>(use.bottom)]) return -1;
-  // The chain is computed where its head stands.
+  // The chain runs at the head's place, so its other bottoms must be computed before the head.
   for (int bottom : next.bottoms) {
     const int maker = graph.edges[static_cast<size_t>(bottom)].producer;
     if (bottom != node.tops[0] && maker >= head) return -1;
@@ -62,7 +62,7 @@ std::optional<Unit> MakeUnit(const Graph& graph, const std::vector<int>& nodes) 
       unit.param_shapes.push_back(node.param_shapes[i]);
       unit.param_gradient.push_back(node.param_gradient[i]);
     }
-    unit.backward = node.backward;  // all of a chain agree
+    unit.backward = node.backward;  // equal for all layers of a chain
   }
   if (nodes.size() == 1) {
     unit.shape = NodeAt(graph, nodes[0]).shape;

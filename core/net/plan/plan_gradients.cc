@@ -1,4 +1,4 @@
-// When backward works on the gradient of each parameter.
+// Finds the times at which backward works on each parameter's gradient.
 #include <algorithm>
 
 #include "core/net/plan/plan_draft.h"
@@ -13,7 +13,8 @@ GradientUse FindGradientUse(const Draft& draft, const Plan& plan) {
     if (item.reorder || !item.backward) continue;
     const Unit& unit = draft.UnitOf(item);
     const int time = draft.BackwardTime(static_cast<int>(t));
-    // Within a unit the later parameter first, so that reversing keeps their order.
+    // Within a unit, the last parameter comes first, so that the final reversal restores their
+    // order.
     for (size_t i = unit.params.size(); i-- > 0;) {
       if (!unit.param_gradient[i]) continue;
       const int store = plan.param_index[static_cast<size_t>(unit.params[i])];

@@ -1,4 +1,5 @@
-// A kernel for every layer, and the reorders between those that want different layouts.
+// Chooses a kernel for every layer, and inserts reorders between kernels that need different
+// layouts.
 #include <algorithm>
 
 #include "core/net/run/changing_tops.h"
@@ -34,7 +35,7 @@ class Chooser {
       layout_decided_[i] = params_.placed(static_cast<int>(i));
     }
     for (size_t p = 0; p < graph_.params.size(); ++p) {
-      // Users that see it under another shape can only agree on the plain layout.
+      // Users with different shapes of one parameter can share only the plain layout.
       if (graph_.params[p].reshaped) layout_decided_[StoreIndex(static_cast<int>(p))] = true;
     }
     std::vector<bool> computed(nodes, false);
@@ -67,7 +68,7 @@ class Chooser {
     return {edge(edge_id).shape, g.spec.dtype, g.spec.layout};
   }
 
-  // 16-bit storage is for nets that compute in single precision.
+  // Only nets that compute in single precision use 16-bit storage.
   DType StoredType(int edge_id) const {
     const DType dtype = draft_.options.dtype;
     return dtype == DType::kFloat32 && Is16Bit(edge(edge_id).stored) ? edge(edge_id).stored : dtype;
@@ -85,8 +86,8 @@ class Chooser {
     }
   }
 
-  // The group with the numbers of `source` as `dtype` in `layout`; adds a reorder for the first who
-  // asks.
+  // Returns the group that has the numbers of `source` as `dtype` in `layout`. Adds a reorder on
+  // the first request.
   int Convert(int source, DType dtype, const Layout& layout, int reader) {
     if (group(source).spec.layout == layout && group(source).spec.dtype == dtype) return source;
     const std::pair<DType, std::string> key(dtype, layout.descriptor());
@@ -157,8 +158,8 @@ class Chooser {
     return args;
   }
 
-  // Node `n`, together with as many of the layers after it as some kernel takes; says which it
-  // were.
+  // Adds node `n` together with as many of the following layers as one kernel supports. Returns the
+  // nodes added.
   std::vector<int> AddLayers(int n) {
     std::vector<int> nodes = {n};
     if (draft_.options.fusion && !draft_.options.keep_all) nodes = ChainFrom(graph_, n);
@@ -170,8 +171,8 @@ class Chooser {
     }
   }
 
-  // The best kernel that does not decline. False: there is none for this chain; a layer alone must
-  // have one.
+  // Makes the best kernel that does not decline. Returns false if a chain has no kernel; throws if
+  // a single layer has none.
   bool MakeKernel(const Unit& unit) {
     const KernelArgs args = ArgsFor(unit);
     const LayerSpec& spec = *args.spec;
@@ -273,8 +274,7 @@ class Chooser {
     AddItem(std::move(item));
   }
 
-  // A kernel that can read a parameter where another one has put it says so by asking for that
-  // layout.
+  // A kernel that can read a parameter in the layout chosen by another kernel requests that layout.
   void CheckReadable(int n, size_t i, const Layout& there, const Layout& wanted) {
     if (there == wanted) return;
     const LayerSpec& spec = graph_.layer(n);
@@ -284,8 +284,8 @@ class Chooser {
                            "run with --engine=reference");
   }
 
-  // Where a layer may give its tops other shapes, the layers before it run again in another plan.
-  // Sources cannot: what they have made goes there as it is.
+  // If a layer may change the shapes of its tops, the layers before it run again in another plan.
+  // Sources cannot run again, so their tops are copied to that plan and must be kept.
   void KeepSources() {
     const bool may_change =
         std::any_of(plan_.kernels.begin(), plan_.kernels.end(),
@@ -298,7 +298,8 @@ class Chooser {
     }
   }
 
-  // Outputs are read by people: plain, in full, and there until the iteration ends.
+  // Users read outputs, so outputs are stored in the plain layout and in full precision, and are
+  // kept until the iteration ends.
   void ShowOutput(int output) {
     const int made = GroupOf(output);
     const int shown = Convert(made, draft_.options.dtype, Layout(), edge(output).producer);

@@ -1,4 +1,4 @@
-// Which values and gradients share memory, and how long each block lives.
+// Decides which values and gradients share memory, and how long each block lives.
 #include <algorithm>
 #include <set>
 
@@ -40,7 +40,7 @@ class MemoryPlanner {
     return static_cast<int>(draft_.blocks.size()) - 1;
   }
 
-  // Nobody reads the old value once item `t` has made the new one over it.
+  // Returns true if no item reads the old value after item `t` overwrites it with the new value.
   bool MayOverwrite(int g, int t) {
     const Group& old = group(g);
     if (old.pinned || !old.backward_readers.empty() || !AgainAlike(old, item(t))) return false;
@@ -48,9 +48,9 @@ class MemoryPlanner {
            std::count(old.readers.begin(), old.readers.end(), t) == 1;
   }
 
-  // The item that writes over a value runs as often as the one that made it, so that the second
-  // time both write in the same order; and the old value, if it is not made again, is not read
-  // again either.
+  // Returns true if the overwriting item runs as often as the item that made the value, so that
+  // both write in the same order the second time; a value that is not recomputed must also have no
+  // recomputed readers.
   bool AgainAlike(const Group& old, const Item& over) {
     const Item& maker = item(old.item);
     if (maker.again) return over.again && over.segment == maker.segment;
@@ -76,7 +76,7 @@ class MemoryPlanner {
     }
   }
 
-  // Says where the file asks for in-place work that would destroy a value somebody still needs.
+  // Adds a note if the file requests in-place work that would destroy a value that is still needed.
   void NoteRefused(const Item& it, size_t top) {
     if (it.reorder || top != 0 || draft_.options.keep_all) return;
     const LayerParameter& param = graph_.layer(it.node).param;
@@ -87,7 +87,8 @@ class MemoryPlanner {
                            "' gets its own memory because its old value is still read");
   }
 
-  // From when to when a value stays: first when forward has made it, then when it is made again.
+  // Returns the spans of time in which a value lives: from its first computation, and from its
+  // recomputation if it is dropped in between.
   std::vector<Span> LivesOf(const Group& g, std::vector<int>* uses) {
     const Item& maker = item(g.item);
     Span first{g.persistent ? 0 : g.item, g.item}, second{maker.again_time, maker.again_time};
@@ -110,7 +111,8 @@ class MemoryPlanner {
 
   void LiveValues() {
     std::vector<std::vector<Span>> lives(draft_.blocks.size());
-    std::set<int> fixed;  // read by others, at any time
+    // blocks that the host may read at any time, so they must not be offloaded
+    std::set<int> fixed;
     for (const Group& g : draft_.groups) {
       const size_t id = static_cast<size_t>(g.storage);
       for (const Span& life : LivesOf(g, &draft_.uses[id])) lives[id].push_back(life);
@@ -140,7 +142,8 @@ class MemoryPlanner {
     bool any = false;
     for (int g : it.tops) {
       Group& top = group(g);
-      // Readers come later in the list, so what they had to say about this gradient has been said.
+      // All readers of this gradient have already been visited, because readers come later in the
+      // list and this loop runs backward.
       if (top.grad_storage < 0 && top.loss_weight != 0) top.constant_grad = true;
       if (top.grad_storage >= 0) Extend(top.grad_storage, time);
       it.top_grads.push_back(top.constant_grad ? -2 : top.grad_storage);
@@ -158,13 +161,13 @@ class MemoryPlanner {
     }
   }
 
-  // Whether the maker of `g` computes with its gradient.
+  // Returns true if the maker of `g` uses its gradient.
   bool Wanted(int g) {
     const Item& maker = item(group(g).item);
     return maker.backward;
   }
 
-  // How many layers but this item are still to read the gradient in `id`.
+  // Returns how many layers other than this item still have to read the gradient in block `id`.
   int OtherReaders(const Item& it, int id) {
     int mine = 0;
     for (int g : it.tops) mine += group(g).grad_storage == id ? 1 : 0;
@@ -197,7 +200,7 @@ class MemoryPlanner {
           g,
           MayShareGradient(*it, i) ? it->top_grads[0] : NewBlock(bottom.spec.bytes(), time, time),
           time);
-      // Weighs the loss in the next pass as well.
+      // The block also holds the weight of the loss in the next pass.
       if (bottom.implicit_weight) KeepAlways(bottom.grad_storage);
       it->bottom_grads[i] = bottom.grad_storage;
       return;
@@ -236,14 +239,15 @@ class MemoryPlanner {
            bottom.bytes() == top.bytes();
   }
 
-  // Bottom i's gradient is what the top's is after this item.
+  // Returns true if bottom i's gradient equals the top's gradient after this item.
   bool PassesGradient(const Item& it, size_t i) {
     if (it.reorder || draft_.options.keep_all || it.top_grads[0] < 0) return false;
     const std::vector<bool>& passes = draft_.UnitOf(it).shape.passes_gradient;
     return i < passes.size() && passes[i] && SameMemory(it, i);
   }
 
-  // The bottom's gradient may be written over the top's, which only this item reads.
+  // Returns true if the bottom's gradient may overwrite the top's gradient, because only this item
+  // reads the latter.
   bool MayShareGradient(const Item& it, size_t i) {
     if (group(it.bottoms[i]).implicit_weight) return false;
     if (i != 0 || !it.in_place_ok || draft_.options.keep_all || it.reorder) return false;
@@ -278,7 +282,8 @@ class MemoryPlanner {
   Draft& draft_;
   const Graph& graph_;
   int64_t shared_bytes_ = 0;
-  std::map<int, int> readers_;  // block of a gradient -> layers that are still to read it
+  // block of a gradient -> number of layers that still have to read it
+  std::map<int, int> readers_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which blocks wait in host memory while nobody uses them.
+// Chooses the blocks that are kept in host memory while they are idle.
 #include <algorithm>
 #include <optional>
 
@@ -7,14 +7,14 @@
 namespace doppio {
 namespace {
 
-// A copy may go on while so many items compute: from the last use of a block to when its place is
-// written, and from the start of the way back to the next use.
+// Number of items whose computation may hide a copy: from a block's last use until its memory is
+// overwritten, and from the start of the copy back until the next use.
 constexpr int kItemsToCopy = 3;
-// Holes that are shorter save nothing: that many items are the most at the turn from forward to
-// backward.
+// Shortest hole, in items, that is worth an offload: at the turn from forward to backward, shorter
+// holes save nothing.
 constexpr int kLeastHole = 2 * kItemsToCopy;
 
-// The longest time that a block is alive and not used, less the time for its copies.
+// Returns the longest time that a block is alive but not used, minus the time for the copies.
 std::optional<Offload> IdleTime(const Lifetime& block, std::vector<int> uses) {
   std::sort(uses.begin(), uses.end());
   std::optional<Offload> best;
@@ -34,7 +34,7 @@ std::optional<Offload> IdleTime(const Lifetime& block, std::vector<int> uses) {
   return best;
 }
 
-// The places of a draft whose first `count` candidates are offloaded.
+// Makes holes for the first `count` candidates, computes all offsets, and returns the total bytes.
 int64_t Place(const std::vector<Offload>& candidates, size_t count, std::vector<Lifetime>* blocks) {
   for (size_t i = 0; i < count; ++i) {
     const Offload& offload = candidates[i];
@@ -57,7 +57,7 @@ void ChooseOffloads(Draft* draft) {
     idle->block = static_cast<int>(b);
     candidates.push_back(*idle);
   }
-  // What frees most for longest comes first.
+  // Candidates that free the most bytes for the longest time come first.
   auto merit = [&](const Offload& o) {
     return static_cast<double>(draft->blocks[static_cast<size_t>(o.block)].bytes) *
            (o.hole_end - o.hole_begin + 1);
@@ -71,8 +71,8 @@ void ChooseOffloads(Draft* draft) {
   };
   size_t few = 0, enough = candidates.size();
   const int64_t least = bytes_with(enough);
-  // Who names no limit gets about the least memory, but not at the price of copies that hardly
-  // matter.
+  // Without a limit, stays within 5% of the least memory, to avoid copies that save hardly
+  // anything.
   const int64_t limit = saving.activation_bytes > 0 ? saving.activation_bytes : least + least / 20;
   if (draft->memory.activations <= limit) return;
   if (least > limit) {

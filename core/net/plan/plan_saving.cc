@@ -1,4 +1,4 @@
-// The memory of a draft as its options want it: with everything kept, or with less.
+// Plans the memory of a draft as its options request: keeps everything, or saves memory.
 #include <algorithm>
 #include <utility>
 
@@ -14,9 +14,9 @@ Draft Placed(Draft draft, int segments, const Plan& plan) {
   return draft;
 }
 
-// Tries numbers of segments, about a quarter more each time: the more there are, the less each one
-// takes, but the more values cross between them. Of those that come close to the least memory, the
-// one with the least work.
+// Tries increasing numbers of segments, each about a quarter larger. More segments need less memory
+// each, but more values cross between them. Among the trials within 5% of the least memory, chooses
+// the one with the least work.
 Draft BestPlaced(const Draft& draft, const Plan& plan, Draft plain) {
   constexpr double kClose = 1.05;
   struct Trial {

@@ -1,8 +1,8 @@
-// When everything runs, and what runs twice.
+// Decides when everything runs, and what runs twice.
 //
-// The items are cut into segments where few bytes cross. Of all segments but the last, what
-// backward reads is dropped after forward and made again, right before the segment's backward, from
-// the values that cross the cuts: those stay.
+// The items are cut into segments at places where few bytes cross. For all segments but the last,
+// the values that backward reads are dropped after forward and recomputed right before the
+// segment's backward. The recomputation starts from the values that cross the cuts, which are kept.
 #include <algorithm>
 #include <cmath>
 
@@ -45,7 +45,7 @@ class Scheduler {
     }
   }
 
-  // What backward makes the item's results take until then.
+  // Returns the bytes that the item must keep for backward: its results and its saved memory.
   int64_t KeptBytes(int t) {
     const Item& it = item(t);
     int64_t bytes = 0;
@@ -56,7 +56,7 @@ class Scheduler {
     return bytes;
   }
 
-  // Values made before item c and read from it on, for each c.
+  // Returns for each item c the bytes of the values made before c and read by c or later items.
   std::vector<int64_t> CrossingBytes() const {
     std::vector<int64_t> crossing(draft_.items.size() + 1, 0);
     for (const Group& g : draft_.groups) {
@@ -67,7 +67,8 @@ class Scheduler {
     return crossing;
   }
 
-  // A cut before an item that works in place would make a copy of its bottom.
+  // Returns true if the item can work in place. A cut before such an item would force a copy of its
+  // bottom.
   bool WorksInPlace(int t) {
     const Item& it = item(t);
     if (!it.in_place_ok || it.bottoms.empty()) return false;
@@ -75,8 +76,8 @@ class Scheduler {
     return bottom.readers.size() == 1 && bottom.backward_readers.empty() && !bottom.pinned;
   }
 
-  // Each segment gets about as many bytes to keep; where exactly a cut lies, within half a segment
-  // to both sides, the crossing bytes decide.
+  // Gives each segment about the same number of bytes to keep. Within half a segment around each
+  // ideal place, cuts where the fewest bytes cross.
   void CutInto(int segments) {
     const std::vector<int64_t> crossing = CrossingBytes();
     double total = 0;
@@ -88,7 +89,7 @@ class Scheduler {
       double off = 0;
     };
     std::vector<Cut> cuts(static_cast<size_t>(segments));
-    double done = 0;  // in segments
+    double done = 0;  // kept bytes so far, in units of segments
     for (int c = 1; c < items(); ++c) {
       done += static_cast<double>(KeptBytes(c - 1)) / total * segments;
       const int nearest = static_cast<int>(std::lround(done));
@@ -116,24 +117,25 @@ class Scheduler {
     return macs;
   }
 
-  // Whether running the item twice is wanted, and gives the same twice.
+  // Returns true if recomputing the item is allowed by the options and gives the same result.
   bool Repeatable(const Item& it) {
     if (it.reorder) return true;
     if (draft_.options.saving.light && Macs(it) > 0) return false;
     const Unit& unit = draft_.UnitOf(it);
     if (unit.bottoms.empty() || unit.shape.persistent_tops) return false;
     for (size_t i = 0; i < unit.params.size(); ++i) {
-      if (unit.param_gradient[i]) continue;  // not updated before the unit's own backward
+      // the parameter is updated no earlier than in the unit's own backward
+      if (unit.param_gradient[i]) continue;
       const GraphParam& param = graph_.params[static_cast<size_t>(unit.params[i])];
-      // Somebody else's gradient may have updated it, or somebody else's forward.
+      // Another user of the parameter may have updated it, through its gradient or in its forward.
       if (learned_[static_cast<size_t>(unit.params[i])] || (!param.trainable && param.uses > 1))
         return false;
     }
     return true;
   }
 
-  // From the last item back, so that what readers need is known. A result stays if a later segment
-  // needs it; otherwise its item runs again if its own segment does.
+  // Walks from the last item to the first, so that the needs of readers are known. Keeps a result
+  // if a later segment needs it; otherwise recomputes its item if the item's own segment needs it.
   void ChooseAgain() {
     learned_.assign(graph_.params.size(), false);
     for (const Unit& unit : draft_.units) {
@@ -192,7 +194,8 @@ class Scheduler {
   const Plan& plan_;
   Draft& draft_;
   const Graph& graph_;
-  std::vector<bool> learned_;  // per parameter of the graph: some unit makes a gradient of it
+  // per parameter of the graph: true if some unit computes its gradient
+  std::vector<bool> learned_;
 };
 
 }  // namespace

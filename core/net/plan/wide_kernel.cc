@@ -13,8 +13,8 @@ int64_t AlignedBytes(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// A tensor as it is stored and as the inner kernel sees it: copies where they differ, in the
-// scratch memory from `offset`.
+// A tensor as it is stored and as the inner kernel sees it. If the types differ, the inner kernel
+// works on a copy in scratch memory, at `offset`.
 class Pair {
  public:
   Pair(Device* device, const TensorSpec& stored, const TensorSpec& seen, int64_t offset)
@@ -26,7 +26,7 @@ class Pair {
 
   int64_t scratch_bytes() const { return widen_ == nullptr ? 0 : AlignedBytes(seen_.bytes()); }
 
-  // What the inner kernel is bound to.
+  // Returns the tensor to which the inner kernel is bound.
   Tensor Bind(const Tensor& stored, void* scratch) {
     stored_ = stored;
     if (widen_ == nullptr || !stored) {
@@ -56,7 +56,7 @@ class WideKernel : public Kernel {
       : shape_(*args.shape), inner_(std::move(inner)) {
     const KernelNeeds& needs = inner_->needs();
     needs_ = needs;
-    needs_.types.clear();  // bottoms come as they are
+    needs_.types.clear();  // the plan does not convert bottoms; this kernel does
     needs_.bottoms.resize(args.bottoms.size());
     needs_.tops.resize(args.tops.size());
     needs_.scratch_bytes = AlignedBytes(needs.scratch_bytes);
@@ -93,7 +93,8 @@ class WideKernel : public Kernel {
 
   void Forward(const Pass& pass) override {
     for (const Pair& bottom : bottoms_) bottom.Widen();
-    // What it keeps there from pass to pass is not in the scratch memory any more.
+    // Other layers have used the scratch memory since the last pass, so restore the values that
+    // persistent tops keep.
     for (const Pair& top : tops_) {
       if (shape_.persistent_tops) top.Widen();
     }
@@ -112,7 +113,7 @@ class WideKernel : public Kernel {
     for (const Pair& gradient : top_grads_) gradient.Widen();
     inner_->Backward(pass, add);
     for (const Pair& gradient : bottom_grads_) gradient.Round();
-    // What it has left there is a bottom's gradient.
+    // The plan uses the top's gradient, as the inner kernel left it, as a bottom's gradient.
     if (shape_.overwrites_top_gradients && !shape_.passes_gradient.empty()) top_grads_[0].Round();
   }
 

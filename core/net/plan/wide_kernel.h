@@ -1,7 +1,7 @@
-// A kernel that computes in single precision, in a net whose activations are stored in 16 bits: its
-// bottoms are widened for it before it runs, its tops and gradients rounded afterwards. So every
-// layer runs with 16-bit activations, on every device; kernels that read and write 16 bits
-// themselves (KernelType::narrow) spare the copies.
+// Runs a single-precision kernel in a net that stores activations in 16 bits: converts the bottoms
+// to single precision before the kernel runs, and rounds its tops and gradients afterwards. So
+// every layer runs with 16-bit activations on every device. Kernels that read and write 16 bits
+// themselves (KernelType::narrow) avoid the copies.
 #ifndef DOPPIO_CORE_NET_PLAN_WIDE_KERNEL_H_
 #define DOPPIO_CORE_NET_PLAN_WIDE_KERNEL_H_
 
@@ -11,12 +11,12 @@
 
 namespace doppio {
 
-// Whether some bottom or top of `args` is stored in 16 bits.
+// Returns true if a bottom or top of `args` is stored in 16 bits.
 bool HasNarrowEdges(const KernelArgs& args);
-// `args` as such a kernel sees them: bottoms and tops in args.dtype. Products may be made from
-// bfloat16 where tops will be.
+// Returns `args` as a single-precision kernel gets them, with bottoms and tops in args.dtype. If a
+// top is stored as bfloat16, the kernel may compute products from bfloat16.
 KernelArgs Widened(const KernelArgs& args);
-// `inner` was made for Widened(args).
+// Wraps `inner`, which was constructed with Widened(args).
 std::unique_ptr<Kernel> MakeWideKernel(const KernelArgs& args, std::unique_ptr<Kernel> inner);
 
 }  // namespace doppio
