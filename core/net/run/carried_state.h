@@ -1,6 +1,6 @@
-// What a kernel is that hands something from one forward pass to the next: the hidden state of RNN
-// and LSTM. Each net, on each rank, has its own; snapshots keep it, so that a resumed run goes on
-// in the middle of a sequence.
+// Kernels that carry a state from one forward pass to the next, such as the hidden state of RNN and
+// LSTM. Each net on each rank has its own states. Snapshots save them, so that a resumed run
+// continues in the middle of a sequence.
 #ifndef DOPPIO_CORE_NET_RUN_CARRIED_STATE_H_
 #define DOPPIO_CORE_NET_RUN_CARRIED_STATE_H_
 
@@ -12,22 +12,24 @@
 
 namespace doppio {
 
+// Interface of kernels that carry a state.
 class CarriesState {
  public:
   virtual ~CarriesState() = default;
-  // What the next Forward starts from, always as many blobs of the same shapes; none where the
-  // net's user gives it instead. Not inside an iteration.
+  // Returns the state from which the next Forward starts. The number and shapes of the blobs never
+  // change. Returns no blobs if the net's user provides the state. Must not be called within an
+  // iteration.
   virtual std::vector<PlainBlob> State() const = 0;
-  // Such blobs.
+  // Sets the state. `state` has the shapes that State() returns.
   virtual void SetState(const std::vector<PlainBlob>& state) = 0;
 };
 
-// Null for a kernel that carries nothing.
+// Returns the state of a kernel, or null for a kernel that carries none.
 inline CarriesState* StateOf(Kernel* kernel) {
   return kernel == nullptr ? nullptr : dynamic_cast<CarriesState*>(InnermostKernel(kernel));
 }
 
-// As a net starts.
+// Sets the state to zeros, as in a new net.
 inline void ForgetState(CarriesState* carrying) {
   std::vector<PlainBlob> blobs = carrying->State();
   for (PlainBlob& blob : blobs) std::fill(blob.data.begin(), blob.data.end(), 0.f);

@@ -86,7 +86,7 @@ void InferAgain(int changer, Graph* graph) {
       graph->edges[top].shape = node.shape.tops[i];
     }
   }
-  FindVaryingRows(*graph);  // for its mistakes
+  FindVaryingRows(*graph);  // reports mistakes
 }
 
 }  // namespace doppio

@@ -1,9 +1,10 @@
-// Layers whose forward may give a top another shape than was planned: those that are written in
-// Python. The net then finds the shapes anew, with what that layer has made, is planned again over
-// the same parameters, and goes on (Net::StartForward).
+// Layers whose forward may change the shape of a top: layers written in Python. If a shape changes,
+// the net infers all shapes again from the new one, makes a new plan over the same parameters, and
+// continues the pass (Net::StartForward).
 //
-// Such a layer keeps its results itself, outside of the plan's memory. Called with Pass::again, its
-// kernel, and one that is made after Offer(true), brings them to its tops and computes nothing.
+// Such a layer keeps its results itself, outside the plan's memory. If Pass::again is set, its
+// kernel, and also a new kernel made after Offer(true), copies these results to its tops and
+// computes nothing.
 #ifndef DOPPIO_CORE_NET_RUN_CHANGING_TOPS_H_
 #define DOPPIO_CORE_NET_RUN_CHANGING_TOPS_H_
 
@@ -15,28 +16,28 @@
 
 namespace doppio {
 
-// What the kernel of such a layer is.
+// Interface of the kernels of such layers.
 class ChangesTops {
  public:
   virtual ~ChangesTops() = default;
-  // The last Forward has left some top with another shape than the planned one.
+  // Returns true if, after the last Forward, a top's shape differs from the planned one.
   virtual bool changed() const = 0;
   // Returns a form (LayerShape::form) with which `infer` and the next kernel of this layer continue
-  // from the state of this one. `done`: this one has run in this pass, and its tops keep the shapes
-  // that its forward gave them; otherwise `infer` asks the layer for them.
+  // from this kernel's state. If `done` is true, this kernel has run in this pass, and its tops
+  // keep the shapes that its forward set; otherwise `infer` asks the layer for the shapes.
   virtual std::any Offer(bool done) = 0;
 };
 
-// Null for all other kernels.
+// Returns the interface of a kernel, or null if the kernel does not change shapes.
 ChangesTops* ChangerOf(Kernel* kernel);
 
-// Writes the offers of all such layers of a plan, by node, to LayerSpec::before: those up to
-// `last_done` as done. `spec` is of the same net.
+// Stores the offers of all such layers of a plan in LayerSpec::before. Nodes up to `last_done` have
+// run in this pass. `spec` describes the same net.
 void OfferLayers(const std::vector<std::unique_ptr<Kernel>>& kernels, int last_done, NetSpec* spec);
 // Clears all offers.
 void WithdrawOffers(NetSpec* spec);
 
-// What InferAgain changes in a graph.
+// The parts of a graph that InferAgain changes, saved so that they can be restored.
 class GraphShapes {
  public:
   explicit GraphShapes(const Graph& graph);
@@ -47,9 +48,9 @@ class GraphShapes {
   std::vector<Shape> edges_;
 };
 
-// Finds the shapes of a graph again from layer `changer` on: its own, and those of all layers that
-// read, however far behind, what has changed. Layers with an offer get it as their form. Throws the
-// user's mistake where a layer cannot take them, or where a parameter would have to change.
+// Infers shapes again for node `changer` and for all layers that depend on changed shapes. A layer
+// with an offer gets the offer as its form. Throws UserError if a layer cannot use the new shapes,
+// or if a parameter's shape would change.
 void InferAgain(int changer, Graph* graph);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// How ranks that train together talk to each other. Kernels, solvers and the reducer see these
-// interfaces; what carries the data (threads, MPI, peer copies, NCCL) is in parallel/.
+// The interfaces through which ranks that train together communicate. Kernels, solvers and the
+// reducer use them; parallel/ implements them with threads, MPI, peer copies and NCCL.
 #ifndef DOPPIO_CORE_NET_RUN_COMMUNICATOR_H_
 #define DOPPIO_CORE_NET_RUN_COMMUNICATOR_H_
 
@@ -15,105 +15,108 @@ namespace doppio {
 class ParamStore;
 class RunTrace;
 
-// One rank's end. AllReduce, Broadcast and Barrier are collective: every rank makes the same calls
-// in the same order, from one thread at a time, and each returns when the rank's own data is
-// complete. Where another rank is lost or has aborted they throw PeerError.
+// One rank's endpoint. AllReduce, Broadcast and Barrier are collective: every rank makes the same
+// calls in the same order, from one thread at a time. Each call returns when the rank's own data is
+// complete, and throws PeerError if another rank is lost or has aborted.
 class Communicator {
  public:
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // data[i] becomes the sum over the ranks, the same bits on all of them, and in every run where
-  // the order of additions is fixed (see the implementation). `data` lies in the memory that the
+  // Sets data[i] to the sum over the ranks. The sum has the same bits on all ranks, and also in
+  // every run if the implementation fixes the order of additions. `data` is in the memory that the
   // communicator works on.
   virtual void AllReduce(void* data, int64_t count, DType dtype) = 0;
-  // Everybody gets what `root` has.
+  // Copies root's data to all ranks.
   virtual void Broadcast(void* data, int64_t bytes, int root) = 0;
   virtual void Barrier() = 0;
 
-  // Where the device computes on its own time: asks it for an AllReduce and may return before the
-  // sums are there. They come before what the device is asked to compute after the next Lead(). A
-  // failure is thrown by this call, Settled() or the next collective call. Elsewhere: AllReduce.
+  // For a device that computes asynchronously: enqueues an AllReduce and may return before the sums
+  // are ready. The sums are ready before any work that the device gets after the next Lead(). This
+  // call, Settled() or the next collective call throws if the exchange fails. On other devices,
+  // equals AllReduce.
   virtual void StartAllReduce(void* data, int64_t count, DType dtype) {
     AllReduce(data, count, dtype);
   }
-  // Whether all that was started is done. Throws, and ends the exchange on the device, where it
-  // failed; so whoever has started something asks until it is done.
+  // Returns true if all started exchanges are complete. Throws, and stops the exchange on the
+  // device, if it has failed. The caller of StartAllReduce must therefore call Settled until it
+  // returns true.
   virtual bool Settled() { return true; }
-  // By the thread that computes, after StartAllReduce has returned, perhaps beside Settled on the
-  // thread that exchanges.
+  // Called by the computing thread after StartAllReduce has returned; may run concurrently with
+  // Settled on the exchanging thread.
   virtual void Lead() {}
-  // Whether the device itself waits, inside what StartAllReduce has asked for, until all ranks have
-  // started theirs.
+  // Returns true if the device itself waits, within the work that StartAllReduce enqueues, until
+  // all ranks have started theirs.
   virtual bool WaitsOnDevice() const { return false; }
 
-  // The bucket of gradients that the next calls are for; -1: none. Messages about lost ranks name
-  // it.
+  // Sets the bucket of gradients that the next calls exchange; -1 means none. Messages about lost
+  // ranks name the bucket.
   virtual void NoteBucket(int64_t /*bucket*/) {}
-  // By the thread that computes, where the device computes on its own time: from now on what is
-  // exchanged for this bucket comes after everything that the device has been asked so far. On the
-  // host nothing is to be done.
+  // Called by the computing thread if the device computes asynchronously: the exchange of this
+  // bucket waits for all work that the device has got so far. Does nothing on the host.
   virtual void Follow(int64_t /*bucket*/) {}
 
-  // From any thread: this rank cannot go on. Every call of the others, now and later, throws
-  // PeerError with `why`.
+  // Reports that this rank cannot continue. All current and future calls of the other ranks throw
+  // PeerError with `why`. Thread-safe.
   virtual void Abort(const std::string& why) = 0;
 };
 
-// Sums over the ranks that a device needs while it computes.
+// Sums over the ranks that a device needs during a pass.
 class SumsInStream {
  public:
   virtual ~SumsInStream() = default;
-  // data[i], in memory of the rank's device, becomes the sum over the ranks. By the thread that
-  // computes, and collective, in one order with its calls of GradientSink::Ready. The sum comes
-  // after what the device has been asked so far and before what it is asked from now on; the host
-  // does not wait for it where the device's link allows that. A failure is thrown by this call or a
-  // later one, or by GradientExchange::Finish at the latest.
+  // Sets data[i], in memory of the rank's device, to the sum over the ranks. Collective. Must be
+  // called by the computing thread, and in the same order relative to GradientSink::Ready on all
+  // ranks. The sum runs after the work that the device has got so far and before all later work;
+  // the host does not wait if the device's link allows that. A failure is thrown by this call or a
+  // later one, at the latest by GradientExchange::Finish.
   virtual void AllReduce(void* data, int64_t count, DType dtype) = 0;
-  // By the thread that computes, before it runs a net forward or backward. `fresh`: in this pass
-  // the device records work or comes to some of it for the first time, so that no device of the
-  // process should wait inside of an exchange meanwhile. Ranks may differ.
+  // Called by the computing thread before it runs a net forward or backward. `fresh` means that in
+  // this pass the device records work or runs some work for the first time, so no device of the
+  // process should wait inside an exchange meanwhile. `fresh` may differ between ranks.
   virtual void Begin(bool /*fresh*/) {}
 };
 
-// Sums gradients over the ranks, bucket by bucket, while backward computes the rest of them.
+// Sums gradients over the ranks, bucket by bucket, while backward computes the remaining gradients.
 class GradientExchange : public GradientSink {
  public:
-  // After backward: returns when all gradients are sums over the ranks, and averages what layers
-  // keep themselves (statistics). `next`, where given, is handed each parameter as soon as its sum
-  // is there.
+  // Called after backward. Blocks until all gradients are sums over the ranks, and averages the
+  // statistics that layers update themselves. If `next` is not null, passes each parameter to
+  // `next` as soon as its sum is ready.
   virtual void Finish(GradientSink* next) = 0;
 
-  // Lives as long as the exchange; null: there is none.
+  // Returns the sums for use during a pass, or null if there are none. The result lives as long as
+  // the exchange.
   virtual SumsInStream* sums_in_stream() { return nullptr; }
 
-  // Shows, while the trace is on, each reduction and what Finish waits for. `trace` outlives the
-  // exchange.
+  // Records each reduction and the time that Finish waits, while the trace is on. `trace` must
+  // outlive the exchange.
   virtual void SetTrace(RunTrace* /*trace*/) {}
 
-  // Of all Finish so far.
+  // Totals over all calls of Finish.
   struct Totals {
-    int64_t bytes = 0;           // reduced
-    double busy_seconds = 0;     // in reductions
-    double exposed_seconds = 0;  // that Finish waited for them
+    int64_t bytes = 0;           // bytes reduced
+    double busy_seconds = 0;     // time spent in reductions
+    double exposed_seconds = 0;  // time that Finish waited for reductions
   };
   virtual Totals totals() const = 0;
 };
 
-// All ranks of a run, seen from one of them.
+// All ranks of a run, as one of them sees them.
 class World {
  public:
   virtual ~World() = default;
   int rank() const { return control().rank(); }
   int size() const { return control().size(); }
-  // Few numbers in host memory, for the thread that trains: independent of gradients on their way.
+  // For small amounts of data in host memory, used by the training thread. Independent of `bulk`,
+  // so it works while gradients are exchanged.
   virtual Communicator& control() const = 0;
-  // Of memory of the rank's device.
+  // For data in the memory of the rank's device.
   virtual Communicator& bulk() const = 0;
   virtual std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const = 0;
-  // From any thread: this rank cannot go on. Whatever the other ranks do together with it, now and
-  // later, throws PeerError with `why`.
+  // Reports that this rank cannot continue. All current and future collective calls of the other
+  // ranks throw PeerError with `why`. Thread-safe.
   virtual void Abort(const std::string& why) const {
     control().Abort(why);
     bulk().Abort(why);

@@ -1,5 +1,5 @@
-// How a net hands out gradients while backward still runs: to the update, to the data-parallel
-// reducer, or to nobody.
+// The interface through which a net passes on gradients while backward is still running: to the
+// update or to the data-parallel reducer.
 #ifndef DOPPIO_CORE_NET_RUN_GRADIENT_SINK_H_
 #define DOPPIO_CORE_NET_RUN_GRADIENT_SINK_H_
 
@@ -8,12 +8,12 @@ namespace doppio {
 class GradientSink {
  public:
   virtual ~GradientSink() = default;
-  // The gradient of ParamStore parameter `param` is complete for this pass, and the rest of
-  // backward does not read the parameter. Called once per parameter that has one, in arena order,
-  // from the thread that runs backward.
+  // Reports that the gradient of ParamStore parameter `param` is complete for this pass, and that
+  // the rest of backward does not read the parameter. Called once for each parameter with a
+  // gradient, in arena order, by the thread that runs backward.
   virtual void Ready(int param) = 0;
-  // Whether Ready(param) begins something of its own on the device (an exchange): then what
-  // backward has asked of the device by then is not to be repeated as one with what follows.
+  // Returns true if Ready(param) starts separate work on the device (an exchange). The recording of
+  // backward's work must then end before that call.
   virtual bool BeginsAt(int /*param*/) const { return false; }
 };
 

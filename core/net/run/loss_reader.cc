@@ -13,7 +13,7 @@ double SumOf(DType type, const char* memory, int64_t count) {
   });
 }
 
-// A term's value lies before the weight that its reader has set.
+// The download stores a term's value, followed by the weight that the loss's reader has set.
 int64_t WeightOffset(const LossTerm& term) { return term.value.bytes(); }
 int64_t TermBytes(const LossTerm& term) {
   return term.value.bytes() + (term.gradient ? ElementBytes(term.gradient.dtype) : 0);
@@ -59,7 +59,7 @@ double LossReader::WeightOf(size_t i, const char* memory) {
   const LossTerm& term = (*terms_)[i];
   if (!term.gradient) return term.weight;
   const double weight = SumOf(term.gradient.dtype, memory, 1) / scale_;
-  // A backward that was too large for its type says nothing about the loss.
+  // A gradient that overflowed its type has no information on the loss weight.
   if (scale_ == 1 || std::isfinite(weight)) reader_weights_[i] = weight;
   return reader_weights_[i];
 }

@@ -1,5 +1,5 @@
-// Adds up a net's losses on the host. The device goes on with backward and update while they are on
-// their way.
+// Sums a net's losses on the host. The device continues with backward and update while the losses
+// are copied.
 #ifndef DOPPIO_CORE_NET_RUN_LOSS_READER_H_
 #define DOPPIO_CORE_NET_RUN_LOSS_READER_H_
 
@@ -14,13 +14,13 @@ namespace doppio {
 class LossReader {
  public:
   LossReader() = default;
-  // `terms` outlive the reader.
+  // `terms` must outlive the reader.
   LossReader(Device* device, const std::vector<LossTerm>& terms);
 
-  // After a forward pass. `scale` is the loss scale of the backward that has set the weights of
-  // losses with readers.
+  // Starts the copy. Call after a forward pass. `scale` is the loss scale of the backward in which
+  // the readers of losses set their weights.
   void Start(double scale);
-  // The weighted sum as of the last Start; waits for it.
+  // Blocks until the copy is complete. Returns the weighted sum of the losses at the last Start.
   double Sum();
 
  private:
@@ -29,7 +29,7 @@ class LossReader {
   const std::vector<LossTerm>* terms_ = nullptr;
   std::unique_ptr<Download> download_;
   double scale_ = 1;
-  std::vector<double> reader_weights_;  // per term: the last one that was a number
+  std::vector<double> reader_weights_;  // per term: the last finite weight
 };
 
 }  // namespace doppio

@@ -1,4 +1,5 @@
-// Where a program hands its samples to a net: what a kernel of layer MemoryData is.
+// Lets a program pass its samples to a net. The kernels of MemoryData layers implement this
+// interface.
 //   FindMemorySource(net, "data").Give(images.data(), labels.data(), count);
 #ifndef DOPPIO_CORE_NET_RUN_MEMORY_SOURCE_H_
 #define DOPPIO_CORE_NET_RUN_MEMORY_SOURCE_H_
@@ -13,16 +14,17 @@ class Net;
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  // From now on the net sees these samples in this order, over and over: `data` has their channels
-  // x height x width numbers one after the other, `labels` one number each. Nothing is copied: both
-  // stay as they are until others are given, or the net ends. Any number from 1 on; batches run on
-  // over the end. The samples first given are begun where a snapshot left off, later ones at sample
-  // 0. Ranks are given the same samples and take their shares of them.
+  // Makes the net read these samples, in this order, in an endless loop. `data` has channels x
+  // height x width numbers per sample, `labels` one number per sample. Does not copy: both arrays
+  // must stay valid and unchanged until the next call of Give, or as long as the net exists.
+  // `samples` is at least 1; batches continue from the last sample with the first. The first
+  // samples given start where a snapshot stopped, later ones at sample 0. All ranks must get the
+  // same samples; each rank reads its share.
   virtual void Give(const float* data, const float* labels, int64_t samples) = 0;
 };
 
-// That of the layer with this name. Throws UserError when no layer MemoryData is called so, or when
-// it makes synthetic data.
+// Returns the source of the MemoryData layer with this name. Throws UserError if no MemoryData
+// layer has the name, or if the layer makes synthetic data.
 MemorySource& FindMemorySource(const Net& net, const std::string& layer);
 
 }  // namespace doppio

@@ -25,7 +25,7 @@ double MeanMagnitude(Device* device, const Tensor& tensor) {
   });
 }
 
-// Shapes that have changed start anew.
+// Copies a state to the kernel of a new plan. If its shapes have changed, the new state stays zero.
 void TakeState(const CarriesState& from, CarriesState* to) {
   const std::vector<PlainBlob> state = from.State(), now = to->State();
   bool alike = state.size() == now.size();
@@ -40,7 +40,8 @@ Net::Net(Graph graph, const PlanOptions& options, ParamStore* params)
       params_(params),
       plan_(MakePlan(graph_, options, params)),
       options_(options) {
-  options_.history_slots = options_.exchange_bytes = 0;  // are there by then
+  // The solver and the exchange have already allocated theirs.
+  options_.history_slots = options_.exchange_bytes = 0;
   size_t most = 0;
   for (const Node& node : graph_.nodes) most = std::max(most, node.params.size());
   add_.reserve(most);
@@ -91,15 +92,15 @@ void Net::StageNext() {
   }
 }
 
-// Sources wait for a batch before they do anything with it.
+// Records the time that a source waited for a batch. Sources wait before they do anything else.
 void Net::ShowWait(int64_t begun_ns, double seconds) {
   if (seconds <= 0) return;
   trace_->Add({"data wait", "data", RunTrace::kTraining, begun_ns,
                begun_ns + static_cast<int64_t>(1e9 * seconds)});
 }
 
-// Runs steps up to the first layer whose tops have other shapes than planned: returns its node, or
-// -1 where there is none.
+// Runs the steps up to the first layer whose tops' shapes differ from the plan. Returns the layer's
+// node, or -1 if no shape differs.
 int Net::RunForward() {
   const bool by_steps = !changers_.empty() || graph_.spec.debug_info || Traced(trace_);
   TellFresh(by_steps ? !forward_by_steps_ : forward_.Fresh(false));
@@ -116,7 +117,7 @@ int Net::RunForward() {
   return -1;
 }
 
-// Says whether this pass, forward or backward, sets things up on the device.
+// Reports whether this pass, forward or backward, sets up work on the device for the first time.
 void Net::TellFresh(bool fresh) const {
   if (pass_.sums != nullptr) pass_.sums->Begin(fresh);
 }
@@ -127,9 +128,9 @@ bool Net::ChangedBy(const PlanStep& step) const {
   return layer != nullptr && layer->changed();
 }
 
-// The rest of the pass is for the shapes that `changer` has given its tops: in another plan, where
-// what has run runs once more. That costs a forward up to this layer, and needs no plan to be like
-// the one before.
+// Continues the pass after node `changer` has changed the shapes of its tops: makes another plan
+// and runs the previous layers again in it. The cost is one forward up to this layer; in return,
+// the new plan need not resemble the old one.
 void Net::Follow(int changer) {
   CheckThatItCanFollow(changer);
   const GraphShapes shapes(graph_);
@@ -174,7 +175,7 @@ void Net::CheckThatItCanFollow(int changer) const {
   }
 }
 
-// What is not made by running forward again.
+// Copies the state that running forward again does not restore.
 void Net::GoOnFrom(const Plan& before) {
   const TensorOps& ops = OpsOf(params_->device());
   const float scale = loss_scale_;
@@ -216,14 +217,14 @@ void Net::SetLossScale(float scale) {
 }
 
 void Net::Backward(bool accumulate, GradientSink* sink) {
-  // Random numbers of a backward belong to the forward before it.
+  // Backward uses the random numbers of the forward before it.
   --pass_.step;
   const auto run = [this, accumulate](const PlanStep& step) { Run(step, accumulate); };
   const auto after = [this, sink](const PlanStep& step) {
     if (graph_.spec.debug_info) LogBackward(step);
     for (size_t i = 0; sink != nullptr && i < step.ready.size(); ++i) sink->Ready(step.ready[i]);
   };
-  // Whoever has to act between two steps needs them one by one.
+  // Logging, tracing and sinks that act between two steps need separate steps.
   const bool by_steps = graph_.spec.debug_info || Traced(trace_) ||
                         (sink != nullptr && params_->gradients_share_memory());
   StepRunner& runner = accumulate ? add_to_ : replace_;
@@ -309,7 +310,8 @@ bool Net::RunsAgain(const PlanStep& step) const {
   return !step.backward && step.node <= last_again_;
 }
 
-// In another plan than before, and without what others would notice.
+// Runs a layer of a repeated pass in the new plan, without side effects: sources are copied, and
+// sinks are skipped.
 void Net::RunLayerAgain(int node) {
   const Node& layer = graph_.nodes[static_cast<size_t>(node)];
   if (layer.tops.empty()) return;
@@ -319,8 +321,8 @@ void Net::RunLayerAgain(int node) {
   kernel(node)->Forward(pass_);
 }
 
-// "conv1+relu1" for layers that are computed together, "conv1 (reorder)" for what the plan has put
-// between layers.
+// Returns a name for traces: "conv1+relu1" for layers that are computed together, "conv1 (reorder)"
+// for steps that the plan inserts.
 std::string Net::NameOf(const PlanStep& step) const {
   std::string name = graph_.layer(step.node).name();
   switch (step.kind) {
@@ -371,7 +373,7 @@ Tensor Net::BlobGradient(const std::string& name) const {
   return edge < 0 ? Tensor() : plan_->grads[static_cast<size_t>(edge)];
 }
 
-// The lines of Caffe's debug_info: mean magnitudes, of gradients as without a loss scale.
+// Write the lines of Caffe's debug_info: mean magnitudes. Gradients are divided by the loss scale.
 void Net::LogForward(const PlanStep& step) const {
   if (step.kind != StepKind::kLayer) return;
   const size_t n = static_cast<size_t>(step.node);

@@ -1,7 +1,7 @@
-// A net that runs: the plan's steps over memory placed once. Forward and Backward allocate nothing;
-// a failure leaves with the layer's name and place. Where a layer's forward gives its tops other
-// shapes than planned (core/net/run/changing_tops.h), graph(), plan(), outputs() and all tensors
-// are others from then on.
+// A net that can run: executes the plan's steps in memory that is placed once. Forward and Backward
+// allocate nothing. Errors carry the layer's name and place. If a layer's forward changes the
+// shapes of its tops (core/net/run/changing_tops.h), graph(), plan(), outputs() and all tensors
+// change, and references to the old ones are invalid. Not thread-safe.
 #ifndef DOPPIO_CORE_NET_RUN_NET_H_
 #define DOPPIO_CORE_NET_RUN_NET_H_
 
@@ -22,80 +22,84 @@ namespace doppio {
 
 class ChangesTops;  // core/net/run/changing_tops.h
 
-// One number a user watches: an element of an output blob.
+// An output of the net: a named blob that no layer reads.
 struct NetOutput {
   std::string blob;
   float loss_weight = 0;
-  Tensor value;  // plain
+  Tensor value;  // in plain layout
 };
 
+// A net, its plan, and the state of its passes.
 class Net {
  public:
-  // Plans and places everything. `params` outlives the net; a net with options.backward brings
-  // gradients into it.
+  // Plans the graph and allocates all memory. `params` must outlive the net. A net with
+  // options.backward adds memory for gradients to it.
   Net(Graph graph, const PlanOptions& options, ParamStore* params);
   ~Net();
 
-  // Runs all layers; returns the weighted sum of the losses.
+  // Runs all layers and returns the weighted sum of the losses.
   double Forward() {
     StartForward();
     return Loss();
   }
-  // Has each data source prepare the batch of the next forward (Kernel::Stage), as far as the
-  // device that computes lets it. May be left out.
+  // Makes each data source prepare the batch of the next forward (Kernel::Stage), if possible while
+  // the device computes. Optional.
   void StageNext();
-  // The two halves of Forward. Where a backward comes between them, the device does not wait for
-  // the host to see the loss.
+  // The two halves of Forward. If Backward runs between them, the device does not wait until the
+  // host has read the loss.
   void StartForward();
   double Loss() { return losses_.Sum(); }
-  // After Forward. Parameter gradients are added to those already there when `accumulate`, else
-  // replaced.
+  // Computes the gradients of the last Forward. Adds parameter gradients to the existing ones if
+  // `accumulate` is true, else replaces them. `sink` may be null; otherwise it learns of each
+  // gradient that is complete.
   void Backward(bool accumulate, GradientSink* sink = nullptr);
 
-  // Who keeps this keeps the memory of all tensors of the plan of now, once there is another one.
-  // With this plan, the net and its device have to live.
+  // Shares ownership of the current plan's buffers, so that they outlive a replan. Until the replan,
+  // the net itself owns the buffers. The device must outlive them in any case.
   std::shared_ptr<void> memory() const { return memory_; }
 
-  // From now on backward starts from the gradients of `scale` times the loss, and everything it
-  // computes is so much larger. Not between the passes of one iteration. What Forward returns does
-  // not change.
+  // Makes backward compute the gradients of `scale` times the loss; all gradients grow by that
+  // factor. Must not be called between the passes of one iteration. Does not change what Forward
+  // returns.
   void SetLossScale(float scale);
 
   const Graph& graph() const { return graph_; }
-  // WriteWeights keeps this record, if the net does not read images itself.
+  // Sets the record that WriteWeights saves, unless the net reads images itself.
   void set_preprocessing(const std::optional<Preprocessing>& preprocessing) {
     graph_.preprocessing = preprocessing;
   }
   const Plan& plan() const { return *plan_; }
   ParamStore& params() const { return *params_; }
-  // The store's index of graph().params[i].
+  // Returns the store's index of graph().params[i].
   int param_index(int graph_param) const {
     return plan_->param_index[static_cast<size_t>(graph_param)];
   }
 
   const std::vector<NetOutput>& outputs() const { return outputs_; }
-  // The last version of a blob, or an absent tensor when its memory is not kept (see
-  // PlanOptions::keep_all).
+  // Return the last version of a blob, or its gradient. The tensor is absent if the net has no such
+  // blob or does not keep its memory (see PlanOptions::keep_all).
   Tensor Blob(const std::string& name) const;
   Tensor BlobGradient(const std::string& name) const;
 
-  // Shows each step while the trace is on, and runs step by step for it. `trace` outlives the net's
-  // use of it; null: none.
+  // Records each step while the trace is on; the net then runs step by step. `trace` must outlive
+  // its use by the net. Null turns recording off.
   void set_trace(RunTrace* trace) { trace_ = trace; }
 
-  // Stretches of steps that the device repeats as one, once they have come twice.
+  // Returns the number of recorded stretches of steps. The device records a stretch when it runs
+  // for the second time.
   int recordings() const {
     return forward_.recordings() + replace_.recordings() + add_to_.recordings();
   }
 
-  // For a net without a loss: backward starts from what its user has written to the gradients of
-  // the outputs, and from zeros before.
+  // For a net without a loss: makes backward start from the values that the user writes to the
+  // gradients of the outputs. Sets these gradients to zero.
   void StartFromUser();
 
-  // For `time`: runs one step of plan().forward / plan().backward. Throws where it changes shapes.
+  // For the `time` command: runs one step of plan().forward or plan().backward. Throws UserError if
+  // the step changes a shape.
   void RunStep(const PlanStep& step, bool accumulate = false);
 
-  // Data sources: place in the data by layer name, for snapshots; forward passes so far.
+  // The state of the next pass: `step` counts the forward passes so far.
   Pass& pass() { return pass_; }
   const Pass& pass() const { return pass_; }
   Kernel* kernel(int node) const { return plan_->kernels[static_cast<size_t>(node)].get(); }
@@ -122,26 +126,27 @@ class Net {
   ParamStore* params_;
   std::unique_ptr<Plan> plan_;
   StepRunner forward_;
-  StepRunner replace_, add_to_;  // backward, by what becomes of the gradients before
+  StepRunner replace_, add_to_;  // backward, one that replaces gradients and one that adds to them
   std::vector<NetOutput> outputs_;
   Pass pass_;
   float loss_scale_ = 1;
-  float read_scale_ = 1;  // of the gradients that the readers of losses have set
+  float read_scale_ = 1;  // loss scale of the gradients that the readers of losses wrote last
   LossReader losses_;
-  std::vector<bool> add_;  // scratch of RunStep, sized once
+  std::vector<bool> add_;  // scratch memory of Run, reserved once
   RunTrace* trace_ = nullptr;
 
   PlanOptions options_;                       // for the next plan
-  std::vector<const ChangesTops*> changers_;  // per node, mostly null; empty where all are
+  std::vector<const ChangesTops*> changers_;  // per node, usually null; empty if all are null
   bool starts_of_user_ = false;
   using Memory = std::vector<Buffer>;
-  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();  // empty while plan_ has it
-  // While a forward pass follows a layer's new shapes: the plan in which it began, and the last
-  // node that has run there.
+  // Empty while plan_ owns the buffers.
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
+  // While a forward pass continues after a change of shapes: the plan in which the pass began, its
+  // buffers, and the last node that ran in that plan.
   std::shared_ptr<Memory> memory_before_;
   std::unique_ptr<Plan> before_;
   int last_again_ = -1;
-  // Such a pass of this plan has run without a runner.
+  // True if a pass of this plan has run step by step, without a StepRunner.
   bool forward_by_steps_ = false, backward_by_steps_ = false;
 };
 

@@ -13,8 +13,8 @@
 namespace doppio {
 namespace {
 
-// A file is one thing in a process, whoever opens it: the nets that write it do not know of each
-// other.
+// The files of this process. Nets that write the same file do not know of each other, so they find
+// it here by its path.
 struct OpenFiles {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<RowsFile>> by_path;

@@ -1,6 +1,6 @@
-// An HDF5 file that grows by the rows of each pass: what layer HDF5Output writes. It is written
-// aside ("out.h5.part.4711") and gets its name when the last who holds it lets go. Then it is
-// whole: with all rows of every pass that ended, whatever ended the run.
+// An HDF5 file to which each pass appends rows; layer HDF5Output writes it. The rows go to a
+// temporary file ("out.h5.part.4711"), which is renamed when the last shared pointer is released.
+// The final file then contains all rows of every completed pass, even if the run ended early.
 #ifndef DOPPIO_CORE_NET_RUN_ROWS_FILE_H_
 #define DOPPIO_CORE_NET_RUN_ROWS_FILE_H_
 
@@ -13,15 +13,16 @@ namespace doppio {
 
 class RowsFile {
  public:
-  // The one of this path in this process; a new one where nobody holds it. `owner` says whose it is
-  // ("layer 'out' of a TEST net"): several nets may share what has one owner. Throws UserError
-  // where it has another one, FileError when nothing can be written there. Thread-safe.
+  // Returns this process's file for `path`, and creates it if no net uses it. `owner` names the
+  // writer ("layer 'out' of a TEST net"); several nets may share a file if they have the same
+  // owner. Throws UserError if the file has another owner, FileError if the file cannot be written.
+  // Thread-safe.
   static std::shared_ptr<RowsFile> At(const std::string& path, const std::string& owner);
   ~RowsFile();
   RowsFile(const RowsFile&) = delete;
   RowsFile& operator=(const RowsFile&) = delete;
 
-  // As Hdf5BlobWriter's. After it has thrown, the file is left out.
+  // See Hdf5BlobWriter::AddRows. If it throws, the final file is not written.
   void AddRows(const std::string& name, const Shape& shape, const float* data);
 
  private:

@@ -5,7 +5,7 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kMostSpans = 400'000;  // some 100 MB in memory and in the file
+constexpr size_t kMostSpans = 400'000;  // about 100 MB in memory and in the file
 
 }  // namespace
 

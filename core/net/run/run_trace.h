@@ -1,6 +1,6 @@
-// What one rank does during a few iterations, on a timeline: the training thread, the stream of a
-// device that computes on its own time, and the exchange of gradients. Whoever has something to
-// show is given a pointer, null where nobody asked.
+// Records what one rank does during a few iterations, on a timeline with three tracks: the training
+// thread, the compute stream of an asynchronous device, and the exchange of gradients. Code that
+// can be traced gets a pointer to the trace, which is null if no trace was requested.
 //
 //   Trace(trace, TraceOf::kBoth, "forward", "forward", [&] { net.StartForward(); });
 #ifndef DOPPIO_CORE_NET_RUN_RUN_TRACE_H_
@@ -20,58 +20,59 @@
 
 namespace doppio {
 
-// Which times of a piece of work of the training thread are shown. On the CPU all are the same.
+// Which times of the training thread's work are recorded. On the CPU all values mean the same.
 enum class TraceOf {
-  kHost,    // the thread's
-  kDevice,  // the device's
-  kBoth,    // each on its track
-  kWait,    // the thread's, but from when the device has done all that it was asked for: nothing is
-            // computed meanwhile
+  kHost,    // the thread's time
+  kDevice,  // the device's time
+  kBoth,    // both, each on its own track
+  // The thread's time, but starting only when the device has finished all enqueued work, because
+  // waiting before that delays nothing.
+  kWait,
 };
 
 class RunTrace {
  public:
   enum Track { kTraining, kStream, kExchange };
   static std::vector<std::string> TrackNames();
-  // Categories that others look for: all-reduces of gradients and statistics, and the thread that
-  // waits for other ranks.
+  // Categories that other code searches for: all-reduces of gradients and statistics, and the time
+  // that the thread waits for other ranks.
   static constexpr const char* kExchanges = "exchange";
   static constexpr const char* kExposed = "exposed";
-  // Spans of these have a number kLayer, the layer's index in the net, where they are of a step of
-  // one layer.
+  // Categories of the net's steps. If a step belongs to one layer, its span has a number kLayer
+  // with the layer's index in the net.
   static constexpr const char* kForward = "forward";
   static constexpr const char* kBackward = "backward";
   static constexpr const char* kLayer = "layer";
 
-  // `device` outlives the trace.
+  // `device` must outlive the trace.
   explicit RunTrace(Device* device);
 
-  // By the training thread, between iterations. Nothing is kept before Start and after Stop.
+  // Start and stop recording. Must be called by the training thread, between iterations.
   void Start();
   void Stop() { on_ = false; }
   bool on() const { return on_.load(std::memory_order_relaxed); }
-  // By the training thread, after each iteration: waits for the device, and finds out when it did
-  // what.
+  // Waits for the device and reads the times of its work. Called by the training thread after each
+  // iteration.
   void Settle();
 
-  // A piece of work, and its name when it has ended; see Trace().
+  // Begin starts a piece of work, and End records it under its final name. See Trace().
   struct Begun {
     TraceOf of;
-    int64_t at = 0;  // of the host, in ns
-    int mark = -1;   // of the device
+    int64_t at = 0;  // host time in ns
+    int mark = -1;   // mark in the device's stream, or -1
   };
   Begun Begin(TraceOf of);
   void End(const Begun& begun, const char* category, std::string name,
            std::vector<std::pair<const char*, int64_t>> numbers = {});
-  // What the device has been asked for so far.
+  // Marks the current end of the work enqueued on the device.
   int Mark() { return clock_->Mark(); }
-  // From any thread. The span begins no earlier than the device has come to `mark` of this
-  // iteration.
+  // Records a span. The span begins no earlier than the device reached `mark` in this iteration.
+  // Thread-safe.
   void Add(TimelineSpan span, int mark = -1);
 
-  // What has settled so far, which is forgotten.
+  // Returns the spans settled so far and removes them.
   std::vector<TimelineSpan> Take() { return timeline_.Take(); }
-  int64_t dropped() const;  // beyond what is kept at most
+  int64_t dropped() const;  // spans not recorded because the limit was reached
 
  private:
   struct Unsettled {
@@ -82,18 +83,18 @@ class RunTrace {
   void Keep(Unsettled unsettled);
 
   Device* const device_;
-  const bool stream_;  // the device computes on its own time
+  const bool stream_;  // the device computes asynchronously
   std::unique_ptr<DeviceClock> clock_;
   std::atomic<bool> on_{false};
   Timeline timeline_;
   mutable std::mutex mutex_;
-  std::vector<Unsettled> unsettled_;  // of this iteration; guarded, as what follows
+  std::vector<Unsettled> unsettled_;  // spans of this iteration; mutex_ guards it and dropped_
   int64_t dropped_ = 0;
 };
 
 inline bool Traced(const RunTrace* trace) { return trace != nullptr && trace->on(); }
 
-// Does `work`, and shows it as "NAME" or, with a number, "NAME 7".
+// Runs `work` and records it as "NAME", or as "NAME 7" if `number` is 7.
 template <class F>
 void Trace(RunTrace* trace, TraceOf of, const char* category, std::string_view name, const F& work,
            int64_t number = -1) {

@@ -12,9 +12,9 @@ bool Recordable(const Plan& plan, const PlanStep& step) {
     case StepKind::kSaved:
     case StepKind::kFetch:
     case StepKind::kFetched:
-      return false;  // they concern two streams
+      return false;  // these steps use two streams
     case StepKind::kFill:
-      return false;  // what with changes with the loss scale
+      return false;  // the filled value changes with the loss scale
     case StepKind::kReorder:
     case StepKind::kAdd:
     case StepKind::kCopy:
@@ -37,7 +37,8 @@ StepRunner::StepRunner(const Plan& plan, const std::vector<PlanStep>& steps, Dev
   }
 }
 
-// A recording that was made before anybody asked is made anew.
+// Splits stretches after the steps for which `ends` is true. Discards the recordings of stretches
+// that it splits.
 void StepRunner::CutBehind(const std::function<bool(const PlanStep&)>& ends) {
   std::vector<Stretch> cut;
   for (Stretch& stretch : stretches_) {
@@ -67,7 +68,7 @@ void StepRunner::Run(const std::function<void(const PlanStep&)>& run,
       stretch.recording = device_->Record([steps = steps_, begin, end, run] {
         for (size_t i = begin; i < end; ++i) run((*steps)[i]);
       });
-      stretch.recordable = stretch.recording != nullptr;  // asked once
+      stretch.recordable = stretch.recording != nullptr;  // asks the device only once
     }
     if (stretch.recording != nullptr) {
       stretch.recording->Run();

@@ -1,7 +1,7 @@
-// Runs the steps of one direction of a plan. Where the device can record work, stretches of steps
-// that do the same in every pass are recorded when they come for the second time, and repeated as
-// one from then on: a launch per stretch instead of several per layer. The first pass goes step by
-// step, because libraries set themselves up in it.
+// Runs the steps of one direction of a plan. If the device can record work, each stretch of steps
+// that do the same in every pass is recorded when it runs for the second time and replayed from
+// then on: one launch per stretch instead of several per layer. The first pass runs step by step,
+// because libraries initialise themselves during it.
 #ifndef DOPPIO_CORE_NET_RUN_STEP_RUNNER_H_
 #define DOPPIO_CORE_NET_RUN_STEP_RUNNER_H_
 
@@ -17,22 +17,22 @@ namespace doppio {
 class StepRunner {
  public:
   StepRunner() = default;
-  // `steps` of `plan`, which outlives the runner.
+  // `steps` belong to `plan`, which must outlive the runner.
   StepRunner(const Plan& plan, const std::vector<PlanStep>& steps, Device* device);
 
-  // run(step) for every step, in order, or what it has been seen to do. after(step), on the calling
-  // thread, for every step that has been run or, inside a recording, sent on its way. Where
-  // ends(step), which says the same in every pass, nothing behind the step is on its way by then;
-  // null: that matters nowhere.
+  // Calls run(step) for every step in order, or replays a recording of that call. Calls
+  // after(step), on the calling thread, for every step that has run or, in a recording, has been
+  // enqueued. If ends(step) is true, no later step has been enqueued when after(step) is called.
+  // ends(step) must return the same in every pass; null means that all steps may be grouped.
   void Run(const std::function<void(const PlanStep&)>& run,
            const std::function<void(const PlanStep&)>& after,
            const std::function<bool(const PlanStep&)>& ends = nullptr);
 
-  // Returns true if the next Run, with or without `ends`, comes to some step for the first time or
-  // records some.
+  // Returns true if the next Run runs or records some step for the first time. `ends` tells whether
+  // Run will get the argument `ends`.
   bool Fresh(bool ends) const;
 
-  // Stretches that are repeated as one by now.
+  // Returns the number of recorded stretches.
   int recordings() const;
 
  private:
