@@ -1,5 +1,6 @@
-// HDF5 files of blobs, as Caffe lays out weights and solver states: groups and small data sets.
-// Keeps the library's handles and error texts inside. Not thread-safe per object.
+// Reads and writes HDF5 files of blobs in Caffe's layout of weights and solver states: groups and
+// small data sets. Hides the HDF5 library's handles and error messages. Objects are not
+// thread-safe.
 #ifndef DOPPIO_CORE_NET_STORE_HDF5_BLOBS_H_
 #define DOPPIO_CORE_NET_STORE_HDF5_BLOBS_H_
 
@@ -11,12 +12,14 @@
 
 namespace doppio {
 
-bool IsHdf5(const std::string& path);  // by its first bytes; false when it cannot be read
+// Returns true if the file starts with HDF5's signature. Returns false if the file cannot be read.
+bool IsHdf5(const std::string& path);
 
-// Everything throws FileError when the file has not what is asked for.
+// Reads an HDF5 file. All methods throw FileError if the file does not contain the requested
+// object.
 class Hdf5BlobReader {
  public:
-  // `kind` (".caffemodel.h5") is what messages say the file is not.
+  // `kind` (".caffemodel.h5") is the expected kind of file, for messages.
   Hdf5BlobReader(const std::string& path, const std::string& kind);
   ~Hdf5BlobReader();
   Hdf5BlobReader(const Hdf5BlobReader&) = delete;
@@ -26,14 +29,16 @@ class Hdf5BlobReader {
     std::string name;
     bool group = false;
   };
-  std::vector<Child> Children(const std::string& group) const;  // by name
-  bool Has(const std::string& name) const;                      // whose parent exists
-  // All that are read together may have as many elements as one data set, or as the file can hold:
-  // names of one data set must not become many copies of it.
+  // Returns the members of a group, sorted by name.
+  std::vector<Child> Children(const std::string& group) const;
+  bool Has(const std::string& name) const;  // The parent of `name` must exist.
+  // Reads a data set and converts it to float. Throws FileError if all calls together read more
+  // elements than a file of this size can hold, because a data set with many names must not fill
+  // memory with copies.
   PlainBlob Blob(const std::string& name);
   int64_t Int(const std::string& name) const;
   std::string Text(const std::string& name) const;
-  // What the writer's RootBytes wrote; "" when there is nothing.
+  // Returns what Hdf5BlobWriter::RootBytes wrote, or "" if there is nothing.
   std::string RootBytes(const std::string& name) const;
 
   [[noreturn]] void Fail(const std::string& what) const;
@@ -44,31 +49,34 @@ class Hdf5BlobReader {
 
   const std::string path_, kind_;
   int64_t file_;               // hid_t
-  int64_t elements_read_ = 0;  // of blobs that lie in this file
+  int64_t elements_read_ = 0;  // elements read so far from data sets stored in this file
 };
 
-// The attribute with part `part` of RootBytes.
+// Returns the name of the attribute that holds part `part` of RootBytes.
 inline std::string NameOfPart(const std::string& name, int part) {
   return part == 0 ? name : name + "." + std::to_string(part);
 }
 
 class Hdf5BlobWriter {
  public:
-  explicit Hdf5BlobWriter(const std::string& path);  // creates or empties the file
+  // Creates or empties the file. All methods throw FileError if writing fails.
+  explicit Hdf5BlobWriter(const std::string& path);
   ~Hdf5BlobWriter();
   Hdf5BlobWriter(const Hdf5BlobWriter&) = delete;
   Hdf5BlobWriter& operator=(const Hdf5BlobWriter&) = delete;
 
-  // Missing groups on the way are made.
+  // Creates a group and its missing parents.
   void Group(const std::string& name);
   void Blob(const std::string& name, const Shape& shape, const float* data);
-  // A data set that grows: the first call makes it, later ones add their rows. `shape`: rows first,
-  // the rest alike in each call. They are in the file when it returns.
+  // Appends rows to a data set, which the first call creates. Axis 0 of `shape` counts the rows;
+  // the other axes must be the same in each call. The rows are flushed to the file before the call
+  // returns.
   void AddRows(const std::string& name, const Shape& shape, const float* data);
-  void Int(const std::string& name, int64_t value);  // 32 bits, one element, as BVLC reads it
+  // Writes one element of 32 bits, as BVLC Caffe reads it.
+  void Int(const std::string& name, int64_t value);
   void Text(const std::string& name, const std::string& text);
-  // As an attribute of the file itself, which lists of data sets do not show, or, since one holds
-  // at most 64 KB, several.
+  // Writes bytes as attributes of the file's root, which do not appear in lists of data sets. Uses
+  // several attributes if needed, because one holds at most 64 KB.
   void RootBytes(const std::string& name, const std::string& bytes);
   void Close();
 

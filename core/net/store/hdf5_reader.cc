@@ -17,14 +17,15 @@ herr_t AddName(hid_t, const char* name, const H5L_info_t*, void* names) {
   return 0;
 }
 
-// An external link leads to another file than the one that was opened.
+// Returns the path of the file that contains an object. An external link leads to another file than
+// the one opened.
 std::string FileOf(hid_t object) {
   std::string name(static_cast<size_t>(std::max<ssize_t>(0, H5Fget_name(object, nullptr, 0))), 0);
   H5Fget_name(object, &name[0], name.size() + 1);
   return name;
 }
 
-constexpr size_t kMostTextBytes = 1 << 20;  // a path, mostly
+constexpr size_t kMostTextBytes = 1 << 20;  // more than any path needs
 
 }  // namespace
 
@@ -35,7 +36,7 @@ bool IsHdf5(const std::string& path) {
 Hdf5BlobReader::Hdf5BlobReader(const std::string& path, const std::string& kind)
     : path_(path), kind_(kind), file_(-1) {
   H5Eset_auto2(H5E_DEFAULT, nullptr,
-               nullptr);  // the library prints unless told otherwise, per thread
+               nullptr);  // stops the library from printing errors; this is set per thread
   CheckExists(path);
   if (!IsHdf5(path)) {
     const std::string found = WhatItIs(ReadHead(path, kKindBytes));
@@ -123,7 +124,7 @@ std::string Hdf5BlobReader::Text(const std::string& name) const {
     Fail("its data set '" + name + "' is not a text");
   }
   std::string text;
-  if (H5Tis_variable_str(type.get()) > 0) {  // as Python writes it
+  if (H5Tis_variable_str(type.get()) > 0) {  // written by Python
     char* made = nullptr;
     if (H5Dread(data.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &made) >= 0 &&
         made != nullptr) {
@@ -135,7 +136,7 @@ std::string Hdf5BlobReader::Text(const std::string& name) const {
     if (H5Dread(data.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text[0]) < 0) {
       Fail("its data set '" + name + "' is damaged");
     }
-    text.resize(std::strlen(text.c_str()));  // ends with a zero
+    text.resize(std::strlen(text.c_str()));  // drops the terminating zero
   }
   return text;
 }

@@ -7,9 +7,9 @@
 namespace doppio {
 namespace {
 
-// A file that could not be written to its end stays open inside the library, which closes it once
-// more when the process ends, and crashes. This keeps it from doing so; it has to be asked before
-// any other of its calls, and all files of Doppio are closed by then.
+// The HDF5 library keeps a file open if closing it failed, tries to close it again at exit, and
+// crashes. This call disables the library's exit handler. It must be the first call of the library.
+// Doppio has closed all its files by the time the process exits.
 const herr_t kNoWorkAtExit = H5dont_atexit();
 
 }  // namespace
@@ -17,12 +17,12 @@ const herr_t kNoWorkAtExit = H5dont_atexit();
 Hdf5BlobWriter::Hdf5BlobWriter(const std::string& path)
     : path_(path), file_(-1), make_groups_(-1), untimed_(-1) {
   H5Eset_auto2(H5E_DEFAULT, nullptr,
-               nullptr);  // the library prints unless told otherwise, per thread
+               nullptr);  // stops the library from printing errors; this is set per thread
   file_ = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   if (file_ < 0) Fail();
   make_groups_ = H5Pcreate(H5P_LINK_CREATE);
   H5Pset_create_intermediate_group(make_groups_, 1);
-  // Without the time of writing, equal contents are equal files.
+  // Without time stamps, equal contents give equal files.
   untimed_ = H5Pcreate(H5P_DATASET_CREATE);
   H5Pset_obj_track_times(untimed_, false);
 }
@@ -39,7 +39,7 @@ void Hdf5BlobWriter::Fail() const {
 }
 
 void Hdf5BlobWriter::Group(const std::string& name) {
-  // "block/conv" may have made "block" on its way.
+  // Creating "block/conv" may have created "block".
   if (Hdf5Handle(H5Gopen2(file_, name.c_str(), H5P_DEFAULT), H5Gclose).ok()) return;
   const Hdf5Handle group(H5Gcreate2(file_, name.c_str(), make_groups_, H5P_DEFAULT, H5P_DEFAULT),
                          H5Gclose);
@@ -55,7 +55,7 @@ void Hdf5BlobWriter::Write(const std::string& name, const Shape& shape, int64_t 
       H5Dclose);
   if (!set.ok()) Fail();
   if (H5Dwrite(set.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) Fail();
-  // Small values are still in a buffer, and closing the set would not tell that the disk is full.
+  // The library buffers small values, and closing the data set would not report a full disk.
   if (H5Dflush(set.get()) < 0) Fail();
 }
 
@@ -69,7 +69,7 @@ void Hdf5BlobWriter::AddRows(const std::string& name, const Shape& shape, const 
     std::vector<hsize_t> most = dims, chunk = dims, none = dims;
     most[0] = H5S_UNLIMITED;
     none[0] = 0;
-    // A chunk has less than 4 GiB; one is read at a time.
+    // A chunk must be smaller than 4 GiB, and chunks are read one at a time.
     const int64_t row_bytes = shape.count() / shape[0] * int64_t{sizeof(float)};
     chunk[0] =
         static_cast<hsize_t>(std::clamp<int64_t>((int64_t{16} << 20) / row_bytes, 1, shape[0]));
@@ -108,7 +108,7 @@ void Hdf5BlobWriter::Text(const std::string& name, const std::string& text) {
 }
 
 void Hdf5BlobWriter::RootBytes(const std::string& name, const std::string& bytes) {
-  constexpr size_t kMost = 60000;  // of 64 KB that the attribute shares with its description
+  constexpr size_t kMost = 60000;  // below the 64 KB that an attribute shares with its header
   size_t first = 0;
   for (int part = 0; part == 0 || first < bytes.size(); ++part) {
     const hsize_t size = std::min(kMost, bytes.size() - first);

@@ -9,7 +9,8 @@
 namespace doppio {
 namespace {
 
-constexpr int64_t kAlignment = 64;  // elements: whole cache lines and vectors for every parameter
+// In elements: each parameter starts at a cache line and vector boundary.
+constexpr int64_t kAlignment = 64;
 
 int64_t AlignedElements(int64_t elements) {
   return (elements + kAlignment - 1) / kAlignment * kAlignment;
@@ -127,7 +128,8 @@ void ParamStore::PlaceGradients(const std::vector<int>& order, std::vector<Lifet
     for (size_t k = 0; k < lives.size(); ++k) {
       const TensorSpec& value = param(order[k]).value;
       lives[k].bytes = value.bytes();
-      // Kernels leave the zeros of the padding alone, so others must, too.
+      // Kernels rely on zeros in the padding and do not rewrite them, so no other gradient may
+      // share this memory.
       if (value.layout.padded()) lives[k] = {value.bytes(), 0, std::numeric_limits<int>::max()};
     }
     grads_bytes_ = PlaceBlocks(&lives);

@@ -1,10 +1,11 @@
-// The learnable blobs of a run in flat arenas: values, and gradients of the net that trains. Nets
-// of one run (train and test) find their parameters here by layer name, so they share them.
+// The parameters of a run in flat arenas: one for values, and one for the gradients of the net in
+// training. All nets of a run (train and test) look up their parameters here by layer name, and so
+// share them.
 //
-// Arena order is the order in which backward finishes the parameters, so that a bucket of gradients
-// is a slice, the clipping norm one reduction and an update one pass. params() is in Caffe's order
-// (that of the layers). Where each gradient is used up as soon as it is complete, gradients share
-// memory instead (Allocate's `lives`).
+// The arenas are ordered as backward completes the parameters, so that a bucket of gradients is a
+// slice, the clipping norm is one reduction, and an update is one pass. params() has Caffe's order,
+// which is the order of the layers. If each gradient is used up as soon as it is complete,
+// gradients share memory instead (`lives` of Place).
 #ifndef DOPPIO_CORE_NET_STORE_PARAMS_H_
 #define DOPPIO_CORE_NET_STORE_PARAMS_H_
 
@@ -21,21 +22,24 @@
 
 namespace doppio {
 
+// One parameter blob. Its owner is the first layer that uses it.
 struct Param {
-  std::string layer;  // owner's name
-  int index = 0;      // among the owner's parameters
+  std::string layer;  // name of the owner
+  int index = 0;      // index among the owner's parameters
   Shape shape;
   FillerParameter filler;
-  bool trainable = true;  // false: statistics; solvers see lr_mult 0
+  bool trainable = true;  // false for statistics, whose lr_mult is 0
   float lr_mult = 1, decay_mult = 1;
-  bool gradient = false;  // backward computes one
+  bool gradient = false;  // backward computes a gradient
   SourceLoc at;
 
-  Tensor value, grad;       // grad.raw == nullptr outside the training net
-  int64_t offset = 0;       // of value in values(), in elements
-  int64_t grad_offset = 0;  // of grad in grads(): the same, unless gradients share memory
+  Tensor value, grad;  // grad.raw is null outside the training net
+  int64_t offset = 0;  // offset of value in values(), in elements
+  // Offset of grad in grads(), in elements; equals `offset` unless gradients share memory.
+  int64_t grad_offset = 0;
 };
 
+// The memory of parameters and gradients in bytes.
 struct ParamBytes {
   int64_t values = 0, grads = 0;
   int64_t unpadded = 0;  // `values` without the padding of layouts and the alignment of parameters
@@ -46,21 +50,23 @@ class ParamStore {
   ParamStore(Device* device, DType dtype, uint64_t seed)
       : device_(device), dtype_(dtype), seed_(seed) {}
 
-  // The store's index of each of graph.params: found by (layer, index) with an equal shape, else
-  // added. A parameter that exists with another shape is the user's mistake.
+  // Returns the store's index of each parameter in graph.params. Finds a parameter by layer name
+  // and index, and adds the parameter if it is missing. Throws UserError if an existing parameter
+  // has another shape.
   std::vector<int> Resolve(const Graph& graph);
-  // A parameter that was added keeps `layout` (only before Allocate).
+  // Sets the layout of a parameter that was added but not yet allocated.
   void SetLayout(int param, const Layout& layout);
   bool placed(int param) const { return params_[static_cast<size_t>(param)].value.raw != nullptr; }
-  // Decides where what was added since the last Allocate will lie, and says how much memory that
-  // takes. With gradients: in arenas that SGD runs over, ordered by `finish_order` (indices of
-  // params()); without: test-only parameters. `lives`, where given, says for each of finish_order
-  // when its gradient is in use (`bytes` is filled in here): gradients that are never in use
-  // together share memory, and parameters without gradient have no memory for one. Allocate must
-  // follow; without it the store is of no more use.
+  // Computes the offsets of the parameters added since the last Allocate, and returns the bytes
+  // they need. If `gradients` is true, they are placed in arenas ordered by `finish_order` (indices
+  // of params()), over which solvers run; otherwise they are test-only parameters. `lives` may be
+  // empty; otherwise it has, for each element of finish_order, the times at which its gradient is
+  // in use (Place fills in `bytes`). Gradients that are never in use at the same time then share
+  // memory, and parameters without a gradient get no memory for one. Call Allocate next; until then
+  // the store cannot be used.
   ParamBytes Place(bool gradients, const std::vector<int>& finish_order,
                    std::vector<Lifetime> lives = {});
-  // Gives memory to what was placed and fills it with initial values.
+  // Allocates memory for the placed parameters and fills it with initial values.
   void Allocate();
 
   const std::vector<Param>& params() const { return params_; }
@@ -68,18 +74,18 @@ class ParamStore {
   Device* device() const { return device_; }
   DType dtype() const { return dtype_; }
 
-  // The arenas of the training net; gaps are zero, unless gradients share memory. values() and
-  // every slot of history have arena_size() elements.
+  // The arenas of the training net. values() and each slot of history have arena_size() elements.
+  // Gaps are zero, except in grads() if gradients share memory.
   Tensor values() const { return Arena(values_); }
   Tensor grads() const { return Arena(grads_); }
   int64_t arena_size() const { return arena_size_; }
-  // The part of values() where layers of the training net keep what they count themselves
-  // (BatchNorm's running mean).
+  // Returns the part of values() that holds the statistics that layers of the training net update
+  // themselves (BatchNorm's running mean).
   Tensor statistics() const;
-  // Each gradient is gone once the next ones are computed.
+  // Returns true if computing a gradient may overwrite earlier ones.
   bool gradients_share_memory() const { return gradients_share_memory_; }
-  // Parameters that lie in the arenas, in Caffe's order: what solvers update and snapshots keep
-  // history for.
+  // Returns the parameters in the arenas, in Caffe's order. Solvers update them, and snapshots save
+  // their history.
   const std::vector<int>& learnable() const { return learnable_; }
 
  private:
@@ -97,11 +103,12 @@ class ParamStore {
   std::vector<Param> params_;
   std::map<std::pair<std::string, int>, int> by_layer_;
   std::vector<int> learnable_;
-  std::vector<int> added_;        // by the last Place
-  std::vector<int> arena_order_;  // the first `with_grads_` of them have memory for gradients
+  std::vector<int> added_;        // parameters added by the last Place
+  std::vector<int> arena_order_;  // the first `with_grads_` parameters have memory for gradients
   size_t with_grads_ = 0;
-  size_t statistics_end_ =
-      0;  // in arena_order_: after those with gradients come the statistics, then the rest
+  // End of the statistics in arena_order_. The order is: parameters with gradients, statistics, all
+  // others.
+  size_t statistics_end_ = 0;
   Buffer values_, grads_;
   std::vector<Buffer> others_;
   int64_t arena_size_ = 0, grads_bytes_ = 0;

@@ -6,8 +6,8 @@
 namespace doppio {
 namespace {
 
-// `data` as a tensor that oneDNN can reorder to or from `opaque`. The descriptor's axes count: it
-// may split the first one into groups, which is the same memory when plain.
+// Returns `data` as a tensor that oneDNN can reorder to or from `opaque`. Its axes are those of the
+// descriptor, which may split axis 0 into groups; in the plain layout the elements are the same.
 Tensor PlainPeer(const Tensor& opaque, const float* data) {
   return Tensor({Shape(DimsOf(DescOf(opaque))), DType::kFloat32, Layout()},
                 const_cast<float*>(data));

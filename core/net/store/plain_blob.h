@@ -1,5 +1,5 @@
-// Values outside the run: plain, row-major floats on the host, as weight and state files hold them.
-// And the way between them and tensors of any layout, element type and device.
+// Row-major floats on the host, as weight files and solver states store them, and the conversion
+// from and to tensors of any layout, element type and device.
 #ifndef DOPPIO_CORE_NET_STORE_PLAIN_BLOB_H_
 #define DOPPIO_CORE_NET_STORE_PLAIN_BLOB_H_
 
@@ -15,16 +15,17 @@ struct PlainBlob {
   std::vector<float> data;
 };
 
-// Not for use inside an iteration. The shape is the tensor's, also where an opaque layout splits
-// axes.
+// Copies a tensor to the host. The result has the tensor's shape, even if an opaque layout splits
+// axes. Must not be called within an iteration.
 PlainBlob ReadTensor(const Tensor& tensor, Device* device);
-// The same to where `to` points.
+// Copies a tensor's values to `to`, which has room for tensor.count() floats.
 void ReadTensor(const Tensor& tensor, Device* device, float* to);
-// `data` has as many elements as `tensor`.
+// Copies values to a tensor. `data` must have tensor.count() elements.
 void WriteTensor(const std::vector<float>& data, const Tensor& tensor, Device* device);
 
-// A tensor's values without a copy where they already are plain floats on the host. Valid while
-// both live. `device` null: the tensor holds plain floats on the host.
+// A tensor's values as floats on the host. Copies them only if they are not already plain floats on
+// the host. Must not outlive the tensor. If `device` is null, the tensor must hold plain floats on
+// the host.
 class HostFloats {
  public:
   HostFloats(const Tensor& tensor, Device* device);

@@ -26,7 +26,8 @@ std::string FolderOf(const std::string& path) {
 
 std::string BaseName(const std::string& path) { return path.substr(DirName(path).size()); }
 
-// Folders move between machines, so the file beside the state will do.
+// Returns the recorded path of the weights if the file exists, else the file of that name beside
+// the state, because folders may be moved between machines.
 std::string FindModel(const std::string& state, const std::string& learned_net) {
   if (learned_net.empty()) {
     throw FileError("'" + state + "' does not name its weights file (learned_net)");
@@ -43,7 +44,7 @@ bool Matches(const RunState& run, const std::string& model) {
          (!run.has_model_crc() || SumOf(model).crc == run.model_crc());
 }
 
-// N of BASE_iter_N.solverstate[.h5], or -1.
+// Returns N of BASE_iter_N.solverstate[.h5], or -1 for other names.
 int64_t IterOf(const std::string& name, const std::string& base) {
   const std::string head = base + "_iter_";
   size_t end = name.size();
@@ -54,7 +55,7 @@ int64_t IterOf(const std::string& name, const std::string& base) {
   return WholeNumber(name.substr(head.size(), end - tail.size() - head.size())).value_or(-1);
 }
 
-// States of a prefix, newest first.
+// Returns the states with a prefix, newest first.
 std::vector<std::string> StatesOf(const std::string& prefix) {
   std::vector<std::pair<int64_t, std::string>> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(FolderOf(prefix).c_str()), closedir);
@@ -96,7 +97,7 @@ void CheckWritable(const std::string& prefix) {
 
 namespace {
 
-// The state last: weights without it are no snapshot.
+// Renames the state last, because weights without a state are not a snapshot.
 void RenameBoth(const SnapshotNames& names, FileAside* model, FileAside* state) {
   model->Sync();
   state->Sync();
@@ -145,8 +146,8 @@ SolverSnapshot ReadSnapshot(const std::string& path) {
   const std::string model = FindModel(path, snapshot.learned_net);
   snapshot.learned_net = model;
   if (!Matches(snapshot.run_state, model)) {
-    // The path as written may meet a file of another run while the right one moved along with the
-    // state.
+    // The recorded path may be a file of another run if the snapshot has been moved with its
+    // folder.
     const std::string beside = DirName(path) + BaseName(model);
     if (beside == model || !FileExists(beside) || !Matches(snapshot.run_state, beside)) {
       throw FileError("'" + model + "' is not the weights file that '" + path +
@@ -166,7 +167,7 @@ std::optional<std::string> NewestWholeSnapshot(const std::string& prefix,
         continue;
       }
       const SolverSnapshot snapshot = ReadSnapshot(state);
-      // Without our checksum only reading the weights tells whether they are whole.
+      // Without our checksum, only reading the weights shows whether the file is complete.
       if (!snapshot.run_state.has_model_crc()) ReadWeights(snapshot.learned_net);
       return state;
     } catch (const FileError& e) {

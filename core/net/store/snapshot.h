@@ -1,7 +1,7 @@
-// Snapshots: PREFIX_iter_N.caffemodel[.h5] with the weights and PREFIX_iter_N.solverstate[.h5] with
-// all else that a run needs to go on, readable by BVLC Caffe. The state is renamed last and carries
-// size and checksum of the weights, and a checksum of its own: a snapshot is whole or it does not
-// count, whenever the process dies.
+// Snapshots: PREFIX_iter_N.caffemodel[.h5] has the weights, PREFIX_iter_N.solverstate[.h5] the rest
+// of the state that a run needs to resume. BVLC Caffe can read both. The state is renamed last. It
+// has the size and checksum of the weights and a checksum of its own, so a process that dies at any
+// time leaves a complete snapshot or none.
 #ifndef DOPPIO_CORE_NET_STORE_SNAPSHOT_H_
 #define DOPPIO_CORE_NET_STORE_SNAPSHOT_H_
 
@@ -18,13 +18,14 @@
 
 namespace doppio {
 
+// The contents of a solver state.
 struct SolverSnapshot {
   int64_t iter = 0;
   int64_t current_step = 0;
   std::string learned_net;         // path of the weights
   std::vector<PlainBlob> history;  // in Caffe's order
-  RunState run_state;              // has_iter() is false when another Caffe wrote the file
-  // What "plateau" remembers.
+  RunState run_state;              // has_iter() is false if another Caffe wrote the file
+  // State of the learning rate policy "plateau".
   float minimum_loss = 1e38f;
   int64_t iter_last_event = 0;
 };
@@ -34,35 +35,37 @@ struct SnapshotNames {
 };
 SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5);
 
-// FileError unless files with this prefix can be made; for the start of a run.
+// Throws FileError if files with this prefix cannot be created. Call at the start of a run.
 void CheckWritable(const std::string& prefix);
-// Removes the temporary files that killed writers have left beside the snapshots.
+// Removes the temporary files of killed writers beside the snapshots.
 void RemoveLeftovers(const std::string& prefix);
 
-// All that goes into the two files.
+// The contents of both files of a snapshot.
 struct SnapshotContents {
-  SnapshotNames names;  // HDF5 where they end with ".h5"
+  SnapshotNames names;  // HDF5 if the names end with ".h5"
   const Graph* graph = nullptr;
   WeightTensors weights;
-  std::vector<Tensor> history;  // where the weights are, in Caffe's order
-  SolverSnapshot solver;  // learned_net, history and what ties run_state to the weights are filled
-                          // in on the way
+  std::vector<Tensor> history;  // in Caffe's order, on the device of the weights
+  // WriteSnapshot sets learned_net and, in run_state, iter, model_bytes and model_crc. It ignores
+  // solver.history.
+  SolverSnapshot solver;
 };
-// Both files, or none: each is complete under another name before the first gets its own. Throws
-// FileError.
+// Writes both files or none: completes both under temporary names before it renames the first.
+// Throws FileError.
 void WriteSnapshot(const SnapshotContents& contents);
-// The same of parameters in host memory, with snapshot.history as the history. `gradients` as in
-// WriteWeights.
+// Writes a snapshot of parameters in a store, with snapshot.history as the history. If `gradients`
+// is true, the weights contain the gradients, too.
 void WriteSnapshot(const SnapshotNames& names, const Graph& graph,
                    const std::vector<int>& param_index, const ParamStore& params,
                    SolverSnapshot snapshot, bool gradients = false);
 
-// learned_net is the path of a file that exists: as written, or the file of that name beside the
-// state. FileError when the state is damaged or its weights are missing or were changed since.
+// Reads a state and finds its weights. learned_net becomes the path of an existing file: the
+// recorded path, or the file of that name beside the state. Throws FileError if the state is
+// damaged, or if its weights are missing or have changed since.
 SolverSnapshot ReadSnapshot(const std::string& path);
 
-// The state with the highest iteration that ReadSnapshot accepts; those passed over are logged.
-// `run_id`, if given: of snapshots of that run alone.
+// Returns the state with the highest iteration that ReadSnapshot accepts, and logs the states that
+// it skips. If `run_id` is set, considers only snapshots of that run.
 std::optional<std::string> NewestWholeSnapshot(const std::string& prefix,
                                                std::optional<uint64_t> run_id = std::nullopt);
 

@@ -10,15 +10,15 @@
 namespace doppio {
 namespace {
 
-// The HDF5 form keeps them as attributes, so that its data sets are exactly Caffe's.
+// Attributes of the HDF5 format, so that its data sets are exactly Caffe's.
 constexpr char kRunState[] = "run_state", kCrc[] = "crc";
 
 constexpr char kDamaged[] = "it is damaged: its checksum does not fit its content";
 
-constexpr int64_t kCrcFieldBytes = 6;  // a tag of two bytes and the number
+constexpr int64_t kCrcFieldBytes = 6;  // a tag of two bytes and the checksum
 
-// The CRC-32C of the values of an HDF5 state. Its library decides where bytes lie, so the sum is
-// not one over the file.
+// The CRC-32C of the values in an HDF5 state. A sum over the file's bytes is not possible, because
+// the HDF5 library decides their order.
 class MeaningSum {
  public:
   void Add(const std::string& text) {
@@ -43,7 +43,7 @@ SolverState WithoutHistory(const SolverSnapshot& snapshot) {
   state.set_iter(static_cast<int32_t>(snapshot.iter));
   state.set_learned_net(snapshot.learned_net);
   state.set_current_step(static_cast<int32_t>(snapshot.current_step));
-  // Only for policy "plateau"; both are at their defaults otherwise.
+  // Only policy "plateau" changes these two fields.
   if (snapshot.minimum_loss != state.minimum_loss()) state.set_minimum_loss(snapshot.minimum_loss);
   if (snapshot.iter_last_event != 0) {
     state.set_iter_last_event(static_cast<int32_t>(snapshot.iter_last_event));
@@ -143,9 +143,10 @@ SolverSnapshot ReadHdf5(const std::string& path) {
   return snapshot;
 }
 
-// Counts index steps of the rate and samples of the data, so a damaged one must not get there.
+// Checks counts that are used to compute learning rates and to index samples, so that damaged
+// counts cannot be used.
 void CheckStateCounts(const std::string& path, const SolverSnapshot& snapshot) {
-  constexpr int64_t kMostIterations = std::numeric_limits<int32_t>::max();  // as Caffe counts
+  constexpr int64_t kMostIterations = std::numeric_limits<int32_t>::max();  // Caffe's limit
   constexpr int64_t kMostSamples = int64_t{1} << 48;
   const auto check = [&path](const std::string& name, int64_t count, int64_t most) {
     if (count >= 0 && count <= most) return;

@@ -1,5 +1,5 @@
-// The bytes of .solverstate and .solverstate.h5 files; what they promise together with the weights
-// is snapshot.h's.
+// The format of .solverstate and .solverstate.h5 files. snapshot.h describes what a state and its
+// weights guarantee together.
 #ifndef DOPPIO_CORE_NET_STORE_SOLVER_STATE_H_
 #define DOPPIO_CORE_NET_STORE_SOLVER_STATE_H_
 
@@ -9,12 +9,13 @@
 
 namespace doppio {
 
-// To a file that the caller renames when it is complete. `history` is what is written as such; it
-// is on `device`, or plain floats on the host where that is null.
+// Writes a state to a file that the caller renames when it is complete. Writes `history`, not
+// snapshot.history. `history` is on `device`, or consists of plain floats on the host if `device`
+// is null.
 void WriteSolverState(const std::string& temporary, bool hdf5, const SolverSnapshot& snapshot,
                       const std::vector<Tensor>& history, Device* device);
-// By content. FileError when the file is missing, damaged (any byte, if Doppio wrote it) or of
-// another kind.
+// Reads a state; the file's content decides the format. Throws FileError if the file is missing, of
+// another kind, or damaged (in any byte, if Doppio wrote the file).
 SolverSnapshot ReadSolverState(const std::string& path);
 
 }  // namespace doppio

@@ -9,19 +9,20 @@
 namespace doppio {
 namespace {
 
-// Old files have four axes where a blob has fewer: 1x1x1xN for a bias of N.
+// Removes leading axes of extent 1. Old files have four axes for blobs with fewer: 1x1x1xN for a
+// bias of N.
 Shape WithoutLeadingOnes(const Shape& shape) {
   int ones = 0;
   while (ones < shape.rank() && shape[ones] == 1) ++ones;
   return Shape(std::vector<int64_t>(shape.dims().begin() + ones, shape.dims().end()));
 }
 
-// NVCaffe with cuDNN: 1xNx1x1 for one value per channel.
+// Returns true for 1xNx1x1, the shape in which NVCaffe with cuDNN stores one value per channel.
 bool IsChannels(const Shape& in_file, const Shape& wanted) {
   return wanted.rank() == 1 && in_file.rank() == 4 && in_file == Shape{1, wanted[0], 1, 1};
 }
 
-// Blobs of a BatchNorm; NVCaffe puts those of a Scale behind them.
+// Number of blobs of a BatchNorm. NVCaffe appends the blobs of a Scale.
 constexpr size_t kBatchNormBlobs = 3;
 
 bool Fits(const Shape& in_file, const Shape& wanted) {
@@ -43,7 +44,7 @@ class Copier {
     }
   }
 
-  // Finds what goes where; throws all that does not fit.
+  // Decides where each blob goes. Throws all mistakes at once.
   void Match() {
     for (const LayerBlobs& layer : file_.layers) {
       auto it = nodes_.find(layer.name);
@@ -86,7 +87,8 @@ class Copier {
     return in_file_.count(graph_.layer(graph_.params[static_cast<size_t>(param)].node).name()) > 0;
   }
 
-  // Where the blobs behind the statistics of a BatchNorm of NVCaffe go; -1: nowhere.
+  // Returns the Scale layer that gets the blobs after the statistics of an NVCaffe BatchNorm, or
+  // -1.
   int FusedScale(const LayerBlobs& layer) const {
     const auto it = nodes_.find(layer.name);
     if (it == nodes_.end() || layer.blobs.size() <= kBatchNormBlobs) return -1;
@@ -99,7 +101,7 @@ class Copier {
     return -1;
   }
 
-  // Blobs [begin, end) of a layer of the file are those of node `index`.
+  // Assigns blobs [begin, end) of a layer in the file to node `index`.
   void MatchBlobs(const LayerBlobs& layer, size_t begin, size_t end, int index) {
     const Node& node = graph_.nodes[static_cast<size_t>(index)];
     const LayerSpec& spec = graph_.layer(index);
@@ -134,7 +136,8 @@ class Copier {
     return "; make the layer fit the file, or give it another name to train it from its fillers";
   }
 
-  // Where the weights of an InnerProduct were trained on inputs of another size.
+  // Returns a hint for an InnerProduct whose weights were trained with another input size, else the
+  // general hint.
   std::string HintOf(int index, const Shape& in_file) const {
     const LayerSpec& spec = graph_.layer(index);
     const Node& node = graph_.nodes[static_cast<size_t>(index)];
@@ -153,7 +156,8 @@ class Copier {
   const Graph& graph_;
   std::map<std::string, int> nodes_;
   std::set<std::string> in_file_;
-  std::vector<std::pair<const PlainBlob*, int>> moves_;  // to a parameter of the graph
+  // The second element is an index in graph.params.
+  std::vector<std::pair<const PlainBlob*, int>> moves_;
   WeightsReport report_;
   ErrorCollector errors_;
 };

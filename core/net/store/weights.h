@@ -1,8 +1,8 @@
-// Weight files: .caffemodel of every Caffe since V0, and .caffemodel.h5. Of a file only layer
-// names, types, blobs and `preprocessing` are trusted; the architecture is the prototxt's. Layers
-// find their values by name, as in Caffe. Where a BatchNorm of NVCaffe has more blobs than its
-// statistics (mean, variance, their weight), the others are factor and bias of the Scale that reads
-// its top.
+// Weight files: .caffemodel of every Caffe since V0, and .caffemodel.h5. Only layer names, types,
+// blobs and `preprocessing` are read from a file; the prototxt defines the architecture. Blobs are
+// assigned to layers by name, as in Caffe. If a BatchNorm of NVCaffe has more blobs than its
+// statistics (mean, variance and their factor), the other blobs are the factor and bias of the
+// Scale layer that reads its top.
 #ifndef DOPPIO_CORE_NET_STORE_WEIGHTS_H_
 #define DOPPIO_CORE_NET_STORE_WEIGHTS_H_
 
@@ -19,55 +19,58 @@ namespace doppio {
 
 struct LayerBlobs {
   std::string name;
-  std::string type;  // as the file says: "Convolution", V1 "CONVOLUTION", V0 "conv"; HDF5 has none
-  std::vector<PlainBlob> blobs;  // one that the file leaves out has shape {0}
+  std::string type;  // as in the file: "Convolution", V1 "CONVOLUTION", V0 "conv"; empty for HDF5
+  std::vector<PlainBlob> blobs;  // a blob missing from the file has shape {0}
 };
 
 struct WeightsFile {
   std::string path;
-  bool hdf5 = false;  // it may leave out parameters that another layer owns
+  bool hdf5 = false;  // an HDF5 file may omit parameters that another layer owns
   std::vector<LayerBlobs> layers;
-  std::optional<Preprocessing> preprocessing;  // where Doppio wrote the file
+  std::optional<Preprocessing> preprocessing;  // set if Doppio wrote the file
 };
 
-// Attribute of HDF5 files that holds a Preprocessing, serialized.
+// The attribute of HDF5 files that holds a serialized Preprocessing.
 constexpr char kPreprocessingAttribute[] = "preprocessing";
 
-// By content: HDF5 or binary; text where the name ends with ".prototxt". Throws FileError when the
-// file is missing, damaged or of another kind.
+// Reads a weight file. The content decides between HDF5 and binary; names that end with ".prototxt"
+// are text. Throws FileError if the file is missing, damaged or of another kind.
 WeightsFile ReadWeights(const std::string& path);
 
+// Which layers CopyWeights has copied.
 struct WeightsReport {
   std::vector<std::string> copied;   // layers, in the file's order
-  std::vector<std::string> ignored;  // layers with blobs that the net has not
-  // Layers with parameters that the file has not: they keep their values.
+  std::vector<std::string> ignored;  // layers with blobs that the net does not have
+  // Layers with parameters that are not in the file. Their values do not change.
   std::vector<std::string> missing;
 };
 
-// Copies values into parameters that have memory; param_index as in Plan. Either everything fits or
-// UserErrors say what does not (all at once) and nothing is copied.
+// Copies values to parameters that have memory. `param_index` is that of Plan. Throws UserErrors
+// for all blobs that do not fit, and then copies nothing.
 WeightsReport CopyWeights(const WeightsFile& file, const Graph& graph,
                           const std::vector<int>& param_index, ParamStore* params);
-// "Ignoring source layer fc8" and the like, as log lines.
+// Logs lines such as "Ignoring source layer fc8".
 void LogReport(const WeightsReport& report, const std::string& path);
 
-// The numbers that go into a file of weights, for each of graph.params.
+// The values to write to a weight file, one tensor per element of graph.params.
 struct WeightTensors {
   std::vector<Tensor> values;
-  std::vector<Tensor> diffs;  // empty, or the gradients, where there are any
-  Device* device = nullptr;   // where they are; null: plain floats on the host
+  std::vector<Tensor> diffs;  // gradients, absent for parameters without one; may be empty
+  Device* device = nullptr;   // the tensors' device; null for plain floats on the host
 };
+// Returns the tensors of a store's parameters, with their gradients if `gradients` is true.
 WeightTensors WeightsOf(const std::vector<int>& param_index, const ParamStore& params,
                         bool gradients);
 
-// Writes the parameters of `graph` and its preprocessing, which BVLC Caffe passes over, as BVLC
-// Caffe reads them, to a file that WriteWeights or the caller renames when it is complete.
+// Writes the parameters and the preprocessing of `graph` to a file that the caller renames when it
+// is complete. BVLC Caffe can read the file and ignores the preprocessing. Returns the file's size
+// and checksum.
 ContentSum WriteWeightsAside(const std::string& temporary, bool hdf5, const Graph& graph,
                              const WeightTensors& weights);
-// The same, atomically.
+// Writes a weight file atomically.
 void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
                   const WeightTensors& weights);
-// Those of a run; `gradients` adds them as diffs.
+// Writes the parameters of a run atomically. If `gradients` is true, writes the gradients as diffs.
 void WriteWeights(const std::string& path, bool hdf5, const Graph& graph,
                   const std::vector<int>& param_index, const ParamStore& params,
                   bool gradients = false);

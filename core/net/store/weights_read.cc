@@ -11,7 +11,7 @@
 namespace doppio {
 namespace {
 
-// V2, V1 and V0 layers differ in their field numbers only, as far as weights go.
+// Field numbers of V2, V1 and V0 layers. For weights, the versions differ only in these numbers.
 struct LayerFields {
   int name, type, blobs;
 };
@@ -58,7 +58,7 @@ void ReadPreprocessing(WireReader* in, WeightsFile* file) {
 
 void ReadNet(WireReader* in, WeightsFile* file) {
   std::vector<LayerBlobs>& layers = file->layers;
-  bool named = false;  // a net without layers is one all the same if it says its name
+  bool named = false;  // a file without layers is a net if it has a name
   while (const int field = in->Next()) {
     if (field == NetParameter::kNameFieldNumber) {
       in->String();
@@ -86,10 +86,10 @@ void ReadText(const std::string& path, WeightsFile* file) {
   ReadNet(&in, file);
 }
 
-constexpr size_t kMaxBlobs = 1000;   // of one layer
-constexpr int kMostGroups = 20'000;  // of one file
+constexpr size_t kMaxBlobs = 1000;    // per layer
+constexpr int kMostGroups = 20'000;  // per file
 
-// "12" is 12; what is no number is kMaxBlobs.
+// Converts "12" to 12. Returns kMaxBlobs for names that are not numbers.
 size_t BlobIndex(const std::string& name) {
   if (name.empty() || name.size() > 3 ||
       name.find_first_not_of("0123456789") != std::string::npos) {
@@ -98,13 +98,14 @@ size_t BlobIndex(const std::string& name) {
   return static_cast<size_t>(std::stoi(name));
 }
 
-// A group is a layer; "block/conv" lies inside the group "block", which may be a layer as well.
+// Reads groups as layers. "block/conv" is in the group "block", which may be a layer, too.
 class GroupReader {
  public:
   GroupReader(Hdf5BlobReader* in, std::vector<LayerBlobs>* layers)
       : in_(in), layers_(layers) {}
 
-  // Links may lead from a group to one around it, and several to the same group.
+  // Reads a group and the groups in it. Limits depth and number, because a link may lead to an
+  // enclosing group, and several links may lead to the same group.
   void Read(const std::string& name, int depth) {
     if (depth > kMostDepth) {
       in_->Fail("its groups lie more than " + std::to_string(kMostDepth) +

@@ -16,7 +16,7 @@ struct Source {
 
   const Tensor& value(int param) const { return weights.values[static_cast<size_t>(param)]; }
   bool diffs() const { return !weights.diffs.empty(); }
-  // Absent where there is none.
+  // Returns an absent tensor if there is no gradient.
   Tensor diff(int param) const {
     return diffs() ? weights.diffs[static_cast<size_t>(param)] : Tensor();
   }
@@ -27,9 +27,9 @@ Preprocessing WithVersion(Preprocessing preprocessing) {
   return preprocessing;
 }
 
-// Values go straight from the parameter to the file: the message would double the memory of a large
-// net. A message is its fields in any order, so the layer without blobs and then the blobs are the
-// layer.
+// Writes values directly from the parameters to the file; a message with all values would double
+// the memory of a large net. The fields of a message may have any order, so a layer is written as
+// its other fields followed by its blobs.
 ContentSum WriteBinary(const Source& from, const std::string& path) {
   WireWriter out(path);
   NetParameter head;
@@ -60,7 +60,8 @@ ContentSum WriteBinary(const Source& from, const std::string& path) {
   return out.Close();
 }
 
-// A shared parameter is stored by its owner; its gradient by every user, as BVLC does.
+// Stores the value of a shared parameter with its owner, and its gradient with every user, as BVLC
+// Caffe does.
 ContentSum WriteHdf5(const Source& from, const std::string& path) {
   Hdf5BlobWriter out(path);
   out.Group("/data");
@@ -87,7 +88,7 @@ ContentSum WriteHdf5(const Source& from, const std::string& path) {
     }
   }
   out.Close();
-  return SumOf(path);  // the library writes in no order
+  return SumOf(path);  // the library does not write sequentially
 }
 
 }  // namespace

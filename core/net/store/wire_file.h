@@ -1,6 +1,5 @@
-// Reading and writing large protobuf files field by field, so that weights go straight between the
-// file and where they live, and so that of a file from any Caffe only the trusted fields are looked
-// at.
+// Reads and writes large protobuf files field by field, so that weights move directly between the
+// file and their destination, and so that only trusted fields of a file are interpreted.
 #ifndef DOPPIO_CORE_NET_STORE_WIRE_FILE_H_
 #define DOPPIO_CORE_NET_STORE_WIRE_FILE_H_
 
@@ -17,23 +16,23 @@
 
 namespace doppio {
 
-// A message being read: Next, then exactly one of the readers, until Next gives 0.
+// Reads a message. Call Next, then exactly one of the other read methods, until Next returns 0.
 class WireReader {
  public:
-  // `kind` (".caffemodel") is what error messages say the file is not. A file that is recognised as
-  // another kind than `expected` is a FileError.
+  // Opens a file. `kind` (".caffemodel") is the expected kind of file, for messages. Throws
+  // FileError if the content is recognised as another kind than `expected`.
   WireReader(const std::string& path, const std::string& kind, ContentKind expected);
-  // The same on bytes in memory, which outlive the reader; `path` names them in messages.
+  // Reads from memory. `bytes` must outlive the reader; `path` names them in messages.
   WireReader(const std::string& bytes, const std::string& path, const std::string& kind);
 
-  // The number of the next field of the current message, 0 at its end.
+  // Returns the number of the next field in the current message, or 0 at the end of the message.
   int Next();
   std::string String();
   uint64_t Varint();
-  PlainBlob Blob();  // a BlobProto: any of the forms that Caffes have written
+  PlainBlob Blob();  // Reads a BlobProto in any form that a version of Caffe has written.
   void Skip() { Skip(nullptr); }
-  void CopyTo(std::string* bytes);  // appends the field as it stands
-  // Calls body() inside the nested message; it reads to the end of it.
+  void CopyTo(std::string* bytes);  // Appends the unchanged bytes of the field.
+  // Enters a nested message and calls body(), which must read the message to its end.
   template <class F>
   void Message(F&& body) {
     const auto outer = Enter();
@@ -41,7 +40,7 @@ class WireReader {
     Leave(outer);
   }
 
-  // FileError "'x' is not a .caffemodel: what".
+  // Throws FileError "'x' is not a .caffemodel: what".
   [[noreturn]] void Fail(const std::string& what) const;
 
  private:
@@ -55,37 +54,40 @@ class WireReader {
   void BlobShapeDims(Shape* shape);
 
   std::string path_, kind_;
-  std::string content_;  // of a pipe
+  std::string content_;  // the content, if the file is a pipe
   std::unique_ptr<google::protobuf::io::ZeroCopyInputStream> stream_;
   std::unique_ptr<google::protobuf::io::CodedInputStream> in_;
   uint32_t tag_ = 0;
 };
 
-// What a BlobProto takes in a message, with the number and length of the field; with gradients when
-// `diff`.
+// Returns the bytes of a BlobProto field within a message, including the field's tag and length.
+// Includes gradients if `diff` is true.
 int64_t WireBlobBytes(const Shape& shape, bool diff);
 
+// Writes a message field by field.
 class WireWriter {
  public:
   explicit WireWriter(const std::string& path);  // creates or empties the file
   ~WireWriter();
 
   void Raw(const std::string& bytes);
-  // The head of a nested message of `bytes` bytes, which are to be written next.
+  // Writes the tag and length of a nested message. The caller writes its `bytes` bytes next.
   void MessageHead(int number, int64_t bytes);
-  // A field of number < 16. `diff` may be null.
+  // Writes a BlobProto field. `number` must be less than 16. `diff` may be null.
   void Blob(int number, const Shape& shape, const float* data, const float* diff = nullptr);
-  // Bytes or packed floats of a field of number < 16; nothing where there are none.
+  // Writes packed floats (or bytes) as a field. `number` must be less than 16. Writes nothing if
+  // `count` is 0.
   void Floats(int number, int64_t count, const float* data);
-  // Returns the sum over all bytes written so far, buffered ones included.
+  // Returns the sum over all bytes written so far, including buffered ones.
   ContentSum Sum();
-  // Hands the rest to the system; throws FileError for any write that failed. Returns Sum().
+  // Writes all buffered bytes and closes the file. Throws FileError if any write has failed.
+  // Returns Sum().
   ContentSum Close();
 
  private:
   class SummedFile;
 
-  void CheckRoom(int64_t bytes) const;  // protobuf's limit
+  void CheckRoom(int64_t bytes) const;  // checks protobuf's size limit
 
   std::string path_;
   std::unique_ptr<SummedFile> file_;

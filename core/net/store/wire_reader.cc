@@ -33,7 +33,7 @@ float FromHalf(uint16_t half) {
   return half & 0x8000 ? -value : value;
 }
 
-// NVCaffe's untyped values: their size says which type they have.
+// Converts NVCaffe's untyped values. The number of bytes per value identifies the type.
 bool FromRaw(const std::string& raw, int64_t count, std::vector<float>* data) {
   if (count <= 0 || static_cast<int64_t>(raw.size()) % count != 0) return false;
   const auto convert = [&](auto zero, auto to_float) {
@@ -160,7 +160,7 @@ void WireReader::Leave(Limit outer) {
   in_->PopLimit(outer);
 }
 
-// Appends: packed, or one value of an unpacked repetition.
+// Appends the values of a packed field, or one value of an unpacked field.
 template <class T>
 void WireReader::Numbers(std::vector<T>* values) {
   const bool packed = Lite::GetTagWireType(tag_) == Lite::WIRETYPE_LENGTH_DELIMITED;
@@ -213,8 +213,8 @@ PlainBlob WireReader::Blob() {
       }
     }
   });
-  // Files from before `shape` always have four axes; where both are given, Caffe believes the old
-  // ones.
+  // Files older than `shape` have four axes. If a blob has both forms, the old one wins, as in
+  // Caffe.
   if (has_legacy) blob.shape = legacy;
   if (blob.shape.rank() > kMostAxes) {
     Fail("a blob has " + std::to_string(blob.shape.rank()) + " axes, more than the limit of " +
@@ -226,7 +226,7 @@ PlainBlob WireReader::Blob() {
     Fail("a blob of shape " + blob.shape.ToString() + " has " + std::to_string(raw.size()) +
          " bytes of raw data");
   }
-  // An empty message is what Caffe writes for a blob that was never shaped.
+  // Caffe writes an empty message for a blob without a shape.
   if (!has_shape && !has_legacy && blob.data.empty())
     blob.shape = Shape{0};
   else if (static_cast<int64_t>(blob.data.size()) != count) {

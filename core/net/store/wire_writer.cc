@@ -22,7 +22,7 @@ std::string ShapeBytes(const Shape& shape) {
   return message.SerializeAsString();
 }
 
-// All fields of BlobProto in use have one-byte tags.
+// Returns the bytes of a nested field. All fields of BlobProto used here have one-byte tags.
 int64_t NestedBytes(int64_t bytes) {
   return 1 +
          static_cast<int64_t>(io::CodedOutputStream::VarintSize64(static_cast<uint64_t>(bytes))) +
@@ -38,8 +38,8 @@ int64_t BlobBytes(const Shape& shape, bool diff) {
 
 int64_t WireBlobBytes(const Shape& shape, bool diff) { return NestedBytes(BlobBytes(shape, diff)); }
 
-// The file, and the sum of what it was given: read back, a file would tell what the disk or another
-// process has made of it.
+// A file and the sum of the bytes passed to it. Reading the file back would sum what the disk or
+// another process has made of the bytes.
 class WireWriter::SummedFile : public io::CopyingOutputStream {
  public:
   explicit SummedFile(const std::string& path)
@@ -64,7 +64,7 @@ class WireWriter::SummedFile : public io::CopyingOutputStream {
     sum_.bytes += size;
     return true;
   }
-  // Network file systems tell only here that the disk is full.
+  // Network file systems may report a full disk only on close.
   void Close() {
     if (fd_ >= 0 && close(fd_) != 0 && reason_ == 0) reason_ = errno;
     fd_ = -1;
@@ -94,7 +94,7 @@ void WireWriter::Raw(const std::string& bytes) {
 }
 
 void WireWriter::CheckRoom(int64_t bytes) const {
-  constexpr int64_t kTagBytes = 16;  // more than a tag and a length take
+  constexpr int64_t kTagBytes = 16;  // more than the size of a tag and a length
   if (out_->ByteCount() + bytes + kTagBytes < INT_MAX) return;
   throw FileError(
       "cannot write '" + path_ +
@@ -128,7 +128,7 @@ void WireWriter::Blob(int number, const Shape& shape, const float* data, const f
 }
 
 ContentSum WireWriter::Sum() {
-  out_->Trim();  // hands its last bytes to the stream
+  out_->Trim();  // passes the buffered bytes to the stream
   stream_->Flush();
   return file_->sum();
 }
