@@ -4,8 +4,8 @@ namespace doppio {
 namespace {
 
 struct ForkName {
-  const char* message;  // null: any
-  const char* field;    // a '*' at the end stands for any ending
+  const char* message;  // null matches any message
+  const char* field;    // a '*' at the end matches any ending
   const char* fork;
   const char* advice;  // may be empty
 };

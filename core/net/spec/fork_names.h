@@ -1,5 +1,6 @@
-// Names that forks of Caffe gave to fields and layers Doppio does not have, or that older Caffe had
-// elsewhere, so that a file of such a fork is told so, and not that its author mistyped something.
+// Names of fields and layers that Doppio does not have but that forks of Caffe use, or that older
+// versions of Caffe used in another place. With these names, an error message can name the fork
+// instead of reporting a typing mistake.
 #ifndef DOPPIO_CORE_NET_SPEC_FORK_NAMES_H_
 #define DOPPIO_CORE_NET_SPEC_FORK_NAMES_H_
 
@@ -7,8 +8,8 @@
 
 namespace doppio {
 
-// What to tell about `field` ("bn_param"; an enum value, or the type of a layer, is "type=CROP") of
-// message `message`; "" when no fork is known to have it.
+// Returns a hint for `field` of message `message`, or "" if no known fork has the field. Pass an
+// enum value or a layer type as "type=CROP".
 std::string ForkHint(const std::string& message, const std::string& field);
 
 }  // namespace doppio

@@ -16,7 +16,7 @@ int Count(const Message& message, const FieldDescriptor& field) {
                              : reflection->HasField(message, &field);
 }
 
-// One value of any number type; a whole one fits a double.
+// Returns a value of any number type. All integers of old layers fit into a double.
 double Number(const Message& m, const FieldDescriptor& field, int i) {
   const auto* r = m.GetReflection();
   const FieldDescriptor* f = &field;
@@ -40,7 +40,7 @@ const Message& Nested(const Message& m, const FieldDescriptor& field, int i) {
   return field.is_repeated() ? r->GetRepeatedMessage(m, &field, i) : r->GetMessage(m, &field);
 }
 
-// False when the target's type cannot hold it.
+// Returns false if the target's type cannot hold the value.
 bool CopyValue(const Message& from, const FieldDescriptor& field, int i, Message* to,
                const FieldDescriptor* t) {
   const auto* r = to->GetReflection();
@@ -89,11 +89,11 @@ std::string Element(const std::string& name, int index) {
   return name + "[" + std::to_string(index) + "]";
 }
 
-// Notes where `path` and everything in `message`, which is there now, come from.
+// Records the places of `path` and of all fields in `message`.
 void NotePlaces(const Message& message, const FieldPlaces& at, const std::string& path,
                 FieldPlaces* places) {
   if (message.GetDescriptor() == BlobProto::descriptor())
-    return;  // as many values as a layer has weights
+    return;  // blobs have one value per weight, so their places are not recorded
   std::vector<const FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {

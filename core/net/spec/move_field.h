@@ -1,4 +1,4 @@
-// Values of one message taken over into a layer under other names, each with its place in the file.
+// Copies values of a message to a layer under other names, together with their places in the file.
 #ifndef DOPPIO_CORE_NET_SPEC_MOVE_FIELD_H_
 #define DOPPIO_CORE_NET_SPEC_MOVE_FIELD_H_
 
@@ -11,19 +11,19 @@
 
 namespace doppio {
 
-// A layer that is filled from other messages, and where the places of its fields are noted: under
-// `prefix` ("layer[3].") in `places`.
+// A layer that is filled from other messages. The places of its fields are recorded in `places`,
+// with the prefix `prefix` ("layer[3].").
 struct Rewritten {
   LayerParameter* layer;
   FieldPlaces* places;
   std::string prefix;
 };
 
-// Takes over all values of `field` (one, or a repetition) of `from`, whose places are `at`, as
-// field `path` of `to`. "convolution_param.num_output" makes the message on the way;
-// "param.lr_mult", where `param` is repeated, puts the i-th value into its i-th element. Numbers
-// and enum values (by name) are converted; a repeated target is appended to, another one replaced.
-// Returns false when the target cannot hold a value, such as a negative one.
+// Copies all values of `field`, single or repeated, from `from` to field `path` of `to`. `at` has
+// the places of `from`. The path "convolution_param.num_output" creates the message in between; for
+// "param.lr_mult", with repeated `param`, value i goes to element i. Numbers and enum values are
+// converted (enum values by name). Values are appended to a repeated target and replace a single
+// one. Returns false if the target cannot hold a value, for example a negative one.
 bool MoveField(const google::protobuf::Message& from, const FieldPlaces& at,
                const google::protobuf::FieldDescriptor& field, const std::string& path,
                const Rewritten& to);

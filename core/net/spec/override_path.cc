@@ -17,7 +17,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// At every `separator` outside brackets.
+// Splits at every `separator` outside brackets.
 std::vector<std::string> Split(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
   int depth = 0;
@@ -51,8 +51,8 @@ struct Condition {
   std::string key, value;
 };
 
-// Of "type=Data,phase=TRAIN" or "mnist,phase=TRAIN", in which a part without '=' is a name. Empty
-// for a selector without any '=': that is a name, an index or "*" as a whole.
+// Returns the conditions of "type=Data,phase=TRAIN" or "mnist,phase=TRAIN"; a part without '=' is a
+// name. Returns no conditions for a selector without '=', which is a single name, index or "*".
 std::vector<Condition> Conditions(const std::string& selector) {
   std::vector<Condition> conditions;
   if (selector.find('=') == std::string::npos) return conditions;
@@ -72,7 +72,7 @@ bool IsIndex(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-// Whether `field` of `message`, or one of its repetitions, reads `value`.
+// Returns true if `field` of `message`, or one of its elements, has the value `value`.
 bool Reads(const Message& message, const FieldDescriptor& field, const std::string& value) {
   const auto* reflection = message.GetReflection();
   const int count = field.is_repeated() ? reflection->FieldSize(message, &field)
@@ -95,7 +95,7 @@ bool Reads(const Message& message, const FieldDescriptor& field, const std::stri
 bool Meets(const Message& element, const Condition& condition) {
   const Descriptor& type = *element.GetDescriptor();
   if (Reads(element, *type.FindFieldByName(condition.key), condition.value)) return true;
-  // A layer is bound to a phase by its rules more often than by its own field.
+  // Layers are bound to a phase by their include rules more often than by their own field.
   if (condition.key != "phase" || type.full_name() != LayerParameter::descriptor()->full_name()) {
     return false;
   }
@@ -105,7 +105,7 @@ bool Meets(const Message& element, const Condition& condition) {
   });
 }
 
-// How many parameters a layer surely has, as far as its text says.
+// Returns how many parameters a layer certainly has, as far as its text shows.
 int SureParams(const LayerParameter& layer) {
   const std::string& type = layer.type();
   if (type == "Convolution" || type == "Deconvolution" || type == "ConvolutionDepthwise" ||

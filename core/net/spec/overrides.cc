@@ -15,17 +15,17 @@ using google::protobuf::Message;
 
 struct Override {
   enum Action { kReplace, kAppend, kClear };
-  SourceLoc at;  // "--set base_lr=0.1"
+  SourceLoc at;  // the option, "--set base_lr=0.1"
   Action action = kReplace;
   bool in_net = false;
   std::vector<PathStep> steps;
-  // What to set, in a message of the type that has the last step's field, or of that field's own
-  // type when an element of it is chosen.
+  // The new value, in a message of the type that contains the last step's field. If an element of
+  // the field is selected, a message of the field's own type.
   std::unique_ptr<Message> value;
 
-  bool tried = false;  // there was a file to apply it to
+  bool tried = false;  // true after the override has been applied to a file
   int uses = 0;
-  std::string missing;  // why there was no use
+  std::string missing;  // why the override changed nothing
   std::string note;     // see Overrides::Notes
 
   void Apply(Message* root, FieldPlaces* places);
@@ -39,7 +39,7 @@ std::string Trim(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// Where the path ends: the first '=' outside brackets, -1 if there is none.
+// Returns the position of the first '=' outside brackets, or -1.
 int FindEqual(const std::string& text) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -54,7 +54,7 @@ std::string Quoted(const std::string& text) {
   return has_quotes ? text : "\"" + google::protobuf::CEscape(text) + "\"";
 }
 
-// `value` as a file would say it.
+// Returns `value` in the syntax of a file.
 std::string FileValue(const FieldDescriptor& field, const std::string& value) {
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_STRING) return value;
   if (!field.is_repeated() || value.empty() || value[0] != '[') return Quoted(value);
@@ -133,13 +133,13 @@ std::shared_ptr<Override> ParseUnset(const std::string& text) {
   return change;
 }
 
-// Returns true if `step` chooses layers by a name alone, which is meant to be one layer's.
+// Returns true if `step` selects layers by name alone. The user then expects one layer.
 bool NamesLayer(const PathStep& step) {
   return step.selects && step.field->message_type() == LayerParameter::descriptor() &&
          step.selector != "*" && step.selector.find('=') == std::string::npos;
 }
 
-// "mnist (TRAIN)"
+// Returns "mnist (TRAIN)".
 std::string NameAndPhase(const LayerParameter& layer) {
   std::string text = layer.name();
   if (layer.has_phase()) return text + " (" + Phase_Name(layer.phase()) + ")";
@@ -149,7 +149,7 @@ std::string NameAndPhase(const LayerParameter& layer) {
   return text;
 }
 
-// "2 layers changed: mnist (TRAIN), mnist (TEST); ..."; "" for one layer.
+// Returns "2 layers changed: mnist (TRAIN), mnist (TEST); ...", or "" if only one layer changed.
 std::string NoteOn(const NetParameter& net, const std::set<int>& layers, const std::string& name) {
   if (layers.size() < 2) return "";
   std::string list;
@@ -162,7 +162,7 @@ std::string NoteOn(const NetParameter& net, const std::set<int>& layers, const s
 
 void Override::Apply(Message* root, FieldPlaces* places) {
   tried = true;
-  std::set<int> layers;  // that it changes, where its path begins with a layer's name
+  std::set<int> layers;  // changed layers, if the path begins with a layer's name
   const bool named = NamesLayer(steps.front());
   const FieldDescriptor* field = steps.back().field;
   const Visit change = [&](Message* message, int index, const std::string& path) {

@@ -1,17 +1,15 @@
-// `--set path=value` and `--unset path`: changes to the files without editing them.
+// `--set path=value` and `--unset path`: change a solver or net without editing its files.
 //
 //   base_lr=0.05                                       a field of the solver
-//   stepvalue=[1000,2000]  stepvalue+=3000             a repeated field, replaced and appended to
-//   net.layer[conv1].convolution_param.num_output=32   a field of a layer, in every net that is
-//                                                      loaded
+//   stepvalue=[1000,2000]  stepvalue+=3000             replaces a repeated field, appends to it
+//   net.layer[conv1].convolution_param.num_output=32   a field of a layer, in every loaded net
 //   net.layer[mnist,phase=TRAIN].data_param.batch_size=128
 //   net.layer[type=Data,phase=TRAIN].data_param.batch_size=128
-//   net.layer[*].param[0].lr_mult=0                    freezes every weight; see override_path.h
-//   for what * passes over
+//   net.layer[*].param[0].lr_mult=0                    freezes every weight
 //
-// The value is what the file would say behind the ':'; the quotes of a string may be left out. A
-// mistake is a UserError whose place is the option itself, "--set base_lr=x", and so is any later
-// complaint about the field.
+// override_path.h describes which layers * skips. The value has the syntax of the file after the
+// ':', but the quotes of a string may be omitted. A mistake in an option, or in a field that an
+// option has set, is a UserError whose place is the option, "--set base_lr=x".
 #ifndef DOPPIO_CORE_NET_SPEC_OVERRIDES_H_
 #define DOPPIO_CORE_NET_SPEC_OVERRIDES_H_
 
@@ -28,16 +26,17 @@ namespace doppio {
 
 struct Override;
 
-// Cheap to copy: copies share the record of what has been used.
+// Parsed --set and --unset options. Cheap to copy; copies share the record of used options.
 class Overrides {
  public:
-  // In the order of the options. `places` (may be null) learns of the changes.
+  // Apply the changes in the order of the options, and record the options as the places of changed
+  // fields. `places` may be null.
   void ApplyToSolver(SolverParameter* solver, FieldPlaces* places) const;
   void ApplyToNet(NetParameter* net, FieldPlaces* places) const;
-  // To be called when everything is loaded: throws for those that changed nothing, all at once.
+  // Throws all options that changed nothing. Call after everything is loaded.
   void CheckAllUsed() const;
-  // One for each that names a layer and has changed several layers of one net, as a name that the
-  // data layers of both phases have.
+  // Returns a note for each option that names a layer but changed several layers of one net, such
+  // as the data layers of both phases with the same name.
   std::vector<Warning> Notes() const;
 
  private:
@@ -46,7 +45,7 @@ class Overrides {
   std::vector<std::shared_ptr<Override>> list_;
 };
 
-// Checks every path and value; throws all mistakes at once.
+// Parses the options. Throws all mistakes in paths and values at once.
 Overrides ParseOverrides(const std::vector<std::string>& sets,
                          const std::vector<std::string>& unsets = {});
 

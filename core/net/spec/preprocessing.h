@@ -1,4 +1,4 @@
-// How images become the input of a net.
+// Describes how images become the input of a net.
 #ifndef DOPPIO_CORE_NET_SPEC_PREPROCESSING_H_
 #define DOPPIO_CORE_NET_SPEC_PREPROCESSING_H_
 
@@ -8,9 +8,9 @@
 
 namespace doppio {
 
-// Of the first layer that reads images, whose source may be missing, or else as the net's file
-// says. Opens the source. Throws what the layer finds wrong with its fields, and FileError for a
-// mean file that cannot be read.
+// Returns the preprocessing of the first layer that reads images, or else the record in the net's
+// file. Opens the layer's source if it exists. Throws UserError for mistakes in the layer's fields,
+// and FileError if a mean file cannot be read.
 std::optional<Preprocessing> DescribePreprocessing(const NetSpec& net);
 
 }  // namespace doppio

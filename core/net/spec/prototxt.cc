@@ -17,7 +17,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using Tree = google::protobuf::TextFormat::ParseInfoTree;
 
-// What CheckText lets through and the parser does not; it should be nothing.
+// Collects errors of the parser. CheckText should have found all errors before.
 class ParserErrors : public google::protobuf::io::ErrorCollector {
  public:
   ParserErrors(const std::string& file, doppio::ErrorCollector* mistakes)
@@ -35,7 +35,7 @@ class ParserErrors : public google::protobuf::io::ErrorCollector {
 struct PathPart {
   std::string name;
   int index = 0;
-  std::string rest;  // behind the dot
+  std::string rest;  // the part after the dot
 };
 
 PathPart FirstPart(const std::string& path) {
@@ -49,7 +49,8 @@ PathPart FirstPart(const std::string& path) {
   return part;
 }
 
-// False when the field was not written. A list in brackets has one place, that of its field.
+// Finds the place of a field. Returns false if the field is not in the file. All elements of a list
+// in brackets have the place of the list's field.
 bool FindPlace(const std::string& file, const Tree& tree, const FieldDescriptor& field, int index,
                SourceLoc* at) {
   for (int i = field.is_repeated() ? index : -1;; --i) {
@@ -70,7 +71,7 @@ SourceLoc FieldPlaces::At(const std::string& path, int index) const {
   if (!file_->known.empty() && !path.empty()) {
     const auto element = file_->known.find(prefix_ + path + "[" + std::to_string(index) + "]");
     if (element != file_->known.end()) return element->second;
-    // What is not known has the place of the message around it.
+    // A field without a known place has the place of the enclosing message.
     for (size_t end = path.size(); end != 0 && end != std::string::npos;
          end = path.rfind('.', end - 1)) {
       const auto found = file_->known.find(prefix_ + path.substr(0, end));
@@ -82,7 +83,7 @@ SourceLoc FieldPlaces::At(const std::string& path, int index) const {
   for (std::string rest = path; !rest.empty() && tree != nullptr && type != nullptr;) {
     const PathPart part = FirstPart(rest);
     const FieldDescriptor* field = type->FindFieldByName(part.name);
-    if (field == nullptr) break;  // a vague place is better than none
+    if (field == nullptr) break;  // an imprecise place is better than none
     const bool last = part.rest.empty();
     const int here = last && part.index == 0 ? index : part.index;
     if (!FindPlace(file_->name, *tree, *field, here, &at) || last) break;
@@ -127,7 +128,7 @@ void FieldPlaces::Override(const std::string& path, const SourceLoc& at) {
 
 FieldPlaces ParseText(const std::string& text, const std::string& file,
                       google::protobuf::Message* message) {
-  // Editors on Windows put a mark before the first character.
+  // Editors on Windows may insert a byte order mark.
   const std::string content = text.compare(0, 3, "\xEF\xBB\xBF") == 0 ? text.substr(3) : text;
   if (KindOfContent(content) != ContentKind::kText) {
     const std::string what = WhatItIs(content);
@@ -136,7 +137,8 @@ FieldPlaces ParseText(const std::string& text, const std::string& file,
                                    "weights belong to --weights or --snapshot"
                                  : "a net or a solver as text is wanted here, but " + what);
   }
-  CheckBytes("'" + file + "'", static_cast<int64_t>(content.size()));  // of a pipe, too
+  // Also for the content of a pipe.
+  CheckBytes("'" + file + "'", static_cast<int64_t>(content.size()));
   doppio::ErrorCollector mistakes;
   CheckText(content, file, *message->GetDescriptor(), &mistakes);
   mistakes.ThrowIfAny();

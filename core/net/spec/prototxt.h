@@ -1,7 +1,9 @@
-// Text files to messages, with the place of every field, and every mistake found in one pass.
+// Parses text files into messages. Records the place of every field and finds all mistakes in one
+// pass.
 //
-// protobuf's parser stops at the first unknown name and reports the position after it, so a pass
-// over the tokens (text_check.h) runs first and reports all mistakes at their own line and column.
+// protobuf's parser stops at the first unknown name and reports the position after that name.
+// Therefore, a pass over the tokens (text_check.h) runs first and reports all mistakes with their
+// line and column.
 #ifndef DOPPIO_CORE_NET_SPEC_PROTOTXT_H_
 #define DOPPIO_CORE_NET_SPEC_PROTOTXT_H_
 
@@ -16,48 +18,51 @@
 
 namespace doppio {
 
-// Where the fields of one parsed message stand. A cheap value: shares what is known of the whole
+// The places of the fields of one parsed message. Cheap to copy: copies share the data of the whole
 // file.
 class FieldPlaces {
  public:
   FieldPlaces() = default;
   explicit FieldPlaces(SourceLoc whole) : whole_(std::move(whole)) {}
 
-  // The place of field `path` ("a.b.c"; `index` counts in the repetition of the last one; one
-  // before it may carry its own: "param[1].lr_mult"), falling back to the nearest enclosing message
-  // that was written, then to the whole message.
+  // Returns the place of field `path` ("a.b.c"). `index` selects an element of the last field;
+  // earlier repeated fields contain their index: "param[1].lr_mult". If the field is not in the
+  // file, returns the place of the nearest enclosing message that is, else that of the whole
+  // message.
   SourceLoc At(const std::string& path = "", int index = 0) const;
-  // The places of the `index`-th sub-message `field` of `message` (a message of this place's type).
+  // Returns the places of sub-message `index` of field `field`. `message` must have the type of
+  // this object's message.
   FieldPlaces Nested(const google::protobuf::Message& message, const std::string& field,
                      int index = 0) const;
-  // From now on field `path`, or the element "path[2]" of a repeated one, is said to stand at `at`:
-  // it was made of what stands there.
+  // Sets the place of field `path`, or of an element "path[2]", to `at`, the place of its source.
   void Set(const std::string& path, const SourceLoc& at);
-  // The same for everything in it as well: the command line replaced what the file says.
+  // Like Set, but also for everything in the field. Used when the command line replaces a value.
   void Override(const std::string& path, const SourceLoc& at);
 
  private:
   friend FieldPlaces ParseText(const std::string& text, const std::string& file,
                                google::protobuf::Message* message);
   using Tree = google::protobuf::TextFormat::ParseInfoTree;
-  // One per file, kept alive by every FieldPlaces of it.
+  // The data of one file, shared by all its FieldPlaces.
   struct File {
     std::string name;
     Tree tree;
-    // What Set and Override said, by path from the file's root.
+    // places passed to Set and Override, by path from the file's root
     std::map<std::string, SourceLoc> known;
   };
   SourceLoc whole_;
   std::shared_ptr<File> file_;
-  const Tree* tree_ = nullptr;  // null: this message was not written in the file
+  const Tree* tree_ = nullptr;  // null if the message is not in the file
   const google::protobuf::Descriptor* type_ = nullptr;
-  std::string prefix_;  // the path to this message from the file's root, "layer[3]."
+  std::string prefix_;  // path from the file's root to this message, "layer[3]."
 };
 
-// Parses `text`; `file` names it in messages. Throws ErrorList / UserError with all mistakes.
+// Parses `text` into `message` and returns the places of its fields. `file` is the name in
+// messages. Throws all mistakes as an ErrorList or a UserError.
 FieldPlaces ParseText(const std::string& text, const std::string& file,
                       google::protobuf::Message* message);
-// Reads and parses a file. Throws FileError, with the nearest name, if it cannot be read.
+// Reads and parses a file. If the file cannot be read, throws FileError with the nearest existing
+// name.
 FieldPlaces ParseTextFile(const std::string& path, google::protobuf::Message* message);
 
 }  // namespace doppio

@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-// The string form of each value of the old enum.
+// Returns the `type` that is equivalent to a value of the old enum.
 const char* TypeName(SolverParameter::SolverType type) {
   switch (type) {
     case SolverParameter::SGD:
@@ -30,7 +30,7 @@ const char* TypeName(SolverParameter::SolverType type) {
   DOPPIO_CHECK(false, "solver type " + std::to_string(type));
 }
 
-// "base_lr: nan" is a number in a text file.
+// Adds numbers that are not finite to `mistakes`, because text files may contain "base_lr: nan".
 void CheckFinite(const SolverParameter& solver, const FieldPlaces& places,
                  ErrorCollector* mistakes) {
   using google::protobuf::FieldDescriptor;

@@ -1,4 +1,4 @@
-// What a solver's file says, without its nets: old fields made new, and checks that need no net.
+// Upgrades, completes and checks the fields of a solver, without its nets.
 #ifndef DOPPIO_CORE_NET_SPEC_SOLVER_FIELDS_H_
 #define DOPPIO_CORE_NET_SPEC_SOLVER_FIELDS_H_
 
@@ -10,15 +10,16 @@
 
 namespace doppio {
 
-// solver_type becomes type; both are a mistake.
+// Converts the old field solver_type to type. Adds a mistake if both are set.
 void UpgradeSolverType(const FieldPlaces& places, SolverParameter* solver,
                        ErrorCollector* mistakes);
 
-// No snapshot_prefix: the solver's path without its extension. A folder: a file in it, named like
-// the solver.
+// Completes snapshot_prefix. Without a prefix, uses the solver's path without its extension. If the
+// prefix is a folder, appends the solver's name.
 void CompleteSnapshotPrefix(const std::string& path, SolverParameter* solver);
 
-// Numbers that are not finite, ranges of counts and fields that exclude each other.
+// Adds a mistake for each number that is not finite, each count out of range, and each pair of
+// fields that exclude each other.
 void CheckSolverFields(const SolverParameter& solver, const FieldPlaces& places,
                        ErrorCollector* mistakes);
 

@@ -13,7 +13,7 @@
 namespace doppio {
 namespace {
 
-// Where to read the file that field `at` names.
+// Returns the path of the net `file`, which the field at `at` names.
 std::string FindNetFile(const std::string& file, const std::string& solver_path,
                         const SourceLoc& at) {
   if (FileExists(file)) return file;
@@ -21,7 +21,7 @@ std::string FindNetFile(const std::string& file, const std::string& solver_path,
   if (FileExists(beside)) return beside;
   std::string text = "cannot find the net '" + file + "'";
   if (beside != file && file[0] != '/') text += ", nor '" + beside + "'";
-  // Mostly the path of the machine on which the solver was written.
+  // The path is often that of another machine, on which the solver was written.
   const std::string here = DirName(solver_path) + file.substr(DirName(file).size());
   if (here != beside && FileExists(here)) {
     text += "; did you mean '" + here + "'?";
@@ -44,7 +44,7 @@ NetSource ReadNet(const std::string& path, const Overrides& overrides) {
   return source;
 }
 
-// The nets a solver names, each file read once however often it is named.
+// Reads the nets that a solver names. Each file is read only once.
 class Reader {
  public:
   Reader(const SolverSpec& solver, const Overrides& overrides)
@@ -68,8 +68,8 @@ class Reader {
     return source;
   }
 
-  // The net that is trained and tested, if there is one. Not both: the train net was checked
-  // before.
+  // Returns the net that is both trained and tested. Only one of net and net_param is set, because
+  // CheckTrainFields has run.
   NetSource Common() {
     const SolverParameter& param = solver_.param;
     return param.has_net_param() ? Inline(param.net_param(), "net_param")
@@ -83,7 +83,7 @@ class Reader {
     return Common();
   }
 
-  const std::vector<Warning>& warnings() const { return warnings_; }  // of all files read
+  const std::vector<Warning>& warnings() const { return warnings_; }  // warnings of all files read
 
  private:
   const SolverSpec& solver_;
@@ -92,7 +92,7 @@ class Reader {
   std::vector<Warning> warnings_;
 };
 
-// The names of those fields that are set, of the four that can name the net to train.
+// Returns which of the four fields that can name the net to train are set.
 std::vector<std::string> TrainFields(const SolverParameter& param) {
   std::vector<std::string> fields;
   if (param.has_net()) fields.push_back("net");
@@ -114,8 +114,8 @@ void CheckTrainFields(const SolverSpec& spec) {
   }
 }
 
-// Whether a test of this net could run: some layer makes data. A net made for training only has
-// none.
+// Returns true if some layer makes data, so that the net can be tested. A net that is only for
+// training has no such layer.
 bool HasData(const NetSource& source) {
   const NetSpec spec = MakeNetSpec(source.net, source.places, source.state, NetOptions());
   return std::any_of(spec.layers.begin(), spec.layers.end(), [](const LayerSpec& layer) {
@@ -135,7 +135,8 @@ int NamedTests(const SolverParameter& param) {
   return param.test_net_param_size() + param.test_net_size();
 }
 
-// How many tests there are according to test_iter; without one, each named net is tested.
+// Returns the number of tests: the number of test_iter fields, or of named test nets if there is no
+// test_iter.
 int CountTests(const SolverSpec& spec) {
   const SolverParameter& param = spec.param;
   const int named = NamedTests(param), given = param.test_iter_size();
@@ -175,7 +176,7 @@ std::vector<TestNetSource> LoadTests(const SolverSpec& spec, Reader* reader) {
   const SolverParameter& param = spec.param;
   const int inlined = param.test_net_param_size(), named = NamedTests(param);
   int count = CountTests(spec);
-  // The common net, asked for only by saying when to test.
+  // Only test_interval or test_epoch requests a test, so the common net is tested.
   const bool by_interval = count == 0 && (param.test_interval() > 0 || param.test_epoch() > 0) &&
                            (param.has_net() || param.has_net_param());
   if (by_interval) count = std::max(1, param.test_state_size());
@@ -206,7 +207,8 @@ std::vector<TestNetSource> LoadTests(const SolverSpec& spec, Reader* reader) {
   return tests;
 }
 
-// A net that is both trained and tested is read twice when it has mistakes.
+// Returns the mistakes without repetitions. A net with mistakes that is both trained and tested is
+// read twice.
 ErrorCollector Unique(const ErrorCollector& mistakes) {
   ErrorCollector unique;
   std::set<std::string> seen;
@@ -242,7 +244,7 @@ SolverSpec LoadSolver(const std::string& path, const Overrides& overrides, int l
     spec.train.state = StateOf(TRAIN, spec.train.net, last);
     mistakes.Try([&] { spec.tests = LoadTests(spec, &reader); });
   }
-  // An override that found no net because of these mistakes is none of its own.
+  // Do not report overrides that found no net because of these mistakes.
   Unique(mistakes).ThrowIfAny();
   overrides.CheckAllUsed();
   spec.warnings.insert(spec.warnings.end(), reader.warnings().begin(), reader.warnings().end());
@@ -259,7 +261,7 @@ NetSource LoadNet(const std::string& path, const Overrides& overrides, Phase pha
   last.set_level(level);
   for (const std::string& stage : stages) last.add_stage(stage);
   source.state = StateOf(phase, source.net, last);
-  // The command decides what a net is read for, whatever its own state says.
+  // The command decides the phase, even if the net's own state sets another.
   source.state.set_phase(phase);
   return source;
 }

@@ -1,5 +1,6 @@
-// A solver's file with everything it names: the net to train and the nets to test, read and told
-// which state each is built for. Names of rules and policies are checked where these live.
+// Reads a solver's file and all nets that it names: the net to train and the nets to test, each
+// with the state for which it is built. Names of update rules and learning rate policies are
+// checked elsewhere.
 #ifndef DOPPIO_CORE_NET_SPEC_SOLVER_SPEC_H_
 #define DOPPIO_CORE_NET_SPEC_SOLVER_SPEC_H_
 
@@ -15,50 +16,54 @@
 
 namespace doppio {
 
-// A net as written, but for old formats, which are upgraded; ready for MakeNetSpec(net, places,
+// A net as in its file, except that old formats are upgraded. Ready for MakeNetSpec(net, places,
 // state, ...).
 struct NetSource {
   NetParameter net;
   FieldPlaces places;
-  std::string file;  // the solver's, for a net inside it
-  NetState state;  // TRAIN or TEST, then what the net's own `state` says, then the solver's or the
-                   // flags'
-  // They name what the upgrade of an old format changed; LoadNet adds notes on overrides.
+  std::string file;  // the solver's file, for a net inside it
+  // TRAIN or TEST, merged with the net's own `state` and then with the state from the solver or the
+  // flags.
+  NetState state;
+  // What the upgrade of an old format changed. LoadNet adds notes on overrides.
   std::vector<Warning> warnings;
 };
 
+// As a number of iterations: one pass over all samples.
 constexpr int64_t kWholePass = -1;
 
 struct TestNetSource : NetSource {
-  int64_t iterations = kWholePass;  // batches per test; kWholePass: every sample once
+  int64_t iterations = kWholePass;  // batches per test; kWholePass reads every sample once
 };
 
 struct SolverSpec {
-  // As written and overridden, but: solver_type has become type, nets in it have the current
-  // format, and snapshot_prefix is the beginning of a file's path ("FOLDER/NAME"), from the
-  // solver's own name if the file does not say it.
+  // The solver's file with overrides, except that solver_type is converted to type, nets in the
+  // file have the current format, and snapshot_prefix is the beginning of a path ("FOLDER/NAME"),
+  // derived from the solver's own name if the file has none.
   SolverParameter param;
   FieldPlaces places;
   std::string path;
-  // They name what upgrades changed in it and its nets, once for each file; notes on overrides
-  // follow.
+  // What upgrades changed in the solver and its nets, once per file, followed by notes on
+  // overrides.
   std::vector<Warning> warnings;
   NetSource train;
-  // As Caffe numbers them: test_net_param, test_net, then the common net.
+  // In Caffe's order: test_net_param, test_net, then the common net.
   std::vector<TestNetSource> tests;
 };
 
-// Reads a solver and its nets. A net's path counts from the working directory, as in Caffe; if
-// there is no such file, from the solver's folder. `level` and `stages` are the flags', for the net
-// to train. Tests: each test net has its test_iter; the common net (net, net_param) is tested once
-// for each test_iter that is left. With no test_iter at all, every test net, or the common net if
-// it has data in the TEST phase, is tested on whole passes as soon as test_interval or test_epoch
-// says when. Throws all mistakes of all files at once; also those of overrides that changed
-// nothing.
+// Reads a solver and its nets. The path of a net is relative to the working directory, as in Caffe,
+// or, if that file does not exist, to the solver's folder. `level` and `stages` are the flags for
+// the net to train.
+//
+// Each test net has its test_iter. The common net (net, net_param) is tested once for each
+// remaining test_iter. If there is no test_iter, but test_interval or test_epoch is set, every test
+// net, or the common net if it has data in the TEST phase, is tested on whole passes.
+//
+// Throws all mistakes of all files at once, else all overrides that changed nothing.
 SolverSpec LoadSolver(const std::string& path, const Overrides& overrides = {}, int level = 0,
                       const std::vector<std::string>& stages = {});
 
-// Reads one net for a command that has no solver.
+// Reads one net, for commands without a solver.
 NetSource LoadNet(const std::string& path, const Overrides& overrides = {}, Phase phase = TEST,
                   int level = 0, const std::vector<std::string>& stages = {});
 

@@ -13,7 +13,7 @@ bool Has(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Everything a rule sets must hold.
+// Returns true if the state meets all conditions of the rule.
 bool Meets(const NetState& state, const NetStateRule& rule) {
   if (rule.has_phase() && rule.phase() != state.phase()) return false;
   if (rule.has_min_level() && state.level() < rule.min_level()) return false;
@@ -38,8 +38,8 @@ bool Included(const LayerParameter& layer, const NetState& state) {
   return !MeetsAny(state, layer.exclude());
 }
 
-// Calls f(field, value) for each number of rows that a layer which makes data names, in whatever
-// form, and writes what it returns.
+// Calls f(field, value) for each batch size in a layer that makes data, in any of its fields, and
+// stores the result as the new size.
 template <class F>
 void ChangeBatch(const F& f, LayerParameter* layer) {
   auto rows = [&](const char* field, auto* param) {

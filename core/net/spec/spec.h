@@ -1,5 +1,5 @@
-// What the user wrote, ready to be understood: a net's layers after filtering by phase, level and
-// stage, each with its place in the file. No shapes, no memory.
+// A net as the user wrote it: its layers, filtered by phase, level and stage, with their places in
+// the file. Shapes are not known yet.
 #ifndef DOPPIO_CORE_NET_SPEC_SPEC_H_
 #define DOPPIO_CORE_NET_SPEC_SPEC_H_
 
@@ -18,66 +18,70 @@ namespace doppio {
 
 // How data layers find their shapes and samples.
 enum class DataMode {
-  kOpen,       // open the source
-  kAssume,     // only its shape is wanted; a missing source is replaced by the shape its layer
-               // declares
-  kSynthetic,  // random data of the declared shape; the source is opened only if nothing declares
-               // it
+  kOpen,  // opens the source
+  // Needs only the shape. If the source is missing, the layer's declared shape replaces it.
+  kAssume,
+  // Makes random data of the declared shape. Opens the source only if no shape is declared.
+  kSynthetic,
 };
 
-// What a net is built for, the same for all its layers.
+// Properties of a net that are the same for all its layers.
 struct NetOptions {
   Phase phase = TRAIN;
   DataMode data = DataMode::kOpen;
-  int64_t batch = 0;  // overrides batch_size of every data layer when > 0
-  int shares = 1;  // every batch_size is divided by this, the number of ranks; it must be divisible
-  uint64_t seed = 0;            // of every random stream
-  int data_threads = 0;         // decode threads of each data layer; 0 = chosen by the pipeline
-  int64_t bad_records = 0;      // that each data layer may leave out
-  std::optional<DType> stored;  // what activations are stored as, where the file says nothing else
-                                // (core/net/graph/storage.h)
+  int64_t batch = 0;        // replaces the batch_size of every data layer if > 0
+  int shares = 1;           // number of ranks; every batch_size is divided by it, without remainder
+  uint64_t seed = 0;        // seed of all random streams
+  int data_threads = 0;     // decode threads of each data layer; 0 lets the pipeline choose
+  int64_t bad_records = 0;  // bad records that each data layer may skip
+  // Type in which activations are stored, unless the file sets another (core/net/graph/storage.h).
+  std::optional<DType> stored;
 };
 
+// One layer, and its place in the file.
 struct LayerSpec {
   LayerParameter param;
-  FieldPlaces places;  // of `param`'s fields
-  NetOptions options;  // of the net; options.phase is the layer's own phase if it names one
+  FieldPlaces places;  // places of the fields of `param`
+  // The net's options, except that options.phase is the layer's own phase if it has one.
+  NetOptions options;
   // What the kernel of this layer in an earlier plan offers to `infer` (ChangesTops::Offer in
-  // core/net/run/changing_tops.h); mostly empty.
+  // core/net/run/changing_tops.h). Usually empty.
   std::any before;
 
   const std::string& name() const { return param.name(); }
   const std::string& type() const { return param.type(); }
   Phase phase() const { return options.phase; }
-  // The place of a field ("convolution_param.kernel_size", index in its repetition), else of the
-  // nearest message around it that was written, else of the layer.
+  // Returns the place of a field ("convolution_param.kernel_size"; `index` selects an element). If
+  // the field is not in the file, returns the place of the nearest enclosing message, or of the
+  // layer.
   SourceLoc At(const std::string& path = "", int index = 0) const { return places.At(path, index); }
-  // UserError at a field, starting with "layer 'conv1': ".
+  // Returns a UserError at a field. The message starts with "layer 'conv1': ".
   UserError Mistake(const std::string& path, const std::string& text, int index = 0) const {
     return UserError(At(path, index), "layer '" + name() + "': " + text);
   }
 };
 
+// The layers of a net in one state.
 struct NetSpec {
   std::string name;
   bool force_backward = false;
   bool debug_info = false;
-  Number::Type forward_type = Number::FLOAT;  // of layers that name none
+  Number::Type forward_type = Number::FLOAT;  // type for layers without forward_type
   NetState state;
-  std::optional<Preprocessing> preprocessing;  // of inputs, where the file says it
+  std::optional<Preprocessing> preprocessing;  // preprocessing of the inputs, if the file has it
   NetOptions options;
   SourceLoc at;
   std::vector<LayerSpec> layers;
 };
 
-// Filters `net`, which UpgradeNet (core/net/spec/upgrade.h) has seen, by `state`, turns the old
-// `input` fields into an Input layer and splits layers that forks fuse
-// (core/net/spec/split_layer.h). Collects all mistakes (a layer with both include and exclude, ...)
-// and throws them together. `places` are those of `net`.
+// Filters `net` by `state`, converts the old `input` fields to an Input layer, and splits layers
+// that forks fuse (core/net/spec/split_layer.h). `net` must have the current format (UpgradeNet in
+// core/net/spec/upgrade.h). Throws all mistakes at once, such as a layer with both include and
+// exclude. `places` are those of `net`.
 NetSpec MakeNetSpec(const NetParameter& net, const FieldPlaces& places, const NetState& state,
                     const NetOptions& options);
 
-// `spec` with this batch in every layer that makes data, as NetOptions::batch sets it.
+// Returns `spec` with this batch in every layer that makes data, as NetOptions::batch does.
 NetSpec WithBatch(NetSpec spec, int64_t batch);
 
 }  // namespace doppio

@@ -8,14 +8,15 @@ namespace {
 
 constexpr int kStatisticsBlobs = 3;  // blobs of a BatchNorm
 
-// The field that asks for a Scale behind a BatchNorm, or null. NVCaffe takes a filler for a wish.
+// Returns the field that requests a Scale after a BatchNorm, or null. In NVCaffe, a filler is such
+// a request.
 const char* ScaleField(const LayerParameter& layer) {
   if (layer.type() != "BatchNorm") return nullptr;
   const BatchNormParameter& p = layer.batch_norm_param();
   if (p.scale_bias()) return "scale_bias";
   if (p.has_use_weight_bias() && p.use_weight_bias()) return "use_weight_bias";
   if (p.has_scale_filler()) return "scale_filler";
-  // Beside Intel Caffe's `filler`, bias_filler is its own, which wants no Scale.
+  // With Intel Caffe's `filler`, bias_filler is Intel Caffe's, too, and does not request a Scale.
   return p.has_bias_filler() && !p.has_filler() ? "bias_filler" : nullptr;
 }
 
@@ -35,7 +36,7 @@ bool HasRelu(const LayerParameter& layer) {
   return layer.type() == "BatchNorm" && layer.batch_norm_param().relu();
 }
 
-// Intel Caffe's fillers without the Scale that they are for.
+// Returns true for Intel Caffe's filler without the Scale that it would fill.
 bool HasIdleFiller(const LayerParameter& layer) {
   return layer.type() == "BatchNorm" && ScaleField(layer) == nullptr &&
          layer.batch_norm_param().has_filler();
@@ -46,7 +47,7 @@ const char* ParamOf(const LayerParameter& layer) {
   return layer.type() == "InnerProduct" ? "inner_product_param." : "convolution_param.";
 }
 
-// The fields by which `layer` is split, and what they are read as.
+// Returns the fields that split `layer`, each with a description of the added layer.
 std::vector<std::pair<std::string, const char*>> SplitFields(const LayerParameter& layer) {
   std::vector<std::pair<std::string, const char*>> fields;
   const char* scale = ScaleField(layer);
@@ -64,7 +65,7 @@ std::vector<std::pair<std::string, const char*>> SplitFields(const LayerParamete
 class Splitter {
  public:
   explicit Splitter(LayerSpec layer) {
-    layers_.reserve(3);  // references stay good
+    layers_.reserve(3);  // keeps references valid
     layers_.push_back(std::move(layer));
   }
 
@@ -82,7 +83,7 @@ class Splitter {
     if (scale != nullptr) AddScale(scale);
     if (sum) AddSum();
     if (relu) AddRelu(whole);
-    // What the file says of the top is about the last version of it.
+    // The file's loss weight belongs to the last version of the top.
     layers_.back().param.mutable_loss_weight()->CopyFrom(whole.loss_weight());
     if (layers_.size() > 1) first().param.clear_loss_weight();
     return std::move(layers_);
@@ -121,7 +122,7 @@ class Splitter {
     }
   }
 
-  // A layer on the top so far, in place. Complaints about it point at `field`.
+  // Adds a layer that works in place on the current top. Errors about it have the place of `field`.
   LayerParameter* Add(const char* type, const char* suffix, const std::string& field) {
     const LayerParameter& whole = first().param;
     LayerSpec added;
@@ -150,7 +151,7 @@ class Splitter {
     if (p->has_filler()) *to->mutable_filler() = p->filler();
     if (p->has_scale_filler()) *to->mutable_filler() = p->scale_filler();
     if (p->has_bias_filler() && p->bias_term()) *to->mutable_bias_filler() = p->bias_filler();
-    // Where a filler alone asks for the Scale, files of NVCaffe 0.15 put its entries first.
+    // If only a filler requests the Scale, files of NVCaffe 0.15 list its param entries first.
     const bool scale_first = !p->scale_bias() && !p->has_use_weight_bias() &&
                              norm.param_size() > 0 && norm.param(0).lr_mult() != 0;
     p->clear_scale_bias();

@@ -1,10 +1,11 @@
-// Layers into which forks of Caffe put several, read as these, so that nothing behind the file has
-// to know them. What is added works in place on the layer's top and is named after it:
+// Splits layers that forks of Caffe fuse, so that the rest of the program need not know them. Each
+// added layer works in place on the original layer's top, and its name is derived from the original
+// name:
 //
 //   BatchNorm     scale_bias: true, scale_filler or bias_filler    a Scale     NAME_scale
 //                 (NVCaffe); use_weight_bias: true (Intel Caffe)
 //   Convolution   fusion_type: SUM_FUSION (Intel Caffe)            an Eltwise  NAME_sum
-//                 adds bottom 1 to what is made of bottom 0
+//                 adds bottom 1 to the result of bottom 0
 //   BatchNorm, Convolution, Deconvolution, InnerProduct
 //                 relu: true (Intel Caffe)                         a ReLU      NAME_relu
 #ifndef DOPPIO_CORE_NET_SPEC_SPLIT_LAYER_H_
@@ -17,12 +18,13 @@
 
 namespace doppio {
 
-// The layers that `layer` stands for, in order; itself where it is one layer. `param` entries and
-// blobs go where they belong. Throws where fields contradict each other.
+// Returns the layers for which `layer` stands, in order; a single layer is returned unchanged.
+// Assigns `param` entries and blobs to the new layers. Throws UserError if fields contradict each
+// other.
 std::vector<LayerSpec> SplitLayer(LayerSpec layer);
 
-// What is to be said about a net with such layers: one warning for each field that splits some, at
-// the first of them.
+// Returns the warnings for a net with such layers: one for each field that splits layers, at the
+// first of these layers.
 std::vector<Warning> SplitWarnings(const NetParameter& net, const FieldPlaces& places);
 
 }  // namespace doppio

@@ -22,7 +22,8 @@ bool IsMessage(const FieldDescriptor& field) {
   return field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
 }
 
-// What a file is whose top level has field `name`, when that is not what it is read as; else null.
+// Returns "net" or "solver" if a file with top-level field `name` is of that kind but is read as
+// the other one; else null.
 const char* FindKind(const Descriptor& read_as, const std::string& name) {
   const bool as_net = &read_as == NetParameter::descriptor();
   const bool as_solver = &read_as == SolverParameter::descriptor();
@@ -41,8 +42,9 @@ bool Closes(const Token& token) {
 
 constexpr size_t kMostMistakes = 1000;
 
-// A recursive descent over the tokens. Each function stands behind what it has dealt with, right or
-// wrong. The recursion is as deep as the message types nest, which none of ours does without end.
+// A recursive descent over the tokens. Each function leaves the position after the text that it has
+// handled, right or wrong. The recursion depth is limited by the nesting of the message types, none
+// of which contains itself.
 class Checker {
  public:
   Checker(std::vector<Token> tokens, const std::string& file, ErrorCollector* mistakes)
@@ -62,7 +64,8 @@ class Checker {
     ++at_;
     return true;
   }
-  // A file may have a mistake in every word, and most cost a search for near names.
+  // Limits the number of mistakes: a file may have a mistake in every word, and most mistakes cost
+  // a search for similar names.
   void Add(const Token& token, const std::string& message) {
     mistakes_->Add(PlaceOf(token, file_), message);
     if (mistakes_->errors().size() < kMostMistakes) return;
@@ -72,13 +75,15 @@ class Checker {
     mistakes_->ThrowIfAny();
   }
   std::string Found() const { return AtEnd() ? "the end of the file" : "'" + Here().text + "'"; }
-  // An identifier that names a field here, so it is no value of the field before it.
+  // Returns true if the current token is the name of a field, and so not a value of the field
+  // before it.
   bool LooksLikeField() const {
     return Here().type == Tokenizer::TYPE_IDENTIFIER &&
            (Next().text == ":" || Next().text == "{" || Next().text == "<");
   }
 
-  // The fields of a message until the token that closes it; `opening` is null for the file.
+  // Reads the fields of a message up to the token that closes the message. `opening` is null for
+  // the file itself.
   void Message(const Descriptor& type, const Token* opening) {
     const size_t depth = open_.size();
     open_.push_back(&type);
@@ -99,7 +104,7 @@ class Checker {
     open_.pop_back();
   }
 
-  // At '}' or '>': whether it ends the message.
+  // Handles '}' or '>'. Returns true if the token ends the message.
   bool Close(const Descriptor& type, const Token* opening) {
     const Token& closing = tokens_[at_++];
     if (opening == nullptr) {
@@ -149,9 +154,9 @@ class Checker {
     if (!Take(";")) Take(",");
   }
 
-  // A field that `type` does not have. It may belong to a message around this one that should have
-  // been closed before it; then, if the file has too few closing brackets, this is the place of
-  // one.
+  // Handles a field that `type` does not have. The field may belong to an enclosing message that
+  // should have been closed before it. If the file has too few closing brackets, reports a missing
+  // one here.
   void Unknown(const Descriptor& type, const Token& name) {
     std::string text = "unknown field '" + name.text + "' in " + type.name();
     const std::string fork = ForkHint(type.name(), name.text);
@@ -224,7 +229,7 @@ class Checker {
     if (!LooksLikeField()) SkipValue();
   }
 
-  // Over a value of any kind; not over what closes the message around it.
+  // Skips a value of any kind, but not the token that closes the enclosing message.
   void SkipValue() {
     Take("-");
     if (Here().type == Tokenizer::TYPE_STRING) {
@@ -248,10 +253,10 @@ class Checker {
   const std::string file_;
   ErrorCollector* mistakes_;
   size_t at_ = 0;
-  int missing_closings_ = 0;             // in the whole file, less those reported
+  int missing_closings_ = 0;             // in the whole file, minus those already reported
   std::vector<const Descriptor*> open_;  // the messages around the current token
   size_t leave_to_ = kStay;              // close messages until open_[leave_to_] is the innermost
-  const Descriptor* closed_ = nullptr;   // the last message that was closed
+  const Descriptor* closed_ = nullptr;   // the message closed last
   int closed_line_ = 0;
 };
 

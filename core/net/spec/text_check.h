@@ -1,6 +1,6 @@
-// The pass over a text file that runs before protobuf's parser: it knows the message type, so it
-// goes on after a mistake and names each one at the token that is wrong. It accepts exactly what
-// the parser accepts.
+// Checks a text file before protobuf's parser reads it. The check knows the message type, so it can
+// continue after a mistake and report each mistake at the wrong token. It accepts exactly what the
+// parser accepts.
 #ifndef DOPPIO_CORE_NET_SPEC_TEXT_CHECK_H_
 #define DOPPIO_CORE_NET_SPEC_TEXT_CHECK_H_
 
@@ -12,8 +12,8 @@
 
 namespace doppio {
 
-// Adds every mistake of `text`, which should be a message of type `root`, to `mistakes`. Throws
-// them once there are 1000: it does not look further.
+// Adds every mistake in `text`, which must be a message of type `root`, to `mistakes`. Stops and
+// throws them after 1000 mistakes.
 void CheckText(const std::string& text, const std::string& file,
                const google::protobuf::Descriptor& root, ErrorCollector* mistakes);
 

@@ -18,7 +18,7 @@ class Complaints : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, google::protobuf::io::ColumnNumber column,
                 const std::string& message) override {
-    // One unreadable character tends to bring several complaints about the same word.
+    // One unreadable character often causes several errors about the same word.
     const bool same = line == last_line_ && column - last_column_ <= 1;
     last_line_ = line;
     last_column_ = column;
@@ -34,7 +34,7 @@ bool Contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
-// The tokenizer's sentence in our words where ours can say what to do.
+// Returns a clearer message than the tokenizer's, if one exists.
 std::string InOurWords(const std::string& message) {
   if (Contains(message, "cross line")) return "the string is not closed on its line";
   if (Contains(message, "end of string")) return "the string is not closed";
@@ -49,10 +49,11 @@ std::string InOurWords(const std::string& message) {
   return words;
 }
 
-// A complaint inside or at the end of a string belongs to where the string begins.
+// Returns the place of an error. For errors within or at the end of a string, this is the start of
+// the string.
 SourceLoc PlaceOfComplaint(const Complaint& complaint, const std::vector<Token>& tokens,
                            const std::string& file) {
-  // The last one that begins at the place or before it.
+  // the last token that starts at or before the place
   auto word = std::upper_bound(
       tokens.begin(), tokens.end(), complaint, [](const Complaint& place, const Token& token) {
         return std::tie(place.line, place.column) < std::tie(token.line, token.column);
@@ -75,12 +76,13 @@ std::vector<Token> Tokenize(const std::string& text, const std::string& file,
   Complaints complaints;
   google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   google::protobuf::io::Tokenizer tokenizer(&stream, &complaints);
-  // As protobuf's text parser sets it.
+  // same settings as protobuf's text parser
   tokenizer.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
   tokenizer.set_allow_f_after_float(true);
   std::vector<Token> tokens;
   while (tokenizer.Next()) {
-    // Of a letter that is no ASCII, which was complained of, each byte is a word.
+    // The tokenizer returns each byte of a non-ASCII letter as a token. The letter has already been
+    // reported.
     const Token& token = tokenizer.current();
     const bool letter = token.type == google::protobuf::io::Tokenizer::TYPE_SYMBOL &&
                         static_cast<unsigned char>(token.text[0]) >= 0x80;

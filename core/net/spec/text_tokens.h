@@ -1,4 +1,4 @@
-// The words of a text file, each with its place.
+// Splits a text file into tokens, each with its place.
 #ifndef DOPPIO_CORE_NET_SPEC_TEXT_TOKENS_H_
 #define DOPPIO_CORE_NET_SPEC_TEXT_TOKENS_H_
 
@@ -11,13 +11,14 @@
 
 namespace doppio {
 
-using Token = google::protobuf::io::Tokenizer::Token;  // line and column count from 0
+using Token = google::protobuf::io::Tokenizer::Token;  // line and column start at 0
 
-// The place of a token in `file`, counted from 1. A tab ends at the next multiple of 8.
+// Returns the place of a token in `file`. Lines and columns start at 1; a tab extends to the next
+// multiple of 8 columns.
 SourceLoc PlaceOf(const Token& token, const std::string& file);
 
-// All tokens of `text`, the last one of TYPE_END. What no token can be made of (a string without
-// its end, a typographic quote) goes to `mistakes`.
+// Returns all tokens of `text`; the last one has type TYPE_END. Adds text that is not a token (a
+// string without its end, a typographic quote) to `mistakes`.
 std::vector<Token> Tokenize(const std::string& text, const std::string& file,
                             ErrorCollector* mistakes);
 

@@ -15,15 +15,15 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::io::Tokenizer;
 
-constexpr int kMostNames = 12;  // of an enum, listed in a message
+constexpr int kMostNames = 12;  // names of an enum listed in a message
 
 template <class T>
 uint64_t Max() {
   return static_cast<uint64_t>(std::numeric_limits<T>::max());
 }
 
-// The largest value of an integer field, which is also the smallest one negated, less one, if it is
-// signed.
+// Returns the largest value of an integer field. The smallest value of a signed field is -Largest()
+// - 1.
 uint64_t Largest(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_UINT32:

@@ -1,4 +1,4 @@
-// What a field wants and whether one token is that.
+// Checks whether a token is a valid value of a field.
 #ifndef DOPPIO_CORE_NET_SPEC_TEXT_VALUE_H_
 #define DOPPIO_CORE_NET_SPEC_TEXT_VALUE_H_
 
@@ -10,11 +10,11 @@
 
 namespace doppio {
 
-// "stride wants an integer".
+// Returns what the field requires: "stride wants an integer".
 std::string Wants(const google::protobuf::FieldDescriptor& field);
 
-// Why `token` (behind a '-' if `negative`) is no value of the scalar `field`: "stride wants an
-// integer, got 1.5". Empty when protobuf accepts it.
+// Returns why `token` (after a '-' if `negative`) is not a value of the scalar field `field`:
+// "stride wants an integer, got 1.5". Returns "" if protobuf accepts the token.
 std::string WrongValue(const google::protobuf::FieldDescriptor& field, bool negative,
                        const Token& token);
 

@@ -11,7 +11,7 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 
-// By number.
+// Indexed by the number of the V1 type.
 constexpr const char* kV1TypeNames[] = {
     "",                         // NONE
     "Accuracy",                 // ACCURACY
@@ -57,7 +57,7 @@ constexpr const char* kV1TypeNames[] = {
 static_assert(sizeof kV1TypeNames / sizeof kV1TypeNames[0] == V1LayerParameter::LayerType_ARRAYSIZE,
               "a name for each type");
 
-// The path in a current layer of a V1 field; the others kept their names.
+// Returns the path in a current layer of a V1 field. Most fields keep their names.
 std::string NewPath(const std::string& field) {
   if (field == "param") return "param.name";
   if (field == "blob_share_mode") return "param.share_mode";
@@ -66,8 +66,8 @@ std::string NewPath(const std::string& field) {
   return field;
 }
 
-// What was once said beside the source and is now in transform_param. A message that holds both is
-// read as Caffe reads it: what stands beside the source wins.
+// Moves image transforms from the source's message to transform_param. If both contain a field, the
+// value in the source's message wins, as in Caffe.
 void MoveTransforms(const std::string& param, const Rewritten& to) {
   const FieldDescriptor* holder = LayerParameter::descriptor()->FindFieldByName(param);
   const auto* reflection = to.layer->GetReflection();

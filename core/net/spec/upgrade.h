@@ -1,11 +1,12 @@
-// Nets in the forms that Caffe had before the current one, rewritten in it, so that nothing else
-// has to know them.
+// Upgrades nets from Caffe's old formats to the current one, so that the rest of the program need
+// not know the old formats.
 //
 //   V0   layers { layer { name: "c" type: "conv" kernelsize: 3 } bottom: "x" top: "y" }
-//   V1   layers { name: "c" type: CONVOLUTION bottom: "x" top: "y" blobs_lr: 1 convolution_param {
-//   kernel_size: 3 } } now  layer { name: "c" type: "Convolution" ... param { lr_mult: 1 } ... }
+//   V1   layers { name: "c" type: CONVOLUTION bottom: "x" top: "y" blobs_lr: 1
+//                 convolution_param { kernel_size: 3 } }
+//   now  layer { name: "c" type: "Convolution" ... param { lr_mult: 1 } ... }
 //
-// Every field keeps its place in the file, so that later complaints point at what the user wrote.
+// Every field keeps its place in the file, so that later messages refer to what the user wrote.
 #ifndef DOPPIO_CORE_NET_SPEC_UPGRADE_H_
 #define DOPPIO_CORE_NET_SPEC_UPGRADE_H_
 
@@ -22,32 +23,34 @@
 
 namespace doppio {
 
+// The result of an upgrade.
 struct Upgrade {
-  std::string from;              // "V0", "V1"; "" = the net was current
-  std::vector<Warning> dropped;  // fields without effect, which Caffe drops as well
+  std::string from;              // "V0" or "V1"; "" if the net has the current format
+  std::vector<Warning> dropped;  // fields without effect, which Caffe drops, too
 };
 
-// Turns `layers` of V0 and V1 into `layer`: names of types, multipliers and sharing into `param`,
-// V0's padding layers into the `pad` of those that read them, and the image transforms that stood
-// in data_param, image_data_param and window_data_param into transform_param. A net without
-// `layers` is left alone. `places` are those of `net`; of a binary file they know nothing. Throws
-// all mistakes at once: an unknown V0 type, a padded blob that neither a convolution nor a pooling
-// reads, `layers` beside `layer`.
+// Converts V0 and V1 `layers` to `layer`. Converts the names of types, moves multipliers and
+// sharing to `param`, moves the padding of V0's padding layers to the `pad` of the layers that read
+// them, and moves the image transforms in data_param, image_data_param and window_data_param to
+// transform_param. Does not change a net without `layers`. `places` are those of `net`, and are
+// empty for a binary file. Throws all mistakes at once: an unknown V0 type, a padded blob that a
+// layer other than a convolution or pooling reads, or `layers` together with `layer`.
 Upgrade UpgradeNet(NetParameter* net, FieldPlaces* places);
 
-// The same for a command that goes on with the net: what is to be said about it, the format first.
+// Calls UpgradeNet and returns the warnings about the net, the one about its format first. For
+// commands that continue with the upgraded net.
 std::vector<Warning> UpgradeInMemory(NetParameter* net, FieldPlaces* places);
 
-// Calls f(net, places of the net) for each net written inside a solver.
+// Calls f(net, places of the net) for each net inside a solver.
 void ForEachNet(SolverParameter* solver, const FieldPlaces& places,
                 const std::function<void(NetParameter*, FieldPlaces*)>& f);
 
-// The layer Input that `input` with input_shape or input_dim stands for. Mistakes in their numbers
-// go to `mistakes`.
+// Returns the Input layer that is equivalent to `input` with input_shape or input_dim. Adds wrong
+// numbers of these fields to `mistakes`.
 LayerParameter InputLayer(const NetParameter& net, const FieldPlaces& places,
                           ErrorCollector* mistakes);
 
-// The current name of a V1 type; "" for NONE.
+// Returns the current name of a V1 type; "" for NONE.
 std::string TypeName(V1LayerParameter::LayerType type);
 
 }  // namespace doppio

@@ -14,13 +14,14 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
 constexpr char kPadding[] = "padding";
-constexpr int kForkFields = 1000;  // from here on; proto/net.proto has the rule of numbers
+// Fields of forks have this number or a higher one; see proto/net.proto.
+constexpr int kForkFields = 1000;
 
 struct V0Type {
   const char* name;
   const char* type;
-  const char* param;  // the message of its parameters; "" = it has none
-  bool images;        // reads images, and so has transform_param
+  const char* param;  // the message with its parameters; "" if it has none
+  bool images;        // the type reads images, so it has transform_param
 };
 
 constexpr V0Type kV0Types[] = {
@@ -55,7 +56,7 @@ struct Renamed {
   const char* now;
 };
 
-// In the message of a type's parameters; the others kept their names.
+// Fields whose name in the message of a type's parameters has changed.
 constexpr Renamed kParameters[] = {
     {"biasterm", "bias_term"},
     {"kernelsize", "kernel_size"},
@@ -75,7 +76,7 @@ constexpr Renamed kTransforms[] = {
     {"mirror", "transform_param.mirror"},
 };
 
-// Of every layer.
+// Fields that every layer has.
 constexpr Renamed kCommon[] = {
     {"name", "name"},
     {"blobs", "blobs"},
@@ -83,7 +84,7 @@ constexpr Renamed kCommon[] = {
     {"weight_decay", "param.decay_mult"},
 };
 
-// `otherwise` where the table has no row.
+// Returns the new name of `old`, or `otherwise` if the table does not have it.
 template <size_t n>
 std::string Find(const Renamed (&table)[n], const std::string& old,
                  const std::string& otherwise = "") {
@@ -106,12 +107,12 @@ std::string UnknownType(const std::string& name) {
   return "unknown type '" + name + "' in the V0 format" + DidYouMean(name, names);
 }
 
-// Where `field` goes in a current layer of the type; "" when that has no such thing.
+// Returns the path of `field` in a current layer of the type, or "" if the layer has no such field.
 std::string NewPath(const std::string& field, const V0Type& type) {
   const std::string common = Find(kCommon, field);
   if (!common.empty()) return common;
   if (field == type.param)
-    return field;  // hdf5_output_param, the one message of its own that a type had
+    return field;  // hdf5_output_param is the only type's message in the V0 format
   if (type.images) {
     const std::string transform = Find(kTransforms, field);
     if (!transform.empty()) return transform;
@@ -133,7 +134,7 @@ std::string At(int layer, const char* field) {
   return "layers[" + std::to_string(layer) + "]." + field;
 }
 
-// The padding layer that a layer reads: gives it the pad and the padding's bottom instead.
+// Makes `layer`, which reads a padding layer, read the padding layer's bottom and use its pad.
 void Fold(const NetParameter& net, int padding, int reader, V1LayerParameter* layer,
           FieldPlaces* places, ErrorCollector* mistakes) {
   const V1LayerParameter& from = net.layers(padding);
@@ -157,7 +158,7 @@ void Fold(const NetParameter& net, int padding, int reader, V1LayerParameter* la
 bool IsPadding(const V1LayerParameter& layer) { return layer.layer().type() == kPadding; }
 
 void FoldPadding(NetParameter* net, FieldPlaces* places, ErrorCollector* mistakes) {
-  std::map<std::string, int> maker;  // of each blob, among the layers so far
+  std::map<std::string, int> maker;  // blob -> the last layer so far that makes it
   for (int i = 0; i < net->layers_size(); ++i) {
     V1LayerParameter* layer = net->mutable_layers(i);
     const auto bottoms = layer->bottom();

@@ -1,5 +1,5 @@
-// The oldest form of layers, one message of all parameters (proto/legacy.proto), in the current
-// form.
+// Upgrades the oldest format of layers, which has one message for all parameters
+// (proto/legacy.proto), to the current format.
 #ifndef DOPPIO_CORE_NET_SPEC_UPGRADE_V0_H_
 #define DOPPIO_CORE_NET_SPEC_UPGRADE_V0_H_
 
@@ -16,12 +16,12 @@ namespace doppio {
 
 bool IsPadding(const V1LayerParameter& layer);
 
-// Takes the V0 layers "padding" out of `net`: a convolution or pooling that reads one reads its
-// bottom and has its `pad`. `places` are those of `net`. Other readers are mistakes.
+// Removes the V0 layers "padding" from `net`: a convolution or pooling that reads such a layer gets
+// the layer's bottom and `pad`. Adds other readers to `mistakes`. `places` are those of `net`.
 void FoldPadding(NetParameter* net, FieldPlaces* places, ErrorCollector* mistakes);
 
-// Fills `to` from the V0 layer in `old`, whose places are `at`. What its type does not know is
-// warned about and left out; an unknown type is a mistake.
+// Fills `to` from the V0 layer in `old`, whose places are `at`. Omits fields that its type does not
+// have, with a warning. Adds an unknown type to `mistakes`.
 void UpgradeV0Layer(const V1LayerParameter& old, const FieldPlaces& at, const Rewritten& to,
                     std::vector<Warning>* warnings, ErrorCollector* mistakes);
 

@@ -1,5 +1,5 @@
-// What is no mistake, but worth telling the user. Whoever reads the files passes it on; commands
-// print it.
+// A message to the user that is not an error. The code that reads files collects warnings; commands
+// print them.
 #ifndef DOPPIO_CORE_NET_SPEC_WARNING_H_
 #define DOPPIO_CORE_NET_SPEC_WARNING_H_
 
