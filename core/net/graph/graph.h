@@ -61,6 +61,7 @@ struct Node {
   std::vector<bool> bottom_gradient, param_gradient;
 };
 
+// A net with all names and shapes resolved.
 struct Graph {
   NetSpec spec;  // spec.layers[i] belongs to nodes[i]
   std::vector<Node> nodes;

@@ -55,6 +55,7 @@ using RowCounters = Registry<RowCounter>;
 class RowReader {
  public:
   virtual ~RowReader() = default;
+  // Sets the address of the number of valid rows, which must outlive this object.
   void FollowRows(const int64_t* rows) { rows_ = rows; }
 
  protected:

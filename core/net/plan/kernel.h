@@ -137,11 +137,13 @@ struct KernelTensors {
 class Kernel {
  public:
   virtual ~Kernel() = default;
+  // Returns the requests that the constructor has filled in.
   const KernelNeeds& needs() const { return needs_; }
 
   // Called once, after the plan has placed the memory. Override to build objects that need
   // addresses, and call the base class first.
   virtual void Bind(KernelTensors tensors) { t_ = std::move(tensors); }
+  // Computes the tops from the bottoms.
   virtual void Forward(const Pass& pass) = 0;
   // Writes bottom gradients completely; never adds to them. Adds to parameter gradient i if add[i]
   // is true, else writes it. Called only if args.backward is true.
@@ -155,6 +157,7 @@ class Kernel {
   // For data sources: returns the global index of rank 0's next sample, which is the same on all
   // ranks and is saved in snapshots. Returns -1 if the layer is not a source.
   virtual int64_t position() const { return -1; }
+  // For data sources: makes `sample` rank 0's next sample. Other kernels ignore the call.
   virtual void Seek(int64_t /*sample*/) {}
   // For data sources, between two passes: prepares the batch of the next Forward, if possible while
   // the device computes. That Forward must get an equal `pass`, except for `step`. Stage does not
@@ -189,6 +192,7 @@ struct KernelType {
   DeviceKind device = DeviceKind::kCpu;
   std::string engine;  // "reference", "onednn", "cuda", "cudnn"
   int rank = 0;        // the highest rank that does not decline wins; "reference" has 0
+  // Constructs the kernel. Called only if the kernel does not decline.
   std::unique_ptr<Kernel> (*make)(const KernelArgs& args) = nullptr;
   // Returns why the kernel cannot compute this layer ("oneDNN has no float64"), or "" if it can.
   // Null if the kernel never declines.
@@ -201,7 +205,9 @@ struct KernelType {
 // The registry of kernels.
 class KernelTypes {
  public:
+  // Returns the registry of the process.
   static KernelTypes& Get();
+  // Registers a kernel; always returns true. Not thread-safe.
   bool Add(KernelType type);
   // Returns the kernels of a layer type on a device, ordered by falling rank.
   std::vector<const KernelType*> For(const std::string& layer, DeviceKind device) const;

@@ -23,7 +23,9 @@ struct MemoryUse {
   int64_t unshared = 0;     // `activations` if no blocks shared bytes
   int64_t scratch = 0;
 
+  // Returns the bytes that the plan itself allocates.
   int64_t now() const { return params + param_grads + activations + scratch; }
+  // Returns `now()` plus the bytes that the solver and the exchange will allocate.
   int64_t total() const { return now() + history + exchange; }
 };
 

@@ -34,6 +34,7 @@ struct MemorySaving {
   int64_t least_offloaded = 1 << 20;  // bytes; smaller blocks are never offloaded
 };
 
+// What a plan is made for.
 struct PlanOptions {
   Device* device = nullptr;
   DType dtype = DType::kFloat32;  // type of the parameters and of the arithmetic
@@ -57,6 +58,7 @@ struct PlanOptions {
   bool sync_statistics = false;  // see KernelArgs
 };
 
+// The kinds of steps of a plan.
 enum class StepKind {
   kLayer,    // a kernel's Forward or Backward
   kReorder,  // converts an edge's value or gradient to another layout or type
@@ -111,6 +113,8 @@ struct MemorySaved {
   int offloaded = 0;       // number of offloaded blocks
 };
 
+// The result of planning: bound kernels, steps and memory. Owns all buffers except those of the
+// parameters.
 struct Plan {
   // Per node. Null for views, and for members of a chain other than its head.
   std::vector<std::unique_ptr<Kernel>> kernels;

@@ -131,6 +131,7 @@ struct Draft {
   MemorySaved saved;
   std::vector<std::string> notes;
 
+  // Returns the last time.
   int end() const { return static_cast<int>(events.size()) - 1; }
   int BackwardTime(int item) const { return items[static_cast<size_t>(item)].backward_time; }
   const Unit& UnitOf(const Item& item) const { return units[static_cast<size_t>(item.unit)]; }

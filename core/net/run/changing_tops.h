@@ -41,6 +41,7 @@ void WithdrawOffers(NetSpec* spec);
 class GraphShapes {
  public:
   explicit GraphShapes(const Graph& graph);
+  // Restores the saved shapes in `graph`.
   void PutBack(Graph* graph) const;
 
  private:

@@ -30,6 +30,7 @@ class Communicator {
   virtual void AllReduce(void* data, int64_t count, DType dtype) = 0;
   // Copies root's data to all ranks.
   virtual void Broadcast(void* data, int64_t bytes, int root) = 0;
+  // Blocks until all ranks have called Barrier.
   virtual void Barrier() = 0;
 
   // For a device that computes asynchronously: enqueues an AllReduce and may return before the sums
@@ -114,6 +115,7 @@ class World {
   virtual Communicator& control() const = 0;
   // For data in the memory of the rank's device.
   virtual Communicator& bulk() const = 0;
+  // Returns a new exchange for the gradients of `params`, which must outlive the exchange.
   virtual std::unique_ptr<GradientExchange> MakeExchange(ParamStore* params) const = 0;
   // Reports that this rank cannot continue. All current and future collective calls of the other
   // ranks throw PeerError with `why`. Thread-safe.

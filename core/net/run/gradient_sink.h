@@ -5,6 +5,7 @@
 
 namespace doppio {
 
+// Gets notified of each complete gradient.
 class GradientSink {
  public:
   virtual ~GradientSink() = default;

@@ -11,6 +11,7 @@
 
 namespace doppio {
 
+// Copies the losses of one net to the host and sums them. Not thread-safe.
 class LossReader {
  public:
   LossReader() = default;

@@ -11,6 +11,7 @@ namespace doppio {
 
 class Net;
 
+// A source whose samples the calling program provides.
 class MemorySource {
  public:
   virtual ~MemorySource() = default;

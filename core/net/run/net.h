@@ -54,8 +54,8 @@ class Net {
   // gradient that is complete.
   void Backward(bool accumulate, GradientSink* sink = nullptr);
 
-  // Shares ownership of the current plan's buffers, so that they outlive a replan. Until the replan,
-  // the net itself owns the buffers. The device must outlive them in any case.
+  // Shares ownership of the current plan's buffers, so that they outlive a replan. Until the
+  // replan, the net itself owns the buffers. The device must outlive them in any case.
   std::shared_ptr<void> memory() const { return memory_; }
 
   // Makes backward compute the gradients of `scale` times the loss; all gradients grow by that
@@ -102,6 +102,7 @@ class Net {
   // The state of the next pass: `step` counts the forward passes so far.
   Pass& pass() { return pass_; }
   const Pass& pass() const { return pass_; }
+  // Returns the kernel of a node; null for a view, and for a member of a chain other than its head.
   Kernel* kernel(int node) const { return plan_->kernels[static_cast<size_t>(node)].get(); }
 
  private:

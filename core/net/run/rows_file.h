@@ -11,6 +11,7 @@
 
 namespace doppio {
 
+// A file that several nets of one process may write.
 class RowsFile {
  public:
   // Returns this process's file for `path`, and creates it if no net uses it. `owner` names the

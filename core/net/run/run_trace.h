@@ -30,9 +30,11 @@ enum class TraceOf {
   kWait,
 };
 
+// The timeline of one rank.
 class RunTrace {
  public:
   enum Track { kTraining, kStream, kExchange };
+  // Returns the names of the tracks, indexed by Track.
   static std::vector<std::string> TrackNames();
   // Categories that other code searches for: all-reduces of gradients and statistics, and the time
   // that the thread waits for other ranks.
@@ -92,6 +94,7 @@ class RunTrace {
   int64_t dropped_ = 0;
 };
 
+// Returns true if `trace` is not null and is recording.
 inline bool Traced(const RunTrace* trace) { return trace != nullptr && trace->on(); }
 
 // Runs `work` and records it as "NAME", or as "NAME 7" if `number` is 7.

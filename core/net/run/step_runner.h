@@ -14,6 +14,7 @@
 
 namespace doppio {
 
+// Runs a list of steps repeatedly. Not thread-safe.
 class StepRunner {
  public:
   StepRunner() = default;

@@ -32,10 +32,12 @@ struct NetSource {
 // As a number of iterations: one pass over all samples.
 constexpr int64_t kWholePass = -1;
 
+// A net to test, and the length of its tests.
 struct TestNetSource : NetSource {
   int64_t iterations = kWholePass;  // batches per test; kWholePass reads every sample once
 };
 
+// A solver with its nets.
 struct SolverSpec {
   // The solver's file with overrides, except that solver_type is converted to type, nets in the
   // file have the current format, and snapshot_prefix is the beginning of a path ("FOLDER/NAME"),

@@ -14,6 +14,7 @@
 
 namespace doppio {
 
+// Returns true for a V0 layer of type "padding".
 bool IsPadding(const V1LayerParameter& layer);
 
 // Removes the V0 layers "padding" from `net`: a convolution or pooling that reads such a layer gets

@@ -36,7 +36,9 @@ class Hdf5BlobReader {
   // elements than a file of this size can hold, because a data set with many names must not fill
   // memory with copies.
   PlainBlob Blob(const std::string& name);
+  // Reads a data set of one integer.
   int64_t Int(const std::string& name) const;
+  // Reads a data set of one string.
   std::string Text(const std::string& name) const;
   // Returns what Hdf5BlobWriter::RootBytes wrote, or "" if there is nothing.
   std::string RootBytes(const std::string& name) const;
@@ -57,6 +59,7 @@ inline std::string NameOfPart(const std::string& name, int part) {
   return part == 0 ? name : name + "." + std::to_string(part);
 }
 
+// Writes an HDF5 file.
 class Hdf5BlobWriter {
  public:
   // Creates or empties the file. All methods throw FileError if writing fails.
@@ -67,6 +70,7 @@ class Hdf5BlobWriter {
 
   // Creates a group and its missing parents.
   void Group(const std::string& name);
+  // Writes a data set of floats. Creates missing groups in its name.
   void Blob(const std::string& name, const Shape& shape, const float* data);
   // Appends rows to a data set, which the first call creates. Axis 0 of `shape` counts the rows;
   // the other axes must be the same in each call. The rows are flushed to the file before the call
@@ -74,10 +78,12 @@ class Hdf5BlobWriter {
   void AddRows(const std::string& name, const Shape& shape, const float* data);
   // Writes one element of 32 bits, as BVLC Caffe reads it.
   void Int(const std::string& name, int64_t value);
+  // Writes a data set of one string.
   void Text(const std::string& name, const std::string& text);
   // Writes bytes as attributes of the file's root, which do not appear in lists of data sets. Uses
   // several attributes if needed, because one holds at most 64 KB.
   void RootBytes(const std::string& name, const std::string& bytes);
+  // Closes the file. Call once, after the last write.
   void Close();
 
  private:

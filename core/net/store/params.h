@@ -45,6 +45,7 @@ struct ParamBytes {
   int64_t unpadded = 0;  // `values` without the padding of layouts and the alignment of parameters
 };
 
+// Owns the parameters of a run and their memory on one device. Not thread-safe.
 class ParamStore {
  public:
   ParamStore(Device* device, DType dtype, uint64_t seed)
@@ -56,6 +57,7 @@ class ParamStore {
   std::vector<int> Resolve(const Graph& graph);
   // Sets the layout of a parameter that was added but not yet allocated.
   void SetLayout(int param, const Layout& layout);
+  // Returns true if the parameter has memory.
   bool placed(int param) const { return params_[static_cast<size_t>(param)].value.raw != nullptr; }
   // Computes the offsets of the parameters added since the last Allocate, and returns the bytes
   // they need. If `gradients` is true, they are placed in arenas ordered by `finish_order` (indices

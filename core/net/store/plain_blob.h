@@ -10,6 +10,7 @@
 
 namespace doppio {
 
+// A blob of row-major floats on the host.
 struct PlainBlob {
   Shape shape;
   std::vector<float> data;

@@ -30,9 +30,11 @@ struct SolverSnapshot {
   int64_t iter_last_event = 0;
 };
 
+// The paths of the two files of a snapshot.
 struct SnapshotNames {
   std::string model, state;
 };
+// Returns the paths for a prefix and iteration; with ".h5" at the end if `hdf5` is true.
 SnapshotNames NamesOfSnapshot(const std::string& prefix, int64_t iter, bool hdf5);
 
 // Throws FileError if files with this prefix cannot be created. Call at the start of a run.

@@ -17,12 +17,14 @@
 
 namespace doppio {
 
+// The blobs of one layer in a weight file.
 struct LayerBlobs {
   std::string name;
   std::string type;  // as in the file: "Convolution", V1 "CONVOLUTION", V0 "conv"; empty for HDF5
   std::vector<PlainBlob> blobs;  // a blob missing from the file has shape {0}
 };
 
+// The trusted contents of a weight file.
 struct WeightsFile {
   std::string path;
   bool hdf5 = false;  // an HDF5 file may omit parameters that another layer owns

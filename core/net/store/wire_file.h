@@ -27,6 +27,7 @@ class WireReader {
 
   // Returns the number of the next field in the current message, or 0 at the end of the message.
   int Next();
+  // Read a string, bytes or message field, or a varint field.
   std::string String();
   uint64_t Varint();
   PlainBlob Blob();  // Reads a BlobProto in any form that a version of Caffe has written.
@@ -70,6 +71,7 @@ class WireWriter {
   explicit WireWriter(const std::string& path);  // creates or empties the file
   ~WireWriter();
 
+  // Writes bytes unchanged.
   void Raw(const std::string& bytes);
   // Writes the tag and length of a nested message. The caller writes its `bytes` bytes next.
   void MessageHead(int number, int64_t bytes);
