@@ -111,7 +111,7 @@ class MemoryPlanner {
 
   void LiveValues() {
     std::vector<std::vector<Span>> lives(draft_.blocks.size());
-    // blocks that the host may read at any time, so they must not be offloaded
+    // Blocks that the host may read at any time, so they must not be offloaded.
     std::set<int> fixed;
     for (const Group& g : draft_.groups) {
       const size_t id = static_cast<size_t>(g.storage);
@@ -282,7 +282,7 @@ class MemoryPlanner {
   Draft& draft_;
   const Graph& graph_;
   int64_t shared_bytes_ = 0;
-  // block of a gradient -> number of layers that still have to read it
+  // Maps the block of a gradient to the number of layers that still have to read the gradient.
   std::map<int, int> readers_;
 };
 

@@ -124,7 +124,7 @@ class Scheduler {
     const Unit& unit = draft_.UnitOf(it);
     if (unit.bottoms.empty() || unit.shape.persistent_tops) return false;
     for (size_t i = 0; i < unit.params.size(); ++i) {
-      // the parameter is updated no earlier than in the unit's own backward
+      // The parameter is updated no earlier than in the unit's own backward.
       if (unit.param_gradient[i]) continue;
       const GraphParam& param = graph_.params[static_cast<size_t>(unit.params[i])];
       // Another user of the parameter may have updated it, through its gradient or in its forward.
@@ -194,7 +194,7 @@ class Scheduler {
   const Plan& plan_;
   Draft& draft_;
   const Graph& graph_;
-  // per parameter of the graph: true if some unit computes its gradient
+  // Per parameter of the graph: true if some unit computes its gradient.
   std::vector<bool> learned_;
 };
 

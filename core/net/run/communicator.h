@@ -44,8 +44,9 @@ class Communicator {
   // device, if it has failed. The caller of StartAllReduce must therefore call Settled until it
   // returns true.
   virtual bool Settled() { return true; }
-  // Called by the computing thread after StartAllReduce has returned; may run concurrently with
-  // Settled on the exchanging thread.
+  // Makes all later work of the device wait for the sums that have been started. Called by the
+  // computing thread after StartAllReduce has returned; may run concurrently with Settled on the
+  // exchanging thread.
   virtual void Lead() {}
   // Returns true if the device itself waits, within the work that StartAllReduce enqueues, until
   // all ranks have started theirs.

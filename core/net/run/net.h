@@ -50,12 +50,13 @@ class Net {
   void StartForward();
   double Loss() { return losses_.Sum(); }
   // Computes the gradients of the last Forward. Adds parameter gradients to the existing ones if
-  // `accumulate` is true, else replaces them. `sink` may be null; otherwise it learns of each
-  // gradient that is complete.
+  // `accumulate` is true, else replaces them. If `sink` is not null, calls sink->Ready for
+  // each gradient when it is complete.
   void Backward(bool accumulate, GradientSink* sink = nullptr);
 
-  // Shares ownership of the current plan's buffers, so that they outlive a replan. Until the
-  // replan, the net itself owns the buffers. The device must outlive them in any case.
+  // Shares ownership of the current plan's buffers, so that they outlive a replan. Until a
+  // replan, the net owns the buffers and frees them in its destructor. The device must outlive
+  // them.
   std::shared_ptr<void> memory() const { return memory_; }
 
   // Makes backward compute the gradients of `scale` times the loss; all gradients grow by that

@@ -29,8 +29,8 @@ class StepRunner {
            const std::function<void(const PlanStep&)>& after,
            const std::function<bool(const PlanStep&)>& ends = nullptr);
 
-  // Returns true if the next Run runs or records some step for the first time. `ends` tells whether
-  // Run will get the argument `ends`.
+  // Returns true if the next Run runs or records some step for the first time. Pass true for
+  // `ends` if that Run will get its argument `ends`.
   bool Fresh(bool ends) const;
 
   // Returns the number of recorded stretches.

@@ -47,7 +47,7 @@ class FieldPlaces {
   struct File {
     std::string name;
     Tree tree;
-    // places passed to Set and Override, by path from the file's root
+    // The places passed to Set and Override, by path from the file's root.
     std::map<std::string, SourceLoc> known;
   };
   SourceLoc whole_;

@@ -53,7 +53,7 @@ std::string InOurWords(const std::string& message) {
 // the string.
 SourceLoc PlaceOfComplaint(const Complaint& complaint, const std::vector<Token>& tokens,
                            const std::string& file) {
-  // the last token that starts at or before the place
+  // The last token that starts at or before the place.
   auto word = std::upper_bound(
       tokens.begin(), tokens.end(), complaint, [](const Complaint& place, const Token& token) {
         return std::tie(place.line, place.column) < std::tie(token.line, token.column);
@@ -76,7 +76,7 @@ std::vector<Token> Tokenize(const std::string& text, const std::string& file,
   Complaints complaints;
   google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   google::protobuf::io::Tokenizer tokenizer(&stream, &complaints);
-  // same settings as protobuf's text parser
+  // These are the settings of protobuf's text parser.
   tokenizer.set_comment_style(google::protobuf::io::Tokenizer::SH_COMMENT_STYLE);
   tokenizer.set_allow_f_after_float(true);
   std::vector<Token> tokens;
