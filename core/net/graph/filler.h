@@ -18,7 +18,7 @@ namespace doppio {
 // unknown or does not fit the shape.
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, uint64_t stream,
           const Tensor& out, uint64_t first_row = 0);
-// Makes the checks of Fill without computing values; for `infer`.
+// Performs the checks of Fill without computing values; used by `infer`.
 void CheckFiller(const FillerParameter& filler, const Shape& shape);
 
 }  // namespace doppio

@@ -221,8 +221,8 @@ class KernelTypes {
   [[maybe_unused]] static const bool DOPPIO_CONCAT(doppio_kernel_, __COUNTER__) = \
       ::doppio::KernelTypes::Get().Add(__VA_ARGS__)
 
-// Factory for a kernel class template over float and double whose constructor takes (const
-// KernelArgs&):
+// Factory for a kernel class template over float and double, which must have a constructor from
+// const KernelArgs&:
 // {"Scale", DeviceKind::kCpu, "reference", 0, &MakeForFloat<ScaleKernel>}.
 template <template <class> class K>
 std::unique_ptr<Kernel> MakeForFloat(const KernelArgs& args) {

@@ -12,8 +12,8 @@
 
 namespace doppio {
 
-// Adds every mistake in `text`, which must be a message of type `root`, to `mistakes`. Stops and
-// throws them after 1000 mistakes.
+// Checks `text` as a message of type `root`, and adds every mistake to `mistakes`. Stops and throws
+// them after 1000 mistakes.
 void CheckText(const std::string& text, const std::string& file,
                const google::protobuf::Descriptor& root, ErrorCollector* mistakes);
 
