@@ -1,5 +1,5 @@
-// Names of classes in text files, a line each, by label: labels.txt, which `data convert` and
-// `data split` write, and CIFAR's own lists.
+// Text files of class names, one name per line, where line i names label i. Examples are
+// labels.txt, which `data convert` and `data split` write, and the lists that CIFAR ships with.
 #ifndef DOPPIO_DATA_SOURCE_CLASS_NAMES_H_
 #define DOPPIO_DATA_SOURCE_CLASS_NAMES_H_
 
@@ -8,10 +8,12 @@
 
 namespace doppio {
 
-// Blank lines at the end do not count. Throws FileError.
+// Returns the lines of the file without trailing blank lines. Throws FileError if the file cannot
+// be read or is not text.
 std::vector<std::string> ReadLabels(const std::string& path);
 
-// The first of `files` in `folder` that exists; no names where none does.
+// Returns the class names in the first of `files` that exists in `folder`, or an empty vector if
+// none exists. Throws FileError as ReadLabels does.
 std::vector<std::string> FindClassNames(const std::string& folder,
                                         const std::vector<std::string>& files);
 

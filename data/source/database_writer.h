@@ -1,8 +1,10 @@
-// Makes databases of Caffe's Datums. One is written under a temporary name beside its own, and gets
-// its own when it is whole: a reader sees all of it or nothing. A writer that can be resumed keeps
-// what it has when it is killed, and the next one goes on behind that.
+// Writes databases of Caffe's Datums. A database is written under a temporary name next to its
+// final path and renamed when it is complete, so a reader sees the whole database or nothing. A
+// resumable writer keeps its records if the process is killed, and the next writer continues after
+// them.
 //
-// A format is one file: it registers its opener under the name of the backend in data_param.
+// Each format has its own file, which registers a creator under the name of the backend in
+// data_param.
 #ifndef DOPPIO_DATA_SOURCE_DATABASE_WRITER_H_
 #define DOPPIO_DATA_SOURCE_DATABASE_WRITER_H_
 
@@ -20,51 +22,61 @@ using DatabaseRecord = std::pair<std::string, std::string>;  // key, value
 
 struct DatabaseContents {
   int64_t records = 0;
-  std::string last_key;  // the largest
+  std::string last_key;  // the largest key; empty without records
 };
 
 enum class DatabaseMode {
-  kNew,      // nothing is at the path; only Sync brings records to the disk
-  kDurable,  // perhaps one is there already; what Write was given is on the disk when it returns
+  kNew,      // the path is free; only Sync makes records durable
+  kDurable,  // opens or creates; records are durable when Write returns
 };
 
-// Of one format. Everything throws FileError.
+// A database of one format, open for writing. All methods throw FileError.
 class DatabaseFormat {
  public:
   virtual ~DatabaseFormat() = default;
+  // Writes `records` as one batch.
   virtual void Write(const std::vector<DatabaseRecord>& records) = 0;
-  virtual void Sync() = 0;  // all that was written is on the disk; nothing may follow
+  virtual void Sync() = 0;  // makes all records durable; no Write may follow
   virtual DatabaseContents Contents() const = 0;
 };
+// Creates or opens the database at `path`, depending on `mode`. Throws FileError.
 using DatabaseCreator = std::unique_ptr<DatabaseFormat> (*)(const std::string& path,
                                                             DatabaseMode mode);
 using DatabaseFormats = Registry<DatabaseCreator>;
 
 class DatabaseWriter {
  public:
-  // Where one at `path` is until Finish if it cannot be resumed.
+  // Returns the folder in which a writer that is not resumable keeps the database of `path` until
+  // Finish.
   static std::string FolderUntilFinish(const std::string& path);
 
-  // `backend` ("LMDB", "LEVELDB") is one of DatabaseFormats. FileError if something is at `path`.
+  // Starts a database that cannot be resumed. `backend` is a name in DatabaseFormats, such as
+  // "LMDB" or "LEVELDB". Throws FileError if `path` exists.
   DatabaseWriter(const std::string& backend, const std::string& path);
-  // One that can be resumed: the folder PATH.tmp keeps what is written until Finish. `settings` is
-  // any text that decides about the records; FileError where PATH.tmp was begun with another one,
-  // or while another process writes there. Records come in the order of their keys.
+  // Starts or resumes a resumable database, which stays in the folder PATH.tmp until Finish.
+  // `settings` is any text that determines the records. Throws FileError if `path` exists, if
+  // PATH.tmp was started with different settings, or if another process is writing to PATH.tmp. Put
+  // records in the order of their keys.
   DatabaseWriter(const std::string& backend, const std::string& path, const std::string& settings);
-  // Without Finish nothing is left of it, or what the next one goes on behind.
+  // If Finish was not called, removes the database, unless a later writer can resume from it.
   ~DatabaseWriter();
   DatabaseWriter(const DatabaseWriter&) = delete;
   DatabaseWriter& operator=(const DatabaseWriter&) = delete;
 
-  // What a writer before this one has left.
+  // Returns the records that an earlier, unfinished writer left behind.
   const DatabaseContents& found() const { return found_; }
-  // Records on the disk that the next writer would find; 0 where it cannot be resumed.
+  // Returns the number of records on disk from which a later writer would resume; 0 if the writer
+  // is not resumable.
   int64_t kept() const { return lock_ < 0 ? 0 : found_.records + flushed_; }
-  // Where the database is until Finish: a file put there goes with it.
+  // Returns the folder that holds the database until Finish. Files put into this folder move with
+  // the database.
   const std::string& folder() const { return temporary_; }
 
-  // Keys differ; a reader gets the records in their order, whatever the order of writing.
+  // Adds a record. Keys must be unique. Readers see records in key order, whatever the order of
+  // Put. Buffers records; throws FileError if writing them fails.
   void Put(std::string key, std::string value);
+  // Writes all buffered records to disk and renames the database to its final path. Throws
+  // FileError.
   void Finish();
 
  private:
@@ -73,12 +85,12 @@ class DatabaseWriter {
   void Flush();
 
   const std::string path_;
-  const std::string aside_;      // all that is there before Finish
-  const std::string temporary_;  // the database in it
-  int lock_ = -1;                // on the file of settings, where the writer can be resumed
+  const std::string aside_;      // folder of all files that exist before Finish
+  const std::string temporary_;  // folder of the database, inside aside_ or equal to it
+  int lock_ = -1;                // holds a file lock on the settings file; -1 if not resumable
   DatabaseContents found_;
-  int64_t flushed_ = 0;                     // records
-  std::unique_ptr<DatabaseFormat> format_;  // null once finished
+  int64_t flushed_ = 0;                     // number of records passed to format_
+  std::unique_ptr<DatabaseFormat> format_;  // null after Finish
   std::vector<DatabaseRecord> waiting_;
   size_t waiting_bytes_ = 0;
 };

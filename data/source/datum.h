@@ -1,4 +1,4 @@
-// Caffe's Datum, the value of every LMDB and LevelDB record.
+// Parses Caffe's Datum, the value of every record in an LMDB or LevelDB database.
 #ifndef DOPPIO_DATA_SOURCE_DATUM_H_
 #define DOPPIO_DATA_SOURCE_DATUM_H_
 
@@ -8,8 +8,9 @@
 
 namespace doppio {
 
-// Or SSD's AnnotatedDatum, a Datum and its boxes; the two are told apart by their first byte.
-// Throws FileError when `value` is no Datum or contradicts itself.
+// Parses `value`, a Datum or SSD's AnnotatedDatum (a Datum with boxes), into `record`. The first
+// byte distinguishes the two. `record` owns copies of the data, so `value` may go away. Throws
+// FileError if `value` is neither message or is inconsistent.
 void ReadDatum(const void* value, size_t bytes, Record* record);
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// What transform_param says of the extents of images without looking at any.
+// Derives image sizes from transform_param alone, without reading an image.
 #ifndef DOPPIO_DATA_SOURCE_DECLARED_SHAPE_H_
 #define DOPPIO_DATA_SOURCE_DECLARED_SHAPE_H_
 
@@ -8,10 +8,11 @@ namespace doppio {
 
 class TransformationParameter;
 
-// Whether images reach the crop in sizes that were drawn.
+// Returns true if images can differ in size when they reach the crop.
 bool SizesVary(const TransformationParameter& transform);
 
-// What images that come as `image` leave the pipeline as; 0 where it is not said.
+// Returns the shape of the pipeline's samples for images of shape `image`. A height or width is 0
+// if transform_param does not determine it.
 ImageShape DeclaredShape(const TransformationParameter& transform, ImageShape image);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// How the ten digits are written: pen strokes through a few points, in a unit box with y downwards.
-// A pure table; digits.cc bends and draws it.
+// Shapes of the ten handwritten digits, as pen strokes through a few points in a unit box whose y
+// axis points down. This file is only a table; digits.cc distorts and draws the strokes.
 #ifndef DOPPIO_DATA_SOURCE_DIGITS_STROKES_H_
 #define DOPPIO_DATA_SOURCE_DIGITS_STROKES_H_
 
@@ -10,10 +10,11 @@ namespace doppio {
 struct Point {
   float x, y;
 };
-using Stroke = std::vector<Point>;  // a smooth curve through the points; two points are a line
+using Stroke =
+    std::vector<Point>;  // a smooth curve through the points; two points make a straight line
 using Glyph = std::vector<Stroke>;
 
-// The ways in which people write `digit`, at least one.
+// Returns the variants in which people write `digit` (0 to 9), at least one.
 const std::vector<Glyph>& GlyphsOf(int digit);
 
 }  // namespace doppio

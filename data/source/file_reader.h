@@ -1,4 +1,4 @@
-// The bytes of a file in memory, taken from front to back.
+// Reads the bytes of a file in memory sequentially.
 #ifndef DOPPIO_DATA_SOURCE_FILE_READER_H_
 #define DOPPIO_DATA_SOURCE_FILE_READER_H_
 
@@ -10,20 +10,21 @@
 
 namespace doppio {
 
-// `file` must outlive it. What is not there is a FileError: "corrupt KIND image: it ends too
-// early".
+// `file` must outlive the reader. `kind` appears in error messages. Reading past the end throws
+// FileError: "corrupt KIND image: it ends too early".
 class FileReader {
  public:
   FileReader(const char* kind, const uint8_t* file, size_t bytes)
       : kind_(kind), at_(file), end_(file + bytes) {}
 
+  // Returns a pointer to the next `bytes` bytes and skips them.
   const uint8_t* Take(size_t bytes) {
     if (bytes > left()) throw Corrupt("it ends too early");
     at_ += bytes;
     return at_ - bytes;
   }
   uint8_t Byte() { return *Take(1); }
-  // The least significant byte first.
+  // Reads a little-endian unsigned number of 1 to 4 bytes.
   uint32_t Number(int bytes) {
     const uint8_t* from = Take(static_cast<size_t>(bytes));
     uint32_t number = 0;
@@ -31,6 +32,7 @@ class FileReader {
     return number;
   }
   size_t left() const { return static_cast<size_t>(end_ - at_); }
+  // Returns the error "corrupt KIND image: WHY" for the caller to throw.
   FileError Corrupt(const std::string& why) const {
     return FileError(std::string("corrupt ") + kind_ + " image: " + why);
   }

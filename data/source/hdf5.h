@@ -1,10 +1,10 @@
-// Layer HDF5Data: a text file lists HDF5 files (names without spaces), and each top is the data set
-// of its name in them; the first axis counts rows. Values of any number type and byte order become
-// floats. Whole files are held in memory, the one in use and the next, which is read ahead by a
-// thread.
+// Data of layer HDF5Data. A text file lists HDF5 files, whose names must not contain spaces. Each
+// top is the data set of the same name in these files; its first axis counts rows. Values of any
+// numeric type and byte order are converted to floats. Two whole files are held in memory: the
+// current file and the next one, which a thread reads ahead.
 //
-// As in Caffe, shuffling draws a new order of the files each epoch and of the rows inside each
-// file. Samples, seeds, ranks and Seek are as in Pipeline.
+// As in Caffe, shuffling draws a new order of the files in each epoch, and of the rows inside each
+// file. Sample numbers, seeds, ranks and Seek work as in Pipeline.
 #ifndef DOPPIO_DATA_SOURCE_HDF5_H_
 #define DOPPIO_DATA_SOURCE_HDF5_H_
 
@@ -28,25 +28,31 @@ struct Hdf5Options {
   int world = 1;
 };
 
+// Not thread-safe.
 class Hdf5Rows {
  public:
-  // Looks into every file: missing data sets and shapes that differ are found here. Throws
-  // FileError.
+  // Opens every file once to check for missing data sets and mismatched shapes. Throws FileError.
   Hdf5Rows(const std::string& list, const std::vector<std::string>& tops,
            const Hdf5Options& options);
   ~Hdf5Rows();
   Hdf5Rows(const Hdf5Rows&) = delete;
   Hdf5Rows& operator=(const Hdf5Rows&) = delete;
 
-  const Shape& row_shape(size_t top) const { return row_shapes_[top]; }  // without the axis of rows
-  int64_t size() const { return size_; }                                 // rows in all files
+  // Returns the shape of one row, without the row axis.
+  const Shape& row_shape(size_t top) const { return row_shapes_[top]; }
+  // Returns the number of rows in all files.
+  int64_t size() const { return size_; }
 
-  // Writes one batch of each top.
+  // Writes the next batch of each top: batch x row_shape(top) values, row-major. Throws FileError
+  // if a file cannot be read.
   void Next(const std::vector<float*>& tops);
+  // Returns the global index of the first sample of the next batch.
   int64_t next_sample() const { return next_sample_; }
-  // The sample that rank 0 goes on with: the same number on every rank.
+  // Returns the first sample of rank 0's next batch, the same number on every rank.
   int64_t position() const { return next_sample_ - int64_t{options_.rank} * options_.batch; }
-  void Seek(int64_t sample);  // to such a position
+  // Continues at `sample`, a value of position().
+  void Seek(int64_t sample);
+  // Changes the rank and the number of ranks. The position stays the same.
   void Shard(int rank, int world);
 
  private:
@@ -54,14 +60,14 @@ class Hdf5Rows {
     std::string path;
     int64_t rows = 0;
   };
-  // The values of one file; the place it takes in one epoch.
+  // The values of one file, and its turn: the file's place in the sequence of all files read.
   struct Loaded {
-    int64_t turn = -1;  // epoch * files + place in the epoch's order of files
+    int64_t turn = -1;  // epoch * files + place in this epoch's file order; -1: none
     std::vector<std::vector<float>> tops;
   };
   struct Place {
-    int64_t turn;  // of the file
-    int64_t row;   // in the file
+    int64_t turn;  // turn of the file
+    int64_t row;   // row in the file
   };
 
   int64_t FileOfTurn(int64_t turn) const;
@@ -76,7 +82,7 @@ class Hdf5Rows {
   std::vector<Shape> row_shapes_;
   int64_t size_ = 0;
   int64_t next_sample_;
-  int64_t epoch_ = -1;               // that epoch_ends_ is for
+  int64_t epoch_ = -1;               // epoch that epoch_ends_ describes
   std::vector<int64_t> epoch_ends_;  // position after the last row of each turn
   Loaded current_;
   std::future<Loaded> ahead_;

@@ -1,4 +1,4 @@
-// Reading data sets of one HDF5 file, with the library's handles and error texts kept inside.
+// Reads data sets from one HDF5 file. Hides the handles and error messages of the HDF5 library.
 #ifndef DOPPIO_DATA_SOURCE_HDF5_FILE_H_
 #define DOPPIO_DATA_SOURCE_HDF5_FILE_H_
 
@@ -12,12 +12,14 @@ namespace doppio {
 
 class Hdf5File {
  public:
-  explicit Hdf5File(const std::string& path);  // opens it for reading; throws FileError
+  // Opens the file for reading. Throws FileError.
+  explicit Hdf5File(const std::string& path);
   ~Hdf5File();
   Hdf5File(const Hdf5File&) = delete;
   Hdf5File& operator=(const Hdf5File&) = delete;
 
-  // Throw FileError when there is no data set of that name, or not one of numbers.
+  // Both methods throw FileError if the data set does not exist or is not numeric. Read converts
+  // the values to floats, in row-major order.
   Shape ShapeOf(const std::string& dataset) const;
   std::vector<float> Read(const std::string& dataset) const;
 

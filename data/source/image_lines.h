@@ -1,4 +1,4 @@
-// The text that lists images: lines "path label [label...]".
+// Parses lists of images: text files with lines "path label [label...]".
 #ifndef DOPPIO_DATA_SOURCE_IMAGE_LINES_H_
 #define DOPPIO_DATA_SOURCE_IMAGE_LINES_H_
 
@@ -11,17 +11,17 @@ namespace doppio {
 class Source;
 
 struct ImageLine {
-  std::string path;           // as written; it may hold spaces
+  std::string path;           // as written in the list; may contain spaces
   std::vector<float> labels;  // the numbers at the end of the line, at least one
-  int number = 0;             // of the line, from 1
+  int number = 0;             // line number, from 1
 };
 
-// At least one, all with as many labels. Blank lines are passed over. Throws FileError with the
-// line.
+// Reads a list of at least one image; all lines must have the same number of labels. Skips blank
+// lines. Throws FileError with the line number.
 std::vector<ImageLine> ReadImageLines(const std::string& list);
 
-// Such images as they are, `root` in front of each path. Messages name the line in `list`; "" where
-// there is none.
+// Opens the images of `lines` without conversion or resizing. `root` is prepended to each path.
+// Error messages name the line in `list`, unless `list` is "".
 std::unique_ptr<Source> OpenImageLines(std::vector<ImageLine> lines, const std::string& root,
                                        const std::string& list);
 

@@ -1,6 +1,6 @@
-// The records of an LMDB database, read from its file without liblmdb, which trusts every number in
-// a file: one that is cut or damaged ends a program with SIGBUS or SIGSEGV. Only the main table is
-// read, as Caffe fills it: one value for each key.
+// Reads the records of an LMDB database without liblmdb, which trusts every number in a file: a
+// truncated or damaged file ends the program with SIGBUS or SIGSEGV. Reads only the main table, in
+// the form in which Caffe fills it, with one value per key.
 #ifndef DOPPIO_DATA_SOURCE_LMDB_FILE_H_
 #define DOPPIO_DATA_SOURCE_LMDB_FILE_H_
 
@@ -18,14 +18,16 @@ class LmdbFile {
     std::string_view key, value;
   };
 
-  // Maps `path` (data.mdb, not its folder) and finds all records, which reads every page that holds
-  // keys. Throws FileError, without the path: "it is not an LMDB file", "it ends too early...".
+  // Maps the file `path` (data.mdb, not its folder) into memory and finds all records, which reads
+  // every page that holds keys. Throws FileError without the path: "it is not an LMDB file", "it
+  // ends too early...".
   explicit LmdbFile(const std::string& path);
   ~LmdbFile();
   LmdbFile(const LmdbFile&) = delete;
   LmdbFile& operator=(const LmdbFile&) = delete;
 
-  // In the order of their keys. They lie in the map, and live as long as this object.
+  // Returns the records in key order. They point into the mapped file and are valid for the
+  // lifetime of this object.
   const std::vector<Record>& records() const { return records_; }
 
  private:

@@ -1,5 +1,5 @@
-// One record of a data source, as it lies on the disk: pixels or an encoded image, and its labels.
-// A Record is reused by the thread that reads, so that reading does not allocate when sizes repeat.
+// One record of a data source as stored: pixels or an encoded image, and its labels. Each reading
+// thread reuses its Record, so reading does not allocate memory when sizes repeat.
 #ifndef DOPPIO_DATA_SOURCE_RECORD_H_
 #define DOPPIO_DATA_SOURCE_RECORD_H_
 
@@ -28,34 +28,34 @@ struct ImageShape {
   }
 };
 
-// Pixels that somebody else owns. Colour is in the order blue, green, red, as in Caffe's databases,
-// unless the source says otherwise.
+// A view of pixels; does not own them. Colour channels are in the order blue, green, red, as in
+// Caffe's databases, unless the source says otherwise.
 struct Pixels {
   ImageShape shape;
-  const uint8_t* bytes = nullptr;  // one of the two is set
+  const uint8_t* bytes = nullptr;  // exactly one of bytes and floats is set
   const float* floats = nullptr;
-  bool interleaved = false;  // rows of pixels (height, width, channel); else planes
+  bool interleaved = false;  // true: height x width x channel; false: planes
 };
 
-// What to make of an encoded image.
+// How to decode an encoded image.
 struct DecodeOptions {
   enum class Color { kAsStored, kColor, kGray };
   Color color = Color::kAsStored;
-  int height = 0;  // both positive: the result is resized to this
+  int height = 0;  // if both are positive, the image is resized to height x width
   int width = 0;
-  bool scaled = false;  // a JPEG is decoded at 1/2, 1/4 or 1/8 first where that is large enough
+  bool scaled = false;  // decode a JPEG at 1/2, 1/4 or 1/8 if the result is still large enough
 };
 
 struct Record {
-  Pixels pixels;                     // not set when encoded
+  Pixels pixels;                     // empty if encoded
   const uint8_t* encoded = nullptr;  // an image file, or null
   size_t encoded_bytes = 0;
-  DecodeOptions decode;  // the source's wish for an encoded image
+  DecodeOptions decode;  // how the source wants an encoded image decoded
   std::vector<float> labels;
-  bool annotated = false;  // `objects` says what is in the image
+  bool annotated = false;  // true if `objects` lists the objects in the image
   std::vector<ObjectBox> objects;
 
-  // Backing for the pointers above where the source does not keep the record in memory itself.
+  // Memory for the pointers above, if the source does not keep the record in memory itself.
   std::string byte_storage;
   std::vector<float> float_storage;
 };

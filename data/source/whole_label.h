@@ -1,4 +1,4 @@
-// Labels as classes.
+// Conversion of labels to class numbers.
 #ifndef DOPPIO_DATA_SOURCE_WHOLE_LABEL_H_
 #define DOPPIO_DATA_SOURCE_WHOLE_LABEL_H_
 
@@ -8,8 +8,9 @@
 
 namespace doppio {
 
-// The class that a record's labels name: they are one whole number, which a float holds without
-// its neighbours falling together, -2^24 to 2^24. Nothing otherwise.
+// Returns the class that a record's labels name, or nullopt unless there is exactly one label and
+// it is a whole number from -2^24 to 2^24. Beyond this range a float cannot distinguish adjacent
+// integers.
 inline std::optional<int> WholeLabel(const std::vector<float>& labels) {
   constexpr float kExact = 1 << 24;
   if (labels.size() != 1 || !(std::abs(labels[0]) <= kExact)) return std::nullopt;

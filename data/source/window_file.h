@@ -1,10 +1,10 @@
-// The window file of layer WindowData, in the form that R-CNN writes: words and numbers between any
-// white space, for each image
+// The window file of layer WindowData, in R-CNN's format: words and numbers separated by white
+// space. For each image there is
 //   # INDEX  PATH  CHANNELS HEIGHT WIDTH  NUMBER
-// and then for each of its NUMBER windows
+// followed by NUMBER windows
 //   CLASS OVERLAP X1 Y1 X2 Y2
-// with corners that belong to the window, in pixels from 0. OVERLAP is the window's intersection
-// over union with an object of CLASS.
+// Corners are in pixels, from 0, and inclusive. OVERLAP is the window's intersection over union
+// with an object of CLASS.
 #ifndef DOPPIO_DATA_SOURCE_WINDOW_FILE_H_
 #define DOPPIO_DATA_SOURCE_WINDOW_FILE_H_
 
@@ -15,19 +15,21 @@
 namespace doppio {
 
 struct Window {
-  int32_t image = 0;  // its place in WindowFile::paths
+  int32_t image = 0;  // index into WindowFile::paths
   int32_t label = 0;  // 0: background
   int32_t x1 = 0, y1 = 0, x2 = 0, y2 = 0;
 };
 
 struct WindowFile {
-  int channels = 0;  // the same in all images
+  int channels = 0;  // of every image
   std::vector<std::string> paths;
-  std::vector<Window> objects;      // overlap of foreground or more
-  std::vector<Window> backgrounds;  // of the others, those with less than background
+  // Windows that overlap an object by `foreground` or more.
+  std::vector<Window> objects;
+  // Other windows, if they overlap by less than `background`.
+  std::vector<Window> backgrounds;
 };
 
-// Throws FileError with the line.
+// Reads the file at `path`. Throws FileError with the line number.
 WindowFile ReadWindowFile(const std::string& path, float foreground, float background);
 
 }  // namespace doppio
