@@ -1,9 +1,11 @@
-// transform_param: crop, mirror, mean, scale, from pixels to the floats of a batch. A pure function
-// of the image and of a random key, so the result does not depend on who computes it.
+// Applies transform_param (crop, mirror, mean, scale) to turn pixels into the floats of a batch.
+// The result is a pure function of the image and a random key, so it does not depend on the thread
+// or rank that computes it.
 //
-// In two steps: a sample is cut out of its image, and stays bytes as long as it can, a quarter of
-// the memory; mirroring, mean and scale come when it is written to where it is used. The crop is
-// which rows and columns are copied, so that nothing else of the image is kept, or sent to a GPU.
+// The work is done in two steps. The first step cuts a sample out of its image; the sample stays in
+// bytes if possible, which takes a quarter of the memory of floats. The second step mirrors the
+// sample, subtracts the mean and scales, and writes the result to its destination. Only the rows
+// and columns inside the crop are copied, so nothing else of the image is kept or sent to a GPU.
 #ifndef DOPPIO_DATA_AUGMENT_AUGMENT_H_
 #define DOPPIO_DATA_AUGMENT_AUGMENT_H_
 
@@ -20,61 +22,68 @@ namespace doppio {
 
 class TransformationParameter;
 
-// The part of an image that a sample is made of.
+// The part of an image that becomes a sample. `shape`, `top` and `left` are in pixels.
 struct Cut {
   ImageShape shape;
   int top = 0, left = 0;
   bool mirrored = false;
 };
 
-// A sample on its way, planar. Keeps its memory from one to the next.
+// A sample between the two steps, in planes. Reused for one sample after another to avoid
+// allocations.
 struct CutPixels {
-  bool finished = false;  // floats, all applied; else bytes
-  bool mirrored = false;  // bytes: the sample has their rows in reverse
+  bool finished = false;  // true: floats, with everything applied; false: bytes
+  bool mirrored = false;  // for bytes: Finish has to reverse their rows
   std::vector<uint8_t> bytes;
   std::vector<float> floats;
 };
 
-// Throws UserError for what dialects have in transform_param that would change the images and is
-// not implemented, or left to layers of other types.
+// Throws UserError for fields of transform_param that would change the images but that are not
+// implemented, or that belong to layers of other types.
 void RefuseUnknownTransforms(const TransformationParameter& parameter);
-// The same, and for contradictory settings.
+// Throws UserError as RefuseUnknownTransforms does, and for contradictory settings.
 void CheckTransforms(const TransformationParameter& parameter);
 
+// Const methods may be called from several threads at once.
 class Augment {
  public:
-  // Reads the mean file. Throws UserError as CheckTransforms does, FileError when the mean cannot
-  // be read. `sizes_vary`: images have sizes that were drawn, so a mean of their size there is not;
-  // the middle of the one there is belongs to each cut. `mean_at`: the place of mean_file, which
-  // errors about the mean point at.
+  // Reads the mean file. Set `sizes_vary` if images have random sizes: then there is no mean of the
+  // same size, and the centre of the mean image is used for each cut. Errors about the mean point
+  // at `mean_at`, the location of mean_file. Throws UserError as CheckTransforms does, and
+  // FileError if the mean cannot be read.
   Augment(const TransformationParameter& parameter, Phase phase, const Random& random,
           bool sizes_vary = false, const SourceLoc& mean_at = {});
 
-  // What an image of this shape becomes. Throws UserError when crop or mean do not fit it.
+  // Returns the shape of a sample cut from an image of this shape. Throws UserError if crop or mean
+  // do not fit the image.
   ImageShape OutputShape(const ImageShape& image) const;
-  // Crops at random in training, at the centre in testing; mirrors at random in both, as Caffe
-  // does. `sample` is the global index of the sample. Throws as OutputShape does.
+  // Chooses the cut of sample `sample`, a global index. Crops are random in training and central in
+  // testing; mirroring is random in both, as in Caffe. Throws as OutputShape does.
   Cut CutOf(const ImageShape& image, uint64_t sample) const;
+  // Cuts the sample out of `image`: the first step. Throws as OutputShape does.
   void Apply(const Pixels& image, uint64_t sample, CutPixels* to) const;
-  // Apply, for who has no more than a row of the image at a time: Start, then row `y` of each
-  // channel. `pixels` points to the leftmost one in the cut: gray, or words of blue, green, red
-  // from the lowest byte up.
+  // The same as Apply, for callers that have one row of the image at a time: call Start, then
+  // WriteRow for row `y` of each channel. `pixels` points to the leftmost pixel of the cut: gray
+  // bytes, or words with blue, green and red from the lowest byte up.
   void Start(const Cut& cut, CutPixels* to) const;
   void WriteRow(const uint8_t* pixels, const Cut& cut, int channel, int y, CutPixels* to) const;
   void WriteRow(const uint32_t* pixels, const Cut& cut, int channel, int y, CutPixels* to) const;
-  // Writes cut.count() numbers. T: float, double.
+  // Performs the second step and writes cut.count() numbers to `to`, in planes. T is float or
+  // double.
   template <class T>
   void Finish(const CutPixels& from, const ImageShape& cut, T* to) const;
 
-  // What Finish does to bytes, mirrored or not: (byte - mean of the channel) * scale.
+  // The constants with which Finish converts a byte, mirrored or not: (byte - mean of the channel)
+  // * scale.
   float scale() const { return scale_; }
   std::vector<float> ChannelMeans(int channels) const;
 
-  // What of an image's objects is in the cut, in its fractions, as emit_constraint says.
+  // Returns the objects inside the cut, as emit_constraint selects them, in fractions of the cut.
+  // Mirrors the boxes if the cut is mirrored.
   std::vector<ObjectBox> ObjectsIn(const Cut& cut, const ImageShape& image,
                                    const std::vector<ObjectBox>& objects) const;
 
-  // force_color and force_gray: what encoded images should be decoded to.
+  // Returns the colour to which encoded images should be decoded, from force_color and force_gray.
   DecodeOptions::Color color() const { return color_; }
 
  private:
@@ -89,10 +98,10 @@ class Augment {
   bool mirror_;
   bool random_crop_;
   bool sizes_vary_;
-  int crop_height_ = 0, crop_width_ = 0;  // 0: not cropped
+  int crop_height_ = 0, crop_width_ = 0;  // 0: no crop
   DecodeOptions::Color color_ = DecodeOptions::Color::kAsStored;
-  std::vector<float> mean_values_;  // none, one, or one per channel
-  std::vector<float> mean_image_;   // instead of mean_values_
+  std::vector<float> mean_values_;  // empty, one value, or one per channel
+  std::vector<float> mean_image_;   // if not empty, used instead of mean_values_
   ImageShape mean_shape_;
   std::string mean_file_;
   SourceLoc mean_at_;

@@ -1,4 +1,4 @@
-// SSD's batch_sampler: random windows of an image that hold enough of its objects.
+// SSD's batch_sampler: draws random windows that overlap enough with the objects of an image.
 #ifndef DOPPIO_DATA_AUGMENT_BOX_SAMPLER_H_
 #define DOPPIO_DATA_AUGMENT_BOX_SAMPLER_H_
 
@@ -12,15 +12,16 @@ namespace doppio {
 
 using BatchSamplers = google::protobuf::RepeatedPtrField<BatchSampler>;
 
-// Throws UserError for scales and ratios that no window can have.
+// Throws UserError for scales and aspect ratios that no window can have.
 void CheckSamplers(const BatchSamplers& samplers);
 
-// Whether one of the objects overlaps the window as the constraint says; true where it says
-// nothing.
+// Returns true if at least one object overlaps the window as `constraint` requires, or if the
+// constraint is empty.
 bool Satisfies(const Box& window, const std::vector<ObjectBox>& objects,
                const SampleConstraint& constraint);
 
-// Of each sampler up to max_sample windows, found within max_trials.
+// Returns up to max_sample windows per sampler, found in at most max_trials draws. Skips samplers
+// with use_original_image: false.
 std::vector<Box> SampleWindows(const BatchSamplers& samplers, const std::vector<ObjectBox>& objects,
                                Draws* draws);
 

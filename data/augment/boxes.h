@@ -1,7 +1,7 @@
-// The boxes of objects in an image, and what becomes of them when a part of the image is taken.
-// Corners are fractions of the image: 0 is its left or upper edge, 1 its right or lower one.
-// Definitions are those of SSD (Liu et al., "SSD: Single Shot MultiBox Detector", ECCV 2016, and
-// its Caffe).
+// Boxes of objects in an image, and their conversion when a part of the image is cut out. Corners
+// are fractions of the image: 0 is its left or upper edge, 1 its right or lower edge. The
+// definitions are those of SSD (Liu et al., "SSD: Single Shot MultiBox Detector", ECCV 2016, and
+// its version of Caffe).
 #ifndef DOPPIO_DATA_AUGMENT_BOXES_H_
 #define DOPPIO_DATA_AUGMENT_BOXES_H_
 
@@ -16,27 +16,30 @@ struct Box {
 
   float width() const { return xmax - xmin; }
   float height() const { return ymax - ymin; }
-  // 0 where a side is negative.
+  // Returns 0 if a side is negative.
   float area() const { return width() < 0 || height() < 0 ? 0 : width() * height(); }
 };
 
-// An object: what a row of the label blob says.
+// An object: the contents of one row of the label blob.
 struct ObjectBox {
   Box box;
   float label = 0, instance = 0;
   bool difficult = false;
 };
 
-Box Clipped(const Box& box);  // to the image
-// Of the area that both have, and of 0 where they only touch.
-float OverlapOf(const Box& a, const Box& b);          // over that of their union
-float CoverageOf(const Box& part, const Box& whole);  // over that of `part`
+// Returns the box clipped to the image, i.e. to [0, 1] in both directions.
+Box Clipped(const Box& box);
+// Returns the intersection over union; 0 if the boxes only touch.
+float OverlapOf(const Box& a, const Box& b);
+// Returns the share of `part`'s area that lies inside `whole`; 0 if the boxes only touch.
+float CoverageOf(const Box& part, const Box& whole);
 
-// The box in fractions of `frame`, clipped to it. False: nothing of it is left.
+// Writes `box` to `projected`, in fractions of `frame` and clipped to it. Returns false if nothing
+// of the box lies inside `frame`.
 bool Project(const Box& frame, const Box& box, Box* projected);
 
-// What of `objects` is in `frame`, in its fractions. `constraint`, where given, says which ones
-// count as being in it.
+// Returns the objects inside `frame`, with boxes in fractions of `frame`. `constraint` selects the
+// objects that count as inside; null: every object that overlaps `frame`.
 std::vector<ObjectBox> ObjectsIn(const Box& frame, const std::vector<ObjectBox>& objects,
                                  const EmitConstraint* constraint);
 

@@ -1,4 +1,4 @@
-// SSD's changes of light and colour (distort_param), in 8 bits as there.
+// SSD's random changes of brightness and colour (distort_param), computed in 8 bits as SSD does.
 #ifndef DOPPIO_DATA_AUGMENT_DISTORT_H_
 #define DOPPIO_DATA_AUGMENT_DISTORT_H_
 
@@ -8,10 +8,11 @@
 
 namespace doppio {
 
-// Throws UserError for ranges that make no sense.
+// Throws UserError for invalid ranges.
 void CheckDistortion(const DistortionParameter& parameter);
 
-// Throws FileError unless the image has three channels.
+// Changes brightness, contrast, saturation, hue and channel order of `image`, each with its own
+// probability. Throws FileError unless the image has three channels.
 void Distort(const DistortionParameter& parameter, Draws* draws, Image* image);
 
 }  // namespace doppio

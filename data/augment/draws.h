@@ -1,4 +1,4 @@
-// Random numbers of one sample, one after the other.
+// The sequence of random numbers of one sample. Each call returns the next number.
 #ifndef DOPPIO_DATA_AUGMENT_DRAWS_H_
 #define DOPPIO_DATA_AUGMENT_DRAWS_H_
 
@@ -9,11 +9,14 @@ namespace doppio {
 class Draws {
  public:
   Draws(const Random& random, uint64_t sample) : random_(random), sample_(sample) {}
+  // Returns a number in [low, high).
   float Uniform(float low, float high) {
     return low + (high - low) * random_.Uniform(sample_, next_++);
   }
+  // Returns true with the given probability.
   bool Happens(float probability) { return Uniform(0, 1) < probability; }
-  int Below(int n) {  // n > 0
+  // Returns an integer in [0, n). `n` must be positive.
+  int Below(int n) {
     return static_cast<int>(random_.Below(static_cast<uint32_t>(n), sample_, next_++));
   }
 

@@ -1,4 +1,4 @@
-// Caffe's mean images: a binary BlobProto of one image.
+// Reads and writes Caffe's mean images: binary BlobProtos that hold one image.
 #ifndef DOPPIO_DATA_AUGMENT_MEAN_FILE_H_
 #define DOPPIO_DATA_AUGMENT_MEAN_FILE_H_
 
@@ -13,12 +13,14 @@ struct MeanImage {
   ImageShape shape;
   std::vector<float> values;  // planes
 
+  // Returns the mean of each channel.
   std::vector<double> ChannelMeans() const;
 };
 
-// Throws FileError when it is none.
+// Throws FileError if the file cannot be read or is not a mean image.
 MeanImage ReadMeanFile(const std::string& path);
-// With the extents of four axes, as BVLC Caffe writes and reads it.
+// Writes the shape as four axes (num, channels, height, width), as BVLC Caffe writes and reads it.
+// Throws FileError.
 void WriteMeanFile(const MeanImage& mean, const std::string& path);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// The record of what a data layer does to its images (proto/preprocessing.proto), which files of
-// weights keep.
+// Describes how a data layer prepares its images (proto/preprocessing.proto). Weight files store
+// this description.
 #ifndef DOPPIO_DATA_AUGMENT_PREPROCESSING_H_
 #define DOPPIO_DATA_AUGMENT_PREPROCESSING_H_
 
@@ -7,8 +7,9 @@
 
 namespace doppio {
 
-// Takes the means of the channels of a mean file. Of one that does not exist it keeps the name
-// only. Throws FileError for a mean file that cannot be read.
+// Returns the description of images with `facts` after `transform`. Replaces a mean file by its
+// channel means; if the file does not exist, stores only its name. Throws FileError if the mean
+// file cannot be read.
 Preprocessing DescribeImages(const TransformationParameter& transform, const SourceFacts& facts);
 
 }  // namespace doppio

@@ -1,4 +1,5 @@
-// Single random changes of images in training, as functions of what was drawn.
+// Individual random changes of training images. The functions that take Draws also draw their
+// parameters.
 #ifndef DOPPIO_DATA_AUGMENT_RANDOM_CHANGES_H_
 #define DOPPIO_DATA_AUGMENT_RANDOM_CHANGES_H_
 
@@ -13,33 +14,37 @@ namespace doppio {
 
 class TransformationParameter;
 
-// A part of a `height` x `width` image: min_area_ratio to max_area_ratio of its area, at any place
-// where it fits; max_attempt draws of a size. The logarithm of its width over height is uniform
-// within that of an aspect_ratio_change of 1 or more. One below 1 is Intel Caffe's: a factor drawn
-// from it to its inverse widens the part and lowers it as much, or, as often, the other way round.
-// Without success the largest part in the middle with such proportions (Szegedy et al., "Going
-// Deeper with Convolutions", 2015, section 6, names such crops).
+// Draws a part of a `height` x `width` image. The part has min_area_ratio to max_area_ratio of the
+// image's area, at any place where it fits; max_attempt sizes are tried. If aspect_ratio_change c
+// is 1 or more, the logarithm of width over height is uniform in [-log c, log c]. If c is below 1,
+// the rule is Intel Caffe's: a factor f is drawn from [c, 1/c], and either the width is multiplied
+// and the height divided by f, or the reverse, with equal probability. If no attempt fits, returns
+// the largest central part with proportions in this range (such crops are named in Szegedy et al.,
+// "Going Deeper with Convolutions", 2015, section 6).
 cv::Rect DrawCrop(const RandomAspectRatioParameter& parameter, int height, int width, Draws* draws);
 
-// Turns the image counter-clockwise around its middle, bilinear; `fill` where nothing was.
+// Rotates the image counter-clockwise around its centre, with bilinear interpolation. Pixels from
+// outside the image become `fill`.
 void Rotate(double degrees, const cv::Scalar& fill, Image* image);
 
-// Moves the image by `right` columns and `down` rows, negative ones the other way; bilinear between
-// whole pixels. What was outside of it is what cv::copyMakeBorder would put around it for `border`
-// (BorderOf), which takes `fill` if that is constant.
+// Moves the image by `right` columns and `down` rows, which may be negative or fractional;
+// interpolation is bilinear. `border` (see BorderOf) is OpenCV's rule for pixels from outside the
+// image, as in cv::copyMakeBorder; `fill` is the colour for a constant border.
 void Shift(double right, double down, int border, const cv::Scalar& fill, Image* image);
 
-// Fills the square of `size` whose middle is at column `x`, row `y`; what is outside the image is
-// cut.
+// Fills a square of `size` pixels a side, centred at column `x` and row `y` and clipped to the
+// image.
 void CutSquare(int x, int y, int size, const cv::Scalar& fill, Image* image);
 
-// Throws UserError where expand_param of `transform` makes no sense.
+// Throws UserError if expand_param of `transform` is invalid.
 void CheckExpansion(const TransformationParameter& transform);
-// With probability `prob` puts the image at a random place of a canvas of `fill` with 1 to
-// max_expand_ratio times its sides. Returns the canvas in fractions of the image.
+// With probability `prob`, places the image at random on a canvas of colour `fill` with 1 to
+// max_expand_ratio times the image's sides. Returns the canvas in fractions of the original image.
+// Throws FileError if the canvas exceeds the limit on pixels.
 Box Expand(const ExpansionParameter& parameter, const cv::Scalar& fill, Draws* draws, Image* image);
 
-// To a short side of `side` pixels, the other in proportion, rounded.
+// Resizes the image to a short side of `side` pixels and keeps its proportions, rounded.
+// `interpolation` is OpenCV's number. Throws FileError if the result exceeds the limit on pixels.
 void ResizeShortSide(int side, int interpolation, Image* image);
 
 }  // namespace doppio

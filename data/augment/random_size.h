@@ -1,6 +1,6 @@
-// Random sizes of whole images: Intel Caffe's random_resize_param, and NVCaffe's fields
-// img_rand_resize_lower, rand_resize_ratio_lower, vertical_stretch_lower, horizontal_stretch_lower,
-// each with an _upper.
+// Resizes whole images to random sizes: by Intel Caffe's random_resize_param, or by NVCaffe's
+// fields img_rand_resize_lower, rand_resize_ratio_lower, vertical_stretch_lower and
+// horizontal_stretch_lower, each with its _upper.
 #ifndef DOPPIO_DATA_AUGMENT_RANDOM_SIZE_H_
 #define DOPPIO_DATA_AUGMENT_RANDOM_SIZE_H_
 
@@ -11,13 +11,13 @@ namespace doppio {
 
 class TransformationParameter;
 
-// Whether one of these fields is there.
+// Returns true if `transform` has one of these fields.
 bool HasRandomSize(const TransformationParameter& transform);
-// Throws UserError for sizes and factors that make no sense, and for fields of both forks.
+// Throws UserError for invalid sizes and factors, and if fields of both forks are set.
 void CheckRandomSize(const TransformationParameter& transform);
 
-// In training a drawn size. Otherwise the short side gets the middle of its sizes, and proportions
-// stay.
+// Resizes the image to a random size in training. Otherwise, resizes the short side to the middle
+// of its range and keeps the proportions. Throws FileError if the result would be too large.
 void ResizeAtRandom(const TransformationParameter& transform, bool training, Draws* draws,
                     Image* image);
 

@@ -1,6 +1,6 @@
-// The bilinear interpolation of cv::resize, bit for bit, in pieces: any window of the result, from
-// rows as they come. Weights have 11 bits; between the two passes a value is kept with 7 bits after
-// the point, so both passes are 16-bit arithmetic.
+// Bilinear interpolation with the same bits as cv::resize, in pieces: computes any window of the
+// result, from rows as they arrive. Weights have 11 bits. Between the two passes, values have 7
+// fractional bits, so both passes use 16-bit arithmetic.
 #ifndef DOPPIO_DATA_AUGMENT_RESIZE_H_
 #define DOPPIO_DATA_AUGMENT_RESIZE_H_
 
@@ -9,22 +9,27 @@
 
 namespace doppio {
 
-// Along one axis: the two source pixels that make each pixel of the window, and their weights.
+// Interpolation along one axis: for each pixel of the window, the two source pixels and their
+// weights.
 struct LinearTaps {
   std::vector<int> first, second;
-  std::vector<uint32_t> weights;  // of the first in the low half, of the second in the high one
+  std::vector<uint32_t> weights;  // low half: weight of the first pixel; high half: of the second
 
-  // Pixels [begin, begin + count) of `to` that stand for `from`. Reuses its memory.
+  // Computes the taps of pixels [begin, begin + count) when `from` source pixels are resized to
+  // `to`. Reuses the vectors' memory.
   void SetRows(int from, int to, int begin, int count);
-  // At the edges rows are weighed twice, columns once, and round differently.
+  // The same for columns. At the edges, where both taps are the same pixel, OpenCV applies two
+  // weights to rows but one to columns, so they round differently.
   void SetColumns(int from, int to, int begin, int count);
 };
 
-// One row along x. Pixels have one byte, or four of which the last is ignored; so have the results.
-// Pixel 0 of `row` is source pixel `origin`; behind the last one there must be one more to read.
+// Resizes one row along x. A pixel has one byte, or four bytes of which the last is ignored; the
+// result has as many values per pixel. Pixel 0 of `row` is source pixel `origin`. One more pixel
+// than the last one used must be readable.
 void ResizeAcross(const uint8_t* row, int origin, const LinearTaps& taps, int16_t* to);
 void ResizeAcross(const uint32_t* row, int origin, const LinearTaps& taps, int16_t* to);
-// Along y: `count` values from two such rows.
+// Resizes along y: computes `count` values from two rows that ResizeAcross wrote, with `weights` as
+// in LinearTaps.
 void ResizeDown(const int16_t* first, const int16_t* second, uint32_t weights, int count,
                 uint8_t* to);
 

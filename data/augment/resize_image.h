@@ -1,4 +1,4 @@
-// resize_param: images get a size as SSD's Caffe gives them one.
+// Resizes images by resize_param, as SSD's Caffe does.
 #ifndef DOPPIO_DATA_AUGMENT_RESIZE_IMAGE_H_
 #define DOPPIO_DATA_AUGMENT_RESIZE_IMAGE_H_
 
@@ -9,17 +9,17 @@
 
 namespace doppio {
 
-// Throws UserError for settings that give no size, or not a whole border.
+// Throws UserError if the settings do not define a size, or define only a part of the border.
 void CheckResize(const ResizeParameter& resize);
 
-// Whether images of all sizes get the same one.
+// Returns true if images of all sizes are resized to the same size.
 bool GivesOneSize(const ResizeParameter& resize);
 
-// With probability `prob` resizes the image: WARP to height x width, FIT_SMALL_SIZE to the smallest
-// size of its own proportions that covers height x width, FIT_LARGE_SIZE_AND_PAD to the largest one
-// inside of it, in the middle of a border. Returns the frame of the result in fractions of what the
-// image was: more than the image where there is a border. Throws FileError for an image that would
-// become too large.
+// With probability `prob`, resizes the image: WARP to height x width; FIT_SMALL_SIZE to the
+// smallest size that covers height x width with the image's proportions; FIT_LARGE_SIZE_AND_PAD to
+// the largest such size that fits inside height x width, centred in a border. Returns the frame of
+// the result in fractions of the original image; with a border it is larger than the image. Throws
+// FileError if the result would be too large.
 Box ResizeAs(const ResizeParameter& resize, Draws* draws, Image* image);
 
 }  // namespace doppio

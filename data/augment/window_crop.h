@@ -1,6 +1,6 @@
-// How a window becomes a square image: a part of its image is resized and put somewhere in the
-// square; the rest of the square is 0. Numbers are those of Caffe's WindowData, which computes in
-// single precision.
+// Turns a window into a square image: resizes a part of its image and places it in the square; the
+// rest of the square is 0. The numbers are those of Caffe's WindowData, which computes in single
+// precision.
 #ifndef DOPPIO_DATA_AUGMENT_WINDOW_CROP_H_
 #define DOPPIO_DATA_AUGMENT_WINDOW_CROP_H_
 
@@ -9,19 +9,23 @@
 namespace doppio {
 
 struct WindowShape {
-  int size = 0;  // of the square, > 2 * context_pad
-  int context_pad =
-      0;  // so many pixels of the square, on each side, show what is around the window
-  bool square = false;  // the window is widened to a square first, so that nothing is distorted
+  // Side of the square in pixels; greater than 2 * context_pad.
+  int size = 0;
+  // Width in pixels of the margin of the square that shows the surroundings of the window.
+  int context_pad = 0;
+  // If true, the window is first widened to a square, so that nothing is distorted.
+  bool square = false;
 };
 
 struct WindowCrop {
-  int left = 0, top = 0, width = 0,
-      height = 0;  // the part of the image; empty: nothing of it shows
-  int to_left = 0, to_top = 0, to_width = 0, to_height = 0;  // where it goes in the square
+  // The part of the image in pixels; empty if the square shows nothing of the image.
+  int left = 0, top = 0, width = 0, height = 0;
+  // The place of this part in the square, in pixels.
+  int to_left = 0, to_top = 0, to_width = 0, to_height = 0;
 };
 
-// `image_height` and `image_width` in pixels. A mirrored part goes where it is mirrored to.
+// Returns the crop for `window` in an image of `image_height` x `image_width` pixels. If `mirrored`
+// is true, the place in the square is mirrored.
 WindowCrop CropOf(const Window& window, int image_height, int image_width, const WindowShape& shape,
                   bool mirrored);
 

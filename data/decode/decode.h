@@ -1,9 +1,9 @@
-// Image files in memory (JPEG, PNG, BMP, PNM) to 8-bit pixels, told apart by their first bytes, not
-// by their names. The pixels are those that Caffe gets from OpenCV: full JPEG decoding (a scaled
-// one only where it is asked for), bilinear resizing, alpha dropped, 16-bit images cut to 8 bits,
-// the inks of CMYK and YCCK taken as inverted. Orientation tags are not applied. A colour PNG that
-// states its gamma becomes gray in linear light: libpng's way. Unlike OpenCV, no file that lacks
-// pixels is read.
+// Decodes image files in memory (JPEG, PNG, BMP, PNM) to 8-bit pixels. The first bytes of a file
+// determine its format, not its name. The pixels are those that Caffe gets from OpenCV: full JPEG
+// decoding (scaled only on request), bilinear resizing, alpha dropped, 16-bit images truncated to 8
+// bits, and the inks of CMYK and YCCK taken as inverted. Orientation tags are ignored. A colour PNG
+// with a gamma value is converted to gray in linear light, as libpng does. Unlike OpenCV, this
+// decoder rejects files with missing pixels.
 #ifndef DOPPIO_DATA_DECODE_DECODE_H_
 #define DOPPIO_DATA_DECODE_DECODE_H_
 
@@ -13,28 +13,31 @@
 
 namespace doppio {
 
-// Rows of pixels: gray, or blue, green, red. Reused from image to image.
+// An image in rows of interleaved pixels: gray, or blue, green, red. Reused from image to image.
 struct Image {
   ImageShape shape;
   std::vector<uint8_t> bytes;
 
+  // Returns a view of this image, valid until `bytes` changes.
   Pixels pixels() const { return {shape, bytes.data(), nullptr, true}; }
 };
 
-// Sets the most pixels that an image may have, in a file or resized, for the whole process;
-// kMostImagePixels until then. Call it before other threads decode.
+// Sets the maximum number of pixels of an image, decoded or resized, for the whole process. The
+// default is kMostImagePixels. Call it before other threads decode.
 void SetMostImagePixels(int64_t pixels);
 
 enum class ImageFormat { kJpeg, kPng, kBmp, kPnm };
 
-// By the first bytes; FileError when it is none of them.
+// Returns the format that the first bytes indicate. Throws FileError for any other format.
 ImageFormat FormatOf(const uint8_t* file, size_t bytes);
 
-// Thread-safe. Throws FileError when the bytes are no whole image, or one of too many pixels;
-// memory for pixels is allocated only after the header has passed that.
+// Decodes an image file and resizes it as `options` ask. Thread-safe. Throws FileError if the image
+// is incomplete or damaged or has too many pixels. Allocates memory for pixels only after checking
+// the header.
 void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Image* image);
 
-// Bilinear, as cv::resize does it by default.
+// Resizes the image bilinearly, with cv::resize's defaults. Throws FileError if the result has too
+// many pixels.
 void Resize(int height, int width, Image* image);
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// 8-bit pixels to JPEG and PNG files in memory; for the other formats, too, a PNG is written.
+// Encodes 8-bit pixels to JPEG and PNG files in memory. Writes a PNG for all other formats.
 #ifndef DOPPIO_DATA_DECODE_ENCODE_H_
 #define DOPPIO_DATA_DECODE_ENCODE_H_
 
@@ -8,9 +8,9 @@
 
 namespace doppio {
 
-// Gray, or blue, green, red. `quality` is a JPEG's, 1 to 100; OpenCV writes 95 by default.
-// Thread-safe; throws FileError where the format cannot hold the image: a JPEG ends at 65,500
-// pixels a side.
+// Encodes an image of gray or blue, green, red pixels. `quality` applies to JPEG, from 1 to 100; 95
+// is OpenCV's default. Thread-safe. Throws FileError if the format cannot hold the image; a JPEG
+// has at most 65,500 pixels per side.
 std::string Encode(const Image& image, ImageFormat format, int quality = 95);
 
 }  // namespace doppio

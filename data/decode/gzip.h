@@ -1,4 +1,5 @@
-// Whole files, unpacked when they are gzip files. Told by the first bytes, not by the name.
+// Reads whole files and decompresses gzip files. The first bytes identify a gzip file, not its
+// name.
 #ifndef DOPPIO_DATA_DECODE_GZIP_H_
 #define DOPPIO_DATA_DECODE_GZIP_H_
 
@@ -9,8 +10,8 @@
 
 namespace doppio {
 
-// Throws FileError when the file is missing, or packed and damaged, or more than `most` bytes come
-// out of it.
+// Returns the contents of the file, decompressed if it is a gzip file. Throws FileError if the file
+// is missing, is damaged gzip data, or decompresses to more than `most` bytes.
 std::string ReadMaybeGzip(const std::string& path, int64_t most = kMostUnpackedBytes);
 
 }  // namespace doppio

@@ -1,6 +1,7 @@
-// The short way from a JPEG file to a sample: only the rows and columns that the crop needs are
-// decoded, and resized and cut as they come. No image is held, nothing is allocated. The values are
-// those of Decode() and Augment::Apply(), bit for bit.
+// The fast path from a JPEG file to a sample: decodes only the rows and columns that the crop
+// needs, and resizes and cuts each row as it arrives. Holds no whole image, and does not allocate
+// once the buffers have grown. The values are those of Decode() followed by Augment::Apply(), bit
+// for bit.
 #ifndef DOPPIO_DATA_DECODE_JPEG_CUT_H_
 #define DOPPIO_DATA_DECODE_JPEG_CUT_H_
 
@@ -12,16 +13,17 @@
 
 namespace doppio {
 
-// A worker's memory, kept from file to file.
+// Scratch memory of one worker, reused from file to file.
 struct JpegCutScratch {
-  std::vector<uint32_t> source;    // a row as decoded
+  std::vector<uint32_t> source;    // a decoded row
   std::vector<int16_t> across[2];  // an even and an odd row, resized along x
   std::vector<uint32_t> result;    // a row of the resized image
   LinearTaps columns, rows;
 };
 
-// `image` is the shape that the file has when it is resized, `cut` a part of that. The reader, not
-// yet started, has one or three components. Throws FileError when the file is damaged.
+// Writes the sample that `cut` selects. `image` is the shape of the file's image after resizing,
+// and `cut` is a part of it. `reader` must not have been started and must have one or three
+// components. Throws FileError if the file is damaged.
 void WriteJpegCut(JpegReader* reader, const ImageShape& image, const Cut& cut,
                   const Augment& augment, JpegCutScratch* scratch, CutPixels* to);
 

@@ -1,12 +1,13 @@
-// One JPEG file in memory, row by row, or only a window of it. Keeps libjpeg's way of failing
-// inside.
+// Decodes a JPEG file in memory row by row, in whole or only a window. Hides how libjpeg reports
+// errors.
 //
-// The pixels of a window are those of the whole image, bit for bit: what lies outside is left out
-// only where libjpeg can do so, and with the margin that its interpolation of colour needs.
+// The pixels of a window equal those of the whole image, bit for bit. The reader skips pixels
+// outside the window only where libjpeg supports it, and keeps the margin that its colour
+// interpolation needs.
 #ifndef DOPPIO_DATA_DECODE_JPEG_READER_H_
 #define DOPPIO_DATA_DECODE_JPEG_READER_H_
 
-// jpeglib.h needs what stands before it.
+// jpeglib.h needs the headers included before it.
 // clang-format off
 #include <csetjmp>
 #include <cstddef>
@@ -19,17 +20,18 @@
 
 namespace doppio {
 
+// Returns true if the file starts as a JPEG does.
 bool IsJpeg(const uint8_t* file, size_t bytes);
 
-// Rows and columns, ends excluded.
+// Rows [top, bottom) and columns [left, right).
 struct PixelWindow {
   int top = 0, bottom = 0;
   int left = 0, right = 0;
 };
 
-// Calls in this order: Start, ReadRow for each row, Finish. All throw FileError saying how the file
-// is damaged, or that it has more pixels or scans than the limits. A new one for each file (setting
-// libjpeg up costs a microsecond): tables of the last file must not serve one that lacks its own.
+// Call Start, then ReadRow for each row, then Finish. All throw FileError if the file is damaged or
+// exceeds the limits on pixels or scans. Make a new reader for each file (setting up libjpeg costs
+// a microsecond), because the tables of one file must not serve another file that lacks its own.
 class JpegReader {
  public:
   // Reads the header. `file` must outlive the reader.
@@ -38,29 +40,35 @@ class JpegReader {
   JpegReader& operator=(const JpegReader&) = delete;
 
   int components() const { return jpeg_.info.num_components; }
+  // Height and width in pixels, after ScaleTo.
   int height() const { return static_cast<int>(jpeg_.info.output_height); }
   int width() const { return static_cast<int>(jpeg_.info.output_width); }
+  // Returns the number of channels, 1 or 3, of the image decoded to `color`.
   int ChannelsFor(DecodeOptions::Color color) const {
     const bool gray = color == DecodeOptions::Color::kAsStored && components() == 1;
     return gray || color == DecodeOptions::Color::kGray ? 1 : 3;
   }
 
-  // Before Start: decodes at the smallest of 1/8, 1/4, 1/2 and 1 that is at least this large.
+  // Call before Start. Scales the image by the smallest of 1/8, 1/4, 1/2 and 1 that gives at least
+  // this size; by 1 if none does.
   void ScaleTo(int height, int width);
-  // Returns what ReadRow will give: at least the columns of `wanted`, and rows from wanted.top or
-  // an earlier one on.
+  // Starts decoding to the colour space `pixels`. Returns the window that ReadRow delivers, which
+  // contains `wanted`: it has at least the wanted columns, and begins at wanted.top or an earlier
+  // row.
   PixelWindow Start(J_COLOR_SPACE pixels, const PixelWindow& wanted);
+  // Writes the next row of the window that Start returned.
   void ReadRow(uint8_t* row);
-  // After the last row of the window: checks that the rest of the file is there.
+  // Call after the last row of the window. Checks that the rest of the file is complete.
   void Finish();
 
  private:
-  // libjpeg ends the program on an error by default. It is C: leave it by longjmp, then throw.
+  // By default libjpeg exits the program on an error. OnError leaves its C code by longjmp instead,
+  // and Run throws afterwards.
   struct Errors {
-    jpeg_error_mgr base;  // first: libjpeg knows only this part
+    jpeg_error_mgr base;  // must come first: libjpeg sees only this part
     std::jmp_buf escape;
     char message[JMSG_LENGTH_MAX];
-    bool file_ended;  // libjpeg wanted more bytes than there are
+    bool file_ended;  // libjpeg tried to read beyond the end of the file
     bool lacks_pixels;
     jpeg_progress_mgr progress;
   };

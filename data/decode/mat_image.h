@@ -1,4 +1,4 @@
-// Images as OpenCV's matrices, and records as images that can be changed.
+// Converts images to OpenCV matrices, and records to images that can be changed.
 #ifndef DOPPIO_DATA_DECODE_MAT_IMAGE_H_
 #define DOPPIO_DATA_DECODE_MAT_IMAGE_H_
 
@@ -12,25 +12,26 @@ namespace doppio {
 
 class TransformationParameter;
 
-// The image's own memory.
+// Returns a matrix that shares the image's memory; valid until `image->bytes` changes.
 cv::Mat MatOf(Image* image);
-// A copy.
+// Returns a copy of the pixels.
 Image ImageOf(const cv::Mat& pixels);
 
-// The pixels of a record: decoded, to the channels that `transform` forces, or put in rows of
-// pixels. FileError unless they are bytes, of 1 or 3 channels.
+// Returns the pixels of a record, interleaved. Decodes encoded images to the colours that
+// `transform` forces. Throws FileError unless the pixels are bytes with 1 or 3 channels.
 Image ImageOfRecord(const Record& record, const TransformationParameter& transform);
-// The other way round: the record's pixels become the image's.
+// Replaces the record's pixels by a copy of the image's.
 void GiveImage(const Image& image, Record* record);
 
-// OpenCV's number of one of interp_mode, drawn where there are several; bilinear without any.
+// Returns OpenCV's number for interp_mode. Draws one if there are several; bilinear if there are
+// none.
 int InterpolationOf(const ResizeParameter& resize, Draws* draws);
 
-// OpenCV's number of what pad_mode puts around an image.
+// Returns OpenCV's border type for pad_mode.
 int BorderOf(ResizeParameter::Pad_mode mode);
 
-// What is put where an image ends: mean_value, without fractions, which becomes about 0 in the net;
-// 0 without one.
+// Returns the colour with which areas beyond an image are filled: mean_value rounded down, which
+// becomes about 0 in the net, or 0 if mean_value is not set.
 cv::Scalar MeanFill(const TransformationParameter& transform, int channels);
 
 }  // namespace doppio

@@ -1,5 +1,4 @@
-// Which records of a source a pipeline has left out because they cannot be used, and how many it
-// may. Used by all threads of the pipeline.
+// Records the bad records that a pipeline has left out, and limits their number. Thread-safe.
 #ifndef DOPPIO_DATA_PIPELINE_BAD_RECORDS_H_
 #define DOPPIO_DATA_PIPELINE_BAD_RECORDS_H_
 
@@ -14,18 +13,20 @@ namespace doppio {
 
 class BadRecords {
  public:
-  // At most `most` records, and not all of the source's `records`.
+  // Allows at most `most` records to be left out, and never all of the source's `records`.
   BadRecords(int64_t most, int64_t records);
 
-  // Leaves a record out, and logs its name and `reason` the first time. Throws the reason with the
-  // name if there are too many, or if it is not about a file's content (ExitCode::kFile).
+  // Leaves out record `index`. Logs `name` and `reason` the first time. Throws `reason` with `name`
+  // as context if the limit is exceeded, or if the error is not about a file's content
+  // (ExitCode::kFile).
   void LeaveOut(int64_t index, const std::string& name, const Error& reason);
-  int64_t count() const;  // of different records
+  // Returns the number of different records left out so far.
+  int64_t count() const;
 
  private:
   const int64_t most_;
   mutable std::mutex mutex_;
-  std::set<int64_t> left_out_;  // guarded
+  std::set<int64_t> left_out_;  // guarded by mutex_
 };
 
 }  // namespace doppio

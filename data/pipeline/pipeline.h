@@ -1,10 +1,10 @@
-// Feeds a net: threads read, decode and transform ahead of it, and batches come out in order.
-// What comes out depends on the source and on (seed, stream, sample) only, never on the number of
-// threads, of ranks, or on where the run was started: batch b of rank r holds the samples
-// [(b * world + r) * batch, + batch) of the one endless stream of SampleOrder.
+// Feeds a net: threads read, decode and transform samples ahead of the net, and Next() returns the
+// batches in order. The batches depend only on the source and on (seed, stream, sample), not on the
+// number of threads or ranks or on where the run started: batch b of rank r holds `batch` samples
+// of SampleOrder's endless stream, from sample (b * world + r) * batch on.
 //
-// Used by one thread. The threads are the pipeline's own (not the compute pool's) and start with
-// the first Next().
+// A pipeline is used by one thread, except where noted. It has its own threads, outside the compute
+// pool, which start with the first Next().
 #ifndef DOPPIO_DATA_PIPELINE_PIPELINE_H_
 #define DOPPIO_DATA_PIPELINE_PIPELINE_H_
 
@@ -28,57 +28,62 @@ struct PipelineOptions {
   int batch = 1;
   bool shuffle = false;
   uint64_t seed = 0;
-  uint64_t stream = 0;     // Stream("data", layer name): two layers of a net do not draw the same
-  uint32_t rand_skip = 0;  // leave out up to this many samples at the start
-  int threads = 0;         // 0: chosen by what the records cost
-  int prefetch = 4;        // whole batches ready before they are asked for
-  // More than 0: the labels of a sample are its objects, for each kBoxLabels numbers, and room for
-  // so many.
+  uint64_t stream = 0;  // Stream("data", layer name), so that two layers of a net draw differently
+  uint32_t rand_skip = 0;  // maximum number of samples to leave out at the start
+  int threads = 0;         // 0: chosen from the cost of a record and the number of cores
+  int prefetch = 4;        // number of whole batches prepared in advance
+  // If positive, the labels of a sample are its objects: max_boxes rows of kBoxLabels numbers.
   int max_boxes = 0;
-  bool sizes_vary = false;  // as Augment has it
-  SourceLoc mean_at;        // likewise
-  // More than 0: boxes are in fractions of so many rows and columns (SSD's height_scale and
+  bool sizes_vary = false;  // see Augment
+  SourceLoc mean_at;        // see Augment
+  // If positive, boxes are in fractions of this many rows and columns (SSD's height_scale and
   // width_scale) instead of the sample's.
   int box_rows = 0, box_columns = 0;
-  // So many different records may be left out because they cannot be read, decoded or batched. The
-  // next record that can takes the place of each.
+  // Maximum number of different records that may be left out because they cannot be read, decoded
+  // or batched. The next good record replaces each.
   int64_t bad_records = 0;
   int rank = 0;
   int world = 1;
 };
 
-// Of an object: 0, class, instance, xmin, ymin, xmax, ymax, difficult (0 or 1). All are -1 where
-// there is none.
+// Numbers per object: 0, class, instance, xmin, ymin, xmax, ymax, difficult (0 or 1). Unused rows
+// are filled with -1.
 constexpr int kBoxLabels = 8;
 
 struct Batch {
-  int64_t first_sample = 0;        // its global index in the stream
-  std::vector<CutPixels> samples;  // for Write
+  // Global index of the first sample in the stream.
+  int64_t first_sample = 0;
+  std::vector<CutPixels> samples;  // input of Pipeline::Write
   std::vector<float> labels;       // batch x label_count()
 };
 
 class Pipeline {
  public:
-  // Reads and checks the first record. Throws FileError, UserError.
+  // Reads and checks the first record that is not bad. Throws FileError, UserError.
   Pipeline(std::unique_ptr<Source> source, const TransformationParameter& transform, Phase phase,
            const PipelineOptions& options);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  ImageShape data_shape() const { return data_shape_; }  // of one sample, transformed
+  // Returns the shape of one transformed sample.
+  ImageShape data_shape() const { return data_shape_; }
+  // Returns the number of labels per sample.
   int label_count() const { return label_count_; }
-  // Records, of which an epoch has each once; 0 when they are drawn without end.
+  // Returns the number of records in an epoch; 0 if the source is endless.
   int64_t size() const { return source_->size() == kEndless ? 0 : source_->size(); }
+  // Returns the number of threads.
   int threads() const { return options_.threads; }
   const Source& source() const { return *source_; }
-  int64_t bad_records() const { return bad_.count(); }  // left out so far
+  // Returns the number of different records left out so far.
+  int64_t bad_records() const { return bad_.count(); }
 
-  // The next batch, valid until the next call of Next or Seek. Rethrows the failure of a bad record
-  // when its batch is asked for, with the record's name; so does every call after it.
+  // Returns the next batch; blocks until it is complete. The batch is valid until the next call of
+  // Next, Seek or Shard. If the batch contains a bad record, throws its error with the record's
+  // name, as does every later call.
   const Batch& Next();
-  // The samples [begin, end) of a batch, data_shape().count() numbers each. Any thread may take a
-  // part. T: float, double.
+  // Writes the samples [begin, end) of a batch: sample i goes to `to` + i * data_shape().count().
+  // Several threads may write parts of a batch at once. T is float or double.
   template <class T>
   void Write(const Batch& batch, int64_t begin, int64_t end, T* to) const {
     for (int64_t i = begin; i < end; ++i) {
@@ -87,26 +92,27 @@ class Pipeline {
     }
   }
 
-  // For who writes samples of bytes himself.
+  // For callers that write samples of bytes themselves, e.g. the GPU upload path.
   const Augment& augment() const { return augment_; }
 
-  // Global index of the first sample of the batch that Next() will return.
+  // Returns the global index of the first sample of the batch that Next() will return.
   int64_t next_sample() const { return SampleOf(next_batch_); }
-  // The sample that the next batch of rank 0 starts with: the same number on every rank.
+  // Returns the first sample of rank 0's next batch, the same number on every rank.
   int64_t position() const { return next_sample() - int64_t{options_.rank} * options_.batch; }
-  // Goes on from such a position.
+  // Continues at `sample`, a value of position().
   void Seek(int64_t sample);
 
-  // Which share of the stream this pipeline takes from here on; cheap when it does not change.
+  // Changes the rank and the number of ranks from the next batch on. Cheap if they stay the same.
   void Shard(int rank, int world);
 
-  double wait_seconds() const { return wait_seconds_; }  // that Next() spent waiting for data
+  // Returns the total time that Next() has waited for data, in seconds.
+  double wait_seconds() const { return wait_seconds_; }
 
  private:
   struct Slot {
     Batch batch;
     int chunks_left = 0;
-    int64_t failed_chunk = 0;  // the first of the batch that failed
+    int64_t failed_chunk = 0;  // first failed chunk of the batch
     std::exception_ptr failure;
   };
   struct Scratch {
@@ -140,12 +146,12 @@ class Pipeline {
   ImageShape data_shape_;
   int label_count_ = 0;
 
-  int64_t start_ = 0;       // sample that batch 0 of rank 0 starts with
-  int64_t next_batch_ = 0;  // of this rank since start_
+  int64_t start_ = 0;       // first sample of rank 0's batch 0
+  int64_t next_batch_ = 0;  // index of this rank's next batch, counted from start_
   bool handed_out_ = false;
   double wait_seconds_ = 0;
 
-  // A batch is filled in chunks, so that several threads share one.
+  // Several threads fill a batch together, one chunk at a time.
   int chunk_samples_ = 1;
   int chunks_ = 1;  // per batch
   std::vector<Slot> slots_;
@@ -153,8 +159,9 @@ class Pipeline {
 
   std::mutex mutex_;
   std::condition_variable slot_freed_, batch_ready_;
-  int64_t next_chunk_ = 0;  // guarded, as all below and the slots' counts and failures
-  int64_t released_ = 0;    // batches whose slots are free again
+  // mutex_ guards the members below, and the chunk counts and failures of the slots.
+  int64_t next_chunk_ = 0;
+  int64_t released_ = 0;  // number of batches that the caller has released
   bool stop_ = false;
 };
 

@@ -1,4 +1,4 @@
-// A file's bytes into a buffer that only ever grows, so that reading file after file does not
+// Reads files into a buffer that only grows, so that reading one file after another does not
 // allocate.
 #ifndef DOPPIO_DATA_PIPELINE_READ_INTO_H_
 #define DOPPIO_DATA_PIPELINE_READ_INTO_H_
@@ -8,7 +8,8 @@
 
 namespace doppio {
 
-// Returns how many bytes the file has: the first ones of `buffer`. Throws FileError.
+// Reads the file at `path` into `buffer`. Returns the size of the file in bytes; `buffer` may be
+// longer. Throws FileError.
 size_t ReadInto(const std::string& path, std::string* buffer);
 
 }  // namespace doppio

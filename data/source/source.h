@@ -67,12 +67,12 @@ class Source {
 // last image agree. Throws FileError if the first record cannot be read.
 SourceFacts FactsOf(const Source& source);
 
-// Opens the source that data_param names, for a net of the given phase. Throws FileError,
+// Opens the source that `parameter` names, for a net of the given phase. Throws FileError,
 // UserError.
 using SourceOpener = std::unique_ptr<Source> (*)(const DataParameter& parameter, Phase phase);
+// The openers by backend name, such as "LMDB" or "IDX".
 using Sources = Registry<SourceOpener>;
 
-// Openers by backend name, such as "LMDB" or "IDX".
 // Opens the source with the opener of data_param's backend. Throws FileError, UserError.
 std::unique_ptr<Source> OpenSource(const DataParameter& parameter, Phase phase);
 // Opens the text file of "path label..." lines that layer ImageData reads. Throws FileError,

@@ -21,7 +21,7 @@ struct Window {
 };
 
 struct WindowFile {
-  int channels = 0;  // of every image
+  int channels = 0;  // number of channels, the same for every image
   std::vector<std::string> paths;
   // Windows that overlap an object by `foreground` or more.
   std::vector<Window> objects;
