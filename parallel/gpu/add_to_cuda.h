@@ -1,4 +1,4 @@
-// The sum of a pairwise exchange.
+// The kernel that adds in a pairwise exchange.
 #ifndef DOPPIO_PARALLEL_GPU_ADD_TO_CUDA_H_
 #define DOPPIO_PARALLEL_GPU_ADD_TO_CUDA_H_
 
@@ -9,7 +9,8 @@
 
 namespace doppio {
 
-// to[i] += from[i], of any real type; in single precision for 16-bit ones.
+// Launches to[i] += from[i] for `count` elements of any real type; 16-bit elements are added in
+// single precision.
 void LaunchAddTo(const Gpu& gpu, DType dtype, int64_t count, const void* from, void* to);
 
 }  // namespace doppio

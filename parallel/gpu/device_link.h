@@ -1,5 +1,5 @@
-// What carries sums between the memories of accelerators: each kind registers itself by name
-// ("p2p", "nccl", "host") where its code is linked in.
+// The transports of sums between the memories of accelerators. Each kind registers itself by name
+// ("p2p", "nccl", "host") if its code is linked in.
 #ifndef DOPPIO_PARALLEL_GPU_DEVICE_LINK_H_
 #define DOPPIO_PARALLEL_GPU_DEVICE_LINK_H_
 
@@ -16,30 +16,31 @@
 
 namespace doppio {
 
-// A rank among those that are to be linked; all outlive the link.
+// One of the ranks to be linked. Everything it refers to must outlive the link.
 struct LinkPlace {
-  Communicator* control = nullptr;  // of few numbers in host memory
-  Communicator* host = nullptr;     // of much in host memory; only the link uses it
-  // Of the ranks of this process, which are all where it is as large as control.
+  Communicator* control = nullptr;  // for a few numbers in host memory
+  Communicator* host = nullptr;     // for bulk data in host memory; only the link uses it
+  // Joins the ranks of this process. If it is as large as `control`, these are all ranks.
   std::shared_ptr<Meeting> meeting;
-  std::function<void(int64_t bucket)>
-      moved;  // to be called when an exchange begins and when it ends; may be empty
+  // The link calls it when an exchange begins and when it ends; may be empty.
+  std::function<void(int64_t bucket)> moved;
 };
 
 struct DeviceLink {
-  // What it is, for the log: "NCCL 2.28.3 (/usr/lib/libnccl.so.2)". Throws DeviceError where it
-  // cannot be had here.
+  // Returns the transport's name for the log: "NCCL 2.28.3 (/usr/lib/libnccl.so.2)". Throws
+  // DeviceError if the transport is not available.
   std::string (*describe)();
-  // Collective, each rank on a thread of its own, on which the end is destroyed as well: this
-  // rank's end, of memory of `device`, which outlives it. Throws DeviceError, PeerError.
+  // Collective; each rank calls it on its own thread. Returns this rank's communicator for memory
+  // of `device`, which must outlive it. Destroy the communicator on the same thread. Throws
+  // DeviceError, PeerError.
   std::unique_ptr<Communicator> (*connect)(Device* device, const LinkPlace& place);
-  // Which of these devices reach each other directly, by their places in the list, for the log; ""
-  // where there is nothing to tell. Null for a kind that does not know.
+  // Describes for the log which of these devices reach each other directly, by their indices in the
+  // list; "" if there is nothing to say. Null if the transport does not know.
   std::string (*describe_ways)(const std::vector<Device*>& devices);
 };
 using DeviceLinks = Registry<DeviceLink>;
 
-// Makes the bulk communicator of a rank; empty: that of host memory.
+// Makes the bulk communicator of a rank. If empty, the communicator of host memory is used.
 using MakeBulk = std::function<std::unique_ptr<Communicator>(const LinkPlace& place)>;
 
 }  // namespace doppio

@@ -1,15 +1,15 @@
-// What one message costs between two ranks: latency, and bytes per second. Presets for links that
-// people have.
+// The cost of one message between two ranks (latency and bandwidth), with presets for common links.
 //
-// Where the numbers come from. GPUs, InfiniBand, RoCE: NCCL's own cost model. Its src/graph/topo.h
+// Sources of the numbers. GPUs, InfiniBand, RoCE: NCCL's own cost model. NCCL's src/graph/topo.h
 // has the GB/s per NVLink (SM60_NVLINK_BW 18 ... SM90_NVLINK_BW 20.6), of PCIe 3.0 x16 (PCI_BW 12)
-// and of 100 Gbit/s (NET_BW 12, which is 96 %, taken for the other InfiniBands too); its
-// src/graph/tuning.cc the latency of one step of a ring (hwLat: 1.9 us NVLink, 2.5 PCIe, 4.0
-// network), here for the LL128 protocol, the one that is quick and wide at once. Ethernet by TCP:
-// of 1538 bytes that a full frame takes on the wire 1448 are data; 20 us end to end on 10 GbE by
-// Hurwitz and Feng, "Initial End-to-End Performance Evaluation of 10-Gigabit Ethernet" (Hot
-// Interconnects 2003), 35 us on 1 GbE with default interrupt coalescence by NW-GRID Liverpool,
-// "Gigabit Ethernet MPI Performance Tests". Numbers measured on the machine itself are better.
+// and of 100 Gbit/s (NET_BW 12, which is 96 %; the other InfiniBand presets assume the same share).
+// NCCL's src/graph/tuning.cc has the latency of one step of a ring (hwLat: 1.9 us NVLink, 2.5 PCIe,
+// 4.0 network); these are the values of the LL128 protocol, which combines low latency with high
+// bandwidth. Ethernet with TCP: 1448 of the 1538 bytes of a full frame on the wire are data. The
+// latency is 20 us end to end on 10 GbE (Hurwitz and Feng, "Initial End-to-End Performance
+// Evaluation of 10-Gigabit Ethernet", Hot Interconnects 2003) and 35 us on 1 GbE with default
+// interrupt coalescence (NW-GRID Liverpool, "Gigabit Ethernet MPI Performance Tests"). Numbers
+// measured on the machine itself are better.
 #ifndef DOPPIO_PARALLEL_GPU_LINKS_H_
 #define DOPPIO_PARALLEL_GPU_LINKS_H_
 
@@ -19,10 +19,10 @@
 namespace doppio {
 
 struct Link {
-  double latency_us = 0;    // of one message, however short
+  double latency_us = 0;    // of one message of any size
   double gbytes_per_s = 0;  // 1e9 bytes, in one direction
-  // What a rank's computing loses to the copies of 1e9 bytes sent while as many arrive. TCP is
-  // carried by the cores that compute; RDMA and NVLink cost them next to nothing.
+  // Time that a rank's computing loses to the copies while it sends and receives 1e9 bytes each.
+  // TCP occupies the cores that compute; RDMA and NVLink cost them almost nothing.
   double held_up_ms_per_gbyte = 0;
 };
 
@@ -32,11 +32,11 @@ struct LinkPreset {
   const char* what;  // "A100, 12 links"
 };
 
-// By name, and within a kind from slow to fast.
+// Returns the presets sorted by kind, and within a kind from slow to fast.
 const std::vector<LinkPreset>& LinkPresets();
 
-// A preset's name, or LATENCY_US:GBYTES_PER_S, or these with :HELD_UP_MS_PER_GBYTE behind. Throws
-// UsageError that names `flag` and the presets.
+// Parses a preset's name, LATENCY_US:GBYTES_PER_S, or LATENCY_US:GBYTES_PER_S:HELD_UP_MS_PER_GBYTE.
+// Throws UsageError that names `flag` and the presets.
 Link ParseLink(const std::string& flag, const std::string& text);
 
 }  // namespace doppio

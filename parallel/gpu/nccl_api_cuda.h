@@ -1,6 +1,6 @@
-// The one door to NCCL, which is opened at run time. Its few functions are declared here, because
-// CUDA's toolkit comes without its header (NCCL user guide, "API"; the numbers of its types have
-// been the same since version 2.10).
+// The only access to NCCL, which is opened at run time. The few functions that Doppio needs are
+// declared here because CUDA's toolkit does not include NCCL's header (NCCL user guide, "API"; the
+// values of its enums have been the same since version 2.10).
 #ifndef DOPPIO_PARALLEL_GPU_NCCL_API_CUDA_H_
 #define DOPPIO_PARALLEL_GPU_NCCL_API_CUDA_H_
 
@@ -21,7 +21,7 @@ struct Nccl {
   enum Type : int { kFloat16 = 6, kFloat32 = 7, kFloat64 = 8, kBFloat16 = 9, kBytes = 0 };
   enum Op : int { kSum = 0 };
 
-  // ncclConfig_t as of version 2.14. Newer libraries read `size` bytes and take their defaults for
+  // ncclConfig_t as of version 2.14. Newer libraries read `size` bytes and use their defaults for
   // the rest.
   struct Config {
     static constexpr int kUndefined = std::numeric_limits<int>::min();
@@ -38,9 +38,9 @@ struct Nccl {
   const char* (*last_error)(Comm comm);  // null before version 2.13
   Result (*get_unique_id)(UniqueId* id);
   Result (*init_rank)(Comm* comm, int ranks, UniqueId id, int rank);
-  // The next two are null before version 2.14. With config->blocking = 0 this and later calls of
-  // the communicator may return kInProgress; async_error then tells when the call has completed.
-  // Until then only abort is allowed.
+  // The next two are null before version 2.14. With config->blocking = 0, init_rank_config and
+  // later calls of the communicator may return kInProgress. Then async_error reports when the call
+  // has completed; until then, only abort is allowed.
   Result (*init_rank_config)(Comm* comm, int ranks, UniqueId id, int rank, Config* config);
   Result (*finalize)(Comm comm);
   Result (*destroy)(Comm comm);
@@ -51,13 +51,13 @@ struct Nccl {
   Result (*broadcast)(const void* from, void* to, size_t count, Type type, int root, Comm comm,
                       cudaStream_t stream);
 
-  std::string path;  // where it was found
+  std::string path;  // path of the library's file
 };
 
-// Opens the library at the first call. Throws DeviceError when it is not there or too old.
+// Returns the library; opens it at the first call. Throws DeviceError if it is missing or too old.
 const Nccl& NcclLibrary();
 
-// "2.28.3"
+// Returns the library's version: "2.28.3". Throws as NcclLibrary does.
 std::string NcclVersion();
 
 }  // namespace doppio

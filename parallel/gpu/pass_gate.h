@@ -1,10 +1,10 @@
-// Keeps exchanges that wait on devices out of passes in which a rank of the same process still
+// Prevents exchanges that wait on devices during passes in which a rank of the same process still
 // records work or loads code.
 //
-// A GPU inside an exchange runs a kernel that waits until all ranks have launched theirs. Calls of
-// CUDA's that set things up (capture, instantiation of a graph, loading a module, allocation) may
-// wait for such a kernel or hold a lock of the process meanwhile, so that another rank's launch
-// never comes. Passes that set things up are called fresh.
+// A GPU inside an exchange runs a kernel that waits until all ranks have launched theirs. CUDA
+// calls that set things up (capturing or instantiating a graph, loading a module, allocating) may
+// wait for such a kernel, or hold a process-wide lock, so that another rank's launch never happens.
+// Passes that set things up are called fresh.
 #ifndef DOPPIO_PARALLEL_GPU_PASS_GATE_H_
 #define DOPPIO_PARALLEL_GPU_PASS_GATE_H_
 
@@ -17,24 +17,24 @@
 
 namespace doppio {
 
-// Shared by all ranks of a process; every function may be called from any thread. All ranks
-// announce their passes in the same order, ask for each of them once, and make the same calls of
-// Arrive.
+// Shared by all ranks of a process. Thread-safe. All ranks must announce their passes in the same
+// order, ask for each pass once, and make the same calls of Arrive.
 class PassGate {
  public:
-  // `moved` is told of each rank that announces or arrives; may be empty.
+  // `moved` is called for each rank that announces or arrives; it may be empty.
   explicit PassGate(int ranks, std::function<void(int rank)> moved = {})
       : ranks_(ranks), moved_(std::move(moved)) {}
 
-  // `pass` of this rank begins: 1, 2, ... `fresh`: it sets things up. Does not wait.
+  // Announces that this rank begins `pass`: 1, 2, ... `fresh` is true if the pass sets things up.
+  // Does not block.
   void Announce(int rank, int64_t pass, bool fresh);
-  // Returns true if any rank's `pass` is fresh. Waits until all ranks have announced it.
+  // Blocks until all ranks have announced `pass`. Returns true if it is fresh for any rank.
   bool AnyFresh(int64_t pass);
-  // Returns when all ranks have arrived.
+  // Blocks until all ranks have arrived.
   void Arrive(int rank);
 
-  // AnyFresh and Arrive that wait for others, and all later calls, throw PeerError with the first
-  // `why`.
+  // Wakes all waiting calls of AnyFresh and Arrive. They, and all later calls, throw PeerError with
+  // the first `why`.
   void Abort(const std::string& why);
 
  private:
@@ -49,9 +49,11 @@ class PassGate {
   const std::function<void(int rank)> moved_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<int64_t, Announced> passes_;  // that some rank has not asked for; guarded, as the rest
+  // mutex_ guards the members below. passes_ holds the passes for which some rank has not asked
+  // yet.
+  std::map<int64_t, Announced> passes_;
   int arrived_ = 0;
-  int64_t arrivals_ = 0;  // of all ranks together
+  int64_t arrivals_ = 0;  // number of completed Arrive calls of all ranks together
   bool aborted_ = false;
   std::string why_;
 };

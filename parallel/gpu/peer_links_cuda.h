@@ -1,5 +1,5 @@
-// How bytes get from one GPU of this process to another: copied directly where one reads the
-// other's memory, through pinned host memory elsewhere.
+// Copies bytes between the GPUs of this process: directly if one can read the other's memory,
+// otherwise through pinned host memory.
 #ifndef DOPPIO_PARALLEL_GPU_PEER_LINKS_CUDA_H_
 #define DOPPIO_PARALLEL_GPU_PEER_LINKS_CUDA_H_
 
@@ -12,47 +12,47 @@
 
 namespace doppio {
 
-// For one thread, which may be another than those that compute.
+// Used by one thread, which need not be one that computes.
 class PeerLinks {
  public:
-  static constexpr int64_t kMostBytes = int64_t{4} << 20;  // of one Copy
+  static constexpr int64_t kMostBytes = int64_t{4} << 20;  // maximum size of one Copy
 
-  // A stream for each rank, in their order; several ranks may be on one GPU. They outlive the
-  // links. Direct ways that the driver offers are tried first; where one goes wrong the log says
-  // so, and host memory is used. `direct` false: host memory everywhere.
+  // `streams` has a stream for each rank, in rank order; several ranks may share a GPU. The streams
+  // must outlive the links. Tests the direct copies that the driver offers; if one fails, logs it
+  // and uses host memory. If `direct` is false, always uses host memory.
   PeerLinks(const std::vector<SideStream*>& streams, bool direct);
 
+  // Returns how close the GPUs of ranks `a` and `b` are.
   Closeness CloseTo(int a, int b) const;
 
-  // From memory of rank `a` to memory of rank `b`: after what both streams have been asked so far,
-  // before what they are asked next, but that a's may go on to change `from` only where it follows
-  // b's.
+  // Issues a copy from memory of rank `a` to memory of rank `b`. The copy runs after all work
+  // issued to both streams so far and before later work, with one exception: later work of a's
+  // stream may change `from` unless it follows b's stream.
   void Copy(int a, const void* from, int b, void* to, int64_t bytes);
 
  private:
   struct Place {
     SideStream* stream;
-    int gpu;                               // as CUDA counts
-    int board;                             // a number that GPUs of one board share; -1: none
-    std::unique_ptr<PinnedBuffer> outbox;  // made when it is first needed
-    SideStream* outbox_reader = nullptr;   // of the last copy
+    int gpu;                               // CUDA's device index
+    int board;                             // a number shared by the GPUs of one board; -1: none
+    std::unique_ptr<PinnedBuffer> outbox;  // allocated on first use
+    SideStream* outbox_reader = nullptr;   // reader of the last copy in outbox
   };
 
   bool& direct(int a, int b) {
     return direct_[static_cast<size_t>(a) * places_.size() + static_cast<size_t>(b)];
   }
   void TryDirect(int a, int b);
-  std::string WhyNotDirect(int a, int b);  // by trying it; "" where it works
+  std::string WhyNotDirect(int a, int b);  // tests a direct copy; returns "" if it works
   void CopyDirectly(int a, const void* from, int b, void* to, int64_t bytes);
   void CopyThroughHost(int a, const void* from, int b, void* to, int64_t bytes);
 
   std::vector<Place> places_;
-  std::unique_ptr<bool[]> direct_;  // from a to b
+  std::unique_ptr<bool[]> direct_;  // by (a, b): true if a copies directly to b
 };
 
-// "peer access: 0-1, 2-3; through host memory: 0-2, 0-3, 1-2, 1-3": which of these GPUs the driver
-// lets read each other, by rank.
-// "" where there is nothing to tell.
+// Describes which of these GPUs the driver allows to read each other, by rank: "peer access: 0-1,
+// 2-3; through host memory: 0-2, 0-3, 1-2, 1-3". Returns "" if there is nothing to say.
 std::string PeerAccessText(const std::vector<Device*>& devices);
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// A stream of a GPU beside the one that it computes on, for exchanges that go on while it computes.
+// A second stream of a GPU, for exchanges that run while the device computes on its main stream.
 #ifndef DOPPIO_PARALLEL_GPU_SIDE_STREAM_CUDA_H_
 #define DOPPIO_PARALLEL_GPU_SIDE_STREAM_CUDA_H_
 
@@ -15,36 +15,35 @@ namespace doppio {
 
 class SideStream {
  public:
-  // `device`, of kind kCuda, outlives it.
+  // `device` must be of kind kCuda and must outlive the stream.
   explicit SideStream(Device* device);
   ~SideStream();
   SideStream(const SideStream&) = delete;
   SideStream& operator=(const SideStream&) = delete;
 
   Device* device() const { return device_; }
-  // For launches on this stream; makes the device the calling thread's current one.
+  // Returns what launches on this stream need, and makes the device current on the calling thread.
   Gpu gpu() const;
 
-  // Keeps what the device has been asked to compute so far under a number. Any thread, beside all
-  // other calls.
+  // Records an event after the work issued to the device's compute stream so far, under the number
+  // `point`. Any thread may call it, concurrently with all other calls.
   void Mark(int64_t point);
-  // What this stream is asked from now on comes after the last Mark of `point`; there need not be
-  // one.
+  // Orders later work of this stream after the last Mark of `point`. Does nothing if there is none.
   void FollowMark(int64_t point);
-  // What this stream is asked from now on comes after what `other` has been asked so far.
+  // Orders later work of this stream after all work issued to `other` so far.
   void Follow(SideStream* other);
 
-  // What the device is asked to compute from now on comes after what this stream has been asked so
-  // far.
+  // Orders later work of the device's compute stream after all work issued to this stream so far.
   void Lead();
 
-  // Between any two of the device's memory, pinned host memory and memory of GPUs that the device
-  // reaches.
+  // Issues a copy of `bytes` bytes. Both addresses may be in the device's memory, in pinned host
+  // memory or in memory of GPUs that the device can access.
   void Copy(void* to, const void* from, int64_t bytes);
 
-  // Whether everything asked is done. Throws DeviceError where it failed.
+  // Returns true if all issued work is complete. Throws DeviceError if it failed.
   bool Idle() const;
-  // Until Idle(), without keeping a core busy. `check` is called now and then, and may throw.
+  // Blocks until Idle(), without occupying a core. Calls `check` from time to time, which may
+  // throw.
   template <class F>
   void Wait(const F& check) const {
     constexpr int kOften = 100;
@@ -67,10 +66,10 @@ class SideStream {
 
   Device* const device_;
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t reached_ = nullptr;  // for Follow
-  cudaEvent_t led_ = nullptr;      // for Lead
+  cudaEvent_t reached_ = nullptr;  // event of Follow
+  cudaEvent_t led_ = nullptr;      // event of Lead
   std::mutex mutex_;
-  std::map<int64_t, cudaEvent_t> marks_;  // guarded
+  std::map<int64_t, cudaEvent_t> marks_;  // guarded by mutex_
 };
 
 }  // namespace doppio

@@ -27,39 +27,41 @@ class MpiApi {
 
   // "Open MPI v4.1.4", for messages. name() and path() may be called before Initialize.
   virtual const std::string& name() const = 0;
-  virtual const std::string& path() const = 0;  // of the library's file
+  // Returns the path of the library's file.
+  virtual const std::string& path() const = 0;
 
   // Joins the processes that the launcher has started; call it once per process. Throws UsageError
   // if the library does not let several threads communicate (MPI_THREAD_MULTIPLE).
   virtual void Initialize() = 0;
   virtual void Finalize() = 0;
 
-  // All processes that the launcher has started.
+  // Returns the communicator of all processes that the launcher has started.
   virtual MpiComm World() const = 0;
-  // Collective. Failed calls on the copy throw; on the original, MPI ends the process.
+  // Collective. Returns a copy of `comm`. Failed calls on the copy throw; on the original, MPI ends
+  // the process.
   virtual MpiComm Duplicate(MpiComm comm) const = 0;
-  // Collective. Ranks with the same color get one communicator, in the order of their ranks. A rank
+  // Collective. Returns one communicator per color, with its ranks in the order of `rank`. A rank
   // that passes kNoColor gets none and must not use the return value.
   static constexpr int kNoColor = -1;
   virtual MpiComm Split(MpiComm comm, int color, int rank) const = 0;
-  // Collective. Makes one communicator for each machine, i.e. for the ranks that can share memory.
+  // Collective. Returns one communicator per machine, i.e. for the ranks that can share memory.
   virtual MpiComm SplitByMachine(MpiComm comm, int rank) const = 0;
   virtual void Free(MpiComm comm) const = 0;  // collective; does not throw
   virtual int Rank(MpiComm comm) const = 0;
   virtual int Size(MpiComm comm) const = 0;
 
-  virtual MpiOp Sum() const = 0;  // for all types; adds kUInt16 as integers
+  virtual MpiOp Sum() const = 0;  // the sum for all types; adds kUInt16 as integers
   // Creates a commutative operation, which exists until the process ends.
   virtual MpiOp MakeOp(Add* add) const = 0;
 
-  // Collective and blocking: `to` gets `bytes` bytes from each rank, in the order of ranks.
+  // Collective; blocks. `to` receives `bytes` bytes from each rank, in rank order.
   virtual void AllGather(const void* from, int bytes, void* to, MpiComm comm) const = 0;
-  // Collective. Each starts an exchange; the memory belongs to MPI until Test returns true.
+  // Collective. Each function starts an exchange; MPI owns the memory until Test returns true.
   virtual MpiRequest StartAllReduce(void* data, int count, MpiType type, MpiOp op,
                                     MpiComm comm) const = 0;
   virtual MpiRequest StartBroadcast(void* data, int bytes, int root, MpiComm comm) const = 0;
   virtual MpiRequest StartBarrier(MpiComm comm) const = 0;
-  // Advances exchanges in flight. Returns true once this one is complete.
+  // Advances the exchanges in flight. Returns true once `request` is complete.
   virtual bool Test(MpiRequest* request) const = 0;
 };
 

@@ -13,9 +13,10 @@ namespace doppio {
 
 struct MpiFamily {
   std::string name;
-  std::vector<std::string> files;  // names of its libraries, the most common first
+  std::vector<std::string> files;  // file names of its libraries, the most common first
+  // Returns true if the library belongs to this family.
   bool (*has)(const MpiLibrary& library);
-  // Throws UsageError if the library lacks a symbol.
+  // Returns the library's functions. Throws UsageError if the library lacks a symbol.
   std::unique_ptr<MpiApi> (*bind)(const MpiLibrary& library);
 };
 
@@ -23,8 +24,8 @@ const MpiFamily& OpenMpiFamily();
 const MpiFamily& MpichFamily();
 const MpiFamily& StandardMpiFamily();
 
-// Binds the library's functions and publishes the library. Throws UsageError if no family has the
-// library, or if the library lacks a symbol.
+// Binds the library's functions and publishes the library. Throws UsageError if the library belongs
+// to no family or lacks a symbol.
 std::unique_ptr<MpiApi> BindMpi(const MpiLibrary& library);
 
 }  // namespace doppio

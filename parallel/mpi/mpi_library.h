@@ -12,18 +12,19 @@ class MpiLibrary {
   // loader's reason, or if the file is not an MPI library.
   explicit MpiLibrary(const std::string& file);
 
-  const std::string& path() const { return path_; }  // of the file, as the loader found it
-  // The library's own name and version: "Open MPI v4.1.4", "MPICH 4.0.2".
+  // Returns the path of the file, as found by the loader.
+  const std::string& path() const { return path_; }
+  // Returns the library's own name and version: "Open MPI v4.1.4", "MPICH 4.0.2".
   const std::string& name() const { return name_; }
 
   // Makes the library's symbols visible to libraries opened later, because MPI's plug-ins expect
-  // them in the process. Call it only for the library that is used: two published ones would call
+  // them in the process. Publish only the library that is used: two published libraries would call
   // each other's functions.
   void Publish() const;
 
   // Returns the address of a function or a variable; null if there is none.
   void* FindIfThere(const char* symbol) const;
-  // The same, but throws UsageError if there is none.
+  // Returns the address of a function or a variable. Throws UsageError if there is none.
   void* Find(const char* symbol) const;
   template <class F>
   void Find(F** function, const char* symbol) const {

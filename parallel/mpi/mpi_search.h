@@ -1,4 +1,4 @@
-// Finds the machine's MPI library: the one that belongs to the launcher of this process.
+// Finds the MPI library that belongs to the launcher of this process.
 #ifndef DOPPIO_PARALLEL_MPI_MPI_SEARCH_H_
 #define DOPPIO_PARALLEL_MPI_MPI_SEARCH_H_
 
@@ -17,9 +17,9 @@ struct MpiSearch {
   std::vector<std::string> folders;  // searched for each file before the loader searches
 };
 
-// `given` is --mpi_library. The launcher's variables decide the order of the files: Open MPI's
-// mpirun sets OMPI_COMM_WORLD_RANK, and the mpiexec of MPICH and its derivatives sets PMI_RANK. The
-// folders are lib and lib64 beside the first mpirun in PATH.
+// Returns where to search. `given` is --mpi_library. The launcher's variables determine the order
+// of the files: Open MPI's mpirun sets OMPI_COMM_WORLD_RANK, and the mpiexec of MPICH and its
+// derivatives sets PMI_RANK. The folders are lib and lib64 next to the first mpirun in PATH.
 MpiSearch MpiSearchFor(const std::string& given, const Environment& get);
 
 // Opens the first library that works. Throws UsageError if there is none, or if `given` does not

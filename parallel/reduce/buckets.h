@@ -1,5 +1,5 @@
-// How gradients are cut into the messages that ranks exchange while backward goes on. Pure, so that
-// what predicts training cuts as training does.
+// Splits gradients into the messages that ranks exchange while backward runs. A pure function, so
+// that a prediction of training splits as training does.
 #ifndef DOPPIO_PARALLEL_REDUCE_BUCKETS_H_
 #define DOPPIO_PARALLEL_REDUCE_BUCKETS_H_
 
@@ -9,13 +9,13 @@
 
 namespace doppio {
 
-// Where one gradient lies among all of them, in bytes.
+// The byte range [begin, end) of one gradient in the arena of gradients.
 struct GradientSlice {
   int64_t begin = 0, end = 0;
 };
 
-// For each bucket the index behind its last slice. Slices come in the order in which backward
-// finishes them, which is that of their places. A bucket takes slices until it spans at least
+// Returns, for each bucket, the index one past its last slice. `slices` must be in the order in
+// which backward completes them, which is also their order in memory. A bucket spans at least
 // `least_bytes`; the last one may span less.
 std::vector<size_t> CutBuckets(const std::vector<GradientSlice>& slices, int64_t least_bytes);
 

@@ -1,9 +1,9 @@
-// Gradients as ranks hand them to each other where that is not what they are computed as: a 16-bit
-// copy of their arena, half as many bytes on every link.
+// A 16-bit copy of the arena of gradients, which ranks exchange in place of single precision to
+// halve the bytes on every link.
 //
-// bfloat16 has the range of single precision. float16 has not, so what goes into the copy is
-// divided by the number of ranks, and the sum is multiplied by it; gradients that are small as well
-// want a loss scale.
+// bfloat16 has the range of single precision, but float16 does not. Therefore float16 copies are
+// divided by the number of ranks, and the sum is multiplied by it. If gradients are small as well,
+// use a loss scale.
 #ifndef DOPPIO_PARALLEL_REDUCE_GRADIENT_COPY_H_
 #define DOPPIO_PARALLEL_REDUCE_GRADIENT_COPY_H_
 
@@ -19,17 +19,20 @@ namespace doppio {
 
 class GradientCopy {
  public:
-  // For sums over so many ranks. `params` outlives the copy.
+  // A copy of the gradients of `params` in `type`, for sums over `ranks` ranks. `params` must
+  // outlive the copy.
   GradientCopy(ParamStore* params, DType type, int ranks);
 
-  // Elements [begin, end) of the arena of gradients, whole parameters: the next bucket.
+  // Adds the next bucket: elements [begin, end) of the arena of gradients, which are whole
+  // parameters.
   void AddBucket(int64_t begin, int64_t end);
 
-  // In the order in which the device computes.
-  void Narrow(size_t bucket) const;  // gradients into the copy
-  void Widen(size_t bucket) const;   // and back
+  // Both run in order with the device's other work.
+  void Narrow(size_t bucket) const;  // converts the bucket's gradients to 16 bits
+  void Widen(size_t bucket) const;   // converts the bucket's sums back
 
-  void* at(size_t bucket) const;  // of the copy
+  // Returns the bucket's memory in the copy.
+  void* at(size_t bucket) const;
 
  private:
   struct Bucket {

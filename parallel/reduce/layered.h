@@ -1,6 +1,6 @@
-// Ranks in two layers: those of a node (a process, a machine) talk inside it, and the first rank of
-// each node talks for it across nodes. What is slow between nodes is paid once a node instead of
-// once a rank.
+// A communicator of two layers. The ranks of a node (a process or a machine) exchange inside the
+// node, and the first rank of each node exchanges between nodes. A slow link between nodes is then
+// used once per node instead of once per rank.
 #ifndef DOPPIO_PARALLEL_REDUCE_LAYERED_H_
 #define DOPPIO_PARALLEL_REDUCE_LAYERED_H_
 
@@ -12,22 +12,22 @@
 
 namespace doppio {
 
-// Where a rank is: its node's rank across, and its own inside. The ranks inside a node are 0, 1, 2
-// ...
+// The place of a rank: its node, and its rank inside the node, counted from 0.
 struct RankPlace {
   int node = 0, inside = 0;
 };
 
-// Ranks in the order of their nodes, which may have different numbers of them.
+// Returns the places of all ranks, in the order of their nodes. Nodes may have different numbers of
+// ranks.
 std::vector<RankPlace> PlacesByNode(const std::vector<int>& ranks_of_nodes);
 
-// A sum is made inside each node, then across, and what the first ranks have is broadcast inside;
-// so all ranks have the same bits. 16-bit numbers are rounded after each layer.
+// AllReduce sums inside each node, then between the first ranks, and then broadcasts inside each
+// node, so all ranks get the same bits. 16-bit sums are rounded after each layer.
 class Layered : public Communicator {
  public:
-  // The end of `rank`, of all ranks whose places are given. `inside` and, on a node's first rank
-  // alone, `across` (else null) are its ends there, in memory of the same device; they outlive
-  // this.
+  // The communicator of `rank`; `places` holds all ranks. `inside` is the communicator of this
+  // rank's node. `across` is the one between nodes on the first rank of a node, else null. Both
+  // work on memory of the same device and must outlive this object.
   Layered(int rank, std::vector<RankPlace> places, Communicator* inside, Communicator* across);
 
   int rank() const override { return rank_; }
@@ -37,7 +37,7 @@ class Layered : public Communicator {
   void Barrier() override;
   void NoteBucket(int64_t bucket) override;
   void Follow(int64_t bucket) override;
-  // In both layers; whoever hears of it in one tells the other.
+  // Aborts both layers. A rank that learns of an abort in one layer passes it to the other.
   void Abort(const std::string& why) override;
 
  private:

@@ -1,5 +1,4 @@
-// Measures the link between ranks with what a training uses: their own sums, beside their own
-// computing.
+// Measures the link between ranks with the sums and the computing of training itself.
 #ifndef DOPPIO_PARALLEL_REDUCE_LINK_TIMER_H_
 #define DOPPIO_PARALLEL_REDUCE_LINK_TIMER_H_
 
@@ -12,16 +11,17 @@
 
 namespace doppio {
 
-// Computes while going() says so, and returns the ms that it would have taken alone.
+// Computes while going() returns true. Returns the time in ms that the same work takes alone.
 using Compute = std::function<double(const std::function<bool()>& going)>;
 
-// The link that explains, by CostOfAllReduce, what sums of `bytes` (of a bucket of gradients, in
-// `device`'s memory) over all ranks take, and what `compute` loses to them. Collective; takes
-// seconds. The ranks, two or more, are all in one node or each in one of its own.
+// Returns the link with which CostOfAllReduce explains the measured times: of sums of `bytes` (the
+// size of a bucket of gradients in `device`'s memory) over all ranks, and of what `compute` loses
+// to them. Collective; takes seconds. The ranks, at least two, must be all in one node (`one_node`)
+// or each in its own.
 Link MeasureLink(const World& world, Device* device, Topology topology, bool one_node,
                  int64_t bytes, const Compute& compute);
 
-// How many machines the ranks are on. Collective.
+// Returns the number of machines with ranks. Collective.
 int CountHosts(const World& world);
 
 }  // namespace doppio

@@ -1,6 +1,6 @@
-// Sums the gradients of all ranks while backward goes on. The arena of gradients, which lies in the
-// order in which backward finishes them, is cut into buckets; a thread of the reducer's own reduces
-// each as soon as its last gradient is there.
+// Sums the gradients of all ranks while backward runs. The arena of gradients, which is in the
+// order in which backward completes them, is split into buckets. The reducer's own thread reduces
+// each bucket as soon as its last gradient is complete.
 #ifndef DOPPIO_PARALLEL_REDUCE_REDUCER_H_
 #define DOPPIO_PARALLEL_REDUCE_REDUCER_H_
 
@@ -23,22 +23,23 @@
 namespace doppio {
 
 struct ReducerOptions {
-  // The least that a bucket holds; the last one may hold less. Smaller ones start earlier, larger
-  // ones cost fewer messages.
+  // Minimum size of a bucket; the last one may be smaller. Smaller buckets start earlier, larger
+  // ones need fewer messages.
   int64_t bucket_bytes = int64_t{16} << 20;
-  DType type = DType::kFloat32;  // that gradients have on their way; a 16-bit one is rounded to
+  // Type of gradients in the exchange. For a 16-bit type, gradients are rounded.
+  DType type = DType::kFloat32;
 };
 
 class Reducer : public GradientExchange, private SumsInStream {
  public:
-  // `params`, whose gradients do not share memory, `bulk` and `gate` outlive the reducer, which is
-  // the only one to use `bulk`. `gate`, of all ranks of `bulk`, is used where exchanges wait on the
-  // devices; null: the ranks are in different processes.
+  // `params`, `bulk` and `gate` must outlive the reducer. The gradients of `params` must not share
+  // memory. Only the reducer may use `bulk`. `gate` belongs to all ranks of `bulk` and is used if
+  // exchanges wait on the devices; it is null if the ranks are in different processes.
   //
   // In a pass that is fresh for any rank (SumsInStream::Begin), buckets are held back until all
-  // ranks have asked their devices for the whole pass and call Finish. Sums cannot be held back.
-  // Before one starts, all ranks have come to it, and they go on when it is done: so no device
-  // waits in an exchange while a rank sets things up.
+  // ranks have issued the whole pass to their devices and have called Finish. Sums cannot be held
+  // back: all ranks meet before such a sum starts, and continue when it is complete. So no device
+  // waits in an exchange while a rank is setting things up.
   Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options,
           PassGate* gate = nullptr);
   ~Reducer() override;
@@ -49,24 +50,29 @@ class Reducer : public GradientExchange, private SumsInStream {
   SumsInStream* sums_in_stream() override { return this; }
   void SetTrace(RunTrace* trace) override { trace_ = trace; }
   Totals totals() const override { return totals_; }
+  // Returns the number of buckets.
   size_t buckets() const { return buckets_.size(); }
 
  private:
   struct Bucket {
-    std::vector<int> params;     // of the store, in arena order
-    int64_t begin = 0, end = 0;  // in the arena of gradients, in elements
-    size_t missing = 0;          // that are not ready yet
-    bool sent = false;           // to the thread
-    int mark = -1;               // of the trace, where it was
+    std::vector<int> params;     // indices in the store, in arena order
+    int64_t begin = 0, end = 0;  // elements of the arena of gradients
+    size_t missing = 0;          // number of gradients that are not ready yet
+    bool sent = false;           // true once passed to the thread
+    int mark = -1;               // mark of the trace when the bucket was complete; -1: none
   };
 
   // A request to the exchanging thread. Every rank makes its requests in the same order.
   struct Job {
-    enum Kind { kBucket, kSum, kRelease };  // kSum: of SumsInStream; kRelease: what is held back
+    enum Kind {
+      kBucket,
+      kSum,
+      kRelease
+    };  // kSum: for SumsInStream; kRelease: start held-back buckets
     Kind kind = kBucket;
-    int64_t pass = 0;  // of the gate
+    int64_t pass = 0;  // number of the pass, as announced to the gate
     size_t bucket = 0;
-    void* data = nullptr;  // of a sum, as what follows
+    void* data = nullptr;  // for kSum, as are count and dtype
     int64_t count = 0;
     DType dtype = DType::kFloat32;
   };
@@ -78,7 +84,7 @@ class Reducer : public GradientExchange, private SumsInStream {
   void Ask(Job job);
   DType sent_as() const { return copy_ ? options_.type : params_->dtype(); }
   void Send(size_t bucket);
-  void Reduce();  // the thread, which alone calls what follows up to Settle
+  void Reduce();  // body of the thread, which alone calls the functions from here to Settle
   bool NextJob(Job* job);
   void Learn(int64_t pass);
   void Start(const Job& job);
@@ -93,33 +99,37 @@ class Reducer : public GradientExchange, private SumsInStream {
   ParamStore* const params_;
   Communicator* const bulk_;
   const ReducerOptions options_;
-  PassGate* const gate_;              // null: nothing is held back
-  std::optional<GradientCopy> copy_;  // of 16 bits
+  PassGate* const gate_;              // null if nothing is held back
+  std::optional<GradientCopy> copy_;  // the 16-bit copy, if used
   std::vector<Bucket> buckets_;
-  std::vector<size_t> bucket_of_;  // per parameter of the store
+  std::vector<size_t> bucket_of_;  // by parameter of the store
   BoundedQueue<Job> queue_;
   Totals totals_;
   RunTrace* trace_ = nullptr;
   // Used by the computing thread only.
-  int64_t asked_ = 0;  // jobs since the start
-  int64_t pass_ = 0;   // announced to the gate
+  int64_t asked_ = 0;  // number of jobs since the start
+  int64_t pass_ = 0;   // number of the pass last announced to the gate
   bool fresh_ = false, announced_ = false;
 
-  // Buckets that were started and not found done; of the thread.
+  // Started buckets that are not known to be complete. Used by the thread only, as are the members
+  // up to known_pass_.
   struct UnderWay {
     size_t bucket;
     int64_t begun_ns;
   };
   std::vector<UnderWay> under_way_;
-  std::chrono::steady_clock::time_point busy_since_;  // likewise; where there are any
-  std::vector<size_t> held_;                          // buckets; of the thread
-  int64_t known_pass_ = 0;                            // of holds_; likewise
+  std::chrono::steady_clock::time_point
+      busy_since_;            // time at which under_way_ last became non-empty
+  std::vector<size_t> held_;  // buckets held back
+  int64_t known_pass_ = 0;    // pass that holds_ describes
 
   std::mutex mutex_;
   std::condition_variable done_changed_;
-  size_t done_ = 0;                    // buckets of this pass; guarded, as what follows
-  int64_t started_ = 0, settled_ = 0;  // jobs, of which some are held; only the thread writes them
-  bool holds_ = false;                 // the pass is fresh for some rank; likewise
+  size_t done_ =
+      0;  // buckets completed in this pass; mutex_ guards the members from here to failure_
+  // Numbers of jobs started (including held-back ones) and completed. Only the thread writes them.
+  int64_t started_ = 0, settled_ = 0;
+  bool holds_ = false;  // true if the pass is fresh for some rank; only the thread writes it
   double busy_seconds_ = 0;
   std::exception_ptr failure_;
   std::thread thread_;

@@ -1,12 +1,12 @@
-// Predicts synchronous data parallelism from one rank's times: how fast so many ranks train
-// together, and what of their communication backward does not hide. Pure.
+// Predicts the speed of synchronous data parallelism from the times of one rank: how fast a number
+// of ranks trains, and how much of their communication backward does not hide. Pure functions.
 //
-// The model. Each rank runs forward and backward as it does alone. Gradients are cut into buckets
-// as the reducer cuts them (parallel/reduce/buckets.h); a bucket is summed over all ranks once its
-// last gradient is there and the bucket before it is done. While it travels, backward goes on, but
-// for what the copies take from it (Link::held_up_ms_per_gbyte). Behind backward, each bucket's
-// parameters are updated in that order, once its sum is there. Ranks are equally fast and links
-// carry nothing else: what is predicted is the most that can be reached.
+// The model: each rank runs forward and backward as it does alone. Gradients are split into buckets
+// as in the reducer (parallel/reduce/buckets.h). A bucket is summed over all ranks once its last
+// gradient is ready and the bucket before it is complete. Meanwhile backward continues, slowed by
+// the copies (Link::held_up_ms_per_gbyte). After backward, the parameters of each bucket are
+// updated in the same order, once their sum is complete. Ranks are equally fast and links carry
+// nothing else, so the prediction is an upper bound.
 #ifndef DOPPIO_PARALLEL_REDUCE_SCALING_MODEL_H_
 #define DOPPIO_PARALLEL_REDUCE_SCALING_MODEL_H_
 
@@ -18,41 +18,43 @@
 
 namespace doppio {
 
-// A piece of backward, and the gradients that are complete after it, each as its number of values.
+// A piece of backward, and the sizes (in values) of the gradients that are complete after it.
 struct BackwardPiece {
   double ms = 0;
   std::vector<int64_t> gradients;
 };
 
-// One rank's iteration.
+// The times of one rank's iteration.
 struct RankTimes {
   double forward_ms = 0, update_ms = 0;
-  std::vector<BackwardPiece> backward;  // in the order in which it runs
-  int64_t batch = 0;                    // images of one rank
+  std::vector<BackwardPiece> backward;  // in execution order
+  int64_t batch = 0;                    // images per rank
 };
 
 struct ScalingOptions {
   Cluster cluster;
   int64_t bucket_bytes =
-      int64_t{16} << 20;  // as ReducerOptions has it; one of the whole net is summed after backward
-  int reduce_bits = 32;   // of each value on the links; buckets are cut by 32
+      // As in ReducerOptions. A bucket as large as the net is summed after backward.
+      int64_t{16} << 20;
+  int reduce_bits = 32;  // bits per value on the links; buckets are split as for 32
 };
 
 struct ScalingPoint {
   int ranks = 1;
   double iteration_ms = 0;
-  double images_per_s = 0;  // of all ranks
-  double speedup = 1;       // over one rank
+  double images_per_s = 0;  // of all ranks together
+  double speedup = 1;       // compared with one rank
   double efficiency = 1;    // speedup / ranks
   AllReduceCost communication;
-  double exposed_ms = 0;  // that an iteration takes longer for it
-  // "compute": no more than 5 % of the iteration is exposed; else what most of the communication
-  // goes to: "latency", "inside" or "across"; "copies" where these hold computing up for longer
-  // than all that.
+  // Time by which communication lengthens an iteration.
+  double exposed_ms = 0;
+  // The bottleneck: "compute" if at most 5 % of the iteration is exposed communication; "copies" if
+  // these slow computing down for longer than the whole communication takes; else the largest part
+  // of the communication: "latency", "inside" or "across".
   std::string bound;
 };
 
-// For each number of ranks. `times` has a batch and takes some time.
+// Returns one point for each number of ranks. `times` must have a batch and a positive duration.
 std::vector<ScalingPoint> PredictScaling(const RankTimes& times, const ScalingOptions& options,
                                          const std::vector<int>& ranks);
 

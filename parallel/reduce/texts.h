@@ -1,4 +1,5 @@
-// Exchanges texts between ranks. A communicator itself knows numbers and bytes of a known length.
+// Exchanges texts between ranks. A communicator alone carries only numbers, and bytes of a known
+// length.
 #ifndef DOPPIO_PARALLEL_REDUCE_TEXTS_H_
 #define DOPPIO_PARALLEL_REDUCE_TEXTS_H_
 
@@ -12,8 +13,8 @@ namespace doppio {
 // Collective. Returns the text that rank `root` passes, on all ranks.
 std::string BroadcastText(Communicator* control, const std::string& text, int root);
 
-// Collective. Returns the texts of all ranks, by rank. Made for messages that few ranks have: each
-// text that is not empty is a broadcast of its own.
+// Collective. Returns the texts of all ranks, by rank. Intended for messages that few ranks have:
+// each non-empty text is a separate broadcast.
 std::vector<std::string> GatherTexts(Communicator* control, const std::string& own);
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// Before training: whether ranks on GPUs sum right, and how fast.
+// Checks before training that ranks on GPUs sum correctly, and measures how fast.
 #ifndef DOPPIO_PARALLEL_WATCH_PREFLIGHT_H_
 #define DOPPIO_PARALLEL_WATCH_PREFLIGHT_H_
 
@@ -10,8 +10,8 @@
 
 namespace doppio {
 
-// Collective: sums so many bytes of `device`'s memory over the ranks, several times. "all-reduce
-// of 16.0 MiB: 1.21 ms, 13.9 GB/s", the best time. Throws DeviceError where a sum is wrong.
+// Collective. Sums `bytes` bytes of `device`'s memory over the ranks several times. Returns the
+// best time: "all-reduce of 16.0 MiB: 1.21 ms, 13.9 GB/s". Throws DeviceError if a sum is wrong.
 std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes = int64_t{16} << 20);
 
 }  // namespace doppio

@@ -1,8 +1,8 @@
-// Connects every rank to rank 0 by TCP, beside the communicator, for the watch.
+// Connects every rank to rank 0 by TCP, separately from the communicator, for the watch.
 //
-// Rank 0 listens on a free port at all addresses of its machine, IPv6 ones too. A connection counts
-// only if it names this run's token, which the communicator has carried: anything else that
-// connects, such as a port scan, is dropped.
+// Rank 0 listens on a free port at all addresses of its machine, including IPv6 addresses. It
+// accepts only connections that present this run's token, which the communicator distributes, and
+// drops all others, such as port scans.
 #ifndef DOPPIO_PARALLEL_WATCH_RANK_SOCKETS_H_
 #define DOPPIO_PARALLEL_WATCH_RANK_SOCKETS_H_
 
@@ -15,21 +15,21 @@
 
 namespace doppio {
 
-// A rank cannot reach rank 0. Every rank throws the same message, so only one of them should print
-// it.
+// Thrown if a rank cannot reach rank 0. Every rank throws the same message, so only one of them
+// should print it.
 class UnreachableRank : public PeerError {
  public:
   using PeerError::PeerError;
 };
 
 struct RankSocket {
-  Socket socket;  // does not block
+  Socket socket;  // non-blocking
   int rank = 0;
   std::string host;
 };
 
-// Collective. Returns the connections to all other ranks on rank 0, the one to rank 0 elsewhere.
-// Takes less than 10 s. `host` is this machine's name. Throws UnreachableRank.
+// Collective. On rank 0, returns the connections to all other ranks; on other ranks, the connection
+// to rank 0. Takes less than 10 s. `host` is this machine's name. Throws UnreachableRank.
 std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& host);
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// A socket that is closed on every way out.
+// Owns a socket and closes it when destroyed.
 #ifndef DOPPIO_PARALLEL_WATCH_SOCKET_H_
 #define DOPPIO_PARALLEL_WATCH_SOCKET_H_
 

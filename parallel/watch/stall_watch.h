@@ -1,5 +1,5 @@
-// Notices when ranks that are threads of one process stall: some wait in an exchange for others
-// that do not come, because a read of theirs or a call of a library hangs.
+// Detects stalls of ranks that are threads of one process: some ranks wait in an exchange for
+// others that do not arrive, because a read or a library call hangs.
 #ifndef DOPPIO_PARALLEL_WATCH_STALL_WATCH_H_
 #define DOPPIO_PARALLEL_WATCH_STALL_WATCH_H_
 
@@ -24,10 +24,11 @@ class StallWatch {
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
 
-  // By any thread of the rank, when an exchange begins and when it ends. `bucket`: of gradients, or
-  // -1 for another exchange.
+  // Any thread of the rank calls it when an exchange begins and when it ends. `bucket` is the
+  // bucket of gradients, or -1 for other exchanges.
   void Moved(int rank, int64_t bucket);
-  // The rank exchanges nothing any more; the others may still write files for as long as they like.
+  // Declares that the rank exchanges nothing more. The other ranks may still write files for any
+  // length of time.
   void Leave(int rank);
 
  private:

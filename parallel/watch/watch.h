@@ -1,9 +1,9 @@
-// Notices when another process of the run is gone, out of reach or stalled, whatever carries the
-// gradients: ranks keep a connection to rank 0 beside the communicator, over which each reports
-// twice a second that it is there and how far it has come. When a rank is lost, all others are told
-// within seconds, so that no rank waits in a reduction for ever.
+// Detects when another process of the run has ended, is unreachable or has stalled, whatever
+// transport carries the gradients. Each rank has a connection to rank 0 besides the communicator,
+// over which it reports twice a second that it is alive and how far it has come. When a rank is
+// lost, all others are told within seconds, so that no rank waits in a reduction for ever.
 //
-// The messages are small and few (a few bytes a rank every half second). Only ranks of this run are
+// The messages are small (a few bytes per rank every half second). Only ranks of this run are
 // connected (rank_sockets.h), and they are trusted, as in MPI.
 #ifndef DOPPIO_PARALLEL_WATCH_WATCH_H_
 #define DOPPIO_PARALLEL_WATCH_WATCH_H_
@@ -24,16 +24,18 @@ namespace doppio {
 struct WatchMessage;
 
 struct WatchOptions {
-  double stall_seconds = 300;   // without progress of any rank
-  double silence_seconds = 20;  // without a message from a rank; at most stall_seconds
-  // What has happened.
+  // Seconds without progress of any rank until the run counts as stalled.
+  double stall_seconds = 300;
+  // Seconds without a message from a rank until it counts as lost; at most stall_seconds.
+  double silence_seconds = 20;
+  // The loss of a rank.
   struct Loss {
     std::string message;
-    ExitCode code;             // kPeer, or what a rank has failed of itself
-    bool first;                // this process is to tell the user
-    bool unreachable = false;  // the network to the rank may be cut
+    ExitCode code;             // kPeer, or the code that a rank passed to Fail
+    bool first;                // true if this process should print the message
+    bool unreachable = false;  // true if the network to the rank may be down
   };
-  // On a thread of the watch's own, once. It should end the process.
+  // Called once, on the watch's own thread. Should end the process.
   std::function<void(const Loss&)> on_lost;
 };
 
@@ -41,16 +43,16 @@ class Watch {
  public:
   // Collective; `control` is used only here. Throws UnreachableRank.
   Watch(Communicator* control, WatchOptions options);
-  // Tells the others that this rank leaves as it should.
+  // Tells the other ranks that this rank leaves normally.
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // This rank goes on: it has begun or ended an exchange. `bucket`: of gradients, or -1 for another
-  // one.
+  // Reports progress: this rank has begun or ended an exchange. `bucket` is the bucket of
+  // gradients, or -1 for other exchanges. Thread-safe.
   void Moved(int64_t bucket);
-  // This rank cannot go on, and says why: all others end. Returns when they have been told and, on
-  // ranks other than 0, when rank 0 has ended, or 3 s later. Nothing is watched any more.
+  // Reports why this rank cannot continue, and ends all other ranks. Returns when they have been
+  // told and, on ranks other than 0, when rank 0 has ended, or after 3 s. Stops the watch.
   void Fail(ExitCode code, const std::string& why);
 
  private:
@@ -64,30 +66,30 @@ class Watch {
   void Tell(ExitCode code, const std::string& message);
   void AwaitItsEnd(Peer* rank_0);
   void Lose(const WatchOptions::Loss& loss);
-  // Another rank, or the launcher, is lost, as this rank has noticed.
+  // Handles the loss of another rank or of the launcher, as detected by this rank.
   void Lose(const std::string& message, bool unreachable = false);
   void LoseSilent(const Peer& peer);
   double SilenceSeconds() const;
   std::string NameOf(const Peer& peer) const;
-  std::string PlaceOf(const Peer& peer) const;  // in the exchange of gradients
+  std::string PlaceOf(const Peer& peer) const;  // place in the exchange of gradients, for messages
 
   const int rank_;
   const WatchOptions options_;
-  std::vector<std::unique_ptr<Peer>> peers_;  // rank 0: all others; others: rank 0
-  int wake_[2] = {-1, -1};                    // a pipe into the thread
+  std::vector<std::unique_ptr<Peer>> peers_;  // on rank 0: all other ranks; elsewhere: rank 0
+  int wake_[2] = {-1, -1};                    // a pipe that wakes the thread
   const int parent_;
   std::atomic<uint64_t> progress_{0};
   std::atomic<int64_t> bucket_{-1};
   std::atomic<bool> leaving_{false}, failing_{false};
-  std::string why_;  // written before failing_, as its code
+  std::string why_;  // written before failing_ is set, as is code_
   ExitCode code_ = ExitCode::kPeer;
   bool lost_ = false;
-  double moved_at_ = 0;  // seconds: when any rank last made progress, as rank 0 sees it
+  double moved_at_ = 0;  // time in seconds at which rank 0 last saw progress of any rank
   uint64_t own_seen_ = 0;
   std::thread thread_;
 };
 
-// This machine's name.
+// Returns this machine's name.
 std::string HostName();
 
 }  // namespace doppio

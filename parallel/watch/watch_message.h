@@ -1,5 +1,5 @@
-// What ranks say to each other over the connections of parallel/watch/watch.h: a head of two
-// numbers, the kind and the length of a text, and the text.
+// Messages on the connections of parallel/watch/watch.h. A message is a head of two numbers, its
+// kind and the length of its text, followed by the text.
 #ifndef DOPPIO_PARALLEL_WATCH_WATCH_MESSAGE_H_
 #define DOPPIO_PARALLEL_WATCH_WATCH_MESSAGE_H_
 
@@ -14,29 +14,29 @@ struct WatchMessage {
   enum Kind : uint32_t {
     kBeat = 1,  // a WatchSign
     kLost,      // the exit code as one byte, and a message for the user
-    kBye        // no text: the rank leaves as it should
+    kBye        // no text: the rank leaves normally
   };
   Kind kind;
   std::string text;
 
-  // The bytes to send. A text of more than 4096 bytes is cut.
+  // Returns the bytes to send. Truncates a text of more than 4096 bytes.
   std::string ToBytes() const;
 };
 
-// How far a rank has come.
+// The progress of a rank.
 struct WatchSign {
   int64_t rank, progress, bucket;
 };
 
-// Takes the bytes of one connection as they come, and gives back whole messages.
+// Splits the bytes received on one connection into messages.
 class WatchMessages {
  public:
   void Add(const char* bytes, size_t count) { received_.append(bytes, count); }
-  // Returns nothing until the next message is whole, and nothing more once the connection is
-  // damaged().
+  // Returns the next message once it is complete, else nullopt. Always returns nullopt once the
+  // connection is damaged().
   std::optional<WatchMessage> Next();
-  // Returns true if something came that no rank sends: an unknown kind, a length beyond the limit,
-  // a sign of another size, an exit code that is none or no failure.
+  // Returns true if the connection delivered data that no rank sends: an unknown kind, a length
+  // beyond the limit, a sign of the wrong size, or an exit code that is invalid or not a failure.
   bool damaged() const { return damaged_; }
 
  private:

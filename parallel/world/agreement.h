@@ -1,5 +1,5 @@
-// Compares what the ranks are about to do, so that ranks that disagree are refused before they
-// exchange anything else.
+// Compares the settings of all ranks, so that ranks that disagree are refused before they exchange
+// anything else.
 #ifndef DOPPIO_PARALLEL_WORLD_AGREEMENT_H_
 #define DOPPIO_PARALLEL_WORLD_AGREEMENT_H_
 

@@ -1,6 +1,6 @@
-// Which rank of how many a launcher has started this process as: from the environment that mpirun,
-// srun, jsrun and their kin set for each process. Read before anything is started, to know whether
-// there are other ranks at all.
+// Reads the rank of this process and the number of ranks from the environment variables that
+// mpirun, srun, jsrun and similar launchers set for each process. This happens first, to learn
+// whether there are other ranks.
 #ifndef DOPPIO_PARALLEL_WORLD_LAUNCHER_H_
 #define DOPPIO_PARALLEL_WORLD_LAUNCHER_H_
 
@@ -12,17 +12,17 @@ namespace doppio {
 struct Launch {
   std::string launcher;  // "mpirun (Open MPI)"; "" when started by hand
   int rank = 0, size = 1;
-  int local_rank = 0, local_size = 1;  // on this machine; 0 and 1 where the launcher does not say
+  int local_rank = 0, local_size = 1;  // on this machine; 0 and 1 if the launcher does not set them
   bool local_size_known = false;
   bool mpi = false;  // the launcher can join MPI processes
 };
 
-// A variable's value, or null: getenv.
+// Returns the value of an environment variable, or null, as getenv does.
 using Environment = std::function<const char*(const char*)>;
 
-// Throws UsageError where variables contradict each other.
+// Returns how this process was launched. Throws UsageError if variables contradict each other.
 Launch FindLaunch(const Environment& get);
-Launch FindLaunch();  // of this process
+Launch FindLaunch();  // reads this process's environment
 
 }  // namespace doppio
 

@@ -1,4 +1,4 @@
-// Where ranks that are threads of one process meet, to look at each other's memory.
+// A meeting point for ranks that are threads of one process, where they access each other's memory.
 #ifndef DOPPIO_PARALLEL_WORLD_MEETING_H_
 #define DOPPIO_PARALLEL_WORLD_MEETING_H_
 
@@ -12,33 +12,35 @@
 
 namespace doppio {
 
-// All ranks call the same in the same order. Between Arrive and Leave each may use what others have
-// shown: nobody gets away before all are done, not even where somebody has aborted. An Arrive alone
-// is a barrier.
+// All ranks must make the same calls in the same order. Between Arrive and Leave, each rank may use
+// the data that other ranks have shown: Leave blocks until all ranks are done, even after an abort.
+// An Arrive alone is a barrier.
 class Meeting {
  public:
   explicit Meeting(int size) : size_(size), shown_(static_cast<size_t>(size)) {}
 
-  // Returns when all have come. What each showed before it came can be seen until it leaves.
+  // Blocks until all ranks have arrived. The data that each rank has shown before is visible until
+  // it leaves. Throws PeerError after an abort.
   void Arrive() {
     std::unique_lock<std::mutex> lock(mutex_);
     ThrowIfAbortedLocked();
     if (!Wait(&lock, true)) ThrowIfAbortedLocked();
   }
-  // Returns when all have done what they came for, which nobody keeps them from.
+  // Blocks until all ranks are done with the shown data. An abort does not end this wait.
   void Leave() {
     std::unique_lock<std::mutex> lock(mutex_);
     Wait(&lock, false);
   }
 
+  // Shows `data` to the other ranks; call it before Arrive. Shown returns it as a pointer to T.
   void Show(int rank, void* data) { shown_[static_cast<size_t>(rank)] = data; }
   template <class T>
   T* Shown(int rank) const {
     return static_cast<T*>(shown_[static_cast<size_t>(rank)]);
   }
 
-  // Whoever waits for others to come, and everybody who comes later, throws PeerError with the
-  // first `why`.
+  // Wakes all ranks that wait in Arrive. They, and all later calls of Arrive, throw PeerError with
+  // the first `why`.
   void Abort(const std::string& why) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (aborted_) return;
@@ -54,7 +56,7 @@ class Meeting {
   int size() const { return size_; }
 
  private:
-  // Whether all have come.
+  // Returns true if all ranks have arrived, false if the wait was aborted.
   bool Wait(std::unique_lock<std::mutex>* lock, bool abortable) {
     const int64_t meeting = meetings_;
     if (++arrived_ == size_) {
@@ -71,7 +73,7 @@ class Meeting {
   }
 
   const int size_;
-  std::vector<void*> shown_;  // Arrive orders writers and readers
+  std::vector<void*> shown_;  // not guarded: Arrive orders writers and readers
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   int arrived_ = 0;

@@ -32,27 +32,27 @@ struct ProcessExchange {
   int ranks_per_machine = 0;
 };
 
-// Ranks that are joined and watched; bulk() works on host memory until Connect(). Abort() on its
-// communicators ends the waits of this process only; Fail() ends the other processes.
+// A world of connected and watched ranks. bulk() works on host memory until Connect(). Abort() on
+// its communicators only ends waits in this process; Fail() ends the other processes.
 //
-// A world is destroyed only when all ranks have come to their end. A rank that has failed calls
-// Fail(), leaks the world, and exits.
+// Destroy a world only when all ranks have finished. A rank that has failed must call Fail(), leak
+// the world, and exit.
 class ProcessWorld : public World {
  public:
-  // Collective; at most once, before bulk() is used. Throws DeviceError, PeerError.
+  // Collective. Call it at most once, before bulk() is used. Throws DeviceError, PeerError.
   virtual void Connect(const ProcessExchange& exchange) = 0;
-  // Collective. Ends what make_bulk has made, while the devices are still there.
+  // Collective. Destroys the communicators that make_bulk has made, while the devices still exist.
   virtual void Disconnect() = 0;
-  // Reports why this rank cannot continue, and ends all other ranks. Afterwards this process can
-  // only exit.
+  // Reports why this rank cannot continue, and ends all other ranks. Afterwards this process must
+  // exit.
   virtual void Fail(ExitCode code, const std::string& why) = 0;
-  // How the world applies `hierarchical`, for the log: "gradients are summed inside 2 machines
-  // first, ..."; "" if it was not requested.
+  // Describes for the log how the world applies `hierarchical`: "gradients are summed inside 2
+  // machines first, ..."; "" if it was not requested.
   virtual std::string how_summed() const = 0;
 };
 
-// The ranks run different programs or libraries, or would not train the same. Every rank throws the
-// same message, so only one of them should print it.
+// Thrown if the ranks run different programs or libraries, or would not train alike. Every rank
+// throws the same message, so only one of them should print it.
 class MixedRanks : public UsageError {
  public:
   using UsageError::UsageError;
@@ -62,8 +62,8 @@ struct ProcessWorldKind {
   // Names the library that joins the processes, for the log: "Open MPI v4.1.4
   // (/usr/lib/libmpi.so.40)". Throws UsageError if none can be opened.
   std::string (*describe)(const ProcessWorldOptions& options);
-  // Collective; call it once per process. Destroying the world is collective, too, and watched to
-  // its end. Throws PeerError, UsageError, MixedRanks, UnreachableRank.
+  // Collective; call it once per process. Destroying the world is collective as well, and is
+  // watched until it is complete. Throws PeerError, UsageError, MixedRanks, UnreachableRank.
   std::unique_ptr<ProcessWorld> (*make)(const ProcessWorldOptions& options);
 };
 using ProcessWorlds = Registry<ProcessWorldKind>;

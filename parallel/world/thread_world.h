@@ -1,5 +1,5 @@
-// The world of ranks that are threads of this process, each with a replica of its own, or of this
-// and other processes.
+// Runs ranks as threads of this process, each with its own replica. The world may also span other
+// processes.
 #ifndef DOPPIO_PARALLEL_WORLD_THREAD_WORLD_H_
 #define DOPPIO_PARALLEL_WORLD_THREAD_WORLD_H_
 
@@ -13,20 +13,21 @@
 
 namespace doppio {
 
-// The processes that this one is among, whose threads are all ranks of one world.
+// The processes whose threads together form one world.
 struct AmongProcesses {
-  World* world = nullptr;  // of which each process is a rank; null: this one is alone. Used while
-                           // the threads run
-  int share = 0,
-      shares = 1;  // which of how many equal parts of the compute threads this process has
+  // Each process is one rank of this world, which is used while the threads run. Null: this process
+  // is alone.
+  World* world = nullptr;
+  // This process gets part `share` of `shares` equal parts of the compute threads.
+  int share = 0, shares = 1;
 };
 
-// Runs `body` once for each of `size` ranks, rank 0 on the calling thread, and returns when all
-// have ended. Each rank has its share of the compute threads, on cores of their own. What a rank
-// throws ends the others, and is thrown here: the first failure that is not only another rank's.
-// `make_bulk` is called by each rank before its body. `watch` is told of ranks that stall, where
-// this process is alone. With other processes this is collective, ranks count on from process to
-// process, and the caller tells the others of a failure.
+// Runs `body` once for each of `size` ranks, rank 0 on the calling thread. Returns when all have
+// ended. Each rank gets its share of the compute threads, on its own cores. An exception of one
+// rank ends the others and is rethrown here: the first failure that is not only a consequence of
+// another rank's. Each rank calls `make_bulk` before its body. If this process is alone, stalled
+// ranks are reported through `watch`. With other processes, the call is collective, ranks are
+// numbered from process to process, and the caller must tell the other processes about a failure.
 void RunThreadWorld(int size, const ReducerOptions& options,
                     const std::function<void(World&)>& body, const MakeBulk& make_bulk = {},
                     const AmongProcesses& processes = {}, const WatchOptions& watch = {});

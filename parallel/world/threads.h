@@ -1,5 +1,5 @@
-// Ranks that are threads of one process, in host memory. Sums are made in the order of ranks, so
-// equal runs give equal bits.
+// Communicators for ranks that are threads of one process, in host memory. Sums are added in the
+// order of ranks, so equal runs give equal bits.
 #ifndef DOPPIO_PARALLEL_WORLD_THREADS_H_
 #define DOPPIO_PARALLEL_WORLD_THREADS_H_
 
@@ -12,10 +12,11 @@
 
 namespace doppio {
 
-// Called by a rank when an exchange begins and when it ends. `bucket`: of gradients, or -1.
+// Called by a rank when an exchange begins and when it ends. `bucket` is the bucket of gradients,
+// or -1 for other exchanges.
 using RankMoved = std::function<void(int rank, int64_t bucket)>;
 
-// The ends of `size` ranks, in the order of their ranks; each may be used by another thread.
+// Returns one communicator per rank, in rank order. Each may be used by a different thread.
 std::vector<std::unique_ptr<Communicator>> MakeThreadTeam(int size, const RankMoved& moved = {});
 
 }  // namespace doppio
