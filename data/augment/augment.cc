@@ -206,7 +206,7 @@ float Augment::MeanOf(int channel) const {
   return mean_values_[mean_values_.size() == 1 ? 0 : static_cast<size_t>(channel)];
 }
 
-// `values(x)` is a byte or a float.
+// `values(x)` returns a byte or a float.
 template <class Values>
 void Augment::Take(const Values& values, const Cut& cut, int channel, int y, CutPixels* to) const {
   const int width = cut.shape.width;
@@ -263,7 +263,7 @@ void Augment::TakeAll(const T* from, const ImageShape& image, uint64_t sample,
 }
 
 void Augment::Apply(const Pixels& image, uint64_t sample, CutPixels* to) const {
-  // Interleaved pixels come from the decoder only: bytes, gray or colour.
+  // Interleaved pixels come only from decoded images: bytes, gray or colour.
   DOPPIO_CHECK(!image.interleaved || (image.bytes != nullptr && image.shape.channels <= 3),
                "layout");
   if (image.floats != nullptr) return TakeAll<1>(image.floats, image.shape, sample, to);

@@ -1,6 +1,6 @@
-// What transform_param changes in images of Data and ImageData, beyond crop and mirror:
-// on their way from any source to the pipeline. What is drawn is a formula of the sample's number
-// in the run. Records are left alone where nothing is asked for.
+// Applies those changes of transform_param to images of layers Data and ImageData that go beyond
+// crop and mirror, between any source and the pipeline. The random numbers are a function of the
+// sample's number in the run. Records stay as they are if no change is requested.
 #include <algorithm>
 #include <opencv2/imgproc.hpp>
 #include <utility>
@@ -31,7 +31,7 @@ void CheckShare(const char* field, float share) {
                           std::to_string(share));
 }
 
-// What crops are resized to; 0 x 0 where nothing says it.
+// Returns the size to which crops are resized; 0 x 0 if it is not set.
 cv::Size CropSize(const TransformationParameter& t) {
   const ResizeParameter& resize = t.random_aspect_ratio_param().resize_param();
   const auto side = [&t](uint32_t pixels, uint32_t crop) {
@@ -127,7 +127,7 @@ class AugmentedSource : public Source {
   bool decodes() const override { return true; }
   std::string Name(int64_t index) const override { return records_->Name(index); }
   SourceFacts facts() const override { return FactsOf(*records_); }
-  // What is behind, where nothing is to be changed in this phase after all.
+  // Returns the wrapped source, for a phase in which nothing changes.
   std::unique_ptr<Source> TakeRecords() { return std::move(records_); }
   void Read(int64_t index, Record* record) const override { ReadSample(index, 0, record); }
 
@@ -139,15 +139,16 @@ class AugmentedSource : public Source {
   }
 
  private:
-  // Each kind has its own numbers, so that one more does not change what the others draw.
+  // Each kind of change has its own random numbers, so that adding a kind does not change the
+  // numbers of the others.
   enum Kind { kCrop, kSide, kTurn, kColour, kCutOut, kMove, kExpand, kResize, kNoise };
-  static constexpr uint64_t kKinds = 16;  // more than there are
+  static constexpr uint64_t kKinds = 16;  // an upper bound on the number of kinds
 
   Draws DrawsFor(Kind kind, uint64_t sample) const {
     return Draws(random_, sample * kKinds + static_cast<uint64_t>(kind));
   }
 
-  // Distort, expand, resize, noise come in SSD's order.
+  // Distort, expand, resize and noise come in SSD's order.
   void Change(uint64_t sample, Image* image) const {
     const TransformationParameter& t = transform_;
     if (t.has_random_aspect_ratio_param()) Crop(sample, image);

@@ -12,7 +12,7 @@ namespace {
 Box DrawWindow(const Sampler& sampler, Draws* draws) {
   const float scale = draws->Uniform(sampler.min_scale(), sampler.max_scale());
   const float drawn = draws->Uniform(sampler.min_aspect_ratio(), sampler.max_aspect_ratio());
-  // No side is longer than the image's.
+  // Limits the ratio so that no side is longer than the image's.
   const float ratio = std::clamp(drawn, scale * scale, 1 / (scale * scale));
   const float width = scale * std::sqrt(ratio), height = scale / std::sqrt(ratio);
   const float left = draws->Uniform(0, 1 - width), top = draws->Uniform(0, 1 - height);
@@ -47,7 +47,7 @@ bool Satisfies(const Box& window, const std::vector<ObjectBox>& objects,
   const auto within = [](float value, bool has_min, float min, bool has_max, float max) {
     return !(has_min && value < min) && !(has_max && value > max);
   };
-  // Of several kinds of constraint SSD's own code heeds the first.
+  // If there are several kinds of constraint, SSD's code uses only the first.
   return std::any_of(objects.begin(), objects.end(), [&](const ObjectBox& o) {
     if (overlap) {
       return within(OverlapOf(window, o.box), c.has_min_jaccard_overlap(), c.min_jaccard_overlap(),

@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-// One plane of the image's hue, saturation and value times `factor` plus `shift`.
+// Multiplies one plane of the image's hue, saturation and value by `factor` and adds `shift`.
 void ChangeHsv(int plane, double factor, double shift, cv::Mat* image) {
   cv::Mat hsv;
   cv::cvtColor(*image, hsv, cv::COLOR_BGR2HSV);
@@ -83,7 +83,7 @@ void Distort(const DistortionParameter& parameter, Draws* draws, Image* image) {
   Hue(parameter, draws, &pixels);
   if (!contrast_first) Contrast(parameter, draws, &pixels);
   ChannelOrder(parameter, draws, &pixels);
-  // Sizes and types stay, so OpenCV has worked in the image's own memory.
+  // Sizes and types do not change, so OpenCV works in the image's own memory.
   DOPPIO_CHECK(pixels.data == image->bytes.data(), "a distorted image has moved");
 }
 

@@ -34,7 +34,8 @@ MeanImage ReadMeanFile(const std::string& path) {
   std::vector<int64_t> dims(blob.shape().dim().begin(), blob.shape().dim().end());
   if (!blob.has_shape()) dims = {blob.num(), blob.channels(), blob.height(), blob.width()};
   if (dims.size() == 4 && dims[0] == 1) dims.erase(dims.begin());
-  constexpr int64_t kMost = 65535;  // of any image: products of extents do not overflow
+  // Limit on each extent, so that products of extents do not overflow.
+  constexpr int64_t kMost = 65535;
   const bool image = dims.size() == 3 && std::all_of(dims.begin(), dims.end(), [](int64_t dim) {
                        return dim >= 1 && dim <= kMost;
                      });

@@ -19,7 +19,7 @@ void Decolorize(cv::Mat* image) {
   cv::cvtColor(gray, *image, cv::COLOR_GRAY2BGR);
 }
 
-// `change` of a gray image, or of the luma of a coloured one.
+// Applies `change` to a gray image, or to the luma of a colour image.
 template <class F>
 void ChangeLuma(const F& change, cv::Mat* image) {
   if (image->channels() == 1) {
@@ -42,13 +42,14 @@ void Recompress(int quality, cv::Mat* image) {
   *image = MatOf(&pixels).clone();
 }
 
-// To four levels, each in the middle of its quarter.
+// Reduces values to four levels, the middles of the four quarters of the range.
 void Posterize(cv::Mat* image) {
   std::for_each(image->data, image->data + image->total() * image->elemSize(),
                 [](uchar& byte) { byte = static_cast<uchar>(byte / 64 * 64 + 32); });
 }
 
-// Of `value`, of one or three numbers; without any, white and black in turn.
+// Sets random pixels to `value`, which has one or three numbers; if it is empty, to white and black
+// in turn.
 void SaltAndPepper(const SaltPepperParameter& p, Draws* draws, cv::Mat* image) {
   const auto pixels = static_cast<float>(image->total());
   const auto dots = static_cast<int64_t>(std::floor(p.fraction() * pixels));

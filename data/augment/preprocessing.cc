@@ -14,7 +14,7 @@ Preprocessing::Channels ChannelsOf(const TransformationParameter& transform,
   if (transform.force_gray() || (gray && !transform.force_color())) return Preprocessing::GRAY;
   const NoiseParameter& noise = transform.noise_param();
   if (noise.convert_to_hsv() || noise.convert_to_lab()) return Preprocessing::AS_IN_DATA;
-  // The three channels that a gray image is decoded to are alike.
+  // A gray image decoded to three channels has equal channels, so any order is right.
   return gray ? Preprocessing::BGR : facts.channels;
 }
 

@@ -19,7 +19,7 @@ void Warp(const cv::Mat& by, int border, const cv::Scalar& fill, Image* image) {
   *image = ImageOf(moved);
 }
 
-// Of width over height.
+// Draws a ratio of width to height.
 float DrawAspect(float change, Draws* draws) {
   if (change >= 1) {
     const float widest = std::log(change);

@@ -71,7 +71,7 @@ void ResizeAsIntel(const RandomResizeParameter& p, bool training, Draws* draws, 
   ResizeShortSide(side, InterpolationOf(p.resize_param(), draws), image);
 }
 
-// Before it is rounded and limited.
+// The sides before rounding and limiting.
 struct DrawnSides {
   float height, width;
 };
@@ -106,7 +106,8 @@ DrawnSides DrawSides(const TransformationParameter& t, bool training, const Imag
 void ResizeAsNvidia(const TransformationParameter& t, bool training, Draws* draws, Image* image) {
   const ImageShape& now = image->shape;
   const DrawnSides sides = DrawSides(t, training, now, draws);
-  // Of a crop's size at least; where that, or what was drawn, is larger than the image, its own.
+  // Without allow_upscale, a side is at most the image's own. A side is at least that of the crop,
+  // unless the image itself is smaller.
   const auto limited = [&t](float drawn, uint32_t crop, int own) {
     const int least = static_cast<int>(crop > 0 ? crop : t.crop_size());
     if (drawn > kLongestDrawnSide) throw FileError("it would become too large at a random size");

@@ -19,7 +19,8 @@ void LinearTaps::SetRows(int from, int to, int begin, int count) {
   weights.resize(n);
   const double scale = 1.0 / (static_cast<double>(to) / from);
   for (size_t i = 0; i < n; ++i) {
-    // Rounded before 0.5 is taken off: no fused multiply-add, which would end elsewhere.
+    // volatile forces rounding before 0.5 is subtracted: a fused multiply-add would give other
+    // bits.
     const volatile double centre = (begin + static_cast<int>(i) + 0.5) * scale;
     const auto place = static_cast<float>(centre - 0.5);
     const int at = static_cast<int>(std::floor(place));
@@ -47,7 +48,7 @@ void ResizeAcross(const uint8_t* row, int origin, const LinearTaps& taps, int16_
 }
 
 void ResizeAcross(const uint32_t* row, int origin, const LinearTaps& taps, int16_t* to) {
-  // Two neighbours -> pairs of one channel, each byte widened to 16 bits.
+  // Rearranges two adjacent pixels into pairs of the same channel, each byte widened to 16 bits.
   const __m128i pairs = _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1);
   const int* const first = taps.first.data();
   const uint32_t* const weights = taps.weights.data();

@@ -43,7 +43,7 @@ cv::Scalar PadValue(const ResizeParameter& resize) {
   return value;
 }
 
-// To height x width, the image in the middle.
+// Pads the image to height x width, with the image in the centre.
 cv::Mat Padded(const ResizeParameter& resize, const cv::Mat& image) {
   const int rows = static_cast<int>(resize.height()) - image.rows;
   const int columns = static_cast<int>(resize.width()) - image.cols;
@@ -84,7 +84,7 @@ Box ResizeAs(const ResizeParameter& resize, Draws* draws, Image* image) {
     sides = KeepProportions(resize, image->shape);
   }
   cv::Size size = Whole(sides, image->shape);
-  // Rounded down, and no pixel more or less than the mode promises.
+  // Rounding must not leave the image a pixel smaller or larger than the mode guarantees.
   const cv::Size asked(static_cast<int>(resize.width()), static_cast<int>(resize.height()));
   const bool covers = resize.resize_mode() == ResizeParameter::FIT_SMALL_SIZE;
   size.width =

@@ -6,17 +6,18 @@
 namespace doppio {
 namespace {
 
-// A place far beyond any image stays far beyond it, and twice as far is still an int.
+// Clamps before rounding, so that twice the result still fits into an int. The limit is far beyond
+// any image.
 int Round(float value) {
   constexpr float kFar = 1e9;
   return static_cast<int>(std::round(std::clamp(value, -kFar, kFar)));
 }
 
-// Along one axis. Corners belong to what they bound.
+// A window along one axis. `first` and `last` are inclusive.
 struct Span {
-  int first = 0, last = 0;    // of the image
-  int before = 0, after = 0;  // pixels of the square that the image does not reach
-  int size = 0;               // of what lies between, in the square
+  int first = 0, last = 0;    // pixels of the image
+  int before = 0, after = 0;  // margins of the square beyond the image
+  int size = 0;               // pixels of the square between the margins
 };
 
 Span Widened(float center, float half, float context_scale, int extent, int size) {
@@ -53,7 +54,8 @@ WindowCrop CropOf(const Window& window, int image_height, int image_width, const
   WindowCrop crop;
   crop.to_left = mirrored ? x.after : x.before;
   crop.to_top = y.before;
-  // The three parts are rounded each: together they may be too much.
+  // The two margins and the part between them are rounded separately, so together they may exceed
+  // the square.
   crop.to_width = std::min(x.size, shape.size - crop.to_left);
   crop.to_height = std::min(y.size, shape.size - crop.to_top);
   if (crop.to_width < 1 || crop.to_height < 1) return crop;

@@ -14,10 +14,10 @@
 namespace doppio {
 namespace {
 
-// Decode is called from a dozen places that have nothing else in common.
+// A global variable, because Decode is called from a dozen places with no common context.
 std::atomic<int64_t> most_image_pixels{kMostImagePixels};
 
-// A format by what its files have at one place, in front otherwise.
+// A format and the bytes that its files contain at offset `at`, or at the beginning.
 struct Signature {
   ImageFormat format;
   std::string bytes;
@@ -35,7 +35,7 @@ const std::vector<Signature>& Signatures() {
   return signatures;
 }
 
-// Formats that people have and that are not read, to say so.
+// Common formats that are not supported, for a clear error message.
 const std::vector<Foreign>& ForeignFormats() {
   static const std::vector<Foreign> formats = {{"WebP", 8, "WEBP"},       {"GIF", 0, "GIF8"},
                                                {"TIFF", 0, {"II*\0", 4}}, {"TIFF", 0, {"MM\0*", 4}},
@@ -126,7 +126,7 @@ void Decode(const uint8_t* file, size_t bytes, const DecodeOptions& options, Ima
 void Resize(int height, int width, Image* image) {
   if (image->shape.height == height && image->shape.width == width) return;
   CheckPixels(height, width, "it would be resized to");
-  // Decode threads are many already: OpenCV must not start its own in each.
+  // There are many decode threads already, so OpenCV must not start its own in each.
   static const bool serial = (cv::setNumThreads(0), true);
   static_cast<void>(serial);
   const int channels = image->shape.channels;

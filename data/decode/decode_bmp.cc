@@ -1,5 +1,5 @@
-// Windows' bitmaps and OS/2's, of all depths, also run-length encoded. The bits of 15- and 16-bit
-// colours become the upper ones of bytes, and the lower ones 0: OpenCV's way.
+// Decodes bitmaps of Windows and OS/2, of all depths, including run-length encoding. The bits of
+// 15- and 16-bit colours become the upper bits of bytes, with zeros below, as in OpenCV.
 #include <algorithm>
 #include <array>
 
@@ -16,14 +16,14 @@ using Bgr = std::array<uint8_t, 3>;
 struct Bmp {
   int height, width;
   bool top_first;
-  uint32_t bits;  // of a pixel
+  uint32_t bits;  // bits per pixel
   uint32_t packing = kPlain;
-  std::array<uint32_t, 3> masks;  // of blue, green, red
-  std::vector<Bgr> palette;       // as many colours as `bits` can name; none above 8 bits
+  std::array<uint32_t, 3> masks;  // for blue, green, red
+  std::vector<Bgr> palette;       // 2^bits colours; empty above 8 bits
   size_t pixels_at;
 };
 
-// The file has red's first.
+// The file stores the mask of red first.
 std::array<uint32_t, 3> ReadMasks(FileReader* in) {
   std::array<uint32_t, 3> masks;
   for (int c = 2; c >= 0; --c) masks[static_cast<size_t>(c)] = in->Number(4);
@@ -58,7 +58,8 @@ Bmp ReadBmpHeader(FileReader in) {
   if (deep) {
     bmp.masks = bmp.bits == 16 ? std::array<uint32_t, 3>{0x1f, 0x3e0, 0x7c00}
                                : std::array<uint32_t, 3>{0xff, 0xff00, 0xff0000};
-    // They stand behind the first 40 bytes of the header, whether it counts them or not.
+    // The masks follow the first 40 bytes of the header, whether or not the header's size includes
+    // them.
     if (bmp.packing == kMasks) bmp.masks = ReadMasks(&in);
   }
   const bool known = (bmp.packing == kPlain && (deep || bmp.bits == 24 || bmp.bits == 1 ||
@@ -81,7 +82,7 @@ Bmp ReadBmpHeader(FileReader in) {
   return bmp;
 }
 
-// Numbers of colours, a byte each, in the order of the file's rows.
+// Returns palette indices, one byte each, in the order of the file's rows.
 std::vector<uint8_t> ReadPlain(const Bmp& bmp, FileReader* in) {
   std::vector<uint8_t> numbers;
   numbers.reserve(static_cast<size_t>(bmp.height) * bmp.width);
@@ -96,8 +97,8 @@ std::vector<uint8_t> ReadPlain(const Bmp& bmp, FileReader* in) {
   return numbers;
 }
 
-// The same of runs. What they leave out is of colour 0; what goes beyond a row, or the last row, is
-// dropped.
+// Returns palette indices from run-length encoded data. Skipped pixels have index 0. Pixels beyond
+// the end of a row or below the last row are dropped.
 std::vector<uint8_t> ReadRuns(const Bmp& bmp, FileReader* in) {
   const int per_byte = bmp.bits == 4 ? 2 : 1;
   std::vector<uint8_t> numbers(static_cast<size_t>(bmp.height) * bmp.width);
@@ -116,12 +117,12 @@ std::vector<uint8_t> ReadRuns(const Bmp& bmp, FileReader* in) {
     const int count = in->Byte(), what = in->Byte();
     if (count > 0) {
       put(count, [what](int) { return what; });
-    } else if (what == 0) {  // the row ends
+    } else if (what == 0) {  // end of the row
       x = 0;
       y = std::min(bmp.height, y + 1);
-    } else if (what == 1) {  // the image ends
+    } else if (what == 1) {  // end of the image
       return numbers;
-    } else if (what == 2) {  // on to another place
+    } else if (what == 2) {  // move to another position
       x = std::min(bmp.width, x + in->Byte());
       y = std::min(bmp.height, y + in->Byte());
     } else {  // `what` pixels follow, padded to two bytes
@@ -132,7 +133,7 @@ std::vector<uint8_t> ReadRuns(const Bmp& bmp, FileReader* in) {
   }
 }
 
-// The bits under `mask` as the upper ones of a byte.
+// Returns the bits under `mask` as the upper bits of a byte.
 uint8_t Channel(uint32_t pixel, uint32_t mask) {
   if (mask == 0) return 0;
   const int top = 31 - __builtin_clz(mask);
@@ -143,7 +144,7 @@ void ReadDeepRow(const Bmp& bmp, FileReader* in, uint8_t* to) {
   const int bytes = static_cast<int>(bmp.bits / 8);
   const size_t row_bytes = static_cast<size_t>(bmp.width) * static_cast<size_t>(bytes);
   const uint8_t* from = in->Take(row_bytes);
-  // The last row need not be padded.
+  // The last row may lack its padding.
   in->Take(std::min(in->left(), (row_bytes + 3) / 4 * 4 - row_bytes));
   if (bytes == 3) {
     std::copy(from, from + row_bytes, to);

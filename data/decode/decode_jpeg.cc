@@ -6,8 +6,8 @@
 namespace doppio {
 namespace {
 
-// In place, four bytes to three. Photo editors store inks inverted; OpenCV takes them as inverted
-// in every file, and rounds so.
+// Converts four bytes per pixel to three, in place. Photo editors store inks inverted; OpenCV
+// assumes inverted inks in every file, and rounds in this way.
 void CmykRowToBgr(uint8_t* row, int width) {
   for (int x = 0; x < width; ++x) {
     const uint8_t* light = row + 4 * x;
@@ -32,7 +32,8 @@ void DecodeJpeg(const uint8_t* file, size_t bytes, const DecodeOptions& options,
   reader.Start(cmyk ? JCS_CMYK : gray ? JCS_GRAYSCALE : JCS_EXT_BGR, {0, height, 0, width});
   image->shape = {gray ? 1 : 3, height, width};
   const size_t row_bytes = static_cast<size_t>(width) * image->shape.channels;
-  // One spare pixel a row: four inks are decoded in place of three colours.
+  // Each row needs one spare byte per pixel, because four inks are decoded in place of three
+  // colours.
   image->bytes.resize(row_bytes * height + (cmyk ? static_cast<size_t>(width) : 0));
   for (int y = 0; y < height; ++y) {
     uint8_t* row = image->bytes.data() + row_bytes * y;

@@ -12,7 +12,7 @@
 namespace doppio {
 namespace {
 
-// One file: libpng's structures, and what its callbacks see.
+// The state of decoding one file: libpng's structures, and the data of its callbacks.
 struct Reading {
   const uint8_t* next;
   size_t left;
@@ -40,18 +40,19 @@ void TakeBytes(png_structp png, png_bytep to, size_t bytes) {
   reading->left -= bytes;
 }
 
-// Asks libpng for 8-bit gray or BGR, whatever the file holds.
+// Requests 8-bit gray or BGR from libpng, whatever the file contains.
 void Convert(png_structp png, png_infop info, bool gray) {
   png_set_strip_16(png);
-  png_set_expand(png);       // palettes, 1 to 4 bits; a transparent colour becomes alpha
-  png_set_strip_alpha(png);  // and is dropped
+  png_set_expand(png);  // palettes and 1 to 4 bits become bytes, a transparent colour becomes alpha
+  png_set_strip_alpha(png);  // drops alpha
   const bool stored_gray = (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) == 0;
   if (gray && !stored_gray) png_set_rgb_to_gray(png, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
   if (!gray && stored_gray) png_set_gray_to_rgb(png);
   if (!gray) png_set_bgr(png);
 }
 
-// Calls what must own nothing: longjmp skips destructors.
+// Runs `call` and throws libpng's error. `call` must not own resources, because longjmp skips
+// destructors.
 template <class F>
 void Run(Reading* reading, const F& call) {
   if (setjmp(reading->escape) != 0) {
@@ -60,10 +61,10 @@ void Run(Reading* reading, const F& call) {
   call();
 }
 
-// libpng takes memory for as many bytes as a chunk states to have, and then finds that they are
-// missing.
+// Checks the stated lengths of all chunks. libpng would allocate a chunk's stated length before it
+// finds that the bytes are missing.
 void CheckChunks(const uint8_t* file, size_t bytes) {
-  constexpr size_t kSignature = 8, kHeader = 8, kChecksum = 4;  // a header: length and type
+  constexpr size_t kSignature = 8, kHeader = 8, kChecksum = 4;  // a header has length and type
   for (size_t at = kSignature; at + kHeader <= bytes;) {
     const uint8_t* const chunk = file + at;
     const size_t length =
@@ -74,8 +75,8 @@ void CheckChunks(const uint8_t* file, size_t bytes) {
   }
 }
 
-// A small file may state any size, and what is missing shows only when memory for all pixels is
-// filled.
+// Checks the stated size. A small file may state any size, and missing pixels would only show once
+// memory for all pixels has been filled.
 void CheckSize(const Reading& reading) {
   const size_t height = png_get_image_height(reading.png, reading.info);
   CheckPixels(static_cast<int64_t>(height), png_get_image_width(reading.png, reading.info));

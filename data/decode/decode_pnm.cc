@@ -1,6 +1,6 @@
-// PBM, PGM and PPM: bits, gray and colour, written as text or as bytes. Values above 255 lose their
-// lower byte; smaller ones are stretched to 255 where they are text, and taken as they are where
-// they are bytes: OpenCV's way.
+// Decodes PBM, PGM and PPM (bits, gray and colour), in text or in binary form. As in OpenCV, values
+// of files with a maximum above 255 lose their lower byte. Other values are scaled to a maximum of
+// 255 in text files, and kept in binary files.
 #include <algorithm>
 #include <cctype>
 
@@ -12,16 +12,16 @@ namespace {
 constexpr int kLargest = 65535;
 
 struct Pnm {
-  int kind;  // 1 to 6, as in the first bytes
+  int kind;  // 1 to 6, from the magic number P1 to P6
   int height, width;
-  int largest = 1;  // value that stands for full light
+  int largest = 1;  // value of full brightness
 
   bool bits() const { return kind == 1 || kind == 4; }
   bool text() const { return kind <= 3; }
   int channels() const { return kind == 3 || kind == 6 ? 3 : 1; }
 };
 
-// Behind blanks and comments.
+// Returns the first byte after white space and comments.
 uint8_t FirstOfNext(FileReader* in) {
   for (;;) {
     uint8_t byte = in->Byte();
@@ -32,7 +32,7 @@ uint8_t FirstOfNext(FileReader* in) {
   }
 }
 
-// Takes the blank behind the number as well; the file may end in its place.
+// Reads a number and the white space after it, or the end of the file.
 int ReadNumber(FileReader* in) {
   int64_t number = 0;
   for (uint8_t byte = FirstOfNext(in);; byte = in->Byte()) {
@@ -62,12 +62,12 @@ void ReadRow(const Pnm& pnm, FileReader* in, uint8_t* to) {
     const uint8_t* from = in->Take((values + 7) / 8);
     for (size_t i = 0; i < values; ++i) to[i] = (from[i / 8] >> (7 - i % 8) & 1) != 0 ? 0 : 255;
   } else if (!pnm.text()) {
-    const size_t step = wide ? 2 : 1;  // the upper byte comes first
+    const size_t step = wide ? 2 : 1;  // big-endian
     const uint8_t* from = in->Take(values * step);
     for (size_t i = 0; i < values; ++i) to[i] = from[i * step];
   } else {
     for (size_t i = 0; i < values; ++i) {
-      // Bits need no blanks between them.
+      // Bits need no white space between them.
       const int value = std::min(pnm.largest, pnm.bits() ? FirstOfNext(in) - '0' : ReadNumber(in));
       if (value < 0) throw in->Corrupt("a number is damaged");
       const int light = wide ? value >> 8 : value * 255 / pnm.largest;

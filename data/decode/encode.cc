@@ -2,7 +2,7 @@
 
 #include <png.h>
 
-// jpeglib.h needs what stands before it.
+// jpeglib.h needs the headers included before it.
 // clang-format off
 #include <csetjmp>
 #include <cstddef>
@@ -16,9 +16,10 @@
 namespace doppio {
 namespace {
 
-// libjpeg ends the program on an error by default. It is C: leave it by longjmp, then throw.
+// By default libjpeg exits the program on an error. OnJpegError leaves its C code by longjmp
+// instead, and EncodeJpeg throws afterwards.
 struct JpegErrors {
-  jpeg_error_mgr base;  // first: libjpeg knows only this part
+  jpeg_error_mgr base;  // must come first: libjpeg sees only this part
   std::jmp_buf escape;
   char message[JMSG_LENGTH_MAX];
 };
@@ -29,7 +30,7 @@ void OnJpegError(j_common_ptr info) {
   std::longjmp(errors->escape, 1);
 }
 
-// Everything here is plain C data or owned by the caller: longjmp skips no destructor.
+// All data here is plain C data or owned by the caller, so longjmp skips no destructor.
 bool Compress(const Image& image, int quality, JpegErrors* errors, jpeg_compress_struct* info,
               unsigned char** file, unsigned long* bytes) {
   if (setjmp(errors->escape) != 0) return false;
@@ -60,7 +61,8 @@ std::string EncodeJpeg(const Image& image, int quality) {
   unsigned long bytes = 0;
   const bool whole = Compress(image, quality, &errors, &info, &file, &bytes);
   jpeg_destroy_compress(&info);
-  // Before the end libjpeg has not told where the buffer went when it grew: lost, not freed twice.
+  // Until it finishes, libjpeg does not report the address of a buffer that it has enlarged. After
+  // an error the buffer is leaked, because `file` may already have been freed.
   if (!whole) throw FileError(std::string("cannot be written as JPEG: ") + errors.message);
   const std::string encoded(reinterpret_cast<const char*>(file), bytes);
   std::free(file);

@@ -12,7 +12,8 @@
 namespace doppio {
 namespace {
 
-// Unpacks the member that starts at `begin`; returns where it ends. `most`: see ReadMaybeGzip.
+// Decompresses the gzip member that starts at `begin`. Returns the offset of its end. `most`: see
+// ReadMaybeGzip.
 size_t UnpackMember(const std::string& path, const std::string& packed, size_t begin, int64_t most,
                     std::string* unpacked) {
   z_stream stream = {};
@@ -52,7 +53,7 @@ std::string ReadMaybeGzip(const std::string& path, int64_t most) {
   auto is_gzip = [&content](size_t at) { return content.compare(at, 2, "\x1f\x8b") == 0; };
   if (!is_gzip(0)) return content;
   std::string unpacked;
-  // A gzip file may be several, one after the other; what follows them is padding.
+  // A gzip file may have several members in sequence; any other data after them is padding.
   for (size_t at = 0; at < content.size() && is_gzip(at);) {
     at = UnpackMember(path, content, at, most, &unpacked);
   }

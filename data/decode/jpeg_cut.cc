@@ -3,7 +3,7 @@
 namespace doppio {
 namespace {
 
-// Pixel is a byte of gray, or a word: libjpeg writes colour as blue, green, red and a spare byte.
+// Pixel is a byte of gray, or a word for colour: libjpeg writes blue, green, red and a spare byte.
 template <class Pixel>
 class CutWriter {
  public:
@@ -29,7 +29,7 @@ class CutWriter {
     auto* const result = reinterpret_cast<Pixel*>(s_.result.data());
     Start({s_.rows.first.front(), s_.rows.second.back() + 1, s_.columns.first.front(),
            s_.columns.second.back() + 1});
-    int have = -1;  // the last source row that is resized along x
+    int have = -1;  // the last source row already resized along x
     for (size_t y = 0; y < s_.rows.first.size(); ++y) {
       const int first = s_.rows.first[y], second = s_.rows.second[y];
       for (const int row : {first, second}) {
@@ -45,8 +45,8 @@ class CutWriter {
   }
 
  private:
-  // One word off: to an aligned row libjpeg-turbo writes past the cache, and reading it would wait
-  // for the memory.
+  // One word off alignment: libjpeg-turbo writes aligned rows past the cache, so reading them back
+  // would wait for memory.
   Pixel* source() { return reinterpret_cast<Pixel*>(s_.source.data() + 1); }
 
   void Start(const PixelWindow& wanted) {

@@ -14,7 +14,8 @@
 namespace doppio {
 namespace {
 
-// Columns beside the window that interpolating its colours looks at: one sample, of up to 4 pixels.
+// Margin in columns that the interpolation of colour reads beyond the window: one chroma sample,
+// which covers up to 4 pixels.
 constexpr int kMargin = 4;
 
 bool OneScan(const jpeg_decompress_struct& info) {
@@ -38,8 +39,8 @@ void JpegReader::OnError(j_common_ptr info) {
   std::longjmp(errors->escape, 1);
 }
 
-// Warnings are common in good data sets (stray bytes before a marker); only missing data is an
-// error.
+// Ignores most warnings, which are common in good data sets (stray bytes before a marker). Only
+// missing data is an error.
 void JpegReader::OnMessage(j_common_ptr info, int level) {
   if (level >= 0) return;
   auto* errors = reinterpret_cast<Errors*>(info->err);
@@ -47,7 +48,8 @@ void JpegReader::OnMessage(j_common_ptr info, int level) {
   if (info->err->msg_code == JWRN_HIT_MARKER) errors->lacks_pixels = true;
 }
 
-// A progressive file may have any number of scans of a few bytes, and each passes over all blocks.
+// Limits the number of scans. A progressive file may have any number of scans of a few bytes, and
+// each scan visits all blocks.
 void JpegReader::OnProgress(j_common_ptr info) {
   if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMostJpegScans) return;
   auto* errors = reinterpret_cast<Errors*>(info->err);
@@ -56,7 +58,8 @@ void JpegReader::OnProgress(j_common_ptr info) {
   std::longjmp(errors->escape, 1);
 }
 
-// `call` must own nothing: longjmp skips destructors.
+// Runs `call` and throws libjpeg's error. `call` must not own resources, because longjmp skips
+// destructors.
 template <class F>
 void JpegReader::Run(const F& call) {
   if (setjmp(errors_.escape) != 0) {
@@ -77,13 +80,13 @@ JpegReader::JpegReader(const uint8_t* file, size_t bytes) {
     jpeg_mem_src(info, file, static_cast<unsigned long>(bytes));  // NOLINT: libjpeg's type
     jpeg_read_header(info, TRUE);
   });
-  // A progressive file is unpacked as a whole, whatever is wanted of it.
+  // Checked here because a progressive file is decoded as a whole, whatever window is wanted.
   CheckPixels(info->image_height, info->image_width);
   info->progress = &errors_.progress;
   Run([info] { jpeg_calc_output_dimensions(info); });
 }
 
-// Other eighths are no help: only these have fast transforms.
+// Tries only these eighths, because only these have fast transforms.
 void JpegReader::ScaleTo(int height, int width) {
   jpeg_decompress_struct* info = &jpeg_.info;
   info->scale_denom = 8;
@@ -94,8 +97,9 @@ void JpegReader::ScaleTo(int height, int width) {
   }
 }
 
-// Several scans are all unpacked by now, and may want smoothing across the window's edges; of the
-// rarer ratios of colour, libjpeg-turbo does not cut all right when it scales.
+// Returns true if libjpeg can skip pixels outside the window. Files with several scans are fully
+// decoded by now, and may need smoothing across the window's edges. For rare chroma sampling
+// ratios, libjpeg-turbo does not crop all scaled images correctly.
 bool JpegReader::CanSkip() const {
   const jpeg_decompress_struct& info = jpeg_.info;
   return OneScan(info) && info.max_h_samp_factor <= 2 && info.max_v_samp_factor <= 2;
@@ -130,8 +134,9 @@ void JpegReader::ReadRow(uint8_t* row) {
   });
 }
 
-// In packed data a byte of ones is followed by zero; anything else is a marker. When the next one,
-// restarts aside, is the end of the image, decoding the rows below could only warn.
+// Returns true if the next marker, apart from restart markers, is the end of the image; then
+// decoding the remaining rows could only produce warnings. In compressed data, a 0xff byte that is
+// not a marker is followed by zero.
 bool JpegReader::EndIsThere() const {
   const auto is_restart = [](int marker) { return marker >= JPEG_RST0 && marker <= JPEG_RST0 + 7; };
   const int pending = jpeg_.info.unread_marker;
@@ -157,8 +162,8 @@ void JpegReader::Finish() {
     while (info->output_scanline < info->output_height) ReadRow(row.data());
   }
   if (info->output_scanline == info->output_height) Run([info] { jpeg_finish_decompress(info); });
-  // A file that lacks only its last marker is whole; of several scans nobody knows how many there
-  // were.
+  // A file that lacks only its end marker is complete. If there are several scans, their number is
+  // unknown, so the file may be incomplete.
   if (errors_.file_ended && (errors_.lacks_pixels || !one_scan)) {
     throw FileError("corrupt JPEG image: it ends too early");
   }

@@ -10,10 +10,10 @@ Permutation::Permutation(const Random& random, uint64_t key, int64_t n)
   rows_ = (n + columns_ - 1) / columns_;
 }
 
-// A Feistel network on a grid barely larger than n: each round moves one coordinate by a random
-// amount that depends on the other, which can be undone, so the whole is one-to-one. A cell beyond
-// n is sent through again until it lands inside: it stays one-to-one, and rarely takes a second
-// turn.
+// A Feistel network on a grid that is barely larger than n. Each round shifts one coordinate by a
+// random amount that depends on the other coordinate. A round can be undone, so the mapping is
+// one-to-one. A cell beyond n passes through the network again until the result is below n; the
+// mapping stays one-to-one, and a second pass is rare.
 int64_t Permutation::At(int64_t position) const {
   constexpr uint64_t kRounds = 8;
   int64_t row = position / columns_, column = position % columns_;

@@ -10,8 +10,9 @@
 namespace doppio {
 namespace {
 
-// By the cores of this rank: a GPU takes thousands of images a second, and a core decodes some
-// hundred. Raw records are little more than copies, which a few threads make fast enough for it.
+// Chooses the number of threads from this rank's cores. A GPU consumes thousands of images per
+// second, and a core decodes a few hundred. Raw records cost little more than copies, so a few
+// threads are fast enough for a GPU.
 int ChooseThreads(bool encoded) {
   const int cores = RankCores();
   constexpr int kMost = 64;
@@ -51,15 +52,15 @@ Pipeline::Pipeline(std::unique_ptr<Source> source, const TransformationParameter
     options_.threads = ChooseThreads(scratch.record.encoded != nullptr || source_->decodes());
   }
   options_.prefetch = std::max(1, options_.prefetch);
-  // At least two chunks a thread, and small ones, so that no thread idles at the end of a batch.
+  // At least two small chunks per thread, so that no thread is idle at the end of a batch.
   chunk_samples_ = std::clamp(options_.batch / (2 * options_.threads), 1, 16);
   chunks_ = (options_.batch + chunk_samples_ - 1) / chunk_samples_;
 }
 
 Pipeline::~Pipeline() { Stop(); }
 
-// Uses record `index` or, while it may be left out, the next one: which one does not depend on
-// threads or ranks, nor on what was left out before.
+// Calls use(index). If the record is bad and may be left out, tries the next record instead. The
+// record that is used does not depend on threads or ranks, or on the records left out before.
 template <class F>
 void Pipeline::WithGoodRecord(int64_t index, const F& use) {
   for (;; index = (index + 1) % source_->size()) {
@@ -72,7 +73,8 @@ void Pipeline::WithGoodRecord(int64_t index, const F& use) {
 }
 
 void Pipeline::Start() {
-  slots_.resize(static_cast<size_t>(options_.prefetch) + 1);  // and the one that is handed out
+  slots_.resize(static_cast<size_t>(options_.prefetch) +
+                1);  // plus the batch that the caller holds
   for (Slot& slot : slots_) {
     slot.batch.samples.resize(static_cast<size_t>(options_.batch));
     slot.batch.labels.resize(static_cast<size_t>(options_.batch) *
@@ -105,7 +107,7 @@ void Pipeline::Seek(int64_t sample) {
 
 void Pipeline::Shard(int rank, int world) {
   if (rank == options_.rank && world == options_.world) return;
-  Stop();  // the threads read what changes
+  Stop();  // the threads read the members that change
   const int64_t at = position();
   options_.rank = rank;
   options_.world = world;
@@ -224,7 +226,8 @@ void Pipeline::LabelObjects(const ImageShape& image, uint64_t sample, Record* re
   }
 }
 
-// What most photographs are, without an image in between. False: not such a file.
+// Writes the sample without an intermediate image if the record is a JPEG with one or three
+// components, as most photographs are. Returns false for all other records.
 bool Pipeline::FillFromJpeg(int64_t sample, Scratch* scratch, CutPixels* to) const {
   const Record& record = scratch->record;
   if (record.encoded == nullptr || !IsJpeg(record.encoded, record.encoded_bytes)) return false;

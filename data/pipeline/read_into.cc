@@ -9,7 +9,7 @@
 
 namespace doppio {
 
-// What is not a plain file, or grows meanwhile, is left to ReadFile.
+// Leaves files that are not regular, or that grow meanwhile, to ReadFile.
 size_t ReadInto(const std::string& path, std::string* buffer) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat info;
@@ -17,7 +17,7 @@ size_t ReadInto(const std::string& path, std::string* buffer) {
       info.st_size <= kMostRecordBytes) {
     const auto bytes = static_cast<size_t>(info.st_size);
     if (buffer->size() <= bytes) buffer->resize(bytes + 1);
-    // One byte more is asked for than expected: a short answer means the end.
+    // Requests one byte more than expected: a shorter result shows the end of the file.
     const ssize_t got = read(file, &(*buffer)[0], bytes + 1);
     if (got == info.st_size) {
       close(file);
@@ -26,7 +26,7 @@ size_t ReadInto(const std::string& path, std::string* buffer) {
   }
   if (file >= 0) close(file);
   CheckBytes("it", FileBytes(path));
-  *buffer = ReadFile(path);  // or throws, with the reason
+  *buffer = ReadFile(path);  // throws if the file cannot be read
   return buffer->size();
 }
 

@@ -1,7 +1,7 @@
-// SSD's images with boxes (layer AnnotatedData) on their way from a database to the pipeline:
-// changed in light and colour, put on a larger canvas, cut to a random window, resized, degraded.
-// What is drawn is a formula of the sample's number in the run. Crop, mirror, mean and scale are
-// left to the pipeline.
+// The path of SSD's images with boxes (layer AnnotatedData) from a database to the pipeline. Images
+// are changed in brightness and colour, placed on a larger canvas, cut to a random window, resized,
+// and degraded. The random numbers are a function of the sample's number in the run. Crop, mirror,
+// mean and scale are left to the pipeline.
 #include <opencv2/core.hpp>
 
 #include "core/base/error.h"
@@ -90,7 +90,7 @@ class AnnotatedSource : public Source {
     const cv::Rect part(
         static_cast<int>(window.xmin * width), static_cast<int>(window.ymin * height),
         static_cast<int>(window.width() * width), static_cast<int>(window.height() * height));
-    if (part.width < 1 || part.height < 1) return;  // of an image of a few pixels
+    if (part.width < 1 || part.height < 1) return;  // the image has only a few pixels
     *image = ImageOf(MatOf(image)(part));
     *objects = ObjectsIn(window, *objects, emit());
   }

@@ -1,6 +1,7 @@
-// The binary files of CIFAR-10 (a label byte and 3x32x32 pixels a record) and CIFAR-100 (a coarse
-// and a fine label byte; the fine one is used). `source` is a file, a pattern, or the folder they
-// came in. Planes stay in the files' order red, green, blue, as Caffe's own conversion leaves them.
+// Reads the binary files of CIFAR-10 (a label byte and 3x32x32 pixels per record) and of CIFAR-100
+// (a coarse and a fine label byte, of which the fine one is used). `source` is a file, a file name
+// pattern, or the folder of the distribution. Planes stay in the files' order red, green, blue, as
+// in the databases that Caffe's conversion writes.
 #include <vector>
 
 #include "core/base/content_kind.h"

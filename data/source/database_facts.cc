@@ -8,8 +8,8 @@
 namespace doppio {
 namespace {
 
-// convert_imageset's keys are "00000007_path" and its planes OpenCV's: blue, green, red.
-// convert_cifar_data's keys are "00007" and its planes CIFAR's: red, green, blue.
+// convert_imageset writes keys "00000007_path" and OpenCV's planes: blue, green, red.
+// convert_cifar_data writes keys "00007" and CIFAR's planes: red, green, blue.
 Preprocessing::Channels ChannelsOf(const std::string& key, const ImageShape& shape) {
   constexpr size_t kImagesetDigits = 8, kCifarDigits = 5;
   const auto digits = static_cast<size_t>(

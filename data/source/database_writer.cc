@@ -15,7 +15,7 @@
 namespace doppio {
 namespace {
 
-// A write to the disk has this much.
+// Maximum size of one write to the disk.
 constexpr size_t kRecords = 1000;
 constexpr size_t kBytes = 64 << 20;
 
@@ -91,7 +91,7 @@ void DatabaseWriter::TakeSettings(const std::string& settings) {
   if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     throw FileError("'" + aside_ + "' is being written by another process");
   }
-  if (!FileExists(temporary_)) {  // a writer that was killed in here has left no records
+  if (!FileExists(temporary_)) {  // a writer killed in this function leaves no records
     const auto bytes = static_cast<ssize_t>(settings.size());
     if (ftruncate(lock_, 0) != 0 || pwrite(lock_, settings.data(), settings.size(), 0) != bytes ||
         fsync(lock_) != 0) {

@@ -64,7 +64,7 @@ void TakeDatum(Datum* datum, Record* record) {
 
 void ReadDatum(const void* value, size_t bytes, Record* record) {
   CheckBytes("it", static_cast<int64_t>(bytes));
-  // Field 1 of a Datum is a number, field 1 of an AnnotatedDatum is its Datum.
+  // Field 1 is a number in a Datum, and the embedded Datum in an AnnotatedDatum.
   constexpr char kDatumInside = 0x0a;
   record->objects.clear();
   record->annotated = bytes > 0 && *static_cast<const char*>(value) == kDatumInside;
@@ -76,7 +76,7 @@ void ReadDatum(const void* value, size_t bytes, Record* record) {
     TakeObjects(annotated, record);
     return TakeDatum(annotated.mutable_datum(), record);
   }
-  thread_local Datum datum;  // keeps its buffers from record to record
+  thread_local Datum datum;  // reuses its buffers from record to record
   if (!datum.ParseFromArray(value, static_cast<int>(bytes))) {
     throw FileError("it is not a Caffe Datum");
   }

@@ -1,8 +1,8 @@
-// A data set made from nothing: handwritten-like digits of 28x28 pixels, for a first training run
-// without any file. Each image is a pure function of (seed, part, index): a way of writing the
-// digit is chosen, bent by a smooth random field, slanted, turned, stretched and moved, and drawn
-// with a pen of random width and pressure, then noise is added. Train and test parts draw from
-// different streams.
+// A generated data set of digits that look handwritten, 28x28 pixels each, for a first training run
+// without any files. Each image is a pure function of (seed, part, index). A variant of the digit
+// is chosen, bent by a smooth random field, slanted, rotated, stretched and moved. A pen of random
+// width and pressure draws it, and noise is added. The train and test parts use different random
+// streams.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,7 +19,8 @@ namespace {
 constexpr int kSide = 28;
 constexpr float kTau = 6.28318531f;
 
-// The random numbers of one image, by purpose: independent of how many another purpose takes.
+// The sequence of random numbers of one image. Bits() counts from 2^20, so that its words differ
+// from those behind the other methods.
 class DigitDraws {
  public:
   DigitDraws(const Random& random, int64_t index)
@@ -37,7 +38,7 @@ class DigitDraws {
   uint64_t next_ = 0;
 };
 
-// Unit box to pixels: a smooth bend, then an affine map about the centre.
+// Maps points of the unit box to pixels: a smooth bend, then an affine map about the centre.
 class Hand {
  public:
   explicit Hand(DigitDraws* draws) {
@@ -83,7 +84,8 @@ class Canvas {
  public:
   Canvas() { distance_.fill(1e9f); }
 
-  // Keeps the squared distance of each pixel to the nearest stroke, as far as the pen reaches.
+  // Draws a line: lowers each pixel's squared distance to the nearest stroke, up to `reach` pixels
+  // from the line.
   void Line(Point a, Point b, float reach) {
     const float dx = b.x - a.x, dy = b.y - a.y;
     const float length2 = std::max(dx * dx + dy * dy, 1e-6f);
@@ -101,8 +103,8 @@ class Canvas {
     }
   }
 
-  // Ink where the distance is below `radius`, fading over `softness` pixels on each side of the
-  // edge.
+  // Fills pixels with ink where the distance is below `radius`, fading over `softness` pixels on
+  // each side of the edge.
   void Ink(float radius, float softness, float pressure,
            std::array<float, kSide * kSide>* ink) const {
     for (size_t i = 0; i < distance_.size(); ++i) {
@@ -118,7 +120,7 @@ class Canvas {
   std::array<float, kSide * kSide> distance_;
 };
 
-// Catmull-Rom: a smooth curve through the points, in short lines.
+// Draws a Catmull-Rom spline, a smooth curve through the points, as short lines.
 void DrawStroke(const Stroke& stroke, float reach, Canvas* canvas) {
   constexpr int kPieces = 6;
   const size_t last = stroke.size() - 1;
@@ -149,7 +151,7 @@ void DrawDigit(int digit, DigitDraws* draws, uint8_t* pixels) {
     Stroke drawn;
     for (size_t i = 0; i < stroke.size(); ++i) {
       Point p = hand(stroke[i]);
-      // Ends stay where strokes meet; the points between wander a little by themselves.
+      // Strokes still have to meet at their ends; each point in between moves a little by itself.
       if (i > 0 && i + 1 < stroke.size())
         p = {p.x + draws->Normal(0.4f), p.y + draws->Normal(0.4f)};
       drawn.push_back(p);

@@ -3,7 +3,7 @@
 namespace doppio {
 
 const std::vector<Glyph>& GlyphsOf(int digit) {
-  // One line a glyph; the comment says what makes it different from the one before.
+  // Each comment says how the glyph below it differs from the one above.
   static const std::vector<Glyph> kGlyphs[10] = {
       {
           {{{.55f, .04f},

@@ -93,7 +93,7 @@ Hdf5Rows::Place Hdf5Rows::Find(int64_t sample) {
   const int64_t turn = epoch * files + place;
   const int64_t rows = files_[static_cast<size_t>(FileOfTurn(turn))].rows;
   int64_t row = position - (*it - rows);
-  // Odd keys are of rows, even ones of files.
+  // Even keys belong to permutations of files, odd keys to permutations of rows.
   if (options_.shuffle)
     row = Permutation(random_, static_cast<uint64_t>(turn) * 2 + 1, rows).At(row);
   return {turn, row};
@@ -116,7 +116,7 @@ Hdf5Rows::Loaded Hdf5Rows::ReadTurn(int64_t turn) const {
 
 void Hdf5Rows::Load(int64_t turn) {
   if (current_.turn == turn) return;
-  if (files_.size() == 1 && current_.turn >= 0) {  // the only file stays
+  if (files_.size() == 1 && current_.turn >= 0) {  // keep the only file loaded
     current_.turn = turn;
     return;
   }

@@ -1,6 +1,6 @@
-// MNIST's own files, packed or not: images "train-images-idx3-ubyte", labels
-// "train-labels-idx1-ubyte". The format: two zero bytes, the type (8: unsigned bytes), the rank,
-// big-endian extents, the values.
+// Reads MNIST's own files, compressed or not: images "train-images-idx3-ubyte" and labels
+// "train-labels-idx1-ubyte". The format is two zero bytes, the type (8: unsigned bytes), the rank,
+// big-endian extents, and the values.
 #include <algorithm>
 #include <vector>
 
@@ -18,7 +18,7 @@ namespace {
 struct IdxFile {
   std::vector<int64_t> extents;  // outermost first
   std::string content;
-  size_t begin = 0;  // of the values
+  size_t begin = 0;  // offset of the values in content
 
   const uint8_t* values() const { return reinterpret_cast<const uint8_t*>(content.data()) + begin; }
   int64_t rows() const { return extents[0]; }
@@ -103,7 +103,7 @@ class IdxSource : public Source {
       }
     }
     std::vector<int64_t> extents(images_.extents.begin() + 1, images_.extents.end());
-    // Rows x columns are one channel; a vector per row is channels, as Caffe has it.
+    // Treat rows x columns as one channel, and a vector per row as channels, as Caffe does.
     if (extents.size() == 2) extents.insert(extents.begin(), 1);
     extents.resize(3, 1);
     if (*std::max_element(extents.begin(), extents.end()) > INT32_MAX) {

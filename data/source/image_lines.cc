@@ -13,7 +13,8 @@ namespace doppio {
 namespace {
 
 bool IsNumber(const std::string& text, float* value) {
-  // strtof would also take "nan", "infinity" and hexadecimal, which are more likely to be names.
+  // strtof also accepts "nan", "infinity" and hexadecimal numbers, which are more likely to be
+  // names.
   const bool starts = std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '-' ||
                       text[0] == '+' || text[0] == '.';
   if (!starts || text.find_first_of("xXnN") != std::string::npos) return false;
@@ -22,7 +23,7 @@ bool IsNumber(const std::string& text, float* value) {
   return *end == '\0';
 }
 
-// Takes numbers off the end of `text` while something is left for the path.
+// Parses the numbers at the end of `text` as labels, and leaves at least one word for the path.
 ImageLine ParseLine(std::string text, const SourceLoc& at) {
   const char* kBlank = " \t\r";
   ImageLine line;

@@ -1,4 +1,4 @@
-// Layer ImageData's list of files.
+// The source of layer ImageData: a list of image files.
 #include <vector>
 
 #include "core/base/error.h"
@@ -49,7 +49,7 @@ class ImageListSource : public Source {
     return list_.empty() ? image : image + " (" + list_ + ":" + std::to_string(line.number) + ")";
   }
 
-  // `data split` writes labels.txt beside its lists.
+  // `data split` writes labels.txt next to its lists.
   SourceFacts facts() const override {
     SourceFacts facts;
     if (!list_.empty()) facts.class_names = FindClassNames(DirName(list_), {"labels.txt"});

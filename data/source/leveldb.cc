@@ -1,6 +1,6 @@
-// LevelDB databases of Caffe Datums. LevelDB allows one process to open a database, and once only,
-// so replicas in this process share one handle. All keys are noted at the start, which reads the
-// whole database once: it keeps no count, and only its keys lead to a record.
+// Reads LevelDB databases of Caffe Datums. LevelDB lets only one process open a database, and only
+// once, so the replicas in this process share one handle. Opening reads the whole database to
+// collect all keys, because LevelDB keeps no count of records and finds a record only by its key.
 #include <leveldb/db.h>
 
 #include <map>
@@ -37,7 +37,7 @@ struct Database {
 void ReadKeys(Database* database, const std::string& path) {
   leveldb::ReadOptions once;
   once.fill_cache = false;
-  once.verify_checksums = true;  // LevelDB ends the program where it trusts a damaged block
+  once.verify_checksums = true;  // LevelDB aborts the program if it trusts a damaged block
   std::unique_ptr<leveldb::Iterator> it(database->db->NewIterator(once));
   for (it->SeekToFirst(); it->Valid(); it->Next()) database->keys.push_back(it->key().ToString());
   if (!it->status().ok()) CannotOpen(path, it->status());
@@ -55,7 +55,7 @@ std::shared_ptr<Database> OpenDatabase(const std::string& path) {
   auto database = std::make_shared<Database>();
   leveldb::Options options;
   options.max_open_files = 100;
-  options.paranoid_checks = true;  // damaged records are an error; else they would be left out
+  options.paranoid_checks = true;  // report damaged records instead of skipping them
   leveldb::DB* db = nullptr;
   const leveldb::Status status = leveldb::DB::Open(options, path, &db);
   if (!status.ok()) CannotOpen(path, status);
@@ -63,8 +63,9 @@ std::shared_ptr<Database> OpenDatabase(const std::string& path) {
   try {
     ReadKeys(database.get(), path);
   } catch (const std::bad_alloc&) {
-    // LevelDB takes the size of a block from the file as it is. It is compiled without exceptions,
-    // so that this one leaves its lock locked, and closing the database would wait for ever.
+    // LevelDB allocates a block with the size stored in the file. It is compiled without
+    // exceptions, so this exception leaves its mutex locked, and closing the database would wait
+    // for ever. Leak the database instead.
     static_cast<void>(database->db.release());
     throw FileError("cannot open LevelDB database '" + path +
                     "': it is damaged: a block of it is larger than the memory");

@@ -23,7 +23,7 @@ class LevelDbFormat : public DatabaseFormat {
 
   void Write(const std::vector<DatabaseRecord>& records) override { Write(records, durable_); }
 
-  // Syncs the log, which holds what is in no table yet.
+  // Syncs the log, which holds the records that are not in a table yet.
   void Sync() override { Write({}, true); }
 
   DatabaseContents Contents() const override {

@@ -1,6 +1,7 @@
-// LMDB databases of Caffe Datums. Nothing is locked, so that several jobs, and jobs on a read-only
-// file system, share one. The addresses of all records are noted at the start: values stay in the
-// map, so reading is thread-safe, in any order, and copies nothing twice.
+// Reads LMDB databases of Caffe Datums. Takes no lock, so several jobs can share a database, even
+// on a read-only file system. The addresses of all records are collected when the database is
+// opened; the values stay in the mapped file. Reading is therefore thread-safe and possible in any
+// order, and copies each value only once.
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "data/source/database_facts.h"
@@ -12,7 +13,7 @@
 namespace doppio {
 namespace {
 
-// The file that `path`, a database's folder or the file itself, names.
+// Returns the data file of `path`, which is a database's folder or the file itself.
 std::string DataFileOf(const std::string& path) {
   if (!FileExists(path))
     throw FileError("no LMDB database at '" + path + "': there is no such file");

@@ -15,16 +15,16 @@
 namespace doppio {
 namespace {
 
-// The format of LMDB 0.9 on 64-bit little-endian machines: pages of equal size, of which the first
-// two each describe a state of the database, and the newer of them counts. A page of a tree has its
-// head, the offsets of its nodes, and the nodes, in the order of their keys.
+// The format of LMDB 0.9 on 64-bit little-endian machines. All pages have the same size. Each of
+// the first two pages describes a state of the database; the newer state is valid. A page of a tree
+// contains its head, the offsets of its nodes, and the nodes, in key order.
 struct PageHead {
   uint64_t number;
-  uint16_t pad, flags;    // flags: PageFlag
-  uint16_t lower, upper;  // where the free space between offsets and nodes begins and ends
+  uint16_t pad, flags;    // flags: PageFlag bits
+  uint16_t lower, upper;  // begin and end of the free space between offsets and nodes
 };
 struct Tree {
-  uint32_t page_bytes;  // of the first tree: of all pages
+  uint32_t page_bytes;  // in the first tree: size of all pages
   uint16_t flags, depth;
   uint64_t branch_pages, leaf_pages, overflow_pages, entries, root;
 };
@@ -34,16 +34,17 @@ struct Meta {
   Tree free, main;
   uint64_t last_page, transaction;
 };
-// `low` and `high` are the bytes of the value; in a branch, with `flags`, the number of a page. The
-// key follows, then the value, or the number of the first of its own pages.
+// In a leaf, `low` and `high` are the size of the value in bytes. In a branch, `low`, `high` and
+// `flags` are the number of a page. The key follows, then the value or, if the value has its own
+// pages, the number of the first one.
 struct NodeHead {
-  uint16_t low, high, flags, key_bytes;  // flags of a leaf: NodeFlag
+  uint16_t low, high, flags, key_bytes;  // in a leaf: NodeFlag bits
 };
 static_assert(sizeof(PageHead) == 16 && sizeof(Meta) == 136 && sizeof(NodeHead) == 8, "layout");
 
 enum PageFlag : uint16_t { kBranch = 1, kLeaf = 2 };
 enum NodeFlag : uint16_t { kOwnPages = 1, kSeveralValues = 4 };
-constexpr uint16_t kSortedValues = 4;  // of a tree: MDB_DUPSORT
+constexpr uint16_t kSortedValues = 4;  // flag of a tree: MDB_DUPSORT
 constexpr uint32_t kMagic = 0xbeefc0de, kVersion = 1;
 constexpr uint64_t kNoPage = ~uint64_t{0};
 constexpr uint64_t kMostPageBytes = 1 << 16;
@@ -90,7 +91,8 @@ LmdbFile::LmdbFile(const std::string& path) {
 
 LmdbFile::~LmdbFile() { munmap(const_cast<char*>(map_), bytes_); }
 
-// The bytes [offset, offset + bytes) of the file.
+// Returns the address of the bytes [offset, offset + bytes) of the file. Throws FileError if the
+// file is shorter.
 const char* LmdbFile::Range(uint64_t offset, uint64_t bytes) const {
   if (offset > bytes_ || bytes > bytes_ - offset) EndsTooEarly();
   return map_ + offset;
@@ -124,13 +126,15 @@ void LmdbFile::ReadAll() {
   const Tree& tree = second.transaction > first.transaction ? second.main : first.main;
   if ((tree.flags & kSortedValues) != 0) RefuseSeveralValues();
   if (tree.root == kNoPage) return;
-  // A damaged count must not ask for memory: no record takes less than its node and its offset.
+  // A damaged count must not cause a huge allocation. Each record takes at least a node and an
+  // offset.
   const uint64_t most = bytes_ / (sizeof(NodeHead) + sizeof(uint16_t));
   records_.reserve(std::min(tree.entries, most));
   ReadPage(tree.root, 1);
 }
 
-// Pages that lead back to one another would never end: a tree has no more pages than its file.
+// Reads the subtree of a page. Damaged pages may form a cycle, so the number of pages read is
+// limited to that of the file.
 void LmdbFile::ReadPage(uint64_t page, int level) {
   const uint64_t begin = OffsetOf(page);
   if (level > kMostLevels || ++pages_read_ > pages()) Damaged();
@@ -142,7 +146,7 @@ void LmdbFile::ReadPage(uint64_t page, int level) {
   }
 }
 
-// `page` is the page's offset in the file, `at` the node's in the page.
+// Reads one node. `page` is the page's offset in the file, `at` the node's offset in the page.
 void LmdbFile::ReadNode(uint64_t page, uint64_t at, bool leaf, int level) {
   if (at + sizeof(NodeHead) > page_bytes_) Damaged();
   const NodeHead node = At<NodeHead>(page + at);

@@ -21,7 +21,7 @@ class LmdbFormat : public DatabaseFormat {
     Must(mdb_env_create(&env_));
     try {
       Must(mdb_env_set_mapsize(env_, map_bytes_));
-      // Nobody knows of the file yet, so there is nobody to lock out.
+      // No other process opens the file before Finish renames it, so LMDB needs no lock.
       const unsigned flags = MDB_NOLOCK | (durable ? 0u : unsigned{MDB_NOSYNC});
       Must(mdb_env_open(env_, path.c_str(), flags, 0664));
     } catch (...) {
@@ -31,7 +31,7 @@ class LmdbFormat : public DatabaseFormat {
   }
   ~LmdbFormat() override { mdb_env_close(env_); }
 
-  // LMDB wants to know its size before; it is doubled until the records fit.
+  // LMDB needs a maximum size in advance, which is doubled until the records fit.
   void Write(const std::vector<DatabaseRecord>& records) override {
     int result = TryWrite(records);
     while (result == MDB_MAP_FULL) {
@@ -62,12 +62,12 @@ class LmdbFormat : public DatabaseFormat {
     }
     if (cursor != nullptr) mdb_cursor_close(cursor);
     mdb_txn_abort(transaction);
-    if (result != MDB_NOTFOUND) Must(result);  // not found: it is empty
+    if (result != MDB_NOTFOUND) Must(result);  // not found: the database is empty
     return contents;
   }
 
  private:
-  // All of them in one transaction, or none.
+  // Writes all records in one transaction, or none.
   int TryWrite(const std::vector<DatabaseRecord>& records) {
     MDB_txn* transaction = nullptr;
     int result = mdb_txn_begin(env_, nullptr, 0, &transaction);

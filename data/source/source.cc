@@ -22,7 +22,7 @@ bool HaveOneSize(const Source& source, const ImageShape& first) {
       if (shape.height != first.height || shape.width != first.width) return false;
     }
   } catch (const FileError&) {
-    return false;  // the pipeline reports the record, if it comes to it
+    return false;  // the pipeline reports the record if it reads it
   }
   return true;
 }

@@ -10,7 +10,7 @@
 namespace doppio {
 namespace {
 
-// Word after word of a text.
+// Reads a text word by word.
 class Words {
  public:
   explicit Words(const std::string& path) : text_(ReadFile(path)), at_{path, 1, 0} {
@@ -18,7 +18,7 @@ class Words {
     SkipBlank();
   }
 
-  const SourceLoc& at() const { return at_; }  // of the word that Next returned
+  const SourceLoc& at() const { return at_; }  // place of the word that Next returned
   bool end() const { return next_ == text_.size(); }
 
   const char* Next(const char* wanted) {

@@ -1,6 +1,6 @@
-// Layer WindowData: windows of images, drawn at random from a window file such that fg_fraction of
-// them show objects. Which samples do, which window each is and whether it is mirrored are formulas
-// of its number in the run: so many ranks draw what one would.
+// The source of layer WindowData: windows drawn at random from a window file, so that fg_fraction
+// of them show objects. A sample's number in the run determines whether it shows an object, which
+// window it is, and whether it is mirrored. Any number of ranks therefore draws the same windows.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -134,7 +134,7 @@ class WindowSource : public Source {
     }
   }
 
-  // The part of a mean image that is its middle, or one plane of each channel's value.
+  // Sets mean_ to the centre of the mean image, or fills each channel's plane with its mean value.
   void SetMean(const TransformationParameter& transform) {
     const int size = shape_.size;
     const ImageShape shape = {file_.channels, size, size};
@@ -169,7 +169,8 @@ class WindowSource : public Source {
     }
   }
 
-  // Spread evenly: whatever its size, a batch has its share.
+  // Returns true if the sample shows an object. Objects are spread evenly, so that a batch of any
+  // size has its share.
   bool ShowsObject(int64_t sample) const {
     const int64_t place = sample % kMillion;
     return (place + 1) * objects_in_a_million_ / kMillion >
@@ -182,7 +183,7 @@ class WindowSource : public Source {
     return windows[random_.Below(count, static_cast<uint64_t>(sample), 0)];
   }
 
-  // `image` becomes the part.
+  // Writes the crop to its place in the square. Overwrites `image` with the resized crop.
   void Write(const WindowCrop& crop, bool mirrored, Image* image, float* to) const {
     const int channels = image->shape.channels;
     const int64_t row_bytes = int64_t{crop.width} * channels;
@@ -214,8 +215,9 @@ class WindowSource : public Source {
   const Random random_;
   int64_t objects_in_a_million_ = 0;
   WindowFile file_;
-  std::vector<float> mean_;          // of each place in the square
-  std::vector<std::string> cached_;  // files as they are on disk, or none
+  std::vector<float> mean_;  // one value per channel and pixel of the square
+  std::vector<std::string>
+      cached_;  // contents of all image files if cache_images is set; else empty
 };
 
 }  // namespace
