@@ -106,8 +106,8 @@ DrawnSides DrawSides(const TransformationParameter& t, bool training, const Imag
 void ResizeAsNvidia(const TransformationParameter& t, bool training, Draws* draws, Image* image) {
   const ImageShape& now = image->shape;
   const DrawnSides sides = DrawSides(t, training, now, draws);
-  // Without allow_upscale, a side is at most the image's own. A side is at least that of the crop,
-  // unless the image itself is smaller.
+  // A side is at least that of the crop. Without allow_upscale it is at most the image's own side,
+  // which takes precedence.
   const auto limited = [&t](float drawn, uint32_t crop, int own) {
     const int least = static_cast<int>(crop > 0 ? crop : t.crop_size());
     if (drawn > kLongestDrawnSide) throw FileError("it would become too large at a random size");

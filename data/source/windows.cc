@@ -216,8 +216,8 @@ class WindowSource : public Source {
   int64_t objects_in_a_million_ = 0;
   WindowFile file_;
   std::vector<float> mean_;  // one value per channel and pixel of the square
-  std::vector<std::string>
-      cached_;  // contents of all image files if cache_images is set; else empty
+  // Contents of all image files if cache_images is set; else empty.
+  std::vector<std::string> cached_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ template <class T>
 static void AddTo(const Gpu& gpu, int64_t n, const T* from, T* to) {
   MapElements(gpu, n, kWhat, to, Plus(), to, from);
 }
-// Packs are computed with in single precision.
+// MapElements adds in single precision, so doubles need their own loop.
 template <>
 void AddTo(const Gpu& gpu, int64_t n, const double* from, double* to) {
   ForEachIndex(

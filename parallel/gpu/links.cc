@@ -16,7 +16,7 @@ constexpr double kTcpShare = 1448.0 / 1538.0, kRdmaShare = 0.96;
 
 constexpr double Gbit(double gbits, double share) { return gbits / 8 * share; }
 
-// Two or three numbers between colons, each as a Link may have it.
+// Parses two or three numbers separated by colons, each in a Link's valid range.
 std::optional<Link> LinkOfNumbers(const std::string& text) {
   std::vector<double> numbers;
   for (const char* at = text.c_str();; ++at) {

@@ -7,7 +7,7 @@
 namespace doppio {
 namespace {
 
-constexpr int kOldest = 21000;  // knows bfloat16
+constexpr int kOldest = 21000;  // the first version with bfloat16
 
 std::string VersionText(int version) {
   return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +

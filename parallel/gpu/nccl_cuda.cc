@@ -1,5 +1,5 @@
-// Ranks in memory of GPUs, one GPU each, joined by NCCL: threads of one process, or processes on
-// several machines. The unique id of the communicator travels over the control communicator.
+// Connects ranks in GPU memory, one GPU each, by NCCL. The ranks are threads of one process, or
+// processes on several machines. The control communicator distributes NCCL's unique id.
 #include <time.h>
 
 #include <chrono>
@@ -32,7 +32,7 @@ Nccl::Type NcclTypeOf(DType dtype) {
   return Nccl::kFloat32;
 }
 
-// The time in which all ranks must join, in seconds.
+// Returns the time in which all ranks must join, in seconds.
 double JoinSeconds() {
   const char* set = std::getenv("DOPPIO_NCCL_TIMEOUT");
   const double seconds = set == nullptr ? 0 : std::strtod(set, nullptr);
@@ -53,10 +53,10 @@ class NcclEnd : public Communicator {
     Nccl::UniqueId id{};
     if (rank_ == 0) Check(nccl_.get_unique_id(&id), "making an id");
     place.control->Broadcast(&id, sizeof id, 0);
-    device->Synchronize();  // the word is cleared
-    // From here on ranks wait for each other inside the library: all have come as far as this.
+    device->Synchronize();  // waits until word_ is zeroed
+    // All ranks must have come this far, because from here on they wait for each other inside NCCL.
     place.control->Barrier();
-    stream_.gpu();  // the current device, which becomes the rank's
+    stream_.gpu();  // makes the device current, because NCCL uses the current device for the rank
     try {
       Join(id);
     } catch (const std::exception& e) {
@@ -65,7 +65,7 @@ class NcclEnd : public Communicator {
     }
   }
 
-  // A rank that ends normally waits for the others; one that fails does not.
+  // A rank that ends normally waits for the other ranks; a rank that fails does not.
   ~NcclEnd() override {
     if (comm_ == nullptr) return;
     try {
@@ -91,7 +91,7 @@ class NcclEnd : public Communicator {
                               comm_, stream);
     });
   }
-  // Only here is nothing waited for: the next call that waits, or Settled, sees what went wrong.
+  // The only exchange that does not wait. Settled, or the next call that waits, reports failures.
   void StartAllReduce(void* data, int64_t count, DType dtype) override {
     if (count == 0) return;
     Start("summing", [&](cudaStream_t stream) {
@@ -123,14 +123,14 @@ class NcclEnd : public Communicator {
   }
   void Barrier() override { AllReduce(word_.data(), 1, DType::kFloat32); }
 
-  // The thread that exchanges sees it, and stops what the GPU waits in. Other processes hear of it
-  // by their watch.
+  // The exchanging thread notices the abort and ends the kernels that the GPU waits in. Other
+  // processes learn of it from their watch.
   void Abort(const std::string& why) override { meeting_->Abort(why); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Sets comm_ early, so that whoever catches an exception can abort it.
+  // Sets comm_ early, so that an exception handler can abort the communicator.
   void Join(const Nccl::UniqueId& id) {
     constexpr const char* kDoing = "joining the ranks";
     const OnAllCores cores;  // for the threads that NCCL starts
@@ -138,7 +138,7 @@ class NcclEnd : public Communicator {
       Check(nccl_.init_rank(&comm_, size_, id, rank_), kDoing);
       return;
     }
-    // A blocking call would wait without end for a rank that never comes.
+    // A blocking call would wait for ever for a rank that never arrives.
     blocking_ = false;
     Nccl::Config config;
     config.blocking = 0;
@@ -146,8 +146,8 @@ class NcclEnd : public Communicator {
     Settle(Nccl::kInProgress, kDoing, JoinSeconds());
   }
 
-  // Returns when the call that returned `result` has completed; a communicator that does not block
-  // accepts no other call before. Throws DeviceError after `seconds`, where given.
+  // Blocks until the call that returned `result` has completed; a non-blocking communicator accepts
+  // no other call before then. Throws DeviceError after `seconds`, if given.
   void Settle(Nccl::Result result, const char* doing, std::optional<double> seconds = {}) {
     Check(result, doing);
     const Clock::time_point begun = Clock::now();
@@ -186,8 +186,8 @@ class NcclEnd : public Communicator {
     OrAbort([&] {
       stream_.FollowMark(bucket_);
       meeting_->ThrowIfAborted();
-      const OnAllCores cores;  // NCCL may connect ranks, and start threads for it, only now
-      // Before it has completed the stream may look idle.
+      const OnAllCores cores;  // NCCL may connect ranks and start threads only now
+      // The stream may look idle until the call has completed.
       Settle(start(stream_.gpu().stream), doing);
     });
   }
@@ -209,8 +209,8 @@ class NcclEnd : public Communicator {
     }
   }
 
-  // Ends the kernels of this rank that wait for other ranks. Must happen before anything waits for
-  // the GPU, such as freeing its memory.
+  // Ends this rank's kernels that wait for other ranks. Call it before anything waits for the GPU,
+  // such as freeing its memory.
   void GiveUp(const std::exception& e) {
     const auto* error = dynamic_cast<const Error*>(&e);
     meeting_->Abort("rank " + std::to_string(rank_) +
@@ -246,13 +246,13 @@ class NcclEnd : public Communicator {
   const int rank_, size_;
   const std::shared_ptr<Meeting> meeting_;
   const std::function<void(int64_t)> moved_;
-  const int exceptions_;  // in flight when this was made
+  const int exceptions_;  // number of exceptions in flight at construction
   SideStream stream_;
   const Buffer word_;
-  Nccl::Comm comm_ = nullptr;  // null before, and once aborted
-  bool blocking_ = true;       // calls of comm_ return when they have completed
+  Nccl::Comm comm_ = nullptr;  // null before joining and after an abort
+  bool blocking_ = true;       // true if calls of comm_ block until they have completed
   int64_t bucket_ = -1;
-  bool started_ = false;  // by StartAllReduce, and not found settled
+  bool started_ = false;  // true after StartAllReduce until Settled returns true
 };
 
 std::string DescribeNccl() { return "NCCL " + NcclVersion() + " (" + NcclLibrary().path + ")"; }

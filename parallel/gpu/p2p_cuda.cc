@@ -10,8 +10,8 @@ namespace {
 
 class P2pEnd;
 
-// What rank 0 keeps for all: it alone asks the streams of all ranks for copies and sums, so that no
-// thread waits for another one between the levels of the tree.
+// The state that rank 0 keeps for all ranks. Rank 0 alone issues copies and sums to the streams of
+// all ranks, so that no thread waits for another between the levels of the tree.
 class Conductor {
  public:
   Conductor(std::vector<P2pEnd*> ends, bool direct);
@@ -35,7 +35,7 @@ class P2pEnd : public Communicator {
         inbox_(device, PeerLinks::kMostBytes) {
     DOPPIO_CHECK(meeting_->size() == place.control->size(),
                  "copies between GPUs are within one process");
-    device->Synchronize();  // the inbox is cleared
+    device->Synchronize();  // waits until the inbox is zeroed
     Conduct([&] {
       std::vector<P2pEnd*> ends;
       for (int r = 0; r < size(); ++r) ends.push_back(meeting_->Shown<P2pEnd>(r));
@@ -58,7 +58,7 @@ class P2pEnd : public Communicator {
   void Abort(const std::string& why) override { meeting_->Abort(why); }
 
   SideStream* stream() { return &stream_; }
-  void* inbox() const { return inbox_.data(); }  // of PeerLinks::kMostBytes
+  void* inbox() const { return inbox_.data(); }  // has PeerLinks::kMostBytes bytes
   char* at(int64_t byte) const { return data_ + byte; }
 
  private:
@@ -70,8 +70,8 @@ class P2pEnd : public Communicator {
     Conduct([&] { f(conductor_.get()); });
   }
 
-  // `work` on rank 0's thread, when all have come and until it is done. Where it fails, everybody
-  // throws.
+  // Waits for all ranks, then runs `work` on rank 0's thread and blocks all ranks until it is done.
+  // If it fails, all ranks throw.
   template <class F>
   void Conduct(const F& work) {
     meeting_->Show(rank_, this);
@@ -93,10 +93,10 @@ class P2pEnd : public Communicator {
   const int rank_;
   SideStream stream_;
   const Buffer inbox_;
-  char* data_ = nullptr;  // of the exchange that goes on
-  bool failed_ = false;   // it did; written by rank 0 before it leaves
+  char* data_ = nullptr;  // data of the current exchange
+  bool failed_ = false;   // true if the current exchange has failed; rank 0 writes it before Leave
   int64_t bucket_ = -1;
-  std::unique_ptr<Conductor> conductor_;  // rank 0's
+  std::unique_ptr<Conductor> conductor_;  // on rank 0 only
 };
 
 std::vector<SideStream*> StreamsOf(const std::vector<P2pEnd*>& ends) {
@@ -111,8 +111,8 @@ Conductor::Conductor(std::vector<P2pEnd*> ends, bool direct)
       tree_(PairTree(static_cast<int>(ends_.size()),
                      [&](int a, int b) { return links_.CloseTo(a, b); })) {}
 
-// Pieces follow each other through the tree: while one is added further up, the next is copied
-// below.
+// Pipelines pieces through the tree: while one piece is added at an upper level, the next is copied
+// at a lower level.
 void Conductor::Sum(int64_t count, DType dtype) {
   const int64_t element = ElementBytes(dtype), most = PeerLinks::kMostBytes / element;
   const auto pieces = [&](const auto& f) {

@@ -11,8 +11,8 @@ std::vector<RankPair> PairTree(int size, const std::function<Closeness(int i, in
   std::iota(left.begin(), left.end(), 0);
   for (Closeness least :
        {Closeness::kOneGpu, Closeness::kOneBoard, Closeness::kPeers, Closeness::kThroughHost}) {
-    // In each round everybody who is left takes part in one pair at most, so that the pairs of a
-    // round work at once.
+    // In each round, every remaining rank takes part in at most one pair, so that the pairs of a
+    // round can run concurrently.
     for (size_t before = 0; before != left.size() && left.size() > 1;) {
       before = left.size();
       for (size_t i = 0; i < left.size(); ++i) {

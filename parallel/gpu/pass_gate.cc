@@ -17,7 +17,7 @@ void PassGate::Announce(int rank, int64_t pass, bool fresh) {
 bool PassGate::AnyFresh(int64_t pass) {
   std::unique_lock<std::mutex> lock(mutex_);
   ThrowIfAbortedLocked();
-  Announced& announced = passes_[pass];  // stays where it is in a map
+  Announced& announced = passes_[pass];  // references to map elements stay valid
   changed_.wait(lock, [&] { return announced.ranks == ranks_ || aborted_; });
   if (announced.ranks < ranks_) ThrowIfAbortedLocked();
   const bool fresh = announced.fresh;

@@ -18,14 +18,15 @@ int BoardNumber(int gpu) {
   return properties.isMultiGpuBoard != 0 ? properties.multiGpuBoardGroupID : -1;
 }
 
-// Whether `to` may read what is on `from`.
+// Returns true if the driver allows GPU `to` to read the memory of GPU `from`.
 bool DriverAllows(int from, int to) {
   int allowed = 0;
   Cuda(cudaDeviceCanAccessPeer(&allowed, to, from), "asking which GPUs reach", std::to_string(to));
   return allowed != 0;
 }
 
-// For the thread's current device. There is a limit to how many peers one has.
+// Lets the thread's current device access `gpu`. Returns false on failure, e.g. if the device has
+// too many peers.
 bool EnableAccessTo(int gpu) {
   const cudaError_t result = cudaDeviceEnablePeerAccess(gpu, 0);
   if (result == cudaSuccess) return true;
@@ -57,7 +58,7 @@ void PeerLinks::TryDirect(int a, int b) {
     return;
   }
   if (!DriverAllows(from.gpu, to.gpu)) return;
-  to.stream->gpu();  // the current device
+  to.stream->gpu();  // makes the reader's device current
   if (!EnableAccessTo(from.gpu)) return;
   const std::string wrong = WhyNotDirect(a, b);
   direct(a, b) = wrong.empty();
@@ -69,7 +70,7 @@ void PeerLinks::TryDirect(int a, int b) {
                << "access control (ACS) must be switched off for it";
 }
 
-// Some machines promise what their buses then garble.
+// Tests a copy, because some machines offer peer access but corrupt the data on their buses.
 std::string PeerLinks::WhyNotDirect(int a, int b) {
   constexpr int64_t kCount = 1 << 16, kBytes = kCount * static_cast<int64_t>(sizeof(uint32_t));
   std::vector<uint32_t> sent(kCount), received(kCount);
@@ -80,7 +81,7 @@ std::string PeerLinks::WhyNotDirect(int a, int b) {
   try {
     const Buffer source(sender, kBytes), target(reader->device(), kBytes);
     sender->CopyFromHost(source.data(), sent.data(), kBytes);
-    reader->device()->Synchronize();  // the target is cleared
+    reader->device()->Synchronize();  // waits until the target is zeroed
     CopyDirectly(a, source.data(), b, target.data(), kBytes);
     reader->Wait();
     reader->device()->CopyToHost(received.data(), target.data(), kBytes);

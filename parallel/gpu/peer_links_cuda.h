@@ -51,8 +51,9 @@ class PeerLinks {
   std::unique_ptr<bool[]> direct_;  // by (a, b): true if a copies directly to b
 };
 
-// Describes which of these GPUs the driver allows to read each other, by rank: "peer access: 0-1,
-// 2-3; through host memory: 0-2, 0-3, 1-2, 1-3". Returns "" if there is nothing to say.
+// Describes which of these GPUs the driver allows to read each other, by rank: "peer access between
+// the GPUs of ranks: 0-1, 2-3; through host memory: 0-2, 0-3, 1-2, 1-3". Returns "" if there is
+// nothing to say.
 std::string PeerAccessText(const std::vector<Device*>& devices);
 
 }  // namespace doppio

@@ -43,7 +43,7 @@ void SideStream::Follow(SideStream* other) {
   if (other == this) return;
   Cuda(cudaEventRecord(other->reached_, other->gpu().stream), "recording an event on",
        other->device_->name());
-  // Who waits gets the event as it is now, so the next Follow may use it again.
+  // The wait captures the event's current state, so the next Follow may reuse the event.
   Cuda(cudaStreamWaitEvent(gpu().stream, other->reached_, 0), "waiting for an event on",
        device_->name());
 }
@@ -56,7 +56,7 @@ void SideStream::Lead() {
 
 void SideStream::Copy(void* to, const void* from, int64_t bytes) {
   const Gpu own = gpu();
-  // The addresses tell the direction.
+  // cudaMemcpyDefault derives the direction from the addresses.
   Cuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, own.stream),
        "copying to or from", device_->name());
 }
@@ -64,7 +64,7 @@ void SideStream::Copy(void* to, const void* from, int64_t bytes) {
 bool SideStream::Idle() const {
   const cudaError_t state = cudaStreamQuery(gpu().stream);
   if (state == cudaErrorNotReady) {
-    cudaGetLastError();  // kept like an error, and the check of the next launch would find it
+    cudaGetLastError();  // clears the error state, which the check of the next launch would find
     return false;
   }
   Cuda(state, "an exchange between ranks on", device_->name());

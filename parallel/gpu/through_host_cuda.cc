@@ -1,6 +1,5 @@
-// Ranks in memory of GPUs whose sums are made on the host, by whatever joins the ranks there
-// (threads, MPI): it works wherever ranks can talk at all, at the speed of the way to the host and
-// back.
+// Connects ranks in GPU memory by sums on the host, through the host's communicator (threads or
+// MPI). Works wherever ranks can communicate at all, at the speed of copies to and from the host.
 #include <algorithm>
 
 #include "parallel/gpu/device_link.h"
@@ -37,7 +36,8 @@ class ThroughHost : public Communicator {
  private:
   static constexpr int64_t kPieceBytes = int64_t{4} << 20;
 
-  // f on each piece in host memory; its own bytes are there only where they are `wanted`.
+  // Calls f for each piece, in host memory, and copies the result back. Copies the piece to the
+  // host before only if `wanted`.
   template <class F>
   void ForPieces(void* data, int64_t bytes, bool wanted, const F& f) {
     stream_.FollowMark(bucket_);

@@ -37,13 +37,14 @@ MpiType TypeOf(DType dtype) {
   return dtype == DType::kFloat64 ? MpiType::kFloat64 : MpiType::kFloat32;
 }
 
-// From MPI_Init to MPI_Finalize, which waits for all ranks: a rank that fails leaves without it.
+// The time from MPI_Init to MPI_Finalize. MPI_Finalize waits for all ranks, so a rank that fails
+// skips it.
 class Session {
  public:
   explicit Session(std::unique_ptr<MpiApi> mpi)
       : mpi_(std::move(mpi)), exceptions_(std::uncaught_exceptions()) {
     // For few ranks Open MPI reduces to one rank and broadcasts, which takes twice as long on a
-    // full-duplex link as Rabenseifner's algorithm (3). A value set by the user stays.
+    // full-duplex link as Rabenseifner's algorithm (3). A value set by the user is kept.
     setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
     mpi_->Initialize();
     half_ = mpi_->MakeOp(&AddSixteenBit<Half>);
@@ -268,7 +269,7 @@ class MpiWorld : public ProcessWorld {
   const std::unique_ptr<Session> session_;
   mutable Ends all_;
   ProcessExchange exchange_;
-  std::optional<Machines> machines_;  // set if gradients are summed in layers
+  std::optional<Machines> machines_;  // set if gradients are summed in two layers
   std::string how_summed_;
   std::unique_ptr<Communicator> device_, across_device_;  // null: ranks compute on the host
   std::optional<Layered> layered_;

@@ -15,7 +15,7 @@ std::string Value(const Environment& get, const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Returns the folders of libraries beside the first mpirun in PATH. Modules and Python environments
+// Returns the library folders next to the first mpirun in PATH. Modules and Python environments
 // with an MPI often set PATH but not LD_LIBRARY_PATH.
 std::vector<std::string> FoldersBesideLauncher(const std::string& path) {
   for (size_t begin = 0; begin < path.size();) {
@@ -37,8 +37,8 @@ std::unique_ptr<MpiApi> TryToOpen(const std::string& file, std::string* reason) 
   try {
     return BindMpi(MpiLibrary(file));
   } catch (const UsageError& e) {
-    // glibc's message if the file itself is missing. A missing dependency of the file has another
-    // name in front, and is a reason.
+    // This is glibc's message if the file itself is missing. If a dependency of the file is
+    // missing, the message begins with the dependency's name and is a reason to report.
     const std::string absent = file + ": cannot open shared object file: No such file";
     if (e.message().rfind(absent, 0) != 0) *reason = e.message();
     return nullptr;

@@ -15,7 +15,7 @@ double TransferMs(const Link& link, double bytes) { return bytes / (link.gbytes_
 
 double HeldUpMs(const Link& link, double bytes) { return bytes * 1e-9 * link.held_up_ms_per_gbyte; }
 
-// So many messages one after the other.
+// The latency of `messages` messages in sequence.
 double LatencyMs(const Link& link, double messages) { return messages * link.latency_us * 1e-3; }
 
 AllReduceCost Ring(const Cluster& cluster, int ranks, int nodes, double bytes) {
@@ -48,7 +48,7 @@ AllReduceCost Tree(const Cluster& cluster, int ranks, int nodes, double bytes) {
       LatencyMs(cluster.inside, 2.0 * inside) + LatencyMs(cluster.across, 2.0 * across);
   cost.inside_ms = 2.0 * inside * TransferMs(cluster.inside, bytes);
   cost.across_ms = 2.0 * across * TransferMs(cluster.across, bytes);
-  // Each level is as many bytes one way in the reduction, and back in the broadcast.
+  // Each level moves `bytes` in one direction in the reduction, and back in the broadcast.
   cost.held_up_ms =
       inside * HeldUpMs(cluster.inside, bytes) + across * HeldUpMs(cluster.across, bytes);
   return cost;

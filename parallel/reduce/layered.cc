@@ -29,7 +29,7 @@ Layered::Layered(int rank, std::vector<RankPlace> places, Communicator* inside,
   DOPPIO_CHECK(across == nullptr || across->rank() == own.node, "the place across");
 }
 
-// Who has lost somebody in one layer will not come to the other, where nobody may wait for it.
+// A rank that loses a peer in one layer never arrives in the other layer, so it aborts both.
 template <class F>
 void Layered::InLayers(const F& exchange) {
   try {

@@ -31,7 +31,7 @@ void Sum(Communicator* bulk, void* data, int64_t bytes) {
 double MedianMs(Communicator* bulk, void* data, int64_t bytes, int times) {
   std::vector<double> ms;
   bulk->Barrier();
-  for (int i = -1; i < times; ++i) {  // the first one sets things up
+  for (int i = -1; i < times; ++i) {  // the first sum sets things up and is not counted
     const Clock::time_point begun = Clock::now();
     Sum(bulk, data, bytes);
     if (i >= 0) ms.push_back(MsSince(begun));
@@ -46,16 +46,17 @@ Link MeasureLink(const World& world, Device* device, Topology topology, bool one
                  int64_t bytes, const Compute& compute) {
   constexpr int kSmall = 200, kLarge = 15;
   constexpr double kBesideMs = 4000;
-  constexpr int64_t kPlaces = 8;  // that a training's buckets come from, which are not in any cache
+  // Sums alternate between several places, because the buckets of a training are not in any cache.
+  constexpr int64_t kPlaces = 8;
   bytes = std::max<int64_t>(bytes / 4 * 4, 4096);
   const Buffer memory(device, kPlaces * bytes);
-  device->Synchronize();  // the memory is cleared
+  device->Synchronize();  // waits until the memory is zeroed
   Communicator& bulk = world.bulk();
   const double small_ms = MedianMs(&bulk, memory.data(), sizeof(float), kSmall);
   const double large_ms = MedianMs(&bulk, memory.data(), bytes, kLarge);
 
-  // What the sum would cost if a message took 1 us, a byte 1 ns, and each byte held computing up by
-  // 1 ns.
+  // The cost of the sum for a link on which a message takes 1 us, a byte takes 1 ns, and each byte
+  // delays computing by 1 ns.
   const Cluster unit{topology, {1, 1, 1e3}, {1, 1, 1e3}, one_node ? world.size() : 1};
   const AllReduceCost cost = CostOfAllReduce(unit, world.size(), static_cast<double>(bytes));
   Link link;
@@ -67,7 +68,7 @@ Link MeasureLink(const World& world, Device* device, Topology topology, bool one
   std::atomic<bool> going{true};
   std::exception_ptr failure;
   std::thread exchange([&] {
-    UseAllCores();  // as the thread that reduces gradients
+    UseAllCores();  // as in the thread that reduces gradients
     try {
       bulk.Barrier();
       for (int i = 0; i < static_cast<int>(times); ++i)
@@ -90,7 +91,7 @@ Link MeasureLink(const World& world, Device* device, Topology topology, bool one
 
 int CountHosts(const World& world) {
   std::vector<double> hosts(static_cast<size_t>(world.size()));
-  // What a double holds exactly.
+  // Keep 53 bits, which a double holds exactly.
   hosts[static_cast<size_t>(world.rank())] =
       static_cast<double>(std::hash<std::string>()(HostName()) >> 11);
   world.control().AllReduce(hosts.data(), static_cast<int64_t>(hosts.size()), DType::kFloat64);

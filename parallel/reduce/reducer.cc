@@ -103,15 +103,15 @@ void Reducer::AllReduce(void* data, int64_t count, DType dtype) {
   bulk_->Lead();
 }
 
-// A forward that begins anew for other shapes (Net) says so twice, before its first sum. Sums of
-// the pass before may be under way still; later ones wait for this rank's announcement.
+// Net calls this twice before the first sum if it restarts a forward for other shapes. Sums of the
+// previous pass may still be in flight; later sums wait for this rank's announcement.
 void Reducer::Begin(bool fresh) {
   if (gate_ != nullptr && fresh) WaitForSums();
   fresh_ = fresh;
   announced_ = false;
 }
 
-// Once per pass, and where all ranks come to: before the first job.
+// Announces the pass once, before its first job, at a point that all ranks reach.
 void Reducer::Announce() {
   if (gate_ == nullptr || announced_) return;
   announced_ = true;
@@ -146,8 +146,8 @@ void Reducer::Reduce() {
   }
 }
 
-// False when the queue was closed. What was started is watched until there is another job: the
-// device would wait for ever for an exchange that a lost rank has no part in.
+// Returns false once the queue is closed. Polls started exchanges until the next job arrives,
+// because the device would wait for ever for an exchange in which a lost rank does not take part.
 bool Reducer::NextJob(Job* job) {
   constexpr int kOften = 100;
   for (int asked = 0; settled_ < started_ && !queue_.Ready() && !Settle(); ++asked) {
@@ -160,7 +160,7 @@ bool Reducer::NextJob(Job* job) {
   return queue_.Pop(job);
 }
 
-// Waits, at a pass's first job, until all ranks have come to theirs.
+// At the first job of a pass, blocks until all ranks have announced the pass.
 void Reducer::Learn(int64_t pass) {
   if (pass == known_pass_) return;
   const bool holds = gate_->AnyFresh(pass);
@@ -202,8 +202,8 @@ void Reducer::StartBucket(size_t bucket) {
   bulk_->StartAllReduce(at, one.end - one.begin, sent_as());
 }
 
-// Returns true if all that was started is done, or has failed. Buckets are counted as done then,
-// and until the next job this thread leaves the communicator to the thread that computes.
+// Returns true if all started exchanges are complete or have failed. Then counts their buckets as
+// done, and leaves the communicator to the computing thread until the next job.
 bool Reducer::Settle() {
   std::exception_ptr failure;
   try {
@@ -243,14 +243,16 @@ void Reducer::WaitFor(size_t bucket) {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-// The last bucket comes after all sums, but there may be none.
+// Blocks until all jobs are complete. Waiting for the last bucket is not enough, because there may
+// be none.
 void Reducer::WaitForSums() {
   std::unique_lock<std::mutex> lock(mutex_);
   done_changed_.wait(lock, [&] { return settled_ == asked_ || failure_; });
   if (failure_) std::rethrow_exception(failure_);
 }
 
-// Ranks may be in their first update, or load code for it, until they come to this exchange.
+// In a pass that is held back, meets the other ranks before the exchange of statistics: they may
+// still be in their first update, or load code for it.
 void Reducer::ArriveForStatistics() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -295,8 +297,8 @@ void Reducer::Finish(GradientSink* next) {
   }
 }
 
-// The running mean of means over ranks is what one big batch would have kept; of variances it is
-// the mean inside ranks.
+// Averages the statistics over the ranks. For means, the result is the one of a single big batch;
+// for variances, it is the mean of the variances inside the ranks.
 void Reducer::AverageStatistics() {
   const Tensor statistics = params_->statistics();
   if (statistics.count() == 0) return;

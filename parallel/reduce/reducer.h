@@ -55,7 +55,7 @@ class Reducer : public GradientExchange, private SumsInStream {
 
  private:
   struct Bucket {
-    std::vector<int> params;     // indices in the store, in arena order
+    std::vector<int> params;     // indices of parameters, in arena order
     int64_t begin = 0, end = 0;  // elements of the arena of gradients
     size_t missing = 0;          // number of gradients that are not ready yet
     bool sent = false;           // true once passed to the thread
@@ -64,11 +64,8 @@ class Reducer : public GradientExchange, private SumsInStream {
 
   // A request to the exchanging thread. Every rank makes its requests in the same order.
   struct Job {
-    enum Kind {
-      kBucket,
-      kSum,
-      kRelease
-    };  // kSum: for SumsInStream; kRelease: start held-back buckets
+    // kSum: for SumsInStream; kRelease: start the held-back buckets.
+    enum Kind { kBucket, kSum, kRelease };
     Kind kind = kBucket;
     int64_t pass = 0;  // number of the pass, as announced to the gate
     size_t bucket = 0;
@@ -118,15 +115,15 @@ class Reducer : public GradientExchange, private SumsInStream {
     int64_t begun_ns;
   };
   std::vector<UnderWay> under_way_;
-  std::chrono::steady_clock::time_point
-      busy_since_;            // time at which under_way_ last became non-empty
+  // Time at which under_way_ last became non-empty.
+  std::chrono::steady_clock::time_point busy_since_;
   std::vector<size_t> held_;  // buckets held back
   int64_t known_pass_ = 0;    // pass that holds_ describes
 
   std::mutex mutex_;
   std::condition_variable done_changed_;
-  size_t done_ =
-      0;  // buckets completed in this pass; mutex_ guards the members from here to failure_
+  // mutex_ guards the members from here to failure_.
+  size_t done_ = 0;  // number of buckets completed in this pass
   // Numbers of jobs started (including held-back ones) and completed. Only the thread writes them.
   int64_t started_ = 0, settled_ = 0;
   bool holds_ = false;  // true if the pass is fresh for some rank; only the thread writes it

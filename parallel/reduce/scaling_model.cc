@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kValueBytes = 4;
 
 struct Message {
-  double ready_ms = 0;  // since backward began
+  double ready_ms = 0;  // time since backward began
   int64_t values = 0;
 };
 
@@ -37,16 +37,17 @@ std::vector<Message> MessagesOf(const RankTimes& times, int64_t bucket_bytes) {
   return messages;
 }
 
-// Backward's computing beside the messages, in ms since it began.
+// The progress of backward's computing next to the messages. Times are in ms since backward began.
 class Backward {
  public:
   explicit Backward(double work_ms) : work_(work_ms) {}
 
   double now() const { return now_; }
-  // When its last piece was done; only where now() is no earlier.
+  // Returns the time at which the last piece of backward was complete. Valid once now() has reached
+  // it.
   double end() const { return end_; }
 
-  // Computes alone until so much is done.
+  // Computes without messages until `work` ms of work are done.
   void ReachWork(double work) {
     if (work <= done_) return;
     now_ += work - done_;
@@ -55,7 +56,7 @@ class Backward {
   }
   void Finish() { ReachWork(work_); }
 
-  // A message travels for `ms`, of which computing loses `held_up_ms`.
+  // Transfers a message for `ms`, during which computing loses `held_up_ms`.
   void Carry(double ms, double held_up_ms) {
     const double lasts = std::max(ms, held_up_ms), rate = lasts > 0 ? 1 - held_up_ms / lasts : 1;
     const double left = work_ - done_;

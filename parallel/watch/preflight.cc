@@ -13,7 +13,7 @@
 namespace doppio {
 
 std::string TimeAllReduce(Communicator* bulk, Device* device, int64_t bytes) {
-  constexpr int kTimes = 4;  // the first one sets things up
+  constexpr int kTimes = 4;  // the first sum sets things up
   const int64_t count = bytes / static_cast<int64_t>(sizeof(float));
   const Buffer memory(device, bytes);
   const Tensor numbers(TensorSpec{Shape{count}, DType::kFloat32, Layout()}, memory.data());

@@ -19,13 +19,13 @@
 namespace doppio {
 namespace {
 
-// The rank that cannot connect knows the better reason, so it gives up first.
+// A rank that cannot connect knows the reason better than rank 0, so it gives up first.
 constexpr double kConnectSeconds = 5, kAcceptSeconds = 7;
 
-// Where rank 0 listens.
+// The addresses at which rank 0 listens.
 struct Place {
   uint64_t token;
-  int64_t port;  // 0: it cannot listen
+  int64_t port;  // 0: rank 0 cannot listen
   char host[256];
   char addresses[2048];  // "10.0.0.5,fd00::5,127.0.0.1"
 };
@@ -64,7 +64,8 @@ uint64_t RandomToken() {
   return (static_cast<uint64_t>(random()) << 32) | random();
 }
 
-// "" for an address that other machines cannot use: of another family, or of one link only.
+// Returns the address as text; "" if other machines cannot use it, because it is link-local or
+// neither IPv4 nor IPv6.
 std::string AddressText(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN] = "";
   if (address->sa_family == AF_INET) {
@@ -76,7 +77,7 @@ std::string AddressText(const sockaddr* address) {
   return text;
 }
 
-// The addresses of this machine, the loopback ones last. As many as fit into a Place.
+// Returns the addresses of this machine, loopback addresses last, as many as fit into a Place.
 std::string Addresses() {
   std::string list, loopback;
   ifaddrs* all = nullptr;
@@ -105,8 +106,8 @@ std::vector<std::string> SplitAddresses(const std::string& list) {
   return parts;
 }
 
-// A listening socket on a free port of both families, or of IPv4 on a machine without IPv6; closed
-// if neither works.
+// Returns a listening socket on a free port for IPv6 and IPv4, or for IPv4 only if the machine has
+// no IPv6. The socket is closed if neither works.
 Socket Listen(int backlog, int64_t* port) {
   Socket six(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (six.open()) {
@@ -136,7 +137,7 @@ Socket Listen(int backlog, int64_t* port) {
   return Socket();
 }
 
-// Begins to connect. The socket is closed if that is impossible at once.
+// Starts a connection. The socket is closed if connecting fails at once.
 Socket StartConnecting(const std::string& address, int64_t port) {
   sockaddr_storage to = {};
   socklen_t length = 0;
@@ -165,16 +166,16 @@ bool Connected(const Socket& socket) {
   return getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
 }
 
-// Messages are far smaller than the buffer of a new socket.
+// Sends in one call, because messages are far smaller than the buffer of a new socket.
 template <class Message>
 bool SendWhole(const Socket& socket, const Message& message) {
   return send(socket.get(), &message, sizeof message, MSG_NOSIGNAL) ==
          static_cast<ssize_t>(sizeof message);
 }
 
-// Tries all addresses at once, and takes the first whose answer is the token: an address of rank
-// 0's machine may be another machine's as well, such as that of a container's network. The socket
-// is closed if none answers in time.
+// Tries all addresses at once and returns the first connection that answers with the token. The
+// token is needed because an address of rank 0's machine may also belong to another machine, for
+// example in a container's network. The socket is closed if none answers in time.
 Socket Connect(const Place& place, int rank, const std::string& host) {
   struct Attempt {
     Socket socket;
@@ -187,7 +188,7 @@ Socket Connect(const Place& place, int rank, const std::string& host) {
   }
   Hello hello = {place.token, rank, {}};
   Put(host, hello.host);
-  // Returns false if nothing comes of the attempt.
+  // Advances an attempt. Returns false if it has failed.
   const auto go_on = [&](Attempt* attempt, bool* answered) {
     if (!attempt->said_hello) {
       attempt->said_hello = Connected(attempt->socket) && SendWhole(attempt->socket, hello);
@@ -218,14 +219,14 @@ Socket Connect(const Place& place, int rank, const std::string& host) {
   return Socket();
 }
 
-// A connection that has not yet said which rank it is.
+// A connection whose rank is not known yet.
 struct Caller {
   Socket socket;
   std::string received;
 };
 
-// Returns false if the caller is no rank of this run, or one that is there already. Otherwise it
-// may have moved to `ranks`.
+// Reads from `caller`, and moves its socket to `ranks` once its message is complete. Returns false
+// if the caller is not a rank of this run, or is a rank that has already connected.
 bool Hear(Caller* caller, uint64_t token, int size, std::vector<RankSocket>* ranks) {
   Hello hello;
   char bytes[sizeof hello];
@@ -244,7 +245,7 @@ bool Hear(Caller* caller, uint64_t token, int size, std::vector<RankSocket>* ran
   return true;
 }
 
-// Returns the ranks that have come in time.
+// Returns the ranks that have connected in time.
 std::vector<RankSocket> Accept(const Socket& door, uint64_t token, int size) {
   std::vector<RankSocket> ranks;
   std::vector<Caller> callers;
@@ -265,8 +266,8 @@ std::vector<RankSocket> Accept(const Socket& door, uint64_t token, int size) {
   return ranks;
 }
 
-// Collective. Throws one rank's problem on all ranks. Rank 0's is that of another rank, seen from
-// afar.
+// Collective. Throws one rank's problem on all ranks. Prefers that of the last rank, because rank 0
+// only knows that another rank is missing.
 void AgreeOn(Communicator* control, const std::string& problem) {
   const std::vector<std::string> problems = GatherTexts(control, problem);
   const auto found = std::find_if(problems.rbegin(), problems.rend(),
@@ -290,7 +291,7 @@ std::vector<RankSocket> ConnectRanks(Communicator* control, const std::string& h
   control->Broadcast(&place, sizeof place, 0);
   if (place.port == 0)
     throw UnreachableRank("rank 0 on " + Get(place.host) + " cannot listen for the other ranks");
-  control->Barrier();  // a rank that comes late must not be missed
+  control->Barrier();  // no rank may arrive after the time to connect has started
 
   std::vector<RankSocket> sockets;
   std::string problem;

@@ -21,22 +21,22 @@ namespace {
 
 constexpr double kBeatSeconds = 0.5;
 constexpr double kOversleptSeconds = 5;
-// In which rank 0 has told the user and written why into the run folder.
+// Time in which rank 0 prints the message and writes the reason into the run folder.
 constexpr double kTellingSeconds = 3;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Messages are far smaller than a socket's buffer; one that does not fit shows a peer that does not
-// read, which is noticed by its silence.
+// Sends without blocking. Messages are far smaller than a socket's buffer; if one does not fit, the
+// peer does not read, and the watch notices its silence.
 void Send(int fd, WatchMessage::Kind kind, const std::string& text) {
   const std::string bytes = WatchMessage{kind, text}.ToBytes();
   (void)!send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-// The kernel gives up bytes that a lost machine does not acknowledge as early as the watch does: by
-// default it would send them again for a quarter of an hour.
+// Makes the kernel drop unacknowledged bytes to a lost machine after `seconds`, as the watch does.
+// By default it would resend them for a quarter of an hour.
 void LimitUnacknowledged(int fd, double seconds) {
   const unsigned int ms = static_cast<unsigned int>(1e3 * seconds);
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
@@ -108,8 +108,8 @@ void Watch::Run() {
       waits.push_back({peer->left ? -1 : peer->socket.get(), POLLIN, 0});
     const double wait = std::max(0.0, next_beat - Now());
     poll(waits.data(), waits.size(), static_cast<int>(wait * 1e3) + 1);
-    // A process that was stopped itself, as batch systems do with all ranks of a job that gives way
-    // to another, has heard of no rank meanwhile.
+    // If this process was itself stopped, as batch systems do with all ranks of a preempted job, it
+    // has heard from no rank meanwhile.
     if (Now() - awake_at > kOversleptSeconds) {
       for (const auto& peer : peers_) peer->heard_at = Now();
       moved_at_ = Now();
@@ -169,8 +169,8 @@ void Watch::Handle(Peer* peer, const WatchMessage& message) {
     peer->progress = sign.progress;
     peer->bucket = sign.bucket;
   } else if (message.kind == WatchMessage::kLost) {
-    // The rank that noticed tells the user, except where rank 0 hears of it: rank 0 writes all
-    // output.
+    // The rank that detected the loss prints the message, unless rank 0 receives this message: rank
+    // 0 writes all output.
     const auto code = static_cast<ExitCode>(static_cast<unsigned char>(text[0]));
     Lose({text.substr(1), code, rank_ == 0});
   } else if (message.kind == WatchMessage::kBye) {
@@ -199,9 +199,9 @@ void Watch::Judge() {
   if (rank_ != 0) return;
   if (progress_ != own_seen_) moved_at_ = Now();
   own_seen_ = progress_;
-  // A rank that is silent, too, has been named before that.
+  // A silent rank has already been reported before this time.
   if (Now() - moved_at_ < options_.stall_seconds + 4 * kBeatSeconds) return;
-  // The others wait for the rank that has come least far.
+  // The other ranks wait for the rank with the least progress.
   int64_t least = static_cast<int64_t>(own_seen_);
   std::string who = "rank 0 on " + HostName();
   for (const auto& peer : peers_) {
@@ -220,7 +220,8 @@ void Watch::Tell(ExitCode code, const std::string& message) {
   }
 }
 
-// A launcher that sees another rank end first would end rank 0 before it has told the user.
+// Waits for rank 0 to end. If a launcher saw another rank end first, it would kill rank 0 before
+// rank 0 has told the user.
 void Watch::AwaitItsEnd(Peer* rank_0) {
   const double until = Now() + kTellingSeconds;
   pollfd wait = {rank_0->socket.get(), POLLIN, 0};

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMostFacts = 4, kMostRanks = 4, kMostCharacters = 80;
 
-// Neither names nor values contain a zero byte.
+// Serializes `facts` with zero bytes as separators. Neither names nor values contain zero bytes.
 std::string Joined(const Facts& facts) {
   std::string text;
   for (const auto& [name, value] : facts) text += name + '\0' + value + '\0';
@@ -38,7 +38,8 @@ std::string Shown(const std::string* value) {
   return value->size() <= kMostCharacters ? *value : value->substr(0, kMostCharacters) + "...";
 }
 
-// "base_lr is 0.02, on rank 0 it is 0.01; max_iter is not set, on rank 0 it is 100"
+// Returns the differences as text: "base_lr is 0.02, on rank 0 it is 0.01; max_iter is not set, on
+// rank 0 it is 100".
 std::string Difference(const Facts& own, const Facts& first) {
   Facts all = own;
   all.insert(first.begin(), first.end());

@@ -13,13 +13,13 @@ struct Variables {
   const char* rank;
   const char* size;
   const char* local_rank;
-  const char* local_size;  // may be null: not told
+  const char* local_size;  // null if the launcher does not set one
   bool mpi;
 };
 
-// Those that are set by the launcher of processes itself come first: a job script's own mpirun
-// inside a SLURM or LSF job is what counts. SLURM is asked by step: the variables of the job are
-// there for a single process, too.
+// Variables of MPI launchers come first, because in a SLURM or LSF job the job script's own mpirun
+// counts. For SLURM, the variables of the step are used: those of the job are also set for a single
+// process.
 constexpr Variables kLaunchers[] = {
     {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
      "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", true},
@@ -43,8 +43,8 @@ std::optional<int> NumberIn(const Environment& get, const char* name) {
   return static_cast<int>(value);
 }
 
-// srun --mpi=pmi2 sets the variables of MPICH's launcher, except those of a rank's place on its
-// machine, which only SLURM's own have.
+// Returns true if srun has set the variables of MPICH's launcher, as srun --mpi=pmi2 does. It does
+// not set those of a rank's place on its machine, which only SLURM's own variables contain.
 bool IsSrunInDisguise(const Environment& get, const Variables& v, int rank, int size) {
   return v.local_rank != nullptr && get(v.local_rank) == nullptr &&
          NumberIn(get, "SLURM_PROCID") == rank && NumberIn(get, "SLURM_STEP_NUM_TASKS") == size;

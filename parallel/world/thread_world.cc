@@ -18,8 +18,8 @@
 namespace doppio {
 namespace {
 
-// A thread's end among the threads of the process and, where `across` is given, through them among
-// those of all processes.
+// A thread's communicator: among the threads of the process or, if `across` is given, among the
+// threads of all processes.
 class JoinedEnd {
  public:
   JoinedEnd(std::unique_ptr<Communicator> inside, const std::vector<RankPlace>& places,
@@ -36,7 +36,7 @@ class JoinedEnd {
   std::optional<Layered> layered_;
 };
 
-// How many ranks each process has. Collective.
+// Returns the number of ranks of each process. Collective.
 std::vector<int> RanksOf(const World& processes, int own) {
   std::vector<double> counts(static_cast<size_t>(processes.size()), 0);
   counts[static_cast<size_t>(processes.rank())] = own;
@@ -65,7 +65,7 @@ class ThreadWorld : public World {
     gate_->Abort(why);
   }
 
-  // On the rank's own thread, as what follows.
+  // Call Connect and Disconnect on the rank's own thread.
   void Connect(const MakeBulk& make, const std::function<void(int64_t bucket)>& moved) {
     if (make) device_ = make({control_, host_, meeting_, moved});
   }
@@ -74,17 +74,18 @@ class ThreadWorld : public World {
  private:
   Communicator* const control_;
   Communicator* const host_;
-  const std::shared_ptr<Meeting> meeting_;  // for what links devices
+  const std::shared_ptr<Meeting> meeting_;  // for the device link
   PassGate* const gate_;                    // outlives the world
   const ReducerOptions options_;
   std::unique_ptr<Communicator> device_;
 };
 
-// The first failure that is not a loss of another rank, which such a failure causes: a rank that
-// fails ends the exchanges of the others before it comes here. Else the first loss.
+// Keeps the first failure that is not the loss of another rank, or else the first loss. A failing
+// rank aborts the exchanges of the other ranks before it reports its failure here, so losses may be
+// reported earlier than their cause.
 class FirstFailure {
  public:
-  // In a handler of `e`.
+  // Call it in a handler of `e`.
   void Keep(const std::exception& e) {
     const auto* error = dynamic_cast<const Error*>(&e);
     const bool lost = error != nullptr && error->code() == ExitCode::kPeer;
@@ -100,7 +101,7 @@ class FirstFailure {
  private:
   std::mutex mutex_;
   std::exception_ptr failure_;
-  bool lost_ = false;  // failure_ is the loss of another rank
+  bool lost_ = false;  // true if failure_ is the loss of another rank
 };
 
 }  // namespace
@@ -116,7 +117,7 @@ void RunThreadWorld(int size, const ReducerOptions& options,
     places = PlacesByNode(counts);
     first_rank = std::accumulate(counts.begin(), counts.begin() + others->rank(), 0);
   }
-  // A world of several processes has a watch of its own.
+  // A world of several processes has its own watch.
   StallWatch stalls(size, others == nullptr ? watch : WatchOptions());
   const auto moved = [&](int rank, int64_t bucket) { stalls.Moved(rank, bucket); };
   const auto join = [&](Communicator* across) {
@@ -147,7 +148,7 @@ void RunThreadWorld(int size, const ReducerOptions& options,
       const std::string why =
           "rank " + std::to_string(first_rank + rank) + " has failed: " + e.what();
       world.Abort(why);
-      // The first thread may wait for other processes.
+      // The first thread may be waiting for other processes.
       if (others != nullptr) others->control().Abort(why);
       if (others != nullptr) others->bulk().Abort(why);
     }

@@ -18,8 +18,8 @@ class ThreadEnd : public Communicator {
   int size() const override { return meeting_->size(); }
   void NoteBucket(int64_t bucket) override { bucket_ = bucket; }
 
-  // Every rank sums its share of the elements and gives it to all: each number is read and written
-  // once per rank.
+  // Each rank sums its share of the elements over all ranks and writes it to all ranks, so each
+  // number is read and written once per rank.
   void AllReduce(void* data, int64_t count, DType dtype) override {
     if (size() == 1) return;
     meeting_->Show(rank_, data);
@@ -27,7 +27,7 @@ class ThreadEnd : public Communicator {
     DispatchReal(dtype, [&](auto zero) {
       using T = decltype(zero);
       const int64_t begin = count * rank_ / size(), end = count * (rank_ + 1) / size();
-      constexpr int64_t kBlock = 4096;  // stays in the first cache while it is summed
+      constexpr int64_t kBlock = 4096;  // a block stays in the L1 cache while it is summed
       for (int64_t i = begin; i < end; i += kBlock) SumBlock<T>(i, std::min(kBlock, end - i));
     });
     meeting_->Leave();
@@ -46,7 +46,7 @@ class ThreadEnd : public Communicator {
   void Abort(const std::string& why) override { meeting_->Abort(why); }
 
  private:
-  // Waits for the other ranks, which is where a rank that stalls holds them up.
+  // Waits for the other ranks. A stalled rank blocks the other ranks here.
   void Arrive() {
     if (moved_) moved_(rank_, bucket_);
     meeting_->Arrive();
