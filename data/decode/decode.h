@@ -28,7 +28,8 @@ void SetMostImagePixels(int64_t pixels);
 
 enum class ImageFormat { kJpeg, kPng, kBmp, kPnm };
 
-// Returns the format that the first bytes indicate. Throws FileError for any other format.
+// Returns the format that the first bytes indicate. Throws FileError for empty files and other
+// formats.
 ImageFormat FormatOf(const uint8_t* file, size_t bytes);
 
 // Decodes an image file and resizes it as `options` ask. Thread-safe. Throws FileError if the image

@@ -102,7 +102,7 @@ std::vector<uint8_t> ReadPlain(const Bmp& bmp, FileReader* in) {
 std::vector<uint8_t> ReadRuns(const Bmp& bmp, FileReader* in) {
   const int per_byte = bmp.bits == 4 ? 2 : 1;
   std::vector<uint8_t> numbers(static_cast<size_t>(bmp.height) * bmp.width);
-  int x = 0, y = 0;  // at most width and height
+  int x = 0, y = 0;  // the next pixel; at most width and height
   const auto put = [&](int count, const auto& byte_of) {
     if (y == bmp.height) return;
     uint8_t* const to = numbers.data() + static_cast<size_t>(y) * bmp.width + x;

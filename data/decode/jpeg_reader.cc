@@ -22,7 +22,7 @@ bool OneScan(const jpeg_decompress_struct& info) {
   return info.comps_in_scan == info.num_components && info.progressive_mode == FALSE;
 }
 
-// LIBJPEG_TURBO_VERSION is not a string literal: 2.1.5.
+// LIBJPEG_TURBO_VERSION is a bare token such as 2.1.5, so it must be turned into a string.
 #define DOPPIO_TEXT_INNER(text) #text
 #define DOPPIO_TEXT(text) DOPPIO_TEXT_INNER(text)
 DOPPIO_REGISTER(Libraries, "libjpeg-turbo", {DOPPIO_TEXT(LIBJPEG_TURBO_VERSION)});

@@ -37,6 +37,7 @@ class DatabaseFormat {
   // Writes `records` as one batch.
   virtual void Write(const std::vector<DatabaseRecord>& records) = 0;
   virtual void Sync() = 0;  // makes all records durable; no Write may follow
+  // Returns the number of records and the largest key.
   virtual DatabaseContents Contents() const = 0;
 };
 // Creates or opens the database at `path`, depending on `mode`. Throws FileError.

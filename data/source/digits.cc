@@ -50,7 +50,7 @@ class Hand {
     const float width = 17.5f * std::exp(draws->Normal(0.16f));
     const float height = 19.5f * std::exp(draws->Normal(0.1f));
     const float c = std::cos(turn), s = std::sin(turn);
-    // turn * slant * stretch
+    // The product of the matrices of rotation, slant and stretch.
     xx_ = c * width;
     xy_ = (-c * slant - s) * height;
     yx_ = s * width;

@@ -11,7 +11,8 @@ struct Point {
   float x, y;
 };
 using Stroke =
-    std::vector<Point>;  // a smooth curve through the points; two points make a straight line
+    // A smooth curve through the points; two points make a straight line.
+    std::vector<Point>;
 using Glyph = std::vector<Stroke>;
 
 // Returns the variants in which people write `digit` (0 to 9), at least one.

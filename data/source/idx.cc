@@ -58,7 +58,9 @@ IdxFile ReadIdx(const std::string& path) {
   return file;
 }
 
-// "x/train-images-idx3-ubyte.gz" -> "x/train-labels-idx1-ubyte.gz".
+// Returns the labels' file of an images' file: "x/train-images-idx3-ubyte.gz" ->
+// "x/train-labels-idx1-ubyte.gz". If only the compressed or only the uncompressed file exists,
+// returns that one. Throws UserError if the name does not follow MNIST's pattern.
 std::string SiblingWithLabels(const std::string& images) {
   const std::string folder = DirName(images);
   std::string name = images.substr(folder.size());

@@ -48,7 +48,7 @@ constexpr uint16_t kSortedValues = 4;  // flag of a tree: MDB_DUPSORT
 constexpr uint32_t kMagic = 0xbeefc0de, kVersion = 1;
 constexpr uint64_t kNoPage = ~uint64_t{0};
 constexpr uint64_t kMostPageBytes = 1 << 16;
-constexpr int kMostLevels = 32;  // liblmdb's own limit
+constexpr int kMostLevels = 32;  // the limit of liblmdb
 
 [[noreturn]] void Damaged() { throw FileError("it is damaged"); }
 

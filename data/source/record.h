@@ -22,7 +22,7 @@ struct ImageShape {
     return channels == other.channels && height == other.height && width == other.width;
   }
   bool operator!=(const ImageShape& other) const { return !(*this == other); }
-  // "3x28x28": channels, height, width.
+  // Returns channels, height and width as text: "3x28x28".
   std::string ToString() const {
     return std::to_string(channels) + "x" + std::to_string(height) + "x" + std::to_string(width);
   }
@@ -46,11 +46,13 @@ struct DecodeOptions {
   bool scaled = false;  // decode a JPEG at 1/2, 1/4 or 1/8 if the result is still large enough
 };
 
+// A record as read from a source. The pointers refer to the storage members below or to the
+// source's memory.
 struct Record {
   Pixels pixels;                     // empty if encoded
   const uint8_t* encoded = nullptr;  // an image file, or null
   size_t encoded_bytes = 0;
-  DecodeOptions decode;  // how the source wants an encoded image decoded
+  DecodeOptions decode;  // options for decoding, if encoded
   std::vector<float> labels;
   bool annotated = false;  // true if `objects` lists the objects in the image
   std::vector<ObjectBox> objects;

@@ -43,7 +43,8 @@ struct SourceFacts {
 class Source {
  public:
   virtual ~Source() = default;
-  virtual int64_t size() const = 0;  // at least 1
+  // Returns the number of records, at least 1.
+  virtual int64_t size() const = 0;
   // Returns true if Read() decodes images itself, so that reading with several threads pays off.
   virtual bool decodes() const { return false; }
   // Reads record `index` into `record`. Thread-safe. Memory that the record points to is valid

@@ -27,7 +27,7 @@ struct Nccl {
     static constexpr int kUndefined = std::numeric_limits<int>::min();
     size_t size = sizeof(Config);
     unsigned magic = 0xcafebeef;
-    unsigned version = 21400;  // of this layout
+    unsigned version = 21400;  // version with this layout
     int blocking = kUndefined;
     int cga_cluster_size = kUndefined;  // since 2.17; padding before
   };

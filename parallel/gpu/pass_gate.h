@@ -53,7 +53,7 @@ class PassGate {
   // yet.
   std::map<int64_t, Announced> passes_;
   int arrived_ = 0;
-  int64_t arrivals_ = 0;  // number of completed Arrive calls of all ranks together
+  int64_t arrivals_ = 0;  // number of times that all ranks have arrived
   bool aborted_ = false;
   std::string why_;
 };

@@ -26,8 +26,8 @@ class PeerLinks {
   Closeness CloseTo(int a, int b) const;
 
   // Issues a copy from memory of rank `a` to memory of rank `b`. The copy runs after all work
-  // issued to both streams so far and before later work, with one exception: later work of a's
-  // stream may change `from` unless it follows b's stream.
+  // issued to both streams so far, and before later work of b's stream. Before a's stream changes
+  // `from`, it must follow b's stream.
   void Copy(int a, const void* from, int b, void* to, int64_t bytes);
 
  private:

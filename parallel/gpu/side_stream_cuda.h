@@ -22,7 +22,8 @@ class SideStream {
   SideStream& operator=(const SideStream&) = delete;
 
   Device* device() const { return device_; }
-  // Returns what launches on this stream need, and makes the device current on the calling thread.
+  // Returns the handle for launches on this stream, and makes the device current on the calling
+  // thread.
   Gpu gpu() const;
 
   // Records an event after the work issued to the device's compute stream so far, under the number

@@ -1,6 +1,6 @@
-// Ranks as MPI processes. MPI itself only transfers host memory.
+// Connects ranks that are MPI processes. MPI itself only transfers host memory.
 //
-// Nothing here blocks inside MPI, because a blocked call polls and keeps a core from the compute
+// No call blocks inside MPI, because a blocked call polls and keeps a core from the compute
 // threads. Exchanges are started and then tested at intervals.
 #include <sched.h>
 #include <sys/prctl.h>
@@ -69,9 +69,9 @@ class Session {
   MpiOp half_ = {}, bfloat_ = {};
 };
 
-// How a thread waits for an exchange.
+// Determines how a thread waits for an exchange.
 enum class Patience {
-  kShort,  // other threads wait for this one: tests often at first
+  kShort,  // other threads wait for this one, so it tests often at first
   kLong,   // overlaps with compute, so it must not take the core
 };
 
@@ -140,8 +140,8 @@ class MpiEnd : public Communicator {
       sched_yield();
       return;
     }
-    // A message only progresses when it is tested, so longer pauses would limit the bandwidth of
-    // fast links.
+    // MPI advances messages only inside Test, so longer pauses would limit the bandwidth of fast
+    // links.
     const timespec pause = {0, 10'000};
     nanosleep(&pause, nullptr);
   }
@@ -153,10 +153,10 @@ class MpiEnd : public Communicator {
   const Patience patience_;
   int64_t bucket_ = -1;
   Watch* watch_ = nullptr;
-  Meeting own_{1};  // only this process, to abort its waits
+  Meeting own_{1};  // has this process only; used to abort its waits
 };
 
-// A rank's communicators in a group of ranks, one for each of its two threads that exchange.
+// The communicators of a rank in a group of ranks: one for each of its two exchanging threads.
 struct Ends {
   Ends(const Session& session, MpiComm comm)
       : control(session, comm, Patience::kShort), bulk(session, comm, Patience::kLong) {}
@@ -167,10 +167,11 @@ struct Ends {
   MpiEnd control, bulk;
 };
 
-// Groups the ranks by machine. The first rank of each machine also has `across`, which connects the
+// The grouping of ranks by machine. On the first rank of each machine, `across` connects the
 // machines.
 struct Machines {
-  // Collective. `ranks_each` consecutive ranks are a machine; 0: the ranks that share memory are.
+  // Collective. Each machine has `ranks_each` consecutive ranks; if it is 0, ranks that share
+  // memory form a machine.
   Machines(const Session& session, int ranks_each) {
     const MpiApi& mpi = session.mpi();
     const MpiComm world = mpi.World();
@@ -197,8 +198,8 @@ struct Machines {
     if (across) across->set_watch(watch);
   }
 
-  std::vector<RankPlace> places;  // by rank
-  int count = 1;                  // of machines
+  std::vector<RankPlace> places;  // indexed by rank
+  int count = 1;                  // number of machines
   std::optional<Ends> inside, across;
 };
 
@@ -237,7 +238,7 @@ class MpiWorld : public ProcessWorld {
   std::string how_summed() const override { return how_summed_; }
 
  private:
-  // Leaves machines_ empty if two layers would be the same as one.
+  // Groups the ranks by machine. Leaves machines_ empty if two layers would equal one.
   void FindMachines() {
     machines_.emplace(*session_, exchange_.ranks_per_machine);
     machines_->set_watch(watch_.get());
@@ -271,7 +272,7 @@ class MpiWorld : public ProcessWorld {
   ProcessExchange exchange_;
   std::optional<Machines> machines_;  // set if gradients are summed in two layers
   std::string how_summed_;
-  std::unique_ptr<Communicator> device_, across_device_;  // null: ranks compute on the host
+  std::unique_ptr<Communicator> device_, across_device_;  // null if the ranks compute on the host
   std::optional<Layered> layered_;
   Communicator* bulk_;  // one of the communicators above
 };
@@ -282,7 +283,8 @@ std::unique_ptr<MpiApi> OpenMpiFor(const ProcessWorldOptions& options) {
 
 std::string TextOf(const MpiApi& mpi) { return mpi.name() + " (" + mpi.path() + ")"; }
 
-// Processes that MPI does not join would all train the same net and write the same files.
+// Throws UsageError if MPI has not joined the processes that the launcher has started: they would
+// all train the same net and write the same files.
 void CheckLaunch(const MpiApi& mpi) {
   const Launch launch = FindLaunch();
   const int size = mpi.Size(mpi.World());
@@ -295,7 +297,7 @@ void CheckLaunch(const MpiApi& mpi) {
                    "--mpi_library or DOPPIO_MPI_LIBRARY");
 }
 
-// Collective. Throws MixedRanks on all ranks alike.
+// Collective. Throws MixedRanks on all ranks if their programs or libraries differ.
 void CheckSameOnAllRanks(const MpiApi& mpi, const std::string& program) {
   const RankIdentity own = IdentityOf(HostName(), program, mpi.name());
   std::vector<RankIdentity> ranks(static_cast<size_t>(mpi.Size(mpi.World())));
@@ -309,7 +311,7 @@ std::string Describe(const ProcessWorldOptions& options) { return TextOf(*OpenMp
 std::unique_ptr<ProcessWorld> Make(const ProcessWorldOptions& options) {
   auto session = std::make_unique<Session>(OpenMpiFor(options));
   CheckLaunch(session->mpi());
-  // First of all, because other versions may differ in everything that follows.
+  // Must be the first exchange, because other versions may differ in everything that follows.
   CheckSameOnAllRanks(session->mpi(), options.program);
   return std::make_unique<MpiWorld>(std::move(session), options.watch);
 }

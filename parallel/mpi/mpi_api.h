@@ -1,8 +1,7 @@
-// The part of MPI that Doppio uses, the same for every MPI. The machine's MPI library is opened at
-// run time (parallel/mpi/mpi_library.h), so the program starts without one.
+// The part of MPI that Doppio uses, with one interface for all MPI libraries. The machine's MPI
+// library is opened at run time (parallel/mpi/mpi_library.h), so the program starts without one.
 //
-// Functions throw PeerError with MPI's error text. Between Initialize and Finalize any thread may
-// call them.
+// Functions throw PeerError with MPI's error text. Thread-safe between Initialize and Finalize.
 #ifndef DOPPIO_PARALLEL_MPI_MPI_API_H_
 #define DOPPIO_PARALLEL_MPI_MPI_API_H_
 
@@ -11,7 +10,7 @@
 
 namespace doppio {
 
-// The library's handles: integers in some libraries, addresses in others.
+// Handles of the library: integers in some libraries, addresses in other libraries.
 enum class MpiComm : uintptr_t {};
 enum class MpiOp : uintptr_t {};
 enum class MpiRequest : uintptr_t {};
@@ -25,7 +24,8 @@ class MpiApi {
 
   virtual ~MpiApi() = default;
 
-  // "Open MPI v4.1.4", for messages. name() and path() may be called before Initialize.
+  // Returns the library's name for messages: "Open MPI v4.1.4". name() and path() may be called
+  // before Initialize.
   virtual const std::string& name() const = 0;
   // Returns the path of the library's file.
   virtual const std::string& path() const = 0;

@@ -171,7 +171,7 @@ class MpiCalls : public MpiApi {
     char text[8192] = "";  // no library's MPI_MAX_ERROR_STRING is larger
     int length = 0;
     error_string_(code, text, &length);
-    std::replace(text, text + sizeof text, '\n', ' ');  // MPICH writes a line per internal call
+    std::replace(text, text + sizeof text, '\n', ' ');  // MPICH writes one line per internal call
     throw PeerError(std::string(what) + " failed: " + text);
   }
 

@@ -9,7 +9,7 @@ namespace {
 void* Number(intptr_t value) { return reinterpret_cast<void*>(value); }
 
 // Open MPI from version 1.7 on, and MPIs based on it (HPC-X, Spectrum MPI). Handles are addresses
-// of objects; the predefined ones are variables of the library.
+// of objects; predefined handles are variables of the library.
 bool IsOpenMpi(const MpiLibrary& library) {
   return library.FindIfThere("ompi_mpi_comm_world") != nullptr;
 }
@@ -30,7 +30,7 @@ std::unique_ptr<MpiApi> BindOpenMpi(const MpiLibrary& library) {
   return std::make_unique<MpiCalls<void*>>(library, c);
 }
 
-// The interface that MPICH, Intel MPI, MVAPICH, ParaStation MPI and Cray MPICH agreed on in 2013
+// The interface on which MPICH, Intel MPI, MVAPICH, ParaStation MPI and Cray MPICH agreed in 2013
 // (mpich.org/abi). Handles are integers.
 bool IsMpich(const MpiLibrary& library) {
   for (const char* word : {"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"}) {
@@ -55,8 +55,8 @@ std::unique_ptr<MpiApi> BindMpich(const MpiLibrary& library) {
   return std::make_unique<MpiCalls<int>>(library, c);
 }
 
-// Version 1 of the standard ABI, defined by MPI 5.0 (2025), appendix A. A library with it reports
-// major version 1; libraries with the older interface have the same function and report -1.
+// Version 1 of the standard ABI, defined by MPI 5.0 (2025), appendix A. A library with this ABI
+// reports major version 1; libraries with the older interface have the same function but report -1.
 bool IsStandard(const MpiLibrary& library) {
   using GetVersion = int(int* major, int* minor);
   auto* const get_version =
@@ -100,7 +100,8 @@ const MpiFamily& StandardMpiFamily() {
 }
 
 std::unique_ptr<MpiApi> BindMpi(const MpiLibrary& library) {
-  // The standard interface comes first, because MPICH's library of it also calls itself MPICH.
+  // The standard interface is checked first, because MPICH's library with that interface also calls
+  // itself MPICH.
   for (const MpiFamily* family : {&StandardMpiFamily(), &OpenMpiFamily(), &MpichFamily()}) {
     if (!family->has(library)) continue;
     std::unique_ptr<MpiApi> api = family->bind(library);

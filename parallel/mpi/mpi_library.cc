@@ -17,8 +17,8 @@ std::string PathOf(void* handle, const std::string& file) {
   return map->l_name;
 }
 
-// "MPICH Version:      4.0.2\nMPICH Release date: ..." -> "MPICH 4.0.2". Reads the first line up to
-// a comma.
+// Returns the name and version in `text`, from its first line up to a comma: "MPICH Version:
+// 4.0.2\nMPICH Release date: ..." -> "MPICH 4.0.2".
 std::string NameIn(const std::string& text) {
   std::istringstream words(text.substr(0, text.find_first_of(",\n")));
   std::string name;
@@ -44,7 +44,7 @@ MpiLibrary::MpiLibrary(const std::string& file)
                      " is not an MPI library of version 3 or later: it has no function "
                      "MPI_Get_library_version");
   }
-  std::vector<char> text(size_t{1} << 16);  // no library's text has more than 8192 bytes
+  std::vector<char> text(size_t{1} << 16);  // enough: no library's text exceeds 8192 bytes
   int length = 0;
   get_version(text.data(), &length);
   name_ = NameIn(text.data());

@@ -31,7 +31,7 @@ std::vector<std::string> FoldersBesideLauncher(const std::string& path) {
   return {};
 }
 
-// Opens one file. On failure returns null and sets `reason`; "" if the file does not exist.
+// Opens one file. On failure returns null and sets `reason`, to "" if the file does not exist.
 std::unique_ptr<MpiApi> TryToOpen(const std::string& file, std::string* reason) {
   reason->clear();
   try {

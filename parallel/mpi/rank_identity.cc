@@ -16,7 +16,7 @@ std::string Get(const char (&field)[N]) {
   return std::string(field, strnlen(field, N));
 }
 
-// Ranks with the same text.
+// A group of ranks with the same text.
 struct Group {
   std::string text;
   std::vector<int> ranks;
@@ -32,7 +32,7 @@ void Add(const std::string& text, int rank, const std::string& host, std::vector
     group->hosts.push_back(host);
 }
 
-// {0, 2, 3, 4, 5} -> "0, 2-5"
+// Formats sorted numbers as ranges: {0, 2, 3, 4, 5} -> "0, 2-5".
 std::string Ranges(const std::vector<int>& numbers) {
   std::string text;
   for (size_t begin = 0; begin < numbers.size();) {
@@ -45,7 +45,7 @@ std::string Ranges(const std::vector<int>& numbers) {
   return text;
 }
 
-// Names the first few hosts; a cluster has too many for a message.
+// Returns the names of the first few hosts, because a cluster has too many for a message.
 std::string Hosts(const std::vector<std::string>& hosts) {
   constexpr size_t kMost = 8;
   std::string text;

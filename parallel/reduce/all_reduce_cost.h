@@ -30,7 +30,7 @@ enum class Topology { kRing, kTree, kHierarchical };
 
 struct Cluster {
   Topology topology = Topology::kHierarchical;
-  Link inside, across;     // between ranks of a node; between nodes
+  Link inside, across;     // links between ranks of a node, and between nodes
   int ranks_per_node = 1;  // ranks fill one node before the next
 };
 

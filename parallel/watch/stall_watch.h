@@ -17,18 +17,18 @@ namespace doppio {
 
 class StallWatch {
  public:
-  // Calls options.on_lost once, on a thread of its own, when no rank has made progress for
-  // stall_seconds while some rank has not left. Nothing is watched if on_lost is empty.
+  // Calls options.on_lost once, on the watch's own thread, when no rank has made progress for
+  // stall_seconds and no rank has left yet. Does nothing if on_lost is empty.
   StallWatch(int ranks, const WatchOptions& options);
   ~StallWatch();
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
 
-  // Any thread of the rank calls it when an exchange begins and when it ends. `bucket` is the
-  // bucket of gradients, or -1 for other exchanges.
+  // Reports progress of a rank: an exchange begins or ends. `bucket` is the bucket of gradients, or
+  // -1 for other exchanges. Thread-safe.
   void Moved(int rank, int64_t bucket);
-  // Declares that the rank exchanges nothing more. The other ranks may still write files for any
-  // length of time.
+  // Declares that the rank exchanges nothing more. Ends the detection, because the other ranks may
+  // still write files for any length of time.
   void Leave(int rank);
 
  private:

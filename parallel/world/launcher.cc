@@ -17,9 +17,9 @@ struct Variables {
   bool mpi;
 };
 
-// Variables of MPI launchers come first, because in a SLURM or LSF job the job script's own mpirun
-// counts. For SLURM, the variables of the step are used: those of the job are also set for a single
-// process.
+// The variables of mpirun and mpiexec come first: inside a SLURM or LSF job, the job script's own
+// mpirun counts. For SLURM, the variables of the step are used, because those of the job are also
+// set for a single process.
 constexpr Variables kLaunchers[] = {
     {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
      "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", true},
@@ -43,8 +43,8 @@ std::optional<int> NumberIn(const Environment& get, const char* name) {
   return static_cast<int>(value);
 }
 
-// Returns true if srun has set the variables of MPICH's launcher, as srun --mpi=pmi2 does. It does
-// not set those of a rank's place on its machine, which only SLURM's own variables contain.
+// Returns true if srun has set the variables of MPICH's launcher, as srun --mpi=pmi2 does. In that
+// case only SLURM's own variables contain the rank's place on its machine.
 bool IsSrunInDisguise(const Environment& get, const Variables& v, int rank, int size) {
   return v.local_rank != nullptr && get(v.local_rank) == nullptr &&
          NumberIn(get, "SLURM_PROCID") == rank && NumberIn(get, "SLURM_STEP_NUM_TASKS") == size;

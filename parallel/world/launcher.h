@@ -1,6 +1,6 @@
-// Reads the rank of this process and the number of ranks from the environment variables that
-// mpirun, srun, jsrun and similar launchers set for each process. This happens first, to learn
-// whether there are other ranks.
+// Finds the rank of this process and the number of ranks, from the environment variables that
+// mpirun, srun, jsrun and similar launchers set for each process. The variables are read before
+// anything else starts, because the rest depends on the number of ranks.
 #ifndef DOPPIO_PARALLEL_WORLD_LAUNCHER_H_
 #define DOPPIO_PARALLEL_WORLD_LAUNCHER_H_
 

@@ -1,5 +1,5 @@
 // Worlds whose ranks are processes, possibly on several machines. Each transport registers itself
-// by name ("mpi") where it is linked.
+// by name ("mpi") if it is linked in.
 #ifndef DOPPIO_PARALLEL_WORLD_PROCESS_WORLD_H_
 #define DOPPIO_PARALLEL_WORLD_PROCESS_WORLD_H_
 
@@ -17,7 +17,7 @@ namespace doppio {
 
 struct ProcessWorldOptions {
   // The build of Doppio that this process runs ("doppio 0.1.0, sources 1f3a..."). Ranks with
-  // different builds are refused.
+  // different builds are rejected.
   std::string program;
   std::string library;  // file of the library that joins the processes; "": search for one
   WatchOptions watch;

@@ -75,7 +75,7 @@ class ThreadWorld : public World {
   Communicator* const control_;
   Communicator* const host_;
   const std::shared_ptr<Meeting> meeting_;  // for the device link
-  PassGate* const gate_;                    // outlives the world
+  PassGate* const gate_;                    // must outlive the world
   const ReducerOptions options_;
   std::unique_ptr<Communicator> device_;
 };
