@@ -17,7 +17,8 @@ namespace {
 // A global variable, because Decode is called from a dozen places with no common context.
 std::atomic<int64_t> most_image_pixels{kMostImagePixels};
 
-// A format and the bytes that its files contain at offset `at`, or at the beginning.
+// A format and the bytes with which its files begin (Signature), or which they contain at offset
+// `at` (Foreign).
 struct Signature {
   ImageFormat format;
   std::string bytes;

@@ -32,8 +32,8 @@ void DecodeJpeg(const uint8_t* file, size_t bytes, const DecodeOptions& options,
   reader.Start(cmyk ? JCS_CMYK : gray ? JCS_GRAYSCALE : JCS_EXT_BGR, {0, height, 0, width});
   image->shape = {gray ? 1 : 3, height, width};
   const size_t row_bytes = static_cast<size_t>(width) * image->shape.channels;
-  // Each row needs one spare byte per pixel, because four inks are decoded in place of three
-  // colours.
+  // Four inks are decoded in place of three colours, so a row reaches into the next one. The last
+  // row needs one spare byte per pixel.
   image->bytes.resize(row_bytes * height + (cmyk ? static_cast<size_t>(width) : 0));
   for (int y = 0; y < height; ++y) {
     uint8_t* row = image->bytes.data() + row_bytes * y;

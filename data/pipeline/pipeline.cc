@@ -73,9 +73,8 @@ void Pipeline::WithGoodRecord(int64_t index, const F& use) {
 }
 
 void Pipeline::Start() {
-  slots_.resize(static_cast<size_t>(options_.prefetch) +
-                // One slot more than `prefetch`, for the batch that the caller holds.
-                1);
+  // One slot more than `prefetch`, for the batch that the caller holds.
+  slots_.resize(static_cast<size_t>(options_.prefetch) + 1);
   for (Slot& slot : slots_) {
     slot.batch.samples.resize(static_cast<size_t>(options_.batch));
     slot.batch.labels.resize(static_cast<size_t>(options_.batch) *

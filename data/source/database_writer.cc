@@ -15,7 +15,7 @@
 namespace doppio {
 namespace {
 
-// Maximum size of one write to the disk.
+// Flush after this many records or bytes.
 constexpr size_t kRecords = 1000;
 constexpr size_t kBytes = 64 << 20;
 

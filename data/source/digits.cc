@@ -19,8 +19,8 @@ namespace {
 constexpr int kSide = 28;
 constexpr float kTau = 6.28318531f;
 
-// The sequence of random numbers of one image. Bits() counts from 2^20, so that its words differ
-// from those behind the other methods.
+// The sequence of random numbers of one image. Bits() starts at counter 2^20, so that its words
+// differ from those that the other methods use.
 class DigitDraws {
  public:
   DigitDraws(const Random& random, int64_t index)

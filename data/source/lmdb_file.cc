@@ -133,8 +133,8 @@ void LmdbFile::ReadAll() {
   ReadPage(tree.root, 1);
 }
 
-// Reads the subtree of a page. Damaged pages may form a cycle, so the number of pages read is
-// limited to that of the file.
+// Reads the subtree of a page. The pages of a damaged file may form a cycle, so the number of pages
+// read is limited to the number of pages in the file.
 void LmdbFile::ReadPage(uint64_t page, int level) {
   const uint64_t begin = OffsetOf(page);
   if (level > kMostLevels || ++pages_read_ > pages()) Damaged();

@@ -32,7 +32,7 @@ struct LinkPreset {
   const char* what;  // "A100, 12 links"
 };
 
-// Returns the presets sorted by kind, and within a kind from slow to fast.
+// Returns the presets by kind of link, each kind from slow to fast.
 const std::vector<LinkPreset>& LinkPresets();
 
 // Parses a preset's name, LATENCY_US:GBYTES_PER_S, or LATENCY_US:GBYTES_PER_S:HELD_UP_MS_PER_GBYTE.

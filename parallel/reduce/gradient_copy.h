@@ -27,7 +27,7 @@ class GradientCopy {
   // parameters.
   void AddBucket(int64_t begin, int64_t end);
 
-  // Both run in order with the device's other work.
+  // Narrow and Widen run in order with the device's other work.
   void Narrow(size_t bucket) const;  // converts the bucket's gradients to 16 bits
   void Widen(size_t bucket) const;   // converts the bucket's sums back
 

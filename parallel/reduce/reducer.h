@@ -37,9 +37,10 @@ class Reducer : public GradientExchange, private SumsInStream {
   // exchanges wait on the devices; it is null if the ranks are in different processes.
   //
   // In a pass that is fresh for any rank (SumsInStream::Begin), buckets are held back until all
-  // ranks have issued the whole pass to their devices and have called Finish. Sums cannot be held
-  // back: all ranks meet before such a sum starts, and continue when it is complete. So no device
-  // waits in an exchange while a rank is setting things up.
+  // ranks have issued the whole pass to their devices and have called Finish. Sums that a layer
+  // needs (SumsInStream::AllReduce) cannot be held back: all ranks meet before such a sum starts,
+  // and continue when it is complete. So no device waits in an exchange while a rank is setting
+  // things up.
   Reducer(ParamStore* params, Communicator* bulk, const ReducerOptions& options,
           PassGate* gate = nullptr);
   ~Reducer() override;
@@ -108,8 +109,8 @@ class Reducer : public GradientExchange, private SumsInStream {
   int64_t pass_ = 0;   // number of the pass last announced to the gate
   bool fresh_ = false, announced_ = false;
 
-  // Started buckets that are not known to be complete. Used by the thread only, as are the members
-  // up to known_pass_.
+  // Started buckets that are not known to be complete. Only the exchanging thread uses the members
+  // from here to known_pass_.
   struct UnderWay {
     size_t bucket;
     int64_t begun_ns;

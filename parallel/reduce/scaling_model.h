@@ -33,9 +33,8 @@ struct RankTimes {
 
 struct ScalingOptions {
   Cluster cluster;
-  int64_t bucket_bytes =
-      // As in ReducerOptions. A bucket as large as the net is summed after backward.
-      int64_t{16} << 20;
+  // As in ReducerOptions. A bucket as large as the net is summed after backward.
+  int64_t bucket_bytes = int64_t{16} << 20;
   int reduce_bits = 32;  // bits per value on the links; buckets are split as for 32
 };
 

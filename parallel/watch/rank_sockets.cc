@@ -266,8 +266,8 @@ std::vector<RankSocket> Accept(const Socket& door, uint64_t token, int size) {
   return ranks;
 }
 
-// Collective. Throws one rank's problem on all ranks. Prefers that of the last rank, because rank 0
-// only knows that another rank is missing.
+// Collective. Throws one rank's problem on all ranks. Prefers the problem of the highest rank,
+// because rank 0 only knows that another rank is missing.
 void AgreeOn(Communicator* control, const std::string& problem) {
   const std::vector<std::string> problems = GatherTexts(control, problem);
   const auto found = std::find_if(problems.rbegin(), problems.rend(),
