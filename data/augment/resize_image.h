@@ -9,7 +9,8 @@
 
 namespace doppio {
 
-// Throws UserError if the settings do not define a size, or define only a part of the border.
+// Throws UserError for a missing or too large size, for an invalid probability, and unless there
+// are zero, one or three pad values.
 void CheckResize(const ResizeParameter& resize);
 
 // Returns true if images of all sizes are resized to the same size.
