@@ -1,5 +1,5 @@
-// A file that grows while a training runs and is read meanwhile: each piece is there, whole, as
-// soon as it was written.
+// Appends to a file that other processes read while a training runs. Each piece is visible in the
+// file as soon as Write() returns. Not thread-safe.
 #ifndef DOPPIO_TOOLS_CLI_APPEND_FILE_H_
 #define DOPPIO_TOOLS_CLI_APPEND_FILE_H_
 
@@ -9,16 +9,17 @@ namespace doppio {
 
 class AppendFile {
  public:
-  // At the end of what is there, which a killed writer may have left in the middle of a line: that
-  // line is ended. FileError where it cannot be written.
+  // Opens `path` at its end and creates the file if it does not exist. If a killed writer left an
+  // unfinished last line, ends that line first. Throws FileError if the file cannot be opened.
   explicit AppendFile(const std::string& path);
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
+  // Returns true if the file was empty when it was opened and Write() has not been called.
   bool empty() const { return empty_; }
-  // Numbers about a training are no reason to end it: a failure is logged once, and nothing is
-  // written from then on.
+  // Appends `piece`. Does not throw: a write error must not end a training. Logs the first write
+  // error as a warning and ignores all later calls.
   void Write(const std::string& piece);
 
  private:

@@ -1,4 +1,4 @@
-// A file that is written from its beginning to its end, for formats of plain bytes.
+// A binary output file that is written sequentially.
 #ifndef DOPPIO_TOOLS_CLI_BYTE_FILE_H_
 #define DOPPIO_TOOLS_CLI_BYTE_FILE_H_
 
@@ -11,7 +11,8 @@
 
 namespace doppio {
 
-// Throws FileError for whatever fails; Close says whether all of it is written.
+// Writes bytes to a file from its beginning to its end. All functions throw FileError if an
+// operation fails. The file is complete only after Close() has returned.
 class ByteFile {
  public:
   explicit ByteFile(const std::string& path) : path_(path), out_(path, std::ios::binary) {
@@ -24,6 +25,7 @@ class ByteFile {
     Check();
   }
   void Write(const std::string& bytes) { Write(bytes.data(), static_cast<int64_t>(bytes.size())); }
+  // Returns the number of bytes written so far.
   int64_t written() const { return written_; }
   void Close() {
     out_.close();

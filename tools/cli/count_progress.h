@@ -1,5 +1,5 @@
-// How far a command has come that goes through many files: a line that is redrawn on a terminal,
-// elsewhere a log line every 10 seconds and at the end, worded as Caffe's.
+// Shows the progress of a command that processes many items. On a terminal it redraws one line;
+// otherwise it logs a line every 10 seconds and one at the end, in Caffe's wording.
 #ifndef DOPPIO_TOOLS_CLI_COUNT_PROGRESS_H_
 #define DOPPIO_TOOLS_CLI_COUNT_PROGRESS_H_
 
@@ -11,14 +11,15 @@ namespace doppio {
 
 class CountProgress {
  public:
-  // `things`: "files".
+  // `total` is the number of items. `things` is their plural for the messages, such as "files".
   CountProgress(int64_t total, const std::string& things);
-  // Removes the line.
+  // Removes the progress line from the terminal.
   ~CountProgress();
   CountProgress(const CountProgress&) = delete;
   CountProgress& operator=(const CountProgress&) = delete;
 
-  void Done(int64_t count);  // so many of them by now
+  // Reports that `count` items are done so far.
+  void Done(int64_t count);
 
  private:
   using Clock = std::chrono::steady_clock;

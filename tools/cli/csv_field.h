@@ -1,4 +1,4 @@
-// Text as a field of a CSV file (RFC 4180): as it is, or in quotes.
+// Returns `text` as a field of a CSV file (RFC 4180), quoted if necessary.
 #ifndef DOPPIO_TOOLS_CLI_CSV_FIELD_H_
 #define DOPPIO_TOOLS_CLI_CSV_FIELD_H_
 

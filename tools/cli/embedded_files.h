@@ -1,4 +1,5 @@
-// Files that are inside the program, by their names in a folder of the repository.
+// Files that are compiled into the program, keyed by their path in a folder of the repository. Each
+// map is valid until the process ends.
 #ifndef DOPPIO_TOOLS_CLI_EMBEDDED_FILES_H_
 #define DOPPIO_TOOLS_CLI_EMBEDDED_FILES_H_
 
@@ -7,8 +8,10 @@
 
 namespace doppio {
 
-const std::map<std::string, std::string>& WebFiles();    // of tools/web: "page.html"
-const std::map<std::string, std::string>& ModelFiles();  // of models: "lenet/train_val.prototxt"
+const std::map<std::string, std::string>&
+WebFiles();  // the files of tools/web, such as "page.html"
+const std::map<std::string, std::string>&
+ModelFiles();  // the files of models, such as "lenet/train_val.prototxt"
 
 }  // namespace doppio
 

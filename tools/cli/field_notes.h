@@ -1,5 +1,5 @@
-// What the schema's comments say of its messages and fields. The table is made by
-// tools/bazel/field_notes.py when Doppio is built, because descriptors do not keep comments.
+// The comments on messages and fields in the schema. tools/bazel/field_notes.py generates this
+// table when Doppio is built, because protobuf descriptors do not keep comments.
 #ifndef DOPPIO_TOOLS_CLI_FIELD_NOTES_H_
 #define DOPPIO_TOOLS_CLI_FIELD_NOTES_H_
 
@@ -8,7 +8,7 @@
 
 namespace doppio {
 
-// By "Message" and "Message.field"; "" where there is no comment.
+// Maps "Message" and "Message.field" to its comment; the comment is "" if the schema has none.
 const std::map<std::string, std::string>& FieldNotes();
 
 }  // namespace doppio

@@ -47,7 +47,7 @@ std::string TypeText(const FieldDescriptor& field) {
   }
 }
 
-// As a file would have it.
+// Returns the default in the syntax of a prototxt file, or "" if there is none.
 std::string DefaultText(const FieldDescriptor& field) {
   if (!field.has_default_value()) return "";
   google::protobuf::DynamicMessageFactory factory;
@@ -65,8 +65,8 @@ std::string NoteOf(const FieldDescriptor& field) {
   return found == FieldNotes().end() ? "" : found->second;
 }
 
-// Letters and digits in small, without what names of parameters end with: "ReLU" and "relu_param"
-// are "relu".
+// Returns the name in lower case without '_' and without the suffix "_param", so that "ReLU" and
+// "relu_param" both become "relu".
 std::string Bare(std::string name) {
   if (EndsWith(name, "_param")) name.resize(name.size() - 6);
   std::string bare;
@@ -76,7 +76,7 @@ std::string Bare(std::string name) {
   return bare;
 }
 
-// Where the names do not say it.
+// The parameters of layer types that cannot be derived from the names.
 const std::map<std::string, std::vector<std::string>>& FurtherParameters() {
   static const auto* table = new std::map<std::string, std::vector<std::string>>{
       {"AnnotatedData", {"data_param", "transform_param"}},

@@ -1,6 +1,6 @@
-// The fields of nets and solvers in words: which a type of layer looks at, and of each what kind of
-// value it takes, its default and its meaning. From the schema, its comments and the registry of
-// layers.
+// Describes the fields of nets and solvers for help pages and the reference: which fields a layer
+// type reads, and the value type, default and meaning of each field. The sources are the schema,
+// its comments and the registry of layers.
 #ifndef DOPPIO_TOOLS_CLI_FIELD_TABLE_H_
 #define DOPPIO_TOOLS_CLI_FIELD_TABLE_H_
 
@@ -13,27 +13,32 @@ namespace doppio {
 
 struct FieldRow {
   std::string name;
-  std::string type;  // "integer", "text", "MAX, AVE, STOCHASTIC", or the name of a message;
-                     // "several: " in front
-  std::string default_value;                              // "" where there is none
-  std::string meaning;                                    // and whether it has an effect
-  const google::protobuf::Descriptor* message = nullptr;  // of a nested one
+  std::string type;  // "integer", "text", "MAX, AVE, STOCHASTIC", or the name of a message; a
+                     // repeated field has the prefix "several: "
+  std::string default_value;  // "" if the field has no default
+  std::string meaning;        // includes a note if the field has no effect
+  const google::protobuf::Descriptor* message =
+      nullptr;  // the type of a nested message; otherwise null
 };
+// Returns a row for each field of `message`, in the order of the schema.
 std::vector<FieldRow> FieldRows(const google::protobuf::Descriptor& message);
+// Returns the row of one field.
 FieldRow RowOf(const google::protobuf::FieldDescriptor& field);
 
-// Values of weights and layers of old files: no part of what users write.
+// Returns true for messages that the documentation leaves out because users do not write them: the
+// values of weights and the layers of old files.
 bool IsUntold(const google::protobuf::Descriptor& message);
 
-// The messages that nets and solvers are written in, the solver's and the net's first. Those of
-// fields without effect are left out.
+// Returns the messages that nets and solvers consist of. The first two are the solver's and the
+// net's. Messages that occur only in fields without effect are left out.
 std::vector<const google::protobuf::Descriptor*> MessagesOfFiles();
 
-// "1 or 2 → 1" of a registered type of layer; "any" for a class written in Python.
+// Returns the numbers of bottoms and tops of a registered layer type, such as "1 or 2 → 1"; "any"
+// for an unregistered type, such as a class written in Python.
 std::string ArityOf(const std::string& layer_type);
 
-// The fields of LayerParameter that only layers of some types look at, such as convolution_param,
-// for this type.
+// Returns the fields of LayerParameter that apply only to some layer types and that `layer_type`
+// reads, such as convolution_param for Convolution.
 std::vector<const google::protobuf::FieldDescriptor*> ParametersOf(const std::string& layer_type);
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// Tells from its content what a file or a folder is.
+// Detects the kind of a file or folder from its content.
 #ifndef DOPPIO_TOOLS_CLI_FILE_KIND_H_
 #define DOPPIO_TOOLS_CLI_FILE_KIND_H_
 
@@ -6,17 +6,17 @@
 
 namespace doppio {
 
-// Whether `text` is a solver's file and not a net's, by the names at its top level: a solver has
-// none of a net's and the other way round, but for a few. `file`, its name, decides where they say
-// nothing.
+// Returns true if `text` is a solver rather than a net. Compares the number of top-level fields
+// that only a solver may have with the number that only a net may have; the two schemas share few
+// names. If the counts are equal, the file name `file` decides.
 bool LooksLikeSolver(const std::string& text, const std::string& file);
 
-// Returns "LMDB", "LEVELDB", "IDX" or "CIFAR", which are backends of data_param, or "list" or
-// "folder" (one that has a folder for each class).
+// Returns the kind of the data at `path`: "LMDB", "LEVELDB", "IDX" or "CIFAR", which are backends
+// of data_param; "list" for a text file; "folder" for a folder with one subfolder per class.
 std::string DataKindOf(const std::string& path);
 
-// Whether `content` is no text: it holds control characters, as every binary net with a layer does
-// (the head of one is 0x12 in old nets and 0xa2 0x06 in current ones).
+// Returns true if `content` holds control characters other than white space. Every binary net with
+// at least one layer does: the tag of a layer is 0x12 in old nets and 0xa2 0x06 in current ones.
 bool IsBinary(const std::string& content);
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// A flag in words, for help pages, man pages and completion alike: what gflags' table says of it.
+// Describes a flag for help pages, manual pages and completion. The source is gflags' table.
 #ifndef DOPPIO_TOOLS_CLI_FLAG_TEXT_H_
 #define DOPPIO_TOOLS_CLI_FLAG_TEXT_H_
 
@@ -9,19 +9,20 @@ namespace doppio {
 
 struct FlagText {
   std::string name;     // "gpu"
-  std::string value;    // what its value is called, "LIST"; "" for a flag that is on or off
-  std::string meaning;  // with the default
+  std::string value;    // the placeholder of the value, such as "LIST"; "" for a Boolean flag
+  std::string meaning;  // includes the default
   bool is_switch = false, on_by_default = false;
 };
 
-// Of a flag that exists.
+// Returns the description of a flag. The flag must exist.
 FlagText DescribeFlag(const std::string& name);
 
-// The words to choose from where the value is one of some, "off|light|auto|N" -> off, light, auto;
-// else empty. What is all capitals stands for something else, but for phases.
+// Returns the words that the flag accepts if its placeholder lists alternatives: "off|light|auto|N"
+// -> off, light, auto. Otherwise returns an empty list. Alternatives in capitals are placeholders
+// themselves and are left out, except for the phases TRAIN and TEST.
 std::vector<std::string> Choices(const FlagText& flag);
 
-// Whether the value is the path of a file.
+// Returns true if the flag's value is the path of a file or folder.
 bool NamesFiles(const FlagText& flag);
 
 }  // namespace doppio

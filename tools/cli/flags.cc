@@ -94,14 +94,14 @@ DEFINE_string(unset, "", "<PATH> remove one value of the solver or net, may be r
 namespace doppio {
 namespace {
 
-// Set by the parser itself, for every command.
+// The flags that the parser itself handles, for all commands.
 const std::set<std::string>& OwnFlags() {
   static const auto* names =
       new std::set<std::string>{"flagfile", "fromenv", "tryfromenv", "help", "h", "version"};
   return *names;
 }
 
-// The flags of glog, which Caffe's command lines may hold.
+// Returns true for flags of glog, which command lines written for Caffe may contain.
 bool IsLogFlag(const std::string& name) {
   gflags::CommandLineFlagInfo info;
   if (!gflags::GetCommandLineFlagInfo(name.c_str(), &info)) return false;
@@ -112,7 +112,7 @@ bool Contains(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// The command that is called `word`, now or in Caffe; "" when there is none.
+// Returns the name of the command that `word` names now or in Caffe; "" if there is none.
 std::string CommandNameOf(const std::string& word) {
   for (const std::string& name : Commands::Get().Names()) {
     if (name == word || Contains(Commands::Get().Find(name)->old_names, word)) return name;
@@ -139,13 +139,13 @@ bool IsBool(const std::string& name) {
   return gflags::GetCommandLineFlagInfo(name.c_str(), &info) && info.type == "bool";
 }
 
-// "-0.5" is a value: no flag begins like a number.
+// "-0.5" is a value: no flag begins with a digit or a dot.
 bool IsFlag(const std::string& word) {
   return word.size() > 1 && word[0] == '-' && !std::isdigit(static_cast<unsigned char>(word[1])) &&
          word[1] != '.';
 }
 
-// --resume alone means --resume=auto.
+// Returns true for flags whose value may be omitted: --resume means --resume=auto.
 bool HasOptionalValue(const std::string& name) {
   return name == "resume" || name == "recompute" || name == "offload";
 }
@@ -160,13 +160,13 @@ class Parser {
   CommandLine Parse(const std::vector<std::string>& arguments) {
     line_.program = arguments.empty() ? "doppio" : arguments[0];
     std::string base = line_.program.substr(DirName(line_.program).size());
-    // Caffe's build gives its programs this ending.
+    // Caffe's build adds this suffix to its programs.
     if (EndsWith(base, ".bin")) base.resize(base.size() - 4);
     if (IsCommand(base)) TakeCommand(base);
     if (!arguments.empty()) line_.words.assign(arguments.begin() + 1, arguments.end());
     ReadWords(line_.words);
     ThrowUnknownFlags();
-    // Asking for help never fails because of something else on the line.
+    // A request for help must not fail because of other arguments.
     if (line_.help || line_.version) return line_;
     if (line_.command == nullptr) {
       if (!line_.files.empty()) {
@@ -186,7 +186,7 @@ class Parser {
  private:
   struct Assignment {
     std::string flag, value;
-    std::string from;  // how messages name it: "--gpu", "DOPPIO_GPU"
+    std::string from;  // the source, as messages name it: "--gpu", "DOPPIO_GPU"
   };
 
   void TakeCommand(const std::string& name) {
@@ -211,12 +211,12 @@ class Parser {
     }
   }
 
-  // `doppio help --batch` asks for a flag and does not give it.
+  // In `doppio help --batch` the flag is the subject of the help, not a flag to set.
   bool IsAskedFor(const std::string& flag) const {
     return line_.command_name == "help" && flag != "--help" && flag != "-h" && flag != "--version";
   }
 
-  // Whether the next word was its value.
+  // Returns true if `next` was used as the flag's value.
   bool ReadFlag(const std::string& word, const std::string* next) {
     const size_t dashes = word.compare(0, 2, "--") == 0 ? 2 : 1;
     const size_t equals = word.find('=');
@@ -273,7 +273,7 @@ class Parser {
     }
   }
 
-  // One flag a line; blank lines and those starting with # are skipped.
+  // Reads one flag per line. Skips blank lines and lines that start with '#'.
   void ReadFlagFile(const std::string& path) {
     if (++files_open_ > 16) throw UsageError("--flagfile=" + path + ": the files name each other");
     std::istringstream lines(ReadFile(path));
@@ -287,7 +287,7 @@ class Parser {
     --files_open_;
   }
 
-  // gflags' own variables, FLAGS_gpu, are read only when --fromenv names them.
+  // Only --fromenv and --tryfromenv read gflags' own variables, such as FLAGS_gpu.
   void ReadGflagsVariable(const std::string& flag, bool must_exist) {
     const std::string variable = "FLAGS_" + flag;
     const char* value = std::getenv(variable.c_str());
@@ -303,8 +303,8 @@ class Parser {
   }
 
   void ThrowUnknownFlags() {
-    // What is close to a flag of this command is meant as one, even where another command has it:
-    // --gpus.
+    // A flag that resembles one of this command's flags is most likely a misspelling, even if it is
+    // a valid flag of another command: --gpus for --gpu.
     for (const Assignment& a : assignments_) {
       if (line_.command == nullptr || Contains(line_.command->flags, a.flag) || IsLogFlag(a.flag))
         continue;
@@ -390,7 +390,8 @@ class Parser {
     }
   }
 
-  // `doppio train photos_doppio`, of a command that wants a solver and takes no files.
+  // Handles a folder argument, as in `doppio train photos_doppio`, for a command that takes a
+  // solver and no files.
   void TakeFolder() {
     const Command& command = *line_.command;
     if (!command.files.empty() || !Contains(command.flags, "solver")) return;
@@ -408,7 +409,7 @@ class Parser {
   void CheckFiles() const {
     if (!line_.command->files.empty() || line_.files.empty()) return;
     const std::string& first = line_.files[0];
-    // "doppio train solver.prototxt" means the command's file.
+    // The argument in "doppio train solver.prototxt" is most likely the value of --solver.
     const bool file = !line_.command->required.empty() && EndsWith(first, ".prototxt");
     throw UsageError("'" + line_.command_name + "' does not know what to do with '" + first + "'" +
                      (file

@@ -1,11 +1,12 @@
-// Flags: gflags holds and converts the values; this adds what it lacks. Each command takes only its
-// own flags, an unknown one is answered with the nearest name, --set and --unset may be repeated,
-// and DOPPIO_<FLAG> in the environment stands in for a flag that is not given.
+// Command-line flags. gflags holds and converts the values; this code adds what gflags lacks. Each
+// command accepts only its own flags. An unknown flag is an error that suggests the nearest name.
+// --set and --unset may be repeated. The environment variable DOPPIO_<FLAG> replaces a flag that is
+// not given.
 //
-// Every spelling of gflags works: -gpu 0, --gpu=0, --json, --nojson, '-' and '_' equal, before or
-// after the command; `--` ends the flags; --flagfile, --fromenv, --tryfromenv.
+// All spellings of gflags work: -gpu 0, --gpu=0, --json, --nojson; '-' and '_' are equal; flags may
+// precede or follow the command; `--` ends the flags; --flagfile, --fromenv and --tryfromenv work.
 //
-// The description of a flag begins with what the help page shows for its value: "<FILE> the
+// The description of a flag begins with the placeholder of its value on the help page: "<FILE> the
 // solver".
 #ifndef DOPPIO_TOOLS_CLI_FLAGS_H_
 #define DOPPIO_TOOLS_CLI_FLAGS_H_
@@ -17,7 +18,8 @@
 
 #include "tools/cli/command.h"
 
-// Flags of several commands; a flag of one command is defined in its file.
+// These flags belong to several commands. A flag of a single command is defined in the file of that
+// command.
 DECLARE_string(solver);
 DECLARE_string(model);
 DECLARE_string(weights);
@@ -50,21 +52,24 @@ DECLARE_bool(json);
 
 namespace doppio {
 
-// `arguments` is argv. A program name that is a command's or an old name of one ("train", from a
-// link), also with the ending ".bin", is that command. Throws UsageError.
+// Parses argv. If the program's name is the name or an old name of a command ("train", from a
+// symbolic link), with or without the ending ".bin", the line means that command. Sets the FLAGS_
+// variables. Throws UsageError, or ErrorList for several unknown flags.
 CommandLine ParseCommandLine(const std::vector<std::string>& arguments);
 
-// Throws UsageError, "--comm wants auto, threads or mpi, got 'x'", unless `value` is one of
+// Throws UsageError, such as "--comm wants auto, threads or mpi, got 'x'", unless `value` is one of
 // `known`.
 void CheckValue(const char* flag, const std::string& value, const std::vector<std::string>& known);
 
-// `value`, unless it is outside of these bounds: throws UsageError, "--eta wants 2 to 100, got 1".
+// Returns `value` if it is in [least, most]. Otherwise throws UsageError, such as "--eta wants 2 to
+// 100, got 1".
 int64_t InRange(const char* flag, int64_t value, int64_t least, int64_t most);
 
-// --ranks_per_node, or `otherwise` where it is not given. Throws UsageError.
+// Returns the value of --ranks_per_node, or `otherwise` if the flag is not given. Throws UsageError
+// if the value is not in [1, 100000].
 int RanksPerNode(const CommandLine& line, int otherwise);
 
-// "a,b" -> {"a", "b"}; empty parts are dropped.
+// Splits `text` at commas and drops empty parts: "a,b" -> {"a", "b"}.
 std::vector<std::string> SplitList(const std::string& text);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// Flags that only forks of Caffe have, so that their scripts run: they are taken with a warning
-// that says what does the same here.
+// Flags that only forks of Caffe have. Doppio accepts them, so that scripts for those forks run,
+// and warns that they have no effect. The warning names the equivalent in Doppio.
 #ifndef DOPPIO_TOOLS_CLI_FORK_FLAGS_H_
 #define DOPPIO_TOOLS_CLI_FORK_FLAGS_H_
 
@@ -11,14 +11,14 @@ struct ForkFlag {
   const char* name;
   const char* fork;
   bool takes_value;
-  const char* instead;  // ends a sentence: "...; INSTEAD"
+  const char* instead;  // the end of the warning: "...; INSTEAD"
 };
 
-// Null when no fork has it.
+// Returns the fork flag of this name, or null if no fork has one.
 const ForkFlag* FindForkFlag(const std::string& name);
 
-// Intel Caffe's names for the fastest kernels and the plain ones, in the values of --engine:
-// MKLDNN, MKLDNN:CPU, MKL2017, CAFFE.
+// Returns true if `value` is one of Intel Caffe's values of --engine: MKLDNN, MKLDNN:CPU, MKL2017
+// (the fastest kernels) or CAFFE (the plain kernels).
 bool IsForkEngine(const std::string& value);
 
 }  // namespace doppio

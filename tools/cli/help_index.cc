@@ -16,7 +16,7 @@
 namespace doppio {
 namespace {
 
-// Letters and digits in small.
+// Returns the text in lower case without '-', '_' and spaces.
 std::string KeyOf(const std::string& text) {
   std::string key;
   for (char c : text) {
@@ -30,7 +30,7 @@ bool SameKey(const std::string& a, const std::string& b) {
   return a == b || a + "s" == b || b + "s" == a;
 }
 
-// The words of a text or a name, as keys: "SoftmaxWithLoss" has softmax, with and loss.
+// Splits a text or name into words in lower case: "SoftmaxWithLoss" -> softmax, with, loss.
 std::vector<std::string> KeysOfWords(const std::string& text) {
   std::vector<std::string> keys(1);
   for (size_t i = 0; i < text.size(); ++i) {
@@ -44,7 +44,7 @@ std::vector<std::string> KeysOfWords(const std::string& text) {
   return keys;
 }
 
-// Returns true if neighbouring words make the key: "a warm-up of" has warmup.
+// Returns true if some consecutive words, joined, equal the key: "a warm-up of" contains "warmup".
 bool HasKey(const std::vector<std::string>& words, const std::string& key) {
   for (size_t first = 0; first < words.size(); ++first) {
     std::string joined;
@@ -78,7 +78,8 @@ void AddCommands(std::vector<HelpEntry>* entries) {
   }
 }
 
-// What its files may say: "2 → 1 or 2; accuracy_param { top_k axis ignore_label }".
+// Returns a summary of the fields that a layer type accepts: "2 → 1 or 2; accuracy_param { top_k
+// axis ignore_label }".
 std::string FieldsOfLayer(const std::string& type) {
   std::string text = ArityOf(type);
   for (const google::protobuf::FieldDescriptor* parameter : ParametersOf(type)) {
@@ -96,7 +97,7 @@ void AddLayers(std::vector<HelpEntry>* entries) {
   }
 }
 
-// The commands and verbs that take a flag, those of daily use first.
+// Returns the commands and verbs that accept a flag, the most used commands first.
 std::vector<std::string> OwnersOfFlag(const std::string& flag) {
   std::vector<std::string> owners;
   const auto add = [&](const std::string& owner, const std::vector<std::string>& flags) {
@@ -109,7 +110,7 @@ std::vector<std::string> OwnersOfFlag(const std::string& flag) {
   names.insert(names.end(), all.begin(), all.end());
   for (const std::string& name : names) {
     const Command* command = Commands::Get().Find(name);
-    if (command == nullptr) continue;  // a program that is linked with some commands only
+    if (command == nullptr) continue;  // the program may be linked with a subset of the commands
     if (command->verbs.empty()) add(name, command->flags);
     for (const Verb& verb : command->verbs) add(name + " " + verb.name, verb.flags);
   }
@@ -171,7 +172,7 @@ const std::vector<HelpEntry>& Index() {
   return *index;
 }
 
-// How well an entry answers; less is better.
+// The quality of a match, best first.
 enum Match { kTopicItself, kNameItself, kWordOfName, kPartOfName, kWordOfMeaning, kNone };
 
 Match MatchOfName(const std::string& name, const std::string& key) {
@@ -188,7 +189,7 @@ Match MatchOf(const HelpEntry& entry, const std::string& words) {
   for (const std::string& name : entry.names) {
     Match match = MatchOfName(name, key);
     if (entry.kind == HelpEntry::kTopic) {
-      // A part of a synonym says little: "transfer learning" has learning.
+      // A word of a synonym is a weak match: "transfer learning" contains "learning".
       const bool synonym = &name != &entry.names[0];
       match = match == kNameItself                ? kTopicItself
               : synonym && match < kWordOfMeaning ? kWordOfMeaning

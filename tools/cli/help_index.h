@@ -1,5 +1,5 @@
-// What `doppio help WORD` searches: commands, verbs, layers, flags and fields, each from the table
-// that the program itself works with, and topics.
+// The index that `doppio help WORD` searches. It holds topics, commands, verbs, layers, flags and
+// fields, taken from the tables that the program itself uses.
 #ifndef DOPPIO_TOOLS_CLI_HELP_INDEX_H_
 #define DOPPIO_TOOLS_CLI_HELP_INDEX_H_
 
@@ -9,25 +9,34 @@
 namespace doppio {
 
 struct HelpEntry {
-  enum Kind { kTopic, kCommand, kVerb, kLayer, kFlag, kField };  // the first ones rank higher
+  enum Kind {
+    kTopic,
+    kCommand,
+    kVerb,
+    kLayer,
+    kFlag,
+    kField
+  };  // in the order of their rank in the results
   Kind kind;
   std::string shown;               // "--batch=N"
-  std::vector<std::string> names;  // it is found by these: "batch"
+  std::vector<std::string> names;  // the names and synonyms that match a search
   std::string meaning;
-  std::string where;            // the command or page that says more: "doppio help train"
-  bool without_effect = false;  // a fork's field, which ranks below all others
+  std::string where;            // the command or page with the details: "doppio help train"
+  bool without_effect = false;  // a fork's field without effect; ranks below all other entries
 };
 
-// "topic", "command", ...
+// Returns "topic", "command", "verb", "layer", "flag" or "field".
 const char* NameOf(HelpEntry::Kind kind);
 
-// What `words` finds, the best first. Case does not matter, and spaces, '-' and '_' are equal.
+// Returns the entries that match `words`, best match first. Ignores case; treats spaces, '-' and
+// '_' as equal.
 std::vector<HelpEntry> SearchHelp(const std::string& words);
 
-// The names in the index that are nearest to a word that finds nothing, at most three.
+// Returns up to three names from the index that are nearest to `words`, for a search without a
+// match.
 std::vector<std::string> NearestInHelp(const std::string& words);
 
-// Returns true if both are the same but for case, spaces, '-' and '_'.
+// Returns true if both texts are equal except for case, spaces, '-' and '_'.
 bool EqualHelpWords(const std::string& a, const std::string& b);
 
 }  // namespace doppio

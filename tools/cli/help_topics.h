@@ -1,4 +1,5 @@
-// What users ask for by another word than that of the flag or field: the topics of `doppio help`.
+// The topics of `doppio help`: subjects that users look up under a word that is not the name of a
+// flag or field.
 #ifndef DOPPIO_TOOLS_CLI_HELP_TOPICS_H_
 #define DOPPIO_TOOLS_CLI_HELP_TOPICS_H_
 
@@ -9,12 +10,12 @@ namespace doppio {
 
 struct HelpTopic {
   std::string name;
-  std::vector<std::string> synonyms;  // case, spaces, '-' and '_' do not matter
-  std::string answer;                 // the flags and fields to use, in at most 56 characters
-  std::string where;                  // a page of docs, with its heading, or a command of `doppio`
+  std::vector<std::string> synonyms;  // case, spaces, '-' and '_' are ignored
+  std::string answer;                 // the flags and fields to use; at most 56 characters
+  std::string where;                  // a page of docs with its heading, or a `doppio` command
 };
 
-// In the order of their names.
+// Returns all topics, ordered by name. The list is valid until the process ends.
 const std::vector<HelpTopic>& HelpTopics();
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// Independent work by several threads, its results taken in order by the caller.
+// Runs independent tasks in several threads and passes their results to the caller in order.
 #ifndef DOPPIO_TOOLS_CLI_IN_ORDER_H_
 #define DOPPIO_TOOLS_CLI_IN_ORDER_H_
 
@@ -16,9 +16,11 @@
 
 namespace doppio {
 
-// Calls `make(i)` for all i in [0, n) in `threads` threads, and `take(i, result)` for i = 0, 1, ...
-// in the caller's; no more than a few results for each thread wait. What `make` throws is thrown
-// when its turn has come; then, and when `take` throws, the rest is left.
+// Calls `make(i)` for all i in [0, n) in `threads` worker threads, and `take(i, result)` for i = 0,
+// 1, ... in the calling thread. Blocks until all results are taken. At most 4 * `threads` results
+// wait at a time. If make(i) throws, InOrder rethrows the exception in place of take(i, ...). After
+// an exception from `make` or `take`, the workers finish their current calls and the remaining
+// items are skipped.
 template <class Make, class Take>
 void InOrder(int64_t n, int threads, const Make& make, const Take& take) {
   using Result = decltype(make(int64_t{0}));
@@ -26,7 +28,7 @@ void InOrder(int64_t n, int threads, const Make& make, const Take& take) {
     Result result;
     std::exception_ptr failure;
   };
-  constexpr int64_t kAhead = 4;  // of each thread
+  constexpr int64_t kAhead = 4;  // items per thread
   std::mutex mutex;
   std::condition_variable made, taken;
   std::map<int64_t, Made> waiting;
@@ -82,7 +84,8 @@ void InOrder(int64_t n, int threads, const Make& make, const Take& take) {
   }
 }
 
-// --data_threads, or all cores of the process.
+// Returns `given` (the value of --data_threads) if it is positive; otherwise the number of cores
+// available to the process.
 inline int ThreadsOr(int given) { return given > 0 ? given : std::max(1, ProcessCores()); }
 
 }  // namespace doppio

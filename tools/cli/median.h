@@ -1,4 +1,4 @@
-// The middle of some numbers.
+// The median of a list of numbers.
 #ifndef DOPPIO_TOOLS_CLI_MEDIAN_H_
 #define DOPPIO_TOOLS_CLI_MEDIAN_H_
 
@@ -7,7 +7,7 @@
 
 namespace doppio {
 
-// The mean of the two in the middle of an even number; 0 of none.
+// Returns the median: for an even count the mean of the two middle values, for an empty list 0.
 inline double Median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

@@ -1,4 +1,4 @@
-// Where this program is, to start it again.
+// The path of this program, for commands that start it again.
 #ifndef DOPPIO_TOOLS_CLI_OWN_PATH_H_
 #define DOPPIO_TOOLS_CLI_OWN_PATH_H_
 
@@ -6,11 +6,11 @@
 
 namespace doppio {
 
-// Absolute; "doppio" if the system does not tell.
+// Returns the absolute path of the program, or "doppio" if the system does not provide it.
 std::string OwnPath();
 
-// Makes OwnPath() return `path`, unless it is empty: in a Python process the executable is the
-// interpreter. Call it before other threads start.
+// Makes OwnPath() return `path` unless `path` is empty. A Python process needs this because its
+// executable is the interpreter. Not thread-safe: call it before other threads start.
 void SetOwnPath(const std::string& path);
 
 }  // namespace doppio

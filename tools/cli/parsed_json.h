@@ -1,4 +1,4 @@
-// JSON of files, which may hold anything.
+// Parses JSON from files with arbitrary content.
 #ifndef DOPPIO_TOOLS_CLI_PARSED_JSON_H_
 #define DOPPIO_TOOLS_CLI_PARSED_JSON_H_
 
@@ -9,8 +9,8 @@
 
 namespace doppio {
 
-// Returns true if brackets of `json` lie more than kMostDepth deep in each other. Parsing is no
-// matter, but to copy or to print such a value is a recursion that fills the stack.
+// Returns true if the brackets of `json` are nested more than kMostDepth deep. Parsing such text is
+// safe, but copying or printing the value is recursive and overflows the stack.
 inline bool IsTooDeep(std::string_view json) {
   int depth = 0;
   bool in_string = false;
@@ -27,7 +27,8 @@ inline bool IsTooDeep(std::string_view json) {
   return false;
 }
 
-// Returns a discarded value for text that is no JSON or too deep.
+// Parses `text`. Returns a discarded value (see is_discarded()) if the text is not valid JSON or is
+// nested too deeply.
 inline nlohmann::json ParsedJson(std::string_view text) {
   if (IsTooDeep(text)) return nlohmann::json(nlohmann::json::value_t::discarded);
   return nlohmann::json::parse(text, nullptr, false);

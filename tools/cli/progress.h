@@ -1,6 +1,6 @@
-// Training as a person sees it: one line at the bottom of the terminal that is redrawn, and above
-// it a line for each test. Where standard error is not a terminal, the trainer's log lines say the
-// same and this is not used.
+// Shows the progress of a training on a terminal: one line at the bottom that is redrawn, and one
+// permanent line above it for each test. If standard error is not a terminal, this code is not used
+// and the trainer's log lines show the same numbers.
 #ifndef DOPPIO_TOOLS_CLI_PROGRESS_H_
 #define DOPPIO_TOOLS_CLI_PROGRESS_H_
 
@@ -13,31 +13,35 @@
 
 namespace doppio {
 
-// What the terminal can show.
+// The capabilities of a terminal.
 struct Terminal {
   int columns = 80;
   bool utf8 = false;
 };
 
-// Of standard error; nothing when it is no terminal, or one that cannot move its cursor
-// (TERM=dumb).
+// Returns the capabilities of the terminal on standard error. Returns nothing if standard error is
+// not a terminal or the terminal cannot move its cursor (TERM=dumb).
 std::optional<Terminal> FindTerminal();
 
-// "▕████      ▏ 6120/450000  loss 3.912  2 410 img/s  ETA 13 h 06 m  lr 0.1  data wait 2 %  GPU 97
-// % 61 °C 540 W", no longer than the terminal is wide: what does not fit is left out from the end.
-// `seconds_per_iteration` 0: not known yet.
+// Returns the progress line: "▕████      ▏ 6120/450000  loss 3.912  2 410 img/s  ETA 13 h 06 m  lr
+// 0.1  data wait 2 %  GPU 97 % 61 °C 540 W". If the line is wider than the terminal, its last parts
+// are left out. `seconds_per_iteration` is 0 if it is not known yet; `data_wait_share` is in [0,
+// 1].
 std::string ProgressText(const Progress& progress, double images_per_second,
                          double seconds_per_iteration, double data_wait_share,
                          const Terminal& terminal, const GpuReading& gpu = GpuReading());
 
+// Draws the progress line on standard error. Not thread-safe.
 class ProgressLine {
  public:
   explicit ProgressLine(const Terminal& terminal) : terminal_(terminal) {}
   ~ProgressLine() { Clear(); }
 
+  // Updates the line after an iteration. Redraws at most every 0.1 seconds.
   void Iteration(const Progress& progress, const GpuReading& gpu = GpuReading());
+  // Prints a permanent line with the scores of a complete test.
   void Test(const TestScores& scores);
-  // Removes the line, so that something else can be printed.
+  // Removes the line so that other output can be printed.
   void Clear();
 
  private:
@@ -47,7 +51,7 @@ class ProgressLine {
   bool drawn_ = false;
   bool started_ = false;
   Clock::time_point last_drawn_, last_iteration_;
-  // Moving averages over about the last fifty iterations.
+  // Exponential moving averages over about the last 50 iterations.
   double seconds_ = 0, images_ = 0, wait_ = 0;
 };
 

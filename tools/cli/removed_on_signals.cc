@@ -17,7 +17,7 @@ namespace {
 constexpr int kRemovingSignals[] = {SIGINT, SIGTERM, SIGHUP};
 std::atomic<const RemovedOnSignals*> g_living = nullptr;
 
-// With system calls alone, which is what a handler may use.
+// Uses only system calls, because it runs in a signal handler.
 void RemoveFiles(int folder) {
   alignas(dirent64) static char entries[1 << 14];
   for (;;) {
@@ -31,7 +31,7 @@ void RemoveFiles(int folder) {
   }
 }
 
-// Ends as without it, but leaves nothing behind.
+// Cleans up, then ends the process with the signal's default action.
 void CleanUp(int ended_by) {
   SignalRunningProgram(ended_by);
   if (const RemovedOnSignals* living = g_living) {
@@ -44,7 +44,7 @@ void CleanUp(int ended_by) {
 void Catch(int one) {
   struct sigaction before = {};
   sigaction(one, nullptr, &before);
-  if (before.sa_handler == SIG_IGN) return;  // as nohup wishes
+  if (before.sa_handler == SIG_IGN) return;  // nohup ignores the signal; keep it ignored
   struct sigaction action = {};
   action.sa_handler = &CleanUp;
   sigfillset(&action.sa_mask);
@@ -60,7 +60,7 @@ void Release(int one) {
 }  // namespace
 
 void RemoveFolder(const char* path) {
-  constexpr int kTries = 3;  // a program or a thread that is being ended may still have made a file
+  constexpr int kTries = 3;  // a program or thread that is about to end may still create a file
   for (int i = 0; i < kTries; ++i) {
     const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return;

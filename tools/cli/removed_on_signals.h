@@ -1,4 +1,5 @@
-// Folders that are only complete with their new name, when the user ends the process.
+// Removes unfinished folders when a signal ends the process. Such a folder is complete only once it
+// has been renamed.
 #ifndef DOPPIO_TOOLS_CLI_REMOVED_ON_SIGNALS_H_
 #define DOPPIO_TOOLS_CLI_REMOVED_ON_SIGNALS_H_
 
@@ -7,11 +8,13 @@
 
 namespace doppio {
 
+// Removes a folder and the files in it; fails silently if it holds a folder. Safe to call in a
+// signal handler.
 void RemoveFolder(const char* path);
 
-// While it lives, SIGINT, SIGTERM and SIGHUP remove these folders with all files in them (no
-// folders) and end the process, and the program that RunProgram waits for, as they would without
-// it. One at a time.
+// While an object of this class exists, SIGINT, SIGTERM and SIGHUP remove `folders` and the files
+// in them (but no subfolders), forward the signal to the program that RunProgram waits for, and
+// then end the process as they would otherwise. At most one object may exist at a time.
 class RemovedOnSignals {
  public:
   explicit RemovedOnSignals(std::vector<std::string> folders);

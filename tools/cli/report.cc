@@ -12,9 +12,11 @@
 namespace doppio {
 namespace {
 
-constexpr size_t kLongestQuoted = 1000;  // bytes of a line; longer ones help nobody
+// In bytes. Longer lines are not quoted.
+constexpr size_t kLongestQuoted = 1000;
 
-// Line `number` of a file, from 1; "" when there is none, as for a place on the command line.
+// Returns line `number` of a file, counted from 1. Returns "" if there is no such line or the file
+// cannot be read, e.g. for a place on the command line.
 std::string SourceLine(const std::string& path, int number) {
   std::istringstream file;
   try {
@@ -30,7 +32,7 @@ std::string SourceLine(const std::string& path, int number) {
   return line;
 }
 
-// Columns count a tab up to the next multiple of 8, as protobuf does.
+// Expands tabs to the next multiple of 8 columns, which is how protobuf counts columns.
 std::string WithoutTabs(const std::string& line) {
   std::string text;
   for (char c : line) {
@@ -43,7 +45,7 @@ std::string WithoutTabs(const std::string& line) {
   return text;
 }
 
-// As many columns as the word, number or string that starts at `begin`.
+// Returns the length in bytes of the word, number or string that starts at `begin`.
 size_t WordLength(const std::string& line, size_t begin) {
   if (begin >= line.size()) return 1;
   const char quote = line[begin];
@@ -77,7 +79,8 @@ void PrintSource(const SourceLoc& at, std::ostream& out) {
 
 void PrintFinding(const SourceLoc& at, const std::string& kind, const std::string& message,
                   std::ostream& out) {
-  // The first line carries place and text, the source follows, then what else there is to say.
+  // Prints the place and the first line of the message, then the source line, then the rest of the
+  // message.
   const size_t end = message.find('\n');
   out << (at.known() ? Printable(at.ToString()) + ": " : "") << kind << ": "
       << message.substr(0, end) << '\n';
@@ -104,7 +107,7 @@ std::vector<Error> Mistakes(const Error& error) {
 std::string CountErrors(const std::vector<Error>& errors) {
   std::set<std::string> files;
   for (const Error& e : errors) {
-    // A place may also be an option: "--set base_lr=x".
+    // The place may also be an option: "--set base_lr=x".
     if (e.at().known() && e.at().file.compare(0, 2, "--") != 0) files.insert(e.at().file);
   }
   const std::string count =
@@ -115,7 +118,7 @@ std::string CountErrors(const std::vector<Error>& errors) {
 }
 
 void PrintFailure(const Error& error, bool began, std::ostream& out) {
-  // In one piece: mpirun and other ranks write to the same terminal.
+  // Writes everything at once, because mpirun and other ranks write to the same terminal.
   std::ostringstream text;
   const std::vector<Error> mistakes = Mistakes(error);
   PrintErrors(mistakes, text);

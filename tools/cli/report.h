@@ -1,4 +1,4 @@
-// How mistakes look to the user: the place, the text, the source line and a mark under the column.
+// Prints errors for the user: the place, the message, the source line and a mark under the column.
 //
 //   net.prototxt:7:5: error: unknown field 'kernal_size' in ConvolutionParameter; did you mean
 //   'kernel_size'?
@@ -15,21 +15,21 @@
 
 namespace doppio {
 
-// One finding; `kind` is "error" or "warning".
+// Prints one finding. `kind` is "error" or "warning".
 void PrintFinding(const SourceLoc& at, const std::string& kind, const std::string& message,
                   std::ostream& out);
 
-// The first 100 of `errors`, and how many more there are.
+// Prints the first 100 of `errors` and the number of those left out.
 void PrintErrors(const std::vector<Error>& errors, std::ostream& out);
 
-// The mistakes of a failure one by one.
+// Returns the individual errors of an ErrorList, or `error` itself if it is a single one.
 std::vector<Error> Mistakes(const Error& error);
 
-// "3 errors in net.prototxt", "1 error", "4 errors in 2 files".
+// Returns a count such as "3 errors in net.prototxt", "1 error" or "4 errors in 2 files".
 std::string CountErrors(const std::vector<Error>& errors);
 
-// What main prints for a failure. Mistakes in files get a closing line with their number, which
-// also says that nothing was run if the work has not begun.
+// Prints the message for an error that ended the program. For errors in files, a last line gives
+// their number and, if `began` is false, says that nothing was run.
 void PrintFailure(const Error& error, bool began, std::ostream& out);
 
 }  // namespace doppio

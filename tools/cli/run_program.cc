@@ -17,7 +17,9 @@ namespace doppio {
 
 namespace {
 
-std::atomic<pid_t> g_running;  // 0: none; for the handler, which can reach nothing but globals
+// The child that RunProgram waits for; 0: none. Global, because a signal handler can access nothing
+// else.
+std::atomic<pid_t> g_running;
 
 }  // namespace
 
@@ -36,7 +38,8 @@ std::optional<int> RunProgram(std::vector<std::string> words, int input) {
   if (result == ENOENT) return std::nullopt;
   if (result != 0) throw FileError("cannot start " + words[0] + ": " + std::strerror(result));
   g_running = child;
-  // Its number may belong to another process once it has been waited for.
+  // Waits without reaping the child: once it is reaped, its process ID may be reused, and the
+  // signal handler would signal another process.
   siginfo_t ended;
   while (waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
   }

@@ -11,7 +11,7 @@
 namespace doppio {
 namespace {
 
-// A handler can reach nothing but globals. Lock-free atomics are safe in it.
+// Signal handlers can access only globals. Lock-free atomics are async-signal-safe.
 constexpr int kSignalCount = 65;
 std::atomic<int> g_pending[kSignalCount];
 std::atomic<bool> g_stops[kSignalCount];
@@ -39,7 +39,7 @@ Request ParseEffect(const std::string& flag, const std::string& value) {
 }
 
 pid_t AnnouncingLauncher() {
-  // With this setting SIGCONT only ends a pause.
+  // If this setting is on, mpirun forwards job control, and SIGCONT only ends a pause.
   const char* const forwards = std::getenv("OMPI_MCA_orte_forward_job_control");
   const bool pauses = forwards != nullptr && std::string(forwards) != "0";
   return std::getenv("OMPI_COMM_WORLD_RANK") != nullptr && !pauses ? getppid() : 0;
@@ -52,12 +52,13 @@ SignalHandler::SignalHandler(const std::map<int, Request>& effects, pid_t launch
   if (launcher != 0 && termination != effects.end()) effects_[SIGCONT] = termination->second;
   for (const auto& [signal, effect] : effects_) {
     g_pending[signal] = 0;
-    // Twice quits only for those that people and schedulers send to end a process.
+    // A second signal ends the process only for the signals that users and schedulers send to end a
+    // process.
     g_stops[signal] = (signal == SIGINT || signal == SIGTERM) &&
                       (effect == Request::kStop || effect == Request::kSnapshotStop);
     struct sigaction action = {};
     sigfillset(&action.sa_mask);
-    action.sa_flags = SA_RESTART;  // reads and writes of the data threads go on
+    action.sa_flags = SA_RESTART;  // system calls of data threads are restarted
     if (signal == SIGCONT) {
       action.sa_sigaction = &HandleContinue;
       action.sa_flags |= SA_SIGINFO;
@@ -78,7 +79,7 @@ Request SignalHandler::Poll() {
     if (g_pending[signal] == 0) continue;
     stop = stop || effect == Request::kStop || effect == Request::kSnapshotStop;
     snapshot = snapshot || effect == Request::kSnapshot || effect == Request::kSnapshotStop;
-    // A stop stays pending, so that the second signal is known as such.
+    // A stop remains pending, so that Handle() recognises the second signal.
     if (!g_stops[signal]) g_pending[signal] = 0;
   }
   if (stop) return snapshot ? Request::kSnapshotStop : Request::kStop;

@@ -1,5 +1,5 @@
-// Signals as wishes to the running training. Handlers only set a flag; the trainer asks once per
-// iteration.
+// Turns signals into requests to the running training. The signal handlers only set flags, which
+// the trainer polls once per iteration.
 #ifndef DOPPIO_TOOLS_CLI_SIGNALS_H_
 #define DOPPIO_TOOLS_CLI_SIGNALS_H_
 
@@ -12,26 +12,28 @@
 
 namespace doppio {
 
-// Of one value of --sigint_effect and its kin: stop, snapshot, snapshot_stop, none. UsageError for
-// another.
+// Parses a value of --sigint_effect, --sigterm_effect and the like: stop, snapshot, snapshot_stop
+// or none. Throws UsageError for any other value.
 Request ParseEffect(const std::string& flag, const std::string& value);
 
-// The parent process if it is one that announces SIGTERM by SIGCONT, else 0. Open MPI's mpirun and
-// its daemons do when they are told to end: SIGTERM follows after a second, SIGKILL after another
-// one (odls_base_sigkill_timeout is the time of each).
+// Returns the parent process if it announces SIGTERM with SIGCONT; otherwise 0. Open MPI's mpirun
+// and its daemons announce the end of a job in this way: SIGTERM follows one second after SIGCONT,
+// and SIGKILL one second after SIGTERM (odls_base_sigkill_timeout sets each interval).
 pid_t AnnouncingLauncher();
 
-// Catches these signals while it lives; one at a time. A second SIGINT or SIGTERM after one that
-// stops ends the process at once with 130 or 143.
+// Catches signals during its lifetime. At most one object may exist at a time. If a SIGINT or
+// SIGTERM requests a stop, a second one ends the process at once with exit code 130 or 143.
 class SignalHandler {
  public:
-  // SIGCONT from `launcher`, unless that is 0, has the effect of SIGTERM.
+  // Maps signals to the requests they make. If `launcher` is not 0, a SIGCONT from that process has
+  // the same effect as SIGTERM.
   explicit SignalHandler(const std::map<int, Request>& effects, pid_t launcher = 0);
   ~SignalHandler();
   SignalHandler(const SignalHandler&) = delete;
   SignalHandler& operator=(const SignalHandler&) = delete;
 
-  // What was asked for since the last call; a stop stays asked for.
+  // Returns the requests since the last call. A stop that was requested by SIGINT or SIGTERM is
+  // returned by all later calls, too.
   Request Poll();
 
  private:

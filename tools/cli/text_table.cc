@@ -10,14 +10,16 @@
 namespace doppio {
 namespace {
 
-// A cell stays in its row, and what a file's name holds does not steer the terminal.
+// Replaces control characters by '?', so that a cell stays in its row and a file name cannot send
+// control sequences to the terminal.
 std::string OnOneLine(std::string text) {
   const auto steers = [](char c) { return (static_cast<unsigned char>(c) < ' ') || c == 127; };
   std::replace_if(text.begin(), text.end(), steers, '?');
   return text;
 }
 
-// The blocks of Unicode's East Asian Width (UAX 11) that are wide, and those of emoji.
+// Returns true for code points that take two columns: the wide blocks of Unicode's East Asian Width
+// (UAX 11) and emoji.
 bool IsWide(uint32_t letter) {
   constexpr std::pair<uint32_t, uint32_t> kWide[] = {
       {0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xA960, 0xA97F}, {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},
@@ -64,7 +66,8 @@ size_t DisplayWidth(const std::string& text) {
   size_t width = 0;
   for (size_t i = 0; i < text.size();) {
     const auto first = static_cast<unsigned char>(text[i++]);
-    // 110xxxxx, 1110xxxx and 11110xxx begin a letter of 2, 3 and 4 bytes; 10xxxxxx go on with it.
+    // Lead bytes 110xxxxx, 1110xxxx and 11110xxx begin a sequence of 2, 3 and 4 bytes; bytes
+    // 10xxxxxx continue it.
     const int lead_bits = first < 0x80 ? 7 : first < 0xE0 ? 5 : first < 0xF0 ? 4 : 3;
     uint32_t letter = first & ((1U << lead_bits) - 1);
     for (; i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80; ++i)

@@ -1,4 +1,5 @@
-// A table as plain text: columns as wide as their widest cell, a title row, numbers to the right.
+// A table in plain text with a title row. Each column is as wide as its widest cell, and columns of
+// numbers can be right-aligned.
 #ifndef DOPPIO_TOOLS_CLI_TEXT_TABLE_H_
 #define DOPPIO_TOOLS_CLI_TEXT_TABLE_H_
 
@@ -11,9 +12,10 @@ namespace doppio {
 
 class TextTable {
  public:
-  // A title that starts with '>' makes its column right-aligned.
+  // A '>' at the start of a title makes its column right-aligned; it is not printed.
   explicit TextTable(const std::vector<std::string>& titles);
-  void Add(std::vector<std::string> cells);  // as many as titles
+  // Adds a row. Missing cells are empty; extra cells are dropped.
+  void Add(std::vector<std::string> cells);
   void Print(std::ostream& out) const;
 
  private:
@@ -21,18 +23,19 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Terminal columns of UTF-8 text; letters of China, Japan and Korea take two.
+// Returns the number of terminal columns that UTF-8 text takes. Wide characters (Chinese, Japanese,
+// Korean, emoji) count as two.
 size_t DisplayWidth(const std::string& text);
 
-// 25050 -> "25 050".
+// Formats an integer with a space every three digits: 25050 -> "25 050".
 std::string Thousands(int64_t value);
-// 3.14159, 2 -> "3.14".
+// Formats a number with `digits` decimals: 3.14159, 2 -> "3.14".
 std::string Fixed(double value, int digits);
-// As printf's %g: 0.000123456 -> "0.000123456", 1234567 -> "1.23457e+06".
+// Formats a number like printf's %g: 0.000123456 -> "0.000123456", 1234567 -> "1.23457e+06".
 std::string Significant(double value, int digits = 6);
-// Of something in a second: 32787.4 -> "32787", 12.345 -> "12.3", NaN -> "–".
+// Formats a rate per second: 32787.4 -> "32787", 12.345 -> "12.3", NaN -> "–".
 std::string Rate(double per_second);
-// 47163 seconds -> "13 h 06 m".
+// Formats a number of seconds: 47163 -> "13 h 06 m".
 std::string Duration(double seconds);
 
 }  // namespace doppio

@@ -61,7 +61,8 @@ ExitCode RunVerb(const CommandLine& line, bool* began) {
                      of_verb.command_name + " --help");
   }
   for (const std::string& flag : line.given) {
-    // Flags that no verb has are another command's, which the parser has warned about, or glog's.
+    // A flag that the command lacks belongs to another command, and the parser has already warned
+    // about it, or to glog.
     if (Contains(line.command->flags, flag) && !Contains(verb.flags, flag)) {
       LOG(WARNING) << "--" << flag << " has no effect on '" << of_verb.command_name << "'";
     }

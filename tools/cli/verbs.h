@@ -1,5 +1,5 @@
-// Commands whose first word says what to do, such as `data convert`. Their rows are made from the
-// rows of their verbs.
+// Commands with verbs: the first word after the command's name selects the action, as in `data
+// convert`. The Command is assembled from its verbs.
 #ifndef DOPPIO_TOOLS_CLI_VERBS_H_
 #define DOPPIO_TOOLS_CLI_VERBS_H_
 
@@ -10,16 +10,16 @@
 
 namespace doppio {
 
-// Runs the verb that `line.files` begins with, and warns about flags that have no effect on it.
-// Throws UsageError for an unknown verb and for a wrong number of files.
+// Runs the verb named by the first word of `line.files` and warns about given flags that do not
+// affect it. Throws UsageError for an unknown verb or a wrong number of arguments.
 ExitCode RunVerb(const CommandLine& line, bool* began);
 
-// The row of a command with these verbs: it takes the flags of all of them.
+// Returns a command with these verbs. It accepts the flags of all of them.
 Command CommandOfVerbs(const std::string& summary, std::vector<Verb> verbs,
                        const std::string& example,
                        ExitCode (*run)(const CommandLine&, bool*) = &RunVerb);
 
-// Null if the command has no verb of this name.
+// Returns the verb of this name, or null if the command has none.
 const Verb* FindVerb(const Command& command, const std::string& name);
 
 }  // namespace doppio

@@ -1,4 +1,5 @@
-// A folder beside a file that is being made, on the same file system, where it waits for its name.
+// A temporary folder next to an output file, on the same file system. The output is written there
+// and renamed when it is complete.
 #ifndef DOPPIO_TOOLS_CLI_WAITING_ROOM_H_
 #define DOPPIO_TOOLS_CLI_WAITING_ROOM_H_
 
@@ -8,20 +9,21 @@
 
 namespace doppio {
 
-// Goes with all files in it (no folders) when its scope ends, and when a signal ends the process
-// meanwhile. One at a time.
+// Creates a temporary folder. The destructor removes the folder and the files in it (but no
+// subfolders); so does a signal that ends the process. At most one object may exist at a time.
 class WaitingRoom {
  public:
-  // OUT.new.PID; FileError where it cannot be made.
+  // Creates the folder OUT.new.PID, where OUT is the path of the output file. Throws FileError if
+  // that fails.
   explicit WaitingRoom(const std::string& out);
   ~WaitingRoom();
   WaitingRoom(const WaitingRoom&) = delete;
   WaitingRoom& operator=(const WaitingRoom&) = delete;
 
   const std::string& path() const { return path_; }
-  // Where the file that will be `out` waits.
+  // Returns the temporary path of the output file `out`.
   std::string Of(const std::string& out) const;
-  // Gives it its name.
+  // Renames the temporary file to `out`. Throws FileError if that fails.
   void Release(const std::string& out) const;
 
  private:

@@ -1,4 +1,5 @@
-// What `doppio data` can do: one file for each. `line.files` has what stands behind the verb.
+// The verbs of `doppio data`, one file each. `line.files` holds the arguments after the verb. See
+// Verb::run.
 #ifndef DOPPIO_TOOLS_COMMANDS_DATA_VERBS_H_
 #define DOPPIO_TOOLS_COMMANDS_DATA_VERBS_H_
 

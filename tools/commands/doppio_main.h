@@ -1,4 +1,4 @@
-// The program `doppio` without main(). The executable calls it, and so does the Python module,
+// The program `doppio` without main(). It is called by the executable and by the Python module,
 // which runs pip's `doppio` command in its own process.
 #ifndef DOPPIO_TOOLS_COMMANDS_DOPPIO_MAIN_H_
 #define DOPPIO_TOOLS_COMMANDS_DOPPIO_MAIN_H_
@@ -8,10 +8,10 @@
 
 namespace doppio {
 
-// Runs the command that `arguments` ask for; the first one is the program's name. Prints whatever
-// the command throws as one message, and returns the exit code. Nothing else in the program catches
-// an error to print it. Commands start `own_path` to run the program again; it may be empty if this
-// process is the executable. Call it once per process, because flags are global.
+// Runs the command in `arguments`, whose first entry is the program's name, and returns the exit
+// code. This is the only place where the program catches errors to print them. Commands that
+// restart the program run `own_path`; it may be empty if this process is the executable. Must be
+// called at most once per process, because flags are global variables.
 int DoppioMain(const std::vector<std::string>& arguments, const std::string& own_path = "");
 
 }  // namespace doppio

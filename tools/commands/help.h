@@ -1,5 +1,5 @@
-// The help pages, made from the commands' rows, the flags' own descriptions and defaults, and the
-// schema; and what `doppio help WORD` finds in them.
+// The help pages. They are generated from the commands, the descriptions and defaults of flags, and
+// the schema. Also the search of `doppio help WORD`.
 #ifndef DOPPIO_TOOLS_COMMANDS_HELP_H_
 #define DOPPIO_TOOLS_COMMANDS_HELP_H_
 
@@ -15,11 +15,13 @@ struct ExitCodeHelp {
   int code;
   const char* meaning;
 };
+// Returns the exit codes of the program with their meanings.
 const std::vector<ExitCodeHelp>& ExitCodeHelps();
 
-// One line: "doppio 0.1.0 (abc1234)".
+// Prints one line: "doppio 0.1.0 (abc1234)".
 void PrintVersion(std::ostream& out);
-// The page that --help on this line asks for: of its verb, of its command, or the list of commands.
+// Prints the page for --help on this line: the page of the verb, the page of the command, or the
+// list of commands.
 void PrintHelp(const CommandLine& line, std::ostream& out);
 
 }  // namespace doppio

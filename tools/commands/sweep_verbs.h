@@ -1,5 +1,5 @@
-// What `doppio sweep` can do besides running trials: a file for each kind. `line.files` has what
-// stands behind the verb.
+// The verbs of `doppio sweep` other than those that run trials, one file per kind. `line.files`
+// holds the arguments after the verb.
 #ifndef DOPPIO_TOOLS_COMMANDS_SWEEP_VERBS_H_
 #define DOPPIO_TOOLS_COMMANDS_SWEEP_VERBS_H_
 
@@ -16,12 +16,13 @@ ExitCode SweepBest(const CommandLine& line, bool* began);
 ExitCode SweepAsk(const CommandLine& line, bool* began);
 ExitCode SweepTell(const CommandLine& line, bool* began);
 
+// Returns the rule by which the sweep compares its trials.
 MetricRule MetricOfSweep(const SweepJournal& journal);
-// The table of its trials, as --json and --csv want it.
+// Prints the sweep's results on standard output, as a table or as --json or --csv ask.
 void ShowSweep(const SweepJournal& journal);
-// Trains as that trial did; for a shell.
+// Returns a command line, quoted for a shell, that repeats the training of `trial`.
 std::string BestCommand(const SweepJournal& journal, int64_t trial);
-// What trials are run with.
+// Returns the path of the program that runs the trials.
 std::string SweepProgram();
 
 }  // namespace doppio

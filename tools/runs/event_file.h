@@ -1,6 +1,6 @@
-// TensorBoard's event files: numbers over iterations. Format: the documentation of
-// tensorflow/core/lib/io/record_writer.h and of tensorflow/core/util/event.proto, whose field
-// numbers proto/event.proto has.
+// TensorBoard's event files: scalar values over iterations. The format is documented in
+// tensorflow/core/lib/io/record_writer.h and tensorflow/core/util/event.proto; proto/event.proto
+// has the same field numbers.
 #ifndef DOPPIO_TOOLS_RUNS_EVENT_FILE_H_
 #define DOPPIO_TOOLS_RUNS_EVENT_FILE_H_
 
@@ -13,25 +13,28 @@
 
 namespace doppio {
 
-// One record: length and data, each followed by its masked CRC-32C; little-endian.
+// Returns one record: the length and the data, each followed by its masked CRC-32C, all
+// little-endian.
 std::string EventRecord(const std::string& data);
-// The first record of a file.
+// Returns the first record of a file. `wall_time` is in seconds since 1970.
 std::string FirstRecord(double wall_time);
-// Values of `tags` at an iteration.
+// Returns a record with one value for each of `tags` at iteration `iter`.
 std::string ScalarRecord(double wall_time, int64_t iter,
                          const std::vector<std::pair<std::string, double>>& tags);
 
-// A file for each process of a run: TensorBoard reads all of a folder.
+// Writes an event file. Each process of a run writes its own file; TensorBoard reads all files of a
+// folder.
 class EventFile {
  public:
-  // Makes FOLDER/events.out.tfevents.SECONDS.HOST.PID. FileError where it cannot be written.
+  // Creates FOLDER/events.out.tfevents.SECONDS.HOST.PID. Throws FileError if that fails.
   EventFile(const std::string& folder, double wall_time);
 
   void Add(double wall_time, int64_t iter,
            const std::vector<std::pair<std::string, double>>& tags) {
     file_.Write(ScalarRecord(wall_time, iter, tags));
   }
-  // What other files of the folder hold of this iteration and later ones is not shown any more.
+  // Marks a restart at iteration `iter`: TensorBoard no longer shows values of this and later
+  // iterations from other files of the folder.
   void Restart(double wall_time, int64_t iter);
 
  private:

@@ -1,5 +1,5 @@
-// The numbers of a run as they come, in three forms: metrics.jsonl, which tools/runs/metrics.h
-// reads, metrics.csv, and a file of events for TensorBoard. docs/runs.md describes them.
+// Writes the numbers of a run in three formats: metrics.jsonl, which tools/runs/metrics.h reads,
+// metrics.csv, and an event file for TensorBoard. docs/runs.md describes them.
 #ifndef DOPPIO_TOOLS_RUNS_METRIC_FILES_H_
 #define DOPPIO_TOOLS_RUNS_METRIC_FILES_H_
 
@@ -17,21 +17,26 @@
 
 namespace doppio {
 
-// Everything throws FileError.
+// Not thread-safe. The constructor throws FileError if a file cannot be opened. Later write errors
+// are logged and do not end the training; see AppendFile.
 class MetricFiles {
  public:
-  // Behind what the folder has. `begun`: when this process began, seconds since 1970.
+  // Opens the files in `folder` and appends to existing ones. `begun` is the start time of this
+  // process in seconds since 1970.
   MetricFiles(const std::string& folder, double begun);
 
-  // `samples` of the train data, or 0; the memory of `device` is told, if there is one.
+  // `samples` is the size of the train data, or 0 if unknown. If `device` is not null, its memory
+  // use is recorded; it must outlive this object.
   void Begin(int64_t samples, const Device* device);
-  // What is there already was another process's.
+  // Records that the run resumed at `iteration`. Earlier lines were written by another process.
   void Resume(int64_t iteration);
-  // A line where an iteration displays something, each second, and 200 times in max_iter.
+  // Writes a line for each display iteration, and otherwise once per second and 200 times in
+  // max_iter.
   void Iteration(const Progress& progress);
-  void Flush();  // what Iteration has kept back
+  // Writes the last iteration that Iteration() has held back.
+  void Flush();
   void Test(const TestScores& scores);
-  // A line of metrics.jsonl; `more` are its other fields.
+  // Writes a line to metrics.jsonl. `more` holds the additional fields.
   void Event(const std::string& event, int64_t iteration,
              nlohmann::json more = nlohmann::json::object());
 
@@ -49,7 +54,7 @@ class MetricFiles {
   const Device* device_ = nullptr;
   double samples_ = 0;
 
-  // Since the last line of training.
+  // Accumulated since the last line of training numbers.
   double seconds_ = 0, wait_seconds_ = 0;
   int64_t images_ = 0;
   double written_at_ = 0;

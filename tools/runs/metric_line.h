@@ -1,4 +1,4 @@
-// Lines of metrics.jsonl, of which a long run has a million.
+// A fast parser for lines of metrics.jsonl, because a long run has a million of them.
 #ifndef DOPPIO_TOOLS_RUNS_METRIC_LINE_H_
 #define DOPPIO_TOOLS_RUNS_METRIC_LINE_H_
 
@@ -8,9 +8,9 @@
 
 namespace doppio {
 
-// Reads a line of training numbers in the form in which MetricFiles writes it. Returns false, and
-// leaves `point` undefined, for any other line, also for one that another JSON writer has made:
-// that is for a whole parser, which gives the same point.
+// Parses a line of training numbers in the exact form that MetricFiles writes. Returns false and
+// leaves `*point` undefined for any other line, including valid JSON by another writer. The caller
+// must then use a full JSON parser, which gives the same point for lines of both kinds.
 bool ScanTrainLine(std::string_view line, TrainPoint* point);
 
 }  // namespace doppio

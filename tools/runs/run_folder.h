@@ -1,10 +1,10 @@
-// The folder that `train --run_dir` keeps of a run: what was run, where, how it goes and how it
-// ended. docs/runs.md describes the files; tools/runs/metrics.h reads them. Whatever is rewritten
-// is written aside and renamed, whatever grows does so line by line, so it can be read at any time
-// and after any death of the process.
+// The folder in which `train --run_dir` records a run: what was run and where, its progress and its
+// end. docs/runs.md describes the files; tools/runs/metrics.h reads them. Files that change are
+// replaced atomically by a rename, and files that grow are written line by line, so that a folder
+// is readable at any time, even after the process was killed.
 //
-// One folder belongs to one process at a time, and is used by its training thread; a thread of its
-// own writes a heartbeat every two seconds: that the run lives, how far it is and how fast.
+// A folder belongs to one process at a time and is used by its training thread. A background thread
+// writes a heartbeat every two seconds with the time, the iteration and the speed.
 #ifndef DOPPIO_TOOLS_RUNS_RUN_FOLDER_H_
 #define DOPPIO_TOOLS_RUNS_RUN_FOLDER_H_
 
@@ -31,14 +31,15 @@ struct RunStart {
   const CommandLine* line = nullptr;
   const SolverSpec* solver = nullptr;
   std::vector<std::string> devices;  // "GPU 0 (NVIDIA H200)"
-  bool resumes = false;              // --resume or --snapshot was given
+  bool resumes = false;              // true if --resume or --snapshot was given
 };
 
 class RunFolder {
  public:
-  // `name`: a path, or "auto". Makes the folder, or goes on in one where `start` resumes.
-  // UsageError where it holds a run that is not to go on, or is going on; one that another host has
-  // left without a word a minute ago is waited for.
+  // Creates the folder, or continues in an existing one if `start` resumes. `name` is a path or
+  // "auto". Throws UsageError if the folder holds a run that `start` does not resume, or a run that
+  // is still in progress. If the run was last on another host, blocks until its heartbeat is a
+  // minute old, and throws UsageError if a new heartbeat arrives.
   RunFolder(const std::string& name, const RunStart& start);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
@@ -46,53 +47,58 @@ class RunFolder {
 
   const std::string& path() const { return path_; }
 
-  // In this order: the trainer is there; its callbacks; and one of the two ends.
-  // `parent`: the snapshot or the weights it starts from, or ""; `metric`: what is monitored, or
-  // "".
+  // Must be called in this order: Begin() once the trainer exists; its callbacks; then End() or
+  // Fail(). `parent` is the snapshot or the weights that the run starts from, or "". `metric` is
+  // the monitored score, or "". `device` must outlive the calls up to End() or Fail().
   void Begin(Trainer* trainer, const Device& device, const std::string& parent,
              const std::string& metric);
   void Iteration(const Progress& progress);
   void Test(const TestScores& scores);
   void Best(const BestState& best, const KeptSnapshots& kept);
   void Snapshot(const TakenSnapshot& snapshot, const KeptSnapshots& kept);
-  // What LayerTimes has found out; of a resumed run in place of what was there.
+  // Writes the result of LayerTimes. Replaces the result of a run that was resumed.
   void Layers(const nlohmann::json& layers);
   void End(const TrainResult& result, ExitCode code, const std::string& resume_command);
   void Fail(ExitCode code, const std::string& error, const std::string& resume_command);
 
  private:
   void Open(const std::string& name, const RunStart& start);
-  bool Lock();  // false: another process has it
+  // Returns false if another process holds the lock.
+  bool Lock();
   void WriteInputs(const SolverSpec& solver);
-  void WriteRun();  // run.json, with a heartbeat
-  void Beat();      // the thread
+  // Writes run.json, including a heartbeat.
+  void WriteRun();
+  // The body of the heartbeat thread.
+  void Beat();
   void AddHeartbeat();
   void WriteExit(nlohmann::json exit, const std::string& status);
   void LinkSnapshots(const KeptSnapshots& kept);
 
   std::string path_;
-  int lock_ = -1;              // open file, locked while this lives
-  double begun_ = 0;           // of this process
-  bool goes_on_ = false;       // the folder held the run already
-  double seconds_before_ = 0;  // that the processes before have trained
+  int lock_ = -1;              // an open file, locked during the lifetime of this object
+  double begun_ = 0;           // start time of this process
+  bool goes_on_ = false;       // true if the folder already held the run
+  double seconds_before_ = 0;  // training time of earlier processes of the run
   std::unique_ptr<LogFile> log_;
   std::unique_ptr<MetricFiles> metrics_;
-  std::string metric_;                  // that is monitored, or ""
-  std::atomic<int64_t> iteration_ = 0;  // done
+  std::string metric_;                  // the monitored score, or ""
+  std::atomic<int64_t> iteration_ = 0;  // completed iterations
 
-  std::mutex writing_;  // of run.json: a text never replaces a newer one
-  std::mutex mutex_;    // of what follows
+  // Serialises writing run.json, so that an older text never replaces a newer one.
+  std::mutex writing_;
+  std::mutex mutex_;  // guards the members below
   std::condition_variable stop_;
   nlohmann::json run_;
   int64_t images_ = 0;       // since the last heartbeat
-  double work_seconds_ = 0;  // likewise, without tests and snapshots
+  double work_seconds_ = 0;  // since the last heartbeat, without tests and snapshots
   bool ended_ = false;
   std::thread heart_;
 };
 
-// Records the end of a run whose own process is lost, in run.json and exit.json of the folder at
-// `path`, which may be on a file system that several machines share. Does nothing if the folder is
-// not there or tells already how the run ended. FileError if it cannot be written.
+// Records in run.json and exit.json that the run in the folder `path` was lost. For use by another
+// process than the run's own; the folder may be on a file system that several machines share. Does
+// nothing if the folder does not exist or already records the run's end. Throws FileError if it
+// cannot be written.
 void RecordLostRun(const std::string& path, const Error& failure);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// What a training keeps beside its result, as flags say: a run folder, which snapshots stay, which
-// state is the best.
+// The records that a training keeps, as flags ask: a run folder, selected snapshots and the best
+// state.
 #ifndef DOPPIO_TOOLS_RUNS_RUN_RECORDS_H_
 #define DOPPIO_TOOLS_RUNS_RUN_RECORDS_H_
 
@@ -22,38 +22,40 @@ namespace doppio {
 
 class RunRecords {
  public:
-  // --run_dir, --monitor, --early_stop, --keep_best, --keep_last, --on_nan. `writes`: this process
-  // trains, and others leave the writing to it. Throws UsageError.
+  // Reads --run_dir, --monitor, --early_stop, --keep_best, --keep_last and --on_nan. If `writes` is
+  // false, another process writes the records of this training. Throws UsageError.
   RunRecords(const CommandLine& line, const SolverSpec& solver,
              const std::vector<std::string>& gpus, bool writes);
 
-  // What all ranks need to know.
+  // Adds the options that all ranks need.
   void AddRules(TrainerOptions* options) const;
-  // On the rank that writes, whose trainer calls back before it calls what is there already. This
-  // outlives the trainer.
+  // Adds the callbacks, on the rank that writes. The trainer calls the callbacks that `options`
+  // already has after those added here. This object must outlive the trainer.
   void AddCallbacks(TrainerOptions* options);
+  // Begins the records of a training, on the rank that writes. Must be called after the trainer is
+  // created and before it starts.
   void Begin(Trainer* trainer, const TrainerOptions& options);
-  // Who is told the times of layers; empty where nobody keeps them.
+  // Returns the callback for the times of layers; empty if they are not recorded.
   std::function<void(const nlohmann::json&)> LayersKeeper();
 
-  // The end of the training. Fail also where a rank is lost or the ranks do not part well: by any
-  // thread, and possibly after End.
+  // Record the end of the training. Fail() also records a lost rank or a failed shutdown of the
+  // ranks; it may be called by any thread and even after End().
   void End(const TrainResult& result, ExitCode code);
   void Fail(const std::exception& failure);
 
-  // "" where there is no snapshot.
+  // Returns the command that resumes the training, or "" if there is no snapshot.
   std::string ResumeCommandText() const;
   std::string run_dir() const { return folder_ == nullptr ? "" : folder_->path(); }
-  // What is monitored, or "".
+  // Returns the monitored score, or "".
   std::string metric() const { return monitor_ ? monitor_->metric.metric : ""; }
 
  private:
   const CommandLine line_;
   std::string prefix_;
   std::optional<MonitorRule> monitor_;
-  mutable std::mutex mutex_;  // of kept_
+  mutable std::mutex mutex_;  // guards kept_
   KeptSnapshots kept_;
-  std::unique_ptr<RunFolder> folder_;  // null without --run_dir, and where another process writes
+  std::unique_ptr<RunFolder> folder_;  // null without --run_dir, and if another process writes it
 };
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// A run as tools/web/report.js shows it: what `report` writes into its page and `dash` sends to its
-// own.
+// Converts a run into the JSON that tools/web/report.js displays. `report` embeds it into its page,
+// and `dash` serves it.
 #ifndef DOPPIO_TOOLS_RUNS_RUN_VIEW_H_
 #define DOPPIO_TOOLS_RUNS_RUN_VIEW_H_
 
@@ -12,24 +12,24 @@
 
 namespace doppio {
 
-// What was asked of a run: the values of its resolved solver, and over them what its command line
-// says, by names of flags and paths of --set ("base_lr", "seed",
+// Returns the settings of a run: the values of its resolved solver, overridden by those on its
+// command line. Keys are names of flags and paths of --set ("base_lr", "seed",
 // "net.layer[conv1].convolution_param.num_output").
 std::map<std::string, std::string> SettingsOf(const RunRecord& run,
                                               const std::map<std::string, std::string>& resolved);
 
-// `name` is shown; curves have at most `points` points. Keys: "name", "status", "net", "host",
-// "started", "seconds", "images_per_s", "iter", "max_iter", "command", "error", "resume", "best",
-// "settings", "curves" [{"kind": "train", "output" or "test", "name", "net", "x" (iteration),
-// "y"}], "clock" {"x", "y" (seconds since the start)}, "epochs_per_iter", "nonfinite" and "resumed"
-// (iterations), "layers" (tools/train/layer_times.h).
+// Returns the JSON of a run. `name` is the displayed name; a curve has at most `points` points.
+// Keys: "name", "status", "net", "host", "started", "seconds", "images_per_s", "iter", "max_iter",
+// "command", "error", "resume", "best", "settings", "curves" [{"kind": "train", "output" or "test",
+// "name", "net", "x" (iteration), "y"}], "clock" {"x", "y" (seconds since the start)},
+// "epochs_per_iter", "nonfinite" and "resumed" (iterations), "layers" (tools/train/layer_times.h).
 nlohmann::json ViewRun(const RunRecord& run, const std::string& name, size_t points);
 
-// Points that a curve may have where so many runs share a page: 2000 for one, fewer for each of
-// many.
+// Returns the maximum number of points per curve for a page with `runs` runs: 2000 for one run,
+// fewer for many.
 size_t PointsFor(size_t runs);
 
-// Whose scripts show a page of runs.
+// Returns the JavaScript files that a page of runs needs.
 std::vector<std::string> ReportScripts();
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// Curves of many points, made small enough to be drawn.
+// Reduces curves with many points so that they can be drawn.
 #ifndef DOPPIO_TOOLS_RUNS_SERIES_H_
 #define DOPPIO_TOOLS_RUNS_SERIES_H_
 
@@ -8,7 +8,7 @@
 
 namespace doppio {
 
-// Points of a curve; x never falls. y may be NaN or infinite.
+// The points of a curve. x never decreases; y may be NaN or infinite.
 struct Series {
   std::vector<double> x, y;
   void Add(double at, double value) {
@@ -17,12 +17,12 @@ struct Series {
   }
 };
 
-// At most `points` (4 or more) of them, in order: the first, the last, and of each stretch between
-// them the least and the largest value, so that no peak is lost. Of values that are not finite one
-// is kept where a stretch holds nothing else.
+// Returns at most `points` (at least 4) points of `series`, in order: the first, the last, and the
+// minimum and maximum of each interval between them, so that no peak is lost. An interval
+// without a finite value keeps one of its points.
 Series Thin(const Series& series, size_t points);
 
-// {"x": [...], "y": [...]}; values that are not finite are null.
+// Returns {"x": [...], "y": [...]}; values that are not finite become null.
 nlohmann::json ToJson(const Series& series);
 
 }  // namespace doppio

@@ -1,7 +1,7 @@
-// The journal of a sweep, FOLDER/sweep.jsonl: what was asked for, then a line for each trial that
-// begins or ends. Lines are only ever added, each synced before the work goes on, so what a killed
-// sweep had done is known. Several processes may add to it (tasks of an array job): each line is
-// written under a lock.
+// The journal of a sweep, FOLDER/sweep.jsonl. The first line holds the settings; each later line
+// records the begin or end of a trial. Lines are only appended, and each line is synced to disk
+// before the work continues, so that a killed sweep loses nothing. Several processes, such as the
+// tasks of an array job, may append at the same time: each line is written under a lock.
 #ifndef DOPPIO_TOOLS_SWEEP_SWEEP_JOURNAL_H_
 #define DOPPIO_TOOLS_SWEEP_SWEEP_JOURNAL_H_
 
@@ -12,71 +12,70 @@
 namespace doppio {
 
 struct SweepSettings {
-  std::string solver;               // as it was given, seen from `cwd`
-  std::string cwd;                  // where trials run
+  std::string solver;               // the path as the user gave it, relative to `cwd`
+  std::string cwd;                  // the working directory of the trials
   std::string method;               // grid, random, halving, ask
-  std::vector<std::string> params;  // --param
-  int64_t trials = 0;               // planned; 0: as many as are asked for
-  int64_t draws = 0;                // trials with random values; 0: they are a grid
+  std::vector<std::string> params;  // the values of --param
+  int64_t trials = 0;               // the planned number of trials; 0 if 'sweep ask' creates them
+  int64_t draws = 0;                // the number of trials with random values; 0 for a grid
   uint64_t seed = 1;
   std::string metric;          // "max:accuracy"
-  std::vector<int64_t> rungs;  // halving: max_iter of each rung; otherwise empty, and the solver
-                               // says when a trial ends
+  std::vector<int64_t> rungs;  // halving: max_iter of each rung. Empty for other methods, whose
+                               // trials end as the solver says.
   int64_t eta = 3;
-  int64_t prune_after = -1;        // iterations; -1: nothing is pruned
-  std::vector<std::string> train;  // flags of train that all trials have
+  int64_t prune_after = -1;        // the first iteration at which trials may be pruned; -1: never
+  std::vector<std::string> train;  // flags of train that all trials share
   std::string gpus;                // "" for the CPU
   int gpus_per_trial = 1;
-  int jobs = 1;  // trials at once, on the CPU
+  int jobs = 1;  // concurrent trials on the CPU
 };
 
 struct SweepTrial {
-  enum State {
-    kWaiting,
-    kRunning,
-    kDone,
-    kPruned,
-    kFailed
-  };  // kRunning: begun and not ended, perhaps since a kill
+  // kRunning is also the state of a trial that has begun and whose process was killed.
+  enum State { kWaiting, kRunning, kDone, kPruned, kFailed };
 
   int64_t number = 0;
-  std::vector<std::string> sets;  // "base_lr=0.01", as --set takes them
-  State state = kWaiting;         // in the rung that it has come to
+  std::vector<std::string> sets;  // values in the form that --set takes, such as "base_lr=0.01"
+  State state = kWaiting;         // in rung `rung`
   int rung = 0;
-  std::vector<double> scores;  // at the end of each rung that is done; NaN: there is none
-  int64_t iter = 0;            // as far as it had come when it last ended
-  double seconds = 0;          // of all that ended
-  std::string error;           // of a failed one: its first line
+  std::vector<double> scores;  // one per completed rung; NaN if a rung gave no score
+  int64_t iter = 0;            // the iteration at its last end
+  double seconds = 0;          // total time of all completed rungs
+  std::string error;           // for a failed trial: the first line of its error message
 
-  double score() const;  // the last one; NaN where there is none
+  // Returns the last score, or NaN if there is none.
+  double score() const;
+  // Returns true if the trial has completed the rung, successfully or not.
   bool Ended(int in_rung) const { return rung > in_rung || (rung == in_rung && state > kRunning); }
 };
 
-// "done" and its kin.
+// Returns "waiting", "running", "done", "pruned" or "failed".
 std::string Name(SweepTrial::State state);
-// "base_lr=0.01" -> "base_lr", "0.01". The first '=' outside brackets.
+// Splits at the first '=' outside of brackets: "base_lr=0.01" -> {"base_lr", "0.01"}.
 std::pair<std::string, std::string> SplitSet(const std::string& set);
 
+// Reads and writes a journal. Not thread-safe.
 class SweepJournal {
  public:
-  // Makes FOLDER/sweep.jsonl, which must not exist. Throws FileError.
+  // Creates FOLDER/sweep.jsonl with the settings. Throws FileError if the file exists or cannot be
+  // written.
   static void Create(const std::string& folder, const SweepSettings& settings);
 
-  // Reads it. To be written to only with `writable`. Throws FileError, which names the line that is
-  // damaged; what stands behind the last end of line was being written when a process was killed,
-  // and counts as not written.
+  // Opens and reads the journal of `folder`. Begin(), Add() and Hold require `writable`. Text after
+  // the last newline was left by a process that was killed while writing, and is ignored. Throws
+  // FileError if the file cannot be read; the error names the damaged line, if any.
   SweepJournal(const std::string& folder, bool writable);
   ~SweepJournal();
   SweepJournal(const SweepJournal&) = delete;
   SweepJournal& operator=(const SweepJournal&) = delete;
 
-  const std::string& folder() const { return folder_; }  // absolute
+  const std::string& folder() const { return folder_; }  // an absolute path
   const SweepSettings& settings() const { return settings_; }
-  const std::vector<SweepTrial>& trials() const {
-    return trials_;
-  }  // by number, as many as have begun or were planned before one
+  // Returns the trials by number, up to the last one that has begun.
+  const std::vector<SweepTrial>& trials() const { return trials_; }
 
-  // While it lives nobody else writes, and all that others have written is known.
+  // Locks the journal against writers in other processes during its lifetime. The constructor reads
+  // all lines that others have written. May be nested.
   class Hold {
    public:
     explicit Hold(SweepJournal* journal);
@@ -88,6 +87,7 @@ class SweepJournal {
     SweepJournal* journal_;
   };
 
+  // Records that `trial` begins rung `rung` with the values `sets`. Throws FileError.
   void Begin(int64_t trial, int rung, const std::vector<std::string>& sets);
   struct End {
     int64_t trial = 0;
@@ -97,6 +97,7 @@ class SweepJournal {
     double score = 0, seconds = 0;
     std::string error;
   };
+  // Records the end of a trial in a rung. Throws FileError.
   void Add(const End& end);
 
  private:
@@ -113,12 +114,12 @@ class SweepJournal {
   std::vector<SweepTrial> trials_;
 };
 
-// That a process runs the trials of a folder, to its end, however that comes. The trials inherit a
-// second lock: after a kill of the sweep they still write their snapshots.
+// Marks the folder of a sweep as in use until this process ends for any reason. The trials inherit
+// a second lock, because after the sweep was killed its trials still write their snapshots.
 class SweepLock {
  public:
-  // Waits up to `patience_s` seconds for trials that a killed sweep has left. Throws FileError when
-  // another process runs them, or when they do not end.
+  // Blocks for up to `patience_s` seconds while trials of a killed sweep are still running. Throws
+  // FileError if another process runs the sweep or if these trials do not end in time.
   SweepLock(const std::string& folder, double patience_s);
   ~SweepLock();
   SweepLock(const SweepLock&) = delete;

@@ -1,5 +1,6 @@
-// Which trial of a sweep runs next, which goes on, and which is given up. Pure functions of what
-// the journal says, so that a sweep that goes on after a kill decides as if nothing had been.
+// Decides which trial of a sweep runs next, which one continues and which one is pruned. All
+// functions are pure functions of the journal, so a resumed sweep takes the same decisions as an
+// uninterrupted one.
 #ifndef DOPPIO_TOOLS_SWEEP_SWEEP_METHOD_H_
 #define DOPPIO_TOOLS_SWEEP_SWEEP_METHOD_H_
 
@@ -12,14 +13,17 @@
 
 namespace doppio {
 
-// Successive halving (Jamieson and Talwalkar, "Non-stochastic Best Arm Identification and
-// Hyperparameter Optimization", AISTATS 2016): all trials run to the first rung, the best 1/eta of
-// them to the second, and so on. Iterations of the rungs, each about eta times the one before, the
-// last `max_iter`; all but that are rounded up to multiples of `test_interval`, where tests are.
-// The first is at least `min_iter`, or, with 0, such that one trial is left for the last rung.
+// Returns the iterations of the rungs of successive halving (Jamieson and Talwalkar,
+// "Non-stochastic Best Arm Identification and Hyperparameter Optimization", AISTATS 2016): all
+// trials run to the first rung, the best 1/eta of them to the second, and so on. Each rung has
+// about eta times the iterations of the previous one; the last has `max_iter`. All rungs but the
+// last are rounded up to multiples of `test_interval`, so that they end with a test. The first rung
+// has at least `min_iter` iterations; if `min_iter` is 0, the number of rungs is chosen so that one
+// trial reaches the last.
 std::vector<int64_t> HalvingRungs(int64_t trials, int64_t max_iter, int64_t min_iter, int64_t eta,
                                   int64_t test_interval);
 
+// A trial to be run up to the end of a rung.
 struct SweepJob {
   int64_t trial = 0;
   int rung = 0;
@@ -28,24 +32,27 @@ struct SweepJob {
   }
 };
 
-// What may run now and has not ended, in the order in which it should begin. It includes what runs
-// already, or ran when the sweep was killed. Empty: the sweep is at its end.
+// Returns the jobs that have not ended and do not have to wait for others, in the order in which
+// they should begin. The list includes jobs that are running or were running when the sweep was
+// killed. It is empty if the sweep is complete.
 std::vector<SweepJob> JobsToDo(const SweepSettings& settings, const MetricRule& metric,
                                const std::vector<SweepTrial>& trials);
 
-// Numbers of trials from the best to the worst: a later rung before an earlier one, pruned ones
-// behind these, then by score; those without one, and failed ones, last; equal ones by number.
+// Returns the numbers of all trials from best to worst. Trials with more completed rungs come
+// first, then pruned ones, then failed ones and those without a score. Within each group trials are
+// ordered by score, and by number if the scores are equal.
 std::vector<int64_t> Ranking(const MetricRule& metric, const std::vector<SweepTrial>& trials);
 
-// The best trial that has a score, and has not failed; -1: none.
+// Returns the number of the best trial that has a score and has not failed, or -1 if there is none.
 int64_t BestTrial(const MetricRule& metric, const std::vector<SweepTrial>& trials);
 
-// (iteration, score) of each test.
+// One (iteration, score) pair per test.
 using ScoreSeries = std::vector<std::pair<int64_t, double>>;
 
-// The median rule: the first test, from iteration `after` on, whose score is worse than the median
-// of the other trials' at the same iteration; of these there have to be at least three. Its index
-// in `own`; -1: none.
+// The median rule. Returns the index in `own` of the first test, from iteration `after` on, whose
+// score is worse than the median of the other trials' scores at the same iteration. Ignores
+// iterations at which fewer than three other trials have a score. Returns -1 if there is no such
+// test.
 int64_t PrunedAt(const MetricRule& metric, int64_t after, const ScoreSeries& own,
                  const std::vector<ScoreSeries>& others);
 

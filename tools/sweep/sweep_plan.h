@@ -1,4 +1,4 @@
-// What a sweep is to try, from its flags, checked before anything runs.
+// Reads the plan of a sweep from the flags and checks it before any trial runs.
 #ifndef DOPPIO_TOOLS_SWEEP_SWEEP_PLAN_H_
 #define DOPPIO_TOOLS_SWEEP_SWEEP_PLAN_H_
 
@@ -10,17 +10,18 @@
 
 namespace doppio {
 
-// --param, --method, --trials and their kin; the words behind the first of `line` are flags of
-// train. Reads the solver with the values of some trials, and throws UserError or UsageError for
-// what would make them fail or be without a score. Sets the flags of train to those of the trials.
+// Returns the settings of --param, --method, --trials and related flags. The arguments after the
+// first of `line` are flags of train. Loads the solver with the values of some trials, and throws
+// UserError or UsageError if these trials would fail or would have no score. Side effect: sets the
+// FLAGS_ variables of train to the values that trials use.
 SweepSettings SettingsFromFlags(const CommandLine& line);
 
-// The values of each planned trial as --set takes them, by number; none for trials that are asked
-// for.
+// Returns the values of each planned trial, by trial number, in the form that --set takes. Empty
+// for --method=ask.
 std::vector<std::vector<std::string>> PlannedSets(const SweepSettings& settings);
 
-// Makes the folder: `wanted`, which must not hold a sweep, or, with "", the next free
-// $DOPPIO_RUNS/sweep-0001. Its absolute path.
+// Creates the folder `wanted`, or the next free $DOPPIO_RUNS/sweep-0001 if `wanted` is "". An
+// existing folder `wanted` is used. Returns the absolute path. Throws FileError.
 std::string MakeSweepFolder(const std::string& wanted);
 
 }  // namespace doppio

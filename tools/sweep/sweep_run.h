@@ -1,4 +1,4 @@
-// Runs trials of a sweep until all have ended or a signal comes.
+// Runs the trials of a sweep until all have ended or a signal arrives.
 #ifndef DOPPIO_TOOLS_SWEEP_SWEEP_RUN_H_
 #define DOPPIO_TOOLS_SWEEP_SWEEP_RUN_H_
 
@@ -13,21 +13,21 @@
 namespace doppio {
 
 struct SweepRunOptions {
-  std::string program;            // doppio
-  std::vector<WorkerSlot> slots;  // a trial runs in each
-  std::optional<int64_t> only;    // this trial, and no other
+  std::string program;            // the path of the doppio program
+  std::vector<WorkerSlot> slots;  // one trial runs in each slot at a time
+  std::optional<int64_t> only;    // run only this trial
 };
 
-// All that are left of the sweep; writes the journal. Catches SIGINT, SIGTERM, SIGUSR1 and SIGUSR2,
-// upon which the trials write snapshots and end. Whether all ended; otherwise a signal came, or
-// somebody stopped a trial.
+// Runs all remaining trials and records them in the journal. Catches SIGINT, SIGTERM, SIGUSR1 and
+// SIGUSR2; the trials then write snapshots and end. Returns true if all trials have ended, and
+// false if a signal arrived or a trial was stopped from outside.
 bool RunTrials(const SweepRunOptions& options, SweepJournal* journal);
 
-// What came of a trial whose training ended with `code` (0, or how it failed), by its run folder.
-// `log_begin`: where its messages begin.
+// Returns the result of a trial from its run folder. `code` is the exit code of its training. The
+// messages of this training begin at byte `log_begin` of the trial's log.
 SweepJournal::End EndOf(const SweepJournal& journal, int64_t trial, int rung, int code,
                         int64_t log_begin);
-// The file with all that a trial's training says.
+// Returns the path of the file that holds the complete output of a trial's training.
 std::string TrialLog(const std::string& folder, int64_t trial);
 
 }  // namespace doppio

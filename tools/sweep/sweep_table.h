@@ -1,4 +1,4 @@
-// What has come of a sweep's trials, for people and for programs.
+// Prints a sweep's results as a table, CSV or JSON.
 #ifndef DOPPIO_TOOLS_SWEEP_SWEEP_TABLE_H_
 #define DOPPIO_TOOLS_SWEEP_SWEEP_TABLE_H_
 
@@ -12,30 +12,34 @@
 
 namespace doppio {
 
+// The result of one trial.
 struct SweepRow {
   SweepTrial trial;
-  // Of a trial that has not ended: as its run folder says, "running" or "stopped".
+  // The state to show. A trial that has not ended is "running" or "stopped", according to its run
+  // folder.
   std::string state;
-  double score = 0;  // of the last test; NaN: none
+  double score = 0;  // of the last test; NaN if there is none
   int64_t iter = 0;
   double seconds = 0;
-  double images_per_s = 0;  // NaN: not known
+  double images_per_s = 0;  // NaN if unknown
 };
 
-// From the best to the worst; those that run now with what they have come to. Trials that are only
-// planned are left out.
+// Returns a row for each trial that has begun, from best to worst. Rows of running trials show
+// their current progress.
 std::vector<SweepRow> RowsOf(const SweepJournal& journal, const MetricRule& metric);
 
-// "12 trials: 9 done, 1 pruned, 2 waiting".
+// Returns a summary such as "12 trials: 9 done, 1 pruned, 2 waiting".
 std::string SweepSummary(const SweepSettings& settings, const std::vector<SweepRow>& rows);
 
+// Prints a table for a terminal. `best` is the number of the trial to mark, or -1.
 void PrintSweepTable(const SweepSettings& settings, const std::vector<SweepRow>& rows, int64_t best,
                      std::ostream& out);
-// A line for each trial with its values, RFC 4180.
+// Prints one line per trial, with its values, as CSV (RFC 4180).
 void PrintSweepCsv(const SweepSettings& settings, const std::vector<SweepRow>& rows,
                    std::ostream& out);
-// {"base_lr": "0.1"} of a trial's NAME=VALUE.
+// Converts NAME=VALUE texts to an object: {"base_lr": "0.1"}.
 nlohmann::json SweepValues(const std::vector<std::string>& sets);
+// Returns the sweep with all rows. `best` is the number of the best trial, or -1.
 nlohmann::json SweepJson(const SweepJournal& journal, const std::vector<SweepRow>& rows,
                          int64_t best);
 

@@ -1,4 +1,4 @@
-// One trial of a sweep: what runs it, and what came of it.
+// One trial of a sweep: the command that runs it, and its progress.
 #ifndef DOPPIO_TOOLS_SWEEP_SWEEP_TRIAL_H_
 #define DOPPIO_TOOLS_SWEEP_SWEEP_TRIAL_H_
 
@@ -12,37 +12,39 @@
 
 namespace doppio {
 
-// "t005"; its run folder is FOLDER/t005.
+// Return the name of a trial, such as "t005", and the path of its run folder, FOLDER/t005.
 std::string TrialName(int64_t trial);
 std::string TrialFolder(const std::string& folder, int64_t trial);
 
-// `doppio train` with what the trial has of its own: the sweep's flags of train, then --set for
-// each of `sets`. This is how the trial can be repeated anywhere.
+// Returns the `doppio train` command with the sweep's flags of train and a --set for each of
+// `sets`. The command repeats the trial outside of the sweep.
 std::vector<std::string> TrainCommand(const std::string& program, const SweepSettings& settings,
                                       const std::vector<std::string>& sets);
-// The same into the trial's folder, as far as its rung goes, and from its newest snapshot. `gpus`
-// for --gpu; "": the CPU.
+// Returns the command that runs a job: TrainCommand, but writing to the trial's folder, ending at
+// the job's rung, and resuming from the newest snapshot. `gpus` is the value of --gpu; "" for the
+// CPU.
 std::vector<std::string> TrialCommand(const std::string& program, const SweepSettings& settings,
                                       const std::string& folder, const SweepJob& job,
                                       const std::vector<std::string>& sets,
                                       const std::string& gpus);
-// Words as a shell reads them back.
+// Joins words into a command line, quoted for a shell.
 std::string ShellCommand(const std::vector<std::string>& words);
 
-// What stands in the trial's run folder, whether it still runs or not.
+// The state of a trial according to its run folder, whether or not it is still running.
 struct TrialProgress {
-  bool found = false;  // there is a run folder
-  std::string status;  // of the run, see RunRecord
+  bool found = false;  // true if the run folder exists
+  std::string status;  // status of the run; see RunRecord
   int64_t iter = 0;
-  double seconds = 0;       // that it has trained
+  double seconds = 0;       // training time
   double images_per_s = 0;  // see RunRecord
-  double score = 0;         // of the last test; NaN: none
-  ScoreSeries series;       // of all tests
-  std::string why;          // without a score: why there is none
+  double score = 0;         // of the last test; NaN if there is none
+  ScoreSeries series;       // the scores of all tests
+  std::string why;          // the reason if there is no score
 };
+// Reads the trial's run folder. Throws FileError if it is damaged.
 TrialProgress ReadProgress(const std::string& folder, int64_t trial, const MetricRule& metric);
 
-// The first error of what a child has written to its log from byte `begin` on; "" for none.
+// Returns the first error message in the file `log` from byte `begin` on, or "" if there is none.
 std::string FirstError(const std::string& log, int64_t begin);
 
 }  // namespace doppio

@@ -1,6 +1,6 @@
-// Trainings as child processes, side by side, each on its own GPUs and cores. A child never
-// outlives this process for longer than its snapshot takes: the system sends it SIGTERM when this
-// process ends, however that comes.
+// Runs trainings as child processes, each on its own GPUs and cores. When this process ends for any
+// reason, the system sends SIGTERM to the children, so a child outlives this process only for as
+// long as its snapshot takes.
 #ifndef DOPPIO_TOOLS_SWEEP_SWEEP_WORKERS_H_
 #define DOPPIO_TOOLS_SWEEP_SWEEP_WORKERS_H_
 
@@ -11,52 +11,58 @@
 
 namespace doppio {
 
-// What one of several children that run at once may use.
+// The resources of one child among several that run at the same time.
 struct WorkerSlot {
-  std::string gpus;        // for --gpu; "": the CPU
-  std::vector<int> cores;  // empty: all
-  int threads = 1;         // OMP_NUM_THREADS, unless the environment has it
+  std::string gpus;        // the value of --gpu; "" for the CPU
+  std::vector<int> cores;  // the cores to run on; empty: all
+  int threads = 1;         // OMP_NUM_THREADS, unless the environment sets it
 };
 
-// Shares of `cores` for so many children: disjoint ones, or, where there are more children than
-// cores, one thread on any.
+// Divides `cores` into disjoint shares for `children` children. If there are more children than
+// cores, each child gets one thread on any core.
 std::vector<WorkerSlot> CpuSlots(const std::vector<int>& cores, int children);
-// Of `gpus_each` of these GPUs; as many slots as there are enough GPUs for.
+// Returns slots with `gpus_each` of the GPUs each, and as many slots as the GPUs suffice for. The
+// cores are divided as in CpuSlots.
 std::vector<WorkerSlot> GpuSlots(const std::vector<int>& cores, const std::vector<int>& gpus,
                                  int gpus_each);
-// The cores that this process was started with.
+// Returns the cores that this process was allowed to use when it started.
 std::vector<int> AllCores();
 
 struct WorkerCommand {
-  std::vector<std::string> arguments;  // the first one is the program's path
+  std::vector<std::string> arguments;  // the first is the absolute path of the program
   std::string cwd;
-  std::string log;  // file to which it adds standard output and error
+  std::string log;  // the file that standard output and error are appended to
 };
 
+// Starts, polls and stops the children. Not thread-safe.
 class Workers {
  public:
   explicit Workers(std::vector<WorkerSlot> slots);
 
   const std::vector<WorkerSlot>& slots() const { return slots_; }
-  int FreeSlot() const;  // the first one; -1: none
+  // Returns the first free slot, or -1 if all are in use.
+  int FreeSlot() const;
+  // Returns true if no child is running.
   bool Idle() const;
-  // Throws FileError when there can be no process, or no log.
+  // Starts a child in a free slot. Throws FileError if the process cannot be started or the log
+  // cannot be opened.
   void Start(int slot, const WorkerCommand& command);
 
   struct Ended {
     int slot = 0;
     int code = 0;  // exit code; 128 + N for signal N
   };
-  // Those that have ended since the last call. Does not wait.
+  // Returns the children that have ended since the last call. Does not block.
   std::vector<Ended> Poll();
-  // Asks for a snapshot and an end. SIGUSR1, because a second SIGTERM, which a batch system may
-  // have sent already, would end it without a snapshot.
+  // Asks a child to write a snapshot and end. Sends SIGUSR1: a batch system may already have sent
+  // SIGTERM, and a second SIGTERM would end the child without a snapshot.
   void Stop(int slot);
+  // Calls Stop() for all children.
   void StopAll();
 
  private:
   std::vector<WorkerSlot> slots_;
-  std::vector<pid_t> children_;  // 0: free
+  std::vector<pid_t> children_;  // process IDs; 0 for a free slot
 };
 
 }  // namespace doppio

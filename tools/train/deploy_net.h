@@ -1,4 +1,4 @@
-// The net that is left when training is over: its losses give way to what they compute inside.
+// Converts a training net into a deploy net by replacing its losses.
 #ifndef DOPPIO_TOOLS_TRAIN_DEPLOY_NET_H_
 #define DOPPIO_TOOLS_TRAIN_DEPLOY_NET_H_
 
@@ -6,9 +6,10 @@
 
 namespace doppio {
 
-// SoftmaxWithLoss and InfogainLoss become Softmax, SigmoidCrossEntropyLoss becomes Sigmoid. The new
-// top is the loss's second one where it has two, else "prob", or, where several losses would want
-// that name, "LAYER/prob".
+// Replaces each loss with the layer whose result the loss computes internally: SoftmaxWithLoss and
+// InfogainLoss become Softmax, SigmoidCrossEntropyLoss becomes Sigmoid. The new top takes the name
+// of the loss's second top. If the loss has only one top, the new top is named "prob", or
+// "LAYER/prob" if that name is taken or several losses would need it.
 void ReplaceLosses(NetSpec* net);
 
 }  // namespace doppio

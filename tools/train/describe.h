@@ -1,5 +1,4 @@
-// What is about to run, in words: said at the start of a training and by --dry_run, so that nothing
-// is hidden.
+// Describes a training before it starts. `train` and --dry_run print these texts.
 #ifndef DOPPIO_TOOLS_TRAIN_DESCRIBE_H_
 #define DOPPIO_TOOLS_TRAIN_DESCRIBE_H_
 
@@ -11,24 +10,26 @@
 
 namespace doppio {
 
-// Nets, parameters, batch, device, memory, how long: a few lines. `ranks` train together; `free`:
-// what the device had before, or -1.
+// Returns a few lines about the nets, parameters, batch, device, memory and number of iterations.
+// `ranks` is the number of ranks that train together. `free` is the number of bytes that were free
+// on the device before the net was planned, or -1 if unknown.
 std::vector<std::string> DescribeTraining(Trainer* trainer, int ranks, int64_t free);
 
-// Where the memory of a training goes, as the lines of a table. `test_bytes`: of all test nets;
-// `rule`: whose history it is.
+// Returns a table, one string per line, of what the memory of a training is used for. `test_bytes`
+// is the memory of all test nets, `rule` the update rule that the history belongs to, and `free` as
+// in DescribeTraining. All sizes are in bytes.
 std::vector<std::string> DescribeMemory(const MemoryUse& train, int64_t test_bytes,
                                         const std::string& rule, const Device& device,
                                         int64_t free);
 
-// What --recompute and --offload came to; empty without them.
+// Returns lines about the effect of --recompute and --offload; empty if neither is used.
 std::vector<std::string> DescribeSaving(const Net& net);
 
-// What computes a layer: the engine of its kernel, "with NAME" inside a chain of that head, "view"
-// for nothing at all.
+// Returns what computes the layer of this node: the engine of its kernel, "with NAME" if the kernel
+// of layer NAME computes it (a chain), or "view" if there is nothing to compute.
 std::string KernelName(const Net& net, size_t node);
 
-// Each layer of a net with its kernel, and why faster ones were passed over.
+// Prints a table of all layers with their kernels and the reasons why faster kernels declined.
 void PrintKernels(const Net& net, std::ostream& out);
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// From --gpu to devices.
+// Chooses and opens the devices that --gpu asks for.
 #ifndef DOPPIO_TOOLS_TRAIN_DEVICES_H_
 #define DOPPIO_TOOLS_TRAIN_DEVICES_H_
 
@@ -13,34 +13,40 @@
 
 namespace doppio {
 
-// What --gpu comes to for this process.
+// The GPUs that this process uses.
 struct ChosenGpus {
-  std::vector<int> indices;     // as CUDA counts, one for each rank of the process; none: the CPU
-  std::shared_ptr<void> claim;  // keeps others from the same free ones
+  std::vector<int> indices;  // CUDA device indices, one per rank of the process; empty: use the CPU
+  std::shared_ptr<void>
+      claim;  // keeps other processes from claiming the same idle GPUs; null if none were claimed
 };
 
-// `gpu` is a list ("0", "0,1"; one that comes twice is shared by two ranks), "all", "free:2" (idle
-// ones), or "" for the CPU. A process of a launcher gets one: those of a machine go through the
-// list by their local rank. Throws UsageError; DeviceError says why there are none.
+// Chooses GPUs. `gpu` is a list ("0", "0,1"; two ranks share a GPU that occurs twice), "all",
+// "free:N" (N idle GPUs), or "" for the CPU. If a launcher started several processes, each gets one
+// GPU: the process with local rank r gets entry r of the list, modulo its length. Throws UsageError
+// if `gpu` is malformed, and DeviceError with the reason if the GPUs are not available.
 ChosenGpus ChooseGpus(const std::string& gpu, const Launch& launch = Launch());
 
-// For a process whose threads use the GPUs of `gpu` together, before anything asks CUDA: where
-// these are several, sets CUDA_MODULE_LOADING=EAGER unless the user has set it. Loading a kernel at
-// its first launch waits for the GPU, which may itself wait for an all-reduce's kernel on another
-// GPU that the loading holds up. Throws UsageError.
+// Sets CUDA_MODULE_LOADING=EAGER if the threads of this process will use several GPUs and the user
+// has not set the variable. Must be called before the first use of CUDA. Without it, CUDA loads a
+// kernel at its first launch, and loading waits for the GPU. That GPU may wait for the all-reduce
+// kernel of another GPU, whose launch the loading blocks. Throws UsageError.
 void LoadKernelsAtOnceForSeveral(const std::string& gpu);
 
-// Throws DeviceError where one of them cannot be used here. Makes nothing on them.
+// Throws DeviceError if one of the chosen GPUs cannot be used by this process. Does not allocate
+// anything on the GPUs.
 void CheckGpus(const std::string& gpu, const ChosenGpus& chosen);
 
-// One device for each, or the CPU, set up as the flags say; they keep the claim. Throws
-// DeviceError.
+// Opens one device per chosen GPU, or the CPU if none is chosen, and configures it from the flags.
+// The devices share ownership of `chosen.claim`. Throws DeviceError, or UsageError for a wrong
+// flag.
 std::vector<std::unique_ptr<Device>> OpenDevices(const std::string& gpu, const ChosenGpus& chosen);
 
-// The CPU, or the one GPU that `gpu` names, for commands that use no more.
+// Opens the CPU, or the single GPU that `gpu` names, for commands that use one device. Throws
+// DeviceError if `gpu` names several GPUs.
 std::unique_ptr<Device> OpenDevice(const std::string& gpu);
 
-// What --precision asks activations to be stored as; nothing without the flag.
+// Returns the type in which --precision stores activations, or nothing if the flag is not given.
+// Throws UsageError for an unknown precision.
 std::optional<DType> StoredFromFlags();
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// Solvers and nets as lists of settings, to compare them.
+// Flattens solvers and nets into lists of settings, so that they can be compared.
 #ifndef DOPPIO_TOOLS_TRAIN_FLAT_SETTINGS_H_
 #define DOPPIO_TOOLS_TRAIN_FLAT_SETTINGS_H_
 
@@ -9,10 +9,12 @@
 
 namespace doppio {
 
-// Values by the paths of --set: {"net.layer[conv1].convolution_param.pad", "[2]"}.
+// Maps the path of a field, as --set takes it, to its value:
+// {"net.layer[conv1].convolution_param.pad", "[2]"}.
 using FlatSettings = std::map<std::string, std::string>;
 
-// Adds the fields that `message` has set. `prefix` precedes their paths: "net.", or "".
+// Adds all fields that are set in `message` to `settings`. `prefix` is prepended to the paths:
+// "net." or "".
 void AddFlat(const google::protobuf::Message& message, const std::string& prefix,
              FlatSettings* settings);
 

@@ -1,4 +1,4 @@
-// Which snapshots of a training stay: --keep_last and --keep_best.
+// Deletes old snapshots of a training, as --keep_last and --keep_best ask. Not thread-safe.
 #ifndef DOPPIO_TOOLS_TRAIN_KEPT_SNAPSHOTS_H_
 #define DOPPIO_TOOLS_TRAIN_KEPT_SNAPSHOTS_H_
 
@@ -12,18 +12,22 @@ namespace doppio {
 
 class KeptSnapshots {
  public:
-  // `last`: how many of the newest ones stay; 0: all. `keep_best`: the best one stays however old
-  // it is.
+  // `last` is the number of newest snapshots to keep; 0 keeps all. With `keep_best`, the snapshot
+  // of the best state is kept regardless of its age.
   KeptSnapshots(int last, bool keep_best) : last_(last), keep_best_(keep_best) {}
 
-  // On resume: those of this prefix up to that iteration belong to this training, too.
+  // On resume, adds the existing snapshots of `prefix` up to `iteration`, because they belong to
+  // this training.
   void AddEarlier(const std::string& prefix, int64_t iteration);
+  // Sets the iteration of the best state, or nothing if there is none yet.
   void SetBest(std::optional<int64_t> iteration) { best_ = iteration; }
 
-  // A snapshot that is whole: files of those that are not to stay are removed.
+  // Adds a completely written snapshot and deletes the files of snapshots that are no longer to be
+  // kept.
   void Add(const TakenSnapshot& snapshot);
 
-  // Of the best state, where it has one, and the newest; null without.
+  // Return the snapshot of the best state and the newest snapshot, or null if there is none. Owned
+  // by this object and valid until the next call of Add() or AddEarlier().
   const SnapshotNames* best() const;
   const SnapshotNames* last() const;
 

@@ -1,4 +1,4 @@
-// How a layer is described in a few words, for tables and drawings.
+// Short descriptions of layers for tables and drawings.
 #ifndef DOPPIO_TOOLS_TRAIN_LAYER_DETAIL_H_
 #define DOPPIO_TOOLS_TRAIN_LAYER_DETAIL_H_
 
@@ -9,11 +9,11 @@
 
 namespace doppio {
 
-// {"a", "b"}, ", " -> "a, b".
+// Joins `parts` with `separator`: {"a", "b"}, ", " -> "a, b".
 std::string Join(const std::vector<std::string>& parts, const std::string& separator);
 
-// What belongs behind the type: " 5×5/2, 2 groups" of a convolution, " MAX 3×3/2" of a pooling; ""
-// for others.
+// Returns the text to print after the layer's type: " 5×5/2, 2 groups" for a convolution, " MAX
+// 3×3/2" for a pooling layer, "" for all other layers.
 std::string LayerDetail(const LayerParameter& layer);
 
 }  // namespace doppio

@@ -1,4 +1,4 @@
-// What is no mistake, but probably not what the user meant.
+// Warnings about settings that are valid but probably not what the user meant.
 #ifndef DOPPIO_TOOLS_TRAIN_LINT_H_
 #define DOPPIO_TOOLS_TRAIN_LINT_H_
 
@@ -14,17 +14,19 @@
 
 namespace doppio {
 
-// As log lines, "net.prototxt:3:1: text".
+// Logs each warning as "net.prototxt:3:1: text".
 void LogWarnings(const std::vector<Warning>& warnings);
 
-// Whether nothing here obeys a field, whatever its value.
+// Returns true if Doppio ignores the field, whatever its value.
 bool HasNoEffectHere(const google::protobuf::FieldDescriptor& field);
 
-// Fields of Caffe's forks that are read so that their files work, but change nothing here.
+// Returns warnings for fields that are set in `message` but have no effect in Doppio: fields of
+// Caffe's forks, which are accepted so that files for these forks load, and old transformation
+// fields of data layers.
 std::vector<Warning> IgnoredFields(const google::protobuf::Message& message,
                                    const FieldPlaces& places);
 
-// Blobs that no layer reads although the net has a loss.
+// Returns warnings for blobs that no layer reads, if the net has a loss.
 std::vector<Warning> LooseEnds(const Graph& graph);
 
 }  // namespace doppio

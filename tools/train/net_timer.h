@@ -1,5 +1,5 @@
-// Times a net: whole iterations (forward, backward, and an update by SGD with momentum) without any
-// other clock in between, then, apart from that, every layer alone.
+// Times a net. First times whole iterations (forward, backward, and an update by SGD with
+// momentum), then, in separate iterations, each layer on its own.
 #ifndef DOPPIO_TOOLS_TRAIN_NET_TIMER_H_
 #define DOPPIO_TOOLS_TRAIN_NET_TIMER_H_
 
@@ -15,34 +15,39 @@ namespace doppio {
 
 struct LayerTime {
   double forward_ms = 0, backward_ms = 0;
-  // Complete after this layer's backward: of each the number of values.
+  // The numbers of values of the parameters whose gradients are complete after this layer's
+  // backward pass.
   std::vector<int64_t> gradients;
 };
 
 struct Timing {
   double forward_ms = 0, backward_ms = 0, update_ms = 0, iteration_ms = 0;  // medians
+  // The time of all timed iterations.
   double total_ms = 0;
-  double data_wait = 0;  // share of the time of all iterations
+  double data_wait = 0;  // fraction of the total time spent waiting for data, 0 to 1
   double startup_seconds = 0;
-  std::vector<LayerTime> layers;  // means, per node
-  std::optional<GpuSummary> gpu;  // during whole iterations, where the device is watched
+  std::vector<LayerTime> layers;  // means, one entry per node
+  std::optional<GpuSummary>
+      gpu;  // during the whole iterations; absent if the device is not monitored
 };
 
 class NetTimer {
  public:
-  // Planned as --engine, --fusion, --recompute, --offload and --weights say. `device` outlives the
-  // timer.
+  // Plans the net as --engine, --fusion, --recompute and --offload ask, and loads --weights.
+  // `device` must outlive the timer.
   NetTimer(Graph graph, Device* device);
   ~NetTimer();
 
   const Net& net() const { return *net_; }
 
-  // The first iteration. Returns the seconds from the start of the process to its end.
+  // Runs the first iteration. Returns the seconds from the start of the process to the end of that
+  // iteration.
   double Start();
-  // After Start, which is the first of the `warmup` iterations.
+  // Runs the remaining warm-up iterations and times `iterations` iterations. Must be called after
+  // Start(), which counts as the first of the `warmup` iterations.
   Timing Run(int warmup, int iterations);
-  // Computes while going() says so, and returns the ms that it would have taken alone, as `alone`
-  // has it of each layer.
+  // Runs layers until going() returns false. Returns the milliseconds that the same layers take
+  // alone according to `alone`.
   double ComputeWhile(const Timing& alone, const std::function<bool()>& going);
 
  private:
@@ -62,7 +67,7 @@ class NetTimer {
   double startup_seconds_ = 0;
 };
 
-// Of one rank.
+// Returns the throughput of one rank, or 0 if the iteration time is 0.
 double ImagesPerSecond(const Net& net, const Timing& timing);
 
 }  // namespace doppio

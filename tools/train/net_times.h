@@ -1,4 +1,4 @@
-// What `time --json` writes, and `scale --times` reads.
+// The JSON format that `time --json` writes and `scale --times` reads.
 #ifndef DOPPIO_TOOLS_TRAIN_NET_TIMES_H_
 #define DOPPIO_TOOLS_TRAIN_NET_TIMES_H_
 
@@ -10,13 +10,13 @@
 
 namespace doppio {
 
-// `iterations`: that were timed.
+// `iterations` is the number of timed iterations.
 nlohmann::json ToJson(const Net& net, const Timing& timing, int iterations);
 
-// One rank's iteration as the model of scaling wants it. Layers that are timed one by one take
-// longer together than in a whole iteration, or shorter; they keep their shares of backward, and
-// all parts together last iteration_ms. Throws FileError, with `file`, where `times` is not what
-// ToJson makes of a net that trains.
+// Converts the times of one rank for the model of scaling. Layers that are timed one by one take
+// more or less time in total than in a whole iteration. So each layer keeps its share of the
+// backward time, and the parts are scaled to add up to iteration_ms. Throws FileError, naming
+// `file`, if `times` is not the output of ToJson for a net that trains.
 RankTimes ToRankTimes(const nlohmann::json& times, const std::string& file);
 
 }  // namespace doppio

@@ -1,5 +1,5 @@
-// Nets as commands name them: --model or --solver, with --set, --phase, --level, --stage and
-// --batch applied.
+// Loads the net that --model or --solver names, with --set, --phase, --level, --stage and --batch
+// applied.
 #ifndef DOPPIO_TOOLS_TRAIN_NETS_H_
 #define DOPPIO_TOOLS_TRAIN_NETS_H_
 
@@ -14,28 +14,33 @@
 
 namespace doppio {
 
-// --phase, or `otherwise` when it is not given.
+// Returns the phase of --phase, or `otherwise` if the flag is not given. Throws UsageError.
 Phase PhaseFromFlags(Phase otherwise);
+// Returns the overrides of --set and --unset.
 Overrides OverridesOf(const CommandLine& line);
-// --batch, --data_threads, --seed.
+// Returns options from --batch, --data_threads, --seed and --precision. Throws UsageError.
 NetOptions OptionsFromFlags(Phase phase, DataMode data);
 
-// --recompute, --offload.
+// Returns the settings of --recompute and --offload. Throws UsageError.
 MemorySaving SavingFromFlags();
 
 struct FlaggedNet {
   Graph graph;
-  int64_t test_iter = 0;  // of the solver, for a test net, as TestNetSource has it
+  // TestNetSource::iterations of a solver's test net; 0 for all other nets.
+  int64_t test_iter = 0;
 };
-// The net of --model, or the one that --solver has for the phase (its first test net). `batch`,
-// where it is not 0, goes before --batch.
+// Returns the net of --model, or the solver's net for `phase` (for TEST the first test net). If
+// `batch` is not 0, it takes precedence over --batch. Logs warnings. Throws UsageError or
+// UserError.
 FlaggedNet NetFromFlags(const CommandLine& line, Phase phase, DataMode data, int64_t batch = 0);
 
-// Copies files of weights, separated by commas, into the parameters of a net and logs what did not
-// fit. Returns the preprocessing that the last of the files with one has.
+// Copies the weights in `files` (paths separated by commas) into the parameters of `net`. Logs all
+// parameters that do not fit. Returns the preprocessing stored in the last file that has one, or
+// nothing.
 std::optional<Preprocessing> LoadWeightFiles(const std::string& files, Net* net);
 
-// Values that learn or are kept, each counted once.
+// Returns the number of values of all parameters, including statistics. Shared parameters count
+// once.
 int64_t ParameterCount(const Graph& graph);
 
 }  // namespace doppio

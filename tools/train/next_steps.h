@@ -1,4 +1,4 @@
-// What a user may want after a training: the commands, ready to be typed.
+// Suggests commands to run after a training.
 #ifndef DOPPIO_TOOLS_TRAIN_NEXT_STEPS_H_
 #define DOPPIO_TOOLS_TRAIN_NEXT_STEPS_H_
 
@@ -11,8 +11,9 @@
 
 namespace doppio {
 
-// Of a training that `line` has started: test, classify (where a deploy.prototxt is beside the
-// net), a report of the run folder and twice the iterations. None without weights on the disk.
+// Returns complete command lines for use after the training that `line` started: test, classify (if
+// a deploy.prototxt is next to the net), a report of the run folder, and a training with twice as
+// many iterations. Returns an empty list if the training wrote no weights.
 std::vector<std::string> NextSteps(const CommandLine& line, const SolverSpec& solver,
                                    const TrainResult& result, const std::string& run_dir);
 

@@ -1,4 +1,5 @@
-// Files of an earlier run that a training is about to write over: told at its start, or refused.
+// Finds the files of an earlier run that a training will overwrite. The training lists them when it
+// starts, or refuses to start.
 #ifndef DOPPIO_TOOLS_TRAIN_OLD_FILES_H_
 #define DOPPIO_TOOLS_TRAIN_OLD_FILES_H_
 
@@ -11,16 +12,16 @@
 
 namespace doppio {
 
-// Existing snapshot files, by iteration, that a training from iteration `from` on replaces, as far
-// as its schedule says when it writes.
+// Returns the existing snapshot files, ordered by iteration, that a training from iteration `from`
+// will replace according to its snapshot schedule.
 std::vector<std::string> OldSnapshots(const SolverParameter& solver, const Schedule& schedule,
                                       int64_t from);
 
-// "4 files of an earlier run are written over: a_iter_5.caffemodel to a_iter_10.solverstate"; ""
-// for no files.
+// Returns a message such as "4 files of an earlier run are written over: a_iter_5.caffemodel to
+// a_iter_10.solverstate; ...", or "" if `files` is empty.
 std::string OldFilesText(const std::vector<std::string>& files);
 
-// FileError with --no_overwrite if there are such files.
+// Throws FileError if --no_overwrite is given and `files` is not empty.
 void CheckOldFiles(const std::vector<std::string>& files);
 
 }  // namespace doppio

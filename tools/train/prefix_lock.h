@@ -1,6 +1,6 @@
-// PREFIX.lock: which run the snapshots of a prefix belong to, and which process writes them. The
-// process holds a lock (flock) on the file until it ends in whatever way; the file stays, so that a
-// run that was killed before its first snapshot is known, too.
+// PREFIX.lock records which run owns the snapshots of a prefix and which process writes them. The
+// process holds a lock (flock) on the file for as long as it exists. The file itself remains, so
+// that a run that was killed before its first snapshot is still known.
 #ifndef DOPPIO_TOOLS_TRAIN_PREFIX_LOCK_H_
 #define DOPPIO_TOOLS_TRAIN_PREFIX_LOCK_H_
 
@@ -10,28 +10,33 @@
 
 namespace doppio {
 
-// The last training that began to write snapshots of this prefix.
+// The last training that began to write snapshots with this prefix.
 struct LastRun {
-  std::optional<uint64_t> id;  // none if there was no such training, or its file is damaged
-  std::string resumed;         // the state that it went on from, or ""
+  std::optional<uint64_t>
+      id;  // the run's id; nothing if there was no such training or its file is damaged
+  std::string resumed;  // the snapshot from which it resumed, or ""
 };
+// Reads PREFIX.lock.
 LastRun LastRunOf(const std::string& prefix);
 
 // Throws FileError if another process holds the lock, unless --take_over is given. Writes nothing.
-// Where that process is on another machine, waits first, because that may have died: its jobs are
-// queued again at once, but a file server keeps its locks for a while.
+// If the lock's owner is on another machine, blocks for up to 120 seconds before throwing: that
+// machine may have died, its jobs are requeued at once, and the file server releases its locks only
+// later.
 void CheckFree(const std::string& prefix);
 
+// Holds the lock of a prefix during its lifetime.
 class PrefixLock {
  public:
-  // Takes the lock for a run. Throws FileError as CheckFree does, or if the file cannot be written.
-  // Where the file system has no locks, nothing is locked.
+  // Takes the lock for the run with id `run` and records `resumed`. Throws FileError if another
+  // process holds the lock or if the file cannot be written. On file systems without locks, nothing
+  // is locked.
   PrefixLock(const std::string& prefix, uint64_t run, const std::string& resumed);
   ~PrefixLock();
   PrefixLock(const PrefixLock&) = delete;
   PrefixLock& operator=(const PrefixLock&) = delete;
 
-  // Throws FileError if another training has taken over.
+  // Throws FileError if another training has taken over the prefix.
   void CheckHeld() const;
 
  private:

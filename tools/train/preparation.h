@@ -1,5 +1,5 @@
-// How images are prepared for a net: as its weights, the net that was trained (--like) or flags
-// say, and what is assumed where nothing is known.
+// Decides how images are preprocessed for a net. The sources are, in this order: flags, the weights
+// or the net that was trained (--like), and Caffe's defaults.
 #ifndef DOPPIO_TOOLS_TRAIN_PREPARATION_H_
 #define DOPPIO_TOOLS_TRAIN_PREPARATION_H_
 
@@ -12,41 +12,43 @@
 
 namespace doppio {
 
-// "RGB, 32x32, mean 125.3,123,113.9, scale 1".
+// Returns a text such as "RGB, 32x32, mean 125.3,123,113.9, scale 1".
 std::string ToText(const Preprocessing& preprocessing);
 
-// The fields that are set, by their names: {"channels": "RGB", "mean": [125.3, 123, 113.9], ...}.
+// Returns the fields that are set, keyed by name: {"channels": "RGB", "mean": [125.3, 123, 113.9],
+// ...}.
 nlohmann::json ToJson(const Preprocessing& preprocessing);
 
-// How `now` departs from `known`: "BGR instead of RGB, scale 0.5 instead of 1". "" where it does
-// not; what one of them does not tell is no difference.
+// Returns the differences between `now` and `known`: "BGR instead of RGB, scale 0.5 instead of 1".
+// Returns "" if there is none. A value that one of them lacks is not a difference.
 std::string DifferenceText(const Preprocessing& now, const Preprocessing& known);
 
-// Of the net in `path` for phase TRAIN, with its data layer. A mean file that is missing is
-// looked for beside the net; throws FileError where it is not there either, unless `mean_given`.
-// Throws UsageError for a net that reads no images.
+// Returns the preprocessing of the data layer of the net in `path` for phase TRAIN. If the mean
+// file does not exist, a file of the same name next to the net is used. If that does not exist
+// either, throws FileError unless `mean_given`. Throws UsageError if the net reads no images.
 Preprocessing PreprocessingLike(const std::string& path, bool mean_given);
 
-// What is known of the images of a training.
+// The known preprocessing of the training images.
 struct KnownPreprocessing {
   Preprocessing images;
-  std::string from;  // "the weights", "train_val.prototxt"; "": nothing is known
+  std::string from;  // the source: "the weights", "train_val.prototxt"; "" if nothing is known
 };
 
-// What flags ask for; unset: as is known.
+// The preprocessing that flags ask for. Unset fields keep the known value.
 struct ImageWishes {
   std::optional<Preprocessing::Channels> channels;
-  std::string mean;  // as MeansOf takes it
+  std::string mean;  // a mean as MeansOf accepts it; "" if not given
   std::optional<float> scale;
-  std::string resize;  // as ParseSize takes it
+  std::string resize;  // a size as ParseSize accepts it; "" if not given
 };
 
-// --rgb, --channel_swap; unset where neither is given. Throws UsageError.
+// Returns the channel order of --rgb and --channel_swap, or nothing if neither is given. Throws
+// UsageError if a value is wrong or the flags contradict each other.
 std::optional<Preprocessing::Channels> ChannelsFromFlags(bool rgb_given, bool rgb,
                                                          const std::string& channel_swap);
 
-// Decides how images become the net's input, with one log line that says so. Wishes go before what
-// is known; what neither tells is assumed to be as in Caffe: BGR, no mean, scale 1.
+// Decides how images become the net's input and logs the decision. Values in `wishes` take
+// precedence over `known`. Values that are in neither have Caffe's defaults: BGR, no mean, scale 1.
 ImageInputOptions PrepareImages(const KnownPreprocessing& known, const ImageWishes& wishes,
                                 const ImageShape& input);
 

@@ -1,6 +1,6 @@
-// A CPU device whose memory is only reserved: addresses without pages behind them until something
-// writes there. A plan made on it tells how much memory a net needs on any machine, however big the
-// net is.
+// Returns a CPU device that reserves address space without allocating memory: the system provides
+// pages only when they are written. A plan made on this device shows how much memory a net needs,
+// even if the net is too large for the machine.
 #ifndef DOPPIO_TOOLS_TRAIN_RESERVED_DEVICE_H_
 #define DOPPIO_TOOLS_TRAIN_RESERVED_DEVICE_H_
 

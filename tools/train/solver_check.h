@@ -1,4 +1,4 @@
-// What is wrong with a solver and its nets although their text is right, without running them.
+// Checks a solver and its nets for errors that the parser cannot find, without running them.
 #ifndef DOPPIO_TOOLS_TRAIN_SOLVER_CHECK_H_
 #define DOPPIO_TOOLS_TRAIN_SOLVER_CHECK_H_
 
@@ -10,23 +10,24 @@
 
 namespace doppio {
 
-// Policies, update rule, scores of tests, the end and loss scaling; throws an ErrorList of all that
-// is wrong.
+// Checks the learning rate policy, update rule, precision rule, end of the training and loss
+// scaling. Throws the error, or an ErrorList if there are several.
 void CheckRules(const SolverSpec& spec);
 
-// The files besides data that a training needs at its start: weights to start from, and a folder
-// that takes snapshots. Throws an ErrorList.
+// Checks the files other than data that a training needs at its start: the weights to start from
+// and a writable folder for snapshots. Throws the error, or an ErrorList if there are several.
 void CheckFiles(const SolverSpec& spec);
 
-// Of the solver and its nets: upgrades, overrides, unusual values and fields without effect. Each
-// place once.
+// Returns the warnings for the solver and its nets: upgrades, overrides, unusual values and fields
+// without effect. Each warning occurs once.
 std::vector<Warning> WarningsOf(const SolverSpec& spec);
 
-// The net with its shapes, as the flags change it; sources that are missing are supposed to be of
-// the shape that their layers declare. Throws what is wrong with layers and shapes.
+// Returns the net's graph with all shapes, with the flags applied. A missing source is assumed to
+// have the shape that its layer declares. Throws the errors in layers and shapes.
 Graph AssumedGraph(const NetSource& source);
 
-// What a training of the net would throw for sources that AssumedGraph has done without.
+// Returns the errors that a training would throw for the missing sources that AssumedGraph
+// tolerates.
 std::vector<Error> MissingFiles(const Graph& graph);
 
 }  // namespace doppio

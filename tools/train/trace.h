@@ -1,5 +1,5 @@
-// `train --trace`: a few iterations of all ranks on one timeline (docs/parallel.md, "Timeline").
-// And with a run folder: how long each layer of its rank took in a few early ones.
+// `train --trace`: shows a few iterations of all ranks on one timeline (docs/parallel.md,
+// "Timeline"). For run folders, also measures the time of each layer in a few early iterations.
 #ifndef DOPPIO_TOOLS_TRAIN_TRACE_H_
 #define DOPPIO_TOOLS_TRAIN_TRACE_H_
 
@@ -17,37 +17,40 @@
 
 namespace doppio {
 
-// What --trace and --trace_iterations ask for.
+// The values of --trace and --trace_iterations.
 struct TraceRequest {
   std::string file;
-  std::optional<std::pair<int64_t, int64_t>> iterations;  // first and last; without: see WindowOf
+  // The first and last iteration; if unset, WindowOf() chooses.
+  std::optional<std::pair<int64_t, int64_t>> iterations;
 };
-// Nothing without --trace. Throws UsageError.
+// Returns nothing if --trace is not given. Throws UsageError.
 std::optional<TraceRequest> TraceFromFlags();
 
-// Which iterations, first and last, of a training from `start` up to before `max_iter` are shown;
-// first > last: none. The default are iterations 10 to 20 after the start, or in a shorter training
-// the last eleven.
+// Returns the first and last iteration to trace in a training from iteration `start` to `max_iter`
+// - 1. If first > last, nothing is traced. The default is iterations 10 to 20 after the start, or
+// the last eleven iterations of a shorter training.
 std::pair<int64_t, int64_t> WindowOf(const TraceRequest& request, int64_t start, int64_t max_iter);
 
-// One rank's part. With a request all ranks have one, and make the same calls.
+// Traces one rank of a training. If there is a request, every rank must have an object and make the
+// same calls. Used by the training thread only.
 class TrainingTrace {
  public:
-  // `on_layers` is told what LayerTimes has found out, once; empty: nobody wants to know.
-  // `world`, null for one rank alone, and `device` outlive it. Throws FileError on rank 0 where the
-  // file cannot be written.
+  // `on_layers`, if not empty, is called once with the JSON of LayerTimes. `world` is null for a
+  // single rank. `world` and `device` must outlive this object. Throws FileError on rank 0 if the
+  // timeline's file cannot be written.
   TrainingTrace(std::optional<TraceRequest> request,
                 std::function<void(const nlohmann::json&)> on_layers, const World* world,
                 Device* device);
 
-  // Before and after the Trainer is made.
+  // AddTo() must be called before the Trainer is created, Plan() afterwards.
   void AddTo(TrainerOptions* options);
   void Plan(Trainer* trainer);
-  // After the training. With a request collective; rank 0 writes the file if it is not written yet.
+  // Must be called after the training. Collective if there is a request. Rank 0 writes the file if
+  // it is not written yet.
   void End();
 
-  // Of rank 0 with a request, after End: "timeline: FILE (11 iterations; exchange 12.3 ms an
-  // iteration, exposed 1.2 ms, hidden 90 %)".
+  // Returns a summary, such as "timeline: FILE (11 iterations; exchange 12.3 ms an iteration,
+  // exposed 1.2 ms, hidden 90 %)". Call it on rank 0, with a request and after End().
   std::string Text() const;
   nlohmann::json Json() const;
 
@@ -62,24 +65,26 @@ class TrainingTrace {
   int ranks() const { return world_ == nullptr ? 1 : world_->size(); }
 
   const std::optional<TraceRequest> request_;
-  std::function<void(const nlohmann::json&)> on_layers_;  // empty as soon as it was told
+  std::function<void(const nlohmann::json&)> on_layers_;  // empty after it was called
   const World* const world_;
   Device* const device_;
   RunTrace trace_;
   std::pair<int64_t, int64_t> window_{0, -1};
-  int64_t begun_ = 0;  // iterations of the window
+  int64_t begun_ = 0;  // traced iterations so far
   bool written_ = false;
-  std::optional<LayerTimes> layers_;  // where somebody wants to know
+  std::optional<LayerTimes> layers_;  // set if on_layers was given
   std::pair<int64_t, int64_t> layers_window_{0, -1};
-  int64_t before_ = -1;              // the iteration before this one, or -1
-  std::vector<TimelineSpan> spans_;  // of the window, that have been taken for the layers
-  int64_t start_ns_ = 0;             // of rank 0's clock: the file's 0
-  int64_t shift_ns_ = 0;             // from this rank's clock to rank 0's
-  int64_t clock_error_ns_ = 0;       // at most, from here on of all ranks
-  // Of all ranks: means per iteration, and the sum of what did not fit.
+  int64_t before_ = -1;  // the previous iteration, or -1
+  std::vector<TimelineSpan>
+      spans_;             // spans of the window that TakeLayers() has already taken from trace_
+  int64_t start_ns_ = 0;  // rank 0's clock at the start of the timeline
+  int64_t shift_ns_ = 0;  // add to this rank's clock to get rank 0's clock
+  int64_t clock_error_ns_ =
+      0;  // upper bound of the error; after Write() the maximum over all ranks
+  // Over all ranks: means per iteration, and the total number of dropped spans.
   double exchange_ms_ = 0, exposed_ms_ = 0, waited_ms_ = 0;
   int64_t dropped_ = 0;
-  std::string failure_;  // of writing
+  std::string failure_;  // the error message if writing failed
 };
 
 }  // namespace doppio

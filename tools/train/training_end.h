@@ -1,4 +1,4 @@
-// What `train` says when it is over, and its exit code.
+// The output and exit code of `train` when it ends.
 #ifndef DOPPIO_TOOLS_TRAIN_TRAINING_END_H_
 #define DOPPIO_TOOLS_TRAIN_TRAINING_END_H_
 
@@ -15,28 +15,28 @@ namespace doppio {
 
 struct TrainingEnd {
   TrainResult result;
-  std::optional<GpuSummary> gpu;  // where the device was watched
+  std::optional<GpuSummary> gpu;  // absent if the device is not monitored
   nlohmann::json timeline;        // null without --trace
-  std::string resume_command;     // where a snapshot is there
-  std::string metric;             // that is monitored, or ""
-  std::string run_dir;            // or ""
-  std::vector<std::string> next;  // commands that may follow; see NextSteps
+  std::string resume_command;     // "" if there is no snapshot
+  std::string metric;             // the monitored score, or ""
+  std::string run_dir;            // the run folder, or ""
+  std::vector<std::string> next;  // suggested next commands; see NextSteps
 };
 
-// The same command line, but starting from `state` and, where there is one, going on in a run
-// folder.
+// Returns the command line `line`, changed to resume from the snapshot `state` and, if `run_dir` is
+// not "", to continue in that run folder.
 std::string ResumeCommand(const CommandLine& line, const std::string& state,
                           const std::string& run_dir);
 
-// The result on standard output, as text or as --json says; after a stop by a signal also how to go
-// on, by Tell.
+// Prints the result on standard output, as text or, with --json, as JSON. After a stop by a signal,
+// also prints the command to resume, through Tell().
 void Print(const CommandLine& line, const TrainingEnd& end, bool terminal);
 
-// On standard error: a log line like the others where a parser may read it. In any case in the file
-// of the log.
+// Logs `text`. If `terminal` is true, log lines are not shown, so also writes `text` to standard
+// error.
 void Tell(bool terminal, const std::string& text);
 
-// The same on all ranks.
+// Returns the exit code for a result. The code is the same on all ranks.
 ExitCode CodeOf(const CommandLine& line, const TrainResult& result);
 
 }  // namespace doppio

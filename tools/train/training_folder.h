@@ -1,5 +1,5 @@
-// Folders that hold a solver and its nets under the names that `doppio init` gives them, so that a
-// command needs only the folder.
+// Training folders: folders that hold a solver and its nets under the file names that `doppio init`
+// uses, so that a command needs only the folder's path.
 #ifndef DOPPIO_TOOLS_TRAIN_TRAINING_FOLDER_H_
 #define DOPPIO_TOOLS_TRAIN_TRAINING_FOLDER_H_
 
@@ -7,17 +7,17 @@
 
 namespace doppio {
 
-// Returns true for a folder with a solver.prototxt.
+// Returns true if `path` is a folder with a solver.prototxt.
 bool IsTrainingFolder(const std::string& path);
 
-// The path of its solver.prototxt. Throws FileError if there is none.
+// Returns the path of the folder's solver.prototxt. Throws FileError if there is none.
 std::string SolverIn(const std::string& folder);
 
 struct TrainedNet {
   std::string model, weights;
 };
-// deploy.prototxt, and the weights of the newest whole snapshot of the solver's prefix. Throws
-// FileError if one of them is missing.
+// Returns the path of deploy.prototxt and of the weights of the newest complete snapshot of the
+// solver's prefix. Throws FileError if one of them is missing.
 TrainedNet TrainedNetIn(const std::string& folder);
 
 }  // namespace doppio

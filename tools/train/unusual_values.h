@@ -1,6 +1,6 @@
-// Values of a solver that can be computed with, but hardly train: a rate that is not above 0, a
-// momentum of 1. Caffe takes them, so they are warnings; values that cannot work are errors, where
-// policies and rules are checked.
+// Finds values of a solver that are computable but rarely useful: a learning rate that is not
+// positive, a momentum of 1. Caffe accepts them, so they only cause warnings. Values that cannot
+// work are errors, which policies and rules report.
 #ifndef DOPPIO_TOOLS_TRAIN_UNUSUAL_VALUES_H_
 #define DOPPIO_TOOLS_TRAIN_UNUSUAL_VALUES_H_
 
@@ -12,7 +12,7 @@
 
 namespace doppio {
 
-// `places` are those of `solver`.
+// `places` must be those of `solver`.
 std::vector<Warning> UnusualValues(const SolverParameter& solver, const FieldPlaces& places);
 
 }  // namespace doppio
