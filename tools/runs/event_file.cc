@@ -16,7 +16,8 @@ std::string LittleEndian(T value) {
   return bytes;
 }
 
-// A CRC of data that holds CRCs would say little, so they are stored turned and shifted.
+// TensorBoard masks stored CRCs (rotates them and adds a constant), because the CRC of data that
+// contains CRCs is a weak check.
 std::string MaskedCrc(const std::string& data) {
   const uint32_t crc = Crc32c(data.data(), data.size());
   return LittleEndian(((crc >> 15) | (crc << 17)) + 0xa282ead8U);

@@ -12,13 +12,14 @@ namespace {
 
 using nlohmann::json;
 
-// Lines of training between those of `display`: one a second, and so many of a whole training that
-// its curves have a shape also where it takes a few seconds.
+// Lines of training numbers between display iterations: one per second, and at least 200 per
+// training, so that the curves of a training of a few seconds are still smooth.
 constexpr double kLineSeconds = 1;
 constexpr int64_t kLinesOfTraining = 200;
-constexpr size_t kMostNumbers = 100;  // of one net's outputs
+constexpr size_t kMostNumbers = 100;  // maximum number of outputs per net
 
-// A number that JSON has no word for is null, and named.
+// Stores a number. JSON has no infinity or NaN, so such a number becomes null, and its name is
+// added to "nonfinite".
 void SetNumber(const std::string& name, double value, json* object, json* line) {
   if (std::isfinite(value)) {
     (*object)[name] = value;
@@ -28,7 +29,7 @@ void SetNumber(const std::string& name, double value, json* object, json* line) 
   }
 }
 
-// Elements of a blob that has several get their index: "prob[3]".
+// Names the elements of a blob with several elements by their index: "prob[3]".
 std::vector<std::pair<std::string, double>> NumbersOf(const std::vector<OutputValue>& outputs) {
   std::vector<std::pair<std::string, double>> numbers;
   for (size_t i = 0; i < outputs.size() && i < kMostNumbers; ++i) {
@@ -71,7 +72,7 @@ void MetricFiles::Resume(int64_t iteration) {
   events_.Restart(begun_, iteration);
 }
 
-// Of an iteration that has not shown anything only a few numbers are added up.
+// An iteration without output only accumulates a few sums.
 void MetricFiles::Iteration(const Progress& progress) {
   seconds_ += progress.seconds;
   wait_seconds_ += progress.data_wait_seconds;
@@ -88,7 +89,7 @@ void MetricFiles::Iteration(const Progress& progress) {
 
 void MetricFiles::WriteTrain(const Progress& progress) {
   const double now = SecondsSinceEpoch();
-  const int64_t iter = progress.iteration - 1;  // as in the log
+  const int64_t iter = progress.iteration - 1;  // counted from 0, as in the log
   const double images_per_s = seconds_ > 0 ? static_cast<double>(images_) / seconds_ : 0;
   const double data_wait = seconds_ > 0 ? wait_seconds_ / seconds_ : 0;
   json line = {{"t", now}, {"iter", iter}, {"phase", "train"}};

@@ -8,7 +8,8 @@
 namespace doppio {
 namespace {
 
-// Takes tokens off the front of a line. Each method returns false where something else stands.
+// Reads tokens from the front of a line. Each method returns false if the next token is a different
+// one.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -20,7 +21,7 @@ class Scanner {
     return true;
   }
 
-  // Printable ASCII without escapes.
+  // Reads a string of printable ASCII characters without escapes.
   bool String(std::string_view* value) {
     if (!Take("\"")) return false;
     const size_t end = text_.find('"');
@@ -38,19 +39,20 @@ class Scanner {
     return Took(end, error);
   }
 
-  // null stands for a number that is none.
+  // Reads a number; null becomes NaN.
   bool Number(double* value) {
     if (Take("null")) {
       *value = std::numeric_limits<double>::quiet_NaN();
       return true;
     }
     const bool digit = !text_.empty() && (text_[0] == '-' || (text_[0] >= '0' && text_[0] <= '9'));
-    if (!digit) return false;  // "inf" and "nan" are no JSON
+    if (!digit) return false;  // std::from_chars accepts "inf" and "nan", JSON does not
     const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), *value);
     return Took(end, error);
   }
 
-  // An object: calls value(key), which takes the value and says whether it could.
+  // Reads an object. Calls value(key) for each key; value() reads the value and returns false on
+  // failure.
   template <class F>
   bool Object(const F& value) {
     if (!Take("{")) return false;
@@ -72,7 +74,7 @@ class Scanner {
   std::string_view text_;
 };
 
-// In ascending order of names, as a parser that keeps objects sorted gives them.
+// Requires names in ascending order, as in the output of a JSON library that sorts keys.
 bool ScanOutputs(Scanner* in, TrainPoint* point) {
   return in->Object([&](std::string_view name) {
     if (!point->outputs.empty() && name <= point->outputs.back().first) return false;

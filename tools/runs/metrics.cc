@@ -26,8 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr double kSilence = 60;  // seconds without a heartbeat after which a run counts as lost
-constexpr int64_t kFirstLook = 1 << 18;  // bytes at the end of the numbers that are looked at first
+constexpr double kSilence = 60;          // seconds without a heartbeat after which a run is lost
+constexpr int64_t kFirstLook = 1 << 18;  // bytes at the end of the file to read first
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double NumberOf(const json& value) { return value.is_number() ? value.get<double>() : kNone; }
@@ -37,12 +37,12 @@ double NumberAt(const json& object, const char* key) {
   return found == object.end() ? kNone : NumberOf(*found);
 }
 
-// `otherwise` also where the value is of another kind.
+// Returns the value of `key`, or `otherwise` if it is missing or has another type.
 template <class T>
 T Get(const json& object, const char* key, T otherwise) {
   const auto found = object.find(key);
   if (found == object.end()) return otherwise;
-  // C++ does not define the integer that a fraction, or a number beyond its range, becomes.
+  // C++ leaves the conversion of a number outside the range of an integer type undefined.
   if (std::is_integral_v<T> && !found->is_number_integer()) return otherwise;
   try {
     return found->get<T>();
@@ -86,7 +86,7 @@ TrainPoint TrainPointOf(const json& line) {
   return point;
 }
 
-// What was seen of iteration `from` and later ones is made again by a run that goes on there.
+// Removes the points from iteration `from` on, because the resumed run repeats them.
 template <class Point>
 void DropFrom(int64_t from, std::vector<Point>* points) {
   points->erase(std::remove_if(points->begin(), points->end(),
@@ -122,7 +122,7 @@ void ReadLines(const std::string& all, RunRecord* run) {
       run->train.push_back(std::move(point));
       continue;
     }
-    // A process that is killed leaves half a line, and the next one begins a new one.
+    // A killed process leaves an incomplete line; the next process starts a new line.
     const json line = ParsedJson(text);
     if (line.is_object()) ReadLine(line, run);
   }
@@ -137,7 +137,7 @@ std::vector<fs::path> FoldersIn(const fs::path& folder, std::error_code* error) 
   return folders;
 }
 
-// The whole lines in the last `bytes` of a file.
+// Returns the complete lines in the last `bytes` bytes of a file.
 std::string EndOf(const std::string& path, int64_t bytes) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const int64_t from = std::max<int64_t>(0, static_cast<int64_t>(file.tellg()) - bytes);
@@ -147,7 +147,8 @@ std::string EndOf(const std::string& path, int64_t bytes) {
   return text;
 }
 
-// Numbers are written more often than heartbeats, and a run that was killed has no last one.
+// Uses the last line of numbers: numbers are written more often than heartbeats, and a killed run
+// has no final heartbeat.
 void TakeNewerProgress(RunRecord* run) {
   const bool open = run->status == "running" || run->status == "lost";
   if (open && !run->train.empty()) run->iter = std::max(run->iter, run->train.back().iter + 1);
@@ -155,7 +156,8 @@ void TakeNewerProgress(RunRecord* run) {
     run->images_per_s = run->train.back().images_per_s;
 }
 
-// Whether tests of two rounds are there, so that the last round is whole, and a line of training.
+// Returns true if there is a line of training numbers and tests of two rounds, so that the last
+// round is complete.
 bool HasLastNumbers(const RunRecord& run) {
   return !run.train.empty() && !run.tests.empty() &&
          run.tests.front().iter != run.tests.back().iter;
@@ -209,7 +211,7 @@ RunRecord ReadRunState(const std::string& folder) {
   if (run.status == "running" && IsLost(run.heartbeat, SecondsSinceEpoch(), run.host, run.pid))
     run.status = "lost";
   const std::string exit_path = folder + "/exit.json";
-  // A run that goes on has not ended, whatever an earlier part of it has left.
+  // A run in progress has not ended: exit.json may be left from an earlier part of it.
   if (run.status != "running" && run.status != "lost" && FileExists(exit_path)) {
     const json exit = ParseObject(exit_path);
     run.exit = RunExit{Get<int>(exit, "code", 0),
@@ -254,7 +256,7 @@ std::vector<FoundRun> FindRuns(const std::string& folder) {
       runs.push_back({name, path.string()});
       continue;
     }
-    // What vanishes meanwhile, or may not be read, holds no runs to show.
+    // Ignores folders that are deleted meanwhile or are not readable.
     std::error_code unread;
     for (const fs::path& inside : FoldersIn(path, &unread)) {
       if (IsRunFolder(inside.string()))
@@ -278,13 +280,13 @@ std::string RunsFolder() {
 
 namespace {
 
-// A process that has ended but that nobody has waited for, such as a child of one that was killed,
-// still has its number.
+// Returns true for a process that has ended but still has its number, because no process has waited
+// for it; e.g. a child of a killed process.
 bool IsZombie(int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string stat;
   std::getline(file, stat);
-  // "PID (NAME) STATE ...", and a name may hold anything.
+  // The format is "PID (NAME) STATE ...", and NAME may contain any character.
   const size_t end = stat.rfind(')');
   return end != std::string::npos && end + 2 < stat.size() &&
          (stat[end + 2] == 'Z' || stat[end + 2] == 'X');

@@ -42,7 +42,7 @@ std::string UserName() {
   return user == nullptr ? std::to_string(getuid()) : user->pw_name;
 }
 
-// What batch systems say of the job.
+// Returns the batch system's variables that describe the job.
 json JobVariables() {
   json job = json::object();
   for (const char* name :
@@ -68,7 +68,8 @@ void MakeFolders(const std::string& path) {
   if (error) throw FileError("cannot make the folder '" + path + "': " + error.message());
 }
 
-// RUNS/2026-11-20_1812_lenet, or the first of -2, -3 ... that is free. Who makes a folder has it.
+// Creates RUNS/2026-11-20_1812_lenet, or the first free name with the suffix -2, -3, ... mkdir() is
+// atomic, so the process whose call succeeds owns the folder.
 std::string MakeOwnFolder(const std::string& net) {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -85,7 +86,7 @@ std::string MakeOwnFolder(const std::string& net) {
   }
 }
 
-// Returns when nobody writes this run any more.
+// Blocks until no other process writes this run. Throws UsageError if one is still writing.
 void WaitUntilLeft(const std::string& path) {
   std::optional<double> heard;
   for (;; std::this_thread::sleep_for(std::chrono::seconds(1))) {
@@ -107,7 +108,7 @@ void WriteJson(const std::string& path, const json& value) {
   WriteFileAtomically(path, value.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
-// The link `name` to `target`, which may be anywhere; an older one is replaced.
+// Creates or replaces the link `name` in `folder`. `target` may be in any folder.
 void LinkFile(const std::string& folder, const std::string& name, const std::string& target) {
   std::error_code error;
   const fs::path to = fs::relative(target, folder, error);
@@ -133,8 +134,8 @@ RunFolder::RunFolder(const std::string& name, const RunStart& start) : begun_(Se
   heart_ = std::thread([this] { Beat(); });
 }
 
-// What is still running here was ended by what nobody has foreseen: the folder is left as a killed
-// process leaves it.
+// If End() and Fail() were not called, the run ended unexpectedly: the folder is left as a killed
+// process would leave it.
 RunFolder::~RunFolder() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -188,8 +189,8 @@ void RunFolder::Open(const std::string& name, const RunStart& start) {
           {"job", JobVariables()}};
 }
 
-// Of two processes that start at the same moment neither sees the other's run.json: one has the
-// lock, until it ends in whatever way. Where the file system knows no locks everybody gets it.
+// Two processes that start at the same moment do not see each other's run.json, so a lock decides.
+// It is released when the process ends. On file systems without locks, always succeeds.
 bool RunFolder::Lock() {
   const std::string path = path_ + "/.lock";
   lock_ = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
@@ -228,12 +229,12 @@ void RunFolder::WriteRun() {
   WriteFileAtomically(path_ + "/run.json", text);
 }
 
-// Under mutex_. While a test runs, the rate is that of the last iterations.
+// Requires mutex_. During a test, the rate is that of the last iterations.
 void RunFolder::AddHeartbeat() {
   const double now = SecondsSinceEpoch();
   run_["heartbeat"] = now;
   run_["iter"] = iteration_.load();
-  run_["seconds"] = seconds_before_ + std::max(0.0, now - begun_);  // a clock may be set back
+  run_["seconds"] = seconds_before_ + std::max(0.0, now - begun_);  // the clock may be set back
   if (images_ > 0 && work_seconds_ > 0)
     run_["images_per_s"] = static_cast<double>(images_) / work_seconds_;
   images_ = 0;
@@ -298,7 +299,7 @@ void RunFolder::Snapshot(const TakenSnapshot& snapshot, const KeptSnapshots& kep
   LinkSnapshots(kept);
 }
 
-// A training is worth more than the times of its layers.
+// An error must not end the training, so it is only logged.
 void RunFolder::Layers(const json& layers) {
   try {
     WriteJson(path_ + "/layers.json", layers);
@@ -368,7 +369,7 @@ void RunFolder::WriteExit(json exit, const std::string& status) {
     exit["best"] = best == run_.end() ? json(nullptr) : *best;
     run_["status"] = status;
   }
-  // A reader who sees the status finds the reason there.
+  // Written before the status, so that a reader who sees the status finds exit.json.
   WriteJson(path_ + "/exit.json", exit);
   WriteRun();
 }

@@ -30,7 +30,7 @@ DEFINE_string(
 namespace doppio {
 namespace {
 
-// "patience:10,delta:0.001"
+// Parses --early_stop, such as "patience:10,delta:0.001".
 void ReadEarlyStop(MonitorRule* rule) {
   const UsageError wrong(
       "--early_stop wants patience:N or patience:N,delta:X, such as patience:10, got '" +
@@ -128,7 +128,8 @@ std::function<void(const nlohmann::json&)> RunRecords::LayersKeeper() {
   return [this](const nlohmann::json& layers) { folder_->Layers(layers); };
 }
 
-// What cannot be noted changes neither the result nor the code, by which batch systems go on.
+// A write error must not change the result or the exit code, because batch systems decide by the
+// code whether to requeue the job.
 void RunRecords::End(const TrainResult& result, ExitCode code) {
   if (folder_ == nullptr) return;
   try {
@@ -144,7 +145,7 @@ void RunRecords::Fail(const std::exception& failure) {
   try {
     folder_->Fail(error.code(), error.what(), ResumeCommandText());
   } catch (const FileError& e) {
-    LOG(WARNING) << e.what();  // what the training has failed of is still the one to tell
+    LOG(WARNING) << e.what();  // the error of the training is the one to report
   }
 }
 

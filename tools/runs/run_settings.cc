@@ -1,4 +1,4 @@
-// The settings of a run, flat.
+// Implements the function of tools/runs/metrics.h here, because it needs the schema.
 #include "core/base/file.h"
 #include "core/net/spec/prototxt.h"
 #include "proto/net.pb.h"

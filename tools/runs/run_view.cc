@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// Flags that say what is shown and kept of a run, not what is trained.
+// Returns true for flags that affect what is displayed or stored but not what is trained.
 bool IsAboutOutput(const std::string& flag) {
   static const char* const kFlags[] = {"run_dir",   "json",         "log_format",       "progress",
                                        "resume",    "trace",        "trace_iterations", "keep_best",
@@ -21,7 +21,7 @@ bool IsAboutOutput(const std::string& flag) {
   return std::find(std::begin(kFlags), std::end(kFlags), flag) != std::end(kFlags);
 }
 
-// "--base-lr" -> "base_lr"; "" for what is no flag.
+// Returns the name of a flag: "--base-lr" -> "base_lr"; "" if `word` is not a flag.
 std::string FlagName(const std::string& word) {
   if (word.size() < 2 || word[0] != '-') return "";
   std::string name = word.substr(word[1] == '-' ? 2 : 1);
@@ -56,7 +56,7 @@ void AddArguments(const std::vector<std::string>& argv,
   }
 }
 
-// Curves in the order in which they were first seen.
+// A set of curves, in the order of their first points.
 class Curves {
  public:
   void Add(const std::string& kind, const std::string& name, int net, int64_t iter, double value) {
@@ -70,7 +70,8 @@ class Curves {
   json Finish(size_t points) const {
     json all = json::array();
     for (const Curve& curve : curves_) {
-      // The loss is kept where it is not finite; another curve without any value was not measured.
+      // A loss without any finite value is kept, because it diverged. Any other curve without a
+      // finite value was not measured.
       const auto& y = curve.series.y;
       const bool empty =
           std::none_of(y.begin(), y.end(), [](double v) { return std::isfinite(v); });
@@ -130,8 +131,8 @@ json EpochsPerIteration(const RunRecord& run) {
   return nullptr;
 }
 
-// A run may have failed before it wrote them, or be of another version: then the command line tells
-// alone.
+// Returns the settings, or nothing if the run failed before it wrote them or was written by an
+// incompatible version. The view then shows only the command line.
 std::map<std::string, std::string> ResolvedSettings(const std::string& folder) {
   try {
     return ReadSettings(folder);
@@ -146,12 +147,12 @@ std::map<std::string, std::string> SettingsOf(const RunRecord& run,
                                               const std::map<std::string, std::string>& resolved) {
   std::map<std::string, std::string> settings;
   for (const auto& [path, value] : resolved) {
-    // A net has thousands of values; of those only what the command line names is told.
+    // A net has thousands of values; only those on the command line are shown.
     if (path.compare(0, 4, "net.") != 0 && path.compare(0, 9, "test_net.") != 0)
       settings[path] = value;
   }
   AddArguments(run.argv, &settings);
-  // The quotes of a string may be left out in --set.
+  // --set accepts strings with or without quotes, so quotes are removed.
   for (auto& [path, value] : settings) {
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
       value = value.substr(1, value.size() - 2);

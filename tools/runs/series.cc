@@ -6,7 +6,8 @@
 namespace doppio {
 namespace {
 
-// Adds the least and the largest finite value of [first, last), in their order.
+// Adds the points with the minimum and the maximum finite value in [first, last), in their order.
+// Adds the first point if no value is finite.
 void AddExtremes(const Series& from, size_t first, size_t last, Series* to) {
   size_t least = last, largest = last;
   for (size_t i = first; i < last; ++i) {
@@ -36,7 +37,7 @@ Series Thin(const Series& series, size_t points) {
 }
 
 nlohmann::json ToJson(const Series& series) {
-  // The library writes NaN and infinity as null.
+  // nlohmann::json writes NaN and infinity as null.
   return {{"x", series.x}, {"y", series.y}};
 }
 

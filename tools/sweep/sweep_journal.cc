@@ -28,7 +28,7 @@ namespace doppio {
 namespace {
 
 constexpr const char* kStates[] = {"waiting", "running", "done", "pruned", "failed"};
-// A number of trials that no sweep has; a damaged line must not ask for endless memory.
+// More trials than any sweep has. Limits the memory that a damaged line can ask for.
 constexpr int64_t kMostJournalTrials = 10'000'000;
 constexpr int64_t kMostRungs = 1000;
 
@@ -66,7 +66,7 @@ nlohmann::json ToJson(const SweepSettings& s) {
           {"jobs", s.jobs}};
 }
 
-// Names and values that came out changed would be those of other files and settings.
+// Serialises settings exactly. Replacing invalid UTF-8 would change the names of files and values.
 std::string ExactLine(const nlohmann::json& j) {
   try {
     return j.dump();
@@ -76,7 +76,7 @@ std::string ExactLine(const nlohmann::json& j) {
   }
 }
 
-// json::get() makes a number out of one of any size and kind.
+// Checks kind and range, because json::get() converts any number without an error.
 int64_t Whole(const nlohmann::json& value, const char* name, int64_t least, int64_t most) {
   const bool too_large = value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX;
   if (value.is_number_integer() && !too_large) {
@@ -161,12 +161,12 @@ void SweepJournal::Create(const std::string& folder, const SweepSettings& settin
   if (FileExists(path))
     throw FileError(
         path + " exists: there is a sweep in this folder; 'doppio sweep resume' goes on with it");
-  // Whole or absent: a folder without settings would be of no use.
+  // Written atomically, because a folder without settings would be useless.
   WriteFileAtomically(path, ExactLine(ToJson(settings)) + "\n");
 }
 
 SweepJournal::SweepJournal(const std::string& folder, bool writable) : folder_(folder) {
-  // Trials run in a folder of their own choice.
+  // Trials run in other working directories, so the path must be absolute.
   char absolute[PATH_MAX];
   if (realpath(folder.c_str(), absolute) != nullptr) folder_ = absolute;
   const std::string path = PathOf(folder_);
@@ -192,7 +192,7 @@ SweepJournal::Hold::Hold(SweepJournal* journal) : journal_(journal) {
     if (errno != EINTR) throw FileError("cannot lock " + PathOf(journal_->folder_) + Reason());
   }
   journal_->Read();
-  // All write under the lock: what is not whole now was left by a process that is dead.
+  // All processes write under the lock, so an incomplete line was left by a dead process.
   if (ftruncate(journal_->file_, journal_->read_bytes_) != 0) {
     throw FileError("cannot write " + PathOf(journal_->folder_) + Reason());
   }
@@ -246,7 +246,7 @@ void SweepJournal::Apply(const std::string& line) {
     settings_ = SettingsFrom(j);
     return;
   }
-  // Of a later version: it has to do with neither beginning nor end.
+  // Skips events of later versions.
   if (event != "begin" && event != "end") return;
   SweepTrial* trial = TrialAt(WholeFrom(j, "trial", 0, kMostJournalTrials - 1));
   trial->rung = static_cast<int>(WholeFrom(j, "rung", 0, kMostRungs));
@@ -285,7 +285,7 @@ void SweepJournal::Add(const End& end) {
                    {"rung", end.rung},       {"iter", end.iter},        {"state", Name(end.state)},
                    {"seconds", end.seconds}, {"error", end.error},      {"score", nullptr}};
   if (std::isfinite(end.score)) j["score"] = end.score;
-  // What a child has written need not be UTF-8.
+  // The message of a child need not be UTF-8.
   Append(JsonText(j, -1));
 }
 

@@ -22,7 +22,7 @@ double ScoreIn(const SweepTrial& trial, int rung) {
                                                          : std::nan("");
 }
 
-// Those of `members` that go on to the next rung.
+// Returns the members that advance to the next rung.
 std::vector<int64_t> Survivors(const MetricRule& metric, const std::vector<SweepTrial>& trials,
                                std::vector<int64_t> members, int rung, int64_t eta) {
   const size_t places =
@@ -43,7 +43,7 @@ std::vector<int64_t> Survivors(const MetricRule& metric, const std::vector<Sweep
 
 std::vector<int64_t> HalvingRungs(int64_t trials, int64_t max_iter, int64_t min_iter, int64_t eta,
                                   int64_t test_interval) {
-  int64_t below = 0;  // rungs before the last
+  int64_t below = 0;  // number of rungs before the last
   if (min_iter > 0) {
     for (int64_t iter = max_iter / eta; iter >= min_iter; iter /= eta) ++below;
   } else {
@@ -56,7 +56,7 @@ std::vector<int64_t> HalvingRungs(int64_t trials, int64_t max_iter, int64_t min_
     const int64_t tests = std::max<int64_t>(
         1, static_cast<int64_t>(std::ceil(exact / static_cast<double>(test_interval) - 1e-9)));
     const int64_t iter = below == 0 ? max_iter : tests * test_interval;
-    // Many rungs of few iterations fall on the same test.
+    // Rounding to multiples of test_interval may give several rungs the same iteration.
     if (rungs.empty() || iter > rungs.back()) {
       if (iter <= max_iter) rungs.push_back(iter);
     }
@@ -74,7 +74,7 @@ std::vector<SweepJob> JobsToDo(const SweepSettings& settings, const MetricRule& 
     for (const int64_t number : members) {
       if (!At(trials, number).Ended(rung)) jobs.push_back({number, rung});
     }
-    // Who goes on is known when all have come as far.
+    // The survivors are known only when all members have completed the rung.
     if (!jobs.empty()) return jobs;
     members = Survivors(metric, trials, members, rung, settings.eta);
   }

@@ -58,10 +58,10 @@ namespace doppio {
 namespace {
 
 constexpr int64_t kMostTrials = 100'000;
-// Enough to find what is wrong with a value, few enough to read in no time.
+// Enough trials to find wrong values, few enough to be read quickly.
 constexpr size_t kCheckedTrials = 50;
 
-// Iterations of --prune=median:after=N; -1 without it.
+// Returns the first iteration of --prune=median:after=N, or -1 if the flag is not given.
 int64_t PruneAfter(const std::string& method) {
   if (FLAGS_prune.empty()) return -1;
   const std::string head = "median:after=";
@@ -102,7 +102,8 @@ std::vector<SweepPoint> PointsOf(const SweepSettings& s, const std::vector<Sweep
   return s.draws > 0 ? RandomPoints(params, s.draws, s.seed) : GridPoints(params);
 }
 
-// What the sweep itself says to each trial.
+// Checks the flags of train. Throws UsageError for flags that the sweep itself passes to its
+// trials.
 void CheckTrainFlags(const CommandLine& train, const std::vector<std::string>& behind) {
   if (train.command_name != "train" || train.help || train.version)
     throw UsageError("behind -- come flags of train");
@@ -111,7 +112,7 @@ void CheckTrainFlags(const CommandLine& train, const std::vector<std::string>& b
     throw UsageError("behind -- come flags of train, not '" + train.files[0] + "'");
   for (const char* flag :
        {"solver", "run_dir", "resume", "snapshot", "gpu", "dry_run", "stop_exit_code"}) {
-    // Those of the environment are overruled.
+    // Checks only the arguments: values from the environment are overridden by the trial's own.
     for (const std::string& word : behind) {
       if (word.compare(0, 2 + std::string(flag).size(), std::string("--") + flag) != 0) continue;
       const std::string rest = word.substr(2 + std::string(flag).size());
@@ -130,7 +131,7 @@ void CheckMetric(const SolverSpec& solver, const std::string& flag, const Metric
                     "net to test, test_iter and "
                     "test_interval");
   }
-  // Detection scores have names that no layer has.
+  // The scores of detection have names that are not names of tops.
   if (solver.param.eval_type() != "classification") return;
   std::vector<std::string> blobs, ends;
   for (const TestNetSource& test : solver.tests) {
@@ -150,8 +151,8 @@ void CheckMetric(const SolverSpec& solver, const std::string& flag, const Metric
                       (near.empty() ? "; its outputs are " + Join(ends, ", ") : near));
 }
 
-// What every trial with these values would fail of, once it had started. Data may be only where
-// trials run.
+// Throws the errors that every trial with these values would hit at its start. Ignores missing
+// files, because the data may exist only on the machines that run the trials.
 void CheckTraining(const CommandLine& train, const SolverSpec& solver) {
   const RunRecords flags(train, solver, {}, false);
   if (!FLAGS_monitor.empty())
@@ -168,7 +169,8 @@ void CheckTraining(const CommandLine& train, const SolverSpec& solver) {
   }
 }
 
-// A rung ends where its max_iter says, so nothing else may depend on that.
+// Throws UserError if the solver depends on max_iter in another way than as the end of the
+// training, because each rung sets its own max_iter.
 void CheckHalving(const SolverSpec& solver) {
   const SolverParameter& p = solver.param;
   if (!p.has_max_iter() || p.test_interval() == 0) {
@@ -262,7 +264,8 @@ SweepSettings SettingsFromFlags(const CommandLine& line) {
     test_interval = solver.param.test_interval();
     seeded = seeded || solver.param.random_seed() >= 0;
   }
-  // Otherwise each start would draw another one, and a sweep could not be repeated.
+  // Without a seed each start of a trial would draw another one, and the sweep would not be
+  // reproducible.
   if (!seeded) s.train.push_back("--set=random_seed=" + std::to_string(s.seed));
   if (s.method == "halving")
     s.rungs = HalvingRungs(s.trials, max_iter, min_iter, s.eta, test_interval);

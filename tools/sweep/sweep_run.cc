@@ -31,24 +31,25 @@ double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Between two looks at the children, and at the scores of those that might be pruned.
+// Intervals for polling the children and for checking which trials to prune.
 constexpr auto kPause = std::chrono::milliseconds(20);
 constexpr double kPruneSeconds = 0.5;
-// What a trial of a killed sweep may take from giving up its lock to its end.
+// The maximum time between the release of a trial's lock and the end of its process, after the
+// sweep was killed.
 constexpr double kLeaveSeconds = 10;
-// A signal that comes while a program starts may be lost; it is sent again.
+// A signal that arrives while a program starts may be lost, so it is sent repeatedly.
 constexpr double kStopAgainSeconds = 1;
 
 void Say(const std::string& text) { Tell(isatty(STDERR_FILENO) != 0, text); }
 
-// How one that was asked to stop, by whomever, ends: after its snapshot, or at once, before its
-// first iteration.
+// Returns true if `code` is the exit code of a training that was asked to stop: after a snapshot,
+// or immediately if it had not begun its first iteration.
 bool WasStopped(int code) {
   return code == static_cast<int>(ExitCode::kStopped) || code == 128 + SIGTERM ||
          code == 128 + SIGINT || code == 128 + SIGUSR1;
 }
 
-// Returns when nobody trains in the trial's folder any more.
+// Blocks until no process trains in the trial's folder, at most kLeaveSeconds.
 void WaitUntilLeft(const std::string& folder, int64_t trial, const MetricRule& metric) {
   const Clock::time_point begin = Clock::now();
   while (ReadProgress(folder, trial, metric).status == "running" &&
@@ -95,11 +96,11 @@ class Runner {
     SweepJob job;
     Clock::time_point begin;
     int64_t log_begin = 0;
-    // Iteration and score at which it was decided.
+    // Iteration and score at which the trial was pruned.
     std::optional<std::pair<int64_t, double>> pruned;
   };
 
-  // What may begin now.
+  // Returns the jobs that may begin now.
   std::vector<SweepJob> Left() const {
     std::vector<SweepJob> jobs = JobsToDo(journal_->settings(), metric_, journal_->trials());
     const auto other = [&](const SweepJob& job) {
@@ -188,11 +189,11 @@ class Runner {
     if (at >= 0) running->pruned = own[static_cast<size_t>(at)];
   }
 
-  // Those of trials that have ended are read once.
+  // Returns the scores of a trial. Caches those of trials that have ended.
   ScoreSeries SeriesOf(int64_t trial) {
     const auto known = series_.find(trial);
     if (known != series_.end()) return known->second;
-    // A run folder that is being made is not there yet.
+    // The run folder of a trial that has just begun may not exist yet.
     ScoreSeries series;
     try {
       series = ReadProgress(journal_->folder(), trial, metric_).series;
@@ -209,11 +210,12 @@ class Runner {
   const MetricRule metric_;
   const std::vector<std::vector<std::string>> planned_;
   Workers workers_;
-  std::vector<Running> jobs_;  // of each slot
+  std::vector<Running> jobs_;  // one per slot
   SignalHandler signals_;
   bool stopping_ = false;
   std::optional<Clock::time_point> asked_to_stop_;
-  std::set<int64_t> given_up_;  // stopped, by this process or another: for another time
+  // Trials that were stopped, by this process or another one. They remain for 'sweep resume'.
+  std::set<int64_t> given_up_;
   Clock::time_point pruned_at_;
   std::map<int64_t, ScoreSeries> series_;
 };

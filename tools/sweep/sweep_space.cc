@@ -15,10 +15,11 @@ namespace doppio {
 namespace {
 
 constexpr int64_t kMostPoints = 1'000'000;
-// Digits of a number from a range: enough to tell any two rates apart, few enough to read.
+// Significant digits of a value from a range: enough to distinguish learning rates, and short
+// enough to read.
 constexpr int kValueDigits = 5;
 
-// At commas outside brackets and quotes.
+// Splits at commas outside of brackets and quotes.
 std::vector<std::string> SplitValues(const std::string& text) {
   std::vector<std::string> values(1);
   int depth = 0;
@@ -52,7 +53,7 @@ bool ReadCount(const std::string& text, int64_t* value) {
   return *value > 0 && *value <= kMost;
 }
 
-// "1e-4..1e-1:4", of which the last part may be missing.
+// Parses "1e-4..1e-1:4"; the part from ':' on is optional.
 void ParseRange(const std::string& text, const SourceLoc& at, SweepParam* param) {
   const size_t dots = text.find("..");
   if (dots == std::string::npos)
@@ -84,7 +85,7 @@ void ParseRange(const std::string& text, const SourceLoc& at, SweepParam* param)
     throw UserError(at, "a range has at least 2 points");
 }
 
-// At `part` of the way, 0 to 1.
+// Returns the value at fraction `part` of the range, 0 to 1.
 std::string ValueWithin(const SweepParam& param, double part) {
   if (param.kind == SweepParam::kLog) {
     return Significant(

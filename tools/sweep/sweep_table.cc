@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kScoreDigits = 6;
 
-// All parameters of all trials, as they first come.
+// Returns the names of all parameters of all trials, in the order of their first occurrence.
 std::vector<std::string> NamesOf(const std::vector<SweepRow>& rows) {
   std::vector<std::string> names;
   for (const SweepRow& row : rows) {
@@ -37,8 +37,9 @@ std::string ValueOf(const SweepTrial& trial, const std::string& name) {
   return "";
 }
 
-// "net.layer[conv1].convolution_param.num_output" -> "num_output", unless another parameter ends
-// with it, too.
+// Returns the last component of a name, such as "num_output" for
+// "net.layer[conv1].convolution_param.num_output", or the full name if several parameters have the
+// same last component.
 std::string ShortName(const std::string& name, const std::vector<std::string>& names) {
   const auto last = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
   const auto same = [&](const std::string& other) { return last(other) == last(name); };
@@ -49,16 +50,17 @@ std::string ScoreText(double score) {
   return std::isfinite(score) ? Significant(score, kScoreDigits) : "–";
 }
 
-// As of the last heartbeat in its run folder.
+// Returns the rate at the last heartbeat of the trial's run folder.
 double RateOf(const SweepJournal& journal, int64_t trial) {
   try {
     return ReadRunState(TrialFolder(journal.folder(), trial)).images_per_s;
   } catch (const FileError&) {
-    return std::nan("");  // it has failed before it made one
+    return std::nan("");  // the trial failed before it created a run folder
   }
 }
 
-// A trial that halving has left behind is done, too, but not with all iterations.
+// A trial that did not advance to the last rung of halving is also done, but has not run all
+// iterations.
 std::string StateText(const SweepSettings& settings, const SweepTrial& trial) {
   const bool left =
       trial.state == SweepTrial::kDone && trial.rung + 1 < static_cast<int>(settings.rungs.size());

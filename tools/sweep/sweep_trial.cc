@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kLongestError = 300;
 
-// Of the first test net that has the score.
+// Returns the scores of the first test net that has this metric.
 ScoreSeries SeriesOf(const std::vector<TestPoint>& tests, const std::string& metric) {
   ScoreSeries series;
   int net = -1;
@@ -64,7 +64,7 @@ std::vector<std::string> TrialCommand(const std::string& program, const SweepSet
   if (!settings.rungs.empty()) {
     words.push_back("--set=max_iter=" +
                     std::to_string(settings.rungs[static_cast<size_t>(job.rung)]));
-    // The next rung goes on from here.
+    // The next rung resumes from this snapshot.
     words.push_back("--set=snapshot_after_train=true");
   }
   words.push_back("--set=snapshot_prefix=" + own + "/" + TrialName(job.trial));

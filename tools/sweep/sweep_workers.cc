@@ -70,7 +70,7 @@ std::vector<WorkerSlot> GpuSlots(const std::vector<int>& cores, const std::vecto
 }
 
 std::vector<int> AllCores() {
-  // The main thread may be pinned to a core of its own.
+  // The main thread may be pinned to one core; allow all cores again before reading the set.
   UseAllCores();
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -98,14 +98,14 @@ void Workers::Start(int slot, const WorkerCommand& command) {
   const WorkerSlot& share = slots_[static_cast<size_t>(slot)];
   const int log = open(command.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log < 0) throw FileError("cannot write " + command.log + " (" + std::strerror(errno) + ")");
-  // All memory is asked for before the fork: other threads of this process may hold the allocator's
-  // locks.
+  // Allocates all memory before the fork: another thread may hold the allocator's locks at that
+  // time.
   const std::vector<std::string> environment = EnvironmentOf(share);
   const std::vector<char*> variables = Pointers(environment),
                            arguments = Pointers(command.arguments);
   const cpu_set_t cores = SetOf(share.cores);
   const pid_t parent = getpid();
-  // A signal that came before the new program runs would be lost in this one's handlers.
+  // Blocks signals: a signal that arrives before execve() would be lost in this program's handlers.
   sigset_t every, before;
   sigfillset(&every);
   pthread_sigmask(SIG_BLOCK, &every, &before);
@@ -117,7 +117,8 @@ void Workers::Start(int slot, const WorkerCommand& command) {
     throw FileError(std::string("cannot start a process (") + std::strerror(why) + ")");
   }
   if (child == 0) {
-    // Ctrl-C in a terminal goes to this process alone, which then stops its children.
+    // In its own process group, the child does not receive Ctrl-C from a terminal. This process
+    // receives it and stops its children.
     setpgid(0, 0);
     for (const int caught : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2}) signal(caught, SIG_DFL);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

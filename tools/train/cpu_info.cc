@@ -8,7 +8,7 @@
 namespace doppio {
 namespace {
 
-// Linux's names (arch/x86/include/asm/cpufeatures.h) and Intel's names of vector extensions.
+// Linux's names of vector extensions (arch/x86/include/asm/cpufeatures.h) and Intel's names.
 constexpr std::pair<const char*, const char*> kFeatures[] = {
     {"sse4_2", "SSE4.2"},
     {"avx", "AVX"},

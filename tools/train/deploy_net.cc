@@ -6,7 +6,8 @@
 namespace doppio {
 namespace {
 
-// What a loss computes of its first bottom; "" = nothing of its own.
+// Returns the type of the layer that a loss computes from its first bottom; "" if the loss contains
+// none.
 std::string TypeInside(const LayerSpec& layer) {
   if (layer.type() == "SoftmaxWithLoss" || layer.type() == "InfogainLoss") return "Softmax";
   return layer.type() == "SigmoidCrossEntropyLoss" ? "Sigmoid" : "";

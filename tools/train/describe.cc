@@ -34,7 +34,7 @@ std::string PrecisionText(Trainer* trainer) {
          " with products in full single precision (faster on a GPU: --precision=tf32, or bf16)";
 }
 
-// The shape, and the type where it is a 16-bit one.
+// Returns the shape, and the storage type if it is a 16-bit type.
 std::string OutputText(const Edge& edge) {
   return edge.shape.ToString() + (Is16Bit(edge.stored) ? std::string(" ") + Name(edge.stored) : "");
 }

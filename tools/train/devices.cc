@@ -15,11 +15,11 @@ namespace {
 
 constexpr const char* kFree = "free:";
 
-// A mistake in the flag is one in every build.
+// A parsed --gpu. Parsing does not depend on CUDA, so that every build reports errors in the flag.
 struct Wish {
   bool all = false;
-  int free = 0;              // so many idle ones
-  std::vector<int> indices;  // those that are written
+  int free = 0;              // the number of idle GPUs to use
+  std::vector<int> indices;  // the listed indices
 };
 
 int Number(const std::string& text, const std::string& gpu, const char* what) {
@@ -58,7 +58,7 @@ const DeviceBackend& Backend() {
 
 bool NamesSeveral(const Wish& wish) { return wish.all || wish.free > 1 || wish.indices.size() > 1; }
 
-// All that this program can use.
+// Returns all GPUs that this program can use. Throws DeviceError if there are none.
 std::vector<DeviceInfo> UsableGpus() {
   std::vector<DeviceInfo> gpus;
   std::string others;
@@ -93,7 +93,7 @@ ChosenGpus Choose(const Wish& wish) {
   return chosen;
 }
 
-// What a device holds on to.
+// An attachment that keeps a claim for as long as its device exists.
 struct Claim {
   explicit Claim(Device*) {}
   std::shared_ptr<void> held;
@@ -112,7 +112,7 @@ std::unique_ptr<Device> OpenGpu(int index) {
   return device;
 }
 
-// Rank 0 tells of its machine; the others are mostly alike.
+// Only rank 0 warns, about its own machine, because the machines of a job are usually alike.
 void WarnOfIdleGpus(const std::string& gpu, const Launch& launch, size_t gpus) {
   const size_t processes = static_cast<size_t>(launch.local_size);
   if (launch.rank != 0 || !launch.local_size_known || processes >= gpus) return;
@@ -134,8 +134,9 @@ std::optional<DType> StoredFromFlags() {
   throw UsageError("--precision wants fp32, tf32, bf16 or fp16, got '" + name + "'");
 }
 
-// CUDA reads the variable when it starts. A process with one GPU keeps CUDA's default: no other
-// thread of it waits for that GPU, and loading all kernels of cuDNN and NCCL takes time and memory.
+// CUDA reads the variable when it is initialised. A process with one GPU keeps CUDA's default: no
+// other thread of the process waits for that GPU, and loading all kernels of cuDNN and NCCL takes
+// time and memory.
 void LoadKernelsAtOnceForSeveral(const std::string& gpu) {
   if (!gpu.empty() && NamesSeveral(Parse(gpu))) setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 }

@@ -18,7 +18,8 @@ std::string ValueText(const Message& message, const FieldDescriptor* field, int 
   return text;
 }
 
-// "layer[conv1]"; of several with one name, as those of two phases, "layer[data][2]" is the second.
+// Returns the path of a layer: "layer[conv1]". If several layers have the same name, such as the
+// data layers of two phases, the second one is "layer[data][2]".
 std::string LayerPath(const FlatSettings& settings, const std::string& path, const Message& layer) {
   const std::string name =
       path + "[" +

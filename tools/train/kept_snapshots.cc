@@ -9,7 +9,8 @@
 namespace doppio {
 namespace {
 
-// The state first: without it the weights are no snapshot, and nobody goes on from half of one.
+// Removes the state first. Without its state a snapshot does not count as one, so an interrupted
+// removal cannot leave a snapshot that a training resumes from.
 void Remove(const SnapshotNames& names) {
   for (const std::string& path : {names.state, names.model}) {
     std::error_code error;

@@ -3,7 +3,7 @@
 namespace doppio {
 namespace {
 
-// "5×5/2": the window of a convolution or pooling.
+// Returns the strides of a convolution or pooling layer: "/2" or "/2×1"; "" if they are 1.
 template <class P>
 std::string Strides(const P& p, uint32_t single) {
   const uint32_t h = p.has_stride_h() ? p.stride_h() : single;

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kFirstTimed = 2, kLastTimed = 4;  // after the start
+constexpr int64_t kFirstTimed = 2, kLastTimed = 4;  // iterations after the start
 
 int64_t OwnBytes(const KernelTensors& tensors) {
   int64_t bytes = 0;
@@ -24,7 +24,7 @@ int64_t OwnBytes(const KernelTensors& tensors) {
   return bytes;
 }
 
-// The layer whose step `span` shows, or -1.
+// Returns the index of the layer whose step `span` shows, or -1.
 int64_t LayerOf(const TimelineSpan& span) {
   for (const auto& [name, number] : span.numbers) {
     if (name == std::string(RunTrace::kLayer)) return number;
@@ -32,7 +32,8 @@ int64_t LayerOf(const TimelineSpan& span) {
   return -1;
 }
 
-// Nobody but `train` writes the file, but anybody may have damaged it.
+// Reads a number from a file that may be damaged. Returns 0 if the number is missing or not
+// positive, and at most 1e15.
 double NumberOrZero(const json& layer, const char* key) {
   const auto found = layer.find(key);
   const double value = found != layer.end() && found->is_number() ? found->get<double>() : 0;

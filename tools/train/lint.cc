@@ -17,19 +17,19 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::TextFormat;
 
-// proto/net.proto gives the names of forks these numbers.
+// proto/net.proto reserves these field numbers for fields of forks.
 bool IsForkField(const FieldDescriptor& field) {
   return field.number() >= 1000 && field.number() < 2000;
 }
 
-// Whose field it is. proto/solver.proto numbers those of a solver by fork.
+// Returns the fork that a field comes from. proto/solver.proto numbers the solver's fields by fork.
 std::string ForkOf(const FieldDescriptor& field) {
   if (field.containing_type()->name() != "SolverParameter") return "a fork of Caffe";
   if (field.number() < 1100) return "SSD, NVCaffe and Intel Caffe";
   return field.number() < 1200 ? "NVCaffe" : "Intel Caffe";
 }
 
-// Those that a layer, source or solver obeys, or refuses by itself where it cannot.
+// Returns true for fork fields that a layer, source or solver uses, or rejects if it cannot.
 bool HasEffect(const FieldDescriptor& field) {
   static const auto* names = new std::set<std::string>{
       "BatchNormParameter.bias_filler",
@@ -132,8 +132,8 @@ bool HasEffect(const FieldDescriptor& field) {
   return names->count(field.containing_type()->name() + "." + field.name()) > 0;
 }
 
-// Inside of messages that have an effect: results are blobs here, not files or windows, and boxes
-// are compared as they are.
+// Fields without effect inside messages that have one: Doppio returns detection results as blobs
+// and does not write files or open windows, and it compares boxes as they are.
 bool HasNoEffect(const FieldDescriptor& field) {
   static const auto* names = new std::set<std::string>{
       "DetectionEvaluateParameter.name_size_file", "DetectionEvaluateParameter.resize_param",
@@ -144,8 +144,8 @@ bool HasNoEffect(const FieldDescriptor& field) {
   return names->count(field.containing_type()->name() + "." + field.name()) > 0;
 }
 
-// Of layers that read images; UpgradeNet moves them out of V1 layers, the only ones where Caffe
-// looks for them.
+// Returns true for the old transformation fields of layers that read images. UpgradeNet moves them
+// out of V1 layers. In layers of the current format Caffe ignores them.
 bool IsOldTransform(const FieldDescriptor& field) {
   const std::string& message = field.containing_type()->name();
   const std::string& name = field.name();
@@ -155,9 +155,9 @@ bool IsOldTransform(const FieldDescriptor& field) {
           name == "crop_size" || name == "mirror");
 }
 
-// NVCaffe's number types. A layer's tops are stored as its forward type says
-// (core/net/graph/storage.h), gradients as their values are, and sums are always in single
-// precision.
+// Returns a warning if a number type of NVCaffe has no effect. The forward type of a layer decides
+// how its tops are stored (core/net/graph/storage.h). Gradients have the type of their values, and
+// sums are always computed in single precision.
 std::optional<Warning> IgnoredNumberType(const Message& message, const FieldDescriptor& field,
                                          const FieldPlaces& places) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
@@ -184,7 +184,7 @@ std::optional<Warning> IgnoredNumberType(const Message& message, const FieldDesc
   return Warning{places.At(name), what + "has no effect: everything is computed in FLOAT"};
 }
 
-// Written out, but as it would be anyway.
+// Returns true if the field is set to its default value.
 bool IsDefault(const Message& message, const FieldDescriptor& field) {
   if (field.is_repeated() || field.message_type() != nullptr) return false;
   std::string value, otherwise;
@@ -253,13 +253,13 @@ std::vector<Warning> IgnoredFields(const Message& message, const FieldPlaces& pl
 std::vector<Warning> LooseEnds(const Graph& graph) {
   const bool has_loss = std::any_of(graph.edges.begin(), graph.edges.end(),
                                     [](const Edge& edge) { return edge.loss_weight != 0; });
-  // A net that only computes, for use after training: its outputs are what it is for.
+  // A net without a loss is for use after training: its outputs are its purpose.
   if (!has_loss) return {};
   std::vector<Warning> warnings;
   for (int output : graph.outputs) {
     const Edge& edge = graph.edges[static_cast<size_t>(output)];
     const Node& producer = graph.nodes[static_cast<size_t>(edge.producer)];
-    // Scores are made to be looked at.
+    // Losses and scores are outputs to be displayed, so they are not loose ends.
     if (edge.loss_weight != 0 || (!producer.shape.has_backward && !producer.bottoms.empty()))
       continue;
     const LayerSpec& layer = graph.layer(edge.producer);

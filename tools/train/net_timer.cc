@@ -24,11 +24,11 @@ double NowMs() {
       .count();
 }
 
-// Since the kernel made the process: loading of libraries included.
+// Returns the seconds since the kernel created this process, which includes loading libraries.
 double SecondsSinceProcessStart() {
   std::ifstream file("/proc/self/stat");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  // The name in parentheses may hold spaces; the start time is the 20th field after it.
+  // The name in parentheses may contain spaces. The start time is the 20th field after it.
   std::istringstream fields(text.substr(text.rfind(')') + 1));
   std::string field;
   for (int i = 0; i < 20; ++i) fields >> field;
@@ -39,8 +39,8 @@ double SecondsSinceProcessStart() {
          ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-// The peers' setting: SGD with momentum and weight decay, at a rate that keeps random data
-// harmless.
+// The settings that other frameworks are timed with: SGD with momentum and weight decay. The rate
+// (kRate) is small enough for random data.
 SolverParameter PeerSolver() {
   SolverParameter solver;
   solver.set_type("SGD");
@@ -52,8 +52,8 @@ constexpr double kRate = 1e-4;
 
 }  // namespace
 
-// Updates as `train` does for such a solver, while backward goes on or after it, and says how long
-// the former took.
+// Updates parameters as `train` does with this solver, either during backward or after it, and
+// measures the time of updates during backward.
 class NetTimer::TimedUpdate : public GradientSink {
  public:
   explicit TimedUpdate(ParamStore* params)
@@ -78,7 +78,7 @@ class NetTimer::TimedUpdate : public GradientSink {
       update_.Run(kRate, iteration_, 1);
     }
   }
-  double ms() const { return ms_; }  // within backward
+  double ms() const { return ms_; }  // time of updates within backward
 
  private:
   Update update_;
@@ -125,7 +125,8 @@ Timing NetTimer::Run(int warmup, int iterations) {
   return timing;
 }
 
-// `apart`: waits between the parts, so that each has a time of its own; otherwise as `train` runs.
+// Runs one iteration. If `apart`, synchronises between its parts, so that each part can be timed.
+// Otherwise the iteration runs as in `train`.
 NetTimer::Moments NetTimer::Iteration(bool apart) {
   const auto now = [&] {
     if (apart) device_->Synchronize();
@@ -152,7 +153,8 @@ void NetTimer::TimeIterations(int iterations, Timing* timing) {
   std::vector<double> forward, backward, update, whole;
   for (auto* list : {&forward, &backward, &update, &whole})
     list->reserve(static_cast<size_t>(iterations));
-  // A GPU works on while the host goes ahead: whole iterations, and their parts by themselves.
+  // A GPU computes asynchronously, so whole iterations are timed without synchronisation, and their
+  // parts separately.
   const bool ahead = device_->kind() != DeviceKind::kCpu;
   const std::unique_ptr<GpuWatch> watch = WatchGpu(*device_);
   const double wait_before = WaitSeconds(*net_), begin = NowMs();
@@ -172,7 +174,7 @@ void NetTimer::TimeIterations(int iterations, Timing* timing) {
   timing->iteration_ms = ahead ? timing->total_ms / iterations : Median(whole);
 }
 
-// What iterations that began at `begin` have taken altogether.
+// Records the total time of the iterations since `begin`.
 void NetTimer::EndWhole(GpuWatch* watch, double wait_before, double begin, Timing* timing) {
   device_->Synchronize();
   timing->total_ms = NowMs() - begin;
@@ -180,7 +182,7 @@ void NetTimer::EndWhole(GpuWatch* watch, double wait_before, double begin, Timin
   timing->data_wait = (WaitSeconds(*net_) - wait_before) * 1e3 / timing->total_ms;
 }
 
-// Reorders and sums of gradients count for the layer they are made for.
+// Reorders and gradient sums count for the layer that needs them.
 void NetTimer::TimeLayers(int iterations, Timing* timing) {
   timing->layers.resize(net_->graph().nodes.size());
   auto run = [&](const std::vector<PlanStep>& steps, double LayerTime::*field) {

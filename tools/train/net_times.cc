@@ -17,7 +17,7 @@ int64_t ProcessPeakBytes() {
   return static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
-// A number of `times` that must not be negative.
+// Returns a non-negative number from `times`. Throws if it is missing, negative or not finite.
 double TimeOf(const nlohmann::json& times, const char* key) {
   const double value = times.at(key).get<double>();
   if (!(std::isfinite(value) && value >= 0))

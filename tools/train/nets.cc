@@ -12,7 +12,7 @@
 namespace doppio {
 namespace {
 
-// "off", "auto", or an integer from `least` to `most`.
+// Parses "off", "auto", or an integer in [least, most]. Throws UsageError for other values.
 int64_t OffAutoOr(const std::string& flag, const std::string& value, int64_t least, int64_t most,
                   int64_t off, int64_t automatic) {
   if (value == "off") return off;

@@ -9,7 +9,7 @@
 namespace doppio {
 namespace {
 
-// The changes of solver and net that the training was started with.
+// Returns the --set and --unset flags that the training was started with.
 std::string OverridesText(const CommandLine& line) {
   std::string text;
   for (const std::string& set : line.sets) text += " --set " + ShellQuoted(set);
@@ -17,7 +17,7 @@ std::string OverridesText(const CommandLine& line) {
   return text;
 }
 
-// The longer training has its own max_iter.
+// Removes overrides of max_iter, because the longer training sets its own.
 CommandLine WithoutMaxIter(CommandLine line) {
   std::vector<std::string> words;
   for (size_t i = 0; i < line.words.size(); ++i) {

@@ -16,7 +16,7 @@ DEFINE_bool(
 namespace doppio {
 namespace {
 
-// Iterations of which PREFIX_iter_N* exist.
+// Returns the iterations N for which a file PREFIX_iter_N* exists.
 std::set<int64_t> IterationsOf(const std::string& prefix) {
   std::set<int64_t> iterations;
   const std::string begin = prefix + "_iter_";

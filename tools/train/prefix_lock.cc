@@ -30,7 +30,7 @@ namespace {
 
 using nlohmann::json;
 
-// After which a file server gives up the locks of a machine that has died: 90 s with NFS 4.
+// A file server releases the locks of a dead machine after its lease time: 90 s with NFS 4.
 constexpr int kLeaseSeconds = 120;
 
 std::string LockPathOf(const std::string& prefix) { return prefix + ".lock"; }
@@ -39,7 +39,7 @@ std::string LockPathOf(const std::string& prefix) { return prefix + ".lock"; }
   throw FileError("cannot write '" + LockPathOf(prefix) + "': " + std::strerror(errno));
 }
 
-// An object, or nothing of one.
+// Returns the JSON object in PREFIX.lock, or an empty object if the file is missing or damaged.
 json ReadRecord(const std::string& prefix) {
   if (!FileExists(LockPathOf(prefix))) return json::object();
   const json record = json::parse(ReadFile(LockPathOf(prefix)), nullptr, false);
@@ -65,10 +65,11 @@ std::string Writer(const std::string& prefix) {
       "_iter_*'; set another snapshot_prefix, or give --take_over to end that training");
 }
 
-// Returns false if another process has it. File systems without locks give it to everybody.
+// Returns false if another process holds the lock. On file systems without locks, always succeeds.
 bool TryLock(int file) { return flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
-// Returns true if `file` is what the name leads to: whoever takes over makes another file.
+// Returns true if PREFIX.lock still is the open `file`. A process that takes over replaces it by a
+// new file.
 bool IsCurrent(const std::string& prefix, int file) {
   struct stat own, named;
   return fstat(file, &own) == 0 && stat(LockPathOf(prefix).c_str(), &named) == 0 &&
@@ -88,7 +89,7 @@ int OpenLocked(const std::string& prefix) {
   }
 }
 
-// Returns false, and sets errno, if that fails.
+// Returns false and sets errno on failure.
 bool Rewrite(int file, const std::string& text) {
   for (size_t begin = 0; begin < text.size();) {
     const ssize_t written =
@@ -136,7 +137,9 @@ LastRun LastRunOf(const std::string& prefix) {
 void CheckFree(const std::string& prefix) {
   if (FLAGS_take_over) return;
   const int file = open(LockPathOf(prefix).c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) return;  // no training yet, or a folder that is refused with a better message
+  // No training has used the prefix yet, or the folder is not accessible; writing a snapshot there
+  // reports a better error.
+  if (file < 0) return;
   bool free = TryLock(file);
   const std::string host = TextOf(ReadRecord(prefix), "host");
   if (!free && host != HostName()) {
@@ -153,7 +156,7 @@ void CheckFree(const std::string& prefix) {
 
 PrefixLock::PrefixLock(const std::string& prefix, uint64_t run, const std::string& resumed)
     : prefix_(prefix), file_(OpenLocked(prefix)) {
-  // In place: a new file would be another lock.
+  // Rewrites the file in place, because the lock belongs to the file's inode.
   if (Rewrite(file_, RecordOf(run, resumed))) return;
   const int reason = errno;
   close(file_);
@@ -164,7 +167,7 @@ PrefixLock::PrefixLock(const std::string& prefix, uint64_t run, const std::strin
 PrefixLock::~PrefixLock() { close(file_); }
 
 void PrefixLock::CheckHeld() const {
-  // Where the file or its folder is gone, the snapshot itself tells what is wrong.
+  // If the file or its folder is gone, writing the snapshot reports the error.
   if (IsCurrent(prefix_, file_) || !FileExists(LockPathOf(prefix_))) return;
   throw FileError(Writer(prefix_) + " has taken over the snapshots '" + prefix_ +
                   "_iter_*', so this training ends without writing any more");

@@ -50,14 +50,14 @@ std::string ScaleText(const Preprocessing& images) {
   return "scale " + Significant(images.scale(), 6);
 }
 
-// Of channel `i`; one value is for all of them.
+// Returns the mean of channel `i`; a single value applies to all channels.
 float MeanOf(const Preprocessing& images, int i) {
   if (images.mean_size() == 0) return 0;
   return images.mean(images.mean_size() == 1 ? 0 : i);
 }
 
 bool MeansDiffer(const Preprocessing& a, const Preprocessing& b) {
-  constexpr float kRounded = 0.5f;  // files name 104 for a mean of 104.007
+  constexpr float kRounded = 0.5f;  // files often round a mean of 104.007 to 104
   const int channels = std::max(a.mean_size(), b.mean_size());
   for (const Preprocessing* images : {&a, &b}) {
     if (images->mean_size() == 0 && images->has_mean_file()) return false;
@@ -78,7 +78,8 @@ bool KnowsColours(const Preprocessing& images) {
   return images.channels() == Preprocessing::BGR || images.channels() == Preprocessing::RGB;
 }
 
-// Folders move between machines, so the mean file of that name beside the net will do.
+// Training folders are moved between machines, so a mean file of the same name next to the net is
+// also accepted.
 void TakeMeanBeside(const std::string& net, Preprocessing* images) {
   const std::string& mean = images->mean_file();
   const std::string beside = DirName(net) + mean.substr(DirName(mean).size());
@@ -88,7 +89,7 @@ void TakeMeanBeside(const std::string& net, Preprocessing* images) {
   }
 }
 
-// Decides one value after the other, and remembers which of them are assumed.
+// Decides the values one by one and records which of them are assumed.
 class Preparation {
  public:
   Preparation(const KnownPreprocessing& known, const ImageWishes& wishes, const ImageShape& input)
@@ -108,7 +109,7 @@ class Preparation {
  private:
   bool told() const { return !from_.empty(); }
 
-  // The size before the crop belongs to the crop of the training.
+  // The known size before cropping is only valid if the net's input has the size of the known crop.
   bool KnowsResize() const {
     return known_.height() == used_.height() && known_.width() == used_.width() &&
            known_.resize_height() >= used_.height() && known_.resize_width() >= used_.width();

@@ -45,7 +45,8 @@ std::vector<Warning> WarningsOf(const SolverSpec& spec) {
   std::vector<Warning> warnings = spec.warnings;
   const auto add = [&](const std::vector<Warning>& more) {
     for (const Warning& w : more) {
-      // A net that is both trained and tested is one file.
+      // The nets for training and tests are often the same file, which would give the same
+      // warnings.
       const bool known = std::any_of(warnings.begin(), warnings.end(), [&](const Warning& other) {
         return other.at.ToString() == w.at.ToString() && other.message == w.message;
       });

@@ -24,21 +24,21 @@ DEFINE_string(
 namespace doppio {
 namespace {
 
-constexpr int64_t kFirstTraced = 10, kLastTraced = 20;  // after the start
+constexpr int64_t kFirstTraced = 10, kLastTraced = 20;  // iterations after the start
 
 [[noreturn]] void WrongIterations() {
   throw UsageError("--trace_iterations wants FIRST-LAST, such as 100-110, got '" +
                    FLAGS_trace_iterations + "'");
 }
 
-// All of `text`, which is digits.
+// Parses the whole of `text`, which must consist of digits.
 int64_t ParseIteration(const std::string& text) {
   if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos)
     WrongIterations();
   return std::stoll(text);
 }
 
-// Without touching the file: an older timeline stays until the new one is whole.
+// Does not touch the file: an older timeline must remain until the new one is complete.
 void CheckWritableFile(const std::string& file) {
   const std::string start = "cannot write the timeline '" + file + "': ";
   const std::string folder = DirName(file).empty() ? "." : DirName(file);
@@ -132,7 +132,8 @@ void TrainingTrace::Before(int64_t iteration) {
   before_ = iteration;
 }
 
-// Of the iteration before. Later ones stay with the trace until they are written.
+// Takes the spans of the previous iteration. Spans of later iterations remain in trace_ until
+// Write().
 void TrainingTrace::TakeLayers() {
   if (!on_layers_) return;
   std::vector<TimelineSpan> spans = trace_.Take();
@@ -145,10 +146,11 @@ void TrainingTrace::TellLayers() {
   on_layers_ = nullptr;
 }
 
-// Each rank notes the time between two barriers, rank 0 before the first and after the second as
-// well. So rank 0's clock stood between its two times when the other showed its own, and every
-// round narrows down how far the clocks are apart. Where no distance at all is among what is
-// possible the ranks share one clock, as those of one machine do.
+// Estimates the offset between this rank's clock and rank 0's. In each round every rank records the
+// time between two barriers. Rank 0 also records a time before the first and after the second
+// barrier, so that its clock was between these two when the other rank's clock showed the recorded
+// time. Each round therefore narrows the interval of possible offsets. If the interval contains 0,
+// the ranks are assumed to share a clock, as the ranks of one machine do.
 void TrainingTrace::AlignClocks() {
   start_ns_ = MonotonicNs();
   if (world_ == nullptr) return;
@@ -175,7 +177,7 @@ void TrainingTrace::AlignClocks() {
   clock_error_ns_ = same ? 0 : (most - least) / 2;
 }
 
-// `own` of another rank, on rank 0; what the other ranks return is of no use.
+// On rank 0, returns `own` of rank `rank`. On other ranks the result is unspecified.
 std::string TrainingTrace::GatherOn0(const std::string& own, int rank) const {
   int64_t bytes = static_cast<int64_t>(own.size());
   world_->control().Broadcast(&bytes, sizeof bytes, rank);
@@ -237,7 +239,7 @@ void TrainingTrace::Write() {
                       {"clock_error_us", Fixed(1e-3 * static_cast<double>(clock_error_ns_), 1)},
                       {"spans_left_out", std::to_string(dropped_)}}));
   } catch (const FileError& e) {
-    failure_ = e.what();  // said at the end; the training is worth more than its timeline
+    failure_ = e.what();  // reported at the end; the training must not fail because of its timeline
   }
 }
 

@@ -32,7 +32,7 @@ std::string ResumeCommand(const CommandLine& line, const std::string& state,
       command += " " + ShellQuoted(word);
     } else if (name.find('=') == std::string::npos && i + 1 < line.words.size() &&
                line.words[i + 1][0] != '-' && line.words[i + 1] != line.command_name) {
-      ++i;  // its value
+      ++i;  // skip the flag's value
     }
   }
   if (!run_dir.empty()) command += " --run_dir=" + ShellQuoted(run_dir);
@@ -116,7 +116,7 @@ void PrintText(const TrainingEnd& end) {
 }  // namespace
 
 void Tell(bool terminal, const std::string& text) {
-  if (terminal) std::cerr << text << '\n';  // where log lines like this one are not shown
+  if (terminal) std::cerr << text << '\n';  // log lines at this level are not shown on a terminal
   LOG(INFO) << text;
 }
 

@@ -12,12 +12,12 @@ struct UnusualValue {
   const char* effect;
 };
 
-// multifixed takes its rates from stagelr.
+// The policy multifixed takes its rates from stagelr.
 bool UsesBaseRate(const SolverParameter& p) {
   return p.has_base_lr() && p.lr_policy() != "multifixed";
 }
 
-// A falling sigmoid has a negative gamma.
+// A decreasing sigmoid has a negative gamma.
 bool WantsPositiveGamma(const SolverParameter& p) { return p.lr_policy() != "sigmoid"; }
 
 const std::vector<UnusualValue>& Rows() {
