@@ -1,4 +1,4 @@
-// `check`: everything that is wrong with nets and solvers, without running them.
+// `check`: reports all errors in nets and solvers without running them.
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
@@ -32,9 +32,9 @@ struct Findings {
   bool solver = false;
   std::vector<Error> errors;
   std::vector<Warning> warnings;
-  std::vector<std::string> notes;  // what was found in order
+  std::vector<std::string> notes;  // summaries of the nets without errors
 
-  // A net is looked at once for each phase: most of what is wrong shows twice.
+  // A net is checked once per phase, so most errors occur twice. Adds each error once.
   void Add(const Error& error) {
     const bool known = std::any_of(errors.begin(), errors.end(), [&](const Error& e) {
       return std::string(e.what()) == error.what();
@@ -56,7 +56,8 @@ struct Findings {
   }
 };
 
-// A training would be refused; a net alone may be for another machine.
+// For a solver, missing files are errors, because a training would fail. For a net they are
+// warnings, because it may be for another machine.
 void AddMissing(const Graph& graph, Findings* findings) {
   for (const Error& e : MissingFiles(graph)) {
     if (findings->solver) {
@@ -78,10 +79,11 @@ void CheckGraph(const NetSource& source, Findings* findings) {
   });
 }
 
-// Whether a phase is meant to be built: a file for training only has no data for the other one.
+// Returns true if the net has a source for this phase. A file for training only has no data layer
+// for the phase TEST and need not be checked for it.
 bool HasSources(const NetSource& source) {
   bool found = false;
-  ErrorCollector ignored;  // CheckGraph reports them
+  ErrorCollector ignored;  // CheckGraph reports the errors
   ignored.Try([&] {
     const NetSpec spec = MakeNetSpec(source.net, source.places, source.state, NetOptions());
     found = std::any_of(spec.layers.begin(), spec.layers.end(),
@@ -178,7 +180,7 @@ ExitCode RunCheck(const CommandLine& line, bool*) {
   for (const std::string& file : files) {
     Findings findings;
     findings.file = file;
-    // Each file has overrides of its own, because every one must change something.
+    // Each file gets its own overrides, because an override that changes nothing is an error.
     const Overrides overrides = OverridesOf(line);
     findings.Try([&] {
       CheckExists(file);

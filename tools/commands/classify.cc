@@ -1,4 +1,4 @@
-// `classify`: what a trained net takes images for.
+// `classify`: prints the classes that a trained net assigns to images.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -51,11 +51,11 @@ namespace {
 
 constexpr int64_t kBatch = 16;
 
-// What to do, from the flags or from Caffe's five arguments.
+// What to classify, from the flags or from the five arguments of Caffe's program.
 struct Job {
   std::string model, weights, mean, labels;
   std::vector<std::string> images;
-  bool as_caffe = false;  // results, too
+  bool as_caffe = false;  // also print results in Caffe's format
 };
 
 Job JobOf(const CommandLine& line) {
@@ -91,7 +91,8 @@ ImageWishes WishesOf(const CommandLine& line, const Job& job) {
   return wishes;
 }
 
-// --like goes before the weights, and they before the deploy net's file.
+// Returns the known preprocessing. --like takes precedence over the weights, and the weights over
+// the file of the deploy net.
 KnownPreprocessing KnownOf(const Job& job, const std::optional<Preprocessing>& in_weights,
                            const Graph& graph) {
   if (!FLAGS_like.empty()) return {PreprocessingLike(FLAGS_like, !job.mean.empty()), FLAGS_like};
@@ -104,7 +105,9 @@ std::string Extent(const BlobShape& shape) {
   return Shape(std::vector<int64_t>(shape.dim().begin(), shape.dim().end())).ToString();
 }
 
-// The one place where images go in; its first extent becomes `batch`.
+// Finds the Input layer, sets its first dimension to `batch`, stores the shape of an image in
+// `*shape`, and returns the name of the layer's top. Throws UserError unless the net has exactly
+// one input that can hold images.
 std::string SetBatch(NetSpec* net, int64_t batch, ImageShape* shape) {
   LayerSpec* found = nullptr;
   for (LayerSpec& layer : net->layers) {
@@ -161,7 +164,7 @@ struct Answer {
 
 struct ReadImage {
   std::vector<float> values;
-  std::string mistake;  // why there are none
+  std::string mistake;  // why the image could not be read; "" if it was
 };
 
 class Classifier {
@@ -195,7 +198,8 @@ class Classifier {
     TakeClassNames(known.images);
   }
 
-  // In the order of the images, without those that cannot be read, which go to `mistakes`.
+  // Returns the results in the order of the images. Images that cannot be read are left out and
+  // reported in `mistakes`.
   std::vector<Answer> Run(ErrorCollector* mistakes) {
     InOrder(
         static_cast<int64_t>(job_.images.size()), ThreadsOr(FLAGS_data_threads),
@@ -232,7 +236,8 @@ class Classifier {
     }
   }
 
-  // Where --labels is not given and the net still has the classes of the training.
+  // Uses the class names of the training if --labels is not given and the net still has as many
+  // classes.
   void TakeClassNames(const Preprocessing& images) {
     if (!job_.labels.empty() || images.class_name_size() != classes_) return;
     labels_.assign(images.class_name().begin(), images.class_name().end());
@@ -248,7 +253,8 @@ class Classifier {
     return image;
   }
 
-  // Rows beyond the waiting ones hold what was there before; nobody looks at their results.
+  // Classifies the waiting images. If the batch is not full, its remaining rows hold old images,
+  // and their results are ignored.
   void Forward() {
     WriteTensor(values_, net_->Blob(input_), device_.get());
     net_->Forward();
@@ -278,8 +284,8 @@ class Classifier {
   int64_t batch_ = 1;
   int classes_ = 0;
   std::vector<std::string> labels_;
-  std::vector<float> values_;         // of a batch
-  std::vector<std::string> waiting_;  // its images so far
+  std::vector<float> values_;         // the pixels of a batch
+  std::vector<std::string> waiting_;  // paths of the images in the batch so far
   std::vector<Answer> answers_;
 };
 
@@ -295,7 +301,7 @@ void PrintTable(const std::vector<Answer>& answers) {
   table.Print(std::cout);
 }
 
-// The lines of Caffe's example program, which scripts read.
+// Prints the format of Caffe's example program, which scripts parse.
 void PrintAsCaffe(const std::vector<Answer>& answers) {
   for (const Answer& answer : answers) {
     std::cout << "---------- Prediction for " << answer.image << " ----------\n";

@@ -1,4 +1,4 @@
-// `doppio completion`: scripts with which shells complete commands, flags and values.
+// `completion`: prints scripts that let shells complete commands, flags and values.
 #include <algorithm>
 #include <cctype>
 #include <iostream>
@@ -18,7 +18,7 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// What is typed to change a flag: a switch that is on is turned off.
+// Returns the spelling that changes a flag from its default: "noNAME" for a switch that is on.
 std::string Typed(const FlagText& flag) { return (flag.on_by_default ? "no" : "") + flag.name; }
 
 std::vector<std::string> VerbsOf(const Command& command) {
@@ -27,7 +27,7 @@ std::vector<std::string> VerbsOf(const Command& command) {
   return names;
 }
 
-// Returns the names that help has a page for: commands, layers, topics and pages.
+// Returns the words that `help` accepts: commands, layer types, topics and special pages.
 std::vector<std::string> WordsOfHelp() {
   std::vector<std::string> words = Commands::Get().Names();
   for (const std::string& type : LayerTypes::Get().Names()) words.push_back(type);
@@ -40,8 +40,8 @@ std::vector<std::string> WordsOfHelp() {
   return words;
 }
 
-// The words that may follow a command first: its verbs, what its usage line offers,
-// "slurm|pbs|lsf -- train FLAGS", or names.
+// Returns the words that may follow a command: its verbs, the alternatives of its usage line
+// ("slurm|pbs|lsf -- train FLAGS"), or names of help pages.
 std::vector<std::string> WordsOf(const std::string& name) {
   const Command& command = *Commands::Get().Find(name);
   if (name == "help") return WordsOfHelp();
@@ -134,7 +134,7 @@ void PrintBash(std::ostream& out) {
          "complete -o default -F _doppio doppio\n";
 }
 
-// Inside of single quotes and of _arguments' brackets.
+// Escapes text for use inside single quotes and brackets in an argument of _arguments.
 std::string ZshText(const std::string& text) {
   std::string out;
   for (char c : text) {
@@ -149,7 +149,7 @@ std::string ZshText(const std::string& text) {
   return out;
 }
 
-// Arguments of _arguments.
+// Prints the flags as arguments of zsh's _arguments.
 void PrintZshFlags(const std::vector<std::string>& names, std::ostream& out) {
   for (const std::string& name : names) {
     const FlagText flag = DescribeFlag(name);
@@ -218,7 +218,7 @@ std::string FishText(const std::string& text) {
   return out;
 }
 
-// Flags that are offered where the shell finds `condition` to be true.
+// Prints completions for flags that apply if the shell command `condition` succeeds.
 void PrintFishFlags(const std::string& condition, const std::vector<std::string>& names,
                     std::ostream& out) {
   for (const std::string& name : names) {

@@ -1,4 +1,4 @@
-// `compute_image_mean` and `data mean`: the mean of all images of a database, pixel by pixel.
+// `compute_image_mean` and `data mean`: compute the mean of all images of a database, per pixel.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -17,7 +17,8 @@
 namespace doppio {
 namespace {
 
-// Records that one thread sums at a time; constant, so that sums do not depend on the threads.
+// The number of records that one thread adds up at a time. It is constant, so that the rounding of
+// sums does not depend on the number of threads.
 constexpr int64_t kChunkRecords = 64;
 
 struct Sum {
@@ -38,7 +39,7 @@ void AddPixels(const T* from, const Pixels& pixels, std::vector<double>* planes)
 }
 
 void AddRecord(const Record& record, Sum* sum) {
-  thread_local Image image;  // keeps its buffer from record to record
+  thread_local Image image;  // thread_local to reuse its buffer
   if (record.encoded != nullptr)
     Decode(record.encoded, record.encoded_bytes, record.decode, &image);
   const Pixels pixels = record.encoded != nullptr ? image.pixels() : record.pixels;
@@ -57,7 +58,7 @@ void AddRecord(const Record& record, Sum* sum) {
   }
 }
 
-// Of records [begin, end).
+// Returns the sum of the records in [begin, end).
 Sum SumOf(const Source& source, int64_t begin, int64_t end) {
   thread_local Record record;
   Sum sum;

@@ -1,4 +1,4 @@
-// `convert_cifar_data`: CIFAR-10's binary files to two databases, with Caffe's arguments.
+// `convert_cifar_data`: converts CIFAR-10's binary files to two databases. Takes Caffe's arguments.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -14,8 +14,8 @@
 namespace doppio {
 namespace {
 
-// Layer Data reads whichever batches exist, so without this check a missing batch would make a
-// smaller database and no message.
+// Throws FileError if a batch is missing. The data source reads all batches that exist, so without
+// this check the database would silently be incomplete.
 void CheckBatches(const std::string& folder) {
   ErrorCollector missing;
   for (const char* name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",

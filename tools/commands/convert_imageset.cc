@@ -1,4 +1,4 @@
-// `convert_imageset`: image files to a database, with Caffe's arguments.
+// `convert_imageset`: converts image files to a database. Takes Caffe's arguments.
 #include <iostream>
 #include <nlohmann/json.hpp>
 

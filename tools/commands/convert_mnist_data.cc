@@ -1,5 +1,5 @@
-// `convert_mnist_data` and `convert_mnist_siamese_data`: MNIST's files to a database, with Caffe's
-// arguments.
+// `convert_mnist_data` and `convert_mnist_siamese_data`: convert MNIST's files to a database. Take
+// Caffe's arguments.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -15,7 +15,7 @@
 namespace doppio {
 namespace {
 
-// The command names the file of images, then that of labels.
+// Opens the data that the line names: the file of images, then the file of labels.
 std::unique_ptr<Source> OpenImages(const CommandLine& line) {
   if (line.files.size() != 3) {
     const std::string& name = line.command_name;
@@ -31,7 +31,7 @@ std::unique_ptr<Source> OpenImages(const CommandLine& line) {
   return OpenSource(parameter, TRAIN);
 }
 
-// `what` is what messages call the records.
+// `what` is the plural of the records in messages.
 ExitCode Convert(const Source& source, const std::string& database, const std::string& backend,
                  const std::string& what, bool* began) {
   *began = true;
@@ -52,7 +52,8 @@ ExitCode RunConvertMnist(const CommandLine& line, bool* began) {
 ExitCode RunConvertMnistSiamese(const CommandLine& line, bool* began) {
   const std::unique_ptr<Source> images = OpenImages(line);
   const uint64_t seed = FLAGS_seed < 0 ? 1 : static_cast<uint64_t>(FLAGS_seed);
-  // Nets read what Caffe's program makes without naming a backend, so the default is data_param's.
+  // Caffe's program writes LevelDB, and its nets omit the backend of data_param, whose default is
+  // LevelDB, too.
   const std::string backend = line.Given("backend") ? DatabaseBackend() : "LEVELDB";
   return Convert(*DrawPairs(*images, seed), line.files[2], backend, "pairs", began);
 }

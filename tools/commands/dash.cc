@@ -1,4 +1,5 @@
-// `dash`: runs as a web page that follows them, for this machine and for ssh tunnels.
+// `dash`: serves a web page that shows the progress of runs, on this machine or through an ssh
+// tunnel.
 #include <gflags/gflags.h>
 #include <signal.h>
 

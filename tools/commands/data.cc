@@ -1,4 +1,4 @@
-// `data`: makes, checks and shows data sets.
+// `data`: creates, checks and displays data sets.
 #include "tools/cli/command.h"
 #include "tools/commands/data_verbs.h"
 #include "tools/cli/verbs.h"

@@ -1,5 +1,5 @@
-// `data bench`: how fast one core reads, decodes and changes the images of a net, step by step, and
-// how fast all threads together do it.
+// `data bench`: measures how fast one core reads, decodes and transforms the images of a net, step
+// by step, and how fast all threads do so together.
 #include <gflags/gflags.h>
 #include <time.h>
 
@@ -28,11 +28,12 @@ DECLARE_int32(resize_height);
 namespace doppio {
 namespace {
 
-constexpr size_t kTimedRecords = 64;  // that the steps behind reading work on, over and over
+// The steps after reading work on this many records repeatedly.
+constexpr size_t kTimedRecords = 64;
 
 struct Step {
   std::string name, does;
-  double images_per_second = 0;  // of the time of one core
+  double images_per_second = 0;  // per second of one core's CPU time
 };
 
 double CoreSeconds() {
@@ -45,7 +46,8 @@ double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Calls of `work(i)`, i = 0, 1, ..., per second of this thread; the first one is not counted.
+// Returns how often per second of `clock` `work(i)` can be called, with i = 0, 1, ... The first
+// call is not counted.
 double Rate(const std::function<double()>& clock, const std::function<void(int64_t)>& work) {
   work(0);
   const double begin = clock();
@@ -66,7 +68,7 @@ DecodeOptions DecodeAs(const Augment& augment, const Record& record) {
   return decode;
 }
 
-// A source whose encoded images are resized as --resize_height and --resize_width say.
+// A source whose encoded images are resized to --resize_height and --resize_width.
 class Resized : public Source {
  public:
   explicit Resized(const Source& source) : source_(source) {}
@@ -84,7 +86,7 @@ class Resized : public Source {
   const Source& source_;
 };
 
-// Records that are in memory.
+// A source of records in memory.
 class Held : public Source {
  public:
   explicit Held(const std::vector<Record>& records) : records_(records) {}
@@ -160,7 +162,8 @@ std::vector<Step> MeasureSteps(const Source& source, const TransformationParamet
   return steps;
 }
 
-// Of the whole, as a data layer has it; decoding only what is cropped is part of that.
+// Returns the images per second of the complete pipeline as a data layer uses it. Unlike the single
+// steps, the pipeline may decode only the cropped part of an image.
 double MeasureAll(const Source& source, const TransformationParameter& transform, int threads) {
   PipelineOptions options;
   options.batch = FLAGS_batch > 0 ? static_cast<int>(FLAGS_batch) : 32;
@@ -170,7 +173,7 @@ double MeasureAll(const Source& source, const TransformationParameter& transform
                     BehindAugmented(transform), TRAIN, options);
   std::vector<float> to(static_cast<size_t>(options.batch * pipeline.data_shape().count()));
   const auto next = [&](int64_t) { pipeline.Write(pipeline.Next(), 0, options.batch, to.data()); };
-  for (int i = 0; i <= options.prefetch; ++i) next(i);  // what it has ready
+  for (int i = 0; i <= options.prefetch; ++i) next(i);  // skips prefetched batches
   return options.batch * Rate(Seconds, next);
 }
 

@@ -1,5 +1,5 @@
-// `data convert`: image files, or MNIST's or CIFAR's files, to a database. Image files may take
-// several goes.
+// `data convert`: converts image files, or MNIST's or CIFAR's files, to a database. An interrupted
+// conversion of image files can be resumed.
 #include <iostream>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// `data preview`: a page that shows images and their labels, in one file.
+// `data preview`: writes a self-contained HTML page with images and their labels.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -39,7 +39,8 @@ figcaption { font-size: 12px; overflow-wrap: anywhere; }
 </style></head><body>
 )";
 
-// Of bytes as they are; of floats the smallest becomes black, the largest white.
+// Converts pixels to bytes. Bytes remain unchanged; floats are scaled so that the minimum becomes
+// black and the maximum white.
 class ToBytes {
  public:
   explicit ToBytes(const Pixels& pixels) : pixels_(pixels) {
@@ -59,7 +60,7 @@ class ToBytes {
   float low_ = 0, scale_ = 0;
 };
 
-// Three channels in colour, of others the first one as gray.
+// Returns a colour image for three channels, otherwise a gray image of the first channel.
 Image ImageOf(const Pixels& pixels, bool rgb) {
   const ImageShape& shape = pixels.shape;
   const int channels = shape.channels == 3 ? 3 : 1;
@@ -95,7 +96,7 @@ std::string Labels(const std::vector<float>& labels, const std::vector<std::stri
 }
 
 std::string Figure(const OpenedData& data, int64_t index, bool rgb) {
-  constexpr int kSmall = 64;  // pixels that are shown larger than life
+  constexpr int kSmall = 64;  // images up to this size in pixels are enlarged
   Record record;
   try {
     data.source->Read(index, &record);
@@ -103,10 +104,11 @@ std::string Figure(const OpenedData& data, int64_t index, bool rgb) {
     std::string url;
     if (record.encoded != nullptr) {
       Image image;
-      Decode(record.encoded, record.encoded_bytes, {}, &image);  // the browser would not complain
+      // Reports a damaged file, which a browser would not do.
+      Decode(record.encoded, record.encoded_bytes, {}, &image);
       shape = image.shape;
       const ImageFormat format = FormatOf(record.encoded, record.encoded_bytes);
-      // Browsers do not know all others.
+      // Browsers do not support all other formats.
       const bool shown = format == ImageFormat::kJpeg || format == ImageFormat::kPng;
       const auto* file = reinterpret_cast<const char*>(record.encoded);
       url = shown ? DataUrl(format, {file, record.encoded_bytes}) : DataUrl(image);

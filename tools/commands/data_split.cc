@@ -1,4 +1,4 @@
-// `data split`: a list in parts, each with the same share of every class.
+// `data split`: splits a list into parts with the same share of every class.
 #include <gflags/gflags.h>
 
 #include <cstdlib>
@@ -83,7 +83,7 @@ ExitCode DataSplit(const CommandLine& line, bool* began) {
                        std::to_string(images.lines.size()) + " are too few for such fractions");
     }
   }
-  std::error_code ignored;  // what is wrong with the folder shows when it is written to
+  std::error_code ignored;  // writing to the folder reports the error
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   for (size_t i = 0; i < names.size(); ++i) {
     WriteFileAtomically(paths[i], texts[i]);

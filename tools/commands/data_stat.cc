@@ -1,4 +1,5 @@
-// `data stat`: how many images, of what sizes and classes, and the mean and deviation of channels.
+// `data stat`: counts images, sizes and classes, and computes the mean and standard deviation of
+// each channel.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr size_t kShownSizes = 10;
 
-// The most frequent first.
+// Returns the sizes in order of decreasing count.
 std::vector<SizeCount> ByCount(const std::map<std::string, SizeCount>& counts) {
   std::vector<SizeCount> sorted;
   for (const auto& [text, size] : counts) sorted.push_back(size);

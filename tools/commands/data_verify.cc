@@ -1,4 +1,4 @@
-// `data verify`: reads and decodes everything, and names all that is damaged.
+// `data verify`: reads and decodes all records and lists the damaged ones.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -17,7 +17,7 @@ namespace doppio {
 namespace {
 
 struct Checked {
-  std::string mistake;  // "": it is whole
+  std::string mistake;  // "" if the record is intact
   size_t labels = 0;
 };
 
@@ -44,7 +44,7 @@ ExitCode DataVerify(const CommandLine& line, bool* began) {
   const Source& source = *data.source;
   *began = true;
   int64_t bad = 0;
-  size_t labels = 0;  // of the first whole record
+  size_t labels = 0;  // label count of the first intact record
   nlohmann::json entries = nlohmann::json::array();
   CountProgress progress(source.size(), "records");
   InOrder(

@@ -1,4 +1,4 @@
-// `device_query`: what this machine and this build can compute with.
+// `device_query`: shows the devices that this machine and this build can compute with.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -20,10 +20,10 @@
 namespace doppio {
 namespace {
 
-// The driver's library, for how things stand now.
+// NVML, the driver's library, which reports the current state of GPUs.
 struct Watching {
   std::unique_ptr<Nvml> nvml;
-  std::string none;  // why there is none
+  std::string none;  // why `nvml` is null
 };
 
 Watching OpenNvml() {
@@ -44,7 +44,7 @@ std::string RunningVersion(const char* library) {
   return Libraries::Get().Find(library)->running();
 }
 
-// The MPI library that would join a launcher's processes.
+// The MPI library that would join the processes of a launcher.
 struct MpiInfo {
   std::string library;
   std::string none;  // why `library` is empty
@@ -125,7 +125,7 @@ void PrintText(const CpuInfo& cpu, const MpiInfo& mpi, const Accelerators& gpus,
   }
   std::cout << "NVML  driver " << watching.nvml->driver_version() << '\n';
   if (gpus.none.empty()) return;
-  // The driver may show what CUDA cannot use.
+  // The driver may list GPUs that CUDA cannot use.
   for (Nvml::Handle gpu : watching.nvml->Gpus()) {
     std::cout << "      " << watching.nvml->NameOf(gpu) << ": "
               << LongText(watching.nvml->Read(gpu)) << '\n';

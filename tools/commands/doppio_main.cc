@@ -18,7 +18,7 @@ namespace {
 
 ExitCode Run(const std::vector<std::string>& arguments, bool* began) {
   const CommandLine line = ParseCommandLine(arguments);
-  KeepLogFlags();  // whatever old scripts say: no log files in the system's temporary folder
+  KeepLogFlags();  // keeps glog from writing log files to /tmp, whatever flags old scripts set
   if (line.version) {
     PrintVersion(std::cout);
     return ExitCode::kDone;
@@ -46,9 +46,10 @@ ExitCode Fail(const Error& error, bool began) {
 
 int DoppioMain(const std::vector<std::string>& arguments, const std::string& own_path) {
   SetOwnPath(own_path);
-  // A process inherits an ignored SIGCHLD, and then cannot get its children's exit codes.
+  // A process inherits an ignored SIGCHLD. It could then not read the exit codes of its children.
   signal(SIGCHLD, SIG_DFL);
-  // Lets a write beyond the shell's limit of file sizes (ulimit -f) fail with a message.
+  // With SIGXFSZ ignored, a write beyond the shell's file size limit (ulimit -f) fails with an
+  // error.
   signal(SIGXFSZ, SIG_IGN);
   if (!google::IsGoogleLoggingInitialized()) InitLog("doppio");
   SettleThreads();
@@ -57,7 +58,7 @@ int DoppioMain(const std::vector<std::string>& arguments, const std::string& own
   ExitCode code = ExitCode::kDone;
   try {
     code = Run(arguments, &began);
-    // A full disk or a closed pipe behind standard output loses the result.
+    // Detects a lost result, e.g. because of a full disk or a closed pipe.
     if (!std::cout.flush()) throw FileError("standard output cannot be written");
   } catch (const Error& e) {
     code = Fail(e, began);

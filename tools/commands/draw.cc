@@ -1,4 +1,4 @@
-// `draw`: a net as a picture, by graphviz, as text in its language, or as a page for a browser.
+// `draw`: draws a net as an image by graphviz, as DOT text, or as an HTML page.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::string Lower(std::string text) {
   return text;
 }
 
-// "dot", "html", or one of Pictures().
+// Returns the format for a file name: "dot", "html", or one of Pictures().
 std::string FormatOf(const std::string& path) {
   const std::string name = path.substr(DirName(path).size());
   const size_t point = name.rfind('.');
@@ -49,7 +49,7 @@ std::string FormatOf(const std::string& path) {
   throw UsageError("'" + path + "' names no format: it may end with .dot, .html" + list);
 }
 
-// Caffe's default is all layers, whatever their phase.
+// Caffe's default is to draw all layers, regardless of their phase.
 bool AllPhases() { return FLAGS_phase.empty() || Lower(FLAGS_phase) == "all"; }
 
 struct Drawn {
@@ -85,8 +85,8 @@ Drawn Draw(const CommandLine& line) {
   return drawn;
 }
 
-// With shapes as far as the net can be understood: one whose layers are not known here is drawn
-// without.
+// Returns an HTML page. It shows shapes if they can be inferred; a net with unknown layer types is
+// drawn without.
 std::string DrawPage(const CommandLine& line, const Drawn& drawn) {
   std::vector<Graph> graphs;
   std::string note;
@@ -99,7 +99,7 @@ std::string DrawPage(const CommandLine& line, const Drawn& drawn) {
       note = "shapes are not known: " + why.substr(0, why.find('\n'));
     }
   }
-  // A net made for one phase does not work in the other; one that works is enough.
+  // A net for one phase usually fails in the other phase, so one valid phase is enough.
   return MakeNetPage(drawn.drawing, drawn.layers, graphs, FLAGS_rankdir,
                      graphs.empty() ? note : "");
 }

@@ -1,4 +1,4 @@
-// `export`: a trained net for other programs.
+// `export`: converts a trained net to formats of other programs.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ DEFINE_string(python, "python3", "<PROGRAM> ONNX: the Python that has ONNX Runti
 namespace doppio {
 namespace {
 
-// A net with its weights, as plain floats on the host.
+// A net with its weights as single precision values in host memory.
 class LoadedNet {
  public:
   LoadedNet(Graph graph, const std::vector<std::string>& weight_files)
@@ -76,7 +76,8 @@ class LoadedNet {
   ParamStore* params() { return &params_; }
 
  private:
-  // Of a layer whose parameters all belong to another one, a file need not know.
+  // Reports layers without values in the files of --weights. A layer that only shares parameters of
+  // another layer needs none.
   void RefuseMissing(const std::vector<std::string>& missing) const {
     ErrorCollector mistakes;
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -92,21 +93,22 @@ class LoadedNet {
     mistakes.ThrowIfAny();
   }
 
-  Graph graph_;  // with the preprocessing of the weights
+  Graph graph_;  // includes the preprocessing stored with the weights
   const std::unique_ptr<Device> device_;
   ParamStore params_;
   const std::vector<int> param_index_;
   WeightTensors weights_;
 };
 
-// Whether a layer says how large its input is; data layers say how many they read at once in
-// training and tests.
+// Returns true if the net declares the size of its input. The batch size of a data layer, in
+// contrast, only says how many samples it reads at once in training and tests.
 bool HasInputLayer(const NetSpec& spec) {
   return std::any_of(spec.layers.begin(), spec.layers.end(),
                      [](const LayerSpec& layer) { return layer.type() == "Input"; });
 }
 
-// The net as it is tested. `batch` 0: as Input layers say, or else 1.
+// Loads the net in phase TEST. If `batch` is 0, the batch size is that of the Input layers, or 1 if
+// there are none.
 NetSpec SpecFor(const CommandLine& line, int64_t batch) {
   const NetSource source =
       LoadNet(FLAGS_model, OverridesOf(line), TEST, FLAGS_level, SplitList(FLAGS_stage));
@@ -119,9 +121,9 @@ NetSpec SpecFor(const CommandLine& line, int64_t batch) {
   return MakeNetSpec(source.net, source.places, source.state, options);
 }
 
-// For each edge of `graph` whether its first extent is the batch and nothing else depends on it.
-// Refuses layers that put the batch elsewhere, which shows in the shapes of the same net with
-// another batch.
+// Returns for each edge of `graph` whether its first dimension is the batch. `other` is the same
+// net with another batch size. Throws an error if the batch size changes any other dimension or a
+// parameter.
 std::vector<bool> FindBatch(const Graph& graph, const Graph& other) {
   DOPPIO_CHECK(graph.edges.size() == other.edges.size(), "one net, twice");
   std::vector<bool> batch;
@@ -153,7 +155,7 @@ std::vector<bool> FindBatch(const Graph& graph, const Graph& other) {
   return batch;
 }
 
-// A float's value, whole.
+// Formats a float with enough digits to restore it exactly.
 std::string Exact(float value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.9g", static_cast<double>(value));
@@ -194,8 +196,8 @@ void AddNotes(const std::string& blob, const Preprocessing& images,
   if (!classes.empty()) (*notes)["classes"] = classes;
 }
 
-// What a program needs to know of the images that the net was trained on: of its first input, as
-// the weights say, else as each data layer does.
+// Returns what programs must know about the images that the net was trained on. The preprocessing
+// in the weights is used for the first input; for other inputs, that of the data layer.
 std::map<std::string, std::string> NotesOn(const Graph& graph) {
   std::map<std::string, std::string> notes;
   std::optional<Preprocessing> known = graph.preprocessing;
@@ -214,7 +216,7 @@ std::map<std::string, std::string> NotesOn(const Graph& graph) {
   return notes;
 }
 
-// Of --verify.
+// Returns the tolerance of --verify.
 double VerifyTolerance(const CommandLine& line) {
   const double tolerance = line.Given("tolerance") ? FLAGS_tolerance : 1e-4;
   if (!(tolerance >= 0)) {
@@ -232,7 +234,7 @@ void ExportOnnx(const CommandLine& line, const std::string& out, bool* began) {
   const double tolerance = VerifyTolerance(line);
   LoadedNet net(graph_for(FLAGS_batch), SplitList(FLAGS_weights));
   std::vector<bool> batch(net.graph().edges.size());
-  Graph other;  // with a batch that the file does not know
+  Graph other;  // the same net with a batch size that does not occur in the file
   if (FLAGS_dynamic_batch) {
     other = graph_for(BatchOf(net.graph()) + 1);
     batch = FindBatch(net.graph(), other);

@@ -1,4 +1,4 @@
-// `extract_features`: blobs of a net, batch after batch, as databases. Arguments are Caffe's.
+// `extract_features`: writes blobs of a net to databases, batch by batch. Takes Caffe's arguments.
 #include <cstdio>
 #include <iostream>
 
@@ -66,7 +66,7 @@ Arguments ArgumentsOf(const CommandLine& line) {
   return arguments;
 }
 
-// The edge of a blob, whose first axis is rows.
+// Returns the edge of a blob. Throws UsageError unless its first dimension is `rows`.
 const Edge& FindRows(const Graph& graph, const std::string& blob, int64_t rows) {
   const int found = graph.FindEdge(blob);
   if (found < 0) {
@@ -82,7 +82,8 @@ const Edge& FindRows(const Graph& graph, const std::string& blob, int64_t rows) 
   return edge;
 }
 
-// Caffe's: floats with the extents of three axes, no label. More axes than that are one.
+// Converts a row to a Datum as Caffe does: float values, up to three dimensions, no label. A row
+// with more than three dimensions is flattened.
 Datum MakeDatum(const Shape& shape, const float* row) {
   Datum datum;
   const bool image = shape.rank() <= 4;
@@ -133,7 +134,7 @@ ExitCode RunExtract(const CommandLine& line, bool* began) {
   for (int64_t i = 0; i < arguments.batches; ++i) {
     net.Forward();
     for (size_t b = 0; b < databases.size(); ++b) {
-      FindRows(net.graph(), arguments.blobs[b], batch);  // a layer in Python may have changed them
+      FindRows(net.graph(), arguments.blobs[b], batch);  // Python layers may change shapes
       PutRows(ReadTensor(net.Blob(arguments.blobs[b]), device.get()), i * batch,
               databases[b].get());
     }

@@ -1,5 +1,5 @@
-// `get`: public data sets, from where they are published or from a folder, checked, ready for layer
-// Data.
+// `get`: downloads public data sets, or takes them from a folder, verifies them and prepares them
+// for Data layers.
 #include <gflags/gflags.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ namespace {
 struct PublishedFile {
   std::string name;
   std::string md5;           // of the file
-  std::string unpacked_md5;  // of what is in it, however it was packed; "": not known
+  std::string unpacked_md5;  // of the unpacked content, regardless of the compression; "": unknown
 };
 
 struct ReadySource {
@@ -37,12 +37,12 @@ struct ReadySource {
 };
 
 struct DataSet {
-  std::string name, url;  // the files' names go behind it
+  std::string name, url;  // the prefix of the files' addresses
   std::vector<PublishedFile> files;
-  std::vector<ReadySource> sources;  // in the folder
+  std::vector<ReadySource> sources;  // paths relative to the folder of the data set
 };
 
-// Places and sums as their authors and keepers publish them.
+// Addresses and checksums as published by the authors and hosts of the data sets.
 const DataSet kDataSets[] = {
     {"mnist",
      "https://storage.googleapis.com/cvdf-datasets/mnist/",
@@ -88,7 +88,7 @@ std::string HowWithoutNetwork(const DataSet& set) {
          " --from=FOLDER" + files;
 }
 
-// "" where it is the published one.
+// Returns "" if the file has the published checksum, otherwise an error message.
 std::string WrongIn(const PublishedFile& file, const std::string& path) {
   const std::string found = Md5(ReadFile(path));
   if (found == file.md5) return "";
@@ -114,7 +114,7 @@ void Download(const DataSet& set, const PublishedFile& file, const std::string& 
   }
 }
 
-// Aside first, so that a file with its name is a whole one.
+// Writes to a temporary file first, so that a file with the final name is always complete.
 void Fetch(const DataSet& set, const PublishedFile& file, const std::string& folder) {
   const std::string path = folder + file.name;
   if (FileExists(path) && WrongIn(file, path).empty()) return;

@@ -37,7 +37,7 @@ const std::vector<ExitCodeHelp> kExitCodes = {
     {143, "a second SIGTERM, before the snapshot was written"},
 };
 
-// Lines of words, each no wider than the page, all but the first indented.
+// Breaks text into lines of at most kWidth columns and indents all lines but the first.
 std::string Wrap(const std::string& text, size_t indent) {
   std::istringstream words(text);
   std::string out;
@@ -103,7 +103,7 @@ void PrintCommands(std::ostream& out) {
   PrintExitCodesHint(out);
 }
 
-// The fields of a message, as `name` in a file has them.
+// Prints the fields of a message. `name` is the name of the block in a file.
 void PrintMessage(const std::string& name, const google::protobuf::Descriptor& message,
                   std::ostream& out) {
   out << name << " {\n";
@@ -120,7 +120,7 @@ const google::protobuf::Descriptor* MessageNamed(const std::string& name) {
                                                                                    name);
 }
 
-// The fields that a type of layer looks at, message by message.
+// Prints the fields that a layer type uses, grouped by message.
 void PrintLayer(const std::string& type, std::ostream& out) {
   out << "layer { name: \"...\" type: \"" << type << "\" ... }\n\n"
       << "bottoms and tops: " << ArityOf(type) << '\n';
@@ -152,7 +152,7 @@ void PrintVerb(const std::string& command, const Verb& verb, std::ostream& out) 
   PrintFlagsAndExample(verb.flags, verb.example, out);
 }
 
-// The verbs of a command that has some, whose flags are on their own pages.
+// Prints the page of a command with verbs. Flags are on the pages of the verbs.
 void PrintVerbs(const std::string& name, const Command& command, std::ostream& out) {
   PrintUsage(name + " VERB", command.flags, "...", command.summary, out);
   out << "\nVerbs:\n";
@@ -171,7 +171,7 @@ void PrintCommand(const std::string& name, const Command& command, std::ostream&
   PrintFlagsAndExample(command.flags, command.example, out);
 }
 
-// At most so many columns of a text, cut between words.
+// Shortens text to at most `columns` terminal columns, at a word boundary.
 std::string CutTo(size_t columns, const std::string& text) {
   if (DisplayWidth(text) <= columns) return text;
   std::istringstream words(text);
@@ -183,7 +183,7 @@ std::string CutTo(size_t columns, const std::string& text) {
   return cut + " ...";
 }
 
-// A line for each of the best, with as much of its meaning as there is room for.
+// Prints a line for each of the best matches, with as much of its meaning as fits.
 void PrintFound(std::vector<HelpEntry> entries, std::ostream& out) {
   constexpr size_t kMostShown = 12, kMostColumns = 126, kKindAndGaps = 15, kLeastMeaning = 40;
   const size_t more = entries.size() - std::min(entries.size(), kMostShown);
@@ -197,7 +197,7 @@ void PrintFound(std::vector<HelpEntry> entries, std::ostream& out) {
   const size_t columns = std::max(kLeastMeaning, kMostColumns - others);
   TextTable table({" what", "name", "meaning", "more"});
   for (const HelpEntry& entry : entries) {
-    const bool whole = entry.kind == HelpEntry::kTopic;  // it is the answer
+    const bool whole = entry.kind == HelpEntry::kTopic;  // the meaning of a topic is its answer
     table.Add({std::string(" ") + NameOf(entry.kind), entry.shown,
                whole ? entry.meaning : CutTo(columns, entry.meaning), entry.where});
   }
@@ -221,8 +221,8 @@ void PrintTopics(std::ostream& out) {
                    "\ntry: doppio help topics");
 }
 
-// The command or verb that is called so, in any spelling; prints nothing and returns false if there
-// is none.
+// Prints the page of the command or verb with this name, ignoring case, spaces, '-' and '_'.
+// Returns false and prints nothing if there is none.
 bool PrintCommandCalled(const std::string& words, std::ostream& out) {
   for (const std::string& name : Commands::Get().Names()) {
     const Command& command = *Commands::Get().Find(name);

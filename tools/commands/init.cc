@@ -1,4 +1,5 @@
-// `init`: from images to everything that a training of a classifier needs, without a question.
+// `init`: creates everything that the training of an image classifier needs from a set of images,
+// without asking questions.
 #include <gflags/gflags.h>
 
 #include <algorithm>
@@ -39,7 +40,8 @@ InitWishes InitWishesFromFlags() {
   wishes.size = static_cast<int>(InRange("size", FLAGS_size, 0, kMostSide));
   wishes.epochs = static_cast<int>(InRange("epochs", FLAGS_epochs, 0, kMostEpochs));
   wishes.batch = static_cast<int>(InRange("batch", FLAGS_batch, 0, kMostBatch));
-  if (!wishes.net.empty()) ReadZooNet(wishes.net);  // before the images are read
+  // Reports a wrong name before the images are read.
+  if (!wishes.net.empty()) ReadZooNet(wishes.net);
   return wishes;
 }
 
@@ -55,7 +57,7 @@ fs::path WholePath(const std::string& path) {
   return whole.has_filename() ? whole : whole.parent_path();
 }
 
-// "photos" for "../photos/", "train" for "train.txt".
+// Returns a name for the data: "photos" for "../photos/", "train" for "train.txt".
 std::string NameOfData(const std::string& path) {
   const std::string name = WholePath(path).stem().string();
   return name.empty() || name == "/" ? "images" : name;
@@ -89,7 +91,7 @@ std::string TextOfAll(const std::vector<std::string>& lines) {
   return text;
 }
 
-// What was found and chosen, line by line: a word and what belongs to it.
+// The functions below format the lines of the summary: a keyword and its text.
 using SummaryLines = std::vector<std::pair<std::string, std::string>>;
 
 std::string ClassesText(const InitData& data) {
@@ -179,7 +181,7 @@ std::string PageText(const SummaryLines& lines, const std::string& name,
 
 void WriteProject(const std::string& folder, const InitData& data, const InitTexts& texts,
                   const std::string& page) {
-  std::error_code ignored;  // what is wrong with the folder shows when it is written to
+  std::error_code ignored;  // writing to the folder reports the error
   fs::create_directories(folder, ignored);
   const auto write = [&](const char* name, const std::string& text) {
     WriteFileAtomically(folder + "/" + name, text);
@@ -197,7 +199,7 @@ void WriteProject(const std::string& folder, const InitData& data, const InitTex
   write("train_val.prototxt", texts.train_val);
   write("deploy.prototxt", texts.deploy);
   write("README.md", page);
-  write("solver.prototxt", texts.solver);  // last: with it the folder can be trained
+  write("solver.prototxt", texts.solver);  // last, because it makes the folder a training folder
 }
 
 nlohmann::json ResultJson(const InitData& data, const InitPlan& plan, const std::string& folder,

@@ -1,4 +1,4 @@
-// `doppio man`: pages for the program man, one for each command, one over all, and one of topics.
+// `man`: writes manual pages, one for each command, an overview, and one for the topics of `help`.
 #include <cctype>
 #include <filesystem>
 #include <iostream>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kTopics = "doppio-topics";
 
-// Text that troff shows as it is.
+// Escapes text for troff.
 std::string Roff(const std::string& text) {
   std::string out;
   for (char c : text) {
@@ -33,7 +33,7 @@ std::string Roff(const std::string& text) {
       out += c;
     }
   }
-  // At the start of a line these are requests.
+  // A dot or quote at the start of a line begins a troff request.
   if (!out.empty() && (out[0] == '.' || out[0] == '\'')) out.insert(0, "\\&");
   return out;
 }
@@ -133,7 +133,7 @@ void PrintTopicsPage(std::ostream& out) {
 }
 
 void WriteAll(const std::string& folder) {
-  // What is wrong with the folder is said when the first page is written.
+  // Writing the first page reports errors of the folder.
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);
   std::ostringstream overview;

@@ -1,5 +1,5 @@
-// `doppio reference`: every layer and field of nets and solvers, as Markdown. docs/reference.md is
-// what it prints.
+// `reference`: prints all layers and all fields of nets and solvers as Markdown. Its output is
+// docs/reference.md.
 #include <algorithm>
 #include <cctype>
 #include <iostream>
@@ -22,7 +22,7 @@ using google::protobuf::FieldDescriptor;
 
 std::vector<std::string> TypesOfLayers() {
   std::vector<std::string> types = LayerTypes::Get().Names();
-  // Builds without Python do not have it; the page is the same.
+  // Adds the type in builds without Python, so that the page does not depend on the build.
   if (std::count(types.begin(), types.end(), "Python") == 0) types.push_back("Python");
   std::sort(types.begin(), types.end());
   return types;
@@ -36,7 +36,7 @@ std::string Cell(std::string text) {
 
 std::string Code(const std::string& text) { return text.empty() ? "" : "`" + text + "`"; }
 
-// A heading's address, as GitHub makes it.
+// Returns a link to a heading, with the anchor that GitHub generates.
 std::string LinkTo(const std::string& text, const std::string& heading) {
   std::string address;
   for (char c : heading) {
@@ -47,7 +47,7 @@ std::string LinkTo(const std::string& text, const std::string& heading) {
   return "[" + text + "](#" + address + ")";
 }
 
-// Writes the page; remembers which messages it has linked to, so that each gets its table.
+// Writes the page. Records the messages that it links to, so that each of them gets a table.
 class Page {
  public:
   explicit Page(std::ostream& out) : out_(out) {}
@@ -102,7 +102,7 @@ class Page {
 
   void PrintNested() {
     out_ << "\n## Messages inside of others\n";
-    // A table may name further messages.
+    // Table() may append further messages to nested_.
     for (size_t i = 0; i < nested_.size(); ++i) {
       const Descriptor& message = *nested_[i];
       const auto note = FieldNotes().find(message.name());
@@ -127,12 +127,12 @@ class Page {
     const Descriptor* message = row.message;
     const std::string& full = message == nullptr ? "" : message->name();
     if (message == nullptr || IsUntold(*message)) return row.type;
-    // Nets have their own section.
+    // Nets and layers have their own sections.
     if (full == "NetParameter" || full == "LayerParameter") {
       return row.type.substr(0, row.type.size() - full.size()) +
              LinkTo(full, full == "NetParameter" ? "Net" : "Fields-of-every-layer");
     }
-    // What has no effect as a whole needs no table.
+    // A field without effect needs no table.
     if (EndsWith(row.meaning, "without effect") &&
         std::find(nested_.begin(), nested_.end(), message) == nested_.end())
       return row.type;
@@ -151,7 +151,8 @@ class Page {
   }
 
   std::ostream& out_;
-  std::map<std::string, std::vector<std::string>> types_;  // of layers that look at a field
+  // Layer types, by the field of LayerParameter that they use.
+  std::map<std::string, std::vector<std::string>> types_;
   std::vector<const Descriptor*> nested_;
 };
 

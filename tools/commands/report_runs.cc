@@ -1,4 +1,4 @@
-// `report`: runs as one HTML file of charts.
+// `report`: writes an HTML file with charts of runs.
 #include <gflags/gflags.h>
 
 #include <iostream>
@@ -19,7 +19,8 @@ DEFINE_string(title, "", "<TEXT> heading of the page; without it the runs' names
 namespace doppio {
 namespace {
 
-// A run folder as it is, else those inside: the trials of a sweep, the runs of a folder of runs.
+// Returns each path that is a run folder, and for other paths the run folders inside: the trials of
+// a sweep or the runs of a folder.
 std::vector<FoundRun> RunsOf(const std::vector<std::string>& paths) {
   std::vector<FoundRun> runs;
   for (const std::string& path : paths) {
@@ -48,7 +49,7 @@ ExitCode RunReport(const CommandLine& line, bool* began) {
   *began = true;
   nlohmann::json data = {{"live", false}, {"runs", nlohmann::json::array()}};
   for (const FoundRun& run : runs) {
-    // Runs of several folders may have the same name.
+    // Uses the folder as the name if runs in several folders have the same name.
     const std::string name = uses[run.name] > 1 ? run.folder : run.name;
     data["runs"].push_back(ViewRun(ReadRun(run.folder), name, PointsFor(runs.size())));
   }

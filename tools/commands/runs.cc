@@ -1,4 +1,4 @@
-// `runs`: lists run folders, shows one, compares two.
+// `runs`: lists run folders, shows a run, compares two runs.
 #include <algorithm>
 #include <cmath>
 #include <ctime>
@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// A path, or the name of one in the folder of runs.
+// Reads a run by its path, or by its name in the folder of runs.
 RunRecord FindRun(const std::string& name) {
   const std::string there = RunsFolder() + "/" + name;
   return ReadRunEnd(!IsRunFolder(name) && IsRunFolder(there) ? there : name);
@@ -55,7 +55,8 @@ json BestJson(const RunRecord& run) {
           {"iter", run.best->iter}};
 }
 
-// Scores of the last round of tests, as "accuracy", or "accuracy (net 1)".
+// Returns the scores of the last round of tests, named "accuracy", or "accuracy (net 1)" for nets
+// other than the first.
 std::vector<std::pair<std::string, double>> LastScores(const RunRecord& run) {
   std::vector<std::pair<std::string, double>> scores;
   std::set<int> seen;
@@ -105,7 +106,7 @@ ExitCode List(const std::string& folder) {
     RunRecord run;
   };
   std::vector<Row> rows;
-  ErrorCollector damaged;  // are told after those that can be read
+  ErrorCollector damaged;  // errors are reported after the readable runs
   for (const FoundRun& run : FindRuns(folder))
     damaged.Try([&] { rows.push_back({run.name, ReadRunEnd(run.folder)}); });
   if (FLAGS_json) {
@@ -139,7 +140,7 @@ std::string CommandText(const RunRecord& run) {
 
 constexpr size_t kMostLayers = 10;
 
-// Those that take longest, with their shares of all layers' time.
+// Prints the slowest layers with their shares of the time of all layers.
 void PrintLayers(const json& layers) {
   const auto ms = [](const json& layer) {
     return layer["forward_ms"].get<double>() + layer["backward_ms"].get<double>();
@@ -162,7 +163,7 @@ void PrintLayers(const json& layers) {
   table.Print(std::cout);
 }
 
-// Of a run that has not ended, how old what is shown is.
+// For a run that has not ended, returns the age of its last heartbeat; otherwise "".
 std::string HeardText(const RunRecord& run) {
   if (run.status != "running" && run.status != "lost") return "";
   return ", last heartbeat " + Duration(std::max(0.0, SecondsSinceEpoch() - run.heartbeat)) +
@@ -231,10 +232,10 @@ ExitCode Show(const std::string& name) {
 }
 
 struct Difference {
-  std::string name, a, b;  // "" where a run has no such setting
+  std::string name, a, b;  // "" if the run does not have the setting
 };
 
-// Settings that are not the same; where runs write snapshots is no setting.
+// Returns the settings with different values. snapshot_prefix is not compared.
 std::vector<Difference> DifferentSettings(const RunRecord& a, const RunRecord& b) {
   const auto of_a = ReadSettings(a.folder), of_b = ReadSettings(b.folder);
   std::set<std::string> names;

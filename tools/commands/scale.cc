@@ -1,4 +1,5 @@
-// `scale`: how far a net's training will scale, from one rank's times and the links between ranks.
+// `scale`: predicts how a net's training scales, from the times of one rank and the speed of the
+// links between ranks.
 #include <algorithm>
 #include <iostream>
 #include <optional>
@@ -75,7 +76,8 @@ nlohmann::json ReadTimes(const CommandLine& line) {
   return times;
 }
 
-// Where several ranks measure together, the link between them takes the place of the one supposed.
+// If several ranks run, replaces the assumed link between them by a measured one, unless it is
+// given as a flag.
 void MeasureCluster(const CommandLine& line, const World& world, Device* device,
                     const Compute& compute, Cluster* cluster) {
   const int hosts = CountHosts(world);
@@ -95,7 +97,7 @@ void MeasureCluster(const CommandLine& line, const World& world, Device* device,
   if (!one_node && !line.Given("ranks_per_node")) cluster->ranks_per_node = 1;
 }
 
-// Of rank 0, where there are several.
+// Times an iteration. Returns the times of rank 0 if there are several ranks.
 nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluster* cluster,
                        bool* began) {
   if (FLAGS_iterations < 1) throw UsageError("--iterations must be at least 1");
@@ -119,7 +121,7 @@ nlohmann::json Measure(const CommandLine& line, const Replicas& replicas, Cluste
     MeasureCluster(
         line, *world, device, [&](const auto& going) { return timer.ComputeWhile(timing, going); },
         &measured);
-    world->control().Barrier();  // nobody reads it any more
+    world->control().Barrier();  // all ranks have finished reading *cluster
     if (lead) *cluster = measured;
   });
   return times;
@@ -133,7 +135,7 @@ int64_t GradientBytes(const RankTimes& times) {
   return values * 4;
 }
 
-// `flag` may be a name that stands for these numbers.
+// Describes a link. `flag` is shown as its name if it is the name of a preset with these values.
 std::string LinkText(const std::string& flag, const Link& link) {
   std::string text = Fixed(link.latency_us, 1) + " us, " + Fixed(link.gbytes_per_s, 2) + " GB/s";
   if (link.held_up_ms_per_gbyte > 0)

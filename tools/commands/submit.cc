@@ -31,7 +31,7 @@ BatchSystem SystemCalled(const std::string& name) {
                    DidYouMean(name, {"slurm", "pbs", "lsf"}));
 }
 
-// All that --nodes and its kin say.
+// Reads --nodes and the other flags of a job.
 JobOptions JobFromFlags(const CommandLine& line) {
   JobOptions options = JobOptionsFromFlags(SystemCalled(line.files[0]));
   options.nodes = static_cast<int>(InRange("nodes", FLAGS_nodes, 1, 100'000));
@@ -40,8 +40,8 @@ JobOptions JobFromFlags(const CommandLine& line) {
   return options;
 }
 
-// The command of each rank, checked now and not when the job has waited for its nodes. Sets the
-// flags of `train`.
+// Adds the command that each rank runs. Parses it now, so that errors show before the job waits for
+// nodes. Sets the FLAGS_ variables of `train`.
 void AddCommand(const CommandLine& line, const std::string& program, JobOptions* options) {
   std::vector<std::string> words = {"doppio"};
   words.insert(words.end(), line.files.begin() + 1, line.files.end());
@@ -73,7 +73,7 @@ void AddCommand(const CommandLine& line, const std::string& program, JobOptions*
 }
 
 ExitCode RunSubmit(const CommandLine& line, bool*) {
-  // A flag of train before the -- would be lost.
+  // A flag of train before the "--" would be lost.
   if (!line.warnings.empty()) {
     throw UsageError(line.warnings[0] + "; the training's own flags come behind --, as in\n  " +
                      kExample);
@@ -82,7 +82,7 @@ ExitCode RunSubmit(const CommandLine& line, bool*) {
     throw UsageError(std::string("'submit' needs slurm, pbs or lsf, as in\n  ") + kExample);
   JobOptions options = JobFromFlags(line);
   AddCommand(line, FLAGS_program, &options);
-  // Not a mistake: the script may be for another machine.
+  // Only a warning, because the script may be for another machine.
   if (!FileExists(FLAGS_solver))
     LOG(WARNING) << "there is no '" << FLAGS_solver << "' here, and the job starts in this folder"
                  << DidYouMeanPath(FLAGS_solver);

@@ -1,4 +1,4 @@
-// `summary`: what a net consists of, per layer: shapes, parameters, multiply-adds, memory.
+// `summary`: shows the layers of a net with their shapes, parameters, multiply-adds and memory.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -21,12 +21,12 @@ struct Row {
   std::string name, type, output, from;
   std::vector<int64_t> output_shape;
   int64_t params = 0;
-  bool shares = false;      // it uses parameters that another layer owns
+  bool shares = false;      // uses parameters that another layer owns
   int64_t macs = 0;         // of a batch
   int64_t activations = 0;  // bytes of a batch
 };
 
-// Without the axis of the batch.
+// Returns a shape without its batch dimension.
 std::string PerImage(const Shape& shape) {
   std::vector<std::string> extents;
   for (int axis = 1; axis < shape.rank(); ++axis) extents.push_back(std::to_string(shape[axis]));
@@ -77,7 +77,7 @@ struct Memory {
   std::string unknown;  // why there is no plan
 };
 
-// Of a plan on the CPU, made with reserved memory only and random data.
+// Returns the memory of a plan on the CPU. The plan is made on reserved memory, without data.
 Memory PlanMemory(Graph graph, bool backward) {
   Memory memory;
   for (LayerSpec& layer : graph.spec.layers) layer.options.data = DataMode::kSynthetic;
@@ -88,7 +88,8 @@ Memory PlanMemory(Graph graph, bool backward) {
     PlanOptions options;
     options.device = device.get();
     options.backward = backward;
-    // As under a solver without iter_size, clip_gradients and the like: a net alone knows of none.
+    // A net does not say whether the solver uses iter_size, clip_gradients or the like, so none is
+    // assumed.
     options.accumulate = false;
     options.gradients_consumed = backward && !graph.spec.debug_info;
     memory.use = MakePlan(graph, options, &params)->memory;

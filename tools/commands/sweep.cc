@@ -1,5 +1,5 @@
-// `sweep`: one solver with many values of its settings, side by side, and which of them are the
-// best.
+// `sweep`: trains a solver with many values of its settings, several trials at a time, and finds
+// the best ones.
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
@@ -33,12 +33,13 @@ DECLARE_int32(jobs);
 namespace doppio {
 namespace {
 
-// All trials failed.
+// The exit code if all trials failed.
 constexpr ExitCode kNoneWorked = static_cast<ExitCode>(1);
-// What a killed sweep's trials may take to write their snapshots.
+// The time that the trials of a killed sweep may take to write their snapshots.
 constexpr double kPatienceSeconds = 120;
 
-// "0-3,6" -> {0, 1, 2, 3, 6}; what it does not know is for --gpu to judge.
+// Expands ranges: "0-3,6" -> "0,1,2,3,6". Other parts remain unchanged and are checked by
+// ChooseGpus.
 std::string WithoutRanges(const std::string& gpus) {
   std::string list;
   for (const std::string& part : SplitList(gpus)) {
@@ -58,7 +59,8 @@ std::string WithoutRanges(const std::string& gpus) {
   return list;
 }
 
-// Where trials run. `claim` keeps free GPUs from others.
+// Returns the slots that trials run in. `*claim` keeps other processes from claiming the same idle
+// GPUs.
 std::vector<WorkerSlot> Slots(const std::string& gpus, int gpus_per_trial, int jobs,
                               std::shared_ptr<void>* claim) {
   if (gpus.empty()) return CpuSlots(AllCores(), jobs);
@@ -121,7 +123,7 @@ void CheckEmit(const CommandLine& line) {
   }
 }
 
-// New settings, in a folder of their own.
+// Creates the folder of a new sweep. Returns its path.
 std::string Create(const CommandLine& line) {
   const SweepSettings settings = SettingsFromFlags(line);
   if (!FLAGS_emit.empty()) {
@@ -140,7 +142,7 @@ std::string Create(const CommandLine& line) {
 ExitCode Run(const CommandLine& line, bool* began) {
   if (FLAGS_method == "ask")
     throw UsageError("trials of --method=ask come from 'sweep ask'; use 'sweep new'");
-  // It is the sweep's; parsing what comes behind -- may change it.
+  // Keeps the sweep's own --json, because parsing the flags of train may change the variable.
   const bool json = FLAGS_json;
   if (FLAGS_emit.empty()) CheckGpus("--gpus=" + FLAGS_gpus, ChooseGpus(WithoutRanges(FLAGS_gpus)));
   const std::string folder = Create(line);
@@ -172,7 +174,7 @@ ExitCode Resume(const CommandLine& line, bool* began) {
   return Work(&journal, gpus, each, jobs, began);
 }
 
-// A task of an array job: one planned trial, to its end.
+// Runs one planned trial to its end, as a task of an array job.
 ExitCode OneTrial(const CommandLine& line, bool* began) {
   SweepJournal journal(line.files[0], true);
   const SweepSettings& s = journal.settings();
@@ -186,7 +188,7 @@ ExitCode OneTrial(const CommandLine& line, bool* began) {
   }
   std::shared_ptr<void> claim;
   std::string gpus;
-  // The batch system shows a task its own GPUs only.
+  // The batch system shows a task only its own GPUs, numbered from 0.
   for (int gpu = 0; !s.gpus.empty() && gpu < s.gpus_per_trial; ++gpu)
     gpus += (gpu > 0 ? "," : "") + std::to_string(gpu);
   options.slots = Slots(gpus, s.gpus_per_trial, 1, &claim);
@@ -265,7 +267,7 @@ const std::vector<Verb>& SweepVerbs() {
   return *verbs;
 }
 
-// Settings are in the journal, which a flag cannot change.
+// Throws UsageError for flags that would change settings, because the journal determines them.
 void CheckUnchanged(const CommandLine& line) {
   for (const std::string& flag : line.given) {
     const std::vector<std::string>& kept = FindVerb(*line.command, "resume")->flags;

@@ -1,4 +1,4 @@
-// `sweep ask` and `sweep tell`: trials that another program, such as Optuna, runs.
+// `sweep ask` and `sweep tell`: let another program, such as Optuna, run the trials.
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -20,7 +20,7 @@ DECLARE_string(program);
 namespace doppio {
 namespace {
 
-// A number of a trial that has begun and not ended.
+// Parses the number of a trial that has begun and not ended. Throws UsageError for other text.
 int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
   const int64_t number = WholeNumber(text).value_or(-1);
   if (number < 0 || number >= static_cast<int64_t>(journal.trials().size())) {
@@ -36,7 +36,8 @@ int64_t BegunTrial(const SweepJournal& journal, const std::string& text) {
 
 std::string SweepProgram() { return FLAGS_program.empty() ? OwnPath() : FLAGS_program; }
 
-// The next trial, for another program to run: values from `--set`, or planned ones.
+// Begins the next trial and prints it for another program to run. Its values are those of --set or
+// the planned ones.
 ExitCode SweepAsk(const CommandLine& line, bool*) {
   SweepJournal journal(line.files[0], true);
   const SweepSettings& s = journal.settings();
@@ -76,10 +77,10 @@ ExitCode SweepAsk(const CommandLine& line, bool*) {
   return ExitCode::kDone;
 }
 
-// How a trial that was asked for came out: a score, "failed", or what its run folder says.
+// Records the result of such a trial: a score, "failed", or the result in its run folder.
 ExitCode SweepTell(const CommandLine& line, bool*) {
   SweepJournal journal(line.files[0], true);
-  const SweepJournal::Hold hold(&journal);  // a trial is told once
+  const SweepJournal::Hold hold(&journal);  // held, so that a trial ends only once
   const int64_t number = BegunTrial(journal, line.files[1]);
   SweepJournal::End end = EndOf(journal, number, 0, 0, 0);
   if (line.files.size() > 2) {

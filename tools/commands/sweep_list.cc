@@ -1,4 +1,4 @@
-// `sweep ls` and `sweep best`: what has come of sweeps.
+// `sweep ls` and `sweep best`: show the results of sweeps.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -17,12 +17,12 @@ DEFINE_bool(csv, false, "the table as CSV on standard output");
 namespace doppio {
 namespace {
 
-// Every sweep of a folder.
+// Prints all sweeps in a folder.
 void ListSweeps(const std::string& folder) {
   if (FLAGS_csv) throw UsageError("--csv shows the trials of one sweep; name its folder");
   TextTable table({"sweep", "method", "trials", "metric", ">best", "trial"});
   nlohmann::json all = nlohmann::json::array();
-  ErrorCollector damaged;  // are told after those that can be read
+  ErrorCollector damaged;  // errors are reported after the readable sweeps
   const auto add = [&](const std::string& path) {
     const SweepJournal journal(DirName(path), false);
     const MetricRule metric = MetricOfSweep(journal);

@@ -21,14 +21,16 @@
 namespace doppio {
 namespace {
 
-// --iterations, else the solver's test_iter, where one of them says it. 0: the whole source once.
+// Returns the number of batches from --iterations or the solver's test_iter; 0 means the whole
+// source once. Returns nothing if neither is given.
 std::optional<int64_t> BatchesAskedFor(const CommandLine& line, int64_t of_solver) {
   if (line.Given("iterations")) return std::max(0, FLAGS_iterations);
   if (line.Given("solver") && of_solver != kWholePass) return of_solver;
   return std::nullopt;
 }
 
-// Without a word from the user: whether the whole source is run. Otherwise Caffe's 50 batches are.
+// Returns true if the default is to run the whole source. Otherwise the default is 50 batches, as
+// in Caffe.
 bool RunsWhole(const Net& net) {
   const SourceSize source = FindSource(net);
   return source.known() && source.MistakeInLastRows().empty();
@@ -44,7 +46,7 @@ SourceSize WholeSource(const Net& net) {
   return source;
 }
 
-// With a log line for each batch, as Caffe prints them.
+// Runs the test and logs a line for each batch, as Caffe does.
 TestScores Score(const TestRun& run) {
   LOG(INFO) << "Running for " << run.batches << " iterations.";
   const TestScores test =
@@ -70,7 +72,7 @@ int64_t SamplesOf(const TestRun& run) {
   return run.full_batches() * BatchOf(run.net->graph()) + run.last_rows;
 }
 
-// "5 000 of 10 000 images"
+// Returns a text such as "5 000 of 10 000 images".
 std::string SamplesText(const TestRun& run) {
   const Graph& graph = run.net->graph();
   const bool images = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
@@ -117,7 +119,7 @@ void PrintJson(const TestRun& run, const TestScores& scores) {
   std::cout << JsonText(out) << '\n';
 }
 
-// The test net may prepare images in another way than the training did.
+// Warns if the test net preprocesses images differently from the training of the weights.
 void WarnOfOtherImages(const Graph& graph, const std::optional<Preprocessing>& in_weights) {
   if (!graph.preprocessing || !in_weights) return;
   const std::string difference = DifferenceText(*graph.preprocessing, *in_weights);
@@ -126,7 +128,8 @@ void WarnOfOtherImages(const Graph& graph, const std::optional<Preprocessing>& i
                << difference;
 }
 
-// "accuracy, loss"; "" where all means are finite.
+// Returns the names of the outputs whose means are not finite, "accuracy, loss", or "" if all are
+// finite.
 std::string NonFiniteMeans(const TestScores& scores) {
   std::string names;
   for (const OutputValue& output : scores.scores) {

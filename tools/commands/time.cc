@@ -1,4 +1,4 @@
-// `time`: how fast a net runs.
+// `time`: measures how fast a net runs.
 #include <iostream>
 
 #include "core/base/bytes.h"
@@ -19,7 +19,7 @@ DEFINE_bool(startup, false,
 namespace doppio {
 namespace {
 
-// The lines that parsers of `caffe time` look for.
+// Logs the lines that parsers of the output of `caffe time` expect.
 void LogCaffeLines(const Net& net, const Timing& timing, int iterations) {
   LOG(INFO) << "Average time per layer: ";
   for (size_t i = 0; i < timing.layers.size(); ++i) {

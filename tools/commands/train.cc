@@ -1,4 +1,5 @@
-// `train`: a solver from its start, from weights or from a snapshot, to its end or to a signal.
+// `train`: trains a solver from its start, from weights or from a snapshot, until it ends or a
+// signal stops it.
 #include <signal.h>
 
 #include <algorithm>
@@ -67,7 +68,7 @@ DEFINE_string(progress, "auto", "<auto|on|off> the progress line; auto = on a te
 namespace doppio {
 namespace {
 
-// How the run tells what it does.
+// Returns the terminal for the progress line, or nothing if the progress is logged.
 std::optional<Terminal> ProgressTerminal() {
   if (FLAGS_log_format != "auto" && FLAGS_log_format != "caffe") {
     throw UsageError("--log_format wants auto or caffe, got '" + FLAGS_log_format + "'");
@@ -88,13 +89,13 @@ std::map<int, Request> SignalEffects() {
           {SIGUSR2, ParseEffect("sigusr2_effect", FLAGS_sigusr2_effect)}};
 }
 
-// The snapshot to resume, or "".
+// Returns the snapshot to resume from, or "".
 std::string SnapshotFromFlags(const SolverParameter& solver) {
   if (FLAGS_resume.empty()) return FLAGS_snapshot;
   if (FLAGS_resume != "auto") return FLAGS_resume;
   const LastRun last = LastRunOf(solver.snapshot_prefix());
   std::optional<std::string> newest = NewestWholeSnapshot(solver.snapshot_prefix(), last.id);
-  // The last run has ended before its first snapshot: go on from where it began.
+  // The last run ended before its first snapshot, so resume from the snapshot it started from.
   if (!newest && FileExists(last.resumed)) newest = last.resumed;
   if (newest) {
     LOG(INFO) << "--resume=auto: going on from " << *newest;
@@ -105,15 +106,15 @@ std::string SnapshotFromFlags(const SolverParameter& solver) {
   return newest.value_or("");
 }
 
-// Rank 0 chooses for all ranks: another machine may see other files in the folder, or see them
-// later.
+// Rank 0 chooses for all ranks, because another machine may see other files in the folder, or see
+// them later.
 std::string AgreedSnapshot(ProcessWorld* world, const SolverParameter& solver) {
   if (world == nullptr) return SnapshotFromFlags(solver);
   const std::string own = world->rank() == 0 ? SnapshotFromFlags(solver) : "";
   return BroadcastText(&world->control(), own, 0);
 }
 
-// How many records a data layer may leave out.
+// Returns the number of bad records that a data layer may skip.
 int64_t BadRecordsFromFlag() {
   constexpr char kSkip[] = "skip:";
   constexpr int64_t kMost = 1'000'000'000;
@@ -131,7 +132,7 @@ void CheckStart() {
     throw UsageError(
         "--resume and --snapshot both name the snapshot to go on from; give one of them");
   }
-  // With --resume=auto the weights are for the first start.
+  // With --resume=auto, the weights are for the first start, when there is no snapshot.
   const bool snapshot =
       !FLAGS_snapshot.empty() || (!FLAGS_resume.empty() && FLAGS_resume != "auto");
   if (snapshot && !FLAGS_weights.empty()) {
@@ -140,7 +141,7 @@ void CheckStart() {
         "to "
         "go on with a training, --weights to start a new one from trained weights");
   }
-  InRange("stop_exit_code", FLAGS_stop_exit_code, 0, 255);  // what an exit status can hold
+  InRange("stop_exit_code", FLAGS_stop_exit_code, 0, 255);  // the range of an exit status
 }
 
 void LogAllWarnings(const SolverSpec& solver) {
@@ -151,8 +152,8 @@ void LogAllWarnings(const SolverSpec& solver) {
   }
 }
 
-// Returns true, and says so, if the snapshot to go on from has more iterations than the solver asks
-// for. Before anything is written.
+// Returns true and logs a message if the snapshot to resume from is beyond max_iter. Must be called
+// before anything is written.
 bool NothingToDo(const CommandLine& line, const SolverParameter& solver, const std::string& resume,
                  bool quiet) {
   if (resume.empty() || !solver.has_max_iter()) return false;
@@ -183,7 +184,8 @@ TrainerOptions OptionsOf(const std::string& resume, Device* device) {
   options.stored = net.stored;
   options.loss_scaling = ParseLossScaling("loss_scale", FLAGS_loss_scale);
   options.resume = resume;
-  // Caffe's flag keeps Caffe's habit for HDF5 rows; --resume goes on where the run stopped.
+  // --snapshot restarts HDF5 data at the first row, as in Caffe; --resume continues where the run
+  // stopped.
   if (!FLAGS_snapshot.empty()) options.restart_type = "HDF5Data";
   if (options.resume.empty()) options.weights = SplitList(FLAGS_weights);
   return options;
@@ -211,7 +213,8 @@ void PrintDryRun(Trainer* trainer, int ranks, int64_t free) {
   std::cout << "\nNothing was run (--dry_run).\n";
 }
 
-// As the nets would be refused one after the other if their memory were not only reserved.
+// Throws MemoryError if the nets do not fit into `free` bytes. Takes the nets in the order in which
+// a training allocates them; in a dry run their memory is only reserved.
 void CheckFits(Trainer* trainer, int64_t free) {
   const Device& device = *trainer->params().device();
   int64_t left = free;
@@ -246,7 +249,7 @@ ExitCode DryRun(const SolverSpec& solver, const TrainerOptions& options, const R
   return ExitCode::kDone;
 }
 
-// Ranks of one process have the same files.
+// Lets processes check that they have the same data. Ranks of one process read the same files.
 void AddAgreement(const Replicas& replicas, const World* world, TrainerOptions* options) {
   if (replicas.world == nullptr) return;
   options->before_sharing = [world](Trainer* trainer) {
@@ -254,7 +257,8 @@ void AddAgreement(const Replicas& replicas, const World* world, TrainerOptions* 
   };
 }
 
-// A rank that does what rank 0 does, and says nothing.
+// Runs a rank other than the first one of its process. It trains as the first rank does, but has no
+// output.
 void Follow(const SolverSpec& solver, TrainerOptions options, const Replicas& replicas,
             const std::optional<TraceRequest>& request, World* world, Device* device) {
   options.device = device;
@@ -283,7 +287,8 @@ std::vector<std::string> GpuNames(const Replicas& replicas) {
   return names;
 }
 
-// Rank 0 records how the run fails; where rank 0 itself is lost, the ranks that notice do.
+// Makes rank 0 record a failure of the run. If rank 0 itself is lost, the ranks that notice record
+// it.
 void RecordFailures(ProcessWorld* world, RunRecords* records, FailureRecord* failures) {
   const bool writes = world == nullptr || world->rank() == 0;
   std::string folder = records->run_dir();
@@ -299,7 +304,7 @@ void RecordFailures(ProcessWorld* world, RunRecords* records, FailureRecord* fai
   });
 }
 
-// `records` is made on the way: `failures` tells it what fails later.
+// Creates `*records_place` on the way, so that `failures` can record later failures.
 ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
                std::unique_ptr<RunRecords>* records_place, FailureRecord* failures) {
   CheckStart();
@@ -339,7 +344,7 @@ ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
     options.on_test = [&](const TestScores& scores) { progress->Test(scores); };
   }
   if (FLAGS_dry_run) {
-    // All ranks would say the same.
+    // The output would be the same on all ranks.
     return quiet ? ExitCode::kDone
                  : DryRun(solver, options, replicas, free < 0 ? free : free / replicas.Sharing());
   }
@@ -374,12 +379,14 @@ ExitCode Train(const CommandLine& line, bool* began, ProcessWorld* world,
     if (locks) lock.emplace(solver.param.snapshot_prefix(), trainer.run_id(), resume);
     records.Begin(&trainer, own);
     *began = true;
-    // Not earlier: while files are read and nets are built a signal ends the process at once.
+    // Installed only now: while files are read and nets are built, a signal ends the process at
+    // once.
     signals = std::make_unique<SignalHandler>(effects, AnnouncingLauncher());
     watch = WatchGpu(*device);
     const int64_t first = trainer.iteration();
     result = trainer.Solve();
-    // Before the ranks part: a launcher that was told to end kills them within a second or two.
+    // Recorded before the ranks disconnect, because a launcher that was told to end kills them
+    // within one or two seconds.
     records.End(result, CodeOf(line, result));
     exchanged = ExchangeText(trainer, result.iteration - first);
     if (!trace) return;

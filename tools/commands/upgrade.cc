@@ -1,4 +1,4 @@
-// `upgrade`: files in Caffe's old formats, written in the current one.
+// `upgrade`: converts files in Caffe's old formats to the current one.
 #include "core/net/spec/upgrade.h"
 
 #include <google/protobuf/descriptor.h>
@@ -26,11 +26,11 @@ using google::protobuf::Message;
 
 struct Result {
   std::string content;
-  std::set<std::string> from;  // "the V1 format", "solver_type"; empty = nothing was old
+  std::set<std::string> from;  // "the V1 format", "solver_type"; empty if nothing was old
   std::vector<Warning> warnings;
 };
 
-// Layers that forks fuse, as the layers of Caffe that they stand for.
+// Replaces layers that forks fuse by the equivalent layers of Caffe.
 void SplitLayers(NetParameter* net, const FieldPlaces& places, Result* result) {
   NetParameter split;
   ErrorCollector mistakes;
@@ -96,7 +96,7 @@ Result UpgradeSolverText(const std::string& text, const std::string& path) {
   return result;
 }
 
-// The fields of no name, as "V1LayerParameter 44", in a message and all in it.
+// Collects the unknown fields of a message and its nested messages, as "V1LayerParameter 44".
 void FindUnknown(const Message& message, std::set<std::string>* found) {
   const auto* reflection = message.GetReflection();
   const google::protobuf::UnknownFieldSet& unknown = reflection->GetUnknownFields(message);
@@ -117,7 +117,7 @@ void FindUnknown(const Message& message, std::set<std::string>* found) {
   }
 }
 
-// The values of a blob that NVCaffe stored without a type, as floats; false where there are none.
+// Converts the raw values that NVCaffe stores in a blob to floats. Returns false if there are none.
 bool StoreAsFloats(const std::string& path, BlobProto* blob) {
   const auto floats = [&](const std::string& raw) {
     BlobProtoVector holder;
@@ -142,8 +142,9 @@ bool StoreAsFloats(const std::string& path, BlobProto* blob) {
   return true;
 }
 
-// NVCaffe's BatchNorm may have a factor and an offset behind its statistics. Of its fields that say
-// so a binary file has only numbers, which mean other fields elsewhere.
+// Returns true if the layer is a BatchNorm of NVCaffe that also has a scale and a bias, stored
+// after its statistics. NVCaffe has fields for this, but a binary file identifies fields only by
+// numbers, which mean other fields elsewhere.
 bool HasScale(const LayerParameter& layer) {
   return layer.type() == "BatchNorm" && layer.blobs_size() == 5 && layer.top_size() == 1;
 }

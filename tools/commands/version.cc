@@ -33,8 +33,8 @@ DOPPIO_REGISTER(Libraries, "nlohmann-json",
 
 struct FoundLibrary {
   std::string name;
-  std::string compiled, running;  // "": unknown
-  std::string missing;            // why it cannot be opened
+  std::string compiled, running;  // "" if unknown
+  std::string missing;            // why the library cannot be opened
 };
 
 std::string LowerCase(std::string text) {

@@ -1,4 +1,4 @@
-// `weights`: what a file of weights holds, and how two of them differ.
+// `weights`: lists the content of a file of weights, or compares two files.
 #include "core/net/store/weights.h"
 
 #include <gflags/gflags.h>
@@ -90,8 +90,8 @@ bool IsOver(const BlobDifference& difference) {
 struct Differences {
   std::string a, b;
   std::vector<BlobDifference> blobs;
-  int64_t over = 0;     // blobs
-  double absolute = 0;  // the largest
+  int64_t over = 0;     // number of blobs that differ
+  double absolute = 0;  // the largest absolute difference
 };
 
 void DiffAsText(const Differences& found) {

@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// Lines of training numbers between display iterations: one per second, and at least 200 per
-// training, so that the curves of a training of a few seconds are still smooth.
+// Lines of training numbers between display iterations: one per second, and about 200 per
+// training, so that the curves of a training of a few seconds have a shape, too.
 constexpr double kLineSeconds = 1;
 constexpr int64_t kLinesOfTraining = 200;
 constexpr size_t kMostNumbers = 100;  // maximum number of outputs per net
