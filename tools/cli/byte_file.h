@@ -15,10 +15,12 @@ namespace doppio {
 // operation fails. The file is complete only after Close() has returned.
 class ByteFile {
  public:
+  // Creates the file, or truncates an existing one.
   explicit ByteFile(const std::string& path) : path_(path), out_(path, std::ios::binary) {
     Check();
   }
 
+  // Appends `count` bytes.
   void Write(const void* bytes, int64_t count) {
     out_.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(count));
     written_ += count;
@@ -27,6 +29,7 @@ class ByteFile {
   void Write(const std::string& bytes) { Write(bytes.data(), static_cast<int64_t>(bytes.size())); }
   // Returns the number of bytes written so far.
   int64_t written() const { return written_; }
+  // Flushes and closes the file.
   void Close() {
     out_.close();
     Check();

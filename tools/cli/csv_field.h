@@ -1,4 +1,4 @@
-// Returns `text` as a field of a CSV file (RFC 4180), quoted if necessary.
+// Formats fields of CSV files.
 #ifndef DOPPIO_TOOLS_CLI_CSV_FIELD_H_
 #define DOPPIO_TOOLS_CLI_CSV_FIELD_H_
 
@@ -6,6 +6,7 @@
 
 namespace doppio {
 
+// Returns `text` as a field of a CSV file (RFC 4180), in quotes if necessary.
 inline std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -8,10 +8,10 @@
 
 namespace doppio {
 
-const std::map<std::string, std::string>&
-WebFiles();  // the files of tools/web, such as "page.html"
-const std::map<std::string, std::string>&
-ModelFiles();  // the files of models, such as "lenet/train_val.prototxt"
+// Returns the files of tools/web, such as "page.html".
+const std::map<std::string, std::string>& WebFiles();
+// Returns the files of models, such as "lenet/train_val.prototxt".
+const std::map<std::string, std::string>& ModelFiles();
 
 }  // namespace doppio
 

@@ -17,8 +17,8 @@ struct FieldRow {
                      // repeated field has the prefix "several: "
   std::string default_value;  // "" if the field has no default
   std::string meaning;        // includes a note if the field has no effect
-  const google::protobuf::Descriptor* message =
-      nullptr;  // the type of a nested message; otherwise null
+  // The type of a nested message; otherwise null.
+  const google::protobuf::Descriptor* message = nullptr;
 };
 // Returns a row for each field of `message`, in the order of the schema.
 std::vector<FieldRow> FieldRows(const google::protobuf::Descriptor& message);

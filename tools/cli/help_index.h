@@ -9,14 +9,8 @@
 namespace doppio {
 
 struct HelpEntry {
-  enum Kind {
-    kTopic,
-    kCommand,
-    kVerb,
-    kLayer,
-    kFlag,
-    kField
-  };  // in the order of their rank in the results
+  // In the order of their rank in the results.
+  enum Kind { kTopic, kCommand, kVerb, kLayer, kFlag, kField };
   Kind kind;
   std::string shown;               // "--batch=N"
   std::vector<std::string> names;  // the names and synonyms that match a search

@@ -16,6 +16,7 @@ class TextTable {
   explicit TextTable(const std::vector<std::string>& titles);
   // Adds a row. Missing cells are empty; extra cells are dropped.
   void Add(std::vector<std::string> cells);
+  // Prints the title row and all rows, with aligned columns.
   void Print(std::ostream& out) const;
 
  private:

@@ -29,6 +29,7 @@ class EventFile {
   // Creates FOLDER/events.out.tfevents.SECONDS.HOST.PID. Throws FileError if that fails.
   EventFile(const std::string& folder, double wall_time);
 
+  // Appends one value for each of `tags` at iteration `iter`.
   void Add(double wall_time, int64_t iter,
            const std::vector<std::pair<std::string, double>>& tags) {
     file_.Write(ScalarRecord(wall_time, iter, tags));

@@ -35,6 +35,7 @@ class MetricFiles {
   void Iteration(const Progress& progress);
   // Writes the last iteration that Iteration() has held back.
   void Flush();
+  // Writes the scores of a test. Ignores an incomplete test.
   void Test(const TestScores& scores);
   // Writes a line to metrics.jsonl. `more` holds the additional fields.
   void Event(const std::string& event, int64_t iteration,

@@ -58,7 +58,9 @@ class RunFolder {
   void Snapshot(const TakenSnapshot& snapshot, const KeptSnapshots& kept);
   // Writes the result of LayerTimes. Replaces the result of a run that was resumed.
   void Layers(const nlohmann::json& layers);
+  // Records the end of the training in exit.json and run.json. Throws FileError.
   void End(const TrainResult& result, ExitCode code, const std::string& resume_command);
+  // Records that the training failed, and adds the error to the log. Throws FileError.
   void Fail(ExitCode code, const std::string& error, const std::string& resume_command);
 
  private:

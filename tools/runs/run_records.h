@@ -45,6 +45,7 @@ class RunRecords {
 
   // Returns the command that resumes the training, or "" if there is no snapshot.
   std::string ResumeCommandText() const;
+  // Returns the path of the run folder, or "" if there is none.
   std::string run_dir() const { return folder_ == nullptr ? "" : folder_->path(); }
   // Returns the monitored score, or "".
   std::string metric() const { return monitor_ ? monitor_->metric.metric : ""; }

@@ -78,6 +78,7 @@ class SweepJournal {
   // all lines that others have written. May be nested.
   class Hold {
    public:
+    // Blocks until the lock is free. `journal` must outlive this object. Throws FileError.
     explicit Hold(SweepJournal* journal);
     ~Hold();
     Hold(const Hold&) = delete;

@@ -37,6 +37,7 @@ struct WorkerCommand {
 // Starts, polls and stops the children. Not thread-safe.
 class Workers {
  public:
+  // Each slot runs at most one child at a time.
   explicit Workers(std::vector<WorkerSlot> slots);
 
   const std::vector<WorkerSlot>& slots() const { return slots_; }

@@ -15,9 +15,9 @@ namespace doppio {
 
 // The GPUs that this process uses.
 struct ChosenGpus {
-  std::vector<int> indices;  // CUDA device indices, one per rank of the process; empty: use the CPU
-  std::shared_ptr<void>
-      claim;  // keeps other processes from claiming the same idle GPUs; null if none were claimed
+  std::vector<int> indices;  // CUDA device indices, one per rank of the process; empty: the CPU
+  // Keeps other processes from claiming the same idle GPUs; null if none were claimed.
+  std::shared_ptr<void> claim;
 };
 
 // Chooses GPUs. `gpu` is a list ("0", "0,1"; two ranks share a GPU that occurs twice), "all",

@@ -27,8 +27,8 @@ struct Timing {
   double data_wait = 0;  // fraction of the total time spent waiting for data, 0 to 1
   double startup_seconds = 0;
   std::vector<LayerTime> layers;  // means, one entry per node
-  std::optional<GpuSummary>
-      gpu;  // during the whole iterations; absent if the device is not monitored
+  // During the whole iterations; absent if the device is not monitored.
+  std::optional<GpuSummary> gpu;
 };
 
 class NetTimer {

@@ -12,8 +12,8 @@ namespace doppio {
 
 // The last training that began to write snapshots with this prefix.
 struct LastRun {
-  std::optional<uint64_t>
-      id;  // the run's id; nothing if there was no such training or its file is damaged
+  // The run's id; nothing if there was no such training or its file is damaged.
+  std::optional<uint64_t> id;
   std::string resumed;  // the snapshot from which it resumed, or ""
 };
 // Reads PREFIX.lock.

@@ -52,6 +52,7 @@ class TrainingTrace {
   // Returns a summary, such as "timeline: FILE (11 iterations; exchange 12.3 ms an iteration,
   // exposed 1.2 ms, hidden 90 %)". Call it on rank 0, with a request and after End().
   std::string Text() const;
+  // Returns the same summary as JSON, under the same conditions.
   nlohmann::json Json() const;
 
  private:
@@ -75,12 +76,12 @@ class TrainingTrace {
   std::optional<LayerTimes> layers_;  // set if on_layers was given
   std::pair<int64_t, int64_t> layers_window_{0, -1};
   int64_t before_ = -1;  // the previous iteration, or -1
-  std::vector<TimelineSpan>
-      spans_;             // spans of the window that TakeLayers() has already taken from trace_
+  // Spans of the window that TakeLayers() has already taken from trace_.
+  std::vector<TimelineSpan> spans_;
   int64_t start_ns_ = 0;  // rank 0's clock at the start of the timeline
   int64_t shift_ns_ = 0;  // add to this rank's clock to get rank 0's clock
-  int64_t clock_error_ns_ =
-      0;  // upper bound of the error; after Write() the maximum over all ranks
+  // Upper bound of the error; after Write() the maximum over all ranks.
+  int64_t clock_error_ns_ = 0;
   // Over all ranks: means per iteration, and the total number of dropped spans.
   double exchange_ms_ = 0, exposed_ms_ = 0, waited_ms_ = 0;
   int64_t dropped_ = 0;
